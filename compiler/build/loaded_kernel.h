@@ -1,0 +1,26 @@
+// An object file made runnable in this process (for runner children, tests and compile-time
+// preparation; a library links objects instead). Not thread-safe while loading; the functions are.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "compiler/runtime/abi.h"
+
+namespace mlc::build {
+
+class LoadedObject {
+ public:
+  virtual ~LoadedObject() = default;
+  // The phases of a kernel in the object, in order (extents from codegen::LayoutOf).
+  virtual Result<std::vector<mlc_phase_fn>> Phases(std::string_view kernel_name, int count) const = 0;
+};
+
+// Maps the object's code and data into memory and relocates it. DATA_LOSS for bytes that are not an
+// object of this machine.
+Result<std::unique_ptr<LoadedObject>> LoadObject(std::string_view object);
+
+}  // namespace mlc::build

@@ -1,0 +1,79 @@
+// How families write kernel IR: constructors that fold constants and check types, and a builder
+// that keeps the block structure. Not thread-safe; one builder makes one kernel.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/ir.h"
+
+namespace mlc::ir {
+
+// Index arithmetic, folded: x+0, x*1, x*0, constants, and (x + c1) + c2 become the short form.
+ExprRef Int(int64_t value);
+ExprRef operator+(const ExprRef& a, const ExprRef& b);
+ExprRef operator-(const ExprRef& a, const ExprRef& b);
+ExprRef operator*(const ExprRef& a, const ExprRef& b);
+ExprRef operator+(const ExprRef& a, int64_t b);
+ExprRef operator-(const ExprRef& a, int64_t b);
+ExprRef operator*(const ExprRef& a, int64_t b);
+ExprRef FloorDiv(const ExprRef& a, int64_t b);
+ExprRef Mod(const ExprRef& a, int64_t b);
+ExprRef Min(const ExprRef& a, const ExprRef& b);
+ExprRef Max(const ExprRef& a, const ExprRef& b);
+// The value of a constant integer expression.
+bool IsConstInt(const ExprRef& e, int64_t* value);
+
+ExprRef Float(DType dtype, double value, int lanes = 1);  // broadcast when lanes > 1
+ExprRef MakeApply(ScalarOp op,
+                  std::vector<ExprRef> args);  // result type from the table and the args
+ExprRef MakeCast(DType dtype, ExprRef value);
+ExprRef MakeBroadcast(ExprRef value, int lanes);  // the value itself for lanes == 1
+ExprRef MakeReduce(ScalarOp op, ExprRef value);
+ExprRef MakeLaneMask(ExprRef active, int lanes);
+ExprRef MakeLaneIndex(DType dtype, int lanes);
+
+class KernelBuilder {
+ public:
+  explicit KernelBuilder(std::string name);
+
+  // Parameters first, then scratch and registers, in any order among themselves.
+  BufferId In(std::string name, DType dtype, int64_t size);
+  BufferId Out(std::string name, DType dtype, int64_t size);
+  BufferId Shared(std::string name, DType dtype, int64_t size);
+  BufferId Thread(std::string name, DType dtype, int64_t size);
+  BufferId Registers(std::string name, DType dtype, int lanes, int64_t count);
+
+  // Loops call `body` once, with the loop variable. A serial or unrolled loop of one iteration is
+  // replaced by its body; a loop of none by nothing.
+  using Body = std::function<void(ExprRef)>;
+  void Parallel(std::string var, int64_t extent, const Body& body);  // top level: one phase
+  void For(std::string var, ExprRef begin, ExprRef end, int64_t step, const Body& body);
+  void For(std::string var, int64_t extent, const Body& body);
+  void Unrolled(std::string var, int64_t extent, const Body& body);
+  void If(ExprRef condition, const std::function<void()>& then_body,
+          const std::function<void()>& else_body = {});
+  ExprRef Let(std::string name, ExprRef value);  // a constant or a variable is returned as it is
+
+  ExprRef Load(BufferId buffer, ExprRef index, int lanes = 1, int64_t stride = 1,
+               ExprRef mask = {});
+  void Store(BufferId buffer, ExprRef index, ExprRef value, int64_t stride = 1, ExprRef mask = {},
+             bool streaming = false);
+  // Registers: lanes come from the buffer.
+  ExprRef Get(BufferId registers, ExprRef index);
+  void Set(BufferId registers, ExprRef index, ExprRef value);
+  void Prefetch(BufferId buffer, ExprRef index, int level);
+
+  Kernel Finish();
+
+ private:
+  VarId NewVar(std::string name);
+  void Append(StmtRef stmt);
+  StmtRef Collect(const std::function<void()>& body);
+
+  Kernel kernel_;
+  std::vector<std::vector<StmtRef>> open_;  // innermost block last
+};
+
+}  // namespace mlc::ir

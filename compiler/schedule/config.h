@@ -1,0 +1,29 @@
+// A config: one point of a family's space, as text. Family and version come first, then every knob
+// by name, in the space's order:
+//   contraction/1 mr=14 nr=2 order=oc kc=0
+// Knob values are integers; named choices print their word. A value; Parse(ToText(c)) == c.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/status.h"
+
+namespace mlc::schedule {
+
+struct Config {
+  std::string family;
+  int version = 1;
+  std::vector<std::pair<std::string, int64_t>> knobs;
+
+  // REQUIRES: the knob exists.
+  int64_t operator[](std::string_view knob) const;
+  std::string ToText() const;
+  static Result<Config> Parse(std::string_view text);
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+}  // namespace mlc::schedule
