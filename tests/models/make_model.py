@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Writes a well-known network as an ONNX file with seeded random weights.
+
+    make_model.py resnet50 resnet50.onnx
+    make_model.py bert_base bert.onnx --length 128 --inputs bert_inputs
+    make_model.py resnet50 small.onnx --reduced     the same structure, small enough for a reference run
+
+Only the weights' values differ from a trained network, so speed and memory are those of the real one.
+Needs the Python packages onnx and numpy. The same seed gives the same bytes.
+"""
+import argparse
+import os
+
+from builder import write_inputs
+from convolutional import mobilenet_v2, resnet
+from transformers import bert, gpt2, vit
+
+MODELS = ("resnet18", "resnet50", "mobilenet_v2", "bert_base", "gpt2", "vit_b_16")
+
+
+def make(name, batch, length, reduced, seed):
+    size = 64 if reduced else 224
+    if reduced:
+        length = min(length, 16)
+    if name == "resnet18":
+        return resnet(name, [1, 1, 1, 1] if reduced else [2, 2, 2, 2], False, batch, size, seed, 16 if reduced else 64)
+    if name == "resnet50":
+        return resnet(name, [1, 1, 1, 1] if reduced else [3, 4, 6, 3], True, batch, size, seed, 16 if reduced else 64)
+    if name == "mobilenet_v2":
+        return mobilenet_v2(name, batch, size, seed)
+    small = dict(layers=2, width=64, heads=4) if reduced else {}
+    vocabulary = dict(vocabulary=1000) if reduced else {}
+    if name == "bert_base":
+        return bert(name, batch, length, seed, **small, **vocabulary)
+    if name == "gpt2":
+        return gpt2(name, batch, length, seed, **small, **vocabulary)
+    return vit(name, batch, size, seed, **small)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", choices=MODELS)
+    parser.add_argument("out")
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--length", type=int, default=128, help="tokens of a transformer")
+    parser.add_argument("--reduced", action="store_true")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--inputs", metavar="DIR", help="also write DIR/input_K.pb")
+    args = parser.parse_args()
+    model = make(args.model, args.batch, args.length, args.reduced, args.seed)
+    temporary = args.out + ".part"
+    with open(temporary, "wb") as f:
+        f.write(model.SerializeToString())
+    os.replace(temporary, args.out)
+    if args.inputs:
+        os.makedirs(args.inputs, exist_ok=True)
+        write_inputs(model, args.inputs, args.seed)
+
+
+if __name__ == "__main__":
+    main()
