@@ -10,8 +10,10 @@
 //   attrs  := "{" key "=" value ("," key "=" value)* "}"      keys in alphabetical order
 //   value  := int | float | "[" int,* "]" | word
 //   type   := dtype "[" int,* "]" ["{" stride,* "}"]
-// Sources are input(), weight() and constant() {value=...} (a splat) or {data=<digest>} (tensor
-// data).
+// Sources are input(), weight() and constant(): {value=...} is a splat, {values=[...]} tensor data
+// of at most 16 elements, {data=x<digest>} larger tensor data (whose bytes the text does not carry:
+// the parsed graph knows them by digest only and cannot be evaluated). ops.h lists each op's
+// attributes.
 #pragma once
 
 #include <cstddef>
@@ -136,7 +138,8 @@ struct Value {
 
 class Graph {
  public:
-  // Appends a node; operands must already exist. Returns its id.
+  // Appends a node; operands must already exist. Fills in the defaults of absent attributes and
+  // returns its id. The type is the caller's; see shape.h to infer it.
   ValueId Add(Value value);
   ValueId Input(TensorType type, std::string name = {});
   ValueId Splat(DType dtype, double value);  // rank 0
