@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,12 +69,19 @@ class KernelBuilder {
   Kernel Finish();
 
  private:
+  // The name itself, or with a number appended when it is taken.
+  std::string Unique(std::string name);
+  BufferId AddBuffer(Buffer buffer);
   VarId NewVar(std::string name);
+  static ExprRef VarExpr(VarId var);
+  void Loop(std::string var, ExprRef begin, ExprRef end, int64_t step, LoopKind kind,
+            const Body& body);
   void Append(StmtRef stmt);
   StmtRef Collect(const std::function<void()>& body);
 
   Kernel kernel_;
   std::vector<std::vector<StmtRef>> open_;  // innermost block last
+  std::set<std::string> names_;             // of buffers and variables
 };
 
 }  // namespace mlc::ir

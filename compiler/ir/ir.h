@@ -3,14 +3,23 @@
 // Thread-compatible.
 //
 //   kernel   := "kernel" name "{" buffer* phase* "}"
-//   buffer   := scope name ":" dtype ["x" lanes] "[" size "]"      scope: in out shared thread reg
-//   phase    := a parallel loop at the top level; phases run one after the other, with a barrier
-//   between stmt     := for | if | let | store | prefetch for      := ("for" | "parallel for" |
-//   "unrolled for") var "in" expr ".." expr ["step" int] block if       := "if" expr block ["else"
-//   block] let      := "let" var "=" expr                                  an index, visible to the
-//   end of the block store    := name "[" expr [", stride=" int] [", mask=" expr] "]" "=" expr
-//   ["streaming"] expr     := int | float | var | load | op "(" expr,* ")" | cast | broadcast |
-//   reduce | lane_mask | lane_index
+//   buffer   := scope name ":" dtype ["x" lanes] "[" size "]"   scope: in out shared thread reg
+//   phase    := a parallel loop 0 .. constant; phases run in order, with a barrier between
+//   block    := "{" stmt* "}"
+//   stmt     := for | if | let | store | prefetch
+//   for      := ["parallel" | "unrolled"] "for" var "in" expr " .. " expr ["step" int] block
+//   if       := "if" expr block ["else" block]
+//   let      := "let" var "=" expr                an index, visible to the end of the block
+//   store    := name "[" expr ["," "stride" "=" int] ["," "mask" "=" expr] "]" "=" expr
+//               ["streaming"]
+//   prefetch := "prefetch" name "[" expr "," "level" "=" int "]"
+//   load     := name "[" expr ["," "lanes" "=" int] ["," "stride" "=" int]
+//               ["," "mask" "=" expr] "]"
+//   expr     := int | dtype "(" number ")" | var | load | op "(" expr,* ")"
+//             | "cast" "(" dtype "," expr ")" | "broadcast" "(" expr "," lanes ")"
+//             | "reduce_" op "(" expr ")" | "lane_mask" "(" expr "," lanes ")"
+//             | "lane_index" "(" dtype "," lanes ")"
+// A bare int is an i64; other constants carry their type, as in f32(0.5).
 //
 // Indices are i64 scalars, in elements of the buffer. A load or store of a vector type touches
 // `lanes` elements, `stride` apart; with a mask (an i64 scalar: the number of active lanes) the
@@ -140,7 +149,7 @@ struct Buffer {
 };
 
 struct Kernel {
-  std::string name;  // [a-z0-9_]+, never from a model
+  std::string name;  // [a-z_][a-z0-9_]*, never from a model
   // Parameters (kIn and kOut) come first, in the order of the caller's binding.
   std::vector<Buffer> buffers;
   std::vector<std::string> vars;  // printed names, unique; indexed by VarId

@@ -1,0 +1,232 @@
+// Kernel to text, the inverse of parse.cc.
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "compiler/base/text.h"
+#include "compiler/ir/ir.h"
+
+namespace mlc::ir {
+
+namespace {
+
+// The shortest text that reads back as the same value of the type.
+std::string ConstantText(DType dtype, double value) {
+  if (dtype == DType::kF64 || !std::isfinite(value)) return FloatToText(value);
+  char buffer[32];
+  const float narrow = static_cast<float>(value);
+  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), narrow).ptr;
+  double read = 0;
+  std::from_chars(buffer, end, read);
+  if (static_cast<double>(static_cast<float>(read)) != value) return FloatToText(value);
+  std::string text(buffer, end);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+class Printer {
+ public:
+  explicit Printer(const Kernel& kernel) : kernel_(kernel) {}
+
+  std::string Run() {
+    text_ = "kernel " + kernel_.name + " {\n";
+    for (const Buffer& buffer : kernel_.buffers) {
+      text_ += "  ";
+      text_ += ToText(buffer.scope);
+      text_ += " " + buffer.name + ": ";
+      text_ += ToText(buffer.dtype);
+      if (buffer.lanes > 1) {
+        text_ += "x";
+        text_ += std::to_string(buffer.lanes);
+      }
+      text_ += "[";
+      text_ += std::to_string(buffer.size);
+      text_ += "]\n";
+    }
+    for (const StmtRef& phase : kernel_.phases) Print(*phase, 1);
+    return text_ + "}\n";
+  }
+
+ private:
+  void Indent(int depth) { text_.append(static_cast<size_t>(depth) * 2, ' '); }
+  const std::string& NameOf(BufferId id) { return kernel_.buffers[static_cast<size_t>(id)].name; }
+  const std::string& VarName(VarId id) { return kernel_.vars[static_cast<size_t>(id)]; }
+
+  void Print(const Stmt& stmt, int depth) {
+    if (const Block* block = std::get_if<Block>(&stmt.node)) {
+      for (const StmtRef& s : block->body) Print(*s, depth);
+      return;
+    }
+    Indent(depth);
+    std::visit([&](const auto& node) { Line(node, depth); }, stmt.node);
+    text_ += "\n";
+  }
+
+  void Braced(const StmtRef& body, int depth) {
+    text_ += " {\n";
+    Print(*body, depth + 1);
+    Indent(depth);
+    text_ += "}";
+  }
+
+  void Line(const Block&, int) {}
+  void Line(const For& loop, int depth) {
+    if (loop.kind == LoopKind::kParallel) text_ += "parallel ";
+    if (loop.kind == LoopKind::kUnrolled) text_ += "unrolled ";
+    text_ += "for " + VarName(loop.var) + " in ";
+    Print(*loop.begin);
+    text_ += " .. ";
+    Print(*loop.end);
+    if (loop.step != 1) {
+      text_ += " step ";
+      text_ += std::to_string(loop.step);
+    }
+    Braced(loop.body, depth);
+  }
+  void Line(const If& branch, int depth) {
+    text_ += "if ";
+    Print(*branch.condition);
+    Braced(branch.then_body, depth);
+    if (branch.else_body == nullptr) return;
+    text_ += " else";
+    Braced(branch.else_body, depth);
+  }
+  void Line(const Let& let, int) {
+    text_ += "let " + VarName(let.var) + " = ";
+    Print(*let.value);
+  }
+  void Line(const Store& store, int) {
+    text_ += NameOf(store.buffer) + "[";
+    Print(*store.index);
+    Access(store.stride, store.mask);
+    text_ += "] = ";
+    Print(*store.value);
+    if (store.streaming) text_ += " streaming";
+  }
+  void Line(const Prefetch& prefetch, int) {
+    text_ += "prefetch " + NameOf(prefetch.buffer) + "[";
+    Print(*prefetch.index);
+    text_ += ", level=";
+    text_ += std::to_string(prefetch.level);
+    text_ += "]";
+  }
+
+  void Access(int64_t stride, const ExprRef& mask) {
+    if (stride != 1) {
+      text_ += ", stride=";
+      text_ += std::to_string(stride);
+    }
+    if (mask == nullptr) return;
+    text_ += ", mask=";
+    Print(*mask);
+  }
+
+  void Print(const Expr& e) {
+    std::visit([&](const auto& node) { Node(e.type, node); }, e.node);
+  }
+
+  void Typed(DType dtype, const std::string& value) {
+    text_ += ToText(dtype);
+    text_ += "(" + value + ")";
+  }
+  void Node(const Type& type, const IntImm& constant) {
+    const std::string value = std::to_string(constant.value);
+    if (type.dtype == DType::kI64) {
+      text_ += value;
+    } else {
+      Typed(type.dtype, value);
+    }
+  }
+  void Node(const Type& type, const FloatImm& constant) {
+    Typed(type.dtype, ConstantText(type.dtype, constant.value));
+  }
+  void Node(const Type&, const VarRef& ref) { text_ += VarName(ref.var); }
+  void Node(const Type& type, const Load& load) {
+    const Buffer& buffer = kernel_.buffers[static_cast<size_t>(load.buffer)];
+    text_ += buffer.name + "[";
+    Print(*load.index);
+    if (type.lanes > 1 && buffer.scope != Scope::kRegister) {
+      text_ += ", lanes=";
+      text_ += std::to_string(type.lanes);
+    }
+    Access(load.stride, load.mask);
+    text_ += "]";
+  }
+  void Node(const Type&, const Apply& apply) {
+    text_ += InfoOf(apply.op).name;
+    text_ += "(";
+    for (size_t i = 0; i < apply.args.size(); ++i) {
+      if (i > 0) text_ += ", ";
+      Print(*apply.args[i]);
+    }
+    text_ += ")";
+  }
+  void Node(const Type& type, const Cast& cast) {
+    text_ += "cast(";
+    text_ += ToText(type.dtype);
+    text_ += ", ";
+    Print(*cast.value);
+    text_ += ")";
+  }
+  void Node(const Type& type, const Broadcast& broadcast) {
+    text_ += "broadcast(";
+    Print(*broadcast.value);
+    text_ += ", ";
+    text_ += std::to_string(type.lanes);
+    text_ += ")";
+  }
+  void Node(const Type&, const ReduceLanes& reduce) {
+    text_ += "reduce_";
+    text_ += InfoOf(reduce.op).name;
+    text_ += "(";
+    Print(*reduce.value);
+    text_ += ")";
+  }
+  void Node(const Type& type, const LaneMask& mask) {
+    text_ += "lane_mask(";
+    Print(*mask.active);
+    text_ += ", ";
+    text_ += std::to_string(type.lanes);
+    text_ += ")";
+  }
+  void Node(const Type& type, const LaneIndex&) {
+    text_ += "lane_index(";
+    text_ += ToText(type.dtype);
+    text_ += ", ";
+    text_ += std::to_string(type.lanes);
+    text_ += ")";
+  }
+
+  const Kernel& kernel_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string_view ToText(Scope scope) {
+  switch (scope) {
+    case Scope::kIn:
+      return "in";
+    case Scope::kOut:
+      return "out";
+    case Scope::kShared:
+      return "shared";
+    case Scope::kThread:
+      return "thread";
+    case Scope::kRegister:
+      return "reg";
+  }
+  return "?";
+}
+
+int Kernel::NumParams() const {
+  int count = 0;
+  for (const Buffer& buffer : buffers) {
+    count += buffer.scope == Scope::kIn || buffer.scope == Scope::kOut;
+  }
+  return count;
+}
+
+std::string Kernel::ToText() const { return Printer(*this).Run(); }
+
+}  // namespace mlc::ir
