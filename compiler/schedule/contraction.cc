@@ -1,0 +1,131 @@
+#include "compiler/schedule/contraction.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "compiler/schedule/contraction_lower.h"
+#include "compiler/schedule/contraction_segments.h"
+
+namespace mlc::schedule {
+namespace {
+
+constexpr int kMaxRows = 30;
+constexpr int64_t kMinChains = 8;
+
+// Sizes of the larger tile when an axis is cut into equal parts; another size would repeat one.
+std::vector<int64_t> TileSizes(int64_t extent, int64_t limit) {
+  std::set<int64_t> sizes;
+  for (int64_t tile = 1; tile <= std::min(extent, limit); ++tile) {
+    const int64_t parts = (extent + tile - 1) / tile;
+    sizes.insert((extent + parts - 1) / parts);
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
+std::vector<int64_t> UpTo(std::vector<int64_t> values, int64_t limit) {
+  std::erase_if(values, [&](int64_t v) { return v > limit; });
+  return values;
+}
+
+bool TilesOuter(const ContractionProblem& p) {
+  return p.outer[1].dim >= 0 && p.outer[1].out > 1 && p.inner.out <= 14;
+}
+
+int64_t MaxUnits(const ContractionProblem& p) {
+  return p.outer[1].dim >= 0 ? p.outer[1].out : p.inner.out;
+}
+
+int64_t ColumnVectors(const ContractionProblem& p, int lanes) {
+  return (p.columns + lanes - 1) / lanes;
+}
+
+}  // namespace
+
+bool ContractionFamily::Accepts(const graph::Workload& workload, const target::Target&) const {
+  return FindContraction(workload).has_value();
+}
+
+Space ContractionFamily::MakeSpace(const graph::Workload& workload,
+                                   const target::Target& target) const {
+  const ContractionProblem p = *FindContraction(workload);
+  const int64_t vectors = ColumnVectors(p, target.Lanes(DType::kF32));
+  const bool few_rows = p.Rows() <= 4;
+  Space space{"contraction", version(), {}};
+  space.knobs.push_back({"mr", TileSizes(p.inner.out, kMaxRows)});
+  space.knobs.push_back(
+      {"mh", TilesOuter(p) ? TileSizes(p.outer[1].out, 4) : std::vector<int64_t>{1}});
+  space.knobs.push_back({"nr", UpTo(few_rows ? std::vector<int64_t>{1, 2, 3, 4, 6, 8}
+                                             : std::vector<int64_t>{1, 2, 3, 4},
+                                    std::max<int64_t>(1, vectors))});
+  space.knobs.push_back({"rows_first", {0, 1}});
+  space.knobs.push_back({"row_chunks", UpTo({1, 2, 4, 7, 8, 14, 16, 28, 32, 56}, MaxUnits(p))});
+  space.knobs.push_back({"col_chunks", UpTo({1, 2, 4, 8, 16, 32, 64}, vectors)});
+  space.knobs.push_back({"unroll", {1, 2, 4}});
+  space.knobs.push_back({"prefetch", {0, 4, 8}});
+  space.knobs.push_back({"pack", {1}});
+  if (!p.column_is_weight && !p.convolution && p.column_stride == 1) {
+    space.knobs.back().domain = {0, 1};
+  }
+  return space;
+}
+
+RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target,
+                       const ContractionPlan& plan) {
+  const int64_t rows = int64_t{plan.inner_rows} * plan.outer_rows;
+  const int64_t chains = rows * plan.vectors;
+  const int64_t vectors = ColumnVectors(p, plan.lanes);
+  if (chains + plan.vectors + 1 > target.vector_registers()) return RejectReason::kRegisters;
+  if (plan.inner_rows > p.inner.out || plan.outer_rows > std::max<int64_t>(1, p.outer[1].out) ||
+      plan.vectors > vectors) {
+    return RejectReason::kTileExceedsShape;
+  }
+  const int64_t parts = TileCount(p.inner, plan.inner_rows);
+  if ((p.inner.out + parts - 1) / parts != plan.inner_rows) return RejectReason::kRedundant;
+  const int64_t reachable = std::min<int64_t>(
+      kMinChains, std::min<int64_t>(p.inner.out * (TilesOuter(p) ? p.outer[1].out : 1), 8) *
+                      std::min<int64_t>(vectors, 4));
+  if (chains < reachable) return RejectReason::kTooFewChains;
+  if (plan.row_chunks > plan.row_units || plan.column_chunks > plan.panels) {
+    return RejectReason::kRedundant;
+  }
+  if (!plan.pack && (p.column_is_weight || !ColumnsInPlace(p, plan.panel_width()))) {
+    return RejectReason::kUnsupported;
+  }
+  if (plan.prefetch > 0 && p.depth <= 16) return RejectReason::kRedundant;
+  if (plan.unroll > p.depth) return RejectReason::kRedundant;
+  const int64_t chunks = plan.parallel_chunks(p);
+  const int64_t reachable_chunks = p.Batches() * p.outer[0].out * plan.row_units * plan.panels;
+  if (chunks < std::min<int64_t>(target.threads, reachable_chunks)) {
+    return RejectReason::kParallelism;
+  }
+  // Chunks of some microseconds each: smaller ones only add overhead.
+  if (plan.row_chunks * plan.column_chunks > 8 * target.threads &&
+      p.Flops() / static_cast<double>(chunks) < 2e5) {
+    return RejectReason::kParallelism;
+  }
+  return RejectReason::kNone;
+}
+
+RejectReason ContractionFamily::Check(const graph::Workload& workload, const target::Target& target,
+                                      const Config& config) const {
+  const std::optional<ContractionProblem> problem = FindContraction(workload);
+  if (!problem) return RejectReason::kUnsupported;
+  return CheckPlan(*problem, target, MakePlan(*problem, target, config));
+}
+
+KernelFacts ContractionFamily::Facts(const graph::Workload& workload, const target::Target& target,
+                                     const Config& config) const {
+  const ContractionProblem problem = *FindContraction(workload);
+  return PlanFacts(workload, problem, target, MakePlan(problem, target, config));
+}
+
+Result<LoweredKernel> ContractionFamily::Lower(const graph::Workload& workload,
+                                               const target::Target& target,
+                                               const Config& config) const {
+  const std::optional<ContractionProblem> problem = FindContraction(workload);
+  if (!problem) return Internal("contraction: the workload has no single contraction");
+  return LowerContraction(workload, *problem, MakePlan(*problem, target, config));
+}
+
+}  // namespace mlc::schedule

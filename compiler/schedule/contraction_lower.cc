@@ -1,0 +1,346 @@
+#include "compiler/schedule/contraction_lower.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "compiler/schedule/contraction_pack.h"
+#include "compiler/schedule/contraction_segments.h"
+#include "compiler/schedule/fused.h"
+#include "compiler/schedule/register_tile.h"
+
+namespace mlc::schedule {
+namespace {
+
+using ir::ExprRef;
+using ir::Int;
+
+class Lowering {
+ public:
+  Lowering(const graph::Workload& workload, const ContractionProblem& problem,
+           const ContractionPlan& plan)
+      : workload_(workload),
+        p_(problem),
+        plan_(plan),
+        builder_("contraction"),
+        fused_(workload, builder_, Without()) {}
+
+  LoweredKernel Run();
+
+ private:
+  // Where a tile lies: its first output on both tiled axes.
+  struct Tile {
+    const TileSegment* outer = nullptr;  // null when one row of the outer axis at a time
+    const TileSegment* inner = nullptr;
+    ExprRef outer_at;
+    ExprRef inner_at;
+  };
+  // Taps of one axis that a part of the tile meets.
+  struct Taps {
+    ExprRef begin;
+    ExprRef end;
+    int row_begin = 0;
+    int row_end = 1;
+  };
+
+  std::vector<int> Without() const;
+  bool PacksWeight() const { return plan_.pack && p_.column_is_weight; }
+  void DeclareColumns();
+  void EmitChunk(const ExprRef& index);
+  void DecodeBatch(ExprRef rest);
+  void ForRowTiles(const ExprRef& chunk, const std::function<void(const Tile&)>& body);
+  void ForSegments(const std::vector<TileSegment>& segments, const ExprRef& begin,
+                   const ExprRef& end,
+                   const std::function<void(const TileSegment&, const ExprRef&)>& body);
+  void EmitTile(const Tile& tile, const ExprRef& panel);
+  std::vector<Taps> OuterTaps(const Tile& tile);
+  Taps Clamped(const RowAxis& axis, const ExprRef& at) const;
+  void EmitTaps(const Tile& tile, const Taps& outer, const TapRun& inner, const ExprRef& a_base,
+                const ExprRef& b_base);
+  void EmitEpilogue(const Tile& tile, const ExprRef& panel);
+  void StoreRows(const Tile& tile, const ExprRef& panel, int64_t columns);
+  void StoreVector(const Tile& tile, const ExprRef& row_outer, const ExprRef& row_inner,
+                   const ExprRef& panel, const ExprRef& vector, const ExprRef& active);
+
+  const graph::Workload& workload_;
+  const ContractionProblem& p_;
+  const ContractionPlan& plan_;
+  ir::KernelBuilder builder_;
+  Fused fused_;
+  ir::BufferId columns_ = 0;
+  std::vector<Binding> bindings_;
+  std::optional<RegisterTile> tile_;
+  std::vector<TileSegment> inner_;
+  std::vector<TileSegment> outer_;
+  // Of the current chunk.
+  std::vector<ExprRef> at_;  // logical coordinates outside rows and columns
+  ExprRef depth_at_;         // output of the outermost spatial axis
+  ExprRef row_batch_;        // offset of the batch in the row operand
+  ExprRef column_batch_;     // and in the columns as they are read
+  ExprRef column_group_;     // first logical column of the group
+};
+
+// A weight that only the anchor reads is replaced by its packed form.
+std::vector<int> Lowering::Without() const {
+  if (!PacksWeight()) return {};
+  const graph::ValueId id = workload_.operands()[static_cast<size_t>(p_.column_operand)];
+  const bool alone = workload_.graph().Users()[static_cast<size_t>(id)].size() == 1 &&
+                     std::count(workload_.outputs().begin(), workload_.outputs().end(), id) == 0;
+  return alone ? std::vector<int>{p_.column_operand} : std::vector<int>{};
+}
+
+void Lowering::DeclareColumns() {
+  bindings_ = fused_.bindings();
+  if (!plan_.pack) {
+    columns_ = fused_.OperandBuffer(p_.column_operand);
+    return;
+  }
+  const int64_t elements = PackedElements(p_, plan_);
+  if (PacksWeight()) {
+    columns_ = builder_.In("packed", DType::kF32, elements);
+    bindings_.push_back({Binding::Kind::kPrepared, 0});
+    return;
+  }
+  columns_ = builder_.Shared("packed", DType::kF32, elements);
+  EmitPack(p_, plan_, fused_.OperandBuffer(p_.column_operand), columns_, builder_);
+}
+
+LoweredKernel Lowering::Run() {
+  DeclareColumns();
+  const bool tiles_outer = plan_.outer_rows > 1;
+  inner_ = MakeSegments(p_.inner, plan_.inner_rows);
+  if (tiles_outer) outer_ = MakeSegments(p_.outer[1], plan_.outer_rows);
+  int rows = 0;
+  for (const TileSegment& s : inner_) rows = std::max(rows, s.rows);
+  tile_.emplace(builder_, rows * plan_.outer_rows, plan_.vectors, plan_.lanes);
+  builder_.Parallel("chunk", plan_.parallel_chunks(p_),
+                    [&](const ExprRef& index) { EmitChunk(index); });
+  LoweredKernel lowered{builder_.Finish(), bindings_, {}};
+  if (PacksWeight()) lowered.preparations.push_back(PackPreparation(workload_, p_, plan_));
+  return lowered;
+}
+
+void Lowering::DecodeBatch(ExprRef rest) {
+  at_.assign(static_cast<size_t>(p_.rank), Int(0));
+  row_batch_ = column_batch_ = column_group_ = Int(0);
+  int64_t packed_stride = plan_.panels * PackedPanelElements(p_, plan_);
+  for (int i = p_.batch_count - 1; i >= 0; --i) {
+    const BatchAxis& axis = p_.batch[static_cast<size_t>(i)];
+    const ExprRef at = builder_.Let("b", i == 0 ? rest : ir::Mod(rest, axis.extent));
+    rest = ir::FloorDiv(rest, axis.extent);
+    row_batch_ = row_batch_ + at * axis.row_stride;
+    if (plan_.pack && axis.column_stride != 0) {
+      column_batch_ = column_batch_ + at * packed_stride;
+      packed_stride *= axis.extent;
+    } else if (!plan_.pack) {
+      column_batch_ = column_batch_ + at * axis.column_stride;
+    }
+    if (axis.group) {
+      column_group_ = at * p_.columns;
+    } else {
+      at_[static_cast<size_t>(axis.dim)] = at;
+    }
+  }
+}
+
+void Lowering::EmitChunk(const ExprRef& index) {
+  const int64_t rows = plan_.row_chunks;
+  const int64_t columns = plan_.column_chunks;
+  ExprRef rest = index;
+  const auto take = [&](const char* name, int64_t extent) {
+    const ExprRef value = builder_.Let(name, ir::Mod(rest, extent));
+    rest = ir::FloorDiv(rest, extent);
+    return value;
+  };
+  ExprRef row_chunk;
+  ExprRef column_chunk;
+  if (plan_.rows_first) {
+    column_chunk = take("cc", columns);
+    row_chunk = take("rc", rows);
+  } else {
+    row_chunk = take("rc", rows);
+    column_chunk = take("cc", columns);
+  }
+  depth_at_ = take("d", p_.outer[0].out);
+  DecodeBatch(rest);
+  if (p_.outer[0].dim >= 0) at_[static_cast<size_t>(p_.outer[0].dim)] = depth_at_;
+  const ExprRef first = ir::FloorDiv(column_chunk * plan_.panels, columns);
+  const ExprRef last = ir::FloorDiv((column_chunk + 1) * plan_.panels, columns);
+  if (plan_.rows_first) {
+    ForRowTiles(row_chunk, [&](const Tile& tile) {
+      builder_.For("panel", first, last, 1, [&](const ExprRef& panel) { EmitTile(tile, panel); });
+    });
+  } else {
+    builder_.For("panel", first, last, 1, [&](const ExprRef& panel) {
+      ForRowTiles(row_chunk, [&](const Tile& tile) { EmitTile(tile, panel); });
+    });
+  }
+}
+
+void Lowering::ForSegments(const std::vector<TileSegment>& segments, const ExprRef& begin,
+                           const ExprRef& end,
+                           const std::function<void(const TileSegment&, const ExprRef&)>& body) {
+  for (const TileSegment& segment : segments) {
+    builder_.For("t", ir::Max(begin, Int(segment.begin)), ir::Min(end, Int(segment.end)), 1,
+                 [&](const ExprRef& t) {
+                   body(segment, builder_.Let("at", t * segment.rows + segment.origin));
+                 });
+  }
+}
+
+void Lowering::ForRowTiles(const ExprRef& chunk, const std::function<void(const Tile&)>& body) {
+  const ExprRef begin = ir::FloorDiv(chunk * plan_.row_units, plan_.row_chunks);
+  const ExprRef end = ir::FloorDiv((chunk + 1) * plan_.row_units, plan_.row_chunks);
+  const auto across = [&](const TileSegment* outer, const ExprRef& outer_at) {
+    const int64_t tiles = TileCount(p_.inner, plan_.inner_rows);
+    ForSegments(inner_, Int(0), Int(tiles), [&](const TileSegment& inner, const ExprRef& at) {
+      body({outer, &inner, outer_at, at});
+    });
+  };
+  if (p_.outer[1].dim < 0) {
+    ForSegments(inner_, begin, end, [&](const TileSegment& inner, const ExprRef& at) {
+      body({nullptr, &inner, Int(0), at});
+    });
+  } else if (plan_.outer_rows > 1) {
+    ForSegments(outer_, begin, end,
+                [&](const TileSegment& outer, const ExprRef& at) { across(&outer, at); });
+  } else {
+    builder_.For("h", begin, end, 1, [&](const ExprRef& h) { across(nullptr, h); });
+  }
+}
+
+Lowering::Taps Lowering::Clamped(const RowAxis& axis, const ExprRef& at) const {
+  if (axis.Trivial()) return {Int(0), Int(1)};
+  // Input at * stride - pad + tap * dilation lies in [0, in).
+  const ExprRef before = Int(axis.pad) - at * axis.stride;
+  const ExprRef low = ir::FloorDiv(before + (axis.dilation - 1), axis.dilation);
+  const ExprRef high = ir::FloorDiv(before + (axis.in - 1), axis.dilation) + 1;
+  return {ir::Max(Int(0), low), ir::Min(Int(axis.taps), high)};
+}
+
+std::vector<Lowering::Taps> Lowering::OuterTaps(const Tile& tile) {
+  if (!tile.outer) return {Clamped(p_.outer[1], tile.outer_at)};
+  std::vector<Taps> taps;
+  for (const TapRun& run : tile.outer->runs) {
+    taps.push_back({Int(run.tap_begin), Int(run.tap_end), run.row_begin, run.row_end});
+  }
+  return taps;
+}
+
+void Lowering::EmitTile(const Tile& tile, const ExprRef& panel) {
+  const int outer_rows = tile.outer ? tile.outer->rows : 1;
+  tile_->Zero(outer_rows * tile.inner->rows);
+  const RowAxis& depth = p_.outer[0];
+  const RowAxis& height = p_.outer[1];
+  const ExprRef a_base =
+      builder_.Let("a", row_batch_ + (depth_at_ * depth.stride - depth.pad) * depth.row_stride +
+                            (tile.outer_at * height.stride - height.pad) * height.row_stride +
+                            (tile.inner_at * p_.inner.stride - p_.inner.pad) * p_.inner.row_stride);
+  const int64_t panel_stride =
+      plan_.pack ? PackedPanelElements(p_, plan_) : plan_.panel_width() * p_.column_stride;
+  const ExprRef b_base = builder_.Let("b", column_batch_ + panel * panel_stride);
+  const int64_t tap_elements = p_.depth * plan_.panel_width();
+  const Taps kd = Clamped(depth, depth_at_);
+  builder_.For("kd", kd.begin, kd.end, 1, [&](const ExprRef& d) {
+    const ExprRef a_depth = a_base + d * (depth.dilation * depth.row_stride);
+    const ExprRef b_depth = b_base + d * (height.taps * p_.inner.taps * tap_elements);
+    for (const Taps& outer : OuterTaps(tile)) {
+      builder_.For("kh", outer.begin, outer.end, 1, [&](const ExprRef& h) {
+        const ExprRef a_row = a_depth + h * (height.dilation * height.row_stride);
+        const ExprRef b_row = b_depth + h * (p_.inner.taps * tap_elements);
+        for (const TapRun& inner : tile.inner->runs) EmitTaps(tile, outer, inner, a_row, b_row);
+      });
+    }
+  });
+  EmitEpilogue(tile, panel);
+}
+
+void Lowering::EmitTaps(const Tile& tile, const Taps& outer, const TapRun& inner,
+                        const ExprRef& a_base, const ExprRef& b_base) {
+  const RowAxis& axis = p_.inner;
+  const int64_t tap_stride = axis.dilation * axis.row_stride;
+  const int64_t taps = inner.tap_end - inner.tap_begin;
+  // Neighbouring taps whose channels follow each other in memory are one long reduction.
+  const bool joined = tap_stride == p_.depth * p_.row_k_stride && p_.row_k_stride != 0;
+  const RowBlock block{outer.row_begin, outer.row_end, inner.row_begin, inner.row_end,
+                       tile.inner->rows};
+  const int64_t width = plan_.pack ? plan_.panel_width() : p_.column_k_stride;
+  const LoopOptions options{plan_.unroll, plan_.prefetch, 16};
+  const auto reduce = [&](const ExprRef& a, const ExprRef& b, int64_t depth) {
+    const RowOperand rows{fused_.OperandBuffer(p_.row_operand),
+                          p_.row_dtype,
+                          builder_.Let("ak", a),
+                          p_.outer[1].stride * p_.outer[1].row_stride,
+                          axis.stride * axis.row_stride,
+                          p_.row_k_stride};
+    const DType dtype = plan_.pack ? DType::kF32 : p_.column_dtype;
+    tile_->Loop(block, rows, {columns_, dtype, builder_.Let("bk", b), width}, depth, options);
+  };
+  if (joined || taps == 1) {
+    reduce(a_base + inner.tap_begin * tap_stride, b_base + inner.tap_begin * p_.depth * width,
+           taps * p_.depth);
+    return;
+  }
+  builder_.For("kw", Int(inner.tap_begin), Int(inner.tap_end), 1, [&](const ExprRef& tap) {
+    reduce(a_base + tap * tap_stride, b_base + tap * (p_.depth * width), p_.depth);
+  });
+}
+
+void Lowering::EmitEpilogue(const Tile& tile, const ExprRef& panel) {
+  const int64_t width = plan_.panel_width();
+  const int64_t tail = p_.columns - (plan_.panels - 1) * width;
+  if (tail == width || plan_.panels == 1) {
+    StoreRows(tile, panel, tail);
+    return;
+  }
+  builder_.If(
+      ir::MakeApply(ScalarOp::kLess, {panel, Int(plan_.panels - 1)}),
+      [&] { StoreRows(tile, panel, width); }, [&] { StoreRows(tile, panel, tail); });
+}
+
+void Lowering::StoreRows(const Tile& tile, const ExprRef& panel, int64_t columns) {
+  const int outer_rows = tile.outer ? tile.outer->rows : 1;
+  const int64_t full = columns / plan_.lanes;
+  const int64_t rest = columns % plan_.lanes;
+  builder_.Unrolled("o", outer_rows, [&](const ExprRef& o) {
+    builder_.Unrolled("i", tile.inner->rows, [&](const ExprRef& i) {
+      builder_.Unrolled("v", full,
+                        [&](const ExprRef& v) { StoreVector(tile, o, i, panel, v, nullptr); });
+      if (rest > 0) StoreVector(tile, o, i, panel, Int(full), Int(rest));
+    });
+  });
+}
+
+void Lowering::StoreVector(const Tile& tile, const ExprRef& row_outer, const ExprRef& row_inner,
+                           const ExprRef& panel, const ExprRef& vector, const ExprRef& active) {
+  Point point;
+  point.at = at_;
+  if (p_.outer[1].dim >= 0) {
+    point.at[static_cast<size_t>(p_.outer[1].dim)] = tile.outer_at + row_outer;
+  }
+  point.at[static_cast<size_t>(p_.inner.dim)] = tile.inner_at + row_inner;
+  point.at[static_cast<size_t>(p_.column_dim)] =
+      column_group_ + panel * plan_.panel_width() + vector * int64_t{plan_.lanes};
+  point.dim = p_.column_dim;
+  point.lanes = plan_.lanes;
+  point.active = active;
+  const ExprRef row = row_outer * int64_t{tile.inner->rows} + row_inner;
+  ExprRef value = tile_->Get(row, vector);
+  if (workload_.graph()[p_.anchor].type.dims[static_cast<size_t>(p_.column_dim)] == 1) {
+    // One column only: the other lanes are products with zeros.
+    value = ir::MakeReduce(ScalarOp::kAdd, value);
+    point.dim = -1;
+    point.lanes = 1;
+    point.active = nullptr;
+  }
+  fused_.StoreOutputs(point, {{p_.anchor, value}});
+}
+
+}  // namespace
+
+LoweredKernel LowerContraction(const graph::Workload& workload, const ContractionProblem& problem,
+                               const ContractionPlan& plan) {
+  return Lowering(workload, problem, plan).Run();
+}
+
+}  // namespace mlc::schedule

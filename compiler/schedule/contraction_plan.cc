@@ -1,0 +1,31 @@
+#include "compiler/schedule/contraction_plan.h"
+
+#include "compiler/schedule/contraction_segments.h"
+
+namespace mlc::schedule {
+
+bool ColumnsInPlace(const ContractionProblem& problem, int64_t panel_width) {
+  return !problem.convolution && problem.column_stride == 1 && problem.columns % panel_width == 0;
+}
+
+ContractionPlan MakePlan(const ContractionProblem& problem, const target::Target& target,
+                         const Config& config) {
+  ContractionPlan plan;
+  plan.lanes = target.Lanes(DType::kF32);
+  plan.inner_rows = static_cast<int>(config["mr"]);
+  plan.outer_rows = static_cast<int>(config["mh"]);
+  plan.vectors = static_cast<int>(config["nr"]);
+  plan.rows_first = config["rows_first"] != 0;
+  plan.row_chunks = config["row_chunks"];
+  plan.column_chunks = config["col_chunks"];
+  plan.unroll = static_cast<int>(config["unroll"]);
+  plan.prefetch = static_cast<int>(config["prefetch"]);
+  plan.pack = config["pack"] != 0;
+  plan.panels = (problem.columns + plan.panel_width() - 1) / plan.panel_width();
+  const bool two_axes = problem.outer[1].dim >= 0;
+  plan.row_units = two_axes ? TileCount(problem.outer[1], plan.outer_rows)
+                            : TileCount(problem.inner, plan.inner_rows);
+  return plan;
+}
+
+}  // namespace mlc::schedule

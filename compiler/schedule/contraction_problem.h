@@ -1,0 +1,73 @@
+// A matrix product or a convolution in neutral terms: rows (output pixels, or M) times columns
+// (output channels, or N), reduced over taps and channels (K). Offsets are in elements. A value
+// without heap memory; it borrows nothing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "compiler/graph/workload.h"
+
+namespace mlc::schedule {
+
+// One spatial axis of the rows. A matrix product has one, without taps.
+struct RowAxis {
+  int dim = -1;  // logical output dimension; -1 for none
+  int64_t out = 1;
+  int64_t in = 1;
+  int64_t taps = 1;
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t pad = 0;         // before
+  int64_t row_stride = 0;  // of the row operand, per input element
+  int64_t tap_stride = 0;  // of the column operand, per tap
+
+  bool Trivial() const { return taps == 1 && pad == 0; }
+};
+
+// Independent products: batches and groups.
+struct BatchAxis {
+  int dim = -1;  // logical output dimension; the column dimension for groups
+  int64_t extent = 1;
+  int64_t row_stride = 0;
+  int64_t column_stride = 0;
+  bool group = false;
+};
+
+struct ContractionProblem {
+  static constexpr int kMaxBatch = 6;
+
+  graph::ValueId anchor = graph::kNoValue;
+  bool convolution = false;
+  int row_operand = 0;  // indices into Workload::operands()
+  int column_operand = 0;
+  DType row_dtype = DType::kF32;
+  DType column_dtype = DType::kF32;
+  bool column_is_weight = false;
+  bool flattened = false;  // the rows axis stands for more than one logical dimension
+
+  std::array<BatchAxis, kMaxBatch> batch;
+  int batch_count = 0;
+  std::array<RowAxis, 2> outer;  // depth and height; unused ones have dim -1
+  RowAxis inner;
+  int column_dim = 0;
+  int64_t columns = 1;  // of one group
+  int64_t column_stride = 1;
+  int64_t depth = 1;  // channels of one group
+  int64_t row_k_stride = 1;
+  int64_t column_k_stride = 1;
+  int rank = 0;  // of the output
+
+  int64_t Batches() const;
+  int64_t Taps() const { return outer[0].taps * outer[1].taps * inner.taps; }
+  int64_t K() const { return Taps() * depth; }
+  int64_t Rows() const { return outer[0].out * outer[1].out * inner.out; }
+  double Flops() const;  // nominal
+};
+
+// The single kMatMul or kConv of a workload whose operands are sources and whose outputs are
+// pointwise functions of it and of sources; nothing for any other workload. f32, f16 and bf16.
+std::optional<ContractionProblem> FindContraction(const graph::Workload& workload);
+
+}  // namespace mlc::schedule

@@ -1,0 +1,62 @@
+// The one list of families.
+#include <array>
+#include <string>
+
+#include "compiler/schedule/contraction.h"
+#include "compiler/schedule/family.h"
+
+namespace mlc::schedule {
+
+std::span<const Family* const> Families() {
+  static const ContractionFamily contraction;
+  static const std::array<const Family*, 1> families = {&contraction};
+  return families;
+}
+
+const Family* FindFamily(std::string_view name) {
+  for (const Family* family : Families()) {
+    if (family->name() == name) return family;
+  }
+  return nullptr;
+}
+
+std::vector<const Family*> FamiliesFor(const graph::Workload& workload,
+                                       const target::Target& target) {
+  std::vector<const Family*> accepting;
+  for (const Family* family : Families()) {
+    if (family->Accepts(workload, target)) accepting.push_back(family);
+  }
+  return accepting;
+}
+
+Result<LoweredKernel> LowerConfig(const graph::Workload& workload, const target::Target& target,
+                                  const Config& config) {
+  const Family* family = FindFamily(config.family);
+  if (!family) {
+    std::string known;
+    for (const Family* f : Families()) {
+      known += (known.empty() ? "" : ", ") + std::string(f->name());
+    }
+    return NotFound("no kernel family '" + config.family + "'; this build has " + known);
+  }
+  if (config.version != family->version()) {
+    return FailedPrecondition("config is of " + config.family + " version " +
+                              std::to_string(config.version) + ", this build has version " +
+                              std::to_string(family->version()) + "; tune the workload again");
+  }
+  if (!family->Accepts(workload, target)) {
+    return InvalidArgument("family " + config.family + " has no kernel for " + workload.Summary());
+  }
+  if (family->MakeSpace(workload, target).RankOf(config) < 0) {
+    return InvalidArgument("config '" + config.ToText() + "' is not in the space of " +
+                           workload.Summary());
+  }
+  const RejectReason reason = family->Check(workload, target, config);
+  if (reason != RejectReason::kNone) {
+    return InvalidArgument("config '" + config.ToText() +
+                           "' is rejected: " + std::string(Explain(reason)));
+  }
+  return family->Lower(workload, target, config);
+}
+
+}  // namespace mlc::schedule
