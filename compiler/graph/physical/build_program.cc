@@ -1,0 +1,106 @@
+#include "compiler/graph/physical/build_program.h"
+
+#include <map>
+#include <utility>
+
+#include "compiler/graph/physical/extract_tasks.h"
+#include "compiler/graph/physical/layout.h"
+#include "compiler/graph/physical/lower_views.h"
+#include "compiler/graph/physical/memory_plan.h"
+#include "compiler/graph/physical/partition.h"
+#include "compiler/graph/physical/sink_views.h"
+
+namespace mlc::graph {
+
+namespace {
+
+struct PhysicalPass {
+  std::string_view name;
+  Result<Graph> (*run)(Graph graph);
+};
+
+constexpr PhysicalPass kPasses[] = {
+    {"sink-views", SinkViews},    // contractions and their epilogues meet
+    {"layout", ChooseLayouts},    // strides of every computed value
+    {"lower-views", LowerViews},  // transposes and reshapes become addresses, or copies
+};
+
+// Turns calls over values into steps over places.
+class Assembly {
+ public:
+  Assembly(const Graph& graph, const MemoryPlan& plan) : graph_(graph), plan_(plan) {
+    const std::vector<ValueId> inputs = graph.Inputs();
+    for (size_t i = 0; i < inputs.size(); ++i) input_index_[inputs[i]] = static_cast<int>(i);
+  }
+
+  Program Run(TaskList list) {
+    for (const auto& [input, index] : input_index_) {
+      program_.inputs.push_back({graph_[input].name, DensePort(graph_[input].type)});
+    }
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const Value& output = graph_[graph_.outputs()[i]];
+      const bool named = i < graph_.output_names().size();
+      program_.outputs.push_back(
+          {named ? graph_.output_names()[i] : std::string(), DensePort(output.type)});
+    }
+    for (TaskCall& call : list.calls) {
+      Step step{call.task, {}, {}, std::move(call.label)};
+      for (ValueId operand : call.operands) step.operands.push_back(PlaceOf(operand));
+      for (ValueId output : call.outputs) step.outputs.push_back(PlaceOf(output));
+      program_.steps.push_back(std::move(step));
+    }
+    program_.tasks = std::move(list.tasks);
+    program_.arena_bytes = plan_.arena_bytes;
+    program_.unshared_bytes = plan_.unshared_bytes;
+    return std::move(program_);
+  }
+
+ private:
+  static TensorType DensePort(const TensorType& type) { return {type.dtype, type.dims, {}}; }
+
+  Placement PlaceOf(ValueId value) {
+    const ValueId root = RootOf(graph_, value);
+    Placement place;
+    if (graph_[root].op == Op::kInput) {
+      place = {Placement::Kind::kModelInput, input_index_.at(root), 0};
+    } else if (graph_[root].op == Op::kConstant) {
+      place = {Placement::Kind::kConstant, ConstantIndex(root), 0};
+    } else {
+      place = plan_.places[static_cast<size_t>(root)];
+    }
+    place.byte_offset += OffsetOf(graph_, value) * SizeOf(graph_[root].type.dtype);
+    return place;
+  }
+
+  int ConstantIndex(ValueId root) {
+    const TensorDataRef& data = graph_[root].data;  // splats are part of the workload
+    const auto [found, inserted] = constant_index_.try_emplace(
+        data->bytes.data(), static_cast<int>(program_.constants.size()));
+    if (inserted) program_.constants.push_back(data);
+    return found->second;
+  }
+
+  const Graph& graph_;
+  const MemoryPlan& plan_;
+  std::map<ValueId, int> input_index_;
+  std::map<const std::byte*, int> constant_index_;  // by first byte; data is shared, not compared
+  Program program_;
+};
+
+}  // namespace
+
+Result<Program> BuildPhysical(Graph graph, const PhysicalOptions& options) {
+  for (const PhysicalPass& pass : kPasses) {
+    graph = MLC_TRY(pass.run(std::move(graph)));
+    if (Status status = graph.Verify(); !status.ok()) {
+      return Internal("after " + std::string(pass.name) + ": " + status.message());
+    }
+    if (options.after_pass) options.after_pass(pass.name, graph);
+  }
+  const Partition partition = MLC_TRY(PartitionGraph(graph));
+  TaskList list = MLC_TRY(ExtractTasks(graph, partition, options.tolerance));
+  const MemoryPlan plan = PlanMemory(graph, list);
+  return Assembly(graph, plan).Run(std::move(list));
+}
+
+}  // namespace mlc::graph

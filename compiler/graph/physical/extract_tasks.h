@@ -1,0 +1,31 @@
+// Writes each group of a partition as a workload: values read from outside become input() or
+// weight() operands with the strides they are read through, splats stay constants, results keep
+// the strides they are written in. Equal workloads are one task with a count. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "compiler/graph/graph.h"
+#include "compiler/graph/physical/partition.h"
+#include "compiler/graph/program.h"
+
+namespace mlc::graph {
+
+// One execution of a task, in terms of the lowered graph's values.
+struct TaskCall {
+  int task = 0;
+  std::vector<ValueId> operands;  // parallel to workload.operands(): values or views
+  std::vector<ValueId> outputs;   // parallel to workload.outputs(): computed values
+  std::string label;
+};
+
+struct TaskList {
+  std::vector<Task> tasks;  // in order of first use
+  std::vector<TaskCall> calls;
+};
+
+Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition, double tolerance);
+
+}  // namespace mlc::graph

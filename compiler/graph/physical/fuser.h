@@ -1,0 +1,44 @@
+// Groups of nodes that grow by merging, with the check that keeps their order acyclic. Used by the
+// partition. Borrows the graph; not thread-safe.
+#pragma once
+
+#include <vector>
+
+#include "compiler/graph/graph.h"
+
+namespace mlc::graph {
+
+class Fuser {
+ public:
+  // Every node that computes starts as a group of its own; so does every view, which stays alone.
+  explicit Fuser(const Graph& graph);
+
+  // The group of a value: the smallest id in it.
+  ValueId GroupOf(ValueId value) const;
+  const std::vector<ValueId>& Members(ValueId group) const;
+  // The group's anchor, kNoValue if it is pointwise.
+  ValueId Anchor(ValueId group) const;
+  // Members read outside the group, or by the model's outputs; ascending.
+  std::vector<ValueId> Results(ValueId group) const;
+  // Groups that read the group's members, views among them; ascending.
+  std::vector<ValueId> Readers(ValueId group) const;
+  // Groups that the group reads, sources left out; ascending.
+  std::vector<ValueId> Reads(ValueId group) const;
+
+  // True if one task can do the work of both: no third group lies between them.
+  bool CanMerge(ValueId producer, ValueId consumer) const;
+  // REQUIRES CanMerge().
+  void Merge(ValueId producer, ValueId consumer);
+
+  const std::vector<std::vector<ValueId>>& users() const { return users_; }
+
+ private:
+  const Graph& graph_;
+  std::vector<std::vector<ValueId>> users_;
+  std::vector<bool> is_output_;
+  std::vector<ValueId> group_;
+  std::vector<std::vector<ValueId>> members_;  // by group id
+  std::vector<ValueId> anchor_;                // by group id
+};
+
+}  // namespace mlc::graph

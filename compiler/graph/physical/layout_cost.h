@@ -1,0 +1,38 @@
+// The cost model of layouts: what one value's order of dimensions costs its producer and its users,
+// in bytes moved. Shared by the search in layout.cc. Borrows the graph; not thread-safe.
+#pragma once
+
+#include <vector>
+
+#include "compiler/graph/graph.h"
+#include "compiler/graph/physical/views.h"
+
+namespace mlc::graph {
+
+class LayoutCost {
+ public:
+  // `orders[v]`: dimensions of computed value v from outermost to innermost; empty means dense. The
+  // caller changes it between calls.
+  LayoutCost(const Graph& graph, const std::vector<std::vector<int>>& orders);
+
+  // What the order costs the value's producer and the users it reaches, itself or through views.
+  double Of(ValueId value, const std::vector<int>& order) const;
+
+ private:
+  double ProducerCost(const Value& node, const StridedView& result) const;
+  double UsersCost(ValueId value, const StridedView& view) const;
+  double UserCost(const Value& user, size_t slot, const StridedView& operand) const;
+  // Where a value lies under the current orders; a reshape that must copy starts afresh.
+  StridedView Locate(ValueId value) const;
+  TensorType Stored(ValueId value) const;
+
+  const Graph& graph_;
+  const std::vector<std::vector<int>>& orders_;
+  std::vector<std::vector<ValueId>> users_;
+  std::vector<bool> is_output_;
+};
+
+// The dimension of size above one with the smallest stride; -1 if there is none.
+int InnermostDim(const TensorType& type);
+
+}  // namespace mlc::graph

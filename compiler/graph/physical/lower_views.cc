@@ -1,0 +1,144 @@
+#include "compiler/graph/physical/lower_views.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "compiler/graph/physical/layout.h"
+#include "compiler/graph/physical/layout_cost.h"
+#include "compiler/graph/physical/strided_data.h"
+#include "compiler/graph/physical/views.h"
+
+namespace mlc::graph {
+
+namespace {
+
+bool IsSource(const Value& node) {
+  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
+}
+
+class Lowering {
+ public:
+  explicit Lowering(const Graph& from) : from_(from) {}
+
+  Result<Graph> Run() {
+    for (ValueId id = 0; id < from_.size(); ++id) {
+      ids_.push_back(IsViewOp(from_[id]) ? MLC_TRY(LowerView(from_[id])) : LowerNode(from_[id]));
+    }
+    for (ValueId output : from_.outputs()) {
+      to_.outputs().push_back(LowerOutput(ids_[static_cast<size_t>(output)]));
+    }
+    to_.output_names() = from_.output_names();
+    to_.Compact();
+    return std::move(to_);
+  }
+
+ private:
+  ValueId Mapped(ValueId id) const {
+    return id == kNoValue ? kNoValue : ids_[static_cast<size_t>(id)];
+  }
+
+  StridedView Seen(ValueId id) const {
+    StridedView view = WholeOf(to_[id].type);
+    view.offset = OffsetOf(to_, id);
+    return view;
+  }
+
+  ValueId LowerNode(const Value& original) {
+    Value node = original;
+    for (ValueId& operand : node.operands) operand = Mapped(operand);
+    if (node.op == Op::kConv && !ReadsAnyLayout(from_, original)) {
+      node.operands[0] = ChannelsInnermost(node.operands[0]);
+    }
+    return to_.Add(std::move(node));
+  }
+
+  ValueId ChannelsInnermost(ValueId id) {
+    const TensorType& type = to_[id].type;
+    const int innermost = InnermostDim(type);
+    if (innermost == 1 || innermost == -1) return id;
+    return Copied(id, ChannelsLastStrides(type.dims));
+  }
+
+  Result<ValueId> LowerView(const Value& node) {
+    ValueId operand = Mapped(node.operands[0]);
+    const Value& source = to_[operand];
+    if (source.op == Op::kConstant && !source.data) {
+      Value splat = source;
+      splat.type = {node.type.dtype, node.type.dims, {}};
+      return to_.Add(std::move(splat));
+    }
+    std::optional<StridedView> view = ThroughView(node, Seen(operand));
+    if (!view) {
+      operand = MLC_TRY(Packed(operand));
+      view = ThroughView(node, Seen(operand));
+    }
+    const TensorType type = Canonical(view->type);
+    const ValueId root = RootOf(to_, operand);
+    if (view->offset == 0 && type == to_[root].type) return root;
+    Value lowered;
+    lowered.op = Op::kView;
+    lowered.operands = {root};
+    lowered.attrs["offset"] = view->offset;
+    lowered.type = type;
+    lowered.name = node.name;
+    return to_.Add(std::move(lowered));
+  }
+
+  // The same values in row-major order.
+  Result<ValueId> Packed(ValueId id) {
+    const ValueId root = RootOf(to_, id);
+    if (to_[root].op != Op::kConstant) return Copied(id, {});
+    const Value& seen = to_[id];
+    std::vector<std::byte> bytes = GatherStrided(
+        to_[root].data->bytes.data() + OffsetOf(to_, id) * SizeOf(seen.type.dtype), seen.type);
+    return to_.Constant(MakeTensorData(seen.type.dtype, seen.type.dims, std::move(bytes)),
+                        seen.name);
+  }
+
+  ValueId Copied(ValueId id, std::vector<int64_t> strides) {
+    Value copy;
+    copy.op = Op::kCopy;
+    copy.operands = {id};
+    copy.type = {to_[id].type.dtype, to_[id].type.dims, std::move(strides)};
+    copy.type = Canonical(copy.type);
+    copy.name = to_[id].name;
+    const auto key = std::make_pair(id, copy.type.ToText());
+    const auto [found, inserted] = copies_.try_emplace(key, kNoValue);
+    if (inserted) found->second = to_.Add(std::move(copy));
+    return found->second;
+  }
+
+  // A kernel must write each output itself, row-major, from its first element on.
+  ValueId LowerOutput(ValueId id) {
+    const ValueId root = RootOf(to_, id);
+    const bool whole = OffsetOf(to_, id) == 0 && to_[id].type.strides.empty() &&
+                       to_[id].type.NumElements() == to_[root].type.NumElements();
+    if (!IsSource(to_[root]) && whole && !taken_[root]) {
+      taken_[root] = true;
+      return id;
+    }
+    // Not shared with other copies: two outputs are two buffers.
+    Value copy;
+    copy.op = Op::kCopy;
+    copy.operands = {id};
+    copy.type = {to_[id].type.dtype, to_[id].type.dims, {}};
+    copy.name = to_[id].name;
+    const ValueId result = to_.Add(std::move(copy));
+    taken_[result] = true;
+    return result;
+  }
+
+  const Graph& from_;
+  Graph to_;
+  std::vector<ValueId> ids_;
+  std::map<std::pair<ValueId, std::string>, ValueId> copies_;
+  std::map<ValueId, bool> taken_;  // roots that are an output's buffer already
+};
+
+}  // namespace
+
+Result<Graph> LowerViews(Graph graph) { return Lowering(graph).Run(); }
+
+}  // namespace mlc::graph

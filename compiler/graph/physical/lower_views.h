@@ -1,0 +1,25 @@
+// Rewrites transposes, reshapes, slices and expansions to kView: an offset and strides on the
+// storage of a computed value, an input or a constant. Chains become one view of the root. Where
+// strides cannot say it, and where a convolution needs channels innermost, a kCopy materialises the
+// operand first; a constant is copied here and now. Model outputs that are not row-major, or that
+// no kernel writes, end in a kCopy. Runs after layouts are chosen.
+#pragma once
+
+#include "compiler/base/status.h"
+#include "compiler/graph/graph.h"
+
+namespace mlc::graph {
+
+// REQUIRES: ChooseLayouts() has run. Afterwards the graph holds no kTranspose, kReshape or kExpand,
+// and every value's type has its final strides in canonical form.
+Result<Graph> LowerViews(Graph graph);
+
+// The storage that a value of a lowered graph is seen through: itself, or a view's operand.
+inline ValueId RootOf(const Graph& graph, ValueId value) {
+  return graph[value].op == Op::kView ? graph[value].operands[0] : value;
+}
+inline int64_t OffsetOf(const Graph& graph, ValueId value) {
+  return graph[value].op == Op::kView ? graph[value].Int("offset") : 0;
+}
+
+}  // namespace mlc::graph

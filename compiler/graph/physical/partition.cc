@@ -1,0 +1,256 @@
+#include "compiler/graph/physical/partition.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/graph/physical/fuser.h"
+
+namespace mlc::graph {
+
+namespace {
+
+constexpr size_t kMostResults = 3;
+// Arithmetic per element, in table units, below which computing it again at each read is free.
+constexpr double kTrivialFlops = 4;
+
+bool IsSource(const Value& node) {
+  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
+}
+
+bool IsPointwise(const Value& node) { return node.op == Op::kPointwise || node.op == Op::kCast; }
+
+// Movement whose result a pointwise task can take element by element.
+bool IsFusableMovement(const Value& node) {
+  switch (node.op) {
+    case Op::kPad:
+    case Op::kGather:
+    case Op::kGatherElements:
+    case Op::kGatherND:
+    case Op::kTile:
+    case Op::kTrilu:
+    case Op::kSlice:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Anchors that read operand 0 once per row, or few times, and take what computes it with them.
+bool TakesPrologue(const Value& node) {
+  switch (node.op) {
+    case Op::kReduce:
+    case Op::kSoftmax:
+    case Op::kLogSoftmax:
+    case Op::kLayerNorm:
+    case Op::kPool:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool TakesEpilogue(Op op) {
+  switch (op) {
+    case Op::kScatterElements:
+    case Op::kScatterND:
+    case Op::kCumSum:
+    case Op::kConcat:
+    case Op::kResize:
+      return false;
+    default:
+      return true;
+  }
+}
+
+class Partitioner {
+ public:
+  explicit Partitioner(const Graph& graph) : graph_(graph), fuser_(graph) {}
+
+  Result<Partition> Run() {
+    // Later anchors choose first: a residual add joins the later of its two producers.
+    for (ValueId id = graph_.size(); id-- > 0;) {
+      if (IsAnchor(graph_[id].op) && TakesEpilogue(graph_[id].op)) GrowEpilogue(id);
+    }
+    for (ValueId id = 0; id < graph_.size(); ++id) GrowRegion(id);
+    for (ValueId id = 0; id < graph_.size(); ++id) TakePrologue(id);
+    return Order();
+  }
+
+ private:
+  const std::vector<int64_t>& DimsOf(ValueId id) const { return graph_[id].type.dims; }
+
+  void GrowEpilogue(ValueId anchor) {
+    for (ValueId id = anchor + 1; id < graph_.size(); ++id) {
+      const ValueId group = fuser_.GroupOf(anchor);
+      const Value& node = graph_[id];
+      if (!IsPointwise(node) || node.type.dims != DimsOf(anchor)) continue;
+      if (fuser_.Anchor(fuser_.GroupOf(id)) != kNoValue) continue;
+      const bool reads = std::any_of(
+          node.operands.begin(), node.operands.end(),
+          [&](ValueId operand) { return operand != kNoValue && fuser_.GroupOf(operand) == group; });
+      if (reads) TryMerge(group, fuser_.GroupOf(id));
+    }
+  }
+
+  bool TryMerge(ValueId producer, ValueId consumer) {
+    if (!fuser_.CanMerge(producer, consumer)) return false;
+    // Results of the merged task: what either is read for outside of both.
+    size_t results = 0;
+    for (ValueId group : {producer, consumer}) {
+      for (ValueId result : fuser_.Results(group)) {
+        results += ReadOutside(result, producer, consumer) ? 1 : 0;
+      }
+    }
+    if (results > kMostResults) return false;
+    fuser_.Merge(producer, consumer);
+    return true;
+  }
+
+  bool ReadOutside(ValueId value, ValueId a, ValueId b) const {
+    const std::vector<ValueId>& outputs = graph_.outputs();
+    if (std::find(outputs.begin(), outputs.end(), value) != outputs.end()) return true;
+    const std::vector<ValueId>& users = fuser_.users()[static_cast<size_t>(value)];
+    return std::any_of(users.begin(), users.end(), [&](ValueId user) {
+      return fuser_.GroupOf(user) != a && fuser_.GroupOf(user) != b;
+    });
+  }
+
+  // Takes the producers of a pointwise node or layout copy into its task.
+  void GrowRegion(ValueId id) {
+    const Value& node = graph_[id];
+    if (!IsPointwise(node) && node.op != Op::kCopy) return;
+    if (fuser_.Anchor(fuser_.GroupOf(id)) != kNoValue) return;
+    for (ValueId operand : node.operands) {
+      if (operand == kNoValue || IsSource(graph_[operand])) continue;
+      const ValueId producer = fuser_.GroupOf(operand);
+      const ValueId consumer = fuser_.GroupOf(id);
+      if (producer == consumer || !IsRegion(producer)) continue;
+      const bool shared = fuser_.Readers(producer).size() > 1;
+      const bool same = DimsOf(operand) == node.type.dims;
+      if (same ? (shared && node.op == Op::kCopy) : (shared || Flops(producer) > kTrivialFlops)) {
+        continue;
+      }
+      if (!same && HasOutput(producer)) continue;
+      TryMerge(producer, consumer);
+    }
+  }
+
+  // Pointwise and fusable movement only; copies end their task.
+  bool IsRegion(ValueId group) const {
+    const std::vector<ValueId>& members = fuser_.Members(group);
+    return std::all_of(members.begin(), members.end(), [&](ValueId member) {
+      return IsPointwise(graph_[member]) || IsFusableMovement(graph_[member]);
+    });
+  }
+
+  bool HasOutput(ValueId group) const {
+    const std::vector<ValueId> results = fuser_.Results(group);
+    return std::any_of(results.begin(), results.end(), [&](ValueId result) {
+      const std::vector<ValueId>& outputs = graph_.outputs();
+      return std::find(outputs.begin(), outputs.end(), result) != outputs.end();
+    });
+  }
+
+  double Flops(ValueId group) const {
+    double flops = 0;
+    for (ValueId member : fuser_.Members(group)) {
+      const Value& node = graph_[member];
+      flops += node.op == Op::kPointwise ? InfoOf(node.scalar).flops : 1;
+    }
+    return flops;
+  }
+
+  void TakePrologue(ValueId id) {
+    const Value& node = graph_[id];
+    if (!TakesPrologue(node)) return;
+    const ValueId operand = node.operands[0];
+    if (IsSource(graph_[operand])) return;
+    const ValueId producer = fuser_.GroupOf(operand);
+    const ValueId consumer = fuser_.GroupOf(id);
+    const std::vector<ValueId>& members = fuser_.Members(producer);
+    const bool pointwise = std::all_of(members.begin(), members.end(),
+                                       [&](ValueId member) { return IsPointwise(graph_[member]); });
+    if (!pointwise || producer == consumer) return;
+    // Only what nobody else needs: a row kernel writes its own results alone.
+    if (fuser_.Results(producer) != std::vector<ValueId>{operand} || HasOutput(producer)) return;
+    if (fuser_.Readers(producer) != std::vector<ValueId>{consumer}) return;
+    if (!ReadOnlyAsPrologue(operand, id)) return;
+    if (node.op == Op::kPool && Flops(producer) > kTrivialFlops) return;
+    TryMerge(producer, consumer);
+  }
+
+  // The anchor's epilogue may read the same value; then it stays a task of its own.
+  bool ReadOnlyAsPrologue(ValueId value, ValueId anchor) const {
+    const std::vector<ValueId>& users = fuser_.users()[static_cast<size_t>(value)];
+    const std::vector<ValueId>& operands = graph_[anchor].operands;
+    return std::all_of(users.begin(), users.end(), [&](ValueId user) { return user == anchor; }) &&
+           std::count(operands.begin(), operands.end(), value) == 1;
+  }
+
+  // Groups in an order where each reads only earlier ones; among the ready ones the group whose
+  // last member comes first in the graph.
+  Result<Partition> Order() const {
+    Partition partition;
+    partition.group_of.assign(static_cast<size_t>(graph_.size()), -1);
+    std::vector<bool> done(static_cast<size_t>(graph_.size()), false);
+    std::vector<std::pair<ValueId, ValueId>> waiting;
+    for (ValueId id = 0; id < graph_.size(); ++id) {
+      if (!IsSource(graph_[id]) && fuser_.GroupOf(id) == id) {
+        waiting.emplace_back(fuser_.Members(id).back(), id);
+      }
+    }
+    std::sort(waiting.begin(), waiting.end());
+    while (!waiting.empty()) {
+      const auto next = std::find_if(waiting.begin(), waiting.end(), [&](const auto& entry) {
+        const std::vector<ValueId> reads = fuser_.Reads(entry.second);
+        return std::all_of(reads.begin(), reads.end(),
+                           [&](ValueId read) { return done[static_cast<size_t>(read)]; });
+      });
+      if (next == waiting.end()) return Internal("the tasks of the graph depend on each other");
+      done[static_cast<size_t>(next->second)] = true;
+      Append(next->second, &partition);
+      waiting.erase(next);
+    }
+    return partition;
+  }
+
+  void Append(ValueId group, Partition* partition) const {
+    const std::vector<ValueId>& members = fuser_.Members(group);
+    if (graph_[members.front()].op == Op::kView) return;
+    for (ValueId member : members) {
+      partition->group_of[static_cast<size_t>(member)] = static_cast<int>(partition->groups.size());
+    }
+    partition->groups.push_back({members, fuser_.Anchor(group)});
+  }
+
+  const Graph& graph_;
+  Fuser fuser_;
+};
+
+}  // namespace
+
+bool IsAnchor(Op op) {
+  switch (op) {
+    case Op::kMatMul:
+    case Op::kConv:
+    case Op::kAttention:
+    case Op::kPool:
+    case Op::kReduce:
+    case Op::kArg:
+    case Op::kSoftmax:
+    case Op::kLogSoftmax:
+    case Op::kLayerNorm:
+    case Op::kCumSum:
+    case Op::kScatterElements:
+    case Op::kScatterND:
+    case Op::kConcat:
+    case Op::kResize:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Result<Partition> PartitionGraph(const Graph& graph) { return Partitioner(graph).Run(); }
+
+}  // namespace mlc::graph

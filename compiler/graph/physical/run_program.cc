@@ -1,0 +1,117 @@
+#include "compiler/graph/physical/run_program.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/physical/program_text.h"
+#include "compiler/graph/physical/strided_data.h"
+
+namespace mlc::graph {
+
+namespace {
+
+// A float's bytes of this are a quiet NaN: what nobody wrote shows.
+constexpr std::byte kPoison{0xFF};
+
+class Machine {
+ public:
+  Machine(const Program& program, const std::vector<TensorDataRef>& inputs)
+      : program_(program),
+        inputs_(inputs),
+        arena_(static_cast<size_t>(program.arena_bytes), kPoison) {
+    for (const Port& port : program.outputs) {
+      const int64_t bytes = port.type.NumElements() * SizeOf(port.type.dtype);
+      outputs_.emplace_back(static_cast<size_t>(bytes), kPoison);
+    }
+  }
+
+  Result<std::vector<TensorDataRef>> Run() {
+    for (const Step& step : program_.steps) {
+      MLC_TRY(RunStep(step));
+    }
+    std::vector<TensorDataRef> results;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const TensorType& type = program_.outputs[i].type;
+      results.push_back(MakeTensorData(type.dtype, type.dims, std::move(outputs_[i])));
+    }
+    return results;
+  }
+
+ private:
+  Status RunStep(const Step& step) {
+    const Workload& workload = program_.tasks[static_cast<size_t>(step.task)].workload;
+    const Graph& graph = workload.graph();
+    std::vector<TensorDataRef> sources;
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      const TensorType& type = graph[workload.operands()[i]].type;
+      const std::byte* first = MLC_TRY(Address(step.operands[i], type));
+      sources.push_back(MakeTensorData(type.dtype, type.dims, GatherStrided(first, type)));
+    }
+    const std::vector<TensorDataRef> results = MLC_TRY(Evaluate(graph, sources));
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const TensorType& type = graph[workload.outputs()[i]].type;
+      if (step.outputs[i].kind == Placement::Kind::kConstant ||
+          step.outputs[i].kind == Placement::Kind::kModelInput) {
+        return Internal("a step writes to " + ToText(step.outputs[i]));
+      }
+      std::byte* first = MLC_TRY(Address(step.outputs[i], type));
+      ScatterStrided(results[i]->bytes.data(), type, first);
+    }
+    return {};
+  }
+
+  Result<std::byte*> Address(const Placement& place, const TensorType& type) {
+    std::byte* base = nullptr;
+    size_t size = 0;
+    const auto index = static_cast<size_t>(place.index);
+    switch (place.kind) {
+      case Placement::Kind::kModelInput:
+        base = const_cast<std::byte*>(inputs_[index]->bytes.data());
+        size = inputs_[index]->bytes.size();
+        break;
+      case Placement::Kind::kConstant:
+        base = const_cast<std::byte*>(program_.constants[index]->bytes.data());
+        size = program_.constants[index]->bytes.size();
+        break;
+      case Placement::Kind::kModelOutput:
+        base = outputs_[index].data();
+        size = outputs_[index].size();
+        break;
+      case Placement::Kind::kArena:
+        base = arena_.data();
+        size = arena_.size();
+        break;
+    }
+    const int64_t end = place.byte_offset + type.Extent() * SizeOf(type.dtype);
+    if (place.byte_offset < 0 || end > static_cast<int64_t>(size)) {
+      return Internal(ToText(place) + " does not hold " + type.ToText());
+    }
+    return base + place.byte_offset;
+  }
+
+  const Program& program_;
+  const std::vector<TensorDataRef>& inputs_;
+  std::vector<std::byte> arena_;
+  std::vector<std::vector<std::byte>> outputs_;
+};
+
+}  // namespace
+
+Result<std::vector<TensorDataRef>> RunProgram(const Program& program,
+                                              const std::vector<TensorDataRef>& inputs) {
+  if (inputs.size() != program.inputs.size()) {
+    return InvalidArgument("the program has " + std::to_string(program.inputs.size()) +
+                           " inputs, not " + std::to_string(inputs.size()));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorType& type = program.inputs[i].type;
+    if (inputs[i]->dtype != type.dtype || inputs[i]->dims != type.dims) {
+      return InvalidArgument("input " + std::to_string(i) + " is not " + type.ToText());
+    }
+  }
+  return Machine(program, inputs).Run();
+}
+
+}  // namespace mlc::graph

@@ -1,0 +1,180 @@
+#include "compiler/graph/physical/sink_views.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace mlc::graph {
+
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+bool IsPointwise(const Value& node) { return node.op == Op::kPointwise || node.op == Op::kCast; }
+
+bool IsSource(const Value& node) {
+  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
+}
+
+int64_t ProductFrom(const Dims& dims, size_t first) {
+  int64_t product = 1;
+  for (size_t i = first; i < dims.size(); ++i) product *= dims[i];
+  return product;
+}
+
+// Rebuilds the graph node by node; views that meet pointwise nodes move below them on the way.
+class Sinker {
+ public:
+  explicit Sinker(const Graph& from) : from_(from) {}
+
+  Graph Run() {
+    std::vector<ValueId> ids;
+    for (ValueId id = 0; id < from_.size(); ++id) {
+      Value node = from_[id];
+      for (ValueId& operand : node.operands) {
+        if (operand != kNoValue) operand = ids[static_cast<size_t>(operand)];
+      }
+      ids.push_back(Emit(std::move(node)));
+    }
+    for (ValueId output : from_.outputs()) {
+      to_.outputs().push_back(ids[static_cast<size_t>(output)]);
+    }
+    to_.output_names() = from_.output_names();
+    to_.Compact();
+    return std::move(to_);
+  }
+
+ private:
+  ValueId Emit(Value node) {
+    if (node.op == Op::kReshape) return EmitReshape(std::move(node));
+    if (!IsPointwise(node)) return to_.Add(std::move(node));
+    // The view of the value computed last moves: a residual add belongs to the later producer.
+    ValueId best = kNoValue;
+    for (ValueId operand : node.operands) {
+      if (!CanSink(node, operand)) continue;
+      if (best == kNoValue || SourceOf(operand) > SourceOf(best)) best = operand;
+    }
+    if (best == kNoValue) return to_.Add(std::move(node));
+    return SinkThrough(std::move(node), best);
+  }
+
+  // Reshapes of reshapes are one; a reshape to the same dims is none.
+  ValueId EmitReshape(Value node) {
+    ValueId source = node.operands[0];
+    while (to_[source].op == Op::kReshape) source = to_[source].operands[0];
+    if (to_[source].type.dims == node.type.dims) return source;
+    node.operands = {source};
+    return to_.Add(std::move(node));
+  }
+
+  ValueId SourceOf(ValueId view) const { return to_[view].operands[0]; }
+
+  bool CanSink(const Value& node, ValueId operand) const {
+    const Value& view = to_[operand];
+    if (view.op != Op::kReshape && view.op != Op::kTranspose) return false;
+    if (view.type.dims != node.type.dims) return false;
+    const Value& source = to_[SourceOf(operand)];
+    if (IsSource(source) || source.op == Op::kReshape || source.op == Op::kTranspose ||
+        source.op == Op::kSlice || source.op == Op::kExpand) {
+      return false;
+    }
+    return std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId other) {
+      return other == operand || InverseDims(view, to_[other].type.dims).has_value();
+    });
+  }
+
+  // Dims of an operand of the sunk node that stands for one of `dims` beside the view's result.
+  std::optional<Dims> InverseDims(const Value& view, const Dims& dims) const {
+    const Dims& source = to_[view.operands[0]].type.dims;
+    if (ProductFrom(dims, 0) == 1) return Dims{};
+    if (dims == view.type.dims) return source;
+    if (view.op == Op::kTranspose) return TransposedDims(view, dims);
+    // A reshape keeps row-major order: a broadcast over leading dimensions stays one if the
+    // trailing part starts at a boundary of the source.
+    size_t first = 0;
+    while (dims[first] == 1) ++first;
+    const size_t matched = dims.size() - first;
+    if (!std::equal(dims.begin() + static_cast<ptrdiff_t>(first), dims.end(),
+                    view.type.dims.end() - static_cast<ptrdiff_t>(matched))) {
+      return std::nullopt;
+    }
+    const int64_t elements = ProductFrom(dims, first);
+    size_t start = source.size();
+    while (start > 0 && ProductFrom(source, start) < elements) --start;
+    if (ProductFrom(source, start) != elements) return std::nullopt;
+    return Dims(source.begin() + static_cast<ptrdiff_t>(start), source.end());
+  }
+
+  static Dims TransposedDims(const Value& view, const Dims& dims) {
+    const std::vector<int64_t>& perm = view.Ints("perm");
+    Dims padded(perm.size() - dims.size(), 1);
+    padded.insert(padded.end(), dims.begin(), dims.end());
+    Dims result(perm.size());
+    for (size_t i = 0; i < perm.size(); ++i) result[static_cast<size_t>(perm[i])] = padded[i];
+    return result;
+  }
+
+  ValueId SinkThrough(Value node, ValueId operand) {
+    const Value view = to_[operand];
+    const TensorType result = node.type;
+    for (ValueId& other : node.operands) {
+      other = other == operand ? view.operands[0] : Inverse(view, other);
+    }
+    node.type.dims = to_[view.operands[0]].type.dims;
+    const std::string name = node.name;
+    const ValueId sunk = Emit(std::move(node));
+    Value moved = view;
+    moved.operands = {sunk};
+    moved.type = result;
+    moved.name = name;
+    return to_.Add(std::move(moved));
+  }
+
+  ValueId Inverse(const Value& view, ValueId operand) {
+    const Dims dims = to_[operand].type.dims;
+    const Dims target = *InverseDims(view, dims);
+    if (view.op == Op::kReshape || target.empty()) return Reshaped(operand, target);
+    const std::vector<int64_t>& perm = view.Ints("perm");
+    Dims padded(perm.size() - dims.size(), 1);
+    padded.insert(padded.end(), dims.begin(), dims.end());
+    std::vector<int64_t> inverse(perm.size());
+    for (size_t i = 0; i < perm.size(); ++i) {
+      inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+    }
+    const Value& from = to_[operand];
+    if (from.op == Op::kTranspose && from.Ints("perm") == perm) return from.operands[0];
+    Value transpose;
+    transpose.op = Op::kTranspose;
+    transpose.operands = {Reshaped(operand, padded)};
+    transpose.attrs["perm"] = inverse;
+    transpose.type = {to_[operand].type.dtype, target, {}};
+    transpose.name = to_[operand].name;
+    return to_.Add(std::move(transpose));
+  }
+
+  // A reshape, seen through reshapes; none if the dims agree already.
+  ValueId Reshaped(ValueId operand, const Dims& dims) {
+    while (to_[operand].op == Op::kReshape) operand = to_[operand].operands[0];
+    if (to_[operand].type.dims == dims) return operand;
+    if (to_[operand].op == Op::kConstant && !to_[operand].data) {
+      Value splat = to_[operand];
+      splat.type = {splat.type.dtype, dims, {}};
+      return to_.Add(std::move(splat));
+    }
+    Value reshape;
+    reshape.op = Op::kReshape;
+    reshape.operands = {operand};
+    reshape.type = {to_[operand].type.dtype, dims, {}};
+    reshape.name = to_[operand].name;
+    return to_.Add(std::move(reshape));
+  }
+
+  const Graph& from_;
+  Graph to_;
+};
+
+}  // namespace
+
+Result<Graph> SinkViews(Graph graph) { return Sinker(graph).Run(); }
+
+}  // namespace mlc::graph
