@@ -1,0 +1,104 @@
+#include "db/commit_queue.h"
+
+#include <future>
+#include <utility>
+
+namespace mlc::db {
+namespace {
+
+constexpr size_t kBatch = 64;
+constexpr std::chrono::milliseconds kDelay(20);
+// About 4 MiB of write-ahead log: a checkpoint of it takes a few milliseconds.
+constexpr int64_t kWritesPerCheckpoint = 2048;
+
+}  // namespace
+
+CommitQueue::CommitQueue(Database database)
+    : database_(std::move(database)), thread_([this] { Loop(); }) {}
+
+CommitQueue::~CommitQueue() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  (void)database_.Execute("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+void CommitQueue::Push(Write write, Done done) {
+  {
+    std::lock_guard lock(mutex_);
+    if (queue_.empty()) first_queued_ = std::chrono::steady_clock::now();
+    queue_.push_back({std::move(write), std::move(done), Status()});
+  }
+  wake_.notify_one();
+}
+
+Status CommitQueue::PushAndWait(Write write) {
+  std::promise<Status> committed;
+  std::future<Status> result = committed.get_future();
+  {
+    std::lock_guard lock(mutex_);
+    if (queue_.empty()) first_queued_ = std::chrono::steady_clock::now();
+    queue_.push_back({std::move(write),
+                      [&committed](const Status& status) { committed.set_value(status); },
+                      Status()});
+    urgent_ = true;
+  }
+  wake_.notify_one();
+  return result.get();
+}
+
+std::vector<CommitQueue::Entry> CommitQueue::TakeBatch() {
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+  if (!queue_.empty()) {
+    wake_.wait_until(lock, first_queued_ + kDelay,
+                     [this] { return stopping_ || urgent_ || queue_.size() >= kBatch; });
+  }
+  urgent_ = false;
+  return std::exchange(queue_, {});
+}
+
+void CommitQueue::Loop() {
+  while (true) {
+    std::vector<Entry> batch = TakeBatch();
+    if (batch.empty()) return;  // stopping, and nothing is left
+    Commit(batch);
+    for (Entry& entry : batch) entry.done(entry.status);
+    writes_since_checkpoint_ += static_cast<int64_t>(batch.size());
+    if (writes_since_checkpoint_ >= kWritesPerCheckpoint) Checkpoint();
+  }
+}
+
+void CommitQueue::Commit(std::vector<Entry>& batch) {
+  const Status status = Apply(batch);
+  if (status.ok()) return;
+  if (!database_.InAutocommit()) (void)database_.Execute("ROLLBACK");
+  for (Entry& entry : batch) entry.status = status;
+}
+
+// An error of the whole transaction is returned; an error of one write stays with it.
+Status CommitQueue::Apply(std::vector<Entry>& batch) {
+  MLC_TRY(database_.Execute("BEGIN IMMEDIATE"));
+  for (Entry& entry : batch) {
+    MLC_TRY(database_.Execute("SAVEPOINT one"));
+    entry.status = entry.write(database_);
+    if (database_.InAutocommit()) return entry.status;  // SQLite gave the transaction up
+    if (!entry.status.ok() && entry.status.code() != StatusCode::kInvalidArgument) {
+      return entry.status;
+    }
+    if (!entry.status.ok()) MLC_TRY(database_.Execute("ROLLBACK TO one"));
+    MLC_TRY(database_.Execute("RELEASE one"));
+  }
+  return database_.Execute("COMMIT");
+}
+
+void CommitQueue::Checkpoint() {
+  // A reader in the way only delays it: the next one takes over what is left.
+  (void)database_.Execute("PRAGMA wal_checkpoint(PASSIVE)");
+  writes_since_checkpoint_ = 0;
+}
+
+}  // namespace mlc::db

@@ -1,0 +1,25 @@
+// One writer per log: an exclusive lock on "<path>.lock" that names its holder. The kernel frees it
+// when the process ends, however it ends; the file stays.
+#pragma once
+
+#include <string>
+
+#include "compiler/base/status.h"
+
+namespace mlc::db {
+
+class FileLock {
+ public:
+  // ABORTED "another process uses this log: pid N" while somebody else holds it; INVALID_ARGUMENT
+  // on a network file system, where neither locks nor write-ahead logs can be trusted.
+  static Result<FileLock> Take(const std::string& path);
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&& other) noexcept;
+  ~FileLock();
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_ = -1;
+};
+
+}  // namespace mlc::db

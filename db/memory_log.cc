@@ -1,0 +1,177 @@
+#include "db/memory_log.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+namespace mlc::db {
+namespace {
+
+class MemoryLog : public TuningLog {
+ public:
+  Status AddWorkload(const WorkloadRow& row) override {
+    if (mlc::DigestOf(std::string_view(row.text)) != row.key) {
+      return InvalidArgument("a workload's key must be the digest of its text");
+    }
+    std::lock_guard lock(mutex_);
+    if (workload_index_.emplace(row.key, workloads_.size()).second) workloads_.push_back(row);
+    return Status();
+  }
+
+  void Append(Record record, AppendCallback done) override {
+    // One order for inserting and for calling back.
+    std::lock_guard order(append_order_);
+    done(Insert(std::move(record)));
+  }
+
+  Status Flush() override {
+    std::lock_guard order(append_order_);
+    return Status();
+  }
+
+  Status PutJob(const JobRow& job) override {
+    std::lock_guard lock(mutex_);
+    for (const JobTask& task : job.tasks) MLC_TRY(RequireWorkload(task.workload));
+    jobs_[job.id] = job;
+    return Status();
+  }
+
+  Status SaveModel(const ModelRow& model) override {
+    std::lock_guard lock(mutex_);
+    models_[{model.target, model.family, model.features}] = model;
+    return Status();
+  }
+
+  Result<std::vector<Record>> Best(const Digest& workload, const std::string& target, int limit,
+                                   const Accept& accept) const override {
+    RecordQuery query;
+    query.workload = workload;
+    query.target = target;
+    query.outcome = Outcome::kOk;
+    std::vector<Record> records = MLC_TRY(List(query));
+    std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
+      return a.measurement.median_ns < b.measurement.median_ns;
+    });
+    std::vector<Record> best;
+    for (Record& record : records) {
+      if (static_cast<int>(best.size()) == limit) break;
+      if (!accept || accept(record)) best.push_back(std::move(record));
+    }
+    return best;
+  }
+
+  Result<std::optional<Record>> Find(const Digest& task_uid) const override {
+    std::lock_guard lock(mutex_);
+    const auto found = by_uid_.find(task_uid);
+    if (found == by_uid_.end()) return std::optional<Record>();
+    return std::optional<Record>(records_[found->second]);
+  }
+
+  Result<std::vector<Record>> List(const RecordQuery& query) const override {
+    std::lock_guard lock(mutex_);
+    std::vector<Record> found;
+    for (const Record& record : records_) {
+      if (static_cast<int64_t>(found.size()) == query.limit) break;
+      if (record.id <= query.after_id || record.id > query.up_to_id) continue;
+      if (query.workload && record.workload != *query.workload) continue;
+      if (query.target && record.target != *query.target) continue;
+      if (query.study && record.study != *query.study) continue;
+      if (query.outcome && record.measurement.outcome != *query.outcome) continue;
+      found.push_back(record);
+    }
+    return found;
+  }
+
+  Result<std::optional<WorkloadRow>> FindWorkload(const Digest& key) const override {
+    std::lock_guard lock(mutex_);
+    const auto found = workload_index_.find(key);
+    if (found == workload_index_.end()) return std::optional<WorkloadRow>();
+    return std::optional<WorkloadRow>(workloads_[found->second]);
+  }
+
+  Result<std::vector<WorkloadRow>> Workloads() const override {
+    std::lock_guard lock(mutex_);
+    return workloads_;
+  }
+
+  Result<std::vector<std::string>> Targets() const override {
+    std::lock_guard lock(mutex_);
+    std::vector<std::string> targets;
+    for (const Record& record : records_) {
+      if (std::find(targets.begin(), targets.end(), record.target) == targets.end()) {
+        targets.push_back(record.target);
+      }
+    }
+    return targets;
+  }
+
+  Result<std::optional<JobRow>> FindJob(const Digest& id) const override {
+    std::lock_guard lock(mutex_);
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end()) return std::optional<JobRow>();
+    return std::optional<JobRow>(found->second);
+  }
+
+  Result<std::vector<JobRow>> Jobs() const override {
+    std::lock_guard lock(mutex_);
+    std::vector<JobRow> jobs;
+    for (const auto& [id, job] : jobs_) jobs.push_back(job);
+    std::stable_sort(jobs.begin(), jobs.end(),
+                     [](const JobRow& a, const JobRow& b) { return a.created_us > b.created_us; });
+    return jobs;
+  }
+
+  Result<std::vector<ModelRow>> Models(const std::string& target) const override {
+    std::lock_guard lock(mutex_);
+    std::vector<ModelRow> models;
+    for (const auto& [key, model] : models_) {
+      if (std::get<0>(key) == target) models.push_back(model);
+    }
+    return models;
+  }
+
+  Result<LogStats> Stats() const override {
+    std::lock_guard lock(mutex_);
+    LogStats stats;
+    stats.workloads = static_cast<int64_t>(workloads_.size());
+    stats.records = static_cast<int64_t>(records_.size());
+    stats.jobs = static_cast<int64_t>(jobs_.size());
+    stats.models = static_cast<int64_t>(models_.size());
+    stats.last_id = stats.records;
+    for (const Record& record : records_) {
+      ++stats.by_outcome.at(static_cast<size_t>(record.measurement.outcome));
+    }
+    return stats;
+  }
+
+ private:
+  Result<Appended> Insert(Record record) {
+    std::lock_guard lock(mutex_);
+    MLC_TRY(Validate(record));
+    MLC_TRY(RequireWorkload(record.workload));
+    if (!by_uid_.emplace(record.task_uid, records_.size()).second) return Appended::kDuplicate;
+    record.id = static_cast<int64_t>(records_.size()) + 1;
+    records_.push_back(std::move(record));
+    return Appended::kNew;
+  }
+  Status RequireWorkload(const Digest& key) const {
+    if (workload_index_.contains(key)) return Status();
+    return InvalidArgument("workload " + key.ToText() + " is not in the log");
+  }
+
+  mutable std::mutex mutex_;
+  std::mutex append_order_;
+  std::vector<WorkloadRow> workloads_;
+  std::map<Digest, size_t> workload_index_;
+  std::vector<Record> records_;
+  std::map<Digest, size_t> by_uid_;
+  std::map<Digest, JobRow> jobs_;
+  std::map<std::tuple<std::string, std::string, Digest>, ModelRow> models_;
+};
+
+}  // namespace
+
+std::unique_ptr<TuningLog> MakeMemoryLog() { return std::make_unique<MemoryLog>(); }
+
+}  // namespace mlc::db

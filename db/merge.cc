@@ -1,0 +1,64 @@
+#include "db/merge.h"
+
+#include <memory>
+
+#include "db/file_lock.h"
+#include "db/record_rows.h"
+#include "db/schema.h"
+#include "db/sqlite.h"
+#include "db/sqlite_log.h"
+
+namespace mlc::db {
+namespace {
+
+constexpr int64_t kPage = 4096;
+
+Status CopyRecords(Database& database, const TuningLog& source, MergeCounts& counts) {
+  RecordQuery query;
+  query.limit = kPage;
+  while (true) {
+    const std::vector<Record> page = MLC_TRY(source.List(query));
+    if (page.empty()) return Status();
+    for (const Record& record : page) {
+      MLC_TRY(Validate(record));
+      ++counts.read;
+      counts.added += MLC_TRY(InsertRecord(database, record)) ? 1 : 0;
+    }
+    query.after_id = page.back().id;
+  }
+}
+
+Result<MergeCounts> CopyAll(Database& database, const TuningLog& source) {
+  MergeCounts counts;
+  for (const WorkloadRow& row : MLC_TRY(source.Workloads())) {
+    if (mlc::DigestOf(std::string_view(row.text)) != row.key) {
+      return DataLoss("workload " + row.key.ToText() + " is damaged: its text gives another key");
+    }
+    MLC_TRY(InsertWorkload(database, row));
+  }
+  MLC_TRY(CopyRecords(database, source, counts));
+  for (const std::string& target : MLC_TRY(source.Targets())) {
+    for (const ModelRow& model : MLC_TRY(source.Models(target))) {
+      MLC_TRY(ReplaceModel(database, model));
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+Result<MergeCounts> Merge(const std::string& into, const std::string& from) {
+  // Creates, migrates and configures the file; the lock is taken anew below.
+  MLC_TRY(OpenSqliteLog(into)).reset();
+  const std::unique_ptr<TuningLog> source = MLC_TRY(OpenSqliteLogForReading(from));
+  FileLock lock = MLC_TRY(FileLock::Take(into));
+  Database database = MLC_TRY(Database::Open(into, OpenMode::kReadWrite));
+  MLC_TRY(database.Execute("PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; BEGIN IMMEDIATE"));
+  Result<MergeCounts> counts = CopyAll(database, *source);
+  const Status committed = counts.ok() ? database.Execute("COMMIT") : counts.status();
+  if (committed.ok()) return counts;
+  if (!database.InAutocommit()) (void)database.Execute("ROLLBACK");
+  return committed.WithPrefix("nothing merged");
+}
+
+}  // namespace mlc::db

@@ -1,0 +1,119 @@
+#include "db/record.h"
+
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "compiler/base/text.h"
+
+namespace mlc::db {
+namespace {
+
+constexpr size_t kMaxConfig = 8192;
+constexpr size_t kMaxDetail = 16384;
+constexpr double kMaxTimeNs = 1e12;
+constexpr int kMinRuns = 3;
+
+// Length-prefixed, so that no two different records share one text.
+void Put(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(":").append(std::to_string(value.size())).append(":").append(value);
+  out.push_back('\n');
+}
+
+Status Bad(std::string_view what) {
+  return InvalidArgument("record refused: " + std::string(what));
+}
+
+bool GoodTime(double ns) { return std::isfinite(ns) && ns > 0 && ns < kMaxTimeNs; }
+
+Status ValidateTimes(const Record& record) {
+  const Measurement& m = record.measurement;
+  if (m.outcome == Outcome::kOk) {
+    if (!GoodTime(m.median_ns)) return Bad("the time is not between 0 and 1000 s");
+    if (m.median_ns < record.floor_ns) return Bad("the time is below what the device can do");
+    if (m.runs < kMinRuns) return Bad("fewer than 3 runs");
+    if (!(m.p10_ns > 0 && m.p10_ns <= m.median_ns && m.median_ns <= m.p90_ns)) {
+      return Bad("p10 <= median <= p90 does not hold");
+    }
+    if (!std::isfinite(m.p90_ns)) return Bad("p90 is not finite");
+  } else if (m.outcome == Outcome::kTooSlow) {
+    if (!GoodTime(m.median_ns)) return Bad("the time is not between 0 and 1000 s");
+  } else if (m.median_ns != 0) {
+    return Bad("a failure has a time");
+  }
+  for (double value : {m.p10_ns, m.p90_ns, m.cold_ns, m.max_error, m.build_ms, m.clock_mhz, m.calm,
+                       record.floor_ns}) {
+    if (!std::isfinite(value) || value < 0) return Bad("a number is negative or not finite");
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<FamilyVersion> FamilyOf(const std::string& config) {
+  const size_t slash = config.find('/');
+  const size_t end = std::min(config.find(' '), config.size());
+  FamilyVersion result;
+  if (slash == std::string::npos || slash == 0 || slash > end) {
+    return InvalidArgument("config does not start with family/version: " + config.substr(0, 60));
+  }
+  const char* last = config.data() + end;
+  auto [stop, error] = std::from_chars(config.data() + slash + 1, last, result.version);
+  if (error != std::errc() || stop != last || result.version < 1) {
+    return InvalidArgument("config has no version after its family: " + config.substr(0, 60));
+  }
+  result.family = config.substr(0, slash);
+  return result;
+}
+
+Digest DigestOf(const Record& record) {
+  const Measurement& m = record.measurement;
+  std::string text = "record v1\n";
+  Put(text, "task_uid", record.task_uid.ToText());
+  Put(text, "study", record.study.ToText());
+  Put(text, "workload", record.workload.ToText());
+  Put(text, "target", record.target);
+  Put(text, "config", record.config);
+  Put(text, "outcome", mlc::ToText(m.outcome));
+  for (double value : {m.median_ns, m.p10_ns, m.p90_ns, m.cold_ns, m.max_error, m.build_ms,
+                       m.clock_mhz, m.calm, record.floor_ns}) {
+    Put(text, "number", FloatToText(value));
+  }
+  Put(text, "runs", std::to_string(m.runs));
+  Put(text, "detail", m.detail);
+  Put(text, "toolchain", record.toolchain);
+  Put(text, "worker", record.worker);
+  Put(text, "arm", record.arm);
+  Put(text, "rank", std::to_string(record.predicted_rank));
+  Put(text, "seed", std::to_string(record.seed));
+  Put(text, "created", std::to_string(record.created_us));
+  return mlc::DigestOf(std::string_view(text));
+}
+
+Status Validate(const Record& record) {
+  if (record.measurement.outcome >= Outcome::kInfra) {
+    return Bad("an infrastructure failure is not a fact about a config");
+  }
+  if (record.target.empty()) return Bad("no target");
+  if (record.config.size() >= kMaxConfig) return Bad("the config is longer than 8 KiB");
+  if (record.measurement.detail.size() > kMaxDetail) return Bad("the detail is over 16 KiB");
+  if (record.predicted_rank < 0) return Bad("a negative rank");
+  MLC_TRY(FamilyOf(record.config));
+  return ValidateTimes(record);
+}
+
+std::string_view ToText(JobState state) {
+  switch (state) {
+    case JobState::kRunning:
+      return "running";
+    case JobState::kDone:
+      return "done";
+    case JobState::kCancelled:
+      return "cancelled";
+    case JobState::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+}  // namespace mlc::db

@@ -1,0 +1,85 @@
+// What the tuning log stores, as values. Every record names everything that shaped it and carries a
+// digest over all of its fields, so that a flipped bit in a file of years is found when it is read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/base/digest.h"
+#include "compiler/base/measurement.h"
+#include "compiler/base/status.h"
+
+namespace mlc::db {
+
+struct WorkloadRow {
+  Digest key;           // digest of `text`
+  std::string text;     // canonical workload text
+  std::string summary;  // one line for people
+};
+
+// One trial. Infrastructure failures never become records.
+struct Record {
+  Digest task_uid;     // digest of study, workload, target, config and measurement protocol
+  Digest study;        // the job that asked for the trial; zero when imported from elsewhere
+  Digest workload;     // key of a WorkloadRow
+  std::string target;  // class text of the target
+  std::string config;  // canonical config text; starts with "family/version"
+  Measurement measurement;
+  double floor_ns = 0;         // no honest time is below it; 0 when unknown
+  std::string toolchain;       // build id of the compiler that made the kernel
+  std::string worker;          // who measured
+  std::string arm;             // why the search tried it, one word
+  int64_t predicted_rank = 0;  // 1 = the model's favourite among its candidates; 0 = not ranked
+  uint64_t seed = 0;           // of the trial's random inputs
+  int64_t created_us = 0;      // microseconds since 1970, server's clock
+  int64_t id = 0;              // the log's order; assigned by the log, not part of the digest
+};
+
+// "contraction" and 1 of "contraction/1 mr=14": INVALID_ARGUMENT if the text does not start so.
+struct FamilyVersion {
+  std::string family;
+  int version = 0;
+};
+Result<FamilyVersion> FamilyOf(const std::string& config);
+
+// Over every field but id, in a canonical text form.
+Digest DigestOf(const Record& record);
+
+// INVALID_ARGUMENT that names the first field that breaks the schema's rules.
+Status Validate(const Record& record);
+
+enum class JobState : uint8_t { kRunning = 0, kDone = 1, kCancelled = 2, kFailed = 3 };
+// "running", "done", "cancelled", "failed".
+std::string_view ToText(JobState state);
+
+struct JobTask {
+  Digest workload;
+  int32_t occurrences = 1;
+  std::string label;
+};
+
+// One user's request. `options` is text that only the server interprets.
+struct JobRow {
+  Digest id;           // the study: equal requests have equal ids
+  std::string label;   // the model's name, for people
+  std::string target;  // full target text
+  std::string options;
+  JobState state = JobState::kRunning;
+  int64_t trials = 0;     // learned so far
+  int64_t watermark = 0;  // the log's last record id when the job began: its prior knowledge
+  std::string detail;     // why it failed
+  int64_t created_us = 0;
+  std::vector<JobTask> tasks;
+};
+
+// A cost model that a job saved for the next ones.
+struct ModelRow {
+  std::string family;  // or "*" for a model over all families
+  std::string target;  // class text
+  Digest features;     // schema of the features it reads: models of another schema are not loaded
+  std::string bytes;
+  int64_t created_us = 0;
+};
+
+}  // namespace mlc::db

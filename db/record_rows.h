@@ -1,0 +1,24 @@
+// Records, jobs and models to and from rows: the one place that knows the columns.
+#pragma once
+
+#include <string>
+
+#include "compiler/base/status.h"
+#include "db/record.h"
+#include "db/sqlite.h"
+
+namespace mlc::db {
+
+// "SELECT <columns> FROM record ..." ready for a WHERE clause; RecordFrom reads its rows.
+extern const std::string kSelectRecord;
+Record RecordFrom(const Statement& row);
+// DATA_LOSS that names the record if its stored digest is not the digest of its fields.
+Status CheckDigest(const Statement& row, const Record& record);
+
+// True if the record is new. Adds the target. INVALID_ARGUMENT if the workload is not in the log.
+Result<bool> InsertRecord(Database& database, const Record& record);
+Status InsertWorkload(Database& database, const WorkloadRow& row);
+Status ReplaceJob(Database& database, const JobRow& job);
+Status ReplaceModel(Database& database, const ModelRow& model);
+
+}  // namespace mlc::db

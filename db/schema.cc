@@ -1,0 +1,87 @@
+#include "db/schema.h"
+
+#include <unistd.h>
+
+#include <string>
+
+namespace mlc::db {
+namespace {
+
+Status Newer(const std::string& path, int64_t found, int version) {
+  return FailedPrecondition("tuning log " + path + " is from a newer mlc-tune (schema " +
+                            std::to_string(found) + ", this program knows " +
+                            std::to_string(version) + "): use that version, or another --log");
+}
+
+Status Foreign(const std::string& path) {
+  return InvalidArgument(path + " is an SQLite file but not a tuning log");
+}
+
+std::string Quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (char c : text) quoted.append(c == '\'' ? 2 : 1, c);
+  return quoted + "'";
+}
+
+Status InTransaction(Database& database, const std::string& sql) {
+  MLC_TRY(database.Execute("BEGIN IMMEDIATE"));
+  Status status = database.Execute(sql);
+  if (status.ok()) status = database.Execute("COMMIT");
+  if (!status.ok() && !database.InAutocommit()) (void)database.Execute("ROLLBACK");
+  return status;
+}
+
+Status Create(Database& database, int version) {
+  return InTransaction(database, std::string(SchemaText()) +
+                                     ";PRAGMA application_id=" + std::to_string(kApplicationId) +
+                                     ";PRAGMA user_version=" + std::to_string(version));
+}
+
+Status Backup(Database& database, const std::string& path, int64_t found) {
+  const std::string backup = path + ".v" + std::to_string(found) + ".bak";
+  (void)unlink(backup.c_str());  // left by an earlier attempt that did not migrate
+  return database.Execute("VACUUM INTO " + Quoted(backup)).WithPrefix("backup before migration");
+}
+
+}  // namespace
+
+std::span<const Migration> Migrations() { return {}; }
+
+Status PrepareSchema(Database& database, const std::string& path,
+                     std::span<const Migration> migrations, int version) {
+  const int64_t id = MLC_TRY(database.Integer("PRAGMA application_id"));
+  const int64_t found = MLC_TRY(database.Integer("PRAGMA user_version"));
+  if (id == 0 && found == 0) {
+    if (MLC_TRY(database.Integer("SELECT count(*) FROM sqlite_schema")) != 0) return Foreign(path);
+    return Create(database, version);
+  }
+  if (id != kApplicationId) return Foreign(path);
+  if (found > version) return Newer(path, found, version);
+  if (found == version) return Status();
+  MLC_TRY(Backup(database, path, found));
+  for (const Migration& step : migrations) {
+    if (step.from < found) continue;
+    MLC_TRY(InTransaction(
+        database, std::string(step.sql) + ";PRAGMA user_version=" + std::to_string(step.from + 1)));
+  }
+  if (MLC_TRY(database.Integer("PRAGMA user_version")) != version) {
+    return FailedPrecondition("tuning log " + path + " has schema " + std::to_string(found) +
+                              ", from which there is no migration");
+  }
+  return Status();
+}
+
+Status CheckSchema(Database& database, const std::string& path) {
+  const int64_t id = MLC_TRY(database.Integer("PRAGMA application_id"));
+  const int64_t found = MLC_TRY(database.Integer("PRAGMA user_version"));
+  if (id != kApplicationId) return Foreign(path);
+  if (found > kSchemaVersion) return Newer(path, found, kSchemaVersion);
+  if (found < kSchemaVersion) {
+    return FailedPrecondition("tuning log " + path + " has the older schema " +
+                              std::to_string(found) +
+                              ": open it once with mlc-log merge or mlc-server to migrate it");
+  }
+  return Status();
+}
+
+}  // namespace mlc::db

@@ -1,0 +1,86 @@
+#include "db/snapshot.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "db/schema.h"
+#include "db/sqlite.h"
+#include "db/verify.h"
+
+namespace mlc::db {
+namespace {
+
+Status CannotWrite(const std::string& path) {
+  return Status(StatusCode::kAlreadyExists, "cannot write " + path + ": " + strerror(errno));
+}
+
+Status Sync(const std::string& path, int flags) {
+  const int fd = open(path.c_str(), flags | O_CLOEXEC);
+  if (fd < 0) return CannotWrite(path);
+  const bool synced = fsync(fd) == 0;
+  close(fd);
+  return synced ? Status() : CannotWrite(path);
+}
+
+Result<SnapshotInfo> Describe(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return CannotWrite(path);
+  struct stat info;
+  void* bytes = MAP_FAILED;
+  if (fstat(fd, &info) == 0) {
+    bytes = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+  }
+  close(fd);
+  if (bytes == MAP_FAILED) return CannotWrite(path);
+  SnapshotInfo snapshot;
+  snapshot.bytes = info.st_size;
+  snapshot.content = mlc::DigestOf(std::span<const std::byte>(static_cast<const std::byte*>(bytes),
+                                                              static_cast<size_t>(info.st_size)));
+  munmap(bytes, static_cast<size_t>(info.st_size));
+  return snapshot;
+}
+
+Status CopyTo(const std::string& log, const std::string& to) {
+  Database source = MLC_TRY(Database::Open(log, OpenMode::kReadOnly));
+  MLC_TRY(CheckSchema(source, log));
+  Statement copy = MLC_TRY(source.Prepare("VACUUM INTO ?"));
+  copy.Bind(std::string_view(to));
+  return copy.Run();
+}
+
+Result<SnapshotInfo> Publish(const std::string& temporary, const std::string& to) {
+  {
+    Database copy = MLC_TRY(Database::Open(temporary, OpenMode::kReadWrite));
+    MLC_TRY(copy.Execute("PRAGMA journal_mode=DELETE"));
+  }
+  const VerifyReport report = MLC_TRY(VerifyLog(temporary));
+  if (!report.problems.empty()) {
+    return DataLoss("snapshot not published: " + report.problems.front());
+  }
+  SnapshotInfo info = MLC_TRY(Describe(temporary));
+  info.records = report.records;
+  MLC_TRY(Sync(temporary, O_RDONLY));
+  if (rename(temporary.c_str(), to.c_str()) != 0) return CannotWrite(to);
+  const std::string folder = std::filesystem::path(to).parent_path().string();
+  MLC_TRY(Sync(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY));
+  return info;
+}
+
+}  // namespace
+
+Result<SnapshotInfo> WriteSnapshot(const std::string& log, const std::string& to) {
+  const std::string temporary = to + ".tmp." + std::to_string(getpid());
+  (void)unlink(temporary.c_str());
+  Status copied = CopyTo(log, temporary);
+  Result<SnapshotInfo> info = copied.ok() ? Publish(temporary, to) : Result<SnapshotInfo>(copied);
+  if (!info.ok()) (void)unlink(temporary.c_str());
+  return info;
+}
+
+}  // namespace mlc::db

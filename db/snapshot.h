@@ -1,0 +1,22 @@
+// A snapshot: one closed file that builds read, and that never changes. Published whole or not at
+// all, and only if every record in it is intact.
+#pragma once
+
+#include <string>
+
+#include "compiler/base/digest.h"
+#include "compiler/base/status.h"
+
+namespace mlc::db {
+
+struct SnapshotInfo {
+  Digest content;  // of the file's bytes
+  int64_t records = 0;
+  int64_t bytes = 0;
+};
+
+// Copies the log, live or not, to `to` by way of a temporary file beside it. DATA_LOSS if the log
+// has a damaged record: `to` is then as it was.
+Result<SnapshotInfo> WriteSnapshot(const std::string& log, const std::string& to);
+
+}  // namespace mlc::db

@@ -1,0 +1,84 @@
+// SQLite with our Status, values and lifetimes; the only place that maps its error codes. A
+// Database and its Statements belong to one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "compiler/base/digest.h"
+#include "compiler/base/status.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace mlc::db {
+
+// Binds by position from 1, reads columns from 0. Must not outlive its Database.
+class Statement {
+ public:
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  Statement(Statement&& other) noexcept;
+  Statement& operator=(Statement&& other) noexcept;
+  ~Statement();
+
+  Statement& Bind(int64_t value);
+  Statement& BindReal(double value);
+  Statement& BindNull();
+  Statement& Bind(std::string_view text);
+  Statement& BindBlob(std::string_view bytes);
+  Statement& Bind(const Digest& digest);
+
+  // True if there is a row, false at the end.
+  Result<bool> Step();
+  // Runs to the end, then is ready to bind again.
+  Status Run();
+  void Reset();
+
+  bool IsNull(int column) const;
+  int64_t Int(int column) const;
+  double Real(int column) const;
+  std::string Text(int column) const;
+  std::string Blob(int column) const;
+  // A 16-byte blob; zero for anything else.
+  Digest DigestAt(int column) const;
+
+ private:
+  sqlite3_stmt* statement_;
+  int next_ = 1;
+};
+
+enum class OpenMode : uint8_t {
+  kReadWrite,  // creates the file
+  kReadOnly,
+};
+
+class Database {
+ public:
+  static Result<Database> Open(const std::string& path, OpenMode mode);
+  Database(Database&& other) noexcept;
+  Database& operator=(Database&& other) noexcept;
+  ~Database();
+
+  // Runs statements that give no rows.
+  Status Execute(const std::string& sql);
+  // The first column of the first row.
+  Result<int64_t> Integer(const std::string& sql);
+  // False inside a transaction.
+  bool InAutocommit() const;
+  int64_t Changes() const;
+  int64_t LastInsertId() const;
+  Result<Statement> Prepare(std::string_view sql);
+  // A statement that is prepared once and kept; reset, and valid until the next call for the same
+  // text.
+  Result<Statement*> Cached(std::string_view sql);
+
+ private:
+  explicit Database(sqlite3* handle) : handle_(handle) {}
+
+  sqlite3* handle_ = nullptr;
+  std::map<std::string, Statement, std::less<>> cache_;
+};
+
+}  // namespace mlc::db

@@ -1,0 +1,120 @@
+#include "db/sqlite_log.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "db/commit_queue.h"
+#include "db/file_lock.h"
+#include "db/record_rows.h"
+#include "db/schema.h"
+#include "db/sqlite.h"
+#include "db/sqlite_reads.h"
+
+namespace mlc::db {
+namespace {
+
+// Reads go to the pool in both modes; writes to the queue, which only a writing log has.
+class SqliteLog : public TuningLog {
+ public:
+  SqliteLog(std::string path, FileLock lock, Database writer)
+      : lock_(std::move(lock)), reads_(std::move(path)), queue_(std::in_place, std::move(writer)) {}
+  explicit SqliteLog(std::string path) : reads_(std::move(path)) {}
+
+  Status Probe() const { return reads_.Probe(); }
+
+  Status AddWorkload(const WorkloadRow& row) override {
+    if (mlc::DigestOf(std::string_view(row.text)) != row.key) {
+      return InvalidArgument("a workload's key must be the digest of its text");
+    }
+    return Write([&row](Database& database) { return InsertWorkload(database, row); });
+  }
+
+  void Append(Record record, AppendCallback done) override {
+    if (!queue_) return done(ReadOnly());
+    // Filled by the write, read by the callback: both run on the queue's thread.
+    auto outcome = std::make_shared<Appended>(Appended::kDuplicate);
+    queue_->Push(
+        [record = std::move(record), outcome](Database& database) {
+          MLC_TRY(Validate(record));
+          const bool is_new = MLC_TRY(InsertRecord(database, record));
+          *outcome = is_new ? Appended::kNew : Appended::kDuplicate;
+          return Status();
+        },
+        [outcome, done = std::move(done)](const Status& status) {
+          done(status.ok() ? Result<Appended>(*outcome) : Result<Appended>(status));
+        });
+  }
+
+  Status Flush() override {
+    return Write([](Database&) { return Status(); });
+  }
+  Status PutJob(const JobRow& job) override {
+    return Write([&job](Database& database) { return ReplaceJob(database, job); });
+  }
+  Status SaveModel(const ModelRow& model) override {
+    return Write([&model](Database& database) { return ReplaceModel(database, model); });
+  }
+
+  Result<std::vector<Record>> Best(const Digest& workload, const std::string& target, int limit,
+                                   const Accept& accept) const override {
+    return reads_.Best(workload, target, limit, accept);
+  }
+  Result<std::optional<Record>> Find(const Digest& task_uid) const override {
+    return reads_.Find(task_uid);
+  }
+  Result<std::vector<Record>> List(const RecordQuery& query) const override {
+    return reads_.List(query);
+  }
+  Result<std::optional<WorkloadRow>> FindWorkload(const Digest& key) const override {
+    return reads_.FindWorkload(key);
+  }
+  Result<std::vector<WorkloadRow>> Workloads() const override { return reads_.Workloads(); }
+  Result<std::vector<std::string>> Targets() const override { return reads_.Targets(); }
+  Result<std::optional<JobRow>> FindJob(const Digest& id) const override {
+    return reads_.FindJob(id);
+  }
+  Result<std::vector<JobRow>> Jobs() const override { return reads_.Jobs(); }
+  Result<std::vector<ModelRow>> Models(const std::string& target) const override {
+    return reads_.Models(target);
+  }
+  Result<LogStats> Stats() const override { return reads_.Stats(); }
+
+ private:
+  static Status ReadOnly() {
+    return Status(StatusCode::kPermissionDenied, "this log was opened for reading only");
+  }
+  Status Write(CommitQueue::Write write) {
+    return queue_ ? queue_->PushAndWait(std::move(write)) : ReadOnly();
+  }
+
+  std::optional<FileLock> lock_;  // released last
+  SqliteReads reads_;
+  std::optional<CommitQueue> queue_;
+};
+
+Status ConfigureWriter(Database& database) {
+  return database.Execute(
+      "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;"
+      "PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TuningLog>> OpenSqliteLog(const std::string& path) {
+  FileLock lock = MLC_TRY(FileLock::Take(path));
+  Database writer = MLC_TRY(Database::Open(path, OpenMode::kReadWrite));
+  MLC_TRY(ConfigureWriter(writer));
+  MLC_TRY(PrepareSchema(writer, path));
+  return std::unique_ptr<TuningLog>(
+      std::make_unique<SqliteLog>(path, std::move(lock), std::move(writer)));
+}
+
+Result<std::unique_ptr<TuningLog>> OpenSqliteLogForReading(const std::string& path) {
+  if (access(path.c_str(), F_OK) != 0) return NotFound("there is no tuning log " + path);
+  auto log = std::make_unique<SqliteLog>(path);
+  MLC_TRY(log->Probe());
+  return std::unique_ptr<TuningLog>(std::move(log));
+}
+
+}  // namespace mlc::db

@@ -1,0 +1,20 @@
+// The tuning log in one SQLite file: write-ahead log, full synchronisation, group commit, exactly
+// one writing connection in the whole machine (see file_lock.h), readers beside it. schema.md
+// describes the file.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "db/tuning_log.h"
+
+namespace mlc::db {
+
+// Creates the file if needed, migrates it, takes the writer's lock.
+Result<std::unique_ptr<TuningLog>> OpenSqliteLog(const std::string& path);
+
+// For tools: reads a live log, a closed one or a snapshot, changes nothing. Writes of the returned
+// log give PERMISSION_DENIED. NOT_FOUND if there is no such file.
+Result<std::unique_ptr<TuningLog>> OpenSqliteLogForReading(const std::string& path);
+
+}  // namespace mlc::db

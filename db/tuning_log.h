@@ -1,0 +1,84 @@
+// The tuning log: what was ever measured, for years. Writes are durable when they are acknowledged:
+// a blocking call returns, and an appended record's callback runs, after the commit. Records are
+// unique by task_uid: the first one wins. Thread-safe.
+//
+// Errors of all calls: RESOURCE_EXHAUSTED when the disk is full (reads go on, and so do writes once
+// there is space), DATA_LOSS for a damaged file, FAILED_PRECONDITION for a file of a newer version,
+// ABORTED for one that another process writes, INVALID_ARGUMENT for a value that the schema
+// refuses.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "db/record.h"
+
+namespace mlc::db {
+
+// All given conditions hold; records come in order of id.
+struct RecordQuery {
+  std::optional<Digest> workload;
+  std::optional<std::string> target;
+  std::optional<Digest> study;
+  std::optional<Outcome> outcome;
+  int64_t after_id = 0;          // exclusive
+  int64_t up_to_id = INT64_MAX;  // inclusive
+  int64_t limit = INT64_MAX;
+};
+
+struct LogStats {
+  int64_t workloads = 0;
+  int64_t records = 0;
+  std::vector<int64_t> by_outcome = std::vector<int64_t>(8);
+  int64_t jobs = 0;
+  int64_t models = 0;
+  int64_t last_id = 0;
+  int schema_version = 0;
+};
+
+enum class Appended : uint8_t { kNew, kDuplicate };
+
+class TuningLog {
+ public:
+  using AppendCallback = std::function<void(const Result<Appended>&)>;
+  using Accept = std::function<bool(const Record&)>;
+
+  virtual ~TuningLog() = default;
+
+  // Writes. Adding what is there changes nothing; INVALID_ARGUMENT if key and text disagree.
+  virtual Status AddWorkload(const WorkloadRow& row) = 0;
+  // Queues the record; `done` runs once, after the commit or its failure, in order of appending, on
+  // a thread of the log: it must not block and must not call the log. REQUIRES: workload added.
+  virtual void Append(Record record, AppendCallback done) = 0;
+  // Returns when everything queued so far is committed.
+  virtual Status Flush() = 0;
+  // Inserts or replaces the job and its tasks. REQUIRES: the tasks' workloads are added.
+  virtual Status PutJob(const JobRow& job) = 0;
+  // Replaces the model of the same family, target and features.
+  virtual Status SaveModel(const ModelRow& model) = 0;
+
+  // Reads.
+  // The fastest correct records of a workload, fastest first (ties by id), at most `limit` of those
+  // that `accept` takes (all when empty). DATA_LOSS if one of them fails its digest.
+  virtual Result<std::vector<Record>> Best(const Digest& workload, const std::string& target,
+                                           int limit, const Accept& accept = {}) const = 0;
+  virtual Result<std::optional<Record>> Find(const Digest& task_uid) const = 0;
+  virtual Result<std::vector<Record>> List(const RecordQuery& query) const = 0;
+  virtual Result<std::optional<WorkloadRow>> FindWorkload(const Digest& key) const = 0;
+  virtual Result<std::vector<WorkloadRow>> Workloads() const = 0;
+  // Class texts of all targets with records.
+  virtual Result<std::vector<std::string>> Targets() const = 0;
+  virtual Result<std::optional<JobRow>> FindJob(const Digest& id) const = 0;
+  // Newest first.
+  virtual Result<std::vector<JobRow>> Jobs() const = 0;
+  virtual Result<std::vector<ModelRow>> Models(const std::string& target) const = 0;
+  virtual Result<LogStats> Stats() const = 0;
+};
+
+// The blocking form of one Append.
+Result<Appended> AppendAndWait(TuningLog& log, Record record);
+
+}  // namespace mlc::db

@@ -1,0 +1,267 @@
+// What every implementation of db::TuningLog promises, run on each of them.
+#include "db/tuning_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "db/memory_log.h"
+#include "db/sqlite_log.h"
+
+namespace mlc::db {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Kind {
+  const char* name;
+  Result<std::unique_ptr<TuningLog>> (*open)(const std::string& path);
+};
+
+WorkloadRow MakeWorkload(const std::string& text) {
+  return {mlc::DigestOf(std::string_view(text)), text, "summary of " + text};
+}
+
+Record MakeRecord(int n, double median, const WorkloadRow& workload) {
+  Record record;
+  record.task_uid = mlc::DigestOf("uid " + std::to_string(n));
+  record.study = mlc::DigestOf(std::string_view("study"));
+  record.workload = workload.key;
+  record.target = "cpu avx512 threads=2";
+  record.config = "contraction/1 mr=" + std::to_string(n);
+  record.measurement.outcome = Outcome::kOk;
+  record.measurement.median_ns = median;
+  record.measurement.p10_ns = median * 0.9;
+  record.measurement.p90_ns = median * 1.1;
+  record.measurement.runs = 31;
+  record.toolchain = "llvm-19";
+  record.worker = "w0";
+  record.arm = "random";
+  record.seed = ~uint64_t{0};
+  record.created_us = 1'700'000'000'000'000 + n;
+  return record;
+}
+
+class TuningLogTest : public ::testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override {
+    path_ = ::testing::TempDir() + "/conformance-" + GetParam().name + ".db";
+    Remove();
+    auto log = GetParam().open(path_);
+    ASSERT_TRUE(log.ok()) << log.status().ToString();
+    log_ = *std::move(log);
+    ASSERT_TRUE(log_->AddWorkload(first_).ok());
+  }
+  void TearDown() override {
+    log_.reset();
+    Remove();
+  }
+  void Remove() {
+    for (const char* suffix : {"", "-wal", "-shm", ".lock"})
+      std::filesystem::remove(path_ + suffix);
+  }
+  Appended Add(const Record& record) {
+    Result<Appended> appended = AppendAndWait(*log_, record);
+    EXPECT_TRUE(appended.ok()) << appended.status().ToString();
+    return appended.ok() ? *appended : Appended::kDuplicate;
+  }
+
+  std::string path_;
+  std::unique_ptr<TuningLog> log_;
+  WorkloadRow first_ = MakeWorkload("workload one");
+};
+
+TEST_P(TuningLogTest, ReturnsARecordWithEveryField) {
+  Record record = MakeRecord(1, 1234.5, first_);
+  record.measurement.cold_ns = 2222.25;
+  record.measurement.max_error = 1e-6;
+  record.measurement.build_ms = 14.5;
+  record.measurement.clock_mhz = 3100;
+  record.measurement.calm = 0.97;
+  record.floor_ns = 100;
+  record.predicted_rank = 3;
+  EXPECT_EQ(Add(record), Appended::kNew);
+  auto found = log_->Find(record.task_uid);
+  ASSERT_TRUE(found.ok() && *found);
+  EXPECT_EQ((**found).id, 1);
+  EXPECT_EQ((**found).seed, record.seed);
+  EXPECT_EQ((**found).measurement.detail, "");
+  EXPECT_EQ(DigestOf(**found), DigestOf(record));
+}
+
+TEST_P(TuningLogTest, TheFirstRecordOfATaskWins) {
+  EXPECT_EQ(Add(MakeRecord(1, 100, first_)), Appended::kNew);
+  EXPECT_EQ(Add(MakeRecord(1, 50, first_)), Appended::kDuplicate);
+  auto best = log_->Best(first_.key, "cpu avx512 threads=2", 5);
+  ASSERT_TRUE(best.ok());
+  ASSERT_EQ(best->size(), 1u);
+  EXPECT_EQ(best->front().measurement.median_ns, 100);
+}
+
+TEST_P(TuningLogTest, BestIsSortedLimitedFilteredAndPerTarget) {
+  for (int n = 0; n < 10; ++n) Add(MakeRecord(n, 100.0 + (n * 7) % 10, first_));
+  Record other = MakeRecord(50, 1, first_);
+  other.target = "cpu avx2 threads=2";
+  Add(other);
+  Record failed = MakeRecord(51, 0, first_);
+  failed.measurement = Measurement();
+  failed.measurement.outcome = Outcome::kRunError;
+  failed.measurement.detail = "SIGSEGV";
+  Add(failed);
+  Record slow = MakeRecord(52, 2, first_);
+  slow.measurement.outcome = Outcome::kTooSlow;
+  Add(slow);
+  auto times = [](const Result<std::vector<Record>>& records) {
+    std::vector<double> times;
+    for (const Record& record : *records) times.push_back(record.measurement.median_ns);
+    return times;
+  };
+  EXPECT_THAT(times(log_->Best(first_.key, "cpu avx512 threads=2", 3)), ElementsAre(100, 101, 102));
+  auto odd = [](const Record& r) { return static_cast<int>(r.measurement.median_ns) % 2 == 1; };
+  EXPECT_THAT(times(log_->Best(first_.key, "cpu avx512 threads=2", 2, odd)), ElementsAre(101, 103));
+  EXPECT_THAT(times(log_->Best(first_.key, "cpu avx2 threads=2", 3)), ElementsAre(1));
+  EXPECT_TRUE(log_->Best(first_.key, "cpu neon", 3)->empty());
+}
+
+TEST_P(TuningLogTest, RefusesRecordsThatCannotBeTrue) {
+  auto refused = [&](auto&& change) {
+    Record record = MakeRecord(1, 100, first_);
+    change(record);
+    Result<Appended> appended = AppendAndWait(*log_, record);
+    EXPECT_EQ(appended.status().code(), StatusCode::kInvalidArgument);
+    return appended.status().message();
+  };
+  EXPECT_THAT(refused([](Record& r) { r.measurement.median_ns = -1; }), HasSubstr("time"));
+  EXPECT_THAT(refused([](Record& r) { r.measurement.median_ns = 0.0 / 0.0; }), HasSubstr("time"));
+  EXPECT_THAT(refused([](Record& r) { r.measurement.median_ns = 1e13; }), HasSubstr("time"));
+  EXPECT_THAT(refused([](Record& r) { r.floor_ns = 1e6; }), HasSubstr("device"));
+  EXPECT_THAT(refused([](Record& r) { r.measurement.runs = 2; }), HasSubstr("3 runs"));
+  EXPECT_THAT(refused([](Record& r) { r.measurement.p10_ns = 200; }), HasSubstr("p10"));
+  EXPECT_THAT(refused([](Record& r) { r.measurement.outcome = Outcome::kInfra; }),
+              HasSubstr("infrastructure"));
+  EXPECT_THAT(refused([](Record& r) { r.measurement.outcome = Outcome::kWrongResult; }),
+              HasSubstr("a failure has a time"));
+  EXPECT_THAT(refused([](Record& r) { r.config = "no version"; }), HasSubstr("family/version"));
+  EXPECT_THAT(refused([](Record& r) { r.workload = Digest{1, 2}; }), HasSubstr("not in the log"));
+  EXPECT_EQ(log_->Stats()->records, 0);
+  EXPECT_EQ(Add(MakeRecord(1, 100, first_)), Appended::kNew);
+}
+
+TEST_P(TuningLogTest, CallsBackInOrderAfterTheCommit) {
+  std::vector<int> order;
+  for (int n = 0; n < 500; ++n) {
+    log_->Append(MakeRecord(n, 100, first_), [&order, n](const Result<Appended>& appended) {
+      ASSERT_TRUE(appended.ok());
+      order.push_back(n);
+    });
+  }
+  ASSERT_TRUE(log_->Flush().ok());
+  ASSERT_EQ(order.size(), 500u);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  EXPECT_EQ(log_->Stats()->records, 500);
+}
+
+TEST_P(TuningLogTest, AppendsFromManyThreads) {
+  std::atomic<int> added = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int n = 0; n < 100; ++n) {
+        log_->Append(MakeRecord(n + 50 * t, 100, first_), [&](const Result<Appended>& appended) {
+          added += appended.ok() && *appended == Appended::kNew ? 1 : 0;
+        });
+      }
+    });
+  }
+  threads.clear();
+  ASSERT_TRUE(log_->Flush().ok());
+  EXPECT_EQ(added.load(), 250);
+  EXPECT_EQ(log_->Stats()->by_outcome[0], 250);
+}
+
+TEST_P(TuningLogTest, ListFilters) {
+  for (int n = 0; n < 10; ++n) {
+    Record record = MakeRecord(n, 100, first_);
+    if (n % 2 == 1) record.study = Digest{7, 7};
+    Add(record);
+  }
+  RecordQuery query;
+  query.study = Digest{7, 7};
+  EXPECT_EQ(log_->List(query)->size(), 5u);
+  query.after_id = 4;
+  query.up_to_id = 8;
+  auto records = log_->List(query);
+  ASSERT_EQ(records->size(), 2u);
+  EXPECT_EQ(records->front().id, 6);
+  query.limit = 1;
+  EXPECT_EQ(log_->List(query)->size(), 1u);
+  query = RecordQuery();
+  query.outcome = Outcome::kRunError;
+  EXPECT_TRUE(log_->List(query)->empty());
+  query = RecordQuery();
+  query.workload = first_.key;
+  query.target = "cpu avx512 threads=2";
+  EXPECT_EQ(log_->List(query)->size(), 10u);
+}
+
+TEST_P(TuningLogTest, WorkloadsAreAddedOnceAndKeyed) {
+  EXPECT_TRUE(log_->AddWorkload(first_).ok());
+  EXPECT_EQ(log_->Workloads()->size(), 1u);
+  WorkloadRow forged = first_;
+  forged.text = "another text";
+  EXPECT_EQ(log_->AddWorkload(forged).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ((**log_->FindWorkload(first_.key)).summary, first_.summary);
+  EXPECT_FALSE(*log_->FindWorkload(Digest{1, 1}));
+}
+
+TEST_P(TuningLogTest, JobsAreReplacedWithTheirTasks) {
+  JobRow job;
+  job.id = Digest{3, 4};
+  job.label = "resnet50";
+  job.target = "target text";
+  job.options = "trials=10";
+  job.tasks = {{first_.key, 3, "conv1"}};
+  ASSERT_TRUE(log_->PutJob(job).ok());
+  job.state = JobState::kDone;
+  job.trials = 10;
+  job.tasks.push_back({first_.key, 1, "conv2"});
+  ASSERT_TRUE(log_->PutJob(job).ok());
+  auto found = log_->FindJob(job.id);
+  ASSERT_TRUE(found.ok() && *found);
+  EXPECT_EQ((**found).state, JobState::kDone);
+  EXPECT_EQ((**found).trials, 10);
+  ASSERT_EQ((**found).tasks.size(), 2u);
+  EXPECT_EQ((**found).tasks[1].label, "conv2");
+  EXPECT_EQ(log_->Jobs()->size(), 1u);
+  job.tasks.push_back({Digest{9, 9}, 1, "unknown"});
+  EXPECT_EQ(log_->PutJob(job).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ((**log_->FindJob(job.id)).tasks.size(), 2u);
+}
+
+TEST_P(TuningLogTest, ModelsAreKeptPerFamilyTargetAndFeatures) {
+  ModelRow model{"contraction", "cpu", Digest{1, 1}, std::string("a\0b", 3), 5};
+  ASSERT_TRUE(log_->SaveModel(model).ok());
+  model.bytes = "newer";
+  ASSERT_TRUE(log_->SaveModel(model).ok());
+  model.features = Digest{2, 2};
+  ASSERT_TRUE(log_->SaveModel(model).ok());
+  auto models = log_->Models("cpu");
+  ASSERT_TRUE(models.ok());
+  ASSERT_EQ(models->size(), 2u);
+  EXPECT_EQ(models->front().bytes, "newer");
+  EXPECT_TRUE(log_->Models("gpu")->empty());
+}
+
+Result<std::unique_ptr<TuningLog>> OpenMemory(const std::string&) { return MakeMemoryLog(); }
+
+INSTANTIATE_TEST_SUITE_P(Logs, TuningLogTest,
+                         ::testing::Values(Kind{"sqlite", OpenSqliteLog},
+                                           Kind{"memory", OpenMemory}),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace mlc::db

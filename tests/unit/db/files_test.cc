@@ -1,0 +1,127 @@
+// Snapshots, merging, verifying, JSON lines.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "db/json_lines.h"
+#include "db/memory_log.h"
+#include "db/merge.h"
+#include "db/snapshot.h"
+#include "db/sqlite.h"
+#include "db/verify.h"
+#include "tests/unit/db/log_fixture.h"
+
+namespace mlc::db {
+namespace {
+
+using ::testing::HasSubstr;
+
+class FilesTest : public LogFixture {
+ protected:
+  void Damage(const std::string& path) {
+    auto database = Database::Open(path, OpenMode::kReadWrite);
+    ASSERT_TRUE(
+        database->Execute("UPDATE record SET config='contraction/1 mr=99' WHERE id=2").ok());
+  }
+};
+
+TEST_F(FilesTest, ASnapshotOfALiveLogIsClosedAndReproducible) {
+  auto log = OpenSqliteLog(Path("a.db"));
+  ASSERT_TRUE((*log)->AddWorkload(TheWorkload()).ok());
+  for (int n = 0; n < 10; ++n) ASSERT_TRUE(AppendAndWait(**log, MakeRecord(n)).ok());
+  auto first = WriteSnapshot(Path("a.db"), Path("one.db"));
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  auto second = WriteSnapshot(Path("a.db"), Path("two.db"));
+  EXPECT_EQ(first->content, second->content);
+  EXPECT_EQ(first->records, 10);
+  EXPECT_FALSE(std::filesystem::exists(Path("one.db-wal")));
+  std::ifstream file(Path("one.db"), std::ios::binary);
+  file.seekg(18);
+  EXPECT_EQ(file.get(), 1) << "not in write-ahead mode";
+  EXPECT_EQ((*OpenSqliteLogForReading(Path("one.db")))->Stats()->records, 10);
+}
+
+TEST_F(FilesTest, ASnapshotOfADamagedLogIsNotPublished) {
+  Fill(Path("a.db"), 0, 3);
+  std::ofstream(Path("snap.db")) << "old";
+  Damage(Path("a.db"));
+  auto snapshot = WriteSnapshot(Path("a.db"), Path("snap.db"));
+  EXPECT_EQ(snapshot.status().code(), StatusCode::kDataLoss);
+  EXPECT_THAT(snapshot.status().message(), HasSubstr("not published: record 2 "));
+  EXPECT_EQ(std::filesystem::file_size(Path("snap.db")), 3u);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    EXPECT_THAT(entry.path().string(), ::testing::Not(HasSubstr(".tmp.")));
+  }
+}
+
+TEST_F(FilesTest, MergingTwiceAddsOnce) {
+  Fill(Path("a.db"), 0, 10);
+  Fill(Path("b.db"), 5, 10);
+  auto merged = Merge(Path("a.db"), Path("b.db"));
+  ASSERT_TRUE(merged.ok()) << merged.status().ToString();
+  EXPECT_EQ(merged->read, 10);
+  EXPECT_EQ(merged->added, 5);
+  EXPECT_EQ(Merge(Path("a.db"), Path("b.db"))->added, 0);
+  EXPECT_EQ((*OpenSqliteLogForReading(Path("a.db")))->Stats()->records, 15);
+}
+
+TEST_F(FilesTest, MergingADamagedLogChangesNothing) {
+  Fill(Path("a.db"), 0, 1);
+  Fill(Path("b.db"), 10, 5);
+  Damage(Path("b.db"));
+  auto merged = Merge(Path("a.db"), Path("b.db"));
+  EXPECT_EQ(merged.status().code(), StatusCode::kDataLoss);
+  EXPECT_THAT(merged.status().message(), HasSubstr("nothing merged"));
+  EXPECT_EQ((*OpenSqliteLogForReading(Path("a.db")))->Stats()->records, 1);
+}
+
+TEST_F(FilesTest, VerifyNamesDamage) {
+  Fill(Path("a.db"), 0, 5);
+  auto sound = VerifyLog(Path("a.db"));
+  ASSERT_TRUE(sound.ok());
+  EXPECT_EQ(sound->records, 5);
+  EXPECT_TRUE(sound->problems.empty());
+  Damage(Path("a.db"));
+  auto damaged = VerifyLog(Path("a.db"));
+  ASSERT_EQ(damaged->problems.size(), 1u);
+  EXPECT_THAT(damaged->problems.front(), HasSubstr("record 2 "));
+}
+
+TEST_F(FilesTest, ExportImportExportIsTheSameText) {
+  Fill(Path("a.db"), 0, 20);
+  auto log = OpenSqliteLogForReading(Path("a.db"));
+  std::stringstream text;
+  ASSERT_TRUE(Export(**log, text).ok());
+  auto copy = MakeMemoryLog();
+  auto counts = Import(text, *copy);
+  ASSERT_TRUE(counts.ok()) << counts.status().ToString();
+  EXPECT_EQ(counts->added, 20);
+  EXPECT_EQ(counts->workloads, 1);
+  std::ostringstream again;
+  ASSERT_TRUE(Export(*copy, again).ok());
+  EXPECT_EQ(text.str(), again.str());
+  std::stringstream same(again.str());
+  EXPECT_EQ(Import(same, *copy)->duplicates, 20);
+}
+
+TEST_F(FilesTest, ImportRefusesDamageWithTheLine) {
+  auto log = MakeMemoryLog();
+  auto import = [&log](const std::string& text) {
+    std::stringstream in(text);
+    return Import(in, *log).status();
+  };
+  const std::string workload = ToJsonLine(TheWorkload()) + "\n";
+  std::string record = ToJsonLine(MakeRecord(1)) + "\n";
+  EXPECT_TRUE(import(workload + record).ok());
+  record.replace(record.find("\"runs\":9"), 8, "\"runs\":8");
+  Status status = import(workload + record);
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), HasSubstr("line 2"));
+  EXPECT_EQ(import("{").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(import("{\"kind\":\"x\"}").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(import("{\"kind\":7}").code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace mlc::db

@@ -1,0 +1,210 @@
+// What only a file can do: locks, versions, full disks, damage.
+#include "db/sqlite_log.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <future>
+
+#include "db/commit_queue.h"
+#include "db/file_lock.h"
+#include "db/schema.h"
+#include "db/sqlite.h"
+#include "tests/unit/db/log_fixture.h"
+
+namespace mlc::db {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SqliteLogTest : public LogFixture {};
+
+TEST_F(SqliteLogTest, SurvivesReopening) {
+  Fill(Path("a.db"), 0, 100);
+  auto log = OpenSqliteLog(Path("a.db"));
+  ASSERT_TRUE(log.ok());
+  EXPECT_EQ((*log)->Stats()->records, 100);
+  EXPECT_EQ((*log)->Stats()->schema_version, kSchemaVersion);
+}
+
+TEST_F(SqliteLogTest, HasOneWriterAndNamesIt) {
+  auto log = OpenSqliteLog(Path("a.db"));
+  ASSERT_TRUE(log.ok());
+  auto second = OpenSqliteLog(Path("a.db"));
+  ASSERT_EQ(second.status().code(), StatusCode::kAborted);
+  EXPECT_THAT(second.status().message(),
+              HasSubstr("another mlc-server uses this log: pid " + std::to_string(getpid())));
+  log->reset();
+  EXPECT_TRUE(OpenSqliteLog(Path("a.db")).ok());
+}
+
+TEST_F(SqliteLogTest, ReadersSeeALiveLogAndCannotWrite) {
+  auto log = OpenSqliteLog(Path("a.db"));
+  ASSERT_TRUE((*log)->AddWorkload(TheWorkload()).ok());
+  auto reader = OpenSqliteLogForReading(Path("a.db"));
+  ASSERT_TRUE(reader.ok()) << reader.status().ToString();
+  ASSERT_TRUE(AppendAndWait(**log, MakeRecord(1)).ok());
+  EXPECT_EQ((*reader)->Stats()->records, 1);
+  EXPECT_EQ(AppendAndWait(**reader, MakeRecord(2)).status().code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ((*reader)->Flush().code(), StatusCode::kPermissionDenied);
+}
+
+TEST_F(SqliteLogTest, ReadingAMissingFileCreatesNothing) {
+  EXPECT_EQ(OpenSqliteLogForReading(Path("none.db")).status().code(), StatusCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(Path("none.db")));
+}
+
+TEST_F(SqliteLogTest, RefusesNewerForeignAndBrokenFiles) {
+  Fill(Path("newer.db"), 0, 1);
+  {
+    auto database = Database::Open(Path("newer.db"), OpenMode::kReadWrite);
+    ASSERT_TRUE(database->Execute("PRAGMA user_version=99").ok());
+  }
+  for (auto open : {OpenSqliteLog, OpenSqliteLogForReading}) {
+    auto newer = open(Path("newer.db"));
+    EXPECT_EQ(newer.status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_THAT(newer.status().message(), HasSubstr("from a newer mlc-tune (schema 99"));
+  }
+  {
+    auto database = Database::Open(Path("foreign.db"), OpenMode::kReadWrite);
+    ASSERT_TRUE(database->Execute("CREATE TABLE t(x)").ok());
+  }
+  EXPECT_THAT(OpenSqliteLog(Path("foreign.db")).status().message(), HasSubstr("not a tuning log"));
+  std::ofstream(Path("broken.db")) << std::string(5000, 'x');
+  EXPECT_EQ(OpenSqliteLog(Path("broken.db")).status().code(), StatusCode::kDataLoss);
+}
+
+TEST_F(SqliteLogTest, MigratesStepByStepAfterABackup) {
+  Fill(Path("a.db"), 0, 3);
+  const Migration steps[] = {{1, "ALTER TABLE workload ADD COLUMN first TEXT"},
+                             {2, "ALTER TABLE workload ADD COLUMN second TEXT"}};
+  auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
+  ASSERT_TRUE(PrepareSchema(*database, Path("a.db"), steps, 3).ok());
+  EXPECT_EQ(*database->Integer("PRAGMA user_version"), 3);
+  EXPECT_EQ(*database->Integer("SELECT count(first) + count(second) FROM workload"), 0);
+  auto backup = OpenSqliteLogForReading(Path("a.db.v1.bak"));
+  ASSERT_TRUE(backup.ok()) << backup.status().ToString();
+  EXPECT_EQ((*backup)->Stats()->records, 3);
+}
+
+TEST_F(SqliteLogTest, AFailedStepLeavesTheOldVersion) {
+  Fill(Path("a.db"), 0, 3);
+  const Migration steps[] = {{1, "ALTER TABLE workload ADD COLUMN ok TEXT; SELECT nonsense"}};
+  auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
+  EXPECT_FALSE(PrepareSchema(*database, Path("a.db"), steps, 2).ok());
+  EXPECT_EQ(*database->Integer("PRAGMA user_version"), 1);
+  EXPECT_FALSE(database->Integer("SELECT count(ok) FROM workload").ok());
+}
+
+TEST_F(SqliteLogTest, OpensTheGoldenFileOfVersion1) {
+  std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/v1.db",
+                             Path("v1.db"));
+  auto log = OpenSqliteLog(Path("v1.db"));
+  ASSERT_TRUE(log.ok()) << log.status().ToString();
+  auto best = (*log)->Best(TheWorkload().key, "cpu", 1);
+  ASSERT_TRUE(best.ok()) << best.status().ToString();
+  ASSERT_EQ(best->size(), 1u);
+  EXPECT_EQ(best->front().config, "contraction/1 mr=2");
+  EXPECT_EQ((*log)->Jobs()->size(), 1u);
+  EXPECT_EQ((*log)->Models("cpu")->size(), 1u);
+}
+
+TEST_F(SqliteLogTest, ADamagedBestIsReportedNotReturned) {
+  Fill(Path("a.db"), 0, 3);
+  {
+    auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
+    ASSERT_TRUE(database->Execute("UPDATE record SET median_ns=1, p10_ns=1 WHERE id=2").ok());
+  }
+  auto log = OpenSqliteLogForReading(Path("a.db"));
+  auto best = (*log)->Best(TheWorkload().key, "cpu", 1);
+  ASSERT_EQ(best.status().code(), StatusCode::kDataLoss);
+  EXPECT_THAT(best.status().message(), HasSubstr("record 2 "));
+}
+
+TEST_F(SqliteLogTest, TheSchemaItselfRefusesImpossibleRows) {
+  Fill(Path("a.db"), 0, 1);
+  auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
+  for (const char* change :
+       {"median_ns=NULL", "median_ns=-1", "median_ns=9e999", "median_ns='fast'", "runs=2",
+        "outcome=7", "outcome=3", "floor_ns=1e6", "task_uid=x'00'", "p90_ns=1"}) {
+    EXPECT_EQ(database->Execute(std::string("UPDATE record SET ") + change).code(),
+              StatusCode::kInvalidArgument)
+        << change;
+  }
+}
+
+// RLIMIT_FSIZE would kill or fail with EFBIG; max_page_count gives SQLITE_FULL, as a disk does.
+TEST_F(SqliteLogTest, AFullDiskRefusesWritesAndThenGoesOn) {
+  auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
+  ASSERT_TRUE(database->Execute("PRAGMA journal_mode=WAL; CREATE TABLE t(x)").ok());
+  CommitQueue queue(*std::move(database));
+  auto insert = [](Database& db) { return db.Execute("INSERT INTO t VALUES(randomblob(100000))"); };
+  ASSERT_TRUE(queue.PushAndWait(insert).ok());
+  auto limit = [&queue](int pages) {
+    return queue.PushAndWait([pages](Database& db) {
+      return db.Execute("PRAGMA max_page_count=" + std::to_string(pages));
+    });
+  };
+  ASSERT_TRUE(limit(40).ok());
+  const Status full = queue.PushAndWait(insert);
+  EXPECT_EQ(full.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(full.message(), HasSubstr("writes are refused until there is free space"));
+  auto reader = Database::Open(Path("a.db"), OpenMode::kReadOnly);
+  EXPECT_EQ(*reader->Integer("SELECT count(*) FROM t"), 1);
+  ASSERT_TRUE(limit(100000).ok());
+  EXPECT_TRUE(queue.PushAndWait(insert).ok());
+  EXPECT_EQ(*reader->Integer("SELECT count(*) FROM t"), 2);
+}
+
+TEST_F(SqliteLogTest, OneBadWriteDoesNotHurtItsBatch) {
+  auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
+  ASSERT_TRUE(database->Execute("PRAGMA journal_mode=WAL; CREATE TABLE t(x UNIQUE)").ok());
+  auto queue = std::make_unique<CommitQueue>(*std::move(database));
+  std::vector<StatusCode> codes;
+  for (int value : {1, 1, 2}) {
+    queue->Push(
+        [value](Database& db) {
+          return db.Execute("INSERT INTO t VALUES(" + std::to_string(value) + ")");
+        },
+        [&codes](const Status& status) { codes.push_back(status.code()); });
+  }
+  queue.reset();
+  EXPECT_THAT(codes, ::testing::ElementsAre(StatusCode::kOk, StatusCode::kInvalidArgument,
+                                            StatusCode::kOk));
+}
+
+TEST_F(SqliteLogTest, AcknowledgedRecordsSurviveAKill) {
+  int acknowledged[2];
+  ASSERT_EQ(pipe(acknowledged), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto log = OpenSqliteLog(Path("a.db"));
+    if (!log.ok() || !(*log)->AddWorkload(TheWorkload()).ok()) _exit(1);
+    for (int n = 0;; ++n) {
+      (*log)->Append(MakeRecord(n), [&](const Result<Appended>& appended) {
+        if (!appended.ok() || write(acknowledged[1], "x", 1) != 1) _exit(2);
+      });
+      if (n % 50 == 49) (void)(*log)->Flush();
+    }
+  }
+  close(acknowledged[1]);
+  int count = 0;
+  for (char c; count < 700 && read(acknowledged[0], &c, 1) == 1;) ++count;
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  for (char c; read(acknowledged[0], &c, 1) == 1;) ++count;
+  close(acknowledged[0]);
+  EXPECT_GE(count, 700);
+  auto log = OpenSqliteLog(Path("a.db"));
+  ASSERT_TRUE(log.ok());
+  EXPECT_GE((*log)->Stats()->records, count);
+}
+
+}  // namespace
+}  // namespace mlc::db
