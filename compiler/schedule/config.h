@@ -1,7 +1,8 @@
 // A config: one point of a family's space, as text. Family and version come first, then every knob
 // by name, in the space's order:
-//   contraction/1 mr=14 nr=2 order=oc kc=0
-// Knob values are integers; named choices print their word. A value; Parse(ToText(c)) == c.
+//   contraction/1 mr=14 nr=2 order=1 kc=0
+// Knob values are integers; a named choice is the number of its word in the family's list. At most
+// 64 knobs. A value; Parse(ToText(c)) == c.
 #pragma once
 
 #include <cstdint>
