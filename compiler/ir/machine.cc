@@ -90,7 +90,7 @@ void Machine::Do(const Store& store) {
                                                      "]', which is not aligned to it");
   }
   for (int lane = 0; lane < active; ++lane) {
-    const int64_t at = index + lane * store.stride;
+    const int64_t at = LaneAddress(index, lane, store.stride);
     const Fault fault = memory.Write(at, now_, base_, values[lane]);
     if (fault != Fault::kNone) return FailAccess(fault, "write", memory.buffer(), at);
   }

@@ -44,6 +44,11 @@ class Machine {
   Lane ScalarNode(const Apply& apply);
   Lane ScalarNode(const ReduceLanes& reduce);
 
+  // Wraps like all index arithmetic; the bounds check sees the result.
+  static int64_t LaneAddress(int64_t index, int lane, int64_t stride) {
+    return static_cast<int64_t>(static_cast<uint64_t>(index) +
+                                static_cast<uint64_t>(lane) * static_cast<uint64_t>(stride));
+  }
   // The number of lanes that a mask leaves active.
   int ActiveLanes(const ExprRef& mask, int lanes);
   void Fail(StatusCode code, const std::string& what);

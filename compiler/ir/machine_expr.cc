@@ -121,7 +121,7 @@ void Machine::VectorNode(const Type& type, const Load& load, Lane* out) {
     return;
   }
   for (int lane = 0; lane < active; ++lane) {
-    const int64_t at = index + lane * load.stride;
+    const int64_t at = LaneAddress(index, lane, load.stride);
     const Fault fault = memory.Read(at, now_, base_, &out[lane]);
     if (fault != Fault::kNone) return FailAccess(fault, "read", memory.buffer(), at);
   }
