@@ -4,12 +4,14 @@
 
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/family.h"
+#include "compiler/schedule/pointwise.h"
 
 namespace mlc::schedule {
 
 std::span<const Family* const> Families() {
   static const ContractionFamily contraction;
-  static const std::array<const Family*, 1> families = {&contraction};
+  static const PointwiseFamily pointwise;
+  static const std::array<const Family*, 2> families = {&contraction, &pointwise};
   return families;
 }
 

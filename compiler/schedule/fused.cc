@@ -39,8 +39,27 @@ Fused::Fused(const graph::Workload& workload, ir::KernelBuilder& builder, std::v
     outputs_.push_back(builder.Out("y" + std::to_string(i), type.dtype, type.Extent()));
     bindings_.push_back({Binding::Kind::kOutput, static_cast<int>(i)});
   }
-  for (const auto& users : graph.Users()) uses_.push_back(static_cast<int>(users.size()));
-  for (ValueId output : workload.outputs()) ++uses_[static_cast<size_t>(output)];
+  output_offsets_.assign(outputs_.size(), 0);
+  CountUses();
+}
+
+Fused::Fused(const graph::Workload& part, ir::KernelBuilder& builder, const Fused& whole,
+             const std::vector<int>& operands, const std::vector<int>& outputs,
+             std::vector<int64_t> offsets)
+    : workload_(part), builder_(builder), output_offsets_(std::move(offsets)) {
+  for (size_t i = 0; i < part.operands().size(); ++i) {
+    operand_of_[part.operands()[i]] = static_cast<int>(i);
+    operands_[static_cast<int>(i)] = whole.OperandBuffer(operands[i]);
+  }
+  for (int output : outputs) outputs_.push_back(whole.OutputBuffer(output));
+  CountUses();
+}
+
+void Fused::CountUses() {
+  for (const auto& users : workload_.graph().Users()) {
+    uses_.push_back(static_cast<int>(users.size()));
+  }
+  for (ValueId output : workload_.outputs()) ++uses_[static_cast<size_t>(output)];
 }
 
 ExprRef Fused::Offset(const TensorType& type, std::span<const ExprRef> at) const {
@@ -130,7 +149,8 @@ void Fused::Store(int output, const Point& point, ExprRef value, bool streaming)
   const int lanes = along ? point.lanes : 1;
   const int64_t stride = along ? strides[static_cast<size_t>(point.dim)] : 1;
   if (value->type.lanes != lanes) value = ir::MakeBroadcast(value, lanes);
-  builder_.Store(OutputBuffer(output), Offset(type, point.at), CastTo(type.dtype, value), stride,
+  const ExprRef offset = Offset(type, point.at) + output_offsets_[static_cast<size_t>(output)];
+  builder_.Store(OutputBuffer(output), offset, CastTo(type.dtype, value), stride,
                  along ? point.active : nullptr, streaming && stride == 1 && !point.active);
 }
 

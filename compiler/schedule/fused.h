@@ -34,6 +34,11 @@ class Fused {
   // Declares one kIn parameter for each operand of the workload but those in `without` (prepared
   // weights, which the family declares itself), then one kOut for each output.
   Fused(const graph::Workload& workload, ir::KernelBuilder& builder, std::vector<int> without = {});
+  // A part of `whole` over the same buffers: the part's operand i is the whole's operands[i], its
+  // output i begins at element offsets[i] of the whole's outputs[i].
+  Fused(const graph::Workload& part, ir::KernelBuilder& builder, const Fused& whole,
+        const std::vector<int>& operands, const std::vector<int>& outputs,
+        std::vector<int64_t> offsets);
 
   // Bindings of the declared parameters, in order of declaration.
   const std::vector<Binding>& bindings() const { return bindings_; }
@@ -113,6 +118,7 @@ class Fused {
                      const std::function<ir::ExprRef()>& else_value, DType dtype, int lanes);
   ir::ExprRef Keep(ir::ExprRef value);  // in a register
   ir::BufferId NextRegister(DType dtype, int lanes);
+  void CountUses();
   PlaceRef PlaceOf(const graph::TensorType& type, const Point& point) const;
   ir::ExprRef TryEmit(graph::ValueId value, const Point& point, const Bound& bound);
 
@@ -122,6 +128,7 @@ class Fused {
   std::map<int, ir::BufferId> operands_;
   std::map<graph::ValueId, int> operand_of_;
   std::vector<ir::BufferId> outputs_;
+  std::vector<int64_t> output_offsets_;
   std::vector<int> uses_;
   Memo memo_;
   const Bound* bound_ = nullptr;
