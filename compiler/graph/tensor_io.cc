@@ -143,6 +143,11 @@ int64_t ReadInt(const TensorData& data, int64_t index) {
 
 std::vector<double> ReadDoubles(const TensorData& data) {
   std::vector<double> values(data.bytes.size() / static_cast<size_t>(SizeOf(data.dtype)));
+  if (data.dtype == DType::kF32) {
+    const std::byte* at = data.bytes.data();
+    for (double& value : values) value = Load<float>(at), at += sizeof(float);
+    return values;
+  }
   for (size_t i = 0; i < values.size(); ++i) values[i] = ReadDouble(data, static_cast<int64_t>(i));
   return values;
 }
@@ -156,7 +161,12 @@ std::vector<int64_t> ReadInts(const TensorData& data) {
 TensorDataRef WriteDoubles(DType dtype, std::vector<int64_t> dims, std::span<const double> values) {
   const auto size = static_cast<size_t>(SizeOf(dtype));
   std::vector<std::byte> bytes(values.size() * size);
-  for (size_t i = 0; i < values.size(); ++i) StoreDouble(dtype, bytes.data() + i * size, values[i]);
+  std::byte* at = bytes.data();
+  if (dtype == DType::kF32) {
+    for (const double value : values) Store(at, static_cast<float>(value)), at += sizeof(float);
+  } else {
+    for (const double value : values) StoreDouble(dtype, at, value), at += size;
+  }
   return MakeTensorData(dtype, std::move(dims), std::move(bytes));
 }
 
