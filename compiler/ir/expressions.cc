@@ -220,13 +220,15 @@ ExprRef MakeApply(ScalarOp op, std::vector<ExprRef> args) {
 
 ExprRef MakeCast(DType dtype, ExprRef value) {
   if (value->type.dtype == dtype) return value;
-  return Make(Type{dtype, value->type.lanes}, Cast{std::move(value)});
+  const Type type{dtype, value->type.lanes};
+  return Make(type, Cast{std::move(value)});
 }
 
 ExprRef MakeBroadcast(ExprRef value, int lanes) {
   MLC_CHECK(value->type.lanes == 1 && IsLanes(lanes)) << "broadcast to " << lanes;
   if (lanes == 1) return value;
-  return Make(Type{value->type.dtype, lanes}, Broadcast{std::move(value)});
+  const Type type{value->type.dtype, lanes};
+  return Make(type, Broadcast{std::move(value)});
 }
 
 ExprRef MakeReduce(ScalarOp op, ExprRef value) {
