@@ -51,11 +51,12 @@ std::optional<std::vector<int64_t>> ReshapedStrides(const TensorType& from,
   return strides;
 }
 
+// A dimension of size one gets the span of the dimensions to its right, as if they were packed.
 void FillUnitStrides(TensorType* type) {
-  int64_t implied = 1;
+  int64_t span = 1;
   for (size_t i = type->dims.size(); i-- > 0;) {
-    if (type->dims[i] == 1) type->strides[i] = implied;
-    implied = type->strides[i] * type->dims[i];
+    if (type->dims[i] == 1) type->strides[i] = span;
+    span = std::max(span, type->strides[i] * type->dims[i]);
   }
 }
 

@@ -28,7 +28,7 @@ std::optional<StridedView> ThroughView(const Value& node, const StridedView& ope
 
 // The same addressing in one canonical spelling, so that equal placements give equal texts: empty
 // strides when the elements are in row-major order; else channels-last strides when they say the
-// same; else dimensions of size one get the stride their right neighbour implies.
+// same; else dimensions of size one get the span of those to their right.
 TensorType Canonical(const TensorType& type);
 
 // Strides of a packed tensor whose dimensions lie in memory in the given order, outermost first.

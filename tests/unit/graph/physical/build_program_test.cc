@@ -1,0 +1,211 @@
+#include "compiler/graph/physical/build_program.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/graph/physical/program_text.h"
+#include "tests/unit/graph/physical/program_of.h"
+
+namespace mlc::graph {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+TEST(BuildProgram, ResidualAddJoinsTheLaterConvolution) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[1,3,8,8]\n"
+      "  %1 = input() : f32[16,3,3,3]\n"
+      "  %2 = input() : f32[16,16,3,3]\n"
+      "  %3 = constant() {value=0.0} : f32[]\n"
+      "  %4 = conv(%0, %1) {pads=[1,1,1,1]} : f32[1,16,8,8]\n"
+      "  %5 = max(%4, %3) : f32[1,16,8,8]\n"
+      "  %6 = conv(%5, %2) {pads=[1,1,1,1]} : f32[1,16,8,8]\n"
+      "  %7 = conv(%5, %2) {pads=[1,1,1,1]} : f32[1,16,8,8]\n"
+      "  %8 = add(%6, %7) : f32[1,16,8,8]\n"
+      "  %9 = max(%8, %3) : f32[1,16,8,8]\n"
+      "  %10 = reduce(%9) {axes=[2,3], keepdims=0, kind=mean} : f32[1,16]\n"
+      "  return %10\n"
+      "}\n");
+  EXPECT_EQ(StepsOf(program), "conv max; conv; conv add max; reduce");
+  const Graph& second = program.tasks[1].workload.graph();
+  EXPECT_EQ(second[program.tasks[1].workload.outputs()[0]].type.strides, (Dims{1024, 1, 128, 16}));
+}
+
+TEST(BuildProgram, ImageOfFewChannelsIsReadWhereItLies) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[1,3,8,8]\n"
+      "  %1 = input() : f32[16,3,3,3]\n"
+      "  %2 = conv(%0, %1) {pads=[1,1,1,1]} : f32[1,16,8,8]\n"
+      "  %3 = reduce(%2) {axes=[2,3], keepdims=0, kind=mean} : f32[1,16]\n"
+      "  return %3\n"
+      "}\n");
+  EXPECT_EQ(StepsOf(program), "conv; reduce");
+  EXPECT_EQ(program.steps[0].operands[0].kind, Placement::Kind::kModelInput);
+}
+
+TEST(BuildProgram, ManyChannelsAreMadeInnermostFirst) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[1,8,8,8]\n"
+      "  %1 = input() : f32[16,8,3,3]\n"
+      "  %2 = conv(%0, %1) {pads=[1,1,1,1]} : f32[1,16,8,8]\n"
+      "  return %2\n"
+      "}\n");
+  EXPECT_EQ(StepsOf(program), "copy; conv");
+  const Workload& copy = program.tasks[0].workload;
+  EXPECT_EQ(copy.graph()[copy.outputs()[0]].type.strides, (Dims{512, 1, 64, 8}));
+  // Writing against the grain costs less than a copy of the output.
+  EXPECT_EQ(program.steps[1].outputs[0].kind, Placement::Kind::kModelOutput);
+}
+
+TEST(BuildProgram, AttentionReadsAndWritesViews) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[1,8,32]\n"
+      "  %1 = input() : f32[32,96]\n"
+      "  %2 = matmul(%0, %1) : f32[1,8,96]\n"
+      "  %3 = slice(%2) {starts=[0,0,0]} : f32[1,8,32]\n"
+      "  %4 = slice(%2) {starts=[0,0,32]} : f32[1,8,32]\n"
+      "  %5 = slice(%2) {starts=[0,0,64]} : f32[1,8,32]\n"
+      "  %6 = reshape(%3) : f32[1,8,4,8]\n"
+      "  %7 = reshape(%4) : f32[1,8,4,8]\n"
+      "  %8 = reshape(%5) : f32[1,8,4,8]\n"
+      "  %9 = transpose(%6) {perm=[0,2,1,3]} : f32[1,4,8,8]\n"
+      "  %10 = transpose(%7) {perm=[0,2,1,3]} : f32[1,4,8,8]\n"
+      "  %11 = transpose(%8) {perm=[0,2,1,3]} : f32[1,4,8,8]\n"
+      "  %12 = attention(%9, %10, %11) {scale=0.5} : f32[1,4,8,8]\n"
+      "  %13 = transpose(%12) {perm=[0,2,1,3]} : f32[1,8,4,8]\n"
+      "  %14 = reshape(%13) : f32[1,8,32]\n"
+      "  %15 = input() : f32[32,32]\n"
+      "  %16 = matmul(%14, %15) : f32[1,8,32]\n"
+      "  %17 = add(%16, %0) : f32[1,8,32]\n"
+      "  return %17\n"
+      "}\n");
+  EXPECT_EQ(StepsOf(program), "matmul; attention; matmul add");
+  const Workload& attention = program.tasks[1].workload;
+  EXPECT_EQ(attention.graph()[0].type.strides, (Dims{768, 8, 96, 1}));
+  EXPECT_EQ(attention.graph()[attention.outputs()[0]].type.strides, (Dims{256, 8, 32, 1}));
+  EXPECT_EQ(program.steps[1].operands[1].byte_offset - program.steps[1].operands[0].byte_offset,
+            32 * 4);
+}
+
+TEST(BuildProgram, ReshapeMovesBelowAnActivation) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[1,8,32]\n"
+      "  %1 = input() : f32[32,32]\n"
+      "  %2 = input() : f32[32]\n"
+      "  %3 = reshape(%0) : f32[8,32]\n"
+      "  %4 = matmul(%3, %1) : f32[8,32]\n"
+      "  %5 = reshape(%4) : f32[1,8,32]\n"
+      "  %6 = add(%5, %2) : f32[1,8,32]\n"
+      "  %7 = tanh(%6) : f32[1,8,32]\n"
+      "  %8 = mul(%6, %7) : f32[1,8,32]\n"
+      "  %9 = add(%0, %8) : f32[1,8,32]\n"
+      "  return %9\n"
+      "}\n");
+  EXPECT_EQ(StepsOf(program), "matmul add tanh mul add");
+  EXPECT_EQ(program.arena_bytes, 0);
+}
+
+TEST(BuildProgram, ValueReadTwiceIsASecondResult) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[8,32]\n"
+      "  %1 = input() : f32[32,32]\n"
+      "  %2 = matmul(%0, %1) : f32[8,32]\n"
+      "  %3 = tanh(%2) : f32[8,32]\n"
+      "  %4 = matmul(%3, %1) : f32[8,32]\n"
+      "  %5 = matmul(%2, %1) : f32[8,32]\n"
+      "  return %4, %5\n"
+      "}\n");
+  EXPECT_EQ(StepsOf(program), "matmul tanh; matmul; matmul");
+  EXPECT_EQ(program.steps[0].outputs.size(), 2u);
+  EXPECT_EQ(program.tasks.size(), 2u);
+  EXPECT_EQ(program.tasks[1].occurrences, 2);
+}
+
+TEST(BuildProgram, GatedValueWaitsForItsGate) {
+  // The product depends on the convolution twice, once through other tasks: it cannot join it.
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[1,3,8,8]\n"
+      "  %1 = input() : f32[16,3,3,3]\n"
+      "  %2 = conv(%0, %1) {pads=[1,1,1,1]} : f32[1,16,8,8]\n"
+      "  %3 = reduce(%2) {axes=[2,3], keepdims=1, kind=mean} : f32[1,16,1,1]\n"
+      "  %4 = sigmoid(%3) : f32[1,16,1,1]\n"
+      "  %5 = mul(%2, %4) : f32[1,16,8,8]\n"
+      "  return %5\n"
+      "}\n");
+  EXPECT_EQ(StepsOf(program), "conv; reduce sigmoid; mul");
+}
+
+TEST(BuildProgram, RowKernelTakesItsPrologue) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[8,32]\n"
+      "  %1 = input() : f32[8,32]\n"
+      "  %2 = add(%0, %1) : f32[8,32]\n"
+      "  %3 = softmax(%2) {axis=1} : f32[8,32]\n"
+      "  return %3\n"
+      "}\n");
+  EXPECT_EQ(StepsOf(program), "add softmax");
+}
+
+TEST(BuildProgram, SplatsAreNoOperands) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[8,4]\n"
+      "  %1 = constant() {values=[2.0,2.0,2.0,2.0]} : f32[4]\n"
+      "  %2 = mul(%0, %1) : f32[8,4]\n"
+      "  return %2\n"
+      "}\n");
+  ASSERT_EQ(program.tasks.size(), 1u);
+  EXPECT_TRUE(program.constants.empty());
+  EXPECT_NE(program.tasks[0].workload.ToText().find("constant() {value=2.0} : f32[]"),
+            std::string::npos);
+}
+
+TEST(BuildProgram, OutputsThatNoKernelWritesAreCopied) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[2,3]\n"
+      "  %1 = transpose(%0) {perm=[1,0]} : f32[3,2]\n"
+      "  return %1, %0\n"
+      "}\n");
+  EXPECT_EQ(ToText(program),
+            "program v1 arena=0 unshared=0\n"
+            "input 0 : f32[2,3]\n"
+            "output 0 : f32[3,2]\n"
+            "output 1 : f32[2,3]\n"
+            "task 0 x1 workload v1 tolerance=1e-04 {\n"
+            "  %0 = input() : f32[3,2]{1,3}\n"
+            "  %1 = copy(%0) : f32[3,2]\n"
+            "  return %1\n"
+            "}\n"
+            "task 1 x1 workload v1 tolerance=1e-04 {\n"
+            "  %0 = input() : f32[2,3]\n"
+            "  %1 = copy(%0) : f32[2,3]\n"
+            "  return %1\n"
+            "}\n"
+            "step 0 task 0 (input 0) -> (output 0)\n"
+            "step 1 task 1 (input 0) -> (output 1)\n");
+}
+
+TEST(BuildProgram, PassesAreShownInOrder) {
+  Result<Graph> graph = Graph::Parse(
+      "graph v1 { %0 = input() : f32[2] %1 = tanh(%0) : f32[2] "
+      "return %1 }");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  std::string seen;
+  PhysicalOptions options;
+  options.after_pass = [&](std::string_view pass, const Graph&) {
+    seen += std::string(pass) + " ";
+  };
+  ASSERT_TRUE(BuildPhysical(*std::move(graph), options).ok());
+  EXPECT_EQ(seen, "sink-views layout lower-views ");
+}
+
+}  // namespace
+}  // namespace mlc::graph
