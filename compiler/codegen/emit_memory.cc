@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/codegen/convert.h"
+#include "compiler/codegen/emit_kernel.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace mlc::codegen {
+
+using llvm::Value;
+
+namespace {
+
+constexpr uint64_t kBaseAlign = 64;
+
+llvm::MaybeAlign ElementAlign(int64_t element_bytes) {
+  return llvm::MaybeAlign(static_cast<uint64_t>(element_bytes));
+}
+
+}  // namespace
+
+template <typename Instruction>
+Instruction* PhaseEmitter::Tag(Instruction* memory, ir::BufferId buffer) {
+  memory->setMetadata(llvm::LLVMContext::MD_alias_scope, own_scope_[static_cast<size_t>(buffer)]);
+  memory->setMetadata(llvm::LLVMContext::MD_noalias, other_scopes_[static_cast<size_t>(buffer)]);
+  return memory;
+}
+
+Value* PhaseEmitter::AddressOf(ir::BufferId buffer, const Affine& index) {
+  const size_t i = static_cast<size_t>(buffer);
+  return pool_.Address(buffer, bases_[i], SizeOf(kernel_.buffers[i].dtype), index);
+}
+
+// What every base's alignment and the factors of the index prove.
+uint64_t PhaseEmitter::AlignmentOf(ir::BufferId buffer, const Affine& index) const {
+  int64_t factors = index.constant;
+  for (const Term& term : index.terms) factors = std::gcd(factors, term.factor);
+  const int64_t bytes = factors * SizeOf(kernel_.buffers[static_cast<size_t>(buffer)].dtype);
+  if (bytes == 0) return kBaseAlign;
+  const uint64_t low_bit = static_cast<uint64_t>(bytes) & (~static_cast<uint64_t>(bytes) + 1);
+  return std::min(kBaseAlign, low_bit);
+}
+
+Value* PhaseEmitter::MaskOf(const Access& access) {
+  if (access.lanes > 1) return pool_.LaneMask(access.active, access.lanes);
+  Value* active = b_.CreateICmpSGT(pool_.ValueOf(access.active), b_.getInt64(0));
+  return b_.CreateVectorSplat(1, active);
+}
+
+// Constant offsets in 32 bits keep the index vector narrow.
+Value* PhaseEmitter::LaneAddresses(const Access& access) {
+  const size_t i = static_cast<size_t>(access.buffer);
+  const int64_t element = SizeOf(kernel_.buffers[i].dtype);
+  std::vector<uint64_t> offsets(static_cast<size_t>(access.lanes));
+  for (size_t lane = 0; lane < offsets.size(); ++lane) {
+    offsets[lane] = lane * static_cast<uint64_t>(access.stride * element);
+  }
+  Value* lanes = llvm::ConstantDataVector::get(b_.getContext(), offsets);
+  return b_.CreateGEP(b_.getInt8Ty(), AddressOf(access.buffer, access.index), lanes);
+}
+
+Value* PhaseEmitter::LoadStrided(const Access& access) {
+  const DType dtype = kernel_.buffers[static_cast<size_t>(access.buffer)].dtype;
+  llvm::Type* type = MemoryType(b_.getContext(), dtype, access.lanes);
+  const bool gathers = features_.gather && SizeOf(dtype) >= 4;
+  if (access.masked || gathers) {
+    Value* mask = access.masked ? MaskOf(access) : nullptr;
+    return Tag(b_.CreateMaskedGather(type, LaneAddresses(access),
+                                     llvm::Align(static_cast<uint64_t>(SizeOf(dtype))), mask,
+                                     llvm::Constant::getNullValue(type)),
+               access.buffer);
+  }
+  Value* vector = llvm::PoisonValue::get(type);
+  for (int lane = 0; lane < access.lanes; ++lane) {
+    const Access one{access.buffer, Sum(access.index, Constant(lane * access.stride)), 1, 1, {},
+                     false};
+    vector = b_.CreateInsertElement(vector, LoadAccess(one), static_cast<uint64_t>(lane));
+  }
+  return vector;
+}
+
+Value* PhaseEmitter::LoadAccess(const Access& access) {
+  const DType dtype = kernel_.buffers[static_cast<size_t>(access.buffer)].dtype;
+  llvm::Type* type = MemoryType(b_.getContext(), dtype, access.lanes);
+  if (access.masked && access.active.IsConstant() && access.active.constant <= 0) {
+    return llvm::Constant::getNullValue(type);
+  }
+  if (access.lanes > 1 && access.stride == 0) {
+    Access one = access;
+    one.lanes = 1;
+    Value* splat = b_.CreateVectorSplat(static_cast<unsigned>(access.lanes), LoadAccess(one));
+    if (!access.masked) return splat;
+    return b_.CreateSelect(MaskOf(access), splat, llvm::Constant::getNullValue(type));
+  }
+  if (access.lanes > 1 && access.stride != 1) return LoadStrided(access);
+  const llvm::Align align(AlignmentOf(access.buffer, access.index));
+  Value* address = AddressOf(access.buffer, access.index);
+  if (!access.masked) return Tag(b_.CreateAlignedLoad(type, address, align), access.buffer);
+  llvm::Type* vector = access.lanes > 1 ? type : llvm::FixedVectorType::get(type, 1);
+  Value* value = Tag(b_.CreateMaskedLoad(vector, address, align, MaskOf(access),
+                                         llvm::Constant::getNullValue(vector)),
+                     access.buffer);
+  return access.lanes > 1 ? value : b_.CreateExtractElement(value, uint64_t{0});
+}
+
+void PhaseEmitter::StoreStrided(const Access& access, Value* value) {
+  const int64_t element = SizeOf(kernel_.buffers[static_cast<size_t>(access.buffer)].dtype);
+  if (access.masked) {
+    Tag(b_.CreateMaskedScatter(value, LaneAddresses(access), *ElementAlign(element),
+                               MaskOf(access)),
+        access.buffer);
+    return;
+  }
+  for (int lane = 0; lane < access.lanes; ++lane) {
+    const Access one{access.buffer, Sum(access.index, Constant(lane * access.stride)), 1, 1, {},
+                     false};
+    StoreAccess(one, b_.CreateExtractElement(value, static_cast<uint64_t>(lane)), false);
+  }
+}
+
+void PhaseEmitter::StoreAccess(const Access& access, Value* value, bool streaming) {
+  if (access.masked && access.active.IsConstant() && access.active.constant <= 0) return;
+  if (access.lanes > 1 && access.stride != 1) return StoreStrided(access, value);
+  const uint64_t alignment = AlignmentOf(access.buffer, access.index);
+  Value* address = AddressOf(access.buffer, access.index);
+  if (access.masked) {
+    if (access.lanes == 1) value = b_.CreateVectorSplat(1, value);
+    Tag(b_.CreateMaskedStore(value, address, llvm::Align(alignment), MaskOf(access)),
+        access.buffer);
+    return;
+  }
+  llvm::StoreInst* store = b_.CreateAlignedStore(value, address, llvm::Align(alignment));
+  Tag(store, access.buffer);
+  // Only a provably aligned vector may bypass the caches: the instruction traps on others.
+  if (streaming && access.lanes > 1 &&
+      alignment * 8 >= static_cast<uint64_t>(features_.vector_bits)) {
+    llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+    store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), one));
+  }
+}
+
+}  // namespace mlc::codegen

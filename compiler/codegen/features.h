@@ -1,0 +1,24 @@
+// What instruction selection may count on for a target, and its names in LLVM's terms. A value.
+#pragma once
+
+#include <string>
+
+#include "compiler/target/target.h"
+
+namespace mlc::codegen {
+
+struct Features {
+  std::string triple;
+  std::string cpu;
+  std::string tune;
+  std::string attributes;  // "+avx2,+fma,..."
+  bool fma = false;        // a fused multiply-add instruction
+  bool half = false;       // conversions between f16 and f32
+  bool rounding = false;   // floor, ceil, trunc and roundeven as instructions
+  bool gather = false;     // vector gathers of 32- and 64-bit elements worth using
+  int vector_bits = 128;
+};
+
+Features FeaturesOf(const target::Target& target);
+
+}  // namespace mlc::codegen

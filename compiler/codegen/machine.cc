@@ -1,0 +1,104 @@
+#include "compiler/codegen/machine.h"
+
+#include <mutex>
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace mlc::codegen {
+
+namespace {
+
+void InitializeTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+  });
+}
+
+}  // namespace
+
+// Features are spelled out instead of naming a processor: "sapphirerapids" would imply tile
+// registers that virtual machines often mask. The processor only tunes.
+Features FeaturesOf(const target::Target& target) {
+  if (target.arch == "aarch64") {
+    return {"aarch64-unknown-linux-gnu",
+            "generic",
+            "generic",
+            "+neon,+fp-armv8",
+            true,
+            true,
+            true,
+            false,
+            128};
+  }
+  Features features{
+      "x86_64-unknown-linux-gnu", "x86-64", "x86-64", "", false, false, false, false, 128};
+  if (target.isa == target::Isa::kPlain || target.isa == target::Isa::kNeon) return features;
+  features.cpu = "x86-64-v3";
+  features.tune = "haswell";
+  features.attributes = "+avx2,+fma,+f16c,+bmi,+bmi2";
+  features.fma = features.half = features.rounding = features.gather = true;
+  features.vector_bits = 256;
+  if (target.isa == target::Isa::kAvx2) return features;
+  features.cpu = "x86-64-v4";
+  features.tune = "sapphirerapids";
+  features.attributes += ",+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd";
+  features.vector_bits = 512;
+  return features;
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(const Features& features) {
+  InitializeTargets();
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(features.triple, error);
+  if (target == nullptr) return Internal("LLVM has no target " + features.triple + ": " + error);
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      features.triple, features.cpu, features.attributes, llvm::TargetOptions(), llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  return machine;
+}
+
+void SetAttributes(const Features& features, llvm::Function& function) {
+  function.addFnAttr("target-cpu", features.cpu);
+  function.addFnAttr("tune-cpu", features.tune);
+  if (!features.attributes.empty()) function.addFnAttr("target-features", features.attributes);
+  if (features.vector_bits == 512) function.addFnAttr("prefer-vector-width", "512");
+  function.addFnAttr(llvm::Attribute::NoUnwind);
+}
+
+Status VerifyModule(const llvm::Module& module) {
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (!llvm::verifyModule(module, &stream)) return Status();
+  return Internal("generated LLVM IR is not valid: " + message);
+}
+
+Result<std::string> EmitModule(llvm::TargetMachine& machine, llvm::Module& module,
+                               Emission emission) {
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  const auto type = emission == Emission::kObject ? llvm::CodeGenFileType::ObjectFile
+                                                  : llvm::CodeGenFileType::AssemblyFile;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true)) {
+    return Internal("LLVM cannot emit this kind of file");
+  }
+  passes.run(module);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+}  // namespace mlc::codegen
