@@ -1,0 +1,107 @@
+// The search: decides what to try next. One object handles a whole job: which task gets the next
+// trial is part of the search. Pure: seeded, no input or output, no clock, no threads that outlive
+// a call; the same input and the same calls give the same proposals, byte for byte. That is how
+// jobs resume: a restarted job repeats its calls with results read from the log. Not thread-safe.
+//
+// The calls of one job, with two batches in flight:
+//   Propose Propose Learn Propose Learn Propose Learn ... Learn Models
+// Each Learn has one batch whole, in the order in which Propose gave it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/base/digest.h"
+#include "compiler/base/measurement.h"
+#include "compiler/graph/workload.h"
+#include "compiler/schedule/config.h"
+#include "compiler/target/target.h"
+
+namespace mlc::server {
+
+// A trial known from earlier jobs. Its family's version may be an old one.
+struct PriorTrial {
+  schedule::Config config;
+  Measurement measurement;
+};
+
+struct SearchTask {
+  graph::Workload workload;
+  int occurrences = 1;
+  // Of the same workload on the same class of target, in the log's order.
+  std::vector<PriorTrial> prior;
+};
+
+// The fastest trials of another workload on the same class of target: material for transfer.
+struct RelatedWorkload {
+  graph::Workload workload;
+  std::vector<PriorTrial> best;  // fastest first
+};
+
+// A cost model as it is kept in the log.
+struct SavedModel {
+  std::string family;  // or "*"
+  Digest features;     // schema of the feature table it reads
+  std::string bytes;
+};
+
+struct SearchInput {
+  std::vector<SearchTask> tasks;
+  std::vector<RelatedWorkload> related;
+  std::vector<SavedModel> models;
+  target::Target target;
+  uint64_t seed = 0;
+  int64_t trials = 0;  // the job's budget; the search may end earlier and is never asked for more
+};
+
+struct Proposal {
+  int task = 0;  // of SearchInput::tasks
+  schedule::Config config;
+  // 0 for the first trial of a config; 1, 2, ... to measure it again. Task and config and repeat
+  // together are proposed at most once.
+  int repeat = 0;
+  // Why, in one word: "default", "transfer", "model", "neighbour", "random", "descent", "verify".
+  std::string arm;
+  int64_t predicted_rank = 0;  // 1 = the model's favourite of its candidates; 0 = not ranked
+  double predicted_ns = 0;     // 0 = not predicted
+  // The worker may drop the trial as kTooSlow once it is surely slower than this; 0 = never.
+  double race_ns = 0;
+};
+
+// kInfra says that the trial could not be made; it is nobody's fault and teaches nothing.
+struct Observation {
+  Proposal proposal;
+  Measurement measurement;
+};
+
+struct TaskProgress {
+  int64_t trials = 0;  // learned, without prior ones
+  double best_ns =
+      0;  // fastest correct trial, prior ones of the current versions included; 0: none
+  std::optional<schedule::Config> best;
+  double default_ns = 0;  // the first default config's time; 0 until measured
+  bool done = false;      // the search expects nothing more from it
+};
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  // At most `count` proposals. An empty answer with no batch in flight ends the search.
+  virtual std::vector<Proposal> Propose(int count) = 0;
+  virtual void Learn(std::span<const Observation> batch) = 0;
+  // Nothing is worth trying any more.
+  virtual bool Done() const = 0;
+  // One per task, in order.
+  virtual std::vector<TaskProgress> Progress() const = 0;
+  // What the next job should start from; asked once, at the end.
+  virtual std::vector<SavedModel> Models() const = 0;
+};
+
+using StrategyFactory = std::function<std::unique_ptr<Strategy>(SearchInput input)>;
+
+}  // namespace mlc::server
