@@ -23,7 +23,8 @@ struct RowAxis {
   int64_t row_stride = 0;  // of the row operand, per input element
   int64_t tap_stride = 0;  // of the column operand, per tap
 
-  bool Trivial() const { return taps == 1 && pad == 0; }
+  // One tap that always meets the input.
+  bool Trivial() const { return taps == 1 && pad == 0 && (out - 1) * stride < in; }
 };
 
 // Independent products: batches and groups.

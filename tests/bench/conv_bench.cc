@@ -1,0 +1,280 @@
+// Searches kernels for ResNet-50's convolutions and BERT's dense layers at random and prints their
+// share of the machine's own FMA peak:
+//   conv_bench [trials=40] [threads=1] [only=TEXT] [family=NAME] [seconds=50] [config=TEXT]
+// Compiling runs before timing, so that nothing disturbs a measurement.
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "compiler/base/rng.h"
+#include "compiler/ir/build.h"
+#include "tests/bench/conv_cases.h"
+#include "tests/bench/kernel_runner.h"
+
+namespace mlc::bench {
+namespace {
+
+struct Options {
+  int trials = 40;
+  int threads = 1;
+  std::string only;
+  std::string family;
+  std::string config;
+  double seconds = 50;
+  int64_t seed = 1;
+};
+
+struct Task {
+  std::string name;
+  graph::Workload workload;
+  int count;
+};
+
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// GFLOP/s of independent FMAs in registers, of all threads.
+double MeasurePeak(const target::Target& target, Threads& threads) {
+  const int lanes = target.Lanes(DType::kF32);
+  const int chains = target.vector_registers() >= 32 ? 24 : 12;
+  const int64_t steps = 200000;
+  ir::KernelBuilder b("peak");
+  const auto in = b.In("x", DType::kF32, lanes);
+  const auto out = b.Out("y", DType::kF32, int64_t{lanes} * chains * target.threads);
+  const auto acc = b.Registers("acc", DType::kF32, lanes, chains);
+  b.Parallel("p", target.threads, [&](const ir::ExprRef& p) {
+    b.Unrolled("c", chains,
+               [&](const ir::ExprRef& c) { b.Set(acc, c, b.Load(in, ir::Int(0), lanes)); });
+    b.For("k", steps, [&](const ir::ExprRef&) {
+      b.Unrolled("c", chains, [&](const ir::ExprRef& c) {
+        const auto a = b.Get(acc, c);
+        b.Set(acc, c, ir::MakeApply(ScalarOp::kFma, {a, a, a}));
+      });
+    });
+    b.Unrolled("c", chains, [&](const ir::ExprRef& c) {
+      b.Store(out, (p * int64_t{chains} + c) * int64_t{lanes}, b.Get(acc, c));
+    });
+  });
+  const ir::Kernel kernel = b.Finish();
+  const auto object = codegen::CompileToObject({&kernel}, target);
+  if (!object.ok()) return 0;
+  const auto loaded = build::LoadObject(*object);
+  if (!loaded.ok()) return 0;
+  const auto phases = (*loaded)->Phases("peak", 1);
+  AlignedBuffer x(64), y(int64_t{lanes} * chains * target.threads * 4);
+  void* buffers[] = {x.data(), y.data(), nullptr, nullptr};
+  double best = 0;
+  for (int i = 0; i < 30; ++i) {
+    const double start = Seconds();
+    threads.Run((*phases)[0], buffers, target.threads);
+    best = std::max(best, 2.0 * lanes * chains * steps * target.threads / (Seconds() - start));
+  }
+  return best * 1e-9;
+}
+
+struct Candidate {
+  schedule::Config config;
+  std::unique_ptr<RunnableKernel> kernel;
+  std::string error;
+  double seconds = 0;
+};
+
+std::vector<Candidate> Sample(const Task& task, const target::Target& target,
+                              const Options& options) {
+  Rng rng(static_cast<uint64_t>(options.seed));
+  std::vector<Candidate> candidates;
+  if (!options.config.empty()) {
+    const auto config = schedule::Config::Parse(options.config);
+    if (config.ok()) candidates.push_back({*config, nullptr, "", 0});
+    return candidates;
+  }
+  std::vector<const schedule::Family*> families;
+  for (const auto* family : schedule::FamiliesFor(task.workload, target)) {
+    if (options.family.empty() || family->name() == options.family) families.push_back(family);
+  }
+  std::set<std::string> seen;
+  for (const auto* family : families) {
+    candidates.push_back({family->Default(task.workload, target), nullptr, "", 0});
+    seen.insert(candidates.back().config.ToText());
+    const schedule::Space space = family->MakeSpace(task.workload, target);
+    const size_t wanted = candidates.size() + static_cast<size_t>(options.trials) / families.size();
+    for (int tries = 0; tries < 20000 && candidates.size() < wanted; ++tries) {
+      const auto config =
+          space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
+      if (family->Check(task.workload, target, config) != schedule::RejectReason::kNone) continue;
+      if (seen.insert(config.ToText()).second) candidates.push_back({config, nullptr, "", 0});
+    }
+  }
+  return candidates;
+}
+
+void Build(const Task& task, const target::Target& target, WorkloadData& data,
+           std::vector<Candidate>& candidates) {
+  const auto work = [&](size_t first) {
+    for (size_t i = first; i < candidates.size(); i += 2) {
+      auto built = RunnableKernel::Create(task.workload, target, candidates[i].config, data);
+      if (built.ok()) {
+        candidates[i].kernel = std::move(*built);
+      } else {
+        candidates[i].error = built.status().ToString();
+      }
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+}
+
+// Largest difference from the first candidate's output, relative to its largest value.
+double Difference(const AlignedBuffer& output, const std::vector<float>& reference) {
+  const auto* values = reinterpret_cast<const float*>(output.data());
+  double scale = 0, worst = 0;
+  for (size_t i = 0; i < reference.size(); ++i) {
+    scale = std::max(scale, std::abs(static_cast<double>(reference[i])));
+    const double d = std::abs(static_cast<double>(values[i]) - reference[i]);
+    if (!(d <= worst)) worst = std::isnan(d) ? 1e9 : d;
+  }
+  return worst / scale;
+}
+
+struct Best {
+  double tuned = 0;
+  double first = 0;
+};
+
+Best RunTask(const Task& task, const target::Target& target, Threads& threads, double peak,
+             const Options& options) {
+  WorkloadData data(task.workload, 7);
+  std::vector<Candidate> candidates = Sample(task, target, options);
+  const double start = Seconds();
+  Build(task, target, data, candidates);
+  const double built = Seconds() - start;
+  std::vector<float> reference;
+  for (Candidate& c : candidates) {
+    if (!c.kernel) {
+      std::printf("  %s: %s\n", c.config.ToText().c_str(), c.error.c_str());
+      continue;
+    }
+    AlignedBuffer& out = data.outputs[0];
+    std::memset(out.data(), 0xff, static_cast<size_t>(out.size()));
+    c.kernel->Run(threads);
+    const auto* values = reinterpret_cast<const float*>(out.data());
+    if (reference.empty()) reference.assign(values, values + out.size() / 4);
+    const double difference = Difference(out, reference);
+    if (!(difference < 1e-3)) {
+      std::printf("  WRONG %g %s\n", difference, c.config.ToText().c_str());
+      c.kernel.reset();
+      continue;
+    }
+    c.seconds = c.kernel->Time(threads, 3, 0.003);
+  }
+  std::erase_if(candidates, [](const Candidate& c) { return !c.kernel; });
+  if (candidates.empty()) return {};
+  const std::string default_text = candidates[0].config.ToText();
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
+  const size_t finalists = std::min<size_t>(6, candidates.size());
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (i < finalists || candidates[i].config.ToText() == default_text) {
+      candidates[i].seconds = candidates[i].kernel->Time(threads, 9, 0.004);
+    }
+  }
+  const double flops = task.workload.Flops();
+  size_t best = 0;
+  Best result;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (i < finalists && candidates[i].seconds < candidates[best].seconds) best = i;
+    if (candidates[i].config.ToText() == default_text) result.first = candidates[i].seconds;
+  }
+  result.tuned = candidates[best].seconds;
+  std::printf("%-22s x%-2d %8.1f us %5.1f%%  default %5.1f%%  n=%zu %.0fms/build  %s\n",
+              task.name.c_str(), task.count, result.tuned * 1e6, flops / result.tuned / peak * 1e-7,
+              flops / result.first / peak * 1e-7, candidates.size(),
+              built * 1e3 / static_cast<double>(candidates.size()),
+              candidates[best].config.ToText().c_str());
+  std::printf("  default %s\n", default_text.c_str());
+  std::fflush(stdout);
+  return result;
+}
+
+int Main(const Options& options) {
+  target::Target target = target::DetectHost(options.threads);
+  Threads threads(options.threads);
+  const double peak = MeasurePeak(target, threads);
+  std::printf("peak %.1f GFLOP/s, %d threads\n", peak, options.threads);
+  const double start = Seconds();
+  std::vector<Task> tasks;
+  for (const ConvCase& c : ResNet50Convolutions()) {
+    auto workload = MakeConv(c);
+    if (workload.ok())
+      tasks.push_back({NameOf(c), *workload, c.count});
+    else
+      std::printf("%s\n", workload.status().ToString().c_str());
+  }
+  const size_t convolutions = tasks.size();
+  for (const DenseCase& c : BertDense()) {
+    auto workload = MakeDense(c);
+    if (workload.ok()) tasks.push_back({NameOf(c), *workload, c.count});
+  }
+  double log_tuned = 0, log_default = 0, total = 0, total_default = 0;
+  int counted = 0;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (!options.only.empty() && tasks[i].name.find(options.only) == std::string::npos) continue;
+    if (Seconds() - start > options.seconds) {
+      std::printf("out of time before %s\n", tasks[i].name.c_str());
+      break;
+    }
+    const Best best = RunTask(tasks[i], target, threads, peak, options);
+    if (i >= convolutions || best.tuned == 0) continue;
+    const double flops = tasks[i].workload.Flops();
+    log_tuned += tasks[i].count * std::log(flops / best.tuned / peak * 1e-9);
+    log_default += tasks[i].count * std::log(flops / best.first / peak * 1e-9);
+    total += best.tuned * tasks[i].count;
+    total_default += best.first * tasks[i].count;
+    counted += tasks[i].count;
+  }
+  if (counted > 0) {
+    std::printf("convolutions %d: geomean tuned %.1f%% default %.1f%%; sum %.2f ms, %.2f ms\n",
+                counted, 100 * std::exp(log_tuned / counted), 100 * std::exp(log_default / counted),
+                total * 1e3, total_default * 1e3);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace mlc::bench
+
+int main(int argc, char** argv) {
+  mlc::bench::Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const size_t equals = argument.find('=');
+    const std::string key = argument.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
+    if (key == "trials")
+      options.trials = std::stoi(value);
+    else if (key == "threads")
+      options.threads = std::stoi(value);
+    else if (key == "only")
+      options.only = value;
+    else if (key == "family")
+      options.family = value;
+    else if (key == "config")
+      options.config = value;
+    else if (key == "seconds")
+      options.seconds = std::stod(value);
+    else if (key == "seed")
+      options.seed = std::stoll(value);
+    else {
+      std::fprintf(stderr, "conv_bench: unknown argument '%s'\n", argument.c_str());
+      return 64;
+    }
+  }
+  return mlc::bench::Main(options);
+}

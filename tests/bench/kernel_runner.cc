@@ -1,0 +1,176 @@
+#include "tests/bench/kernel_runner.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "compiler/base/rng.h"
+
+namespace mlc::bench {
+namespace {
+
+void Pin(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void RunAlone(const std::vector<mlc_phase_fn>& phases, const std::vector<int64_t>& extents,
+              void* const* buffers) {
+  for (size_t i = 0; i < phases.size(); ++i) phases[i](buffers, 0, extents[i], 0);
+}
+
+}  // namespace
+
+void AlignedBuffer::Free::operator()(std::byte* p) const { std::free(p); }
+
+AlignedBuffer::AlignedBuffer(int64_t bytes) : size_(bytes) {
+  const size_t rounded = (static_cast<size_t>(bytes) + 4096 + 4095) / 4096 * 4096;
+  data_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, rounded)));
+  std::memset(data_.get(), 0, rounded);
+}
+
+WorkloadData::WorkloadData(const graph::Workload& workload, uint64_t seed) {
+  Rng rng(seed);
+  for (graph::ValueId id : workload.operands()) {
+    const graph::TensorType& type = workload.graph()[id].type;
+    operands.emplace_back(type.Extent() * SizeOf(type.dtype));
+    if (type.dtype != DType::kF32) continue;
+    auto* values = reinterpret_cast<float*>(operands.back().data());
+    for (int64_t i = 0; i < type.Extent(); ++i) {
+      values[i] = static_cast<float>(rng.Uniform() * 2 - 1);
+    }
+  }
+  for (graph::ValueId id : workload.outputs()) {
+    const graph::TensorType& type = workload.graph()[id].type;
+    outputs.emplace_back(type.Extent() * SizeOf(type.dtype));
+  }
+}
+
+struct Threads::State {
+  std::atomic<uint64_t> round{0};
+  std::atomic<uint64_t> finished{0};
+  std::atomic<bool> stop{false};
+  mlc_phase_fn fn = nullptr;
+  void* const* buffers = nullptr;
+  int64_t begin = 0;
+  int64_t end = 0;
+  std::thread helper;
+};
+
+Threads::Threads(int count) {
+  Pin(0);
+  if (count < 2) return;
+  state_ = std::make_unique<State>();
+  state_->helper = std::thread([state = state_.get()] {
+    Pin(1);
+    for (uint64_t seen = 0;;) {
+      while (state->round.load(std::memory_order_acquire) == seen) {
+        if (state->stop.load(std::memory_order_relaxed)) return;
+      }
+      ++seen;
+      state->fn(state->buffers, state->begin, state->end, 1);
+      state->finished.store(seen, std::memory_order_release);
+    }
+  });
+}
+
+Threads::~Threads() {
+  if (!state_) return;
+  state_->stop = true;
+  state_->helper.join();
+}
+
+void Threads::Run(mlc_phase_fn fn, void* const* buffers, int64_t extent) {
+  if (!state_ || extent < 2) {
+    fn(buffers, 0, extent, 0);
+    return;
+  }
+  const int64_t half = (extent + 1) / 2;
+  state_->fn = fn;
+  state_->buffers = buffers;
+  state_->begin = half;
+  state_->end = extent;
+  const uint64_t round = state_->round.load(std::memory_order_relaxed) + 1;
+  state_->round.store(round, std::memory_order_release);
+  fn(buffers, 0, half, 0);
+  while (state_->finished.load(std::memory_order_acquire) != round) {
+  }
+}
+
+Result<std::unique_ptr<RunnableKernel>> RunnableKernel::Create(const graph::Workload& workload,
+                                                               const target::Target& target,
+                                                               const schedule::Config& config,
+                                                               WorkloadData& data) {
+  schedule::LoweredKernel lowered = MLC_TRY(schedule::LowerConfig(workload, target, config));
+  std::vector<const ir::Kernel*> kernels = {&lowered.kernel};
+  for (const schedule::Preparation& p : lowered.preparations) kernels.push_back(&p.kernel);
+  const std::string object = MLC_TRY(codegen::CompileToObject(kernels, target));
+  auto result = std::make_unique<RunnableKernel>();
+  result->object_ = MLC_TRY(build::LoadObject(object));
+  for (const schedule::Preparation& p : lowered.preparations) {
+    result->prepared_.emplace_back(p.elements * SizeOf(p.dtype));
+    const codegen::KernelLayout layout = codegen::LayoutOf(p.kernel);
+    const AlignedBuffer shared(layout.shared_bytes);
+    const AlignedBuffer scratch(layout.thread_bytes);
+    std::vector<void*> buffers;
+    for (int operand : p.operands) {
+      buffers.push_back(data.operands[static_cast<size_t>(operand)].data());
+    }
+    buffers.insert(buffers.end(), {result->prepared_.back().data(), shared.data(), scratch.data()});
+    const int count = static_cast<int>(layout.phase_extents.size());
+    RunAlone(MLC_TRY(result->object_->Phases(p.kernel.name, count)), layout.phase_extents,
+             buffers.data());
+  }
+  result->layout_ = codegen::LayoutOf(lowered.kernel);
+  result->phases_ = MLC_TRY(result->object_->Phases(
+      lowered.kernel.name, static_cast<int>(result->layout_.phase_extents.size())));
+  result->shared_ = AlignedBuffer(result->layout_.shared_bytes);
+  result->scratch_ = AlignedBuffer(result->layout_.thread_bytes * target.threads);
+  for (const schedule::Binding& binding : lowered.bindings) {
+    const auto index = static_cast<size_t>(binding.index);
+    using Kind = schedule::Binding::Kind;
+    result->buffers_.push_back(binding.kind == Kind::kOperand  ? data.operands[index].data()
+                               : binding.kind == Kind::kOutput ? data.outputs[index].data()
+                                                               : result->prepared_[index].data());
+  }
+  result->buffers_.push_back(result->shared_.data());
+  result->buffers_.push_back(result->scratch_.data());
+  return result;
+}
+
+void RunnableKernel::Run(Threads& threads) {
+  for (size_t i = 0; i < phases_.size(); ++i) {
+    threads.Run(phases_[i], buffers_.data(), layout_.phase_extents[i]);
+  }
+}
+
+double RunnableKernel::Time(Threads& threads, int samples, double sample_s) {
+  Run(threads);
+  std::vector<double> times;
+  for (int s = 0; s < samples; ++s) {
+    int runs = 0;
+    const double start = Now();
+    double end = start;
+    do {
+      Run(threads);
+      ++runs;
+      end = Now();
+    } while (end - start < sample_s);
+    times.push_back((end - start) / runs);
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+}  // namespace mlc::bench

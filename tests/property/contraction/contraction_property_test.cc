@@ -1,0 +1,170 @@
+// Random workloads lowered by the families and interpreted must agree with the reference evaluator.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "compiler/base/rng.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/tensor_io.h"
+#include "compiler/ir/interpret.h"
+#include "compiler/schedule/family.h"
+#include "tests/property/contraction/random_workload.h"
+
+namespace mlc::schedule {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+target::Target TargetOf(Rng& rng) {
+  target::Target target;
+  const target::Isa isas[] = {target::Isa::kAvx512, target::Isa::kAvx2, target::Isa::kPlain};
+  target.isa = isas[rng.Below(3)];
+  target.threads = 1 + static_cast<int>(rng.Below(2));
+  return target;
+}
+
+// Offset of every logical element, row-major, in a type's storage.
+std::vector<int64_t> Offsets(const graph::TensorType& type) {
+  const std::vector<int64_t> strides = type.EffectiveStrides();
+  std::vector<int64_t> offsets;
+  std::vector<int64_t> at(type.dims.size(), 0);
+  for (int64_t n = 0; n < type.NumElements(); ++n) {
+    int64_t offset = 0;
+    for (size_t d = 0; d < at.size(); ++d) offset += at[d] * strides[d];
+    offsets.push_back(offset);
+    for (size_t d = at.size(); d-- > 0 && ++at[d] == type.dims[d];) at[d] = 0;
+  }
+  return offsets;
+}
+
+Bytes RandomBytes(Rng& rng, const graph::TensorType& type) {
+  std::vector<double> values(static_cast<size_t>(type.NumElements()));
+  for (double& value : values) value = rng.Uniform() * 2 - 1;
+  const graph::TensorDataRef data = graph::WriteDoubles(type.dtype, type.dims, values);
+  return {data->bytes.begin(), data->bytes.end()};
+}
+
+Bytes Spread(const graph::TensorType& type, const Bytes& dense) {
+  const auto size = static_cast<size_t>(SizeOf(type.dtype));
+  Bytes storage(static_cast<size_t>(type.Extent()) * size);
+  const std::vector<int64_t> offsets = Offsets(type);
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    std::memcpy(storage.data() + static_cast<size_t>(offsets[i]) * size, dense.data() + i * size,
+                size);
+  }
+  return storage;
+}
+
+Status Run(const ir::Kernel& kernel, std::vector<Bytes*> buffers) {
+  std::vector<std::span<std::byte>> params;
+  for (Bytes* buffer : buffers) params.push_back(*buffer);
+  return ir::Interpret(kernel, params);
+}
+
+// Largest difference over the largest reference value of one output.
+double Difference(const graph::TensorType& type, const Bytes& storage,
+                  const graph::TensorData& reference) {
+  const std::vector<double> got =
+      graph::ReadDoubles(*graph::MakeTensorData(type.dtype, {type.Extent()}, storage));
+  const std::vector<double> want = graph::ReadDoubles(reference);
+  const std::vector<int64_t> offsets = Offsets(type);
+  double scale = 1e-6, worst = 0;
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const double value = got[static_cast<size_t>(offsets[i])];
+    scale = std::max(scale, std::abs(want[i]));
+    worst = std::isnan(value) ? 1e30 : std::max(worst, std::abs(want[i] - value));
+  }
+  return worst / scale;
+}
+
+struct Case {
+  graph::Workload workload;
+  std::vector<Bytes> operands;  // in storage form
+  std::vector<graph::TensorDataRef> reference;
+};
+
+Case MakeCase(Rng& rng, graph::Workload workload) {
+  Case c{std::move(workload), {}, {}};
+  std::vector<graph::TensorDataRef> sources;
+  for (graph::ValueId id : c.workload.operands()) {
+    const graph::TensorType& type = c.workload.graph()[id].type;
+    Bytes dense = RandomBytes(rng, type);
+    c.operands.push_back(Spread(type, dense));
+    sources.push_back(graph::MakeTensorData(type.dtype, type.dims, std::move(dense)));
+  }
+  auto reference = graph::Evaluate(c.workload.graph(), sources);
+  EXPECT_TRUE(reference.ok()) << reference.status().ToString();
+  if (reference.ok()) c.reference = *reference;
+  return c;
+}
+
+void CheckConfig(Case& c, const target::Target& target, const Config& config, double tolerance) {
+  SCOPED_TRACE(target.ToText() + "\n" + config.ToText() + "\n" + c.workload.ToText());
+  auto lowered = LowerConfig(c.workload, target, config);
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  ASSERT_TRUE(lowered->kernel.Verify().ok()) << lowered->kernel.Verify().ToString();
+  std::vector<Bytes> prepared;
+  for (const Preparation& p : lowered->preparations) {
+    ASSERT_TRUE(p.kernel.Verify().ok()) << p.kernel.Verify().ToString();
+    prepared.emplace_back(static_cast<size_t>(p.elements * SizeOf(p.dtype)));
+    std::vector<Bytes*> buffers;
+    for (int operand : p.operands) buffers.push_back(&c.operands[static_cast<size_t>(operand)]);
+    buffers.push_back(&prepared.back());
+    const Status status = Run(p.kernel, buffers);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+  std::vector<Bytes> outputs;
+  for (graph::ValueId id : c.workload.outputs()) {
+    const graph::TensorType& type = c.workload.graph()[id].type;
+    outputs.emplace_back(static_cast<size_t>(type.Extent() * SizeOf(type.dtype)), std::byte{0xff});
+  }
+  std::vector<Bytes*> buffers;
+  for (const Binding& binding : lowered->bindings) {
+    const auto index = static_cast<size_t>(binding.index);
+    buffers.push_back(binding.kind == Binding::Kind::kOperand  ? &c.operands[index]
+                      : binding.kind == Binding::Kind::kOutput ? &outputs[index]
+                                                               : &prepared[index]);
+  }
+  const Status status = Run(lowered->kernel, buffers);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const graph::TensorType& type = c.workload.graph()[c.workload.outputs()[i]].type;
+    const double bound = type.dtype == DType::kF32   ? tolerance
+                         : type.dtype == DType::kF16 ? 4e-3
+                                                     : 3e-2;
+    EXPECT_LE(Difference(type, outputs[i], *c.reference[i]), bound);
+  }
+}
+
+void CheckFamily(Rng& rng, graph::Workload workload, const Family& family, double tolerance) {
+  const target::Target target = TargetOf(rng);
+  ASSERT_TRUE(family.Accepts(workload, target)) << workload.ToText();
+  Case c = MakeCase(rng, std::move(workload));
+  const Config guess = family.Default(c.workload, target);
+  ASSERT_EQ(family.Check(c.workload, target, guess), RejectReason::kNone) << guess.ToText();
+  CheckConfig(c, target, guess, tolerance);
+  const Space space = family.MakeSpace(c.workload, target);
+  ASSERT_LE(space.NumPoints(), int64_t{1} << 20);
+  int legal = 0;
+  for (int i = 0; i < 200 && legal < 2; ++i) {
+    const Config config =
+        space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
+    if (family.Check(c.workload, target, config) != RejectReason::kNone) continue;
+    ++legal;
+    CheckConfig(c, target, config, tolerance);
+  }
+}
+
+TEST(ContractionProperty, LoweredConfigsAgreeWithTheReference) {
+  Rng rng(20240611);
+  for (int i = 0; i < 250; ++i) {
+    CheckFamily(rng, RandomContraction(rng), *FindFamily("contraction"), 1e-5);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace mlc::schedule

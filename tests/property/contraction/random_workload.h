@@ -1,0 +1,16 @@
+// Random contraction workloads of small size: shapes, strides, padding, groups, epilogues, types.
+#pragma once
+
+#include "compiler/base/rng.h"
+#include "compiler/graph/workload.h"
+
+namespace mlc::schedule {
+
+// A convolution (one to three spatial axes) or a matrix product, with a random epilogue.
+graph::Workload RandomContraction(Rng& rng);
+// A depthwise convolution: one filter for each channel.
+graph::Workload RandomDepthwise(Rng& rng);
+// A 3x3 convolution of stride 1 that tolerates a Winograd algorithm.
+graph::Workload RandomWinograd(Rng& rng);
+
+}  // namespace mlc::schedule
