@@ -1,0 +1,13 @@
+// Files that mlc-compile carries inside itself: the runtime's object code and the C
+// header of the libraries it writes.
+#pragma once
+
+#include <string_view>
+
+namespace mlc::package {
+
+// The runtime as one relocatable object for the machine this program was built for.
+std::string_view EmbeddedRuntimeObject();
+std::string_view EmbeddedModelHeader();
+
+}  // namespace mlc::package

@@ -1,0 +1,159 @@
+#include "compiler/package/kernels.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <utility>
+
+#include "compiler/build/child_process.h"
+#include "compiler/build/loaded_kernel.h"
+
+namespace mlc::package {
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+using AlignedBytes = std::unique_ptr<char, Free>;
+
+AlignedBytes Allocate(int64_t bytes) {
+  const size_t rounded = (static_cast<size_t>(bytes) + kAlignment) / kAlignment * kAlignment;
+  return AlignedBytes(static_cast<char*>(std::aligned_alloc(kAlignment, rounded)));
+}
+
+Status WriteFile(const std::string& path, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
+  return {};
+}
+
+// One compiled preparation, runnable in this process.
+struct Prepare {
+  std::unique_ptr<build::LoadedObject> object;
+  std::vector<mlc_phase_fn> phases;
+  codegen::KernelLayout layout;
+
+  static Result<Prepare> Create(const schedule::Preparation& preparation) {
+    Prepare prepare;
+    const target::Target host = target::DetectHost(1);
+    const std::string object = MLC_TRY(codegen::CompileToObject({&preparation.kernel}, host));
+    prepare.object = MLC_TRY(build::LoadObject(object));
+    prepare.layout = codegen::LayoutOf(preparation.kernel);
+    prepare.phases = MLC_TRY(prepare.object->Phases(
+        preparation.kernel.name, static_cast<int>(prepare.layout.phase_extents.size())));
+    return prepare;
+  }
+
+  // Runs it on the step's constants; the result is `bytes` long.
+  Result<AlignedBytes> Run(const graph::Program& program, const graph::Step& step,
+                           const schedule::Preparation& preparation, int64_t bytes) const {
+    std::vector<AlignedBytes> copies;
+    std::vector<void*> buffers;
+    for (const int operand : preparation.operands) {
+      const graph::Placement& place = step.operands[static_cast<size_t>(operand)];
+      const graph::TensorData& data = *program.constants[static_cast<size_t>(place.index)];
+      // Constants lie anywhere in the mapped model; kernels expect aligned buffers.
+      copies.push_back(Allocate(static_cast<int64_t>(data.bytes.size())));
+      if (copies.back() == nullptr) return ResourceExhausted("out of memory for a weight");
+      std::memcpy(copies.back().get(), data.bytes.data(), data.bytes.size());
+      buffers.push_back(copies.back().get() + place.byte_offset);
+    }
+    AlignedBytes result = Allocate(bytes);
+    const AlignedBytes shared = Allocate(layout.shared_bytes);
+    const AlignedBytes scratch = Allocate(layout.thread_bytes);
+    if (result == nullptr || shared == nullptr || scratch == nullptr) {
+      return ResourceExhausted("out of memory for a prepared weight");
+    }
+    std::memset(result.get(), 0, static_cast<size_t>(bytes));
+    buffers.insert(buffers.end(), {result.get(), shared.get(), scratch.get()});
+    for (size_t p = 0; p < phases.size(); ++p) {
+      phases[p](buffers.data(), 0, layout.phase_extents[p], 0);
+    }
+    return result;
+  }
+};
+
+Status WriteAt(const std::string& path, const char* data, int64_t size, int64_t offset) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
+  while (size > 0) {
+    const ssize_t written = pwrite(fd, data, static_cast<size_t>(size), offset);
+    if (written < 0) {
+      close(fd);
+      return ResourceExhausted("cannot write '" + path + "': " + std::strerror(errno));
+    }
+    data += written;
+    size -= written;
+    offset += written;
+  }
+  close(fd);
+  return {};
+}
+
+// Everything one task needs, in a child of its own.
+Status CompileTask(int task, const graph::Program& program, const TaskKernel& kernel,
+                   const WeightsPlan& weights, const std::string& weights_path,
+                   const target::Target& target) {
+  MLC_TRY(WriteFile(kernel.object_path,
+                    MLC_TRY(codegen::CompileToObject({&kernel.lowered.kernel}, target))));
+  std::vector<std::unique_ptr<Prepare>> prepares(kernel.lowered.preparations.size());
+  for (const WeightsPlan::Prepared& item : weights.prepared) {
+    const graph::Step& step = program.steps[static_cast<size_t>(item.step)];
+    if (step.task != task) continue;
+    const auto index = static_cast<size_t>(item.preparation);
+    const schedule::Preparation& preparation = kernel.lowered.preparations[index];
+    if (prepares[index] == nullptr) {
+      prepares[index] = std::make_unique<Prepare>(MLC_TRY(Prepare::Create(preparation)));
+    }
+    const AlignedBytes bytes =
+        MLC_TRY(prepares[index]->Run(program, step, preparation, item.bytes));
+    MLC_TRY(WriteAt(weights_path, bytes.get(), item.bytes, item.offset));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
+                                             std::span<const Choice> choices,
+                                             const target::Target& target, const std::string& name,
+                                             const std::string& temporary_directory) {
+  std::vector<TaskKernel> kernels;
+  for (size_t i = 0; i < program.tasks.size(); ++i) {
+    Result<schedule::LoweredKernel> lowered =
+        schedule::LowerConfig(program.tasks[i].workload, target, choices[i].config);
+    if (!lowered.ok()) {
+      return lowered.status().WithPrefix("task " + std::to_string(i) + " (" +
+                                         program.tasks[i].workload.Summary() + ")");
+    }
+    TaskKernel kernel;
+    kernel.lowered = *std::move(lowered);
+    kernel.lowered.kernel.name = "mlc_" + name + "_k" + std::to_string(i);
+    kernel.layout = codegen::LayoutOf(kernel.lowered.kernel);
+    kernel.object_path = temporary_directory + "/k" + std::to_string(i) + ".o";
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+Status CompileKernels(const graph::Program& program, std::span<const TaskKernel> kernels,
+                      const WeightsPlan& weights, const std::string& weights_path,
+                      const target::Target& target, int parallel) {
+  return build::RunInChildren(static_cast<int>(kernels.size()), parallel, [&](int task) {
+    return CompileTask(task, program, kernels[static_cast<size_t>(task)], weights, weights_path,
+                       target)
+        .WithPrefix("task " + std::to_string(task) + " (" +
+                    program.tasks[static_cast<size_t>(task)].workload.Summary() + ")");
+  });
+}
+
+}  // namespace mlc::package

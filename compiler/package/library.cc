@@ -1,0 +1,208 @@
+#include "compiler/package/library.h"
+
+#include <unistd.h>
+
+#include <cctype>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "compiler/package/c_header.h"
+#include "compiler/package/elf_object.h"
+#include "compiler/package/embedded.h"
+#include "compiler/package/image_writer.h"
+#include "compiler/package/kernels.h"
+#include "compiler/package/link.h"
+#include "compiler/package/weights.h"
+#include "compiler/runtime/model.h"
+
+namespace mlc::package {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Status CannotWrite(const fs::path& path, const std::string& why) {
+  return Status(StatusCode::kAlreadyExists, "cannot write '" + path.string() + "': " + why);
+}
+
+// A folder beside the results; gone with the object.
+class WorkFolder {
+ public:
+  static Result<WorkFolder> Create(const fs::path& directory) {
+    std::error_code error;
+    fs::create_directories(directory, error);
+    if (error) return CannotWrite(directory, error.message());
+    fs::path path = directory / (".work-" + std::to_string(getpid()));
+    fs::create_directory(path, error);
+    if (error) return CannotWrite(path, error.message());
+    return WorkFolder(std::move(path));
+  }
+  WorkFolder(WorkFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  WorkFolder& operator=(WorkFolder&&) = delete;
+  ~WorkFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  std::string File(const std::string& name) const { return (path_ / name).string(); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  explicit WorkFolder(fs::path path) : path_(std::move(path)) {}
+  fs::path path_;
+};
+
+Status WriteText(const std::string& path, std::string_view text) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.close();
+  if (!out) return CannotWrite(path, std::strerror(errno));
+  return {};
+}
+
+// The steps of WriteLibrary, sharing what they have made.
+class LibraryWriter {
+ public:
+  LibraryWriter(const graph::Program& program, const target::Target& target,
+                const LibraryOptions& options, WorkFolder work)
+      : program_(program), target_(target), options_(options), work_(std::move(work)) {}
+
+  Result<LibraryReport> Write(std::span<const Choice> choices) {
+    MLC_TRY(MakeKernels(choices));
+    MLC_TRY(MakeWeightsObject());
+    MLC_TRY(MakeRuntimeObject());
+    MLC_TRY(MakeLibraries());
+    MLC_TRY(MakeHeaders());
+    MLC_TRY(MoveIn());
+    return Report();
+  }
+
+ private:
+  std::string weights_file() const { return work_.File(options_.name + ".weights"); }
+
+  Status MakeKernels(std::span<const Choice> choices) {
+    kernels_ =
+        MLC_TRY(LowerKernels(program_, choices, target_, options_.name, work_.path().string()));
+    std::vector<const schedule::LoweredKernel*> lowered;
+    for (const TaskKernel& kernel : kernels_) lowered.push_back(&kernel.lowered);
+    weights_ = PlanWeights(program_, lowered);
+    MLC_TRY(WriteRawWeights(program_, weights_, weights_file()));
+    MLC_TRY(
+        CompileKernels(program_, kernels_, weights_, weights_file(), target_, options_.parallel));
+    weights_check_ = MLC_TRY(SealWeights(weights_file()));
+    return {};
+  }
+
+  Status MakeWeightsObject() {
+    if (!options_.embed_weights) return {};
+    ElfObject object(target_.arch);
+    const int section = object.AddFileSection("weights", weights_file(), weights_.bytes);
+    object.Define(WeightsSymbol(options_.name), section, 0, weights_.bytes, true);
+    objects_.push_back(work_.File(options_.name + "_weights.o"));
+    return object.WriteTo(objects_.back());
+  }
+
+  Status MakeRuntimeObject() {
+    objects_.push_back(work_.File("mlc_runtime.o"));
+    return WriteText(objects_.back(), EmbeddedRuntimeObject());
+  }
+
+  Status MakeLibraries() {
+    for (const TaskKernel& kernel : kernels_) objects_.push_back(kernel.object_path);
+    ImageOptions image{options_.name, options_.embed_weights, weights_check_, /*entry=*/true};
+    const std::string shared_image = work_.File(options_.name + "_shared.o");
+    MLC_TRY(WriteImage(program_, kernels_, weights_, target_, image, shared_image));
+    image.entry = false;
+    const std::string static_image = work_.File(options_.name + "_model.o");
+    MLC_TRY(WriteImage(program_, kernels_, weights_, target_, image, static_image));
+
+    LinkJob job;
+    job.objects = objects_;
+    job.objects.push_back(shared_image);
+    job.exported = {options_.name + "_model", MLC_MODEL_ENTRY};
+    job.soname = shared_name();
+    job.machine = target_.arch;
+    job.output = work_.File(shared_name());
+    job.scratch_dir = work_.path().string();
+    MLC_TRY(LinkShared(job));
+
+    std::vector<std::string> members = objects_;
+    members.push_back(static_image);
+    return WriteArchive(members, work_.File(static_name()));
+  }
+
+  Status MakeHeaders() {
+    MLC_TRY(WriteText(work_.File("mlc_model.h"), SharedHeader()));
+    return WriteText(work_.File(options_.name + ".h"), CHeader(program_, options_.name));
+  }
+
+  Status MoveIn() {
+    std::vector<std::string> results = {shared_name(), static_name(), "mlc_model.h",
+                                        options_.name + ".h"};
+    if (!options_.embed_weights) results.push_back(options_.name + ".weights");
+    const fs::path directory(options_.directory);
+    for (const std::string& name : results) {
+      std::error_code error;
+      fs::rename(work_.path() / name, directory / name, error);
+      if (error) return CannotWrite(directory / name, error.message());
+    }
+    return {};
+  }
+
+  LibraryReport Report() const {
+    LibraryReport report;
+    const fs::path directory(options_.directory);
+    report.shared_library = (directory / shared_name()).string();
+    report.static_library = (directory / static_name()).string();
+    report.weights_bytes = weights_.bytes;
+    report.arena_bytes = program_.arena_bytes;
+    int64_t shared = 0, thread = 0;
+    for (const TaskKernel& kernel : kernels_) {
+      std::error_code ignored;
+      report.code_bytes += static_cast<int64_t>(fs::file_size(kernel.object_path, ignored));
+      shared = std::max(shared, kernel.layout.shared_bytes);
+      thread = std::max(thread, kernel.layout.thread_bytes);
+    }
+    report.scratch_bytes = shared + thread;
+    return report;
+  }
+
+  std::string shared_name() const { return "lib" + options_.name + ".so"; }
+  std::string static_name() const { return "lib" + options_.name + ".a"; }
+
+  const graph::Program& program_;
+  const target::Target& target_;
+  const LibraryOptions& options_;
+  WorkFolder work_;
+  std::vector<TaskKernel> kernels_;
+  WeightsPlan weights_;
+  uint64_t weights_check_ = 0;
+  std::vector<std::string> objects_;  // of both libraries: weights, runtime, kernels
+};
+
+}  // namespace
+
+Result<LibraryReport> WriteLibrary(const graph::Program& program, std::span<const Choice> choices,
+                                   const target::Target& target, const LibraryOptions& options) {
+  if (LibraryNameFrom(options.name) != options.name) {
+    return InvalidArgument("'" + options.name +
+                           "' cannot name a library: use lower-case letters, digits and '_'");
+  }
+  WorkFolder work = MLC_TRY(WorkFolder::Create(options.directory));
+  return LibraryWriter(program, target, options, std::move(work)).Write(choices);
+}
+
+std::string LibraryNameFrom(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    const auto lower = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
+    name += plain ? lower : '_';
+  }
+  if (name.empty() || name[0] < 'a' || name[0] > 'z') name = "model_" + name;
+  return name;
+}
+
+}  // namespace mlc::package

@@ -1,0 +1,52 @@
+// Final code generation: a program and one config per task become a library that stands alone.
+// DIR gets libNAME.so, libNAME.a, NAME.h, mlc_model.h, NAME.weights (with weights in a file) and a
+// lock file. The same program, configs and options give the same bytes. Files are written aside and
+// moved in when all are complete. Not thread-safe: forks, so no other thread may run in this
+// process.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "compiler/graph/program.h"
+#include "compiler/schedule/config.h"
+#include "compiler/target/target.h"
+
+namespace mlc::package {
+
+// The kernel of one task of the program, in the order of its tasks.
+struct Choice {
+  schedule::Config config;
+  // Digest of the record the config comes from, or "default" when the log has none.
+  std::string origin;
+  double expected_ns = 0;  // of one execution; 0 when not measured
+};
+
+struct LibraryOptions {
+  std::string directory;
+  std::string name;  // [a-z][a-z0-9_]*: names symbols and files
+  bool embed_weights = true;
+  int parallel = 1;  // compiler processes
+};
+
+struct LibraryReport {
+  std::string shared_library;  // paths
+  std::string static_library;
+  int64_t weights_bytes = 0;  // prepared and raw constants
+  int64_t code_bytes = 0;     // of all kernels' objects
+  int64_t arena_bytes = 0;
+  int64_t scratch_bytes = 0;  // shared scratch plus one thread's
+};
+
+// RESOURCE_EXHAUSTED or ALREADY_EXISTS when files cannot be written; INTERNAL naming the task when
+// a kernel does not compile.
+Result<LibraryReport> WriteLibrary(const graph::Program& program, std::span<const Choice> choices,
+                                   const target::Target& target, const LibraryOptions& options);
+
+// A valid library name from any text: lower case, other characters become '_'.
+std::string LibraryNameFrom(std::string_view text);
+
+}  // namespace mlc::package

@@ -1,0 +1,102 @@
+#include "compiler/package/link.h"
+
+#include <lld/Common/Driver.h>
+#include <llvm/Object/ArchiveWriter.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <fstream>
+
+#include "compiler/build/child_process.h"
+#include "compiler/package/elf_object.h"
+
+LLD_HAS_DRIVER(elf)
+
+namespace mlc::package {
+
+namespace {
+
+Status RunLinker(const std::vector<std::string>& arguments) {
+  return build::RunInChildren(1, 1, [&](int) -> Status {
+    std::vector<const char*> argv = {"ld.lld"};
+    for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+    std::string messages;
+    llvm::raw_string_ostream stream(messages);
+    const lld::Result result = lld::lldMain(argv, stream, stream, {{lld::Gnu, &lld::elf::link}});
+    if (result.retCode == 0) return {};
+    return Internal("linking failed: " + stream.str());
+  });
+}
+
+Status WriteText(const std::string& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text;
+  out.close();
+  if (!out) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
+  return {};
+}
+
+std::string EmulationOf(const std::string& machine) {
+  return machine == "aarch64" ? "aarch64linux" : "elf_x86_64";
+}
+
+// An empty library with libc's name: linking against it records the dependency without tying the
+// result to the C library of the machine that links.
+Result<std::string> StandInForLibc(const LinkJob& job) {
+  const std::string object = job.scratch_dir + "/empty.o";
+  MLC_TRY(ElfObject(job.machine).WriteTo(object));
+  std::string path = job.scratch_dir + "/libc.so.6";
+  MLC_TRY(RunLinker(
+      {"-m", EmulationOf(job.machine), "-shared", "-soname", "libc.so.6", "-o", path, object}));
+  return path;
+}
+
+}  // namespace
+
+Status LinkShared(const LinkJob& job) {
+  const std::string libc = MLC_TRY(StandInForLibc(job));
+  std::string script = "{ global:";
+  for (const std::string& symbol : job.exported) script += " " + symbol + ";";
+  script += " local: *; };\n";
+  const std::string script_path = job.scratch_dir + "/exports.map";
+  MLC_TRY(WriteText(script_path, script));
+  std::vector<std::string> arguments = {"-m",
+                                        EmulationOf(job.machine),
+                                        "-shared",
+                                        "--gc-sections",
+                                        "--build-id=none",
+                                        "--hash-style=gnu",
+                                        "-z",
+                                        "now",
+                                        "-z",
+                                        "noexecstack",
+                                        "-soname",
+                                        job.soname,
+                                        "--version-script",
+                                        script_path,
+                                        "-o",
+                                        job.output};
+  arguments.insert(arguments.end(), job.objects.begin(), job.objects.end());
+  arguments.push_back(libc);
+  return RunLinker(arguments);
+}
+
+Status WriteArchive(const std::vector<std::string>& objects, const std::string& output) {
+  std::vector<llvm::NewArchiveMember> members;
+  for (const std::string& path : objects) {
+    llvm::Expected<llvm::NewArchiveMember> member =
+        llvm::NewArchiveMember::getFile(path, /*Deterministic=*/true);
+    if (!member)
+      return Internal("cannot archive '" + path + "': " + llvm::toString(member.takeError()));
+    members.push_back(std::move(*member));
+  }
+  llvm::Error error = llvm::writeArchive(output, members, llvm::SymtabWritingMode::NormalSymtab,
+                                         llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                         /*Thin=*/false);
+  if (error) {
+    return Status(StatusCode::kAlreadyExists,
+                  "cannot write '" + output + "': " + llvm::toString(std::move(error)));
+  }
+  return {};
+}
+
+}  // namespace mlc::package

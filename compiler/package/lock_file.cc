@@ -1,0 +1,69 @@
+#include "compiler/package/lock_file.h"
+
+#include <charconv>
+#include <sstream>
+
+#include "compiler/base/text.h"
+
+namespace mlc::package {
+
+namespace {
+
+constexpr std::string_view kHeader = "mlc lock v1";
+
+Result<std::pair<Digest, Choice>> ParseTask(std::istringstream& words) {
+  std::string digest, expected, config;
+  Choice choice;
+  words >> digest >> choice.origin >> expected;
+  std::getline(words >> std::ws, config);
+  if (config.empty()) return InvalidArgument("expected: task DIGEST ORIGIN NANOSECONDS CONFIG");
+  const auto [end, error] =
+      std::from_chars(expected.data(), expected.data() + expected.size(), choice.expected_ns);
+  if (error != std::errc() || end != expected.data() + expected.size()) {
+    return InvalidArgument("'" + expected + "' is not a number of nanoseconds");
+  }
+  choice.config = MLC_TRY(schedule::Config::Parse(config));
+  return std::pair(MLC_TRY(Digest::Parse(digest)), choice);
+}
+
+}  // namespace
+
+std::string LockFile::ToText() const {
+  std::string text = std::string(kHeader) + "\ntarget " + target_class + "\n";
+  for (const auto& [workload, choice] : choices) {
+    text += "task " + workload.ToText() + " " + choice.origin + " " +
+            FloatToText(choice.expected_ns) + " " + choice.config.ToText() + "\n";
+  }
+  return text;
+}
+
+Result<LockFile> LockFile::Parse(std::string_view text) {
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  if (!std::getline(lines, line) || line != kHeader) {
+    if (line.starts_with("mlc lock v")) {
+      return FailedPrecondition(
+          "the lock file is from a newer mlc-compile: upgrade, or lock again");
+    }
+    return InvalidArgument("not a lock file: the first line must be '" + std::string(kHeader) +
+                           "'");
+  }
+  LockFile lock;
+  for (int number = 2; std::getline(lines, line); ++number) {
+    std::istringstream words(line);
+    std::string kind;
+    words >> kind;
+    if (kind == "target") {
+      std::getline(words >> std::ws, lock.target_class);
+    } else if (kind == "task") {
+      Result<std::pair<Digest, Choice>> task = ParseTask(words);
+      if (!task.ok()) return task.status().WithPrefix("line " + std::to_string(number));
+      lock.choices.insert(*std::move(task));
+    } else if (!kind.empty()) {
+      return InvalidArgument("line " + std::to_string(number) + ": unknown word '" + kind + "'");
+    }
+  }
+  return lock;
+}
+
+}  // namespace mlc::package

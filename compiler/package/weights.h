@@ -1,0 +1,48 @@
+// Where every constant of a library lies in its one block of weights: raw constants that kernels
+// read as they are, and prepared ones (packed, transformed), each stored once however many steps
+// use it. All are aligned to 64 bytes; the first 64 bytes hold a check value. A value.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "compiler/graph/program.h"
+#include "compiler/schedule/family.h"
+
+namespace mlc::package {
+
+struct WeightsPlan {
+  struct Raw {
+    int constant = 0;  // of Program::constants
+    int64_t offset = 0;
+  };
+  struct Prepared {
+    int step = 0;         // whose constants are prepared
+    int preparation = 0;  // of the task's LoweredKernel
+    int64_t offset = 0;
+    int64_t bytes = 0;
+  };
+  std::vector<Raw> raw;
+  std::vector<Prepared> prepared;
+  std::map<int, int64_t> raw_offset;                       // by constant
+  std::map<std::pair<int, int>, int64_t> prepared_offset;  // by step and preparation
+  int64_t bytes = 0;
+};
+
+// `lowered`: one per task of the program.
+WeightsPlan PlanWeights(const graph::Program& program,
+                        std::span<const schedule::LoweredKernel* const> lowered);
+
+// Creates the file with the check value and the raw constants; prepared ones are holes.
+Status WriteRawWeights(const graph::Program& program, const WeightsPlan& plan,
+                       const std::string& path);
+
+// Sets the first 8 bytes to the digest of the rest, once all constants are there, and returns it.
+Result<uint64_t> SealWeights(const std::string& path);
+
+}  // namespace mlc::package

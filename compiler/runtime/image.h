@@ -1,0 +1,82 @@
+/* The static tables of a compiled model, as final code generation writes them and the runtime reads
+   them. Internal to one library: tables and runtime are always of the same build. C11. */
+#ifndef MLC_COMPILER_RUNTIME_IMAGE_H_
+#define MLC_COMPILER_RUNTIME_IMAGE_H_
+
+#include "compiler/runtime/abi.h"
+#include "compiler/runtime/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { MLC_AT_INPUT = 0, MLC_AT_OUTPUT = 1, MLC_AT_ARENA = 2, MLC_AT_WEIGHTS = 3 };
+
+/* Where one kernel parameter lives. */
+typedef struct mlc_operand {
+  int32_t kind;
+  int32_t index; /* of the input or output port */
+  int64_t byte_offset;
+} mlc_operand;
+
+/* One kernel call. Its buffers are the operands, then shared scratch, then thread scratch. */
+typedef struct mlc_step {
+  const mlc_phase* phases;
+  const mlc_operand* operands;
+  const char* label;
+  int64_t shared_bytes;
+  int64_t thread_bytes;
+  int32_t phase_count;
+  int32_t operand_count;
+} mlc_step;
+
+/* Bits of required_features. */
+enum { MLC_NEEDS_AVX2 = 1, MLC_NEEDS_AVX512 = 2 };
+
+typedef struct mlc_image {
+  const mlc_port* inputs;
+  const mlc_port* outputs;
+  const mlc_step* steps;
+  const void* weights; /* null when they are in a file */
+  int64_t weights_bytes;
+  uint64_t weights_check; /* first 8 bytes of the weights file when it is one */
+  int64_t arena_bytes;
+  int64_t shared_bytes; /* maximum over the steps */
+  int64_t thread_bytes; /* maximum over the steps */
+  int32_t input_count;
+  int32_t output_count;
+  int32_t step_count;
+  int32_t operand_count; /* of all steps, plus two per step */
+  int32_t threads;
+  uint32_t required_features;
+} mlc_image;
+
+/* What NAME_model points at: the public table, with the image behind it. */
+typedef struct mlc_table {
+  mlc_model_api api;
+  const mlc_image* image;
+} mlc_table;
+
+/* The members of mlc_model_api, by the same names. */
+mlc_status mlc_runtime_open(const mlc_model_api* api, const char* weights_path, mlc_model** model);
+void mlc_runtime_close(mlc_model* model);
+int32_t mlc_runtime_input_count(const mlc_model* model);
+int32_t mlc_runtime_output_count(const mlc_model* model);
+const mlc_port* mlc_runtime_input(const mlc_model* model, int32_t index);
+const mlc_port* mlc_runtime_output(const mlc_model* model, int32_t index);
+int64_t mlc_runtime_session_bytes(const mlc_model* model, int32_t threads);
+mlc_status mlc_runtime_create_session(const mlc_model* model, const mlc_session_options* options,
+                                      mlc_session** session);
+void mlc_runtime_destroy_session(mlc_session* session);
+mlc_status mlc_runtime_run(mlc_session* session, const void* const* inputs, void* const* outputs);
+int32_t mlc_runtime_step_count(const mlc_model* model);
+const char* mlc_runtime_step_label(const mlc_model* model, int32_t step);
+mlc_status mlc_runtime_run_profiled(mlc_session* session, const void* const* inputs,
+                                    void* const* outputs, double* step_ns);
+const char* mlc_runtime_status_text(mlc_status status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

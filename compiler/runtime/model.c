@@ -1,0 +1,115 @@
+/* Opening a model: checks the machine, finds the weights, answers questions about ports and steps.
+ */
+#define _GNU_SOURCE
+#include "compiler/runtime/model.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/runtime/image.h"
+#include "compiler/runtime/model_state.h"
+
+static int MachineHas(uint32_t features) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if ((features & MLC_NEEDS_AVX2) != 0 &&
+      !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))) {
+    return 0;
+  }
+  if ((features & MLC_NEEDS_AVX512) != 0 &&
+      !(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))) {
+    return 0;
+  }
+  return 1;
+#else
+  return features == 0;
+#endif
+}
+
+/* Maps the weights file read-only and compares its size and its first 8 bytes with the image's. */
+static mlc_status MapWeights(const char* path, mlc_model* model) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return MLC_NOT_FOUND;
+  struct stat info;
+  const size_t expected = (size_t)model->image->weights_bytes;
+  if (fstat(fd, &info) != 0 || (size_t)info.st_size != expected || expected < sizeof(uint64_t)) {
+    close(fd);
+    return MLC_BAD_WEIGHTS;
+  }
+  void* mapping = mmap(NULL, expected, PROT_READ, MAP_PRIVATE, fd, 0);
+  close(fd);
+  if (mapping == MAP_FAILED) return MLC_OUT_OF_MEMORY;
+  model->mapping = mapping;
+  model->mapping_bytes = expected;
+  model->weights = mapping;
+  if (*(const uint64_t*)mapping != model->image->weights_check) return MLC_BAD_WEIGHTS;
+  return MLC_OK;
+}
+
+mlc_status mlc_runtime_open(const mlc_model_api* api, const char* weights_path, mlc_model** model) {
+  if (api == NULL || model == NULL) return MLC_INVALID_ARGUMENT;
+  const mlc_image* image = ((const mlc_table*)api)->image;
+  if (!MachineHas(image->required_features)) return MLC_UNSUPPORTED_MACHINE;
+  mlc_model* opened = calloc(1, sizeof(mlc_model));
+  if (opened == NULL) return MLC_OUT_OF_MEMORY;
+  opened->image = image;
+  opened->weights = image->weights;
+  mlc_status status = MLC_OK;
+  if (image->weights == NULL && image->weights_bytes > 0) {
+    status = weights_path == NULL ? MLC_NOT_FOUND : MapWeights(weights_path, opened);
+  }
+  if (status != MLC_OK) {
+    mlc_runtime_close(opened);
+    return status;
+  }
+  *model = opened;
+  return MLC_OK;
+}
+
+void mlc_runtime_close(mlc_model* model) {
+  if (model == NULL) return;
+  if (model->mapping != NULL) munmap(model->mapping, model->mapping_bytes);
+  free(model);
+}
+
+int32_t mlc_runtime_input_count(const mlc_model* model) { return model->image->input_count; }
+int32_t mlc_runtime_output_count(const mlc_model* model) { return model->image->output_count; }
+
+const mlc_port* mlc_runtime_input(const mlc_model* model, int32_t index) {
+  if (index < 0 || index >= model->image->input_count) return NULL;
+  return &model->image->inputs[index];
+}
+
+const mlc_port* mlc_runtime_output(const mlc_model* model, int32_t index) {
+  if (index < 0 || index >= model->image->output_count) return NULL;
+  return &model->image->outputs[index];
+}
+
+int32_t mlc_runtime_step_count(const mlc_model* model) { return model->image->step_count; }
+
+const char* mlc_runtime_step_label(const mlc_model* model, int32_t step) {
+  if (step < 0 || step >= model->image->step_count) return NULL;
+  return model->image->steps[step].label;
+}
+
+const char* mlc_runtime_status_text(mlc_status status) {
+  switch (status) {
+    case MLC_OK:
+      return "ok";
+    case MLC_INVALID_ARGUMENT:
+      return "invalid argument: a null pointer, an index or a thread count out of range";
+    case MLC_NOT_FOUND:
+      return "the weights file is not there: pass the path of the file written with the library";
+    case MLC_OUT_OF_MEMORY:
+      return "memory or threads could not be had";
+    case MLC_UNSUPPORTED_MACHINE:
+      return "this processor lacks instructions that the library uses: compile for this target";
+    case MLC_BAD_WEIGHTS:
+      return "the weights file is not the one written with this library";
+  }
+  return "unknown status";
+}

@@ -1,0 +1,212 @@
+/* Running a model: one arena, one thread pool, and per step the table of its buffers. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "compiler/runtime/image.h"
+#include "compiler/runtime/model_state.h"
+#include "compiler/runtime/thread_pool.h"
+
+enum { kAlignment = 64, kMaxThreads = 1024 };
+
+struct mlc_session {
+  const mlc_model* model;
+  mlc_thread_pool* pool;
+  int32_t threads;
+  char* memory; /* arena, then shared scratch, then thread scratch */
+  size_t memory_bytes;
+  void** buffers; /* of all steps; those of ports are set by each run */
+  /* One pointer a port: the aligned copy of a caller's buffer, or null while none was needed. */
+  void** input_copies;
+  void** output_copies;
+  const void** inputs; /* the pointers the kernels see */
+  void** outputs;
+};
+
+static int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+int64_t mlc_runtime_session_bytes(const mlc_model* model, int32_t threads) {
+  const mlc_image* image = model->image;
+  return Aligned(image->arena_bytes) + Aligned(image->shared_bytes) +
+         Aligned(image->thread_bytes) * threads;
+}
+
+/* Sets every buffer that stays the same over all runs. */
+static void BindFixedBuffers(mlc_session* session) {
+  const mlc_image* image = session->model->image;
+  char* shared = session->memory + Aligned(image->arena_bytes);
+  char* thread_scratch = shared + Aligned(image->shared_bytes);
+  void** next = session->buffers;
+  for (int32_t s = 0; s < image->step_count; ++s) {
+    const mlc_step* step = &image->steps[s];
+    for (int32_t i = 0; i < step->operand_count; ++i, ++next) {
+      const mlc_operand* operand = &step->operands[i];
+      if (operand->kind == MLC_AT_ARENA) *next = session->memory + operand->byte_offset;
+      if (operand->kind == MLC_AT_WEIGHTS) {
+        *next = (void*)(session->model->weights + operand->byte_offset);
+      }
+    }
+    *next++ = shared;
+    *next++ = thread_scratch;
+  }
+}
+
+static void BindPorts(mlc_session* session) {
+  const mlc_image* image = session->model->image;
+  void** next = session->buffers;
+  for (int32_t s = 0; s < image->step_count; ++s) {
+    const mlc_step* step = &image->steps[s];
+    for (int32_t i = 0; i < step->operand_count; ++i, ++next) {
+      const mlc_operand* operand = &step->operands[i];
+      if (operand->kind == MLC_AT_INPUT) {
+        *next = (char*)session->inputs[operand->index] + operand->byte_offset;
+      } else if (operand->kind == MLC_AT_OUTPUT) {
+        *next = (char*)session->outputs[operand->index] + operand->byte_offset;
+      }
+    }
+    next += 2;
+  }
+}
+
+static mlc_status AllocateMemory(mlc_session* session) {
+  const int64_t bytes = mlc_runtime_session_bytes(session->model, session->threads);
+  session->memory_bytes = bytes > 0 ? (size_t)bytes : kAlignment;
+  void* memory =
+      mmap(NULL, session->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return MLC_OUT_OF_MEMORY;
+  /* Fewer TLB misses; refused without harm where huge pages are off. */
+  madvise(memory, session->memory_bytes, MADV_HUGEPAGE);
+  session->memory = memory;
+  return MLC_OK;
+}
+
+static mlc_status AllocateTables(mlc_session* session) {
+  const mlc_image* image = session->model->image;
+  const size_t ports = (size_t)image->input_count + (size_t)image->output_count;
+  session->buffers = calloc((size_t)image->operand_count + 1, sizeof(void*));
+  session->input_copies = calloc(2 * ports + 1, sizeof(void*));
+  if (session->buffers == NULL || session->input_copies == NULL) return MLC_OUT_OF_MEMORY;
+  session->output_copies = session->input_copies + image->input_count;
+  session->inputs = (const void**)(session->output_copies + image->output_count);
+  session->outputs = (void**)(session->inputs + image->input_count);
+  return MLC_OK;
+}
+
+mlc_status mlc_runtime_create_session(const mlc_model* model, const mlc_session_options* options,
+                                      mlc_session** session) {
+  if (model == NULL || session == NULL) return MLC_INVALID_ARGUMENT;
+  int32_t threads = options != NULL ? options->threads : 0;
+  if (threads == 0) threads = model->image->threads;
+  if (threads < 1 || threads > kMaxThreads) return MLC_INVALID_ARGUMENT;
+  mlc_session* created = calloc(1, sizeof(mlc_session));
+  if (created == NULL) return MLC_OUT_OF_MEMORY;
+  created->model = model;
+  created->threads = threads;
+  mlc_status status = AllocateMemory(created);
+  if (status == MLC_OK) status = AllocateTables(created);
+  if (status == MLC_OK) {
+    created->pool = mlc_thread_pool_create(threads);
+    if (created->pool == NULL) status = MLC_OUT_OF_MEMORY;
+  }
+  if (status != MLC_OK) {
+    mlc_runtime_destroy_session(created);
+    return status;
+  }
+  BindFixedBuffers(created);
+  *session = created;
+  return MLC_OK;
+}
+
+void mlc_runtime_destroy_session(mlc_session* session) {
+  if (session == NULL) return;
+  if (session->pool != NULL) mlc_thread_pool_destroy(session->pool);
+  if (session->memory != NULL) munmap(session->memory, session->memory_bytes);
+  if (session->input_copies != NULL) {
+    const mlc_image* image = session->model->image;
+    for (int32_t i = 0; i < image->input_count + image->output_count; ++i) {
+      free(session->input_copies[i]);
+    }
+  }
+  free(session->input_copies);
+  free(session->buffers);
+  free(session);
+}
+
+/* The buffer itself when it is aligned, else a copy's memory, made once a session. */
+static void* AlignedBuffer(void* buffer, int64_t bytes, void** copy) {
+  if (((uintptr_t)buffer & (kAlignment - 1)) == 0) return buffer;
+  if (*copy == NULL) *copy = aligned_alloc(kAlignment, (size_t)Aligned(bytes > 0 ? bytes : 1));
+  return *copy;
+}
+
+static mlc_status TakePorts(mlc_session* session, const void* const* inputs, void* const* outputs) {
+  const mlc_image* image = session->model->image;
+  for (int32_t i = 0; i < image->input_count; ++i) {
+    if (inputs[i] == NULL) return MLC_INVALID_ARGUMENT;
+    const int64_t bytes = image->inputs[i].bytes;
+    void* aligned = AlignedBuffer((void*)inputs[i], bytes, &session->input_copies[i]);
+    if (aligned == NULL) return MLC_OUT_OF_MEMORY;
+    if (aligned != inputs[i]) memcpy(aligned, inputs[i], (size_t)bytes);
+    session->inputs[i] = aligned;
+  }
+  for (int32_t i = 0; i < image->output_count; ++i) {
+    if (outputs[i] == NULL) return MLC_INVALID_ARGUMENT;
+    session->outputs[i] =
+        AlignedBuffer(outputs[i], image->outputs[i].bytes, &session->output_copies[i]);
+    if (session->outputs[i] == NULL) return MLC_OUT_OF_MEMORY;
+  }
+  BindPorts(session);
+  return MLC_OK;
+}
+
+static void GiveOutputs(mlc_session* session, void* const* outputs) {
+  const mlc_image* image = session->model->image;
+  for (int32_t i = 0; i < image->output_count; ++i) {
+    if (session->outputs[i] != outputs[i]) {
+      memcpy(outputs[i], session->outputs[i], (size_t)image->outputs[i].bytes);
+    }
+  }
+}
+
+static double NowNs(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static mlc_status Run(mlc_session* session, const void* const* inputs, void* const* outputs,
+                      double* step_ns) {
+  if (session == NULL) return MLC_INVALID_ARGUMENT;
+  const mlc_image* image = session->model->image;
+  if ((inputs == NULL && image->input_count > 0) || (outputs == NULL && image->output_count > 0)) {
+    return MLC_INVALID_ARGUMENT;
+  }
+  const mlc_status status = TakePorts(session, inputs, outputs);
+  if (status != MLC_OK) return status;
+  void** buffers = session->buffers;
+  double started = step_ns != NULL ? NowNs() : 0;
+  for (int32_t s = 0; s < image->step_count; ++s) {
+    const mlc_step* step = &image->steps[s];
+    mlc_run_phases(session->pool, step->phases, step->phase_count, buffers);
+    buffers += step->operand_count + 2;
+    if (step_ns != NULL) {
+      const double now = NowNs();
+      step_ns[s] = now - started;
+      started = now;
+    }
+  }
+  GiveOutputs(session, outputs);
+  return MLC_OK;
+}
+
+mlc_status mlc_runtime_run(mlc_session* session, const void* const* inputs, void* const* outputs) {
+  return Run(session, inputs, outputs, NULL);
+}
+
+mlc_status mlc_runtime_run_profiled(mlc_session* session, const void* const* inputs,
+                                    void* const* outputs, double* step_ns) {
+  if (step_ns == NULL) return MLC_INVALID_ARGUMENT;
+  return Run(session, inputs, outputs, step_ns);
+}
