@@ -16,6 +16,11 @@ bool IsSource(const Value& node) {
   return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
 }
 
+bool IsView(const Value& node) {
+  return node.op == Op::kReshape || node.op == Op::kTranspose || node.op == Op::kSlice ||
+         node.op == Op::kExpand;
+}
+
 int64_t ProductFrom(const Dims& dims, size_t first) {
   int64_t product = 1;
   for (size_t i = first; i < dims.size(); ++i) product *= dims[i];
@@ -48,14 +53,10 @@ class Sinker {
   ValueId Emit(Value node) {
     if (node.op == Op::kReshape) return EmitReshape(std::move(node));
     if (!IsPointwise(node)) return to_.Add(std::move(node));
-    // The view of the value computed last moves: a residual add belongs to the later producer.
-    ValueId best = kNoValue;
     for (ValueId operand : node.operands) {
-      if (!CanSink(node, operand)) continue;
-      if (best == kNoValue || SourceOf(operand) > SourceOf(best)) best = operand;
+      if (CanSink(node, operand)) return SinkThrough(std::move(node), operand);
     }
-    if (best == kNoValue) return to_.Add(std::move(node));
-    return SinkThrough(std::move(node), best);
+    return to_.Add(std::move(node));
   }
 
   // Reshapes of reshapes are one; a reshape to the same dims is none.
@@ -74,13 +75,21 @@ class Sinker {
     if (view.op != Op::kReshape && view.op != Op::kTranspose) return false;
     if (view.type.dims != node.type.dims) return false;
     const Value& source = to_[SourceOf(operand)];
-    if (IsSource(source) || source.op == Op::kReshape || source.op == Op::kTranspose ||
-        source.op == Op::kSlice || source.op == Op::kExpand) {
-      return false;
-    }
+    if (IsSource(source) || IsView(source)) return false;
     return std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId other) {
-      return other == operand || InverseDims(view, to_[other].type.dims).has_value();
+      if (other == operand) return true;
+      return ComesBefore(other, operand) && InverseDims(view, to_[other].type.dims).has_value();
     });
+  }
+
+  // Only the view of the value computed last moves: a residual add belongs to the later producer,
+  // and no view moves back and forth.
+  bool ComesBefore(ValueId other, ValueId view) const {
+    ValueId root = other;
+    while (IsView(to_[root])) root = to_[root].operands[0];
+    if (root != SourceOf(view)) return root < SourceOf(view) || IsSource(to_[root]);
+    return SourceOf(other) == root && to_[other].op == to_[view].op &&
+           to_[other].attrs == to_[view].attrs;
   }
 
   // Dims of an operand of the sunk node that stands for one of `dims` beside the view's result.
