@@ -1,0 +1,101 @@
+#include "compiler/target/target.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace mlc::target {
+namespace {
+
+Target Avx512() {
+  Target target;
+  target.isa = Isa::kAvx512;
+  target.threads = 2;
+  target.l1_bytes = 49152;
+  target.l2_bytes = 2097152;
+  target.l3_bytes = 272629760;
+  target.fma_gflops = 357;
+  target.copy_gbps = 26.6;
+  return target;
+}
+
+TEST(Target, TextReadsBack) {
+  const Target target = Avx512();
+  EXPECT_EQ(target.ToText(),
+            "target v1 cpu arch=x86_64 isa=avx512 threads=2 l1=49152 l2=2097152 l3=272629760 "
+            "fma_gflops=357.0 copy_gbps=26.6");
+  const Result<Target> read = Target::Parse(target.ToText());
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(*read, target);
+}
+
+TEST(Target, ClassLeavesOutCalibratedFiguresOnly) {
+  Target target = Avx512();
+  const std::string text = target.ClassText();
+  EXPECT_EQ(text,
+            "target v1 cpu arch=x86_64 isa=avx512 threads=2 l1=49152 l2=2097152 l3=272629760");
+  target.fma_gflops = 1;
+  target.copy_gbps = 2;
+  EXPECT_EQ(target.ClassText(), text);
+  target.l3_bytes = 1;
+  EXPECT_NE(target.ClassText(), text);
+  const Result<Target> read = Target::Parse(text);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(read->fma_gflops, 0);
+  EXPECT_EQ(read->ClassText(), text);
+}
+
+TEST(Target, VectorsFollowTheIsa) {
+  const auto with = [](Isa isa) {
+    Target target;
+    target.isa = isa;
+    return target;
+  };
+  EXPECT_EQ(with(Isa::kPlain).Lanes(DType::kF32), 4);
+  EXPECT_EQ(with(Isa::kAvx2).Lanes(DType::kF64), 4);
+  EXPECT_EQ(with(Isa::kAvx512).Lanes(DType::kF32), 16);
+  EXPECT_EQ(with(Isa::kAvx512).Lanes(DType::kBF16), 32);
+  EXPECT_EQ(with(Isa::kNeon).Lanes(DType::kI8), 16);
+  EXPECT_EQ(with(Isa::kAvx512).vector_registers(), 32);
+  EXPECT_EQ(with(Isa::kAvx2).vector_registers(), 16);
+  EXPECT_EQ(with(Isa::kNeon).vector_registers(), 32);
+  EXPECT_EQ(with(Isa::kPlain).vector_registers(), 16);
+}
+
+std::string ErrorOf(std::string text, const std::string& from, const std::string& to) {
+  text.replace(text.find(from), from.size(), to);
+  const Result<Target> target = Target::Parse(text);
+  EXPECT_EQ(target.status().code(), StatusCode::kInvalidArgument) << text;
+  return target.status().message();
+}
+
+TEST(Target, BadTextIsExplained) {
+  const std::string text = Avx512().ToText();
+  EXPECT_EQ(ErrorOf(text, "v1", "v2"),
+            "line 1, column 8: expected 'v1', found 'v2 cpu arch=x86_64 i'");
+  EXPECT_EQ(
+      ErrorOf(text, "x86_64", "vax"),
+      "line 1, column 26: unknown arch 'vax': x86_64 or aarch64, found 'isa=avx512 threads=2'");
+  EXPECT_EQ(ErrorOf(text, "avx512", "neon"),
+            "line 1, column 39: isa neon does not exist on x86_64, found 'threads=2 l1=49152 l'");
+  EXPECT_EQ(ErrorOf(text, "threads=2", "threads=0"),
+            "line 1, column 51: threads must be 1 to 4096, found 'l1=49152 l2=2097152 '");
+  EXPECT_EQ(ErrorOf(text, "26.6", "nan"),
+            "line 1, column 114: copy_gbps must be a number from 0, found the end");
+  EXPECT_EQ(ErrorOf(text, "26.6", "26.6 more"),
+            "line 1, column 116: expected the end of the target, found 'more'");
+}
+
+TEST(Target, HostIsDescribed) {
+  const Target host = DetectHost(3);
+  EXPECT_EQ(host.threads, 3);
+  EXPECT_EQ(host.fma_gflops, 0);
+  EXPECT_GE(host.l1_bytes, 4096);
+  EXPECT_GE(host.l2_bytes, host.l1_bytes);
+  const Result<Target> read = Target::Parse(host.ToText());
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(*read, host);
+}
+
+}  // namespace
+}  // namespace mlc::target
