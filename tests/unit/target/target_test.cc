@@ -75,15 +75,15 @@ TEST(Target, BadTextIsExplained) {
             "line 1, column 8: expected 'v1', found 'v2 cpu arch=x86_64 i'");
   EXPECT_EQ(
       ErrorOf(text, "x86_64", "vax"),
-      "line 1, column 26: unknown arch 'vax': x86_64 or aarch64, found 'isa=avx512 threads=2'");
+      "line 1, column 24: unknown arch 'vax': x86_64 or aarch64, found 'isa=avx512 threads=2'");
   EXPECT_EQ(ErrorOf(text, "avx512", "neon"),
-            "line 1, column 39: isa neon does not exist on x86_64, found 'threads=2 l1=49152 l'");
+            "line 1, column 36: isa neon does not exist on x86_64, found 'threads=2 l1=49152 l'");
   EXPECT_EQ(ErrorOf(text, "threads=2", "threads=0"),
-            "line 1, column 51: threads must be 1 to 4096, found 'l1=49152 l2=2097152 '");
+            "line 1, column 48: threads must be 1 to 4096, found 'l1=49152 l2=2097152 '");
   EXPECT_EQ(ErrorOf(text, "26.6", "nan"),
-            "line 1, column 114: copy_gbps must be a number from 0, found the end");
+            "line 1, column 111: copy_gbps must be a number from 0, found the end");
   EXPECT_EQ(ErrorOf(text, "26.6", "26.6 more"),
-            "line 1, column 116: expected the end of the target, found 'more'");
+            "line 1, column 113: expected the end of the target, found 'more'");
 }
 
 TEST(Target, HostIsDescribed) {
