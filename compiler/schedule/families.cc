@@ -5,13 +5,15 @@
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/family.h"
 #include "compiler/schedule/pointwise.h"
+#include "compiler/schedule/row_reduce.h"
 
 namespace mlc::schedule {
 
 std::span<const Family* const> Families() {
   static const ContractionFamily contraction;
   static const PointwiseFamily pointwise;
-  static const std::array<const Family*, 2> families = {&contraction, &pointwise};
+  static const RowReduceFamily row_reduce;
+  static const std::array<const Family*, 3> families = {&contraction, &row_reduce, &pointwise};
   return families;
 }
 

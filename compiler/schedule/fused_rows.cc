@@ -26,4 +26,16 @@ int64_t RowCount(const std::vector<int>& order, const std::vector<int64_t>& dims
   return rows;
 }
 
+bool CanStream(const graph::TensorType& type, int column, int lanes, const target::Target& target,
+               int64_t offset) {
+  if (column < 0 || lanes * SizeOf(type.dtype) * 8 != target.vector_bits()) return false;
+  if (offset % lanes != 0) return false;
+  const std::vector<int64_t> strides = type.EffectiveStrides();
+  for (int d = 0; d < type.rank(); ++d) {
+    const size_t k = static_cast<size_t>(d);
+    if (d == column ? strides[k] != 1 : type.dims[k] != 1 && strides[k] % lanes != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace mlc::schedule

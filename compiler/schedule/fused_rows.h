@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "compiler/graph/graph.h"
 #include "compiler/ir/build.h"
+#include "compiler/target/target.h"
 
 namespace mlc::schedule {
 
@@ -14,5 +16,10 @@ void SetRow(ir::KernelBuilder& builder, ir::ExprRef row, const std::vector<int>&
 
 // Product of dims[d] over `order`.
 int64_t RowCount(const std::vector<int>& order, const std::vector<int64_t>& dims);
+
+// True if vectors of `lanes` along `column` fill a register and start at multiples of its size, as
+// streaming stores need; `offset` is where the tensor begins in its storage.
+bool CanStream(const graph::TensorType& type, int column, int lanes, const target::Target& target,
+               int64_t offset = 0);
 
 }  // namespace mlc::schedule

@@ -41,18 +41,10 @@ bool VectorisesAlong(const Piece& piece, int dim, int lanes) {
       [&](graph::ValueId output) { return Fused::Vectorises(piece.part, output, dim, lanes); });
 }
 
-// Streaming stores need every vector to start at a multiple of its size.
-bool CanStream(const Piece& piece, int column, int lanes, const target::Target& target) {
+bool AllStream(const Piece& piece, int column, int lanes, const target::Target& target) {
   for (size_t i = 0; i < piece.outputs.size(); ++i) {
     const TensorType& type = piece.part.graph()[piece.part.outputs()[i]].type;
-    const std::vector<int64_t> strides = type.EffectiveStrides();
-    if (lanes * SizeOf(type.dtype) * 8 != target.vector_bits()) return false;
-    if (piece.offsets[i] % lanes != 0) return false;
-    for (int d = 0; d < type.rank(); ++d) {
-      const size_t k = static_cast<size_t>(d);
-      if (type.dims[k] != 1 && strides[k] % lanes != 0 && d != column) return false;
-    }
-    if (strides[static_cast<size_t>(column)] != 1) return false;
+    if (!CanStream(type, column, lanes, target, piece.offsets[i])) return false;
   }
   return true;
 }
@@ -80,11 +72,10 @@ class ChunkEmitter {
                              : ir::Min(first + loops_.row_block, ir::Int(loops_.rows));
     builder_.For("row", first, last, 1, [&](const ExprRef& row) {
       SetRow(builder_, row, loops_.outer, type_.dims, at_);
-      const ExprRef begin = builder_.Let("c0", column * loops_.column_block);
       if (loops_.across >= 0) {
-        Blocks(begin, across);
+        Blocks(column, across);
       } else {
-        Columns(begin, [&](int64_t lanes, const ExprRef& active) { Store(lanes, active); });
+        Columns(column, [&](int64_t lanes, const ExprRef& active) { Store(lanes, active); });
       }
     });
   }
@@ -92,20 +83,22 @@ class ChunkEmitter {
  private:
   using Body = std::function<void(int64_t lanes, const ExprRef& active)>;
 
-  // Columns [begin, begin + column_block) that exist, with at_[column] set.
-  void Columns(const ExprRef& begin, const Body& body) {
+  // The columns of a column chunk, with at_[column] set.
+  void Columns(const ExprRef& chunk, const Body& body) {
     const int64_t lanes = loops_.lanes;
     const int64_t step = lanes * loops_.unroll;
     const int64_t whole = loops_.columns / step * step;
     const bool split = loops_.column_block < loops_.columns;
     ExprRef& at = at_[static_cast<size_t>(loops_.column)];
-    const ExprRef end = !split ? ir::Int(whole)
+    // Counted in whole steps, so that the alignment of every vector shows in its index.
+    const ExprRef first = split ? chunk * (loops_.column_block / step) : ir::Int(0);
+    const ExprRef end = !split ? ir::Int(whole / step)
                         : loops_.columns % loops_.column_block == 0
-                            ? begin + loops_.column_block
-                            : ir::Min(begin + loops_.column_block, ir::Int(whole));
-    builder_.For("c", begin, end, step, [&](const ExprRef& c) {
+                            ? first + loops_.column_block / step
+                            : ir::Min(first + loops_.column_block / step, ir::Int(whole / step));
+    builder_.For("v", first, end, 1, [&](const ExprRef& v) {
       builder_.Unrolled("j", loops_.unroll, [&](const ExprRef& j) {
-        at = c + j * lanes;
+        at = v * step + j * lanes;
         body(lanes, nullptr);
       });
     });
@@ -122,19 +115,19 @@ class ChunkEmitter {
     };
     if (!split) return tail();
     builder_.If(ir::MakeApply(ScalarOp::kLess,
-                              {ir::Int(loops_.columns), begin + (loops_.column_block + 1)}),
+                              {ir::Int(loops_.columns), (chunk + 1) * loops_.column_block + 1}),
                 tail);
   }
 
   // Square blocks: for each vector of columns, `tile` neighbours along `across`.
-  void Blocks(const ExprRef& begin, const ExprRef& across_chunk) {
+  void Blocks(const ExprRef& column, const ExprRef& across_chunk) {
     const ExprRef first = builder_.Let("u0", across_chunk * loops_.across_block);
     const ExprRef last =
         builder_.Let("u1", ir::Min(first + loops_.across_block, ir::Int(loops_.across_size)));
     builder_.For("ub", first, last, loops_.tile, [&](const ExprRef& block) {
       const bool even = loops_.across_size % loops_.tile == 0;
       const ExprRef block_end = even ? block + loops_.tile : ir::Min(block + loops_.tile, last);
-      Columns(begin, [&](int64_t lanes, const ExprRef& active) {
+      Columns(column, [&](int64_t lanes, const ExprRef& active) {
         builder_.For("u", block, block_end, 1, [&](const ExprRef& u) {
           at_[static_cast<size_t>(loops_.across)] = u;
           Store(lanes, active);
@@ -178,7 +171,7 @@ PieceLoops PlanPiece(const Piece& piece, const target::Target& target, const Pie
   const int64_t vectors = std::max<int64_t>(1, loops.columns / loops.lanes);
   loops.unroll = static_cast<int>(std::min<int64_t>(knobs.unroll, vectors));
   loops.streaming =
-      knobs.streaming && loops.lanes > 1 && CanStream(piece, loops.column, lanes, target);
+      knobs.streaming && loops.lanes > 1 && AllStream(piece, loops.column, lanes, target);
   const int64_t step = static_cast<int64_t>(loops.lanes) * loops.unroll;
   const int64_t grain = CeilDiv(std::max(knobs.grain, step), step) * step;
   loops.column_block = std::min(loops.columns, grain);

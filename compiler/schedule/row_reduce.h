@@ -1,0 +1,31 @@
+// The row-reduction family: softmax, log-softmax, layer norm and reductions over any axes and
+// strides, with pointwise work before and behind. Rows are spread over the threads. Where the
+// innermost dimension is reduced, lanes and chains hold partial results of one row; where it is
+// kept, every lane is a row of its own.
+//
+// Knobs: chains (independent accumulators), keep (0: x is read again in every pass, 1: the row
+// stays in thread scratch, 2: in registers), grain (elements of a chunk, in thousands of 1024),
+// streaming (stores bypass the caches). Stateless, thread-safe.
+#pragma once
+
+#include "compiler/schedule/family.h"
+#include "compiler/schedule/row_reduce_problem.h"
+
+namespace mlc::schedule {
+
+class RowReduceFamily final : public Family {
+ public:
+  std::string_view name() const override { return "row_reduce"; }
+  int version() const override { return 1; }
+  bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const target::Target& target,
+                     const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
+                    const Config& config) const override;
+  Config Default(const graph::Workload& workload, const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
+                              const Config& config) const override;
+};
+
+}  // namespace mlc::schedule

@@ -1,0 +1,156 @@
+#include "compiler/schedule/row_reduce_problem.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/schedule/fused.h"
+#include "compiler/schedule/fused_rows.h"
+#include "compiler/schedule/pointwise_piece.h"
+
+namespace mlc::schedule {
+
+using graph::Graph;
+using graph::Op;
+using graph::TensorType;
+using graph::Value;
+using graph::ValueId;
+using graph::Workload;
+
+namespace {
+
+bool IsRowOp(Op op) {
+  return op == Op::kSoftmax || op == Op::kLogSoftmax || op == Op::kLayerNorm || op == Op::kReduce;
+}
+
+std::vector<int> ReducedAxes(const Value& node, int rank) {
+  std::vector<int> axes;
+  if (node.op == Op::kReduce) {
+    for (int64_t axis : node.Ints("axes")) axes.push_back(static_cast<int>(axis));
+  } else {
+    const int axis = static_cast<int>(node.Int("axis"));
+    axes.push_back(axis);
+    for (int d = axis + 1; node.op == Op::kLayerNorm && d < rank; ++d) axes.push_back(d);
+  }
+  return axes;
+}
+
+bool SupportsType(const Value& node, DType dtype) {
+  if (IsFloat(dtype)) return true;
+  if (node.op != Op::kReduce || dtype == DType::kBool) return false;
+  const std::string& kind = node.Word("kind");
+  return kind != "mean" && kind != "l2" && kind != "log_sum_exp";
+}
+
+// The type whose strides tell how x lies in memory: the first source of x's own shape.
+TensorType LayoutOf(const Graph& graph, ValueId x) {
+  std::vector<ValueId> stack = {x};
+  while (!stack.empty()) {
+    const ValueId id = stack.back();
+    stack.pop_back();
+    const Value& node = graph[id];
+    if (node.type.dims != graph[x].type.dims) continue;
+    if (node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kView) return node.type;
+    if (node.op != Op::kPointwise && node.op != Op::kCast && node.op != Op::kCopy) continue;
+    stack.insert(stack.end(), node.operands.rbegin(), node.operands.rend());
+  }
+  return graph[x].type;
+}
+
+bool OutputsFit(const Workload& workload, ValueId anchor, RowProblem& problem) {
+  const Graph& graph = workload.graph();
+  const ValueId anchors[] = {anchor};
+  for (ValueId output : workload.outputs()) {
+    if (graph[output].type.dims != graph[anchor].type.dims) return false;
+    if (!Fused::Covers(workload, output, anchors)) return false;
+  }
+  // Does an output reach x other than through the anchor?
+  std::vector<ValueId> stack = workload.outputs();
+  while (!stack.empty()) {
+    const ValueId id = stack.back();
+    stack.pop_back();
+    if (id == anchor || id == graph::kNoValue) continue;
+    problem.needs_x = problem.needs_x || id == problem.x;
+    stack.insert(stack.end(), graph[id].operands.begin(), graph[id].operands.end());
+  }
+  return true;
+}
+
+// The dimension of the anchor's result that dimension `d` of x becomes; -1 where it is dropped.
+int ResultDim(const RowProblem& problem, const Value& anchor, const std::vector<int>& axes, int d) {
+  if (problem.same_space || anchor.Int("keepdims") != 0) return d;
+  int result = 0;
+  for (int k = 0; k < d; ++k) result += std::find(axes.begin(), axes.end(), k) == axes.end();
+  return result;
+}
+
+bool VectorisesAlong(const Workload& workload, const RowProblem& problem,
+                     const std::vector<int>& axes, int column, int lanes) {
+  const Value& anchor = workload.graph()[problem.anchor];
+  if (!Fused::Vectorises(workload, problem.x, column, lanes)) return false;
+  for (size_t i = 1; i < anchor.operands.size(); ++i) {
+    if (anchor.operands[i] == graph::kNoValue) continue;
+    const int rank = workload.graph()[anchor.operands[i]].type.rank();
+    const int d = column - (static_cast<int>(problem.dims.size()) - rank);
+    if (d >= 0 && !Fused::Vectorises(workload, anchor.operands[i], d, lanes)) return false;
+  }
+  const bool result_is_scalar = !problem.same_space && problem.inner;
+  if (result_is_scalar) return true;
+  const ValueId anchors[] = {problem.anchor};
+  const int d = ResultDim(problem, anchor, axes, column);
+  return std::all_of(workload.outputs().begin(), workload.outputs().end(), [&](ValueId output) {
+    return Fused::Vectorises(workload, output, d, lanes, anchors);
+  });
+}
+
+}  // namespace
+
+int64_t RowProblem::Rows() const { return RowCount(kept, dims); }
+int64_t RowProblem::Reduced() const { return RowCount(reduced, dims); }
+int64_t RowProblem::Columns() const { return column < 0 ? 1 : dims[static_cast<size_t>(column)]; }
+
+std::optional<RowProblem> FindRowProblem(const Workload& workload, const target::Target& target) {
+  const Graph& graph = workload.graph();
+  ValueId anchor = graph::kNoValue;
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    if (!IsRowOp(graph[id].op)) continue;
+    if (anchor != graph::kNoValue) return std::nullopt;
+    anchor = id;
+  }
+  if (anchor == graph::kNoValue) return std::nullopt;
+  const Value& node = graph[anchor];
+  for (ValueId operand : node.operands) {
+    if (operand != graph::kNoValue && !Fused::Covers(workload, operand, {})) return std::nullopt;
+  }
+  RowProblem problem;
+  problem.anchor = anchor;
+  problem.x = node.operands[0];
+  const Value& x = graph[problem.x];
+  problem.dims = x.type.dims;
+  if (problem.dims.empty() || x.type.NumElements() == 0) return std::nullopt;
+  problem.dtype = ComputeType(x.type.dtype);
+  problem.same_space = node.op != Op::kReduce;
+  problem.computed = x.op != Op::kInput && x.op != Op::kWeight && x.op != Op::kView;
+  if (!SupportsType(node, x.type.dtype) || !OutputsFit(workload, anchor, problem)) {
+    return std::nullopt;
+  }
+  const std::vector<int> axes = ReducedAxes(node, x.type.rank());
+  const TensorType layout = LayoutOf(graph, problem.x);
+  const std::vector<int> order = OrderByStride(layout);
+  problem.column = order.back();
+  if (problem.dims[static_cast<size_t>(problem.column)] == 1) problem.column = -1;
+  const auto is_reduced = [&](int d) {
+    return std::find(axes.begin(), axes.end(), d) != axes.end();
+  };
+  problem.inner = problem.column < 0 || is_reduced(problem.column);
+  for (int d : order) {
+    if (d == problem.column) continue;
+    (is_reduced(d) ? problem.reduced : problem.kept).push_back(d);
+  }
+  const int lanes = target.Lanes(DType::kF32);
+  if (problem.column >= 0 && VectorisesAlong(workload, problem, axes, problem.column, lanes)) {
+    problem.lanes = lanes;
+  }
+  return problem;
+}
+
+}  // namespace mlc::schedule

@@ -1,0 +1,38 @@
+// What a row reduction does, read from the workload: one softmax, log-softmax, layer norm or
+// reduction, with pointwise work before and behind it. A row is one point of the kept dimensions.
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compiler/graph/workload.h"
+#include "compiler/target/target.h"
+
+namespace mlc::schedule {
+
+struct RowProblem {
+  graph::ValueId anchor = 0;
+  graph::ValueId x = 0;       // the reduced value; emitted from sources
+  std::vector<int64_t> dims;  // of x
+  std::vector<int> reduced;   // reduced dimensions but `column`, by falling stride
+  std::vector<int> kept;      // kept dimensions but `column`
+  int column = -1;            // the vectorised dimension, or -1 if x has none to walk
+  bool inner = true;          // `column` is reduced: lanes are partial results of one row
+  int lanes = 1;              // 1 if no vector can be formed
+  DType dtype = DType::kF32;  // of the arithmetic
+  bool needs_x = false;       // an output reads x, too
+  bool computed = false;      // x is more than a load
+  bool same_space = true;     // outputs have x's dims (all but kReduce)
+
+  int64_t Rows() const;     // points of `kept`
+  int64_t Reduced() const;  // points of `reduced`
+  int64_t Columns() const;  // size of `column`, or 1
+  int64_t Elements() const { return Rows() * Reduced() * Columns(); }
+};
+
+std::optional<RowProblem> FindRowProblem(const graph::Workload& workload,
+                                         const target::Target& target);
+
+}  // namespace mlc::schedule
