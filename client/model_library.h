@@ -1,0 +1,56 @@
+// A compiled model loaded from its folder through its C interface (mlc_model.h). Owns the library,
+// the opened model and one session. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "compiler/graph/graph.h"
+#include "compiler/runtime/model.h"
+
+namespace mlc::client {
+
+class ModelLibrary {
+ public:
+  // Finds libNAME.so (and NAME.weights) in the folder. NOT_FOUND, FAILED_PRECONDITION for a library
+  // of another interface version, or what the library says.
+  static Result<std::unique_ptr<ModelLibrary>> Open(const std::string& directory, int threads);
+  ~ModelLibrary();
+  ModelLibrary(const ModelLibrary&) = delete;
+  ModelLibrary& operator=(const ModelLibrary&) = delete;
+
+  std::vector<const mlc_port*> inputs() const;
+  std::vector<const mlc_port*> outputs() const;
+  int64_t session_bytes() const { return api_->session_bytes(model_, threads_); }
+  int threads() const { return threads_; }
+  std::vector<std::string> step_labels() const;
+  double load_ms() const { return load_ms_; }
+
+  // INVALID_ARGUMENT if number, type or shape of the inputs differ from the model's.
+  Status SetInputs(const std::vector<graph::TensorDataRef>& inputs);
+  // Seeded values: normal floats, small integers.
+  void SetRandomInputs(uint64_t seed);
+  Status Run();
+  // One time per step, in nanoseconds.
+  Result<std::vector<double>> RunProfiled();
+  // Copies of the last run's results.
+  std::vector<graph::TensorDataRef> Outputs() const;
+
+ private:
+  struct Buffers;
+  ModelLibrary() = default;
+  Status Load(const std::string& path, const std::string& weights, int threads);
+  Status Check(mlc_status status, const std::string& what) const;
+
+  void* handle_ = nullptr;
+  const mlc_model_api* api_ = nullptr;
+  mlc_model* model_ = nullptr;
+  mlc_session* session_ = nullptr;
+  int threads_ = 0;
+  double load_ms_ = 0;
+  std::unique_ptr<Buffers> buffers_;
+};
+
+}  // namespace mlc::client

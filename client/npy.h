@@ -1,0 +1,15 @@
+// NumPy's array file, versions 1 to 3: C order, little-endian, the element types we have.
+// Source: numpy.lib.format. Pure.
+#pragma once
+
+#include <string_view>
+
+#include "compiler/base/status.h"
+#include "compiler/graph/graph.h"
+
+namespace mlc::client {
+
+// INVALID_ARGUMENT for anything else than such a file.
+Result<graph::TensorDataRef> ParseNpy(std::string_view bytes);
+
+}  // namespace mlc::client

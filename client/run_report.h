@@ -1,0 +1,53 @@
+// What mlc-run reports, and its two forms: text for people, one JSON document for programs.
+// Values and pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "compiler/graph/graph.h"
+
+namespace mlc::client {
+
+struct LatencyStatistics {
+  double median = 0;  // milliseconds
+  double p10 = 0;
+  double p90 = 0;
+  int runs = 0;
+};
+LatencyStatistics Summarize(std::vector<double> milliseconds);
+
+struct OutputCheck {
+  std::string name;
+  // Largest |difference| over the largest |reference|; infinite when types or NaNs disagree.
+  double max_relative = 0;
+  bool passed = false;
+};
+
+// Passes when |difference| <= atol + rtol * max|reference| everywhere.
+Result<std::vector<OutputCheck>> CheckOutputs(const std::vector<graph::TensorDataRef>& actual,
+                                              const std::vector<graph::TensorDataRef>& expected,
+                                              const std::vector<std::string>& names, double rtol,
+                                              double atol);
+
+struct ProfileRow {
+  std::string label;
+  double median_us = 0;  // sum over all its steps
+  int calls = 0;
+};
+
+struct RunReport {
+  int threads = 0;
+  double load_ms = 0;
+  int64_t session_bytes = 0;
+  std::optional<LatencyStatistics> latency;
+  std::vector<OutputCheck> checks;
+  std::vector<ProfileRow> profile;  // longest first
+};
+
+std::string ToText(const RunReport& report);
+std::string ToJson(const RunReport& report);
+
+}  // namespace mlc::client
