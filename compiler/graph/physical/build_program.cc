@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "compiler/graph/physical/concat_place.h"
 #include "compiler/graph/physical/extract_tasks.h"
 #include "compiler/graph/physical/layout.h"
 #include "compiler/graph/physical/lower_views.h"
@@ -20,8 +21,9 @@ struct PhysicalPass {
 };
 
 constexpr PhysicalPass kPasses[] = {
-    {"sink-views", SinkViews},    // contractions and their epilogues meet
-    {"layout", ChooseLayouts},    // strides of every computed value
+    {"sink-views", SinkViews},  // contractions and their epilogues meet
+    {"layout", ChooseLayouts},  // strides of every computed value
+    {"place-concats", PlaceConcats},
     {"lower-views", LowerViews},  // transposes and reshapes become addresses, or copies
 };
 

@@ -14,7 +14,8 @@ namespace mlc::graph {
 struct PhysicalOptions {
   // Of every workload; see workload.h.
   double tolerance = 1e-4;
-  // Called with the graph after each pass, by name: "sink-views", "layout", "lower-views".
+  // Called with the graph after each pass, by name: "sink-views", "layout",
+  // "place-concats", "lower-views".
   std::function<void(std::string_view pass, const Graph& graph)> after_pass;
 };
 

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "compiler/graph/physical/concat_place.h"
 #include "compiler/graph/physical/lower_views.h"
 #include "compiler/graph/tensor_io.h"
 
@@ -154,6 +155,14 @@ std::vector<bool> Escapes(const Graph& graph, const Partition& partition) {
   return escapes;
 }
 
+// A concatenation whose operands are written where they belong.
+bool NeedsNoKernel(const Graph& graph, const Group& group,
+                   const std::vector<Containment>& contained) {
+  if (group.anchor == kNoValue || graph[group.anchor].op != Op::kConcat) return false;
+  const ValueId first = graph[group.anchor].operands[0];
+  return contained[static_cast<size_t>(first)].container == group.anchor;
+}
+
 std::string LabelOf(const Graph& graph, const Group& group) {
   if (group.anchor != kNoValue && !graph[group.anchor].name.empty()) {
     return graph[group.anchor].name;
@@ -170,7 +179,9 @@ Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition, do
   const std::vector<bool> escapes = Escapes(graph, partition);
   TaskList list;
   std::map<std::string, int, std::less<>> task_of;
+  const std::vector<Containment> contained = FindContained(graph);
   for (const Group& group : partition.groups) {
+    if (NeedsNoKernel(graph, group, contained)) continue;
     Extraction extraction(graph, group, escapes);
     std::vector<ValueId> renumbering;
     Graph fragment = extraction.Run();

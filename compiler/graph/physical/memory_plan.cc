@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/graph/physical/concat_place.h"
 #include "compiler/graph/physical/lower_views.h"
 #include "compiler/graph/physical/views.h"
 
@@ -21,27 +22,26 @@ bool Meet(const Interval& a, const Interval& b) { return a.first <= b.last && b.
 class Planner {
  public:
   Planner(const Graph& graph, const TaskList& list)
-      : graph_(graph), list_(list), buffer_of_(static_cast<size_t>(graph.size()), -1) {
+      : graph_(graph),
+        list_(list),
+        contained_(FindContained(graph)),
+        buffer_of_(static_cast<size_t>(graph.size()), -1) {
     plan_.places.resize(static_cast<size_t>(graph.size()));
   }
 
   MemoryPlan Run() {
     BindOutputs();
-    last_use_.assign(static_cast<size_t>(graph_.size()), -1);
-    for (size_t step = 0; step < list_.calls.size(); ++step) {
-      for (ValueId operand : list_.calls[step].operands) {
-        last_use_[static_cast<size_t>(RootOf(graph_, operand))] = static_cast<int>(step);
-      }
-    }
+    FindLifetimes();
     for (size_t step = 0; step < list_.calls.size(); ++step) AddBuffers(static_cast<int>(step));
     const std::vector<int64_t> offsets = PlaceIntervals(buffers_);
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+      plan_.arena_bytes = std::max(plan_.arena_bytes, offsets[i] + Aligned(buffers_[i].bytes));
+    }
+    for (const TaskCall& call : list_.calls) {
+      for (ValueId output : call.outputs) SetPlace(output, offsets);
+    }
     for (ValueId id = 0; id < graph_.size(); ++id) {
-      const int buffer = buffer_of_[static_cast<size_t>(id)];
-      if (buffer < 0) continue;
-      const int64_t offset = offsets[static_cast<size_t>(buffer)];
-      plan_.places[static_cast<size_t>(id)] = {Placement::Kind::kArena, 0, offset};
-      plan_.arena_bytes = std::max(plan_.arena_bytes,
-                                   offset + Aligned(buffers_[static_cast<size_t>(buffer)].bytes));
+      if (graph_[id].op == Op::kConcat) SetPlace(id, offsets);
     }
     return std::move(plan_);
   }
@@ -56,22 +56,58 @@ class Planner {
     }
   }
 
+  // The value whose storage holds this root: itself, or the concatenation around it.
+  ValueId HolderOf(ValueId root) const {
+    while (contained_[static_cast<size_t>(root)].container != kNoValue) {
+      root = contained_[static_cast<size_t>(root)].container;
+    }
+    return root;
+  }
+
+  void SetPlace(ValueId value, const std::vector<int64_t>& offsets) {
+    const auto holder = static_cast<size_t>(HolderOf(value));
+    Placement place = plan_.places[holder];
+    if (!bound_[holder]) {
+      if (buffer_of_[holder] < 0) return;
+      place = {Placement::Kind::kArena, 0, offsets[static_cast<size_t>(buffer_of_[holder])]};
+    }
+    int64_t elements = 0;
+    for (ValueId at = value; at != static_cast<ValueId>(holder);) {
+      elements += contained_[static_cast<size_t>(at)].offset;
+      at = contained_[static_cast<size_t>(at)].container;
+    }
+    if (value == static_cast<ValueId>(holder) && bound_[holder]) return;
+    place.byte_offset += elements * SizeOf(graph_[value].type.dtype);
+    plan_.places[static_cast<size_t>(value)] = place;
+  }
+
+  void FindLifetimes() {
+    last_use_.assign(static_cast<size_t>(graph_.size()), -1);
+    for (size_t step = 0; step < list_.calls.size(); ++step) {
+      const auto touch = [&](ValueId value) {
+        last_use_[static_cast<size_t>(HolderOf(RootOf(graph_, value)))] = static_cast<int>(step);
+      };
+      std::for_each(list_.calls[step].operands.begin(), list_.calls[step].operands.end(), touch);
+      std::for_each(list_.calls[step].outputs.begin(), list_.calls[step].outputs.end(), touch);
+    }
+  }
+
   void AddBuffers(int step) {
     const TaskCall& call = list_.calls[static_cast<size_t>(step)];
     for (ValueId output : call.outputs) {
-      const TensorType& type = graph_[output].type;
+      const auto holder = static_cast<size_t>(HolderOf(output));
+      if (bound_[holder] || buffer_of_[holder] >= 0) continue;
+      const TensorType& type = graph_[static_cast<ValueId>(holder)].type;
       const int64_t bytes = type.Extent() * SizeOf(type.dtype);
-      if (bound_[static_cast<size_t>(output)]) continue;
       plan_.unshared_bytes += Aligned(bytes);
-      const int last = std::max(step, last_use_[static_cast<size_t>(output)]);
       if (const std::optional<ValueId> dying = DyingOperand(call, step)) {
         const int buffer = buffer_of_[static_cast<size_t>(*dying)];
-        buffer_of_[static_cast<size_t>(output)] = buffer;
-        buffers_[static_cast<size_t>(buffer)].last = last;
+        buffer_of_[holder] = buffer;
+        buffers_[static_cast<size_t>(buffer)].last = last_use_[holder];
         continue;
       }
-      buffer_of_[static_cast<size_t>(output)] = static_cast<int>(buffers_.size());
-      buffers_.push_back({bytes, step, last});
+      buffer_of_[holder] = static_cast<int>(buffers_.size());
+      buffers_.push_back({bytes, step, last_use_[holder]});
     }
   }
 
@@ -79,11 +115,13 @@ class Planner {
   // read by nobody later, not read in another way by the same task.
   std::optional<ValueId> DyingOperand(const TaskCall& call, int step) const {
     if (call.outputs.size() != 1 || !IsPointwise(call)) return std::nullopt;
+    if (HolderOf(call.outputs[0]) != call.outputs[0]) return std::nullopt;
     const TensorType& type = graph_[call.outputs[0]].type;
     for (ValueId operand : call.operands) {
       const ValueId root = RootOf(graph_, operand);
       const int buffer = buffer_of_[static_cast<size_t>(root)];
-      if (buffer < 0 || buffers_[static_cast<size_t>(buffer)].last != step) continue;
+      if (buffer < 0 || HolderOf(root) != root) continue;
+      if (buffers_[static_cast<size_t>(buffer)].last != step) continue;
       const TensorType& theirs = graph_[operand].type;
       if (theirs.dims != type.dims || theirs.strides != type.strides ||
           SizeOf(theirs.dtype) != SizeOf(type.dtype) || OffsetOf(graph_, operand) != 0 ||
@@ -112,10 +150,11 @@ class Planner {
 
   const Graph& graph_;
   const TaskList& list_;
+  const std::vector<Containment> contained_;
   MemoryPlan plan_;
   std::vector<bool> bound_;     // values that are a model output's buffer
-  std::vector<int> last_use_;   // step, by root
-  std::vector<int> buffer_of_;  // by value; -1 where none
+  std::vector<int> last_use_;   // step, by holder
+  std::vector<int> buffer_of_;  // by holder; -1 where none
   std::vector<Interval> buffers_;
 };
 

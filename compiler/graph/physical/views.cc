@@ -172,19 +172,4 @@ std::vector<int> ChannelsLastOrder(int rank) {
   return order;
 }
 
-bool IsPacked(const TensorType& type) {
-  const std::vector<int64_t> strides = type.EffectiveStrides();
-  std::vector<std::pair<int64_t, int64_t>> by_stride;
-  for (size_t i = 0; i < type.dims.size(); ++i) {
-    if (type.dims[i] != 1) by_stride.emplace_back(strides[i], type.dims[i]);
-  }
-  std::sort(by_stride.begin(), by_stride.end());
-  int64_t expected = 1;
-  for (const auto& [stride, size] : by_stride) {
-    if (stride != expected) return false;
-    expected *= size;
-  }
-  return true;
-}
-
 }  // namespace mlc::graph

@@ -39,7 +39,4 @@ std::vector<int> DenseOrder(int rank);
 // 0, 2, .. rank-1, 1.
 std::vector<int> ChannelsLastOrder(int rank);
 
-// True if every element has an address of its own and the addresses fill [0, elements).
-bool IsPacked(const TensorType& type);
-
 }  // namespace mlc::graph

@@ -193,6 +193,27 @@ TEST(BuildProgram, OutputsThatNoKernelWritesAreCopied) {
             "step 1 task 1 (input 0) -> (output 1)\n");
 }
 
+TEST(BuildProgram, ConcatenatedValuesAreWrittenInPlace) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[1,3,8,8]\n"
+      "  %1 = input() : f32[16,3,1,1]\n"
+      "  %2 = input() : f32[8,3,1,1]\n"
+      "  %3 = conv(%0, %1) : f32[1,16,8,8]\n"
+      "  %4 = conv(%0, %2) : f32[1,8,8,8]\n"
+      "  %5 = concat(%3, %4) {axis=1} : f32[1,24,8,8]\n"
+      "  %6 = reduce(%5) {axes=[2,3], keepdims=0, kind=mean} : f32[1,24]\n"
+      "  return %6\n"
+      "}\n");
+  EXPECT_EQ(StepsOf(program), "conv; conv; reduce");
+  EXPECT_EQ(program.arena_bytes, 24 * 64 * 4);
+  const Placement whole = program.steps[2].operands[0];
+  EXPECT_EQ(program.steps[0].outputs[0].byte_offset, whole.byte_offset);
+  EXPECT_EQ(program.steps[1].outputs[0].byte_offset, whole.byte_offset + 16 * 4);
+  const Workload& second = program.tasks[1].workload;
+  EXPECT_EQ(second.graph()[second.outputs()[0]].type.strides[3], 24);
+}
+
 TEST(BuildProgram, PassesAreShownInOrder) {
   Result<Graph> graph = Graph::Parse(
       "graph v1 { %0 = input() : f32[2] %1 = tanh(%0) : f32[2] "
@@ -204,7 +225,7 @@ TEST(BuildProgram, PassesAreShownInOrder) {
     seen += std::string(pass) + " ";
   };
   ASSERT_TRUE(BuildPhysical(*std::move(graph), options).ok());
-  EXPECT_EQ(seen, "sink-views layout lower-views ");
+  EXPECT_EQ(seen, "sink-views layout place-concats lower-views ");
 }
 
 }  // namespace

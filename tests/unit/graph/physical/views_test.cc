@@ -83,11 +83,5 @@ TEST(Views, CanonicalIgnoresStridesOfUnitDims) {
   EXPECT_EQ(Canonical(Strided({1, 4, 8}, {99, 24, 1})).strides, (Dims{96, 24, 1}));
 }
 
-TEST(Views, PackedMeansEveryAddressOnce) {
-  EXPECT_TRUE(IsPacked(Strided({2, 3, 4}, {12, 1, 3})));
-  EXPECT_FALSE(IsPacked(Strided({2, 3, 4}, {12, 4, 0})));
-  EXPECT_FALSE(IsPacked(Strided({2, 3}, {4, 1})));
-}
-
 }  // namespace
 }  // namespace mlc::graph

@@ -1,0 +1,28 @@
+// Concatenation without a kernel: when each operand is written into its slice of the result's
+// storage by the task that computes it, nothing is left to move.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "compiler/graph/graph.h"
+
+namespace mlc::graph {
+
+// Gives operands of concatenations the strides of the result, where their values are computed for
+// it (no views, no model outputs, no part of another concatenation) and are most of its bytes; a
+// kCopy puts the rest in place. Runs between ChooseLayouts() and LowerViews().
+Result<Graph> PlaceConcats(Graph graph);
+
+// Storage inside of another value's storage.
+struct Containment {
+  ValueId container = kNoValue;  // kNoValue: storage of its own
+  int64_t offset = 0;            // elements
+};
+
+// For a lowered graph, per value: the concatenation it lies in, if that one needs no kernel because
+// all its operands lie in it. Containers may lie in containers.
+std::vector<Containment> FindContained(const Graph& graph);
+
+}  // namespace mlc::graph
