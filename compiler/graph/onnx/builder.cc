@@ -1,0 +1,296 @@
+#include "compiler/graph/onnx/builder.h"
+
+#include <cstring>
+#include <utility>
+
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/onnx/tensor.h"
+#include "compiler/graph/ops.h"
+#include "compiler/graph/shape.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+// Larger results stay nodes: folding is for shape arithmetic and per-channel vectors, and a small
+// file must not unfold into gigabytes here.
+constexpr int64_t kMaxFoldedBytes = int64_t{1} << 20;
+constexpr int64_t kMaxFoldedOperandBytes = int64_t{16} << 20;
+
+const TensorType kUnknownType;
+
+template <typename T>
+T ElementAt(const TensorData& data, size_t i) {
+  T value;
+  std::memcpy(&value, data.bytes.data() + i * sizeof(T), sizeof(T));
+  return value;
+}
+
+template <typename T, typename To>
+void Widen(const TensorData& data, std::vector<To>& out) {
+  for (size_t i = 0; i < data.bytes.size() / sizeof(T); ++i) {
+    out.push_back(static_cast<To>(ElementAt<T>(data, i)));
+  }
+}
+
+int64_t BytesOf(const TensorType& type) { return type.NumElements() * SizeOf(type.dtype); }
+
+}  // namespace
+
+ValueId Builder::Fail(Status status) {
+  if (status_.ok()) status_ = std::move(status);
+  return kNoValue;
+}
+
+ValueId Builder::Fail(std::string why) { return Fail(InvalidArgument(std::move(why))); }
+
+const TensorType& Builder::TypeOf(ValueId id) const {
+  return id < 0 || id >= graph_.size() ? kUnknownType : std::as_const(graph_)[id].type;
+}
+
+int64_t Builder::Dim(ValueId id, int64_t axis) const {
+  const Dims& dims = DimsOf(id);
+  return axis < 0 || axis >= static_cast<int64_t>(dims.size()) ? 1
+                                                               : dims[static_cast<size_t>(axis)];
+}
+
+bool Builder::IsConstant(ValueId id) const {
+  return id >= 0 && id < graph_.size() && std::as_const(graph_)[id].op == Op::kConstant;
+}
+
+TensorDataRef Builder::DataOf(ValueId id) {
+  const Value& value = std::as_const(graph_)[id];
+  if (value.data != nullptr) return value.data;
+  Result<TensorDataRef> data = EvaluateNode(value, {});
+  if (data.ok()) return *std::move(data);
+  Fail(data.status());
+  return nullptr;
+}
+
+Dims Builder::Ints(ValueId id, std::string_view what) {
+  Dims values;
+  if (!ok()) return values;
+  if (!IsConstant(id)) {
+    Fail(Unimplemented(std::string(what) +
+                       " depends on the model's inputs; bind the input that it comes from"));
+    return values;
+  }
+  const TensorDataRef data = DataOf(id);
+  if (data == nullptr) return values;
+  switch (data->dtype) {
+    case DType::kI64:
+      Widen<int64_t>(*data, values);
+      break;
+    case DType::kI32:
+      Widen<int32_t>(*data, values);
+      break;
+    case DType::kI16:
+      Widen<int16_t>(*data, values);
+      break;
+    case DType::kI8:
+      Widen<int8_t>(*data, values);
+      break;
+    case DType::kU8:
+    case DType::kBool:
+      Widen<uint8_t>(*data, values);
+      break;
+    default:
+      Fail(std::string(what) + " must hold integers");
+  }
+  return values;
+}
+
+std::vector<double> Builder::Floats(ValueId id, std::string_view what) {
+  std::vector<double> values;
+  if (!ok()) return values;
+  if (!IsConstant(id)) {
+    Fail(Unimplemented(std::string(what) +
+                       " depends on the model's inputs; bind the input that it comes from"));
+    return values;
+  }
+  const ValueId wide = Cast(id, DType::kF64);
+  if (!ok() || !IsConstant(wide)) return values;
+  const TensorDataRef data = DataOf(wide);
+  if (data != nullptr) Widen<double>(*data, values);
+  return values;
+}
+
+bool Builder::Foldable(const Value& value) const {
+  if (BytesOf(value.type) > kMaxFoldedBytes) return false;
+  int64_t bytes = 0;
+  for (const ValueId id : value.operands) {
+    if (id == kNoValue) continue;
+    if (!IsConstant(id)) return false;
+    bytes += BytesOf(TypeOf(id));
+  }
+  return bytes <= kMaxFoldedOperandBytes;
+}
+
+ValueId Builder::Fold(const Value& value) {
+  std::vector<TensorDataRef> operands;
+  for (const ValueId id : value.operands) {
+    operands.push_back(id == kNoValue ? nullptr : DataOf(id));
+  }
+  if (!ok()) return kNoValue;
+  Result<TensorDataRef> data = EvaluateNode(value, operands);
+  if (!data.ok()) return Fail(data.status());
+  return graph_.Constant(*std::move(data));
+}
+
+ValueId Builder::Add(Value value) {
+  if (!ok()) return kNoValue;
+  std::vector<const TensorType*> types;
+  for (const ValueId id : value.operands) types.push_back(id == kNoValue ? nullptr : &TypeOf(id));
+  FillDefaults(value, types.empty() || types[0] == nullptr ? 0 : types[0]->rank());
+  if (const Status status = CheckAttrs(value); !status.ok()) return Fail(status);
+  Result<TensorType> type = InferType(value, types);
+  if (!type.ok()) return Fail(type.status());
+  value.type = *std::move(type);
+  const Result<int64_t> elements = CheckedElements(value.type.dims, value.type.dtype, "its result");
+  if (!elements.ok()) return Fail(elements.status());
+  if (Foldable(value)) return Fold(value);
+  return graph_.Add(std::move(value));
+}
+
+ValueId Builder::Constant(TensorDataRef data, std::string name) {
+  return ok() ? graph_.Constant(std::move(data), std::move(name)) : kNoValue;
+}
+
+ValueId Builder::Scalar(DType dtype, double value) {
+  return ok() ? graph_.Splat(dtype, value) : kNoValue;
+}
+
+ValueId Builder::IntVector(const Dims& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(int64_t));
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  const Dims dims = {static_cast<int64_t>(values.size())};
+  return Constant(MakeTensorData(DType::kI64, dims, std::move(bytes)));
+}
+
+ValueId Builder::IntScalar(int64_t value) {
+  std::vector<std::byte> bytes(sizeof(value));
+  std::memcpy(bytes.data(), &value, sizeof(value));
+  return Constant(MakeTensorData(DType::kI64, {}, std::move(bytes)));
+}
+
+ValueId Builder::FloatTensor(DType dtype, const Dims& dims, const std::vector<double>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(double));
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return Cast(Constant(MakeTensorData(DType::kF64, dims, std::move(bytes))), dtype);
+}
+
+ValueId Builder::Apply(ScalarOp op, std::vector<ValueId> operands) {
+  Value value;
+  value.op = Op::kPointwise;
+  value.scalar = op;
+  value.operands = std::move(operands);
+  return Add(std::move(value));
+}
+
+ValueId Builder::Cast(ValueId x, DType dtype) {
+  if (DTypeOf(x) == dtype) return x;
+  Value value;
+  value.op = Op::kCast;
+  value.operands = {x};
+  value.type = {dtype, DimsOf(x), {}};
+  return Add(std::move(value));
+}
+
+ValueId Builder::Reshape(ValueId x, Dims dims) {
+  if (DimsOf(x) == dims) return x;
+  Value value;
+  value.op = Op::kReshape;
+  value.operands = {x};
+  value.type = {DTypeOf(x), std::move(dims), {}};
+  return Add(std::move(value));
+}
+
+ValueId Builder::Expand(ValueId x, Dims dims) {
+  if (DimsOf(x) == dims) return x;
+  Value value;
+  value.op = Op::kExpand;
+  value.operands = {x};
+  value.type = {DTypeOf(x), std::move(dims), {}};
+  return Add(std::move(value));
+}
+
+ValueId Builder::Transpose(ValueId x, Dims perm) {
+  Value value;
+  value.op = Op::kTranspose;
+  value.operands = {x};
+  value.attrs["perm"] = std::move(perm);
+  return Add(std::move(value));
+}
+
+ValueId Builder::Slice(ValueId x, Dims starts, Dims steps, Dims sizes) {
+  Value value;
+  value.op = Op::kSlice;
+  value.operands = {x};
+  value.attrs["starts"] = std::move(starts);
+  value.attrs["steps"] = std::move(steps);
+  value.type = {DTypeOf(x), std::move(sizes), {}};
+  return Add(std::move(value));
+}
+
+ValueId Builder::SliceAxis(ValueId x, int64_t axis, int64_t start, int64_t size) {
+  Dims starts(DimsOf(x).size(), 0);
+  const Dims steps(starts.size(), 1);
+  Dims sizes = DimsOf(x);
+  if (axis < 0 || axis >= RankOf(x)) return Fail("the axis of a slice is out of range");
+  starts[static_cast<size_t>(axis)] = start;
+  sizes[static_cast<size_t>(axis)] = size;
+  return Slice(x, std::move(starts), steps, std::move(sizes));
+}
+
+ValueId Builder::Concat(std::vector<ValueId> parts, int64_t axis) {
+  if (parts.size() == 1) return parts[0];
+  Value value;
+  value.op = Op::kConcat;
+  value.operands = std::move(parts);
+  value.attrs["axis"] = axis;
+  return Add(std::move(value));
+}
+
+ValueId Builder::Pad(ValueId x, Dims pads, double fill, std::string mode) {
+  Value value;
+  value.op = Op::kPad;
+  value.operands = {x};
+  value.attrs["pads"] = std::move(pads);
+  value.attrs["mode"] = std::move(mode);
+  value.attrs["value"] = fill;
+  return Add(std::move(value));
+}
+
+ValueId Builder::Reduce(std::string kind, ValueId x, Dims axes, bool keepdims) {
+  Value value;
+  value.op = Op::kReduce;
+  value.operands = {x};
+  value.attrs["kind"] = std::move(kind);
+  value.attrs["axes"] = std::move(axes);
+  value.attrs["keepdims"] = int64_t{keepdims};
+  return Add(std::move(value));
+}
+
+ValueId Builder::Softmax(ValueId x, int64_t axis) {
+  Value value;
+  value.op = Op::kSoftmax;
+  value.operands = {x};
+  value.attrs["axis"] = axis;
+  return Add(std::move(value));
+}
+
+ValueId Builder::MatMul(ValueId a, ValueId b) {
+  Value value;
+  value.op = Op::kMatMul;
+  value.operands = {a, b};
+  return Add(std::move(value));
+}
+
+ValueId Builder::Gather(ValueId data, ValueId indices, int64_t axis) {
+  Value value;
+  value.op = Op::kGather;
+  value.operands = {data, indices};
+  value.attrs["axis"] = axis;
+  return Add(std::move(value));
+}
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,89 @@
+// Builds the graph while importing: infers types, limits sizes and folds what is constant, so that
+// shape arithmetic never becomes a run-time node. Errors stick: after the first one every call
+// returns kNoValue and adds nothing, so decompositions read as formulas and the caller checks
+// status() once. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "compiler/graph/graph.h"
+
+namespace mlc::graph::onnx {
+
+using Dims = std::vector<int64_t>;
+
+class Builder {
+ public:
+  explicit Builder(Graph& graph) : graph_(graph) {}
+
+  bool ok() const { return status_.ok(); }
+  const Status& status() const { return status_; }
+  // The first error wins. Returns kNoValue.
+  ValueId Fail(Status status);
+  // INVALID_ARGUMENT with `why`.
+  ValueId Fail(std::string why);
+
+  // What is known of a value; kNoValue reads as a scalar f32.
+  const TensorType& TypeOf(ValueId id) const;
+  const Dims& DimsOf(ValueId id) const { return TypeOf(id).dims; }
+  int RankOf(ValueId id) const { return TypeOf(id).rank(); }
+  DType DTypeOf(ValueId id) const { return TypeOf(id).dtype; }
+  // 1 beyond the rank.
+  int64_t Dim(ValueId id, int64_t axis) const;
+  bool IsConstant(ValueId id) const;
+  // The elements of a constant, for operands that shape the graph. Fails for other values, naming
+  // `what`.
+  Dims Ints(ValueId id, std::string_view what);
+  std::vector<double> Floats(ValueId id, std::string_view what);
+
+  // Any node: its type is inferred (Reshape, Expand, Slice, Cast and Resize bring theirs).
+  ValueId Add(Value value);
+
+  ValueId Constant(TensorDataRef data, std::string name = {});
+  ValueId Scalar(DType dtype, double value);
+  // A scalar of the type of `like`.
+  ValueId ScalarLike(ValueId like, double value) { return Scalar(DTypeOf(like), value); }
+  ValueId IntVector(const Dims& values);
+  ValueId IntScalar(int64_t value);
+  ValueId FloatTensor(DType dtype, const Dims& dims, const std::vector<double>& values);
+
+  ValueId Apply(ScalarOp op, std::vector<ValueId> operands);
+  ValueId Plus(ValueId a, ValueId b) { return Apply(ScalarOp::kAdd, {a, b}); }
+  ValueId Minus(ValueId a, ValueId b) { return Apply(ScalarOp::kSub, {a, b}); }
+  ValueId Times(ValueId a, ValueId b) { return Apply(ScalarOp::kMul, {a, b}); }
+  ValueId Over(ValueId a, ValueId b) { return Apply(ScalarOp::kDiv, {a, b}); }
+  ValueId Plus(ValueId a, double b) { return Plus(a, ScalarLike(a, b)); }
+  ValueId Times(ValueId a, double b) { return Times(a, ScalarLike(a, b)); }
+  ValueId Max(ValueId a, ValueId b) { return Apply(ScalarOp::kMax, {a, b}); }
+  ValueId Min(ValueId a, ValueId b) { return Apply(ScalarOp::kMin, {a, b}); }
+  ValueId Select(ValueId condition, ValueId yes, ValueId no) {
+    return Apply(ScalarOp::kSelect, {condition, yes, no});
+  }
+  ValueId Cast(ValueId x, DType dtype);
+  ValueId Reshape(ValueId x, Dims dims);
+  ValueId Expand(ValueId x, Dims dims);
+  ValueId Transpose(ValueId x, Dims perm);
+  ValueId Slice(ValueId x, Dims starts, Dims steps, Dims sizes);
+  // `size` elements of one axis from `start`.
+  ValueId SliceAxis(ValueId x, int64_t axis, int64_t start, int64_t size);
+  ValueId Concat(std::vector<ValueId> parts, int64_t axis);
+  ValueId Pad(ValueId x, Dims pads, double value, std::string mode = "constant");
+  ValueId Reduce(std::string kind, ValueId x, Dims axes, bool keepdims);
+  ValueId Softmax(ValueId x, int64_t axis);
+  ValueId MatMul(ValueId a, ValueId b);
+  ValueId Gather(ValueId data, ValueId indices, int64_t axis);
+
+ private:
+  bool Foldable(const Value& value) const;
+  ValueId Fold(const Value& value);
+  TensorDataRef DataOf(ValueId id);
+
+  Graph& graph_;
+  Status status_;
+};
+
+}  // namespace mlc::graph::onnx

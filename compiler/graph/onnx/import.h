@@ -1,0 +1,50 @@
+// ONNX file to graph. The file is mapped and its weights are never copied: the graph's tensor data
+// point into the mapping, which lives as long as they do. A model is hostile input: every size is
+// bounded, external data stays beneath the model's directory, and no text of the model reaches
+// anything but messages and port names. Operator sets 7 to 28 (6 where the operators did not
+// change); shapes become static here. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "compiler/graph/graph.h"
+
+namespace mlc::graph::onnx {
+
+struct ImportOptions {
+  // Sizes of symbolic dimensions by name; an unnamed one is "INPUT:AXIS". A name that the model
+  // does not have is an error.
+  std::map<std::string, int64_t> dims;
+  // Inputs with known values: they become constants and are not inputs of the graph.
+  std::map<std::string, TensorDataRef> bound_inputs;
+  // Nodes after functions are inlined, and graph values after operators are decomposed.
+  int64_t max_nodes = 400'000;
+  int64_t max_values = 2'000'000;
+};
+
+// Errors, each one line that names the tensor or node: INVALID_ARGUMENT for a broken or hostile
+// file and for wrong options, UNIMPLEMENTED for what the file may hold and we cannot lower (all
+// unsupported operators at once, before any work), NOT_FOUND for no file. The result verifies.
+Result<Graph> ImportOnnx(const std::string& path, const ImportOptions& options);
+
+// An operator that the importer cannot lower, and where the model uses it.
+struct UnsupportedOperator {
+  std::string name;                // "TopK", or "domain:Name"
+  std::vector<std::string> nodes;  // the first ones, by name, fit for printing
+  int64_t count = 0;
+};
+
+// Empty if every operator is known. Errors as ImportOnnx's for broken files.
+Result<std::vector<UnsupportedOperator>> ListUnsupportedOperators(const std::string& path);
+
+// A tensor from a file of its own (TensorProto): test data, inputs on the command line.
+Result<TensorDataRef> ReadTensorFile(const std::string& path);
+
+// Every operator of the default domain that the importer lowers, sorted.
+std::vector<std::string> SupportedOperators();
+
+}  // namespace mlc::graph::onnx

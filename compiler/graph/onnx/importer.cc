@@ -1,0 +1,339 @@
+#include "compiler/graph/onnx/importer.h"
+
+#include <utility>
+
+#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tensor.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+// The node with references to attributes of the enclosing function's call replaced by them. An
+// attribute that the call leaves out is absent.
+NodeMessage ResolveReferences(const NodeMessage& node, const std::vector<AttributeMessage>& call) {
+  NodeMessage resolved = node;
+  resolved.attributes.clear();
+  for (const AttributeMessage& attribute : node.attributes) {
+    if (attribute.ref.empty()) {
+      resolved.attributes.push_back(attribute);
+      continue;
+    }
+    for (const AttributeMessage& given : call) {
+      if (given.name != attribute.ref) continue;
+      resolved.attributes.push_back(given);
+      resolved.attributes.back().name = attribute.name;
+    }
+  }
+  return resolved;
+}
+
+bool HasReferences(const NodeMessage& node) {
+  for (const AttributeMessage& attribute : node.attributes) {
+    if (!attribute.ref.empty()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool IsSupported(std::string_view op_type) {
+  return op_type == "If" || FindHandler(op_type) != nullptr;
+}
+
+Result<Graph> Importer::Run() {
+  Scope scope;
+  scope.opset = MLC_TRY(DefaultOpset(model_.opsets, "the model"));
+  MLC_TRY(Initializers(model_.graph, scope));
+  MLC_TRY(Inputs(scope));
+  MLC_TRY(CheckOptionsUsed());
+  MLC_TRY(Nodes(model_.graph.nodes, scope));
+  MLC_TRY(Outputs(scope));
+  graph_.Compact();
+  MLC_TRY(graph_.Verify());
+  return std::move(graph_);
+}
+
+Status Importer::Define(std::string_view name, ValueId value, Scope& scope) {
+  if (!scope.values.emplace(name, value).second) {
+    return InvalidArgument("value " + Quote(name) + " is defined twice");
+  }
+  if (graph_.size() > options_.max_values) {
+    return InvalidArgument("the model expands to more than " + std::to_string(options_.max_values) +
+                           " values");
+  }
+  return Status();
+}
+
+const ValueId* Importer::Find(std::string_view name, const Scope& scope) {
+  for (const Scope* at = &scope; at != nullptr; at = at->outer) {
+    const auto found = at->values.find(name);
+    if (found != at->values.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+Status Importer::Initializers(const GraphMessage& graph, Scope& scope) {
+  if (graph.sparse_initializers > 0) {
+    return Unimplemented("sparse initializers are not supported");
+  }
+  for (const TensorMessage& tensor : graph.initializers) {
+    const TensorDataRef data = MLC_TRY(ReadTensor(tensor, file_, &files_));
+    MLC_TRY(Define(tensor.name, graph_.Constant(data, Printable(tensor.name)), scope));
+  }
+  return Status();
+}
+
+Status Importer::Inputs(Scope& scope) {
+  std::set<std::string_view> seen;
+  for (const ValueMessage& input : model_.graph.inputs) {
+    if (!seen.insert(input.name).second) {
+      return InvalidArgument("input " + Quote(input.name) + " is defined twice");
+    }
+    const auto bound = options_.bound_inputs.find(std::string(input.name));
+    if (bound != options_.bound_inputs.end()) {
+      used_bindings_.insert(bound->first);
+      MLC_TRY(BindInput(input, bound->second, scope));
+    } else if (scope.values.find(input.name) == scope.values.end()) {
+      // An initializer of the same name is the input's value.
+      const TensorType type = MLC_TRY(TypeOfInput(input));
+      MLC_TRY(Define(input.name, graph_.Input(type, std::string(input.name)), scope));
+    }
+  }
+  return Status();
+}
+
+Status Importer::BindInput(const ValueMessage& input, const TensorDataRef& data, Scope& scope) {
+  const std::string what = "input " + Quote(input.name);
+  const Result<DType> declared = DTypeOf(input.elem_type);
+  if (!declared.ok()) return declared.status().WithPrefix(what);
+  if (data == nullptr || data->dtype != *declared) {
+    return InvalidArgument(what + " is bound to a tensor of another element type");
+  }
+  if (input.has_shape) {
+    bool fits = input.dims.size() == data->dims.size();
+    for (size_t i = 0; fits && i < input.dims.size(); ++i) {
+      fits = !input.dims[i].has_value || input.dims[i].value < 0 ||
+             input.dims[i].value == data->dims[i];
+    }
+    if (!fits) return InvalidArgument(what + " is bound to a tensor of another shape");
+  }
+  scope.values[input.name] = graph_.Constant(data, Printable(input.name));
+  return Status();
+}
+
+Result<int64_t> Importer::SizeOfDim(const ValueMessage& input, size_t axis) {
+  const DimMessage& dim = input.dims[axis];
+  if (dim.has_value && dim.value >= 0) return dim.value;
+  const std::string unnamed = std::string(input.name) + ":" + std::to_string(axis);
+  const std::string name = dim.param.empty() ? unnamed : std::string(dim.param);
+  const auto bound = options_.dims.find(name);
+  if (bound == options_.dims.end()) {
+    return InvalidArgument("input " + Quote(input.name) + " has the symbolic dimension " +
+                           Quote(name) + ": give its size with --dim " + Printable(name) +
+                           "=<size>");
+  }
+  used_dims_.insert(name);
+  if (bound->second < 1) return InvalidArgument("--dim " + Printable(name) + " must be positive");
+  return bound->second;
+}
+
+Result<TensorType> Importer::TypeOfInput(const ValueMessage& input) {
+  const std::string what = "input " + Quote(input.name);
+  if (!input.is_tensor) return Unimplemented(what + " is not a tensor");
+  if (!input.has_shape) return Unimplemented(what + " has no shape: bind it to a value");
+  const Result<DType> dtype = DTypeOf(input.elem_type);
+  if (!dtype.ok()) return dtype.status().WithPrefix(what);
+  TensorType type;
+  type.dtype = *dtype;
+  for (size_t i = 0; i < input.dims.size(); ++i) {
+    type.dims.push_back(MLC_TRY(SizeOfDim(input, i)));
+  }
+  MLC_TRY(CheckedElements(type.dims, type.dtype, what));
+  return type;
+}
+
+Status Importer::CheckOptionsUsed() const {
+  for (const auto& [name, size] : options_.dims) {
+    if (used_dims_.find(name) == used_dims_.end()) {
+      return InvalidArgument("--dim " + Printable(name) +
+                             ": the model has no symbolic dimension of this name");
+    }
+  }
+  for (const auto& [name, data] : options_.bound_inputs) {
+    if (used_bindings_.find(name) == used_bindings_.end()) {
+      return InvalidArgument("the model has no input " + Quote(name) + " to bind");
+    }
+  }
+  return Status();
+}
+
+Status Importer::Outputs(const Scope& scope) {
+  if (model_.graph.outputs.empty()) return InvalidArgument("the model has no outputs");
+  for (const ValueMessage& output : model_.graph.outputs) {
+    const ValueId* const value = Find(output.name, scope);
+    if (value == nullptr) {
+      return InvalidArgument("output " + Quote(output.name) + " is not defined");
+    }
+    graph_.outputs().push_back(*value);
+    graph_.output_names().emplace_back(output.name);
+  }
+  return Status();
+}
+
+Result<std::vector<ValueId>> Importer::Operands(const NodeMessage& node, const Scope& scope) {
+  std::vector<ValueId> operands;
+  for (const std::string_view name : node.inputs) {
+    if (name.empty()) {
+      operands.push_back(kNoValue);
+      continue;
+    }
+    const ValueId* const value = Find(name, scope);
+    if (value == nullptr) {
+      return InvalidArgument(Describe(node) + " reads " + Quote(name) +
+                             ", which is not defined before it");
+    }
+    operands.push_back(*value);
+  }
+  return operands;
+}
+
+Status Importer::Nodes(const std::vector<NodeMessage>& nodes, Scope& scope) {
+  for (const NodeMessage& node : nodes) {
+    if (scope.call != nullptr && HasReferences(node)) {
+      MLC_TRY(Node(ResolveReferences(node, *scope.call), scope));
+    } else {
+      MLC_TRY(Node(node, scope));
+    }
+  }
+  return Status();
+}
+
+Status Importer::Node(const NodeMessage& node, Scope& scope) {
+  const auto function = functions_.find(KeyOf(node));
+  if (function != functions_.end()) return Call(node, *function->second, scope);
+  if (node.op_type == "If") return If(node, scope);
+  const Handler handler = FindHandler(node.op_type);
+  if (handler == nullptr || !IsDefaultDomain(node.domain)) {
+    return Unimplemented(Describe(node) + ": the operator is not supported");
+  }
+  OpContext context(builder_, node, MLC_TRY(Operands(node, scope)), scope.opset, ReadAttribute,
+                    this);
+  handler(context);
+  if (!builder_.ok()) return builder_.status().WithPrefix(Describe(node));
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
+    if (node.outputs[k].empty()) continue;
+    const ValueId value = context.results()[k];
+    if (value == kNoValue) {
+      return Unimplemented(Describe(node) + ": result " + std::to_string(k) + " is not supported");
+    }
+    if (graph_[value].name.empty()) graph_[value].name = Printable(node.outputs[k]);
+    Status defined = Define(node.outputs[k], value, scope);
+    if (!defined.ok()) return defined.WithPrefix(Describe(node));
+  }
+  return Status();
+}
+
+Status Importer::Call(const NodeMessage& node, const FunctionMessage& function, Scope& scope) {
+  const std::vector<ValueId> operands = MLC_TRY(Operands(node, scope));
+  if (operands.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
+    return InvalidArgument(Describe(node) + " does not fit the function's parameters");
+  }
+  std::vector<AttributeMessage> attributes = node.attributes;
+  for (const AttributeMessage& standard : function.defaults) {
+    bool given = false;
+    for (const AttributeMessage& attribute : node.attributes) {
+      given = given || attribute.name == standard.name;
+    }
+    if (!given) attributes.push_back(standard);
+  }
+  Scope body;
+  body.call = &attributes;
+  body.opset = scope.opset;
+  if (!function.opsets.empty()) {
+    const Result<int64_t> own = DefaultOpset(function.opsets, "function");
+    if (own.ok()) body.opset = *own;
+  }
+  for (size_t i = 0; i < function.inputs.size(); ++i) {
+    const ValueId value = i < operands.size() ? operands[i] : kNoValue;
+    MLC_TRY(Define(function.inputs[i], value, body));
+  }
+  Status lowered = Nodes(function.nodes, body);
+  if (!lowered.ok()) return lowered.WithPrefix(Describe(node));
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
+    if (node.outputs[k].empty()) continue;
+    const ValueId* const value = Find(function.outputs[k], body);
+    if (value == nullptr || *value == kNoValue) {
+      return InvalidArgument(Describe(node) + ": the function does not define its output " +
+                             Quote(function.outputs[k]));
+    }
+    MLC_TRY(Define(node.outputs[k], *value, scope));
+  }
+  return Status();
+}
+
+Result<std::vector<ValueId>> Importer::Branch(const NodeMessage& node, std::string_view name,
+                                              const Scope& scope) {
+  for (const AttributeMessage& attribute : node.attributes) {
+    if (attribute.name != name || attribute.graph == nullptr) continue;
+    Scope body;
+    body.outer = &scope;
+    body.opset = scope.opset;
+    body.call = scope.call;
+    MLC_TRY(Initializers(*attribute.graph, body));
+    MLC_TRY(Nodes(attribute.graph->nodes, body));
+    std::vector<ValueId> results;
+    for (const ValueMessage& output : attribute.graph->outputs) {
+      const ValueId* const value = Find(output.name, body);
+      if (value == nullptr) {
+        return InvalidArgument(Describe(node) + ": a branch does not define its output " +
+                               Quote(output.name));
+      }
+      results.push_back(*value);
+    }
+    if (results.size() < node.outputs.size()) {
+      return InvalidArgument(Describe(node) + ": a branch has too few outputs");
+    }
+    return results;
+  }
+  return InvalidArgument(Describe(node) + ": attribute '" + std::string(name) + "' is missing");
+}
+
+// A known condition chooses its branch; another one computes both and selects, as branches have no
+// effects.
+Status Importer::If(const NodeMessage& node, Scope& scope) {
+  const std::vector<ValueId> operands = MLC_TRY(Operands(node, scope));
+  if (operands.size() != 1 || operands[0] == kNoValue ||
+      builder_.DTypeOf(operands[0]) != DType::kBool ||
+      builder_.TypeOf(operands[0]).NumElements() != 1) {
+    return InvalidArgument(Describe(node) + ": the condition must be one bool");
+  }
+  std::vector<ValueId> chosen;
+  if (builder_.IsConstant(operands[0])) {
+    const Dims condition = builder_.Ints(operands[0], "the condition");
+    const bool yes = !condition.empty() && condition[0] != 0;
+    chosen = MLC_TRY(Branch(node, yes ? "then_branch" : "else_branch", scope));
+  } else {
+    const std::vector<ValueId> yes = MLC_TRY(Branch(node, "then_branch", scope));
+    const std::vector<ValueId> no = MLC_TRY(Branch(node, "else_branch", scope));
+    const ValueId condition = builder_.Reshape(operands[0], {});
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      if (builder_.DimsOf(yes[k]) != builder_.DimsOf(no[k])) {
+        return Unimplemented(Describe(node) +
+                             ": branches of different shapes need a constant condition");
+      }
+      chosen.push_back(builder_.Select(condition, yes[k], no[k]));
+    }
+  }
+  if (!builder_.ok()) return builder_.status().WithPrefix(Describe(node));
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
+    if (!node.outputs[k].empty()) MLC_TRY(Define(node.outputs[k], chosen[k], scope));
+  }
+  return Status();
+}
+
+Result<TensorDataRef> Importer::ReadAttribute(void* importer, const TensorMessage& tensor) {
+  Importer& self = *static_cast<Importer*>(importer);
+  return ReadTensor(tensor, self.file_, &self.files_);
+}
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,80 @@
+// Lowers the nodes of one model, in order, into one graph. Functions are inlined and the branches
+// of If lowered in place, each in a scope of its own. Not thread-safe; lives for one import.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "compiler/graph/graph.h"
+#include "compiler/graph/onnx/builder.h"
+#include "compiler/graph/onnx/file.h"
+#include "compiler/graph/onnx/import.h"
+#include "compiler/graph/onnx/model.h"
+#include "compiler/graph/onnx/op_context.h"
+#include "compiler/graph/onnx/preflight.h"
+
+namespace mlc::graph::onnx {
+
+// True for operators of the default domain that can be lowered.
+bool IsSupported(std::string_view op_type);
+
+class Importer {
+ public:
+  // All arguments outlive the importer; `file` also outlives the graph, by reference.
+  Importer(const ModelMessage& model, const FunctionTable& functions, MappedFileRef file,
+           ExternalFiles& files, const ImportOptions& options)
+      : model_(model),
+        functions_(functions),
+        file_(std::move(file)),
+        files_(files),
+        options_(options),
+        builder_(graph_) {}
+
+  // REQUIRES: called once.
+  Result<Graph> Run();
+
+ private:
+  // Names visible at a node: the scope's own and, in a subgraph, the enclosing ones.
+  struct Scope {
+    const Scope* outer = nullptr;
+    int64_t opset = 0;
+    const std::vector<AttributeMessage>* call = nullptr;  // attributes of the function's call
+    std::unordered_map<std::string_view, ValueId> values;
+  };
+
+  Status Initializers(const GraphMessage& graph, Scope& scope);
+  Status Inputs(Scope& scope);
+  Status BindInput(const ValueMessage& input, const TensorDataRef& data, Scope& scope);
+  Result<TensorType> TypeOfInput(const ValueMessage& input);
+  Result<int64_t> SizeOfDim(const ValueMessage& input, size_t axis);
+  Status CheckOptionsUsed() const;
+  Status Outputs(const Scope& scope);
+
+  Status Nodes(const std::vector<NodeMessage>& nodes, Scope& scope);
+  Status Node(const NodeMessage& node, Scope& scope);
+  Status Call(const NodeMessage& node, const FunctionMessage& function, Scope& scope);
+  Status If(const NodeMessage& node, Scope& scope);
+  Result<std::vector<ValueId>> Branch(const NodeMessage& node, std::string_view name,
+                                      const Scope& scope);
+  Result<std::vector<ValueId>> Operands(const NodeMessage& node, const Scope& scope);
+  Status Define(std::string_view name, ValueId value, Scope& scope);
+  static const ValueId* Find(std::string_view name, const Scope& scope);
+  static Result<TensorDataRef> ReadAttribute(void* importer, const TensorMessage& tensor);
+
+  const ModelMessage& model_;
+  const FunctionTable& functions_;
+  MappedFileRef file_;
+  ExternalFiles& files_;
+  const ImportOptions& options_;
+  Graph graph_;
+  Builder builder_;
+  std::set<std::string, std::less<>> used_dims_;
+  std::set<std::string, std::less<>> used_bindings_;
+};
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,112 @@
+#include "compiler/graph/onnx/op_context.h"
+
+#include <utility>
+
+namespace mlc::graph::onnx {
+
+ValueId OpContext::In(int i) {
+  if (Has(i)) return operands_[static_cast<size_t>(i)];
+  Fail("operand " + std::to_string(i) + " is missing");
+  return kNoValue;
+}
+
+std::optional<ValueId> OpContext::Optional(int i) {
+  if (!Has(i)) return std::nullopt;
+  return operands_[static_cast<size_t>(i)];
+}
+
+Dims OpContext::IntsIn(int i) { return b.Ints(In(i), "operand " + std::to_string(i)); }
+
+bool OpContext::HasAttr(std::string_view name) const {
+  for (const AttributeMessage& attribute : node_.attributes) {
+    if (attribute.name == name) return true;
+  }
+  return false;
+}
+
+const AttributeMessage* OpContext::Attr(std::string_view name, AttrKind kind) {
+  for (const AttributeMessage& attribute : node_.attributes) {
+    if (attribute.name != name) continue;
+    if (attribute.kind == kind) return &attribute;
+    Fail("attribute '" + std::string(name) + "' has the wrong type");
+    return nullptr;
+  }
+  return nullptr;
+}
+
+int64_t OpContext::Int(std::string_view name, int64_t fallback) {
+  const AttributeMessage* const attribute = Attr(name, AttrKind::kInt);
+  return attribute == nullptr ? fallback : attribute->i;
+}
+
+int64_t OpContext::RequiredInt(std::string_view name) {
+  if (!HasAttr(name)) Fail("attribute '" + std::string(name) + "' is missing");
+  return Int(name, 0);
+}
+
+double OpContext::Float(std::string_view name, double fallback) {
+  const AttributeMessage* const attribute = Attr(name, AttrKind::kFloat);
+  return attribute == nullptr ? fallback : static_cast<double>(attribute->f);
+}
+
+std::string OpContext::Text(std::string_view name, std::string_view fallback) {
+  const AttributeMessage* const attribute = Attr(name, AttrKind::kString);
+  return std::string(attribute == nullptr ? fallback : attribute->s);
+}
+
+Dims OpContext::Ints(std::string_view name, Dims fallback) {
+  const AttributeMessage* const attribute = Attr(name, AttrKind::kInts);
+  return attribute == nullptr ? std::move(fallback) : attribute->ints;
+}
+
+std::vector<double> OpContext::Floats(std::string_view name) {
+  const AttributeMessage* const attribute = Attr(name, AttrKind::kFloats);
+  if (attribute == nullptr) return {};
+  return {attribute->floats.begin(), attribute->floats.end()};
+}
+
+TensorDataRef OpContext::Tensor(std::string_view name) {
+  const AttributeMessage* const attribute = Attr(name, AttrKind::kTensor);
+  if (attribute == nullptr || attribute->tensor == nullptr) {
+    Fail("attribute '" + std::string(name) + "' is missing");
+    return nullptr;
+  }
+  Result<TensorDataRef> data = read_tensor_(importer_, *attribute->tensor);
+  if (data.ok()) return *std::move(data);
+  b.Fail(data.status());
+  return nullptr;
+}
+
+int64_t OpContext::Axis(int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank) {
+    Fail("axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
+    return 0;
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+Dims OpContext::Axes(Dims axes, int64_t rank) {
+  std::vector<bool> seen(static_cast<size_t>(rank), false);
+  for (int64_t& axis : axes) {
+    axis = Axis(axis, rank);
+    if (!ok()) return {};
+    if (seen[static_cast<size_t>(axis)]) {
+      Fail("axis " + std::to_string(axis) + " is given twice");
+      return {};
+    }
+    seen[static_cast<size_t>(axis)] = true;
+  }
+  return axes;
+}
+
+std::optional<Dims> OpContext::AxesOperandOrAttr(int i) {
+  if (Has(i)) return IntsIn(i);
+  if (HasAttr("axes")) return Ints("axes");
+  return std::nullopt;
+}
+
+void OpContext::Out(ValueId value, int k) {
+  if (k < OutputCount()) results_[static_cast<size_t>(k)] = value;
+}
+
+}  // namespace mlc::graph::onnx

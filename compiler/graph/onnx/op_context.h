@@ -1,0 +1,97 @@
+// One node as a handler sees it: operands, attributes, results. Like the Builder's, errors stick:
+// a getter that fails returns a harmless value and records why; the importer checks once after the
+// handler. Handlers stop early only where wrong values would lead them astray. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/graph/onnx/builder.h"
+#include "compiler/graph/onnx/model.h"
+
+namespace mlc::graph::onnx {
+
+class OpContext {
+ public:
+  // Reads a tensor attribute's data.
+  using TensorReader = Result<TensorDataRef> (*)(void* importer, const TensorMessage& tensor);
+
+  OpContext(Builder& builder, const NodeMessage& node, std::vector<ValueId> operands, int64_t opset,
+            TensorReader read_tensor, void* importer)
+      : b(builder),
+        node_(node),
+        operands_(std::move(operands)),
+        opset_(opset),
+        read_tensor_(read_tensor),
+        importer_(importer),
+        results_(node.outputs.size(), kNoValue) {}
+
+  Builder& b;  // NOLINT: the one word that every formula starts with
+
+  bool ok() const { return b.ok(); }
+  // The version of the node's operator set.
+  int64_t opset() const { return opset_; }
+  std::string_view op_type() const { return node_.op_type; }
+  void Fail(std::string why) { b.Fail(std::move(why)); }
+  void Unsupported(std::string what) {
+    b.Fail(Unimplemented(std::move(what) + " is not supported"));
+  }
+
+  // Operands: Has() for optional ones; In() fails if it is absent.
+  int OperandCount() const { return static_cast<int>(operands_.size()); }
+  bool Has(int i) const { return i < OperandCount() && operands_[static_cast<size_t>(i)] >= 0; }
+  ValueId In(int i);
+  std::optional<ValueId> Optional(int i);
+  const std::vector<ValueId>& operands() const { return operands_; }
+  // A constant operand's elements.
+  Dims IntsIn(int i);
+
+  // Attributes, with the default of an absent one.
+  const AttributeMessage* Attr(std::string_view name, AttrKind kind);
+  bool HasAttr(std::string_view name) const;
+  int64_t Int(std::string_view name, int64_t fallback);
+  int64_t RequiredInt(std::string_view name);
+  bool Flag(std::string_view name, bool fallback) { return Int(name, fallback ? 1 : 0) != 0; }
+  double Float(std::string_view name, double fallback);
+  std::string Text(std::string_view name, std::string_view fallback);
+  Dims Ints(std::string_view name, Dims fallback = {});
+  std::vector<double> Floats(std::string_view name);
+  TensorDataRef Tensor(std::string_view name);
+
+  // `axis` counted from the front; fails if it lies outside [-rank, rank).
+  int64_t Axis(int64_t axis, int64_t rank);
+  // Each normalised; fails on a repeated one.
+  Dims Axes(Dims axes, int64_t rank);
+  // The axes from operand `i` or, before it existed, from attribute "axes"; nullopt if absent.
+  std::optional<Dims> AxesOperandOrAttr(int i);
+
+  // Results. Unused optional outputs may be left out.
+  int OutputCount() const { return static_cast<int>(node_.outputs.size()); }
+  bool Wants(int k) const {
+    return k < OutputCount() && !node_.outputs[static_cast<size_t>(k)].empty();
+  }
+  void Out(ValueId value, int k = 0);
+  const std::vector<ValueId>& results() const { return results_; }
+
+ private:
+  const NodeMessage& node_;
+  std::vector<ValueId> operands_;
+  int64_t opset_;
+  TensorReader read_tensor_;
+  void* importer_;
+  std::vector<ValueId> results_;
+};
+
+using Handler = void (*)(OpContext& c);
+
+// A row of an operator table: how one operator of the default domain is lowered.
+struct OpRow {
+  std::string_view op_type;
+  Handler handler;
+};
+
+}  // namespace mlc::graph::onnx

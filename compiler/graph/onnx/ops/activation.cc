@@ -1,0 +1,171 @@
+// Activations, each a short formula of scalar operators.
+#include <cmath>
+
+#include "compiler/graph/onnx/ops/tables.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+ValueId IsNegative(Builder& b, ValueId x) {
+  return b.Apply(ScalarOp::kLess, {x, b.ScalarLike(x, 0)});
+}
+
+ValueId Exp(Builder& b, ValueId x) { return b.Apply(ScalarOp::kExp, {x}); }
+ValueId Sigmoid(Builder& b, ValueId x) { return b.Apply(ScalarOp::kSigmoid, {x}); }
+ValueId Relu(Builder& b, ValueId x) { return b.Max(x, b.ScalarLike(x, 0)); }
+
+// scale * (exp(x) - 1), with the positive part cut off first: it must not overflow to infinity
+// where it is not chosen.
+ValueId ExpMinusOne(Builder& b, ValueId x, double scale) {
+  const ValueId negative = b.Min(x, b.ScalarLike(x, 0));
+  return b.Times(b.Plus(Exp(b, negative), -1), scale);
+}
+
+void Relu(OpContext& c) { c.Out(Relu(c.b, c.In(0))); }
+void Sigmoid(OpContext& c) { c.Out(Sigmoid(c.b, c.In(0))); }
+
+void LeakyRelu(OpContext& c) {
+  const ValueId x = c.In(0);
+  c.Out(c.b.Select(IsNegative(c.b, x), c.b.Times(x, c.Float("alpha", 0.01)), x));
+}
+
+void PRelu(OpContext& c) {
+  const ValueId x = c.In(0);
+  ValueId slope = c.In(1);
+  // Before version 7 a vector of slopes was one per channel.
+  if (c.opset() < 7 && c.b.RankOf(slope) == 1 && c.b.Dim(slope, 0) > 1 && c.b.RankOf(x) > 2) {
+    Dims dims(static_cast<size_t>(c.b.RankOf(x)) - 1, 1);
+    dims[0] = c.b.Dim(slope, 0);
+    slope = c.b.Reshape(slope, dims);
+  }
+  c.Out(c.b.Select(IsNegative(c.b, x), c.b.Times(x, slope), x));
+}
+
+void Elu(OpContext& c) {
+  const ValueId x = c.In(0);
+  c.Out(c.b.Select(IsNegative(c.b, x), ExpMinusOne(c.b, x, c.Float("alpha", 1)), x));
+}
+
+void Selu(OpContext& c) {
+  const ValueId x = c.In(0);
+  const double alpha = c.Float("alpha", 1.67326319217681884765625);
+  const double gamma = c.Float("gamma", 1.05070102214813232421875);
+  const ValueId elu = c.b.Select(IsNegative(c.b, x), ExpMinusOne(c.b, x, alpha), x);
+  c.Out(c.b.Times(elu, gamma));
+}
+
+void Celu(OpContext& c) {
+  const ValueId x = c.In(0);
+  const double alpha = c.Float("alpha", 1);
+  const ValueId scaled = c.b.Over(x, c.b.ScalarLike(x, alpha));
+  c.Out(c.b.Plus(Relu(c.b, x), ExpMinusOne(c.b, scaled, alpha)));
+}
+
+// log(1 + exp(x)), written so that large x does not overflow.
+ValueId Softplus(Builder& b, ValueId x) {
+  const ValueId size = b.Apply(ScalarOp::kAbs, {x});
+  const ValueId tail = Exp(b, b.Apply(ScalarOp::kNeg, {size}));
+  return b.Plus(Relu(b, x), b.Apply(ScalarOp::kLog, {b.Plus(tail, 1)}));
+}
+
+void Softplus(OpContext& c) { c.Out(Softplus(c.b, c.In(0))); }
+
+void Mish(OpContext& c) {
+  const ValueId x = c.In(0);
+  c.Out(c.b.Times(x, c.b.Apply(ScalarOp::kTanh, {Softplus(c.b, x)})));
+}
+
+void Softsign(OpContext& c) {
+  const ValueId x = c.In(0);
+  c.Out(c.b.Over(x, c.b.Plus(c.b.Apply(ScalarOp::kAbs, {x}), 1)));
+}
+
+void Swish(OpContext& c) {
+  const ValueId x = c.In(0);
+  c.Out(c.b.Times(x, Sigmoid(c.b, c.b.Times(x, c.Float("alpha", 1)))));
+}
+
+ValueId HardSigmoid(Builder& b, ValueId x, double alpha, double beta) {
+  const ValueId line = b.Plus(b.Times(x, alpha), beta);
+  return b.Min(b.Max(line, b.ScalarLike(x, 0)), b.ScalarLike(x, 1));
+}
+
+void HardSigmoid(OpContext& c) {
+  c.Out(HardSigmoid(c.b, c.In(0), c.Float("alpha", 0.2), c.Float("beta", 0.5)));
+}
+
+void HardSwish(OpContext& c) {
+  const ValueId x = c.In(0);
+  c.Out(c.b.Times(x, HardSigmoid(c.b, x, 1.0 / 6, 0.5)));
+}
+
+void ThresholdedRelu(OpContext& c) {
+  const ValueId x = c.In(0);
+  const ValueId above = c.b.Apply(ScalarOp::kLess, {c.b.ScalarLike(x, c.Float("alpha", 1)), x});
+  c.Out(c.b.Select(above, x, c.b.ScalarLike(x, 0)));
+}
+
+void Shrink(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const double lambd = c.Float("lambd", 0.5);
+  const double bias = c.Float("bias", 0);
+  const ValueId low = b.Apply(ScalarOp::kLess, {x, b.ScalarLike(x, -lambd)});
+  const ValueId high = b.Apply(ScalarOp::kLess, {b.ScalarLike(x, lambd), x});
+  const ValueId inner = b.Select(high, b.Plus(x, -bias), b.ScalarLike(x, 0));
+  c.Out(b.Select(low, b.Plus(x, bias), inner));
+}
+
+void Gelu(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const std::string form = c.Text("approximate", "none");
+  ValueId gate = kNoValue;
+  if (form == "tanh") {
+    const ValueId cube = b.Times(b.Times(x, x), x);
+    const ValueId inner = b.Times(b.Plus(x, b.Times(cube, 0.044715)), std::sqrt(2 / M_PI));
+    gate = b.Apply(ScalarOp::kTanh, {inner});
+  } else if (form == "none") {
+    gate = b.Apply(ScalarOp::kErf, {b.Times(x, std::sqrt(0.5))});
+  } else {
+    return c.Fail("attribute 'approximate' must be none or tanh");
+  }
+  c.Out(b.Times(b.Times(x, 0.5), b.Plus(gate, 1)));
+}
+
+// The bounds are attributes before version 11 and operands since.
+void Clip(OpContext& c) {
+  ValueId x = c.In(0);
+  const bool attrs = c.opset() < 11;
+  if (attrs && c.HasAttr("min")) x = c.b.Max(x, c.b.ScalarLike(x, c.Float("min", 0)));
+  if (attrs && c.HasAttr("max")) x = c.b.Min(x, c.b.ScalarLike(x, c.Float("max", 0)));
+  if (!attrs && c.Has(1)) x = c.b.Max(x, c.b.Reshape(c.In(1), {}));
+  if (!attrs && c.Has(2)) x = c.b.Min(x, c.b.Reshape(c.In(2), {}));
+  c.Out(x);
+}
+
+constexpr OpRow kRows[] = {
+    {"Celu", Celu},
+    {"Clip", Clip},
+    {"Elu", Elu},
+    {"Gelu", Gelu},
+    {"HardSigmoid", HardSigmoid},
+    {"HardSwish", HardSwish},
+    {"LeakyRelu", LeakyRelu},
+    {"Mish", Mish},
+    {"PRelu", PRelu},
+    {"Relu", Relu},
+    {"Selu", Selu},
+    {"Shrink", Shrink},
+    {"Sigmoid", Sigmoid},
+    {"Softplus", Softplus},
+    {"Softsign", Softsign},
+    {"Swish", Swish},
+    {"ThresholdedRelu", ThresholdedRelu},
+};
+
+}  // namespace
+
+std::span<const OpRow> ActivationOps() { return kRows; }
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,67 @@
+// Convolutions. A bias becomes an addition that fuses with the convolution later.
+#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/ops/window.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+// The convolution of operands 0 and 1 given as `x` and `w`, without bias.
+ValueId Convolution(OpContext& c, ValueId x, ValueId w) {
+  if (c.ok() && c.b.RankOf(x) != c.b.RankOf(w)) {
+    c.Fail("the weights' rank differs from the operand's");
+  }
+  if (c.ok() && c.b.RankOf(w) < 3) c.Fail("operand 0 must have rank 3 or more");
+  if (!c.ok()) return kNoValue;
+  const Dims& w_dims = c.b.DimsOf(w);
+  const Dims kernel(w_dims.begin() + 2, w_dims.end());
+  if (c.Ints("kernel_shape", kernel) != kernel) {
+    c.Fail("kernel_shape differs from the weights' shape");
+    return kNoValue;
+  }
+  const Window window = ReadWindow(c, x, kernel);
+  if (!c.ok()) return kNoValue;
+  Value conv;
+  conv.op = Op::kConv;
+  conv.operands = {x, w};
+  SetWindow(window, conv);
+  conv.attrs["group"] = c.Int("group", 1);
+  return c.b.Add(std::move(conv));
+}
+
+void Conv(OpContext& c) {
+  const ValueId x = c.In(0);
+  ValueId y = Convolution(c, x, c.In(1));
+  if (!c.ok()) return;
+  if (c.Has(2)) {
+    const ValueId bias = c.In(2);
+    const int64_t channels = c.b.Dim(y, 1);
+    if (c.b.DimsOf(bias) != Dims{channels}) return c.Fail("the bias must have one entry a channel");
+    Dims dims(static_cast<size_t>(c.b.RankOf(y)) - 1, 1);
+    dims[0] = channels;
+    y = c.b.Plus(y, c.b.Reshape(bias, dims));
+  }
+  c.Out(y);
+}
+
+// Exact in f64: products of 8-bit integers.
+void ConvInteger(OpContext& c) {
+  Builder& b = c.b;
+  ValueId x = b.Cast(c.In(0), DType::kF64);
+  ValueId w = b.Cast(c.In(1), DType::kF64);
+  if (c.Has(2)) x = b.Minus(x, b.Reshape(b.Cast(c.In(2), DType::kF64), {}));
+  if (c.Has(3)) {
+    const ValueId zero = b.Cast(c.In(3), DType::kF64);
+    Dims dims(static_cast<size_t>(b.RankOf(w)), 1);
+    if (b.RankOf(zero) == 1 && !dims.empty()) dims[0] = b.Dim(zero, 0);
+    w = b.Minus(w, b.Reshape(zero, dims));
+  }
+  c.Out(b.Cast(Convolution(c, x, w), DType::kI32));
+}
+
+constexpr OpRow kRows[] = {{"Conv", Conv}, {"ConvInteger", ConvInteger}};
+
+}  // namespace
+
+std::span<const OpRow> ConvOps() { return kRows; }
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,119 @@
+// Gathers and scatters. Constant indices are checked here; others are the kernels' to bound.
+#include <algorithm>
+
+#include "compiler/graph/onnx/ops/tables.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+constexpr int64_t kMaxCheckedIndices = int64_t{1} << 20;
+
+bool Checkable(OpContext& c, ValueId indices) {
+  return c.ok() && c.b.IsConstant(indices) &&
+         c.b.TypeOf(indices).NumElements() <= kMaxCheckedIndices;
+}
+
+bool InRange(OpContext& c, int64_t index, int64_t dim) {
+  if (index >= -dim && index < dim) return true;
+  c.Fail("index " + std::to_string(index) + " is out of range for a dimension of " +
+         std::to_string(dim));
+  return false;
+}
+
+// Every constant index addresses the axis.
+bool CheckAxisIndices(OpContext& c, ValueId indices, int64_t dim) {
+  if (!Checkable(c, indices)) return c.ok();
+  for (const int64_t index : c.b.Ints(indices, "indices")) {
+    if (!InRange(c, index, dim)) return false;
+  }
+  return c.ok();
+}
+
+// Every constant index tuple addresses the dimensions from `first`.
+bool CheckTuples(OpContext& c, ValueId indices, ValueId data, int64_t first) {
+  if (!Checkable(c, indices)) return c.ok();
+  const int64_t depth = c.b.Dim(indices, c.b.RankOf(indices) - 1);
+  const Dims values = c.b.Ints(indices, "indices");
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t axis = first + static_cast<int64_t>(i) % depth;
+    if (axis < c.b.RankOf(data) && !InRange(c, values[i], c.b.Dim(data, axis))) return false;
+  }
+  return c.ok();
+}
+
+std::string Reduction(OpContext& c) {
+  const std::string reduction = c.Text("reduction", "none");
+  if (reduction != "none" && reduction != "add" && reduction != "mul" && reduction != "max" &&
+      reduction != "min") {
+    c.Fail("the reduction must be none, add, mul, max or min");
+  }
+  return reduction;
+}
+
+void GatherAlong(OpContext& c, Op op) {
+  const ValueId data = c.In(0);
+  const ValueId indices = c.In(1);
+  const int64_t axis = c.Axis(c.Int("axis", 0), c.b.RankOf(data));
+  if (!c.ok() || !CheckAxisIndices(c, indices, c.b.Dim(data, axis))) return;
+  Value gather;
+  gather.op = op;
+  gather.operands = {data, indices};
+  gather.attrs["axis"] = axis;
+  c.Out(c.b.Add(std::move(gather)));
+}
+
+void Gather(OpContext& c) { GatherAlong(c, Op::kGather); }
+void GatherElements(OpContext& c) { GatherAlong(c, Op::kGatherElements); }
+
+void GatherND(OpContext& c) {
+  const ValueId data = c.In(0);
+  const ValueId indices = c.In(1);
+  const int64_t batch = c.Int("batch_dims", 0);
+  if (!c.ok()) return;
+  if (batch < 0 || batch >= c.b.RankOf(indices)) return c.Fail("batch_dims is out of range");
+  if (!CheckTuples(c, indices, data, batch)) return;
+  Value gather;
+  gather.op = Op::kGatherND;
+  gather.operands = {data, indices};
+  gather.attrs["batch_dims"] = batch;
+  c.Out(c.b.Add(std::move(gather)));
+}
+
+void ScatterElements(OpContext& c) {
+  const ValueId data = c.In(0);
+  const ValueId indices = c.In(1);
+  const ValueId updates = c.In(2);
+  const int64_t axis = c.Axis(c.Int("axis", 0), c.b.RankOf(data));
+  const std::string reduction = Reduction(c);
+  if (!c.ok() || !CheckAxisIndices(c, indices, c.b.Dim(data, axis))) return;
+  Value scatter;
+  scatter.op = Op::kScatterElements;
+  scatter.operands = {data, indices, updates};
+  scatter.attrs["axis"] = axis;
+  scatter.attrs["reduction"] = reduction;
+  c.Out(c.b.Add(std::move(scatter)));
+}
+
+void ScatterND(OpContext& c) {
+  const ValueId data = c.In(0);
+  const ValueId indices = c.In(1);
+  const ValueId updates = c.In(2);
+  const std::string reduction = Reduction(c);
+  if (!c.ok() || !CheckTuples(c, indices, data, 0)) return;
+  Value scatter;
+  scatter.op = Op::kScatterND;
+  scatter.operands = {data, indices, updates};
+  scatter.attrs["reduction"] = reduction;
+  c.Out(c.b.Add(std::move(scatter)));
+}
+
+constexpr OpRow kRows[] = {
+    {"Gather", Gather},           {"GatherElements", GatherElements},   {"GatherND", GatherND},
+    {"Scatter", ScatterElements}, {"ScatterElements", ScatterElements}, {"ScatterND", ScatterND},
+};
+
+}  // namespace
+
+std::span<const OpRow> GatherScatterOps() { return kRows; }
+
+}  // namespace mlc::graph::onnx

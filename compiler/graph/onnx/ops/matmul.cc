@@ -1,0 +1,82 @@
+// Matrix products.
+#include "compiler/graph/onnx/ops/tables.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+// Vectors join as a row on the left and a column on the right, and leave again after.
+ValueId MatMulOfAnyRank(OpContext& c, ValueId x, ValueId y) {
+  Builder& b = c.b;
+  if (b.RankOf(x) == 0 || b.RankOf(y) == 0) {
+    c.Fail("operands must not be scalars");
+    return kNoValue;
+  }
+  const bool row = b.RankOf(x) == 1;
+  const bool column = b.RankOf(y) == 1;
+  if (row) x = b.Reshape(x, {1, b.Dim(x, 0)});
+  if (column) y = b.Reshape(y, {b.Dim(y, 0), 1});
+  const ValueId product = b.MatMul(x, y);
+  Dims dims = b.DimsOf(product);
+  if (!b.ok()) return kNoValue;
+  if (column) dims.pop_back();
+  if (row) dims.erase(dims.end() - (column ? 1 : 2));
+  return b.Reshape(product, dims);
+}
+
+void MatMul(OpContext& c) {
+  const ValueId x = c.In(0);
+  c.Out(MatMulOfAnyRank(c, x, c.In(1)));
+}
+
+void Gemm(OpContext& c) {
+  Builder& b = c.b;
+  ValueId x = c.In(0);
+  ValueId y = c.In(1);
+  if (c.ok() && (b.RankOf(x) != 2 || b.RankOf(y) != 2)) return c.Fail("operands must be matrices");
+  if (c.Flag("transA", false)) x = b.Transpose(x, {1, 0});
+  if (c.Flag("transB", false)) y = b.Transpose(y, {1, 0});
+  ValueId product = b.MatMul(x, y);
+  const double alpha = c.Float("alpha", 1);
+  const double beta = c.Float("beta", 1);
+  if (alpha != 1) product = b.Times(product, alpha);
+  if (c.Has(2) && beta != 0) {
+    ValueId bias = c.In(2);
+    if (beta != 1) bias = b.Times(bias, beta);
+    const Result<Dims> dims = BroadcastDims(b.DimsOf(product), b.DimsOf(bias));
+    if (c.ok() && (!dims.ok() || *dims != b.DimsOf(product))) {
+      return c.Fail("operand 2 does not broadcast to the product");
+    }
+    product = b.Plus(product, bias);
+  }
+  c.Out(product);
+}
+
+// A zero point is a scalar, or one per row (left) or column (right).
+ValueId WithoutZeroPoint(OpContext& c, ValueId x, int zero, bool left) {
+  Builder& b = c.b;
+  const ValueId wide = b.Cast(x, DType::kI32);
+  if (!c.Has(zero)) return wide;
+  ValueId point = b.Cast(c.In(zero), DType::kI32);
+  if (left && b.RankOf(point) == 1 && b.Dim(point, 0) > 1) {
+    point = b.Reshape(point, {b.Dim(point, 0), 1});
+  }
+  return b.Minus(wide, point);
+}
+
+void MatMulInteger(OpContext& c) {
+  const ValueId x = WithoutZeroPoint(c, c.In(0), 2, true);
+  const ValueId y = WithoutZeroPoint(c, c.In(1), 3, false);
+  c.Out(MatMulOfAnyRank(c, x, y));
+}
+
+constexpr OpRow kRows[] = {
+    {"Gemm", Gemm},
+    {"MatMul", MatMul},
+    {"MatMulInteger", MatMulInteger},
+};
+
+}  // namespace
+
+std::span<const OpRow> MatMulOps() { return kRows; }
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,168 @@
+// Operators that are one scalar operator, or a few, element by element.
+#include <limits>
+
+#include "compiler/graph/onnx/ops/tables.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+template <ScalarOp op>
+void Unary(OpContext& c) {
+  c.Out(c.b.Apply(op, {c.In(0)}));
+}
+
+// Before version 7 broadcasting was asked for, with `axis` naming where the right operand's
+// dimensions stand in the left one's.
+ValueId RightOperand(OpContext& c) {
+  const ValueId b = c.In(1);
+  if (c.opset() >= 7 || !c.HasAttr("axis")) return b;
+  const int64_t axis = c.Axis(c.Int("axis", 0), c.b.RankOf(c.In(0)));
+  Dims dims = c.b.DimsOf(b);
+  const int64_t trailing = c.b.RankOf(c.In(0)) - axis - static_cast<int64_t>(dims.size());
+  if (trailing > 0) dims.insert(dims.end(), static_cast<size_t>(trailing), 1);
+  return c.b.Reshape(b, dims);
+}
+
+template <ScalarOp op>
+void Binary(OpContext& c) {
+  const ValueId a = c.In(0);
+  c.Out(c.b.Apply(op, {a, RightOperand(c)}));
+}
+
+template <ScalarOp op>
+void Swapped(OpContext& c) {
+  const ValueId a = c.In(0);
+  c.Out(c.b.Apply(op, {RightOperand(c), a}));
+}
+
+template <ScalarOp op>
+ValueId Chain(OpContext& c) {
+  ValueId sum = c.In(0);
+  for (int i = 1; i < c.OperandCount(); ++i) sum = c.b.Apply(op, {sum, c.In(i)});
+  return sum;
+}
+
+template <ScalarOp op>
+void Variadic(OpContext& c) {
+  c.Out(Chain<op>(c));
+}
+
+void Mean(OpContext& c) {
+  const ValueId sum = Chain<ScalarOp::kAdd>(c);
+  c.Out(c.b.Over(sum, c.b.ScalarLike(sum, c.OperandCount())));
+}
+
+// The result has the base's type, whatever the exponent's is.
+void Pow(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId base = c.In(0);
+  const ValueId exponent = RightOperand(c);
+  const DType type = b.DTypeOf(base);
+  if (!IsFloat(type) && IsFloat(b.DTypeOf(exponent))) {
+    const ValueId power =
+        b.Apply(ScalarOp::kPow, {b.Cast(base, DType::kF64), b.Cast(exponent, DType::kF64)});
+    return c.Out(b.Cast(power, type));
+  }
+  c.Out(b.Apply(ScalarOp::kPow, {base, b.Cast(exponent, type)}));
+}
+
+// fmod=0 takes the divisor's sign, fmod=1 the dividend's.
+void Mod(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const ValueId y = c.In(1);
+  const bool is_float = IsFloat(b.DTypeOf(x));
+  if (!c.Flag("fmod", false)) {
+    if (is_float) return c.Fail("floats need fmod=1");
+    return c.Out(b.Apply(ScalarOp::kMod, {x, y}));
+  }
+  if (!is_float) return c.Out(b.Minus(x, b.Times(b.Over(x, y), y)));
+  const ValueId ratio = b.Apply(ScalarOp::kAbs, {b.Over(x, y)});
+  const ValueId whole = b.Apply(ScalarOp::kFloor, {ratio});
+  const ValueId size = b.Apply(ScalarOp::kAbs, {y});
+  const ValueId rest = b.Minus(b.Apply(ScalarOp::kAbs, {x}), b.Times(whole, size));
+  c.Out(b.Times(rest, b.Apply(ScalarOp::kSign, {x})));
+}
+
+void IsInf(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const bool positive = c.Flag("detect_positive", true);
+  const bool negative = c.Flag("detect_negative", true);
+  const ValueId above = b.Apply(ScalarOp::kEqual, {x, b.ScalarLike(x, kInfinity)});
+  const ValueId below = b.Apply(ScalarOp::kEqual, {x, b.ScalarLike(x, -kInfinity)});
+  if (positive && negative) return c.Out(b.Apply(ScalarOp::kOr, {above, below}));
+  if (positive) return c.Out(above);
+  if (negative) return c.Out(below);
+  c.Out(b.Expand(b.Scalar(DType::kBool, 0), b.DimsOf(x)));
+}
+
+void Tan(OpContext& c) {
+  const ValueId x = c.In(0);
+  c.Out(c.b.Over(c.b.Apply(ScalarOp::kSin, {x}), c.b.Apply(ScalarOp::kCos, {x})));
+}
+
+void Where(OpContext& c) {
+  const ValueId condition = c.In(0);
+  const ValueId yes = c.In(1);
+  c.Out(c.b.Select(condition, yes, c.In(2)));
+}
+
+// Cosh and Sinh from the exponential of both signs.
+template <ScalarOp join>
+void Hyperbolic(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const ValueId up = b.Apply(ScalarOp::kExp, {x});
+  const ValueId down = b.Apply(ScalarOp::kExp, {b.Apply(ScalarOp::kNeg, {x})});
+  c.Out(b.Times(b.Apply(join, {up, down}), 0.5));
+}
+
+constexpr OpRow kRows[] = {
+    {"Abs", Unary<ScalarOp::kAbs>},
+    {"Add", Binary<ScalarOp::kAdd>},
+    {"And", Binary<ScalarOp::kAnd>},
+    {"Ceil", Unary<ScalarOp::kCeil>},
+    {"Cos", Unary<ScalarOp::kCos>},
+    {"Cosh", Hyperbolic<ScalarOp::kAdd>},
+    {"Div", Binary<ScalarOp::kDiv>},
+    {"Equal", Binary<ScalarOp::kEqual>},
+    {"Erf", Unary<ScalarOp::kErf>},
+    {"Exp", Unary<ScalarOp::kExp>},
+    {"Floor", Unary<ScalarOp::kFloor>},
+    {"Greater", Swapped<ScalarOp::kLess>},
+    {"GreaterOrEqual", Swapped<ScalarOp::kLessEqual>},
+    {"IsInf", IsInf},
+    {"IsNaN", Unary<ScalarOp::kIsNan>},
+    {"Less", Binary<ScalarOp::kLess>},
+    {"LessOrEqual", Binary<ScalarOp::kLessEqual>},
+    {"Log", Unary<ScalarOp::kLog>},
+    {"Max", Variadic<ScalarOp::kMax>},
+    {"Mean", Mean},
+    {"Min", Variadic<ScalarOp::kMin>},
+    {"Mod", Mod},
+    {"Mul", Binary<ScalarOp::kMul>},
+    {"Neg", Unary<ScalarOp::kNeg>},
+    {"Not", Unary<ScalarOp::kNot>},
+    {"Or", Binary<ScalarOp::kOr>},
+    {"Pow", Pow},
+    {"Reciprocal", Unary<ScalarOp::kReciprocal>},
+    {"Round", Unary<ScalarOp::kRound>},
+    {"Sign", Unary<ScalarOp::kSign>},
+    {"Sin", Unary<ScalarOp::kSin>},
+    {"Sinh", Hyperbolic<ScalarOp::kSub>},
+    {"Sqrt", Unary<ScalarOp::kSqrt>},
+    {"Sub", Binary<ScalarOp::kSub>},
+    {"Sum", Variadic<ScalarOp::kAdd>},
+    {"Tan", Tan},
+    {"Tanh", Unary<ScalarOp::kTanh>},
+    {"Where", Where},
+    {"Xor", Binary<ScalarOp::kXor>},
+};
+
+}  // namespace
+
+std::span<const OpRow> PointwiseOps() { return kRows; }
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,139 @@
+// Quantisation as the arithmetic it stands for: casts, scales and rounding.
+#include <utility>
+
+#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tensor.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+// A scale or zero point per tensor stays a scalar; one per slice of `axis` is shaped to it.
+ValueId AlongAxis(OpContext& c, ValueId x, ValueId parameter, int64_t axis) {
+  Builder& b = c.b;
+  if (!c.ok()) return kNoValue;
+  if (b.TypeOf(parameter).NumElements() == 1) return b.Reshape(parameter, {});
+  if (b.RankOf(parameter) != 1) {
+    c.Unsupported("blocked quantisation");
+    return kNoValue;
+  }
+  Dims dims(b.DimsOf(x).size(), 1);
+  const int64_t at = c.Axis(axis, b.RankOf(x));
+  if (!c.ok()) return kNoValue;
+  dims[static_cast<size_t>(at)] = b.Dim(parameter, 0);
+  if (b.Dim(parameter, 0) != b.Dim(x, at)) {
+    c.Fail("the scale does not fit the axis");
+    return kNoValue;
+  }
+  return b.Reshape(parameter, dims);
+}
+
+bool RefuseBlocks(OpContext& c) {
+  const int64_t block = c.Int("block_size", 0);
+  if (block == 0) return false;
+  c.Unsupported("blocked quantisation");
+  return true;
+}
+
+void DequantizeLinear(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const ValueId scale = c.In(1);
+  if (RefuseBlocks(c) || !c.ok()) return;
+  const int64_t axis = c.Int("axis", 1);
+  const DType type = b.DTypeOf(scale);
+  const DType wide = type == DType::kF64 ? type : DType::kF32;
+  ValueId y = b.Cast(x, wide);
+  if (c.Has(2)) y = b.Minus(y, AlongAxis(c, x, b.Cast(c.In(2), wide), axis));
+  y = b.Times(y, AlongAxis(c, x, b.Cast(scale, wide), axis));
+  c.Out(b.Cast(y, type));
+}
+
+std::pair<double, double> RangeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kI8:
+      return {-128, 127};
+    case DType::kI16:
+      return {-32768, 32767};
+    default:
+      return {0, 255};
+  }
+}
+
+// round(x / scale) + zero point, saturated.
+ValueId Quantized(Builder& b, ValueId x, ValueId scale, ValueId zero, DType to) {
+  const auto [low, high] = RangeOf(to);
+  ValueId y = b.Apply(ScalarOp::kRound, {b.Over(x, scale)});
+  if (zero != kNoValue) y = b.Plus(y, b.Cast(zero, b.DTypeOf(y)));
+  y = b.Min(b.Max(y, b.ScalarLike(y, low)), b.ScalarLike(y, high));
+  return b.Cast(y, to);
+}
+
+void QuantizeLinear(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = b.Cast(c.In(0), DType::kF32);
+  const ValueId scale = b.Cast(c.In(1), DType::kF32);
+  if (RefuseBlocks(c) || !c.ok()) return;
+  const int64_t axis = c.Int("axis", 1);
+  DType to = c.Has(2) ? b.DTypeOf(c.In(2)) : DType::kU8;
+  const int64_t named = c.Int("output_dtype", 0);
+  if (named == kInt8) to = DType::kI8;
+  if (named == kInt16) to = DType::kI16;
+  if (named != 0 && named != kInt8 && named != kUint8 && named != kInt16) {
+    return c.Unsupported("this output_dtype");
+  }
+  if (to != DType::kU8 && to != DType::kI8 && to != DType::kI16) {
+    return c.Unsupported("this type of quantised values");
+  }
+  const ValueId zero = c.Has(2) ? AlongAxis(c, x, c.In(2), axis) : kNoValue;
+  c.Out(Quantized(b, x, AlongAxis(c, x, scale, axis), zero, to));
+}
+
+void DynamicQuantizeLinear(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  Dims axes;
+  for (int64_t i = 0; i < b.RankOf(x); ++i) axes.push_back(i);
+  const ValueId nought = b.ScalarLike(x, 0);
+  const ValueId high = b.Max(b.Reduce("max", x, axes, false), nought);
+  const ValueId low = b.Min(b.Reduce("min", x, axes, false), nought);
+  const ValueId scale = b.Times(b.Minus(high, low), 1.0 / 255);
+  const ValueId start = b.Apply(ScalarOp::kNeg, {b.Over(low, scale)});
+  const ValueId bounded = b.Min(b.Max(start, nought), b.ScalarLike(x, 255));
+  const ValueId zero = b.Cast(b.Apply(ScalarOp::kRound, {bounded}), DType::kU8);
+  c.Out(Quantized(b, x, scale, zero, DType::kU8), 0);
+  c.Out(scale, 1);
+  c.Out(zero, 2);
+}
+
+// (a, scale, zero, b, scale, zero, scale, zero): dequantise, multiply, quantise. The product of
+// the integers is exact in f64.
+void QLinearMatMul(OpContext& c) {
+  Builder& b = c.b;
+  const auto centred = [&](int i) {
+    return b.Minus(b.Cast(c.In(i), DType::kF64), b.Cast(c.In(i + 2), DType::kF64));
+  };
+  for (const int i : {1, 2, 4, 5, 6, 7}) {
+    if (c.ok() && b.TypeOf(c.In(i)).NumElements() != 1) {
+      return c.Unsupported("quantisation per row or column");
+    }
+  }
+  const auto scalar = [&](int i) { return b.Reshape(b.Cast(c.In(i), DType::kF64), {}); };
+  const ValueId product = b.MatMul(centred(0), centred(3));
+  const ValueId factor = b.Over(b.Times(scalar(1), scalar(4)), scalar(6));
+  const DType to = b.DTypeOf(c.In(7));
+  const ValueId one = b.Scalar(DType::kF64, 1);
+  c.Out(Quantized(b, b.Times(product, factor), one, b.Reshape(c.In(7), {}), to));
+}
+
+constexpr OpRow kRows[] = {
+    {"DequantizeLinear", DequantizeLinear},
+    {"DynamicQuantizeLinear", DynamicQuantizeLinear},
+    {"QLinearMatMul", QLinearMatMul},
+    {"QuantizeLinear", QuantizeLinear},
+};
+
+}  // namespace
+
+std::span<const OpRow> QuantizeOps() { return kRows; }
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,116 @@
+// Reductions, choices of the largest or smallest element, and cumulative sums.
+#include <algorithm>
+
+#include "compiler/graph/onnx/ops/tables.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+// The axes to reduce, ascending; nullopt: none, the value passes unreduced.
+std::optional<Dims> ReducedAxes(OpContext& c, ValueId x) {
+  Dims axes = c.AxesOperandOrAttr(1).value_or(Dims{});
+  if (axes.empty()) {
+    if (c.Flag("noop_with_empty_axes", false)) return std::nullopt;
+    for (int64_t i = 0; i < c.b.RankOf(x); ++i) axes.push_back(i);
+    return axes;
+  }
+  axes = c.Axes(std::move(axes), c.b.RankOf(x));
+  std::sort(axes.begin(), axes.end());
+  return axes;
+}
+
+ValueId Reduced(OpContext& c, const char* kind, ValueId x) {
+  const std::optional<Dims> axes = ReducedAxes(c, x);
+  if (!c.ok()) return kNoValue;
+  // Without axes the elementwise part of the reduction remains: a reduction over no dimension.
+  return c.b.Reduce(kind, x, axes.value_or(Dims{}), c.Flag("keepdims", true));
+}
+
+void Sum(OpContext& c) { c.Out(Reduced(c, "sum", c.In(0))); }
+void Mean(OpContext& c) { c.Out(Reduced(c, "mean", c.In(0))); }
+void Prod(OpContext& c) { c.Out(Reduced(c, "prod", c.In(0))); }
+void L1(OpContext& c) { c.Out(Reduced(c, "l1", c.In(0))); }
+void L2(OpContext& c) { c.Out(Reduced(c, "l2", c.In(0))); }
+void SumSquare(OpContext& c) { c.Out(Reduced(c, "sum_square", c.In(0))); }
+void LogSumExp(OpContext& c) { c.Out(Reduced(c, "log_sum_exp", c.In(0))); }
+void LogSum(OpContext& c) { c.Out(c.b.Apply(ScalarOp::kLog, {Reduced(c, "sum", c.In(0))})); }
+
+// Booleans reduce as 0 and 1.
+void Extreme(OpContext& c, const char* kind) {
+  const ValueId x = c.In(0);
+  if (c.b.DTypeOf(x) != DType::kBool) return c.Out(Reduced(c, kind, x));
+  c.Out(c.b.Cast(Reduced(c, kind, c.b.Cast(x, DType::kU8)), DType::kBool));
+}
+
+void Max(OpContext& c) { Extreme(c, "max"); }
+void Min(OpContext& c) { Extreme(c, "min"); }
+
+void Arg(OpContext& c, const char* kind) {
+  const ValueId x = c.In(0);
+  const int64_t axis = c.Axis(c.Int("axis", 0), c.b.RankOf(x));
+  if (!c.ok()) return;
+  Value arg;
+  arg.op = Op::kArg;
+  arg.operands = {x};
+  arg.attrs["kind"] = std::string(kind);
+  arg.attrs["axis"] = axis;
+  arg.attrs["keepdims"] = int64_t{c.Flag("keepdims", true)};
+  arg.attrs["select_last"] = int64_t{c.Flag("select_last_index", false)};
+  c.Out(c.b.Add(std::move(arg)));
+}
+
+void ArgMax(OpContext& c) { Arg(c, "max"); }
+void ArgMin(OpContext& c) { Arg(c, "min"); }
+
+void CumSum(OpContext& c) {
+  const ValueId x = c.In(0);
+  const Dims axis = c.IntsIn(1);
+  if (!c.ok()) return;
+  if (axis.size() != 1) return c.Fail("the axis must be a scalar");
+  Value sum;
+  sum.op = Op::kCumSum;
+  sum.operands = {x};
+  sum.attrs["axis"] = c.Axis(axis[0], c.b.RankOf(x));
+  sum.attrs["exclusive"] = int64_t{c.Flag("exclusive", false)};
+  sum.attrs["reverse"] = int64_t{c.Flag("reverse", false)};
+  if (!c.ok()) return;
+  c.Out(c.b.Add(std::move(sum)));
+}
+
+void Trilu(OpContext& c) {
+  const ValueId x = c.In(0);
+  const Dims k = c.Has(1) ? c.IntsIn(1) : Dims{0};
+  if (!c.ok()) return;
+  if (k.size() != 1) return c.Fail("k must be a scalar");
+  Value trilu;
+  trilu.op = Op::kTrilu;
+  trilu.operands = {x};
+  trilu.attrs["upper"] = int64_t{c.Flag("upper", true)};
+  // Beyond the matrix every k means the same.
+  constexpr int64_t kFar = int64_t{1} << 36;
+  trilu.attrs["k"] = std::clamp(k[0], -kFar, kFar);
+  c.Out(c.b.Add(std::move(trilu)));
+}
+
+constexpr OpRow kRows[] = {
+    {"ArgMax", ArgMax},
+    {"ArgMin", ArgMin},
+    {"CumSum", CumSum},
+    {"ReduceL1", L1},
+    {"ReduceL2", L2},
+    {"ReduceLogSum", LogSum},
+    {"ReduceLogSumExp", LogSumExp},
+    {"ReduceMax", Max},
+    {"ReduceMean", Mean},
+    {"ReduceMin", Min},
+    {"ReduceProd", Prod},
+    {"ReduceSum", Sum},
+    {"ReduceSumSquare", SumSquare},
+    {"Trilu", Trilu},
+};
+
+}  // namespace
+
+std::span<const OpRow> ReduceOps() { return kRows; }
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,41 @@
+// The operator tables, one per file of this folder: the importer looks an operator up in them in
+// turn. Immutable; thread-safe.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/graph/onnx/op_context.h"
+
+namespace mlc::graph::onnx {
+
+std::span<const OpRow> ActivationOps();
+std::span<const OpRow> AttentionOps();
+std::span<const OpRow> CastOps();
+std::span<const OpRow> ConcatSplitOps();
+std::span<const OpRow> ConstantOps();
+std::span<const OpRow> ConvOps();
+std::span<const OpRow> ConvTransposeOps();
+std::span<const OpRow> EinsumOps();
+std::span<const OpRow> GatherScatterOps();
+std::span<const OpRow> MatMulOps();
+std::span<const OpRow> NormalizationOps();
+std::span<const OpRow> PadOps();
+std::span<const OpRow> PointwiseOps();
+std::span<const OpRow> PoolOps();
+std::span<const OpRow> QuantizeOps();
+std::span<const OpRow> ReduceOps();
+std::span<const OpRow> ReshapeOps();
+std::span<const OpRow> ResizeOps();
+std::span<const OpRow> RotaryEmbeddingOps();
+std::span<const OpRow> SliceOps();
+std::span<const OpRow> SoftmaxOps();
+
+// How the operator of the default domain is lowered; null if it is not supported.
+Handler FindHandler(std::string_view op_type);
+// Every operator of the tables.
+std::vector<std::string> OperatorNames();
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,155 @@
+#include "compiler/graph/onnx/preflight.h"
+
+#include <algorithm>
+
+#include "compiler/graph/onnx/importer.h"
+#include "compiler/graph/onnx/ops/tables.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+constexpr size_t kListedNodes = 3;
+constexpr int kMaxCallDepth = 32;
+
+// Walks everything that can be reached from the model's graph, each function once.
+class Walker {
+ public:
+  Walker(const FunctionTable& functions, int64_t max_nodes)
+      : functions_(functions), max_nodes_(max_nodes) {}
+
+  // Nodes after inlining.
+  Result<int64_t> Nodes(const std::vector<NodeMessage>& nodes) {
+    int64_t total = 0;
+    for (const NodeMessage& node : nodes) {
+      total += 1 + MLC_TRY(Node(node));
+      if (total > max_nodes_) {
+        return InvalidArgument("the model expands to more than " + std::to_string(max_nodes_) +
+                               " nodes");
+      }
+    }
+    return total;
+  }
+
+  std::vector<UnsupportedOperator> TakeUnsupported() {
+    std::vector<UnsupportedOperator> list;
+    for (auto& [name, entry] : unsupported_) list.push_back(std::move(entry));
+    return list;
+  }
+
+ private:
+  Result<int64_t> Node(const NodeMessage& node) {
+    const auto function = functions_.find(KeyOf(node));
+    if (function != functions_.end()) return Call(node, *function->second);
+    if (!IsDefaultDomain(node.domain) || !IsSupported(node.op_type)) Note(node);
+    int64_t total = 0;
+    for (const AttributeMessage& attribute : node.attributes) {
+      if (attribute.graph != nullptr) total += MLC_TRY(Nodes(attribute.graph->nodes));
+    }
+    return total;
+  }
+
+  Result<int64_t> Call(const NodeMessage& node, const FunctionMessage& function) {
+    const auto known = sizes_.find(&function);
+    if (known != sizes_.end()) {
+      if (known->second >= 0) return known->second;
+      return InvalidArgument(Describe(node) + ": the function calls itself");
+    }
+    if (depth_ == kMaxCallDepth) {
+      return InvalidArgument(Describe(node) + ": functions call each other more than " +
+                             std::to_string(kMaxCallDepth) + " deep");
+    }
+    sizes_[&function] = -1;
+    ++depth_;
+    const int64_t size = MLC_TRY(Nodes(function.nodes));
+    --depth_;
+    sizes_[&function] = size;
+    return size;
+  }
+
+  void Note(const NodeMessage& node) {
+    std::string name = Printable(node.op_type);
+    if (!IsDefaultDomain(node.domain)) name = Printable(node.domain) + ":" + name;
+    UnsupportedOperator& entry = unsupported_[name];
+    entry.name = name;
+    if (entry.nodes.size() < kListedNodes) {
+      const std::string_view fallback = node.outputs.empty() ? "" : node.outputs[0];
+      entry.nodes.push_back(Printable(node.name.empty() ? fallback : node.name));
+    }
+    ++entry.count;
+  }
+
+  const FunctionTable& functions_;
+  int64_t max_nodes_;
+  int depth_ = 0;
+  std::map<const FunctionMessage*, int64_t> sizes_;  // -1 while being walked
+  std::map<std::string, UnsupportedOperator> unsupported_;
+};
+
+}  // namespace
+
+bool IsDefaultDomain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+
+FunctionKey KeyOf(const NodeMessage& node) { return {node.domain, node.op_type, node.overload}; }
+
+std::string Describe(const NodeMessage& node) {
+  std::string text = "node ";
+  if (node.name.empty() && !node.outputs.empty()) {
+    text += "of " + Quote(node.outputs[0]);
+  } else {
+    text += Quote(node.name);
+  }
+  return text + " (" + Printable(node.op_type) + ")";
+}
+
+Result<int64_t> DefaultOpset(const std::vector<OpsetMessage>& opsets, std::string_view of_what) {
+  const std::string what(of_what);
+  for (const OpsetMessage& opset : opsets) {
+    if (!IsDefaultDomain(opset.domain)) continue;
+    const std::string version = std::to_string(opset.version);
+    if (opset.version < 1) return InvalidArgument(what + " names operator set " + version);
+    if (opset.version < kMinOpset) {
+      return Unimplemented(what + " uses operator set " + version + ", older than " +
+                           std::to_string(kMinOpset) + ": export it again with a newer one");
+    }
+    if (opset.version > kMaxOpset) {
+      return Unimplemented(what + " uses operator set " + version + ", newer than " +
+                           std::to_string(kMaxOpset) + ": export it again with an older one");
+    }
+    return opset.version;
+  }
+  return InvalidArgument(what + " names no version of the default operator set");
+}
+
+Result<Preflight> CheckModel(const ModelMessage& model, int64_t max_nodes) {
+  Preflight preflight;
+  for (const FunctionMessage& function : model.functions) {
+    const FunctionKey key = {function.domain, function.name, function.overload};
+    if (!preflight.functions.emplace(key, &function).second) {
+      return InvalidArgument("function " + Quote(function.name) + " is defined twice");
+    }
+  }
+  Walker walker(preflight.functions, max_nodes);
+  MLC_TRY(walker.Nodes(model.graph.nodes));
+  preflight.unsupported = walker.TakeUnsupported();
+  return preflight;
+}
+
+Status UnsupportedStatus(const std::vector<UnsupportedOperator>& unsupported) {
+  if (unsupported.empty()) return Status();
+  std::string text = "unsupported operators: ";
+  for (size_t i = 0; i < unsupported.size(); ++i) {
+    const UnsupportedOperator& entry = unsupported[i];
+    if (i > 0) text += ", ";
+    text += entry.name + (entry.count == 1 ? " (node " : " (nodes ");
+    for (size_t k = 0; k < entry.nodes.size(); ++k) {
+      text += (k > 0 ? ", " : "") + entry.nodes[k];
+    }
+    if (entry.count > static_cast<int64_t>(entry.nodes.size())) {
+      text += "; " + std::to_string(entry.count) + " in all";
+    }
+    text += ")";
+  }
+  return Unimplemented(text);
+}
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,259 @@
+#include "compiler/graph/onnx/tensor.h"
+
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+#include "compiler/graph/onnx/import.h"
+#include "compiler/graph/onnx/parse.h"
+#include "compiler/graph/ops.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "raw data is little-endian");
+
+// No value of a sensible model is larger; sizes below it never overflow 64-bit arithmetic.
+constexpr int64_t kMaxValueBytes = int64_t{1} << 36;
+
+bool IsFourBit(int32_t onnx_type) { return onnx_type == kInt4 || onnx_type == kUint4; }
+
+std::string What(const TensorMessage& message) { return "tensor " + Quote(message.name); }
+
+// Wraps bytes that `owner` keeps; copies them if they are not aligned for their elements.
+TensorDataRef Wrap(DType dtype, const std::vector<int64_t>& dims, std::string_view bytes,
+                   const std::shared_ptr<const void>& owner) {
+  const auto* const data = reinterpret_cast<const std::byte*>(bytes.data());
+  if (reinterpret_cast<uintptr_t>(data) % static_cast<size_t>(SizeOf(dtype)) != 0) {
+    return MakeTensorData(dtype, dims, std::vector<std::byte>(data, data + bytes.size()));
+  }
+  auto tensor = std::make_shared<TensorData>();
+  tensor->dtype = dtype;
+  tensor->dims = dims;
+  tensor->bytes = {data, bytes.size()};
+  tensor->owner = owner;
+  return tensor;
+}
+
+// Two elements a byte, the low half first.
+TensorDataRef Widen(const TensorMessage& message, DType dtype, int64_t count,
+                    std::string_view packed) {
+  std::vector<std::byte> bytes(static_cast<size_t>(count));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const int half = (static_cast<uint8_t>(packed[i / 2]) >> (i % 2 * 4)) & 15;
+    bytes[i] = static_cast<std::byte>(message.data_type == kInt4 && half >= 8 ? half - 16 : half);
+  }
+  return MakeTensorData(dtype, message.dims, std::move(bytes));
+}
+
+Result<uint64_t> ParseUnsigned(const TensorMessage& message, const StringPair& pair) {
+  uint64_t value = 0;
+  const char* const end = pair.value.data() + pair.value.size();
+  const auto [stop, error] = std::from_chars(pair.value.data(), end, value);
+  if (error != std::errc() || stop != end || pair.value.empty()) {
+    return InvalidArgument(What(message) + ": external data " + std::string(pair.key) + " " +
+                           Quote(pair.value) + " is not a non-negative number");
+  }
+  return value;
+}
+
+struct ExternalPlace {
+  std::string_view location;
+  uint64_t offset = 0;
+  std::optional<uint64_t> length;
+};
+
+Result<ExternalPlace> PlaceOf(const TensorMessage& message) {
+  ExternalPlace place;
+  std::vector<std::string_view> seen;
+  for (const StringPair& pair : message.external_data) {
+    for (const std::string_view key : seen) {
+      if (key == pair.key) {
+        return InvalidArgument(What(message) + ": external data key " + Quote(key) +
+                               " is given twice");
+      }
+    }
+    seen.push_back(pair.key);
+    if (pair.key == "location") {
+      place.location = pair.value;
+    } else if (pair.key == "offset") {
+      place.offset = MLC_TRY(ParseUnsigned(message, pair));
+    } else if (pair.key == "length") {
+      place.length = MLC_TRY(ParseUnsigned(message, pair));
+    } else if (pair.key != "checksum" && pair.key != "basepath") {
+      return InvalidArgument(What(message) + ": unknown external data key " + Quote(pair.key));
+    }
+    if (seen.size() > 8) return InvalidArgument(What(message) + ": too many external data keys");
+  }
+  return place;
+}
+
+Result<TensorDataRef> ReadExternal(const TensorMessage& message, DType dtype, uint64_t size,
+                                   ExternalFiles* files) {
+  const ExternalPlace place = MLC_TRY(PlaceOf(message));
+  if (files == nullptr) {
+    return InvalidArgument(What(message) + ": external data is not allowed here");
+  }
+  Result<MappedFileRef> opened = files->Open(place.location);
+  if (!opened.ok()) return opened.status().WithPrefix(What(message));
+  const MappedFileRef file = *std::move(opened);
+  const uint64_t available = file->bytes().size();
+  const uint64_t length = place.length.value_or(size);
+  if (length > available || place.offset > available - length) {
+    return InvalidArgument(What(message) + ": external data runs past the end of " +
+                           Quote(place.location));
+  }
+  if (length != size) {
+    return InvalidArgument(What(message) + ": external data has " + std::to_string(length) +
+                           " bytes, its shape needs " + std::to_string(size));
+  }
+  return Wrap(dtype, message.dims, file->bytes().substr(place.offset, size), file);
+}
+
+// float_data and double_data: usually one chunk, which is used in place.
+Result<TensorDataRef> ReadChunks(const TensorMessage& message, DType dtype, uint64_t size,
+                                 const std::vector<std::string_view>& chunks,
+                                 const std::shared_ptr<const void>& owner) {
+  uint64_t total = 0;
+  for (const std::string_view chunk : chunks) total += chunk.size();
+  if (total != size) {
+    return InvalidArgument(What(message) + " has " + std::to_string(total) +
+                           " bytes of data, its shape needs " + std::to_string(size));
+  }
+  if (chunks.size() == 1) return Wrap(dtype, message.dims, chunks[0], owner);
+  std::vector<std::byte> bytes(size);
+  size_t at = 0;
+  for (const std::string_view chunk : chunks) {
+    std::memcpy(bytes.data() + at, chunk.data(), chunk.size());
+    at += chunk.size();
+  }
+  return MakeTensorData(dtype, message.dims, std::move(bytes));
+}
+
+// int32_data and int64_data: one varint an element, truncated to its width.
+Result<TensorDataRef> ReadInts(const TensorMessage& message, DType dtype, int64_t count) {
+  if (static_cast<int64_t>(message.ints.size()) != count) {
+    return InvalidArgument(What(message) + " has " + std::to_string(message.ints.size()) +
+                           " elements of data, its shape needs " + std::to_string(count));
+  }
+  const size_t width = static_cast<size_t>(SizeOf(dtype));
+  std::vector<std::byte> bytes(static_cast<size_t>(count) * width);
+  for (size_t i = 0; i < message.ints.size(); ++i) {
+    int64_t value = message.ints[i];
+    if (dtype == DType::kBool) value = value != 0;
+    std::memcpy(bytes.data() + i * width, &value, width);
+  }
+  return MakeTensorData(dtype, message.dims, std::move(bytes));
+}
+
+Result<TensorDataRef> ReadRaw(const TensorMessage& message, DType dtype, int64_t count,
+                              uint64_t size, const std::shared_ptr<const void>& owner) {
+  const bool four_bit = IsFourBit(message.data_type);
+  const uint64_t stored = four_bit ? (size + 1) / 2 : size;
+  if (message.raw.size() != stored) {
+    return InvalidArgument(What(message) + " has " + std::to_string(message.raw.size()) +
+                           " bytes of data, its shape needs " + std::to_string(stored));
+  }
+  if (four_bit) return Widen(message, dtype, count, message.raw);
+  return Wrap(dtype, message.dims, message.raw, owner);
+}
+
+// Packed 4-bit elements in int32_data: each entry is one byte of two elements.
+Result<TensorDataRef> ReadFourBitInts(const TensorMessage& message, DType dtype, int64_t count) {
+  std::string packed;
+  for (const int64_t entry : message.ints) packed.push_back(static_cast<char>(entry));
+  if (static_cast<int64_t>(packed.size()) != (count + 1) / 2) {
+    return InvalidArgument(What(message) + " has data that does not fit its shape");
+  }
+  return Widen(message, dtype, count, packed);
+}
+
+}  // namespace
+
+Result<DType> DTypeOf(int32_t onnx_type) {
+  switch (onnx_type) {
+    case kFloat:
+      return DType::kF32;
+    case kUint8:
+    case kUint4:
+      return DType::kU8;
+    case kInt8:
+    case kInt4:
+      return DType::kI8;
+    case kInt16:
+      return DType::kI16;
+    case kInt32:
+      return DType::kI32;
+    case kInt64:
+      return DType::kI64;
+    case kBool:
+      return DType::kBool;
+    case kFloat16:
+      return DType::kF16;
+    case kDouble:
+      return DType::kF64;
+    case kBfloat16:
+      return DType::kBF16;
+    default:
+      break;
+  }
+  constexpr int32_t kLastKnown = 26;
+  if (onnx_type <= kUndefined || onnx_type > kLastKnown) {
+    return InvalidArgument("element type " + std::to_string(onnx_type) + " does not exist");
+  }
+  return Unimplemented("element type " + std::to_string(onnx_type) +
+                       (onnx_type == kString ? " (string)" : "") + " is not supported");
+}
+
+Result<int64_t> CheckedElements(const std::vector<int64_t>& dims, DType dtype,
+                                const std::string& what) {
+  if (dims.size() > static_cast<size_t>(graph::kMaxRank)) {
+    return InvalidArgument(what + " has more than " + std::to_string(graph::kMaxRank) +
+                           " dimensions");
+  }
+  // Zero dimensions count as one: the others must be sensible next to them too.
+  int64_t bytes = SizeOf(dtype);
+  int64_t count = 1;
+  for (const int64_t dim : dims) {
+    if (dim < 0)
+      return InvalidArgument(what + " has the negative dimension " + std::to_string(dim));
+    if (dim > kMaxValueBytes / bytes) {
+      return InvalidArgument(what + " is too large: a value may take " +
+                             std::to_string(kMaxValueBytes >> 30) + " GiB");
+    }
+    bytes *= std::max<int64_t>(dim, 1);
+    count *= dim;
+  }
+  return count;
+}
+
+Result<TensorDataRef> ReadTensor(const TensorMessage& message,
+                                 const std::shared_ptr<const void>& owner, ExternalFiles* files) {
+  const std::string what = What(message);
+  Result<DType> type = DTypeOf(message.data_type);
+  if (!type.ok()) return type.status().WithPrefix(what);
+  const DType dtype = *type;
+  const int64_t count = MLC_TRY(CheckedElements(message.dims, dtype, what));
+  const uint64_t size = static_cast<uint64_t>(count) * static_cast<uint64_t>(SizeOf(dtype));
+  if (message.external) {
+    if (IsFourBit(message.data_type)) {
+      return Unimplemented(what + ": 4-bit external data is not supported");
+    }
+    return ReadExternal(message, dtype, size, files);
+  }
+  if (message.strings > 0) return InvalidArgument(what + " has text for numbers");
+  if (message.has_raw) return ReadRaw(message, dtype, count, size, owner);
+  if (count == 0) return MakeTensorData(dtype, message.dims, {});
+  if (dtype == DType::kF32) return ReadChunks(message, dtype, size, message.float_data, owner);
+  if (dtype == DType::kF64) return ReadChunks(message, dtype, size, message.double_data, owner);
+  if (IsFourBit(message.data_type)) return ReadFourBitInts(message, dtype, count);
+  return ReadInts(message, dtype, count);
+}
+
+Result<TensorDataRef> ReadTensorFile(const std::string& path) {
+  const MappedFileRef file = MLC_TRY(OpenModelFile(path));
+  const TensorMessage message = MLC_TRY(ParseTensor(file->bytes()));
+  return ReadTensor(message, file, nullptr);
+}
+
+}  // namespace mlc::graph::onnx
