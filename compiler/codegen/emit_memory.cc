@@ -33,11 +33,14 @@ Value* PhaseEmitter::AddressOf(ir::BufferId buffer, const Affine& index) {
   return pool_.Address(buffer, bases_[i], SizeOf(kernel_.buffers[i].dtype), index);
 }
 
-// What every base's alignment and the factors of the index prove.
+// What every base's alignment and the factors of the index prove. An input may be a view into a
+// larger buffer, so its base is only as aligned as its elements.
 uint64_t PhaseEmitter::AlignmentOf(ir::BufferId buffer, const Affine& index) const {
+  const ir::Buffer& declared = kernel_.buffers[static_cast<size_t>(buffer)];
+  if (declared.scope == ir::Scope::kIn) return static_cast<uint64_t>(SizeOf(declared.dtype));
   int64_t factors = index.constant;
   for (const Term& term : index.terms) factors = std::gcd(factors, term.factor);
-  const int64_t bytes = factors * SizeOf(kernel_.buffers[static_cast<size_t>(buffer)].dtype);
+  const int64_t bytes = factors * SizeOf(declared.dtype);
   if (bytes == 0) return kBaseAlign;
   const uint64_t low_bit = static_cast<uint64_t>(bytes) & (~static_cast<uint64_t>(bytes) + 1);
   return std::min(kBaseAlign, low_bit);

@@ -13,7 +13,7 @@ enum { kAlignment = 64, kMaxThreads = 1024 };
 
 struct mlc_session {
   const mlc_model* model;
-  mlc_thread_pool* pool;
+  mlc_pool* pool;
   int32_t threads;
   char* memory; /* arena, then shared scratch, then thread scratch */
   size_t memory_bytes;
@@ -107,7 +107,7 @@ mlc_status mlc_runtime_create_session(const mlc_model* model, const mlc_session_
   mlc_status status = AllocateMemory(created);
   if (status == MLC_OK) status = AllocateTables(created);
   if (status == MLC_OK) {
-    created->pool = mlc_thread_pool_create(threads);
+    created->pool = mlc_pool_create(threads, 0);
     if (created->pool == NULL) status = MLC_OUT_OF_MEMORY;
   }
   if (status != MLC_OK) {
@@ -121,7 +121,7 @@ mlc_status mlc_runtime_create_session(const mlc_model* model, const mlc_session_
 
 void mlc_runtime_destroy_session(mlc_session* session) {
   if (session == NULL) return;
-  if (session->pool != NULL) mlc_thread_pool_destroy(session->pool);
+  if (session->pool != NULL) mlc_pool_destroy(session->pool);
   if (session->memory != NULL) munmap(session->memory, session->memory_bytes);
   if (session->input_copies != NULL) {
     const mlc_image* image = session->model->image;
