@@ -1,6 +1,6 @@
 #include "compiler/graph/physical/run_program.h"
 
-#include <cstring>
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -43,6 +43,7 @@ class Machine {
   Status RunStep(const Step& step) {
     const Workload& workload = program_.tasks[static_cast<size_t>(step.task)].workload;
     const Graph& graph = workload.graph();
+    MLC_TRY(PoisonOutputs(step, workload));
     std::vector<TensorDataRef> sources;
     for (size_t i = 0; i < step.operands.size(); ++i) {
       const TensorType& type = graph[workload.operands()[i]].type;
@@ -52,12 +53,30 @@ class Machine {
     const std::vector<TensorDataRef> results = MLC_TRY(Evaluate(graph, sources));
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       const TensorType& type = graph[workload.outputs()[i]].type;
+      std::byte* first = MLC_TRY(Address(step.outputs[i], type));
+      ScatterStrided(results[i]->bytes.data(), type, first);
+    }
+    return {};
+  }
+
+  // A kernel may write before it has read everything: a result over an operand shows, unless it is
+  // the operand's very place, where each element is read before it is written.
+  Status PoisonOutputs(const Step& step, const Workload& workload) {
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
       if (step.outputs[i].kind == Placement::Kind::kConstant ||
           step.outputs[i].kind == Placement::Kind::kModelInput) {
         return Internal("a step writes to " + ToText(step.outputs[i]));
       }
+      const auto same = [&](const Placement& place) {
+        return place.kind == step.outputs[i].kind && place.index == step.outputs[i].index &&
+               place.byte_offset == step.outputs[i].byte_offset;
+      };
+      if (std::any_of(step.operands.begin(), step.operands.end(), same)) continue;
+      const TensorType& type = workload.graph()[workload.outputs()[i]].type;
       std::byte* first = MLC_TRY(Address(step.outputs[i], type));
-      ScatterStrided(results[i]->bytes.data(), type, first);
+      const std::vector<std::byte> poison(
+          static_cast<size_t>(type.NumElements() * SizeOf(type.dtype)), kPoison);
+      ScatterStrided(poison.data(), type, first);
     }
     return {};
   }
