@@ -99,6 +99,18 @@ TEST(Build, NamesAreMadeUnique) {
   EXPECT_EQ(kernel.vars, (std::vector<std::string>{"i_1", "i_2", "i_3"}));
 }
 
+TEST(Build, VectorNodesTakeTheirTypeFromTheOperand) {
+  const ExprRef half = MakeBroadcast(Float(DType::kF16, 0.5), 8);
+  EXPECT_EQ(half->type, (Type{DType::kF16, 8}));
+  const ExprRef cast = MakeCast(DType::kF32, half);
+  EXPECT_EQ(cast->type, (Type{DType::kF32, 8}));
+  EXPECT_EQ(MakeCast(DType::kF32, cast), cast);
+  EXPECT_EQ(MakeReduce(ScalarOp::kAdd, cast)->type, (Type{DType::kF32, 1}));
+  EXPECT_EQ(MakeLaneMask(Int(3), 8)->type, (Type{DType::kBool, 8}));
+  EXPECT_EQ(MakeLaneIndex(DType::kI32, 4)->type, (Type{DType::kI32, 4}));
+  EXPECT_EQ(MakeApply(ScalarOp::kLess, {half, half})->type, (Type{DType::kBool, 8}));
+}
+
 TEST(BuildDeathTest, MixedTypesAreABug) {
   EXPECT_DEATH(MakeApply(ScalarOp::kAdd, {Int(1), Float(DType::kF32, 1)}), "add mixes i64 and f32");
   EXPECT_DEATH(MakeApply(ScalarOp::kExp, {Int(1)}), "exp needs float operands, not i64");
