@@ -421,7 +421,12 @@ std::string Printable(std::string_view text) {
   return text.size() > kShown ? printable + "..." : printable;
 }
 
-std::string Quote(std::string_view text) { return "'" + Printable(text) + "'"; }
+std::string Quote(std::string_view text) {
+  std::string quoted(1, '\'');
+  quoted += Printable(text);
+  quoted += '\'';
+  return quoted;
+}
 
 Result<ModelMessage> ParseModel(std::string_view bytes, const ParseLimits& limits) {
   ModelMessage model;

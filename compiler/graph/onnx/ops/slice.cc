@@ -1,5 +1,6 @@
 // Slice: starts and ends are clamped to the dimension as the standard says, without overflow.
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/graph/onnx/ops/tables.h"
 
@@ -29,19 +30,31 @@ Range ClampRange(int64_t start, int64_t end, int64_t step, int64_t dim) {
   return {start, static_cast<int64_t>(static_cast<uint64_t>(start - end - 1) / stride) + 1};
 }
 
+// Before version 10 the operands were attributes.
+bool HasOperand(OpContext& c, const char* name, int i) {
+  return c.opset() < 10 ? c.HasAttr(name) : c.Has(i);
+}
+
+Dims Operand(OpContext& c, const char* name, int i) {
+  if (!HasOperand(c, name, i)) {
+    if (i < 3) c.Fail(std::string(name) + " are missing");
+    return {};
+  }
+  return c.opset() < 10 ? c.Ints(name) : c.IntsIn(i);
+}
+
 void Slice(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
-  const bool attrs = c.opset() < 10;
-  const Dims begin = attrs ? c.Ints("starts") : c.IntsIn(1);
-  const Dims end = attrs ? c.Ints("ends") : c.IntsIn(2);
-  Dims axes;
-  if (c.Has(3) || (attrs && c.HasAttr("axes"))) {
-    axes = attrs ? c.Ints("axes") : c.IntsIn(3);
-  } else {
-    for (size_t i = 0; i < begin.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+  const Dims begin = Operand(c, "starts", 1);
+  const Dims end = Operand(c, "ends", 2);
+  Dims axes = Operand(c, "axes", 3);
+  Dims step = Operand(c, "steps", 4);
+  if (!HasOperand(c, "axes", 3)) {
+    axes.assign(begin.size(), 0);
+    std::iota(axes.begin(), axes.end(), 0);
   }
-  const Dims step = c.Has(4) ? c.IntsIn(4) : Dims(begin.size(), 1);
+  if (!HasOperand(c, "steps", 4)) step.assign(begin.size(), 1);
   if (!c.ok()) return;
   if (end.size() != begin.size() || axes.size() != begin.size() || step.size() != begin.size()) {
     return c.Fail("starts, ends, axes and steps must be equally long");
@@ -49,7 +62,8 @@ void Slice(OpContext& c) {
   axes = c.Axes(axes, b.RankOf(x));
   if (!c.ok()) return;
   Dims starts(b.DimsOf(x).size(), 0);
-  Dims steps(starts.size(), 1);
+  Dims steps = starts;
+  std::fill(steps.begin(), steps.end(), 1);
   Dims sizes = b.DimsOf(x);
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t axis = static_cast<size_t>(axes[i]);

@@ -1,0 +1,146 @@
+#include "tests/conformance/onnx/onnx_case.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "compiler/base/text.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/graph.h"
+#include "compiler/graph/onnx/file.h"
+#include "compiler/graph/onnx/import.h"
+#include "compiler/graph/onnx/parse.h"
+#include "compiler/graph/tensor_io.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+std::vector<std::string> SplitBy(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+struct Tolerance {
+  double relative;
+  double absolute;
+};
+
+Tolerance ToleranceOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return {2e-3, 2e-3};
+    case DType::kBF16:
+      return {1.6e-2, 1.6e-2};
+    case DType::kF32:
+      return {1e-3, 1e-5};
+    case DType::kF64:
+      return {1e-3, 1e-7};
+    default:
+      return {0, 0};
+  }
+}
+
+bool Close(double got, double want, Tolerance tolerance) {
+  if (std::isnan(want)) return std::isnan(got);
+  if (std::isinf(want) || std::isnan(got)) return got == want;
+  return std::abs(got - want) <= tolerance.absolute + tolerance.relative * std::abs(want);
+}
+
+Status Compare(const TensorData& got, const TensorData& want, size_t k) {
+  const std::string output = "output " + std::to_string(k);
+  if (got.dtype != want.dtype) {
+    return DataLoss(output + " has type " + std::string(ToText(got.dtype)) + ", expected " +
+                    std::string(ToText(want.dtype)));
+  }
+  if (got.dims != want.dims) {
+    return DataLoss(output + " has shape " + IntListToText(got.dims) + ", expected " +
+                    IntListToText(want.dims));
+  }
+  const std::vector<double> a = ReadDoubles(got);
+  const std::vector<double> b = ReadDoubles(want);
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (Close(a[i], b[i], ToleranceOf(want.dtype))) continue;
+    return DataLoss(output + " element " + std::to_string(i) + " is " + FloatToText(a[i]) +
+                    ", expected " + FloatToText(b[i]));
+  }
+  return Status();
+}
+
+// Inputs without initializers, in order: the ones that have data files.
+Result<std::vector<std::string>> InputNames(const std::string& model_path) {
+  const MappedFileRef file = MLC_TRY(OpenModelFile(model_path));
+  const ModelMessage model = MLC_TRY(ParseModel(file->bytes(), ParseLimits{}));
+  std::vector<std::string> names;
+  for (const ValueMessage& input : model.graph.inputs) {
+    const auto& initializers = model.graph.initializers;
+    const bool has_value =
+        std::any_of(initializers.begin(), initializers.end(),
+                    [&](const TensorMessage& tensor) { return tensor.name == input.name; });
+    if (!has_value) names.emplace_back(input.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+bool OnnxCase::Has(const std::string& flag) const {
+  return std::find(flags.begin(), flags.end(), flag) != flags.end();
+}
+
+std::vector<std::string> OnnxCase::BoundInputs() const {
+  constexpr std::string_view kPrefix = "bind:";
+  for (const std::string& flag : flags) {
+    if (flag.rfind(kPrefix, 0) == 0) return SplitBy(flag.substr(kPrefix.size()), '|');
+  }
+  return {};
+}
+
+Result<std::vector<OnnxCase>> ReadManifest(const std::filesystem::path& root) {
+  std::ifstream manifest(root / "MANIFEST.tsv");
+  std::string line;
+  if (!std::getline(manifest, line)) return NotFound("no MANIFEST.tsv in " + root.string());
+  std::vector<OnnxCase> cases;
+  while (std::getline(manifest, line)) {
+    const std::vector<std::string> columns = SplitBy(line, '\t');
+    if (columns.size() < 12) return InvalidArgument("a manifest row has too few columns: " + line);
+    OnnxCase test;
+    test.group = columns[0];
+    test.name = columns[1];
+    test.op = columns[2];
+    test.tier = std::atoi(columns[3].c_str());
+    test.flags = SplitBy(columns[10], ';');
+    test.directory = root / test.group / test.name;
+    cases.push_back(std::move(test));
+  }
+  return cases;
+}
+
+Status RunCase(const OnnxCase& test) {
+  const std::string model = test.directory / "model.onnx";
+  const std::filesystem::path data = test.directory / "test_data_set_0";
+  const std::vector<std::string> names = MLC_TRY(InputNames(model));
+  const std::vector<std::string> bound = test.BoundInputs();
+  ImportOptions options;
+  std::vector<TensorDataRef> sources;
+  for (size_t k = 0; k < names.size(); ++k) {
+    const std::string path = data / ("input_" + std::to_string(k) + ".pb");
+    const TensorDataRef tensor = MLC_TRY(ReadTensorFile(path));
+    if (std::find(bound.begin(), bound.end(), names[k]) != bound.end()) {
+      options.bound_inputs[names[k]] = tensor;
+    } else {
+      sources.push_back(tensor);
+    }
+  }
+  const Graph graph = MLC_TRY(ImportOnnx(model, options));
+  const std::vector<TensorDataRef> outputs = MLC_TRY(Evaluate(graph, sources));
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const std::string path = data / ("output_" + std::to_string(k) + ".pb");
+    MLC_TRY(Compare(*outputs[k], *MLC_TRY(ReadTensorFile(path)), k));
+  }
+  return Status();
+}
+
+}  // namespace mlc::graph::onnx
