@@ -31,12 +31,12 @@ Fused::Fused(const graph::Workload& workload, ir::KernelBuilder& builder, std::v
     operand_of_[workload.operands()[i]] = operand;
     if (std::find(without.begin(), without.end(), operand) != without.end()) continue;
     const TensorType& type = graph[workload.operands()[i]].type;
-    operands_[operand] = builder.In("x" + std::to_string(i), type.dtype, type.Extent());
+    operands_[operand] = builder.In("x", type.dtype, type.Extent());
     bindings_.push_back({Binding::Kind::kOperand, operand});
   }
   for (size_t i = 0; i < workload.outputs().size(); ++i) {
     const TensorType& type = graph[workload.outputs()[i]].type;
-    outputs_.push_back(builder.Out("y" + std::to_string(i), type.dtype, type.Extent()));
+    outputs_.push_back(builder.Out("y", type.dtype, type.Extent()));
     bindings_.push_back({Binding::Kind::kOutput, static_cast<int>(i)});
   }
   output_offsets_.assign(outputs_.size(), 0);
@@ -76,9 +76,7 @@ ir::BufferId Fused::NextRegister(DType dtype, int lanes) {
   std::vector<ir::BufferId>& pool = registers_[key];
   const size_t slot = registers_used_[key]++;
   if (slot == pool.size()) {
-    const std::string name = "t_" + std::string(ToText(dtype)) + "_" + std::to_string(lanes) + "_" +
-                             std::to_string(slot);
-    pool.push_back(builder_.Registers(name, dtype, lanes, 1));
+    pool.push_back(builder_.Registers("t", dtype, lanes, 1));
   }
   return pool[slot];
 }
