@@ -1,0 +1,99 @@
+#include "client/compile_report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "client/choose_kernels.h"
+
+namespace mlc::client {
+
+namespace {
+
+double TimeOf(const CompileReport& report, size_t task) {
+  return report.choices[task].expected_ns * report.program.tasks[task].occurrences;
+}
+
+double TotalNs(const CompileReport& report) {
+  double total = 0;
+  for (size_t i = 0; i < report.choices.size(); ++i) total += TimeOf(report, i);
+  return total;
+}
+
+std::string Row(const CompileReport& report, size_t i, double total) {
+  const graph::Task& task = report.program.tasks[i];
+  const package::Choice& choice = report.choices[i];
+  char numbers[96];
+  if (choice.expected_ns > 0) {
+    std::snprintf(numbers, sizeof(numbers), "%3d x %9.1f us %5.1f %%  ", task.occurrences,
+                  choice.expected_ns / 1e3, 100 * TimeOf(report, i) / total);
+  } else {
+    std::snprintf(numbers, sizeof(numbers), "%3d x         - us     - %%  ", task.occurrences);
+  }
+  const bool guessed = choice.origin == kGuessed;
+  return numbers + task.workload.Summary() + "\n" + std::string(31, ' ') + choice.config.ToText() +
+         (guessed ? "  (untuned: best guess)" : "  (record " + choice.origin.substr(0, 8) + ")") +
+         "\n";
+}
+
+}  // namespace
+
+std::string ToText(const CompileReport& report) {
+  const double total = TotalNs(report);
+  std::vector<size_t> order(report.choices.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return TimeOf(report, a) > TimeOf(report, b); });
+  std::string text;
+  int guessed = 0;
+  for (const size_t i : order) {
+    text += Row(report, i, total);
+    if (report.choices[i].origin == kGuessed) guessed += 1;
+  }
+  char line[256];
+  std::snprintf(
+      line, sizeof(line),
+      "%zu tasks, %zu kernel calls, expected %.3f ms%s\n"
+      "arena %.2f MB (%.2f MB without sharing), scratch %.2f MB, weights %.1f MB, code %.2f MB\n",
+      report.choices.size(), report.program.steps.size(), total / 1e6,
+      guessed > 0 ? " for the tuned ones" : "", report.library.arena_bytes / 1e6,
+      report.program.unshared_bytes / 1e6, report.library.scratch_bytes / 1e6,
+      report.library.weights_bytes / 1e6, report.library.code_bytes / 1e6);
+  text += line;
+  if (guessed > 0) {
+    text += std::to_string(guessed) + " of " + std::to_string(report.choices.size()) +
+            " tasks are untuned and use a best guess: run mlc-tune first for the full speed\n";
+  }
+  return text;
+}
+
+std::string ToJson(const CompileReport& report) {
+  nlohmann::ordered_json json;
+  json["schema"] = "mlc.compile/1";
+  json["target"] = report.target.ToText();
+  json["shared_library"] = report.library.shared_library;
+  json["static_library"] = report.library.static_library;
+  json["expected_ms"] = TotalNs(report) / 1e6;
+  json["arena_bytes"] = report.library.arena_bytes;
+  json["unshared_bytes"] = report.program.unshared_bytes;
+  json["scratch_bytes"] = report.library.scratch_bytes;
+  json["weights_bytes"] = report.library.weights_bytes;
+  json["code_bytes"] = report.library.code_bytes;
+  nlohmann::ordered_json tasks = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < report.choices.size(); ++i) {
+    const graph::Task& task = report.program.tasks[i];
+    const package::Choice& choice = report.choices[i];
+    tasks.push_back({{"workload", task.workload.digest().ToText()},
+                     {"summary", task.workload.Summary()},
+                     {"occurrences", task.occurrences},
+                     {"config", choice.config.ToText()},
+                     {"origin", choice.origin},
+                     {"tuned", choice.origin != kGuessed},
+                     {"expected_us", choice.expected_ns / 1e3}});
+  }
+  json["tasks"] = tasks;
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace mlc::client

@@ -1,0 +1,24 @@
+// What mlc-compile says about a library: each task with its kernel, where the config came from, its
+// expected time and share. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/graph/program.h"
+#include "compiler/package/library.h"
+#include "compiler/target/target.h"
+
+namespace mlc::client {
+
+struct CompileReport {
+  const graph::Program& program;
+  const std::vector<package::Choice>& choices;
+  const target::Target& target;
+  const package::LibraryReport& library;
+};
+
+std::string ToText(const CompileReport& report);
+std::string ToJson(const CompileReport& report);
+
+}  // namespace mlc::client
