@@ -112,15 +112,21 @@ std::vector<ValueId> LastUses(const Graph& graph) {
   return last;
 }
 
-Result<TensorDataRef> TakeSource(const Value& node, const std::vector<TensorDataRef>& sources,
-                                 size_t& next) {
-  if (next == sources.size()) return InvalidArgument("there are fewer values than sources");
-  TensorDataRef source = sources[next++];
-  if (source == nullptr || source->dtype != node.type.dtype || source->dims != node.type.dims) {
-    return InvalidArgument("source " + std::to_string(next - 1) + " is to be " +
-                           TensorType{node.type.dtype, node.type.dims, {}}.ToText());
+Status CheckSources(const Graph& graph, const std::vector<TensorDataRef>& sources) {
+  size_t count = 0;
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    const Value& node = graph[id];
+    if (node.op != Op::kInput && node.op != Op::kWeight) continue;
+    if (count == sources.size()) return InvalidArgument("there are fewer values than sources");
+    const TensorData* source = sources[count].get();
+    if (source == nullptr || source->dtype != node.type.dtype || source->dims != node.type.dims) {
+      return InvalidArgument("source " + std::to_string(count) + " is to be " +
+                             TensorType{node.type.dtype, node.type.dims, {}}.ToText());
+    }
+    ++count;
   }
-  return source;
+  if (count == sources.size()) return {};
+  return InvalidArgument("there are more values than sources");
 }
 
 }  // namespace
@@ -134,6 +140,7 @@ Result<TensorDataRef> EvaluateNode(const Value& node, const std::vector<TensorDa
 
 Result<std::vector<TensorDataRef>> Evaluate(const Graph& graph,
                                             const std::vector<TensorDataRef>& sources) {
+  MLC_TRY(CheckSources(graph, sources));
   std::vector<TensorDataRef> values(static_cast<size_t>(graph.size()));
   const std::vector<ValueId> last_uses = LastUses(graph);
   size_t next_source = 0;
@@ -141,7 +148,7 @@ Result<std::vector<TensorDataRef>> Evaluate(const Graph& graph,
     const Value& node = graph[id];
     TensorDataRef& value = values[static_cast<size_t>(id)];
     if (node.op == Op::kInput || node.op == Op::kWeight) {
-      value = MLC_TRY(TakeSource(node, sources, next_source));
+      value = sources[next_source++];
       continue;
     }
     if (last_uses[static_cast<size_t>(id)] == kNoValue) continue;
@@ -161,9 +168,6 @@ Result<std::vector<TensorDataRef>> Evaluate(const Graph& graph,
         values[static_cast<size_t>(operand)] = nullptr;
       }
     }
-  }
-  if (next_source != sources.size()) {
-    return InvalidArgument("there are more values than sources");
   }
   std::vector<TensorDataRef> outputs;
   for (const ValueId output : graph.outputs())

@@ -1,0 +1,108 @@
+#include "compiler/graph/passes/canonicalize_matmul.h"
+
+#include "compiler/graph/passes/rewrite.h"
+#include "compiler/graph/passes/simplify.h"
+
+namespace mlc::graph {
+
+namespace {
+
+using Replacement = std::optional<ValueId>;
+using Dims = std::vector<int64_t>;
+
+ValueId Reshape(Graph& graph, ValueId x, Dims dims) {
+  Value node;
+  node.op = Op::kReshape;
+  node.operands = {x};
+  node.type = {graph[x].type.dtype, std::move(dims), {}};
+  return AddSimplified(graph, std::move(node));
+}
+
+// [..., M, K] x [K, N], also [..., 1, M, K] x [1, K, N].
+Replacement Flatten(Graph& graph, const Value& node) {
+  if (node.op != Op::kMatMul) return std::nullopt;
+  const Dims a = graph[node.operands[0]].type.dims;
+  const Dims b = graph[node.operands[1]].type.dims;
+  if (a.size() <= 2 && b.size() <= 2) return std::nullopt;
+  for (size_t i = 0; i + 2 < b.size(); ++i) {
+    if (b[i] != 1) return std::nullopt;
+  }
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < a.size(); ++i) rows *= a[i];
+  Value product;
+  product.op = Op::kMatMul;
+  product.operands = {Reshape(graph, node.operands[0], {rows, a.back()}),
+                      Reshape(graph, node.operands[1], {b[b.size() - 2], b.back()})};
+  return Reshape(graph, AddNode(graph, std::move(product)), node.type.dims);
+}
+
+// Among the operands, the reshape of lowest source rank that gives the node's whole shape from a
+// lower rank; what sits below it is the new index space.
+ValueId SinkableReshape(const Graph& graph, const Value& node) {
+  ValueId best = kNoValue;
+  for (const ValueId operand : node.operands) {
+    if (operand == kNoValue || !IsOp(graph, operand, Op::kReshape)) continue;
+    if (graph[operand].type.dims != node.type.dims) continue;
+    const ValueId source = graph[operand].operands[0];
+    if (graph[source].type.rank() >= node.type.rank() || graph[source].type.rank() == 0) continue;
+    if (best == kNoValue || graph[source].type.rank() < graph[best].type.rank()) best = source;
+  }
+  return best;
+}
+
+// The operand as it reads in the index space `dims`, whose elements are the node's in order.
+Replacement InSpace(Graph& graph, ValueId operand, const Dims& from, const Dims& dims) {
+  const TensorType type = graph[operand].type;
+  if (type.NumElements() == 1) return Reshape(graph, operand, {});
+  if (type.dims == from) return Reshape(graph, operand, dims);
+  // Varies along the last dimension only, and both spaces have that.
+  const bool along_last = type.dims.back() == from.back() && type.NumElements() == from.back();
+  if (along_last && dims.back() == from.back()) return Reshape(graph, operand, {from.back()});
+  return std::nullopt;
+}
+
+Replacement SinkBelowPointwise(Graph& graph, const Value& node) {
+  if (node.op != Op::kPointwise && node.op != Op::kCast) return std::nullopt;
+  const ValueId source = SinkableReshape(graph, node);
+  if (source == kNoValue) return std::nullopt;
+  const Dims dims = graph[source].type.dims;
+  Value lowered = node;
+  for (ValueId& operand : lowered.operands) {
+    const Replacement moved = InSpace(graph, operand, node.type.dims, dims);
+    if (!moved) return std::nullopt;
+    operand = *moved;
+  }
+  lowered.type.dims = dims;
+  return Reshape(graph, graph.Add(std::move(lowered)), node.type.dims);
+}
+
+// Normalising the last dimension needs no other.
+Replacement SinkBelowLayerNorm(Graph& graph, const Value& node) {
+  if (node.op != Op::kLayerNorm || node.Int("axis") != node.type.rank() - 1) return std::nullopt;
+  Value inner = node;
+  inner.operands.resize(1);
+  const ValueId source = SinkableReshape(graph, inner);
+  if (source == kNoValue || graph[source].type.dims.back() != node.type.dims.back()) {
+    return std::nullopt;
+  }
+  Value lowered = node;
+  lowered.operands[0] = source;
+  lowered.type.dims = graph[source].type.dims;
+  lowered.attrs["axis"] = int64_t{lowered.type.rank() - 1};
+  return Reshape(graph, graph.Add(std::move(lowered)), node.type.dims);
+}
+
+ValueId Visit(Rewriter& rewriter, const Value& node) {
+  Graph& graph = rewriter.out();
+  if (const Replacement id = Flatten(graph, node)) return *id;
+  if (const Replacement id = SinkBelowPointwise(graph, node)) return *id;
+  if (const Replacement id = SinkBelowLayerNorm(graph, node)) return *id;
+  if (node.op == Op::kReshape || node.op == Op::kTranspose) return AddSimplified(graph, node);
+  return graph.Add(node);
+}
+
+}  // namespace
+
+Result<bool> CanonicalizeMatMul(Graph& graph) { return Rewriter::Run(graph, Visit); }
+
+}  // namespace mlc::graph

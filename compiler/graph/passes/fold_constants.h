@@ -1,0 +1,20 @@
+// fold_constants: nodes whose operands are all known become constants. Before: any graph. After: no
+// foldable node reads constants only. Splats stay splats whatever their shape, reshapes share
+// bytes; results above 64 MiB, and weights that only move (transposes, slices ...) above 1 MiB,
+// stay nodes, since a strided view of them is cheaper than a copy. First in the list: shape
+// arithmetic must be gone before anything else looks at the graph.
+#pragma once
+
+#include <optional>
+
+#include "compiler/graph/graph.h"
+
+namespace mlc::graph {
+
+Result<bool> FoldConstants(Graph& graph);
+
+// The constant that `node` (not in the graph yet; its type is known) computes, added to the graph.
+// Null if it is not to be folded, or its evaluation fails: then running it tells why.
+std::optional<ValueId> TryFold(Graph& graph, const Value& node);
+
+}  // namespace mlc::graph
