@@ -109,7 +109,7 @@ TEST(RunPhases, SplitsEvenlyWithABarrierBetweenPhases) {
         ASSERT_EQ(values[at], i);
         ASSERT_EQ(reversed[at], 99 - i);
         ++shares[static_cast<size_t>(owners[at])];
-        if (i > 0) ASSERT_GE(owners[at], owners[at - 1]);
+        ASSERT_GE(owners[at], i > 0 ? owners[at - 1] : 0);
       }
       for (const int64_t share : shares) {
         ASSERT_GE(share, 100 / threads);
