@@ -1,6 +1,9 @@
 #include "compiler/graph/physical/build_program.h"
 
+#include <array>
+#include <chrono>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "compiler/graph/physical/concat_place.h"
@@ -21,11 +24,16 @@ struct PhysicalPass {
 };
 
 constexpr PhysicalPass kPasses[] = {
-    {"sink-views", SinkViews},  // contractions and their epilogues meet
-    {"layout", ChooseLayouts},  // strides of every computed value
-    {"place-concats", PlaceConcats},
-    {"lower-views", LowerViews},  // transposes and reshapes become addresses, or copies
+    {"sink_views", SinkViews},          // contractions and their epilogues meet
+    {"choose_layouts", ChooseLayouts},  // every computed value has strides
+    {"place_concats", PlaceConcats},    // concatenated values have the strides of the whole
+    {"lower_views", LowerViews},        // transposes and reshapes are addresses, or copies
 };
+constexpr auto kPassNames = [] {
+  std::array<std::string_view, std::size(kPasses)> names;
+  for (size_t i = 0; i < names.size(); ++i) names[i] = kPasses[i].name;
+  return names;
+}();
 
 // Turns calls over values into steps over places.
 class Assembly {
@@ -91,13 +99,18 @@ class Assembly {
 
 }  // namespace
 
+std::span<const std::string_view> PhysicalPassNames() { return kPassNames; }
+
 Result<Program> BuildPhysical(Graph graph, const PhysicalOptions& options) {
   for (const PhysicalPass& pass : kPasses) {
+    const auto start = std::chrono::steady_clock::now();
     graph = MLC_TRY(pass.run(std::move(graph)));
     if (Status status = graph.Verify(); !status.ok()) {
-      return Internal("after " + std::string(pass.name) + ": " + status.message());
+      return Internal("pass " + std::string(pass.name) + " broke the graph: " + status.message());
     }
-    if (options.after_pass) options.after_pass(pass.name, graph);
+    if (!options.after_pass) continue;
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    options.after_pass({pass.name, took.count()}, graph);
   }
   const Partition partition = MLC_TRY(PartitionGraph(graph));
   TaskList list = MLC_TRY(ExtractTasks(graph, partition, options.tolerance));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string_view>
 
 #include "compiler/base/status.h"
@@ -11,15 +12,23 @@
 
 namespace mlc::graph {
 
+struct PhysicalReport {
+  std::string_view pass;
+  double milliseconds = 0;
+};
+
 struct PhysicalOptions {
   // Of every workload; see workload.h.
   double tolerance = 1e-4;
-  // Called with the graph after each pass, by name: "sink-views", "layout",
-  // "place-concats", "lower-views".
-  std::function<void(std::string_view pass, const Graph& graph)> after_pass;
+  // Called with the graph after each pass.
+  std::function<void(const PhysicalReport& report, const Graph& graph)> after_pass;
 };
 
-// REQUIRES: the graph verifies and holds no kView, kCopy or kWeight. INTERNAL for bugs alone.
+// The passes before the cut into tasks, in order.
+std::span<const std::string_view> PhysicalPassNames();
+
+// REQUIRES: the graph verifies and holds no kView, kCopy or kWeight; constants
+// have their data. INTERNAL for bugs alone.
 Result<Program> BuildPhysical(Graph graph, const PhysicalOptions& options);
 
 }  // namespace mlc::graph

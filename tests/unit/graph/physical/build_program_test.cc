@@ -221,11 +221,11 @@ TEST(BuildProgram, PassesAreShownInOrder) {
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   std::string seen;
   PhysicalOptions options;
-  options.after_pass = [&](std::string_view pass, const Graph&) {
-    seen += std::string(pass) + " ";
+  options.after_pass = [&](const PhysicalReport& report, const Graph&) {
+    seen += std::string(report.pass) + " ";
   };
   ASSERT_TRUE(BuildPhysical(*std::move(graph), options).ok());
-  EXPECT_EQ(seen, "sink-views layout place-concats lower-views ");
+  EXPECT_EQ(seen, "sink_views choose_layouts place_concats lower_views ");
 }
 
 }  // namespace

@@ -1,0 +1,55 @@
+// The compiler front in one call: from a model file to a Program. Import, logical passes, physical
+// passes, tasks and memory, with hooks that show each stage. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "compiler/graph/graph.h"
+#include "compiler/graph/onnx/import.h"
+#include "compiler/graph/program.h"
+
+namespace mlc::front {
+
+struct FrontOptions {
+  // Largest admissible |difference| over the largest |reference| of a task's output.
+  double tolerance = 1e-4;
+  // Names of logical passes to leave out.
+  std::set<std::string, std::less<>> skip;
+  // Names of passes, logical or physical, after which `print` sees the graph; "all" is every one.
+  std::set<std::string, std::less<>> print_after;
+  std::function<void(std::string_view pass, const graph::Graph&)> print;
+};
+
+// What happened, in order, for --verbose.
+struct PassTrace {
+  struct Entry {
+    std::string pass;
+    bool changed = false;  // physical passes always rewrite
+    double milliseconds = 0;
+    int values = 0;  // in the graph afterwards
+  };
+  std::vector<Entry> entries;
+};
+
+// Every pass in order, the names of --print-after; a name may stand more than once.
+std::vector<std::string> PassNames();
+
+// The logical part alone: the graph that --emit=graph shows. INVALID_ARGUMENT for unknown names.
+Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& options,
+                                   PassTrace* trace = nullptr);
+
+// The whole way from an imported graph. `trace` may be null; entries are appended.
+Result<graph::Program> BuildProgram(graph::Graph graph, const FrontOptions& options,
+                                    PassTrace* trace = nullptr);
+
+// And from the file. Errors as ImportOnnx's and BuildProgram's.
+Result<graph::Program> CompileFront(const std::string& model_path,
+                                    const graph::onnx::ImportOptions& import,
+                                    const FrontOptions& options, PassTrace* trace = nullptr);
+
+}  // namespace mlc::front
