@@ -56,8 +56,13 @@ class Builder {
   ValueId Minus(ValueId a, ValueId b) { return Apply(ScalarOp::kSub, {a, b}); }
   ValueId Times(ValueId a, ValueId b) { return Apply(ScalarOp::kMul, {a, b}); }
   ValueId Over(ValueId a, ValueId b) { return Apply(ScalarOp::kDiv, {a, b}); }
-  ValueId Plus(ValueId a, double b) { return Plus(a, ScalarLike(a, b)); }
-  ValueId Times(ValueId a, double b) { return Times(a, ScalarLike(a, b)); }
+  // With a number for the right operand; named apart because value ids are numbers too.
+  ValueId PlusNumber(ValueId a, double b) { return Plus(a, ScalarLike(a, b)); }
+  ValueId TimesNumber(ValueId a, double b) { return Times(a, ScalarLike(a, b)); }
+  ValueId PlusNumber(ValueId a, ValueId b) = delete;
+  ValueId TimesNumber(ValueId a, ValueId b) = delete;
+  ValueId Plus(ValueId a, double b) = delete;
+  ValueId Times(ValueId a, double b) = delete;
   ValueId Max(ValueId a, ValueId b) { return Apply(ScalarOp::kMax, {a, b}); }
   ValueId Min(ValueId a, ValueId b) { return Apply(ScalarOp::kMin, {a, b}); }
   ValueId Select(ValueId condition, ValueId yes, ValueId no) {

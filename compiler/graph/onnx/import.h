@@ -1,8 +1,8 @@
 // ONNX file to graph. The file is mapped and its weights are never copied: the graph's tensor data
 // point into the mapping, which lives as long as they do. A model is hostile input: every size is
 // bounded, external data stays beneath the model's directory, and no text of the model reaches
-// anything but messages and port names. Operator sets 7 to 28 (6 where the operators did not
-// change); shapes become static here. Thread-safe.
+// anything but messages and port names. Operator sets 7 to 28 (older ones where the
+// operators did not change); shapes become static here. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -106,11 +106,7 @@ Result<int64_t> DefaultOpset(const std::vector<OpsetMessage>& opsets, std::strin
   for (const OpsetMessage& opset : opsets) {
     if (!IsDefaultDomain(opset.domain)) continue;
     const std::string version = std::to_string(opset.version);
-    if (opset.version < 1) return InvalidArgument(what + " names operator set " + version);
-    if (opset.version < kMinOpset) {
-      return Unimplemented(what + " uses operator set " + version + ", older than " +
-                           std::to_string(kMinOpset) + ": export it again with a newer one");
-    }
+    if (opset.version < kMinOpset) return InvalidArgument(what + " names operator set " + version);
     if (opset.version > kMaxOpset) {
       return Unimplemented(what + " uses operator set " + version + ", newer than " +
                            std::to_string(kMaxOpset) + ": export it again with an older one");

@@ -15,7 +15,7 @@
 
 namespace mlc::graph::onnx {
 
-inline constexpr int64_t kMinOpset = 6;
+inline constexpr int64_t kMinOpset = 1;
 inline constexpr int64_t kMaxOpset = 28;
 
 // Functions by domain, name and overload.

@@ -26,7 +26,8 @@ struct OnnxCase {
 Result<std::vector<OnnxCase>> ReadManifest(const std::filesystem::path& root);
 
 // Imports the model, evaluates it by the reference and compares every output: the type and shape
-// exactly, floats within the tolerance of their type.
+// exactly, floats within the tolerance of their type. Inputs that shape the graph are bound: the
+// ones that the manifest names, or all of type i64 where it names too few.
 Status RunCase(const OnnxCase& test);
 
 }  // namespace mlc::graph::onnx

@@ -18,7 +18,7 @@ ValueId Relu(Builder& b, ValueId x) { return b.Max(x, b.ScalarLike(x, 0)); }
 // where it is not chosen.
 ValueId ExpMinusOne(Builder& b, ValueId x, double scale) {
   const ValueId negative = b.Min(x, b.ScalarLike(x, 0));
-  return b.Times(b.Plus(Exp(b, negative), -1), scale);
+  return b.TimesNumber(b.PlusNumber(Exp(b, negative), -1.0), scale);
 }
 
 void Relu(OpContext& c) { c.Out(Relu(c.b, c.In(0))); }
@@ -26,7 +26,7 @@ void Sigmoid(OpContext& c) { c.Out(Sigmoid(c.b, c.In(0))); }
 
 void LeakyRelu(OpContext& c) {
   const ValueId x = c.In(0);
-  c.Out(c.b.Select(IsNegative(c.b, x), c.b.Times(x, c.Float("alpha", 0.01)), x));
+  c.Out(c.b.Select(IsNegative(c.b, x), c.b.TimesNumber(x, c.Float("alpha", 0.01)), x));
 }
 
 void PRelu(OpContext& c) {
@@ -51,7 +51,7 @@ void Selu(OpContext& c) {
   const double alpha = c.Float("alpha", 1.67326319217681884765625);
   const double gamma = c.Float("gamma", 1.05070102214813232421875);
   const ValueId elu = c.b.Select(IsNegative(c.b, x), ExpMinusOne(c.b, x, alpha), x);
-  c.Out(c.b.Times(elu, gamma));
+  c.Out(c.b.TimesNumber(elu, gamma));
 }
 
 void Celu(OpContext& c) {
@@ -65,7 +65,7 @@ void Celu(OpContext& c) {
 ValueId Softplus(Builder& b, ValueId x) {
   const ValueId size = b.Apply(ScalarOp::kAbs, {x});
   const ValueId tail = Exp(b, b.Apply(ScalarOp::kNeg, {size}));
-  return b.Plus(Relu(b, x), b.Apply(ScalarOp::kLog, {b.Plus(tail, 1)}));
+  return b.Plus(Relu(b, x), b.Apply(ScalarOp::kLog, {b.PlusNumber(tail, 1.0)}));
 }
 
 void Softplus(OpContext& c) { c.Out(Softplus(c.b, c.In(0))); }
@@ -77,16 +77,16 @@ void Mish(OpContext& c) {
 
 void Softsign(OpContext& c) {
   const ValueId x = c.In(0);
-  c.Out(c.b.Over(x, c.b.Plus(c.b.Apply(ScalarOp::kAbs, {x}), 1)));
+  c.Out(c.b.Over(x, c.b.PlusNumber(c.b.Apply(ScalarOp::kAbs, {x}), 1.0)));
 }
 
 void Swish(OpContext& c) {
   const ValueId x = c.In(0);
-  c.Out(c.b.Times(x, Sigmoid(c.b, c.b.Times(x, c.Float("alpha", 1)))));
+  c.Out(c.b.Times(x, Sigmoid(c.b, c.b.TimesNumber(x, c.Float("alpha", 1)))));
 }
 
 ValueId HardSigmoid(Builder& b, ValueId x, double alpha, double beta) {
-  const ValueId line = b.Plus(b.Times(x, alpha), beta);
+  const ValueId line = b.PlusNumber(b.TimesNumber(x, alpha), beta);
   return b.Min(b.Max(line, b.ScalarLike(x, 0)), b.ScalarLike(x, 1));
 }
 
@@ -112,8 +112,8 @@ void Shrink(OpContext& c) {
   const double bias = c.Float("bias", 0);
   const ValueId low = b.Apply(ScalarOp::kLess, {x, b.ScalarLike(x, -lambd)});
   const ValueId high = b.Apply(ScalarOp::kLess, {b.ScalarLike(x, lambd), x});
-  const ValueId inner = b.Select(high, b.Plus(x, -bias), b.ScalarLike(x, 0));
-  c.Out(b.Select(low, b.Plus(x, bias), inner));
+  const ValueId inner = b.Select(high, b.PlusNumber(x, -bias), b.ScalarLike(x, 0));
+  c.Out(b.Select(low, b.PlusNumber(x, bias), inner));
 }
 
 void Gelu(OpContext& c) {
@@ -123,14 +123,15 @@ void Gelu(OpContext& c) {
   ValueId gate = kNoValue;
   if (form == "tanh") {
     const ValueId cube = b.Times(b.Times(x, x), x);
-    const ValueId inner = b.Times(b.Plus(x, b.Times(cube, 0.044715)), std::sqrt(2 / M_PI));
+    const ValueId inner =
+        b.TimesNumber(b.Plus(x, b.TimesNumber(cube, 0.044715)), std::sqrt(2 / M_PI));
     gate = b.Apply(ScalarOp::kTanh, {inner});
   } else if (form == "none") {
-    gate = b.Apply(ScalarOp::kErf, {b.Times(x, std::sqrt(0.5))});
+    gate = b.Apply(ScalarOp::kErf, {b.TimesNumber(x, std::sqrt(0.5))});
   } else {
     return c.Fail("attribute 'approximate' must be none or tanh");
   }
-  c.Out(b.Times(b.Times(x, 0.5), b.Plus(gate, 1)));
+  c.Out(b.Times(b.TimesNumber(x, 0.5), b.PlusNumber(gate, 1.0)));
 }
 
 // The bounds are attributes before version 11 and operands since.

@@ -177,8 +177,8 @@ ValueId SpelledOut(OpContext& c, const Heads& heads, const Bias& bias, double sc
   const int64_t mode = c.Int("qk_matmul_output_mode", 0);
   const double cap = c.Float("softcap", 0);
   const double root = std::sqrt(scale);
-  const ValueId keys = b.Transpose(b.Times(heads.k, root), {0, 1, 3, 2});
-  ValueId scores = b.MatMul(b.Times(heads.q, root), keys);
+  const ValueId keys = b.Transpose(b.TimesNumber(heads.k, root), {0, 1, 3, 2});
+  ValueId scores = b.MatMul(b.TimesNumber(heads.q, root), keys);
   if (mode == 0) c.Out(scores, 3);
   if (cap > 0) {
     const ValueId limit = b.ScalarLike(scores, cap);

@@ -38,10 +38,10 @@ void Gemm(OpContext& c) {
   ValueId product = b.MatMul(x, y);
   const double alpha = c.Float("alpha", 1);
   const double beta = c.Float("beta", 1);
-  if (alpha != 1) product = b.Times(product, alpha);
+  if (alpha != 1) product = b.TimesNumber(product, alpha);
   if (c.Has(2) && beta != 0) {
     ValueId bias = c.In(2);
-    if (beta != 1) bias = b.Times(bias, beta);
+    if (beta != 1) bias = b.TimesNumber(bias, beta);
     const Result<Dims> dims = BroadcastDims(b.DimsOf(product), b.DimsOf(bias));
     if (c.ok() && (!dims.ok() || *dims != b.DimsOf(product))) {
       return c.Fail("operand 2 does not broadcast to the product");

@@ -44,7 +44,8 @@ void BatchNormalization(OpContext& c) {
       return c.Fail("statistics must have one entry a channel");
     }
   }
-  const ValueId deviation = b.Apply(ScalarOp::kSqrt, {b.Plus(variance, c.Float("epsilon", 1e-5))});
+  const ValueId deviation =
+      b.Apply(ScalarOp::kSqrt, {b.PlusNumber(variance, c.Float("epsilon", 1e-5))});
   const ValueId factor = b.Over(scale, deviation);
   const ValueId offset = b.Minus(shift, b.Times(mean, factor));
   const int rank = b.RankOf(x);
@@ -110,7 +111,7 @@ void LayerNormalization(OpContext& c) {
   const ValueId off = b.Minus(wide, mean);
   const ValueId variance = b.Reduce("mean", b.Times(off, off), axes, true);
   c.Out(mean, 1);
-  c.Out(b.Apply(ScalarOp::kRsqrt, {b.Plus(variance, epsilon)}), 2);
+  c.Out(b.Apply(ScalarOp::kRsqrt, {b.PlusNumber(variance, epsilon)}), 2);
 }
 
 void RmsNormalization(OpContext& c) {
@@ -122,7 +123,7 @@ void RmsNormalization(OpContext& c) {
   const DType type = b.DTypeOf(x);
   const ValueId wide = type == DType::kF64 ? x : b.Cast(x, DType::kF32);
   const ValueId square = b.Reduce("mean", b.Times(wide, wide), AxesFrom(axis, b.RankOf(x)), true);
-  const ValueId size = b.Apply(ScalarOp::kSqrt, {b.Plus(square, c.Float("epsilon", 1e-5))});
+  const ValueId size = b.Apply(ScalarOp::kSqrt, {b.PlusNumber(square, c.Float("epsilon", 1e-5))});
   const ValueId normal = b.Cast(b.Over(wide, size), b.DTypeOf(scale));
   c.Out(b.Times(normal, scale));
 }
@@ -148,7 +149,7 @@ void MeanVarianceNormalization(OpContext& c) {
   if (!c.ok()) return;
   const ValueId off = b.Minus(x, b.Reduce("mean", x, axes, true));
   const ValueId variance = b.Reduce("mean", b.Times(off, off), axes, true);
-  c.Out(b.Over(off, b.Plus(b.Apply(ScalarOp::kSqrt, {variance}), 1e-9)));
+  c.Out(b.Over(off, b.PlusNumber(b.Apply(ScalarOp::kSqrt, {variance}), 1e-9)));
 }
 
 // The window runs over channels: a pool over [N, 1, C, area].
@@ -169,7 +170,8 @@ void Lrn(OpContext& c) {
   pool.attrs["pads"] = Dims{(size - 1) / 2, 0, size - 1 - (size - 1) / 2, 0};
   pool.attrs["count_include_pad"] = int64_t{1};
   const ValueId mean = b.Reshape(b.Add(std::move(pool)), dims);
-  const ValueId base = b.Plus(b.Times(mean, c.Float("alpha", 1e-4)), c.Float("bias", 1));
+  const ValueId base =
+      b.PlusNumber(b.TimesNumber(mean, c.Float("alpha", 1e-4)), c.Float("bias", 1.0));
   c.Out(b.Over(x, b.Apply(ScalarOp::kPow, {base, b.ScalarLike(x, c.Float("beta", 0.75))})));
 }
 

@@ -116,7 +116,7 @@ void Hyperbolic(OpContext& c) {
   const ValueId x = c.In(0);
   const ValueId up = b.Apply(ScalarOp::kExp, {x});
   const ValueId down = b.Apply(ScalarOp::kExp, {b.Apply(ScalarOp::kNeg, {x})});
-  c.Out(b.Times(b.Apply(join, {up, down}), 0.5));
+  c.Out(b.TimesNumber(b.Apply(join, {up, down}), 0.5));
 }
 
 constexpr OpRow kRows[] = {

@@ -96,7 +96,7 @@ void LpPool(OpContext& c) {
   ValueId power = b.Apply(ScalarOp::kPow, {b.Apply(ScalarOp::kAbs, {x}), b.ScalarLike(x, p)});
   if (c.Flag("ceil_mode", false)) ExtendForCeil(c, x, window);
   power = PadExplicitly(c, power, window);
-  const ValueId sum = b.Times(Pool(c, "avg", power, window, true), size);
+  const ValueId sum = b.TimesNumber(Pool(c, "avg", power, window, true), size);
   c.Out(b.Apply(ScalarOp::kPow, {sum, b.ScalarLike(x, 1 / p)}));
 }
 

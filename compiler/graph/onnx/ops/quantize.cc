@@ -96,7 +96,7 @@ void DynamicQuantizeLinear(OpContext& c) {
   const ValueId nought = b.ScalarLike(x, 0);
   const ValueId high = b.Max(b.Reduce("max", x, axes, false), nought);
   const ValueId low = b.Min(b.Reduce("min", x, axes, false), nought);
-  const ValueId scale = b.Times(b.Minus(high, low), 1.0 / 255);
+  const ValueId scale = b.TimesNumber(b.Minus(high, low), 1.0 / 255);
   const ValueId start = b.Apply(ScalarOp::kNeg, {b.Over(low, scale)});
   const ValueId bounded = b.Min(b.Max(start, nought), b.ScalarLike(x, 255));
   const ValueId zero = b.Cast(b.Apply(ScalarOp::kRound, {bounded}), DType::kU8);

@@ -138,7 +138,7 @@ ValueId ByMatrices(OpContext& c, ValueId x, const ResizeForm& form, const Reques
   }
   if (inside != kNoValue && form.coordinate_mode == "tf_crop_and_resize") {
     const ValueId outside = b.Minus(b.Scalar(wide, 1), inside);
-    y = b.Plus(y, b.Times(outside, extrapolation));
+    y = b.Plus(y, b.TimesNumber(outside, extrapolation));
   }
   return b.Cast(y, type);
 }
