@@ -1,32 +1,17 @@
 #include "compiler/schedule/contraction.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "compiler/schedule/contraction_lower.h"
 #include "compiler/schedule/contraction_segments.h"
+#include "compiler/schedule/contraction_space.h"
 
 namespace mlc::schedule {
 namespace {
 
 constexpr int kMaxRows = 30;
 constexpr int64_t kMinChains = 8;
-
-// Sizes of the larger tile when an axis is cut into equal parts; another size would repeat one.
-std::vector<int64_t> TileSizes(int64_t extent, int64_t limit) {
-  std::set<int64_t> sizes;
-  for (int64_t tile = 1; tile <= std::min(extent, limit); ++tile) {
-    const int64_t parts = (extent + tile - 1) / tile;
-    sizes.insert((extent + parts - 1) / parts);
-  }
-  return {sizes.begin(), sizes.end()};
-}
-
-std::vector<int64_t> UpTo(std::vector<int64_t> values, int64_t limit) {
-  std::erase_if(values, [&](int64_t v) { return v > limit; });
-  return values;
-}
 
 bool TilesOuter(const ContractionProblem& p) {
   return p.outer[1].dim >= 0 && p.outer[1].out > 1 && p.inner.out <= 14;
@@ -43,7 +28,8 @@ int64_t ColumnVectors(const ContractionProblem& p, int lanes) {
 }  // namespace
 
 bool ContractionFamily::Accepts(const graph::Workload& workload, const target::Target&) const {
-  return FindContraction(workload).has_value();
+  const std::optional<ContractionProblem> p = FindContraction(workload);
+  return p && !DepthwiseChannels(*p);
 }
 
 Space ContractionFamily::MakeSpace(const graph::Workload& workload,

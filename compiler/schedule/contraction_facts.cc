@@ -5,6 +5,7 @@
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/contraction_pack.h"
 #include "compiler/schedule/contraction_segments.h"
+#include "compiler/schedule/contraction_space.h"
 
 namespace mlc::schedule {
 namespace {
@@ -119,15 +120,9 @@ Config ContractionFamily::Default(const graph::Workload& workload,
   const ContractionProblem p = *FindContraction(workload);
   const Space space = MakeSpace(workload, target);
   Config config = space.At(0);
-  const auto set = [&](std::string_view knob, int64_t value) {
-    for (auto& [name, current] : config.knobs) {
-      if (name == knob) current = value;
-    }
-  };
+  const auto set = [&](std::string_view knob, int64_t value) { SetKnob(config, knob, value); };
   const auto domain = [&](std::string_view knob) -> const std::vector<int64_t>& {
-    return std::find_if(space.knobs.begin(), space.knobs.end(),
-                        [&](const Knob& k) { return k.name == knob; })
-        ->domain;
+    return DomainOf(space, knob);
   };
   // The tile first.
   Config best = config;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/schedule/contraction_pack.h"
-#include "compiler/schedule/contraction_segments.h"
+#include "compiler/schedule/contraction_tiles.h"
 #include "compiler/schedule/fused.h"
 #include "compiler/schedule/register_tile.h"
 
@@ -28,38 +28,17 @@ class Lowering {
   LoweredKernel Run();
 
  private:
-  // Where a tile lies: its first output on both tiled axes.
-  struct Tile {
-    const TileSegment* outer = nullptr;  // null when one row of the outer axis at a time
-    const TileSegment* inner = nullptr;
-    ExprRef outer_at;
-    ExprRef inner_at;
-  };
-  // Taps of one axis that a part of the tile meets.
-  struct Taps {
-    ExprRef begin;
-    ExprRef end;
-    int row_begin = 0;
-    int row_end = 1;
-  };
-
   std::vector<int> Without() const;
   bool PacksWeight() const { return plan_.pack && p_.column_is_weight; }
   void DeclareColumns();
   void EmitChunk(const ExprRef& index);
   void DecodeBatch(ExprRef rest);
-  void ForRowTiles(const ExprRef& chunk, const std::function<void(const Tile&)>& body);
-  void ForSegments(const std::vector<TileSegment>& segments, const ExprRef& begin,
-                   const ExprRef& end,
-                   const std::function<void(const TileSegment&, const ExprRef&)>& body);
-  void EmitTile(const Tile& tile, const ExprRef& panel);
-  std::vector<Taps> OuterTaps(const Tile& tile);
-  Taps Clamped(const RowAxis& axis, const ExprRef& at) const;
-  void EmitTaps(const Tile& tile, const Taps& outer, const TapRun& inner, const ExprRef& a_base,
-                const ExprRef& b_base);
-  void EmitEpilogue(const Tile& tile, const ExprRef& panel);
-  void StoreRows(const Tile& tile, const ExprRef& panel, int64_t columns);
-  void StoreVector(const Tile& tile, const ExprRef& row_outer, const ExprRef& row_inner,
+  void EmitTile(const RowTile& tile, const ExprRef& panel);
+  void EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,
+                const ExprRef& a_base, const ExprRef& b_base);
+  void EmitEpilogue(const RowTile& tile, const ExprRef& panel);
+  void StoreRows(const RowTile& tile, const ExprRef& panel, int64_t columns);
+  void StoreVector(const RowTile& tile, const ExprRef& row_outer, const ExprRef& row_inner,
                    const ExprRef& panel, const ExprRef& vector, const ExprRef& active);
 
   const graph::Workload& workload_;
@@ -70,8 +49,7 @@ class Lowering {
   ir::BufferId columns_ = 0;
   std::vector<Binding> bindings_;
   std::optional<RegisterTile> tile_;
-  std::vector<TileSegment> inner_;
-  std::vector<TileSegment> outer_;
+  std::optional<RowTiles> rows_;
   // Of the current chunk.
   std::vector<ExprRef> at_;  // logical coordinates outside rows and columns
   ExprRef depth_at_;         // output of the outermost spatial axis
@@ -107,12 +85,8 @@ void Lowering::DeclareColumns() {
 
 LoweredKernel Lowering::Run() {
   DeclareColumns();
-  const bool tiles_outer = plan_.outer_rows > 1;
-  inner_ = MakeSegments(p_.inner, plan_.inner_rows);
-  if (tiles_outer) outer_ = MakeSegments(p_.outer[1], plan_.outer_rows);
-  int rows = 0;
-  for (const TileSegment& s : inner_) rows = std::max(rows, s.rows);
-  tile_.emplace(builder_, rows * plan_.outer_rows, plan_.vectors, plan_.lanes);
+  rows_.emplace(p_, plan_.inner_rows, plan_.outer_rows, builder_);
+  tile_.emplace(builder_, rows_->MaxRows(), plan_.vectors, plan_.lanes);
   builder_.Parallel("chunk", plan_.parallel_chunks(p_),
                     [&](const ExprRef& index) { EmitChunk(index); });
   LoweredKernel lowered{builder_.Finish(), bindings_, {}};
@@ -167,95 +141,37 @@ void Lowering::EmitChunk(const ExprRef& index) {
   const ExprRef first = ir::FloorDiv(column_chunk * plan_.panels, columns);
   const ExprRef last = ir::FloorDiv((column_chunk + 1) * plan_.panels, columns);
   if (plan_.rows_first) {
-    ForRowTiles(row_chunk, [&](const Tile& tile) {
+    rows_->ForEach(row_chunk, rows, [&](const RowTile& tile) {
       builder_.For("panel", first, last, 1, [&](const ExprRef& panel) { EmitTile(tile, panel); });
     });
   } else {
     builder_.For("panel", first, last, 1, [&](const ExprRef& panel) {
-      ForRowTiles(row_chunk, [&](const Tile& tile) { EmitTile(tile, panel); });
+      rows_->ForEach(row_chunk, rows, [&](const RowTile& tile) { EmitTile(tile, panel); });
     });
   }
 }
 
-void Lowering::ForSegments(const std::vector<TileSegment>& segments, const ExprRef& begin,
-                           const ExprRef& end,
-                           const std::function<void(const TileSegment&, const ExprRef&)>& body) {
-  for (const TileSegment& segment : segments) {
-    builder_.For("t", ir::Max(begin, Int(segment.begin)), ir::Min(end, Int(segment.end)), 1,
-                 [&](const ExprRef& t) {
-                   body(segment, builder_.Let("at", t * segment.rows + segment.origin));
-                 });
-  }
-}
-
-void Lowering::ForRowTiles(const ExprRef& chunk, const std::function<void(const Tile&)>& body) {
-  const ExprRef begin = ir::FloorDiv(chunk * plan_.row_units, plan_.row_chunks);
-  const ExprRef end = ir::FloorDiv((chunk + 1) * plan_.row_units, plan_.row_chunks);
-  const auto across = [&](const TileSegment* outer, const ExprRef& outer_at) {
-    const int64_t tiles = TileCount(p_.inner, plan_.inner_rows);
-    ForSegments(inner_, Int(0), Int(tiles), [&](const TileSegment& inner, const ExprRef& at) {
-      body({outer, &inner, outer_at, at});
-    });
-  };
-  if (p_.outer[1].dim < 0) {
-    ForSegments(inner_, begin, end, [&](const TileSegment& inner, const ExprRef& at) {
-      body({nullptr, &inner, Int(0), at});
-    });
-  } else if (plan_.outer_rows > 1) {
-    ForSegments(outer_, begin, end,
-                [&](const TileSegment& outer, const ExprRef& at) { across(&outer, at); });
-  } else {
-    builder_.For("h", begin, end, 1, [&](const ExprRef& h) { across(nullptr, h); });
-  }
-}
-
-Lowering::Taps Lowering::Clamped(const RowAxis& axis, const ExprRef& at) const {
-  if (axis.Trivial()) return {Int(0), Int(1)};
-  // Input at * stride - pad + tap * dilation lies in [0, in).
-  const ExprRef before = Int(axis.pad) - at * axis.stride;
-  const ExprRef low = ir::FloorDiv(before + (axis.dilation - 1), axis.dilation);
-  const ExprRef high = ir::FloorDiv(before + (axis.in - 1), axis.dilation) + 1;
-  return {ir::Max(Int(0), low), ir::Min(Int(axis.taps), high)};
-}
-
-std::vector<Lowering::Taps> Lowering::OuterTaps(const Tile& tile) {
-  if (!tile.outer) return {Clamped(p_.outer[1], tile.outer_at)};
-  std::vector<Taps> taps;
-  for (const TapRun& run : tile.outer->runs) {
-    taps.push_back({Int(run.tap_begin), Int(run.tap_end), run.row_begin, run.row_end});
-  }
-  return taps;
-}
-
-void Lowering::EmitTile(const Tile& tile, const ExprRef& panel) {
-  const int outer_rows = tile.outer ? tile.outer->rows : 1;
-  tile_->Zero(outer_rows * tile.inner->rows);
+void Lowering::EmitTile(const RowTile& tile, const ExprRef& panel) {
+  tile_->Zero(tile.rows());
   const RowAxis& depth = p_.outer[0];
   const RowAxis& height = p_.outer[1];
-  const ExprRef a_base =
-      builder_.Let("a", row_batch_ + (depth_at_ * depth.stride - depth.pad) * depth.row_stride +
-                            (tile.outer_at * height.stride - height.pad) * height.row_stride +
-                            (tile.inner_at * p_.inner.stride - p_.inner.pad) * p_.inner.row_stride);
+  const ExprRef a_base = builder_.Let("a", row_batch_ + rows_->Base(tile, depth_at_));
   const int64_t panel_stride =
       plan_.pack ? PackedPanelElements(p_, plan_) : plan_.panel_width() * p_.column_stride;
   const ExprRef b_base = builder_.Let("b", column_batch_ + panel * panel_stride);
-  const int64_t tap_elements = p_.depth * plan_.panel_width();
-  const Taps kd = Clamped(depth, depth_at_);
-  builder_.For("kd", kd.begin, kd.end, 1, [&](const ExprRef& d) {
-    const ExprRef a_depth = a_base + d * (depth.dilation * depth.row_stride);
-    const ExprRef b_depth = b_base + d * (height.taps * p_.inner.taps * tap_elements);
-    for (const Taps& outer : OuterTaps(tile)) {
-      builder_.For("kh", outer.begin, outer.end, 1, [&](const ExprRef& h) {
-        const ExprRef a_row = a_depth + h * (height.dilation * height.row_stride);
-        const ExprRef b_row = b_depth + h * (p_.inner.taps * tap_elements);
-        for (const TapRun& inner : tile.inner->runs) EmitTaps(tile, outer, inner, a_row, b_row);
-      });
-    }
-  });
+  const int64_t row_taps = p_.inner.taps * p_.depth * plan_.panel_width();
+  rows_->ForOuterTaps(tile, depth_at_,
+                      [&](const ExprRef& d, const ExprRef& h, const OuterTaps& outer) {
+                        const ExprRef a_row = a_base + d * (depth.dilation * depth.row_stride) +
+                                              h * (height.dilation * height.row_stride);
+                        const ExprRef b_row = b_base + (d * height.taps + h) * row_taps;
+                        for (const TapRun& inner : tile.inner->runs)
+                          EmitTaps(tile, outer, inner, a_row, b_row);
+                      });
   EmitEpilogue(tile, panel);
 }
 
-void Lowering::EmitTaps(const Tile& tile, const Taps& outer, const TapRun& inner,
+void Lowering::EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,
                         const ExprRef& a_base, const ExprRef& b_base) {
   const RowAxis& axis = p_.inner;
   const int64_t tap_stride = axis.dilation * axis.row_stride;
@@ -286,7 +202,7 @@ void Lowering::EmitTaps(const Tile& tile, const Taps& outer, const TapRun& inner
   });
 }
 
-void Lowering::EmitEpilogue(const Tile& tile, const ExprRef& panel) {
+void Lowering::EmitEpilogue(const RowTile& tile, const ExprRef& panel) {
   const int64_t width = plan_.panel_width();
   const int64_t tail = p_.columns - (plan_.panels - 1) * width;
   if (tail == width || plan_.panels == 1) {
@@ -298,11 +214,10 @@ void Lowering::EmitEpilogue(const Tile& tile, const ExprRef& panel) {
       [&] { StoreRows(tile, panel, width); }, [&] { StoreRows(tile, panel, tail); });
 }
 
-void Lowering::StoreRows(const Tile& tile, const ExprRef& panel, int64_t columns) {
-  const int outer_rows = tile.outer ? tile.outer->rows : 1;
+void Lowering::StoreRows(const RowTile& tile, const ExprRef& panel, int64_t columns) {
   const int64_t full = columns / plan_.lanes;
   const int64_t rest = columns % plan_.lanes;
-  builder_.Unrolled("o", outer_rows, [&](const ExprRef& o) {
+  builder_.Unrolled("o", tile.outer_rows(), [&](const ExprRef& o) {
     builder_.Unrolled("i", tile.inner->rows, [&](const ExprRef& i) {
       builder_.Unrolled("v", full,
                         [&](const ExprRef& v) { StoreVector(tile, o, i, panel, v, nullptr); });
@@ -311,7 +226,7 @@ void Lowering::StoreRows(const Tile& tile, const ExprRef& panel, int64_t columns
   });
 }
 
-void Lowering::StoreVector(const Tile& tile, const ExprRef& row_outer, const ExprRef& row_inner,
+void Lowering::StoreVector(const RowTile& tile, const ExprRef& row_outer, const ExprRef& row_inner,
                            const ExprRef& panel, const ExprRef& vector, const ExprRef& active) {
   Point point;
   point.at = at_;

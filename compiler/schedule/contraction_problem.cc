@@ -265,4 +265,10 @@ std::optional<ContractionProblem> FindContraction(const graph::Workload& workloa
   return p;
 }
 
+const BatchAxis* DepthwiseChannels(const ContractionProblem& problem) {
+  if (problem.columns != 1 || problem.depth != 1 || problem.batch_count == 0) return nullptr;
+  const BatchAxis& last = problem.batch[static_cast<size_t>(problem.batch_count - 1)];
+  return last.group ? &last : nullptr;
+}
+
 }  // namespace mlc::schedule

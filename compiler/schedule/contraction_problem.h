@@ -71,4 +71,8 @@ struct ContractionProblem {
 // pointwise functions of it and of sources; nothing for any other workload. f32, f16 and bf16.
 std::optional<ContractionProblem> FindContraction(const graph::Workload& workload);
 
+// The batch axis that stands for the channels of a depthwise convolution (one filter for each
+// channel), or null for any other problem.
+const BatchAxis* DepthwiseChannels(const ContractionProblem& problem);
+
 }  // namespace mlc::schedule

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "compiler/schedule/contraction.h"
+#include "compiler/schedule/depthwise.h"
 #include "compiler/schedule/family.h"
 #include "compiler/schedule/pointwise.h"
 #include "compiler/schedule/row_reduce.h"
@@ -11,9 +12,11 @@ namespace mlc::schedule {
 
 std::span<const Family* const> Families() {
   static const ContractionFamily contraction;
+  static const DepthwiseFamily depthwise;
   static const PointwiseFamily pointwise;
   static const RowReduceFamily row_reduce;
-  static const std::array<const Family*, 3> families = {&contraction, &row_reduce, &pointwise};
+  static const std::array<const Family*, 4> families = {&contraction, &depthwise, &row_reduce,
+                                                        &pointwise};
   return families;
 }
 

@@ -265,6 +265,10 @@ int Main(const Options& options) {
       std::printf("%s\n", workload.status().ToString().c_str());
   }
   const size_t convolutions = tasks.size();
+  for (const ConvCase& c : MobileNetDepthwise()) {
+    auto workload = MakeConv(c);
+    if (workload.ok()) tasks.push_back({NameOf(c), *workload, c.count});
+  }
   for (const DenseCase& c : BertDense()) {
     auto workload = MakeDense(c);
     if (workload.ok()) tasks.push_back({NameOf(c), *workload, c.count});

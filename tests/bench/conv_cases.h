@@ -13,7 +13,18 @@ namespace mlc::bench {
 struct ConvCase {
   int64_t channels, size, filters, kernel, stride;
   int count;
+  bool depthwise = false;
 };
+
+// MobileNetV2's depthwise convolutions.
+inline const std::vector<ConvCase>& MobileNetDepthwise() {
+  static const std::vector<ConvCase> cases = {
+      {32, 112, 32, 3, 1, 1, true},  {96, 112, 96, 3, 2, 1, true},  {144, 56, 144, 3, 1, 1, true},
+      {144, 56, 144, 3, 2, 1, true}, {192, 28, 192, 3, 1, 2, true}, {192, 28, 192, 3, 2, 1, true},
+      {384, 14, 384, 3, 1, 4, true}, {576, 14, 576, 3, 1, 2, true}, {576, 14, 576, 3, 2, 1, true},
+      {960, 7, 960, 3, 1, 3, true}};
+  return cases;
+}
 
 inline const std::vector<ConvCase>& ResNet50Convolutions() {
   static const std::vector<ConvCase> cases = {
@@ -30,8 +41,8 @@ inline const std::vector<ConvCase>& ResNet50Convolutions() {
 
 inline std::string NameOf(const ConvCase& c) {
   const auto n = [](int64_t v) { return std::to_string(v); };
-  return n(c.channels) + "x" + n(c.size) + "-" + n(c.filters) + "k" + n(c.kernel) + "s" +
-         n(c.stride);
+  return (c.depthwise ? "dw-" : "") + n(c.channels) + "x" + n(c.size) + "-" + n(c.filters) + "k" +
+         n(c.kernel) + "s" + n(c.stride);
 }
 
 // Convolution, bias, relu; channels-last, but for the image, which is dense.
@@ -53,14 +64,15 @@ inline Result<graph::Workload> MakeConv(const ConvCase& c, double tolerance = 1e
     value.type = {DType::kF32, std::move(dims), {}};
     return g.Add(std::move(value));
   };
-  const auto w = weight({c.filters, c.channels, c.kernel, c.kernel});
+  const int64_t group = c.depthwise ? c.channels : 1;
+  const auto w = weight({c.filters, c.channels / group, c.kernel, c.kernel});
   graph::Value conv;
   conv.op = Op::kConv;
   conv.operands = {x, w};
   conv.attrs = {{"strides", std::vector<int64_t>{c.stride, c.stride}},
                 {"pads", std::vector<int64_t>{pad, pad, pad, pad}},
                 {"dilations", std::vector<int64_t>{1, 1}},
-                {"group", int64_t{1}}};
+                {"group", group}};
   conv.type = image({1, c.filters, out, out}, false);
   const auto y = g.Add(std::move(conv));
   const auto bias = weight({c.filters, 1, 1});

@@ -161,7 +161,18 @@ void CheckFamily(Rng& rng, graph::Workload workload, const Family& family, doubl
 TEST(ContractionProperty, LoweredConfigsAgreeWithTheReference) {
   Rng rng(20240611);
   for (int i = 0; i < 250; ++i) {
-    CheckFamily(rng, RandomContraction(rng), *FindFamily("contraction"), 1e-5);
+    graph::Workload workload = RandomContraction(rng);
+    const auto families = FamiliesFor(workload, target::Target{});
+    ASSERT_FALSE(families.empty()) << workload.ToText();
+    CheckFamily(rng, std::move(workload), *families[0], 1e-5);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(DepthwiseProperty, LoweredConfigsAgreeWithTheReference) {
+  Rng rng(77);
+  for (int i = 0; i < 120; ++i) {
+    CheckFamily(rng, RandomDepthwise(rng), *FindFamily("depthwise"), 1e-5);
     if (::testing::Test::HasFailure()) return;
   }
 }

@@ -1,0 +1,174 @@
+#include "compiler/schedule/depthwise.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/schedule/contraction_segments.h"
+#include "compiler/schedule/contraction_space.h"
+#include "compiler/schedule/depthwise_lower.h"
+
+namespace mlc::schedule {
+namespace {
+
+int64_t Units(const ContractionProblem& p, int inner_rows, int outer_rows) {
+  return p.outer[1].dim >= 0 ? TileCount(p.outer[1], outer_rows) : TileCount(p.inner, inner_rows);
+}
+
+DepthwisePlan MakePlan(const ContractionProblem& p, const target::Target& target,
+                       const Config& config) {
+  DepthwisePlan plan;
+  plan.lanes = target.Lanes(DType::kF32);
+  plan.inner_rows = static_cast<int>(config["mr"]);
+  plan.outer_rows = static_cast<int>(config["mh"]);
+  plan.vectors = static_cast<int>(config["nv"]);
+  plan.rows_first = config["rows_first"] != 0;
+  plan.row_chunks = config["row_chunks"];
+  plan.channel_chunks = config["ch_chunks"];
+  plan.channels = DepthwiseChannels(p)->extent;
+  plan.blocks = (plan.channels + plan.width() - 1) / plan.width();
+  plan.row_units = Units(p, plan.inner_rows, plan.outer_rows);
+  return plan;
+}
+
+int64_t Chunks(const ContractionProblem& p, const DepthwisePlan& plan) {
+  return p.Batches() / plan.channels * p.outer[0].out * plan.row_chunks * plan.channel_chunks;
+}
+
+RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target,
+                       const DepthwisePlan& plan) {
+  const int64_t chains = int64_t{plan.inner_rows} * plan.outer_rows * plan.vectors;
+  const int64_t vectors = (plan.channels + plan.lanes - 1) / plan.lanes;
+  if (chains + plan.vectors + 1 > target.vector_registers()) return RejectReason::kRegisters;
+  if (plan.vectors > vectors) return RejectReason::kTileExceedsShape;
+  if (plan.row_chunks > plan.row_units || plan.channel_chunks > plan.blocks) {
+    return RejectReason::kRedundant;
+  }
+  const int64_t reachable = std::min<int64_t>(4, p.inner.out * p.outer[1].out * vectors);
+  if (chains < reachable && chains < std::min<int64_t>(4, p.inner.out)) {
+    return RejectReason::kTooFewChains;
+  }
+  const int64_t most = p.Batches() / plan.channels * p.outer[0].out * plan.row_units * plan.blocks;
+  if (Chunks(p, plan) < std::min<int64_t>(target.threads, most)) {
+    return RejectReason::kParallelism;
+  }
+  if (plan.row_chunks * plan.channel_chunks > 16 * target.threads) {
+    return RejectReason::kParallelism;
+  }
+  return RejectReason::kNone;
+}
+
+}  // namespace
+
+bool DepthwiseFamily::Accepts(const graph::Workload& workload, const target::Target&) const {
+  const std::optional<ContractionProblem> p = FindContraction(workload);
+  return p && DepthwiseChannels(*p);
+}
+
+Space DepthwiseFamily::MakeSpace(const graph::Workload& workload,
+                                 const target::Target& target) const {
+  const ContractionProblem p = *FindContraction(workload);
+  const int64_t channels = DepthwiseChannels(p)->extent;
+  const int lanes = target.Lanes(DType::kF32);
+  const int64_t units = p.outer[1].dim >= 0 ? p.outer[1].out : p.inner.out;
+  const int64_t vectors = (channels + lanes - 1) / lanes;
+  Space space{"depthwise", version(), {}};
+  space.knobs.push_back({"mr", TileSizes(p.inner.out, 14)});
+  space.knobs.push_back(
+      {"mh", p.outer[1].dim >= 0 ? TileSizes(p.outer[1].out, 4) : std::vector<int64_t>{1}});
+  space.knobs.push_back({"nv", UpTo({1, 2, 3, 4}, vectors)});
+  space.knobs.push_back({"rows_first", {0, 1}});
+  space.knobs.push_back({"row_chunks", UpTo({1, 2, 4, 7, 8, 14, 16, 28}, units)});
+  space.knobs.push_back({"ch_chunks", UpTo({1, 2, 4, 8}, vectors)});
+  return space;
+}
+
+RejectReason DepthwiseFamily::Check(const graph::Workload& workload, const target::Target& target,
+                                    const Config& config) const {
+  const std::optional<ContractionProblem> p = FindContraction(workload);
+  if (!p || !DepthwiseChannels(*p)) return RejectReason::kUnsupported;
+  return CheckPlan(*p, target, MakePlan(*p, target, config));
+}
+
+KernelFacts DepthwiseFamily::Facts(const graph::Workload& workload, const target::Target& target,
+                                   const Config& config) const {
+  const ContractionProblem p = *FindContraction(workload);
+  const DepthwisePlan plan = MakePlan(p, target, config);
+  KernelFacts f;
+  const auto padded = static_cast<double>(plan.blocks * plan.width());
+  const double pixels = static_cast<double>(p.Batches() / plan.channels * p.Rows());
+  const auto taps = static_cast<double>(p.Taps());
+  f.useful_flops = p.Flops();
+  f.lane_fill = static_cast<double>(plan.channels) / padded;
+  f.flops = p.Flops() / f.lane_fill;
+  const double tiles =
+      static_cast<double>(TileCount(p.inner, plan.inner_rows)) *
+      static_cast<double>(p.outer[1].dim >= 0 ? TileCount(p.outer[1], plan.outer_rows) : 1);
+  const double rows = static_cast<double>(p.inner.out * p.outer[1].out) / tiles;
+  f.accumulators = rows * plan.vectors;
+  f.loads_per_fma = 1 + 1 / rows;
+  f.inner_trip = static_cast<double>(p.inner.taps);
+  f.l1_bytes = pixels * taps * padded * 4 * f.loads_per_fma;
+  const double x_bytes = workload.MinBytes();
+  f.l1_set_bytes = taps * static_cast<double>(plan.width()) * 4 * (1 + rows);
+  // Input rows that neighbouring output rows read again.
+  const double row_bytes = static_cast<double>(p.inner.in) * 4 *
+                           (plan.rows_first ? padded / static_cast<double>(plan.channel_chunks)
+                                            : static_cast<double>(plan.width()));
+  f.l2_set_bytes = row_bytes * static_cast<double>(p.outer[1].taps);
+  f.l2_bytes = f.l2_set_bytes < static_cast<double>(target.l1_bytes)
+                   ? x_bytes
+                   : x_bytes * static_cast<double>(p.outer[1].taps);
+  f.l3_bytes = x_bytes;
+  f.dram_bytes = x_bytes;
+  const auto chunks = static_cast<double>(Chunks(p, plan));
+  const auto threads = static_cast<double>(target.threads);
+  f.parallel_chunks = chunks;
+  f.imbalance = std::ceil(chunks / threads) * threads / chunks;
+  f.body_ops = f.accumulators * static_cast<double>(std::min<int64_t>(p.inner.taps, 5));
+  return f;
+}
+
+Config DepthwiseFamily::Default(const graph::Workload& workload,
+                                const target::Target& target) const {
+  const ContractionProblem p = *FindContraction(workload);
+  const Space space = MakeSpace(workload, target);
+  Config config = space.At(0);
+  Config best = config;
+  double best_score = -1;
+  for (int64_t mr : DomainOf(space, "mr")) {
+    for (int64_t nv : DomainOf(space, "nv")) {
+      for (int64_t row_chunks : DomainOf(space, "row_chunks")) {
+        for (int64_t ch_chunks : DomainOf(space, "ch_chunks")) {
+          SetKnob(config, "mr", mr);
+          SetKnob(config, "nv", nv);
+          SetKnob(config, "rows_first", 1);
+          SetKnob(config, "row_chunks", row_chunks);
+          SetKnob(config, "ch_chunks", ch_chunks);
+          const DepthwisePlan plan = MakePlan(p, target, config);
+          if (CheckPlan(p, target, plan) != RejectReason::kNone) continue;
+          const KernelFacts facts = Facts(workload, target, config);
+          const double chunks = facts.parallel_chunks;
+          const double score = facts.lane_fill * std::min(1.0, (facts.accumulators + 8) / 20) /
+                               facts.imbalance / (1 + 0.005 * chunks);
+          if (score > best_score) {
+            best_score = score;
+            best = config;
+          }
+        }
+      }
+    }
+  }
+  return best;
+}
+
+Result<LoweredKernel> DepthwiseFamily::Lower(const graph::Workload& workload,
+                                             const target::Target& target,
+                                             const Config& config) const {
+  const std::optional<ContractionProblem> p = FindContraction(workload);
+  if (!p || !DepthwiseChannels(*p)) {
+    return Internal("depthwise: the workload is not a depthwise convolution");
+  }
+  return LowerDepthwise(workload, *p, MakePlan(*p, target, config));
+}
+
+}  // namespace mlc::schedule
