@@ -51,6 +51,11 @@ std::optional<ValueId> FoldSplats(Graph& graph, const Value& node) {
   return AddSplat(graph, node, number);
 }
 
+// Operators that touch the elements of operand 0 that they give, and no others.
+bool ReadsLittle(Op op) {
+  return op == Op::kReshape || op == Op::kSlice || op == Op::kGather || op == Op::kGatherND;
+}
+
 bool WorthFolding(const Value& node) {
   const int64_t bytes = BytesOf(node.type);
   if (node.op == Op::kReshape) return true;
@@ -77,7 +82,8 @@ std::optional<ValueId> TryFold(Graph& graph, const Value& node) {
   if (!WorthFolding(node)) return std::nullopt;
   std::vector<TensorDataRef> operands;
   for (const ValueId operand : node.operands) {
-    if (operand != kNoValue && BytesOf(graph[operand].type) > 8 * kMaxFoldedBytes) {
+    if (operand != kNoValue && BytesOf(graph[operand].type) > kMaxFoldedBytes &&
+        !ReadsLittle(node.op)) {
       return std::nullopt;
     }
     operands.push_back(operand == kNoValue ? nullptr : ConstantData(graph[operand]));

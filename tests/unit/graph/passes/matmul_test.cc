@@ -1,0 +1,69 @@
+#include "compiler/graph/passes/canonicalize_matmul.h"
+#include "compiler/graph/passes/merge_siblings.h"
+#include "tests/unit/graph/passes/check.h"
+
+namespace mlc::graph {
+namespace {
+
+TEST(CanonicalizeMatMul, FlattensAndSinksTheReshape) {
+  Check(CanonicalizeMatMul,
+        "%0 = input() : f32[2,3,4] %1 = weight() : f32[4,5] %2 = weight() : f32[5] "
+        "%3 = input() : f32[2,3,5] %4 = matmul(%0, %1) : f32[2,3,5] %5 = add(%4, %2) : f32[2,3,5] "
+        "%6 = add(%3, %5) : f32[2,3,5] %7 = layer_norm(%6) {axis=2} : f32[2,3,5] return %7",
+        "%0 = input() : f32[2,3,4] %1 = weight() : f32[4,5] %2 = weight() : f32[5] "
+        "%3 = input() : f32[2,3,5] %4 = reshape(%0) : f32[6,4] %5 = matmul(%4, %1) : f32[6,5] "
+        "%6 = add(%5, %2) : f32[6,5] %7 = reshape(%3) : f32[6,5] %8 = add(%7, %6) : f32[6,5] "
+        "%9 = layer_norm(%8) {axis=1} : f32[6,5] %10 = reshape(%9) : f32[2,3,5] return %10");
+}
+
+TEST(CanonicalizeMatMul, LeavesRealBatches) {
+  const char* body =
+      "%0 = input() : f32[2,3,4] %1 = input() : f32[2,4,5] %2 = matmul(%0, %1) : f32[2,3,5] return "
+      "%2";
+  Check(CanonicalizeMatMul, body, body);
+}
+
+TEST(CanonicalizeMatMul, StopsAtOperandsOfAnotherSpace) {
+  Check(CanonicalizeMatMul,
+        "%0 = input() : f32[2,3,4] %1 = weight() : f32[4,5] %2 = weight() : f32[3,1] "
+        "%3 = matmul(%0, %1) : f32[2,3,5] %4 = add(%3, %2) : f32[2,3,5] return %4",
+        "%0 = input() : f32[2,3,4] %1 = weight() : f32[4,5] %2 = weight() : f32[3,1] "
+        "%3 = reshape(%0) : f32[6,4] %4 = matmul(%3, %1) : f32[6,5] %5 = reshape(%4) : f32[2,3,5] "
+        "%6 = add(%5, %2) : f32[2,3,5] return %6");
+}
+
+TEST(MergeSiblings, MatricesAndBiases) {
+  Check(MergeSiblings,
+        "%0 = input() : f32[3,2] %1 = constant() {values=[1.0,2.0,3.0,4.0]} : f32[2,2] "
+        "%2 = constant() {values=[5.0,6.0]} : f32[2,1] %3 = constant() {values=[7.0,8.0]} : f32[2] "
+        "%4 = constant() {values=[9.0]} : f32[1] %5 = matmul(%0, %1) : f32[3,2] "
+        "%6 = matmul(%0, %2) : f32[3,1] %7 = add(%5, %3) : f32[3,2] %8 = add(%6, %4) : f32[3,1] "
+        "return %7, %8",
+        "%0 = input() : f32[3,2] %1 = constant() {values=[1.0,2.0,5.0,3.0,4.0,6.0]} : f32[2,3] "
+        "%2 = matmul(%0, %1) : f32[3,3] %3 = constant() {values=[7.0,8.0,9.0]} : f32[3] "
+        "%4 = add(%2, %3) : f32[3,3] %5 = slice(%4) {starts=[0,0]} : f32[3,2] "
+        "%6 = slice(%4) {starts=[0,2]} : f32[3,1] return %5, %6");
+}
+
+TEST(MergeSiblings, TransposedMatrices) {
+  Check(MergeSiblings,
+        "%0 = input() : f32[3,2] %1 = constant() {values=[1.0,2.0]} : f32[1,2] "
+        "%2 = constant() {values=[5.0,6.0]} : f32[1,2] %3 = transpose(%1) {perm=[1,0]} : f32[2,1] "
+        "%4 = transpose(%2) {perm=[1,0]} : f32[2,1] %5 = matmul(%0, %3) : f32[3,1] "
+        "%6 = matmul(%0, %4) : f32[3,1] %7 = sub(%5, %6) : f32[3,1] return %7",
+        "%0 = input() : f32[3,2] %1 = constant() {values=[1.0,2.0,5.0,6.0]} : f32[2,2] "
+        "%2 = transpose(%1) {perm=[1,0]} : f32[2,2] %3 = matmul(%0, %2) : f32[3,2] "
+        "%4 = slice(%3) {starts=[0,0]} : f32[3,1] %5 = slice(%3) {starts=[0,1]} : f32[3,1] "
+        "%6 = sub(%4, %5) : f32[3,1] return %6");
+}
+
+TEST(MergeSiblings, LeavesProductsOfDifferentValues) {
+  const char* body =
+      "%0 = input() : f32[3,2] %1 = input() : f32[3,2] %2 = constant() {values=[1.0,2.0]} : "
+      "f32[2,1] %3 = matmul(%0, %2) : f32[3,1] %4 = matmul(%1, %2) : f32[3,1] %5 = add(%3, %4) : "
+      "f32[3,1] return %5";
+  Check(MergeSiblings, body, body);
+}
+
+}  // namespace
+}  // namespace mlc::graph

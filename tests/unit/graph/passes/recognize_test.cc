@@ -1,0 +1,102 @@
+#include "compiler/graph/passes/recognize_attention.h"
+#include "compiler/graph/passes/recognize_norms.h"
+#include "tests/unit/graph/passes/check.h"
+
+namespace mlc::graph {
+namespace {
+
+TEST(RecognizeNorms, LayerNormWithScaleAndBias) {
+  Check(RecognizeNorms,
+        "%0 = input() : f32[3,4] %1 = constant() {value=0.001} : f32[] "
+        "%2 = constant() {values=[1.0,2.0,3.0,4.0]} : f32[4] "
+        "%3 = constant() {values=[0.0,1.0,0.0,1.0]} : f32[4] "
+        "%4 = reduce(%0) {axes=[1], kind=mean} : f32[3,1] %5 = sub(%0, %4) : f32[3,4] "
+        "%6 = mul(%5, %5) : f32[3,4] %7 = reduce(%6) {axes=[1], kind=mean} : f32[3,1] "
+        "%8 = add(%7, %1) : f32[3,1] %9 = sqrt(%8) : f32[3,1] %10 = div(%5, %9) : f32[3,4] "
+        "%11 = mul(%10, %2) : f32[3,4] %12 = add(%11, %3) : f32[3,4] return %12",
+        "%0 = input() : f32[3,4] %1 = constant() {values=[1.0,2.0,3.0,4.0]} : f32[4] "
+        "%2 = constant() {values=[0.0,1.0,0.0,1.0]} : f32[4] "
+        "%3 = layer_norm(%0, %1, %2) {axis=1, epsilon=0.001} : f32[3,4] return %3");
+}
+
+TEST(RecognizeNorms, LayerNormWithRsqrt) {
+  Check(RecognizeNorms,
+        "%0 = input() : f32[3,4] %1 = constant() {value=0.001} : f32[] "
+        "%2 = reduce(%0) {axes=[1], kind=mean} : f32[3,1] %3 = sub(%0, %2) : f32[3,4] "
+        "%4 = mul(%3, %3) : f32[3,4] %5 = reduce(%4) {axes=[1], kind=mean} : f32[3,1] "
+        "%6 = add(%5, %1) : f32[3,1] %7 = rsqrt(%6) : f32[3,1] %8 = mul(%3, %7) : f32[3,4] "
+        "return %8",
+        "%0 = input() : f32[3,4] %1 = layer_norm(%0, _, _) {axis=1, epsilon=0.001} : f32[3,4] "
+        "return %1");
+}
+
+TEST(RecognizeNorms, LeavesInstanceNorm) {
+  const char* body =
+      "%0 = input() : f32[3,4] %1 = constant() {value=0.001} : f32[] "
+      "%2 = reduce(%0) {axes=[0], kind=mean} : f32[1,4] %3 = sub(%0, %2) : f32[3,4] "
+      "%4 = mul(%3, %3) : f32[3,4] %5 = reduce(%4) {axes=[0], kind=mean} : f32[1,4] "
+      "%6 = add(%5, %1) : f32[1,4] %7 = sqrt(%6) : f32[1,4] %8 = div(%3, %7) : f32[3,4] "
+      "return %8";
+  Check(RecognizeNorms, body, body);
+}
+
+TEST(RecognizeNorms, Softmax) {
+  Check(RecognizeNorms,
+        "%0 = input() : f32[3,4] %1 = reduce(%0) {axes=[1], kind=max} : f32[3,1] "
+        "%2 = sub(%0, %1) : f32[3,4] %3 = exp(%2) : f32[3,4] "
+        "%4 = reduce(%3) {axes=[1], kind=sum} : f32[3,1] %5 = div(%3, %4) : f32[3,4] "
+        "%6 = log(%5) : f32[3,4] return %6",
+        "%0 = input() : f32[3,4] %1 = log_softmax(%0) {axis=1} : f32[3,4] return %1");
+}
+
+constexpr char kHeads[] =
+    "%0 = input() : f32[2,3,5,4] %1 = input() : f32[2,3,4,6] %2 = input() : f32[2,3,6,4] ";
+
+TEST(RecognizeAttention, ScaledScoresWithMask) {
+  Check(RecognizeAttention,
+        std::string(kHeads) +
+            "%3 = input() : f32[2,1,5,6] %4 = constant() {value=0.5} : f32[] "
+            "%5 = matmul(%0, %1) : f32[2,3,5,6] %6 = mul(%5, %4) : f32[2,3,5,6] "
+            "%7 = add(%6, %3) : f32[2,3,5,6] %8 = softmax(%7) {axis=3} : f32[2,3,5,6] "
+            "%9 = matmul(%8, %2) : f32[2,3,5,4] return %9",
+        std::string(kHeads) +
+            "%3 = input() : f32[2,1,5,6] %4 = transpose(%1) {perm=[0,1,3,2]} : f32[2,3,6,4] "
+            "%5 = attention(%0, %4, %2, %3) {scale=0.5} : f32[2,3,5,4] return %5");
+}
+
+TEST(RecognizeAttention, ScaleOnBothOperands) {
+  Check(RecognizeAttention,
+        std::string(kHeads) +
+            "%3 = constant() {value=0.5} : f32[] %4 = mul(%0, %3) : f32[2,3,5,4] "
+            "%5 = mul(%1, %3) : f32[2,3,4,6] %6 = matmul(%4, %5) : f32[2,3,5,6] "
+            "%7 = softmax(%6) {axis=3} : f32[2,3,5,6] %8 = matmul(%7, %2) : f32[2,3,5,4] return %8",
+        std::string(kHeads) +
+            "%3 = transpose(%1) {perm=[0,1,3,2]} : f32[2,3,6,4] "
+            "%4 = attention(%0, %3, %2) {scale=0.25} : f32[2,3,5,4] return %4");
+}
+
+TEST(RecognizeAttention, SelectedMaskAndRankThree) {
+  Check(RecognizeAttention,
+        "%0 = input() : f32[3,5,4] %1 = input() : f32[3,4,6] %2 = input() : f32[3,6,4] "
+        "%3 = input() : bool[5,6] %4 = constant() {value=-1e10} : f32[] "
+        "%5 = matmul(%0, %1) : f32[3,5,6] %6 = select(%3, %5, %4) : f32[3,5,6] "
+        "%7 = softmax(%6) {axis=2} : f32[3,5,6] %8 = matmul(%7, %2) : f32[3,5,4] return %8",
+        "%0 = input() : f32[3,5,4] %1 = input() : f32[3,4,6] %2 = input() : f32[3,6,4] "
+        "%3 = input() : bool[5,6] %4 = constant() {value=0.0} : f32[] "
+        "%5 = constant() {value=-1e10} : f32[] %6 = select(%3, %4, %5) : f32[5,6] "
+        "%7 = reshape(%0) : f32[1,3,5,4] %8 = transpose(%1) {perm=[0,2,1]} : f32[3,6,4] "
+        "%9 = reshape(%8) : f32[1,3,6,4] %10 = reshape(%2) : f32[1,3,6,4] "
+        "%11 = attention(%7, %9, %10, %6) {scale=1.0} : f32[1,3,5,4] %12 = reshape(%11) : "
+        "f32[3,5,4] return %12");
+}
+
+TEST(RecognizeAttention, LeavesScoresThatOthersRead) {
+  const std::string body =
+      std::string(kHeads) +
+      "%3 = matmul(%0, %1) : f32[2,3,5,6] %4 = softmax(%3) {axis=3} : f32[2,3,5,6] "
+      "%5 = matmul(%4, %2) : f32[2,3,5,4] return %5, %4";
+  Check(RecognizeAttention, body, body);
+}
+
+}  // namespace
+}  // namespace mlc::graph
