@@ -21,16 +21,36 @@ Value* FloatMax(IRBuilderBase& b, ScalarOp op, Args args) {
   return b.CreateSelect(first, args[0], args[1]);
 }
 
+// a - quotient * divisor. Exact for f32: fused, or in f64, which holds the product.
+Value* RestOf(IRBuilderBase& b, const MathContext& math, Value* a, Value* quotient,
+              Value* divisor) {
+  Value* minus = b.CreateFNeg(quotient);
+  if (math.fma || a->getType()->getScalarType()->isDoubleTy()) {
+    return EmitFma(b, math, minus, divisor, a);
+  }
+  Type* wide = b.getDoubleTy();
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(a->getType())) {
+    wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
+  }
+  Value* product = b.CreateFMul(b.CreateFPExt(minus, wide), b.CreateFPExt(divisor, wide));
+  return b.CreateFPTrunc(b.CreateFAdd(product, b.CreateFPExt(a, wide)), a->getType());
+}
+
 // The remainder with the sign of the dividend, as C's fmod for quotients below 2^24 (f32).
 Value* FloatMod(IRBuilderBase& b, const MathContext& math, const Args& args) {
+  Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, args[1]);
   Value* quotient = EmitTrunc(b, math, b.CreateFDiv(args[0], args[1]));
-  Value* rest = EmitFma(b, math, b.CreateFNeg(quotient), args[1], args[0]);
+  Value* rest = RestOf(b, math, args[0], quotient, args[1]);
   // A quotient rounded up to an integer leaves a rest of the wrong sign: one divisor back.
-  Value* zero = llvm::ConstantFP::get(rest->getType(), 0.0);
-  Value* wrong = b.CreateFCmpOLT(b.CreateFMul(rest, args[0]), zero);
-  Value* divisor = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, args[1]);
-  divisor = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, divisor, args[0]);
-  return b.CreateSelect(wrong, b.CreateFAdd(rest, divisor), rest);
+  Value* wrong =
+      b.CreateFCmpOLT(b.CreateFMul(rest, args[0]), llvm::ConstantFP::get(rest->getType(), 0.0));
+  Value* divisor = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, args[0]);
+  rest = b.CreateSelect(wrong, b.CreateFAdd(rest, divisor), rest);
+  // A finite number fits an infinite divisor no time.
+  Value* infinite = b.CreateFCmpOEQ(magnitude, llvm::ConstantFP::getInfinity(rest->getType()));
+  Value* finite = b.CreateFCmpONE(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, args[0]),
+                                  llvm::ConstantFP::getInfinity(rest->getType()));
+  return b.CreateSelect(b.CreateAnd(infinite, finite), args[0], rest);
 }
 
 Value* FloatSign(IRBuilderBase& b, Value* x) {

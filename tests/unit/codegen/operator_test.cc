@@ -1,0 +1,201 @@
+// Every exact operator and conversion, on every element type and several widths, bit for bit.
+#include "tests/unit/codegen/run_kernel.h"
+
+namespace mlc::codegen {
+namespace {
+
+using ir::ExprRef;
+using ir::KernelBuilder;
+
+constexpr int64_t kCount = 96;
+constexpr DType kAllTypes[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8,
+                               DType::kU8,  DType::kI16, DType::kI32, DType::kI64,  DType::kBool};
+
+// out[i] = f(a[i], b[i], c[i]), `lanes` at a time.
+template <typename Function>
+ir::Kernel Pointwise(DType in, DType out, int lanes, const Function& f) {
+  KernelBuilder k("pointwise");
+  const ir::BufferId a = k.In("a", in, kCount);
+  const ir::BufferId b = k.In("b", in, kCount);
+  const ir::BufferId c = k.In("c", in, kCount);
+  const ir::BufferId o = k.Out("o", out, kCount);
+  k.Parallel("i", kCount / lanes, [&](ExprRef i) {
+    const ExprRef at = i * lanes;
+    k.Store(o, at, f(k.Load(a, at, lanes), k.Load(b, at, lanes), k.Load(c, at, lanes)));
+  });
+  return k.Finish();
+}
+
+std::vector<Bytes> Inputs(DType in, DType out, uint64_t seed) {
+  return {RandomBytes(in, kCount, seed), RandomBytes(in, kCount, seed + 1),
+          RandomBytes(in, kCount, seed + 2),
+          Bytes(static_cast<size_t>(kCount * SizeOf(out)), std::byte{0})};
+}
+
+DType ResultOf(ScalarOp op, DType dtype) { return InfoOf(op).gives_bool ? DType::kBool : dtype; }
+
+void CheckOperator(ScalarOp op, DType dtype) {
+  SCOPED_TRACE(std::string(InfoOf(op).name) + " of " + std::string(ToText(dtype)));
+  const DType out = ResultOf(op, dtype);
+  for (const int lanes : {1, 4, 16, 32}) {
+    const auto apply = [&](ExprRef a, ExprRef b, ExprRef c) {
+      std::vector<ExprRef> args = {a, b, c};
+      args.resize(static_cast<size_t>(InfoOf(op).arity));
+      return ir::MakeApply(op, args);
+    };
+    ASSERT_NO_FATAL_FAILURE(
+        ExpectSameBytes(Pointwise(dtype, out, lanes, apply), Inputs(dtype, out, 7)));
+  }
+}
+
+constexpr ScalarOp kExactOnFloats[] = {
+    ScalarOp::kNeg,   ScalarOp::kAbs,      ScalarOp::kSqrt,  ScalarOp::kReciprocal,
+    ScalarOp::kFloor, ScalarOp::kCeil,     ScalarOp::kRound, ScalarOp::kSign,
+    ScalarOp::kIsNan, ScalarOp::kAdd,      ScalarOp::kSub,   ScalarOp::kMul,
+    ScalarOp::kDiv,   ScalarOp::kMax,      ScalarOp::kMin,   ScalarOp::kEqual,
+    ScalarOp::kLess,  ScalarOp::kLessEqual};
+
+TEST(Operator, FloatsEqualTheInterpreter) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16}) {
+    for (const ScalarOp op : kExactOnFloats) {
+      if (op == ScalarOp::kSqrt) continue;  // negative inputs: NaN payloads may differ
+      ASSERT_NO_FATAL_FAILURE(CheckOperator(op, dtype));
+    }
+  }
+}
+
+TEST(Operator, SquareRootOfMagnitudes) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16}) {
+    const auto root = [](ExprRef a, ExprRef, ExprRef) {
+      return ir::MakeApply(ScalarOp::kSqrt, {ir::MakeApply(ScalarOp::kAbs, {a})});
+    };
+    ASSERT_NO_FATAL_FAILURE(
+        ExpectSameBytes(Pointwise(dtype, dtype, 16, root), Inputs(dtype, dtype, 3)));
+  }
+}
+
+TEST(Operator, IntegersEqualTheInterpreter) {
+  constexpr ScalarOp kOps[] = {ScalarOp::kNeg,  ScalarOp::kAbs,       ScalarOp::kSign,
+                               ScalarOp::kAdd,  ScalarOp::kSub,       ScalarOp::kMul,
+                               ScalarOp::kMax,  ScalarOp::kMin,       ScalarOp::kEqual,
+                               ScalarOp::kLess, ScalarOp::kLessEqual, ScalarOp::kPow};
+  for (const DType dtype : {DType::kI8, DType::kU8, DType::kI16, DType::kI32, DType::kI64}) {
+    for (const ScalarOp op : kOps) ASSERT_NO_FATAL_FAILURE(CheckOperator(op, dtype));
+  }
+}
+
+TEST(Operator, IntegerDivisionRoundsByType) {
+  for (const DType dtype : {DType::kI8, DType::kU8, DType::kI16, DType::kI32, DType::kI64}) {
+    for (const ScalarOp op : {ScalarOp::kDiv, ScalarOp::kMod}) {
+      for (const int lanes : {1, 16}) {
+        KernelBuilder k("divide");
+        const ir::BufferId a = k.In("a", dtype, kCount);
+        const ir::BufferId b = k.In("b", dtype, kCount);
+        const ir::BufferId o = k.Out("o", dtype, kCount);
+        k.Parallel("i", kCount / lanes, [&](ExprRef i) {
+          const ExprRef at = i * lanes;
+          k.Store(o, at, ir::MakeApply(op, {k.Load(a, at, lanes), k.Load(b, at, lanes)}));
+        });
+        Bytes divisors = RandomBytes(dtype, kCount, 12);
+        const size_t size = static_cast<size_t>(SizeOf(dtype));
+        for (size_t i = 0; i < kCount; ++i) divisors[i * size] |= std::byte{1};  // not zero
+        ASSERT_NO_FATAL_FAILURE(ExpectSameBytes(
+            k.Finish(), {RandomBytes(dtype, kCount, 11), divisors, Bytes(kCount * size)}));
+      }
+    }
+  }
+}
+
+TEST(Operator, LogicOfBooleans) {
+  for (const ScalarOp op : {ScalarOp::kNot, ScalarOp::kAnd, ScalarOp::kOr, ScalarOp::kXor}) {
+    ASSERT_NO_FATAL_FAILURE(CheckOperator(op, DType::kBool));
+  }
+}
+
+TEST(Operator, SelectTakesByLane) {
+  for (const DType dtype : kAllTypes) {
+    const auto select = [](ExprRef a, ExprRef b, ExprRef c) {
+      return ir::MakeApply(ScalarOp::kSelect, {ir::MakeApply(ScalarOp::kEqual, {a, b}), b, c});
+    };
+    if (dtype == DType::kBool) continue;
+    ASSERT_NO_FATAL_FAILURE(
+        ExpectSameBytes(Pointwise(dtype, dtype, 16, select), Inputs(dtype, dtype, 21)));
+  }
+}
+
+TEST(Operator, EveryConversionEqualsTheInterpreter) {
+  for (const DType from : kAllTypes) {
+    for (const DType to : kAllTypes) {
+      if (from == DType::kF64 && (to == DType::kF16 || to == DType::kBF16)) continue;
+      SCOPED_TRACE(std::string(ToText(from)) + " to " + std::string(ToText(to)));
+      const auto cast = [&](ExprRef a, ExprRef, ExprRef) { return ir::MakeCast(to, a); };
+      for (const int lanes : {1, 16}) {
+        ASSERT_NO_FATAL_FAILURE(
+            ExpectSameBytes(Pointwise(from, to, lanes, cast), Inputs(from, to, 31)));
+      }
+    }
+  }
+}
+
+TEST(Operator, FloatsBeyondAnIntegerTypeSaturate) {
+  const std::vector<float> extremes = {1e30f,   -1e30f,  300.0f, -300.0f,       127.9f,   -128.9f,
+                                       0.0f,    -0.0f,   255.5f, 256.0f,        65535.0f, 2.5e9f,
+                                       -2.5e9f, 1.0e19f, -1e19f, 0x1.fffffep30f};
+  for (const DType to : {DType::kI8, DType::kU8, DType::kI16, DType::kI32, DType::kI64}) {
+    KernelBuilder k("saturate");
+    const ir::BufferId a = k.In("a", DType::kF32, 16);
+    const ir::BufferId o = k.Out("o", to, 16);
+    k.Parallel("i", 1, [&](ExprRef) {
+      k.Store(o, ir::Int(0), ir::MakeCast(to, k.Load(a, ir::Int(0), 16)));
+    });
+    ASSERT_NO_FATAL_FAILURE(ExpectSameBytes(
+        k.Finish(), {BytesOf(extremes), Bytes(static_cast<size_t>(16 * SizeOf(to)))}));
+  }
+}
+
+TEST(Operator, HalvesConvertExactlyBothWays) {
+  // Every finite half, widened and narrowed again, and its f32 neighbourhood rounded.
+  std::vector<uint16_t> halves;
+  for (int bits = 0; bits < 0x10000; ++bits) {
+    if ((bits & 0x7c00) != 0x7c00) halves.push_back(static_cast<uint16_t>(bits));
+  }
+  const auto count = static_cast<int64_t>(halves.size());
+  KernelBuilder k("halves");
+  const ir::BufferId a = k.In("a", DType::kF16, count);
+  const ir::BufferId wide = k.Out("wide", DType::kF32, count);
+  const ir::BufferId near = k.Out("near", DType::kF16, count);
+  k.Parallel("i", count / 16, [&](ExprRef i) {
+    const ExprRef x = ir::MakeCast(DType::kF32, k.Load(a, i * 16, 16));
+    k.Store(wide, i * 16, x);
+    const ExprRef up = ir::MakeApply(ScalarOp::kMul, {x, ir::Float(DType::kF32, 1.000488, 16)});
+    k.Store(near, i * 16, ir::MakeCast(DType::kF16, up));
+  });
+  ExpectSameBytes(k.Finish(),
+                  {BytesOf(halves), Bytes(halves.size() * 4), Bytes(halves.size() * 2)});
+}
+
+TEST(Operator, FusedMultiplyAddRoundsOnceWhereTheTargetCan) {
+  const auto fma = [](ExprRef a, ExprRef b, ExprRef c) {
+    return ir::MakeApply(ScalarOp::kFma, {a, b, c});
+  };
+  const ir::Kernel kernel = Pointwise(DType::kF32, DType::kF32, 16, fma);
+  std::vector<Bytes> expected = Inputs(DType::kF32, DType::kF32, 41);
+  const std::vector<Bytes> params = expected;
+  ASSERT_NO_FATAL_FAILURE(RunInterpreted(kernel, &expected));
+  for (const target::Isa isa : HostIsas()) {
+    std::vector<Bytes> actual = params;
+    ASSERT_NO_FATAL_FAILURE(RunGenerated(kernel, isa, &actual));
+    const auto want = ValuesOf<float>(expected[3]);
+    const auto got = ValuesOf<float>(actual[3]);
+    for (size_t i = 0; i < want.size(); ++i) {
+      if (isa == target::Isa::kPlain) {
+        EXPECT_NEAR(got[i], want[i], 2e-6);  // two roundings of values up to 20
+      } else {
+        EXPECT_EQ(got[i], want[i]);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mlc::codegen
