@@ -1,0 +1,83 @@
+#include "compiler/front/front.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc::front {
+namespace {
+
+constexpr char kText[] =
+    "graph v1 {\n"
+    "  %0 = input() : f32[2,4]\n"
+    "  %1 = input() : f32[4,4]\n"
+    "  %2 = matmul(%0, %1) : f32[2,4]\n"
+    "  %3 = constant() {values=[0.0,0.0,0.0,0.0]} : f32[4]\n"
+    "  %4 = max(%2, %3) : f32[2,4]\n"
+    "  return %4\n"
+    "}\n";
+
+graph::Graph Parsed() {
+  Result<graph::Graph> graph = graph::Graph::Parse(kText);
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  return graph.ok() ? *std::move(graph) : graph::Graph();
+}
+
+TEST(Front, CutsAGraphIntoTasks) {
+  FrontOptions options;
+  options.tolerance = 1e-3;
+  PassTrace trace;
+  const Result<graph::Program> program = BuildProgram(Parsed(), options, &trace);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  ASSERT_EQ(program->tasks.size(), 1u);
+  EXPECT_EQ(program->tasks[0].workload.tolerance(), 1e-3);
+  EXPECT_EQ(program->inputs.size(), 2u);
+  EXPECT_EQ(program->arena_bytes, 0);
+  std::vector<std::string> traced;
+  for (const PassTrace::Entry& entry : trace.entries) traced.push_back(entry.pass);
+  EXPECT_EQ(traced, PassNames());
+}
+
+TEST(Front, ShowsTheGraphAfterNamedPasses) {
+  FrontOptions options;
+  options.print_after = {"simplify", "lower_views"};
+  std::vector<std::string> shown;
+  options.print = [&](std::string_view pass, const graph::Graph& graph) {
+    EXPECT_GT(graph.size(), 0);
+    if (shown.empty() || shown.back() != pass) shown.emplace_back(pass);
+  };
+  ASSERT_TRUE(BuildProgram(Parsed(), options).ok());
+  EXPECT_EQ(shown, (std::vector<std::string>{"simplify", "lower_views"}));
+}
+
+TEST(Front, ShowsEveryPassForAll) {
+  FrontOptions options;
+  options.print_after = {"all"};
+  std::vector<std::string> shown;
+  options.print = [&](std::string_view pass, const graph::Graph&) { shown.emplace_back(pass); };
+  ASSERT_TRUE(BuildProgram(Parsed(), options).ok());
+  EXPECT_EQ(shown, PassNames());
+}
+
+TEST(Front, RefusesUnknownPasses) {
+  FrontOptions options;
+  options.print_after = {"layouts"};
+  const Result<graph::Program> printed = BuildProgram(Parsed(), options);
+  ASSERT_FALSE(printed.ok());
+  EXPECT_EQ(printed.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(printed.status().message().rfind("no pass is named 'layouts'; there are: ", 0), 0u);
+  EXPECT_NE(printed.status().message().find("choose_layouts"), std::string::npos);
+  options.print_after.clear();
+  options.skip = {"nothing"};
+  const Result<graph::Program> skipped = BuildProgram(Parsed(), options);
+  ASSERT_FALSE(skipped.ok());
+  EXPECT_EQ(skipped.status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(Front, ReportsAModelThatIsNotThere) {
+  const Result<graph::Program> program =
+      CompileFront(std::string(MLC_BINARY_DIR) + "/no-such-model.onnx", {}, {});
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.status().code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace mlc::front
