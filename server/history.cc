@@ -1,0 +1,73 @@
+#include "server/history.h"
+
+#include <set>
+#include <utility>
+
+#include "server/job_request.h"
+
+namespace mlc::server {
+namespace {
+
+constexpr int kBestOfRelated = 8;
+constexpr size_t kMaxRelated = 1000;
+
+// A config that does not parse is of a form that this program does not know; it is skipped.
+void AddTrial(const db::Record& record, std::vector<PriorTrial>& trials) {
+  Result<schedule::Config> config = schedule::Config::Parse(record.config);
+  if (config.ok()) trials.push_back({*std::move(config), record.measurement});
+}
+
+Result<std::vector<PriorTrial>> PriorOf(const db::TuningLog& log, const db::JobRow& job,
+                                        const Digest& workload, const std::string& target) {
+  db::RecordQuery query;
+  query.workload = workload;
+  query.target = target;
+  query.up_to_id = job.watermark;
+  std::vector<PriorTrial> trials;
+  for (const db::Record& record : MLC_TRY(log.List(query))) AddTrial(record, trials);
+  return trials;
+}
+
+Result<std::vector<RelatedWorkload>> RelatedOf(const db::TuningLog& log, const db::JobRow& job,
+                                               const std::string& target) {
+  std::set<Digest> own;
+  for (const db::JobTask& task : job.tasks) own.insert(task.workload);
+  std::vector<RelatedWorkload> related;
+  for (const db::WorkloadRow& row : MLC_TRY(log.Workloads())) {
+    if (own.contains(row.key) || related.size() >= kMaxRelated) continue;
+    const auto before = [&](const db::Record& record) { return record.id <= job.watermark; };
+    const std::vector<db::Record> best = MLC_TRY(log.Best(row.key, target, kBestOfRelated, before));
+    Result<graph::Workload> workload = graph::Workload::Parse(row.text);
+    if (best.empty() || !workload.ok()) continue;
+    RelatedWorkload entry{*std::move(workload), {}};
+    for (const db::Record& record : best) AddTrial(record, entry.best);
+    related.push_back(std::move(entry));
+  }
+  return related;
+}
+
+}  // namespace
+
+Result<SearchInput> SearchInputOf(const db::TuningLog& log, const db::JobRow& job) {
+  const JobOptions options = MLC_TRY(JobOptions::Parse(job.options));
+  SearchInput input;
+  input.target = MLC_TRY(target::Target::Parse(job.target));
+  input.seed = options.seed;
+  input.trials = options.trials;
+  const std::string target = input.target.ClassText();
+  for (const db::JobTask& task : job.tasks) {
+    const std::optional<db::WorkloadRow> row = MLC_TRY(log.FindWorkload(task.workload));
+    if (!row) return DataLoss("the log lacks workload " + task.workload.ToText());
+    SearchTask entry{MLC_TRY(graph::Workload::Parse(row->text)), task.occurrences, {}};
+    if (options.use_history) entry.prior = MLC_TRY(PriorOf(log, job, task.workload, target));
+    input.tasks.push_back(std::move(entry));
+  }
+  if (!options.use_history) return input;
+  input.related = MLC_TRY(RelatedOf(log, job, target));
+  for (db::ModelRow& model : MLC_TRY(log.Models(target))) {
+    input.models.push_back({model.family, model.features, std::move(model.bytes)});
+  }
+  return input;
+}
+
+}  // namespace mlc::server

@@ -1,0 +1,14 @@
+// What the log knows that helps a job: input of its search. Bounded by the job's watermark, so that
+// a resumed job starts from what it started from the first time.
+#pragma once
+
+#include "compiler/base/status.h"
+#include "db/tuning_log.h"
+#include "server/search/strategy.h"
+
+namespace mlc::server {
+
+// The job's row must be in the log, with its tasks; its target must parse.
+Result<SearchInput> SearchInputOf(const db::TuningLog& log, const db::JobRow& job);
+
+}  // namespace mlc::server

@@ -1,0 +1,100 @@
+#include "server/job.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace mlc::server {
+namespace {
+
+// One batch is measured while the next one waits, so that workers never idle while the search
+// computes.
+constexpr size_t kBatchesInFlight = 2;
+
+}  // namespace
+
+Digest TaskUid(const Digest& study, const Digest& workload, const std::string& target_class,
+               const Proposal& proposal) {
+  std::string text = "trial v1 protocol=" + std::to_string(kMeasurementProtocol) + "\n";
+  text += study.ToText() + "\n" + workload.ToText() + "\n" + target_class + "\n";
+  text += proposal.config.ToText() + "\nrepeat=" + std::to_string(proposal.repeat) + "\n";
+  return DigestOf(std::string_view(text));
+}
+
+JobRun::JobRun(Plan plan, std::unique_ptr<Strategy> strategy)
+    : plan_(std::move(plan)), strategy_(std::move(strategy)) {}
+
+std::vector<Trial> JobRun::Advance() {
+  std::vector<Trial> trials;
+  while (!in_flight_.empty() && Whole(in_flight_.front())) LearnFront();
+  while (!stopped_ && !exhausted_ && in_flight_.size() < kBatchesInFlight &&
+         proposed_ < plan_.trials) {
+    const int count = static_cast<int>(std::min<int64_t>(plan_.batch, plan_.trials - proposed_));
+    Batch batch;
+    if (!strategy_->Done()) batch = Fresh(strategy_->Propose(count));
+    if (batch.empty()) {
+      exhausted_ = in_flight_.empty();
+      break;
+    }
+    for (const Slot& slot : batch) trials.push_back(slot.trial);
+    proposed_ += static_cast<int64_t>(batch.size());
+    in_flight_.push_back(std::move(batch));
+  }
+  return trials;
+}
+
+// A trial proposed twice would wait for a second result for ever.
+JobRun::Batch JobRun::Fresh(std::vector<Proposal> proposals) {
+  Batch batch;
+  for (Proposal& proposal : proposals) {
+    const Digest& workload = plan_.workloads[static_cast<size_t>(proposal.task)];
+    const Digest uid = TaskUid(plan_.study, workload, plan_.target_class, proposal);
+    if (!proposed_uids_.insert(uid).second) continue;
+    batch.push_back({Trial{uid, std::move(proposal)}, std::nullopt});
+  }
+  return batch;
+}
+
+bool JobRun::Record(const Digest& uid, const Measurement& measurement, bool replayed) {
+  for (Batch& batch : in_flight_) {
+    for (Slot& slot : batch) {
+      if (slot.trial.uid != uid || slot.measurement) continue;
+      slot.measurement = measurement;
+      ++recorded_;
+      replayed_ += replayed ? 1 : 0;
+      ++outcomes_[static_cast<size_t>(measurement.outcome) % outcomes_.size()];
+      return true;
+    }
+  }
+  return false;
+}
+
+void JobRun::Drop(const Digest& uid) {
+  for (Batch& batch : in_flight_) {
+    std::erase_if(batch,
+                  [&](const Slot& slot) { return slot.trial.uid == uid && !slot.measurement; });
+  }
+}
+
+bool JobRun::Whole(const Batch& batch) {
+  return std::all_of(batch.begin(), batch.end(),
+                     [](const Slot& slot) { return slot.measurement.has_value(); });
+}
+
+void JobRun::LearnFront() {
+  std::vector<Observation> observations;
+  for (Slot& slot : in_flight_.front()) {
+    observations.push_back({std::move(slot.trial.proposal), *std::move(slot.measurement)});
+  }
+  in_flight_.pop_front();
+  if (observations.empty()) return;
+  learned_ += static_cast<int64_t>(observations.size());
+  strategy_->Learn(observations);
+}
+
+bool JobRun::Finished() const {
+  return in_flight_.empty() &&
+         (stopped_ || exhausted_ || strategy_->Done() || proposed_ >= plan_.trials);
+}
+
+}  // namespace mlc::server

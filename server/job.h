@@ -1,0 +1,90 @@
+// One job's run: keeps batches of the search in flight, gathers their results in whatever order
+// they come, and teaches the search in the order of proposal. Pure: no clock, no I/O; not
+// thread-safe. Because a trial's uid depends on its job, workload, class of target, config and
+// repeat alone, a job that starts again finds its earlier trials in the log by uid and goes the
+// same way.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "compiler/base/digest.h"
+#include "compiler/base/measurement.h"
+#include "server/search/strategy.h"
+
+namespace mlc::server {
+
+// Raised when the meaning of a measurement changes: other trials, other uids.
+inline constexpr int kMeasurementProtocol = 1;
+
+Digest TaskUid(const Digest& study, const Digest& workload, const std::string& target_class,
+               const Proposal& proposal);
+
+struct Trial {
+  Digest uid;
+  Proposal proposal;
+};
+
+class JobRun {
+ public:
+  struct Plan {
+    Digest study;
+    std::vector<Digest> workloads;  // one per task
+    std::string target_class;
+    int64_t trials = 0;
+    int batch = 16;
+  };
+
+  JobRun(Plan plan, std::unique_ptr<Strategy> strategy);
+
+  // Learns every whole batch at the front, then proposes until two batches are in flight or the
+  // budget is proposed. Returns the new trials, each to be answered by one Record. May compute for
+  // long; call again after Records until it returns nothing.
+  std::vector<Trial> Advance();
+  // False if the trial is not in flight or has its result.
+  bool Record(const Digest& uid, const Measurement& measurement, bool replayed);
+  // Forgets a trial in flight that nobody will run.
+  void Drop(const Digest& uid);
+  // No more proposals. Batches in flight are learned when their trials are recorded.
+  void Stop() { stopped_ = true; }
+  // Nothing is in flight and nothing will be proposed any more.
+  bool Finished() const;
+
+  int64_t learned() const { return learned_; }
+  int64_t recorded() const { return recorded_; }
+  int64_t replayed() const { return replayed_; }
+  const std::array<int64_t, 8>& outcomes() const { return outcomes_; }
+  const Plan& plan() const { return plan_; }
+  const Strategy& strategy() const { return *strategy_; }
+
+ private:
+  struct Slot {
+    Trial trial;
+    std::optional<Measurement> measurement;
+  };
+  using Batch = std::vector<Slot>;
+
+  Batch Fresh(std::vector<Proposal> proposals);
+  void LearnFront();
+  static bool Whole(const Batch& batch);
+
+  Plan plan_;
+  std::unique_ptr<Strategy> strategy_;
+  std::deque<Batch> in_flight_;
+  std::set<Digest> proposed_uids_;
+  int64_t proposed_ = 0;
+  int64_t learned_ = 0;
+  int64_t recorded_ = 0;
+  int64_t replayed_ = 0;
+  std::array<int64_t, 8> outcomes_{};
+  bool stopped_ = false;
+  bool exhausted_ = false;
+};
+
+}  // namespace mlc::server

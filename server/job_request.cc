@@ -1,0 +1,96 @@
+#include "server/job_request.h"
+
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+namespace mlc::server {
+namespace {
+
+constexpr int kMaxTasks = 10'000;
+constexpr int64_t kMaxTrials = 100'000'000;
+constexpr int kMaxBatch = 1024;
+constexpr size_t kMaxLabel = 200;
+
+Status CheckOptions(const proto::JobOptions& options) {
+  if (options.trials() < 1 || options.trials() > kMaxTrials) {
+    return InvalidArgument("trials must be between 1 and " + std::to_string(kMaxTrials));
+  }
+  if (options.batch() < 0 || options.batch() > kMaxBatch) {
+    return InvalidArgument("batch must be between 0 and " + std::to_string(kMaxBatch));
+  }
+  if (options.time_budget_ms() < 0) return InvalidArgument("a negative time budget");
+  return Status();
+}
+
+}  // namespace
+
+std::string JobOptions::ToText() const {
+  nlohmann::ordered_json json;
+  json["trials"] = trials;
+  json["seed"] = seed;
+  json["use_history"] = use_history;
+  json["time_budget_ms"] = time_budget_ms;
+  json["batch"] = batch;
+  return json.dump();
+}
+
+Result<JobOptions> JobOptions::Parse(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) return DataLoss("a job's options cannot be read: " + text);
+  try {
+    JobOptions options;
+    options.trials = json.value("trials", int64_t{0});
+    options.seed = json.value("seed", uint64_t{0});
+    options.use_history = json.value("use_history", true);
+    options.time_budget_ms = json.value("time_budget_ms", int64_t{0});
+    options.batch = json.value("batch", options.batch);
+    return options;
+  } catch (const nlohmann::json::exception& error) {
+    return DataLoss("a job's options cannot be read: " + std::string(error.what()));
+  }
+}
+
+Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request) {
+  MLC_TRY(CheckOptions(request.options()));
+  if (request.tasks_size() == 0) return InvalidArgument("the job has no tasks");
+  if (request.tasks_size() > kMaxTasks) return InvalidArgument("the job has too many tasks");
+  JobRequest job;
+  std::set<Digest> seen;
+  for (const proto::Task& task : request.tasks()) {
+    const std::string where = "task " + std::to_string(job.tasks.size());
+    Result<graph::Workload> workload = graph::Workload::Parse(task.workload());
+    if (!workload.ok()) return workload.status().WithPrefix(where);
+    if (workload->ToText() != task.workload()) {
+      return InvalidArgument(where + ": the workload's text is not canonical");
+    }
+    if (!seen.insert(workload->digest()).second) {
+      return InvalidArgument(where + ": the same workload as an earlier task");
+    }
+    if (task.occurrences() < 1) return InvalidArgument(where + ": occurrences must be positive");
+    job.tasks.push_back(
+        {workload->digest(), task.occurrences(), task.label().substr(0, kMaxLabel)});
+    job.workloads.push_back(*std::move(workload));
+  }
+  job.target = MLC_TRY(target::Target::Parse(request.target()));
+  job.options.trials = request.options().trials();
+  job.options.seed = request.options().seed();
+  job.options.use_history = !request.options().fresh();
+  job.options.time_budget_ms = request.options().time_budget_ms();
+  if (request.options().batch() > 0) job.options.batch = request.options().batch();
+  job.fresh = request.options().fresh();
+  job.label = request.label().substr(0, kMaxLabel);
+  return job;
+}
+
+Digest StudyOf(const JobRequest& request, int64_t salt) {
+  std::string text = "study v1 seed=" + std::to_string(request.options.seed) +
+                     " batch=" + std::to_string(request.options.batch) +
+                     " salt=" + std::to_string(salt) + "\n" + request.target.ClassText() + "\n";
+  for (const db::JobTask& task : request.tasks) {
+    text += task.workload.ToText() + " " + std::to_string(task.occurrences) + "\n";
+  }
+  return DigestOf(std::string_view(text));
+}
+
+}  // namespace mlc::server

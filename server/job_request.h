@@ -1,0 +1,43 @@
+// A request for a job, checked and parsed; its text form in the log; the identity of its study.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/base/digest.h"
+#include "compiler/base/status.h"
+#include "compiler/graph/workload.h"
+#include "compiler/target/target.h"
+#include "db/record.h"
+#include "proto/tuner.pb.h"
+
+namespace mlc::server {
+
+struct JobOptions {
+  int64_t trials = 0;
+  uint64_t seed = 0;
+  bool use_history = true;
+  int64_t time_budget_ms = 0;
+  int batch = 16;
+
+  // One line of JSON, as the log keeps it.
+  std::string ToText() const;
+  static Result<JobOptions> Parse(const std::string& text);
+};
+
+struct JobRequest {
+  std::vector<graph::Workload> workloads;
+  std::vector<db::JobTask> tasks;  // parallel to workloads
+  target::Target target;
+  JobOptions options;
+  bool fresh = false;
+  std::string label;
+};
+
+// INVALID_ARGUMENT that names the task or option at fault.
+Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request);
+
+// Equal for equal tasks, class of target and seed. `salt` sets a fresh job apart; 0 for none.
+Digest StudyOf(const JobRequest& request, int64_t salt);
+
+}  // namespace mlc::server

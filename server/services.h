@@ -1,0 +1,20 @@
+// The gRPC services, thin: each call becomes one call of the Tuner. Callback services, so that no
+// thread waits for a worker or a watcher.
+#pragma once
+
+#include <memory>
+
+#include "proto/tuner.grpc.pb.h"
+#include "proto/worker.grpc.pb.h"
+#include "server/tuner.h"
+
+namespace mlc::server {
+
+// Both borrow the tuner, which must outlive every call.
+std::unique_ptr<proto::Tuner::CallbackService> MakeTunerService(Tuner& tuner);
+std::unique_ptr<proto::Workers::CallbackService> MakeWorkersService(Tuner& tuner);
+
+grpc::Status ToGrpc(const Status& status);
+Status FromGrpc(const grpc::Status& status);
+
+}  // namespace mlc::server

@@ -1,0 +1,136 @@
+#include "server/job.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/base/rng.h"
+#include "tests/unit/server/fake_strategy.h"
+
+namespace mlc::server {
+namespace {
+
+struct Rig {
+  explicit Rig(int64_t trials, int64_t configs = 1000, int batch = 4)
+      : run(Plan(trials, batch), std::make_unique<FakeStrategy>(Input(), configs, story)) {}
+  static SearchInput Input() {
+    SearchInput input;
+    input.tasks.push_back({MakeWorkload(8), 1, {}});
+    input.tasks.push_back({MakeWorkload(16), 2, {}});
+    return input;
+  }
+  static JobRun::Plan Plan(int64_t trials, int batch) {
+    const SearchInput input = Input();
+    return {Digest{5, 5},
+            {input.tasks[0].workload.digest(), input.tasks[1].workload.digest()},
+            "cpu",
+            trials,
+            batch};
+  }
+  void Record(const Trial& trial) {
+    EXPECT_TRUE(run.Record(trial.uid, FakeMeasurement(trial.proposal.config["x"]), false));
+  }
+
+  std::shared_ptr<std::string> story = std::make_shared<std::string>();
+  JobRun run;
+};
+
+TEST(JobRunTest, KeepsTwoBatchesInFlightAndLearnsInOrder) {
+  Rig rig(12);
+  std::vector<Trial> trials = rig.run.Advance();
+  ASSERT_EQ(trials.size(), 8u);
+  EXPECT_TRUE(rig.run.Advance().empty());
+  // The second batch comes home first, backwards: nothing is learned before the first one.
+  for (size_t i : {7, 6, 5, 4}) rig.Record(trials[i]);
+  EXPECT_TRUE(rig.run.Advance().empty());
+  EXPECT_EQ(rig.run.learned(), 0);
+  for (size_t i : {2, 0, 1, 3}) rig.Record(trials[i]);
+  trials = rig.run.Advance();
+  EXPECT_EQ(trials.size(), 4u);
+  for (const Trial& trial : trials) rig.Record(trial);
+  EXPECT_TRUE(rig.run.Advance().empty());
+  EXPECT_TRUE(rig.run.Finished());
+  EXPECT_EQ(*rig.story,
+            "propose 4\npropose 4\n"
+            "learn 0:ok 1:ok 2:ok 3:run_error\nlearn 4:ok 5:ok 6:ok 7:ok\n"
+            "propose 4\nlearn 8:ok 9:ok 10:run_error 11:ok\n");
+  EXPECT_EQ(rig.run.outcomes()[0], 10);
+  EXPECT_EQ(rig.run.outcomes()[3], 2);
+}
+
+TEST(JobRunTest, AnyOrderOfResultsGivesTheSameStory) {
+  std::string first;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Rig rig(40);
+    Rng rng(seed);
+    std::vector<Trial> open = rig.run.Advance();
+    while (!open.empty()) {
+      std::swap(open[rng.Below(open.size())], open.back());
+      rig.Record(open.back());
+      open.pop_back();
+      // Advance only when a batch is whole, as any call pattern must give the same.
+      if (rng.Below(2) == 0 || open.empty()) {
+        const std::vector<Trial> more = rig.run.Advance();
+        open.insert(open.end(), more.begin(), more.end());
+      }
+    }
+    EXPECT_TRUE(rig.run.Finished());
+    std::string learned;
+    for (size_t at = 0; (at = rig.story->find("learn", at)) != std::string::npos;) {
+      const size_t end = rig.story->find('\n', at);
+      learned += rig.story->substr(at, end - at) + "\n";
+      at = end;
+    }
+    if (seed == 0) first = learned;
+    EXPECT_EQ(learned, first);
+  }
+}
+
+TEST(JobRunTest, EndsWhenTheSearchHasNoMore) {
+  Rig rig(100, /*configs=*/6);
+  for (const Trial& trial : rig.run.Advance()) rig.Record(trial);
+  EXPECT_TRUE(rig.run.Advance().empty());
+  EXPECT_TRUE(rig.run.Finished());
+  EXPECT_EQ(rig.run.learned(), 6);
+}
+
+TEST(JobRunTest, StopsAndDropsWhatIsNotRunning) {
+  Rig rig(100);
+  std::vector<Trial> trials = rig.run.Advance();
+  rig.Record(trials[0]);
+  rig.run.Stop();
+  for (size_t i = 2; i < trials.size(); ++i) rig.run.Drop(trials[i].uid);
+  EXPECT_TRUE(rig.run.Advance().empty());
+  EXPECT_FALSE(rig.run.Finished());
+  rig.Record(trials[1]);
+  EXPECT_TRUE(rig.run.Advance().empty());
+  EXPECT_TRUE(rig.run.Finished());
+  EXPECT_EQ(rig.run.learned(), 2);
+}
+
+TEST(JobRunTest, TakesEachResultOnce) {
+  Rig rig(4);
+  const std::vector<Trial> trials = rig.run.Advance();
+  rig.Record(trials[0]);
+  EXPECT_FALSE(rig.run.Record(trials[0].uid, Measurement(), false));
+  EXPECT_FALSE(rig.run.Record(Digest{9, 9}, Measurement(), false));
+  EXPECT_EQ(rig.run.recorded(), 1);
+}
+
+TEST(TaskUidTest, DependsOnEveryPart) {
+  Proposal proposal;
+  proposal.config.family = "fake";
+  const Digest uid = TaskUid(Digest{1, 1}, Digest{2, 2}, "cpu", proposal);
+  EXPECT_EQ(TaskUid(Digest{1, 1}, Digest{2, 2}, "cpu", proposal), uid);
+  EXPECT_NE(TaskUid(Digest{1, 2}, Digest{2, 2}, "cpu", proposal), uid);
+  EXPECT_NE(TaskUid(Digest{1, 1}, Digest{2, 1}, "cpu", proposal), uid);
+  EXPECT_NE(TaskUid(Digest{1, 1}, Digest{2, 2}, "gpu", proposal), uid);
+  proposal.repeat = 1;
+  EXPECT_NE(TaskUid(Digest{1, 1}, Digest{2, 2}, "cpu", proposal), uid);
+  proposal.repeat = 0;
+  proposal.arm = "other";
+  EXPECT_EQ(TaskUid(Digest{1, 1}, Digest{2, 2}, "cpu", proposal), uid);
+}
+
+}  // namespace
+}  // namespace mlc::server

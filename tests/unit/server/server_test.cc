@@ -1,0 +1,134 @@
+// A whole server over a Unix socket.
+#include "server/server.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <spdlog/sinks/null_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <filesystem>
+
+#include "server/protocol.h"
+#include "server/services.h"
+#include "tests/unit/server/fake_strategy.h"
+
+namespace mlc::server {
+namespace {
+
+class ServerTest : public ::testing::Test {
+ protected:
+  ServerTest() : folder_(::testing::TempDir() + "/mlc-server-test") {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~ServerTest() override { std::filesystem::remove_all(folder_); }
+
+  ServerOptions Options(const std::string& listen) {
+    ServerOptions options;
+    options.log = folder_ + "/tuning.db";
+    options.listen = listen;
+    options.tuner.strategy = [](SearchInput input) {
+      return std::make_unique<FakeStrategy>(std::move(input), 1000,
+                                            std::make_shared<std::string>());
+    };
+    options.tuner.logger =
+        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
+    return options;
+  }
+
+  // One worker's life: runs trials until told to drain or `stop`.
+  static int64_t Work(const std::string& address, const std::atomic<bool>& stop) {
+    auto stub =
+        proto::Workers::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    proto::SynchronizeRequest request;
+    request.set_protocol(kWireProtocol);
+    request.set_worker("w");
+    request.set_target(target::Target().ToText());
+    request.set_want(4);
+    int64_t acknowledged = 0;
+    while (!stop) {
+      grpc::ClientContext context;
+      proto::SynchronizeReply reply;
+      const grpc::Status status = stub->Synchronize(&context, request, &reply);
+      if (!status.ok()) break;
+      acknowledged += reply.acknowledged_size();
+      request.clear_finished();
+      for (const proto::Lease& lease : reply.leases()) {
+        proto::TrialResult& result = *request.add_finished();
+        result.set_task_uid(lease.task_uid());
+        *result.mutable_measurement() =
+            ToWire(FakeMeasurement((*schedule::Config::Parse(lease.config()))["x"]));
+      }
+      if (reply.drain() && request.finished_size() == 0) break;
+    }
+    return acknowledged;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(ServerTest, ServesAJobOverAUnixSocket) {
+  auto server = Server::Start(Options("unix:" + folder_ + "/socket"));
+  ASSERT_TRUE(server.ok()) << server.status().ToString();
+  std::atomic<bool> stop = false;
+  std::jthread worker([&] { Work((*server)->address(), stop); });
+  auto stub = proto::Tuner::NewStub(
+      grpc::CreateChannel((*server)->address(), grpc::InsecureChannelCredentials()));
+  proto::SubmitJobRequest request;
+  proto::Task& task = *request.add_tasks();
+  task.set_workload(MakeWorkload(8).ToText());
+  task.set_occurrences(1);
+  request.set_target(target::Target().ToText());
+  request.mutable_options()->set_trials(50);
+  proto::SubmitJobReply reply;
+  grpc::ClientContext submit;
+  ASSERT_TRUE(stub->SubmitJob(&submit, request, &reply).ok());
+  grpc::ClientContext watch;
+  proto::WatchJobRequest watched;
+  watched.set_job(reply.job());
+  auto reader = stub->WatchJob(&watch, watched);
+  proto::JobProgress progress;
+  while (reader->Read(&progress)) {
+  }
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(progress.state(), proto::DONE);
+  EXPECT_EQ(progress.trials(), 50);
+  EXPECT_EQ(progress.workers(), 1);
+  grpc::ClientContext list;
+  proto::ListJobsReply jobs;
+  EXPECT_TRUE(stub->ListJobs(&list, {}, &jobs).ok());
+  EXPECT_EQ(jobs.jobs_size(), 1);
+  (*server)->Stop(1000);
+}
+
+TEST_F(ServerTest, ErrorsKeepTheirCodeAndWords) {
+  auto server = Server::Start(Options("unix:" + folder_ + "/socket"));
+  auto stub = proto::Tuner::NewStub(
+      grpc::CreateChannel((*server)->address(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  proto::WatchJobRequest request;
+  request.set_job("00");
+  proto::JobProgress progress;
+  auto reader = stub->WatchJob(&context, request);
+  EXPECT_FALSE(reader->Read(&progress));
+  EXPECT_EQ(FromGrpc(reader->Finish()).code(), StatusCode::kNotFound);
+}
+
+TEST_F(ServerTest, ListensLocallyOnly) {
+  EXPECT_EQ(Server::Start(Options("0.0.0.0:0")).status().code(), StatusCode::kInvalidArgument);
+  auto server = Server::Start(Options("127.0.0.1:0"));
+  ASSERT_TRUE(server.ok()) << server.status().ToString();
+  EXPECT_THAT((*server)->address(), ::testing::MatchesRegex("127.0.0.1:[1-9][0-9]*"));
+}
+
+TEST_F(ServerTest, TheSecondServerOfALogIsRefused) {
+  auto first = Server::Start(Options("unix:" + folder_ + "/a"));
+  ASSERT_TRUE(first.ok());
+  auto second = Server::Start(Options("unix:" + folder_ + "/b"));
+  EXPECT_EQ(second.status().code(), StatusCode::kAborted);
+  EXPECT_THAT(second.status().message(), ::testing::HasSubstr("another mlc-server uses this log"));
+}
+
+}  // namespace
+}  // namespace mlc::server
