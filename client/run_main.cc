@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "client/dims.h"
 #include "client/model_library.h"
 #include "client/run_report.h"
 #include "client/tensor_files.h"
@@ -117,12 +118,7 @@ Result<ExitCode> RunReference(const Options& options) {
     return InvalidArgument("--reference needs --inputs DIR and --outputs DIR");
   }
   graph::onnx::ImportOptions import;
-  for (const std::string& dim : options.dims) {
-    const size_t equals = dim.find('=');
-    if (equals == std::string::npos)
-      return InvalidArgument("--dim takes NAME=N, not '" + dim + "'");
-    import.dims[dim.substr(0, equals)] = std::stoll(dim.substr(equals + 1));
-  }
+  import.dims = MLC_TRY(ParseDims(options.dims));
   const graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(options.reference_model, import));
   const std::vector<graph::TensorDataRef> outputs =
       MLC_TRY(graph::Evaluate(graph, MLC_TRY(ReadTensors(options.inputs, "input"))));

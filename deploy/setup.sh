@@ -8,7 +8,7 @@ source "$root/deploy/steps.sh"
 
 packages=(
   ccache cmake g++ git lld ninja-build pkg-config
-  llvm-19-dev liblld-19-dev lld-19 libzstd-dev zlib1g-dev
+  llvm-19-dev libpolly-19-dev liblld-19-dev lld-19 libzstd-dev zlib1g-dev
   libxgboost-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libsqlite3-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
   libgtest-dev libgmock-dev libbenchmark-dev

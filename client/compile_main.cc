@@ -1,0 +1,238 @@
+// mlc-compile: a model and the best kernels of a log become a library that stands alone.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/choose_kernels.h"
+#include "client/compile_report.h"
+#include "client/dims.h"
+#include "client/emit.h"
+#include "compiler/base/exit_code.h"
+#include "compiler/front/front.h"
+#include "compiler/graph/physical/program_text.h"
+#include "compiler/package/library.h"
+#include "compiler/package/lock_file.h"
+#include "compiler/schedule/family.h"
+#include "db/sqlite_log.h"
+
+namespace mlc::client {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string log;
+  std::string output;
+  std::string name;
+  std::string lock;
+  std::string locked;
+  std::string weights = "embed";
+  std::string target = "cpu";
+  std::string emit;
+  std::vector<std::string> print_after;
+  std::vector<std::string> dims;
+  double tolerance = 1e-4;
+  int threads = 0;
+  int task = -1;
+  bool require_tuned = false;
+  bool json = false;
+  bool verbose = false;
+};
+
+void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+Result<std::string> ReadText(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return NotFound("cannot read '" + path + "'");
+  return std::string{std::istreambuf_iterator<char>(in), {}};
+}
+
+Status WriteText(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  if (!out) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
+  return {};
+}
+
+Result<target::Target> TargetOf(const Options& options) {
+  if (options.target != "cpu") return target::Target::Parse(options.target);
+  const int threads = options.threads > 0
+                          ? options.threads
+                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return target::DetectHost(threads);
+}
+
+front::FrontOptions FrontOptionsOf(const Options& options) {
+  front::FrontOptions front;
+  front.tolerance = options.tolerance;
+  front.print_after = {options.print_after.begin(), options.print_after.end()};
+  front.print = [](std::string_view pass, const graph::Graph& graph) {
+    Print("# after " + std::string(pass) + "\n" + graph.ToText() + "\n");
+  };
+  return front;
+}
+
+Result<schedule::Config> DefaultConfig(const graph::Workload& workload,
+                                       const target::Target& target) {
+  const std::vector<const schedule::Family*> families = schedule::FamiliesFor(workload, target);
+  if (families.empty()) return Unimplemented("no kernel for '" + workload.Summary() + "'");
+  return families[0]->Default(workload, target);
+}
+
+Result<std::vector<package::Choice>> Choose(const Options& options, const graph::Program& program,
+                                            const target::Target& target) {
+  if (!options.locked.empty()) {
+    Result<package::LockFile> lock = package::LockFile::Parse(MLC_TRY(ReadText(options.locked)));
+    if (!lock.ok()) return lock.status().WithPrefix("'" + options.locked + "'");
+    return ChooseFromLock(program, target, *lock);
+  }
+  std::unique_ptr<db::TuningLog> log;
+  if (!options.log.empty()) log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
+  std::vector<package::Choice> choices =
+      MLC_TRY(ChooseFromLog(program, target, log.get(), DefaultConfig));
+  if (!options.require_tuned) return choices;
+  std::string untuned;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i].origin == kGuessed) untuned += "; " + program.tasks[i].workload.Summary();
+  }
+  if (untuned.empty()) return choices;
+  return NotFound("--require-tuned: the log has no usable record for" + untuned.substr(1) +
+                  ": run mlc-tune --model " + options.model + " --log " +
+                  (options.log.empty() ? "tuning.db" : options.log));
+}
+
+void PrintTrace(const front::PassTrace& trace) {
+  for (const front::PassTrace::Entry& entry : trace.entries) {
+    std::fprintf(stderr, "%-24s %-9s %8.2f ms %6d values\n", entry.pass.c_str(),
+                 entry.changed ? "changed" : "unchanged", entry.milliseconds, entry.values);
+  }
+}
+
+Result<ExitCode> Emit(const Options& options, Stage stage, const graph::Program& program,
+                      const target::Target& target) {
+  if (stage == Stage::kTasks) {
+    Print(TasksText(program));
+    return ExitCode::kOk;
+  }
+  const std::vector<package::Choice> choices = MLC_TRY(Choose(options, program, target));
+  Print(MLC_TRY(KernelsText(stage, program, choices, target, options.task)));
+  return ExitCode::kOk;
+}
+
+Result<ExitCode> EmitGraph(const Options& options, const graph::onnx::ImportOptions& import) {
+  graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(options.model, import));
+  Print(MLC_TRY(front::SimplifyGraph(std::move(graph), FrontOptionsOf(options))).ToText() + "\n");
+  return ExitCode::kOk;
+}
+
+Status WriteReports(const Options& options, const CompileReport& report,
+                    const package::LockFile& lock, const std::string& name) {
+  const std::string lock_path =
+      options.lock.empty() ? options.output + "/" + name + ".lock" : options.lock;
+  MLC_TRY(WriteText(lock_path, lock.ToText()));
+  MLC_TRY(WriteText(options.output + "/report.txt", ToText(report)));
+  return WriteText(options.output + "/report.json", ToJson(report));
+}
+
+Result<ExitCode> Compile(const Options& options) {
+  graph::onnx::ImportOptions import;
+  import.dims = MLC_TRY(ParseDims(options.dims));
+  if (options.emit == "graph") return EmitGraph(options, import);
+  const target::Target target = MLC_TRY(TargetOf(options));
+  front::PassTrace trace;
+  const graph::Program program =
+      MLC_TRY(front::CompileFront(options.model, import, FrontOptionsOf(options), &trace));
+  if (options.verbose) PrintTrace(trace);
+  if (!options.emit.empty()) {
+    return Emit(options, MLC_TRY(ParseStage(options.emit)), program, target);
+  }
+  if (options.output.empty()) return ExitCode::kOk;  // --print-after alone
+
+  package::LibraryOptions library;
+  library.directory = options.output;
+  library.name =
+      options.name.empty()
+          ? package::LibraryNameFrom(
+                std::filesystem::path(options.output + "/.").parent_path().filename().string())
+          : options.name;
+  library.embed_weights = options.weights == "embed";
+  library.parallel = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const std::vector<package::Choice> choices = MLC_TRY(Choose(options, program, target));
+  const package::LibraryReport written =
+      MLC_TRY(package::WriteLibrary(program, choices, target, library));
+  const CompileReport report{program, choices, target, written};
+  MLC_TRY(WriteReports(options, report, LockOf(program, target, choices), library.name));
+  Print(options.json ? ToJson(report) : ToText(report) + "wrote " + written.shared_library + "\n");
+  return ExitCode::kOk;
+}
+
+void AddOptions(CLI::App& app, Options& options) {
+  app.add_option("--model", options.model, "ONNX file")->required();
+  app.add_option("--log", options.log, "tuning log or snapshot with the best kernels");
+  app.add_option("-o,--output", options.output, "folder of the library; made if needed");
+  app.add_option("--name", options.name,
+                 "names files and symbols: a-z, 0-9, _; default: from the folder");
+  app.add_flag("--require-tuned", options.require_tuned,
+               "fail if a task has no record (exit code 3)");
+  auto* lock = app.add_option("--lock", options.lock, "write the lock file there");
+  app.add_option("--locked", options.locked, "use exactly the kernels of this lock file")
+      ->excludes(lock);
+  app.add_option("--weights", options.weights, "embed in the library, or a file beside it")
+      ->check(CLI::IsMember({"embed", "file"}))
+      ->capture_default_str();
+  app.add_option("--target", options.target, "cpu (this machine) or a target text")
+      ->capture_default_str();
+  app.add_option("--threads", options.threads,
+                 "threads the kernels are chosen for; default: all cores");
+  app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension");
+  app.add_option("--tolerance", options.tolerance, "of each task, over its largest magnitude")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--emit", options.emit, "print a stage instead: graph, tasks, ir, llvm, asm")
+      ->check(CLI::IsMember({"graph", "tasks", "ir", "llvm", "asm"}));
+  app.add_option("--task", options.task, "with --emit=ir|llvm|asm: this task only");
+  app.add_option("--print-after", options.print_after, "print the graph after this pass, or all")
+      ->check([](const std::string& pass) {
+        if (pass == "all") return std::string();
+        std::string known;
+        for (const std::string& name : front::PassNames()) {
+          if (name == pass) return std::string();
+          known += " " + name;
+        }
+        return "unknown pass; use all or one of:" + known;
+      });
+  app.add_flag("--json", options.json, "print the report as JSON");
+  app.add_flag("--verbose", options.verbose, "passes and their times, on stderr");
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app{
+      "Writes a library from an ONNX model and a tuning log.\n\n"
+      "  mlc-compile --model resnet50.onnx --log tuning.db -o resnet50\n"
+      "  mlc-compile --model resnet50.onnx --log tuning.db --emit=asm --task 3\n"};
+  Options options;
+  AddOptions(app, options);
+  try {
+    app.parse(argc, argv);
+    if (options.output.empty() && options.emit.empty() && options.print_after.empty()) {
+      throw CLI::RequiredError("--output, --emit or --print-after");
+    }
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+  }
+  const Result<ExitCode> result = Compile(options);
+  if (result.ok()) return static_cast<int>(*result);
+  std::fprintf(stderr, "mlc-compile: %s\n", result.status().message().c_str());
+  return static_cast<int>(ExitCodeOf(result.status()));
+}
+
+}  // namespace
+}  // namespace mlc::client
+
+int main(int argc, char** argv) { return mlc::client::Main(argc, argv); }
