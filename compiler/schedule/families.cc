@@ -2,21 +2,27 @@
 #include <array>
 #include <string>
 
+#include "compiler/schedule/attention.h"
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/depthwise.h"
 #include "compiler/schedule/family.h"
 #include "compiler/schedule/pointwise.h"
 #include "compiler/schedule/row_reduce.h"
+#include "compiler/schedule/window.h"
+#include "compiler/schedule/winograd.h"
 
 namespace mlc::schedule {
 
 std::span<const Family* const> Families() {
   static const ContractionFamily contraction;
   static const DepthwiseFamily depthwise;
+  static const WinogradFamily winograd;
+  static const AttentionFamily attention;
+  static const WindowFamily window;
   static const PointwiseFamily pointwise;
   static const RowReduceFamily row_reduce;
-  static const std::array<const Family*, 4> families = {&contraction, &depthwise, &row_reduce,
-                                                        &pointwise};
+  static const std::array<const Family*, 7> families = {
+      &winograd, &contraction, &depthwise, &attention, &window, &row_reduce, &pointwise};
   return families;
 }
 

@@ -169,6 +169,14 @@ TEST(ContractionProperty, LoweredConfigsAgreeWithTheReference) {
   }
 }
 
+TEST(WinogradProperty, LoweredConfigsAgreeWithTheReference) {
+  Rng rng(99);
+  for (int i = 0; i < 30; ++i) {
+    CheckFamily(rng, RandomWinograd(rng), *FindFamily("winograd"), 2e-5);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 TEST(DepthwiseProperty, LoweredConfigsAgreeWithTheReference) {
   Rng rng(77);
   for (int i = 0; i < 120; ++i) {

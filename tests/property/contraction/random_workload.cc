@@ -103,7 +103,7 @@ Axis RandomAxis(Rng& rng, int64_t limit) {
 }
 
 Graph Convolution(Rng& rng, int64_t batch, int64_t group, int64_t depth, int64_t columns,
-                  const std::vector<Axis>& axes, DType dtype, ValueId* anchor) {
+                  const std::vector<Axis>& axes, DType dtype, int weight_percent, ValueId* anchor) {
   std::vector<int64_t> x = {batch, group * depth};
   std::vector<int64_t> w = {group * columns, depth};
   std::vector<int64_t> y = {batch, group * columns};
@@ -121,8 +121,9 @@ Graph Convolution(Rng& rng, int64_t batch, int64_t group, int64_t depth, int64_t
   Graph g;
   Value conv;
   conv.op = Op::kConv;
-  conv.operands = {Source(g, Op::kInput, Laid(rng, dtype, x)),
-                   Source(g, Chance(rng, 85) ? Op::kWeight : Op::kInput, {dtype, w, {}})};
+  conv.operands = {
+      Source(g, Op::kInput, Laid(rng, dtype, x)),
+      Source(g, Chance(rng, weight_percent) ? Op::kWeight : Op::kInput, {dtype, w, {}})};
   conv.attrs = {{"strides", strides}, {"pads", begins}, {"dilations", dilations}, {"group", group}};
   conv.type = Laid(rng, dtype, y);
   *anchor = g.Add(std::move(conv));
@@ -139,7 +140,7 @@ graph::Workload RandomConvolution(Rng& rng) {
   const int64_t group = Chance(rng, 75) ? 1 : Between(rng, 2, 3);
   ValueId anchor = 0;
   Graph g = Convolution(rng, Chance(rng, 70) ? 1 : 2, group, Between(rng, 1, 20),
-                        Between(rng, 1, 40), axes, RandomType(rng), &anchor);
+                        Between(rng, 1, 40), axes, RandomType(rng), 85, &anchor);
   return Finish(rng, std::move(g), anchor, 1, 1e-4);
 }
 
@@ -178,7 +179,7 @@ graph::Workload RandomDepthwise(Rng& rng) {
   const std::vector<Axis> axes = {RandomAxis(rng, 12), RandomAxis(rng, 12)};
   ValueId anchor = 0;
   Graph g = Convolution(rng, Chance(rng, 70) ? 1 : 2, Between(rng, 2, 40), 1, 1, axes,
-                        RandomType(rng), &anchor);
+                        RandomType(rng), 85, &anchor);
   return Finish(rng, std::move(g), anchor, 1, 1e-4);
 }
 
@@ -191,7 +192,7 @@ graph::Workload RandomWinograd(Rng& rng) {
   }
   ValueId anchor = 0;
   Graph g = Convolution(rng, Chance(rng, 70) ? 1 : 2, 1, Between(rng, 16, 35), Between(rng, 16, 40),
-                        axes, DType::kF32, &anchor);
+                        axes, DType::kF32, 100, &anchor);
   return Finish(rng, std::move(g), anchor, 1, 1e-3);
 }
 

@@ -1,0 +1,34 @@
+// The Winograd family: 3x3 convolutions of stride 1 through F(2x2,3x3) and F(4x4,3x3), which need
+// 2.25 and 4 times fewer multiplications. Weights are transformed once at compile time; a chunk
+// transforms the inputs of a group of tiles, multiplies one small matrix for each of the (m+2)^2
+// frequencies with the register tile of contractions, and transforms back with the epilogue fused.
+// Everything between stays in the chunk's own scratch, sized for the L2 cache.
+//
+// Admitted by tolerance only. Against f64, over random data of unit range and 16 to 512 channels,
+// the largest error over the largest output stays below 2e-6 for F(2,3) and 2e-5 for F(4,3): they
+// are admitted from tolerances of 1e-5 and 1e-4.
+//
+// Knobs: m output tile, mr and nr of the register tile, groups (of tiles), col_chunks (pieces of
+// the columns, each with its own input transform), unroll. Stateless, thread-safe.
+#pragma once
+
+#include "compiler/schedule/family.h"
+
+namespace mlc::schedule {
+
+class WinogradFamily final : public Family {
+ public:
+  std::string_view name() const override { return "winograd"; }
+  int version() const override { return 1; }
+  bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const target::Target& target,
+                     const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
+                    const Config& config) const override;
+  Config Default(const graph::Workload& workload, const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
+                              const Config& config) const override;
+};
+
+}  // namespace mlc::schedule
