@@ -118,7 +118,9 @@ Fused::PlaceRef Fused::PlaceOf(const TensorType& type, const Point& point) const
     } else {
       int64_t constant = 0;
       const bool known = ir::IsConstInt(point.at[d], &constant);
-      place->at.push_back({point.at[d], along ? 1 : 0, known ? constant : along ? point.lanes : 1});
+      const int64_t step = point.step == 0 ? 1 : point.step;
+      const int64_t align = known ? constant : along && point.step == 1 ? point.lanes : 1;
+      place->at.push_back({point.at[d], along ? step : 0, align});
     }
   }
   return place;

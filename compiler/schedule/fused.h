@@ -18,12 +18,15 @@
 namespace mlc::schedule {
 
 // A point, or `lanes` consecutive points along logical dimension `dim`, of a value's index space.
-// A vector starts at a multiple of `lanes` along `dim`.
+// A vector starts at a multiple of `lanes` along `dim`, unless `step` says otherwise.
 struct Point {
   std::vector<ir::ExprRef> at;  // one i64 per logical dimension; the first lane's coordinates
   int dim = -1;                 // vectorised dimension; -1 for a scalar
   int lanes = 1;
   ir::ExprRef active;  // number of lanes inside the shape; null when all are
+  // Coordinates between lanes; 0 stands for neighbours that start anywhere. Anything but 1 needs a
+  // value without data movement.
+  int64_t step = 1;
 };
 
 // f32 for the narrow floats, the type itself otherwise.

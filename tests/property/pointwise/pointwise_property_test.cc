@@ -114,7 +114,7 @@ TEST(PointwiseProperty, TransposesAndSlices) {
         starts.push_back(Between(rng, 0, d - 1));
         const bool back = Chance(rng, 25);
         steps.push_back(back ? -1 : Between(rng, 1, 2));
-        const int64_t room = back ? starts.back() + 1 : (d - starts.back() + 1) / steps.back();
+        const int64_t room = back ? starts.back() + 1 : (d - 1 - starts.back()) / steps.back() + 1;
         sizes.push_back(Between(rng, 1, std::max<int64_t>(1, room)));
       }
       x = t.Add("slice(" + V(x) + ") {starts=" + IntListToText(starts) +
