@@ -1,0 +1,72 @@
+// Imports a model from bytes, and evaluates it, for tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/onnx/import.h"
+#include "compiler/graph/tensor_io.h"
+#include "tests/unit/graph/onnx/model_writer.h"
+
+namespace mlc::graph::onnx {
+
+// A folder of its own that goes away with the object.
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "onnx_XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  ~TempFolder() { std::filesystem::remove_all(path_); }
+
+  std::string Write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path_ / name, std::ios::binary) << bytes;
+    return path_ / name;
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline Result<Graph> ImportBytes(const std::string& bytes, const ImportOptions& options = {}) {
+  const TempFolder folder;
+  return ImportOnnx(folder.Write("model.onnx", bytes), options);
+}
+
+inline TensorDataRef Floats(const std::vector<int64_t>& dims, const std::vector<double>& values) {
+  return WriteDoubles(DType::kF32, dims, values);
+}
+
+// Elements of the first output; empty with a failure if anything goes wrong.
+inline std::vector<double> EvaluateFirst(const Result<Graph>& graph,
+                                         const std::vector<TensorDataRef>& inputs) {
+  EXPECT_TRUE(graph.ok()) << graph.status().ToString();
+  if (!graph.ok()) return {};
+  const Result<std::vector<TensorDataRef>> outputs = Evaluate(*graph, inputs);
+  EXPECT_TRUE(outputs.ok()) << outputs.status().ToString();
+  if (!outputs.ok()) return {};
+  return ReadDoubles(*outputs->front());
+}
+
+// Runs one node on one float operand "x" (and constant operands) to "y".
+inline std::vector<double> RunNode(const std::string& node, int64_t opset,
+                                   const std::vector<int64_t>& dims, const std::vector<double>& x,
+                                   const std::vector<std::string>& initializers = {}) {
+  wire::GraphParts parts;
+  parts.nodes = {node};
+  parts.initializers = initializers;
+  parts.inputs = {wire::FloatValue("x", dims)};
+  parts.outputs = {wire::FloatValue("y", {})};
+  return EvaluateFirst(ImportBytes(wire::Model(parts, opset)), {Floats(dims, x)});
+}
+
+}  // namespace mlc::graph::onnx

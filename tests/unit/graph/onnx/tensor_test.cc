@@ -1,0 +1,121 @@
+#include "compiler/graph/onnx/tensor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/graph/onnx/parse.h"
+#include "tests/unit/graph/onnx/imported.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+using testing::ElementsAre;
+
+Result<TensorDataRef> Read(const std::string& bytes) {
+  const Result<TensorMessage> message = ParseTensor(bytes);
+  if (!message.ok()) return message.status();
+  // The bytes live on in the caller; aligned data may point into them.
+  return ReadTensor(*message, nullptr, nullptr);
+}
+
+TEST(Tensors, ReadEveryDataField) {
+  const std::string floats =
+      wire::Number(1, 2) + wire::Number(2, 1) + wire::Bytes(4, wire::Raw<float>({1.5F, -2}));
+  EXPECT_THAT(ReadDoubles(**Read(floats)), ElementsAre(1.5, -2));
+  const std::string ints = wire::Number(1, 2) + wire::Number(2, 7) +
+                           wire::Bytes(7, wire::Varint(300) + wire::Varint(~uint64_t{0}));
+  EXPECT_THAT(ReadInts(**Read(ints)), ElementsAre(300, -1));
+  const std::string bools =
+      wire::Number(1, 2) + wire::Number(2, 9) + wire::Number(5, 1) + wire::Number(5, 0);
+  EXPECT_THAT(ReadInts(**Read(bools)), ElementsAre(1, 0));
+  const std::string halves = wire::Number(1, 1) + wire::Number(2, 10) + wire::Number(5, 0x3c00);
+  EXPECT_THAT(ReadDoubles(**Read(halves)), ElementsAre(1));
+}
+
+TEST(Tensors, WidenFourBitIntegers) {
+  const std::string raw("\xf1\x07", 2);  // 1, -1, 7
+  EXPECT_THAT(ReadInts(**Read(wire::Tensor("q", 22, {3}, raw))), ElementsAre(1, -1, 7));
+  EXPECT_THAT(ReadInts(**Read(wire::Tensor("q", 21, {3}, raw))), ElementsAre(1, 15, 7));
+}
+
+TEST(Tensors, RefuseDataThatDoesNotFitTheShape) {
+  EXPECT_EQ(Read(wire::Tensor("w", 1, {2}, "1234")).status(),
+            InvalidArgument("tensor 'w' has 4 bytes of data, its shape needs 8"));
+  EXPECT_EQ(Read(wire::Tensor("w", 1, {-2, -2}, "")).status(),
+            InvalidArgument("tensor 'w' has the negative dimension -2"));
+  EXPECT_EQ(Read(wire::Tensor("w", 1, {int64_t{1} << 32, int64_t{1} << 32}, "")).status(),
+            InvalidArgument("tensor 'w' is too large: a value may take 64 GiB"));
+  EXPECT_EQ(Read(wire::Tensor("w", 99, {1}, "1234")).status(),
+            InvalidArgument("tensor 'w': element type 99 does not exist"));
+  EXPECT_EQ(Read(wire::Tensor("w", 8, {1}, "1234")).status().code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(Read(wire::Tensor("w", 1, {1, 1, 1, 1, 1, 1, 1, 1, 1}, "1234")).status(),
+            InvalidArgument("tensor '' has more than 8 dimensions"));
+}
+
+// A model that adds external data of 2 floats.
+std::string ExternalModel(const std::vector<std::pair<std::string, std::string>>& keys) {
+  std::string tensor = wire::Number(1, 2) + wire::Number(2, 1) + wire::Bytes(8, "w");
+  for (const auto& [key, value] : keys) {
+    tensor += wire::Bytes(13, wire::Bytes(1, key) + wire::Bytes(2, value));
+  }
+  wire::GraphParts parts;
+  parts.nodes = {wire::Node("Add", {"x", "w"}, {"y"})};
+  parts.initializers = {tensor + wire::Number(14, 1)};
+  parts.inputs = {wire::FloatValue("x", {2})};
+  parts.outputs = {wire::FloatValue("y", {2})};
+  return wire::Model(parts);
+}
+
+TEST(ExternalData, IsReadBesideTheModel) {
+  const TempFolder folder;
+  folder.Write("w.bin", "....." + wire::Raw<float>({3, 4}));
+  const std::string path = folder.Write(
+      "m.onnx", ExternalModel({{"location", "w.bin"}, {"offset", "5"}, {"length", "8"}}));
+  EXPECT_THAT(EvaluateFirst(ImportOnnx(path, {}), {Floats({2}, {1, 1})}), ElementsAre(4, 5));
+}
+
+TEST(ExternalData, IsFoundBesideTheFileThatALinkedModelResolvesTo) {
+  const TempFolder store;
+  const TempFolder links;
+  store.Write("w.bin", wire::Raw<float>({3, 4}));
+  const std::string path = store.Write("m.onnx", ExternalModel({{"location", "w.bin"}}));
+  std::filesystem::create_symlink(path, links.path() / "model.onnx");
+  EXPECT_TRUE(ImportOnnx(links.path() / "model.onnx", {}).ok());
+}
+
+TEST(ExternalData, RefusesEveryWayOut) {
+  const TempFolder outside;
+  const std::string secret = outside.Write("w.bin", wire::Raw<float>({3, 4}));
+  const TempFolder folder;
+  std::filesystem::create_symlink(secret, folder.path() / "link.bin");
+  std::filesystem::create_directory_symlink(outside.path(), folder.path() / "dir");
+  folder.Write("w.bin", wire::Raw<float>({3, 4}));
+  using Keys = std::vector<std::pair<std::string, std::string>>;
+  const std::pair<Keys, const char*> cases[] = {
+      {{{"location", secret}}, "is absolute"},
+      {{{"location", "a/../w.bin"}}, "holds '..'"},
+      {{{"location", "a\\w.bin"}}, "holds a backslash"},
+      {{{"location", std::string("w.bin\0x", 7)}}, "holds a NUL byte"},
+      {{{"location", ""}}, "is empty"},
+      {{{"location", "http://h/w"}}, "is a URL"},
+      {{{"location", "link.bin"}}, "cannot open external data 'link.bin'"},
+      {{{"location", "dir/w.bin"}}, "cannot open external data 'dir/w.bin'"},
+      {{{"location", "."}}, "is not a regular file"},
+      {{{"location", "w.bin"}, {"location", "w.bin"}}, "is given twice"},
+      {{{"location", "w.bin"}, {"offset", "-1"}}, "is not a non-negative number"},
+      {{{"location", "w.bin"}, {"offset", "1"}}, "runs past the end"},
+      {{{"location", "w.bin"}, {"length", "4"}}, "has 4 bytes, its shape needs 8"},
+      {{{"location", "w.bin"}, {"offset", "18446744073709551615"}}, "runs past the end"},
+      {{{"location", "w.bin"}, {"__class__", "x"}}, "unknown external data key '__class__'"},
+  };
+  for (const auto& [keys, message] : cases) {
+    SCOPED_TRACE(message);
+    const Result<Graph> graph = ImportOnnx(folder.Write("m.onnx", ExternalModel(keys)), {});
+    EXPECT_EQ(graph.status().code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(graph.status().message(), testing::HasSubstr(message));
+    EXPECT_THAT(graph.status().message(), testing::HasSubstr("'w'"));
+  }
+}
+
+}  // namespace
+}  // namespace mlc::graph::onnx
