@@ -21,7 +21,7 @@ constexpr Pass kFoldConstants = {"fold_constants", "known values are constants",
 constexpr Pass kSimplify = {"simplify", "no local algebraic rule applies", Simplify};
 constexpr Pass kCse = {"cse", "equal computations are one value", EliminateCommonSubexpressions};
 
-constexpr std::array<Pass, 12> kPasses = {{
+constexpr std::array<Pass, 13> kPasses = {{
     kFoldConstants,
     kSimplify,
     kCse,
@@ -29,6 +29,7 @@ constexpr std::array<Pass, 12> kPasses = {{
     {"recognize_attention", "attention is a single node", RecognizeAttention},
     {"fold_scale", "per-channel factors are part of the weights", FoldScale},
     {"canonicalize_matmul", "products with one matrix have rank 2", CanonicalizeMatMul},
+    kCse,
     {"merge_siblings", "one value is multiplied by one matrix", MergeSiblings},
     kFoldConstants,
     kSimplify,

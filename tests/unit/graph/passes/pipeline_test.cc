@@ -33,7 +33,7 @@ TEST(RunPasses, SkipsAndPrints) {
     ++printed;
   };
   ASSERT_TRUE(RunPasses(graph, options).ok());
-  EXPECT_EQ(printed, 2);
+  EXPECT_EQ(printed, 3);
 }
 
 TEST(RunPasses, NamesUnknownPasses) {
