@@ -32,9 +32,9 @@ ir::Kernel Everything(const std::vector<DType>& types) {
         if (info.gives_bool || logic || info.op == ScalarOp::kSelect) continue;
         std::vector<ExprRef> args;
         for (int arg = 0; arg < info.arity; ++arg) {
-          args.push_back(k.Load(in[t], i * 16 + arg * 16, 16, 1, Int(13) + i));
+          args.push_back(k.Load(in[t], i * 16 + arg * 16, 4, 1, Int(3) + i));
         }
-        k.Store(out[t], i * 16 + outputs * 32, ir::MakeApply(info.op, args), 1, Int(9) + i * 9);
+        k.Store(out[t], i * 16 + outputs * 32, ir::MakeApply(info.op, args), 1, Int(2) + i * 9);
         ++outputs;
       }
     }
