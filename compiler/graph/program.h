@@ -23,7 +23,8 @@ struct Placement {
 struct Task {
   Workload workload;
   int occurrences = 0;
-  // For people: the model's name of the first node it covers.
+  // For people: the model's name of the node it is built around, where it first occurs; its summary
+  // if it has none.
   std::string label;
 };
 
@@ -45,7 +46,9 @@ struct Program {
   std::vector<TensorDataRef> constants;
   std::vector<Port> inputs;
   std::vector<Port> outputs;
-  int64_t arena_bytes = 0;  // placements in it are aligned to 64 bytes
+  // Values in it start at multiples of 64 bytes; views and parts of a concatenation where their
+  // first element lies. An output may stand in the place of an operand only in pointwise tasks.
+  int64_t arena_bytes = 0;
   // Bytes the arena would need without sharing, for the report.
   int64_t unshared_bytes = 0;
 };

@@ -97,11 +97,27 @@ class Assembly {
   Program program_;
 };
 
+// What only a lowered graph or a workload may hold, and constants known by digest alone.
+Status CheckLogical(const Graph& graph) {
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    const Value& node = graph[id];
+    const std::string what = "%" + std::to_string(id) + " = " + std::string(ToText(node.op));
+    if (node.op == Op::kView || node.op == Op::kCopy || node.op == Op::kWeight) {
+      return InvalidArgument(what + " does not belong into a model's graph");
+    }
+    if (node.op == Op::kConstant && !node.data && !node.Has("value")) {
+      return InvalidArgument(what + " has no data: the graph's text names it by digest only");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const std::string_view> PhysicalPassNames() { return kPassNames; }
 
 Result<Program> BuildPhysical(Graph graph, const PhysicalOptions& options) {
+  MLC_TRY(CheckLogical(graph));
   for (const PhysicalPass& pass : kPasses) {
     const auto start = std::chrono::steady_clock::now();
     graph = MLC_TRY(pass.run(std::move(graph)));

@@ -27,8 +27,8 @@ struct PhysicalOptions {
 // The passes before the cut into tasks, in order.
 std::span<const std::string_view> PhysicalPassNames();
 
-// REQUIRES: the graph verifies and holds no kView, kCopy or kWeight; constants
-// have their data. INTERNAL for bugs alone.
+// REQUIRES: the graph verifies. INVALID_ARGUMENT if it holds a kView, kCopy or kWeight, or a
+// constant without its data; INTERNAL for bugs.
 Result<Program> BuildPhysical(Graph graph, const PhysicalOptions& options);
 
 }  // namespace mlc::graph

@@ -197,6 +197,7 @@ Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition, do
     TaskCall call;
     call.label = LabelOf(graph, group);
     for (ValueId operand : workload->operands()) call.operands.push_back(stands_for.at(operand));
+    if (call.label.empty()) call.label = workload->Summary();
     call.outputs = extraction.outputs();
     const auto [found, inserted] =
         task_of.try_emplace(workload->ToText(), static_cast<int>(list.tasks.size()));

@@ -52,7 +52,7 @@ class Generator {
   }
 
   void Step() {
-    switch (rng_.Below(12)) {
+    switch (rng_.Below(15)) {
       case 0:
       case 1:
         return Unary();
@@ -73,6 +73,12 @@ class Generator {
         return Row();
       case 10:
         return Pool();
+      case 11:
+        return Expand();
+      case 12:
+        return LayerNorm();
+      case 13:
+        return Attention();
       default:
         return Join();
     }
@@ -227,6 +233,59 @@ class Generator {
       if (DimsOf(x).size() == 1) node.attrs["keepdims"] = int64_t{1};
     }
     Push(std::move(node));
+  }
+
+  void Expand() {
+    const ValueId x = Pick();
+    Dims dims = DimsOf(x);
+    for (int64_t& dim : dims) {
+      if (dim == 1 && rng_.Below(2) == 0) dim = 3;
+    }
+    if (rng_.Below(2) == 0 && dims.size() < 5) dims.insert(dims.begin(), 2);
+    Value node;
+    node.op = Op::kExpand;
+    node.operands = {x};
+    node.type = {graph_[x].type.dtype, dims, {}};
+    Push(std::move(node));
+  }
+
+  void LayerNorm() {
+    const ValueId x = Pick();
+    const Dims row = {DimsOf(x).back()};
+    Value node;
+    node.op = Op::kLayerNorm;
+    node.operands = {x, Constant(row), Constant(row)};
+    node.attrs["axis"] = static_cast<int64_t>(DimsOf(x).size()) - 1;
+    Push(std::move(node));
+  }
+
+  // Heads split and joined around attention, as transformers write it.
+  void Attention() {
+    const ValueId x = Pick();
+    const Dims dims = DimsOf(x);
+    if (dims.size() != 3 || dims[2] % 2 != 0) return;
+    Value split;
+    split.op = Op::kReshape;
+    split.operands = {x};
+    split.type = {DType::kF32, {dims[0], dims[1], 2, dims[2] / 2}, {}};
+    Value swap;
+    swap.op = Op::kTranspose;
+    swap.operands = {graph_.Add(std::move(split))};
+    swap.attrs["perm"] = Dims{0, 2, 1, 3};
+    swap.type = {DType::kF32, {dims[0], 2, dims[1], dims[2] / 2}, {}};
+    const ValueId heads = graph_.Add(swap);
+    Value attention;
+    attention.op = Op::kAttention;
+    attention.operands = {heads, heads, graph_.Pointwise(ScalarOp::kTanh, {heads})};
+    attention.attrs["scale"] = 0.5;
+    attention.type = swap.type;
+    swap.operands = {graph_.Add(std::move(attention))};
+    swap.type.dims = {dims[0], dims[1], 2, dims[2] / 2};
+    Value join;
+    join.op = Op::kReshape;
+    join.operands = {graph_.Add(std::move(swap))};
+    join.type = {DType::kF32, dims, {}};
+    Push(std::move(join));
   }
 
   void Join() {

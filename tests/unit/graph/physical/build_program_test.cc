@@ -214,6 +214,16 @@ TEST(BuildProgram, ConcatenatedValuesAreWrittenInPlace) {
   EXPECT_EQ(second.graph()[second.outputs()[0]].type.strides[3], 24);
 }
 
+TEST(BuildProgram, RefusesWhatIsNoModelGraph) {
+  Result<Graph> graph =
+      Graph::Parse("graph v1 { %0 = weight() : f32[2] %1 = tanh(%0) : f32[2] return %1 }");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const Result<Program> program = BuildPhysical(*std::move(graph), {});
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(program.status().message(), "%0 = weight does not belong into a model's graph");
+}
+
 TEST(BuildProgram, PassesAreShownInOrder) {
   Result<Graph> graph = Graph::Parse(
       "graph v1 { %0 = input() : f32[2] %1 = tanh(%0) : f32[2] "
