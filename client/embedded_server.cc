@@ -1,0 +1,166 @@
+#include "client/embedded_server.h"
+
+#include <fcntl.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace mlc::client {
+namespace {
+
+constexpr int kMaxDeaths = 5;
+constexpr std::chrono::milliseconds kWorkerLeaves(2000);
+constexpr std::chrono::milliseconds kPoll(10);
+
+Result<std::string> PrivateFolder() {
+  std::error_code error;
+  std::string name = (std::filesystem::temp_directory_path(error) / "mlc-tune-XXXXXX").string();
+  if (error) name = "/tmp/mlc-tune-XXXXXX";
+  if (mkdtemp(name.data()) == nullptr) {
+    return Status(StatusCode::kAlreadyExists,
+                  "cannot create a folder like " + name + ": " + strerror(errno));
+  }
+  return name;
+}
+
+// Runs in the child, between fork and exec: only async-signal-safe calls.
+[[noreturn]] void BecomeWorker(const std::vector<char*>& arguments, pid_t parent, int messages) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  // Ctrl-C is for mlc-tune: it drains the worker.
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (messages >= 0) {
+    dup2(messages, STDOUT_FILENO);
+    dup2(messages, STDERR_FILENO);
+  } else {
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+  execv(arguments[0], arguments.data());
+  _exit(127);
+}
+
+}  // namespace
+
+std::string ProgramBeside(const std::string& name) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? name : (self.parent_path() / name).string();
+}
+
+Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::Start(EmbeddedOptions options) {
+  if (options.worker.empty()) options.worker = ProgramBeside("mlc-worker");
+  if (access(options.worker.c_str(), X_OK) != 0) {
+    return NotFound("there is no worker program " + options.worker +
+                    ": install mlc-worker beside mlc-tune, or give --worker or --server");
+  }
+  const std::string folder = MLC_TRY(PrivateFolder());
+  std::unique_ptr<EmbeddedServer> embedded(new EmbeddedServer(std::move(options), folder));
+  MLC_TRY(embedded->StartServer());
+  MLC_TRY(embedded->StartWorker());
+  return embedded;
+}
+
+Status EmbeddedServer::StartServer() {
+  server::ServerOptions server;
+  server.log = options_.log;
+  server.listen = "unix:" + folder_ + "/server";
+  server.tuner.strategy = options_.strategy;
+  // Other models' interrupted jobs wait for their own mlc-tune.
+  server.tuner.resume_jobs = false;
+  server.tuner.timing_lock = folder_ + "/timing";
+  spdlog::sink_ptr sink;
+  if (options_.verbose) {
+    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  } else {
+    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(folder_ + "/server.log");
+  }
+  server.tuner.logger = std::make_shared<spdlog::logger>("server", std::move(sink));
+  server_ = MLC_TRY(server::Server::Start(std::move(server)));
+  return Status();
+}
+
+Status EmbeddedServer::StartWorker() {
+  std::vector<std::string> words = {options_.worker,
+                                    "--server",
+                                    server_->address(),
+                                    "--threads",
+                                    std::to_string(options_.threads),
+                                    "--target",
+                                    "cpu"};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const std::string file = folder_ + "/worker.log";
+  const int messages =
+      options_.verbose ? -1 : open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const pid_t parent = getpid();
+  worker_ = fork();
+  if (worker_ == 0) BecomeWorker(arguments, parent, messages);
+  if (messages >= 0) close(messages);
+  if (worker_ < 0) return Unavailable(std::string("cannot start a worker: ") + strerror(errno));
+  return Status();
+}
+
+std::string EmbeddedServer::LastWords() const {
+  std::ifstream file(folder_ + "/worker.log");
+  std::string line;
+  std::string last;
+  while (std::getline(file, line)) {
+    if (!line.empty()) last = line;
+  }
+  return last;
+}
+
+Status EmbeddedServer::KeepWorker() {
+  int status = 0;
+  if (worker_ < 0 || waitpid(worker_, &status, WNOHANG) != worker_) return Status();
+  worker_ = -1;
+  const std::string how = WIFSIGNALED(status)
+                              ? "was killed by signal " + std::to_string(WTERMSIG(status))
+                              : "ended with code " + std::to_string(WEXITSTATUS(status));
+  if (++deaths_ >= kMaxDeaths) {
+    return Unavailable("the worker " + how + ", for the " + std::to_string(deaths_) +
+                       "th time. Its last words: " + LastWords());
+  }
+  return StartWorker();
+}
+
+void EmbeddedServer::Stop(int64_t grace_ms) {
+  if (server_ == nullptr) return;
+  server_->Stop(grace_ms);
+  if (worker_ > 0) {
+    kill(worker_, SIGTERM);
+    const auto deadline = std::chrono::steady_clock::now() + kWorkerLeaves;
+    int status = 0;
+    while (waitpid(worker_, &status, WNOHANG) == 0) {
+      if (std::chrono::steady_clock::now() > deadline) kill(worker_, SIGKILL);
+      std::this_thread::sleep_for(kPoll);
+    }
+    worker_ = -1;
+  }
+  server_.reset();
+}
+
+EmbeddedServer::~EmbeddedServer() {
+  Stop(0);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+}  // namespace mlc::client

@@ -1,0 +1,53 @@
+// The server inside mlc-tune: the code of mlc-server on a Unix socket in a private folder, and one
+// mlc-worker child. The child dies with this process, however it ends. Used from one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "compiler/base/status.h"
+#include "server/search/strategy.h"
+#include "server/server.h"
+
+namespace mlc::client {
+
+struct EmbeddedOptions {
+  std::string log;
+  std::string worker;  // path of mlc-worker
+  int threads = 0;     // of the kernels
+  bool verbose = false;
+  server::StrategyFactory strategy;
+};
+
+// The program `name` in the folder of this one.
+std::string ProgramBeside(const std::string& name);
+
+class EmbeddedServer {
+ public:
+  // NOT_FOUND if there is no such worker; errors of the server as they are.
+  static Result<std::unique_ptr<EmbeddedServer>> Start(EmbeddedOptions options);
+  ~EmbeddedServer();
+
+  std::string address() const { return server_->address(); }
+  // Starts the worker again if it died. UNAVAILABLE, with its last words, when it keeps dying.
+  Status KeepWorker();
+  // Lets trials under way end, at most `grace_ms`, then stops worker and server. Once.
+  void Stop(int64_t grace_ms);
+
+ private:
+  EmbeddedServer(EmbeddedOptions options, std::string folder)
+      : options_(std::move(options)), folder_(std::move(folder)) {}
+  Status StartServer();
+  Status StartWorker();
+  std::string LastWords() const;
+
+  EmbeddedOptions options_;
+  std::string folder_;
+  std::unique_ptr<server::Server> server_;
+  pid_t worker_ = -1;
+  int deaths_ = 0;
+};
+
+}  // namespace mlc::client

@@ -1,0 +1,33 @@
+// Shows a job's progress while it runs: a redrawn block on a terminal, else a line every 10 s, both
+// on standard error; or JSON lines on standard output. Used from one thread.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "client/progress_view.h"
+
+namespace mlc::client {
+
+enum class ProgressStyle : uint8_t { kNone, kPlain, kTerminal, kJsonLines };
+
+class ProgressOutput {
+ public:
+  ProgressOutput(ProgressStyle style, std::vector<TaskInfo> tasks)
+      : style_(style), tasks_(std::move(tasks)) {}
+
+  void Show(const proto::JobProgress& progress);
+  // Leaves the last state on the screen.
+  void Finish(const proto::JobProgress& progress);
+
+ private:
+  void Redraw(const proto::JobProgress& progress);
+
+  ProgressStyle style_;
+  std::vector<TaskInfo> tasks_;
+  std::chrono::steady_clock::time_point last_;
+  bool shown_ = false;
+  int drawn_lines_ = 0;
+};
+
+}  // namespace mlc::client

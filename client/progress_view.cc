@@ -1,0 +1,180 @@
+#include "client/progress_view.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <numeric>
+
+#include "compiler/base/outcome.h"
+#include "compiler/target/target.h"
+
+namespace mlc::client {
+namespace {
+
+constexpr int kFixedLines = 3;
+
+__attribute__((format(printf, 1, 2))) std::string Format(const char* format, ...) {
+  char buffer[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(buffer, sizeof buffer, format, arguments);
+  va_end(arguments);
+  return buffer;
+}
+
+// Memory traffic bounds a task only when its operands cannot all stay in the last cache.
+double RooflineNs(const TaskInfo& task, const target::Target& target) {
+  const double compute = target.fma_gflops > 0 ? task.flops / target.fma_gflops : 0;
+  const bool streams = task.min_bytes > static_cast<double>(target.l3_bytes);
+  const double memory = target.copy_gbps > 0 && streams ? task.min_bytes / target.copy_gbps : 0;
+  return std::max(compute, memory);
+}
+
+std::string DurationText(double seconds) {
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  if (whole >= 3600) {
+    return Format("%lldh%02lldm", static_cast<long long>(whole / 3600),
+                  static_cast<long long>(whole / 60 % 60));
+  }
+  return Format("%lld:%02lld", static_cast<long long>(whole / 60),
+                static_cast<long long>(whole % 60));
+}
+
+std::string RoofText(const TaskLine& line) {
+  if (line.roofline_ns <= 0 || line.best_ns <= 0) return "   -";
+  return Format("%3.0f%%", 100 * line.roofline_ns / line.best_ns);
+}
+
+std::string GainText(const TaskLine& line) {
+  if (line.default_ns <= 0 || line.best_ns <= 0) return "    -";
+  return Format("%4.2fx", line.default_ns / line.best_ns);
+}
+
+std::string TaskRow(const TaskInfo& task, const TaskLine& line) {
+  return Format("%5.1f%% %9s %s %s %6lld %3dx  ", 100 * line.share,
+                line.best_ns > 0 ? TimeText(line.best_ns).c_str() : "-", RoofText(line).c_str(),
+                GainText(line).c_str(), static_cast<long long>(line.trials), task.occurrences) +
+         task.summary;
+}
+
+constexpr char kHeader[] = " share      best roof  gain trials  use  task";
+
+std::vector<size_t> HeaviestFirst(const JobFigures& figures) {
+  std::vector<size_t> order(figures.tasks.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return figures.tasks[a].share > figures.tasks[b].share;
+  });
+  return order;
+}
+
+std::string FailuresText(const proto::JobProgress& progress) {
+  std::string text;
+  for (int i = 1; i < progress.outcomes_size(); ++i) {
+    // Raced-out trials are correct, only slow.
+    if (progress.outcomes(i) == 0 || i == static_cast<int>(Outcome::kTooSlow)) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(progress.outcomes(i)) + " " +
+            std::string(ToText(static_cast<Outcome>(i)));
+  }
+  return text;
+}
+
+std::string ModelText(const JobFigures& figures) {
+  if (figures.missing > 0) return std::to_string(figures.missing) + " tasks without a kernel yet";
+  std::string text = "model " + TimeText(figures.model_ns);
+  if (figures.default_model_ns > 0) {
+    text += Format(" (%.2fx)", figures.default_model_ns / figures.model_ns);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string TimeText(double ns) {
+  if (ns < 1e3) return Format("%.0f ns", ns);
+  if (ns < 1e6) return Format("%.*f us", ns < 1e4 ? 2 : ns < 1e5 ? 1 : 0, ns / 1e3);
+  if (ns < 1e9) return Format("%.*f ms", ns < 1e7 ? 2 : ns < 1e8 ? 1 : 0, ns / 1e6);
+  return Format("%.2f s", ns / 1e9);
+}
+
+JobFigures FiguresOf(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress) {
+  JobFigures figures;
+  const Result<target::Target> parsed = target::Target::Parse(progress.target());
+  const target::Target target = parsed.ok() ? *parsed : target::Target();
+  bool all_defaults = true;
+  double known_ns = 0;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    TaskLine line;
+    if (static_cast<int>(i) < progress.tasks_size()) {
+      const proto::TaskProgress& task = progress.tasks(static_cast<int>(i));
+      line.best_ns = task.best_ns();
+      line.default_ns = task.default_ns();
+      line.trials = task.trials();
+    }
+    line.roofline_ns = RooflineNs(tasks[i], target);
+    figures.missing += line.best_ns > 0 ? 0 : 1;
+    all_defaults = all_defaults && line.default_ns > 0;
+    known_ns += tasks[i].occurrences * line.best_ns;
+    figures.default_model_ns += tasks[i].occurrences * line.default_ns;
+    figures.tasks.push_back(line);
+  }
+  for (size_t i = 0; i < tasks.size() && known_ns > 0; ++i) {
+    figures.tasks[i].share = tasks[i].occurrences * figures.tasks[i].best_ns / known_ns;
+  }
+  figures.model_ns = figures.missing == 0 ? known_ns : 0;
+  if (!all_defaults) figures.default_model_ns = 0;
+  const auto measured = static_cast<double>(progress.trials() - progress.replayed());
+  if (progress.elapsed_s() > 0) figures.trials_per_s = measured / progress.elapsed_s();
+  if (figures.trials_per_s > 0) {
+    figures.seconds_left =
+        static_cast<double>(progress.trials_wanted() - progress.trials()) / figures.trials_per_s;
+  }
+  for (int i = 1; i < progress.outcomes_size(); ++i) {
+    if (i != static_cast<int>(Outcome::kTooSlow)) figures.failures += progress.outcomes(i);
+  }
+  return figures;
+}
+
+std::string ProgressLine(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress) {
+  const JobFigures figures = FiguresOf(tasks, progress);
+  std::string line = Format("%lld/%lld trials, ", static_cast<long long>(progress.trials()),
+                            static_cast<long long>(progress.trials_wanted())) +
+                     ModelText(figures) + Format(", %.1f trials/s", figures.trials_per_s);
+  if (figures.seconds_left > 0) line += ", " + DurationText(figures.seconds_left) + " left";
+  const std::string failures = FailuresText(progress);
+  if (!failures.empty()) line += ", failed: " + failures;
+  if (!progress.detail().empty()) line += ", " + progress.detail();
+  return line;
+}
+
+std::vector<std::string> ProgressBlock(const std::vector<TaskInfo>& tasks,
+                                       const proto::JobProgress& progress, int width, int height) {
+  const JobFigures figures = FiguresOf(tasks, progress);
+  std::vector<std::string> lines = {kHeader};
+  const int rows = std::min<int>(static_cast<int>(tasks.size()), height - kFixedLines);
+  const std::vector<size_t> order = HeaviestFirst(figures);
+  for (int row = 0; row < rows; ++row) {
+    const size_t i = order[static_cast<size_t>(row)];
+    lines.push_back(TaskRow(tasks[i], figures.tasks[i]));
+  }
+  const int hidden = static_cast<int>(tasks.size()) - std::max(rows, 0);
+  if (hidden > 0) lines.push_back(Format("  and %d lighter tasks", hidden));
+  lines.push_back(ProgressLine(tasks, progress));
+  for (std::string& line : lines) line = line.substr(0, static_cast<size_t>(std::max(width, 20)));
+  return lines;
+}
+
+std::string FinalTable(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress) {
+  const JobFigures figures = FiguresOf(tasks, progress);
+  std::string text = std::string(kHeader) + "\n";
+  for (size_t i : HeaviestFirst(figures)) text += TaskRow(tasks[i], figures.tasks[i]) + "\n";
+  text += ModelText(figures) + ", " + std::to_string(progress.trials()) + " trials in " +
+          DurationText(progress.elapsed_s());
+  if (progress.replayed() > 0)
+    text += " (" + std::to_string(progress.replayed()) + " from the log)";
+  const std::string failures = FailuresText(progress);
+  if (!failures.empty()) text += ", failed: " + failures;
+  return text + "\n";
+}
+
+}  // namespace mlc::client

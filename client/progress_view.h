@@ -1,0 +1,53 @@
+// What a person sees of a job: pure text from the job's progress and what the client knows of its
+// tasks. No terminal is touched here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "proto/tuner.pb.h"
+
+namespace mlc::client {
+
+struct TaskInfo {
+  std::string workload;  // digest
+  std::string summary;
+  std::string label;
+  int occurrences = 1;
+  double flops = 0;
+  double min_bytes = 0;
+};
+
+struct TaskLine {
+  double best_ns = 0;      // of one execution; 0: none yet
+  double default_ns = 0;   // 0: not measured
+  double roofline_ns = 0;  // 0: unknown
+  double share = 0;        // of the model's time, 0..1
+  int64_t trials = 0;
+};
+
+// Derived figures; the model's times are 0 until every task has one.
+struct JobFigures {
+  std::vector<TaskLine> tasks;
+  int missing = 0;  // tasks without a correct kernel
+  double model_ns = 0;
+  double default_model_ns = 0;
+  double trials_per_s = 0;
+  double seconds_left = 0;  // 0: unknown
+  int64_t failures = 0;
+};
+JobFigures FiguresOf(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress);
+
+// "412 us", "3.21 ms".
+std::string TimeText(double ns);
+
+// One line, for logs and pipes.
+std::string ProgressLine(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress);
+// Lines of a block for a terminal, the heaviest tasks first; each at most `width` wide, at most
+// `height` of them.
+std::vector<std::string> ProgressBlock(const std::vector<TaskInfo>& tasks,
+                                       const proto::JobProgress& progress, int width, int height);
+// What was gained and where, at the end.
+std::string FinalTable(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress);
+
+}  // namespace mlc::client

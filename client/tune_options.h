@@ -1,0 +1,48 @@
+// The command line of mlc-tune, parsed and checked. Pure but for the help text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/base/status.h"
+
+namespace mlc::client {
+
+struct TuneOptions {
+  std::string model;
+  int64_t trials = 0;
+  std::string target = "cpu";
+  int threads = 0;  // 0: all cores
+  std::string log = "tuning.db";
+  std::string server;  // empty: embedded
+  std::vector<std::string> dims;
+  int64_t time_budget_ms = 0;
+  double tolerance = 1e-4;
+  uint64_t seed = 0;
+  bool resume = false;
+  bool fresh = false;
+  bool json = false;
+  bool json_lines = false;
+  bool quiet = false;
+  bool verbose = false;
+  std::string worker;  // path of mlc-worker; empty: beside this program
+
+  // The command that repeats this one, quoted for a shell.
+  std::string Command() const;
+};
+
+// "90", "90s", "10m", "2h", "1h30m" as milliseconds.
+Result<int64_t> ParseDuration(const std::string& text);
+
+struct ParsedCommand {
+  TuneOptions options;
+  std::string message;  // help, version or what is wrong with the arguments
+  int exit_code = -1;   // -1: go on
+};
+ParsedCommand ParseTuneCommand(int argc, const char* const* argv);
+
+// `text` as one word of a POSIX shell.
+std::string ShellQuoted(const std::string& text);
+
+}  // namespace mlc::client

@@ -1,0 +1,101 @@
+#include "client/tune_report.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/outcome.h"
+#include "compiler/base/text.h"
+
+namespace mlc::client {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* StateText(proto::JobState state) {
+  switch (state) {
+    case proto::RUNNING:
+      return "running";
+    case proto::DONE:
+      return "done";
+    case proto::CANCELLED:
+      return "cancelled";
+    default:
+      return "failed";
+  }
+}
+
+Json Summary(const JobFigures& figures, const proto::JobProgress& progress) {
+  Json json;
+  json["schema"] = "mlc.tune/1";
+  json["state"] = StateText(progress.state());
+  json["trials"] = progress.trials();
+  json["trials_wanted"] = progress.trials_wanted();
+  json["replayed"] = progress.replayed();
+  json["elapsed_s"] = progress.elapsed_s();
+  json["trials_per_s"] = figures.trials_per_s;
+  json["model_ms"] = figures.model_ns / 1e6;
+  json["default_model_ms"] = figures.default_model_ns / 1e6;
+  json["tasks_without_kernel"] = figures.missing;
+  Json outcomes = Json::object();
+  for (int i = 0; i < progress.outcomes_size(); ++i) {
+    outcomes[std::string(ToText(static_cast<Outcome>(i)))] = progress.outcomes(i);
+  }
+  json["outcomes"] = outcomes;
+  return json;
+}
+
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string ProgressJson(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress) {
+  Json json = Summary(FiguresOf(tasks, progress), progress);
+  json["event"] = "progress";
+  return Dump(json);
+}
+
+std::string ResultJson(const TuneOptions& options, const std::string& job,
+                       const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress) {
+  const JobFigures figures = FiguresOf(tasks, progress);
+  Json json = Summary(figures, progress);
+  json["event"] = "result";
+  json["job"] = job;
+  json["model"] = options.model;
+  json["log"] = options.log;
+  json["target"] = progress.target();
+  json["tasks"] = Json::array();
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    Json task;
+    task["workload"] = tasks[i].workload;
+    task["summary"] = tasks[i].summary;
+    task["label"] = tasks[i].label;
+    task["occurrences"] = tasks[i].occurrences;
+    task["trials"] = figures.tasks[i].trials;
+    task["best_ns"] = figures.tasks[i].best_ns;
+    task["default_ns"] = figures.tasks[i].default_ns;
+    task["roofline_ns"] = figures.tasks[i].roofline_ns;
+    task["share"] = figures.tasks[i].share;
+    if (static_cast<int>(i) < progress.tasks_size()) {
+      task["config"] = progress.tasks(static_cast<int>(i)).best_config();
+    }
+    json["tasks"].push_back(task);
+  }
+  return Dump(json);
+}
+
+std::string CompileCommand(const TuneOptions& options) {
+  std::string command = "mlc-compile --model " + ShellQuoted(options.model) + " --log " +
+                        ShellQuoted(options.log) + " -o " +
+                        ShellQuoted(std::filesystem::path(options.model).stem().string() + "-lib");
+  for (const std::string& dim : options.dims) command += " --dim " + ShellQuoted(dim);
+  if (options.target != "cpu") command += " --target " + ShellQuoted(options.target);
+  if (options.threads != 0) command += " --threads " + std::to_string(options.threads);
+  if (options.tolerance != TuneOptions().tolerance) {
+    command += " --tolerance " + FloatToText(options.tolerance);
+  }
+  return command;
+}
+
+}  // namespace mlc::client

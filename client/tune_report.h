@@ -1,0 +1,22 @@
+// mlc-tune for programs: JSON with "schema": "mlc.tune/1". Fields are added, never renamed. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/progress_view.h"
+#include "client/tune_options.h"
+#include "proto/tuner.pb.h"
+
+namespace mlc::client {
+
+// The whole result, for --json and as the last event of --json-lines.
+std::string ResultJson(const TuneOptions& options, const std::string& job,
+                       const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress);
+// One event of --json-lines.
+std::string ProgressJson(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress);
+
+// The command that compiles the model with what was found.
+std::string CompileCommand(const TuneOptions& options);
+
+}  // namespace mlc::client
