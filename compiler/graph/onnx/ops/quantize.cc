@@ -7,44 +7,60 @@
 namespace mlc::graph::onnx {
 namespace {
 
-// A scale or zero point per tensor stays a scalar; one per slice of `axis` is shaped to it.
-ValueId AlongAxis(OpContext& c, ValueId x, ValueId parameter, int64_t axis) {
+// One parameter a block of `block` elements along the axis, repeated to one an element.
+ValueId RepeatBlocks(OpContext& c, ValueId x, ValueId parameter, int64_t axis, int64_t block) {
   Builder& b = c.b;
-  if (!c.ok()) return kNoValue;
-  if (b.TypeOf(parameter).NumElements() == 1) return b.Reshape(parameter, {});
-  if (b.RankOf(parameter) != 1) {
-    c.Unsupported("blocked quantisation");
+  const Dims dims = b.DimsOf(x);
+  const size_t at = static_cast<size_t>(axis);
+  if (block < 1 || block > dims[at]) {
+    c.Fail("block_size does not fit the axis");
     return kNoValue;
   }
-  Dims dims(b.DimsOf(x).size(), 1);
-  const int64_t at = c.Axis(axis, b.RankOf(x));
+  Dims blocks = dims;
+  blocks[at] = (dims[at] + block - 1) / block;
+  if (b.DimsOf(parameter) != blocks) {
+    c.Fail("the scale does not have one entry a block");
+    return kNoValue;
+  }
+  Dims split = blocks;
+  split.insert(split.begin() + axis + 1, 1);
+  Dims wide = split;
+  wide[at + 1] = block;
+  Dims joined = blocks;
+  joined[at] *= block;
+  const ValueId repeated = b.Reshape(b.Expand(b.Reshape(parameter, split), wide), joined);
+  return b.SliceAxis(repeated, axis, 0, dims[at]);
+}
+
+// A scale or zero point per tensor stays a scalar; one per slice of the axis is shaped to it; one
+// per block repeats along it.
+ValueId AlongAxis(OpContext& c, ValueId x, ValueId parameter) {
+  Builder& b = c.b;
+  const int64_t block = c.Int("block_size", 0);
   if (!c.ok()) return kNoValue;
-  dims[static_cast<size_t>(at)] = b.Dim(parameter, 0);
-  if (b.Dim(parameter, 0) != b.Dim(x, at)) {
+  if (block == 0 && b.TypeOf(parameter).NumElements() == 1) return b.Reshape(parameter, {});
+  const int64_t at = c.Axis(c.Int("axis", 1), b.RankOf(x));
+  if (!c.ok()) return kNoValue;
+  if (block != 0) return RepeatBlocks(c, x, parameter, at, block);
+  if (b.DimsOf(parameter) != Dims{b.Dim(x, at)}) {
     c.Fail("the scale does not fit the axis");
     return kNoValue;
   }
+  Dims dims(b.DimsOf(x).size(), 1);
+  dims[static_cast<size_t>(at)] = b.Dim(x, at);
   return b.Reshape(parameter, dims);
-}
-
-bool RefuseBlocks(OpContext& c) {
-  const int64_t block = c.Int("block_size", 0);
-  if (block == 0) return false;
-  c.Unsupported("blocked quantisation");
-  return true;
 }
 
 void DequantizeLinear(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
   const ValueId scale = c.In(1);
-  if (RefuseBlocks(c) || !c.ok()) return;
-  const int64_t axis = c.Int("axis", 1);
+  if (!c.ok()) return;
   const DType type = b.DTypeOf(scale);
   const DType wide = type == DType::kF64 ? type : DType::kF32;
   ValueId y = b.Cast(x, wide);
-  if (c.Has(2)) y = b.Minus(y, AlongAxis(c, x, b.Cast(c.In(2), wide), axis));
-  y = b.Times(y, AlongAxis(c, x, b.Cast(scale, wide), axis));
+  if (c.Has(2)) y = b.Minus(y, AlongAxis(c, x, b.Cast(c.In(2), wide)));
+  y = b.Times(y, AlongAxis(c, x, b.Cast(scale, wide)));
   c.Out(b.Cast(y, type));
 }
 
@@ -72,8 +88,7 @@ void QuantizeLinear(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = b.Cast(c.In(0), DType::kF32);
   const ValueId scale = b.Cast(c.In(1), DType::kF32);
-  if (RefuseBlocks(c) || !c.ok()) return;
-  const int64_t axis = c.Int("axis", 1);
+  if (!c.ok()) return;
   DType to = c.Has(2) ? b.DTypeOf(c.In(2)) : DType::kU8;
   const int64_t named = c.Int("output_dtype", 0);
   if (named == kInt8) to = DType::kI8;
@@ -84,8 +99,8 @@ void QuantizeLinear(OpContext& c) {
   if (to != DType::kU8 && to != DType::kI8 && to != DType::kI16) {
     return c.Unsupported("this type of quantised values");
   }
-  const ValueId zero = c.Has(2) ? AlongAxis(c, x, c.In(2), axis) : kNoValue;
-  c.Out(Quantized(b, x, AlongAxis(c, x, scale, axis), zero, to));
+  const ValueId zero = c.Has(2) ? AlongAxis(c, x, c.In(2)) : kNoValue;
+  c.Out(Quantized(b, x, AlongAxis(c, x, scale), zero, to));
 }
 
 void DynamicQuantizeLinear(OpContext& c) {

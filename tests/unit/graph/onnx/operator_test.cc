@@ -128,6 +128,13 @@ TEST(Quantize, RoundsHalfToEvenAndSaturates) {
               ElementsAre(0, 2, 0, 255));
 }
 
+TEST(Quantize, DequantizesBlocks) {
+  const std::string attributes = wire::IntAttr("axis", 0) + wire::IntAttr("block_size", 2);
+  EXPECT_THAT(RunNode(Node("DequantizeLinear", {"x", "s"}, {"y"}, attributes), 21, {3}, {1, 2, 3},
+                      {FloatTensor("s", {2}, {10, 100})}),
+              ElementsAre(10, 20, 300));
+}
+
 struct Refused {
   std::string node;
   std::vector<std::string> initializers;
