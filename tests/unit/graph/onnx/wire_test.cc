@@ -27,7 +27,8 @@ TEST(WireReader, ReadsFieldsOfEveryType) {
 
 TEST(WireReader, SkipsGroupsWithWhatTheyHold) {
   const std::string group = "\x0b" + wire::Number(7, 1) + wire::Bytes(2, "in") + "\x0c";
-  WireReader reader(group + wire::Number(5, 9));
+  const std::string bytes = group + wire::Number(5, 9);
+  WireReader reader(bytes);
   ASSERT_TRUE(reader.Next());
   EXPECT_EQ(reader.field(), 5u);
   EXPECT_EQ(reader.number(), 9u);
