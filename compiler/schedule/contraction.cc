@@ -48,7 +48,7 @@ Space ContractionFamily::MakeSpace(const graph::Workload& workload,
   space.knobs.push_back({"row_chunks", UpTo({1, 2, 4, 7, 8, 14, 16, 28, 32, 56}, MaxUnits(p))});
   space.knobs.push_back({"col_chunks", UpTo({1, 2, 4, 8, 16, 32, 64}, vectors)});
   space.knobs.push_back({"unroll", {1, 2, 4}});
-  space.knobs.push_back({"prefetch", {0, 4, 8}});
+  space.knobs.push_back({"prefetch", {0, 4, 8, 16, 32}});
   space.knobs.push_back({"pack", {1}});
   if (!p.column_is_weight && !p.convolution && p.column_stride == 1) {
     space.knobs.back().domain = {0, 1};
@@ -68,9 +68,12 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   }
   const int64_t parts = TileCount(p.inner, plan.inner_rows);
   if ((p.inner.out + parts - 1) / parts != plan.inner_rows) return RejectReason::kRedundant;
-  const int64_t reachable = std::min<int64_t>(
-      kMinChains, std::min<int64_t>(p.inner.out * (TilesOuter(p) ? p.outer[1].out : 1), 8) *
-                      std::min<int64_t>(vectors, 4));
+  // Small shapes may not fill the latency of the FMA units; then half of what they have will do.
+  const int64_t most = std::min<int64_t>(p.inner.out, 8) *
+                       (TilesOuter(p) ? std::min<int64_t>(p.outer[1].out, 4) : 1) *
+                       std::min<int64_t>(vectors, 4);
+  const int64_t reachable =
+      most >= 2 * kMinChains ? kMinChains : std::min(kMinChains, most + 1) / 2;
   if (chains < reachable) return RejectReason::kTooFewChains;
   if (plan.row_chunks > plan.row_units || plan.column_chunks > plan.panels) {
     return RejectReason::kRedundant;

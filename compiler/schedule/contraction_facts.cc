@@ -153,6 +153,8 @@ Config ContractionFamily::Default(const graph::Workload& workload,
   const double weights = static_cast<double>(p.K() * p.columns) * 4;
   set("rows_first", weights < 0.4 * static_cast<double>(target.l2_bytes) ? 1 : 0);
   set("unroll", p.depth >= 4 ? 4 : 1);
+  // Panels that come from the outer cache are asked for early.
+  set("prefetch", weights > 0.8 * static_cast<double>(target.l2_bytes) && p.depth > 64 ? 16 : 0);
   double best_cost = 1e300;
   best = config;
   for (int64_t row_chunks : domain("row_chunks")) {

@@ -118,6 +118,7 @@ struct Candidate {
   std::unique_ptr<RunnableKernel> kernel;
   std::string error;
   double seconds = 0;
+  double difference = 0;  // from the first candidate
 };
 
 std::vector<Candidate> Sample(const Task& task, const target::Target& target,
@@ -126,16 +127,20 @@ std::vector<Candidate> Sample(const Task& task, const target::Target& target,
   std::vector<Candidate> candidates;
   if (!options.config.empty()) {
     const auto config = schedule::Config::Parse(options.config);
-    if (config.ok()) candidates.push_back({*config, nullptr, "", 0});
+    if (config.ok()) candidates.push_back({*config, nullptr, "", 0, 0});
     return candidates;
   }
   std::vector<const schedule::Family*> families;
   for (const auto* family : schedule::FamiliesFor(task.workload, target)) {
     if (options.family.empty() || family->name() == options.family) families.push_back(family);
   }
+  // The direct kernel comes first: its result is what others are compared with.
+  std::stable_sort(families.begin(), families.end(), [](const auto* a, const auto* b) {
+    return (a->name() == "contraction") > (b->name() == "contraction");
+  });
   std::set<std::string> seen;
   for (const auto* family : families) {
-    candidates.push_back({family->Default(task.workload, target), nullptr, "", 0});
+    candidates.push_back({family->Default(task.workload, target), nullptr, "", 0, 0});
     seen.insert(candidates.back().config.ToText());
     const schedule::Space space = family->MakeSpace(task.workload, target);
     const size_t wanted = candidates.size() + static_cast<size_t>(options.trials) / families.size();
@@ -143,7 +148,7 @@ std::vector<Candidate> Sample(const Task& task, const target::Target& target,
       const auto config =
           space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
       if (family->Check(task.workload, target, config) != schedule::RejectReason::kNone) continue;
-      if (seen.insert(config.ToText()).second) candidates.push_back({config, nullptr, "", 0});
+      if (seen.insert(config.ToText()).second) candidates.push_back({config, nullptr, "", 0, 0});
     }
   }
   return candidates;
@@ -208,11 +213,15 @@ Best RunTask(const Task& task, const target::Target& target, Threads& threads, P
       c.kernel.reset();
       continue;
     }
+    c.difference = difference;
     c.seconds = c.kernel->Time(threads, 3, 0.003);
   }
   std::erase_if(candidates, [](const Candidate& c) { return !c.kernel; });
   if (candidates.empty()) return {};
-  const std::string default_text = candidates[0].config.ToText();
+  const auto preferred = schedule::FamiliesFor(task.workload, target);
+  const std::string default_text = options.config.empty() && options.family.empty()
+                                       ? preferred[0]->Default(task.workload, target).ToText()
+                                       : candidates[0].config.ToText();
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
   const size_t finalists = std::min<size_t>(6, candidates.size());
@@ -239,11 +248,12 @@ Best RunTask(const Task& task, const target::Target& target, Threads& threads, P
     if (candidates[i].config.ToText() == default_text) result.first = candidates[i].seconds;
   }
   result.tuned = candidates[best].seconds;
-  std::printf("%-22s x%-2d %8.1f us %5.1f%% of %.0f  default %5.1f%%  n=%zu %.0fms/build  %s\n",
-              task.name.c_str(), task.count, result.tuned * 1e6, flops / result.tuned / peak * 1e-7,
-              peak, flops / result.first / peak * 1e-7, candidates.size(),
-              built * 1e3 / static_cast<double>(candidates.size()),
-              candidates[best].config.ToText().c_str());
+  std::printf(
+      "%-22s x%-2d %8.1f us %5.1f%% of %.0f  default %5.1f%%  n=%zu %.0fms/build diff %.0e  %s\n",
+      task.name.c_str(), task.count, result.tuned * 1e6, flops / result.tuned / peak * 1e-7, peak,
+      flops / result.first / peak * 1e-7, candidates.size(),
+      built * 1e3 / static_cast<double>(candidates.size()), candidates[best].difference,
+      candidates[best].config.ToText().c_str());
   std::printf("  default %s\n", default_text.c_str());
   std::fflush(stdout);
   return result;

@@ -160,7 +160,7 @@ void CheckFamily(Rng& rng, graph::Workload workload, const Family& family, doubl
 
 TEST(ContractionProperty, LoweredConfigsAgreeWithTheReference) {
   Rng rng(20240611);
-  for (int i = 0; i < 250; ++i) {
+  for (int i = 0; i < 400; ++i) {
     graph::Workload workload = RandomContraction(rng);
     const auto families = FamiliesFor(workload, target::Target{});
     ASSERT_FALSE(families.empty()) << workload.ToText();

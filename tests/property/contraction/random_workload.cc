@@ -186,7 +186,7 @@ graph::Workload RandomDepthwise(Rng& rng) {
 graph::Workload RandomWinograd(Rng& rng) {
   std::vector<Axis> axes;
   for (int i = 0; i < 2; ++i) {
-    Axis a{Between(rng, 3, 15), 3, 1, 1, Between(rng, 0, 1), Between(rng, 0, 1), 0};
+    Axis a{Between(rng, 13, 17), 3, 1, 1, Between(rng, 0, 1), Between(rng, 0, 1), 0};
     a.out = a.in + a.begin + a.end - 2;
     axes.push_back(a);
   }
