@@ -1,0 +1,135 @@
+// How fast is the best config found in a log of a million records? Builds such a log once, beside
+// the given path, then times the query in this process and by a cold mlc-log.
+//   log_bench FOLDER [RECORDS]
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "compiler/base/rng.h"
+#include "db/sqlite_log.h"
+
+namespace mlc::db {
+namespace {
+
+constexpr int kWorkloads = 1000;
+constexpr int kQueries = 200;
+constexpr int kProcesses = 30;
+
+using Clock = std::chrono::steady_clock;
+
+double MsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+WorkloadRow WorkloadAt(int n) {
+  const std::string text = "workload v1 number " + std::to_string(n);
+  return {mlc::DigestOf(std::string_view(text)), text, "bench " + std::to_string(n)};
+}
+
+Record RecordAt(int64_t n, Rng& rng) {
+  Record record;
+  record.task_uid = Digest{0, static_cast<uint64_t>(n)};
+  record.workload = WorkloadAt(static_cast<int>(n % kWorkloads)).key;
+  record.target = "cpu avx512 threads=2";
+  record.config = "contraction/1 mr=" + std::to_string(n % 14) + " nr=2 kc=" + std::to_string(n);
+  Measurement& m = record.measurement;
+  m.outcome = n % 10 == 0 ? Outcome::kRunError : Outcome::kOk;
+  if (m.outcome == Outcome::kOk) {
+    m.median_ns = 1e5 * (1 + rng.Uniform());
+    m.p10_ns = m.median_ns;
+    m.p90_ns = m.median_ns;
+    m.runs = 11;
+  }
+  record.worker = "bench";
+  record.arm = "random";
+  return record;
+}
+
+Status Build(const std::string& path, int64_t records) {
+  std::unique_ptr<TuningLog> log = MLC_TRY(OpenSqliteLog(path));
+  for (int n = 0; n < kWorkloads; ++n) MLC_TRY(log->AddWorkload(WorkloadAt(n)));
+  Rng rng(1);
+  const auto start = Clock::now();
+  for (int64_t n = 0; n < records; ++n) {
+    log->Append(RecordAt(n, rng), [](const Result<Appended>&) {});
+    if (n % 4096 == 4095) MLC_TRY(log->Flush());
+  }
+  MLC_TRY(log->Flush());
+  std::printf("built %lld records in %.1f s\n", static_cast<long long>(records),
+              MsSince(start) / 1000);
+  return Status();
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+Status TimeInProcess(const std::string& path) {
+  std::vector<double> opened;
+  std::vector<double> times;
+  for (int n = 0; n < kQueries; ++n) {
+    const auto start = Clock::now();
+    std::unique_ptr<TuningLog> log = MLC_TRY(OpenSqliteLogForReading(path));
+    (void)MLC_TRY(log->Best(WorkloadAt(n * 7 % kWorkloads).key, "cpu avx512 threads=2", 1));
+    opened.push_back(MsSince(start));
+    const auto again = Clock::now();
+    (void)MLC_TRY(log->Best(WorkloadAt(n * 11 % kWorkloads).key, "cpu avx512 threads=2", 1));
+    times.push_back(MsSince(again));
+  }
+  std::printf("open and best: %.3f ms; best again: %.3f ms (medians of %d)\n", Median(opened),
+              Median(times), kQueries);
+  return Status();
+}
+
+double RunOnce(const std::vector<std::string>& arguments) {
+  std::vector<char*> words;
+  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.data()));
+  words.push_back(nullptr);
+  const auto start = Clock::now();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    if (std::freopen("/dev/null", "w", stdout) == nullptr) _exit(1);
+    execv(words[0], words.data());
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return status == 0 ? MsSince(start) : -1;
+}
+
+int Main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: log_bench FOLDER [RECORDS]\n");
+    return 2;
+  }
+  const int64_t records = argc > 2 ? std::atoll(argv[2]) : 1'000'000;
+  const std::string path = std::string(argv[1]) + "/bench-" + std::to_string(records) + ".db";
+  Status status;
+  if (!std::filesystem::exists(path)) status = Build(path, records);
+  if (status.ok()) status = TimeInProcess(path);
+  if (!status.ok()) {
+    std::fprintf(stderr, "log_bench: %s\n", status.ToString().c_str());
+    return 1;
+  }
+  const std::string tool =
+      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "mlc-log").string();
+  std::vector<double> times;
+  for (int n = 0; n < kProcesses; ++n) {
+    times.push_back(RunOnce({tool, "best", path, WorkloadAt(n * 13 % kWorkloads).key.ToText()}));
+  }
+  std::printf("mlc-log best, whole process: %.2f ms (median of %d)\n", Median(times), kProcesses);
+  return 0;
+}
+
+}  // namespace
+}  // namespace mlc::db
+
+int main(int argc, char** argv) { return mlc::db::Main(argc, argv); }

@@ -1,0 +1,101 @@
+// Takes the place of mlc-worker in crash tests: answers every trial after a moment with a time made
+// from its config. Every acknowledged task_uid goes to the file $FAKE_WORKER_ACKS before the next
+// call, so that a test can compare it with the log. Results that are not acknowledged are sent
+// again, also to a server that was restarted.
+#include <fcntl.h>
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "compiler/base/digest.h"
+#include "compiler/target/target.h"
+#include "proto/worker.grpc.pb.h"
+#include "server/protocol.h"
+
+namespace mlc {
+namespace {
+
+constexpr int kSlots = 16;
+constexpr std::chrono::milliseconds kTrial(1);
+constexpr std::chrono::milliseconds kReconnect(5);
+
+Measurement MeasurementOf(const std::string& config) {
+  const uint64_t noise = DigestOf(std::string_view(config)).low;
+  Measurement m;
+  if (noise % 16 == 0) {
+    m.outcome = Outcome::kRunError;
+    m.detail = "SIGSEGV";
+    return m;
+  }
+  m.outcome = Outcome::kOk;
+  m.median_ns = 1e6 + static_cast<double>(noise % 1'000'000);
+  m.p10_ns = m.median_ns * 0.99;
+  m.p90_ns = m.median_ns * 1.01;
+  m.runs = 5;
+  return m;
+}
+
+int Run(const std::string& address, int threads) {
+  const char* path = std::getenv("FAKE_WORKER_ACKS");
+  const int acks = path == nullptr ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  auto stub =
+      proto::Workers::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  std::map<std::string, Measurement> spool;
+  while (true) {
+    proto::SynchronizeRequest request;
+    request.set_protocol(server::kWireProtocol);
+    request.set_worker("fake");
+    request.set_boot(std::to_string(getpid()));
+    request.set_build("fake");
+    request.set_target(target::DetectHost(threads).ToText());
+    request.set_want(kSlots);
+    for (const auto& [uid, measurement] : spool) {
+      proto::TrialResult& result = *request.add_finished();
+      result.set_task_uid(uid);
+      *result.mutable_measurement() = server::ToWire(measurement);
+    }
+    proto::SynchronizeReply reply;
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    if (!stub->Synchronize(&context, request, &reply).ok()) {
+      std::this_thread::sleep_for(kReconnect);
+      continue;
+    }
+    std::string lines;
+    for (const std::string& uid : reply.acknowledged()) {
+      spool.erase(uid);
+      lines += server::DigestFromWire(uid)->ToText() + "\n";
+    }
+    for (const proto::Refusal& refusal : reply.refused()) spool.erase(refusal.task_uid());
+    if (acks >= 0 && write(acks, lines.data(), lines.size()) < 0) return 1;
+    for (const proto::Lease& lease : reply.leases()) {
+      std::this_thread::sleep_for(kTrial);
+      spool[lease.task_uid()] = MeasurementOf(lease.config());
+    }
+    if (reply.drain() && spool.empty()) return 0;
+    if (reply.leases().empty()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(reply.next_poll_ms()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mlc
+
+int main(int argc, char** argv) {
+  std::string address;
+  std::string target;
+  int threads = 1;
+  CLI::App app("a worker that measures nothing");
+  app.add_option("--server", address)->required();
+  app.add_option("--threads", threads);
+  app.add_option("--target", target);
+  CLI11_PARSE(app, argc, argv);
+  return mlc::Run(address, threads);
+}

@@ -1,0 +1,106 @@
+#include "client/log_commands.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "compiler/schedule/family.h"
+#include "db/sqlite_log.h"
+
+namespace mlc::client {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LogCommandsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + "/mlc-log-commands";
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    options_.file = folder_ + "/a.db";
+    graph::Graph graph;
+    graph::TensorType left, right;
+    left.dims = {64, 128};
+    right.dims = {128, 96};
+    graph::Value product;
+    product.op = graph::Op::kMatMul;
+    product.operands = {graph.Input(left), graph.Input(right)};
+    product.type.dims = {64, 96};
+    graph.outputs() = {graph.Add(product)};
+    workload_ = *graph::Workload::Create(std::move(graph), 1e-4);
+    target_ = target::DetectHost(1);
+    families_ = schedule::FamiliesFor(*workload_, target_);
+    ASSERT_FALSE(families_.empty());
+    auto log = db::OpenSqliteLog(options_.file);
+    ASSERT_TRUE(
+        (*log)->AddWorkload({workload_->digest(), workload_->ToText(), workload_->Summary()}).ok());
+    Append(**log, families_[0]->Default(*workload_, target_).ToText(), 5000);
+    Append(**log, "contraction/99 mr=1", 100);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void Append(db::TuningLog& log, const std::string& config, double ns) {
+    db::Record record;
+    record.task_uid = mlc::DigestOf(std::string_view(config));
+    record.workload = workload_->digest();
+    record.target = target_.ClassText();
+    record.config = config;
+    record.measurement.outcome = Outcome::kOk;
+    record.measurement.median_ns = record.measurement.p10_ns = record.measurement.p90_ns = ns;
+    record.measurement.runs = 5;
+    record.arm = "default";
+    ASSERT_TRUE(db::AppendAndWait(log, record).ok());
+  }
+
+  std::string folder_;
+  LogOptions options_;
+  std::optional<graph::Workload> workload_;
+  target::Target target_;
+  std::vector<const schedule::Family*> families_;
+};
+
+TEST_F(LogCommandsTest, BestLeavesOldVersionsOut) {
+  const Result<std::string> text = BestCommand(options_, {workload_->digest()});
+  ASSERT_TRUE(text.ok()) << text.status().ToString();
+  EXPECT_THAT(*text, HasSubstr("5000 ns"));
+  options_.json = true;
+  const auto json = nlohmann::json::parse(*BestCommand(options_, {workload_->digest()}));
+  EXPECT_EQ(json["best"][0]["records"].size(), 1u);
+  EXPECT_EQ(json["best"][0]["records"][0]["median_ns"], 5000);
+}
+
+TEST_F(LogCommandsTest, AWorkloadIsADigestOrAFile) {
+  std::ofstream(folder_ + "/w.txt") << workload_->ToText();
+  EXPECT_EQ(*WorkloadKeyOf(folder_ + "/w.txt"), workload_->digest());
+  EXPECT_EQ(*WorkloadKeyOf(workload_->digest().ToText()), workload_->digest());
+  EXPECT_EQ(WorkloadKeyOf("nonsense").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(LogCommandsTest, ListShowStatsVerify) {
+  EXPECT_THAT(*ListCommand(options_, ""), HasSubstr(workload_->digest().ToText()));
+  options_.limit = 10;
+  EXPECT_THAT(*ListCommand(options_, workload_->digest().ToText()), HasSubstr("contraction/99"));
+  EXPECT_THAT(*ShowCommand(options_, "2"), HasSubstr("config: contraction/99 mr=1"));
+  EXPECT_EQ(ShowCommand(options_, "77").status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(*StatsCommand(options_), HasSubstr("1 workloads, 2 records"));
+  bool sound = false;
+  EXPECT_THAT(*VerifyCommand(options_, sound), HasSubstr("sound: 1 workloads, 2 records"));
+  EXPECT_TRUE(sound);
+}
+
+TEST_F(LogCommandsTest, ExplainSpeaksOfCachesAndOfTheSpace) {
+  const Result<std::string> text = ExplainCommand(options_, workload_->digest().ToText());
+  ASSERT_TRUE(text.ok()) << text.status().ToString();
+  EXPECT_THAT(*text, HasSubstr("arithmetic: "));
+  EXPECT_THAT(*text, HasSubstr("tried as 'default'"));
+  EXPECT_THAT(*text, HasSubstr("space: "));
+  EXPECT_THAT(*text, HasSubstr("legal"));
+  EXPECT_EQ(ExplainCommand(options_, "2").status().code(), StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace mlc::client

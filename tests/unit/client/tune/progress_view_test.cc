@@ -1,0 +1,101 @@
+#include "client/progress_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "client/tune_report.h"
+#include "compiler/target/target.h"
+
+namespace mlc::client {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ProgressViewTest : public ::testing::Test {
+ protected:
+  ProgressViewTest() {
+    tasks_ = {{"k0", "conv 3x3", "conv1", 3, 2e6, 1e4}, {"k1", "matmul", "fc", 1, 1e6, 1e9}};
+    target::Target target;
+    target.fma_gflops = 100;
+    target.copy_gbps = 10;
+    progress_.set_target(target.ToText());
+    progress_.set_trials(50);
+    progress_.set_trials_wanted(100);
+    progress_.set_replayed(10);
+    progress_.set_elapsed_s(20);
+    for (int i = 0; i < 8; ++i) progress_.add_outcomes(0);
+    progress_.set_outcomes(0, 46);
+    progress_.set_outcomes(3, 3);
+    progress_.set_outcomes(6, 1);
+    for (double best : {40'000.0, 380'000'000.0}) {
+      proto::TaskProgress& task = *progress_.add_tasks();
+      task.set_best_ns(best);
+      task.set_default_ns(2 * best);
+      task.set_trials(25);
+    }
+  }
+
+  std::vector<TaskInfo> tasks_;
+  proto::JobProgress progress_;
+};
+
+TEST_F(ProgressViewTest, Figures) {
+  const JobFigures figures = FiguresOf(tasks_, progress_);
+  EXPECT_DOUBLE_EQ(figures.model_ns, 3 * 40'000 + 380'000'000);
+  EXPECT_DOUBLE_EQ(figures.default_model_ns, 2 * figures.model_ns);
+  EXPECT_DOUBLE_EQ(figures.tasks[0].roofline_ns, 20'000) << "2e6 flops at 100 Gflop/s";
+  EXPECT_DOUBLE_EQ(figures.tasks[1].roofline_ns, 1e8) << "1e9 bytes at 10 GB/s";
+  EXPECT_DOUBLE_EQ(figures.trials_per_s, 2) << "replayed trials took no time";
+  EXPECT_DOUBLE_EQ(figures.seconds_left, 25);
+  EXPECT_EQ(figures.failures, 3) << "a raced-out trial is no failure";
+}
+
+TEST_F(ProgressViewTest, LineAndTable) {
+  const std::string line = ProgressLine(tasks_, progress_);
+  EXPECT_THAT(line, HasSubstr("50/100 trials, model 380 ms (2.00x), 2.0 trials/s, 0:25 left"));
+  EXPECT_THAT(line, HasSubstr("failed: 3 run_error"));
+  EXPECT_THAT(line, Not(HasSubstr("too_slow")));
+  const std::string table = FinalTable(tasks_, progress_);
+  EXPECT_LT(table.find("matmul"), table.find("conv 3x3")) << "the heaviest task first";
+  EXPECT_THAT(table, HasSubstr("40.0 us  50% 2.00x"));
+}
+
+TEST_F(ProgressViewTest, ATaskWithoutAKernelHidesTheModelsTime) {
+  progress_.mutable_tasks(0)->set_best_ns(0);
+  EXPECT_THAT(ProgressLine(tasks_, progress_), HasSubstr("1 tasks without a kernel yet"));
+}
+
+TEST_F(ProgressViewTest, TheBlockFitsTheTerminal) {
+  const std::vector<std::string> lines = ProgressBlock(tasks_, progress_, 30, 4);
+  EXPECT_LE(lines.size(), 4u);
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 30u);
+  EXPECT_THAT(lines[2], HasSubstr("1 lighter tasks"));
+}
+
+TEST_F(ProgressViewTest, Times) {
+  EXPECT_EQ(TimeText(412), "412 ns");
+  EXPECT_EQ(TimeText(4'120), "4.12 us");
+  EXPECT_EQ(TimeText(412'345), "412 us");
+  EXPECT_EQ(TimeText(4.1234e7), "41.2 ms");
+  EXPECT_EQ(TimeText(1.5e9), "1.50 s");
+}
+
+TEST_F(ProgressViewTest, JsonHasTheSchemaAndTheTasks) {
+  TuneOptions options;
+  options.model = "m.onnx";
+  progress_.set_state(proto::DONE);
+  const auto json = nlohmann::json::parse(ResultJson(options, "ab", tasks_, progress_));
+  EXPECT_EQ(json["schema"], "mlc.tune/1");
+  EXPECT_EQ(json["event"], "result");
+  EXPECT_EQ(json["state"], "done");
+  EXPECT_EQ(json["outcomes"]["run_error"], 3);
+  EXPECT_EQ(json["tasks"].size(), 2u);
+  EXPECT_EQ(json["tasks"][1]["roofline_ns"], 1e8);
+  EXPECT_EQ(nlohmann::json::parse(ProgressJson(tasks_, progress_))["event"], "progress");
+}
+
+}  // namespace
+}  // namespace mlc::client

@@ -1,0 +1,75 @@
+#include "client/tune_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/tune_report.h"
+
+namespace mlc::client {
+namespace {
+
+using ::testing::HasSubstr;
+
+ParsedCommand Parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "mlc-tune");
+  return ParseTuneCommand(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST(TuneOptionsTest, ReadsEveryFlag) {
+  const ParsedCommand parsed = Parse(
+      {"--model", "m.onnx", "--trials", "2000",  "--threads",     "2",     "--log",       "a.db",
+       "--dim",   "N=4",    "--dim",    "S=128", "--time-budget", "1h30m", "--tolerance", "1e-3",
+       "--seed",  "7",      "--fresh",  "--json"});
+  ASSERT_EQ(parsed.exit_code, -1) << parsed.message;
+  EXPECT_EQ(parsed.options.model, "m.onnx");
+  EXPECT_EQ(parsed.options.trials, 2000);
+  EXPECT_EQ(parsed.options.dims.size(), 2u);
+  EXPECT_EQ(parsed.options.time_budget_ms, 5'400'000);
+  EXPECT_EQ(parsed.options.tolerance, 1e-3);
+  EXPECT_TRUE(parsed.options.fresh && parsed.options.json);
+}
+
+TEST(TuneOptionsTest, RefusesWrongUseWithCode2) {
+  EXPECT_EQ(Parse({"--trials", "5"}).exit_code, 2);
+  EXPECT_EQ(Parse({"--model", "m"}).exit_code, 2);
+  EXPECT_EQ(Parse({"--model", "m", "--trials", "0"}).exit_code, 2);
+  EXPECT_EQ(Parse({"--model", "m", "--trials", "5", "--resume", "--fresh"}).exit_code, 2);
+  EXPECT_EQ(Parse({"--model", "m", "--trials", "5", "--json", "--json-lines"}).exit_code, 2);
+  const ParsedCommand budget = Parse({"--model", "m", "--trials", "5", "--time-budget", "soon"});
+  EXPECT_EQ(budget.exit_code, 2);
+  EXPECT_THAT(budget.message, HasSubstr("'soon' is not a duration"));
+}
+
+TEST(TuneOptionsTest, HelpIsSuccess) {
+  const ParsedCommand help = Parse({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.message, HasSubstr("--time-budget"));
+}
+
+TEST(TuneOptionsTest, Durations) {
+  EXPECT_EQ(*ParseDuration("90"), 90'000);
+  EXPECT_EQ(*ParseDuration("90s"), 90'000);
+  EXPECT_EQ(*ParseDuration("10m"), 600'000);
+  EXPECT_EQ(*ParseDuration("1h1m1s"), 3'661'000);
+  for (const char* bad : {"", "0", "-5", "m", "1d", "1m x", "99999999999"}) {
+    EXPECT_EQ(ParseDuration(bad).status().code(), StatusCode::kInvalidArgument) << bad;
+  }
+}
+
+TEST(TuneOptionsTest, TheCommandIsQuotedForAShell) {
+  EXPECT_EQ(ShellQuoted("a/b-1.onnx"), "a/b-1.onnx");
+  EXPECT_EQ(ShellQuoted("a b;rm"), "'a b;rm'");
+  EXPECT_EQ(ShellQuoted("it's"), "'it'\\''s'");
+  EXPECT_EQ(ShellQuoted(""), "''");
+  TuneOptions options;
+  options.model = "my model.onnx";
+  options.trials = 10;
+  options.dims = {"N=4"};
+  EXPECT_EQ(options.Command(),
+            "mlc-tune --model 'my model.onnx' --trials 10 --log tuning.db --dim N=4");
+  EXPECT_EQ(CompileCommand(options),
+            "mlc-compile --model 'my model.onnx' --log tuning.db -o 'my model-lib' --dim N=4");
+}
+
+}  // namespace
+}  // namespace mlc::client
