@@ -86,6 +86,9 @@ Space RowReduceFamily::MakeSpace(const Workload& workload, const target::Target&
   space.knobs.push_back({"streaming", spills && p.same_space && p.lanes > 1
                                           ? std::vector<int64_t>{0, 1}
                                           : std::vector<int64_t>{0}});
+  const bool fetches = p.inner && !IsSinglePass(workload, p) && !p.streams.empty() && p.Rows() > 1;
+  space.knobs.push_back(
+      {"prefetch", fetches ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
   return space;
 }
 
@@ -159,12 +162,13 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
     }
   };
   const int64_t per_thread = p.Elements() / (4 * int64_t{target.threads} * kGrainUnit);
-  set("chains", p.inner ? 4 : 2);
+  set("chains", 2);
   set("grain", std::min<int64_t>(per_thread, 16));
   set("keep", 1);
   set("keep", 2);
   const double resident = 2.0 * static_cast<double>(target.l2_bytes) * target.threads;
   set("streaming", workload.MinBytes() > resident ? 1 : 0);
+  set("prefetch", workload.MinBytes() > resident ? 1 : 0);
   return config;
 }
 
@@ -177,6 +181,7 @@ Result<LoweredKernel> RowReduceFamily::Lower(const Workload& workload, const tar
   knobs.keep = static_cast<KeepRow>(config["keep"]);
   knobs.row_block = RowBlock(*p, config["grain"]);
   knobs.streaming = config["streaming"] != 0;
+  knobs.prefetch = config["prefetch"] != 0;
   return LowerRows(workload, target, *p, knobs);
 }
 

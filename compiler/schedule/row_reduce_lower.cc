@@ -79,6 +79,11 @@ class RowEmitter {
       builder_.For("row", first, last, 1, [&](const ExprRef& row) {
         at_.assign(problem_.dims.size(), ir::Int(0));
         SetRow(builder_, row, problem_.kept, problem_.dims, at_);
+        if (knobs_.prefetch) {
+          next_ = at_;
+          const ExprRef next = builder_.Let("nx", ir::Min(row + 1, ir::Int(rows - 1)));
+          SetRow(builder_, next, problem_.kept, problem_.dims, next_);
+        }
         if (problem_.inner) return Row();
         column_ = block * width;
         const auto tail = [&] {
@@ -178,6 +183,19 @@ class RowEmitter {
     if (knobs_.keep == KeepRow::kRegisters) return builder_.Get(row_, visit.slot);
     return Read(visit);
   }
+  // Asks for the same place of the next row, while this one keeps the arithmetic busy.
+  void PrefetchNext(const Visit& visit) {
+    if (!knobs_.prefetch) return;
+    for (ValueId id : problem_.streams) {
+      std::vector<ExprRef> at = visit.point.at;
+      for (int d : problem_.kept) at[static_cast<size_t>(d)] = next_[static_cast<size_t>(d)];
+      const auto& operands = workload_.operands();
+      const auto operand = std::find(operands.begin(), operands.end(), id) - operands.begin();
+      builder_.Prefetch(fused_.OperandBuffer(static_cast<int>(operand)),
+                        fused_.Offset(workload_.graph()[id].type, at), 1);
+    }
+  }
+
   // Reads x in the first pass and keeps it for the next.
   ExprRef ReadAndKeep(const Visit& visit) { return Keep(visit, Read(visit)); }
 
@@ -273,6 +291,7 @@ class RowEmitter {
   void LogSoftmax() {
     Accumulate(ScalarOp::kMax, first_, [&](const Visit& v) { return ReadAndKeep(v); });
     Accumulate(ScalarOp::kAdd, second_, [&](const Visit& v) {
+      PrefetchNext(v);
       return Do(ScalarOp::kExp, Do(ScalarOp::kSub, Kept(v), Result(first_, v.chain)));
     });
     Update(second_, [&](ExprRef sum) { return Do(ScalarOp::kLog, sum); });
@@ -304,6 +323,7 @@ class RowEmitter {
     Accumulate(ScalarOp::kAdd, first_, [&](const Visit& v) { return ReadAndKeep(v); });
     Update(first_, [&](ExprRef s) { return Do(ScalarOp::kMul, s, Number(1 / count, lanes_)); });
     Accumulate(ScalarOp::kAdd, second_, [&](const Visit& v) {
+      PrefetchNext(v);
       const ExprRef d = Once(Do(ScalarOp::kSub, Kept(v), Result(first_, v.chain)), now_);
       return Do(ScalarOp::kMul, d, d);
     });
@@ -404,9 +424,10 @@ class RowEmitter {
   bool bind_x_ = false;
   ir::BufferId acc_ = 0, first_ = 0, second_ = 0, row_ = 0, now_ = 0;
   std::vector<ExprRef> at_;
-  ExprRef column_;    // first column of the block, where columns are kept
-  int used_ = 1;      // vectors of the block
-  int64_t tail_ = 0;  // active lanes of its last vector; 0 for all
+  std::vector<ExprRef> next_;  // the next row
+  ExprRef column_;             // first column of the block, where columns are kept
+  int used_ = 1;               // vectors of the block
+  int64_t tail_ = 0;           // active lanes of its last vector; 0 for all
 };
 
 }  // namespace

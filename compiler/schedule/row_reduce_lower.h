@@ -13,6 +13,7 @@ struct RowKnobs {
   KeepRow keep = KeepRow::kReread;
   int64_t row_block = 1;  // rows of a chunk
   bool streaming = false;
+  bool prefetch = false;  // the next row is fetched while this one is computed
 };
 
 LoweredKernel LowerRows(const graph::Workload& workload, const target::Target& target,

@@ -56,6 +56,23 @@ TensorType LayoutOf(const Graph& graph, ValueId x) {
   return graph[x].type;
 }
 
+// Inputs of x's dims that are read at x's own coordinates.
+std::vector<ValueId> StreamsOf(const Graph& graph, ValueId x) {
+  std::vector<ValueId> streams, stack = {x};
+  while (!stack.empty()) {
+    const ValueId id = stack.back();
+    stack.pop_back();
+    const Value& node = graph[id];
+    if (node.type.dims != graph[x].type.dims) continue;
+    if (node.op == Op::kInput && std::find(streams.begin(), streams.end(), id) == streams.end()) {
+      streams.push_back(id);
+    }
+    if (node.op != Op::kPointwise && node.op != Op::kCast && node.op != Op::kCopy) continue;
+    stack.insert(stack.end(), node.operands.rbegin(), node.operands.rend());
+  }
+  return streams;
+}
+
 bool OutputsFit(const Workload& workload, ValueId anchor, RowProblem& problem) {
   const Graph& graph = workload.graph();
   const ValueId anchors[] = {anchor};
@@ -134,6 +151,7 @@ std::optional<RowProblem> FindRowProblem(const Workload& workload, const target:
     return std::nullopt;
   }
   const std::vector<int> axes = ReducedAxes(node, x.type.rank());
+  problem.streams = StreamsOf(graph, problem.x);
   const TensorType layout = LayoutOf(graph, problem.x);
   const std::vector<int> order = OrderByStride(layout);
   problem.column = order.back();

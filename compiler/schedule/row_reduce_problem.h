@@ -26,6 +26,8 @@ struct RowProblem {
   bool computed = false;      // x is more than a load
   bool same_space = true;     // outputs have x's dims (all but kReduce)
 
+  std::vector<graph::ValueId> streams;  // inputs of x's own dims, read once each
+
   int64_t Rows() const;     // points of `kept`
   int64_t Reduced() const;  // points of `reduced`
   int64_t Columns() const;  // size of `column`, or 1
