@@ -149,7 +149,7 @@ Config DepthwiseFamily::Default(const graph::Workload& workload,
           const KernelFacts facts = Facts(workload, target, config);
           const double chunks = facts.parallel_chunks;
           const double score = facts.lane_fill * std::min(1.0, (facts.accumulators + 8) / 20) /
-                               facts.imbalance / (1 + 0.005 * chunks);
+                               facts.imbalance / (1 + 0.005 * chunks + (ch_chunks > 1 ? 0.1 : 0.0));
           if (score > best_score) {
             best_score = score;
             best = config;
