@@ -93,6 +93,7 @@ double RunOnce(const std::vector<std::string>& arguments) {
   std::vector<char*> words;
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.data()));
   words.push_back(nullptr);
+  std::fflush(stdout);  // or the child would print it again
   const auto start = Clock::now();
   const pid_t pid = fork();
   if (pid == 0) {
