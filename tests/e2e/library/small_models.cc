@@ -1,0 +1,85 @@
+#include "tests/e2e/library/small_models.h"
+
+#include "compiler/base/rng.h"
+#include "compiler/graph/passes/rewrite.h"
+#include "compiler/graph/tensor_io.h"
+
+namespace mlc::testing {
+
+namespace {
+
+using graph::Graph;
+using graph::Op;
+using graph::Value;
+using graph::ValueId;
+
+ValueId Random(Graph& graph, std::vector<int64_t> dims, uint64_t seed) {
+  Rng rng(seed);
+  const graph::TensorType type{DType::kF32, dims, {}};
+  std::vector<double> values(static_cast<size_t>(type.NumElements()));
+  for (double& value : values) value = rng.Uniform() - 0.5;
+  return graph.Constant(graph::WriteDoubles(DType::kF32, std::move(dims), values));
+}
+
+ValueId Add(Graph& graph, Op op, std::vector<ValueId> operands, graph::Attrs attrs = {}) {
+  Value node;
+  node.op = op;
+  node.operands = std::move(operands);
+  node.attrs = std::move(attrs);
+  return graph::AddNode(graph, std::move(node));
+}
+
+ValueId Relu(Graph& graph, ValueId x) {
+  return graph.Pointwise(ScalarOp::kMax, {x, graph.Splat(DType::kF32, 0)});
+}
+
+using Ints = std::vector<int64_t>;
+
+}  // namespace
+
+Graph Perceptron() {
+  Graph graph;
+  const ValueId x = graph.Input({DType::kF32, {4, 32}, {}}, "x");
+  ValueId hidden = Add(graph, Op::kMatMul, {x, Random(graph, {32, 48}, 1)});
+  hidden = Relu(graph, graph.Pointwise(ScalarOp::kAdd, {hidden, Random(graph, {48}, 2)}));
+  const ValueId scores = Add(graph, Op::kMatMul, {hidden, Random(graph, {48, 10}, 3)});
+  const ValueId weights = Add(graph, Op::kSoftmax, {scores}, {{"axis", int64_t{1}}});
+  const ValueId mean =
+      Add(graph, Op::kReduce, {hidden},
+          {{"axes", Ints{1}}, {"keepdims", int64_t{0}}, {"kind", std::string("mean")}});
+  graph.outputs() = {weights, mean};
+  graph.output_names() = {"probabilities", "mean"};
+  return graph;
+}
+
+Graph Convolutional() {
+  Graph graph;
+  const ValueId a = graph.Input({DType::kF32, {1, 3, 16, 16}, {}}, "a");
+  const ValueId b = graph.Input({DType::kF32, {1, 3, 16, 16}, {}}, "b");
+  const ValueId x = graph.Pointwise(ScalarOp::kAdd, {a, b});
+  ValueId y = Add(graph, Op::kConv, {x, Random(graph, {16, 3, 3, 3}, 4)},
+                  {{"dilations", Ints{1, 1}},
+                   {"group", int64_t{1}},
+                   {"pads", Ints{1, 1, 1, 1}},
+                   {"strides", Ints{1, 1}}});
+  y = Relu(graph, y);
+  y = Add(graph, Op::kReduce, {y},
+          {{"axes", Ints{2, 3}}, {"keepdims", int64_t{0}}, {"kind", std::string("mean")}});
+  y = Add(graph, Op::kMatMul, {y, Random(graph, {16, 10}, 5)});
+  graph.outputs() = {y};
+  graph.output_names() = {"scores"};
+  return graph;
+}
+
+float InputValue(int port, int64_t i) {
+  return static_cast<float>((i * 37 + port * 11) % 101) / 50.0f - 1.0f;
+}
+
+graph::TensorDataRef InputTensor(const Graph& graph, int port) {
+  const graph::TensorType& type = graph[graph.Inputs()[static_cast<size_t>(port)]].type;
+  std::vector<double> values(static_cast<size_t>(type.NumElements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = InputValue(port, static_cast<int64_t>(i));
+  return graph::WriteDoubles(DType::kF32, type.dims, values);
+}
+
+}  // namespace mlc::testing

@@ -1,0 +1,18 @@
+// The small models that the tests of the library compile: seeded weights, so every run has the
+// same.
+#pragma once
+
+#include "compiler/graph/graph.h"
+
+namespace mlc::testing {
+
+// softmax(relu(x[4,32] * w + b) * v) and the mean of the hidden values: two outputs.
+graph::Graph Perceptron();
+// Two inputs of [1,3,16,16], added; convolution, pooling, classifier [1,10].
+graph::Graph Convolutional();
+
+// Element i of input `port`: the same formula stands in library_test.c.
+float InputValue(int port, int64_t i);
+graph::TensorDataRef InputTensor(const graph::Graph& graph, int port);
+
+}  // namespace mlc::testing

@@ -1,0 +1,75 @@
+// Writes the libraries that library_test.c is linked with, and the outputs it expects:
+//   DIR/{first,second}    a perceptron and a convolutional model, weights embedded
+//   DIR/beside            the perceptron with its weights in a file
+//   DIR/expected.h        outputs by the reference evaluator
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "compiler/front/front.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/tensor_io.h"
+#include "compiler/package/library.h"
+#include "compiler/schedule/family.h"
+#include "tests/e2e/library/small_models.h"
+
+namespace mlc::testing {
+namespace {
+
+Status WriteModel(const std::string& directory, const std::string& name, const graph::Graph& graph,
+                  bool embed) {
+  const graph::Program program = MLC_TRY(front::BuildProgram(graph, {}));
+  const target::Target target = target::DetectHost(2);
+  std::vector<package::Choice> choices;
+  for (const graph::Task& task : program.tasks) {
+    const auto families = schedule::FamiliesFor(task.workload, target);
+    if (families.empty()) return Internal("no family for " + task.workload.Summary());
+    choices.push_back({families[0]->Default(task.workload, target), "default", 0});
+  }
+  package::LibraryOptions options;
+  options.directory = directory + "/" + name;
+  options.name = name;
+  options.embed_weights = embed;
+  options.parallel = 2;
+  return package::WriteLibrary(program, choices, target, options).status();
+}
+
+Status WriteExpected(const std::string& name, const graph::Graph& graph, std::ofstream& out) {
+  std::vector<graph::TensorDataRef> inputs;
+  for (size_t i = 0; i < graph.Inputs().size(); ++i) {
+    inputs.push_back(InputTensor(graph, static_cast<int>(i)));
+  }
+  const std::vector<graph::TensorDataRef> outputs = MLC_TRY(graph::Evaluate(graph, inputs));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    out << "static const float k" << name << i << "[] = {";
+    for (const double value : graph::ReadDoubles(*outputs[i])) {
+      char text[32];
+      std::snprintf(text, sizeof(text), "%.9ef, ", value);
+      out << text;
+    }
+    out << "};\n";
+  }
+  return {};
+}
+
+Status WriteAll(const std::string& directory) {
+  MLC_TRY(WriteModel(directory, "first", Perceptron(), true));
+  MLC_TRY(WriteModel(directory, "second", Convolutional(), true));
+  MLC_TRY(WriteModel(directory, "beside", Perceptron(), false));
+  std::ofstream out(directory + "/expected.h");
+  MLC_TRY(WriteExpected("Perceptron", Perceptron(), out));
+  MLC_TRY(WriteExpected("Convolutional", Convolutional(), out));
+  out.close();
+  return out ? Status() : Internal("cannot write expected.h");
+}
+
+}  // namespace
+}  // namespace mlc::testing
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const mlc::Status status = mlc::testing::WriteAll(argv[1]);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", status.message().c_str());
+  return 1;
+}
