@@ -1,0 +1,134 @@
+#include "worker/batch.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <string>
+
+#include "worker/child.h"
+#include "worker/frame.h"
+#include "worker/trial.h"
+
+namespace mlc::worker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string Report(const Measurement& measurement, const MachineState& machine) {
+  ByteWriter out;
+  Put(out, measurement);
+  out.Put(machine.best_gflops);
+  out.Put(machine.calm);
+  out.Put(machine.clock_mhz);
+  out.Put(machine.read_at_ns);
+  return Frame(out.Take());
+}
+
+std::optional<Measurement> ReadReport(std::string_view bytes, MachineState& machine) {
+  ByteReader in(bytes);
+  const Measurement measurement = GetMeasurement(in);
+  MachineState state;
+  state.best_gflops = in.Get<double>();
+  state.calm = in.Get<double>();
+  state.clock_mhz = in.Get<double>();
+  state.read_at_ns = in.Get<int64_t>();
+  if (!in.AtEnd()) return std::nullopt;
+  machine = state;
+  return measurement;
+}
+
+// One runner child and the trials from `first` on that it manages. Returns the number of trials
+// that have a result now.
+class ChildRun {
+ public:
+  ChildRun(const std::vector<RunTask>& tasks, const BatchOptions& options, MachineState& machine)
+      : tasks_(tasks), options_(options), machine_(machine) {}
+
+  void Run(std::vector<Measurement>& results) {
+    const size_t first = results.size();
+    Result<Child> child = Start(first);
+    if (!child.ok()) {
+      results.push_back(Failed(Outcome::kInfra, child.status().message()));
+      return;
+    }
+    bool timed_out = false;
+    while (Collect(*child, results, timed_out)) {
+    }
+    if (timed_out) {
+      child->Kill();
+      results.push_back(
+          Failed(Outcome::kRunTimeout,
+                 "no result after " + std::to_string(options_.run_timeout_ms) + " ms"));
+    }
+    const int end = child->Reap();
+    // A trial that is not the first of its child may pay for an earlier one's deeds: it gets a new
+    // child before it is blamed.
+    if (results.size() != first) return;
+    const bool killed = WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL;
+    std::string detail = (killed ? "the runner " : "the kernel's process ") + DescribeEnd(end);
+    if (const std::string text = child->ErrorText(); !text.empty()) detail += ": " + text;
+    const bool infra = killed || (WIFEXITED(end) && WEXITSTATUS(end) == 2);
+    results.push_back(Failed(infra ? Outcome::kInfra : Outcome::kRunError, detail));
+  }
+
+ private:
+  Result<Child> Start(size_t first) {
+    Child::Options child;
+    child.limits.memory_bytes = 0;  // inputs of all workloads are mapped
+    child.limits.file_bytes = 1 << 20;
+    child.limits.cpu_seconds = 3600;
+    child.limits.sandbox = options_.sandbox;
+    child.before = [] { (void)setpriority(PRIO_PROCESS, 0, -20); };
+    return Child::Start(child, [&, first](int pipe) {
+      Runner runner(options_.threads, options_.gauge, machine_);
+      for (size_t i = first; i < tasks_.size() && !runner.tainted(); ++i) {
+        const Measurement measurement = runner.Run(tasks_[i]);
+        if (!WriteAll(pipe, Report(measurement, runner.machine()))) return;
+      }
+    });
+  }
+
+  // Waits for one result; false at the end of the child or of the patience.
+  bool Collect(Child& child, std::vector<Measurement>& results, bool& timed_out) {
+    const Clock::time_point deadline =
+        Clock::now() + std::chrono::milliseconds(options_.run_timeout_ms);
+    for (;;) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+      pollfd waiting = {child.pipe(), POLLIN, 0};
+      if (left > 0) (void)poll(&waiting, 1, static_cast<int>(left) + 1);
+      const bool open = child.Read();
+      bool news = false;
+      while (auto frame = TakeFrame(child.received())) {
+        auto measurement = ReadReport(*frame, machine_);
+        if (!measurement || results.size() == tasks_.size()) return false;
+        results.push_back(*std::move(measurement));
+        news = true;
+      }
+      if (!open) return false;
+      if (news) return true;
+      timed_out = left <= 0 && results.size() < tasks_.size();
+      if (left <= 0) return false;
+    }
+  }
+
+  const std::vector<RunTask>& tasks_;
+  const BatchOptions& options_;
+  MachineState& machine_;
+};
+
+}  // namespace
+
+std::vector<Measurement> RunBatch(const std::vector<RunTask>& tasks, const BatchOptions& options,
+                                  MachineState& machine) {
+  std::vector<Measurement> results;
+  ChildRun run(tasks, options, machine);
+  while (results.size() < tasks.size()) run.Run(results);
+  return results;
+}
+
+}  // namespace mlc::worker

@@ -1,0 +1,24 @@
+// Runs a batch of built kernels one after the other in runner children, with nothing else of this
+// worker running. A crash or a hang costs its own trial only: the next ones get a new child. Not
+// thread-safe. REQUIRES: the calling process has one thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "worker/runner.h"
+
+namespace mlc::worker {
+
+struct BatchOptions {
+  int threads = 1;
+  const Gauge* gauge = nullptr;
+  bool sandbox = true;
+  int64_t run_timeout_ms = 10'000;  // of one trial
+};
+
+// Parallel to `tasks`. `machine` is updated.
+std::vector<Measurement> RunBatch(const std::vector<RunTask>& tasks, const BatchOptions& options,
+                                  MachineState& machine);
+
+}  // namespace mlc::worker

@@ -1,0 +1,169 @@
+#include "worker/child.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace mlc::worker {
+namespace {
+
+constexpr int kFirstFree = 3;
+
+// Closes everything from 3 up but `keep`.
+void CloseOthers(std::vector<int> keep) {
+  std::sort(keep.begin(), keep.end());
+  int from = kFirstFree;
+  for (int fd : keep) {
+    if (fd > from) (void)close_range(static_cast<unsigned>(from), static_cast<unsigned>(fd - 1), 0);
+    from = std::max(from, fd + 1);
+  }
+  (void)close_range(static_cast<unsigned>(from), ~0U, 0);
+}
+
+[[noreturn]] void RunChild(const Child::Options& options, const Child::Body& body, pid_t parent,
+                           int pipe, int errors) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
+  dup2(errors, STDERR_FILENO);
+  dup2(errors, STDOUT_FILENO);
+  std::vector<int> keep = options.keep;
+  keep.push_back(pipe);
+  CloseOthers(std::move(keep));
+  if (options.before) options.before();
+  const Status status = EnterSandbox(options.limits);
+  if (!status.ok()) {
+    std::fputs(status.message().c_str(), stderr);
+    _exit(2);
+  }
+  body(pipe);
+  _exit(0);
+}
+
+}  // namespace
+
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+Result<Child> Child::Start(const Options& options, const Body& body) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return ResourceExhausted("no pipe: too many open files");
+  const int errors = memfd_create("stderr", MFD_CLOEXEC);
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) RunChild(options, body, parent, ends[1], errors);
+  close(ends[1]);
+  if (pid < 0) {
+    close(ends[0]);
+    close(errors);
+    return ResourceExhausted("cannot start a child process: out of processes or memory");
+  }
+  (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return Child(pid, ends[0], errors);
+}
+
+Child::Child(pid_t pid, int pipe, int errors)
+    : pid_(pid), pipe_(pipe), errors_(errors), since_(std::chrono::steady_clock::now()) {}
+
+Child::Child(Child&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      pipe_(std::exchange(other.pipe_, -1)),
+      errors_(std::exchange(other.errors_, -1)),
+      received_(std::move(other.received_)),
+      since_(other.since_),
+      ran_(other.ran_),
+      stopped_(other.stopped_) {}
+
+Child& Child::operator=(Child&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(pipe_, other.pipe_);
+  std::swap(errors_, other.errors_);
+  std::swap(received_, other.received_);
+  std::swap(since_, other.since_);
+  std::swap(ran_, other.ran_);
+  std::swap(stopped_, other.stopped_);
+  return *this;
+}
+
+Child::~Child() {
+  if (pid_ > 0) {
+    Kill();
+    Reap();
+  }
+  if (pipe_ >= 0) close(pipe_);
+  if (errors_ >= 0) close(errors_);
+}
+
+bool Child::Read() {
+  char buffer[65536];
+  for (;;) {
+    const ssize_t size = read(pipe_, buffer, sizeof(buffer));
+    if (size > 0) received_.append(buffer, static_cast<size_t>(size));
+    if (size == 0) return false;
+    if (size < 0 && errno != EINTR) return errno == EAGAIN;
+  }
+}
+
+void Child::Stop() {
+  if (stopped_ || pid_ < 0) return;
+  kill(pid_, SIGSTOP);
+  ran_ += std::chrono::steady_clock::now() - since_;
+  stopped_ = true;
+}
+
+void Child::Continue() {
+  if (!stopped_ || pid_ < 0) return;
+  kill(pid_, SIGCONT);
+  since_ = std::chrono::steady_clock::now();
+  stopped_ = false;
+}
+
+void Child::Kill() {
+  if (pid_ > 0) kill(pid_, SIGKILL);
+}
+
+int Child::Reap() {
+  int status = 0;
+  while (pid_ > 0 && waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return status;
+}
+
+std::string Child::ErrorText() const {
+  char buffer[1024];
+  const ssize_t size = pread(errors_, buffer, sizeof(buffer), 0);
+  return size > 0 ? std::string(buffer, static_cast<size_t>(size)) : std::string();
+}
+
+std::chrono::nanoseconds Child::Running() const {
+  return stopped_ ? ran_ : ran_ + (std::chrono::steady_clock::now() - since_);
+}
+
+std::string DescribeEnd(int wait_status) {
+  if (!WIFSIGNALED(wait_status)) {
+    return "ended with code " + std::to_string(WEXITSTATUS(wait_status));
+  }
+  const int signal = WTERMSIG(wait_status);
+  const char* name = sigabbrev_np(signal);
+  return std::string("ended with signal SIG") + (name != nullptr ? name : "?") + " (" +
+         strsignal(signal) + ")";
+}
+
+}  // namespace mlc::worker

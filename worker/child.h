@@ -1,0 +1,71 @@
+// A forked child that computes something and sends bytes back: messages over a pipe, its standard
+// error into memory. The parent reads without blocking and can stop, continue and kill it. A child
+// inherits the parent's memory as it is at the fork and none of its descriptors but those named.
+// Not thread-safe. REQUIRES: the calling process has one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "worker/sandbox.h"
+
+namespace mlc::worker {
+
+// Writes everything; false when the reader is gone.
+bool WriteAll(int fd, std::string_view bytes);
+
+class Child {
+ public:
+  // The child's side. The process ends when it returns.
+  using Body = std::function<void(int pipe)>;
+  // `before` runs in the child before the sandbox closes: what needs privileges. `keep` are
+  // descriptors that stay open.
+  struct Options {
+    Limits limits;
+    std::function<void()> before;
+    std::vector<int> keep;
+  };
+  static Result<Child> Start(const Options& options, const Body& body);
+
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&& other) noexcept;
+  ~Child();  // kills and reaps
+
+  int pipe() const { return pipe_; }
+  // Reads what is there. False at the end of the stream.
+  bool Read();
+  // What was received and not taken yet.
+  std::string& received() { return received_; }
+
+  void Stop();
+  void Continue();
+  void Kill();
+  // Waits for the end; the wait status of waitpid.
+  int Reap();
+  // The first KiB of what it wrote to standard error.
+  std::string ErrorText() const;
+  // Time since the start, stops not counted.
+  std::chrono::nanoseconds Running() const;
+
+ private:
+  Child(pid_t pid, int pipe, int errors);
+
+  pid_t pid_ = -1;
+  int pipe_ = -1;
+  int errors_ = -1;
+  std::string received_;
+  std::chrono::steady_clock::time_point since_;
+  std::chrono::nanoseconds ran_{0};
+  bool stopped_ = false;
+};
+
+// "ended with signal SEGV (Segmentation fault)", or "ended with code 3".
+std::string DescribeEnd(int wait_status);
+
+}  // namespace mlc::worker

@@ -1,0 +1,219 @@
+#include "worker/engine.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "worker/measurement_gate.h"
+
+namespace mlc::worker {
+namespace {
+
+// What a build child sends: one byte, then a kernel or a message.
+constexpr char kBuilt = '+';
+constexpr char kRefused = '-';
+
+Measurement BuildFailure(int end, const std::string& errors) {
+  std::string detail = "the compiler " + DescribeEnd(end);
+  if (!errors.empty()) detail += ": " + errors;
+  if (WIFSIGNALED(end) && WTERMSIG(end) == SIGXCPU) return Failed(Outcome::kBuildTimeout, detail);
+  // Nobody of ours sends this: the machine is out of memory.
+  if (WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL) return Failed(Outcome::kInfra, detail);
+  if (WIFEXITED(end) && WEXITSTATUS(end) == 2) return Failed(Outcome::kInfra, detail);
+  return Failed(Outcome::kBuildError, detail);
+}
+
+}  // namespace
+
+Engine::Engine(EngineOptions options)
+    : options_(std::move(options)), references_(options_.references) {}
+
+Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
+  options.references.sandbox = options.sandbox;
+  auto engine = std::unique_ptr<Engine>(new Engine(std::move(options)));
+  engine->burst_ = MLC_TRY(BuildBurst(engine->options_.target));
+  engine->gauge_ = MLC_TRY(Gauge::Create(engine->burst_, engine->options_.target));
+  if (engine->options_.target.fma_gflops <= 0) MLC_TRY(engine->Calibrate());
+  return engine;
+}
+
+Status Engine::Calibrate() {
+  Child::Options child;
+  child.limits.memory_bytes = 0;
+  child.limits.sandbox = options_.sandbox;
+  child.before = [] { (void)setpriority(PRIO_PROCESS, 0, -20); };
+  Child gauge = MLC_TRY(Child::Start(child, [&](int pipe) {
+    mlc_pool* pool = mlc_pool_create(options_.target.threads, 1);
+    ByteWriter out;
+    out.Put(gauge_->PeakGflops(pool));
+    out.Put(CopyGbps(pool));
+    WriteAll(pipe, out.Take());
+  }));
+  pollfd waiting = {gauge.pipe(), POLLIN, 0};
+  while (gauge.Read()) {
+    if (poll(&waiting, 1, 10'000) == 0) return Unavailable("measuring the machine takes too long");
+  }
+  const int end = gauge.Reap();
+  ByteReader in(gauge.received());
+  options_.target.fma_gflops = in.Get<double>();
+  options_.target.copy_gbps = in.Get<double>();
+  if (in.AtEnd()) return Status();
+  return Internal("measuring the machine " + DescribeEnd(end) + " " + gauge.ErrorText());
+}
+
+void Engine::Add(Trial trial) {
+  Job& job = jobs_.emplace_back();
+  job.trial = std::move(trial);
+  Result<WorkloadData*> data = references_.Find(job.trial.workload, job.trial.seed);
+  if (!data.ok()) {
+    Finish(job, Failed(Outcome::kBuildError, data.status().message()));
+    return DropFinished();
+  }
+  job.data = *data;
+  ++job.data->users;
+}
+
+void Engine::Cancel(const Digest& uid) {
+  for (Job& job : jobs_) {
+    if (job.trial.uid != uid) continue;
+    if (job.data != nullptr) --job.data->users;
+    job.data = nullptr;
+  }
+  DropFinished();
+}
+
+void Engine::DropFinished() {
+  jobs_.remove_if([](const Job& job) { return job.data == nullptr; });
+}
+
+void Engine::Finish(Job& job, Measurement measurement) {
+  results_.push_back({job.trial.uid, std::move(measurement)});
+  if (job.data != nullptr) --job.data->users;
+  job.data = nullptr;
+}
+
+bool Engine::StartBuild(Job& job) {
+  Child::Options child;
+  child.limits.sandbox = options_.sandbox;
+  child.limits.memory_bytes += options_.references.budget_bytes;
+  child.limits.cpu_seconds = static_cast<int>(options_.build_timeout_ms / 1000) + 1;
+  Result<Child> builder = Child::Start(child, [&](int pipe) {
+    const Result<BuiltKernel> built =
+        BuildKernel(job.trial.workload, job.trial.config, options_.target);
+    WriteAll(pipe, built.ok() ? kBuilt + Encode(*built) : kRefused + built.status().message());
+  });
+  if (!builder.ok()) return false;
+  job.builder = *std::move(builder);
+  job.stage = Stage::kBuilding;
+  return true;
+}
+
+void Engine::StartBuilds() {
+  int running = references_.makers();
+  for (const Job& job : jobs_) running += job.stage == Stage::kBuilding ? 1 : 0;
+  for (Job& job : jobs_) {
+    // References take turns with builds, but never all of the processors.
+    const bool some = running == 0 || running < options_.builders;
+    if (job.stage == Stage::kQueued && some && StartBuild(job)) ++running;
+  }
+}
+
+void Engine::FinishBuild(Job& job, bool timed_out) {
+  if (timed_out) job.builder->Kill();
+  const int end = job.builder->Reap();
+  const std::string report = std::move(job.builder->received());
+  const std::string errors = job.builder->ErrorText();
+  job.builder.reset();
+  if (timed_out) {
+    const std::string limit = std::to_string(options_.build_timeout_ms);
+    return Finish(job, Failed(Outcome::kBuildTimeout, "no kernel after " + limit + " ms"));
+  }
+  if (end != 0 || report.empty()) return Finish(job, BuildFailure(end, errors));
+  const std::string_view rest = std::string_view(report).substr(1);
+  if (report[0] != kBuilt) return Finish(job, Failed(Outcome::kBuildError, rest));
+  Result<BuiltKernel> built = Decode(rest, job.data->workload);
+  if (!built.ok()) return Finish(job, Failed(Outcome::kBuildError, built.status().message()));
+  job.built = *std::move(built);
+  job.stage = Stage::kBuilt;
+}
+
+void Engine::CollectBuilds() {
+  for (Job& job : jobs_) {
+    if (job.stage != Stage::kBuilding || job.data == nullptr) continue;
+    const bool open = job.builder->Read();
+    const bool late = job.builder->Running() > std::chrono::milliseconds(options_.build_timeout_ms);
+    if (!open || late) FinishBuild(job, open && late);
+  }
+}
+
+void Engine::FailUnreferenced() {
+  for (Job& job : jobs_) {
+    if (job.data == nullptr || !job.data->sets.empty() || job.data->maker) continue;
+    if (!job.data->failure.ok()) {
+      Finish(job, Failed(Outcome::kInfra, job.data->failure.message()));
+    }
+  }
+}
+
+void Engine::Work(int timeout_ms, int fd) {
+  StartBuilds();
+  std::vector<pollfd> waiting;
+  for (const Job& job : jobs_) {
+    if (job.builder) waiting.push_back({job.builder->pipe(), POLLIN, 0});
+  }
+  references_.AddTo(waiting);
+  if (fd >= 0) waiting.push_back({fd, POLLIN, 0});
+  (void)poll(waiting.data(), waiting.size(), timeout_ms);
+  references_.Collect();
+  CollectBuilds();
+  FailUnreferenced();
+  DropFinished();
+}
+
+bool Engine::Ready(const Job& job) const {
+  return job.stage == Stage::kBuilt && !job.data->sets.empty();
+}
+
+bool Engine::ReadyToMeasure() const {
+  bool any = false;
+  for (const Job& job : jobs_) {
+    if (job.stage != Stage::kBuilt) return false;
+    any |= Ready(job);
+  }
+  return any;
+}
+
+void Engine::Measure() {
+  std::vector<Job*> ready;
+  std::vector<RunTask> tasks;
+  for (Job& job : jobs_) {
+    if (!Ready(job)) continue;
+    ready.push_back(&job);
+    tasks.push_back(
+        {&job.data->workload, &job.built, references_.NextSet(*job.data), job.trial.race_ns});
+  }
+  BatchOptions options;
+  options.threads = options_.target.threads;
+  options.gauge = &*gauge_;
+  options.sandbox = options_.sandbox;
+  options.run_timeout_ms = options_.run_timeout_ms;
+  references_.StopMakers();
+  std::vector<Measurement> measured;
+  {
+    const MeasurementGate gate(gate_, MeasurementGate::Mode::kExclusive);
+    measured = RunBatch(tasks, options, machine_);
+  }
+  references_.ContinueMakers();
+  for (size_t i = 0; i < ready.size(); ++i) {
+    measured[i].build_ms = ready[i]->built.build_ms;
+    references_.Renew(*ready[i]->data, ready[i]->trial.seed);
+    Finish(*ready[i], std::move(measured[i]));
+  }
+  DropFinished();
+}
+
+std::vector<TrialResult> Engine::TakeResults() { return std::exchange(results_, {}); }
+
+}  // namespace mlc::worker

@@ -1,0 +1,57 @@
+// The engine in a process of its own, which the daemon forks before it starts any thread: the
+// daemon itself holds no compiler and runs no generated code. Messages over a socket pair; before
+// it measures, the engine asks, so that the daemon can hold still. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "worker/engine.h"
+
+namespace mlc::worker {
+
+class EngineProcess {
+ public:
+  // REQUIRES: this process has one thread. Waits for the engine: below a second.
+  static Result<std::unique_ptr<EngineProcess>> Start(EngineOptions options);
+  ~EngineProcess();  // ends it and its children
+  EngineProcess(const EngineProcess&) = delete;
+  EngineProcess& operator=(const EngineProcess&) = delete;
+
+  // The target with its measured peaks.
+  const std::string& target() const { return target_; }
+
+  void Add(const Trial& trial);
+  void Cancel(const Digest& uid);
+  void SetGate(const std::string& path);
+  // The answer to Events::wants_to_measure. Measuring lasts until Events::measured.
+  void LetMeasure();
+
+  struct Events {
+    std::vector<TrialResult> results;
+    bool wants_to_measure = false;
+    bool measured = false;
+  };
+  // What happened since the last call. UNAVAILABLE when the engine has ended.
+  Result<Events> Read();
+  // Sends what is queued as far as the socket takes it.
+  void Flush();
+
+  // For poll(): readable on events, and writable when there is something to flush.
+  int fd() const { return fd_; }
+  bool wants_to_write() const { return !outgoing_.empty(); }
+
+ private:
+  EngineProcess(int fd, pid_t pid) : fd_(fd), pid_(pid) {}
+  void Send(std::string payload);
+
+  int fd_;
+  pid_t pid_;
+  std::string target_;
+  std::string incoming_;
+  std::string outgoing_;
+};
+
+}  // namespace mlc::worker

@@ -1,0 +1,43 @@
+// How fast the machine is and how calm: the peak of dependent-free multiply-adds on all threads,
+// the clock, the copy bandwidth. Runs in children that measure. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "compiler/base/status.h"
+#include "compiler/build/loaded_kernel.h"
+#include "compiler/runtime/thread_pool.h"
+#include "compiler/target/target.h"
+
+namespace mlc::worker {
+
+// An object whose kernel "burst" does nothing but multiply-adds in registers.
+Result<std::string> BuildBurst(const target::Target& target);
+
+struct GaugeReading {
+  double gflops = 0;
+  double clock_mhz = 0;
+};
+
+class Gauge {
+ public:
+  static Result<Gauge> Create(const std::string& burst, const target::Target& target);
+
+  // About 0.1 ms: the best of a few bursts.
+  GaugeReading Read(mlc_pool* pool) const;
+  // About 20 ms: the peak after warming up.
+  double PeakGflops(mlc_pool* pool) const;
+
+ private:
+  double Burst(mlc_pool* pool) const;
+
+  std::shared_ptr<build::LoadedObject> object_;
+  mlc_phase_fn phase_ = nullptr;
+  target::Target target_;
+};
+
+// Bytes read plus written, out of cache, all threads.
+double CopyGbps(mlc_pool* pool);
+
+}  // namespace mlc::worker

@@ -1,0 +1,204 @@
+// mlc-worker: builds, checks and times the trials of a server. Exit codes: docs/exit-codes.md.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+#include "compiler/base/exit_code.h"
+#include "worker/daemon.h"
+#include "worker/doctor.h"
+#include "worker/engine.h"
+#include "worker/local_trial.h"
+
+namespace {
+
+using mlc::ExitCode;
+using mlc::Result;
+using mlc::Status;
+using namespace mlc::worker;
+
+struct Flags {
+  std::string server = "127.0.0.1:7650";
+  std::string target = "cpu";
+  std::string name;
+  std::string gate;
+  std::string sandbox = "on";
+  std::string trial;
+  std::string config;
+  int threads = 0;
+  int builders = 0;
+  int slots = 0;
+  int repeat = 1;
+  double race_ns = 0;
+  uint64_t seed = 1;
+  bool once = false;
+  bool exit_with_parent = false;
+  bool doctor = false;
+  bool self_test = false;
+  bool json = false;
+  bool verbose = false;
+};
+
+int Fail(const Status& status) {
+  std::cerr << "mlc-worker: " << status.message() << "\n";
+  return static_cast<int>(mlc::ExitCodeOf(status));
+}
+
+Result<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return mlc::NotFound("cannot read " + path);
+  return text.str();
+}
+
+EngineOptions OptionsOf(const Flags& flags) {
+  const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  EngineOptions options;
+  options.target = mlc::target::DetectHost(flags.threads > 0 ? flags.threads : processors);
+  options.builders = flags.builders > 0 ? flags.builders : processors;
+  options.sandbox = flags.sandbox == "on";
+  return options;
+}
+
+int RunDoctor(const Flags& flags) {
+  auto engine = Engine::Create(OptionsOf(flags));
+  if (!engine.ok()) return Fail(engine.status());
+  const Diagnosis diagnosis = Diagnose((*engine)->target());
+  std::cout << diagnosis.report;
+  return static_cast<int>(diagnosis.usable ? ExitCode::kOk : ExitCode::kPermission);
+}
+
+int RunSelfTest(const Flags& flags) {
+  auto engine = Engine::Create(OptionsOf(flags));
+  if (!engine.ok()) return Fail(engine.status());
+  const Status status = SelfTest(**engine);
+  if (!status.ok()) return Fail(status);
+  std::cout << "self-test passed: " << (*engine)->target().ToText() << "\n";
+  return static_cast<int>(ExitCode::kOk);
+}
+
+Result<int> RunLocalTrial(const Flags& flags) {
+  // The class alone decides what is built; without the peaks' measuring, the start is faster.
+  EngineOptions options = OptionsOf(flags);
+  options.target.fma_gflops = 1;
+  Trial trial;
+  trial.workload = MLC_TRY(ReadFile(flags.trial));
+  const auto workload = MLC_TRY(mlc::graph::Workload::Parse(trial.workload));
+  trial.workload = workload.ToText();
+  trial.config =
+      flags.config.empty() ? MLC_TRY(DefaultConfig(trial.workload, options.target)) : flags.config;
+  trial.seed = flags.seed;
+  trial.race_ns = flags.race_ns;
+  const auto engine = MLC_TRY(Engine::Create(std::move(options)));
+  bool ok = true;
+  if (!flags.json) std::cout << workload.Summary() << "\n" << trial.config << "\n";
+  for (const mlc::Measurement& m : RunTrial(*engine, trial, flags.repeat)) {
+    std::cout << (flags.json ? ToJson(m) : ToLine(m, workload.Flops())) << std::endl;
+    ok = ok && (m.outcome == mlc::Outcome::kOk || m.outcome == mlc::Outcome::kTooSlow);
+  }
+  return static_cast<int>(ok ? ExitCode::kOk : ExitCode::kNoResult);
+}
+
+std::string HostName() {
+  char name[256] = {};
+  (void)gethostname(name, sizeof(name) - 1);
+  return name[0] != '\0' ? name : "worker";
+}
+
+// Signals that drain the worker; blocked, to be read from the descriptor.
+int SignalDescriptor() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
+int RunWorker(const Flags& flags) {
+  const mlc::worker::SandboxSupport sandbox = DetectSandbox();
+  if (flags.sandbox == "on" && !sandbox.seccomp) {
+    return Fail(Status(mlc::StatusCode::kPermissionDenied,
+                       "this kernel has no seccomp: kernels of a server cannot be fenced in; "
+                       "--sandbox=off accepts that"));
+  }
+  auto logger = std::make_shared<spdlog::logger>("mlc-worker",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_st>());
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  logger->set_level(flags.verbose ? spdlog::level::info : spdlog::level::warn);
+  EngineOptions options = OptionsOf(flags);
+  DaemonOptions daemon;
+  daemon.slots = flags.slots > 0 ? flags.slots : 16 * options.builders;
+  daemon.signals = SignalDescriptor();
+  auto engine = EngineProcess::Start(std::move(options));
+  if (!engine.ok()) return Fail(engine.status());
+  daemon.server = flags.server;
+  daemon.name = flags.name.empty() ? HostName() + "-cpu" : flags.name;
+  daemon.build = MLC_BUILD_ID;
+  daemon.gate = flags.gate;
+  daemon.once = flags.once;
+  daemon.exit_with_parent = flags.exit_with_parent;
+  daemon.logger = logger;
+  logger->info("{} {} sandbox {}", daemon.name, (*engine)->target(),
+               flags.sandbox == "on" ? sandbox.ToText() : "off");
+  if (flags.sandbox != "on") logger->warn("sandbox off: kernels of the server run unfenced");
+  const Status status = RunDaemon(daemon, **engine);
+  if (status.code() == mlc::StatusCode::kCancelled) return static_cast<int>(ExitCode::kInterrupted);
+  return status.ok() ? 0 : Fail(status);
+}
+
+void AddOptions(CLI::App& app, Flags& flags) {
+  app.add_option("--server", flags.server, "HOST:PORT or unix:PATH")->capture_default_str();
+  app.add_option("--threads", flags.threads, "threads of a kernel; 0 = all processors")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--target", flags.target, "kind of device")->check(CLI::IsMember({"cpu"}));
+  app.add_option("--name", flags.name, "stable name of this worker; the host's if empty");
+  app.add_option("--builders", flags.builders, "compilers at a time; 0 = one per processor")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--slots", flags.slots, "trials held at a time; 0 = 16 per compiler")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--gate", flags.gate, "file locked while timing, if the server names none");
+  app.add_option("--sandbox", flags.sandbox, "fence children in: on or off")
+      ->check(CLI::IsMember({"on", "off"}));
+  app.add_flag("--once", flags.once, "leave when the server has no work");
+  app.add_flag("--exit-with-parent", flags.exit_with_parent,
+               "leave when the starting process ends (implied by unix:)");
+  app.add_flag("--doctor", flags.doctor, "say what this machine offers, and leave");
+  app.add_flag("--self-test", flags.self_test, "try the whole pipeline, and leave");
+  app.add_option("--trial", flags.trial, "measure one config of the workload in this file");
+  app.add_option("--config", flags.config, "of --trial; the family's default if empty");
+  app.add_option("--repeat", flags.repeat, "of --trial")->check(CLI::Range(1, 100'000));
+  app.add_option("--race-ns", flags.race_ns, "of --trial: end as too_slow beyond this");
+  app.add_option("--seed", flags.seed, "of --trial: of its random inputs");
+  app.add_flag("--json", flags.json, "of --trial: one object per line");
+  app.add_flag("-v,--verbose", flags.verbose, "more messages");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("mlc-worker: builds, checks and times the trials of a server", "mlc-worker");
+  AddOptions(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+  }
+  if (flags.server.starts_with("unix:")) flags.exit_with_parent = true;
+  if (flags.doctor) return RunDoctor(flags);
+  if (flags.self_test) return RunSelfTest(flags);
+  if (!flags.trial.empty()) {
+    const Result<int> code = RunLocalTrial(flags);
+    return code.ok() ? *code : Fail(code.status());
+  }
+  return RunWorker(flags);
+}

@@ -1,0 +1,89 @@
+#include "worker/reference.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <utility>
+
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/physical/strided_data.h"
+#include "worker/inputs.h"
+
+namespace mlc::worker {
+namespace {
+
+constexpr int64_t kPage = 4096;
+
+// Tensors start in different sets of the first-level cache, as they do in a memory plan.
+int64_t Place(ReferenceLayout& layout, int64_t bytes, int count) {
+  const int64_t offset = (layout.bytes + kPage - 1) / kPage * kPage + count * 13 % 64 * 64;
+  layout.bytes = offset + bytes;
+  return offset;
+}
+
+}  // namespace
+
+ReferenceLayout ReferenceLayoutOf(const graph::Workload& workload) {
+  ReferenceLayout layout;
+  int count = 0;
+  for (graph::ValueId id : workload.operands()) {
+    const graph::TensorType& type = workload.graph()[id].type;
+    layout.operands.push_back(Place(layout, type.Extent() * SizeOf(type.dtype), count++));
+  }
+  for (graph::ValueId id : workload.outputs()) {
+    const graph::TensorType& type = workload.graph()[id].type;
+    layout.results.push_back(Place(layout, type.NumElements() * SizeOf(type.dtype), count++));
+  }
+  // Vector loads may read past the end of a tensor, never past its page.
+  layout.bytes = (layout.bytes + kPage) / kPage * kPage;
+  return layout;
+}
+
+Status MakeReference(const graph::Workload& workload, uint64_t seed, std::span<std::byte> memory) {
+  const ReferenceLayout layout = ReferenceLayoutOf(workload);
+  const std::vector<InputDomain> domains = InputDomains(workload);
+  Rng rng(seed);
+  std::vector<graph::TensorDataRef> sources;
+  for (size_t i = 0; i < workload.operands().size(); ++i) {
+    const graph::TensorType& type = workload.graph()[workload.operands()[i]].type;
+    const graph::TensorDataRef drawn = RandomTensor(rng, type, domains[i]);
+    std::byte* storage = memory.data() + layout.operands[i];
+    std::memset(storage, 0xff, static_cast<size_t>(type.Extent() * SizeOf(type.dtype)));
+    graph::ScatterStrided(drawn->bytes.data(), type, storage);
+    // Read back: elements of a broadcast dimension share one place.
+    sources.push_back(
+        graph::MakeTensorData(type.dtype, type.dims, graph::GatherStrided(storage, type)));
+  }
+  const std::vector<graph::TensorDataRef> results =
+      MLC_TRY(graph::Evaluate(workload.graph(), sources));
+  for (size_t i = 0; i < results.size(); ++i) {
+    std::memcpy(memory.data() + layout.results[i], results[i]->bytes.data(),
+                results[i]->bytes.size());
+  }
+  return Status();
+}
+
+Result<SharedMemory> SharedMemory::Create(int64_t bytes) {
+  void* memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    return ResourceExhausted("no memory for " + std::to_string(bytes) + " bytes of inputs");
+  }
+  return SharedMemory({static_cast<std::byte*>(memory), static_cast<size_t>(bytes)});
+}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, {})) {}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+SharedMemory::~SharedMemory() {
+  if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+}
+
+void SharedMemory::Protect() { mprotect(bytes_.data(), bytes_.size(), PROT_READ); }
+
+}  // namespace mlc::worker

@@ -1,0 +1,143 @@
+#include "worker/reference_store.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace mlc::worker {
+namespace {
+
+constexpr size_t kSets = 2;
+constexpr int64_t kTrialsBeforeSecond = 8;
+
+int64_t BytesOf(const WorkloadData& data) {
+  int64_t bytes = 0;
+  for (const SharedMemory& set : data.sets) bytes += static_cast<int64_t>(set.bytes().size());
+  return bytes;
+}
+
+}  // namespace
+
+Result<WorkloadData*> ReferenceStore::Find(const std::string& text, uint64_t seed) {
+  for (WorkloadData& data : workloads_) {
+    if (data.workload.ToText() != text) continue;
+    data.last_use = ++uses_;
+    if (data.sets.empty() && !data.maker && !data.failure.ok()) Begin(data, seed);
+    return &data;
+  }
+  graph::Workload workload = MLC_TRY(graph::Workload::Parse(text));
+  MakeRoom(2 * ReferenceLayoutOf(workload).bytes);
+  WorkloadData& data = workloads_.emplace_back();
+  data.workload = std::move(workload);
+  data.last_use = ++uses_;
+  Begin(data, seed);
+  return &data;
+}
+
+void ReferenceStore::Begin(WorkloadData& data, uint64_t seed) {
+  data.failure = Status();
+  Result<SharedMemory> memory = SharedMemory::Create(ReferenceLayoutOf(data.workload).bytes);
+  if (!memory.ok()) {
+    data.failure = memory.status();
+    return;
+  }
+  Child::Options options;
+  options.limits.memory_bytes = 0;  // the memory of all sets is mapped already
+  options.limits.cpu_seconds = static_cast<int>(options_.timeout_ms / 1000) + 1;
+  options.limits.sandbox = options_.sandbox;
+  const std::span<std::byte> bytes = memory->bytes();
+  Result<Child> maker = Child::Start(options, [&](int pipe) {
+    const Status status = MakeReference(data.workload, seed, bytes);
+    WriteAll(pipe, status.ok() ? "+" : "-" + status.ToString());
+  });
+  if (!maker.ok()) {
+    data.failure = maker.status();
+    return;
+  }
+  data.maker = *std::move(maker);
+  data.made = *std::move(memory);
+}
+
+const std::byte* ReferenceStore::NextSet(WorkloadData& data) {
+  return data.sets[static_cast<size_t>(data.trials++) % data.sets.size()].bytes().data();
+}
+
+void ReferenceStore::Renew(WorkloadData& data, uint64_t seed) {
+  if (data.maker || data.sets.empty()) return;
+  const int64_t since = data.trials - data.renewed_at;
+  const int64_t patience = std::max(options_.renew_trials, static_cast<int64_t>(data.make_ms / 2));
+  if (since < (data.sets.size() < kSets ? kTrialsBeforeSecond : patience)) return;
+  data.renewed_at = data.trials;
+  Begin(data, seed);
+}
+
+void ReferenceStore::AddTo(std::vector<pollfd>& waiting) const {
+  for (const WorkloadData& data : workloads_) {
+    if (data.maker) waiting.push_back({data.maker->pipe(), POLLIN, 0});
+  }
+}
+
+int ReferenceStore::makers() const {
+  return static_cast<int>(std::count_if(workloads_.begin(), workloads_.end(),
+                                        [](const WorkloadData& d) { return d.maker.has_value(); }));
+}
+
+void ReferenceStore::Collect() {
+  for (WorkloadData& data : workloads_) {
+    if (!data.maker) continue;
+    if (!data.maker->Read()) {
+      Finish(data);
+    } else if (data.maker->Running() > std::chrono::milliseconds(options_.timeout_ms)) {
+      data.maker->Kill();
+      Finish(data);
+      data.failure = Unavailable("the reference takes too long");
+    }
+  }
+}
+
+void ReferenceStore::Finish(WorkloadData& data) {
+  data.make_ms = std::chrono::duration<double, std::milli>(data.maker->Running()).count();
+  const int end = data.maker->Reap();
+  const std::string report = std::move(data.maker->received());
+  const std::string errors = data.maker->ErrorText();
+  data.maker.reset();
+  SharedMemory made = *std::exchange(data.made, std::nullopt);
+  if (report != "+") {
+    data.failure = Unavailable(
+        "no reference: " + (report.empty() ? DescribeEnd(end) + " " + errors : report.substr(1)));
+    return;
+  }
+  made.Protect();
+  // The older set goes.
+  if (data.sets.size() == kSets) data.sets.erase(data.sets.begin());
+  data.sets.push_back(std::move(made));
+}
+
+void ReferenceStore::MakeRoom(int64_t bytes) {
+  for (;;) {
+    int64_t used = bytes;
+    auto oldest = workloads_.end();
+    for (auto it = workloads_.begin(); it != workloads_.end(); ++it) {
+      used += BytesOf(*it);
+      if (it->users > 0 || it->maker) continue;
+      if (oldest == workloads_.end() || it->last_use < oldest->last_use) oldest = it;
+    }
+    if (used <= options_.budget_bytes || oldest == workloads_.end()) return;
+    workloads_.erase(oldest);
+  }
+}
+
+void ReferenceStore::StopMakers() {
+  for (WorkloadData& data : workloads_) {
+    if (data.maker) data.maker->Stop();
+  }
+}
+
+void ReferenceStore::ContinueMakers() {
+  for (WorkloadData& data : workloads_) {
+    if (data.maker) data.maker->Continue();
+  }
+}
+
+}  // namespace mlc::worker

@@ -1,0 +1,220 @@
+#include "worker/runner.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <vector>
+
+#include "compiler/build/loaded_kernel.h"
+#include "compiler/graph/physical/strided_data.h"
+#include "worker/check.h"
+#include "worker/trial.h"
+
+namespace mlc::worker {
+namespace {
+
+using Kind = schedule::Binding::Kind;
+
+constexpr int64_t kEvictBytes = int64_t{8} << 20;  // per thread
+constexpr int64_t kGaugeIntervalNs = 300'000'000;
+
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// The caller works along as thread 0: on the first processor, as worker i is on the i-th.
+void PinToFirst() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    CPU_SET(cpu, &first);
+    (void)sched_setaffinity(0, sizeof(first), &first);
+    return;
+  }
+}
+
+int64_t OutputBytes(const graph::Workload& workload, size_t i) {
+  const graph::TensorType& type = workload.graph()[workload.outputs()[i]].type;
+  return type.Extent() * SizeOf(type.dtype);
+}
+
+// Elements of an output that are not its own, between its strides, belong to others.
+bool WritesBetweenStrides(const graph::TensorType& type, const std::byte* output) {
+  const auto bytes = static_cast<size_t>(type.Extent() * SizeOf(type.dtype));
+  if (type.Extent() == type.NumElements()) return false;
+  std::vector<std::byte> copy(output, output + bytes);
+  const std::vector<std::byte> poison(static_cast<size_t>(type.NumElements() * SizeOf(type.dtype)),
+                                      std::byte{0xff});
+  graph::ScatterStrided(poison.data(), type, copy.data());
+  return std::any_of(copy.begin(), copy.end(), [](std::byte b) { return b != std::byte{0xff}; });
+}
+
+}  // namespace
+
+struct Runner::Loaded {
+  struct Part {
+    std::vector<mlc_phase> phases;
+    std::vector<void*> buffers;
+  };
+  std::unique_ptr<build::LoadedObject> object;
+  std::vector<Part> preparations;
+  Part kernel;
+  std::vector<std::byte*> outputs;
+};
+
+Runner::Runner(int threads, const Gauge* gauge, MachineState state)
+    : threads_(threads), gauge_(gauge), state_(state), pool_(mlc_pool_create(threads, 1)) {
+  PinToFirst();
+}
+
+Runner::~Runner() { mlc_pool_destroy(pool_); }
+
+Status Runner::Bind(const RunTask& task, Loaded& loaded) {
+  const graph::Workload& workload = *task.workload;
+  const BuiltKernel& built = *task.built;
+  loaded.object = MLC_TRY(build::LoadObject(built.object));
+  int64_t shared = built.kernel.layout.shared_bytes;
+  int64_t scratch = built.kernel.layout.thread_bytes;
+  std::vector<int64_t> sizes;
+  for (const PreparedPart& p : built.preparations) {
+    shared = std::max(shared, p.kernel.layout.shared_bytes);
+    scratch = std::max(scratch, p.kernel.layout.thread_bytes);
+    sizes.push_back(p.bytes);
+  }
+  for (size_t i = 0; i < workload.outputs().size(); ++i) sizes.push_back(OutputBytes(workload, i));
+  sizes.insert(sizes.end(), {shared, scratch * threads_});
+  MLC_TRY(arena_.Reset(sizes));
+  std::vector<std::byte*> prepared;
+  for (const PreparedPart& p : built.preparations) {
+    prepared.push_back(arena_.Take(p.bytes, "a prepared buffer"));
+  }
+  for (size_t i = 0; i < workload.outputs().size(); ++i) {
+    loaded.outputs.push_back(arena_.Take(OutputBytes(workload, i), "output " + std::to_string(i)));
+  }
+  void* const shared_base = arena_.Take(shared, "shared scratch");
+  void* const thread_base = arena_.Take(scratch * threads_, "thread scratch");
+  const ReferenceLayout layout = ReferenceLayoutOf(workload);
+  const auto operand = [&](int i) {
+    // Kernels do not write inputs; the mapping forbids it.
+    return const_cast<std::byte*>(task.reference) + layout.operands[static_cast<size_t>(i)];
+  };
+  const auto part = [&](const KernelPart& kernel,
+                        std::vector<void*> buffers) -> Result<Loaded::Part> {
+    const auto count = static_cast<int>(kernel.layout.phase_extents.size());
+    const std::vector<mlc_phase_fn> phases = MLC_TRY(loaded.object->Phases(kernel.name, count));
+    Loaded::Part made;
+    for (size_t i = 0; i < phases.size(); ++i) {
+      made.phases.push_back({phases[i], kernel.layout.phase_extents[i]});
+    }
+    buffers.insert(buffers.end(), {shared_base, thread_base});
+    made.buffers = std::move(buffers);
+    return made;
+  };
+  for (size_t i = 0; i < built.preparations.size(); ++i) {
+    std::vector<void*> buffers;
+    for (int index : built.preparations[i].operands) buffers.push_back(operand(index));
+    buffers.push_back(prepared[i]);
+    loaded.preparations.push_back(MLC_TRY(part(built.preparations[i].kernel, buffers)));
+  }
+  std::vector<void*> buffers;
+  for (const schedule::Binding& binding : built.bindings) {
+    const auto index = static_cast<size_t>(binding.index);
+    buffers.push_back(binding.kind == Kind::kOperand  ? operand(binding.index)
+                      : binding.kind == Kind::kOutput ? loaded.outputs[index]
+                                                      : prepared[index]);
+  }
+  loaded.kernel = MLC_TRY(part(built.kernel, std::move(buffers)));
+  return Status();
+}
+
+void Runner::Execute(const Loaded& loaded) {
+  mlc_run_phases(pool_, loaded.kernel.phases.data(), static_cast<int>(loaded.kernel.phases.size()),
+                 loaded.kernel.buffers.data());
+}
+
+std::optional<Measurement> Runner::Check(const RunTask& task, const Loaded& loaded, double& error) {
+  const graph::Workload& workload = *task.workload;
+  const ReferenceLayout layout = ReferenceLayoutOf(workload);
+  std::string wrong = arena_.GuardError();
+  for (size_t i = 0; i < workload.outputs().size() && wrong.empty(); ++i) {
+    const graph::TensorType& type = workload.graph()[workload.outputs()[i]].type;
+    const Comparison comparison =
+        Compare(type, loaded.outputs[i], task.reference + layout.results[i], workload.tolerance());
+    error = std::max(error, comparison.error);
+    if (!comparison.ok) wrong = "output " + std::to_string(i) + ": " + comparison.detail;
+    if (WritesBetweenStrides(type, loaded.outputs[i])) {
+      wrong = "writes between the strides of output " + std::to_string(i);
+    }
+  }
+  if (wrong.empty()) return std::nullopt;
+  tainted_ = true;
+  Measurement measurement = Failed(Outcome::kWrongResult, wrong);
+  measurement.max_error = error;
+  return measurement;
+}
+
+void Runner::ReadMachine() {
+  const int64_t now = NowNs();
+  if (gauge_ == nullptr) return;
+  if (state_.read_at_ns != 0 && now - state_.read_at_ns < kGaugeIntervalNs) return;
+  const GaugeReading reading = gauge_->Read(pool_);
+  state_.best_gflops = std::max(state_.best_gflops, reading.gflops);
+  state_.calm = reading.gflops / state_.best_gflops;
+  state_.clock_mhz = reading.clock_mhz;
+  state_.read_at_ns = now;
+}
+
+void Runner::Evict() {
+  const auto bytes = static_cast<size_t>(kEvictBytes * threads_);
+  if (eviction_.size() != bytes) eviction_.assign(bytes, std::byte{1});
+  mlc_pool_run(
+      pool_,
+      [](void* context, int thread) {
+        std::byte* from = static_cast<std::byte*>(context) + thread * kEvictBytes;
+        for (int64_t i = 0; i < kEvictBytes; i += 64) from[i] ^= std::byte{1};
+      },
+      eviction_.data());
+}
+
+Measurement Runner::Run(const RunTask& task) {
+  if (pool_ == nullptr) return Failed(Outcome::kInfra, "cannot start the threads of the pool");
+  Loaded loaded;
+  const Status bound = Bind(task, loaded);
+  if (!bound.ok()) {
+    const bool memory = bound.code() == StatusCode::kResourceExhausted;
+    return Failed(memory ? Outcome::kInfra : Outcome::kBuildError, bound.message());
+  }
+  for (const Loaded::Part& p : loaded.preparations) {
+    mlc_run_phases(pool_, p.phases.data(), static_cast<int>(p.phases.size()), p.buffers.data());
+  }
+  Execute(loaded);
+  double error = 0;
+  if (auto wrong = Check(task, loaded, error)) return *wrong;
+  ReadMachine();
+  TimingOptions options;
+  options.race_ns = task.race_ns;
+  const Timing timing =
+      TimeKernel([&] { Execute(loaded); }, [&] { Evict(); }, options, SystemStopwatch());
+  // Once more: a kernel may depend on what its scratch held the first time.
+  if (auto wrong = Check(task, loaded, error)) return *wrong;
+  Measurement m;
+  m.outcome = timing.raced_out ? Outcome::kTooSlow : Outcome::kOk;
+  m.median_ns = timing.median_ns;
+  m.p10_ns = timing.p10_ns;
+  m.p90_ns = timing.p90_ns;
+  m.runs = timing.samples;
+  m.cold_ns = timing.cold_ns;
+  m.max_error = error;
+  m.clock_mhz = state_.clock_mhz;
+  m.calm = state_.calm;
+  return m;
+}
+
+}  // namespace mlc::worker

@@ -1,0 +1,67 @@
+// Runs built kernels on reference inputs, checks what they write, and times them. Lives in a child
+// process: a kernel may crash or hang it, and the parent sees that. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "compiler/base/measurement.h"
+#include "compiler/graph/workload.h"
+#include "compiler/runtime/thread_pool.h"
+#include "worker/arena.h"
+#include "worker/built_kernel.h"
+#include "worker/gauge.h"
+#include "worker/reference.h"
+#include "worker/timing.h"
+
+namespace mlc::worker {
+
+struct RunTask {
+  const graph::Workload* workload = nullptr;
+  const BuiltKernel* built = nullptr;
+  const std::byte* reference = nullptr;  // laid out by ReferenceLayoutOf, filled by MakeReference
+  double race_ns = 0;
+};
+
+// What a runner learnt about the machine; handed from one runner child to the next.
+struct MachineState {
+  double best_gflops = 0;
+  double calm = 1;
+  double clock_mhz = 0;
+  int64_t read_at_ns = 0;
+};
+
+class Runner {
+ public:
+  // Starts the threads and binds them to processors. `gauge` is borrowed; null reads no machine
+  // state.
+  Runner(int threads, const Gauge* gauge, MachineState state);
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  Measurement Run(const RunTask& task);
+  const MachineState& machine() const { return state_; }
+  // A kernel wrote where it must not, or gave wrong results: the memory of this process is not to
+  // be trusted any more.
+  bool tainted() const { return tainted_; }
+
+ private:
+  struct Loaded;
+  Status Bind(const RunTask& task, Loaded& loaded);
+  void Execute(const Loaded& loaded);
+  // Wrong results as a measurement; nullopt if all is right.
+  std::optional<Measurement> Check(const RunTask& task, const Loaded& loaded, double& error);
+  void ReadMachine();
+  void Evict();
+
+  int threads_;
+  const Gauge* gauge_;
+  MachineState state_;
+  mlc_pool* pool_;
+  Arena arena_;
+  std::vector<std::byte> eviction_;
+  bool tainted_ = false;
+};
+
+}  // namespace mlc::worker

@@ -1,0 +1,100 @@
+#include "worker/sandbox.h"
+
+#include <linux/capability.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "worker/syscall_filter.h"
+
+namespace mlc::worker {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// Sanitizers reserve terabytes of address space and read /proc.
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// A limit cannot rise above what the process has already.
+Status SetLimit(int resource, int64_t value) {
+  rlimit limit;
+  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0)
+    return Internal("getrlimit");
+  const auto wanted = static_cast<rlim_t>(value);
+  if (limit.rlim_max == RLIM_INFINITY || wanted < limit.rlim_max) limit.rlim_max = wanted;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0) return Status();
+  return Internal(std::string("setrlimit: ") + strerror(errno));
+}
+
+Status SetLimits(const Limits& limits) {
+  MLC_TRY(SetLimit(RLIMIT_CORE, 0));
+  MLC_TRY(SetLimit(RLIMIT_NOFILE, 64));
+  MLC_TRY(SetLimit(RLIMIT_FSIZE, limits.file_bytes));
+  MLC_TRY(SetLimit(RLIMIT_CPU, limits.cpu_seconds));
+  if (limits.memory_bytes > 0 && !kSanitized) MLC_TRY(SetLimit(RLIMIT_AS, limits.memory_bytes));
+  return Status();
+}
+
+void DropCapabilities() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  (void)syscall(SYS_capset, &header, none);
+}
+
+// The rights that the kernel's landlock knows; each ABI added some.
+uint64_t FileRights(int abi) {
+  uint64_t rights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
+  if (abi >= 2) rights |= uint64_t{1} << 13;  // refer
+  if (abi >= 3) rights |= uint64_t{1} << 14;  // truncate
+  if (abi >= 5) rights |= uint64_t{1} << 15;  // ioctl of devices
+  return rights;
+}
+
+Status ForbidFiles(int abi) {
+  landlock_ruleset_attr attributes = {};
+  attributes.handled_access_fs = FileRights(abi);
+  const auto rules =
+      static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof(uint64_t), 0));
+  if (rules < 0) return Internal(std::string("landlock: ") + strerror(errno));
+  const long result = syscall(SYS_landlock_restrict_self, rules, 0);
+  close(rules);
+  return result == 0 ? Status() : Internal(std::string("landlock: ") + strerror(errno));
+}
+
+}  // namespace
+
+SandboxSupport DetectSandbox() {
+  SandboxSupport support;
+  if (kSanitized) return support;
+  support.seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
+  const long abi =
+      syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  support.landlock_abi = abi > 0 ? static_cast<int>(abi) : 0;
+  return support;
+}
+
+std::string SandboxSupport::ToText() const {
+  return std::string(seccomp ? "seccomp" : "no-seccomp") +
+         " landlock=" + std::to_string(landlock_abi);
+}
+
+Status EnterSandbox(const Limits& limits) {
+  MLC_TRY(SetLimits(limits));
+  if (!limits.sandbox || kSanitized) return Status();
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Internal("no_new_privs is refused");
+  const int abi = DetectSandbox().landlock_abi;
+  if (abi > 0) MLC_TRY(ForbidFiles(abi));
+  DropCapabilities();
+  return InstallSyscallFilter();
+}
+
+}  // namespace mlc::worker

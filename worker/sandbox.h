@@ -1,0 +1,32 @@
+// What a child process may do: compute, use memory, and write to the descriptors it holds. Nothing
+// can be opened, executed or connected, no process started or signalled. Seccomp enforces it;
+// landlock, where the kernel has it, enforces the part about files once more. Linux only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "compiler/base/status.h"
+
+namespace mlc::worker {
+
+struct SandboxSupport {
+  bool seccomp = false;
+  int landlock_abi = 0;  // 0: the kernel has none
+  // "seccomp landlock=7"
+  std::string ToText() const;
+};
+SandboxSupport DetectSandbox();
+
+struct Limits {
+  int64_t memory_bytes = int64_t{4} << 30;  // of address space; 0 = unlimited
+  int64_t file_bytes = int64_t{64} << 20;   // largest file (of descriptors held) it can write
+  int cpu_seconds = 30;
+  bool sandbox = true;  // false: limits only
+};
+
+// For the calling process, for good; it dies with its parent. REQUIRES: one thread. Threads may be
+// started afterwards.
+Status EnterSandbox(const Limits& limits);
+
+}  // namespace mlc::worker

@@ -1,0 +1,40 @@
+// A trial as the worker handles it, and its form between the worker's processes. Values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "compiler/base/digest.h"
+#include "compiler/base/measurement.h"
+#include "worker/bytes.h"
+
+namespace mlc::worker {
+
+struct Trial {
+  Digest uid;
+  std::string workload;
+  std::string config;
+  uint64_t seed = 0;   // of random inputs, where this trial is the one that needs new ones
+  double race_ns = 0;  // may end as too_slow once surely slower; 0 = never
+};
+
+struct TrialResult {
+  Digest uid;
+  Measurement measurement;
+};
+
+// Details longer than this are cut: a compiler may print without end.
+inline constexpr size_t kMaxDetail = 16384;
+
+Measurement Failed(Outcome outcome, std::string_view detail);
+
+void Put(ByteWriter& out, const Digest& digest);
+void Put(ByteWriter& out, const Trial& trial);
+void Put(ByteWriter& out, const Measurement& measurement);
+Digest GetDigest(ByteReader& in);
+Trial GetTrial(ByteReader& in);
+// An unknown outcome makes the measurement kInfra.
+Measurement GetMeasurement(ByteReader& in);
+
+}  // namespace mlc::worker
