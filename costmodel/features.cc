@@ -1,0 +1,148 @@
+#include "costmodel/features.h"
+
+#include <array>
+#include <cmath>
+
+#include "compiler/base/check.h"
+
+namespace mlc::costmodel {
+namespace {
+
+using In = FeatureInput;
+
+double Log(double x) { return std::log2(std::max(x, 1e-9)); }
+double LogOnePlus(double x) { return std::log2(1 + std::max(x, 0.0)); }
+
+double Share(double part, const In& in) { return part / std::max(1.0, in.estimate.total_ns); }
+
+double PerFlop(double bytes, const In& in) {
+  return Log(std::max(1.0, bytes) / std::max(1.0, in.facts.useful_flops));
+}
+
+double Chunks(const In& in) { return std::max(1.0, in.facts.parallel_chunks); }
+
+template <size_t kSlot>
+double Knob(const In& in) {
+  if (kSlot >= in.config.knobs.size()) return -1;
+  const auto value = static_cast<double>(in.config.knobs[kSlot].second);
+  return value < 0 ? value : LogOnePlus(value);
+}
+
+constexpr auto kFeatures = std::to_array<Feature>({
+    // The workload
+    {"flops", "log2", "operations asked for", [](const In& in) { return Log(in.problem.flops); }},
+    {"min_bytes", "log2 bytes", "operands and outputs, each once",
+     [](const In& in) { return Log(in.problem.min_bytes); }},
+    {"intensity", "log2 1/byte", "operations per byte",
+     [](const In& in) { return Log(in.problem.flops / in.problem.min_bytes); }},
+    {"batches", "log2", "independent products",
+     [](const In& in) { return Log(in.problem.batches); }},
+    {"rows", "log2", "output pixels, or rows", [](const In& in) { return Log(in.problem.rows); }},
+    {"columns", "log2", "output channels, or columns",
+     [](const In& in) { return Log(in.problem.columns); }},
+    {"depth", "log2", "reduced elements of one tap",
+     [](const In& in) { return Log(in.problem.depth); }},
+    {"taps", "log2", "taps of the window", [](const In& in) { return Log(in.problem.taps); }},
+    {"stride", "1", "stride of the window", [](const In& in) { return in.problem.stride; }},
+    {"fused", "1", "pointwise operators", [](const In& in) { return in.problem.fused; }},
+    {"operands", "1", "operands", [](const In& in) { return in.problem.operands; }},
+    // What the config implies
+    {"waste", "ratio", "operations executed over asked for",
+     [](const In& in) { return in.facts.flops / std::max(1.0, in.facts.useful_flops); }},
+    {"lane_fill", "ratio", "useful lanes", [](const In& in) { return in.facts.lane_fill; }},
+    {"accumulators", "1", "independent FMA chains",
+     [](const In& in) { return in.facts.accumulators; }},
+    {"register_share", "ratio", "accumulators over registers",
+     [](const In& in) { return in.facts.accumulators / in.target.vector_registers(); }},
+    {"loads_per_fma", "1", "loads and broadcasts for each FMA",
+     [](const In& in) { return in.facts.loads_per_fma; }},
+    {"inner_trip", "log2", "iterations of the innermost loop",
+     [](const In& in) { return Log(in.facts.inner_trip); }},
+    {"body_ops", "log2", "vector instructions of the largest body",
+     [](const In& in) { return LogOnePlus(in.facts.body_ops); }},
+    {"special_share", "ratio", "special operations over all",
+     [](const In& in) { return in.facts.special_flops / std::max(1.0, in.facts.flops); }},
+    {"l1_traffic", "log2 byte", "from L1, for each operation",
+     [](const In& in) { return PerFlop(in.facts.l1_bytes, in); }},
+    {"l2_traffic", "log2 byte", "from L2, for each operation",
+     [](const In& in) { return PerFlop(in.facts.l2_bytes, in); }},
+    {"l3_traffic", "log2 byte", "from L3, for each operation",
+     [](const In& in) { return PerFlop(in.facts.l3_bytes, in); }},
+    {"dram_traffic", "log2 byte", "from memory, for each operation",
+     [](const In& in) { return PerFlop(in.facts.dram_bytes, in); }},
+    {"l1_set", "log2 ratio", "innermost reused block over L1",
+     [](const In& in) {
+       return Log((1 + in.facts.l1_set_bytes) / static_cast<double>(in.target.l1_bytes));
+     }},
+    {"l2_set", "log2 ratio", "next block over L2",
+     [](const In& in) {
+       return Log((1 + in.facts.l2_set_bytes) / static_cast<double>(in.target.l2_bytes));
+     }},
+    {"footprint", "log2 ratio", "operands and outputs over all L2",
+     [](const In& in) {
+       return Log(in.problem.min_bytes /
+                  (static_cast<double>(in.target.l2_bytes) * in.target.threads));
+     }},
+    {"scratch", "ratio", "own intermediate bytes over operands and outputs",
+     [](const In& in) { return in.facts.scratch_bytes / in.problem.min_bytes; }},
+    {"chunks", "log2", "chunks for each thread",
+     [](const In& in) { return Log(Chunks(in) / in.target.threads); }},
+    {"chunk_flops", "log2", "operations of a chunk",
+     [](const In& in) { return Log(in.facts.flops / Chunks(in)); }},
+    {"imbalance", "ratio", "longest thread over the mean",
+     [](const In& in) { return in.facts.imbalance; }},
+    {"phases", "1", "fork-join rounds", [](const In& in) { return in.facts.phases; }},
+    // The analytic model
+    {"estimate", "log2 ns", "the estimate", [](const In& in) { return Log(in.estimate.total_ns); }},
+    {"compute_share", "ratio", "arithmetic over the estimate",
+     [](const In& in) { return Share(in.estimate.compute_ns, in); }},
+    {"l1_share", "ratio", "L1 over the estimate",
+     [](const In& in) { return Share(in.estimate.l1_ns, in); }},
+    {"l2_share", "ratio", "L2 over the estimate",
+     [](const In& in) { return Share(in.estimate.l2_ns, in); }},
+    {"l3_share", "ratio", "L3 over the estimate",
+     [](const In& in) { return Share(in.estimate.l3_ns, in); }},
+    {"overhead_share", "ratio", "fork-join and chunks over the estimate",
+     [](const In& in) { return Share(in.estimate.overhead_ns, in); }},
+    // The knobs, in the family's order: log2(1 + value), -1 where there is none
+    {"knob0", "log2", "first knob", Knob<0>},
+    {"knob1", "log2", "second knob", Knob<1>},
+    {"knob2", "log2", "third knob", Knob<2>},
+    {"knob3", "log2", "fourth knob", Knob<3>},
+    {"knob4", "log2", "fifth knob", Knob<4>},
+    {"knob5", "log2", "sixth knob", Knob<5>},
+    {"knob6", "log2", "seventh knob", Knob<6>},
+    {"knob7", "log2", "eighth knob", Knob<7>},
+    {"knob8", "log2", "ninth knob", Knob<8>},
+    {"knob9", "log2", "tenth knob", Knob<9>},
+    {"knob10", "log2", "eleventh knob", Knob<10>},
+    {"knob11", "log2", "twelfth knob", Knob<11>},
+});
+
+}  // namespace
+
+std::span<const Feature> Features() { return kFeatures; }
+
+Digest FeatureSchema() {
+  return DigestOf(FeatureTable() + "analytic " + std::to_string(kAnalyticVersion));
+}
+
+void ComputeFeatures(const FeatureInput& input, std::span<float> out) {
+  MLC_CHECK(out.size() == kFeatures.size()) << "one float for each feature";
+  for (size_t i = 0; i < kFeatures.size(); ++i) {
+    out[i] = static_cast<float>(kFeatures[i].value(input));
+  }
+}
+
+std::string FeatureTable() {
+  std::string text =
+      "# Features of a kernel\n\nThe table in `features.cc`; a test keeps this file in step.\n\n"
+      "| name | unit | meaning |\n|---|---|---|\n";
+  for (const Feature& feature : kFeatures) {
+    text += "| " + std::string(feature.name) + " | " + std::string(feature.unit) + " | " +
+            std::string(feature.meaning) + " |\n";
+  }
+  return text;
+}
+
+}  // namespace mlc::costmodel

@@ -1,0 +1,41 @@
+// Features: what the learned models see of a kernel. One named table; every row is computed from
+// the config, the facts of its family, the workload and the target alone, so that a whole space can
+// be scored. Sizes stand as logarithms or as ratios to the target: trees then carry over from one
+// shape to another. costmodel/features.md lists the table. Pure functions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "compiler/base/digest.h"
+#include "compiler/schedule/family.h"
+#include "costmodel/analytic.h"
+#include "costmodel/problem.h"
+
+namespace mlc::costmodel {
+
+struct FeatureInput {
+  const Problem& problem;
+  const schedule::KernelFacts& facts;
+  const Estimate& estimate;
+  const schedule::Config& config;
+  const target::Target& target;
+};
+
+struct Feature {
+  std::string_view name;
+  std::string_view unit;  // "log2" for logarithms to base 2
+  std::string_view meaning;
+  double (*value)(const FeatureInput&);
+};
+
+std::span<const Feature> Features();
+// Changes with names, order and the analytic model: models of another schema are not read.
+Digest FeatureSchema();
+// REQUIRES: out.size() == Features().size().
+void ComputeFeatures(const FeatureInput& input, std::span<float> out);
+// The table as the Markdown of features.md.
+std::string FeatureTable();
+
+}  // namespace mlc::costmodel
