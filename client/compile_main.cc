@@ -48,7 +48,8 @@ void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 
 Result<std::string> ReadText(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return NotFound("cannot read '" + path + "'");
+  // Not "nothing found": that exit code tells of untuned tasks.
+  if (!in) return InvalidArgument("cannot read '" + path + "'");
   return std::string{std::istreambuf_iterator<char>(in), {}};
 }
 
@@ -85,8 +86,9 @@ Result<schedule::Config> DefaultConfig(const graph::Workload& workload,
   return families[0]->Default(workload, target);
 }
 
-Result<std::vector<package::Choice>> Choose(const Options& options, const graph::Program& program,
-                                            const target::Target& target) {
+Result<std::vector<package::Choice>> ChooseAny(const Options& options,
+                                               const graph::Program& program,
+                                               const target::Target& target) {
   if (!options.locked.empty()) {
     Result<package::LockFile> lock = package::LockFile::Parse(MLC_TRY(ReadText(options.locked)));
     if (!lock.ok()) return lock.status().WithPrefix("'" + options.locked + "'");
@@ -94,16 +96,21 @@ Result<std::vector<package::Choice>> Choose(const Options& options, const graph:
   }
   std::unique_ptr<db::TuningLog> log;
   if (!options.log.empty()) log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
-  std::vector<package::Choice> choices =
-      MLC_TRY(ChooseFromLog(program, target, log.get(), DefaultConfig));
+  return ChooseFromLog(program, target, log.get(), DefaultConfig);
+}
+
+Result<std::vector<package::Choice>> Choose(const Options& options, const graph::Program& program,
+                                            const target::Target& target) {
+  std::vector<package::Choice> choices = MLC_TRY(ChooseAny(options, program, target));
   if (!options.require_tuned) return choices;
   std::string untuned;
   for (size_t i = 0; i < choices.size(); ++i) {
     if (choices[i].origin == kGuessed) untuned += "; " + program.tasks[i].workload.Summary();
   }
   if (untuned.empty()) return choices;
-  return NotFound("--require-tuned: the log has no usable record for" + untuned.substr(1) +
-                  ": run mlc-tune --model " + options.model + " --log " +
+  const std::string where = options.locked.empty() ? "log" : "lock file";
+  return NotFound("--require-tuned: the " + where + " has no usable record for" +
+                  untuned.substr(1) + ": run mlc-tune --model " + options.model + " --log " +
                   (options.log.empty() ? "tuning.db" : options.log));
 }
 

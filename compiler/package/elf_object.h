@@ -34,6 +34,7 @@ class ElfObject {
   Status WriteTo(const std::string& path) const;
 
  private:
+  class Writer;
   struct Section {
     std::string name;
     std::string bytes;

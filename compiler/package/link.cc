@@ -2,6 +2,7 @@
 
 #include <lld/Common/Driver.h>
 #include <llvm/Object/ArchiveWriter.h>
+#include <llvm/Support/Path.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <fstream>
@@ -87,6 +88,8 @@ Status WriteArchive(const std::vector<std::string>& objects, const std::string& 
         llvm::NewArchiveMember::getFile(path, /*Deterministic=*/true);
     if (!member)
       return Internal("cannot archive '" + path + "': " + llvm::toString(member.takeError()));
+    // The file's own name: folders are of one run.
+    member->MemberName = llvm::sys::path::filename(path);
     members.push_back(std::move(*member));
   }
   llvm::Error error = llvm::writeArchive(output, members, llvm::SymtabWritingMode::NormalSymtab,

@@ -1,6 +1,7 @@
 #include "compiler/package/lock_file.h"
 
 #include <charconv>
+#include <cmath>
 #include <sstream>
 
 #include "compiler/base/text.h"
@@ -21,6 +22,9 @@ Result<std::pair<Digest, Choice>> ParseTask(std::istringstream& words) {
       std::from_chars(expected.data(), expected.data() + expected.size(), choice.expected_ns);
   if (error != std::errc() || end != expected.data() + expected.size()) {
     return InvalidArgument("'" + expected + "' is not a number of nanoseconds");
+  }
+  if (!std::isfinite(choice.expected_ns) || choice.expected_ns < 0) {
+    return InvalidArgument("'" + expected + "' is no time");
   }
   choice.config = MLC_TRY(schedule::Config::Parse(config));
   return std::pair(MLC_TRY(Digest::Parse(digest)), choice);
@@ -53,16 +57,20 @@ Result<LockFile> LockFile::Parse(std::string_view text) {
     std::istringstream words(line);
     std::string kind;
     words >> kind;
-    if (kind == "target") {
+    if (kind == "target" && lock.target_class.empty()) {
       std::getline(words >> std::ws, lock.target_class);
     } else if (kind == "task") {
       Result<std::pair<Digest, Choice>> task = ParseTask(words);
       if (!task.ok()) return task.status().WithPrefix("line " + std::to_string(number));
-      lock.choices.insert(*std::move(task));
+      if (!lock.choices.insert(*std::move(task)).second) {
+        return InvalidArgument("line " + std::to_string(number) + ": the task is pinned twice");
+      }
     } else if (!kind.empty()) {
-      return InvalidArgument("line " + std::to_string(number) + ": unknown word '" + kind + "'");
+      return InvalidArgument("line " + std::to_string(number) + ": '" + kind.substr(0, 40) +
+                             "' is not expected here");
     }
   }
+  if (lock.target_class.empty()) return InvalidArgument("the lock file has no 'target' line");
   return lock;
 }
 

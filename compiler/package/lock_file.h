@@ -1,7 +1,7 @@
 // A lock file pins the kernel of every task of a build, so that the same model and lock file give
 // the same bytes, offline and forever. Text:
 //   mlc lock v1
-//   target cpu arch=x86_64 isa=avx512 ...          the class text
+//   target target v1 cpu arch=x86_64 ...           the class text, once
 //   task <workload digest> <origin> <expected ns> <config text>
 // A value.
 #pragma once

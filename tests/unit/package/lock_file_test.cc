@@ -1,0 +1,57 @@
+#include "compiler/package/lock_file.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc::package {
+namespace {
+
+const std::string kDigest = DigestOf(std::string_view("a workload")).ToText();
+const std::string kText = "mlc lock v1\ntarget target v1 cpu arch=x86_64\ntask " + kDigest +
+                          " 00ff 1250.5 contraction/3 mr=14 nr=2\n";
+
+TEST(LockFile, TextReadsBack) {
+  const Result<LockFile> lock = LockFile::Parse(kText);
+  ASSERT_TRUE(lock.ok()) << lock.status().message();
+  EXPECT_EQ(lock->target_class, "target v1 cpu arch=x86_64");
+  ASSERT_EQ(lock->choices.size(), 1u);
+  const Choice& choice = lock->choices.begin()->second;
+  EXPECT_EQ(choice.origin, "00ff");
+  EXPECT_EQ(choice.expected_ns, 1250.5);
+  EXPECT_EQ(choice.config.ToText(), "contraction/3 mr=14 nr=2");
+  EXPECT_EQ(lock->ToText(), kText);
+}
+
+TEST(LockFile, ALockWithoutTasksReadsBack) {
+  const std::string text = "mlc lock v1\ntarget t\n";
+  const Result<LockFile> lock = LockFile::Parse(text);
+  ASSERT_TRUE(lock.ok()) << lock.status().message();
+  EXPECT_EQ(lock->ToText(), text);
+}
+
+TEST(LockFile, BadTextIsExplained) {
+  const auto error = [](const std::string& text) { return LockFile::Parse(text).status(); };
+  const std::string head = "mlc lock v1\ntarget t\n";
+  EXPECT_EQ(error(""), InvalidArgument("not a lock file: the first line must be 'mlc lock v1'"));
+  EXPECT_EQ(
+      error("mlc lock v2\n"),
+      FailedPrecondition("the lock file is from a newer mlc-compile: upgrade, or lock again"));
+  EXPECT_EQ(error("mlc lock v1\n"), InvalidArgument("the lock file has no 'target' line"));
+  EXPECT_EQ(error(head + "target u\n"), InvalidArgument("line 3: 'target' is not expected here"));
+  EXPECT_EQ(error(head + "tusk\n"), InvalidArgument("line 3: 'tusk' is not expected here"));
+  EXPECT_EQ(error(head + "task " + kDigest + " default 0\n"),
+            InvalidArgument("line 3: expected: task DIGEST ORIGIN NANOSECONDS CONFIG"));
+  EXPECT_EQ(error(head + "task " + kDigest + " default 1x copy/1\n"),
+            InvalidArgument("line 3: '1x' is not a number of nanoseconds"));
+  EXPECT_EQ(error(head + "task " + kDigest + " default -1 copy/1\n"),
+            InvalidArgument("line 3: '-1' is no time"));
+  EXPECT_EQ(error(head + "task " + kDigest + " default nan copy/1\n"),
+            InvalidArgument("line 3: 'nan' is no time"));
+  const std::string task = "task " + kDigest + " default 0 copy/1\n";
+  EXPECT_EQ(error(head + task + task), InvalidArgument("line 4: the task is pinned twice"));
+  EXPECT_EQ(error(head + "task 12 default 0 copy/1\n").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(error(head + "task " + kDigest + " default 0 copy\n").code(),
+            StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace mlc::package
