@@ -1,0 +1,158 @@
+#include "worker/agent.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc::worker {
+namespace {
+
+std::string Uid(uint64_t number) {
+  const auto bytes = Digest{0, number}.ToBytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TrialResult Result(uint64_t number) {
+  Measurement measurement;
+  measurement.outcome = Outcome::kOk;
+  measurement.median_ns = 5;
+  return {Digest{0, number}, measurement};
+}
+
+proto::SynchronizeReply Leases(std::initializer_list<uint64_t> numbers) {
+  proto::SynchronizeReply reply;
+  reply.set_next_poll_ms(10);
+  for (uint64_t number : numbers) {
+    proto::Lease& lease = *reply.add_leases();
+    lease.set_task_uid(Uid(number));
+    lease.set_workload("w");
+    lease.set_config("c");
+    lease.set_lease_ms(30'000);
+  }
+  return reply;
+}
+
+Agent NewAgent() {
+  return Agent({.name = "w", .boot = "b", .build = "x", .target = "t", .slots = 4});
+}
+
+TEST(Agent, TellsWhatItHoldsAndWants) {
+  Agent agent = NewAgent();
+  EXPECT_LE(agent.NextCallMs(), 0);
+  EXPECT_EQ(agent.Request().want(), 4);
+  const Agent::Orders orders = agent.OnReply(Leases({1, 2, 3}), 1000);
+  ASSERT_EQ(orders.start.size(), 3u);
+  EXPECT_EQ(orders.start[0].config, "c");
+  const proto::SynchronizeRequest request = agent.Request();
+  EXPECT_EQ(request.protocol(), 1);
+  EXPECT_EQ(request.holding_size(), 3);
+  EXPECT_EQ(request.want(), 0) << "more than half of the slots are full";
+}
+
+TEST(Agent, LeasedTwiceStartsOnce) {
+  Agent agent = NewAgent();
+  EXPECT_EQ(agent.OnReply(Leases({1, 1}), 0).start.size(), 1u);
+  EXPECT_TRUE(agent.OnReply(Leases({1}), 0).start.empty());
+}
+
+TEST(Agent, SpoolsResultsUntilAcknowledged) {
+  Agent agent = NewAgent();
+  (void)agent.OnReply(Leases({1, 2}), 0);
+  agent.OnResult(Result(1));
+  EXPECT_EQ(agent.NextCallMs(), 0) << "a result is sent at once";
+  EXPECT_EQ(agent.Request().finished_size(), 1);
+  (void)agent.OnReply(Leases({}), 100);
+  EXPECT_EQ(agent.Request().finished_size(), 1) << "not acknowledged";
+  EXPECT_EQ(agent.NextCallMs(), 110);
+  proto::SynchronizeReply reply = Leases({1});
+  EXPECT_TRUE(agent.OnReply(reply, 120).start.empty()) << "measured already";
+  reply = Leases({});
+  reply.add_acknowledged(Uid(1));
+  (void)agent.OnReply(reply, 130);
+  EXPECT_EQ(agent.Request().finished_size(), 0);
+  EXPECT_EQ(agent.holding(), 1u);
+}
+
+TEST(Agent, ForgetsRefusedResultsAndCancelledTrials) {
+  Agent agent = NewAgent();
+  (void)agent.OnReply(Leases({1, 2}), 0);
+  agent.OnResult(Result(1));
+  proto::SynchronizeReply reply = Leases({});
+  reply.add_refused()->set_task_uid(Uid(1));
+  reply.add_cancelled(Uid(2));
+  reply.add_cancelled(Uid(99));
+  reply.add_acknowledged("short");
+  const Agent::Orders orders = agent.OnReply(reply, 0);
+  ASSERT_EQ(orders.cancel.size(), 1u);
+  EXPECT_EQ(orders.cancel[0], (Digest{0, 2}));
+  EXPECT_EQ(agent.unacknowledged(), 0u);
+  agent.OnResult(Result(2));
+  EXPECT_EQ(agent.unacknowledged(), 0u) << "nobody waits for it";
+}
+
+TEST(Agent, BacksOffAndKeepsResults) {
+  Agent agent = NewAgent();
+  (void)agent.OnReply(Leases({1}), 0);
+  agent.OnResult(Result(1));
+  int64_t now = 1000;
+  int64_t last = 0;
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(agent.OnFailure(Unavailable("away"), now).ok());
+    const int64_t wait = agent.NextCallMs() - now;
+    EXPECT_GE(wait, last);
+    EXPECT_LE(wait, 5000);
+    last = wait;
+    now = agent.NextCallMs();
+  }
+  EXPECT_EQ(last, 5000);
+  EXPECT_FALSE(agent.connected());
+  EXPECT_EQ(agent.Request().finished_size(), 1);
+  (void)agent.OnReply(Leases({}), now);
+  EXPECT_TRUE(agent.connected());
+}
+
+TEST(Agent, GivesUpOnErrorsThatNoRetryMends) {
+  Agent agent = NewAgent();
+  EXPECT_TRUE(agent.OnFailure(Unavailable(""), 0).ok());
+  EXPECT_TRUE(agent.OnFailure(ResourceExhausted("disk full"), 0).ok());
+  EXPECT_EQ(agent.OnFailure(FailedPrecondition("protocol 2"), 0).code(),
+            StatusCode::kFailedPrecondition);
+  EXPECT_EQ(agent.OnFailure(InvalidArgument("target"), 0).message(), "target");
+}
+
+TEST(Agent, HoldsStillWhileMeasuringExceptForTheLease) {
+  Agent agent = NewAgent();
+  (void)agent.OnReply(Leases({1}), 500);
+  agent.set_measuring(true);
+  EXPECT_EQ(agent.Request().want(), 0);
+  agent.OnResult(Result(1));
+  EXPECT_EQ(agent.NextCallMs(), 500 + 10'000);
+  agent.set_measuring(false);
+  EXPECT_EQ(agent.NextCallMs(), 500);
+}
+
+TEST(Agent, DrainsAfterTheLastAcknowledgement) {
+  Agent agent = NewAgent();
+  proto::SynchronizeReply reply = Leases({1});
+  reply.set_drain(true);
+  (void)agent.OnReply(reply, 0);
+  EXPECT_FALSE(agent.done());
+  EXPECT_TRUE(agent.Request().draining());
+  EXPECT_EQ(agent.Request().want(), 0);
+  agent.OnResult(Result(1));
+  EXPECT_FALSE(agent.done());
+  reply.clear_leases();
+  reply.add_acknowledged(Uid(1));
+  (void)agent.OnReply(reply, 0);
+  EXPECT_TRUE(agent.done());
+}
+
+TEST(Agent, SendsNoBytesThatAreNotText) {
+  Agent agent = NewAgent();
+  (void)agent.OnReply(Leases({1}), 0);
+  TrialResult result = Result(1);
+  result.measurement.detail = "bad \xff\xfe";
+  agent.OnResult(result);
+  EXPECT_EQ(agent.Request().finished(0).measurement().detail(), "bad ??");
+}
+
+}  // namespace
+}  // namespace mlc::worker

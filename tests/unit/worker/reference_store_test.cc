@@ -1,0 +1,72 @@
+#include "worker/reference_store.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace mlc::worker {
+namespace {
+
+std::string Relu(int size) {
+  const std::string n = std::to_string(size);
+  return graph::Workload::Parse("workload v1 tolerance=1e-04 {\n%0 = input() : f32[" + n +
+                                "]\n%1 = constant(){value=0.0} : f32[]\n%2 = max(%0, %1) : f32[" +
+                                n + "]\nreturn %2\n}\n")
+      ->ToText();
+}
+
+void Await(ReferenceStore& store) {
+  while (store.makers() > 0) {
+    std::vector<pollfd> waiting;
+    store.AddTo(waiting);
+    (void)poll(waiting.data(), waiting.size(), 1000);
+    store.Collect();
+  }
+}
+
+TEST(ReferenceStore, ASecondSetAndThenNewerOnes) {
+  ReferenceStore store({});
+  WorkloadData* data = *store.Find(Relu(64), 1);
+  Await(store);
+  ASSERT_EQ(data->sets.size(), 1u) << data->failure.ToString();
+  std::set<const std::byte*> used;
+  for (int trial = 0; trial < 100; ++trial) {
+    used.insert(store.NextSet(*data));
+    store.Renew(*data, 100 + static_cast<uint64_t>(trial));
+    Await(store);
+  }
+  EXPECT_EQ(data->sets.size(), 2u);
+  EXPECT_GE(used.size(), 2u);
+  EXPECT_EQ(*store.Find(Relu(64), 1), data) << "kept";
+}
+
+TEST(ReferenceStore, ForgetsWhatIsUnusedWhenFull) {
+  ReferenceOptions options;
+  options.budget_bytes = 100'000;
+  ReferenceStore store(options);
+  WorkloadData* busy = *store.Find(Relu(5000), 1);
+  busy->users = 1;
+  Await(store);
+  const std::byte* before = store.NextSet(*busy);
+  for (int size = 5001; size < 5010; ++size) {
+    ASSERT_TRUE(store.Find(Relu(size), 1).ok());
+    Await(store);
+  }
+  EXPECT_EQ(*store.Find(Relu(5000), 1), busy);
+  EXPECT_EQ(busy->sets[0].bytes().data(), before);
+}
+
+TEST(ReferenceStore, SetsCannotBeWritten) {
+  ReferenceStore store({});
+  WorkloadData* data = *store.Find(Relu(64), 1);
+  Await(store);
+  EXPECT_DEATH(const_cast<std::byte*>(store.NextSet(*data))[0] = std::byte{1}, "");
+}
+
+TEST(ReferenceStore, RefusesTextThatIsNoWorkload) {
+  ReferenceStore store({});
+  EXPECT_EQ(store.Find("nonsense", 1).status().code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace mlc::worker

@@ -1,0 +1,82 @@
+#include "worker/trial.h"
+
+#include <gtest/gtest.h>
+
+#include "worker/built_kernel.h"
+#include "worker/frame.h"
+
+namespace mlc::worker {
+namespace {
+
+graph::Workload Relu() {
+  return *graph::Workload::Parse(
+      "workload v1 tolerance=1e-04 {\n%0 = input() : f32[8]\n%1 = constant(){value=0.0} : f32[]\n"
+      "%2 = max(%0, %1) : f32[8]\nreturn %2\n}\n");
+}
+
+BuiltKernel Built() {
+  BuiltKernel built;
+  built.object = "object";
+  built.kernel = {"kernel", {{4, 2}, 64, 128}};
+  built.bindings = {{schedule::Binding::Kind::kOperand, 0},
+                    {schedule::Binding::Kind::kOutput, 0},
+                    {schedule::Binding::Kind::kPrepared, 0}};
+  built.preparations = {{{"pack", {{1}, 0, 0}}, {0}, 4096}};
+  built.build_ms = 12.5;
+  return built;
+}
+
+TEST(Messages, TrialsAndMeasurementsComeBack) {
+  Measurement measurement;
+  measurement.outcome = Outcome::kWrongResult;
+  measurement.p90_ns = 7;
+  measurement.runs = 3;
+  measurement.detail = "element [1]";
+  ByteWriter out;
+  Put(out, Trial{{1, 2}, "workload", "config", 9, 1.5});
+  Put(out, measurement);
+  const std::string bytes = out.Take();
+  ByteReader in(bytes);
+  const Trial trial = GetTrial(in);
+  EXPECT_EQ(trial.config, "config");
+  EXPECT_EQ(trial.race_ns, 1.5);
+  const Measurement back = GetMeasurement(in);
+  EXPECT_EQ(back.outcome, Outcome::kWrongResult);
+  EXPECT_EQ(back.detail, "element [1]");
+  EXPECT_TRUE(in.AtEnd());
+}
+
+TEST(Messages, GarbageIsNeverAnOutcomeOfTheCandidate) {
+  ByteReader in("\x03garbage");
+  EXPECT_EQ(GetMeasurement(in).outcome, Outcome::kInfra);
+  EXPECT_FALSE(in.ok());
+}
+
+TEST(Messages, EveryCutKernelIsRefused) {
+  const std::string bytes = Encode(Built());
+  const Result<BuiltKernel> whole = Decode(bytes, Relu());
+  ASSERT_TRUE(whole.ok()) << whole.status().ToString();
+  EXPECT_EQ(whole->kernel.layout.phase_extents, (std::vector<int64_t>{4, 2}));
+  EXPECT_EQ(whole->preparations[0].bytes, 4096);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_EQ(Decode(bytes.substr(0, size), Relu()).status().code(), StatusCode::kDataLoss) << size;
+  }
+}
+
+TEST(Messages, BindingsMustFitTheWorkload) {
+  BuiltKernel built = Built();
+  built.bindings[0].index = 5;
+  EXPECT_EQ(Decode(Encode(built), Relu()).status().code(), StatusCode::kDataLoss);
+}
+
+TEST(Messages, FramesComeOutWhole) {
+  std::string stream = Frame("one") + Frame("") + Frame("three").substr(0, 5);
+  EXPECT_EQ(TakeFrame(stream), "one");
+  EXPECT_EQ(TakeFrame(stream), "");
+  EXPECT_EQ(TakeFrame(stream), std::nullopt);
+  stream += "hree";
+  EXPECT_EQ(TakeFrame(stream), "three");
+}
+
+}  // namespace
+}  // namespace mlc::worker
