@@ -16,7 +16,8 @@ if(CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
-add_compile_options(-Wall -Wextra -Werror)
+# GCC 12 reports -Wrestrict inside its own std::string.
+add_compile_options(-Wall -Wextra -Werror $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 add_link_options(-fuse-ld=lld -Wl,--gc-sections)
 if(MLC_SANITIZE STREQUAL "address+undefined")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)

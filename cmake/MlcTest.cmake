@@ -1,15 +1,25 @@
 # mlc_test(NAME LABEL label SOURCES a_test.cc [LINK x y]): a GoogleTest program registered with ctest.
-# The label is the folder's kind: unit, golden, property, fuzz, conformance, e2e, crash or gpu.
+# The label is the folder's kind: unit, golden, property, fuzz, conformance, e2e, crash or gpu; the target
+# tests_LABEL builds all programs of a kind. A test with a main of its own says OWN_MAIN.
 function(mlc_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_MAIN" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main GTest::gmock)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock)
+  if(ARG_OWN_MAIN)
+    target_link_libraries(${name} PRIVATE GTest::gtest)
+  else()
+    target_link_libraries(${name} PRIVATE GTest::gtest_main)
+  endif()
   target_compile_definitions(${name} PRIVATE MLC_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                              MLC_BINARY_DIR="${CMAKE_BINARY_DIR}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if(NOT TARGET tests_${ARG_LABEL})
+    add_custom_target(tests_${ARG_LABEL})
+  endif()
+  add_dependencies(tests_${ARG_LABEL} ${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
