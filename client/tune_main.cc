@@ -19,7 +19,7 @@
 #include "compiler/base/exit_code.h"
 #include "compiler/front/front.h"
 #include "compiler/target/target.h"
-#include "server/search/random_strategy.h"
+#include "server/search/portfolio_strategy.h"
 
 namespace mlc::client {
 namespace {
@@ -125,7 +125,7 @@ Result<ExitCode> Tune(const TuneOptions& options, Interrupt& interrupt) {
   if (options.server.empty()) {
     MLC_TRY(CheckLocal(options, request));
     embedded = MLC_TRY(EmbeddedServer::Start({options.log, options.worker, ThreadsOf(options),
-                                              options.verbose, server::MakeRandomStrategy}));
+                                              options.verbose, server::MakePortfolioStrategy}));
   }
   TunerClient client =
       MLC_TRY(TunerClient::Connect(embedded ? embedded->address() : options.server));

@@ -28,6 +28,7 @@ class Experience {
   // Scales the weights of all rows: older knowledge counts less.
   void Discount(float factor);
   size_t size() const { return labels_.size(); }
+  size_t columns() const { return columns_; }
   Result<XgboostModel> Fit(const BoostingOptions& options) const;
 
   // Little-endian, versioned. DATA_LOSS for bytes that are damaged or have other columns.

@@ -8,7 +8,7 @@
 #include <iostream>
 
 #include "compiler/base/exit_code.h"
-#include "server/search/random_strategy.h"
+#include "server/search/portfolio_strategy.h"
 #include "server/server.h"
 
 namespace {
@@ -52,7 +52,7 @@ int Run(const Flags& flags) {
   mlc::server::ServerOptions options;
   options.log = flags.log;
   options.listen = flags.listen;
-  options.tuner.strategy = mlc::server::MakeRandomStrategy;
+  options.tuner.strategy = mlc::server::MakePortfolioStrategy;
   options.tuner.terms.lease_ms = flags.lease_ms;
   options.tuner.timing_lock = flags.timing_lock;
   options.tuner.logger = MakeLogger(flags);

@@ -1,0 +1,50 @@
+// The candidates of a workload: every config of every family that accepts it. Not thread-safe;
+// borrows nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/graph/workload.h"
+#include "compiler/schedule/family.h"
+#include "compiler/target/target.h"
+#include "costmodel/problem.h"
+#include "server/search/candidate_source.h"
+
+namespace mlc::server {
+
+class KernelSource : public CandidateSource {
+ public:
+  KernelSource(graph::Workload workload, target::Target target);
+
+  size_t families() const override { return families_.size(); }
+  std::string_view family_name(size_t family) const override;
+  std::span<const uint16_t> radix(size_t family) const override;
+  size_t columns() const override;
+  bool Describe(size_t family, const Point& point, double& estimate_ns,
+                std::span<float> features) const override;
+  std::vector<PointRef> Defaults() const override;
+
+  schedule::Config ConfigOf(size_t family, const Point& point) const;
+  // Nothing if the config is of another version or not on the grid.
+  std::optional<PointRef> Find(const schedule::Config& config) const;
+  // The point of this grid closest to a config of another workload's grid, each knob by its value.
+  std::optional<PointRef> Nearest(const schedule::Config& config) const;
+  const costmodel::Problem& problem() const { return problem_; }
+
+ private:
+  struct Entry {
+    const schedule::Family* family;
+    schedule::Space space;
+    schedule::Config form;  // of the family, values to be filled in
+    std::vector<uint16_t> radix;
+  };
+
+  graph::Workload workload_;
+  target::Target target_;
+  costmodel::Problem problem_;
+  std::vector<Entry> families_;
+};
+
+}  // namespace mlc::server

@@ -1,0 +1,131 @@
+#include "server/search/pool.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace mlc::server {
+namespace {
+
+constexpr int kOtherFamily = 1000;
+
+uint64_t NumPoints(std::span<const uint16_t> radix) {
+  uint64_t points = 1;
+  for (uint16_t size : radix) points *= size;
+  return points;
+}
+
+Point PointAt(std::span<const uint16_t> radix, uint64_t rank) {
+  Point point(radix.size());
+  for (size_t k = radix.size(); k-- > 0;) {
+    point[k] = static_cast<uint16_t>(rank % radix[k]);
+    rank /= radix[k];
+  }
+  return point;
+}
+
+}  // namespace
+
+Pool::Pool(std::unique_ptr<CandidateSource> source)
+    : source_(std::move(source)),
+      columns_(source_->columns()),
+      known_(source_->families()),
+      row_(columns_) {}
+
+int Pool::Add(size_t family, const Point& point) {
+  const auto [entry, fresh] = known_[family].emplace(point, kIllegal);
+  if (!fresh) return entry->second;
+  double estimate = 0;
+  if (!source_->Describe(family, point, estimate, row_)) return kIllegal;
+  entry->second = size();
+  families_.push_back(family);
+  points_.push_back(&entry->first);
+  estimates_.push_back(std::log(estimate));
+  features_.insert(features_.end(), row_.begin(), row_.end());
+  return entry->second;
+}
+
+void Pool::Sample(size_t most, size_t draws, Rng& rng) {
+  for (size_t family = 0; family < source_->families(); ++family) {
+    SampleFamily(family, most, draws, rng);
+  }
+}
+
+void Pool::SampleFamily(size_t family, size_t most, size_t draws, Rng& rng) {
+  const std::span<const uint16_t> radix = source_->radix(family);
+  const uint64_t points = NumPoints(radix);
+  const size_t wanted = families_.size() + most;
+  if (points <= draws) {
+    for (uint64_t rank = 0; rank < points; ++rank) Add(family, PointAt(radix, rank));
+    return;
+  }
+  for (size_t draw = 0; draw < draws && families_.size() < wanted; ++draw) {
+    Add(family, PointAt(radix, rng.Below(points)));
+  }
+}
+
+std::vector<int> Pool::Neighbours(int candidate) {
+  const size_t family = this->family(candidate);
+  const std::span<const uint16_t> radix = source_->radix(family);
+  const Point centre = point(candidate);
+  std::vector<int> found;
+  for (size_t k = 0; k < centre.size(); ++k) {
+    for (int step : {-1, 1}) {
+      const int moved = centre[k] + step;
+      if (moved < 0 || moved >= radix[k]) continue;
+      Point neighbour = centre;
+      neighbour[k] = static_cast<uint16_t>(moved);
+      const int index = Add(family, neighbour);
+      if (index != kIllegal) found.push_back(index);
+    }
+  }
+  return found;
+}
+
+int Pool::Mutate(int candidate, Rng& rng) {
+  const size_t family = this->family(candidate);
+  const std::span<const uint16_t> radix = source_->radix(family);
+  Point changed = point(candidate);
+  if (changed.empty()) return kIllegal;
+  const uint64_t moves = 1 + rng.Below(3);
+  for (uint64_t move = 0; move < moves; ++move) {
+    const size_t k = rng.Below(changed.size());
+    const int reach = rng.Below(4) == 0 ? radix[k] : 2;
+    const int step = static_cast<int>(rng.Below(static_cast<uint64_t>(2 * reach + 1))) - reach;
+    changed[k] = static_cast<uint16_t>(std::clamp(changed[k] + step, 0, radix[k] - 1));
+  }
+  return Add(family, changed);
+}
+
+int Pool::Repair(const PointRef& wanted) {
+  const int exact = Add(wanted.family, wanted.point);
+  if (exact != kIllegal) return exact;
+  const std::span<const uint16_t> radix = source_->radix(wanted.family);
+  int best = kIllegal;
+  for (size_t k = 0; k < wanted.point.size(); ++k) {
+    for (uint16_t value = 0; value < radix[k]; ++value) {
+      Point changed = wanted.point;
+      changed[k] = value;
+      const int index = Add(wanted.family, changed);
+      if (index != kIllegal && (best == kIllegal || log_estimate(index) < log_estimate(best))) {
+        best = index;
+      }
+    }
+  }
+  return best;
+}
+
+std::span<const float> Pool::features(int candidate) const {
+  return std::span(features_).subspan(static_cast<size_t>(candidate) * columns_, columns_);
+}
+
+int Pool::Difference(int a, int b) const {
+  if (family(a) != family(b)) return kOtherFamily;
+  const Point& p = point(a);
+  const Point& q = point(b);
+  int different = 0;
+  for (size_t k = 0; k < p.size(); ++k) different += p[k] != q[k];
+  return different;
+}
+
+}  // namespace mlc::server

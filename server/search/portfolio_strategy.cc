@@ -1,0 +1,168 @@
+#include "server/search/portfolio_strategy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "costmodel/features.h"
+#include "server/search/kernel_source.h"
+#include "server/search/portfolio.h"
+
+namespace mlc::server {
+namespace {
+
+constexpr size_t kRelatedWorkloads = 3;
+constexpr size_t kConfigsEach = 2;
+constexpr double kFarthest = 4;  // doublings of sizes
+
+Ending EndingOf(const Measurement& m) {
+  switch (m.outcome) {
+    case Outcome::kOk:
+      return m.median_ns > 0 ? Ending::kTimed : Ending::kFailed;
+    case Outcome::kTooSlow:
+      return Ending::kTooSlow;
+    case Outcome::kInfra:
+      return Ending::kNotMade;
+    default:
+      return Ending::kFailed;
+  }
+}
+
+// The best configs of the nearest workloads, in turn: first each one's best.
+std::vector<PointRef> RelatedTo(const KernelSource& source,
+                                const std::vector<RelatedWorkload>& related,
+                                const std::vector<costmodel::Problem>& problems) {
+  std::vector<std::pair<double, size_t>> nearest;
+  for (size_t i = 0; i < related.size(); ++i) {
+    const double distance = costmodel::Distance(source.problem(), problems[i]);
+    if (distance <= kFarthest) nearest.emplace_back(distance, i);
+  }
+  std::sort(nearest.begin(), nearest.end());
+  std::vector<PointRef> points;
+  for (size_t place = 0; place < kConfigsEach; ++place) {
+    for (size_t i = 0; i < std::min(kRelatedWorkloads, nearest.size()); ++i) {
+      const std::vector<PriorTrial>& best = related[nearest[i].second].best;
+      if (place >= best.size()) continue;
+      if (auto point = source.Nearest(best[place].config)) points.push_back(*std::move(point));
+    }
+  }
+  return points;
+}
+
+// Rows of the feature table of this program; others are history.
+Portfolio::SavedRows RowsOf(const std::vector<SavedModel>& models) {
+  Portfolio::SavedRows rows;
+  const Digest schema = costmodel::FeatureSchema();
+  for (const SavedModel& model : models) {
+    if (model.features != schema) continue;
+    auto parsed = costmodel::Experience::FromBytes(model.bytes, costmodel::Features().size());
+    if (parsed.ok()) rows.emplace_back(model.family, *std::move(parsed));
+  }
+  return rows;
+}
+
+class PortfolioStrategy : public Strategy {
+ public:
+  explicit PortfolioStrategy(SearchInput input) {
+    std::vector<costmodel::Problem> problems;
+    for (const RelatedWorkload& related : input.related) {
+      problems.push_back(costmodel::DescribeProblem(related.workload));
+    }
+    std::vector<PortfolioTask> tasks;
+    for (const SearchTask& task : input.tasks) {
+      auto source = std::make_unique<KernelSource>(task.workload, input.target);
+      sources_.push_back(source.get());
+      PortfolioTask entry;
+      entry.occurrences = task.occurrences;
+      for (const PriorTrial& prior : task.prior) {
+        const auto point = source->Find(prior.config);
+        if (!point) continue;
+        entry.known.push_back({*point, EndingOf(prior.measurement), prior.measurement.median_ns});
+      }
+      entry.related = RelatedTo(*source, input.related, problems);
+      entry.source = std::move(source);
+      tasks.push_back(std::move(entry));
+    }
+    portfolio_ = std::make_unique<Portfolio>(std::move(tasks), RowsOf(input.models),
+                                             Portfolio::Options{input.trials, input.seed});
+  }
+
+  std::vector<Proposal> Propose(int count) override {
+    std::vector<Proposal> batch;
+    for (const Pick& pick : portfolio_->Propose(count)) {
+      Proposal proposal;
+      proposal.task = pick.task;
+      proposal.config = ConfigOf(pick.task, pick.candidate);
+      proposal.repeat = pick.repeat;
+      proposal.arm = pick.arm;
+      proposal.predicted_rank = pick.rank;
+      proposal.predicted_ns = pick.predicted_ns;
+      proposal.race_ns = pick.race_ns;
+      picks_[{pick.task, proposal.config.ToText(), pick.repeat}] = pick;
+      batch.push_back(std::move(proposal));
+    }
+    return batch;
+  }
+
+  void Learn(std::span<const Observation> batch) override {
+    std::vector<Portfolio::Seen> seen;
+    for (const Observation& observation : batch) {
+      const Proposal& proposal = observation.proposal;
+      const auto pick = picks_.find({proposal.task, proposal.config.ToText(), proposal.repeat});
+      if (pick == picks_.end()) continue;
+      seen.push_back(
+          {pick->second, EndingOf(observation.measurement), observation.measurement.median_ns});
+      picks_.erase(pick);
+    }
+    portfolio_->Learn(seen);
+  }
+
+  bool Done() const override { return portfolio_->Done(); }
+
+  std::vector<TaskProgress> Progress() const override {
+    std::vector<TaskProgress> progress;
+    for (size_t i = 0; i < portfolio_->size(); ++i) {
+      const auto number = static_cast<int>(i);
+      const TaskSearch& task = portfolio_->task(number);
+      TaskProgress& entry = progress.emplace_back();
+      entry.trials = task.trials();
+      entry.best_ns = task.best_ns();
+      if (task.best() >= 0) entry.best = ConfigOf(number, task.best());
+      entry.default_ns = task.default_ns();
+      entry.done = task.done();
+    }
+    return progress;
+  }
+
+  std::vector<SavedModel> Models() const override {
+    std::vector<SavedModel> models;
+    for (const auto& [family, rows] : portfolio_->Gathered()) {
+      if (rows.size() == 0) continue;
+      models.push_back({family, costmodel::FeatureSchema(), rows.ToBytes()});
+    }
+    return models;
+  }
+
+ private:
+  using Key = std::tuple<int, std::string, int>;
+
+  schedule::Config ConfigOf(int task, int candidate) const {
+    const Pool& pool = portfolio_->task(task).pool();
+    return sources_[static_cast<size_t>(task)]->ConfigOf(pool.family(candidate),
+                                                         pool.point(candidate));
+  }
+
+  std::vector<const KernelSource*> sources_;  // owned by the portfolio
+  std::unique_ptr<Portfolio> portfolio_;
+  std::map<Key, Pick> picks_;  // under way
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> MakePortfolioStrategy(SearchInput input) {
+  return std::make_unique<PortfolioStrategy>(std::move(input));
+}
+
+}  // namespace mlc::server

@@ -1,0 +1,207 @@
+#include "server/search/task_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace mlc::server {
+namespace {
+
+constexpr size_t kSample = 1200;  // candidates of a family to start with
+constexpr size_t kDraws = 12000;  // tries for them
+constexpr double kRace = 1.3;     // a trial this much slower than the best may be dropped
+constexpr double kNews = 0.995;   // an improvement that counts
+// A failed trial teaches as one this many times slower than expected.
+constexpr double kFailureFactor = 4;
+constexpr double kFailureWeight = 0.3;
+constexpr double kSlowWeight = 0.4;
+
+}  // namespace
+
+TaskSearch::TaskSearch(std::unique_ptr<CandidateSource> source, SharedModels& models, Rng rng)
+    : pool_(std::move(source)),
+      models_(models),
+      rng_(rng),
+      offset_(pool_.source().families(), 0.0) {
+  for (const PointRef& point : pool_.source().Defaults()) {
+    const int candidate = pool_.Add(point.family, point.point);
+    if (candidate == Pool::kIllegal) continue;
+    if (default_ < 0) default_ = candidate;
+    seeds_.push_back({candidate, "default"});
+  }
+  tried_.resize(static_cast<size_t>(pool_.size()), 0);
+}
+
+void TaskSearch::AddKnown(const PointRef& point, Ending ending, double ns) {
+  const int candidate = pool_.Add(point.family, point.point);
+  if (candidate == Pool::kIllegal || ending == Ending::kNotMade) return;
+  tried_.resize(static_cast<size_t>(pool_.size()), 0);
+  ++known_;
+  if (ending == Ending::kTimed) {
+    Timed& timed = timed_[candidate];
+    timed.sum += ns;
+    ++timed.count;
+    Improve(candidate, timed.mean());
+    if (candidate == default_ && default_ns_ == 0) default_ns_ = ns;
+    return;
+  }
+  tried_[static_cast<size_t>(candidate)] = 1;
+}
+
+void TaskSearch::AddSeed(const PointRef& point, const char* arm) {
+  const int candidate = pool_.Repair(point);
+  if (candidate == Pool::kIllegal) return;
+  tried_.resize(static_cast<size_t>(pool_.size()), 0);
+  seeds_.push_back({candidate, arm});
+}
+
+void TaskSearch::Start() {
+  pool_.Sample(kSample, kDraws, rng_);
+  tried_.resize(static_cast<size_t>(pool_.size()), 0);
+  Predict();
+  // What is known is tried again only if it is among the best; the rest only teaches.
+  const std::vector<int> best = Incumbents(3);
+  for (const auto& [candidate, timed] : timed_) tried_[static_cast<size_t>(candidate)] = 1;
+  std::deque<Seed> seeds;
+  for (int candidate : best) {
+    tried_[static_cast<size_t>(candidate)] = 0;
+    seeds.push_back({candidate, "transfer"});
+  }
+  std::stable_sort(seeds_.begin(), seeds_.end(), [&](const Seed& a, const Seed& b) {
+    const bool first_a = a.candidate == default_, first_b = b.candidate == default_;
+    if (first_a != first_b) return first_a;
+    return Score(a.candidate) < Score(b.candidate);
+  });
+  for (const Seed& seed : seeds_) {
+    if (timed_.count(seed.candidate) == 0) seeds.push_back(seed);
+  }
+  seeds_ = std::move(seeds);
+  done_ = pool_.size() == 0;
+}
+
+SharedModel& TaskSearch::ModelOf(size_t family) const {
+  const std::string_view name = pool_.source().family_name(family);
+  const auto found = models_.find(name);
+  if (found != models_.end()) return found->second;
+  return models_.emplace(std::string(name), SharedModel(pool_.source().columns())).first->second;
+}
+
+int64_t TaskSearch::ModelVersion() const {
+  int64_t version = 0;
+  for (size_t f = 0; f < pool_.source().families(); ++f) version += ModelOf(f).version();
+  return version;
+}
+
+void TaskSearch::Predict() {
+  const int64_t version = ModelVersion();
+  const auto predicted = static_cast<int>(online_.size());
+  if (version != version_) {
+    version_ = version;
+    PredictFrom(0);
+  } else if (predicted < pool_.size()) {
+    PredictFrom(predicted);
+  }
+  tried_.resize(static_cast<size_t>(pool_.size()), 0);
+  FitOffsets();
+}
+
+// Runs of candidates of one family are predicted together.
+void TaskSearch::PredictFrom(int first) {
+  const auto size = static_cast<size_t>(pool_.size());
+  const size_t columns = pool_.source().columns();
+  // The prior does not change: it is asked once for each candidate.
+  const auto known = static_cast<int>(prior_.size());
+  prior_.resize(size, 0);
+  online_.resize(size, 0);
+  for (int begin = first; begin < pool_.size();) {
+    int end = begin + 1;
+    while (end < pool_.size() && end != known && pool_.family(end) == pool_.family(begin)) ++end;
+    const auto from = static_cast<size_t>(begin), count = static_cast<size_t>(end - begin);
+    const std::span<const float> rows(pool_.features(begin).data(), count * columns);
+    const SharedModel& model = ModelOf(pool_.family(begin));
+    const std::span<float> prior = std::span(prior_).subspan(from, count);
+    const std::span<float> both = std::span(online_).subspan(from, count);
+    if (begin >= known) model.AddPrior(rows, prior);
+    std::copy(prior.begin(), prior.end(), both.begin());
+    model.AddOnline(rows, both);
+    begin = end;
+  }
+}
+
+void TaskSearch::FitOffsets() {
+  std::vector<double> sum(offset_.size(), 0.0), count(offset_.size(), 0.0);
+  for (const auto& [candidate, timed] : timed_) {
+    const size_t family = pool_.family(candidate);
+    sum[family] += std::log(timed.mean()) - pool_.log_estimate(candidate) -
+                   static_cast<double>(online_[static_cast<size_t>(candidate)]);
+    ++count[family];
+  }
+  for (size_t f = 0; f < offset_.size(); ++f) offset_[f] = sum[f] / (count[f] + 1);
+}
+
+void TaskSearch::Learn(const Pick& pick, Ending ending, double ns) {
+  pending_.erase(pick.candidate);
+  if (ending == Ending::kNotMade) return;
+  ++trials_;
+  ++stale_;
+  switch (ending) {
+    case Ending::kTimed: {
+      Timed& timed = timed_[pick.candidate];
+      timed.sum += ns;
+      ++timed.count;
+      if (pick.candidate == default_ && default_ns_ == 0) default_ns_ = ns;
+      const double before = best_ns_;
+      Improve(pick.candidate, timed.mean());
+      if (before == 0 || best_ns_ < before * kNews) stale_ = 0;
+      if (pick.repeat == 0) Teach(pick.candidate, ns, best_ns_ / ns);
+      break;
+    }
+    case Ending::kTooSlow:
+      Teach(pick.candidate, std::max(ns, kRace * best_ns_), kSlowWeight);
+      break;
+    default: {
+      const double expected = std::exp(Score(pick.candidate));
+      Teach(pick.candidate, kFailureFactor * expected, kFailureWeight);
+    }
+  }
+}
+
+void TaskSearch::Improve(int candidate, double ns) {
+  if (candidate != best_ && best_ns_ != 0 && ns >= best_ns_) return;
+  best_ = candidate;
+  best_ns_ = ns;
+  // The incumbent itself may have become slower than another one.
+  for (const auto& [other, timed] : timed_) {
+    if (timed.mean() < best_ns_) {
+      best_ = other;
+      best_ns_ = timed.mean();
+    }
+  }
+}
+
+void TaskSearch::Teach(int candidate, double ns, double weight) {
+  ModelOf(pool_.family(candidate))
+      .Add(pool_.features(candidate), std::log(ns) - pool_.log_estimate(candidate), weight);
+}
+
+double TaskSearch::TimeOrEstimate() const {
+  if (best_ns_ > 0) return best_ns_;
+  return default_ >= 0 ? std::exp(pool_.log_estimate(default_)) : 0;
+}
+
+void TaskSearch::Fill(Pick& pick, int candidate, const char* arm) {
+  pick.candidate = candidate;
+  pick.arm = arm;
+  pick.race_ns = best_ns_ * kRace;
+  const double score = Score(candidate);
+  if (ModelOf(pool_.family(candidate)).trained()) {
+    pick.predicted_ns = std::exp(score);
+    pick.rank = 1;
+    for (int i = 0; i < pool_.size(); ++i) pick.rank += Free(i) && Score(i) < score;
+  }
+  tried_[static_cast<size_t>(candidate)] = 1;
+  pending_.insert(candidate);
+}
+
+}  // namespace mlc::server

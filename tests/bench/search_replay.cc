@@ -1,0 +1,330 @@
+// Replays searches against a recorded space (see search_record.cc), no device needed:
+//   search_replay FILE.jsonl [trials=200] [seeds=3] [warm=0] [facts=0]
+// First how well the analytic model orders the recorded kernels. Then whole tunings, on a simulated
+// device: boosted trees fitted to all records with as much noise as real timings have. A final
+// latency is judged by the simulator without noise. warm=1: half of the tasks are tuned first and
+// leave their log to the other half. facts=1 prints a table for fitting the analytic model instead.
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "compiler/base/rng.h"
+#include "compiler/schedule/family.h"
+#include "costmodel/analytic.h"
+#include "costmodel/best_guess.h"
+#include "costmodel/experience.h"
+#include "costmodel/features.h"
+#include "costmodel/ranking.h"
+#include "server/search/portfolio_strategy.h"
+#include "server/search/random_strategy.h"
+
+namespace mlc::bench {
+namespace {
+
+using costmodel::Experience;
+using nlohmann::json;
+using server::SearchInput;
+
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Row {
+  schedule::Config config;
+  double ns;
+};
+
+struct Recorded {
+  graph::Workload workload;
+  int occurrences;
+  std::vector<Row> rows;
+};
+
+struct Space {
+  target::Target target;
+  std::vector<Recorded> tasks;
+};
+
+Space Read(const std::string& path) {
+  Space space;
+  std::map<int, size_t> index;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    const json entry = json::parse(line);
+    if (entry.contains("target")) {
+      space.target = *target::Target::Parse(entry["target"].get<std::string>());
+    } else if (entry.contains("workload")) {
+      index[entry["task"]] = space.tasks.size();
+      space.tasks.push_back({*graph::Workload::Parse(entry["workload"].get<std::string>()),
+                             entry["occurrences"],
+                             {}});
+    } else if (entry["ns"].get<double>() > 0) {
+      space.tasks[index.at(entry["task"])].rows.push_back(
+          {*schedule::Config::Parse(entry["config"].get<std::string>()), entry["ns"]});
+    }
+  }
+  return space;
+}
+
+struct Described {
+  schedule::KernelFacts facts;
+  double estimate;
+  std::vector<float> features;
+};
+
+Described Describe(const graph::Workload& workload, const target::Target& target,
+                   const schedule::Config& config) {
+  Described d;
+  d.facts = schedule::FindFamily(config.family)->Facts(workload, target, config);
+  const costmodel::Estimate estimate = costmodel::EstimateKernel(d.facts, target);
+  d.estimate = estimate.total_ns;
+  d.features.resize(costmodel::Features().size());
+  costmodel::ComputeFeatures(
+      {costmodel::DescribeProblem(workload), d.facts, estimate, config, target}, d.features);
+  return d;
+}
+
+void PrintFacts(const Space& space) {
+  std::printf(
+      "task family occ ns flops useful lane_fill acc lpf trip l1 l2 l3 dram l1set l2set scratch "
+      "chunks imb phases body special minbytes est\n");
+  for (size_t t = 0; t < space.tasks.size(); ++t) {
+    const Recorded& task = space.tasks[t];
+    for (const Row& row : task.rows) {
+      const Described d = Describe(task.workload, space.target, row.config);
+      const schedule::KernelFacts& f = d.facts;
+      std::printf("%zu %s %d %g %g %g %g %g %g %g %g %g %g %g %g %g %g %g %g %g %g %g %g %g\n", t,
+                  row.config.family.c_str(), task.occurrences, row.ns, f.flops, f.useful_flops,
+                  f.lane_fill, f.accumulators, f.loads_per_fma, f.inner_trip, f.l1_bytes,
+                  f.l2_bytes, f.l3_bytes, f.dram_bytes, f.l1_set_bytes, f.l2_set_bytes,
+                  f.scratch_bytes, f.parallel_chunks, f.imbalance, f.phases, f.body_ops,
+                  f.special_flops, task.workload.MinBytes(), d.estimate);
+    }
+  }
+}
+
+void JudgeAnalytic(const Space& space) {
+  double pairs = 0, best1 = 0, best8 = 0, best32 = 0, weight = 0;
+  for (const Recorded& task : space.tasks) {
+    std::vector<double> scores, times;
+    for (const Row& row : task.rows) {
+      scores.push_back(Describe(task.workload, space.target, row.config).estimate);
+      times.push_back(row.ns);
+    }
+    if (times.size() < 20) continue;
+    pairs += costmodel::PairwiseAccuracy(scores, times);
+    best1 += costmodel::BestOfN(scores, times, 1);
+    best8 += costmodel::BestOfN(scores, times, 8);
+    best32 += costmodel::BestOfN(scores, times, 32);
+    ++weight;
+  }
+  std::printf("analytic: pairs %.3f best@1 %.3f @8 %.3f @32 %.3f (%g tasks)\n", pairs / weight,
+              best1 / weight, best8 / weight, best32 / weight, weight);
+}
+
+class Device {
+ public:
+  explicit Device(const Space& space) : space_(space) {
+    const size_t columns = costmodel::Features().size();
+    for (const Recorded& task : space.tasks) {
+      for (const Row& row : task.rows) {
+        Experience& rows = rows_.try_emplace(row.config.family, columns).first->second;
+        const Described d = Describe(task.workload, space.target, row.config);
+        rows.Add(d.features, static_cast<float>(std::log(row.ns / d.estimate)), 1);
+      }
+    }
+    for (const auto& [family, rows] : rows_) {
+      models_.emplace(family, *rows.Fit({.trees = 300, .depth = 8, .eta = 0.1}));
+    }
+  }
+  // Without noise.
+  double Time(size_t task, const schedule::Config& config) const {
+    const Described d = Describe(space_.tasks[task].workload, space_.target, config);
+    const auto model = models_.find(config.family);
+    float correction = 0;
+    if (model != models_.end()) {
+      (void)model->second.Predict(d.features, d.features.size(), std::span(&correction, 1));
+    }
+    return d.estimate * std::exp(static_cast<double>(correction));
+  }
+  Measurement Measure(size_t task, const server::Proposal& proposal, Rng& rng) const {
+    Measurement m;
+    m.outcome = Outcome::kOk;
+    const double noise = rng.Uniform() + rng.Uniform() + rng.Uniform() - 1.5;
+    m.median_ns = Time(task, proposal.config) * (1 + 0.02 * noise);
+    if (proposal.race_ns > 0 && m.median_ns > proposal.race_ns) m.outcome = Outcome::kTooSlow;
+    return m;
+  }
+
+ private:
+  const Space& space_;
+  std::map<std::string, Experience> rows_;
+  std::map<std::string, costmodel::XgboostModel> models_;
+};
+
+struct Run {
+  std::vector<double> curve;  // model latency after each trial, ns
+  double seconds = 0;         // of the search itself
+  std::unique_ptr<server::Strategy> strategy;
+};
+
+Run Tune(const Device& device, const std::vector<size_t>& tasks, SearchInput input,
+         const server::StrategyFactory& make) {
+  Run run;
+  Rng noise(input.seed + 77);
+  const int64_t trials = input.trials;
+  std::vector<double> best(tasks.size(), 0), measured(tasks.size(), 0);
+  std::vector<double> occurrences;
+  for (const server::SearchTask& task : input.tasks) occurrences.push_back(task.occurrences);
+  const double start = Seconds();
+  run.strategy = make(std::move(input));
+  double device_s = 0;
+  std::vector<std::vector<server::Proposal>> flight;
+  int64_t proposed = 0;
+  const auto propose = [&] {
+    const auto count = static_cast<int>(std::min<int64_t>(16, trials - proposed));
+    if (count <= 0) return;
+    flight.push_back(run.strategy->Propose(count));
+    proposed += static_cast<int64_t>(flight.back().size());
+  };
+  propose();
+  propose();
+  while (!flight.empty() && !flight.front().empty()) {
+    std::vector<server::Observation> seen;
+    const double before = Seconds();
+    for (const server::Proposal& proposal : flight.front()) {
+      const auto t = static_cast<size_t>(proposal.task);
+      seen.push_back({proposal, device.Measure(tasks[t], proposal, noise)});
+      const double ns = seen.back().measurement.median_ns;
+      if (measured[t] == 0 || ns < measured[t]) {
+        measured[t] = ns;
+        best[t] = device.Time(tasks[t], proposal.config);
+      }
+      double total = 0;
+      for (size_t i = 0; i < best.size(); ++i) {
+        total += best[i] == 0 ? 1e12 : best[i] * occurrences[i];
+      }
+      run.curve.push_back(total);
+    }
+    device_s += Seconds() - before;
+    flight.erase(flight.begin());
+    run.strategy->Learn(seen);
+    propose();
+  }
+  run.seconds = Seconds() - start - device_s;
+  return run;
+}
+
+double At(const Run& run, size_t trial) {
+  return run.curve[std::min(trial, run.curve.size()) - 1] * 1e-6;
+}
+
+size_t Reaches(const Run& run, double ms) {
+  for (size_t i = 0; i < run.curve.size(); ++i) {
+    if (run.curve[i] * 1e-6 <= ms) return i + 1;
+  }
+  return run.curve.size() + 1;
+}
+
+SearchInput InputOf(const Space& space, const std::vector<size_t>& tasks, int64_t trials,
+                    uint64_t seed) {
+  SearchInput input;
+  input.target = space.target;
+  input.trials = trials;
+  input.seed = seed;
+  for (size_t t : tasks) {
+    input.tasks.push_back({space.tasks[t].workload, space.tasks[t].occurrences, {}});
+  }
+  return input;
+}
+
+void Print(const char* name, const Run& run) {
+  std::printf("%-10s", name);
+  for (size_t trial : {50, 100, 200, 400, 800, 2000}) std::printf(" %7.3f", At(run, trial));
+  std::printf("  n=%zu, 5%% of final at %zu, search %.2f s\n", run.curve.size(),
+              Reaches(run, At(run, run.curve.size()) * 1.05), run.seconds);
+  std::fflush(stdout);
+}
+
+void Compare(const Space& space, const Device& device, int64_t trials, int seeds) {
+  std::vector<size_t> all;
+  for (size_t i = 0; i < space.tasks.size(); ++i) all.push_back(i);
+  std::printf("model latency, ms, after     50     100     200     400     800    2000 trials\n");
+  double guess = 0;
+  for (size_t t : all) {
+    guess += space.tasks[t].occurrences *
+             device.Time(t, *costmodel::BestGuess(space.tasks[t].workload, space.target));
+  }
+  std::printf("best guess %.3f\n", guess * 1e-6);
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const auto s = static_cast<uint64_t>(seed);
+    Print("random", Tune(device, all, InputOf(space, all, trials, s), server::MakeRandomStrategy));
+    Print("portfolio",
+          Tune(device, all, InputOf(space, all, trials, s), server::MakePortfolioStrategy));
+  }
+}
+
+// Every second task is the first model, the others the second one.
+void CompareWarm(const Space& space, const Device& device, int64_t trials, int seeds) {
+  std::vector<size_t> first, second;
+  for (size_t i = 0; i < space.tasks.size(); ++i) (i % 2 == 0 ? first : second).push_back(i);
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const auto s = static_cast<uint64_t>(seed);
+    const Run before =
+        Tune(device, first, InputOf(space, first, trials, s), server::MakePortfolioStrategy);
+    const Run cold =
+        Tune(device, second, InputOf(space, second, trials, s), server::MakePortfolioStrategy);
+    SearchInput input = InputOf(space, second, trials, s);
+    input.models = before.strategy->Models();
+    const auto progress = before.strategy->Progress();
+    for (size_t i = 0; i < first.size(); ++i) {
+      server::RelatedWorkload related{space.tasks[first[i]].workload, {}};
+      Measurement m;
+      m.outcome = Outcome::kOk;
+      m.median_ns = progress[i].best_ns;
+      if (progress[i].best) related.best.push_back({*progress[i].best, m});
+      input.related.push_back(std::move(related));
+    }
+    const Run warm = Tune(device, second, std::move(input), server::MakePortfolioStrategy);
+    Print("cold", cold);
+    Print("warm", warm);
+    const double bar = At(cold, cold.curve.size()) * 1.05;
+    std::printf("trials to 5%% of the cold final: cold %zu warm %zu\n", Reaches(cold, bar),
+                Reaches(warm, bar));
+  }
+}
+
+}  // namespace
+}  // namespace mlc::bench
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: search_replay FILE.jsonl [key=value...]\n");
+    return 2;
+  }
+  std::map<std::string, int> options = {{"trials", 200}, {"seeds", 3}, {"warm", 0}, {"facts", 0}};
+  for (int i = 2; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const size_t equals = argument.find('=');
+    options[argument.substr(0, equals)] = std::stoi(argument.substr(equals + 1));
+  }
+  using namespace mlc::bench;
+  const Space space = Read(argv[1]);
+  if (options["facts"] != 0) {
+    PrintFacts(space);
+    return 0;
+  }
+  JudgeAnalytic(space);
+  const Device device(space);
+  if (options["warm"] != 0) {
+    CompareWarm(space, device, options["trials"], options["seeds"]);
+  } else {
+    Compare(space, device, options["trials"], options["seeds"]);
+  }
+  return 0;
+}
