@@ -3,6 +3,9 @@
 #define _GNU_SOURCE
 #include "compiler/runtime/model.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -12,23 +15,26 @@
 #include "compiler/runtime/image.h"
 #include "compiler/runtime/model_state.h"
 
-static int MachineHas(uint32_t features) {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  if ((features & MLC_NEEDS_AVX2) != 0 &&
-      !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))) {
-    return 0;
-  }
-  if ((features & MLC_NEEDS_AVX512) != 0 &&
-      !(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))) {
-    return 0;
-  }
-  return 1;
-#else
-  return features == 0;
-#endif
+/* Asks the processor itself: the compiler's own query needs its support library. AVX2 with FMA, and
+   AVX-512 F, BW, DQ, VL, each with the operating system's saving of the registers. */
+static uint32_t MachineFeatures(void) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+  const unsigned fma = 1u << 12, osxsave = 1u << 27;
+  if ((c & fma) == 0 || (c & osxsave) == 0) return 0;
+  unsigned saved = 0, saved_high = 0;
+  __asm__ volatile("xgetbv" : "=a"(saved), "=d"(saved_high) : "c"(0));
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+  const unsigned avx2 = 1u << 5, avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
+  uint32_t features = 0;
+  if ((saved & 0x6) == 0x6 && (b & avx2) != 0) features |= MLC_NEEDS_AVX2;
+  if ((saved & 0xe6) == 0xe6 && (b & avx512) == avx512) features |= MLC_NEEDS_AVX512;
+  return features;
 }
+#else
+static uint32_t MachineFeatures(void) { return 0; }
+#endif
 
 /* Maps the weights file read-only and compares its size and its first 8 bytes with the image's. */
 static mlc_status MapWeights(const char* path, mlc_model* model) {
@@ -53,7 +59,7 @@ static mlc_status MapWeights(const char* path, mlc_model* model) {
 mlc_status mlc_runtime_open(const mlc_model_api* api, const char* weights_path, mlc_model** model) {
   if (api == NULL || model == NULL) return MLC_INVALID_ARGUMENT;
   const mlc_image* image = ((const mlc_table*)api)->image;
-  if (!MachineHas(image->required_features)) return MLC_UNSUPPORTED_MACHINE;
+  if ((image->required_features & ~MachineFeatures()) != 0) return MLC_UNSUPPORTED_MACHINE;
   mlc_model* opened = calloc(1, sizeof(mlc_model));
   if (opened == NULL) return MLC_OUT_OF_MEMORY;
   opened->image = image;
