@@ -19,6 +19,10 @@ using Kind = schedule::Binding::Kind;
 
 constexpr int64_t kEvictBytes = int64_t{8} << 20;  // per thread
 constexpr int64_t kGaugeIntervalNs = 300'000'000;
+// A model uses each weight once per run, so weights come from beyond the caches near the cores.
+// Timed executions walk through copies of the prepared weights of about this size together.
+constexpr int64_t kRotationBytes = int64_t{24} << 20;
+constexpr int64_t kMaxCopies = 256;
 
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -63,11 +67,50 @@ struct Runner::Loaded {
     std::vector<mlc_phase> phases;
     std::vector<void*> buffers;
   };
+  // A prepared buffer and where its copies go.
+  struct Prepared {
+    std::byte* original;
+    int64_t bytes;
+    std::vector<std::byte*> copies;
+  };
   std::unique_ptr<build::LoadedObject> object;
   std::vector<Part> preparations;
   Part kernel;
   std::vector<std::byte*> outputs;
+  std::vector<Prepared> prepared;
+  // The kernel's buffers, once for each copy of the prepared weights; executions take turns.
+  std::vector<std::vector<void*>> turns;
+  size_t next_turn = 0;
+
+  void CopyPrepared();
 };
+
+// Fills the copies and makes the tables that use them.
+void Runner::Loaded::CopyPrepared() {
+  turns.assign(1, kernel.buffers);
+  if (prepared.empty()) return;
+  for (size_t copy = 0; copy < prepared[0].copies.size(); ++copy) {
+    std::vector<void*> buffers = kernel.buffers;
+    for (const Prepared& p : prepared) {
+      std::memcpy(p.copies[copy], p.original, static_cast<size_t>(p.bytes));
+      std::replace(buffers.begin(), buffers.end(), static_cast<void*>(p.original),
+                   static_cast<void*>(p.copies[copy]));
+    }
+    turns.push_back(std::move(buffers));
+  }
+}
+
+namespace {
+
+// Copies of the prepared weights beside the original.
+int64_t CopiesOf(const BuiltKernel& built) {
+  int64_t bytes = 0;
+  for (const PreparedPart& p : built.preparations) bytes += p.bytes;
+  if (bytes == 0) return 0;
+  return std::clamp(kRotationBytes / bytes, int64_t{0}, kMaxCopies);
+}
+
+}  // namespace
 
 Runner::Runner(int threads, const Gauge* gauge, MachineState state)
     : threads_(threads), gauge_(gauge), state_(state), pool_(mlc_pool_create(threads, 1)) {
@@ -80,20 +123,26 @@ Status Runner::Bind(const RunTask& task, Loaded& loaded) {
   const graph::Workload& workload = *task.workload;
   const BuiltKernel& built = *task.built;
   loaded.object = MLC_TRY(build::LoadObject(built.object));
+  const int64_t copies = CopiesOf(built);
   int64_t shared = built.kernel.layout.shared_bytes;
   int64_t scratch = built.kernel.layout.thread_bytes;
   std::vector<int64_t> sizes;
   for (const PreparedPart& p : built.preparations) {
     shared = std::max(shared, p.kernel.layout.shared_bytes);
     scratch = std::max(scratch, p.kernel.layout.thread_bytes);
-    sizes.push_back(p.bytes);
+    sizes.insert(sizes.end(), static_cast<size_t>(copies) + 1, p.bytes);
   }
   for (size_t i = 0; i < workload.outputs().size(); ++i) sizes.push_back(OutputBytes(workload, i));
   sizes.insert(sizes.end(), {shared, scratch * threads_});
   MLC_TRY(arena_.Reset(sizes));
   std::vector<std::byte*> prepared;
   for (const PreparedPart& p : built.preparations) {
-    prepared.push_back(arena_.Take(p.bytes, "a prepared buffer"));
+    Loaded::Prepared entry{arena_.Take(p.bytes, "a prepared buffer"), p.bytes, {}};
+    for (int64_t c = 0; c < copies; ++c) {
+      entry.copies.push_back(arena_.Take(p.bytes, "a copy of a prepared buffer"));
+    }
+    prepared.push_back(entry.original);
+    loaded.prepared.push_back(std::move(entry));
   }
   for (size_t i = 0; i < workload.outputs().size(); ++i) {
     loaded.outputs.push_back(arena_.Take(OutputBytes(workload, i), "output " + std::to_string(i)));
@@ -134,9 +183,11 @@ Status Runner::Bind(const RunTask& task, Loaded& loaded) {
   return Status();
 }
 
-void Runner::Execute(const Loaded& loaded) {
+void Runner::Execute(Loaded& loaded) {
+  const std::vector<void*>& buffers = loaded.turns[loaded.next_turn];
+  loaded.next_turn = (loaded.next_turn + 1) % loaded.turns.size();
   mlc_run_phases(pool_, loaded.kernel.phases.data(), static_cast<int>(loaded.kernel.phases.size()),
-                 loaded.kernel.buffers.data());
+                 buffers.data());
 }
 
 std::optional<Measurement> Runner::Check(const RunTask& task, const Loaded& loaded, double& error) {
@@ -194,6 +245,7 @@ Measurement Runner::Run(const RunTask& task) {
   for (const Loaded::Part& p : loaded.preparations) {
     mlc_run_phases(pool_, p.phases.data(), static_cast<int>(p.phases.size()), p.buffers.data());
   }
+  loaded.CopyPrepared();
   Execute(loaded);
   double error = 0;
   if (auto wrong = Check(task, loaded, error)) return *wrong;

@@ -49,7 +49,7 @@ class Runner {
  private:
   struct Loaded;
   Status Bind(const RunTask& task, Loaded& loaded);
-  void Execute(const Loaded& loaded);
+  void Execute(Loaded& loaded);
   // Wrong results as a measurement; nullopt if all is right.
   std::optional<Measurement> Check(const RunTask& task, const Loaded& loaded, double& error);
   void ReadMachine();
