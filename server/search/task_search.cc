@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -10,8 +11,11 @@ namespace {
 
 constexpr size_t kSample = 1200;  // candidates of a family to start with
 constexpr size_t kDraws = 12000;  // tries for them
-constexpr double kRace = 1.3;     // a trial this much slower than the best may be dropped
-constexpr double kNews = 0.995;   // an improvement that counts
+constexpr int kPriorRounds = 4;   // of growth before the first trial
+// With a prior, seeds predicted this much slower than the favourite (log) are left out.
+constexpr double kPoorSeed = 0.1;
+constexpr double kRace = 1.3;    // a trial this much slower than the best may be dropped
+constexpr double kNews = 0.995;  // an improvement that counts
 // A failed trial teaches as one this many times slower than expected.
 constexpr double kFailureFactor = 4;
 constexpr double kFailureWeight = 0.3;
@@ -57,9 +61,20 @@ void TaskSearch::AddSeed(const PointRef& point, const char* arm) {
 }
 
 void TaskSearch::Start() {
+  if (pool_.source().families() == 0) {
+    done_ = true;
+    return;
+  }
   pool_.Sample(kSample, kDraws, rng_);
   tried_.resize(static_cast<size_t>(pool_.size()), 0);
   Predict();
+  // With knowledge of earlier jobs the sample moves towards what they would choose.
+  const bool informed = ModelOf(0).has_prior();
+  for (int round = 0; informed && round < kPriorRounds; ++round) {
+    grown_at_ = 0;
+    Grow();
+    Predict();
+  }
   // What is known is tried again only if it is among the best; the rest only teaches.
   const std::vector<int> best = Incumbents(3);
   for (const auto& [candidate, timed] : timed_) tried_[static_cast<size_t>(candidate)] = 1;
@@ -73,8 +88,11 @@ void TaskSearch::Start() {
     if (first_a != first_b) return first_a;
     return Score(a.candidate) < Score(b.candidate);
   });
+  double bar = std::numeric_limits<double>::infinity();
+  for (int i = 0; informed && i < pool_.size(); ++i) bar = std::min(bar, Score(i) + kPoorSeed);
   for (const Seed& seed : seeds_) {
-    if (timed_.count(seed.candidate) == 0) seeds.push_back(seed);
+    const bool worthy = seed.candidate == default_ || Score(seed.candidate) < bar;
+    if (worthy && timed_.count(seed.candidate) == 0) seeds.push_back(seed);
   }
   seeds_ = std::move(seeds);
   done_ = pool_.size() == 0;
