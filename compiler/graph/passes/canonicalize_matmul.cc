@@ -53,8 +53,8 @@ ValueId SinkableReshape(const Graph& graph, const Value& node) {
 // The operand as it reads in the index space `dims`, whose elements are the node's in order.
 Replacement InSpace(Graph& graph, ValueId operand, const Dims& from, const Dims& dims) {
   const TensorType type = graph[operand].type;
-  if (type.NumElements() == 1) return Reshape(graph, operand, {});
   if (type.dims == from) return Reshape(graph, operand, dims);
+  if (type.NumElements() == 1) return Reshape(graph, operand, {});
   // Varies along the last dimension only, and both spaces have that.
   const bool along_last = type.dims.back() == from.back() && type.NumElements() == from.back();
   if (along_last && dims.back() == from.back()) return Reshape(graph, operand, {from.back()});
@@ -92,11 +92,25 @@ Replacement SinkBelowLayerNorm(Graph& graph, const Value& node) {
   return Reshape(graph, graph.Add(std::move(lowered)), node.type.dims);
 }
 
+// Of rank 2 wherever it stands, so that equal normalisations are one workload.
+Replacement FlattenLayerNorm(Graph& graph, const Value& node) {
+  const int rank = node.type.rank();
+  if (node.op != Op::kLayerNorm || rank < 3 || node.Int("axis") != rank - 1) return std::nullopt;
+  const int64_t width = node.type.dims.back();
+  if (width == 0) return std::nullopt;
+  Value flat = node;
+  flat.type.dims = {node.type.NumElements() / width, width};
+  flat.operands[0] = Reshape(graph, node.operands[0], flat.type.dims);
+  flat.attrs["axis"] = int64_t{1};
+  return Reshape(graph, graph.Add(std::move(flat)), node.type.dims);
+}
+
 ValueId Visit(Rewriter& rewriter, const Value& node) {
   Graph& graph = rewriter.out();
   if (const Replacement id = Flatten(graph, node)) return *id;
   if (const Replacement id = SinkBelowPointwise(graph, node)) return *id;
   if (const Replacement id = SinkBelowLayerNorm(graph, node)) return *id;
+  if (const Replacement id = FlattenLayerNorm(graph, node)) return *id;
   if (node.op == Op::kReshape || node.op == Op::kTranspose) return AddSimplified(graph, node);
   return graph.Add(node);
 }

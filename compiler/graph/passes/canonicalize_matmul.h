@@ -1,7 +1,8 @@
 // canonicalize_matmul: products with one weight matrix have rank 2. Before: attention is
 // recognised. After: [..., M, K] x [K, N] is [M', K] x [K, N] between reshapes, and reshapes have
 // sunk below the pointwise operators and layer norms that follow, as far as the lower rank allows,
-// so that a product and its epilogue share one index space. Reshapes always move down and ranks
+// so that a product and its epilogue share one index space; layer norms of the last dimension have
+// rank 2 everywhere, so that equal ones are one workload. Reshapes always move down and ranks
 // always fall: it ends.
 #pragma once
 

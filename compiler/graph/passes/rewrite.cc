@@ -1,5 +1,7 @@
 #include "compiler/graph/passes/rewrite.h"
 
+#include <cstring>
+
 #include "compiler/base/check.h"
 #include "compiler/graph/passes/fold_constants.h"
 #include "compiler/graph/shape.h"
@@ -95,7 +97,13 @@ std::optional<double> SplatOf(const Graph& graph, ValueId id) {
   if (!IsConstant(graph, id)) return std::nullopt;
   const Value& node = graph[id];
   if (node.Has("value")) return node.Float("value");
-  if (node.type.NumElements() != 1) return std::nullopt;
+  const std::span<const std::byte> bytes = node.data->bytes;
+  const auto size = static_cast<size_t>(SizeOf(node.type.dtype));
+  if (bytes.size() < size) return std::nullopt;
+  // Every element equals the one before it.
+  if (std::memcmp(bytes.data(), bytes.data() + size, bytes.size() - size) != 0) {
+    return std::nullopt;
+  }
   return ReadDouble(*node.data, 0);
 }
 

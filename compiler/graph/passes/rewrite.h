@@ -41,7 +41,7 @@ ValueId AddFolded(Graph& graph, ScalarOp op, std::vector<ValueId> operands);
 bool IsOp(const Graph& graph, ValueId id, Op op);
 bool IsScalarOp(const Graph& graph, ValueId id, ScalarOp op);
 bool IsConstant(const Graph& graph, ValueId id);
-// The number that all elements of a constant equal: a splat, or data of one element.
+// The number that all elements of a constant equal, whatever its shape.
 std::optional<double> SplatOf(const Graph& graph, ValueId id);
 bool SameStructure(const Graph& a, const Graph& b);
 int64_t BytesOf(const TensorType& type);

@@ -16,6 +16,24 @@ TEST(CanonicalizeMatMul, FlattensAndSinksTheReshape) {
         "%9 = layer_norm(%8) {axis=1} : f32[6,5] %10 = reshape(%9) : f32[2,3,5] return %10");
 }
 
+TEST(CanonicalizeMatMul, FlattensLayerNorms) {
+  Check(CanonicalizeMatMul,
+        "%0 = input() : f32[2,3,4] %1 = weight() : f32[4] %2 = weight() : f32[4] "
+        "%3 = layer_norm(%0, %1, %2) {axis=2} : f32[2,3,4] return %3",
+        "%0 = input() : f32[2,3,4] %1 = weight() : f32[4] %2 = weight() : f32[4] "
+        "%3 = reshape(%0) : f32[6,4] %4 = layer_norm(%3, %1, %2) {axis=1} : f32[6,4] "
+        "%5 = reshape(%4) : f32[2,3,4] return %5");
+  const char* whole =
+      "%0 = input() : f32[2,3,4] %1 = layer_norm(%0) {axis=1} : f32[2,3,4] return %1";
+  Check(CanonicalizeMatMul, whole, whole);
+}
+
+TEST(CanonicalizeMatMul, SinksBelowPointwiseOfOneElement) {
+  Check(CanonicalizeMatMul,
+        "%0 = input() : f32[1] %1 = reshape(%0) : f32[1,1] %2 = abs(%1) : f32[1,1] return %2",
+        "%0 = input() : f32[1] %1 = abs(%0) : f32[1] %2 = reshape(%1) : f32[1,1] return %2");
+}
+
 TEST(CanonicalizeMatMul, LeavesRealBatches) {
   const char* body =
       "%0 = input() : f32[2,3,4] %1 = input() : f32[2,4,5] %2 = matmul(%0, %1) : f32[2,3,5] return "

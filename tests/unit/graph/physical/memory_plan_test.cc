@@ -68,5 +68,51 @@ TEST(MemoryPlan, PointwiseTaskWritesOverADyingOperand) {
   EXPECT_EQ(program.unshared_bytes, 2 * 16 * 32 * 4 + 64);
 }
 
+// The place of the last task's result and of the value before it, which dies there.
+bool ReusesThePlaceBefore(std::string_view text) {
+  const Program program = ProgramOf(text);
+  EXPECT_EQ(program.steps.size(), 3u) << text;
+  const Placement& before = program.steps[0].outputs[0];
+  const Placement& after = program.steps[1].outputs[0];
+  EXPECT_EQ(after.kind, Placement::Kind::kArena);
+  return before.kind == after.kind && before.byte_offset == after.byte_offset;
+}
+
+// Kernels promise that buffers do not alias: an operand's place is free for the result only where
+// every element is read at the index that is written.
+TEST(MemoryPlan, OnlyPointwiseTasksWriteOverAnOperand) {
+  const std::string head =
+      "graph v1 {\n  %0 = input() : f32[32,32]\n  %1 = matmul(%0, %0) : f32[32,32]\n";
+  EXPECT_FALSE(ReusesThePlaceBefore(head + "  %2 = softmax(%1) {axis=1} : f32[32,32]\n" +
+                                    "  %3 = matmul(%0, %2) : f32[32,32]\n  return %3\n}\n"));
+  EXPECT_FALSE(ReusesThePlaceBefore(head + "  %2 = layer_norm(%1) {axis=1} : f32[32,32]\n" +
+                                    "  %3 = matmul(%0, %2) : f32[32,32]\n  return %3\n}\n"));
+  EXPECT_FALSE(ReusesThePlaceBefore(head + "  %2 = cum_sum(%1) {axis=1} : f32[32,32]\n" +
+                                    "  %3 = matmul(%0, %2) : f32[32,32]\n  return %3\n}\n"));
+  EXPECT_FALSE(ReusesThePlaceBefore(head + "  %2 = matmul(%1, %1) : f32[32,32]\n" +
+                                    "  %3 = matmul(%0, %2) : f32[32,32]\n  return %3\n}\n"));
+}
+
+// The same value, once as it is and once transposed, is read at two indices.
+TEST(MemoryPlan, TransposedReadsKeepTheOperandsPlace) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[32,32]\n"
+      "  %1 = softmax(%0) {axis=1} : f32[32,32]\n"
+      "  %2 = transpose(%1) {perm=[1,0]} : f32[32,32]\n"
+      "  %3 = add(%1, %2) : f32[32,32]\n"
+      "  %4 = softmax(%3) {axis=0} : f32[32,32]\n"
+      "  return %4\n"
+      "}\n");
+  for (const Step& step : program.steps) {
+    for (const Placement& output : step.outputs) {
+      for (const Placement& operand : step.operands) {
+        EXPECT_FALSE(operand.kind == Placement::Kind::kArena && output.kind == operand.kind &&
+                     output.byte_offset == operand.byte_offset);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mlc::graph
