@@ -70,7 +70,7 @@ TEST_F(Library, ExportsItsTableAndNeedsLibcAlone) {
   EXPECT_THAT(file.imported, ::testing::IsSupersetOf({"calloc", "free", "mmap", "munmap"}));
   for (const std::string& symbol : file.imported) {
     EXPECT_EQ(symbol.find("mlc"), std::string::npos) << symbol;
-    EXPECT_EQ(symbol.find("cpu"), std::string::npos) << symbol;
+    EXPECT_EQ(symbol.find("__cpu"), std::string::npos) << symbol;
   }
   EXPECT_FALSE(file.writable_and_executable);
   EXPECT_LT(file.loaded_bytes - report->weights_bytes, 2 << 20);
