@@ -1,0 +1,28 @@
+# What `cmake --install` writes, and the package configuration for find_package(mlc): one for the
+# build tree, one for the installed tree.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(mlc_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mlc)
+function(mlc_write_config program prefix install_dir output)
+  set(MLC_COMPILE_PROGRAM ${program})
+  configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/mlcConfig.cmake.in ${output}
+    INSTALL_DESTINATION ${install_dir} INSTALL_PREFIX ${prefix} PATH_VARS MLC_COMPILE_PROGRAM)
+endfunction()
+
+mlc_write_config(bin/mlc-compile ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/mlcConfig.cmake)
+mlc_write_config(${CMAKE_INSTALL_BINDIR}/mlc-compile ${CMAKE_INSTALL_PREFIX} ${mlc_config_dir}
+  ${CMAKE_BINARY_DIR}/installed/mlcConfig.cmake)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/mlcConfigVersion.cmake
+  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+configure_file(${CMAKE_SOURCE_DIR}/cmake/MlcAddModel.cmake ${CMAKE_BINARY_DIR}/MlcAddModel.cmake COPYONLY)
+
+# The component "compile" is all that a project needs which compiles models.
+install(TARGETS mlc-compile RUNTIME COMPONENT compile)
+install(FILES ${CMAKE_BINARY_DIR}/installed/mlcConfig.cmake ${CMAKE_BINARY_DIR}/mlcConfigVersion.cmake
+  ${CMAKE_SOURCE_DIR}/cmake/MlcAddModel.cmake DESTINATION ${mlc_config_dir} COMPONENT compile)
+foreach(program mlc-run mlc-tune mlc-log mlc-server mlc-worker)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME COMPONENT programs)
+  endif()
+endforeach()

@@ -1,0 +1,38 @@
+# Builds the project against the build tree and against an installed tree, runs its program, and
+# builds again to see that nothing is left to do.
+#   cmake -DBUILD_TREE=... -DSOURCE=... -DSCRATCH=... -DMODELS=... -DLOG=... -DGENERATOR=... -P run.cmake
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${ARGV}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(build_project where)
+  set(build ${SCRATCH}/${where})
+  run(${CMAKE_COMMAND} -S ${SOURCE}/project -B ${build} -G ${GENERATOR} -DMODELS=${MODELS} -DLOG=${LOG} ${ARGN})
+  run(${CMAKE_COMMAND} --build ${build})
+  run(${build}/program)
+  foreach(expected "net: ok, 1 inputs, finite 1" "encoder: ok, 2 inputs, finite 1")
+    if(NOT output MATCHES "${expected}")
+      message(FATAL_ERROR "${where}: '${expected}' is not in: ${output}")
+    endif()
+  endforeach()
+  run(${CMAKE_COMMAND} --build ${build})
+  if(output MATCHES "Compiling model")
+    message(FATAL_ERROR "${where}: an unchanged model is compiled again:\n${output}")
+  endif()
+endfunction()
+
+if(NOT EXISTS ${MODELS}/resnet18.onnx)
+  message("SKIPPED: no reduced models: no Python with the packages onnx and numpy was found")
+  return()
+endif()
+file(REMOVE_RECURSE ${SCRATCH})
+build_project(from_build_tree -Dmlc_DIR=${BUILD_TREE})
+run(${CMAKE_COMMAND} --install ${BUILD_TREE} --prefix ${SCRATCH}/prefix --component compile)
+# Moved, so that no path of the build can be in it.
+file(RENAME ${SCRATCH}/prefix ${SCRATCH}/moved)
+build_project(from_prefix -DCMAKE_PREFIX_PATH=${SCRATCH}/moved)
+file(REMOVE_RECURSE ${SCRATCH})
