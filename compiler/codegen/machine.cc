@@ -58,6 +58,7 @@ Features FeaturesOf(const target::Target& target) {
   features.tune = "sapphirerapids";
   features.attributes += ",+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd";
   features.vector_bits = 512;
+  features.scaling = true;
   return features;
 }
 

@@ -270,7 +270,7 @@ Value* IntOp(IRBuilderBase& b, ScalarOp op, DType dtype, const Args& args) {
 Value* EmitScalarOp(IRBuilderBase& b, const Features& features, ScalarOp op, DType dtype,
                     Args args) {
   if (op == ScalarOp::kSelect) return b.CreateSelect(args[0], args[1], args[2]);
-  const MathContext math{features.fma, features.rounding};
+  const MathContext math{features.fma, features.rounding, features.scaling};
   if (dtype == DType::kF32 || dtype == DType::kF64) return FloatOp(b, math, op, args);
   if (!IsFloat(dtype)) return IntOp(b, op, dtype, args);
   for (Value*& arg : args) arg = Convert(b, features, arg, dtype, DType::kF32);

@@ -6,6 +6,7 @@
 #include "compiler/codegen/polynomial.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 namespace mlc::codegen {
 
@@ -51,6 +52,27 @@ Value* PowerOfTwo(IRBuilderBase& b, const Value* like, Value* n) {
   const bool wide = IsF64(like);
   Value* biased = b.CreateAdd(n, BitsNumber(like, wide ? 1023 : 127));
   return b.CreateBitCast(b.CreateShl(biased, BitsNumber(like, wide ? 52 : 23)), like->getType());
+}
+
+bool IsWideF32(const Value* x) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  return vector != nullptr && vector->getNumElements() == 16 && !IsF64(x);
+}
+
+// exp in as few instructions as AVX-512 allows: one scales by 2^n, and rounds once where the result
+// is subnormal. REQUIRES: IsWideF32(x), |x| < 2^14.
+Value* ScaledExp(IRBuilderBase& b, const MathContext& math, Value* x) {
+  Value* magic = Number(x, 0x1.8p23);
+  Value* n = b.CreateFSub(EmitFma(b, math, x, Number(x, kLog2E), magic), magic);
+  Value* r = EmitFma(b, math, n, Number(x, -Ln2High(x)), x);
+  r = EmitFma(b, math, n, Number(x, -Ln2Low(x)), r);
+  Value* p = Polynomial(b, math, r,
+                        {1.0, 1.0, 0.50000001009572312, 0.16666512893256367, 0.041666187359339726,
+                         0.0083695980173619968, 0.0013951712752892187});
+  constexpr uint32_t kCurrentRounding = 4;
+  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                           {p, n, llvm::PoisonValue::get(x->getType()), b.getInt16(0xffff),
+                            b.getInt32(kCurrentRounding)});
 }
 
 // log(x) for finite x > 0.
@@ -119,6 +141,7 @@ Value* EmitExp(IRBuilderBase& b, const MathContext& math, Value* x) {
   const bool wide = IsF64(x);
   // Beyond these bounds the result is 0 or infinity all the same.
   x = AtMost(b, AtLeast(b, x, wide ? -746.0 : -104.0), wide ? 710.0 : 89.0);
+  if (math.scaling && IsWideF32(x)) return ScaledExp(b, math, x);
   const Exponential e = ReduceExp(b, math, x);
   // In two steps: 2^n itself may be infinite or subnormal.
   Value* n1 = b.CreateAShr(e.exponent, BitsNumber(x, 1));

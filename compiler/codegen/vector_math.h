@@ -24,6 +24,7 @@ namespace mlc::codegen {
 struct MathContext {
   bool fma = false;       // the target fuses a*b+c
   bool rounding = false;  // the target rounds to integers in one instruction
+  bool scaling = false;   // vectors of 512 bits are scaled by powers of two in one instruction
 };
 
 using MathFunction = llvm::Value*(llvm::IRBuilderBase& b, const MathContext& math, llvm::Value* x);
