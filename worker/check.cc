@@ -34,6 +34,9 @@ double Bound(DType dtype, double tolerance) {
 
 bool Same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
+// A NaN's sign says nothing.
+std::string Text(double value) { return std::isnan(value) ? "nan" : FloatToText(value); }
+
 std::string Describe(const graph::TensorType& type, size_t position, double got, double want) {
   std::vector<int64_t> index(type.dims.size());
   auto rest = static_cast<int64_t>(position);
@@ -41,8 +44,7 @@ std::string Describe(const graph::TensorType& type, size_t position, double got,
     index[d] = rest % type.dims[d];
     rest /= type.dims[d];
   }
-  return "element " + IntListToText(index) + " is " + FloatToText(got) + " instead of " +
-         FloatToText(want);
+  return "element " + IntListToText(index) + " is " + Text(got) + " instead of " + Text(want);
 }
 
 Comparison CompareIntegers(const graph::TensorType& type, const std::vector<double>& got,

@@ -36,7 +36,7 @@ class Batch : public ::testing::Test {
   }
 
   void Add(const Body& body, double race_ns = 0) {
-    ir::KernelBuilder b("kernel");
+    ir::KernelBuilder b("trial");
     const ir::BufferId in = b.In("x", DType::kF32, kSize);
     const ir::BufferId out = b.Out("y", DType::kF32, kSize);
     body(b, in, out);

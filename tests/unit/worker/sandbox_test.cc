@@ -121,6 +121,7 @@ TEST(ChildProcess, CrashesAreDescribed) {
 
 TEST(ChildProcess, StoppedTimeDoesNotCount) {
   Child::Options options;
+  options.limits.sandbox = false;
   Result<Child> child = Child::Start(options, [](int) { pause(); });
   ASSERT_TRUE(child.ok());
   child->Stop();
