@@ -32,6 +32,14 @@ constexpr Row kRows[] = {
      "return %2",
      nullptr},
     {"identity",
+     "%0 = input() : f32[3,2] %1 = constant() {values=[0.0,0.0]} : f32[2] %2 = add(%0, %1) : "
+     "f32[3,2] %3 = tanh(%2) : f32[3,2] return %3",
+     "%0 = input() : f32[3,2] %1 = tanh(%0) : f32[3,2] return %1"},
+    {"scalar_operands",
+     "%0 = input() : f32[2] %1 = constant() {values=[3.0,4.0]} : f32[2] %2 = mul(%0, %1) : f32[2] "
+     "return %2",
+     nullptr},
+    {"identity",
      "%0 = input() : f32[2] %1 = constant() {value=1.0} : f32[] %2 = mul(%0, %1) : f32[2] %3 = "
      "neg(%2) : f32[2] return %3",
      "%0 = input() : f32[2] %1 = neg(%0) : f32[2] return %1"},
