@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kMaxRows = 30;
 constexpr int64_t kMinChains = 8;
+constexpr int64_t kMinPass = 64;         // k steps worth a copy of the rows
+constexpr int64_t kMinStreamed = 16384;  // weights worth fetching ahead
 
 bool TilesOuter(const ContractionProblem& p) {
   return p.outer[1].dim >= 0 && p.outer[1].out > 1 && p.inner.out <= 14;
@@ -21,8 +23,23 @@ int64_t MaxUnits(const ContractionProblem& p) {
   return p.outer[1].dim >= 0 ? p.outer[1].out : p.inner.out;
 }
 
+// Steps of k in a pass: equal parts of all.
+std::vector<int64_t> PassDepths(const ContractionProblem& p) {
+  std::vector<int64_t> depths = {0};
+  if (!HasPasses(p) || p.Rows() <= 4) return depths;
+  for (int64_t parts = 16; parts >= 2 && depths.size() < 4; --parts) {
+    const int64_t depth = p.K() / parts;
+    if (p.K() % parts == 0 && depth % 16 == 0 && depth >= 2 * kMinPass) depths.push_back(depth);
+  }
+  return depths;
+}
+
 int64_t ColumnVectors(const ContractionProblem& p, int lanes) {
   return (p.columns + lanes - 1) / lanes;
+}
+
+double ScratchBytes(const ContractionProblem& p, const ContractionPlan& plan) {
+  return 4 * static_cast<double>(StagedElements(p, plan) + PartialElements(p, plan));
 }
 
 }  // namespace
@@ -45,14 +62,17 @@ Space ContractionFamily::MakeSpace(const graph::Workload& workload,
                                              : std::vector<int64_t>{1, 2, 3, 4},
                                     std::max<int64_t>(1, vectors))});
   space.knobs.push_back({"rows_first", {0, 1}});
-  space.knobs.push_back({"row_chunks", UpTo({1, 2, 4, 7, 8, 14, 16, 28, 32, 56}, MaxUnits(p))});
-  space.knobs.push_back({"col_chunks", UpTo({1, 2, 4, 8, 16, 32, 64}, vectors)});
+  space.knobs.push_back({"row_chunks", UpTo({1, 2, 4, 7, 8, 14, 28}, MaxUnits(p))});
+  space.knobs.push_back({"col_chunks", UpTo({1, 2, 4, 8, 16}, vectors)});
   space.knobs.push_back({"unroll", {1, 2, 4}});
-  space.knobs.push_back({"prefetch", {0, 4, 8, 16, 32}});
-  space.knobs.push_back({"pack", {1}});
-  if (!p.column_is_weight && !p.convolution && p.column_stride == 1) {
-    space.knobs.back().domain = {0, 1};
-  }
+  space.knobs.push_back({"prefetch", {0, 8, 16}});
+  const bool in_place = !p.column_is_weight && !p.convolution && p.column_stride == 1;
+  space.knobs.push_back({"pack", in_place ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{1}});
+  space.knobs.push_back({"k_chunk", PassDepths(p)});
+  const bool stages = HasPasses(p) && p.K() >= kMinPass && !few_rows;
+  space.knobs.push_back({"stage", stages ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
+  const bool streams = p.column_is_weight && p.K() * p.columns >= kMinStreamed;
+  space.knobs.push_back({"ahead", streams ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
   return space;
 }
 
@@ -80,6 +100,15 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   }
   if (!plan.pack && (p.column_is_weight || !ColumnsInPlace(p, plan.panel_width()))) {
     return RejectReason::kUnsupported;
+  }
+  if (plan.k_chunk > 0 && plan.rows_first) return RejectReason::kUnsupported;
+  const int64_t tiles = plan.row_units * (p.outer[1].dim >= 0 ? parts : 1);
+  if (plan.ahead && (plan.rows_first || plan.panels <= plan.column_chunks || tiles < 2)) {
+    return RejectReason::kRedundant;
+  }
+  if ((plan.stage || plan.k_chunk > 0) &&
+      ScratchBytes(p, plan) > 2 * static_cast<double>(target.l2_bytes)) {
+    return RejectReason::kCache;
   }
   if (plan.prefetch > 0 && p.depth <= 16) return RejectReason::kRedundant;
   if (plan.unroll > p.depth) return RejectReason::kRedundant;

@@ -6,8 +6,10 @@
 //
 // Knobs: mr rows of the tile along the row axis, mh along the axis outside it, nr column vectors,
 // rows_first (row tiles outside column panels), row_chunks and col_chunks (pieces spread over
-// threads), unroll of k, prefetch (k steps ahead), pack (columns packed, or read in place).
-// Stateless, thread-safe.
+// threads), unroll of k, prefetch (k steps ahead), pack (columns packed, or read in place), k_chunk
+// (passes over k, with partial sums in scratch), stage (rows of a pass copied to scratch, away from
+// strides that share few cache sets), ahead (the next panel is fetched from memory during this
+// one). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/contraction_plan.h"
@@ -19,7 +21,7 @@ namespace mlc::schedule {
 class ContractionFamily final : public Family {
  public:
   std::string_view name() const override { return "contraction"; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
   Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
   RejectReason Check(const graph::Workload& workload, const target::Target& target,

@@ -71,7 +71,9 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
       plan.rows_first && row_tile_bytes < 0.6 * static_cast<double>(target.l1_bytes);
   f.l2_bytes = tiles * panels * panel_bytes / (panel_stays ? std::max(1.0, chunk_tiles) : 1.0) +
                tiles * panels * row_tile_bytes / (rows_stay ? std::max(1.0, chunk_panels) : 1.0);
-  f.l2_set_bytes = plan.rows_first ? column_block + row_tile_bytes : row_block + panel_bytes;
+  f.l2_set_bytes = plan.rows_first
+                       ? column_block + row_tile_bytes
+                       : (row_block + panel_bytes) / static_cast<double>(plan.passes(p));
   const bool stays = f.l2_set_bytes < 0.8 * static_cast<double>(target.l2_bytes);
   const double chunks = static_cast<double>(plan.parallel_chunks(p));
   f.l3_bytes = stays
@@ -81,14 +83,22 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
                                                         : chunk_panels * row_block + column_block));
   f.dram_bytes = workload.MinBytes();
   f.scratch_bytes = plan.pack && !p.column_is_weight ? 2 * weights_bytes : 0;
+  f.phases = f.scratch_bytes > 0 ? 2 : 1;
+  const double outputs = batches * static_cast<double>(p.Rows()) * panels * width;
+  f.scratch_bytes += static_cast<double>(plan.passes(p) - 1) * 8 * outputs;
+  if (plan.stage) f.scratch_bytes += 8 * chunks * chunk_tiles * row_tile_bytes / 4;
   f.parallel_chunks = chunks;
   f.imbalance = ChunkImbalance(chunks, static_cast<double>(target.threads));
-  f.phases = f.scratch_bytes > 0 ? 2 : 1;
   f.body_ops = f.accumulators * plan.unroll;
   return f;
 }
 
 namespace {
+
+// Rows a multiple of a page apart share few cache sets.
+bool RowsCollide(const ContractionProblem& p) {
+  return p.inner.stride * p.inner.row_stride * SizeOf(p.row_dtype) % 4096 == 0;
+}
 
 // Share of peak that a register tile reaches when its operands are near, from measurements of an
 // AVX-512 core: chains must cover the FMA latency, broadcasts must fit between.
@@ -100,17 +110,42 @@ double TileScore(const ContractionProblem& p, const target::Target& target,
   const double rows =
       static_cast<double>(p.inner.out * p.outer[1].out) / (inner_tiles * outer_tiles);
   const double chains = rows * plan.vectors;
-  const double wanted = target.vector_registers() >= 32 ? 24 : 10;
+  const double wanted = target.vector_registers() >= 32 ? 26 : 10;
   double score =
       static_cast<double>(p.columns) / static_cast<double>(plan.panels * plan.panel_width());
   score *= 1 - 0.35 * std::pow(std::max(0.0, 1 - chains / wanted), 2);
   const double loads = (rows + plan.vectors) / chains;
   score *= 1 - 0.12 * std::max(0.0, loads - 0.55);
-  // Rows a multiple of a page apart share few cache sets.
-  const int64_t row_bytes = p.inner.stride * p.inner.row_stride * 4;
-  if (row_bytes % 4096 == 0 && plan.inner_rows > 8) score *= 0.93;
+  // Panels from the second cache: few rows leave little time for each of their lines.
+  score *= 1 - 0.005 * std::max(0.0, std::min(12.0, static_cast<double>(p.Rows())) - rows);
+  if (RowsCollide(p) && plan.inner_rows > 8) score *= 0.985;
   if (plan.inner_rows > 16) score *= 0.92;
   return score;
+}
+
+// How k is walked once the tile is known.
+void ChooseStreams(const ContractionProblem& p, const target::Target& target, const Space& space,
+                   Config& config) {
+  const auto l2 = static_cast<double>(target.l2_bytes);
+  const double weights = static_cast<double>(p.K() * p.columns) * 4;
+  ContractionPlan plan = MakePlan(p, target, config);
+  // Small weights stay in the caches and rows are read once; others are read once themselves.
+  const bool rows_first = weights < (p.column_is_weight ? 0.1 : 0.4) * l2;
+  SetKnob(config, "rows_first", rows_first ? 1 : 0);
+  SetKnob(config, "unroll", p.depth >= 4 ? 4 : 1);
+  const double panel = static_cast<double>(p.K() * plan.panel_width()) * 4;
+  const bool far_panel = panel > 0.4 * static_cast<double>(target.l1_bytes);
+  SetKnob(config, "prefetch", !rows_first && far_panel && plan.vectors < 4 && p.depth > 64 ? 8 : 0);
+  const double rows = static_cast<double>(p.Rows() * p.depth) * 4;
+  const std::vector<int64_t>& passes = DomainOf(space, "k_chunk");
+  // Rows and two panels share the second cache; where they do not fit, a pass takes a part of k.
+  // A short pass also leaves the first cache to the rows, whatever sets they share.
+  const bool collide = RowsCollide(p) && plan.inner_rows > 8;
+  if (!rows_first && (collide || rows + 2 * panel > 0.8 * l2)) {
+    SetKnob(config, "k_chunk", passes.back());
+  } else if (collide) {
+    SetKnob(config, "stage", DomainOf(space, "stage").back());
+  }
 }
 
 }  // namespace
@@ -150,11 +185,8 @@ Config ContractionFamily::Default(const graph::Workload& workload,
   }
   // Then the split: the larger of both operands is read once, chunks suffice for the threads.
   config = best;
-  const double weights = static_cast<double>(p.K() * p.columns) * 4;
-  set("rows_first", weights < 0.4 * static_cast<double>(target.l2_bytes) ? 1 : 0);
-  set("unroll", p.depth >= 4 ? 4 : 1);
-  // Panels that come from the outer cache are asked for early.
-  set("prefetch", weights > 0.8 * static_cast<double>(target.l2_bytes) && p.depth > 64 ? 16 : 0);
+  ChooseStreams(p, target, space, config);
+  const double weights = p.column_is_weight ? static_cast<double>(p.K() * p.columns) * 4 : 0;
   double best_cost = 1e300;
   best = config;
   for (int64_t row_chunks : domain("row_chunks")) {
@@ -164,14 +196,19 @@ Config ContractionFamily::Default(const graph::Workload& workload,
       const ContractionPlan plan = MakePlan(p, target, config);
       if (CheckPlan(p, target, plan) != RejectReason::kNone) continue;
       const KernelFacts facts = PlanFacts(workload, p, target, plan);
-      const double cost =
-          facts.flops / 64 * facts.imbalance + facts.l3_bytes / 8 + 500 * facts.parallel_chunks;
+      const double cost = facts.flops / 64 * facts.imbalance + facts.l3_bytes / 8 +
+                          500 * facts.parallel_chunks +
+                          weights / 8 * static_cast<double>(row_chunks);
       if (cost < best_cost) {
         best_cost = cost;
         best = config;
       }
     }
   }
+  config = best;
+  // The next panel comes from memory while this one is multiplied.
+  set("ahead", DomainOf(space, "ahead").back());
+  if (CheckPlan(p, target, MakePlan(p, target, config)) == RejectReason::kNone) return config;
   return best;
 }
 

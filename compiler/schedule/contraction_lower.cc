@@ -15,6 +15,8 @@ namespace {
 using ir::ExprRef;
 using ir::Int;
 
+constexpr int64_t kLine = 16;  // elements of a cache line
+
 class Lowering {
  public:
   Lowering(const graph::Workload& workload, const ContractionProblem& problem,
@@ -33,9 +35,21 @@ class Lowering {
   void DeclareColumns();
   void EmitChunk(const ExprRef& index);
   void DecodeBatch(ExprRef rest);
-  void EmitTile(const RowTile& tile, const ExprRef& panel);
+  void EmitPass(const ExprRef& pass, const ExprRef& row_chunk, const ExprRef& column_chunk);
+  void StageRows(const ExprRef& pass, const ExprRef& row_chunk);
+  void EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef& pass);
+  void StartTile(const RowTile& tile, const ExprRef& pass);
+  void EmitFinish(const RowTile& tile, const ExprRef& panel, const ExprRef& pass);
+  // Rows before this one, of one image.
+  ExprRef RowOf(const RowTile& tile) const { return tile.outer_at * p_.inner.out + tile.inner_at; }
+  ExprRef PartialAt(const ExprRef& row_outer, const ExprRef& row_inner,
+                    const ExprRef& vector) const;
   void EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,
-                const ExprRef& a_base, const ExprRef& b_base);
+                const ExprRef& a_base, const ExprRef& b_base, const ExprRef& steps);
+  int64_t Unroll() const { return std::min<int64_t>(plan_.unroll, p_.depth); }
+  int AheadLines(const RowTile& tile) const;
+  void StartAhead(const RowTile& tile, const ExprRef& next_panel);
+  LoopOptions Options(const RowTile& tile, const ExprRef& steps);
   void EmitEpilogue(const RowTile& tile, const ExprRef& panel);
   void StoreRows(const RowTile& tile, const ExprRef& panel, int64_t columns);
   void StoreVector(const RowTile& tile, const ExprRef& row_outer, const ExprRef& row_inner,
@@ -50,12 +64,19 @@ class Lowering {
   std::vector<Binding> bindings_;
   std::optional<RegisterTile> tile_;
   std::optional<RowTiles> rows_;
+  ir::BufferId staged_ = 0;   // [row][pitch]
+  ir::BufferId partial_ = 0;  // [panel of the chunk][row][panel width]
   // Of the current chunk.
   std::vector<ExprRef> at_;  // logical coordinates outside rows and columns
   ExprRef depth_at_;         // output of the outermost spatial axis
   ExprRef row_batch_;        // offset of the batch in the row operand
   ExprRef column_batch_;     // and in the columns as they are read
   ExprRef column_group_;     // first logical column of the group
+  ExprRef row_chunk_;
+  ExprRef first_panel_;
+  // Of the current tile.
+  ExprRef partial_at_;  // its first partial sum
+  ExprRef ahead_;       // where the next panel is fetched from, at the tile's first step
 };
 
 // A weight that only the anchor reads is replaced by its packed form.
@@ -87,6 +108,12 @@ LoweredKernel Lowering::Run() {
   DeclareColumns();
   rows_.emplace(p_, plan_.inner_rows, plan_.outer_rows, builder_);
   tile_.emplace(builder_, rows_->MaxRows(), plan_.vectors, plan_.lanes);
+  if (plan_.stage) {
+    staged_ = builder_.Thread("rows", DType::kF32, StagedElements(p_, plan_));
+  }
+  if (plan_.k_chunk > 0) {
+    partial_ = builder_.Thread("partial", DType::kF32, PartialElements(p_, plan_));
+  }
   builder_.Parallel("chunk", plan_.parallel_chunks(p_),
                     [&](const ExprRef& index) { EmitChunk(index); });
   LoweredKernel lowered{builder_.Finish(), bindings_, {}};
@@ -138,41 +165,161 @@ void Lowering::EmitChunk(const ExprRef& index) {
   depth_at_ = take("d", p_.outer[0].out);
   DecodeBatch(rest);
   if (p_.outer[0].dim >= 0) at_[static_cast<size_t>(p_.outer[0].dim)] = depth_at_;
-  const ExprRef first = ir::FloorDiv(column_chunk * plan_.panels, columns);
+  builder_.For("pass", plan_.passes(p_),
+               [&](const ExprRef& pass) { EmitPass(pass, row_chunk, column_chunk); });
+}
+
+void Lowering::EmitPass(const ExprRef& pass, const ExprRef& row_chunk,
+                        const ExprRef& column_chunk) {
+  row_chunk_ = row_chunk;
+  if (plan_.stage) StageRows(pass, row_chunk);
+  const int64_t rows = plan_.row_chunks;
+  const int64_t columns = plan_.column_chunks;
+  first_panel_ = builder_.Let("first", ir::FloorDiv(column_chunk * plan_.panels, columns));
   const ExprRef last = ir::FloorDiv((column_chunk + 1) * plan_.panels, columns);
   if (plan_.rows_first) {
     rows_->ForEach(row_chunk, rows, [&](const RowTile& tile) {
-      builder_.For("panel", first, last, 1, [&](const ExprRef& panel) { EmitTile(tile, panel); });
+      builder_.For("panel", first_panel_, last, 1,
+                   [&](const ExprRef& panel) { EmitTile(tile, panel, pass); });
     });
   } else {
-    builder_.For("panel", first, last, 1, [&](const ExprRef& panel) {
-      rows_->ForEach(row_chunk, rows, [&](const RowTile& tile) { EmitTile(tile, panel); });
+    builder_.For("panel", first_panel_, last, 1, [&](const ExprRef& panel) {
+      rows_->ForEach(row_chunk, rows, [&](const RowTile& tile) { EmitTile(tile, panel, pass); });
     });
   }
 }
 
-void Lowering::EmitTile(const RowTile& tile, const ExprRef& panel) {
-  tile_->Zero(tile.rows());
+// Copies the rows of a chunk for one pass.
+void Lowering::StageRows(const ExprRef& pass, const ExprRef& row_chunk) {
+  const int64_t depth = plan_.pass_depth(p_);
+  const int64_t whole = depth / plan_.lanes;
+  const int64_t rest = depth % plan_.lanes;
+  rows_->ForEach(row_chunk, plan_.row_chunks, [&](const RowTile& tile) {
+    const ExprRef from = builder_.Let("from", row_batch_ + rows_->Base(tile, depth_at_) +
+                                                  pass * (plan_.k_chunk * p_.row_k_stride));
+    const ExprRef to = builder_.Let("to", RowOf(tile) * plan_.pitch(p_));
+    const auto copy = [&](const ExprRef& o, const ExprRef& i, const ExprRef& v,
+                          const ExprRef& active) {
+      ExprRef value = builder_.Load(fused_.OperandBuffer(p_.row_operand),
+                                    from + o * (p_.outer[1].stride * p_.outer[1].row_stride) +
+                                        i * (p_.inner.stride * p_.inner.row_stride) +
+                                        v * (plan_.lanes * p_.row_k_stride),
+                                    plan_.lanes, p_.row_k_stride, active);
+      if (p_.row_dtype != DType::kF32) value = ir::MakeCast(DType::kF32, value);
+      builder_.Store(staged_, to + (o * p_.inner.out + i) * plan_.pitch(p_) + v * plan_.lanes,
+                     value);
+    };
+    builder_.For("o", tile.outer_rows(), [&](const ExprRef& o) {
+      builder_.For("i", tile.inner->rows, [&](const ExprRef& i) {
+        builder_.For("v", whole, [&](const ExprRef& v) { copy(o, i, v, nullptr); });
+        if (rest > 0) copy(o, i, Int(whole), Int(rest));
+      });
+    });
+  });
+}
+
+ExprRef Lowering::PartialAt(const ExprRef& row_outer, const ExprRef& row_inner,
+                            const ExprRef& vector) const {
+  return partial_at_ + (row_outer * p_.inner.out + row_inner) * plan_.panel_width() +
+         vector * int64_t{plan_.lanes};
+}
+
+// Sums start from zero, or from where the previous pass left them.
+void Lowering::StartTile(const RowTile& tile, const ExprRef& pass) {
+  if (plan_.k_chunk == 0) return tile_->Zero(tile.rows());
+  builder_.If(
+      ir::MakeApply(ScalarOp::kEqual, {pass, Int(0)}), [&] { tile_->Zero(tile.rows()); },
+      [&] {
+        builder_.Unrolled("o", tile.outer_rows(), [&](const ExprRef& o) {
+          builder_.Unrolled("i", tile.inner->rows, [&](const ExprRef& i) {
+            builder_.Unrolled("v", plan_.vectors, [&](const ExprRef& v) {
+              tile_->Set(o * int64_t{tile.inner->rows} + i, v,
+                         builder_.Load(partial_, PartialAt(o, i, v), plan_.lanes));
+            });
+          });
+        });
+      });
+}
+
+void Lowering::EmitFinish(const RowTile& tile, const ExprRef& panel, const ExprRef& pass) {
+  if (plan_.k_chunk == 0) return EmitEpilogue(tile, panel);
+  builder_.If(
+      ir::MakeApply(ScalarOp::kEqual, {pass, Int(plan_.passes(p_) - 1)}),
+      [&] { EmitEpilogue(tile, panel); },
+      [&] {
+        builder_.Unrolled("o", tile.outer_rows(), [&](const ExprRef& o) {
+          builder_.Unrolled("i", tile.inner->rows, [&](const ExprRef& i) {
+            builder_.Unrolled("v", plan_.vectors, [&](const ExprRef& v) {
+              builder_.Store(partial_, PartialAt(o, i, v),
+                             tile_->Get(o * int64_t{tile.inner->rows} + i, v));
+            });
+          });
+        });
+      });
+}
+
+// Lines of the next panel that an iteration of k fetches: the tile's share of it by its rows.
+int Lowering::AheadLines(const RowTile& tile) const {
+  const int64_t rows = (p_.outer[1].out * p_.inner.out + plan_.row_chunks - 1) / plan_.row_chunks;
+  const int64_t lines = Unroll() * plan_.panel_width() / kLine * tile.rows();
+  return static_cast<int>((lines + rows - 1) / rows);
+}
+
+// The part of the next panel that falls to this tile: as far into it as the tile is into the rows.
+void Lowering::StartAhead(const RowTile& tile, const ExprRef& next_panel) {
+  const int64_t rows = p_.outer[1].out * p_.inner.out;
+  const int64_t units = p_.outer[1].dim >= 0 ? p_.outer[1].out : p_.inner.out;
+  const ExprRef chunk_start = ir::FloorDiv(row_chunk_ * units, plan_.row_chunks) * (rows / units);
+  const int64_t depth = p_.Taps() * plan_.pass_depth(p_);
+  const ExprRef step =
+      ir::FloorDiv(ir::Max(Int(0), RowOf(tile) - chunk_start) * (depth * plan_.row_chunks), rows);
+  ahead_ = builder_.Let("next", next_panel + step * plan_.panel_width());
+}
+
+// Loop options of the run that starts at k step `steps` of the panel.
+LoopOptions Lowering::Options(const RowTile& tile, const ExprRef& steps) {
+  LoopOptions options{plan_.unroll, plan_.prefetch, 16, {}, 0};
+  if (!plan_.ahead) return options;
+  options.ahead_lines = AheadLines(tile);
+  options.ahead = builder_.Let("ahead", ahead_ + steps * (options.ahead_lines * kLine / Unroll()));
+  return options;
+}
+
+void Lowering::EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef& pass) {
+  if (plan_.k_chunk > 0) {
+    const ExprRef row = RowOf(tile);
+    partial_at_ =
+        builder_.Let("part", ((panel - first_panel_) * (p_.outer[1].out * p_.inner.out) + row) *
+                                 plan_.panel_width());
+  }
+  StartTile(tile, pass);
   const RowAxis& depth = p_.outer[0];
   const RowAxis& height = p_.outer[1];
-  const ExprRef a_base = builder_.Let("a", row_batch_ + rows_->Base(tile, depth_at_));
+  const ExprRef a_base =
+      builder_.Let("a", plan_.stage ? RowOf(tile) * plan_.pitch(p_)
+                                    : row_batch_ + rows_->Base(tile, depth_at_) +
+                                          pass * (plan_.k_chunk * p_.row_k_stride));
   const int64_t panel_stride =
       plan_.pack ? PackedPanelElements(p_, plan_) : plan_.panel_width() * p_.column_stride;
-  const ExprRef b_base = builder_.Let("b", column_batch_ + panel * panel_stride);
+  const int64_t column_step = plan_.pack ? plan_.panel_width() : p_.column_k_stride;
+  const ExprRef b_base = builder_.Let(
+      "b", column_batch_ + panel * panel_stride + pass * (plan_.k_chunk * column_step));
+  if (plan_.ahead) StartAhead(tile, b_base + panel_stride);
   const int64_t row_taps = p_.inner.taps * p_.depth * plan_.panel_width();
   rows_->ForOuterTaps(tile, depth_at_,
                       [&](const ExprRef& d, const ExprRef& h, const OuterTaps& outer) {
                         const ExprRef a_row = a_base + d * (depth.dilation * depth.row_stride) +
                                               h * (height.dilation * height.row_stride);
                         const ExprRef b_row = b_base + (d * height.taps + h) * row_taps;
+                        const ExprRef steps = (d * height.taps + h) * (p_.inner.taps * p_.depth);
                         for (const TapRun& inner : tile.inner->runs)
-                          EmitTaps(tile, outer, inner, a_row, b_row);
+                          EmitTaps(tile, outer, inner, a_row, b_row, steps);
                       });
-  EmitEpilogue(tile, panel);
+  EmitFinish(tile, panel, pass);
 }
 
 void Lowering::EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,
-                        const ExprRef& a_base, const ExprRef& b_base) {
+                        const ExprRef& a_base, const ExprRef& b_base, const ExprRef& steps) {
   const RowAxis& axis = p_.inner;
   const int64_t tap_stride = axis.dilation * axis.row_stride;
   const int64_t taps = inner.tap_end - inner.tap_begin;
@@ -181,24 +328,27 @@ void Lowering::EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRu
   const RowBlock block{outer.row_begin, outer.row_end, inner.row_begin, inner.row_end,
                        tile.inner->rows};
   const int64_t width = plan_.pack ? plan_.panel_width() : p_.column_k_stride;
-  const LoopOptions options{plan_.unroll, plan_.prefetch, 16};
-  const auto reduce = [&](const ExprRef& a, const ExprRef& b, int64_t depth) {
-    const RowOperand rows{fused_.OperandBuffer(p_.row_operand),
-                          p_.row_dtype,
-                          builder_.Let("ak", a),
-                          p_.outer[1].stride * p_.outer[1].row_stride,
-                          axis.stride * axis.row_stride,
-                          p_.row_k_stride};
+  const auto reduce = [&](const ExprRef& a, const ExprRef& b, const ExprRef& tap, int64_t depth) {
+    RowOperand rows{fused_.OperandBuffer(p_.row_operand),
+                    p_.row_dtype,
+                    builder_.Let("ak", a),
+                    p_.outer[1].stride * p_.outer[1].row_stride,
+                    axis.stride * axis.row_stride,
+                    p_.row_k_stride};
+    if (plan_.stage) {
+      rows = {staged_, DType::kF32, rows.base, p_.inner.out * plan_.pitch(p_), plan_.pitch(p_), 1};
+    }
+    const LoopOptions options = Options(tile, steps + tap * p_.depth);
     const DType dtype = plan_.pack ? DType::kF32 : p_.column_dtype;
     tile_->Loop(block, rows, {columns_, dtype, builder_.Let("bk", b), width}, depth, options);
   };
   if (joined || taps == 1) {
     reduce(a_base + inner.tap_begin * tap_stride, b_base + inner.tap_begin * p_.depth * width,
-           taps * p_.depth);
+           Int(inner.tap_begin), taps * plan_.pass_depth(p_));
     return;
   }
   builder_.For("kw", Int(inner.tap_begin), Int(inner.tap_end), 1, [&](const ExprRef& tap) {
-    reduce(a_base + tap * tap_stride, b_base + tap * (p_.depth * width), p_.depth);
+    reduce(a_base + tap * tap_stride, b_base + tap * (p_.depth * width), tap, p_.depth);
   });
 }
 

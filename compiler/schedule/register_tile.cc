@@ -7,6 +7,12 @@ namespace mlc::schedule {
 using ir::ExprRef;
 using ir::Int;
 
+namespace {
+
+constexpr int64_t kLine = 16;  // f32 elements of a cache line
+
+}  // namespace
+
 RegisterTile::RegisterTile(ir::KernelBuilder& builder, int rows, int vectors, int lanes)
     : builder_(builder), vectors_(vectors), lanes_(lanes) {
   acc_ = builder.Registers("acc", DType::kF32, lanes, int64_t{rows} * vectors);
@@ -81,6 +87,10 @@ void RegisterTile::Loop(const RowBlock& block, const RowOperand& a, const Column
           builder_.Prefetch(b.buffer, ahead + u * b.k_stride + v * int64_t{lanes_}, 1);
         });
       });
+    }
+    for (int line = 0; line < options.ahead_lines; ++line) {
+      const int64_t step = int64_t{options.ahead_lines} * kLine / unroll;
+      builder_.Prefetch(b.buffer, options.ahead + k * step + line * kLine, 2);
     }
     builder_.Unrolled("u", unroll, [&](const ExprRef& u) { Step(block, a, b, k + u); });
   });

@@ -51,6 +51,10 @@ struct LoopOptions {
   int unroll = 1;           // steps of k per iteration
   int prefetch = 0;         // steps of k ahead; 0 for none
   int64_t flat_depth = 16;  // depths up to this are unrolled completely
+  // What the second cache should hold next: `ahead_lines` lines of the column operand's buffer per
+  // iteration, from `ahead` on.
+  ir::ExprRef ahead = nullptr;
+  int ahead_lines = 0;
 };
 
 class RegisterTile {

@@ -1,6 +1,7 @@
 #include "tests/bench/kernel_runner.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -39,6 +40,8 @@ AlignedBuffer::AlignedBuffer(int64_t bytes) : size_(bytes) {
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, rounded)));
   std::memset(data_.get(), 0, rounded);
 }
+
+ColdWeights::ColdWeights(int64_t bytes) : memory_(bytes), data_(memory_.data()), size_(bytes) {}
 
 WorkloadData::WorkloadData(const graph::Workload& workload, uint64_t seed) {
   Rng rng(seed);
@@ -150,8 +153,30 @@ Result<std::unique_ptr<RunnableKernel>> RunnableKernel::Create(const graph::Work
 }
 
 void RunnableKernel::Run(Threads& threads) {
+  void* const* table = buffers_.data();
+  if (!copies_.empty()) table = copies_[next_copy_++ % copies_.size()].data();
   for (size_t i = 0; i < phases_.size(); ++i) {
-    threads.Run(phases_[i], buffers_.data(), layout_.phase_extents[i]);
+    threads.Run(phases_[i], table, layout_.phase_extents[i]);
+  }
+}
+
+void RunnableKernel::UseCold(const ColdWeights& cold) {
+  copies_.clear();
+  int64_t stride = 0;
+  const auto rounded = [](int64_t bytes) { return (bytes + 4095) / 4096 * 4096; };
+  for (const AlignedBuffer& p : prepared_) stride += rounded(p.size());
+  // Small weights need only leave the second cache; a bound keeps the tables short.
+  const int64_t count = stride == 0 ? 0 : std::min<int64_t>(512, cold.size() / stride);
+  for (int64_t c = 0; c < count; ++c) {
+    std::vector<void*> table = buffers_;
+    std::byte* at = cold.data() + c * stride;
+    for (const AlignedBuffer& p : prepared_) {
+      std::memcpy(at, p.data(), static_cast<size_t>(p.size()));
+      std::replace(table.begin(), table.end(), static_cast<void*>(p.data()),
+                   static_cast<void*>(at));
+      at += rounded(p.size());
+    }
+    copies_.push_back(std::move(table));
   }
 }
 

@@ -1,5 +1,8 @@
 // One lowered config made runnable in this process: compiled, loaded, its operands filled with
 // random numbers and its weights prepared. Not thread-safe.
+//
+// In a model the weights of a kernel come from memory: every other kernel ran in between. A run
+// may therefore take them from one of many copies in turn (see ColdWeights).
 #pragma once
 
 #include <cstdint>
@@ -46,6 +49,20 @@ class Threads {
   std::unique_ptr<State> state_;
 };
 
+// Memory for copies of prepared weights, shared by all kernels of a process: together they exceed
+// the caches, so that a copy has left them by the time it is used again.
+class ColdWeights {
+ public:
+  explicit ColdWeights(int64_t bytes);
+  std::byte* data() const { return data_; }
+  int64_t size() const { return size_; }
+
+ private:
+  AlignedBuffer memory_;
+  std::byte* data_ = nullptr;
+  int64_t size_ = 0;
+};
+
 class RunnableKernel {
  public:
   static Result<std::unique_ptr<RunnableKernel>> Create(const graph::Workload& workload,
@@ -53,6 +70,9 @@ class RunnableKernel {
                                                         const schedule::Config& config,
                                                         WorkloadData& data);
   void Run(Threads& threads);
+  // From now on runs read weights that left the caches. `cold` is filled with copies of this
+  // kernel's weights: until another kernel does the same with it.
+  void UseCold(const ColdWeights& cold);
   // Seconds of one run: the median of `samples`, each of at least `sample_s`.
   double Time(Threads& threads, int samples, double sample_s);
 
@@ -61,6 +81,8 @@ class RunnableKernel {
   std::unique_ptr<build::LoadedObject> object_;
   std::vector<mlc_phase_fn> phases_;
   std::vector<AlignedBuffer> prepared_;
+  std::vector<std::vector<void*>> copies_;  // tables of buffers, taken in turn
+  size_t next_copy_ = 0;
   AlignedBuffer shared_;
   AlignedBuffer scratch_;
   std::vector<void*> buffers_;
