@@ -10,8 +10,9 @@ namespace mlc::costmodel {
 namespace {
 
 constexpr int kDraws = 400;
-// The model's error: a family's own default, tuned by hand, gives way only to more than this.
-constexpr double kMargin = 0.85;
+// The error of the model: defaults, tuned by hand, were better on measured convolutions wherever the
+// model promised less than this.
+constexpr double kMargin = 0.75;
 
 }  // namespace
 

@@ -211,7 +211,8 @@ void Tuner::End(Job& job) {
     stop = job.stop;
   }
   std::vector<SavedModel> models;
-  {
+  // A job that goes on later must find the models it started from.
+  if (stop != Stop::kDraining) {
     TimingLock quiet(options_.timing_lock);
     models = job.run->strategy().Models();
   }

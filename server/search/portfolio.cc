@@ -55,38 +55,44 @@ int Portfolio::Neediest() {
   return best;
 }
 
-bool Portfolio::Verifies() const {
-  const auto tasks = static_cast<int64_t>(tasks_.size());
-  if (options_.trials < kTrialsPerTaskToVerify * tasks) return false;
-  return proposed_ >= options_.trials - kRepeatsPerTask * tasks;
+bool Portfolio::CanVerify() const {
+  return options_.trials >= kTrialsPerTaskToVerify * static_cast<int64_t>(tasks_.size());
 }
 
 bool Portfolio::ProposeRepeat(Pick& pick) {
   for (size_t i = 0; i < tasks_.size(); ++i) {
+    pick = Pick();
     pick.task = static_cast<int>(i);
     if (tasks_[i].search->NextRepeat(pick)) return true;
   }
   return false;
 }
 
-std::vector<Pick> Portfolio::Propose(int count) {
-  std::vector<Pick> picks;
-  while (static_cast<int>(picks.size()) < count) {
-    Pick pick;
-    if (Verifies() && ProposeRepeat(pick)) {
-      picks.push_back(pick);
-      ++proposed_;
-      continue;
-    }
+bool Portfolio::ProposeNew(Pick& pick) {
+  while (true) {
     pick = Pick();
     pick.task = Neediest();
-    if (pick.task < 0) break;
+    if (pick.task < 0) return false;
     Task& task = tasks_[static_cast<size_t>(pick.task)];
     task.fresh = false;
-    if (!task.search->Next(pick)) continue;
+    if (task.search->Next(pick)) return true;
+  }
+}
+
+std::vector<Pick> Portfolio::Propose(int count) {
+  std::vector<Pick> picks;
+  const int64_t reserve = kRepeatsPerTask * static_cast<int64_t>(tasks_.size());
+  while (static_cast<int>(picks.size()) < count) {
+    Pick pick;
+    const bool late = CanVerify() && proposed_ >= options_.trials - reserve;
+    bool found = late && ProposeRepeat(pick);
+    found = found || ProposeNew(pick);
+    found = found || (CanVerify() && ProposeRepeat(pick));
+    if (!found) break;
     picks.push_back(pick);
     ++proposed_;
   }
+  exhausted_ = picks.empty();
   return picks;
 }
 
@@ -96,11 +102,7 @@ void Portfolio::Learn(std::span<const Seen> batch) {
   }
   for (auto& [family, model] : models_) model.Refresh();
   for (Task& task : tasks_) task.fresh = false;
-}
-
-bool Portfolio::Done() const {
-  return std::all_of(tasks_.begin(), tasks_.end(),
-                     [](const Task& task) { return task.search->done(); });
+  exhausted_ = false;
 }
 
 Portfolio::SavedRows Portfolio::Gathered() const {

@@ -45,7 +45,8 @@ class Portfolio {
 
   std::vector<Pick> Propose(int count);
   void Learn(std::span<const Seen> batch);
-  bool Done() const;
+  // The last Propose found nothing, and nothing was learned since.
+  bool Done() const { return exhausted_; }
   const TaskSearch& task(int number) const { return *tasks_[static_cast<size_t>(number)].search; }
   size_t size() const { return tasks_.size(); }
   SavedRows Gathered() const;
@@ -60,12 +61,14 @@ class Portfolio {
 
   int Neediest();
   bool ProposeRepeat(Pick& pick);
-  bool Verifies() const;
+  bool ProposeNew(Pick& pick);
+  bool CanVerify() const;
 
   Options options_;
   SharedModels models_;
   std::vector<Task> tasks_;
   int64_t proposed_ = 0;
+  bool exhausted_ = false;
 };
 
 }  // namespace mlc::server

@@ -60,7 +60,7 @@ class TaskSearch {
   int best() const { return best_; }
   double default_ns() const { return default_ns_; }
   int64_t trials() const { return trials_; }
-  bool has_seeds() const { return !seeds_.empty(); }
+
   bool started() const { return trials_ + under_way() > 0 || !timed_.empty(); }
   bool done() const { return done_; }
   const Pool& pool() const { return pool_; }

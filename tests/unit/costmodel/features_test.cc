@@ -1,0 +1,65 @@
+#include "costmodel/features.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "compiler/base/rng.h"
+#include "tests/unit/costmodel/conv_workload.h"
+
+namespace mlc::costmodel {
+namespace {
+
+TEST(FeaturesTest, TheDocumentIsTheTable) {
+  std::ifstream in(MLC_SOURCE_DIR "/costmodel/features.md");
+  const std::string document{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_EQ(document, FeatureTable());
+}
+
+TEST(FeaturesTest, NamesAreDistinct) {
+  std::set<std::string_view> names;
+  for (const Feature& feature : Features()) EXPECT_TRUE(names.insert(feature.name).second);
+}
+
+TEST(FeaturesTest, AreFiniteForEveryFamily) {
+  const target::Target target;
+  const graph::Workload workload = MakeConv(32, 14, 48, 3);
+  const Problem problem = DescribeProblem(workload);
+  EXPECT_EQ(problem.taps, 9);
+  EXPECT_EQ(problem.columns, 48);
+  Rng rng(1);
+  std::vector<float> row(Features().size());
+  int described = 0;
+  for (const schedule::Family* family : schedule::FamiliesFor(workload, target)) {
+    const schedule::Space space = family->MakeSpace(workload, target);
+    for (int draw = 0; draw < 300; ++draw) {
+      const schedule::Config config =
+          space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
+      if (family->Check(workload, target, config) != schedule::RejectReason::kNone) continue;
+      const schedule::KernelFacts facts = family->Facts(workload, target, config);
+      const Estimate estimate = EstimateKernel(facts, target);
+      ComputeFeatures({problem, facts, estimate, config, target}, row);
+      ++described;
+      for (size_t i = 0; i < row.size(); ++i) {
+        EXPECT_TRUE(std::isfinite(row[i])) << Features()[i].name << " " << config.ToText();
+      }
+    }
+  }
+  EXPECT_GT(described, 20);
+}
+
+TEST(ProblemTest, DistanceIsZeroForEqualsAndInfiniteForOthers) {
+  const Problem a = DescribeProblem(MakeConv(32, 14, 48, 3));
+  const Problem b = DescribeProblem(MakeConv(32, 14, 96, 3));
+  const Problem more = DescribeProblem(MakeConv(32, 14, 48, 3, /*batch=*/4));
+  EXPECT_EQ(Distance(a, a), 0);
+  EXPECT_DOUBLE_EQ(Distance(a, b), 1);
+  EXPECT_LT(Distance(a, more), Distance(a, b));
+  EXPECT_TRUE(std::isinf(Distance(a, DescribeProblem(MakeConv(32, 14, 48, 1)))));
+}
+
+}  // namespace
+}  // namespace mlc::costmodel
