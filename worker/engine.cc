@@ -11,9 +11,20 @@
 namespace mlc::worker {
 namespace {
 
-// What a build child sends: one byte, then a kernel or a message.
+// What a build child sends: a kernel after this byte, or a status code as a byte and a message.
 constexpr char kBuilt = '+';
-constexpr char kRefused = '-';
+
+std::string Report(const Result<BuiltKernel>& built) {
+  if (built.ok()) return kBuilt + Encode(*built);
+  return static_cast<char>(built.status().code()) + built.status().message();
+}
+
+// A config of another version, or of a family that this build has not, is no fault of the config.
+Measurement Refusal(std::string_view report) {
+  const auto code = static_cast<StatusCode>(report[0]);
+  const bool other_build = code == StatusCode::kFailedPrecondition || code == StatusCode::kNotFound;
+  return Failed(other_build ? Outcome::kInfra : Outcome::kBuildError, report.substr(1));
+}
 
 Measurement BuildFailure(int end, const std::string& errors) {
   std::string detail = "the compiler " + DescribeEnd(end);
@@ -100,9 +111,7 @@ bool Engine::StartBuild(Job& job) {
   child.limits.memory_bytes += options_.references.budget_bytes;
   child.limits.cpu_seconds = static_cast<int>(options_.build_timeout_ms / 1000) + 1;
   Result<Child> builder = Child::Start(child, [&](int pipe) {
-    const Result<BuiltKernel> built =
-        BuildKernel(job.trial.workload, job.trial.config, options_.target);
-    WriteAll(pipe, built.ok() ? kBuilt + Encode(*built) : kRefused + built.status().message());
+    WriteAll(pipe, Report(BuildKernel(job.trial.workload, job.trial.config, options_.target)));
   });
   if (!builder.ok()) return false;
   job.builder = *std::move(builder);
@@ -131,9 +140,8 @@ void Engine::FinishBuild(Job& job, bool timed_out) {
     return Finish(job, Failed(Outcome::kBuildTimeout, "no kernel after " + limit + " ms"));
   }
   if (end != 0 || report.empty()) return Finish(job, BuildFailure(end, errors));
-  const std::string_view rest = std::string_view(report).substr(1);
-  if (report[0] != kBuilt) return Finish(job, Failed(Outcome::kBuildError, rest));
-  Result<BuiltKernel> built = Decode(rest, job.data->workload);
+  if (report[0] != kBuilt) return Finish(job, Refusal(report));
+  Result<BuiltKernel> built = Decode(std::string_view(report).substr(1), job.data->workload);
   if (!built.ok()) return Finish(job, Failed(Outcome::kBuildError, built.status().message()));
   job.built = *std::move(built);
   job.stage = Stage::kBuilt;
