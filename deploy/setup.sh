@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the project needs on Debian 12 and builds it: the one set-up of quickstart.sh and tests/run.sh.
-#   deploy/setup.sh [PRESET...]     presets of CMakePresets.json; default: release
+#   deploy/setup.sh [PRESET[:TARGET,...]]...     presets of CMakePresets.json, with what to build of each; default: all of release
 # Safe to run again: packages that are there stay, and only what changed is rebuilt.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -31,17 +31,22 @@ install_packages() {
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# build PRESET TARGETS
 build() {
+  local targets
+  IFS=, read -ra targets <<<"$2"
   cmake --preset "$1" -S "$root" >"$root/build/$1.configure.log" 2>&1 || {
     cat "$root/build/$1.configure.log" >&2
     return 1
   }
-  ninja -C "$root/build/$1"
+  ninja -C "$root/build/$1" "${targets[@]}"
 }
 
 cd "$root"
 mkdir -p build
 step "Install packages" install_packages
-for preset in "${@:-release}"; do
-  step "Build ($preset)" build "$preset"
+for wanted in "${@:-release}"; do
+  preset=${wanted%%:*} targets=
+  if [[ $wanted == *:* ]]; then targets=${wanted#*:}; fi
+  step "Build ($preset)" build "$preset" "$targets"
 done
