@@ -211,8 +211,8 @@ void Tuner::End(Job& job) {
     stop = job.stop;
   }
   std::vector<SavedModel> models;
-  // A job that goes on later must find the models it started from.
-  if (stop != Stop::kDraining) {
+  // A job that may go on later must find the models it started from.
+  if (stop == Stop::kNo || stop == Stop::kTimeOver) {
     TimingLock quiet(options_.timing_lock);
     models = job.run->strategy().Models();
   }

@@ -94,7 +94,7 @@ class RandomStrategy : public Strategy {
     if (prior.measurement.outcome != Outcome::kOk) return;
     for (const FamilySpace& entry : state.spaces) {
       if (entry.space.family == prior.config.family &&
-          entry.space.version == prior.config.version) {
+          entry.space.version == prior.config.version && entry.space.RankOf(prior.config) >= 0) {
         Improve(state, prior.config, prior.measurement.median_ns);
       }
     }
