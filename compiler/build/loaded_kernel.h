@@ -16,7 +16,8 @@ class LoadedObject {
  public:
   virtual ~LoadedObject() = default;
   // The phases of a kernel in the object, in order (extents from codegen::LayoutOf).
-  virtual Result<std::vector<mlc_phase_fn>> Phases(std::string_view kernel_name, int count) const = 0;
+  virtual Result<std::vector<mlc_phase_fn>> Phases(std::string_view kernel_name,
+                                                   int count) const = 0;
 };
 
 // Maps the object's code and data into memory and relocates it. DATA_LOSS for bytes that are not an

@@ -1,11 +1,12 @@
-/* The C interface of a compiled model. Every library that final code generation writes comes with this
-   header and with NAME.h, which declares the one table of functions, NAME_model, and the model's shapes.
+/* The C interface of a compiled model. Every library that final code generation writes comes with
+   this header and with NAME.h, which declares the one table of functions, NAME_model, and the
+   model's shapes.
 
-   Thread safety: a model is immutable after open and may be shared by any number of threads. A session
-   belongs to one thread at a time; open as many sessions as there are threads that run.
-   Ownership: what open and create_session return is released by close and destroy_session; sessions go
-   first. Buffers are the caller's. There is no global state.
-   Errors: every call that can fail returns a status; status_text explains it in one line. */
+   Thread safety: a model is immutable after open and may be shared by any number of threads. A
+   session belongs to one thread at a time; open as many sessions as there are threads that run.
+   Ownership: what open and create_session return is released by close and destroy_session; sessions
+   go first. Buffers are the caller's. There is no global state. Errors: every call that can fail
+   returns a status; status_text explains it in one line. */
 #ifndef MLC_MODEL_H_
 #define MLC_MODEL_H_
 
@@ -16,8 +17,8 @@
 extern "C" {
 #endif
 
-/* Raised when a member of mlc_model_api changes meaning. Members are only ever added at the end, which
-   struct_bytes tells. */
+/* Raised when a member of mlc_model_api changes meaning. Members are only ever added at the end,
+   which struct_bytes tells. */
 #define MLC_MODEL_ABI_VERSION 1
 
 typedef enum mlc_status {
@@ -55,7 +56,8 @@ typedef struct mlc_model mlc_model;
 typedef struct mlc_session mlc_session;
 
 typedef struct mlc_session_options {
-  int32_t threads; /* 1 .. 1024, the caller's included; 0 means the number the model was compiled for */
+  int32_t
+      threads; /* 1 .. 1024, the caller's included; 0 means the number the model was compiled for */
 } mlc_session_options;
 
 typedef struct mlc_model_api mlc_model_api;
@@ -63,8 +65,8 @@ struct mlc_model_api {
   uint32_t abi_version;  /* MLC_MODEL_ABI_VERSION of the library */
   uint32_t struct_bytes; /* sizeof(mlc_model_api) of the library */
 
-  /* api: the table itself. weights_path: the file written with --weights file; null when the weights are
-     embedded. */
+  /* api: the table itself. weights_path: the file written with --weights file; null when the
+     weights are embedded. */
   mlc_status (*open)(const mlc_model_api* api, const char* weights_path, mlc_model** model);
   void (*close)(mlc_model* model);
 
@@ -73,17 +75,20 @@ struct mlc_model_api {
   /* Null for an index out of range. Valid until close. */
   const mlc_port* (*input)(const mlc_model* model, int32_t index);
   const mlc_port* (*output)(const mlc_model* model, int32_t index);
-  /* Bytes of the static memory plan: what one session holds for intermediate results and scratch. */
+  /* Bytes of the static memory plan: what one session holds for intermediate results and scratch.
+   */
   int64_t (*session_bytes)(const mlc_model* model, int32_t threads);
 
   mlc_status (*create_session)(const mlc_model* model, const mlc_session_options* options,
                                mlc_session** session);
   void (*destroy_session)(mlc_session* session);
-  /* inputs and outputs: one pointer per port, in order. Buffers aligned to 64 bytes are used in place;
-     others are copied. Outputs may not overlap inputs. Returns when the outputs are written. */
+  /* inputs and outputs: one pointer per port, in order. Buffers aligned to 64 bytes are used in
+     place; others are copied. Outputs may not overlap inputs. Returns when the outputs are written.
+   */
   mlc_status (*run)(mlc_session* session, const void* const* inputs, void* const* outputs);
 
-  /* Kernels, for profiles: step_label(i) is a short text, step_ns gets one wall-clock time per step. */
+  /* Kernels, for profiles: step_label(i) is a short text, step_ns gets one wall-clock time per
+   * step. */
   int32_t (*step_count)(const mlc_model* model);
   const char* (*step_label)(const mlc_model* model, int32_t step);
   mlc_status (*run_profiled)(mlc_session* session, const void* const* inputs, void* const* outputs,
@@ -92,8 +97,8 @@ struct mlc_model_api {
   const char* (*status_text)(mlc_status status);
 };
 
-/* A shared library exports its table, a `const mlc_model_api`, as NAME_model and also under this name,
-   which does not depend on the model, for dlopen and dlsym. */
+/* A shared library exports its table, a `const mlc_model_api`, as NAME_model and also under this
+   name, which does not depend on the model, for dlopen and dlsym. */
 #define MLC_MODEL_ENTRY "mlc_model_entry"
 
 #ifdef __cplusplus
