@@ -1,0 +1,97 @@
+// What families generate, as kernel IR, for one small case each; and properties of the LLVM IR that
+// make kernels fast.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/codegen/llvm.h"
+#include "tests/golden/golden.h"
+#include "tests/golden/workloads.h"
+
+namespace mlc::golden {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::string_view kHint =
+    "A change that means to alter kernels accepts the new text; a refactoring must change none.";
+
+graph::Workload SmallSoftmax() {
+  return Parsed("%0 = input() : f32[4,24]\n%1 = softmax(%0) {axis=1} : f32[4,24]\nreturn %1\n");
+}
+
+// Without padding: every tap of the kernel is inside the image, so one loop covers all.
+graph::Workload SmallConvolution() {
+  return Parsed(
+      "%0 = input() : f32[1,8,8,8]{512,1,64,8}\n%1 = weight() : f32[32,8,3,3]\n%2 = conv(%0, %1) "
+      "{dilations=[1,1], group=1, pads=[0,0,0,0], strides=[1,1]} : f32[1,32,6,6]{1152,1,192,32}\n"
+      "return %2\n");
+}
+
+graph::Workload SmallAttention() {
+  return Parsed(
+      "%0 = input() : f32[1,2,8,16]\n%1 = input() : f32[1,2,8,16]\n%2 = input() : "
+      "f32[1,2,8,16]\n%3 = attention(%0, %1, %2) {scale=0.25} : f32[1,2,8,16]\nreturn %3\n");
+}
+
+void CheckKernel(std::string_view family, const graph::Workload& workload) {
+  const schedule::LoweredKernel lowered = LoweredBy(family, workload, Avx512());
+  std::string text = "# " + workload.Summary() + "\n";
+  for (const schedule::Preparation& preparation : lowered.preparations) {
+    text += preparation.kernel.ToText();
+  }
+  Check("tests/golden/kernels/" + std::string(family) + ".txt", text + lowered.kernel.ToText(),
+        kHint);
+}
+
+TEST(KernelText, Contraction) { CheckKernel("contraction", SmallConvolution()); }
+TEST(KernelText, Winograd) { CheckKernel("winograd", Convolution(16, 12, 16, 3, 1)); }
+TEST(KernelText, Depthwise) { CheckKernel("depthwise", Convolution(16, 8, 16, 3, 1, 16)); }
+TEST(KernelText, RowReduce) { CheckKernel("row_reduce", SmallSoftmax()); }
+TEST(KernelText, Attention) { CheckKernel("attention", SmallAttention()); }
+
+std::string LlvmOf(std::string_view family, const graph::Workload& workload,
+                   const target::Target& target) {
+  const Result<std::string> text =
+      codegen::PrintLlvm(LoweredBy(family, workload, target).kernel, target);
+  EXPECT_TRUE(text.ok()) << text.status().message();
+  return text.ok() ? *text : "";
+}
+
+// Names of the functions that the module calls, without LLVM's own operations.
+std::vector<std::string> Callees(const std::string& llvm) {
+  std::vector<std::string> names;
+  for (size_t at = 0; (at = llvm.find("call ", at)) != std::string::npos; ++at) {
+    const size_t name = llvm.find('@', at), end = llvm.find('(', name);
+    const std::string callee = llvm.substr(name + 1, end - name - 1);
+    if (callee.rfind("llvm.", 0) != 0) names.push_back(callee);
+  }
+  return names;
+}
+
+TEST(LlvmText, ContractionMultipliesInVectorsOfTheTarget) {
+  const graph::Workload workload = Convolution(64, 14, 64, 3, 1);
+  EXPECT_THAT(LlvmOf("contraction", workload, Avx512()), HasSubstr("@llvm.fma.v16f32"));
+  const std::string avx2 = LlvmOf("contraction", workload, Avx2());
+  EXPECT_THAT(avx2, HasSubstr("@llvm.fma.v8f32"));
+  EXPECT_THAT(avx2, Not(HasSubstr("<16 x float>")));
+}
+
+TEST(LlvmText, KernelsCallNothing) {
+  for (const NamedWorkload& named : AllKinds()) {
+    const schedule::Family* family = schedule::FamiliesFor(named.workload, Avx512()).front();
+    EXPECT_THAT(Callees(LlvmOf(family->name(), named.workload, Avx512())), testing::IsEmpty())
+        << named.name;
+  }
+}
+
+TEST(LlvmText, RegistersAreValues) {
+  for (const NamedWorkload& named : AllKinds()) {
+    const schedule::Family* family = schedule::FamiliesFor(named.workload, Avx512()).front();
+    EXPECT_THAT(LlvmOf(family->name(), named.workload, Avx512()), Not(HasSubstr("alloca <")))
+        << named.name;
+  }
+}
+
+}  // namespace
+}  // namespace mlc::golden

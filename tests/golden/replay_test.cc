@@ -1,0 +1,78 @@
+// The replay manifest: digests of the kernels that families generate, over a fixed sample of
+// configs. A refactoring proves with it that it changes no kernel.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/base/rng.h"
+#include "tests/golden/golden.h"
+#include "tests/golden/workloads.h"
+
+namespace mlc::golden {
+namespace {
+
+constexpr int kSampled = 2;     // configs beside the default, per workload, target and family
+constexpr int kAttempts = 200;  // draws to find a legal one
+
+std::string KernelDigest(const schedule::LoweredKernel& lowered) {
+  std::string text = lowered.kernel.ToText();
+  for (const schedule::Preparation& preparation : lowered.preparations) {
+    text += preparation.kernel.ToText();
+  }
+  return DigestOf(text).ToText();
+}
+
+std::vector<schedule::Config> SampledConfigs(Rng& rng, const schedule::Family& family,
+                                             const graph::Workload& workload,
+                                             const target::Target& target) {
+  std::vector<schedule::Config> configs = {family.Default(workload, target)};
+  const schedule::Space space = family.MakeSpace(workload, target);
+  for (int i = 0; i < kAttempts && configs.size() <= kSampled; ++i) {
+    schedule::Config config =
+        space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
+    if (family.Check(workload, target, config) != schedule::RejectReason::kNone) continue;
+    if (std::find(configs.begin(), configs.end(), config) == configs.end()) {
+      configs.push_back(std::move(config));
+    }
+  }
+  return configs;
+}
+
+std::string Manifest() {
+  std::string text = "# workload digest, name, isa, config -> digest of its kernels' text\n";
+  for (const NamedWorkload& named : AllKinds()) {
+    for (const target::Target& target : {Avx512(), Avx2()}) {
+      Rng rng(1);
+      for (const schedule::Family* family : schedule::FamiliesFor(named.workload, target)) {
+        for (const schedule::Config& config :
+             SampledConfigs(rng, *family, named.workload, target)) {
+          const Result<schedule::LoweredKernel> lowered =
+              schedule::LowerConfig(named.workload, target, config);
+          EXPECT_TRUE(lowered.ok()) << named.name << ": " << lowered.status().message();
+          if (!lowered.ok()) continue;
+          text += named.workload.digest().ToText().substr(0, 12) + " " + named.name + " " +
+                  (target.isa == target::Isa::kAvx512 ? "avx512" : "avx2") + " " + config.ToText() +
+                  " -> " + KernelDigest(*lowered) + "\n";
+        }
+      }
+    }
+  }
+  return text;
+}
+
+TEST(Replay, KernelsAreTheOnesOnRecord) {
+  Check("tests/golden/kernels.txt", Manifest(),
+        "A change that means to alter kernels accepts the new digests, and raises the family's "
+        "version if records of released versions exist; a refactoring must change none.");
+}
+
+TEST(Replay, CoversEveryFamily) {
+  const std::string manifest = Read("tests/golden/kernels.txt");
+  for (const schedule::Family* family : schedule::Families()) {
+    EXPECT_NE(manifest.find(" " + std::string(family->name()) + "/"), std::string::npos)
+        << family->name();
+  }
+}
+
+}  // namespace
+}  // namespace mlc::golden
