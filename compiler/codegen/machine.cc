@@ -7,6 +7,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -26,6 +27,11 @@ void InitializeTargets() {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
+    // Indices are already sums kept where they change (see IndexPool): reducing them again costs a
+    // third of the time of code generation and gains nothing.
+    auto& options = llvm::cl::getRegisteredOptions();
+    const auto reduce = options.find("disable-lsr");
+    if (reduce != options.end()) static_cast<llvm::cl::opt<bool>*>(reduce->second)->setValue(true);
   });
 }
 
