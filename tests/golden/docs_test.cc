@@ -79,7 +79,7 @@ std::string SpaceText(const graph::Workload& workload, const target::Target& tar
   return text;
 }
 
-// A trial as one worker reported it.
+// A trial with example figures.
 db::Record RecordOf(const graph::Workload& workload, const target::Target& target,
                     const schedule::Config& config) {
   db::Record record;
