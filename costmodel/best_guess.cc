@@ -10,8 +10,8 @@ namespace mlc::costmodel {
 namespace {
 
 constexpr int kDraws = 400;
-// The error of the model: defaults, tuned by hand, were better on measured convolutions wherever the
-// model promised less than this.
+// The error of the model: defaults, tuned by hand, were better on measured convolutions wherever
+// the model promised less than this.
 constexpr double kMargin = 0.75;
 
 }  // namespace
