@@ -14,9 +14,10 @@ constexpr double kWorst = std::numeric_limits<double>::infinity();
 // Log time added for each untimed candidate nearby: two of a kind teach little.
 constexpr double kCrowding = 0.03;
 constexpr int kShortList = 24;
-// Results without an improvement after which the search descends, and after which it ends.
+// Results without an improvement after which the search descends, explores again, and ends.
 constexpr int64_t kDescendAfter = 10;
-constexpr int64_t kStaleEnd = 40;
+constexpr int64_t kExploreAfter = 30;
+constexpr int64_t kStaleEnd = 120;
 // Moves predicted this much slower than the incumbent (log) are not worth a trial.
 constexpr double kHopeless = 0.10;
 constexpr int kMaxPool = 6000;
@@ -126,7 +127,7 @@ int TaskSearch::RandomOne() {
 }
 
 int TaskSearch::Choose(const char*& arm) {
-  const bool descends = stale_ >= kDescendAfter;
+  const bool descends = stale_ >= kDescendAfter && stale_ < kExploreAfter;
   const auto turn = static_cast<size_t>(turn_++);
   const Arm wanted =
       descends ? kDescent[turn % kDescent.size()] : kPortfolio[turn % kPortfolio.size()];
