@@ -91,8 +91,15 @@ int main(int argc, char** argv) {
   const Trial watched = {{0, kWatched}, workload->ToText(), *config, 1, 0};
   const std::vector<std::string> others = Others(*workload, options.target);
   (void)Rounds(**engine, watched, others, 2, 0);
-  const double alone = Median(Rounds(**engine, watched, others, rounds, 0));
-  const double company = Median(Rounds(**engine, watched, others, rounds, 15));
+  // Interleaved, so that a machine that drifts drifts for both.
+  std::vector<double> alone_ns;
+  std::vector<double> company_ns;
+  for (int round = 0; round < rounds; ++round) {
+    alone_ns.push_back(Rounds(**engine, watched, others, 1, 0).front());
+    company_ns.push_back(Rounds(**engine, watched, others, 1, 15).front());
+  }
+  const double alone = Median(alone_ns);
+  const double company = Median(company_ns);
   std::printf("alone %.0f ns, in company %.0f ns, quotient %.3f\n", alone, company,
               company / alone);
   return 0;
