@@ -126,7 +126,7 @@ TEST(LowerConfig, ErrorsNameTheCause) {
   lowered = LowerConfig(workload, Avx512(1), config);
   EXPECT_EQ(lowered.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(lowered.status().message(), HasSubstr("version 99"));
-  config.version = 1;
+  config.version = FindFamily("contraction")->version();
   SetKnob(config, "mr", 1000);
   lowered = LowerConfig(workload, Avx512(1), config);
   EXPECT_EQ(lowered.status().code(), StatusCode::kInvalidArgument);
