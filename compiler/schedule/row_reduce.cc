@@ -73,8 +73,9 @@ Space RowReduceFamily::MakeSpace(const Workload& workload, const target::Target&
     if (n <= Vectors(p)) chains.push_back(n);
   }
   std::vector<int64_t> keep = {0};
-  if (!IsSinglePass(workload, p)) keep.push_back(1);
-  if (keep.size() > 1 && FitsRegisters(p, target)) keep.push_back(2);
+  const Op op = workload.graph()[p.anchor].op;
+  if (!IsSinglePass(workload, p) && (!p.plain || op == Op::kSoftmax)) keep.push_back(1);
+  if (!IsSinglePass(workload, p) && FitsRegisters(p, target)) keep.push_back(2);
   std::vector<int64_t> grains;
   for (int64_t grain : {1, 4, 16, 64}) {
     if (grain == 1 || RowBlock(p, grain) > RowBlock(p, grain / 4)) grains.push_back(grain);
@@ -88,7 +89,7 @@ Space RowReduceFamily::MakeSpace(const Workload& workload, const target::Target&
                                           : std::vector<int64_t>{0}});
   const bool fetches = p.inner && !IsSinglePass(workload, p) && !p.streams.empty() && p.Rows() > 1;
   space.knobs.push_back(
-      {"prefetch", fetches ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
+      {"prefetch", fetches ? std::vector<int64_t>{0, 1, 2, 3} : std::vector<int64_t>{0}});
   return space;
 }
 
@@ -162,13 +163,15 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
     }
   };
   const int64_t per_thread = p.Elements() / (4 * int64_t{target.threads} * kGrainUnit);
-  set("chains", 2);
+  set("chains", 4);
   set("grain", std::min<int64_t>(per_thread, 16));
   set("keep", 1);
   set("keep", 2);
   const double resident = 2.0 * static_cast<double>(target.l2_bytes) * target.threads;
   set("streaming", workload.MinBytes() > resident ? 1 : 0);
-  set("prefetch", workload.MinBytes() > resident ? 1 : 0);
+  // exp leaves memory idle in the second pass of a long row; the other passes are short.
+  const bool busy = workload.graph()[p.anchor].op == Op::kSoftmax && !FitsRegisters(p, target);
+  set("prefetch", workload.MinBytes() <= resident ? 0 : busy ? 1 : 2);
   return config;
 }
 
@@ -181,7 +184,7 @@ Result<LoweredKernel> RowReduceFamily::Lower(const Workload& workload, const tar
   knobs.keep = static_cast<KeepRow>(config["keep"]);
   knobs.row_block = RowBlock(*p, config["grain"]);
   knobs.streaming = config["streaming"] != 0;
-  knobs.prefetch = config["prefetch"] != 0;
+  knobs.fetch = static_cast<FetchRows>(config["prefetch"]);
   return LowerRows(workload, target, *p, knobs);
 }
 

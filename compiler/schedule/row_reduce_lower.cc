@@ -26,6 +26,7 @@ struct Visit {
   Point point;
   ExprRef chain;
   ExprRef slot;
+  ExprRef half;  // half the column
 };
 
 class RowEmitter {
@@ -79,9 +80,9 @@ class RowEmitter {
       builder_.For("row", first, last, 1, [&](const ExprRef& row) {
         at_.assign(problem_.dims.size(), ir::Int(0));
         SetRow(builder_, row, problem_.kept, problem_.dims, at_);
-        if (knobs_.prefetch) {
+        if (knobs_.fetch != FetchRows::kNever) {
           next_ = at_;
-          const ExprRef next = builder_.Let("nx", ir::Min(row + 1, ir::Int(rows - 1)));
+          const ExprRef next = builder_.Let("nx", ir::Min(row + RowsAhead(), ir::Int(rows - 1)));
           SetRow(builder_, next, problem_.kept, problem_.dims, next_);
         }
         if (problem_.inner) return Row();
@@ -108,13 +109,20 @@ class RowEmitter {
  private:
   using Body = std::function<void(const Visit&)>;
 
+  // Short rows are over before memory answers: fetch some KB ahead.
+  int64_t RowsAhead() const {
+    constexpr int64_t kBytesAhead = 4096;
+    const int64_t row = problem_.Reduced() * problem_.Columns() * SizeOf(problem_.dtype);
+    return std::max<int64_t>(1, kBytesAhead / std::max<int64_t>(1, row));
+  }
+
   // Every vector of the row, once. Kept rows are addressed by `slot`.
   void Sweep(const Body& body) {
     builder_.For("r", problem_.Reduced(), [&](const ExprRef& r) {
       std::vector<ExprRef> at = at_;
       SetRow(builder_, r, problem_.reduced, problem_.dims, at);
       if (problem_.column < 0) {
-        body({Point{at, -1, 1, nullptr}, ir::Int(0), r});
+        body({Point{at, -1, 1, nullptr}, ir::Int(0), r, nullptr});
       } else if (problem_.inner) {
         SweepReduced(at, r, body);
       } else {
@@ -128,7 +136,7 @@ class RowEmitter {
       at[static_cast<size_t>(problem_.column)] = column_ + int64_t{j} * lanes_;
       const bool masked = j + 1 == used_ && tail_ != 0;
       Point point{at, problem_.column, lanes_, masked ? ir::Int(tail_) : nullptr};
-      body({point, ir::Int(j), r * (int64_t{chains_} * lanes_) + int64_t{j} * lanes_});
+      body({point, ir::Int(j), r * (int64_t{chains_} * lanes_) + int64_t{j} * lanes_, nullptr});
     }
   }
 
@@ -137,9 +145,10 @@ class RowEmitter {
     const int64_t step = int64_t{chains_} * lanes_;
     ExprRef& c = at[static_cast<size_t>(problem_.column)];
     const bool registers = knobs_.keep == KeepRow::kRegisters;
-    const auto visit = [&](const ExprRef& chain, const ExprRef& slot, int64_t active) {
+    const auto visit = [&](const ExprRef& chain, const ExprRef& slot, const ExprRef& half,
+                           int64_t active) {
       Point point{at, problem_.column, lanes_, active == 0 ? nullptr : ir::Int(active)};
-      body({point, chain, slot});
+      body({point, chain, slot, half});
     };
     int64_t done = 0;
     if (!registers) {
@@ -147,14 +156,14 @@ class RowEmitter {
       builder_.For("v", columns / step, [&](const ExprRef& v) {
         builder_.Unrolled("j", chains_, [&](const ExprRef& j) {
           c = v * step + j * lanes_;
-          visit(j, r * padded_ + c, 0);
+          visit(j, r * padded_ + c, v * (step / 2) + j * (lanes_ / 2), 0);
         });
       });
     }
     for (int j = 0; done < columns; done += lanes_, j = (j + 1) % chains_) {
       c = ir::Int(done);
       const ExprRef slot = registers ? ir::Int(done / lanes_) : r * padded_ + done;
-      visit(ir::Int(j), slot, columns - done < lanes_ ? columns - done : 0);
+      visit(ir::Int(j), slot, ir::Int(done / 2), columns - done < lanes_ ? columns - done : 0);
     }
   }
 
@@ -183,12 +192,18 @@ class RowEmitter {
     if (knobs_.keep == KeepRow::kRegisters) return builder_.Get(row_, visit.slot);
     return Read(visit);
   }
-  // Asks for the same place of the next row, while this one keeps the arithmetic busy.
-  void PrefetchNext(const Visit& visit) {
-    if (!knobs_.prefetch) return;
+  // Asks for the same place of a later row, while this one keeps the arithmetic busy. Where two
+  // passes share the work, each asks for half of the row.
+  void Fetch(const Visit& visit, FetchRows pass) {
+    const bool both = knobs_.fetch == FetchRows::kBothPasses;
+    if (!both && knobs_.fetch != pass) return;
     for (ValueId id : problem_.streams) {
       std::vector<ExprRef> at = visit.point.at;
       for (int d : problem_.kept) at[static_cast<size_t>(d)] = next_[static_cast<size_t>(d)];
+      if (both && visit.half) {
+        const int64_t second = pass == FetchRows::kLastPass ? problem_.Columns() / 2 : 0;
+        at[static_cast<size_t>(problem_.column)] = visit.half + second;
+      }
       const auto& operands = workload_.operands();
       const auto operand = std::find(operands.begin(), operands.end(), id) - operands.begin();
       builder_.Prefetch(fused_.OperandBuffer(static_cast<int>(operand)),
@@ -196,8 +211,12 @@ class RowEmitter {
     }
   }
 
-  // Reads x in the first pass and keeps it for the next.
-  ExprRef ReadAndKeep(const Visit& visit) { return Keep(visit, Read(visit)); }
+  // x of the first pass, kept for the next unless its own memory serves as well.
+  bool Copies() const { return knobs_.keep == KeepRow::kRegisters || !problem_.plain; }
+  ExprRef ReadAndKeep(const Visit& visit) {
+    return Copies() ? Keep(visit, Read(visit)) : Read(visit);
+  }
+  ExprRef KeptX(const Visit& visit) { return Copies() ? Kept(visit) : Read(visit); }
 
   ExprRef Number(double value, int lanes) const {
     if (IsFloat(problem_.dtype)) return ir::Float(problem_.dtype, value, lanes);
@@ -277,12 +296,16 @@ class RowEmitter {
   void Softmax() {
     Accumulate(ScalarOp::kMax, first_, [&](const Visit& v) { return ReadAndKeep(v); });
     const auto power = [&](const Visit& v) {
-      return Do(ScalarOp::kExp, Do(ScalarOp::kSub, Kept(v), Result(first_, v.chain)));
+      return Do(ScalarOp::kExp, Do(ScalarOp::kSub, KeptX(v), Result(first_, v.chain)));
     };
     const bool reread = knobs_.keep == KeepRow::kReread;
-    Accumulate(ScalarOp::kAdd, second_, [&](const Visit& v) { return Keep(v, power(v)); });
+    Accumulate(ScalarOp::kAdd, second_, [&](const Visit& v) {
+      Fetch(v, FetchRows::kSecondPass);
+      return Keep(v, power(v));
+    });
     Update(second_, [&](ExprRef sum) { return Do(ScalarOp::kDiv, Number(1, lanes_), sum); });
     Sweep([&](const Visit& v) {
+      Fetch(v, FetchRows::kLastPass);
       const ExprRef e = reread ? power(v) : Kept(v);
       StoreRow(v, Do(ScalarOp::kMul, e, Result(second_, v.chain)), nullptr);
     });
@@ -291,12 +314,13 @@ class RowEmitter {
   void LogSoftmax() {
     Accumulate(ScalarOp::kMax, first_, [&](const Visit& v) { return ReadAndKeep(v); });
     Accumulate(ScalarOp::kAdd, second_, [&](const Visit& v) {
-      PrefetchNext(v);
-      return Do(ScalarOp::kExp, Do(ScalarOp::kSub, Kept(v), Result(first_, v.chain)));
+      Fetch(v, FetchRows::kSecondPass);
+      return Do(ScalarOp::kExp, Do(ScalarOp::kSub, KeptX(v), Result(first_, v.chain)));
     });
     Update(second_, [&](ExprRef sum) { return Do(ScalarOp::kLog, sum); });
     Sweep([&](const Visit& v) {
-      const ExprRef x = Once(Kept(v), now_);
+      Fetch(v, FetchRows::kLastPass);
+      const ExprRef x = Once(KeptX(v), now_);
       const ExprRef shifted = Do(ScalarOp::kSub, x, Result(first_, v.chain));
       StoreRow(v, Do(ScalarOp::kSub, shifted, Result(second_, v.chain)), x);
     });
@@ -323,8 +347,8 @@ class RowEmitter {
     Accumulate(ScalarOp::kAdd, first_, [&](const Visit& v) { return ReadAndKeep(v); });
     Update(first_, [&](ExprRef s) { return Do(ScalarOp::kMul, s, Number(1 / count, lanes_)); });
     Accumulate(ScalarOp::kAdd, second_, [&](const Visit& v) {
-      PrefetchNext(v);
-      const ExprRef d = Once(Do(ScalarOp::kSub, Kept(v), Result(first_, v.chain)), now_);
+      Fetch(v, FetchRows::kSecondPass);
+      const ExprRef d = Once(Do(ScalarOp::kSub, KeptX(v), Result(first_, v.chain)), now_);
       return Do(ScalarOp::kMul, d, d);
     });
     Update(second_, [&](ExprRef s) {
@@ -333,7 +357,8 @@ class RowEmitter {
       return Do(ScalarOp::kDiv, Number(1, lanes_), Do(ScalarOp::kSqrt, shifted));
     });
     Sweep([&](const Visit& v) {
-      const ExprRef x = Once(Kept(v), now_);
+      Fetch(v, FetchRows::kLastPass);
+      const ExprRef x = Once(KeptX(v), now_);
       ExprRef y = Do(ScalarOp::kMul, Do(ScalarOp::kSub, x, Result(first_, v.chain)),
                      Result(second_, v.chain));
       if (HasOperand(1) && HasOperand(2)) {
@@ -354,7 +379,7 @@ class RowEmitter {
     if (kind == "log_sum_exp") {
       Accumulate(ScalarOp::kMax, first_, [&](const Visit& v) { return ReadAndKeep(v); });
       Accumulate(ScalarOp::kAdd, second_, [&](const Visit& v) {
-        return Do(ScalarOp::kExp, Do(ScalarOp::kSub, Kept(v), Result(first_, v.chain)));
+        return Do(ScalarOp::kExp, Do(ScalarOp::kSub, KeptX(v), Result(first_, v.chain)));
       });
       for (int j = 0; j < Results(); ++j) {
         const ExprRef log = Do(ScalarOp::kLog, builder_.Get(second_, ir::Int(j)));

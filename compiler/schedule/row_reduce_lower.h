@@ -8,12 +8,15 @@ namespace mlc::schedule {
 
 enum class KeepRow : uint8_t { kReread = 0, kScratch = 1, kRegisters = 2 };
 
+// Where the next rows are asked for, so that memory works while this one is computed.
+enum class FetchRows : uint8_t { kNever = 0, kSecondPass = 1, kLastPass = 2, kBothPasses = 3 };
+
 struct RowKnobs {
   int chains = 1;
   KeepRow keep = KeepRow::kReread;
   int64_t row_block = 1;  // rows of a chunk
   bool streaming = false;
-  bool prefetch = false;  // the next row is fetched while this one is computed
+  FetchRows fetch = FetchRows::kNever;
 };
 
 LoweredKernel LowerRows(const graph::Workload& workload, const target::Target& target,

@@ -164,6 +164,9 @@ std::optional<RowProblem> FindRowProblem(const Workload& workload, const target:
     if (d == problem.column) continue;
     (is_reduced(d) ? problem.reduced : problem.kept).push_back(d);
   }
+  problem.plain = problem.inner && problem.column >= 0 && !problem.computed &&
+                  x.type.dtype == problem.dtype &&
+                  layout.EffectiveStrides()[static_cast<size_t>(problem.column)] == 1;
   const int lanes = target.Lanes(DType::kF32);
   if (problem.column >= 0 && VectorisesAlong(workload, problem, axes, problem.column, lanes)) {
     problem.lanes = lanes;

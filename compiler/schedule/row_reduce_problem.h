@@ -24,6 +24,7 @@ struct RowProblem {
   DType dtype = DType::kF32;  // of the arithmetic
   bool needs_x = false;       // an output reads x, too
   bool computed = false;      // x is more than a load
+  bool plain = false;         // x lies in memory as a row is walked: reading it again is a load
   bool same_space = true;     // outputs have x's dims (all but kReduce)
 
   std::vector<graph::ValueId> streams;  // inputs of x's own dims, read once each
