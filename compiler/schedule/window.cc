@@ -88,7 +88,7 @@ Config WindowFamily::Default(const Workload& workload, const target::Target& tar
   for (int64_t vectors : space.knobs[0].domain) {
     if (vectors <= 4) config.knobs[0].second = vectors;
   }
-  const int64_t per_thread = p.Rows() * p.Columns() / (4 * int64_t{target.threads} * kGrainUnit);
+  const int64_t per_thread = p.Rows() * p.Columns() / (16 * int64_t{target.threads} * kGrainUnit);
   for (int64_t grain : space.knobs[1].domain) {
     if (grain <= per_thread && Chunks(p, grain) >= target.threads) config.knobs[1].second = grain;
   }
