@@ -23,11 +23,12 @@ KernelBuilder::KernelBuilder(std::string name) : open_(1) {
 
 std::string KernelBuilder::Unique(std::string name) {
   MLC_CHECK(IsName(name)) << "name '" << name << "'";
-  std::string unique = name;
-  for (int suffix = 1; !names_.insert(unique).second; ++suffix) {
-    unique = name + "_" + std::to_string(suffix);
+  if (names_.insert(name).second) return name;
+  name += "_";
+  for (int suffix = 1;; ++suffix) {
+    std::string unique = name + std::to_string(suffix);
+    if (names_.insert(unique).second) return unique;
   }
-  return unique;
 }
 
 BufferId KernelBuilder::AddBuffer(Buffer buffer) {

@@ -280,7 +280,7 @@ class Parser {
   }
 
   Result<DType> ParseType() {
-    const Result<DType> dtype = ParseDType(MLC_TRY(lexer_.Word()));
+    Result<DType> dtype = ParseDType(MLC_TRY(lexer_.Word()));
     if (!dtype.ok()) return lexer_.Error(dtype.status().message());
     return dtype;
   }
