@@ -1,13 +1,15 @@
 #include "compiler/base/scalar_op.h"
 
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <string>
 
 namespace mlc {
 
 namespace {
 
-constexpr std::array<ScalarOpInfo, 34> kOps = {{
+constexpr std::array<ScalarOpInfo, 35> kOps = {{
     {ScalarOp::kNeg, "neg", 1, false, false, 1},
     {ScalarOp::kAbs, "abs", 1, false, false, 1},
     {ScalarOp::kExp, "exp", 1, false, false, 16},
@@ -26,6 +28,7 @@ constexpr std::array<ScalarOpInfo, 34> kOps = {{
     {ScalarOp::kSign, "sign", 1, false, false, 2},
     {ScalarOp::kNot, "not", 1, false, true, 1},
     {ScalarOp::kIsNan, "is_nan", 1, false, true, 1},
+    {ScalarOp::kRoundTf32, "round_tf32", 1, false, false, 2},
     {ScalarOp::kAdd, "add", 2, true, false, 1},
     {ScalarOp::kSub, "sub", 2, false, false, 1},
     {ScalarOp::kMul, "mul", 2, true, false, 1},
@@ -62,6 +65,13 @@ Result<ScalarOp> ParseScalarOp(std::string_view name) {
     if (row.name == name) return row.op;
   }
   return InvalidArgument("unknown scalar operator '" + std::string(name) + "'");
+}
+
+float RoundToTf32(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  constexpr uint32_t kExponent = 0x7f800000;
+  if ((bits & kExponent) == kExponent) return value;
+  return std::bit_cast<float>((bits + 0x1000U) & ~0x1fffU);
 }
 
 int ScalarOpCount() { return static_cast<int>(kOps.size()); }

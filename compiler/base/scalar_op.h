@@ -33,6 +33,7 @@ enum class ScalarOp : uint8_t {
   kSign,
   kNot,
   kIsNan,
+  kRoundTf32,  // f32 to the nearest value with 10 bits of mantissa, ties away from zero
   // two operands
   kAdd,
   kSub,
@@ -64,6 +65,8 @@ struct ScalarOpInfo {
 
 const ScalarOpInfo& InfoOf(ScalarOp op);
 Result<ScalarOp> ParseScalarOp(std::string_view name);
+// What kRoundTf32 computes; infinities and NaN stay.
+float RoundToTf32(float value);
 // Number of rows; operators are 0 .. count-1.
 int ScalarOpCount();
 

@@ -60,6 +60,8 @@ void PhaseEmitter::EmitBases() {
         bases_[i] = b_.CreateGEP(b_.getInt8Ty(), thread_base, b_.getInt64(thread[i]));
         break;
       case ir::Scope::kRegister:
+      case ir::Scope::kCounter:
+      case ir::Scope::kBlock:
         break;
     }
   }
@@ -114,8 +116,10 @@ void PhaseEmitter::EmitStmt(const ir::StmtRef& stmt) {
     vars_[static_cast<size_t>(let->var)] = EvalIndex(let->value);
   } else if (const auto* store = std::get_if<ir::Store>(&stmt->node)) {
     EmitStore(*store);
+  } else if (const auto* prefetch = std::get_if<ir::Prefetch>(&stmt->node)) {
+    EmitPrefetch(*prefetch);
   } else {
-    EmitPrefetch(std::get<ir::Prefetch>(stmt->node));
+    Fail("a GPU statement has no form on a processor");
   }
 }
 

@@ -70,10 +70,13 @@ class PhaseEmitter {
   llvm::Value* LoadAccess(const Access& access);
   llvm::Value* LoadStrided(const Access& access);
   void StoreAccess(const Access& access, llvm::Value* value, bool streaming);
+  void StoreStreaming(const Access& access, llvm::Value* value, llvm::Value* address);
   void StoreStrided(const Access& access, llvm::Value* value);
   llvm::Value* AddressOf(ir::BufferId buffer, const Affine& index);
   llvm::Value* LaneAddresses(const Access& access);
   uint64_t AlignmentOf(ir::BufferId buffer, const Affine& index) const;
+  // The same if the base were aligned to a cache line.
+  uint64_t OffsetAlignment(ir::BufferId buffer, const Affine& index) const;
   llvm::Value* MaskOf(const Access& access);
   template <typename Instruction>
   Instruction* Tag(Instruction* memory, ir::BufferId buffer);

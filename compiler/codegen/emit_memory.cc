@@ -33,11 +33,18 @@ Value* PhaseEmitter::AddressOf(ir::BufferId buffer, const Affine& index) {
   return pool_.Address(buffer, bases_[i], SizeOf(kernel_.buffers[i].dtype), index);
 }
 
-// What every base's alignment and the factors of the index prove. An input may be a view into a
-// larger buffer, so its base is only as aligned as its elements.
+// What every base's alignment and the factors of the index prove. An operand or a result may be a
+// part of a larger buffer, so its base is only as aligned as its elements.
 uint64_t PhaseEmitter::AlignmentOf(ir::BufferId buffer, const Affine& index) const {
   const ir::Buffer& declared = kernel_.buffers[static_cast<size_t>(buffer)];
-  if (declared.scope == ir::Scope::kIn) return static_cast<uint64_t>(SizeOf(declared.dtype));
+  if (declared.scope == ir::Scope::kIn || declared.scope == ir::Scope::kOut) {
+    return static_cast<uint64_t>(SizeOf(declared.dtype));
+  }
+  return OffsetAlignment(buffer, index);
+}
+
+uint64_t PhaseEmitter::OffsetAlignment(ir::BufferId buffer, const Affine& index) const {
+  const ir::Buffer& declared = kernel_.buffers[static_cast<size_t>(buffer)];
   int64_t factors = index.constant;
   for (const Term& term : index.terms) factors = std::gcd(factors, term.factor);
   const int64_t bytes = factors * SizeOf(declared.dtype);
@@ -134,14 +141,38 @@ void PhaseEmitter::StoreAccess(const Access& access, Value* value, bool streamin
         access.buffer);
     return;
   }
-  llvm::StoreInst* store = b_.CreateAlignedStore(value, address, llvm::Align(alignment));
-  Tag(store, access.buffer);
-  // Only a provably aligned vector may bypass the caches: the instruction traps on others.
+  const uint64_t vector_bytes = static_cast<uint64_t>(features_.vector_bits) / 8;
   if (streaming && access.lanes > 1 &&
-      alignment * 8 >= static_cast<uint64_t>(features_.vector_bits)) {
-    llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
-    store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), one));
+      OffsetAlignment(access.buffer, access.index) >= vector_bytes) {
+    return StoreStreaming(access, value, address);
   }
+  Tag(b_.CreateAlignedStore(value, address, llvm::Align(alignment)), access.buffer);
+}
+
+// Only an aligned vector may bypass the caches: the instruction traps on others. The offset is
+// aligned, so the base decides, once for all stores of a kernel.
+void PhaseEmitter::StoreStreaming(const Access& access, Value* value, Value* address) {
+  const uint64_t vector_bytes = static_cast<uint64_t>(features_.vector_bits) / 8;
+  llvm::LLVMContext& context = b_.getContext();
+  llvm::BasicBlock* const bypass = llvm::BasicBlock::Create(context, "bypass", &function_);
+  llvm::BasicBlock* const cached = llvm::BasicBlock::Create(context, "cached", &function_);
+  llvm::BasicBlock* const after = llvm::BasicBlock::Create(context, "after", &function_);
+  Value* const base =
+      b_.CreatePtrToInt(bases_[static_cast<size_t>(access.buffer)], b_.getInt64Ty());
+  Value* const rest = b_.CreateAnd(base, b_.getInt64(vector_bytes - 1));
+  b_.CreateCondBr(b_.CreateICmpEQ(rest, b_.getInt64(0)), bypass, cached);
+  b_.SetInsertPoint(bypass);
+  llvm::StoreInst* const store = b_.CreateAlignedStore(value, address, llvm::Align(vector_bytes));
+  llvm::Metadata* const one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+  store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context, one));
+  Tag(store, access.buffer);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(cached);
+  const auto element =
+      static_cast<uint64_t>(SizeOf(kernel_.buffers[static_cast<size_t>(access.buffer)].dtype));
+  Tag(b_.CreateAlignedStore(value, address, llvm::Align(element)), access.buffer);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
 }
 
 }  // namespace mlc::codegen

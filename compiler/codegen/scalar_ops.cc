@@ -62,6 +62,26 @@ Value* FloatSign(IRBuilderBase& b, Value* x) {
                         b.CreateSelect(b.CreateFCmpOLT(x, zero), minus, x));
 }
 
+// Half a unit of the last kept bit is added and the rest cut off; infinities and NaN stay.
+Value* RoundTf32(IRBuilderBase& b, Value* x) {
+  Type* type = x->getType();
+  const bool is_vector = type->isVectorTy();
+  const auto like = [&](Type* scalar) -> Type* {
+    if (!is_vector) return scalar;
+    return llvm::VectorType::get(scalar, llvm::cast<llvm::VectorType>(type)->getElementCount());
+  };
+  Type* floats = like(b.getFloatTy());
+  Type* words = like(b.getInt32Ty());
+  Value* narrow = type == floats ? x : b.CreateFPTrunc(x, floats);
+  Value* bits = b.CreateBitCast(narrow, words);
+  Value* sum = b.CreateAdd(bits, llvm::ConstantInt::get(words, 0x1000));
+  Value* cut = b.CreateAnd(sum, llvm::ConstantInt::get(words, 0xffffe000));
+  Value* exponent = llvm::ConstantInt::get(words, 0x7f800000);
+  Value* special = b.CreateICmpEQ(b.CreateAnd(bits, exponent), exponent);
+  Value* rounded = b.CreateBitCast(b.CreateSelect(special, bits, cut), floats);
+  return type == floats ? rounded : b.CreateFPExt(rounded, type);
+}
+
 // REQUIRES: an operator of one argument.
 Value* FloatUnary(IRBuilderBase& b, const MathContext& math, ScalarOp op, Value* x) {
   Value* one = llvm::ConstantFP::get(x->getType(), 1.0);
@@ -98,6 +118,8 @@ Value* FloatUnary(IRBuilderBase& b, const MathContext& math, ScalarOp op, Value*
       return EmitRound(b, math, x);
     case ScalarOp::kSign:
       return FloatSign(b, x);
+    case ScalarOp::kRoundTf32:
+      return RoundTf32(b, x);
     case ScalarOp::kIsNan:
       return b.CreateFCmpUNO(x, x);
     case ScalarOp::kNot:

@@ -74,6 +74,8 @@ bool FloatRow(ScalarOp op, const Rows<double>& rows) {
       return rows.One([](double x) { return Sign(x); }), true;
     case ScalarOp::kIsNan:
       return rows.One([](double x) { return std::isnan(x) ? 1.0 : 0.0; }), true;
+    case ScalarOp::kRoundTf32:
+      return rows.One([](double x) { return RoundToTf32(static_cast<float>(x)); }), true;
     case ScalarOp::kAdd:
       return rows.Two([](double x, double y) { return x + y; }), true;
     case ScalarOp::kSub:

@@ -34,6 +34,7 @@ ExprRef MakeBroadcast(ExprRef value, int lanes);  // the value itself for lanes 
 ExprRef MakeReduce(ScalarOp op, ExprRef value);
 ExprRef MakeLaneMask(ExprRef active, int lanes);
 ExprRef MakeLaneIndex(DType dtype, int lanes);
+ExprRef MakeShuffleXor(ExprRef value, int lane_mask);
 
 class KernelBuilder {
  public:
@@ -45,11 +46,16 @@ class KernelBuilder {
   BufferId Shared(std::string name, DType dtype, int64_t size);
   BufferId Thread(std::string name, DType dtype, int64_t size);
   BufferId Registers(std::string name, DType dtype, int lanes, int64_t count);
+  BufferId Counter(std::string name, int64_t size);
+  BufferId BlockMemory(std::string name, DType dtype, int64_t size, BufferId overlays = -1);
 
   // Loops call `body` once, with the loop variable. A serial or unrolled loop of one iteration is
   // replaced by its body; a loop of none by nothing.
   using Body = std::function<void(ExprRef)>;
   void Parallel(std::string var, int64_t extent, const Body& body);  // top level: one phase
+  // One launch: `body` gets the block's and the thread's number.
+  void Launch(int64_t blocks, int threads, int per_sm,
+              const std::function<void(ExprRef block, ExprRef thread)>& body);
   void For(std::string var, ExprRef begin, ExprRef end, int64_t step, const Body& body);
   void For(std::string var, int64_t extent, const Body& body);
   void Unrolled(std::string var, int64_t extent, const Body& body);
@@ -65,6 +71,22 @@ class KernelBuilder {
   ExprRef Get(BufferId registers, ExprRef index);
   void Set(BufferId registers, ExprRef index, ExprRef value);
   void Prefetch(BufferId buffer, ExprRef index, int level);
+
+  // GPU kernels; see ir.h.
+  void Barrier();
+  void WarpBarrier();
+  void CommitCopies();
+  void WaitCopies(int pending);
+  void AwaitInputs();
+  void ReleaseDependents();
+  void CopyAsync(BufferId to, ExprRef to_index, BufferId from, ExprRef from_index, int lanes,
+                 ExprRef mask = {});
+  void LoadMatrix(BufferId to, ExprRef to_index, BufferId from, ExprRef from_index,
+                  bool transposed = false);
+  void Mma(BufferId c, ExprRef c_index, BufferId a, ExprRef a_index, BufferId b, ExprRef b_index,
+           int part = 0);
+  ExprRef Arrive(std::string var, BufferId counter, ExprRef index, int64_t of);
+  void Approximate();  // sets Kernel::approximate
 
   Kernel Finish();
 

@@ -238,6 +238,14 @@ ExprRef MakeReduce(ScalarOp op, ExprRef value) {
   return Make(*type, ReduceLanes{op, std::move(value)});
 }
 
+ExprRef MakeShuffleXor(ExprRef value, int lane_mask) {
+  MLC_CHECK(value->type.lanes == 1 && SizeOf(value->type.dtype) == 4 && lane_mask >= 1 &&
+            lane_mask < 32)
+      << "shuffle by " << lane_mask;
+  const Type type = value->type;
+  return Make(type, ShuffleXor{std::move(value), lane_mask});
+}
+
 ExprRef MakeLaneMask(ExprRef active, int lanes) {
   MLC_CHECK(IsIndex(active) && IsLanes(lanes)) << "lane mask of " << lanes;
   return Make(Type{DType::kBool, lanes}, LaneMask{std::move(active)});

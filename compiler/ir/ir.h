@@ -2,23 +2,34 @@
 // prints and the interpreter runs. Nodes are immutable and shared; a kernel is a value.
 // Thread-compatible.
 //
-//   kernel   := "kernel" name "{" buffer* phase* "}"
-//   buffer   := scope name ":" dtype ["x" lanes] "[" size "]"   scope: in out shared thread reg
+//   kernel   := "kernel" name ["approximate"] "{" buffer* phase* "}"
+//   buffer   := scope name ":" dtype ["x" lanes] "[" size "]" ["overlays" name]
+//               scope: in out shared counter block thread reg
 //   phase    := a parallel loop 0 .. constant; phases run in order, with a barrier between
 //   block    := "{" stmt* "}"
-//   stmt     := for | if | let | store | prefetch
-//   for      := ["parallel" | "unrolled"] "for" var "in" expr " .. " expr ["step" int] block
+//   stmt     := for | if | let | store | prefetch, and on GPUs also
+//               sync | copy_async | load_matrix | mma | arrive
+//   for      := ["parallel" | "unrolled" | "threads"] "for" var "in" expr " .. " expr
+//               ["step" int] ["per_sm" int] block
 //   if       := "if" expr block ["else" block]
 //   let      := "let" var "=" expr                an index, visible to the end of the block
 //   store    := name "[" expr ["," "stride" "=" int] ["," "mask" "=" expr] "]" "=" expr
 //               ["streaming"]
 //   prefetch := "prefetch" name "[" expr "," "level" "=" int "]"
+//   sync     := "barrier" | "warp_barrier" | "commit_copies" | "wait_copies" int
+//             | "await_inputs" | "release_dependents"
+//   copy_async  := "copy_async" name "[" expr "]" "=" name "[" expr "," "lanes" "=" int
+//                  ["," "mask" "=" expr] "]"
+//   load_matrix := "load_matrix" ["transposed"] name "[" expr "]" "=" name "[" expr "]"
+//   mma      := "mma" name "[" expr "]" "+=" name "[" expr "]" "*" name "[" expr "]"
+//               ["part" "=" int]
+//   arrive   := "arrive" var "=" name "[" expr "]" "of" int
 //   load     := name "[" expr ["," "lanes" "=" int] ["," "stride" "=" int]
 //               ["," "mask" "=" expr] "]"
 //   expr     := int | dtype "(" number ")" | var | load | op "(" expr,* ")"
 //             | "cast" "(" dtype "," expr ")" | "broadcast" "(" expr "," lanes ")"
 //             | "reduce_" op "(" expr ")" | "lane_mask" "(" expr "," lanes ")"
-//             | "lane_index" "(" dtype "," lanes ")"
+//             | "lane_index" "(" dtype "," lanes ")" | "shuffle_xor" "(" expr "," int ")"
 // A bare int is an i64; other constants carry their type, as in f32(0.5).
 //
 // Indices are i64 scalars, in elements of the buffer. A load or store of a vector type touches
@@ -27,6 +38,13 @@
 // lanes each; its indices become constants once unrolled loops are expanded, and it is private to
 // the thread. A thread buffer is private memory; its contents do not survive an iteration of the
 // parallel loop.
+//
+// GPU kernels. A phase is one launch: its parallel loop counts the blocks of the grid, and its body
+// is one `threads` loop from 0 to a constant multiple of 32: the threads of a block, with the
+// number of blocks that a multiprocessor should hold at once as a hint (`per_sm`). Statements
+// inside run on every thread. Collective statements (barrier, arrive: the block; warp_barrier,
+// load_matrix, mma, shuffle_xor: a warp of 32 threads with consecutive numbers) must be reached by
+// all threads of the block or warp. A kernel has threads loops in all phases or in none.
 #pragma once
 
 #include <cstdint>
@@ -87,18 +105,24 @@ struct LaneMask {
   ExprRef active;
 };                    // kBool vector: lane < active
 struct LaneIndex {};  // 0, 1, ... lanes-1, of the node's dtype
+// The value of the thread of this warp whose number differs in the bits of `lane_mask` (1 .. 31); a
+// 32-bit scalar (f32, i32). Warp-collective.
+struct ShuffleXor {
+  ExprRef value;
+  int lane_mask = 1;
+};
 
 struct Expr {
   Type type;
   std::variant<IntImm, FloatImm, VarRef, Load, Apply, Cast, Broadcast, ReduceLanes, LaneMask,
-               LaneIndex>
+               LaneIndex, ShuffleXor>
       node;
 };
 
 struct Stmt;
 using StmtRef = std::shared_ptr<const Stmt>;
 
-enum class LoopKind : uint8_t { kSerial, kParallel, kUnrolled };
+enum class LoopKind : uint8_t { kSerial, kParallel, kUnrolled, kThreads };
 
 struct Block {
   std::vector<StmtRef> body;
@@ -110,6 +134,7 @@ struct For {
   int64_t step = 1;
   LoopKind kind = LoopKind::kSerial;
   StmtRef body;
+  int per_sm = 0;  // kThreads: blocks that a multiprocessor should hold at once; 0: no wish
 };
 struct If {
   ExprRef condition;
@@ -134,11 +159,73 @@ struct Prefetch {
   int level = 1;
 };  // 1: L1, 2: L2
 
-struct Stmt {
-  std::variant<Block, For, If, Let, Store, Prefetch> node;
+enum class SyncKind : uint8_t {
+  kBarrier,       // block: all threads arrive; what they wrote before is seen after
+  kWarpBarrier,   // the same for a warp
+  kCommitCopies,  // this thread's copies since the last commit become one group
+  kWaitCopies,    // until at most `pending` groups of this thread are under way
+  kAwaitInputs,   // until all earlier launches of the stream have ended and their results are seen;
+                  // before it only constant operands may be read and no parameter written
+  kReleaseDependents,  // the next launch may begin, up to its kAwaitInputs
+};
+struct Sync {
+  SyncKind kind = SyncKind::kBarrier;
+  int pending = 0;  // kWaitCopies
+};
+// Copies `lanes` consecutive elements (4, 8 or 16 bytes in all, both ends aligned to that) from a
+// global buffer to a block buffer, in the background: the data may be read after a kWaitCopies that
+// covers it and, by other threads, a barrier. With a mask only so many are read and the rest become
+// zero.
+struct CopyAsync {
+  BufferId to;
+  ExprRef to_index;
+  BufferId from;
+  ExprRef from_index;
+  int lanes = 1;
+  ExprRef mask;  // may be null
+};
+// Loads lanes/2 (1, 2 or 4) 8x8 matrices of 2-byte elements from a block buffer into a register of
+// `lanes` lanes (PTX ldmatrix). Thread 8*m+r of the warp gives in `from_index` the first of the
+// 8 elements of row r of matrix m, aligned to 16 bytes; thread t receives elements 2*(t%4) and
+// 2*(t%4)+1 of row t/4 of each matrix (of column t/4 when transposed) as lanes 2*m and 2*m+1.
+struct LoadMatrix {
+  BufferId to;
+  ExprRef to_index;
+  BufferId from;
+  ExprRef from_index;
+  bool transposed = false;
+};
+// c += a * b on a warp's matrix unit (PTX mma.sync, row times column), with the fragments of the
+// PTX ISA: f16 and bf16 m16n8k16 (a: 8 lanes, b: 4), f32 as tf32 m16n8k8 (a: 4 lanes, b: 2;
+// operands rounded by round_tf32 before). c: f32, 4 lanes. b may be a part of a wider register:
+// lanes part*n .. part*n + n-1.
+struct Mma {
+  BufferId c;
+  ExprRef c_index;
+  BufferId a;
+  ExprRef a_index;
+  BufferId b;
+  ExprRef b_index;
+  int part = 0;
+};
+// Block-collective. Counts one arrival at a counter; `var` is 1 in the block that is the last of
+// `of` to arrive, which then sees all that the others wrote to global memory before they arrived,
+// and 0 in the others. The last arrival returns the counter to zero.
+struct Arrive {
+  VarId var;
+  BufferId counter;
+  ExprRef index;
+  int64_t of = 1;
 };
 
-enum class Scope : uint8_t { kIn, kOut, kShared, kThread, kRegister };
+struct Stmt {
+  std::variant<Block, For, If, Let, Store, Prefetch, Sync, CopyAsync, LoadMatrix, Mma, Arrive> node;
+};
+
+// kShared is global scratch. kCounter: i32 in global memory, zero before the first launch and after
+// every launch; only kArrive touches it. kBlock: memory of one block of threads on the chip, not
+// initialised.
+enum class Scope : uint8_t { kIn, kOut, kShared, kThread, kRegister, kCounter, kBlock };
 
 struct Buffer {
   std::string name;
@@ -146,6 +233,9 @@ struct Buffer {
   int lanes = 1;     // above 1 only in kRegister
   int64_t size = 0;  // elements (registers for kRegister)
   Scope scope = Scope::kIn;
+  // kBlock: an earlier block buffer that overlays nothing and whose memory this one shares (writing
+  // one leaves nothing in the other); -1 for memory of its own.
+  BufferId overlays = -1;
 };
 
 struct Kernel {
@@ -154,8 +244,12 @@ struct Kernel {
   std::vector<Buffer> buffers;
   std::vector<std::string> vars;  // printed names, unique; indexed by VarId
   std::vector<StmtRef> phases;    // each a For of kind kParallel
+  // Special functions may err by 2^-10 of their result (results are narrow floats anyway). Printed
+  // as "approximate" after the name.
+  bool approximate = false;
 
   int NumParams() const;
+  bool IsGpu() const;  // its phases have threads loops
   std::string ToText() const;
   static Result<Kernel> Parse(std::string_view text);
   // Types, scopes, variables bound before use, constant register indices, phases parallel; names
@@ -164,5 +258,6 @@ struct Kernel {
 };
 
 std::string_view ToText(Scope scope);
+std::string_view ToText(SyncKind kind);
 
 }  // namespace mlc::ir

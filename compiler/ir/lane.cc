@@ -122,6 +122,8 @@ double UnaryFloat(ScalarOp op, double a) {
       return std::nearbyint(a);
     case ScalarOp::kSign:
       return Sign(a);
+    case ScalarOp::kRoundTf32:
+      return RoundToTf32(static_cast<float>(a));
     default:
       MLC_CHECK(false) << InfoOf(op).name;
       return 0;

@@ -33,6 +33,11 @@ class Machine {
   void Do(const Let& let);
   void Do(const Store& store);
   void Do(const Prefetch& prefetch);
+  // REQUIRES: not reached; the verifier keeps GPU statements out of CPU kernels.
+  template <typename GpuStmt>
+  void Do(const GpuStmt&) {
+    Fail(StatusCode::kInternal, "has a GPU statement");
+  }
 
   // expressions (machine_expr.cc); Vector writes one Lane for each lane of the type
   Lane Scalar(const Expr& e);
@@ -43,6 +48,7 @@ class Machine {
   Lane ScalarNode(const Load& load);
   Lane ScalarNode(const Apply& apply);
   Lane ScalarNode(const ReduceLanes& reduce);
+  Lane ScalarNode(const ShuffleXor& shuffle);
 
   // Wraps like all index arithmetic; the bounds check sees the result.
   static int64_t LaneAddress(int64_t index, int lane, int64_t stride) {

@@ -51,6 +51,11 @@ Lane Machine::Scalar(const Expr& e) {
       e.node);
 }
 
+Lane Machine::ScalarNode(const ShuffleXor&) {
+  Fail(StatusCode::kInternal, "has a GPU expression");
+  return FromInt(0);
+}
+
 Lane Machine::ScalarNode(const Load& load) {
   Lane value = FromInt(0);
   Memory& memory = memories_[static_cast<size_t>(load.buffer)];

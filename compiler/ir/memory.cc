@@ -16,6 +16,8 @@ Memory::Memory(const Buffer& buffer, std::span<std::byte> param)
       break;
     case Scope::kShared:
     case Scope::kThread:
+    case Scope::kCounter:
+    case Scope::kBlock:
       own_.resize(size * element_bytes_);
       data_ = own_.data();
       break;

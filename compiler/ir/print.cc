@@ -29,7 +29,9 @@ class Printer {
   explicit Printer(const Kernel& kernel) : kernel_(kernel) {}
 
   std::string Run() {
-    text_ = "kernel " + kernel_.name + " {\n";
+    text_ = "kernel " + kernel_.name;
+    if (kernel_.approximate) text_ += " approximate";
+    text_ += " {\n";
     for (const Buffer& buffer : kernel_.buffers) {
       text_ += "  ";
       text_ += ToText(buffer.scope);
@@ -41,7 +43,9 @@ class Printer {
       }
       text_ += "[";
       text_ += std::to_string(buffer.size);
-      text_ += "]\n";
+      text_ += "]";
+      if (buffer.overlays >= 0) text_ += " overlays " + NameOf(buffer.overlays);
+      text_ += "\n";
     }
     for (const StmtRef& phase : kernel_.phases) Print(*phase, 1);
     return text_ + "}\n";
@@ -73,6 +77,7 @@ class Printer {
   void Line(const For& loop, int depth) {
     if (loop.kind == LoopKind::kParallel) text_ += "parallel ";
     if (loop.kind == LoopKind::kUnrolled) text_ += "unrolled ";
+    if (loop.kind == LoopKind::kThreads) text_ += "threads ";
     text_ += "for " + VarName(loop.var) + " in ";
     Print(*loop.begin);
     text_ += " .. ";
@@ -81,6 +86,7 @@ class Printer {
       text_ += " step ";
       text_ += std::to_string(loop.step);
     }
+    if (loop.per_sm != 0) text_ += " per_sm " + std::to_string(loop.per_sm);
     Braced(loop.body, depth);
   }
   void Line(const If& branch, int depth) {
@@ -111,6 +117,45 @@ class Printer {
     text_ += "]";
   }
 
+  void Line(const Sync& sync, int) {
+    text_ += ToText(sync.kind);
+    if (sync.kind == SyncKind::kWaitCopies) text_ += " " + std::to_string(sync.pending);
+  }
+  void Line(const CopyAsync& copy, int) {
+    text_ += "copy_async ";
+    Place(copy.to, copy.to_index);
+    text_ += " = " + NameOf(copy.from) + "[";
+    Print(*copy.from_index);
+    text_ += ", lanes=" + std::to_string(copy.lanes);
+    Access(1, copy.mask);
+    text_ += "]";
+  }
+  void Line(const LoadMatrix& load, int) {
+    text_ += load.transposed ? "load_matrix transposed " : "load_matrix ";
+    Place(load.to, load.to_index);
+    text_ += " = ";
+    Place(load.from, load.from_index);
+  }
+  void Line(const Mma& mma, int) {
+    text_ += "mma ";
+    Place(mma.c, mma.c_index);
+    text_ += " += ";
+    Place(mma.a, mma.a_index);
+    text_ += " * ";
+    Place(mma.b, mma.b_index);
+    if (mma.part != 0) text_ += " part=" + std::to_string(mma.part);
+  }
+  void Line(const Arrive& arrive, int) {
+    text_ += "arrive " + VarName(arrive.var) + " = ";
+    Place(arrive.counter, arrive.index);
+    text_ += " of " + std::to_string(arrive.of);
+  }
+
+  void Place(BufferId buffer, const ExprRef& index) {
+    text_ += NameOf(buffer) + "[";
+    Print(*index);
+    text_ += "]";
+  }
   void Access(int64_t stride, const ExprRef& mask) {
     if (stride != 1) {
       text_ += ", stride=";
@@ -197,6 +242,12 @@ class Printer {
     text_ += ")";
   }
 
+  void Node(const Type&, const ShuffleXor& shuffle) {
+    text_ += "shuffle_xor(";
+    Print(*shuffle.value);
+    text_ += ", " + std::to_string(shuffle.lane_mask) + ")";
+  }
+
   const Kernel& kernel_;
   std::string text_;
 };
@@ -215,6 +266,28 @@ std::string_view ToText(Scope scope) {
       return "thread";
     case Scope::kRegister:
       return "reg";
+    case Scope::kCounter:
+      return "counter";
+    case Scope::kBlock:
+      return "block";
+  }
+  return "?";
+}
+
+std::string_view ToText(SyncKind kind) {
+  switch (kind) {
+    case SyncKind::kBarrier:
+      return "barrier";
+    case SyncKind::kWarpBarrier:
+      return "warp_barrier";
+    case SyncKind::kCommitCopies:
+      return "commit_copies";
+    case SyncKind::kWaitCopies:
+      return "wait_copies";
+    case SyncKind::kAwaitInputs:
+      return "await_inputs";
+    case SyncKind::kReleaseDependents:
+      return "release_dependents";
   }
   return "?";
 }
@@ -225,6 +298,18 @@ int Kernel::NumParams() const {
     count += buffer.scope == Scope::kIn || buffer.scope == Scope::kOut;
   }
   return count;
+}
+
+bool Kernel::IsGpu() const {
+  for (const StmtRef& phase : phases) {
+    const For* loop = std::get_if<For>(&phase->node);
+    const Block* body =
+        loop != nullptr && loop->body != nullptr ? std::get_if<Block>(&loop->body->node) : nullptr;
+    if (body == nullptr || body->body.size() != 1 || body->body[0] == nullptr) continue;
+    const For* threads = std::get_if<For>(&body->body[0]->node);
+    if (threads != nullptr && threads->kind == LoopKind::kThreads) return true;
+  }
+  return false;
 }
 
 std::string Kernel::ToText() const { return Printer(*this).Run(); }

@@ -30,6 +30,7 @@ bool NeedsFloat(ScalarOp op) {
     case ScalarOp::kCeil:
     case ScalarOp::kRound:
     case ScalarOp::kIsNan:
+    case ScalarOp::kRoundTf32:
     case ScalarOp::kFma:
       return true;
     default:

@@ -111,7 +111,9 @@ class Verifier {
       return Bind(let->var, is_static ? Binding::kStatic : Binding::kDynamic);
     }
     if (const Store* store = std::get_if<Store>(&stmt.node)) return CheckStore(*store, depth);
-    const Prefetch& prefetch = std::get<Prefetch>(stmt.node);
+    const Prefetch* prefetch_node = std::get_if<Prefetch>(&stmt.node);
+    if (prefetch_node == nullptr) return Bad("a GPU statement in a kernel without threads");
+    const Prefetch& prefetch = *prefetch_node;
     MLC_TRY(CheckBuffer(prefetch.buffer));
     const Buffer& buffer = BufferOf(prefetch.buffer);
     if (buffer.scope == Scope::kRegister || prefetch.level < 1 || prefetch.level > 2) {
@@ -248,6 +250,9 @@ class Verifier {
   Status Check(const Type& type, const LaneMask& mask, int depth, bool*) {
     MLC_TRY(CheckIndex(mask.active, "active lanes", depth + 1));
     return Expect(type.dtype == DType::kBool, "a lane mask is no bool");
+  }
+  Status Check(const Type&, const ShuffleXor&, int, bool*) {
+    return Bad("a GPU expression in a kernel without threads");
   }
   Status Check(const Type& type, const LaneIndex&, int, bool*) {
     return Expect(type.dtype != DType::kBool, "a lane index is a bool");

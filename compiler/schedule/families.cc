@@ -1,9 +1,11 @@
-// The one list of families.
+// The one list of families for processors, and the choice between it and the one for GPUs.
+#include <algorithm>
 #include <array>
 #include <string>
 
 #include "compiler/schedule/attention.h"
 #include "compiler/schedule/contraction.h"
+#include "compiler/schedule/cuda/families.h"
 #include "compiler/schedule/depthwise.h"
 #include "compiler/schedule/family.h"
 #include "compiler/schedule/pointwise.h"
@@ -13,7 +15,9 @@
 
 namespace mlc::schedule {
 
-std::span<const Family* const> Families() {
+namespace {
+
+std::span<const Family* const> CpuFamilies() {
   static const ContractionFamily contraction;
   static const DepthwiseFamily depthwise;
   static const WinogradFamily winograd;
@@ -26,6 +30,25 @@ std::span<const Family* const> Families() {
   return families;
 }
 
+std::span<const Family* const> FamiliesOf(const target::Target& target) {
+  return target.is_cuda() ? CudaFamilies() : CpuFamilies();
+}
+
+bool IsAmong(std::span<const Family* const> families, const Family* family) {
+  return std::find(families.begin(), families.end(), family) != families.end();
+}
+
+}  // namespace
+
+std::span<const Family* const> Families() {
+  static const std::vector<const Family*> all = [] {
+    std::vector<const Family*> both(CpuFamilies().begin(), CpuFamilies().end());
+    both.insert(both.end(), CudaFamilies().begin(), CudaFamilies().end());
+    return both;
+  }();
+  return all;
+}
+
 const Family* FindFamily(std::string_view name) {
   for (const Family* family : Families()) {
     if (family->name() == name) return family;
@@ -36,7 +59,7 @@ const Family* FindFamily(std::string_view name) {
 std::vector<const Family*> FamiliesFor(const graph::Workload& workload,
                                        const target::Target& target) {
   std::vector<const Family*> accepting;
-  for (const Family* family : Families()) {
+  for (const Family* family : FamiliesOf(target)) {
     if (family->Accepts(workload, target)) accepting.push_back(family);
   }
   return accepting;
@@ -56,6 +79,9 @@ Result<LoweredKernel> LowerConfig(const graph::Workload& workload, const target:
     return FailedPrecondition("config is of " + config.family + " version " +
                               std::to_string(config.version) + ", this build has version " +
                               std::to_string(family->version()) + "; tune the workload again");
+  }
+  if (!IsAmong(FamiliesOf(target), family)) {
+    return InvalidArgument("family " + config.family + " is not for " + target.ClassText());
   }
   if (!family->Accepts(workload, target)) {
     return InvalidArgument("family " + config.family + " has no kernel for " + workload.Summary());

@@ -61,6 +61,16 @@ struct KernelFacts {
   double phases = 1;         // fork-join rounds
   double body_ops = 0;       // vector instructions of the largest straight-line body
   double special_flops = 0;  // exp, tanh, erf, div, sqrt
+  // GPU kernels: sums over the launches, or of the launch that takes longest where noted. The bytes
+  // above mean block memory -> registers (l1), global -> block memory through L2 (l2) and DRAM.
+  double tensor_flops = 0;      // of `flops`, those on matrix units
+  double blocks = 0;            // longest launch
+  double block_threads = 0;     // longest launch
+  double block_bytes = 0;       // on-chip memory of one block, longest launch
+  double registers = 0;         // estimate per thread, longest launch
+  double waves = 0;             // blocks over the blocks that the device holds at once
+  double warp_parallelism = 0;  // warps of one multiprocessor, on average
+  double pipeline_steps = 0;    // iterations of the staged loop of one block
 };
 
 class Family {

@@ -6,6 +6,11 @@
 // isa: plain (no vectors assumed beyond 128 bits), avx2 (with fma), avx512, neon. Peak figures are
 // calibrated on the machine; they scale reports and the analytic model and are not part of the
 // class.
+//
+//   target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=60000
+//             tensor_gflops=800000 copy_gbps=4350
+// block and sm: on-chip bytes that one block may ask for and that one multiprocessor has. sm_90a
+// stands for a device of compute capability 9.0, whose own instructions the code may use.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +23,32 @@
 
 namespace mlc::target {
 
+enum class Device : uint8_t { kCpu, kCuda };
 enum class Isa : uint8_t { kPlain, kAvx2, kAvx512, kNeon };
 
 struct Target {
+  Device device = Device::kCpu;
+  // CPU
   std::string arch = "x86_64";  // or aarch64
   Isa isa = Isa::kPlain;
   int threads = 1;
   int64_t l1_bytes = 32768;
   int64_t l2_bytes = 1048576;
   int64_t l3_bytes = 33554432;
-  double fma_gflops = 0;  // of all `threads`, fp32; 0 when unknown
-  double copy_gbps = 0;   // bytes read plus written, of all threads, out of cache; 0 when unknown
+  // CUDA (l2_bytes holds too)
+  int compute = 0;             // compute capability times ten: 80, 86, 89, 90, ...
+  bool arch_specific = false;  // the "a" of sm_90a
+  int sms = 0;
+  int64_t block_bytes = 0;
+  int64_t sm_bytes = 0;
+  double tensor_gflops = 0;  // fp16 matrix units with fp32 accumulation; 0 when unknown
+
+  double fma_gflops = 0;  // of the whole device, fp32; 0 when unknown
+  double copy_gbps = 0;   // bytes read plus written, out of cache; 0 when unknown
+
+  bool is_cuda() const { return device == Device::kCuda; }
+  // "sm_90a", as the CUDA compiler spells it. REQUIRES: is_cuda().
+  std::string CudaArch() const;
 
   int vector_bits() const;
   int vector_registers() const;

@@ -49,11 +49,11 @@ void CheckOperator(ScalarOp op, DType dtype) {
 }
 
 constexpr ScalarOp kExactOnFloats[] = {
-    ScalarOp::kNeg,   ScalarOp::kAbs,      ScalarOp::kSqrt,  ScalarOp::kReciprocal,
-    ScalarOp::kFloor, ScalarOp::kCeil,     ScalarOp::kRound, ScalarOp::kSign,
-    ScalarOp::kIsNan, ScalarOp::kAdd,      ScalarOp::kSub,   ScalarOp::kMul,
-    ScalarOp::kDiv,   ScalarOp::kMax,      ScalarOp::kMin,   ScalarOp::kEqual,
-    ScalarOp::kLess,  ScalarOp::kLessEqual};
+    ScalarOp::kNeg,   ScalarOp::kAbs,       ScalarOp::kSqrt,     ScalarOp::kReciprocal,
+    ScalarOp::kFloor, ScalarOp::kCeil,      ScalarOp::kRound,    ScalarOp::kSign,
+    ScalarOp::kIsNan, ScalarOp::kAdd,       ScalarOp::kSub,      ScalarOp::kMul,
+    ScalarOp::kDiv,   ScalarOp::kMax,       ScalarOp::kMin,      ScalarOp::kEqual,
+    ScalarOp::kLess,  ScalarOp::kLessEqual, ScalarOp::kRoundTf32};
 
 TEST(Operator, FloatsEqualTheInterpreter) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16}) {
