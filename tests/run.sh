@@ -42,5 +42,5 @@ run_preset() {
 for preset in "${presets[@]}"; do
   step "Test ($preset)" run_preset "$preset"
 done
-printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+printf '\n%d skipped (each says why above)\n%d passed, %d failed\n' "$skipped" "$passed" "$failed"
 ((failed == 0))
