@@ -6,10 +6,14 @@ namespace {
 using Table = std::span<const OpRow> (*)();
 
 constexpr Table kTables[] = {
-    ActivationOps,      AttentionOps, CastOps,          ConcatSplitOps, ConstantOps,      ConvOps,
-    ConvTransposeOps,   EinsumOps,    GatherScatterOps, MatMulOps,      NormalizationOps, PadOps,
-    PointwiseOps,       PoolOps,      QuantizeOps,      ReduceOps,      ReshapeOps,       ResizeOps,
-    RotaryEmbeddingOps, SliceOps,     SoftmaxOps,
+    ActivationOps,    AttentionOps, CastOps,
+    ConcatSplitOps,   ConstantOps,  ConvOps,
+    ConvTransposeOps, EinsumOps,    GatherScatterOps,
+    GridSampleOps,    MatMulOps,    NormalizationOps,
+    PadOps,           PointwiseOps, PoolOps,
+    QuantizeOps,      RecurrentOps, ReduceOps,
+    ReshapeOps,       ResizeOps,    RotaryEmbeddingOps,
+    SliceOps,         SoftmaxOps,   TopKOps,
 };
 
 }  // namespace

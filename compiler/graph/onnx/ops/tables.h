@@ -20,18 +20,21 @@ std::span<const OpRow> ConvOps();
 std::span<const OpRow> ConvTransposeOps();
 std::span<const OpRow> EinsumOps();
 std::span<const OpRow> GatherScatterOps();
+std::span<const OpRow> GridSampleOps();
 std::span<const OpRow> MatMulOps();
 std::span<const OpRow> NormalizationOps();
 std::span<const OpRow> PadOps();
 std::span<const OpRow> PointwiseOps();
 std::span<const OpRow> PoolOps();
 std::span<const OpRow> QuantizeOps();
+std::span<const OpRow> RecurrentOps();
 std::span<const OpRow> ReduceOps();
 std::span<const OpRow> ReshapeOps();
 std::span<const OpRow> ResizeOps();
 std::span<const OpRow> RotaryEmbeddingOps();
 std::span<const OpRow> SliceOps();
 std::span<const OpRow> SoftmaxOps();
+std::span<const OpRow> TopKOps();
 
 // How the operator of the default domain is lowered; null if it is not supported.
 Handler FindHandler(std::string_view op_type);
