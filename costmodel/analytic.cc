@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "costmodel/analytic_cuda.h"
+
 namespace mlc::costmodel {
 namespace {
 
@@ -44,6 +46,7 @@ double BodyEfficiency(const schedule::KernelFacts& f) {
 }  // namespace
 
 Estimate EstimateKernel(const schedule::KernelFacts& f, const target::Target& target) {
+  if (target.is_cuda()) return EstimateCudaKernel(f, target);
   const double threads = std::max(1, target.threads);
   const double busy = std::min(threads, std::max(1.0, f.parallel_chunks));
   const double peak = PeakGflops(target) * busy / threads;

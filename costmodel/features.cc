@@ -92,6 +92,28 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"imbalance", "ratio", "longest thread over the mean",
      [](const In& in) { return in.facts.imbalance; }},
     {"phases", "1", "fork-join rounds", [](const In& in) { return in.facts.phases; }},
+    // GPU kernels; zero elsewhere
+    {"tensor_share", "ratio", "operations on matrix units over all",
+     [](const In& in) { return in.facts.tensor_flops / std::max(1.0, in.facts.flops); }},
+    {"blocks", "log2", "blocks for each multiprocessor",
+     [](const In& in) {
+       return Log(std::max(1.0, in.facts.blocks) / std::max(1, in.target.sms));
+     }},
+    {"waves", "log2", "blocks over what the device holds at once",
+     [](const In& in) { return LogOnePlus(in.facts.waves); }},
+    {"tail", "ratio", "share of the last wave that is idle",
+     [](const In& in) { return std::ceil(in.facts.waves) - in.facts.waves; }},
+    {"block_threads", "log2", "threads of a block",
+     [](const In& in) { return LogOnePlus(in.facts.block_threads); }},
+    {"block_memory", "ratio", "on-chip memory of a block over the most it may have",
+     [](const In& in) {
+       return in.facts.block_bytes / std::max(1.0, static_cast<double>(in.target.block_bytes));
+     }},
+    {"registers", "1", "registers of a thread", [](const In& in) { return in.facts.registers; }},
+    {"warps", "1", "warps of a multiprocessor",
+     [](const In& in) { return in.facts.warp_parallelism; }},
+    {"steps", "log2", "steps of a block's staged loop",
+     [](const In& in) { return LogOnePlus(in.facts.pipeline_steps); }},
     // The analytic model
     {"estimate", "log2 ns", "the estimate", [](const In& in) { return Log(in.estimate.total_ns); }},
     {"compute_share", "ratio", "arithmetic over the estimate",

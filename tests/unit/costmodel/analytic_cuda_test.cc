@@ -1,0 +1,73 @@
+#include "costmodel/analytic_cuda.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc::costmodel {
+namespace {
+
+target::Target Gpu() {
+  return *target::Target::Parse(
+      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=60000 "
+      "tensor_gflops=800000 copy_gbps=4350");
+}
+
+// A product of 4096 x 4096 x 4096 in tiles of 128 x 128.
+schedule::KernelFacts LargeProduct() {
+  schedule::KernelFacts f;
+  f.flops = f.useful_flops = f.tensor_flops = 2.0 * 4096 * 4096 * 4096;
+  f.blocks = 1024;
+  f.block_threads = 256;
+  f.waves = 1024.0 / 132;
+  f.warp_parallelism = 8;
+  f.pipeline_steps = 128;
+  f.phases = 1;
+  f.l1_bytes = 8e9;
+  f.l2_bytes = 1024.0 * 128 * 4096 * 2 * 2;
+  f.dram_bytes = 3.0 * 4096 * 4096 * 2;
+  return f;
+}
+
+double Total(const schedule::KernelFacts& f) { return EstimateKernel(f, Gpu()).total_ns; }
+
+TEST(AnalyticCuda, MoreOfAnythingIsSlower) {
+  const double base = Total(LargeProduct());
+  using Member = double schedule::KernelFacts::*;
+  for (const Member member :
+       {&schedule::KernelFacts::flops, &schedule::KernelFacts::tensor_flops,
+        &schedule::KernelFacts::l2_bytes, &schedule::KernelFacts::dram_bytes,
+        &schedule::KernelFacts::scratch_bytes, &schedule::KernelFacts::phases}) {
+    schedule::KernelFacts more = LargeProduct();
+    more.*member = more.*member * 8 + 1e6;
+    EXPECT_GT(Total(more), base);
+  }
+}
+
+TEST(AnalyticCuda, StaysBetweenTheMatrixPeakAndATenthOfIt) {
+  const double at_peak = LargeProduct().flops / 800000;
+  EXPECT_GT(Total(LargeProduct()), at_peak);
+  EXPECT_LT(Total(LargeProduct()), 10 * at_peak);
+}
+
+TEST(AnalyticCuda, FewBlocksLeaveMultiprocessorsIdle) {
+  schedule::KernelFacts few = LargeProduct();
+  few.blocks = 6;
+  few.waves = 1;
+  EXPECT_GT(Total(few), 10 * Total(LargeProduct()));
+}
+
+TEST(AnalyticCuda, LongChainsOfStepsBoundSmallKernels) {
+  schedule::KernelFacts f;
+  f.flops = f.tensor_flops = 1e6;
+  f.blocks = 6;
+  f.waves = 1;
+  f.warp_parallelism = 4;
+  f.phases = 1;
+  f.pipeline_steps = 96;
+  const double whole = Total(f);
+  f.blocks = 48;  // split in eight
+  f.pipeline_steps = 12;
+  EXPECT_LT(Total(f), whole / 2);
+}
+
+}  // namespace
+}  // namespace mlc::costmodel
