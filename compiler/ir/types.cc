@@ -9,9 +9,18 @@ namespace mlc::ir {
 
 namespace {
 
-constexpr std::array<std::string_view, 19> kReserved = {
-    "kernel", "in",  "out",  "shared",   "thread",    "reg",   "for",  "parallel", "unrolled", "if",
-    "else",   "let", "step", "prefetch", "streaming", "lanes", "mask", "stride",   "level"};
+constexpr std::array kReserved =
+    std::to_array<std::string_view>({"kernel",      "in",           "out",
+                                     "shared",      "thread",       "reg",
+                                     "for",         "parallel",     "unrolled",
+                                     "if",          "else",         "let",
+                                     "step",        "prefetch",     "streaming",
+                                     "lanes",       "mask",         "stride",
+                                     "level",       "threads",      "per_sm",
+                                     "overlays",    "transposed",   "copy_async",
+                                     "load_matrix", "mma",          "arrive",
+                                     "barrier",     "warp_barrier", "commit_copies",
+                                     "wait_copies", "await_inputs", "release_dependents"});
 
 // Operators with no meaning for integers.
 bool NeedsFloat(ScalarOp op) {
