@@ -1,0 +1,87 @@
+#include "compiler/schedule/cuda/gpu_launch.h"
+
+#include <cmath>
+
+#include "compiler/schedule/fused.h"
+
+namespace mlc::schedule::gpu {
+
+namespace {
+
+// What one multiprocessor holds.
+constexpr double kThreads = 2048;
+constexpr double kBlocks = 32;
+constexpr double kRegisters = 65536;
+constexpr double kReservedBytes = 1024;  // of each block, by the driver
+
+}  // namespace
+
+ir::ExprRef Widened(const ir::ExprRef& value, int lanes) {
+  return value->type.lanes == lanes ? value : ir::MakeBroadcast(value, lanes);
+}
+
+void BeginLaunch(ir::KernelBuilder& builder) {
+  builder.ReleaseDependents();
+  builder.AwaitInputs();
+}
+
+bool AllNarrow(const graph::Workload& workload) {
+  return std::all_of(workload.outputs().begin(), workload.outputs().end(), [&](graph::ValueId id) {
+    const DType dtype = workload.graph()[id].type.dtype;
+    return dtype == DType::kF16 || dtype == DType::kBF16;
+  });
+}
+
+void SetLaunch(const target::Target& target, const LaunchShape& shape, KernelFacts& facts) {
+  double resident = std::min(kBlocks, std::floor(kThreads / shape.threads));
+  resident = std::min(resident, std::floor(static_cast<double>(target.sm_bytes) /
+                                           (shape.block_bytes + kReservedBytes)));
+  resident = std::min(resident, std::floor(kRegisters / (shape.registers * shape.threads)));
+  resident = std::max(resident, 1.0);
+  const double sms = std::max(1, target.sms);
+  facts.blocks = facts.parallel_chunks = shape.blocks;
+  facts.block_threads = shape.threads;
+  facts.block_bytes = shape.block_bytes;
+  facts.registers = shape.registers;
+  facts.waves = shape.blocks / (sms * resident);
+  const double held = std::min(resident, std::ceil(shape.blocks / sms));
+  facts.warp_parallelism = held * shape.threads / 32 * std::min(1.0, shape.blocks / (sms * held));
+  facts.imbalance = std::ceil(facts.waves) / std::max(facts.waves, 1e-9);
+  if (facts.waves <= 1) facts.imbalance = 1;
+}
+
+double OutputBytes(const graph::Workload& workload) {
+  double bytes = 0;
+  for (graph::ValueId output : workload.outputs()) {
+    const graph::TensorType& type = workload.graph()[output].type;
+    bytes += static_cast<double>(type.NumElements()) * SizeOf(type.dtype);
+  }
+  return bytes;
+}
+
+double SpecialFlops(const graph::Workload& workload) {
+  double flops = 0;
+  for (graph::ValueId id = 0; id < workload.graph().size(); ++id) {
+    const graph::Value& node = workload.graph()[id];
+    if (node.op != graph::Op::kPointwise) continue;
+    const double each = InfoOf(node.scalar).flops;
+    if (each > 2) flops += each * static_cast<double>(node.type.NumElements());
+  }
+  return flops;
+}
+
+int64_t AtMost(const std::vector<int64_t>& domain, int64_t wanted) {
+  int64_t best = domain.front();
+  for (int64_t value : domain) {
+    if (value <= wanted && value > best) best = value;
+  }
+  return best;
+}
+
+void SetKnob(const Space& space, Config& config, std::string_view knob, int64_t wanted) {
+  for (size_t i = 0; i < space.knobs.size(); ++i) {
+    if (space.knobs[i].name == knob) config.knobs[i].second = AtMost(space.knobs[i].domain, wanted);
+  }
+}
+
+}  // namespace mlc::schedule::gpu
