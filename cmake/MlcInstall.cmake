@@ -26,3 +26,15 @@ foreach(program mlc-run mlc-tune mlc-log mlc-server mlc-worker)
     install(TARGETS ${program} RUNTIME COMPONENT programs)
   endif()
 endforeach()
+
+# Programs look for libraries in lib/ beside bin/ first, also for the libraries of libraries: what an unpacked
+# bundle needs. In a build tree there is no such folder.
+foreach(program mlc-tune mlc-compile mlc-run mlc-log mlc-server mlc-worker)
+  target_link_options(${program} PRIVATE "LINKER:--disable-new-dtags,-rpath,$ORIGIN/../lib")
+endforeach()
+
+# One archive with every program and its libraries, for machines that build nothing.
+add_custom_target(bundle
+  COMMAND ${CMAKE_SOURCE_DIR}/deploy/bundle.sh ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/dist ${PROJECT_VERSION}
+  DEPENDS mlc-tune mlc-compile mlc-run mlc-log mlc-server mlc-worker
+  VERBATIM)

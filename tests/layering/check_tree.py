@@ -15,7 +15,7 @@ FRONT = GRAPH | {"compiler/front"}
 ALLOWED = {
     "compiler/base": set(),
     "compiler/graph": GRAPH,
-    "compiler/front": FRONT,
+    "compiler/front": FRONT | {"compiler/target"},
     "compiler/ir": IR,
     "compiler/target": BASE,
     "compiler/schedule": SCHEDULE,
