@@ -154,6 +154,14 @@ ExprRef DepthOffset(const GpuContraction& g, Side side, const DepthPlace& place)
   return offset;
 }
 
+namespace {
+
+ExprRef I32(int64_t value) {
+  return std::make_shared<const ir::Expr>(ir::Expr{{DType::kI32, 1}, ir::IntImm{value}});
+}
+
+}  // namespace
+
 ExprRef And(const ExprRef& a, const ExprRef& b) {
   if (!a) return b;
   if (!b) return a;
@@ -198,6 +206,15 @@ BatchPlace PlaceBatch(ir::KernelBuilder& b, const GpuContraction& g, const ExprR
     }
   }
   return place;
+}
+
+ExprRef LaneOf(const ExprRef& value, int lane) {
+  const int lanes = value->type.lanes;
+  const ExprRef one = ir::MakeApply(ScalarOp::kEqual, {ir::MakeLaneIndex(DType::kI32, lanes),
+                                                       ir::MakeBroadcast(I32(lane), lanes)});
+  return ir::MakeReduce(
+      ScalarOp::kAdd,
+      ir::MakeApply(ScalarOp::kSelect, {one, value, ir::Float(value->type.dtype, 0, lanes)}));
 }
 
 ExprRef Xor(ir::KernelBuilder& b, const ExprRef& x, const ExprRef& y, int64_t limit) {

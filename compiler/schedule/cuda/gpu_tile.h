@@ -83,6 +83,8 @@ ir::ExprRef And(const ir::ExprRef& a, const ir::ExprRef& b);  // either may be n
 ir::ExprRef Less(const ir::ExprRef& a, int64_t b);
 // `lanes` where the condition holds (null: always), else 0.
 ir::ExprRef LanesIf(const ir::ExprRef& condition, int lanes);
+// One lane of a vector of floats. Adds zeros to it, which turns -0 into 0.
+ir::ExprRef LaneOf(const ir::ExprRef& value, int lane);
 // Bitwise exclusive or of two indices below `limit`, a power of two.
 ir::ExprRef Xor(ir::KernelBuilder& b, const ir::ExprRef& x, const ir::ExprRef& y, int64_t limit);
 // Where a 16-byte chunk of a row lies when rows of `chunks` chunks (a power of two) are swizzled so

@@ -1,0 +1,131 @@
+#include "compiler/schedule/cuda/tensor_contraction.h"
+
+#include <algorithm>
+
+#include "compiler/schedule/contraction_space.h"
+#include "compiler/schedule/cuda/tensor_facts.h"
+#include "compiler/schedule/cuda/tensor_lower.h"
+
+namespace mlc::schedule {
+
+namespace {
+
+// Tiles that are not twice what the problem has.
+std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
+  std::erase_if(sizes, [&](int64_t s) { return s > 16 && s / 2 >= extent; });
+  return sizes;
+}
+
+Config Make(const Space& space, const TensorPlan& plan) {
+  Config config = space.At(0);
+  SetKnob(config, "bm", plan.bm);
+  SetKnob(config, "bn", plan.bn);
+  SetKnob(config, "bk", plan.bk);
+  SetKnob(config, "warps_m", plan.warps_m);
+  SetKnob(config, "warps_n", plan.warps_n);
+  SetKnob(config, "slices", plan.slices);
+  SetKnob(config, "stages", plan.stages);
+  SetKnob(config, "split", plan.split);
+  SetKnob(config, "raster", plan.raster);
+  return config;
+}
+
+}  // namespace
+
+bool TensorContractionFamily::Accepts(const graph::Workload& workload,
+                                      const target::Target& target) const {
+  if (!target.is_cuda() || target.compute < 80) return false;
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  TensorMath math;
+  return g && TensorMathOf(*g, &math) && !DepthwiseChannels(g->p);
+}
+
+Space TensorContractionFamily::MakeSpace(const graph::Workload& workload,
+                                         const target::Target& target) const {
+  const GpuContraction g = *FindGpuContraction(workload);
+  const bool half = SizeOf(g.p.row_dtype) == 2;
+  Space space{"tensor_contraction", version(), {}};
+  space.knobs.push_back({"bm", Tiles({16, 32, 64, 128, 256}, g.m)});
+  space.knobs.push_back({"bn", Tiles({16, 32, 64, 128, 256}, g.n)});
+  space.knobs.push_back(
+      {"bk", Tiles(half ? std::vector<int64_t>{16, 32, 64, 128} : std::vector<int64_t>{16, 32, 64},
+                   g.k)});
+  space.knobs.push_back({"warps_m", {1, 2, 4}});
+  space.knobs.push_back({"warps_n", {1, 2, 4}});
+  space.knobs.push_back({"slices", {1, 2, 4}});
+  space.knobs.push_back({"stages", {2, 3, 4, 6}});
+  std::vector<int64_t> splits = {1, 2, 3, 4, 6, 8, 12, 16};
+  const int64_t smallest = g.z * ((g.m + 255) / 256) * ((g.n + 255) / 256);
+  std::erase_if(splits,
+                [&](int64_t s) { return s > 1 && (s * 64 > g.k || smallest >= 2 * target.sms); });
+  space.knobs.push_back({"split", splits});
+  const bool large = g.m >= 512 && g.n >= 512;
+  space.knobs.push_back(
+      {"raster", large ? std::vector<int64_t>{0, 1, 2} : std::vector<int64_t>{0, 1}});
+  return space;
+}
+
+RejectReason TensorContractionFamily::Check(const graph::Workload& workload,
+                                            const target::Target& target,
+                                            const Config& config) const {
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  if (!g) return RejectReason::kUnsupported;
+  return CheckTensorPlan(*g, target, MakeTensorPlan(*g, config));
+}
+
+KernelFacts TensorContractionFamily::Facts(const graph::Workload& workload,
+                                           const target::Target& target,
+                                           const Config& config) const {
+  const GpuContraction g = *FindGpuContraction(workload);
+  return TensorFacts(workload, g, target, MakeTensorPlan(g, config));
+}
+
+Config TensorContractionFamily::Default(const graph::Workload& workload,
+                                        const target::Target& target) const {
+  const GpuContraction g = *FindGpuContraction(workload);
+  const Space space = MakeSpace(workload, target);
+  Config config = space.At(0);
+  Config best = config;
+  double least = 1e300;
+  const auto try_each = [&](const char* knob, const auto& then) {
+    for (int64_t value : DomainOf(space, knob)) {
+      SetKnob(config, knob, value);
+      then();
+    }
+  };
+  const auto consider = [&] {
+    SetKnob(config, "raster", 0);
+    const TensorPlan plan = MakeTensorPlan(g, config);
+    if (CheckTensorPlan(g, target, plan) != RejectReason::kNone) return;
+    const double cycles = TensorCycles(g, target, plan);
+    if (cycles >= least) return;
+    least = cycles;
+    best = Make(space, plan);
+  };
+  const auto with_warps = [&] {
+    // Whatever else is chosen, these must fit.
+    SetKnob(config, "stages", 2);
+    SetKnob(config, "split", 1);
+    const RejectReason reason = CheckTensorPlan(g, target, MakeTensorPlan(g, config));
+    if (reason != RejectReason::kNone) return;
+    try_each("stages", [&] { try_each("split", consider); });
+  };
+  try_each("bm", [&] {
+    try_each("bn", [&] {
+      try_each("bk", [&] {
+        try_each("warps_m", [&] { try_each("warps_n", [&] { try_each("slices", with_warps); }); });
+      });
+    });
+  });
+  return best;
+}
+
+Result<LoweredKernel> TensorContractionFamily::Lower(const graph::Workload& workload,
+                                                     const target::Target&,
+                                                     const Config& config) const {
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  if (!g) return Internal("tensor_contraction: the workload has no single contraction");
+  return LowerTensor(workload, *g, MakeTensorPlan(*g, config));
+}
+
+}  // namespace mlc::schedule

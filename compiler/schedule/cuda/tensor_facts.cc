@@ -1,0 +1,116 @@
+#include "compiler/schedule/cuda/tensor_facts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlc::schedule {
+
+namespace {
+
+constexpr double kSmThreads = 2048;
+constexpr double kSmRegisters = 65536;
+// Of one multiprocessor, per clock: floating-point operations of mma.sync on 2-byte types, bytes
+// from block memory, bytes from the second cache.
+constexpr double kTensorRate = 2500;
+constexpr double kBlockMemoryRate = 128;
+constexpr double kCacheRate = 48;
+constexpr double kStepLatency = 90;     // barrier and first fragments of a step
+constexpr double kMemoryLatency = 750;  // of a copy to block memory
+constexpr double kArriveLatency = 1800;
+
+double BlocksPerSm(const target::Target& target, const TensorPlan& plan) {
+  const double memory = std::floor(static_cast<double>(target.sm_bytes) /
+                                   static_cast<double>(plan.block_bytes() + 1024));
+  const double threads = std::floor(kSmThreads / plan.threads());
+  const double registers = std::floor(kSmRegisters / (plan.registers() * plan.threads()));
+  return std::max(1.0, std::min({memory, threads, registers, 32.0}));
+}
+
+double MathPasses(const TensorPlan& plan) {
+  if (plan.math == TensorMath::kHalf) return 1;
+  return plan.math == TensorMath::kTf32 ? 2 : 6;
+}
+
+// Bytes of one step that a block brings to block memory, and that its warps read from there.
+double CopiedBytes(const TensorPlan& plan) {
+  return static_cast<double>((plan.bm + plan.bn) * plan.bk) * plan.rows.bytes;
+}
+double ReadBytes(const TensorPlan& plan) {
+  return static_cast<double>((plan.warp_rows() + plan.warp_columns()) * plan.bk) * plan.rows.bytes *
+         plan.warps_m * plan.warps_n;
+}
+
+}  // namespace
+
+double TensorCycles(const GpuContraction& g, const target::Target& target, const TensorPlan& plan) {
+  const double sms = std::max(1, target.sms);
+  const double per_sm = std::ceil(static_cast<double>(plan.blocks(g)) / sms);
+  const double at_once = std::min(per_sm, BlocksPerSm(target, plan));
+  const double step_flops = 2.0 * plan.bm * plan.bn * plan.bk * MathPasses(plan);
+  // Each quarter of a multiprocessor has a matrix unit, kept busy by a few warps.
+  const double warps = at_once * plan.warps();
+  const double busy = std::min(1.0, warps / 4) * std::min(1.0, 0.55 + 0.45 * (warps / 4 - 1) / 2);
+  const double tensor = at_once * step_flops / (kTensorRate * std::max(0.1, busy));
+  const double memory = at_once * (ReadBytes(plan) + CopiedBytes(plan)) / kBlockMemoryRate;
+  const double spread = std::min(sms, static_cast<double>(plan.blocks(g))) / sms;
+  const double cache = at_once * CopiedBytes(plan) / (kCacheRate / std::max(0.5, spread));
+  double copies = 0;
+  for (const TensorTile* tile : {&plan.rows, &plan.columns}) {
+    const double parts = static_cast<double>(tile->extent * tile->bk) /
+                         (tile->mode == TileMode::kElements ? 1 : tile->chunk());
+    const double work = tile->mode == TileMode::kPacked ? 3 : g.AnyChecked() ? 12 : 5;
+    copies += parts * work;
+  }
+  const double issue = at_once * (copies / 32 + 6.0 * plan.warps()) / 4;
+  const double latency = kStepLatency + step_flops / (kTensorRate / 4) / plan.warps() +
+                         kMemoryLatency / std::max(1, plan.stages - 1) * 0.5;
+  const double step = std::max({tensor, memory, cache, issue, latency});
+  const double sums = static_cast<double>(plan.bm) * plan.bn * 4;
+  double end = at_once * (sums * (1 + plan.slices) / kBlockMemoryRate + sums / kCacheRate) + 400;
+  if (plan.split > 1) {
+    end += kArriveLatency + at_once * sums / kCacheRate + sums * plan.split / kCacheRate;
+  }
+  const double rounds = std::ceil(per_sm / at_once);
+  return 1200 + rounds * (static_cast<double>(plan.split_steps) * step + end + 300);
+}
+
+KernelFacts TensorFacts(const graph::Workload& workload, const GpuContraction& g,
+                        const target::Target& target, const TensorPlan& plan) {
+  KernelFacts facts;
+  const double blocks = static_cast<double>(plan.blocks(g));
+  const double steps = static_cast<double>(plan.split_steps);
+  const double sms = std::max(1, target.sms);
+  facts.useful_flops = workload.Flops();
+  const double tile_flops = 2.0 * plan.bm * plan.bn * static_cast<double>(plan.k_steps) * plan.bk;
+  const double passes = plan.math == TensorMath::kTf32x3 ? 3 : 1;
+  facts.tensor_flops = blocks / plan.split * tile_flops * passes;
+  facts.flops = facts.tensor_flops + std::max(0.0, facts.useful_flops - g.p.Flops());
+  facts.lane_fill = g.p.Flops() * passes / facts.tensor_flops;
+  facts.accumulators = plan.warp_rows() / 16.0 * (plan.warp_columns() / 8.0);
+  facts.loads_per_fma = (plan.warp_rows() / 16.0 + plan.warp_columns() / 16.0) / facts.accumulators;
+  facts.inner_trip = steps;
+  facts.pipeline_steps = steps;
+  facts.l1_bytes = blocks * steps * ReadBytes(plan);
+  facts.l2_bytes = blocks * steps * CopiedBytes(plan);
+  facts.dram_bytes = workload.MinBytes();
+  facts.l1_set_bytes = static_cast<double>(plan.stage_elements()) * plan.rows.bytes;
+  facts.l2_set_bytes = workload.MinBytes();
+  if (plan.split > 1) facts.scratch_bytes = 2 * blocks * plan.bm * plan.bn * 4;
+  facts.parallel_chunks = blocks;
+  facts.imbalance = std::max(1.0, std::ceil(blocks / sms) / (blocks / sms));
+  facts.phases = plan.split > 1 ? 2 : 1;
+  facts.body_ops = facts.accumulators * plan.units() *
+                   (plan.math == TensorMath::kHalf   ? 1
+                    : plan.math == TensorMath::kTf32 ? 2
+                                                     : 6);
+  facts.blocks = blocks;
+  facts.block_threads = plan.threads();
+  facts.block_bytes = static_cast<double>(plan.block_bytes());
+  facts.registers = plan.registers();
+  const double at_once = BlocksPerSm(target, plan);
+  facts.waves = blocks / (sms * at_once);
+  facts.warp_parallelism = std::min(at_once, blocks / sms) * plan.warps();
+  return facts;
+}
+
+}  // namespace mlc::schedule

@@ -1,0 +1,14 @@
+// What a plan of the tensor_contraction family implies, and how long it should take. Thread-safe.
+#pragma once
+
+#include "compiler/schedule/cuda/tensor_plan.h"
+#include "compiler/schedule/family.h"
+
+namespace mlc::schedule {
+
+KernelFacts TensorFacts(const graph::Workload& workload, const GpuContraction& g,
+                        const target::Target& target, const TensorPlan& plan);
+// Estimated clock cycles of the kernel; only their order matters.
+double TensorCycles(const GpuContraction& g, const target::Target& target, const TensorPlan& plan);
+
+}  // namespace mlc::schedule

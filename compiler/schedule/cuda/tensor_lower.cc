@@ -1,0 +1,310 @@
+#include "compiler/schedule/cuda/tensor_lower.h"
+
+#include <algorithm>
+
+#include "compiler/schedule/cuda/gpu_tile_output.h"
+#include "compiler/schedule/cuda/tensor_operand.h"
+#include "compiler/schedule/cuda/tensor_pack.h"
+#include "compiler/schedule/fused.h"
+
+namespace mlc::schedule {
+namespace {
+
+using ir::ExprRef;
+using ir::Int;
+
+class Lowering {
+ public:
+  Lowering(const graph::Workload& workload, const GpuContraction& g, const TensorPlan& plan)
+      : workload_(workload),
+        g_(g),
+        plan_(plan),
+        b_("tensor_contraction"),
+        fused_(workload, b_, Without()) {}
+
+  LoweredKernel Run();
+
+ private:
+  bool Packs() const { return plan_.columns.mode == TileMode::kPacked; }
+  std::vector<int> Without() const;
+  void DeclareOperands();
+  void EmitBlock(const ExprRef& block, const ExprRef& thread);
+  void PlaceTile(const ExprRef& block);
+  void PlaceWarp(const ExprRef& thread);
+  void StartPipeline();
+  void If(const ExprRef& step, const std::function<void()>& body);
+  void EmitLoop();
+  void Multiply(const ExprRef& stage);
+  void MultiplyUnit(int set);
+  void Zero(ir::BufferId sums);
+  void DepositSums();
+  int RowTiles() const { return plan_.warp_rows() / 16; }
+  int ColumnTiles() const { return plan_.warp_columns() / 8; }
+  ExprRef StageAt(const ExprRef& step) {
+    return b_.Let("stage", ir::Mod(step, plan_.stages) * plan_.stage_elements());
+  }
+
+  const graph::Workload& workload_;
+  const GpuContraction& g_;
+  const TensorPlan& plan_;
+  ir::KernelBuilder b_;
+  Fused fused_;
+  std::vector<Binding> bindings_;
+  ir::BufferId tiles_ = 0, sums_ = 0, c_ = 0, step_c_ = 0;
+  std::optional<TensorOperand> rows_, columns_;
+  std::optional<TileOutput> output_;
+  // Of the current block and thread.
+  TileOutput::Place place_;
+  ExprRef first_, count_;  // k steps of this block
+  ExprRef lane_, slice_, warp_row_, warp_column_;
+};
+
+// A weight that only the anchor reads is replaced by its packed form.
+std::vector<int> Lowering::Without() const {
+  if (!Packs()) return {};
+  const graph::ValueId id = workload_.operands()[static_cast<size_t>(g_.p.column_operand)];
+  const bool alone = workload_.graph().Users()[static_cast<size_t>(id)].size() == 1 &&
+                     std::count(workload_.outputs().begin(), workload_.outputs().end(), id) == 0;
+  return alone ? std::vector<int>{g_.p.column_operand} : std::vector<int>{};
+}
+
+void Lowering::DeclareOperands() {
+  bindings_ = fused_.bindings();
+  ir::BufferId columns = 0;
+  if (Packs()) {
+    columns = b_.In("packed", plan_.dtype, TensorPackedElements(g_, plan_));
+    bindings_.push_back({Binding::Kind::kPrepared, 0});
+  } else {
+    columns = fused_.OperandBuffer(g_.p.column_operand);
+  }
+  tiles_ = b_.BlockMemory("tiles", plan_.dtype, plan_.stages * plan_.stage_elements());
+  sums_ = b_.BlockMemory("sums", DType::kF32, plan_.sum_elements(), tiles_);
+  const int fragments = RowTiles() * ColumnTiles();
+  c_ = b_.Registers("c", DType::kF32, 4, fragments);
+  if (plan_.math == TensorMath::kTf32x3) step_c_ = b_.Registers("cs", DType::kF32, 4, fragments);
+  rows_.emplace(g_, plan_, plan_.rows, 0, fused_.OperandBuffer(g_.p.row_operand), tiles_, b_);
+  columns_.emplace(g_, plan_, plan_.columns, plan_.rows.elements, columns, tiles_, b_);
+  const TileOutputShape shape{plan_.bm,
+                              plan_.bn,
+                              plan_.sum_pitch(),
+                              plan_.slices,
+                              plan_.split,
+                              plan_.threads(),
+                              g_.z * plan_.m_tiles * plan_.n_tiles,
+                              DType::kF32};
+  output_.emplace(workload_, g_, shape, fused_, b_);
+}
+
+LoweredKernel Lowering::Run() {
+  DeclareOperands();
+  const auto narrow = [&](graph::ValueId id) {
+    return SizeOf(workload_.graph()[id].type.dtype) <= 2;
+  };
+  if (std::all_of(workload_.outputs().begin(), workload_.outputs().end(), narrow)) {
+    b_.Approximate();
+  }
+  b_.Launch(plan_.blocks(g_), plan_.threads(), plan_.per_sm,
+            [&](const ExprRef& block, const ExprRef& thread) { EmitBlock(block, thread); });
+  LoweredKernel lowered{b_.Finish(), bindings_, {}};
+  if (Packs()) lowered.preparations.push_back(TensorPackPreparation(workload_, g_, plan_));
+  return lowered;
+}
+
+void Lowering::PlaceTile(const ExprRef& block) {
+  const int64_t tiles = plan_.m_tiles * plan_.n_tiles;
+  const ExprRef tile = b_.Let("tile", ir::Mod(block, tiles));
+  const ExprRef rest = ir::FloorDiv(block, tiles);
+  place_.part = b_.Let("part", ir::Mod(rest, plan_.split));
+  const ExprRef z = b_.Let("z", ir::FloorDiv(rest, plan_.split));
+  ExprRef m, n;
+  if (plan_.raster == 0) {
+    m = ir::Mod(tile, plan_.m_tiles);
+    n = ir::FloorDiv(tile, plan_.m_tiles);
+  } else if (plan_.raster == 1) {
+    m = ir::FloorDiv(tile, plan_.n_tiles);
+    n = ir::Mod(tile, plan_.n_tiles);
+  } else {
+    const ExprRef band = ir::FloorDiv(tile, 8 * plan_.n_tiles);
+    m = band * 8 + ir::Mod(tile, 8);
+    n = ir::FloorDiv(ir::Mod(tile, 8 * plan_.n_tiles), 8);
+  }
+  m = b_.Let("m_tile", m);
+  n = b_.Let("n_tile", n);
+  place_.batch = PlaceBatch(b_, g_, z);
+  place_.tile = b_.Let("tile_index", z * tiles + m * plan_.n_tiles + n);
+  place_.m = b_.Let("m_first", m * plan_.bm);
+  place_.n = b_.Let("n_first", n * plan_.bn);
+  columns_->PlaceCopies(place_.thread, place_.n, place_.batch.column_offset, z * plan_.n_tiles + n);
+}
+
+void Lowering::PlaceWarp(const ExprRef& thread) {
+  const ExprRef warp = b_.Let("warp", ir::FloorDiv(thread, 32));
+  lane_ = b_.Let("lane", ir::Mod(thread, 32));
+  const int grid = plan_.warps_m * plan_.warps_n;
+  slice_ = b_.Let("slice", ir::FloorDiv(warp, grid));
+  warp_row_ = b_.Let("warp_row",
+                     ir::Mod(ir::FloorDiv(warp, plan_.warps_n), plan_.warps_m) * plan_.warp_rows());
+  warp_column_ = b_.Let("warp_column", ir::Mod(warp, plan_.warps_n) * plan_.warp_columns());
+  if (plan_.slices == 1) slice_ = Int(0);
+  if (plan_.warps_m == 1) warp_row_ = Int(0);
+  if (plan_.warps_n == 1) warp_column_ = Int(0);
+  rows_->PlaceFragments(lane_, warp_row_, slice_);
+  columns_->PlaceFragments(lane_, warp_column_, slice_);
+}
+
+// Fills all stages but one. Constant columns do not wait for the launches before this one.
+void Lowering::StartPipeline() {
+  const auto each = [&](const std::function<void(const ExprRef&, const ExprRef&)>& body,
+                        bool commit) {
+    for (int64_t s = 0; s < plan_.stages - 1; ++s) {
+      const ExprRef stage = Int(s * plan_.stage_elements());
+      If(Int(s), [&] { body(first_ + s, stage); });
+      if (commit) b_.CommitCopies();
+    }
+  };
+  if (Packs()) {
+    each([&](const ExprRef& k, const ExprRef& stage) { columns_->Copy(k, stage); }, false);
+  }
+  b_.AwaitInputs();
+  each(
+      [&](const ExprRef& k, const ExprRef& stage) {
+        if (!Packs()) columns_->Copy(k, stage);
+        rows_->Copy(k, stage);
+        for (TensorOperand* operand : {&*rows_, &*columns_}) {
+          if (!operand->Fetches()) continue;
+          operand->Fetch(k);
+          operand->Deposit(stage);
+        }
+      },
+      true);
+}
+
+// Runs `body` if the block has such a k step.
+void Lowering::If(const ExprRef& step, const std::function<void()>& body) {
+  int64_t have = 0, want = 0;
+  if (ir::IsConstInt(count_, &have) && ir::IsConstInt(step, &want)) {
+    if (want < have) body();
+    return;
+  }
+  b_.If(ir::MakeApply(ScalarOp::kLess, {step, count_}), body);
+}
+
+void Lowering::EmitLoop() {
+  b_.For("step", Int(0), count_, 1, [&](const ExprRef& step) {
+    b_.WaitCopies(plan_.stages - 2);
+    b_.Barrier();
+    const ExprRef next = b_.Let("next", step + int64_t{plan_.stages - 1});
+    If(next, [&] {
+      const ExprRef stage = StageAt(next);
+      const ExprRef k = b_.Let("next_k", first_ + next);
+      columns_->Copy(k, stage);
+      rows_->Copy(k, stage);
+      if (rows_->Fetches()) rows_->Fetch(k);
+      if (columns_->Fetches()) columns_->Fetch(k);
+    });
+    b_.CommitCopies();
+    Multiply(StageAt(step));
+    if (!rows_->Fetches() && !columns_->Fetches()) return;
+    If(next, [&] {
+      const ExprRef stage = StageAt(next);
+      if (rows_->Fetches()) rows_->Deposit(stage);
+      if (columns_->Fetches()) columns_->Deposit(stage);
+    });
+  });
+}
+
+void Lowering::Zero(ir::BufferId sums) {
+  for (int i = 0; i < RowTiles() * ColumnTiles(); ++i) {
+    b_.Set(sums, Int(i), ir::Float(DType::kF32, 0, 4));
+  }
+}
+
+// One k step: the fragments of a unit are loaded while the unit before it is multiplied.
+void Lowering::Multiply(const ExprRef& stage) {
+  const auto load = [&](int unit) {
+    rows_->Load(stage, unit, unit % 2);
+    columns_->Load(stage, unit, unit % 2);
+  };
+  const bool apart = plan_.math == TensorMath::kTf32x3;
+  if (apart) Zero(step_c_);
+  load(0);
+  for (int unit = 0; unit < plan_.units(); ++unit) {
+    if (unit + 1 < plan_.units()) load(unit + 1);
+    MultiplyUnit(unit % 2);
+  }
+  if (!apart) return;
+  // The matrix unit truncates its sums; adding up steps outside of it rounds to nearest.
+  for (int i = 0; i < RowTiles() * ColumnTiles(); ++i) {
+    b_.Set(c_, Int(i),
+           ir::MakeApply(ScalarOp::kAdd, {b_.Get(c_, Int(i)), b_.Get(step_c_, Int(i))}));
+  }
+}
+
+void Lowering::MultiplyUnit(int set) {
+  const int halves = plan_.math == TensorMath::kHalf ? 1 : 2;
+  const bool three = plan_.math == TensorMath::kTf32x3;
+  for (int half = 0; half < halves; ++half) {
+    // Small terms first.
+    for (int pass = three ? 0 : 2; pass < 3; ++pass) {
+      for (int i = 0; i < RowTiles(); ++i) {
+        for (int j = 0; j < ColumnTiles(); ++j) {
+          const TensorOperand::Fragment a =
+              pass == 0 ? rows_->GetLow(i, half, set) : rows_->Get(i, half, set);
+          const TensorOperand::Fragment b =
+              pass == 1 ? columns_->GetLow(j, half, set) : columns_->Get(j, half, set);
+          b_.Mma(three ? step_c_ : c_, Int(i * ColumnTiles() + j), a.registers, a.index,
+                 b.registers, b.index, b.part);
+        }
+      }
+    }
+  }
+}
+
+// Sums go from fragments to rows in block memory; thread t of a warp has columns 2 (t % 4) and the
+// next of rows t / 4 and t / 4 + 8.
+void Lowering::DepositSums() {
+  const int64_t pitch = plan_.sum_pitch();
+  const ExprRef base =
+      b_.Let("sums_at", slice_ * (plan_.bm * pitch) + (warp_row_ + ir::FloorDiv(lane_, 4)) * pitch +
+                            warp_column_ + ir::Mod(lane_, 4) * 2);
+  for (int i = 0; i < RowTiles(); ++i) {
+    for (int j = 0; j < ColumnTiles(); ++j) {
+      const ExprRef value = b_.Get(c_, Int(i * ColumnTiles() + j));
+      for (int lane = 0; lane < 4; ++lane) {
+        const int64_t at = (i * 16 + lane / 2 * 8) * pitch + j * 8 + lane % 2;
+        b_.Store(sums_, base + at, LaneOf(value, lane));
+      }
+    }
+  }
+}
+
+void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
+  b_.ReleaseDependents();
+  place_.thread = thread;
+  PlaceTile(block);
+  first_ = b_.Let("first_step", place_.part * plan_.split_steps);
+  const int64_t rest = plan_.k_steps - (plan_.split - 1) * plan_.split_steps;
+  count_ = Int(plan_.split_steps);
+  if (rest != plan_.split_steps) {
+    count_ = b_.Let("steps", ir::Min(Int(plan_.split_steps), Int(plan_.k_steps) - first_));
+  }
+  rows_->PlaceCopies(thread, place_.m, place_.batch.row_offset, Int(0));
+  StartPipeline();
+  PlaceWarp(thread);
+  Zero(c_);
+  EmitLoop();
+  b_.WaitCopies(0);
+  b_.Barrier();
+  DepositSums();
+  b_.Barrier();
+  output_->Store(sums_, place_);
+}
+
+}  // namespace
+
+Result<LoweredKernel> LowerTensor(const graph::Workload& workload, const GpuContraction& g,
+                                  const TensorPlan& plan) {
+  return Lowering(workload, g, plan).Run();
+}
+
+}  // namespace mlc::schedule

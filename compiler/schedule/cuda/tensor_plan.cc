@@ -1,0 +1,124 @@
+#include "compiler/schedule/cuda/tensor_plan.h"
+
+#include <algorithm>
+
+namespace mlc::schedule {
+
+namespace {
+
+constexpr int kMaxRegisters = 232;
+constexpr int64_t kMaxStatements = 4096;  // matrix operations of one step, expanded
+
+int64_t Ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t TileElements(const TensorTile& tile) {
+  const int64_t dense = int64_t{tile.extent} * tile.bk;
+  if (tile.bytes == 2 || tile.mode == TileMode::kPacked) return dense;
+  if (tile.mode == TileMode::kAcross) return tile.pitch() * tile.bk;
+  return tile.extent / tile.group() * (tile.group() / 4) * tile.core_stride();
+}
+
+}  // namespace
+
+bool TensorMathOf(const GpuContraction& g, TensorMath* math) {
+  if (g.p.row_dtype != g.p.column_dtype) return false;
+  switch (g.p.row_dtype) {
+    case DType::kF16:
+    case DType::kBF16:
+      *math = TensorMath::kHalf;
+      return true;
+    case DType::kF32:
+      *math = g.tf32 ? TensorMath::kTf32 : TensorMath::kTf32x3;
+      return true;
+    default:
+      return false;
+  }
+}
+
+TileMode ModeOf(const GpuContraction& g, Side side) {
+  if (side == Side::kColumn && g.p.column_is_weight) return TileMode::kPacked;
+  const int chunk = static_cast<int>(16 / SizeOf(g.p.row_dtype));
+  if (ContiguousAlongK(g, side, chunk) == chunk) return TileMode::kAlongK;
+  // A row fragment of 4-byte elements is no regular pattern of memory laid out across.
+  const bool across = g.p.row_dtype != DType::kF32 || side == Side::kColumn;
+  if (across && ContiguousAcross(g, side, chunk) == chunk) return TileMode::kAcross;
+  return TileMode::kElements;
+}
+
+int64_t TensorPlan::block_bytes() const {
+  return std::max(stages * stage_elements() * SizeOf(dtype), sum_elements() * 4);
+}
+
+int TensorPlan::registers() const {
+  const int tiles = warp_rows() / 16 * (warp_columns() / 8);
+  const int fragment = math == TensorMath::kHalf ? 4 : 8;
+  const int copies = math == TensorMath::kTf32x3 ? 3 : 2;
+  const int fragments = fragment * warp_rows() / 16 + fragment / 2 * warp_columns() / 8;
+  const int places = static_cast<int>(Ceil(rows.extent * rows.bk / rows.chunk(), threads()));
+  const int fetched = rows.bytes == 2 && rows.mode == TileMode::kElements ? places * 4 : 0;
+  return 40 + tiles * 4 * (math == TensorMath::kTf32x3 ? 2 : 1) + fragments * copies + fetched +
+         std::min(places, 8) * 3;
+}
+
+TensorPlan MakeTensorPlan(const GpuContraction& g, const Config& config) {
+  TensorPlan plan;
+  plan.dtype = g.p.row_dtype;
+  TensorMathOf(g, &plan.math);
+  const auto knob = [&](const char* name) { return static_cast<int>(config[name]); };
+  plan.bm = knob("bm");
+  plan.bn = knob("bn");
+  plan.bk = knob("bk");
+  plan.warps_m = knob("warps_m");
+  plan.warps_n = knob("warps_n");
+  plan.slices = knob("slices");
+  plan.stages = knob("stages");
+  plan.split = knob("split");
+  plan.raster = knob("raster");
+  const int bytes = static_cast<int>(SizeOf(plan.dtype));
+  plan.rows = {Side::kRow, ModeOf(g, Side::kRow), plan.bm, plan.bk, bytes, 0};
+  plan.columns = {Side::kColumn, ModeOf(g, Side::kColumn), plan.bn, plan.bk, bytes, 0};
+  plan.rows.elements = TileElements(plan.rows);
+  plan.columns.elements = TileElements(plan.columns);
+  plan.m_tiles = Ceil(g.m, plan.bm);
+  plan.n_tiles = Ceil(g.n, plan.bn);
+  plan.k_steps = Ceil(g.k, plan.bk);
+  plan.split_steps = Ceil(plan.k_steps, plan.split);
+  return plan;
+}
+
+RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& target,
+                             const TensorPlan& plan) {
+  const int wr = plan.warp_rows();
+  const int wc = plan.warp_columns();
+  if (plan.bm % (16 * plan.warps_m) != 0 || plan.bn % (16 * plan.warps_n) != 0) {
+    return RejectReason::kTileExceedsShape;
+  }
+  if (plan.bk / 16 % plan.slices != 0) return RejectReason::kRedundant;
+  if (plan.warps() > 16) return RejectReason::kRegisters;
+  // The smallest tile that covers the problem covers it as well as any larger one.
+  const auto covers = [](int tile, int64_t extent) { return tile / 2 >= extent && tile > 16; };
+  if (covers(plan.bm, g.m) || covers(plan.bn, g.n)) return RejectReason::kTileExceedsShape;
+  if (plan.registers() > kMaxRegisters || plan.registers() * plan.threads() > 65536) {
+    return RejectReason::kRegisters;
+  }
+  if (plan.block_bytes() > target.block_bytes) return RejectReason::kCache;
+  if (int64_t{wr} / 16 * (wc / 8) * plan.units() > kMaxStatements) return RejectReason::kCodeSize;
+  // Every part of a split has work, and enough of it.
+  if (plan.split > 1) {
+    if ((plan.split - 1) * plan.split_steps >= plan.k_steps) return RejectReason::kRedundant;
+    const int64_t tiles = g.z * plan.m_tiles * plan.n_tiles;
+    if (tiles >= 2 * target.sms) return RejectReason::kParallelism;
+    if (tiles * plan.split > 4 * target.sms) return RejectReason::kParallelism;
+    if (plan.split_steps * plan.bk < 64) return RejectReason::kParallelism;
+  }
+  if (plan.stages > 2 && plan.stages > plan.split_steps + 1) return RejectReason::kRedundant;
+  if (plan.raster != 0 && (plan.m_tiles == 1 || plan.n_tiles == 1)) return RejectReason::kRedundant;
+  if (plan.raster == 2 && plan.m_tiles % 8 != 0) return RejectReason::kRedundant;
+  // Warps that share a tile pay for their reduction only when the tile has too few warps.
+  if (plan.slices > 1 && (plan.warps_m * plan.warps_n > 4 || wr * wc > 64 * 64)) {
+    return RejectReason::kRedundant;
+  }
+  return RejectReason::kNone;
+}
+
+}  // namespace mlc::schedule

@@ -1,0 +1,79 @@
+// A config of the tensor_contraction family read as decisions: tiles, warps, how each operand gets
+// to block memory and from there to registers. A value.
+//
+// The block computes bm x bn outputs in steps of bk along k; `stages` steps are in block memory at
+// once. Its warps form warps_m x warps_n x slices: slices share the outputs and divide each step
+// along k. `split` blocks divide k; the last one to finish adds up their sums, in order.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/schedule/config.h"
+#include "compiler/schedule/cuda/gpu_tile.h"
+#include "compiler/schedule/space.h"
+#include "compiler/target/target.h"
+
+namespace mlc::schedule {
+
+enum class TensorMath : uint8_t { kHalf, kTf32, kTf32x3 };
+
+// How an operand is copied and laid out in block memory.
+enum class TileMode : uint8_t {
+  kPacked,    // constant, prepared in the order of fragments
+  kAlongK,    // 16-byte runs along k
+  kAcross,    // 16-byte runs along rows or columns
+  kElements,  // element by element
+};
+
+// One operand's tile of one step.
+struct TensorTile {
+  Side side = Side::kRow;
+  TileMode mode = TileMode::kElements;
+  int extent = 16;  // bm or bn
+  int bk = 32;
+  int bytes = 2;         // of an element
+  int64_t elements = 0;  // of block memory, a multiple of 16 bytes
+
+  int chunk() const { return 16 / bytes; }  // elements of 16 bytes
+  // 4-byte tiles that are not packed, along k: groups of 16 (rows) or 8 (columns) of the operand
+  // in cores of 8 x 4 elements; the cores of one k step of the matrix unit are `core_stride` apart.
+  int group() const { return side == Side::kRow ? 16 : 8; }
+  int64_t core_stride() const { return bk / 8 * 32 + (side == Side::kRow ? 8 : 16); }
+  // 4-byte tiles across: elements of a row of k.
+  int64_t pitch() const { return bytes == 2 ? extent : extent + 8; }
+};
+
+struct TensorPlan {
+  DType dtype = DType::kF16;
+  TensorMath math = TensorMath::kHalf;
+  int bm = 64, bn = 64, bk = 32;
+  int warps_m = 2, warps_n = 2, slices = 1;
+  int stages = 3;
+  int split = 1;
+  int raster = 0;  // 0: neighbours along m, 1: along n, 2: columns of 8 tiles along m
+  int per_sm = 0;
+  TensorTile rows, columns;
+
+  int64_t m_tiles = 1, n_tiles = 1, k_steps = 1, split_steps = 1;
+
+  int warps() const { return warps_m * warps_n * slices; }
+  int threads() const { return 32 * warps(); }
+  int warp_rows() const { return bm / warps_m; }
+  int warp_columns() const { return bn / warps_n; }
+  int units() const { return bk / 16 / slices; }  // of 16 k elements, for one slice and step
+  int64_t stage_elements() const { return rows.elements + columns.elements; }
+  int64_t sum_pitch() const { return bn + 8; }  // of partial sums in block memory
+  int64_t sum_elements() const { return slices * int64_t{bm} * sum_pitch(); }
+  int64_t block_bytes() const;
+  int64_t blocks(const GpuContraction& g) const { return g.z * split * m_tiles * n_tiles; }
+  int registers() const;  // estimate per thread
+};
+
+// What the matrix units compute for the problem; false for types they do not take.
+bool TensorMathOf(const GpuContraction& g, TensorMath* math);
+TileMode ModeOf(const GpuContraction& g, Side side);
+TensorPlan MakeTensorPlan(const GpuContraction& g, const Config& config);
+RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& target,
+                             const TensorPlan& plan);
+
+}  // namespace mlc::schedule

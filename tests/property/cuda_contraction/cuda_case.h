@@ -1,0 +1,26 @@
+// A workload with random operands and its reference, and configs of GPU families held against it by
+// the interpreter. Failures are reported through GoogleTest. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "compiler/base/rng.h"
+#include "compiler/graph/workload.h"
+#include "compiler/schedule/family.h"
+
+namespace mlc::schedule {
+
+struct CudaCase {
+  graph::Workload workload;
+  std::vector<std::vector<std::byte>> operands;  // in storage form
+  std::vector<graph::TensorDataRef> reference;
+};
+
+target::Target HopperTarget();
+CudaCase MakeCudaCase(Rng& rng, graph::Workload workload);
+// Lowers, verifies and interprets a config, preparations first; gives the largest difference of an
+// output over its largest reference value, or a negative number after a failure.
+double CudaError(CudaCase& c, const target::Target& target, const Config& config);
+
+}  // namespace mlc::schedule
