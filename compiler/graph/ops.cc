@@ -16,8 +16,11 @@ constexpr AttrInfo kConstantAttrs[] = {{"data", kWord, kOptional}, {"value", kFl
 constexpr AttrInfo kConvAttrs[] = {{"dilations", kInts, kSpatialOnes},
                                    {"group", kInt, kNumber, 1},
                                    {"pads", kInts, kSpatialZeros},
+                                   {"precision", kWord, kOptional, 0, "tf32"},
                                    {"strides", kInts, kSpatialOnes}};
-constexpr AttrInfo kAttentionAttrs[] = {{"scale", kFloat}};
+constexpr AttrInfo kMatMulAttrs[] = {{"precision", kWord, kOptional, 0, "tf32"}};
+constexpr AttrInfo kAttentionAttrs[] = {{"precision", kWord, kOptional, 0, "tf32"},
+                                        {"scale", kFloat}};
 constexpr AttrInfo kPoolAttrs[] = {{"count_include_pad", kInt, kNumber, 0},
                                    {"dilations", kInts, kSpatialOnes},
                                    {"kernel", kInts},
@@ -66,7 +69,7 @@ constexpr std::array<OpInfo, 31> kOps = {{
     {Op::kConstant, "constant", 0, 0, kConstantAttrs},
     {Op::kPointwise, "pointwise", 1, 3, {}},
     {Op::kCast, "cast", 1, 1, {}},
-    {Op::kMatMul, "matmul", 2, 2, {}},
+    {Op::kMatMul, "matmul", 2, 2, kMatMulAttrs},
     {Op::kConv, "conv", 2, 2, kConvAttrs},
     {Op::kAttention, "attention", 3, 4, kAttentionAttrs},
     {Op::kPool, "pool", 1, 1, kPoolAttrs},

@@ -3,9 +3,11 @@
 //
 // op                attributes (type; default)
 // constant          value (float, a splat) or the node's data
+// matmul            precision (tf32; absent: the type's own): what operands may be rounded to
 // conv              strides dilations (ints; ones) pads (ints; zeros; begins, then ends) group
-// (int; 1) attention         scale (float) pool              kind (max|avg) kernel (ints) strides
-// dilations (ints; ones) pads (ints; zeros)
+//                   (int; 1) precision (as matmul)
+// attention         scale (float) precision (as matmul)
+// pool              kind (max|avg) kernel (ints) strides dilations (ints; ones) pads (ints; zeros)
 //                   count_include_pad (int; 0)
 // reduce            kind (sum|mean|max|min|prod|l1|l2|sum_square|log_sum_exp) axes (ints,
 // ascending,
