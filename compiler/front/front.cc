@@ -1,6 +1,7 @@
 #include "compiler/front/front.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "compiler/graph/passes/pipeline.h"
@@ -10,9 +11,17 @@ namespace mlc::front {
 
 namespace {
 
-bool IsPhysical(std::string_view name) {
+// Stands between the logical and the physical passes.
+constexpr std::string_view kPrecisionPass = "precision";
+
+bool IsLogical(std::string_view name) {
   const auto names = graph::PhysicalPassNames();
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return name != kPrecisionPass && std::find(names.begin(), names.end(), name) == names.end();
+}
+
+bool IsWanted(const FrontOptions& options, std::string_view pass) {
+  return options.print &&
+         (options.print_after.contains(pass) || options.print_after.contains("all"));
 }
 
 Status CheckNames(const FrontOptions& options) {
@@ -33,7 +42,7 @@ graph::PassOptions LogicalOptions(const FrontOptions& options) {
   graph::PassOptions result;
   result.skip = options.skip;
   for (const std::string& name : options.print_after) {
-    if (!IsPhysical(name)) result.print_after.insert(name);
+    if (IsLogical(name)) result.print_after.insert(name);
   }
   if (options.print) {
     result.print = [&options](const graph::Pass& pass, const graph::Graph& graph) {
@@ -45,24 +54,50 @@ graph::PassOptions LogicalOptions(const FrontOptions& options) {
 
 graph::PhysicalOptions PhysicalPart(const FrontOptions& options, PassTrace* trace) {
   graph::PhysicalOptions result;
-  result.tolerance = options.tolerance;
+  result.tolerance = ToleranceOf(options);
+  result.rules = options.rules;
   result.after_pass = [&options, trace](const graph::PhysicalReport& report,
                                         const graph::Graph& graph) {
     if (trace != nullptr) {
       trace->entries.push_back({std::string(report.pass), true, report.milliseconds, graph.size()});
     }
-    const bool wanted =
-        options.print_after.contains(report.pass) || options.print_after.contains("all");
-    if (wanted && options.print) options.print(report.pass, graph);
+    if (IsWanted(options, report.pass)) options.print(report.pass, graph);
   };
   return result;
 }
 
+Status RunPrecision(graph::Graph& graph, const FrontOptions& options, PassTrace* trace) {
+  const auto start = std::chrono::steady_clock::now();
+  const bool changed = MLC_TRY(graph::ConvertPrecision(graph, options.precision));
+  if (const Status status = graph.Verify(); !status.ok()) {
+    return Internal("pass precision broke the graph: " + status.message());
+  }
+  if (trace != nullptr) {
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    trace->entries.push_back({std::string(kPrecisionPass), changed, took.count(), graph.size()});
+  }
+  if (IsWanted(options, kPrecisionPass)) options.print(kPrecisionPass, graph);
+  return {};
+}
+
 }  // namespace
+
+graph::PlaceRules PlaceRulesOf(const target::Target& target) {
+  graph::PlaceRules rules;
+  if (!target.is_cuda()) return rules;
+  rules.alignment = 16;
+  rules.write_over_operands = false;
+  return rules;
+}
+
+double ToleranceOf(const FrontOptions& options) {
+  return options.tolerance > 0 ? options.tolerance : graph::ToleranceOf(options.precision);
+}
 
 std::vector<std::string> PassNames() {
   std::vector<std::string> names;
   for (const graph::Pass& pass : graph::Passes()) names.emplace_back(pass.name);
+  names.emplace_back(kPrecisionPass);
   for (std::string_view name : graph::PhysicalPassNames()) names.emplace_back(name);
   return names;
 }
@@ -78,6 +113,7 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
           {std::string(report.name), report.changed, report.milliseconds, report.values_after});
     }
   }
+  MLC_TRY(RunPrecision(graph, options, trace));
   return graph;
 }
 

@@ -11,13 +11,21 @@
 #include "compiler/base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/onnx/import.h"
+#include "compiler/graph/passes/precision.h"
+#include "compiler/graph/physical/place_rules.h"
 #include "compiler/graph/program.h"
+#include "compiler/target/target.h"
 
 namespace mlc::front {
 
 struct FrontOptions {
-  // Largest admissible |difference| over the largest |reference| of a task's output.
-  double tolerance = 1e-4;
+  // The element type that the model computes in; its inputs and outputs keep theirs.
+  graph::Precision precision = graph::Precision::kModel;
+  // Largest admissible |difference| over the largest |reference| of a task's output; 0: what the
+  // precision needs.
+  double tolerance = 0;
+  // What the device asks of operands' places; see PlaceRulesOf.
+  graph::PlaceRules rules;
   // Names of logical passes to leave out.
   std::set<std::string, std::less<>> skip;
   // Names of passes, logical or physical, after which `print` sees the graph; "all" is every one.
@@ -38,6 +46,12 @@ struct PassTrace {
 
 // Every pass in order, the names of --print-after; a name may stand more than once.
 std::vector<std::string> PassNames();
+
+// For kernels of the target: GPU kernels take operands at multiples of 16 bytes and write over
+// none.
+graph::PlaceRules PlaceRulesOf(const target::Target& target);
+// The tolerance of the tasks.
+double ToleranceOf(const FrontOptions& options);
 
 // The logical part alone: the graph that --emit=graph shows. INVALID_ARGUMENT for unknown names.
 Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& options,

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/graph/physical/align_views.h"
 #include "compiler/graph/physical/concat_place.h"
 #include "compiler/graph/physical/extract_tasks.h"
 #include "compiler/graph/physical/layout.h"
@@ -20,14 +21,25 @@ namespace {
 
 struct PhysicalPass {
   std::string_view name;
-  Result<Graph> (*run)(Graph graph);
+  Result<Graph> (*run)(Graph graph, const PlaceRules& rules);
 };
 
+// A pass that no rule concerns.
+template <Result<Graph> (*pass)(Graph)>
+Result<Graph> Always(Graph graph, const PlaceRules&) {
+  return pass(std::move(graph));
+}
+
+Result<Graph> Align(Graph graph, const PlaceRules& rules) {
+  return AlignViews(std::move(graph), rules.alignment);
+}
+
 constexpr PhysicalPass kPasses[] = {
-    {"sink_views", SinkViews},          // contractions and their epilogues meet
-    {"choose_layouts", ChooseLayouts},  // every computed value has strides
-    {"place_concats", PlaceConcats},    // concatenated values have the strides of the whole
-    {"lower_views", LowerViews},        // transposes and reshapes are addresses, or copies
+    {"sink_views", Always<SinkViews>},          // contractions and their epilogues meet
+    {"choose_layouts", Always<ChooseLayouts>},  // every computed value has strides
+    {"place_concats", PlaceConcats},            // concatenated values have the strides of the whole
+    {"lower_views", Always<LowerViews>},        // transposes and reshapes are addresses, or copies
+    {"align_views", Align},                     // views begin where the device may read from
 };
 constexpr auto kPassNames = [] {
   std::array<std::string_view, std::size(kPasses)> names;
@@ -120,7 +132,7 @@ Result<Program> BuildPhysical(Graph graph, const PhysicalOptions& options) {
   MLC_TRY(CheckLogical(graph));
   for (const PhysicalPass& pass : kPasses) {
     const auto start = std::chrono::steady_clock::now();
-    graph = MLC_TRY(pass.run(std::move(graph)));
+    graph = MLC_TRY(pass.run(std::move(graph), options.rules));
     if (Status status = graph.Verify(); !status.ok()) {
       return Internal("pass " + std::string(pass.name) + " broke the graph: " + status.message());
     }
@@ -129,8 +141,8 @@ Result<Program> BuildPhysical(Graph graph, const PhysicalOptions& options) {
     options.after_pass({pass.name, took.count()}, graph);
   }
   const Partition partition = MLC_TRY(PartitionGraph(graph));
-  TaskList list = MLC_TRY(ExtractTasks(graph, partition, options.tolerance));
-  const MemoryPlan plan = PlanMemory(graph, list);
+  TaskList list = MLC_TRY(ExtractTasks(graph, partition, options.tolerance, options.rules));
+  const MemoryPlan plan = PlanMemory(graph, list, options.rules);
   return Assembly(graph, plan).Run(std::move(list));
 }
 

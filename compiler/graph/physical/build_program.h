@@ -8,6 +8,7 @@
 
 #include "compiler/base/status.h"
 #include "compiler/graph/graph.h"
+#include "compiler/graph/physical/place_rules.h"
 #include "compiler/graph/program.h"
 
 namespace mlc::graph {
@@ -20,6 +21,7 @@ struct PhysicalReport {
 struct PhysicalOptions {
   // Of every workload; see workload.h.
   double tolerance = 1e-4;
+  PlaceRules rules;
   // Called with the graph after each pass.
   std::function<void(const PhysicalReport& report, const Graph& graph)> after_pass;
 };

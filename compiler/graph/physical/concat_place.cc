@@ -29,10 +29,31 @@ std::vector<bool> OutputRoots(const Graph& graph) {
   return result;
 }
 
+// The element of the result's storage that each operand begins at.
+std::vector<int64_t> PartOffsets(const Graph& graph, const Value& concat) {
+  const auto axis = static_cast<size_t>(concat.Int("axis"));
+  const int64_t stride = concat.type.EffectiveStrides()[axis];
+  std::vector<int64_t> offsets;
+  int64_t at = 0;
+  for (ValueId operand : concat.operands) {
+    offsets.push_back(at * stride);
+    at += graph[operand].type.dims[axis];
+  }
+  return offsets;
+}
+
+bool PartsAreAligned(const Graph& graph, const Value& concat, const PlaceRules& rules) {
+  const std::vector<int64_t> offsets = PartOffsets(graph, concat);
+  return std::all_of(offsets.begin(), offsets.end(), [&](int64_t offset) {
+    return offset * SizeOf(concat.type.dtype) % rules.alignment == 0;
+  });
+}
+
 class Placing {
  public:
-  explicit Placing(Graph graph)
-      : graph_(std::move(graph)),
+  Placing(Graph graph, const PlaceRules& rules)
+      : rules_(rules),
+        graph_(std::move(graph)),
         users_(graph_.Users()),
         output_roots_(OutputRoots(graph_)),
         taken_by_(static_cast<size_t>(graph_.size()), kNoValue) {}
@@ -65,6 +86,7 @@ class Placing {
   }
 
   bool IsWorthwhile(ValueId concat) {
+    if (!PartsAreAligned(graph_, graph_[concat], rules_)) return false;
     int64_t bytes = 0;
     for (ValueId operand : graph_[concat].operands) {
       if (CanTake(concat, operand)) bytes += Bytes(graph_[operand].type);
@@ -96,6 +118,7 @@ class Placing {
     graph_[concat].operands = operands;
   }
 
+  const PlaceRules rules_;
   Graph graph_;
   std::vector<std::vector<ValueId>> users_;
   std::vector<bool> output_roots_;
@@ -114,14 +137,16 @@ bool LiesIn(const TensorType& operand, const TensorType& container) {
 
 }  // namespace
 
-Result<Graph> PlaceConcats(Graph graph) { return Placing(std::move(graph)).Run(); }
+Result<Graph> PlaceConcats(Graph graph, const PlaceRules& rules) {
+  return Placing(std::move(graph), rules).Run();
+}
 
-std::vector<Containment> FindContained(const Graph& graph) {
+std::vector<Containment> FindContained(const Graph& graph, const PlaceRules& rules) {
   std::vector<Containment> result(static_cast<size_t>(graph.size()));
   const std::vector<bool> output_roots = OutputRoots(graph);
   for (ValueId id = graph.size(); id-- > 0;) {
     const Value& node = graph[id];
-    if (node.op != Op::kConcat) continue;
+    if (node.op != Op::kConcat || !PartsAreAligned(graph, node, rules)) continue;
     const bool all = std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId operand) {
       const Value& part = graph[operand];
       return !IsSource(part) && part.op != Op::kView &&
@@ -131,12 +156,9 @@ std::vector<Containment> FindContained(const Graph& graph) {
              LiesIn(part.type, node.type);
     });
     if (!all) continue;
-    const auto axis = static_cast<size_t>(node.Int("axis"));
-    const int64_t stride = node.type.EffectiveStrides()[axis];
-    int64_t at = 0;
-    for (ValueId operand : node.operands) {
-      result[static_cast<size_t>(operand)] = {id, at * stride};
-      at += graph[operand].type.dims[axis];
+    const std::vector<int64_t> offsets = PartOffsets(graph, node);
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      result[static_cast<size_t>(node.operands[i])] = {id, offsets[i]};
     }
   }
   return result;

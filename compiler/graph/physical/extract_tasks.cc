@@ -163,6 +163,12 @@ bool NeedsNoKernel(const Graph& graph, const Group& group,
   return contained[static_cast<size_t>(first)].container == group.anchor;
 }
 
+// Every value of the group is without elements.
+bool GivesNothing(const Graph& graph, const Group& group) {
+  return std::all_of(group.members.begin(), group.members.end(),
+                     [&](ValueId id) { return graph[id].type.NumElements() == 0; });
+}
+
 std::string LabelOf(const Graph& graph, const Group& group) {
   if (group.anchor != kNoValue && !graph[group.anchor].name.empty()) {
     return graph[group.anchor].name;
@@ -175,13 +181,14 @@ std::string LabelOf(const Graph& graph, const Group& group) {
 
 }  // namespace
 
-Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition, double tolerance) {
+Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition, double tolerance,
+                              const PlaceRules& rules) {
   const std::vector<bool> escapes = Escapes(graph, partition);
   TaskList list;
   std::map<std::string, int, std::less<>> task_of;
-  const std::vector<Containment> contained = FindContained(graph);
+  const std::vector<Containment> contained = FindContained(graph, rules);
   for (const Group& group : partition.groups) {
-    if (NeedsNoKernel(graph, group, contained)) continue;
+    if (NeedsNoKernel(graph, group, contained) || GivesNothing(graph, group)) continue;
     Extraction extraction(graph, group, escapes);
     std::vector<ValueId> renumbering;
     Graph fragment = extraction.Run();

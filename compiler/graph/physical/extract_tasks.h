@@ -9,6 +9,7 @@
 #include "compiler/base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/physical/partition.h"
+#include "compiler/graph/physical/place_rules.h"
 #include "compiler/graph/program.h"
 
 namespace mlc::graph {
@@ -26,6 +27,7 @@ struct TaskList {
   std::vector<TaskCall> calls;
 };
 
-Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition, double tolerance);
+Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition, double tolerance,
+                              const PlaceRules& rules = {});
 
 }  // namespace mlc::graph

@@ -21,10 +21,11 @@ bool Meet(const Interval& a, const Interval& b) { return a.first <= b.last && b.
 
 class Planner {
  public:
-  Planner(const Graph& graph, const TaskList& list)
+  Planner(const Graph& graph, const TaskList& list, const PlaceRules& rules)
       : graph_(graph),
         list_(list),
-        contained_(FindContained(graph)),
+        rules_(rules),
+        contained_(FindContained(graph, rules)),
         buffer_of_(static_cast<size_t>(graph.size()), -1) {
     plan_.places.resize(static_cast<size_t>(graph.size()));
   }
@@ -114,7 +115,8 @@ class Planner {
   // An operand whose place the task's one result may take: element by element the same addresses,
   // read by nobody later, not read in another way by the same task.
   std::optional<ValueId> DyingOperand(const TaskCall& call, int step) const {
-    if (call.outputs.size() != 1 || !IsPointwise(call)) return std::nullopt;
+    if (!rules_.write_over_operands || call.outputs.size() != 1 || !IsPointwise(call))
+      return std::nullopt;
     if (HolderOf(call.outputs[0]) != call.outputs[0]) return std::nullopt;
     const TensorType& type = graph_[call.outputs[0]].type;
     for (ValueId operand : call.operands) {
@@ -150,6 +152,7 @@ class Planner {
 
   const Graph& graph_;
   const TaskList& list_;
+  const PlaceRules rules_;
   const std::vector<Containment> contained_;
   MemoryPlan plan_;
   std::vector<bool> bound_;     // values that are a model output's buffer
@@ -196,8 +199,8 @@ std::vector<int64_t> PlaceIntervals(const std::vector<Interval>& intervals) {
   return offsets;
 }
 
-MemoryPlan PlanMemory(const Graph& graph, const TaskList& list) {
-  return Planner(graph, list).Run();
+MemoryPlan PlanMemory(const Graph& graph, const TaskList& list, const PlaceRules& rules) {
+  return Planner(graph, list, rules).Run();
 }
 
 }  // namespace mlc::graph

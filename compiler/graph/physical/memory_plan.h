@@ -1,6 +1,7 @@
 // Gives every computed value its place: in a model output when it is one, else in the arena, where
 // values whose lifetimes do not meet share bytes. Greedy, largest first, best fit; offsets are
-// multiples of 64. A pointwise task writes over an operand of the same layout that dies with it.
+// multiples of 64. Where the rules allow it, a pointwise task writes over an operand of the same
+// layout that dies with it.
 // Pure.
 #pragma once
 
@@ -9,6 +10,7 @@
 
 #include "compiler/graph/graph.h"
 #include "compiler/graph/physical/extract_tasks.h"
+#include "compiler/graph/physical/place_rules.h"
 #include "compiler/graph/program.h"
 
 namespace mlc::graph {
@@ -19,7 +21,7 @@ struct MemoryPlan {
   int64_t unshared_bytes = 0;
 };
 
-MemoryPlan PlanMemory(const Graph& graph, const TaskList& list);
+MemoryPlan PlanMemory(const Graph& graph, const TaskList& list, const PlaceRules& rules = {});
 
 // A range of bytes needed during the steps [first, last].
 struct Interval {

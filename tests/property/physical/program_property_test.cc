@@ -66,6 +66,36 @@ TEST_P(ProgramProperty, MeansWhatTheGraphMeans) {
   }
 }
 
+// What GPU kernels ask: operands at multiples of 16 bytes, results beside them.
+TEST_P(ProgramProperty, KeepsTheRulesOfPlaces) {
+  PhysicalOptions options;
+  options.rules = {16, false};
+  for (uint64_t i = 0; i < 100; ++i) {
+    const uint64_t seed = GetParam() * 100 + i;
+    const Graph graph = RandomGraph(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + graph.ToText());
+    const std::vector<TensorDataRef> inputs = RandomInputs(graph, seed);
+    const auto want = Evaluate(graph, inputs);
+    const Result<Program> program = BuildPhysical(graph, options);
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    for (const Step& step : program->steps) {
+      for (const Placement& place : step.operands) ASSERT_EQ(place.byte_offset % 16, 0);
+      for (const Placement& place : step.outputs) ASSERT_EQ(place.byte_offset % 16, 0);
+      for (const Placement& result : step.outputs) {
+        for (const Placement& place : step.operands) {
+          ASSERT_FALSE(place.kind == Placement::Kind::kArena && result.kind == place.kind &&
+                       result.byte_offset == place.byte_offset);
+        }
+      }
+    }
+    const auto got = RunProgram(*program, inputs);
+    ASSERT_TRUE(want.ok() && got.ok()) << got.status().message();
+    for (size_t k = 0; k < want->size(); ++k) {
+      ASSERT_LT(Distance(*(*got)[k], *(*want)[k]), 1e-5) << "output " << k;
+    }
+  }
+}
+
 TEST_P(ProgramProperty, IsTheSameEveryTime) {
   const Graph graph = RandomGraph(GetParam());
   const Result<Program> once = BuildPhysical(graph, {});

@@ -235,7 +235,7 @@ TEST(BuildProgram, PassesAreShownInOrder) {
     seen += std::string(report.pass) + " ";
   };
   ASSERT_TRUE(BuildPhysical(*std::move(graph), options).ok());
-  EXPECT_EQ(seen, "sink_views choose_layouts place_concats lower_views ");
+  EXPECT_EQ(seen, "sink_views choose_layouts place_concats lower_views align_views ");
 }
 
 }  // namespace

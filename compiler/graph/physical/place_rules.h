@@ -1,0 +1,16 @@
+// What a device asks of the places of operands and results. A value.
+#pragma once
+
+#include <cstdint>
+
+namespace mlc::graph {
+
+struct PlaceRules {
+  // Operands and results begin at multiples of so many bytes from an aligned base; 1: anywhere.
+  int64_t alignment = 1;
+  // A pointwise task may write over an operand that dies with it. Not where threads read memory
+  // that others write.
+  bool write_over_operands = true;
+};
+
+}  // namespace mlc::graph
