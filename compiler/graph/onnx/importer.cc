@@ -36,8 +36,12 @@ bool HasReferences(const NodeMessage& node) {
 
 }  // namespace
 
+bool IsControl(std::string_view op_type) {
+  return op_type == "If" || op_type == "Loop" || op_type == "Scan";
+}
+
 bool IsSupported(std::string_view op_type) {
-  return op_type == "If" || FindHandler(op_type) != nullptr;
+  return IsControl(op_type) || FindHandler(op_type) != nullptr;
 }
 
 Result<Graph> Importer::Run() {
@@ -211,7 +215,7 @@ Status Importer::Nodes(const std::vector<NodeMessage>& nodes, Scope& scope) {
 Status Importer::Node(const NodeMessage& node, Scope& scope) {
   const auto function = functions_.find(KeyOf(node));
   if (function != functions_.end()) return Call(node, *function->second, scope);
-  if (node.op_type == "If") return If(node, scope);
+  if (IsDefaultDomain(node.domain) && IsControl(node.op_type)) return Control(node, scope);
   const Handler handler = FindHandler(node.op_type);
   if (handler == nullptr || !IsDefaultDomain(node.domain)) {
     return Unimplemented(Describe(node) + ": the operator is not supported");
@@ -267,66 +271,6 @@ Status Importer::Call(const NodeMessage& node, const FunctionMessage& function, 
                              Quote(function.outputs[k]));
     }
     MLC_TRY(Define(node.outputs[k], *value, scope));
-  }
-  return Status();
-}
-
-Result<std::vector<ValueId>> Importer::Branch(const NodeMessage& node, std::string_view name,
-                                              const Scope& scope) {
-  for (const AttributeMessage& attribute : node.attributes) {
-    if (attribute.name != name || attribute.graph == nullptr) continue;
-    Scope body;
-    body.outer = &scope;
-    body.opset = scope.opset;
-    body.call = scope.call;
-    MLC_TRY(Initializers(*attribute.graph, body));
-    MLC_TRY(Nodes(attribute.graph->nodes, body));
-    std::vector<ValueId> results;
-    for (const ValueMessage& output : attribute.graph->outputs) {
-      const ValueId* const value = Find(output.name, body);
-      if (value == nullptr) {
-        return InvalidArgument(Describe(node) + ": a branch does not define its output " +
-                               Quote(output.name));
-      }
-      results.push_back(*value);
-    }
-    if (results.size() < node.outputs.size()) {
-      return InvalidArgument(Describe(node) + ": a branch has too few outputs");
-    }
-    return results;
-  }
-  return InvalidArgument(Describe(node) + ": attribute '" + std::string(name) + "' is missing");
-}
-
-// A known condition chooses its branch; another one computes both and selects, as branches have no
-// effects.
-Status Importer::If(const NodeMessage& node, Scope& scope) {
-  const std::vector<ValueId> operands = MLC_TRY(Operands(node, scope));
-  if (operands.size() != 1 || operands[0] == kNoValue ||
-      builder_.DTypeOf(operands[0]) != DType::kBool ||
-      builder_.TypeOf(operands[0]).NumElements() != 1) {
-    return InvalidArgument(Describe(node) + ": the condition must be one bool");
-  }
-  std::vector<ValueId> chosen;
-  if (builder_.IsConstant(operands[0])) {
-    const Dims condition = builder_.Ints(operands[0], "the condition");
-    const bool yes = !condition.empty() && condition[0] != 0;
-    chosen = MLC_TRY(Branch(node, yes ? "then_branch" : "else_branch", scope));
-  } else {
-    const std::vector<ValueId> yes = MLC_TRY(Branch(node, "then_branch", scope));
-    const std::vector<ValueId> no = MLC_TRY(Branch(node, "else_branch", scope));
-    const ValueId condition = builder_.Reshape(operands[0], {});
-    for (size_t k = 0; k < node.outputs.size(); ++k) {
-      if (builder_.DimsOf(yes[k]) != builder_.DimsOf(no[k])) {
-        return Unimplemented(Describe(node) +
-                             ": branches of different shapes need a constant condition");
-      }
-      chosen.push_back(builder_.Select(condition, yes[k], no[k]));
-    }
-  }
-  if (!builder_.ok()) return builder_.status().WithPrefix(Describe(node));
-  for (size_t k = 0; k < node.outputs.size(); ++k) {
-    if (!node.outputs[k].empty()) MLC_TRY(Define(node.outputs[k], chosen[k], scope));
   }
   return Status();
 }

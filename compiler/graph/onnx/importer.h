@@ -20,6 +20,8 @@
 
 namespace mlc::graph::onnx {
 
+// If, Loop and Scan.
+bool IsControl(std::string_view op_type);
 // True for operators of the default domain that can be lowered.
 bool IsSupported(std::string_view op_type);
 
@@ -58,9 +60,16 @@ class Importer {
   Status Nodes(const std::vector<NodeMessage>& nodes, Scope& scope);
   Status Node(const NodeMessage& node, Scope& scope);
   Status Call(const NodeMessage& node, const FunctionMessage& function, Scope& scope);
+  // Nodes with subgraphs, in control.cc.
+  Status Control(const NodeMessage& node, Scope& scope);
   Status If(const NodeMessage& node, Scope& scope);
-  Result<std::vector<ValueId>> Branch(const NodeMessage& node, std::string_view name,
-                                      const Scope& scope);
+  Status Loop(const NodeMessage& node, Scope& scope);
+  Status Scan(const NodeMessage& node, Scope& scope);
+  Status CountIteration(const NodeMessage& node);
+  // Lowers the subgraph that the attribute holds, once; gives its outputs.
+  Result<std::vector<ValueId>> Subgraph(const NodeMessage& node, std::string_view name,
+                                        std::span<const ValueId> inputs, const Scope& scope);
+  Status DefineResults(const NodeMessage& node, std::span<const ValueId> values, Scope& scope);
   Result<std::vector<ValueId>> Operands(const NodeMessage& node, const Scope& scope);
   Status Define(std::string_view name, ValueId value, Scope& scope);
   static const ValueId* Find(std::string_view name, const Scope& scope);
@@ -73,6 +82,7 @@ class Importer {
   const ImportOptions& options_;
   Graph graph_;
   Builder builder_;
+  int64_t iterations_ = 0;  // unrolled so far
   std::set<std::string, std::less<>> used_dims_;
   std::set<std::string, std::less<>> used_bindings_;
 };

@@ -1,11 +1,10 @@
 // Convolutions. A bias becomes an addition that fuses with the convolution later.
+#include "compiler/graph/onnx/ops/products.h"
 #include "compiler/graph/onnx/ops/tables.h"
 #include "compiler/graph/onnx/ops/window.h"
 
 namespace mlc::graph::onnx {
-namespace {
 
-// The convolution of operands 0 and 1 given as `x` and `w`, without bias.
 ValueId Convolution(OpContext& c, ValueId x, ValueId w) {
   if (c.ok() && c.b.RankOf(x) != c.b.RankOf(w)) {
     c.Fail("the weights' rank differs from the operand's");
@@ -28,6 +27,8 @@ ValueId Convolution(OpContext& c, ValueId x, ValueId w) {
   return c.b.Add(std::move(conv));
 }
 
+namespace {
+
 void Conv(OpContext& c) {
   const ValueId x = c.In(0);
   ValueId y = Convolution(c, x, c.In(1));
@@ -43,22 +44,7 @@ void Conv(OpContext& c) {
   c.Out(y);
 }
 
-// Exact in f64: products of 8-bit integers.
-void ConvInteger(OpContext& c) {
-  Builder& b = c.b;
-  ValueId x = b.Cast(c.In(0), DType::kF64);
-  ValueId w = b.Cast(c.In(1), DType::kF64);
-  if (c.Has(2)) x = b.Minus(x, b.Reshape(b.Cast(c.In(2), DType::kF64), {}));
-  if (c.Has(3)) {
-    const ValueId zero = b.Cast(c.In(3), DType::kF64);
-    Dims dims(static_cast<size_t>(b.RankOf(w)), 1);
-    if (b.RankOf(zero) == 1 && !dims.empty()) dims[0] = b.Dim(zero, 0);
-    w = b.Minus(w, b.Reshape(zero, dims));
-  }
-  c.Out(b.Cast(Convolution(c, x, w), DType::kI32));
-}
-
-constexpr OpRow kRows[] = {{"Conv", Conv}, {"ConvInteger", ConvInteger}};
+constexpr OpRow kRows[] = {{"Conv", Conv}};
 
 }  // namespace
 

@@ -2,13 +2,12 @@
 // weights are flipped with their channels exchanged.
 #include <algorithm>
 
+#include "compiler/graph/onnx/ops/products.h"
 #include "compiler/graph/onnx/ops/tables.h"
 #include "compiler/graph/onnx/ops/window.h"
 
 namespace mlc::graph::onnx {
-namespace {
 
-// strides[i]-1 zeros after every element but the last of spatial dimension i.
 ValueId Spread(Builder& b, ValueId x, const Dims& strides) {
   for (size_t i = 0; i < strides.size() && b.ok(); ++i) {
     if (strides[i] == 1) continue;
@@ -26,6 +25,8 @@ ValueId Spread(Builder& b, ValueId x, const Dims& strides) {
   }
   return x;
 }
+
+namespace {
 
 // [C, O/g, k...] to [O, C/g, k...] with the kernel reversed.
 ValueId FlipWeights(Builder& b, ValueId w, int64_t group) {

@@ -1,11 +1,10 @@
 // Matrix products.
+#include "compiler/graph/onnx/ops/products.h"
 #include "compiler/graph/onnx/ops/tables.h"
 
 namespace mlc::graph::onnx {
-namespace {
 
-// Vectors join as a row on the left and a column on the right, and leave again after.
-ValueId MatMulOfAnyRank(OpContext& c, ValueId x, ValueId y) {
+ValueId MatMulOfAnyRank(OpContext& c, ValueId x, ValueId y, const MatMulForm& product_of) {
   Builder& b = c.b;
   if (b.RankOf(x) == 0 || b.RankOf(y) == 0) {
     c.Fail("operands must not be scalars");
@@ -15,7 +14,7 @@ ValueId MatMulOfAnyRank(OpContext& c, ValueId x, ValueId y) {
   const bool column = b.RankOf(y) == 1;
   if (row) x = b.Reshape(x, {1, b.Dim(x, 0)});
   if (column) y = b.Reshape(y, {b.Dim(y, 0), 1});
-  const ValueId product = b.MatMul(x, y);
+  const ValueId product = product_of(x, y);
   Dims dims = b.DimsOf(product);
   if (!b.ok()) return kNoValue;
   if (column) dims.pop_back();
@@ -23,9 +22,12 @@ ValueId MatMulOfAnyRank(OpContext& c, ValueId x, ValueId y) {
   return b.Reshape(product, dims);
 }
 
+namespace {
+
 void MatMul(OpContext& c) {
   const ValueId x = c.In(0);
-  c.Out(MatMulOfAnyRank(c, x, c.In(1)));
+  const ValueId y = c.In(1);
+  c.Out(MatMulOfAnyRank(c, x, y, [&](ValueId l, ValueId r) { return c.b.MatMul(l, r); }));
 }
 
 void Gemm(OpContext& c) {
@@ -51,28 +53,9 @@ void Gemm(OpContext& c) {
   c.Out(product);
 }
 
-// A zero point is a scalar, or one per row (left) or column (right).
-ValueId WithoutZeroPoint(OpContext& c, ValueId x, int zero, bool left) {
-  Builder& b = c.b;
-  const ValueId wide = b.Cast(x, DType::kI32);
-  if (!c.Has(zero)) return wide;
-  ValueId point = b.Cast(c.In(zero), DType::kI32);
-  if (left && b.RankOf(point) == 1 && b.Dim(point, 0) > 1) {
-    point = b.Reshape(point, {b.Dim(point, 0), 1});
-  }
-  return b.Minus(wide, point);
-}
-
-void MatMulInteger(OpContext& c) {
-  const ValueId x = WithoutZeroPoint(c, c.In(0), 2, true);
-  const ValueId y = WithoutZeroPoint(c, c.In(1), 3, false);
-  c.Out(MatMulOfAnyRank(c, x, y));
-}
-
 constexpr OpRow kRows[] = {
     {"Gemm", Gemm},
     {"MatMul", MatMul},
-    {"MatMulInteger", MatMulInteger},
 };
 
 }  // namespace

@@ -29,20 +29,47 @@ ValueId LayerNorm(Builder& b, std::vector<ValueId> operands, int64_t axis, doubl
   return b.Add(std::move(norm));
 }
 
+struct Statistics {
+  ValueId mean = kNoValue;
+  ValueId variance = kNoValue;
+};
+
+// Of each channel, over all other dimensions.
+Statistics StatisticsOf(Builder& b, ValueId x) {
+  Dims axes;
+  for (int64_t i = 0; i < b.RankOf(x); ++i) {
+    if (i != 1) axes.push_back(i);
+  }
+  const ValueId mean = b.Reduce("mean", x, axes, true);
+  const ValueId off = b.Minus(x, mean);
+  const ValueId variance = b.Reduce("mean", b.Times(off, off), axes, false);
+  return {b.Reshape(mean, {b.Dim(x, 1)}), variance};
+}
+
 void BatchNormalization(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
   const DType type = b.DTypeOf(x);
-  if (c.Flag("training_mode", false)) return c.Unsupported("training mode");
   if (!CheckRank(c, x, 2)) return;
   const ValueId scale = b.Cast(c.In(1), type);
   const ValueId shift = b.Cast(c.In(2), type);
-  const ValueId mean = b.Cast(c.In(3), type);
-  const ValueId variance = b.Cast(c.In(4), type);
+  ValueId mean = b.Cast(c.In(3), type);
+  ValueId variance = b.Cast(c.In(4), type);
   for (const ValueId v : {scale, shift, mean, variance}) {
     if (c.ok() && b.DimsOf(v) != Dims{b.Dim(x, 1)}) {
       return c.Fail("statistics must have one entry a channel");
     }
+  }
+  if (c.Flag("training_mode", false)) {
+    const Statistics own = StatisticsOf(b, x);
+    const double momentum = c.Float("momentum", 0.9);
+    const auto blended = [&](ValueId old, ValueId now) {
+      return b.Plus(b.TimesNumber(old, momentum), b.TimesNumber(now, 1 - momentum));
+    };
+    c.Out(blended(mean, own.mean), 1);
+    c.Out(blended(variance, own.variance), 2);
+    mean = own.mean;
+    variance = own.variance;
   }
   const ValueId deviation =
       b.Apply(ScalarOp::kSqrt, {b.PlusNumber(variance, c.Float("epsilon", 1e-5))});

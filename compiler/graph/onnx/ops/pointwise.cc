@@ -61,7 +61,9 @@ void Pow(OpContext& c) {
   if (!IsFloat(type) && IsFloat(b.DTypeOf(exponent))) {
     const ValueId power =
         b.Apply(ScalarOp::kPow, {b.Cast(base, DType::kF64), b.Cast(exponent, DType::kF64)});
-    return c.Out(b.Cast(power, type));
+    // A whole power must not fall below itself by the rounding of its logarithm.
+    constexpr double kSlack = 1 + 1e-13;
+    return c.Out(b.Cast(b.TimesNumber(power, kSlack), type));
   }
   c.Out(b.Apply(ScalarOp::kPow, {base, b.Cast(exponent, type)}));
 }

@@ -1,10 +1,34 @@
 // Quantisation as the arithmetic it stands for: casts, scales and rounding.
 #include <utility>
 
+#include "compiler/graph/onnx/ops/quantize.h"
 #include "compiler/graph/onnx/ops/tables.h"
 #include "compiler/graph/onnx/tensor.h"
 
 namespace mlc::graph::onnx {
+namespace {
+
+std::pair<double, double> RangeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kI8:
+      return {-128, 127};
+    case DType::kI16:
+      return {-32768, 32767};
+    default:
+      return {0, 255};
+  }
+}
+
+}  // namespace
+
+ValueId Quantized(Builder& b, ValueId x, ValueId scale, ValueId zero, DType to) {
+  const auto [low, high] = RangeOf(to);
+  ValueId y = b.Apply(ScalarOp::kRound, {b.Over(x, scale)});
+  if (zero != kNoValue) y = b.Plus(y, b.Cast(zero, b.DTypeOf(y)));
+  y = b.Min(b.Max(y, b.ScalarLike(y, low)), b.ScalarLike(y, high));
+  return b.Cast(y, to);
+}
+
 namespace {
 
 // One parameter a block of `block` elements along the axis, repeated to one an element.
@@ -64,26 +88,6 @@ void DequantizeLinear(OpContext& c) {
   c.Out(b.Cast(y, type));
 }
 
-std::pair<double, double> RangeOf(DType dtype) {
-  switch (dtype) {
-    case DType::kI8:
-      return {-128, 127};
-    case DType::kI16:
-      return {-32768, 32767};
-    default:
-      return {0, 255};
-  }
-}
-
-// round(x / scale) + zero point, saturated.
-ValueId Quantized(Builder& b, ValueId x, ValueId scale, ValueId zero, DType to) {
-  const auto [low, high] = RangeOf(to);
-  ValueId y = b.Apply(ScalarOp::kRound, {b.Over(x, scale)});
-  if (zero != kNoValue) y = b.Plus(y, b.Cast(zero, b.DTypeOf(y)));
-  y = b.Min(b.Max(y, b.ScalarLike(y, low)), b.ScalarLike(y, high));
-  return b.Cast(y, to);
-}
-
 void QuantizeLinear(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = b.Cast(c.In(0), DType::kF32);
@@ -120,30 +124,9 @@ void DynamicQuantizeLinear(OpContext& c) {
   c.Out(zero, 2);
 }
 
-// (a, scale, zero, b, scale, zero, scale, zero): dequantise, multiply, quantise. The product of
-// the integers is exact in f64.
-void QLinearMatMul(OpContext& c) {
-  Builder& b = c.b;
-  const auto centred = [&](int i) {
-    return b.Minus(b.Cast(c.In(i), DType::kF64), b.Cast(c.In(i + 2), DType::kF64));
-  };
-  for (const int i : {1, 2, 4, 5, 6, 7}) {
-    if (c.ok() && b.TypeOf(c.In(i)).NumElements() != 1) {
-      return c.Unsupported("quantisation per row or column");
-    }
-  }
-  const auto scalar = [&](int i) { return b.Reshape(b.Cast(c.In(i), DType::kF64), {}); };
-  const ValueId product = b.MatMul(centred(0), centred(3));
-  const ValueId factor = b.Over(b.Times(scalar(1), scalar(4)), scalar(6));
-  const DType to = b.DTypeOf(c.In(7));
-  const ValueId one = b.Scalar(DType::kF64, 1);
-  c.Out(Quantized(b, b.Times(product, factor), one, b.Reshape(c.In(7), {}), to));
-}
-
 constexpr OpRow kRows[] = {
     {"DequantizeLinear", DequantizeLinear},
     {"DynamicQuantizeLinear", DynamicQuantizeLinear},
-    {"QLinearMatMul", QLinearMatMul},
     {"QuantizeLinear", QuantizeLinear},
 };
 

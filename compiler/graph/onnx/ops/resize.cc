@@ -161,8 +161,10 @@ void Resize(OpContext& c) {
   if (form.mode != "nearest" && form.mode != "linear" && form.mode != "cubic") {
     return c.Fail("mode must be nearest, linear or cubic");
   }
+  // No kernel interpolates these; products with small matrices do.
   const bool own = form.coordinate_mode == "tf_crop_and_resize" ||
-                   form.coordinate_mode == "tf_half_pixel_for_nn" || form.antialias;
+                   form.coordinate_mode == "tf_half_pixel_for_nn" || form.antialias ||
+                   form.mode == "cubic";
   if (own) return c.Out(ByMatrices(c, x, form, request, extrapolation));
   Value resize;
   resize.op = Op::kResize;

@@ -14,6 +14,7 @@ namespace mlc::graph::onnx {
 std::span<const OpRow> ActivationOps();
 std::span<const OpRow> AttentionOps();
 std::span<const OpRow> CastOps();
+std::span<const OpRow> Col2ImOps();
 std::span<const OpRow> ConcatSplitOps();
 std::span<const OpRow> ConstantOps();
 std::span<const OpRow> ConvOps();
@@ -21,6 +22,9 @@ std::span<const OpRow> ConvTransposeOps();
 std::span<const OpRow> EinsumOps();
 std::span<const OpRow> GatherScatterOps();
 std::span<const OpRow> GridSampleOps();
+std::span<const OpRow> IntegerProductOps();
+std::span<const OpRow> InverseTrigonometryOps();
+std::span<const OpRow> KnownDataOps();
 std::span<const OpRow> MatMulOps();
 std::span<const OpRow> NormalizationOps();
 std::span<const OpRow> PadOps();

@@ -1,0 +1,22 @@
+// Matrix products and convolutions as several operators need them. Not thread-safe, as OpContext.
+#pragma once
+
+#include <functional>
+
+#include "compiler/graph/onnx/op_context.h"
+
+namespace mlc::graph::onnx {
+
+// The product of two values of rank 2 or more.
+using MatMulForm = std::function<ValueId(ValueId x, ValueId y)>;
+
+// Vectors join as a row on the left and a column on the right, and leave again after.
+ValueId MatMulOfAnyRank(OpContext& c, ValueId x, ValueId y, const MatMulForm& product_of);
+
+// The convolution that the node's attributes describe, of `x` and `w`, without bias.
+ValueId Convolution(OpContext& c, ValueId x, ValueId w);
+
+// strides[i]-1 zeros after every element but the last of spatial dimension i.
+ValueId Spread(Builder& b, ValueId x, const Dims& strides);
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,11 @@
+// Quantisation as several operators need it. Not thread-safe, as Builder.
+#pragma once
+
+#include "compiler/graph/onnx/builder.h"
+
+namespace mlc::graph::onnx {
+
+// round(x / scale) + zero point, saturated to `to`: u8, i8 or i16. `zero` may be absent.
+ValueId Quantized(Builder& b, ValueId x, ValueId scale, ValueId zero, DType to);
+
+}  // namespace mlc::graph::onnx
