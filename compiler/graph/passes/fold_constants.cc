@@ -31,6 +31,16 @@ ValueId AddSplat(Graph& graph, const Value& node, double number) {
 
 bool IsSplat(const Graph& graph, ValueId id) { return graph[id].Has("value"); }
 
+// A value without elements is known whatever computes it.
+bool IsKnown(const Graph& graph, ValueId id) {
+  return IsConstant(graph, id) || graph[id].type.NumElements() == 0;
+}
+
+TensorDataRef DataOf(const Value& value) {
+  if (value.type.NumElements() > 0) return ConstantData(value);
+  return MakeTensorData(value.type.dtype, value.type.dims, {});
+}
+
 // A scalar copy of the node, evaluated once for all elements.
 std::optional<ValueId> FoldSplats(Graph& graph, const Value& node) {
   if (Selects(node.op)) return AddSplat(graph, node, graph[node.operands[0]].Float("value"));
@@ -70,10 +80,11 @@ std::optional<ValueId> TryFold(Graph& graph, const Value& node) {
       node.op == Op::kView || node.op == Op::kCopy || node.operands.empty()) {
     return std::nullopt;
   }
+  if (node.type.NumElements() == 0) return AddSplat(graph, node, 0);
   bool splats = true;
   for (const ValueId operand : node.operands) {
     if (operand == kNoValue) continue;
-    if (!IsConstant(graph, operand)) return std::nullopt;
+    if (!IsKnown(graph, operand)) return std::nullopt;
     splats = splats && IsSplat(graph, operand);
   }
   if (splats) {
@@ -86,7 +97,7 @@ std::optional<ValueId> TryFold(Graph& graph, const Value& node) {
         !ReadsLittle(node.op)) {
       return std::nullopt;
     }
-    operands.push_back(operand == kNoValue ? nullptr : ConstantData(graph[operand]));
+    operands.push_back(operand == kNoValue ? nullptr : DataOf(graph[operand]));
   }
   const Result<TensorDataRef> result = EvaluateNode(node, operands);
   if (!result.ok()) return std::nullopt;

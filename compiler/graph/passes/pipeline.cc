@@ -12,6 +12,7 @@
 #include "compiler/graph/passes/recognize_attention.h"
 #include "compiler/graph/passes/recognize_norms.h"
 #include "compiler/graph/passes/simplify.h"
+#include "compiler/graph/passes/spell_out.h"
 
 namespace mlc::graph {
 
@@ -21,7 +22,7 @@ constexpr Pass kFoldConstants = {"fold_constants", "known values are constants",
 constexpr Pass kSimplify = {"simplify", "no local algebraic rule applies", Simplify};
 constexpr Pass kCse = {"cse", "equal computations are one value", EliminateCommonSubexpressions};
 
-constexpr std::array<Pass, 13> kPasses = {{
+constexpr std::array<Pass, 14> kPasses = {{
     kFoldConstants,
     kSimplify,
     kCse,
@@ -31,6 +32,7 @@ constexpr std::array<Pass, 13> kPasses = {{
     {"canonicalize_matmul", "products with one matrix have rank 2", CanonicalizeMatMul},
     kCse,
     {"merge_siblings", "one value is multiplied by one matrix", MergeSiblings},
+    {"spell_out", "products that have no kernel are sums", SpellOutProducts},
     kFoldConstants,
     kSimplify,
     kCse,

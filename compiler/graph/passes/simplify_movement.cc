@@ -167,6 +167,15 @@ Replacement DoubleCast(Graph& graph, const Value& node) {
   return AddSimplified(graph, std::move(merged));
 }
 
+// concat(x, y of no elements) -> concat(x).
+Replacement ConcatOfNothing(Graph& graph, const Value& node) {
+  if (node.op != Op::kConcat || node.type.NumElements() == 0) return std::nullopt;
+  Value kept = node;
+  std::erase_if(kept.operands, [&](ValueId id) { return graph[id].type.NumElements() == 0; });
+  if (kept.operands.size() == node.operands.size()) return std::nullopt;
+  return AddSimplified(graph, std::move(kept));
+}
+
 // gather(x, known single index) -> reshape(slice(x)).
 Replacement GatherOfOne(Graph& graph, const Value& node) {
   if (node.op != Op::kGather || !IsConstant(graph, node.operands[1])) return std::nullopt;
@@ -190,7 +199,7 @@ Replacement GatherOfOne(Graph& graph, const Value& node) {
   return AddSimplified(graph, MakeReshape(graph, sliced, node.type.dims));
 }
 
-constexpr std::array<SimplifyRule, 9> kRules = {{
+constexpr std::array<SimplifyRule, 10> kRules = {{
     {"no_movement", NoMovement},
     {"transpose_of_ones", TransposeOfOnes},
     {"double_transpose", DoubleTranspose},
@@ -199,6 +208,7 @@ constexpr std::array<SimplifyRule, 9> kRules = {{
     {"double_slice", DoubleSlice},
     {"double_expand", DoubleExpand},
     {"double_cast", DoubleCast},
+    {"concat_of_nothing", ConcatOfNothing},
     {"gather_of_one", GatherOfOne},
 }};
 

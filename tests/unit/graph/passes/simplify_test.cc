@@ -155,6 +155,10 @@ constexpr Row kRows[] = {
      "%0 = input() : f32[2] %1 = neg(%0) : f32[2] return %1"},
     {"double_cast", "%0 = input() : f32[2] %1 = cast(%0) : f16[2] %2 = cast(%1) : f32[2] return %2",
      nullptr},
+    {"concat_of_nothing",
+     "%0 = input() : f32[2,3] %1 = input() : f32[0,3] %2 = concat(%0, %1) {axis=0} : f32[2,3] "
+     "return %2",
+     "%0 = input() : f32[2,3] %1 = input() : f32[0,3] return %0"},
     {"gather_of_one",
      "%0 = input() : f32[3,4] %1 = constant() {values=[-1]} : i64[] %2 = gather(%0, %1) : f32[4] "
      "return %2",
