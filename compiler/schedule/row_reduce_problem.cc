@@ -126,6 +126,10 @@ int64_t RowProblem::Reduced() const { return RowCount(reduced, dims); }
 int64_t RowProblem::Columns() const { return column < 0 ? 1 : dims[static_cast<size_t>(column)]; }
 
 std::optional<RowProblem> FindRowProblem(const Workload& workload, const target::Target& target) {
+  return FindRowProblem(workload, target.Lanes(DType::kF32));
+}
+
+std::optional<RowProblem> FindRowProblem(const Workload& workload, int lanes) {
   const Graph& graph = workload.graph();
   ValueId anchor = graph::kNoValue;
   for (ValueId id = 0; id < graph.size(); ++id) {
@@ -167,8 +171,8 @@ std::optional<RowProblem> FindRowProblem(const Workload& workload, const target:
   problem.plain = problem.inner && problem.column >= 0 && !problem.computed &&
                   x.type.dtype == problem.dtype &&
                   layout.EffectiveStrides()[static_cast<size_t>(problem.column)] == 1;
-  const int lanes = target.Lanes(DType::kF32);
-  if (problem.column >= 0 && VectorisesAlong(workload, problem, axes, problem.column, lanes)) {
+  if (lanes > 1 && problem.column >= 0 &&
+      VectorisesAlong(workload, problem, axes, problem.column, lanes)) {
     problem.lanes = lanes;
   }
   return problem;

@@ -37,5 +37,7 @@ struct RowProblem {
 
 std::optional<RowProblem> FindRowProblem(const graph::Workload& workload,
                                          const target::Target& target);
+// With vectors of `lanes` where they can be formed.
+std::optional<RowProblem> FindRowProblem(const graph::Workload& workload, int lanes);
 
 }  // namespace mlc::schedule

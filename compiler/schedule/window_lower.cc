@@ -260,6 +260,10 @@ void WindowProblem::Inside(size_t s, int64_t* first, int64_t* last) const {
 }
 
 std::optional<WindowProblem> FindWindow(const Workload& workload, const target::Target& target) {
+  return FindWindow(workload, target.Lanes(DType::kF32));
+}
+
+std::optional<WindowProblem> FindWindow(const Workload& workload, int lanes) {
   const graph::Graph& graph = workload.graph();
   ValueId anchor = graph::kNoValue;
   for (ValueId id = 0; id < graph.size(); ++id) {
@@ -292,7 +296,6 @@ std::optional<WindowProblem> FindWindow(const Workload& workload, const target::
   const std::vector<int> order = OrderByStride(graph[workload.outputs()[0]].type);
   const int last = static_cast<int>(p.out.size()) - 1;
   p.column = order.back() == 1 ? 1 : last;
-  const int lanes = target.Lanes(DType::kF32);
   const bool vectors =
       (p.column == 1 ? Fused::Vectorises(workload, node.operands[0], 1, lanes)
                      : IsLocal(graph, node.operands[0], p.in)) &&

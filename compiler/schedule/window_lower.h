@@ -34,6 +34,8 @@ struct WindowKnobs {
 
 std::optional<WindowProblem> FindWindow(const graph::Workload& workload,
                                         const target::Target& target);
+// With vectors of `lanes` where they can be formed.
+std::optional<WindowProblem> FindWindow(const graph::Workload& workload, int lanes);
 
 LoweredKernel LowerWindow(const graph::Workload& workload, const WindowProblem& problem,
                           const WindowKnobs& knobs);
