@@ -51,6 +51,35 @@ typedef struct mlc_image {
   uint32_t required_features;
 } mlc_image;
 
+/* One launch of a kernel on a GPU. */
+typedef struct mlc_device_launch {
+  const char* function;
+  uint32_t blocks;
+  uint32_t threads;
+  uint32_t block_bytes; /* dynamic on-chip memory */
+  uint32_t awaits;      /* waits by itself for the launches before it: may begin early */
+} mlc_device_launch;
+
+/* The code of one task. Its functions take the operands, then scratch, then counters. */
+typedef struct mlc_device_kernel {
+  const void* binary;   /* for one architecture */
+  const char* portable; /* as text, for newer ones; null when there is none */
+  const mlc_device_launch* launches;
+  int64_t launch_count;
+} mlc_device_kernel;
+
+/* A library for GPUs. Steps have no phases; their shared scratch is in the GPU's memory. */
+typedef struct mlc_device_image {
+  mlc_image base; /* first: what a mlc_table points at */
+  const mlc_device_kernel* kernels;
+  const int32_t* step_kernels; /* one a step */
+  int64_t counter_bytes;       /* maximum over the kernels; zero before and after every launch */
+  int32_t kernel_count;
+  int32_t compute;          /* of the binaries: compute capability times ten */
+  int32_t arch_specific;    /* they run on devices of exactly this capability */
+  int32_t portable_compute; /* of the texts; 0 if a kernel has none */
+} mlc_device_image;
+
 /* What NAME_model points at: the public table, with the image behind it. */
 typedef struct mlc_table {
   mlc_model_api api;
@@ -74,6 +103,33 @@ const char* mlc_runtime_step_label(const mlc_model* model, int32_t step);
 mlc_status mlc_runtime_run_profiled(mlc_session* session, const void* const* inputs,
                                     void* const* outputs, double* step_ns);
 const char* mlc_runtime_status_text(mlc_status status);
+mlc_status mlc_runtime_open_with(const mlc_model_api* api, const mlc_open_options* options,
+                                 mlc_model** model);
+int32_t mlc_runtime_device(const mlc_model* model);
+const char* mlc_runtime_session_error(const mlc_session* session);
+mlc_status mlc_runtime_run_device(mlc_session* session, void* stream, const void* const* inputs,
+                                  void* const* outputs);
+mlc_status mlc_runtime_run_timed(mlc_session* session, const void* const* inputs,
+                                 void* const* outputs, int32_t runs, double* run_ns);
+
+/* Those that differ in libraries for GPUs, whose table points at a mlc_device_image. */
+mlc_status mlc_device_open(const mlc_model_api* api, const char* weights_path, mlc_model** model);
+mlc_status mlc_device_open_with(const mlc_model_api* api, const mlc_open_options* options,
+                                mlc_model** model);
+void mlc_device_close(mlc_model* model);
+int64_t mlc_device_session_bytes(const mlc_model* model, int32_t threads);
+mlc_status mlc_device_create_session(const mlc_model* model, const mlc_session_options* options,
+                                     mlc_session** session);
+void mlc_device_destroy_session(mlc_session* session);
+mlc_status mlc_device_run(mlc_session* session, const void* const* inputs, void* const* outputs);
+mlc_status mlc_device_run_profiled(mlc_session* session, const void* const* inputs,
+                                   void* const* outputs, double* step_ns);
+int32_t mlc_device_device(const mlc_model* model);
+const char* mlc_device_session_error(const mlc_session* session);
+mlc_status mlc_device_run_device(mlc_session* session, void* stream, const void* const* inputs,
+                                 void* const* outputs);
+mlc_status mlc_device_run_timed(mlc_session* session, const void* const* inputs,
+                                void* const* outputs, int32_t runs, double* run_ns);
 
 #ifdef __cplusplus
 }

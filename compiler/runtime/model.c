@@ -8,6 +8,7 @@
 #endif
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,7 +38,7 @@ static uint32_t MachineFeatures(void) { return 0; }
 #endif
 
 /* Maps the weights file read-only and compares its size and its first 8 bytes with the image's. */
-static mlc_status MapWeights(const char* path, mlc_model* model) {
+mlc_status mlc_runtime_map_weights(const char* path, mlc_model* model) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return MLC_NOT_FOUND;
   struct stat info;
@@ -66,7 +67,7 @@ mlc_status mlc_runtime_open(const mlc_model_api* api, const char* weights_path, 
   opened->weights = image->weights;
   mlc_status status = MLC_OK;
   if (image->weights == NULL && image->weights_bytes > 0) {
-    status = weights_path == NULL ? MLC_NOT_FOUND : MapWeights(weights_path, opened);
+    status = weights_path == NULL ? MLC_NOT_FOUND : mlc_runtime_map_weights(weights_path, opened);
   }
   if (status != MLC_OK) {
     mlc_runtime_close(opened);
@@ -78,8 +79,40 @@ mlc_status mlc_runtime_open(const mlc_model_api* api, const char* weights_path, 
 
 void mlc_runtime_close(mlc_model* model) {
   if (model == NULL) return;
-  if (model->mapping != NULL) munmap(model->mapping, model->mapping_bytes);
+  mlc_runtime_unmap_weights(model);
   free(model);
+}
+
+void mlc_runtime_unmap_weights(mlc_model* model) {
+  if (model->mapping != NULL) munmap(model->mapping, model->mapping_bytes);
+  model->mapping = NULL;
+}
+
+void mlc_runtime_explain(const mlc_open_options* options, const char* text) {
+  if (options->error == NULL || options->error_bytes == 0) return;
+  size_t length = strlen(text);
+  if (length >= options->error_bytes) length = options->error_bytes - 1;
+  memcpy(options->error, text, length);
+  options->error[length] = '\0';
+}
+
+mlc_status mlc_runtime_open_with(const mlc_model_api* api, const mlc_open_options* options,
+                                 mlc_model** model) {
+  if (options == NULL) return mlc_runtime_open(api, NULL, model);
+  const mlc_status status = mlc_runtime_open(api, options->weights_path, model);
+  if (status == MLC_UNSUPPORTED_MACHINE) {
+    mlc_runtime_explain(options,
+                        "this processor lacks instructions that the library uses: compile for "
+                        "this target");
+  } else if (status != MLC_OK) {
+    mlc_runtime_explain(options, mlc_runtime_status_text(status));
+  }
+  return status;
+}
+
+int32_t mlc_runtime_device(const mlc_model* model) {
+  (void)model;
+  return -1;
 }
 
 int32_t mlc_runtime_input_count(const mlc_model* model) { return model->image->input_count; }
@@ -113,7 +146,11 @@ const char* mlc_runtime_status_text(mlc_status status) {
     case MLC_OUT_OF_MEMORY:
       return "memory or threads could not be had";
     case MLC_UNSUPPORTED_MACHINE:
-      return "this processor lacks instructions that the library uses: compile for this target";
+      return "this machine is not what the library needs: compile for this target";
+    case MLC_UNIMPLEMENTED:
+      return "the library is for another kind of device";
+    case MLC_DEVICE_FAILED:
+      return "the GPU or its driver failed";
     case MLC_BAD_WEIGHTS:
       return "the weights file is not the one written with this library";
   }

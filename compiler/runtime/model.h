@@ -6,7 +6,8 @@
    session belongs to one thread at a time; open as many sessions as there are threads that run.
    Ownership: what open and create_session return is released by close and destroy_session; sessions
    go first. Buffers are the caller's. There is no global state. Errors: every call that can fail
-   returns a status; status_text explains it in one line. */
+   returns a status; status_text explains it in one line. A library for GPUs opens the CUDA driver
+   when a model is opened, and shares the primary context of the GPU with the program. */
 #ifndef MLC_MODEL_H_
 #define MLC_MODEL_H_
 
@@ -26,7 +27,9 @@ typedef enum mlc_status {
   MLC_INVALID_ARGUMENT = 3,    /* a null pointer, an index or a thread count out of range */
   MLC_NOT_FOUND = 5,           /* the weights file is not there */
   MLC_OUT_OF_MEMORY = 8,       /* memory or threads could not be had */
-  MLC_UNSUPPORTED_MACHINE = 9, /* this processor lacks instructions that the library uses */
+  MLC_UNSUPPORTED_MACHINE = 9, /* the processor, GPU or driver is not what the library needs */
+  MLC_UNIMPLEMENTED = 12,      /* the library is for another kind of device than the call */
+  MLC_DEVICE_FAILED = 13,      /* the GPU or its driver failed; the session is of no more use */
   MLC_BAD_WEIGHTS = 15         /* the weights file is not the one written with this library */
 } mlc_status;
 
@@ -60,6 +63,13 @@ typedef struct mlc_session_options {
       threads; /* 1 .. 1024, the caller's included; 0 means the number the model was compiled for */
 } mlc_session_options;
 
+typedef struct mlc_open_options {
+  const char* weights_path; /* as for open */
+  int32_t device;           /* of a library for GPUs: the driver's number of the GPU */
+  char* error;              /* gets one line about a failure, cut to fit; may be null */
+  size_t error_bytes;
+} mlc_open_options;
+
 typedef struct mlc_model_api mlc_model_api;
 struct mlc_model_api {
   uint32_t abi_version;  /* MLC_MODEL_ABI_VERSION of the library */
@@ -87,14 +97,34 @@ struct mlc_model_api {
    */
   mlc_status (*run)(mlc_session* session, const void* const* inputs, void* const* outputs);
 
-  /* Kernels, for profiles: step_label(i) is a short text, step_ns gets one wall-clock time per
-   * step. */
+  /* Kernels, for profiles: step_label(i) is a short text, step_ns gets one time per step; on a GPU
+     that of one of several launches in a row. */
   int32_t (*step_count)(const mlc_model* model);
   const char* (*step_label)(const mlc_model* model, int32_t step);
   mlc_status (*run_profiled)(mlc_session* session, const void* const* inputs, void* const* outputs,
                              double* step_ns);
 
   const char* (*status_text)(mlc_status status);
+
+  /* As open, which takes GPU 0 where a library needs one, with options and a reason of failures. */
+  mlc_status (*open_with)(const mlc_model_api* api, const mlc_open_options* options,
+                          mlc_model** model);
+  /* The GPU that the model was opened on; -1 for a library that runs on the processor. */
+  int32_t (*device)(const mlc_model* model);
+  /* One line about the last call of the session that failed with MLC_DEVICE_FAILED,
+     MLC_OUT_OF_MEMORY or MLC_INVALID_ARGUMENT on a GPU; empty if there is nothing to add to the
+     status. */
+  const char* (*session_error)(const mlc_session* session);
+  /* Libraries for GPUs: puts a run on the caller's stream (a CUstream or cudaStream_t of the
+     device's primary context; null is the default one) and returns at once. Buffers are in the
+     GPU's memory, aligned to 16 bytes, and stay until the run has ended. Runs of one session follow
+     each other, on whatever streams. The first run with new buffers costs some milliseconds. */
+  mlc_status (*run_device)(mlc_session* session, void* stream, const void* const* inputs,
+                           void* const* outputs);
+  /* Runs `runs` times without pause and gives each time in run_ns. On a GPU the inputs are copied
+     there before and the outputs back afterwards, and the times are the device's own. */
+  mlc_status (*run_timed)(mlc_session* session, const void* const* inputs, void* const* outputs,
+                          int32_t runs, double* run_ns);
 };
 
 /* A shared library exports its table, a `const mlc_model_api`, as NAME_model and also under this

@@ -13,4 +13,10 @@ struct mlc_model {
   size_t mapping_bytes;
 };
 
+/* Maps the weights file of model->image into `model`, read-only. */
+mlc_status mlc_runtime_map_weights(const char* path, mlc_model* model);
+void mlc_runtime_unmap_weights(mlc_model* model);
+/* `text` in the options' buffer, cut to fit, if there is one. */
+void mlc_runtime_explain(const mlc_open_options* options, const char* text);
+
 #endif

@@ -205,6 +205,29 @@ mlc_status mlc_runtime_run(mlc_session* session, const void* const* inputs, void
   return Run(session, inputs, outputs, NULL);
 }
 
+const char* mlc_runtime_session_error(const mlc_session* session) {
+  (void)session;
+  return "";
+}
+
+mlc_status mlc_runtime_run_device(mlc_session* session, void* stream, const void* const* inputs,
+                                  void* const* outputs) {
+  (void)session, (void)stream, (void)inputs, (void)outputs;
+  return MLC_UNIMPLEMENTED;
+}
+
+mlc_status mlc_runtime_run_timed(mlc_session* session, const void* const* inputs,
+                                 void* const* outputs, int32_t runs, double* run_ns) {
+  if (runs < 1 || run_ns == NULL) return MLC_INVALID_ARGUMENT;
+  for (int32_t i = 0; i < runs; ++i) {
+    const double started = NowNs();
+    const mlc_status status = Run(session, inputs, outputs, NULL);
+    if (status != MLC_OK) return status;
+    run_ns[i] = NowNs() - started;
+  }
+  return MLC_OK;
+}
+
 mlc_status mlc_runtime_run_profiled(mlc_session* session, const void* const* inputs,
                                     void* const* outputs, double* step_ns) {
   if (step_ns == NULL) return MLC_INVALID_ARGUMENT;

@@ -1,0 +1,229 @@
+/* A session on a GPU: its memory, the arguments of every launch, and the graph of a run. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/runtime/device_state.h"
+
+int64_t mlc_device_aligned(int64_t bytes) {
+  return (bytes + MLC_DEVICE_ALIGNMENT - 1) / MLC_DEVICE_ALIGNMENT * MLC_DEVICE_ALIGNMENT;
+}
+
+int32_t mlc_device_port_count(const mlc_device_model* model) {
+  return model->image->base.input_count + model->image->base.output_count;
+}
+
+const mlc_port* mlc_device_port(const mlc_device_model* model, int32_t index) {
+  const mlc_image* image = &model->image->base;
+  return index < image->input_count ? &image->inputs[index]
+                                    : &image->outputs[index - image->input_count];
+}
+
+int64_t mlc_device_port_bytes(const mlc_device_model* model) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < mlc_device_port_count(model); ++i) {
+    bytes += mlc_device_aligned(mlc_device_port(model, i)->bytes);
+  }
+  return bytes;
+}
+
+int64_t mlc_device_session_bytes(const mlc_model* model, int32_t threads) {
+  (void)threads;
+  const mlc_device_model* opened = (const mlc_device_model*)(const void*)model;
+  const mlc_device_image* image = opened->image;
+  return mlc_device_aligned(image->base.arena_bytes) +
+         mlc_device_aligned(image->base.shared_bytes) + mlc_device_aligned(image->counter_bytes) +
+         mlc_device_port_bytes(opened);
+}
+
+mlc_status mlc_device_check(mlc_device_session* session, int result, const char* what) {
+  if (result == MLC_CUDA_SUCCESS) return MLC_OK;
+  char text[MLC_DEVICE_TEXT / 2];
+  mlc_cuda_error_text(&session->model->cuda, result, text, sizeof text);
+  snprintf(session->error, sizeof session->error, "cannot %s: %s", what, text);
+  return result == MLC_CUDA_OUT_OF_MEMORY ? MLC_OUT_OF_MEMORY : MLC_DEVICE_FAILED;
+}
+
+const char* mlc_device_session_error(const mlc_session* session) {
+  return session == NULL ? "" : ((const mlc_device_session*)(const void*)session)->error;
+}
+
+/* Sets every argument that stays the same over all runs. */
+static void BindFixed(mlc_device_session* session) {
+  const mlc_device_model* model = session->model;
+  const mlc_image* image = &model->image->base;
+  const mlc_cu_ptr scratch = session->memory + (mlc_cu_ptr)mlc_device_aligned(image->arena_bytes);
+  const mlc_cu_ptr counters = scratch + (mlc_cu_ptr)mlc_device_aligned(image->shared_bytes);
+  mlc_cu_ptr* next = session->arguments;
+  for (int32_t s = 0; s < image->step_count; ++s) {
+    const mlc_step* step = &image->steps[s];
+    for (int32_t i = 0; i < step->operand_count; ++i, ++next) {
+      const mlc_operand* operand = &step->operands[i];
+      if (operand->kind == MLC_AT_ARENA) *next = session->memory + (mlc_cu_ptr)operand->byte_offset;
+      if (operand->kind == MLC_AT_WEIGHTS) {
+        *next = model->weights + (mlc_cu_ptr)operand->byte_offset;
+      }
+    }
+    *next++ = scratch;
+    *next++ = counters;
+  }
+  for (int32_t i = 0; i < image->operand_count; ++i) {
+    session->parameters[i] = &session->arguments[i];
+  }
+  mlc_cu_ptr port = counters + (mlc_cu_ptr)mlc_device_aligned(model->image->counter_bytes);
+  for (int32_t i = 0; i < mlc_device_port_count(model); ++i) {
+    session->own.ports[i] = port;
+    port += (mlc_cu_ptr)mlc_device_aligned(mlc_device_port(model, i)->bytes);
+  }
+}
+
+void mlc_device_bind(mlc_device_session* session, const mlc_device_binding* binding) {
+  const mlc_image* image = &session->model->image->base;
+  mlc_cu_ptr* next = session->arguments;
+  for (int32_t s = 0; s < image->step_count; ++s) {
+    const mlc_step* step = &image->steps[s];
+    for (int32_t i = 0; i < step->operand_count; ++i, ++next) {
+      const mlc_operand* operand = &step->operands[i];
+      const int32_t outputs = operand->kind == MLC_AT_OUTPUT ? image->input_count : 0;
+      if (operand->kind == MLC_AT_INPUT || operand->kind == MLC_AT_OUTPUT) {
+        *next = binding->ports[outputs + operand->index] + (mlc_cu_ptr)operand->byte_offset;
+      }
+    }
+    next += 2;
+  }
+}
+
+int mlc_device_launch_step(mlc_device_session* session, int32_t step, int first) {
+  const mlc_device_model* model = session->model;
+  const mlc_device_image* image = model->image;
+  int64_t at = 0;
+  for (int32_t s = 0; s < step; ++s) at += image->base.steps[s].operand_count + 2;
+  const int32_t k = image->step_kernels[step];
+  const mlc_device_kernel* kernel = &image->kernels[k];
+  for (int64_t i = 0; i < kernel->launch_count; ++i) {
+    const mlc_device_launch* launch = &kernel->launches[i];
+    const int programmatic = launch->awaits != 0 && !(first && i == 0);
+    const int result = mlc_cuda_launch(&model->cuda, model->functions[model->first_function[k] + i],
+                                       launch->blocks, launch->threads, launch->block_bytes,
+                                       session->stream, session->parameters + at, programmatic);
+    if (result != MLC_CUDA_SUCCESS) return result;
+  }
+  return MLC_CUDA_SUCCESS;
+}
+
+/* Captured launches copy their arguments: the table may change afterwards. */
+static int CaptureLaunches(mlc_device_session* session, mlc_cu_graph* graph) {
+  const mlc_cuda* cuda = &session->model->cuda;
+  int result = cuda->stream_begin_capture(session->stream, MLC_CUDA_CAPTURE_THREAD_LOCAL);
+  if (result != MLC_CUDA_SUCCESS) return result;
+  const int32_t steps = session->model->image->base.step_count;
+  for (int32_t s = 0; s < steps && result == MLC_CUDA_SUCCESS; ++s) {
+    result = mlc_device_launch_step(session, s, s == 0);
+  }
+  const int ended = cuda->stream_end_capture(session->stream, graph);
+  return result != MLC_CUDA_SUCCESS ? result : ended;
+}
+
+mlc_status mlc_device_capture(mlc_device_session* session, mlc_device_binding* binding) {
+  const mlc_cuda* cuda = &session->model->cuda;
+  mlc_device_bind(session, binding);
+  mlc_cu_graph graph = NULL;
+  int result = CaptureLaunches(session, &graph);
+  mlc_cu_graph_update info = {0, NULL, NULL};
+  if (result == MLC_CUDA_SUCCESS && binding->exec != NULL &&
+      cuda->graph_exec_update(binding->exec, graph, &info) != MLC_CUDA_SUCCESS) {
+    cuda->graph_exec_destroy(binding->exec);
+    binding->exec = NULL;
+  }
+  if (result == MLC_CUDA_SUCCESS && binding->exec == NULL) {
+    result = cuda->graph_instantiate(&binding->exec, graph, 0);
+  }
+  if (result == MLC_CUDA_SUCCESS) result = cuda->graph_upload(binding->exec, session->stream);
+  if (graph != NULL) cuda->graph_destroy(graph);
+  return mlc_device_check(session, result, "capture the model as a graph");
+}
+
+static mlc_status AllocateTables(mlc_device_session* session) {
+  const mlc_device_model* model = session->model;
+  const size_t ports = (size_t)mlc_device_port_count(model);
+  const size_t arguments = (size_t)model->image->base.operand_count;
+  session->arguments = calloc(arguments + 1, sizeof(mlc_cu_ptr));
+  session->parameters = calloc(arguments + 1, sizeof(void*));
+  session->own.ports = calloc(ports + 1, sizeof(mlc_cu_ptr));
+  session->caller.ports = calloc(ports + 1, sizeof(mlc_cu_ptr));
+  const int all = session->arguments != NULL && session->parameters != NULL &&
+                  session->own.ports != NULL && session->caller.ports != NULL;
+  return all ? MLC_OK : MLC_OUT_OF_MEMORY;
+}
+
+static int AllocateMemory(mlc_device_session* session) {
+  const mlc_device_model* model = session->model;
+  const mlc_cuda* cuda = &model->cuda;
+  const int64_t bytes = mlc_device_session_bytes(&model->base, 0);
+  const int64_t pinned = mlc_device_port_bytes(model);
+  int result = cuda->mem_alloc(&session->memory, (size_t)(bytes > 0 ? bytes : 1));
+  if (result == MLC_CUDA_SUCCESS) {
+    result =
+        cuda->mem_alloc_host((void**)(void*)&session->pinned, (size_t)(pinned > 0 ? pinned : 1));
+  }
+  if (result == MLC_CUDA_SUCCESS) {
+    result = cuda->stream_create(&session->stream, MLC_CUDA_STREAM_NON_BLOCKING);
+  }
+  if (result == MLC_CUDA_SUCCESS) {
+    result = cuda->event_create(&session->last_run, MLC_CUDA_EVENT_NO_TIMING);
+  }
+  if (result == MLC_CUDA_SUCCESS && bytes > 0) {
+    result = cuda->memset_d8_async(session->memory, 0, (size_t)bytes, session->stream);
+  }
+  if (result == MLC_CUDA_SUCCESS) result = cuda->stream_synchronize(session->stream);
+  return result;
+}
+
+mlc_status mlc_device_create_session(const mlc_model* model, const mlc_session_options* options,
+                                     mlc_session** session) {
+  (void)options; /* threads are the GPU's own */
+  if (model == NULL || session == NULL) return MLC_INVALID_ARGUMENT;
+  mlc_device_session* created = calloc(1, sizeof(mlc_device_session));
+  if (created == NULL) return MLC_OUT_OF_MEMORY;
+  created->model = (const mlc_device_model*)(const void*)model;
+  mlc_status status = AllocateTables(created);
+  if (status == MLC_OK) {
+    const int result = mlc_device_enter(created->model);
+    status = mlc_device_check(created, result, "use the GPU");
+    if (status == MLC_OK) {
+      status = mlc_device_check(created, AllocateMemory(created), "hold a session");
+      if (status == MLC_OK) {
+        BindFixed(created);
+        status = mlc_device_capture(created, &created->own);
+      }
+      mlc_device_leave(created->model);
+    }
+  }
+  if (status != MLC_OK) {
+    mlc_device_destroy_session((mlc_session*)(void*)created);
+    return status;
+  }
+  *session = (mlc_session*)(void*)created;
+  return MLC_OK;
+}
+
+void mlc_device_destroy_session(mlc_session* session) {
+  if (session == NULL) return;
+  mlc_device_session* held = (mlc_device_session*)(void*)session;
+  const mlc_cuda* cuda = &held->model->cuda;
+  if (mlc_device_enter(held->model) == MLC_CUDA_SUCCESS) {
+    if (held->has_run) cuda->event_synchronize(held->last_run);
+    if (held->own.exec != NULL) cuda->graph_exec_destroy(held->own.exec);
+    if (held->caller.exec != NULL) cuda->graph_exec_destroy(held->caller.exec);
+    if (held->last_run != NULL) cuda->event_destroy(held->last_run);
+    if (held->stream != NULL) cuda->stream_destroy(held->stream);
+    if (held->pinned != NULL) cuda->mem_free_host(held->pinned);
+    if (held->memory != 0) cuda->mem_free(held->memory);
+    mlc_device_leave(held->model);
+  }
+  free(held->arguments);
+  free(held->parameters);
+  free(held->own.ports);
+  free(held->caller.ports);
+  free(held);
+}

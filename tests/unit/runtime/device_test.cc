@@ -1,0 +1,329 @@
+// The runtime of libraries for GPUs, against a driver that runs on the host: what is loaded,
+// uploaded, captured and launched, in which order and with which arguments.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "compiler/runtime/image.h"
+#include "tests/unit/runtime/fake_cuda/fake_cuda.h"
+
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int64_t kBytes = 4 * sizeof(float);
+
+// y = 2 * (x + w) + 1 in three steps; z = x + w is an output too. The last kernel has a counter.
+class Model {
+ public:
+  Model() {
+    launches_[0] = {"k0_add", 1, 32, 0, 1};
+    launches_[1] = {"k1_scale", 2, 64, 100 * 1024, 1};
+    launches_[2] = {"k2_count", 3, 96, 0, 0};
+    kernels_[0] = {"FAKE k0_add", "FAKETEXT k0_add", &launches_[0], 1};
+    kernels_[1] = {"FAKE k1_scale", "FAKETEXT k1_scale", &launches_[1], 1};
+    kernels_[2] = {"FAKE k2_count", "FAKETEXT k2_count", &launches_[2], 1};
+    add_ = {{{MLC_AT_INPUT, 0, 0}, {MLC_AT_WEIGHTS, 0, 64}, {MLC_AT_OUTPUT, 1, 0}}};
+    scale_ = {{{MLC_AT_OUTPUT, 1, 0}, {MLC_AT_ARENA, 0, 64}}};
+    count_ = {{{MLC_AT_ARENA, 0, 64}, {MLC_AT_OUTPUT, 0, 0}}};
+    steps_[0] = {nullptr, add_.data(), "add", 0, 0, 0, 3};
+    steps_[1] = {nullptr, scale_.data(), "scale", 256, 0, 0, 2};
+    steps_[2] = {nullptr, count_.data(), "count", 0, 0, 0, 2};
+    for (size_t i = 0; i < 4; ++i) weights_[16 + i] = static_cast<float>(i);
+    ports_ = {{{"x", &dim_, kBytes, 1, MLC_F32},
+               {"y", &dim_, kBytes, 1, MLC_F32},
+               {"z", &dim_, kBytes, 1, MLC_F32}}};
+    mlc_image& base = image_.base;
+    base.inputs = &ports_[0];
+    base.outputs = &ports_[1];
+    base.steps = steps_.data();
+    base.weights = weights_.data();
+    base.weights_bytes = sizeof(weights_);
+    base.arena_bytes = 128;
+    base.shared_bytes = 256;
+    base.input_count = 1;
+    base.output_count = 2;
+    base.step_count = 3;
+    base.operand_count = 7 + 2 * 3;
+    image_.kernels = kernels_.data();
+    image_.step_kernels = step_kernels_.data();
+    image_.counter_bytes = 4;
+    image_.kernel_count = 3;
+    image_.compute = 90;
+    image_.arch_specific = 1;
+    image_.portable_compute = 90;
+    table_.image = &image_.base;
+  }
+
+  const mlc_model_api* api() const { return &table_.api; }
+  mlc_device_image& image() { return image_; }
+  const void* weights() const { return weights_.data(); }
+  size_t weights_bytes() const { return sizeof(weights_); }
+
+ private:
+  const int64_t dim_ = 4;
+  std::array<mlc_device_launch, 3> launches_ = {};
+  std::array<mlc_device_kernel, 3> kernels_ = {};
+  std::array<mlc_operand, 3> add_ = {};
+  std::array<mlc_operand, 2> scale_ = {}, count_ = {};
+  std::array<mlc_step, 3> steps_ = {};
+  std::array<mlc_port, 3> ports_ = {};
+  std::array<int32_t, 3> step_kernels_ = {0, 1, 2};
+  std::array<float, 32> weights_ = {};
+  mlc_device_image image_ = {};
+  mlc_table table_ = {};
+};
+
+struct Buffers {
+  alignas(64) std::array<float, 4> x = {1, 2, 3, 4};
+  alignas(64) std::array<float, 4> y = {}, z = {};
+  std::array<const void*, 1> inputs() const { return {x.data()}; }
+  std::array<void*, 2> outputs() { return {y.data(), z.data()}; }
+};
+
+const std::array<float, 4> kY = {3, 7, 11, 15};  // 2 * (x + w) + 1
+const std::array<float, 4> kZ = {1, 3, 5, 7};    // x + w
+
+class Device : public testing::Test {
+ protected:
+  void SetUp() override {
+    fake_cuda_reset();
+    held_ = fake_cuda_held();
+  }
+  void TearDown() override {
+    if (session_ != nullptr) mlc_device_destroy_session(session_);
+    if (opened_ != nullptr) mlc_device_close(opened_);
+    EXPECT_EQ(fake_cuda_held(), held_) << "everything is given back";
+  }
+
+  mlc_status Open(int device = 0, const char* weights = nullptr) {
+    error_[0] = '\0';
+    const mlc_open_options options = {weights, device, error_, sizeof(error_)};
+    return mlc_device_open_with(model_.api(), &options, &opened_);
+  }
+  void OpenWithSession() {
+    ASSERT_EQ(Open(), MLC_OK) << error_;
+    ASSERT_EQ(mlc_device_create_session(opened_, nullptr, &session_), MLC_OK);
+  }
+  mlc_status Run(Buffers& buffers) {
+    return mlc_device_run(session_, buffers.inputs().data(), buffers.outputs().data());
+  }
+
+  Model model_;
+  mlc_model* opened_ = nullptr;
+  mlc_session* session_ = nullptr;
+  char error_[512] = {};
+  long held_ = 0;
+};
+
+TEST_F(Device, LoadsCodeAndUploadsWeightsOnce) {
+  ASSERT_EQ(Open(), MLC_OK) << error_;
+  EXPECT_EQ(mlc_device_device(opened_), 0);
+  EXPECT_STREQ(fake_cuda_notes(),
+               "load binary\nload binary\nattribute k1_scale 8=102400\nload binary\nhtod 128\n");
+  EXPECT_EQ(mlc_device_session_bytes(opened_, 0), 6 * 256);
+}
+
+TEST_F(Device, RunsTheStepsInOrderFromHostBuffers) {
+  OpenWithSession();
+  Buffers buffers;
+  for (int run = 0; run < 3; ++run) {
+    buffers.y.fill(-1);
+    ASSERT_EQ(Run(buffers), MLC_OK);
+    EXPECT_EQ(buffers.y, kY);
+    EXPECT_EQ(buffers.z, kZ);
+  }
+  const std::string notes = fake_cuda_notes();
+  // The first launch follows no kernel; the last does not wait by itself.
+  EXPECT_THAT(notes, HasSubstr("htod 16\ngraph_launch 3\n"
+                               "launch k0_add blocks=1 threads=32 bytes=0 programmatic=0\n"
+                               "launch k1_scale blocks=2 threads=64 bytes=102400 programmatic=1\n"
+                               "launch k2_count blocks=3 threads=96 bytes=0 programmatic=0\n"
+                               "dtoh 16\ndtoh 16\n"));
+  EXPECT_THAT(notes, HasSubstr("instantiate 3\n"));
+  EXPECT_THAT(notes, Not(HasSubstr("update")));
+}
+
+TEST_F(Device, RunsWithTheCallersMemoryAndStream) {
+  OpenWithSession();
+  Buffers first, second;
+  ASSERT_EQ(mlc_device_run_device(session_, nullptr, first.inputs().data(), first.outputs().data()),
+            MLC_OK);
+  EXPECT_EQ(first.y, kY);
+  ASSERT_EQ(mlc_device_run_device(session_, nullptr, first.inputs().data(), first.outputs().data()),
+            MLC_OK);
+  EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("update"))) << "the same buffers need no new graph";
+  second.x = {0, 0, 0, 0};
+  ASSERT_EQ(
+      mlc_device_run_device(session_, nullptr, second.inputs().data(), second.outputs().data()),
+      MLC_OK);
+  EXPECT_EQ(second.z, (std::array<float, 4>{0, 1, 2, 3}));
+  EXPECT_THAT(fake_cuda_notes(), HasSubstr("update 3\n"));
+  EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("htod 16")));
+  EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("wait")));
+  ASSERT_EQ(Run(first), MLC_OK);
+  EXPECT_THAT(fake_cuda_notes(), HasSubstr("wait\n")) << "another stream waits for the last run";
+}
+
+TEST_F(Device, MakesANewGraphWhereTheOldOneCannotBeUpdated) {
+  OpenWithSession();
+  Buffers first, second;
+  ASSERT_EQ(mlc_device_run_device(session_, nullptr, first.inputs().data(), first.outputs().data()),
+            MLC_OK);
+  fake_cuda_fail("cuGraphExecUpdate", 1, 910);
+  ASSERT_EQ(
+      mlc_device_run_device(session_, nullptr, second.inputs().data(), second.outputs().data()),
+      MLC_OK);
+  EXPECT_EQ(second.y, kY);
+}
+
+TEST_F(Device, RefusesBuffersThatItCannotUse) {
+  OpenWithSession();
+  Buffers buffers;
+  const std::array<const void*, 1> shifted = {buffers.x.data() + 1};
+  EXPECT_EQ(mlc_device_run_device(session_, nullptr, shifted.data(), buffers.outputs().data()),
+            MLC_INVALID_ARGUMENT);
+  EXPECT_THAT(mlc_device_session_error(session_), HasSubstr("aligned to 16 bytes"));
+  EXPECT_EQ(mlc_device_run(session_, nullptr, buffers.outputs().data()), MLC_INVALID_ARGUMENT);
+  std::array<void*, 2> missing = {buffers.y.data(), nullptr};
+  EXPECT_EQ(mlc_device_run(session_, buffers.inputs().data(), missing.data()),
+            MLC_INVALID_ARGUMENT);
+  EXPECT_THAT(mlc_device_session_error(session_), HasSubstr("null pointer"));
+  EXPECT_EQ(mlc_device_run(nullptr, nullptr, nullptr), MLC_INVALID_ARGUMENT);
+}
+
+TEST_F(Device, TimesRunsAndSteps) {
+  OpenWithSession();
+  Buffers buffers;
+  std::vector<double> times(100);
+  ASSERT_EQ(mlc_device_run_timed(session_, buffers.inputs().data(), buffers.outputs().data(), 100,
+                                 times.data()),
+            MLC_OK);
+  EXPECT_EQ(buffers.y, kY);
+  // Each launch takes a microsecond of the stand-in's clock.
+  for (const double time : times) EXPECT_NEAR(time, 3000, 1);
+  std::array<double, 3> steps = {};
+  buffers.y.fill(-1);
+  ASSERT_EQ(mlc_device_run_profiled(session_, buffers.inputs().data(), buffers.outputs().data(),
+                                    steps.data()),
+            MLC_OK);
+  EXPECT_EQ(buffers.y, kY);
+  for (const double time : steps) EXPECT_NEAR(time, 1000, 1);
+}
+
+TEST_F(Device, SessionsAreIndependent) {
+  OpenWithSession();
+  mlc_session* other = nullptr;
+  ASSERT_EQ(mlc_device_create_session(opened_, nullptr, &other), MLC_OK);
+  Buffers a, b;
+  b.x = {5, 5, 5, 5};
+  ASSERT_EQ(Run(a), MLC_OK);
+  ASSERT_EQ(mlc_device_run(other, b.inputs().data(), b.outputs().data()), MLC_OK);
+  EXPECT_EQ(a.y, kY);
+  EXPECT_EQ(b.z, (std::array<float, 4>{5, 6, 7, 8}));
+  mlc_device_destroy_session(other);
+}
+
+TEST_F(Device, WeightsMayLieInAFile) {
+  const std::string path = testing::TempDir() + "device_test.weights";
+  std::vector<char> bytes(model_.weights_bytes());
+  std::memcpy(bytes.data(), model_.weights(), bytes.size());
+  FILE* file = fopen(path.c_str(), "wb");
+  ASSERT_NE(file, nullptr);
+  fwrite(bytes.data(), 1, bytes.size(), file);
+  fclose(file);
+  model_.image().base.weights = nullptr;
+  std::memcpy(&model_.image().base.weights_check, bytes.data(), sizeof(uint64_t));
+  EXPECT_EQ(Open(), MLC_NOT_FOUND);
+  EXPECT_THAT(error_, HasSubstr("weights file"));
+  ASSERT_EQ(Open(0, path.c_str()), MLC_OK) << error_;
+  ASSERT_EQ(mlc_device_create_session(opened_, nullptr, &session_), MLC_OK);
+  Buffers buffers;
+  ASSERT_EQ(Run(buffers), MLC_OK);
+  EXPECT_EQ(buffers.y, kY);
+}
+
+TEST_F(Device, SaysWhatIsMissing) {
+  fake_cuda_device(90, 0, 13000);
+  EXPECT_EQ(Open(), MLC_UNSUPPORTED_MACHINE);
+  EXPECT_THAT(error_, HasSubstr("no CUDA device"));
+  fake_cuda_device(90, 1, 11080);
+  EXPECT_EQ(Open(), MLC_UNSUPPORTED_MACHINE);
+  EXPECT_THAT(error_, HasSubstr("too old"));
+  fake_cuda_device(80, 1, 13000);
+  EXPECT_EQ(Open(), MLC_UNSUPPORTED_MACHINE);
+  EXPECT_THAT(error_, HasSubstr("needs a GPU of compute capability 9.0 exactly, or 9.0 and newer; "
+                                "GPU 0 is Fake GPU 0 of 8.0: compile the model for it"));
+  fake_cuda_device(90, 1, 13000);
+  EXPECT_EQ(Open(3), MLC_INVALID_ARGUMENT);
+  EXPECT_THAT(error_, HasSubstr("there is no GPU 3; the driver shows 1"));
+  EXPECT_EQ(mlc_device_open(model_.api(), nullptr, nullptr), MLC_INVALID_ARGUMENT);
+}
+
+TEST_F(Device, NewerDevicesGetThePortableCode) {
+  fake_cuda_device(100, 1, 13000);
+  OpenWithSession();
+  EXPECT_THAT(fake_cuda_notes(), HasSubstr("load text\n"));
+  EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("load binary")));
+  Buffers buffers;
+  ASSERT_EQ(Run(buffers), MLC_OK);
+  EXPECT_EQ(buffers.y, kY);
+}
+
+TEST_F(Device, CodeForOneArchitectureAloneIsRefusedElsewhere) {
+  model_.image().portable_compute = 0;
+  fake_cuda_device(100, 1, 13000);
+  EXPECT_EQ(Open(), MLC_UNSUPPORTED_MACHINE);
+  EXPECT_THAT(error_, HasSubstr("9.0 exactly; GPU 0"));
+  model_.image().arch_specific = 0;
+  model_.image().compute = 80;
+  fake_cuda_device(86, 1, 13000);
+  EXPECT_EQ(Open(), MLC_OK) << "binaries run on later devices of the same generation";
+}
+
+TEST_F(Device, FailuresOfTheDriverGiveEverythingBack) {
+  struct Failure {
+    const char* call;
+    int n;
+    int result;
+    mlc_status status;
+    const char* words;
+  };
+  for (const Failure& failure :
+       {Failure{"cuLibraryLoadData", 2, 209, MLC_UNSUPPORTED_MACHINE, "serves CUDA 13.0"},
+        Failure{"cuLibraryLoadData", 1, 222, MLC_UNSUPPORTED_MACHINE, "install a newer one"},
+        Failure{"cuMemAlloc", 1, 2, MLC_OUT_OF_MEMORY, "no memory to hold the weights"},
+        Failure{"cuMemcpyHtoDAsync", 1, 700, MLC_DEVICE_FAILED, "CUDA_ERROR_ILLEGAL_ADDRESS"}}) {
+    fake_cuda_fail(failure.call, failure.n, failure.result);
+    EXPECT_EQ(Open(), failure.status) << failure.call;
+    EXPECT_THAT(error_, HasSubstr(failure.words));
+  }
+  ASSERT_EQ(Open(), MLC_OK);
+  for (const Failure& failure :
+       {Failure{"cuMemAlloc", 1, 2, MLC_OUT_OF_MEMORY, ""},
+        Failure{"cuMemAllocHost", 1, 2, MLC_OUT_OF_MEMORY, ""},
+        Failure{"cuLaunchKernelEx", 2, 1, MLC_DEVICE_FAILED, ""},
+        Failure{"cuGraphInstantiateWithFlags", 1, 1, MLC_DEVICE_FAILED, ""}}) {
+    fake_cuda_fail(failure.call, failure.n, failure.result);
+    EXPECT_EQ(mlc_device_create_session(opened_, nullptr, &session_), failure.status)
+        << failure.call;
+    EXPECT_EQ(session_, nullptr);
+  }
+}
+
+TEST_F(Device, FailedRunsAreExplained) {
+  OpenWithSession();
+  EXPECT_STREQ(mlc_device_session_error(session_), "");
+  Buffers buffers;
+  fake_cuda_fail("cuStreamSynchronize", 1, 700);
+  EXPECT_EQ(Run(buffers), MLC_DEVICE_FAILED);
+  EXPECT_THAT(mlc_device_session_error(session_),
+              HasSubstr("cannot run the model: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory"));
+}
+
+}  // namespace
