@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "compiler/ir/gpu_machine.h"
 #include "compiler/ir/machine.h"
 
 namespace mlc::ir {
@@ -22,6 +23,7 @@ Status Interpret(const Kernel& kernel, std::span<const std::span<std::byte>> par
                              std::to_string(params[i].size()));
     }
   }
+  if (kernel.IsGpu()) return GpuMachine(kernel, params).Run();
   return Machine(kernel, params).Run();
 }
 

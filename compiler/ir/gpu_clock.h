@@ -1,0 +1,70 @@
+// What happens before what while a GPU kernel is interpreted. Blocks run one after another; every
+// barrier, block and launch moves one clock on, so that a moment tells the launch, the block and
+// the barriers that lie before it. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mlc::ir {
+
+inline constexpr int kWarpThreads = 32;
+
+enum class Order : uint8_t { kOrdered, kThreadRace, kBlockRace };
+
+// Who touched an element: a thread's number or one of these; warp w: kOneWarp - w.
+inline constexpr int16_t kManyWarps = -1;
+inline constexpr int16_t kOneWarp = -2;
+
+class GpuClock {
+ public:
+  // The moments from `first` to `last`, of one block.
+  struct Span {
+    uint32_t first;
+    uint32_t last;
+  };
+
+  void StartLaunch(int threads);
+  // `awaits`: the launch has await_inputs, before which each thread is early.
+  void StartBlock(bool awaits);
+  void Barrier();
+  void WarpBarrier(int warp) { warps_[static_cast<size_t>(warp)] = now_; }  // after Advance
+  void Advance() { ++now_; }
+  void AwaitInputs(int thread);
+  bool Early(int thread) const { return early_ > 0 && is_early_[static_cast<size_t>(thread)]; }
+
+  uint32_t now() const { return now_; }
+  uint32_t launch() const { return launch_; }
+  uint32_t block() const { return block_; }
+  uint32_t barrier() const { return barrier_; }  // the last one's moment, or the block's start
+  uint32_t warp_barrier(int warp) const { return warps_[static_cast<size_t>(warp)]; }
+
+  // Whether what `who` did at `when` lies before what `thread` of this block does now.
+  Order OrderOf(int who, uint32_t when, int thread) const {
+    if (when < launch_) return Order::kOrdered;
+    if (when < block_) return Acquired(when) ? Order::kOrdered : Order::kBlockRace;
+    if (when < barrier_ || who == thread) return Order::kOrdered;
+    const int warp = thread / kWarpThreads;
+    const bool same_warp = who >= 0 ? who / kWarpThreads == warp : who == kOneWarp - warp;
+    if (same_warp && when < warps_[static_cast<size_t>(warp)]) return Order::kOrdered;
+    return Order::kThreadRace;
+  }
+  // Whether an arrival of this block has made what another did at `when` visible.
+  bool Acquired(uint32_t when) const;
+  void Acquire(const std::vector<Span>& spans);
+  // What this block passes on when it arrives: its own past and what it has acquired.
+  void Publish(std::vector<Span>* spans) const;
+
+ private:
+  uint32_t now_ = 0;
+  uint32_t launch_ = 0;
+  uint32_t block_ = 0;
+  uint32_t barrier_ = 0;
+  std::vector<uint32_t> warps_;
+  std::vector<Span> acquired_;  // in order of time, disjoint
+  std::vector<bool> is_early_;
+  int early_ = 0;
+};
+
+}  // namespace mlc::ir
