@@ -13,9 +13,10 @@ constexpr std::chrono::milliseconds kWatchInterval(200);
 template <typename Message>
 grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, Result<Message> result,
                                  Message* reply) {
-  if (result.ok()) *reply = *std::move(result);
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpc(result.status()));
+  const grpc::Status status = ToGrpc(result.status());
+  if (result.ok()) *reply = *std::move(result);
+  reactor->Finish(status);
   return reactor;
 }
 
@@ -90,8 +91,9 @@ class WorkersService : public proto::Workers::CallbackService {
                                         proto::SynchronizeReply* reply) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     tuner_.Synchronize(*request, [reactor, reply](Result<proto::SynchronizeReply> orders) {
+      const grpc::Status status = ToGrpc(orders.status());
       if (orders.ok()) *reply = *std::move(orders);
-      reactor->Finish(ToGrpc(orders.status()));
+      reactor->Finish(status);
     });
     return reactor;
   }

@@ -24,7 +24,7 @@ PhaseEmitter::PhaseEmitter(const ir::Kernel& kernel, const Features& features,
       other_scopes_(kernel.buffers.size()),
       vars_(kernel.vars.size()) {}
 
-void PhaseEmitter::Fail(std::string message) {
+void PhaseEmitter::Fail(const std::string& message) {
   if (status_.ok()) status_ = InvalidArgument("kernel " + kernel_.name + ": " + message);
 }
 

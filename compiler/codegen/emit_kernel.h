@@ -81,7 +81,7 @@ class PhaseEmitter {
   template <typename Instruction>
   Instruction* Tag(Instruction* memory, ir::BufferId buffer);
 
-  void Fail(std::string message);
+  void Fail(const std::string& message);
 
   const ir::Kernel& kernel_;
   const Features& features_;

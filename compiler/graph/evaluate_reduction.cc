@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "compiler/graph/evaluate_internal.h"
 #include "compiler/graph/tensor_io.h"
@@ -50,11 +51,17 @@ T Highest() {
 }
 
 template <typename T>
+bool IsNan(T value) {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(value);
+  return false;
+}
+
+template <typename T>
 std::vector<T> Extreme(const Groups& groups, const std::vector<T>& x, size_t count, bool max) {
   std::vector<T> out(count, max ? Lowest<T>() : Highest<T>());
   groups.ForEach([&](size_t i, size_t o) {
     const T value = x[i];
-    if ((max ? value > out[o] : value < out[o]) || value != value) out[o] = value;
+    if ((max ? value > out[o] : value < out[o]) || IsNan(value)) out[o] = value;
   });
   return out;
 }

@@ -46,7 +46,6 @@ double NodeFlops(const Graph& graph, const Value& node) {
     case Op::kLogSoftmax:
       return elements * (exponential + 4);
     case Op::kLayerNorm:
-      return elements * 8;
     case Op::kResize:
       return elements * 8;
     default:

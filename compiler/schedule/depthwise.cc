@@ -95,7 +95,7 @@ KernelFacts DepthwiseFamily::Facts(const graph::Workload& workload, const target
   const DepthwisePlan plan = MakePlan(p, target, config);
   KernelFacts f;
   const auto padded = static_cast<double>(plan.blocks * plan.width());
-  const double pixels = static_cast<double>(p.Batches() / plan.channels * p.Rows());
+  const double pixels = static_cast<double>((p.Batches() / plan.channels) * p.Rows());
   const auto taps = static_cast<double>(p.Taps());
   f.useful_flops = p.Flops();
   f.lane_fill = static_cast<double>(plan.channels) / padded;

@@ -9,7 +9,6 @@
 namespace mlc::schedule {
 
 using graph::Op;
-using graph::TensorType;
 using graph::Value;
 using graph::ValueId;
 using ir::ExprRef;
@@ -206,7 +205,7 @@ ExprRef Fused::Pad(const Value& node, const Place& place) {
   const std::string& mode = node.Word("mode");
   auto from = std::make_shared<Place>(place);
   ExprRef inside;
-  const auto require = [&](ExprRef condition) {
+  const auto require = [&](const ExprRef& condition) {
     inside = inside ? ir::MakeApply(ScalarOp::kAnd, {inside, condition}) : condition;
   };
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -270,7 +269,7 @@ ExprRef Fused::Trilu(const Value& node, const Place& place) {
     return nullptr;
   }
   const int lanes = std::max(keep->type.lanes, value->type.lanes);
-  const auto widen = [lanes](ExprRef e) {
+  const auto widen = [lanes](const ExprRef& e) {
     return e->type.lanes == lanes ? e : ir::MakeBroadcast(e, lanes);
   };
   ExprRef zero =

@@ -12,7 +12,6 @@
 namespace mlc::schedule {
 
 using graph::Op;
-using graph::TensorType;
 using graph::Value;
 using graph::ValueId;
 using graph::Workload;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "compiler/schedule/fused.h"
 #include "compiler/schedule/fused_rows.h"
@@ -111,7 +112,7 @@ class RowEmitter {
 
   // Short rows are over before memory answers: fetch some KB ahead.
   int64_t RowsAhead() const {
-    constexpr int64_t kBytesAhead = 4096;
+    constexpr int64_t kBytesAhead = 8192;
     const int64_t row = problem_.Reduced() * problem_.Columns() * SizeOf(problem_.dtype);
     return std::max<int64_t>(1, kBytesAhead / std::max<int64_t>(1, row));
   }
@@ -207,7 +208,7 @@ class RowEmitter {
       const auto& operands = workload_.operands();
       const auto operand = std::find(operands.begin(), operands.end(), id) - operands.begin();
       builder_.Prefetch(fused_.OperandBuffer(static_cast<int>(operand)),
-                        fused_.Offset(workload_.graph()[id].type, at), 1);
+                        fused_.Offset(workload_.graph()[id].type, at), 2);
     }
   }
 
@@ -303,7 +304,8 @@ class RowEmitter {
       Fetch(v, FetchRows::kSecondPass);
       return Keep(v, power(v));
     });
-    Update(second_, [&](ExprRef sum) { return Do(ScalarOp::kDiv, Number(1, lanes_), sum); });
+    Update(second_,
+           [&](ExprRef sum) { return Do(ScalarOp::kDiv, Number(1, lanes_), std::move(sum)); });
     Sweep([&](const Visit& v) {
       Fetch(v, FetchRows::kLastPass);
       const ExprRef e = reread ? power(v) : Kept(v);
@@ -317,7 +319,7 @@ class RowEmitter {
       Fetch(v, FetchRows::kSecondPass);
       return Do(ScalarOp::kExp, Do(ScalarOp::kSub, KeptX(v), Result(first_, v.chain)));
     });
-    Update(second_, [&](ExprRef sum) { return Do(ScalarOp::kLog, sum); });
+    Update(second_, [&](ExprRef sum) { return Do(ScalarOp::kLog, std::move(sum)); });
     Sweep([&](const Visit& v) {
       Fetch(v, FetchRows::kLastPass);
       const ExprRef x = Once(KeptX(v), now_);
@@ -345,14 +347,15 @@ class RowEmitter {
     const double count =
         static_cast<double>(problem_.Reduced() * (problem_.inner ? problem_.Columns() : 1));
     Accumulate(ScalarOp::kAdd, first_, [&](const Visit& v) { return ReadAndKeep(v); });
-    Update(first_, [&](ExprRef s) { return Do(ScalarOp::kMul, s, Number(1 / count, lanes_)); });
+    Update(first_,
+           [&](ExprRef s) { return Do(ScalarOp::kMul, std::move(s), Number(1 / count, lanes_)); });
     Accumulate(ScalarOp::kAdd, second_, [&](const Visit& v) {
       Fetch(v, FetchRows::kSecondPass);
       const ExprRef d = Once(Do(ScalarOp::kSub, KeptX(v), Result(first_, v.chain)), now_);
       return Do(ScalarOp::kMul, d, d);
     });
     Update(second_, [&](ExprRef s) {
-      const ExprRef variance = Do(ScalarOp::kMul, s, Number(1 / count, lanes_));
+      const ExprRef variance = Do(ScalarOp::kMul, std::move(s), Number(1 / count, lanes_));
       const ExprRef shifted = Do(ScalarOp::kAdd, variance, Number(node_.Float("epsilon"), lanes_));
       return Do(ScalarOp::kDiv, Number(1, lanes_), Do(ScalarOp::kSqrt, shifted));
     });
@@ -397,9 +400,11 @@ class RowEmitter {
         return square ? Do(ScalarOp::kMul, x, x) : x;
       });
       if (kind == "mean") {
-        Update(first_, [&](ExprRef s) { return Do(ScalarOp::kDiv, s, Number(count, lanes_)); });
+        Update(first_,
+               [&](ExprRef s) { return Do(ScalarOp::kDiv, std::move(s), Number(count, lanes_)); });
       }
-      if (kind == "l2") Update(first_, [&](ExprRef s) { return Do(ScalarOp::kSqrt, s); });
+      if (kind == "l2")
+        Update(first_, [&](ExprRef s) { return Do(ScalarOp::kSqrt, std::move(s)); });
     }
     StoreResults();
   }

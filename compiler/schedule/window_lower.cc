@@ -77,7 +77,9 @@ class WindowEmitter {
     for (size_t s = 0; s < p_.spatial(); ++s) {
       int64_t first = 0, last = 0;
       p_.Inside(s, &first, &last);
-      const auto require = [&](ExprRef c) { inside = inside ? Do(ScalarOp::kAnd, inside, c) : c; };
+      const auto require = [&](const ExprRef& c) {
+        inside = inside ? Do(ScalarOp::kAnd, inside, c) : c;
+      };
       if (first > 0) require(Do(ScalarOp::kLessEqual, ir::Int(first), at_[s + 2]));
       if (last < p_.out[s + 2]) require(Do(ScalarOp::kLess, at_[s + 2], ir::Int(last)));
     }

@@ -13,7 +13,7 @@ constexpr double kNegligible = 2e-5;
 
 }  // namespace
 
-Portfolio::Portfolio(std::vector<PortfolioTask> tasks, SavedRows rows, Options options)
+Portfolio::Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Options options)
     : options_(options) {
   for (auto& [family, experience] : rows) {
     SharedModel model(experience.columns());

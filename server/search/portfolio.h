@@ -41,7 +41,7 @@ class Portfolio {
   using SavedRows = std::vector<std::pair<std::string, costmodel::Experience>>;
 
   // `rows`: by family name, what earlier jobs left.
-  Portfolio(std::vector<PortfolioTask> tasks, SavedRows rows, Options options);
+  Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Options options);
 
   std::vector<Pick> Propose(int count);
   void Learn(std::span<const Seen> batch);

@@ -65,7 +65,7 @@ Portfolio::SavedRows RowsOf(const std::vector<SavedModel>& models) {
 
 class PortfolioStrategy : public Strategy {
  public:
-  explicit PortfolioStrategy(SearchInput input) {
+  explicit PortfolioStrategy(const SearchInput& input) {
     std::vector<costmodel::Problem> problems;
     for (const RelatedWorkload& related : input.related) {
       problems.push_back(costmodel::DescribeProblem(related.workload));

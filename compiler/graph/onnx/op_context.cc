@@ -54,9 +54,9 @@ std::string OpContext::Text(std::string_view name, std::string_view fallback) {
   return std::string(attribute == nullptr ? fallback : attribute->s);
 }
 
-Dims OpContext::Ints(std::string_view name, Dims fallback) {
+Dims OpContext::Ints(std::string_view name, const Dims& fallback) {
   const AttributeMessage* const attribute = Attr(name, AttrKind::kInts);
-  return attribute == nullptr ? std::move(fallback) : attribute->ints;
+  return attribute == nullptr ? fallback : attribute->ints;
 }
 
 std::vector<double> OpContext::Floats(std::string_view name) {

@@ -58,7 +58,7 @@ class OpContext {
   bool Flag(std::string_view name, bool fallback) { return Int(name, fallback ? 1 : 0) != 0; }
   double Float(std::string_view name, double fallback);
   std::string Text(std::string_view name, std::string_view fallback);
-  Dims Ints(std::string_view name, Dims fallback = {});
+  Dims Ints(std::string_view name, const Dims& fallback = {});
   std::vector<double> Floats(std::string_view name);
   TensorDataRef Tensor(std::string_view name);
 

@@ -139,6 +139,7 @@ class Lowering {
 
 }  // namespace
 
+// A pass takes its graph.  NOLINTNEXTLINE(performance-unnecessary-value-param)
 Result<Graph> LowerViews(Graph graph) { return Lowering(graph).Run(); }
 
 }  // namespace mlc::graph

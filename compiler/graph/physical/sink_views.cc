@@ -184,6 +184,7 @@ class Sinker {
 
 }  // namespace
 
+// A pass takes its graph.  NOLINTNEXTLINE(performance-unnecessary-value-param)
 Result<Graph> SinkViews(Graph graph) { return Sinker(graph).Run(); }
 
 }  // namespace mlc::graph

@@ -67,7 +67,8 @@ int64_t BlockSize(int64_t n, int64_t k) {
   int64_t best = n;
   double least = static_cast<double>(n) * static_cast<double>(n);
   for (int64_t size = 2 * k; size < n; size *= 2) {
-    const double left = static_cast<double>((n + size - 1) / size * k);
+    const int64_t blocks = (n + size - 1) / size;
+    const double left = static_cast<double>(blocks * k);
     const double cost = static_cast<double>(n) * static_cast<double>(size) + left * left;
     if (cost < least) {
       least = cost;
