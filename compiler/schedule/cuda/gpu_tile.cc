@@ -225,7 +225,7 @@ ExprRef Xor(ir::KernelBuilder& b, const ExprRef& x, const ExprRef& y, int64_t li
     const auto of = [&](const ExprRef& e) { return ir::Mod(ir::FloorDiv(e, bit), 2); };
     result = result + ir::Mod(of(p) + of(q), 2) * bit;
   }
-  return b.Let("xor", result);
+  return b.Let("mixed", result);
 }
 
 ExprRef Swizzled(ir::KernelBuilder& b, const ExprRef& row, const ExprRef& chunk, int64_t chunks) {

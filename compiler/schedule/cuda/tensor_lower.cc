@@ -190,7 +190,7 @@ void Lowering::If(const ExprRef& step, const std::function<void()>& body) {
 }
 
 void Lowering::EmitLoop() {
-  b_.For("step", Int(0), count_, 1, [&](const ExprRef& step) {
+  b_.For("k_step", Int(0), count_, 1, [&](const ExprRef& step) {
     b_.WaitCopies(plan_.stages - 2);
     b_.Barrier();
     const ExprRef next = b_.Let("next", step + int64_t{plan_.stages - 1});

@@ -189,11 +189,15 @@ void TensorOperand::CopyAlongK(const ExprRef& step, const ExprRef& to) {
   const ExprRef k = b_.Let("k", step * int64_t{tile_.bk} + depth_at_);
   const DepthPlace depth = PlaceDepth(b_, g_, k);
   const ExprRef from = b_.Let("from", offset_ + DepthOffset(g_, tile_.side, depth));
-  const ExprRef in_depth = g_.k % tile_.bk == 0 ? nullptr : Less(k, g_.k);
+  // A run may begin inside and end outside only where k is all of one tap.
+  const bool ragged = g_.k % chunk != 0;
+  const ExprRef in_depth = ragged || g_.k % tile_.bk == 0 ? nullptr : Less(k, g_.k);
+  const ExprRef reach =
+      ragged ? b_.Let("reach", ir::Max(Int(0), ir::Min(Int(chunk), Int(g_.k) - k))) : Int(chunk);
   for (const Part& part : parts_) {
     const ExprRef inside = And(in_depth, TapInside(g_, tile_.side, part.from, depth));
-    ExprRef mask = inside ? LanesIf(inside, chunk) : nullptr;
-    if (g_.k % chunk != 0) mask = ir::Max(Int(0), ir::Min(Int(chunk), Int(g_.k) - k));
+    ExprRef mask = ragged ? reach : nullptr;
+    if (inside) mask = ir::MakeApply(ScalarOp::kSelect, {inside, reach, Int(0)});
     const auto copy = [&] {
       b_.CopyAsync(tiles_, to + part.to, global_, from + part.from.offset, chunk, mask);
     };

@@ -15,7 +15,7 @@ class Packing {
       : g_(g), plan_(plan), source_(source), packed_(packed), b_(b) {}
 
   void Panel(const ExprRef& panel) {
-    const ExprRef step = b_.Let("step", ir::Mod(panel, plan_.k_steps));
+    const ExprRef step = b_.Let("k_step", ir::Mod(panel, plan_.k_steps));
     const ExprRef tile = b_.Let("tile", ir::Mod(ir::FloorDiv(panel, plan_.k_steps), plan_.n_tiles));
     const BatchPlace batch =
         PlaceBatch(b_, g_, b_.Let("batch", ir::FloorDiv(panel, plan_.k_steps * plan_.n_tiles)));

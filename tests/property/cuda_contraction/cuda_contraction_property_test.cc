@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tests/property/contraction/random_workload.h"
+#include "tests/property/cuda_contraction/aligned_workload.h"
 #include "tests/property/cuda_contraction/cuda_case.h"
 
 namespace mlc::schedule {
@@ -21,14 +22,17 @@ double Bound(const graph::Workload& workload) {
   return widest == DType::kF16 ? 4e-3 : widest == DType::kBF16 ? 3e-2 : 1e-5;
 }
 
-void CheckFamily(Rng& rng, graph::Workload workload, const Family& family, int configs) {
+void CheckFamily(Rng& rng, graph::Workload workload, const Family& family, int configs,
+                 double tolerance) {
   const target::Target target = HopperTarget();
   ASSERT_TRUE(family.Accepts(workload, target)) << workload.ToText();
   CudaCase c = MakeCudaCase(rng, std::move(workload));
-  const double bound = Bound(c.workload);
+  const double bound = tolerance > 0 ? tolerance : Bound(c.workload);
   const auto check = [&](const Config& config) {
     SCOPED_TRACE(config.ToText() + "\n" + c.workload.ToText());
-    EXPECT_LE(CudaError(c, target, config), bound);
+    const double error = CudaError(c, target, config);
+    EXPECT_GE(error, 0);
+    EXPECT_LE(error, bound);
   };
   const Space space = family.MakeSpace(c.workload, target);
   ASSERT_LE(space.NumPoints(), int64_t{1} << 20);
@@ -49,9 +53,37 @@ void CheckFamily(Rng& rng, graph::Workload workload, const Family& family, int c
 
 TEST(TensorContractionProperty, LoweredConfigsAgreeWithTheReference) {
   Rng rng(20251);
-  for (int i = 0; i < 120 && !HasFailure(); ++i) {
-    CheckFamily(rng, RandomContraction(rng), *FindFamily("tensor_contraction"), 2);
+  for (int i = 0; i < 300 && !HasFailure(); ++i) {
+    CheckFamily(rng, RandomContraction(rng), *FindFamily("tensor_contraction"), 3, 0);
   }
+}
+
+graph::Workload Parsed(const std::string& text) {
+  auto workload = graph::Workload::Parse(text);
+  EXPECT_TRUE(workload.ok()) << workload.status().ToString() << "\n" << text;
+  return *workload;
+}
+
+void CheckAligned(const std::string& family, const std::string& dtype,
+                  const std::string& attributes, double bound) {
+  Rng rng(7 + dtype.size() + attributes.size());
+  for (int i = 0; i < 40 && !::testing::Test::HasFailure(); ++i) {
+    CheckFamily(rng, Parsed(AlignedProduct(rng, dtype, attributes)), *FindFamily(family), 3, bound);
+    if (::testing::Test::HasFailure()) return;
+    CheckFamily(rng, Parsed(AlignedConvolution(rng, dtype, attributes)), *FindFamily(family), 3,
+                bound);
+  }
+}
+
+TEST(TensorContractionProperty, HalfPrecision) {
+  CheckAligned("tensor_contraction", "f16", "", 2e-3);
+}
+TEST(TensorContractionProperty, BFloat16) { CheckAligned("tensor_contraction", "bf16", "", 2e-2); }
+TEST(TensorContractionProperty, Tf32) {
+  CheckAligned("tensor_contraction", "f32", "precision=tf32", 3e-3);
+}
+TEST(TensorContractionProperty, ThreePassTf32) {
+  CheckAligned("tensor_contraction", "f32", "", 2e-6);
 }
 
 }  // namespace
