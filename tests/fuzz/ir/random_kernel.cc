@@ -33,7 +33,14 @@ class Generator {
       for (int i = 0; i < count; ++i) AddBuffer(scope);
     }
     const int phases = Pick(4);
+    gpu_ = phases > 0 && Pick(2) == 0;
+    kernel_.approximate = Pick(4) == 0;
+    if (gpu_) AddGpuBuffers();
     for (int i = 0; i < phases; ++i) {
+      if (gpu_) {
+        kernel_.phases.push_back(Launch());
+        continue;
+      }
       kernel_.phases.push_back(Loop(LoopKind::kParallel, Imm(0), Imm(Pick(100)), 1, 0));
     }
     return std::move(kernel_);
@@ -66,6 +73,70 @@ class Generator {
         {Numbered('b', kernel_.buffers.size()), OneOf(kTypes), lanes, Pick(1000), scope});
   }
 
+  void AddGpuBuffers() {
+    const auto add = [&](DType dtype, int lanes, Scope scope) {
+      const auto id = static_cast<BufferId>(kernel_.buffers.size());
+      kernel_.buffers.push_back(
+          {Numbered('b', kernel_.buffers.size()), dtype, lanes, 1 + Pick(100), scope});
+      return id;
+    };
+    counter_ = add(DType::kI32, 1, Scope::kCounter);
+    const DType narrow = Pick(2) == 0 ? DType::kF16 : DType::kBF16;
+    block_ = add(narrow, 1, Scope::kBlock);
+    kernel_.buffers[static_cast<size_t>(add(OneOf(kTypes), 1, Scope::kBlock))].overlays =
+        Pick(2) == 0 ? block_ : -1;
+    global_ = add(narrow, 1, Scope::kShared);
+    wide_ = add(narrow, 8, Scope::kRegister);
+    part_ = add(narrow, Pick(2) == 0 ? 4 : 8, Scope::kRegister);
+    sum_ = add(DType::kF32, 4, Scope::kRegister);
+    pair_ = add(DType::kF32, Pick(2) == 0 ? 2 : 4, Scope::kRegister);
+  }
+
+  // A phase of a GPU kernel.
+  StmtRef Launch() {
+    const VarId block = Bind(false);
+    const VarId thread = Bind(false);
+    awaits_ = false;
+    For threads{thread,         Imm(0), Imm(32 * (1 + Pick(4))), 1, LoopKind::kThreads,
+                RandomBlock(1), Pick(4)};
+    bound_.clear();
+    Block body{{MakeStmt(std::move(threads))}};
+    return MakeStmt(
+        For{block, Imm(0), Imm(Pick(20)), 1, LoopKind::kParallel, MakeStmt(std::move(body)), 0});
+  }
+
+  StmtRef RandomSync() {
+    Sync sync{static_cast<SyncKind>(Pick(6)), 0};
+    if (sync.kind == SyncKind::kAwaitInputs && awaits_) sync.kind = SyncKind::kBarrier;
+    awaits_ |= sync.kind == SyncKind::kAwaitInputs;
+    if (sync.kind == SyncKind::kWaitCopies) sync.pending = Pick(4);
+    return MakeStmt(sync);
+  }
+
+  StmtRef RandomGpuStmt() {
+    switch (Pick(5)) {
+      case 0:
+        return RandomSync();
+      case 1:
+        return MakeStmt(CopyAsync{block_, Index(2, false), global_, Index(2, false), 2 << Pick(3),
+                                  Pick(2) == 0 ? Index(1, false) : nullptr});
+      case 2:
+        return MakeStmt(LoadMatrix{Pick(2) == 0 ? wide_ : part_, Index(2, true), block_,
+                                   Index(2, false), Pick(2) == 0});
+      case 3: {
+        const bool is_tf32 = Pick(2) == 0;
+        const BufferId b = is_tf32 ? pair_ : part_;
+        const int parts = kernel_.buffers[static_cast<size_t>(b)].lanes / (is_tf32 ? 2 : 4);
+        return MakeStmt(Mma{sum_, Index(1, true), is_tf32 ? sum_ : wide_, Index(1, true), b,
+                            Index(1, true), Pick(parts)});
+      }
+      default: {
+        ExprRef index = Index(1, false);
+        return MakeStmt(Arrive{Bind(false), counter_, std::move(index), 1 + Pick(3)});
+      }
+    }
+  }
+
   VarId Bind(bool is_static) {
     const auto var = static_cast<VarId>(kernel_.vars.size());
     kernel_.vars.push_back(Numbered('v', kernel_.vars.size()));
@@ -91,6 +162,7 @@ class Generator {
   }
 
   StmtRef RandomStmt(int depth) {
+    if (gpu_ && Pick(3) == 0) return RandomGpuStmt();
     switch (Pick(depth < 4 ? 6 : 3)) {
       case 0: {
         ExprRef value = Index(3, false);
@@ -98,7 +170,7 @@ class Generator {
       }
       case 1: {
         const BufferId buffer = BufferWhere(
-            [](const Buffer& b) { return b.lanes == 1 && b.scope != Scope::kRegister; });
+            [](const Buffer& b) { return b.scope == Scope::kIn || b.scope == Scope::kOut; });
         return MakeStmt(Prefetch{buffer, Index(2, false), 1 + Pick(2)});
       }
       case 3: {
@@ -132,7 +204,8 @@ class Generator {
 
   StmtRef RandomStore() {
     Store store;
-    store.buffer = BufferWhere([](const Buffer& b) { return b.scope != Scope::kIn; });
+    store.buffer = BufferWhere(
+        [](const Buffer& b) { return b.scope != Scope::kIn && b.scope != Scope::kCounter; });
     const Buffer& buffer = kernel_.buffers[static_cast<size_t>(store.buffer)];
     const bool is_register = buffer.scope == Scope::kRegister;
     const int lanes = is_register ? buffer.lanes : OneOf(kLanes);
@@ -171,7 +244,8 @@ class Generator {
 
   ExprRef Leaf(Type type) {
     const BufferId buffer = BufferWhere([&](const Buffer& b) {
-      return b.dtype == type.dtype && (b.scope != Scope::kRegister || b.lanes == type.lanes);
+      return b.scope != Scope::kCounter && b.dtype == type.dtype &&
+             (b.scope != Scope::kRegister || b.lanes == type.lanes);
     });
     if (buffer >= 0 && Pick(2) == 0) {
       const bool is_register =
@@ -189,6 +263,10 @@ class Generator {
 
   ExprRef Value(Type type, int depth) {
     if (depth == 0) return Leaf(type);
+    const bool shuffles = type == Type{DType::kF32, 1} || type == Type{DType::kI32, 1};
+    if (gpu_ && shuffles && Pick(4) == 0) {
+      return Make(type, ShuffleXor{Value(type, depth - 1), 1 + Pick(31)});
+    }
     switch (Pick(5)) {
       case 0:
         return Leaf(type);
@@ -221,6 +299,10 @@ class Generator {
   Rng& rng_;
   Kernel kernel_;
   std::vector<Bound> bound_;
+  bool gpu_ = false;
+  bool awaits_ = false;  // in the current phase
+  BufferId counter_ = -1, block_ = -1, global_ = -1;
+  BufferId wide_ = -1, part_ = -1, sum_ = -1, pair_ = -1;  // registers of matrix operands
 };
 
 }  // namespace

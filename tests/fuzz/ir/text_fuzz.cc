@@ -50,6 +50,16 @@ void Damage(std::string& text, Rng& rng) {
                                           "-1",
                                           "99999999999999999999",
                                           "v0",
+                                          "threads",
+                                          "overlays",
+                                          "barrier",
+                                          "wait_copies",
+                                          "copy_async",
+                                          "load_matrix",
+                                          "mma",
+                                          "arrive",
+                                          "part",
+                                          "of",
                                           "b0",
                                           "\n",
                                           "#",
@@ -92,7 +102,7 @@ TEST(KernelText, DamagedTextNeverCrashes) {
 
 // Random kernels rarely run to the end; they must stop at a fault, not crash.
 TEST(KernelText, RandomKernelsInterpretOrFault) {
-  int finished = 0, stopped = 0;
+  int finished = 0, stopped = 0, gpu = 0;
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     Rng rng(seed);
     const Kernel kernel = RandomKernel(rng);
@@ -100,6 +110,7 @@ TEST(KernelText, RandomKernelsInterpretOrFault) {
     const std::string text = kernel.ToText();
     if (text.find("    for ") != std::string::npos) continue;
     if (text.find("unrolled") != std::string::npos) continue;
+    gpu += kernel.IsGpu();
     std::vector<std::vector<std::byte>> storage;
     std::vector<std::span<std::byte>> params;
     for (int i = 0; i < kernel.NumParams(); ++i) {
@@ -110,6 +121,7 @@ TEST(KernelText, RandomKernelsInterpretOrFault) {
   }
   EXPECT_GT(finished, 50);
   EXPECT_GT(stopped, 50);
+  EXPECT_GT(gpu, 50);
 }
 
 }  // namespace
