@@ -59,7 +59,8 @@ Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& progra
     const auto pinned = lock.choices.find(task.workload.digest());
     if (pinned == lock.choices.end()) {
       return NotFound("the lock file does not pin '" + task.workload.Summary() +
-                      "': it was made for another model or version; lock again with --lock");
+                      "': it was made for another model, --precision or version; lock again with "
+                      "--lock");
     }
     choices.push_back(pinned->second);
   }

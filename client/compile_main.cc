@@ -13,6 +13,7 @@
 #include "client/compile_report.h"
 #include "client/dims.h"
 #include "client/emit.h"
+#include "client/target_choice.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/front/front.h"
 #include "compiler/graph/physical/program_text.h"
@@ -33,10 +34,12 @@ struct Options {
   std::string locked;
   std::string weights = "embed";
   std::string target = "cpu";
+  std::string precision = "model";
+  std::string cuda_home;
   std::string emit;
   std::vector<std::string> print_after;
   std::vector<std::string> dims;
-  double tolerance = 1e-4;
+  double tolerance = 0;
   int threads = 0;
   int task = -1;
   bool require_tuned = false;
@@ -62,15 +65,16 @@ Status WriteText(const std::string& path, const std::string& text) {
 }
 
 Result<target::Target> TargetOf(const Options& options) {
-  if (options.target != "cpu") return target::Target::Parse(options.target);
   const int threads = options.threads > 0
                           ? options.threads
                           : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return target::DetectHost(threads);
+  return ChooseTarget(options.target, threads);
 }
 
-front::FrontOptions FrontOptionsOf(const Options& options) {
+Result<front::FrontOptions> FrontOptionsOf(const Options& options, const target::Target& target) {
   front::FrontOptions front;
+  front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
+  front.rules = front::PlaceRulesOf(target);
   front.tolerance = options.tolerance;
   front.print_after = {options.print_after.begin(), options.print_after.end()};
   front.print = [](std::string_view pass, const graph::Graph& graph) {
@@ -128,13 +132,14 @@ Result<ExitCode> Emit(const Options& options, Stage stage, const graph::Program&
     return ExitCode::kOk;
   }
   const std::vector<package::Choice> choices = MLC_TRY(Choose(options, program, target));
-  Print(MLC_TRY(KernelsText(stage, program, choices, target, options.task)));
+  Print(MLC_TRY(KernelsText(stage, program, choices, target, options.task, options.cuda_home)));
   return ExitCode::kOk;
 }
 
-Result<ExitCode> EmitGraph(const Options& options, const graph::onnx::ImportOptions& import) {
+Result<ExitCode> EmitGraph(const Options& options, const graph::onnx::ImportOptions& import,
+                           const front::FrontOptions& front) {
   graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(options.model, import));
-  Print(MLC_TRY(front::SimplifyGraph(std::move(graph), FrontOptionsOf(options))).ToText() + "\n");
+  Print(MLC_TRY(front::SimplifyGraph(std::move(graph), front)).ToText() + "\n");
   return ExitCode::kOk;
 }
 
@@ -150,11 +155,11 @@ Status WriteReports(const Options& options, const CompileReport& report,
 Result<ExitCode> Compile(const Options& options) {
   graph::onnx::ImportOptions import;
   import.dims = MLC_TRY(ParseDims(options.dims));
-  if (options.emit == "graph") return EmitGraph(options, import);
   const target::Target target = MLC_TRY(TargetOf(options));
+  const front::FrontOptions front = MLC_TRY(FrontOptionsOf(options, target));
+  if (options.emit == "graph") return EmitGraph(options, import, front);
   front::PassTrace trace;
-  const graph::Program program =
-      MLC_TRY(front::CompileFront(options.model, import, FrontOptionsOf(options), &trace));
+  const graph::Program program = MLC_TRY(front::CompileFront(options.model, import, front, &trace));
   if (options.verbose) PrintTrace(trace);
   if (!options.emit.empty()) {
     return Emit(options, MLC_TRY(ParseStage(options.emit)), program, target);
@@ -168,6 +173,7 @@ Result<ExitCode> Compile(const Options& options) {
           ? package::LibraryNameFrom(
                 std::filesystem::path(options.output + "/.").parent_path().filename().string())
           : options.name;
+  library.cuda_home = options.cuda_home;
   library.embed_weights = options.weights == "embed";
   library.parallel = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const std::vector<package::Choice> choices = MLC_TRY(Choose(options, program, target));
@@ -193,17 +199,25 @@ void AddOptions(CLI::App& app, Options& options) {
   app.add_option("--weights", options.weights, "embed in the library, or a file beside it")
       ->check(CLI::IsMember({"embed", "file"}))
       ->capture_default_str();
-  app.add_option("--target", options.target, "cpu (this machine) or a target text")
-      ->capture_default_str();
+  app.add_option("--target", options.target, TargetHelp())->capture_default_str();
   app.add_option("--threads", options.threads,
                  "threads the kernels are chosen for; default: all cores");
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension");
-  app.add_option("--tolerance", options.tolerance, "of each task, over its largest magnitude")
-      ->check(CLI::PositiveNumber)
+  app.add_option("--precision", options.precision,
+                 "what the model computes in: model (its own), fp32, tf32, fp16, bf16; inputs and "
+                 "outputs keep their types")
+      ->check(CLI::IsMember({"model", "fp32", "tf32", "fp16", "bf16"}))
       ->capture_default_str();
-  app.add_option("--emit", options.emit, "print a stage instead: graph, tasks, ir, llvm, asm")
-      ->check(CLI::IsMember({"graph", "tasks", "ir", "llvm", "asm"}));
-  app.add_option("--task", options.task, "with --emit=ir|llvm|asm: this task only");
+  app.add_option("--tolerance", options.tolerance,
+                 "of each task, over its largest magnitude; default: 1e-4, or what the precision "
+                 "needs")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--cuda-home", options.cuda_home,
+                 "where NVRTC is, for GPUs; default: the usual places");
+  app.add_option("--emit", options.emit,
+                 "print a stage instead: graph, tasks, ir, llvm, asm; for GPUs cuda, ptx")
+      ->check(CLI::IsMember({"graph", "tasks", "ir", "llvm", "asm", "cuda", "ptx"}));
+  app.add_option("--task", options.task, "with --emit=ir and later stages: this task only");
   app.add_option("--print-after", options.print_after, "print the graph after this pass, or all")
       ->check([](const std::string& pass) {
         if (pass == "all") return std::string();

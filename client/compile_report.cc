@@ -61,6 +61,10 @@ std::string ToText(const CompileReport& report) {
       report.program.unshared_bytes / 1e6, report.library.scratch_bytes / 1e6,
       report.library.weights_bytes / 1e6, report.library.code_bytes / 1e6);
   text += line;
+  if (report.target.is_cuda()) {
+    text += "for GPUs of " + report.target.CudaArch() +
+            (report.library.portable ? ", and newer ones\n" : " alone\n");
+  }
   if (guessed > 0) {
     text += std::to_string(guessed) + " of " + std::to_string(report.choices.size()) +
             " tasks are untuned and use a best guess: run mlc-tune first for the full speed\n";
@@ -80,6 +84,7 @@ std::string ToJson(const CompileReport& report) {
   json["scratch_bytes"] = report.library.scratch_bytes;
   json["weights_bytes"] = report.library.weights_bytes;
   json["code_bytes"] = report.library.code_bytes;
+  if (report.target.is_cuda()) json["portable"] = report.library.portable;
   nlohmann::ordered_json tasks = nlohmann::ordered_json::array();
   for (size_t i = 0; i < report.choices.size(); ++i) {
     const graph::Task& task = report.program.tasks[i];

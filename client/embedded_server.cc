@@ -102,7 +102,10 @@ Status EmbeddedServer::StartWorker() {
                                     "--threads",
                                     std::to_string(options_.threads),
                                     "--target",
-                                    "cpu"};
+                                    options_.device};
+  if (!options_.cuda_home.empty()) {
+    words.insert(words.end(), {"--cuda-home", options_.cuda_home});
+  }
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

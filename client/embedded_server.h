@@ -15,8 +15,10 @@ namespace mlc::client {
 
 struct EmbeddedOptions {
   std::string log;
-  std::string worker;  // path of mlc-worker
-  int threads = 0;     // of the kernels
+  std::string worker;          // path of mlc-worker
+  int threads = 0;             // of the kernels
+  std::string device = "cpu";  // what mlc-worker --target takes
+  std::string cuda_home;
   bool verbose = false;
   server::StrategyFactory strategy;
 };

@@ -64,9 +64,14 @@ struct ModelLibrary::Buffers {
   std::vector<void*> outputs;
 };
 
-Status ModelLibrary::Check(mlc_status status, const std::string& what) const {
+Status ModelLibrary::CheckRun(mlc_status status) const {
+  return Check(status, "run", session_ == nullptr ? "" : api_->session_error(session_));
+}
+
+Status ModelLibrary::Check(mlc_status status, const std::string& what,
+                           const std::string& detail) const {
   if (status == MLC_OK) return {};
-  const std::string text = what + ": " + api_->status_text(status);
+  const std::string text = what + ": " + (detail.empty() ? api_->status_text(status) : detail);
   switch (status) {
     case MLC_NOT_FOUND:
       return NotFound(text);
@@ -76,28 +81,32 @@ Status ModelLibrary::Check(mlc_status status, const std::string& what) const {
       return FailedPrecondition(text);
     case MLC_BAD_WEIGHTS:
       return DataLoss(text);
+    case MLC_DEVICE_FAILED:
+      return Unavailable(text);
     default:
       return InvalidArgument(text);
   }
 }
 
-Status ModelLibrary::Load(const std::string& path, const std::string& weights, int threads) {
+Status ModelLibrary::Load(const std::string& path, const std::string& weights, int threads,
+                          int device) {
   const auto started = std::chrono::steady_clock::now();
   handle_ = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) return InvalidArgument("cannot load '" + path + "': " + dlerror());
   api_ = static_cast<const mlc_model_api*>(dlsym(handle_, MLC_MODEL_ENTRY));
   if (api_ == nullptr) return InvalidArgument("'" + path + "' is not a compiled model");
-  if (api_->abi_version != MLC_MODEL_ABI_VERSION) {
+  if (api_->abi_version != MLC_MODEL_ABI_VERSION || api_->struct_bytes < sizeof(mlc_model_api)) {
     return FailedPrecondition("'" + path + "' has interface version " +
                               std::to_string(api_->abi_version) + ", this program reads version " +
                               std::to_string(MLC_MODEL_ABI_VERSION) + ": compile the model again");
   }
-  const bool has_weights_file = fs::exists(weights);
-  MLC_TRY(Check(api_->open(api_, has_weights_file ? weights.c_str() : nullptr, &model_),
-                "cannot open '" + path + "'"));
+  char error[1024] = "";
+  const mlc_open_options open = {fs::exists(weights) ? weights.c_str() : nullptr, device, error,
+                                 sizeof(error)};
+  MLC_TRY(Check(api_->open_with(api_, &open, &model_), "cannot open '" + path + "'", error));
   mlc_session_options options = {};
   options.threads = threads;
-  MLC_TRY(Check(api_->create_session(model_, &options, &session_), "cannot create a session"));
+  MLC_TRY(Check(api_->create_session(model_, &options, &session_), "cannot create a session", ""));
   const std::chrono::duration<double, std::milli> taken =
       std::chrono::steady_clock::now() - started;
   load_ms_ = taken.count();
@@ -105,8 +114,8 @@ Status ModelLibrary::Load(const std::string& path, const std::string& weights, i
   return {};
 }
 
-Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Open(const std::string& directory,
-                                                         int threads) {
+Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Open(const std::string& directory, int threads,
+                                                         int device) {
   std::error_code error;
   std::string path;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
@@ -121,7 +130,8 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Open(const std::string& dire
   }
   const std::string name = fs::path(path).stem().string().substr(3);
   std::unique_ptr<ModelLibrary> library(new ModelLibrary);
-  MLC_TRY(library->Load(path, (fs::path(directory) / (name + ".weights")).string(), threads));
+  MLC_TRY(
+      library->Load(path, (fs::path(directory) / (name + ".weights")).string(), threads, device));
   library->buffers_ = std::make_unique<Buffers>();
   for (const mlc_port* port : library->inputs()) {
     library->buffers_->owned.push_back(Allocate(port->bytes));
@@ -184,14 +194,20 @@ void ModelLibrary::SetRandomInputs(uint64_t seed) {
 }
 
 Status ModelLibrary::Run() {
-  return Check(api_->run(session_, buffers_->inputs.data(), buffers_->outputs.data()), "run");
+  return CheckRun(api_->run(session_, buffers_->inputs.data(), buffers_->outputs.data()));
+}
+
+Result<std::vector<double>> ModelLibrary::RunTimed(int runs) {
+  std::vector<double> times(static_cast<size_t>(runs));
+  MLC_TRY(CheckRun(api_->run_timed(session_, buffers_->inputs.data(), buffers_->outputs.data(),
+                                   runs, times.data())));
+  return times;
 }
 
 Result<std::vector<double>> ModelLibrary::RunProfiled() {
   std::vector<double> times(static_cast<size_t>(api_->step_count(model_)));
-  MLC_TRY(Check(
-      api_->run_profiled(session_, buffers_->inputs.data(), buffers_->outputs.data(), times.data()),
-      "run"));
+  MLC_TRY(CheckRun(api_->run_profiled(session_, buffers_->inputs.data(), buffers_->outputs.data(),
+                                      times.data())));
   return times;
 }
 

@@ -16,7 +16,9 @@ class ModelLibrary {
  public:
   // Finds libNAME.so (and NAME.weights) in the folder. NOT_FOUND, FAILED_PRECONDITION for a library
   // of another interface version, or what the library says.
-  static Result<std::unique_ptr<ModelLibrary>> Open(const std::string& directory, int threads);
+  // `threads` are the processor's, `device` is the GPU that a library for GPUs runs on.
+  static Result<std::unique_ptr<ModelLibrary>> Open(const std::string& directory, int threads,
+                                                    int device = 0);
   ~ModelLibrary();
   ModelLibrary(const ModelLibrary&) = delete;
   ModelLibrary& operator=(const ModelLibrary&) = delete;
@@ -25,6 +27,8 @@ class ModelLibrary {
   std::vector<const mlc_port*> outputs() const;
   int64_t session_bytes() const { return api_->session_bytes(model_, threads_); }
   int threads() const { return threads_; }
+  // The GPU that it runs on, -1 for the processor.
+  int device() const { return api_->device(model_); }
   std::vector<std::string> step_labels() const;
   double load_ms() const { return load_ms_; }
 
@@ -33,6 +37,8 @@ class ModelLibrary {
   // Seeded values: normal floats, small integers.
   void SetRandomInputs(uint64_t seed);
   Status Run();
+  // `runs` times in nanoseconds, each of a run right after another.
+  Result<std::vector<double>> RunTimed(int runs);
   // One time per step, in nanoseconds.
   Result<std::vector<double>> RunProfiled();
   // Copies of the last run's results.
@@ -41,8 +47,10 @@ class ModelLibrary {
  private:
   struct Buffers;
   ModelLibrary() = default;
-  Status Load(const std::string& path, const std::string& weights, int threads);
-  Status Check(mlc_status status, const std::string& what) const;
+  Status Load(const std::string& path, const std::string& weights, int threads, int device);
+  // `detail` says more than the status does, if it is not empty.
+  Status Check(mlc_status status, const std::string& what, const std::string& detail) const;
+  Status CheckRun(mlc_status status) const;
 
   void* handle_ = nullptr;
   const mlc_model_api* api_ = nullptr;

@@ -118,7 +118,8 @@ Result<std::vector<OutputCheck>> CheckOutputs(const std::vector<graph::TensorDat
 
 std::string ToText(const RunReport& report) {
   std::string text = "loaded in " + Line("%.1f ms, ", report.load_ms) +
-                     std::to_string(report.threads) + " threads, " +
+                     (report.device < 0 ? std::to_string(report.threads) + " threads, "
+                                        : "GPU " + std::to_string(report.device) + ", ") +
                      Line("%.1f MB of working memory\n", report.session_bytes / 1e6);
   for (const OutputCheck& check : report.checks) {
     text += "output " + check.name + ": largest relative difference " +
@@ -127,7 +128,9 @@ std::string ToText(const RunReport& report) {
   if (report.latency) {
     const LatencyStatistics& l = *report.latency;
     text += "latency " + Line("%.3f ms (p10 %.3f, p90 %.3f), ", l.median, l.p10, l.p90) +
-            std::to_string(l.runs) + " runs\n";
+            std::to_string(l.runs) +
+            (report.device < 0 ? " runs\n"
+                               : " graph launches in a row, by GPU events, data on the GPU\n");
   }
   double total = 0;
   for (const ProfileRow& row : report.profile) total += row.median_us;
@@ -142,6 +145,7 @@ std::string ToJson(const RunReport& report) {
   nlohmann::ordered_json json;
   json["schema"] = "mlc.run/1";
   json["threads"] = report.threads;
+  if (report.device >= 0) json["device"] = report.device;
   json["load_ms"] = report.load_ms;
   json["session_bytes"] = report.session_bytes;
   if (report.latency) {

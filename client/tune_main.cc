@@ -13,6 +13,7 @@
 #include "client/embedded_server.h"
 #include "client/interrupt.h"
 #include "client/progress_output.h"
+#include "client/target_choice.h"
 #include "client/tune_options.h"
 #include "client/tune_report.h"
 #include "client/tuner_client.h"
@@ -34,18 +35,18 @@ int ThreadsOf(const TuneOptions& options) {
   return options.threads > 0 ? options.threads : cores;
 }
 
-Result<graph::Program> ReadModel(const TuneOptions& options) {
+Result<graph::Program> ReadModel(const TuneOptions& options, const target::Target& target) {
   graph::onnx::ImportOptions import;
   import.dims = MLC_TRY(ParseDims(options.dims));
   front::FrontOptions front;
+  front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
+  front.rules = front::PlaceRulesOf(target);
   front.tolerance = options.tolerance;
   return front::CompileFront(options.model, import, front);
 }
 
-Result<proto::SubmitJobRequest> RequestOf(const TuneOptions& options,
-                                          const graph::Program& program) {
-  target::Target target = options.target == "cpu" ? target::DetectHost(ThreadsOf(options))
-                                                  : MLC_TRY(target::Target::Parse(options.target));
+proto::SubmitJobRequest RequestOf(const TuneOptions& options, const graph::Program& program,
+                                  const target::Target& target) {
   proto::SubmitJobRequest request;
   for (const graph::Task& task : program.tasks) {
     proto::Task& wire = *request.add_tasks();
@@ -64,9 +65,10 @@ Result<proto::SubmitJobRequest> RequestOf(const TuneOptions& options,
 }
 
 // The embedded worker is this machine.
-Status CheckLocal(const TuneOptions& options, const proto::SubmitJobRequest& request) {
-  const target::Target asked = MLC_TRY(target::Target::Parse(request.target()));
-  const target::Target here = target::DetectHost(ThreadsOf(options));
+Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
+  if (IsLocalTarget(options.target)) return Status();
+  const target::Target here =
+      MLC_TRY(ChooseTarget(asked.is_cuda() ? "cuda" : "cpu", ThreadsOf(options)));
   if (asked.ClassText() == here.ClassText()) return Status();
   return InvalidArgument("this machine is not the --target: it is '" + here.ClassText() +
                          "'; give --server with workers of that target");
@@ -118,13 +120,15 @@ void Report(const TuneOptions& options, const std::string& job, const std::vecto
 }
 
 Result<ExitCode> Tune(const TuneOptions& options, Interrupt& interrupt) {
-  const graph::Program program = MLC_TRY(ReadModel(options));
-  const proto::SubmitJobRequest request = MLC_TRY(RequestOf(options, program));
+  const target::Target target = MLC_TRY(ChooseTarget(options.target, ThreadsOf(options)));
+  const graph::Program program = MLC_TRY(ReadModel(options, target));
+  const proto::SubmitJobRequest request = RequestOf(options, program, target);
   const std::vector<TaskInfo> tasks = TasksOf(program);
   std::unique_ptr<EmbeddedServer> embedded;
   if (options.server.empty()) {
-    MLC_TRY(CheckLocal(options, request));
+    MLC_TRY(CheckLocal(options, target));
     embedded = MLC_TRY(EmbeddedServer::Start({options.log, options.worker, ThreadsOf(options),
+                                              target.is_cuda() ? "cuda" : "cpu", options.cuda_home,
                                               options.verbose, server::MakePortfolioStrategy}));
   }
   TunerClient client =

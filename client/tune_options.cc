@@ -5,6 +5,7 @@
 #include <limits>
 #include <sstream>
 
+#include "client/target_choice.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/base/text.h"
 
@@ -20,17 +21,23 @@ void AddFlags(CLI::App& app, TuneOptions& options, std::string& budget) {
   app.add_option("--trials", options.trials, "kernels to build and time, over all tasks")
       ->required()
       ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
-  app.add_option("--target", options.target, "cpu (this machine), or a target's text")
-      ->capture_default_str();
+  app.add_option("--target", options.target, TargetHelp())->capture_default_str();
   app.add_option("--threads", options.threads, "threads of the kernels; 0 means all cores")
       ->check(CLI::Range(0, 1024));
   app.add_option("--log", options.log, "tuning log of the embedded server")->capture_default_str();
   app.add_option("--server", options.server, "address of an mlc-server; embedded if not given");
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension; repeatable");
   app.add_option("--time-budget", budget, "stop after this long, for example 10m or 1h30m");
-  app.add_option("--tolerance", options.tolerance, "largest relative difference to the reference")
-      ->check(CLI::Range(0.0, 1.0))
+  app.add_option("--precision", options.precision,
+                 "what the model computes in: model (its own), fp32, tf32, fp16, bf16")
+      ->check(CLI::IsMember({"model", "fp32", "tf32", "fp16", "bf16"}))
       ->capture_default_str();
+  app.add_option("--tolerance", options.tolerance,
+                 "largest relative difference to the reference; default: 1e-4, or what the "
+                 "precision needs")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--cuda-home", options.cuda_home,
+                 "where NVRTC and CUPTI are, for GPUs; default: the usual places");
   app.add_option("--seed", options.seed, "of the search");
   auto* resume = app.add_flag("--resume", options.resume, "go on with the last run (the default)");
   app.add_flag("--fresh", options.fresh, "start anew and ignore what the log knows")
@@ -80,7 +87,9 @@ std::string TuneOptions::Command() const {
   if (threads != 0) command += " --threads " + std::to_string(threads);
   command += server.empty() ? " --log " + ShellQuoted(log) : " --server " + ShellQuoted(server);
   for (const std::string& dim : dims) command += " --dim " + ShellQuoted(dim);
+  if (precision != TuneOptions().precision) command += " --precision " + precision;
   if (tolerance != TuneOptions().tolerance) command += " --tolerance " + FloatToText(tolerance);
+  if (!cuda_home.empty()) command += " --cuda-home " + ShellQuoted(cuda_home);
   if (seed != 0) command += " --seed " + std::to_string(seed);
   return command;
 }

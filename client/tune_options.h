@@ -18,7 +18,9 @@ struct TuneOptions {
   std::string server;  // empty: embedded
   std::vector<std::string> dims;
   int64_t time_budget_ms = 0;
-  double tolerance = 1e-4;
+  std::string precision = "model";
+  double tolerance = 0;  // 0: what the precision needs
+  std::string cuda_home;
   uint64_t seed = 0;
   bool resume = false;
   bool fresh = false;

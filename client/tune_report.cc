@@ -65,6 +65,7 @@ std::string ResultJson(const TuneOptions& options, const std::string& job,
   json["model"] = options.model;
   json["log"] = options.log;
   json["target"] = progress.target();
+  json["precision"] = options.precision;
   json["tasks"] = Json::array();
   for (size_t i = 0; i < tasks.size(); ++i) {
     Json task;
@@ -92,6 +93,8 @@ std::string CompileCommand(const TuneOptions& options) {
   for (const std::string& dim : options.dims) command += " --dim " + ShellQuoted(dim);
   if (options.target != "cpu") command += " --target " + ShellQuoted(options.target);
   if (options.threads != 0) command += " --threads " + std::to_string(options.threads);
+  if (options.precision != TuneOptions().precision) command += " --precision " + options.precision;
+  if (!options.cuda_home.empty()) command += " --cuda-home " + ShellQuoted(options.cuda_home);
   if (options.tolerance != TuneOptions().tolerance) {
     command += " --tolerance " + FloatToText(options.tolerance);
   }

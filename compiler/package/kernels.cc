@@ -11,6 +11,7 @@
 
 #include "compiler/build/child_process.h"
 #include "compiler/build/loaded_kernel.h"
+#include "compiler/package/device_kernels.h"
 
 namespace mlc::package {
 
@@ -99,12 +100,22 @@ Status WriteAt(const std::string& path, const char* data, int64_t size, int64_t 
   return {};
 }
 
+Status WriteCode(const TaskKernel& kernel, const target::Target& target,
+                 const std::string& cuda_home) {
+  if (!target.is_cuda()) {
+    return WriteFile(kernel.object_path,
+                     MLC_TRY(codegen::CompileToObject({&kernel.lowered.kernel}, target)));
+  }
+  const DeviceCode code = MLC_TRY(CompileForDevice(kernel.lowered.kernel, target, cuda_home));
+  MLC_TRY(WriteFile(kernel.object_path, code.binary));
+  return WriteFile(kernel.portable_path, code.portable);
+}
+
 // Everything one task needs, in a child of its own.
 Status CompileTask(int task, const graph::Program& program, const TaskKernel& kernel,
                    const WeightsPlan& weights, const std::string& weights_path,
-                   const target::Target& target) {
-  MLC_TRY(WriteFile(kernel.object_path,
-                    MLC_TRY(codegen::CompileToObject({&kernel.lowered.kernel}, target))));
+                   const target::Target& target, const std::string& cuda_home) {
+  MLC_TRY(WriteCode(kernel, target, cuda_home));
   std::vector<std::unique_ptr<Prepare>> prepares(kernel.lowered.preparations.size());
   for (const WeightsPlan::Prepared& item : weights.prepared) {
     const graph::Step& step = program.steps[static_cast<size_t>(item.step)];
@@ -123,6 +134,18 @@ Status CompileTask(int task, const graph::Program& program, const TaskKernel& ke
 
 }  // namespace
 
+int64_t TaskKernel::shared_bytes() const {
+  return device.launches.empty() ? layout.shared_bytes : device.shared_bytes;
+}
+
+int64_t TaskKernel::thread_bytes() const {
+  return device.launches.empty() ? layout.thread_bytes : device.counter_bytes;
+}
+
+std::string HostMachine(const target::Target& target) {
+  return target.is_cuda() ? target::DetectHost(1).arch : target.arch;
+}
+
 Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
                                              std::span<const Choice> choices,
                                              const target::Target& target, const std::string& name,
@@ -138,8 +161,17 @@ Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
     TaskKernel kernel;
     kernel.lowered = *std::move(lowered);
     kernel.lowered.kernel.name = "mlc_" + name + "_k" + std::to_string(i);
-    kernel.layout = codegen::LayoutOf(kernel.lowered.kernel);
-    kernel.object_path = temporary_directory + "/k" + std::to_string(i) + ".o";
+    const std::string file = temporary_directory + "/k" + std::to_string(i);
+    if (target.is_cuda()) {
+      Result<codegen::CudaSource> source = codegen::PrintCuda(kernel.lowered.kernel, target);
+      if (!source.ok()) return source.status().WithPrefix("task " + std::to_string(i));
+      kernel.device = *std::move(source);
+      kernel.object_path = file + ".cubin";
+      kernel.portable_path = file + ".ptx";
+    } else {
+      kernel.layout = codegen::LayoutOf(kernel.lowered.kernel);
+      kernel.object_path = file + ".o";
+    }
     kernels.push_back(std::move(kernel));
   }
   return kernels;
@@ -147,10 +179,10 @@ Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
 
 Status CompileKernels(const graph::Program& program, std::span<const TaskKernel> kernels,
                       const WeightsPlan& weights, const std::string& weights_path,
-                      const target::Target& target, int parallel) {
-  return build::RunInChildren(static_cast<int>(kernels.size()), parallel, [&](int task) {
+                      const target::Target& target, const LibraryOptions& options) {
+  return build::RunInChildren(static_cast<int>(kernels.size()), options.parallel, [&](int task) {
     return CompileTask(task, program, kernels[static_cast<size_t>(task)], weights, weights_path,
-                       target)
+                       target, options.cuda_home)
         .WithPrefix("task " + std::to_string(task) + " (" +
                     program.tasks[static_cast<size_t>(task)].workload.Summary() + ")");
   });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/base/status.h"
+#include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/llvm.h"
 #include "compiler/graph/program.h"
 #include "compiler/package/library.h"
@@ -17,12 +18,21 @@
 
 namespace mlc::package {
 
-// One task's kernel, lowered and named; the object lies in a file.
+// One task's kernel, lowered and named; its code lies in files.
 struct TaskKernel {
   schedule::LoweredKernel lowered;
-  codegen::KernelLayout layout;
-  std::string object_path;
+  codegen::KernelLayout layout;  // of kernels for processors
+  codegen::CudaSource device;    // of kernels for GPUs
+  std::string object_path;       // an object, or a GPU's binary
+  std::string portable_path;     // a GPU's portable text, empty when there is none
+
+  // Scratch that all threads share, and what each thread or the counters need.
+  int64_t shared_bytes() const;
+  int64_t thread_bytes() const;
 };
+
+// The machine that the library's own code is for: the one at hand when kernels run on a GPU.
+std::string HostMachine(const target::Target& target);
 
 // Lowers every task with its choice and gives the kernels their symbols: "mlc_NAME_kI".
 Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
@@ -33,6 +43,6 @@ Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
 // Compiles every kernel to its object file and writes the prepared constants into the weights file.
 Status CompileKernels(const graph::Program& program, std::span<const TaskKernel> kernels,
                       const WeightsPlan& weights, const std::string& weights_path,
-                      const target::Target& target, int parallel);
+                      const target::Target& target, const LibraryOptions& options);
 
 }  // namespace mlc::package

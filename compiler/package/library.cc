@@ -89,15 +89,14 @@ class LibraryWriter {
     for (const TaskKernel& kernel : kernels_) lowered.push_back(&kernel.lowered);
     weights_ = PlanWeights(program_, lowered);
     MLC_TRY(WriteRawWeights(program_, weights_, weights_file()));
-    MLC_TRY(
-        CompileKernels(program_, kernels_, weights_, weights_file(), target_, options_.parallel));
+    MLC_TRY(CompileKernels(program_, kernels_, weights_, weights_file(), target_, options_));
     weights_check_ = MLC_TRY(SealWeights(weights_file()));
     return {};
   }
 
   Status MakeWeightsObject() {
     if (!options_.embed_weights) return {};
-    ElfObject object(target_.arch);
+    ElfObject object(HostMachine(target_));
     const int section = object.AddFileSection("weights", weights_file(), weights_.bytes);
     object.Define(WeightsSymbol(options_.name), section, 0, weights_.bytes, true);
     objects_.push_back(work_.File(options_.name + "_weights.o"));
@@ -106,11 +105,17 @@ class LibraryWriter {
 
   Status MakeRuntimeObject() {
     objects_.push_back(work_.File("mlc_runtime.o"));
-    return WriteText(objects_.back(), EmbeddedRuntimeObject());
+    MLC_TRY(WriteText(objects_.back(), EmbeddedRuntimeObject()));
+    if (!target_.is_cuda()) return {};
+    objects_.push_back(work_.File("mlc_device_runtime.o"));
+    return WriteText(objects_.back(), EmbeddedDeviceRuntimeObject());
   }
 
   Status MakeLibraries() {
-    for (const TaskKernel& kernel : kernels_) objects_.push_back(kernel.object_path);
+    // A GPU's code is data of the image.
+    for (const TaskKernel& kernel : kernels_) {
+      if (!target_.is_cuda()) objects_.push_back(kernel.object_path);
+    }
     ImageOptions image{options_.name, options_.embed_weights, weights_check_, /*entry=*/true};
     const std::string shared_image = work_.File(options_.name + "_shared.o");
     MLC_TRY(WriteImage(program_, kernels_, weights_, target_, image, shared_image));
@@ -123,7 +128,7 @@ class LibraryWriter {
     job.objects.push_back(shared_image);
     job.exported = {options_.name + "_model", MLC_MODEL_ENTRY};
     job.soname = shared_name();
-    job.machine = target_.arch;
+    job.machine = HostMachine(target_);
     job.output = work_.File(shared_name());
     job.scratch_dir = work_.path().string();
     MLC_TRY(LinkShared(job));
@@ -162,8 +167,12 @@ class LibraryWriter {
     for (const TaskKernel& kernel : kernels_) {
       std::error_code ignored;
       report.code_bytes += static_cast<int64_t>(fs::file_size(kernel.object_path, ignored));
-      shared = std::max(shared, kernel.layout.shared_bytes);
-      thread = std::max(thread, kernel.layout.thread_bytes);
+      shared = std::max(shared, kernel.shared_bytes());
+      thread = std::max(thread, kernel.thread_bytes());
+      if (!target_.is_cuda()) continue;
+      const auto portable = static_cast<int64_t>(fs::file_size(kernel.portable_path, ignored));
+      report.code_bytes += portable;
+      report.portable = report.portable && portable > 0;
     }
     report.scratch_bytes = shared + thread;
     return report;

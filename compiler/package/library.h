@@ -29,16 +29,18 @@ struct LibraryOptions {
   std::string directory;
   std::string name;  // [a-z][a-z0-9_]*: names symbols and files
   bool embed_weights = true;
-  int parallel = 1;  // compiler processes
+  int parallel = 1;       // compiler processes
+  std::string cuda_home;  // where NVRTC is looked for first, for GPUs
 };
 
 struct LibraryReport {
   std::string shared_library;  // paths
   std::string static_library;
   int64_t weights_bytes = 0;  // prepared and raw constants
-  int64_t code_bytes = 0;     // of all kernels' objects
+  int64_t code_bytes = 0;     // of all kernels' code
   int64_t arena_bytes = 0;
-  int64_t scratch_bytes = 0;  // shared scratch plus one thread's
+  int64_t scratch_bytes = 0;  // shared scratch plus one thread's, or plus counters
+  bool portable = true;       // for GPUs: runs on newer ones too
 };
 
 // RESOURCE_EXHAUSTED or ALREADY_EXISTS when files cannot be written; INTERNAL naming the task when

@@ -37,7 +37,7 @@ double LargestOf(DType dtype) {
 
 // Within the finite range of a narrow type; NaN stays.
 double Clamped(DType dtype, double value) {
-  if (dtype == DType::kF32) return value;
+  if (SizeOf(dtype) > 2) return value;
   const double largest = LargestOf(dtype);
   return std::isnan(value) ? value : std::clamp(value, -largest, largest);
 }
@@ -302,7 +302,22 @@ bool HoldsOther(const Graph& graph, DType dtype) {
   return false;
 }
 
+Result<bool> Convert(Graph& graph, DType dtype) {
+  if (!HoldsOther(graph, dtype)) return false;
+  WideValues wide;
+  if (SizeOf(dtype) == 2) {
+    wide = WideSearch(graph, dtype).Run();
+  } else {
+    const std::vector<bool> none(static_cast<size_t>(graph.size()), false);
+    wide = {none, none, none};
+  }
+  graph = MLC_TRY(Conversion(graph, dtype, std::move(wide)).Run());
+  return true;
+}
+
 }  // namespace
+
+Result<bool> WidenToDouble(Graph& graph) { return Convert(graph, DType::kF64); }
 
 std::string_view ToText(Precision precision) {
   return kPrecisions[static_cast<size_t>(precision)].name;
@@ -325,17 +340,7 @@ Result<bool> ConvertPrecision(Graph& graph, Precision precision) {
   DType dtype = DType::kF32;
   if (precision == Precision::kFp16) dtype = DType::kF16;
   if (precision == Precision::kBf16) dtype = DType::kBF16;
-  bool changed = HoldsOther(graph, dtype);
-  if (changed) {
-    WideValues wide;
-    if (dtype != DType::kF32) {
-      wide = WideSearch(graph, dtype).Run();
-    } else {
-      const std::vector<bool> none(static_cast<size_t>(graph.size()), false);
-      wide = {none, none, none};
-    }
-    graph = MLC_TRY(Conversion(graph, dtype, std::move(wide)).Run());
-  }
+  bool changed = MLC_TRY(Convert(graph, dtype));
   if (precision == Precision::kTf32) changed = MarkTf32(graph) || changed;
   return changed;
 }

@@ -27,4 +27,8 @@ double ToleranceOf(Precision precision);
 // by digest only.
 Result<bool> ConvertPrecision(Graph& graph, Precision precision);
 
+// Every float becomes f64 between the graph's edges: what the reference evaluates, so that only
+// its outputs are rounded.
+Result<bool> WidenToDouble(Graph& graph);
+
 }  // namespace mlc::graph

@@ -1,0 +1,131 @@
+#include "client/target_choice.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "compiler/runtime/cuda_driver.h"
+
+namespace mlc::client {
+
+namespace {
+
+constexpr int kTimeoutMs = 60'000;
+
+struct KnownDevice {
+  std::string_view name;
+  std::string_view target;
+};
+constexpr KnownDevice kKnown[] = {
+    {"h200", "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560"}};
+
+// N of "cuda" and "cuda:N".
+std::optional<int> OrdinalOf(std::string_view text) {
+  if (text == "cuda") return 0;
+  if (!text.starts_with("cuda:")) return std::nullopt;
+  text.remove_prefix(5);
+  int ordinal = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
+  if (error != std::errc() || end != text.data() + text.size() || ordinal < 0) return std::nullopt;
+  return ordinal;
+}
+
+Result<target::Target> TargetOf(const mlc_cuda_device_facts& facts) {
+  target::Target target;
+  target.device = target::Device::kCuda;
+  target.arch.clear();
+  target.compute = facts.compute;
+  target.arch_specific = facts.compute >= 90;
+  target.sms = facts.sms;
+  target.block_bytes = facts.block_bytes;
+  target.sm_bytes = facts.sm_bytes;
+  target.l2_bytes = facts.l2_bytes;
+  const Result<target::Target> checked = target::Target::Parse(target.ToText());
+  if (checked.ok()) return checked;
+  return InvalidArgument("the GPU " + std::string(facts.name) +
+                         " cannot be used: " + checked.status().message());
+}
+
+// In the child: "+" and the target's text, or "-" and what is wrong.
+std::string AskDriver(int ordinal) {
+  mlc_cuda cuda;
+  char error[512];
+  if (mlc_cuda_open(&cuda, error, sizeof(error)) != 0) return std::string("-") + error;
+  int count = 0;
+  (void)cuda.device_get_count(&count);
+  if (ordinal >= count) {
+    return "-there is no GPU " + std::to_string(ordinal) + "; the driver shows " +
+           std::to_string(count) + ": check CUDA_VISIBLE_DEVICES";
+  }
+  mlc_cuda_device_facts facts;
+  if (const int result = mlc_cuda_query_device(&cuda, ordinal, &facts); result != 0) {
+    mlc_cuda_error_text(&cuda, result, error, sizeof(error));
+    return "-GPU " + std::to_string(ordinal) + " does not answer: " + error;
+  }
+  const Result<target::Target> target = TargetOf(facts);
+  return target.ok() ? "+" + target->ToText() : "-" + target.status().message();
+}
+
+// Everything the child writes until it closes its end; empty after the timeout.
+std::string ReadAll(int fd) {
+  std::string text;
+  char block[512];
+  pollfd waiting = {fd, POLLIN, 0};
+  while (poll(&waiting, 1, kTimeoutMs) > 0) {
+    const ssize_t count = read(fd, block, sizeof(block));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return text;
+    text.append(block, static_cast<size_t>(count));
+  }
+  return {};
+}
+
+Result<target::Target> AskInChild(int ordinal) {
+  int ends[2];
+  if (pipe(ends) != 0) return Unavailable(std::string("cannot ask the driver: ") + strerror(errno));
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string answer = AskDriver(ordinal);
+    const ssize_t written = write(ends[1], answer.data(), answer.size());
+    _exit(written == static_cast<ssize_t>(answer.size()) ? 0 : 1);
+  }
+  close(ends[1]);
+  const std::string answer = child > 0 ? ReadAll(ends[0]) : std::string();
+  close(ends[0]);
+  if (child > 0) {
+    if (answer.empty()) kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  if (answer.empty()) return Unavailable("the NVIDIA driver does not answer: check nvidia-smi");
+  if (answer[0] == '+') return target::Target::Parse(answer.substr(1));
+  return Unavailable(answer.substr(1) +
+                     "; without the GPU, --target takes h200 or a target's text");
+}
+
+}  // namespace
+
+bool IsLocalTarget(const std::string& text) { return text == "cpu" || OrdinalOf(text).has_value(); }
+
+std::string TargetHelp() {
+  return "cpu (this machine), cuda or cuda:N (its GPU), h200, or a target's text";
+}
+
+Result<target::Target> ChooseTarget(const std::string& text, int threads) {
+  if (text == "cpu") return target::DetectHost(threads);
+  if (const std::optional<int> ordinal = OrdinalOf(text)) return AskInChild(*ordinal);
+  for (const KnownDevice& known : kKnown) {
+    if (known.name == text) return target::Target::Parse(known.target);
+  }
+  const Result<target::Target> parsed = target::Target::Parse(text);
+  if (parsed.ok() || text.starts_with("target ")) return parsed;
+  return InvalidArgument("--target '" + text.substr(0, 60) + "' is none of " + TargetHelp());
+}
+
+}  // namespace mlc::client

@@ -1,0 +1,23 @@
+// What --target names: the processor at hand, a GPU at hand, a known GPU, or any device by its
+// text. The CUDA driver is asked in a child process: this one never initialises it.
+#pragma once
+
+#include <string>
+
+#include "compiler/base/status.h"
+#include "compiler/target/target.h"
+
+namespace mlc::client {
+
+// cpu; cuda (GPU 0) or cuda:N, as the driver counts those that CUDA_VISIBLE_DEVICES shows; h200;
+// "target v1 ...". `threads`: of kernels for the processor. UNAVAILABLE when there is no such GPU,
+// INVALID_ARGUMENT for another text.
+Result<target::Target> ChooseTarget(const std::string& text, int threads);
+
+// True for the words that mean a device of this machine.
+bool IsLocalTarget(const std::string& text);
+
+// What --help says of --target.
+std::string TargetHelp();
+
+}  // namespace mlc::client

@@ -1,0 +1,26 @@
+// Kernels for GPUs: CUDA C++ from kernel IR, then device code by NVRTC, for the target's own
+// architecture and as text for newer ones. A crash of the compiler must stay in a child: these are
+// called in one.
+#pragma once
+
+#include <string>
+
+#include "compiler/base/status.h"
+#include "compiler/ir/ir.h"
+#include "compiler/target/target.h"
+
+namespace mlc::package {
+
+// True if the phase waits by itself for earlier launches, so that it may begin before they end.
+bool AwaitsInputs(const ir::Stmt& phase);
+
+struct DeviceCode {
+  std::string binary;    // a cubin
+  std::string portable;  // PTX; empty when the kernel needs this very architecture
+};
+
+// `cuda_home`: where to look for NVRTC first; may be empty. NOT_FOUND when there is none.
+Result<DeviceCode> CompileForDevice(const ir::Kernel& kernel, const target::Target& target,
+                                    const std::string& cuda_home);
+
+}  // namespace mlc::package

@@ -1,0 +1,67 @@
+#include "compiler/package/image_builder.h"
+
+#include <cstddef>
+
+namespace mlc::package {
+
+int64_t AddPorts(ImageBuilder& builder, const std::vector<graph::Port>& ports) {
+  std::vector<mlc_port> rows;
+  for (const graph::Port& port : ports) {
+    mlc_port row = {};
+    row.bytes = port.type.NumElements() * SizeOf(port.type.dtype);
+    row.rank = port.type.rank();
+    row.dtype = static_cast<int32_t>(port.type.dtype);
+    rows.push_back(row);
+  }
+  const int64_t table = builder.AddTable(rows);
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const auto at = table + static_cast<int64_t>(i * sizeof(mlc_port));
+    const auto name = static_cast<int64_t>(offsetof(mlc_port, name));
+    const auto dims = static_cast<int64_t>(offsetof(mlc_port, dims));
+    builder.PointToText(at + name, builder.AddText(ports[i].name));
+    builder.PointToText(at + dims, builder.AddDims(ports[i].type.dims));
+  }
+  return table;
+}
+
+namespace {
+
+mlc_operand OperandOf(const graph::Placement& place, const WeightsPlan& weights) {
+  switch (place.kind) {
+    case graph::Placement::Kind::kModelInput:
+      return {MLC_AT_INPUT, place.index, place.byte_offset};
+    case graph::Placement::Kind::kModelOutput:
+      return {MLC_AT_OUTPUT, place.index, place.byte_offset};
+    case graph::Placement::Kind::kArena:
+      return {MLC_AT_ARENA, 0, place.byte_offset};
+    case graph::Placement::Kind::kConstant:
+      return {MLC_AT_WEIGHTS, 0, weights.raw_offset.at(place.index) + place.byte_offset};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<mlc_operand> OperandsOf(int step_index, const graph::Step& step,
+                                    const schedule::LoweredKernel& lowered,
+                                    const WeightsPlan& weights) {
+  std::vector<mlc_operand> rows;
+  for (const schedule::Binding& binding : lowered.bindings) {
+    const auto index = static_cast<size_t>(binding.index);
+    switch (binding.kind) {
+      case schedule::Binding::Kind::kOperand:
+        rows.push_back(OperandOf(step.operands[index], weights));
+        break;
+      case schedule::Binding::Kind::kOutput:
+        rows.push_back(OperandOf(step.outputs[index], weights));
+        break;
+      case schedule::Binding::Kind::kPrepared:
+        rows.push_back(
+            {MLC_AT_WEIGHTS, 0, weights.prepared_offset.at({step_index, binding.index})});
+        break;
+    }
+  }
+  return rows;
+}
+
+}  // namespace mlc::package
