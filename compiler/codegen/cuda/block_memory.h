@@ -1,0 +1,30 @@
+// Where buffers lie in the memory that a launch gets: on-chip memory per phase, global scratch and
+// counters per kernel. Thread-safe (no state).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/ir/ir.h"
+
+namespace mlc::codegen {
+
+struct MemoryLayout {
+  std::vector<int64_t> offset;  // bytes, per buffer; -1: not placed
+  int64_t bytes = 0;
+};
+
+struct BufferUse {
+  bool touched = false;
+  bool loaded = false;  // by an expression
+};
+// Per buffer: what the phase does with it.
+std::vector<BufferUse> UsesOf(const ir::Kernel& kernel, const ir::Stmt& phase);
+
+// On-chip memory of one phase: the buffers that it uses, each aligned to 128 bytes. A buffer lies
+// where the one lies that it overlays.
+MemoryLayout PlaceBlockMemory(const ir::Kernel& kernel, const std::vector<BufferUse>& uses);
+// All buffers of the scope (kShared or kCounter), aligned to 128 bytes.
+MemoryLayout PlaceGlobal(const ir::Kernel& kernel, ir::Scope scope);
+
+}  // namespace mlc::codegen

@@ -1,0 +1,30 @@
+#include "compiler/codegen/cuda/cuda.h"
+
+#include "compiler/codegen/cuda/phase_printer.h"
+
+namespace mlc::codegen {
+
+Result<CudaSource> PrintCuda(const ir::Kernel& kernel, const target::Target& target) {
+  if (!target.is_cuda()) {
+    return InvalidArgument("kernel '" + kernel.name + "': CUDA C++ needs a CUDA target, not " +
+                           target.ToText());
+  }
+  MLC_TRY(kernel.Verify());
+  const GlobalLayout global{PlaceGlobal(kernel, ir::Scope::kShared),
+                            PlaceGlobal(kernel, ir::Scope::kCounter)};
+  CudaSource source;
+  source.shared_bytes = global.scratch.bytes;
+  source.counter_bytes = global.counters.bytes;
+  DeviceFunctions functions;
+  std::string text;
+  for (size_t i = 0; i < kernel.phases.size(); ++i) {
+    PhasePrinter printer(kernel, target, global, functions);
+    text += "\n";
+    source.launches.push_back(MLC_TRY(printer.Print(
+        std::get<ir::For>(kernel.phases[i]->node), kernel.name + "_p" + std::to_string(i), &text)));
+  }
+  source.text = functions.ToText() + text;
+  return source;
+}
+
+}  // namespace mlc::codegen

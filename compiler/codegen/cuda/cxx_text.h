@@ -1,0 +1,53 @@
+// Pieces of C++: expressions that know how tightly they bind, names, constants and element types.
+// Thread-safe (no state).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "compiler/base/dtype.h"
+
+namespace mlc::codegen {
+
+enum class Precedence : uint8_t {
+  kTernary,
+  kOr,
+  kAnd,
+  kBitAnd,
+  kEqual,
+  kLess,
+  kShift,
+  kAdd,
+  kMul,
+  kUnary,
+  kPrimary
+};
+
+struct Text {
+  std::string text;
+  Precedence precedence = Precedence::kPrimary;
+
+  // In parentheses unless it binds at least so tightly.
+  std::string At(Precedence least) const;
+  bool IsWord() const;  // a name or a number
+};
+
+// "a op b" of a left-associative operator.
+Text Infix(const Text& a, std::string_view op, const Text& b, Precedence precedence);
+Text Call(std::string_view function, const Text& a);
+Text Call(std::string_view function, const Text& a, const Text& b);
+Text CastTo(std::string_view type, const Text& a);
+
+// The name of the kernel IR, with a letter appended where C++ or CUDA knows the word already.
+std::string CxxName(std::string_view name);
+
+Text IntText(int64_t value, bool wide);
+Text FloatText(double value, bool is_double);
+
+// As it lies in memory: f16 and bf16 are unsigned short, bool is unsigned char.
+std::string_view StorageType(DType dtype);
+// As it is computed with: narrow floats are float, i64 is long long, other integers int.
+std::string_view ValueType(DType dtype);
+
+}  // namespace mlc::codegen

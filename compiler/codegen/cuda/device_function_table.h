@@ -1,0 +1,20 @@
+// The table of device functions: name, what it needs, its definitions. In the order of the text:
+// what a function needs stands before it. Thread-safe.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace mlc::codegen {
+
+struct DeviceFunction {
+  std::string_view name;
+  std::vector<std::string_view> needs;
+  // Without the leading "__device__ __forceinline__ ", unless it is a template.
+  std::vector<std::string_view> definitions;
+};
+
+const std::vector<DeviceFunction>& ScalarDeviceFunctions();
+const std::vector<DeviceFunction>& WarpDeviceFunctions();
+
+}  // namespace mlc::codegen

@@ -1,0 +1,33 @@
+// The small device functions that generated code calls: operators without a C++ spelling, packed
+// narrow types, vector accesses. A translation unit gets those that it uses, in a fixed order. Not
+// thread-safe.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "compiler/base/dtype.h"
+
+namespace mlc::codegen {
+
+// What a vector access is to memory.
+enum class Access : uint8_t { kLoadInput, kLoad, kStore, kStoreStreaming };
+
+class DeviceFunctions {
+ public:
+  // Marks a function of the table as used; gives its name back.
+  std::string_view Use(std::string_view name);
+  // A function (to, from) that moves `count` (2 or 4, 16 bytes at most) values of `type` ("float",
+  // "double", "long long", "int" or "unsigned") in one access; its name.
+  std::string UseVector(Access access, std::string_view type, int count);
+  // The definitions of what was used, with what those need.
+  std::string ToText() const;
+
+ private:
+  std::set<std::string_view> used_;
+  std::map<std::string, std::string> vectors_;  // name to definition
+};
+
+}  // namespace mlc::codegen

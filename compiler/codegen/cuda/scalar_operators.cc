@@ -1,0 +1,342 @@
+// Each scalar operator and conversion in C++.
+#include "compiler/base/check.h"
+#include "compiler/codegen/cuda/phase_printer.h"
+
+namespace mlc::codegen {
+
+namespace {
+
+bool IsPowerOfTwo(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
+bool IsNarrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
+// Of narrow operands these give a number of the same type without rounding.
+bool IsExact(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::kNeg:
+    case ScalarOp::kAbs:
+    case ScalarOp::kFloor:
+    case ScalarOp::kCeil:
+    case ScalarOp::kRound:
+    case ScalarOp::kSign:
+    case ScalarOp::kRoundTf32:
+    case ScalarOp::kMod:
+    case ScalarOp::kMax:
+    case ScalarOp::kMin:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Functions of the language; "f" is appended for float.
+const char* BuiltInOf(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::kAbs:
+      return "fabs";
+    case ScalarOp::kExp:
+      return "exp";
+    case ScalarOp::kLog:
+      return "log";
+    case ScalarOp::kSqrt:
+      return "sqrt";
+    case ScalarOp::kRsqrt:
+      return "rsqrt";
+    case ScalarOp::kTanh:
+      return "tanh";
+    case ScalarOp::kErf:
+      return "erf";
+    case ScalarOp::kSin:
+      return "sin";
+    case ScalarOp::kCos:
+      return "cos";
+    case ScalarOp::kFloor:
+      return "floor";
+    case ScalarOp::kCeil:
+      return "ceil";
+    case ScalarOp::kRound:
+      return "rint";
+    case ScalarOp::kMod:
+      return "fmod";
+    case ScalarOp::kPow:
+      return "pow";
+    case ScalarOp::kFma:
+      return "fma";
+    default:
+      return nullptr;
+  }
+}
+
+// Device functions of the same meaning for float and double.
+const char* DeviceFunctionOf(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::kSigmoid:
+      return "Sigmoid";
+    case ScalarOp::kSign:
+      return "Sign";
+    case ScalarOp::kIsNan:
+      return "IsNan";
+    case ScalarOp::kRoundTf32:
+      return "RoundTf32";
+    case ScalarOp::kMax:
+      return "Max";
+    case ScalarOp::kMin:
+      return "Min";
+    default:
+      return nullptr;
+  }
+}
+
+// Where a kernel is `approximate`.
+const char* ApproximationOf(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::kExp:
+      return "ExpApprox";
+    case ScalarOp::kSqrt:
+      return "SqrtApprox";
+    case ScalarOp::kRsqrt:
+      return "RsqrtApprox";
+    case ScalarOp::kReciprocal:
+      return "ReciprocalApprox";
+    case ScalarOp::kTanh:
+      return "TanhApprox";
+    case ScalarOp::kSigmoid:
+      return "SigmoidApprox";
+    case ScalarOp::kErf:
+      return "ErfApprox";
+    case ScalarOp::kDiv:
+      return "DivideApprox";
+    default:
+      return nullptr;
+  }
+}
+
+Text CallAll(std::string_view function, const std::vector<Text>& args) {
+  std::string text(function);
+  text += "(";
+  for (size_t i = 0; i < args.size(); ++i) text += (i == 0 ? "" : ", ") + args[i].text;
+  return {text + ")"};
+}
+
+Text Negated(const Text& a) {
+  return {"-" + (a.text.starts_with("-") ? "(" + a.text + ")" : a.At(Precedence::kUnary)),
+          Precedence::kUnary};
+}
+
+Text Chosen(const std::vector<Text>& args) {
+  return {args[0].At(Precedence::kOr) + " ? " + args[1].At(Precedence::kOr) + " : " +
+              args[2].At(Precedence::kTernary),
+          Precedence::kTernary};
+}
+
+// Operators that read the same for every type.
+bool PlainOperator(ScalarOp op, const std::vector<Text>& args, Text* text) {
+  switch (op) {
+    case ScalarOp::kEqual:
+      *text = Infix(args[0], "==", args[1], Precedence::kEqual);
+      return true;
+    case ScalarOp::kLess:
+      *text = Infix(args[0], "<", args[1], Precedence::kLess);
+      return true;
+    case ScalarOp::kLessEqual:
+      *text = Infix(args[0], "<=", args[1], Precedence::kLess);
+      return true;
+    case ScalarOp::kAnd:
+      *text = Infix(args[0], "&&", args[1], Precedence::kAnd);
+      return true;
+    case ScalarOp::kOr:
+      *text = {args[0].At(Precedence::kAnd) + " || " + args[1].At(Precedence::kAnd),
+               Precedence::kOr};
+      return true;
+    case ScalarOp::kXor:
+      *text = Infix(args[0], "!=", args[1], Precedence::kEqual);
+      return true;
+    case ScalarOp::kNot:
+      *text = {"!" + args[0].At(Precedence::kUnary), Precedence::kUnary};
+      return true;
+    case ScalarOp::kSelect:
+      *text = Chosen(args);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Text PhasePrinter::Rounded(DType dtype, const Text& value) {
+  if (dtype == DType::kF16) return Call(functions_.Use("RoundF16"), value);
+  if (dtype == DType::kBF16) return Call(functions_.Use("RoundBF16"), value);
+  return value;
+}
+
+Text PhasePrinter::Operator(ScalarOp op, DType dtype, const std::vector<Text>& args) {
+  Text text;
+  if (PlainOperator(op, args, &text)) return text;
+  if (!IsFloat(dtype)) return IntOperator(op, dtype, args);
+  text = FloatOperator(op, dtype, args);
+  const bool rounds = IsNarrow(dtype) && !InfoOf(op).gives_bool && !IsExact(op);
+  return rounds ? Rounded(dtype, text) : text;
+}
+
+Text PhasePrinter::FloatOperator(ScalarOp op, DType dtype, const std::vector<Text>& args) {
+  const bool is_double = dtype == DType::kF64;
+  if (kernel_.approximate && !is_double && ApproximationOf(op) != nullptr) {
+    return CallAll(functions_.Use(ApproximationOf(op)), args);
+  }
+  switch (op) {
+    case ScalarOp::kNeg:
+      return Negated(args[0]);
+    case ScalarOp::kReciprocal:
+      return Infix(FloatText(1, is_double), "/", args[0], Precedence::kMul);
+    case ScalarOp::kAdd:
+      return Infix(args[0], "+", args[1], Precedence::kAdd);
+    case ScalarOp::kSub:
+      return Infix(args[0], "-", args[1], Precedence::kAdd);
+    case ScalarOp::kMul:
+      return Infix(args[0], "*", args[1], Precedence::kMul);
+    case ScalarOp::kDiv:
+      return Infix(args[0], "/", args[1], Precedence::kMul);
+    case ScalarOp::kRoundTf32:
+      // A double would be rounded to float first, as the interpreter does.
+      if (is_double) {
+        return CastTo("double", CallAll(functions_.Use("RoundTf32"), {CastTo("float", args[0])}));
+      }
+      break;
+    default:
+      break;
+  }
+  if (const char* function = DeviceFunctionOf(op); function != nullptr) {
+    return CallAll(functions_.Use(function), args);
+  }
+  const char* built_in = BuiltInOf(op);
+  MLC_CHECK(built_in != nullptr) << InfoOf(op).name;
+  return CallAll(std::string(built_in) + (is_double ? "" : "f"), args);
+}
+
+Text PhasePrinter::IntOperator(ScalarOp op, DType dtype, const std::vector<Text>& args) {
+  const auto use = [&](const char* function) { return CallAll(functions_.Use(function), args); };
+  const bool wide = dtype == DType::kI64;
+  // The low bits of the type; 32-bit and wider results have wrapped around already.
+  const auto wrapped = [&](const Text& text) {
+    return SizeOf(dtype) >= 4 ? text : CastTo(StorageType(dtype), text);
+  };
+  switch (op) {
+    case ScalarOp::kNeg:
+      return wrapped(Call(functions_.Use("WrapSub"), IntText(0, wide), args[0]));
+    case ScalarOp::kAbs:
+      return wrapped(use("WrapAbs"));
+    case ScalarOp::kAdd:
+      return wrapped(use("WrapAdd"));
+    case ScalarOp::kSub:
+      return wrapped(use("WrapSub"));
+    case ScalarOp::kMul:
+      return wrapped(use("WrapMul"));
+    case ScalarOp::kDiv:
+      return wrapped(use(wide ? "FloorDivide" : "Divide"));
+    case ScalarOp::kMod:
+      return wrapped(use("FloorMod"));
+    case ScalarOp::kPow:
+      return wide ? use("IntPower") : CastTo(StorageType(dtype), use("IntPower"));
+    case ScalarOp::kMax:
+      return use("Max");
+    case ScalarOp::kMin:
+      return use("Min");
+    case ScalarOp::kSign:
+      return use("Sign");
+    default:
+      MLC_CHECK(false) << InfoOf(op).name << " of integers";
+      return {};
+  }
+}
+
+// 32-bit where neither an operand nor the result can leave 32 bits.
+Text PhasePrinter::IndexOperator(const ir::Expr& e, const ir::Apply& apply) {
+  std::vector<Text> args;
+  bool all_fit = true;
+  for (const ir::ExprRef& arg : apply.args) {
+    args.push_back(Scalar(arg));
+    if (arg->type.dtype == DType::kI64) all_fit = all_fit && Fits(*arg);
+  }
+  const bool fits = Fits(e);
+  if (apply.op == ScalarOp::kSelect) return Chosen(args);
+  const bool narrow = fits && all_fit;
+  if (!narrow) {
+    for (size_t i = 0; i < args.size(); ++i) {
+      const auto* constant = std::get_if<ir::IntImm>(&apply.args[i]->node);
+      if (constant != nullptr) {
+        args[i] = IntText(constant->value, true);
+      } else if (Fits(*apply.args[i])) {
+        args[i] = CastTo("long long", args[i]);
+      }
+    }
+  }
+  const auto done = [&](const Text& text) { return fits && !narrow ? CastTo("int", text) : text; };
+  if (analysis_.Of(e).wraps) return done(IntOperator(apply.op, DType::kI64, args));
+  int64_t constant = 0;
+  if (const auto* imm = std::get_if<ir::IntImm>(&apply.args.back()->node)) constant = imm->value;
+  switch (apply.op) {
+    case ScalarOp::kAdd:
+      if (constant < 0 && constant > INT32_MIN) {
+        return done(Infix(args[0], "-", IntText(-constant, !narrow), Precedence::kAdd));
+      }
+      return done(Infix(args[0], "+", args[1], Precedence::kAdd));
+    case ScalarOp::kSub:
+      return done(Infix(args[0], "-", args[1], Precedence::kAdd));
+    case ScalarOp::kMul:
+      return done(Infix(args[0], "*", args[1], Precedence::kMul));
+    case ScalarOp::kNeg:
+      return done(Negated(args[0]));
+    case ScalarOp::kDiv:
+    case ScalarOp::kMod:
+      return done(IndexDivision(apply, args[0], args[1], narrow));
+    default:
+      return done(IntOperator(apply.op, DType::kI64, args));
+  }
+}
+
+Text PhasePrinter::IndexDivision(const ir::Apply& apply, const Text& a, const Text& b,
+                                 bool narrow) {
+  const IndexFacts dividend = analysis_.Of(apply.args[0]);
+  const IndexFacts divisor = analysis_.Of(apply.args[1]);
+  const bool is_div = apply.op == ScalarOp::kDiv;
+  if (dividend.low >= 0 && divisor.low > 0) {
+    const std::string type = narrow ? "unsigned" : "unsigned long long";
+    const bool constant = divisor.low == divisor.high;
+    const Text by =
+        constant ? Text{std::to_string(divisor.low) + (narrow ? "u" : "ull")} : CastTo(type, b);
+    return CastTo(narrow ? "int" : "long long",
+                  Infix(CastTo(type, a), is_div ? "/" : "%", by, Precedence::kMul));
+  }
+  if (divisor.low == divisor.high && IsPowerOfTwo(divisor.low)) {
+    if (!is_div) return Infix(a, "&", IntText(divisor.low - 1, !narrow), Precedence::kBitAnd);
+    return Infix(a, ">>", IntText(__builtin_ctzll(static_cast<uint64_t>(divisor.low)), false),
+                 Precedence::kShift);
+  }
+  return Call(functions_.Use(is_div ? "FloorDivide" : "FloorMod"), a, b);
+}
+
+Text PhasePrinter::Converted(DType from, DType to, const Text& value) {
+  if (from == to) return value;
+  const bool from_double = from == DType::kF64;
+  if (IsFloat(from) && IsFloat(to)) {
+    if (to == DType::kF64) return CastTo("double", value);
+    if (from_double && to == DType::kF16) return Call(functions_.Use("RoundDoubleToF16"), value);
+    return Rounded(to, from_double ? CastTo("float", value) : value);
+  }
+  if (to == DType::kBool) {
+    const Text zero = IsFloat(from) ? FloatText(0, from_double) : Text{"0"};
+    return Infix(value, "!=", zero, Precedence::kEqual);
+  }
+  if (IsFloat(from)) {
+    if (to == DType::kI64) return Call(functions_.Use("ToI64"), value);
+    if (to == DType::kI32) return Call(functions_.Use("ToI32"), value);
+    const int bits = SizeOf(to) * 8;
+    const int low = to == DType::kU8 ? 0 : -(1 << (bits - 1));
+    const int high = to == DType::kU8 ? 255 : (1 << (bits - 1)) - 1;
+    return CallAll(functions_.Use("ToNarrow"), {value, IntText(low, false), IntText(high, false)});
+  }
+  if (IsFloat(to)) return Rounded(to, CastTo(to == DType::kF64 ? "double" : "float", value));
+  return CastTo(StorageType(to), value);
+}
+
+}  // namespace mlc::codegen

@@ -1,0 +1,87 @@
+// Statements that threads carry out together, and copies in the background.
+#include <string>
+
+#include "compiler/codegen/cuda/phase_printer.h"
+
+namespace mlc::codegen {
+
+void PhasePrinter::Do(const ir::Sync& sync) {
+  const bool overlaps_launches = target_.compute >= 90;
+  switch (sync.kind) {
+    case ir::SyncKind::kBarrier:
+      return Line("__syncthreads();");
+    case ir::SyncKind::kWarpBarrier:
+      return Line("__syncwarp();");
+    case ir::SyncKind::kCommitCopies:
+      return Line(std::string(functions_.Use("CommitCopies")) + "();");
+    case ir::SyncKind::kWaitCopies:
+      return Line(std::string(functions_.Use("WaitCopies")) + "<" + std::to_string(sync.pending) +
+                  ">();");
+    case ir::SyncKind::kAwaitInputs:
+      if (!overlaps_launches) return;
+      Line(std::string(functions_.Use("AwaitInputs")) + "();");
+      // The compiler knows that inputs do not change, but not since when: a pointer that may be
+      // another one keeps reads behind the wait.
+      for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
+        if (!uses_of_[i].touched || kernel_.buffers[i].scope != ir::Scope::kIn) continue;
+        Line("asm volatile(\"\" : \"+l\"(" + buffers_[i] + ") :: \"memory\");");
+      }
+      return;
+    case ir::SyncKind::kReleaseDependents:
+      if (overlaps_launches) Line(std::string(functions_.Use("ReleaseDependents")) + "();");
+      return;
+  }
+}
+
+void PhasePrinter::Do(const ir::CopyAsync& copy) {
+  Begin({copy.to_index, copy.from_index, copy.mask});
+  const int size = SizeOf(BufferOf(copy.to).dtype);
+  const Text to = Place(copy.to, copy.to_index);
+  const Text from = Place(copy.from, copy.from_index);
+  Text bytes = IntText(int64_t{copy.lanes} * size, false);
+  if (copy.mask != nullptr) {
+    const IndexFacts facts = analysis_.Of(copy.mask);
+    Text active = Scalar(copy.mask);
+    const bool wide = !facts.FitsInt();
+    if (facts.low < 0) active = Call(functions_.Use("Max"), active, IntText(0, wide));
+    if (facts.high > copy.lanes) {
+      active = Call(functions_.Use("Min"), active, IntText(copy.lanes, wide));
+    }
+    if (wide) active = CastTo("int", active);
+    bytes = Infix(active, "*", IntText(size, false), Precedence::kMul);
+  }
+  const std::string function = "CopyAsync" + std::to_string(copy.lanes * size);
+  Line(std::string(functions_.Use(function)) + "(" + to.text + ", " + from.text + ", " +
+       bytes.text + ");");
+}
+
+void PhasePrinter::Do(const ir::LoadMatrix& load) {
+  Begin({load.to_index, load.from_index});
+  const std::string function = (load.transposed ? "LoadMatrixTransposed" : "LoadMatrix") +
+                               std::to_string(BufferOf(load.to).lanes / 2);
+  const Text to = RegisterPlace(load.to, load.to_index);
+  Line(Call(functions_.Use(function), to, Place(load.from, load.from_index)).text + ";");
+}
+
+void PhasePrinter::Do(const ir::Mma& mma) {
+  Begin({mma.c_index, mma.a_index, mma.b_index});
+  const DType dtype = BufferOf(mma.a).dtype;
+  const char* function = dtype == DType::kF16    ? "MmaF16"
+                         : dtype == DType::kBF16 ? "MmaBF16"
+                                                 : "MmaTf32";
+  // A fragment of b is two array elements: words of two lanes, or two floats.
+  const Text c = RegisterPlace(mma.c, mma.c_index);
+  const Text a = RegisterPlace(mma.a, mma.a_index);
+  const Text b = RegisterPlace(mma.b, mma.b_index, 2 * mma.part);
+  Line(std::string(functions_.Use(function)) + "(" + c.text + ", " + a.text + ", " + b.text + ");");
+}
+
+void PhasePrinter::Do(const ir::Arrive& arrive) {
+  Begin({arrive.index});
+  const Text counter = Place(arrive.counter, arrive.index);
+  analysis_.Bind(arrive.var, IndexFacts::Interval(0, 1));
+  Line("const int " + VarName(arrive.var) + " = " +
+       Call(functions_.Use("ArriveLast"), counter, IntText(arrive.of, false)).text + ";");
+}
+
+}  // namespace mlc::codegen
