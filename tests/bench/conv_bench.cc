@@ -1,5 +1,7 @@
 // Searches kernels for ResNet-50's convolutions and BERT's dense layers at random and prints their
 // share of the machine's own FMA peak:
+// Nominal counts every tap of every output; executed what a kernel multiplies: no taps in the
+// padding, and Winograd's products.
 //   conv_bench [trials=40] [threads=1] [only=TEXT] [family=NAME] [seconds=50] [config=TEXT[;TEXT]]
 //              [cold=MIB]
 // With cold=MIB weights come from copies of that size together, as in a model.
@@ -15,6 +17,7 @@
 
 #include "compiler/base/rng.h"
 #include "compiler/ir/build.h"
+#include "compiler/schedule/contraction_problem.h"
 #include "tests/bench/conv_cases.h"
 #include "tests/bench/kernel_runner.h"
 
@@ -124,6 +127,31 @@ struct Candidate {
   double difference = 0;  // from the first candidate
 };
 
+// The fused multiply-adds that a kernel executes for its result, times two: a direct kernel skips
+// taps in the padding, Winograd's products are fewer. Transforms and unused lanes are not counted.
+double ExecutedFlops(const graph::Workload& workload, const schedule::Config& config) {
+  const auto p = schedule::FindContraction(workload);
+  if (!p) return workload.Flops();
+  if (config.family == "winograd") {
+    const int64_t m = config["m"];
+    const int64_t tiles = ((p->inner.out + m - 1) / m) * ((p->outer[1].out + m - 1) / m);
+    return 2.0 *
+           static_cast<double>(p->Batches() * tiles * (m + 2) * (m + 2) * p->depth * p->columns);
+  }
+  const auto inside = [](const schedule::RowAxis& axis) {
+    int64_t count = 0;
+    for (int64_t at = 0; at < axis.out; ++at) {
+      for (int64_t tap = 0; tap < axis.taps; ++tap) {
+        const int64_t input = at * axis.stride - axis.pad + tap * axis.dilation;
+        count += input >= 0 && input < axis.in ? 1 : 0;
+      }
+    }
+    return static_cast<double>(count);
+  };
+  return 2.0 * static_cast<double>(p->Batches() * p->depth * p->columns) * inside(p->inner) *
+         inside(p->outer[0]) * inside(p->outer[1]);
+}
+
 std::vector<Candidate> Sample(const Task& task, const target::Target& target,
                               const Options& options) {
   Rng rng(static_cast<uint64_t>(options.seed));
@@ -194,10 +222,17 @@ double Difference(const AlignedBuffer& output, const std::vector<float>& referen
   return worst / scale;
 }
 
+// Shares are of the peak measured around the timings; nominal counts every tap and no less for
+// Winograd.
 struct Best {
-  double tuned = 0;
-  double first = 0;
-  double peak = 0;  // measured between the timings
+  double tuned = 0;  // seconds of the fastest
+  double first = 0;  // of the default
+  double peak = 0;   // GFLOP/s
+  double nominal = 0;
+  double executed = 0;
+  double direct_nominal = 0;  // of the fastest direct kernel
+  double direct_executed = 0;
+  double first_nominal = 0;
 };
 
 Best RunTask(const Task& task, const target::Target& target, Threads& threads, Peak& burst,
@@ -236,45 +271,99 @@ Best RunTask(const Task& task, const target::Target& target, Threads& threads, P
                                        : candidates[0].config.ToText();
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
-  const size_t finalists = std::min<size_t>(6, candidates.size());
-  // Finalists are timed again in turns, with the machine's peak between them.
+  const auto is_direct = [](const Candidate& c) { return c.config.family != "winograd"; };
+  std::vector<bool> final(candidates.size());
+  int all = 0, direct = 0;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const bool enough = all >= 6 && (!is_direct(candidates[i]) || direct >= 4);
+    final[i] = !enough || candidates[i].config.ToText() == default_text;
+    ++all;
+    direct += is_direct(candidates[i]) ? 1 : 0;
+  }
+  // Finalists are timed again in turns, each between two bursts at the machine's peak.
   std::vector<double> peaks;
   std::vector<std::vector<double>> times(candidates.size());
+  std::vector<std::vector<double>> rates(candidates.size());  // 1 / (seconds * peak beside)
   for (int round = 0; round < 9; ++round) {
     for (size_t i = 0; i < candidates.size(); ++i) {
-      if (i >= finalists && candidates[i].config.ToText() != default_text) continue;
+      if (!final[i]) continue;
       if (options.cold > 0) candidates[i].kernel->UseCold(cold);
+      const double before = burst.Measure(threads);
       times[i].push_back(candidates[i].kernel->Time(threads, 1, options.cold > 0 ? 0.012 : 0.003));
       peaks.push_back(burst.Measure(threads));
+      rates[i].push_back(2 / (times[i].back() * (before + peaks.back())));
     }
   }
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    if (!times[i].empty()) candidates[i].seconds = Median(times[i]);
-  }
-  const double peak = Median(peaks);
-  const double flops = task.workload.Flops();
-  size_t best = 0;
+  const auto problem = schedule::FindContraction(task.workload);
+  const double flops = problem ? problem->Flops() : task.workload.Flops();
   Best result;
-  result.peak = peak;
+  result.peak = Median(peaks);
+  const Candidate* best = nullptr;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    if (i < finalists && candidates[i].seconds < candidates[best].seconds) best = i;
-    if (candidates[i].config.ToText() == default_text) result.first = candidates[i].seconds;
+    if (!final[i]) continue;
+    Candidate& c = candidates[i];
+    c.seconds = Median(times[i]);
+    const double rate = Median(rates[i]) * 1e-9;  // share of the peak per FLOP
+    const double executed = ExecutedFlops(task.workload, c.config) * rate;
+    if (!best || c.seconds < best->seconds) {
+      best = &c;
+      result.tuned = c.seconds;
+      result.nominal = flops * rate;
+      result.executed = executed;
+    }
+    if (is_direct(c) && executed > result.direct_executed) {
+      result.direct_executed = executed;
+      result.direct_nominal = flops * rate;
+    }
+    if (c.config.ToText() == default_text) {
+      result.first = c.seconds;
+      result.first_nominal = flops * rate;
+    }
   }
-  result.tuned = candidates[best].seconds;
   std::printf(
-      "%-22s x%-2d %8.1f us %5.1f%% of %.0f  default %5.1f%%  n=%zu %.0fms/build diff %.0e  %s\n",
-      task.name.c_str(), task.count, result.tuned * 1e6, flops / result.tuned / peak * 1e-7, peak,
-      flops / result.first / peak * 1e-7, candidates.size(),
-      built * 1e3 / static_cast<double>(candidates.size()), candidates[best].difference,
-      candidates[best].config.ToText().c_str());
-  std::printf("  default %s\n", default_text.c_str());
+      "%-22s x%-2d %8.1f us %5.1f%% of %.0f  executed %5.1f%%  direct %5.1f%%, executed %5.1f%%  "
+      "default %5.1f%%  n=%zu %.0fms/build diff %.0e  %s\n",
+      task.name.c_str(), task.count, result.tuned * 1e6, 100 * result.nominal, result.peak,
+      100 * result.executed, 100 * result.direct_nominal, 100 * result.direct_executed,
+      100 * result.first_nominal, candidates.size(),
+      built * 1e3 / static_cast<double>(candidates.size()), best->difference,
+      best->config.ToText().c_str());
   for (size_t i = 0; i < candidates.size() && !options.config.empty(); ++i) {
-    std::printf("  %8.1f us %5.1f%% %s\n", candidates[i].seconds * 1e6,
-                flops / candidates[i].seconds / peak * 1e-7, candidates[i].config.ToText().c_str());
+    std::printf("  %8.1f us %s\n", candidates[i].seconds * 1e6,
+                candidates[i].config.ToText().c_str());
   }
   std::fflush(stdout);
   return result;
 }
+
+// Geometric means over convolutions, each as often as the network has it.
+struct Sums {
+  double nominal = 0, executed = 0, direct_nominal = 0, direct_executed = 0, first = 0;
+  double seconds = 0, first_seconds = 0;
+  int count = 0;
+
+  void Add(const Best& best, int times) {
+    nominal += times * std::log(best.nominal);
+    executed += times * std::log(best.executed);
+    direct_nominal += times * std::log(best.direct_nominal);
+    direct_executed += times * std::log(best.direct_executed);
+    first += times * std::log(best.first_nominal);
+    seconds += times * best.tuned;
+    first_seconds += times * best.first;
+    count += times;
+  }
+  void Print() const {
+    if (count == 0) return;
+    const auto mean = [&](double sum) { return 100 * std::exp(sum / count); };
+    std::printf("%d convolutions, geometric mean of the share of the FMA peak:\n", count);
+    std::printf("  direct kernels       executed %5.1f%%  nominal %5.1f%%\n", mean(direct_executed),
+                mean(direct_nominal));
+    std::printf("  fastest of all       executed %5.1f%%  nominal %5.1f%%  sum %.2f ms\n",
+                mean(executed), mean(nominal), seconds * 1e3);
+    std::printf("  without a search                      nominal %5.1f%%  sum %.2f ms\n",
+                mean(first), first_seconds * 1e3);
+  }
+};
 
 int Main(const Options& options) {
   target::Target target = target::DetectHost(options.threads);
@@ -301,8 +390,7 @@ int Main(const Options& options) {
     auto workload = MakeDense(c);
     if (workload.ok()) tasks.push_back({NameOf(c), *workload, c.count});
   }
-  double log_tuned = 0, log_default = 0, total = 0, total_default = 0;
-  int counted = 0;
+  Sums sums;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (!options.only.empty() && tasks[i].name.find(options.only) == std::string::npos) continue;
     if (Seconds() - start > options.seconds) {
@@ -310,19 +398,9 @@ int Main(const Options& options) {
       break;
     }
     const Best best = RunTask(tasks[i], target, threads, peak, cold, options);
-    if (i >= convolutions || best.tuned == 0) continue;
-    const double flops = tasks[i].workload.Flops();
-    log_tuned += tasks[i].count * std::log(flops / best.tuned / best.peak * 1e-9);
-    log_default += tasks[i].count * std::log(flops / best.first / best.peak * 1e-9);
-    total += best.tuned * tasks[i].count;
-    total_default += best.first * tasks[i].count;
-    counted += tasks[i].count;
+    if (i < convolutions && best.tuned > 0) sums.Add(best, tasks[i].count);
   }
-  if (counted > 0) {
-    std::printf("convolutions %d: geomean tuned %.1f%% default %.1f%%; sum %.2f ms, %.2f ms\n",
-                counted, 100 * std::exp(log_tuned / counted), 100 * std::exp(log_default / counted),
-                total * 1e3, total_default * 1e3);
-  }
+  sums.Print();
   return 0;
 }
 

@@ -15,7 +15,7 @@
 
 namespace mlc::bench {
 
-// Memory aligned to a page and zeroed.
+// Zeroed memory, aligned to a page; in huge pages where it is large.
 class AlignedBuffer {
  public:
   explicit AlignedBuffer(int64_t bytes = 0);
@@ -73,7 +73,8 @@ class RunnableKernel {
   // From now on runs read weights that left the caches. `cold` is filled with copies of this
   // kernel's weights: until another kernel does the same with it.
   void UseCold(const ColdWeights& cold);
-  // Seconds of one run: the median of `samples`, each of at least `sample_s`.
+  // Seconds of one run: the median of `samples`, each of at least `sample_s` and, as far as the
+  // machine allows, without an involuntary context switch.
   double Time(Threads& threads, int samples, double sample_s);
 
  private:

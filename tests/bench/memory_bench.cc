@@ -1,6 +1,6 @@
 // Memory-bound kernels on 64 MB tensors, and attention: what share of the machine's own copy
 // bandwidth (or FMA peak) the families reach. Every legal config of a small space is timed:
-//   memory_bench [threads=2] [only=TEXT] [all=1]
+//   memory_bench [threads=2] [only=TEXT] [limit=40] [all=1] [config=TEXT[;TEXT]]
 // The copy it is held against is timed in turns with it, by its default kernel.
 #include <algorithm>
 #include <cstdio>
@@ -14,6 +14,14 @@ namespace mlc::bench {
 namespace {
 
 constexpr int64_t kCopyElements = 16 << 20;
+
+struct Options {
+  int threads = 2;
+  int limit = 40;  // configs of a space
+  bool all = false;
+  std::string only;
+  std::string config;
+};
 
 struct BenchCase {
   std::string name;
@@ -81,10 +89,18 @@ double Median(std::vector<double> values) {
 
 // The default first, then configs spread over the space.
 std::vector<schedule::Config> Candidates(const graph::Workload& workload,
-                                         const target::Target& target, int limit) {
+                                         const target::Target& target, const Options& options) {
+  const int limit = options.limit;
   const schedule::Family* family = schedule::FamiliesFor(workload, target).front();
   const schedule::Space space = family->MakeSpace(workload, target);
   std::vector<schedule::Config> configs = {family->Default(workload, target)};
+  for (size_t at = 0; at < options.config.size();) {
+    const size_t end = std::min(options.config.find(';', at), options.config.size());
+    const auto config = schedule::Config::Parse(options.config.substr(at, end - at));
+    if (config.ok() && *config != configs[0]) configs.push_back(*config);
+    at = end + 1;
+  }
+  if (!options.config.empty()) return configs;
   // Domains have two to seven values: a stride without such a factor meets them all.
   int64_t stride = std::max<int64_t>(1, space.NumPoints() / limit);
   while (stride > 1 && (stride % 2 == 0 || stride % 3 == 0 || stride % 5 == 0 || stride % 7 == 0)) {
@@ -102,13 +118,13 @@ std::vector<schedule::Config> Candidates(const graph::Workload& workload,
 // Each round times every kernel once, with a copy beside it, so that the drift of a shared machine
 // hits both.
 std::vector<Timed> TimeConfigs(const graph::Workload& workload, const target::Target& target,
-                               Threads& threads, RunnableKernel& copy, int limit) {
-  constexpr int kRounds = 7;
+                               Threads& threads, RunnableKernel& copy, const Options& options) {
+  constexpr int kRounds = 9;
   constexpr double kSampleS = 0.002;
   WorkloadData data(workload, 3);
   std::vector<std::unique_ptr<RunnableKernel>> kernels;
   std::vector<Timed> timed;
-  for (const schedule::Config& config : Candidates(workload, target, limit)) {
+  for (const schedule::Config& config : Candidates(workload, target, options)) {
     auto kernel = RunnableKernel::Create(workload, target, config, data);
     if (!kernel.ok()) {
       std::printf("  %s: %s\n", config.ToText().c_str(), kernel.status().ToString().c_str());
@@ -136,9 +152,9 @@ std::vector<Timed> TimeConfigs(const graph::Workload& workload, const target::Ta
   return timed;
 }
 
-int Main(int threads_count, const std::string& only, int limit, bool all) {
-  const target::Target target = target::DetectHost(threads_count);
-  Threads threads(threads_count);
+int Main(const Options& options) {
+  const target::Target target = target::DetectHost(options.threads);
+  Threads threads(options.threads);
   const std::string type = " : f32[" + std::to_string(kCopyElements) + "]\n";
   const auto copied =
       graph::Workload::Parse(Wrap("%0 = input()" + type + "%1 = copy(%0)" + type + "return %1\n"));
@@ -150,13 +166,13 @@ int Main(int threads_count, const std::string& only, int limit, bool all) {
     return 1;
   }
   for (const BenchCase& c : Cases()) {
-    if (!only.empty() && c.name.find(only) == std::string::npos) continue;
+    if (!options.only.empty() && c.name.find(options.only) == std::string::npos) continue;
     const auto workload = graph::Workload::Parse(c.text);
     if (!workload.ok()) {
       std::printf("%s: %s\n", c.name.c_str(), workload.status().ToString().c_str());
       return 1;
     }
-    const std::vector<Timed> timed = TimeConfigs(*workload, target, threads, **copy, limit);
+    const std::vector<Timed> timed = TimeConfigs(*workload, target, threads, **copy, options);
     if (timed.empty()) continue;
     const double work = c.compute ? workload->Flops() : workload->MinBytes();
     const auto guess =
@@ -169,7 +185,7 @@ int Main(int threads_count, const std::string& only, int limit, bool all) {
     };
     print(c.name.c_str(), timed[0]);
     if (guess != timed.end()) print("  default", *guess);
-    for (size_t i = 1; all && i < timed.size(); ++i) print("", timed[i]);
+    for (size_t i = 1; options.all && i < timed.size(); ++i) print("", timed[i]);
     std::fflush(stdout);
   }
   return 0;
@@ -179,26 +195,26 @@ int Main(int threads_count, const std::string& only, int limit, bool all) {
 }  // namespace mlc::bench
 
 int main(int argc, char** argv) {
-  int threads = 2, limit = 40;
-  bool all = false;
-  std::string only;
+  mlc::bench::Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const size_t equals = argument.find('=');
     const std::string key = argument.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
     if (key == "threads") {
-      threads = std::stoi(value);
+      options.threads = std::stoi(value);
     } else if (key == "limit") {
-      limit = std::stoi(value);
+      options.limit = std::stoi(value);
     } else if (key == "only") {
-      only = value;
+      options.only = value;
     } else if (key == "all") {
-      all = value == "1";
+      options.all = value == "1";
+    } else if (key == "config") {
+      options.config = value;
     } else {
       std::fprintf(stderr, "memory_bench: unknown argument '%s'\n", argument.c_str());
       return 64;
     }
   }
-  return mlc::bench::Main(threads, only, limit, all);
+  return mlc::bench::Main(options);
 }
