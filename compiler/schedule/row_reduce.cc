@@ -169,9 +169,16 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
   set("keep", 2);
   const double resident = 2.0 * static_cast<double>(target.l2_bytes) * target.threads;
   set("streaming", workload.MinBytes() > resident ? 1 : 0);
-  // exp leaves memory idle in the second pass of a long row; the other passes are short.
+  // exp leaves memory idle in both passes of a long row: each asks for half of the next one, and
+  // computing it twice costs less than a copy of the row in the first cache.
   const bool busy = workload.graph()[p.anchor].op == Op::kSoftmax && !FitsRegisters(p, target);
-  set("prefetch", workload.MinBytes() <= resident ? 0 : busy ? 1 : 2);
+  const bool streams = workload.MinBytes() > resident;
+  if (busy && streams) {
+    set("keep", 0);
+    set("chains", 8);
+    set("grain", std::min<int64_t>(per_thread, 4));
+  }
+  set("prefetch", !streams ? 0 : busy ? 3 : 2);
   return config;
 }
 

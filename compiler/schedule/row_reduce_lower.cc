@@ -112,7 +112,7 @@ class RowEmitter {
 
   // Short rows are over before memory answers: fetch some KB ahead.
   int64_t RowsAhead() const {
-    constexpr int64_t kBytesAhead = 8192;
+    constexpr int64_t kBytesAhead = 4096;
     const int64_t row = problem_.Reduced() * problem_.Columns() * SizeOf(problem_.dtype);
     return std::max<int64_t>(1, kBytesAhead / std::max<int64_t>(1, row));
   }
@@ -208,7 +208,7 @@ class RowEmitter {
       const auto& operands = workload_.operands();
       const auto operand = std::find(operands.begin(), operands.end(), id) - operands.begin();
       builder_.Prefetch(fused_.OperandBuffer(static_cast<int>(operand)),
-                        fused_.Offset(workload_.graph()[id].type, at), 2);
+                        fused_.Offset(workload_.graph()[id].type, at), 1);
     }
   }
 
