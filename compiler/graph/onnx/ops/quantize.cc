@@ -115,7 +115,9 @@ void DynamicQuantizeLinear(OpContext& c) {
   const ValueId nought = b.ScalarLike(x, 0);
   const ValueId high = b.Max(b.Reduce("max", x, axes, false), nought);
   const ValueId low = b.Min(b.Reduce("min", x, axes, false), nought);
-  const ValueId scale = b.TimesNumber(b.Minus(high, low), 1.0 / 255);
+  // In double precision, so that no bit depends on how the division is done.
+  const ValueId wide = b.Cast(b.Minus(high, low), DType::kF64);
+  const ValueId scale = b.Cast(b.TimesNumber(wide, 1.0 / 255), DType::kF32);
   const ValueId start = b.Apply(ScalarOp::kNeg, {b.Over(low, scale)});
   const ValueId bounded = b.Min(b.Max(start, nought), b.ScalarLike(x, 255));
   const ValueId zero = b.Cast(b.Apply(ScalarOp::kRound, {bounded}), DType::kU8);
