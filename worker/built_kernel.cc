@@ -29,6 +29,47 @@ KernelPart GetPart(ByteReader& in) {
   return part;
 }
 
+void Put(ByteWriter& out, const DevicePart& device) {
+  out.PutText(device.image);
+  out.Put<uint64_t>(device.launches.size());
+  for (const codegen::CudaLaunch& launch : device.launches) {
+    out.PutText(launch.function);
+    out.Put(launch.blocks);
+    out.Put(launch.threads);
+    out.Put(launch.block_bytes);
+  }
+  out.Put(device.shared_bytes);
+  out.Put(device.counter_bytes);
+}
+
+DevicePart GetDevicePart(ByteReader& in) {
+  DevicePart device;
+  device.image = in.GetText();
+  device.launches.resize(in.GetCount());
+  for (codegen::CudaLaunch& launch : device.launches) {
+    launch.function = in.GetText();
+    launch.blocks = in.Get<int64_t>();
+    launch.threads = in.Get<int>();
+    launch.block_bytes = in.Get<int64_t>();
+  }
+  device.shared_bytes = in.Get<int64_t>();
+  device.counter_bytes = in.Get<int64_t>();
+  return device;
+}
+
+// What no device could launch, or no memory hold.
+bool Sane(const DevicePart& device) {
+  constexpr int64_t kMostBytes = int64_t{1} << 40;
+  const auto sane_bytes = [](int64_t bytes) { return bytes >= 0 && bytes < kMostBytes; };
+  for (const codegen::CudaLaunch& launch : device.launches) {
+    if (launch.blocks < 1 || launch.blocks > INT32_MAX) return false;
+    if (launch.threads < 1 || launch.threads > 1024) return false;
+    if (launch.block_bytes < 0 || launch.block_bytes > (1 << 24)) return false;
+  }
+  return !device.launches.empty() && sane_bytes(device.shared_bytes) &&
+         sane_bytes(device.counter_bytes);
+}
+
 bool Fits(const BuiltKernel& built, const graph::Workload& workload) {
   const auto within = [](int index, size_t count) {
     return index >= 0 && static_cast<size_t>(index) < count;
@@ -39,12 +80,38 @@ bool Fits(const BuiltKernel& built, const graph::Workload& workload) {
                                                          : built.preparations.size();
     if (binding.kind > Kind::kPrepared || !within(binding.index, count)) return false;
   }
+  if (built.device && !Sane(*built.device)) return false;
   for (const PreparedPart& prepared : built.preparations) {
+    if (prepared.bytes < 0) return false;
     for (int operand : prepared.operands) {
       if (!within(operand, workload.operands().size())) return false;
     }
   }
   return true;
+}
+
+// Verifies the preparations and lists their kernels.
+Status AddPreparations(const schedule::LoweredKernel& lowered, BuiltKernel& built,
+                       std::vector<const ir::Kernel*>& kernels) {
+  for (const schedule::Preparation& p : lowered.preparations) {
+    MLC_TRY(p.kernel.Verify());
+    kernels.push_back(&p.kernel);
+    built.preparations.push_back({PartOf(p.kernel), p.operands, p.elements * SizeOf(p.dtype)});
+  }
+  return Status();
+}
+
+// Why a compiled kernel is not worth running; OK if it is.
+Status Judge(const build::CudaBinary& binary) {
+  for (const build::CudaResources& r : binary.resources) {
+    if (r.spill_store_bytes + r.spill_load_bytes == 0) continue;
+    return InvalidArgument(r.function +
+                           " spills registers: " + std::to_string(r.spill_store_bytes) +
+                           " bytes stored, " + std::to_string(r.spill_load_bytes) +
+                           " loaded with " + std::to_string(r.registers) + " registers");
+  }
+  if (binary.performance_warnings.empty()) return Status();
+  return InvalidArgument("the compiler warns of slow code: " + binary.performance_warnings.front());
 }
 
 }  // namespace
@@ -55,22 +122,36 @@ Result<BuiltKernel> Compile(const schedule::LoweredKernel& lowered, const target
   built.kernel = PartOf(lowered.kernel);
   built.bindings = lowered.bindings;
   std::vector<const ir::Kernel*> kernels = {&lowered.kernel};
-  for (const schedule::Preparation& p : lowered.preparations) {
-    MLC_TRY(p.kernel.Verify());
-    kernels.push_back(&p.kernel);
-    built.preparations.push_back({PartOf(p.kernel), p.operands, p.elements * SizeOf(p.dtype)});
-  }
+  MLC_TRY(AddPreparations(lowered, built, kernels));
   built.object = MLC_TRY(codegen::CompileToObject(kernels, target));
   return built;
 }
 
+Result<BuiltKernel> CompileForDevice(const schedule::LoweredKernel& lowered,
+                                     const target::Target& target, const CudaToolchain& tools) {
+  if (tools.nvrtc == nullptr) return FailedPrecondition("this worker has no CUDA compiler");
+  MLC_TRY(lowered.kernel.Verify());
+  BuiltKernel built;
+  built.bindings = lowered.bindings;
+  std::vector<const ir::Kernel*> kernels;
+  MLC_TRY(AddPreparations(lowered, built, kernels));
+  codegen::CudaSource source = MLC_TRY(codegen::PrintCuda(lowered.kernel, target));
+  build::CudaBinary binary = MLC_TRY(tools.nvrtc->Compile(source.text, target.CudaArch()));
+  MLC_TRY(Judge(binary));
+  built.device = DevicePart{std::move(binary.image), std::move(source.launches),
+                            source.shared_bytes, source.counter_bytes};
+  if (!kernels.empty()) built.object = MLC_TRY(codegen::CompileToObject(kernels, tools.host));
+  return built;
+}
+
 Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view config,
-                                const target::Target& target) {
+                                const target::Target& target, const CudaToolchain& tools) {
   const auto start = std::chrono::steady_clock::now();
   const graph::Workload parsed = MLC_TRY(graph::Workload::Parse(workload));
   const schedule::Config point = MLC_TRY(schedule::Config::Parse(config));
-  BuiltKernel built =
-      MLC_TRY(Compile(MLC_TRY(schedule::LowerConfig(parsed, target, point)), target));
+  const schedule::LoweredKernel lowered = MLC_TRY(schedule::LowerConfig(parsed, target, point));
+  BuiltKernel built = target.is_cuda() ? MLC_TRY(CompileForDevice(lowered, target, tools))
+                                       : MLC_TRY(Compile(lowered, target));
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
   built.build_ms = taken.count();
   return built;
@@ -80,6 +161,8 @@ std::string Encode(const BuiltKernel& built) {
   ByteWriter out;
   out.PutText(built.object);
   Put(out, built.kernel);
+  out.Put(built.device.has_value());
+  if (built.device) Put(out, *built.device);
   out.Put<uint64_t>(built.bindings.size());
   for (const schedule::Binding& binding : built.bindings) {
     out.Put(binding.kind);
@@ -101,6 +184,7 @@ Result<BuiltKernel> Decode(std::string_view bytes, const graph::Workload& worklo
   BuiltKernel built;
   built.object = in.GetText();
   built.kernel = GetPart(in);
+  if (in.Get<bool>()) built.device = GetDevicePart(in);
   built.bindings.resize(in.GetCount());
   for (schedule::Binding& binding : built.bindings) {
     binding.kind = in.Get<Kind>();

@@ -26,12 +26,6 @@ std::vector<double> Numbers(const graph::TensorType& type, std::vector<std::byte
   return graph::ReadDoubles(*graph::MakeTensorData(type.dtype, type.dims, std::move(bytes)));
 }
 
-double Bound(DType dtype, double tolerance) {
-  if (dtype == DType::kF16) return std::max(tolerance, 4e-3);
-  if (dtype == DType::kBF16) return std::max(tolerance, 3e-2);
-  return tolerance;
-}
-
 bool Same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 // A NaN's sign says nothing.
@@ -63,7 +57,29 @@ Comparison CompareIntegers(const graph::TensorType& type, const std::vector<doub
   return result;
 }
 
+// Products of operands that were rounded to tf32 (10 bits), summed in fp32.
+constexpr double kTf32Tolerance = 3e-3;
+
 }  // namespace
+
+double ErrorBound(DType dtype, double tolerance) {
+  if (dtype == DType::kF16) return std::max(tolerance, 4e-3);
+  if (dtype == DType::kBF16) return std::max(tolerance, 3e-2);
+  return tolerance;
+}
+
+double ToleranceOf(const graph::Workload& workload) {
+  double tolerance = workload.tolerance();
+  const graph::Graph& graph = workload.graph();
+  for (graph::ValueId id = 0; id < graph.size(); ++id) {
+    const graph::Value& value = graph[id];
+    tolerance = ErrorBound(value.type.dtype, tolerance);
+    if (value.Has("precision") && value.Word("precision") == "tf32") {
+      tolerance = std::max(tolerance, kTf32Tolerance);
+    }
+  }
+  return tolerance;
+}
 
 Comparison Compare(const graph::TensorType& type, const std::byte* got, const std::byte* want,
                    double tolerance) {
@@ -76,7 +92,7 @@ Comparison Compare(const graph::TensorType& type, const std::byte* got, const st
   }
   if (scale == 0) scale = 1;
   if (!IsFloat(type.dtype)) return CompareIntegers(type, actual, expected, scale);
-  const double bound = Bound(type.dtype, tolerance) * scale;
+  const double bound = ErrorBound(type.dtype, tolerance) * scale;
   Comparison result;
   for (size_t i = 0; i < actual.size(); ++i) {
     if (Same(actual[i], expected[i])) continue;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "compiler/graph/graph.h"
+#include "compiler/graph/workload.h"
 
 namespace mlc::worker {
 
@@ -14,10 +14,17 @@ struct Comparison {
   std::string detail;  // the first wrong element
 };
 
-// `got` in the type's strides, `want` dense row-major. Floats agree within the tolerance, or a few
-// units of a narrower type's last place; infinities and NaN where the reference has them. Integers
-// agree exactly, but eight-bit ones, which come from rounding, may differ by one in 1 % of the
-// elements.
+// The largest admissible |difference| over the largest |reference|: the tolerance, but never less
+// than a few roundings to the type, which every step of a fused kernel may make or leave out.
+double ErrorBound(DType dtype, double tolerance);
+
+// The tolerance of a workload's results. A workload computes as exactly as the narrowest type and
+// precision in it.
+double ToleranceOf(const graph::Workload& workload);
+
+// `got` in the type's strides, `want` dense row-major. Floats agree within ErrorBound; infinities
+// and NaN where the reference has them. Integers agree exactly, but eight-bit ones, which come from
+// rounding, may differ by one in 1 % of the elements.
 Comparison Compare(const graph::TensorType& type, const std::byte* got, const std::byte* want,
                    double tolerance);
 

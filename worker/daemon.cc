@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <vector>
 
 #include "proto/worker.grpc.pb.h"
 #include "worker/agent.h"
@@ -50,38 +51,60 @@ class Daemon {
   Daemon(const DaemonOptions& options, EngineProcess& engine)
       : options_(options),
         engine_(engine),
-        agent_({.name = options.name,
-                .boot = RandomId(),
-                .build = options.build,
-                .target = engine.target(),
-                .slots = options.slots}),
         stub_(proto::Workers::NewStub(Connect(options.server))),
         parent_(getppid()) {
+    const std::string boot = RandomId();
+    for (size_t i = 0; i < engine.targets().size(); ++i) {
+      seats_.push_back({Agent({.name = SeatName(options.name, engine.targets(), i),
+                               .boot = boot,
+                               .build = options.build,
+                               .target = engine.targets()[i],
+                               .slots = options.slots})});
+    }
     if (!options_.gate.empty()) SetGate(options_.gate);
   }
 
   Status Run() {
     for (;;) {
-      if (agent_.done()) return Status();
+      if (AllOf([](const Seat& seat) { return seat.agent.done(); })) return Status();
       if (options_.exit_with_parent && getppid() != parent_) return Status();
-      const int64_t now = NowMs();
+      int64_t now = NowMs();
       if (drain_deadline_ms_ > 0 && now > drain_deadline_ms_) {
-        options_.logger->warn("left with {} results that the server does not know",
-                              agent_.unacknowledged());
+        size_t lost = 0;
+        for (const Seat& seat : seats_) lost += seat.agent.unacknowledged();
+        options_.logger->warn("left with {} results that the server does not know", lost);
         return Status();
       }
-      if (agent_.NextCallMs() <= now) {
-        MLC_TRY(Synchronize());
-        if (options_.once && idle_) Drain();
-        continue;
+      int64_t next = now + kLongestSleepMs;
+      bool called = false;
+      for (size_t i = 0; i < seats_.size(); ++i) {
+        if (seats_[i].agent.done()) continue;
+        if (seats_[i].agent.NextCallMs() <= NowMs()) {
+          MLC_TRY(Synchronize(i));
+          called = true;
+        }
+        next = std::min(next, seats_[i].agent.NextCallMs());
       }
-      MLC_TRY(Wait(std::min(agent_.NextCallMs() - now, kLongestSleepMs)));
+      if (called && options_.once && AllOf([](const Seat& seat) { return seat.idle; })) Drain();
+      now = NowMs();
+      MLC_TRY(Wait(called ? 0 : std::max<int64_t>(0, next - now)));
     }
   }
 
  private:
+  struct Seat {
+    Agent agent;
+    bool greeted = false;
+    bool idle = false;
+  };
+
+  template <typename Predicate>
+  bool AllOf(const Predicate& predicate) const {
+    return std::all_of(seats_.begin(), seats_.end(), predicate);
+  }
+
   void Drain() {
-    agent_.Drain();
+    for (Seat& seat : seats_) seat.agent.Drain();
     if (drain_deadline_ms_ == 0) drain_deadline_ms_ = NowMs() + options_.drain_grace_ms;
   }
 
@@ -99,62 +122,80 @@ class Daemon {
       signalfd_siginfo info;
       (void)!read(options_.signals, &info, sizeof(info));
       if (++signals_ > 1) return Status(StatusCode::kCancelled, "a second signal");
-      options_.logger->info("draining: {} trials to finish", agent_.holding());
+      size_t holding = 0;
+      for (const Seat& seat : seats_) holding += seat.agent.holding();
+      options_.logger->info("draining: {} trials to finish", holding);
       Drain();
     }
     engine_.Flush();
     EngineProcess::Events events = MLC_TRY(engine_.Read());
-    for (TrialResult& result : events.results) agent_.OnResult(std::move(result));
-    if (events.measured) agent_.set_measuring(false);
-    if (events.wants_to_measure) {
-      agent_.set_measuring(true);
-      engine_.LetMeasure();
+    for (Seat& seat : seats_) {
+      // Only the one that holds the trial takes it.
+      for (const TrialResult& result : events.results) seat.agent.OnResult(result);
+      if (events.measured) seat.agent.set_measuring(false);
+      if (events.wants_to_measure) seat.agent.set_measuring(true);
     }
+    if (events.wants_to_measure) engine_.LetMeasure();
     return Status();
   }
 
-  Status Synchronize() {
+  Status Synchronize(size_t index) {
+    Seat& seat = seats_[index];
+    Agent& agent = seat.agent;
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() +
                          std::chrono::milliseconds(kCallTimeoutMs));
-    const bool was_connected = agent_.connected();
+    const bool was_connected = agent.connected();
     proto::SynchronizeReply reply;
-    const proto::SynchronizeRequest request = agent_.Request();
+    const proto::SynchronizeRequest request = agent.Request();
     const grpc::Status called = stub_->Synchronize(&context, request, &reply);
     if (!called.ok()) {
       const Status status(static_cast<StatusCode>(called.error_code()), called.error_message());
       if (was_connected) {
         options_.logger->warn("{}: {}; trying again", options_.server, status.ToString());
       }
-      return agent_.OnFailure(status, NowMs());
+      return agent.OnFailure(status, NowMs());
     }
-    if (!greeted_ || !was_connected) options_.logger->info("connected to {}", options_.server);
-    greeted_ = true;
+    if (!seat.greeted || !was_connected) options_.logger->info("connected to {}", options_.server);
+    seat.greeted = true;
     for (const proto::Refusal& refusal : reply.refused()) {
       options_.logger->warn("a result was refused: {}", refusal.reason());
     }
     if (!reply.timing_lock().empty()) SetGate(reply.timing_lock());
-    const Agent::Orders orders = agent_.OnReply(reply, NowMs());
+    const Agent::Orders orders = agent.OnReply(reply, NowMs());
     for (const Digest& uid : orders.cancel) engine_.Cancel(uid);
-    for (const Trial& trial : orders.start) engine_.Add(trial);
+    for (Trial trial : orders.start) {
+      trial.target = static_cast<int>(index);
+      engine_.Add(trial);
+    }
     if (reply.drain()) Drain();
-    idle_ = agent_.holding() == 0 && agent_.unacknowledged() == 0;
+    seat.idle = agent.holding() == 0 && agent.unacknowledged() == 0;
     return Status();
   }
 
   const DaemonOptions& options_;
   EngineProcess& engine_;
-  Agent agent_;
+  std::vector<Seat> seats_;
   std::unique_ptr<proto::Workers::Stub> stub_;
   const pid_t parent_;
   std::string gate_;
   int signals_ = 0;
-  bool greeted_ = false;
-  bool idle_ = false;
   int64_t drain_deadline_ms_ = 0;
 };
 
 }  // namespace
+
+std::string SeatName(const std::string& name, const std::vector<std::string>& targets,
+                     size_t seat) {
+  if (targets.size() == 1) return name;
+  const auto on_gpu = [](const std::string& target) {
+    return target.starts_with("target v1 cuda");
+  };
+  if (!on_gpu(targets[seat])) return name + "-cpu";
+  const auto before =
+      std::count_if(targets.begin(), targets.begin() + static_cast<std::ptrdiff_t>(seat), on_gpu);
+  return name + "-gpu" + (before == 0 ? "" : std::to_string(before + 1));
+}
 
 Status RunDaemon(const DaemonOptions& options, EngineProcess& engine) {
   return Daemon(options, engine).Run();

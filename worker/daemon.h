@@ -1,11 +1,13 @@
-// The worker as a service's client: connects an engine with a server until it is drained. One
-// thread of its own, besides those of gRPC. Not thread-safe.
+// The worker as a service's client: connects an engine with a server until it is drained. To the
+// server, every target of the engine is a worker of its own. One thread of its own, besides those
+// of gRPC. Not thread-safe.
 #pragma once
 
 #include <spdlog/logger.h>
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "compiler/base/status.h"
 #include "worker/engine_process.h"
@@ -14,16 +16,20 @@ namespace mlc::worker {
 
 struct DaemonOptions {
   std::string server;  // HOST:PORT or unix:PATH
-  std::string name;    // stable name of this worker
+  std::string name;    // stable name of this worker; each target of several gets a suffix
   std::string build;   // build id of the compiler
   std::string gate;    // used while the server names none
-  int slots = 32;
-  bool once = false;  // leave when the server has nothing to do any more
+  int slots = 32;      // of each target
+  bool once = false;   // leave when the server has nothing to do any more
   bool exit_with_parent = false;
   int64_t drain_grace_ms = 30'000;
   int signals = -1;  // a signalfd; one signal drains, a second one ends
   std::shared_ptr<spdlog::logger> logger;
 };
+
+// What the server calls the worker of one of its targets: the name alone if there is only one, else
+// with "-cpu", "-gpu", or "-gpu2" for a second class of GPUs.
+std::string SeatName(const std::string& name, const std::vector<std::string>& targets, size_t seat);
 
 // Returns OK after draining. CANCELLED after a second signal.
 Status RunDaemon(const DaemonOptions& options, EngineProcess& engine);

@@ -14,6 +14,9 @@ namespace {
 // What a build child sends: a kernel after this byte, or a status code as a byte and a message.
 constexpr char kBuilt = '+';
 
+// More would take the processors from the compilers for little.
+constexpr int kGpuHostThreads = 8;
+
 std::string Report(const Result<BuiltKernel>& built) {
   if (built.ok()) return kBuilt + Encode(*built);
   return static_cast<char>(built.status().code()) + built.status().message();
@@ -46,8 +49,25 @@ Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   auto engine = std::unique_ptr<Engine>(new Engine(std::move(options)));
   engine->burst_ = MLC_TRY(BuildBurst(engine->options_.target));
   engine->gauge_ = MLC_TRY(Gauge::Create(engine->burst_, engine->options_.target));
-  if (engine->options_.target.fma_gflops <= 0) MLC_TRY(engine->Calibrate());
+  if (engine->options_.cpu) {
+    if (engine->options_.target.fma_gflops <= 0) MLC_TRY(engine->Calibrate());
+    engine->targets_.push_back(engine->options_.target);
+  }
+  if (!engine->options_.gpus.empty()) MLC_TRY(engine->StartGpus());
+  if (engine->targets_.empty()) return InvalidArgument("a worker needs at least one device");
   return engine;
+}
+
+Status Engine::StartGpus() {
+  nvrtc_ = MLC_TRY(build::Nvrtc::Open(options_.cuda_home));
+  fleet_ = MLC_TRY(GpuFleet::Create({.gpus = options_.gpus,
+                                     .cuda_home = options_.cuda_home,
+                                     .threads = std::clamp(options_.builders, 1, kGpuHostThreads),
+                                     .sandbox = options_.sandbox,
+                                     .run_timeout_ms = options_.run_timeout_ms},
+                                    *nvrtc_));
+  targets_.insert(targets_.end(), fleet_->targets().begin(), fleet_->targets().end());
+  return Status();
 }
 
 Status Engine::Calibrate() {
@@ -77,6 +97,12 @@ Status Engine::Calibrate() {
 void Engine::Add(Trial trial) {
   Job& job = jobs_.emplace_back();
   job.trial = std::move(trial);
+  job.ticket = ++tickets_;
+  if (job.trial.target < 0 || static_cast<size_t>(job.trial.target) >= targets_.size()) {
+    job.trial.target = 0;
+    Finish(job, Failed(Outcome::kInfra, "the worker has no such target"));
+    return DropFinished();
+  }
   Result<WorkloadData*> data = references_.Find(job.trial.workload, job.trial.seed);
   if (!data.ok()) {
     Finish(job, Failed(Outcome::kBuildError, data.status().message()));
@@ -111,7 +137,9 @@ bool Engine::StartBuild(Job& job) {
   child.limits.memory_bytes += options_.references.budget_bytes;
   child.limits.cpu_seconds = static_cast<int>(options_.build_timeout_ms / 1000) + 1;
   Result<Child> builder = Child::Start(child, [&](int pipe) {
-    WriteAll(pipe, Report(BuildKernel(job.trial.workload, job.trial.config, options_.target)));
+    WriteAll(pipe, Report(BuildKernel(job.trial.workload, job.trial.config,
+                                      targets_[static_cast<size_t>(job.trial.target)],
+                                      {nvrtc_.get(), options_.target})));
   });
   if (!builder.ok()) return false;
   job.builder = *std::move(builder);
@@ -165,19 +193,64 @@ void Engine::FailUnreferenced() {
   }
 }
 
+bool Engine::CpuWaits() const {
+  bool any = false;
+  for (const Job& job : jobs_) {
+    if (!OnCpu(job)) continue;
+    if (job.stage != Stage::kBuilt) return false;
+    any |= Ready(job);
+  }
+  return any;
+}
+
+void Engine::SubmitToGpus() {
+  // Timings on the processor have their turn when the GPUs are done.
+  if (fleet_ == nullptr || CpuWaits()) return;
+  for (Job& job : jobs_) {
+    if (OnCpu(job) || !Ready(job)) continue;
+    const size_t target = static_cast<size_t>(job.trial.target) - (options_.cpu ? 1 : 0);
+    if (!fleet_->HasIdle(target)) continue;
+    const SharedMemory& set = references_.NextSet(*job.data);
+    fleet_->Submit(target, job.ticket,
+                   {.workload = job.trial.workload,
+                    .built = Encode(job.built),
+                    .set = set.serial(),
+                    .race_ns = job.trial.race_ns},
+                   set.descriptor());
+    job.stage = Stage::kOnGpu;
+  }
+}
+
+void Engine::CollectFromGpus() {
+  if (fleet_ == nullptr) return;
+  for (GpuFleet::Ended& ended : fleet_->Collect()) {
+    const auto job = std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& candidate) {
+      return candidate.ticket == ended.ticket && candidate.data != nullptr;
+    });
+    if (job == jobs_.end()) continue;  // cancelled
+    ended.measurement.build_ms = job->built.build_ms;
+    references_.Renew(*job->data, job->trial.seed);
+    Finish(*job, std::move(ended.measurement));
+  }
+}
+
 void Engine::Work(int timeout_ms, int fd) {
   StartBuilds();
+  SubmitToGpus();
   std::vector<pollfd> waiting;
   for (const Job& job : jobs_) {
     if (job.builder) waiting.push_back({job.builder->pipe(), POLLIN, 0});
   }
   references_.AddTo(waiting);
+  if (fleet_ != nullptr) fleet_->AddTo(waiting);
   if (fd >= 0) waiting.push_back({fd, POLLIN, 0});
   (void)poll(waiting.data(), waiting.size(), timeout_ms);
   references_.Collect();
   CollectBuilds();
+  CollectFromGpus();
   FailUnreferenced();
   DropFinished();
+  SubmitToGpus();
 }
 
 bool Engine::Ready(const Job& job) const {
@@ -185,22 +258,29 @@ bool Engine::Ready(const Job& job) const {
 }
 
 bool Engine::ReadyToMeasure() const {
-  bool any = false;
-  for (const Job& job : jobs_) {
-    if (job.stage != Stage::kBuilt) return false;
-    any |= Ready(job);
+  return CpuWaits() && (fleet_ == nullptr || fleet_->AllIdle());
+}
+
+void Engine::StopBuilders() {
+  for (Job& job : jobs_) {
+    if (job.builder) job.builder->Stop();
   }
-  return any;
+}
+
+void Engine::ContinueBuilders() {
+  for (Job& job : jobs_) {
+    if (job.builder) job.builder->Continue();
+  }
 }
 
 void Engine::Measure() {
   std::vector<Job*> ready;
   std::vector<RunTask> tasks;
   for (Job& job : jobs_) {
-    if (!Ready(job)) continue;
+    if (!OnCpu(job) || !Ready(job)) continue;
     ready.push_back(&job);
-    tasks.push_back(
-        {&job.data->workload, &job.built, references_.NextSet(*job.data), job.trial.race_ns});
+    tasks.push_back({&job.data->workload, &job.built, references_.NextSet(*job.data).bytes().data(),
+                     job.trial.race_ns});
   }
   BatchOptions options;
   options.threads = options_.target.threads;
@@ -208,11 +288,13 @@ void Engine::Measure() {
   options.sandbox = options_.sandbox;
   options.run_timeout_ms = options_.run_timeout_ms;
   references_.StopMakers();
+  StopBuilders();
   std::vector<Measurement> measured;
   {
     const MeasurementGate gate(gate_, MeasurementGate::Mode::kExclusive);
     measured = RunBatch(tasks, options, machine_);
   }
+  ContinueBuilders();
   references_.ContinueMakers();
   for (size_t i = 0; i < ready.size(); ++i) {
     measured[i].build_ms = ready[i]->built.build_ms;

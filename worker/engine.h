@@ -1,7 +1,8 @@
-// The worker without a network: trials in, measurements out. It builds in parallel children, then
-// measures what is built with nothing else running, and so on in turns. Single-threaded; its
-// children are forked from it, so LLVM is initialised once. Not thread-safe. REQUIRES: the process
-// has one thread.
+// The worker without a network: trials in, measurements out. It builds in parallel children. What
+// is built for GPUs goes to their runners at once, while the next ones are built. What is built for
+// the processor is measured with nothing else running, in turns with building. Single-threaded; its
+// children are forked from it, so that the compilers are initialised once, and it never initialises
+// CUDA. Not thread-safe. REQUIRES: the process has one thread.
 #pragma once
 
 #include <list>
@@ -13,14 +14,18 @@
 #include "compiler/target/target.h"
 #include "worker/batch.h"
 #include "worker/child.h"
+#include "worker/gpu/gpu_fleet.h"
 #include "worker/reference_store.h"
 #include "worker/trial.h"
 
 namespace mlc::worker {
 
 struct EngineOptions {
-  target::Target target;
-  int builders = 1;  // build children at a time
+  target::Target target;        // the processor
+  bool cpu = true;              // false: the GPUs only
+  std::vector<GpuDevice> gpus;  // from FindGpus()
+  std::string cuda_home;        // where CUDA's libraries are; empty: the usual places
+  int builders = 1;             // build children at a time
   bool sandbox = true;
   int64_t build_timeout_ms = 10'000;
   int64_t run_timeout_ms = 10'000;
@@ -29,10 +34,13 @@ struct EngineOptions {
 
 class Engine {
  public:
-  // Warms the compiler up and, where the target has no peaks, measures them: below a second.
+  // Warms the compilers up and, where the targets have no peaks, measures them: below a second, and
+  // a few for GPUs. Says what the use of a GPU lacks.
   static Result<std::unique_ptr<Engine>> Create(EngineOptions options);
 
-  const target::Target& target() const { return options_.target; }
+  // What it measures on, the processor first; Trial::target is an index into it.
+  const std::vector<target::Target>& targets() const { return targets_; }
+  const target::Target& target() const { return targets_.front(); }
   // A lock file held while measuring; empty: none.
   void set_gate(std::string path) { gate_ = std::move(path); }
 
@@ -43,17 +51,18 @@ class Engine {
 
   // Starts what can start and waits for children or for `fd` to become readable (-1: none).
   void Work(int timeout_ms, int fd);
-  // Something is built and nothing is building.
+  // Something is built for the processor, nothing is building for it, and no GPU is at work.
   bool ReadyToMeasure() const;
-  // Measures everything that is ready. Blocks.
+  // Measures everything that is ready for the processor. Blocks.
   void Measure();
   // Results since the last call.
   std::vector<TrialResult> TakeResults();
 
  private:
-  enum class Stage { kQueued, kBuilding, kBuilt };
+  enum class Stage { kQueued, kBuilding, kBuilt, kOnGpu };
   struct Job {
     Trial trial;
+    uint64_t ticket = 0;
     Stage stage = Stage::kQueued;
     WorkloadData* data = nullptr;
     std::optional<Child> builder;
@@ -61,6 +70,16 @@ class Engine {
   };
   explicit Engine(EngineOptions options);
   Status Calibrate();
+  Status StartGpus();
+  bool OnCpu(const Job& job) const {
+    return !targets_[static_cast<size_t>(job.trial.target)].is_cuda();
+  }
+  void SubmitToGpus();
+  void CollectFromGpus();
+  // Trials for the processor wait to be measured.
+  bool CpuWaits() const;
+  void StopBuilders();
+  void ContinueBuilders();
   void StartBuilds();
   bool StartBuild(Job& job);
   void CollectBuilds();
@@ -71,6 +90,9 @@ class Engine {
   void DropFinished();
 
   EngineOptions options_;
+  std::vector<target::Target> targets_;
+  std::unique_ptr<build::Nvrtc> nvrtc_;  // with GPUs
+  std::unique_ptr<GpuFleet> fleet_;      // with GPUs
   std::string gate_;
   std::string burst_;
   std::optional<Gauge> gauge_;
@@ -78,6 +100,7 @@ class Engine {
   ReferenceStore references_;
   std::list<Job> jobs_;
   std::vector<TrialResult> results_;
+  uint64_t tickets_ = 0;
 };
 
 }  // namespace mlc::worker

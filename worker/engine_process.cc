@@ -26,7 +26,7 @@ constexpr char kError = 'E';
 constexpr char kAsk = 'M';
 constexpr char kResults = 'R';
 
-constexpr int kStartTimeoutMs = 30'000;
+constexpr int kStartTimeoutMs = 120'000;  // GPUs take their time
 
 // Reads what is there; false at the end of the stream.
 bool Receive(int fd, std::string& received) {
@@ -117,7 +117,11 @@ class Server {
     WriteAll(fd, Frame(kError + engine.status().message()));
     _exit(1);
   }
-  WriteAll(fd, Frame(kHello + (*engine)->target().ToText()));
+  ByteWriter hello;
+  hello.Put(kHello);
+  hello.Put<uint64_t>((*engine)->targets().size());
+  for (const target::Target& target : (*engine)->targets()) hello.PutText(target.ToText());
+  WriteAll(fd, Frame(hello.Take()));
   Server(**engine, fd).Serve();
   engine->reset();
   _exit(0);
@@ -147,8 +151,12 @@ Result<std::unique_ptr<EngineProcess>> EngineProcess::Start(EngineOptions option
     if (poll(&waiting, 1, kStartTimeoutMs) == 0) return Unavailable("the engine does not start");
     const bool open = Receive(ends[0], process->incoming_);
     if (const auto hello = TakeFrame(process->incoming_)) {
-      if (hello->empty() || (*hello)[0] != kHello) return Internal("the engine: " + *hello);
-      process->target_ = hello->substr(1);
+      if (hello->empty()) return Internal("the engine sent nothing");
+      const std::string_view rest = std::string_view(*hello).substr(1);
+      if ((*hello)[0] != kHello) return FailedPrecondition(std::string(rest));
+      ByteReader in(rest);
+      process->targets_.resize(in.GetCount());
+      for (std::string& target : process->targets_) target = in.GetText();
       return process;
     }
     if (!open) return Internal("the engine's process ended at its start");

@@ -20,8 +20,8 @@ class EngineProcess {
   EngineProcess(const EngineProcess&) = delete;
   EngineProcess& operator=(const EngineProcess&) = delete;
 
-  // The target with its measured peaks.
-  const std::string& target() const { return target_; }
+  // The targets with their measured peaks; Trial::target is an index into them.
+  const std::vector<std::string>& targets() const { return targets_; }
 
   void Add(const Trial& trial);
   void Cancel(const Digest& uid);
@@ -49,7 +49,7 @@ class EngineProcess {
 
   int fd_;
   pid_t pid_;
-  std::string target_;
+  std::vector<std::string> targets_;
   std::string incoming_;
   std::string outgoing_;
 };

@@ -59,22 +59,35 @@ std::string ToLine(const Measurement& m, double flops) {
   return line;
 }
 
-Status SelfTest(Engine& engine) {
+namespace {
+
+Status TestTarget(Engine& engine, int target) {
   const std::string text = MLC_TRY(graph::Workload::Parse("workload v1 tolerance=1e-04 {\n"
                                                           "%0 = input() : f32[64,64]\n"
                                                           "%1 = weight() : f32[64,64]\n"
                                                           "%2 = matmul(%0, %1) : f32[64,64]\n"
                                                           "return %2\n}\n"))
                                .ToText();
-  const std::string config = MLC_TRY(DefaultConfig(text, engine.target()));
-  const Measurement good = RunTrial(engine, {{1, 1}, text, config, 1, 0}, 1).front();
+  const std::string config =
+      MLC_TRY(DefaultConfig(text, engine.targets()[static_cast<size_t>(target)]));
+  const Measurement good = RunTrial(engine, {{1, 1}, text, config, 1, 0, target}, 1).front();
   if (good.outcome != Outcome::kOk) {
     return Internal("a matrix product ends as " + std::string(ToText(good.outcome)) + ": " +
                     good.detail);
   }
-  const Measurement bad = RunTrial(engine, {{1, 2}, text, "nonsense", 1, 0}, 1).front();
+  const Measurement bad = RunTrial(engine, {{1, 2}, text, "nonsense", 1, 0, target}, 1).front();
   if (bad.outcome != Outcome::kBuildError) {
     return Internal("text that is no config ends as " + std::string(ToText(bad.outcome)));
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status SelfTest(Engine& engine) {
+  for (size_t i = 0; i < engine.targets().size(); ++i) {
+    const std::string kind = engine.targets()[i].is_cuda() ? "on the GPU" : "on the processor";
+    MLC_TRY(TestTarget(engine, static_cast<int>(i)).WithPrefix(kind));
   }
   return Status();
 }

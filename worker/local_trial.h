@@ -20,8 +20,8 @@ std::vector<Measurement> RunTrial(Engine& engine, const Trial& trial, int repeat
 std::string ToJson(const Measurement& measurement);
 std::string ToLine(const Measurement& measurement, double flops);
 
-// A small workload whose every outcome is known runs through the whole pipeline. The error names
-// what does not work.
+// A small workload whose every outcome is known runs through the whole pipeline, on every target.
+// The error names what does not work.
 Status SelfTest(Engine& engine);
 
 }  // namespace mlc::worker

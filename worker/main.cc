@@ -15,6 +15,7 @@
 #include "worker/daemon.h"
 #include "worker/doctor.h"
 #include "worker/engine.h"
+#include "worker/gpu/gpu_doctor.h"
 #include "worker/local_trial.h"
 
 namespace {
@@ -27,6 +28,7 @@ using namespace mlc::worker;
 struct Flags {
   std::string server = "127.0.0.1:7650";
   std::string target = "cpu";
+  std::string cuda_home;
   std::string name;
   std::string gate;
   std::string sandbox = "on";
@@ -58,42 +60,55 @@ Result<std::string> ReadFile(const std::string& path) {
   return text.str();
 }
 
-EngineOptions OptionsOf(const Flags& flags) {
+Result<EngineOptions> OptionsOf(const Flags& flags) {
   const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   EngineOptions options;
   options.target = mlc::target::DetectHost(flags.threads > 0 ? flags.threads : processors);
   options.builders = flags.builders > 0 ? flags.builders : processors;
   options.sandbox = flags.sandbox == "on";
+  options.cpu = flags.target != "cuda";
+  options.cuda_home = flags.cuda_home;
+  if (flags.target == "cpu") return options;
+  Result<std::vector<GpuDevice>> gpus = FindGpus();
+  if (gpus.ok()) options.gpus = *std::move(gpus);
+  // "all" takes what there is; the doctor says why there is no more.
+  if (!gpus.ok() && flags.target == "cuda") return gpus.status();
   return options;
 }
 
-int RunDoctor(const Flags& flags) {
-  auto engine = Engine::Create(OptionsOf(flags));
-  if (!engine.ok()) return Fail(engine.status());
-  const Diagnosis diagnosis = Diagnose((*engine)->target());
+Result<int> RunDoctor(const Flags& flags) {
+  Flags processor = flags;
+  processor.target = "cpu";
+  const auto engine = MLC_TRY(Engine::Create(MLC_TRY(OptionsOf(processor))));
+  const Diagnosis diagnosis = Diagnose(engine->target());
   std::cout << diagnosis.report;
-  return static_cast<int>(diagnosis.usable ? ExitCode::kOk : ExitCode::kPermission);
+  const Diagnosis gpus = DiagnoseGpus(flags.cuda_home);
+  std::cout << gpus.report;
+  const bool usable = diagnosis.usable && (gpus.usable || flags.target != "cuda");
+  return static_cast<int>(usable ? ExitCode::kOk : ExitCode::kPermission);
 }
 
-int RunSelfTest(const Flags& flags) {
-  auto engine = Engine::Create(OptionsOf(flags));
-  if (!engine.ok()) return Fail(engine.status());
-  const Status status = SelfTest(**engine);
-  if (!status.ok()) return Fail(status);
-  std::cout << "self-test passed: " << (*engine)->target().ToText() << "\n";
+Result<int> RunSelfTest(const Flags& flags) {
+  const auto engine = MLC_TRY(Engine::Create(MLC_TRY(OptionsOf(flags))));
+  MLC_TRY(SelfTest(*engine));
+  for (const mlc::target::Target& target : engine->targets()) {
+    std::cout << "self-test passed: " << target.ToText() << "\n";
+  }
   return static_cast<int>(ExitCode::kOk);
 }
 
 Result<int> RunLocalTrial(const Flags& flags) {
   // The class alone decides what is built; without the peaks' measuring, the start is faster.
-  EngineOptions options = OptionsOf(flags);
+  EngineOptions options = MLC_TRY(OptionsOf(flags));
   options.target.fma_gflops = 1;
+  for (GpuDevice& gpu : options.gpus) gpu.target.copy_gbps = 1;
   Trial trial;
   trial.workload = MLC_TRY(ReadFile(flags.trial));
   const auto workload = MLC_TRY(mlc::graph::Workload::Parse(trial.workload));
   trial.workload = workload.ToText();
+  const mlc::target::Target& target = options.cpu ? options.target : options.gpus.front().target;
   trial.config =
-      flags.config.empty() ? MLC_TRY(DefaultConfig(trial.workload, options.target)) : flags.config;
+      flags.config.empty() ? MLC_TRY(DefaultConfig(trial.workload, target)) : flags.config;
   trial.seed = flags.seed;
   trial.race_ns = flags.race_ns;
   const auto engine = MLC_TRY(Engine::Create(std::move(options)));
@@ -122,43 +137,53 @@ int SignalDescriptor() {
   return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
-int RunWorker(const Flags& flags) {
+Result<int> RunWorker(const Flags& flags) {
   const mlc::worker::SandboxSupport sandbox = DetectSandbox();
   if (flags.sandbox == "on" && !sandbox.seccomp) {
-    return Fail(Status(mlc::StatusCode::kPermissionDenied,
-                       "this kernel has no seccomp: kernels of a server cannot be fenced in; "
-                       "--sandbox=off accepts that"));
+    return Status(mlc::StatusCode::kPermissionDenied,
+                  "this kernel has no seccomp: kernels of a server cannot be fenced in; "
+                  "--sandbox=off accepts that");
   }
   auto logger = std::make_shared<spdlog::logger>("mlc-worker",
                                                  std::make_shared<spdlog::sinks::stderr_sink_st>());
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   logger->set_level(flags.verbose ? spdlog::level::info : spdlog::level::warn);
-  EngineOptions options = OptionsOf(flags);
+  EngineOptions options = MLC_TRY(OptionsOf(flags));
   DaemonOptions daemon;
   daemon.slots = flags.slots > 0 ? flags.slots : 16 * options.builders;
   daemon.signals = SignalDescriptor();
-  auto engine = EngineProcess::Start(std::move(options));
-  if (!engine.ok()) return Fail(engine.status());
+  const auto engine = MLC_TRY(EngineProcess::Start(std::move(options)));
   daemon.server = flags.server;
-  daemon.name = flags.name.empty() ? HostName() + "-cpu" : flags.name;
+  daemon.name = flags.name;
+  if (daemon.name.empty()) {
+    daemon.name = HostName();
+    if (engine->targets().size() == 1) daemon.name += flags.target == "cuda" ? "-gpu" : "-cpu";
+  }
   daemon.build = MLC_BUILD_ID;
   daemon.gate = flags.gate;
   daemon.once = flags.once;
   daemon.exit_with_parent = flags.exit_with_parent;
   daemon.logger = logger;
-  logger->info("{} {} sandbox {}", daemon.name, (*engine)->target(),
-               flags.sandbox == "on" ? sandbox.ToText() : "off");
+  for (size_t i = 0; i < engine->targets().size(); ++i) {
+    logger->info("{} {} sandbox {}", SeatName(daemon.name, engine->targets(), i),
+                 engine->targets()[i], flags.sandbox == "on" ? sandbox.ToText() : "off");
+  }
   if (flags.sandbox != "on") logger->warn("sandbox off: kernels of the server run unfenced");
-  const Status status = RunDaemon(daemon, **engine);
+  const Status status = RunDaemon(daemon, *engine);
   if (status.code() == mlc::StatusCode::kCancelled) return static_cast<int>(ExitCode::kInterrupted);
-  return status.ok() ? 0 : Fail(status);
+  MLC_TRY(status);
+  return 0;
 }
 
 void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--server", flags.server, "HOST:PORT or unix:PATH")->capture_default_str();
   app.add_option("--threads", flags.threads, "threads of a kernel; 0 = all processors")
       ->check(CLI::Range(0, 1024));
-  app.add_option("--target", flags.target, "kind of device")->check(CLI::IsMember({"cpu"}));
+  app.add_option("--target", flags.target, "devices: cpu, cuda (all visible GPUs), or all (both)")
+      ->check(CLI::IsMember({"cpu", "cuda", "all"}))
+      ->capture_default_str();
+  app.add_option("--cuda-home", flags.cuda_home,
+                 "where NVRTC and CUPTI are; the usual places if empty");
   app.add_option("--name", flags.name, "stable name of this worker; the host's if empty");
   app.add_option("--builders", flags.builders, "compilers at a time; 0 = one per processor")
       ->check(CLI::Range(0, 1024));
@@ -194,11 +219,9 @@ int main(int argc, char** argv) {
     return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
   }
   if (flags.server.starts_with("unix:")) flags.exit_with_parent = true;
-  if (flags.doctor) return RunDoctor(flags);
-  if (flags.self_test) return RunSelfTest(flags);
-  if (!flags.trial.empty()) {
-    const Result<int> code = RunLocalTrial(flags);
-    return code.ok() ? *code : Fail(code.status());
-  }
-  return RunWorker(flags);
+  const Result<int> code = flags.doctor           ? RunDoctor(flags)
+                           : flags.self_test      ? RunSelfTest(flags)
+                           : !flags.trial.empty() ? RunLocalTrial(flags)
+                                                  : RunWorker(flags);
+  return code.ok() ? *code : Fail(code.status());
 }

@@ -1,6 +1,7 @@
 #include "worker/reference.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <utility>
@@ -64,24 +65,51 @@ Status MakeReference(const graph::Workload& workload, uint64_t seed, std::span<s
 }
 
 Result<SharedMemory> SharedMemory::Create(int64_t bytes) {
-  void* memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  static uint64_t serials = 0;
+  const int descriptor = memfd_create("reference", MFD_CLOEXEC);
+  if (descriptor < 0) return ResourceExhausted("no shared memory: too many open files");
+  void* memory = MAP_FAILED;
+  if (ftruncate(descriptor, bytes) == 0) {
+    memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED,
+                  descriptor, 0);
+  }
   if (memory == MAP_FAILED) {
+    close(descriptor);
     return ResourceExhausted("no memory for " + std::to_string(bytes) + " bytes of inputs");
   }
-  return SharedMemory({static_cast<std::byte*>(memory), static_cast<size_t>(bytes)});
+  SharedMemory made(descriptor, {static_cast<std::byte*>(memory), static_cast<size_t>(bytes)});
+  made.serial_ = ++serials;
+  return made;
+}
+
+Result<SharedMemory> SharedMemory::Map(int descriptor) {
+  const off_t bytes = lseek(descriptor, 0, SEEK_END);
+  void* memory = MAP_FAILED;
+  if (bytes > 0) {
+    memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ, MAP_SHARED, descriptor, 0);
+  }
+  if (memory == MAP_FAILED) {
+    close(descriptor);
+    return ResourceExhausted("cannot map " + std::to_string(bytes) + " bytes of inputs");
+  }
+  return SharedMemory(descriptor, {static_cast<std::byte*>(memory), static_cast<size_t>(bytes)});
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      serial_(std::exchange(other.serial_, 0)),
+      bytes_(std::exchange(other.bytes_, {})) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(serial_, other.serial_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
 SharedMemory::~SharedMemory() {
   if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+  if (descriptor_ >= 0) close(descriptor_);
 }
 
 void SharedMemory::Protect() { mprotect(bytes_.data(), bytes_.size(), PROT_READ); }

@@ -25,19 +25,28 @@ ReferenceLayout ReferenceLayoutOf(const graph::Workload& workload);
 // memory.size() == ReferenceLayoutOf(workload).bytes.
 Status MakeReference(const graph::Workload& workload, uint64_t seed, std::span<std::byte> memory);
 
-// A shared memory object of its own, unmapped and freed at the end.
+// A shared memory object of its own, unmapped and freed at the end. Its descriptor can be sent to
+// other processes.
 class SharedMemory {
  public:
   static Result<SharedMemory> Create(int64_t bytes);
+  // Maps what another process made, for reading. Takes the descriptor over.
+  static Result<SharedMemory> Map(int descriptor);
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
   ~SharedMemory();
   std::span<std::byte> bytes() const { return bytes_; }
+  int descriptor() const { return descriptor_; }
+  // Different for each object of this process that was created, and from 1.
+  uint64_t serial() const { return serial_; }
   // From now on this process and its later children read only.
   void Protect();
 
  private:
-  explicit SharedMemory(std::span<std::byte> bytes) : bytes_(bytes) {}
+  SharedMemory(int descriptor, std::span<std::byte> bytes)
+      : descriptor_(descriptor), bytes_(bytes) {}
+  int descriptor_ = -1;
+  uint64_t serial_ = 0;
   std::span<std::byte> bytes_;
 };
 

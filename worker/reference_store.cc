@@ -59,8 +59,8 @@ void ReferenceStore::Begin(WorkloadData& data, uint64_t seed) {
   data.made = *std::move(memory);
 }
 
-const std::byte* ReferenceStore::NextSet(WorkloadData& data) {
-  return data.sets[static_cast<size_t>(data.trials++) % data.sets.size()].bytes().data();
+const SharedMemory& ReferenceStore::NextSet(WorkloadData& data) {
+  return data.sets[static_cast<size_t>(data.trials++) % data.sets.size()];
 }
 
 void ReferenceStore::Renew(WorkloadData& data, uint64_t seed) {

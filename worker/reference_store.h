@@ -47,7 +47,7 @@ class ReferenceStore {
   // INVALID_ARGUMENT for text that is no workload.
   Result<WorkloadData*> Find(const std::string& text, uint64_t seed);
   // The set for the next trial. REQUIRES: there is one.
-  const std::byte* NextSet(WorkloadData& data);
+  const SharedMemory& NextSet(WorkloadData& data);
   // Begins a second or a newer set, where it is time for one.
   void Renew(WorkloadData& data, uint64_t seed);
 

@@ -197,7 +197,7 @@ std::optional<Measurement> Runner::Check(const RunTask& task, const Loaded& load
   for (size_t i = 0; i < workload.outputs().size() && wrong.empty(); ++i) {
     const graph::TensorType& type = workload.graph()[workload.outputs()[i]].type;
     const Comparison comparison =
-        Compare(type, loaded.outputs[i], task.reference + layout.results[i], workload.tolerance());
+        Compare(type, loaded.outputs[i], task.reference + layout.results[i], ToleranceOf(workload));
     error = std::max(error, comparison.error);
     if (!comparison.ok) wrong = "output " + std::to_string(i) + ": " + comparison.detail;
     if (WritesBetweenStrides(type, loaded.outputs[i])) {

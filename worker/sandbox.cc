@@ -1,5 +1,6 @@
 #include "worker/sandbox.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
@@ -37,7 +38,7 @@ Status SetLimit(int resource, int64_t value) {
 
 Status SetLimits(const Limits& limits) {
   MLC_TRY(SetLimit(RLIMIT_CORE, 0));
-  MLC_TRY(SetLimit(RLIMIT_NOFILE, 64));
+  MLC_TRY(SetLimit(RLIMIT_NOFILE, limits.open_files));
   MLC_TRY(SetLimit(RLIMIT_FSIZE, limits.file_bytes));
   MLC_TRY(SetLimit(RLIMIT_CPU, limits.cpu_seconds));
   if (limits.memory_bytes > 0 && !kSanitized) MLC_TRY(SetLimit(RLIMIT_AS, limits.memory_bytes));
@@ -59,12 +60,29 @@ uint64_t FileRights(int abi) {
   return rights;
 }
 
-Status ForbidFiles(int abi) {
+constexpr uint64_t kReading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+
+// What lies below `path` may be used with these rights. A path that is not there needs no rule.
+void Allow(int rules, const char* path, uint64_t rights) {
+  landlock_path_beneath_attr below = {};
+  below.allowed_access = rights;
+  below.parent_fd = open(path, O_PATH | O_CLOEXEC);
+  if (below.parent_fd < 0) return;
+  (void)syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0);
+  close(below.parent_fd);
+}
+
+Status RestrictFiles(int abi, Limits::Fence fence) {
   landlock_ruleset_attr attributes = {};
   attributes.handled_access_fs = FileRights(abi);
   const auto rules =
       static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof(uint64_t), 0));
   if (rules < 0) return Internal(std::string("landlock: ") + strerror(errno));
+  if (fence == Limits::Fence::kDevice) {
+    Allow(rules, "/", kReading);
+    const uint64_t devices = kReading | LANDLOCK_ACCESS_FS_WRITE_FILE | (uint64_t{1} << 15);
+    Allow(rules, "/dev", devices & FileRights(abi));
+  }
   const long result = syscall(SYS_landlock_restrict_self, rules, 0);
   close(rules);
   return result == 0 ? Status() : Internal(std::string("landlock: ") + strerror(errno));
@@ -92,9 +110,10 @@ Status EnterSandbox(const Limits& limits) {
   if (!limits.sandbox || kSanitized) return Status();
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Internal("no_new_privs is refused");
   const int abi = DetectSandbox().landlock_abi;
-  if (abi > 0) MLC_TRY(ForbidFiles(abi));
+  if (abi > 0) MLC_TRY(RestrictFiles(abi, limits.fence));
   DropCapabilities();
-  return InstallSyscallFilter();
+  return limits.fence == Limits::Fence::kDevice ? InstallDeviceSyscallFilter()
+                                                : InstallSyscallFilter();
 }
 
 }  // namespace mlc::worker

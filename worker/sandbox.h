@@ -1,6 +1,8 @@
 // What a child process may do: compute, use memory, and write to the descriptors it holds. Nothing
 // can be opened, executed or connected, no process started or signalled. Seccomp enforces it;
-// landlock, where the kernel has it, enforces the part about files once more. Linux only.
+// landlock, where the kernel has it, enforces the part about files once more. A child that drives a
+// device has a wider fence: it may read files and use devices, but write no file, execute nothing,
+// connect nowhere. Linux only.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,10 @@ struct Limits {
   int64_t memory_bytes = int64_t{4} << 30;  // of address space; 0 = unlimited
   int64_t file_bytes = int64_t{64} << 20;   // largest file (of descriptors held) it can write
   int cpu_seconds = 30;
+  int open_files = 64;
   bool sandbox = true;  // false: limits only
+  enum class Fence : uint8_t { kCompute, kDevice };
+  Fence fence = Fence::kCompute;
 };
 
 // For the calling process, for good; it dies with its parent. REQUIRES: one thread. Threads may be

@@ -5,6 +5,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -66,6 +67,53 @@ constexpr long kAllowed[] = {
 #if defined(__x86_64__)
     SYS_poll,
     SYS_arch_prctl,
+#endif
+};
+
+// What no device driver's library needs.
+constexpr long kForbidden[] = {
+    SYS_execve,
+    SYS_execveat,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_setns,
+    SYS_unshare,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_bpf,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_listen,
+    SYS_accept4,
+    SYS_unlinkat,
+    SYS_renameat2,
+    SYS_linkat,
+    SYS_symlinkat,
+    SYS_fchmodat,
+    SYS_fchownat,
+    SYS_io_uring_setup,
+    SYS_pidfd_getfd,
+#if defined(__x86_64__)
+    SYS_fork,
+    SYS_vfork,
+    SYS_unlink,
+    SYS_rename,
+    SYS_link,
+    SYS_symlink,
+    SYS_chmod,
+    SYS_chown,
+    SYS_accept,
 #endif
 };
 
@@ -134,13 +182,41 @@ Filter MakeFilter() {
   return filter;
 }
 
-}  // namespace
+Filter MakeDeviceFilter() {
+  Filter filter;
+  filter.Load(offsetof(seccomp_data, arch));
+  filter.ReturnUnlessEqual(kArch, SECCOMP_RET_KILL_PROCESS);
+  filter.Load(offsetof(seccomp_data, nr));
+  for (long call : kForbidden) filter.ReturnIfEqual(static_cast<uint32_t>(call), kDeny);
+  filter.ReturnIfEqual(SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
+  filter.SkipUnlessEqual(SYS_clone, 4);
+  filter.Load(Low(0));
+  filter.ReturnIfBit(CLONE_THREAD, SECCOMP_RET_ALLOW);
+  filter.Return(kDeny);
+  // Sockets to the driver's local services only.
+  filter.SkipUnlessEqual(SYS_socket, 4);
+  filter.Load(Low(0));
+  filter.ReturnIfEqual(AF_UNIX, SECCOMP_RET_ALLOW);
+  filter.Return(kDeny);
+  for (long call : {SYS_kill, SYS_tgkill}) {
+    filter.SkipUnlessEqual(static_cast<uint32_t>(call), 4);
+    filter.Load(Low(0));
+    filter.ReturnIfEqual(static_cast<uint32_t>(getpid()), SECCOMP_RET_ALLOW);
+    filter.Return(kDeny);
+  }
+  filter.Return(SECCOMP_RET_ALLOW);
+  return filter;
+}
 
-Status InstallSyscallFilter() {
-  Filter filter = MakeFilter();
+Status Install(Filter filter) {
   sock_fprog program = {static_cast<uint16_t>(filter.code().size()), filter.code().data()};
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0) return Status();
   return Internal("the kernel refuses the seccomp filter");
 }
+
+}  // namespace
+
+Status InstallSyscallFilter() { return Install(MakeFilter()); }
+Status InstallDeviceSyscallFilter() { return Install(MakeDeviceFilter()); }
 
 }  // namespace mlc::worker

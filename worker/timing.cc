@@ -18,14 +18,6 @@ double TimeRuns(const std::function<void()>& run, int64_t runs, const Stopwatch&
   return static_cast<double>(watch.now_ns() - start) / static_cast<double>(runs);
 }
 
-double Quantile(const std::vector<double>& sorted, double q) {
-  const double position = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(position);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = position - static_cast<double>(below);
-  return sorted[below] * (1 - part) + sorted[above] * part;
-}
-
 // Samples without an interruption; if the machine is so busy that there are too few, all of them.
 std::vector<double> Samples(const std::function<void()>& run, double estimate,
                             const TimingOptions& options, const Stopwatch& watch) {
@@ -60,6 +52,14 @@ double ColdTime(const std::function<void()>& run, const std::function<void()>& e
 }
 
 }  // namespace
+
+double Quantile(const std::vector<double>& sorted, double q) {
+  const double position = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(position);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  const double part = position - static_cast<double>(below);
+  return sorted[below] * (1 - part) + sorted[above] * part;
+}
 
 Stopwatch SystemStopwatch() {
   Stopwatch watch;

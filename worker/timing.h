@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace mlc::worker {
 
@@ -38,6 +39,9 @@ struct Timing {
 };
 
 // `evict` empties the caches near the cores; null: no cold runs.
+// Interpolated. REQUIRES: sorted, not empty.
+double Quantile(const std::vector<double>& sorted, double q);
+
 Timing TimeKernel(const std::function<void()>& run, const std::function<void()>& evict,
                   const TimingOptions& options, const Stopwatch& watch);
 

@@ -20,6 +20,7 @@ void Put(ByteWriter& out, const Trial& trial) {
   out.PutText(trial.config);
   out.Put(trial.seed);
   out.Put(trial.race_ns);
+  out.Put(trial.target);
 }
 
 void Put(ByteWriter& out, const Measurement& m) {
@@ -46,6 +47,7 @@ Trial GetTrial(ByteReader& in) {
   trial.config = in.GetText();
   trial.seed = in.Get<uint64_t>();
   trial.race_ns = in.Get<double>();
+  trial.target = in.Get<int>();
   return trial;
 }
 

@@ -17,6 +17,7 @@ struct Trial {
   std::string config;
   uint64_t seed = 0;   // of random inputs, where this trial is the one that needs new ones
   double race_ns = 0;  // may end as too_slow once surely slower; 0 = never
+  int target = 0;      // which of the worker's targets it is for
 };
 
 struct TrialResult {

@@ -26,6 +26,21 @@ TEST(Check, NamesTheFirstWrongElement) {
   EXPECT_DOUBLE_EQ(result.error, 0.25);
 }
 
+TEST(Check, TheNarrowestTypeAndPrecisionDecideTheTolerance) {
+  const auto tolerance = [](const std::string& type, const std::string& attributes) {
+    const auto workload = graph::Workload::Parse(
+        "workload v1 tolerance=1e-05 {\n%0 = input() : " + type + "[4,8]\n%1 = weight() : " + type +
+        "[8,4]\n%2 = matmul(%0, %1)" + attributes + " : " + type +
+        "[4,4]\n%3 = cast(%2) : f32[4,4]\n" + "return %3\n}\n");
+    EXPECT_TRUE(workload.ok()) << workload.status().ToString();
+    return workload.ok() ? ToleranceOf(*workload) : 0;
+  };
+  EXPECT_EQ(tolerance("f32", ""), 1e-5);
+  EXPECT_EQ(tolerance("f32", "{precision=tf32}"), 3e-3);
+  EXPECT_EQ(tolerance("f16", ""), 4e-3);
+  EXPECT_EQ(tolerance("bf16", ""), 3e-2);
+}
+
 TEST(Check, ErrorIsRelativeToTheLargestReference) {
   const graph::TensorType type{DType::kF32, {2}, {}};
   EXPECT_TRUE(CompareAs<float>(type, {1000, 0.01F}, {1000, 0}).ok);

@@ -31,7 +31,7 @@ TEST(ReferenceStore, ASecondSetAndThenNewerOnes) {
   ASSERT_EQ(data->sets.size(), 1u) << data->failure.ToString();
   std::set<const std::byte*> used;
   for (int trial = 0; trial < 100; ++trial) {
-    used.insert(store.NextSet(*data));
+    used.insert(store.NextSet(*data).bytes().data());
     store.Renew(*data, 100 + static_cast<uint64_t>(trial));
     Await(store);
   }
@@ -47,7 +47,7 @@ TEST(ReferenceStore, ForgetsWhatIsUnusedWhenFull) {
   WorkloadData* busy = *store.Find(Relu(5000), 1);
   busy->users = 1;
   Await(store);
-  const std::byte* before = store.NextSet(*busy);
+  const std::byte* before = store.NextSet(*busy).bytes().data();
   for (int size = 5001; size < 5010; ++size) {
     ASSERT_TRUE(store.Find(Relu(size), 1).ok());
     Await(store);
@@ -60,7 +60,7 @@ TEST(ReferenceStore, SetsCannotBeWritten) {
   ReferenceStore store({});
   WorkloadData* data = *store.Find(Relu(64), 1);
   Await(store);
-  EXPECT_DEATH(const_cast<std::byte*>(store.NextSet(*data))[0] = std::byte{1}, "");
+  EXPECT_DEATH(const_cast<std::byte*>(store.NextSet(*data).bytes().data())[0] = std::byte{1}, "");
 }
 
 TEST(ReferenceStore, RefusesTextThatIsNoWorkload) {

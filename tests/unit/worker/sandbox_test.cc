@@ -57,6 +57,33 @@ TEST_F(Sandbox, ConnectsNowhere) {
             "Operation not permitted");
 }
 
+TEST_F(Sandbox, DeviceDriversReadFilesAndUseDevicesOnly) {
+  Limits device;
+  device.memory_bytes = 0;
+  device.open_files = 4096;
+  device.fence = Limits::Fence::kDevice;
+  const auto inside = [&](const std::function<std::string()>& body) {
+    return Inside(body, device);
+  };
+  EXPECT_EQ(inside([] { return Say(open("/proc/self/status", O_RDONLY) >= 0); }), "succeeded");
+  EXPECT_EQ(inside([] { return Say(open("/dev/null", O_RDWR) >= 0); }), "succeeded");
+  EXPECT_EQ(inside([] { return Say(socket(AF_INET, SOCK_STREAM, 0) >= 0); }),
+            "Operation not permitted");
+  EXPECT_EQ(inside([] { return Say(fork() >= 0); }), "Operation not permitted");
+  EXPECT_EQ(inside([] { return Say(execl("/bin/true", "true", nullptr) == 0); }),
+            "Operation not permitted");
+  EXPECT_EQ(inside([] {
+              int joined = 0;
+              std::thread([&] { joined = 1; }).join();
+              return Say(joined == 1);
+            }),
+            "succeeded");
+  if (DetectSandbox().landlock_abi > 0) {
+    EXPECT_EQ(inside([] { return Say(open("/tmp/mlc-escape", O_CREAT | O_WRONLY, 0600) >= 0); }),
+              "Permission denied");
+  }
+}
+
 TEST_F(Sandbox, StartsNoProcess) {
   EXPECT_EQ(Inside([] { return Say(fork() >= 0); }), "Operation not permitted");
   EXPECT_EQ(Inside([] {

@@ -26,6 +26,38 @@ BuiltKernel Built() {
   return built;
 }
 
+BuiltKernel BuiltForDevice() {
+  BuiltKernel built = Built();
+  built.kernel = {};
+  built.device = DevicePart{"cubin", {{"k_p0", 132, 128, 65536}, {"k_p1", 1, 32, 0}}, 1024, 64};
+  return built;
+}
+
+TEST(BuiltKernel, DeviceCodeComesBack) {
+  const Result<BuiltKernel> back = Decode(Encode(BuiltForDevice()), Relu());
+  ASSERT_TRUE(back.ok()) << back.status().ToString();
+  ASSERT_TRUE(back->device.has_value());
+  EXPECT_EQ(back->device->image, "cubin");
+  ASSERT_EQ(back->device->launches.size(), 2u);
+  EXPECT_EQ(back->device->launches[0].function, "k_p0");
+  EXPECT_EQ(back->device->launches[0].blocks, 132);
+  EXPECT_EQ(back->device->launches[0].threads, 128);
+  EXPECT_EQ(back->device->launches[0].block_bytes, 65536);
+  EXPECT_EQ(back->device->shared_bytes, 1024);
+  EXPECT_EQ(back->device->counter_bytes, 64);
+  EXPECT_EQ(back->object, "object");
+}
+
+TEST(BuiltKernel, LaunchesThatNoDeviceCouldMakeAreRefused) {
+  for (const codegen::CudaLaunch& launch :
+       {codegen::CudaLaunch{"k", 0, 32, 0}, codegen::CudaLaunch{"k", 1, 2048, 0},
+        codegen::CudaLaunch{"k", int64_t{1} << 40, 32, 0}, codegen::CudaLaunch{"k", 1, 32, -1}}) {
+    BuiltKernel built = BuiltForDevice();
+    built.device->launches = {launch};
+    EXPECT_EQ(Decode(Encode(built), Relu()).status().code(), StatusCode::kDataLoss);
+  }
+}
+
 TEST(Messages, TrialsAndMeasurementsComeBack) {
   Measurement measurement;
   measurement.outcome = Outcome::kWrongResult;
@@ -33,13 +65,14 @@ TEST(Messages, TrialsAndMeasurementsComeBack) {
   measurement.runs = 3;
   measurement.detail = "element [1]";
   ByteWriter out;
-  Put(out, Trial{{1, 2}, "workload", "config", 9, 1.5});
+  Put(out, Trial{{1, 2}, "workload", "config", 9, 1.5, 2});
   Put(out, measurement);
   const std::string bytes = out.Take();
   ByteReader in(bytes);
   const Trial trial = GetTrial(in);
   EXPECT_EQ(trial.config, "config");
   EXPECT_EQ(trial.race_ns, 1.5);
+  EXPECT_EQ(trial.target, 2);
   const Measurement back = GetMeasurement(in);
   EXPECT_EQ(back.outcome, Outcome::kWrongResult);
   EXPECT_EQ(back.detail, "element [1]");

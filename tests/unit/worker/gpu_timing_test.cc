@@ -1,0 +1,132 @@
+#include "worker/gpu/gpu_timing.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace mlc::worker {
+namespace {
+
+// A device on which an execution takes `run_ns`, spread over its launches, and less with warm
+// weights.
+struct FakeGpu {
+  double run_ns = 5000;
+  double cold_extra_ns = 1000;
+  int launches = 1;
+  int drop = 0;  // records lost in the next takes
+  int lost_times = 0;
+
+  std::vector<KernelRecord> pending;
+  uint32_t correlation = 0;
+  uint64_t now = 1;
+  int evictions = 0;
+  std::set<int> warm;  // copies of the weights read since the eviction
+  bool activations_warm = false;
+
+  void Launch(double ns) {
+    const auto end = now + static_cast<uint64_t>(ns);
+    pending.push_back({++correlation, now, end});
+    now = end + 100;
+  }
+
+  GpuStage Stage() {
+    GpuStage stage;
+    stage.launches = launches;
+    stage.copies = kGpuCopies;
+    stage.execute = [this](int copy) {
+      double ns = run_ns;
+      if (warm.insert(copy).second) ns += cold_extra_ns;
+      if (!activations_warm) ns += cold_extra_ns;
+      activations_warm = true;
+      for (int i = 0; i < launches; ++i) Launch(ns / launches);
+      return Status();
+    };
+    stage.evict = [this] {
+      ++evictions;
+      warm.clear();
+      activations_warm = false;
+      Launch(30000);
+      return Status();
+    };
+    stage.take = [this]() -> Result<std::vector<KernelRecord>> {
+      std::vector<KernelRecord> records = std::exchange(pending, {});
+      for (KernelRecord& record : records) {
+        if (lost_times > 0) record.start_ns = record.end_ns = 0, --lost_times;
+      }
+      if (drop > 0 && records.size() > 1) records.pop_back(), --drop;
+      return records;
+    };
+    return stage;
+  }
+};
+
+TEST(GpuTiming, SamplesMeetWarmActivationsAndColdWeights) {
+  FakeGpu gpu;
+  const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {});
+  ASSERT_TRUE(timing.ok()) << timing.status().ToString();
+  EXPECT_FALSE(timing->raced_out);
+  EXPECT_EQ(timing->median_ns, 6000);
+  EXPECT_EQ(timing->p10_ns, 6000);
+  EXPECT_EQ(timing->p90_ns, 6000);
+  EXPECT_EQ(timing->cold_ns, 7000);
+  EXPECT_EQ(timing->samples, 20);
+  EXPECT_EQ(gpu.evictions, 20 + 7);
+}
+
+TEST(GpuTiming, LaunchesOfAnExecutionAreSummed) {
+  FakeGpu gpu;
+  gpu.launches = 4;
+  gpu.cold_extra_ns = 0;
+  const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {});
+  ASSERT_TRUE(timing.ok());
+  EXPECT_EQ(timing->median_ns, 5000);
+}
+
+TEST(GpuTiming, SlowKernelsAreRacedOut) {
+  FakeGpu gpu;
+  gpu.cold_extra_ns = 0;
+  const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {.race_ns = 3000});
+  ASSERT_TRUE(timing.ok());
+  EXPECT_TRUE(timing->raced_out);
+  EXPECT_EQ(timing->median_ns, 5000);
+  EXPECT_EQ(gpu.evictions, 0) << "no time is spent on it";
+}
+
+TEST(GpuTiming, LosersOfTheRaceHaveNoColdTime) {
+  FakeGpu gpu;
+  const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {.race_ns = 4500});
+  ASSERT_TRUE(timing.ok());
+  EXPECT_FALSE(timing->raced_out);
+  EXPECT_EQ(timing->cold_ns, 0);
+}
+
+TEST(GpuTiming, LongKernelsHaveFewSamples) {
+  FakeGpu gpu;
+  gpu.run_ns = 50e6;
+  const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {});
+  ASSERT_TRUE(timing.ok());
+  EXPECT_EQ(timing->samples, 3);
+}
+
+TEST(GpuTiming, MissingRecordsAreTakenAgainOnce) {
+  FakeGpu gpu;
+  gpu.drop = 1;
+  EXPECT_TRUE(TimeOnGpu(gpu.Stage(), {}).ok());
+  gpu.drop = 2;
+  const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {});
+  EXPECT_EQ(timing.status().code(), StatusCode::kUnavailable);
+  EXPECT_NE(timing.status().message().find("CUPTI lost the records"), std::string::npos);
+}
+
+TEST(GpuTiming, SamplesWithALostTimeAreLeftOut) {
+  FakeGpu gpu;
+  gpu.cold_extra_ns = 0;
+  // The warming execution and the first of three in the race.
+  gpu.lost_times = 2;
+  const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {});
+  ASSERT_TRUE(timing.ok());
+  EXPECT_EQ(timing->median_ns, 5000);
+}
+
+}  // namespace
+}  // namespace mlc::worker

@@ -1,0 +1,82 @@
+#include "worker/gpu/gpu_fleet.h"
+
+#include <algorithm>
+#include <map>
+
+#include "worker/gpu/service_kernels.h"
+
+namespace mlc::worker {
+
+Result<std::unique_ptr<GpuFleet>> GpuFleet::Create(const GpuFleetOptions& options,
+                                                   build::Nvrtc& nvrtc) {
+  auto fleet = std::unique_ptr<GpuFleet>(new GpuFleet());
+  std::map<std::string, std::string> images;
+  for (const GpuDevice& gpu : options.gpus) {
+    const std::string arch = gpu.target.CudaArch();
+    if (!images.contains(arch)) {
+      Result<build::CudaBinary> built = nvrtc.Compile(std::string(ServiceSource()), arch);
+      if (!built.ok()) return built.status().WithPrefix("the CUDA compiler");
+      images[arch] = std::move(built->image);
+    }
+    Seat& seat = fleet->seats_.emplace_back();
+    seat.process =
+        std::make_unique<GpuProcess>(GpuProcessOptions{.device = gpu,
+                                                       .cuda_home = options.cuda_home,
+                                                       .service_image = images[arch],
+                                                       .threads = options.threads,
+                                                       .sandbox = options.sandbox,
+                                                       .run_timeout_ms = options.run_timeout_ms});
+    seat.process->Ensure();
+  }
+  MLC_TRY(fleet->Await());
+  return fleet;
+}
+
+Status GpuFleet::Await() {
+  for (Seat& seat : seats_) {
+    const GpuDevice& gpu = seat.process->device();
+    MLC_TRY(seat.process->AwaitReady().WithPrefix("GPU " + std::to_string(gpu.ordinal) + " (" +
+                                                  gpu.name + ")"));
+    const auto same = std::find_if(targets_.begin(), targets_.end(), [&](const auto& target) {
+      return target.ClassText() == gpu.target.ClassText();
+    });
+    seat.target = static_cast<size_t>(same - targets_.begin());
+    if (same == targets_.end()) targets_.push_back(gpu.target);
+  }
+  return Status();
+}
+
+bool GpuFleet::HasIdle(size_t target) const {
+  return std::any_of(seats_.begin(), seats_.end(), [&](const Seat& seat) {
+    return seat.target == target && !seat.process->busy();
+  });
+}
+
+bool GpuFleet::AllIdle() const {
+  return std::none_of(seats_.begin(), seats_.end(),
+                      [](const Seat& seat) { return seat.process->busy(); });
+}
+
+void GpuFleet::Submit(size_t target, uint64_t ticket, GpuTaskMessage task, int descriptor) {
+  for (Seat& seat : seats_) {
+    if (seat.target != target || seat.process->busy()) continue;
+    seat.ticket = ticket;
+    return seat.process->Submit(std::move(task), descriptor);
+  }
+}
+
+std::vector<GpuFleet::Ended> GpuFleet::Collect() {
+  std::vector<Ended> ended;
+  for (Seat& seat : seats_) {
+    if (auto measurement = seat.process->Collect()) {
+      ended.push_back({seat.ticket, *std::move(measurement)});
+    }
+  }
+  return ended;
+}
+
+void GpuFleet::AddTo(std::vector<pollfd>& waiting) const {
+  for (const Seat& seat : seats_) seat.process->AddTo(waiting);
+}
+
+}  // namespace mlc::worker

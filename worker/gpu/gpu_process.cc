@@ -1,0 +1,226 @@
+#include "worker/gpu/gpu_process.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <utility>
+
+#include "worker/frame.h"
+#include "worker/gpu/gpu_runner.h"
+#include "worker/trial.h"
+
+namespace mlc::worker {
+namespace {
+
+// Everything below runs in the child.
+
+Measurement RunTask(GpuRunner& runner, const GpuTaskMessage& message, int descriptor) {
+  Result<graph::Workload> workload = graph::Workload::Parse(message.workload);
+  if (!workload.ok()) return Failed(Outcome::kInfra, workload.status().message());
+  Result<BuiltKernel> built = Decode(message.built, *workload);
+  if (!built.ok()) return Failed(Outcome::kInfra, built.status().message());
+  if (!runner.sets().Holds(message.set)) {
+    Result<SharedMemory> memory = SharedMemory::Map(dup(descriptor));
+    if (!memory.ok()) return Failed(Outcome::kInfra, memory.status().message());
+    const Status added = runner.sets().Add(*workload, message.set, *std::move(memory));
+    if (!added.ok()) return Failed(Outcome::kInfra, added.message());
+  }
+  return runner.Run({&*workload, &*built, message.set, message.race_ns});
+}
+
+void Serve(const GpuProcessOptions& options, int socket, int pipe) {
+  Result<std::unique_ptr<GpuRunner>> runner =
+      GpuRunner::Create({.ordinal = options.device.ordinal,
+                         .cuda_home = options.cuda_home,
+                         .service_image = options.service_image,
+                         .threads = options.threads});
+  GpuHello hello;
+  hello.status = runner.status();
+  if (runner.ok() && options.device.target.copy_gbps <= 0) {
+    const Result<double> copy = (*runner)->CopyGbps();
+    if (copy.ok()) hello.copy_gbps = *copy;
+    hello.status = copy.status();
+  }
+  if (!WriteAll(pipe, Frame(Encode(hello))) || !hello.status.ok()) return;
+  DescriptorReader tasks(socket);
+  std::string task;
+  int descriptor = -1;
+  while (tasks.Receive(task, descriptor)) {
+    const std::optional<GpuTaskMessage> message = DecodeGpuTask(task);
+    GpuReport report;
+    report.measurement = message ? RunTask(**runner, *message, descriptor)
+                                 : Failed(Outcome::kInfra, "the engine sent no task");
+    report.tainted = (*runner)->tainted();
+    if (descriptor >= 0) close(descriptor);
+    if (!WriteAll(pipe, Frame(Encode(report))) || report.tainted) break;
+  }
+  // A poisoned context cannot be taken apart; the process's end frees everything.
+  _exit(0);
+}
+
+}  // namespace
+
+GpuProcess::~GpuProcess() {
+  ForgetTask();
+  Stop();
+}
+
+void GpuProcess::ForgetTask() {
+  task_.reset();
+  if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
+}
+
+void GpuProcess::Stop() {
+  if (socket_ >= 0) close(std::exchange(socket_, -1));
+  child_.reset();
+  state_ = State::kNone;
+  done_ = 0;
+  sent_ = false;
+}
+
+void GpuProcess::Ensure() {
+  if (state_ != State::kNone) return;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    failure_ = ResourceExhausted("no socket pair: too many open files");
+    return;
+  }
+  Child::Options options;
+  options.limits.memory_bytes = 0;
+  options.limits.file_bytes = int64_t{1} << 30;
+  options.limits.cpu_seconds = 30 * 24 * 3600;
+  options.limits.open_files = 4096;
+  options.limits.sandbox = options_.sandbox;
+  options.limits.fence = Limits::Fence::kDevice;
+  options.before = [] { (void)setpriority(PRIO_PROCESS, 0, -10); };
+  options.keep = {ends[1]};
+  Result<Child> child = Child::Start(options, [&](int pipe) { Serve(options_, ends[1], pipe); });
+  close(ends[1]);
+  if (!child.ok()) {
+    close(ends[0]);
+    failure_ = child.status();
+    return;
+  }
+  child_ = *std::move(child);
+  socket_ = ends[0];
+  state_ = State::kStarting;
+  deadline_ = Clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
+}
+
+Status GpuProcess::AwaitReady() {
+  Ensure();
+  while (state_ == State::kStarting) {
+    pollfd waiting = {child_->pipe(), POLLIN, 0};
+    (void)poll(&waiting, 1, 100);
+    (void)Collect();
+  }
+  return state_ == State::kReady ? Status() : failure_;
+}
+
+void GpuProcess::Submit(GpuTaskMessage task, int descriptor) {
+  task_ = std::move(task);
+  descriptor_ = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  sent_ = false;
+  Ensure();
+  if (state_ == State::kReady) Send();
+}
+
+void GpuProcess::Send() {
+  sent_ = true;
+  deadline_ = Clock::now() + std::chrono::milliseconds(options_.run_timeout_ms);
+  // A child that is gone shows at its pipe.
+  (void)SendWithDescriptor(socket_, Encode(*task_), descriptor_);
+}
+
+void GpuProcess::AddTo(std::vector<pollfd>& waiting) const {
+  if (child_) waiting.push_back({child_->pipe(), POLLIN, 0});
+}
+
+bool GpuProcess::Late() const {
+  const bool waits = state_ == State::kStarting || (task_ && sent_);
+  return waits && Clock::now() > deadline_;
+}
+
+std::optional<Measurement> GpuProcess::TakeMessages() {
+  while (auto frame = TakeFrame(child_->received())) {
+    if (state_ == State::kStarting) {
+      const std::optional<GpuHello> hello = DecodeGpuHello(*frame);
+      failure_ = hello ? hello->status : Internal("the GPU's runner sent no hello");
+      if (!failure_.ok()) continue;  // it ends by itself
+      if (hello->copy_gbps > 0) {
+        copy_gbps_ = hello->copy_gbps;
+        options_.device.target.copy_gbps = copy_gbps_;
+      }
+      state_ = State::kReady;
+      if (task_) Send();
+      continue;
+    }
+    std::optional<GpuReport> report = DecodeGpuReport(*frame);
+    if (!report || !task_) continue;
+    ForgetTask();
+    ++done_;
+    if (report->tainted) {
+      Stop();
+      Ensure();
+    }
+    return std::move(report->measurement);
+  }
+  return std::nullopt;
+}
+
+std::optional<Measurement> GpuProcess::Lost() {
+  const bool was_ready = state_ == State::kReady;
+  const bool late = Late();
+  if (late) child_->Kill();
+  const int end = child_->Reap();
+  const std::string errors = child_->ErrorText();
+  const int64_t done = done_;
+  const bool sent = sent_;
+  Stop();
+  const std::string how = DescribeEnd(end) + (errors.empty() ? "" : ": " + errors);
+  if (!was_ready && failure_.ok()) {
+    failure_ = Unavailable("the runner of " + options_.device.name +
+                           (late ? " does not start in time" : " " + how));
+  }
+  if (!task_) return std::nullopt;
+  if (!was_ready) {
+    ForgetTask();
+    return Failed(Outcome::kInfra, failure_.message());
+  }
+  if (late) {
+    ForgetTask();
+    Ensure();
+    return Failed(Outcome::kRunTimeout,
+                  "no result after " + std::to_string(options_.run_timeout_ms) + " ms");
+  }
+  // A trial that is not the first of its child may pay for an earlier one's deeds: it gets a new
+  // child before it is blamed.
+  Ensure();
+  if (done > 0 || !sent) {
+    sent_ = false;
+    return std::nullopt;
+  }
+  ForgetTask();
+  const bool killed = WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL;
+  return Failed(killed ? Outcome::kInfra : Outcome::kRunError, "the kernel's process " + how);
+}
+
+std::optional<Measurement> GpuProcess::Collect() {
+  if (!child_) {
+    if (!task_) return std::nullopt;
+    ForgetTask();
+    return Failed(Outcome::kInfra, failure_.message());
+  }
+  const bool open = child_->Read();
+  if (auto measurement = TakeMessages()) return measurement;
+  // The child may have been replaced meanwhile.
+  if (child_ && ((!open && state_ != State::kNone) || Late())) return Lost();
+  return std::nullopt;
+}
+
+}  // namespace mlc::worker

@@ -1,0 +1,216 @@
+#include "worker/gpu/gpu_runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "worker/check.h"
+#include "worker/gpu/gpu_timing.h"
+#include "worker/trial.h"
+
+namespace mlc::worker {
+namespace {
+
+constexpr int64_t kCardIntervalNs = 200'000'000;
+constexpr int64_t kSetBudget = int64_t{16} << 30;
+// A clock below this share of the best one is still rising.
+constexpr double kRisenClock = 0.93;
+constexpr int kClockAttempts = 50;
+constexpr int64_t kCopyBytes = int64_t{256} << 20;
+
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+bool SameBytes(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GpuRunner>> GpuRunner::Create(const GpuRunnerOptions& options) {
+  auto runner = std::unique_ptr<GpuRunner>(new GpuRunner());
+  runner->threads_ = options.threads;
+  runner->cupti_ = MLC_TRY(Cupti::Open(options.cuda_home));
+  runner->device_ = MLC_TRY(Device::Open(options.ordinal));
+  Result<std::unique_ptr<Nvml>> nvml = Nvml::Open(runner->device_->facts().pci);
+  if (nvml.ok()) runner->nvml_ = *std::move(nvml);
+  runner->service_ = MLC_TRY(ServiceKernels::Create(*runner->device_, options.service_image));
+  const auto memory = static_cast<int64_t>(runner->device_->facts().memory_bytes);
+  runner->sets_ = std::make_unique<DeviceSets>(*runner->device_, std::min(kSetBudget, memory / 4));
+  runner->pool_ = mlc_pool_create(options.threads, 0);
+  if (runner->pool_ == nullptr) return ResourceExhausted("cannot start the threads of the pool");
+  return runner;
+}
+
+GpuRunner::~GpuRunner() { mlc_pool_destroy(pool_); }
+
+Measurement GpuRunner::Wrong(const std::string& detail, double error) {
+  tainted_ = true;
+  Measurement measurement = Failed(Outcome::kWrongResult, detail);
+  measurement.max_error = error;
+  return measurement;
+}
+
+// What a failed call on the device says about the candidate.
+Measurement GpuRunner::Broken(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kResourceExhausted:
+    case StatusCode::kUnavailable:
+    case StatusCode::kDataLoss:
+    case StatusCode::kFailedPrecondition:
+    case StatusCode::kPermissionDenied:
+      return Failed(Outcome::kInfra, status.message());
+    case StatusCode::kInvalidArgument:
+      return Failed(Outcome::kBuildError, status.message());
+    default:
+      tainted_ = true;
+      return Failed(Outcome::kRunError, status.message());
+  }
+}
+
+std::optional<Measurement> GpuRunner::Check(const GpuTask& task, DeviceKernel& kernel,
+                                            double& error, std::vector<std::byte>& outputs) {
+  const DeviceSet& set = sets_->Use(task.set);
+  const double tolerance = ToleranceOf(*task.workload);
+  const auto run = [&]() -> Result<std::vector<std::byte>> {
+    MLC_TRY(kernel.Poison());
+    MLC_TRY(kernel.Execute(0));
+    return MLC_TRY(kernel.Outputs());
+  };
+  Result<std::vector<std::byte>> first = run();
+  if (!first.ok()) return Broken(first.status());
+  if (const std::string overrun = kernel.GuardError(*first); !overrun.empty()) {
+    return Wrong(overrun, error);
+  }
+  for (size_t i = 0; i < set.expected.size(); ++i) {
+    const Comparison comparison =
+        set.expected[i].Check(kernel.Output(*first, i), tolerance, threads_);
+    error = std::max(error, comparison.error);
+    if (!comparison.ok) {
+      return Wrong("output " + std::to_string(i) + ": " + comparison.detail, error);
+    }
+  }
+  const Result<std::vector<std::byte>> second = run();
+  if (!second.ok()) return Broken(second.status());
+  if (!SameBytes(*second, *first)) {
+    return Wrong("two executions on the same inputs differ: a race between its threads", error);
+  }
+  outputs = *std::move(first);
+  return std::nullopt;
+}
+
+Result<double> GpuRunner::SteadyClock() {
+  double clock = 0;
+  for (int i = 0; i < kClockAttempts; ++i) {
+    clock = MLC_TRY(service_->ClockMhz());
+    best_clock_mhz_ = std::max(best_clock_mhz_, clock);
+    if (clock >= kRisenClock * best_clock_mhz_) break;
+    // Work that draws it up.
+    for (int burst = 0; burst < 16; ++burst) MLC_TRY(service_->EvictL2());
+  }
+  return clock;
+}
+
+Result<Timing> GpuRunner::Time(const GpuTask& task, DeviceKernel& kernel) {
+  GpuStage stage;
+  stage.launches = kernel.launches();
+  stage.copies = kernel.copies();
+  stage.execute = [&](int copy) { return kernel.Execute(copy); };
+  stage.evict = [&] { return service_->EvictL2(); };
+  stage.take = [&]() -> Result<std::vector<KernelRecord>> {
+    MLC_TRY(device_->Synchronize("the kernel"));
+    return cupti_->Take();
+  };
+  GpuTimingOptions options;
+  options.race_ns = task.race_ns;
+  return TimeOnGpu(stage, options);
+}
+
+void GpuRunner::ReadCard() {
+  const int64_t now = NowNs();
+  if (nvml_ == nullptr || (card_read_ns_ != 0 && now - card_read_ns_ < kCardIntervalNs)) return;
+  card_ = nvml_->Read();
+  card_read_ns_ = now;
+}
+
+// What made the measured times worth less; empty if nothing did.
+std::string GpuRunner::CardRemarks() const {
+  std::string remarks;
+  if (const std::string slowed = HardSlowdown(card_.slowdown_bits); !slowed.empty()) {
+    remarks = "the card was slowed down: " + slowed;
+  }
+  if (card_.compute_processes > 1) {
+    remarks += std::string(remarks.empty() ? "" : "; ") +
+               "others use the card: " + std::to_string(card_.compute_processes - 1) + " processes";
+  }
+  return remarks;
+}
+
+Measurement GpuRunner::Run(const GpuTask& task) {
+  const DeviceSet& set = sets_->Use(task.set);
+  Result<std::unique_ptr<DeviceKernel>> bound =
+      DeviceKernel::Bind(*device_, *task.workload, *task.built, set, pool_);
+  if (!bound.ok()) return Broken(bound.status());
+  DeviceKernel& kernel = **bound;
+  double error = 0;
+  std::vector<std::byte> outputs;
+  if (auto wrong = Check(task, kernel, error, outputs)) return *std::move(wrong);
+  const Result<double> clock = SteadyClock();
+  if (!clock.ok()) return Broken(clock.status());
+  const Result<Timing> timing = Time(task, kernel);
+  if (!timing.ok()) return Broken(timing.status());
+  // Once more: executions that follow each other closely may disturb each other.
+  const Result<std::vector<std::byte>> last = kernel.Outputs();
+  if (!last.ok()) return Broken(last.status());
+  if (!SameBytes(*last, outputs))
+    return Wrong("the results change when executions follow closely", error);
+  ReadCard();
+  Measurement m;
+  m.outcome = timing->raced_out ? Outcome::kTooSlow : Outcome::kOk;
+  m.median_ns = timing->median_ns;
+  m.p10_ns = timing->p10_ns;
+  m.p90_ns = timing->p90_ns;
+  m.runs = timing->samples;
+  m.cold_ns = timing->cold_ns;
+  m.max_error = error;
+  m.clock_mhz = *clock;
+  m.calm = best_clock_mhz_ > 0 ? *clock / best_clock_mhz_ : 1;
+  m.detail = CardRemarks();
+  return m;
+}
+
+Result<double> GpuRunner::CopyGbps() {
+  const mlc_cuda& cuda = device_->cuda();
+  DeviceMemory from = MLC_TRY(DeviceMemory::Allocate(*device_, kCopyBytes));
+  DeviceMemory to = MLC_TRY(DeviceMemory::Allocate(*device_, kCopyBytes));
+  (void)MLC_TRY(SteadyClock());
+  mlc_cu_event events[2] = {};
+  for (mlc_cu_event& event : events) {
+    MLC_TRY(device_->Check(cuda.event_create(&event, MLC_CUDA_EVENT_TIMING), "an event"));
+  }
+  constexpr int kCopies = 20;
+  float best_ms = 0;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    MLC_TRY(device_->Check(cuda.event_record(events[0], device_->stream()), "an event"));
+    for (int i = 0; i < kCopies; ++i) {
+      MLC_TRY(
+          device_->Check(cuda.memcpy_dtod_async(to.address(), from.address(),
+                                                static_cast<size_t>(kCopyBytes), device_->stream()),
+                         "a copy"));
+    }
+    MLC_TRY(device_->Check(cuda.event_record(events[1], device_->stream()), "an event"));
+    MLC_TRY(device_->Synchronize("copies"));
+    float ms = 0;
+    MLC_TRY(device_->Check(cuda.event_elapsed_time(&ms, events[0], events[1]), "an event"));
+    if (best_ms == 0 || ms < best_ms) best_ms = ms;
+  }
+  for (mlc_cu_event event : events) cuda.event_destroy(event);
+  if (best_ms <= 0) return Unavailable("copies in device memory take no time");
+  return 2.0 * kCopies * static_cast<double>(kCopyBytes) / (static_cast<double>(best_ms) * 1e6);
+}
+
+}  // namespace mlc::worker

@@ -1,0 +1,75 @@
+// Runs built kernels on one GPU: checks what they write against the reference, twice, and times
+// them with CUPTI. Lives in a child process that holds the context: a kernel may poison it or hang,
+// and the parent replaces the process. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "compiler/base/measurement.h"
+#include "compiler/runtime/thread_pool.h"
+#include "worker/gpu/cupti.h"
+#include "worker/gpu/device_kernel.h"
+#include "worker/gpu/device_sets.h"
+#include "worker/gpu/nvml.h"
+#include "worker/gpu/service_kernels.h"
+#include "worker/timing.h"
+
+namespace mlc::worker {
+
+struct GpuRunnerOptions {
+  int ordinal = 0;
+  std::string cuda_home;
+  std::string service_image;  // compiled ServiceSource()
+  int threads = 1;            // for preparations and checks
+};
+
+struct GpuTask {
+  const graph::Workload* workload = nullptr;
+  const BuiltKernel* built = nullptr;
+  uint64_t set = 0;  // held by sets()
+  double race_ns = 0;
+};
+
+class GpuRunner {
+ public:
+  // Opens CUPTI, then the device. What is missing is an error that says what to do.
+  static Result<std::unique_ptr<GpuRunner>> Create(const GpuRunnerOptions& options);
+  ~GpuRunner();
+
+  DeviceSets& sets() { return *sets_; }
+  Measurement Run(const GpuTask& task);
+  // Bytes read plus written per second, by copies in device memory. About 20 ms.
+  Result<double> CopyGbps();
+  // The context may be lost, or memory overwritten: this process must not run anything else.
+  bool tainted() const { return tainted_; }
+
+ private:
+  GpuRunner() = default;
+  // Two executions on the same inputs; a wrong result as a measurement.
+  std::optional<Measurement> Check(const GpuTask& task, DeviceKernel& kernel, double& error,
+                                   std::vector<std::byte>& outputs);
+  Result<Timing> Time(const GpuTask& task, DeviceKernel& kernel);
+  Measurement Wrong(const std::string& detail, double error);
+  Measurement Broken(const Status& status);
+  // Waits for the clock to rise after idle times; what it is then.
+  Result<double> SteadyClock();
+  void ReadCard();
+  std::string CardRemarks() const;
+
+  int threads_ = 1;
+  // In the order of their making: CUPTI comes before the context.
+  std::unique_ptr<Cupti> cupti_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Nvml> nvml_;  // null where there is none
+  std::unique_ptr<ServiceKernels> service_;
+  std::unique_ptr<DeviceSets> sets_;
+  mlc_pool* pool_ = nullptr;
+  CardState card_;
+  int64_t card_read_ns_ = 0;
+  double best_clock_mhz_ = 0;
+  bool tainted_ = false;
+};
+
+}  // namespace mlc::worker

@@ -1,0 +1,45 @@
+// The timing protocol of one kernel on a GPU: race, then samples as a model meets the kernel
+// (activations in the L2 cache, weights beyond it), then samples with all operands beyond it. An
+// execution's time is the sum of its launches' kernel records. The device is given as functions, so
+// that tests own it. Not thread-safe.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "compiler/base/status.h"
+#include "worker/gpu/cupti.h"
+#include "worker/timing.h"
+
+namespace mlc::worker {
+
+struct GpuStage {
+  int launches = 1;  // kernel records of one execution
+  int copies = 1;    // of the weights
+  // Enqueues one execution with that copy of the weights.
+  std::function<Status(int copy)> execute;
+  // Enqueues one kernel that empties the L2 cache.
+  std::function<Status()> evict;
+  // Waits, and gives the records of all kernels enqueued since the last call, in order.
+  std::function<Result<std::vector<KernelRecord>>()> take;
+};
+
+struct GpuTimingOptions {
+  double race_ns = 0;             // 0 = never
+  double race_margin = 1.3;       // slower than race_ns by more than this ends the trial
+  double contender_margin = 1.1;  // cold runs only for kernels within this of race_ns
+  double sample_ns = 20e3;        // executions of a sample take at least this together
+  int most_executions = 10;       // of a sample
+  double budget_ns = 15e6;        // of all samples together
+  int min_samples = 5;
+  int max_samples = 20;
+  int cold_samples = 7;
+};
+
+// Copies of the weights that the protocol can use.
+inline constexpr int kGpuCopies = 11;
+
+// UNAVAILABLE when records are lost twice; errors of the stage are handed on.
+Result<Timing> TimeOnGpu(const GpuStage& stage, const GpuTimingOptions& options);
+
+}  // namespace mlc::worker
