@@ -1,0 +1,28 @@
+// Large products of doubles for the evaluator: panels of the right operand, made where they are
+// used, times all rows of the left one. Every element is summed in the order of k with a rounding
+// after each step, on every machine alike. Work beyond a tenth of a second goes to all processors.
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace mlc::graph::evaluate_internal {
+
+// One product out[m,n] = a[m,k] * b[k,n].
+struct Product {
+  const double* a = nullptr;  // dense
+  double* out = nullptr;      // rows `out_stride` apart
+  int64_t m = 0;
+  int64_t k = 0;
+  int64_t n = 0;
+  int64_t out_stride = 0;
+  // Writes columns [first, first+count) of b as rows of `stride` elements. Called from several
+  // threads.
+  std::function<void(int64_t first, int64_t count, int64_t stride, double* panel)> fill;
+};
+
+// Runs products 0 .. count-1 of equal sizes; `make` is called from several threads.
+void RunProducts(int64_t count, const std::function<Product(int64_t)>& make);
+
+}  // namespace mlc::graph::evaluate_internal
