@@ -2,22 +2,28 @@
 
 #include <vector>
 
+#include "compiler/schedule/cuda/attention_family.h"
 #include "compiler/schedule/cuda/depthwise_family.h"
 #include "compiler/schedule/cuda/pointwise_family.h"
 #include "compiler/schedule/cuda/pool_family.h"
 #include "compiler/schedule/cuda/row_family.h"
+#include "compiler/schedule/cuda/simt_contraction.h"
 #include "compiler/schedule/cuda/tensor_contraction.h"
 
 namespace mlc::schedule {
 
 std::span<const Family* const> CudaFamilies() {
+  static const GpuAttentionFamily attention;
   static const GpuDepthwiseFamily depthwise;
   static const GpuPoolFamily pool;
   static const GpuPointwiseFamily pointwise;
   static const GpuRowReduceFamily row_reduce;
+  static const SimtContractionFamily simt_contraction;
   static const TensorContractionFamily tensor_contraction;
   static const std::vector<const Family*> families = {
       &tensor_contraction,
+      &simt_contraction,
+      &attention,
       &depthwise,
       &pool,
       &row_reduce,
