@@ -169,6 +169,32 @@ TEST(ContractionProperty, LoweredConfigsAgreeWithTheReference) {
   }
 }
 
+// Small workloads rarely admit these knobs: each is set in a config of its own, and must be met.
+TEST(ContractionProperty, PassesStagedRowsAndFetchedPanelsAgreeWithTheReference) {
+  Rng rng(4711);
+  const Family& family = *FindFamily("contraction");
+  const std::string knobs[] = {"k_chunk", "stage", "ahead"};
+  int met[3] = {0, 0, 0};
+  for (int i = 0; i < 24; ++i) {
+    const target::Target target = TargetOf(rng);
+    Case c = MakeCase(rng, RandomDeepContraction(rng));
+    const Space space = family.MakeSpace(c.workload, target);
+    for (int k = 0; k < 3; ++k) {
+      for (int tries = 0; tries < 2000; ++tries) {
+        const Config config =
+            space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
+        if (config[knobs[k]] == 0) continue;
+        if (family.Check(c.workload, target, config) != RejectReason::kNone) continue;
+        CheckConfig(c, target, config, 2e-5);
+        ++met[k];
+        break;
+      }
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+  for (int k = 0; k < 3; ++k) EXPECT_GE(met[k], 12) << knobs[k];
+}
+
 TEST(WinogradProperty, LoweredConfigsAgreeWithTheReference) {
   Rng rng(99);
   for (int i = 0; i < 30; ++i) {

@@ -175,6 +175,32 @@ graph::Workload RandomContraction(Rng& rng) {
   return Chance(rng, 60) ? RandomConvolution(rng) : RandomProduct(rng);
 }
 
+graph::Workload RandomDeepContraction(Rng& rng) {
+  const int64_t depth = 128 * Between(rng, 2, 4);
+  const int64_t columns = Between(rng, 64, 140);
+  ValueId anchor = 0;
+  if (Chance(rng, 50)) {
+    std::vector<Axis> axes;
+    for (int i = 0; i < 2; ++i) {
+      const int64_t in = Between(rng, 3, 7);
+      const int64_t stride = Chance(rng, 25) ? 2 : 1;
+      axes.push_back({in, 1, stride, 1, 0, 0, (in - 1) / stride + 1});
+    }
+    Graph g = Convolution(rng, Chance(rng, 80) ? 1 : 2, 1, depth, columns, axes, DType::kF32, 100,
+                          &anchor);
+    return Finish(rng, std::move(g), anchor, 1, 1e-4);
+  }
+  const int64_t rows = Between(rng, 8, 40);
+  Graph g;
+  Value product;
+  product.op = Op::kMatMul;
+  product.operands = {Source(g, Op::kInput, Laid(rng, DType::kF32, {rows, depth})),
+                      Source(g, Op::kWeight, Laid(rng, DType::kF32, {depth, columns}))};
+  product.type = Laid(rng, DType::kF32, {rows, columns});
+  anchor = g.Add(std::move(product));
+  return Finish(rng, std::move(g), anchor, 1, 1e-4);
+}
+
 graph::Workload RandomDepthwise(Rng& rng) {
   const std::vector<Axis> axes = {RandomAxis(rng, 12), RandomAxis(rng, 12)};
   ValueId anchor = 0;

@@ -8,6 +8,9 @@ namespace mlc::schedule {
 
 // A convolution (one to three spatial axes) or a matrix product, with a random epilogue.
 graph::Workload RandomContraction(Rng& rng);
+// One tap, rows and a depth of some hundred: large enough for passes over k, staged rows and panels
+// that are fetched ahead.
+graph::Workload RandomDeepContraction(Rng& rng);
 // A depthwise convolution: one filter for each channel.
 graph::Workload RandomDepthwise(Rng& rng);
 // A 3x3 convolution of stride 1 that tolerates a Winograd algorithm.
