@@ -74,13 +74,12 @@ Result<target::Target> TargetOf(const Options& options) {
 Result<front::FrontOptions> FrontOptionsOf(const Options& options, const target::Target& target) {
   front::FrontOptions front;
   front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
-  front.rules = front::PlaceRulesOf(target);
   front.tolerance = options.tolerance;
   front.print_after = {options.print_after.begin(), options.print_after.end()};
   front.print = [](std::string_view pass, const graph::Graph& graph) {
     Print("# after " + std::string(pass) + "\n" + graph.ToText() + "\n");
   };
-  return front;
+  return front::ForTarget(std::move(front), target);
 }
 
 Result<schedule::Config> DefaultConfig(const graph::Workload& workload,

@@ -103,7 +103,8 @@ Status ModelLibrary::Load(const std::string& path, const std::string& weights, i
   char error[1024] = "";
   const mlc_open_options open = {fs::exists(weights) ? weights.c_str() : nullptr, device, error,
                                  sizeof(error)};
-  MLC_TRY(Check(api_->open_with(api_, &open, &model_), "cannot open '" + path + "'", error));
+  const mlc_status opened = api_->open_with(api_, &open, &model_);
+  MLC_TRY(Check(opened, "cannot open '" + path + "'", error));
   mlc_session_options options = {};
   options.threads = threads;
   MLC_TRY(Check(api_->create_session(model_, &options, &session_), "cannot create a session", ""));

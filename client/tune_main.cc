@@ -40,9 +40,8 @@ Result<graph::Program> ReadModel(const TuneOptions& options, const target::Targe
   import.dims = MLC_TRY(ParseDims(options.dims));
   front::FrontOptions front;
   front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
-  front.rules = front::PlaceRulesOf(target);
   front.tolerance = options.tolerance;
-  return front::CompileFront(options.model, import, front);
+  return front::CompileFront(options.model, import, front::ForTarget(std::move(front), target));
 }
 
 proto::SubmitJobRequest RequestOf(const TuneOptions& options, const graph::Program& program,

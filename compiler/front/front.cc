@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "compiler/graph/passes/pad_channels.h"
 #include "compiler/graph/passes/pipeline.h"
 #include "compiler/graph/physical/build_program.h"
 
@@ -11,12 +12,14 @@ namespace mlc::front {
 
 namespace {
 
-// Stands between the logical and the physical passes.
-constexpr std::string_view kPrecisionPass = "precision";
+// Between the logical and the physical passes stand those that options ask for.
+constexpr std::string_view kPrecision = "precision";
+constexpr std::string_view kPadChannels = "pad_channels";
 
 bool IsLogical(std::string_view name) {
   const auto names = graph::PhysicalPassNames();
-  return name != kPrecisionPass && std::find(names.begin(), names.end(), name) == names.end();
+  return name != kPrecision && name != kPadChannels &&
+         std::find(names.begin(), names.end(), name) == names.end();
 }
 
 bool IsWanted(const FrontOptions& options, std::string_view pass) {
@@ -66,28 +69,32 @@ graph::PhysicalOptions PhysicalPart(const FrontOptions& options, PassTrace* trac
   return result;
 }
 
-Status RunPrecision(graph::Graph& graph, const FrontOptions& options, PassTrace* trace) {
+// A pass that an option asks for.
+template <typename Run>
+Status RunOptional(std::string_view name, graph::Graph& graph, const FrontOptions& options,
+                   PassTrace* trace, const Run& run) {
   const auto start = std::chrono::steady_clock::now();
-  const bool changed = MLC_TRY(graph::ConvertPrecision(graph, options.precision));
+  const bool changed = MLC_TRY(run(graph));
   if (const Status status = graph.Verify(); !status.ok()) {
-    return Internal("pass precision broke the graph: " + status.message());
+    return Internal("pass " + std::string(name) + " broke the graph: " + status.message());
   }
   if (trace != nullptr) {
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    trace->entries.push_back({std::string(kPrecisionPass), changed, took.count(), graph.size()});
+    trace->entries.push_back({std::string(name), changed, took.count(), graph.size()});
   }
-  if (IsWanted(options, kPrecisionPass)) options.print(kPrecisionPass, graph);
+  if (IsWanted(options, name)) options.print(name, graph);
   return {};
 }
 
 }  // namespace
 
-graph::PlaceRules PlaceRulesOf(const target::Target& target) {
-  graph::PlaceRules rules;
-  if (!target.is_cuda()) return rules;
-  rules.alignment = 16;
-  rules.write_over_operands = false;
-  return rules;
+FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
+  if (!target.is_cuda()) return options;
+  options.rules.alignment = 16;
+  options.rules.write_over_operands = false;
+  options.rules.few_channels = 3;
+  options.pad_channels = true;
+  return options;
 }
 
 double ToleranceOf(const FrontOptions& options) {
@@ -97,7 +104,8 @@ double ToleranceOf(const FrontOptions& options) {
 std::vector<std::string> PassNames() {
   std::vector<std::string> names;
   for (const graph::Pass& pass : graph::Passes()) names.emplace_back(pass.name);
-  names.emplace_back(kPrecisionPass);
+  names.emplace_back(kPrecision);
+  names.emplace_back(kPadChannels);
   for (std::string_view name : graph::PhysicalPassNames()) names.emplace_back(name);
   return names;
 }
@@ -113,7 +121,13 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
           {std::string(report.name), report.changed, report.milliseconds, report.values_after});
     }
   }
-  MLC_TRY(RunPrecision(graph, options, trace));
+  MLC_TRY(RunOptional(kPrecision, graph, options, trace, [&](graph::Graph& at) {
+    return graph::ConvertPrecision(at, options.precision);
+  }));
+  MLC_TRY(RunOptional(kPadChannels, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
+    if (!options.pad_channels) return false;
+    return graph::PadChannels(at);
+  }));
   return graph;
 }
 

@@ -24,8 +24,10 @@ struct FrontOptions {
   // Largest admissible |difference| over the largest |reference| of a task's output; 0: what the
   // precision needs.
   double tolerance = 0;
-  // What the device asks of operands' places; see PlaceRulesOf.
+  // What the device asks of operands' places; see ForTarget.
   graph::PlaceRules rules;
+  // Images of few channels are padded to what a GPU copies at a time.
+  bool pad_channels = false;
   // Names of logical passes to leave out.
   std::set<std::string, std::less<>> skip;
   // Names of passes, logical or physical, after which `print` sees the graph; "all" is every one.
@@ -47,9 +49,9 @@ struct PassTrace {
 // Every pass in order, the names of --print-after; a name may stand more than once.
 std::vector<std::string> PassNames();
 
-// For kernels of the target: GPU kernels take operands at multiples of 16 bytes and write over
-// none.
-graph::PlaceRules PlaceRulesOf(const target::Target& target);
+// `options` for kernels of the target: GPU kernels take operands at multiples of 16 bytes, write
+// over none, and want channels innermost and whole.
+FrontOptions ForTarget(FrontOptions options, const target::Target& target);
 // The tolerance of the tasks.
 double ToleranceOf(const FrontOptions& options);
 

@@ -35,11 +35,11 @@ Result<Graph> Align(Graph graph, const PlaceRules& rules) {
 }
 
 constexpr PhysicalPass kPasses[] = {
-    {"sink_views", Always<SinkViews>},          // contractions and their epilogues meet
-    {"choose_layouts", Always<ChooseLayouts>},  // every computed value has strides
-    {"place_concats", PlaceConcats},            // concatenated values have the strides of the whole
-    {"lower_views", Always<LowerViews>},        // transposes and reshapes are addresses, or copies
-    {"align_views", Align},                     // views begin where the device may read from
+    {"sink_views", Always<SinkViews>},  // contractions and their epilogues meet
+    {"choose_layouts", ChooseLayouts},  // every computed value has strides
+    {"place_concats", PlaceConcats},    // concatenated values have the strides of the whole
+    {"lower_views", LowerViews},        // transposes and reshapes are addresses, or copies
+    {"align_views", Align},             // views begin where the device may read from
 };
 constexpr auto kPassNames = [] {
   std::array<std::string_view, std::size(kPasses)> names;

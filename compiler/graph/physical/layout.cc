@@ -13,7 +13,6 @@ namespace {
 
 using Order = std::vector<int>;
 
-constexpr int64_t kFewChannels = 4;
 constexpr int kRounds = 6;
 
 bool IsSource(const Value& node) {
@@ -22,11 +21,11 @@ bool IsSource(const Value& node) {
 
 class LayoutSearch {
  public:
-  explicit LayoutSearch(const Graph& graph)
+  LayoutSearch(const Graph& graph, const PlaceRules& rules)
       : graph_(graph),
         orders_(static_cast<size_t>(graph.size())),
         users_(graph.Users()),
-        cost_(graph, orders_) {}
+        cost_(graph, orders_, rules) {}
 
   const std::vector<Order>& Run() {
     Start();
@@ -123,12 +122,12 @@ class LayoutSearch {
 
 }  // namespace
 
-bool ReadsAnyLayout(const Graph& graph, const Value& conv) {
-  return graph[conv.operands[0]].type.dims[1] <= kFewChannels;
+bool ReadsAnyLayout(const Graph& graph, const Value& conv, const PlaceRules& rules) {
+  return graph[conv.operands[0]].type.dims[1] <= rules.few_channels;
 }
 
-Result<Graph> ChooseLayouts(Graph graph) {
-  LayoutSearch search(graph);
+Result<Graph> ChooseLayouts(Graph graph, const PlaceRules& rules) {
+  LayoutSearch search(graph, rules);
   const std::vector<Order> orders = search.Run();
   for (ValueId id = 0; id < graph.size(); ++id) {
     const Order& order = orders[static_cast<size_t>(id)];

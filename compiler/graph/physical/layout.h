@@ -7,14 +7,15 @@
 
 #include "compiler/base/status.h"
 #include "compiler/graph/graph.h"
+#include "compiler/graph/physical/place_rules.h"
 
 namespace mlc::graph {
 
 // Sets strides on the results of all nodes but sources and views. Model inputs and constants are
 // row-major and stay so.
-Result<Graph> ChooseLayouts(Graph graph);
+Result<Graph> ChooseLayouts(Graph graph, const PlaceRules& rules = {});
 
 // True if a convolution reads x in any strides at no loss: few channels (a model's image).
-bool ReadsAnyLayout(const Graph& graph, const Value& conv);
+bool ReadsAnyLayout(const Graph& graph, const Value& conv, const PlaceRules& rules);
 
 }  // namespace mlc::graph

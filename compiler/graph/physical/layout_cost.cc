@@ -63,8 +63,10 @@ int InnermostDim(const TensorType& type) {
   return best;
 }
 
-LayoutCost::LayoutCost(const Graph& graph, const std::vector<std::vector<int>>& orders)
+LayoutCost::LayoutCost(const Graph& graph, const std::vector<std::vector<int>>& orders,
+                       const PlaceRules& rules)
     : graph_(graph),
+      rules_(rules),
       orders_(orders),
       users_(graph.Users()),
       is_output_(static_cast<size_t>(graph.size()), false) {
@@ -125,7 +127,7 @@ double LayoutCost::UserCost(const Value& user, size_t slot, const StridedView& o
   const double bytes = Bytes(operand.type);
   if (WantsChannelsLast(user)) {
     if (slot != 0 || ChannelsInnermost(operand.type)) return 0;
-    if (user.op == Op::kConv && ReadsAnyLayout(graph_, user)) return 0;
+    if (user.op == Op::kConv && ReadsAnyLayout(graph_, user, rules_)) return 0;
     return kCopyFactor * bytes;
   }
   const int innermost = InnermostDim(operand.type);

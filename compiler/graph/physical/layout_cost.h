@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
+#include "compiler/graph/physical/place_rules.h"
 #include "compiler/graph/physical/views.h"
 
 namespace mlc::graph {
@@ -13,7 +14,8 @@ class LayoutCost {
  public:
   // `orders[v]`: dimensions of computed value v from outermost to innermost; empty means dense. The
   // caller changes it between calls.
-  LayoutCost(const Graph& graph, const std::vector<std::vector<int>>& orders);
+  LayoutCost(const Graph& graph, const std::vector<std::vector<int>>& orders,
+             const PlaceRules& rules);
 
   // What the order costs the value's producer and the users it reaches, itself or through views.
   double Of(ValueId value, const std::vector<int>& order) const;
@@ -27,6 +29,7 @@ class LayoutCost {
   TensorType Stored(ValueId value) const;
 
   const Graph& graph_;
+  const PlaceRules rules_;
   const std::vector<std::vector<int>>& orders_;
   std::vector<std::vector<ValueId>> users_;
   std::vector<bool> is_output_;

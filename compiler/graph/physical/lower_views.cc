@@ -20,7 +20,7 @@ bool IsSource(const Value& node) {
 
 class Lowering {
  public:
-  explicit Lowering(const Graph& from) : from_(from) {}
+  Lowering(const Graph& from, const PlaceRules& rules) : from_(from), rules_(rules) {}
 
   Result<Graph> Run() {
     for (ValueId id = 0; id < from_.size(); ++id) {
@@ -48,7 +48,7 @@ class Lowering {
   ValueId LowerNode(const Value& original) {
     Value node = original;
     for (ValueId& operand : node.operands) operand = Mapped(operand);
-    if (node.op == Op::kConv && !ReadsAnyLayout(from_, original)) {
+    if (node.op == Op::kConv && !ReadsAnyLayout(from_, original, rules_)) {
       node.operands[0] = ChannelsInnermost(node.operands[0]);
     }
     return to_.Add(std::move(node));
@@ -131,6 +131,7 @@ class Lowering {
   }
 
   const Graph& from_;
+  const PlaceRules rules_;
   Graph to_;
   std::vector<ValueId> ids_;
   std::map<std::pair<ValueId, std::string>, ValueId> copies_;
@@ -140,6 +141,8 @@ class Lowering {
 }  // namespace
 
 // A pass takes its graph.  NOLINTNEXTLINE(performance-unnecessary-value-param)
-Result<Graph> LowerViews(Graph graph) { return Lowering(graph).Run(); }
+Result<Graph> LowerViews(Graph graph, const PlaceRules& rules) {
+  return Lowering(graph, rules).Run();
+}
 
 }  // namespace mlc::graph

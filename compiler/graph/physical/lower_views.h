@@ -7,12 +7,13 @@
 
 #include "compiler/base/status.h"
 #include "compiler/graph/graph.h"
+#include "compiler/graph/physical/place_rules.h"
 
 namespace mlc::graph {
 
 // REQUIRES: ChooseLayouts() has run. Afterwards the graph holds no kTranspose, kReshape or kExpand,
 // and every value's type has its final strides in canonical form.
-Result<Graph> LowerViews(Graph graph);
+Result<Graph> LowerViews(Graph graph, const PlaceRules& rules = {});
 
 // The storage that a value of a lowered graph is seen through: itself, or a view's operand.
 inline ValueId RootOf(const Graph& graph, ValueId value) {

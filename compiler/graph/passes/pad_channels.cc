@@ -1,0 +1,79 @@
+#include "compiler/graph/passes/pad_channels.h"
+
+#include <cstring>
+#include <vector>
+
+#include "compiler/graph/passes/rewrite.h"
+#include "compiler/graph/tensor_io.h"
+
+namespace mlc::graph {
+
+namespace {
+
+constexpr int64_t kCopyBytes = 16;
+// More channels than this come from a convolution, whose result a copy would cost more.
+constexpr int64_t kMostChannels = 16;
+constexpr int64_t kMostGrowth = 3;
+
+// The channels to pad to; those there are when nothing is to be done.
+int64_t PaddedChannels(const Graph& graph, const Value& node) {
+  const TensorType& x = graph[node.operands[0]].type;
+  const int64_t channels = x.dims[1];
+  const int64_t whole = kCopyBytes / SizeOf(x.dtype);
+  const int64_t padded = (channels + whole - 1) / whole * whole;
+  const bool worthwhile = channels > 0 && channels <= kMostChannels && node.Int("group") == 1 &&
+                          padded < kMostGrowth * channels && graph[node.operands[1]].data;
+  return worthwhile ? padded : channels;
+}
+
+ValueId AddPad(Graph& graph, ValueId x, int64_t channels) {
+  Value pad;
+  pad.op = Op::kPad;
+  pad.operands = {x};
+  const TensorType& type = graph[x].type;
+  std::vector<int64_t> pads(2 * type.dims.size(), 0);
+  pads[type.dims.size() + 1] = channels - type.dims[1];
+  pad.attrs["pads"] = std::move(pads);
+  return AddNode(graph, std::move(pad));
+}
+
+ValueId PaddedImage(Graph& graph, ValueId x, int64_t channels) {
+  if (!IsOp(graph, x, Op::kCast)) return AddPad(graph, x, channels);
+  Value cast = graph[x];
+  cast.operands = {AddPad(graph, cast.operands[0], channels)};
+  return AddNode(graph, std::move(cast));
+}
+
+// [O,C,k...] with zeros behind each C.
+TensorDataRef PaddedWeights(const TensorData& weights, int64_t channels) {
+  std::vector<int64_t> dims = weights.dims;
+  const auto outputs = static_cast<size_t>(dims[0]);
+  if (outputs == 0) return nullptr;
+  const size_t row = weights.bytes.size() / outputs;
+  const size_t padded_row = row / static_cast<size_t>(dims[1]) * static_cast<size_t>(channels);
+  dims[1] = channels;
+  std::vector<std::byte> bytes(outputs * padded_row);
+  for (size_t o = 0; o < outputs; ++o) {
+    std::memcpy(bytes.data() + o * padded_row, weights.bytes.data() + o * row, row);
+  }
+  return MakeTensorData(weights.dtype, std::move(dims), std::move(bytes));
+}
+
+}  // namespace
+
+Result<bool> PadChannels(Graph& graph) {
+  return Rewriter::Run(graph, [](Rewriter& rewriter, const Value& node) {
+    Graph& out = rewriter.out();
+    if (node.op != Op::kConv) return out.Add(node);
+    const int64_t channels = PaddedChannels(out, node);
+    if (channels == out[node.operands[0]].type.dims[1]) return out.Add(node);
+    const TensorDataRef weights = PaddedWeights(*out[node.operands[1]].data, channels);
+    if (!weights) return out.Add(node);
+    Value padded = node;
+    padded.operands = {PaddedImage(out, node.operands[0], channels),
+                       out.Constant(weights, out[node.operands[1]].name)};
+    return AddNode(out, std::move(padded));
+  });
+}
+
+}  // namespace mlc::graph

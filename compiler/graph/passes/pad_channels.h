@@ -1,0 +1,14 @@
+// pad_channels: convolutions of few channels (a model's image) read as many as fill 16 bytes, the
+// added ones zero, so that a GPU copies whole channels at a time: three channels become eight in
+// f16 and four in f32. Where the image is cast first, the padding comes before the cast, so that
+// both are one kernel. Before: weights are constants. After: no such convolution has channels of
+// odd size, unless padding would more than triple them.
+#pragma once
+
+#include "compiler/graph/graph.h"
+
+namespace mlc::graph {
+
+Result<bool> PadChannels(Graph& graph);
+
+}  // namespace mlc::graph
