@@ -43,6 +43,14 @@ std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload
   return g;
 }
 
+std::vector<int> PackedOperands(const graph::Workload& workload, const GpuContraction& g) {
+  if (!g.p.column_is_weight) return {};
+  const graph::ValueId id = workload.operands()[static_cast<size_t>(g.p.column_operand)];
+  const bool alone = workload.graph().Users()[static_cast<size_t>(id)].size() == 1 &&
+                     std::count(workload.outputs().begin(), workload.outputs().end(), id) == 0;
+  return alone ? std::vector<int>{g.p.column_operand} : std::vector<int>{};
+}
+
 namespace {
 
 // The largest power of two up to `limit` that divides every stride.

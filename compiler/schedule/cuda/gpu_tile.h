@@ -43,6 +43,10 @@ struct GpuContraction {
 
 std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload);
 
+// The column operand, when it is a weight that only the contraction reads: its packed form replaces
+// it. Indices of operands.
+std::vector<int> PackedOperands(const graph::Workload& workload, const GpuContraction& g);
+
 enum class Side : uint8_t { kRow, kColumn };
 
 // Largest power of two, at most `limit`, such that runs of so many elements along k (or along the

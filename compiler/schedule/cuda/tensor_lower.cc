@@ -20,13 +20,12 @@ class Lowering {
         g_(g),
         plan_(plan),
         b_("tensor_contraction"),
-        fused_(workload, b_, Without()) {}
+        fused_(workload, b_, PackedOperands(workload, g)) {}
 
   LoweredKernel Run();
 
  private:
   bool Packs() const { return plan_.columns.mode == TileMode::kPacked; }
-  std::vector<int> Without() const;
   void DeclareOperands();
   void EmitBlock(const ExprRef& block, const ExprRef& thread);
   void PlaceTile(const ExprRef& block);
@@ -58,15 +57,6 @@ class Lowering {
   ExprRef first_, count_;  // k steps of this block
   ExprRef lane_, slice_, warp_row_, warp_column_;
 };
-
-// A weight that only the anchor reads is replaced by its packed form.
-std::vector<int> Lowering::Without() const {
-  if (!Packs()) return {};
-  const graph::ValueId id = workload_.operands()[static_cast<size_t>(g_.p.column_operand)];
-  const bool alone = workload_.graph().Users()[static_cast<size_t>(id)].size() == 1 &&
-                     std::count(workload_.outputs().begin(), workload_.outputs().end(), id) == 0;
-  return alone ? std::vector<int>{g_.p.column_operand} : std::vector<int>{};
-}
 
 void Lowering::DeclareOperands() {
   bindings_ = fused_.bindings();
@@ -112,8 +102,9 @@ LoweredKernel Lowering::Run() {
 
 void Lowering::PlaceTile(const ExprRef& block) {
   const int64_t tiles = plan_.m_tiles * plan_.n_tiles;
-  const ExprRef tile = b_.Let("tile", ir::Mod(block, tiles));
-  const ExprRef rest = ir::FloorDiv(block, tiles);
+  const bool single = g_.z * plan_.split == 1;
+  const ExprRef tile = single ? block : b_.Let("tile", ir::Mod(block, tiles));
+  const ExprRef rest = single ? Int(0) : ir::FloorDiv(block, tiles);
   place_.part = b_.Let("part", ir::Mod(rest, plan_.split));
   const ExprRef z = b_.Let("z", ir::FloorDiv(rest, plan_.split));
   ExprRef m, n;

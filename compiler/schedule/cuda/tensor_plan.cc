@@ -52,11 +52,11 @@ int64_t TensorPlan::block_bytes() const {
 int TensorPlan::registers() const {
   const int tiles = warp_rows() / 16 * (warp_columns() / 8);
   const int fragment = math == TensorMath::kHalf ? 4 : 8;
-  const int copies = math == TensorMath::kTf32x3 ? 3 : 2;
+  const int copies = math == TensorMath::kTf32x3 ? 2 : 1;
   const int fragments = fragment * warp_rows() / 16 + fragment / 2 * warp_columns() / 8;
   const int places = static_cast<int>(Ceil(rows.extent * rows.bk / rows.chunk(), threads()));
   const int fetched = rows.bytes == 2 && rows.mode == TileMode::kElements ? places * 4 : 0;
-  return 40 + tiles * 4 * (math == TensorMath::kTf32x3 ? 2 : 1) + fragments * copies + fetched +
+  return 32 + tiles * 4 * (math == TensorMath::kTf32x3 ? 2 : 1) + fragments * copies + fetched +
          std::min(places, 8) * 3;
 }
 

@@ -75,6 +75,17 @@ void CheckAligned(const std::string& family, const std::string& dtype,
   }
 }
 
+TEST(SimtContractionProperty, LoweredConfigsAgreeWithTheReference) {
+  Rng rng(20252);
+  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+    CheckFamily(rng, RandomContraction(rng), *FindFamily("simt_contraction"), 3, 0);
+  }
+}
+TEST(SimtContractionProperty, AlignedOperands) {
+  CheckAligned("simt_contraction", "f32", "", 2e-6);
+  CheckAligned("simt_contraction", "f16", "", 2e-3);
+}
+
 TEST(TensorContractionProperty, HalfPrecision) {
   CheckAligned("tensor_contraction", "f16", "", 2e-3);
 }

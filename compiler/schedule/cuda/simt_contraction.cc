@@ -1,0 +1,79 @@
+#include "compiler/schedule/cuda/simt_contraction.h"
+
+#include <algorithm>
+
+#include "compiler/schedule/contraction_space.h"
+#include "compiler/schedule/cuda/simt_plan.h"
+
+namespace mlc::schedule {
+
+bool SimtContractionFamily::Accepts(const graph::Workload& workload,
+                                    const target::Target& target) const {
+  if (!target.is_cuda()) return false;
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  return g && !DepthwiseChannels(g->p);
+}
+
+Space SimtContractionFamily::MakeSpace(const graph::Workload& workload,
+                                       const target::Target& target) const {
+  const GpuContraction g = *FindGpuContraction(workload);
+  Space space{"simt_contraction", version(), {}};
+  const auto tiles = [](int64_t extent) {
+    std::vector<int64_t> sizes = {16, 32, 64, 128};
+    std::erase_if(sizes, [&](int64_t s) { return s > 16 && s / 2 >= extent; });
+    return sizes;
+  };
+  space.knobs.push_back({"bm", tiles(g.m)});
+  space.knobs.push_back({"bn", tiles(g.n)});
+  space.knobs.push_back({"bk", {8, 16, 32}});
+  space.knobs.push_back({"tm", {1, 2, 4, 8}});
+  space.knobs.push_back({"tn", {4, 8}});
+  std::vector<int64_t> splits = {1, 2, 4, 8, 16};
+  std::erase_if(splits, [&](int64_t s) { return s > 1 && s * 64 > g.k; });
+  const int64_t smallest = g.z * ((g.m + 127) / 128) * ((g.n + 127) / 128);
+  if (smallest >= 2 * target.sms) splits = {1};
+  space.knobs.push_back({"split", splits});
+  return space;
+}
+
+RejectReason SimtContractionFamily::Check(const graph::Workload& workload,
+                                          const target::Target& target,
+                                          const Config& config) const {
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  if (!g) return RejectReason::kUnsupported;
+  return CheckSimtPlan(*g, target, MakeSimtPlan(*g, config));
+}
+
+KernelFacts SimtContractionFamily::Facts(const graph::Workload& workload,
+                                         const target::Target& target, const Config& config) const {
+  const GpuContraction g = *FindGpuContraction(workload);
+  return SimtFacts(workload, g, target, MakeSimtPlan(g, config));
+}
+
+Config SimtContractionFamily::Default(const graph::Workload& workload,
+                                      const target::Target& target) const {
+  const GpuContraction g = *FindGpuContraction(workload);
+  const Space space = MakeSpace(workload, target);
+  Config best = space.At(0);
+  double least = 1e300;
+  for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
+    const Config config = space.At(rank);
+    const SimtPlan plan = MakeSimtPlan(g, config);
+    if (CheckSimtPlan(g, target, plan) != RejectReason::kNone) continue;
+    const double cycles = SimtCycles(g, target, plan);
+    if (cycles >= least) continue;
+    least = cycles;
+    best = config;
+  }
+  return best;
+}
+
+Result<LoweredKernel> SimtContractionFamily::Lower(const graph::Workload& workload,
+                                                   const target::Target&,
+                                                   const Config& config) const {
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  if (!g) return Internal("simt_contraction: the workload has no single contraction");
+  return LowerSimt(workload, *g, MakeSimtPlan(*g, config));
+}
+
+}  // namespace mlc::schedule
