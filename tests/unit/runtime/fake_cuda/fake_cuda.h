@@ -20,6 +20,10 @@ void fake_cuda_reset(void);
 void fake_cuda_device(int compute, int devices, int driver_version);
 /* Call number `n` from now (from 1) of the driver's function `name` gives `result`. */
 void fake_cuda_fail(const char* name, int n, int result);
+/* Has launches computed by the test: `count` says how many arguments a function takes, `run` gets
+   them. Null: kernels compute by their names again. */
+void fake_cuda_compute(int (*count)(const char* function),
+                       void (*run)(const char* function, const unsigned long long* arguments));
 /* Device memory, pinned memory, streams, events, graphs and libraries that are held. */
 long fake_cuda_held(void);
 

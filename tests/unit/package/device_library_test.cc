@@ -1,0 +1,251 @@
+// Libraries for GPUs on a machine without one: compiled by NVRTC, opened against a driver that runs
+// on the host, their kernels computed by the interpreter. What the library says of arguments,
+// weights, order and places is used as a GPU would.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "compiler/front/front.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/tensor_io.h"
+#include "compiler/ir/interpret.h"
+#include "compiler/package/library.h"
+#include "compiler/runtime/model.h"
+#include "compiler/schedule/family.h"
+#include "tests/e2e/library/small_models.h"
+#include "tests/unit/package/elf_file.h"
+#include "tests/unit/runtime/fake_cuda/fake_cuda.h"
+
+namespace mlc::package {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr char kTarget[] = "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560";
+
+// The kernels that the driver's launches stand for.
+std::map<std::string, ir::Kernel>& Kernels() {
+  static std::map<std::string, ir::Kernel> kernels;
+  return kernels;
+}
+
+std::string KernelOf(const std::string& function) {
+  return function.substr(0, function.rfind("_p"));
+}
+
+int CountArguments(const char* function) {
+  const auto found = Kernels().find(KernelOf(function));
+  return found == Kernels().end() ? 0 : found->second.NumParams() + 2;
+}
+
+// The first launch of a kernel computes all of it.
+void Compute(const char* function, const unsigned long long* arguments) {
+  const auto found = Kernels().find(KernelOf(function));
+  ASSERT_NE(found, Kernels().end()) << function;
+  if (!std::string(function).ends_with("_p0")) return;
+  const ir::Kernel& kernel = found->second;
+  std::vector<std::span<std::byte>> params;
+  for (int i = 0; i < kernel.NumParams(); ++i) {
+    const ir::Buffer& buffer = kernel.buffers[static_cast<size_t>(i)];
+    ASSERT_EQ(arguments[i] % 16, 0u) << function << " argument " << i;
+    params.emplace_back(reinterpret_cast<std::byte*>(arguments[i]),
+                        static_cast<size_t>(buffer.size * SizeOf(buffer.dtype)));
+  }
+  const Status status = ir::Interpret(kernel, params);
+  ASSERT_TRUE(status.ok()) << function << ": " << status.message();
+}
+
+class DeviceLibrary : public ::testing::TestWithParam<graph::Precision> {
+ protected:
+  void SetUp() override {
+    target_ = *target::Target::Parse(kTarget);
+    root_ = ::testing::TempDir() + "mlc_device_library_" + std::to_string(getpid());
+    fs::remove_all(root_);
+    fake_cuda_reset();
+    fake_cuda_compute(CountArguments, Compute);
+  }
+  void TearDown() override {
+    fake_cuda_compute(nullptr, nullptr);
+    Kernels().clear();
+    fs::remove_all(root_);
+  }
+
+  // A library named "net" in the folder; NOT_FOUND without NVRTC.
+  Result<LibraryReport> Write(const graph::Graph& graph, graph::Precision precision,
+                              const std::string& folder, bool embed = true, int parallel = 2) {
+    front::FrontOptions front;
+    front.precision = precision;
+    const graph::Program program =
+        MLC_TRY(front::BuildProgram(graph, front::ForTarget(front, target_)));
+    std::vector<Choice> choices;
+    for (size_t i = 0; i < program.tasks.size(); ++i) {
+      const graph::Workload& workload = program.tasks[i].workload;
+      const auto families = schedule::FamiliesFor(workload, target_);
+      if (families.empty()) return Internal("no family for " + workload.Summary());
+      choices.push_back({families[0]->Default(workload, target_), "default", 0});
+      const std::string name = "mlc_net_k" + std::to_string(i);
+      Kernels()[name] =
+          MLC_TRY(schedule::LowerConfig(workload, target_, choices.back().config)).kernel;
+    }
+    LibraryOptions options;
+    options.directory = root_ + "/" + folder;
+    options.name = "net";
+    options.embed_weights = embed;
+    options.parallel = parallel;
+    return WriteLibrary(program, choices, target_, options);
+  }
+
+  // The outputs of the library at `path` for the inputs of the small models.
+  std::vector<std::vector<float>> Run(const std::string& path, const graph::Graph& graph,
+                                      const char* weights) {
+    std::vector<std::vector<float>> outputs;
+    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(handle, nullptr) << dlerror();
+    if (handle == nullptr) return outputs;
+    const auto* api = static_cast<const mlc_model_api*>(dlsym(handle, MLC_MODEL_ENTRY));
+    char error[512] = "";
+    const mlc_open_options options = {weights, 0, error, sizeof(error)};
+    mlc_model* model = nullptr;
+    mlc_session* session = nullptr;
+    EXPECT_EQ(api->open_with(api, &options, &model), MLC_OK) << error;
+    if (model != nullptr && api->create_session(model, nullptr, &session) == MLC_OK) {
+      outputs = RunSession(*api, model, session, graph);
+      api->destroy_session(session);
+    }
+    api->close(model);
+    dlclose(handle);
+    return outputs;
+  }
+
+  static std::vector<std::vector<float>> RunSession(const mlc_model_api& api, mlc_model* model,
+                                                    mlc_session* session,
+                                                    const graph::Graph& graph) {
+    std::vector<graph::TensorDataRef> tensors;
+    std::vector<const void*> inputs;
+    for (int32_t i = 0; i < api.input_count(model); ++i) {
+      tensors.push_back(testing::InputTensor(graph, i));
+      inputs.push_back(tensors.back()->bytes.data());
+    }
+    std::vector<std::vector<float>> outputs;
+    std::vector<void*> places;
+    for (int32_t i = 0; i < api.output_count(model); ++i) {
+      outputs.emplace_back(static_cast<size_t>(api.output(model, i)->bytes) / sizeof(float), NAN);
+    }
+    for (std::vector<float>& output : outputs) places.push_back(output.data());
+    EXPECT_EQ(api.run(session, inputs.data(), places.data()), MLC_OK) << api.session_error(session);
+    return outputs;
+  }
+
+  static void ExpectNear(const std::vector<std::vector<float>>& outputs, const graph::Graph& graph,
+                         double tolerance) {
+    std::vector<graph::TensorDataRef> inputs;
+    for (size_t i = 0; i < graph.Inputs().size(); ++i) {
+      inputs.push_back(testing::InputTensor(graph, static_cast<int>(i)));
+    }
+    const auto expected = graph::Evaluate(graph, inputs);
+    ASSERT_TRUE(expected.ok());
+    ASSERT_EQ(outputs.size(), expected->size());
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      const std::vector<double> values = graph::ReadDoubles(*(*expected)[o]);
+      double largest = 0;
+      for (const double value : values) largest = std::max(largest, std::abs(value));
+      for (size_t i = 0; i < values.size(); ++i) {
+        ASSERT_NEAR(outputs[o][i], values[i], tolerance * largest) << "output " << o << " at " << i;
+      }
+    }
+  }
+
+  target::Target target_;
+  std::string root_;
+};
+
+#define SKIP_WITHOUT_NVRTC(report)                       \
+  if (report.status().code() == StatusCode::kNotFound) { \
+    GTEST_SKIP() << report.status().message();           \
+  }                                                      \
+  ASSERT_TRUE(report.ok()) << report.status().message()
+
+TEST_P(DeviceLibrary, ComputesWhatTheModelDoes) {
+  const double tolerance = graph::ToleranceOf(GetParam());
+  for (const auto& [name, graph] : {std::pair("perceptron", testing::Perceptron()),
+                                    std::pair("convolutional", testing::Convolutional())}) {
+    SCOPED_TRACE(name);
+    const Result<LibraryReport> report = Write(graph, GetParam(), name);
+    SKIP_WITHOUT_NVRTC(report);
+    EXPECT_TRUE(report->portable);
+    EXPECT_GT(report->code_bytes, 0);
+    ExpectNear(Run(report->shared_library, graph, nullptr), graph, tolerance);
+    EXPECT_THAT(fake_cuda_notes(), HasSubstr("programmatic=1"));
+    EXPECT_THAT(fake_cuda_notes(), HasSubstr("htod " + std::to_string(report->weights_bytes)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, DeviceLibrary,
+                         ::testing::Values(graph::Precision::kFp32, graph::Precision::kTf32,
+                                           graph::Precision::kFp16, graph::Precision::kBf16),
+                         [](const auto& info) { return std::string(ToText(info.param)); });
+
+using OneDeviceLibrary = DeviceLibrary;
+
+TEST_F(OneDeviceLibrary, NeedsLibcAloneAndExportsItsTable) {
+  const Result<LibraryReport> report = Write(testing::Perceptron(), graph::Precision::kFp16, "one");
+  SKIP_WITHOUT_NVRTC(report);
+  const ElfFile file = ReadElf(report->shared_library);
+  EXPECT_THAT(file.exported, ::testing::ElementsAre("mlc_model_entry", "net_model"));
+  EXPECT_THAT(file.needed, ::testing::ElementsAre("libc.so.6"));
+  for (const std::string& symbol : file.imported) {
+    EXPECT_EQ(symbol.find("mlc"), std::string::npos) << symbol;
+    EXPECT_FALSE(symbol.starts_with("cu")) << symbol;
+  }
+}
+
+TEST_F(OneDeviceLibrary, IsTheSameEveryTime) {
+  const auto bytes = [](const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(in), {}};
+  };
+  const Result<LibraryReport> once =
+      Write(testing::Convolutional(), graph::Precision::kFp16, "once", true, 1);
+  SKIP_WITHOUT_NVRTC(once);
+  const Result<LibraryReport> again =
+      Write(testing::Convolutional(), graph::Precision::kFp16, "again", true, 3);
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE(bytes(once->shared_library) == bytes(again->shared_library));
+  EXPECT_TRUE(bytes(once->static_library) == bytes(again->static_library));
+}
+
+TEST_F(OneDeviceLibrary, WeightsMayLieBesideIt) {
+  const graph::Graph graph = testing::Perceptron();
+  const Result<LibraryReport> report = Write(graph, graph::Precision::kFp32, "beside", false);
+  SKIP_WITHOUT_NVRTC(report);
+  ExpectNear(Run(report->shared_library, graph, (root_ + "/beside/net.weights").c_str()), graph,
+             1e-4);
+}
+
+TEST_F(OneDeviceLibrary, SaysWhichGpuItNeeds) {
+  const Result<LibraryReport> report =
+      Write(testing::Perceptron(), graph::Precision::kFp16, "needs");
+  SKIP_WITHOUT_NVRTC(report);
+  fake_cuda_device(80, 1, 13000);
+  void* handle = dlopen(report->shared_library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  const auto* api = static_cast<const mlc_model_api*>(dlsym(handle, MLC_MODEL_ENTRY));
+  char error[512] = "";
+  const mlc_open_options options = {nullptr, 0, error, sizeof(error)};
+  mlc_model* model = nullptr;
+  EXPECT_EQ(api->open_with(api, &options, &model), MLC_UNSUPPORTED_MACHINE);
+  EXPECT_THAT(error, HasSubstr("compute capability 9.0 exactly, or 9.0 and newer"));
+  EXPECT_EQ(api->open(api, nullptr, &model), MLC_UNSUPPORTED_MACHINE);
+  dlclose(handle);
+}
+
+}  // namespace
+}  // namespace mlc::package
