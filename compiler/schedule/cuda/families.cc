@@ -8,6 +8,7 @@
 #include "compiler/schedule/cuda/pool_family.h"
 #include "compiler/schedule/cuda/row_family.h"
 #include "compiler/schedule/cuda/simt_contraction.h"
+#include "compiler/schedule/cuda/skinny_contraction.h"
 #include "compiler/schedule/cuda/tensor_contraction.h"
 
 namespace mlc::schedule {
@@ -19,8 +20,10 @@ std::span<const Family* const> CudaFamilies() {
   static const GpuPointwiseFamily pointwise;
   static const GpuRowReduceFamily row_reduce;
   static const SimtContractionFamily simt_contraction;
+  static const SkinnyContractionFamily skinny_contraction;
   static const TensorContractionFamily tensor_contraction;
   static const std::vector<const Family*> families = {
+      &skinny_contraction,
       &tensor_contraction,
       &simt_contraction,
       &attention,

@@ -74,7 +74,7 @@ int TileOutput::Lanes() const {
   for (graph::ValueId id : workload_.operands()) see(id);
   const graph::ValueId anchors[] = {g_.p.anchor};
   for (int lanes = 16 / widest; lanes > 1; lanes /= 2) {
-    bool fits = g_.n % lanes == 0 &&
+    bool fits = g_.n % lanes == 0 && shape_.bn % lanes == 0 &&
                 graph[g_.p.anchor].type.dims[static_cast<size_t>(g_.p.column_dim)] != 1;
     for (size_t i = 0; fits && i < workload_.outputs().size(); ++i) {
       const graph::ValueId id = workload_.outputs()[i];

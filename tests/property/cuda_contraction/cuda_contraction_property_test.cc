@@ -86,6 +86,37 @@ TEST(SimtContractionProperty, AlignedOperands) {
   CheckAligned("simt_contraction", "f16", "", 2e-3);
 }
 
+TEST(SkinnyContractionProperty, LoweredConfigsAgreeWithTheReference) {
+  Rng rng(20253);
+  const Family& family = *FindFamily("skinny_contraction");
+  int seen = 0;
+  for (int i = 0; i < 4000 && seen < 60 && !HasFailure(); ++i) {
+    graph::Workload workload = RandomContraction(rng);
+    if (!family.Accepts(workload, HopperTarget())) continue;
+    ++seen;
+    CheckFamily(rng, std::move(workload), family, 3, 0);
+  }
+  EXPECT_EQ(seen, 60);
+}
+TEST(SkinnyContractionProperty, LongReductions) {
+  Rng rng(3);
+  for (const char* dtype : {"f16", "bf16", "f32"}) {
+    const std::string t = dtype;
+    for (int m : {1, 3, 16}) {
+      const std::string y = t + "[" + std::to_string(m) + ",41]";
+      CheckFamily(rng,
+                  Parsed("workload v1 tolerance=1e-3 {\n  %0 = input() : " + t + "[" +
+                         std::to_string(m) + ",1500]\n  %1 = weight() : " + t +
+                         "[1500,41]\n  %2 = matmul(%0, %1) : " + y + "\n  %3 = weight() : " + t +
+                         "[41]\n  %4 = add(%2, %3) : " + y + "\n  return %4\n}\n"),
+                  *FindFamily("skinny_contraction"), 4,
+                  t == "f32"   ? 2e-6
+                  : t == "f16" ? 2e-3
+                               : 2e-2);
+    }
+  }
+}
+
 TEST(TensorContractionProperty, HalfPrecision) {
   CheckAligned("tensor_contraction", "f16", "", 2e-3);
 }
