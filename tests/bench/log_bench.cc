@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "compiler/base/rng.h"
+#include "compiler/schedule/family.h"
 #include "db/sqlite_log.h"
 
 namespace mlc::db {
@@ -33,12 +34,16 @@ WorkloadRow WorkloadAt(int n) {
   return {mlc::DigestOf(std::string_view(text)), text, "bench " + std::to_string(n)};
 }
 
+int Version() { return schedule::FindFamily("contraction")->version(); }
+
 Record RecordAt(int64_t n, Rng& rng) {
   Record record;
   record.task_uid = Digest{0, static_cast<uint64_t>(n)};
   record.workload = WorkloadAt(static_cast<int>(n % kWorkloads)).key;
   record.target = "cpu avx512 threads=2";
-  record.config = "contraction/1 mr=" + std::to_string(n % 14) + " nr=2 kc=" + std::to_string(n);
+  // Of the version that this build generates: queries skip all others.
+  record.config = "contraction/" + std::to_string(Version()) + " mr=" + std::to_string(n % 14) +
+                  " nr=2 kc=" + std::to_string(n);
   Measurement& m = record.measurement;
   m.outcome = n % 10 == 0 ? Outcome::kRunError : Outcome::kOk;
   if (m.outcome == Outcome::kOk) {
@@ -112,7 +117,8 @@ int Main(int argc, char** argv) {
     return 2;
   }
   const int64_t records = argc > 2 ? std::atoll(argv[2]) : 1'000'000;
-  const std::string path = std::string(argv[1]) + "/bench-" + std::to_string(records) + ".db";
+  const std::string path = std::string(argv[1]) + "/bench-" + std::to_string(records) + "-v" +
+                           std::to_string(Version()) + ".db";
   Status status;
   if (!std::filesystem::exists(path)) status = Build(path, records);
   if (status.ok()) status = TimeInProcess(path);
@@ -121,10 +127,15 @@ int Main(int argc, char** argv) {
     return 1;
   }
   const std::string tool =
-      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "mlc-log").string();
+      (std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/mlc-log")
+          .string();
   std::vector<double> times;
   for (int n = 0; n < kProcesses; ++n) {
     times.push_back(RunOnce({tool, "best", path, WorkloadAt(n * 13 % kWorkloads).key.ToText()}));
+    if (times.back() < 0) {
+      std::fprintf(stderr, "log_bench: %s best failed\n", tool.c_str());
+      return 1;
+    }
   }
   std::printf("mlc-log best, whole process: %.2f ms (median of %d)\n", Median(times), kProcesses);
   return 0;
