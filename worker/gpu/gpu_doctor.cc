@@ -103,7 +103,7 @@ Diagnosis DiagnoseGpus(const std::string& cuda_home) {
   }
   Result<std::unique_ptr<build::Nvrtc>> nvrtc = build::Nvrtc::Open(cuda_home);
   Line(out, nvrtc.ok() ? "ok  " : (gpus.ok() ? "FAIL" : "none"), "CUDA compiler (NVRTC)",
-       nvrtc.ok() ? (*nvrtc)->version() : nvrtc.status().message());
+       nvrtc.ok() ? (*nvrtc)->version() + ", " + (*nvrtc)->path() : nvrtc.status().message());
   if (gpus.ok()) {
     for (const GpuDevice& gpu : *gpus) {
       Line(out, "ok  ", "GPU " + std::to_string(gpu.ordinal),

@@ -1,0 +1,217 @@
+// The GPUs' runner children, their replacement and the engine's pipeline, with a driver that
+// pretends (fake_cuda/).
+#include "worker/gpu/gpu_fleet.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "worker/built_kernel.h"
+#include "worker/engine.h"
+#include "worker/gpu/gpu_doctor.h"
+#include "worker/local_trial.h"
+#include "worker/reference.h"
+
+namespace mlc::worker {
+namespace {
+
+constexpr char kHome[] = MLC_FAKE_CUDA;
+
+class FakeNvrtc : public build::Nvrtc {
+ public:
+  std::string version() const override { return "0.0"; }
+  std::string path() const override { return "nowhere"; }
+  std::string options() const override { return ""; }
+  Result<build::CudaBinary> Compile(const std::string& source, const std::string&) override {
+    build::CudaBinary binary;
+    binary.image = source.substr(0, 8);
+    return binary;
+  }
+};
+
+graph::Workload Doubled() {
+  return *graph::Workload::Parse(
+      "workload v1 tolerance=1e-05 {\n%0 = input() : f32[1000]\n%1 = add(%0, %0) : f32[1000]\n"
+      "return %1\n}\n");
+}
+
+class FakeGpus : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto gpus = FindGpus();
+    ASSERT_TRUE(gpus.ok()) << gpus.status().ToString();
+    if (!gpus->front().name.starts_with("Fake GPU")) GTEST_SKIP() << "a real driver is in the way";
+    gpus_ = *std::move(gpus);
+    auto memory = SharedMemory::Create(ReferenceLayoutOf(Doubled()).bytes);
+    ASSERT_TRUE(MakeReference(Doubled(), 3, memory->bytes()).ok());
+    set_.emplace(*std::move(memory));
+  }
+
+  std::unique_ptr<GpuFleet> NewFleet(int64_t run_timeout_ms = 10'000) {
+    GpuFleetOptions options;
+    options.gpus = gpus_;
+    options.cuda_home = kHome;
+    options.threads = 2;
+    options.run_timeout_ms = run_timeout_ms;
+    FakeNvrtc nvrtc;
+    auto fleet = GpuFleet::Create(options, nvrtc);
+    EXPECT_TRUE(fleet.ok()) << fleet.status().ToString();
+    return fleet.ok() ? *std::move(fleet) : nullptr;
+  }
+
+  GpuTaskMessage Task(const std::string& image, double race_ns = 0, int launches = 1) const {
+    BuiltKernel built;
+    built.bindings = {{schedule::Binding::Kind::kOperand, 0},
+                      {schedule::Binding::Kind::kOutput, 0}};
+    built.device = DevicePart{image, {}, 256, 64};
+    for (int i = 0; i < launches; ++i) built.device->launches.push_back({"k_p0", 4, 256, 0});
+    return {Doubled().ToText(), Encode(built), set_->serial(), race_ns};
+  }
+
+  Measurement Run(GpuFleet& fleet, const GpuTaskMessage& task) const {
+    fleet.Submit(0, 1, task, set_->descriptor());
+    for (;;) {
+      for (GpuFleet::Ended& ended : fleet.Collect()) return std::move(ended.measurement);
+      usleep(200);
+    }
+  }
+
+  std::vector<GpuDevice> gpus_;
+  std::optional<SharedMemory> set_;
+};
+
+TEST_F(FakeGpus, EqualDevicesAreOneTargetWithMeasuredPeaks) {
+  const auto fleet = NewFleet();
+  ASSERT_NE(fleet, nullptr);
+  ASSERT_EQ(fleet->targets().size(), 1u);
+  // 20 copies of 256 MiB in 2.5 ms, as the fake driver's events say.
+  EXPECT_NEAR(fleet->targets().front().copy_gbps, 2.0 * 20 * (1 << 28) / 2.5e6, 1);
+}
+
+TEST_F(FakeGpus, ARightKernelHasTheTimesOfItsRecords) {
+  const auto fleet = NewFleet();
+  const Measurement m = Run(*fleet, Task("right 1000"));
+  ASSERT_EQ(m.outcome, Outcome::kOk) << m.detail;
+  EXPECT_EQ(m.median_ns, 5000);
+  EXPECT_EQ(m.cold_ns, 5000);
+  EXPECT_EQ(m.runs, 20);
+  EXPECT_EQ(m.clock_mhz, 2000);
+  EXPECT_EQ(m.calm, 1);
+  const Measurement three = Run(*fleet, Task("right 1000", 0, 3));
+  EXPECT_EQ(three.median_ns, 15000) << three.detail;
+  const Measurement slow = Run(*fleet, Task("right 1000", 3000));
+  EXPECT_EQ(slow.outcome, Outcome::kTooSlow);
+  EXPECT_EQ(slow.median_ns, 5000);
+}
+
+TEST_F(FakeGpus, FailuresAreToldApartAndTheNextOneIsNotCharged) {
+  const auto fleet = NewFleet(500);
+  const struct {
+    const char* image;
+    Outcome outcome;
+    const char* detail;
+  } cases[] = {{"wrong 1000", Outcome::kWrongResult, "output 0: element [500] is 1e+06"},
+               {"right 500", Outcome::kWrongResult, "output 0: element [500] is nan"},
+               {"race 1000", Outcome::kWrongResult, "a race between its threads"},
+               {"overrun 1000", Outcome::kWrongResult, "written past the end of output 0"},
+               {"illegal", Outcome::kRunError, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+               {"crash", Outcome::kRunError, "ended with signal SIGABRT"},
+               {"hang", Outcome::kRunTimeout, "no result after 500 ms"},
+               {"no image", Outcome::kBuildError, "loading device code"}};
+  for (const auto& c : cases) {
+    const Measurement bad = Run(*fleet, Task(c.image));
+    EXPECT_EQ(bad.outcome, c.outcome) << c.image << ": " << bad.detail;
+    EXPECT_NE(bad.detail.find(c.detail), std::string::npos) << bad.detail;
+    const Measurement next = Run(*fleet, Task("right 1000"));
+    EXPECT_EQ(next.outcome, Outcome::kOk) << c.image << ": " << next.detail;
+  }
+}
+
+TEST_F(FakeGpus, DevicesWorkSideBySide) {
+  const auto fleet = NewFleet(1000);
+  EXPECT_TRUE(fleet->AllIdle());
+  fleet->Submit(0, 7, Task("hang"), set_->descriptor());
+  ASSERT_TRUE(fleet->HasIdle(0));
+  fleet->Submit(0, 8, Task("right 1000"), set_->descriptor());
+  EXPECT_FALSE(fleet->HasIdle(0));
+  std::map<uint64_t, Outcome> results;
+  std::vector<uint64_t> order;
+  while (results.size() < 2) {
+    for (GpuFleet::Ended& ended : fleet->Collect()) {
+      results[ended.ticket] = ended.measurement.outcome;
+      order.push_back(ended.ticket);
+    }
+    usleep(200);
+  }
+  EXPECT_EQ(order.front(), 8u);
+  EXPECT_EQ(results.at(7), Outcome::kRunTimeout);
+  EXPECT_EQ(results.at(8), Outcome::kOk);
+}
+
+TEST_F(FakeGpus, MissingCuptiIsAnErrorThatSaysWhatToInstall) {
+  GpuFleetOptions options;
+  options.gpus = gpus_;
+  options.gpus.resize(1);
+  // A library of that name that is no CUPTI.
+  options.cuda_home = std::string(kHome) + "/broken";
+  FakeNvrtc nvrtc;
+  const auto fleet = GpuFleet::Create(options, nvrtc);
+  EXPECT_EQ(fleet.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(fleet.status().message().find("install CUPTI of CUDA 12 or newer"), std::string::npos)
+      << fleet.status().message();
+}
+
+TEST_F(FakeGpus, TheEngineServesProcessorAndGpus) {
+  if (!build::Nvrtc::Open("").ok()) GTEST_SKIP() << "no CUDA compiler (NVRTC) here";
+  EngineOptions options;
+  options.target = target::DetectHost(2);
+  options.target.fma_gflops = 1;
+  options.builders = 2;
+  options.gpus = gpus_;
+  options.cuda_home = kHome;
+  auto engine = Engine::Create(std::move(options));
+  ASSERT_TRUE(engine.ok()) << engine.status().ToString();
+  ASSERT_EQ((*engine)->targets().size(), 2u);
+  EXPECT_TRUE((*engine)->targets()[1].is_cuda());
+  const std::string workload = Doubled().ToText();
+  const std::string on_cpu = *DefaultConfig(workload, (*engine)->targets()[0]);
+  const std::string on_gpu = *DefaultConfig(workload, (*engine)->targets()[1]);
+  (*engine)->Add({{0, 1}, workload, on_cpu, 7, 0, 0});
+  (*engine)->Add({{0, 2}, workload, on_gpu, 7, 0, 1});
+  (*engine)->Add({{0, 3}, workload, on_gpu, 7, 0, 1});
+  (*engine)->Add({{0, 4}, workload, "nonsense", 7, 0, 1});
+  (*engine)->Add({{0, 5}, workload, on_gpu, 7, 0, 9});
+  (*engine)->Add({{0, 6}, workload, on_gpu, 7, 0, 1});
+  (*engine)->Cancel({0, 6});
+  std::map<uint64_t, Measurement> results;
+  while (results.size() < 5) {
+    (*engine)->Work(100, -1);
+    if ((*engine)->ReadyToMeasure()) (*engine)->Measure();
+    for (TrialResult& r : (*engine)->TakeResults()) results[r.uid.low] = std::move(r.measurement);
+  }
+  EXPECT_EQ(results.at(1).outcome, Outcome::kOk) << results.at(1).detail;
+  // The fake device does nothing with real code.
+  for (uint64_t i : {2, 3}) {
+    EXPECT_EQ(results.at(i).outcome, Outcome::kWrongResult) << results.at(i).detail;
+    EXPECT_NE(results.at(i).detail.find("is nan instead of"), std::string::npos);
+    EXPECT_GT(results.at(i).build_ms, 0);
+  }
+  EXPECT_EQ(results.at(4).outcome, Outcome::kBuildError);
+  EXPECT_EQ(results.at(5).outcome, Outcome::kInfra);
+  EXPECT_EQ((*engine)->held(), 0u);
+}
+
+TEST_F(FakeGpus, TheDoctorDescribesEachCard) {
+  const Diagnosis diagnosis = DiagnoseGpus(kHome);
+  EXPECT_NE(diagnosis.report.find("GPU 1: Fake GPU 1 at 0000:01:00.0, 8.0 GiB"), std::string::npos)
+      << diagnosis.report;
+  EXPECT_NE(diagnosis.report.find("warn  clocks: no NVML"), std::string::npos) << diagnosis.report;
+  if (!build::Nvrtc::Open("").ok()) return;
+  EXPECT_TRUE(diagnosis.usable);
+  EXPECT_NE(diagnosis.report.find("kernel records (CUPTI): ready, copies at"), std::string::npos)
+      << diagnosis.report;
+}
+
+}  // namespace
+}  // namespace mlc::worker
