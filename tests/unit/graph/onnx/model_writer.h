@@ -82,6 +82,11 @@ inline std::string IntsAttr(std::string_view name, const std::vector<int64_t>& v
   for (const int64_t value : values) bytes += Number(8, value);
   return Bytes(5, bytes);
 }
+inline std::string TextsAttr(std::string_view name, const std::vector<std::string>& values) {
+  std::string bytes = Bytes(1, name) + Number(20, 8);
+  for (const std::string& value : values) bytes += Bytes(9, value);
+  return Bytes(5, bytes);
+}
 inline std::string TensorAttr(std::string_view name, const std::string& tensor) {
   return Bytes(5, Bytes(1, name) + Bytes(5, tensor) + Number(20, 4));
 }

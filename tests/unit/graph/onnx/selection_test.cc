@@ -1,0 +1,178 @@
+// Operators that choose, place or fold elements, and exact products of integers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/unit/graph/onnx/imported.h"
+
+namespace mlc::graph::onnx {
+namespace {
+
+using testing::DoubleNear;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pointwise;
+using wire::FloatTensor;
+using wire::IntTensor;
+using wire::Node;
+
+TEST(TopK, KeepsTheOrderOfEqualElements) {
+  const std::vector<double> x = {3, 1, 3, 2, 3, 0};
+  const std::vector<std::string> k = {IntTensor("k", {4})};
+  EXPECT_THAT(RunNode(Node("TopK", {"x", "k"}, {"y", "i"}), 11, {1, 6}, x, k),
+              ElementsAre(3, 3, 3, 2));
+  EXPECT_THAT(RunNode(Node("TopK", {"x", "k"}, {"v", "y"}), 11, {1, 6}, x, k),
+              ElementsAre(0, 2, 4, 3));
+  EXPECT_THAT(
+      RunNode(Node("TopK", {"x", "k"}, {"v", "y"}, wire::IntAttr("largest", 0)), 11, {1, 6}, x, k),
+      ElementsAre(5, 1, 3, 0));
+}
+
+// Long rows are ranked in blocks; infinities and ties across blocks must not show it.
+TEST(TopK, OfLongRowsIsTheSame) {
+  std::vector<double> x(5000, -std::numeric_limits<double>::infinity());
+  x[4999] = 7;
+  x[123] = 7;
+  const std::vector<std::string> k = {IntTensor("k", {4})};
+  EXPECT_THAT(RunNode(Node("TopK", {"x", "k"}, {"v", "y"}), 11, {5000}, x, k),
+              ElementsAre(123, 4999, 0, 1));
+  const double low = -std::numeric_limits<double>::infinity();
+  EXPECT_THAT(RunNode(Node("TopK", {"x", "k"}, {"y", "i"}), 11, {5000}, x, k),
+              ElementsAre(7, 7, low, low));
+}
+
+TEST(TopK, RefusesTooMany) {
+  wire::GraphParts parts;
+  parts.nodes = {Node("TopK", {"x", "k"}, {"y", "i"})};
+  parts.initializers = {IntTensor("k", {7})};
+  parts.inputs = {wire::FloatValue("x", {6})};
+  parts.outputs = {wire::FloatValue("y", {})};
+  EXPECT_THAT(ImportBytes(wire::Model(parts, 11)).status().message(),
+              HasSubstr("k is out of range for the axis"));
+}
+
+// The middle of four pixels, a pixel, and places outside of the image.
+TEST(GridSample, WeighsNeighboursAndPadsAsAsked) {
+  const std::vector<std::string> grid = {FloatTensor("g", {1, 1, 3, 2}, {0, 0, -1, -1, 3, 3})};
+  const std::vector<double> x = {1, 2, 3, 4};
+  const auto run = [&](const std::string& attributes) {
+    return RunNode(
+        Node("GridSample", {"x", "g"}, {"y"}, wire::IntAttr("align_corners", 1) + attributes), 16,
+        {1, 1, 2, 2}, x, grid);
+  };
+  EXPECT_THAT(run(""), ElementsAre(2.5, 1, 0));
+  EXPECT_THAT(run(wire::TextAttr("padding_mode", "border")), ElementsAre(2.5, 1, 4));
+  EXPECT_THAT(run(wire::TextAttr("padding_mode", "reflection")), ElementsAre(2.5, 1, 1));
+  EXPECT_THAT(run(wire::TextAttr("mode", "nearest")), ElementsAre(1, 1, 0));
+}
+
+TEST(Col2Im, AddsOverlapsAndMovesTiles) {
+  const std::vector<std::string> shapes = {IntTensor("image", {1, 4}), IntTensor("block", {1, 2})};
+  const auto run = [&](int64_t stride, const std::vector<double>& x) {
+    return RunNode(
+        Node("Col2Im", {"x", "image", "block"}, {"y"}, wire::IntsAttr("strides", {1, stride})), 18,
+        {1, 2, static_cast<int64_t>(x.size()) / 2}, x, shapes);
+  };
+  EXPECT_THAT(run(1, {1, 2, 3, 10, 20, 30}), ElementsAre(1, 12, 23, 30));
+  EXPECT_THAT(run(2, {1, 2, 10, 20}), ElementsAre(1, 10, 2, 20));
+}
+
+TEST(KnownData, DecidesShapesOnlyIfConstant) {
+  const std::vector<std::string> known = {FloatTensor("m", {2, 2}, {0, 5, 6, 0}),
+                                          wire::Tensor("c", 9, {3}, std::string("\1\0\1", 3))};
+  EXPECT_THAT(RunNode(Node("NonZero", {"m"}, {"y"}), 13, {1}, {0}, known), ElementsAre(0, 1, 1, 0));
+  EXPECT_THAT(RunNode(Node("Compress", {"x", "c"}, {"y"}), 11, {2, 2}, {1, 2, 3, 4}, known),
+              ElementsAre(1, 3));
+  wire::GraphParts parts;
+  parts.nodes = {Node("NonZero", {"x"}, {"y"})};
+  parts.inputs = {wire::FloatValue("x", {2})};
+  parts.outputs = {wire::FloatValue("y", {})};
+  const Status status = ImportBytes(wire::Model(parts, 13)).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  EXPECT_THAT(status.message(), HasSubstr("operand 0 depends on the model's inputs"));
+}
+
+TEST(ReverseSequence, LeavesWhatFollowsTheLength) {
+  EXPECT_THAT(RunNode(Node("ReverseSequence", {"x", "n"}, {"y"}), 10, {3, 2}, {1, 2, 3, 4, 5, 6},
+                      {IntTensor("n", {2, 3})}),
+              ElementsAre(3, 6, 1, 4, 5, 2));
+}
+
+// Strides, output padding and pads that crop, against the definition.
+TEST(ConvTranspose, AddsEveryTapWhereItFalls) {
+  for (const int64_t stride : {1, 2, 3}) {
+    for (const int64_t extra : {int64_t{0}, stride - 1}) {
+      SCOPED_TRACE(stride * 10 + extra);
+      const std::vector<double> x = {1, 2, 4, 8};
+      const std::vector<float> w = {1, 10, 100, 1000};
+      std::vector<double> full(static_cast<size_t>(stride * 3 + 4 + extra), 0.5);
+      for (size_t i = 0; i < x.size(); ++i) {
+        for (size_t k = 0; k < w.size(); ++k) {
+          full[i * static_cast<size_t>(stride) + k] += x[i] * static_cast<double>(w[k]);
+        }
+      }
+      const std::vector<double> want(full.begin() + 1, full.end() - 2);
+      EXPECT_THAT(
+          RunNode(Node("ConvTranspose", {"x", "w", "b"}, {"y"},
+                       wire::IntsAttr("strides", {stride}) + wire::IntsAttr("pads", {1, 2}) +
+                           wire::IntsAttr("output_padding", {extra})),
+                  11, {1, 1, 4}, x,
+                  {FloatTensor("w", {1, 1, 4}, w), FloatTensor("b", {1}, {0.5F})}),
+          Pointwise(DoubleNear(1e-4), want));
+    }
+  }
+}
+
+// 700 products of 255 and 255 exceed what single precision counts exactly.
+TEST(MatMulInteger, IsExact) {
+  const std::vector<std::string> w = {wire::Tensor("w", 2, {700, 1}, std::string(700, '\xff')),
+                                      wire::Tensor("z", 2, {}, std::string(1, '\0'))};
+  wire::GraphParts parts;
+  parts.nodes = {Node("Cast", {"x"}, {"q"}, wire::IntAttr("to", 2)),
+                 Node("MatMulInteger", {"q", "w", "z", "z"}, {"y"})};
+  parts.initializers = w;
+  parts.inputs = {wire::FloatValue("x", {1, 700})};
+  parts.outputs = {wire::FloatValue("y", {})};
+  std::vector<double> x(700, 255);
+  x[699] = 254;
+  EXPECT_THAT(EvaluateFirst(ImportBytes(wire::Model(parts, 10)), {Floats({1, 700}, x)}),
+              ElementsAre(700 * 65025 - 255));
+}
+
+TEST(InverseTrigonometry, FollowsTheFunctions) {
+  const std::vector<double> xs = {-1, -0.99, -0.5, -1e-3, 0, 0.3, 0.7, 1};
+  const auto check = [&](const char* op, double (*value)(double), double scale, double shift) {
+    SCOPED_TRACE(op);
+    std::vector<double> in, want;
+    for (const double x : xs) {
+      in.push_back(x * scale + shift);
+      want.push_back(value(static_cast<float>(in.back())));
+    }
+    EXPECT_THAT(RunNode(Node(op, {"x"}, {"y"}), 22, {8}, in), Pointwise(DoubleNear(2e-6), want));
+  };
+  check("Atan", std::atan, 50, 0);
+  check("Atan", std::atan, 1, 0);
+  check("Asin", std::asin, 1, 0);
+  check("Acos", std::acos, 1, 0);
+  check("Asinh", std::asinh, 3, 0);
+  check("Acosh", std::acosh, 2, 3.5);
+  check("Atanh", std::atanh, 0.9, 0);
+}
+
+TEST(BatchNormalization, InTrainingUsesTheStatisticsOfTheBatch) {
+  const std::vector<std::string> one = {FloatTensor("s", {1}, {2}), FloatTensor("b", {1}, {1}),
+                                        FloatTensor("m", {1}, {100}), FloatTensor("v", {1}, {9})};
+  const std::string mode = wire::IntAttr("training_mode", 1) + wire::FloatAttr("epsilon", 0);
+  EXPECT_THAT(RunNode(Node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y"}, mode), 15,
+                      {2, 1, 2}, {1, 3, 1, 3}, one),
+              Pointwise(DoubleNear(1e-6), std::vector<double>{-1, 3, -1, 3}));
+  EXPECT_THAT(RunNode(Node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"z", "y"}, mode), 15,
+                      {2, 1, 2}, {1, 3, 1, 3}, one),
+              Each(DoubleNear(90.2, 1e-4)));
+}
+
+}  // namespace
+}  // namespace mlc::graph::onnx
