@@ -30,7 +30,8 @@ endforeach()
 # Programs look for libraries in lib/ beside bin/ first, also for the libraries of libraries: what an unpacked
 # bundle needs. In a build tree there is no such folder.
 foreach(program mlc-tune mlc-compile mlc-run mlc-log mlc-server mlc-worker)
-  target_link_options(${program} PRIVATE "LINKER:--disable-new-dtags,-rpath,$ORIGIN/../lib")
+  target_link_options(${program} PRIVATE "LINKER:--disable-new-dtags")
+  set_target_properties(${program} PROPERTIES BUILD_RPATH "$ORIGIN/../lib" INSTALL_RPATH "$ORIGIN/../lib")
 endforeach()
 
 # One archive with every program and its libraries, for machines that build nothing.
