@@ -1,0 +1,147 @@
+// mlc-compile, mlc-run and mlc-tune for GPUs, on a machine without one: with no driver at all, and
+// with the driver that stands in for it.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/e2e/models/run_program.h"
+#include "tests/unit/graph/onnx/model_writer.h"
+
+namespace mlc::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kCompile[] = MLC_BINARY_DIR "/bin/mlc-compile";
+constexpr char kRun[] = MLC_BINARY_DIR "/bin/mlc-run";
+constexpr char kTune[] = MLC_BINARY_DIR "/bin/mlc-tune";
+
+class DevicePrograms : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    root_ = ::testing::TempDir() + "mlc_device_programs_" + std::to_string(getpid());
+    fs::create_directories(root_);
+    namespace wire = graph::onnx::wire;
+    const std::vector<float> weights(64 * 32, 0.25f);
+    wire::GraphParts parts;
+    parts.nodes = {wire::Node("MatMul", {"x", "w"}, {"h"}), wire::Node("Relu", {"h"}, {"y"})};
+    parts.initializers = {wire::FloatTensor("w", {64, 32}, weights)};
+    parts.inputs = {wire::FloatValue("x", {16, 64})};
+    parts.outputs = {wire::FloatValue("y", {16, 32})};
+    std::ofstream(Model(), std::ios::binary) << wire::Model(parts);
+    compiled_ = RunProgram({kCompile, "--model", Model(), "--target", "h200", "--precision", "fp16",
+                            "-o", root_ + "/net"});
+  }
+  static void TearDownTestSuite() { fs::remove_all(root_); }
+
+  static std::string Model() { return root_ + "/model.onnx"; }
+  static Finished Emit(const std::string& stage) {
+    return RunProgram(
+        {kCompile, "--model", Model(), "--target", "h200", "--precision", "fp16", "--emit", stage});
+  }
+  static Finished WithDriver(std::vector<std::string> command) {
+    command.insert(command.begin(),
+                   {"/usr/bin/env", "LD_LIBRARY_PATH=" MLC_BINARY_DIR "/tests/fake_cuda"});
+    return RunProgram(command);
+  }
+  static bool HasDriver() {
+    void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+    return driver != nullptr;
+  }
+  static bool HasCompiler() { return compiled_.output.find("NVRTC") == std::string::npos; }
+
+  static std::string root_;
+  static Finished compiled_;
+};
+
+std::string DevicePrograms::root_;
+Finished DevicePrograms::compiled_;
+
+#define SKIP_WITHOUT_NVRTC() \
+  if (!HasCompiler()) GTEST_SKIP() << compiled_.output
+
+TEST_F(DevicePrograms, AModelIsCompiledWithoutAGpu) {
+  SKIP_WITHOUT_NVRTC();
+  ASSERT_EQ(compiled_.exit_code, 0) << compiled_.output;
+  EXPECT_THAT(compiled_.output, AllOf(HasSubstr("for GPUs of sm_90a, and newer ones"),
+                                      HasSubstr("untuned: best guess")));
+  std::ifstream lock(root_ + "/net/net.lock");
+  std::string first, second;
+  std::getline(lock, first);
+  std::getline(lock, second);
+  EXPECT_THAT(second, HasSubstr("target v1 cuda arch=sm_90a sms=132"));
+  const Finished again =
+      RunProgram({kCompile, "--model", Model(), "--target", "h200", "--precision", "fp16",
+                  "--locked", root_ + "/net/net.lock", "-o", root_ + "/again"});
+  EXPECT_EQ(again.exit_code, 0) << again.output;
+  const Finished other = RunProgram({kCompile, "--model", Model(), "--target", "h200", "--locked",
+                                     root_ + "/net/net.lock", "-o", root_ + "/other"});
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_THAT(other.output, HasSubstr("another model, --precision or version"));
+}
+
+TEST_F(DevicePrograms, EveryStageIsShown) {
+  EXPECT_THAT(Emit("graph").output, HasSubstr("cast(%0) : f16[16,64]"));
+  EXPECT_THAT(Emit("tasks").output, HasSubstr("workload v1 tolerance=0.004"));
+  EXPECT_THAT(Emit("ir").output, HasSubstr("await_inputs"));
+  EXPECT_THAT(Emit("cuda").output, HasSubstr("__global__"));
+  const Finished llvm = Emit("llvm");
+  EXPECT_EQ(llvm.exit_code, 65);
+  EXPECT_THAT(llvm.output, HasSubstr("this target is a GPU: cuda or ptx"));
+  SKIP_WITHOUT_NVRTC();
+  EXPECT_THAT(Emit("ptx").output, HasSubstr(".target sm_90a"));
+}
+
+TEST_F(DevicePrograms, WithoutADriverTheReasonIsTold) {
+  if (HasDriver()) GTEST_SKIP() << "there is a driver";
+  const Finished compile =
+      RunProgram({kCompile, "--model", Model(), "--target", "cuda", "-o", root_ + "/none"});
+  EXPECT_EQ(compile.exit_code, 69);
+  EXPECT_THAT(compile.output, AllOf(HasSubstr("no NVIDIA driver"), HasSubstr("h200")));
+  const Finished tune = RunProgram(
+      {kTune, "--model", Model(), "--trials", "1", "--target", "cuda", "--log", root_ + "/log.db"});
+  EXPECT_EQ(tune.exit_code, 69);
+  EXPECT_THAT(tune.output, HasSubstr("no NVIDIA driver"));
+  SKIP_WITHOUT_NVRTC();
+  const Finished run = RunProgram({kRun, root_ + "/net"});
+  EXPECT_EQ(run.exit_code, 78);
+  EXPECT_THAT(run.output, AllOf(HasSubstr("cannot open"), HasSubstr("no NVIDIA driver")));
+}
+
+TEST_F(DevicePrograms, TheGpuAtHandIsFound) {
+  const Finished compile = WithDriver(
+      {kCompile, "--model", Model(), "--target", "cuda:0", "--precision", "fp16", "--emit", "ir"});
+  EXPECT_EQ(compile.exit_code, 0) << compile.output;
+  EXPECT_EQ(compile.output, Emit("ir").output) << "as for the known device of the same class";
+  const Finished second =
+      WithDriver({kCompile, "--model", Model(), "--target", "cuda:1", "-o", root_ + "/none"});
+  EXPECT_EQ(second.exit_code, 69);
+  EXPECT_THAT(second.output, HasSubstr("there is no GPU 1; the driver shows 1"));
+  const Finished unknown =
+      WithDriver({kCompile, "--model", Model(), "--target", "gpu", "-o", root_ + "/none"});
+  EXPECT_EQ(unknown.exit_code, 65);
+  EXPECT_THAT(unknown.output, HasSubstr("none of cpu (this machine), cuda or cuda:N"));
+}
+
+TEST_F(DevicePrograms, RunsTimesAndProfilesOnTheGpu) {
+  SKIP_WITHOUT_NVRTC();
+  const Finished run = WithDriver({kRun, root_ + "/net", "--bench", "0.05", "--profile"});
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr(", GPU 0, "), HasSubstr("graph launches in a row"),
+                                HasSubstr("matmul 16x64 * 64x32")));
+  const Finished json = WithDriver({kRun, root_ + "/net", "--bench", "0.05", "--json"});
+  EXPECT_THAT(json.output, AllOf(HasSubstr("\"device\": 0"), HasSubstr("\"median\"")));
+  const Finished missing = WithDriver({kRun, root_ + "/net", "--device", "7"});
+  EXPECT_EQ(missing.exit_code, 65);
+  EXPECT_THAT(missing.output, HasSubstr("there is no GPU 7"));
+}
+
+}  // namespace
+}  // namespace mlc::testing
