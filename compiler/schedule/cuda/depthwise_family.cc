@@ -96,6 +96,7 @@ Config GpuDepthwiseFamily::Default(const Workload& workload, const target::Targe
   const gpu::DepthwiseProblem p = *gpu::FindDepthwise(workload);
   const Space space = MakeSpace(workload, target);
   Config best = space.At(0);
+  const double size = SizeOf(workload.graph()[workload.operands()[0]].type.dtype);
   double best_score = -1;
   for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
     const Config config = space.At(rank);
@@ -106,7 +107,8 @@ Config GpuDepthwiseFamily::Default(const Workload& workload, const target::Targe
     // Threads enough for the device, then few reads for each product.
     const double threads = static_cast<double>(plan.Points());
     const double busy = std::min(1.0, threads / (256.0 * std::max(1, target.sms)));
-    const double wide = p.lanes > 1 ? 0.5 + 0.5 * plan.lanes / p.lanes : 1;
+    // Neighbouring threads should fill whole lines of the cache.
+    const double wide = p.channels_inner ? std::min(1.0, 0.4 + plan.lanes * size / 12) : 1;
     const double score = facts.lane_fill * busy * wide / (0.3 + facts.loads_per_fma) /
                          (1 + static_cast<double>(plan.Registers()) / 256) /
                          (config["threads"] == 128 ? 1.0 : 1.01);

@@ -18,6 +18,9 @@ using ir::ExprRef;
 
 namespace {
 
+// Values of scale and of bias that a thread holds at most.
+constexpr int64_t kPreloaded = 32;
+
 // One vector of an item: where it is, where it is kept, which accumulator it belongs to.
 struct Visit {
   Point point;
@@ -43,6 +46,12 @@ class RowEmitter {
     second_ = builder_.Registers("second", problem_.dtype, result_lanes, 1);
     now_ = builder_.Registers("now", problem_.dtype, lanes_, 1);
     if (plan.keep) row_ = builder_.Registers("row", problem_.dtype, lanes_, plan.slots());
+    preloads_ = plan.keep && node_.op == Op::kLayerNorm && IsWeight(1) && IsWeight(2) &&
+                plan.slots() * lanes_ <= kPreloaded;
+    if (preloads_) {
+      scale_ = builder_.Registers("scale", problem_.dtype, lanes_, plan.slots());
+      bias_ = builder_.Registers("bias", problem_.dtype, lanes_, plan.slots());
+    }
     const ValueId both[] = {problem_.anchor, problem_.x};
     bind_x_ = std::all_of(workload.outputs().begin(), workload.outputs().end(),
                           [&](ValueId id) { return Fused::Covers(workload, id, both); });
@@ -57,10 +66,12 @@ class RowEmitter {
     }
     builder_.Launch(plan_.item_blocks() * splits, plan_.threads, 0,
                     [&](const ExprRef& block, const ExprRef& thread) {
-                      BeginLaunch(builder_);
+                      builder_.ReleaseDependents();
                       split_ = builder_.Let("split", ir::Mod(block, splits));
                       item_block_ = builder_.Let("ib", ir::FloorDiv(block, splits));
                       Locate(thread);
+                      if (preloads_) PreloadParameters();
+                      builder_.AwaitInputs();
                       Item();
                     });
     return {builder_.Finish(), fused_.bindings(), {}};
@@ -285,6 +296,17 @@ class RowEmitter {
     return Widened(fused_.Emit(id, point), lanes_);
   }
 
+  bool IsWeight(size_t operand) const {
+    return HasOperand(operand) && workload_.graph()[node_.operands[operand]].op == Op::kWeight;
+  }
+  // Scale and bias are constant: they are on their way while earlier launches end.
+  void PreloadParameters() {
+    Sweep([&](const Visit& v) {
+      builder_.Set(scale_, v.slot, Parameter(1, v.point));
+      builder_.Set(bias_, v.slot, Parameter(2, v.point));
+    });
+  }
+
   void LayerNorm() {
     const double count = Count();
     Accumulate(ScalarOp::kAdd, first_, [&](const Visit& v) { return Keep(v, Read(v)); });
@@ -302,7 +324,10 @@ class RowEmitter {
     SweepAndStore([&](const Visit& v) {
       const ExprRef x = Once(Kept(v));
       ExprRef y = Do(ScalarOp::kMul, Do(ScalarOp::kSub, x, Result(first_)), Result(second_));
-      if (HasOperand(1) && HasOperand(2)) {
+      if (preloads_) {
+        y = ir::MakeApply(ScalarOp::kFma,
+                          {y, builder_.Get(scale_, v.slot), builder_.Get(bias_, v.slot)});
+      } else if (HasOperand(1) && HasOperand(2)) {
         y = ir::MakeApply(ScalarOp::kFma, {y, Parameter(1, v.point), Parameter(2, v.point)});
       } else if (HasOperand(1)) {
         y = Do(ScalarOp::kMul, y, Parameter(1, v.point));
@@ -376,7 +401,9 @@ class RowEmitter {
   RowGroup group_;
   const int lanes_;
   bool bind_x_ = false;
+  bool preloads_ = false;  // scale and bias of a layer norm
   ir::BufferId acc_ = 0, first_ = 0, second_ = 0, now_ = 0, row_ = 0, partial_ = 0, counter_ = 0;
+  ir::BufferId scale_ = 0, bias_ = 0;
   ExprRef split_, item_block_, item_, lane_, inside_, last_;
   std::vector<ExprRef> at_;
 };
