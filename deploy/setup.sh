@@ -12,7 +12,7 @@ packages=(
   libxgboost-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libsqlite3-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
   libgtest-dev libgmock-dev libbenchmark-dev
-  clang-format clang-tidy python3 python3-numpy python3-onnx
+  clang-format clang-tidy python3 python3-numpy python3-onnx python3-pip
 )
 
 install_packages() {
@@ -31,6 +31,37 @@ install_packages() {
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# The CUDA compiler and headers as Python wheels, for machines without a toolkit: tests then compile
+# the generated CUDA C++. Everything else works without them.
+fetch_cuda() {
+  local place wheels="$root/build/cuda/wheels" target="$root/build/cuda"
+  for place in /usr/local/cuda*/lib64 /usr/local/cuda*/lib "$target/nvidia/cu13/lib"; do
+    if compgen -G "$place/libnvrtc.so.1[23]" >/dev/null; then
+      echo "CUDA compiler: $place"
+      return
+    fi
+  done
+  if ldconfig -p 2>/dev/null | grep -q 'libnvrtc\.so\.1[23]'; then
+    echo "CUDA compiler: the loader finds libnvrtc"
+    return
+  fi
+  mkdir -p "$wheels"
+  local package wheel
+  for package in nvidia-cuda-nvrtc nvidia-cuda-cupti nvidia-cuda-runtime; do
+    python3 -m pip download -q --no-deps --only-binary=:all: -d "$wheels" "$package==13.0.*" ||
+      echo "warning: cannot fetch $package; tests that need it will be skipped" >&2
+  done
+  for wheel in "$wheels"/*.whl; do
+    python3 -m zipfile -e "$wheel" "$target" || echo "warning: cannot unpack $wheel" >&2
+  done
+  if ! compgen -G "$target/nvidia/cu13/lib/libnvrtc.so.1[23]" >/dev/null; then
+    echo "no CUDA compiler: the tests that compile CUDA C++ will be skipped"
+    return
+  fi
+  rm -rf "$wheels"
+  echo "CUDA compiler: $target/nvidia/cu13/lib"
+}
+
 # build PRESET TARGETS
 build() {
   local targets
@@ -45,6 +76,7 @@ build() {
 cd "$root"
 mkdir -p build
 step "Install packages" install_packages
+step "Find a CUDA compiler" fetch_cuda
 for wanted in "${@:-release}"; do
   preset=${wanted%%:*} targets=
   if [[ $wanted == *:* ]]; then targets=${wanted#*:}; fi

@@ -36,7 +36,7 @@ std::string Quoted(std::string_view line) {
 // C7508 and C7510 to C7519.
 bool IsPerformanceWarning(std::string_view line) {
   const size_t at = line.find("(C75");
-  if (at == std::string_view::npos || line.size() < at + 7 || line[at + 6] == ')') return false;
+  if (at == std::string_view::npos || line.size() < at + 7 || line[at + 6] != ')') return false;
   const std::string_view code = line.substr(at + 4, 2);
   return code == "08" || (code[0] == '1' && code[1] >= '0' && code[1] <= '9');
 }

@@ -100,7 +100,7 @@ Text PhasePrinter::Reduce(const ir::ReduceLanes& reduce) {
 
 Text PhasePrinter::Element(ir::BufferId buffer, const Text& index) const {
   const std::string element = NameOf(buffer) + "[" + index.text + "]";
-  if (BufferOf(buffer).scope == ir::Scope::kIn) return {"__ldg(&" + element + ")"};
+  if (awaits_ && BufferOf(buffer).scope == ir::Scope::kIn) return {"__ldg(&" + element + ")"};
   return {element};
 }
 

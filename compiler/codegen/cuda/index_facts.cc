@@ -18,11 +18,12 @@ int64_t Magnitude(int64_t value) {
   return value < 0 ? -value : value;
 }
 
-// The interval, or that it leaves 64 bits.
+// The interval, or that it leaves 64 bits. Factors of two outlast wrapping around.
 IndexFacts Made(Wide low, Wide high, int64_t multiple) {
   IndexFacts facts;
   if (low < kLowest || high > kHighest) {
     facts.wraps = true;
+    facts.multiple = multiple & -multiple;
     return facts;
   }
   facts.low = static_cast<int64_t>(low);
@@ -36,7 +37,11 @@ IndexFacts Product(const IndexFacts& a, const IndexFacts& b) {
                           Wide{a.high} * b.high};
   const auto [low, high] = std::minmax_element(std::begin(corners), std::end(corners));
   int64_t multiple = 0;
-  if (__builtin_mul_overflow(a.multiple, b.multiple, &multiple)) multiple = a.multiple;
+  if (__builtin_mul_overflow(a.multiple, b.multiple, &multiple)) {
+    const int twos = __builtin_ctzll(static_cast<uint64_t>(a.multiple)) +
+                     __builtin_ctzll(static_cast<uint64_t>(b.multiple));
+    multiple = int64_t{1} << std::min(twos, 62);
+  }
   return Made(*low, *high, multiple);
 }
 

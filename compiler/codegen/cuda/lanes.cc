@@ -110,6 +110,9 @@ Text PhasePrinter::Lane(const ir::ExprRef& e) {
 }
 
 std::string PhasePrinter::Values(const ir::ExprRef& e) {
+  const auto found = raw_.find(e.get());
+  const bool as_stored = StorageType(e->type.dtype) == ValueType(e->type.dtype);
+  if (found != raw_.end() && as_stored) return found->second;
   const std::string array = NewArray(ValueType(e->type.dtype), e->type.lanes, false);
   LaneLoop(0, e->type.lanes, [&] { return array + "[L] = " + Lane(e).text + ";"; });
   return array;

@@ -61,6 +61,7 @@ Result<CudaLaunch> PhasePrinter::Print(const ir::For& phase, const std::string& 
   launch.threads = static_cast<int>(std::clamp<int64_t>(count, 0, INT32_MAX));
   if (count < 1 || count > 1024) return bad(std::to_string(count) + " threads; at most 1024 fit");
   if (launch.blocks > INT32_MAX) return bad(std::to_string(launch.blocks) + " blocks are too many");
+  awaits_ = target_.compute >= 90 && Awaits(*threads->body);
   uses_of_ = UsesOf(kernel_, *phase.body);
   const MemoryLayout block = PlaceBlockMemory(kernel_, uses_of_);
   launch.block_bytes = block.bytes;
@@ -75,28 +76,30 @@ Result<CudaLaunch> PhasePrinter::Print(const ir::For& phase, const std::string& 
   Line("const int " + VarName(phase.var) + " = blockIdx.x;");
   Line("const int " + VarName(threads->var) + " = threadIdx.x;");
   Print(*threads->body);
-  *text += Head(*threads, function, Awaits(*threads->body)) + lines_ + "}\n";
+  *text += Head(*threads, function) + lines_ + "}\n";
   return launch;
 }
 
-// Inputs are read through the read-only cache. An output that is never read back is the only way to
-// what it points to, unless a wait for earlier launches forbids to move its stores.
-std::string PhasePrinter::Head(const ir::For& threads, const std::string& function, bool awaits) {
+// An output that is never read back is the only way to what it points to, unless a wait for earlier
+// launches forbids to move its stores.
+std::string PhasePrinter::Head(const ir::For& threads, const std::string& function) {
   int64_t count = 0;
   ConstantOf(threads.end, &count);
   std::string head = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(count);
   if (threads.per_sm > 0) head += ", " + std::to_string(threads.per_sm);
-  head += ")\n" + function + "(";
+  head += ")\n" + function + "(\n";
   for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
     const ir::Buffer& buffer = kernel_.buffers[i];
     const std::string type(StorageType(buffer.dtype));
     if (buffer.scope == ir::Scope::kIn) {
-      head += "const " + type + "* __restrict__ " + buffers_[i] + ", ";
+      head += "    const " + type + "* __restrict__ " + buffers_[i] + ",\n";
     } else if (buffer.scope == ir::Scope::kOut) {
-      head += type + (awaits || uses_of_[i].loaded ? "* " : "* __restrict__ ") + buffers_[i] + ", ";
+      head += "    " + type;
+      head += awaits_ || uses_of_[i].loaded ? "* " : "* __restrict__ ";
+      head += buffers_[i] + ",\n";
     }
   }
-  return head + "unsigned char* Scratch, unsigned char* Counters) {\n";
+  return head + "    unsigned char* Scratch, unsigned char* Counters) {\n";
 }
 
 void PhasePrinter::DeclareBuffers(const MemoryLayout& block) {

@@ -58,7 +58,7 @@ class PhasePrinter {
   };
 
   // ---- phase_printer.cc
-  std::string Head(const ir::For& threads, const std::string& function, bool awaits);
+  std::string Head(const ir::For& threads, const std::string& function);
   void DeclareBuffers(const MemoryLayout& block);
   const ir::Buffer& BufferOf(ir::BufferId id) const {
     return kernel_.buffers[static_cast<size_t>(id)];
@@ -152,6 +152,9 @@ class PhasePrinter {
   std::vector<std::string> buffers_;  // C++ names
   std::vector<std::string> vars_;
   std::vector<BufferUse> uses_of_;  // per buffer, in this phase
+  // The phase waits for earlier launches. The compiler knows that inputs do not change, but not
+  // since when: behind the wait they are read through renewed pointers, by explicit instructions.
+  bool awaits_ = false;
 
   std::string lines_;
   int depth_ = 1;

@@ -308,8 +308,9 @@ Text PhasePrinter::IndexDivision(const ir::Apply& apply, const Text& a, const Te
                   Infix(CastTo(type, a), is_div ? "/" : "%", by, Precedence::kMul));
   }
   if (divisor.low == divisor.high && IsPowerOfTwo(divisor.low)) {
-    if (!is_div) return Infix(a, "&", IntText(divisor.low - 1, !narrow), Precedence::kBitAnd);
-    return Infix(a, ">>", IntText(__builtin_ctzll(static_cast<uint64_t>(divisor.low)), false),
+    const Text whole{a.At(Precedence::kUnary)};
+    if (!is_div) return Infix(whole, "&", IntText(divisor.low - 1, !narrow), Precedence::kBitAnd);
+    return Infix(whole, ">>", IntText(__builtin_ctzll(static_cast<uint64_t>(divisor.low)), false),
                  Precedence::kShift);
   }
   return Call(functions_.Use(is_div ? "FloorDivide" : "FloorMod"), a, b);

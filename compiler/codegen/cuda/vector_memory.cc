@@ -52,7 +52,8 @@ PhasePrinter::Pieces PhasePrinter::CutPieces(ir::BufferId buffer, const ir::Expr
 
 void PhasePrinter::LoadVector(const ir::ExprRef& e, const ir::Load& load) {
   const ir::Buffer& buffer = BufferOf(load.buffer);
-  const Access access = buffer.scope == ir::Scope::kIn ? Access::kLoadInput : Access::kLoad;
+  const bool renewed = awaits_ && buffer.scope == ir::Scope::kIn;
+  const Access access = renewed ? Access::kLoadInput : Access::kLoad;
   const int lanes = e->type.lanes;
   const Pieces pieces = CutPieces(load.buffer, load.index, lanes, load.stride, load.mask, access);
   const Rep packed = RepOf(buffer.dtype, lanes);

@@ -20,8 +20,6 @@ void PhasePrinter::Do(const ir::Sync& sync) {
     case ir::SyncKind::kAwaitInputs:
       if (!overlaps_launches) return;
       Line(std::string(functions_.Use("AwaitInputs")) + "();");
-      // The compiler knows that inputs do not change, but not since when: a pointer that may be
-      // another one keeps reads behind the wait.
       for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
         if (!uses_of_[i].touched || kernel_.buffers[i].scope != ir::Scope::kIn) continue;
         Line("asm volatile(\"\" : \"+l\"(" + buffers_[i] + ") :: \"memory\");");

@@ -1,0 +1,115 @@
+__device__ __forceinline__ float Max(float a, float b) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+__device__ __forceinline__ double Max(double a, double b) { return a != a || a > b ? a : b; }
+__device__ __forceinline__ int Max(int a, int b) { return a > b ? a : b; }
+__device__ __forceinline__ long long Max(long long a, long long b) { return a > b ? a : b; }
+__device__ __forceinline__ float Min(float a, float b) {
+  float result;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+__device__ __forceinline__ double Min(double a, double b) { return a != a || a < b ? a : b; }
+__device__ __forceinline__ int Min(int a, int b) { return a < b ? a : b; }
+__device__ __forceinline__ long long Min(long long a, long long b) { return a < b ? a : b; }
+__device__ __forceinline__ float RoundTf32(float value) {
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+  return __uint_as_float(bits);
+}
+__device__ __forceinline__ unsigned BlockAddress(const void* at) { return (unsigned)__cvta_generic_to_shared(at); }
+__device__ __forceinline__ void CopyAsync16(void* to, const void* from, int bytes) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
+               :: "r"(BlockAddress(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void CommitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int kPending>
+__device__ __forceinline__ void WaitCopies() {
+  asm volatile("cp.async.wait_group %0;" :: "n"(kPending) : "memory");
+}
+__device__ __forceinline__ void MmaTf32(float* c, const float* a, const float* b) {
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+               "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
+                 "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])),
+                 "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
+}
+__device__ __forceinline__ void StoreF32x4(float* to, const float* from) { *(float4*)to = make_float4(from[0], from[1], from[2], from[3]); }
+
+extern "C" __global__ void __launch_bounds__(128, 2)
+tile_tf32_p0(
+    const float* __restrict__ a,
+    const float* __restrict__ b,
+    float* __restrict__ c,
+    unsigned char* Scratch, unsigned char* Counters) {
+  extern __shared__ __align__(128) unsigned char BlockMemory[];
+  float* const a_tile = (float*)(BlockMemory + 0);
+  float* const b_tile = (float*)(BlockMemory + 6144);
+  float sum[16];
+  float a_part[4];
+  float b_part[8];
+  const int block_index = blockIdx.x;
+  const int thread_index = threadIdx.x;
+  const int warp = (int)((unsigned)thread_index / 32u);
+  const int lane = (int)((unsigned)thread_index % 32u);
+  #pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    #pragma unroll
+    for (int L = 0; L < 4; ++L) sum[4 * i + L] = 0.0f;
+  }
+  const int T0 = (int)((unsigned)thread_index / 2u);
+  const int T1 = (int)((unsigned)thread_index % 2u) * 4;
+  CopyAsync16(&a_tile[T0 * 12 + T1], &a[T0 * 64 + T1], 16);
+  if (thread_index < 64) {
+    const int T2 = (int)((unsigned)thread_index / 2u);
+    const int T3 = (int)((unsigned)thread_index % 2u) * 4;
+    CopyAsync16(&b_tile[T2 * 12 + T3], &b[T2 * 64 + T3], Min(Max(124 - T2 * 4, 0), 4) * 4);
+  }
+  CommitCopies();
+  #pragma unroll 1
+  for (int slab = 0; slab < 8; ++slab) {
+    if (slab < 7) {
+      const int T4 = (int)((unsigned)thread_index / 2u);
+      const int T5 = (int)((unsigned)thread_index % 2u) * 4;
+      CopyAsync16(&a_tile[((int)((unsigned)(slab + 1) % 2u) * 64 + T4) * 12 + T5], &a[T4 * 64 + slab * 8 + T5 + 8], 16);
+      if (thread_index < 64) {
+        const int T6 = (int)((unsigned)thread_index / 2u);
+        const int T7 = (int)((unsigned)thread_index % 2u) * 4;
+        CopyAsync16(&b_tile[((int)((unsigned)(slab + 1) % 2u) * 32 + T6) * 12 + T7], &b[T6 * 64 + slab * 8 + T7 + 8], Min(Max(124 - T6 * 4, 0), 4) * 4);
+      }
+      CommitCopies();
+    }
+    WaitCopies<1>();
+    __syncthreads();
+    const int stage = (int)((unsigned)slab % 2u);
+    const int group = (int)((unsigned)lane / 4u);
+    const int inner = (int)((unsigned)lane % 4u);
+    const int T8 = (stage * 64 + warp * 16 + group) * 12 + inner;
+    float V9[4];
+    #pragma unroll
+    for (int L = 0; L < 4; ++L) V9[L] = a_tile[T8 + 12 * L];
+    #pragma unroll
+    for (int L = 0; L < 4; ++L) a_part[L] = RoundTf32(V9[L]);
+    #pragma unroll
+    for (int i_1 = 0; i_1 < 4; ++i_1) {
+      const int T10 = (stage * 32 + i_1 * 8 + group) * 12 + inner;
+      float V11[2];
+      #pragma unroll
+      for (int L = 0; L < 2; ++L) V11[L] = b_tile[T10 + 4 * L];
+      #pragma unroll
+      for (int L = 0; L < 2; ++L) b_part[2 * i_1 + L] = RoundTf32(V11[L]);
+    }
+    #pragma unroll
+    for (int i_2 = 0; i_2 < 4; ++i_2) {
+      MmaTf32(&sum[4 * i_2], &a_part[0], &b_part[2 * i_2]);
+    }
+    __syncthreads();
+  }
+  #pragma unroll
+  for (int i_3 = 0; i_3 < 4; ++i_3) {
+    StoreF32x4(&c[(warp * 16 + (int)((unsigned)lane / 4u)) * 32 + i_3 * 8], (sum + 4 * i_3));
+  }
+}

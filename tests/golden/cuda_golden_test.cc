@@ -1,0 +1,23 @@
+// CUDA C++ of one kernel for each kind of statement.
+#include <gtest/gtest.h>
+
+#include "compiler/codegen/cuda/cuda.h"
+#include "tests/golden/golden.h"
+#include "tests/unit/codegen/cuda/kernels.h"
+
+namespace mlc::golden {
+namespace {
+
+TEST(CudaGolden, StatementsPrintAsTheyDid) {
+  for (const codegen::NamedKernel& named : codegen::StatementKernels()) {
+    SCOPED_TRACE(named.name);
+    const Result<codegen::CudaSource> source =
+        codegen::PrintCuda(named.kernel, codegen::CudaTarget("sm_90a"));
+    ASSERT_TRUE(source.ok()) << source.status().ToString();
+    Check("tests/golden/cuda/" + named.name + ".cu", source->text,
+          "A change that means to alter generated code accepts the new text.");
+  }
+}
+
+}  // namespace
+}  // namespace mlc::golden

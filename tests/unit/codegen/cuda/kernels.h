@@ -1,0 +1,25 @@
+// Kernels for the tests of the CUDA printer: one for each kind of statement, and a tile of a matrix
+// product that uses most of them together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/ir.h"
+#include "compiler/target/target.h"
+
+namespace mlc::codegen {
+
+struct NamedKernel {
+  std::string name;  // of the golden file
+  ir::Kernel kernel;
+};
+
+std::vector<NamedKernel> StatementKernels();
+// A matrix product of one tile: asynchronous copies in two stages, ldmatrix, mma.
+ir::Kernel MatrixTile(DType dtype);
+
+// "sm_80" or "sm_90a".
+target::Target CudaTarget(const std::string& arch);
+
+}  // namespace mlc::codegen

@@ -1,0 +1,161 @@
+// What the CUDA printer promises of its text; whole texts are golden files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/codegen/cuda/cuda.h"
+#include "compiler/ir/build.h"
+#include "tests/unit/codegen/cuda/kernels.h"
+
+namespace mlc::codegen {
+namespace {
+
+using ir::BufferId;
+using ir::ExprRef;
+using ir::Int;
+using ir::KernelBuilder;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string Printed(const ir::Kernel& kernel, const std::string& arch = "sm_90a") {
+  const Result<CudaSource> source = PrintCuda(kernel, CudaTarget(arch));
+  EXPECT_TRUE(source.ok()) << source.status().ToString();
+  return source.ok() ? source->text : "";
+}
+
+// y[f(thread)] = x[f(thread)] of vectors.
+template <typename Index>
+std::string Copy(int lanes, int64_t size, const Index& index, ExprRef mask = {}) {
+  KernelBuilder k("copy");
+  const BufferId x = k.In("x", DType::kF32, size);
+  const BufferId y = k.Out("y", DType::kF32, size);
+  k.Launch(4, 32, 0, [&](ExprRef block, ExprRef thread) {
+    const ExprRef at = index(block, thread);
+    k.Store(y, at, k.Load(x, at, lanes, 1, mask), 1, mask);
+  });
+  return Printed(k.Finish());
+}
+
+TEST(CudaPrint, AccessesAreAsWideAsTheIndexProves) {
+  const auto by = [](int64_t factor, int64_t offset) {
+    return [=](ExprRef, ExprRef thread) { return thread * factor + offset; };
+  };
+  EXPECT_THAT(Copy(8, 1024, by(8, 0)), HasSubstr("LoadF32x4(V1 + 4, &x[T0 + 4])"));
+  const std::string halves = Copy(4, 1024, by(4, 2));
+  EXPECT_THAT(halves, HasSubstr("LoadF32x2"));
+  EXPECT_THAT(halves, Not(HasSubstr("F32x4")));
+  EXPECT_THAT(Copy(4, 1024, by(4, 1)), Not(HasSubstr("F32x")));
+  EXPECT_THAT(Copy(3, 1024, by(3, 0)), Not(HasSubstr("F32x")));
+}
+
+TEST(CudaPrint, MaskThatCutsWholeVectorsNeedsNoElements) {
+  const std::string whole = Copy(
+      4, 1024, [](ExprRef, ExprRef thread) { return thread * 4; }, Int(8));
+  EXPECT_THAT(whole, HasSubstr("if (8 > 0) LoadF32x4"));
+  EXPECT_THAT(whole, Not(HasSubstr("else")));
+  const std::string partial = Copy(
+      4, 1024, [](ExprRef, ExprRef thread) { return thread * 4; }, Int(3));
+  EXPECT_THAT(partial, HasSubstr("if (3 >= 4)"));
+  EXPECT_THAT(partial, HasSubstr("if (L < 3)"));
+}
+
+TEST(CudaPrint, IndicesAre32BitWhereTheyFit) {
+  const auto index = [](int64_t factor) {
+    return [=](ExprRef block, ExprRef thread) { return block * factor + thread; };
+  };
+  EXPECT_THAT(Copy(1, 1024, index(32)), Not(HasSubstr("long long")));
+  EXPECT_THAT(Copy(1, int64_t{1} << 33, index(int64_t{1} << 31)),
+              HasSubstr("(long long)block_index * 2147483648ll + (long long)thread_index"));
+}
+
+TEST(CudaPrint, DivisionsOfIndicesAreUnsigned) {
+  const std::string text =
+      Copy(1, 1024, [](ExprRef block, ExprRef thread) { return ir::FloorDiv(block + thread, 7); });
+  EXPECT_THAT(text, HasSubstr("(int)((unsigned)(block_index + thread_index) / 7u)"));
+  EXPECT_THAT(
+      Copy(1, 1024, [](ExprRef, ExprRef thread) { return ir::FloorDiv(thread - 9, 7) + 2; }),
+      HasSubstr("FloorDivide(thread_index - 9, 7) + 2"));
+}
+
+TEST(CudaPrint, LaunchesSayWhatToLaunch) {
+  const Result<CudaSource> source = PrintCuda(MatrixTile(DType::kBF16), CudaTarget("sm_90a"));
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  ASSERT_EQ(source->launches.size(), 1u);
+  EXPECT_EQ(source->launches[0].function, "tile_bf16_p0");
+  EXPECT_EQ(source->launches[0].blocks, 1);
+  EXPECT_EQ(source->launches[0].threads, 128);
+  EXPECT_EQ(source->launches[0].block_bytes, 2 * (64 + 32) * 24 * 2);
+  EXPECT_EQ(source->shared_bytes, 0);
+  EXPECT_EQ(source->counter_bytes, 0);
+}
+
+TEST(CudaPrint, EachPhaseGetsTheBlockMemoryItUses) {
+  KernelBuilder k("phases");
+  const BufferId y = k.Out("y", DType::kF32, 64);
+  const BufferId scratch = k.Shared("scratch", DType::kF32, 100);
+  const BufferId a = k.BlockMemory("a", DType::kF32, 33);
+  const BufferId b = k.BlockMemory("b", DType::kF64, 32);
+  const BufferId over = k.BlockMemory("over", DType::kF64, 32, a);
+  const BufferId counter = k.Counter("counter", 40);
+  k.Launch(1, 32, 0, [&](ExprRef, ExprRef t) {
+    k.Store(a, t, ir::Float(DType::kF32, 1));
+    k.Store(over, t, ir::Float(DType::kF64, 1));
+    k.Arrive("last", counter, Int(39), 1);
+    k.Store(scratch, t, ir::Float(DType::kF32, 2));
+  });
+  k.Launch(1, 64, 0, [&](ExprRef, ExprRef t) {
+    k.Store(b, ir::Mod(t, 32), ir::Float(DType::kF64, 3));
+    k.Store(y, t, k.Load(scratch, ir::Mod(t, 32)));
+  });
+  const Result<CudaSource> source = PrintCuda(k.Finish(), CudaTarget("sm_80"));
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  ASSERT_EQ(source->launches.size(), 2u);
+  EXPECT_EQ(source->launches[0].block_bytes, 256);  // the larger of a and what overlays it
+  EXPECT_EQ(source->launches[1].block_bytes, 256);
+  EXPECT_EQ(source->launches[1].threads, 64);
+  EXPECT_EQ(source->shared_bytes, 512);
+  EXPECT_EQ(source->counter_bytes, 256);
+  EXPECT_THAT(source->text, HasSubstr("double* const over = (double*)(BlockMemory + 0);"));
+}
+
+TEST(CudaPrint, OverlappedLaunchesAreForNewDevicesOnly) {
+  const ir::Kernel kernel = StatementKernels()[3].kernel;
+  EXPECT_THAT(Printed(kernel, "sm_90a"), HasSubstr("AwaitInputs();\n  asm volatile"));
+  EXPECT_THAT(Printed(kernel, "sm_90a"), HasSubstr("__ldg(&x["));
+  EXPECT_THAT(Printed(kernel, "sm_80"), Not(HasSubstr("AwaitInputs")));
+  EXPECT_THAT(Printed(kernel, "sm_80"), Not(HasSubstr("griddepcontrol")));
+}
+
+TEST(CudaPrint, NothingIsIncluded) {
+  for (const NamedKernel& named : StatementKernels()) {
+    const std::string text = Printed(named.kernel);
+    EXPECT_THAT(text, Not(HasSubstr("#include"))) << named.name;
+    EXPECT_EQ(text, Printed(named.kernel)) << named.name << " is printed differently again";
+  }
+}
+
+void ExpectRefused(const ir::Kernel& kernel, const target::Target& target, const char* why) {
+  const Result<CudaSource> source = PrintCuda(kernel, target);
+  ASSERT_FALSE(source.ok());
+  EXPECT_EQ(source.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(source.status().message(), HasSubstr(why));
+}
+
+TEST(CudaPrint, RefusesWhatTheDeviceCannotRun) {
+  KernelBuilder k("big");
+  const BufferId memory = k.BlockMemory("memory", DType::kF32, 50000);
+  k.Launch(1, 32, 0, [&](ExprRef, ExprRef t) { k.Store(memory, t, ir::Float(DType::kF32, 0)); });
+  const ir::Kernel big = k.Finish();
+  ExpectRefused(big, CudaTarget("sm_80"), "needs 200064 bytes of memory in a block; sm_80 has");
+  EXPECT_TRUE(PrintCuda(big, CudaTarget("sm_90a")).ok());
+  ExpectRefused(big, target::Target{}, "CUDA C++ needs a CUDA target");
+}
+
+TEST(CudaPrint, RefusesKernelsWithoutThreads) {
+  KernelBuilder k("cpu");
+  const BufferId y = k.Out("y", DType::kF32, 4);
+  k.Parallel("i", 4, [&](ExprRef i) { k.Store(y, i, ir::Float(DType::kF32, 0)); });
+  ExpectRefused(k.Finish(), CudaTarget("sm_90a"), "has no threads loop");
+}
+
+}  // namespace
+}  // namespace mlc::codegen
