@@ -9,6 +9,18 @@ namespace {
 
 constexpr int64_t kStagingBytes = int64_t{16} << 20;
 constexpr int64_t kStaticBlockLimit = 48 * 1024;
+constexpr int64_t kLeastBlock = 4096;
+// Free blocks are kept up to this much.
+constexpr int64_t kMostFreeBytes = int64_t{8} << 30;
+
+// Powers of two up to a size from which waste matters more than reuse.
+int64_t CapacityFor(int64_t bytes) {
+  constexpr int64_t kStep = int64_t{64} << 20;
+  if (bytes > kStep) return (bytes + kStep - 1) / kStep * kStep;
+  int64_t capacity = kLeastBlock;
+  while (capacity < bytes) capacity *= 2;
+  return capacity;
+}
 
 }  // namespace
 
@@ -34,7 +46,40 @@ Status Device::OpenContext(int ordinal) {
                "pinned memory");
 }
 
+Result<mlc_cu_ptr> Device::TakeBlock(int64_t capacity) {
+  if (const auto found = blocks_.find(capacity); found != blocks_.end()) {
+    const mlc_cu_ptr address = found->second;
+    blocks_.erase(found);
+    free_bytes_ -= capacity;
+    return address;
+  }
+  mlc_cu_ptr address = 0;
+  int result = cuda_.mem_alloc(&address, static_cast<size_t>(capacity));
+  if (result == MLC_CUDA_OUT_OF_MEMORY && !blocks_.empty()) {
+    FreeBlocks();
+    result = cuda_.mem_alloc(&address, static_cast<size_t>(capacity));
+  }
+  MLC_TRY(Check(result, std::to_string(capacity) + " bytes of device memory"));
+  return address;
+}
+
+void Device::GiveBlock(mlc_cu_ptr address, int64_t capacity) {
+  if (free_bytes_ + capacity > kMostFreeBytes) {
+    cuda_.mem_free(address);
+    return;
+  }
+  blocks_.emplace(capacity, address);
+  free_bytes_ += capacity;
+}
+
+void Device::FreeBlocks() {
+  for (const auto& [capacity, address] : blocks_) cuda_.mem_free(address);
+  blocks_.clear();
+  free_bytes_ = 0;
+}
+
 Device::~Device() {
+  FreeBlocks();
   if (staging_ != nullptr) cuda_.mem_free_host(staging_);
   if (stream_ != nullptr) cuda_.stream_destroy(stream_);
   if (device_ >= 0) cuda_.primary_ctx_release(device_);
@@ -80,28 +125,30 @@ Status Device::Download(void* to, mlc_cu_ptr from, int64_t bytes) {
 
 Result<DeviceMemory> DeviceMemory::Allocate(Device& device, int64_t bytes) {
   DeviceMemory memory;
-  const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 256));
-  MLC_TRY(device.Check(device.cuda().mem_alloc(&memory.address_, size),
-                       std::to_string(bytes) + " bytes of device memory"));
+  const int64_t capacity = CapacityFor(bytes);
+  memory.address_ = MLC_TRY(device.TakeBlock(capacity));
   memory.device_ = &device;
   memory.bytes_ = bytes;
+  memory.capacity_ = capacity;
   return memory;
 }
 
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
     : device_(std::exchange(other.device_, nullptr)),
       address_(std::exchange(other.address_, 0)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
+      bytes_(std::exchange(other.bytes_, 0)),
+      capacity_(std::exchange(other.capacity_, 0)) {}
 
 DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
   std::swap(device_, other.device_);
   std::swap(address_, other.address_);
   std::swap(bytes_, other.bytes_);
+  std::swap(capacity_, other.capacity_);
   return *this;
 }
 
 DeviceMemory::~DeviceMemory() {
-  if (device_ != nullptr) device_->cuda().mem_free(address_);
+  if (device_ != nullptr) device_->GiveBlock(address_, capacity_);
 }
 
 Result<std::unique_ptr<DeviceCode>> DeviceCode::Load(Device& device, const std::string& image) {

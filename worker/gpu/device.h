@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,18 +36,24 @@ class Device {
   Status Download(void* to, mlc_cu_ptr from, int64_t bytes);
 
  private:
+  friend class DeviceMemory;
   Device() = default;
   Status OpenContext(int ordinal);
-  Status Stage();
+  // Memory of that capacity, from the blocks given back if there is one: the driver takes long.
+  Result<mlc_cu_ptr> TakeBlock(int64_t capacity);
+  void GiveBlock(mlc_cu_ptr address, int64_t capacity);
+  void FreeBlocks();
 
   mlc_cuda cuda_{};
   mlc_cuda_device_facts facts_{};
   mlc_cu_device device_ = -1;
   mlc_cu_stream stream_ = nullptr;
   void* staging_ = nullptr;
+  std::multimap<int64_t, mlc_cu_ptr> blocks_;  // free ones by capacity
+  int64_t free_bytes_ = 0;
 };
 
-// Device memory that is freed at the end. Moves.
+// Device memory, aligned to 256 bytes, that goes back to its device at the end. Moves.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -62,6 +69,7 @@ class DeviceMemory {
   Device* device_ = nullptr;
   mlc_cu_ptr address_ = 0;
   int64_t bytes_ = 0;
+  int64_t capacity_ = 0;
 };
 
 // A loaded image, unloaded at the end.

@@ -197,11 +197,10 @@ Status DeviceKernel::Execute(int copy) {
   return Status();
 }
 
-Result<std::vector<std::byte>> DeviceKernel::Outputs() {
+Status DeviceKernel::ReadOutputs(std::vector<std::byte>& outputs) {
   MLC_TRY(device_.Synchronize("the kernel"));
-  std::vector<std::byte> bytes(static_cast<size_t>(output_memory_.bytes()));
-  MLC_TRY(device_.Download(bytes.data(), output_memory_.address(), output_memory_.bytes()));
-  return bytes;
+  outputs.resize(static_cast<size_t>(output_memory_.bytes()));
+  return device_.Download(outputs.data(), output_memory_.address(), output_memory_.bytes());
 }
 
 const std::byte* DeviceKernel::Output(const std::vector<std::byte>& outputs, size_t i) const {

@@ -31,8 +31,8 @@ class DeviceKernel {
   int launches() const { return static_cast<int>(functions_.size()); }
 
   // All outputs with their guard zones, waiting for the stream first.
-  Result<std::vector<std::byte>> Outputs();
-  // Output i in what Outputs() gave.
+  Status ReadOutputs(std::vector<std::byte>& outputs);
+  // Output i in what ReadOutputs() gave.
   const std::byte* Output(const std::vector<std::byte>& outputs, size_t i) const;
   // Empty, or which output's end or beginning was overrun.
   std::string GuardError(const std::vector<std::byte>& outputs) const;

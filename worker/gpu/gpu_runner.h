@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/base/measurement.h"
 #include "compiler/runtime/thread_pool.h"
@@ -48,11 +49,13 @@ class GpuRunner {
  private:
   GpuRunner() = default;
   // Two executions on the same inputs; a wrong result as a measurement.
-  std::optional<Measurement> Check(const GpuTask& task, DeviceKernel& kernel, double& error,
-                                   std::vector<std::byte>& outputs);
+  std::optional<Measurement> Check(const GpuTask& task, DeviceKernel& kernel, double& error);
+  // A later execution must have given the same as the checked one.
+  std::optional<Measurement> CheckSame(DeviceKernel& kernel, double error, const char* otherwise);
   Result<Timing> Time(const GpuTask& task, DeviceKernel& kernel);
   Measurement Wrong(const std::string& detail, double error);
   Measurement Broken(const Status& status);
+  Status WarmUp();
   // Waits for the clock to rise after idle times; what it is then.
   Result<double> SteadyClock();
   void ReadCard();
@@ -70,6 +73,9 @@ class GpuRunner {
   int64_t card_read_ns_ = 0;
   double best_clock_mhz_ = 0;
   bool tainted_ = false;
+  // Of the checked execution and of another one; kept, because new memory takes long.
+  std::vector<std::byte> outputs_;
+  std::vector<std::byte> others_;
 };
 
 }  // namespace mlc::worker
