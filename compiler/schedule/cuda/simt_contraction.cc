@@ -69,11 +69,15 @@ Config SimtContractionFamily::Default(const graph::Workload& workload,
 }
 
 Result<LoweredKernel> SimtContractionFamily::Lower(const graph::Workload& workload,
-                                                   const target::Target&,
+                                                   const target::Target& target,
                                                    const Config& config) const {
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
   if (!g) return Internal("simt_contraction: the workload has no single contraction");
-  return LowerSimt(workload, *g, MakeSimtPlan(*g, config));
+  SimtPlan plan = MakeSimtPlan(*g, config);
+  const int64_t wanted = plan.blocks(*g) / std::max(1, target.sms);
+  plan.per_sm = static_cast<int>(
+      std::clamp<int64_t>(wanted, 1, static_cast<int64_t>(BlocksPerSm(target, plan))));
+  return LowerSimt(workload, *g, plan);
 }
 
 }  // namespace mlc::schedule

@@ -74,7 +74,7 @@ LoweredKernel Lowering::Run() {
       plan_.bm,    plan_.bn,        plan_.pitch(Side::kColumn),           1,
       plan_.split, plan_.threads(), g_.z * plan_.m_tiles * plan_.n_tiles, DType::kF32};
   output_.emplace(workload_, g_, shape, fused_, b_);
-  b_.Launch(plan_.blocks(g_), plan_.threads(), 0,
+  b_.Launch(plan_.blocks(g_), plan_.threads(), plan_.per_sm,
             [&](const ExprRef& block, const ExprRef& thread) { EmitBlock(block, thread); });
   LoweredKernel lowered{b_.Finish(), bindings, {}};
   if (packs) lowered.preparations.push_back(SimtPackPreparation(workload_, g_, plan_));

@@ -9,6 +9,8 @@ namespace {
 
 int64_t Ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+}  // namespace
+
 double BlocksPerSm(const target::Target& target, const SimtPlan& plan) {
   const double memory = std::floor(static_cast<double>(target.sm_bytes) /
                                    static_cast<double>(plan.block_bytes() + 1024));
@@ -16,8 +18,6 @@ double BlocksPerSm(const target::Target& target, const SimtPlan& plan) {
   const double registers = std::floor(65536.0 / (plan.registers() * plan.threads()));
   return std::max(1.0, std::min({memory, threads, registers, 32.0}));
 }
-
-}  // namespace
 
 int64_t SimtPlan::block_bytes() const {
   return std::max(2 * stage_elements() * 4, int64_t{bm} * (bn + 4) * 4);

@@ -18,6 +18,7 @@ struct SimtPlan {
   int bm = 64, bn = 64, bk = 16;
   int tm = 4, tn = 4;
   int split = 1;
+  int per_sm = 0;
 
   int64_t m_tiles = 1, n_tiles = 1, k_steps = 1, split_steps = 1;
 
@@ -34,6 +35,8 @@ RejectReason CheckSimtPlan(const GpuContraction& g, const target::Target& target
                            const SimtPlan& plan);
 KernelFacts SimtFacts(const graph::Workload& workload, const GpuContraction& g,
                       const target::Target& target, const SimtPlan& plan);
+// Blocks that a multiprocessor holds at once, by their resources.
+double BlocksPerSm(const target::Target& target, const SimtPlan& plan);
 // Estimated clock cycles of the kernel; only their order matters.
 double SimtCycles(const GpuContraction& g, const target::Target& target, const SimtPlan& plan);
 

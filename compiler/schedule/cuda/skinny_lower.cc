@@ -86,7 +86,7 @@ LoweredKernel Lowering::Run() {
   const TileOutputShape shape{m,           plan_.width(),   plan_.width() + 8, 1,
                               plan_.split, plan_.threads(), plan_.tiles,       DType::kF32};
   TileOutput output(workload_, g_, shape, fused_, b_);
-  b_.Launch(plan_.blocks(), plan_.threads(), 0, [&](const ExprRef& block, const ExprRef& thread) {
+  b_.Launch(plan_.blocks(), plan_.threads(), 1, [&](const ExprRef& block, const ExprRef& thread) {
     EmitBlock(block, thread);
     b_.Barrier();
     output.Store(sums_, place_);

@@ -121,11 +121,16 @@ Config TensorContractionFamily::Default(const graph::Workload& workload,
 }
 
 Result<LoweredKernel> TensorContractionFamily::Lower(const graph::Workload& workload,
-                                                     const target::Target&,
+                                                     const target::Target& target,
                                                      const Config& config) const {
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
   if (!g) return Internal("tensor_contraction: the workload has no single contraction");
-  return LowerTensor(workload, *g, MakeTensorPlan(*g, config));
+  TensorPlan plan = MakeTensorPlan(*g, config);
+  // Registers for as many blocks as there will be, and not fewer.
+  const int64_t wanted = plan.blocks(*g) / std::max(1, target.sms);
+  plan.per_sm = static_cast<int>(
+      std::clamp<int64_t>(wanted, 1, static_cast<int64_t>(BlocksPerSm(target, plan))));
+  return LowerTensor(workload, *g, plan);
 }
 
 }  // namespace mlc::schedule

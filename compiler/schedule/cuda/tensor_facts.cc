@@ -18,6 +18,8 @@ constexpr double kStepLatency = 90;     // barrier and first fragments of a step
 constexpr double kMemoryLatency = 750;  // of a copy to block memory
 constexpr double kArriveLatency = 1800;
 
+}  // namespace
+
 double BlocksPerSm(const target::Target& target, const TensorPlan& plan) {
   const double memory = std::floor(static_cast<double>(target.sm_bytes) /
                                    static_cast<double>(plan.block_bytes() + 1024));
@@ -25,6 +27,8 @@ double BlocksPerSm(const target::Target& target, const TensorPlan& plan) {
   const double registers = std::floor(kSmRegisters / (plan.registers() * plan.threads()));
   return std::max(1.0, std::min({memory, threads, registers, 32.0}));
 }
+
+namespace {
 
 double MathPasses(const TensorPlan& plan) {
   if (plan.math == TensorMath::kHalf) return 1;
@@ -49,7 +53,9 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
   const double step_flops = 2.0 * plan.bm * plan.bn * plan.bk * MathPasses(plan);
   // Each quarter of a multiprocessor has a matrix unit, kept busy by a few warps.
   const double warps = at_once * plan.warps();
-  const double busy = std::min(1.0, warps / 4) * std::min(1.0, 0.55 + 0.45 * (warps / 4 - 1) / 2);
+  const double chains = plan.warp_rows() / 16.0 * (plan.warp_columns() / 8.0);
+  const double busy = std::min(1.0, warps / 4 * std::min(1.0, chains / 8)) *
+                      std::min(1.0, 0.7 + 0.1 * (warps / 4 - 1));
   const double tensor = at_once * step_flops / (kTensorRate * std::max(0.1, busy));
   const double memory = at_once * (ReadBytes(plan) + CopiedBytes(plan)) / kBlockMemoryRate;
   const double spread = std::min(sms, static_cast<double>(plan.blocks(g))) / sms;
@@ -63,8 +69,11 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
   }
   const double issue = at_once * (copies / 32 + 6.0 * plan.warps()) / 4;
   const double latency = kStepLatency + step_flops / (kTensorRate / 4) / plan.warps() +
-                         kMemoryLatency / std::max(1, plan.stages - 1) * 0.5;
-  const double step = std::max({tensor, memory, cache, issue, latency});
+                         kMemoryLatency / std::max(1, plan.stages - 1);
+  // The longest hides most of the others.
+  const double longest = std::max({tensor, memory, cache, issue, latency});
+  const double rest = tensor + memory + cache + issue - std::min(longest, tensor + memory);
+  const double step = longest + 0.12 * std::max(0.0, rest) + 8 * at_once;
   const double sums = static_cast<double>(plan.bm) * plan.bn * 4;
   double end = at_once * (sums * (1 + plan.slices) / kBlockMemoryRate + sums / kCacheRate) + 400;
   if (plan.split > 1) {

@@ -54,10 +54,16 @@ int TensorPlan::registers() const {
   const int fragment = math == TensorMath::kHalf ? 4 : 8;
   const int copies = math == TensorMath::kTf32x3 ? 2 : 1;
   const int fragments = fragment * warp_rows() / 16 + fragment / 2 * warp_columns() / 8;
-  const int places = static_cast<int>(Ceil(rows.extent * rows.bk / rows.chunk(), threads()));
-  const int fetched = rows.bytes == 2 && rows.mode == TileMode::kElements ? places * 4 : 0;
-  return 32 + tiles * 4 * (math == TensorMath::kTf32x3 ? 2 : 1) + fragments * copies + fetched +
-         std::min(places, 8) * 3;
+  // Addresses of the copies of a thread; of elements, each has a tap of its own.
+  int copies_at = 0;
+  for (const TensorTile* tile : {&rows, &columns}) {
+    const bool elements = tile->mode == TileMode::kElements;
+    const int64_t size = int64_t{tile->extent} * tile->bk / (elements ? 1 : tile->chunk());
+    const int count = static_cast<int>(Ceil(size, threads()));
+    if (elements) copies_at += count * 6;
+    if (!elements && tile->mode != TileMode::kPacked) copies_at += std::min(count, 8) * 3;
+  }
+  return 32 + tiles * 4 * (math == TensorMath::kTf32x3 ? 2 : 1) + fragments * copies + copies_at;
 }
 
 TensorPlan MakeTensorPlan(const GpuContraction& g, const Config& config) {

@@ -1,7 +1,11 @@
 // Random contractions lowered by the GPU families and interpreted agree with the reference.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "tests/property/contraction/random_workload.h"
 #include "tests/property/cuda_contraction/aligned_workload.h"
@@ -123,6 +127,40 @@ TEST(TensorContractionProperty, HalfPrecision) {
 TEST(TensorContractionProperty, BFloat16) { CheckAligned("tensor_contraction", "bf16", "", 2e-2); }
 TEST(TensorContractionProperty, Tf32) {
   CheckAligned("tensor_contraction", "f32", "precision=tf32", 3e-3);
+}
+// Three passes count as f32 because their error is no larger than that of a plain f32 sum.
+TEST(TensorContractionProperty, ThreePassesAreAsExactAsAPlainSum) {
+  const int m = 16, n = 32;
+  for (int k : {64, 513, 4608}) {
+    const std::string depth = std::to_string(k);
+    Rng rng(static_cast<uint64_t>(k));
+    CudaCase c =
+        MakeCudaCase(rng, Parsed("workload v1 tolerance=1e-5 {\n  %0 = input() : f32[16," + depth +
+                                 "]\n  %1 = weight() : f32[" + depth +
+                                 ",32]\n  %2 = matmul(%0, %1) : f32[16,32]\n  return %2\n}\n"));
+    std::vector<float> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
+    std::memcpy(a.data(), c.operands[0].data(), c.operands[0].size());
+    std::memcpy(b.data(), c.operands[1].data(), c.operands[1].size());
+    double worst = 0, scale = 0;
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < n; ++j) {
+        float plain = 0;
+        double exact = 0;
+        for (int t = 0; t < k; ++t) {
+          const float x = a[static_cast<size_t>(i * k + t)], y = b[static_cast<size_t>(t * n + j)];
+          plain += x * y;
+          exact += static_cast<double>(x) * y;
+        }
+        worst = std::max(worst, std::abs(plain - exact));
+        scale = std::max(scale, std::abs(exact));
+      }
+    }
+    const target::Target target = HopperTarget();
+    const Family& family = *FindFamily("tensor_contraction");
+    const double error = CudaError(c, target, family.Default(c.workload, target));
+    EXPECT_GE(error, 0);
+    EXPECT_LE(error, worst / scale) << k;
+  }
 }
 TEST(TensorContractionProperty, ThreePassTf32) {
   CheckAligned("tensor_contraction", "f32", "", 2e-6);
