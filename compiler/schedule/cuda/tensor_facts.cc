@@ -44,6 +44,31 @@ double ReadBytes(const TensorPlan& plan) {
          plan.warps_m * plan.warps_n;
 }
 
+// Instructions that a warp issues for one step.
+double StepInstructions(const GpuContraction& g, const TensorPlan& plan) {
+  const double rows = plan.warp_rows() / 16.0;
+  const double columns = plan.warp_columns() / 8.0;
+  double unit = rows * columns + rows + columns / 2;
+  if (plan.math != TensorMath::kHalf) {
+    // Loads by the element, and rounding them; constant columns are rounded ahead.
+    const double passes = plan.math == TensorMath::kTf32 ? 1 : 3;
+    const bool rounded = passes == 1 && plan.columns.mode == TileMode::kPacked;
+    unit = 2 * rows * columns * passes + 8 * rows + columns;
+    unit += (passes == 1 ? 3 : 7) * (8 * rows + (rounded ? 0 : 4 * columns));
+  }
+  double copies = 0;
+  for (const TensorTile* tile : {&plan.rows, &plan.columns}) {
+    const bool elements = tile->mode == TileMode::kElements;
+    const double parts =
+        static_cast<double>(tile->extent * tile->bk) / (elements ? 1 : tile->chunk());
+    double work = 3;
+    if (elements) work = g.p.Taps() > 1 ? 25 : 6;
+    if (!elements && tile->mode != TileMode::kPacked) work = g.AnyChecked() ? 13 : 6;
+    copies += parts * work;
+  }
+  return 25 + plan.units() * unit + copies / plan.threads() + (g.p.Taps() > 1 ? 30 : 0);
+}
+
 }  // namespace
 
 double TensorCycles(const GpuContraction& g, const target::Target& target, const TensorPlan& plan) {
@@ -60,14 +85,7 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
   const double memory = at_once * (ReadBytes(plan) + CopiedBytes(plan)) / kBlockMemoryRate;
   const double spread = std::min(sms, static_cast<double>(plan.blocks(g))) / sms;
   const double cache = at_once * CopiedBytes(plan) / (kCacheRate / std::max(0.5, spread));
-  double copies = 0;
-  for (const TensorTile* tile : {&plan.rows, &plan.columns}) {
-    const double parts = static_cast<double>(tile->extent * tile->bk) /
-                         (tile->mode == TileMode::kElements ? 1 : tile->chunk());
-    const double work = tile->mode == TileMode::kPacked ? 3 : g.AnyChecked() ? 12 : 5;
-    copies += parts * work;
-  }
-  const double issue = at_once * (copies / 32 + 6.0 * plan.warps()) / 4;
+  const double issue = at_once * plan.warps() * StepInstructions(g, plan) / 4;
   const double latency = kStepLatency + step_flops / (kTensorRate / 4) / plan.warps() +
                          kMemoryLatency / std::max(1, plan.stages - 1);
   // The longest hides most of the others.
@@ -80,7 +98,10 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
     end += kArriveLatency + at_once * sums / kCacheRate + sums * plan.split / kCacheRate;
   }
   const double rounds = std::ceil(per_sm / at_once);
-  return 1200 + rounds * (static_cast<double>(plan.split_steps) * step + end + 300);
+  // Elements that pass through registers fill the first stages one after the other.
+  const bool fetches = plan.rows.bytes == 2 && plan.rows.mode == TileMode::kElements;
+  const double start = 1200 + (fetches ? kMemoryLatency * (plan.stages - 1) : 0);
+  return start + rounds * (static_cast<double>(plan.split_steps) * step + end + 300);
 }
 
 KernelFacts TensorFacts(const graph::Workload& workload, const GpuContraction& g,
