@@ -97,8 +97,10 @@ Comparison Compare(const graph::TensorType& type, const std::byte* got, const st
   for (size_t i = 0; i < actual.size(); ++i) {
     if (Same(actual[i], expected[i])) continue;
     double difference = std::abs(actual[i] - expected[i]);
-    if (!std::isfinite(difference)) difference = std::numeric_limits<double>::max();
-    result.error = std::max(result.error, difference / scale);
+    // Logs hold finite errors only, and a scale below 1 makes large ones larger.
+    constexpr double kLargest = std::numeric_limits<double>::max();
+    if (!std::isfinite(difference)) difference = kLargest;
+    result.error = std::max(result.error, std::min(difference / scale, kLargest));
     if (difference <= bound) continue;
     if (result.ok) result.detail = Describe(type, i, actual[i], expected[i]);
     result.ok = false;

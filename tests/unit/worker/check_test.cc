@@ -47,6 +47,14 @@ TEST(Check, ErrorIsRelativeToTheLargestReference) {
   EXPECT_FALSE(CompareAs<float>(type, {1, 0.01F}, {1, 0}).ok);
 }
 
+TEST(Check, TheErrorStaysFinite) {
+  const graph::TensorType type{DType::kF32, {2}, {}};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Comparison result = CompareAs<float>(type, {nan, 0.01F}, {0.001F, 0.01F});
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.error, std::numeric_limits<double>::max());
+}
+
 TEST(Check, ReadsStridedOutputs) {
   const graph::TensorType type{DType::kF32, {2, 2}, {1, 2}};
   EXPECT_TRUE(CompareAs<float>(type, {1, 3, 2, 4}, {1, 2, 3, 4}).ok);
