@@ -1,4 +1,4 @@
-// The skinny_contraction family: products of at most 16 rows with constant columns, at the speed of
+// The skinny_contraction family: products of at most 8 rows with constant columns, at the speed of
 // memory. Each warp owns a few columns; its lanes divide k, hold several 16-byte loads of columns
 // in flight, and add up their sums with shuffles. The rows lie in block memory as f32. Columns are
 // packed at compile time in the order in which warps read them. f32, f16 and bf16; sums are f32.

@@ -11,7 +11,7 @@
 
 namespace mlc::schedule {
 
-inline constexpr int64_t kMaxSkinnyRows = 16;
+inline constexpr int64_t kMaxSkinnyRows = 8;
 
 struct SkinnyPlan {
   int warps = 8;

@@ -104,6 +104,17 @@ RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& targ
   // The smallest tile that covers the problem covers it as well as any larger one.
   const auto covers = [](int tile, int64_t extent) { return tile / 2 >= extent && tile > 16; };
   if (covers(plan.bm, g.m) || covers(plan.bn, g.n)) return RejectReason::kTileExceedsShape;
+  // Warps of flat tiles read more than they multiply; many small warps only wait for each other.
+  if (wr > 4 * wc || wc > 4 * wr) return RejectReason::kRedundant;
+  const int64_t tile = int64_t{plan.bm} * plan.bn;
+  if (wr * wc < 512 && tile > wr * wc * 2) return RejectReason::kRedundant;
+  if (plan.warps() > 8 && (plan.slices > 1 || tile < 128 * 128)) return RejectReason::kRedundant;
+  const auto wasteful = [](int64_t tiles, int size, int64_t extent) {
+    return size > 16 && 5 * tiles * size > 8 * Ceil(extent, 16) * 16;
+  };
+  if (wasteful(plan.m_tiles, plan.bm, g.m) || wasteful(plan.n_tiles, plan.bn, g.n)) {
+    return RejectReason::kTileExceedsShape;
+  }
   if (plan.registers() > kMaxRegisters || plan.registers() * plan.threads() > 65536) {
     return RejectReason::kRegisters;
   }
@@ -114,11 +125,15 @@ RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& targ
     if ((plan.split - 1) * plan.split_steps >= plan.k_steps) return RejectReason::kRedundant;
     const int64_t tiles = g.z * plan.m_tiles * plan.n_tiles;
     if (tiles >= 2 * target.sms) return RejectReason::kParallelism;
-    if (tiles * plan.split > 4 * target.sms) return RejectReason::kParallelism;
+    if (tiles * plan.split > 2 * target.sms) return RejectReason::kParallelism;
     if (plan.split_steps * plan.bk < 64) return RejectReason::kParallelism;
   }
+  if (4 * plan.blocks(g) < target.sms && tile > 64 * 64) return RejectReason::kParallelism;
+  if (plan.rows.bytes == 2 && plan.bk == 16 && g.k > 256) return RejectReason::kRedundant;
   if (plan.stages > 2 && plan.stages > plan.split_steps + 1) return RejectReason::kRedundant;
   if (plan.raster != 0 && (plan.m_tiles == 1 || plan.n_tiles == 1)) return RejectReason::kRedundant;
+  // The order of tiles matters when they do not run all at once.
+  if (plan.raster != 0 && plan.blocks(g) <= 2 * target.sms) return RejectReason::kRedundant;
   if (plan.raster == 2 && plan.m_tiles % 8 != 0) return RejectReason::kRedundant;
   // Warps that share a tile pay for their reduction only when the tile has too few warps.
   if (plan.slices > 1 && (plan.warps_m * plan.warps_n > 4 || wr * wc > 64 * 64)) {
