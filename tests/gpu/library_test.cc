@@ -1,0 +1,222 @@
+// Libraries for the GPU at hand: compiled, opened and run on it, from host buffers and from its own
+// memory, against the reference evaluator. Skips where there is no device or compiler.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "client/target_choice.h"
+#include "compiler/front/front.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/tensor_io.h"
+#include "compiler/package/library.h"
+#include "compiler/runtime/cuda_driver.h"
+#include "compiler/runtime/model.h"
+#include "compiler/schedule/family.h"
+#include "tests/e2e/library/small_models.h"
+
+namespace mlc::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using graph::Precision;
+
+struct Case {
+  const char* name;
+  graph::Graph (*model)();
+  Precision precision;
+  double error;  // over the largest magnitude
+};
+
+// Memory of the GPU, through the driver.
+class OnDevice {
+ public:
+  OnDevice(const mlc_cuda& cuda, int64_t bytes) : cuda_(cuda), bytes_(static_cast<size_t>(bytes)) {
+    EXPECT_EQ(cuda_.mem_alloc(&address_, bytes_), 0);
+  }
+  ~OnDevice() { (void)cuda_.mem_free(address_); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  void* pointer() const { return reinterpret_cast<void*>(address_); }
+  void Send(const void* from) {
+    EXPECT_EQ(cuda_.memcpy_htod_async(address_, from, bytes_, nullptr), 0);
+    EXPECT_EQ(cuda_.ctx_synchronize(), 0);
+  }
+  void Fetch(void* to) {
+    EXPECT_EQ(cuda_.memcpy_dtoh_async(to, address_, bytes_, nullptr), 0);
+    EXPECT_EQ(cuda_.ctx_synchronize(), 0);
+  }
+
+ private:
+  const mlc_cuda& cuda_;
+  mlc_cu_ptr address_ = 0;
+  size_t bytes_;
+};
+
+class GpuLibrary : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    const Result<target::Target> target = client::ChooseTarget("cuda", 1);
+    if (!target.ok()) GTEST_SKIP() << "no CUDA device: " << target.status().message();
+    target_ = *target;
+    root_ = ::testing::TempDir() + "mlc_gpu_library_" + std::to_string(getpid());
+    const Result<std::string> path = Compile();
+    if (path.status().code() == StatusCode::kNotFound) GTEST_SKIP() << path.status().message();
+    ASSERT_TRUE(path.ok()) << path.status().message();
+    Open(*path);
+  }
+  void TearDown() override {
+    if (session_ != nullptr) api_->destroy_session(session_);
+    if (model_ != nullptr) api_->close(model_);
+    if (handle_ != nullptr) dlclose(handle_);
+    fs::remove_all(root_);
+  }
+
+  Result<std::string> Compile() {
+    front::FrontOptions front;
+    front.precision = GetParam().precision;
+    const graph::Program program =
+        MLC_TRY(front::BuildProgram(GetParam().model(), front::ForTarget(front, target_)));
+    std::vector<package::Choice> choices;
+    for (const graph::Task& task : program.tasks) {
+      const auto families = schedule::FamiliesFor(task.workload, target_);
+      if (families.empty()) return Internal("no family for " + task.workload.Summary());
+      choices.push_back({families[0]->Default(task.workload, target_), "default", 0});
+    }
+    package::LibraryOptions options;
+    options.directory = root_;
+    options.name = "net";
+    options.parallel = 8;
+    return MLC_TRY(package::WriteLibrary(program, choices, target_, options)).shared_library;
+  }
+
+  void Open(const std::string& path) {
+    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(handle_, nullptr) << dlerror();
+    api_ = static_cast<const mlc_model_api*>(dlsym(handle_, MLC_MODEL_ENTRY));
+    char error[512] = "";
+    const mlc_open_options options = {nullptr, 0, error, sizeof(error)};
+    ASSERT_EQ(api_->open_with(api_, &options, &model_), MLC_OK) << error;
+    ASSERT_EQ(api_->create_session(model_, nullptr, &session_), MLC_OK);
+    const graph::Graph graph = GetParam().model();
+    for (int32_t i = 0; i < api_->input_count(model_); ++i) {
+      inputs_.push_back(InputTensor(graph, i));
+      input_pointers_.push_back(inputs_.back()->bytes.data());
+    }
+    const auto expected = graph::Evaluate(graph, inputs_);
+    ASSERT_TRUE(expected.ok());
+    for (const graph::TensorDataRef& tensor : *expected) {
+      expected_.push_back(graph::ReadDoubles(*tensor));
+      outputs_.emplace_back(expected_.back().size(), NAN);
+    }
+    for (std::vector<float>& output : outputs_) output_pointers_.push_back(output.data());
+  }
+
+  void ExpectRight() {
+    for (size_t o = 0; o < outputs_.size(); ++o) {
+      double largest = 0, difference = 0;
+      for (size_t i = 0; i < expected_[o].size(); ++i) {
+        ASSERT_TRUE(std::isfinite(outputs_[o][i])) << "output " << o << " at " << i;
+        largest = std::max(largest, std::abs(expected_[o][i]));
+        difference = std::max(difference, std::abs(outputs_[o][i] - expected_[o][i]));
+      }
+      EXPECT_LE(difference, GetParam().error * largest) << "output " << o;
+      std::fill(outputs_[o].begin(), outputs_[o].end(), NAN);
+    }
+  }
+
+  target::Target target_;
+  std::string root_;
+  void* handle_ = nullptr;
+  const mlc_model_api* api_ = nullptr;
+  mlc_model* model_ = nullptr;
+  mlc_session* session_ = nullptr;
+  std::vector<graph::TensorDataRef> inputs_;
+  std::vector<const void*> input_pointers_;
+  std::vector<std::vector<double>> expected_;
+  std::vector<std::vector<float>> outputs_;
+  std::vector<void*> output_pointers_;
+};
+
+TEST_P(GpuLibrary, RunsFromHostBuffers) {
+  for (int run = 0; run < 3; ++run) {
+    ASSERT_EQ(api_->run(session_, input_pointers_.data(), output_pointers_.data()), MLC_OK)
+        << api_->session_error(session_);
+    ExpectRight();
+  }
+}
+
+TEST_P(GpuLibrary, RunsInTheCallersMemory) {
+  mlc_cuda cuda;
+  char error[512] = "";
+  ASSERT_EQ(mlc_cuda_open(&cuda, error, sizeof(error)), 0) << error;
+  mlc_cu_device device = 0;
+  mlc_cu_context context = nullptr;
+  ASSERT_EQ(cuda.device_get(&device, 0), 0);
+  ASSERT_EQ(cuda.primary_ctx_retain(&context, device), 0);
+  ASSERT_EQ(cuda.ctx_set_current(context), 0);
+  mlc_cu_stream stream = nullptr;
+  ASSERT_EQ(cuda.stream_create(&stream, MLC_CUDA_STREAM_NON_BLOCKING), 0);
+  // Twice, in other places: the second run updates the graph of the first.
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::unique_ptr<OnDevice>> memory;
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    for (const graph::TensorDataRef& input : inputs_) {
+      memory.push_back(std::make_unique<OnDevice>(cuda, input->bytes.size()));
+      memory.back()->Send(input->bytes.data());
+      inputs.push_back(memory.back()->pointer());
+    }
+    for (const std::vector<float>& output : outputs_) {
+      memory.push_back(std::make_unique<OnDevice>(cuda, output.size() * sizeof(float)));
+      outputs.push_back(memory.back()->pointer());
+    }
+    for (int run = 0; run < 3; ++run) {
+      ASSERT_EQ(api_->run_device(session_, stream, inputs.data(), outputs.data()), MLC_OK)
+          << api_->session_error(session_);
+    }
+    ASSERT_EQ(cuda.stream_synchronize(stream), 0);
+    for (size_t o = 0; o < outputs_.size(); ++o) {
+      memory[inputs_.size() + o]->Fetch(outputs_[o].data());
+    }
+    ExpectRight();
+    // A run from the host afterwards follows on another stream.
+    ASSERT_EQ(api_->run(session_, input_pointers_.data(), output_pointers_.data()), MLC_OK);
+    ExpectRight();
+  }
+  EXPECT_EQ(cuda.stream_destroy(stream), 0);
+  EXPECT_EQ(cuda.primary_ctx_release(device), 0);
+}
+
+TEST_P(GpuLibrary, TimesRunsAndKernels) {
+  std::vector<double> runs(200);
+  ASSERT_EQ(
+      api_->run_timed(session_, input_pointers_.data(), output_pointers_.data(), 200, runs.data()),
+      MLC_OK)
+      << api_->session_error(session_);
+  ExpectRight();
+  for (const double time : runs) EXPECT_GT(time, 0);
+  std::vector<double> steps(static_cast<size_t>(api_->step_count(model_)));
+  ASSERT_EQ(
+      api_->run_profiled(session_, input_pointers_.data(), output_pointers_.data(), steps.data()),
+      MLC_OK)
+      << api_->session_error(session_);
+  ExpectRight();
+  for (const double time : steps) EXPECT_GT(time, 0);
+}
+
+const Case kCases[] = {{"perceptron_fp32", Perceptron, Precision::kFp32, 1e-5},
+                       {"perceptron_tf32", Perceptron, Precision::kTf32, 5e-3},
+                       {"perceptron_fp16", Perceptron, Precision::kFp16, 2e-2},
+                       {"perceptron_bf16", Perceptron, Precision::kBf16, 5e-2},
+                       {"convolutional_fp32", Convolutional, Precision::kFp32, 1e-5},
+                       {"convolutional_tf32", Convolutional, Precision::kTf32, 5e-3},
+                       {"convolutional_fp16", Convolutional, Precision::kFp16, 2e-2},
+                       {"convolutional_bf16", Convolutional, Precision::kBf16, 5e-2}};
+INSTANTIATE_TEST_SUITE_P(Models, GpuLibrary, ::testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace mlc::testing
