@@ -54,7 +54,7 @@ class AttentionEmitter {
   }
 
   LoweredKernel Run() {
-    builder_.Launch(plan_.blocks(), plan_.threads(), 0,
+    builder_.Launch(plan_.blocks(), plan_.threads(), 1,
                     [&](const ExprRef& block, const ExprRef& thread) {
                       BeginLaunch(builder_);
                       Locate(block, thread);

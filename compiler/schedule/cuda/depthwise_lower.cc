@@ -47,7 +47,8 @@ class DepthwiseEmitter {
                                  plan_.KeepsFilter() ? p_.Taps() : width.taps);
     const int64_t points = plan_.Points();
     const int threads = plan_.threads;
-    builder_.Launch(CeilDiv(points, threads), threads, 0,
+    // The compiler alone would rather spill than use the registers that a tile needs.
+    builder_.Launch(CeilDiv(points, threads), threads, 1,
                     [&](const ExprRef& block, const ExprRef& thread) {
                       builder_.ReleaseDependents();
                       const ExprRef n = builder_.Let("n", block * int64_t{threads} + thread);

@@ -18,6 +18,8 @@ namespace {
 // 32-bit registers of a kept row, per thread.
 constexpr int64_t kMostKept = 64;
 constexpr int64_t kMostGroup = 1024;
+constexpr int64_t kOtherRegisters = 28;
+constexpr int64_t kBlockRegisters = 65536;
 // Threads that keep one multiprocessor's memory busy.
 constexpr int64_t kBusyThreads = 1024;
 
@@ -73,6 +75,8 @@ RejectReason GpuRowReduceFamily::Check(const Workload& workload, const target::T
   const gpu::RowPlan plan = PlanOf(wide, config);
   if (config["group"] > config["threads"]) return RejectReason::kTileExceedsShape;
   if (plan.keep && KeptRegisters(plan) > kMostKept) return RejectReason::kRegisters;
+  const int64_t kept = plan.keep ? KeptRegisters(plan) : 4 * plan.lanes;
+  if ((kOtherRegisters + kept) * plan.threads > kBlockRegisters) return RejectReason::kRegisters;
   if (plan.splits != config["splits"]) return RejectReason::kRedundant;
   if (plan.splits > 1 && plan.per_split < int64_t{plan.group} * gpu::kRowUnroll) {
     return RejectReason::kParallelism;

@@ -18,8 +18,8 @@ using ir::ExprRef;
 
 namespace {
 
-// Values of scale and of bias that a thread holds at most.
-constexpr int64_t kPreloaded = 32;
+// Registers of a block for rows with their scale and bias, a part of all.
+constexpr int64_t kPreloaded = 24576;
 
 // One vector of an item: where it is, where it is kept, which accumulator it belongs to.
 struct Visit {
@@ -47,7 +47,7 @@ class RowEmitter {
     now_ = builder_.Registers("now", problem_.dtype, lanes_, 1);
     if (plan.keep) row_ = builder_.Registers("row", problem_.dtype, lanes_, plan.slots());
     preloads_ = plan.keep && node_.op == Op::kLayerNorm && IsWeight(1) && IsWeight(2) &&
-                plan.slots() * lanes_ <= kPreloaded;
+                3 * plan.slots() * lanes_ * plan.threads <= kPreloaded;
     if (preloads_) {
       scale_ = builder_.Registers("scale", problem_.dtype, lanes_, plan.slots());
       bias_ = builder_.Registers("bias", problem_.dtype, lanes_, plan.slots());
