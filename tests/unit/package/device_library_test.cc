@@ -14,6 +14,7 @@
 
 #include "compiler/front/front.h"
 #include "compiler/graph/evaluate.h"
+#include "compiler/graph/onnx/import.h"
 #include "compiler/graph/tensor_io.h"
 #include "compiler/ir/interpret.h"
 #include "compiler/package/library.h"
@@ -61,6 +62,23 @@ void Compute(const char* function, const unsigned long long* arguments) {
   }
   const Status status = ir::Interpret(kernel, params);
   ASSERT_TRUE(status.ok()) << function << ": " << status.message();
+}
+
+// Floats as the small models take them; of integers, ones (a mask) or small numbers (tokens).
+std::vector<graph::TensorDataRef> InputsOf(const graph::Graph& graph) {
+  std::vector<graph::TensorDataRef> inputs;
+  for (const graph::ValueId id : graph.Inputs()) {
+    const graph::TensorType& type = graph[id].type;
+    if (IsFloat(type.dtype)) {
+      inputs.push_back(testing::InputTensor(graph, static_cast<int>(inputs.size())));
+      continue;
+    }
+    const bool mask = graph[id].name.find("mask") != std::string::npos;
+    std::vector<int64_t> values(static_cast<size_t>(type.NumElements()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = mask ? 1 : static_cast<int64_t>(i % 50);
+    inputs.push_back(graph::WriteInts(type.dtype, type.dims, values));
+  }
+  return inputs;
 }
 
 class DeviceLibrary : public ::testing::TestWithParam<graph::Precision> {
@@ -128,12 +146,9 @@ class DeviceLibrary : public ::testing::TestWithParam<graph::Precision> {
   static std::vector<std::vector<float>> RunSession(const mlc_model_api& api, mlc_model* model,
                                                     mlc_session* session,
                                                     const graph::Graph& graph) {
-    std::vector<graph::TensorDataRef> tensors;
+    const std::vector<graph::TensorDataRef> tensors = InputsOf(graph);
     std::vector<const void*> inputs;
-    for (int32_t i = 0; i < api.input_count(model); ++i) {
-      tensors.push_back(testing::InputTensor(graph, i));
-      inputs.push_back(tensors.back()->bytes.data());
-    }
+    for (const graph::TensorDataRef& tensor : tensors) inputs.push_back(tensor->bytes.data());
     std::vector<std::vector<float>> outputs;
     std::vector<void*> places;
     for (int32_t i = 0; i < api.output_count(model); ++i) {
@@ -146,11 +161,7 @@ class DeviceLibrary : public ::testing::TestWithParam<graph::Precision> {
 
   static void ExpectNear(const std::vector<std::vector<float>>& outputs, const graph::Graph& graph,
                          double tolerance) {
-    std::vector<graph::TensorDataRef> inputs;
-    for (size_t i = 0; i < graph.Inputs().size(); ++i) {
-      inputs.push_back(testing::InputTensor(graph, static_cast<int>(i)));
-    }
-    const auto expected = graph::Evaluate(graph, inputs);
+    const auto expected = graph::Evaluate(graph, InputsOf(graph));
     ASSERT_TRUE(expected.ok());
     ASSERT_EQ(outputs.size(), expected->size());
     for (size_t o = 0; o < outputs.size(); ++o) {
@@ -246,6 +257,29 @@ TEST_F(OneDeviceLibrary, SaysWhichGpuItNeeds) {
   EXPECT_EQ(api->open(api, nullptr, &model), MLC_UNSUPPORTED_MACHINE);
   dlclose(handle);
 }
+
+// The benchmark networks on reduced sizes, where they were made.
+class Networks : public DeviceLibrary {
+ protected:
+  void Expect(const char* name, graph::Precision precision, double tolerance) {
+    const std::string path = std::string(MLC_REDUCED_MODELS) + "/" + name + ".onnx";
+    if (!fs::exists(path)) GTEST_SKIP() << "no " << path;
+    const Result<graph::Graph> graph = graph::onnx::ImportOnnx(path, {});
+    ASSERT_TRUE(graph.ok()) << graph.status().message();
+    const Result<LibraryReport> report = Write(*graph, precision, name);
+    SKIP_WITHOUT_NVRTC(report);
+    ExpectNear(Run(report->shared_library, *graph, nullptr), *graph, tolerance);
+  }
+};
+
+TEST_F(Networks, ResNetInHalves) { Expect("resnet18", graph::Precision::kFp16, 2e-2); }
+TEST_F(Networks, ResNetInFloats) { Expect("resnet18", graph::Precision::kFp32, 1e-5); }
+TEST_F(Networks, MobileNetInHalves) { Expect("mobilenet_v2", graph::Precision::kFp16, 2e-2); }
+TEST_F(Networks, BertInHalves) { Expect("bert_base", graph::Precision::kFp16, 2e-2); }
+TEST_F(Networks, BertInFloats) { Expect("bert_base", graph::Precision::kFp32, 1e-5); }
+TEST_F(Networks, GptInHalves) { Expect("gpt2", graph::Precision::kFp16, 2e-2); }
+TEST_F(Networks, VitInHalves) { Expect("vit_b_16", graph::Precision::kFp16, 2e-2); }
+TEST_F(Networks, VitInTf32) { Expect("vit_b_16", graph::Precision::kTf32, 5e-3); }
 
 }  // namespace
 }  // namespace mlc::package
