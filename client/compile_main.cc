@@ -38,6 +38,7 @@ struct Options {
   std::string cuda_home;
   std::string emit;
   std::vector<std::string> print_after;
+  std::vector<std::string> skipped_passes;
   std::vector<std::string> dims;
   double tolerance = 0;
   int threads = 0;
@@ -75,6 +76,7 @@ Result<front::FrontOptions> FrontOptionsOf(const Options& options, const target:
   front::FrontOptions front;
   front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
   front.tolerance = options.tolerance;
+  front.skip = {options.skipped_passes.begin(), options.skipped_passes.end()};
   front.print_after = {options.print_after.begin(), options.print_after.end()};
   front.print = [](std::string_view pass, const graph::Graph& graph) {
     Print("# after " + std::string(pass) + "\n" + graph.ToText() + "\n");
@@ -217,6 +219,8 @@ void AddOptions(CLI::App& app, Options& options) {
                  "print a stage instead: graph, tasks, ir, llvm, asm; for GPUs cuda, ptx")
       ->check(CLI::IsMember({"graph", "tasks", "ir", "llvm", "asm", "cuda", "ptx"}));
   app.add_option("--task", options.task, "with --emit=ir and later stages: this task only");
+  app.add_option("--skip-pass", options.skipped_passes,
+                 "leave this pass out, for example merge_siblings; as when tuning");
   app.add_option("--print-after", options.print_after, "print the graph after this pass, or all")
       ->check([](const std::string& pass) {
         if (pass == "all") return std::string();

@@ -41,6 +41,7 @@ Result<graph::Program> ReadModel(const TuneOptions& options, const target::Targe
   front::FrontOptions front;
   front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
   front.tolerance = options.tolerance;
+  front.skip = {options.skipped_passes.begin(), options.skipped_passes.end()};
   return front::CompileFront(options.model, import, front::ForTarget(std::move(front), target));
 }
 

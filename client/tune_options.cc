@@ -38,6 +38,8 @@ void AddFlags(CLI::App& app, TuneOptions& options, std::string& budget) {
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--cuda-home", options.cuda_home,
                  "where NVRTC and CUPTI are, for GPUs; default: the usual places");
+  app.add_option("--skip-pass", options.skipped_passes,
+                 "leave this pass of the compiler out, for example merge_siblings; repeatable");
   app.add_option("--seed", options.seed, "of the search");
   auto* resume = app.add_flag("--resume", options.resume, "go on with the last run (the default)");
   app.add_flag("--fresh", options.fresh, "start anew and ignore what the log knows")
@@ -89,6 +91,7 @@ std::string TuneOptions::Command() const {
   for (const std::string& dim : dims) command += " --dim " + ShellQuoted(dim);
   if (precision != TuneOptions().precision) command += " --precision " + precision;
   if (tolerance != TuneOptions().tolerance) command += " --tolerance " + FloatToText(tolerance);
+  for (const std::string& pass : skipped_passes) command += " --skip-pass " + ShellQuoted(pass);
   if (!cuda_home.empty()) command += " --cuda-home " + ShellQuoted(cuda_home);
   if (seed != 0) command += " --seed " + std::to_string(seed);
   return command;

@@ -21,6 +21,7 @@ struct TuneOptions {
   std::string precision = "model";
   double tolerance = 0;  // 0: what the precision needs
   std::string cuda_home;
+  std::vector<std::string> skipped_passes;
   uint64_t seed = 0;
   bool resume = false;
   bool fresh = false;

@@ -94,6 +94,9 @@ std::string CompileCommand(const TuneOptions& options) {
   if (options.target != "cpu") command += " --target " + ShellQuoted(options.target);
   if (options.threads != 0) command += " --threads " + std::to_string(options.threads);
   if (options.precision != TuneOptions().precision) command += " --precision " + options.precision;
+  for (const std::string& pass : options.skipped_passes) {
+    command += " --skip-pass " + ShellQuoted(pass);
+  }
   if (!options.cuda_home.empty()) command += " --cuda-home " + ShellQuoted(options.cuda_home);
   if (options.tolerance != TuneOptions().tolerance) {
     command += " --tolerance " + FloatToText(options.tolerance);

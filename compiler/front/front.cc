@@ -44,6 +44,7 @@ Status CheckNames(const FrontOptions& options) {
 graph::PassOptions LogicalOptions(const FrontOptions& options) {
   graph::PassOptions result;
   result.skip = options.skip;
+  result.skip.erase(std::string(kPadChannels));
   for (const std::string& name : options.print_after) {
     if (IsLogical(name)) result.print_after.insert(name);
   }
@@ -125,7 +126,7 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
     return graph::ConvertPrecision(at, options.precision);
   }));
   MLC_TRY(RunOptional(kPadChannels, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
-    if (!options.pad_channels) return false;
+    if (!options.pad_channels || options.skip.contains(kPadChannels)) return false;
     return graph::PadChannels(at);
   }));
   return graph;

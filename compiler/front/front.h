@@ -28,7 +28,7 @@ struct FrontOptions {
   graph::PlaceRules rules;
   // Images of few channels are padded to what a GPU copies at a time.
   bool pad_channels = false;
-  // Names of logical passes to leave out.
+  // Names of logical passes, or pad_channels, to leave out.
   std::set<std::string, std::less<>> skip;
   // Names of passes, logical or physical, after which `print` sees the graph; "all" is every one.
   std::set<std::string, std::less<>> print_after;

@@ -66,13 +66,14 @@ TEST(TuneOptionsTest, TheCommandIsQuotedForAShell) {
   options.trials = 5;
   options.target = "cuda:1";
   options.precision = "fp16";
+  options.skipped_passes = {"merge_siblings"};
   options.cuda_home = "/opt/my cuda";
   EXPECT_EQ(options.Command(),
             "mlc-tune --model a.onnx --trials 5 --target cuda:1 --log tuning.db --precision fp16 "
-            "--cuda-home '/opt/my cuda'");
+            "--skip-pass merge_siblings --cuda-home '/opt/my cuda'");
   EXPECT_EQ(CompileCommand(options),
             "mlc-compile --model a.onnx --log tuning.db -o a-lib --target cuda:1 --precision fp16 "
-            "--cuda-home '/opt/my cuda'");
+            "--skip-pass merge_siblings --cuda-home '/opt/my cuda'");
   options = {};
   options.model = "my model.onnx";
   options.trials = 10;
