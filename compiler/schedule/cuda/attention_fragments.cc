@@ -32,6 +32,7 @@ AttentionFragments::AttentionFragments(ir::KernelBuilder& builder, const Attenti
   if (plan.passes == 1) return;
   a_low_ = builder.Registers("al", DType::kF32, 4, 1);
   b_low_ = builder.Registers("bl", DType::kF32, 2, 1);
+  step_ = builder.Registers("part", DType::kF32, 4, 1);
 }
 
 void AttentionFragments::Begin(const ExprRef& lane, const ExprRef& first_row) {
@@ -106,11 +107,13 @@ void AttentionFragments::Split(ir::BufferId raw, ir::BufferId high, ir::BufferId
 }
 
 void AttentionFragments::Multiply(ir::BufferId c, const ExprRef& index) {
-  if (plan_.passes == 3) {
-    builder_.Mma(c, index, a_low_, kFirst, b_high_, kFirst);
-    builder_.Mma(c, index, a_high_, kFirst, b_low_, kFirst);
-  }
-  builder_.Mma(c, index, a_high_, kFirst, b_high_, kFirst);
+  if (plan_.passes == 1) return builder_.Mma(c, index, a_high_, kFirst, b_high_, kFirst);
+  // The unit truncates its sums: those of one step stay short, and the total is rounded.
+  builder_.Set(step_, kFirst, ir::Float(DType::kF32, 0, 4));
+  builder_.Mma(step_, kFirst, a_low_, kFirst, b_high_, kFirst);
+  builder_.Mma(step_, kFirst, a_high_, kFirst, b_low_, kFirst);
+  builder_.Mma(step_, kFirst, a_high_, kFirst, b_high_, kFirst);
+  builder_.Set(c, index, Do(ScalarOp::kAdd, builder_.Get(c, index), builder_.Get(step_, kFirst)));
 }
 
 void AttentionFragments::WideScores(const ExprRef& keys) {

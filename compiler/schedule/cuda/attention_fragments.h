@@ -47,6 +47,7 @@ class AttentionFragments {
   const ir::BufferId q_, k_, v_;
   ir::BufferId queries_ = 0, scores_ = 0, output_ = 0, fold_ = 0, weights_ = 0;
   ir::BufferId a_ = 0, a_high_ = 0, a_low_ = 0, b_ = 0, b_high_ = 0, b_low_ = 0;
+  ir::BufferId step_ = 0;
   ir::ExprRef group_, pair_, quad_, q_at_, k_at_, v_at_;
 };
 

@@ -49,7 +49,7 @@ int64_t AttentionPlan::registers() const {
   const int64_t scores = key_block / 8 * 4;
   const int64_t output = slice() / 8 * 4;
   const int64_t queries = data == DType::kF32 ? 4 : depth() / 16 * 4;
-  return 40 + scores + output + queries + (passes == 3 && data == DType::kF32 ? 16 : 0);
+  return 40 + scores + output + queries + (data == DType::kF32 ? (passes == 3 ? 64 : 32) : 0);
 }
 
 std::optional<AttentionPlan> FindGpuAttention(const Workload& workload) {
