@@ -23,7 +23,7 @@ CommitQueue::~CommitQueue() {
   }
   wake_.notify_one();
   thread_.join();
-  (void)database_.Execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  if (broken_.ok()) (void)database_.Execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 void CommitQueue::Push(Write write, Done done) {
@@ -73,9 +73,12 @@ void CommitQueue::Loop() {
 }
 
 void CommitQueue::Commit(std::vector<Entry>& batch) {
-  const Status status = Apply(batch);
+  const Status status = broken_.ok() ? Apply(batch) : broken_;
   if (status.ok()) return;
   if (!database_.InAutocommit()) (void)database_.Execute("ROLLBACK");
+  if (broken_.ok() && status.code() == StatusCode::kDataLoss) {
+    broken_ = status.WithPrefix("the log takes no writes any more after");
+  }
   for (Entry& entry : batch) entry.status = status;
 }
 
@@ -96,6 +99,7 @@ Status CommitQueue::Apply(std::vector<Entry>& batch) {
 }
 
 void CommitQueue::Checkpoint() {
+  if (!broken_.ok()) return;
   // A reader in the way only delays it: the next one takes over what is left.
   (void)database_.Execute("PRAGMA wal_checkpoint(PASSIVE)");
   writes_since_checkpoint_ = 0;

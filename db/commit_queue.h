@@ -1,6 +1,7 @@
 // Group commit: one thread owns the one writing connection and puts many queued writes into each
 // transaction, so that full synchronisation costs a few milliseconds per batch instead of per row.
-// A batch closes at 64 writes, 20 ms after its first one, or when somebody waits. Thread-safe.
+// A batch closes at 64 writes, 20 ms after its first one, or when somebody waits. After an I/O
+// error nobody knows what the disk holds: every later write is refused. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -48,6 +49,7 @@ class CommitQueue {
   std::condition_variable wake_;
   std::vector<Entry> queue_;
   std::chrono::steady_clock::time_point first_queued_;
+  Status broken_;  // the I/O error that ended all writing
   bool urgent_ = false;
   bool stopping_ = false;
   int64_t writes_since_checkpoint_ = 0;

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -72,10 +74,26 @@ Result<SnapshotInfo> Publish(const std::string& temporary, const std::string& to
   return info;
 }
 
+// Temporary files end with the process that writes them.
+void RemoveLeftovers(const std::string& prefix) {
+  const std::filesystem::path path(prefix);
+  const std::string start = path.filename().string();
+  std::error_code ignored;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(start)) continue;
+    // SQLite's own files beside it carry a suffix after the number.
+    const int owner = std::atoi(name.c_str() + start.size());
+    if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH) (void)unlink(entry.path().c_str());
+  }
+}
+
 }  // namespace
 
 Result<SnapshotInfo> WriteSnapshot(const std::string& log, const std::string& to) {
   const std::string temporary = to + ".tmp." + std::to_string(getpid());
+  RemoveLeftovers(to + ".tmp.");
   (void)unlink(temporary.c_str());
   Status copied = CopyTo(log, temporary);
   Result<SnapshotInfo> info = copied.ok() ? Publish(temporary, to) : Result<SnapshotInfo>(copied);
