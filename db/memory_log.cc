@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 #include <tuple>
 
 namespace mlc::db {
@@ -39,7 +40,22 @@ class MemoryLog : public TuningLog {
 
   Status SaveModel(const ModelRow& model) override {
     std::lock_guard lock(mutex_);
-    models_[{model.target, model.family, model.features}] = model;
+    std::vector<ModelRow>& versions = models_[{model.target, model.family, model.features}];
+    if (!versions.empty() && versions.back().bytes == model.bytes) return Status();
+    versions.push_back(model);
+    versions.back().id = ++last_model_id_;
+    return Status();
+  }
+
+  Status PruneModels(std::span<const int64_t> pinned) override {
+    std::lock_guard lock(mutex_);
+    for (auto& [key, versions] : models_) {
+      std::set<int64_t> kept = {versions.back().id};
+      for (int64_t moment : pinned) {
+        if (const ModelRow* model = AsOf(versions, moment)) kept.insert(model->id);
+      }
+      std::erase_if(versions, [&](const ModelRow& model) { return !kept.contains(model.id); });
+    }
     return Status();
   }
 
@@ -122,11 +138,12 @@ class MemoryLog : public TuningLog {
     return jobs;
   }
 
-  Result<std::vector<ModelRow>> Models(const std::string& target) const override {
+  Result<std::vector<ModelRow>> Models(const std::string& target, int64_t up_to_id) const override {
     std::lock_guard lock(mutex_);
     std::vector<ModelRow> models;
-    for (const auto& [key, model] : models_) {
-      if (std::get<0>(key) == target) models.push_back(model);
+    for (const auto& [key, versions] : models_) {
+      const ModelRow* model = std::get<0>(key) == target ? AsOf(versions, up_to_id) : nullptr;
+      if (model != nullptr) models.push_back(*model);
     }
     return models;
   }
@@ -139,6 +156,7 @@ class MemoryLog : public TuningLog {
     stats.jobs = static_cast<int64_t>(jobs_.size());
     stats.models = static_cast<int64_t>(models_.size());
     stats.last_id = stats.records;
+    stats.last_model_id = last_model_id_;
     for (const Record& record : records_) {
       ++stats.by_outcome.at(static_cast<size_t>(record.measurement.outcome));
     }
@@ -146,6 +164,12 @@ class MemoryLog : public TuningLog {
   }
 
  private:
+  // Null if the first version is younger.
+  static const ModelRow* AsOf(const std::vector<ModelRow>& versions, int64_t id) {
+    const ModelRow* found = nullptr;
+    for (const ModelRow& model : versions) found = model.id <= id ? &model : found;
+    return found;
+  }
   Result<Appended> Insert(Record record) {
     std::lock_guard lock(mutex_);
     MLC_TRY(Validate(record));
@@ -167,7 +191,8 @@ class MemoryLog : public TuningLog {
   std::vector<Record> records_;
   std::map<Digest, size_t> by_uid_;
   std::map<Digest, JobRow> jobs_;
-  std::map<std::tuple<std::string, std::string, Digest>, ModelRow> models_;
+  std::map<std::tuple<std::string, std::string, Digest>, std::vector<ModelRow>> models_;
+  int64_t last_model_id_ = 0;
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ Result<MergeCounts> CopyAll(Database& database, const TuningLog& source) {
   MLC_TRY(CopyRecords(database, source, counts));
   for (const std::string& target : MLC_TRY(source.Targets())) {
     for (const ModelRow& model : MLC_TRY(source.Models(target))) {
-      MLC_TRY(ReplaceModel(database, model));
+      MLC_TRY(InsertModel(database, model));
     }
   }
   return counts;

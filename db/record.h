@@ -80,6 +80,7 @@ struct ModelRow {
   Digest features;     // schema of the features it reads: models of another schema are not loaded
   std::string bytes;
   int64_t created_us = 0;
+  int64_t id = 0;  // the log's order; assigned by the log
 };
 
 }  // namespace mlc::db

@@ -1,6 +1,7 @@
 #include "db/record_rows.h"
 
 #include <optional>
+#include <vector>
 
 namespace mlc::db {
 namespace {
@@ -142,15 +143,36 @@ Status ReplaceJob(Database& database, const JobRow& job) {
   return Status();
 }
 
-Status ReplaceModel(Database& database, const ModelRow& model) {
-  Statement& put = *MLC_TRY(database.Cached(
-      "INSERT INTO model_blob(family, target, features, bytes, created_us, digest)"
-      " VALUES(?,?,?,?,?,?) ON CONFLICT(family, target, features) DO UPDATE SET"
-      " bytes=excluded.bytes, created_us=excluded.created_us, digest=excluded.digest"));
+Status InsertModel(Database& database, const ModelRow& model) {
+  const Digest digest = mlc::DigestOf(std::string_view(model.bytes));
+  Statement& find = *MLC_TRY(
+      database.Cached("SELECT digest FROM model_blob WHERE family=? AND target=? AND features=?"
+                      " ORDER BY id DESC LIMIT 1"));
+  find.Bind(std::string_view(model.family)).Bind(std::string_view(model.target));
+  find.Bind(model.features);
+  const bool is_known = MLC_TRY(find.Step()) && find.DigestAt(0) == digest;
+  find.Reset();
+  if (is_known) return Status();
+  Statement& put = *MLC_TRY(
+      database.Cached("INSERT INTO model_blob(family, target, features, bytes, created_us, digest)"
+                      " VALUES(?,?,?,?,?,?)"));
   put.Bind(std::string_view(model.family)).Bind(std::string_view(model.target));
-  put.Bind(model.features).BindBlob(model.bytes).Bind(model.created_us);
-  put.Bind(mlc::DigestOf(std::string_view(model.bytes)));
+  put.Bind(model.features).BindBlob(model.bytes).Bind(model.created_us).Bind(digest);
   return put.Run();
+}
+
+Status DeleteModels(Database& database, std::span<const int64_t> pinned) {
+  Statement& find = *MLC_TRY(database.Cached(
+      "SELECT max(id) FROM model_blob WHERE id<=? GROUP BY family, target, features"));
+  std::string kept;
+  std::vector<int64_t> moments(pinned.begin(), pinned.end());
+  moments.push_back(INT64_MAX);
+  for (int64_t moment : moments) {
+    find.Bind(moment);
+    while (MLC_TRY(find.Step())) kept += (kept.empty() ? "" : ",") + std::to_string(find.Int(0));
+    find.Reset();
+  }
+  return database.Execute("DELETE FROM model_blob WHERE id NOT IN (" + kept + ")");
 }
 
 }  // namespace mlc::db

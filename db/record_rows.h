@@ -1,6 +1,7 @@
 // Records, jobs and models to and from rows: the one place that knows the columns.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "compiler/base/status.h"
@@ -19,6 +20,8 @@ Status CheckDigest(const Statement& row, const Record& record);
 Result<bool> InsertRecord(Database& database, const Record& record);
 Status InsertWorkload(Database& database, const WorkloadRow& row);
 Status ReplaceJob(Database& database, const JobRow& job);
-Status ReplaceModel(Database& database, const ModelRow& model);
+Status InsertModel(Database& database, const ModelRow& model);
+// See TuningLog::PruneModels.
+Status DeleteModels(Database& database, std::span<const int64_t> pinned);
 
 }  // namespace mlc::db

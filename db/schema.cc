@@ -45,7 +45,28 @@ Status Backup(Database& database, const std::string& path, int64_t found) {
 
 }  // namespace
 
-std::span<const Migration> Migrations() { return {}; }
+std::span<const Migration> Migrations() {
+  static constexpr Migration kSteps[] = {
+      // Models get versions, so that a job that goes on finds the ones it started from.
+      {1,
+       "ALTER TABLE model_blob RENAME TO model_before;"
+       "CREATE TABLE model_blob("
+       "  id INTEGER PRIMARY KEY,"
+       "  family TEXT NOT NULL,"
+       "  target TEXT NOT NULL,"
+       "  features BLOB NOT NULL CHECK(length(features) = 16),"
+       "  bytes BLOB NOT NULL,"
+       "  created_us INTEGER NOT NULL,"
+       "  digest BLOB NOT NULL CHECK(length(digest) = 16)"
+       ") STRICT;"
+       "INSERT INTO model_blob(family, target, features, bytes, created_us, digest)"
+       "  SELECT family, target, features, bytes, created_us, digest FROM model_before"
+       "  ORDER BY created_us, rowid;"
+       "DROP TABLE model_before;"
+       "CREATE INDEX model_version ON model_blob(family, target, features, id)"},
+  };
+  return kSteps;
+}
 
 Status PrepareSchema(Database& database, const std::string& path,
                      std::span<const Migration> migrations, int version) {
@@ -76,7 +97,7 @@ Status CheckSchema(Database& database, const std::string& path) {
   const int64_t found = MLC_TRY(database.Integer("PRAGMA user_version"));
   if (id != kApplicationId) return Foreign(path);
   if (found > kSchemaVersion) return Newer(path, found, kSchemaVersion);
-  if (found < kSchemaVersion) {
+  if (found < kOldestReadable) {
     return FailedPrecondition("tuning log " + path + " has the older schema " +
                               std::to_string(found) +
                               ": open it once with mlc-log merge or mlc-server to migrate it");

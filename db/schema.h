@@ -13,7 +13,9 @@
 namespace mlc::db {
 
 inline constexpr int kApplicationId = 0x4d4c4354;  // "MLCT"
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
+// Readers take older files as they are, back to this one.
+inline constexpr int kOldestReadable = 1;
 
 // One step: brings a file of version `from` to `from + 1`.
 struct Migration {
@@ -31,7 +33,7 @@ std::span<const Migration> Migrations();
 Status PrepareSchema(Database& database, const std::string& path,
                      std::span<const Migration> migrations = Migrations(),
                      int version = kSchemaVersion);
-// For readers: the file is ours and exactly of this version.
+// For readers, which cannot migrate: the file is ours and of a version that they can read.
 Status CheckSchema(Database& database, const std::string& path);
 
 }  // namespace mlc::db

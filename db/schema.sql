@@ -1,4 +1,4 @@
--- Version 1 of the tuning log. schema.md explains every table and column.
+-- Version 2 of the tuning log. schema.md explains every table and column.
 CREATE TABLE workload(
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL UNIQUE CHECK(length(key) = 16),
@@ -70,11 +70,12 @@ CREATE TABLE job_task(
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE model_blob(
+  id INTEGER PRIMARY KEY,
   family TEXT NOT NULL,
   target TEXT NOT NULL,
   features BLOB NOT NULL CHECK(length(features) = 16),
   bytes BLOB NOT NULL,
   created_us INTEGER NOT NULL,
-  digest BLOB NOT NULL CHECK(length(digest) = 16),
-  PRIMARY KEY(family, target, features)
+  digest BLOB NOT NULL CHECK(length(digest) = 16)
 ) STRICT;
+CREATE INDEX model_version ON model_blob(family, target, features, id);

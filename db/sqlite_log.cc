@@ -53,7 +53,10 @@ class SqliteLog : public TuningLog {
     return Write([&job](Database& database) { return ReplaceJob(database, job); });
   }
   Status SaveModel(const ModelRow& model) override {
-    return Write([&model](Database& database) { return ReplaceModel(database, model); });
+    return Write([&model](Database& database) { return InsertModel(database, model); });
+  }
+  Status PruneModels(std::span<const int64_t> pinned) override {
+    return Write([pinned](Database& database) { return DeleteModels(database, pinned); });
   }
 
   Result<std::vector<Record>> Best(const Digest& workload, const std::string& target, int limit,
@@ -75,8 +78,8 @@ class SqliteLog : public TuningLog {
     return reads_.FindJob(id);
   }
   Result<std::vector<JobRow>> Jobs() const override { return reads_.Jobs(); }
-  Result<std::vector<ModelRow>> Models(const std::string& target) const override {
-    return reads_.Models(target);
+  Result<std::vector<ModelRow>> Models(const std::string& target, int64_t up_to_id) const override {
+    return reads_.Models(target, up_to_id);
   }
   Result<LogStats> Stats() const override { return reads_.Stats(); }
 

@@ -174,16 +174,18 @@ Result<std::vector<JobRow>> SqliteReads::Jobs() const {
   return jobs;
 }
 
-Result<std::vector<ModelRow>> SqliteReads::Models(const std::string& target) const {
+Result<std::vector<ModelRow>> SqliteReads::Models(const std::string& target,
+                                                  int64_t up_to_id) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
   Statement query = MLC_TRY((*lease).Prepare(
-      "SELECT family, target, features, bytes, created_us, digest FROM model_blob WHERE target=?"
-      " ORDER BY family, features"));
-  query.Bind(std::string_view(target));
+      "SELECT family, target, features, bytes, created_us, digest, rowid FROM model_blob"
+      " WHERE rowid IN (SELECT max(rowid) FROM model_blob WHERE target=? AND rowid<=?"
+      " GROUP BY family, features) ORDER BY family, features"));
+  query.Bind(std::string_view(target)).Bind(up_to_id);
   std::vector<ModelRow> models;
   while (MLC_TRY(query.Step())) {
-    models.push_back(
-        {query.Text(0), query.Text(1), query.DigestAt(2), query.Blob(3), query.Int(4)});
+    models.push_back({query.Text(0), query.Text(1), query.DigestAt(2), query.Blob(3), query.Int(4),
+                      query.Int(6)});
     if (mlc::DigestOf(std::string_view(models.back().bytes)) != query.DigestAt(5)) {
       return DataLoss("the saved cost model of " + models.back().family + " is damaged");
     }
@@ -196,7 +198,9 @@ Result<LogStats> SqliteReads::Stats() const {
   LogStats stats;
   stats.workloads = MLC_TRY((*lease).Integer("SELECT count(*) FROM workload"));
   stats.jobs = MLC_TRY((*lease).Integer("SELECT count(*) FROM job"));
-  stats.models = MLC_TRY((*lease).Integer("SELECT count(*) FROM model_blob"));
+  stats.models = MLC_TRY((*lease).Integer(
+      "SELECT count(*) FROM (SELECT DISTINCT family, target, features FROM model_blob)"));
+  stats.last_model_id = MLC_TRY((*lease).Integer("SELECT coalesce(max(rowid), 0) FROM model_blob"));
   stats.last_id = MLC_TRY((*lease).Integer("SELECT coalesce(max(id), 0) FROM record"));
   stats.schema_version = static_cast<int>(MLC_TRY((*lease).Integer("PRAGMA user_version")));
   Statement query =

@@ -28,7 +28,7 @@ class SqliteReads {
   Result<std::vector<std::string>> Targets() const;
   Result<std::optional<JobRow>> FindJob(const Digest& id) const;
   Result<std::vector<JobRow>> Jobs() const;
-  Result<std::vector<ModelRow>> Models(const std::string& target) const;
+  Result<std::vector<ModelRow>> Models(const std::string& target, int64_t up_to_id) const;
   Result<LogStats> Stats() const;
 
  private:

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,9 @@ struct LogStats {
   int64_t records = 0;
   std::vector<int64_t> by_outcome = std::vector<int64_t>(8);
   int64_t jobs = 0;
-  int64_t models = 0;
-  int64_t last_id = 0;
+  int64_t models = 0;   // versions apart
+  int64_t last_id = 0;  // of records
+  int64_t last_model_id = 0;
   int schema_version = 0;
 };
 
@@ -57,8 +59,11 @@ class TuningLog {
   virtual Status Flush() = 0;
   // Inserts or replaces the job and its tasks. REQUIRES: the tasks' workloads are added.
   virtual Status PutJob(const JobRow& job) = 0;
-  // Replaces the model of the same family, target and features.
+  // Adds a version of the model of its family, target and features; the same bytes as the newest
+  // version change nothing.
   virtual Status SaveModel(const ModelRow& model) = 0;
+  // Forgets all versions but the newest of each model, now and as of each id in `pinned`.
+  virtual Status PruneModels(std::span<const int64_t> pinned) = 0;
 
   // Reads.
   // The fastest correct records of a workload, fastest first (ties by id), at most `limit` of those
@@ -74,7 +79,9 @@ class TuningLog {
   virtual Result<std::optional<JobRow>> FindJob(const Digest& id) const = 0;
   // Newest first.
   virtual Result<std::vector<JobRow>> Jobs() const = 0;
-  virtual Result<std::vector<ModelRow>> Models(const std::string& target) const = 0;
+  // The newest version of each model, of those up to an id: what the log knew at that time.
+  virtual Result<std::vector<ModelRow>> Models(const std::string& target,
+                                               int64_t up_to_id = INT64_MAX) const = 0;
   virtual Result<LogStats> Stats() const = 0;
 };
 

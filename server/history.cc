@@ -64,9 +64,9 @@ Result<SearchInput> SearchInputOf(const db::TuningLog& log, const db::JobRow& jo
   }
   if (!options.use_history) return input;
   input.related = MLC_TRY(RelatedOf(log, job, target));
-  for (db::ModelRow& model : MLC_TRY(log.Models(target))) {
-    // A resumed job goes the way it went: what was learned since it was made is not for it.
-    if (model.created_us > job.created_us) continue;
+  const int64_t newest = options.models >= 0 ? options.models : INT64_MAX;
+  for (db::ModelRow& model : MLC_TRY(log.Models(target, newest))) {
+    if (options.models < 0 && model.created_us > job.created_us) continue;
     input.models.push_back({model.family, model.features, std::move(model.bytes)});
   }
   return input;

@@ -1,5 +1,6 @@
-// What the log knows that helps a job: input of its search. Bounded by the job's watermark, so that
-// a resumed job starts from what it started from the first time.
+// What the log knows that helps a job: input of its search. Bounded by what the job noted when it
+// began (the last record, the last model), so that a resumed job starts from what it started from
+// the first time, whatever other jobs left since.
 #pragma once
 
 #include "compiler/base/status.h"

@@ -26,21 +26,33 @@ JobRun::JobRun(Plan plan, std::unique_ptr<Strategy> strategy)
 
 std::vector<Trial> JobRun::Advance() {
   std::vector<Trial> trials;
-  while (!in_flight_.empty() && Whole(in_flight_.front())) LearnFront();
-  while (!stopped_ && !exhausted_ && in_flight_.size() < kBatchesInFlight &&
+  Fill(trials);
+  // One batch learned, one proposed: results that come together go the way of results that come
+  // one by one.
+  while (!in_flight_.empty() && Whole(in_flight_.front())) {
+    LearnFront();
+    Fill(trials);
+  }
+  return trials;
+}
+
+// Asks the search again only after it has learned something: how often a job is looked at must not
+// change its course.
+void JobRun::Fill(std::vector<Trial>& trials) {
+  while (!stopped_ && !exhausted_ && !dry_ && in_flight_.size() < kBatchesInFlight &&
          proposed_ < plan_.trials) {
     const int count = static_cast<int>(std::min<int64_t>(plan_.batch, plan_.trials - proposed_));
     Batch batch;
     if (!strategy_->Done()) batch = Fresh(strategy_->Propose(count));
     if (batch.empty()) {
+      dry_ = true;
       exhausted_ = in_flight_.empty();
-      break;
+      return;
     }
     for (const Slot& slot : batch) trials.push_back(slot.trial);
     proposed_ += static_cast<int64_t>(batch.size());
     in_flight_.push_back(std::move(batch));
   }
-  return trials;
 }
 
 // A trial proposed twice would wait for a second result for ever.
@@ -87,6 +99,7 @@ void JobRun::LearnFront() {
     observations.push_back({std::move(slot.trial.proposal), *std::move(slot.measurement)});
   }
   in_flight_.pop_front();
+  dry_ = false;
   if (observations.empty()) return;
   learned_ += static_cast<int64_t>(observations.size());
   strategy_->Learn(observations);

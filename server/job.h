@@ -43,9 +43,9 @@ class JobRun {
 
   JobRun(Plan plan, std::unique_ptr<Strategy> strategy);
 
-  // Learns every whole batch at the front, then proposes until two batches are in flight or the
-  // budget is proposed. Returns the new trials, each to be answered by one Record. May compute for
-  // long; call again after Records until it returns nothing.
+  // Learns the whole batches at the front, each followed by the next proposal, so that two batches
+  // are in flight until the budget is proposed. Returns the new trials, each to be answered by one
+  // Record. May compute for long; call again after Records until it returns nothing.
   std::vector<Trial> Advance();
   // False if the trial is not in flight or has its result.
   bool Record(const Digest& uid, const Measurement& measurement, bool replayed);
@@ -70,6 +70,7 @@ class JobRun {
   };
   using Batch = std::vector<Slot>;
 
+  void Fill(std::vector<Trial>& trials);
   Batch Fresh(std::vector<Proposal> proposals);
   void LearnFront();
   static bool Whole(const Batch& batch);
@@ -85,6 +86,7 @@ class JobRun {
   std::array<int64_t, 8> outcomes_{};
   bool stopped_ = false;
   bool exhausted_ = false;
+  bool dry_ = false;  // the search had nothing to propose before it learns more
 };
 
 }  // namespace mlc::server

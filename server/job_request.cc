@@ -32,6 +32,7 @@ std::string JobOptions::ToText() const {
   json["use_history"] = use_history;
   json["time_budget_ms"] = time_budget_ms;
   json["batch"] = batch;
+  json["models"] = models;
   return json.dump();
 }
 
@@ -45,6 +46,7 @@ Result<JobOptions> JobOptions::Parse(const std::string& text) {
     options.use_history = json.value("use_history", true);
     options.time_budget_ms = json.value("time_budget_ms", int64_t{0});
     options.batch = json.value("batch", options.batch);
+    options.models = json.value("models", options.models);
     return options;
   } catch (const nlohmann::json::exception& error) {
     return DataLoss("a job's options cannot be read: " + std::string(error.what()));

@@ -19,6 +19,8 @@ struct JobOptions {
   bool use_history = true;
   int64_t time_budget_ms = 0;
   int batch = 16;
+  // Prior knowledge: the newest model in the log when the job began. -1: not noted; the time tells.
+  int64_t models = -1;
 
   // One line of JSON, as the log keeps it.
   std::string ToText() const;

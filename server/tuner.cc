@@ -46,8 +46,12 @@ Result<proto::SubmitJobReply> Tuner::Submit(const proto::SubmitJobRequest& reque
     if (draining_) return Unavailable("the server is draining: submit the job to its successor");
   }
   bool resumed = false;
-  db::JobRow row = MLC_TRY(RowFor(job, resumed));
-  MLC_TRY(log_.PutJob(row));
+  db::JobRow row;
+  {
+    std::lock_guard order(knowledge_);
+    row = MLC_TRY(RowFor(job, resumed));
+    MLC_TRY(log_.PutJob(row));
+  }
   proto::SubmitJobReply reply;
   reply.set_job(row.id.ToText());
   reply.set_resumed(resumed);
@@ -80,6 +84,9 @@ Result<proto::JobProgress> Tuner::Progress(const std::string& id) const {
   std::lock_guard lock(mutex_);
   const std::shared_ptr<Job> job = FindJob(id);
   if (job == nullptr) return NotFound("there is no job " + id + " on this server");
+  if (!trouble_.ok() && job->progress.state() != proto::DONE) {
+    return trouble_.WithPrefix("results cannot be kept");
+  }
   proto::JobProgress progress = job->progress;
   progress.set_workers(leases_.WorkersOf(job->target_class, SteadyMs()));
   if (!job->ended) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -50,6 +51,7 @@ class Tuner {
   Status Start();
   Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request);
   Status Cancel(const std::string& job);
+  // While the log cannot be written, the error of the log: RESOURCE_EXHAUSTED, DATA_LOSS.
   Result<proto::JobProgress> Progress(const std::string& job) const;
   Result<proto::ListJobsReply> List() const;
   Result<proto::BestReply> Best(const proto::BestRequest& request) const;
@@ -86,7 +88,9 @@ class Tuner {
   // tuner_jobs.cc
   Status Resume();
   Status Admit(db::JobRow row);
+  Result<std::optional<db::JobRow>> EarlierJob(const JobRequest& request) const;
   Result<db::JobRow> RowFor(const JobRequest& request, bool& resumed);
+  Status SaveModels(const Job& job, std::vector<SavedModel> models);
   // tuner_search.cc
   void SearchLoop();
   void Step(const std::shared_ptr<Job>& job);
@@ -117,12 +121,15 @@ class Tuner {
   const TunerOptions options_;
   const int64_t started_ms_;
 
+  // A job notes what it knows, or leaves what it learned: one at a time. Taken before mutex_.
+  std::mutex knowledge_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   Leases leases_;
   std::map<Digest, std::shared_ptr<Job>> jobs_;
   std::map<Digest, Pending> pending_;
   std::map<std::string, std::string> targets_;  // class -> text of a worker in contact
+  Status trouble_;                              // why the log keeps nothing at present
   bool news_ = false;
   bool draining_ = false;
   bool stopping_ = false;

@@ -7,6 +7,13 @@
 #include "server/tuner.h"
 
 namespace mlc::server {
+namespace {
+
+// Ended jobs may get more trials; those of so many last ones go on exactly as they began.
+constexpr size_t kRecentJobs = 8;
+
+}  // namespace
+
 Status Tuner::Resume() {
   for (db::JobRow& row : MLC_TRY(log_.Jobs())) {
     if (row.state != db::JobState::kRunning) continue;
@@ -16,26 +23,64 @@ Status Tuner::Resume() {
   return Status();
 }
 
-// The row of the same study if the log has one, brought up to the request; else a new one.
+// The newest job of the log that asked for the same, a fresh one included: its id tells.
+Result<std::optional<db::JobRow>> Tuner::EarlierJob(const JobRequest& request) const {
+  if (request.fresh) return std::optional<db::JobRow>();
+  const Digest usual = StudyOf(request, 0);
+  for (db::JobRow& row : MLC_TRY(log_.Jobs())) {
+    if (row.id != usual && row.id != StudyOf(request, row.created_us)) continue;
+    return std::optional<db::JobRow>(std::move(row));
+  }
+  return std::optional<db::JobRow>();
+}
+
+// The row of the same study if the log has one, brought up to the request; else a new one. What the
+// job knew when it began stays.
 Result<db::JobRow> Tuner::RowFor(const JobRequest& request, bool& resumed) {
-  const int64_t now = WallUs();
-  const Digest id = StudyOf(request, request.fresh ? now : 0);
+  JobOptions options = request.options;
   db::JobRow row;
-  if (std::optional<db::JobRow> old = MLC_TRY(log_.FindJob(id))) {
+  if (std::optional<db::JobRow> old = MLC_TRY(EarlierJob(request))) {
     row = *std::move(old);
     resumed = true;
+    const JobOptions before = MLC_TRY(JobOptions::Parse(row.options));
+    options.use_history = before.use_history;
+    options.models = before.models;
   } else {
-    row.id = id;
+    const int64_t now = WallUs();
+    const db::LogStats stats = MLC_TRY(log_.Stats());
+    row.id = StudyOf(request, request.fresh ? now : 0);
     row.target = request.target.ToText();
     row.created_us = now;
-    row.watermark = MLC_TRY(log_.Stats()).last_id;
+    row.watermark = stats.last_id;
+    options.models = stats.last_model_id;
   }
   row.label = request.label;
-  row.options = request.options.ToText();
+  row.options = options.ToText();
   row.tasks = request.tasks;
   row.state = db::JobState::kRunning;
   row.detail.clear();
   return row;
+}
+
+// What a job taught, for later ones; models that no job needs any more are forgotten.
+Status Tuner::SaveModels(const Job& job, std::vector<SavedModel> models) {
+  std::lock_guard order(knowledge_);
+  for (SavedModel& model : models) {
+    MLC_TRY(log_.SaveModel(
+        {model.family, job.target_class, model.features, std::move(model.bytes), WallUs()}));
+  }
+  if (models.empty()) return Status();
+  std::vector<int64_t> pinned;
+  size_t place = 0;
+  for (const db::JobRow& row : MLC_TRY(log_.Jobs())) {
+    const bool recent = place++ < kRecentJobs;
+    if (!recent && row.state != db::JobState::kRunning && row.state != db::JobState::kCancelled) {
+      continue;
+    }
+    const Result<JobOptions> options = JobOptions::Parse(row.options);
+    if (options.ok() && options->models >= 0) pinned.push_back(options->models);
+  }
+  return log_.PruneModels(pinned);
 }
 
 Status Tuner::Admit(db::JobRow row) {

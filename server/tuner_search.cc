@@ -22,6 +22,10 @@ double FloorNs(const graph::Workload& workload, const target::Target& target) {
   return target.fma_gflops > 0 ? workload.Flops() / (target.fma_gflops * kPeakMargin) : 0;
 }
 
+bool IsTroubleOfTheLog(const Status& status) {
+  return status.code() == StatusCode::kResourceExhausted || status.code() == StatusCode::kDataLoss;
+}
+
 }  // namespace
 
 void Tuner::SearchLoop() {
@@ -216,12 +220,7 @@ void Tuner::End(Job& job) {
     TimingLock quiet(options_.timing_lock);
     models = job.run->strategy().Models();
   }
-  Status status;
-  for (SavedModel& model : models) {
-    const Status saved = log_.SaveModel(
-        {model.family, job.target_class, model.features, std::move(model.bytes), WallUs()});
-    if (status.ok()) status = saved;
-  }
+  Status status = SaveModels(job, std::move(models));
   db::JobRow row = job.row;
   row.trials = job.run->learned();
   row.state = stop == Stop::kDraining    ? db::JobState::kRunning
@@ -249,6 +248,7 @@ void Tuner::Fail(Job& job, const Status& status) {
     job.ended = true;
     job.progress.set_state(proto::FAILED);
     job.progress.set_detail(status.message());
+    if (IsTroubleOfTheLog(status)) trouble_ = status;
     row = job.row;
   }
   (void)log_.PutJob(row);

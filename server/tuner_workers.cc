@@ -135,6 +135,8 @@ void Tuner::Commit(const std::shared_ptr<Call>& call, db::Record record) {
 void Tuner::Committed(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m,
                       const Status& status) {
   std::lock_guard lock(mutex_);
+  // A worker sends its results until they are kept: a disk that has space again ends the trouble.
+  trouble_ = status;
   if (!status.ok()) {
     leases_.Undo(uid);
     call->status = status;

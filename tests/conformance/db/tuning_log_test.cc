@@ -254,6 +254,38 @@ TEST_P(TuningLogTest, ModelsAreKeptPerFamilyTargetAndFeatures) {
   ASSERT_EQ(models->size(), 2u);
   EXPECT_EQ(models->front().bytes, "newer");
   EXPECT_TRUE(log_->Models("gpu")->empty());
+  EXPECT_EQ(log_->Stats()->models, 2);
+}
+
+TEST_P(TuningLogTest, OlderVersionsOfModelsAreKeptWhilePinned) {
+  const auto save = [this](const char* family, const char* bytes) {
+    EXPECT_TRUE(log_->SaveModel({family, "cpu", Digest{1, 1}, bytes, 5}).ok());
+    return log_->Stats()->last_model_id;
+  };
+  const auto as_of = [this](int64_t id) {
+    std::string text;
+    for (const ModelRow& model : *log_->Models("cpu", id)) text += model.bytes + " ";
+    return text;
+  };
+  const int64_t first = save("a", "a1");
+  const int64_t second = save("b", "b1");
+  const int64_t third = save("a", "a2");
+  EXPECT_EQ(save("a", "a2"), third) << "the same again is no new version";
+  const int64_t fourth = save("a", "a3");
+  EXPECT_EQ(as_of(0), "");
+  EXPECT_EQ(as_of(first), "a1 ");
+  EXPECT_EQ(as_of(second), "a1 b1 ");
+  EXPECT_EQ(as_of(third), "a2 b1 ");
+  EXPECT_EQ(as_of(INT64_MAX), "a3 b1 ");
+  const int64_t pinned[] = {second, 0};
+  EXPECT_TRUE(log_->PruneModels(pinned).ok());
+  EXPECT_EQ(as_of(second), "a1 b1 ");
+  EXPECT_EQ(as_of(third), "a1 b1 ") << "nobody started from it";
+  EXPECT_EQ(as_of(INT64_MAX), "a3 b1 ");
+  EXPECT_TRUE(log_->PruneModels({}).ok());
+  EXPECT_EQ(as_of(second), "b1 ");
+  EXPECT_EQ(as_of(fourth), "a3 b1 ");
+  EXPECT_EQ(log_->Stats()->last_model_id, fourth);
 }
 
 Result<std::unique_ptr<TuningLog>> OpenMemory(const std::string&) { return MakeMemoryLog(); }

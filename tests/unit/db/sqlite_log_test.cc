@@ -80,37 +80,46 @@ TEST_F(SqliteLogTest, RefusesNewerForeignAndBrokenFiles) {
 
 TEST_F(SqliteLogTest, MigratesStepByStepAfterABackup) {
   Fill(Path("a.db"), 0, 3);
-  const Migration steps[] = {{1, "ALTER TABLE workload ADD COLUMN first TEXT"},
-                             {2, "ALTER TABLE workload ADD COLUMN second TEXT"}};
+  const int now = kSchemaVersion;
+  const Migration steps[] = {{now, "ALTER TABLE workload ADD COLUMN first TEXT"},
+                             {now + 1, "ALTER TABLE workload ADD COLUMN second TEXT"}};
   auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
-  ASSERT_TRUE(PrepareSchema(*database, Path("a.db"), steps, 3).ok());
-  EXPECT_EQ(*database->Integer("PRAGMA user_version"), 3);
+  ASSERT_TRUE(PrepareSchema(*database, Path("a.db"), steps, now + 2).ok());
+  EXPECT_EQ(*database->Integer("PRAGMA user_version"), now + 2);
   EXPECT_EQ(*database->Integer("SELECT count(first) + count(second) FROM workload"), 0);
-  auto backup = OpenSqliteLogForReading(Path("a.db.v1.bak"));
+  auto backup = OpenSqliteLogForReading(Path("a.db.v" + std::to_string(now) + ".bak"));
   ASSERT_TRUE(backup.ok()) << backup.status().ToString();
   EXPECT_EQ((*backup)->Stats()->records, 3);
 }
 
 TEST_F(SqliteLogTest, AFailedStepLeavesTheOldVersion) {
   Fill(Path("a.db"), 0, 3);
-  const Migration steps[] = {{1, "ALTER TABLE workload ADD COLUMN ok TEXT; SELECT nonsense"}};
+  const int now = kSchemaVersion;
+  const Migration steps[] = {{now, "ALTER TABLE workload ADD COLUMN ok TEXT; SELECT nonsense"}};
   auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
-  EXPECT_FALSE(PrepareSchema(*database, Path("a.db"), steps, 2).ok());
-  EXPECT_EQ(*database->Integer("PRAGMA user_version"), 1);
+  EXPECT_FALSE(PrepareSchema(*database, Path("a.db"), steps, now + 1).ok());
+  EXPECT_EQ(*database->Integer("PRAGMA user_version"), now);
   EXPECT_FALSE(database->Integer("SELECT count(ok) FROM workload").ok());
 }
 
-TEST_F(SqliteLogTest, OpensTheGoldenFileOfVersion1) {
-  std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/v1.db",
-                             Path("v1.db"));
-  auto log = OpenSqliteLog(Path("v1.db"));
-  ASSERT_TRUE(log.ok()) << log.status().ToString();
-  auto best = (*log)->Best(TheWorkload().key, "cpu", 1);
-  ASSERT_TRUE(best.ok()) << best.status().ToString();
-  ASSERT_EQ(best->size(), 1u);
-  EXPECT_EQ(best->front().config, "contraction/1 mr=2");
-  EXPECT_EQ((*log)->Jobs()->size(), 1u);
-  EXPECT_EQ((*log)->Models("cpu")->size(), 1u);
+TEST_F(SqliteLogTest, OpensTheGoldenFilesOfAllVersions) {
+  for (const std::string name : {"v1.db", "v2.db"}) {
+    std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/" + name,
+                               Path(name));
+    // Readers take a file as it is; the writer migrates it.
+    for (auto open : {OpenSqliteLogForReading, OpenSqliteLog}) {
+      auto log = open(Path(name));
+      ASSERT_TRUE(log.ok()) << log.status().ToString();
+      auto best = (*log)->Best(TheWorkload().key, "cpu", 1);
+      ASSERT_TRUE(best.ok()) << best.status().ToString();
+      ASSERT_EQ(best->size(), 1u);
+      EXPECT_EQ(best->front().config, "contraction/1 mr=2");
+      EXPECT_EQ((*log)->Jobs()->size(), 1u);
+      EXPECT_EQ((*log)->Models("cpu")->size(), 1u);
+      EXPECT_EQ((*log)->Stats()->models, 1);
+    }
+    EXPECT_EQ((*OpenSqliteLogForReading(Path(name)))->Stats()->schema_version, kSchemaVersion);
+  }
 }
 
 TEST_F(SqliteLogTest, ADamagedBestIsReportedNotReturned) {

@@ -30,7 +30,7 @@ inline Measurement FakeMeasurement(int64_t x) {
 class FakeStrategy : public Strategy {
  public:
   FakeStrategy(SearchInput input, int64_t configs, std::shared_ptr<std::string> story)
-      : tasks_(input.tasks.size()), configs_(configs), story_(std::move(story)) {
+      : seed_(input.seed), tasks_(input.tasks.size()), configs_(configs), story_(std::move(story)) {
     progress_.resize(tasks_);
   }
 
@@ -66,9 +66,12 @@ class FakeStrategy : public Strategy {
 
   bool Done() const override { return next_ >= configs_; }
   std::vector<TaskProgress> Progress() const override { return progress_; }
-  std::vector<SavedModel> Models() const override { return {{"*", Digest{1, 2}, *story_}}; }
+  std::vector<SavedModel> Models() const override {
+    return {{"*", Digest{1, 2}, std::to_string(seed_) + *story_}};
+  }
 
  private:
+  uint64_t seed_;
   size_t tasks_;
   int64_t configs_;
   int64_t next_ = 0;

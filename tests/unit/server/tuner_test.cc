@@ -6,10 +6,13 @@
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <filesystem>
 #include <future>
 
 #include "db/memory_log.h"
+#include "db/sqlite_log.h"
 #include "server/protocol.h"
+#include "tests/unit/db/faulty_disk.h"
 #include "tests/unit/server/fake_strategy.h"
 
 namespace mlc::server {
@@ -38,10 +41,50 @@ class TunerTest : public ::testing::Test {
       priors_ = input.tasks[0].prior.size();
       related_ = input.related.size();
       models_ = input.models.size();
+      knowledge_ = KnowledgeOf(input);
       return std::make_unique<FakeStrategy>(std::move(input), configs_, story_);
     };
     tuner_ = std::make_unique<Tuner>(*log_, std::move(options));
     ASSERT_TRUE(tuner_->Start().ok());
+  }
+
+  static std::string KnowledgeOf(const SearchInput& input) {
+    std::string text;
+    for (const SearchTask& task : input.tasks) {
+      for (const PriorTrial& trial : task.prior) text += trial.config.ToText() + "\n";
+    }
+    for (const RelatedWorkload& related : input.related) {
+      text += related.workload.ToText() + "\n";
+      for (const PriorTrial& trial : related.best) text += trial.config.ToText() + "\n";
+    }
+    for (const SavedModel& model : input.models) text += model.family + model.bytes + "\n";
+    return text;
+  }
+
+  // What a job with these tasks knew, and all that its search did.
+  struct Course {
+    std::string knowledge;
+    std::string story;
+    bool operator==(const Course&) const = default;
+  };
+  // One whole job; with `limit`, cancelled after so many results.
+  Course RunJob(uint64_t seed, std::vector<int64_t> sizes, int64_t limit = INT64_MAX) {
+    story_ = std::make_shared<std::string>();
+    proto::SubmitJobRequest request = Request(40);
+    request.mutable_options()->set_seed(seed);
+    request.clear_tasks();
+    for (int64_t size : sizes) {
+      proto::Task& task = *request.add_tasks();
+      task.set_workload(MakeWorkload(size).ToText());
+      task.set_occurrences(1);
+    }
+    const std::string job = tuner_->Submit(request)->job();
+    Work(job, limit);
+    if (limit != INT64_MAX) {
+      EXPECT_TRUE(tuner_->Cancel(job).ok());
+    }
+    Work(job);
+    return {knowledge_, *story_};
   }
 
   static proto::SubmitJobRequest Request(int64_t trials) {
@@ -111,6 +154,7 @@ class TunerTest : public ::testing::Test {
   size_t priors_ = 0;
   size_t related_ = 0;
   size_t models_ = 0;
+  std::string knowledge_;
   std::unique_ptr<Tuner> tuner_;
 };
 
@@ -176,6 +220,57 @@ TEST_F(TunerTest, AFreshJobIgnoresTheLogAndOthersUseIt) {
   EXPECT_EQ(priors_, 10u);
   EXPECT_EQ(related_, 1u);
   EXPECT_EQ(models_, 1u);
+}
+
+TEST_F(TunerTest, AnInterruptedJobGoesOnAsTheUninterruptedWhateverOthersDid) {
+  RunJob(1, {8, 32});
+  const Course whole = RunJob(2, {8, 16});
+  EXPECT_NE(whole.knowledge, "");
+  const int64_t records = log_->Stats()->records;
+
+  tuner_.reset();
+  log_ = db::MakeMemoryLog();
+  Restart();
+  RunJob(1, {8, 32});
+  RunJob(2, {8, 16}, /*limit=*/17);
+  // Other jobs of the same log end meanwhile: results and models of the same tasks, and of others.
+  for (uint64_t seed : {3, 4, 5}) RunJob(seed, {8, 16, 64});
+  const int64_t others = 3 * 40;
+  Restart();
+  const Course resumed = RunJob(2, {8, 16});
+  EXPECT_EQ(resumed, whole);
+  EXPECT_EQ(log_->Stats()->records, records + others);
+  // A done job asked again repeats itself, too: it started from models that are old by now.
+  EXPECT_EQ(RunJob(2, {8, 16}), whole);
+  EXPECT_EQ(log_->Stats()->records, records + others);
+}
+
+TEST_F(TunerTest, ModelsThatNoJobNeedsAreForgotten) {
+  RunJob(1, {8});
+  const int64_t first = log_->Stats()->last_model_id;
+  const std::string target = target::Target::Parse(TargetText())->ClassText();
+  RunJob(2, {8}, /*limit=*/3);
+  for (uint64_t seed = 10; seed < 14; ++seed) RunJob(seed, {8});
+  EXPECT_EQ(log_->Models(target, first)->size(), 1u) << "job 2 started from it";
+  RunJob(2, {8});
+  for (uint64_t seed = 20; seed < 30; ++seed) RunJob(seed, {8});
+  EXPECT_EQ(log_->Models(target, first)->size(), 0u);
+  EXPECT_EQ(log_->Models(target)->size(), 1u);
+}
+
+TEST_F(TunerTest, TheCommandWithoutFreshGoesOnWithAFreshJob) {
+  EXPECT_EQ(Work(Submit(12)), 12);
+  proto::SubmitJobRequest request = Request(40);
+  request.mutable_options()->set_fresh(true);
+  const std::string fresh = tuner_->Submit(request)->job();
+  const int64_t before = Work(fresh, 9);
+  ASSERT_TRUE(tuner_->Cancel(fresh).ok());
+  const int64_t during = Work(fresh);
+  const auto reply = tuner_->Submit(Request(40));
+  EXPECT_TRUE(reply->resumed());
+  EXPECT_EQ(reply->job(), fresh);
+  EXPECT_EQ(before + during + Work(fresh), 40);
+  EXPECT_EQ(knowledge_, "") << "it still knows nothing";
 }
 
 TEST_F(TunerTest, CancelKeepsResultsAndResumes) {
@@ -286,6 +381,42 @@ TEST_F(TunerTest, RefusesBadRequestsInWords) {
   request = Hello();
   request.set_target("toaster");
   EXPECT_THAT(Call(request).status().message(), HasSubstr("worker's target"));
+}
+
+TEST_F(TunerTest, AFullDiskIsToldAndTheJobGoesOnWhenThereIsSpace) {
+  const std::string path = ::testing::TempDir() + "/mlc-tuner-full.db";
+  for (const char* suffix : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path + suffix);
+  db::FaultyDisk disk;
+  tuner_.reset();
+  log_ = *db::OpenSqliteLog(path);
+  Restart();
+  const std::string job = Submit(20);
+  const int64_t before = Work(job, 5);
+  proto::SynchronizeRequest request = Hello();
+  while (request.finished_size() == 0) {
+    const auto reply = Call(request);
+    for (const proto::Lease& lease : reply->leases()) {
+      proto::TrialResult& result = *request.add_finished();
+      result.set_task_uid(lease.task_uid());
+      *result.mutable_measurement() = ToWire(FakeMeasurement(0));
+    }
+  }
+  db::FaultyDisk::Arm(db::Fault::kFull, 1, /*for_good=*/true);
+  EXPECT_EQ(Call(request).status().code(), StatusCode::kResourceExhausted);
+  const Status told = tuner_->Progress(job).status();
+  EXPECT_EQ(told.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(told.message(), HasSubstr("results cannot be kept"));
+  EXPECT_THAT(told.message(), HasSubstr("until there is free space"));
+  db::FaultyDisk::Repair();
+  const auto kept = Call(request);
+  ASSERT_TRUE(kept.ok()) << kept.status().ToString();
+  EXPECT_EQ(kept->acknowledged_size(), request.finished_size());
+  EXPECT_TRUE(tuner_->Progress(job).ok());
+  const int64_t after = Work(job);
+  EXPECT_EQ(before + kept->acknowledged_size() + after, 20);
+  EXPECT_EQ(log_->Stats()->records, 20);
+  tuner_.reset();
+  log_.reset();
 }
 
 TEST_F(TunerTest, TheTimeBudgetEndsAJob) {
