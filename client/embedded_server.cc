@@ -25,15 +25,10 @@ constexpr int kMaxDeaths = 5;
 constexpr std::chrono::milliseconds kWorkerLeaves(2000);
 constexpr std::chrono::milliseconds kPoll(10);
 
-Result<std::string> PrivateFolder() {
+std::string FolderForTemporaries() {
   std::error_code error;
-  std::string name = (std::filesystem::temp_directory_path(error) / "mlc-tune-XXXXXX").string();
-  if (error) name = "/tmp/mlc-tune-XXXXXX";
-  if (mkdtemp(name.data()) == nullptr) {
-    return Status(StatusCode::kAlreadyExists,
-                  "cannot create a folder like " + name + ": " + strerror(errno));
-  }
-  return name;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  return error ? "/tmp" : folder.string();
 }
 
 // Runs in the child, between fork and exec: only async-signal-safe calls.
@@ -69,8 +64,9 @@ Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::Start(EmbeddedOptions op
     return NotFound("there is no worker program " + options.worker +
                     ": install mlc-worker beside mlc-tune, or give --worker or --server");
   }
-  const std::string folder = MLC_TRY(PrivateFolder());
-  std::unique_ptr<EmbeddedServer> embedded(new EmbeddedServer(std::move(options), folder));
+  PrivateFolder folder = MLC_TRY(PrivateFolder::Create(FolderForTemporaries()));
+  std::unique_ptr<EmbeddedServer> embedded(
+      new EmbeddedServer(std::move(options), std::move(folder)));
   MLC_TRY(embedded->StartServer());
   MLC_TRY(embedded->StartWorker());
   return embedded;
@@ -79,16 +75,16 @@ Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::Start(EmbeddedOptions op
 Status EmbeddedServer::StartServer() {
   server::ServerOptions server;
   server.log = options_.log;
-  server.listen = "unix:" + folder_ + "/server";
+  server.listen = "unix:" + folder_.path() + "/server";
   server.tuner.strategy = options_.strategy;
   // Other models' interrupted jobs wait for their own mlc-tune.
   server.tuner.resume_jobs = false;
-  server.tuner.timing_lock = folder_ + "/timing";
+  server.tuner.timing_lock = folder_.path() + "/timing";
   spdlog::sink_ptr sink;
   if (options_.verbose) {
     sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   } else {
-    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(folder_ + "/server.log");
+    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(folder_.path() + "/server.log");
   }
   server.tuner.logger = std::make_shared<spdlog::logger>("server", std::move(sink));
   server_ = MLC_TRY(server::Server::Start(std::move(server)));
@@ -109,7 +105,7 @@ Status EmbeddedServer::StartWorker() {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const std::string file = folder_ + "/worker.log";
+  const std::string file = folder_.path() + "/worker.log";
   const int messages =
       options_.verbose ? -1 : open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   const pid_t parent = getpid();
@@ -121,7 +117,7 @@ Status EmbeddedServer::StartWorker() {
 }
 
 std::string EmbeddedServer::LastWords() const {
-  std::ifstream file(folder_ + "/worker.log");
+  std::ifstream file(folder_.path() + "/worker.log");
   std::string line;
   std::string last;
   while (std::getline(file, line)) {
@@ -160,10 +156,6 @@ void EmbeddedServer::Stop(int64_t grace_ms) {
   server_.reset();
 }
 
-EmbeddedServer::~EmbeddedServer() {
-  Stop(0);
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
+EmbeddedServer::~EmbeddedServer() { Stop(0); }
 
 }  // namespace mlc::client

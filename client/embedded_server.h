@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "client/private_folder.h"
 #include "compiler/base/status.h"
 #include "server/search/strategy.h"
 #include "server/server.h"
@@ -39,14 +40,14 @@ class EmbeddedServer {
   void Stop(int64_t grace_ms);
 
  private:
-  EmbeddedServer(EmbeddedOptions options, std::string folder)
+  EmbeddedServer(EmbeddedOptions options, PrivateFolder folder)
       : options_(std::move(options)), folder_(std::move(folder)) {}
   Status StartServer();
   Status StartWorker();
   std::string LastWords() const;
 
   EmbeddedOptions options_;
-  std::string folder_;
+  PrivateFolder folder_;  // outlives the server
   std::unique_ptr<server::Server> server_;
   pid_t worker_ = -1;
   int deaths_ = 0;
