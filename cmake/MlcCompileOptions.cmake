@@ -13,7 +13,12 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 find_program(CCACHE ccache)
 if(CCACHE)
   # Relative to the tree, so that all clones of the project share their objects.
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${CCACHE})
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR})
+  if(MLC_SANITIZE)
+    # Line tables name the folder of the build; sharing is worth more.
+    list(APPEND launcher CCACHE_NOHASHDIR=1)
+  endif()
+  list(APPEND launcher ${CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
 endif()

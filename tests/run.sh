@@ -8,21 +8,18 @@ source "$root/deploy/steps.sh"
 presets=(release asan tsan)
 if [[ ${1:-} == --fast ]]; then presets=(release); fi
 
-# What the sanitizers watch: all that reads foreign text and files, and all that shares memory between threads.
-declare -A sanitized=(
-  [asan]=base_test,ir_test,target_test,graph_test,passes_test,onnx_test,db_unit_test,runtime_test
-  [tsan]=base_test,db_unit_test,runtime_test
-)
+# Sanitizers watch the unit tests of all folders; these are what is built and run of their presets.
+declare -A sanitized=([asan]=unit [tsan]=unit)
 wanted=()
-for preset in "${presets[@]}"; do wanted+=("$preset${sanitized[$preset]:+:${sanitized[$preset]}}"); done
+for preset in "${presets[@]}"; do wanted+=("$preset${sanitized[$preset]:+:tests_${sanitized[$preset]}}"); done
 "$root/deploy/setup.sh" "${wanted[@]}"
 
 passed=0 failed=0 skipped=0 failures=()
 
-# All tests of the release build, and of the others those that were built.
+# All tests of the release build, and of the others those of one label.
 run_preset() {
   local preset=$1 selection=()
-  if [[ -n ${sanitized[$preset]:-} ]]; then selection=(-R "^(${sanitized[$preset]//,/|})\$"); fi
+  if [[ -n ${sanitized[$preset]:-} ]]; then selection=(-L "^${sanitized[$preset]}\$"); fi
   local report=$root/build/$preset/ctest.xml
   rm -f "$report"
   ctest --test-dir "$root/build/$preset" "${selection[@]}" --output-on-failure --output-junit "$report" --timeout 900 || true
