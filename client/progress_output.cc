@@ -53,13 +53,20 @@ void ProgressOutput::Finish(const proto::JobProgress& progress) {
 
 void ProgressOutput::Redraw(const proto::JobProgress& progress) {
   const winsize size = TerminalSize();
-  const int height = std::min<int>(kMaxHeight, size.ws_row - 1);
+  // The cursor stands on a line of its own below the block.
+  const int height = std::min<int>(kMaxHeight, std::max<int>(size.ws_row, 2) - 1);
   const std::vector<std::string> lines = ProgressBlock(tasks_, progress, size.ws_col - 1, height);
-  std::string text = drawn_lines_ > 0 ? "\x1b[" + std::to_string(drawn_lines_) + "F" : "";
-  for (const std::string& line : lines) text += line + "\x1b[K\n";
+  // A terminal made narrower since has wrapped the longer lines.
+  size_t rows = 0;
+  for (const size_t length : drawn_) rows += 1 + (length > 0 ? (length - 1) / size.ws_col : 0);
+  std::string text = rows > 0 ? "\x1b[" + std::to_string(rows) + "F" : "";
+  drawn_.clear();
+  for (const std::string& line : lines) {
+    text += line + "\x1b[K\n";
+    drawn_.push_back(line.size());
+  }
   text += "\x1b[J";
   Write(stderr, text);
-  drawn_lines_ = static_cast<int>(lines.size());
 }
 
 }  // namespace mlc::client

@@ -27,7 +27,7 @@ class ProgressOutput {
   std::vector<TaskInfo> tasks_;
   std::chrono::steady_clock::time_point last_;
   bool shown_ = false;
-  int drawn_lines_ = 0;
+  std::vector<size_t> drawn_;  // lengths of the lines on the terminal, the cursor below them
 };
 
 }  // namespace mlc::client

@@ -57,6 +57,19 @@ std::string TaskRow(const TaskInfo& task, const TaskLine& line) {
          task.summary;
 }
 
+// At most `width` characters of UTF-8; what would move the cursor becomes a question mark.
+std::string Fit(const std::string& line, int width) {
+  std::string text;
+  int used = 0;
+  for (const char c : line) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool continues = (byte & 0xc0) == 0x80;
+    if (!continues && ++used > width) break;
+    text += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  return text;
+}
+
 constexpr char kHeader[] = " share      best roof  gain trials  use  task";
 
 std::vector<size_t> HeaviestFirst(const JobFigures& figures) {
@@ -150,6 +163,8 @@ std::string ProgressLine(const std::vector<TaskInfo>& tasks, const proto::JobPro
 std::vector<std::string> ProgressBlock(const std::vector<TaskInfo>& tasks,
                                        const proto::JobProgress& progress, int width, int height) {
   const JobFigures figures = FiguresOf(tasks, progress);
+  // Too low for a table.
+  if (height <= kFixedLines) return {Fit(ProgressLine(tasks, progress), width)};
   std::vector<std::string> lines = {kHeader};
   const int rows = std::min<int>(static_cast<int>(tasks.size()), height - kFixedLines);
   const std::vector<size_t> order = HeaviestFirst(figures);
@@ -160,7 +175,7 @@ std::vector<std::string> ProgressBlock(const std::vector<TaskInfo>& tasks,
   const int hidden = static_cast<int>(tasks.size()) - std::max(rows, 0);
   if (hidden > 0) lines.push_back(Format("  and %d lighter tasks", hidden));
   lines.push_back(ProgressLine(tasks, progress));
-  for (std::string& line : lines) line = line.substr(0, static_cast<size_t>(std::max(width, 20)));
+  for (std::string& line : lines) line = Fit(line, width);
   return lines;
 }
 

@@ -75,6 +75,27 @@ TEST_F(ProgressViewTest, TheBlockFitsTheTerminal) {
   EXPECT_THAT(lines[2], HasSubstr("1 lighter tasks"));
 }
 
+TEST_F(ProgressViewTest, TheBlockFitsTheSmallestTerminal) {
+  for (int width = 1; width < 120; width += 7) {
+    for (int height = 1; height < 8; ++height) {
+      const std::vector<std::string> lines = ProgressBlock(tasks_, progress_, width, height);
+      EXPECT_LE(lines.size(), static_cast<size_t>(height));
+      ASSERT_FALSE(lines.empty());
+      EXPECT_EQ(lines.back(), ProgressLine(tasks_, progress_).substr(0, lines.back().size()));
+      for (const std::string& line : lines) EXPECT_LE(line.size(), static_cast<size_t>(width));
+    }
+  }
+}
+
+TEST_F(ProgressViewTest, NothingInTheBlockMovesTheCursor) {
+  progress_.set_detail("waits\n\x1b[2J\x07 for K\xc3\xb6ln");
+  const std::string all = ProgressBlock(tasks_, progress_, 1000, 10).back();
+  EXPECT_THAT(all, HasSubstr("waits??[2J? for K\xc3\xb6ln"));
+  const auto cut = static_cast<int>(all.size()) - 3;  // one character less than there are
+  EXPECT_EQ(ProgressBlock(tasks_, progress_, cut, 10).back(), all.substr(0, all.size() - 2));
+  EXPECT_EQ(ProgressBlock(tasks_, progress_, cut - 1, 10).back(), all.substr(0, all.size() - 4));
+}
+
 TEST_F(ProgressViewTest, Times) {
   EXPECT_EQ(TimeText(412), "412 ns");
   EXPECT_EQ(TimeText(4'120), "4.12 us");
