@@ -1,6 +1,7 @@
 #include "client/progress_view.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <numeric>
@@ -31,7 +32,7 @@ double RooflineNs(const TaskInfo& task, const target::Target& target) {
 }
 
 std::string DurationText(double seconds) {
-  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  const int64_t whole = std::llround(seconds);
   if (whole >= 3600) {
     return Format("%lldh%02lldm", static_cast<long long>(whole / 3600),
                   static_cast<long long>(whole / 60 % 60));
