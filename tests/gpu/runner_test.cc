@@ -206,7 +206,7 @@ TEST_F(GpuRunnerTest, CodeForAnotherDeviceIsABuildError) {
   task.built = Encode(*built);
   const Measurement m = Run(*fleet, task, set);
   EXPECT_EQ(m.outcome, Outcome::kBuildError);
-  EXPECT_NE(m.detail.find("loading device code"), std::string::npos) << m.detail;
+  EXPECT_NE(m.detail.find("CUDA_ERROR_INVALID_IMAGE"), std::string::npos) << m.detail;
 }
 
 TEST_F(GpuRunnerTest, ASecondGpuWorksBesideTheFirst) {

@@ -24,6 +24,12 @@ int64_t CapacityFor(int64_t bytes) {
 
 }  // namespace
 
+void StartDriver() {
+  mlc_cuda cuda;
+  char error[512];
+  (void)mlc_cuda_open(&cuda, error, sizeof(error));
+}
+
 Result<std::unique_ptr<Device>> Device::Open(int ordinal) {
   auto device = std::unique_ptr<Device>(new Device());
   char error[512];

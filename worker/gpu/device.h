@@ -14,6 +14,11 @@
 
 namespace mlc::worker {
 
+// Starts the driver in this process. For a child that closes a fence afterwards: the driver's start
+// may run programs of its own, which the fence forbids. The thread that the driver starts runs the
+// driver alone. A failure shows again, with its words, when a device is opened.
+void StartDriver();
+
 class Device {
  public:
   // FAILED_PRECONDITION or UNAVAILABLE: no driver, no such device, no context.

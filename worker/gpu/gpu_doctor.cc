@@ -8,6 +8,7 @@
 #include "compiler/build/nvrtc.h"
 #include "worker/bytes.h"
 #include "worker/child.h"
+#include "worker/gpu/device.h"
 #include "worker/gpu/gpu_devices.h"
 #include "worker/gpu/gpu_messages.h"
 #include "worker/gpu/gpu_runner.h"
@@ -42,6 +43,7 @@ Trial TryRunner(const GpuDevice& gpu, const std::string& cuda_home, const std::s
   options.limits.memory_bytes = 0;
   options.limits.open_files = 4096;
   options.limits.fence = Limits::Fence::kDevice;
+  options.before = StartDriver;
   Result<Child> child = Child::Start(options, [&](int pipe) {
     Result<std::unique_ptr<GpuRunner>> runner =
         GpuRunner::Create({.ordinal = gpu.ordinal, .cuda_home = cuda_home, .service_image = image});

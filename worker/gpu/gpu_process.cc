@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "worker/frame.h"
+#include "worker/gpu/device.h"
 #include "worker/gpu/gpu_runner.h"
 #include "worker/trial.h"
 
@@ -97,7 +98,10 @@ void GpuProcess::Ensure() {
   options.limits.open_files = 4096;
   options.limits.sandbox = options_.sandbox;
   options.limits.fence = Limits::Fence::kDevice;
-  options.before = [] { (void)setpriority(PRIO_PROCESS, 0, -10); };
+  options.before = [] {
+    (void)setpriority(PRIO_PROCESS, 0, -10);
+    StartDriver();
+  };
   options.keep = {ends[1]};
   Result<Child> child = Child::Start(options, [&](int pipe) { Serve(options_, ends[1], pipe); });
   close(ends[1]);

@@ -33,10 +33,8 @@ std::string VectorDefinition(Access access, std::string_view name, const VectorT
   const std::string scalar(type.scalar);
   std::string text =
       "void " + std::string(name) + "(" + scalar + "* to, const " + scalar + "* from)";
-  if (access == Access::kLoadInput || access == Access::kLoad) {
-    const std::string from = "(const " + vector + "*)from";
-    text += " {\n  const " + vector + " value = ";
-    text += access == Access::kLoadInput ? "__ldg(" + from + ");\n" : "*" + from + ";\n";
+  if (access == Access::kLoad) {
+    text += " {\n  const " + vector + " value = *(const " + vector + "*)from;\n";
     for (int i = 0; i < count; ++i) {
       text += "  to[" + std::to_string(i) + "] = value." + "xyzw"[i] + ";\n";
     }
@@ -67,7 +65,7 @@ std::string_view DeviceFunctions::Use(std::string_view name) {
 }
 
 std::string DeviceFunctions::UseVector(Access access, std::string_view type, int count) {
-  static constexpr std::string_view kPrefixes[] = {"LoadInput", "Load", "Store", "StoreStreaming"};
+  static constexpr std::string_view kPrefixes[] = {"Load", "Store", "StoreStreaming"};
   for (const VectorType& row : kVectorTypes) {
     if (row.scalar != type) continue;
     std::string name(kPrefixes[static_cast<size_t>(access)]);

@@ -13,7 +13,7 @@
 namespace mlc::codegen {
 
 // What a vector access is to memory.
-enum class Access : uint8_t { kLoadInput, kLoad, kStore, kStoreStreaming };
+enum class Access : uint8_t { kLoad, kStore, kStoreStreaming };
 
 class DeviceFunctions {
  public:

@@ -99,9 +99,7 @@ Text PhasePrinter::Reduce(const ir::ReduceLanes& reduce) {
 }
 
 Text PhasePrinter::Element(ir::BufferId buffer, const Text& index) const {
-  const std::string element = NameOf(buffer) + "[" + index.text + "]";
-  if (awaits_ && BufferOf(buffer).scope == ir::Scope::kIn) return {"__ldg(&" + element + ")"};
-  return {element};
+  return {NameOf(buffer) + "[" + index.text + "]"};
 }
 
 Text PhasePrinter::FromStorage(DType dtype, const Text& raw) {

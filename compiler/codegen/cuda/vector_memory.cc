@@ -52,10 +52,9 @@ PhasePrinter::Pieces PhasePrinter::CutPieces(ir::BufferId buffer, const ir::Expr
 
 void PhasePrinter::LoadVector(const ir::ExprRef& e, const ir::Load& load) {
   const ir::Buffer& buffer = BufferOf(load.buffer);
-  const bool renewed = awaits_ && buffer.scope == ir::Scope::kIn;
-  const Access access = renewed ? Access::kLoadInput : Access::kLoad;
   const int lanes = e->type.lanes;
-  const Pieces pieces = CutPieces(load.buffer, load.index, lanes, load.stride, load.mask, access);
+  const Pieces pieces =
+      CutPieces(load.buffer, load.index, lanes, load.stride, load.mask, Access::kLoad);
   const Rep packed = RepOf(buffer.dtype, lanes);
   const Rep rep = pieces.packed() ? packed : Rep{StorageType(buffer.dtype), lanes, false};
   const std::string array = NewArray(rep.type, rep.count, load.mask != nullptr);
@@ -114,7 +113,7 @@ std::string PhasePrinter::PieceText(const Pieces& pieces, const std::string& arr
                                     int piece) {
   const int count = rep.count * pieces.piece_lanes / pieces.lanes;  // array elements of a piece
   const std::string first = std::to_string(piece * count);
-  const bool loads = pieces.access == Access::kLoad || pieces.access == Access::kLoadInput;
+  const bool loads = pieces.access == Access::kLoad;
   std::string memory =
       "&" + pieces.name + "[" + Plus(pieces.index, int64_t{piece} * pieces.piece_lanes).text + "]";
   if (rep.words) memory = (loads ? "(const unsigned*)" : "(unsigned*)") + memory;
@@ -126,8 +125,6 @@ std::string PhasePrinter::PieceText(const Pieces& pieces, const std::string& arr
   }
   const std::string element = array + "[" + first + "]";
   switch (pieces.access) {
-    case Access::kLoadInput:
-      return element + " = __ldg(" + memory + ");";
     case Access::kLoad:
       return element + " = *" + memory + ";";
     case Access::kStore:
@@ -155,11 +152,9 @@ void PhasePrinter::MoveElements(const Pieces& pieces, const std::string& array, 
                     : array + "[L]";
       return text + memory + " = " + value + ";";
     }
-    const std::string value =
-        pieces.access == Access::kLoadInput ? "__ldg(&" + memory + ")" : memory;
-    if (!rep.words) return text + array + "[L] = " + value + ";";
+    if (!rep.words) return text + array + "[L] = " + memory + ";";
     return text + std::string(functions_.Use(bytes ? "SetLane8" : "SetLane16")) + "(" + array +
-           ", L, " + value + ");";
+           ", L, " + memory + ");";
   });
 }
 

@@ -20,6 +20,8 @@ void PhasePrinter::Do(const ir::Sync& sync) {
     case ir::SyncKind::kAwaitInputs:
       if (!overlaps_launches) return;
       Line(std::string(functions_.Use("AwaitInputs")) + "();");
+      // What inputs hold is new from here on, although the kernel runs: their addresses become
+      // unknown, so that no load moves up, nor goes through the cache for read-only data.
       for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
         if (!uses_of_[i].touched || kernel_.buffers[i].scope != ir::Scope::kIn) continue;
         Line("asm volatile(\"\" : \"+l\"(" + buffers_[i] + ") :: \"memory\");");

@@ -23,14 +23,8 @@ std::span<const Family* const> CudaFamilies() {
   static const SkinnyContractionFamily skinny_contraction;
   static const TensorContractionFamily tensor_contraction;
   static const std::vector<const Family*> families = {
-      &skinny_contraction,
-      &tensor_contraction,
-      &simt_contraction,
-      &attention,
-      &depthwise,
-      &pool,
-      &row_reduce,
-      &pointwise,
+      &skinny_contraction, &tensor_contraction, &simt_contraction, &attention, &depthwise, &pool,
+      &row_reduce,         &pointwise,
   };
   return families;
 }

@@ -16,6 +16,7 @@ using ir::BufferId;
 using ir::ExprRef;
 using ir::KernelBuilder;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr DType kAllTypes[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8,
                                DType::kU8,  DType::kI16, DType::kI32, DType::kI64,  DType::kBool};
@@ -70,6 +71,15 @@ TEST_P(CudaCompile, VectorsAreOneInstruction) {
   EXPECT_THAT(binary.image, HasSubstr("ld.global.nc.v4"));
   EXPECT_THAT(binary.image, HasSubstr("st.global.cs.v4"));
   EXPECT_THAT(binary.image, HasSubstr("tanh.approx.f32"));
+}
+
+TEST_P(CudaCompile, LoadsAfterTheWaitSeeWhatIsWrittenMeanwhile) {
+  const std::string ptx = Compiled(StatementKernels()[3].kernel, "compute_90").image;
+  const size_t wait = ptx.find("griddepcontrol.wait");
+  ASSERT_NE(wait, std::string::npos);
+  EXPECT_THAT(ptx.substr(0, wait), Not(HasSubstr("ld.global")));
+  EXPECT_THAT(ptx.substr(wait), HasSubstr("ld.global"));
+  EXPECT_THAT(ptx.substr(wait), Not(HasSubstr("ld.global.nc")));
 }
 
 TEST_P(CudaCompile, RegistersStayOffMemory) {
