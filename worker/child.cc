@@ -34,6 +34,8 @@ void CloseOthers(std::vector<int> keep) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
+  // A crash is told by its signal: no handler of the parent, as of a sanitizer, comes before it.
+  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) std::signal(signal, SIG_DFL);
   dup2(errors, STDERR_FILENO);
   dup2(errors, STDOUT_FILENO);
   std::vector<int> keep = options.keep;
