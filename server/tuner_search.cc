@@ -1,6 +1,7 @@
 // The search thread: the only one that touches a JobRun, and the only one that computes for long.
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "server/clock.h"
@@ -18,8 +19,17 @@ constexpr std::chrono::milliseconds kTick(200);
 // that save multiplications, and an unluckily low calibration, stay well below it.
 constexpr double kPeakMargin = 16;
 
+// A processor starts at least so many multiply-adds of full width per ns and core.
+constexpr double kSlowestClockGhz = 2;
+
+// A calibration that others disturbed is too low: it must not refuse honest times.
 double FloorNs(const graph::Workload& workload, const target::Target& target) {
-  return target.fma_gflops > 0 ? workload.Flops() / (target.fma_gflops * kPeakMargin) : 0;
+  double peak = target.fma_gflops;
+  if (peak <= 0) return 0;
+  if (!target.is_cuda()) {
+    peak = std::max(peak, 2.0 * target.threads * target.Lanes(DType::kF32) * kSlowestClockGhz);
+  }
+  return workload.Flops() / (peak * kPeakMargin);
 }
 
 bool IsTroubleOfTheLog(const Status& status) {

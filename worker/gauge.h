@@ -24,9 +24,10 @@ class Gauge {
  public:
   static Result<Gauge> Create(const std::string& burst, const target::Target& target);
 
-  // About 0.1 ms: the best of a few bursts.
+  // REQUIRES: the calling thread is pinned. About 0.1 ms: the best of a few bursts.
   GaugeReading Read(mlc_pool* pool) const;
-  // About 20 ms: the peak after warming up.
+  // The peak after warming up: 30 ms, more on a machine that others keep busy. Pins the calling
+  // thread to the first processor: unpinned, it may share one with a thread of the pool.
   double PeakGflops(mlc_pool* pool) const;
 
  private:
@@ -36,6 +37,9 @@ class Gauge {
   mlc_phase_fn phase_ = nullptr;
   target::Target target_;
 };
+
+// The caller of a pool works along as thread 0: on the first processor, as worker i is on the i-th.
+void PinToFirst();
 
 // Bytes read plus written, out of cache, all threads.
 double CopyGbps(mlc_pool* pool);

@@ -1,7 +1,5 @@
 #include "worker/runner.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -28,20 +26,6 @@ int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
-}
-
-// The caller works along as thread 0: on the first processor, as worker i is on the i-th.
-void PinToFirst() {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &allowed)) continue;
-    cpu_set_t first;
-    CPU_ZERO(&first);
-    CPU_SET(cpu, &first);
-    (void)sched_setaffinity(0, sizeof(first), &first);
-    return;
-  }
 }
 
 int64_t OutputBytes(const graph::Workload& workload, size_t i) {
