@@ -58,7 +58,8 @@ double Quantile(const std::vector<double>& sorted, double q) {
   const auto below = static_cast<size_t>(position);
   const size_t above = std::min(below + 1, sorted.size() - 1);
   const double part = position - static_cast<double>(below);
-  return sorted[below] * (1 - part) + sorted[above] * part;
+  // Unlike a weighted sum, lerp is monotonic and exact between equal samples.
+  return std::lerp(sorted[below], sorted[above], part);
 }
 
 Stopwatch SystemStopwatch() {

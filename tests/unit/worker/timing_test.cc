@@ -21,6 +21,15 @@ struct Fake {
   }
 };
 
+TEST(Timing, QuantilesOfEqualSamplesAreThatSample) {
+  for (int time = 20'000; time < 21'000; ++time) {
+    const double sample = time / 7.0;
+    const std::vector<double> equal(15, sample);
+    EXPECT_EQ(Quantile(equal, 0.1), sample);
+    EXPECT_EQ(Quantile(equal, 0.9), sample);
+  }
+}
+
 TEST(Timing, MedianOfASteadyKernel) {
   Fake fake{.cost = [](int64_t) { return 100'000; }};
   const Timing timing = fake.Time({});
