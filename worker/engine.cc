@@ -148,10 +148,16 @@ bool Engine::StartBuild(Job& job) {
 }
 
 void Engine::StartBuilds() {
-  int running = references_.makers();
-  for (const Job& job : jobs_) running += job.stage == Stage::kBuilding ? 1 : 0;
+  int builds = 0;  // waiting and running
+  int running = 0;
+  for (const Job& job : jobs_) {
+    builds += job.stage <= Stage::kBuilding ? 1 : 0;
+    running += job.stage == Stage::kBuilding ? 1 : 0;
+  }
+  // References leave half of the processors to builds, where these need them.
+  references_.SetMakers(std::max({options_.builders - builds, options_.builders / 2, 1}));
+  running += references_.makers();
   for (Job& job : jobs_) {
-    // References take turns with builds, but never all of the processors.
     const bool some = running == 0 || running < options_.builders;
     if (job.stage == Stage::kQueued && some && StartBuild(job)) ++running;
   }
@@ -187,6 +193,7 @@ void Engine::CollectBuilds() {
 void Engine::FailUnreferenced() {
   for (Job& job : jobs_) {
     if (job.data == nullptr || !job.data->sets.empty() || job.data->maker) continue;
+    if (job.data->waiting) continue;
     if (!job.data->failure.ok()) {
       Finish(job, Failed(Outcome::kInfra, job.data->failure.message()));
     }

@@ -23,7 +23,11 @@ Result<WorkloadData*> ReferenceStore::Find(const std::string& text, uint64_t see
   for (WorkloadData& data : workloads_) {
     if (data.workload.ToText() != text) continue;
     data.last_use = ++uses_;
-    if (data.sets.empty() && !data.maker && !data.failure.ok()) Begin(data, seed);
+    if (data.sets.empty() && !data.maker && !data.failure.ok()) {
+      data.failure = Status();
+      data.waiting = seed;
+      BeginWaiting();
+    }
     return &data;
   }
   graph::Workload workload = MLC_TRY(graph::Workload::Parse(text));
@@ -31,8 +35,24 @@ Result<WorkloadData*> ReferenceStore::Find(const std::string& text, uint64_t see
   WorkloadData& data = workloads_.emplace_back();
   data.workload = std::move(workload);
   data.last_use = ++uses_;
-  Begin(data, seed);
+  data.waiting = seed;
+  BeginWaiting();
   return &data;
+}
+
+void ReferenceStore::BeginWaiting() {
+  int running = makers();
+  for (WorkloadData& data : workloads_) {
+    if (running >= options_.makers) return;
+    if (!data.waiting) continue;
+    Begin(data, *std::exchange(data.waiting, std::nullopt));
+    running += data.maker ? 1 : 0;
+  }
+}
+
+void ReferenceStore::SetMakers(int most) {
+  options_.makers = most;
+  BeginWaiting();
 }
 
 void ReferenceStore::Begin(WorkloadData& data, uint64_t seed) {
@@ -64,7 +84,7 @@ const SharedMemory& ReferenceStore::NextSet(WorkloadData& data) {
 }
 
 void ReferenceStore::Renew(WorkloadData& data, uint64_t seed) {
-  if (data.maker || data.sets.empty()) return;
+  if (data.maker || data.sets.empty() || makers() >= options_.makers) return;
   const int64_t since = data.trials - data.renewed_at;
   const int64_t patience = std::max(options_.renew_trials, static_cast<int64_t>(data.make_ms / 2));
   if (since < (data.sets.size() < kSets ? kTrialsBeforeSecond : patience)) return;
@@ -94,6 +114,7 @@ void ReferenceStore::Collect() {
       data.failure = Unavailable("the reference takes too long");
     }
   }
+  BeginWaiting();
 }
 
 void ReferenceStore::Finish(WorkloadData& data) {

@@ -22,6 +22,7 @@ struct ReferenceOptions {
   // A set is renewed after this many trials, later for slow references: renewals take at most 2 ms
   // of a trial's time.
   int64_t renew_trials = 16;
+  int makers = 1;  // children at a time, to begin with
   bool sandbox = true;
 };
 
@@ -31,6 +32,7 @@ struct WorkloadData {
   std::vector<SharedMemory> sets;
   std::optional<Child> maker;
   std::optional<SharedMemory> made;  // what the maker fills
+  std::optional<uint64_t> waiting;   // the seed of a first set that waits for its maker
   Status failure;                    // of the last maker
   double make_ms = 0;
   int64_t trials = 0;
@@ -43,8 +45,8 @@ class ReferenceStore {
  public:
   explicit ReferenceStore(ReferenceOptions options) : options_(options) {}
 
-  // The workload's data, begun if there is none. `seed` draws the inputs if new ones are needed.
-  // INVALID_ARGUMENT for text that is no workload.
+  // The workload's data; its first set is begun, or waits for a maker, if there is none. `seed`
+  // draws the inputs if new ones are needed. INVALID_ARGUMENT for text that is no workload.
   Result<WorkloadData*> Find(const std::string& text, uint64_t seed);
   // The set for the next trial. REQUIRES: there is one.
   const SharedMemory& NextSet(WorkloadData& data);
@@ -54,13 +56,16 @@ class ReferenceStore {
   // For poll(): what the makers report on.
   void AddTo(std::vector<pollfd>& waiting) const;
   int makers() const;
-  // Takes what finished makers made.
+  // How many makers may work at a time; those that wait begin.
+  void SetMakers(int most);
+  // Takes what finished makers made, and begins the next.
   void Collect();
   void StopMakers();
   void ContinueMakers();
 
  private:
   void Begin(WorkloadData& data, uint64_t seed);
+  void BeginWaiting();
   void Finish(WorkloadData& data);
   void MakeRoom(int64_t bytes);
 

@@ -56,6 +56,26 @@ TEST(ReferenceStore, ForgetsWhatIsUnusedWhenFull) {
   EXPECT_EQ(busy->sets[0].bytes().data(), before);
 }
 
+TEST(ReferenceStore, NoMoreMakersThanAllowed) {
+  ReferenceOptions options;
+  options.makers = 2;
+  ReferenceStore store(options);
+  std::vector<WorkloadData*> all;
+  for (int size = 100; size < 110; ++size) {
+    all.push_back(*store.Find(Relu(size), 1));
+    EXPECT_LE(store.makers(), 2);
+  }
+  EXPECT_EQ(store.makers(), 2);
+  EXPECT_TRUE(all.back()->waiting);
+  store.SetMakers(3);
+  EXPECT_EQ(store.makers(), 3);
+  Await(store);
+  for (const WorkloadData* data : all) {
+    EXPECT_EQ(data->sets.size(), 1u);
+    EXPECT_FALSE(data->waiting);
+  }
+}
+
 TEST(ReferenceStore, SetsCannotBeWritten) {
   ReferenceStore store({});
   WorkloadData* data = *store.Find(Relu(64), 1);
