@@ -93,8 +93,21 @@ bool JobRun::Whole(const Batch& batch) {
                      [](const Slot& slot) { return slot.measurement.has_value(); });
 }
 
+// Trials that no worker could make cost nothing of the budget: others take their places. Where all
+// of a batch failed so, more of them would be no better.
+int64_t JobRun::Refund(const Batch& batch) {
+  const auto lost = std::count_if(batch.begin(), batch.end(), [](const Slot& slot) {
+    return slot.measurement->outcome == Outcome::kInfra;
+  });
+  if (lost == static_cast<std::ptrdiff_t>(batch.size())) return 0;
+  proposed_ -= lost;
+  recorded_ -= lost;
+  return lost;
+}
+
 void JobRun::LearnFront() {
   std::vector<Observation> observations;
+  learned_ -= Refund(in_flight_.front());
   for (Slot& slot : in_flight_.front()) {
     observations.push_back({std::move(slot.trial.proposal), *std::move(slot.measurement)});
   }

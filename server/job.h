@@ -57,6 +57,7 @@ class JobRun {
   bool Finished() const;
 
   int64_t learned() const { return learned_; }
+  // Of the budget; those that no worker could make leave it, but not the outcomes.
   int64_t recorded() const { return recorded_; }
   int64_t replayed() const { return replayed_; }
   const std::array<int64_t, 8>& outcomes() const { return outcomes_; }
@@ -72,6 +73,7 @@ class JobRun {
 
   void Fill(std::vector<Trial>& trials);
   Batch Fresh(std::vector<Proposal> proposals);
+  int64_t Refund(const Batch& batch);
   void LearnFront();
   static bool Whole(const Batch& batch);
 

@@ -118,6 +118,41 @@ TEST(JobRunTest, LookingAtAJobOftenAsksItsSearchNothing) {
   EXPECT_EQ(stories[0], stories[1]);
 }
 
+TEST(JobRunTest, TrialsThatNoWorkerCouldMakeAreReplaced) {
+  Rig rig(8);
+  int made = 0;
+  int asked = 0;
+  for (std::vector<Trial> trials = rig.run.Advance(); !trials.empty(); trials = rig.run.Advance()) {
+    for (const Trial& trial : trials) {
+      // Every third is lost, and a result has the outcome kInfra unless it says another.
+      if (++asked % 3 == 0) {
+        EXPECT_TRUE(rig.run.Record(trial.uid, Measurement(), false));
+      } else {
+        rig.Record(trial);
+        ++made;
+      }
+    }
+  }
+  EXPECT_EQ(made, 8);
+  EXPECT_EQ(rig.run.learned(), 8);
+  EXPECT_EQ(rig.run.recorded(), 8);
+  EXPECT_GT(rig.run.outcomes()[7], 0);
+  EXPECT_TRUE(rig.run.Finished());
+}
+
+TEST(JobRunTest, AJobWhoseTrialsAreAllLostEnds) {
+  Rig rig(8);
+  int asked = 0;
+  for (std::vector<Trial> trials = rig.run.Advance(); !trials.empty(); trials = rig.run.Advance()) {
+    for (const Trial& trial : trials) {
+      ++asked;
+      EXPECT_TRUE(rig.run.Record(trial.uid, Measurement(), false));
+    }
+  }
+  EXPECT_EQ(asked, 8);
+  EXPECT_TRUE(rig.run.Finished());
+}
+
 TEST(JobRunTest, EndsWhenTheSearchHasNoMore) {
   Rig rig(100, /*configs=*/6);
   for (const Trial& trial : rig.run.Advance()) rig.Record(trial);
