@@ -93,13 +93,16 @@ bool JobRun::Whole(const Batch& batch) {
                      [](const Slot& slot) { return slot.measurement.has_value(); });
 }
 
-// Trials that no worker could make cost nothing of the budget: others take their places. Where all
-// of a batch failed so, more of them would be no better.
+// Trials that no worker could make cost nothing of the budget: others take their places. Where as
+// many as a batch failed so in a row, more of them would be no better.
 int64_t JobRun::Refund(const Batch& batch) {
-  const auto lost = std::count_if(batch.begin(), batch.end(), [](const Slot& slot) {
-    return slot.measurement->outcome == Outcome::kInfra;
-  });
-  if (lost == static_cast<std::ptrdiff_t>(batch.size())) return 0;
+  int64_t lost = 0;
+  for (const Slot& slot : batch) {
+    const bool made = slot.measurement->outcome != Outcome::kInfra;
+    lost += made ? 0 : 1;
+    lost_in_a_row_ = made ? 0 : lost_in_a_row_ + 1;
+  }
+  if (lost_in_a_row_ >= plan_.batch) return 0;
   proposed_ -= lost;
   recorded_ -= lost;
   return lost;

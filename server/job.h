@@ -85,6 +85,7 @@ class JobRun {
   int64_t learned_ = 0;
   int64_t recorded_ = 0;
   int64_t replayed_ = 0;
+  int64_t lost_in_a_row_ = 0;
   std::array<int64_t, 8> outcomes_{};
   bool stopped_ = false;
   bool exhausted_ = false;
