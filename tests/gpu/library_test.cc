@@ -58,7 +58,8 @@ class OnDevice {
 class GpuLibrary : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    const Result<target::Target> target = client::ChooseTarget("cuda", 1);
+    // Asked once: a child of a process that holds a device cannot ask the driver.
+    static const Result<target::Target> target = client::ChooseTarget("cuda", 1);
     if (!target.ok()) GTEST_SKIP() << "no CUDA device: " << target.status().message();
     target_ = *target;
     root_ = ::testing::TempDir() + "mlc_gpu_library_" + std::to_string(getpid());

@@ -171,7 +171,6 @@ void Lowering::DepositSums() {
 }
 
 void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
-  b_.ReleaseDependents();
   place_.thread = thread;
   PlaceTile(block);
   b_.AwaitInputs();

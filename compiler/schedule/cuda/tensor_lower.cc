@@ -270,7 +270,6 @@ void Lowering::DepositSums() {
 }
 
 void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
-  b_.ReleaseDependents();
   place_.thread = thread;
   PlaceTile(block);
   first_ = b_.Let("first_step", place_.part * plan_.split_steps);
@@ -284,6 +283,10 @@ void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   PlaceWarp(thread);
   Zero(c_);
   EmitLoop();
+  // Not before: blocks of the next launch that come while this one's still start would crowd onto
+  // the multiprocessors that happen to be free. Wide operands take so long that only the end of the
+  // launch is late enough.
+  if (SizeOf(plan_.dtype) < 4) b_.ReleaseDependents();
   b_.WaitCopies(0);
   b_.Barrier();
   DepositSums();
