@@ -102,7 +102,7 @@ int64_t JobRun::Refund(const Batch& batch) {
     lost += made ? 0 : 1;
     lost_in_a_row_ = made ? 0 : lost_in_a_row_ + 1;
   }
-  if (lost_in_a_row_ >= plan_.batch) return 0;
+  if (lost_in_a_row_ >= std::min<int64_t>(plan_.batch, plan_.trials)) return 0;
   proposed_ -= lost;
   recorded_ -= lost;
   return lost;
