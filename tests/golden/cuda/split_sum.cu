@@ -25,7 +25,7 @@ split_sum_p0(
   AwaitInputs();
   asm volatile("" : "+l"(x) :: "memory");
   const int T0 = block_index * 256 + thread_index;
-  halves[T0] = __ldg(&x[T0]);
+  halves[T0] = x[T0];
   ReleaseDependents();
   const int last = ArriveLast(&arrived[0], 2);
   if (last == 1) {
