@@ -22,6 +22,11 @@ std::string KernelDigest(const schedule::LoweredKernel& lowered) {
   return DigestOf(text).ToText();
 }
 
+std::string DeviceName(const target::Target& target) {
+  if (target.is_cuda()) return target.CudaArch();
+  return target.isa == target::Isa::kAvx512 ? "avx512" : "avx2";
+}
+
 std::vector<schedule::Config> SampledConfigs(Rng& rng, const schedule::Family& family,
                                              const graph::Workload& workload,
                                              const target::Target& target) {
@@ -39,9 +44,9 @@ std::vector<schedule::Config> SampledConfigs(Rng& rng, const schedule::Family& f
 }
 
 std::string Manifest() {
-  std::string text = "# workload digest, name, isa, config -> digest of its kernels' text\n";
+  std::string text = "# workload digest, name, device, config -> digest of its kernels' text\n";
   for (const NamedWorkload& named : AllKinds()) {
-    for (const target::Target& target : {Avx512(), Avx2()}) {
+    for (const target::Target& target : {Avx512(), Avx2(), Hopper()}) {
       Rng rng(1);
       for (const schedule::Family* family : schedule::FamiliesFor(named.workload, target)) {
         for (const schedule::Config& config :
@@ -51,8 +56,8 @@ std::string Manifest() {
           EXPECT_TRUE(lowered.ok()) << named.name << ": " << lowered.status().message();
           if (!lowered.ok()) continue;
           text += named.workload.digest().ToText().substr(0, 12) + " " + named.name + " " +
-                  (target.isa == target::Isa::kAvx512 ? "avx512" : "avx2") + " " + config.ToText() +
-                  " -> " + KernelDigest(*lowered) + "\n";
+                  DeviceName(target) + " " + config.ToText() + " -> " + KernelDigest(*lowered) +
+                  "\n";
         }
       }
     }

@@ -79,6 +79,12 @@ target::Target Avx2() {
   return target;
 }
 
+target::Target Hopper() {
+  return *target::Target::Parse(
+      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=66908 "
+      "tensor_gflops=1070530 copy_gbps=4150");
+}
+
 graph::Workload Parsed(std::string_view body) {
   // The parser keeps the numbering, Create the canonical one.
   Result<graph::Graph> graph = graph::Graph::Parse("graph v1 {\n" + std::string(body) + "}\n");

@@ -15,6 +15,8 @@ namespace mlc::golden {
 target::Target Avx512();
 // The same with AVX2.
 target::Target Avx2();
+// A GPU of compute capability 9.0.
+target::Target Hopper();
 
 // `body` is the text between the braces of a workload of tolerance 1e-4. A failure is a test
 // failure.
