@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -15,7 +16,9 @@ class LogFixture : public ::testing::Test {
  protected:
   LogFixture() {
     const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = ::testing::TempDir() + "/mlc-db-" + info->test_suite_name() + "-" + info->name();
+    std::string name = std::string(info->test_suite_name()) + "-" + info->name();
+    std::replace(name.begin(), name.end(), '/', '-');
+    folder_ = ::testing::TempDir() + "/mlc-db-" + name;
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }
