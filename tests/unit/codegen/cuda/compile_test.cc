@@ -76,6 +76,10 @@ TEST_P(CudaCompile, VectorsAreOneInstruction) {
 TEST_P(CudaCompile, LoadsAfterTheWaitSeeWhatIsWrittenMeanwhile) {
   const std::string ptx = Compiled(StatementKernels()[3].kernel, "compute_90").image;
   const size_t wait = ptx.find("griddepcontrol.wait");
+  if (std::string_view(GetParam()) == "sm_80") {  // launches do not overlap there
+    EXPECT_EQ(wait, std::string::npos);
+    return;
+  }
   ASSERT_NE(wait, std::string::npos);
   EXPECT_THAT(ptx.substr(0, wait), Not(HasSubstr("ld.global")));
   EXPECT_THAT(ptx.substr(wait), HasSubstr("ld.global"));
