@@ -1,5 +1,5 @@
-// Random contractions whose operands allow wide copies: channels, rows or columns in multiples of 8,
-// channels-last images, batches, and reductions long enough to split. Texts of workloads.
+// Random contractions whose operands allow wide copies: channels, rows or columns in multiples of
+// 8, channels-last images, batches, and reductions long enough to split. Texts of workloads.
 #pragma once
 
 #include <string>
