@@ -32,7 +32,8 @@ Interrupt::Interrupt() {
 
 Interrupt::~Interrupt() {
   stopping_ = true;
-  pthread_kill(thread_.native_handle(), SIGTERM);
+  // The thread waits for this signal; it does not end the thread.
+  pthread_kill(thread_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread)
   thread_.join();
 }
 

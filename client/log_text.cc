@@ -1,5 +1,6 @@
 #include "client/log_text.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "db/json_lines.h"
@@ -16,7 +17,7 @@ std::string Dump(const Json& json) {
 std::string TimeOf(const Measurement& m) {
   const std::string outcome(ToText(m.outcome));
   if (m.outcome != Outcome::kOk) return outcome;
-  return std::to_string(static_cast<int64_t>(m.median_ns + 0.5)) + " ns";
+  return std::to_string(std::llround(m.median_ns)) + " ns";
 }
 
 Json RecordJson(const db::Record& record) {

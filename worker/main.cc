@@ -70,9 +70,9 @@ Result<EngineOptions> OptionsOf(const Flags& flags) {
   options.cuda_home = flags.cuda_home;
   if (flags.target == "cpu") return options;
   Result<std::vector<GpuDevice>> gpus = FindGpus();
-  if (gpus.ok()) options.gpus = *std::move(gpus);
   // "all" takes what there is; the doctor says why there is no more.
   if (!gpus.ok() && flags.target == "cuda") return gpus.status();
+  if (gpus.ok()) options.gpus = *std::move(gpus);
   return options;
 }
 

@@ -15,9 +15,9 @@ constexpr double kNegligible = 2e-5;
 
 Portfolio::Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Options options)
     : options_(options) {
-  for (auto& [family, experience] : rows) {
+  for (const auto& [family, experience] : rows) {
     SharedModel model(experience.columns());
-    model.SetPrior(std::move(experience));
+    model.SetPrior(experience);
     models_.emplace(family, std::move(model));
   }
   Rng root(options.seed);
