@@ -14,7 +14,7 @@ wanted=()
 for preset in "${presets[@]}"; do wanted+=("$preset${sanitized[$preset]:+:tests_${sanitized[$preset]}}"); done
 "$root/deploy/setup.sh" "${wanted[@]}"
 
-passed=0 failed=0 skipped=0 failures=()
+passed=0 failed=0 skipped=0
 
 # All tests of the release build, and of the others those of one label.
 run_preset() {
