@@ -1,7 +1,8 @@
 /* A fork-join pool of threads for running kernels. C11 and Linux only: futexes, no condition
    variables, no global state, so that a stand-alone library can link it. The caller works along as
    thread 0; the other threads spin for some tens of microseconds between runs and then sleep, so a
-   run right after another costs about a microsecond and an idle pool costs nothing.
+   run right after another costs about a microsecond and an idle pool costs nothing. Unless pinned,
+   workers choose their processors (thread_place.h).
 
    A pool serves one caller at a time; different pools are independent. A pool does not survive
    fork(): the child has none of its threads and must not use or destroy it. */
@@ -35,9 +36,11 @@ typedef void (*mlc_pool_work)(void* context, int thread);
 void mlc_pool_run(mlc_pool* pool, mlc_pool_work work, void* context);
 
 /* Runs `count` phases one after the other. The iterations of a phase are split evenly over the
-   threads (the first ones get the remainder); every thread has finished a phase before the next
-   begins. `buffers` is passed on as runtime/abi.h lays down; its thread scratch must serve
-   mlc_pool_threads(pool) threads. */
+   threads (the first ones get the remainder), and what a thread has not begun when the caller is
+   done with its own share runs on the caller: a function is called with any pieces of a phase, each
+   iteration once, and with the number of the thread that it runs on. Every iteration of a phase has
+   ended before the next phase begins. `buffers` is passed on as runtime/abi.h lays down; its thread
+   scratch must serve mlc_pool_threads(pool) threads. */
 void mlc_run_phases(mlc_pool* pool, const mlc_phase* phases, int count, void* const* buffers);
 
 #ifdef __cplusplus
