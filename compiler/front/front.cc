@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "compiler/graph/onnx/file.h"
 #include "compiler/graph/passes/pad_channels.h"
 #include "compiler/graph/passes/pipeline.h"
 #include "compiler/graph/physical/build_program.h"
@@ -142,8 +143,12 @@ Result<graph::Program> CompileFront(const std::string& model_path,
                                     const graph::onnx::ImportOptions& import,
                                     const FrontOptions& options, PassTrace* trace) {
   MLC_TRY(CheckNames(options));
-  graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(model_path, import));
-  return BuildProgram(std::move(graph), options, trace);
+  std::vector<graph::onnx::MappedFileRef> files;
+  graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(model_path, import, &files));
+  graph::Program program = MLC_TRY(BuildProgram(std::move(graph), options, trace));
+  // The passes have read the weights; who packs or evaluates them reads them again, one by one.
+  for (const graph::onnx::MappedFileRef& file : files) file->DropPages();
+  return program;
 }
 
 }  // namespace mlc::front

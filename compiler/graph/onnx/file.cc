@@ -68,6 +68,11 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
+void MappedFile::DropPages() const {
+  // Nobody writes to the mapping: what is dropped is what the file holds. A refusal costs memory.
+  if (!bytes_.empty()) madvise(const_cast<char*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
+}
+
 Result<MappedFileRef> OpenModelFile(const std::string& path) {
   // O_NONBLOCK keeps a FIFO from hanging the open; a regular file ignores it.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -120,6 +125,12 @@ Result<MappedFileRef> ExternalFiles::Open(std::string_view location) {
       MLC_TRY(MappedFile::Map(static_cast<int>(fd), "external data " + Quote(location)));
   files_.emplace(path, file);
   return file;
+}
+
+std::vector<MappedFileRef> ExternalFiles::Opened() const {
+  std::vector<MappedFileRef> files;
+  for (const auto& [location, file] : files_) files.push_back(file);
+  return files;
 }
 
 }  // namespace mlc::graph::onnx

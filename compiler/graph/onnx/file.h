@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/base/status.h"
 
@@ -22,6 +23,8 @@ class MappedFile {
   ~MappedFile();
 
   std::string_view bytes() const { return bytes_; }
+  // Takes the pages that were read out of the process's memory; reading them brings them back.
+  void DropPages() const;
 
  private:
   explicit MappedFile(std::string_view bytes) : bytes_(bytes) {}
@@ -44,6 +47,7 @@ class ExternalFiles {
   ~ExternalFiles();
 
   Result<MappedFileRef> Open(std::string_view location);
+  std::vector<MappedFileRef> Opened() const;
 
  private:
   Status OpenDirectory();

@@ -11,14 +11,20 @@
 
 namespace mlc::graph::onnx {
 
-Result<Graph> ImportOnnx(const std::string& path, const ImportOptions& options) {
+Result<Graph> ImportOnnx(const std::string& path, const ImportOptions& options,
+                         std::vector<MappedFileRef>* files) {
   const MappedFileRef file = MLC_TRY(OpenModelFile(path));
   const ModelMessage model = MLC_TRY(ParseModel(file->bytes(), ParseLimits{}));
   MLC_TRY(DefaultOpset(model.opsets, "the model"));
   const Preflight preflight = MLC_TRY(CheckModel(model, options.max_nodes));
   MLC_TRY(UnsupportedStatus(preflight.unsupported));
-  ExternalFiles files(path);
-  return Importer(model, preflight.functions, file, files, options).Run();
+  ExternalFiles external(path);
+  Graph graph = MLC_TRY(Importer(model, preflight.functions, file, external, options).Run());
+  if (files != nullptr) {
+    *files = external.Opened();
+    files->push_back(file);
+  }
+  return graph;
 }
 
 Result<std::vector<UnsupportedOperator>> ListUnsupportedOperators(const std::string& path) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "compiler/graph/graph.h"
 
 namespace mlc::graph::onnx {
+
+class MappedFile;
 
 struct ImportOptions {
   // Sizes of symbolic dimensions by name; an unnamed one is "INPUT:AXIS". A name that the model
@@ -29,7 +32,9 @@ struct ImportOptions {
 // Errors, each one line that names the tensor or node: INVALID_ARGUMENT for a broken or hostile
 // file and for wrong options, UNIMPLEMENTED for what the file may hold and we cannot lower (all
 // unsupported operators at once, before any work), NOT_FOUND for no file. The result verifies.
-Result<Graph> ImportOnnx(const std::string& path, const ImportOptions& options);
+// `files`, if given, gets the mappings that the tensor data point into.
+Result<Graph> ImportOnnx(const std::string& path, const ImportOptions& options,
+                         std::vector<std::shared_ptr<const MappedFile>>* files = nullptr);
 
 // An operator that the importer cannot lower, and where the model uses it.
 struct UnsupportedOperator {

@@ -9,6 +9,7 @@
 #include "compiler/graph/passes/fold_constants.h"
 #include "compiler/graph/passes/fold_scale.h"
 #include "compiler/graph/passes/merge_siblings.h"
+#include "compiler/graph/passes/narrow.h"
 #include "compiler/graph/passes/recognize_attention.h"
 #include "compiler/graph/passes/recognize_norms.h"
 #include "compiler/graph/passes/simplify.h"
@@ -22,7 +23,7 @@ constexpr Pass kFoldConstants = {"fold_constants", "known values are constants",
 constexpr Pass kSimplify = {"simplify", "no local algebraic rule applies", Simplify};
 constexpr Pass kCse = {"cse", "equal computations are one value", EliminateCommonSubexpressions};
 
-constexpr std::array<Pass, 14> kPasses = {{
+constexpr std::array<Pass, 15> kPasses = {{
     kFoldConstants,
     kSimplify,
     kCse,
@@ -31,6 +32,7 @@ constexpr std::array<Pass, 14> kPasses = {{
     {"fold_scale", "per-channel factors are part of the weights", FoldScale},
     {"canonicalize_matmul", "products with one matrix have rank 2", CanonicalizeMatMul},
     kCse,
+    {"narrow", "nothing is computed that nobody reads", Narrow},
     {"merge_siblings", "one value is multiplied by one matrix", MergeSiblings},
     {"spell_out", "products that have no kernel are sums", SpellOutProducts},
     kFoldConstants,

@@ -3,6 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/graph/onnx/file.h"
 #include "tests/unit/graph/onnx/imported.h"
 
 namespace mlc::graph::onnx {
@@ -40,6 +47,42 @@ TEST(Import, LeavesWeightsInTheMapping) {
     const std::string path = folder.Write("m.onnx", pad + wire::Model(parts));
     EXPECT_THAT(EvaluateFirst(ImportOnnx(path, {}), {Floats({2}, {1, 2})}), ElementsAre(6, 9));
   }
+}
+
+// Bytes of the mapping around `address` that are in this process's memory.
+int64_t ResidentBytes(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  std::string line;
+  for (bool inside = false; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0, kilobytes = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
+      inside = begin <= at && at < end;
+    } else if (inside && std::sscanf(line.c_str(), "Rss: %lu", &kilobytes) == 1) {
+      return static_cast<int64_t>(kilobytes) * 1024;
+    }
+  }
+  return -1;
+}
+
+TEST(Import, TellsTheMappingsSoThatTheirPagesCanBeDropped) {
+  const TempFolder folder;
+  GraphParts parts = AddOne();
+  parts.initializers = {
+      wire::Tensor("one", 1, {2, 65536}, wire::Raw(std::vector<float>(131072, 3)))};
+  parts.inputs = {wire::FloatValue("x", {2, 65536})};
+  parts.outputs = {wire::FloatValue("y", {2, 65536})};
+  const std::string path = folder.Write("m.onnx", wire::Model(parts));
+  std::vector<std::shared_ptr<const MappedFile>> files;
+  const Result<Graph> graph = ImportOnnx(path, {}, &files);
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  ASSERT_EQ(files.size(), 1u);
+  const std::string_view bytes = files[0]->bytes();
+  const std::string before(bytes);
+  EXPECT_GE(ResidentBytes(bytes.data()), 131072 * 4);
+  files[0]->DropPages();
+  EXPECT_EQ(ResidentBytes(bytes.data()), 0);
+  EXPECT_TRUE(bytes == before);
 }
 
 TEST(Import, NamesUnboundDimensionsAndTheFlag) {
