@@ -16,6 +16,8 @@ namespace {
 constexpr int64_t kGrainUnit = 1024;
 // A row kept in scratch stays in the second-level cache.
 constexpr int64_t kRowsInL2 = 2;
+// A part of fewer elements is done before another thread would begin.
+constexpr int64_t kMinPart = 4096;
 
 int64_t Vectors(const RowProblem& p) { return (p.Columns() + p.lanes - 1) / p.lanes; }
 
@@ -53,10 +55,22 @@ double OutputBytes(const Workload& workload) {
 
 int64_t Chunks(const RowProblem& p, const Config& config) {
   const int64_t block = RowBlock(p, config["grain"]);
-  const int64_t rows = (p.Rows() + block - 1) / block;
+  const int64_t rows = (p.Rows() + block - 1) / block * config["parts"];
   if (p.inner) return rows;
   const int64_t width = std::min(config["chains"], Vectors(p)) * p.lanes;
   return rows * ((p.Columns() + width - 1) / width);
+}
+
+// Rows too few for the threads are cut into parts.
+std::vector<int64_t> PartsOf(const Workload& workload, const RowProblem& p,
+                             const target::Target& target) {
+  std::vector<int64_t> parts = {1};
+  const int64_t rows = p.Rows() * (p.inner ? 1 : Vectors(p));
+  if (!IsSinglePass(workload, p) || rows >= 4 * int64_t{target.threads}) return parts;
+  for (int64_t n = 2; n <= 64 && n <= 16 * int64_t{target.threads}; n *= 2) {
+    if (n * kMinPart * p.Rows() <= p.Elements() && n <= CutUnits(p, 1)) parts.push_back(n);
+  }
+  return parts;
 }
 
 }  // namespace
@@ -90,6 +104,7 @@ Space RowReduceFamily::MakeSpace(const Workload& workload, const target::Target&
   const bool fetches = p.inner && !IsSinglePass(workload, p) && !p.streams.empty() && p.Rows() > 1;
   space.knobs.push_back(
       {"prefetch", fetches ? std::vector<int64_t>{0, 1, 2, 3} : std::vector<int64_t>{0}});
+  space.knobs.push_back({"parts", PartsOf(workload, p, target)});
   return space;
 }
 
@@ -105,6 +120,10 @@ RejectReason RowReduceFamily::Check(const Workload& workload, const target::Targ
   if (keep == KeepRow::kRegisters &&
       Vectors(*p) + config["chains"] + 6 > target.vector_registers()) {
     return RejectReason::kRegisters;
+  }
+  if (config["parts"] > 1) {
+    if (config["parts"] > CutUnits(*p, config["chains"])) return RejectReason::kTileExceedsShape;
+    if (config["grain"] > 1) return RejectReason::kRedundant;
   }
   const int64_t chunks = Chunks(*p, config);
   if (chunks < target.threads && config["grain"] > 1) return RejectReason::kParallelism;
@@ -164,6 +183,7 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
   };
   const int64_t per_thread = p.Elements() / (4 * int64_t{target.threads} * kGrainUnit);
   set("chains", 4);
+  set("parts", 4 * int64_t{target.threads});
   set("grain", std::min<int64_t>(per_thread, 16));
   set("keep", 1);
   set("keep", 2);
@@ -192,6 +212,7 @@ Result<LoweredKernel> RowReduceFamily::Lower(const Workload& workload, const tar
   knobs.row_block = RowBlock(*p, config["grain"]);
   knobs.streaming = config["streaming"] != 0;
   knobs.fetch = static_cast<FetchRows>(config["prefetch"]);
+  knobs.parts = config["parts"];
   return LowerRows(workload, target, *p, knobs);
 }
 

@@ -6,7 +6,8 @@
 // Knobs: chains (independent accumulators), keep (0: x is read again in every pass, 1: the row
 // stays in thread scratch, 2: in registers), grain (elements of a chunk, in thousands of 1024),
 // streaming (stores bypass the caches), prefetch (later rows are asked for in no pass, in the
-// second or in the last). Stateless, thread-safe.
+// second or in the last), parts (of a row, where there are fewer rows than threads: a second phase
+// joins their results). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/family.h"
@@ -17,7 +18,7 @@ namespace mlc::schedule {
 class RowReduceFamily final : public Family {
  public:
   std::string_view name() const override { return "row_reduce"; }
-  int version() const override { return 2; }
+  int version() const override { return 3; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
   Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
   RejectReason Check(const graph::Workload& workload, const target::Target& target,

@@ -17,7 +17,12 @@ struct RowKnobs {
   int64_t row_block = 1;  // rows of a chunk
   bool streaming = false;
   FetchRows fetch = FetchRows::kNever;
+  int64_t parts = 1;  // of a row, each a partial result; above 1 for reductions of one pass alone
 };
+
+// What parts of a row are cut from: steps of `chains` vectors, or points of `reduced`.
+bool CutsColumns(const RowProblem& problem, int64_t chains);
+int64_t CutUnits(const RowProblem& problem, int64_t chains);
 
 LoweredKernel LowerRows(const graph::Workload& workload, const target::Target& target,
                         const RowProblem& problem, const RowKnobs& knobs);

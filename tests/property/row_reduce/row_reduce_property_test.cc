@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/base/text.h"
@@ -94,6 +95,38 @@ TEST(RowReduceProperty, Reductions) {
                  "\n  %3 = abs(%2) : " + RandomType(rng, t, out) + "\n",
              "%3");
     CheckFamily(rng, text, "row_reduce");
+  }
+}
+
+// Few and long rows are cut into parts: along the columns, along the other reduced dimensions, with
+// columns kept.
+TEST(RowReduceProperty, PartsOfLongRows) {
+  Rng rng(15);
+  CheckOptions options;
+  options.configs = 4;
+  options.tolerance = 1e-4;
+  const std::string kinds[] = {"sum", "mean", "max", "min", "l1", "l2", "sum_square"};
+  for (int i = 0; i < 24 && !HasFailure(); ++i) {
+    const int64_t columns = Between(rng, 1, 90);
+    const std::pair<Dims, Dims> shapes[] = {
+        {{Between(rng, 8192, 20000)}, {0}},
+        {{Between(rng, 1, 2), Between(rng, 8192, 12000)}, {1}},
+        {{Between(rng, 8192, 12000) / columns + 1, columns}, {0, 1}},
+        {{3, Between(rng, 3000, 4000)}, {0, 1}},
+        {{Between(rng, 8192, 12000) / columns + 1, columns}, {0}}};
+    const auto& [dims, axes] = shapes[rng.Below(5)];
+    Dims out;
+    for (size_t d = axes.size() == dims.size() ? dims.size() : 0; d < dims.size(); ++d) {
+      if (static_cast<int64_t>(d) != axes[0]) out.push_back(dims[d]);
+    }
+    const std::string t = Chance(rng, 20) ? "f16" : "f32";
+    CheckFamily(rng,
+                Wrap("  %0 = input() : " + DenseType(t, dims) +
+                         "\n  %1 = reduce(%0) {axes=" + IntListToText(axes) +
+                         ",keepdims=0,kind=" + kinds[rng.Below(7)] + "} : " + DenseType(t, out) +
+                         "\n  %2 = neg(%1) : " + DenseType(t, out) + "\n",
+                     "%2"),
+                "row_reduce", options);
   }
 }
 
