@@ -62,7 +62,6 @@ class GpuMachine {
   void Do(const Mma& mma);
   // The operands' registers of each active thread.
   bool Operand(BufferId id, const ExprRef& index, Lane* values);
-  bool CheckTf32(BufferId id, const Lane* values);
 
   // expressions (gpu_expr.cc): an array of Count() times the type's lanes
   void Eval(const Expr& e, Lane* out);

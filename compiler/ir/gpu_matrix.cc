@@ -1,6 +1,8 @@
 // load_matrix and mma in the GPU interpreter, with the fragments of the PTX ISA.
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "compiler/ir/gpu_machine.h"
 
@@ -77,6 +79,14 @@ void MultiplyWarp(int depth, const Lane* a, const Lane* b, int b_lanes, Lane* c)
   }
 }
 
+// What the unit sees of f32 operands.
+void TruncateTf32(Lane* values, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const auto bits = std::bit_cast<uint32_t>(static_cast<float>(values[i].f));
+    if (!std::isnan(values[i].f)) values[i].f = std::bit_cast<float>(bits & 0xffffe000U);
+  }
+}
+
 }  // namespace
 
 bool GpuMachine::Operand(BufferId id, const ExprRef& index, Lane* values) {
@@ -87,19 +97,6 @@ bool GpuMachine::Operand(BufferId id, const ExprRef& index, Lane* values) {
   const auto lanes = static_cast<size_t>(from.buffer().lanes);
   for (size_t i = 0; i < Count(); ++i) {
     if (failed_ || !ReadPrivate(from, at[i].i, active_[i], values + i * lanes)) return false;
-  }
-  return true;
-}
-
-bool GpuMachine::CheckTf32(BufferId id, const Lane* values) {
-  const Buffer& buffer = kernel_.buffers[static_cast<size_t>(id)];
-  const auto lanes = static_cast<size_t>(buffer.lanes);
-  for (size_t i = 0; i < Count() * lanes; ++i) {
-    const auto value = static_cast<float>(values[i].f);
-    if (std::isnan(value) || RoundToTf32(value) == value) continue;
-    Fail(StatusCode::kFailedPrecondition,
-         "multiplies '" + buffer.name + "', which round_tf32 has not rounded", active_[i / lanes]);
-    return false;
   }
   return true;
 }
@@ -118,7 +115,10 @@ void GpuMachine::Do(const Mma& mma) {
     return;
   }
   const bool is_tf32 = a_buffer.dtype == DType::kF32;
-  if (is_tf32 && !(CheckTf32(mma.a, a) && CheckTf32(mma.b, b))) return;
+  if (is_tf32) {
+    TruncateTf32(a, Count() * a_lanes);
+    TruncateTf32(b, Count() * static_cast<size_t>(b_lanes));
+  }
   const Lane* part = b + static_cast<size_t>(mma.part) * a_lanes / 2;
   for (size_t i = 0; i < Count(); i += kWarpThreads) {
     MultiplyWarp(is_tf32 ? 8 : 16, a + i * a_lanes, part + i * static_cast<size_t>(b_lanes),
@@ -132,13 +132,14 @@ void GpuMachine::Do(const Mma& mma) {
   }
 }
 
-// `rows` rows of 8 elements, whose places the threads from `first` on give.
+// `rows` rows of 16 bytes, whose places the threads from `first` on give.
 bool GpuMachine::ReadRows(const LoadMatrix& load, size_t first, const Lane* index, int rows,
                           Lane* values) {
   GpuMemory& from = MemoryOf(load.from);
+  const int elements = 16 / SizeOf(from.buffer().dtype);
   for (int row = 0; row < rows; ++row) {
     const size_t i = first + static_cast<size_t>(row);
-    if (index[i].i % 8 != 0) {
+    if (index[i].i % elements != 0) {
       Fail(StatusCode::kFailedPrecondition,
            "loads a matrix row at '" + from.buffer().name + "[" + std::to_string(index[i].i) +
                "]', which is not aligned to 16 bytes",
@@ -146,7 +147,8 @@ bool GpuMachine::ReadRows(const LoadMatrix& load, size_t first, const Lane* inde
       return false;
     }
     int64_t bad = 0;
-    const GpuFault fault = from.Read(index[i].i, 1, 8, active_[i], values + row * 8, &bad);
+    const GpuFault fault =
+        from.Read(index[i].i, 1, elements, active_[i], values + row * elements, &bad);
     if (fault != GpuFault::kNone) {
       FailAccess(fault, "reads", from.buffer(), bad, active_[i]);
       return false;
@@ -164,17 +166,20 @@ void GpuMachine::Do(const LoadMatrix& load) {
   Eval(*load.from_index, from_index);
   if (failed_) return;
   GpuPrivate& to = *PrivateOf(load.to);
-  const int matrices = to.buffer().lanes / 2;
+  const int packed = 4 / SizeOf(to.buffer().dtype);  // elements of the 4 bytes of a thread
+  const int elements = packed * 4;                   // of a row
+  const int matrices = to.buffer().lanes / packed;
   std::array<Lane, 4 * 8 * 8> values;
   for (size_t first = 0; first < Count(); first += kWarpThreads) {
     if (!ReadRows(load, first, from_index, matrices * 8, values.data())) return;
     for (int t = 0; t < kWarpThreads; ++t) {
       std::array<Lane, 8> lanes;
       for (int m = 0; m < matrices; ++m) {
-        for (int half = 0; half < 2; ++half) {
-          const int along = t % 4 * 2 + half, across = t / 4;
-          const int at = load.transposed ? along * 8 + across : across * 8 + along;
-          lanes[static_cast<size_t>(m * 2 + half)] = values[static_cast<size_t>(m * 64 + at)];
+        for (int i = 0; i < packed; ++i) {
+          const int along = t % 4 * packed + i, across = t / 4;
+          const int at = load.transposed ? along * elements + across : across * elements + along;
+          lanes[static_cast<size_t>(m * packed + i)] =
+              values[static_cast<size_t>(m * 8 * elements + at)];
         }
       }
       const size_t i = first + static_cast<size_t>(t);

@@ -12,12 +12,12 @@
 // threads of its warp or block; an arrival with several indices; a counter that a launch leaves
 // above zero; a copy or a matrix row that is not aligned (buffers are taken to begin aligned); an
 // access where a copy is under way (it ends at its thread's wait); a read of memory that an
-// overlay has taken; an f32 operand of mma with more bits than round_tf32 leaves; an output,
-// scratch or counter touched before await_inputs. Races: threads of a block are ordered by barrier,
-// threads of a warp also by warp_barrier, and by nothing else (neither shuffles, mma nor arrive);
-// load_matrix reads a row as the thread that gives its place; all of a buffer must be done with
-// before an overlay takes its memory. Blocks of a launch are ordered by arrive alone: the last
-// arrival comes after all that the other blocks did before they arrived.
+// overlay has taken; an output, scratch or counter touched before await_inputs. Races: threads of a
+// block are ordered by barrier, threads of a warp also by warp_barrier, and by nothing else
+// (neither shuffles, mma nor arrive); load_matrix reads a row as the thread that gives its place;
+// all of a buffer must be done with before an overlay takes its memory. Blocks of a launch are
+// ordered by arrive alone: the last arrival comes after all that the other blocks did before they
+// arrived.
 #pragma once
 
 #include <cstddef>

@@ -125,10 +125,11 @@ struct CopyAsync {
   int lanes = 1;
   ExprRef mask;  // may be null
 };
-// Loads lanes/2 (1, 2 or 4) 8x8 matrices of 2-byte elements from a block buffer into a register of
-// `lanes` lanes (PTX ldmatrix). Thread 8*m+r of the warp gives in `from_index` the first of the
-// 8 elements of row r of matrix m, aligned to 16 bytes; thread t receives elements 2*(t%4) and
-// 2*(t%4)+1 of row t/4 of each matrix (of column t/4 when transposed) as lanes 2*m and 2*m+1.
+// Loads 1, 2 or 4 matrices of 8 rows of 16 bytes from a block buffer into a register (PTX
+// ldmatrix). Thread 8*m+r of the warp gives in `from_index` the first element of row r of matrix m,
+// aligned to 16 bytes. Of each matrix thread t receives 4 bytes of row t/4: elements 2*(t%4) and
+// 2*(t%4)+1 (of column t/4 when transposed) of 2-byte types as lanes 2*m and 2*m+1, t%4 of f32 as
+// lane m.
 struct LoadMatrix {
   BufferId to;
   ExprRef to_index;
@@ -137,8 +138,8 @@ struct LoadMatrix {
   bool transposed = false;
 };
 // c += a * b on a warp's matrix unit (PTX mma.sync, row times column), with the fragments of the
-// PTX ISA: f16 and bf16 m16n8k16 (a: 8 lanes, b: 4), f32 as tf32 m16n8k8 (a: 4 lanes, b: 2;
-// operands rounded by round_tf32 before). c: f32, 4 lanes. b may be a part of a wider register:
+// PTX ISA: f16 and bf16 m16n8k16 (a: 8 lanes, b: 4), f32 as tf32 m16n8k8 (a: 4 lanes, b: 2; the
+// unit ignores the low 13 bits). c: f32, 4 lanes. b may be a part of a wider register:
 // lanes part*n .. part*n + n-1.
 struct Mma {
   BufferId c;

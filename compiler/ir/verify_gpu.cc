@@ -115,9 +115,14 @@ Status Verifier::CheckGpu(const LoadMatrix& load, int depth) {
   const Buffer& from = BufferOf(load.from);
   const std::string what = "load_matrix of '" + from.name + "' to '" + to.name + "'";
   if (from.scope != Scope::kBlock) return Bad(what + " is not from block memory");
-  if (to.dtype != from.dtype || SizeOf(to.dtype) != 2) return Bad(what + " is not of 2-byte type");
-  if (to.lanes != 2 && to.lanes != 4 && to.lanes != 8) {
-    return Bad(what + " needs a register of 2, 4 or 8 lanes");
+  const bool wide = to.dtype == DType::kF32;
+  if (to.dtype != from.dtype || (SizeOf(to.dtype) != 2 && !wide)) {
+    return Bad(what + " is not of a 2-byte type or f32");
+  }
+  if (wide && load.transposed) return Bad(what + " transposes 4-byte elements");
+  const int matrices = wide ? to.lanes : to.lanes / 2;
+  if ((!wide && to.lanes % 2 != 0) || (matrices != 1 && matrices != 2 && matrices != 4)) {
+    return Bad(what + " needs a register of " + (wide ? "1, 2 or 4" : "2, 4 or 8") + " lanes");
   }
   return CheckIndex(load.from_index, "index of '" + from.name + "'", depth);
 }

@@ -44,6 +44,19 @@ __device__ __forceinline__ void WaitCopies() {
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(BlockAddress(row)) : "memory");
 })"}},
+      {"LoadMatrixF32x1", {"BlockAddress"}, {R"(void LoadMatrixF32x1(float* to, const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
+               : "=f"(to[0]) : "r"(BlockAddress(row)) : "memory");
+})"}},
+      {"LoadMatrixF32x2", {"BlockAddress"}, {R"(void LoadMatrixF32x2(float* to, const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+               : "=f"(to[0]), "=f"(to[1]) : "r"(BlockAddress(row)) : "memory");
+})"}},
+      {"LoadMatrixF32x4", {"BlockAddress"}, {R"(void LoadMatrixF32x4(float* to, const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+               : "r"(BlockAddress(row)) : "memory");
+})"}},
       {"LoadMatrixTransposed1",
        {"BlockAddress"},
        {R"(void LoadMatrixTransposed1(unsigned* to, const void* row) {

@@ -57,8 +57,11 @@ void PhasePrinter::Do(const ir::CopyAsync& copy) {
 
 void PhasePrinter::Do(const ir::LoadMatrix& load) {
   Begin({load.to_index, load.from_index});
-  const std::string function = (load.transposed ? "LoadMatrixTransposed" : "LoadMatrix") +
-                               std::to_string(BufferOf(load.to).lanes / 2);
+  const ir::Buffer& buffer = BufferOf(load.to);
+  const bool wide = buffer.dtype == DType::kF32;
+  const char* kind = load.transposed ? "Transposed" : wide ? "F32x" : "";
+  const std::string function =
+      std::string("LoadMatrix") + kind + std::to_string(wide ? buffer.lanes : buffer.lanes / 2);
   const Text to = RegisterPlace(load.to, load.to_index);
   Line(Call(functions_.Use(function), to, Place(load.from, load.from_index)).text + ";");
 }

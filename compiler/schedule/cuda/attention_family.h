@@ -14,7 +14,7 @@ namespace mlc::schedule {
 class GpuAttentionFamily final : public Family {
  public:
   std::string_view name() const override { return "gpu_attention"; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
   Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
   RejectReason Check(const graph::Workload& workload, const target::Target& target,

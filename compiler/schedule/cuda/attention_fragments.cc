@@ -1,6 +1,7 @@
 #include "compiler/schedule/cuda/attention_fragments.h"
 
 #include "compiler/schedule/cuda/gpu_launch.h"
+#include "compiler/schedule/cuda/tensor_plan.h"
 
 namespace mlc::schedule::gpu {
 
@@ -41,8 +42,11 @@ void AttentionFragments::Begin(const ExprRef& lane, const ExprRef& first_row) {
   quad_ = builder_.Let("t", ir::Mod(lane, 4));
   pair_ = builder_.Let("c", quad_ * 2);
   if (plan_.data == DType::kF32) {
-    q_at_ = builder_.Let("qa", (first_row + group_) * depth + quad_);
-    k_at_ = builder_.Let("ka", group_ * depth + quad_);
+    const ExprRef r = builder_.Let("r8", ir::Mod(lane, 8));
+    const ExprRef next = builder_.Let("m1", ir::Mod(ir::FloorDiv(lane, 8), 2));
+    q_at_ = builder_.Let(
+        "qa", (first_row + next * 8 + r) * depth + builder_.Let("m2", ir::FloorDiv(lane, 16) * 4));
+    k_at_ = builder_.Let("ka", r * depth + next * 4);
     // Products add keys in any order: step t takes keys 2t and 2t + 1, as the scores lie.
     v_at_ = builder_.Let("va", pair_ * width + group_);
     return;
@@ -100,10 +104,14 @@ void AttentionFragments::NarrowOutput(const ExprRef& values) {
 }
 
 void AttentionFragments::Split(ir::BufferId raw, ir::BufferId high, ir::BufferId low) {
-  builder_.Set(high, kFirst, Do(ScalarOp::kRoundTf32, builder_.Get(raw, kFirst)));
-  if (plan_.passes == 1) return;
-  const ExprRef rest = Do(ScalarOp::kSub, builder_.Get(raw, kFirst), builder_.Get(high, kFirst));
-  builder_.Set(low, kFirst, Do(ScalarOp::kRoundTf32, rest));
+  const ExprRef value = builder_.Get(raw, kFirst);
+  if (plan_.passes == 1) {
+    const ExprRef scale = ir::Float(DType::kF32, kRoundUpForTf32, value->type.lanes);
+    return builder_.Set(high, kFirst, Do(ScalarOp::kMul, value, scale));
+  }
+  builder_.Set(high, kFirst, Do(ScalarOp::kRoundTf32, value));
+  // At most 12 bits: that the unit drops the last is as good as rounding.
+  builder_.Set(low, kFirst, Do(ScalarOp::kSub, value, builder_.Get(high, kFirst)));
 }
 
 void AttentionFragments::Multiply(ir::BufferId c, const ExprRef& index) {
@@ -119,14 +127,10 @@ void AttentionFragments::Multiply(ir::BufferId c, const ExprRef& index) {
 void AttentionFragments::WideScores(const ExprRef& keys) {
   const int64_t pitch = plan_.pitch(plan_.depth());
   builder_.Unrolled("d", plan_.depth() / 8, [&](const ExprRef& d) {
-    for (int64_t half = 0; half < 2; ++half) {
-      builder_.Store(fold_, ir::Int(2 * half),
-                     builder_.Load(q_, q_at_ + d * 8 + 4 * half, 2, 8 * pitch));
-    }
-    builder_.Set(a_, kFirst, builder_.Load(fold_, kFirst, 4));
+    builder_.LoadMatrix(a_, kFirst, q_, q_at_ + d * 8);
     Split(a_, a_high_, a_low_);
     builder_.Unrolled("n", score_tiles(), [&](const ExprRef& n) {
-      builder_.Set(b_, kFirst, builder_.Load(k_, keys + k_at_ + n * (8 * pitch) + d * 8, 2, 4));
+      builder_.LoadMatrix(b_, kFirst, k_, keys + k_at_ + n * (8 * pitch) + d * 8);
       Split(b_, b_high_, b_low_);
       Multiply(scores_, n);
     });

@@ -27,6 +27,7 @@ Config Make(const Space& space, const TensorPlan& plan) {
   SetKnob(config, "stages", plan.stages);
   SetKnob(config, "split", plan.split);
   SetKnob(config, "raster", plan.raster);
+  SetKnob(config, "resident", plan.resident);
   return config;
 }
 
@@ -46,7 +47,11 @@ Space TensorContractionFamily::MakeSpace(const graph::Workload& workload,
   const bool half = SizeOf(g.p.row_dtype) == 2;
   Space space{"tensor_contraction", version(), {}};
   space.knobs.push_back({"bm", Tiles({16, 32, 64, 128, 256}, g.m)});
-  space.knobs.push_back({"bn", Tiles({16, 32, 64, 128, 256}, g.n)});
+  // Packed columns come in groups of any number.
+  const bool packed = ModeOf(g, Side::kColumn) == TileMode::kPacked;
+  space.knobs.push_back({"bn", Tiles(packed ? std::vector<int64_t>{16, 32, 48, 64, 96, 128, 256}
+                                            : std::vector<int64_t>{16, 32, 64, 128, 256},
+                                     g.n)});
   space.knobs.push_back(
       {"bk", Tiles(half ? std::vector<int64_t>{16, 32, 64, 128} : std::vector<int64_t>{16, 32, 64},
                    g.k)});
@@ -62,6 +67,7 @@ Space TensorContractionFamily::MakeSpace(const graph::Workload& workload,
   const bool large = g.m >= 512 && g.n >= 512;
   space.knobs.push_back(
       {"raster", large ? std::vector<int64_t>{0, 1, 2} : std::vector<int64_t>{0, 1}});
+  space.knobs.push_back({"resident", half ? std::vector<int64_t>{0} : std::vector<int64_t>{0, 1}});
   return space;
 }
 
@@ -95,6 +101,7 @@ Config TensorContractionFamily::Default(const graph::Workload& workload,
   };
   const auto consider = [&] {
     SetKnob(config, "raster", 0);
+    SetKnob(config, "resident", 0);
     const TensorPlan plan = MakeTensorPlan(g, config);
     if (CheckTensorPlan(g, target, plan) != RejectReason::kNone) return;
     const double cycles = TensorCycles(g, target, plan);
@@ -127,7 +134,8 @@ Result<LoweredKernel> TensorContractionFamily::Lower(const graph::Workload& work
   if (!g) return Internal("tensor_contraction: the workload has no single contraction");
   TensorPlan plan = MakeTensorPlan(*g, config);
   // Registers for as many blocks as there will be, and not fewer.
-  const int64_t wanted = plan.blocks(*g) / std::max(1, target.sms);
+  const int64_t sms = std::max(1, target.sms);
+  const int64_t wanted = (plan.blocks(*g) + (plan.resident > 0 ? sms - 1 : 0)) / sms;
   plan.per_sm = static_cast<int>(
       std::clamp<int64_t>(wanted, 1, static_cast<int64_t>(BlocksPerSm(target, plan))));
   return LowerTensor(workload, *g, plan);

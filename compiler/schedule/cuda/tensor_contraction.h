@@ -6,7 +6,8 @@
 //
 // Knobs: bm, bn, bk (the tile of a block and its step along k), warps_m, warps_n, slices (warps of
 // a block, slices share outputs and divide k), stages (steps in block memory), split (blocks that
-// divide k), raster (order of tiles). Stateless, thread-safe.
+// divide k), raster (order of tiles), resident (1: registers for one block more on a
+// multiprocessor). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/family.h"
@@ -16,7 +17,7 @@ namespace mlc::schedule {
 class TensorContractionFamily final : public Family {
  public:
   std::string_view name() const override { return "tensor_contraction"; }
-  int version() const override { return 1; }
+  int version() const override { return 3; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
   Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
   RejectReason Check(const graph::Workload& workload, const target::Target& target,

@@ -24,7 +24,8 @@ double BlocksPerSm(const target::Target& target, const TensorPlan& plan) {
   const double memory = std::floor(static_cast<double>(target.sm_bytes) /
                                    static_cast<double>(plan.block_bytes() + 1024));
   const double threads = std::floor(kSmThreads / plan.threads());
-  const double registers = std::floor(kSmRegisters / (plan.registers() * plan.threads()));
+  const double registers =
+      std::floor(kSmRegisters / (plan.registers() * plan.threads())) + plan.resident;
   return std::max(1.0, std::min({memory, threads, registers, 32.0}));
 }
 
@@ -46,15 +47,18 @@ double ReadBytes(const TensorPlan& plan) {
 
 // Instructions that a warp issues for one step.
 double StepInstructions(const GpuContraction& g, const TensorPlan& plan) {
-  const double rows = plan.warp_rows() / 16.0;
-  const double columns = plan.warp_columns() / 8.0;
+  const double rows = plan.row_tiles();
+  const double columns = plan.column_tiles();
   double unit = rows * columns + rows + columns / 2;
-  if (plan.math != TensorMath::kHalf) {
-    // Loads by the element, and rounding them; constant columns are rounded ahead.
-    const double passes = plan.math == TensorMath::kTf32 ? 1 : 3;
-    const bool rounded = passes == 1 && plan.columns.mode == TileMode::kPacked;
-    unit = 2 * rows * columns * passes + 8 * rows + columns;
-    unit += (passes == 1 ? 3 : 7) * (8 * rows + (rounded ? 0 : 4 * columns));
+  if (plan.math == TensorMath::kTf32) {
+    // Constant columns are rounded ahead.
+    const bool rounded = plan.columns.mode == TileMode::kPacked;
+    unit = 2 * rows * columns + 2 * rows + columns + 8 * rows + (rounded ? 0 : 4 * columns);
+  }
+  if (plan.math == TensorMath::kTf32x3) {
+    // Rounding and its rest are three operations; sums apart begin at zero and are added up.
+    unit = 6 * rows * columns + 2 * rows + columns + 3 * (8 * rows + 4 * columns);
+    unit += 8 * rows * columns * plan.chains();
   }
   double copies = 0;
   for (const TensorTile* tile : {&plan.rows, &plan.columns}) {
@@ -112,7 +116,8 @@ KernelFacts TensorFacts(const graph::Workload& workload, const GpuContraction& g
   const double sms = std::max(1, target.sms);
   facts.useful_flops = workload.Flops();
   const double tile_flops = 2.0 * plan.bm * plan.bn * static_cast<double>(plan.k_steps) * plan.bk;
-  const double passes = plan.math == TensorMath::kTf32x3 ? 3 : 1;
+  // In time of 2-byte types.
+  const double passes = MathPasses(plan);
   facts.tensor_flops = blocks / plan.split * tile_flops * passes;
   facts.flops = facts.tensor_flops + std::max(0.0, facts.useful_flops - g.p.Flops());
   facts.lane_fill = g.p.Flops() * passes / facts.tensor_flops;

@@ -43,18 +43,28 @@ void TensorOperand::PlaceFragments(const ExprRef& lane, const ExprRef& first,
     }
     return;
   }
-  const ExprRef g = b_.Let("lane_g", ir::FloorDiv(lane, 4));
-  const ExprRef t = b_.Let("lane_t", ir::Mod(lane, 4));
+  PlaceWide(lane, first, unit);
+}
+
+void TensorOperand::PlaceWide(const ExprRef& lane, const ExprRef& first, const ExprRef& unit) {
   if (tile_.mode == TileMode::kAcross) {
+    const ExprRef g = b_.Let("lane_g", ir::FloorDiv(lane, 4));
+    const ExprRef t = b_.Let("lane_t", ir::Mod(lane, 4));
     fragment_base_ = b_.Let("fragment", (unit * 16 + t) * tile_.pitch() + first + g + base_);
     return;
   }
-  const int64_t group = tile_.group();
-  fragment_base_ = b_.Let(
-      "fragment", ir::FloorDiv(first, group) * (group / 4 * tile_.core_stride()) + t + base_);
-  for (int s = 0; s < units * 2; ++s) {
-    const ExprRef step = b_.Let("fs", unit * 2 + s);
-    fragment_at_.push_back(b_.Let("fk", step * 32 + ir::Mod(g + step, 8) * 4));
+  // Matrices of 8 x 4 elements: rows take two of 8 rows each for 4 k, then two for the next 4;
+  // columns take 16 k of 8 columns.
+  const bool row = tile_.side == Side::kRow;
+  const ExprRef matrix = b_.Let("matrix", ir::FloorDiv(lane, 8));
+  const ExprRef x =
+      b_.Let("fx", row ? ir::Mod(lane, 8) + ir::Mod(matrix, 2) * 8 : ir::Mod(lane, 8));
+  const ExprRef high = row ? b_.Let("high", ir::FloorDiv(matrix, 2)) : matrix;
+  const int loads = row ? 2 : 1;  // of a unit
+  fragment_base_ = b_.Let("fragment", (first + x) * tile_.bk + base_);
+  for (int i = 0; i < plan_.units() * loads; ++i) {
+    const ExprRef chunk = unit * 4 + i * (4 / loads) + high;
+    fragment_at_.push_back(b_.Let("fk", Swizzled(b_, x, chunk, tile_.bk / 4) * 4));
   }
 }
 
@@ -87,38 +97,40 @@ void TensorOperand::LoadHalf(const ExprRef& stage, int unit, int set) {
 
 void TensorOperand::LoadWide(const ExprRef& stage, int unit, int set) {
   const ExprRef base = stage + fragment_base_;
+  const int per_tile = PerTile();
   for (int i = 0; i < fragments_; ++i) {
-    const int index = set * fragments_ + i;
+    const ExprRef to = Int(set * fragments_ + i);
+    const int tile = i / per_tile;
+    const int half = i % per_tile;
     if (packed()) {
       const int64_t at = (int64_t{i} * (tile_.bk / 16) + unit) * 128;
-      Keep(index, b_.Load(tiles_, base + at, 4), true);
-      continue;
-    }
-    const int tile = i / 2;
-    const int half = i % 2;
-    if (tile_.mode == TileMode::kAcross) {
+      b_.Set(high_, to, b_.Load(tiles_, base + at, 4));
+    } else if (tile_.mode == TileMode::kAcross) {
       const int64_t at = (int64_t{unit} * 16 + half * 8) * tile_.pitch() + tile * 8;
-      Keep(index, b_.Load(tiles_, base + at, 2, 4 * tile_.pitch()), false);
-      continue;
+      b_.Set(high_, to, b_.Load(tiles_, base + at, 2, 4 * tile_.pitch()));
+    } else {
+      const int64_t rows = tile_.side == Side::kRow ? 16 : 8;
+      const ExprRef at = base + fragment_at_[static_cast<size_t>(unit * per_tile + half)];
+      b_.LoadMatrix(high_, to, tiles_, at + tile * rows * tile_.bk, false);
     }
-    const int64_t group = tile_.group();
-    const ExprRef at = base + fragment_at_[static_cast<size_t>(unit * 2 + half)] +
-                       tile * (group / 4 * tile_.core_stride());
-    Keep(index, b_.Load(tiles_, at, static_cast<int>(group / 4), tile_.core_stride()), false);
   }
 }
 
-// Rounds for the matrix unit; `rounded`: single-pass operands are already.
-void TensorOperand::Keep(int index, const ExprRef& value, bool rounded) {
-  const ExprRef to = Int(index);
-  const auto round = [](const ExprRef& v) { return ir::MakeApply(ScalarOp::kRoundTf32, {v}); };
-  if (plan_.math != TensorMath::kTf32x3) {
-    b_.Set(high_, to, rounded ? value : round(value));
-    return;
+void TensorOperand::Round(int i, int set) {
+  if (packed() && plan_.math == TensorMath::kTf32) return;
+  for (int part = i * PerTile(); part < (i + 1) * PerTile(); ++part) {
+    const ExprRef at = Int(set * fragments_ + part);
+    const ExprRef value = b_.Get(high_, at);
+    if (plan_.math == TensorMath::kTf32) {
+      const ExprRef up = ir::Float(DType::kF32, kRoundUpForTf32, value->type.lanes);
+      b_.Set(high_, at, ir::MakeApply(ScalarOp::kMul, {value, up}));
+      continue;
+    }
+    // The rest has at most 12 bits: that the unit drops the last of them is as good as rounding.
+    const ExprRef rounded = ir::MakeApply(ScalarOp::kRoundTf32, {value});
+    b_.Set(low_, Int(part), ir::MakeApply(ScalarOp::kSub, {value, rounded}));
+    b_.Set(high_, at, rounded);
   }
-  b_.Set(raw_, Int(0), value);
-  b_.Set(high_, to, round(b_.Get(raw_, Int(0))));
-  b_.Set(low_, to, round(ir::MakeApply(ScalarOp::kSub, {b_.Get(raw_, Int(0)), b_.Get(high_, to)})));
 }
 
 TensorOperand::Fragment TensorOperand::Get(int i, int half, int set) const {
@@ -127,12 +139,12 @@ TensorOperand::Fragment TensorOperand::Get(int i, int half, int set) const {
     if (tile_.side == Side::kRow) return {high_, Int(first + i), 0};
     return {high_, Int(first + i / 2), i % 2};
   }
-  if (packed()) return {high_, Int(first + i), half};
+  if (PerTile() == 1) return {high_, Int(first + i), half};
   return {high_, Int(first + i * 2 + half), 0};
 }
 
-TensorOperand::Fragment TensorOperand::GetLow(int i, int half, int set) const {
-  Fragment fragment = Get(i, half, set);
+TensorOperand::Fragment TensorOperand::GetLow(int i, int half) const {
+  Fragment fragment = Get(i, half, 0);
   fragment.registers = low_;
   return fragment;
 }

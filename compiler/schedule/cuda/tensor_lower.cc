@@ -33,12 +33,23 @@ class Lowering {
   void StartPipeline();
   void If(const ExprRef& step, const std::function<void()>& body);
   void EmitLoop();
-  void Multiply(const ExprRef& stage);
+  void CopyNext(const ExprRef& next);
+  void Load(const ExprRef& stage, int unit);
+  void Multiply(const ExprRef& step, const ExprRef& stage);
   void MultiplyUnit(int set);
-  void Zero(ir::BufferId sums);
+  void MultiplyThrice(int set);
+  void AddApart(int first_row);
+  void Zero(ir::BufferId sums, int count);
   void DepositSums();
-  int RowTiles() const { return plan_.warp_rows() / 16; }
-  int ColumnTiles() const { return plan_.warp_columns() / 8; }
+  int RowTiles() const { return plan_.row_tiles(); }
+  int ColumnTiles() const { return plan_.column_tiles(); }
+  int GroupTiles() const { return plan_.row_group() * ColumnTiles(); }
+  // Fragments of the next step are loaded before the last unit of a step is multiplied; with two
+  // stages, what passes through registers comes after that.
+  bool LoadsAhead() const {
+    const bool late = plan_.stages == 2 && (rows_->Fetches() || columns_->Fetches());
+    return plan_.sets() == 2 && plan_.units() % 2 == 0 && !late;
+  }
   ExprRef StageAt(const ExprRef& step) {
     return b_.Let("stage", ir::Mod(step, plan_.stages) * plan_.stage_elements());
   }
@@ -49,7 +60,7 @@ class Lowering {
   ir::KernelBuilder b_;
   Fused fused_;
   std::vector<Binding> bindings_;
-  ir::BufferId tiles_ = 0, sums_ = 0, c_ = 0, step_c_ = 0;
+  ir::BufferId tiles_ = 0, sums_ = 0, c_ = 0, apart_ = 0, fold_ = 0;
   std::optional<TensorOperand> rows_, columns_;
   std::optional<TileOutput> output_;
   // Of the current block and thread.
@@ -71,7 +82,10 @@ void Lowering::DeclareOperands() {
   sums_ = b_.BlockMemory("sums", DType::kF32, plan_.sum_elements(), tiles_);
   const int fragments = RowTiles() * ColumnTiles();
   c_ = b_.Registers("c", DType::kF32, 4, fragments);
-  if (plan_.math == TensorMath::kTf32x3) step_c_ = b_.Registers("cs", DType::kF32, 4, fragments);
+  fold_ = b_.Thread("fold", DType::kF32, 4);
+  if (plan_.math == TensorMath::kTf32x3) {
+    apart_ = b_.Registers("apart", DType::kF32, 4, plan_.chains() * GroupTiles());
+  }
   rows_.emplace(g_, plan_, plan_.rows, 0, fused_.OperandBuffer(g_.p.row_operand), tiles_, b_);
   columns_.emplace(g_, plan_, plan_.columns, plan_.rows.elements, columns, tiles_, b_);
   const TileOutputShape shape{plan_.bm,
@@ -180,21 +194,31 @@ void Lowering::If(const ExprRef& step, const std::function<void()>& body) {
   b_.If(ir::MakeApply(ScalarOp::kLess, {step, count_}), body);
 }
 
+void Lowering::CopyNext(const ExprRef& next) {
+  const ExprRef stage = StageAt(next);
+  const ExprRef k = b_.Let("next_k", first_ + next);
+  columns_->Copy(k, stage);
+  rows_->Copy(k, stage);
+  if (rows_->Fetches()) rows_->Fetch(k);
+  if (columns_->Fetches()) columns_->Fetch(k);
+}
+
 void Lowering::EmitLoop() {
-  b_.For("k_step", Int(0), count_, 1, [&](const ExprRef& step) {
+  const auto arrive = [&] {
     b_.WaitCopies(plan_.stages - 2);
     b_.Barrier();
+  };
+  const bool ahead = LoadsAhead();
+  if (ahead) {
+    arrive();
+    Load(Int(0), 0);
+  }
+  b_.For("k_step", Int(0), count_, 1, [&](const ExprRef& step) {
+    if (!ahead) arrive();
     const ExprRef next = b_.Let("next", step + int64_t{plan_.stages - 1});
-    If(next, [&] {
-      const ExprRef stage = StageAt(next);
-      const ExprRef k = b_.Let("next_k", first_ + next);
-      columns_->Copy(k, stage);
-      rows_->Copy(k, stage);
-      if (rows_->Fetches()) rows_->Fetch(k);
-      if (columns_->Fetches()) columns_->Fetch(k);
-    });
+    If(next, [&] { CopyNext(next); });
     b_.CommitCopies();
-    Multiply(StageAt(step));
+    Multiply(step, StageAt(step));
     if (!rows_->Fetches() && !columns_->Fetches()) return;
     If(next, [&] {
       const ExprRef stage = StageAt(next);
@@ -204,50 +228,85 @@ void Lowering::EmitLoop() {
   });
 }
 
-void Lowering::Zero(ir::BufferId sums) {
-  for (int i = 0; i < RowTiles() * ColumnTiles(); ++i) {
-    b_.Set(sums, Int(i), ir::Float(DType::kF32, 0, 4));
-  }
+void Lowering::Zero(ir::BufferId sums, int count) {
+  for (int i = 0; i < count; ++i) b_.Set(sums, Int(i), ir::Float(DType::kF32, 0, 4));
 }
 
-// One k step: the fragments of a unit are loaded while the unit before it is multiplied.
-void Lowering::Multiply(const ExprRef& stage) {
-  const auto load = [&](int unit) {
-    rows_->Load(stage, unit, unit % 2);
-    columns_->Load(stage, unit, unit % 2);
-  };
-  const bool apart = plan_.math == TensorMath::kTf32x3;
-  if (apart) Zero(step_c_);
-  load(0);
-  for (int unit = 0; unit < plan_.units(); ++unit) {
-    if (unit + 1 < plan_.units()) load(unit + 1);
-    MultiplyUnit(unit % 2);
-  }
-  if (!apart) return;
-  // The matrix unit truncates its sums; adding up steps outside of it rounds to nearest.
-  for (int i = 0; i < RowTiles() * ColumnTiles(); ++i) {
-    b_.Set(c_, Int(i),
-           ir::MakeApply(ScalarOp::kAdd, {b_.Get(c_, Int(i)), b_.Get(step_c_, Int(i))}));
+void Lowering::Load(const ExprRef& stage, int unit) {
+  rows_->Load(stage, unit, unit % plan_.sets());
+  columns_->Load(stage, unit, unit % plan_.sets());
+}
+
+// One k step: with two sets, the fragments of a unit are loaded while the one before is multiplied.
+void Lowering::Multiply(const ExprRef& step, const ExprRef& stage) {
+  const int last = plan_.units() - 1;
+  if (!LoadsAhead()) Load(stage, 0);
+  for (int unit = 0; unit <= last; ++unit) {
+    if (unit < last && plan_.sets() == 2) Load(stage, unit + 1);
+    if (unit == last && LoadsAhead()) {
+      b_.WaitCopies(plan_.stages - 2);
+      b_.Barrier();
+      // After the last step the same one once more, for nothing: cheaper than a branch.
+      Load(StageAt(b_.Let("ahead", ir::Min(step + 1, count_ - int64_t{1}))), 0);
+    }
+    MultiplyUnit(unit % plan_.sets());
+    if (unit < last && plan_.sets() == 1) Load(stage, unit + 1);
   }
 }
 
 void Lowering::MultiplyUnit(int set) {
+  if (plan_.math == TensorMath::kTf32x3) return MultiplyThrice(set);
   const int halves = plan_.math == TensorMath::kHalf ? 1 : 2;
-  const bool three = plan_.math == TensorMath::kTf32x3;
+  if (halves == 2) {
+    for (int i = 0; i < RowTiles(); ++i) rows_->Round(i, set);
+    for (int j = 0; j < ColumnTiles(); ++j) columns_->Round(j, set);
+  }
   for (int half = 0; half < halves; ++half) {
-    // Small terms first.
-    for (int pass = three ? 0 : 2; pass < 3; ++pass) {
-      for (int i = 0; i < RowTiles(); ++i) {
-        for (int j = 0; j < ColumnTiles(); ++j) {
+    for (int i = 0; i < RowTiles(); ++i) {
+      for (int j = 0; j < ColumnTiles(); ++j) {
+        const TensorOperand::Fragment a = rows_->Get(i, half, set);
+        const TensorOperand::Fragment b = columns_->Get(j, half, set);
+        b_.Mma(c_, Int(i * ColumnTiles() + j), a.registers, a.index, b.registers, b.index, b.part);
+      }
+    }
+  }
+}
+
+// low * high, high * low, high * high of a unit, small terms first, apart from the total: the
+// matrix unit truncates its sums, and short ones truncate little.
+void Lowering::MultiplyThrice(int set) {
+  for (int j = 0; j < ColumnTiles(); ++j) columns_->Round(j, set);
+  for (int first = 0; first < RowTiles(); first += plan_.row_group()) {
+    for (int i = first; i < first + plan_.row_group(); ++i) rows_->Round(i, set);
+    Zero(apart_, plan_.chains() * GroupTiles());
+    for (int pass = 0; pass < 3; ++pass) {
+      for (int half = 0; half < 2; ++half) {
+        for (int t = 0; t < GroupTiles(); ++t) {
+          const int i = first + t / ColumnTiles();
+          const int j = t % ColumnTiles();
           const TensorOperand::Fragment a =
-              pass == 0 ? rows_->GetLow(i, half, set) : rows_->Get(i, half, set);
+              pass == 0 ? rows_->GetLow(i, half) : rows_->Get(i, half, set);
           const TensorOperand::Fragment b =
-              pass == 1 ? columns_->GetLow(j, half, set) : columns_->Get(j, half, set);
-          b_.Mma(three ? step_c_ : c_, Int(i * ColumnTiles() + j), a.registers, a.index,
-                 b.registers, b.index, b.part);
+              pass == 1 ? columns_->GetLow(j, half) : columns_->Get(j, half, set);
+          const int chain = half % plan_.chains();
+          b_.Mma(apart_, Int(chain * GroupTiles() + t), a.registers, a.index, b.registers, b.index,
+                 b.part);
         }
       }
     }
+    AddApart(first);
+  }
+}
+
+// Additions outside of the matrix unit round to nearest.
+void Lowering::AddApart(int first_row) {
+  for (int t = 0; t < GroupTiles(); ++t) {
+    const ExprRef to = Int(first_row * ColumnTiles() + t);
+    ExprRef apart = b_.Get(apart_, Int(t));
+    if (plan_.chains() == 2) {
+      apart = ir::MakeApply(ScalarOp::kAdd, {apart, b_.Get(apart_, Int(GroupTiles() + t))});
+    }
+    b_.Set(c_, to, ir::MakeApply(ScalarOp::kAdd, {b_.Get(c_, to), apart}));
   }
 }
 
@@ -260,10 +319,10 @@ void Lowering::DepositSums() {
                             warp_column_ + ir::Mod(lane_, 4) * 2);
   for (int i = 0; i < RowTiles(); ++i) {
     for (int j = 0; j < ColumnTiles(); ++j) {
-      const ExprRef value = b_.Get(c_, Int(i * ColumnTiles() + j));
-      for (int lane = 0; lane < 4; ++lane) {
-        const int64_t at = (i * 16 + lane / 2 * 8) * pitch + j * 8 + lane % 2;
-        b_.Store(sums_, base + at, LaneOf(value, lane));
+      b_.Store(fold_, Int(0), b_.Get(c_, Int(i * ColumnTiles() + j)));
+      for (int half = 0; half < 2; ++half) {
+        const int64_t at = (i * 16 + half * 8) * pitch + j * 8;
+        b_.Store(sums_, base + at, b_.Load(fold_, Int(half * 2), 2));
       }
     }
   }
@@ -281,7 +340,7 @@ void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   rows_->PlaceCopies(thread, place_.m, place_.batch.row_offset, Int(0));
   StartPipeline();
   PlaceWarp(thread);
-  Zero(c_);
+  Zero(c_, RowTiles() * ColumnTiles());
   EmitLoop();
   // Not before: blocks of the next launch that come while this one's still start would crowd onto
   // the multiprocessors that happen to be free. Wide operands take so long that only the end of the

@@ -13,20 +13,22 @@ TensorOperand::TensorOperand(const GpuContraction& g, const TensorPlan& plan,
     : g_(g), plan_(plan), tile_(tile), base_(base), global_(global), tiles_(tiles), b_(b) {
   const bool row = tile.side == Side::kRow;
   const int extent = row ? plan.warp_rows() : plan.warp_columns();
+  tiles_of_warp_ = row ? extent / 16 : extent / 8;
   int lanes = 8;
   if (tile.bytes == 2) {
     fragments_ = extent / 16;
   } else if (row) {
-    fragments_ = extent / 16 * 2;
+    fragments_ = tiles_of_warp_ * 2;
     lanes = 4;
   } else {
-    fragments_ = packed() ? extent / 8 : extent / 8 * 2;
-    lanes = packed() ? 4 : 2;
+    // One fragment holds both halves of a unit unless it is gathered by the element.
+    const bool across = tile.mode == TileMode::kAcross;
+    fragments_ = across ? tiles_of_warp_ * 2 : tiles_of_warp_;
+    lanes = across ? 2 : 4;
   }
-  high_ = b.Registers(row ? "a" : "b", plan.dtype, lanes, 2 * fragments_);
+  high_ = b.Registers(row ? "a" : "b", plan.dtype, lanes, plan.sets() * fragments_);
   if (plan.math == TensorMath::kTf32x3) {
-    low_ = b.Registers(row ? "a_low" : "b_low", plan.dtype, lanes, 2 * fragments_);
-    raw_ = b.Registers(row ? "a_raw" : "b_raw", plan.dtype, lanes, 1);
+    low_ = b.Registers(row ? "a_low" : "b_low", plan.dtype, lanes, fragments_);
   }
   if (Fetches()) {
     const int64_t count = std::max<int64_t>(1, int64_t{tile.extent} * tile.bk / plan.threads());
@@ -36,17 +38,6 @@ TensorOperand::TensorOperand(const GpuContraction& g, const TensorPlan& plan,
 
 ExprRef TensorOperand::Clamped(const ExprRef& x) const {
   return Limit() % tile_.extent == 0 ? x : ir::Min(x, Int(Limit() - 1));
-}
-
-// Place of an element among cores of 8 x 4: see TensorTile.
-ExprRef TensorOperand::CoreOffset(const ExprRef& x, const ExprRef& k) const {
-  const int64_t group = tile_.group();
-  const int64_t stride = tile_.core_stride();
-  const ExprRef step = ir::FloorDiv(k, 8);
-  const ExprRef core =
-      ir::Mod(ir::FloorDiv(x, 8), group / 8) + ir::Mod(ir::FloorDiv(k, 4), 2) * (group / 8);
-  return ir::FloorDiv(x, group) * (group / 4 * stride) + core * stride + step * 32 +
-         ir::Mod(ir::Mod(x, 8) + step, 8) * 4 + ir::Mod(k, 4);
 }
 
 void TensorOperand::PlaceCopies(const ExprRef& thread, const ExprRef& first, const ExprRef& offset,
@@ -90,8 +81,7 @@ void TensorOperand::PlaceAlongK(const ExprRef& first) {
     Part part;
     const ExprRef x = row + at;
     part.from = PlaceCross(b_, g_, tile_.side, b_.Let("x", Clamped(first + x)));
-    part.to = b_.Let("to", tile_.bytes == 2 ? x * tile_.bk + Swizzled(b_, x, column, per_row) * 8
-                                            : CoreOffset(x, depth_at_));
+    part.to = b_.Let("to", x * tile_.bk + Swizzled(b_, x, column, per_row) * chunk);
     if (at + step > tile_.extent) part.active = Less(row, tile_.extent - at);
     parts_.push_back(part);
   }
@@ -139,11 +129,12 @@ void TensorOperand::PlaceElements(const ExprRef& first) {
       part.from = places[static_cast<size_t>(at / wide)];
       part.k = k;
       const ExprRef x = x_in + at;
-      part.to = b_.Let("to", tile_.bytes == 2
-                                 ? k * tile_.extent +
-                                       Swizzled(b_, k, ir::FloorDiv(x, 8), tile_.extent / 8) * 8 +
-                                       ir::Mod(x, 8)
-                                 : CoreOffset(x, k));
+      part.to = b_.Let(
+          "to", tile_.bytes == 2
+                    ? k * tile_.extent + Swizzled(b_, k, ir::FloorDiv(x, 8), tile_.extent / 8) * 8 +
+                          ir::Mod(x, 8)
+                    : x * tile_.bk + Swizzled(b_, x, ir::FloorDiv(k, 4), tile_.bk / 4) * 4 +
+                          ir::Mod(k, 4));
       if (k_step > tile_.bk) part.active = Less(k_in, tile_.bk);
       parts_.push_back(part);
     }

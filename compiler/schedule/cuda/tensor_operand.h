@@ -35,11 +35,14 @@ class TensorOperand {
 
   // `first`: the warp's first row or column in the tile.
   void PlaceFragments(const ir::ExprRef& lane, const ir::ExprRef& first, const ir::ExprRef& slice);
-  // Loads all fragments of a unit of 16 k elements into one of two register sets.
+  // Loads all fragments of a unit of 16 k elements into one of the plan's register sets.
   void Load(const ir::ExprRef& stage, int unit, int set);
-  // The fragment of tile i (16 rows or 8 columns); `half` of the unit for 4-byte elements.
+  // 4-byte elements, between Load and Get: rounds the fragments of tile i (16 rows or 8 columns);
+  // kTf32x3 keeps the rest. What is packed for one pass is rounded already.
+  void Round(int i, int set);
+  // The fragment of tile i; `half` of the unit for 4-byte elements.
   Fragment Get(int i, int half, int set) const;
-  Fragment GetLow(int i, int half, int set) const;  // kTf32x3: what rounding left
+  Fragment GetLow(int i, int half) const;  // kTf32x3: what Round left
 
  private:
   bool packed() const { return tile_.mode == TileMode::kPacked; }
@@ -53,10 +56,10 @@ class TensorOperand {
   void CopyAcross(const ir::ExprRef& step, const ir::ExprRef& stage);
   void ForElements(const ir::ExprRef& step,
                    const std::function<void(size_t, const ir::ExprRef&, const ir::ExprRef&)>& body);
-  ir::ExprRef CoreOffset(const ir::ExprRef& x, const ir::ExprRef& k) const;
+  void PlaceWide(const ir::ExprRef& lane, const ir::ExprRef& first, const ir::ExprRef& unit);
   void LoadHalf(const ir::ExprRef& stage, int unit, int set);
   void LoadWide(const ir::ExprRef& stage, int unit, int set);
-  void Keep(int index, const ir::ExprRef& value, bool rounded);
+  int PerTile() const { return fragments_ / tiles_of_warp_; }  // 4-byte fragments
 
   const GpuContraction& g_;
   const TensorPlan& plan_;
@@ -66,8 +69,9 @@ class TensorOperand {
   ir::BufferId tiles_;
   ir::KernelBuilder& b_;
   // Registers.
-  int fragments_ = 1;  // of a unit
-  ir::BufferId high_ = 0, low_ = 0, raw_ = 0, fetched_ = 0;
+  int fragments_ = 1;      // of a unit
+  int tiles_of_warp_ = 1;  // 16 rows or 8 columns each
+  ir::BufferId high_ = 0, low_ = 0, fetched_ = 0;
   // Copies of this thread.
   struct Part {
     CrossPlace from;

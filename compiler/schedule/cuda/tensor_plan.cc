@@ -7,15 +7,14 @@ namespace mlc::schedule {
 namespace {
 
 constexpr int kMaxRegisters = 232;
+constexpr int kRoomyRegisters = 168;      // of a thread that still leaves room for others
 constexpr int64_t kMaxStatements = 4096;  // matrix operations of one step, expanded
 
 int64_t Ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t TileElements(const TensorTile& tile) {
   const int64_t dense = int64_t{tile.extent} * tile.bk;
-  if (tile.bytes == 2 || tile.mode == TileMode::kPacked) return dense;
-  if (tile.mode == TileMode::kAcross) return tile.pitch() * tile.bk;
-  return tile.extent / tile.group() * (tile.group() / 4) * tile.core_stride();
+  return tile.mode == TileMode::kAcross ? tile.pitch() * tile.bk : dense;
 }
 
 }  // namespace
@@ -49,21 +48,31 @@ int64_t TensorPlan::block_bytes() const {
   return std::max(stages * stage_elements() * SizeOf(dtype), sum_elements() * 4);
 }
 
-int TensorPlan::registers() const {
-  const int tiles = warp_rows() / 16 * (warp_columns() / 8);
-  const int fragment = math == TensorMath::kHalf ? 4 : 8;
-  const int copies = math == TensorMath::kTf32x3 ? 2 : 1;
-  const int fragments = fragment * warp_rows() / 16 + fragment / 2 * warp_columns() / 8;
+int TensorPlan::sets() const {
+  if (math == TensorMath::kHalf) return 2;
+  return units() > 1 && registers(2) <= kRoomyRegisters ? 2 : 1;
+}
+
+int TensorPlan::registers(int sets) const {
+  const int r = row_tiles();
+  const int c = column_tiles();
+  int count = 24 + r * c * 4;
+  if (math == TensorMath::kHalf) {
+    count += 8 + 4 * r + 2 * c;
+  } else {
+    // What rounding leaves of the operands comes and goes.
+    count += sets * (8 * r + 4 * c);
+    if (math == TensorMath::kTf32x3) count += row_group() * c * chains() * 4;
+  }
   // Addresses of the copies of a thread; of elements, each has a tap of its own.
-  int copies_at = 0;
   for (const TensorTile* tile : {&rows, &columns}) {
     const bool elements = tile->mode == TileMode::kElements;
     const int64_t size = int64_t{tile->extent} * tile->bk / (elements ? 1 : tile->chunk());
-    const int count = static_cast<int>(Ceil(size, threads()));
-    if (elements) copies_at += count * 6;
-    if (!elements && tile->mode != TileMode::kPacked) copies_at += std::min(count, 8) * 3;
+    const int parts = static_cast<int>(Ceil(size, threads()));
+    if (elements) count += parts * 6;
+    if (!elements && tile->mode != TileMode::kPacked) count += std::min(parts, 8) * 3;
   }
-  return 32 + tiles * 4 * (math == TensorMath::kTf32x3 ? 2 : 1) + fragments * copies + copies_at;
+  return count;
 }
 
 TensorPlan MakeTensorPlan(const GpuContraction& g, const Config& config) {
@@ -80,6 +89,7 @@ TensorPlan MakeTensorPlan(const GpuContraction& g, const Config& config) {
   plan.stages = knob("stages");
   plan.split = knob("split");
   plan.raster = knob("raster");
+  plan.resident = knob("resident");
   const int bytes = static_cast<int>(SizeOf(plan.dtype));
   plan.rows = {Side::kRow, ModeOf(g, Side::kRow), plan.bm, plan.bk, bytes, 0};
   plan.columns = {Side::kColumn, ModeOf(g, Side::kColumn), plan.bn, plan.bk, bytes, 0};
@@ -91,6 +101,21 @@ TensorPlan MakeTensorPlan(const GpuContraction& g, const Config& config) {
   plan.split_steps = Ceil(plan.k_steps, plan.split);
   return plan;
 }
+
+namespace {
+
+// One block more than those that fit by estimate, where blocks wait for a place.
+RejectReason CheckResident(const GpuContraction& g, const target::Target& target,
+                           const TensorPlan& plan) {
+  if (plan.resident == 0) return RejectReason::kNone;
+  const int64_t fit = 65536 / (plan.registers() * plan.threads());
+  if (fit * target.sms >= plan.blocks(g)) return RejectReason::kRedundant;
+  if ((fit + 1) * (plan.block_bytes() + 1024) > target.sm_bytes) return RejectReason::kRedundant;
+  const int64_t left = 65536 / ((fit + 1) * plan.threads());
+  return left * 4 < plan.registers() * 3 ? RejectReason::kRegisters : RejectReason::kNone;
+}
+
+}  // namespace
 
 RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& target,
                              const TensorPlan& plan) {
@@ -125,7 +150,9 @@ RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& targ
     if ((plan.split - 1) * plan.split_steps >= plan.k_steps) return RejectReason::kRedundant;
     const int64_t tiles = g.z * plan.m_tiles * plan.n_tiles;
     if (tiles >= 2 * target.sms) return RejectReason::kParallelism;
-    if (tiles * plan.split > 2 * target.sms) return RejectReason::kParallelism;
+    // Small blocks share a multiprocessor.
+    const int at_once = plan.threads() <= 128 ? 4 : 2;
+    if (tiles * plan.split > at_once * target.sms) return RejectReason::kParallelism;
     if (plan.split_steps * plan.bk < 64) return RejectReason::kParallelism;
   }
   if (4 * plan.blocks(g) < target.sms && tile > 64 * 64) return RejectReason::kParallelism;
@@ -139,7 +166,7 @@ RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& targ
   if (plan.slices > 1 && (plan.warps_m * plan.warps_n > 4 || wr * wc > 64 * 64)) {
     return RejectReason::kRedundant;
   }
-  return RejectReason::kNone;
+  return CheckResident(g, target, plan);
 }
 
 }  // namespace mlc::schedule

@@ -6,6 +6,7 @@
 // along k. `split` blocks divide k; the last one to finish adds up their sums, in order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "compiler/schedule/config.h"
@@ -16,6 +17,11 @@
 namespace mlc::schedule {
 
 enum class TensorMath : uint8_t { kHalf, kTf32, kTf32x3 };
+
+// The unit drops bits of f32, up to one unit u of the last that it keeps. One multiplication by
+// this moves a mantissa from [1, 2) by u/3 to 2u/3 before, which makes that a rounding without a
+// bias, of at most 2u/3.
+constexpr double kRoundUpForTf32 = 1 + 1.0 / 3072;
 
 // How an operand is copied and laid out in block memory.
 enum class TileMode : uint8_t {
@@ -35,10 +41,6 @@ struct TensorTile {
   int64_t elements = 0;  // of block memory, a multiple of 16 bytes
 
   int chunk() const { return 16 / bytes; }  // elements of 16 bytes
-  // 4-byte tiles that are not packed, along k: groups of 16 (rows) or 8 (columns) of the operand
-  // in cores of 8 x 4 elements; the cores of one k step of the matrix unit are `core_stride` apart.
-  int group() const { return side == Side::kRow ? 16 : 8; }
-  int64_t core_stride() const { return bk / 8 * 32 + (side == Side::kRow ? 8 : 16); }
   // 4-byte tiles across: elements of a row of k.
   int64_t pitch() const { return bytes == 2 ? extent : extent + 8; }
 };
@@ -50,7 +52,8 @@ struct TensorPlan {
   int warps_m = 2, warps_n = 2, slices = 1;
   int stages = 3;
   int split = 1;
-  int raster = 0;  // 0: neighbours along m, 1: along n, 2: columns of 8 tiles along m
+  int raster = 0;    // 0: neighbours along m, 1: along n, 2: columns of 8 tiles along m
+  int resident = 0;  // blocks of a multiprocessor beyond those whose registers fit by estimate
   int per_sm = 0;
   TensorTile rows, columns;
 
@@ -60,13 +63,24 @@ struct TensorPlan {
   int threads() const { return 32 * warps(); }
   int warp_rows() const { return bm / warps_m; }
   int warp_columns() const { return bn / warps_n; }
-  int units() const { return bk / 16 / slices; }  // of 16 k elements, for one slice and step
+  int units() const { return bk / 16 / slices; }      // of 16 k elements, for one slice and step
+  int row_tiles() const { return warp_rows() / 16; }  // of the matrix unit, in a warp's part
+  int column_tiles() const { return warp_columns() / 8; }
+  // Three passes: tiles of rows that are multiplied together, their sums apart from the total.
+  int row_group() const { return std::min(row_tiles(), std::max(1, 8 / column_tiles())); }
+  // Sums apart for one tile: more where a group has too few tiles to hide the unit's latency.
+  int chains() const { return row_group() * column_tiles() <= 4 ? 2 : 1; }
+  // Units whose fragments are in registers at once: 2 to load one while the other is multiplied.
+  int sets() const;
   int64_t stage_elements() const { return rows.elements + columns.elements; }
   int64_t sum_pitch() const { return bn + 8; }  // of partial sums in block memory
   int64_t sum_elements() const { return slices * int64_t{bm} * sum_pitch(); }
   int64_t block_bytes() const;
   int64_t blocks(const GpuContraction& g) const { return g.z * split * m_tiles * n_tiles; }
-  int registers() const;  // estimate per thread
+  int registers() const { return registers(sets()); }  // estimate per thread
+
+ private:
+  int registers(int sets) const;
 };
 
 // What the matrix units compute for the problem; false for types they do not take.

@@ -85,6 +85,7 @@ class Generator {
     block_ = add(narrow, 1, Scope::kBlock);
     kernel_.buffers[static_cast<size_t>(add(OneOf(kTypes), 1, Scope::kBlock))].overlays =
         Pick(2) == 0 ? block_ : -1;
+    words_ = add(DType::kF32, 1, Scope::kBlock);
     global_ = add(narrow, 1, Scope::kShared);
     wide_ = add(narrow, 8, Scope::kRegister);
     part_ = add(narrow, Pick(2) == 0 ? 4 : 8, Scope::kRegister);
@@ -121,6 +122,10 @@ class Generator {
         return MakeStmt(CopyAsync{block_, Index(2, false), global_, Index(2, false), 2 << Pick(3),
                                   Pick(2) == 0 ? Index(1, false) : nullptr});
       case 2:
+        if (Pick(3) == 0) {
+          return MakeStmt(LoadMatrix{Pick(2) == 0 ? sum_ : pair_, Index(2, true), words_,
+                                     Index(2, false), false});
+        }
         return MakeStmt(LoadMatrix{Pick(2) == 0 ? wide_ : part_, Index(2, true), block_,
                                    Index(2, false), Pick(2) == 0});
       case 3: {
@@ -301,7 +306,7 @@ class Generator {
   std::vector<Bound> bound_;
   bool gpu_ = false;
   bool awaits_ = false;  // in the current phase
-  BufferId counter_ = -1, block_ = -1, global_ = -1;
+  BufferId counter_ = -1, block_ = -1, words_ = -1, global_ = -1;
   BufferId wide_ = -1, part_ = -1, sum_ = -1, pair_ = -1;  // registers of matrix operands
 };
 

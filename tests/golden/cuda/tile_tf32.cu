@@ -15,9 +15,7 @@ __device__ __forceinline__ double Min(double a, double b) { return a != a || a <
 __device__ __forceinline__ int Min(int a, int b) { return a < b ? a : b; }
 __device__ __forceinline__ long long Min(long long a, long long b) { return a < b ? a : b; }
 __device__ __forceinline__ float RoundTf32(float value) {
-  unsigned bits;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
-  return __uint_as_float(bits);
+  return __uint_as_float((__float_as_uint(value) + 0x1000u) & 0xffffe000u);
 }
 __device__ __forceinline__ unsigned BlockAddress(const void* at) { return (unsigned)__cvta_generic_to_shared(at); }
 __device__ __forceinline__ void CopyAsync16(void* to, const void* from, int bytes) {
@@ -28,6 +26,11 @@ __device__ __forceinline__ void CommitCopies() { asm volatile("cp.async.commit_g
 template <int kPending>
 __device__ __forceinline__ void WaitCopies() {
   asm volatile("cp.async.wait_group %0;" :: "n"(kPending) : "memory");
+}
+__device__ __forceinline__ void LoadMatrixF32x4(float* to, const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+               : "r"(BlockAddress(row)) : "memory");
 }
 __device__ __forceinline__ void MmaTf32(float* c, const float* a, const float* b) {
   asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
@@ -85,22 +88,19 @@ tile_tf32_p0(
     WaitCopies<1>();
     __syncthreads();
     const int stage = (int)((unsigned)slab % 2u);
-    const int group = (int)((unsigned)lane / 4u);
-    const int inner = (int)((unsigned)lane % 4u);
-    const int T8 = (stage * 64 + warp * 16 + group) * 12 + inner;
-    float V9[4];
+    const int row = stage * 64 + warp * 16 + (int)((unsigned)lane % 16u);
+    const int group = stage * 32 + (int)((unsigned)lane / 4u);
+    LoadMatrixF32x4(&a_part[0], &a_tile[row * 12 + (int)((unsigned)lane / 16u) * 4]);
     #pragma unroll
-    for (int L = 0; L < 4; ++L) V9[L] = a_tile[T8 + 12 * L];
-    #pragma unroll
-    for (int L = 0; L < 4; ++L) a_part[L] = RoundTf32(V9[L]);
+    for (int L = 0; L < 4; ++L) a_part[L] = RoundTf32(a_part[L]);
     #pragma unroll
     for (int i_1 = 0; i_1 < 4; ++i_1) {
-      const int T10 = (stage * 32 + i_1 * 8 + group) * 12 + inner;
-      float V11[2];
+      const int T8 = (group + i_1 * 8) * 12 + (int)((unsigned)lane % 4u);
+      float V9[2];
       #pragma unroll
-      for (int L = 0; L < 2; ++L) V11[L] = b_tile[T10 + 4 * L];
+      for (int L = 0; L < 2; ++L) V9[L] = b_tile[T8 + 4 * L];
       #pragma unroll
-      for (int L = 0; L < 2; ++L) b_part[2 * i_1 + L] = RoundTf32(V11[L]);
+      for (int L = 0; L < 2; ++L) b_part[2 * i_1 + L] = RoundTf32(V9[L]);
     }
     #pragma unroll
     for (int i_2 = 0; i_2 < 4; ++i_2) {

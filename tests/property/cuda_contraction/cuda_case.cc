@@ -30,9 +30,9 @@ std::vector<int64_t> Offsets(const graph::TensorType& type) {
   return offsets;
 }
 
-Bytes RandomBytes(Rng& rng, const graph::TensorType& type) {
+Bytes RandomBytes(Rng& rng, const graph::TensorType& type, double low) {
   std::vector<double> values(static_cast<size_t>(type.NumElements()));
-  for (double& value : values) value = rng.Uniform() * 2 - 1;
+  for (double& value : values) value = low + rng.Uniform() * (1 - low);
   const graph::TensorDataRef data = graph::WriteDoubles(type.dtype, type.dims, values);
   return {data->bytes.begin(), data->bytes.end()};
 }
@@ -96,12 +96,12 @@ target::Target HopperTarget() {
   return *target;
 }
 
-CudaCase MakeCudaCase(Rng& rng, graph::Workload workload) {
+CudaCase MakeCudaCase(Rng& rng, graph::Workload workload, double low) {
   CudaCase c{std::move(workload), {}, {}};
   std::vector<graph::TensorDataRef> sources;
   for (graph::ValueId id : c.workload.operands()) {
     const graph::TensorType& type = c.workload.graph()[id].type;
-    Bytes dense = RandomBytes(rng, type);
+    Bytes dense = RandomBytes(rng, type, low);
     c.operands.push_back(Spread(type, dense));
     sources.push_back(graph::MakeTensorData(type.dtype, type.dims, std::move(dense)));
   }

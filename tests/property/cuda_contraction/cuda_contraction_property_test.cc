@@ -128,40 +128,65 @@ TEST(TensorContractionProperty, BFloat16) { CheckAligned("tensor_contraction", "
 TEST(TensorContractionProperty, Tf32) {
   CheckAligned("tensor_contraction", "f32", "precision=tf32", 3e-3);
 }
-// Three passes count as f32 because their error is no larger than that of a plain f32 sum.
-TEST(TensorContractionProperty, ThreePassesAreAsExactAsAPlainSum) {
+graph::Workload LongProduct(int k, const std::string& attributes) {
+  const std::string depth = std::to_string(k);
+  return Parsed("workload v1 tolerance=1e-5 {\n  %0 = input() : f32[16," + depth +
+                "]\n  %1 = weight() : f32[" + depth + ",32]\n  %2 = matmul(%0, %1)" + attributes +
+                " : f32[16,32]\n  return %2\n}\n");
+}
+
+// Largest error of plain f32 sums of the case's product, over the largest result.
+double PlainError(const CudaCase& c, int k) {
   const int m = 16, n = 32;
-  for (int k : {64, 513, 4608}) {
-    const std::string depth = std::to_string(k);
-    Rng rng(static_cast<uint64_t>(k));
-    CudaCase c =
-        MakeCudaCase(rng, Parsed("workload v1 tolerance=1e-5 {\n  %0 = input() : f32[16," + depth +
-                                 "]\n  %1 = weight() : f32[" + depth +
-                                 ",32]\n  %2 = matmul(%0, %1) : f32[16,32]\n  return %2\n}\n"));
-    std::vector<float> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
-    std::memcpy(a.data(), c.operands[0].data(), c.operands[0].size());
-    std::memcpy(b.data(), c.operands[1].data(), c.operands[1].size());
-    double worst = 0, scale = 0;
-    for (int i = 0; i < m; ++i) {
-      for (int j = 0; j < n; ++j) {
-        float plain = 0;
-        double exact = 0;
-        for (int t = 0; t < k; ++t) {
-          const float x = a[static_cast<size_t>(i * k + t)], y = b[static_cast<size_t>(t * n + j)];
-          plain += x * y;
-          exact += static_cast<double>(x) * y;
-        }
-        worst = std::max(worst, std::abs(plain - exact));
-        scale = std::max(scale, std::abs(exact));
+  std::vector<float> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
+  std::memcpy(a.data(), c.operands[0].data(), c.operands[0].size());
+  std::memcpy(b.data(), c.operands[1].data(), c.operands[1].size());
+  double worst = 0, scale = 0;
+  for (int i = 0; i < m; ++i) {
+    for (int j = 0; j < n; ++j) {
+      float plain = 0;
+      double exact = 0;
+      for (int t = 0; t < k; ++t) {
+        const float x = a[static_cast<size_t>(i * k + t)], y = b[static_cast<size_t>(t * n + j)];
+        plain += x * y;
+        exact += static_cast<double>(x) * y;
       }
+      worst = std::max(worst, std::abs(plain - exact));
+      scale = std::max(scale, std::abs(exact));
     }
+  }
+  return worst / scale;
+}
+
+// Three passes count as f32 because their error is no larger than that of a plain f32 sum; also
+// where all terms have one sign, so that what is always cut off adds up.
+TEST(TensorContractionProperty, ThreePassesAreAsExactAsAPlainSum) {
+  for (const double low : {-1.0, 0.0, 0.9}) {
+    for (int k : {64, 513, 4608}) {
+      Rng rng(static_cast<uint64_t>(k));
+      CudaCase c = MakeCudaCase(rng, LongProduct(k, ""), low);
+      const target::Target target = HopperTarget();
+      const Family& family = *FindFamily("tensor_contraction");
+      const double error = CudaError(c, target, family.Default(c.workload, target));
+      EXPECT_GE(error, 0);
+      EXPECT_LE(error, PlainError(c, k)) << k << " " << low;
+    }
+  }
+}
+
+// Cutting bits off instead of rounding would be wrong by 2^-11 here.
+TEST(TensorContractionProperty, Tf32RoundsWithoutABias) {
+  for (const double low : {0.0, 0.5}) {
+    Rng rng(5);
+    CudaCase c = MakeCudaCase(rng, LongProduct(4608, " {precision=tf32}"), low);
     const target::Target target = HopperTarget();
     const Family& family = *FindFamily("tensor_contraction");
     const double error = CudaError(c, target, family.Default(c.workload, target));
     EXPECT_GE(error, 0);
-    EXPECT_LE(error, worst / scale) << k;
+    EXPECT_LE(error, 6e-5) << low;
   }
 }
+
 TEST(TensorContractionProperty, ThreePassTf32) {
   CheckAligned("tensor_contraction", "f32", "", 2e-6);
 }

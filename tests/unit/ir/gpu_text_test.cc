@@ -210,10 +210,15 @@ TEST(GpuVerify, CopiesAndSync) {
 TEST(GpuVerify, MatrixOperands) {
   EXPECT_EQ(ErrorOf("load_matrix x[0] = s[0]"),
             "kernel 'k': load_matrix of 's' to 'x' is not from block memory");
-  EXPECT_EQ(ErrorOf("load_matrix z[0] = g[0]"),
-            "kernel 'k': load_matrix of 'g' to 'z' is not of 2-byte type");
+  EXPECT_EQ(ErrorOf("load_matrix z[0] = g[0]"), "accepted");
+  EXPECT_EQ(ErrorOf("load_matrix transposed z[0] = g[0]"),
+            "kernel 'k': load_matrix of 'g' to 'z' transposes 4-byte elements");
+  EXPECT_EQ(ErrorOf("load_matrix q[0] = g[0]"),
+            "kernel 'k': load_matrix of 'g' to 'q' needs a register of 1, 2 or 4 lanes");
+  EXPECT_EQ(ErrorOf("load_matrix z[0] = d[0]"),
+            "kernel 'k': load_matrix of 'd' to 'z' is not of a 2-byte type or f32");
   EXPECT_EQ(ErrorOf("load_matrix p[0] = m[0]"),
-            "kernel 'k': load_matrix of 'm' to 'p' is not of 2-byte type");
+            "kernel 'k': load_matrix of 'm' to 'p' is not of a 2-byte type or f32");
   EXPECT_EQ(ErrorOf("load_matrix r16[0] = m[0]"),
             "kernel 'k': load_matrix of 'm' to 'r16' needs a register of 2, 4 or 8 lanes");
   EXPECT_EQ(ErrorOf("load_matrix m[0] = m[0]"), "kernel 'k': 'm' is no register");

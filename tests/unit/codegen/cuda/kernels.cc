@@ -197,14 +197,13 @@ ir::Kernel MatrixTile(DType dtype) {
       k.Barrier();
       const ExprRef stage = k.Let("stage", ir::Mod(step, 2));
       if (tf32) {
-        const ExprRef group = k.Let("group", ir::FloorDiv(lane, 4));
-        const ExprRef inner = k.Let("inner", ir::Mod(lane, 4));
+        const ExprRef row = k.Let("row", stage * 64 + warp * 16 + ir::Mod(lane, 16));
+        const ExprRef group = k.Let("group", stage * 32 + ir::FloorDiv(lane, 4));
         const auto round = [](ExprRef x) { return Apply(ScalarOp::kRoundTf32, {std::move(x)}); };
-        k.Set(a_part, Int(0),
-              round(k.Load(a_tile, (stage * 64 + warp * 16 + group) * pitch + inner, 4, pitch)));
+        k.LoadMatrix(a_part, Int(0), a_tile, row * pitch + ir::FloorDiv(lane, 16) * 4);
+        k.Set(a_part, Int(0), round(k.Get(a_part, Int(0))));
         k.Unrolled("i", 4, [&](ExprRef i) {
-          k.Set(b_part, i,
-                round(k.Load(b_tile, (stage * 32 + i * 8 + group) * pitch + inner, 2, 4)));
+          k.Set(b_part, i, round(k.Load(b_tile, (group + i * 8) * pitch + ir::Mod(lane, 4), 2, 4)));
         });
       } else {
         const ExprRef row = ir::Mod(lane, 16);
