@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <system_error>
 #include <vector>
@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSuffix = ".cubin";
+constexpr const char* kUnfinished = ".new";
 constexpr auto kStale = std::chrono::hours(1);
 
 struct Entry {
@@ -24,6 +25,18 @@ struct Entry {
   fs::file_time_type time;
   int64_t bytes = 0;
 };
+
+// What lies in the folder now; others may change it meanwhile.
+std::vector<Entry> EntriesOf(const std::string& folder) {
+  std::vector<Entry> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; it != end; it.increment(error)) {
+    Entry entry{it->path(), it->last_write_time(error), 0};
+    if (!error) entry.bytes = static_cast<int64_t>(it->file_size(error));
+    if (!error) entries.push_back(std::move(entry));  // else another process removed it
+  }
+  return entries;
+}
 
 }  // namespace
 
@@ -38,8 +51,10 @@ Result<CubinCache> CubinCache::Open(const std::string& folder, int64_t max_bytes
 }
 
 Digest CubinCache::KeyOf(const Nvrtc& nvrtc, const std::string& source, const std::string& arch) {
-  return DigestOf("nvrtc " + nvrtc.version() + "\n" + nvrtc.options() + "\n" + arch + "\n" +
-                  source);
+  std::error_code error;
+  const uintmax_t size = fs::file_size(nvrtc.path(), error);
+  return DigestOf("nvrtc " + nvrtc.version() + " " + std::to_string(error ? 0 : size) + "\n" +
+                  nvrtc.options() + "\n" + arch + "\n" + source);
 }
 
 std::string CubinCache::PathOf(const Digest& key) const {
@@ -48,26 +63,29 @@ std::string CubinCache::PathOf(const Digest& key) const {
 
 std::optional<CudaBinary> CubinCache::Find(const Digest& key) const {
   const std::string path = PathOf(key);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  Result<CudaBinary> binary = DecodeCudaBinary(std::move(bytes).str());
-  if (!binary.ok()) return std::nullopt;
   std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return std::nullopt;
+  const std::string bytes = std::move(text).str();
+  const std::string name = key.ToText();
+  if (!bytes.starts_with(name)) return std::nullopt;
+  Result<CudaBinary> binary = DecodeCudaBinary(std::string_view(bytes).substr(name.size()));
+  if (!binary.ok()) return std::nullopt;
   fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);
   return *std::move(binary);
 }
 
 Status CubinCache::Put(const Digest& key, const CudaBinary& binary) const {
-  static std::atomic<uint64_t> count{0};
   const std::string path = PathOf(key);
-  const std::string temporary =
-      path + "." + std::to_string(getpid()) + "." + std::to_string(count.fetch_add(1)) + ".new";
+  const std::string temporary = path + "." + std::to_string(getpid()) + "." +
+                                std::to_string(std::random_device{}()) + kUnfinished;
   std::error_code error;
   {
     std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    file << Encode(binary);
+    if (!file) return FailedPrecondition("cannot write into the folder " + folder_);
+    file << key.ToText() << Encode(binary);
     file.close();
     if (!file) {
       fs::remove(temporary, error);
@@ -75,48 +93,75 @@ Status CubinCache::Put(const Digest& key, const CudaBinary& binary) const {
     }
   }
   fs::rename(temporary, path, error);
-  if (error) {
-    const std::string why = error.message();
-    fs::remove(temporary, error);
-    return FailedPrecondition("cannot replace " + path + ": " + why);
-  }
-  Evict();
-  return {};
+  if (!error) return {};
+  const std::string why = error.message();
+  fs::remove(temporary, error);
+  return FailedPrecondition("cannot replace " + path + ": " + why);
 }
 
-void CubinCache::Evict() const {
-  std::vector<Entry> entries;
-  int64_t bytes = 0;
-  std::error_code error;
+void CubinCache::Trim() const {
+  std::vector<Entry> entries = EntriesOf(folder_);
+  std::error_code ignored;
   const auto now = fs::file_time_type::clock::now();
-  for (fs::directory_iterator it(folder_, error), end; it != end; it.increment(error)) {
-    Entry entry{it->path(), it->last_write_time(error), 0};
-    if (error) continue;  // another process removed it
-    if (entry.path.extension() == ".new" && now - entry.time > kStale) {
-      fs::remove(entry.path, error);  // its writer died
+  std::erase_if(entries, [&](const Entry& entry) {
+    if (entry.path.extension() == kUnfinished && now - entry.time > kStale) {
+      fs::remove(entry.path, ignored);  // its writer died
     }
-    if (entry.path.extension() != kSuffix) continue;
-    entry.bytes = static_cast<int64_t>(it->file_size(error));
-    if (error) continue;
-    bytes += entry.bytes;
-    entries.push_back(std::move(entry));
-  }
+    return entry.path.extension() != kSuffix;
+  });
   std::sort(entries.begin(), entries.end(),
             [](const Entry& a, const Entry& b) { return a.time < b.time; });
+  int64_t bytes = 0;
+  for (const Entry& entry : entries) bytes += entry.bytes;
   for (size_t i = 0; i + 1 < entries.size() && bytes > max_bytes_; ++i) {
-    if (fs::remove(entries[i].path, error)) bytes -= entries[i].bytes;
+    std::error_code error;
+    fs::remove(entries[i].path, error);
+    if (!error) bytes -= entries[i].bytes;  // by this process or another
   }
 }
 
-Result<CudaBinary> CompileCached(const CubinCache& cache, Nvrtc& nvrtc, const std::string& source,
-                                 const std::string& arch) {
+CubinCache::Size CubinCache::Measure() const {
+  Size size;
+  for (const Entry& entry : EntriesOf(folder_)) {
+    if (entry.path.extension() != kSuffix) continue;
+    ++size.files;
+    size.bytes += entry.bytes;
+  }
+  return size;
+}
+
+std::string CubinFolder(const std::string& flag, const std::string& use,
+                        const std::function<const char*(const char*)>& environment) {
+  if (flag == "off") return {};
+  if (!flag.empty()) return flag + "/" + use;
+  const auto value = [&](const char* name) {
+    const char* text = environment(name);
+    return std::string(text != nullptr && text[0] == '/' ? text : "");
+  };
+  // systemd names several folders with colons between them.
+  const std::string service = value("CACHE_DIRECTORY");
+  if (!service.empty()) return service.substr(0, service.find(':')) + "/cubins/" + use;
+  std::string caches = value("XDG_CACHE_HOME");
+  if (caches.empty() && !value("HOME").empty()) caches = value("HOME") + "/.cache";
+  return caches.empty() ? "" : caches + "/mlc-tune/cubins/" + use;
+}
+
+Result<CachedBinary> CompileCached(const CubinCache* cache, Nvrtc& nvrtc, const std::string& source,
+                                   const std::string& arch) {
+  CachedBinary result;
+  if (cache == nullptr) {
+    result.binary = MLC_TRY(nvrtc.Compile(source, arch));
+    return result;
+  }
   const Digest key = CubinCache::KeyOf(nvrtc, source, arch);
-  if (std::optional<CudaBinary> found = cache.Find(key)) return *std::move(found);
-  CudaBinary binary = MLC_TRY(nvrtc.Compile(source, arch));
-  // The next caller compiles again; nothing else depends on the file.
-  const Status kept = cache.Put(key, binary);
-  static_cast<void>(kept);
-  return binary;
+  if (std::optional<CudaBinary> found = cache->Find(key)) {
+    result.binary = *std::move(found);
+    result.found = true;
+    return result;
+  }
+  result.binary = MLC_TRY(nvrtc.Compile(source, arch));
+  result.kept = cache->Put(key, result.binary);
+  return result;
 }
 
 }  // namespace mlc::build
