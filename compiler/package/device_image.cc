@@ -19,7 +19,12 @@ Result<std::string> ReadFile(const std::string& path) {
   return std::string{std::istreambuf_iterator<char>(in), {}};
 }
 
-int64_t AddLaunches(ImageBuilder& builder, const TaskKernel& kernel) {
+// Older devices know no launch before the end of the one before it, and their code does not wait.
+bool MayBeginEarly(const ir::Stmt& phase, const target::Target& target) {
+  return target.compute >= 90 && AwaitsInputs(phase);
+}
+
+int64_t AddLaunches(ImageBuilder& builder, const TaskKernel& kernel, const target::Target& target) {
   const std::vector<codegen::CudaLaunch>& launches = kernel.device.launches;
   std::vector<mlc_device_launch> rows;
   for (size_t i = 0; i < launches.size(); ++i) {
@@ -27,7 +32,7 @@ int64_t AddLaunches(ImageBuilder& builder, const TaskKernel& kernel) {
     row.blocks = static_cast<uint32_t>(launches[i].blocks);
     row.threads = static_cast<uint32_t>(launches[i].threads);
     row.block_bytes = static_cast<uint32_t>(launches[i].block_bytes);
-    row.awaits = AwaitsInputs(*kernel.lowered.kernel.phases[i]) ? 1 : 0;
+    row.awaits = MayBeginEarly(*kernel.lowered.kernel.phases[i], target) ? 1 : 0;
     rows.push_back(row);
   }
   const int64_t table = builder.AddTable(rows);
@@ -44,14 +49,15 @@ struct KernelTable {
   bool portable = true;  // every kernel has a portable text
 };
 
-Result<KernelTable> AddKernels(ImageBuilder& builder, std::span<const TaskKernel> kernels) {
+Result<KernelTable> AddKernels(ImageBuilder& builder, std::span<const TaskKernel> kernels,
+                               const target::Target& target) {
   std::vector<mlc_device_kernel> rows;
   std::vector<int64_t> launches, binaries, texts;
   for (const TaskKernel& kernel : kernels) {
     mlc_device_kernel row = {};
     row.launch_count = static_cast<int64_t>(kernel.device.launches.size());
     rows.push_back(row);
-    launches.push_back(AddLaunches(builder, kernel));
+    launches.push_back(AddLaunches(builder, kernel, target));
     binaries.push_back(builder.AddBlob(MLC_TRY(ReadFile(kernel.object_path))));
     const std::string text = MLC_TRY(ReadFile(kernel.portable_path));
     texts.push_back(text.empty() ? -1 : builder.AddBlob(text));
@@ -111,7 +117,7 @@ Result<DeviceTables> AddDeviceTables(ImageBuilder& builder, const graph::Program
   mlc_device_image image = {};
   image.base = base;
   tables.steps_at = AddDeviceSteps(builder, program, kernels, weights, image.base);
-  const KernelTable table = MLC_TRY(AddKernels(builder, kernels));
+  const KernelTable table = MLC_TRY(AddKernels(builder, kernels, target));
   std::vector<int32_t> step_kernels;
   for (const graph::Step& step : program.steps) step_kernels.push_back(step.task);
   // Tables hold pointers: each begins at a multiple of 8 bytes.

@@ -1,9 +1,7 @@
 #include "compiler/package/device_kernels.h"
 
-#include <memory>
 #include <variant>
 
-#include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
 
 namespace mlc::package {
@@ -20,20 +18,32 @@ bool AwaitsInputs(const ir::Stmt& phase) {
   return sync != nullptr && sync->kind == ir::SyncKind::kAwaitInputs;
 }
 
+namespace {
+
+Result<std::string> Compiled(const DeviceTools& tools, const std::string& source,
+                             const std::string& arch, DeviceCode& code) {
+  build::CachedBinary made =
+      MLC_TRY(build::CompileCached(tools.cubins, *tools.nvrtc, source, arch));
+  ++(made.found ? code.found : code.made);
+  if (!made.kept.ok()) code.kept = made.kept;
+  return std::move(made.binary.image);
+}
+
+}  // namespace
+
 Result<DeviceCode> CompileForDevice(const ir::Kernel& kernel, const target::Target& target,
-                                    const std::string& cuda_home) {
-  const std::unique_ptr<build::Nvrtc> compiler = MLC_TRY(build::Nvrtc::Open(cuda_home));
+                                    const DeviceTools& tools) {
   const codegen::CudaSource source = MLC_TRY(codegen::PrintCuda(kernel, target));
   DeviceCode code;
-  code.binary = MLC_TRY(compiler->Compile(source.text, target.CudaArch())).image;
+  code.binary = MLC_TRY(Compiled(tools, source.text, target.CudaArch(), code));
   // Text with instructions of one architecture would run on no newer one.
   target::Target generic = target;
   generic.arch_specific = false;
   const Result<codegen::CudaSource> portable = codegen::PrintCuda(kernel, generic);
   if (!portable.ok()) return code;
-  Result<build::CudaBinary> text =
-      compiler->Compile(portable->text, "compute_" + std::to_string(target.compute));
-  if (text.ok()) code.portable = std::move(text->image);
+  Result<std::string> text =
+      Compiled(tools, portable->text, "compute_" + std::to_string(target.compute), code);
+  if (text.ok()) code.portable = *std::move(text);
   return code;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compiler/base/status.h"
+#include "compiler/build/cubin_cache.h"
 #include "compiler/ir/ir.h"
 #include "compiler/target/target.h"
 
@@ -17,10 +18,17 @@ bool AwaitsInputs(const ir::Stmt& phase);
 struct DeviceCode {
   std::string binary;    // a cubin
   std::string portable;  // PTX; empty when the kernel needs this very architecture
+  int found = 0;         // of the two, those from the cache
+  int made = 0;          // and those compiled
+  Status kept;           // why the cache could not keep one
 };
 
-// `cuda_home`: where to look for NVRTC first; may be empty. NOT_FOUND when there is none.
+struct DeviceTools {
+  build::Nvrtc* nvrtc = nullptr;              // never null with a GPU
+  const build::CubinCache* cubins = nullptr;  // null: none
+};
+
 Result<DeviceCode> CompileForDevice(const ir::Kernel& kernel, const target::Target& target,
-                                    const std::string& cuda_home);
+                                    const DeviceTools& tools);
 
 }  // namespace mlc::package

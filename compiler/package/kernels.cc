@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "compiler/build/child_process.h"
@@ -100,22 +101,38 @@ Status WriteAt(const std::string& path, const char* data, int64_t size, int64_t 
   return {};
 }
 
-Status WriteCode(const TaskKernel& kernel, const target::Target& target,
-                 const std::string& cuda_home) {
+// What a child says of the cache: how much it found, and why it could not keep the rest.
+std::string CacheNotePath(const TaskKernel& kernel) { return kernel.object_path + ".cache"; }
+
+void ReadCacheNote(const TaskKernel& kernel, CompiledKernels& compiled) {
+  std::ifstream in(CacheNotePath(kernel));
+  int64_t found = 0, made = 0;
+  in >> found >> made;
+  in.ignore();
+  compiled.found += found;
+  compiled.made += made;
+  std::string failure;
+  if (std::getline(in, failure)) compiled.cache_failure = failure;
+}
+
+Status WriteCode(const TaskKernel& kernel, const target::Target& target, const DeviceTools& tools) {
   if (!target.is_cuda()) {
     return WriteFile(kernel.object_path,
                      MLC_TRY(codegen::CompileToObject({&kernel.lowered.kernel}, target)));
   }
-  const DeviceCode code = MLC_TRY(CompileForDevice(kernel.lowered.kernel, target, cuda_home));
+  const DeviceCode code = MLC_TRY(CompileForDevice(kernel.lowered.kernel, target, tools));
   MLC_TRY(WriteFile(kernel.object_path, code.binary));
+  MLC_TRY(WriteFile(CacheNotePath(kernel), std::to_string(code.found) + " " +
+                                               std::to_string(code.made) + " " +
+                                               (code.kept.ok() ? "" : code.kept.message())));
   return WriteFile(kernel.portable_path, code.portable);
 }
 
 // Everything one task needs, in a child of its own.
 Status CompileTask(int task, const graph::Program& program, const TaskKernel& kernel,
                    const WeightsPlan& weights, const std::string& weights_path,
-                   const target::Target& target, const std::string& cuda_home) {
-  MLC_TRY(WriteCode(kernel, target, cuda_home));
+                   const target::Target& target, const DeviceTools& tools) {
+  MLC_TRY(WriteCode(kernel, target, tools));
   std::vector<std::unique_ptr<Prepare>> prepares(kernel.lowered.preparations.size());
   for (const WeightsPlan::Prepared& item : weights.prepared) {
     const graph::Step& step = program.steps[static_cast<size_t>(item.step)];
@@ -177,15 +194,34 @@ Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
   return kernels;
 }
 
-Status CompileKernels(const graph::Program& program, std::span<const TaskKernel> kernels,
-                      const WeightsPlan& weights, const std::string& weights_path,
-                      const target::Target& target, const LibraryOptions& options) {
-  return build::RunInChildren(static_cast<int>(kernels.size()), options.parallel, [&](int task) {
+Result<CompiledKernels> CompileKernels(const graph::Program& program,
+                                       std::span<const TaskKernel> kernels,
+                                       const WeightsPlan& weights, const std::string& weights_path,
+                                       const target::Target& target,
+                                       const LibraryOptions& options) {
+  CompiledKernels compiled;
+  std::unique_ptr<build::Nvrtc> nvrtc;
+  std::optional<build::CubinCache> cubins;
+  if (target.is_cuda()) {
+    // Opened once: the children share it.
+    nvrtc = MLC_TRY(build::Nvrtc::Open(options.cuda_home));
+    if (!options.cubin_cache.empty()) {
+      Result<build::CubinCache> opened = build::CubinCache::Open(options.cubin_cache);
+      if (!opened.ok()) compiled.cache_failure = opened.status().message();
+      if (opened.ok()) cubins = *std::move(opened);
+    }
+  }
+  const DeviceTools tools{nvrtc.get(), cubins ? &*cubins : nullptr};
+  MLC_TRY(build::RunInChildren(static_cast<int>(kernels.size()), options.parallel, [&](int task) {
     return CompileTask(task, program, kernels[static_cast<size_t>(task)], weights, weights_path,
-                       target, options.cuda_home)
+                       target, tools)
         .WithPrefix("task " + std::to_string(task) + " (" +
                     program.tasks[static_cast<size_t>(task)].workload.Summary() + ")");
-  });
+  }));
+  if (!target.is_cuda()) return compiled;
+  for (const TaskKernel& kernel : kernels) ReadCacheNote(kernel, compiled);
+  if (cubins && compiled.made > 0) cubins->Trim();
+  return compiled;
 }
 
 }  // namespace mlc::package

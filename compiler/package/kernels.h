@@ -40,9 +40,19 @@ Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
                                              const target::Target& target, const std::string& name,
                                              const std::string& temporary_directory);
 
+// Of kernels for GPUs: how much device code the cache had, how much was compiled, and why the cache
+// could not be used or written (empty: it could).
+struct CompiledKernels {
+  int64_t found = 0;
+  int64_t made = 0;
+  std::string cache_failure;
+};
+
 // Compiles every kernel to its object file and writes the prepared constants into the weights file.
-Status CompileKernels(const graph::Program& program, std::span<const TaskKernel> kernels,
-                      const WeightsPlan& weights, const std::string& weights_path,
-                      const target::Target& target, const LibraryOptions& options);
+// NOT_FOUND when there is no NVRTC for a GPU.
+Result<CompiledKernels> CompileKernels(const graph::Program& program,
+                                       std::span<const TaskKernel> kernels,
+                                       const WeightsPlan& weights, const std::string& weights_path,
+                                       const target::Target& target, const LibraryOptions& options);
 
 }  // namespace mlc::package

@@ -89,7 +89,8 @@ class LibraryWriter {
     for (const TaskKernel& kernel : kernels_) lowered.push_back(&kernel.lowered);
     weights_ = PlanWeights(program_, lowered);
     MLC_TRY(WriteRawWeights(program_, weights_, weights_file()));
-    MLC_TRY(CompileKernels(program_, kernels_, weights_, weights_file(), target_, options_));
+    compiled_ =
+        MLC_TRY(CompileKernels(program_, kernels_, weights_, weights_file(), target_, options_));
     weights_check_ = MLC_TRY(SealWeights(weights_file()));
     return {};
   }
@@ -175,6 +176,9 @@ class LibraryWriter {
       report.portable = report.portable && portable > 0;
     }
     report.scratch_bytes = shared + thread;
+    report.code_found = compiled_.found;
+    report.code_made = compiled_.made;
+    report.cache_failure = compiled_.cache_failure;
     return report;
   }
 
@@ -187,6 +191,7 @@ class LibraryWriter {
   WorkFolder work_;
   std::vector<TaskKernel> kernels_;
   WeightsPlan weights_;
+  CompiledKernels compiled_;
   uint64_t weights_check_ = 0;
   std::vector<std::string> objects_;  // of both libraries: weights, runtime, kernels
 };

@@ -20,9 +20,10 @@ namespace mlc::package {
 // The kernel of one task of the program, in the order of its tasks.
 struct Choice {
   schedule::Config config;
-  // Digest of the record the config comes from, or "default" when the log has none.
+  // Where the config comes from: the digest of its record, or one word of whoever chose it.
   std::string origin;
-  double expected_ns = 0;  // of one execution; 0 when not measured
+  double expected_ns = 0;  // of one execution; 0 when unknown
+  std::string note;        // on the origin, for people; no lock file keeps it
 };
 
 struct LibraryOptions {
@@ -31,6 +32,8 @@ struct LibraryOptions {
   bool embed_weights = true;
   int parallel = 1;       // compiler processes
   std::string cuda_home;  // where NVRTC is looked for first, for GPUs
+  // Folder of a build::CubinCache, for GPUs; empty: none. One that cannot be used is no error.
+  std::string cubin_cache;
 };
 
 struct LibraryReport {
@@ -41,6 +44,10 @@ struct LibraryReport {
   int64_t arena_bytes = 0;
   int64_t scratch_bytes = 0;  // shared scratch plus one thread's, or plus counters
   bool portable = true;       // for GPUs: runs on newer ones too
+  // For GPUs: pieces of device code from the cache and compiled; why the cache failed.
+  int64_t code_found = 0;
+  int64_t code_made = 0;
+  std::string cache_failure;
 };
 
 // RESOURCE_EXHAUSTED or ALREADY_EXISTS when files cannot be written; INTERNAL naming the task when

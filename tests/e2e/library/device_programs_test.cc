@@ -28,6 +28,8 @@ class DevicePrograms : public ::testing::Test {
   static void SetUpTestSuite() {
     root_ = ::testing::TempDir() + "mlc_device_programs_" + std::to_string(getpid());
     fs::create_directories(root_);
+    // Not the cache of whoever runs the tests.
+    setenv("XDG_CACHE_HOME", (root_ + "/cache").c_str(), 1);
     namespace wire = graph::onnx::wire;
     const std::vector<float> weights(64 * 32, 0.25f);
     wire::GraphParts parts;
@@ -85,6 +87,40 @@ TEST_F(DevicePrograms, AModelIsCompiledWithoutAGpu) {
                                      root_ + "/net/net.lock", "-o", root_ + "/other"});
   EXPECT_EQ(other.exit_code, 3);
   EXPECT_THAT(other.output, HasSubstr("another model, --precision or version"));
+}
+
+TEST_F(DevicePrograms, DeviceCodeIsCompiledOnce) {
+  SKIP_WITHOUT_NVRTC();
+  const std::string cubins = root_ + "/cubins";
+  const auto compile = [&](const std::string& folder, const std::string& cache) {
+    return RunProgram({kCompile, "--model", Model(), "--target", "h200", "--precision", "fp16",
+                       "--verbose", "--cubin-cache", cache, "-o", root_ + "/" + folder + "/net"});
+  };
+  const auto library = [&](const std::string& folder) {
+    std::ifstream in(root_ + "/" + folder + "/net/libnet.so", std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(in), {}};
+  };
+  const Finished first = compile("first", cubins);
+  ASSERT_EQ(first.exit_code, 0) << first.output;
+  EXPECT_THAT(first.output, HasSubstr("device code: 0 of 4 from the cache " + cubins));
+  EXPECT_THAT(compile("second", cubins).output, HasSubstr("device code: 4 of 4 from the cache"));
+  EXPECT_EQ(library("second"), library("first"));
+  for (const auto& file : fs::directory_iterator(cubins + "/libraries")) {
+    fs::resize_file(file.path(), fs::file_size(file.path()) - 1);
+  }
+  EXPECT_THAT(compile("third", cubins).output, HasSubstr("device code: 0 of 4 from the cache"));
+  EXPECT_EQ(library("third"), library("first"));
+  const Finished off = compile("off", "off");
+  EXPECT_THAT(off.output, HasSubstr("device code: 0 of 4 from the cache (off)"));
+  EXPECT_EQ(library("off"), library("first"));
+  const Finished unusable = compile("unusable", "/dev/null/cubins");
+  EXPECT_EQ(unusable.exit_code, 0) << unusable.output;
+  EXPECT_THAT(unusable.output, HasSubstr("the cache of device code is of no use: cannot make the "
+                                         "folder /dev/null/cubins/libraries"));
+  EXPECT_EQ(library("unusable"), library("first"));
+  const Finished usual = RunProgram({kCompile, "--model", Model(), "--target", "h200",
+                                     "--precision", "fp16", "--verbose", "-o", root_ + "/usual"});
+  EXPECT_THAT(usual.output, HasSubstr(" from the cache " + root_ + "/cache/mlc-tune/cubins/"));
 }
 
 TEST_F(DevicePrograms, EveryStageIsShown) {

@@ -29,6 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kTarget[] = "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560";
 
@@ -108,7 +109,7 @@ class DeviceLibrary : public ::testing::TestWithParam<graph::Precision> {
       const graph::Workload& workload = program.tasks[i].workload;
       const auto families = schedule::FamiliesFor(workload, target_);
       if (families.empty()) return Internal("no family for " + workload.Summary());
-      choices.push_back({families[0]->Default(workload, target_), "default", 0});
+      choices.push_back({families[0]->Default(workload, target_), "default", 0, {}});
       const std::string name = "mlc_net_k" + std::to_string(i);
       Kernels()[name] =
           MLC_TRY(schedule::LowerConfig(workload, target_, choices.back().config)).kernel;
@@ -231,6 +232,23 @@ TEST_F(OneDeviceLibrary, IsTheSameEveryTime) {
   ASSERT_TRUE(again.ok());
   EXPECT_TRUE(bytes(once->shared_library) == bytes(again->shared_library));
   EXPECT_TRUE(bytes(once->static_library) == bytes(again->static_library));
+}
+
+TEST_F(OneDeviceLibrary, OfOlderDevicesLaunchesNothingEarly) {
+  target_ = *target::Target::Parse(
+      "target v1 cuda arch=sm_80 sms=108 block=166912 sm=167936 l2=41943040");
+  const graph::Graph graph = testing::Perceptron();
+  const Result<LibraryReport> report = Write(graph, graph::Precision::kFp16, "older");
+  SKIP_WITHOUT_NVRTC(report);
+  for (const int device : {80, 90}) {
+    fake_cuda_reset();
+    fake_cuda_compute(CountArguments, Compute);
+    fake_cuda_device(device, 1, 13000);
+    ExpectNear(Run(report->shared_library, graph, nullptr), graph,
+               graph::ToleranceOf(graph::Precision::kFp16));
+    EXPECT_THAT(fake_cuda_notes(), HasSubstr("programmatic=0")) << device;
+    EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("programmatic=1"))) << device;
+  }
 }
 
 TEST_F(OneDeviceLibrary, WeightsMayLieBesideIt) {
