@@ -12,16 +12,16 @@ constexpr double kAssumedFma = 435;
 constexpr double kAssumedTensor = 3480;
 constexpr double kAssumedCopyGbps = 2000;
 // Of the calibrated matrix peak, which large products reach with other instructions.
-constexpr double kTensorShare = 0.55;
+constexpr double kTensorShare = 0.47;
 
-constexpr double kBlockMemoryBytes = 210;  // of one multiprocessor, per nanosecond
+constexpr double kBlockMemoryBytes = 125;  // of one multiprocessor, per nanosecond
 constexpr double kL2Bytes = 100;           // into one multiprocessor, per nanosecond
-constexpr double kL2TotalBytes = 6000;     // into all of them
-constexpr double kWantedWarps = 4;         // of one multiprocessor, for half of its rate
-constexpr double kStepNs = 260;            // one step of a staged loop that nothing overlaps
+constexpr double kL2TotalBytes = 13000;    // into all of them
+constexpr double kWantedWarps = 0.75;      // of one multiprocessor, for half of its rate
+constexpr double kStepNs = 45;             // one step of a staged loop that nothing overlaps
 constexpr double kLaunchNs = 1800;
 constexpr double kNextLaunchNs = 900;
-constexpr double kOverlap = 0.2;  // of the shorter parts that does not hide behind the longest
+constexpr double kOverlap = 0.12;  // of the shorter parts that does not hide behind the longest
 
 }  // namespace
 

@@ -67,8 +67,8 @@ void Experience::Trim() {
   cut(weights_, drop);
 }
 
-Result<XgboostModel> Experience::Fit(const BoostingOptions& options) const {
-  return XgboostModel::Fit({columns_, features_, labels_, weights_}, options);
+Result<Forest> Experience::Fit(const BoostingOptions& options) const {
+  return FitForest({columns_, features_, labels_, weights_}, options);
 }
 
 std::string Experience::ToBytes() const {

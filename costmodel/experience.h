@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compiler/base/status.h"
-#include "costmodel/xgboost_model.h"
+#include "costmodel/boosting.h"
 
 namespace mlc::costmodel {
 
@@ -29,7 +29,7 @@ class Experience {
   void Discount(float factor);
   size_t size() const { return labels_.size(); }
   size_t columns() const { return columns_; }
-  Result<XgboostModel> Fit(const BoostingOptions& options) const;
+  Result<Forest> Fit(const BoostingOptions& options) const;
 
   // Little-endian, versioned. DATA_LOSS for bytes that are damaged or have other columns.
   std::string ToBytes() const;

@@ -42,6 +42,7 @@ Problem DescribeProblem(const graph::Workload& workload) {
     problem.anchor = graph[id].op;
     shaped = graph[id].operands.empty() ? id : graph[id].operands[0];
   }
+  if (shaped != graph::kNoValue) problem.dtype = graph[shaped].type.dtype;
   if (const auto p = schedule::FindContraction(workload)) {
     problem.batches = static_cast<double>(p->Batches());
     problem.rows = static_cast<double>(p->Rows());
@@ -60,7 +61,7 @@ Problem DescribeProblem(const graph::Workload& workload) {
 }
 
 double Distance(const Problem& a, const Problem& b) {
-  if (a.anchor != b.anchor || a.taps != b.taps || a.stride != b.stride) {
+  if (a.anchor != b.anchor || a.dtype != b.dtype || a.taps != b.taps || a.stride != b.stride) {
     return std::numeric_limits<double>::infinity();
   }
   const auto gap = [](double x, double y) { return std::abs(std::log2(x / y)); };

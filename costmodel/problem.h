@@ -7,6 +7,7 @@ namespace mlc::costmodel {
 
 struct Problem {
   graph::Op anchor = graph::Op::kPointwise;  // the node with the most work
+  DType dtype = DType::kF32;                 // of what it reads
   double flops = 0;
   double min_bytes = 0;
   double batches = 1;  // independent products, or 1

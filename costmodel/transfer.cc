@@ -1,0 +1,183 @@
+#include "costmodel/transfer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "costmodel/analytic.h"
+
+namespace mlc::costmodel {
+namespace {
+
+using schedule::Config;
+using schedule::Family;
+using schedule::RejectReason;
+
+// Of each precedent, as many of its fastest configs.
+constexpr size_t kConfigsEach = 3;
+// A searched best over a default that was not measured beside it.
+constexpr double kUsualGain = 1.05;
+// Log time by which an analogy loses trust for each doubling of distance.
+constexpr double kDoubt = 0.02;
+
+// Of `domain`, the value closest to `value` on a logarithmic scale.
+int64_t ClosestIn(const std::vector<int64_t>& domain, int64_t value) {
+  const auto scale = [](int64_t v) {
+    return v > 0 ? std::log2(1 + static_cast<double>(v)) : static_cast<double>(v);
+  };
+  return *std::min_element(domain.begin(), domain.end(), [&](int64_t a, int64_t b) {
+    return std::abs(scale(a) - scale(value)) < std::abs(scale(b) - scale(value));
+  });
+}
+
+double EstimateOf(const Family& family, const graph::Workload& workload,
+                  const target::Target& target, const Config& config) {
+  return std::max(1.0, EstimateKernel(family.Facts(workload, target, config), target).total_ns);
+}
+
+// The legal config with the lowest estimate that differs in one knob.
+std::optional<Config> Repair(const Family& family, const schedule::Space& space,
+                             const graph::Workload& workload, const target::Target& target,
+                             const Config& wanted) {
+  std::optional<Config> best;
+  double best_ns = std::numeric_limits<double>::infinity();
+  for (size_t k = 0; k < space.knobs.size(); ++k) {
+    Config changed = wanted;
+    for (const int64_t value : space.knobs[k].domain) {
+      changed.knobs[k].second = value;
+      if (family.Check(workload, target, changed) != RejectReason::kNone) continue;
+      const double ns = EstimateOf(family, workload, target, changed);
+      if (ns >= best_ns) continue;
+      best_ns = ns;
+      best = changed;
+    }
+  }
+  return best;
+}
+
+// The family of a config, if this build can make sense of the config for the workload.
+const Family* FamilyOf(const Config& config, const graph::Workload& workload,
+                       const target::Target& target) {
+  const Family* family = schedule::FindFamily(config.family);
+  const bool known =
+      family != nullptr && family->version() == config.version && family->Accepts(workload, target);
+  return known ? family : nullptr;
+}
+
+// A quotient of measured over estimated time, or 0.
+double ErrorOf(const Config& config, double ns, const graph::Workload& workload,
+               const target::Target& target) {
+  const Family* family = FamilyOf(config, workload, target);
+  if (family == nullptr || family->MakeSpace(workload, target).RankOf(config) < 0 ||
+      family->Check(workload, target, config) != RejectReason::kNone) {
+    return 0;
+  }
+  return ns / EstimateOf(*family, workload, target, config);
+}
+
+class Analogies {
+ public:
+  Analogies(const graph::Workload& workload, target::Target target)
+      : workload_(workload), target_(std::move(target)), problem_(DescribeProblem(workload)) {
+    // All targets of a class guess alike.
+    target_.fma_gflops = target_.copy_gbps = 0;
+  }
+
+  void Default(const Family& family) {
+    const Config config = family.Default(workload_, target_);
+    default_estimate_ = EstimateOf(family, workload_, target_, config);
+    ranked_.push_back({0, {config, default_estimate_, -1, 0}});
+  }
+
+  void Add(int number, const Precedent& precedent) {
+    const auto there = schedule::FamiliesFor(precedent.workload, target_);
+    if (there.empty() || precedent.best.empty()) return;
+    const Config usual = there[0]->Default(precedent.workload, target_);
+    const double usual_ns =
+        precedent.default_ns > 0 ? precedent.default_ns : kUsualGain * precedent.best[0].ns;
+    const double usual_error = ErrorOf(usual, usual_ns, precedent.workload, target_);
+    if (usual_error <= 0) return;
+    Guess& ours = ranked_[0].second;
+    const double ours_ns = default_estimate_ * usual_error;
+    if (!anchored_) ours.expected_ns = ours_ns;
+    anchored_ = true;
+    const double doubt = kDoubt * Distance(problem_, DescribeProblem(precedent.workload));
+    for (size_t place = 0; place < std::min(kConfigsEach, precedent.best.size()); ++place) {
+      const Timed& timed = precedent.best[place];
+      // Its own default is the counterpart of the default there.
+      if (timed.config == usual) continue;
+      const double error = ErrorOf(timed.config, timed.ns, precedent.workload, target_);
+      std::optional<Config> carried = CarryOver(timed.config, workload_, target_);
+      if (error <= 0 || !carried) continue;
+      const Family& family = *schedule::FindFamily(carried->family);
+      const double ns = error * EstimateOf(family, workload_, target_, *carried);
+      Add(std::log(ns / ours_ns) + doubt, {*std::move(carried), ns, number, place});
+    }
+  }
+
+  std::vector<Guess> BestFirst() && {
+    std::stable_sort(ranked_.begin(), ranked_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Guess> guesses;
+    for (auto& [score, guess] : ranked_) guesses.push_back(std::move(guess));
+    return guesses;
+  }
+
+ private:
+  // By log time over the default's.
+  void Add(double score, Guess guess) {
+    for (const auto& [other, known] : ranked_) {
+      if (known.config == guess.config) return;
+    }
+    ranked_.emplace_back(score, std::move(guess));
+  }
+
+  const graph::Workload& workload_;
+  target::Target target_;
+  const Problem problem_;
+  std::vector<std::pair<double, Guess>> ranked_;  // the default first
+  double default_estimate_ = 0;
+  bool anchored_ = false;
+};
+
+}  // namespace
+
+std::vector<size_t> NearestProblems(const Problem& problem, std::span<const Problem> others) {
+  std::vector<std::pair<double, size_t>> near;
+  for (size_t i = 0; i < others.size(); ++i) {
+    const double distance = Distance(problem, others[i]);
+    if (distance <= kFarthestPrecedent) near.emplace_back(distance, i);
+  }
+  std::sort(near.begin(), near.end());
+  std::vector<size_t> nearest;
+  for (const auto& [distance, index] : near) nearest.push_back(index);
+  return nearest;
+}
+
+std::optional<Config> CarryOver(const Config& config, const graph::Workload& workload,
+                                const target::Target& target) {
+  const Family* family = FamilyOf(config, workload, target);
+  if (family == nullptr) return std::nullopt;
+  const schedule::Space space = family->MakeSpace(workload, target);
+  if (space.NumPoints() == 0 || space.knobs.size() != config.knobs.size()) return std::nullopt;
+  Config carried = config;
+  for (size_t k = 0; k < space.knobs.size(); ++k) {
+    if (space.knobs[k].name != config.knobs[k].first) return std::nullopt;
+    carried.knobs[k].second = ClosestIn(space.knobs[k].domain, config.knobs[k].second);
+  }
+  if (family->Check(workload, target, carried) == RejectReason::kNone) return carried;
+  return Repair(*family, space, workload, target, carried);
+}
+
+Result<std::vector<Guess>> GuessesFor(const graph::Workload& workload, const target::Target& target,
+                                      std::span<const Precedent* const> nearest) {
+  const auto families = schedule::FamiliesFor(workload, target);
+  if (families.empty()) return Unimplemented("no kernel for '" + workload.Summary() + "'");
+  Analogies analogies(workload, target);
+  analogies.Default(*families[0]);
+  for (size_t i = 0; i < nearest.size(); ++i) analogies.Add(static_cast<int>(i), *nearest[i]);
+  return std::move(analogies).BestFirst();
+}
+
+}  // namespace mlc::costmodel
