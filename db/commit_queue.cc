@@ -13,8 +13,8 @@ constexpr int64_t kWritesPerCheckpoint = 2048;
 
 }  // namespace
 
-CommitQueue::CommitQueue(Database database)
-    : database_(std::move(database)), thread_([this] { Loop(); }) {}
+CommitQueue::CommitQueue(Database database, std::function<void(double)> timed)
+    : database_(std::move(database)), timed_(std::move(timed)), thread_([this] { Loop(); }) {}
 
 CommitQueue::~CommitQueue() {
   {
@@ -65,7 +65,10 @@ void CommitQueue::Loop() {
   while (true) {
     std::vector<Entry> batch = TakeBatch();
     if (batch.empty()) return;  // stopping, and nothing is left
+    const auto begin = std::chrono::steady_clock::now();
     Commit(batch);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    if (timed_) timed_(took.count());
     for (Entry& entry : batch) entry.done(entry.status);
     writes_since_checkpoint_ += static_cast<int64_t>(batch.size());
     if (writes_since_checkpoint_ >= kWritesPerCheckpoint) Checkpoint();

@@ -23,7 +23,8 @@ class CommitQueue {
   // Runs once, on the queue's thread, after the commit or its failure.
   using Done = std::function<void(const Status&)>;
 
-  explicit CommitQueue(Database database);
+  // `timed` gets the seconds that each batch took, on the queue's thread; may be empty.
+  CommitQueue(Database database, std::function<void(double)> timed);
   // Commits what is queued, checkpoints, closes.
   ~CommitQueue();
 
@@ -45,6 +46,7 @@ class CommitQueue {
   void Checkpoint();
 
   Database database_;
+  const std::function<void(double)> timed_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Entry> queue_;

@@ -59,6 +59,14 @@ class MemoryLog : public TuningLog {
     return Status();
   }
 
+  Status PutHold(const WorkerHold& hold) override {
+    if (hold.worker.empty()) return InvalidArgument("the worker has no name");
+    std::lock_guard lock(mutex_);
+    holds_.erase(hold.worker);
+    if (!hold.quarantine.empty() || !hold.drain.empty()) holds_[hold.worker] = hold;
+    return Status();
+  }
+
   Result<std::vector<Record>> Best(const Digest& workload, const std::string& target, int limit,
                                    const Accept& accept) const override {
     RecordQuery query;
@@ -75,6 +83,17 @@ class MemoryLog : public TuningLog {
       if (!accept || accept(record)) best.push_back(std::move(record));
     }
     return best;
+  }
+
+  Result<std::vector<Record>> Confirmations(const Digest& workload,
+                                            const std::string& target) const override {
+    RecordQuery query;
+    query.workload = workload;
+    query.target = target;
+    query.outcome = Outcome::kOk;
+    std::vector<Record> records = MLC_TRY(List(query));
+    std::erase_if(records, [](const Record& record) { return !IsConfirmation(record); });
+    return records;
   }
 
   Result<std::optional<Record>> Find(const Digest& task_uid) const override {
@@ -129,12 +148,19 @@ class MemoryLog : public TuningLog {
     return std::optional<JobRow>(found->second);
   }
 
-  Result<std::vector<JobRow>> Jobs() const override {
+  Result<std::vector<JobRow>> Jobs(const JobQuery& asked) const override {
     std::lock_guard lock(mutex_);
     std::vector<JobRow> jobs;
-    for (const auto& [id, job] : jobs_) jobs.push_back(job);
+    for (const auto& [id, job] : jobs_) {
+      if (asked.state && job.state != *asked.state) continue;
+      jobs.push_back(job);
+      if (!asked.with_tasks) jobs.back().tasks.clear();
+    }
     std::stable_sort(jobs.begin(), jobs.end(),
                      [](const JobRow& a, const JobRow& b) { return a.created_us > b.created_us; });
+    if (static_cast<int64_t>(jobs.size()) > asked.limit) {
+      jobs.resize(static_cast<size_t>(asked.limit));
+    }
     return jobs;
   }
 
@@ -146,6 +172,18 @@ class MemoryLog : public TuningLog {
       if (model != nullptr) models.push_back(*model);
     }
     return models;
+  }
+
+  Result<std::vector<WorkerHold>> Holds() const override {
+    std::lock_guard lock(mutex_);
+    std::vector<WorkerHold> holds;
+    for (const auto& [worker, hold] : holds_) holds.push_back(hold);
+    return holds;
+  }
+
+  Result<LogMoment> Now() const override {
+    std::lock_guard lock(mutex_);
+    return LogMoment{static_cast<int64_t>(records_.size()), last_model_id_};
   }
 
   Result<LogStats> Stats() const override {
@@ -191,6 +229,7 @@ class MemoryLog : public TuningLog {
   std::vector<Record> records_;
   std::map<Digest, size_t> by_uid_;
   std::map<Digest, JobRow> jobs_;
+  std::map<std::string, WorkerHold> holds_;
   std::map<std::tuple<std::string, std::string, Digest>, std::vector<ModelRow>> models_;
   int64_t last_model_id_ = 0;
 };

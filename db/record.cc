@@ -16,8 +16,9 @@ constexpr int kMinRuns = 3;
 
 // Length-prefixed, so that no two different records share one text.
 void Put(std::string& out, std::string_view name, std::string_view value) {
-  out.append(name).append(":").append(std::to_string(value.size())).append(":").append(value);
-  out.push_back('\n');
+  char size[24];
+  const auto end = std::to_chars(size, size + sizeof(size), value.size()).ptr;
+  out.append(name).append(":").append(size, end).append(":").append(value).push_back('\n');
 }
 
 Status Bad(std::string_view what) {
@@ -68,7 +69,9 @@ Result<FamilyVersion> FamilyOf(const std::string& config) {
 
 Digest DigestOf(const Record& record) {
   const Measurement& m = record.measurement;
-  std::string text = "record v1\n";
+  std::string text;
+  text.reserve(1024);
+  text = "record v1\n";
   Put(text, "task_uid", record.task_uid.ToText());
   Put(text, "study", record.study.ToText());
   Put(text, "workload", record.workload.ToText());
@@ -115,5 +118,7 @@ std::string_view ToText(JobState state) {
   }
   return "unknown";
 }
+
+bool IsConfirmation(const Record& record) { return record.arm == kConfirmationArm; }
 
 }  // namespace mlc::db

@@ -70,6 +70,11 @@ struct JobRow {
   int64_t watermark = 0;  // the log's last record id when the job began: its prior knowledge
   std::string detail;     // why it failed
   int64_t created_us = 0;
+  std::string owner;       // who asked; empty when unknown
+  int32_t priority = 0;    // among the owner's jobs: the higher, the sooner
+  int64_t spent_ms = 0;    // of the time budget, before the last restart of the server
+  int64_t changed_us = 0;  // when the row was last written
+  std::string progress;    // the last that was known of its tasks; text of the server alone
   std::vector<JobTask> tasks;
 };
 
@@ -82,5 +87,18 @@ struct ModelRow {
   int64_t created_us = 0;
   int64_t id = 0;  // the log's order; assigned by the log
 };
+
+// What a person decided about a worker, until a person decides otherwise.
+struct WorkerHold {
+  std::string worker;
+  std::string quarantine;  // why it gets no work; empty: it is not in quarantine by hand
+  std::string drain;       // why it is to leave; empty: it is not
+  std::string boot;        // the start of the worker that is to leave
+  int64_t changed_us = 0;
+};
+
+// The arm of records that measure a leader again, side by side with others (see confirmed_best.h).
+inline constexpr char kConfirmationArm[] = "verify";
+bool IsConfirmation(const Record& record);
 
 }  // namespace mlc::db

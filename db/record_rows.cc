@@ -41,7 +41,8 @@ Result<int64_t> IdOfTarget(Database& database, const std::string& text) {
 const std::string kSelectRecord =
     "SELECT r.id, r.task_uid, r.study, w.key, t.class, r.config, r.outcome, r.median_ns, r.p10_ns,"
     " r.p90_ns, r.runs, r.cold_ns, r.floor_ns, r.max_error, r.build_ms, r.clock_mhz, r.calm,"
-    " r.detail, r.toolchain, r.worker, r.arm, r.predicted_rank, r.seed, r.created_us, r.digest"
+    " r.detail, r.toolchain, r.worker, r.arm, r.predicted_rank, r.seed, r.created_us, r.digest,"
+    " r.workload, r.target"
     " FROM record r JOIN workload w ON w.id=r.workload JOIN target t ON t.id=r.target";
 
 Record RecordFrom(const Statement& row) {
@@ -118,15 +119,18 @@ Status InsertWorkload(Database& database, const WorkloadRow& row) {
 
 Status ReplaceJob(Database& database, const JobRow& job) {
   Statement& put = *MLC_TRY(database.Cached(
-      "INSERT INTO job(id, label, target, options, state, trials, watermark, detail, created_us)"
-      " VALUES(?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET label=excluded.label,"
+      "INSERT INTO job(id, label, target, options, state, trials, watermark, detail, created_us,"
+      " owner, priority, spent_ms, changed_us, progress)"
+      " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET label=excluded.label,"
       " target=excluded.target, options=excluded.options, state=excluded.state,"
       " trials=excluded.trials, watermark=excluded.watermark, detail=excluded.detail,"
-      " created_us=excluded.created_us"));
+      " created_us=excluded.created_us, owner=excluded.owner, priority=excluded.priority,"
+      " spent_ms=excluded.spent_ms, changed_us=excluded.changed_us, progress=excluded.progress"));
   put.Bind(job.id).Bind(std::string_view(job.label)).Bind(std::string_view(job.target));
   put.Bind(std::string_view(job.options)).Bind(static_cast<int64_t>(job.state));
   put.Bind(job.trials).Bind(job.watermark).Bind(std::string_view(job.detail));
-  put.Bind(job.created_us);
+  put.Bind(job.created_us).Bind(std::string_view(job.owner)).Bind(int64_t{job.priority});
+  put.Bind(job.spent_ms).Bind(job.changed_us).Bind(std::string_view(job.progress));
   MLC_TRY(put.Run());
   Statement& clear = *MLC_TRY(database.Cached("DELETE FROM job_task WHERE job=?"));
   clear.Bind(job.id);
@@ -141,6 +145,19 @@ Status ReplaceJob(Database& database, const JobRow& job) {
     MLC_TRY(add.Run());
   }
   return Status();
+}
+
+Status ReplaceHold(Database& database, const WorkerHold& hold) {
+  Statement& clear = *MLC_TRY(database.Cached("DELETE FROM worker_hold WHERE worker=?"));
+  clear.Bind(std::string_view(hold.worker));
+  MLC_TRY(clear.Run());
+  if (hold.quarantine.empty() && hold.drain.empty()) return Status();
+  Statement& put = *MLC_TRY(
+      database.Cached("INSERT INTO worker_hold(worker, quarantine, drain, boot, changed_us)"
+                      " VALUES(?,?,?,?,?)"));
+  put.Bind(std::string_view(hold.worker)).Bind(std::string_view(hold.quarantine));
+  put.Bind(std::string_view(hold.drain)).Bind(std::string_view(hold.boot)).Bind(hold.changed_us);
+  return put.Run();
 }
 
 Status InsertModel(Database& database, const ModelRow& model) {

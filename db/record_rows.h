@@ -11,7 +11,10 @@
 namespace mlc::db {
 
 // "SELECT <columns> FROM record ..." ready for a WHERE clause; RecordFrom reads its rows.
+// The last two columns are the numbers of workload and target.
 extern const std::string kSelectRecord;
+inline constexpr int kWorkloadColumn = 25;
+inline constexpr int kTargetColumn = 26;
 Record RecordFrom(const Statement& row);
 // DATA_LOSS that names the record if its stored digest is not the digest of its fields.
 Status CheckDigest(const Statement& row, const Record& record);
@@ -20,6 +23,8 @@ Status CheckDigest(const Statement& row, const Record& record);
 Result<bool> InsertRecord(Database& database, const Record& record);
 Status InsertWorkload(Database& database, const WorkloadRow& row);
 Status ReplaceJob(Database& database, const JobRow& job);
+// See TuningLog::PutHold.
+Status ReplaceHold(Database& database, const WorkerHold& hold);
 Status InsertModel(Database& database, const ModelRow& model);
 // See TuningLog::PruneModels.
 Status DeleteModels(Database& database, std::span<const int64_t> pinned);

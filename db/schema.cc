@@ -64,6 +64,28 @@ std::span<const Migration> Migrations() {
        "  ORDER BY created_us, rowid;"
        "DROP TABLE model_before;"
        "CREATE INDEX model_version ON model_blob(family, target, features, id)"},
+      // Jobs belong to somebody, and their end is remembered whole.
+      {2,
+       "ALTER TABLE job ADD COLUMN owner TEXT NOT NULL DEFAULT '';"
+       "ALTER TABLE job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0"
+       "  CHECK(priority BETWEEN -100 AND 100);"
+       "ALTER TABLE job ADD COLUMN spent_ms INTEGER NOT NULL DEFAULT 0 CHECK(spent_ms >= 0);"
+       "ALTER TABLE job ADD COLUMN changed_us INTEGER NOT NULL DEFAULT 0;"
+       "ALTER TABLE job ADD COLUMN progress TEXT NOT NULL DEFAULT '';"
+       "UPDATE job SET changed_us = created_us;"
+       "CREATE INDEX job_state ON job(state)"},
+      // What people decided about workers outlives the server; confirmations are found at once.
+      {3,
+       "CREATE INDEX record_confirmed ON record(workload, target)"
+       "  WHERE outcome = 0 AND arm = 'verify';"
+       "CREATE TABLE worker_hold("
+       "  worker TEXT PRIMARY KEY CHECK(length(worker) > 0),"
+       "  quarantine TEXT NOT NULL,"
+       "  drain TEXT NOT NULL,"
+       "  boot TEXT NOT NULL,"
+       "  changed_us INTEGER NOT NULL,"
+       "  CHECK(length(quarantine) > 0 OR length(drain) > 0)"
+       ") STRICT, WITHOUT ROWID"},
   };
   return kSteps;
 }

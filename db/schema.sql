@@ -1,4 +1,4 @@
--- Version 2 of the tuning log. schema.md explains every table and column.
+-- Version 4 of the tuning log. schema.md explains every table and column.
 CREATE TABLE workload(
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL UNIQUE CHECK(length(key) = 16),
@@ -46,6 +46,7 @@ CREATE TABLE record(
     ELSE median_ns IS NULL END)
 ) STRICT;
 CREATE INDEX record_best ON record(workload, target, median_ns) WHERE outcome = 0;
+CREATE INDEX record_confirmed ON record(workload, target) WHERE outcome = 0 AND arm = 'verify';
 CREATE INDEX record_task ON record(workload, target);
 
 CREATE TABLE job(
@@ -57,8 +58,14 @@ CREATE TABLE job(
   trials INTEGER NOT NULL CHECK(trials >= 0),
   watermark INTEGER NOT NULL CHECK(watermark >= 0),
   detail TEXT NOT NULL,
-  created_us INTEGER NOT NULL
+  created_us INTEGER NOT NULL,
+  owner TEXT NOT NULL DEFAULT '',
+  priority INTEGER NOT NULL DEFAULT 0 CHECK(priority BETWEEN -100 AND 100),
+  spent_ms INTEGER NOT NULL DEFAULT 0 CHECK(spent_ms >= 0),
+  changed_us INTEGER NOT NULL DEFAULT 0,
+  progress TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX job_state ON job(state);
 
 CREATE TABLE job_task(
   job BLOB NOT NULL REFERENCES job(id),
@@ -79,3 +86,12 @@ CREATE TABLE model_blob(
   digest BLOB NOT NULL CHECK(length(digest) = 16)
 ) STRICT;
 CREATE INDEX model_version ON model_blob(family, target, features, id);
+
+CREATE TABLE worker_hold(
+  worker TEXT PRIMARY KEY CHECK(length(worker) > 0),
+  quarantine TEXT NOT NULL,
+  drain TEXT NOT NULL,
+  boot TEXT NOT NULL,
+  changed_us INTEGER NOT NULL,
+  CHECK(length(quarantine) > 0 OR length(drain) > 0)
+) STRICT, WITHOUT ROWID;

@@ -51,9 +51,7 @@ Result<SnapshotInfo> Describe(const std::string& path) {
 Status CopyTo(const std::string& log, const std::string& to) {
   Database source = MLC_TRY(Database::Open(log, OpenMode::kReadOnly));
   MLC_TRY(CheckSchema(source, log));
-  Statement copy = MLC_TRY(source.Prepare("VACUUM INTO ?"));
-  copy.Bind(std::string_view(to));
-  return copy.Run();
+  return source.CopyTo(to);
 }
 
 Result<SnapshotInfo> Publish(const std::string& temporary, const std::string& to) {

@@ -1,9 +1,11 @@
 #include "db/sqlite.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -56,6 +58,8 @@ std::string Uri(const std::string& path, std::string_view parameters) {
 }
 
 Result<sqlite3*> OpenHandle(const std::string& path, OpenMode mode, bool immutable) {
+  // Counting the memory of all threads together, SQLite would have them wait for each other.
+  [[maybe_unused]] static const int uncounted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   sqlite3* handle = nullptr;
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
   flags |= mode == OpenMode::kReadWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -95,8 +99,22 @@ int Touch(sqlite3* handle) {
 
 }  // namespace
 
+bool IsPublished(const std::string& path) {
+  for (const char* beside : {"-wal", "-journal", ".lock"}) {
+    if (access((path + beside).c_str(), F_OK) == 0) return false;
+  }
+  // Of the header: the versions that a writer and a reader need; 1 is a file without a log.
+  std::array<char, 2> versions{};
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool read = pread(fd, versions.data(), versions.size(), 18) == 2;
+  close(fd);
+  return read && versions[0] == 1 && versions[1] == 1;
+}
+
 Result<Database> Database::Open(const std::string& path, OpenMode mode) {
-  sqlite3* handle = MLC_TRY(OpenHandle(path, mode, false));
+  const bool published = mode == OpenMode::kReadOnly && IsPublished(path);
+  sqlite3* handle = MLC_TRY(OpenHandle(path, mode, published));
   int code = Touch(handle);
   const bool no_sidecar = access((path + "-wal").c_str(), F_OK) != 0;
   if (mode == OpenMode::kReadOnly && no_sidecar &&
@@ -134,6 +152,24 @@ Result<int64_t> Database::Integer(const std::string& sql) {
   Statement statement = MLC_TRY(Prepare(sql));
   if (!MLC_TRY(statement.Step())) return DataLoss("no row from " + sql);
   return statement.Int(0);
+}
+
+Status Database::CopyTo(const std::string& path) {
+  sqlite3* to = MLC_TRY(OpenHandle(path, OpenMode::kReadWrite, false));
+  int code = sqlite3_exec(to, "PRAGMA synchronous=OFF", nullptr, nullptr, nullptr);
+  sqlite3_backup* copy =
+      code == SQLITE_OK ? sqlite3_backup_init(to, "main", handle_, "main") : nullptr;
+  if (code == SQLITE_OK && copy == nullptr) code = sqlite3_errcode(to);
+  if (copy != nullptr) {
+    // All pages in one step, of one read transaction: with several, each commit would start it
+    // anew.
+    code = sqlite3_backup_step(copy, -1);
+    const int finished = sqlite3_backup_finish(copy);
+    if (code == SQLITE_DONE) code = finished;
+  }
+  const Status status = code == SQLITE_OK ? Status() : ErrorOf(to, code, "cannot copy to");
+  sqlite3_close_v2(to);
+  return status;
 }
 
 bool Database::InAutocommit() const { return sqlite3_get_autocommit(handle_) != 0; }

@@ -54,8 +54,13 @@ enum class OpenMode : uint8_t {
   kReadOnly,
 };
 
+// Closed for good: written in no other way than by being replaced, as WriteSnapshot does it. Such a
+// file says so: no write-ahead log, none wanted by its header, and no lock of a writer beside it.
+bool IsPublished(const std::string& path);
+
 class Database {
  public:
+  // A published snapshot is read without locks. See IsPublished.
   static Result<Database> Open(const std::string& path, OpenMode mode);
   Database(Database&& other) noexcept;
   Database& operator=(Database&& other) noexcept;
@@ -65,6 +70,9 @@ class Database {
   Status Execute(const std::string& sql);
   // The first column of the first row.
   Result<int64_t> Integer(const std::string& sql);
+  // Writes all of it, as of now, to a new file, page by page; others may write meanwhile. Does not
+  // synchronise the file.
+  Status CopyTo(const std::string& path);
   // False inside a transaction.
   bool InAutocommit() const;
   int64_t Changes() const;

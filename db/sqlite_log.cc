@@ -17,8 +17,10 @@ namespace {
 // Reads go to the pool in both modes; writes to the queue, which only a writing log has.
 class SqliteLog : public TuningLog {
  public:
-  SqliteLog(std::string path, FileLock lock, Database writer)
-      : lock_(std::move(lock)), reads_(std::move(path)), queue_(std::in_place, std::move(writer)) {}
+  SqliteLog(std::string path, FileLock lock, Database writer, std::function<void(double)> timed)
+      : lock_(std::move(lock)),
+        reads_(std::move(path)),
+        queue_(std::in_place, std::move(writer), std::move(timed)) {}
   explicit SqliteLog(std::string path) : reads_(std::move(path)) {}
 
   Status Probe() const { return reads_.Probe(); }
@@ -58,10 +60,17 @@ class SqliteLog : public TuningLog {
   Status PruneModels(std::span<const int64_t> pinned) override {
     return Write([pinned](Database& database) { return DeleteModels(database, pinned); });
   }
+  Status PutHold(const WorkerHold& hold) override {
+    return Write([&hold](Database& database) { return ReplaceHold(database, hold); });
+  }
 
   Result<std::vector<Record>> Best(const Digest& workload, const std::string& target, int limit,
                                    const Accept& accept) const override {
     return reads_.Best(workload, target, limit, accept);
+  }
+  Result<std::vector<Record>> Confirmations(const Digest& workload,
+                                            const std::string& target) const override {
+    return reads_.Confirmations(workload, target);
   }
   Result<std::optional<Record>> Find(const Digest& task_uid) const override {
     return reads_.Find(task_uid);
@@ -77,10 +86,14 @@ class SqliteLog : public TuningLog {
   Result<std::optional<JobRow>> FindJob(const Digest& id) const override {
     return reads_.FindJob(id);
   }
-  Result<std::vector<JobRow>> Jobs() const override { return reads_.Jobs(); }
+  Result<std::vector<JobRow>> Jobs(const JobQuery& asked) const override {
+    return reads_.Jobs(asked);
+  }
   Result<std::vector<ModelRow>> Models(const std::string& target, int64_t up_to_id) const override {
     return reads_.Models(target, up_to_id);
   }
+  Result<std::vector<WorkerHold>> Holds() const override { return reads_.Holds(); }
+  Result<LogMoment> Now() const override { return reads_.Now(); }
   Result<LogStats> Stats() const override { return reads_.Stats(); }
 
  private:
@@ -104,13 +117,14 @@ Status ConfigureWriter(Database& database) {
 
 }  // namespace
 
-Result<std::unique_ptr<TuningLog>> OpenSqliteLog(const std::string& path) {
+Result<std::unique_ptr<TuningLog>> OpenSqliteLog(const std::string& path,
+                                                 std::function<void(double)> timed) {
   FileLock lock = MLC_TRY(FileLock::Take(path));
   Database writer = MLC_TRY(Database::Open(path, OpenMode::kReadWrite));
   MLC_TRY(ConfigureWriter(writer));
   MLC_TRY(PrepareSchema(writer, path));
   return std::unique_ptr<TuningLog>(
-      std::make_unique<SqliteLog>(path, std::move(lock), std::move(writer)));
+      std::make_unique<SqliteLog>(path, std::move(lock), std::move(writer), std::move(timed)));
 }
 
 Result<std::unique_ptr<TuningLog>> OpenSqliteLogForReading(const std::string& path) {

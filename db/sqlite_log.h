@@ -3,6 +3,7 @@
 // describes the file.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -10,8 +11,10 @@
 
 namespace mlc::db {
 
-// Creates the file if needed, migrates it, takes the writer's lock.
-Result<std::unique_ptr<TuningLog>> OpenSqliteLog(const std::string& path);
+// Creates the file if needed, migrates it, takes the writer's lock. `timed` gets the seconds that
+// each commit took, on a thread of the log.
+Result<std::unique_ptr<TuningLog>> OpenSqliteLog(const std::string& path,
+                                                 std::function<void(double)> timed = nullptr);
 
 // For tools: reads a live log, a closed one or a snapshot, changes nothing. Writes of the returned
 // log give PERMISSION_DENIED. NOT_FOUND if there is no such file.

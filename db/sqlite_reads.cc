@@ -6,6 +6,13 @@
 #include "db/schema.h"
 
 namespace mlc::db {
+namespace {
+
+// A file that never changes is cached for good, not for one call alone: 16 MiB at most. Mapping it
+// would do as well, and end the process where somebody shortens the file.
+constexpr char kCached[] = "PRAGMA cache_size=-16384";
+
+}  // namespace
 
 // Takes an idle connection or opens one; gives it back at the end of the call.
 class SqliteReads::Lease {
@@ -22,6 +29,7 @@ class SqliteReads::Lease {
     auto database =
         std::make_unique<Database>(MLC_TRY(Database::Open(owner.path_, OpenMode::kReadOnly)));
     MLC_TRY(CheckSchema(*database, owner.path_));
+    if (IsPublished(owner.path_)) MLC_TRY(database->Execute(kCached));
     return Lease(&owner, std::move(database));
   }
   Lease(Lease&&) = default;
@@ -41,6 +49,21 @@ class SqliteReads::Lease {
 
 namespace {
 
+// A statement that its connection keeps, for one call: left under way, it would hold the log as it
+// was, and keep checkpoints from ending.
+class Kept {
+ public:
+  explicit Kept(Statement* statement) : statement_(statement) {}
+  Kept(Kept&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
+  ~Kept() {
+    if (statement_ != nullptr) statement_->Reset();
+  }
+  Statement& operator*() const { return *statement_; }
+
+ private:
+  Statement* statement_;
+};
+
 JobRow JobFrom(const Statement& row) {
   JobRow job;
   job.id = row.DigestAt(0);
@@ -52,6 +75,11 @@ JobRow JobFrom(const Statement& row) {
   job.watermark = row.Int(6);
   job.detail = row.Text(7);
   job.created_us = row.Int(8);
+  job.owner = row.Text(9);
+  job.priority = static_cast<int32_t>(row.Int(10));
+  job.spent_ms = row.Int(11);
+  job.changed_us = row.Int(12);
+  job.progress = row.Text(13);
   return job;
 }
 
@@ -66,8 +94,14 @@ Status ReadTasks(Database& database, JobRow& job) {
   return Status();
 }
 
-constexpr std::string_view kSelectJob =
-    "SELECT id, label, target, options, state, trials, watermark, detail, created_us FROM job";
+// Files that cannot be migrated, because they are only read, have no columns of version 3.
+Result<std::string> SelectJob(Database& database) {
+  const bool old = MLC_TRY(database.Integer("PRAGMA user_version")) < 3;
+  return "SELECT id, label, target, options, state, trials, watermark, detail, created_us, " +
+         std::string(old ? "'', 0, 0, created_us, ''"
+                         : "owner, priority, spent_ms, changed_us, progress") +
+         " FROM job";
+}
 
 }  // namespace
 
@@ -78,11 +112,13 @@ Status SqliteReads::Probe() const { return Lease::Take(*this).status(); }
 Result<std::vector<Record>> SqliteReads::Best(const Digest& workload, const std::string& target,
                                               int limit, const TuningLog::Accept& accept) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  Statement query =
-      MLC_TRY((*lease).Prepare(kSelectRecord +
-                               " WHERE r.workload=(SELECT id FROM workload WHERE key=?)"
-                               " AND r.target=(SELECT id FROM target WHERE class=?) AND r.outcome=0"
-                               " ORDER BY r.median_ns, r.id"));
+  static const std::string kSql =
+      kSelectRecord +
+      " WHERE r.workload=(SELECT id FROM workload WHERE key=?)"
+      " AND r.target=(SELECT id FROM target WHERE class=?) AND r.outcome=0"
+      " ORDER BY r.median_ns, r.id";
+  const Kept kept(MLC_TRY((*lease).Cached(kSql)));
+  Statement& query = *kept;
   query.Bind(workload).Bind(std::string_view(target));
   std::vector<Record> best;
   while (static_cast<int>(best.size()) < limit && MLC_TRY(query.Step())) {
@@ -93,9 +129,31 @@ Result<std::vector<Record>> SqliteReads::Best(const Digest& workload, const std:
   return best;
 }
 
+Result<std::vector<Record>> SqliteReads::Confirmations(const Digest& workload,
+                                                       const std::string& target) const {
+  Lease lease = MLC_TRY(Lease::Take(*this));
+  // The arm stands in the text, so that the index of confirmations serves.
+  static const std::string kSql = kSelectRecord +
+                                  " WHERE r.workload=(SELECT id FROM workload WHERE key=?)"
+                                  " AND r.target=(SELECT id FROM target WHERE class=?)"
+                                  " AND r.outcome=0 AND r.arm='" +
+                                  std::string(kConfirmationArm) + "' ORDER BY r.id";
+  const Kept kept(MLC_TRY((*lease).Cached(kSql)));
+  Statement& query = *kept;
+  query.Bind(workload).Bind(std::string_view(target));
+  std::vector<Record> records;
+  while (MLC_TRY(query.Step())) {
+    records.push_back(RecordFrom(query));
+    MLC_TRY(CheckDigest(query, records.back()));
+  }
+  return records;
+}
+
 Result<std::optional<Record>> SqliteReads::Find(const Digest& task_uid) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  Statement query = MLC_TRY((*lease).Prepare(kSelectRecord + " WHERE r.task_uid=?"));
+  static const std::string kSql = kSelectRecord + " WHERE r.task_uid=?";
+  const Kept kept(MLC_TRY((*lease).Cached(kSql)));
+  Statement& query = *kept;
   query.Bind(task_uid);
   if (!MLC_TRY(query.Step())) return std::optional<Record>();
   Record record = RecordFrom(query);
@@ -128,8 +186,8 @@ Result<std::vector<Record>> SqliteReads::List(const RecordQuery& query) const {
 
 Result<std::optional<WorkloadRow>> SqliteReads::FindWorkload(const Digest& key) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  Statement query =
-      MLC_TRY((*lease).Prepare("SELECT key, text, summary FROM workload WHERE key=?"));
+  const Kept kept(MLC_TRY((*lease).Cached("SELECT key, text, summary FROM workload WHERE key=?")));
+  Statement& query = *kept;
   query.Bind(key);
   if (!MLC_TRY(query.Step())) return std::optional<WorkloadRow>();
   return std::optional<WorkloadRow>({query.DigestAt(0), query.Text(1), query.Text(2)});
@@ -156,7 +214,7 @@ Result<std::vector<std::string>> SqliteReads::Targets() const {
 
 Result<std::optional<JobRow>> SqliteReads::FindJob(const Digest& id) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  Statement query = MLC_TRY((*lease).Prepare(std::string(kSelectJob) + " WHERE id=?"));
+  Statement query = MLC_TRY((*lease).Prepare(MLC_TRY(SelectJob(*lease)) + " WHERE id=?"));
   query.Bind(id);
   if (!MLC_TRY(query.Step())) return std::optional<JobRow>();
   JobRow job = JobFrom(query);
@@ -164,13 +222,19 @@ Result<std::optional<JobRow>> SqliteReads::FindJob(const Digest& id) const {
   return std::optional<JobRow>(std::move(job));
 }
 
-Result<std::vector<JobRow>> SqliteReads::Jobs() const {
+Result<std::vector<JobRow>> SqliteReads::Jobs(const JobQuery& asked) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  Statement query =
-      MLC_TRY((*lease).Prepare(std::string(kSelectJob) + " ORDER BY created_us DESC, id"));
+  std::string sql = MLC_TRY(SelectJob(*lease));
+  if (asked.state) sql += " WHERE state=?";
+  sql += " ORDER BY created_us DESC, id LIMIT ?";
+  Statement query = MLC_TRY((*lease).Prepare(sql));
+  if (asked.state) query.Bind(static_cast<int64_t>(*asked.state));
+  query.Bind(asked.limit);
   std::vector<JobRow> jobs;
   while (MLC_TRY(query.Step())) jobs.push_back(JobFrom(query));
-  for (JobRow& job : jobs) MLC_TRY(ReadTasks(*lease, job));
+  for (JobRow& job : jobs) {
+    if (asked.with_tasks) MLC_TRY(ReadTasks(*lease, job));
+  }
   return jobs;
 }
 
@@ -191,6 +255,28 @@ Result<std::vector<ModelRow>> SqliteReads::Models(const std::string& target,
     }
   }
   return models;
+}
+
+Result<std::vector<WorkerHold>> SqliteReads::Holds() const {
+  Lease lease = MLC_TRY(Lease::Take(*this));
+  std::vector<WorkerHold> holds;
+  // Files that are only read may be older than the table.
+  if (MLC_TRY((*lease).Integer("PRAGMA user_version")) < 4) return holds;
+  Statement query = MLC_TRY((*lease).Prepare(
+      "SELECT worker, quarantine, drain, boot, changed_us FROM worker_hold ORDER BY worker"));
+  while (MLC_TRY(query.Step())) {
+    holds.push_back({query.Text(0), query.Text(1), query.Text(2), query.Text(3), query.Int(4)});
+  }
+  return holds;
+}
+
+Result<LogMoment> SqliteReads::Now() const {
+  Lease lease = MLC_TRY(Lease::Take(*this));
+  LogMoment moment;
+  moment.last_id = MLC_TRY((*lease).Integer("SELECT coalesce(max(id), 0) FROM record"));
+  moment.last_model_id =
+      MLC_TRY((*lease).Integer("SELECT coalesce(max(rowid), 0) FROM model_blob"));
+  return moment;
 }
 
 Result<LogStats> SqliteReads::Stats() const {

@@ -21,14 +21,18 @@ class SqliteReads {
   Status Probe() const;
   Result<std::vector<Record>> Best(const Digest& workload, const std::string& target, int limit,
                                    const TuningLog::Accept& accept) const;
+  Result<std::vector<Record>> Confirmations(const Digest& workload,
+                                            const std::string& target) const;
   Result<std::optional<Record>> Find(const Digest& task_uid) const;
   Result<std::vector<Record>> List(const RecordQuery& query) const;
   Result<std::optional<WorkloadRow>> FindWorkload(const Digest& key) const;
   Result<std::vector<WorkloadRow>> Workloads() const;
   Result<std::vector<std::string>> Targets() const;
   Result<std::optional<JobRow>> FindJob(const Digest& id) const;
-  Result<std::vector<JobRow>> Jobs() const;
+  Result<std::vector<JobRow>> Jobs(const JobQuery& asked) const;
   Result<std::vector<ModelRow>> Models(const std::string& target, int64_t up_to_id) const;
+  Result<std::vector<WorkerHold>> Holds() const;
+  Result<LogMoment> Now() const;
   Result<LogStats> Stats() const;
 
  private:

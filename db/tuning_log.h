@@ -30,6 +30,20 @@ struct RecordQuery {
   int64_t limit = INT64_MAX;
 };
 
+// All given conditions hold; the newest jobs come first.
+struct JobQuery {
+  std::optional<JobState> state;
+  int64_t limit = INT64_MAX;
+  bool with_tasks = true;  // without them, many jobs are read in no time
+};
+
+// How far the log has come, at once however long it is.
+struct LogMoment {
+  int64_t last_id = 0;  // of records
+  int64_t last_model_id = 0;
+};
+
+// Counts every record: seconds where there are millions.
 struct LogStats {
   int64_t workloads = 0;
   int64_t records = 0;
@@ -65,11 +79,17 @@ class TuningLog {
   // Forgets all versions but the newest of each model, now and as of each id in `pinned`.
   virtual Status PruneModels(std::span<const int64_t> pinned) = 0;
 
+  // Replaces what is known of the worker; forgets it if it is neither in quarantine nor to leave.
+  virtual Status PutHold(const WorkerHold& hold) = 0;
+
   // Reads.
   // The fastest correct records of a workload, fastest first (ties by id), at most `limit` of those
   // that `accept` takes (all when empty). DATA_LOSS if one of them fails its digest.
   virtual Result<std::vector<Record>> Best(const Digest& workload, const std::string& target,
                                            int limit, const Accept& accept = {}) const = 0;
+  // The workload's correct records that are confirmations (see confirmed_best.h), in order of id.
+  virtual Result<std::vector<Record>> Confirmations(const Digest& workload,
+                                                    const std::string& target) const = 0;
   virtual Result<std::optional<Record>> Find(const Digest& task_uid) const = 0;
   virtual Result<std::vector<Record>> List(const RecordQuery& query) const = 0;
   virtual Result<std::optional<WorkloadRow>> FindWorkload(const Digest& key) const = 0;
@@ -77,11 +97,14 @@ class TuningLog {
   // Class texts of all targets with records.
   virtual Result<std::vector<std::string>> Targets() const = 0;
   virtual Result<std::optional<JobRow>> FindJob(const Digest& id) const = 0;
-  // Newest first.
-  virtual Result<std::vector<JobRow>> Jobs() const = 0;
+  virtual Result<std::vector<JobRow>> Jobs(const JobQuery& asked) const = 0;
+  Result<std::vector<JobRow>> Jobs() const { return Jobs(JobQuery()); }
   // The newest version of each model, of those up to an id: what the log knew at that time.
   virtual Result<std::vector<ModelRow>> Models(const std::string& target,
                                                int64_t up_to_id = INT64_MAX) const = 0;
+  // By name of the worker.
+  virtual Result<std::vector<WorkerHold>> Holds() const = 0;
+  virtual Result<LogMoment> Now() const = 0;
   virtual Result<LogStats> Stats() const = 0;
 };
 

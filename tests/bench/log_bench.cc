@@ -1,19 +1,23 @@
-// How fast is the best config found in a log of a million records? Builds such a log once, beside
-// the given path, then times the query in this process and by a cold mlc-log.
+// How fast is a log of a million records? Builds such a log once, in the given folder, then times
+// the query for the best config in this process and by a cold mlc-log, queries of a snapshot by
+// several threads, and the making of a snapshot while others write.
 //   log_bench FOLDER [RECORDS]
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "compiler/base/rng.h"
 #include "compiler/schedule/family.h"
+#include "db/snapshot.h"
 #include "db/sqlite_log.h"
 
 namespace mlc::db {
@@ -22,6 +26,7 @@ namespace {
 constexpr int kWorkloads = 1000;
 constexpr int kQueries = 200;
 constexpr int kProcesses = 30;
+constexpr double kThreadsMs = 3000;
 
 using Clock = std::chrono::steady_clock;
 
@@ -94,6 +99,72 @@ Status TimeInProcess(const std::string& path) {
   return Status();
 }
 
+// Queries a second of all threads together, each about another workload.
+Status TimeThreads(const std::string& path, int threads) {
+  std::unique_ptr<TuningLog> log = MLC_TRY(OpenSqliteLogForReading(path));
+  std::atomic<int64_t> queries = 0, failed = 0;
+  const auto start = Clock::now();
+  {
+    std::vector<std::jthread> askers;
+    for (int t = 0; t < threads; ++t) {
+      askers.emplace_back([&, t] {
+        std::vector<Digest> keys;
+        for (int n = 0; n < kWorkloads; ++n) {
+          // All trials of every tenth failed.
+          if (n % 10 != 0) keys.push_back(WorkloadAt(n).key);
+        }
+        for (size_t n = static_cast<size_t>(t) * 7; MsSince(start) < kThreadsMs; n += 11) {
+          const auto best = log->Best(keys[n % keys.size()], "cpu avx512 threads=2", 1);
+          ++(best.ok() && best->size() == 1 ? queries : failed);
+        }
+      });
+    }
+  }
+  if (failed > 0) return Internal("a query found nothing");
+  std::printf("%d threads ask a snapshot: %.0f queries a second\n", threads,
+              static_cast<double>(queries) * 1000 / MsSince(start));
+  return Status();
+}
+
+// Commits go on while the copy is made, and wait no longer than without it.
+Status TimeSnapshot(const std::string& path, const std::string& folder,
+                    const std::string& snapshot) {
+  const std::string live = folder + "/live.db";
+  std::filesystem::copy_file(path, live, std::filesystem::copy_options::overwrite_existing);
+  std::unique_ptr<TuningLog> log = MLC_TRY(OpenSqliteLog(live));
+  std::atomic<bool> stop = false;
+  std::vector<double> alone, meanwhile;
+  std::atomic<bool> copying = false;
+  std::jthread writer([&] {
+    Rng rng(2);
+    for (int64_t n = int64_t{1} << 40; !stop; ++n) {
+      const bool before = copying;
+      const auto start = Clock::now();
+      if (!AppendAndWait(*log, RecordAt(n, rng)).ok()) break;
+      (before || copying ? meanwhile : alone).push_back(MsSince(start));
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  copying = true;
+  const auto start = Clock::now();
+  const Result<SnapshotInfo> info = WriteSnapshot(live, snapshot);
+  const double ms = MsSince(start);
+  copying = false;
+  stop = true;
+  writer.join();
+  MLC_TRY(info.status());
+  if (alone.empty() || meanwhile.empty()) return Internal("nothing was written meanwhile");
+  std::printf(
+      "snapshot of %lld records: %.2f s; commits one by one: median %.1f ms, longest %.1f "
+      "ms; meanwhile %.1f and %.1f ms\n",
+      static_cast<long long>(info->records), ms / 1000, Median(alone),
+      *std::max_element(alone.begin(), alone.end()), Median(meanwhile),
+      *std::max_element(meanwhile.begin(), meanwhile.end()));
+  log.reset();
+  std::filesystem::remove(live);
+  return Status();
+}
+
 double RunOnce(const std::vector<std::string>& arguments) {
   std::vector<char*> words;
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.data()));
@@ -122,6 +193,12 @@ int Main(int argc, char** argv) {
   Status status;
   if (!std::filesystem::exists(path)) status = Build(path, records);
   if (status.ok()) status = TimeInProcess(path);
+  const std::string snapshot = std::string(argv[1]) + "/snapshot.db";
+  if (status.ok()) status = TimeSnapshot(path, argv[1], snapshot);
+  for (int threads : {1, 2}) {
+    if (status.ok()) status = TimeThreads(snapshot, threads);
+  }
+  std::filesystem::remove(snapshot);
   if (!status.ok()) {
     std::fprintf(stderr, "log_bench: %s\n", status.ToString().c_str());
     return 1;

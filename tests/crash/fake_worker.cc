@@ -1,13 +1,14 @@
 // Takes the place of mlc-worker in crash tests: answers every trial after a moment with a time made
 // from its config. Every acknowledged task_uid goes to the file $FAKE_WORKER_ACKS before the next
 // call, so that a test can compare it with the log. Results that are not acknowledged are sent
-// again, also to a server that was restarted.
+// again, also to a server that was restarted. TERM drains it.
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -21,9 +22,17 @@
 namespace mlc {
 namespace {
 
-constexpr int kSlots = 16;
-constexpr std::chrono::milliseconds kTrial(1);
 constexpr std::chrono::milliseconds kReconnect(5);
+
+struct Options {
+  std::string server;
+  std::string name = "fake";
+  int threads = 1;
+  int trial_ms = 1;
+  int slots = 16;
+};
+
+volatile std::sig_atomic_t draining = 0;
 
 Measurement MeasurementOf(const std::string& config) {
   const uint64_t noise = DigestOf(std::string_view(config)).low;
@@ -41,7 +50,7 @@ Measurement MeasurementOf(const std::string& config) {
   return m;
 }
 
-int Run(const std::string& address, int threads) {
+int Run(const Options& options) {
   const char* path = std::getenv("FAKE_WORKER_ACKS");
   const int acks = path == nullptr ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
   grpc::ChannelArguments arguments;
@@ -52,16 +61,17 @@ int Run(const std::string& address, int threads) {
     arguments.SetInt(backoff, 20);
   }
   auto stub = proto::Workers::NewStub(
-      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+      grpc::CreateCustomChannel(options.server, grpc::InsecureChannelCredentials(), arguments));
   std::map<std::string, Measurement> spool;
   while (true) {
     proto::SynchronizeRequest request;
     request.set_protocol(server::kWireProtocol);
-    request.set_worker("fake");
+    request.set_worker(options.name);
     request.set_boot(std::to_string(getpid()));
     request.set_build("fake");
-    request.set_target(target::DetectHost(threads).ToText());
-    request.set_want(kSlots);
+    request.set_target(target::DetectHost(options.threads).ToText());
+    request.set_want(draining != 0 ? 0 : options.slots);
+    request.set_draining(draining != 0);
     for (const auto& [uid, measurement] : spool) {
       proto::TrialResult& result = *request.add_finished();
       result.set_task_uid(uid);
@@ -82,10 +92,10 @@ int Run(const std::string& address, int threads) {
     for (const proto::Refusal& refusal : reply.refused()) spool.erase(refusal.task_uid());
     if (acks >= 0 && write(acks, lines.data(), lines.size()) < 0) return 1;
     for (const proto::Lease& lease : reply.leases()) {
-      std::this_thread::sleep_for(kTrial);
+      std::this_thread::sleep_for(std::chrono::milliseconds(options.trial_ms));
       spool[lease.task_uid()] = MeasurementOf(lease.config());
     }
-    if (reply.drain() && spool.empty()) return 0;
+    if ((reply.drain() || request.draining()) && spool.empty()) return 0;
     if (reply.leases().empty()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(reply.next_poll_ms()));
     }
@@ -96,13 +106,16 @@ int Run(const std::string& address, int threads) {
 }  // namespace mlc
 
 int main(int argc, char** argv) {
-  std::string address;
+  mlc::Options options;
   std::string target;
-  int threads = 1;
   CLI::App app("a worker that measures nothing");
-  app.add_option("--server", address)->required();
-  app.add_option("--threads", threads);
+  app.add_option("--server", options.server)->required();
+  app.add_option("--name", options.name);
+  app.add_option("--threads", options.threads);
+  app.add_option("--trial-ms", options.trial_ms);
+  app.add_option("--slots", options.slots);
   app.add_option("--target", target);
   CLI11_PARSE(app, argc, argv);
-  return mlc::Run(address, threads);
+  std::signal(SIGTERM, [](int) { mlc::draining = 1; });
+  return mlc::Run(options);
 }

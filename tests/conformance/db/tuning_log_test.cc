@@ -127,6 +127,19 @@ TEST_P(TuningLogTest, BestIsSortedLimitedFilteredAndPerTarget) {
   EXPECT_TRUE(log_->Best(first_.key, "cpu neon", 3)->empty());
 }
 
+TEST_P(TuningLogTest, ConfirmationsAreCorrectRecordsOfTheirArm) {
+  for (int n = 1; n <= 4; ++n) {
+    Record record = MakeRecord(n, 1000.0 * n, first_);
+    if (n % 2 == 0) record.arm = kConfirmationArm;
+    if (n == 4) record.target = "cpu avx2 threads=2";
+    Add(record);
+  }
+  const auto confirmations = log_->Confirmations(first_.key, "cpu avx512 threads=2");
+  ASSERT_TRUE(confirmations.ok()) << confirmations.status().ToString();
+  ASSERT_EQ(confirmations->size(), 1u);
+  EXPECT_EQ(confirmations->front().measurement.median_ns, 2000);
+}
+
 TEST_P(TuningLogTest, RefusesRecordsThatCannotBeTrue) {
   auto refused = [&](auto&& change) {
     Record record = MakeRecord(1, 100, first_);
@@ -242,6 +255,51 @@ TEST_P(TuningLogTest, JobsAreReplacedWithTheirTasks) {
   EXPECT_EQ((**log_->FindJob(job.id)).tasks.size(), 2u);
 }
 
+TEST_P(TuningLogTest, JobsKeepWhoseTheyAreAndHowTheyEnded) {
+  JobRow job;
+  job.id = Digest{3, 4};
+  job.target = "target text";
+  job.owner = "ada";
+  job.priority = -7;
+  job.spent_ms = 1234;
+  job.changed_us = 5;
+  job.progress = "{\"trials\": 3}";
+  ASSERT_TRUE(log_->PutJob(job).ok());
+  const JobRow found = **log_->FindJob(job.id);
+  EXPECT_EQ(found.owner, "ada");
+  EXPECT_EQ(found.priority, -7);
+  EXPECT_EQ(found.spent_ms, 1234);
+  EXPECT_EQ(found.changed_us, 5);
+  EXPECT_EQ(found.progress, job.progress);
+}
+
+TEST_P(TuningLogTest, JobsAreAskedByStateNewestFirst) {
+  for (int n = 0; n < 6; ++n) {
+    JobRow job;
+    job.id = Digest{0, static_cast<uint64_t>(n)};
+    job.target = "target text";
+    job.state = n % 2 == 0 ? JobState::kRunning : JobState::kDone;
+    job.created_us = n;
+    job.tasks = {{first_.key, 1, "conv"}};
+    ASSERT_TRUE(log_->PutJob(job).ok());
+  }
+  auto running = log_->Jobs({.state = JobState::kRunning, .limit = 2, .with_tasks = true});
+  ASSERT_EQ(running->size(), 2u);
+  EXPECT_EQ(running->front().created_us, 4);
+  EXPECT_EQ(running->back().created_us, 2);
+  EXPECT_EQ(running->back().tasks.size(), 1u);
+  EXPECT_TRUE(log_->Jobs({.state = {}, .with_tasks = false})->front().tasks.empty());
+  EXPECT_EQ(log_->Jobs()->size(), 6u);
+}
+
+TEST_P(TuningLogTest, SaysHowFarItHasCome) {
+  EXPECT_EQ(log_->Now()->last_id, 0);
+  for (int n = 0; n < 3; ++n) Add(MakeRecord(n, 100, first_));
+  ASSERT_TRUE(log_->SaveModel({"a", "cpu", Digest{1, 1}, "bytes", 5}).ok());
+  EXPECT_EQ(log_->Now()->last_id, 3);
+  EXPECT_EQ(log_->Now()->last_model_id, log_->Stats()->last_model_id);
+}
+
 TEST_P(TuningLogTest, ModelsAreKeptPerFamilyTargetAndFeatures) {
   ModelRow model{"contraction", "cpu", Digest{1, 1}, std::string("a\0b", 3), 5};
   ASSERT_TRUE(log_->SaveModel(model).ok());
@@ -288,11 +346,31 @@ TEST_P(TuningLogTest, OlderVersionsOfModelsAreKeptWhilePinned) {
   EXPECT_EQ(log_->Stats()->last_model_id, fourth);
 }
 
+TEST_P(TuningLogTest, HoldsOfWorkersAreReplacedAndForgotten) {
+  EXPECT_TRUE(log_->Holds()->empty());
+  ASSERT_TRUE(log_->PutHold({"w", "fan 'broken'", "", "", 7}).ok());
+  ASSERT_TRUE(log_->PutHold({"v", "", "moves", "boot 1", 8}).ok());
+  ASSERT_TRUE(log_->PutHold({"w", "disk broken", "moves", "boot 2", 9}).ok());
+  const auto holds = log_->Holds();
+  ASSERT_TRUE(holds.ok());
+  ASSERT_EQ(holds->size(), 2u);
+  EXPECT_EQ(holds->front().worker, "v");
+  EXPECT_EQ(holds->front().boot, "boot 1");
+  EXPECT_EQ(holds->back().quarantine, "disk broken");
+  EXPECT_EQ(holds->back().drain, "moves");
+  EXPECT_EQ(holds->back().changed_us, 9);
+  ASSERT_TRUE(log_->PutHold({"w", "", "", "", 10}).ok());
+  ASSERT_TRUE(log_->PutHold({"nobody", "", "", "", 10}).ok());
+  EXPECT_EQ(log_->Holds()->size(), 1u);
+  EXPECT_EQ(log_->PutHold({"", "why", "", "", 1}).code(), StatusCode::kInvalidArgument);
+}
+
 Result<std::unique_ptr<TuningLog>> OpenMemory(const std::string&) { return MakeMemoryLog(); }
 
+Result<std::unique_ptr<TuningLog>> OpenDisk(const std::string& path) { return OpenSqliteLog(path); }
+
 INSTANTIATE_TEST_SUITE_P(Logs, TuningLogTest,
-                         ::testing::Values(Kind{"sqlite", OpenSqliteLog},
-                                           Kind{"memory", OpenMemory}),
+                         ::testing::Values(Kind{"sqlite", OpenDisk}, Kind{"memory", OpenMemory}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

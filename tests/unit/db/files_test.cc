@@ -1,5 +1,6 @@
 // Snapshots, merging, verifying, JSON lines.
 #include <gmock/gmock.h>
+#include <sqlite3.h>
 
 #include <fstream>
 #include <sstream>
@@ -86,6 +87,67 @@ TEST_F(FilesTest, VerifyNamesDamage) {
   auto damaged = VerifyLog(Path("a.db"));
   ASSERT_EQ(damaged->problems.size(), 1u);
   EXPECT_THAT(damaged->problems.front(), HasSubstr("record 2 "));
+}
+
+// Pages of a kind that hold these bytes get others in their place.
+void ChangeInPages(const std::string& path, char kind, const std::string& bytes) {
+  constexpr size_t kPage = 4096;
+  std::ifstream in(path, std::ios::binary);
+  std::string file((std::istreambuf_iterator<char>(in)), {});
+  int changed = 0;
+  for (size_t page = kPage; page < file.size(); page += kPage) {
+    const size_t at = file.find(bytes, page);
+    if (file[page] != kind || at == std::string::npos || at >= page + kPage) continue;
+    file[at + bytes.size() - 1] = static_cast<char>(file[at + bytes.size() - 1] ^ 1);
+    ++changed;
+  }
+  ASSERT_EQ(changed, 1);
+  std::ofstream(path, std::ios::binary) << file;
+}
+
+TEST_F(FilesTest, VerifyNamesAnIndexThatIsNotOfItsTable) {
+  Fill(Path("a.db"), 0, 5);
+  const auto uid = MakeRecord(3).task_uid.ToBytes();
+  constexpr char kIndexLeaf = 10;
+  ChangeInPages(Path("a.db"), kIndexLeaf, {reinterpret_cast<const char*>(uid.data()), uid.size()});
+  auto damaged = VerifyLog(Path("a.db"));
+  ASSERT_TRUE(damaged.ok()) << damaged.status().ToString();
+  ASSERT_EQ(damaged->problems.size(), 1u);
+  EXPECT_THAT(damaged->problems.front(), HasSubstr("structure: "));
+  EXPECT_THAT(damaged->problems.front(), HasSubstr("index sqlite_autoindex_record_1"));
+  EXPECT_EQ(WriteSnapshot(Path("a.db"), Path("snap.db")).status().code(), StatusCode::kDataLoss);
+}
+
+TEST_F(FilesTest, VerifyNamesAnIndexOfConfirmationsThatHoldsOthers) {
+  Fill(Path("a.db"), 0, 5);
+  // Made over all correct records; then it says that it is the index over confirmations.
+  constexpr char kDamage[] =
+      "DROP INDEX record_confirmed;"
+      "CREATE INDEX record_confirmed ON record(workload, target) WHERE outcome=0;"
+      "PRAGMA writable_schema=ON;"
+      "UPDATE sqlite_schema SET sql=replace(sql, 'outcome=0', 'outcome=0 AND arm=''verify''')"
+      " WHERE name='record_confirmed'";
+  sqlite3* file = nullptr;
+  ASSERT_EQ(sqlite3_open(Path("a.db").c_str(), &file), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(file, kDamage, nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(file);
+  sqlite3_close(file);
+  auto damaged = VerifyLog(Path("a.db"));
+  ASSERT_TRUE(damaged.ok()) << damaged.status().ToString();
+  ASSERT_EQ(damaged->problems.size(), 1u);
+  EXPECT_THAT(damaged->problems.front(), HasSubstr("index record_confirmed has 5 entries"));
+}
+
+TEST_F(FilesTest, OnlyASnapshotCountsAsPublished) {
+  Fill(Path("a.db"), 0, 5);
+  EXPECT_FALSE(IsPublished(Path("a.db")));
+  ASSERT_TRUE(WriteSnapshot(Path("a.db"), Path("snap.db")).ok());
+  EXPECT_TRUE(IsPublished(Path("snap.db")));
+  EXPECT_FALSE(IsPublished(Path("absent.db")));
+  // Somebody goes on with it as with a log.
+  Fill(Path("snap.db"), 5, 1);
+  EXPECT_FALSE(IsPublished(Path("snap.db")));
+  EXPECT_EQ((*OpenSqliteLogForReading(Path("snap.db")))->Stats()->records, 6);
 }
 
 TEST_F(FilesTest, ExportImportExportIsTheSameText) {

@@ -21,6 +21,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
+Result<std::unique_ptr<TuningLog>> OpenForWriting(const std::string& path) {
+  return OpenSqliteLog(path);
+}
+
 class SqliteLogTest : public LogFixture {};
 
 TEST_F(SqliteLogTest, SurvivesReopening) {
@@ -64,7 +68,7 @@ TEST_F(SqliteLogTest, RefusesNewerForeignAndBrokenFiles) {
     auto database = Database::Open(Path("newer.db"), OpenMode::kReadWrite);
     ASSERT_TRUE(database->Execute("PRAGMA user_version=99").ok());
   }
-  for (auto open : {OpenSqliteLog, OpenSqliteLogForReading}) {
+  for (auto open : {OpenForWriting, OpenSqliteLogForReading}) {
     auto newer = open(Path("newer.db"));
     EXPECT_EQ(newer.status().code(), StatusCode::kFailedPrecondition);
     EXPECT_THAT(newer.status().message(), HasSubstr("from a newer mlc-tune (schema 99"));
@@ -103,22 +107,51 @@ TEST_F(SqliteLogTest, AFailedStepLeavesTheOldVersion) {
 }
 
 TEST_F(SqliteLogTest, OpensTheGoldenFilesOfAllVersions) {
-  for (const std::string name : {"v1.db", "v2.db"}) {
+  for (const std::string name : {"v1.db", "v2.db", "v3.db", "v4.db"}) {
     std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/" + name,
                                Path(name));
     // Readers take a file as it is; the writer migrates it.
-    for (auto open : {OpenSqliteLogForReading, OpenSqliteLog}) {
+    for (auto open : {OpenSqliteLogForReading, OpenForWriting}) {
       auto log = open(Path(name));
       ASSERT_TRUE(log.ok()) << log.status().ToString();
       auto best = (*log)->Best(TheWorkload().key, "cpu", 1);
       ASSERT_TRUE(best.ok()) << best.status().ToString();
       ASSERT_EQ(best->size(), 1u);
       EXPECT_EQ(best->front().config, "contraction/1 mr=2");
-      EXPECT_EQ((*log)->Jobs()->size(), 1u);
+      ASSERT_EQ((*log)->Jobs()->size(), 1u);
+      EXPECT_EQ((*log)->Jobs()->front().owner, name >= "v3.db" ? "ada" : "");
+      EXPECT_EQ((*log)->Jobs()->front().priority, name >= "v3.db" ? 5 : 0);
       EXPECT_EQ((*log)->Models("cpu")->size(), 1u);
       EXPECT_EQ((*log)->Stats()->models, 1);
+      EXPECT_EQ((*log)->Holds()->size(), name >= "v4.db" ? 1u : 0u);
     }
     EXPECT_EQ((*OpenSqliteLogForReading(Path(name)))->Stats()->schema_version, kSchemaVersion);
+  }
+}
+
+// A migrated file has the tables and columns of a new one, in the same order.
+TEST_F(SqliteLogTest, MigratedFilesHaveTheSchemaOfNewOnes) {
+  const auto columns = [](const std::string& path) {
+    auto database = Database::Open(path, OpenMode::kReadOnly);
+    Statement query = *database->Prepare(
+        "SELECT m.name, c.name, c.type, c.\"notnull\" FROM sqlite_schema m"
+        " JOIN pragma_table_info(m.name) c WHERE m.type='table' ORDER BY m.name, c.cid");
+    std::string text;
+    while (*query.Step()) {
+      text +=
+          query.Text(0) + "." + query.Text(1) + " " + query.Text(2) + " " + query.Text(3) + "\n";
+    }
+    Statement indices =
+        *database->Prepare("SELECT name FROM sqlite_schema WHERE type='index' ORDER BY name");
+    while (*indices.Step()) text += indices.Text(0) + "\n";
+    return text;
+  };
+  Fill(Path("new.db"), 0, 1);
+  for (const std::string name : {"v1.db", "v2.db", "v3.db", "v4.db"}) {
+    std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/" + name,
+                               Path(name));
+    ASSERT_TRUE(OpenSqliteLog(Path(name)).ok());
+    EXPECT_EQ(columns(Path(name)), columns(Path("new.db"))) << name;
   }
 }
 
@@ -150,7 +183,7 @@ TEST_F(SqliteLogTest, TheSchemaItselfRefusesImpossibleRows) {
 TEST_F(SqliteLogTest, AFullDiskRefusesWritesAndThenGoesOn) {
   auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
   ASSERT_TRUE(database->Execute("PRAGMA journal_mode=WAL; CREATE TABLE t(x)").ok());
-  CommitQueue queue(*std::move(database));
+  CommitQueue queue(*std::move(database), {});
   auto insert = [](Database& db) { return db.Execute("INSERT INTO t VALUES(randomblob(100000))"); };
   ASSERT_TRUE(queue.PushAndWait(insert).ok());
   auto limit = [&queue](int pages) {
@@ -172,7 +205,7 @@ TEST_F(SqliteLogTest, AFullDiskRefusesWritesAndThenGoesOn) {
 TEST_F(SqliteLogTest, OneBadWriteDoesNotHurtItsBatch) {
   auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
   ASSERT_TRUE(database->Execute("PRAGMA journal_mode=WAL; CREATE TABLE t(x UNIQUE)").ok());
-  auto queue = std::make_unique<CommitQueue>(*std::move(database));
+  auto queue = std::make_unique<CommitQueue>(*std::move(database), nullptr);
   std::vector<StatusCode> codes;
   for (int value : {1, 1, 2}) {
     queue->Push(

@@ -1,0 +1,84 @@
+#include "db/confirmed_best.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "db/confirmed_times.h"
+
+namespace mlc::db {
+namespace {
+
+// Leaders lie within a few per cent of each other.
+constexpr int kFastest = 64;
+
+// What is known of one config: its fastest single record and its newest confirmation.
+struct Known {
+  std::optional<Record> single, confirmation;
+
+  void Add(Record record) {
+    if (IsConfirmation(record)) {
+      const bool newer = !confirmation || record.created_us >= confirmation->created_us;
+      if (newer) confirmation = std::move(record);
+    } else if (!single || record.measurement.median_ns < single->measurement.median_ns) {
+      single = std::move(record);
+    }
+  }
+  ConfigTimes times() const {
+    return {single ? single->measurement.median_ns : 0,
+            confirmation ? confirmation->measurement.median_ns : 0};
+  }
+  Record& record() { return confirmation ? *confirmation : *single; }
+};
+
+// One record for each config, best first.
+std::vector<Record> Rank(std::vector<Record> fastest, std::vector<Record> confirmations) {
+  std::map<std::string, Known> by_config;
+  for (std::vector<Record>* records : {&fastest, &confirmations}) {
+    for (Record& record : *records) {
+      Known& known = by_config[record.config];
+      known.Add(std::move(record));
+    }
+  }
+  std::vector<ConfigTimes> times;
+  for (const auto& [config, known] : by_config) times.push_back(known.times());
+  const double factor = UnconfirmedFactor(times);
+  std::vector<std::pair<double, Record>> order;
+  for (auto& [config, known] : by_config) {
+    order.emplace_back(Weighed(known.times(), factor), std::move(known.record()));
+  }
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second.id < b.second.id;
+  });
+  std::vector<Record> best;
+  for (auto& [weighed, record] : order) best.push_back(std::move(record));
+  return best;
+}
+
+}  // namespace
+
+Result<std::vector<Record>> BestConfigs(const TuningLog& log, const Digest& workload,
+                                        const std::string& target, int limit,
+                                        const TuningLog::Accept& accept) {
+  const auto wanted = static_cast<size_t>(std::max(limit, 0));
+  const int most = std::max(kFastest, 2 * limit);
+  const std::vector<Record> confirmations = MLC_TRY(log.Confirmations(workload, target));
+  std::vector<Record> records = MLC_TRY(log.Best(workload, target, most));
+  const bool are_all = static_cast<int>(records.size()) < most;
+  std::vector<Record> best;
+  for (Record& record : Rank(std::move(records), confirmations)) {
+    if (best.size() < wanted && (!accept || accept(record))) best.push_back(std::move(record));
+  }
+  // Asking about every record takes long: only where those at the top are history.
+  if (best.size() == wanted || are_all || !accept) return best;
+  std::vector<Record> accepted;
+  std::copy_if(confirmations.begin(), confirmations.end(), std::back_inserter(accepted), accept);
+  best = Rank(MLC_TRY(log.Best(workload, target, most, accept)), std::move(accepted));
+  if (best.size() > wanted) best.resize(wanted);
+  return best;
+}
+
+}  // namespace mlc::db
