@@ -1,0 +1,47 @@
+// The way to a server, as every client of ours goes it: TLS with files that are followed, a bearer
+// token from a file, keepalive that notices a cut wire, and failures in words. Thread-safe.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+#include <string>
+
+#include "compiler/base/status.h"
+#include "transport/certificates.h"
+
+namespace mlc::transport {
+
+class TlsFiles;
+
+struct ChannelOptions {
+  std::string address;  // HOST:PORT or unix:PATH
+  TlsPaths tls;         // empty: no TLS
+  std::string token_file;
+  std::string server_name;  // what the server's certificate says, if not the address's host
+};
+
+class Connection {
+ public:
+  // Reads the files and begins to connect. Errors of ReadTls and ReadSecret; INVALID_ARGUMENT for a
+  // token without TLS.
+  static Result<std::unique_ptr<Connection>> Open(ChannelOptions options);
+  ~Connection();
+
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  // Waits until the server is reached, at most `timeout_ms`. UNAVAILABLE, UNAUTHENTICATED with the
+  // cause if it is not.
+  Status WaitUntilReady(int64_t timeout_ms) const;
+  // Why the server cannot be reached, found by trying once more by hand: takes a few seconds at
+  // worst. OK if nothing is wrong any more.
+  Status Explain() const;
+
+ private:
+  explicit Connection(ChannelOptions options);
+
+  const ChannelOptions options_;
+  std::unique_ptr<TlsFiles> files_;  // outlives the channel
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+}  // namespace mlc::transport
