@@ -3,18 +3,19 @@
 #include <set>
 #include <utility>
 
+#include "db/confirmed_best.h"
 #include "server/job_request.h"
+#include "server/precedents.h"
 
 namespace mlc::server {
 namespace {
 
-constexpr int kBestOfRelated = 8;
-constexpr size_t kMaxRelated = 1000;
-
 // A config that does not parse is of a form that this program does not know; it is skipped.
 void AddTrial(const db::Record& record, std::vector<PriorTrial>& trials) {
   Result<schedule::Config> config = schedule::Config::Parse(record.config);
-  if (config.ok()) trials.push_back({*std::move(config), record.measurement});
+  if (config.ok()) {
+    trials.push_back({*std::move(config), record.measurement, db::IsConfirmation(record)});
+  }
 }
 
 Result<std::vector<PriorTrial>> PriorOf(const db::TuningLog& log, const db::JobRow& job,
@@ -28,22 +29,17 @@ Result<std::vector<PriorTrial>> PriorOf(const db::TuningLog& log, const db::JobR
   return trials;
 }
 
-Result<std::vector<RelatedWorkload>> RelatedOf(const db::TuningLog& log, const db::JobRow& job,
-                                               const std::string& target) {
-  std::set<Digest> own;
-  for (const db::JobTask& task : job.tasks) own.insert(task.workload);
-  std::vector<RelatedWorkload> related;
-  for (const db::WorkloadRow& row : MLC_TRY(log.Workloads())) {
-    if (own.contains(row.key) || related.size() >= kMaxRelated) continue;
-    const auto before = [&](const db::Record& record) { return record.id <= job.watermark; };
-    const std::vector<db::Record> best = MLC_TRY(log.Best(row.key, target, kBestOfRelated, before));
-    Result<graph::Workload> workload = graph::Workload::Parse(row.text);
-    if (best.empty() || !workload.ok()) continue;
-    RelatedWorkload entry{*std::move(workload), {}};
-    for (const db::Record& record : best) AddTrial(record, entry.best);
-    related.push_back(std::move(entry));
+// The nearest workloads of every task, each once.
+Status AddRelated(const db::TuningLog& log, const db::JobRow& job, const std::string& target,
+                  SearchInput& input) {
+  Precedents precedents = MLC_TRY(Precedents::Read(log, target, job.watermark));
+  std::set<const costmodel::Precedent*> added;
+  for (const SearchTask& task : input.tasks) {
+    for (const costmodel::Precedent* precedent : MLC_TRY(precedents.For(task.workload))) {
+      if (added.insert(precedent).second) input.related.push_back(*precedent);
+    }
   }
-  return related;
+  return Status();
 }
 
 }  // namespace
@@ -63,7 +59,7 @@ Result<SearchInput> SearchInputOf(const db::TuningLog& log, const db::JobRow& jo
     input.tasks.push_back(std::move(entry));
   }
   if (!options.use_history) return input;
-  input.related = MLC_TRY(RelatedOf(log, job, target));
+  MLC_TRY(AddRelated(log, job, target, input));
   const int64_t newest = options.models >= 0 ? options.models : INT64_MAX;
   for (db::ModelRow& model : MLC_TRY(log.Models(target, newest))) {
     if (options.models < 0 && model.created_us > job.created_us) continue;

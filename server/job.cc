@@ -21,6 +21,14 @@ Digest TaskUid(const Digest& study, const Digest& workload, const std::string& t
   return DigestOf(std::string_view(text));
 }
 
+uint64_t SeedOf(const Digest& uid, const Digest& study, const Digest& workload,
+                const Proposal& proposal) {
+  if (proposal.turn == 0) return uid.low;
+  return DigestOf("turn " + std::to_string(proposal.turn) + "\n" + study.ToText() + "\n" +
+                  workload.ToText() + "\n")
+      .low;
+}
+
 JobRun::JobRun(Plan plan, std::unique_ptr<Strategy> strategy)
     : plan_(std::move(plan)), strategy_(std::move(strategy)) {}
 
@@ -119,6 +127,13 @@ void JobRun::LearnFront() {
   if (observations.empty()) return;
   learned_ += static_cast<int64_t>(observations.size());
   strategy_->Learn(observations);
+}
+
+std::string JobRun::WhyEarly() const {
+  const bool early = !stopped_ && in_flight_.empty() && proposed_ < plan_.trials;
+  if (!early || !(exhausted_ || strategy_->Done())) return "";
+  return "stopped early, after " + std::to_string(recorded_) + " of " +
+         std::to_string(plan_.trials) + " trials: " + strategy_->WhyDone();
 }
 
 bool JobRun::Finished() const {

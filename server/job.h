@@ -26,6 +26,10 @@ inline constexpr int kMeasurementProtocol = 1;
 Digest TaskUid(const Digest& study, const Digest& workload, const std::string& target_class,
                const Proposal& proposal);
 
+// Of the trial's random inputs. Trials that are to be measured side by side have the same one.
+uint64_t SeedOf(const Digest& uid, const Digest& study, const Digest& workload,
+                const Proposal& proposal);
+
 struct Trial {
   Digest uid;
   Proposal proposal;
@@ -55,6 +59,8 @@ class JobRun {
   void Stop() { stopped_ = true; }
   // Nothing is in flight and nothing will be proposed any more.
   bool Finished() const;
+  // Why the search ended by itself before its budget was spent; empty if it did not.
+  std::string WhyEarly() const;
 
   int64_t learned() const { return learned_; }
   // Of the budget; those that no worker could make leave it, but not the outcomes.

@@ -7,10 +7,15 @@
 namespace mlc::server {
 namespace {
 
+// A GPU times faster than a machine compiles: more trials under way keep the compilers at work
+// while the slowest of a batch is awaited (16 cores: 600 trials in 15 s with 48, in 19 s with 16).
+constexpr int kGpuBatch = 32;
+
 constexpr int kMaxTasks = 10'000;
 constexpr int64_t kMaxTrials = 100'000'000;
 constexpr int kMaxBatch = 1024;
 constexpr size_t kMaxLabel = 200;
+constexpr int kMaxPriority = 100;
 
 Status CheckOptions(const proto::JobOptions& options) {
   if (options.trials() < 1 || options.trials() > kMaxTrials) {
@@ -18,6 +23,9 @@ Status CheckOptions(const proto::JobOptions& options) {
   }
   if (options.batch() < 0 || options.batch() > kMaxBatch) {
     return InvalidArgument("batch must be between 0 and " + std::to_string(kMaxBatch));
+  }
+  if (options.priority() < -kMaxPriority || options.priority() > kMaxPriority) {
+    return InvalidArgument("priority must be between -100 and 100");
   }
   if (options.time_budget_ms() < 0) return InvalidArgument("a negative time budget");
   return Status();
@@ -79,10 +87,19 @@ Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request) {
   job.options.seed = request.options().seed();
   job.options.use_history = !request.options().fresh();
   job.options.time_budget_ms = request.options().time_budget_ms();
+  if (job.target.is_cuda()) job.options.batch = kGpuBatch;
   if (request.options().batch() > 0) job.options.batch = request.options().batch();
   job.fresh = request.options().fresh();
+  job.priority = request.options().priority();
   job.label = request.label().substr(0, kMaxLabel);
   return job;
+}
+
+Result<std::string> OwnerOf(const proto::SubmitJobRequest& request, const Caller& caller) {
+  if (!caller.local || request.user().empty()) return caller.name;
+  const Result<Caller> named = ParseIdentity("submit/" + request.user());
+  if (!named.ok()) return named.status().WithPrefix("user");
+  return named->name;
 }
 
 Digest StudyOf(const JobRequest& request, int64_t salt) {

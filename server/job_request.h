@@ -10,6 +10,7 @@
 #include "compiler/target/target.h"
 #include "db/record.h"
 #include "proto/tuner.pb.h"
+#include "server/security/caller.h"
 
 namespace mlc::server {
 
@@ -34,7 +35,13 @@ struct JobRequest {
   JobOptions options;
   bool fresh = false;
   std::string label;
+  int32_t priority = 0;
+  std::string owner;  // not of the request's text: see OwnerOf
 };
+
+// Whose job it is: the caller's, or, of a local caller, whose it says. INVALID_ARGUMENT for a name
+// that is none.
+Result<std::string> OwnerOf(const proto::SubmitJobRequest& request, const Caller& caller);
 
 // INVALID_ARGUMENT that names the task or option at fault.
 Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request);

@@ -8,101 +8,261 @@ namespace {
 
 // A worker not heard of for this many lease times is forgotten.
 constexpr int64_t kForgetAfterLeases = 20;
+// A trial whose leases never reach a worker is not the network's fault any more.
+constexpr int kMaxStrays = 20;
 
 }  // namespace
 
-bool Leases::Add(const Digest& uid, const Digest& study, const std::string& target_class) {
-  Trial trial;
-  trial.study = study;
-  trial.target_class = target_class;
-  if (!trials_.emplace(uid, std::move(trial)).second) return false;
-  QueueOf(study, target_class).trials.push_back(uid);
+Leases::Queue& Leases::QueueOf(const Digest& study, const Needs& needs) {
+  Queue& queue = queues_[{study, needs}];
+  queue.study = study;
+  queue.needs = needs;
+  return queue;
+}
+
+Leases::Worker& Leases::WorkerOf(const std::string& name) {
+  Worker& worker = workers_[name];
+  worker.name = name;
+  return worker;
+}
+
+bool Leases::Add(const Ask& ask) {
+  if (!ask.only.empty()) {
+    const auto worker = workers_.find(ask.only);
+    if (worker == workers_.end() || !worker->second.alive) return false;
+  }
+  const auto [place, added] = trials_.try_emplace(ask.uid);
+  if (!added) return false;
+  Trial& trial = place->second;
+  trial.queue = &QueueOf(ask.study, ask.needs);
+  ++trial.queue->trials;
+  trial.only = ask.only;
+  trial.avoid = ask.avoid;
+  trial.avoid_until_ms = ask.avoid_until_ms;
+  ++counts_.issued;
+  Enqueue(ask.uid, trial, /*in_front=*/false);
   return true;
 }
 
-Leases::Queue& Leases::QueueOf(const Digest& study, const std::string& target_class) {
-  for (Queue& queue : queues_) {
-    if (queue.study == study && queue.target_class == target_class) return queue;
+void Leases::Enqueue(const Digest& uid, Trial& trial, bool in_front) {
+  trial.state = State::kQueued;
+  trial.place = in_front ? --first_place_ : ++last_place_;
+  ++counts_.queued;
+  if (!trial.only.empty()) {
+    workers_.at(trial.only).for_it.insert(uid);
+    return;
   }
-  return queues_.emplace_back(Queue{study, target_class, {}});
-}
-
-Leases::Orders Leases::Synchronize(const Contact& contact, int64_t now_ms) {
-  Worker& worker = workers_[contact.worker];
-  worker.boot = contact.boot;
-  worker.target_class = contact.target_class;
-  worker.last_contact_ms = now_ms;
-  const std::set<Digest> holding(contact.holding.begin(), contact.holding.end());
-  TakeBackLost(worker, holding);
-  Orders orders;
-  for (const Digest& uid : holding) {
-    if (!worker.leases.contains(uid) && !Adopt(uid, contact.worker, worker))
-      orders.cancelled.push_back(uid);
-  }
-  GrantTo(contact.worker, worker, contact.want, orders);
-  return orders;
-}
-
-// Covers a restarted worker, whose new process holds nothing, and a reply lost on its way.
-void Leases::TakeBackLost(Worker& worker, const std::set<Digest>& holding) {
-  const std::set<Digest> leased = worker.leases;
-  for (const Digest& uid : leased) {
-    if (!holding.contains(uid) && !Requeue(uid)) exhausted_.push_back(uid);
+  Wait(*trial.queue, 1);
+  if (trial.suspect() || !trial.avoid.empty()) {
+    trial.queue->special[trial.place] = uid;
+  } else {
+    trial.queue->fresh[trial.place] = uid;
   }
 }
 
-bool Leases::Adopt(const Digest& uid, const std::string& name, Worker& worker) {
-  const auto found = trials_.find(uid);
-  if (found == trials_.end()) return false;
-  Trial& trial = found->second;
-  if (trial.state != State::kQueued || trial.target_class != worker.target_class) return false;
-  std::erase(QueueOf(trial.study, trial.target_class).trials, uid);
+void Leases::Dequeue(const Digest& uid, Trial& trial) {
+  --counts_.queued;
+  if (!trial.only.empty()) {
+    workers_.at(trial.only).for_it.erase(uid);
+    return;
+  }
+  Wait(*trial.queue, -1);
+  if (trial.queue->fresh.erase(trial.place) == 0) trial.queue->special.erase(trial.place);
+}
+
+// So many more trials of the queue's study wait for workers of its class.
+void Leases::Wait(const Queue& queue, int count) {
+  const auto place = waiting_.try_emplace({queue.needs.target_class, queue.study}, 0).first;
+  const bool waited = place->second > 0;
+  place->second += count;
+  const bool waits = place->second > 0;
+  if (waits != waited) shares_.SetWaiting(queue.needs.target_class, queue.study, waits);
+  if (!waits) waiting_.erase(place);
+}
+
+void Leases::Lease(const Digest& uid, Trial& trial, Worker& worker) {
+  Dequeue(uid, trial);
   trial.state = State::kLeased;
-  trial.worker = name;
-  ++trial.attempt;
+  trial.worker = &worker;
+  trial.seen = false;
   worker.leases.insert(uid);
-  return true;
-}
-
-void Leases::GrantTo(const std::string& name, Worker& worker, int want, Orders& orders) {
-  size_t empty_in_a_row = 0;
-  while (want > 0 && empty_in_a_row < queues_.size()) {
-    Queue& queue = queues_[next_queue_++ % queues_.size()];
-    if (queue.target_class != worker.target_class || queue.trials.empty()) {
-      ++empty_in_a_row;
-      continue;
-    }
-    empty_in_a_row = 0;
-    const Digest uid = queue.trials.front();
-    queue.trials.pop_front();
-    Trial& trial = trials_.at(uid);
-    trial.state = State::kLeased;
-    trial.worker = name;
-    ++trial.attempt;
-    worker.leases.insert(uid);
-    orders.grants.push_back({uid, trial.attempt});
-    --want;
-  }
+  worker.suspects += trial.suspect() ? 1 : 0;
+  ++trial.queue->leased;
+  ++counts_.leased;
 }
 
 void Leases::Release(const Digest& uid, Trial& trial) {
-  const auto worker = workers_.find(trial.worker);
-  if (worker != workers_.end()) worker->second.leases.erase(uid);
-  trial.worker.clear();
+  trial.worker->leases.erase(uid);
+  trial.worker->suspects -= trial.suspect() ? 1 : 0;
+  trial.worker = nullptr;
+  --trial.queue->leased;
+  --counts_.leased;
 }
 
-bool Leases::Requeue(const Digest& uid) {
+void Leases::Erase(const Digest& uid) {
   const auto found = trials_.find(uid);
-  Trial& trial = found->second;
-  Release(uid, trial);
-  if (trial.attempt >= terms_.max_attempts) {
-    trials_.erase(found);
-    return false;
+  Queue& queue = *found->second.queue;
+  trials_.erase(found);
+  if (--queue.trials == 0) queues_.erase(std::make_pair(queue.study, queue.needs));
+}
+
+void Leases::Move(Worker& worker, int64_t deadline_ms) {
+  deadlines_.erase({worker.deadline_ms, &worker});
+  worker.deadline_ms = deadline_ms;
+  deadlines_.insert({deadline_ms, &worker});
+}
+
+Leases::Orders Leases::Synchronize(const Contact& contact, int64_t now_ms) {
+  Worker& worker = WorkerOf(contact.worker);
+  Orders orders;
+  if (worker.IsPast(contact.boot, contact.sequence)) {
+    orders.stale = true;
+    return orders;
   }
-  trial.state = State::kQueued;
-  // In front: an old trial holds up its whole batch.
-  QueueOf(trial.study, trial.target_class).trials.push_front(uid);
+  const std::set<Digest> holding(contact.holding.begin(), contact.holding.end());
+  const bool restarted = worker.Boot(contact.boot);
+  worker.sequence = contact.sequence;
+  worker.offer = contact.offer;
+  worker.last_contact_ms = now_ms;
+  worker.alive = true;
+  PayFor(worker, now_ms);
+  worker.eligible = contact.trusted && !contact.leaving;
+  Move(worker, now_ms + terms_.lease_ms);
+  LoseAll(worker, restarted ? Loss::kWorkerLost : Loss::kReplyLost, holding);
+  for (const Digest& uid : holding) {
+    if (!worker.leases.contains(uid) && !Adopt(uid, worker)) {
+      orders.cancelled.push_back(uid);
+    } else {
+      trials_.at(uid).seen = true;
+    }
+  }
+  GrantTo(worker, contact, now_ms, orders);
+  return orders;
+}
+
+void Leases::Disconnected(const std::string& name, const std::string& boot, int64_t now_ms) {
+  const auto found = workers_.find(name);
+  if (found == workers_.end() || found->second.boot != boot || !found->second.alive) return;
+  Worker& worker = found->second;
+  Move(worker, std::min(worker.deadline_ms, now_ms + terms_.disconnect_ms));
+}
+
+// Takes back what the worker has leased, but for some.
+void Leases::LoseAll(Worker& worker, Loss loss, const std::set<Digest>& but) {
+  const std::set<Digest> leased = worker.leases;
+  for (const Digest& uid : leased) {
+    if (but.contains(uid)) continue;
+    const Trial& trial = trials_.at(uid);
+    const bool forgotten = loss == Loss::kReplyLost && trial.seen;
+    std::string why = Lose(uid, forgotten ? Loss::kNotMade : loss);
+    if (!why.empty()) ended_.push_back({uid, std::move(why)});
+  }
+}
+
+std::string Leases::Lose(const Digest& uid, Loss loss) {
+  Trial& trial = trials_.at(uid);
+  const std::string worker = trial.worker == nullptr ? std::string() : trial.worker->name;
+  if (trial.state == State::kLeased) {
+    Release(uid, trial);
+  } else if (trial.state == State::kReceived) {
+    --counts_.received;
+  } else {
+    Dequeue(uid, trial);
+  }
+  if (loss == Loss::kReplyLost && ++trial.strays < kMaxStrays) {
+    Enqueue(uid, trial, /*in_front=*/true);
+    return {};
+  }
+  ++trial.attempts;
+  counts_.lost += loss == Loss::kWorkerLost ? 1 : 0;
+  if (loss == Loss::kWorkerLost && !worker.empty()) trial.lost.insert(worker);
+  std::string why;
+  if (!trial.only.empty()) {
+    why = "its worker was lost";
+    ++counts_.dropped;
+  } else if (static_cast<int>(trial.lost.size()) >= terms_.max_losses) {
+    why = "lost with " + std::to_string(trial.lost.size()) + " workers, last " + worker;
+    ++counts_.quarantined;
+  } else if (trial.attempts >= terms_.max_attempts) {
+    why = "no result after " + std::to_string(trial.attempts) + " attempts";
+    ++counts_.quarantined;
+  }
+  if (why.empty()) {
+    // In front: an old trial holds up its whole batch.
+    ++counts_.retried;
+    Enqueue(uid, trial, /*in_front=*/true);
+  } else {
+    Erase(uid);
+  }
+  return why;
+}
+
+bool Leases::Adopt(const Digest& uid, Worker& worker) {
+  const auto found = trials_.find(uid);
+  if (found == trials_.end()) return false;
+  Trial& trial = found->second;
+  if (trial.state != State::kQueued || !worker.offer.Meets(trial.queue->needs)) return false;
+  if (!trial.only.empty() && trial.only != worker.name) return false;
+  if (trial.avoid == worker.name) return false;
+  // Whoever comes back with the trial in its hands did not die of it.
+  trial.lost.erase(worker.name);
+  Lease(uid, trial, worker);
   return true;
+}
+
+// Whether a trial that not everyone may have may go to the worker.
+bool Leases::Suits(const Trial& trial, const Worker& worker, int64_t now_ms) const {
+  if (trial.suspect() && worker.suspects > 0) return false;
+  if (trial.avoid == worker.name && now_ms < trial.avoid_until_ms) return false;
+  return !trial.lost.contains(worker.name) || !OthersCan(trial, worker);
+}
+
+bool Leases::OthersCan(const Trial& trial, const Worker& worker) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    const Worker& other = entry.second;
+    return &other != &worker && other.alive && other.eligible && !trial.lost.contains(other.name) &&
+           other.offer.Meets(trial.queue->needs);
+  });
+}
+
+// The trial of a queue that comes next for the worker.
+std::optional<Digest> Leases::Next(const Queue& queue, const Worker& worker, int64_t now_ms) const {
+  for (const auto& [place, uid] : queue.special) {
+    if (Suits(trials_.at(uid), worker, now_ms)) return uid;
+  }
+  if (queue.fresh.empty()) return std::nullopt;
+  return queue.fresh.begin()->second;
+}
+
+std::optional<Digest> Leases::NextFor(const Worker& worker, int64_t now_ms) {
+  for (const Digest& study : shares_.Order(worker.offer.target_class)) {
+    const Needs least{worker.offer.target_class, {}, INT64_MIN};
+    for (auto it = queues_.lower_bound({study, least}); it != queues_.end(); ++it) {
+      const Queue& queue = it->second;
+      if (queue.study != study || queue.needs.target_class != worker.offer.target_class) break;
+      if (!worker.offer.Meets(queue.needs)) continue;
+      if (const std::optional<Digest> uid = Next(queue, worker, now_ms)) return uid;
+    }
+  }
+  return std::nullopt;
+}
+
+void Leases::GrantTo(Worker& worker, const Contact& contact, int64_t now_ms, Orders& orders) {
+  const auto wants = [&] { return static_cast<int>(orders.grants.size()) < contact.want; };
+  const auto grant = [&](const Digest uid) {
+    Trial& trial = trials_.at(uid);
+    Lease(uid, trial, worker);
+    orders.grants.push_back({uid, trial.attempts + 1});
+    ++counts_.granted;
+  };
+  while (wants() && !worker.for_it.empty()) grant(*worker.for_it.begin());
+  while (contact.trusted && wants()) {
+    const std::optional<Digest> uid = NextFor(worker, now_ms);
+    if (!uid) return;
+    Trial& trial = trials_.at(*uid);
+    trial.charged = shares_.Charge(worker.offer.target_class, trial.queue->study);
+    grant(*uid);
+  }
 }
 
 Leases::Receipt Leases::Receive(const Digest& uid) {
@@ -111,80 +271,99 @@ Leases::Receipt Leases::Receive(const Digest& uid) {
   Trial& trial = found->second;
   if (trial.state == State::kReceived) return Receipt::kBeingCommitted;
   if (trial.state == State::kQueued) {
-    std::erase(QueueOf(trial.study, trial.target_class).trials, uid);
+    Dequeue(uid, trial);
   } else {
+    trial.worker->received.push_back({trial.queue->study, trial.charged});
     Release(uid, trial);
   }
+  trial.charged = 0;
   trial.state = State::kReceived;
+  ++counts_.received;
   return Receipt::kFirst;
 }
 
-void Leases::Finish(const Digest& uid) { trials_.erase(uid); }
+void Leases::Finish(const Digest& uid) {
+  const auto found = trials_.find(uid);
+  if (found == trials_.end() || found->second.state != State::kReceived) return;
+  --counts_.received;
+  ++counts_.done;
+  Erase(uid);
+}
 
 void Leases::Undo(const Digest& uid) {
   const auto found = trials_.find(uid);
   if (found == trials_.end() || found->second.state != State::kReceived) return;
   // The worker did its part: the attempt does not count.
-  found->second.attempt = std::max(0, found->second.attempt - 1);
-  (void)Requeue(uid);
+  --counts_.received;
+  Trial& trial = found->second;
+  const auto only = workers_.find(trial.only);
+  if (!trial.only.empty() && (only == workers_.end() || !only->second.alive)) {
+    ++counts_.dropped;
+    Erase(uid);
+    ended_.push_back({uid, "its worker was lost"});
+    return;
+  }
+  Enqueue(uid, trial, /*in_front=*/true);
 }
 
-bool Leases::Retry(const Digest& uid) { return !trials_.contains(uid) || Requeue(uid); }
+bool Leases::Retry(const Digest& uid) {
+  return !trials_.contains(uid) || Lose(uid, Loss::kNotMade).empty();
+}
 
-std::vector<Digest> Leases::Expire(int64_t now_ms) {
-  for (auto& [name, worker] : workers_) {
-    if (now_ms - worker.last_contact_ms > terms_.lease_ms) TakeBackLost(worker, {});
+void Leases::Quarantine(const Digest& uid) {
+  const auto found = trials_.find(uid);
+  if (found == trials_.end() || Receive(uid) == Receipt::kUnknown) return;
+  --counts_.received;
+  ++counts_.quarantined;
+  Erase(uid);
+}
+
+std::vector<Leases::Ended> Leases::Expire(int64_t now_ms) {
+  while (!deadlines_.empty() && deadlines_.begin()->first < now_ms) {
+    Worker& worker = *deadlines_.begin()->second;
+    if (worker.alive) {
+      worker.alive = false;
+      LoseAll(worker, Loss::kWorkerLost, {});
+      const std::set<Digest> for_it = worker.for_it;
+      for (const Digest& uid : for_it) ended_.push_back({uid, Lose(uid, Loss::kWorkerLost)});
+      Move(worker, worker.last_contact_ms + kForgetAfterLeases * terms_.lease_ms);
+    } else {
+      deadlines_.erase(deadlines_.begin());
+      workers_.erase(std::string(worker.name));
+    }
   }
-  std::erase_if(workers_, [&](const auto& entry) {
-    return now_ms - entry.second.last_contact_ms > kForgetAfterLeases * terms_.lease_ms;
-  });
-  return std::exchange(exhausted_, {});
+  return std::exchange(ended_, {});
 }
 
 std::vector<Digest> Leases::DropQueued(const Digest& study) {
   std::vector<Digest> dropped;
-  for (Queue& queue : queues_) {
+  for (auto& [key, queue] : queues_) {
     if (queue.study != study) continue;
-    dropped.insert(dropped.end(), queue.trials.begin(), queue.trials.end());
+    for (const auto* part : {&queue.fresh, &queue.special}) {
+      for (const auto& [place, uid] : *part) dropped.push_back(uid);
+    }
   }
-  std::erase_if(queues_, [&](const Queue& queue) { return queue.study == study; });
-  for (const Digest& uid : dropped) trials_.erase(uid);
+  for (const Digest& uid : dropped) {
+    Dequeue(uid, trials_.at(uid));
+    ++counts_.dropped;
+    Erase(uid);
+  }
   return dropped;
 }
 
 std::vector<Digest> Leases::DropAll(const Digest& study) {
   std::vector<Digest> dropped = DropQueued(study);
+  std::vector<Digest> leased;
   for (auto& [uid, trial] : trials_) {
-    if (trial.study != study || trial.state != State::kLeased) continue;
-    Release(uid, trial);
-    dropped.push_back(uid);
+    if (trial.queue->study == study && trial.state == State::kLeased) leased.push_back(uid);
   }
-  for (const Digest& uid : dropped) trials_.erase(uid);
+  for (const Digest& uid : leased) {
+    Release(uid, trials_.at(uid));
+    ++counts_.dropped;
+    Erase(uid);
+  }
+  dropped.insert(dropped.end(), leased.begin(), leased.end());
   return dropped;
-}
-
-int Leases::WorkersOf(const std::string& target_class, int64_t now_ms) const {
-  int count = 0;
-  for (const auto& [name, worker] : workers_) {
-    count +=
-        worker.target_class == target_class && now_ms - worker.last_contact_ms <= terms_.lease_ms
-            ? 1
-            : 0;
-  }
-  return count;
-}
-
-int64_t Leases::queued() const {
-  return std::count_if(trials_.begin(), trials_.end(),
-                       [](const auto& entry) { return entry.second.state == State::kQueued; });
-}
-int64_t Leases::leased() const {
-  return std::count_if(trials_.begin(), trials_.end(),
-                       [](const auto& entry) { return entry.second.state == State::kLeased; });
-}
-int64_t Leases::received() const {
-  return std::count_if(trials_.begin(), trials_.end(),
-                       [](const auto& entry) { return entry.second.state == State::kReceived; });
 }
 
 }  // namespace mlc::server

@@ -1,111 +1,136 @@
 // Who may run which trial until when: a pure state machine. No clock, no I/O, no threads: time
 // comes in as milliseconds of a steady clock that never runs backwards. Not thread-safe.
 //
-// A trial is queued, leased, or received (its result is being committed), and gone when finished.
-// Workers say with every call what they hold; a lease that its worker does not hold any more is
-// queued again, as is one whose worker is silent past the deadline. Each of these costs an attempt;
-// a trial out of attempts is given back to the caller as impossible. Studies share workers in turn.
+// A trial is queued, leased, or received (its result is being committed or confirmed); it ends as
+// done, quarantined or dropped. Workers say with every call what they hold. A lease ends without a
+// result when its worker is silent past the deadline, has left, or restarted: that is a strike
+// against the trial, and after two such workers, or three attempts of any kind, it is quarantined.
+// A trial with a strike is a suspect: a worker holds one at a time, and not the one that was lost
+// with it while there is another, so that of all trials that a dying worker held only the guilty
+// one meets the next victim. A reply that never reached the worker costs nothing.
+//
+// Whose trial comes next is up to FairShares, which is told what workers' time goes to: between two
+// calls of a worker, to the results that it brought, in equal parts: it times one after another.
+// Several devices in one worker are not told apart: their trials count alike.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/base/digest.h"
+#include "server/capability.h"
+#include "server/fair_shares.h"
+#include "server/lease_state.h"
+#include "server/lease_types.h"
 
 namespace mlc::server {
-
-struct LeaseTerms {
-  int64_t lease_ms = 30'000;
-  int max_attempts = 3;
-};
 
 class Leases {
  public:
   explicit Leases(LeaseTerms terms) : terms_(terms) {}
 
-  // Queues a trial for workers of a class. False if it is here already.
-  bool Add(const Digest& uid, const Digest& study, const std::string& target_class);
+  using Ask = LeaseAsk;
+  // Queues a trial. False if it is here already, or for a worker alone that is not in contact.
+  bool Add(const Ask& ask);
+  bool Add(const Digest& uid, const Digest& study, const Needs& needs) {
+    return Add(Ask{uid, study, needs, {}, {}, 0});
+  }
+  // Where users and their studies are told.
+  FairShares& shares() { return shares_; }
 
-  struct Contact {
-    std::string worker;
-    std::string boot;
-    std::string target_class;
-    std::vector<Digest> holding;
-    int want = 0;
-  };
-  struct Grant {
-    Digest uid;
-    int attempt = 1;
-  };
-  struct Orders {
-    std::vector<Grant> grants;
-    std::vector<Digest> cancelled;  // of what the worker holds
-  };
+  using Contact = LeaseContact;
+  using Grant = LeaseGrant;
+  using Orders = LeaseOrders;
   // One call of a worker: renews what it holds, takes back what it lost, grants up to `want`. A
   // queued trial that the worker holds already (this side was restarted) becomes its lease.
   Orders Synchronize(const Contact& contact, int64_t now_ms);
+  // The connection of a worker's boot broke: it has `disconnect_ms` to call again.
+  void Disconnected(const std::string& worker, const std::string& boot, int64_t now_ms);
 
   enum class Receipt : uint8_t { kFirst, kBeingCommitted, kUnknown };
   // A result arrived, from whomever. kFirst: commit it, then call Finish or, if that failed, Undo.
   Receipt Receive(const Digest& uid);
   void Finish(const Digest& uid);
   void Undo(const Digest& uid);
-  // The worker could not make the trial. False if the attempts are used up: the trial is gone.
+  // The worker could not make the trial. False if it is quarantined by that. The caller has told
+  // whoever waits: `Expire` does not name it.
   bool Retry(const Digest& uid);
+  // It shall not be tried again. The caller tells whoever waits.
+  void Quarantine(const Digest& uid);
 
-  // Queues trials of silent workers again and forgets workers long gone; returns the trials whose
-  // attempts are used up.
-  std::vector<Digest> Expire(int64_t now_ms);
+  struct Ended {
+    Digest uid;
+    std::string why;
+  };
+  // Queues trials of silent workers again and forgets workers long gone; returns the trials
+  // quarantined since the last call, and those for one worker that was lost.
+  std::vector<Ended> Expire(int64_t now_ms);
   // Drops the study's queued trials and returns them; its leased ones may still finish.
   std::vector<Digest> DropQueued(const Digest& study);
   // Drops the study's leased trials, too: workers are told to stop them.
   std::vector<Digest> DropAll(const Digest& study);
 
-  // Workers of the class in contact since `now_ms - lease_ms`.
+  // Workers of the class that are not lost.
   int WorkersOf(const std::string& target_class, int64_t now_ms) const;
-  int64_t queued() const;
-  int64_t leased() const;
-  int64_t received() const;
+  // Those of them that can run such trials.
+  int WorkersFor(const Needs& needs) const;
+  int64_t HeldBy(const std::string& worker) const;
+  using Counts = LeaseCounts;
+  const Counts& counts() const { return counts_; }
+  int64_t queued() const { return counts_.queued; }
+  int64_t leased() const { return counts_.leased; }
+  int64_t received() const { return counts_.received; }
+  // Queued and leased trials by class of target.
+  struct Load {
+    int64_t queued = 0, leased = 0;
+  };
+  std::map<std::string, Load> LoadByClass() const;
 
  private:
-  enum class State : uint8_t { kQueued, kLeased, kReceived };
-  struct Trial {
-    Digest study;
-    std::string target_class;
-    State state = State::kQueued;
-    int attempt = 0;
-    std::string worker;
-  };
-  struct Worker {
-    std::string boot;
-    std::string target_class;
-    int64_t last_contact_ms = 0;
-    std::set<Digest> leases;
-  };
-  struct Queue {
-    Digest study;
-    std::string target_class;
-    std::deque<Digest> trials;
-  };
-
-  // Puts a leased trial back; false if its attempts are used up, and then it is gone.
-  bool Requeue(const Digest& uid);
+  using State = lease_state::State;
+  using Queue = lease_state::Queue;
+  using Trial = lease_state::Trial;
+  using Worker = lease_state::Worker;
+  enum class Loss : uint8_t { kReplyLost, kWorkerLost, kNotMade };
+  Queue& QueueOf(const Digest& study, const Needs& needs);
+  Worker& WorkerOf(const std::string& name);
+  void Move(Worker& worker, int64_t deadline_ms);
+  void Enqueue(const Digest& uid, Trial& trial, bool in_front);
+  void Dequeue(const Digest& uid, Trial& trial);
+  void Wait(const Queue& queue, int count);
+  void Lease(const Digest& uid, Trial& trial, Worker& worker);
   void Release(const Digest& uid, Trial& trial);
-  Queue& QueueOf(const Digest& study, const std::string& target_class);
-  bool Adopt(const Digest& uid, const std::string& name, Worker& worker);
-  void TakeBackLost(Worker& worker, const std::set<Digest>& holding);
-  void GrantTo(const std::string& name, Worker& worker, int want, Orders& orders);
+  void Erase(const Digest& uid);
+  // Ends a lease without a result; the reason if that ends the trial, which is then gone.
+  std::string Lose(const Digest& uid, Loss loss);
+  void LoseAll(Worker& worker, Loss loss, const std::set<Digest>& but);
+  bool Adopt(const Digest& uid, Worker& worker);
+  void PayFor(Worker& worker, int64_t now_ms);
+  void GrantTo(Worker& worker, const Contact& contact, int64_t now_ms, Orders& orders);
+  std::optional<Digest> NextFor(const Worker& worker, int64_t now_ms);
+  std::optional<Digest> Next(const Queue& queue, const Worker& worker, int64_t now_ms) const;
+  bool Suits(const Trial& trial, const Worker& worker, int64_t now_ms) const;
+  bool OthersCan(const Trial& trial, const Worker& worker) const;
 
   LeaseTerms terms_;
-  std::map<Digest, Trial> trials_;
-  std::map<std::string, Worker> workers_;
-  std::vector<Queue> queues_;
-  size_t next_queue_ = 0;
-  std::vector<Digest> exhausted_;
+  std::unordered_map<std::string, Worker> workers_;
+  struct Hash {
+    size_t operator()(const Digest& digest) const { return digest.low; }
+  };
+  std::unordered_map<Digest, Trial, Hash> trials_;
+  std::map<std::pair<Digest, Needs>, Queue> queues_;
+  std::map<std::pair<std::string, Digest>, int64_t> waiting_;  // by class and study
+  FairShares shares_;
+  std::set<std::pair<int64_t, Worker*>> deadlines_;
+  int64_t first_place_ = 0;
+  int64_t last_place_ = 0;
+  Counts counts_;
+  std::vector<Ended> ended_;
 };
 
 }  // namespace mlc::server

@@ -1,75 +1,195 @@
 // mlc-server: the tuning service. Exit codes: docs/exit-codes.md.
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
+#include <thread>
 
 #include "compiler/base/exit_code.h"
+#include "server/fleet/fleet.h"
+#include "server/fleet_flags.h"
+#include "server/logging.h"
 #include "server/search/portfolio_strategy.h"
 #include "server/server.h"
+#include "transport/clock_watch.h"
+#include "transport/flags.h"
 
 namespace {
 
+// Beyond the grace: open calls, the last commits, the checkpoint.
+constexpr int64_t kStopMs = 60'000;
+// By default; more would be in the way of everything else.
+constexpr unsigned kSearchThreads = 4;
+
 struct Flags {
   std::string log = "tuning.db";
-  std::string listen = "127.0.0.1:7650";
-  std::string log_file;
+  mlc::server::EndpointOptions endpoint = {.listen = "127.0.0.1:7650",
+                                           .tls = {},
+                                           .revoked = "",
+                                           .tokens = "",
+                                           .insecure_listen = false,
+                                           .reflection = true};
+  mlc::server::LogOptions messages = {.program = "mlc-server", .file = {}};
+  std::string metrics;
   std::string timing_lock;
   bool verbose = false;
   int64_t lease_ms = 30'000;
+  std::string canaries = "on";
   int64_t grace_ms = 10'000;
+  mlc::server::SnapshotOptions snapshots;
+  int64_t snapshot_minutes = 60;
+  mlc::server::FleetFlags fleet;
+  std::string quotas;
+  int search_threads =
+      static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, kSearchThreads));
 };
 
-std::shared_ptr<spdlog::logger> MakeLogger(const Flags& flags) {
-  spdlog::sink_ptr sink;
-  if (flags.log_file.empty()) {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  } else {
-    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(flags.log_file);
-  }
-  auto logger = std::make_shared<spdlog::logger>("mlc-server", std::move(sink));
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-  logger->set_level(flags.verbose ? spdlog::level::debug : spdlog::level::info);
-  logger->flush_on(spdlog::level::info);
-  return logger;
-}
-
-// The signals that end the server; blocked in every thread, so that main can wait for them.
+// The signals that end the server, or make it read its files again; blocked in every thread, so
+// that main can wait for them.
 sigset_t BlockedSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return signals;
+}
+
+void AddJobFlags(CLI::App& app, Flags& flags) {
+  app.add_option("--quotas", flags.quotas,
+                 "JSON file with what each user may ask for, and their parts of the workers");
+  app.add_option("--search-threads", flags.search_threads,
+                 "jobs whose searches compute at the same time; default: all cores, at most 4")
+      ->check(CLI::Range(1, 256));
+}
+
+void AddSnapshotFlags(CLI::App& app, Flags& flags) {
+  app.add_option("--snapshots", flags.snapshots.folder,
+                 "folder for snapshots that builds read; none if empty");
+  app.add_option("--snapshot-minutes", flags.snapshot_minutes, "how often one is published")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  app.add_option("--snapshot-keep", flags.snapshots.policy.newest, "keep so many of the newest")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  app.add_option("--snapshot-days", flags.snapshots.policy.days,
+                 "and the last one of each of so many days")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+}
+
+void AddEndpointFlags(CLI::App& app, Flags& flags) {
+  app.add_option("--listen", flags.endpoint.listen, "unix:PATH or HOST:PORT; port 0 picks one")
+      ->capture_default_str();
+  mlc::transport::AddTlsFlags(app, flags.endpoint.tls, "of this server");
+  app.add_option("--tokens", flags.endpoint.tokens,
+                 "file with the digests of bearer tokens and whom they stand for");
+  app.add_option("--tls-crl", flags.endpoint.revoked,
+                 "file with the list of revoked certificates, signed by the authority");
+  app.add_flag("--insecure-listen", flags.endpoint.insecure_listen,
+               "without TLS, let others than this machine connect and do everything");
+  app.add_option("--metrics", flags.metrics, "HOST:PORT that answers Prometheus; none if empty");
+  app.add_option("--log-file", flags.messages.file, "where messages go; standard error if empty");
+  app.add_option("--log-format", flags.messages.format, "of messages: text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  app.add_option("--log-level", flags.messages.level, "of messages: debug, info, warn, error")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
+      ->capture_default_str();
+}
+
+// A stop that hangs must not keep a supervisor from starting the next server.
+void EndAfter(int64_t ms, std::shared_ptr<spdlog::logger> logger) {
+  std::thread([ms, logger = std::move(logger)] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    logger->error("the stop hangs: ending at once; what was acknowledged is kept");
+    std::_Exit(static_cast<int>(mlc::ExitCode::kTemporary));
+  }).detach();
+}
+
+// Returns at a signal that ends the server, or when it needs a successor; the exit code.
+mlc::ExitCode WaitForTheEnd(const sigset_t& signals, mlc::server::Server& server,
+                            spdlog::logger& logger) {
+  constexpr timespec kLook = {1, 0};
+  mlc::transport::ClockWatch clock;
+  for (;;) {
+    const int signal = sigtimedwait(&signals, nullptr, &kLook);
+    if (signal == SIGHUP) server.Reload();
+    if (signal == SIGINT || signal == SIGTERM) return mlc::ExitCode::kOk;
+    if (const int64_t back_ms = clock.SetBackMs(); back_ms > 0) {
+      logger.error(
+          "the clock was set back by {} s: timers of connections would rest as long. Ending; start "
+          "the server again, it goes on where it was",
+          back_ms / 1000);
+      return mlc::ExitCode::kTemporary;
+    }
+  }
+}
+
+int Fail(spdlog::logger& logger, const mlc::Status& status) {
+  logger.error("{}", status.message());
+  return static_cast<int>(mlc::ExitCodeOf(status));
 }
 
 int Run(const Flags& flags) {
   const sigset_t signals = BlockedSignals();
   mlc::server::ServerOptions options;
   options.log = flags.log;
-  options.listen = flags.listen;
+  options.endpoint = flags.endpoint;
+  options.snapshots = flags.snapshots;
+  options.snapshots.every_ms = flags.snapshot_minutes * 60'000;
   options.tuner.strategy = mlc::server::MakePortfolioStrategy;
   options.tuner.terms.lease_ms = flags.lease_ms;
+  options.tuner.standing.canaries = flags.canaries == "on";
   options.tuner.timing_lock = flags.timing_lock;
-  options.tuner.logger = MakeLogger(flags);
-  auto logger = options.tuner.logger;
-  auto server = mlc::server::Server::Start(std::move(options));
-  if (!server.ok()) {
-    logger->error("{}", server.status().message());
-    return static_cast<int>(mlc::ExitCodeOf(server.status()));
+  mlc::server::LogOptions messages = flags.messages;
+  messages.program = "mlc-server";
+  if (flags.verbose) messages.level = "debug";
+  const auto made = mlc::server::MakeLogger(messages);
+  if (!made.ok()) {
+    std::cerr << "mlc-server: " << made.status().message() << std::endl;
+    return static_cast<int>(mlc::ExitCodeOf(made.status()));
   }
+  options.tuner.logger = *made;
+  auto logger = options.tuner.logger;
+  options.tuner.search_threads = flags.search_threads;
+  options.quotas = flags.quotas;
+  auto metrics = options.tuner.metrics;
+  const auto fleet_config = mlc::server::ReadFleetFlags(flags.fleet, flags.endpoint.listen);
+  if (!fleet_config.ok()) return Fail(*logger, fleet_config.status());
+  if (!flags.metrics.empty()) {
+    const mlc::Status serving = metrics->Serve(flags.metrics);
+    if (!serving.ok()) return Fail(*logger, serving);
+    logger->info("metrics on port {}", metrics->port());
+  }
+  auto server = mlc::server::Server::Start(std::move(options));
+  if (!server.ok()) return Fail(*logger, server.status());
   logger->info("serving {} on {}", flags.log, (*server)->address());
+  std::unique_ptr<mlc::server::fleet::Fleet> fleet;
+  if (fleet_config->has_value()) {
+    fleet = mlc::server::fleet::Fleet::Start(
+        **fleet_config, (*server)->address(),
+        {.demand = [&server = **server] { return server.WorkDemand(); },
+         .report =
+             [metrics](int wanted, int running) {
+               metrics->Set(mlc::server::Gauge::kFleetWanted, wanted);
+               metrics->Set(mlc::server::Gauge::kFleetRunning, running);
+             },
+         .logger = logger});
+  }
   // Scripts wait for this line.
   std::cout << "listening " << (*server)->address() << std::endl;
-  int signal = 0;
-  sigwait(&signals, &signal);
+  const mlc::ExitCode code = WaitForTheEnd(signals, **server, *logger);
+  EndAfter(flags.grace_ms + kStopMs, logger);
+  if (fleet != nullptr) fleet->Hold();
   (*server)->Stop(flags.grace_ms);
   logger->info("stopped");
-  return static_cast<int>(mlc::ExitCode::kOk);
+  return static_cast<int>(code);
 }
 
 }  // namespace
@@ -78,17 +198,22 @@ int main(int argc, char** argv) {
   Flags flags;
   CLI::App app("mlc-server: gives trials to workers and keeps the tuning log", "mlc-server");
   app.add_option("--log", flags.log, "tuning log, created if missing")->capture_default_str();
-  app.add_option("--listen", flags.listen, "unix:PATH or a loopback HOST:PORT; port 0 picks one")
-      ->capture_default_str();
-  app.add_option("--log-file", flags.log_file, "where messages go; standard error if empty");
+  AddEndpointFlags(app, flags);
   app.add_option("--timing-lock", flags.timing_lock,
                  "file that keeps the search's computing and local timings apart");
   app.add_option("--lease-ms", flags.lease_ms, "a silent worker loses its trials after this")
       ->check(CLI::Range(100, 3'600'000))
       ->capture_default_str();
+  app.add_option("--canaries", flags.canaries,
+                 "test workers with known trials and quarantine those that misbehave: on or off")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
   app.add_option("--grace-ms", flags.grace_ms, "how long a stop waits for trials under way")
       ->check(CLI::Range(0, 600'000))
       ->capture_default_str();
+  AddJobFlags(app, flags);
+  AddSnapshotFlags(app, flags);
+  mlc::server::AddFleetFlags(app, flags.fleet);
   app.add_flag("-v,--verbose", flags.verbose, "more messages");
   try {
     app.parse(argc, argv);

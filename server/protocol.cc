@@ -8,6 +8,16 @@ namespace {
 constexpr size_t kMaxDetail = 16384;
 }  // namespace
 
+Status CheckProtocol(const std::string& peer, int protocol) {
+  const int spoken = protocol == 0 && peer == "client" ? 1 : protocol;
+  if (spoken == kWireProtocol) return Status();
+  return FailedPrecondition("the " + peer + " speaks protocol " + std::to_string(protocol) +
+                            ", this server " + std::to_string(kWireProtocol) + ": upgrade " +
+                            (spoken > kWireProtocol ? "mlc-server"
+                             : peer == "client"     ? "mlc-tune"
+                                                    : "mlc-worker"));
+}
+
 proto::Measurement ToWire(const Measurement& measurement) {
   proto::Measurement wire;
   wire.set_outcome(static_cast<proto::Outcome>(measurement.outcome));

@@ -6,11 +6,18 @@
 
 #include "compiler/base/digest.h"
 #include "compiler/base/measurement.h"
+#include "compiler/base/status.h"
 #include "proto/common.pb.h"
 
 namespace mlc::server {
 
+// The major version of the contract: another one understands it differently. Fields and calls that
+// are added leave it as it is, so programs of neighbouring releases work together.
 inline constexpr int kWireProtocol = 1;
+
+// FAILED_PRECONDITION, with the side to upgrade, if `peer` ("client", "worker") speaks another
+// version. 0 is a client of the time before clients said theirs: it speaks 1.
+Status CheckProtocol(const std::string& peer, int protocol);
 
 proto::Measurement ToWire(const Measurement& measurement);
 // A missing or unknown outcome becomes kInfra; an over-long detail is cut.

@@ -1,102 +1,168 @@
 #include "server/server.h"
 
-#include <grpcpp/ext/health_check_service_server_builder_option.h>
-#include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
+#include <sys/statvfs.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "db/sqlite_log.h"
+#include "server/quotas_file.h"
 #include "server/services.h"
 
 namespace mlc::server {
 namespace {
 
-constexpr int kMaxMessageBytes = 16 << 20;
-constexpr std::chrono::milliseconds kCallGrace(2000);
-
-// A listener that runs out of descriptors is dead for good, so there are to be enough of them.
-void RaiseDescriptorLimit() {
-  rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65'536);
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-bool IsLocal(const std::string& address) {
-  for (const char* prefix : {"unix:", "127.", "localhost:", "[::1]:"}) {
-    if (address.starts_with(prefix)) return true;
-  }
-  return false;
-}
+constexpr int64_t kCallGraceMs = 2'000;
+constexpr std::chrono::milliseconds kTick(1'000);
+// What the health service calls the parts that need the log's disk.
+constexpr char kWriting[] = "mlc.proto.Workers";
 
 class RunningServer : public Server {
  public:
-  RunningServer(std::unique_ptr<db::TuningLog> log, TunerOptions options)
-      : log_(std::move(log)),
+  RunningServer(std::string path, std::unique_ptr<db::TuningLog> log,
+                std::unique_ptr<Endpoint> endpoint, TunerOptions options)
+      : path_(std::move(path)),
+        metrics_(options.metrics),
+        logger_(options.logger),
+        log_(std::move(log)),
+        endpoint_(std::move(endpoint)),
         tuner_(std::make_unique<Tuner>(*log_, std::move(options))),
-        tuner_service_(MakeTunerService(*tuner_)),
-        workers_service_(MakeWorkersService(*tuner_)) {}
+        tuner_service_(MakeTunerService(*tuner_, endpoint_->gate())),
+        workers_service_(MakeWorkersService(*tuner_, endpoint_->gate())) {}
   ~RunningServer() override { Stop(0); }
 
-  Status Listen(const std::string& address) {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(tuner_service_.get());
-    builder.RegisterService(workers_service_.get());
-    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
-    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
-    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5'000);
-    // Two servers on one port would share its connections at random.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    server_ = builder.BuildAndStart();
-    if (server_ == nullptr) return Unavailable("cannot listen on " + address);
-    address_ = address.starts_with("unix:")
-                   ? address
-                   : address.substr(0, address.rfind(':') + 1) + std::to_string(port);
-    return tuner_->Start();
+  Status Serve() {
+    MLC_TRY(tuner_->Start());
+    MLC_TRY(endpoint_->Serve({tuner_service_.get(), workers_service_.get()}));
+    endpoint_->SetServing("mlc.proto.Tuner", true);
+    ticker_ = std::thread([this] { TickUntilStopped(); });
+    return Status();
   }
 
-  std::string address() const override { return address_; }
+  // REQUIRES: before Serve.
+  void FollowQuotas(std::unique_ptr<QuotasFile> quotas) { quotas_ = std::move(quotas); }
+
+  void PublishSnapshots(const std::string& log, SnapshotOptions options,
+                        const std::shared_ptr<spdlog::logger>& logger) {
+    snapshots_ = std::make_unique<SnapshotSchedule>(log, std::move(options), logger);
+  }
+
+  std::string address() const override { return endpoint_->address(); }
+  void Reload() override {
+    endpoint_->Reload();
+    RefreshQuotas();
+  }
+  Demand WorkDemand() const override { return tuner_->WorkDemand(); }
 
   void Stop(int64_t grace_ms) override {
-    if (server_ == nullptr) return;
-    server_->GetHealthCheckService()->SetServingStatus(false);
+    if (tuner_ == nullptr) return;
+    StopTicking();
+    snapshots_.reset();
+    // First nobody new comes, then what is under way ends, then the calls.
+    endpoint_->SetServing("", false);
+    endpoint_->SetServing("mlc.proto.Tuner", false);
+    endpoint_->SetServing(kWriting, false);
     if (grace_ms > 0) tuner_->Drain(grace_ms);
-    server_->Shutdown(std::chrono::system_clock::now() + kCallGrace);
-    server_->Wait();
-    server_.reset();
+    tuner_->Dismiss();
+    endpoint_->Stop(kCallGraceMs);
     tuner_.reset();
     log_.reset();
   }
 
  private:
+  void TickUntilStopped() {
+    std::unique_lock lock(tick_mutex_);
+    do {
+      lock.unlock();
+      Tick();
+      lock.lock();
+    } while (!tick_wake_.wait_for(lock, kTick, [this] { return stopping_; }));
+  }
+
+  void RefreshQuotas() {
+    if (quotas_ == nullptr) return;
+    const Status status = quotas_->Refresh([this](const Quotas& quotas) {
+      tuner_->SetQuotas(quotas);
+      logger_->info("quotas: read again");
+    });
+    if (!status.ok()) logger_->error("the old quotas stay: {}", status.message());
+  }
+
+  void Tick() {
+    endpoint_->Tick();
+    RefreshQuotas();
+    const Status trouble = tuner_->Trouble();
+    endpoint_->SetServing(kWriting, trouble.ok());
+    metrics_->Set(Gauge::kLogWritable, trouble.ok() ? 1 : 0);
+    if (trouble.ok() != writable_) {
+      writable_ = trouble.ok();
+      if (writable_) {
+        logger_->info("the log takes results again");
+      } else {
+        logger_->error("the log takes no results: {}", trouble.message());
+      }
+    }
+    struct statvfs disk;
+    if (statvfs(path_.c_str(), &disk) == 0) {
+      metrics_->Set(Gauge::kDiskFreeBytes,
+                    static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize));
+    }
+    std::error_code absent;
+    const auto wal = std::filesystem::file_size(path_ + "-wal", absent);
+    metrics_->Set(Gauge::kWalBytes, absent ? 0 : static_cast<double>(wal));
+  }
+
+  void StopTicking() {
+    {
+      std::lock_guard lock(tick_mutex_);
+      stopping_ = true;
+    }
+    tick_wake_.notify_all();
+    if (ticker_.joinable()) ticker_.join();
+  }
+
+  const std::string path_;
+  const std::shared_ptr<Metrics> metrics_;
+  const std::shared_ptr<spdlog::logger> logger_;
   std::unique_ptr<db::TuningLog> log_;
+  std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<Tuner> tuner_;
   std::unique_ptr<proto::Tuner::CallbackService> tuner_service_;
   std::unique_ptr<proto::Workers::CallbackService> workers_service_;
-  std::unique_ptr<grpc::Server> server_;
-  std::string address_;
+  std::unique_ptr<SnapshotSchedule> snapshots_;
+  std::unique_ptr<QuotasFile> quotas_;
+  std::mutex tick_mutex_;
+  std::condition_variable tick_wake_;
+  bool stopping_ = false;
+  bool writable_ = true;  // the ticker's alone
+  std::thread ticker_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
-  if (!IsLocal(options.listen)) {
-    return InvalidArgument("cannot listen on " + options.listen +
-                           ": only unix:PATH and loopback addresses are allowed, because the "
-                           "connection is not encrypted");
+  const std::shared_ptr<spdlog::logger> logger = options.tuner.logger;
+  std::unique_ptr<QuotasFile> quotas;
+  if (!options.quotas.empty()) {
+    quotas = MLC_TRY(QuotasFile::Open(options.quotas));
+    options.tuner.quotas = quotas->quotas();
   }
-  RaiseDescriptorLimit();
-  auto server = std::make_unique<RunningServer>(MLC_TRY(db::OpenSqliteLog(options.log)),
+  auto log =
+      MLC_TRY(db::OpenSqliteLog(options.log, [metrics = options.tuner.metrics](double seconds) {
+        metrics->Observe(Span::kCommit, seconds);
+      }));
+  auto endpoint =
+      MLC_TRY(Endpoint::Open(std::move(options.endpoint), logger, options.tuner.metrics));
+  auto server = std::make_unique<RunningServer>(options.log, std::move(log), std::move(endpoint),
                                                 std::move(options.tuner));
-  MLC_TRY(server->Listen(options.listen));
+  server->FollowQuotas(std::move(quotas));
+  MLC_TRY(server->Serve());
+  server->PublishSnapshots(options.log, std::move(options.snapshots), logger);
   return std::unique_ptr<Server>(std::move(server));
 }
 

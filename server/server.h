@@ -6,25 +6,32 @@
 #include <string>
 
 #include "compiler/base/status.h"
+#include "server/endpoint.h"
+#include "server/snapshot_schedule.h"
 #include "server/tuner.h"
 
 namespace mlc::server {
 
 struct ServerOptions {
-  std::string log;     // path of the tuning log
-  std::string listen;  // "unix:PATH", or "HOST:PORT" on the loopback interface; port 0 picks one
+  std::string log;  // path of the tuning log
+  EndpointOptions endpoint;
   TunerOptions tuner;
+  std::string quotas;         // file of quotas, which is followed; instead of those in `tuner`
+  SnapshotOptions snapshots;  // for builds that ask; none by default
 };
 
 class Server {
  public:
-  // INVALID_ARGUMENT for an address that is not local: the wire is not protected. UNAVAILABLE if it
-  // cannot be listened on. Errors of the log as they are.
+  // Errors of Endpoint::Open, of the log and of the quotas.
   static Result<std::unique_ptr<Server>> Start(ServerOptions options);
   virtual ~Server() = default;
 
   // What workers and clients connect to.
   virtual std::string address() const = 0;
+  // Reads certificates, tokens, revocations and quotas again.
+  virtual void Reload() = 0;
+  // For whoever starts and stops workers; until Stop.
+  virtual Demand WorkDemand() const = 0;
   // Health to NOT_SERVING, no new trials, waits for those under way at most `grace_ms`, answers the
   // open calls, closes the log. Once.
   virtual void Stop(int64_t grace_ms) = 0;

@@ -1,8 +1,10 @@
 #include "server/services.h"
 
-#include <grpcpp/alarm.h>
-
+#include <chrono>
 #include <utility>
+
+#include "server/protocol.h"
+#include "server/steady_timer.h"
 
 namespace mlc::server {
 namespace {
@@ -21,15 +23,18 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, Result<Me
 }
 
 // Writes the newest progress, waits, and again, until the job has ended or the watcher leaves. One
-// operation is under way at any time: a write or the alarm.
+// operation is under way at any time: a write or the timer.
 class Watcher : public grpc::ServerWriteReactor<proto::JobProgress> {
  public:
-  Watcher(Tuner& tuner, std::string job) : tuner_(tuner), job_(std::move(job)) { Send(); }
+  Watcher(Tuner& tuner, SteadyTimer& timer, std::string job)
+      : tuner_(tuner), timer_(timer), job_(std::move(job)) {
+    Send();
+  }
 
   void OnWriteDone(bool ok) override {
     if (!ok) return Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the watcher left"));
     if (progress_.state() != proto::RUNNING) return Finish(grpc::Status::OK);
-    alarm_.Set(std::chrono::system_clock::now() + kWatchInterval, [this](bool) { Send(); });
+    timer_.After(kWatchInterval, [this] { Send(); });
   }
   void OnDone() override { delete this; }
 
@@ -42,84 +47,65 @@ class Watcher : public grpc::ServerWriteReactor<proto::JobProgress> {
   }
 
   Tuner& tuner_;
+  SteadyTimer& timer_;
   const std::string job_;
   proto::JobProgress progress_;
-  grpc::Alarm alarm_;
 };
 
 class TunerService : public proto::Tuner::CallbackService {
  public:
-  explicit TunerService(Tuner& tuner) : tuner_(tuner) {}
+  TunerService(Tuner& tuner, const Gate& gate) : tuner_(tuner), gate_(gate) {}
 
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
                                       const proto::SubmitJobRequest* request,
                                       proto::SubmitJobReply* reply) override {
-    return Answer(context, tuner_.Submit(*request), reply);
+    if (const Status version = CheckProtocol("client", request->protocol()); !version.ok()) {
+      tuner_.metrics().AddRejected("version");
+      return Answer(context, Result<proto::SubmitJobReply>(version), reply);
+    }
+    return Answer(context, tuner_.Submit(*request, gate_.CallerOf(*context)), reply);
   }
   grpc::ServerWriteReactor<proto::JobProgress>* WatchJob(
       grpc::CallbackServerContext*, const proto::WatchJobRequest* request) override {
-    return new Watcher(tuner_, request->job());
+    return new Watcher(tuner_, timer_, request->job());
+  }
+  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context,
+                                   const proto::GetJobRequest* request,
+                                   proto::JobDescription* reply) override {
+    return Answer(context, tuner_.Describe(request->job()), reply);
   }
   grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context,
                                       const proto::CancelJobRequest* request,
                                       proto::CancelJobReply*) override {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(ToGrpc(tuner_.Cancel(request->job())));
+    reactor->Finish(ToGrpc(tuner_.Cancel(request->job(), gate_.CallerOf(*context))));
     return reactor;
   }
   grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context,
-                                     const proto::ListJobsRequest*,
+                                     const proto::ListJobsRequest* request,
                                      proto::ListJobsReply* reply) override {
-    return Answer(context, tuner_.List(), reply);
+    return Answer(context, tuner_.List(*request), reply);
   }
   grpc::ServerUnaryReactor* Best(grpc::CallbackServerContext* context,
                                  const proto::BestRequest* request,
                                  proto::BestReply* reply) override {
-    return Answer(context, tuner_.Best(*request), reply);
+    const auto begin = std::chrono::steady_clock::now();
+    Result<proto::BestReply> best = tuner_.Best(*request);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    tuner_.metrics().Observe(Span::kBest, took.count());
+    return Answer(context, std::move(best), reply);
   }
 
  private:
   Tuner& tuner_;
-};
-
-class WorkersService : public proto::Workers::CallbackService {
- public:
-  explicit WorkersService(Tuner& tuner) : tuner_(tuner) {}
-
-  grpc::ServerUnaryReactor* Synchronize(grpc::CallbackServerContext* context,
-                                        const proto::SynchronizeRequest* request,
-                                        proto::SynchronizeReply* reply) override {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    tuner_.Synchronize(*request, [reactor, reply](Result<proto::SynchronizeReply> orders) {
-      const grpc::Status status = ToGrpc(orders.status());
-      if (orders.ok()) *reply = *std::move(orders);
-      reactor->Finish(status);
-    });
-    return reactor;
-  }
-
- private:
-  Tuner& tuner_;
+  const Gate& gate_;  // CallerOf(*context): who calls
+  SteadyTimer timer_;
 };
 
 }  // namespace
 
-std::unique_ptr<proto::Tuner::CallbackService> MakeTunerService(Tuner& tuner) {
-  return std::make_unique<TunerService>(tuner);
-}
-
-std::unique_ptr<proto::Workers::CallbackService> MakeWorkersService(Tuner& tuner) {
-  return std::make_unique<WorkersService>(tuner);
-}
-
-grpc::Status ToGrpc(const Status& status) {
-  if (status.ok()) return grpc::Status::OK;
-  return {static_cast<grpc::StatusCode>(status.code()), status.message()};
-}
-
-Status FromGrpc(const grpc::Status& status) {
-  if (status.ok()) return Status();
-  return {static_cast<StatusCode>(status.error_code()), status.error_message()};
+std::unique_ptr<proto::Tuner::CallbackService> MakeTunerService(Tuner& tuner, const Gate& gate) {
+  return std::make_unique<TunerService>(tuner, gate);
 }
 
 }  // namespace mlc::server

@@ -6,15 +6,14 @@
 
 #include "proto/tuner.grpc.pb.h"
 #include "proto/worker.grpc.pb.h"
+#include "server/grpc_status.h"
+#include "server/security/gate.h"
 #include "server/tuner.h"
 
 namespace mlc::server {
 
-// Both borrow the tuner, which must outlive every call.
-std::unique_ptr<proto::Tuner::CallbackService> MakeTunerService(Tuner& tuner);
-std::unique_ptr<proto::Workers::CallbackService> MakeWorkersService(Tuner& tuner);
-
-grpc::Status ToGrpc(const Status& status);
-Status FromGrpc(const grpc::Status& status);
+// Both borrow tuner and gate, which must outlive every call.
+std::unique_ptr<proto::Tuner::CallbackService> MakeTunerService(Tuner& tuner, const Gate& gate);
+std::unique_ptr<proto::Workers::CallbackService> MakeWorkersService(Tuner& tuner, const Gate& gate);
 
 }  // namespace mlc::server

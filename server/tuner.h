@@ -1,12 +1,13 @@
 // The heart of the server: jobs, their searches, the leases of workers and the log, put together.
-// One thread of its own runs the searches; calls come from any thread and never wait for a search.
-// Thread-safe. Borrows the log, which must outlive it.
+// Threads of its own run the searches, each job on one at a time; calls come from any thread and
+// never wait for a search. Thread-safe. Borrows the log, which must outlive it.
 //
 // A result's way: Synchronize -> log commit -> acknowledgement, and the search thread learns it.
 // The search never sees a result that the log does not hold.
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,10 +21,16 @@
 #include "db/tuning_log.h"
 #include "proto/tuner.pb.h"
 #include "proto/worker.pb.h"
+#include "server/best_cache.h"
+#include "server/demand.h"
 #include "server/job.h"
 #include "server/job_request.h"
 #include "server/leases.h"
+#include "server/metrics.h"
+#include "server/quotas.h"
 #include "server/search/strategy.h"
+#include "server/security/caller.h"
+#include "server/worker_desk.h"
 
 namespace spdlog {
 class logger;
@@ -34,9 +41,14 @@ namespace mlc::server {
 struct TunerOptions {
   StrategyFactory strategy;
   LeaseTerms terms;
+  StandingTerms standing;                  // of workers; without canaries nobody is quarantined
+  int64_t confirm_wait_ms = 20'000;        // for a second worker, then the first one confirms
   bool resume_jobs = true;                 // go on with the running jobs of the log
+  int search_threads = 1;                  // jobs whose searches compute at the same time
   std::string timing_lock;                 // see TimingLock; empty: none
+  Quotas quotas;                           // what each user may ask for
   std::shared_ptr<spdlog::logger> logger;  // must be set
+  std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>();
 };
 
 class Tuner {
@@ -47,75 +59,157 @@ class Tuner {
   // Stops at once; see Drain for the gentle way.
   ~Tuner();
 
-  // Resumes jobs and starts the search thread.
+  // Resumes jobs and starts the search threads.
   Status Start();
-  Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request);
-  Status Cancel(const std::string& job);
+  // RESOURCE_EXHAUSTED if the quotas allow the caller no such job now.
+  Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request,
+                                       const Caller& caller);
+  // For good when it returns. PERMISSION_DENIED for another user's job.
+  Status Cancel(const std::string& job, const Caller& caller);
   // While the log cannot be written, the error of the log: RESOURCE_EXHAUSTED, DATA_LOSS.
   Result<proto::JobProgress> Progress(const std::string& job) const;
-  Result<proto::ListJobsReply> List() const;
+  Result<proto::JobDescription> Describe(const std::string& job) const;
+  Result<proto::ListJobsReply> List(const proto::ListJobsRequest& request) const;
   Result<proto::BestReply> Best(const proto::BestRequest& request) const;
   // `reply` runs once, on any thread, when all finished trials of the request are in the log.
   void Synchronize(const proto::SynchronizeRequest& request, Reply reply);
+  // A worker is there until Left(): `wake` runs when there is work for it, `dismiss` when it should
+  // go, both on any thread, quickly, and never after Left() has returned. Returns the id for
+  // Left().
+  int64_t Attend(const proto::AttendRequest& request, std::function<void()> wake,
+                 std::function<void()> dismiss);
+  void Left(int64_t id);
+  // Ends all attendance: before the server shuts down.
+  void Dismiss();
+  proto::ListWorkersReply ListWorkers() const;
+  // What a person decides about a worker outlives the server. NOT_FOUND for one that has not
+  // called; an error of the log if the decision holds for this server alone.
+  Status DrainWorker(const std::string& worker, const std::string& reason);
+  Status QuarantineWorker(const std::string& worker, const std::string& reason);
+  Status ReleaseWorker(const std::string& worker);
+  // For whoever starts and stops workers.
+  Demand WorkDemand() const;
+  // Why the log keeps nothing at present; OK while it does.
+  Status Trouble() const;
+  // Others than those of the options: for jobs to come, and for the parts of all users at once.
+  void SetQuotas(const Quotas& quotas);
+  Metrics& metrics() const { return *options_.metrics; }
+  // A result that the worker's service does not let through: the trial is another worker's.
+  void RefusedForeign(const std::string& worker, const std::string& task_uid) const;
   // No new trials; waits for the ones under way, at most `timeout_ms`. Running jobs stay running in
   // the log: the next server goes on with them.
   void Drain(int64_t timeout_ms);
 
  private:
   enum class Stop : uint8_t { kNo, kCancelled, kTimeOver, kDraining };
+  // Of a job with the search threads: due ones wait in due_.
+  enum class Turn : uint8_t { kIdle, kDue, kStepping, kSteppingAndDue };
 
-  // What the search thread and the callers share of a job; guarded by mutex_.
+  // What the search threads and the callers share of a job; guarded by mutex_.
   struct Job {
     db::JobRow row;
     JobOptions options;
     std::string target_class;
     int64_t started_ms = 0;
+    int64_t saved_ms = 0;  // when its row was last written
+    int64_t ended_ms = 0;
     Stop stop = Stop::kNo;
+    Turn turn = Turn::kIdle;
     bool ended = false;
+    bool caught_up = false;  // it has proposed again all that the log knows of it
+    // It was submitted again meanwhile, with more to do: what follows when it has ended.
+    std::optional<db::JobRow> next;
     std::vector<std::pair<Digest, Measurement>> inbox;
     proto::JobProgress progress;
     std::vector<std::string> workload_texts;  // one per task, for leases
     std::vector<double> floors_ns;
-    std::unique_ptr<JobRun> run;  // the search thread's alone
+    std::vector<int64_t> memory_bytes;  // of each task's tensors, rounded up
+    std::unique_ptr<JobRun> run;        // of the thread whose step it is
   };
   // A trial between proposal and commit.
   struct Pending {
     std::shared_ptr<Job> job;
     Proposal proposal;
+    int64_t queued_ms = 0;
+    int64_t leased_ms = 0;  // 0: not yet
   };
   struct Call;  // one Synchronize in progress
 
   // tuner_jobs.cc
   Status Resume();
   Status Admit(db::JobRow row);
+  Result<std::shared_ptr<Job>> JobOf(db::JobRow row) const;
   Result<std::optional<db::JobRow>> EarlierJob(const JobRequest& request) const;
   Result<db::JobRow> RowFor(const JobRequest& request, bool& resumed);
+  Quotas QuotasNow() const;
+  Usage UsageOf(const std::string& owner, const Digest& but) const;
+  Result<bool> Join(const db::JobRow& row);
+  void Place(const db::JobRow& row);
+  Status Save(Job& job);
+  Status CancelInLog(const std::string& id, const Caller& caller);
   Status SaveModels(const Job& job, std::vector<SavedModel> models);
   // tuner_search.cc
   void SearchLoop();
+  void Tick();
+  void Stir(const std::shared_ptr<Job>& job);
+  void StirAll();
+  bool CatchingUp() const;
   void Step(const std::shared_ptr<Job>& job);
   bool BeginRun(Job& job);
   bool EndBeforeRun(Job& job);
   bool Calibrate(Job& job);
-  void Feed(const std::shared_ptr<Job>& job);
+  bool Feed(const std::shared_ptr<Job>& job);
   void Publish(Job& job);
   void End(Job& job);
+  void Settle(Job& job);
+  void Close(Job& job, proto::JobState state);
   void Fail(Job& job, const Status& status);
   void ApplyStop(Job& job);
   void ExpireLeases();
   std::vector<Trial> Lookup(Job& job, std::vector<Trial> trials, bool& replayed);
   // tuner_workers.cc
+  void Note(const Call& call);
   void TakeResults(const std::shared_ptr<Call>& call);
   void TakeResult(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m);
   void TakeUnknown(const std::shared_ptr<Call>& call, const Digest& uid);
+  void Unusable(const std::shared_ptr<Call>& call, const db::Record& record, const Status& why);
   void Commit(const std::shared_ptr<Call>& call, db::Record record);
   void Committed(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m,
                  const Status& status);
   void Impossible(const Digest& uid, const std::string& why);
   void Done(const std::shared_ptr<Call>& call);
+  void Refuse(Call& call, const std::string& task_uid, const std::string& why);
   void FillLeases(Call& call);
+  void Fill(const Leases::Grant& grant, proto::Lease& lease);
+  void NoteTimes(const Digest& uid, const Measurement& m);
+  int64_t NextPollMs(const Call& call) const;
   db::Record RecordOf(const Call& call, const Digest& uid, const Measurement& m) const;
+  // tuner_checks.cc
+  std::string DoubtOf(const db::Record& record) const;
+  void Confirm(db::Record claim, const std::string& doubt);
+  void TakeCheck(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m);
+  void TakeSecond(const std::shared_ptr<Call>& call, const Check& check, const Measurement& m);
+  void CheckEnded(const Digest& uid, const std::string& why);
+  void SendCanary(const Call& call);
+  Check ChooseCanary(const std::string& worker, const target::Target& target,
+                     const std::vector<Digest>& workloads) const;
+  void ToldFalsely(const std::string& worker, const std::string& why);
+  // tuner_fleet.cc
+  void WakeWorkers(const std::string& target_class);
+  void ForgetWorkers();
+  Status Hold(const std::string& worker, const std::string& what,
+              const std::function<void()>& decide);
+  Status RestoreHolds();
+  proto::WorkerState StateOf(const std::string& worker, const WorkerNote& note) const;
+  std::string WaitsFor(const Needs& needs) const;
+  Needs NeedsOf(const Job& job, const Proposal& proposal) const;
   std::shared_ptr<Job> FindJob(const std::string& id) const;
+  double GpuBusy(const std::string& target_class) const;
+  Result<db::JobRow> RowInLog(const std::string& id) const;
+  proto::JobSummary SummaryNow(const db::JobRow& row) const;
+  // tuner_metrics.cc
+  void Report();
+  void ReportWorkers() const;
 
   db::TuningLog& log_;
   const TunerOptions options_;
@@ -123,17 +217,24 @@ class Tuner {
 
   // A job notes what it knows, or leaves what it learned: one at a time. Taken before mutex_.
   std::mutex knowledge_;
+  // Rows of jobs are written in the order of their states. Taken after knowledge_, before mutex_.
+  std::mutex rows_;
+  mutable BestCache best_cache_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
+  std::deque<std::shared_ptr<Job>> due_;
+  int64_t next_tick_ms_ = 0;
   Leases leases_;
+  Leases::Counts reported_;  // as the metrics know them
+  WorkerDesk desk_;
   std::map<Digest, std::shared_ptr<Job>> jobs_;
   std::map<Digest, Pending> pending_;
   std::map<std::string, std::string> targets_;  // class -> text of a worker in contact
-  Status trouble_;                              // why the log keeps nothing at present
-  bool news_ = false;
+  Quotas quotas_;
+  Status trouble_;  // why the log keeps nothing at present
   bool draining_ = false;
   bool stopping_ = false;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace mlc::server

@@ -1,9 +1,11 @@
-// Jobs between the log and the search thread.
+// Jobs between callers, the log and the search threads.
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "server/clock.h"
+#include "server/job_progress.h"
 #include "server/tuner.h"
 
 namespace mlc::server {
@@ -12,22 +14,135 @@ namespace {
 // Ended jobs may get more trials; those of so many last ones go on exactly as they began.
 constexpr size_t kRecentJobs = 8;
 
+Status NotYours(const std::string& id, const std::string& owner) {
+  return Status(StatusCode::kPermissionDenied, "job " + id + " is " +
+                                                   (owner.empty() ? "nobody's" : owner + "'s") +
+                                                   ": its owner or an administrator can cancel it");
+}
+
+// The job is turned away if the log has no space for it.
+Status Kept(Metrics& metrics, Status status) {
+  if (status.code() == StatusCode::kResourceExhausted) metrics.AddRejected("full");
+  return status;
+}
+
 }  // namespace
 
+// A job of the log that cannot be read does not keep the others, or the server, from their work.
 Status Tuner::Resume() {
-  for (db::JobRow& row : MLC_TRY(log_.Jobs())) {
-    if (row.state != db::JobState::kRunning) continue;
-    options_.logger->info("job {} goes on", row.id.ToText());
-    MLC_TRY(Admit(std::move(row)));
+  for (db::JobRow& row : MLC_TRY(log_.Jobs({.state = db::JobState::kRunning}))) {
+    const std::string id = row.id.ToText();
+    options_.logger->info("job={} goes on", id);
+    const Status status = Admit(row);
+    if (status.ok()) continue;
+    options_.logger->error("job={} cannot go on: {}", id, status.ToString());
+    row.state = db::JobState::kFailed;
+    row.detail = "cannot go on: " + status.message();
+    row.changed_us = WallUs();
+    MLC_TRY(log_.PutJob(row));
   }
   return Status();
+}
+
+Result<proto::SubmitJobReply> Tuner::Submit(const proto::SubmitJobRequest& request,
+                                            const Caller& caller) {
+  const std::string owner = MLC_TRY(OwnerOf(request, caller));
+  const auto bytes = static_cast<int64_t>(request.ByteSizeLong());
+  // How many of its trials are new is known later.
+  Asked asked{0, request.tasks_size(), bytes};
+  // Before the texts are parsed: what is too large costs nothing.
+  const Quotas quotas = QuotasNow();
+  const auto admit = [&](const Usage& usage) {
+    Status admitted = quotas.Admit(owner, usage, asked);
+    if (!admitted.ok()) options_.metrics->AddRejected("quota");
+    return admitted;
+  };
+  MLC_TRY(admit(Usage()));
+  JobRequest job = MLC_TRY(ParseJobRequest(request));
+  job.owner = owner;
+  for (const graph::Workload& workload : job.workloads) {
+    MLC_TRY(Kept(*options_.metrics,
+                 log_.AddWorkload({workload.digest(), workload.ToText(), workload.Summary()})));
+  }
+  std::lock_guard order(knowledge_);
+  bool resumed = false;
+  db::JobRow row = MLC_TRY(RowFor(job, resumed));
+  proto::SubmitJobReply reply;
+  reply.set_job(row.id.ToText());
+  reply.set_resumed(resumed);
+  {
+    std::lock_guard lock(mutex_);
+    if (draining_) {
+      options_.metrics->AddRejected("draining");
+      return Unavailable("the server is draining: submit the job to its successor");
+    }
+    const auto running = jobs_.find(row.id);
+    reply.set_joined(running != jobs_.end() && !running->second->ended);
+    // Joining costs nothing; what is wanted beyond the running job is whoever wants it.
+    const int64_t there = reply.joined() ? running->second->progress.trials_wanted() : row.trials;
+    asked.trials = std::max<int64_t>(0, job.options.trials - there);
+    if (!reply.joined() || asked.trials > 0) MLC_TRY(admit(UsageOf(owner, row.id)));
+  }
+  options_.logger->info("job={} {} by {}: {} tasks, {} trials", reply.job(),
+                        reply.joined() ? "joined"
+                        : resumed      ? "resumed"
+                                       : "submitted",
+                        owner, row.tasks.size(), job.options.trials);
+  options_.metrics->Add(reply.joined() ? Counter::kJobsJoined : Counter::kJobsSubmitted);
+  if (reply.joined() && MLC_TRY(Join(row))) return reply;
+  MLC_TRY(Kept(*options_.metrics, log_.PutJob(row)));
+  MLC_TRY(Admit(std::move(row)));
+  return reply;
+}
+
+// Without the job `but`. What follows a job is its own owner's. REQUIRES mutex_.
+Usage Tuner::UsageOf(const std::string& owner, const Digest& but) const {
+  Usage usage;
+  for (const auto& [id, job] : jobs_) {
+    if (job->ended || id == but) continue;
+    const bool mine = job->row.owner == owner;
+    const bool follows = job->next && job->next->owner == owner;
+    usage.running_jobs += mine || follows ? 1 : 0;
+    if (mine) {
+      usage.queued_trials += std::max<int64_t>(0, job->options.trials - job->progress.trials());
+    }
+    if (follows) {
+      usage.queued_trials +=
+          std::max<int64_t>(0, job->progress.trials_wanted() - job->options.trials);
+    }
+  }
+  return usage;
+}
+
+// The same study is running: it goes on, and what the new request wants beyond it follows. False if
+// it has just ended.
+Result<bool> Tuner::Join(const db::JobRow& row) {
+  const JobOptions asked = MLC_TRY(JobOptions::Parse(row.options));
+  std::shared_ptr<Job> job;
+  {
+    std::lock_guard lock(mutex_);
+    const auto running = jobs_.find(row.id);
+    if (running == jobs_.end() || running->second->ended) return false;
+    job = running->second;
+    if (job->row.owner == row.owner) {
+      job->row.priority = row.priority;
+      Place(job->row);
+    }
+    const bool is_ending = job->stop != Stop::kNo && !job->next;
+    if (is_ending || asked.trials > job->progress.trials_wanted()) {
+      job->next = row;
+      job->progress.set_trials_wanted(asked.trials);
+    }
+  }
+  MLC_TRY(Save(*job));
+  return true;
 }
 
 // The newest job of the log that asked for the same, a fresh one included: its id tells.
 Result<std::optional<db::JobRow>> Tuner::EarlierJob(const JobRequest& request) const {
   if (request.fresh) return std::optional<db::JobRow>();
   const Digest usual = StudyOf(request, 0);
-  for (db::JobRow& row : MLC_TRY(log_.Jobs())) {
+  for (db::JobRow& row : MLC_TRY(log_.Jobs({.state = {}, .with_tasks = false}))) {
     if (row.id != usual && row.id != StudyOf(request, row.created_us)) continue;
     return std::optional<db::JobRow>(std::move(row));
   }
@@ -47,17 +162,21 @@ Result<db::JobRow> Tuner::RowFor(const JobRequest& request, bool& resumed) {
     options.models = before.models;
   } else {
     const int64_t now = WallUs();
-    const db::LogStats stats = MLC_TRY(log_.Stats());
+    const db::LogMoment before = MLC_TRY(log_.Now());
     row.id = StudyOf(request, request.fresh ? now : 0);
     row.target = request.target.ToText();
     row.created_us = now;
-    row.watermark = stats.last_id;
-    options.models = stats.last_model_id;
+    row.watermark = before.last_id;
+    options.models = before.last_model_id;
   }
   row.label = request.label;
+  row.owner = request.owner;
+  row.priority = request.priority;
   row.options = options.ToText();
   row.tasks = request.tasks;
   row.state = db::JobState::kRunning;
+  row.spent_ms = 0;
+  row.changed_us = WallUs();
   row.detail.clear();
   return row;
 }
@@ -72,7 +191,7 @@ Status Tuner::SaveModels(const Job& job, std::vector<SavedModel> models) {
   if (models.empty()) return Status();
   std::vector<int64_t> pinned;
   size_t place = 0;
-  for (const db::JobRow& row : MLC_TRY(log_.Jobs())) {
+  for (const db::JobRow& row : MLC_TRY(log_.Jobs({.state = {}, .with_tasks = false}))) {
     const bool recent = place++ < kRecentJobs;
     if (!recent && row.state != db::JobState::kRunning && row.state != db::JobState::kCancelled) {
       continue;
@@ -83,32 +202,111 @@ Status Tuner::SaveModels(const Job& job, std::vector<SavedModel> models) {
   return log_.PruneModels(pinned);
 }
 
-Status Tuner::Admit(db::JobRow row) {
+Result<std::shared_ptr<Tuner::Job>> Tuner::JobOf(db::JobRow row) const {
   auto job = std::make_shared<Job>();
   job->options = MLC_TRY(JobOptions::Parse(row.options));
   const target::Target target = MLC_TRY(target::Target::Parse(row.target));
   job->target_class = target.ClassText();
+  job->progress = ProgressFrom(row);
   for (const db::JobTask& task : row.tasks) {
     const std::optional<db::WorkloadRow> workload = MLC_TRY(log_.FindWorkload(task.workload));
     if (!workload) return DataLoss("the log lacks workload " + task.workload.ToText());
     job->workload_texts.push_back(workload->text);
     MLC_TRY(graph::Workload::Parse(workload->text));
-    job->progress.add_tasks();
   }
   job->floors_ns.resize(row.tasks.size());
   job->started_ms = SteadyMs();
+  job->saved_ms = job->started_ms;
   job->row = std::move(row);
-  job->progress.set_trials_wanted(job->options.trials);
+  return job;
+}
+
+// REQUIRES: the row is in the log, and no job of its id runs.
+Status Tuner::Admit(db::JobRow row) {
+  std::shared_ptr<Job> job = MLC_TRY(JobOf(std::move(row)));
+  std::lock_guard lock(mutex_);
+  Place(job->row);
+  jobs_[job->row.id] = job;
+  Stir(job);
+  return Status();
+}
+
+// Tells the leases whose the job is. REQUIRES mutex_.
+void Tuner::Place(const db::JobRow& row) {
+  // Jobs from before there were owners share like users of their own.
+  const std::string user = row.owner.empty() ? row.id.ToText() : row.owner;
+  leases_.shares().Set(row.id, {user, row.priority});
+  leases_.shares().SetWeight(user, quotas_.LimitsOf(user).weight);
+}
+
+Quotas Tuner::QuotasNow() const {
+  std::lock_guard lock(mutex_);
+  return quotas_;
+}
+
+void Tuner::SetQuotas(const Quotas& quotas) {
+  std::lock_guard lock(mutex_);
+  quotas_ = quotas;
+  for (const auto& [id, job] : jobs_) {
+    if (!job->ended) Place(job->row);
+  }
+}
+
+// Writes the job's row as it stands. What is to follow stands for it: after a crash, that is
+// wanted.
+Status Tuner::Save(Job& job) {
+  std::lock_guard order(rows_);
+  db::JobRow row;
   {
     std::lock_guard lock(mutex_);
-    std::shared_ptr<Job>& place = jobs_[job->row.id];
-    // The same job is running: its budget does not change under way.
-    if (place != nullptr && !place->ended) return Status();
-    place = std::move(job);
-    news_ = true;
+    const int64_t now = SteadyMs();
+    job.saved_ms = now;
+    row = job.next ? *job.next : job.row;
+    row.trials = job.row.trials;
+    if (!job.next) row.spent_ms += now - job.started_ms;
+    row.changed_us = WallUs();
+    row.progress = ProgressText(job.progress);
   }
-  wake_.notify_all();
+  const Status status = log_.PutJob(row);
+  std::lock_guard lock(mutex_);
+  if (status.ok()) trouble_ = status;
+  return status;
+}
+
+Status Tuner::Cancel(const std::string& id, const Caller& caller) {
+  std::shared_ptr<Job> job;
+  {
+    std::lock_guard lock(mutex_);
+    job = FindJob(id);
+    if (job != nullptr && job->ended) job = nullptr;
+    if (job != nullptr) {
+      if (!caller.Owns(job->row.owner)) return NotYours(id, job->row.owner);
+      if (job->next && caller.Owns(job->next->owner)) job->next.reset();
+      if (job->stop == Stop::kNo) job->stop = Stop::kCancelled;
+      // In the log before the answer: no restart brings it back.
+      job->row.state = db::JobState::kCancelled;
+    }
+  }
+  if (job == nullptr) return CancelInLog(id, caller);
+  MLC_TRY(Save(*job));
+  options_.logger->info("job={} cancelled by {}", id, caller.ToText());
+  std::lock_guard lock(mutex_);
+  Stir(job);
   return Status();
+}
+
+// A job that does not run here: there is nothing to stop, but perhaps something to write down.
+Status Tuner::CancelInLog(const std::string& id, const Caller& caller) {
+  db::JobRow row = MLC_TRY(RowInLog(id));
+  if (!caller.Owns(row.owner)) return NotYours(id, row.owner);
+  if (row.state == db::JobState::kCancelled) return Status();
+  if (row.state != db::JobState::kRunning) {
+    return NotFound("there is no running job " + id + ": it is " +
+                    std::string(db::ToText(row.state)));
+  }
+  row.state = db::JobState::kCancelled;
+  row.changed_us = WallUs();
+  return log_.PutJob(row);
 }
 
 }  // namespace mlc::server

@@ -1,4 +1,4 @@
-// The search thread: the only one that touches a JobRun, and the only one that computes for long.
+// The search threads: the only ones that touch a JobRun, and the only ones that compute for long.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -14,6 +14,9 @@ namespace {
 
 // Leases and time budgets are looked at this often when nothing else happens.
 constexpr std::chrono::milliseconds kTick(200);
+// A job's row is written so often while it runs.
+constexpr int64_t kSaveEveryMs = 10'000;
+constexpr int64_t kRememberEndedMs = 60'000;
 
 // No honest kernel is faster than its arithmetic at this many times the calibrated peak: algorithms
 // that save multiplications, and an unluckily low calibration, stay well below it.
@@ -38,28 +41,67 @@ bool IsTroubleOfTheLog(const Status& status) {
 
 }  // namespace
 
+// Jobs take their steps in the order in which something new came for them; a thread takes the next
+// one whenever it is free, and no job is on two threads.
 void Tuner::SearchLoop() {
-  while (true) {
-    std::vector<std::shared_ptr<Job>> running;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, kTick, [this] { return news_; });
-      news_ = false;
-      if (stopping_) return;
-      ExpireLeases();
-      for (auto& [id, job] : jobs_) {
-        if (!job->ended) running.push_back(job);
-      }
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (SteadyMs() >= next_tick_ms_) Tick();
+    if (due_.empty()) {
+      wake_.wait_for(lock, kTick, [this] { return stopping_ || !due_.empty(); });
+      continue;
     }
-    for (const std::shared_ptr<Job>& job : running) Step(job);
+    const std::shared_ptr<Job> job = due_.front();
+    due_.pop_front();
+    job->turn = Turn::kStepping;
+    const bool over = job->ended;
+    lock.unlock();
+    if (!over) Step(job);
+    lock.lock();
+    const bool again = job->turn == Turn::kSteppingAndDue;
+    job->turn = Turn::kIdle;
+    if (again) Stir(job);
   }
+}
+
+// There is something new for the job. REQUIRES mutex_.
+void Tuner::Stir(const std::shared_ptr<Job>& job) {
+  if (job->turn == Turn::kStepping) job->turn = Turn::kSteppingAndDue;
+  if (job->turn != Turn::kIdle || job->ended) return;
+  job->turn = Turn::kDue;
+  due_.push_back(job);
+  wake_.notify_one();
+}
+
+// REQUIRES mutex_.
+void Tuner::StirAll() {
+  for (const auto& [id, job] : jobs_) Stir(job);
+}
+
+// What happens by itself: leases and time budgets end. REQUIRES mutex_.
+void Tuner::Tick() {
+  const int64_t now = SteadyMs();
+  next_tick_ms_ = now + kTick.count();
+  ExpireLeases();
+  Report();
+  // The log answers for jobs that have ended.
+  std::erase_if(jobs_, [&](const auto& entry) {
+    return entry.second->ended && now - entry.second->ended_ms > kRememberEndedMs;
+  });
+  StirAll();
+}
+
+// Whether results may come whose trials are about to be proposed again. REQUIRES mutex_.
+bool Tuner::CatchingUp() const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [this](const auto& entry) {
+    const Job& job = *entry.second;
+    return !job.ended && !job.caught_up && targets_.contains(job.target_class);
+  });
 }
 
 // REQUIRES mutex_.
 void Tuner::ExpireLeases() {
-  for (const Digest& uid : leases_.Expire(SteadyMs())) {
-    Impossible(uid, "no worker could finish it");
-  }
+  for (const Leases::Ended& ended : leases_.Expire(SteadyMs())) Impossible(ended.uid, ended.why);
 }
 
 void Tuner::Step(const std::shared_ptr<Job>& job) {
@@ -67,37 +109,41 @@ void Tuner::Step(const std::shared_ptr<Job>& job) {
   std::vector<std::pair<Digest, Measurement>> results;
   {
     std::lock_guard lock(mutex_);
+    const int64_t spent = job->row.spent_ms + SteadyMs() - job->started_ms;
     if (job->options.time_budget_ms > 0 && job->stop == Stop::kNo &&
-        SteadyMs() - job->started_ms > job->options.time_budget_ms) {
+        spent > job->options.time_budget_ms) {
       job->stop = Stop::kTimeOver;
     }
     results.swap(job->inbox);
+    if (results.empty() && job->stop == Stop::kNo && job->caught_up) return;
   }
   for (const auto& [uid, measurement] : results) {
     (void)job->run->Record(uid, measurement, /*replayed=*/false);
   }
   ApplyStop(*job);
-  Feed(job);
+  const bool replayed = Feed(job);
+  bool is_old = false;
   {
     std::lock_guard lock(mutex_);
     Publish(*job);
+    job->caught_up = !replayed;
+    is_old = SteadyMs() - job->saved_ms > kSaveEveryMs;
+    if (replayed) Stir(job);
   }
-  if (job->run->Finished()) End(*job);
+  if (job->run->Finished()) return End(*job);
+  // Not for the job's sake, which would find its way without, but for those who ask after it.
+  if (is_old) (void)Save(*job);
 }
 
 // Ends a job that has nothing under way. True if it was stopped.
 bool Tuner::EndBeforeRun(Job& job) {
-  db::JobRow row;
   {
     std::lock_guard lock(mutex_);
     if (job.stop == Stop::kNo) return false;
-    job.ended = true;
-    if (job.stop == Stop::kDraining) return true;
-    job.progress.set_state(proto::CANCELLED);
-    job.row.state = db::JobState::kCancelled;
-    row = job.row;
+    if (job.stop != Stop::kDraining) job.row.state = db::JobState::kCancelled;
   }
-  (void)log_.PutJob(row);
+  (void)Save(job);
+  Settle(job);
   return true;
 }
 
@@ -106,7 +152,7 @@ bool Tuner::EndBeforeRun(Job& job) {
 bool Tuner::Calibrate(Job& job) {
   const auto worker = targets_.find(job.target_class);
   if (worker == targets_.end()) {
-    job.progress.set_detail("waits for a worker of class: " + job.target_class);
+    job.progress.set_detail(WaitsFor({job.target_class, {}, 0}));
     return false;
   }
   Result<target::Target> target = target::Target::Parse(job.row.target);
@@ -114,8 +160,11 @@ bool Tuner::Calibrate(Job& job) {
     job.row.target = worker->second;
     target = target::Target::Parse(job.row.target);
   }
+  job.memory_bytes.resize(job.workload_texts.size());
   for (size_t i = 0; target.ok() && i < job.workload_texts.size(); ++i) {
-    job.floors_ns[i] = FloorNs(*graph::Workload::Parse(job.workload_texts[i]), *target);
+    const graph::Workload workload = *graph::Workload::Parse(job.workload_texts[i]);
+    job.floors_ns[i] = FloorNs(workload, *target);
+    job.memory_bytes[i] = static_cast<int64_t>(workload.MinBytes());
   }
   job.progress.set_target(job.row.target);
   job.progress.clear_detail();
@@ -131,7 +180,7 @@ bool Tuner::BeginRun(Job& job) {
     if (!Calibrate(job)) return false;
     row = job.row;
   }
-  Status status = log_.PutJob(row);
+  Status status = Save(job);
   Result<SearchInput> input = SearchInputOf(log_, row);
   if (status.ok()) status = input.status();
   if (!status.ok()) {
@@ -161,26 +210,23 @@ void Tuner::ApplyStop(Job& job) {
   for (const Digest& uid : dropped) job.run->Drop(uid);
 }
 
-// Proposes until two batches wait for workers. Trials that the log has are answered from it.
-void Tuner::Feed(const std::shared_ptr<Job>& job) {
-  bool again = true;
-  while (again) {
-    std::vector<Trial> trials;
-    {
-      TimingLock quiet(options_.timing_lock);
-      trials = job->run->Advance();
-    }
-    again = false;
-    trials = Lookup(*job, std::move(trials), again);
-    std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    for (Trial& trial : trials) {
-      if (!leases_.Add(trial.uid, job->row.id, job->target_class)) continue;
-      pending_[trial.uid] = {job, std::move(trial.proposal)};
-    }
-    again = again && job->stop == Stop::kNo;
-    if (again) Publish(*job);
+// Proposes until two batches wait for workers. Trials that the log has are answered from it: true
+// if there were some, and the job has to be looked at again. A long past leaves others their turns.
+bool Tuner::Feed(const std::shared_ptr<Job>& job) {
+  std::vector<Trial> trials;
+  {
+    TimingLock quiet(options_.timing_lock);
+    trials = job->run->Advance();
   }
+  bool replayed = false;
+  trials = Lookup(*job, std::move(trials), replayed);
+  std::lock_guard lock(mutex_);
+  for (Trial& trial : trials) {
+    if (!leases_.Add(trial.uid, job->row.id, NeedsOf(*job, trial.proposal))) continue;
+    pending_[trial.uid] = {job, std::move(trial.proposal), SteadyMs()};
+  }
+  if (!trials.empty()) WakeWorkers(job->target_class);
+  return replayed;
 }
 
 // Returns the trials that have to be run.
@@ -204,6 +250,7 @@ std::vector<Trial> Tuner::Lookup(Job& job, std::vector<Trial> trials, bool& repl
 void Tuner::Publish(Job& job) {
   const JobRun& run = *job.run;
   const std::vector<TaskProgress> tasks = run.strategy().Progress();
+  job.row.trials = run.learned();
   job.progress.set_trials(run.recorded());
   job.progress.set_replayed(run.replayed());
   job.progress.clear_outcomes();
@@ -215,6 +262,8 @@ void Tuner::Publish(Job& job) {
     task.set_default_ns(tasks[i].default_ns);
     task.set_best_config(tasks[i].best ? tasks[i].best->ToText() : std::string());
     task.set_done(tasks[i].done);
+    task.set_guess_config(tasks[i].guess ? tasks[i].guess->ToText() : std::string());
+    task.set_guess_ns(tasks[i].guess_ns);
   }
 }
 
@@ -225,43 +274,80 @@ void Tuner::End(Job& job) {
     stop = job.stop;
   }
   std::vector<SavedModel> models;
+  const std::string early = job.run->WhyEarly();
   // A job that may go on later must find the models it started from.
   if (stop == Stop::kNo || stop == Stop::kTimeOver) {
     TimingLock quiet(options_.timing_lock);
     models = job.run->strategy().Models();
   }
   Status status = SaveModels(job, std::move(models));
-  db::JobRow row = job.row;
-  row.trials = job.run->learned();
-  row.state = stop == Stop::kDraining    ? db::JobState::kRunning
-              : stop == Stop::kCancelled ? db::JobState::kCancelled
-                                         : db::JobState::kDone;
-  if (status.ok()) status = log_.PutJob(row);
+  std::string how;
+  {
+    std::lock_guard lock(mutex_);
+    // It may have been cancelled just now; then the log says so already.
+    const bool cancelled =
+        job.stop == Stop::kCancelled || job.row.state == db::JobState::kCancelled;
+    job.row.state = cancelled                 ? db::JobState::kCancelled
+                    : stop == Stop::kDraining ? db::JobState::kRunning
+                                              : db::JobState::kDone;
+    if (job.row.state == db::JobState::kDone) job.progress.set_detail(early);
+    how = std::string(db::ToText(job.row.state)) + ": " + std::to_string(job.row.trials) +
+          " trials" + (early.empty() ? "" : ", " + early);
+  }
+  if (status.ok()) status = Save(job);
   if (!status.ok()) return Fail(job, status);
-  options_.logger->info("job {} {}: {} trials", row.id.ToText(), db::ToText(row.state), row.trials);
-  std::lock_guard lock(mutex_);
-  job.row = row;
-  job.ended = true;
-  job.run.reset();
-  job.progress.set_state(static_cast<proto::JobState>(row.state));
-  job.progress.set_elapsed_s(static_cast<double>(SteadyMs() - job.started_ms) / 1000);
+  options_.logger->info("job={} {}", job.row.id.ToText(), how);
+  Settle(job);
 }
 
+// The job has ended, as its row in the log says. What was asked for meanwhile follows.
+void Tuner::Settle(Job& job) {
+  std::optional<db::JobRow> next;
+  {
+    std::lock_guard lock(mutex_);
+    if (!draining_) next = std::exchange(job.next, std::nullopt);
+    if (!next) return Close(job, static_cast<proto::JobState>(job.row.state));
+  }
+  Result<std::shared_ptr<Job>> follower = JobOf(*std::move(next));
+  std::lock_guard lock(mutex_);
+  if (!follower.ok()) {
+    job.progress.set_detail(follower.status().message());
+    return Close(job, proto::FAILED);
+  }
+  (*follower)->next = std::exchange(job.next, std::nullopt);
+  Close(job, proto::RUNNING);
+  Place((*follower)->row);
+  jobs_[job.row.id] = *follower;
+  Stir(*follower);
+}
+
+// REQUIRES mutex_.
+void Tuner::Close(Job& job, proto::JobState state) {
+  job.ended = true;
+  job.ended_ms = SteadyMs();
+  leases_.shares().Remove(job.row.id);
+  job.run.reset();
+  job.progress.set_state(state);
+  job.progress.set_elapsed_s(static_cast<double>(job.ended_ms - job.started_ms) / 1000);
+}
+
+// A full disk is no fault of the job: it waits for space, as results do.
 void Tuner::Fail(Job& job, const Status& status) {
-  options_.logger->error("job {} failed: {}", job.row.id.ToText(), status.ToString());
+  options_.logger->error("job={}: {}", job.row.id.ToText(), status.ToString());
   db::JobRow row;
   {
     std::lock_guard lock(mutex_);
+    if (IsTroubleOfTheLog(status)) trouble_ = status;
+    job.caught_up = false;
+    if (status.code() == StatusCode::kResourceExhausted) return;
     (void)leases_.DropAll(job.row.id);
     job.row.state = db::JobState::kFailed;
     job.row.detail = status.message();
-    job.ended = true;
-    job.progress.set_state(proto::FAILED);
     job.progress.set_detail(status.message());
-    if (IsTroubleOfTheLog(status)) trouble_ = status;
-    row = job.row;
+    job.next.reset();
+    Close(job, proto::FAILED);
   }
-  (void)log_.PutJob(row);
+  (void)Save(job);
 }
 
 }  // namespace mlc::server

@@ -1,44 +1,20 @@
 #include "server/search/kernel_source.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <limits>
 #include <utility>
 
 #include "costmodel/analytic.h"
 #include "costmodel/features.h"
 
 namespace mlc::server {
-namespace {
-
-// Of `domain`, the position of the value closest to `value` on a logarithmic scale.
-uint16_t ClosestIn(const std::vector<int64_t>& domain, int64_t value) {
-  const auto scale = [](int64_t v) {
-    return v > 0 ? std::log2(1 + static_cast<double>(v)) : static_cast<double>(v);
-  };
-  size_t best = 0;
-  double best_gap = std::numeric_limits<double>::infinity();
-  for (size_t i = 0; i < domain.size(); ++i) {
-    const double gap = std::abs(scale(domain[i]) - scale(value));
-    if (gap < best_gap) {
-      best_gap = gap;
-      best = i;
-    }
-  }
-  return static_cast<uint16_t>(best);
-}
-
-}  // namespace
-
 KernelSource::KernelSource(graph::Workload workload, target::Target target)
     : workload_(std::move(workload)),
       target_(std::move(target)),
       problem_(costmodel::DescribeProblem(workload_)) {
   for (const schedule::Family* family : schedule::FamiliesFor(workload_, target_)) {
-    Entry entry{family, family->MakeSpace(workload_, target_), {}, {}};
+    Entry entry{family, family->MakeSpace(workload_, target_), {}, {}, {}};
     if (entry.space.NumPoints() == 0) continue;
-    entry.form = entry.space.At(0);
+    entry.form = entry.tried = entry.space.At(0);
     for (const schedule::Knob& knob : entry.space.knobs) {
       entry.radix.push_back(static_cast<uint16_t>(knob.domain.size()));
     }
@@ -59,7 +35,8 @@ size_t KernelSource::columns() const { return costmodel::Features().size(); }
 bool KernelSource::Describe(size_t family, const Point& point, double& estimate_ns,
                             std::span<float> features) const {
   const Entry& entry = families_[family];
-  const schedule::Config config = ConfigOf(family, point);
+  schedule::Config& config = entry.tried;
+  SetKnobs(entry, point, config);
   if (entry.family->Check(workload_, target_, config) != schedule::RejectReason::kNone) {
     return false;
   }
@@ -82,27 +59,27 @@ std::vector<PointRef> KernelSource::Defaults() const {
 schedule::Config KernelSource::ConfigOf(size_t family, const Point& point) const {
   const Entry& entry = families_[family];
   schedule::Config config = entry.form;
-  for (size_t k = 0; k < point.size(); ++k) {
-    config.knobs[k].second = entry.space.knobs[k].domain[point[k]];
-  }
+  SetKnobs(entry, point, config);
   return config;
 }
 
-std::optional<PointRef> KernelSource::Find(const schedule::Config& config) const {
-  std::optional<PointRef> near = Nearest(config);
-  if (near && ConfigOf(near->family, near->point) == config) return near;
-  return std::nullopt;
+void KernelSource::SetKnobs(const Entry& entry, const Point& point, schedule::Config& config) {
+  for (size_t k = 0; k < point.size(); ++k) {
+    config.knobs[k].second = entry.space.knobs[k].domain[point[k]];
+  }
 }
 
-std::optional<PointRef> KernelSource::Nearest(const schedule::Config& config) const {
+std::optional<PointRef> KernelSource::Find(const schedule::Config& config) const {
   for (size_t f = 0; f < families_.size(); ++f) {
     const Entry& entry = families_[f];
     if (entry.family->name() != config.family || entry.form.version != config.version) continue;
     if (entry.space.knobs.size() != config.knobs.size()) return std::nullopt;
     PointRef ref{f, {}};
     for (size_t k = 0; k < config.knobs.size(); ++k) {
-      if (entry.space.knobs[k].name != config.knobs[k].first) return std::nullopt;
-      ref.point.push_back(ClosestIn(entry.space.knobs[k].domain, config.knobs[k].second));
+      const auto& [name, domain] = entry.space.knobs[k];
+      const auto value = std::find(domain.begin(), domain.end(), config.knobs[k].second);
+      if (name != config.knobs[k].first || value == domain.end()) return std::nullopt;
+      ref.point.push_back(static_cast<uint16_t>(value - domain.begin()));
     }
     return ref;
   }

@@ -29,9 +29,6 @@ class KernelSource : public CandidateSource {
   schedule::Config ConfigOf(size_t family, const Point& point) const;
   // Nothing if the config is of another version or not on the grid.
   std::optional<PointRef> Find(const schedule::Config& config) const;
-  // The point of this grid closest to a config of another workload's grid, each knob by its value.
-  std::optional<PointRef> Nearest(const schedule::Config& config) const;
-  const costmodel::Problem& problem() const { return problem_; }
 
  private:
   struct Entry {
@@ -39,7 +36,10 @@ class KernelSource : public CandidateSource {
     schedule::Space space;
     schedule::Config form;  // of the family, values to be filled in
     std::vector<uint16_t> radix;
+    mutable schedule::Config tried;  // the last one described: names need not be copied each time
   };
+
+  static void SetKnobs(const Entry& entry, const Point& point, schedule::Config& config);
 
   graph::Workload workload_;
   target::Target target_;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "compiler/base/check.h"
+
 namespace mlc::server {
 namespace {
 
@@ -15,34 +17,54 @@ uint64_t NumPoints(std::span<const uint16_t> radix) {
   return points;
 }
 
-Point PointAt(std::span<const uint16_t> radix, uint64_t rank) {
-  Point point(radix.size());
+void SetPoint(std::span<const uint16_t> radix, uint64_t rank, Point& point) {
   for (size_t k = radix.size(); k-- > 0;) {
     point[k] = static_cast<uint16_t>(rank % radix[k]);
     rank /= radix[k];
   }
-  return point;
 }
 
 }  // namespace
 
 Pool::Pool(std::unique_ptr<CandidateSource> source)
     : source_(std::move(source)),
-      columns_(source_->columns()),
       known_(source_->families()),
-      row_(columns_) {}
+      features_(source_->columns()),
+      row_(source_->columns()) {
+  for (size_t family = 0; family < source_->families(); ++family) {
+    MLC_CHECK(NumPoints(source_->radix(family)) <= RankTable::kNone) << "a space is too large";
+  }
+}
+
+uint32_t Pool::RankOf(size_t family, const Point& point) const {
+  const std::span<const uint16_t> radix = source_->radix(family);
+  uint32_t rank = 0;
+  for (size_t k = 0; k < point.size(); ++k) rank = rank * radix[k] + point[k];
+  return rank;
+}
 
 int Pool::Add(size_t family, const Point& point) {
-  const auto [entry, fresh] = known_[family].emplace(point, kIllegal);
-  if (!fresh) return entry->second;
+  const auto [number, is_new] = known_[family].Insert(RankOf(family, point), kIllegal);
+  if (!is_new) return *number;
   double estimate = 0;
   if (!source_->Describe(family, point, estimate, row_)) return kIllegal;
-  entry->second = size();
-  families_.push_back(family);
-  points_.push_back(&entry->first);
+  *number = size();
+  families_.push_back(static_cast<uint16_t>(family));
+  begins_.push_back(static_cast<uint32_t>(indices_.size()));
+  indices_.insert(indices_.end(), point.begin(), point.end());
   estimates_.push_back(std::log(estimate));
-  features_.insert(features_.end(), row_.begin(), row_.end());
-  return entry->second;
+  features_.Add(row_);
+  return *number;
+}
+
+std::span<const uint16_t> Pool::Indices(int candidate) const {
+  return std::span(indices_).subspan(begins_[static_cast<size_t>(candidate)],
+                                     source_->radix(family(candidate)).size());
+}
+
+Point Pool::point(int candidate) const {
+  const std::span<const uint16_t> indices = Indices(candidate);
+  return Point(indices.begin(), indices.end());
 }
 
 void Pool::Sample(size_t most, size_t draws, Rng& rng) {
@@ -55,12 +77,17 @@ void Pool::SampleFamily(size_t family, size_t most, size_t draws, Rng& rng) {
   const std::span<const uint16_t> radix = source_->radix(family);
   const uint64_t points = NumPoints(radix);
   const size_t wanted = families_.size() + most;
+  Point point(radix.size());
   if (points <= draws) {
-    for (uint64_t rank = 0; rank < points; ++rank) Add(family, PointAt(radix, rank));
+    for (uint64_t rank = 0; rank < points; ++rank) {
+      SetPoint(radix, rank, point);
+      Add(family, point);
+    }
     return;
   }
   for (size_t draw = 0; draw < draws && families_.size() < wanted; ++draw) {
-    Add(family, PointAt(radix, rng.Below(points)));
+    SetPoint(radix, rng.Below(points), point);
+    Add(family, point);
   }
 }
 
@@ -115,14 +142,13 @@ int Pool::Repair(const PointRef& wanted) {
   return best;
 }
 
-std::span<const float> Pool::features(int candidate) const {
-  return std::span(features_).subspan(static_cast<size_t>(candidate) * columns_, columns_);
+void Pool::ReadFeatures(int first, std::span<float> rows) const {
+  features_.Read(static_cast<size_t>(first), rows);
 }
 
 int Pool::Difference(int a, int b) const {
   if (family(a) != family(b)) return kOtherFamily;
-  const Point& p = point(a);
-  const Point& q = point(b);
+  const std::span<const uint16_t> p = Indices(a), q = Indices(b);
   int different = 0;
   for (size_t k = 0; k < p.size(); ++k) different += p[k] != q[k];
   return different;

@@ -2,7 +2,7 @@
 // around what turns out well. Candidates are numbered and never removed. Not thread-safe.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +10,8 @@
 
 #include "compiler/base/rng.h"
 #include "server/search/candidate_source.h"
+#include "server/search/feature_rows.h"
+#include "server/search/rank_table.h"
 
 namespace mlc::server {
 
@@ -17,6 +19,7 @@ class Pool {
  public:
   static constexpr int kIllegal = -1;
 
+  // REQUIRES: no family has 2^32 - 1 points or more.
   explicit Pool(std::unique_ptr<CandidateSource> source);
 
   // The candidate's number, new or old, or kIllegal.
@@ -33,24 +36,28 @@ class Pool {
 
   int size() const { return static_cast<int>(families_.size()); }
   size_t family(int candidate) const { return families_[static_cast<size_t>(candidate)]; }
-  const Point& point(int candidate) const { return *points_[static_cast<size_t>(candidate)]; }
+  Point point(int candidate) const;
   double log_estimate(int candidate) const { return estimates_[static_cast<size_t>(candidate)]; }
-  std::span<const float> features(int candidate) const;
+  // Of the candidates from `first` on, one after the other: `rows` has room for whole ones.
+  void ReadFeatures(int first, std::span<float> rows) const;
   // Knobs in which two candidates differ; many for two families.
   int Difference(int a, int b) const;
   const CandidateSource& source() const { return *source_; }
 
  private:
   void SampleFamily(size_t family, size_t most, size_t draws, Rng& rng);
+  uint32_t RankOf(size_t family, const Point& point) const;
+  std::span<const uint16_t> Indices(int candidate) const;
 
   std::unique_ptr<CandidateSource> source_;
-  size_t columns_;
-  std::vector<std::map<Point, int>> known_;  // by family; illegal points too
-  std::vector<size_t> families_;
-  std::vector<const Point*> points_;  // keys of known_
+  // By family and rank: most points that are looked at are illegal, and are kept as numbers alone.
+  std::vector<RankTable> known_;
+  std::vector<uint16_t> families_;
+  std::vector<uint32_t> begins_;   // of each candidate in indices_
+  std::vector<uint16_t> indices_;  // of domains: the points, one after the other
   std::vector<double> estimates_;
-  std::vector<float> features_;
-  std::vector<float> row_;
+  FeatureRows features_;
+  std::vector<float> row_;  // of the candidate that is being added
 };
 
 }  // namespace mlc::server

@@ -7,7 +7,8 @@ namespace {
 
 // The last trials measure the leaders again, if the budget has some to spare.
 constexpr int64_t kTrialsPerTaskToVerify = 12;
-constexpr int64_t kRepeatsPerTask = 2;
+constexpr int64_t kRepeatsPerTask = 3;
+constexpr size_t kMostTogether = 4;
 // Below this share of the model's time no trial is spent on a task.
 constexpr double kNegligible = 2e-5;
 
@@ -26,14 +27,16 @@ Portfolio::Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Op
     task.occurrences = tasks[i].occurrences;
     task.search = std::make_unique<TaskSearch>(std::move(tasks[i].source), models_, root.Split(i));
     for (const PortfolioTask::Known& known : tasks[i].known) {
-      task.search->AddKnown(known.point, known.ending, known.ns);
+      task.search->AddKnown(known.point, known.ending, known.ns, known.confirmed);
     }
-    for (const PointRef& point : tasks[i].related) task.search->AddSeed(point, "transfer");
+    for (const PortfolioTask::Guess& guess : tasks[i].guesses) {
+      task.search->AddGuess(guess.point, guess.carried ? "transfer" : "default", guess.expected_ns);
+    }
     task.search->Start();
   }
 }
 
-// The task whose next trial is expected to save most; those without any trial first. -1: none.
+// The task whose next trial is expected to save most; those without a kernel first. -1: none.
 int Portfolio::Neediest() {
   int best = -1;
   double best_need = 0, total = 0;
@@ -44,7 +47,7 @@ int Portfolio::Neediest() {
     if (!task.fresh) {
       const double weight = task.occurrences * task.search->TimeOrEstimate() / total;
       task.gain = weight * task.search->ExpectedGain();
-      if (!task.search->started()) task.gain += 1;
+      if (task.search->wants_first()) task.gain += 1;
       task.fresh = true;
     }
     if (task.gain > std::max(best_need, kNegligible)) {
@@ -59,38 +62,43 @@ bool Portfolio::CanVerify() const {
   return options_.trials >= kTrialsPerTaskToVerify * static_cast<int64_t>(tasks_.size());
 }
 
-bool Portfolio::ProposeRepeat(Pick& pick) {
+bool Portfolio::ProposeTurns(size_t room, std::vector<Pick>& picks) {
   for (size_t i = 0; i < tasks_.size(); ++i) {
-    pick = Pick();
-    pick.task = static_cast<int>(i);
-    if (tasks_[i].search->NextRepeat(pick)) return true;
+    std::vector<Pick> turns = tasks_[i].search->NextTurns(std::min(room, kMostTogether));
+    for (Pick& pick : turns) {
+      pick.task = static_cast<int>(i);
+      picks.push_back(pick);
+    }
+    if (!turns.empty()) return true;
   }
   return false;
 }
 
-bool Portfolio::ProposeNew(Pick& pick) {
+bool Portfolio::ProposeNew(std::vector<Pick>& picks) {
   while (true) {
-    pick = Pick();
+    Pick pick;
     pick.task = Neediest();
     if (pick.task < 0) return false;
     Task& task = tasks_[static_cast<size_t>(pick.task)];
     task.fresh = false;
-    if (task.search->Next(pick)) return true;
+    if (!task.search->Next(pick)) continue;
+    picks.push_back(pick);
+    return true;
   }
 }
 
 std::vector<Pick> Portfolio::Propose(int count) {
   std::vector<Pick> picks;
   const int64_t reserve = kRepeatsPerTask * static_cast<int64_t>(tasks_.size());
-  while (static_cast<int>(picks.size()) < count) {
-    Pick pick;
+  const auto most = static_cast<size_t>(std::max(count, 0));
+  while (picks.size() < most) {
+    const size_t before = picks.size();
     const bool late = CanVerify() && proposed_ >= options_.trials - reserve;
-    bool found = late && ProposeRepeat(pick);
-    found = found || ProposeNew(pick);
-    found = found || (CanVerify() && ProposeRepeat(pick));
+    bool found = late && ProposeTurns(most - before, picks);
+    found = found || ProposeNew(picks);
+    found = found || (CanVerify() && ProposeTurns(most - before, picks));
     if (!found) break;
-    picks.push_back(pick);
-    ++proposed_;
+    proposed_ += static_cast<int64_t>(picks.size() - before);
   }
   exhausted_ = picks.empty();
   return picks;
@@ -103,6 +111,14 @@ void Portfolio::Learn(std::span<const Seen> batch) {
   for (auto& [family, model] : models_) model.Refresh();
   for (Task& task : tasks_) task.fresh = false;
   exhausted_ = false;
+}
+
+std::string Portfolio::WhyDone() const {
+  const auto ended = std::count_if(tasks_.begin(), tasks_.end(),
+                                   [](const Task& task) { return task.search->done(); });
+  return "nothing more to gain: " + std::to_string(ended) + " of " + std::to_string(tasks_.size()) +
+         " tasks are searched to the end, and a trial of the others promises less than 0.002 % of "
+         "the model's time";
 }
 
 Portfolio::SavedRows Portfolio::Gathered() const {

@@ -1,6 +1,7 @@
 // The search of a whole job over abstract candidates: which task gets the next trial, and what all
-// tasks learn together. Every task first gets one trial; then trials go where they are expected to
-// save most time of the whole model; the last ones measure the leaders again. Deterministic; not
+// tasks learn together. Every task, heaviest first, gets the config that is best without a trial,
+// until it has a correct kernel; then trials go where they are expected to save most time of the
+// whole model; the last ones measure the leaders again, side by side. Deterministic; not
 // thread-safe.
 #pragma once
 
@@ -20,11 +21,19 @@ struct PortfolioTask {
     PointRef point;
     Ending ending;
     double ns;
+    bool confirmed = false;
   };
   std::unique_ptr<CandidateSource> source;
   double occurrences = 1;
   std::vector<Known> known;
-  std::vector<PointRef> related;  // good for similar tasks, best first
+  // What is best without a trial, best first: defaults, and configs carried over from similar tasks
+  // with the times that they should take (0: unknown).
+  struct Guess {
+    PointRef point;
+    bool carried = false;
+    double expected_ns = 0;
+  };
+  std::vector<Guess> guesses;
 };
 
 class Portfolio {
@@ -47,6 +56,8 @@ class Portfolio {
   void Learn(std::span<const Seen> batch);
   // The last Propose found nothing, and nothing was learned since.
   bool Done() const { return exhausted_; }
+  // Why nothing is worth a trial any more, for people.
+  std::string WhyDone() const;
   const TaskSearch& task(int number) const { return *tasks_[static_cast<size_t>(number)].search; }
   size_t size() const { return tasks_.size(); }
   SavedRows Gathered() const;
@@ -60,8 +71,9 @@ class Portfolio {
   };
 
   int Neediest();
-  bool ProposeRepeat(Pick& pick);
-  bool ProposeNew(Pick& pick);
+  // Leaders of one task, as many as there is room for; false if none needs it.
+  bool ProposeTurns(size_t room, std::vector<Pick>& picks);
+  bool ProposeNew(std::vector<Pick>& picks);
   bool CanVerify() const;
 
   Options options_;

@@ -13,10 +13,6 @@
 namespace mlc::server {
 namespace {
 
-constexpr size_t kRelatedWorkloads = 3;
-constexpr size_t kConfigsEach = 2;
-constexpr double kFarthest = 4;  // doublings of sizes
-
 Ending EndingOf(const Measurement& m) {
   switch (m.outcome) {
     case Outcome::kOk:
@@ -30,25 +26,19 @@ Ending EndingOf(const Measurement& m) {
   }
 }
 
-// The best configs of the nearest workloads, in turn: first each one's best.
-std::vector<PointRef> RelatedTo(const KernelSource& source,
-                                const std::vector<RelatedWorkload>& related,
-                                const std::vector<costmodel::Problem>& problems) {
-  std::vector<std::pair<double, size_t>> nearest;
-  for (size_t i = 0; i < related.size(); ++i) {
-    const double distance = costmodel::Distance(source.problem(), problems[i]);
-    if (distance <= kFarthest) nearest.emplace_back(distance, i);
+// What a build would take for the task, best first; see costmodel/transfer.h.
+std::vector<costmodel::Guess> GuessesOf(const graph::Workload& workload,
+                                        const target::Target& target,
+                                        const std::vector<costmodel::Precedent>& related,
+                                        const std::vector<costmodel::Problem>& problems) {
+  std::vector<const costmodel::Precedent*> nearest;
+  for (const size_t i :
+       costmodel::NearestProblems(costmodel::DescribeProblem(workload), problems)) {
+    if (related[i].workload.digest() == workload.digest()) continue;
+    if (nearest.size() < costmodel::kMostPrecedents) nearest.push_back(&related[i]);
   }
-  std::sort(nearest.begin(), nearest.end());
-  std::vector<PointRef> points;
-  for (size_t place = 0; place < kConfigsEach; ++place) {
-    for (size_t i = 0; i < std::min(kRelatedWorkloads, nearest.size()); ++i) {
-      const std::vector<PriorTrial>& best = related[nearest[i].second].best;
-      if (place >= best.size()) continue;
-      if (auto point = source.Nearest(best[place].config)) points.push_back(*std::move(point));
-    }
-  }
-  return points;
+  auto guesses = costmodel::GuessesFor(workload, target, nearest);
+  return guesses.ok() ? *std::move(guesses) : std::vector<costmodel::Guess>();
 }
 
 // Rows of the feature table of this program; others are history.
@@ -67,7 +57,7 @@ class PortfolioStrategy : public Strategy {
  public:
   explicit PortfolioStrategy(const SearchInput& input) {
     std::vector<costmodel::Problem> problems;
-    for (const RelatedWorkload& related : input.related) {
+    for (const costmodel::Precedent& related : input.related) {
       problems.push_back(costmodel::DescribeProblem(related.workload));
     }
     std::vector<PortfolioTask> tasks;
@@ -79,9 +69,15 @@ class PortfolioStrategy : public Strategy {
       for (const PriorTrial& prior : task.prior) {
         const auto point = source->Find(prior.config);
         if (!point) continue;
-        entry.known.push_back({*point, EndingOf(prior.measurement), prior.measurement.median_ns});
+        entry.known.push_back(
+            {*point, EndingOf(prior.measurement), prior.measurement.median_ns, prior.confirmed});
       }
-      entry.related = RelatedTo(*source, input.related, problems);
+      for (const costmodel::Guess& guess :
+           GuessesOf(task.workload, input.target, input.related, problems)) {
+        const bool carried = guess.precedent >= 0;
+        const auto point = source->Find(guess.config);
+        if (point) entry.guesses.push_back({*point, carried, carried ? guess.expected_ns : 0});
+      }
       entry.source = std::move(source);
       tasks.push_back(std::move(entry));
     }
@@ -96,6 +92,7 @@ class PortfolioStrategy : public Strategy {
       proposal.task = pick.task;
       proposal.config = ConfigOf(pick.task, pick.candidate);
       proposal.repeat = pick.repeat;
+      proposal.turn = pick.turn;
       proposal.arm = pick.arm;
       proposal.predicted_rank = pick.rank;
       proposal.predicted_ns = pick.predicted_ns;
@@ -120,6 +117,7 @@ class PortfolioStrategy : public Strategy {
   }
 
   bool Done() const override { return portfolio_->Done(); }
+  std::string WhyDone() const override { return portfolio_->WhyDone(); }
 
   std::vector<TaskProgress> Progress() const override {
     std::vector<TaskProgress> progress;
@@ -132,6 +130,8 @@ class PortfolioStrategy : public Strategy {
       if (task.best() >= 0) entry.best = ConfigOf(number, task.best());
       entry.default_ns = task.default_ns();
       entry.done = task.done();
+      if (task.guess() >= 0) entry.guess = ConfigOf(number, task.guess());
+      entry.guess_ns = task.guess_ns();
     }
     return progress;
   }

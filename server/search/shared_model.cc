@@ -8,17 +8,25 @@ namespace {
 constexpr size_t kFirstFit = 12;  // rows
 constexpr double kGrowth = 1.2;   // of the rows, until the next fit
 constexpr costmodel::BoostingOptions kPriorTrees{.trees = 100, .depth = 6, .eta = 0.12};
-constexpr costmodel::BoostingOptions kOnlineTrees{.trees = 70, .depth = 5, .eta = 0.12};
+constexpr costmodel::BoostingOptions kOnlineTrees{
+    .trees = 50, .depth = 4, .eta = 0.16, .columns = 0.4};
+
+void AddLayer(const std::optional<costmodel::Forest>& layer, std::span<const float> features,
+              std::span<float> out) {
+  if (!layer) return;
+  std::vector<float> values(out.size());
+  layer->Predict(features, values);
+  for (size_t i = 0; i < out.size(); ++i) out[i] += values[i];
+}
 
 }  // namespace
 
-SharedModel::SharedModel(size_t columns)
-    : columns_(columns), before_(columns), seen_(columns), residuals_(columns) {}
+SharedModel::SharedModel(size_t columns) : before_(columns), seen_(columns), residuals_(columns) {}
 
 void SharedModel::SetPrior(costmodel::Experience rows) {
   before_ = std::move(rows);
   if (before_.size() < kFirstFit) return;
-  Result<costmodel::XgboostModel> model = before_.Fit(kPriorTrees);
+  Result<costmodel::Forest> model = before_.Fit(kPriorTrees);
   if (model.ok()) prior_ = *std::move(model);
 }
 
@@ -34,7 +42,7 @@ void SharedModel::Refresh() {
   const auto due = static_cast<size_t>(static_cast<double>(fitted_rows_) * kGrowth);
   if (residuals_.size() < kFirstFit || residuals_.size() <= due) return;
   fitted_rows_ = residuals_.size();
-  Result<costmodel::XgboostModel> model = residuals_.Fit(kOnlineTrees);
+  Result<costmodel::Forest> model = residuals_.Fit(kOnlineTrees);
   if (!model.ok()) return;
   online_ = *std::move(model);
   ++version_;
@@ -46,15 +54,6 @@ void SharedModel::AddPrior(std::span<const float> features, std::span<float> out
 
 void SharedModel::AddOnline(std::span<const float> features, std::span<float> out) const {
   AddLayer(online_, features, out);
-}
-
-void SharedModel::AddLayer(const std::optional<costmodel::XgboostModel>& layer,
-                           std::span<const float> features, std::span<float> out) const {
-  if (!layer) return;
-  std::vector<float> values(out.size());
-  // A layer that cannot predict corrects nothing.
-  if (!layer->Predict(features, columns_, values).ok()) return;
-  for (size_t i = 0; i < out.size(); ++i) out[i] += values[i];
 }
 
 costmodel::Experience SharedModel::Gathered() const {

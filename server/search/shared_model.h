@@ -9,6 +9,7 @@
 #include <span>
 
 #include "costmodel/experience.h"
+#include "costmodel/forest.h"
 
 namespace mlc::server {
 
@@ -33,15 +34,11 @@ class SharedModel {
   costmodel::Experience Gathered() const;
 
  private:
-  void AddLayer(const std::optional<costmodel::XgboostModel>& layer,
-                std::span<const float> features, std::span<float> out) const;
-
-  size_t columns_;
   costmodel::Experience before_;     // earlier jobs'
   costmodel::Experience seen_;       // this job's
   costmodel::Experience residuals_;  // the same rows, less the prior's correction
-  std::optional<costmodel::XgboostModel> prior_;
-  std::optional<costmodel::XgboostModel> online_;
+  std::optional<costmodel::Forest> prior_;
+  std::optional<costmodel::Forest> online_;
   size_t fitted_rows_ = 0;
   int64_t version_ = 0;
 };

@@ -21,6 +21,7 @@
 #include "compiler/graph/workload.h"
 #include "compiler/schedule/config.h"
 #include "compiler/target/target.h"
+#include "costmodel/transfer.h"
 
 namespace mlc::server {
 
@@ -28,6 +29,7 @@ namespace mlc::server {
 struct PriorTrial {
   schedule::Config config;
   Measurement measurement;
+  bool confirmed = false;  // measured side by side with other leaders
 };
 
 struct SearchTask {
@@ -35,12 +37,6 @@ struct SearchTask {
   int occurrences = 1;
   // Of the same workload on the same class of target, in the log's order.
   std::vector<PriorTrial> prior;
-};
-
-// The fastest trials of another workload on the same class of target: material for transfer.
-struct RelatedWorkload {
-  graph::Workload workload;
-  std::vector<PriorTrial> best;  // fastest first
 };
 
 // A cost model as it is kept in the log.
@@ -52,7 +48,8 @@ struct SavedModel {
 
 struct SearchInput {
   std::vector<SearchTask> tasks;
-  std::vector<RelatedWorkload> related;
+  // Workloads like the tasks', for transfer. A task's own workload is no precedent of it.
+  std::vector<costmodel::Precedent> related;
   std::vector<SavedModel> models;
   target::Target target;
   uint64_t seed = 0;
@@ -65,6 +62,9 @@ struct Proposal {
   // 0 for the first trial of a config; 1, 2, ... to measure it again. Task and config and repeat
   // together are proposed at most once.
   int repeat = 0;
+  // Not 0: trials of this task with the same number are to be measured side by side, in turns and
+  // on the same inputs. They stand together in one batch.
+  int turn = 0;
   // Why, in one word: "default", "transfer", "model", "neighbour", "random", "descent", "verify".
   std::string arm;
   int64_t predicted_rank = 0;  // 1 = the model's favourite of its candidates; 0 = not ranked
@@ -86,6 +86,10 @@ struct TaskProgress {
   std::optional<schedule::Config> best;
   double default_ns = 0;  // the first default config's time; 0 until measured
   bool done = false;      // the search expects nothing more from it
+  // What a build would use as long as there is no correct trial, and how long that may take: a near
+  // miss's time by analogy, else the default's by the models. Empty and 0 if nothing is known.
+  std::optional<schedule::Config> guess;
+  double guess_ns = 0;
 };
 
 class Strategy {
@@ -96,6 +100,8 @@ class Strategy {
   virtual void Learn(std::span<const Observation> batch) = 0;
   // Nothing is worth trying any more.
   virtual bool Done() const = 0;
+  // Why nothing is, in one line for people. REQUIRES: Done().
+  virtual std::string WhyDone() const { return "nothing is left to try"; }
   // One per task, in order.
   virtual std::vector<TaskProgress> Progress() const = 0;
   // What the next job should start from; asked once, at the end.

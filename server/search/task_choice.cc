@@ -46,7 +46,8 @@ double TaskSearch::PriorScore(int candidate) const {
 
 std::vector<int> TaskSearch::Incumbents(size_t count) const {
   std::vector<std::pair<double, int>> order;
-  for (const auto& [candidate, timed] : timed_) order.emplace_back(timed.mean(), candidate);
+  for (const auto& [candidate, timed] : timed_)
+    order.emplace_back(db::Weighed(timed.means, unconfirmed_factor_), candidate);
   std::sort(order.begin(), order.end());
   std::vector<int> best;
   for (const auto& [ns, candidate] : order) {
@@ -170,19 +171,6 @@ bool TaskSearch::Next(Pick& pick) {
   }
   Fill(pick, candidate, arm);
   return true;
-}
-
-bool TaskSearch::NextRepeat(Pick& pick) {
-  const std::vector<int> best = Incumbents(3);
-  for (int candidate : best) {
-    if (timed_.at(candidate).mean() > 1.03 * best_ns_) break;
-    if (best.size() < 2 || !repeated_.insert(candidate).second) continue;
-    Fill(pick, candidate, "verify");
-    pick.repeat = 1;
-    pick.race_ns = 0;
-    return true;
-  }
-  return false;
 }
 
 double TaskSearch::ExpectedGain() {

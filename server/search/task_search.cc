@@ -27,7 +27,8 @@ TaskSearch::TaskSearch(std::unique_ptr<CandidateSource> source, SharedModels& mo
     : pool_(std::move(source)),
       models_(models),
       rng_(rng),
-      offset_(pool_.source().families(), 0.0) {
+      offset_(pool_.source().families(), 0.0),
+      versions_(pool_.source().families(), -1) {
   for (const PointRef& point : pool_.source().Defaults()) {
     const int candidate = pool_.Add(point.family, point.point);
     if (candidate == Pool::kIllegal) continue;
@@ -37,27 +38,34 @@ TaskSearch::TaskSearch(std::unique_ptr<CandidateSource> source, SharedModels& mo
   tried_.resize(static_cast<size_t>(pool_.size()), 0);
 }
 
-void TaskSearch::AddKnown(const PointRef& point, Ending ending, double ns) {
+void TaskSearch::AddKnown(const PointRef& point, Ending ending, double ns, bool confirmed) {
   const int candidate = pool_.Add(point.family, point.point);
   if (candidate == Pool::kIllegal || ending == Ending::kNotMade) return;
   tried_.resize(static_cast<size_t>(pool_.size()), 0);
   ++known_;
   if (ending == Ending::kTimed) {
-    Timed& timed = timed_[candidate];
-    timed.sum += ns;
-    ++timed.count;
-    Improve(candidate, timed.mean());
+    timed_[candidate].Add(ns, confirmed);
+    FindBest();
     if (candidate == default_ && default_ns_ == 0) default_ns_ = ns;
     return;
   }
   tried_[static_cast<size_t>(candidate)] = 1;
 }
 
-void TaskSearch::AddSeed(const PointRef& point, const char* arm) {
+void TaskSearch::AddGuess(const PointRef& point, const char* arm, double expected_ns) {
   const int candidate = pool_.Repair(point);
   if (candidate == Pool::kIllegal) return;
   tried_.resize(static_cast<size_t>(pool_.size()), 0);
-  seeds_.push_back({candidate, arm});
+  if (guess_ < 0) {
+    guess_ = candidate;
+    expected_ns_ = expected_ns;
+  }
+  guesses_.push_back({candidate, arm});
+}
+
+double TaskSearch::guess_ns() const {
+  if (expected_ns_ > 0 || guess_ < 0) return expected_ns_;
+  return std::exp(Score(guess_));
 }
 
 void TaskSearch::Start() {
@@ -83,19 +91,31 @@ void TaskSearch::Start() {
     tried_[static_cast<size_t>(candidate)] = 0;
     seeds.push_back({candidate, "transfer"});
   }
-  std::stable_sort(seeds_.begin(), seeds_.end(), [&](const Seed& a, const Seed& b) {
-    const bool first_a = a.candidate == default_, first_b = b.candidate == default_;
-    if (first_a != first_b) return first_a;
+  OrderSeeds(informed, seeds);
+  done_ = pool_.size() == 0;
+}
+
+// The guess first; then by the models if they know something, else guesses as they came and the
+// defaults of other families.
+void TaskSearch::OrderSeeds(bool informed, std::deque<Seed>& seeds) {
+  if (guess_ < 0) guess_ = default_;
+  std::vector<Seed> rest = informed ? std::vector<Seed>() : guesses_;
+  std::vector<Seed> scored(seeds_.begin(), seeds_.end());
+  if (informed) scored.insert(scored.begin(), guesses_.begin(), guesses_.end());
+  std::stable_sort(scored.begin(), scored.end(), [&](const Seed& a, const Seed& b) {
     return Score(a.candidate) < Score(b.candidate);
   });
+  rest.insert(rest.end(), scored.begin(), scored.end());
+  std::stable_partition(rest.begin(), rest.end(),
+                        [&](const Seed& seed) { return seed.candidate == guess_; });
   double bar = std::numeric_limits<double>::infinity();
   for (int i = 0; informed && i < pool_.size(); ++i) bar = std::min(bar, Score(i) + kPoorSeed);
-  for (const Seed& seed : seeds_) {
-    const bool worthy = seed.candidate == default_ || Score(seed.candidate) < bar;
+  for (const Seed& seed : rest) {
+    const bool worthy =
+        seed.candidate == guess_ || seed.candidate == default_ || Score(seed.candidate) < bar;
     if (worthy && timed_.count(seed.candidate) == 0) seeds.push_back(seed);
   }
   seeds_ = std::move(seeds);
-  done_ = pool_.size() == 0;
 }
 
 SharedModel& TaskSearch::ModelOf(size_t family) const {
@@ -105,53 +125,50 @@ SharedModel& TaskSearch::ModelOf(size_t family) const {
   return models_.emplace(std::string(name), SharedModel(pool_.source().columns())).first->second;
 }
 
-int64_t TaskSearch::ModelVersion() const {
-  int64_t version = 0;
-  for (size_t f = 0; f < pool_.source().families(); ++f) version += ModelOf(f).version();
-  return version;
-}
-
+// Only what is new is asked: candidates, and the families whose models have changed. Runs of
+// candidates of one family are predicted together.
 void TaskSearch::Predict() {
-  const int64_t version = ModelVersion();
-  const auto predicted = static_cast<int>(online_.size());
-  if (version != version_) {
-    version_ = version;
-    PredictFrom(0);
-  } else if (predicted < pool_.size()) {
-    PredictFrom(predicted);
+  const auto known = static_cast<int>(online_.size());
+  std::vector<char> changed(versions_.size());
+  bool any = false;
+  for (size_t f = 0; f < versions_.size(); ++f) {
+    const int64_t version = ModelOf(f).version();
+    changed[f] = version != versions_[f];
+    versions_[f] = version;
+    any = any || changed[f];
   }
-  tried_.resize(static_cast<size_t>(pool_.size()), 0);
+  const auto size = static_cast<size_t>(pool_.size());
+  prior_.resize(size, 0);
+  online_.resize(size, 0);
+  tried_.resize(size, 0);
+  for (int begin = any ? 0 : known; begin < pool_.size();) {
+    const size_t family = pool_.family(begin);
+    int end = begin + 1;
+    while (end < pool_.size() && end != known && pool_.family(end) == family) ++end;
+    if (begin >= known || changed[family]) PredictRun(begin, end, known);
+    begin = end;
+  }
   FitOffsets();
 }
 
-// Runs of candidates of one family are predicted together.
-void TaskSearch::PredictFrom(int first) {
-  const auto size = static_cast<size_t>(pool_.size());
-  const size_t columns = pool_.source().columns();
+void TaskSearch::PredictRun(int begin, int end, int known) {
+  const auto from = static_cast<size_t>(begin), count = static_cast<size_t>(end - begin);
+  std::vector<float> rows(count * pool_.source().columns());
+  pool_.ReadFeatures(begin, rows);
+  const SharedModel& model = ModelOf(pool_.family(begin));
+  const std::span<float> prior = std::span(prior_).subspan(from, count);
+  const std::span<float> both = std::span(online_).subspan(from, count);
   // The prior does not change: it is asked once for each candidate.
-  const auto known = static_cast<int>(prior_.size());
-  prior_.resize(size, 0);
-  online_.resize(size, 0);
-  for (int begin = first; begin < pool_.size();) {
-    int end = begin + 1;
-    while (end < pool_.size() && end != known && pool_.family(end) == pool_.family(begin)) ++end;
-    const auto from = static_cast<size_t>(begin), count = static_cast<size_t>(end - begin);
-    const std::span<const float> rows(pool_.features(begin).data(), count * columns);
-    const SharedModel& model = ModelOf(pool_.family(begin));
-    const std::span<float> prior = std::span(prior_).subspan(from, count);
-    const std::span<float> both = std::span(online_).subspan(from, count);
-    if (begin >= known) model.AddPrior(rows, prior);
-    std::copy(prior.begin(), prior.end(), both.begin());
-    model.AddOnline(rows, both);
-    begin = end;
-  }
+  if (begin >= known) model.AddPrior(rows, prior);
+  std::copy(prior.begin(), prior.end(), both.begin());
+  model.AddOnline(rows, both);
 }
 
 void TaskSearch::FitOffsets() {
   std::vector<double> sum(offset_.size(), 0.0), count(offset_.size(), 0.0);
   for (const auto& [candidate, timed] : timed_) {
     const size_t family = pool_.family(candidate);
-    sum[family] += std::log(timed.mean()) - pool_.log_estimate(candidate) -
+    sum[family] += std::log(timed.single()) - pool_.log_estimate(candidate) -
                    static_cast<double>(online_[static_cast<size_t>(candidate)]);
     ++count[family];
   }
@@ -160,17 +177,16 @@ void TaskSearch::FitOffsets() {
 
 void TaskSearch::Learn(const Pick& pick, Ending ending, double ns) {
   pending_.erase(pick.candidate);
+  confirming_ -= pick.repeat > 0 ? 1 : 0;
   if (ending == Ending::kNotMade) return;
   ++trials_;
   ++stale_;
   switch (ending) {
     case Ending::kTimed: {
-      Timed& timed = timed_[pick.candidate];
-      timed.sum += ns;
-      ++timed.count;
+      timed_[pick.candidate].Add(ns, pick.repeat > 0);
       if (pick.candidate == default_ && default_ns_ == 0) default_ns_ = ns;
       const double before = best_ns_;
-      Improve(pick.candidate, timed.mean());
+      FindBest();
       if (before == 0 || best_ns_ < before * kNews) stale_ = 0;
       if (pick.repeat == 0) Teach(pick.candidate, ns, best_ns_ / ns);
       break;
@@ -179,33 +195,18 @@ void TaskSearch::Learn(const Pick& pick, Ending ending, double ns) {
       Teach(pick.candidate, std::max(ns, kRace * best_ns_), kSlowWeight);
       break;
     default: {
+      // What fails only sometimes is no winner.
+      if (timed_.erase(pick.candidate) > 0) FindBest();
       const double expected = std::exp(Score(pick.candidate));
       Teach(pick.candidate, kFailureFactor * expected, kFailureWeight);
     }
   }
 }
 
-void TaskSearch::Improve(int candidate, double ns) {
-  if (candidate != best_ && best_ns_ != 0 && ns >= best_ns_) return;
-  best_ = candidate;
-  best_ns_ = ns;
-  // The incumbent itself may have become slower than another one.
-  for (const auto& [other, timed] : timed_) {
-    if (timed.mean() < best_ns_) {
-      best_ = other;
-      best_ns_ = timed.mean();
-    }
-  }
-}
-
 void TaskSearch::Teach(int candidate, double ns, double weight) {
-  ModelOf(pool_.family(candidate))
-      .Add(pool_.features(candidate), std::log(ns) - pool_.log_estimate(candidate), weight);
-}
-
-double TaskSearch::TimeOrEstimate() const {
-  if (best_ns_ > 0) return best_ns_;
-  return default_ >= 0 ? std::exp(pool_.log_estimate(default_)) : 0;
+  std::vector<float> row(pool_.source().columns());
+  pool_.ReadFeatures(candidate, row);
+  ModelOf(pool_.family(candidate)).Add(row, std::log(ns) - pool_.log_estimate(candidate), weight);
 }
 
 void TaskSearch::Fill(Pick& pick, int candidate, const char* arm) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "compiler/base/rng.h"
+#include "db/confirmed_times.h"
 #include "server/search/pool.h"
 #include "server/search/shared_model.h"
 
@@ -26,6 +27,7 @@ struct Pick {
   int task = 0;
   int candidate = 0;
   int repeat = 0;
+  int turn = 0;  // see Proposal::turn
   const char* arm = "";
   int64_t rank = 0;         // among the task's candidates not yet tried, by the model
   double predicted_ns = 0;  // 0 without a model
@@ -40,28 +42,35 @@ class TaskSearch {
   TaskSearch(std::unique_ptr<CandidateSource> source, SharedModels& models, Rng rng);
 
   // Before the first pick. An earlier result of this very task: no trial, but known.
-  void AddKnown(const PointRef& point, Ending ending, double ns);
-  // A point to try early. `arm` is a literal.
-  void AddSeed(const PointRef& point, const char* arm);
+  void AddKnown(const PointRef& point, Ending ending, double ns, bool confirmed);
+  // A point to try early; the first one added is tried first. `arm` is a literal. `expected_ns`: 0
+  // if unknown.
+  void AddGuess(const PointRef& point, const char* arm, double expected_ns);
   // Fills the pool and puts the seeds in order.
   void Start();
 
   // Nothing if the pool is exhausted. Marks the pick as under way.
   bool Next(Pick& pick);
-  // A candidate of the first three to measure again, at most once each; false if there is none.
-  bool NextRepeat(Pick& pick);
+  // The leaders, to be measured again side by side: at most `most`, and none if the best one needs
+  // no confirmation. Marks them as under way. See task_confirmation.cc.
+  std::vector<Pick> NextTurns(size_t most);
   void Learn(const Pick& pick, Ending ending, double ns);
 
   // Expected relative gain of one more trial, 0 to 1.
   double ExpectedGain();
-  // Best known time, else the estimate of the first seed.
-  double TimeOrEstimate() const;
+  // Best known time, else the one to be expected of the guess.
+  double TimeOrEstimate() const { return best_ns_ > 0 ? best_ns_ : guess_ns(); }
+  // The best one without a trial, or -1, and the time to be expected of it: by analogy if it was
+  // carried over, else by the models.
+  int guess() const { return guess_; }
+  double guess_ns() const;
   double best_ns() const { return best_ns_; }
   int best() const { return best_; }
   double default_ns() const { return default_ns_; }
   int64_t trials() const { return trials_; }
 
-  bool started() const { return trials_ + under_way() > 0 || !timed_.empty(); }
+  // No correct kernel yet, none under way, and not given up.
+  bool wants_first() const { return timed_.empty() && under_way() == 0 && trials_ < kFirstTries; }
   bool done() const { return done_; }
   const Pool& pool() const { return pool_; }
 
@@ -70,53 +79,68 @@ class TaskSearch {
     int candidate;
     const char* arm;
   };
+  // Means of what was measured of a candidate, alone and side by side with other leaders.
   struct Timed {
-    double sum = 0;
-    int count = 0;
-    double mean() const { return sum / count; }
+    db::ConfigTimes means;
+    int singles = 0, confirmations = 0;
+    void Add(double ns, bool confirms);
+    bool confirmed() const { return confirmations > 0; }
+    double mean() const { return confirmed() ? means.confirmed_ns : means.single_ns; }
+    // What models learn from: single times of all candidates are alike.
+    double single() const { return singles > 0 ? means.single_ns : means.confirmed_ns; }
   };
+
+  // After so many failures a task takes its turn like others.
+  static constexpr int64_t kFirstTries = 8;
 
   int64_t under_way() const { return static_cast<int64_t>(pending_.size()); }
   SharedModel& ModelOf(size_t family) const;
+  void OrderSeeds(bool informed, std::deque<Seed>& seeds);
   // Brings predictions up to date with the models and the pool.
   void Predict();
-  void PredictFrom(int first);
+  void PredictRun(int begin, int end, int known);
   void FitOffsets();
-  int64_t ModelVersion() const;
   void Grow();
   double Score(int candidate) const;
   double PriorScore(int candidate) const;
   bool Free(int candidate) const { return !tried_[static_cast<size_t>(candidate)]; }
   std::vector<int> Incumbents(size_t count) const;
+  std::vector<int> Doubtful(size_t most) const;
   int Favourite(bool prior_alone);
   int BestNeighbour();
   int RandomOne();
   int Choose(const char*& arm);
   void Fill(Pick& pick, int candidate, const char* arm);
-  void Improve(int candidate, double ns);
+  void FindBest();
   void Teach(int candidate, double ns, double weight);
 
   Pool pool_;
   SharedModels& models_;
   Rng rng_;
   std::deque<Seed> seeds_;
+  std::vector<Seed> guesses_;  // until Start
   std::vector<char> tried_;
   std::set<int> pending_;
   std::map<int, Timed> timed_;
-  std::set<int> repeated_;
+  std::map<int, int> repeats_;  // confirmations asked for
+  double unconfirmed_factor_ = db::kLeastUnconfirmedFactor;
+  int turns_ = 0;
+  int confirming_ = 0;          // confirmations under way
   std::vector<float> prior_;    // corrections of log estimates
   std::vector<float> online_;   // both layers
   std::vector<double> offset_;  // by family: mean of log measured less predicted, shrunk
   int default_ = -1;
+  int guess_ = -1;
+  double expected_ns_ = 0;  // of the guess, by analogy
   int best_ = -1;
   double best_ns_ = 0;
   double default_ns_ = 0;
   int64_t trials_ = 0;
   int64_t known_ = 0;
   int64_t turn_ = 0;
-  int64_t stale_ = 0;     // results since the last improvement
-  int64_t version_ = -1;  // of the models that predictions are from
-  int64_t grown_at_ = 0;  // results when the pool last grew
+  int64_t stale_ = 0;              // results since the last improvement
+  std::vector<int64_t> versions_;  // by family: of the models that predictions are from
+  int64_t grown_at_ = 0;           // results when the pool last grew
   bool done_ = false;
 };
 

@@ -122,7 +122,7 @@ TEST_P(StrategyTest, ToleratesForeignHistory) {
   good.median_ns = 5;
   for (const char* text : {"nowhere/1 a=1", "contraction/99 mr=1", "contraction/1 mr=1"}) {
     input.tasks[0].prior.push_back({*schedule::Config::Parse(text), good});
-    input.related.push_back({MakeConv(64, 28, 128, 3), {{*schedule::Config::Parse(text), good}}});
+    input.related.push_back({MakeConv(64, 28, 128, 3), {{*schedule::Config::Parse(text), 5}}});
   }
   input.models.push_back({"contraction", Digest{1, 2}, "rows of another schema"});
   input.models.push_back({"*", Digest{}, ""});

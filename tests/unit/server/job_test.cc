@@ -199,5 +199,31 @@ TEST(TaskUidTest, DependsOnEveryPart) {
   EXPECT_EQ(TaskUid(Digest{1, 1}, Digest{2, 2}, "cpu", proposal), uid);
 }
 
+TEST(JobRunTest, ASearchThatEndsByItselfSaysWhy) {
+  Rig rig(100, /*configs=*/8);
+  for (const Trial& trial : rig.run.Advance()) rig.Record(trial);
+  rig.run.Advance();
+  ASSERT_TRUE(rig.run.Finished());
+  EXPECT_EQ(rig.run.WhyEarly(), "stopped early, after 8 of 100 trials: nothing is left to try");
+  Rig spent(8, /*configs=*/1000);
+  for (const Trial& trial : spent.run.Advance()) spent.Record(trial);
+  spent.run.Advance();
+  ASSERT_TRUE(spent.run.Finished());
+  EXPECT_EQ(spent.run.WhyEarly(), "");
+}
+
+TEST(JobRunTest, TrialsSideBySideHaveTheSameInputs) {
+  Proposal proposal;
+  proposal.config = *schedule::Config::Parse("fake/1 x=3");
+  const Digest uid{1, 2}, other{3, 4}, study{5, 6}, workload{7, 8};
+  EXPECT_EQ(SeedOf(uid, study, workload, proposal), uid.low);
+  proposal.turn = 1;
+  const uint64_t seed = SeedOf(uid, study, workload, proposal);
+  EXPECT_EQ(SeedOf(other, study, workload, proposal), seed);
+  EXPECT_NE(SeedOf(uid, study, other, proposal), seed);
+  proposal.turn = 2;
+  EXPECT_NE(SeedOf(uid, study, workload, proposal), seed);
+}
+
 }  // namespace
 }  // namespace mlc::server

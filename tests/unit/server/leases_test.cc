@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compiler/base/rng.h"
-
 namespace mlc::server {
 namespace {
 
@@ -14,8 +12,22 @@ using ::testing::IsEmpty;
 Digest Uid(uint64_t n) { return Digest{0, n}; }
 const Digest kStudy{1, 1};
 
+const Needs kCpu{"cpu", {}, 0};
+
 Leases::Contact From(const std::string& worker, int want, std::vector<Digest> holding = {}) {
-  return {worker, "boot", "cpu", std::move(holding), want};
+  Leases::Contact contact;
+  contact.worker = worker;
+  contact.boot = "boot";
+  contact.offer.target_class = "cpu";
+  contact.holding = std::move(holding);
+  contact.want = want;
+  return contact;
+}
+
+std::vector<Digest> Uids(const std::vector<Leases::Ended>& ended) {
+  std::vector<Digest> uids;
+  for (const Leases::Ended& end : ended) uids.push_back(end.uid);
+  return uids;
 }
 
 std::vector<Digest> Uids(const Leases::Orders& orders) {
@@ -26,10 +38,10 @@ std::vector<Digest> Uids(const Leases::Orders& orders) {
 
 TEST(LeasesTest, GrantsInOrderToTheRightClass) {
   Leases leases({});
-  for (uint64_t n : {1, 2, 3}) EXPECT_TRUE(leases.Add(Uid(n), kStudy, "cpu"));
-  EXPECT_FALSE(leases.Add(Uid(1), kStudy, "cpu"));
+  for (uint64_t n : {1, 2, 3}) EXPECT_TRUE(leases.Add(Uid(n), kStudy, kCpu));
+  EXPECT_FALSE(leases.Add(Uid(1), kStudy, kCpu));
   Leases::Contact other = From("gpu0", 5);
-  other.target_class = "gpu";
+  other.offer.target_class = "gpu";
   EXPECT_THAT(Uids(leases.Synchronize(other, 0)), IsEmpty());
   EXPECT_THAT(Uids(leases.Synchronize(From("a", 2), 0)), ElementsAre(Uid(1), Uid(2)));
   EXPECT_THAT(Uids(leases.Synchronize(From("b", 2), 0)), ElementsAre(Uid(3)));
@@ -38,16 +50,16 @@ TEST(LeasesTest, GrantsInOrderToTheRightClass) {
 
 TEST(LeasesTest, StudiesTakeTurns) {
   Leases leases({});
-  for (uint64_t n = 0; n < 10; ++n) leases.Add(Uid(n), kStudy, "cpu");
-  leases.Add(Uid(100), Digest{2, 2}, "cpu");
-  leases.Add(Uid(101), Digest{2, 2}, "cpu");
+  for (uint64_t n = 0; n < 10; ++n) leases.Add(Uid(n), kStudy, kCpu);
+  leases.Add(Uid(100), Digest{2, 2}, kCpu);
+  leases.Add(Uid(101), Digest{2, 2}, kCpu);
   EXPECT_THAT(Uids(leases.Synchronize(From("a", 4), 0)),
               ElementsAre(Uid(0), Uid(100), Uid(1), Uid(101)));
 }
 
 TEST(LeasesTest, ASilentWorkerLosesItsLeases) {
-  Leases leases({.lease_ms = 1000, .max_attempts = 2});
-  leases.Add(Uid(1), kStudy, "cpu");
+  Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 2, .max_losses = 9});
+  leases.Add(Uid(1), kStudy, kCpu);
   leases.Synchronize(From("a", 1), 0);
   EXPECT_THAT(leases.Expire(1000), IsEmpty());
   EXPECT_EQ(leases.leased(), 1);
@@ -56,13 +68,13 @@ TEST(LeasesTest, ASilentWorkerLosesItsLeases) {
   const Leases::Orders again = leases.Synchronize(From("b", 1), 1002);
   ASSERT_EQ(again.grants.size(), 1u);
   EXPECT_EQ(again.grants[0].attempt, 2);
-  EXPECT_THAT(leases.Expire(5000), ElementsAre(Uid(1)));
+  EXPECT_THAT(Uids(leases.Expire(5000)), ElementsAre(Uid(1)));
   EXPECT_EQ(leases.Receive(Uid(1)), Leases::Receipt::kUnknown);
 }
 
 TEST(LeasesTest, ContactRenews) {
-  Leases leases({.lease_ms = 1000, .max_attempts = 3});
-  leases.Add(Uid(1), kStudy, "cpu");
+  Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 3, .max_losses = 9});
+  leases.Add(Uid(1), kStudy, kCpu);
   leases.Synchronize(From("a", 1), 0);
   for (int64_t now = 900; now < 9000; now += 900) {
     leases.Synchronize(From("a", 0, {Uid(1)}), now);
@@ -73,8 +85,8 @@ TEST(LeasesTest, ContactRenews) {
 
 TEST(LeasesTest, ARestartedWorkerGivesBackWhatItForgot) {
   Leases leases({});
-  leases.Add(Uid(1), kStudy, "cpu");
-  leases.Add(Uid(2), kStudy, "cpu");
+  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(2), kStudy, kCpu);
   leases.Synchronize(From("a", 2), 0);
   EXPECT_THAT(Uids(leases.Synchronize(From("a", 0, {Uid(2)}), 10)), IsEmpty());
   EXPECT_EQ(leases.queued(), 1);
@@ -83,7 +95,7 @@ TEST(LeasesTest, ARestartedWorkerGivesBackWhatItForgot) {
 
 TEST(LeasesTest, ARestartedServerAdoptsWhatWorkersHold) {
   Leases leases({});
-  leases.Add(Uid(1), kStudy, "cpu");
+  leases.Add(Uid(1), kStudy, kCpu);
   const Leases::Orders orders = leases.Synchronize(From("a", 1, {Uid(1), Uid(9)}), 0);
   EXPECT_THAT(Uids(orders), IsEmpty());
   EXPECT_THAT(orders.cancelled, ElementsAre(Uid(9)));
@@ -91,8 +103,8 @@ TEST(LeasesTest, ARestartedServerAdoptsWhatWorkersHold) {
 }
 
 TEST(LeasesTest, TheFirstResultWinsEvenLate) {
-  Leases leases({.lease_ms = 1000, .max_attempts = 3});
-  leases.Add(Uid(1), kStudy, "cpu");
+  Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 3, .max_losses = 9});
+  leases.Add(Uid(1), kStudy, kCpu);
   leases.Synchronize(From("a", 1), 0);
   leases.Expire(2000);
   leases.Synchronize(From("b", 1), 2000);
@@ -104,8 +116,8 @@ TEST(LeasesTest, TheFirstResultWinsEvenLate) {
 }
 
 TEST(LeasesTest, AFailedCommitCostsNoAttempt) {
-  Leases leases({.lease_ms = 1000, .max_attempts = 1});
-  leases.Add(Uid(1), kStudy, "cpu");
+  Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 1, .max_losses = 9});
+  leases.Add(Uid(1), kStudy, kCpu);
   leases.Synchronize(From("a", 1), 0);
   EXPECT_EQ(leases.Receive(Uid(1)), Leases::Receipt::kFirst);
   leases.Undo(Uid(1));
@@ -114,8 +126,8 @@ TEST(LeasesTest, AFailedCommitCostsNoAttempt) {
 }
 
 TEST(LeasesTest, RetriesEnd) {
-  Leases leases({.lease_ms = 1000, .max_attempts = 2});
-  leases.Add(Uid(1), kStudy, "cpu");
+  Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 2, .max_losses = 9});
+  leases.Add(Uid(1), kStudy, kCpu);
   for (bool more : {true, false}) {
     EXPECT_EQ(leases.Synchronize(From("a", 1), 0).grants.size(), 1u);
     EXPECT_EQ(leases.Receive(Uid(1)), Leases::Receipt::kFirst);
@@ -125,7 +137,7 @@ TEST(LeasesTest, RetriesEnd) {
 
 TEST(LeasesTest, DroppedStudiesLeaveNothing) {
   Leases leases({});
-  for (uint64_t n = 0; n < 4; ++n) leases.Add(Uid(n), kStudy, "cpu");
+  for (uint64_t n = 0; n < 4; ++n) leases.Add(Uid(n), kStudy, kCpu);
   leases.Synchronize(From("a", 1), 0);
   EXPECT_EQ(leases.DropQueued(kStudy).size(), 3u);
   EXPECT_EQ(leases.leased(), 1);
@@ -133,66 +145,169 @@ TEST(LeasesTest, DroppedStudiesLeaveNothing) {
   EXPECT_EQ(leases.queued() + leases.leased() + leases.received(), 0);
 }
 
-// Random events against what must always hold: no trial is lost, none is finished twice, and a
-// lease belongs to one worker.
-TEST(LeasesTest, ARandomHistoryLosesNothing) {
-  for (uint64_t seed = 0; seed < 20; ++seed) {
-    Rng rng(seed);
-    Leases leases({.lease_ms = 100, .max_attempts = 1'000'000});
-    std::map<std::string, std::set<Digest>> held;
-    std::set<Digest> finished;
-    uint64_t added = 0;
-    int64_t now = 0;
-    for (int event = 0; event < 20'000; ++event) {
-      now += static_cast<int64_t>(rng.Below(10));
-      const std::string worker = "w" + std::to_string(rng.Below(5));
-      std::set<Digest>& mine = held[worker];
-      switch (rng.Below(8)) {
-        case 0:
-          leases.Add(Uid(added++), Digest{0, rng.Below(3)}, "cpu");
-          break;
-        case 1:
-          mine.clear();  // the worker restarts
-          break;
-        case 2:
-          EXPECT_THAT(leases.Expire(now), IsEmpty());
-          break;
-        case 3:
-        case 4: {
-          if (mine.empty()) break;
-          const Digest uid = *mine.begin();
-          mine.erase(mine.begin());
-          if (leases.Receive(uid) != Leases::Receipt::kFirst) break;
-          if (rng.Below(4) == 0) {
-            leases.Undo(uid);
-            mine.insert(uid);
-          } else if (rng.Below(4) == 0) {
-            EXPECT_TRUE(leases.Retry(uid));
-          } else {
-            leases.Finish(uid);
-            EXPECT_TRUE(finished.insert(uid).second) << "finished twice";
-          }
-          break;
-        }
-        default: {
-          const Leases::Orders orders = leases.Synchronize(
-              From(worker, static_cast<int>(rng.Below(4)), {mine.begin(), mine.end()}), now);
-          for (const Digest& uid : orders.cancelled) mine.erase(uid);
-          for (const Leases::Grant& grant : orders.grants) {
-            EXPECT_FALSE(finished.contains(grant.uid));
-            EXPECT_TRUE(mine.insert(grant.uid).second) << "granted what the worker holds";
-          }
-          if (rng.Below(10) == 0) {
-            for (const Leases::Grant& grant : orders.grants) mine.erase(grant.uid);  // reply lost
-          }
-        }
-      }
-      ASSERT_EQ(leases.queued() + leases.leased() + leases.received() +
-                    static_cast<int64_t>(finished.size()),
-                static_cast<int64_t>(added));
-    }
-    EXPECT_GT(finished.size(), 100u);
+TEST(LeasesTest, TwoDifferentWorkersLostEndATrialAndSpareTheOthers) {
+  Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 9, .max_losses = 2});
+  for (uint64_t n : {1, 2, 3}) leases.Add(Uid(n), kStudy, kCpu);
+  leases.Synchronize(From("a", 3), 0);
+  EXPECT_THAT(leases.Expire(2000), IsEmpty());
+  // One suspect at a time; what nobody died of comes along.
+  leases.Add(Uid(4), kStudy, kCpu);
+  EXPECT_THAT(Uids(leases.Synchronize(From("b", 9), 2000)), ElementsAre(Uid(3), Uid(4)));
+  EXPECT_THAT(Uids(leases.Expire(4000)), ElementsAre(Uid(3)));
+  EXPECT_EQ(leases.counts().quarantined, 1);
+  EXPECT_EQ(leases.queued(), 3);
+}
+
+TEST(LeasesTest, ASuspectGoesToAnotherWorkerIfThereIsOne) {
+  Leases leases({.lease_ms = 1000});
+  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Synchronize(From("a", 1), 0);
+  leases.Expire(1500);
+  leases.Synchronize(From("b", 0), 1500);
+  EXPECT_THAT(Uids(leases.Synchronize(From("a", 1), 1600)), IsEmpty());
+  leases.Expire(3000);
+  EXPECT_THAT(Uids(leases.Synchronize(From("a", 1), 3000)), ElementsAre(Uid(1)))
+      << "b has left, too";
+}
+
+TEST(LeasesTest, AWorkerThatComesBackWithItsTrialIsNoVictim) {
+  Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 9, .max_losses = 2});
+  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Synchronize(From("a", 1), 0);
+  leases.Expire(1500);
+  EXPECT_THAT(leases.Synchronize(From("a", 0, {Uid(1)}), 1500).cancelled, IsEmpty());
+  leases.Synchronize(From("a", 0), 1600);
+  EXPECT_THAT(Uids(leases.Synchronize(From("b", 1), 1600)), ElementsAre(Uid(1)));
+  EXPECT_THAT(leases.Expire(9000), IsEmpty()) << "b alone was lost with it";
+}
+
+TEST(LeasesTest, ABrokenConnectionShortensTheLeaseAndACallRestoresIt) {
+  Leases leases({.lease_ms = 30'000, .disconnect_ms = 5000});
+  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Synchronize(From("a", 1), 0);
+  leases.Disconnected("a", "another boot", 10);
+  leases.Expire(9000);
+  EXPECT_EQ(leases.leased(), 1);
+  leases.Disconnected("a", "boot", 10'000);
+  leases.Synchronize(From("a", 0, {Uid(1)}), 12'000);
+  leases.Expire(20'000);
+  EXPECT_EQ(leases.leased(), 1) << "it was back in time";
+  leases.Disconnected("a", "boot", 21'000);
+  leases.Expire(26'001);
+  EXPECT_EQ(leases.queued(), 1);
+}
+
+TEST(LeasesTest, OldCallsChangeNothing) {
+  Leases leases({});
+  for (uint64_t n : {1, 2}) leases.Add(Uid(n), kStudy, kCpu);
+  Leases::Contact first = From("a", 1);
+  first.sequence = 1;
+  Leases::Contact second = From("a", 0, {Uid(1)});
+  second.sequence = 2;
+  EXPECT_THAT(Uids(leases.Synchronize(first, 0)), ElementsAre(Uid(1)));
+  EXPECT_FALSE(leases.Synchronize(second, 1).stale);
+  EXPECT_TRUE(leases.Synchronize(first, 2).stale);
+  EXPECT_EQ(leases.leased(), 1);
+  Leases::Contact restarted = From("a", 0);
+  restarted.boot = "second boot";
+  restarted.sequence = 1;
+  EXPECT_FALSE(leases.Synchronize(restarted, 3).stale);
+  second.sequence = 3;
+  EXPECT_TRUE(leases.Synchronize(second, 4).stale) << "of the process that has ended";
+}
+
+TEST(LeasesTest, ALostReplyIsNobodysFault) {
+  Leases leases({.lease_ms = 1000, .max_attempts = 1});
+  leases.Add(Uid(1), kStudy, kCpu);
+  for (int i = 0; i < 5; ++i) {
+    const Leases::Orders orders = leases.Synchronize(From("a", 1), i);
+    ASSERT_EQ(orders.grants.size(), 1u);
+    EXPECT_EQ(orders.grants[0].attempt, 1);
   }
+}
+
+TEST(LeasesTest, TrialsGoToWorkersThatCanMakeThem) {
+  Leases leases({});
+  leases.Add(Uid(1), kStudy, {"cpu", "conv/2", 1 << 20});
+  Leases::Contact old = From("old", 1);
+  old.offer.kernels = {"conv/1"};
+  Leases::Contact small = From("small", 1);
+  small.offer.memory_bytes = 1 << 10;
+  EXPECT_THAT(Uids(leases.Synchronize(old, 0)), IsEmpty());
+  EXPECT_THAT(Uids(leases.Synchronize(small, 0)), IsEmpty());
+  EXPECT_EQ(leases.WorkersFor({"cpu", "conv/2", 1 << 20}), 0);
+  small.offer.memory_bytes = 1 << 20;
+  EXPECT_THAT(Uids(leases.Synchronize(small, 0)), ElementsAre(Uid(1)));
+}
+
+TEST(LeasesTest, UntrustedWorkersGetOnlyWhatIsForThem) {
+  Leases leases({});
+  leases.Add(Uid(1), kStudy, kCpu);
+  EXPECT_FALSE(leases.Add({Uid(2), kStudy, kCpu, "a", {}, 0})) << "a is not here";
+  Leases::Contact contact = From("a", 5);
+  contact.trusted = false;
+  EXPECT_THAT(Uids(leases.Synchronize(contact, 0)), IsEmpty());
+  EXPECT_TRUE(leases.Add({Uid(2), kStudy, kCpu, "a", {}, 0}));
+  EXPECT_THAT(Uids(leases.Synchronize(From("b", 5), 0)), ElementsAre(Uid(1)));
+  EXPECT_THAT(Uids(leases.Synchronize(contact, 0)), ElementsAre(Uid(2)));
+  EXPECT_THAT(Uids(leases.Expire(1'000'000)), ElementsAre(Uid(2))) << "it goes with its worker";
+}
+
+TEST(LeasesTest, AConfirmationWaitsForAnotherWorkerForAWhile) {
+  Leases leases({});
+  leases.Add({Uid(1), kStudy, kCpu, {}, "a", 500});
+  EXPECT_THAT(Uids(leases.Synchronize(From("a", 5), 499)), IsEmpty());
+  EXPECT_THAT(Uids(leases.Synchronize(From("a", 5), 500)), ElementsAre(Uid(1)));
+}
+
+// Ada's trials take the worker nine times as long as bob's.
+TEST(LeasesTest, TheTimeOfAWorkerIsSharedNotItsTrials) {
+  Leases leases{LeaseTerms{}};
+  const Digest ada{8, 1};
+  const Digest bob{8, 2};
+  leases.shares().Set(ada, {"ada", 0});
+  leases.shares().Set(bob, {"bob", 0});
+  std::map<Digest, Digest> study_of;
+  for (uint64_t n = 0; n < 4000; ++n) {
+    const Digest uid{9, n};
+    study_of[uid] = n % 2 == 0 ? ada : bob;
+    ASSERT_TRUE(leases.Add(uid, study_of[uid], {"cpu", {}, 0}));
+  }
+  std::map<Digest, int64_t> spent;
+  Leases::Contact contact;
+  contact.worker = "w";
+  contact.boot = "1";
+  contact.offer.target_class = "cpu";
+  contact.want = 1;
+  int64_t now = 1'000'000;
+  for (int turn = 0; turn < 1000; ++turn) {
+    const auto grants = leases.Synchronize(contact, now).grants;
+    ASSERT_EQ(grants.size(), 1u);
+    const Digest study = study_of[grants[0].uid];
+    const int64_t took = study == ada ? 900 : 100;
+    now += took;
+    spent[study] += took;
+    ASSERT_EQ(leases.Receive(grants[0].uid), Leases::Receipt::kFirst);
+    leases.Finish(grants[0].uid);
+  }
+  EXPECT_NEAR(static_cast<double>(spent[ada]) / static_cast<double>(spent[bob]), 1, 0.05);
+}
+
+TEST(LeasesTest, SharesOfUsersAreKept) {
+  Leases leases({});
+  const Digest other{2, 2};
+  leases.shares().Set(kStudy, {"ada", 0});
+  leases.shares().Set(other, {"bob", 0});
+  leases.shares().SetWeight("ada", 3);
+  for (uint64_t n = 0; n < 100; ++n) {
+    leases.Add(Uid(n), kStudy, kCpu);
+    leases.Add(Uid(1000 + n), other, kCpu);
+  }
+  int of_ada = 0;
+  for (const Digest& uid : Uids(leases.Synchronize(From("a", 80), 0))) {
+    of_ada += uid < Uid(1000) ? 1 : 0;
+  }
+  EXPECT_NEAR(of_ada, 60, 1);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class ServerTest : public ::testing::Test {
   ServerOptions Options(const std::string& listen) {
     ServerOptions options;
     options.log = folder_ + "/tuning.db";
-    options.listen = listen;
+    options.endpoint.listen = listen;
     options.tuner.strategy = [](SearchInput input) {
       return std::make_unique<FakeStrategy>(std::move(input), 1000,
                                             std::make_shared<std::string>());
@@ -49,6 +49,9 @@ class ServerTest : public ::testing::Test {
     proto::SynchronizeRequest request;
     request.set_protocol(kWireProtocol);
     request.set_worker("w");
+    request.mutable_device_use()->set_trial_s(4);
+    request.mutable_device_use()->set_busy_s(3);
+    request.set_boot("b");
     request.set_target(target::Target().ToText());
     request.set_want(4);
     int64_t acknowledged = 0;
@@ -100,6 +103,7 @@ TEST_F(ServerTest, ServesAJobOverAUnixSocket) {
   EXPECT_EQ(progress.state(), proto::DONE);
   EXPECT_EQ(progress.trials(), 50);
   EXPECT_EQ(progress.workers(), 1);
+  EXPECT_DOUBLE_EQ(progress.gpu_busy(), 0.75);
   grpc::ClientContext list;
   proto::ListJobsReply jobs;
   EXPECT_TRUE(stub->ListJobs(&list, {}, &jobs).ok());

@@ -1,0 +1,31 @@
+// What a trial needs and what a worker offers. Values; pure.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace mlc::server {
+
+struct Needs {
+  std::string target_class;
+  std::string kernel;        // "contraction/3": the family that builds it; empty: any worker can
+  int64_t memory_bytes = 0;  // of its tensors
+
+  friend auto operator<=>(const Needs&, const Needs&) = default;
+};
+
+struct Offer {
+  std::string target_class;
+  std::set<std::string> kernels;  // empty: not told, all are assumed
+  int64_t memory_bytes = 0;       // 0: not told, enough is assumed
+
+  bool Meets(const Needs& needs) const {
+    if (needs.target_class != target_class) return false;
+    if (memory_bytes > 0 && needs.memory_bytes > memory_bytes) return false;
+    return kernels.empty() || needs.kernel.empty() || kernels.contains(needs.kernel);
+  }
+};
+
+}  // namespace mlc::server

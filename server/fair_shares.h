@@ -1,0 +1,82 @@
+// Whose trial comes next: weighted fair queueing over users, then over a user's jobs. A pure state
+// machine without clock or I/O; not thread-safe.
+//
+// Each class of target is shared for itself. Between users that wait for it, the workers' time is
+// in proportion to their weights, however many jobs each has; who has had least for the weight
+// comes next. What a trial will take is known when its result is there: until then it counts as
+// much as the study's trials usually take, or those of the class. Who did not wait has saved up
+// nothing. A user's jobs of a higher priority come before those of a lower one, and equal ones take
+// turns: a priority orders one's own jobs and takes nothing from others. Within a job, trials go in
+// the order of proposal, because a search learns whole batches.
+//
+// The bound that tests hold it to: while two users wait, and trials take what they are taken for,
+// what they have had over weight differs by at most a trial over weight of the one plus one of the
+// other. Trials under way add the error of what they are taken for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/base/digest.h"
+
+namespace mlc::server {
+
+class FairShares {
+ public:
+  struct Place {
+    std::string user;
+    int priority = 0;
+  };
+
+  // Where a study belongs; until told, it is a user of its own. What it has had stays counted.
+  void Set(const Digest& study, Place place);
+  // The part of a user, relative to others; 1 until set. REQUIRES: weight > 0.
+  void SetWeight(const std::string& user, double weight);
+  // Forgets the study, which does not wait any more.
+  void Remove(const Digest& study);
+
+  // Whether the study has trials that wait for workers of the class.
+  void SetWaiting(const std::string& target_class, const Digest& study, bool waiting);
+  // The studies that wait for the class, whose turn it is first.
+  std::vector<Digest> Order(const std::string& target_class) const;
+  // A worker of the class took one of the study's trials. Returns what that counts for now.
+  double Charge(const std::string& target_class, const Digest& study);
+  // A trial that counted for `charged` took so many seconds of a worker.
+  void Settle(const std::string& target_class, const Digest& study, double charged, double seconds);
+
+ private:
+  struct Level {
+    double now = 0;  // as of a class, between the jobs of one priority
+    std::set<Digest> waiting;
+  };
+  struct User {
+    double had = 0;  // seconds over weight, never behind the others when it begins to wait
+    int waiting = 0;
+    std::map<Digest, double> studies_had;
+    std::map<int, Level, std::greater<>> levels;  // by priority, the highest first
+  };
+  struct Class {
+    double now = 0;    // least `had` of those that wait; falls only when trials took less
+    double usual = 0;  // seconds of a trial; 0: nobody knows
+    std::map<Digest, double> usual_of;
+    std::map<std::string, User> users;
+    std::set<std::string> waiting;
+  };
+
+  static double UsualOf(const Class& shared, const Digest& study);
+  Place PlaceOf(const Digest& study) const;
+  double WeightOf(const std::string& user) const;
+  static void Advance(Class& shared);
+  static void Advance(const User& user, Level& level);
+  void Join(Class& shared, const Digest& study, const Place& place);
+  void Leave(Class& shared, const Digest& study, const Place& place);
+
+  std::map<Digest, Place> places_;
+  std::map<std::string, double> weights_;
+  std::map<std::string, Class> classes_;
+};
+
+}  // namespace mlc::server

@@ -1,0 +1,11 @@
+// Tells one state of a file from another, for files that are followed while a program runs.
+#pragma once
+
+#include <string>
+
+namespace mlc::server {
+
+// Of which file, how long and when written; empty if there is none.
+std::string StampOf(const std::string& path);
+
+}  // namespace mlc::server

@@ -1,0 +1,39 @@
+// Keeps as many workers as the work needs: looks at the demand and at the provider every `poll_ms`,
+// lets the planner decide, and does it. One thread of its own. Thread-safe. Trouble with the
+// provider is logged, once each time it changes, and never ends the server.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "server/demand.h"
+#include "server/fleet/config.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace mlc::server::fleet {
+
+// What --fleet says; nothing if there is no such kind.
+Result<Kind> ParseKind(const std::string& text);
+
+class Fleet {
+ public:
+  struct Links {
+    std::function<Demand()> demand;
+    std::function<void(int wanted, int running)> report;  // workers, after each round; may be empty
+    std::shared_ptr<spdlog::logger> logger;
+  };
+  // `address`: where this server listens. The links are called from the fleet's thread until Hold
+  // or the destructor returns.
+  static std::unique_ptr<Fleet> Start(FleetConfig config, const std::string& address, Links links);
+  // Ends local workers; those of a batch system stay, for the next server.
+  virtual ~Fleet() = default;
+
+  // Starts and ends nothing from now on: the server is about to drain its workers itself.
+  virtual void Hold() = 0;
+};
+
+}  // namespace mlc::server::fleet

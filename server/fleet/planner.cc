@@ -1,0 +1,314 @@
+#include "server/fleet/planner.h"
+
+#include <algorithm>
+
+namespace mlc::server::fleet {
+namespace {
+
+constexpr int kMaxDoublings = 20;
+// Workers that the provider may still list while their successors work, per pool and worker.
+constexpr int kPlacedPerWorker = 2;
+
+// A worker with several devices presents itself once for each, as NAME-cpu, NAME-gpu, NAME-gpu2;
+// names of ours end with a number.
+std::string WithoutSeat(const std::string& name) {
+  const size_t dash = name.rfind('-');
+  if (dash == std::string::npos) return name;
+  const bool number = name.find_first_not_of("0123456789", dash + 1) == std::string::npos;
+  return number ? name : name.substr(0, dash);
+}
+
+}  // namespace
+
+bool Matches(const std::string& pattern, const std::string& text) {
+  size_t p = 0, t = 0, star = std::string::npos, resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p, ++t;
+    } else if (star != std::string::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string::npos;
+}
+
+Planner::Planner(std::string fleet, std::string boot, std::vector<PoolTerms> pools)
+    : fleet_(std::move(fleet)), boot_(std::move(boot)) {
+  for (PoolTerms& terms : pools) {
+    order_.push_back(terms.name);
+    pools_[terms.name].terms = std::move(terms);
+  }
+}
+
+std::vector<Action> Planner::Plan(const Demand& demand,
+                                  const std::optional<std::vector<PlacedWorker>>& placed,
+                                  int64_t now_ms) {
+  std::vector<Action> actions;
+  if (placed) Merge(*placed, now_ms);
+  MergeSeen(demand.workers, now_ms);
+  Judge(placed.has_value(), now_ms, actions);
+  CountNeeds(demand, now_ms);
+  for (const std::string& name : order_) Size(pools_.at(name), placed.has_value(), now_ms, actions);
+  return actions;
+}
+
+void Planner::StartFailed(const std::string& worker, int64_t now_ms) {
+  const auto found = workers_.find(worker);
+  if (found == workers_.end() || found->second.phase != Phase::kStarting) return;
+  Pool& pool = pools_.at(found->second.pool);
+  workers_.erase(found);
+  // One refusal for all workers that were asked for at once.
+  if (now_ms >= pool.not_before_ms) Fail(pool, now_ms);
+}
+
+void Planner::Enter(Worker& worker, Phase phase, int64_t now_ms) {
+  worker.phase = phase;
+  worker.since_ms = now_ms;
+}
+
+void Planner::Fail(Pool& pool, int64_t now_ms) {
+  const int64_t doubled = pool.terms.first_backoff_ms
+                          << std::min(pool.view.failures, kMaxDoublings);
+  ++pool.view.failures;
+  pool.not_before_ms = now_ms + std::min(doubled, pool.terms.longest_backoff_ms);
+}
+
+void Planner::Merge(const std::vector<PlacedWorker>& placed, int64_t now_ms) {
+  for (auto& [name, worker] : workers_) worker.listed = false;
+  for (const PlacedWorker& entry : placed) {
+    if (!pools_.contains(entry.pool)) continue;
+    const auto [place, fresh] = workers_.try_emplace(entry.name);
+    Worker& worker = place->second;
+    if (fresh) {
+      worker.pool = entry.pool;
+      worker.since_ms = now_ms;
+    }
+    const bool was_pending = worker.pending;
+    worker.listed = true;
+    worker.listed_ms = now_ms;
+    worker.pending = entry.state == PlacedState::kPending;
+    if (entry.state == PlacedState::kEnding && worker.phase != Phase::kDraining) {
+      Enter(worker, Phase::kDraining, now_ms);
+    } else if (worker.pending && entry.requeued && worker.phase == Phase::kStarting) {
+      Enter(worker, Phase::kRequeued, now_ms);
+    } else if (worker.phase == Phase::kRequeued && !worker.pending) {
+      Enter(worker, Phase::kStarting, now_ms);
+    } else if (worker.phase == Phase::kStarting && (worker.pending || was_pending)) {
+      worker.since_ms = now_ms;  // waiting for a place is no failure
+    }
+  }
+}
+
+// Workers of an earlier server are taken over, even if the provider has no answer yet. The server
+// remembers workers for long after they left: those are not taken for new ones.
+std::string Planner::OwnerOf(const SeenWorker& seen) {
+  const std::string name = WithoutSeat(seen.name);
+  if (workers_.contains(name)) return name;
+  for (const std::string& pool : order_) {
+    if (!name.starts_with(fleet_ + "-" + pool + "-")) continue;
+    if (seen.silent_ms > pools_.at(pool).terms.lost_ms / 4) return "";
+    workers_[name].pool = pool;
+    return name;
+  }
+  return "";
+}
+
+void Planner::MergeSeen(const std::vector<SeenWorker>& seen, int64_t now_ms) {
+  for (auto& [name, worker] : workers_) worker.held = 0;
+  for (const SeenWorker& entry : seen) {
+    const std::string owner = OwnerOf(entry);
+    if (owner.empty()) continue;  // started by hand, or gone
+    Pool& pool = pools_.at(workers_.at(owner).pool);
+    if (entry.silent_ms > pool.terms.lost_ms) continue;
+    pool.learned.insert(entry.target_class);
+    See(workers_.at(owner), entry, now_ms);
+  }
+}
+
+void Planner::See(Worker& worker, const SeenWorker& seen, int64_t now_ms) {
+  worker.held += seen.held;
+  const int64_t seen_ms = now_ms - seen.silent_ms;
+  // Words of an earlier life: from before it was given up, or requeued.
+  if (worker.phase == Phase::kLost && seen_ms <= worker.since_ms) return;
+  if (worker.phase == Phase::kRequeued && seen_ms <= worker.since_ms) return;
+  worker.seen_ms = std::max(worker.seen_ms, seen_ms);
+  if (worker.phase == Phase::kDraining) return;
+  if (worker.phase != Phase::kAttached) {
+    worker.attached_ms = now_ms;
+    Enter(worker, Phase::kAttached, now_ms);
+  }
+  if (seen.draining) Enter(worker, Phase::kDraining, now_ms);
+}
+
+// True if the worker is to be forgotten, as a failed start.
+bool Planner::JudgeStarting(Worker& worker, int64_t now_ms, bool listed) {
+  const PoolTerms& terms = pools_.at(worker.pool).terms;
+  if (!listed) return false;
+  if (!worker.listed) return now_ms - worker.listed_ms > terms.unlisted_ms;
+  if (!worker.pending && now_ms - worker.since_ms > terms.start_timeout_ms) {
+    Fail(pools_.at(worker.pool), now_ms);
+    Enter(worker, Phase::kLost, now_ms);
+  }
+  return false;
+}
+
+// True if the worker left by itself, too soon. Its calls outweigh a list without it.
+bool Planner::JudgeAttached(Worker& worker, int64_t now_ms, bool listed) {
+  Pool& pool = pools_.at(worker.pool);
+  const bool silent = now_ms - worker.seen_ms > pool.terms.lost_ms;
+  // The provider is sure and the worker has missed a call: no need to wait for the rest.
+  const bool gone = listed && (!worker.listed || worker.pending) &&
+                    now_ms - worker.seen_ms > pool.terms.lost_ms * 3 / 4;
+  if (!silent && !gone) {
+    if (now_ms - worker.attached_ms >= pool.terms.stable_ms) pool.view.failures = 0;
+    return false;
+  }
+  const bool young = worker.seen_ms - worker.attached_ms < pool.terms.stable_ms;
+  Enter(worker, Phase::kLost, now_ms);
+  return young;
+}
+
+void Planner::JudgeLeaving(const std::string& name, Worker& worker, int64_t now_ms,
+                           std::vector<Action>& actions) {
+  const PoolTerms& terms = pools_.at(worker.pool).terms;
+  const bool lost = worker.phase == Phase::kLost;
+  if (!lost && now_ms - worker.since_ms <= terms.drain_ms) return;
+  if (worker.killed_ms >= 0 && now_ms - worker.killed_ms < terms.retry_ms) return;
+  worker.killed_ms = now_ms;
+  actions.push_back({Action::Kind::kKill, worker.pool, name,
+                     lost ? "no contact with it" : "it does not leave after draining"});
+}
+
+void Planner::Judge(bool listed, int64_t now_ms, std::vector<Action>& actions) {
+  for (auto place = workers_.begin(); place != workers_.end();) {
+    Worker& worker = place->second;
+    Pool& pool = pools_.at(worker.pool);
+    bool forget = false;
+    if (worker.phase == Phase::kStarting && JudgeStarting(worker, now_ms, listed)) {
+      Fail(pool, now_ms);
+      forget = true;
+    } else if (worker.phase == Phase::kAttached && JudgeAttached(worker, now_ms, listed)) {
+      Fail(pool, now_ms);
+    }
+    if (worker.phase == Phase::kRequeued || worker.phase == Phase::kLost ||
+        worker.phase == Phase::kDraining) {
+      const bool silent = now_ms - worker.seen_ms > pool.terms.lost_ms / 4;
+      forget = forget || (listed && !worker.listed && silent);
+    }
+    const bool leaving = worker.phase == Phase::kLost || worker.phase == Phase::kDraining;
+    if (leaving && !forget) JudgeLeaving(place->first, worker, now_ms, actions);
+    place = forget ? workers_.erase(place) : std::next(place);
+  }
+}
+
+bool Planner::Serves(const Pool& pool, const std::string& target_class) const {
+  if (!pool.learned.empty()) return pool.learned.contains(target_class);
+  return std::ranges::any_of(pool.terms.classes, [&](const std::string& pattern) {
+    return Matches(pattern, target_class);
+  });
+}
+
+void Planner::CountNeeds(const Demand& demand, int64_t now_ms) {
+  for (auto& [name, pool] : pools_) pool.view.need = 0;
+  for (const ClassDemand& work : demand.classes) {
+    int64_t trials = work.queued + work.leased;
+    bool wanted = work.jobs > 0 || trials > 0;
+    for (const std::string& name : order_) {
+      Pool& pool = pools_.at(name);
+      if (!wanted || !Serves(pool, work.target_class)) continue;
+      const int64_t each = pool.terms.trials_per_worker;
+      const int64_t room = std::max(0, pool.terms.max - pool.view.need);
+      const int64_t workers = std::min(room, std::max<int64_t>(1, (trials + each - 1) / each));
+      pool.view.need += static_cast<int>(workers);
+      trials = std::max<int64_t>(0, trials - workers * each);
+      // What is left goes to the next pool; the job itself has its worker.
+      wanted = workers == 0 || trials > 0;
+    }
+  }
+  for (auto& [name, pool] : pools_) Need(pool, pool.view.need, now_ms);
+}
+
+void Planner::Need(Pool& pool, int workers, int64_t now_ms) {
+  while (!pool.needs.empty() && pool.needs.back().second <= workers) pool.needs.pop_back();
+  pool.needs.emplace_back(now_ms, workers);
+  // What was needed until the window began does not count.
+  while (pool.needs.front().first < now_ms - pool.terms.idle_ms) pool.needs.pop_front();
+  pool.view.want = std::clamp(pool.needs.front().second, pool.terms.min, pool.terms.max);
+}
+
+void Planner::Size(Pool& pool, bool listed, int64_t now_ms, std::vector<Action>& actions) {
+  pool.view.counted = pool.view.attached = 0;
+  for (const auto& [name, worker] : workers_) {
+    if (worker.pool != pool.terms.name) continue;
+    pool.view.attached += worker.phase == Phase::kAttached ? 1 : 0;
+    pool.view.counted +=
+        worker.phase == Phase::kAttached || worker.phase == Phase::kStarting ? 1 : 0;
+  }
+  if (!listed) return;
+  // What an earlier server left was needed then: jobs that go on have yet to fill their queues.
+  if (!pool.taken_over) Need(pool, pool.view.counted, now_ms);
+  pool.taken_over = true;
+  if (pool.view.counted < pool.view.want) Grow(pool, now_ms, actions);
+  if (pool.view.counted >= pool.view.want) Shrink(pool, now_ms, actions);
+}
+
+void Planner::Grow(Pool& pool, int64_t now_ms, std::vector<Action>& actions) {
+  if (now_ms < pool.not_before_ms) return;
+  const auto placed = std::ranges::count_if(
+      workers_, [&](const auto& entry) { return entry.second.pool == pool.terms.name; });
+  const int64_t room = int64_t{kPlacedPerWorker} * pool.terms.max - placed;
+  const int64_t missing = pool.view.want - pool.view.counted;
+  // After failures one start at a time proves that the trouble is over.
+  const int64_t most = pool.view.failures > 0 ? 1 : pool.terms.starts_per_round;
+  for (int64_t i = 0; i < std::min({missing, room, most}); ++i) {
+    const std::string name =
+        fleet_ + "-" + pool.terms.name + "-" + boot_ + "-" + std::to_string(++next_);
+    Worker& worker = workers_[name];
+    worker.pool = pool.terms.name;
+    worker.pending = true;
+    worker.since_ms = worker.listed_ms = now_ms;
+    ++pool.view.counted;
+    actions.push_back(
+        {Action::Kind::kStart, pool.terms.name, name, std::to_string(pool.view.want) + " wanted"});
+  }
+}
+
+void Planner::Shrink(Pool& pool, int64_t now_ms, std::vector<Action>& actions) {
+  struct Victim {
+    int rank;
+    int64_t held;
+    int64_t newest;
+    std::string name;
+    auto operator<=>(const Victim&) const = default;
+  };
+  std::vector<Victim> victims;
+  for (const auto& [name, worker] : workers_) {
+    if (worker.pool != pool.terms.name) continue;
+    if (worker.phase == Phase::kRequeued) victims.push_back({0, 0, 0, name});
+    if (worker.phase == Phase::kStarting)
+      victims.push_back({worker.pending ? 1 : 2, 0, -worker.since_ms, name});
+    if (worker.phase == Phase::kAttached)
+      victims.push_back({3, worker.held, -worker.attached_ms, name});
+  }
+  std::ranges::sort(victims);
+  for (const Victim& victim : victims) {
+    Worker& worker = workers_.at(victim.name);
+    const bool counts = worker.phase != Phase::kRequeued;
+    if (counts && pool.view.counted <= pool.view.want) break;
+    pool.view.counted -= counts ? 1 : 0;
+    pool.view.attached -= worker.phase == Phase::kAttached ? 1 : 0;
+    const auto kind = worker.pending ? Action::Kind::kKill : Action::Kind::kDrain;
+    if (worker.pending) worker.killed_ms = now_ms;
+    Enter(worker, Phase::kDraining, now_ms);
+    actions.push_back({kind, pool.terms.name, victim.name,
+                       "one too many: " + std::to_string(pool.view.want) + " wanted"});
+  }
+}
+
+}  // namespace mlc::server::fleet

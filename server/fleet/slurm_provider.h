@@ -1,0 +1,33 @@
+// Workers as batch jobs of Slurm, one job a worker: sbatch, squeue --json, scancel. Jobs carry the
+// fleet, the pool and the worker's name in their comment, so a restarted server finds them again.
+// What Slurm says may be old: after a crash its controller restores an earlier state.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "server/fleet/config.h"
+#include "server/fleet/provider.h"
+
+namespace mlc::server::fleet {
+
+struct SlurmJob {
+  int64_t id = 0;
+  PlacedWorker worker;
+};
+
+// The jobs of a fleet that are not over, from what `squeue --json` prints (22.05 and later). Jobs
+// of others, and fields of other types than expected, are passed over. UNAVAILABLE if it tells of
+// errors, INVALID_ARGUMENT if it is no such document at all.
+Result<std::vector<SlurmJob>> ReadSqueue(const std::string& json, const std::string& fleet);
+
+// The words of sbatch for one worker.
+std::vector<std::string> SbatchWords(const FleetConfig& config, const std::string& pool,
+                                     const std::string& server, const std::string& name);
+
+std::unique_ptr<Provider> MakeSlurmProvider(const FleetConfig& config, const std::string& server,
+                                            std::stop_token stop);
+
+}  // namespace mlc::server::fleet

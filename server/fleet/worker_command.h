@@ -1,0 +1,18 @@
+// The command line of a worker of a pool.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/fleet/config.h"
+
+namespace mlc::server::fleet {
+
+// The pool's program and arguments (mlc-worker beside this program, if it names none), and what
+// every worker is told: the server and its own name. REQUIRES: the pool exists.
+std::vector<std::string> WorkerCommand(const FleetConfig& config, const std::string& pool,
+                                       const std::string& server, const std::string& name);
+
+const PoolConfig& PoolOf(const FleetConfig& config, const std::string& pool);
+
+}  // namespace mlc::server::fleet

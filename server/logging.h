@@ -1,0 +1,31 @@
+// Messages of a long-running program: lines for people, or JSON objects for machines, one a line.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "compiler/base/status.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace mlc::server {
+
+struct LogOptions {
+  std::string program;          // "mlc-server"
+  std::string file;             // standard error if empty
+  std::string format = "text";  // or "json"
+  std::string level = "info";   // debug, info, warn, error
+};
+
+// As JSON, a message is {"time", "level", "program", "message"}; words of the form job=, task=,
+// worker=, caller= and rpc= in it become fields of these names, too. PERMISSION_DENIED if the file
+// cannot be written.
+Result<std::shared_ptr<spdlog::logger>> MakeLogger(const LogOptions& options);
+
+// The object of one message, without an end of line.
+std::string ToJsonLine(const std::string& time, const std::string& level,
+                       const std::string& program, const std::string& message);
+
+}  // namespace mlc::server

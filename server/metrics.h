@@ -1,0 +1,88 @@
+// What the server counts, for Prometheus. Every part of the server may change the figures, from any
+// thread, at any time; nobody reads them back but a scrape and tests. docs/metrics.md lists names,
+// units and alerts. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "compiler/base/outcome.h"
+#include "compiler/base/status.h"
+
+namespace mlc::server {
+
+// Events, counted since the start; each becomes mlc_<name>_total.
+enum class Counter : uint8_t {
+  kLeasesGranted,
+  kLeasesExpired,      // of silent workers
+  kTrialRetries,       // a trial queued again, for whatever reason
+  kTrialsQuarantined,  // given up after their last attempt
+  kDuplicateResults,   // of a trial that the log has already
+  kRefusedResults,     // never taken: foreign, malformed, of another worker's trial
+  kSuspectResults,     // below the floor or out of line, sent to a second worker
+  kCanaryFailures,
+  kJobsSubmitted,
+  kJobsJoined,  // of them, joined to one that was there
+};
+inline constexpr int kCounters = 10;
+
+// States; each becomes mlc_<name>.
+enum class Gauge : uint8_t {
+  kTasksQueued,
+  kTasksLeased,
+  kTasksReceived,  // results that are being committed or confirmed
+  kJobsRunning,    // with workers of their class
+  kJobsWaiting,    // for the first one of their class
+  kFleetWanted,    // workers that the fleet is to have
+  kFleetRunning,
+  kConnections,
+  kOpenDescriptors,
+  kWalBytes,
+  kDiskFreeBytes,
+  kLogWritable,        // 1, or 0 while the log keeps nothing
+  kCertificateExpiry,  // seconds until the server's certificate expires
+};
+inline constexpr int kGauges = 13;
+
+// Lengths of time; each becomes the histogram mlc_<name>_seconds.
+enum class Span : uint8_t {
+  kCommit,       // of a batch of results
+  kAcknowledge,  // from a result's arrival to its acknowledgement
+  kTaskQueue,    // from proposal to lease
+  kTaskLease,    // from lease to result
+  kTaskBuild,
+  kBest,  // answering a Best call
+};
+inline constexpr int kSpans = 6;
+
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+
+  void Add(Counter counter, int64_t count = 1);
+  void Set(Gauge gauge, double value);
+  void Observe(Span span, double seconds);
+  // mlc_results_total{outcome}
+  void AddResult(Outcome outcome);
+  // mlc_grpc_rejected_total{reason}: "unauthenticated", "denied", "version", "quota", "full", ...;
+  // a word of the code, never of a caller.
+  void AddRejected(std::string_view reason);
+  // mlc_workers{state}: "idle", "busy", "draining", "quarantined", ...; again words of the code.
+  void SetWorkers(std::string_view state, int64_t count);
+
+  // Answers GET /metrics at HOST:PORT, without any protection: the loopback interface is the place
+  // for it. Port 0 picks one. INVALID_ARGUMENT or UNAVAILABLE if it cannot.
+  Status Serve(const std::string& address);
+  int port() const;  // 0 before Serve
+  // What a scrape gets.
+  std::string Text() const;
+
+ private:
+  struct Families;
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace mlc::server

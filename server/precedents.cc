@@ -1,0 +1,90 @@
+#include "server/precedents.h"
+
+#include <utility>
+
+#include "db/confirmed_best.h"
+
+namespace mlc::server {
+namespace {
+
+constexpr int kBestOfEach = 8;
+// The time of a default is looked for among so many of the fastest records.
+constexpr int kFastest = 256;
+// Workloads near enough but without a record on this target are passed over, up to so many.
+constexpr size_t kMostLookedAt = 32;
+
+}  // namespace
+
+Result<Precedents> Precedents::Read(const db::TuningLog& log, std::string target,
+                                    int64_t up_to_id) {
+  Precedents precedents(log, std::move(target), up_to_id);
+  for (const db::WorkloadRow& row : MLC_TRY(log.Workloads())) {
+    Result<graph::Workload> workload = graph::Workload::Parse(row.text);
+    // Of a form that this program does not know.
+    if (!workload.ok()) continue;
+    precedents.problems_.push_back(costmodel::DescribeProblem(*workload));
+    precedents.entries_.push_back(
+        std::make_unique<Entry>(Entry{{*std::move(workload), {}, 0}, {row.key, {}}, false}));
+    Entry& entry = *precedents.entries_.back();
+    precedents.by_precedent_[&entry.precedent] = &entry;
+  }
+  return precedents;
+}
+
+// The records of one workload, once. Confirmed times rank the best, but are taken later and under
+// other conditions than the default's single time: what is compared are single times where there
+// are any.
+Status Precedents::Fill(Entry& entry) const {
+  if (entry.read) return Status();
+  entry.read = true;
+  const auto before = [&](const db::Record& record) { return record.id <= up_to_id_; };
+  const Digest& key = entry.source.workload;
+  const std::vector<db::Record> fastest = MLC_TRY(log_->Best(key, target_, kFastest, before));
+  const auto single_ns = [&](const std::string& config) {
+    for (const db::Record& record : fastest) {
+      if (record.config == config && !db::IsConfirmation(record)) {
+        return record.measurement.median_ns;
+      }
+    }
+    return 0.0;
+  };
+  for (const db::Record& record :
+       MLC_TRY(db::BestConfigs(*log_, key, target_, kBestOfEach, before))) {
+    Result<schedule::Config> config = schedule::Config::Parse(record.config);
+    if (!config.ok()) continue;
+    const double single = single_ns(record.config);
+    entry.precedent.best.push_back(
+        {*std::move(config), single > 0 ? single : record.measurement.median_ns});
+    entry.source.records.push_back(record.task_uid);
+  }
+  const graph::Workload& workload = entry.precedent.workload;
+  const Result<target::Target> target = target::Target::Parse(target_);
+  if (entry.precedent.best.empty() || !target.ok()) return Status();
+  const auto families = schedule::FamiliesFor(workload, *target);
+  if (families.empty()) return Status();
+  entry.precedent.default_ns = single_ns(families[0]->Default(workload, *target).ToText());
+  if (entry.precedent.default_ns == 0 && static_cast<int>(fastest.size()) == kFastest) {
+    entry.precedent.default_ns = fastest.back().measurement.median_ns;  // at least
+  }
+  return Status();
+}
+
+Result<std::vector<const costmodel::Precedent*>> Precedents::For(const graph::Workload& workload) {
+  std::vector<const costmodel::Precedent*> nearest;
+  size_t looked_at = 0;
+  for (const size_t i :
+       costmodel::NearestProblems(costmodel::DescribeProblem(workload), problems_)) {
+    Entry& entry = *entries_[i];
+    if (entry.source.workload == workload.digest()) continue;
+    if (nearest.size() == costmodel::kMostPrecedents || looked_at++ == kMostLookedAt) break;
+    MLC_TRY(Fill(entry));
+    if (!entry.precedent.best.empty()) nearest.push_back(&entry.precedent);
+  }
+  return nearest;
+}
+
+const Precedents::Source& Precedents::SourceOf(const costmodel::Precedent& precedent) const {
+  return by_precedent_.at(&precedent)->source;
+}
+
+}  // namespace mlc::server

@@ -1,0 +1,55 @@
+// What each user may ask of the server, and what part of the workers is theirs. Read from a JSON
+// file (docs/quotas.md):
+//
+//   {"default": {"running_jobs": 8}, "users": {"ada": {"weight": 2, "running_jobs": 32}}}
+//
+// A limit that a user's entry leaves out is the default's; one that the default leaves out is
+// below.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "compiler/base/status.h"
+
+namespace mlc::server {
+
+struct Limits {
+  double weight = 1;                   // part of the workers, relative to other users that wait
+  int64_t running_jobs = 100;          // at the same time
+  int64_t queued_trials = 10'000'000;  // still to be made, over all running jobs
+  int64_t tasks_per_job = 10'000;
+  int64_t request_bytes = 16 << 20;  // of one SubmitJob
+};
+
+// What a user has at present, without the job that is asked for.
+struct Usage {
+  int64_t running_jobs = 0;
+  int64_t queued_trials = 0;
+};
+
+// What a job asks for.
+struct Asked {
+  int64_t trials = 0;
+  int64_t tasks = 0;
+  int64_t bytes = 0;
+};
+
+class Quotas {
+ public:
+  // INVALID_ARGUMENT that names the entry at fault: unknown names, numbers out of range.
+  static Result<Quotas> Parse(const std::string& text);
+  // NOT_FOUND if it cannot be read; else as Parse.
+  static Result<Quotas> Read(const std::string& path);
+
+  const Limits& LimitsOf(const std::string& user) const;
+  // RESOURCE_EXHAUSTED that says which limit, its value and what to do.
+  Status Admit(const std::string& user, const Usage& usage, const Asked& asked) const;
+
+ private:
+  Limits default_;
+  std::map<std::string, Limits> users_;
+};
+
+}  // namespace mlc::server

@@ -1,0 +1,130 @@
+#include "server/security/tls_gate.h"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "server/security/policy.h"
+
+namespace mlc::server {
+namespace {
+
+constexpr std::string_view kIdentityPrefix = "spiffe://mlc/";
+constexpr std::string_view kBearer = "Bearer ";
+constexpr char kPeerUri[] = "peer_uri";
+constexpr char kPeerCertificate[] = "x509_pem_cert";
+
+std::string_view View(const grpc::string_ref& text) { return {text.data(), text.size()}; }
+
+int64_t Today() {
+  return std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())
+      .time_since_epoch()
+      .count();
+}
+
+Status Unauthenticated(std::string message) {
+  return {StatusCode::kUnauthenticated, std::move(message)};
+}
+
+Result<Caller> CertificateCaller(const grpc::AuthContext& context) {
+  for (const grpc::string_ref& uri : context.FindPropertyValues(kPeerUri)) {
+    const std::string_view text = View(uri);
+    if (text.starts_with(kIdentityPrefix)) {
+      return ParseIdentity(text.substr(kIdentityPrefix.size()));
+    }
+  }
+  if (!context.IsPeerAuthenticated()) {
+    return Unauthenticated("who calls? give --tls-cert and --tls-key, or --token-file");
+  }
+  return Unauthenticated(
+      "the client's certificate has no URI of the form spiffe://mlc/ROLE/NAME: make one with "
+      "deploy/certificates.sh");
+}
+
+}  // namespace
+
+class TlsGate::Processor : public grpc::AuthMetadataProcessor {
+ public:
+  Processor(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
+            std::unique_ptr<Tokens> tokens, std::unique_ptr<Revocations> revoked)
+      : logger_(std::move(logger)),
+        metrics_(std::move(metrics)),
+        tokens_(std::move(tokens)),
+        revoked_(std::move(revoked)) {}
+
+  // A look into a table in memory: no thread of its own is needed.
+  bool IsBlocking() const override { return false; }
+
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata*,
+                       OutputMetadata*) override {
+    const auto path = metadata.find(":path");
+    const std::string_view rpc = path == metadata.end() ? "" : View(path->second);
+    const Result<Caller> caller = Identify(metadata, *context);
+    const Status status = caller.ok() ? Check(*caller, rpc) : caller.status();
+    if (status.ok()) return grpc::Status::OK;
+    const bool known = status.code() == StatusCode::kPermissionDenied;
+    metrics_->AddRejected(known ? "denied" : "unauthenticated");
+    // Whoever calls has written the path.
+    logger_->warn("audit: refused {} to {}: {}", Printable(rpc),
+                  caller.ok() ? caller->ToText() : "an unknown caller",
+                  Printable(status.message()));
+    return {static_cast<grpc::StatusCode>(status.code()), status.message()};
+  }
+
+  Result<Caller> Identify(const InputMetadata& metadata, const grpc::AuthContext& context) const {
+    if (revoked_ != nullptr) {
+      for (const grpc::string_ref& pem : context.FindPropertyValues(kPeerCertificate)) {
+        MLC_TRY(revoked_->Check(View(pem)));
+      }
+    }
+    const auto [begin, end] = metadata.equal_range("authorization");
+    if (begin == end) return CertificateCaller(context);
+    const std::string_view value = View(begin->second);
+    if (std::next(begin) != end || !value.starts_with(kBearer)) {
+      return Unauthenticated("authorization is 'Bearer TOKEN', once");
+    }
+    if (tokens_ == nullptr) return Unauthenticated("this server takes no tokens");
+    return tokens_->Find(value.substr(kBearer.size()), Today());
+  }
+
+  // Both, whatever becomes of the first.
+  Status Refresh() {
+    const Status tokens = tokens_ == nullptr ? Status() : tokens_->Refresh();
+    const Status revoked = revoked_ == nullptr ? Status() : revoked_->Refresh();
+    return tokens.ok() ? revoked : tokens;
+  }
+
+ private:
+  static std::string Printable(std::string_view text) {
+    std::string clean(text.substr(0, 200));
+    for (char& c : clean) c = c < ' ' || c > '~' ? '?' : c;
+    return clean;
+  }
+
+  const std::shared_ptr<spdlog::logger> logger_;
+  const std::shared_ptr<Metrics> metrics_;
+  const std::unique_ptr<Tokens> tokens_;
+  const std::unique_ptr<Revocations> revoked_;
+};
+
+TlsGate::TlsGate(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
+                 std::unique_ptr<Tokens> tokens, std::unique_ptr<Revocations> revoked)
+    : processor_(std::make_shared<Processor>(std::move(logger), std::move(metrics),
+                                             std::move(tokens), std::move(revoked))) {}
+TlsGate::~TlsGate() = default;
+
+std::shared_ptr<grpc::AuthMetadataProcessor> TlsGate::processor() const { return processor_; }
+
+Caller TlsGate::CallerOf(const grpc::ServerContextBase& context) const {
+  const Result<Caller> caller =
+      processor_->Identify(context.client_metadata(), *context.auth_context());
+  // Its token or certificate was revoked since the gate let the call in.
+  return caller.ok() ? *caller : Caller{"nobody", Role::kRead, false};
+}
+
+Status TlsGate::Refresh() { return processor_->Refresh(); }
+
+}  // namespace mlc::server

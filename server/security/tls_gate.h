@@ -1,0 +1,40 @@
+// The gate of connections with TLS: a caller is who its bearer token says or, without one, who its
+// certificate says, by a URI of the form spiffe://mlc/ROLE/NAME. Who comes with a revoked
+// certificate is nobody, whatever the token says. The policy decides. Every refusal leaves a line
+// in the log and is counted. Thread-safe.
+#pragma once
+
+#include <grpcpp/security/auth_metadata_processor.h>
+
+#include <memory>
+
+#include "server/metrics.h"
+#include "server/security/gate.h"
+#include "server/security/revocations.h"
+#include "server/security/tokens.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace mlc::server {
+
+class TlsGate : public Gate {
+ public:
+  // Without tokens or revocations, pass nullptr.
+  TlsGate(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
+          std::unique_ptr<Tokens> tokens, std::unique_ptr<Revocations> revoked);
+  ~TlsGate() override;
+
+  Caller CallerOf(const grpc::ServerContextBase& context) const override;
+  // What gRPC asks before every call; for ServerCredentials::SetAuthMetadataProcessor.
+  std::shared_ptr<grpc::AuthMetadataProcessor> processor() const;
+  // See Tokens and Revocations.
+  Status Refresh();
+
+ private:
+  class Processor;
+  const std::shared_ptr<Processor> processor_;
+};
+
+}  // namespace mlc::server

@@ -1,0 +1,47 @@
+#include "server/snapshot_schedule.h"
+
+#include <chrono>
+#include <utility>
+
+#include "server/clock.h"
+
+namespace mlc::server {
+
+SnapshotSchedule::SnapshotSchedule(std::string log, SnapshotOptions options,
+                                   std::shared_ptr<spdlog::logger> logger)
+    : log_(std::move(log)), options_(std::move(options)), logger_(std::move(logger)) {
+  if (!options_.folder.empty()) thread_ = std::thread([this] { Run(); });
+}
+
+SnapshotSchedule::~SnapshotSchedule() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void SnapshotSchedule::Run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    Publish();
+    lock.lock();
+    wake_.wait_for(lock, std::chrono::milliseconds(options_.every_ms),
+                   [this] { return stopping_; });
+  }
+}
+
+void SnapshotSchedule::Publish() {
+  const Result<db::PublishedSnapshot> published =
+      db::PublishSnapshot(log_, options_.folder, options_.policy, WallUs());
+  if (!published.ok()) {
+    logger_->error("no snapshot: {}; builds go on with the last one", published.status().message());
+  } else if (published->is_new) {
+    logger_->info("snapshot {}: {} records, {} bytes, {} old ones removed", published->path,
+                  published->info.records, published->info.bytes, published->removed.size());
+  }
+}
+
+}  // namespace mlc::server

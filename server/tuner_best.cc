@@ -1,0 +1,120 @@
+// What the log knows best, for builds and for people.
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "db/confirmed_best.h"
+#include "server/precedents.h"
+#include "server/protocol.h"
+#include "server/tuner.h"
+
+namespace mlc::server {
+namespace {
+
+constexpr int kMaxQueries = 10'000;
+constexpr int kMaxCandidates = 16;
+
+Status CheckSize(const proto::BestRequest& request) {
+  if (request.workloads_size() > kMaxQueries) {
+    return InvalidArgument("at most " + std::to_string(kMaxQueries) + " workloads a call");
+  }
+  if (request.texts_size() != 0 && request.texts_size() != request.workloads_size()) {
+    return InvalidArgument(
+        "the texts are not those of the workloads: " + std::to_string(request.texts_size()) +
+        " of " + std::to_string(request.workloads_size()));
+  }
+  return Status();
+}
+
+proto::BestConfig ToBest(const db::Record& record) {
+  proto::BestConfig best;
+  best.set_config(record.config);
+  *best.mutable_measurement() = ToWire(record.measurement);
+  best.set_record(ToWire(record.task_uid));
+  return best;
+}
+
+// Takes records of the families that the caller generates; all if it does not say.
+db::TuningLog::Accept GeneratedBy(const proto::BestRequest& request) {
+  if (request.kernels().empty()) return {};
+  return [kernels = std::set<std::string>(request.kernels().begin(), request.kernels().end())](
+             const db::Record& record) {
+    return kernels.contains(record.config.substr(0, record.config.find(' ')));
+  };
+}
+
+// The near misses of one reply: each precedent is sent once.
+class NearMisses {
+ public:
+  NearMisses(const db::TuningLog& log, const std::string& target, proto::BestReply& reply)
+      : log_(log), target_(target), reply_(reply) {}
+
+  Status AddFor(const Digest& key, const std::string& text, proto::BestConfig& best) {
+    const graph::Workload workload = MLC_TRY(graph::Workload::Parse(text));
+    if (workload.digest() != key) {
+      return InvalidArgument("a text is not of the workload " + key.ToText());
+    }
+    if (!known_) known_ = MLC_TRY(Precedents::Read(log_, target_));
+    for (const costmodel::Precedent* precedent : MLC_TRY(known_->For(workload))) {
+      const auto [place, is_new] = places_.try_emplace(precedent, reply_.precedents_size());
+      if (is_new) Write(*precedent, *reply_.add_precedents());
+      best.add_precedents(place->second);
+    }
+    return Status();
+  }
+
+ private:
+  void Write(const costmodel::Precedent& precedent, proto::NearMiss& wire) const {
+    const Precedents::Source& source = known_->SourceOf(precedent);
+    wire.set_workload(precedent.workload.ToText());
+    wire.set_default_ns(precedent.default_ns);
+    for (size_t i = 0; i < precedent.best.size(); ++i) {
+      proto::BestConfig& best = *wire.add_best();
+      best.set_config(precedent.best[i].config.ToText());
+      best.mutable_measurement()->set_outcome(proto::OK);
+      best.mutable_measurement()->set_median_ns(precedent.best[i].ns);
+      best.set_record(ToWire(source.records[i]));
+    }
+  }
+
+  const db::TuningLog& log_;
+  const std::string& target_;
+  proto::BestReply& reply_;
+  std::optional<Precedents> known_;
+  std::map<const costmodel::Precedent*, int> places_;
+};
+
+}  // namespace
+
+Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
+  MLC_TRY(CheckSize(request));
+  proto::BestReply reply;
+  if (request.target().empty()) {
+    for (std::string& target : MLC_TRY(log_.Targets())) reply.add_targets(std::move(target));
+  }
+  const int candidates = std::clamp(request.candidates(), 1, kMaxCandidates);
+  const db::TuningLog::Accept accept = GeneratedBy(request);
+  std::string question = std::to_string(candidates) + "\n" + request.target();
+  for (const std::string& kernel : request.kernels()) question += "\n" + kernel;
+  NearMisses near(log_, request.target(), reply);
+  for (int i = 0; i < request.workloads_size(); ++i) {
+    const Digest key = MLC_TRY(Digest::Parse(request.workloads(i)));
+    const auto ask = [&]() -> Result<proto::BestConfig> {
+      proto::BestConfig found;
+      const std::vector<db::Record> records =
+          MLC_TRY(db::BestConfigs(log_, key, request.target(), candidates, accept));
+      if (!records.empty()) found = ToBest(records[0]);
+      for (size_t j = 1; j < records.size(); ++j) *found.add_others() = ToBest(records[j]);
+      return found;
+    };
+    proto::BestConfig& best = *reply.add_best();
+    best = MLC_TRY(best_cache_.Get(key, question, ask));
+    if (best.config().empty() && request.texts_size() > 0) {
+      MLC_TRY(near.AddFor(key, request.texts(i), best));
+    }
+  }
+  return reply;
+}
+
+}  // namespace mlc::server

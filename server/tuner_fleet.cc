@@ -1,0 +1,222 @@
+// Who is there, who is needed, and who shall leave.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "server/clock.h"
+#include "server/tuner.h"
+
+namespace mlc::server {
+namespace {
+
+// Workers that have been silent for so long are not told of any more.
+constexpr int64_t kForgetMs = 24 * 3'600'000;
+
+Status NoWorker(const std::string& name) {
+  return NotFound("no worker " + name + " has called this server; mlc-tune --workers lists them");
+}
+
+}  // namespace
+
+Needs Tuner::NeedsOf(const Job& job, const Proposal& proposal) const {
+  const auto task = static_cast<size_t>(proposal.task);
+  Needs needs;
+  needs.target_class = job.target_class;
+  needs.kernel = proposal.config.family + "/" + std::to_string(proposal.config.version);
+  // Rounded, so that a study has few queues.
+  if (task < job.memory_bytes.size()) {
+    needs.memory_bytes =
+        static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(job.memory_bytes[task])) / 2);
+  }
+  return needs;
+}
+
+// What a job lacks, for people. REQUIRES mutex_.
+std::string Tuner::WaitsFor(const Needs& needs) const {
+  std::string text = "waits for a worker of class: " + needs.target_class;
+  if (!needs.kernel.empty()) text += " that builds " + needs.kernel;
+  if (needs.memory_bytes > 0) {
+    text += " with " + std::to_string(needs.memory_bytes >> 20) + " MiB for tensors";
+  }
+  std::map<std::string, int> connected;
+  for (const auto& [name, note] : desk_.notes) {
+    if (SteadyMs() - note.called_ms <= options_.terms.lease_ms)
+      ++connected[note.offer.target_class];
+  }
+  text += "; connected: ";
+  if (connected.empty()) return text + "none";
+  bool first = true;
+  for (const auto& [target_class, count] : connected) {
+    text += (first ? "" : ", ") + std::to_string(count) + " of " + target_class;
+    first = false;
+  }
+  return text;
+}
+
+int64_t Tuner::Attend(const proto::AttendRequest& request, std::function<void()> wake,
+                      std::function<void()> dismiss) {
+  std::lock_guard lock(mutex_);
+  Attendant attendant{static_cast<int64_t>(++desk_.numbers), request.boot(), std::move(wake),
+                      std::move(dismiss)};
+  const int64_t id = attendant.id;
+  if (draining_) attendant.dismiss();
+  std::swap(desk_.attendants[request.worker()], attendant);
+  // The stream of an older process: its worker has not noticed yet.
+  if (attendant.dismiss) attendant.dismiss();
+  return id;
+}
+
+void Tuner::Left(int64_t id) {
+  std::lock_guard lock(mutex_);
+  for (auto it = desk_.attendants.begin(); it != desk_.attendants.end(); ++it) {
+    if (it->second.id != id) continue;
+    leases_.Disconnected(it->first, it->second.boot, SteadyMs());
+    desk_.attendants.erase(it);
+    return;
+  }
+}
+
+void Tuner::Dismiss() {
+  std::lock_guard lock(mutex_);
+  draining_ = true;
+  for (auto& [name, attendant] : desk_.attendants) attendant.dismiss();
+}
+
+// As many as there are trials, of those that asked for more than there was. REQUIRES mutex_.
+void Tuner::WakeWorkers(const std::string& target_class) {
+  const auto idle = desk_.idle.find(target_class);
+  if (idle == desk_.idle.end()) return;
+  int64_t queued = leases_.queued();
+  while (queued-- > 0 && !idle->second.empty()) {
+    const std::string name = *idle->second.begin();
+    idle->second.erase(idle->second.begin());
+    const auto attendant = desk_.attendants.find(name);
+    if (attendant != desk_.attendants.end()) attendant->second.wake();
+  }
+}
+
+// REQUIRES mutex_.
+proto::WorkerState Tuner::StateOf(const std::string& worker, const WorkerNote& note) const {
+  using State = Standings::State;
+  const Standings::Line standing = desk_.standings.LineOf(worker);
+  if (standing.state == State::kQuarantined) return proto::QUARANTINED;
+  if (SteadyMs() - note.called_ms > options_.terms.lease_ms) return proto::AWAY;
+  if (standing.draining || draining_) return proto::LEAVING;
+  return standing.state == State::kUntested ? proto::UNTESTED : proto::READY;
+}
+
+proto::ListWorkersReply Tuner::ListWorkers() const {
+  std::lock_guard lock(mutex_);
+  const int64_t now = SteadyMs();
+  proto::ListWorkersReply reply;
+  for (const auto& [name, note] : desk_.notes) {
+    const Standings::Line standing = desk_.standings.LineOf(name);
+    const int64_t silent = now - note.called_ms;
+    proto::WorkerLine& line = *reply.add_workers();
+    line.set_worker(name);
+    line.set_state(StateOf(name, note));
+    line.set_reason(standing.why);
+    line.set_target(note.target);
+    line.set_build(note.build);
+    *line.mutable_capabilities() = note.capabilities;
+    line.set_holding(leases_.HeldBy(name));
+    line.set_results(note.results);
+    line.set_failures(note.failures);
+    line.set_refused(note.refused);
+    line.set_silent_ms(silent);
+    line.set_canary_age_ms(standing.canary_ms < 0 ? -1 : now - standing.canary_ms);
+  }
+  // Kept from work by hand, and not heard of since this server started.
+  for (const std::string& name : desk_.standings.Held()) {
+    if (desk_.notes.contains(name)) continue;
+    proto::WorkerLine& line = *reply.add_workers();
+    line.set_worker(name);
+    line.set_state(proto::QUARANTINED);
+    line.set_reason(desk_.standings.LineOf(name).why);
+    line.set_silent_ms(now - started_ms_);
+    line.set_canary_age_ms(-1);
+  }
+  return reply;
+}
+
+Status Tuner::DrainWorker(const std::string& worker, const std::string& reason) {
+  return Hold(worker, "is to leave: " + reason, [&] {
+    desk_.standings.Drain(worker, reason);
+    const auto attendant = desk_.attendants.find(worker);
+    if (attendant != desk_.attendants.end()) attendant->second.wake();
+  });
+}
+
+Status Tuner::QuarantineWorker(const std::string& worker, const std::string& reason) {
+  return Hold(worker, "quarantined by hand: " + reason,
+              [&] { desk_.standings.Quarantine(worker, reason, SteadyMs()); });
+}
+
+Status Tuner::ReleaseWorker(const std::string& worker) {
+  return Hold(worker, "released", [&] { desk_.standings.Release(worker); });
+}
+
+// A person's decision holds at once, and in the log for servers to come.
+Status Tuner::Hold(const std::string& worker, const std::string& what,
+                   const std::function<void()>& decide) {
+  std::lock_guard order(rows_);
+  db::WorkerHold row;
+  {
+    std::lock_guard lock(mutex_);
+    if (!desk_.notes.contains(worker) && !desk_.standings.LineOf(worker).known) {
+      return NoWorker(worker);
+    }
+    decide();
+    const Standings::Hold hold = desk_.standings.HoldOf(worker);
+    row = {worker, hold.quarantine, hold.drain, hold.boot, WallUs()};
+  }
+  options_.logger->info("worker={} {}", worker, what);
+  return log_.PutHold(row).WithPrefix("until the server restarts, " + worker + " " + what +
+                                      "; it could not be written down");
+}
+
+Status Tuner::RestoreHolds() {
+  for (const db::WorkerHold& hold : MLC_TRY(log_.Holds())) {
+    std::lock_guard lock(mutex_);
+    desk_.standings.Restore(hold.worker, {hold.quarantine, hold.drain, hold.boot});
+  }
+  return Status();
+}
+
+Demand Tuner::WorkDemand() const {
+  std::lock_guard lock(mutex_);
+  std::map<std::string, ClassDemand> classes;
+  for (const auto& [id, job] : jobs_) {
+    if (!job->ended) ++classes[job->target_class].jobs;
+  }
+  for (const auto& [target_class, load] : leases_.LoadByClass()) {
+    classes[target_class].queued = load.queued;
+    classes[target_class].leased = load.leased;
+  }
+  Demand demand;
+  for (auto& [target_class, wanted] : classes) {
+    wanted.target_class = target_class;
+    demand.classes.push_back(std::move(wanted));
+  }
+  for (const auto& [name, note] : desk_.notes) {
+    const int64_t silent = SteadyMs() - note.called_ms;
+    if (silent > 20 * options_.terms.lease_ms) continue;
+    demand.workers.push_back({name, note.offer.target_class, leases_.HeldBy(name), silent,
+                              note.leaving || desk_.standings.Draining(name)});
+  }
+  return demand;
+}
+
+// REQUIRES mutex_.
+void Tuner::ForgetWorkers() {
+  std::erase_if(desk_.notes, [&](const auto& entry) {
+    if (SteadyMs() - entry.second.called_ms < kForgetMs) return false;
+    desk_.standings.Forget(entry.first);
+    for (auto& [target_class, idle] : desk_.idle) idle.erase(entry.first);
+    return true;
+  });
+}
+
+}  // namespace mlc::server

@@ -1,0 +1,65 @@
+// What the tuner knows about jobs, leases and workers, into the metrics, as often as it ticks.
+#include <array>
+#include <map>
+#include <string>
+
+#include "server/clock.h"
+#include "server/tuner.h"
+
+namespace mlc::server {
+namespace {
+
+constexpr std::array<const char*, 6> kStates = {"untested", "idle",        "busy",
+                                                "draining", "quarantined", "away"};
+
+}  // namespace
+
+// The lease core counts for itself. REQUIRES mutex_.
+void Tuner::Report() {
+  Metrics& metrics = *options_.metrics;
+  const Leases::Counts& counts = leases_.counts();
+  metrics.Add(Counter::kLeasesExpired, counts.lost - reported_.lost);
+  metrics.Add(Counter::kTrialRetries, counts.retried - reported_.retried);
+  reported_ = counts;
+  metrics.Set(Gauge::kTasksQueued, static_cast<double>(counts.queued));
+  metrics.Set(Gauge::kTasksLeased, static_cast<double>(counts.leased));
+  metrics.Set(Gauge::kTasksReceived, static_cast<double>(counts.received));
+  std::map<std::string, int> jobs;
+  for (const auto& [id, job] : jobs_) {
+    if (!job->ended) ++jobs[job->target_class];
+  }
+  int running = 0;
+  int waiting = 0;
+  for (const auto& [target_class, count] : jobs) {
+    (leases_.WorkersOf(target_class, SteadyMs()) > 0 ? running : waiting) += count;
+  }
+  metrics.Set(Gauge::kJobsRunning, running);
+  metrics.Set(Gauge::kJobsWaiting, waiting);
+  ReportWorkers();
+}
+
+// REQUIRES mutex_.
+void Tuner::ReportWorkers() const {
+  std::map<std::string, int64_t> workers;
+  for (const auto& [name, note] : desk_.notes) {
+    switch (StateOf(name, note)) {
+      case proto::READY:
+        ++workers[leases_.HeldBy(name) > 0 ? "busy" : "idle"];
+        break;
+      case proto::LEAVING:
+        ++workers["draining"];
+        break;
+      case proto::QUARANTINED:
+        ++workers["quarantined"];
+        break;
+      case proto::AWAY:
+        ++workers["away"];
+        break;
+      default:
+        ++workers["untested"];
+    }
+  }
+  for (const char* state : kStates) options_.metrics->SetWorkers(state, workers[state]);
+}
+
+}  // namespace mlc::server

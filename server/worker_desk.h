@@ -1,0 +1,68 @@
+// What the server keeps about its workers besides their leases: who they are, and the trials that
+// test them or each other. Plain data of the Tuner, guarded by its mutex.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "db/record.h"
+#include "proto/worker.pb.h"
+#include "server/capability.h"
+#include "server/standing.h"
+
+namespace mlc::server {
+
+// As its last call told.
+struct WorkerNote {
+  std::string boot;
+  std::string target;  // full text
+  std::string build;
+  proto::Capabilities capabilities;
+  proto::DeviceUse use;
+  Offer offer;
+  int64_t called_ms = 0;
+  bool leaving = false;  // it takes no more work, for reasons of its own
+  int64_t results = 0;
+  int64_t failures = 0;
+  int64_t refused = 0;
+};
+
+// A trial that no job asked for and that the log never sees under its own id: a canary, which tests
+// one worker, or the second measurement of a result that is hard to believe.
+struct Check {
+  std::string workload;
+  std::string config;
+  uint64_t seed = 0;
+  std::string worker;  // who is tested, or whose result is in doubt
+  // Of a canary.
+  double expected_ns = 0;  // 0: it has to be right, however long it takes
+  double factor = 1;
+  // Of a second measurement: the record in doubt waits, neither committed nor acknowledged.
+  bool confirms = false;
+  db::Record claim;
+  std::string doubt;
+};
+
+// The stream that a worker holds open.
+struct Attendant {
+  int64_t id = 0;
+  std::string boot;
+  std::function<void()> wake;
+  std::function<void()> dismiss;
+};
+
+struct WorkerDesk {
+  explicit WorkerDesk(StandingTerms terms) : standings(terms) {}
+
+  Standings standings;
+  std::map<std::string, WorkerNote> notes;  // by name
+  std::map<Digest, Check> checks;           // by their own uid
+  std::map<std::string, Attendant> attendants;
+  std::map<std::string, std::set<std::string>> idle;  // by class: who would take more
+  uint64_t numbers = 0;                               // of canaries and attendants
+};
+
+}  // namespace mlc::server

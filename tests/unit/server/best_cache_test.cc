@@ -1,0 +1,65 @@
+#include "server/best_cache.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc::server {
+namespace {
+
+constexpr Digest kOne{1, 1}, kTwo{2, 2};
+
+proto::BestConfig Named(const std::string& config) {
+  proto::BestConfig best;
+  best.set_config(config);
+  return best;
+}
+
+class BestCacheTest : public ::testing::Test {
+ protected:
+  std::string Get(const Digest& workload, const std::string& question) {
+    const auto answer = cache_.Get(workload, question, [&]() -> Result<proto::BestConfig> {
+      return Named("answer " + std::to_string(++asked_));
+    });
+    return answer.ok() ? answer->config() : answer.status().message();
+  }
+
+  BestCache cache_;
+  int asked_ = 0;
+};
+
+TEST_F(BestCacheTest, KeepsAnswersUntilTheirWorkloadChanges) {
+  EXPECT_EQ(Get(kOne, "a"), "answer 1");
+  EXPECT_EQ(Get(kOne, "b"), "answer 2");
+  EXPECT_EQ(Get(kTwo, "a"), "answer 3");
+  EXPECT_EQ(Get(kOne, "a"), "answer 1");
+  cache_.Changed(kOne);
+  EXPECT_EQ(Get(kOne, "a"), "answer 4");
+  EXPECT_EQ(Get(kOne, "b"), "answer 5");
+  EXPECT_EQ(Get(kTwo, "a"), "answer 3");
+}
+
+// The record may have come too late for the answer.
+TEST_F(BestCacheTest, KeepsNoAnswerThatAChangeOvertook) {
+  const auto overtaken = cache_.Get(kOne, "a", [&]() -> Result<proto::BestConfig> {
+    cache_.Changed(kOne);
+    return Named("old");
+  });
+  EXPECT_EQ(overtaken->config(), "old");
+  EXPECT_EQ(Get(kOne, "a"), "answer 1");
+}
+
+TEST_F(BestCacheTest, KeepsNoErrors) {
+  const auto failed =
+      cache_.Get(kOne, "a", [&]() -> Result<proto::BestConfig> { return Internal("disk"); });
+  EXPECT_FALSE(failed.ok());
+  EXPECT_EQ(Get(kOne, "a"), "answer 1");
+}
+
+TEST_F(BestCacheTest, IsBounded) {
+  for (uint64_t n = 0; n < 50'000; ++n) (void)Get(Digest{n, n}, "a");
+  EXPECT_EQ(asked_, 50'000);
+  EXPECT_EQ(Get(Digest{49'999, 49'999}, "a"), "answer 50000");
+  EXPECT_EQ(Get(Digest{0, 0}, "a"), "answer 50001");
+}
+
+}  // namespace
+}  // namespace mlc::server

@@ -1,0 +1,100 @@
+// What is said to Slurm and how its answers are read; tests/slurm runs the real one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/fleet/slurm_provider.h"
+
+namespace mlc::server::fleet {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+
+std::string Jobs(const std::string& jobs) { return R"({"errors": [], "jobs": [)" + jobs + "]}"; }
+
+std::string Job(const std::string& state, const std::string& comment = "mlc-fleet:lab:cpu:w1",
+                const std::string& more = "") {
+  return R"({"job_id": 7, "nodes": "n1", "restart_cnt": 0, "comment": ")" + comment +
+         R"(", "job_state": )" + state + more + "}";
+}
+
+TEST(ReadSqueueTest, FindsTheJobsOfThisFleetAlone) {
+  const auto jobs = ReadSqueue(
+      Jobs(Job(R"("RUNNING")") + "," + Job(R"("RUNNING")", "mlc-fleet:other:cpu:w2") + "," +
+           Job(R"("RUNNING")", "") + "," + Job(R"("RUNNING")", "mlc-fleet:lab:cpu")),
+      "lab");
+  ASSERT_TRUE(jobs.ok());
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_EQ((*jobs)[0].id, 7);
+  EXPECT_EQ((*jobs)[0].worker.name, "w1");
+  EXPECT_EQ((*jobs)[0].worker.pool, "cpu");
+  EXPECT_EQ((*jobs)[0].worker.where, "job 7 on n1");
+}
+
+TEST(ReadSqueueTest, ReadsTheStatesOfOlderAndNewerVersions) {
+  const auto state = [](const std::string& text) -> std::optional<PlacedState> {
+    const auto jobs = ReadSqueue(Jobs(Job(text)), "lab");
+    if (!jobs.ok() || jobs->empty()) return std::nullopt;
+    return (*jobs)[0].worker.state;
+  };
+  EXPECT_EQ(state(R"("PENDING")"), PlacedState::kPending);
+  EXPECT_EQ(state(R"(["PENDING"])"), PlacedState::kPending);
+  EXPECT_EQ(state(R"("CONFIGURING")"), PlacedState::kPending);
+  EXPECT_EQ(state(R"(["RUNNING"])"), PlacedState::kRunning);
+  EXPECT_EQ(state(R"("COMPLETING")"), PlacedState::kEnding);
+  EXPECT_EQ(state(R"(["CANCELLED", "COMPLETING"])"), PlacedState::kEnding);
+  for (const char* over : {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL"}) {
+    EXPECT_EQ(state("\"" + std::string(over) + "\""), std::nullopt) << over;
+  }
+}
+
+TEST(ReadSqueueTest, ARestartedJobIsRequeued) {
+  const std::string newer =
+      R"({"job_id": {"set": true, "number": 9}, "restart_cnt": {"set": true, "number": 2},
+          "comment": "mlc-fleet:lab:cpu:w", "job_state": ["PENDING"]})";
+  const auto jobs = ReadSqueue(Jobs(newer), "lab");
+  ASSERT_TRUE(jobs.ok());
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_TRUE((*jobs)[0].worker.requeued);
+  EXPECT_EQ((*jobs)[0].id, 9);
+}
+
+TEST(ReadSqueueTest, StrangeDocumentsAreErrorsAndStrangeJobsPassedOver) {
+  for (const char* text : {"", "[]", "{}", R"({"jobs": 1})", "slurm_load_jobs error"}) {
+    EXPECT_EQ(ReadSqueue(text, "lab").status().code(), StatusCode::kInvalidArgument) << text;
+  }
+  const auto jobs =
+      ReadSqueue(Jobs(R"(1, {}, {"job_id": "7"}, {"job_id": -1, "comment": "mlc-fleet:lab:cpu:w"},
+              {"job_id": 3, "comment": 4, "job_state": 5})"),
+                 "lab");
+  ASSERT_TRUE(jobs.ok());
+  EXPECT_TRUE(jobs->empty());
+}
+
+TEST(ReadSqueueTest, NoJobsWithAnErrorIsNoAnswer) {
+  const auto jobs = ReadSqueue(R"({"errors": [{"error": "no controller"}], "jobs": []})", "lab");
+  EXPECT_EQ(jobs.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(jobs.status().message(), ::testing::HasSubstr("no controller"));
+}
+
+TEST(SbatchWordsTest, EveryWordIsOneArgument) {
+  const auto config = ParseFleetConfig(Kind::kSlurm, R"({"name": "lab", "pools": [
+      {"name": "gpu", "worker": ["/opt/my worker", "--target", "cuda; rm -rf $HOME"],
+       "slurm": {"script": "/opt/worker.sbatch", "partition": "p", "gres": "gpu:1",
+                 "time_limit_s": 3600, "options": ["--qos=low"]}}]})");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  const auto words = SbatchWords(*config, "gpu", "host:1", "lab-gpu-b-1");
+  EXPECT_EQ(words[0], "sbatch");
+  for (const char* word :
+       {"--comment=mlc-fleet:lab:gpu:lab-gpu-b-1", "--requeue", "--signal=B:TERM@60", "--time=60",
+        "--partition=p", "--gres=gpu:1", "--qos=low"}) {
+    EXPECT_THAT(words, Contains(word));
+  }
+  const auto script = std::ranges::find(words, "/opt/worker.sbatch");
+  EXPECT_THAT(std::vector<std::string>(script, words.end()),
+              ElementsAre("/opt/worker.sbatch", "/opt/my worker", "--target", "cuda; rm -rf $HOME",
+                          "--server", "host:1", "--name", "lab-gpu-b-1"));
+}
+
+}  // namespace
+}  // namespace mlc::server::fleet

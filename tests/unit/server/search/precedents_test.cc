@@ -1,0 +1,112 @@
+#include "server/precedents.h"
+
+#include <gtest/gtest.h>
+
+#include "db/memory_log.h"
+#include "tests/unit/costmodel/conv_workload.h"
+
+namespace mlc::server {
+namespace {
+
+using costmodel::MakeConv;
+
+class PrecedentsTest : public ::testing::Test {
+ protected:
+  PrecedentsTest() {
+    target_.isa = target::Isa::kAvx512;
+    target_.threads = 2;
+  }
+
+  std::string Default(const graph::Workload& workload) const {
+    return schedule::FamiliesFor(workload, target_)[0]->Default(workload, target_).ToText();
+  }
+  void Add(const graph::Workload& workload, const std::string& config, double ns,
+           const std::string& target) {
+    ASSERT_TRUE(log_->AddWorkload({workload.digest(), workload.ToText(), ""}).ok());
+    db::Record record;
+    record.task_uid = DigestOf("record " + std::to_string(++count_));
+    record.workload = workload.digest();
+    record.target = target;
+    record.config = config;
+    record.measurement.outcome = Outcome::kOk;
+    record.measurement.median_ns = record.measurement.p10_ns = record.measurement.p90_ns = ns;
+    record.measurement.runs = 9;
+    record.arm = arm_;
+    record.created_us = count_;
+    const auto added = AppendAndWait(*log_, record);
+    ASSERT_TRUE(added.ok()) << added.status().ToString();
+  }
+  void Add(const graph::Workload& workload, const std::string& config, double ns) {
+    Add(workload, config, ns, target_.ClassText());
+  }
+  std::vector<const costmodel::Precedent*> Near(Precedents& precedents,
+                                                const graph::Workload& workload) {
+    auto nearest = precedents.For(workload);
+    EXPECT_TRUE(nearest.ok()) << nearest.status().ToString();
+    return *std::move(nearest);
+  }
+
+  target::Target target_;
+  std::unique_ptr<db::TuningLog> log_ = db::MakeMemoryLog();
+  int count_ = 0;
+  std::string arm_ = "model";
+  graph::Workload one_ = MakeConv(64, 28, 128, 3), four_ = MakeConv(64, 28, 128, 3, 4);
+};
+
+TEST_F(PrecedentsTest, TheFastestOfTheNearestWorkloadsComeWithTheirSources) {
+  Add(MakeConv(64, 28, 64, 3), "contraction/1 a=1", 700);
+  Add(one_, Default(one_), 900);
+  Add(one_, "contraction/1 a=2", 800);
+  Add(four_, "contraction/1 a=3", 1);
+  Add(MakeConv(64, 28, 128, 1), "contraction/1 a=1", 5);
+  Precedents precedents = *Precedents::Read(*log_, target_.ClassText());
+  const auto nearest = Near(precedents, four_);
+  ASSERT_EQ(nearest.size(), 2u) << "neither itself nor another kind";
+  EXPECT_EQ(nearest[0]->workload.digest(), one_.digest());
+  ASSERT_EQ(nearest[0]->best.size(), 2u);
+  EXPECT_EQ(nearest[0]->best[0].config.ToText(), "contraction/1 a=2");
+  EXPECT_EQ(nearest[0]->best[0].ns, 800);
+  EXPECT_EQ(nearest[0]->default_ns, 900);
+  EXPECT_EQ(nearest[1]->default_ns, 0) << "not measured";
+  const Precedents::Source& source = precedents.SourceOf(*nearest[0]);
+  EXPECT_EQ(source.workload, one_.digest());
+  EXPECT_EQ(source.records[0], DigestOf(std::string("record 3")));
+}
+
+TEST_F(PrecedentsTest, TimesAreComparedWithTimesOfTheirKind) {
+  Add(one_, Default(one_), 900);
+  Add(one_, "contraction/1 a=2", 800);
+  Add(one_, "contraction/1 a=3", 790);
+  arm_ = "verify";  // later, on a slower clock
+  Add(one_, "contraction/1 a=3", 990);
+  Add(one_, "contraction/1 a=2", 980);
+  Precedents precedents = *Precedents::Read(*log_, target_.ClassText());
+  const costmodel::Precedent& precedent = *Near(precedents, four_)[0];
+  ASSERT_EQ(precedent.best.size(), 3u);
+  EXPECT_EQ(precedent.default_ns, 900);
+  for (const costmodel::Timed& timed : precedent.best) {
+    if (timed.config.ToText() == "contraction/1 a=2") {
+      EXPECT_EQ(timed.ns, 800);
+    }
+    if (timed.config.ToText() == "contraction/1 a=3") {
+      EXPECT_EQ(timed.ns, 790);
+    }
+  }
+}
+
+TEST_F(PrecedentsTest, OtherTargetsAndLaterRecordsDoNotCount) {
+  Add(one_, "contraction/1 a=1", 700, "target of another kind");
+  Precedents elsewhere = *Precedents::Read(*log_, target_.ClassText());
+  EXPECT_TRUE(Near(elsewhere, four_).empty());
+  Add(one_, "contraction/1 a=2", 900);
+  const int64_t then = log_->Stats()->last_id;
+  Add(one_, "contraction/1 a=3", 800);
+  Precedents precedents = *Precedents::Read(*log_, target_.ClassText(), then);
+  const auto nearest = Near(precedents, four_);
+  ASSERT_EQ(nearest.size(), 1u);
+  ASSERT_EQ(nearest[0]->best.size(), 1u);
+  EXPECT_EQ(nearest[0]->best[0].ns, 900);
+}
+
+}  // namespace
+}  // namespace mlc::server

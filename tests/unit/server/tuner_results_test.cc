@@ -1,0 +1,157 @@
+// What becomes of results, good and bad.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "db/sqlite_log.h"
+#include "server/protocol.h"
+#include "tests/unit/db/faulty_disk.h"
+#include "tests/unit/server/fake_strategy.h"
+#include "tests/unit/server/tuner_fixture.h"
+
+namespace mlc::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST_F(TunerTest, InfrastructureFailuresAreRetriedAndNeverStored) {
+  const std::string job = Submit(1);
+  proto::SynchronizeRequest request = Hello();
+  int attempts = 0;
+  while (tuner_->Progress(job)->state() == proto::RUNNING) {
+    auto reply = Call(request);
+    ASSERT_TRUE(reply.ok());
+    request.clear_finished();
+    for (const proto::Lease& lease : reply->leases()) {
+      EXPECT_EQ(lease.attempt(), ++attempts);
+      // No outcome at all must not count as success.
+      request.add_finished()->set_task_uid(lease.task_uid());
+    }
+  }
+  EXPECT_EQ(attempts, 3);
+  EXPECT_EQ(log_->Stats()->records, 0);
+  EXPECT_EQ(tuner_->Progress(job)->outcomes(7), 1);
+  EXPECT_THAT(*story_, HasSubstr("learn 0:infra"));
+}
+
+TEST_F(TunerTest, ImpossibleResultsAreRetriedNotStored) {
+  const std::string job = Submit(1);
+  proto::SynchronizeRequest request = Hello();
+  while (tuner_->Progress(job)->state() == proto::RUNNING) {
+    auto reply = Call(request);
+    request.clear_finished();
+    for (const proto::Lease& lease : reply->leases()) {
+      proto::TrialResult& result = *request.add_finished();
+      result.set_task_uid(lease.task_uid());
+      Measurement lie = FakeMeasurement(0);
+      lie.median_ns = lie.p10_ns = lie.p90_ns = 1e-6;
+      *result.mutable_measurement() = ToWire(lie);
+    }
+  }
+  EXPECT_EQ(log_->Stats()->records, 0);
+}
+
+TEST_F(TunerTest, DuplicatesAreAcknowledgedAndStoredOnce) {
+  const std::string job = Submit(3);
+  proto::SynchronizeRequest request = Hello();
+  while (request.finished_size() == 0) {
+    const auto reply = Call(request);
+    for (const proto::Lease& lease : reply->leases()) {
+      proto::TrialResult& result = *request.add_finished();
+      result.set_task_uid(lease.task_uid());
+      *result.mutable_measurement() = ToWire(FakeMeasurement(0));
+    }
+  }
+  EXPECT_EQ(Call(request)->acknowledged_size(), 3);
+  EXPECT_EQ(Call(request)->acknowledged_size(), 3);
+  EXPECT_EQ(log_->Stats()->records, 3);
+}
+
+TEST_F(TunerTest, AWorkerThatDiesLosesItsLease) {
+  lease_ms_ = 100;
+  Restart();
+  const std::string job = Submit(6);
+  proto::SynchronizeRequest dead = Hello();
+  dead.set_worker("dead");
+  while (Call(dead)->leases_size() == 0) dead.clear_holding();
+  EXPECT_EQ(Work(job), 6);
+}
+
+TEST_F(TunerTest, ADrainingServerGivesNoLeasesAndKeepsTheJob) {
+  const std::string job = Submit(100);
+  Work(job, 5);
+  tuner_->Drain(0);
+  auto reply = Call(Hello());
+  EXPECT_TRUE(reply->drain());
+  EXPECT_EQ(reply->leases_size(), 0);
+  EXPECT_EQ(tuner_->Submit(Request(5), Caller::Local()).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(log_->Jobs()->front().state, db::JobState::kRunning);
+}
+
+TEST_F(TunerTest, RefusesBadRequestsInWords) {
+  auto refused = [this](auto&& change) {
+    proto::SubmitJobRequest request = Request(5);
+    change(request);
+    const Status status = tuner_->Submit(request, Caller::Local()).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    return status.message();
+  };
+  EXPECT_THAT(refused([](auto& r) { r.mutable_options()->set_trials(0); }), HasSubstr("trials"));
+  EXPECT_THAT(refused([](auto& r) { r.clear_tasks(); }), HasSubstr("no tasks"));
+  EXPECT_THAT(refused([](auto& r) { r.mutable_tasks(1)->set_workload("x"); }), HasSubstr("task 1"));
+  EXPECT_THAT(refused([](auto& r) { *r.mutable_tasks(1) = r.tasks(0); }),
+              HasSubstr("same workload"));
+  EXPECT_THAT(refused([](auto& r) { r.mutable_tasks(0)->set_occurrences(0); }),
+              HasSubstr("occurrences"));
+  EXPECT_FALSE(refused([](auto& r) { r.set_target("toaster"); }).empty());
+  proto::SynchronizeRequest request = Hello();
+  request.set_protocol(2);
+  EXPECT_EQ(Call(request).status().code(), StatusCode::kFailedPrecondition);
+  request = Hello();
+  request.set_target("toaster");
+  EXPECT_THAT(Call(request).status().message(), HasSubstr("worker's target"));
+  request = Hello();
+  request.clear_boot();
+  EXPECT_EQ(Call(request).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(Call(request).status().message(), HasSubstr("w0 names no boot: it has to be new"));
+}
+
+TEST_F(TunerTest, AFullDiskIsToldAndTheJobGoesOnWhenThereIsSpace) {
+  const std::string path = ::testing::TempDir() + "/mlc-tuner-full.db";
+  for (const char* suffix : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path + suffix);
+  db::FaultyDisk disk;
+  tuner_.reset();
+  log_ = *db::OpenSqliteLog(path);
+  Restart();
+  const std::string job = Submit(20);
+  const int64_t before = Work(job, 5);
+  proto::SynchronizeRequest request = Hello();
+  while (request.finished_size() == 0) {
+    const auto reply = Call(request);
+    for (const proto::Lease& lease : reply->leases()) {
+      proto::TrialResult& result = *request.add_finished();
+      result.set_task_uid(lease.task_uid());
+      *result.mutable_measurement() = ToWire(FakeMeasurement(0));
+    }
+  }
+  db::FaultyDisk::Arm(db::Fault::kFull, 1, /*for_good=*/true);
+  EXPECT_EQ(Call(request).status().code(), StatusCode::kResourceExhausted);
+  const Status told = tuner_->Progress(job).status();
+  EXPECT_EQ(told.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(told.message(), HasSubstr("results cannot be kept"));
+  EXPECT_THAT(told.message(), HasSubstr("until there is free space"));
+  db::FaultyDisk::Repair();
+  const auto kept = Call(request);
+  ASSERT_TRUE(kept.ok()) << kept.status().ToString();
+  EXPECT_EQ(kept->acknowledged_size(), request.finished_size());
+  EXPECT_TRUE(tuner_->Progress(job).ok());
+  const int64_t after = Work(job);
+  EXPECT_EQ(before + kept->acknowledged_size() + after, 20);
+  EXPECT_EQ(log_->Stats()->records, 20);
+  tuner_.reset();
+  log_.reset();
+}
+
+}  // namespace
+}  // namespace mlc::server
