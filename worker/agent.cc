@@ -9,6 +9,8 @@ namespace mlc::worker {
 namespace {
 
 constexpr int kProtocol = 1;
+// Of results in one message; servers take 16 MiB.
+constexpr size_t kMostResultBytes = 2 << 20;
 
 std::string Bytes(const Digest& digest) {
   const auto bytes = digest.ToBytes();
@@ -46,8 +48,11 @@ void Fill(const Measurement& m, proto::Measurement& wire) {
 int Agent::Want() const {
   const int held = static_cast<int>(holding_.size());
   if (draining_ || measuring_ || held * 2 > options_.slots) return 0;
+  if (spool_.size() >= options_.most_unsent) return 0;
   return options_.slots - held;
 }
+
+void Agent::Restore(TrialResult result) { spool_[result.uid] = std::move(result.measurement); }
 
 proto::SynchronizeRequest Agent::Request() const {
   proto::SynchronizeRequest request;
@@ -59,7 +64,16 @@ proto::SynchronizeRequest Agent::Request() const {
   request.set_want(Want());
   request.set_draining(draining_);
   for (const Digest& uid : holding_) request.add_holding(Bytes(uid));
+  request.set_sequence(calls_ + 1);
+  *request.mutable_capabilities() = options_.capabilities;
+  if (use_.trial_s() > 0) *request.mutable_device_use() = use_;
+  size_t bytes = 0;
   for (const auto& [uid, measurement] : spool_) {
+    bytes += 256 + measurement.detail.size();
+    if (bytes > kMostResultBytes) {
+      request.add_holding(Bytes(uid));
+      continue;
+    }
     proto::TrialResult& result = *request.add_finished();
     result.set_task_uid(Bytes(uid));
     Fill(measurement, *result.mutable_measurement());
@@ -69,18 +83,23 @@ proto::SynchronizeRequest Agent::Request() const {
 
 Agent::Orders Agent::OnReply(const proto::SynchronizeReply& reply, int64_t now_ms) {
   failures_ = 0;
-  fresh_results_ = false;
+  ++calls_;
+  fresh_results_ = reply.stale();
   last_call_ms_ = now_ms;
   retry_ms_ = now_ms;
   poll_ms_ = std::clamp<int64_t>(reply.next_poll_ms(), 1, 60'000);
   if (reply.drain()) draining_ = true;
-  for (const std::string& bytes : reply.acknowledged()) {
-    if (const auto uid = DigestOfBytes(bytes)) spool_.erase(*uid);
-  }
-  for (const proto::Refusal& refusal : reply.refused()) {
-    if (const auto uid = DigestOfBytes(refusal.task_uid())) spool_.erase(*uid);
+  if (reply.stale()) {
+    options_.boot += "'";
+    calls_ = 0;
   }
   Orders orders;
+  for (const std::string& bytes : reply.acknowledged()) {
+    Forget(bytes, orders);
+  }
+  for (const proto::Refusal& refusal : reply.refused()) {
+    Forget(refusal.task_uid(), orders);
+  }
   for (const std::string& bytes : reply.cancelled()) {
     const auto uid = DigestOfBytes(bytes);
     if (uid && holding_.erase(*uid) > 0) orders.cancel.push_back(*uid);
@@ -105,16 +124,25 @@ Status Agent::OnFailure(const Status& status, int64_t now_ms) {
     default:
       break;
   }
-  const int64_t backoff = options_.first_backoff_ms << std::min(failures_, 10);
+  const int64_t backoff =
+      std::min(options_.first_backoff_ms << std::min(failures_, 10), options_.longest_backoff_ms);
   ++failures_;
-  retry_ms_ = now_ms + std::min(backoff, options_.longest_backoff_ms);
+  ++calls_;
+  retry_ms_ = now_ms + backoff / 2 +
+              static_cast<int64_t>(rng_.Below(static_cast<uint64_t>(backoff / 2 + 1)));
   return Status();
 }
 
-void Agent::OnResult(TrialResult result) {
-  if (holding_.erase(result.uid) == 0) return;
+void Agent::Forget(const std::string& bytes, Orders& orders) {
+  const auto uid = DigestOfBytes(bytes);
+  if (uid && spool_.erase(*uid) > 0) orders.forget.push_back(*uid);
+}
+
+bool Agent::OnResult(TrialResult result) {
+  if (holding_.erase(result.uid) == 0) return false;
   spool_[result.uid] = std::move(result.measurement);
   fresh_results_ = true;
+  return true;
 }
 
 int64_t Agent::NextCallMs() const {

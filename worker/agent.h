@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/base/rng.h"
 #include "compiler/base/status.h"
 #include "proto/worker.pb.h"
 #include "worker/trial.h"
@@ -20,27 +21,37 @@ struct AgentOptions {
   std::string boot;  // new for each start of the process
   std::string build;
   std::string target;
-  int slots = 32;  // trials held at most
+  proto::Capabilities capabilities = {};
+  int slots = 32;             // trials held at most
+  size_t most_unsent = 4096;  // results; with more, no more trials are taken
   int64_t first_backoff_ms = 100;
   int64_t longest_backoff_ms = 5'000;
+  uint64_t seed = 0;  // of the jitter: workers that lost one server do not come back together
 };
 
 class Agent {
  public:
-  explicit Agent(AgentOptions options) : options_(std::move(options)) {}
+  explicit Agent(AgentOptions options) : options_(std::move(options)), rng_(options_.seed) {}
 
-  // The next call. Every one tells all: what is held and what is not acknowledged.
+  // A result that an earlier process of this worker left unsent.
+  void Restore(TrialResult result);
+  // The next call. Every one tells all: what is held, and of what is not acknowledged as much as a
+  // message takes; the rest counts as held.
   proto::SynchronizeRequest Request() const;
 
   struct Orders {
     std::vector<Trial> start;
     std::vector<Digest> cancel;
+    std::vector<Digest> forget;  // results that need not be kept any more
   };
   Orders OnReply(const proto::SynchronizeReply& reply, int64_t now_ms);
   // The call failed. An error that no retry mends comes back; OK means: backing off.
   Status OnFailure(const Status& status, int64_t now_ms);
-  // A trial is done. Results of trials that were cancelled meanwhile are dropped.
-  void OnResult(TrialResult result);
+  // A trial is done. False if it was cancelled meanwhile: its result is dropped.
+  bool OnResult(TrialResult result);
+  // The server has news: it is called at once.
+  void Wake() { fresh_results_ = true; }
+  void set_device_use(const proto::DeviceUse& use) { use_ = use; }
   // While a kernel is timed, calls wait unless a lease would be lost.
   void set_measuring(bool measuring) { measuring_ = measuring; }
   // Takes no more work; what is held is finished and sent.
@@ -53,11 +64,17 @@ class Agent {
   bool connected() const { return failures_ == 0; }
   size_t holding() const { return holding_.size(); }
   size_t unacknowledged() const { return spool_.size(); }
+  const std::string& name() const { return options_.name; }
+  const std::string& boot() const { return options_.boot; }
 
  private:
   int Want() const;
+  void Forget(const std::string& bytes, Orders& orders);
 
   AgentOptions options_;
+  Rng rng_;
+  uint64_t calls_ = 0;  // of this boot, ended
+  proto::DeviceUse use_;
   std::set<Digest> holding_;
   std::map<Digest, Measurement> spool_;
   bool fresh_results_ = true;  // the first call is due at once

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <optional>
@@ -78,7 +79,12 @@ class ChildRun {
  private:
   Result<Child> Start(size_t first) {
     Child::Options child;
-    child.limits.memory_bytes = 0;  // inputs of all workloads are mapped
+    // Beyond the inputs of all workloads, which are mapped.
+    child.limits.more_bytes = 0;
+    for (size_t i = first; i < tasks_.size(); ++i) {
+      child.limits.more_bytes =
+          std::max(child.limits.more_bytes, Runner::MemoryFor(tasks_[i], options_.threads));
+    }
     child.limits.file_bytes = 1 << 20;
     child.limits.cpu_seconds = 3600;
     child.limits.sandbox = options_.sandbox;

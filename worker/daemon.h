@@ -5,22 +5,27 @@
 
 #include <spdlog/logger.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "compiler/base/status.h"
+#include "proto/worker.pb.h"
+#include "transport/channel.h"
 #include "worker/engine_process.h"
 
 namespace mlc::worker {
 
 struct DaemonOptions {
-  std::string server;  // HOST:PORT or unix:PATH
-  std::string name;    // stable name of this worker; each target of several gets a suffix
-  std::string build;   // build id of the compiler
-  std::string gate;    // used while the server names none
-  int slots = 32;      // of each target
-  bool once = false;   // leave when the server has nothing to do any more
+  transport::ChannelOptions server;
+  std::string name;   // stable name of this worker; each target of several gets a suffix
+  std::string build;  // build id of the compiler
+  std::string state;  // folder for results that are not acknowledged; empty: they die with it
+  std::function<proto::Capabilities(const std::string& target)> capabilities;  // must be set
+  std::string gate;   // used while the server names none
+  int slots = 32;     // of each target
+  bool once = false;  // leave when the server has nothing to do any more
   bool exit_with_parent = false;
   int64_t drain_grace_ms = 30'000;
   int signals = -1;  // a signalfd; one signal drains, a second one ends
@@ -31,7 +36,8 @@ struct DaemonOptions {
 // with "-cpu", "-gpu", or "-gpu2" for a second class of GPUs.
 std::string SeatName(const std::string& name, const std::vector<std::string>& targets, size_t seat);
 
-// Returns OK after draining. CANCELLED after a second signal.
+// Returns OK after draining. CANCELLED after a second signal. ABORTED, after draining, if the clock
+// was set back: another process should go on.
 Status RunDaemon(const DaemonOptions& options, EngineProcess& engine);
 
 }  // namespace mlc::worker

@@ -29,6 +29,8 @@ std::string Field(const std::string& path, const std::string& key) {
   return "unknown";
 }
 
+constexpr int64_t kServerTimeoutMs = 5'000;
+
 int Processors() {
   cpu_set_t allowed;
   return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
@@ -65,6 +67,16 @@ Diagnosis Diagnose(const target::Target& target) {
   diagnosis.usable = sandbox.seccomp;
   diagnosis.report = out.str();
   return diagnosis;
+}
+
+Diagnosis DiagnoseServer(const transport::ChannelOptions& server) {
+  const auto connection = transport::Connection::Open(server);
+  const Status reached =
+      connection.ok() ? (*connection)->WaitUntilReady(kServerTimeoutMs) : connection.status();
+  const std::string how = server.tls.empty() ? ", without TLS" : ", with TLS";
+  return {std::string(reached.ok() ? "  ok    " : "  FAIL  ") + "server: " +
+              (reached.ok() ? server.address + " answers" + how : reached.message()) + "\n",
+          reached.ok()};
 }
 
 }  // namespace mlc::worker

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/target/target.h"
+#include "transport/channel.h"
 
 namespace mlc::worker {
 
@@ -12,5 +13,8 @@ struct Diagnosis {
   bool usable = true;  // false: the worker refuses to start
 };
 Diagnosis Diagnose(const target::Target& target);
+// Whether the server can be reached, and if not, why: address, TLS, clocks. Starts threads of gRPC;
+// seconds at worst.
+Diagnosis DiagnoseServer(const transport::ChannelOptions& server);
 
 }  // namespace mlc::worker

@@ -14,8 +14,8 @@ namespace {
 // What a build child sends: a kernel after this byte, or a status code as a byte and a message.
 constexpr char kBuilt = '+';
 
-// More would take the processors from the compilers for little.
-constexpr int kGpuHostThreads = 8;
+// Another worker's turn on a GPU ends without a word.
+constexpr int kLockPollMs = 10;
 
 std::string Report(const Result<BuiltKernel>& built) {
   if (built.ok()) return kBuilt + Encode(*built);
@@ -42,7 +42,9 @@ Measurement BuildFailure(int end, const std::string& errors) {
 }  // namespace
 
 Engine::Engine(EngineOptions options)
-    : options_(std::move(options)), references_(options_.references) {}
+    : options_(std::move(options)),
+      cubins_(options_.gpus.empty() ? "" : options_.cubin_cache),
+      references_(options_.references) {}
 
 Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   options.references.sandbox = options.sandbox;
@@ -56,18 +58,6 @@ Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   if (!engine->options_.gpus.empty()) MLC_TRY(engine->StartGpus());
   if (engine->targets_.empty()) return InvalidArgument("a worker needs at least one device");
   return engine;
-}
-
-Status Engine::StartGpus() {
-  nvrtc_ = MLC_TRY(build::Nvrtc::Open(options_.cuda_home));
-  fleet_ = MLC_TRY(GpuFleet::Create({.gpus = options_.gpus,
-                                     .cuda_home = options_.cuda_home,
-                                     .threads = std::clamp(options_.builders, 1, kGpuHostThreads),
-                                     .sandbox = options_.sandbox,
-                                     .run_timeout_ms = options_.run_timeout_ms},
-                                    *nvrtc_));
-  targets_.insert(targets_.end(), fleet_->targets().begin(), fleet_->targets().end());
-  return Status();
 }
 
 Status Engine::Calibrate() {
@@ -97,7 +87,6 @@ Status Engine::Calibrate() {
 void Engine::Add(Trial trial) {
   Job& job = jobs_.emplace_back();
   job.trial = std::move(trial);
-  job.ticket = ++tickets_;
   if (job.trial.target < 0 || static_cast<size_t>(job.trial.target) >= targets_.size()) {
     job.trial.target = 0;
     Finish(job, Failed(Outcome::kInfra, "the worker has no such target"));
@@ -136,12 +125,20 @@ bool Engine::StartBuild(Job& job) {
   child.limits.sandbox = options_.sandbox;
   child.limits.memory_bytes += options_.references.budget_bytes;
   child.limits.cpu_seconds = static_cast<int>(options_.build_timeout_ms / 1000) + 1;
+  if (cubins_.used() && !OnCpu(job)) {
+    auto exchange = CubinExchange::Open();
+    if (!exchange.ok()) return false;
+    job.exchange = *std::move(exchange);
+    child.keep = job.exchange->ChildDescriptors();
+  }
   Result<Child> builder = Child::Start(child, [&](int pipe) {
+    const auto asking = job.exchange != nullptr ? job.exchange->Compiler(*nvrtc_) : nullptr;
+    const CudaToolchain tools{asking != nullptr ? asking.get() : nvrtc_.get(), options_.target};
     WriteAll(pipe, Report(BuildKernel(job.trial.workload, job.trial.config,
-                                      targets_[static_cast<size_t>(job.trial.target)],
-                                      {nvrtc_.get(), options_.target})));
+                                      targets_[static_cast<size_t>(job.trial.target)], tools)));
   });
   if (!builder.ok()) return false;
+  if (job.exchange != nullptr) job.exchange->CloseChildSide();
   job.builder = *std::move(builder);
   job.stage = Stage::kBuilding;
   return true;
@@ -169,6 +166,8 @@ void Engine::FinishBuild(Job& job, bool timed_out) {
   const std::string report = std::move(job.builder->received());
   const std::string errors = job.builder->ErrorText();
   job.builder.reset();
+  if (job.exchange != nullptr) cubins_.Serve(*job.exchange, *nvrtc_);  // what it left
+  job.exchange.reset();
   if (timed_out) {
     const std::string limit = std::to_string(options_.build_timeout_ms);
     return Finish(job, Failed(Outcome::kBuildTimeout, "no kernel after " + limit + " ms"));
@@ -184,6 +183,7 @@ void Engine::FinishBuild(Job& job, bool timed_out) {
 void Engine::CollectBuilds() {
   for (Job& job : jobs_) {
     if (job.stage != Stage::kBuilding || job.data == nullptr) continue;
+    if (job.exchange != nullptr) cubins_.Serve(*job.exchange, *nvrtc_);
     const bool open = job.builder->Read();
     const bool late = job.builder->Running() > std::chrono::milliseconds(options_.build_timeout_ms);
     if (!open || late) FinishBuild(job, open && late);
@@ -210,47 +210,19 @@ bool Engine::CpuWaits() const {
   return any;
 }
 
-void Engine::SubmitToGpus() {
-  // Timings on the processor have their turn when the GPUs are done.
-  if (fleet_ == nullptr || CpuWaits()) return;
-  for (Job& job : jobs_) {
-    if (OnCpu(job) || !Ready(job)) continue;
-    const size_t target = static_cast<size_t>(job.trial.target) - (options_.cpu ? 1 : 0);
-    if (!fleet_->HasIdle(target)) continue;
-    const SharedMemory& set = references_.NextSet(*job.data);
-    fleet_->Submit(target, job.ticket,
-                   {.workload = job.trial.workload,
-                    .built = Encode(job.built),
-                    .set = set.serial(),
-                    .race_ns = job.trial.race_ns},
-                   set.descriptor());
-    job.stage = Stage::kOnGpu;
-  }
-}
-
-void Engine::CollectFromGpus() {
-  if (fleet_ == nullptr) return;
-  for (GpuFleet::Ended& ended : fleet_->Collect()) {
-    const auto job = std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& candidate) {
-      return candidate.ticket == ended.ticket && candidate.data != nullptr;
-    });
-    if (job == jobs_.end()) continue;  // cancelled
-    ended.measurement.build_ms = job->built.build_ms;
-    references_.Renew(*job->data, job->trial.seed);
-    Finish(*job, std::move(ended.measurement));
-  }
-}
-
 void Engine::Work(int timeout_ms, int fd) {
   StartBuilds();
   SubmitToGpus();
   std::vector<pollfd> waiting;
   for (const Job& job : jobs_) {
     if (job.builder) waiting.push_back({job.builder->pipe(), POLLIN, 0});
+    if (job.exchange != nullptr) waiting.push_back({job.exchange->fd(), POLLIN, 0});
   }
   references_.AddTo(waiting);
   if (fleet_ != nullptr) fleet_->AddTo(waiting);
   if (fd >= 0) waiting.push_back({fd, POLLIN, 0});
+  NoteUsage();
+  if (fleet_ != nullptr && fleet_->waits()) timeout_ms = std::min(timeout_ms, kLockPollMs);
   (void)poll(waiting.data(), waiting.size(), timeout_ms);
   references_.Collect();
   CollectBuilds();

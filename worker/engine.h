@@ -15,7 +15,9 @@
 #include "worker/batch.h"
 #include "worker/child.h"
 #include "worker/gpu/gpu_fleet.h"
+#include "worker/gpu/gpu_usage.h"
 #include "worker/reference_store.h"
+#include "worker/shared_cubins.h"
 #include "worker/trial.h"
 
 namespace mlc::worker {
@@ -25,6 +27,7 @@ struct EngineOptions {
   bool cpu = true;              // false: the GPUs only
   std::vector<GpuDevice> gpus;  // from FindGpus()
   std::string cuda_home;        // where CUDA's libraries are; empty: the usual places
+  std::string cubin_cache;      // folder of compiled device code; empty: none
   int builders = 1;             // build children at a time
   bool sandbox = true;
   int64_t build_timeout_ms = 10'000;
@@ -55,6 +58,11 @@ class Engine {
   bool ReadyToMeasure() const;
   // Measures everything that is ready for the processor. Blocks.
   void Measure();
+  // How the GPUs' time went; empty without any.
+  std::string GpuUsageText() const;
+  const GpuUsage& gpu_usage() const { return usage_; }
+  // What people should know of the machine's state, once; empty: nothing new.
+  std::string TakeWarning() { return cubins_.TakeWarning(); }
   // Results since the last call.
   std::vector<TrialResult> TakeResults();
 
@@ -62,11 +70,14 @@ class Engine {
   enum class Stage { kQueued, kBuilding, kBuilt, kOnGpu };
   struct Job {
     Trial trial;
-    uint64_t ticket = 0;
+    uint64_t ticket = 0;  // of the task on a GPU that it is part of
+    size_t together = 1;  // kernels of that task
     Stage stage = Stage::kQueued;
     WorkloadData* data = nullptr;
     std::optional<Child> builder;
+    std::unique_ptr<CubinExchange> exchange;  // of a builder for a GPU
     BuiltKernel built;
+    bool alone = false;  // a kernel that it was to be timed beside failed
   };
   explicit Engine(EngineOptions options);
   Status Calibrate();
@@ -74,8 +85,15 @@ class Engine {
   bool OnCpu(const Job& job) const {
     return !targets_[static_cast<size_t>(job.trial.target)].is_cuda();
   }
+  size_t ClassOf(const Job& job) const;  // among the fleet's; REQUIRES: !OnCpu(job)
+  bool OthersWait(const std::vector<Job*>& group);
   void SubmitToGpus();
+  // The trials to be measured in turns with this one, itself included; empty while one of them is
+  // not built.
+  std::vector<Job*> GroupOf(Job& job);
+  void TakeFromGpu(GpuFleet::Ended ended);
   void CollectFromGpus();
+  void NoteUsage();
   // Trials for the processor wait to be measured.
   bool CpuWaits() const;
   void StopBuilders();
@@ -93,6 +111,8 @@ class Engine {
   std::vector<target::Target> targets_;
   std::unique_ptr<build::Nvrtc> nvrtc_;  // with GPUs
   std::unique_ptr<GpuFleet> fleet_;      // with GPUs
+  SharedCubins cubins_;
+  GpuUsage usage_;
   std::string gate_;
   std::string burst_;
   std::optional<Gauge> gauge_;

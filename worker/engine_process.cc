@@ -25,6 +25,7 @@ constexpr char kHello = 'H';
 constexpr char kError = 'E';
 constexpr char kAsk = 'M';
 constexpr char kResults = 'R';
+constexpr char kWarning = 'W';
 
 constexpr int kStartTimeoutMs = 120'000;  // GPUs take their time
 
@@ -87,6 +88,8 @@ class Server {
   }
 
   bool Report(bool measured) {
+    const std::string warning = engine_.TakeWarning();
+    if (!warning.empty() && !WriteAll(fd_, Frame(kWarning + warning))) return false;
     const std::vector<TrialResult> results = engine_.TakeResults();
     if (results.empty() && !measured) return true;
     ByteWriter out;
@@ -97,6 +100,9 @@ class Server {
       Put(out, result.uid);
       Put(out, result.measurement);
     }
+    out.PutText(engine_.GpuUsageText());
+    out.Put(engine_.gpu_usage().trial_seconds());
+    out.Put(engine_.gpu_usage().busy_seconds());
     return WriteAll(fd_, Frame(out.Take()));
   }
 
@@ -209,12 +215,16 @@ Result<EngineProcess::Events> EngineProcess::Read() {
     if (message->empty()) continue;
     ByteReader in(std::string_view(*message).substr(1));
     if ((*message)[0] == kAsk) events.wants_to_measure = true;
+    if ((*message)[0] == kWarning) events.warnings.push_back(message->substr(1));
     if ((*message)[0] != kResults) continue;
     events.measured |= in.Get<bool>();
     for (size_t count = in.GetCount(); count > 0 && in.ok(); --count) {
       const Digest uid = GetDigest(in);
       events.results.push_back({uid, GetMeasurement(in)});
     }
+    if (std::string usage = in.GetText(); !usage.empty()) gpu_usage_ = std::move(usage);
+    gpu_trial_s_ = in.Get<double>();
+    gpu_busy_s_ = in.Get<double>();
   }
   if (!open && events.results.empty()) return Unavailable("the engine's process has ended");
   return events;

@@ -33,11 +33,18 @@ class EngineProcess {
     std::vector<TrialResult> results;
     bool wants_to_measure = false;
     bool measured = false;
+    std::vector<std::string> warnings;  // for people
   };
   // What happened since the last call. UNAVAILABLE when the engine has ended.
   Result<Events> Read();
   // Sends what is queued as far as the socket takes it.
   void Flush();
+
+  // How the GPUs' time went so far, for people; empty without any.
+  const std::string& gpu_usage() const { return gpu_usage_; }
+  // Seconds over all GPUs: with trials, and of them at work.
+  double gpu_trial_seconds() const { return gpu_trial_s_; }
+  double gpu_busy_seconds() const { return gpu_busy_s_; }
 
   // For poll(): readable on events, and writable when there is something to flush.
   int fd() const { return fd_; }
@@ -50,6 +57,9 @@ class EngineProcess {
   int fd_;
   pid_t pid_;
   std::vector<std::string> targets_;
+  std::string gpu_usage_;
+  double gpu_trial_s_ = 0;
+  double gpu_busy_s_ = 0;
   std::string incoming_;
   std::string outgoing_;
 };

@@ -6,12 +6,16 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 #include <thread>
 
 #include "compiler/base/exit_code.h"
+#include "compiler/build/cubin_cache.h"
+#include "transport/flags.h"
+#include "worker/capabilities.h"
 #include "worker/daemon.h"
 #include "worker/doctor.h"
 #include "worker/engine.h"
@@ -26,9 +30,11 @@ using mlc::Status;
 using namespace mlc::worker;
 
 struct Flags {
-  std::string server = "127.0.0.1:7650";
+  mlc::transport::ChannelOptions server{"127.0.0.1:7650", {}, {}, {}};
+  std::string state;
   std::string target = "cpu";
   std::string cuda_home;
+  std::string cubin_cache;
   std::string name;
   std::string gate;
   std::string sandbox = "on";
@@ -42,6 +48,7 @@ struct Flags {
   uint64_t seed = 1;
   bool once = false;
   bool exit_with_parent = false;
+  bool server_given = false;
   bool doctor = false;
   bool self_test = false;
   bool json = false;
@@ -60,6 +67,11 @@ Result<std::string> ReadFile(const std::string& path) {
   return text.str();
 }
 
+std::string CubinFolderOf(const Flags& flags) {
+  return mlc::build::CubinFolder(flags.cubin_cache, "trials",
+                                 [](const char* name) { return std::getenv(name); });
+}
+
 Result<EngineOptions> OptionsOf(const Flags& flags) {
   const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   EngineOptions options;
@@ -68,6 +80,7 @@ Result<EngineOptions> OptionsOf(const Flags& flags) {
   options.sandbox = flags.sandbox == "on";
   options.cpu = flags.target != "cuda";
   options.cuda_home = flags.cuda_home;
+  options.cubin_cache = CubinFolderOf(flags);
   if (flags.target == "cpu") return options;
   Result<std::vector<GpuDevice>> gpus = FindGpus();
   // "all" takes what there is; the doctor says why there is no more.
@@ -76,16 +89,30 @@ Result<EngineOptions> OptionsOf(const Flags& flags) {
   return options;
 }
 
+mlc::transport::ChannelOptions ServerOf(const Flags& flags) {
+  mlc::transport::ChannelOptions server = flags.server;
+  mlc::transport::FillMissing(server, [](const char* name) { return std::getenv(name); });
+  return server;
+}
+
 Result<int> RunDoctor(const Flags& flags) {
   Flags processor = flags;
   processor.target = "cpu";
   const auto engine = MLC_TRY(Engine::Create(MLC_TRY(OptionsOf(processor))));
   const Diagnosis diagnosis = Diagnose(engine->target());
   std::cout << diagnosis.report;
-  const Diagnosis gpus = DiagnoseGpus(flags.cuda_home);
+  const Diagnosis gpus = DiagnoseGpus(flags.cuda_home, CubinFolderOf(flags));
   std::cout << gpus.report;
   const bool usable = diagnosis.usable && (gpus.usable || flags.target != "cuda");
-  return static_cast<int>(usable ? ExitCode::kOk : ExitCode::kPermission);
+  bool reached = true;
+  if (flags.server_given) {
+    // Last: the driver is asked in a child, which needs a process of one thread.
+    const Diagnosis server = DiagnoseServer(ServerOf(flags));
+    std::cout << server.report;
+    reached = server.usable;
+  }
+  if (!usable) return static_cast<int>(ExitCode::kPermission);
+  return static_cast<int>(reached ? ExitCode::kOk : ExitCode::kUnavailable);
 }
 
 Result<int> RunSelfTest(const Flags& flags) {
@@ -150,10 +177,16 @@ Result<int> RunWorker(const Flags& flags) {
   logger->set_level(flags.verbose ? spdlog::level::info : spdlog::level::warn);
   EngineOptions options = MLC_TRY(OptionsOf(flags));
   DaemonOptions daemon;
+  daemon.capabilities = [toolkit = Toolkit{MLC_LLVM_VERSION, FindNvrtc(options), options.gpus}](
+                            const std::string& target) { return CapabilitiesOf(toolkit, target); };
   daemon.slots = flags.slots > 0 ? flags.slots : 16 * options.builders;
   daemon.signals = SignalDescriptor();
   const auto engine = MLC_TRY(EngineProcess::Start(std::move(options)));
-  daemon.server = flags.server;
+  daemon.server = ServerOf(flags);
+  daemon.state = flags.state;
+  // Under systemd the unit's state folder.
+  const char* folder = std::getenv("STATE_DIRECTORY");
+  if (daemon.state.empty() && folder != nullptr) daemon.state = folder;
   daemon.name = flags.name;
   if (daemon.name.empty()) {
     daemon.name = HostName();
@@ -170,13 +203,14 @@ Result<int> RunWorker(const Flags& flags) {
   }
   if (flags.sandbox != "on") logger->warn("sandbox off: kernels of the server run unfenced");
   const Status status = RunDaemon(daemon, *engine);
+  if (!engine->gpu_usage().empty()) logger->info("{}", engine->gpu_usage());
   if (status.code() == mlc::StatusCode::kCancelled) return static_cast<int>(ExitCode::kInterrupted);
   MLC_TRY(status);
   return 0;
 }
 
 void AddOptions(CLI::App& app, Flags& flags) {
-  app.add_option("--server", flags.server, "HOST:PORT or unix:PATH")->capture_default_str();
+  app.add_option("--server", flags.server.address, "HOST:PORT or unix:PATH")->capture_default_str();
   app.add_option("--threads", flags.threads, "threads of a kernel; 0 = all processors")
       ->check(CLI::Range(0, 1024));
   app.add_option("--target", flags.target, "devices: cpu, cuda (all visible GPUs), or all (both)")
@@ -184,7 +218,13 @@ void AddOptions(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("--cuda-home", flags.cuda_home,
                  "where NVRTC and CUPTI are; the usual places if empty");
+  app.add_option("--cubin-cache", flags.cubin_cache,
+                 "for GPUs: folder of compiled device code, or off; default: mlc-tune/cubins in "
+                 "the user's cache folder");
   app.add_option("--name", flags.name, "stable name of this worker; the host's if empty");
+  app.add_option("--state", flags.state,
+                 "folder for results that the server has not acknowledged; a restart sends them")
+      ->check(CLI::ExistingDirectory);
   app.add_option("--builders", flags.builders, "compilers at a time; 0 = one per processor")
       ->check(CLI::Range(0, 1024));
   app.add_option("--slots", flags.slots, "trials held at a time; 0 = 16 per compiler")
@@ -195,7 +235,9 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_flag("--once", flags.once, "leave when the server has no work");
   app.add_flag("--exit-with-parent", flags.exit_with_parent,
                "leave when the starting process ends (implied by unix:)");
-  app.add_flag("--doctor", flags.doctor, "say what this machine offers, and leave");
+  mlc::transport::AddClientFlags(app, flags.server);
+  app.add_flag("--doctor", flags.doctor,
+               "say what this machine offers and if --server answers; leave");
   app.add_flag("--self-test", flags.self_test, "try the whole pipeline, and leave");
   app.add_option("--trial", flags.trial, "measure one config of the workload in this file");
   app.add_option("--config", flags.config, "of --trial; the family's default if empty");
@@ -218,7 +260,8 @@ int main(int argc, char** argv) {
     const int code = app.exit(error);
     return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
   }
-  if (flags.server.starts_with("unix:")) flags.exit_with_parent = true;
+  flags.server_given = app.count("--server") > 0;
+  if (flags.server.address.starts_with("unix:")) flags.exit_with_parent = true;
   const Result<int> code = flags.doctor           ? RunDoctor(flags)
                            : flags.self_test      ? RunSelfTest(flags)
                            : !flags.trial.empty() ? RunLocalTrial(flags)

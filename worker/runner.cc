@@ -94,11 +94,39 @@ int64_t CopiesOf(const BuiltKernel& built) {
   return std::clamp(kRotationBytes / bytes, int64_t{0}, kMaxCopies);
 }
 
+// Of a trial's buffers, in the order in which Bind takes them; shared and thread scratch come last.
+std::vector<int64_t> SizesOf(const RunTask& task, int threads) {
+  const BuiltKernel& built = *task.built;
+  int64_t shared = built.kernel.layout.shared_bytes;
+  int64_t scratch = built.kernel.layout.thread_bytes;
+  std::vector<int64_t> sizes;
+  for (const PreparedPart& p : built.preparations) {
+    shared = std::max(shared, p.kernel.layout.shared_bytes);
+    scratch = std::max(scratch, p.kernel.layout.thread_bytes);
+    sizes.insert(sizes.end(), static_cast<size_t>(CopiesOf(built)) + 1, p.bytes);
+  }
+  for (size_t i = 0; i < task.workload->outputs().size(); ++i) {
+    sizes.push_back(OutputBytes(*task.workload, i));
+  }
+  sizes.insert(sizes.end(), {shared, scratch * threads});
+  return sizes;
+}
+
 }  // namespace
 
 Runner::Runner(int threads, const Gauge* gauge, MachineState state)
     : threads_(threads), gauge_(gauge), state_(state), pool_(mlc_pool_create(threads, 1)) {
   PinToFirst();
+}
+
+int64_t Runner::MemoryFor(const RunTask& task, int threads) {
+  // Of each thread: its stack, what malloc sets aside for it, and its part of the eviction.
+  constexpr int64_t kPerThread = int64_t{192} << 20;
+  constexpr int64_t kSpare = int64_t{1} << 30;
+  int64_t buffers = 0;
+  for (const int64_t bytes : SizesOf(task, threads)) buffers += bytes;
+  // Twice: outputs are copied to be looked at.
+  return 2 * buffers + threads * kPerThread + kSpare;
 }
 
 Runner::~Runner() { mlc_pool_destroy(pool_); }
@@ -108,16 +136,9 @@ Status Runner::Bind(const RunTask& task, Loaded& loaded) {
   const BuiltKernel& built = *task.built;
   loaded.object = MLC_TRY(build::LoadObject(built.object));
   const int64_t copies = CopiesOf(built);
-  int64_t shared = built.kernel.layout.shared_bytes;
-  int64_t scratch = built.kernel.layout.thread_bytes;
-  std::vector<int64_t> sizes;
-  for (const PreparedPart& p : built.preparations) {
-    shared = std::max(shared, p.kernel.layout.shared_bytes);
-    scratch = std::max(scratch, p.kernel.layout.thread_bytes);
-    sizes.insert(sizes.end(), static_cast<size_t>(copies) + 1, p.bytes);
-  }
-  for (size_t i = 0; i < workload.outputs().size(); ++i) sizes.push_back(OutputBytes(workload, i));
-  sizes.insert(sizes.end(), {shared, scratch * threads_});
+  const std::vector<int64_t> sizes = SizesOf(task, threads_);
+  const int64_t scratch = sizes.back();
+  const int64_t shared = sizes[sizes.size() - 2];
   MLC_TRY(arena_.Reset(sizes));
   std::vector<std::byte*> prepared;
   for (const PreparedPart& p : built.preparations) {
@@ -132,7 +153,7 @@ Status Runner::Bind(const RunTask& task, Loaded& loaded) {
     loaded.outputs.push_back(arena_.Take(OutputBytes(workload, i), "output " + std::to_string(i)));
   }
   void* const shared_base = arena_.Take(shared, "shared scratch");
-  void* const thread_base = arena_.Take(scratch * threads_, "thread scratch");
+  void* const thread_base = arena_.Take(scratch, "thread scratch");
   const ReferenceLayout layout = ReferenceLayoutOf(workload);
   const auto operand = [&](int i) {
     // Kernels do not write inputs; the mapping forbids it.

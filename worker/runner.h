@@ -40,6 +40,8 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
+  // Address space that a runner of the trial may want: its buffers, the threads, and some to spare.
+  static int64_t MemoryFor(const RunTask& task, int threads);
   Measurement Run(const RunTask& task);
   const MachineState& machine() const { return state_; }
   // A kernel wrote where it must not, or gave wrong results: the memory of this process is not to

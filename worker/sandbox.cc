@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "worker/syscall_filter.h"
 
@@ -36,12 +37,23 @@ Status SetLimit(int resource, int64_t value) {
   return Internal(std::string("setrlimit: ") + strerror(errno));
 }
 
+// Of the calling process.
+Result<int64_t> MappedBytes() {
+  std::ifstream file("/proc/self/statm");
+  int64_t pages = 0;
+  if (!(file >> pages)) return Internal("/proc/self/statm tells no size");
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
 Status SetLimits(const Limits& limits) {
   MLC_TRY(SetLimit(RLIMIT_CORE, 0));
   MLC_TRY(SetLimit(RLIMIT_NOFILE, limits.open_files));
   MLC_TRY(SetLimit(RLIMIT_FSIZE, limits.file_bytes));
   MLC_TRY(SetLimit(RLIMIT_CPU, limits.cpu_seconds));
-  if (limits.memory_bytes > 0 && !kSanitized) MLC_TRY(SetLimit(RLIMIT_AS, limits.memory_bytes));
+  if (kSanitized) return Status();
+  int64_t memory_bytes = limits.memory_bytes;
+  if (limits.more_bytes > 0) memory_bytes = limits.more_bytes + MLC_TRY(MappedBytes());
+  if (memory_bytes > 0) MLC_TRY(SetLimit(RLIMIT_AS, memory_bytes));
   return Status();
 }
 

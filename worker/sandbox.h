@@ -22,7 +22,8 @@ SandboxSupport DetectSandbox();
 
 struct Limits {
   int64_t memory_bytes = int64_t{4} << 30;  // of address space; 0 = unlimited
-  int64_t file_bytes = int64_t{64} << 20;   // largest file (of descriptors held) it can write
+  int64_t more_bytes = 0;  // if not 0, instead: of address space, beyond what is mapped already
+  int64_t file_bytes = int64_t{64} << 20;  // largest file (of descriptors held) it can write
   int cpu_seconds = 30;
   int open_files = 64;
   bool sandbox = true;  // false: limits only

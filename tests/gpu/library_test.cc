@@ -84,7 +84,7 @@ class GpuLibrary : public ::testing::TestWithParam<Case> {
     for (const graph::Task& task : program.tasks) {
       const auto families = schedule::FamiliesFor(task.workload, target_);
       if (families.empty()) return Internal("no family for " + task.workload.Summary());
-      choices.push_back({families[0]->Default(task.workload, target_), "default", 0});
+      choices.push_back({families[0]->Default(task.workload, target_), "default", 0, {}});
     }
     package::LibraryOptions options;
     options.directory = root_;

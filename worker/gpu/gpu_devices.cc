@@ -24,6 +24,7 @@ void Put(ByteWriter& out, const GpuDevice& gpu) {
   out.Put(gpu.ordinal);
   out.PutText(gpu.name);
   out.PutText(gpu.pci);
+  out.PutText(gpu.uuid);
   out.Put(gpu.driver);
   out.Put(gpu.memory_bytes);
   out.PutText(gpu.target.ToText());
@@ -34,12 +35,23 @@ Result<GpuDevice> GetGpu(ByteReader& in) {
   gpu.ordinal = in.Get<int>();
   gpu.name = in.GetText();
   gpu.pci = in.GetText();
+  gpu.uuid = in.GetText();
   gpu.driver = in.Get<int>();
   gpu.memory_bytes = in.Get<int64_t>();
   const std::string target = in.GetText();
   if (!in.ok()) return Internal("asking the driver gave no answer");
   gpu.target = MLC_TRY(target::Target::Parse(target));
   return gpu;
+}
+
+std::string UuidText(const mlc_cuda_device_facts& facts) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const uint8_t byte : facts.uuid) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
 }
 
 // In the child.
@@ -66,6 +78,7 @@ Result<std::string> AskDriver() {
     Put(out, {.ordinal = i,
               .name = facts.name,
               .pci = facts.pci,
+              .uuid = UuidText(facts),
               .driver = cuda.version,
               .memory_bytes = static_cast<int64_t>(facts.memory_bytes),
               .target = *std::move(target)});

@@ -16,7 +16,8 @@ struct GpuDevice {
   int ordinal = 0;  // among the visible ones
   std::string name;
   std::string pci;
-  int driver = 0;  // 13000 for one that serves CUDA 13.0
+  std::string uuid;  // 32 hexadecimal digits
+  int driver = 0;    // 13000 for one that serves CUDA 13.0
   int64_t memory_bytes = 0;
   target::Target target;  // copy_gbps is measured by the device's runner
 };

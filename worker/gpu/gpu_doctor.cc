@@ -1,10 +1,14 @@
 #include "worker/gpu/gpu_doctor.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <sstream>
+#include <system_error>
 
+#include "compiler/build/cubin_cache.h"
 #include "compiler/build/nvrtc.h"
 #include "worker/bytes.h"
 #include "worker/child.h"
@@ -91,9 +95,27 @@ void DescribeCard(std::ostringstream& out, const GpuDevice& gpu) {
                    " processes: timings suffer; stop them or take another card");
 }
 
+void DescribeCache(std::ostringstream& out, const std::string& folder) {
+  if (folder.empty()) return Line(out, "ok  ", "cache of device code", "off");
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder, ignored)) {
+    return Line(out, "ok  ", "cache of device code", folder + ", not there yet");
+  }
+  const Result<build::CubinCache> cache = build::CubinCache::Open(folder);
+  const bool writable = cache.ok() && access(folder.c_str(), W_OK) == 0;
+  if (!cache.ok()) return Line(out, "warn", "cache of device code", cache.status().message());
+  const build::CubinCache::Size size = cache->Measure();
+  char text[96];
+  std::snprintf(text, sizeof(text), ", %lld files, %.1f of %lld MiB",
+                static_cast<long long>(size.files), static_cast<double>(size.bytes) / (1 << 20),
+                static_cast<long long>(cache->max_bytes() >> 20));
+  Line(out, writable ? "ok  " : "warn", "cache of device code",
+       folder + text + (writable ? "" : "; it cannot be written: what is new is not kept"));
+}
+
 }  // namespace
 
-Diagnosis DiagnoseGpus(const std::string& cuda_home) {
+Diagnosis DiagnoseGpus(const std::string& cuda_home, const std::string& cubins) {
   Diagnosis diagnosis;
   diagnosis.usable = false;
   std::ostringstream out;
@@ -106,6 +128,7 @@ Diagnosis DiagnoseGpus(const std::string& cuda_home) {
   Result<std::unique_ptr<build::Nvrtc>> nvrtc = build::Nvrtc::Open(cuda_home);
   Line(out, nvrtc.ok() ? "ok  " : (gpus.ok() ? "FAIL" : "none"), "CUDA compiler (NVRTC)",
        nvrtc.ok() ? (*nvrtc)->version() + ", " + (*nvrtc)->path() : nvrtc.status().message());
+  DescribeCache(out, cubins);
   if (gpus.ok()) {
     for (const GpuDevice& gpu : *gpus) {
       Line(out, "ok  ", "GPU " + std::to_string(gpu.ordinal),

@@ -8,7 +8,8 @@
 namespace mlc::worker {
 
 // Driver, devices, CUDA compiler, CUPTI and its permission, clocks, memory, other users of each
-// card. `usable`: trials on at least one GPU work. REQUIRES: the process has one thread.
-Diagnosis DiagnoseGpus(const std::string& cuda_home);
+// card; the cache of device code in `cubins` (a folder; empty: none). `usable`: trials on at least
+// one GPU work. REQUIRES: the process has one thread.
+Diagnosis DiagnoseGpus(const std::string& cuda_home, const std::string& cubins);
 
 }  // namespace mlc::worker

@@ -27,6 +27,9 @@ Result<std::unique_ptr<GpuFleet>> GpuFleet::Create(const GpuFleetOptions& option
                                                        .sandbox = options.sandbox,
                                                        .run_timeout_ms = options.run_timeout_ms});
     seat.process->Ensure();
+    if (options.lock_folder.empty()) continue;
+    Result<GpuLock> lock = GpuLock::Open(options.lock_folder, gpu.uuid);
+    if (lock.ok()) seat.lock.emplace(*std::move(lock));
   }
   MLC_TRY(fleet->Await());
   return fleet;
@@ -52,24 +55,52 @@ bool GpuFleet::HasIdle(size_t target) const {
   });
 }
 
-bool GpuFleet::AllIdle() const {
-  return std::none_of(seats_.begin(), seats_.end(),
-                      [](const Seat& seat) { return seat.process->busy(); });
+int GpuFleet::busy() const {
+  return static_cast<int>(std::count_if(seats_.begin(), seats_.end(),
+                                        [](const Seat& seat) { return seat.process->busy(); }));
 }
 
-void GpuFleet::Submit(size_t target, uint64_t ticket, GpuTaskMessage task, int descriptor) {
+bool GpuFleet::Submit(size_t target, uint64_t ticket, const GpuTaskMessage& task, int descriptor) {
+  const auto now = GpuLock::Clock::now();
   for (Seat& seat : seats_) {
     if (seat.target != target || seat.process->busy()) continue;
+    if (seat.lock && !seat.lock->Take(now)) continue;
     seat.ticket = ticket;
-    return seat.process->Submit(std::move(task), descriptor);
+    seat.process->Submit(task, descriptor);
+    return true;
   }
+  return false;
+}
+
+void GpuFleet::Hurry(size_t target) {
+  for (Seat& seat : seats_) {
+    if (seat.target == target) seat.process->Hurry();
+  }
+}
+
+double GpuFleet::TakeMoreSeconds() {
+  double seconds = 0;
+  for (Seat& seat : seats_) seconds += seat.process->TakeMoreSeconds();
+  return seconds;
+}
+
+void GpuFleet::Leave() {
+  for (Seat& seat : seats_) {
+    if (seat.lock && !seat.process->busy()) seat.lock->Leave();
+  }
+}
+
+bool GpuFleet::waits() const {
+  return std::any_of(seats_.begin(), seats_.end(),
+                     [](const Seat& seat) { return seat.lock && seat.lock->waits(); });
 }
 
 std::vector<GpuFleet::Ended> GpuFleet::Collect() {
   std::vector<Ended> ended;
   for (Seat& seat : seats_) {
-    if (auto measurement = seat.process->Collect()) {
-      ended.push_back({seat.ticket, *std::move(measurement)});
+    if (auto measurements = seat.process->Collect()) {
+      ended.push_back({seat.ticket, *std::move(measurements)});
+      if (seat.lock) seat.lock->Pause(GpuLock::Clock::now());
     }
   }
   return ended;

@@ -6,10 +6,12 @@
 #include <poll.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/build/nvrtc.h"
+#include "worker/gpu/gpu_lock.h"
 #include "worker/gpu/gpu_process.h"
 
 namespace mlc::worker {
@@ -20,6 +22,8 @@ struct GpuFleetOptions {
   int threads = 1;  // of each runner, for preparations and checks
   bool sandbox = true;
   int64_t run_timeout_ms = 10'000;
+  // Where the locks are that workers of one host share; empty: none.
+  std::string lock_folder = "/tmp";
 };
 
 class GpuFleet {
@@ -32,15 +36,26 @@ class GpuFleet {
   // One for each class of devices, with measured peaks.
   const std::vector<target::Target>& targets() const { return targets_; }
 
-  // A device of the class is free.
+  // A device of the class is free, as far as this worker uses it.
   bool HasIdle(size_t target) const;
-  bool AllIdle() const;
-  // REQUIRES: HasIdle(target). `ticket` comes back with the result.
-  void Submit(size_t target, uint64_t ticket, GpuTaskMessage task, int descriptor);
+  bool AllIdle() const { return busy() == 0; }
+  int busy() const;
+  int size() const { return static_cast<int>(seats_.size()); }
+  // `ticket` comes back with the result. False while another worker of this host has its turn on
+  // all that are free: to be tried again within 10 ms.
+  bool Submit(size_t target, uint64_t ticket, const GpuTaskMessage& task, int descriptor);
+  // Something waits for a device of the class: those at work take no more samples than they must.
+  void Hurry(size_t target);
+  // Time that devices spent on more samples, since the last call.
+  double TakeMoreSeconds();
+  // There is nothing to submit: others need not wait for this worker.
+  void Leave();
+  // The last Submit was told to wait.
+  bool waits() const;
 
   struct Ended {
     uint64_t ticket = 0;
-    Measurement measurement;
+    std::vector<Measurement> measurements;  // see GpuReport
   };
   std::vector<Ended> Collect();
   // For poll().
@@ -49,6 +64,7 @@ class GpuFleet {
  private:
   struct Seat {
     std::unique_ptr<GpuProcess> process;
+    std::optional<GpuLock> lock;  // without: nobody shares the device, or no file can be made
     size_t target = 0;
     uint64_t ticket = 0;
   };

@@ -1,5 +1,6 @@
 #include "worker/gpu/gpu_messages.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,9 +23,11 @@ constexpr char kWithout = '-';
 std::string Encode(const GpuTaskMessage& message) {
   ByteWriter out;
   out.PutText(message.workload);
-  out.PutText(message.built);
+  out.Put<uint64_t>(message.built.size());
+  for (const std::string& built : message.built) out.PutText(built);
   out.Put(message.set);
   out.Put(message.race_ns);
+  out.Put(message.at_leisure);
   return out.Take();
 }
 
@@ -32,10 +35,12 @@ std::optional<GpuTaskMessage> DecodeGpuTask(std::string_view bytes) {
   ByteReader in(bytes);
   GpuTaskMessage message;
   message.workload = in.GetText();
-  message.built = in.GetText();
+  message.built.resize(in.GetCount());
+  for (std::string& built : message.built) built = in.GetText();
   message.set = in.Get<uint64_t>();
   message.race_ns = in.Get<double>();
-  if (!in.AtEnd()) return std::nullopt;
+  message.at_leisure = in.Get<bool>();
+  if (!in.AtEnd() || message.built.empty()) return std::nullopt;
   return message;
 }
 
@@ -60,17 +65,21 @@ std::optional<GpuHello> DecodeGpuHello(std::string_view bytes) {
 
 std::string Encode(const GpuReport& report) {
   ByteWriter out;
-  Put(out, report.measurement);
+  out.Put<uint64_t>(report.measurements.size());
+  for (const Measurement& measurement : report.measurements) Put(out, measurement);
   out.Put(report.tainted);
+  out.Put(report.more_s);
   return out.Take();
 }
 
 std::optional<GpuReport> DecodeGpuReport(std::string_view bytes) {
   ByteReader in(bytes);
   GpuReport report;
-  report.measurement = GetMeasurement(in);
+  report.measurements.resize(in.GetCount());
+  for (Measurement& measurement : report.measurements) measurement = GetMeasurement(in);
   report.tainted = in.Get<bool>();
-  if (!in.AtEnd()) return std::nullopt;
+  report.more_s = in.Get<double>();
+  if (!in.AtEnd() || report.measurements.empty()) return std::nullopt;
   return report;
 }
 
@@ -109,6 +118,11 @@ bool SendWithDescriptor(int socket, std::string_view payload, int descriptor) {
 
 DescriptorReader::~DescriptorReader() {
   for (int descriptor : descriptors_) close(descriptor);
+}
+
+bool DescriptorReader::Waiting() const {
+  pollfd waiting = {socket_, POLLIN, 0};
+  return !received_.empty() || poll(&waiting, 1, 0) > 0;
 }
 
 bool DescriptorReader::Receive(std::string& payload, int& descriptor) {

@@ -7,18 +7,25 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/base/measurement.h"
 #include "compiler/base/status.h"
 
 namespace mlc::worker {
 
+// Kernels of one workload: one that is measured alone, or several that are measured in turns.
 struct GpuTaskMessage {
   std::string workload;
-  std::string built;  // Encode(BuiltKernel)
+  std::vector<std::string> built;  // Encode(BuiltKernel)
   uint64_t set = 0;
   double race_ns = 0;
+  // Nothing else waits: contenders get more samples until the next message comes.
+  bool at_leisure = false;
 };
+// What ends the leisure: no task.
+inline constexpr std::string_view kHurry;
+
 std::string Encode(const GpuTaskMessage& message);
 std::optional<GpuTaskMessage> DecodeGpuTask(std::string_view bytes);
 
@@ -31,8 +38,10 @@ std::string Encode(const GpuHello& hello);
 std::optional<GpuHello> DecodeGpuHello(std::string_view bytes);
 
 struct GpuReport {
-  Measurement measurement;
+  // One for each kernel. One alone for several: a kernel failed, and the others say nothing.
+  std::vector<Measurement> measurements;
   bool tainted = false;  // the child is to be replaced
+  double more_s = 0;     // time at leisure, spent on more samples
 };
 std::string Encode(const GpuReport& report);
 std::optional<GpuReport> DecodeGpuReport(std::string_view bytes);
@@ -52,6 +61,8 @@ class DescriptorReader {
   // Waits for the next message and its descriptor (-1: none), which the caller owns. False at the
   // end of the stream.
   bool Receive(std::string& payload, int& descriptor);
+  // A message, its beginning or the end of the stream has arrived.
+  bool Waiting() const;
 
  private:
   int socket_;

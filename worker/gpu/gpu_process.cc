@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -20,18 +21,18 @@ namespace {
 
 // Everything below runs in the child.
 
-Measurement RunTask(GpuRunner& runner, const GpuTaskMessage& message, int descriptor) {
-  Result<graph::Workload> workload = graph::Workload::Parse(message.workload);
-  if (!workload.ok()) return Failed(Outcome::kInfra, workload.status().message());
-  Result<BuiltKernel> built = Decode(message.built, *workload);
-  if (!built.ok()) return Failed(Outcome::kInfra, built.status().message());
-  if (!runner.sets().Holds(message.set)) {
-    Result<SharedMemory> memory = SharedMemory::Map(dup(descriptor));
-    if (!memory.ok()) return Failed(Outcome::kInfra, memory.status().message());
-    const Status added = runner.sets().Add(*workload, message.set, *std::move(memory));
-    if (!added.ok()) return Failed(Outcome::kInfra, added.message());
+Result<std::vector<Measurement>> RunTask(GpuRunner& runner, const GpuTaskMessage& message,
+                                         int descriptor, std::function<bool()> more) {
+  const graph::Workload workload = MLC_TRY(graph::Workload::Parse(message.workload));
+  std::vector<BuiltKernel> built;
+  for (const std::string& bytes : message.built) {
+    built.push_back(MLC_TRY(Decode(bytes, workload)));
   }
-  return runner.Run({&*workload, &*built, message.set, message.race_ns});
+  if (!runner.sets().Holds(message.set)) {
+    SharedMemory memory = MLC_TRY(SharedMemory::Map(dup(descriptor)));
+    MLC_TRY(runner.sets().Add(workload, message.set, std::move(memory)));
+  }
+  return runner.Run({&workload, built, message.set, message.race_ns, std::move(more)});
 }
 
 void Serve(const GpuProcessOptions& options, int socket, int pipe) {
@@ -49,14 +50,21 @@ void Serve(const GpuProcessOptions& options, int socket, int pipe) {
   }
   if (!WriteAll(pipe, Frame(Encode(hello))) || !hello.status.ok()) return;
   DescriptorReader tasks(socket);
+  const std::function<bool()> leisure = [&] { return !tasks.Waiting(); };
   std::string task;
   int descriptor = -1;
   while (tasks.Receive(task, descriptor)) {
+    if (task == kHurry) continue;  // it came too late
     const std::optional<GpuTaskMessage> message = DecodeGpuTask(task);
     GpuReport report;
-    report.measurement = message ? RunTask(**runner, *message, descriptor)
-                                 : Failed(Outcome::kInfra, "the engine sent no task");
+    Result<std::vector<Measurement>> ran =
+        message ? RunTask(**runner, *message, descriptor,
+                          message->at_leisure ? leisure : std::function<bool()>())
+                : DataLoss("the engine sent no task");
+    if (!ran.ok()) ran = std::vector{Failed(Outcome::kInfra, ran.status().message())};
+    report.measurements = *std::move(ran);
     report.tainted = (*runner)->tainted();
+    report.more_s = (*runner)->more_seconds();
     if (descriptor >= 0) close(descriptor);
     if (!WriteAll(pipe, Frame(Encode(report))) || report.tainted) break;
   }
@@ -136,9 +144,15 @@ void GpuProcess::Submit(GpuTaskMessage task, int descriptor) {
 
 void GpuProcess::Send() {
   sent_ = true;
-  deadline_ = Clock::now() + std::chrono::milliseconds(options_.run_timeout_ms);
+  const auto kernels = static_cast<int64_t>(task_->built.size());
+  deadline_ = Clock::now() + std::chrono::milliseconds(options_.run_timeout_ms * kernels);
   // A child that is gone shows at its pipe.
   (void)SendWithDescriptor(socket_, Encode(*task_), descriptor_);
+}
+
+void GpuProcess::Hurry() {
+  if (!task_ || !std::exchange(task_->at_leisure, false)) return;
+  if (sent_) (void)SendWithDescriptor(socket_, kHurry, -1);
 }
 
 void GpuProcess::AddTo(std::vector<pollfd>& waiting) const {
@@ -150,7 +164,7 @@ bool GpuProcess::Late() const {
   return waits && Clock::now() > deadline_;
 }
 
-std::optional<Measurement> GpuProcess::TakeMessages() {
+std::optional<std::vector<Measurement>> GpuProcess::TakeMessages() {
   while (auto frame = TakeFrame(child_->received())) {
     if (state_ == State::kStarting) {
       const std::optional<GpuHello> hello = DecodeGpuHello(*frame);
@@ -168,11 +182,12 @@ std::optional<Measurement> GpuProcess::TakeMessages() {
     if (!report || !task_) continue;
     ForgetTask();
     ++done_;
+    more_s_ += report->more_s;
     if (report->tainted) {
       Stop();
       Ensure();
     }
-    return std::move(report->measurement);
+    return std::move(report->measurements);
   }
   return std::nullopt;
 }
@@ -214,17 +229,19 @@ std::optional<Measurement> GpuProcess::Lost() {
   return Failed(killed ? Outcome::kInfra : Outcome::kRunError, "the kernel's process " + how);
 }
 
-std::optional<Measurement> GpuProcess::Collect() {
+std::optional<std::vector<Measurement>> GpuProcess::Collect() {
   if (!child_) {
     if (!task_) return std::nullopt;
     ForgetTask();
-    return Failed(Outcome::kInfra, failure_.message());
+    return std::vector{Failed(Outcome::kInfra, failure_.message())};
   }
   const bool open = child_->Read();
-  if (auto measurement = TakeMessages()) return measurement;
+  if (auto measurements = TakeMessages()) return measurements;
   // The child may have been replaced meanwhile.
-  if (child_ && ((!open && state_ != State::kNone) || Late())) return Lost();
-  return std::nullopt;
+  if (!child_ || ((open || state_ == State::kNone) && !Late())) return std::nullopt;
+  std::optional<Measurement> lost = Lost();
+  if (!lost) return std::nullopt;
+  return std::vector{*std::move(lost)};
 }
 
 }  // namespace mlc::worker

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "worker/child.h"
@@ -43,9 +44,13 @@ class GpuProcess {
   bool busy() const { return task_.has_value(); }
   // REQUIRES: !busy(). The descriptor, of the task's reference set, stays the caller's.
   void Submit(GpuTaskMessage task, int descriptor);
+  // Another task waits: no more samples than the protocol's.
+  void Hurry();
+  // Time spent on more samples, since the last call.
+  double TakeMoreSeconds() { return std::exchange(more_s_, 0); }
   void AddTo(std::vector<pollfd>& waiting) const;
-  // The result of the task, once it has ended in whatever way.
-  std::optional<Measurement> Collect();
+  // The results of the task, once it has ended in whatever way: see GpuReport.
+  std::optional<std::vector<Measurement>> Collect();
 
  private:
   enum class State { kNone, kStarting, kReady };
@@ -56,7 +61,7 @@ class GpuProcess {
   void ForgetTask();
   // After the child's end or a broken promise of it.
   std::optional<Measurement> Lost();
-  std::optional<Measurement> TakeMessages();
+  std::optional<std::vector<Measurement>> TakeMessages();
   bool Late() const;
 
   GpuProcessOptions options_;
@@ -68,6 +73,7 @@ class GpuProcess {
   std::optional<GpuTaskMessage> task_;
   int descriptor_ = -1;
   bool sent_ = false;
+  double more_s_ = 0;
   int64_t done_ = 0;  // tasks of this child
   Clock::time_point deadline_;
 };

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "worker/check.h"
-#include "worker/gpu/gpu_timing.h"
 #include "worker/trial.h"
 
 namespace mlc::worker {
@@ -19,6 +18,8 @@ constexpr double kRisenClock = 0.93;
 constexpr int kClockAttempts = 50;
 constexpr int kWarmUpReadings = 40;
 constexpr int kBurst = 16;
+// Workers that share the card wait no longer for a turn because of more samples.
+constexpr int64_t kMostMoreNs = 250'000'000;
 constexpr int64_t kCopyBytes = int64_t{256} << 20;
 
 int64_t NowNs() {
@@ -84,8 +85,18 @@ Measurement GpuRunner::Broken(const Status& status) {
   }
 }
 
-std::optional<Measurement> GpuRunner::Check(const GpuTask& task, DeviceKernel& kernel,
-                                            double& error) {
+std::optional<Measurement> GpuRunner::Prepare(const GpuTask& task, const BuiltKernel& built,
+                                              Contender& contender) {
+  const DeviceSet& set = sets_->Use(task.set);
+  Result<std::unique_ptr<DeviceKernel>> bound =
+      DeviceKernel::Bind(*device_, *task.workload, built, set, pool_);
+  if (!bound.ok()) return Broken(bound.status());
+  contender.kernel = *std::move(bound);
+  return Check(task, contender);
+}
+
+std::optional<Measurement> GpuRunner::Check(const GpuTask& task, Contender& contender) {
+  DeviceKernel& kernel = *contender.kernel;
   const DeviceSet& set = sets_->Use(task.set);
   const double tolerance = ToleranceOf(*task.workload);
   const auto run = [&]() -> Status {
@@ -93,14 +104,15 @@ std::optional<Measurement> GpuRunner::Check(const GpuTask& task, DeviceKernel& k
     return kernel.Execute(0);
   };
   Status status = run();
-  if (status.ok()) status = kernel.ReadOutputs(outputs_);
+  if (status.ok()) status = kernel.ReadOutputs(*contender.outputs);
   if (!status.ok()) return Broken(status);
-  if (const std::string overrun = kernel.GuardError(outputs_); !overrun.empty()) {
+  double& error = contender.error;
+  if (const std::string overrun = kernel.GuardError(*contender.outputs); !overrun.empty()) {
     return Wrong(overrun, error);
   }
   for (size_t i = 0; i < set.expected.size(); ++i) {
     const Comparison comparison =
-        set.expected[i].Check(kernel.Output(outputs_, i), tolerance, threads_);
+        set.expected[i].Check(kernel.Output(*contender.outputs, i), tolerance, threads_);
     error = std::max(error, comparison.error);
     if (!comparison.ok) {
       return Wrong("output " + std::to_string(i) + ": " + comparison.detail, error);
@@ -108,15 +120,14 @@ std::optional<Measurement> GpuRunner::Check(const GpuTask& task, DeviceKernel& k
   }
   status = run();
   if (!status.ok()) return Broken(status);
-  return CheckSame(kernel, error,
+  return CheckSame(contender,
                    "two executions on the same inputs differ: a race between its threads");
 }
 
-std::optional<Measurement> GpuRunner::CheckSame(DeviceKernel& kernel, double error,
-                                                const char* otherwise) {
-  const Status status = kernel.ReadOutputs(others_);
+std::optional<Measurement> GpuRunner::CheckSame(Contender& contender, const char* otherwise) {
+  const Status status = contender.kernel->ReadOutputs(others_);
   if (!status.ok()) return Broken(status);
-  if (!SameBytes(outputs_, others_)) return Wrong(otherwise, error);
+  if (!SameBytes(*contender.outputs, others_)) return Wrong(otherwise, contender.error);
   return std::nullopt;
 }
 
@@ -132,19 +143,42 @@ Result<double> GpuRunner::SteadyClock() {
   return clock;
 }
 
-Result<Timing> GpuRunner::Time(const GpuTask& task, DeviceKernel& kernel) {
+GpuStage GpuRunner::StageOf(Contender& contender) {
   GpuStage stage;
+  DeviceKernel& kernel = *contender.kernel;
   stage.launches = kernel.launches();
   stage.copies = kernel.copies();
   stage.execute = [&](int copy) { return kernel.Execute(copy); };
-  stage.evict = [&] { return service_->EvictL2(); };
-  stage.take = [&]() -> Result<std::vector<KernelRecord>> {
+  stage.evict = [this] { return service_->EvictL2(); };
+  stage.take = [this]() -> Result<std::vector<KernelRecord>> {
     MLC_TRY(device_->Synchronize("the kernel"));
     return cupti_->Take();
   };
+  return stage;
+}
+
+Result<std::vector<Timing>> GpuRunner::Time(const GpuTask& task,
+                                            std::vector<Contender>& contenders) {
+  std::vector<GpuStage> stages;
+  for (Contender& contender : contenders) stages.push_back(StageOf(contender));
   GpuTimingOptions options;
   options.race_ns = task.race_ns;
-  return TimeOnGpu(stage, options);
+  int64_t since = 0;  // the first question, which ends the protocol proper
+  if (task.more) {
+    options.more = [&] {
+      const int64_t now = NowNs();
+      if (since == 0) since = now;
+      return now - since < kMostMoreNs && task.more();
+    };
+  }
+  std::vector<Timing> timings;
+  if (stages.size() > 1) {
+    timings = MLC_TRY(TimeInTurns(stages, options));
+  } else {
+    timings.push_back(MLC_TRY(TimeOnGpu(stages.front(), options)));
+  }
+  if (since != 0) more_ns_ = NowNs() - since;
+  return timings;
 }
 
 void GpuRunner::ReadCard() {
@@ -167,35 +201,45 @@ std::string GpuRunner::CardRemarks() const {
   return remarks;
 }
 
-Measurement GpuRunner::Run(const GpuTask& task) {
-  const DeviceSet& set = sets_->Use(task.set);
-  Result<std::unique_ptr<DeviceKernel>> bound =
-      DeviceKernel::Bind(*device_, *task.workload, *task.built, set, pool_);
-  if (!bound.ok()) return Broken(bound.status());
-  DeviceKernel& kernel = **bound;
-  double error = 0;
-  if (auto wrong = Check(task, kernel, error)) return *std::move(wrong);
-  const Result<double> clock = SteadyClock();
-  if (!clock.ok()) return Broken(clock.status());
-  const Result<Timing> timing = Time(task, kernel);
-  if (!timing.ok()) return Broken(timing.status());
-  // Once more: executions that follow each other closely may disturb each other.
-  if (auto wrong = CheckSame(kernel, error, "the results change when executions follow closely")) {
-    return *std::move(wrong);
-  }
-  ReadCard();
+Measurement GpuRunner::Measured(const Timing& timing, double clock, double error) const {
   Measurement m;
-  m.outcome = timing->raced_out ? Outcome::kTooSlow : Outcome::kOk;
-  m.median_ns = timing->median_ns;
-  m.p10_ns = timing->p10_ns;
-  m.p90_ns = timing->p90_ns;
-  m.runs = timing->samples;
-  m.cold_ns = timing->cold_ns;
+  m.outcome = timing.raced_out ? Outcome::kTooSlow : Outcome::kOk;
+  m.median_ns = timing.median_ns;
+  m.p10_ns = timing.p10_ns;
+  m.p90_ns = timing.p90_ns;
+  m.runs = timing.samples;
+  m.cold_ns = timing.cold_ns;
   m.max_error = error;
-  m.clock_mhz = *clock;
-  m.calm = best_clock_mhz_ > 0 ? *clock / best_clock_mhz_ : 1;
+  m.clock_mhz = clock;
+  m.calm = best_clock_mhz_ > 0 ? clock / best_clock_mhz_ : 1;
   m.detail = CardRemarks();
   return m;
+}
+
+std::vector<Measurement> GpuRunner::Run(const GpuTask& task) {
+  more_ns_ = 0;
+  std::vector<Contender> contenders(task.built.size());
+  if (outputs_.size() < contenders.size()) outputs_.resize(contenders.size());
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    contenders[i].outputs = &outputs_[i];
+    if (auto failed = Prepare(task, task.built[i], contenders[i])) return {*std::move(failed)};
+  }
+  const Result<double> clock = SteadyClock();
+  if (!clock.ok()) return {Broken(clock.status())};
+  const Result<std::vector<Timing>> timings = Time(task, contenders);
+  if (!timings.ok()) return {Broken(timings.status())};
+  // Once more: executions that follow each other closely may disturb each other.
+  for (Contender& contender : contenders) {
+    if (auto wrong = CheckSame(contender, "the results change when executions follow closely")) {
+      return {*std::move(wrong)};
+    }
+  }
+  ReadCard();
+  std::vector<Measurement> measured;
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    measured.push_back(Measured((*timings)[i], *clock, contenders[i].error));
+  }
+  return measured;
 }
 
 Result<double> GpuRunner::CopyGbps() {

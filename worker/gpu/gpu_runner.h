@@ -3,8 +3,11 @@
 // and the parent replaces the process. Not thread-safe.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +16,7 @@
 #include "worker/gpu/cupti.h"
 #include "worker/gpu/device_kernel.h"
 #include "worker/gpu/device_sets.h"
+#include "worker/gpu/gpu_timing.h"
 #include "worker/gpu/nvml.h"
 #include "worker/gpu/service_kernels.h"
 #include "worker/timing.h"
@@ -28,9 +32,11 @@ struct GpuRunnerOptions {
 
 struct GpuTask {
   const graph::Workload* workload = nullptr;
-  const BuiltKernel* built = nullptr;
-  uint64_t set = 0;  // held by sets()
+  std::span<const BuiltKernel> built;  // at least one
+  uint64_t set = 0;                    // held by sets()
   double race_ns = 0;
+  // True while there is time for more samples of contenders; null: there is none.
+  std::function<bool()> more = nullptr;
 };
 
 class GpuRunner {
@@ -40,19 +46,32 @@ class GpuRunner {
   ~GpuRunner();
 
   DeviceSets& sets() { return *sets_; }
-  Measurement Run(const GpuTask& task);
+  // Several kernels are timed in turns. One measurement each; one alone if a kernel failed: its.
+  std::vector<Measurement> Run(const GpuTask& task);
   // Bytes read plus written per second, by copies in device memory. About 20 ms.
   Result<double> CopyGbps();
   // The context may be lost, or memory overwritten: this process must not run anything else.
   bool tainted() const { return tainted_; }
+  // What the last Run() spent on more samples.
+  double more_seconds() const { return static_cast<double>(more_ns_) * 1e-9; }
 
  private:
+  // A kernel of the task under way.
+  struct Contender {
+    std::unique_ptr<DeviceKernel> kernel;
+    std::vector<std::byte>* outputs = nullptr;  // of its checked execution
+    double error = 0;
+  };
   GpuRunner() = default;
+  std::optional<Measurement> Prepare(const GpuTask& task, const BuiltKernel& built,
+                                     Contender& contender);
   // Two executions on the same inputs; a wrong result as a measurement.
-  std::optional<Measurement> Check(const GpuTask& task, DeviceKernel& kernel, double& error);
+  std::optional<Measurement> Check(const GpuTask& task, Contender& contender);
   // A later execution must have given the same as the checked one.
-  std::optional<Measurement> CheckSame(DeviceKernel& kernel, double error, const char* otherwise);
-  Result<Timing> Time(const GpuTask& task, DeviceKernel& kernel);
+  std::optional<Measurement> CheckSame(Contender& contender, const char* otherwise);
+  GpuStage StageOf(Contender& contender);
+  Result<std::vector<Timing>> Time(const GpuTask& task, std::vector<Contender>& contenders);
+  Measurement Measured(const Timing& timing, double clock, double error) const;
   Measurement Wrong(const std::string& detail, double error);
   Measurement Broken(const Status& status);
   Status WarmUp();
@@ -73,8 +92,9 @@ class GpuRunner {
   int64_t card_read_ns_ = 0;
   double best_clock_mhz_ = 0;
   bool tainted_ = false;
-  // Of the checked execution and of another one; kept, because new memory takes long.
-  std::vector<std::byte> outputs_;
+  int64_t more_ns_ = 0;
+  // Of the checked executions and of another one; kept, because new memory takes long.
+  std::deque<std::vector<std::byte>> outputs_;
   std::vector<std::byte> others_;
 };
 

@@ -1,10 +1,12 @@
-// The timing protocol of one kernel on a GPU: race, then samples as a model meets the kernel
+// The timing protocol of kernels on a GPU: race, then samples as a model meets the kernel
 // (activations in the L2 cache, weights beyond it), then samples with all operands beyond it. An
-// execution's time is the sum of its launches' kernel records. The device is given as functions, so
+// execution's time is the sum of its launches' kernel records. Several kernels are sampled in
+// turns, so that what changes meanwhile changes all of them. The device is given as functions, so
 // that tests own it. Not thread-safe.
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "compiler/base/status.h"
@@ -33,7 +35,12 @@ struct GpuTimingOptions {
   double budget_ns = 15e6;        // of all samples together
   int min_samples = 5;
   int max_samples = 20;
+  int rounds = 5;  // of turns, where there are several kernels, with half of the samples each
   int cold_samples = 7;
+  // Asked again and again once everything above is done: while it is true, contenders get more
+  // samples, up to `most_more` times as many as they had. Null: never.
+  std::function<bool()> more = nullptr;
+  int most_more = 9;
 };
 
 // Copies of the weights that the protocol can use.
@@ -41,5 +48,8 @@ inline constexpr int kGpuCopies = 11;
 
 // UNAVAILABLE when records are lost twice; errors of the stage are handed on.
 Result<Timing> TimeOnGpu(const GpuStage& stage, const GpuTimingOptions& options);
+// One for each stage; none is raced out.
+Result<std::vector<Timing>> TimeInTurns(std::span<const GpuStage> stages,
+                                        const GpuTimingOptions& options);
 
 }  // namespace mlc::worker

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace mlc::worker {
 namespace {
 
@@ -45,6 +47,12 @@ TEST(Agent, TellsWhatItHoldsAndWants) {
   EXPECT_EQ(request.protocol(), 1);
   EXPECT_EQ(request.holding_size(), 3);
   EXPECT_EQ(request.want(), 0) << "more than half of the slots are full";
+  EXPECT_FALSE(request.has_device_use()) << "nothing was told of it";
+  proto::DeviceUse use;
+  use.set_trial_s(8);
+  use.set_busy_s(6);
+  agent.set_device_use(use);
+  EXPECT_EQ(agent.Request().device_use().busy_s(), 6);
 }
 
 TEST(Agent, LeasedTwiceStartsOnce) {
@@ -93,20 +101,80 @@ TEST(Agent, BacksOffAndKeepsResults) {
   (void)agent.OnReply(Leases({1}), 0);
   agent.OnResult(Result(1));
   int64_t now = 1000;
-  int64_t last = 0;
-  for (int i = 0; i < 8; ++i) {
+  for (int64_t longest : {100, 200, 400, 800, 1600, 3200, 5000, 5000}) {
     ASSERT_TRUE(agent.OnFailure(Unavailable("away"), now).ok());
     const int64_t wait = agent.NextCallMs() - now;
-    EXPECT_GE(wait, last);
-    EXPECT_LE(wait, 5000);
-    last = wait;
+    EXPECT_GE(wait, longest / 2);
+    EXPECT_LE(wait, longest);
     now = agent.NextCallMs();
   }
-  EXPECT_EQ(last, 5000);
   EXPECT_FALSE(agent.connected());
   EXPECT_EQ(agent.Request().finished_size(), 1);
   (void)agent.OnReply(Leases({}), now);
   EXPECT_TRUE(agent.connected());
+}
+
+TEST(Agent, WorkersThatLostOneServerDoNotComeBackTogether) {
+  std::map<int64_t, int> calls;  // by tenths of a second
+  for (uint64_t worker = 0; worker < 256; ++worker) {
+    Agent agent({.name = "w", .boot = "b", .build = "x", .target = "t", .seed = worker});
+    int64_t now = 0;
+    while (now < 20'000) {
+      ASSERT_TRUE(agent.OnFailure(Unavailable("away"), now).ok());
+      now = agent.NextCallMs();
+    }
+    EXPECT_LE(now, 25'000) << "it is back within one longest wait";
+    ++calls[now / 100];
+  }
+  for (const auto& [time, count] : calls) EXPECT_LE(count, 30);
+}
+
+TEST(Agent, SendsWhatAnEarlierProcessLeft) {
+  Agent agent = NewAgent();
+  agent.Restore(Result(7));
+  EXPECT_EQ(agent.Request().finished_size(), 1);
+  EXPECT_TRUE(agent.OnReply(Leases({7}), 0).start.empty()) << "measured already";
+  proto::SynchronizeReply reply = Leases({});
+  reply.add_acknowledged(Uid(7));
+  reply.add_acknowledged(Uid(8));
+  EXPECT_EQ(agent.OnReply(reply, 0).forget, std::vector<Digest>({{0, 7}}));
+}
+
+TEST(Agent, ManyResultsGoInSeveralMessagesAndTheRestIsHeld) {
+  Agent agent({.name = "w", .boot = "b", .build = "x", .target = "t", .most_unsent = 300});
+  for (uint64_t n = 0; n < 300; ++n) {
+    TrialResult result = Result(n);
+    result.measurement.detail = std::string(16'000, 'x');
+    agent.Restore(std::move(result));
+  }
+  const proto::SynchronizeRequest request = agent.Request();
+  EXPECT_LT(request.ByteSizeLong(), size_t{3} << 20);
+  EXPECT_GT(request.finished_size(), 100);
+  EXPECT_EQ(request.finished_size() + request.holding_size(), 300);
+  EXPECT_EQ(request.want(), 0) << "it is to be rid of these first";
+}
+
+TEST(Agent, NumbersItsCallsAndTakesAnotherNameWhenItSeemsOld) {
+  Agent agent = NewAgent();
+  EXPECT_EQ(agent.Request().sequence(), 1u);
+  EXPECT_TRUE(agent.OnFailure(Unavailable("away"), 0).ok());
+  EXPECT_EQ(agent.Request().sequence(), 2u);
+  proto::SynchronizeReply stale = Leases({});
+  stale.set_stale(true);
+  (void)agent.OnReply(stale, 50);
+  EXPECT_EQ(agent.Request().sequence(), 1u);
+  EXPECT_NE(agent.Request().boot(), "b");
+  EXPECT_LE(agent.NextCallMs(), 50) << "at once";
+}
+
+TEST(Agent, CallsWhenWoken) {
+  Agent agent = NewAgent();
+  proto::SynchronizeReply reply = Leases({});
+  reply.set_next_poll_ms(5000);
+  (void)agent.OnReply(reply, 100);
+  EXPECT_EQ(agent.NextCallMs(), 5100);
+  agent.Wake();
+  EXPECT_LE(agent.NextCallMs(), 100);
 }
 
 TEST(Agent, GivesUpOnErrorsThatNoRetryMends) {

@@ -1,12 +1,16 @@
 // Builds for CUDA devices in fenced build children, where the CUDA compiler is installed; no device
 // is needed.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <fstream>
 
 #include "worker/built_kernel.h"
 #include "worker/child.h"
 #include "worker/gpu/service_kernels.h"
 #include "worker/local_trial.h"
+#include "worker/sandbox.h"
 
 namespace mlc::worker {
 namespace {
@@ -84,6 +88,67 @@ TEST_F(CudaBuild, ATextThatIsNoConfigIsRefused) {
       "return %1\n}\n",
       "nonsense");
   EXPECT_EQ(built.status().code(), StatusCode::kInvalidArgument);
+}
+
+// What the compiler says in a build child of a source that no family would print.
+std::string CompileInChild(const std::string& source, int cpu_seconds = 60) {
+  Child::Options options;
+  options.limits.memory_bytes += int64_t{2} << 30;
+  options.limits.cpu_seconds = cpu_seconds;
+  Result<Child> child = Child::Start(options, [&](int pipe) {
+    const auto compiled = Compiler()->Compile(source, "sm_90a");
+    WriteAll(pipe, compiled.ok() ? "+" + compiled->image : "-" + compiled.status().message());
+  });
+  if (!child.ok()) return child.status().message();
+  while (child->Read()) usleep(500);
+  const int end = child->Reap();
+  return child->received().empty() ? DescribeEnd(end) : child->received();
+}
+
+TEST_F(CudaBuild, ASourceReadsNoFile) {
+  if (!DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
+  const std::string folder = ::testing::TempDir();
+  const std::string secret = folder + "/cuda-secret";
+  std::ofstream(secret) << "#error keep me\n";
+  const std::string fifo = folder + "/cuda-fifo";
+  (void)unlink(fifo.c_str());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  constexpr char kKernel[] = "\nextern \"C\" __global__ void k() {}\n";
+  for (const std::string& path : {secret, fifo, std::string("/dev/zero"), std::string("/dev/stdin"),
+                                  std::string("/proc/self/environ"), std::string("/etc/shadow")}) {
+    const std::string said = CompileInChild("#include \"" + path + "\"" + kKernel);
+    EXPECT_TRUE(said.starts_with("-")) << path << ": " << said.substr(0, 500);
+    EXPECT_EQ(said.find("keep me"), std::string::npos) << said;
+    EXPECT_EQ(said.find("root:"), std::string::npos) << said;
+  }
+  // Nor does it find out what is there.
+  const std::string there =
+      CompileInChild("#if __has_include(\"" + secret + "\")\n#error it is there\n#endif" + kKernel);
+  EXPECT_EQ(there.find("it is there"), std::string::npos) << there;
+  EXPECT_TRUE(CompileInChild(kKernel).starts_with("+"));
+  (void)unlink(fifo.c_str());
+  (void)unlink(secret.c_str());
+}
+
+TEST_F(CudaBuild, ASourceThatNeverEndsIsEnded) {
+  if (!DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
+  const std::string templates =
+      "template <int N, long M> struct T { T<N - 1, 2 * M> a; T<N - 1, 2 * M + 1> b; };\n"
+      "template <long M> struct T<0, M> { int a; };\n"
+      "extern \"C\" __global__ void k(int* p) { p[0] = sizeof(T<26, 1>); }\n";
+  const std::string loop =
+      "constexpr long f(long n) { long s = 0; for (long i = 0; i < n; ++i) s += i ^ s; return s; "
+      "}\n"
+      "extern \"C\" __global__ void k(long* p) { constexpr long v = f(1000000000000L); p[0] = v; "
+      "}\n";
+  const std::string deep =
+      "extern \"C\" __global__ void k(int* p) { p[0] = " + std::string(200'000, '(') + "1" +
+      std::string(200'000, ')') + "; }\n";
+  for (const std::string& source : {templates, loop, deep}) {
+    const std::string said = CompileInChild(source, 3);
+    EXPECT_FALSE(said.starts_with("+")) << source.substr(0, 200);
+    printf("%s\n", said.substr(0, 100).c_str());
+  }
 }
 
 TEST(CudaToolchain, WithoutACompilerTheBuildSaysSo) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
 
 #include "worker/built_kernel.h"
@@ -48,12 +49,14 @@ class FakeGpus : public ::testing::Test {
     set_.emplace(*std::move(memory));
   }
 
-  std::unique_ptr<GpuFleet> NewFleet(int64_t run_timeout_ms = 10'000) {
+  std::unique_ptr<GpuFleet> NewFleet(int64_t run_timeout_ms = 10'000,
+                                     const std::string& lock_folder = "") {
     GpuFleetOptions options;
     options.gpus = gpus_;
     options.cuda_home = kHome;
     options.threads = 2;
     options.run_timeout_ms = run_timeout_ms;
+    options.lock_folder = lock_folder;
     FakeNvrtc nvrtc;
     auto fleet = GpuFleet::Create(options, nvrtc);
     EXPECT_TRUE(fleet.ok()) << fleet.status().ToString();
@@ -66,15 +69,18 @@ class FakeGpus : public ::testing::Test {
                       {schedule::Binding::Kind::kOutput, 0}};
     built.device = DevicePart{image, {}, 256, 64};
     for (int i = 0; i < launches; ++i) built.device->launches.push_back({"k_p0", 4, 256, 0});
-    return {Doubled().ToText(), Encode(built), set_->serial(), race_ns};
+    return {Doubled().ToText(), {Encode(built)}, set_->serial(), race_ns};
   }
 
-  Measurement Run(GpuFleet& fleet, const GpuTaskMessage& task) const {
+  std::vector<Measurement> RunAll(GpuFleet& fleet, const GpuTaskMessage& task) const {
     fleet.Submit(0, 1, task, set_->descriptor());
     for (;;) {
-      for (GpuFleet::Ended& ended : fleet.Collect()) return std::move(ended.measurement);
+      for (GpuFleet::Ended& ended : fleet.Collect()) return std::move(ended.measurements);
       usleep(200);
     }
+  }
+  Measurement Run(GpuFleet& fleet, const GpuTaskMessage& task) const {
+    return RunAll(fleet, task).front();
   }
 
   std::vector<GpuDevice> gpus_;
@@ -105,6 +111,28 @@ TEST_F(FakeGpus, ARightKernelHasTheTimesOfItsRecords) {
   EXPECT_EQ(slow.median_ns, 5000);
 }
 
+TEST_F(FakeGpus, WhileNothingElseWaitsContendersGetMoreSamples) {
+  const auto fleet = NewFleet();
+  GpuTaskMessage task = Task("right 1000");
+  task.at_leisure = true;
+  const Measurement alone = Run(*fleet, task);
+  ASSERT_EQ(alone.outcome, Outcome::kOk) << alone.detail;
+  EXPECT_GT(alone.runs, 20);
+  EXPECT_LE(alone.runs, 200);
+  EXPECT_GT(fleet->TakeMoreSeconds(), 0);
+  EXPECT_EQ(fleet->TakeMoreSeconds(), 0);
+  // One that is hurried ends, whenever the word comes, and the next one is not hurried by it.
+  for (int i = 0; i < 5; ++i) {
+    fleet->Submit(0, 1, task, set_->descriptor());
+    fleet->Hurry(0);
+    fleet->Hurry(0);
+    while (fleet->Collect().empty()) usleep(200);
+    EXPECT_GT(Run(*fleet, task).runs, 20);
+  }
+  task.race_ns = 3000;
+  EXPECT_EQ(Run(*fleet, task).runs, 3) << "too slow";
+}
+
 TEST_F(FakeGpus, FailuresAreToldApartAndTheNextOneIsNotCharged) {
   const auto fleet = NewFleet(500);
   const struct {
@@ -128,6 +156,29 @@ TEST_F(FakeGpus, FailuresAreToldApartAndTheNextOneIsNotCharged) {
   }
 }
 
+TEST_F(FakeGpus, SeveralKernelsHaveATimeEach) {
+  const auto fleet = NewFleet();
+  GpuTaskMessage task = Task("right 1000");
+  task.built.push_back(Task("right 1000", 0, 3).built.front());
+  const std::vector<Measurement> both = RunAll(*fleet, task);
+  ASSERT_EQ(both.size(), 2u) << both.front().detail;
+  EXPECT_EQ(both[0].median_ns, 5000);
+  EXPECT_EQ(both[1].median_ns, 15000);
+  EXPECT_GT(both[0].runs, 20);
+}
+
+TEST_F(FakeGpus, OneOfSeveralThatFailsLeavesTheOthersUntold) {
+  const auto fleet = NewFleet(500);
+  for (const char* image : {"wrong 1000", "crash", "hang"}) {
+    GpuTaskMessage task = Task("right 1000");
+    task.built.push_back(Task(image).built.front());
+    const std::vector<Measurement> told = RunAll(*fleet, task);
+    ASSERT_EQ(told.size(), 1u) << image;
+    EXPECT_NE(told.front().outcome, Outcome::kOk);
+    EXPECT_EQ(Run(*fleet, Task("right 1000")).outcome, Outcome::kOk) << image;
+  }
+}
+
 TEST_F(FakeGpus, DevicesWorkSideBySide) {
   const auto fleet = NewFleet(1000);
   EXPECT_TRUE(fleet->AllIdle());
@@ -139,7 +190,7 @@ TEST_F(FakeGpus, DevicesWorkSideBySide) {
   std::vector<uint64_t> order;
   while (results.size() < 2) {
     for (GpuFleet::Ended& ended : fleet->Collect()) {
-      results[ended.ticket] = ended.measurement.outcome;
+      results[ended.ticket] = ended.measurements.front().outcome;
       order.push_back(ended.ticket);
     }
     usleep(200);
@@ -147,6 +198,23 @@ TEST_F(FakeGpus, DevicesWorkSideBySide) {
   EXPECT_EQ(order.front(), 8u);
   EXPECT_EQ(results.at(7), Outcome::kRunTimeout);
   EXPECT_EQ(results.at(8), Outcome::kOk);
+}
+
+TEST_F(FakeGpus, WorkersOfOneHostTimeOnOneCardInTurns) {
+  gpus_.resize(1);
+  std::string folder = ::testing::TempDir() + "/gpu_locks_XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const auto one = NewFleet(10'000, folder), other = NewFleet(10'000, folder);
+  ASSERT_TRUE(one->Submit(0, 1, Task("right 1000"), set_->descriptor()));
+  EXPECT_FALSE(other->Submit(0, 1, Task("right 1000"), set_->descriptor()));
+  EXPECT_TRUE(other->waits());
+  EXPECT_TRUE(other->AllIdle());
+  while (one->Collect().empty()) usleep(200);
+  EXPECT_FALSE(other->Submit(0, 1, Task("right 1000"), set_->descriptor())) << "its turn lasts";
+  one->Leave();
+  EXPECT_EQ(Run(*other, Task("right 1000")).outcome, Outcome::kOk);
+  EXPECT_FALSE(other->waits());
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(FakeGpus, MissingCuptiIsAnErrorThatSaysWhatToInstall) {
@@ -200,10 +268,73 @@ TEST_F(FakeGpus, TheEngineServesProcessorAndGpus) {
   EXPECT_EQ(results.at(4).outcome, Outcome::kBuildError);
   EXPECT_EQ(results.at(5).outcome, Outcome::kInfra);
   EXPECT_EQ((*engine)->held(), 0u);
+  EXPECT_NE((*engine)->GpuUsageText().find("timed); idle: "), std::string::npos);
+}
+
+TEST_F(FakeGpus, TheEngineCompilesADeviceKernelOnce) {
+  if (!build::Nvrtc::Open("").ok()) GTEST_SKIP() << "no CUDA compiler (NVRTC) here";
+  const std::string folder = ::testing::TempDir() + "/engine_cubins_" + std::to_string(getpid());
+  std::filesystem::remove_all(folder);
+  EngineOptions options;
+  options.target = target::DetectHost(2);
+  options.cpu = false;
+  options.builders = 2;
+  options.gpus = gpus_;
+  options.cuda_home = kHome;
+  options.cubin_cache = folder;
+  auto engine = Engine::Create(std::move(options));
+  ASSERT_TRUE(engine.ok()) << engine.status().ToString();
+  const std::string workload = Doubled().ToText();
+  const std::string config = *DefaultConfig(workload, (*engine)->targets()[0]);
+  for (uint64_t i = 0; i < 3; ++i) {
+    (*engine)->Add({{0, i}, workload, config, 7, 0, 0});
+    std::vector<TrialResult> results;
+    while (results.empty()) {
+      (*engine)->Work(100, -1);
+      results = (*engine)->TakeResults();
+    }
+    // The same code, whoever compiled it: the fake device does nothing with it.
+    EXPECT_EQ(results[0].measurement.outcome, Outcome::kWrongResult);
+    EXPECT_NE(results[0].measurement.detail.find("is nan instead of"), std::string::npos);
+  }
+  EXPECT_NE((*engine)->GpuUsageText().find("; 2 of 3 kernels from the cache"), std::string::npos)
+      << (*engine)->GpuUsageText();
+  EXPECT_NE(
+      DiagnoseGpus(kHome, folder).report.find("cache of device code: " + folder + ", 1 files"),
+      std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(FakeGpus, TheEngineFillsTheGpusIdleTimeWithSamples) {
+  if (!build::Nvrtc::Open("").ok()) GTEST_SKIP() << "no CUDA compiler (NVRTC) here";
+  // Whatever code is loaded computes the right result.
+  setenv("FAKE_IMAGE", "right 1000", 1);
+  gpus_.resize(1);
+  EngineOptions options;
+  options.target = target::DetectHost(2);
+  options.cpu = false;
+  options.gpus = gpus_;
+  options.cuda_home = kHome;
+  auto engine = Engine::Create(std::move(options));
+  unsetenv("FAKE_IMAGE");
+  ASSERT_TRUE(engine.ok()) << engine.status().ToString();
+  const std::string workload = Doubled().ToText();
+  const std::string config = *DefaultConfig(workload, (*engine)->targets()[0]);
+  (*engine)->Add({{0, 1}, workload, config, 7, 0, 0});
+  std::vector<TrialResult> results;
+  while (results.empty()) {
+    (*engine)->Work(100, -1);
+    results = (*engine)->TakeResults();
+  }
+  EXPECT_EQ(results[0].measurement.outcome, Outcome::kOk) << results[0].measurement.detail;
+  EXPECT_GT(results[0].measurement.runs, 20) << "nothing else was there to be timed";
+  EXPECT_NE((*engine)->GpuUsageText().find("% with more samples) of"), std::string::npos)
+      << (*engine)->GpuUsageText();
 }
 
 TEST_F(FakeGpus, TheDoctorDescribesEachCard) {
-  const Diagnosis diagnosis = DiagnoseGpus(kHome);
+  const Diagnosis diagnosis = DiagnoseGpus(kHome, "");
+  EXPECT_NE(diagnosis.report.find("cache of device code: off"), std::string::npos);
   EXPECT_NE(diagnosis.report.find("GPU 1: Fake GPU 1 at 0000:01:00.0, 8.0 GiB"), std::string::npos)
       << diagnosis.report;
   EXPECT_NE(diagnosis.report.find("warn  clocks: no NVML"), std::string::npos) << diagnosis.report;

@@ -94,7 +94,7 @@ TEST(GpuDevices, AMachineWithoutOneSaysWhatToDo) {
 
 TEST(GpuDoctor, SaysWhyThereIsNoGpu) {
   if (HaveGpu()) GTEST_SKIP() << "this machine has a GPU";
-  const Diagnosis diagnosis = DiagnoseGpus("");
+  const Diagnosis diagnosis = DiagnoseGpus("", "");
   EXPECT_FALSE(diagnosis.usable);
   EXPECT_NE(diagnosis.report.find("GPUs: no "), std::string::npos) << diagnosis.report;
   EXPECT_NE(diagnosis.report.find("CUDA compiler (NVRTC): "), std::string::npos);
@@ -108,25 +108,27 @@ TEST(GpuProcess, ARunnerThatCannotStartIsNoFaultOfTheTrial) {
   GpuProcess process(std::move(options));
   const Status ready = process.AwaitReady();
   EXPECT_FALSE(ready.ok());
-  process.Submit({.workload = "w", .built = "b"}, STDIN_FILENO);
+  process.Submit({.workload = "w", .built = {"b"}}, STDIN_FILENO);
   EXPECT_TRUE(process.busy());
-  std::optional<Measurement> result;
+  std::optional<std::vector<Measurement>> result;
   while (!result) {
     result = process.Collect();
     usleep(1000);
   }
-  EXPECT_EQ(result->outcome, Outcome::kInfra);
-  EXPECT_EQ(result->detail, ready.message());
+  EXPECT_EQ(result->front().outcome, Outcome::kInfra);
+  EXPECT_EQ(result->front().detail, ready.message());
   EXPECT_FALSE(process.busy());
 }
 
 TEST(GpuMessages, TasksComeBackAsTheyWere) {
-  const auto task = DecodeGpuTask(Encode(GpuTaskMessage{"workload", "built", 7, 1.5}));
+  const auto task =
+      DecodeGpuTask(Encode(GpuTaskMessage{"workload", {"built", "too"}, 7, 1.5, true}));
   ASSERT_TRUE(task.has_value());
   EXPECT_EQ(task->workload, "workload");
-  EXPECT_EQ(task->built, "built");
+  EXPECT_EQ(task->built, (std::vector<std::string>{"built", "too"}));
   EXPECT_EQ(task->set, 7u);
   EXPECT_EQ(task->race_ns, 1.5);
+  EXPECT_TRUE(task->at_leisure);
   EXPECT_FALSE(DecodeGpuTask("short").has_value());
   const auto hello = DecodeGpuHello(Encode(GpuHello{NotFound("no CUPTI"), 0}));
   ASSERT_TRUE(hello.has_value());
@@ -142,7 +144,9 @@ TEST(GpuMessages, DescriptorsTravelWithTheirFrame) {
   const std::string large(100'000, 'x');
   ASSERT_TRUE(SendWithDescriptor(ends[0], "without", -1));
   ASSERT_TRUE(SendWithDescriptor(ends[0], large, memory));
+  ASSERT_TRUE(SendWithDescriptor(ends[0], kHurry, -1));
   DescriptorReader reader(ends[1]);
+  EXPECT_TRUE(reader.Waiting());
   std::string frame;
   int descriptor = 5;
   ASSERT_TRUE(reader.Receive(frame, descriptor));
@@ -154,7 +158,12 @@ TEST(GpuMessages, DescriptorsTravelWithTheirFrame) {
   const Result<SharedMemory> mapped = SharedMemory::Map(descriptor);
   ASSERT_TRUE(mapped.ok());
   EXPECT_EQ(std::memcmp(mapped->bytes().data(), "data", 4), 0);
+  EXPECT_TRUE(reader.Waiting()) << "the last one has arrived";
+  ASSERT_TRUE(reader.Receive(frame, descriptor));
+  EXPECT_EQ(frame, kHurry);
+  EXPECT_FALSE(reader.Waiting());
   close(ends[0]);
+  EXPECT_TRUE(reader.Waiting()) << "the end of the stream has";
   EXPECT_FALSE(reader.Receive(frame, descriptor));
   close(ends[1]);
   close(memory);

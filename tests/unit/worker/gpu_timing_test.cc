@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
 
 namespace mlc::worker {
 namespace {
@@ -22,6 +23,8 @@ struct FakeGpu {
   int evictions = 0;
   std::set<int> warm;  // copies of the weights read since the eviction
   bool activations_warm = false;
+  std::string* story = nullptr;  // gets the name with each eviction
+  char name = 'a';
 
   void Launch(double ns) {
     const auto end = now + static_cast<uint64_t>(ns);
@@ -43,6 +46,7 @@ struct FakeGpu {
     };
     stage.evict = [this] {
       ++evictions;
+      if (story != nullptr) *story += name;
       warm.clear();
       activations_warm = false;
       Launch(30000);
@@ -126,6 +130,77 @@ TEST(GpuTiming, SamplesWithALostTimeAreLeftOut) {
   const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {});
   ASSERT_TRUE(timing.ok());
   EXPECT_EQ(timing->median_ns, 5000);
+}
+
+TEST(GpuTiming, SeveralKernelsAreTimedInTurns) {
+  FakeGpu fast, slow;
+  std::string story;
+  fast.story = slow.story = &story;
+  slow.name = 'b';
+  slow.run_ns = 6000;
+  const std::vector<GpuStage> stages = {fast.Stage(), slow.Stage()};
+  const auto timings =
+      TimeInTurns(stages, {.min_samples = 2, .max_samples = 4, .rounds = 3, .cold_samples = 3});
+  ASSERT_TRUE(timings.ok()) << timings.status().ToString();
+  EXPECT_EQ(story,
+            "aabb"
+            "bbaa"
+            "aabb"
+            "aaa"
+            "bbb")
+      << "evictions: of samples, then of cold ones";
+  ASSERT_EQ(timings->size(), 2u);
+  EXPECT_EQ((*timings)[0].median_ns, 6000);
+  EXPECT_EQ((*timings)[1].median_ns, 7000);
+  EXPECT_EQ((*timings)[0].samples, 6);
+  EXPECT_EQ((*timings)[1].cold_ns, 8000);
+}
+
+TEST(GpuTiming, ContendersGetMoreSamplesWhileThereIsTime) {
+  FakeGpu gpu;
+  int asked = 0;
+  GpuTimingOptions options;
+  options.more = [&] { return ++asked <= 3; };
+  Result<Timing> timing = TimeOnGpu(gpu.Stage(), options);
+  ASSERT_TRUE(timing.ok()) << timing.status().ToString();
+  EXPECT_EQ(timing->samples, 20 + 3 * 5);
+  EXPECT_EQ(asked, 4);
+  EXPECT_EQ(timing->median_ns, 6000);
+  EXPECT_EQ(timing->cold_ns, 7000);
+  options.more = [] { return true; };
+  EXPECT_EQ(TimeOnGpu(gpu.Stage(), options)->samples, 200) << "not for ever";
+  options.race_ns = 4500;
+  timing = TimeOnGpu(gpu.Stage(), options);
+  EXPECT_FALSE(timing->raced_out);
+  EXPECT_EQ(timing->samples, 20) << "no contender";
+  options.race_ns = 3000;
+  EXPECT_TRUE(TimeOnGpu(gpu.Stage(), options)->raced_out);
+}
+
+TEST(GpuTiming, TurnsGoOnWhileThereIsTime) {
+  FakeGpu fast, slow;
+  slow.run_ns = 6000;
+  const std::vector<GpuStage> stages = {fast.Stage(), slow.Stage()};
+  int asked = 0;
+  GpuTimingOptions options;
+  options.more = [&] { return ++asked <= 2; };
+  const auto timings = TimeInTurns(stages, options);
+  ASSERT_TRUE(timings.ok()) << timings.status().ToString();
+  for (const Timing& timing : *timings) EXPECT_EQ(timing.samples, (5 + 2) * 10);
+  EXPECT_EQ((*timings)[0].median_ns, 6000);
+  EXPECT_EQ((*timings)[1].cold_ns, 8000);
+  options.more = [] { return true; };
+  EXPECT_EQ(TimeInTurns(stages, options)->front().samples, 50 * 10) << "not for ever";
+}
+
+TEST(GpuTiming, RecordsLostInATurnAreTakenAgain) {
+  FakeGpu gpu, other;
+  const std::vector<GpuStage> stages = {gpu.Stage(), other.Stage()};
+  gpu.drop = 1;
+  const auto timings = TimeInTurns(stages, {});
+  ASSERT_TRUE(timings.ok());
+  EXPECT_EQ((*timings)[0].median_ns, 6000);
+  EXPECT_GT((*timings)[0].samples, 20);
 }
 
 }  // namespace

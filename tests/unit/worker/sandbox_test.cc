@@ -142,6 +142,20 @@ TEST_F(Sandbox, MemoryIsLimited) {
             "Cannot allocate memory");
 }
 
+TEST_F(Sandbox, MemoryBeyondWhatIsMappedIsLimited) {
+  void* const before =
+      mmap(nullptr, size_t{8} << 30, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(before, MAP_FAILED);
+  Limits limits;
+  limits.more_bytes = int64_t{1} << 30;
+  const auto maps = [](size_t bytes) {
+    return Say(mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+  };
+  EXPECT_EQ(Inside([&] { return maps(size_t{1} << 29); }, limits), "succeeded");
+  EXPECT_EQ(Inside([&] { return maps(size_t{2} << 30); }, limits), "Cannot allocate memory");
+  munmap(before, size_t{8} << 30);
+}
+
 TEST(ChildProcess, CrashesAreDescribed) {
   EXPECT_EQ(Inside([]() -> std::string { std::abort(); }), "ended with signal SIGABRT (Aborted) ");
   EXPECT_EQ(Inside([]() -> std::string { _exit(3); }), "ended with code 3 ");

@@ -7,11 +7,15 @@
      illegal     an error that sticks to the context
      hang        never ends
      crash       ends the process
-   Any other image does nothing. */
+   Any other image does nothing. FAKE_IMAGE stands for whatever image is loaded. FAKE_CARD names a
+   file that is locked from a kernel's launch until the stream is synchronised: a launch while
+   another process holds it fails, as if two had met on the card. */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "compiler/runtime/cuda_driver.h"
@@ -124,7 +128,8 @@ int cuLibraryLoadData(void** library, const void* image, void* a, void* b, unsig
   (void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
   if (strcmp(image, "no image") == 0) return 200;
   fake_library* made = calloc(1, sizeof(*made));
-  snprintf(made->image, sizeof(made->image), "%s", (const char*)image);
+  const char* wanted = getenv("FAKE_IMAGE");
+  snprintf(made->image, sizeof(made->image), "%s", wanted != NULL ? wanted : (const char*)image);
   *library = made;
   return 0;
 }
@@ -171,6 +176,21 @@ static void compute(const char* image, const float* in, float* out) {
   if (strcmp(word, "overrun") == 0) out[n] = 1;
 }
 
+static int card = -1;
+
+/* False if another process is on the card. */
+static int enter_card(void) {
+  const char* path = getenv("FAKE_CARD");
+  if (path == NULL) return 1;
+  if (card < 0) card = open(path, O_RDONLY | O_CLOEXEC);
+  if (flock(card, LOCK_EX | LOCK_NB) != 0) return 0;
+  usleep(50); /* a kernel takes its time */
+  return 1;
+}
+static void leave_card(void) {
+  if (card >= 0) flock(card, LOCK_UN);
+}
+
 int cuLaunchKernelEx(const mlc_cu_launch_config* config, fake_function* function, void** parameters,
                      void** extra) {
   (void)config, (void)extra;
@@ -181,6 +201,7 @@ int cuLaunchKernelEx(const mlc_cu_launch_config* config, fake_function* function
     out[0] = 40000;
     out[1] = 20000;
   } else if (strcmp(function->name, "mlc_service_read") != 0) {
+    if (!enter_card()) sticky = 700;
     compute(function->image, *(float**)parameters[0], *(float**)parameters[1]);
   }
   if (record_count < MOST_RECORDS) {
@@ -240,7 +261,10 @@ int cuStreamCreate(void** stream, unsigned flags) {
   return 0;
 }
 int cuStreamDestroy_v2(void* stream) { return stream == NULL; }
-int cuStreamSynchronize(void* stream) { return stream == NULL ? 1 : sticky; }
+int cuStreamSynchronize(void* stream) {
+  leave_card();
+  return stream == NULL ? 1 : sticky;
+}
 int cuStreamQuery(void* stream) { return cuStreamSynchronize(stream); }
 int cuStreamWaitEvent(void* stream, void* event, unsigned flags) {
   (void)event, (void)flags;
