@@ -1,17 +1,20 @@
 #include "client/choose_kernels.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "compiler/schedule/family.h"
+#include "costmodel/transfer.h"
 
 namespace mlc::client {
 
 namespace {
 
-// True if this build generates the record's kernel: an old version of a family is history.
-bool CanGenerate(const db::Record& record, const graph::Workload& workload,
+// True if this build generates the kernel: an old version of a family is history.
+bool CanGenerate(const std::string& text, const graph::Workload& workload,
                  const target::Target& target) {
-  const Result<schedule::Config> config = schedule::Config::Parse(record.config);
+  const Result<schedule::Config> config = schedule::Config::Parse(text);
   if (!config.ok()) return false;
   const schedule::Family* family = schedule::FindFamily(config->family);
   return family != nullptr && family->version() == config->version &&
@@ -19,29 +22,60 @@ bool CanGenerate(const db::Record& record, const graph::Workload& workload,
          family->Check(workload, target, *config) == schedule::RejectReason::kNone;
 }
 
+// The best record of the workload itself, or nothing.
+Result<std::optional<package::Choice>> Measured(const graph::Workload& workload,
+                                                const target::Target& target,
+                                                KernelSource& source) {
+  const std::optional<KnownKernel> best = MLC_TRY(source.Best(
+      workload, [&](const std::string& config) { return CanGenerate(config, workload, target); }));
+  if (!best) return std::optional<package::Choice>();
+  package::Choice choice;
+  choice.config = MLC_TRY(schedule::Config::Parse(best->config));
+  choice.origin = best->record.ToText();
+  choice.expected_ns = best->median_ns;
+  return std::optional(std::move(choice));
+}
+
+// A near miss or the default.
+Result<package::Choice> Guessed(const graph::Workload& workload, const target::Target& target,
+                                const std::vector<KnownPrecedent>& near) {
+  std::vector<const costmodel::Precedent*> nearest;
+  for (const KnownPrecedent& known : near) nearest.push_back(known.precedent);
+  const std::vector<costmodel::Guess> guesses =
+      MLC_TRY(costmodel::GuessesFor(workload, target, nearest));
+  const costmodel::Guess& guess = guesses[0];
+  package::Choice choice{guess.config, kGuessed, 0, ""};
+  if (guess.precedent < 0) return choice;
+  const KnownPrecedent& precedent = near[static_cast<size_t>(guess.precedent)];
+  choice.origin = kNearMiss + (*precedent.records)[guess.place].ToText();
+  choice.expected_ns = guess.expected_ns;
+  choice.note = precedent.precedent->workload.Summary();
+  return choice;
+}
+
 }  // namespace
 
-Result<std::vector<package::Choice>> ChooseFromLog(const graph::Program& program,
-                                                   const target::Target& target,
-                                                   const db::TuningLog* log, const Guess& guess) {
+bool IsTuned(const package::Choice& choice) {
+  return choice.origin != kGuessed && !IsNearMiss(choice);
+}
+
+bool IsNearMiss(const package::Choice& choice) { return choice.origin.starts_with(kNearMiss); }
+
+Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
+                                                const target::Target& target, KernelSource* source,
+                                                NearMisses near) {
   std::vector<package::Choice> choices;
   for (const graph::Task& task : program.tasks) {
-    std::vector<db::Record> best;
-    if (log != nullptr) {
-      best = MLC_TRY(log->Best(
-          task.workload.digest(), target.ClassText(), 1,
-          [&](const db::Record& record) { return CanGenerate(record, task.workload, target); }));
+    std::optional<package::Choice> choice;
+    if (source != nullptr) choice = MLC_TRY(Measured(task.workload, target, *source));
+    if (!choice) {
+      std::vector<KnownPrecedent> precedents;
+      if (source != nullptr && near == NearMisses::kUse) {
+        precedents = MLC_TRY(source->Near(task.workload));
+      }
+      choice = MLC_TRY(Guessed(task.workload, target, precedents));
     }
-    package::Choice choice;
-    if (best.empty()) {
-      choice.config = MLC_TRY(guess(task.workload, target));
-      choice.origin = kGuessed;
-    } else {
-      choice.config = MLC_TRY(schedule::Config::Parse(best[0].config));
-      choice.origin = best[0].task_uid.ToText();
-      choice.expected_ns = best[0].measurement.median_ns;
-    }
-    choices.push_back(std::move(choice));
+    choices.push_back(*std::move(choice));
   }
   return choices;
 }

@@ -1,32 +1,37 @@
-// Which kernel each task of a program gets: pinned by a lock file, the best of the log, or a guess
-// without measurement. Thread-safe (no shared state).
+// Which kernel each task of a program gets: pinned by a lock file, the best of a log or server, a
+// near miss (a fast config of a similar workload, see costmodel/transfer.h), or the default of its
+// family. Thread-safe (no shared state).
 #pragma once
 
-#include <functional>
-#include <string>
+#include <cstdint>
 #include <vector>
 
+#include "client/kernel_source.h"
 #include "compiler/base/status.h"
 #include "compiler/graph/program.h"
 #include "compiler/package/library.h"
 #include "compiler/package/lock_file.h"
 #include "compiler/target/target.h"
-#include "db/tuning_log.h"
 
 namespace mlc::client {
 
-// Origin of a choice that no measurement stands behind.
+// Origin of a choice that nothing in the log speaks for.
 inline constexpr char kGuessed[] = "guess";
+// Origin of a near miss: this, then the uid of the record that it was carried over from.
+inline constexpr char kNearMiss[] = "near:";
+// True if the choice was itself measured.
+bool IsTuned(const package::Choice& choice);
+bool IsNearMiss(const package::Choice& choice);
 
-// The config to use for a workload that the log does not know.
-using Guess =
-    std::function<Result<schedule::Config>(const graph::Workload&, const target::Target&)>;
+enum class NearMisses : uint8_t { kUse, kIgnore };
 
-// The fastest record of each task whose config this build can still generate (same family version,
-// still legal); a guess for the others. `log` may be null: all are guesses.
-Result<std::vector<package::Choice>> ChooseFromLog(const graph::Program& program,
-                                                   const target::Target& target,
-                                                   const db::TuningLog* log, const Guess& guess);
+// The best record of each task whose config this build can still generate (same family version,
+// still legal); confirmed times count more, see db/confirmed_best.h. Else a near miss, whose
+// expected time is an estimate, or the default. `source` may be null: all are defaults.
+// UNIMPLEMENTED if no family accepts a task.
+Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
+                                                const target::Target& target, KernelSource* source,
+                                                NearMisses near);
 
 // Exactly what the lock file pins. NOT_FOUND if it lacks a task, FAILED_PRECONDITION if it is for
 // another class of target.

@@ -1,10 +1,13 @@
 // mlc-compile: a model and the best kernels of a log become a library that stands alone.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,14 +16,20 @@
 #include "client/compile_report.h"
 #include "client/dims.h"
 #include "client/emit.h"
+#include "client/server_best.h"
+#include "client/server_target.h"
 #include "client/target_choice.h"
+#include "client/tuner_client.h"
+#include "client/variants.h"
 #include "compiler/base/exit_code.h"
+#include "compiler/build/cubin_cache.h"
 #include "compiler/front/front.h"
 #include "compiler/graph/physical/program_text.h"
 #include "compiler/package/library.h"
 #include "compiler/package/lock_file.h"
 #include "compiler/schedule/family.h"
 #include "db/sqlite_log.h"
+#include "transport/flags.h"
 
 namespace mlc::client {
 namespace {
@@ -28,14 +37,17 @@ namespace {
 struct Options {
   std::string model;
   std::string log;
+  transport::ChannelOptions server;
   std::string output;
   std::string name;
   std::string lock;
   std::string locked;
   std::string weights = "embed";
+  std::string near_miss = "on";
   std::string target = "cpu";
   std::string precision = "model";
   std::string cuda_home;
+  std::string cubin_cache;
   std::string emit;
   std::vector<std::string> print_after;
   std::vector<std::string> skipped_passes;
@@ -65,7 +77,22 @@ Status WriteText(const std::string& path, const std::string& text) {
   return {};
 }
 
-Result<target::Target> TargetOf(const Options& options) {
+// Where kernels come from: a server that is connected, or files.
+struct Source {
+  std::optional<TunerClient> server;
+};
+
+Result<Source> OpenSource(const Options& options) {
+  Source source;
+  if (options.server.address.empty()) return source;
+  transport::ChannelOptions server = options.server;
+  transport::FillMissing(server, [](const char* name) { return std::getenv(name); });
+  source.server = MLC_TRY(TunerClient::Connect(std::move(server)));
+  return source;
+}
+
+Result<target::Target> TargetOf(const Options& options, Source& source) {
+  if (source.server) return TargetOfRecords(*source.server, options.target, options.threads);
   const int threads = options.threads > 0
                           ? options.threads
                           : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -84,39 +111,81 @@ Result<front::FrontOptions> FrontOptionsOf(const Options& options, const target:
   return front::ForTarget(std::move(front), target);
 }
 
-Result<schedule::Config> DefaultConfig(const graph::Workload& workload,
-                                       const target::Target& target) {
-  const std::vector<const schedule::Family*> families = schedule::FamiliesFor(workload, target);
-  if (families.empty()) return Unimplemented("no kernel for '" + workload.Summary() + "'");
-  return families[0]->Default(workload, target);
-}
-
 Result<std::vector<package::Choice>> ChooseAny(const Options& options,
                                                const graph::Program& program,
-                                               const target::Target& target) {
+                                               const target::Target& target, Source& source,
+                                               NearMisses near) {
   if (!options.locked.empty()) {
     Result<package::LockFile> lock = package::LockFile::Parse(MLC_TRY(ReadText(options.locked)));
     if (!lock.ok()) return lock.status().WithPrefix("'" + options.locked + "'");
     return ChooseFromLock(program, target, *lock);
   }
-  std::unique_ptr<db::TuningLog> log;
-  if (!options.log.empty()) log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
-  return ChooseFromLog(program, target, log.get(), DefaultConfig);
+  if (source.server) {
+    const proto::BestReply best =
+        MLC_TRY(source.server->Best(BestRequestOf(program, target, near)));
+    return ChooseFrom(program, target, MLC_TRY(MakeServerSource(program, best)).get(), near);
+  }
+  if (options.log.empty()) return ChooseFrom(program, target, nullptr, near);
+  const std::unique_ptr<db::TuningLog> log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
+  return ChooseFrom(program, target, MakeLogSource(*log, target.ClassText()).get(), near);
 }
 
-Result<std::vector<package::Choice>> Choose(const Options& options, const graph::Program& program,
-                                            const target::Target& target) {
-  std::vector<package::Choice> choices = MLC_TRY(ChooseAny(options, program, target));
-  if (!options.require_tuned) return choices;
+// How the model is read, and for what.
+struct Job {
+  const Options& options;
+  const graph::onnx::ImportOptions& import;
+  const front::FrontOptions& front;
+  const target::Target& target;
+};
+
+Result<Variant> WithKernels(const Job& job, Source& source, graph::Program program,
+                            NearMisses near) {
+  Variant variant{std::move(program), {}, {}};
+  variant.choices = MLC_TRY(ChooseAny(job.options, variant.program, job.target, source, near));
+  return variant;
+}
+
+// The usual variant with its kernels, or the one with products apart where the log says so.
+Result<Variant> ChooseVariant(const Job& job, Source& source, graph::Program program,
+                              const front::PassTrace& trace) {
+  const Options& options = job.options;
+  const NearMisses near = options.near_miss == "on" ? NearMisses::kUse : NearMisses::kIgnore;
+  Result<Variant> usual = WithKernels(job, source, std::move(program), near);
+  const bool merged = std::any_of(trace.entries.begin(), trace.entries.end(),
+                                  [](const auto& e) { return e.changed && e.pass == kMergePass; });
+  // A lock file pins one variant; of what is measured, the faster one is taken.
+  const bool locked = !options.locked.empty();
+  const bool measured = source.server || !options.log.empty();
+  if (!merged || (locked ? usual.ok() : !measured || !usual.ok())) return usual;
+  front::FrontOptions front = job.front;
+  front.skip.insert(kMergePass);
+  front.print = nullptr;
+  graph::Program parted = MLC_TRY(front::CompileFront(options.model, job.import, front));
+  Result<Variant> apart = WithKernels(job, source, std::move(parted), NearMisses::kIgnore);
+  if (!apart.ok()) return usual;
+  if (!usual.ok()) return apart;
+  return Faster(*std::move(usual), *std::move(apart));
+}
+
+Result<Variant> Choose(const Job& job, Source& source, graph::Program program,
+                       const front::PassTrace& trace) {
+  const Options& options = job.options;
+  Variant variant = MLC_TRY(ChooseVariant(job, source, std::move(program), trace));
+  if (!options.require_tuned) return variant;
   std::string untuned;
-  for (size_t i = 0; i < choices.size(); ++i) {
-    if (choices[i].origin == kGuessed) untuned += "; " + program.tasks[i].workload.Summary();
+  for (size_t i = 0; i < variant.choices.size(); ++i) {
+    if (IsTuned(variant.choices[i])) continue;
+    untuned += "; " + variant.program.tasks[i].workload.Summary();
   }
-  if (untuned.empty()) return choices;
-  const std::string where = options.locked.empty() ? "log" : "lock file";
+  if (untuned.empty()) return variant;
+  const std::string where = !options.locked.empty() ? "lock file"
+                            : source.server         ? "server"
+                                                    : "log";
+  const std::string how = source.server         ? " --server " + options.server.address
+                          : options.log.empty() ? " --log tuning.db"
+                                                : " --log " + options.log;
   return NotFound("--require-tuned: the " + where + " has no usable record for" +
-                  untuned.substr(1) + ": run mlc-tune --model " + options.model + " --log " +
-                  (options.log.empty() ? "tuning.db" : options.log));
+                  untuned.substr(1) + ": run mlc-tune --model " + options.model + how);
 }
 
 void PrintTrace(const front::PassTrace& trace) {
@@ -126,14 +195,16 @@ void PrintTrace(const front::PassTrace& trace) {
   }
 }
 
-Result<ExitCode> Emit(const Options& options, Stage stage, const graph::Program& program,
-                      const target::Target& target) {
+Result<ExitCode> Emit(const Job& job, Stage stage, Source& source, graph::Program program,
+                      const front::PassTrace& trace) {
+  const Options& options = job.options;
   if (stage == Stage::kTasks) {
     Print(TasksText(program));
     return ExitCode::kOk;
   }
-  const std::vector<package::Choice> choices = MLC_TRY(Choose(options, program, target));
-  Print(MLC_TRY(KernelsText(stage, program, choices, target, options.task, options.cuda_home)));
+  const Variant variant = MLC_TRY(Choose(job, source, std::move(program), trace));
+  Print(MLC_TRY(KernelsText(stage, variant.program, variant.choices, job.target, options.task,
+                            options.cuda_home)));
   return ExitCode::kOk;
 }
 
@@ -142,6 +213,19 @@ Result<ExitCode> EmitGraph(const Options& options, const graph::onnx::ImportOpti
   graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(options.model, import));
   Print(MLC_TRY(front::SimplifyGraph(std::move(graph), front)).ToText() + "\n");
   return ExitCode::kOk;
+}
+
+void SayCache(const Options& options, const std::string& folder,
+              const package::LibraryReport& written) {
+  if (!written.cache_failure.empty()) {
+    std::fprintf(stderr, "mlc-compile: the cache of device code is of no use: %s\n",
+                 written.cache_failure.c_str());
+  }
+  const int64_t pieces = written.code_found + written.code_made;
+  if (!options.verbose || pieces == 0) return;
+  std::fprintf(stderr, "device code: %lld of %lld from the cache %s\n",
+               static_cast<long long>(written.code_found), static_cast<long long>(pieces),
+               folder.empty() ? "(off)" : folder.c_str());
 }
 
 Status WriteReports(const Options& options, const CompileReport& report,
@@ -156,14 +240,16 @@ Status WriteReports(const Options& options, const CompileReport& report,
 Result<ExitCode> Compile(const Options& options) {
   graph::onnx::ImportOptions import;
   import.dims = MLC_TRY(ParseDims(options.dims));
-  const target::Target target = MLC_TRY(TargetOf(options));
+  Source source = MLC_TRY(OpenSource(options));
+  const target::Target target = MLC_TRY(TargetOf(options, source));
   const front::FrontOptions front = MLC_TRY(FrontOptionsOf(options, target));
   if (options.emit == "graph") return EmitGraph(options, import, front);
   front::PassTrace trace;
-  const graph::Program program = MLC_TRY(front::CompileFront(options.model, import, front, &trace));
+  graph::Program program = MLC_TRY(front::CompileFront(options.model, import, front, &trace));
+  const Job job{options, import, front, target};
   if (options.verbose) PrintTrace(trace);
   if (!options.emit.empty()) {
-    return Emit(options, MLC_TRY(ParseStage(options.emit)), program, target);
+    return Emit(job, MLC_TRY(ParseStage(options.emit)), source, std::move(program), trace);
   }
   if (options.output.empty()) return ExitCode::kOk;  // --print-after alone
 
@@ -175,32 +261,49 @@ Result<ExitCode> Compile(const Options& options) {
                 std::filesystem::path(options.output + "/.").parent_path().filename().string())
           : options.name;
   library.cuda_home = options.cuda_home;
+  library.cubin_cache = build::CubinFolder(options.cubin_cache, "libraries",
+                                           [](const char* name) { return std::getenv(name); });
   library.embed_weights = options.weights == "embed";
   library.parallel = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const std::vector<package::Choice> choices = MLC_TRY(Choose(options, program, target));
+  const Variant variant = MLC_TRY(Choose(job, source, std::move(program), trace));
   const package::LibraryReport written =
-      MLC_TRY(package::WriteLibrary(program, choices, target, library));
-  const CompileReport report{program, choices, target, written};
-  MLC_TRY(WriteReports(options, report, LockOf(program, target, choices), library.name));
+      MLC_TRY(package::WriteLibrary(variant.program, variant.choices, target, library));
+  SayCache(options, library.cubin_cache, written);
+  const CompileReport report{variant.program, variant.choices, target, written, variant.note};
+  MLC_TRY(WriteReports(options, report, LockOf(variant.program, target, variant.choices),
+                       library.name));
   Print(options.json ? ToJson(report) : ToText(report) + "wrote " + written.shared_library + "\n");
   return ExitCode::kOk;
 }
 
+constexpr char kAtServer[] =
+    "; with --server, cpu and cuda are what it has records of, if that is one class";
+
 void AddOptions(CLI::App& app, Options& options) {
   app.add_option("--model", options.model, "ONNX file")->required();
-  app.add_option("--log", options.log, "tuning log or snapshot with the best kernels");
+  auto* log = app.add_option("--log", options.log, "tuning log or snapshot with the best kernels");
+  auto* server = app.add_option("--server", options.server.address,
+                                "mlc-server to ask for the best kernels instead, in one call")
+                     ->excludes(log);
+  transport::AddClientFlags(app, options.server);
   app.add_option("-o,--output", options.output, "folder of the library; made if needed");
   app.add_option("--name", options.name,
                  "names files and symbols: a-z, 0-9, _; default: from the folder");
   app.add_flag("--require-tuned", options.require_tuned,
                "fail if a task has no record (exit code 3)");
+  app.add_option("--near-miss", options.near_miss,
+                 "for a task without a record: on carries over the fast config of a similar task "
+                 "in the log, off takes the family's default")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
   auto* lock = app.add_option("--lock", options.lock, "write the lock file there");
   app.add_option("--locked", options.locked, "use exactly the kernels of this lock file")
-      ->excludes(lock);
+      ->excludes(lock)
+      ->excludes(server);
   app.add_option("--weights", options.weights, "embed in the library, or a file beside it")
       ->check(CLI::IsMember({"embed", "file"}))
       ->capture_default_str();
-  app.add_option("--target", options.target, TargetHelp())->capture_default_str();
+  app.add_option("--target", options.target, TargetHelp() + kAtServer)->capture_default_str();
   app.add_option("--threads", options.threads,
                  "threads the kernels are chosen for; default: all cores");
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension");
@@ -215,6 +318,9 @@ void AddOptions(CLI::App& app, Options& options) {
       ->check(CLI::PositiveNumber);
   app.add_option("--cuda-home", options.cuda_home,
                  "where NVRTC is, for GPUs; default: the usual places");
+  app.add_option("--cubin-cache", options.cubin_cache,
+                 "for GPUs: folder of compiled device code, or off; default: mlc-tune/cubins in "
+                 "the user's cache folder");
   app.add_option("--emit", options.emit,
                  "print a stage instead: graph, tasks, ir, llvm, asm; for GPUs cuda, ptx")
       ->check(CLI::IsMember({"graph", "tasks", "ir", "llvm", "asm", "cuda", "ptx"}));
@@ -239,7 +345,8 @@ int Main(int argc, char** argv) {
   CLI::App app{
       "Writes a library from an ONNX model and a tuning log.\n\n"
       "  mlc-compile --model resnet50.onnx --log tuning.db -o resnet50\n"
-      "  mlc-compile --model resnet50.onnx --log tuning.db --emit=asm --task 3\n"};
+      "  mlc-compile --model resnet50.onnx --log tuning.db --emit=asm --task 3\n"
+      "  mlc-compile --model resnet50.onnx --server tuner.lab:7443 --require-tuned -o resnet50\n"};
   Options options;
   AddOptions(app, options);
   try {

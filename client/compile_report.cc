@@ -21,20 +21,42 @@ double TotalNs(const CompileReport& report) {
   return total;
 }
 
+std::string OriginText(const package::Choice& choice) {
+  if (choice.origin == kGuessed) return "(untuned: best guess)";
+  if (!IsNearMiss(choice)) return "(record " + choice.origin.substr(0, 8) + ")";
+  const std::string record = choice.origin.substr(std::string(kNearMiss).size(), 8);
+  return "(untuned: near miss, record " + record +
+         (choice.note.empty() ? ")" : " of " + choice.note + ")");
+}
+
+// What the untuned tasks were given.
+std::string UntunedText(const std::vector<package::Choice>& choices) {
+  const auto guessed = std::count_if(choices.begin(), choices.end(),
+                                     [](const auto& choice) { return choice.origin == kGuessed; });
+  const auto near = std::count_if(choices.begin(), choices.end(), IsNearMiss);
+  if (guessed + near == 0) return "";
+  std::string text = std::to_string(guessed + near) + " of " + std::to_string(choices.size()) +
+                     " tasks are untuned and use a best guess";
+  if (near > 0) {
+    text += " (" + std::to_string(near) +
+            " of them the kernel of a similar task in the log; their times are estimates)";
+  }
+  return text + ": run mlc-tune first for the full speed\n";
+}
+
 std::string Row(const CompileReport& report, size_t i, double total) {
   const graph::Task& task = report.program.tasks[i];
   const package::Choice& choice = report.choices[i];
   char numbers[96];
   if (choice.expected_ns > 0) {
-    std::snprintf(numbers, sizeof(numbers), "%3d x %9.1f us %5.1f %%  ", task.occurrences,
-                  choice.expected_ns / 1e3, 100 * TimeOf(report, i) / total);
+    std::snprintf(numbers, sizeof(numbers), "%3d x %c%8.1f us %5.1f %%  ", task.occurrences,
+                  IsTuned(choice) ? ' ' : '~', choice.expected_ns / 1e3,
+                  100 * TimeOf(report, i) / total);
   } else {
     std::snprintf(numbers, sizeof(numbers), "%3d x         - us     - %%  ", task.occurrences);
   }
-  const bool guessed = choice.origin == kGuessed;
   return numbers + task.workload.Summary() + "\n" + std::string(31, ' ') + choice.config.ToText() +
-         (guessed ? "  (untuned: best guess)" : "  (record " + choice.origin.substr(0, 8) + ")") +
-         "\n";
+         "  " + OriginText(choice) + "\n";
 }
 
 }  // namespace
@@ -46,18 +68,16 @@ std::string ToText(const CompileReport& report) {
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return TimeOf(report, a) > TimeOf(report, b); });
   std::string text;
-  int guessed = 0;
-  for (const size_t i : order) {
-    text += Row(report, i, total);
-    if (report.choices[i].origin == kGuessed) guessed += 1;
-  }
+  const bool guessed = std::any_of(report.choices.begin(), report.choices.end(),
+                                   [](const auto& choice) { return choice.expected_ns <= 0; });
+  for (const size_t i : order) text += Row(report, i, total);
   char line[256];
   std::snprintf(
       line, sizeof(line),
       "%zu tasks, %zu kernel calls, expected %.3f ms%s\n"
       "arena %.2f MB (%.2f MB without sharing), scratch %.2f MB, weights %.1f MB, code %.2f MB\n",
       report.choices.size(), report.program.steps.size(), total / 1e6,
-      guessed > 0 ? " for the tuned ones" : "", report.library.arena_bytes / 1e6,
+      guessed ? " for those with a time" : "", report.library.arena_bytes / 1e6,
       report.program.unshared_bytes / 1e6, report.library.scratch_bytes / 1e6,
       report.library.weights_bytes / 1e6, report.library.code_bytes / 1e6);
   text += line;
@@ -65,10 +85,8 @@ std::string ToText(const CompileReport& report) {
     text += "for GPUs of " + report.target.CudaArch() +
             (report.library.portable ? ", and newer ones\n" : " alone\n");
   }
-  if (guessed > 0) {
-    text += std::to_string(guessed) + " of " + std::to_string(report.choices.size()) +
-            " tasks are untuned and use a best guess: run mlc-tune first for the full speed\n";
-  }
+  if (!report.note.empty()) text += report.note + "\n";
+  text += UntunedText(report.choices);
   return text;
 }
 
@@ -84,6 +102,7 @@ std::string ToJson(const CompileReport& report) {
   json["scratch_bytes"] = report.library.scratch_bytes;
   json["weights_bytes"] = report.library.weights_bytes;
   json["code_bytes"] = report.library.code_bytes;
+  if (!report.note.empty()) json["variant"] = report.note;
   if (report.target.is_cuda()) json["portable"] = report.library.portable;
   nlohmann::ordered_json tasks = nlohmann::ordered_json::array();
   for (size_t i = 0; i < report.choices.size(); ++i) {
@@ -94,7 +113,8 @@ std::string ToJson(const CompileReport& report) {
                      {"occurrences", task.occurrences},
                      {"config", choice.config.ToText()},
                      {"origin", choice.origin},
-                     {"tuned", choice.origin != kGuessed},
+                     {"tuned", IsTuned(choice)},
+                     {"near_miss", choice.note},
                      {"expected_us", choice.expected_ns / 1e3}});
   }
   json["tasks"] = tasks;

@@ -16,6 +16,7 @@ struct CompileReport {
   const std::vector<package::Choice>& choices;
   const target::Target& target;
   const package::LibraryReport& library;
+  std::string note = "";  // of client::Variant
 };
 
 std::string ToText(const CompileReport& report);

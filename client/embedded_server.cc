@@ -4,19 +4,19 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "server/fleet/worker_process.h"
 
 namespace mlc::client {
 namespace {
@@ -29,25 +29,6 @@ std::string FolderForTemporaries() {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
   return error ? "/tmp" : folder.string();
-}
-
-// Runs in the child, between fork and exec: only async-signal-safe calls.
-[[noreturn]] void BecomeWorker(const std::vector<char*>& arguments, pid_t parent, int messages) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
-  // Ctrl-C is for mlc-tune: it drains the worker.
-  setpgid(0, 0);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (messages >= 0) {
-    dup2(messages, STDOUT_FILENO);
-    dup2(messages, STDERR_FILENO);
-  } else {
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-  }
-  execv(arguments[0], arguments.data());
-  _exit(127);
 }
 
 }  // namespace
@@ -75,7 +56,7 @@ Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::Start(EmbeddedOptions op
 Status EmbeddedServer::StartServer() {
   server::ServerOptions server;
   server.log = options_.log;
-  server.listen = "unix:" + folder_.path() + "/server";
+  server.endpoint.listen = "unix:" + folder_.path() + "/server";
   server.tuner.strategy = options_.strategy;
   // Other models' interrupted jobs wait for their own mlc-tune.
   server.tuner.resume_jobs = false;
@@ -102,17 +83,16 @@ Status EmbeddedServer::StartWorker() {
   if (!options_.cuda_home.empty()) {
     words.insert(words.end(), {"--cuda-home", options_.cuda_home});
   }
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  if (!options_.cubin_cache.empty()) {
+    words.insert(words.end(), {"--cubin-cache", options_.cubin_cache});
+  }
+  if (options_.verbose) words.emplace_back("--verbose");
   const std::string file = folder_.path() + "/worker.log";
   const int messages =
       options_.verbose ? -1 : open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  const pid_t parent = getpid();
-  worker_ = fork();
-  if (worker_ == 0) BecomeWorker(arguments, parent, messages);
+  const Result<pid_t> started = server::fleet::StartWorkerProcess(std::move(words), messages);
   if (messages >= 0) close(messages);
-  if (worker_ < 0) return Unavailable(std::string("cannot start a worker: ") + strerror(errno));
+  worker_ = MLC_TRY(started);
   return Status();
 }
 

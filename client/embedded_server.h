@@ -20,6 +20,7 @@ struct EmbeddedOptions {
   int threads = 0;             // of the kernels
   std::string device = "cpu";  // what mlc-worker --target takes
   std::string cuda_home;
+  std::string cubin_cache;
   bool verbose = false;
   server::StrategyFactory strategy;
 };

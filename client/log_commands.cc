@@ -9,6 +9,7 @@
 
 #include "client/explain.h"
 #include "compiler/schedule/family.h"
+#include "db/confirmed_best.h"
 #include "db/json_lines.h"
 #include "db/sqlite_log.h"
 #include "db/verify.h"
@@ -35,7 +36,8 @@ Result<BestLine> BestOf(const LogOptions& options, const db::TuningLog& log, con
   line.workload = key;
   if (const auto row = MLC_TRY(log.FindWorkload(key))) line.summary = row->summary;
   for (const std::string& target : targets) {
-    for (db::Record& record : MLC_TRY(log.Best(key, target, options.limit, IsCurrent))) {
+    for (db::Record& record :
+         MLC_TRY(db::BestConfigs(log, key, target, options.limit, IsCurrent))) {
       line.records.push_back(std::move(record));
     }
   }

@@ -1,15 +1,20 @@
 // mlc-log: looks into a tuning log and moves records between logs.
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
 
 #include "client/dims.h"
 #include "client/log_commands.h"
+#include "client/target_choice.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/front/front.h"
 #include "db/json_lines.h"
 #include "db/merge.h"
 #include "db/snapshot.h"
+#include "db/snapshot_folder.h"
 #include "db/sqlite_log.h"
 
 namespace mlc::client {
@@ -20,27 +25,44 @@ struct Flags {
   std::string what;
   std::string model;
   std::vector<std::string> dims;
+  std::string precision = "model";
   std::string other;
-  double tolerance = 1e-4;
+  std::string folder;
+  db::SnapshotPolicy policy;
+  double tolerance = 0;
 };
 
-Result<std::vector<Digest>> AskedWorkloads(const Flags& flags) {
-  if (flags.model.empty()) return std::vector<Digest>{MLC_TRY(WorkloadKeyOf(flags.what))};
+// A model is cut into tasks for one target: the given one, else the log's only one, else this
+// machine's processor.
+Result<target::Target> TargetOfModel(const Flags& flags) {
+  std::string text = flags.log.target;
+  if (text.empty()) {
+    const auto log = MLC_TRY(db::OpenSqliteLogForReading(flags.log.file));
+    const std::vector<std::string> known = MLC_TRY(log->Targets());
+    text = known.size() == 1 ? known[0] : "cpu";
+  }
+  return ChooseTarget(text, static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+}
+
+Result<std::vector<Digest>> WorkloadsOfModel(const Flags& flags, const target::Target& target) {
   graph::onnx::ImportOptions import;
   import.dims = MLC_TRY(ParseDims(flags.dims));
-  front::FrontOptions front;
-  front.tolerance = flags.tolerance;
-  const graph::Program program = MLC_TRY(front::CompileFront(flags.model, import, front));
+  front::FrontOptions options;
+  options.precision = MLC_TRY(graph::ParsePrecision(flags.precision));
+  options.tolerance = flags.tolerance;
+  options = front::ForTarget(std::move(options), target);
+  const graph::Program program = MLC_TRY(front::CompileFront(flags.model, import, options));
   std::vector<Digest> keys;
   for (const graph::Task& task : program.tasks) keys.push_back(task.workload.digest());
   return keys;
 }
 
 Result<std::string> Best(const Flags& flags) {
-  if (flags.model.empty() == flags.what.empty()) {
-    return InvalidArgument("give either a workload or --model");
-  }
-  return BestCommand(flags.log, MLC_TRY(AskedWorkloads(flags)));
+  if (flags.model.empty()) return BestCommand(flags.log, {MLC_TRY(WorkloadKeyOf(flags.what))});
+  const target::Target target = MLC_TRY(TargetOfModel(flags));
+  LogOptions log = flags.log;
+  log.target = target.ClassText();
+  return BestCommand(log, MLC_TRY(WorkloadsOfModel(flags, target)));
 }
 
 Status ExportTo(const Flags& flags) {
@@ -65,10 +87,35 @@ Result<std::string> MergeFrom(const Flags& flags) {
   return std::to_string(counts.added) + " records added of " + std::to_string(counts.read) + "\n";
 }
 
+std::string SnapshotText(const std::string& path, const db::SnapshotInfo& info) {
+  return path + ": " + std::to_string(info.records) + " records, " + std::to_string(info.bytes) +
+         " bytes, content " + info.content.ToText() + "\n";
+}
+
+std::string SnapshotJson(const std::string& path, const db::SnapshotInfo& info) {
+  nlohmann::ordered_json json;
+  json["schema"] = "mlc.log.snapshot/1";
+  json["path"] = path;
+  json["records"] = info.records;
+  json["bytes"] = info.bytes;
+  json["content"] = info.content.ToText();
+  return json.dump() + "\n";
+}
+
 Result<std::string> SnapshotTo(const Flags& flags) {
-  const db::SnapshotInfo info = MLC_TRY(db::WriteSnapshot(flags.log.file, flags.other));
-  return flags.other + ": " + std::to_string(info.records) + " records, " +
-         std::to_string(info.bytes) + " bytes, content " + info.content.ToText() + "\n";
+  std::string path = flags.other;
+  db::SnapshotInfo info;
+  if (flags.folder.empty()) {
+    info = MLC_TRY(db::WriteSnapshot(flags.log.file, path));
+  } else {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const db::PublishedSnapshot published = MLC_TRY(
+        db::PublishSnapshot(flags.log.file, flags.folder, flags.policy,
+                            std::chrono::duration_cast<std::chrono::microseconds>(now).count()));
+    path = published.path;
+    info = published.info;
+  }
+  return flags.log.json ? SnapshotJson(path, info) : SnapshotText(path, info);
 }
 
 int Print(const Result<std::string>& text) {
@@ -99,10 +146,20 @@ void AddReading(CLI::App& app, Flags& flags, int& code) {
   best->add_option("WORKLOAD", flags.what, "a digest, or a file with the workload's text");
   best->add_option("--model", flags.model, "all tasks of an ONNX file");
   best->add_option("--dim", flags.dims, "NAME=N: size of a symbolic dimension of the model");
-  best->add_option("--tolerance", flags.tolerance, "the tolerance that the model was tuned with");
-  best->add_option("--target", flags.log.target, "class text; every target if not given");
+  best->add_option("--precision", flags.precision, "the precision that the model was tuned with")
+      ->capture_default_str();
+  best->add_option(
+      "--tolerance", flags.tolerance,
+      "the tolerance that the model was tuned with; default: what the precision needs");
+  best->add_option("--target", flags.log.target,
+                   "class text; every target if not given. With --model as mlc-tune takes it");
   best->add_option("-n", flags.log.limit, "how many per workload")->check(CLI::Range(1, 1000000));
-  best->callback([&] { code = Print(Best(flags)); });
+  best->callback([&] {
+    if (flags.model.empty() == flags.what.empty()) {
+      throw CLI::RequiredError("either WORKLOAD or --model");
+    }
+    code = Print(Best(flags));
+  });
   CLI::App* list = Add(app, flags, "list", "workloads, or the records of one");
   list->add_option("WORKLOAD", flags.what, "a digest, or a file with the workload's text");
   list->add_option("--target", flags.log.target, "class text");
@@ -137,8 +194,20 @@ void AddMoving(CLI::App& app, Flags& flags, int& code) {
   merge->add_option("FROM", flags.other, "the other log")->required();
   merge->callback([&] { code = Print(MergeFrom(flags)); });
   CLI::App* snapshot = Add(app, flags, "snapshot", "write a closed copy for builds to read");
-  snapshot->add_option("TO", flags.other, "file")->required();
-  snapshot->callback([&] { code = Print(SnapshotTo(flags)); });
+  snapshot->add_option("TO", flags.other, "file");
+  snapshot->add_option("--into", flags.folder,
+                       "folder: a new file there, with latest.db as a link to it");
+  snapshot->add_option("--keep", flags.policy.newest, "with --into: so many of the newest stay")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  snapshot->add_option("--days", flags.policy.days, "and the last one of each of so many days")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+  snapshot->callback([&] {
+    if (flags.folder.empty() == flags.other.empty())
+      throw CLI::RequiredError("either TO or --into");
+    code = Print(SnapshotTo(flags));
+  });
 }
 
 int Main(int argc, char** argv) {

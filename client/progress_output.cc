@@ -11,7 +11,8 @@ namespace mlc::client {
 namespace {
 
 constexpr std::chrono::seconds kPlainInterval(10);
-constexpr std::chrono::milliseconds kJsonInterval(1000);
+// The server's: programs that read along want the whole course.
+constexpr std::chrono::milliseconds kJsonInterval(150);
 constexpr int kMaxHeight = 30;
 
 void Write(std::FILE* file, const std::string& text) {

@@ -94,8 +94,13 @@ std::string FailuresText(const proto::JobProgress& progress) {
 }
 
 std::string ModelText(const JobFigures& figures) {
-  if (figures.missing > 0) return std::to_string(figures.missing) + " tasks without a kernel yet";
+  const std::string missing = std::to_string(figures.missing) + " tasks without a kernel yet";
+  if (figures.model_ns <= 0) return missing;
   std::string text = "model " + TimeText(figures.model_ns);
+  if (figures.missing > 0) {
+    return text + Format(", %.0f %% of it estimated: ", 100 * (1 - figures.measured_share)) +
+           missing;
+  }
   if (figures.default_model_ns > 0) {
     text += Format(" (%.2fx)", figures.default_model_ns / figures.model_ns);
   }
@@ -116,30 +121,39 @@ JobFigures FiguresOf(const std::vector<TaskInfo>& tasks, const proto::JobProgres
   const Result<target::Target> parsed = target::Target::Parse(progress.target());
   const target::Target target = parsed.ok() ? *parsed : target::Target();
   bool all_defaults = true;
-  double known_ns = 0;
+  bool all_known = true;
+  double known_ns = 0, measured_ns = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
     TaskLine line;
     if (static_cast<int>(i) < progress.tasks_size()) {
       const proto::TaskProgress& task = progress.tasks(static_cast<int>(i));
       line.best_ns = task.best_ns();
       line.default_ns = task.default_ns();
+      line.guess_ns = task.guess_ns();
       line.trials = task.trials();
     }
     line.roofline_ns = RooflineNs(tasks[i], target);
     figures.missing += line.best_ns > 0 ? 0 : 1;
+    figures.untried += line.best_ns > 0 || line.trials > 0 ? 0 : 1;
     all_defaults = all_defaults && line.default_ns > 0;
-    known_ns += tasks[i].occurrences * line.best_ns;
+    const double ns = line.best_ns > 0 ? line.best_ns : line.guess_ns;
+    all_known = all_known && ns > 0;
+    known_ns += tasks[i].occurrences * ns;
+    measured_ns += tasks[i].occurrences * line.best_ns;
     figures.default_model_ns += tasks[i].occurrences * line.default_ns;
     figures.tasks.push_back(line);
   }
   for (size_t i = 0; i < tasks.size() && known_ns > 0; ++i) {
-    figures.tasks[i].share = tasks[i].occurrences * figures.tasks[i].best_ns / known_ns;
+    const TaskLine& line = figures.tasks[i];
+    const double ns = line.best_ns > 0 ? line.best_ns : line.guess_ns;
+    figures.tasks[i].share = tasks[i].occurrences * ns / known_ns;
   }
-  figures.model_ns = figures.missing == 0 ? known_ns : 0;
+  figures.model_ns = all_known ? known_ns : 0;
+  if (figures.model_ns > 0) figures.measured_share = measured_ns / known_ns;
   if (!all_defaults) figures.default_model_ns = 0;
   const auto measured = static_cast<double>(progress.trials() - progress.replayed());
   if (progress.elapsed_s() > 0) figures.trials_per_s = measured / progress.elapsed_s();
-  if (figures.trials_per_s > 0) {
+  if (figures.trials_per_s > 0 && progress.state() == proto::RUNNING) {
     figures.seconds_left =
         static_cast<double>(progress.trials_wanted() - progress.trials()) / figures.trials_per_s;
   }
@@ -154,6 +168,7 @@ std::string ProgressLine(const std::vector<TaskInfo>& tasks, const proto::JobPro
   std::string line = Format("%lld/%lld trials, ", static_cast<long long>(progress.trials()),
                             static_cast<long long>(progress.trials_wanted())) +
                      ModelText(figures) + Format(", %.1f trials/s", figures.trials_per_s);
+  if (progress.gpu_busy() > 0) line += Format(", GPU busy %.0f %%", 100 * progress.gpu_busy());
   if (figures.seconds_left > 0) line += ", " + DurationText(figures.seconds_left) + " left";
   const std::string failures = FailuresText(progress);
   if (!failures.empty()) line += ", failed: " + failures;
@@ -188,8 +203,10 @@ std::string FinalTable(const std::vector<TaskInfo>& tasks, const proto::JobProgr
           DurationText(progress.elapsed_s());
   if (progress.replayed() > 0)
     text += " (" + std::to_string(progress.replayed()) + " from the log)";
+  if (progress.gpu_busy() > 0) text += Format(", GPU busy %.0f %%", 100 * progress.gpu_busy());
   const std::string failures = FailuresText(progress);
   if (!failures.empty()) text += ", failed: " + failures;
+  if (!progress.detail().empty()) text += "\n" + progress.detail();
   return text + "\n";
 }
 

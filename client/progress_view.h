@@ -20,18 +20,24 @@ struct TaskInfo {
 
 struct TaskLine {
   double best_ns = 0;      // of one execution; 0: none yet
+  double guess_ns = 0;     // to be expected while there is none; 0: unknown
   double default_ns = 0;   // 0: not measured
   double roofline_ns = 0;  // 0: unknown
   double share = 0;        // of the model's time, 0..1
   int64_t trials = 0;
 };
 
-// Derived figures; the model's times are 0 until every task has one.
+// Derived figures. The model's time is that of the library that could be built now: the best
+// measured time of each task, or, where there is none yet, the one to be expected of the config
+// that a build would use, which is a near miss from the log or the default. 0 while a task has
+// neither.
 struct JobFigures {
   std::vector<TaskLine> tasks;
   int missing = 0;  // tasks without a correct kernel
+  int untried = 0;  // of them, those without a trial
   double model_ns = 0;
-  double default_model_ns = 0;
+  double measured_share = 0;    // of model_ns
+  double default_model_ns = 0;  // measured; 0 until every task's default is
   double trials_per_s = 0;
   double seconds_left = 0;  // 0: unknown
   int64_t failures = 0;

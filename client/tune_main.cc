@@ -1,5 +1,7 @@
 // mlc-tune: cuts a model into tasks, has them tuned by a server, shows how it goes. The server is
-// embedded unless --server names one; there is one code path for both.
+// embedded unless --server names one; that one's jobs go on without us, and can be listed, watched
+// and cancelled.
+#include <pwd.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -11,16 +13,22 @@
 
 #include "client/dims.h"
 #include "client/embedded_server.h"
+#include "client/follow_job.h"
 #include "client/interrupt.h"
+#include "client/job_list.h"
 #include "client/progress_output.h"
+#include "client/server_target.h"
 #include "client/target_choice.h"
 #include "client/tune_options.h"
 #include "client/tune_report.h"
 #include "client/tuner_client.h"
+#include "client/worker_list.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/front/front.h"
 #include "compiler/target/target.h"
+#include "server/protocol.h"
 #include "server/search/portfolio_strategy.h"
+#include "transport/flags.h"
 
 namespace mlc::client {
 namespace {
@@ -29,6 +37,9 @@ namespace {
 constexpr int64_t kGraceMs = 10'000;
 // More failed trials than this share of all is a fault to look into, not bad luck.
 constexpr double kTooManyFailures = 0.5;
+// Ended jobs that --jobs shows, and that --watch and --cancel know by a part of their ids.
+constexpr int kShownJobs = 50;
+constexpr int kKnownJobs = 10'000;
 
 int ThreadsOf(const TuneOptions& options) {
   const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -45,6 +56,16 @@ Result<graph::Program> ReadModel(const TuneOptions& options, const target::Targe
   return front::CompileFront(options.model, import, front::ForTarget(std::move(front), target));
 }
 
+// Who is logged in, in the letters of the server's names: for servers that cannot tell otherwise.
+std::string UserName() {
+  const passwd* user = getpwuid(geteuid());
+  std::string name = user == nullptr ? std::to_string(geteuid()) : user->pw_name;
+  for (char& c : name) {
+    if (isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
+  }
+  return name.substr(0, 64);
+}
+
 proto::SubmitJobRequest RequestOf(const TuneOptions& options, const graph::Program& program,
                                   const target::Target& target) {
   proto::SubmitJobRequest request;
@@ -54,13 +75,16 @@ proto::SubmitJobRequest RequestOf(const TuneOptions& options, const graph::Progr
     wire.set_occurrences(task.occurrences);
     wire.set_label(task.label);
   }
+  request.set_protocol(server::kWireProtocol);
   request.set_target(target.ToText());
   request.set_label(options.model);
+  request.set_user(UserName());
   proto::JobOptions& job = *request.mutable_options();
   job.set_trials(options.trials);
   job.set_seed(options.seed);
   job.set_fresh(options.fresh);
   job.set_time_budget_ms(options.time_budget_ms);
+  job.set_priority(options.priority);
   return request;
 }
 
@@ -95,7 +119,9 @@ ProgressStyle StyleOf(const TuneOptions& options) {
 
 ExitCode Verdict(const proto::JobProgress& progress, const JobFigures& figures) {
   if (progress.state() == proto::CANCELLED) return ExitCode::kInterrupted;
-  if (figures.missing > 0) return ExitCode::kNoResult;
+  // A task that the budget did not reach is built with a guess.
+  const bool nothing = figures.untried == static_cast<int>(figures.tasks.size());
+  if (figures.missing > figures.untried || nothing) return ExitCode::kNoResult;
   const auto failures = static_cast<double>(figures.failures);
   if (failures > kTooManyFailures * static_cast<double>(progress.trials())) {
     return ExitCode::kTooManyFailures;
@@ -111,44 +137,151 @@ void Report(const TuneOptions& options, const std::string& job, const std::vecto
     std::cout << FinalTable(tasks, progress);
   }
   std::ostream& words = options.json || options.json_lines ? std::cerr : std::cout;
-  if (progress.state() == proto::CANCELLED) {
-    words << "Interrupted; everything measured is kept. Go on with:\n  " << options.Command()
-          << std::endl;
+  if (options.verb == TuneVerb::kWatch) {
+    if (progress.state() == proto::CANCELLED) words << "The job was cancelled." << std::endl;
+  } else if (progress.state() == proto::CANCELLED) {
+    words << (options.server.empty() ? "Interrupted" : "Cancelled")
+          << "; everything measured is kept. Go on with:\n  " << options.Command() << std::endl;
   } else {
     words << "Compile it with:\n  " << CompileCommand(options) << std::endl;
   }
 }
 
-Result<ExitCode> Tune(const TuneOptions& options, Interrupt& interrupt) {
-  const target::Target target = MLC_TRY(ChooseTarget(options.target, ThreadsOf(options)));
-  const graph::Program program = MLC_TRY(ReadModel(options, target));
-  const proto::SubmitJobRequest request = RequestOf(options, program, target);
-  const std::vector<TaskInfo> tasks = TasksOf(program);
-  std::unique_ptr<EmbeddedServer> embedded;
-  if (options.server.empty()) {
-    MLC_TRY(CheckLocal(options, target));
-    embedded = MLC_TRY(EmbeddedServer::Start({options.log, options.worker, ThreadsOf(options),
-                                              target.is_cuda() ? "cuda" : "cpu", options.cuda_home,
-                                              options.verbose, server::MakePortfolioStrategy}));
-  }
-  TunerClient client =
-      MLC_TRY(TunerClient::Connect(embedded ? embedded->address() : options.server));
+Result<ExitCode> Ended(const TuneOptions& options, const std::string& job,
+                       const std::vector<TaskInfo>& tasks, ProgressOutput& output,
+                       const proto::JobProgress& progress) {
+  if (progress.state() == proto::FAILED) return Internal("the job failed: " + progress.detail());
+  output.Finish(progress);
+  Report(options, job, tasks, progress);
+  return Verdict(progress, FiguresOf(tasks, progress));
+}
+
+// On a server and a worker of our own: they end with us.
+Result<ExitCode> TuneHere(const TuneOptions& options, const target::Target& target,
+                          const proto::SubmitJobRequest& request,
+                          const std::vector<TaskInfo>& tasks, Interrupt& interrupt) {
+  MLC_TRY(CheckLocal(options, target));
+  const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(EmbeddedServer::Start(
+      {options.log, options.worker, ThreadsOf(options), target.is_cuda() ? "cuda" : "cpu",
+       options.cuda_home, options.cubin_cache, options.verbose, server::MakePortfolioStrategy}));
+  TunerClient client = MLC_TRY(TunerClient::Connect({embedded->address(), {}, {}, {}}));
   const proto::SubmitJobReply job = MLC_TRY(client.Submit(request));
   if (options.resume && !job.resumed()) std::cerr << "nothing to resume: starting anew\n";
   interrupt.OnFirst([&] { (void)client.Cancel(job.job()); });
   ProgressOutput output(StyleOf(options), tasks);
-  Result<proto::JobProgress> ended =
+  const Result<proto::JobProgress> ended =
       client.Watch(job.job(), [&](const proto::JobProgress& progress) {
         output.Show(progress);
-        return embedded ? embedded->KeepWorker() : Status();
+        return embedded->KeepWorker();
       });
   interrupt.OnFirst(nullptr);
-  if (embedded) embedded->Stop(kGraceMs);
+  embedded->Stop(kGraceMs);
   if (!ended.ok()) return ended.status();
-  if (ended->state() == proto::FAILED) return Internal("the job failed: " + ended->detail());
-  output.Finish(*ended);
-  Report(options, job.job(), tasks, *ended);
-  return Verdict(*ended, FiguresOf(tasks, *ended));
+  return Ended(options, job.job(), tasks, output, *ended);
+}
+
+transport::ChannelOptions ServerOf(const TuneOptions& options) {
+  transport::ChannelOptions server = options.Server();
+  transport::FillMissing(server, [](const char* name) { return std::getenv(name); });
+  return server;
+}
+
+// How to come back to a job that goes on.
+std::string ComeBack(const TuneOptions& options, const std::string& job) {
+  return "Watch it with:\n  " + options.VerbCommand("--watch " + job) + "\nCancel it with:\n  " +
+         options.VerbCommand("--cancel " + job) + "\n";
+}
+
+Result<ExitCode> Follow(const TuneOptions& options, TunerClient& client, const std::string& job,
+                        const std::vector<TaskInfo>& tasks, const Interrupt& interrupt) {
+  ProgressOutput output(StyleOf(options), tasks);
+  const Followed followed = MLC_TRY(FollowJob(client, job, output, interrupt));
+  if (!followed.left) return Ended(options, job, tasks, output, followed.progress);
+  std::cerr << "The job goes on at the server. " << ComeBack(options, job) << std::flush;
+  return ExitCode::kInterrupted;
+}
+
+Result<ExitCode> TuneThere(const TuneOptions& options, const Interrupt& interrupt) {
+  TunerClient client = MLC_TRY(TunerClient::Connect(ServerOf(options)));
+  const target::Target target = MLC_TRY(TargetOfWorkers(client, options.target, options.threads));
+  const graph::Program program = MLC_TRY(ReadModel(options, target));
+  const proto::SubmitJobRequest request = RequestOf(options, program, target);
+  const std::vector<TaskInfo> tasks = TasksOf(program);
+  const proto::SubmitJobReply job = MLC_TRY(client.Submit(request));
+  if (job.joined()) {
+    std::cerr << "the same job is running already: joined\n";
+  } else if (options.resume && !job.resumed()) {
+    std::cerr << "nothing to resume: starting anew\n";
+  }
+  if (!options.detach) return Follow(options, client, job.job(), tasks, interrupt);
+  if (options.json || options.json_lines) {
+    std::cout << SubmittedJson(job) << std::endl;
+  } else if (options.quiet) {
+    std::cout << job.job() << std::endl;
+  } else {
+    std::cout << "Job " << job.job() << " goes on at the server. " << ComeBack(options, job.job())
+              << std::flush;
+  }
+  return ExitCode::kOk;
+}
+
+Result<ExitCode> Tune(const TuneOptions& options, Interrupt& interrupt) {
+  if (!options.server.empty()) return TuneThere(options, interrupt);
+  const target::Target target = MLC_TRY(ChooseTarget(options.target, ThreadsOf(options)));
+  const graph::Program program = MLC_TRY(ReadModel(options, target));
+  const proto::SubmitJobRequest request = RequestOf(options, program, target);
+  return TuneHere(options, target, request, TasksOf(program), interrupt);
+}
+
+Result<ExitCode> Watch(TuneOptions options, TunerClient& client, const std::string& job,
+                       const Interrupt& interrupt) {
+  const proto::JobDescription description = MLC_TRY(client.Describe(job));
+  options.model = description.summary().label();
+  return Follow(options, client, job, MLC_TRY(TasksOfJob(description)), interrupt);
+}
+
+Result<ExitCode> ListJobs(const TuneOptions& options, TunerClient& client) {
+  const proto::ListJobsReply jobs = MLC_TRY(client.List(kShownJobs));
+  const auto now = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  std::cout << (options.json || options.json_lines ? JobsJson(jobs) + "\n"
+                                                   : JobsTable(jobs, now.count()))
+            << std::flush;
+  return ExitCode::kOk;
+}
+
+// --workers, --drain, --release.
+Result<ExitCode> AboutWorkers(const TuneOptions& options, TunerClient& client) {
+  const std::string& worker = options.named_worker;
+  std::string said;
+  if (options.verb == TuneVerb::kDrain) {
+    MLC_TRY(client.Drain(worker, "asked for by " + UserName()));
+    said = "Worker " + worker + " finishes what it holds and leaves.\n";
+  } else if (options.verb == TuneVerb::kRelease) {
+    MLC_TRY(client.Release(worker));
+    said = "Worker " + worker + " is released; a canary trial comes first.\n";
+  } else {
+    const proto::ListWorkersReply workers = MLC_TRY(client.Workers());
+    std::cout << (options.json || options.json_lines ? WorkersJson(workers) + "\n"
+                                                     : WorkersTable(workers))
+              << std::flush;
+  }
+  if (!options.quiet) std::cout << said << std::flush;
+  return ExitCode::kOk;
+}
+
+// Everything but tuning.
+Result<ExitCode> AtServer(const TuneOptions& options, const Interrupt& interrupt) {
+  TunerClient client = MLC_TRY(TunerClient::Connect(ServerOf(options)));
+  if (options.verb == TuneVerb::kList) return ListJobs(options, client);
+  if (!options.named_worker.empty() || options.verb == TuneVerb::kWorkers) {
+    return AboutWorkers(options, client);
+  }
+  const std::string job = MLC_TRY(FindJob(MLC_TRY(client.List(kKnownJobs)), options.job));
+  if (options.verb == TuneVerb::kWatch) return Watch(options, client, job, interrupt);
+  MLC_TRY(client.Cancel(job));
+  if (!options.quiet) std::cout << "Job " << job << " is cancelled; what it measured is kept.\n";
+  return ExitCode::kOk;
 }
 
 int Main(int argc, char** argv) {
@@ -158,7 +291,9 @@ int Main(int argc, char** argv) {
     return command.exit_code;
   }
   Interrupt interrupt;
-  const Result<ExitCode> code = Tune(command.options, interrupt);
+  const Result<ExitCode> code = command.options.verb == TuneVerb::kTune
+                                    ? Tune(command.options, interrupt)
+                                    : AtServer(command.options, interrupt);
   if (code.ok()) return static_cast<int>(*code);
   std::cerr << "mlc-tune: " << code.status().message() << std::endl;
   return static_cast<int>(ExitCodeOf(code.status()));

@@ -4,10 +4,12 @@
 #include <charconv>
 #include <limits>
 #include <sstream>
+#include <utility>
 
 #include "client/target_choice.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/base/text.h"
+#include "transport/flags.h"
 
 namespace mlc::client {
 namespace {
@@ -16,16 +18,27 @@ constexpr char kFooter[] =
     "Running the same command again goes on where the last run stopped.\n"
     "Example: mlc-tune --model resnet50.onnx --trials 2000";
 
+constexpr char kAtServer[] = "; with --server, cpu and cuda are its workers', if of one class";
+
+struct JobVerbs {
+  std::string watch;
+  std::string cancel;
+  std::string drain;
+  std::string release;
+  bool list = false;
+  bool workers = false;
+};
+
 void AddFlags(CLI::App& app, TuneOptions& options, std::string& budget) {
-  app.add_option("--model", options.model, "ONNX file")->required();
+  app.add_option("--model", options.model, "ONNX file");
   app.add_option("--trials", options.trials, "kernels to build and time, over all tasks")
-      ->required()
       ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
-  app.add_option("--target", options.target, TargetHelp())->capture_default_str();
+  app.add_option("--target", options.target, TargetHelp() + kAtServer)->capture_default_str();
   app.add_option("--threads", options.threads, "threads of the kernels; 0 means all cores")
       ->check(CLI::Range(0, 1024));
   app.add_option("--log", options.log, "tuning log of the embedded server")->capture_default_str();
   app.add_option("--server", options.server, "address of an mlc-server; embedded if not given");
+  transport::AddClientFlags(app, options.channel);
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension; repeatable");
   app.add_option("--time-budget", budget, "stop after this long, for example 10m or 1h30m");
   app.add_option("--precision", options.precision,
@@ -38,6 +51,9 @@ void AddFlags(CLI::App& app, TuneOptions& options, std::string& budget) {
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--cuda-home", options.cuda_home,
                  "where NVRTC and CUPTI are, for GPUs; default: the usual places");
+  app.add_option("--cubin-cache", options.cubin_cache,
+                 "for GPUs: folder of compiled device code, or off; default: mlc-tune/cubins in "
+                 "the user's cache folder");
   app.add_option("--skip-pass", options.skipped_passes,
                  "leave this pass of the compiler out, for example merge_siblings; repeatable");
   app.add_option("--seed", options.seed, "of the search");
@@ -50,6 +66,51 @@ void AddFlags(CLI::App& app, TuneOptions& options, std::string& budget) {
   app.add_flag("-q,--quiet", options.quiet, "no progress");
   app.add_flag("-v,--verbose", options.verbose, "messages of server and worker");
   app.add_option("--worker", options.worker, "mlc-worker program of the embedded server");
+}
+
+void AddJobFlags(CLI::App& app, TuneOptions& options, JobVerbs& verbs) {
+  app.add_option("--priority", options.priority,
+                 "with --server: among your own jobs, the higher goes first, -100 to 100")
+      ->check(CLI::Range(-100, 100));
+  app.add_flag("--detach", options.detach, "with --server: submit the job and leave it to run");
+  app.add_option("--watch", verbs.watch, "with --server: follow a job, by its id or a part of it");
+  app.add_flag("--jobs", verbs.list, "with --server: list the jobs");
+  app.add_option("--cancel", verbs.cancel, "with --server: stop a job; what it measured is kept");
+  app.add_flag("--workers", verbs.workers, "with --server: list the workers");
+  app.add_option("--drain", verbs.drain,
+                 "with --server: have a worker finish what it holds and leave; for administrators");
+  app.add_option("--release", verbs.release,
+                 "with --server: end a worker's quarantine; for administrators");
+}
+
+// What is wrong with the flags together; empty if nothing.
+std::string SetVerb(TuneOptions& options, const JobVerbs& verbs) {
+  const std::pair<bool, TuneVerb> given[] = {{!verbs.watch.empty(), TuneVerb::kWatch},
+                                             {!verbs.cancel.empty(), TuneVerb::kCancel},
+                                             {verbs.list, TuneVerb::kList},
+                                             {verbs.workers, TuneVerb::kWorkers},
+                                             {!verbs.drain.empty(), TuneVerb::kDrain},
+                                             {!verbs.release.empty(), TuneVerb::kRelease}};
+  int count = 0;
+  for (const auto& [is_given, verb] : given) {
+    if (!is_given) continue;
+    ++count;
+    options.verb = verb;
+  }
+  if (count > 1) {
+    return "--watch, --jobs, --cancel, --workers, --drain and --release exclude each other";
+  }
+  options.job = verbs.watch + verbs.cancel;
+  options.named_worker = verbs.drain + verbs.release;
+  const bool tunes = options.verb == TuneVerb::kTune;
+  if (options.server.empty() && (!tunes || options.detach || options.priority != 0)) {
+    return "--detach, --priority, --watch, --jobs, --cancel, --workers, --drain and --release need "
+           "--server";
+  }
+  if (!tunes && options.detach) return "--detach submits a job: it goes with --model";
+  if (tunes && options.model.empty()) return "--model is required";
+  if (tunes && options.trials == 0) return "--trials is required";
+  return {};
 }
 
 }  // namespace
@@ -82,19 +143,48 @@ std::string ShellQuoted(const std::string& text) {
   return quoted + "'";
 }
 
+namespace {
+
+std::string ServerFlags(const TuneOptions& options) {
+  std::string flags = " --server " + ShellQuoted(options.server);
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) flags += " " + std::string(flag) + " " + ShellQuoted(value);
+  };
+  add("--tls-cert", options.channel.tls.certificate);
+  add("--tls-key", options.channel.tls.key);
+  add("--tls-ca", options.channel.tls.authority);
+  add("--token-file", options.channel.token_file);
+  add("--server-name", options.channel.server_name);
+  return flags;
+}
+
+}  // namespace
+
+transport::ChannelOptions TuneOptions::Server() const {
+  transport::ChannelOptions channel_with_address = channel;
+  channel_with_address.address = server;
+  return channel_with_address;
+}
+
 std::string TuneOptions::Command() const {
   std::string command = "mlc-tune --model " + ShellQuoted(model);
   command += " --trials " + std::to_string(trials);
   if (target != "cpu") command += " --target " + ShellQuoted(target);
   if (threads != 0) command += " --threads " + std::to_string(threads);
-  command += server.empty() ? " --log " + ShellQuoted(log) : " --server " + ShellQuoted(server);
+  command += server.empty() ? " --log " + ShellQuoted(log) : ServerFlags(*this);
   for (const std::string& dim : dims) command += " --dim " + ShellQuoted(dim);
   if (precision != TuneOptions().precision) command += " --precision " + precision;
   if (tolerance != TuneOptions().tolerance) command += " --tolerance " + FloatToText(tolerance);
   for (const std::string& pass : skipped_passes) command += " --skip-pass " + ShellQuoted(pass);
   if (!cuda_home.empty()) command += " --cuda-home " + ShellQuoted(cuda_home);
+  if (!cubin_cache.empty()) command += " --cubin-cache " + ShellQuoted(cubin_cache);
   if (seed != 0) command += " --seed " + std::to_string(seed);
+  if (priority != 0) command += " --priority " + std::to_string(priority);
   return command;
+}
+
+std::string TuneOptions::VerbCommand(const std::string& verb) const {
+  return "mlc-tune" + ServerFlags(*this) + " " + verb;
 }
 
 ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
@@ -102,7 +192,9 @@ ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
   CLI::App app("mlc-tune: finds fast kernels for a model on the hardware at hand", "mlc-tune");
   app.footer(kFooter);
   std::string budget;
+  JobVerbs verbs;
   AddFlags(app, parsed.options, budget);
+  AddJobFlags(app, parsed.options, verbs);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -110,6 +202,12 @@ ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
     const int code = app.exit(error, words, words);
     parsed.message = words.str();
     parsed.exit_code = code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    return parsed;
+  }
+  const std::string wrong = SetVerb(parsed.options, verbs);
+  if (!wrong.empty()) {
+    parsed.message = wrong + "\nRun with --help for more information.\n";
+    parsed.exit_code = static_cast<int>(ExitCode::kUsage);
     return parsed;
   }
   if (budget.empty()) return parsed;

@@ -6,21 +6,32 @@
 #include <vector>
 
 #include "compiler/base/status.h"
+#include "transport/channel.h"
 
 namespace mlc::client {
 
+// What mlc-tune is to do.
+enum class TuneVerb : uint8_t { kTune, kWatch, kList, kCancel, kWorkers, kDrain, kRelease };
+
 struct TuneOptions {
+  TuneVerb verb = TuneVerb::kTune;
+  std::string job;           // of --watch and --cancel: an id, or its first digits
+  std::string named_worker;  // of --drain and --release
+  bool detach = false;       // submit, and leave
+  int priority = 0;
   std::string model;
   int64_t trials = 0;
   std::string target = "cpu";
   int threads = 0;  // 0: all cores
   std::string log = "tuning.db";
-  std::string server;  // empty: embedded
+  std::string server;                 // empty: embedded
+  transport::ChannelOptions channel;  // how to reach it; without the address
   std::vector<std::string> dims;
   int64_t time_budget_ms = 0;
   std::string precision = "model";
   double tolerance = 0;  // 0: what the precision needs
   std::string cuda_home;
+  std::string cubin_cache;  // as mlc-worker takes it
   std::vector<std::string> skipped_passes;
   uint64_t seed = 0;
   bool resume = false;
@@ -31,8 +42,12 @@ struct TuneOptions {
   bool verbose = false;
   std::string worker;  // path of mlc-worker; empty: beside this program
 
+  // Where the server is and how it is reached.
+  transport::ChannelOptions Server() const;
   // The command that repeats this one, quoted for a shell.
   std::string Command() const;
+  // "mlc-tune --server S --tls-ca F --watch JOB": another verb at the same server.
+  std::string VerbCommand(const std::string& verb) const;
 };
 
 // "90", "90s", "10m", "2h", "1h30m" as milliseconds.

@@ -11,29 +11,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* StateText(proto::JobState state) {
-  switch (state) {
-    case proto::RUNNING:
-      return "running";
-    case proto::DONE:
-      return "done";
-    case proto::CANCELLED:
-      return "cancelled";
-    default:
-      return "failed";
-  }
-}
-
 Json Summary(const JobFigures& figures, const proto::JobProgress& progress) {
   Json json;
   json["schema"] = "mlc.tune/1";
   json["state"] = StateText(progress.state());
+  json["detail"] = progress.detail();
   json["trials"] = progress.trials();
   json["trials_wanted"] = progress.trials_wanted();
   json["replayed"] = progress.replayed();
   json["elapsed_s"] = progress.elapsed_s();
   json["trials_per_s"] = figures.trials_per_s;
+  if (progress.gpu_busy() > 0) json["gpu_busy"] = progress.gpu_busy();
   json["model_ms"] = figures.model_ns / 1e6;
+  json["measured_share"] = figures.measured_share;
   json["default_model_ms"] = figures.default_model_ns / 1e6;
   json["tasks_without_kernel"] = figures.missing;
   Json outcomes = Json::object();
@@ -49,6 +39,29 @@ std::string Dump(const Json& json) {
 }
 
 }  // namespace
+
+const char* StateText(proto::JobState state) {
+  switch (state) {
+    case proto::RUNNING:
+      return "running";
+    case proto::DONE:
+      return "done";
+    case proto::CANCELLED:
+      return "cancelled";
+    default:
+      return "failed";
+  }
+}
+
+std::string SubmittedJson(const proto::SubmitJobReply& reply) {
+  Json json;
+  json["schema"] = "mlc.tune/1";
+  json["event"] = "submitted";
+  json["job"] = reply.job();
+  json["resumed"] = reply.resumed();
+  json["joined"] = reply.joined();
+  return Dump(json);
+}
 
 std::string ProgressJson(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress) {
   Json json = Summary(FiguresOf(tasks, progress), progress);
@@ -75,6 +88,7 @@ std::string ResultJson(const TuneOptions& options, const std::string& job,
     task["occurrences"] = tasks[i].occurrences;
     task["trials"] = figures.tasks[i].trials;
     task["best_ns"] = figures.tasks[i].best_ns;
+    task["guess_ns"] = figures.tasks[i].guess_ns;
     task["default_ns"] = figures.tasks[i].default_ns;
     task["roofline_ns"] = figures.tasks[i].roofline_ns;
     task["share"] = figures.tasks[i].share;

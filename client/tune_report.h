@@ -10,9 +10,13 @@
 
 namespace mlc::client {
 
+// "running", "done", "cancelled", "failed".
+const char* StateText(proto::JobState state);
 // The whole result, for --json and as the last event of --json-lines.
 std::string ResultJson(const TuneOptions& options, const std::string& job,
                        const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress);
+// What --detach says.
+std::string SubmittedJson(const proto::SubmitJobReply& reply);
 // One event of --json-lines.
 std::string ProgressJson(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress);
 

@@ -3,16 +3,16 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <utility>
 
-#include "server/services.h"
+#include "server/grpc_status.h"
 
 namespace mlc::client {
 namespace {
 
-constexpr std::chrono::seconds kConnectTimeout(5);
+constexpr int64_t kConnectTimeoutMs = 5'000;
 // Submitting checks every workload and writes to the log.
 constexpr std::chrono::seconds kCallTimeout(60);
-constexpr int kMaxMessageBytes = 64 << 20;
 
 void SetDeadline(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
@@ -20,18 +20,10 @@ void SetDeadline(grpc::ClientContext& context) {
 
 }  // namespace
 
-Result<TunerClient> TunerClient::Connect(const std::string& address) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  auto channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-  if (!channel->WaitForConnected(std::chrono::system_clock::now() + kConnectTimeout)) {
-    return Unavailable("no mlc-server answers at " + address +
-                       ": start it, or leave --server out to tune on this machine");
-  }
-  return TunerClient(proto::Tuner::NewStub(channel));
+Result<TunerClient> TunerClient::Connect(transport::ChannelOptions server) {
+  auto connection = MLC_TRY(transport::Connection::Open(std::move(server)));
+  MLC_TRY(connection->WaitUntilReady(kConnectTimeoutMs));
+  return TunerClient(std::move(connection));
 }
 
 Result<proto::SubmitJobReply> TunerClient::Submit(const proto::SubmitJobRequest& request) {
@@ -49,6 +41,61 @@ Status TunerClient::Cancel(const std::string& job) {
   request.set_job(job);
   proto::CancelJobReply reply;
   return server::FromGrpc(stub_->CancelJob(&context, request, &reply));
+}
+
+Result<proto::JobDescription> TunerClient::Describe(const std::string& job) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  proto::GetJobRequest request;
+  request.set_job(job);
+  proto::JobDescription reply;
+  MLC_TRY(server::FromGrpc(stub_->GetJob(&context, request, &reply)));
+  return reply;
+}
+
+Result<proto::ListJobsReply> TunerClient::List(int limit) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  proto::ListJobsRequest request;
+  request.set_limit(limit);
+  proto::ListJobsReply reply;
+  MLC_TRY(server::FromGrpc(stub_->ListJobs(&context, request, &reply)));
+  return reply;
+}
+
+Result<proto::BestReply> TunerClient::Best(const proto::BestRequest& request) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  proto::BestReply reply;
+  MLC_TRY(server::FromGrpc(stub_->Best(&context, request, &reply)));
+  return reply;
+}
+
+Result<proto::ListWorkersReply> TunerClient::Workers() {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  proto::ListWorkersReply reply;
+  MLC_TRY(server::FromGrpc(workers_->ListWorkers(&context, {}, &reply)));
+  return reply;
+}
+
+Status TunerClient::Drain(const std::string& worker, const std::string& reason) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  proto::DrainWorkerRequest request;
+  request.set_worker(worker);
+  request.set_reason(reason);
+  proto::DrainWorkerReply reply;
+  return server::FromGrpc(workers_->DrainWorker(&context, request, &reply));
+}
+
+Status TunerClient::Release(const std::string& worker) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  proto::ReleaseWorkerRequest request;
+  request.set_worker(worker);
+  proto::ReleaseWorkerReply reply;
+  return server::FromGrpc(workers_->ReleaseWorker(&context, request, &reply));
 }
 
 Result<proto::JobProgress> TunerClient::Watch(

@@ -1,7 +1,7 @@
 # Compiles models as part of a build. Comes with find_package(mlc).
 #
 #   mlc_add_model(TARGET model.onnx LOG tuning.db
-#                 [NAME n] [LOCKED lock] [TARGET_TEXT text] [THREADS n] [DIMS NAME=N...]
+#                 [SERVER address [TOKEN_FILE file] [TLS_CA file]] [NAME n] [LOCKED lock] [TARGET_TEXT text] [THREADS n] [DIMS NAME=N...]
 #                 [SHARED] [REQUIRE_TUNED] [WEIGHTS_IN_FILE])
 #
 # Makes the library target TARGET: link with it, include "NAME.h", use NAME_model (see mlc_model.h).
@@ -9,9 +9,12 @@
 # and LOCKED every kernel is a best guess. With WEIGHTS_IN_FILE the target's property
 # MLC_WEIGHTS_FILE names the file that open() takes. Runs again when the model, the log or the
 # lock file change.
+#
+# With SERVER in place of LOG the best kernels are asked of an mlc-server at build time; what changes
+# there makes nothing run again: a build that must be repeatable uses LOCKED or a snapshot as LOG.
 function(mlc_add_model target model)
   cmake_parse_arguments(PARSE_ARGV 2 ARG "SHARED;REQUIRE_TUNED;WEIGHTS_IN_FILE"
-    "LOG;NAME;LOCKED;TARGET_TEXT;THREADS" "DIMS")
+    "LOG;NAME;LOCKED;SERVER;TOKEN_FILE;TLS_CA;TARGET_TEXT;THREADS" "DIMS")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "mlc_add_model(${target}): unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -29,6 +32,17 @@ function(mlc_add_model target model)
       get_filename_component(path "${ARG_${file}}" ABSOLUTE)
       list(APPEND options --${option} ${path})
       list(APPEND inputs ${path})
+    endif()
+  endforeach()
+  if(ARG_SERVER)
+    list(APPEND options --server ${ARG_SERVER})
+  endif()
+  foreach(file TOKEN_FILE TLS_CA)
+    if(ARG_${file})
+      string(TOLOWER ${file} option)
+      string(REPLACE "_" "-" option ${option})
+      get_filename_component(path "${ARG_${file}}" ABSOLUTE)
+      list(APPEND options --${option} ${path})
     endif()
   endforeach()
   if(ARG_TARGET_TEXT)

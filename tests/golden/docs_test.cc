@@ -133,8 +133,8 @@ Dumps MakeDumps() {
   dumps["record"] = db::ToJsonLine(record);
   package::LockFile lock;
   lock.target_class = target.ClassText();
-  lock.choices[workload.digest()] = {config, db::DigestOf(record).ToText(),
-                                     record.measurement.median_ns};
+  lock.choices[workload.digest()] = {
+      config, db::DigestOf(record).ToText(), record.measurement.median_ns, {}};
   dumps["lock"] = lock.ToText();
   dumps["kernel"] = LoweredBy("row_reduce",
                               Parsed("%0 = input() : f32[4,24]\n%1 = softmax(%0) {axis=1} : "

@@ -57,6 +57,13 @@ TEST_F(ProgressViewTest, LineAndTable) {
   const std::string line = ProgressLine(tasks_, progress_);
   EXPECT_THAT(line, HasSubstr("50/100 trials, model 380 ms (2.00x), 2.0 trials/s, 0:25 left"));
   EXPECT_THAT(line, HasSubstr("failed: 3 run_error"));
+  EXPECT_THAT(line, Not(HasSubstr("GPU")));
+  proto::JobProgress on_gpu = progress_;
+  on_gpu.set_gpu_busy(0.614);
+  EXPECT_THAT(ProgressLine(tasks_, on_gpu), HasSubstr("2.0 trials/s, GPU busy 61 %, 0:25 left"));
+  EXPECT_THAT(FinalTable(tasks_, on_gpu), HasSubstr(", GPU busy 61 %, failed: "));
+  EXPECT_THAT(ProgressJson(tasks_, on_gpu), HasSubstr("\"gpu_busy\":0.614,"));
+  EXPECT_THAT(ProgressJson(tasks_, progress_), Not(HasSubstr("gpu_busy")));
   EXPECT_THAT(line, Not(HasSubstr("too_slow")));
   const std::string table = FinalTable(tasks_, progress_);
   EXPECT_LT(table.find("matmul"), table.find("conv 3x3")) << "the heaviest task first";
@@ -66,6 +73,28 @@ TEST_F(ProgressViewTest, LineAndTable) {
 TEST_F(ProgressViewTest, ATaskWithoutAKernelHidesTheModelsTime) {
   progress_.mutable_tasks(0)->set_best_ns(0);
   EXPECT_THAT(ProgressLine(tasks_, progress_), HasSubstr("1 tasks without a kernel yet"));
+}
+
+// The model's time is that of the library that could be built now.
+TEST_F(ProgressViewTest, ATaskWithoutAKernelCountsWithWhatIsToBeExpected) {
+  proto::TaskProgress& untried = *progress_.mutable_tasks(1);
+  untried.set_best_ns(0);
+  untried.set_default_ns(0);
+  untried.set_trials(0);
+  untried.set_guess_ns(1'880'000);
+  const JobFigures figures = FiguresOf(tasks_, progress_);
+  EXPECT_DOUBLE_EQ(figures.model_ns, 3 * 40'000 + 1'880'000);
+  EXPECT_DOUBLE_EQ(figures.measured_share, 0.06);
+  EXPECT_DOUBLE_EQ(figures.tasks[1].share, 0.94);
+  EXPECT_EQ(figures.missing, 1);
+  EXPECT_EQ(figures.untried, 1);
+  EXPECT_EQ(figures.default_model_ns, 0) << "a gain over what was not measured is not claimed";
+  EXPECT_THAT(ProgressLine(tasks_, progress_),
+              HasSubstr("model 2.00 ms, 94 % of it estimated: 1 tasks without a kernel yet"));
+  const auto json = nlohmann::json::parse(ProgressJson(tasks_, progress_));
+  EXPECT_DOUBLE_EQ(json["model_ms"], 2);
+  EXPECT_DOUBLE_EQ(json["measured_share"], 0.06);
+  EXPECT_EQ(json["tasks_without_kernel"], 1);
 }
 
 TEST_F(ProgressViewTest, TheBlockFitsTheTerminal) {

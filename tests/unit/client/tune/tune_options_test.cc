@@ -40,6 +40,36 @@ TEST(TuneOptionsTest, RefusesWrongUseWithCode2) {
   EXPECT_THAT(budget.message, HasSubstr("'soon' is not a duration"));
 }
 
+TEST(TuneOptionsTest, VerbsNeedAServerAndNothingElse) {
+  const ParsedCommand watch = Parse({"--server", "lab:7443", "--watch", "beef"});
+  ASSERT_EQ(watch.exit_code, -1) << watch.message;
+  EXPECT_EQ(watch.options.verb, TuneVerb::kWatch);
+  EXPECT_EQ(watch.options.job, "beef");
+  EXPECT_EQ(Parse({"--server", "lab:7443", "--jobs"}).options.verb, TuneVerb::kList);
+  EXPECT_EQ(Parse({"--server", "lab:7443", "--cancel", "beef"}).options.verb, TuneVerb::kCancel);
+  const ParsedCommand detach = Parse({"--server", "lab:7443", "--model", "m.onnx", "--trials", "5",
+                                      "--detach", "--priority", "-3"});
+  ASSERT_EQ(detach.exit_code, -1) << detach.message;
+  EXPECT_TRUE(detach.options.detach);
+  EXPECT_EQ(detach.options.priority, -3);
+  EXPECT_THAT(detach.options.Command(), HasSubstr(" --priority -3"));
+  for (const std::vector<const char*>& wrong : std::vector<std::vector<const char*>>{
+           {"--jobs"},
+           {"--watch", "beef"},
+           {"--model", "m", "--trials", "5", "--detach"},
+           {"--model", "m", "--trials", "5", "--priority", "1"},
+           {"--server", "s", "--jobs", "--watch", "beef"},
+           {"--server", "s", "--watch", "beef", "--cancel", "beef"},
+           {"--server", "s", "--jobs", "--detach"},
+           {"--server", "s", "--detach"},
+           {"--server", "s", "--model", "m", "--trials", "5", "--priority", "101"}}) {
+    EXPECT_EQ(Parse(wrong).exit_code, 2) << wrong.back();
+  }
+  TuneOptions options;
+  options.server = "my lab";
+  EXPECT_EQ(options.VerbCommand("--jobs"), "mlc-tune --server 'my lab' --jobs");
+}
+
 TEST(TuneOptionsTest, HelpIsSuccess) {
   const ParsedCommand help = Parse({"--help"});
   EXPECT_EQ(help.exit_code, 0);

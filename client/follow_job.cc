@@ -1,0 +1,66 @@
+#include "client/follow_job.h"
+
+#include <chrono>
+#include <thread>
+
+#include "compiler/graph/workload.h"
+
+namespace mlc::client {
+namespace {
+
+// A server that is upgraded or restarted is back long before.
+constexpr std::chrono::minutes kPatience(15);
+constexpr std::chrono::milliseconds kBetweenTries(250);
+
+const Status& Left() {
+  static const Status* const left = new Status(StatusCode::kCancelled, "left");
+  return *left;
+}
+
+}  // namespace
+
+Result<std::vector<TaskInfo>> TasksOfJob(const proto::JobDescription& description) {
+  std::vector<TaskInfo> tasks;
+  for (const proto::Task& task : description.tasks()) {
+    const Result<graph::Workload> workload = graph::Workload::Parse(task.workload());
+    if (!workload.ok()) return DataLoss("a task of the job: " + workload.status().message());
+    tasks.push_back({workload->digest().ToText(), workload->Summary(), task.label(),
+                     task.occurrences(), workload->Flops(), workload->MinBytes()});
+  }
+  return tasks;
+}
+
+Result<Followed> FollowJob(TunerClient& client, const std::string& job, ProgressOutput& output,
+                           const Interrupt& interrupt) {
+  Followed followed;
+  auto heard = std::chrono::steady_clock::now();
+  while (true) {
+    const Result<proto::JobProgress> ended =
+        client.Watch(job, [&](const proto::JobProgress& progress) {
+          heard = std::chrono::steady_clock::now();
+          followed.progress = progress;
+          output.Show(progress);
+          const bool leaves = interrupt.requested() && progress.state() == proto::RUNNING;
+          return leaves ? Left() : Status();
+        });
+    // A server that stops ends the stream without a last word on the job.
+    if (ended.ok() && ended->state() != proto::RUNNING) {
+      followed.progress = *ended;
+      return followed;
+    }
+    if (interrupt.requested()) {
+      followed.left = true;
+      return followed;
+    }
+    // A server that is stopped cancels what is open.
+    const bool away = ended.ok() || ended.status().code() == StatusCode::kUnavailable ||
+                      ended.status().code() == StatusCode::kCancelled;
+    if (!away) return ended.status();
+    if (std::chrono::steady_clock::now() - heard > kPatience) {
+      return Unavailable("the server does not come back; the job goes on when it does");
+    }
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+}
+
+}  // namespace mlc::client

@@ -1,0 +1,21 @@
+// The jobs of a server for people and programs. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "compiler/base/status.h"
+#include "proto/tuner.pb.h"
+
+namespace mlc::client {
+
+// A table with a head, the newest job last, where a prompt follows. `now_us`: microseconds since
+// 1970.
+std::string JobsTable(const proto::ListJobsReply& jobs, int64_t now_us);
+// One JSON document with "schema": "mlc.jobs/1", newest first. Fields are added, never renamed.
+std::string JobsJson(const proto::ListJobsReply& jobs);
+// The one job that `text` begins: at least four digits of its id. NOT_FOUND for none,
+// INVALID_ARGUMENT for several or for a text that begins no id.
+Result<std::string> FindJob(const proto::ListJobsReply& jobs, const std::string& text);
+
+}  // namespace mlc::client

@@ -1,0 +1,46 @@
+// What is known of kernels, as a build asks for it: from a log or snapshot, or from a server's
+// answer. Both give the same choices for the same records. Used from one thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/base/digest.h"
+#include "compiler/base/status.h"
+#include "compiler/graph/workload.h"
+#include "costmodel/transfer.h"
+#include "db/tuning_log.h"
+
+namespace mlc::client {
+
+struct KnownKernel {
+  std::string config;
+  Digest record;
+  double median_ns = 0;
+};
+
+// A workload like another one, and the records behind precedent->best, in the same order.
+struct KnownPrecedent {
+  const costmodel::Precedent* precedent;
+  const std::vector<Digest>* records;
+};
+
+class KernelSource {
+ public:
+  using Accept = std::function<bool(const std::string& config)>;
+
+  virtual ~KernelSource() = default;
+  // The best record (db/confirmed_best.h) whose config `accept` takes.
+  virtual Result<std::optional<KnownKernel>> Best(const graph::Workload& workload,
+                                                  const Accept& accept) = 0;
+  // What near misses of the workload are made of, nearest first. They live as long as this object.
+  virtual Result<std::vector<KnownPrecedent>> Near(const graph::Workload& workload) = 0;
+};
+
+// Borrows the log. `target`: a class text.
+std::unique_ptr<KernelSource> MakeLogSource(const db::TuningLog& log, std::string target);
+
+}  // namespace mlc::client

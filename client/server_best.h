@@ -1,0 +1,22 @@
+// One question to a server for all tasks of a model, and its answer as a source of kernels. Pure.
+#pragma once
+
+#include <memory>
+
+#include "client/choose_kernels.h"
+#include "client/kernel_source.h"
+#include "compiler/base/status.h"
+#include "compiler/graph/program.h"
+#include "compiler/target/target.h"
+#include "proto/tuner.pb.h"
+
+namespace mlc::client {
+
+// Names the families that this build generates, and asks for near misses unless they are ignored.
+proto::BestRequest BestRequestOf(const graph::Program& program, const target::Target& target,
+                                 NearMisses near);
+// INTERNAL if the reply is not one to the request of this program. Copies what it needs.
+Result<std::unique_ptr<KernelSource>> MakeServerSource(const graph::Program& program,
+                                                       const proto::BestReply& reply);
+
+}  // namespace mlc::client

@@ -1,0 +1,162 @@
+#include "client/choose_kernels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/compile_report.h"
+#include "client/server_best.h"
+#include "compiler/base/rng.h"
+#include "compiler/schedule/family.h"
+#include "db/memory_log.h"
+#include "tests/unit/costmodel/conv_workload.h"
+
+namespace mlc::client {
+namespace {
+
+using costmodel::MakeConv;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ChooseKernelsTest : public ::testing::Test {
+ protected:
+  ChooseKernelsTest() {
+    target_.isa = target::Isa::kAvx512;
+    target_.threads = 2;
+    for (const graph::Workload& workload : {four_, other_}) {
+      program_.tasks.push_back({workload, 1, "conv"});
+    }
+  }
+
+  schedule::Config Default(const graph::Workload& workload) const {
+    return schedule::FamiliesFor(workload, target_)[0]->Default(workload, target_);
+  }
+  schedule::Config Another(const graph::Workload& workload) const {
+    const schedule::Family* family = schedule::FamiliesFor(workload, target_)[0];
+    const schedule::Space space = family->MakeSpace(workload, target_);
+    for (Rng rng(3);;) {
+      const auto points = static_cast<uint64_t>(space.NumPoints());
+      schedule::Config config = space.At(static_cast<int64_t>(rng.Below(points)));
+      const auto reason = family->Check(workload, target_, config);
+      if (reason == schedule::RejectReason::kNone && config != Default(workload)) return config;
+    }
+  }
+  void Add(const graph::Workload& workload, const schedule::Config& config, double ns) {
+    ASSERT_TRUE(log_->AddWorkload({workload.digest(), workload.ToText(), ""}).ok());
+    db::Record record;
+    record.task_uid = DigestOf("record " + std::to_string(++count_));
+    record.workload = workload.digest();
+    record.target = target_.ClassText();
+    record.config = config.ToText();
+    record.measurement.outcome = Outcome::kOk;
+    record.measurement.median_ns = record.measurement.p10_ns = record.measurement.p90_ns = ns;
+    record.measurement.runs = 9;
+    record.arm = "model";
+    record.created_us = count_;
+    ASSERT_TRUE(AppendAndWait(*log_, record).ok());
+  }
+  std::vector<package::Choice> Choose(NearMisses near) const {
+    const auto source = MakeLogSource(*log_, target_.ClassText());
+    auto choices = ChooseFrom(program_, target_, source.get(), near);
+    EXPECT_TRUE(choices.ok()) << choices.status().ToString();
+    return *std::move(choices);
+  }
+
+  target::Target target_;
+  std::unique_ptr<db::TuningLog> log_ = db::MakeMemoryLog();
+  int count_ = 0;
+  graph::Workload one_ = MakeConv(64, 28, 128, 3), four_ = MakeConv(64, 28, 128, 3, 4),
+                  other_ = MakeConv(64, 28, 128, 1);
+  graph::Program program_;
+};
+
+TEST_F(ChooseKernelsTest, ATaskWithoutARecordGetsTheFastKernelOfASimilarOne) {
+  Add(one_, Default(one_), 90'000);
+  Add(one_, Another(one_), 10'000);
+  const std::vector<package::Choice> choices = Choose(NearMisses::kUse);
+  EXPECT_TRUE(IsNearMiss(choices[0]));
+  EXPECT_FALSE(IsTuned(choices[0]));
+  EXPECT_EQ(choices[0].origin, "near:" + DigestOf(std::string("record 2")).ToText());
+  EXPECT_NE(choices[0].config, Default(four_));
+  EXPECT_GT(choices[0].expected_ns, 10'000) << "four times the work";
+  EXPECT_EQ(choices[0].note, one_.Summary());
+  EXPECT_EQ(choices[1].origin, kGuessed) << "a 1x1 convolution is of another kind";
+  EXPECT_EQ(choices[1].config, Default(other_));
+
+  const std::vector<package::Choice> plain = Choose(NearMisses::kIgnore);
+  EXPECT_EQ(plain[0].origin, kGuessed);
+  EXPECT_EQ(plain[0].config, Default(four_));
+}
+
+TEST_F(ChooseKernelsTest, ARecordOfItsOwnComesFirst) {
+  Add(one_, Default(one_), 90'000);
+  Add(one_, Another(one_), 10'000);
+  Add(four_, Another(four_), 500'000);
+  const std::vector<package::Choice> choices = Choose(NearMisses::kUse);
+  EXPECT_TRUE(IsTuned(choices[0]));
+  EXPECT_EQ(choices[0].config, Another(four_));
+  EXPECT_EQ(choices[0].expected_ns, 500'000);
+}
+
+TEST_F(ChooseKernelsTest, ALockFilePinsNearMisses) {
+  Add(one_, Default(one_), 90'000);
+  Add(one_, Another(one_), 10'000);
+  const std::vector<package::Choice> choices = Choose(NearMisses::kUse);
+  const auto lock = package::LockFile::Parse(LockOf(program_, target_, choices).ToText());
+  ASSERT_TRUE(lock.ok()) << lock.status().ToString();
+  const auto pinned = ChooseFromLock(program_, target_, *lock);
+  ASSERT_TRUE(pinned.ok()) << pinned.status().ToString();
+  for (size_t i = 0; i < choices.size(); ++i) {
+    EXPECT_EQ((*pinned)[i].config, choices[i].config);
+    EXPECT_EQ((*pinned)[i].origin, choices[i].origin);
+  }
+}
+
+TEST_F(ChooseKernelsTest, AServersAnswerGivesTheFirstKernelThatThisBuildGenerates) {
+  proto::BestReply reply;
+  proto::BestConfig& best = *reply.add_best();
+  best.set_config("of_a_newer_server/9 x=1");
+  best.set_record(std::string(16, 'a'));
+  proto::BestConfig& next = *best.add_others();
+  next.set_config(Another(four_).ToText());
+  next.mutable_measurement()->set_median_ns(7000);
+  next.set_record(std::string(16, 'b'));
+  reply.add_best();
+  const auto source = MakeServerSource(program_, reply);
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  const auto choices = ChooseFrom(program_, target_, source->get(), NearMisses::kUse);
+  ASSERT_TRUE(choices.ok()) << choices.status().ToString();
+  EXPECT_EQ((*choices)[0].config, Another(four_));
+  EXPECT_EQ((*choices)[0].expected_ns, 7000);
+  EXPECT_EQ((*choices)[1].origin, kGuessed);
+}
+
+TEST_F(ChooseKernelsTest, AnAnswerToAnotherQuestionIsAnError) {
+  proto::BestReply reply;
+  EXPECT_EQ(MakeServerSource(program_, reply).status().code(), StatusCode::kInternal);
+  for (int i = 0; i < 2; ++i) reply.add_best();
+  EXPECT_TRUE(MakeServerSource(program_, reply).ok());
+  reply.mutable_best(0)->add_precedents(0);
+  EXPECT_EQ(MakeServerSource(program_, reply).status().code(), StatusCode::kInternal);
+  reply.mutable_best(0)->clear_precedents();
+  reply.mutable_best(1)->set_config(Another(other_).ToText());
+  reply.mutable_best(1)->set_record("short");
+  EXPECT_EQ(MakeServerSource(program_, reply).status().code(), StatusCode::kInternal);
+}
+
+TEST_F(ChooseKernelsTest, TheReportExplainsNearMisses) {
+  Add(one_, Default(one_), 90'000);
+  Add(one_, Another(one_), 10'000);
+  const std::vector<package::Choice> choices = Choose(NearMisses::kUse);
+  const package::LibraryReport library;
+  const std::string text = ToText(CompileReport{program_, choices, target_, library});
+  EXPECT_THAT(text, HasSubstr("(untuned: near miss, record " + choices[0].origin.substr(5, 8) +
+                              " of " + one_.Summary() + ")"));
+  EXPECT_THAT(text, HasSubstr("2 of 2 tasks are untuned and use a best guess (1 of them the kernel "
+                              "of a similar task in the log"));
+  const std::vector<package::Choice> plain = Choose(NearMisses::kIgnore);
+  EXPECT_THAT(ToText(CompileReport{program_, plain, target_, library}),
+              Not(HasSubstr("similar task")));
+}
+
+}  // namespace
+}  // namespace mlc::client

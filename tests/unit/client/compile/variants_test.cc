@@ -1,0 +1,50 @@
+#include "client/variants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/choose_kernels.h"
+#include "tests/unit/costmodel/conv_workload.h"
+
+namespace mlc::client {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Tasks with a time and a number of executions each; a time below zero: a guess.
+Variant Of(const std::vector<std::pair<double, int>>& tasks) {
+  Variant variant;
+  for (const auto& [ns, occurrences] : tasks) {
+    variant.program.tasks.push_back({costmodel::MakeConv(64, 28, 128, 3), occurrences, "conv"});
+    package::Choice choice;
+    choice.origin = ns > 0 ? "0123" : kGuessed;
+    choice.expected_ns = ns > 0 ? ns : 0;
+    variant.choices.push_back(choice);
+  }
+  return variant;
+}
+
+TEST(Variants, TheSumOverAllExecutionsDecides) {
+  EXPECT_EQ(MeasuredNs(Of({{100, 3}, {50, 2}})), 400);
+  const Variant apart = Faster(Of({{1e6, 12}, {50, 1}}), Of({{0.3e6, 36}, {50, 1}}));
+  EXPECT_EQ(apart.program.tasks[0].occurrences, 36);
+  EXPECT_EQ(apart.note, "products of one value stay apart: 10.800 ms by the log, merged 12.000 ms");
+  const Variant merged = Faster(Of({{1e6, 12}}), Of({{0.4e6, 36}}));
+  EXPECT_EQ(merged.program.tasks[0].occurrences, 12);
+  EXPECT_EQ(merged.note, "");
+  EXPECT_EQ(Faster(Of({{100, 2}}), Of({{50, 4}})).note, "") << "as fast is not faster";
+}
+
+TEST(Variants, OnlyMeasuredTimesCount) {
+  EXPECT_EQ(MeasuredNs(Of({{100, 3}, {-1, 2}})), 0);
+  EXPECT_EQ(Faster(Of({{100, 1}}), Of({{10, 1}, {-1, 1}})).note, "");
+  EXPECT_EQ(Faster(Of({{-1, 1}}), Of({{-1, 1}})).note, "");
+  EXPECT_THAT(Faster(Of({{100, 1}, {-1, 1}}), Of({{500, 3}})).note,
+              HasSubstr("merged not measured"));
+  Variant near = Of({{10, 1}});
+  near.choices[0].origin = std::string(kNearMiss) + "0123";
+  EXPECT_EQ(Faster(Of({{100, 1}}), near).note, "") << "an estimate";
+}
+
+}  // namespace
+}  // namespace mlc::client
