@@ -30,6 +30,8 @@ done
 cp "$build/installed/mlcConfig.cmake" "$build/mlcConfigVersion.cmake" "$build/MlcAddModel.cmake" "$root/lib/cmake/mlc/"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cp "$here/LICENSE" "$here/README.md" "$root/"
+mkdir "$root/share"
+cp -r "$here/docs" "$here/deploy" "$root/share/"
 
 # The same files give the same bytes. One window over everything finds what the programs share.
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -C "$stage" -cf "$stage/$name.tar" "$name"

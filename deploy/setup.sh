@@ -11,8 +11,11 @@ packages=(
   llvm-19-dev libpolly-19-dev liblld-19-dev lld-19 libzstd-dev zlib1g-dev
   libxgboost-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libsqlite3-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
+  libssl-dev openssl prometheus-cpp-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   clang-format clang-tidy python3 python3-numpy python3-onnx python3-pip
+  python3-grpcio libfaketime iproute2 iptables
+  slurm-wlm slurm-wlm-basic-plugins munge
 )
 
 install_packages() {
@@ -28,7 +31,16 @@ install_packages() {
   if ((EUID != 0)); then sudo=(sudo); fi
   echo "installing: ${missing[*]}"
   "${sudo[@]}" apt-get update -qq
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  # Tests start Slurm and munge themselves: installing them is to start no service of this machine.
+  local policy=/usr/sbin/policy-rc.d ours='' code=0
+  if [[ ! -e $policy ]]; then
+    ours=yes
+    printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee "$policy" >/dev/null
+    "${sudo[@]}" chmod 755 "$policy"
+  fi
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || code=$?
+  if [[ $ours ]]; then "${sudo[@]}" rm -f "$policy"; fi
+  return "$code"
 }
 
 # The CUDA compiler and headers as Python wheels, for machines without a toolkit: tests then compile
@@ -41,7 +53,7 @@ fetch_cuda() {
       return
     fi
   done
-  if ldconfig -p 2>/dev/null | grep -q 'libnvrtc\.so\.1[23]'; then
+  if ldconfig -p 2>/dev/null | grep 'libnvrtc\.so\.1[23]' >/dev/null; then
     echo "CUDA compiler: the loader finds libnvrtc"
     return
   fi
@@ -62,6 +74,19 @@ fetch_cuda() {
   echo "CUDA compiler: $target/nvidia/cu13/lib"
 }
 
+# Schemas for the test of deploy/kubernetes, which Debian does not package.
+fetch_schemas() {
+  local folder=$root/build/python
+  if [[ ! -d $folder/kubernetes_validate ]]; then
+    /usr/bin/python3 -m pip install -q --no-warn-script-location --root-user-action=ignore --only-binary=:all: --target "$folder" \
+      'kubernetes-validate==1.37.*' || {
+      echo "warning: cannot fetch the schemas of Kubernetes; the test of deploy/ will be skipped" >&2
+      return
+    }
+  fi
+  echo "schemas of Kubernetes: $folder"
+}
+
 # build PRESET TARGETS
 build() {
   local targets
@@ -77,6 +102,7 @@ cd "$root"
 mkdir -p build
 step "Install packages" install_packages
 step "Find a CUDA compiler" fetch_cuda
+step "Find the schemas of Kubernetes" fetch_schemas
 for wanted in "${@:-release}"; do
   preset=${wanted%%:*} targets=
   if [[ $wanted == *:* ]]; then targets=${wanted#*:}; fi
