@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """How good the search is on resnet50: few trials against many, and a second tuning against a cold one.
 
-    search_quality.py --bin build/release/bin --work DIR [--seeds 1 2 3] [--trials 2000] [--few 200] [--second 600]
+    search_quality.py --bin build/release/bin --work DIR [--seeds 1 2 3] [--trials 2000] [--few 200] [--second 300] [--budget 720]
 
 Few trials: two runs of their own per seed, each from an empty log; the latencies are those of the compiled libraries,
 executed in turns (and, beside them, the sums of the searches' best times).
-Second tuning: batch 4, once from an empty log and once from a copy of the log of batch 1; counted are the trials until the
-model's time is within 5 % of what that run ends with. Prints medians over the seeds.
+Second tuning: batch 4, once from an empty log and once from a copy of the log of batch 1. Counted are the trials from which
+on the model's time is within 5 % of what that run ends with, seen in three ways:
+  told       the model_ms of --json-lines, in which untried tasks count with what is to be expected of their guess
+  library    what mlc-compile writes from the log as it was after so many trials (one of --steps), executed in turns
+  measured   the sum of the best measured times, which exists once every task has one
+No seed is started that would probably end after --budget seconds. Prints medians over the seeds.
 """
 import argparse
 import json
@@ -61,6 +65,11 @@ def curve_of(log, events):
     return curve
 
 
+def told_of(events):
+    """(trials, model_ms) as the progress says it."""
+    return [(event["trials"], event["model_ms"]) for event in events if event["model_ms"] > 0]
+
+
 def trials_to(curve, within):
     """Trials after which the model's time stays within `within` of the last one."""
     final = curve[-1][1]
@@ -70,6 +79,31 @@ def trials_to(curve, within):
             break
         reached = trials
     return reached
+
+
+def cut(log, job, trials, out):
+    """A copy of a log in which the job made only so many trials."""
+    shutil.copy(log, fresh(out))
+    connection = sqlite3.connect(out)
+    ids = [row[0] for row in connection.execute("SELECT id FROM record WHERE lower(hex(study)) = ? ORDER BY id", (job,))]
+    connection.executemany("DELETE FROM record WHERE id = ?", [(i,) for i in ids[trials:]])
+    connection.commit()
+    connection.close()
+    return out
+
+
+def library_curves(args, model, runs):
+    """Of each (log, events): [(trials, ms)], all libraries executed in turns."""
+    steps = [step for step in args.steps if step < args.second] + [args.second]
+    libraries = []
+    for number, (log, events) in enumerate(runs):
+        for step in steps:
+            libraries.append(f"{args.work}/step_{number}_{step}")
+            compile_library(args, model, cut(log, events[-1]["job"], step, f"{args.work}/step.db"), libraries[-1])
+    ms = latencies(args, libraries, f"{model[:-5]}_inputs", rounds=args.rounds)
+    for library in libraries:
+        shutil.rmtree(library)
+    return [list(zip(steps, ms[i * len(steps):(i + 1) * len(steps)])) for i in range(len(runs))]
 
 
 def compile_library(args, model, log, out):
@@ -103,7 +137,16 @@ def few_against_many(args, seed):
     return few / many, seconds
 
 
+def quotient(warm, cold):
+    return warm / max(cold, 1)
+
+
+def curve_text(curve):
+    return ", ".join(f"{trials}: {ms:.1f}" for trials, ms in curve)
+
+
 def second_tuning(args, seed):
+    """Quotients of trials, warm over cold: told, library (None if not asked for), measured."""
     model = f"{args.work}/resnet50_b4.onnx"
     make_model(model, 4)
     cold_log = fresh(f"{args.work}/second_cold.db")
@@ -111,10 +154,18 @@ def second_tuning(args, seed):
     warm_log = fresh(f"{args.work}/second_warm.db")
     shutil.copy(f"{args.work}/quality_{args.trials}.db", warm_log)
     warm, _ = tune(args, model, args.second, warm_log, seed)
-    cold_curve, warm_curve = curve_of(cold_log, cold), curve_of(warm_log, warm)
-    cold_trials, warm_trials = trials_to(cold_curve, 0.05), trials_to(warm_curve, 0.05)
-    print(f"| {seed} | {cold_trials} | {warm_trials} | {warm_trials / cold_trials:.2f} | {cold_curve[-1][1]:.1f} | {warm_curve[-1][1]:.1f} |", flush=True)
-    return warm_trials / cold_trials
+    ways = {"told": (told_of(cold), told_of(warm)), "measured": (curve_of(cold_log, cold), curve_of(warm_log, warm))}
+    if seed in args.seeds[:args.libraries]:
+        ways["library"] = library_curves(args, model, [(cold_log, cold), (warm_log, warm)])
+    quotients = {}
+    for way, (cold_curve, warm_curve) in ways.items():
+        cold_trials, warm_trials = trials_to(cold_curve, 0.05), trials_to(warm_curve, 0.05)
+        quotients[way] = quotient(warm_trials, cold_trials)
+        print(f"| {seed} | {way} | {cold_trials} | {warm_trials} | {quotients[way]:.2f} | {cold_curve[0][1]:.1f}, {warm_curve[0][1]:.1f} | "
+              f"{cold_curve[-1][1]:.1f}, {warm_curve[-1][1]:.1f} |", flush=True)
+        if way == "library":
+            print(f"\nms of the library after so many trials, cold {curve_text(cold_curve)}; warm {curve_text(warm_curve)}\n", flush=True)
+    return quotients
 
 
 def main():
@@ -124,22 +175,37 @@ def main():
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--trials", type=int, default=2000)
     parser.add_argument("--few", type=int, default=200)
-    parser.add_argument("--second", type=int, default=600)
+    parser.add_argument("--second", type=int, default=300)
+    parser.add_argument("--steps", type=int, nargs="+", default=[0, 4, 16, 32, 64, 128])
+    parser.add_argument("--libraries", type=int, default=1, help="so many seeds have their libraries compiled and executed")
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--budget", type=float, default=720)
     parser.add_argument("--skip", choices=("few", "second"))
     args = parser.parse_args()
-    ratios, seconds, seconds_ratio = [], [], []
-    if args.skip != "few":
-        print(f"| seed | ms after {args.few} | ms after {args.trials} | quotient | quotient of the sums | seconds of {args.trials} |\n|---|---|---|---|---|---|")
-        for seed in args.seeds:
+    ratios, seconds, second, longest = [], [], [], 0
+    started = time.time()
+    for seed in args.seeds:
+        seed_started = time.time()
+        if seed_started + longest > started + args.budget:
+            print(f"\nno time for seed {seed} and later ones")
+            break
+        if args.skip != "few":
+            print(f"\n| seed | ms after {args.few} | ms after {args.trials} | quotient | quotient of the sums | seconds of {args.trials} |\n"
+                  "|---|---|---|---|---|---|")
             ratio, spent = few_against_many(args, seed)
             ratios.append(ratio)
             seconds.append(spent)
-        print(f"\nmedian quotient {statistics.median(ratios):.3f}; wall clock of {args.trials} trials {statistics.median(seconds):.0f} s\n")
-    if args.skip != "second":
-        print("| seed | trials to within 5 %, cold | warm | quotient | ms at the end, cold | warm |\n|---|---|---|---|---|---|")
-        for seed in args.seeds:
-            seconds_ratio.append(second_tuning(args, seed))
-        print(f"\nmedian quotient {statistics.median(seconds_ratio):.2f}")
+        if args.skip != "second":
+            print("\n| seed | seen in | trials to within 5 %, cold | warm | quotient | ms at first, cold, warm | at the end |\n"
+                  "|---|---|---|---|---|---|---|")
+            second.append(second_tuning(args, seed))
+        longest = max(longest, time.time() - seed_started)
+    if ratios:
+        print(f"\nmedian of {len(ratios)} quotients {statistics.median(ratios):.3f}; wall clock of {args.trials} trials {statistics.median(seconds):.0f} s")
+    for way in ("told", "library", "measured"):
+        quotients = [entry[way] for entry in second if way in entry]
+        if quotients:
+            print(f"second tuning, {way}: median of {len(quotients)} quotients {statistics.median(quotients):.2f}")
     return 0
 
 

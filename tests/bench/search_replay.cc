@@ -1,9 +1,12 @@
 // Replays searches against a recorded space (see search_record.cc), no device needed:
-//   search_replay FILE.jsonl [trials=200] [seeds=3] [warm=0] [facts=0]
+//   search_replay FILE.jsonl [trials=200] [seeds=3] [warm=0] [facts=0] [earlier=2000]
+//   [EARLIER.jsonl]
 // First how well the analytic model orders the recorded kernels. Then whole tunings, on a simulated
 // device: boosted trees fitted to all records with as much noise as real timings have. A final
 // latency is judged by the simulator without noise. warm=1: half of the tasks are tuned first and
-// leave their log to the other half. facts=1 prints a table for fitting the analytic model instead.
+// leave their log to the other half. EARLIER.jsonl: a space of the same target that is tuned first,
+// with `earlier` trials, for a second tuning of FILE that starts from its log. facts=1 prints a
+// table for fitting the analytic model instead.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -64,8 +67,11 @@ Space Read(const std::string& path) {
                              entry["occurrences"],
                              {}});
     } else if (entry["ns"].get<double>() > 0) {
-      space.tasks[index.at(entry["task"])].rows.push_back(
-          {*schedule::Config::Parse(entry["config"].get<std::string>()), entry["ns"]});
+      const schedule::Config config = *schedule::Config::Parse(entry["config"].get<std::string>());
+      const schedule::Family* family = schedule::FindFamily(config.family);
+      // What was recorded of an earlier version is of other kernels.
+      if (family == nullptr || family->version() != config.version) continue;
+      space.tasks[index.at(entry["task"])].rows.push_back({config, entry["ns"]});
     }
   }
   return space;
@@ -127,9 +133,44 @@ void JudgeAnalytic(const Space& space) {
               best1 / weight, best8 / weight, best32 / weight, weight);
 }
 
+// Smooth enough not to repeat the noise of single records.
+constexpr costmodel::BoostingOptions kDevice{
+    .trees = 200, .depth = 7, .eta = 0.1, .min_child_weight = 4};
+
 class Device {
  public:
-  explicit Device(const Space& space) : space_(space) {
+  // All spaces teach it, the first one's tasks are what it times.
+  explicit Device(const std::vector<const Space*>& spaces) : space_(*spaces[0]) {
+    for (const Space* space : spaces) Learn(*space);
+    for (const auto& [family, rows] : rows_) {
+      models_.emplace(family, *rows.Fit(kDevice));
+    }
+  }
+  // Without noise.
+  double Time(size_t task, const schedule::Config& config) const {
+    return Time(space_.tasks[task].workload, config);
+  }
+  double Time(const graph::Workload& workload, const schedule::Config& config) const {
+    const Described d = Describe(workload, space_.target, config);
+    const auto model = models_.find(config.family);
+    float correction = 0;
+    if (model != models_.end()) {
+      model->second.Predict(d.features, std::span(&correction, 1));
+    }
+    return d.estimate * std::exp(static_cast<double>(correction));
+  }
+  Measurement Measure(const graph::Workload& workload, const server::Proposal& proposal,
+                      Rng& rng) const {
+    Measurement m;
+    m.outcome = Outcome::kOk;
+    const double noise = rng.Uniform() + rng.Uniform() + rng.Uniform() - 1.5;
+    m.median_ns = Time(workload, proposal.config) * (1 + 0.02 * noise);
+    if (proposal.race_ns > 0 && m.median_ns > proposal.race_ns) m.outcome = Outcome::kTooSlow;
+    return m;
+  }
+
+ private:
+  void Learn(const Space& space) {
     const size_t columns = costmodel::Features().size();
     for (const Recorded& task : space.tasks) {
       for (const Row& row : task.rows) {
@@ -138,44 +179,38 @@ class Device {
         rows.Add(d.features, static_cast<float>(std::log(row.ns / d.estimate)), 1);
       }
     }
-    for (const auto& [family, rows] : rows_) {
-      models_.emplace(family, *rows.Fit({.trees = 300, .depth = 8, .eta = 0.1}));
-    }
-  }
-  // Without noise.
-  double Time(size_t task, const schedule::Config& config) const {
-    const Described d = Describe(space_.tasks[task].workload, space_.target, config);
-    const auto model = models_.find(config.family);
-    float correction = 0;
-    if (model != models_.end()) {
-      (void)model->second.Predict(d.features, d.features.size(), std::span(&correction, 1));
-    }
-    return d.estimate * std::exp(static_cast<double>(correction));
-  }
-  Measurement Measure(size_t task, const server::Proposal& proposal, Rng& rng) const {
-    Measurement m;
-    m.outcome = Outcome::kOk;
-    const double noise = rng.Uniform() + rng.Uniform() + rng.Uniform() - 1.5;
-    m.median_ns = Time(task, proposal.config) * (1 + 0.02 * noise);
-    if (proposal.race_ns > 0 && m.median_ns > proposal.race_ns) m.outcome = Outcome::kTooSlow;
-    return m;
   }
 
- private:
   const Space& space_;
   std::map<std::string, Experience> rows_;
-  std::map<std::string, costmodel::XgboostModel> models_;
+  std::map<std::string, costmodel::Forest> models_;
 };
 
 struct Run {
-  std::vector<double> curve;  // model latency after each trial, ns
-  double seconds = 0;         // of the search itself
+  std::vector<double> curve;  // model latency after each trial, ns; without a kernel, 1000 s a task
+  // After each batch: of the library that could be built then, and what progress says of it.
+  std::vector<double> library, told;
+  double seconds = 0;  // of the search itself
   std::unique_ptr<server::Strategy> strategy;
 };
 
-Run Tune(const Device& device, const std::vector<size_t>& tasks, SearchInput input,
-         const server::StrategyFactory& make) {
+// What a build and a reader of the progress see, untried tasks at what they would get.
+void Look(const Device& device, const std::vector<server::SearchTask>& tasks, Run& run) {
+  double library = 0, told = 0;
+  const std::vector<server::TaskProgress> progress = run.strategy->Progress();
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const server::TaskProgress& p = progress[i];
+    const auto& config = p.best ? p.best : p.guess;
+    library += tasks[i].occurrences * (config ? device.Time(tasks[i].workload, *config) : 1e6);
+    told += tasks[i].occurrences * (p.best_ns > 0 ? p.best_ns : p.guess_ns);
+  }
+  run.library.push_back(library);
+  run.told.push_back(told);
+}
+
+Run Tune(const Device& device, SearchInput input, const server::StrategyFactory& make) {
   Run run;
+  const std::vector<server::SearchTask> tasks = input.tasks;
   Rng noise(input.seed + 77);
   const int64_t trials = input.trials;
   std::vector<double> best(tasks.size(), 0), measured(tasks.size(), 0);
@@ -183,6 +218,7 @@ Run Tune(const Device& device, const std::vector<size_t>& tasks, SearchInput inp
   for (const server::SearchTask& task : input.tasks) occurrences.push_back(task.occurrences);
   const double start = Seconds();
   run.strategy = make(std::move(input));
+  Look(device, tasks, run);
   double device_s = 0;
   std::vector<std::vector<server::Proposal>> flight;
   int64_t proposed = 0;
@@ -199,11 +235,11 @@ Run Tune(const Device& device, const std::vector<size_t>& tasks, SearchInput inp
     const double before = Seconds();
     for (const server::Proposal& proposal : flight.front()) {
       const auto t = static_cast<size_t>(proposal.task);
-      seen.push_back({proposal, device.Measure(tasks[t], proposal, noise)});
+      seen.push_back({proposal, device.Measure(tasks[t].workload, proposal, noise)});
       const double ns = seen.back().measurement.median_ns;
       if (measured[t] == 0 || ns < measured[t]) {
         measured[t] = ns;
-        best[t] = device.Time(tasks[t], proposal.config);
+        best[t] = device.Time(tasks[t].workload, proposal.config);
       }
       double total = 0;
       for (size_t i = 0; i < best.size(); ++i) {
@@ -215,6 +251,9 @@ Run Tune(const Device& device, const std::vector<size_t>& tasks, SearchInput inp
     flight.erase(flight.begin());
     run.strategy->Learn(seen);
     propose();
+    const double looked = Seconds();
+    Look(device, tasks, run);
+    device_s += Seconds() - looked;
   }
   run.seconds = Seconds() - start - device_s;
   return run;
@@ -263,10 +302,54 @@ void Compare(const Space& space, const Device& device, int64_t trials, int seeds
   std::printf("best guess %.3f\n", guess * 1e-6);
   for (int seed = 1; seed <= seeds; ++seed) {
     const auto s = static_cast<uint64_t>(seed);
-    Print("random", Tune(device, all, InputOf(space, all, trials, s), server::MakeRandomStrategy));
-    Print("portfolio",
-          Tune(device, all, InputOf(space, all, trials, s), server::MakePortfolioStrategy));
+    Print("random", Tune(device, InputOf(space, all, trials, s), server::MakeRandomStrategy));
+    Print("portfolio", Tune(device, InputOf(space, all, trials, s), server::MakePortfolioStrategy));
   }
+}
+
+// What a run leaves in the log.
+void Leave(const Run& run, const std::vector<server::SearchTask>& tasks, SearchInput& input) {
+  input.models = run.strategy->Models();
+  const auto progress = run.strategy->Progress();
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    costmodel::Precedent precedent{tasks[i].workload, {}, progress[i].default_ns};
+    if (progress[i].best) precedent.best.push_back({*progress[i].best, progress[i].best_ns});
+    input.related.push_back(std::move(precedent));
+  }
+}
+
+void PrintLibraries(const char* name, const Run& run) {
+  std::printf("%-5s library after", name);
+  for (size_t batch : {0, 1, 2, 3, 4, 8, 12, 18, 37}) {
+    const size_t at = std::min(batch, run.library.size() - 1);
+    std::printf(" %zu: %.3f (%.3f)", 16 * at, run.library[at] * 1e-6, run.told[at] * 1e-6);
+  }
+  std::printf("\n");
+}
+
+// Trials until the model's time stays within 5 % of the last one; one value for each batch.
+size_t Arrives(const std::vector<double>& times) {
+  size_t batch = times.size();
+  while (batch > 0 && times[batch - 1] <= 1.05 * times.back()) --batch;
+  return 16 * batch;
+}
+
+void ColdAndWarm(const Device& device, const SearchInput& first, const SearchInput& second) {
+  const Run before = Tune(device, first, server::MakePortfolioStrategy);
+  const Run cold = Tune(device, second, server::MakePortfolioStrategy);
+  SearchInput input = second;
+  Leave(before, first.tasks, input);
+  const Run warm = Tune(device, std::move(input), server::MakePortfolioStrategy);
+  Print("cold", cold);
+  Print("warm", warm);
+  PrintLibraries("cold", cold);
+  PrintLibraries("warm", warm);
+  const double bar = At(cold, cold.curve.size()) * 1.05;
+  std::printf(
+      "trials to 5%% of the cold final: cold %zu warm %zu; of the own final, library: cold "
+      "%zu warm %zu; as told: cold %zu warm %zu\n",
+      Reaches(cold, bar), Reaches(warm, bar), Arrives(cold.library), Arrives(warm.library),
+      Arrives(cold.told), Arrives(warm.told));
 }
 
 // Every second task is the first model, the others the second one.
@@ -275,27 +358,22 @@ void CompareWarm(const Space& space, const Device& device, int64_t trials, int s
   for (size_t i = 0; i < space.tasks.size(); ++i) (i % 2 == 0 ? first : second).push_back(i);
   for (int seed = 1; seed <= seeds; ++seed) {
     const auto s = static_cast<uint64_t>(seed);
-    const Run before =
-        Tune(device, first, InputOf(space, first, trials, s), server::MakePortfolioStrategy);
-    const Run cold =
-        Tune(device, second, InputOf(space, second, trials, s), server::MakePortfolioStrategy);
-    SearchInput input = InputOf(space, second, trials, s);
-    input.models = before.strategy->Models();
-    const auto progress = before.strategy->Progress();
-    for (size_t i = 0; i < first.size(); ++i) {
-      server::RelatedWorkload related{space.tasks[first[i]].workload, {}};
-      Measurement m;
-      m.outcome = Outcome::kOk;
-      m.median_ns = progress[i].best_ns;
-      if (progress[i].best) related.best.push_back({*progress[i].best, m});
-      input.related.push_back(std::move(related));
-    }
-    const Run warm = Tune(device, second, std::move(input), server::MakePortfolioStrategy);
-    Print("cold", cold);
-    Print("warm", warm);
-    const double bar = At(cold, cold.curve.size()) * 1.05;
-    std::printf("trials to 5%% of the cold final: cold %zu warm %zu\n", Reaches(cold, bar),
-                Reaches(warm, bar));
+    ColdAndWarm(device, InputOf(space, first, trials, s), InputOf(space, second, trials, s));
+  }
+}
+
+std::vector<size_t> AllOf(const Space& space) {
+  std::vector<size_t> all;
+  for (size_t i = 0; i < space.tasks.size(); ++i) all.push_back(i);
+  return all;
+}
+
+void CompareSecond(const Space& space, const Space& earlier, const Device& device, int64_t trials,
+                   int64_t earlier_trials, int seeds) {
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const auto s = static_cast<uint64_t>(seed);
+    ColdAndWarm(device, InputOf(earlier, AllOf(earlier), earlier_trials, s),
+                InputOf(space, AllOf(space), trials, s));
   }
 }
 
@@ -307,10 +385,16 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: search_replay FILE.jsonl [key=value...]\n");
     return 2;
   }
-  std::map<std::string, int> options = {{"trials", 200}, {"seeds", 3}, {"warm", 0}, {"facts", 0}};
+  std::map<std::string, int> options = {
+      {"trials", 200}, {"earlier", 2000}, {"seeds", 3}, {"warm", 0}, {"facts", 0}};
+  std::string earlier_path;
   for (int i = 2; i < argc; ++i) {
     const std::string argument = argv[i];
     const size_t equals = argument.find('=');
+    if (equals == std::string::npos) {
+      earlier_path = argument;
+      continue;
+    }
     options[argument.substr(0, equals)] = std::stoi(argument.substr(equals + 1));
   }
   using namespace mlc::bench;
@@ -320,8 +404,11 @@ int main(int argc, char** argv) {
     return 0;
   }
   JudgeAnalytic(space);
-  const Device device(space);
-  if (options["warm"] != 0) {
+  const Space earlier = earlier_path.empty() ? Space() : Read(earlier_path);
+  const Device device({&space, &earlier});
+  if (!earlier_path.empty()) {
+    CompareSecond(space, earlier, device, options["trials"], options["earlier"], options["seeds"]);
+  } else if (options["warm"] != 0) {
     CompareWarm(space, device, options["trials"], options["seeds"]);
   } else {
     Compare(space, device, options["trials"], options["seeds"]);
