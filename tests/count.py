@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Counts the test cases of a ctest JUnit report: GoogleTest cases inside each program, and programs of
-other kinds as one each. Prints "N passed, M failed, K skipped" and lists what was skipped, on stderr."""
+other kinds as one each. Prints "N passed, M failed, K skipped", and lists on stderr which programs failed and what was skipped."""
 import re
 import sys
 import xml.etree.ElementTree as tree
@@ -26,6 +26,8 @@ for case in tree.parse(sys.argv[1]).getroot().iter("testcase"):
         skip = 1 if status in ("notrun", "disabled") else 0
         ok = 1 - skip
     passed, failed, skipped = passed + ok, failed + bad, skipped + skip
+    if bad:
+        print(f"failed: {bad} of {case.get('name')}", file=sys.stderr)
     if skip:
         print(f"skipped: {skip} of {case.get('name')}", file=sys.stderr)
 print(f"{passed} passed, {failed} failed, {skipped} skipped")

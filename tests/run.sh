@@ -14,7 +14,7 @@ wanted=()
 for preset in "${presets[@]}"; do wanted+=("$preset${sanitized[$preset]:+:tests_${sanitized[$preset]}}"); done
 "$root/deploy/setup.sh" "${wanted[@]}"
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 failures=()
 
 # All tests of the release build, and of the others those of one label.
 run_preset() {
@@ -22,14 +22,18 @@ run_preset() {
   if [[ -n ${sanitized[$preset]:-} ]]; then selection=(-L "^${sanitized[$preset]}\$"); fi
   local report=$root/build/$preset/ctest.xml
   rm -f "$report"
-  ctest --test-dir "$root/build/$preset" "${selection[@]}" --output-on-failure --output-junit "$report" --timeout 900 || true
+  # Reports hold whole outputs: the summaries that are counted stand at their ends.
+  ctest --test-dir "$root/build/$preset" "${selection[@]}" --output-on-failure --output-junit "$report" --timeout 900 \
+    --test-output-size-passed 4000000 --test-output-size-failed 4000000 || true
   if [[ ! -s $report ]]; then
-    echo "no test report from the $preset build" >&2
+    failures+=("$preset: no test report")
     failed=$((failed + 1))
     return
   fi
   local counts
-  counts=$(/usr/bin/python3 "$root/tests/count.py" "$report")
+  counts=$(/usr/bin/python3 "$root/tests/count.py" "$report" 2>"$report.notes")
+  cat "$report.notes" >&2
+  while read -r line; do failures+=("$preset: $line"); done < <(grep '^failed: ' "$report.notes" || true)
   echo "$preset: $counts"
   local p f s
   read -r p f s <<<"$(tr -dc '0-9 ' <<<"$counts")"
@@ -39,5 +43,6 @@ run_preset() {
 for preset in "${presets[@]}"; do
   step "Test ($preset)" run_preset "$preset"
 done
+if ((${#failures[@]} > 0)); then printf '\n'; printf '%s\n' "${failures[@]}"; fi
 printf '\n%d skipped (each says why above)\n%d passed, %d failed\n' "$skipped" "$passed" "$failed"
 ((failed == 0))

@@ -25,16 +25,19 @@ ALLOWED = {
     "compiler/package": BUILD | FRONT | {"compiler/package"},
     "costmodel": SCHEDULE,
     "db": BASE,
-    "server": SCHEDULE | {"proto", "costmodel", "db"},
-    "worker": BUILD | {"proto"},
-    "client": BUILD | FRONT | {"compiler/package", "proto", "costmodel", "db", "server"},
+    "transport": BASE,
+    "server": SCHEDULE | {"proto", "costmodel", "db", "transport"},
+    "worker": BUILD | {"proto", "transport"},
+    "client": BUILD | FRONT | {"compiler/package", "proto", "costmodel", "db", "server", "transport"},
 }
 # Third-party headers stay in the sources of their one folder.
 VENDORS = {
     r"[<\"](llvm|lld)/": {"compiler/codegen", "compiler/build", "compiler/package"},
     r"<sqlite3\.h>": {"db"},
     r"<xgboost/": {"costmodel"},
-    r"<(grpc|grpcpp)/": {"server", "worker", "client", "proto"},
+    r"<prometheus/": {"server"},
+    r"<(grpc|grpcpp)/": {"server", "worker", "client", "proto", "transport"},
+    r"<openssl/": {"transport", "server"},
 }
 MAX_HEADER, MAX_SOURCE = 250, 600
 BANNED = [
@@ -77,7 +80,7 @@ def problems_of(root, path, text):
 def main():
     root = pathlib.Path(sys.argv[1])
     count = bad = 0
-    for top in ("compiler", "costmodel", "db", "server", "worker", "client", "proto"):
+    for top in ("compiler", "costmodel", "db", "transport", "server", "worker", "client", "proto"):
         for file in sorted((root / top).rglob("*")):
             if file.suffix not in (".h", ".cc", ".c"):
                 continue

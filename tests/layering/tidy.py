@@ -16,7 +16,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FINDING = re.compile(r"^(/[^:]+:\d+:\d+: (?:warning|error): .*)$", re.M)
 # The tests' macros expand to what the checks complain of.
-TREES = ("compiler", "costmodel", "db", "server", "worker", "client")
+TREES = ("compiler", "costmodel", "db", "transport", "server", "worker", "client")
 
 
 def sources(build, folders):

@@ -5,18 +5,9 @@
 set -euo pipefail
 build=$1 source=$2 version=$3
 limit=$((48 * 1024 * 1024))
-
-if ((EUID != 0)); then
-  echo "skipped: changing the root needs root"
-  exit 77
-fi
-if ! unshare --mount --pid --fork true 2>/dev/null; then
-  echo "skipped: this system lets nobody make a mount or process name space"
-  exit 77
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-fail() { echo "FAILED: $1" >&2; exit 1; }
+source "$(dirname "${BASH_SOURCE[0]}")/../preamble.sh"
+((EUID == 0)) || skip "changing the root needs root"
+unshare --mount --pid --fork true 2>/dev/null || skip "this system lets nobody make a mount or process name space"
 
 "$source/deploy/bundle.sh" "$build" "$work" "$version"
 archive=$(echo "$work"/mlc-*.tar.xz)
@@ -27,7 +18,7 @@ size=$(stat -c %s "$archive")
 root=$work/root
 mkdir -p "$root"/{opt,tmp,dev,proc,etc,lib64}
 for object in ld-linux-x86-64.so.2 libc.so.6 libm.so.6 libpthread.so.0 libdl.so.2 librt.so.1 libresolv.so.2; do
-  path=$(ldconfig -p | awk -v name="$object" '$1 == name && /x86-64/ {print $NF; exit}')
+  path=$(ldconfig -p | awk -v name="$object" '$1 == name && /x86-64/ && !found++ {print $NF}')
   [[ -n $path ]] || continue
   mkdir -p "$root$(dirname "$path")"
   cp -L "$path" "$root$path"

@@ -15,11 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 
 constexpr char kCompile[] = MLC_BINARY_DIR "/bin/mlc-compile";
 constexpr char kRun[] = MLC_BINARY_DIR "/bin/mlc-run";
 constexpr char kModel[] = MLC_REDUCED_MODELS "/resnet18.onnx";
+constexpr char kMerging[] = MLC_REDUCED_MODELS "/bert_base.onnx";
 constexpr char kOther[] = MLC_REDUCED_MODELS "/gpt2.onnx";
 
 std::string ReadBytes(const std::string& path) {
@@ -114,6 +116,48 @@ TEST_F(Programs, LockFileGivesTheSameBytes) {
   for (const char* name : {"libnet.so", "libnet.a", "net.h", "net.lock"}) {
     EXPECT_TRUE(ReadBytes(In("net") + "/" + name) == ReadBytes(In("again") + "/" + name)) << name;
   }
+}
+
+// The three projections of attention: one product, or apart where the log knows that to be faster.
+TEST_F(Programs, ProductsAreMergedUnlessTheLogKnowsBetter) {
+  const auto write = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), MLC_BINARY_DIR "/tests/write_log");
+    const Finished log = RunProgram(arguments);
+    ASSERT_EQ(log.exit_code, 0) << log.output;
+  };
+  const auto compile = [](const std::string& folder, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {kCompile, "--model", kMerging, "--threads", "2",
+                                         "--require-tuned", "--name", "net", "-o", In(folder)});
+    return RunProgram(arguments);
+  };
+  const auto expected = [](const std::string& folder) {
+    return Json::parse(ReadBytes(In(folder + "/report.json")))["expected_ms"].get<double>();
+  };
+  write({In("merged.db"), "2", kMerging});
+  const Finished merged = compile("merged", {"--log", In("merged.db")});
+  ASSERT_EQ(merged.exit_code, 0) << merged.output;
+  EXPECT_THAT(merged.output, Not(HasSubstr("stay apart")));
+  // Three of 1500 ns are slower than one of 2000.
+  write({In("slow.db"), "2", kMerging});
+  write({In("slow.db"), "2", "--apart", "1500", kMerging});
+  const Finished slow = compile("slow", {"--log", In("slow.db")});
+  EXPECT_EQ(ReadBytes(In("slow/libnet.so")), ReadBytes(In("merged/libnet.so"))) << slow.output;
+  // Three of 500 ns are faster.
+  write({In("fast.db"), "2", kMerging});
+  write({In("fast.db"), "2", "--apart", "500", kMerging});
+  const Finished fast = compile("fast", {"--log", In("fast.db")});
+  EXPECT_THAT(fast.output, HasSubstr("products of one value stay apart: "));
+  EXPECT_LT(expected("fast"), expected("merged"));
+  const Finished apart =
+      compile("apart", {"--log", In("fast.db"), "--skip-pass", "merge_siblings"});
+  EXPECT_EQ(ReadBytes(In("fast/libnet.so")), ReadBytes(In("apart/libnet.so"))) << apart.output;
+  // A lock file pins the variant, too.
+  const Finished locked = compile("locked", {"--locked", In("fast/net.lock")});
+  EXPECT_EQ(ReadBytes(In("locked/libnet.so")), ReadBytes(In("fast/libnet.so"))) << locked.output;
+  // The other side alone is measured.
+  write({In("other.db"), "2", "--apart", "1500", kMerging});
+  const Finished other = compile("other", {"--log", In("other.db")});
+  EXPECT_THAT(other.output, HasSubstr("merged not measured"));
 }
 
 TEST_F(Programs, LockFileOfAnotherModelOrMachineIsRefused) {

@@ -1,0 +1,218 @@
+// A server that places its workers by a real Slurm, and everything that goes wrong there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "server/fleet/slurm_provider.h"
+#include "tests/crash/process.h"
+#include "tests/e2e/fleet/fleet_fixture.h"
+#include "tests/slurm/private_slurm.h"
+
+namespace mlc::fleet_e2e {
+namespace {
+
+using server::fleet::PlacedState;
+using server::fleet::SlurmJob;
+
+class SlurmFleetTest : public FleetFixture {
+ protected:
+  void SetUp() override {
+    cluster_ = std::make_unique<slurm::PrivateSlurm>(folder_ + "/slurm", 3);
+    if (!cluster_->trouble().empty()) {
+      GTEST_SKIP() << "no Slurm on this machine: " << cluster_->trouble();
+    }
+  }
+  void TearDown() override {
+    KillServer();
+    cluster_.reset();
+  }
+
+  nlohmann::json Config(int max) const {
+    return {{"name", "lab"},
+            {"poll_s", 0.2},
+            {"slurm_conf", cluster_->conf()},
+            {"pools",
+             {{{"name", "cpu"},
+               {"max", max},
+               {"trials_per_worker", 8},
+               {"idle_s", 8},
+               {"lost_s", 6},
+               {"drain_s", 30},
+               {"first_backoff_s", 0.5},
+               {"worker",
+                {Program("tests/mlc-fake-worker"), "--threads", "2", "--trial-ms", "500", "--slots",
+                 "4"}},
+               {"slurm",
+                {{"script", std::string(MLC_SOURCE_DIR) + "/deploy/slurm/worker.sbatch"},
+                 {"options", {"--cpus-per-task=2"}}}}}}}};
+  }
+  std::vector<SlurmJob> Jobs() const {
+    const auto jobs = server::fleet::ReadSqueue(cluster_->Run("squeue --json"), "lab");
+    return jobs.ok() ? *jobs : std::vector<SlurmJob>();
+  }
+  std::set<int64_t> Running() const {
+    std::set<int64_t> ids;
+    for (const SlurmJob& job : Jobs()) {
+      if (job.worker.state == PlacedState::kRunning) ids.insert(job.id);
+    }
+    return ids;
+  }
+  // `count` jobs run, and there are no others.
+  bool AwaitJobs(size_t count) const {
+    return Await(std::to_string(count) + " jobs are there, all running",
+                 [&] { return Running().size() == count && Jobs().size() == count; });
+  }
+  int64_t Results() const {
+    std::ifstream file(Path("acks"));
+    return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+  }
+  bool AwaitMoreResults() const {
+    const int64_t before = Results();
+    return Await("results go on coming", [&] { return Results() > before + 20; });
+  }
+
+  std::unique_ptr<slurm::PrivateSlurm> cluster_;
+};
+
+TEST_F(SlurmFleetTest, JobsComeWithTheQueueAndAreDrainedAfterIt) {
+  StartServer("slurm", Config(3));
+  EXPECT_TRUE(Jobs().empty());
+  Tune(60);
+  EXPECT_TRUE(AwaitAttached(3));
+  EXPECT_EQ(Running().size(), 3u);
+  const int64_t one = *Running().begin();
+  EXPECT_EQ(WaitForTune(), 0);
+  EXPECT_TRUE(AwaitJobs(0));
+  EXPECT_THAT(cluster_->Run("scontrol show job " + std::to_string(one)),
+              ::testing::HasSubstr("JobState=COMPLETED"))
+      << "drained, not cancelled";
+}
+
+TEST_F(SlurmFleetTest, ACancelledWorkerIsReplaced) {
+  StartServer("slurm", Config(2));
+  Tune(100'000);
+  ASSERT_TRUE(AwaitAttached(2));
+  const std::set<int64_t> before = Running();
+  (void)cluster_->Run("scancel " + std::to_string(*before.begin()));
+  EXPECT_TRUE(Await("another job runs", [&] {
+    const std::set<int64_t> now = Running();
+    return now.size() == 2 && !now.contains(*before.begin());
+  }));
+  EXPECT_TRUE(AwaitAttached(2));
+  (void)cluster_->Run("scancel --signal=KILL --full " + std::to_string(*before.rbegin()));
+  EXPECT_TRUE(Await("both are others", [&] {
+    const std::set<int64_t> now = Running();
+    return now.size() == 2 && !now.contains(*before.rbegin());
+  }));
+  EXPECT_TRUE(AwaitAttached(2));
+}
+
+TEST_F(SlurmFleetTest, ADeadNodesWorkersAreReplacedBeforeSlurmRequeuesThem) {
+  StartServer("slurm", Config(3));
+  Tune(100'000);
+  ASSERT_TRUE(AwaitAttached(3));
+  std::set<int64_t> lost;
+  for (const SlurmJob& job : Jobs()) {
+    if (job.worker.where.ends_with("on n0")) lost.insert(job.id);
+  }
+  ASSERT_FALSE(lost.empty());
+  ASSERT_TRUE(cluster_->Do("kill-node 0"));
+  EXPECT_TRUE(Await("others work instead", [&] {
+    std::set<int64_t> now;
+    for (const SlurmJob& job : Jobs()) {
+      if (job.worker.where.ends_with("on n1") || job.worker.where.ends_with("on n2")) {
+        if (!lost.contains(job.id)) now.insert(job.id);
+      }
+    }
+    return now.size() == 3;
+  }));
+  EXPECT_TRUE(AwaitAttached(3));
+  // Whatever Slurm starts again when the node is back does not stay.
+  ASSERT_TRUE(cluster_->Do("start-node 0"));
+  EXPECT_TRUE(AwaitJobs(3));
+  EXPECT_TRUE(AwaitMoreResults());
+}
+
+TEST_F(SlurmFleetTest, TheFleetSurvivesTheControllersDeathAndItsReturn) {
+  StartServer("slurm", Config(3));
+  Tune(100'000);
+  ASSERT_TRUE(AwaitAttached(3));
+  const std::set<int64_t> before = Running();
+  ASSERT_TRUE(cluster_->Do("kill-controller"));
+  EXPECT_TRUE(Await("the server notices",
+                    [&] { return Said().find("fleet: list: ") != std::string::npos; }));
+  EXPECT_TRUE(AwaitMoreResults());
+  EXPECT_EQ(Pool("cpu").attached, 3);
+  ASSERT_TRUE(cluster_->Do("start-controller"));
+  EXPECT_TRUE(Await("the server finds it again",
+                    [&] { return Said().find("fleet: list: works again") != std::string::npos; }));
+  EXPECT_TRUE(AwaitMoreResults());
+  EXPECT_TRUE(AwaitJobs(3));
+  EXPECT_EQ(Running(), before) << "the same jobs, none started or ended";
+}
+
+TEST_F(SlurmFleetTest, AKilledServersWorkersWorkForTheNextOne) {
+  StartServer("slurm", Config(3));
+  Tune(120);
+  ASSERT_TRUE(AwaitAttached(3));
+  const std::set<int64_t> before = Running();
+  KillServer();
+  StartServer("slurm", Config(3));
+  EXPECT_TRUE(AwaitAttached(3));
+  EXPECT_EQ(Running(), before);
+  EXPECT_EQ(WaitForTune(), 0);
+  EXPECT_TRUE(AwaitJobs(0));
+}
+
+TEST_F(SlurmFleetTest, AWorkerNearItsTimeLimitDrainsAndIsReplaced) {
+  nlohmann::json config = Config(1);
+  config["pools"][0]["slurm"]["time_limit_s"] = 60;
+  config["pools"][0]["slurm"]["warning_s"] = 50;
+  StartServer("slurm", config);
+  Tune(100'000);
+  ASSERT_TRUE(AwaitAttached(1));
+  const int64_t first = *Running().begin();
+  EXPECT_TRUE(Await("a successor runs", [&] {
+    const std::set<int64_t> now = Running();
+    return !now.empty() && *now.rbegin() > first;
+  }));
+  EXPECT_TRUE(Await("the first has left", [&] { return !Running().contains(first); }));
+  EXPECT_THAT(cluster_->Run("scontrol show job " + std::to_string(first)),
+              ::testing::HasSubstr("JobState=COMPLETED"))
+      << "drained in time";
+}
+
+TEST_F(SlurmFleetTest, WhatSlurmRefusesIsToldAndTriedAgain) {
+  nlohmann::json config = Config(2);
+  config["pools"][0]["slurm"]["partition"] = "nowhere";
+  StartServer("slurm", config);
+  Tune(100'000);
+  EXPECT_TRUE(Await("the server tells", [&] {
+    return Said().find("fleet: start: sbatch ended with") != std::string::npos &&
+           Said().find("invalid partition") != std::string::npos;
+  }));
+  EXPECT_TRUE(Jobs().empty());
+  // The site mends it.
+  (void)cluster_->Run("scontrol create partitionname=nowhere nodes=ALL state=up");
+  EXPECT_TRUE(AwaitAttached(2));
+}
+
+TEST_F(SlurmFleetTest, ARealWorkerTunesAModelToTheEnd) {
+  nlohmann::json config = Config(1);
+  config["pools"][0]["worker"] = {Program("bin/mlc-worker"), "--threads", "2", "--builders", "1"};
+  config["pools"][0]["lost_s"] = 60;
+  StartServer("slurm", config);
+  Tune(12);
+  EXPECT_EQ(WaitForTune(), 0) << Said();
+  EXPECT_TRUE(AwaitJobs(0));
+  EXPECT_EQ(StopServer(), 0);
+}
+
+}  // namespace
+}  // namespace mlc::fleet_e2e

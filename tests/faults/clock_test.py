@@ -1,0 +1,85 @@
+"""Clocks that step by a day: leases last as long as before, records say when they were stored, and what was set back
+ends in order and is started again: timers of gRPC would rest until the clock has caught up."""
+import pathlib
+import time
+import unittest
+
+import lab
+
+SHIM = next(iter(sorted(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
+DAY_US = 86_400 * 1_000_000
+
+
+@unittest.skipIf(SHIM is None, "libfaketime is not installed")
+class ClockTest(lab.Lab):
+    def stepped(self, name):
+        """An environment whose wall clock follows a file; the clock of leases is steady and stays."""
+        self.clock = self.folder / f"clock-{name}"
+        self.clock.write_text("+0\n")
+        return {"LD_PRELOAD": str(SHIM), "FAKETIME_TIMESTAMP_FILE": str(self.clock), "FAKETIME_NO_CACHE": "1",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_DONT_RESET": "1"}
+
+    def created(self):
+        return [row[0] for row in self.rows("SELECT created_us FROM record ORDER BY id")]
+
+    def test_a_step_of_the_servers_clock_costs_no_lease(self):
+        # One lease time is longer than the test: a lease that ends at all was ended by the step.
+        env = self.stepped("server")
+        caller = self.start_server("--metrics", "127.0.0.1:0", lease_ms=600_000, env=env)
+        target = self.target()
+        holder = lab.RawWorker(self.address, "holder", target)
+        holder.request.want = 4
+        job = self.submit(caller, 48, target)
+        self.until(lambda: holder.step().leases, "leases")
+        held = set(holder.results)
+        self.clock.write_text("+1d\n")
+        other = lab.RawWorker(self.address, "other", target)
+        other.start()
+        self.finish(caller, self.submit(caller, 16, target, sizes=(40,)))
+        other.stop()
+        self.assertFalse(held & other.acknowledged, "a lease was given to another worker")
+        self.assertEqual(caller.line("holder").holding, len(held))
+        holder.start()
+        self.until(lambda: held <= holder.acknowledged, "the results of the leases")
+        self.assertEqual(holder.errors, [])
+
+        # While a job is watched: its watchers do not hold up the end.
+        watcher = caller.watch(job)
+        next(watcher)
+        self.clock.write_text("-1d\n")
+        self.assertEqual(self.server.wait(lab.PATIENCE), 75, self.messages()[-2000:])
+        self.assertIn("the clock was set back by", self.messages())
+        watcher.cancel()
+        caller.close()
+        caller = self.start_server(lease_ms=600_000, env=env)
+        self.finish(caller, job)
+        holder.stop()
+        self.check([holder, other])
+        now = time.time() * 1e6
+        days = {round((us - now) / DAY_US) for us in self.created()}
+        self.assertLessEqual(days, {-1, 0, 1})
+        self.assertIn(1, days, "the server's clock did not step")
+
+    def test_a_step_of_a_workers_clock_does_not_reach_the_log(self):
+        caller = self.start_server(lease_ms=5000)
+        target = self.target()
+        env = self.stepped("worker")
+        one = self.start_worker("one", env=env)
+        job = self.submit(caller, 48, target)
+        for step, trials in (("+1d", 8), ("-1d", 24)):
+            self.until(lambda count=trials: caller.progress(job).trials >= count, "the trials before the step")
+            self.clock.write_text(step + "\n")
+        # It finishes what it holds, and its supervisor starts it again.
+        self.assertEqual(one.wait(lab.PATIENCE), 75, self.messages()[-2000:])
+        one = self.start_worker("one", env=env)
+        self.finish(caller, job)
+        self.assertEqual(caller.line("one").failures, 0)
+        self.stop(one)
+        self.check()
+        now = time.time() * 1e6
+        for us in self.created():
+            self.assertLess(abs(us - now), DAY_US / 2)
+
+
+if __name__ == "__main__":
+    lab.main()
