@@ -79,7 +79,6 @@ class EscapeTest(hostile_test.Children):
         (self.folder / "secret").write_text("keep me")
         caller = self.start_server(lease_ms=60_000)
         one = self.start_worker("one")
-        job = self.submit(caller, 192, self.target(), sizes=(128, 192))
         tried = {"build": set(), "run": set()}
 
         def look():
@@ -92,11 +91,10 @@ class EscapeTest(hostile_test.Children):
                     continue
                 self.assertEqual(through, {}, f"from a child that is to {kind}")
                 tried[kind].add(child.pid)
-            return caller.progress(job).state in lab.ENDED or all(len(pids) >= 2 for pids in tried.values())
+            return all(len(pids) >= 2 for pids in tried.values())
 
-        self.until(look, "builds and runs to try it in")
-        self.assertTrue(all(tried.values()), tried)
-        self.finish(caller, job)
+        self.watch(caller, look, "builds and runs to try it in")
+        self.finish_all(caller)
         self.assertEqual((self.folder / "secret").read_text(), "keep me")
         self.assertFalse((self.folder / "stolen").exists())
         self.assertEqual(caller.line("one").state, lab.worker.READY)
