@@ -56,19 +56,23 @@ class ChildRun {
       results.push_back(Failed(Outcome::kInfra, child.status().message()));
       return;
     }
-    bool timed_out = false;
-    while (Collect(*child, results, timed_out)) {
-    }
-    if (timed_out) {
-      child->Kill();
+    Step step = Step::kResult;
+    while (step == Step::kResult && results.size() < tasks_.size()) step = Collect(*child, results);
+    // Nobody waits for more of it, and a process that kernels have run in may hang at its end, too.
+    if (step != Step::kEnd) child->Kill();
+    const int end = child->Reap();
+    if (step == Step::kLate) {
       results.push_back(
           Failed(Outcome::kRunTimeout,
                  "no result after " + std::to_string(options_.run_timeout_ms) + " ms"));
     }
-    const int end = child->Reap();
     // A trial that is not the first of its child may pay for an earlier one's deeds: it gets a new
     // child before it is blamed.
     if (results.size() != first) return;
+    if (step == Step::kNonsense) {
+      results.push_back(Failed(Outcome::kRunError, "the kernel's process sent no result"));
+      return;
+    }
     const bool killed = WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL;
     std::string detail = (killed ? "the runner " : "the kernel's process ") + DescribeEnd(end);
     if (const std::string text = child->ErrorText(); !text.empty()) detail += ": " + text;
@@ -98,8 +102,10 @@ class ChildRun {
     });
   }
 
-  // Waits for one result; false at the end of the child or of the patience.
-  bool Collect(Child& child, std::vector<Measurement>& results, bool& timed_out) {
+  // What came of waiting for a result.
+  enum class Step : uint8_t { kResult, kEnd, kLate, kNonsense };
+
+  Step Collect(Child& child, std::vector<Measurement>& results) {
     const Clock::time_point deadline =
         Clock::now() + std::chrono::milliseconds(options_.run_timeout_ms);
     for (;;) {
@@ -111,14 +117,13 @@ class ChildRun {
       bool news = false;
       while (auto frame = TakeFrame(child.received())) {
         auto measurement = ReadReport(*frame, machine_);
-        if (!measurement || results.size() == tasks_.size()) return false;
+        if (!measurement || results.size() == tasks_.size()) return Step::kNonsense;
         results.push_back(*std::move(measurement));
         news = true;
       }
-      if (!open) return false;
-      if (news) return true;
-      timed_out = left <= 0 && results.size() < tasks_.size();
-      if (left <= 0) return false;
+      if (!open) return Step::kEnd;
+      if (news) return Step::kResult;
+      if (left <= 0) return Step::kLate;
     }
   }
 

@@ -175,6 +175,18 @@ TEST(ChildProcess, StoppedTimeDoesNotCount) {
   EXPECT_EQ(WTERMSIG(child->Reap()), SIGKILL);
 }
 
+TEST(ChildProcess, OneThatDoesNotEndIsKilled) {
+  Child::Options options;
+  options.limits.sandbox = false;
+  Result<Child> child = Child::Start(options, [](int pipe) {
+    close(pipe);
+    for (;;) pause();
+  });
+  ASSERT_TRUE(child.ok());
+  while (child->Read()) usleep(200);
+  EXPECT_EQ(WTERMSIG(child->Reap(std::chrono::milliseconds(20))), SIGKILL);
+}
+
 TEST(Gate, ExclusiveHoldersWaitForEachOther) {
   const std::string path = ::testing::TempDir() + "gate_test.lock";
   Child::Options options;
