@@ -1,10 +1,10 @@
-#include <algorithm>
-#include <functional>
 #include <limits>
 
 #include "compiler/schedule/cuda/attention_fragments.h"
 #include "compiler/schedule/cuda/attention_plan.h"
+#include "compiler/schedule/cuda/attention_softmax.h"
 #include "compiler/schedule/cuda/attention_stage.h"
+#include "compiler/schedule/cuda/attention_store.h"
 #include "compiler/schedule/cuda/gpu_launch.h"
 #include "compiler/schedule/fused.h"
 
@@ -38,14 +38,10 @@ class AttentionEmitter {
         fragments_(builder_, plan, q_, k_, v_),
         stage_q_(workload, builder_, fused_, node_.operands[0], plan),
         stage_k_(workload, builder_, fused_, node_.operands[1], plan),
-        stage_v_(workload, builder_, fused_, node_.operands[2], plan) {
+        stage_v_(workload, builder_, fused_, node_.operands[2], plan),
+        softmax_(builder_, plan, fragments_),
+        store_(workload, builder_, fused_, plan, fragments_.fold()) {
     if (AllNarrow(workload)) builder_.Approximate();
-    top_ = builder_.Registers("top", DType::kF32, 1, 2);
-    sum_ = builder_.Registers("sum", DType::kF32, 1, 2);
-    next_ = builder_.Registers("next", DType::kF32, 1, 2);
-    factor_ = builder_.Registers("factor", DType::kF32, 1, 2);
-    spread_ = builder_.Registers("spread", DType::kF32, 4, 1);
-    scale_ = builder_.Registers("scale", DType::kF32, 4, 1);
     if (plan.key_warps > 1) {
       const int64_t rows = int64_t{plan.warps} * kQueryRows;
       parts_ = builder_.BlockMemory("parts", DType::kF32, rows * plan.slice());
@@ -61,10 +57,7 @@ class AttentionEmitter {
                       builder_.Unrolled("e", fragments_.output_tiles(), [&](const ExprRef& e) {
                         builder_.Set(fragments_.output(), e, F32(0, 4));
                       });
-                      for (int h = 0; h < 2; ++h) {
-                        builder_.Set(top_, ir::Int(h), F32(-kInfinity));
-                        builder_.Set(sum_, ir::Int(h), F32(0));
-                      }
+                      softmax_.Reset();
                       Chunks();
                       Finish();
                     });
@@ -82,6 +75,7 @@ class AttentionEmitter {
     const ExprRef head = builder_.Let("bh", ir::FloorDiv(rest, tiles));
     batch_ = builder_.Let("b", ir::FloorDiv(head, p_.heads));
     head_ = builder_.Let("h", ir::Mod(head, p_.heads));
+    store_.Begin(batch_, head_);
     const ExprRef warp = builder_.Let("warp", ir::FloorDiv(thread, 32));
     warp_ = warp;
     key_warp_ = builder_.Let("kw", ir::Mod(warp, int64_t{plan_.key_warps}));
@@ -172,7 +166,7 @@ class AttentionEmitter {
       const ExprRef key = builder_.Let("key", j * step + key_warp_ * int64_t{plan_.key_block});
       fragments_.Scores(builder_.Let("ks", keys_base + key * plan_.pitch(plan_.depth())));
       FinishScores(builder_.Let("first_key", chunk * plan_.chunk + key));
-      Softmax();
+      softmax_.Update();
       if (wait_for_values) {
         int64_t only = 0;
         if (ir::IsConstInt(j, &only)) {
@@ -240,103 +234,16 @@ class AttentionEmitter {
     }
   }
 
-  // next_[h] = op over the row's columns of `values` in this thread.
-  void FoldRows(ScalarOp op, ExprRef values) {
-    const ir::BufferId fold = fragments_.fold();
-    builder_.Store(fold, ir::Int(0), std::move(values));
-    for (int h = 0; h < 2; ++h) {
-      builder_.Set(
-          next_, ir::Int(h),
-          Do(op, builder_.Load(fold, ir::Int(2 * h)), builder_.Load(fold, ir::Int(2 * h + 1))));
-    }
-  }
-  // next_[h] over the four threads of a row.
-  void ShareRows(ScalarOp op, ir::BufferId values) {
-    for (int mask = 1; mask <= 2; ++mask) {
-      for (int h = 0; h < 2; ++h) {
-        const ExprRef mine = builder_.Get(values, ir::Int(h));
-        builder_.Set(values, ir::Int(h), Do(op, mine, ir::MakeShuffleXor(mine, mask)));
-      }
-    }
-  }
-  // A value per row as the lanes of a fragment.
-  ExprRef Spread(ir::BufferId to, ir::BufferId values) {
-    const ir::BufferId fold = fragments_.fold();
-    for (int lane = 0; lane < 4; ++lane) {
-      builder_.Store(fold, ir::Int(lane), builder_.Get(values, ir::Int(lane / 2)));
-    }
-    builder_.Set(to, ir::Int(0), builder_.Load(fold, ir::Int(0), 4));
-    return builder_.Get(to, ir::Int(0));
-  }
-  // The value to subtract for a maximum: rows that are masked so far have none.
-  static ExprRef Finite(const ExprRef& top) {
-    return ir::MakeApply(ScalarOp::kSelect,
-                         {Do(ScalarOp::kEqual, top, F32(-kInfinity)), F32(0), top});
-  }
-
-  void ScaleOutput(const ExprRef& by) {
-    builder_.Unrolled("e", fragments_.output_tiles(), [&](const ExprRef& e) {
-      builder_.Set(fragments_.output(), e,
-                   Do(ScalarOp::kMul, builder_.Get(fragments_.output(), e), by));
-    });
-  }
-
-  // Scores become weights relative to the running maximum; sum and output follow it.
-  void Softmax() {
-    const ir::BufferId s = fragments_.scores();
-    ExprRef top = builder_.Get(s, ir::Int(0));
-    for (int64_t n = 1; n < fragments_.score_tiles(); ++n) {
-      builder_.Set(spread_, ir::Int(0), Do(ScalarOp::kMax, top, builder_.Get(s, ir::Int(n))));
-      top = builder_.Get(spread_, ir::Int(0));
-    }
-    FoldRows(ScalarOp::kMax, top);
-    ShareRows(ScalarOp::kMax, next_);
-    const bool once = plan_.chunks() == 1 && plan_.chunk == plan_.key_block * plan_.key_warps;
-    for (int h = 0; h < 2; ++h) {
-      const ExprRef at = ir::Int(h);
-      const ExprRef old = builder_.Get(top_, at);
-      builder_.Set(next_, at, Do(ScalarOp::kMax, old, builder_.Get(next_, at)));
-      const ExprRef now = Finite(builder_.Get(next_, at));
-      if (!once) builder_.Set(factor_, at, Do(ScalarOp::kExp, Do(ScalarOp::kSub, old, now)));
-      builder_.Set(top_, at, builder_.Get(next_, at));
-      builder_.Set(next_, at, Finite(builder_.Get(top_, at)));
-    }
-    const ExprRef shift = Spread(spread_, next_);
-    for (int64_t n = 0; n < fragments_.score_tiles(); ++n) {
-      const ExprRef at = ir::Int(n);
-      builder_.Set(s, at, Do(ScalarOp::kExp, Do(ScalarOp::kSub, builder_.Get(s, at), shift)));
-    }
-    ExprRef total = builder_.Get(s, ir::Int(0));
-    for (int64_t n = 1; n < fragments_.score_tiles(); ++n) {
-      builder_.Set(scale_, ir::Int(0), Do(ScalarOp::kAdd, total, builder_.Get(s, ir::Int(n))));
-      total = builder_.Get(scale_, ir::Int(0));
-    }
-    FoldRows(ScalarOp::kAdd, total);
-    for (int h = 0; h < 2; ++h) {
-      const ExprRef at = ir::Int(h);
-      const ExprRef part = builder_.Get(next_, at);
-      builder_.Set(sum_, at,
-                   once ? part
-                        : ir::MakeApply(ScalarOp::kFma,
-                                        {builder_.Get(sum_, at), builder_.Get(factor_, at), part}));
-    }
-    if (!once) ScaleOutput(Spread(scale_, factor_));
-  }
-
   void Finish() {
-    ShareRows(ScalarOp::kAdd, sum_);
     if (plan_.key_warps > 1) return Merge();
-    for (int h = 0; h < 2; ++h) {
-      builder_.Set(factor_, ir::Int(h), Do(ScalarOp::kDiv, F32(1), builder_.Get(sum_, ir::Int(h))));
-    }
-    ScaleOutput(Spread(scale_, factor_));
+    softmax_.Normalize();
     const ir::BufferId fold = fragments_.fold();
     for (int64_t e = 0; e < fragments_.output_tiles(); ++e) {
       builder_.Store(fold, ir::Int(0), builder_.Get(fragments_.output(), ir::Int(e)));
       for (int h = 0; h < 2; ++h) {
         const ir::BufferId pair = builder_.Registers("pair", DType::kF32, 2, 1);
         builder_.Set(pair, ir::Int(0), builder_.Load(fold, ir::Int(2 * h), 2));
-        StorePair(row_ + 8 * h, first_column_ + fragments_.pair() + e * 8, pair);
+        store_.Pair(row_ + 8 * h, first_column_ + fragments_.pair() + e * 8, pair);
       }
     }
   }
@@ -345,39 +252,9 @@ class AttentionEmitter {
   void Merge() {
     const int64_t width = plan_.slice();
     const ExprRef mine = builder_.Let("mine", warp_ * kQueryRows + fragments_.group());
-    builder_.If(Do(ScalarOp::kEqual, fragments_.pair(), ir::Int(0)), [&] {
-      for (int h = 0; h < 2; ++h) {
-        const ExprRef at = (mine + 8 * h) * 2;
-        builder_.Store(stats_, at, builder_.Get(top_, ir::Int(h)));
-        builder_.Store(stats_, at + 1, builder_.Get(sum_, ir::Int(h)));
-      }
-    });
-    builder_.Barrier();
     const ExprRef first =
         builder_.Let("first", (warp_ - key_warp_) * kQueryRows + fragments_.group());
-    const auto stat = [&](int64_t warp, int h, int which) {
-      return builder_.Load(stats_, (first + (warp * kQueryRows + 8 * h)) * 2 + which);
-    };
-    for (int h = 0; h < 2; ++h) {
-      const ExprRef at = ir::Int(h);
-      builder_.Set(next_, at, stat(0, h, 0));
-      for (int64_t w = 1; w < plan_.key_warps; ++w) {
-        builder_.Set(next_, at, Do(ScalarOp::kMax, builder_.Get(next_, at), stat(w, h, 0)));
-      }
-      builder_.Set(next_, at, Finite(builder_.Get(next_, at)));
-      builder_.Set(sum_, at, F32(0));
-      for (int64_t w = 0; w < plan_.key_warps; ++w) {
-        const ExprRef weight =
-            Do(ScalarOp::kExp, Do(ScalarOp::kSub, stat(w, h, 0), builder_.Get(next_, at)));
-        builder_.Set(
-            sum_, at,
-            ir::MakeApply(ScalarOp::kFma, {weight, stat(w, h, 1), builder_.Get(sum_, at)}));
-      }
-      const ExprRef own =
-          Do(ScalarOp::kExp, Do(ScalarOp::kSub, builder_.Get(top_, at), builder_.Get(next_, at)));
-      builder_.Set(factor_, at, Do(ScalarOp::kDiv, own, builder_.Get(sum_, at)));
-    }
-    ScaleOutput(Spread(scale_, factor_));
+    softmax_.NormalizeAcrossWarps(stats_, mine, first);
     const ir::BufferId fold = fragments_.fold();
     for (int64_t e = 0; e < fragments_.output_tiles(); ++e) {
       builder_.Store(fold, ir::Int(0), builder_.Get(fragments_.output(), ir::Int(e)));
@@ -405,46 +282,12 @@ class AttentionEmitter {
             builder_.Set(pair, ir::Int(0),
                          w == 0 ? part : Do(ScalarOp::kAdd, builder_.Get(pair, ir::Int(0)), part));
           }
-          StorePair(row_ + 8 * h, first_column_ + column, pair);
+          store_.Pair(row_ + 8 * h, first_column_ + column, pair);
         }
       };
       if (tiles % plan_.key_warps == 0) return add();
       builder_.If(Less(tile, ir::Int(tiles)), add);
     });
-  }
-
-  // Two neighbouring columns of one row, where they exist.
-  void StorePair(const ExprRef& row, const ExprRef& column, ir::BufferId pair) {
-    const ValueId anchors[] = {p_.anchor};
-    const bool vectors =
-        p_.width % 2 == 0 &&
-        std::all_of(workload_.outputs().begin(), workload_.outputs().end(), [&](ValueId output) {
-          return Fused::Vectorises(workload_, output, 3, 2, anchors);
-        });
-    const auto guarded = [&](const ExprRef& c, const std::function<void()>& store) {
-      ExprRef inside;
-      if (p_.queries % plan_.rows() != 0) inside = Less(row, ir::Int(p_.queries));
-      if (p_.width % plan_.slice() != 0) {
-        const ExprRef column_inside = Less(c, ir::Int(p_.width));
-        inside = inside ? Do(ScalarOp::kAnd, inside, column_inside) : column_inside;
-      }
-      inside ? builder_.If(inside, store) : store();
-    };
-    const ExprRef value = builder_.Get(pair, ir::Int(0));
-    if (vectors) {
-      return guarded(column, [&] {
-        fused_.StoreOutputs({{batch_, head_, row, column}, 3, 2, nullptr}, {{p_.anchor, value}});
-      });
-    }
-    const ir::BufferId fold = fragments_.fold();
-    builder_.Store(fold, ir::Int(0), value);
-    for (int lane = 0; lane < 2; ++lane) {
-      const ExprRef c = builder_.Let("e", column + lane);
-      guarded(c, [&] {
-        fused_.StoreOutputs({{batch_, head_, row, c}, -1, 1, nullptr},
-                            {{p_.anchor, builder_.Load(fold, ir::Int(lane))}});
-      });
-    }
   }
 
   const Workload& workload_;
@@ -456,7 +299,8 @@ class AttentionEmitter {
   const ir::BufferId q_, k_, v_;
   AttentionFragments fragments_;
   AttentionStage stage_q_, stage_k_, stage_v_;
-  ir::BufferId top_ = 0, sum_ = 0, next_ = 0, factor_ = 0, spread_ = 0, scale_ = 0;
+  AttentionSoftmax softmax_;
+  AttentionStore store_;
   ir::BufferId parts_ = 0, stats_ = 0;
   ExprRef thread_, warp_, key_warp_, warp_row_, batch_, head_, first_row_, first_column_, row_;
 };
