@@ -2,25 +2,18 @@
 // beyond its lease, a server killed while results are on their way, results sent twice, out of
 // order and forged, workers drained. After each: what was acknowledged is in the log, nothing is
 // there twice, no failure has a time, and the job has ended.
-#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <thread>
 
-#include "compiler/graph/workload.h"
 #include "compiler/target/target.h"
 #include "db/sqlite_log.h"
 #include "db/verify.h"
-#include "proto/tuner.grpc.pb.h"
-#include "proto/worker.grpc.pb.h"
 #include "server/protocol.h"
 #include "tests/crash/process.h"
+#include "tests/e2e/workers/lab.h"
 
 namespace mlc::e2e {
 namespace {
@@ -29,41 +22,10 @@ using crash::Kill;
 using crash::Spawn;
 using crash::Wait;
 
-constexpr std::chrono::seconds kPatience(240);
-
-class WorkersTest : public ::testing::Test {
+class WorkersTest : public Lab {
  protected:
-  WorkersTest() {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = ::testing::TempDir() + "/mlc-workers-" + std::to_string(getpid()) + info->name();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_ + "/state");
-  }
-  ~WorkersTest() override {
-    for (const pid_t pid : {server_, one_, two_}) {
-      if (pid > 0) kill(pid, SIGKILL);
-    }
-    std::filesystem::remove_all(folder_);
-  }
-
-  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
-  std::string Address() const { return "unix:" + Path("socket"); }
-  static std::string Program(const std::string& name) {
-    return std::string(MLC_BINARY_DIR) + "/bin/" + name;
-  }
   void StartServer(int lease_ms = 30'000, const std::string& canaries = "on") {
-    server_ = Spawn({Program("mlc-server"), "--log", Path("tuning.db"), "--listen", Address(),
-                     "--lease-ms", std::to_string(lease_ms), "--canaries", canaries},
-                    Path("messages"));
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
-    channel_ = grpc::CreateCustomChannel(Address(), grpc::InsecureChannelCredentials(), arguments);
-    ASSERT_TRUE(channel_->WaitForConnected(std::chrono::system_clock::now() + kPatience));
-    workers_ = proto::Workers::NewStub(channel_);
-    tuner_ = proto::Tuner::NewStub(channel_);
+    Lab::StartServer({"--lease-ms", std::to_string(lease_ms), "--canaries", canaries});
   }
   pid_t StartWorker(const std::string& name) {
     return Spawn({Program("mlc-worker"), "--server", Address(), "--threads", "1", "--builders", "1",
@@ -73,71 +35,13 @@ class WorkersTest : public ::testing::Test {
   static target::Target Machine() { return target::DetectHost(1); }
   // Small products: a trial takes milliseconds.
   std::string Submit(int64_t trials) {
-    proto::SubmitJobRequest request;
-    for (int size : {16, 24}) {
-      const std::string n = std::to_string(size);
-      proto::Task& task = *request.add_tasks();
-      task.set_workload(
-          graph::Workload::Parse("workload v1 tolerance=1e-04 {\n%0 = input() : f32[" + n +
-                                 ",48]\n%1 = weight() : f32[48,32]\n"
-                                 "%2 = matmul(%0, %1) : f32[" +
-                                 n +
-                                 ",32]\n"
-                                 "return %2\n}\n")
-              ->ToText());
-      task.set_occurrences(1);
+    std::vector<std::string> workloads;
+    for (const std::string n : {"16", "24"}) {
+      workloads.push_back("workload v1 tolerance=1e-04 {\n%0 = input() : f32[" + n +
+                          ",48]\n%1 = weight() : f32[48,32]\n%2 = matmul(%0, %1) : f32[" + n +
+                          ",32]\nreturn %2\n}\n");
     }
-    request.set_target(Machine().ToText());
-    request.mutable_options()->set_trials(trials);
-    request.mutable_options()->set_batch(8);
-    proto::SubmitJobReply reply;
-    grpc::ClientContext context;
-    const grpc::Status status = tuner_->SubmitJob(&context, request, &reply);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return reply.job();
-  }
-  proto::JobProgress Progress(const std::string& job) {
-    proto::WatchJobRequest request;
-    request.set_job(job);
-    grpc::ClientContext context;
-    context.set_wait_for_ready(true);
-    auto reader = tuner_->WatchJob(&context, request);
-    proto::JobProgress progress;
-    (void)reader->Read(&progress);
-    context.TryCancel();
-    (void)reader->Finish();
-    return progress;
-  }
-  template <typename Condition>
-  bool WaitFor(const Condition& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return true;
-  }
-  bool WaitForEnd(const std::string& job) {
-    return WaitFor([&] { return Progress(job).state() == proto::DONE; });
-  }
-  proto::WorkerLine Line(const std::string& worker) {
-    proto::ListWorkersReply reply;
-    grpc::ClientContext context;
-    (void)workers_->ListWorkers(&context, {}, &reply);
-    for (const proto::WorkerLine& line : reply.workers()) {
-      if (line.worker() == worker) return line;
-    }
-    return {};
-  }
-  std::string Messages() const {
-    std::ifstream file(Path("messages"));
-    const std::string text(std::istreambuf_iterator<char>(file), {});
-    return text.substr(text.size() > 3000 ? text.size() - 3000 : 0);
-  }
-  bool Said(const std::string& words) const {
-    std::ifstream file(Path("messages"));
-    const std::string text(std::istreambuf_iterator<char>(file), {});
-    return text.find(words) != std::string::npos;
+    return Lab::Submit(workloads, Machine().ToText(), trials, /*batch=*/8);
   }
   // Stops the server; what its log holds is sound, and no failure has a time.
   int64_t CheckLog() {
@@ -159,14 +63,6 @@ class WorkersTest : public ::testing::Test {
     }
     return static_cast<int64_t>(uids.size());
   }
-
-  std::string folder_;
-  pid_t server_ = -1;
-  pid_t one_ = -1;
-  pid_t two_ = -1;
-  std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<proto::Workers::Stub> workers_;
-  std::unique_ptr<proto::Tuner::Stub> tuner_;
 };
 
 TEST_F(WorkersTest, WorkersKilledAtAnyMomentCostNoTrial) {
