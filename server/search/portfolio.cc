@@ -11,6 +11,9 @@ constexpr int64_t kRepeatsPerTask = 3;
 constexpr size_t kMostTogether = 4;
 // Below this share of the model's time no trial is spent on a task.
 constexpr double kNegligible = 2e-5;
+// Need of a first trial where the leading variant does without the task: below that of its own
+// tasks (1 and more), above all gains.
+constexpr double kFirstOfRest = 0.5;
 
 }  // namespace
 
@@ -24,7 +27,7 @@ Portfolio::Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Op
   Rng root(options.seed);
   for (size_t i = 0; i < tasks.size(); ++i) {
     Task& task = tasks_.emplace_back();
-    task.occurrences = tasks[i].occurrences;
+    task.uses = std::move(tasks[i].uses);
     task.search = std::make_unique<TaskSearch>(std::move(tasks[i].source), models_, root.Split(i));
     for (const PortfolioTask::Known& known : tasks[i].known) {
       task.search->AddKnown(known.point, known.ending, known.ns, known.confirmed);
@@ -36,18 +39,32 @@ Portfolio::Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Op
   }
 }
 
-// The task whose next trial is expected to save most; those without a kernel first. -1: none.
+// How the variants stand.
+VariantOdds Portfolio::Odds() {
+  std::vector<TaskOutlook> outlooks;
+  for (Task& task : tasks_) {
+    const double ns = task.search->TimeOrEstimate();
+    if (!task.fresh && task.uses.size() > 1) task.room = task.search->Room();
+    outlooks.push_back({ns, task.room, task.uses, task.search->given_up()});
+  }
+  return OddsOf(outlooks);
+}
+
+// The task whose next trial is expected to save most; those without a kernel first, and among them
+// those of the leading variant. -1: none.
 int Portfolio::Neediest() {
   int best = -1;
-  double best_need = 0, total = 0;
-  for (const Task& task : tasks_) total += task.occurrences * task.search->TimeOrEstimate();
+  double best_need = 0;
+  const VariantOdds variants = Odds();
   for (size_t i = 0; i < tasks_.size(); ++i) {
     Task& task = tasks_[i];
-    if (task.search->done()) continue;
+    task.worth = variants.WorthOf(task.uses);
+    if (task.search->done() || task.worth <= 0) continue;
     if (!task.fresh) {
-      const double weight = task.occurrences * task.search->TimeOrEstimate() / total;
+      const double weight = task.worth * task.search->TimeOrEstimate() / variants.leader_ns;
       task.gain = weight * task.search->ExpectedGain();
-      if (task.search->wants_first()) task.gain += 1;
+      if (task.search->wants_first())
+        task.gain += task.uses[variants.leader] > 0 ? 1 : kFirstOfRest;
       task.fresh = true;
     }
     if (task.gain > std::max(best_need, kNegligible)) {
@@ -58,12 +75,16 @@ int Portfolio::Neediest() {
   return best;
 }
 
-bool Portfolio::CanVerify() const {
-  return options_.trials >= kTrialsPerTaskToVerify * static_cast<int64_t>(tasks_.size());
+int64_t Portfolio::Worthy() const {
+  return std::count_if(tasks_.begin(), tasks_.end(),
+                       [](const Task& task) { return task.worth > 0; });
 }
+
+bool Portfolio::CanVerify() const { return options_.trials >= kTrialsPerTaskToVerify * Worthy(); }
 
 bool Portfolio::ProposeTurns(size_t room, std::vector<Pick>& picks) {
   for (size_t i = 0; i < tasks_.size(); ++i) {
+    if (tasks_[i].worth <= 0) continue;
     std::vector<Pick> turns = tasks_[i].search->NextTurns(std::min(room, kMostTogether));
     for (Pick& pick : turns) {
       pick.task = static_cast<int>(i);
@@ -89,10 +110,10 @@ bool Portfolio::ProposeNew(std::vector<Pick>& picks) {
 
 std::vector<Pick> Portfolio::Propose(int count) {
   std::vector<Pick> picks;
-  const int64_t reserve = kRepeatsPerTask * static_cast<int64_t>(tasks_.size());
   const auto most = static_cast<size_t>(std::max(count, 0));
   while (picks.size() < most) {
     const size_t before = picks.size();
+    const int64_t reserve = kRepeatsPerTask * Worthy();
     const bool late = CanVerify() && proposed_ >= options_.trials - reserve;
     bool found = late && ProposeTurns(most - before, picks);
     found = found || ProposeNew(picks);

@@ -1,8 +1,8 @@
 // The search of a whole job over abstract candidates: which task gets the next trial, and what all
 // tasks learn together. Every task, heaviest first, gets the config that is best without a trial,
 // until it has a correct kernel; then trials go where they are expected to save most time of the
-// whole model; the last ones measure the leaders again, side by side. Deterministic; not
-// thread-safe.
+// whole model; the last ones measure the leaders again, side by side. Of a model in variants, tasks
+// count by what the variants that may still win use them. Deterministic; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "server/search/task_search.h"
+#include "server/search/variant_odds.h"
 
 namespace mlc::server {
 
@@ -24,7 +25,7 @@ struct PortfolioTask {
     bool confirmed = false;
   };
   std::unique_ptr<CandidateSource> source;
-  double occurrences = 1;
+  std::vector<double> uses = {1};  // executions in each variant of the model
   std::vector<Known> known;
   // What is best without a trial, best first: defaults, and configs carried over from similar tasks
   // with the times that they should take (0: unknown).
@@ -49,7 +50,7 @@ class Portfolio {
   };
   using SavedRows = std::vector<std::pair<std::string, costmodel::Experience>>;
 
-  // `rows`: by family name, what earlier jobs left.
+  // `rows`: by family name, what earlier jobs left. REQUIRES: all tasks have as many uses.
   Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Options options);
 
   std::vector<Pick> Propose(int count);
@@ -65,15 +66,20 @@ class Portfolio {
  private:
   struct Task {
     std::unique_ptr<TaskSearch> search;
-    double occurrences = 1;
+    std::vector<double> uses;
+    double worth = 1;    // executions that may count in the end; 0: none
+    double room = 0;     // see TaskOutlook; only of models in variants
     double gain = 0;     // per trial, in time of the model
-    bool fresh = false;  // the gain is up to date
+    bool fresh = false;  // gain and room are up to date
   };
 
+  VariantOdds Odds();
   int Neediest();
   // Leaders of one task, as many as there is room for; false if none needs it.
   bool ProposeTurns(size_t room, std::vector<Pick>& picks);
   bool ProposeNew(std::vector<Pick>& picks);
+  // Tasks whose leaders may have to be measured again.
+  int64_t Worthy() const;
   bool CanVerify() const;
 
   Options options_;

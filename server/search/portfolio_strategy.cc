@@ -65,7 +65,8 @@ class PortfolioStrategy : public Strategy {
       auto source = std::make_unique<KernelSource>(task.workload, input.target);
       sources_.push_back(source.get());
       PortfolioTask entry;
-      entry.occurrences = task.occurrences;
+      entry.uses = {static_cast<double>(task.occurrences)};
+      if (!task.uses.empty()) entry.uses.assign(task.uses.begin(), task.uses.end());
       for (const PriorTrial& prior : task.prior) {
         const auto point = source->Find(prior.config);
         if (!point) continue;

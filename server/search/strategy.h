@@ -37,6 +37,9 @@ struct SearchTask {
   int occurrences = 1;
   // Of the same workload on the same class of target, in the log's order.
   std::vector<PriorTrial> prior;
+  // Executions in each variant of the model, of which the fastest will be built. All tasks have as
+  // many; none: there is one variant, with `occurrences`.
+  std::vector<int> uses = {};
 };
 
 // A cost model as it is kept in the log.

@@ -23,6 +23,10 @@ constexpr double kHopeless = 0.10;
 constexpr int kMaxPool = 6000;
 constexpr int kMutants = 160;
 
+// The usual course of a search, from experience: the gain of a trial falls with their number, and
+// the faster the longer nothing was found.
+double UsualGain(double tries, double stale) { return 0.25 / (1 + tries) * std::pow(0.96, stale); }
+
 enum class Arm : uint8_t { kModel, kPrior, kNeighbour, kRandom };
 
 constexpr std::array kPortfolio = {Arm::kModel, Arm::kPrior,     Arm::kModel, Arm::kNeighbour,
@@ -173,21 +177,33 @@ bool TaskSearch::Next(Pick& pick) {
   return true;
 }
 
-double TaskSearch::ExpectedGain() {
-  if (done_) return 0;
-  Predict();
-  const double tries =
-      static_cast<double>(trials_ + under_way()) + 0.5 * static_cast<double>(known_);
-  const auto stale = static_cast<double>(stale_ + under_way());
-  // The usual course of a search, from experience: the gain of a trial falls with their number.
-  double gain = 0.25 / (1 + tries) * std::pow(0.96, stale);
-  if (best_ns_ == 0) return gain;
+double TaskSearch::Promise() const {
+  if (best_ns_ == 0) return 0;
   double best_score = kWorst;
   for (int i = 0; i < pool_.size(); ++i) {
     if (Free(i)) best_score = std::min(best_score, Score(i));
   }
-  const double hope = std::clamp(Score(best_) - best_score, 0.0, 0.5);
-  return gain + 0.3 * hope / (1 + 0.5 * stale);
+  return std::clamp(Score(best_) - best_score, 0.0, 0.5);
+}
+
+double TaskSearch::ExpectedGain() {
+  if (done_) return 0;
+  Predict();
+  const auto stale = static_cast<double>(stale_ + under_way());
+  return UsualGain(tries(), stale) + 0.3 * Promise() / (1 + 0.5 * stale);
+}
+
+double TaskSearch::Room() {
+  if (done_) return 0;
+  // An estimate rules nothing out.
+  if (timed_.empty() && !given_up()) return 1;
+  Predict();
+  const int64_t stale = stale_ + under_way();
+  double room = Promise() / (1 + 0.5 * static_cast<double>(stale));
+  for (int64_t more = 0; stale + more < kStaleEnd; ++more) {
+    room += UsualGain(tries() + static_cast<double>(more), static_cast<double>(stale + more));
+  }
+  return 1 - std::exp(-room);
 }
 
 }  // namespace mlc::server

@@ -58,6 +58,9 @@ class TaskSearch {
 
   // Expected relative gain of one more trial, 0 to 1.
   double ExpectedGain();
+  // The same of all trials to come, if all goes well: what may be hoped for. 1 while nothing was
+  // measured.
+  double Room();
   // Best known time, else the one to be expected of the guess.
   double TimeOrEstimate() const { return best_ns_ > 0 ? best_ns_ : guess_ns(); }
   // The best one without a trial, or -1, and the time to be expected of it: by analogy if it was
@@ -72,6 +75,8 @@ class TaskSearch {
   // No correct kernel yet, none under way, and not given up.
   bool wants_first() const { return timed_.empty() && under_way() == 0 && trials_ < kFirstTries; }
   bool done() const { return done_; }
+  // No correct kernel in as many tries as others wait for.
+  bool given_up() const { return timed_.empty() && (done_ || trials_ >= kFirstTries); }
   const Pool& pool() const { return pool_; }
 
  private:
@@ -94,6 +99,10 @@ class TaskSearch {
   static constexpr int64_t kFirstTries = 8;
 
   int64_t under_way() const { return static_cast<int64_t>(pending_.size()); }
+  // What is known from earlier jobs counts half.
+  double tries() const {
+    return static_cast<double>(trials_ + under_way()) + 0.5 * static_cast<double>(known_);
+  }
   SharedModel& ModelOf(size_t family) const;
   void OrderSeeds(bool informed, std::deque<Seed>& seeds);
   // Brings predictions up to date with the models and the pool.
@@ -103,6 +112,8 @@ class TaskSearch {
   void Grow();
   double Score(int candidate) const;
   double PriorScore(int candidate) const;
+  // Log time that the models promise below the best; 0 without one. REQUIRES: Predict().
+  double Promise() const;
   bool Free(int candidate) const { return !tried_[static_cast<size_t>(candidate)]; }
   std::vector<int> Incumbents(size_t count) const;
   std::vector<int> Doubtful(size_t most) const;

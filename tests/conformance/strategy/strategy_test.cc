@@ -95,6 +95,19 @@ TEST_P(StrategyTest, IsDeterministic) {
   EXPECT_GT(std::count(stories[0].begin(), stories[0].end(), '\n'), 60);
 }
 
+// A resumed job repeats the calls of its first part.
+TEST_P(StrategyTest, IsDeterministicForAModelInVariants) {
+  SearchInput input = Input(120);
+  input.tasks.push_back({MakeConv(32, 14, 64, 1), 3, {}});
+  input.tasks[0].uses = {1, 0};
+  input.tasks[1].uses = {2, 2};
+  input.tasks[2].uses = {0, 3};
+  std::string stories[2];
+  for (std::string& story : stories) story = Run(*GetParam().make(input), input, 16);
+  EXPECT_EQ(stories[0], stories[1]);
+  EXPECT_GT(std::count(stories[0].begin(), stories[0].end(), '\n'), 60);
+}
+
 TEST_P(StrategyTest, ProgressTellsWhatWasMeasured) {
   SearchInput input = Input(100);
   const auto strategy = GetParam().make(input);
