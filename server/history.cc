@@ -29,6 +29,19 @@ Result<std::vector<PriorTrial>> PriorOf(const db::TuningLog& log, const db::JobR
   return trials;
 }
 
+// How often each variant of the model uses each task; see SearchTask.
+Status SetUses(const JobOptions& options, SearchInput& input) {
+  for (const JobVariant& variant : options.variants) {
+    if (variant.uses.size() != input.tasks.size()) {
+      return DataLoss("a job's options do not fit its tasks");
+    }
+    for (size_t i = 0; i < input.tasks.size(); ++i) {
+      input.tasks[i].uses.push_back(variant.uses[i]);
+    }
+  }
+  return Status();
+}
+
 // The nearest workloads of every task, each once.
 Status AddRelated(const db::TuningLog& log, const db::JobRow& job, const std::string& target,
                   SearchInput& input) {
@@ -58,6 +71,7 @@ Result<SearchInput> SearchInputOf(const db::TuningLog& log, const db::JobRow& jo
     if (options.use_history) entry.prior = MLC_TRY(PriorOf(log, job, task.workload, target));
     input.tasks.push_back(std::move(entry));
   }
+  MLC_TRY(SetUses(options, input));
   if (!options.use_history) return input;
   MLC_TRY(AddRelated(log, job, target, input));
   const int64_t newest = options.models >= 0 ? options.models : INT64_MAX;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <set>
 
 namespace mlc::server {
@@ -16,6 +17,9 @@ constexpr int64_t kMaxTrials = 100'000'000;
 constexpr int kMaxBatch = 1024;
 constexpr size_t kMaxLabel = 200;
 constexpr int kMaxPriority = 100;
+constexpr int kMaxVariants = 16;
+constexpr size_t kMaxVariantName = 64;
+constexpr int32_t kMaxUses = 1'000'000'000;
 
 Status CheckOptions(const proto::JobOptions& options) {
   if (options.trials() < 1 || options.trials() > kMaxTrials) {
@@ -31,6 +35,41 @@ Status CheckOptions(const proto::JobOptions& options) {
   return Status();
 }
 
+Result<std::vector<JobVariant>> VariantsOf(const proto::SubmitJobRequest& request) {
+  if (request.variants_size() > kMaxVariants) {
+    return InvalidArgument("more than " + std::to_string(kMaxVariants) + " variants");
+  }
+  std::vector<JobVariant> variants;
+  for (const proto::Variant& variant : request.variants()) {
+    const std::string where = "variant " + std::to_string(variants.size());
+    const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
+    if (variant.name().empty() || variant.name().size() > kMaxVariantName ||
+        !std::all_of(variant.name().begin(), variant.name().end(), is_printable)) {
+      return InvalidArgument(where + ": a name of 1 to 64 printable characters is needed");
+    }
+    for (const JobVariant& other : variants) {
+      if (other.name == variant.name()) return InvalidArgument(where + ": a name used before");
+    }
+    variants.push_back({variant.name(), {}});
+  }
+  return variants;
+}
+
+// Notes how often each variant uses the task.
+Status AddUses(const proto::Task& task, std::vector<JobVariant>& variants) {
+  if (task.uses_size() != static_cast<int>(variants.size())) {
+    return InvalidArgument("as many uses are needed as the job has variants");
+  }
+  bool used = variants.empty();
+  for (size_t v = 0; v < variants.size(); ++v) {
+    const int32_t uses = task.uses(static_cast<int>(v));
+    if (uses < 0 || uses > kMaxUses) return InvalidArgument("uses out of range");
+    used = used || uses > 0;
+    variants[v].uses.push_back(uses);
+  }
+  return used ? Status() : InvalidArgument("no variant uses it");
+}
+
 }  // namespace
 
 std::string JobOptions::ToText() const {
@@ -41,6 +80,9 @@ std::string JobOptions::ToText() const {
   json["time_budget_ms"] = time_budget_ms;
   json["batch"] = batch;
   json["models"] = models;
+  for (const JobVariant& variant : variants) {
+    json["variants"].push_back({{"name", variant.name}, {"uses", variant.uses}});
+  }
   return json.dump();
 }
 
@@ -55,6 +97,10 @@ Result<JobOptions> JobOptions::Parse(const std::string& text) {
     options.time_budget_ms = json.value("time_budget_ms", int64_t{0});
     options.batch = json.value("batch", options.batch);
     options.models = json.value("models", options.models);
+    for (const auto& variant : json.value("variants", nlohmann::json::array())) {
+      options.variants.push_back(
+          {variant.at("name").get<std::string>(), variant.at("uses").get<std::vector<int32_t>>()});
+    }
     return options;
   } catch (const nlohmann::json::exception& error) {
     return DataLoss("a job's options cannot be read: " + std::string(error.what()));
@@ -66,6 +112,7 @@ Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request) {
   if (request.tasks_size() == 0) return InvalidArgument("the job has no tasks");
   if (request.tasks_size() > kMaxTasks) return InvalidArgument("the job has too many tasks");
   JobRequest job;
+  job.options.variants = MLC_TRY(VariantsOf(request));
   std::set<Digest> seen;
   for (const proto::Task& task : request.tasks()) {
     const std::string where = "task " + std::to_string(job.tasks.size());
@@ -78,6 +125,9 @@ Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request) {
       return InvalidArgument(where + ": the same workload as an earlier task");
     }
     if (task.occurrences() < 1) return InvalidArgument(where + ": occurrences must be positive");
+    if (Status uses = AddUses(task, job.options.variants); !uses.ok()) {
+      return uses.WithPrefix(where);
+    }
     job.tasks.push_back(
         {workload->digest(), task.occurrences(), task.label().substr(0, kMaxLabel)});
     job.workloads.push_back(*std::move(workload));
@@ -108,6 +158,12 @@ Digest StudyOf(const JobRequest& request, int64_t salt) {
                      " salt=" + std::to_string(salt) + "\n" + request.target.ClassText() + "\n";
   for (const db::JobTask& task : request.tasks) {
     text += task.workload.ToText() + " " + std::to_string(task.occurrences) + "\n";
+  }
+  // Names are words for people.
+  for (const JobVariant& variant : request.options.variants) {
+    text += "variant";
+    for (const int32_t uses : variant.uses) text += " " + std::to_string(uses);
+    text += "\n";
   }
   return DigestOf(std::string_view(text));
 }

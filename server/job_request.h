@@ -14,6 +14,12 @@
 
 namespace mlc::server {
 
+// One way to execute the job's model.
+struct JobVariant {
+  std::string name;
+  std::vector<int32_t> uses;  // how often each task is executed
+};
+
 struct JobOptions {
   int64_t trials = 0;
   uint64_t seed = 0;
@@ -22,6 +28,7 @@ struct JobOptions {
   int batch = 16;
   // Prior knowledge: the newest model in the log when the job began. -1: not noted; the time tells.
   int64_t models = -1;
+  std::vector<JobVariant> variants;  // none: one, in which tasks are used as often as they occur
 
   // One line of JSON, as the log keeps it.
   std::string ToText() const;
@@ -46,7 +53,8 @@ Result<std::string> OwnerOf(const proto::SubmitJobRequest& request, const Caller
 // INVALID_ARGUMENT that names the task or option at fault.
 Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request);
 
-// Equal for equal tasks, class of target and seed. `salt` sets a fresh job apart; 0 for none.
+// Equal for equal tasks, variants, class of target and seed. `salt` sets a fresh job apart; 0 for
+// none.
 Digest StudyOf(const JobRequest& request, int64_t salt);
 
 }  // namespace mlc::server

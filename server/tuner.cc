@@ -113,6 +113,14 @@ Result<proto::JobDescription> Tuner::Describe(const std::string& id) const {
     wire.set_occurrences(task.occurrences);
     wire.set_label(task.label);
   }
+  for (const JobVariant& variant : options.variants) {
+    description.add_variants()->set_name(variant.name);
+    const auto tasks =
+        std::min<int>(description.tasks_size(), static_cast<int>(variant.uses.size()));
+    for (int i = 0; i < tasks; ++i) {
+      description.mutable_tasks(i)->add_uses(variant.uses[static_cast<size_t>(i)]);
+    }
+  }
   return description;
 }
 
