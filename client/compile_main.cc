@@ -16,6 +16,7 @@
 #include "client/compile_report.h"
 #include "client/dims.h"
 #include "client/emit.h"
+#include "client/model_variants.h"
 #include "client/server_best.h"
 #include "client/server_target.h"
 #include "client/target_choice.h"
@@ -130,12 +131,18 @@ Result<std::vector<package::Choice>> ChooseAny(const Options& options,
   return ChooseFrom(program, target, MakeLogSource(*log, target.ClassText()).get(), near);
 }
 
-// How the model is read, and for what.
+// The model, and what it is compiled for.
 struct Job {
   const Options& options;
-  const graph::onnx::ImportOptions& import;
+  const front::Model& model;
   const front::FrontOptions& front;
   const target::Target& target;
+};
+
+// A variant to be built, and why.
+struct Chosen {
+  Variant variant;
+  std::string note;  // for people: why not the usual one; empty: it is
 };
 
 Result<Variant> WithKernels(const Job& job, Source& source, graph::Program program,
@@ -145,39 +152,47 @@ Result<Variant> WithKernels(const Job& job, Source& source, graph::Program progr
   return variant;
 }
 
-// The usual variant with its kernels, or the one with products apart where the log says so.
-Result<Variant> ChooseVariant(const Job& job, Source& source, graph::Program program,
-                              const front::PassTrace& trace) {
+// The usual variant with its kernels, or another one that is measured faster.
+Result<Chosen> ChooseVariant(const Job& job, Source& source, graph::Program program,
+                             const front::PassTrace& trace) {
   const Options& options = job.options;
   const NearMisses near = options.near_miss == "on" ? NearMisses::kUse : NearMisses::kIgnore;
-  Result<Variant> usual = WithKernels(job, source, std::move(program), near);
-  const bool merged = std::any_of(trace.entries.begin(), trace.entries.end(),
-                                  [](const auto& e) { return e.changed && e.pass == kMergePass; });
-  // A lock file pins one variant; of what is measured, the faster one is taken.
+  // A lock file pins one variant; of what is measured, the fastest one is taken.
   const bool locked = !options.locked.empty();
   const bool measured = source.server || !options.log.empty();
-  if (!merged || (locked ? usual.ok() : !measured || !usual.ok())) return usual;
-  front::FrontOptions front = job.front;
-  front.skip.insert(kMergePass);
-  front.print = nullptr;
-  graph::Program parted = MLC_TRY(front::CompileFront(options.model, job.import, front));
-  Result<Variant> apart = WithKernels(job, source, std::move(parted), NearMisses::kIgnore);
-  if (!apart.ok()) return usual;
-  if (!usual.ok()) return apart;
-  return Faster(*std::move(usual), *std::move(apart));
+  Result<Variant> usual = WithKernels(job, source, std::move(program), near);
+  const Status found = usual.status();
+  if (!found.ok() && !locked) return found;
+  Variant best = found.ok() ? *std::move(usual) : Variant();
+  if (found.ok() && (locked || !measured)) return Chosen{std::move(best), ""};
+  const double usual_ns = MeasuredNs(best);
+  for (const ModelVariant& described : VariantsOf(trace)) {
+    if (described.difference.empty()) continue;
+    graph::Program other =
+        MLC_TRY(front::CompileModel(job.model, OptionsFor(job.front, described)));
+    Result<Variant> variant = WithKernels(job, source, std::move(other), NearMisses::kIgnore);
+    if (!variant.ok()) continue;
+    variant->difference = described.difference;
+    if (!found.ok()) return Chosen{*std::move(variant), ""};
+    best = Faster(std::move(best), *std::move(variant));
+  }
+  if (!found.ok()) return found;
+  std::string note = NoteOn(best, usual_ns);
+  return Chosen{std::move(best), std::move(note)};
 }
 
-Result<Variant> Choose(const Job& job, Source& source, graph::Program program,
-                       const front::PassTrace& trace) {
+Result<Chosen> Choose(const Job& job, Source& source, graph::Program program,
+                      const front::PassTrace& trace) {
   const Options& options = job.options;
-  Variant variant = MLC_TRY(ChooseVariant(job, source, std::move(program), trace));
-  if (!options.require_tuned) return variant;
+  Chosen chosen = MLC_TRY(ChooseVariant(job, source, std::move(program), trace));
+  if (!options.require_tuned) return chosen;
+  const Variant& variant = chosen.variant;
   std::string untuned;
   for (size_t i = 0; i < variant.choices.size(); ++i) {
     if (IsTuned(variant.choices[i])) continue;
     untuned += "; " + variant.program.tasks[i].workload.Summary();
   }
-  if (untuned.empty()) return variant;
+  if (untuned.empty()) return chosen;
   const std::string where = !options.locked.empty() ? "lock file"
                             : source.server         ? "server"
                                                     : "log";
@@ -202,7 +217,7 @@ Result<ExitCode> Emit(const Job& job, Stage stage, Source& source, graph::Progra
     Print(TasksText(program));
     return ExitCode::kOk;
   }
-  const Variant variant = MLC_TRY(Choose(job, source, std::move(program), trace));
+  const Variant variant = MLC_TRY(Choose(job, source, std::move(program), trace)).variant;
   Print(MLC_TRY(KernelsText(stage, variant.program, variant.choices, job.target, options.task,
                             options.cuda_home)));
   return ExitCode::kOk;
@@ -245,8 +260,9 @@ Result<ExitCode> Compile(const Options& options) {
   const front::FrontOptions front = MLC_TRY(FrontOptionsOf(options, target));
   if (options.emit == "graph") return EmitGraph(options, import, front);
   front::PassTrace trace;
-  graph::Program program = MLC_TRY(front::CompileFront(options.model, import, front, &trace));
-  const Job job{options, import, front, target};
+  front::Model model = MLC_TRY(front::ReadModel(options.model, import));
+  graph::Program program = MLC_TRY(front::CompileModel(model, front, &trace));
+  const Job job{options, model, front, target};
   if (options.verbose) PrintTrace(trace);
   if (!options.emit.empty()) {
     return Emit(job, MLC_TRY(ParseStage(options.emit)), source, std::move(program), trace);
@@ -265,11 +281,13 @@ Result<ExitCode> Compile(const Options& options) {
                                            [](const char* name) { return std::getenv(name); });
   library.embed_weights = options.weights == "embed";
   library.parallel = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const Variant variant = MLC_TRY(Choose(job, source, std::move(program), trace));
+  const Chosen chosen = MLC_TRY(Choose(job, source, std::move(program), trace));
+  const Variant& variant = chosen.variant;
+  model = {};  // the library needs what the variant holds, and no more
   const package::LibraryReport written =
       MLC_TRY(package::WriteLibrary(variant.program, variant.choices, target, library));
   SayCache(options, library.cubin_cache, written);
-  const CompileReport report{variant.program, variant.choices, target, written, variant.note};
+  const CompileReport report{variant.program, variant.choices, target, written, chosen.note};
   MLC_TRY(WriteReports(options, report, LockOf(variant.program, target, variant.choices),
                        library.name));
   Print(options.json ? ToJson(report) : ToText(report) + "wrote " + written.shared_library + "\n");

@@ -1,6 +1,5 @@
-// A model may be compiled in variants: products of one value merged into one kernel
-// (merge_siblings), or apart. Which is faster is a matter of measurement, so the log decides.
-// Thread-safe (no shared state).
+// A variant of a model (model_variants.h) with its kernels, and which one is built: the one that is
+// faster by what was measured. Thread-safe (no shared state).
 #pragma once
 
 #include <string>
@@ -11,20 +10,20 @@
 
 namespace mlc::client {
 
-// The pass without which products stay apart.
-inline constexpr char kMergePass[] = "merge_siblings";
-
 struct Variant {
   graph::Program program;
   std::vector<package::Choice> choices;  // one a task
-  std::string note;                      // for people: why not the usual one; empty: it is
+  std::string difference;                // ModelVariant::difference
 };
 
 // All executions of all tasks together, as measured; 0 if a task's kernel was not itself measured.
 double MeasuredNs(const Variant& variant);
 
-// The usual variant, unless `apart` is measured in all its tasks and is faster, or the usual one is
-// not measured in all of them.
-Variant Faster(Variant usual, Variant apart);
+// `usual`, unless `other` is measured in all its tasks and is faster, or the usual one is not
+// measured in all of them.
+Variant Faster(Variant usual, Variant other);
+// For people: why it is not the usual variant, which takes `usual_ns` (0: not measured); empty if
+// it is.
+std::string NoteOn(const Variant& chosen, double usual_ns);
 
 }  // namespace mlc::client

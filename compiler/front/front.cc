@@ -139,16 +139,24 @@ Result<graph::Program> BuildProgram(graph::Graph graph, const FrontOptions& opti
   return graph::BuildPhysical(std::move(simplified), PhysicalPart(options, trace));
 }
 
+Result<Model> ReadModel(const std::string& path, const graph::onnx::ImportOptions& import) {
+  Model model;
+  model.graph = MLC_TRY(graph::onnx::ImportOnnx(path, import, &model.files));
+  return model;
+}
+
+Result<graph::Program> CompileModel(Model model, const FrontOptions& options, PassTrace* trace) {
+  graph::Program program = MLC_TRY(BuildProgram(std::move(model.graph), options, trace));
+  // The passes have read the weights; who packs or evaluates them reads them again, one by one.
+  for (const graph::onnx::MappedFileRef& file : model.files) file->DropPages();
+  return program;
+}
+
 Result<graph::Program> CompileFront(const std::string& model_path,
                                     const graph::onnx::ImportOptions& import,
                                     const FrontOptions& options, PassTrace* trace) {
   MLC_TRY(CheckNames(options));
-  std::vector<graph::onnx::MappedFileRef> files;
-  graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(model_path, import, &files));
-  graph::Program program = MLC_TRY(BuildProgram(std::move(graph), options, trace));
-  // The passes have read the weights; who packs or evaluates them reads them again, one by one.
-  for (const graph::onnx::MappedFileRef& file : files) file->DropPages();
-  return program;
+  return CompileModel(MLC_TRY(ReadModel(model_path, import)), options, trace);
 }
 
 }  // namespace mlc::front

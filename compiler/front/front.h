@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -63,7 +64,19 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
 Result<graph::Program> BuildProgram(graph::Graph graph, const FrontOptions& options,
                                     PassTrace* trace = nullptr);
 
-// And from the file. Errors as ImportOnnx's and BuildProgram's.
+// A model as it was read. Its weights lie in the files, and copies share them.
+struct Model {
+  graph::Graph graph;
+  std::vector<std::shared_ptr<const graph::onnx::MappedFile>> files;
+};
+// Errors as ImportOnnx's.
+Result<Model> ReadModel(const std::string& path, const graph::onnx::ImportOptions& import);
+// BuildProgram, after which no page of the files is held. Whoever compiles a model several times
+// passes copies.
+Result<graph::Program> CompileModel(Model model, const FrontOptions& options,
+                                    PassTrace* trace = nullptr);
+
+// From the file. Errors as ImportOnnx's and BuildProgram's.
 Result<graph::Program> CompileFront(const std::string& model_path,
                                     const graph::onnx::ImportOptions& import,
                                     const FrontOptions& options, PassTrace* trace = nullptr);

@@ -157,7 +157,7 @@ TEST_F(Programs, ProductsAreMergedUnlessTheLogKnowsBetter) {
   // The other side alone is measured.
   write({In("other.db"), "2", "--apart", "1500", kMerging});
   const Finished other = compile("other", {"--log", In("other.db")});
-  EXPECT_THAT(other.output, HasSubstr("merged not measured"));
+  EXPECT_THAT(other.output, HasSubstr("fused not measured"));
 }
 
 TEST_F(Programs, LockFileOfAnotherModelOrMachineIsRefused) {

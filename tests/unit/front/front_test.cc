@@ -72,6 +72,14 @@ TEST(Front, RefusesUnknownPasses) {
   EXPECT_EQ(skipped.status().code(), StatusCode::kInvalidArgument);
 }
 
+TEST(Front, AModelIsReadOnceAndCompiledOften) {
+  const Model model{Parsed(), {}};
+  const Result<graph::Program> first = CompileModel(model, {});
+  const Result<graph::Program> second = CompileModel(model, {});
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->tasks[0].workload.ToText(), second->tasks[0].workload.ToText());
+}
+
 TEST(Front, ReportsAModelThatIsNotThere) {
   const Result<graph::Program> program =
       CompileFront(std::string(MLC_BINARY_DIR) + "/no-such-model.onnx", {}, {});
