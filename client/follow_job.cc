@@ -3,8 +3,6 @@
 #include <chrono>
 #include <thread>
 
-#include "compiler/graph/workload.h"
-
 namespace mlc::client {
 namespace {
 
@@ -18,17 +16,6 @@ const Status& Left() {
 }
 
 }  // namespace
-
-Result<std::vector<TaskInfo>> TasksOfJob(const proto::JobDescription& description) {
-  std::vector<TaskInfo> tasks;
-  for (const proto::Task& task : description.tasks()) {
-    const Result<graph::Workload> workload = graph::Workload::Parse(task.workload());
-    if (!workload.ok()) return DataLoss("a task of the job: " + workload.status().message());
-    tasks.push_back({workload->digest().ToText(), workload->Summary(), task.label(),
-                     task.occurrences(), workload->Flops(), workload->MinBytes()});
-  }
-  return tasks;
-}
 
 Result<Followed> FollowJob(TunerClient& client, const std::string& job, ProgressOutput& output,
                            const Interrupt& interrupt) {

@@ -11,9 +11,6 @@
 
 namespace mlc::client {
 
-// The tasks of a job that somebody submitted. DATA_LOSS if a workload's text cannot be read.
-Result<std::vector<TaskInfo>> TasksOfJob(const proto::JobDescription& description);
-
 struct Followed {
   proto::JobProgress progress;  // the last that was seen
   bool left = false;            // the job goes on without us

@@ -41,9 +41,9 @@ void ProgressOutput::Show(const proto::JobProgress& progress) {
   shown_ = true;
   last_ = now;
   if (style_ == ProgressStyle::kPlain) {
-    Write(stderr, ProgressLine(tasks_, progress) + "\n");
+    Write(stderr, ProgressLine(model_, progress) + "\n");
   } else {
-    Write(stdout, ProgressJson(tasks_, progress) + "\n");
+    Write(stdout, ProgressJson(model_, progress) + "\n");
   }
 }
 
@@ -56,7 +56,7 @@ void ProgressOutput::Redraw(const proto::JobProgress& progress) {
   const winsize size = TerminalSize();
   // The cursor stands on a line of its own below the block.
   const int height = std::min<int>(kMaxHeight, std::max<int>(size.ws_row, 2) - 1);
-  const std::vector<std::string> lines = ProgressBlock(tasks_, progress, size.ws_col - 1, height);
+  const std::vector<std::string> lines = ProgressBlock(model_, progress, size.ws_col - 1, height);
   // A terminal made narrower since has wrapped the longer lines.
   size_t rows = 0;
   for (const size_t length : drawn_) rows += 1 + (length > 0 ? (length - 1) / size.ws_col : 0);

@@ -13,8 +13,7 @@ enum class ProgressStyle : uint8_t { kNone, kPlain, kTerminal, kJsonLines };
 
 class ProgressOutput {
  public:
-  ProgressOutput(ProgressStyle style, std::vector<TaskInfo> tasks)
-      : style_(style), tasks_(std::move(tasks)) {}
+  ProgressOutput(ProgressStyle style, ModelInfo model) : style_(style), model_(std::move(model)) {}
 
   void Show(const proto::JobProgress& progress);
   // Leaves the last state on the screen.
@@ -24,7 +23,7 @@ class ProgressOutput {
   void Redraw(const proto::JobProgress& progress);
 
   ProgressStyle style_;
-  std::vector<TaskInfo> tasks_;
+  ModelInfo model_;
   std::chrono::steady_clock::time_point last_;
   bool shown_ = false;
   std::vector<size_t> drawn_;  // lengths of the lines on the terminal, the cursor below them

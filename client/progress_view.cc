@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "compiler/base/outcome.h"
-#include "compiler/target/target.h"
 
 namespace mlc::client {
 namespace {
@@ -21,14 +20,6 @@ __attribute__((format(printf, 1, 2))) std::string Format(const char* format, ...
   std::vsnprintf(buffer, sizeof buffer, format, arguments);
   va_end(arguments);
   return buffer;
-}
-
-// Memory traffic bounds a task only when its operands cannot all stay in the last cache.
-double RooflineNs(const TaskInfo& task, const target::Target& target) {
-  const double compute = target.fma_gflops > 0 ? task.flops / target.fma_gflops : 0;
-  const bool streams = task.min_bytes > static_cast<double>(target.l3_bytes);
-  const double memory = target.copy_gbps > 0 && streams ? task.min_bytes / target.copy_gbps : 0;
-  return std::max(compute, memory);
 }
 
 std::string DurationText(double seconds) {
@@ -54,7 +45,7 @@ std::string GainText(const TaskLine& line) {
 std::string TaskRow(const TaskInfo& task, const TaskLine& line) {
   return Format("%5.1f%% %9s %s %s %6lld %3dx  ", 100 * line.share,
                 line.best_ns > 0 ? TimeText(line.best_ns).c_str() : "-", RoofText(line).c_str(),
-                GainText(line).c_str(), static_cast<long long>(line.trials), task.occurrences) +
+                GainText(line).c_str(), static_cast<long long>(line.trials), line.uses) +
          task.summary;
 }
 
@@ -94,15 +85,15 @@ std::string FailuresText(const proto::JobProgress& progress) {
 }
 
 std::string ModelText(const JobFigures& figures) {
-  const std::string missing = std::to_string(figures.missing) + " tasks without a kernel yet";
-  if (figures.model_ns <= 0) return missing;
-  std::string text = "model " + TimeText(figures.model_ns);
-  if (figures.missing > 0) {
-    return text + Format(", %.0f %% of it estimated: ", 100 * (1 - figures.measured_share)) +
-           missing;
+  const VariantFigures& model = figures.model();
+  const std::string missing = std::to_string(model.missing) + " tasks without a kernel yet";
+  if (model.model_ns <= 0) return missing;
+  std::string text = "model " + TimeText(model.model_ns);
+  if (model.missing > 0) {
+    return text + Format(", %.0f %% of it estimated: ", 100 * (1 - model.measured_share)) + missing;
   }
   if (figures.default_model_ns > 0) {
-    text += Format(" (%.2fx)", figures.default_model_ns / figures.model_ns);
+    text += Format(" (%.2fx)", figures.default_model_ns / model.model_ns);
   }
   return text;
 }
@@ -116,55 +107,27 @@ std::string TimeText(double ns) {
   return Format("%.2f s", ns / 1e9);
 }
 
-JobFigures FiguresOf(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress) {
-  JobFigures figures;
-  const Result<target::Target> parsed = target::Target::Parse(progress.target());
-  const target::Target target = parsed.ok() ? *parsed : target::Target();
-  bool all_defaults = true;
-  bool all_known = true;
-  double known_ns = 0, measured_ns = 0;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    TaskLine line;
-    if (static_cast<int>(i) < progress.tasks_size()) {
-      const proto::TaskProgress& task = progress.tasks(static_cast<int>(i));
-      line.best_ns = task.best_ns();
-      line.default_ns = task.default_ns();
-      line.guess_ns = task.guess_ns();
-      line.trials = task.trials();
+std::string VariantsText(const ModelInfo& model, const JobFigures& figures) {
+  if (model.variants.size() < 2) return "";
+  const double fastest_ns = figures.model().model_ns;
+  std::string text = "fastest variant: " + model.variants[figures.fastest];
+  if (fastest_ns > 0) text += ", " + TimeText(fastest_ns);
+  for (size_t v = 0; v < model.variants.size(); ++v) {
+    if (v == figures.fastest) continue;
+    const VariantFigures& other = figures.variants[v];
+    text += "; " + model.variants[v];
+    if (other.missing > 0) {
+      text += Format(": %d of %d tasks not measured", other.missing, other.tasks);
+    } else if (fastest_ns > 0) {
+      text += " " + TimeText(other.model_ns) +
+              Format(" (%+.1f %%)", 100 * (other.model_ns / fastest_ns - 1));
     }
-    line.roofline_ns = RooflineNs(tasks[i], target);
-    figures.missing += line.best_ns > 0 ? 0 : 1;
-    figures.untried += line.best_ns > 0 || line.trials > 0 ? 0 : 1;
-    all_defaults = all_defaults && line.default_ns > 0;
-    const double ns = line.best_ns > 0 ? line.best_ns : line.guess_ns;
-    all_known = all_known && ns > 0;
-    known_ns += tasks[i].occurrences * ns;
-    measured_ns += tasks[i].occurrences * line.best_ns;
-    figures.default_model_ns += tasks[i].occurrences * line.default_ns;
-    figures.tasks.push_back(line);
   }
-  for (size_t i = 0; i < tasks.size() && known_ns > 0; ++i) {
-    const TaskLine& line = figures.tasks[i];
-    const double ns = line.best_ns > 0 ? line.best_ns : line.guess_ns;
-    figures.tasks[i].share = tasks[i].occurrences * ns / known_ns;
-  }
-  figures.model_ns = all_known ? known_ns : 0;
-  if (figures.model_ns > 0) figures.measured_share = measured_ns / known_ns;
-  if (!all_defaults) figures.default_model_ns = 0;
-  const auto measured = static_cast<double>(progress.trials() - progress.replayed());
-  if (progress.elapsed_s() > 0) figures.trials_per_s = measured / progress.elapsed_s();
-  if (figures.trials_per_s > 0 && progress.state() == proto::RUNNING) {
-    figures.seconds_left =
-        static_cast<double>(progress.trials_wanted() - progress.trials()) / figures.trials_per_s;
-  }
-  for (int i = 1; i < progress.outcomes_size(); ++i) {
-    if (i != static_cast<int>(Outcome::kTooSlow)) figures.failures += progress.outcomes(i);
-  }
-  return figures;
+  return text;
 }
 
-std::string ProgressLine(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress) {
-  const JobFigures figures = FiguresOf(tasks, progress);
+std::string ProgressLine(const ModelInfo& model, const proto::JobProgress& progress) {
+  const JobFigures figures = FiguresOf(model, progress);
   std::string line = Format("%lld/%lld trials, ", static_cast<long long>(progress.trials()),
                             static_cast<long long>(progress.trials_wanted())) +
                      ModelText(figures) + Format(", %.1f trials/s", figures.trials_per_s);
@@ -176,29 +139,29 @@ std::string ProgressLine(const std::vector<TaskInfo>& tasks, const proto::JobPro
   return line;
 }
 
-std::vector<std::string> ProgressBlock(const std::vector<TaskInfo>& tasks,
-                                       const proto::JobProgress& progress, int width, int height) {
-  const JobFigures figures = FiguresOf(tasks, progress);
+std::vector<std::string> ProgressBlock(const ModelInfo& model, const proto::JobProgress& progress,
+                                       int width, int height) {
+  const JobFigures figures = FiguresOf(model, progress);
   // Too low for a table.
-  if (height <= kFixedLines) return {Fit(ProgressLine(tasks, progress), width)};
+  if (height <= kFixedLines) return {Fit(ProgressLine(model, progress), width)};
   std::vector<std::string> lines = {kHeader};
-  const int rows = std::min<int>(static_cast<int>(tasks.size()), height - kFixedLines);
+  const int rows = std::min<int>(static_cast<int>(model.tasks.size()), height - kFixedLines);
   const std::vector<size_t> order = HeaviestFirst(figures);
   for (int row = 0; row < rows; ++row) {
     const size_t i = order[static_cast<size_t>(row)];
-    lines.push_back(TaskRow(tasks[i], figures.tasks[i]));
+    lines.push_back(TaskRow(model.tasks[i], figures.tasks[i]));
   }
-  const int hidden = static_cast<int>(tasks.size()) - std::max(rows, 0);
+  const int hidden = static_cast<int>(model.tasks.size()) - std::max(rows, 0);
   if (hidden > 0) lines.push_back(Format("  and %d lighter tasks", hidden));
-  lines.push_back(ProgressLine(tasks, progress));
+  lines.push_back(ProgressLine(model, progress));
   for (std::string& line : lines) line = Fit(line, width);
   return lines;
 }
 
-std::string FinalTable(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress) {
-  const JobFigures figures = FiguresOf(tasks, progress);
+std::string FinalTable(const ModelInfo& model, const proto::JobProgress& progress) {
+  const JobFigures figures = FiguresOf(model, progress);
   std::string text = std::string(kHeader) + "\n";
-  for (size_t i : HeaviestFirst(figures)) text += TaskRow(tasks[i], figures.tasks[i]) + "\n";
+  for (size_t i : HeaviestFirst(figures)) text += TaskRow(model.tasks[i], figures.tasks[i]) + "\n";
   text += ModelText(figures) + ", " + std::to_string(progress.trials()) + " trials in " +
           DurationText(progress.elapsed_s());
   if (progress.replayed() > 0)
@@ -206,6 +169,8 @@ std::string FinalTable(const std::vector<TaskInfo>& tasks, const proto::JobProgr
   if (progress.gpu_busy() > 0) text += Format(", GPU busy %.0f %%", 100 * progress.gpu_busy());
   const std::string failures = FailuresText(progress);
   if (!failures.empty()) text += ", failed: " + failures;
+  const std::string variants = VariantsText(model, figures);
+  if (!variants.empty()) text += "\n" + variants;
   if (!progress.detail().empty()) text += "\n" + progress.detail();
   return text + "\n";
 }

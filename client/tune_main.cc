@@ -16,17 +16,18 @@
 #include "client/follow_job.h"
 #include "client/interrupt.h"
 #include "client/job_list.h"
+#include "client/model_variants.h"
 #include "client/progress_output.h"
 #include "client/server_target.h"
 #include "client/target_choice.h"
 #include "client/tune_options.h"
 #include "client/tune_report.h"
+#include "client/tune_request.h"
 #include "client/tuner_client.h"
 #include "client/worker_list.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/front/front.h"
 #include "compiler/target/target.h"
-#include "server/protocol.h"
 #include "server/search/portfolio_strategy.h"
 #include "transport/flags.h"
 
@@ -46,14 +47,15 @@ int ThreadsOf(const TuneOptions& options) {
   return options.threads > 0 ? options.threads : cores;
 }
 
-Result<graph::Program> ReadModel(const TuneOptions& options, const target::Target& target) {
+Result<ModelTasks> ReadModel(const TuneOptions& options, const target::Target& target) {
   graph::onnx::ImportOptions import;
   import.dims = MLC_TRY(ParseDims(options.dims));
   front::FrontOptions front;
   front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
   front.tolerance = options.tolerance;
   front.skip = {options.skipped_passes.begin(), options.skipped_passes.end()};
-  return front::CompileFront(options.model, import, front::ForTarget(std::move(front), target));
+  return TasksOfModel(MLC_TRY(front::ReadModel(options.model, import)),
+                      front::ForTarget(std::move(front), target));
 }
 
 // Who is logged in, in the letters of the server's names: for servers that cannot tell otherwise.
@@ -66,28 +68,6 @@ std::string UserName() {
   return name.substr(0, 64);
 }
 
-proto::SubmitJobRequest RequestOf(const TuneOptions& options, const graph::Program& program,
-                                  const target::Target& target) {
-  proto::SubmitJobRequest request;
-  for (const graph::Task& task : program.tasks) {
-    proto::Task& wire = *request.add_tasks();
-    wire.set_workload(task.workload.ToText());
-    wire.set_occurrences(task.occurrences);
-    wire.set_label(task.label);
-  }
-  request.set_protocol(server::kWireProtocol);
-  request.set_target(target.ToText());
-  request.set_label(options.model);
-  request.set_user(UserName());
-  proto::JobOptions& job = *request.mutable_options();
-  job.set_trials(options.trials);
-  job.set_seed(options.seed);
-  job.set_fresh(options.fresh);
-  job.set_time_budget_ms(options.time_budget_ms);
-  job.set_priority(options.priority);
-  return request;
-}
-
 // The embedded worker is this machine.
 Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
   if (IsLocalTarget(options.target)) return Status();
@@ -96,16 +76,6 @@ Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
   if (asked.ClassText() == here.ClassText()) return Status();
   return InvalidArgument("this machine is not the --target: it is '" + here.ClassText() +
                          "'; give --server with workers of that target");
-}
-
-std::vector<TaskInfo> TasksOf(const graph::Program& program) {
-  std::vector<TaskInfo> tasks;
-  for (const graph::Task& task : program.tasks) {
-    const graph::Workload& workload = task.workload;
-    tasks.push_back({workload.digest().ToText(), workload.Summary(), task.label, task.occurrences,
-                     workload.Flops(), workload.MinBytes()});
-  }
-  return tasks;
 }
 
 ProgressStyle StyleOf(const TuneOptions& options) {
@@ -120,8 +90,9 @@ ProgressStyle StyleOf(const TuneOptions& options) {
 ExitCode Verdict(const proto::JobProgress& progress, const JobFigures& figures) {
   if (progress.state() == proto::CANCELLED) return ExitCode::kInterrupted;
   // A task that the budget did not reach is built with a guess.
-  const bool nothing = figures.untried == static_cast<int>(figures.tasks.size());
-  if (figures.missing > figures.untried || nothing) return ExitCode::kNoResult;
+  const VariantFigures& model = figures.model();
+  const bool nothing = model.untried == model.tasks;
+  if (model.missing > model.untried || nothing) return ExitCode::kNoResult;
   const auto failures = static_cast<double>(figures.failures);
   if (failures > kTooManyFailures * static_cast<double>(progress.trials())) {
     return ExitCode::kTooManyFailures;
@@ -129,12 +100,12 @@ ExitCode Verdict(const proto::JobProgress& progress, const JobFigures& figures) 
   return ExitCode::kOk;
 }
 
-void Report(const TuneOptions& options, const std::string& job, const std::vector<TaskInfo>& tasks,
+void Report(const TuneOptions& options, const std::string& job, const ModelInfo& model,
             const proto::JobProgress& progress) {
   if (options.json || options.json_lines) {
-    std::cout << ResultJson(options, job, tasks, progress) << std::endl;
+    std::cout << ResultJson(options, job, model, progress) << std::endl;
   } else {
-    std::cout << FinalTable(tasks, progress);
+    std::cout << FinalTable(model, progress);
   }
   std::ostream& words = options.json || options.json_lines ? std::cerr : std::cout;
   if (options.verb == TuneVerb::kWatch) {
@@ -147,19 +118,18 @@ void Report(const TuneOptions& options, const std::string& job, const std::vecto
   }
 }
 
-Result<ExitCode> Ended(const TuneOptions& options, const std::string& job,
-                       const std::vector<TaskInfo>& tasks, ProgressOutput& output,
-                       const proto::JobProgress& progress) {
+Result<ExitCode> Ended(const TuneOptions& options, const std::string& job, const ModelInfo& model,
+                       ProgressOutput& output, const proto::JobProgress& progress) {
   if (progress.state() == proto::FAILED) return Internal("the job failed: " + progress.detail());
   output.Finish(progress);
-  Report(options, job, tasks, progress);
-  return Verdict(progress, FiguresOf(tasks, progress));
+  Report(options, job, model, progress);
+  return Verdict(progress, FiguresOf(model, progress));
 }
 
 // On a server and a worker of our own: they end with us.
 Result<ExitCode> TuneHere(const TuneOptions& options, const target::Target& target,
-                          const proto::SubmitJobRequest& request,
-                          const std::vector<TaskInfo>& tasks, Interrupt& interrupt) {
+                          const proto::SubmitJobRequest& request, const ModelInfo& model,
+                          Interrupt& interrupt) {
   MLC_TRY(CheckLocal(options, target));
   const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(EmbeddedServer::Start(
       {options.log, options.worker, ThreadsOf(options), target.is_cuda() ? "cuda" : "cpu",
@@ -168,7 +138,7 @@ Result<ExitCode> TuneHere(const TuneOptions& options, const target::Target& targ
   const proto::SubmitJobReply job = MLC_TRY(client.Submit(request));
   if (options.resume && !job.resumed()) std::cerr << "nothing to resume: starting anew\n";
   interrupt.OnFirst([&] { (void)client.Cancel(job.job()); });
-  ProgressOutput output(StyleOf(options), tasks);
+  ProgressOutput output(StyleOf(options), model);
   const Result<proto::JobProgress> ended =
       client.Watch(job.job(), [&](const proto::JobProgress& progress) {
         output.Show(progress);
@@ -177,7 +147,7 @@ Result<ExitCode> TuneHere(const TuneOptions& options, const target::Target& targ
   interrupt.OnFirst(nullptr);
   embedded->Stop(kGraceMs);
   if (!ended.ok()) return ended.status();
-  return Ended(options, job.job(), tasks, output, *ended);
+  return Ended(options, job.job(), model, output, *ended);
 }
 
 transport::ChannelOptions ServerOf(const TuneOptions& options) {
@@ -193,10 +163,10 @@ std::string ComeBack(const TuneOptions& options, const std::string& job) {
 }
 
 Result<ExitCode> Follow(const TuneOptions& options, TunerClient& client, const std::string& job,
-                        const std::vector<TaskInfo>& tasks, const Interrupt& interrupt) {
-  ProgressOutput output(StyleOf(options), tasks);
+                        const ModelInfo& model, const Interrupt& interrupt) {
+  ProgressOutput output(StyleOf(options), model);
   const Followed followed = MLC_TRY(FollowJob(client, job, output, interrupt));
-  if (!followed.left) return Ended(options, job, tasks, output, followed.progress);
+  if (!followed.left) return Ended(options, job, model, output, followed.progress);
   std::cerr << "The job goes on at the server. " << ComeBack(options, job) << std::flush;
   return ExitCode::kInterrupted;
 }
@@ -204,16 +174,15 @@ Result<ExitCode> Follow(const TuneOptions& options, TunerClient& client, const s
 Result<ExitCode> TuneThere(const TuneOptions& options, const Interrupt& interrupt) {
   TunerClient client = MLC_TRY(TunerClient::Connect(ServerOf(options)));
   const target::Target target = MLC_TRY(TargetOfWorkers(client, options.target, options.threads));
-  const graph::Program program = MLC_TRY(ReadModel(options, target));
-  const proto::SubmitJobRequest request = RequestOf(options, program, target);
-  const std::vector<TaskInfo> tasks = TasksOf(program);
+  const ModelTasks model = MLC_TRY(ReadModel(options, target));
+  const proto::SubmitJobRequest request = RequestOf(options, model, target, UserName());
   const proto::SubmitJobReply job = MLC_TRY(client.Submit(request));
   if (job.joined()) {
     std::cerr << "the same job is running already: joined\n";
   } else if (options.resume && !job.resumed()) {
     std::cerr << "nothing to resume: starting anew\n";
   }
-  if (!options.detach) return Follow(options, client, job.job(), tasks, interrupt);
+  if (!options.detach) return Follow(options, client, job.job(), InfoOf(model), interrupt);
   if (options.json || options.json_lines) {
     std::cout << SubmittedJson(job) << std::endl;
   } else if (options.quiet) {
@@ -228,16 +197,16 @@ Result<ExitCode> TuneThere(const TuneOptions& options, const Interrupt& interrup
 Result<ExitCode> Tune(const TuneOptions& options, Interrupt& interrupt) {
   if (!options.server.empty()) return TuneThere(options, interrupt);
   const target::Target target = MLC_TRY(ChooseTarget(options.target, ThreadsOf(options)));
-  const graph::Program program = MLC_TRY(ReadModel(options, target));
-  const proto::SubmitJobRequest request = RequestOf(options, program, target);
-  return TuneHere(options, target, request, TasksOf(program), interrupt);
+  const ModelTasks model = MLC_TRY(ReadModel(options, target));
+  const proto::SubmitJobRequest request = RequestOf(options, model, target, UserName());
+  return TuneHere(options, target, request, InfoOf(model), interrupt);
 }
 
 Result<ExitCode> Watch(TuneOptions options, TunerClient& client, const std::string& job,
                        const Interrupt& interrupt) {
   const proto::JobDescription description = MLC_TRY(client.Describe(job));
   options.model = description.summary().label();
-  return Follow(options, client, job, MLC_TRY(TasksOfJob(description)), interrupt);
+  return Follow(options, client, job, MLC_TRY(InfoOf(description)), interrupt);
 }
 
 Result<ExitCode> ListJobs(const TuneOptions& options, TunerClient& client) {

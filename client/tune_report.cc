@@ -11,7 +11,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json Summary(const JobFigures& figures, const proto::JobProgress& progress) {
+// Only of a model that has more than one.
+void AddVariants(const ModelInfo& model, const JobFigures& figures, Json& json) {
+  if (model.variants.size() < 2) return;
+  json["variant"] = model.variants[figures.fastest];
+  json["variants"] = Json::array();
+  for (size_t v = 0; v < model.variants.size(); ++v) {
+    const VariantFigures& variant = figures.variants[v];
+    json["variants"].push_back({{"name", model.variants[v]},
+                                {"model_ms", variant.model_ns / 1e6},
+                                {"measured_share", variant.measured_share},
+                                {"tasks_without_kernel", variant.missing}});
+  }
+}
+
+Json Summary(const ModelInfo& model, const JobFigures& figures,
+             const proto::JobProgress& progress) {
   Json json;
   json["schema"] = "mlc.tune/1";
   json["state"] = StateText(progress.state());
@@ -22,10 +37,11 @@ Json Summary(const JobFigures& figures, const proto::JobProgress& progress) {
   json["elapsed_s"] = progress.elapsed_s();
   json["trials_per_s"] = figures.trials_per_s;
   if (progress.gpu_busy() > 0) json["gpu_busy"] = progress.gpu_busy();
-  json["model_ms"] = figures.model_ns / 1e6;
-  json["measured_share"] = figures.measured_share;
+  json["model_ms"] = figures.model().model_ns / 1e6;
+  json["measured_share"] = figures.model().measured_share;
   json["default_model_ms"] = figures.default_model_ns / 1e6;
-  json["tasks_without_kernel"] = figures.missing;
+  json["tasks_without_kernel"] = figures.model().missing;
+  AddVariants(model, figures, json);
   Json outcomes = Json::object();
   for (int i = 0; i < progress.outcomes_size(); ++i) {
     outcomes[std::string(ToText(static_cast<Outcome>(i)))] = progress.outcomes(i);
@@ -63,16 +79,16 @@ std::string SubmittedJson(const proto::SubmitJobReply& reply) {
   return Dump(json);
 }
 
-std::string ProgressJson(const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress) {
-  Json json = Summary(FiguresOf(tasks, progress), progress);
+std::string ProgressJson(const ModelInfo& model, const proto::JobProgress& progress) {
+  Json json = Summary(model, FiguresOf(model, progress), progress);
   json["event"] = "progress";
   return Dump(json);
 }
 
-std::string ResultJson(const TuneOptions& options, const std::string& job,
-                       const std::vector<TaskInfo>& tasks, const proto::JobProgress& progress) {
-  const JobFigures figures = FiguresOf(tasks, progress);
-  Json json = Summary(figures, progress);
+std::string ResultJson(const TuneOptions& options, const std::string& job, const ModelInfo& model,
+                       const proto::JobProgress& progress) {
+  const JobFigures figures = FiguresOf(model, progress);
+  Json json = Summary(model, figures, progress);
   json["event"] = "result";
   json["job"] = job;
   json["model"] = options.model;
@@ -80,12 +96,14 @@ std::string ResultJson(const TuneOptions& options, const std::string& job,
   json["target"] = progress.target();
   json["precision"] = options.precision;
   json["tasks"] = Json::array();
-  for (size_t i = 0; i < tasks.size(); ++i) {
+  for (size_t i = 0; i < model.tasks.size(); ++i) {
+    const TaskInfo& info = model.tasks[i];
     Json task;
-    task["workload"] = tasks[i].workload;
-    task["summary"] = tasks[i].summary;
-    task["label"] = tasks[i].label;
-    task["occurrences"] = tasks[i].occurrences;
+    task["workload"] = info.workload;
+    task["summary"] = info.summary;
+    task["label"] = info.label;
+    task["occurrences"] = figures.tasks[i].uses;
+    if (info.uses.size() > 1) task["uses"] = info.uses;
     task["trials"] = figures.tasks[i].trials;
     task["best_ns"] = figures.tasks[i].best_ns;
     task["guess_ns"] = figures.tasks[i].guess_ns;

@@ -17,7 +17,8 @@ using ::testing::Not;
 class ProgressViewTest : public ::testing::Test {
  protected:
   ProgressViewTest() {
-    tasks_ = {{"k0", "conv 3x3", "conv1", 3, 2e6, 1e4}, {"k1", "matmul", "fc", 1, 1e6, 1e9}};
+    model_.tasks = {{"k0", "conv 3x3", "conv1", {3}, 2e6, 1e4},
+                    {"k1", "matmul", "fc", {1}, 1e6, 1e9}};
     target::Target target;
     target.fma_gflops = 100;
     target.copy_gbps = 10;
@@ -38,14 +39,14 @@ class ProgressViewTest : public ::testing::Test {
     }
   }
 
-  std::vector<TaskInfo> tasks_;
+  ModelInfo model_;
   proto::JobProgress progress_;
 };
 
 TEST_F(ProgressViewTest, Figures) {
-  const JobFigures figures = FiguresOf(tasks_, progress_);
-  EXPECT_DOUBLE_EQ(figures.model_ns, 3 * 40'000 + 380'000'000);
-  EXPECT_DOUBLE_EQ(figures.default_model_ns, 2 * figures.model_ns);
+  const JobFigures figures = FiguresOf(model_, progress_);
+  EXPECT_DOUBLE_EQ(figures.model().model_ns, 3 * 40'000 + 380'000'000);
+  EXPECT_DOUBLE_EQ(figures.default_model_ns, 2 * figures.model().model_ns);
   EXPECT_DOUBLE_EQ(figures.tasks[0].roofline_ns, 20'000) << "2e6 flops at 100 Gflop/s";
   EXPECT_DOUBLE_EQ(figures.tasks[1].roofline_ns, 1e8) << "1e9 bytes at 10 GB/s";
   EXPECT_DOUBLE_EQ(figures.trials_per_s, 2) << "replayed trials took no time";
@@ -54,25 +55,25 @@ TEST_F(ProgressViewTest, Figures) {
 }
 
 TEST_F(ProgressViewTest, LineAndTable) {
-  const std::string line = ProgressLine(tasks_, progress_);
+  const std::string line = ProgressLine(model_, progress_);
   EXPECT_THAT(line, HasSubstr("50/100 trials, model 380 ms (2.00x), 2.0 trials/s, 0:25 left"));
   EXPECT_THAT(line, HasSubstr("failed: 3 run_error"));
   EXPECT_THAT(line, Not(HasSubstr("GPU")));
   proto::JobProgress on_gpu = progress_;
   on_gpu.set_gpu_busy(0.614);
-  EXPECT_THAT(ProgressLine(tasks_, on_gpu), HasSubstr("2.0 trials/s, GPU busy 61 %, 0:25 left"));
-  EXPECT_THAT(FinalTable(tasks_, on_gpu), HasSubstr(", GPU busy 61 %, failed: "));
-  EXPECT_THAT(ProgressJson(tasks_, on_gpu), HasSubstr("\"gpu_busy\":0.614,"));
-  EXPECT_THAT(ProgressJson(tasks_, progress_), Not(HasSubstr("gpu_busy")));
+  EXPECT_THAT(ProgressLine(model_, on_gpu), HasSubstr("2.0 trials/s, GPU busy 61 %, 0:25 left"));
+  EXPECT_THAT(FinalTable(model_, on_gpu), HasSubstr(", GPU busy 61 %, failed: "));
+  EXPECT_THAT(ProgressJson(model_, on_gpu), HasSubstr("\"gpu_busy\":0.614,"));
+  EXPECT_THAT(ProgressJson(model_, progress_), Not(HasSubstr("gpu_busy")));
   EXPECT_THAT(line, Not(HasSubstr("too_slow")));
-  const std::string table = FinalTable(tasks_, progress_);
+  const std::string table = FinalTable(model_, progress_);
   EXPECT_LT(table.find("matmul"), table.find("conv 3x3")) << "the heaviest task first";
   EXPECT_THAT(table, HasSubstr("40.0 us  50% 2.00x"));
 }
 
 TEST_F(ProgressViewTest, ATaskWithoutAKernelHidesTheModelsTime) {
   progress_.mutable_tasks(0)->set_best_ns(0);
-  EXPECT_THAT(ProgressLine(tasks_, progress_), HasSubstr("1 tasks without a kernel yet"));
+  EXPECT_THAT(ProgressLine(model_, progress_), HasSubstr("1 tasks without a kernel yet"));
 }
 
 // The model's time is that of the library that could be built now.
@@ -82,23 +83,23 @@ TEST_F(ProgressViewTest, ATaskWithoutAKernelCountsWithWhatIsToBeExpected) {
   untried.set_default_ns(0);
   untried.set_trials(0);
   untried.set_guess_ns(1'880'000);
-  const JobFigures figures = FiguresOf(tasks_, progress_);
-  EXPECT_DOUBLE_EQ(figures.model_ns, 3 * 40'000 + 1'880'000);
-  EXPECT_DOUBLE_EQ(figures.measured_share, 0.06);
+  const JobFigures figures = FiguresOf(model_, progress_);
+  EXPECT_DOUBLE_EQ(figures.model().model_ns, 3 * 40'000 + 1'880'000);
+  EXPECT_DOUBLE_EQ(figures.model().measured_share, 0.06);
   EXPECT_DOUBLE_EQ(figures.tasks[1].share, 0.94);
-  EXPECT_EQ(figures.missing, 1);
-  EXPECT_EQ(figures.untried, 1);
+  EXPECT_EQ(figures.model().missing, 1);
+  EXPECT_EQ(figures.model().untried, 1);
   EXPECT_EQ(figures.default_model_ns, 0) << "a gain over what was not measured is not claimed";
-  EXPECT_THAT(ProgressLine(tasks_, progress_),
+  EXPECT_THAT(ProgressLine(model_, progress_),
               HasSubstr("model 2.00 ms, 94 % of it estimated: 1 tasks without a kernel yet"));
-  const auto json = nlohmann::json::parse(ProgressJson(tasks_, progress_));
+  const auto json = nlohmann::json::parse(ProgressJson(model_, progress_));
   EXPECT_DOUBLE_EQ(json["model_ms"], 2);
   EXPECT_DOUBLE_EQ(json["measured_share"], 0.06);
   EXPECT_EQ(json["tasks_without_kernel"], 1);
 }
 
 TEST_F(ProgressViewTest, TheBlockFitsTheTerminal) {
-  const std::vector<std::string> lines = ProgressBlock(tasks_, progress_, 30, 4);
+  const std::vector<std::string> lines = ProgressBlock(model_, progress_, 30, 4);
   EXPECT_LE(lines.size(), 4u);
   for (const std::string& line : lines) EXPECT_LE(line.size(), 30u);
   EXPECT_THAT(lines[2], HasSubstr("1 lighter tasks"));
@@ -107,10 +108,10 @@ TEST_F(ProgressViewTest, TheBlockFitsTheTerminal) {
 TEST_F(ProgressViewTest, TheBlockFitsTheSmallestTerminal) {
   for (int width = 1; width < 120; width += 7) {
     for (int height = 1; height < 8; ++height) {
-      const std::vector<std::string> lines = ProgressBlock(tasks_, progress_, width, height);
+      const std::vector<std::string> lines = ProgressBlock(model_, progress_, width, height);
       EXPECT_LE(lines.size(), static_cast<size_t>(height));
       ASSERT_FALSE(lines.empty());
-      EXPECT_EQ(lines.back(), ProgressLine(tasks_, progress_).substr(0, lines.back().size()));
+      EXPECT_EQ(lines.back(), ProgressLine(model_, progress_).substr(0, lines.back().size()));
       for (const std::string& line : lines) EXPECT_LE(line.size(), static_cast<size_t>(width));
     }
   }
@@ -118,11 +119,11 @@ TEST_F(ProgressViewTest, TheBlockFitsTheSmallestTerminal) {
 
 TEST_F(ProgressViewTest, NothingInTheBlockMovesTheCursor) {
   progress_.set_detail("waits\n\x1b[2J\x07 for K\xc3\xb6ln");
-  const std::string all = ProgressBlock(tasks_, progress_, 1000, 10).back();
+  const std::string all = ProgressBlock(model_, progress_, 1000, 10).back();
   EXPECT_THAT(all, HasSubstr("waits??[2J? for K\xc3\xb6ln"));
   const auto cut = static_cast<int>(all.size()) - 3;  // one character less than there are
-  EXPECT_EQ(ProgressBlock(tasks_, progress_, cut, 10).back(), all.substr(0, all.size() - 2));
-  EXPECT_EQ(ProgressBlock(tasks_, progress_, cut - 1, 10).back(), all.substr(0, all.size() - 4));
+  EXPECT_EQ(ProgressBlock(model_, progress_, cut, 10).back(), all.substr(0, all.size() - 2));
+  EXPECT_EQ(ProgressBlock(model_, progress_, cut - 1, 10).back(), all.substr(0, all.size() - 4));
 }
 
 TEST_F(ProgressViewTest, Times) {
@@ -137,14 +138,14 @@ TEST_F(ProgressViewTest, JsonHasTheSchemaAndTheTasks) {
   TuneOptions options;
   options.model = "m.onnx";
   progress_.set_state(proto::DONE);
-  const auto json = nlohmann::json::parse(ResultJson(options, "ab", tasks_, progress_));
+  const auto json = nlohmann::json::parse(ResultJson(options, "ab", model_, progress_));
   EXPECT_EQ(json["schema"], "mlc.tune/1");
   EXPECT_EQ(json["event"], "result");
   EXPECT_EQ(json["state"], "done");
   EXPECT_EQ(json["outcomes"]["run_error"], 3);
   EXPECT_EQ(json["tasks"].size(), 2u);
   EXPECT_EQ(json["tasks"][1]["roofline_ns"], 1e8);
-  EXPECT_EQ(nlohmann::json::parse(ProgressJson(tasks_, progress_))["event"], "progress");
+  EXPECT_EQ(nlohmann::json::parse(ProgressJson(model_, progress_))["event"], "progress");
 }
 
 }  // namespace

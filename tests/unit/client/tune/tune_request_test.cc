@@ -1,0 +1,69 @@
+#include "client/tune_request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/job_figures.h"
+#include "tests/unit/costmodel/conv_workload.h"
+
+namespace mlc::client {
+namespace {
+
+using ::testing::ElementsAre;
+
+graph::Task TaskOf(int channels, int occurrences) {
+  return {costmodel::MakeConv(64, 28, channels, 3), occurrences,
+          "conv of " + std::to_string(channels)};
+}
+
+proto::SubmitJobRequest Request(const ModelTasks& model) {
+  TuneOptions options;
+  options.model = "m.onnx";
+  options.trials = 77;
+  return RequestOf(options, model, target::Target(), "ada");
+}
+
+TEST(TuneRequestTest, AModelInOneVariantIsAskedForAsEver) {
+  ModelTasks model;
+  model.Add("fused", {TaskOf(8, 3), TaskOf(16, 1)});
+  const proto::SubmitJobRequest request = Request(model);
+  EXPECT_EQ(request.variants_size(), 0);
+  ASSERT_EQ(request.tasks_size(), 2);
+  EXPECT_EQ(request.tasks(0).occurrences(), 3);
+  EXPECT_EQ(request.tasks(0).uses_size(), 0);
+  EXPECT_EQ(request.tasks(0).label(), "conv of 8");
+  EXPECT_EQ(request.options().trials(), 77);
+  EXPECT_EQ(request.user(), "ada");
+}
+
+TEST(TuneRequestTest, EqualTasksOfSeveralVariantsAreOne) {
+  ModelTasks model;
+  model.Add("fused", {TaskOf(8, 3), TaskOf(16, 1)});
+  model.Add("apart", {TaskOf(24, 6), TaskOf(16, 2)});
+  const proto::SubmitJobRequest request = Request(model);
+  ASSERT_EQ(request.variants_size(), 2);
+  EXPECT_EQ(request.variants(1).name(), "apart");
+  ASSERT_EQ(request.tasks_size(), 3);
+  EXPECT_THAT(request.tasks(0).uses(), ElementsAre(3, 0));
+  EXPECT_THAT(request.tasks(1).uses(), ElementsAre(1, 2));
+  EXPECT_THAT(request.tasks(2).uses(), ElementsAre(0, 6));
+  EXPECT_EQ(request.tasks(1).occurrences(), 1) << "those of the usual variant";
+  EXPECT_EQ(request.tasks(2).occurrences(), 6) << "for servers that know no variants";
+  // Whoever watches the job knows as much as who submitted it.
+  proto::JobDescription description;
+  *description.mutable_tasks() = request.tasks();
+  *description.mutable_variants() = request.variants();
+  const Result<ModelInfo> watched = InfoOf(description);
+  ASSERT_TRUE(watched.ok());
+  const ModelInfo own = InfoOf(model);
+  EXPECT_EQ(watched->variants, own.variants);
+  for (size_t i = 0; i < own.tasks.size(); ++i) {
+    EXPECT_EQ(watched->tasks[i].uses, own.tasks[i].uses);
+    EXPECT_EQ(watched->tasks[i].workload, own.tasks[i].workload);
+  }
+  description.mutable_tasks(0)->clear_uses();
+  EXPECT_EQ(InfoOf(description).status().code(), StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace mlc::client
