@@ -259,7 +259,7 @@ void Engine::Measure() {
     if (!OnCpu(job) || !Ready(job)) continue;
     ready.push_back(&job);
     tasks.push_back({&job.data->workload, &job.built, references_.NextSet(*job.data).bytes().data(),
-                     job.trial.race_ns});
+                     job.trial.race_ns, RotationBytesFor(options_.target)});
   }
   BatchOptions options;
   options.threads = options_.target.threads;

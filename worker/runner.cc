@@ -17,9 +17,8 @@ using Kind = schedule::Binding::Kind;
 
 constexpr int64_t kEvictBytes = int64_t{8} << 20;  // per thread
 constexpr int64_t kGaugeIntervalNs = 300'000'000;
-// A model uses each weight once per run, so weights come from beyond the caches near the cores.
-// Timed executions walk through copies of the prepared weights of about this size together.
-constexpr int64_t kRotationBytes = int64_t{24} << 20;
+// A model uses each weight once per run: a last cache up to this size will have lost it by then.
+constexpr int64_t kSmallLastCache = int64_t{64} << 20;
 constexpr int64_t kMaxCopies = 256;
 
 int64_t NowNs() {
@@ -87,11 +86,11 @@ void Runner::Loaded::CopyPrepared() {
 namespace {
 
 // Copies of the prepared weights beside the original.
-int64_t CopiesOf(const BuiltKernel& built) {
+int64_t CopiesOf(const RunTask& task) {
   int64_t bytes = 0;
-  for (const PreparedPart& p : built.preparations) bytes += p.bytes;
+  for (const PreparedPart& p : task.built->preparations) bytes += p.bytes;
   if (bytes == 0) return 0;
-  return std::clamp(kRotationBytes / bytes, int64_t{0}, kMaxCopies);
+  return std::clamp(task.rotation_bytes / bytes, int64_t{0}, kMaxCopies);
 }
 
 // Of a trial's buffers, in the order in which Bind takes them; shared and thread scratch come last.
@@ -103,7 +102,7 @@ std::vector<int64_t> SizesOf(const RunTask& task, int threads) {
   for (const PreparedPart& p : built.preparations) {
     shared = std::max(shared, p.kernel.layout.shared_bytes);
     scratch = std::max(scratch, p.kernel.layout.thread_bytes);
-    sizes.insert(sizes.end(), static_cast<size_t>(CopiesOf(built)) + 1, p.bytes);
+    sizes.insert(sizes.end(), static_cast<size_t>(CopiesOf(task)) + 1, p.bytes);
   }
   for (size_t i = 0; i < task.workload->outputs().size(); ++i) {
     sizes.push_back(OutputBytes(*task.workload, i));
@@ -113,6 +112,11 @@ std::vector<int64_t> SizesOf(const RunTask& task, int threads) {
 }
 
 }  // namespace
+
+int64_t RotationBytesFor(const target::Target& target) {
+  const int64_t least = RunTask().rotation_bytes;
+  return target.l3_bytes > kSmallLastCache ? least : std::max(least, target.l3_bytes * 3 / 2);
+}
 
 Runner::Runner(int threads, const Gauge* gauge, MachineState state)
     : threads_(threads), gauge_(gauge), state_(state), pool_(mlc_pool_create(threads, 1)) {
@@ -135,7 +139,7 @@ Status Runner::Bind(const RunTask& task, Loaded& loaded) {
   const graph::Workload& workload = *task.workload;
   const BuiltKernel& built = *task.built;
   loaded.object = MLC_TRY(build::LoadObject(built.object));
-  const int64_t copies = CopiesOf(built);
+  const int64_t copies = CopiesOf(task);
   const std::vector<int64_t> sizes = SizesOf(task, threads_);
   const int64_t scratch = sizes.back();
   const int64_t shared = sizes[sizes.size() - 2];

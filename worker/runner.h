@@ -8,6 +8,7 @@
 #include "compiler/base/measurement.h"
 #include "compiler/graph/workload.h"
 #include "compiler/runtime/thread_pool.h"
+#include "compiler/target/target.h"
 #include "worker/arena.h"
 #include "worker/built_kernel.h"
 #include "worker/gauge.h"
@@ -21,7 +22,15 @@ struct RunTask {
   const BuiltKernel* built = nullptr;
   const std::byte* reference = nullptr;  // laid out by ReferenceLayoutOf, filled by MakeReference
   double race_ns = 0;
+  // Timed executions walk through copies of the prepared weights of about this size together.
+  int64_t rotation_bytes = int64_t{24} << 20;
 };
+
+// How far the weights of a trial rotate on a processor, so that they come from where they do in a
+// network: from memory, if the last cache is of the size of a network's weights or smaller. In a
+// larger one they stay from one run of the network to the next; then it need only be beyond the
+// second level.
+int64_t RotationBytesFor(const target::Target& target);
 
 // What a runner learnt about the machine; handed from one runner child to the next.
 struct MachineState {

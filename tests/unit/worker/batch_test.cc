@@ -75,6 +75,16 @@ TEST_F(Batch, CorrectKernelsAreTimed) {
   }
 }
 
+TEST(RotationBytesFor, OutgrowsASmallLastCacheAndLeavesALargeOneAlone) {
+  target::Target target;
+  target.l3_bytes = int64_t{32} << 20;
+  EXPECT_EQ(RotationBytesFor(target), int64_t{48} << 20);
+  target.l3_bytes = int64_t{4} << 20;
+  EXPECT_EQ(RotationBytesFor(target), int64_t{24} << 20);
+  target.l3_bytes = int64_t{256} << 20;
+  EXPECT_EQ(RotationBytesFor(target), int64_t{24} << 20);
+}
+
 TEST_F(Batch, CrashesAreTheirOwnKernels) {
   Add(Correct);
   Add([](ir::KernelBuilder& b, ir::BufferId, ir::BufferId out) {
