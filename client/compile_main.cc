@@ -166,7 +166,7 @@ Result<Chosen> ChooseVariant(const Job& job, Source& source, graph::Program prog
   Variant best = found.ok() ? *std::move(usual) : Variant();
   if (found.ok() && (locked || !measured)) return Chosen{std::move(best), ""};
   const double usual_ns = MeasuredNs(best);
-  for (const ModelVariant& described : VariantsOf(trace)) {
+  for (const ModelVariant& described : VariantsOf(trace, job.target)) {
     if (described.difference.empty()) continue;
     graph::Program other =
         MLC_TRY(front::CompileModel(job.model, OptionsFor(job.front, described)));

@@ -2,30 +2,52 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
+#include <string_view>
+
+#include "compiler/graph/physical/build_program.h"
 
 namespace mlc::client {
 namespace {
 
 // A pass without which a model is executed in another way.
-struct Choice {
-  const char* pass;
-  const char* name;
-  const char* difference;
+struct Rewrite {
+  std::string_view pass;
+  bool gpu_only;
+  const char* name;   // of what stays apart without it
+  const char* words;  // the same with more of them
 };
-constexpr Choice kMerge = {"merge_siblings", "products apart", "products of one value stay apart"};
+constexpr Rewrite kRewrites[] = {
+    {"merge_siblings", false, "products", "products of one value"},
+    {graph::kFuseResiduals, true, "sums", "residual sums"},
+};
 
 bool HasChanged(const front::PassTrace& trace, std::string_view pass) {
   return std::any_of(trace.entries.begin(), trace.entries.end(),
                      [&](const auto& entry) { return entry.changed && entry.pass == pass; });
 }
 
+// `variant` and what `rewrite` does left out, too.
+ModelVariant Without(const ModelVariant& variant, const Rewrite& rewrite) {
+  if (variant.skip.empty()) {
+    return {std::string(rewrite.name) + " apart",
+            std::string(rewrite.words) + " stay apart",
+            {std::string(rewrite.pass)}};
+  }
+  ModelVariant more = variant;
+  more.name = std::string(rewrite.name) + " and " + variant.name;
+  more.difference = std::string(rewrite.words) + " and " + variant.difference;
+  more.skip.emplace(rewrite.pass);
+  return more;
+}
+
 }  // namespace
 
-std::vector<ModelVariant> VariantsOf(const front::PassTrace& trace) {
+std::vector<ModelVariant> VariantsOf(const front::PassTrace& trace, const target::Target& target) {
   std::vector<ModelVariant> variants = {{"fused", "", {}}};
-  if (HasChanged(trace, kMerge.pass)) {
-    variants.push_back({kMerge.name, kMerge.difference, {kMerge.pass}});
+  for (const Rewrite& rewrite : kRewrites) {
+    if (!HasChanged(trace, rewrite.pass) || (rewrite.gpu_only && !target.is_cuda())) continue;
+    const size_t so_far = variants.size();
+    for (size_t v = 0; v < so_far; ++v) variants.push_back(Without(variants[v], rewrite));
   }
   return variants;
 }
@@ -50,12 +72,13 @@ void ModelTasks::Add(const std::string& variant, const std::vector<graph::Task>&
   }
 }
 
-Result<ModelTasks> TasksOfModel(front::Model model, const front::FrontOptions& options) {
+Result<ModelTasks> TasksOfModel(const front::Model& model, const front::FrontOptions& options,
+                                const target::Target& target) {
   ModelTasks all;
   front::PassTrace trace;
   // The tasks alone: a program may hold weights of its own.
   std::vector<graph::Task> tasks = MLC_TRY(front::CompileModel(model, options, &trace)).tasks;
-  for (const ModelVariant& variant : VariantsOf(trace)) {
+  for (const ModelVariant& variant : VariantsOf(trace, target)) {
     if (!all.variants.empty()) {
       tasks = MLC_TRY(front::CompileModel(model, OptionsFor(options, variant))).tasks;
     }

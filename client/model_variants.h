@@ -10,6 +10,7 @@
 #include "compiler/base/status.h"
 #include "compiler/front/front.h"
 #include "compiler/graph/workload.h"
+#include "compiler/target/target.h"
 
 namespace mlc::client {
 
@@ -20,7 +21,8 @@ struct ModelVariant {
 };
 
 // What there is of a model that the passes in `trace` were run on. The usual variant comes first.
-std::vector<ModelVariant> VariantsOf(const front::PassTrace& trace);
+// Without fused residuals only for GPUs: on processors another way through memory never wins.
+std::vector<ModelVariant> VariantsOf(const front::PassTrace& trace, const target::Target& target);
 // Options of the usual variant made into those of another one. It prints no stages.
 front::FrontOptions OptionsFor(front::FrontOptions usual, const ModelVariant& variant);
 
@@ -39,6 +41,7 @@ struct ModelTasks {
 };
 
 // Compiles one variant after the other. Errors as front::CompileModel's.
-Result<ModelTasks> TasksOfModel(front::Model model, const front::FrontOptions& options);
+Result<ModelTasks> TasksOfModel(const front::Model& model, const front::FrontOptions& options,
+                                const target::Target& target);
 
 }  // namespace mlc::client

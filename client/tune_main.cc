@@ -55,7 +55,7 @@ Result<ModelTasks> ReadModel(const TuneOptions& options, const target::Target& t
   front.tolerance = options.tolerance;
   front.skip = {options.skipped_passes.begin(), options.skipped_passes.end()};
   return TasksOfModel(MLC_TRY(front::ReadModel(options.model, import)),
-                      front::ForTarget(std::move(front), target));
+                      front::ForTarget(std::move(front), target), target);
 }
 
 // Who is logged in, in the letters of the server's names: for servers that cannot tell otherwise.

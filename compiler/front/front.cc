@@ -46,6 +46,7 @@ graph::PassOptions LogicalOptions(const FrontOptions& options) {
   graph::PassOptions result;
   result.skip = options.skip;
   result.skip.erase(std::string(kPadChannels));
+  result.skip.erase(std::string(graph::kFuseResiduals));
   for (const std::string& name : options.print_after) {
     if (IsLogical(name)) result.print_after.insert(name);
   }
@@ -61,10 +62,12 @@ graph::PhysicalOptions PhysicalPart(const FrontOptions& options, PassTrace* trac
   graph::PhysicalOptions result;
   result.tolerance = ToleranceOf(options);
   result.rules = options.rules;
+  result.fuse_residuals = !options.skip.contains(graph::kFuseResiduals);
   result.after_pass = [&options, trace](const graph::PhysicalReport& report,
                                         const graph::Graph& graph) {
     if (trace != nullptr) {
-      trace->entries.push_back({std::string(report.pass), true, report.milliseconds, graph.size()});
+      trace->entries.push_back(
+          {std::string(report.pass), report.changed, report.milliseconds, graph.size()});
     }
     if (IsWanted(options, report.pass)) options.print(report.pass, graph);
   };

@@ -29,7 +29,7 @@ struct FrontOptions {
   graph::PlaceRules rules;
   // Images of few channels are padded to what a GPU copies at a time.
   bool pad_channels = false;
-  // Names of logical passes, or pad_channels, to leave out.
+  // Names of logical passes, pad_channels or fuse_residuals, to leave out.
   std::set<std::string, std::less<>> skip;
   // Names of passes, logical or physical, after which `print` sees the graph; "all" is every one.
   std::set<std::string, std::less<>> print_after;
@@ -40,7 +40,7 @@ struct FrontOptions {
 struct PassTrace {
   struct Entry {
     std::string pass;
-    bool changed = false;  // physical passes always rewrite
+    bool changed = false;  // physical passes before the cut into tasks always rewrite
     double milliseconds = 0;
     int values = 0;  // in the graph afterwards
   };

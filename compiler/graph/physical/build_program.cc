@@ -42,8 +42,9 @@ constexpr PhysicalPass kPasses[] = {
     {"align_views", Align},             // views begin where the device may read from
 };
 constexpr auto kPassNames = [] {
-  std::array<std::string_view, std::size(kPasses)> names;
-  for (size_t i = 0; i < names.size(); ++i) names[i] = kPasses[i].name;
+  std::array<std::string_view, std::size(kPasses) + 1> names;
+  for (size_t i = 0; i < std::size(kPasses); ++i) names[i] = kPasses[i].name;
+  names.back() = kFuseResiduals;
   return names;
 }();
 
@@ -109,6 +110,15 @@ class Assembly {
   Program program_;
 };
 
+using Clock = std::chrono::steady_clock;
+
+void Report(const PhysicalOptions& options, std::string_view pass, Clock::time_point start,
+            bool changed, const Graph& graph) {
+  if (!options.after_pass) return;
+  const std::chrono::duration<double, std::milli> took = Clock::now() - start;
+  options.after_pass({pass, took.count(), changed}, graph);
+}
+
 // What only a lowered graph or a workload may hold, and constants known by digest alone.
 Status CheckLogical(const Graph& graph) {
   for (ValueId id = 0; id < graph.size(); ++id) {
@@ -131,16 +141,16 @@ std::span<const std::string_view> PhysicalPassNames() { return kPassNames; }
 Result<Program> BuildPhysical(Graph graph, const PhysicalOptions& options) {
   MLC_TRY(CheckLogical(graph));
   for (const PhysicalPass& pass : kPasses) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     graph = MLC_TRY(pass.run(std::move(graph), options.rules));
     if (Status status = graph.Verify(); !status.ok()) {
       return Internal("pass " + std::string(pass.name) + " broke the graph: " + status.message());
     }
-    if (!options.after_pass) continue;
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    options.after_pass({pass.name, took.count()}, graph);
+    Report(options, pass.name, start, true, graph);
   }
-  const Partition partition = MLC_TRY(PartitionGraph(graph));
+  const auto start = Clock::now();
+  const Partition partition = MLC_TRY(PartitionGraph(graph, {options.fuse_residuals}));
+  Report(options, kFuseResiduals, start, partition.residuals > 0, graph);
   TaskList list = MLC_TRY(ExtractTasks(graph, partition, options.tolerance, options.rules));
   const MemoryPlan plan = PlanMemory(graph, list, options.rules);
   return Assembly(graph, plan).Run(std::move(list));

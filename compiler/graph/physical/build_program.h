@@ -13,20 +13,25 @@
 
 namespace mlc::graph {
 
+// The step of the cut into tasks that may be left out.
+inline constexpr std::string_view kFuseResiduals = "fuse_residuals";
+
 struct PhysicalReport {
   std::string_view pass;
   double milliseconds = 0;
+  bool changed = true;
 };
 
 struct PhysicalOptions {
   // Of every workload; see workload.h.
   double tolerance = 1e-4;
   PlaceRules rules;
+  bool fuse_residuals = true;  // see partition.h
   // Called with the graph after each pass.
   std::function<void(const PhysicalReport& report, const Graph& graph)> after_pass;
 };
 
-// The passes before the cut into tasks, in order.
+// The passes, in order; the last one is the cut into tasks, which leaves the graph as it is.
 std::span<const std::string_view> PhysicalPassNames();
 
 // REQUIRES: the graph verifies. INVALID_ARGUMENT if it holds a kView, kCopy or kWeight, or a

@@ -64,7 +64,8 @@ bool TakesEpilogue(Op op) {
 
 class Partitioner {
  public:
-  explicit Partitioner(const Graph& graph) : graph_(graph), fuser_(graph) {}
+  Partitioner(const Graph& graph, const PartitionOptions& options)
+      : graph_(graph), options_(options), fuser_(graph) {}
 
   Result<Partition> Run() {
     // Later anchors choose first: a residual add joins the later of its two producers.
@@ -88,8 +89,24 @@ class Partitioner {
       const bool reads = std::any_of(
           node.operands.begin(), node.operands.end(),
           [&](ValueId operand) { return operand != kNoValue && fuser_.GroupOf(operand) == group; });
-      if (reads) TryMerge(group, fuser_.GroupOf(id));
+      if (!reads) continue;
+      const bool residual = IsResidual(id, anchor);
+      if (residual && !options_.fuse_residuals) continue;
+      if (TryMerge(group, fuser_.GroupOf(id)) && residual) ++residuals_;
     }
+  }
+
+  // A sum of what a product or convolution computes and a tensor of that size from elsewhere.
+  bool IsResidual(ValueId id, ValueId anchor) const {
+    const Value& node = graph_[id];
+    const Op op = graph_[anchor].op;
+    if ((op != Op::kMatMul && op != Op::kConv) || node.op != Op::kPointwise) return false;
+    if (node.scalar != ScalarOp::kAdd) return false;
+    return std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId operand) {
+      const Op source = graph_[operand].op;
+      return source != Op::kWeight && source != Op::kConstant &&
+             DimsOf(operand) == node.type.dims && fuser_.GroupOf(operand) != fuser_.GroupOf(anchor);
+    });
   }
 
   bool TryMerge(ValueId producer, ValueId consumer) {
@@ -191,6 +208,7 @@ class Partitioner {
   // last member comes first in the graph.
   Result<Partition> Order() const {
     Partition partition;
+    partition.residuals = residuals_;
     partition.group_of.assign(static_cast<size_t>(graph_.size()), -1);
     std::vector<bool> done(static_cast<size_t>(graph_.size()), false);
     std::vector<std::pair<ValueId, ValueId>> waiting;
@@ -224,7 +242,9 @@ class Partitioner {
   }
 
   const Graph& graph_;
+  const PartitionOptions& options_;
   Fuser fuser_;
+  int residuals_ = 0;
 };
 
 }  // namespace
@@ -251,6 +271,8 @@ bool IsAnchor(Op op) {
   }
 }
 
-Result<Partition> PartitionGraph(const Graph& graph) { return Partitioner(graph).Run(); }
+Result<Partition> PartitionGraph(const Graph& graph, const PartitionOptions& options) {
+  return Partitioner(graph, options).Run();
+}
 
 }  // namespace mlc::graph

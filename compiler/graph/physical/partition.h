@@ -17,13 +17,20 @@ struct Group {
   ValueId anchor = kNoValue;
 };
 
+struct PartitionOptions {
+  // A sum with a tensor computed elsewhere joins the product or convolution that it follows. Else
+  // it is left to pointwise tasks, and to norms and reductions that read nothing else.
+  bool fuse_residuals = true;
+};
+
 struct Partition {
   std::vector<Group> groups;  // in execution order
   std::vector<int> group_of;  // per value; -1 for sources and views
+  int residuals = 0;          // such sums in the epilogue of a product or convolution
 };
 
 // REQUIRES: LowerViews() has run. INTERNAL if the tasks cannot be ordered (a bug).
-Result<Partition> PartitionGraph(const Graph& graph);
+Result<Partition> PartitionGraph(const Graph& graph, const PartitionOptions& options = {});
 
 // True for nodes a task is built around.
 bool IsAnchor(Op op);

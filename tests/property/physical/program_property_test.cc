@@ -66,7 +66,8 @@ TEST_P(ProgramProperty, MeansWhatTheGraphMeans) {
   }
 }
 
-// What GPU kernels ask: operands at multiples of 16 bytes, results beside them.
+// What GPU kernels ask: operands at multiples of 16 bytes, results beside them. Residual sums may
+// be fused or not.
 TEST_P(ProgramProperty, KeepsTheRulesOfPlaces) {
   PhysicalOptions options;
   options.rules = {16, false};
@@ -76,6 +77,7 @@ TEST_P(ProgramProperty, KeepsTheRulesOfPlaces) {
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + graph.ToText());
     const std::vector<TensorDataRef> inputs = RandomInputs(graph, seed);
     const auto want = Evaluate(graph, inputs);
+    options.fuse_residuals = i % 2 == 0;
     const Result<Program> program = BuildPhysical(graph, options);
     ASSERT_TRUE(program.ok()) << program.status().message();
     for (const Step& step : program->steps) {

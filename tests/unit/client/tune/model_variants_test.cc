@@ -41,7 +41,7 @@ std::map<std::string, std::vector<int>> UsesByKind(const ModelTasks& model) {
 }
 
 TEST(ModelVariantsTest, ProductsOfOneValueAreMergedOrApart) {
-  const Result<ModelTasks> model = TasksOfModel(Parsed(kSiblings), {});
+  const Result<ModelTasks> model = TasksOfModel(Parsed(kSiblings), {}, target::Target());
   ASSERT_TRUE(model.ok()) << model.status().message();
   EXPECT_THAT(model->variants, ElementsAre("fused", "products apart"));
   EXPECT_GT(model->tasks[0].uses[0], 0) << "the usual variant's tasks come first";
@@ -57,15 +57,37 @@ TEST(ModelVariantsTest, ProductsOfOneValueAreMergedOrApart) {
 }
 
 TEST(ModelVariantsTest, AModelWithoutAChoiceHasOneVariant) {
-  const auto alone = TasksOfModel(
-      Parsed("%0 = input() : f32[9,9] %1 = softmax(%0) {axis=1} : f32[9,9] return %1"), {});
+  const auto alone =
+      TasksOfModel(Parsed("%0 = input() : f32[9,9] %1 = softmax(%0) {axis=1} : f32[9,9] return %1"),
+                   {}, target::Target());
   ASSERT_TRUE(alone.ok()) << alone.status().message();
   EXPECT_THAT(alone->variants, ElementsAre("fused"));
   front::FrontOptions options;
   options.skip = {"merge_siblings"};
-  const Result<ModelTasks> chosen = TasksOfModel(Parsed(kSiblings), options);
+  const Result<ModelTasks> chosen = TasksOfModel(Parsed(kSiblings), options, target::Target());
   ASSERT_TRUE(chosen.ok()) << chosen.status().message();
   EXPECT_THAT(chosen->variants, ElementsAre("fused")) << "the user has chosen";
+}
+
+std::vector<std::string> NamesOf(const std::vector<ModelVariant>& variants) {
+  std::vector<std::string> names;
+  for (const ModelVariant& variant : variants) names.push_back(variant.name);
+  return names;
+}
+
+TEST(ModelVariantsTest, ChoicesAreCombined) {
+  front::PassTrace trace;
+  trace.entries = {{"merge_siblings", true, 0, 1}, {"fuse_residuals", true, 0, 1}};
+  target::Target gpu;
+  gpu.device = target::Device::kCuda;
+  const std::vector<ModelVariant> variants = VariantsOf(trace, gpu);
+  EXPECT_THAT(NamesOf(variants),
+              ElementsAre("fused", "products apart", "sums apart", "sums and products apart"));
+  EXPECT_EQ(variants[3].difference, "residual sums and products of one value stay apart");
+  EXPECT_THAT(variants[3].skip, ElementsAre("fuse_residuals", "merge_siblings"));
+  EXPECT_THAT(NamesOf(VariantsOf(trace, target::Target())), ElementsAre("fused", "products apart"));
+  trace.entries[0].changed = false;
+  EXPECT_THAT(NamesOf(VariantsOf(trace, gpu)), ElementsAre("fused", "sums apart"));
 }
 
 TEST(ModelVariantsTest, OtherVariantsPrintNoStages) {

@@ -31,6 +31,29 @@ TEST(BuildProgram, ResidualAddJoinsTheLaterConvolution) {
   EXPECT_EQ(second[program.tasks[1].workload.outputs()[0]].type.strides, (Dims{1024, 1, 128, 16}));
 }
 
+// Of a product, a sum with a value from elsewhere, and a norm of it.
+constexpr char kResidualBlock[] =
+    "graph v1 { %0 = input() : f32[4,8] %1 = input() : f32[8,8] %2 = input() : f32[8] "
+    "%3 = matmul(%0, %1) : f32[4,8] %4 = add(%3, %2) : f32[4,8] %5 = add(%4, %0) : f32[4,8] "
+    "%6 = layer_norm(%5) {axis=1} : f32[4,8] return %6 }";
+
+TEST(BuildProgram, AResidualAddMayBeLeftToWhatFollows) {
+  bool found = false;
+  PhysicalOptions options;
+  options.after_pass = [&](const PhysicalReport& report, const Graph&) {
+    if (report.pass == kFuseResiduals) found = report.changed;
+  };
+  const Result<Program> fused = BuildPhysical(*Graph::Parse(kResidualBlock), options);
+  ASSERT_TRUE(fused.ok()) << fused.status().message();
+  EXPECT_EQ(StepsOf(*fused), "matmul add add; layer_norm");
+  EXPECT_TRUE(found);
+  options.fuse_residuals = false;
+  const Result<Program> apart = BuildPhysical(*Graph::Parse(kResidualBlock), options);
+  ASSERT_TRUE(apart.ok()) << apart.status().message();
+  EXPECT_EQ(StepsOf(*apart), "matmul add; add layer_norm");
+  EXPECT_FALSE(found);
+}
+
 TEST(BuildProgram, ImageOfFewChannelsIsReadWhereItLies) {
   const Program program = ProgramOf(
       "graph v1 {\n"
@@ -235,7 +258,8 @@ TEST(BuildProgram, PassesAreShownInOrder) {
     seen += std::string(report.pass) + " ";
   };
   ASSERT_TRUE(BuildPhysical(*std::move(graph), options).ok());
-  EXPECT_EQ(seen, "sink_views choose_layouts place_concats lower_views align_views ");
+  EXPECT_EQ(seen,
+            "sink_views choose_layouts place_concats lower_views align_views fuse_residuals ");
 }
 
 }  // namespace
