@@ -15,6 +15,8 @@ void Kill(pid_t pid);
 // The exit code, or 128 + signal.
 int Wait(pid_t pid);
 bool Running(pid_t pid);
+// Whether a server accepts connections at the Unix socket; a killed server's socket refuses them.
+bool Answers(const std::string& path);
 
 // The bytes of an ONNX model of several small matrix products, written field by field.
 std::string TinyModel();

@@ -53,8 +53,14 @@ class ServiceTest : public ::testing::Test {
   }
   pid_t StartServer() {
     return Start({Program("bin/mlc-server"), "--log", Path("tuning.db"), "--listen", Address(),
-                  "--lease-ms", "1000", "--canaries", "off"},
+                  "--lease-ms", "30000", "--canaries", "off"},
                  "messages");
+  }
+  // One that answers: mlc-tune waits for seconds only.
+  pid_t StartServerAndWait() {
+    const pid_t server = StartServer();
+    while (!Answers(Path("socket")) && Running(server)) Doze(5'000);
+    return server;
   }
   pid_t StartWorker(const std::string& name, int trial_ms = 1) {
     return Start({Program("tests/mlc-fake-worker"), "--server", Address(), "--name", name,
@@ -114,7 +120,7 @@ class ServiceTest : public ::testing::Test {
 };
 
 TEST_F(ServiceTest, AJobWithoutAClientOutlivesAHundredKillsOfTheServer) {
-  pid_t server = StartServer();
+  pid_t server = StartServerAndWait();
   for (const char* name : {"a", "b"}) StartWorker(name);
   const Outcome submitted = Submit(1500);
   ASSERT_EQ(submitted.code, 0) << submitted.text;
@@ -124,6 +130,7 @@ TEST_F(ServiceTest, AJobWithoutAClientOutlivesAHundredKillsOfTheServer) {
     KillNow(server);
     server = StartServer();
   }
+  while (!Answers(Path("socket")) && Running(server)) Doze(5'000);
   const Outcome watched = Tune({"--watch", job, "--json", "-q"});
   EXPECT_EQ(watched.code, 0) << watched.text << Messages();
   EXPECT_EQ(watched.json()["state"], "done") << watched.text;
@@ -151,7 +158,7 @@ TEST_F(ServiceTest, AJobWithoutAClientOutlivesAHundredKillsOfTheServer) {
 }
 
 TEST_F(ServiceTest, JobsAreListedJoinedWatchedLeftAndCancelled) {
-  pid_t server = StartServer();
+  pid_t server = StartServerAndWait();
   StartWorker("a", /*trial_ms=*/30);
   const Outcome submitted = Submit(100'000);
   ASSERT_EQ(submitted.code, 0) << submitted.text << Messages();
@@ -186,7 +193,7 @@ TEST_F(ServiceTest, JobsAreListedJoinedWatchedLeftAndCancelled) {
   const Outcome cancelled = Tune({"--cancel", job.substr(0, 8)});
   EXPECT_EQ(cancelled.code, 0) << cancelled.text;
   KillNow(server);
-  StartServer();
+  StartServerAndWait();
   list = Tune({"--jobs", "--json"});
   EXPECT_EQ(list.json()["jobs"][0]["state"], "cancelled") << list.text;
   const Outcome watched = Tune({"--watch", job, "--json", "-q"});
@@ -195,7 +202,7 @@ TEST_F(ServiceTest, JobsAreListedJoinedWatchedLeftAndCancelled) {
 }
 
 TEST_F(ServiceTest, WrongJobsAndVerbsAreToldInWords) {
-  StartServer();
+  StartServerAndWait();
   Outcome outcome = Tune({"--cancel", "beef"});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_THAT(outcome.text, HasSubstr("there is no job beef on this server"));
@@ -207,9 +214,10 @@ TEST_F(ServiceTest, WrongJobsAndVerbsAreToldInWords) {
 
 TEST_F(ServiceTest, QuotasAreTold) {
   std::ofstream(Path("quotas.json")) << R"({"default": {"running_jobs": 1}})";
-  Start({Program("bin/mlc-server"), "--log", Path("tuning.db"), "--listen", Address(), "--quotas",
-         Path("quotas.json")},
-        "messages");
+  const pid_t server = Start({Program("bin/mlc-server"), "--log", Path("tuning.db"), "--listen",
+                              Address(), "--quotas", Path("quotas.json")},
+                             "messages");
+  while (!Answers(Path("socket")) && Running(server)) Doze(5'000);
   ASSERT_EQ(Submit(100).code, 0) << Messages();
   const Outcome refused = Submit(100, 1);
   EXPECT_EQ(refused.code, 75) << refused.text;

@@ -3,9 +3,11 @@
 #include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 
 #include "tests/crash/process.h"
@@ -56,6 +58,15 @@ void Terminal::Settle() {
   while (poll(&more, 1, kQuietMs) > 0 && Read()) {
   }
 }
+
+void Terminal::Pause() {
+  int status = 0;
+  kill(child_, SIGSTOP);
+  while (waitpid(child_, &status, WUNTRACED) == child_ && !WIFSTOPPED(status)) {
+  }
+}
+
+void Terminal::Continue() { kill(child_, SIGCONT); }
 
 void Terminal::Press(char key) { (void)!write(fd_, &key, 1); }
 

@@ -21,6 +21,9 @@ class Terminal {
   bool WaitFor(const std::string& text);
   // Reads until nothing comes for a moment: between two redraws.
   void Settle();
+  // Stops the program, so that it draws nothing, and lets it go on.
+  void Pause();
+  void Continue();
   void Press(char key);
   void Resize(int columns, int rows);
   // Reads until the program ends; its exit code, or 128 + signal.

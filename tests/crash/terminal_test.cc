@@ -96,8 +96,11 @@ TEST_F(TerminalTest, AResizedTerminalShowsOneBlock) {
   Terminal terminal(120, 24);
   terminal.Start(Tune(100'000));
   ASSERT_TRUE(terminal.WaitFor("/100000 tr")) << terminal.Text();
+  // Nothing is written while the size changes.
+  terminal.Pause();
   terminal.Settle();
   terminal.Resize(50, 24);
+  terminal.Continue();
   terminal.Press(kCtrlC);
   EXPECT_EQ(terminal.Finish(), 130) << terminal.Text();
   EXPECT_THAT(terminal.garbage(), IsEmpty());
