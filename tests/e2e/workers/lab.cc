@@ -41,7 +41,8 @@ void Lab::StartServer(const std::vector<std::string>& flags) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  // Also how long one attempt may take.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20'000);
   const auto channel =
       grpc::CreateCustomChannel(Address(), grpc::InsecureChannelCredentials(), arguments);
   ASSERT_TRUE(channel->WaitForConnected(std::chrono::system_clock::now() + kPatience));
