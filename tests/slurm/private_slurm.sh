@@ -73,8 +73,8 @@ SelectTypeParameters=CR_CPU
 SchedulerType=sched/builtin
 SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=0
 ReturnToService=2
-SlurmdTimeout=10
-MessageTimeout=5
+SlurmdTimeout=60
+MessageTimeout=15
 KillWait=2
 OverTimeLimit=0
 SlurmdParameters=config_overrides
@@ -94,7 +94,7 @@ start_munge() {
   chmod 400 "$folder/munge/key"
   munged --force --socket="$folder/socket/munge" --key-file="$folder/munge/key" --pid-file="$folder/munge/pid" \
     --log-file="$folder/log/munged" --seed-file="$folder/munge/seed" --num-threads=2 2>>"$folder/log/munged.start"
-  until_true 10 munge -S "$folder/socket/munge" -n
+  until_true 60 munge -S "$folder/socket/munge" -n
 }
 
 start_node() {
@@ -115,16 +115,16 @@ kill_node() {
   return 0
 }
 
-controller_answers() { timeout 5 scontrol ping | grep -q 'is UP'; }
+controller_answers() { [[ $(timeout 15 scontrol ping) == *'is UP'* ]]; }
 
-all_idle() { [[ $(timeout 5 sinfo -h -N -o '%t' | grep -c '^idle$') == "$nodes" ]]; }
+all_idle() { [[ $(timeout 15 sinfo -h -N -o '%t' | grep -c '^idle$') == "$nodes" ]]; }
 
 obey() {
   case $1 in
     kill-node) kill_node "$2" ;;
     start-node) start_node "$2" ;;
     kill-controller) kill -KILL "$(cat "$folder/run/controller")" ;;
-    start-controller) slurmctld 2>>"$folder/log/controller.start" && until_true 20 controller_answers ;;
+    start-controller) slurmctld 2>>"$folder/log/controller.start" && until_true 90 controller_answers ;;
     *) return 1 ;;
   esac
 }
@@ -138,7 +138,7 @@ write_conf
 start_munge || give_up "munged does not start"
 slurmctld -c 2>>"$folder/log/controller.start" || give_up "slurmctld does not start"
 for ((n = 0; n < nodes; n++)); do start_node "$n" || give_up "slurmd does not start"; done
-until_true 60 all_idle || give_up "the nodes do not become idle"
+until_true 120 all_idle || give_up "the nodes do not become idle"
 echo ready
 while read -r verb argument; do
   if obey "$verb" "$argument"; then echo ok; else echo "failed: $verb $argument"; fi

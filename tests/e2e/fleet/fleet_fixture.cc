@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -37,10 +38,11 @@ std::string FleetFixture::Program(const std::string& name) {
 void FleetFixture::StartServer(const std::string& kind, const nlohmann::json& config) {
   std::ofstream(Path("fleet.json")) << config.dump(2);
   std::filesystem::remove(Path("server.out"));
+  said_before_ = Said().size();
   server_ = crash::Spawn(
       {Program("bin/mlc-server"), "--log", Path("tuning.db"), "--listen",
        address_.empty() ? "127.0.0.1:0" : address_, "--log-file", Path("server.log"), "--lease-ms",
-       "6000", "--grace-ms", "10000", "--fleet", kind, "--fleet-config", Path("fleet.json")},
+       "10000", "--grace-ms", "10000", "--fleet", kind, "--fleet-config", Path("fleet.json")},
       Path("server.out"));
   const std::string mark = "listening ";
   const bool listens = Await("the server listens", [&] {
@@ -101,25 +103,29 @@ bool FleetFixture::Await(const std::string& what, const std::function<bool()>& c
   return true;
 }
 
-FleetFixture::Figures FleetFixture::Pool(const std::string& pool) const {
-  const std::string said = Said();
+std::vector<FleetFixture::Figures> FleetFixture::Pool(const std::string& pool) const {
+  const std::string said = Said().substr(said_before_);
   const std::string mark = "fleet: pool " + pool + ": ";
-  Figures figures;
+  std::vector<Figures> figures;
   for (size_t at = said.find(mark); at != std::string::npos; at = said.find(mark, at + 1)) {
     Figures read;
     const int count =
         std::sscanf(said.c_str() + at + mark.size(), "%d wanted, %d placed, %d in contact",
                     &read.wanted, &read.placed, &read.attached);
-    if (count == 3) figures = read;
+    if (count == 3) figures.push_back(read);
   }
   return figures;
 }
 
 bool FleetFixture::AwaitAttached(int workers) const {
   return Await(std::to_string(workers) + " workers are in contact", [&] {
-    const Figures figures = Pool("cpu");
-    return figures.attached == workers && figures.placed == workers;
+    const std::vector<Figures> figures = Pool("cpu");
+    return !figures.empty() && figures.back().AllAttached(workers);
   });
+}
+
+bool FleetFixture::WereAttached(int workers) const {
+  return std::ranges::any_of(Pool("cpu"), [&](const Figures& f) { return f.AllAttached(workers); });
 }
 
 }  // namespace mlc::fleet_e2e

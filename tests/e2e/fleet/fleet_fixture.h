@@ -13,7 +13,7 @@
 
 namespace mlc::fleet_e2e {
 
-inline constexpr std::chrono::seconds kPatience(150);
+inline constexpr std::chrono::seconds kPatience(240);
 
 class FleetFixture : public ::testing::Test {
  protected:
@@ -36,15 +36,19 @@ class FleetFixture : public ::testing::Test {
   std::string Said() const;
   // Waits for the condition; false, with the server's last words as a failure, after kPatience.
   bool Await(const std::string& what, const std::function<bool()>& condition) const;
-  // The last figures that the server told of a pool.
+  // What the server that was started last told of a pool, the newest last.
   struct Figures {
     int wanted = -1, placed = -1, attached = -1;
+    bool AllAttached(int workers) const { return placed == workers && attached == workers; }
   };
-  Figures Pool(const std::string& pool) const;
+  std::vector<Figures> Pool(const std::string& pool) const;
+  // So many now, or ever.
   bool AwaitAttached(int workers) const;
+  bool WereAttached(int workers) const;
 
   std::string folder_;
   std::string address_;
+  size_t said_before_ = 0;  // by the servers before this one
   pid_t server_ = -1;
   pid_t tune_ = -1;
 };

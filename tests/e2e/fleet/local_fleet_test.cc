@@ -24,7 +24,7 @@ class LocalFleetTest : public FleetFixture {
          {{{"name", "cpu"},
            {"max", max},
            {"trials_per_worker", 8},
-           {"idle_s", 1},
+           {"idle_s", 5},
            {"lost_s", 6},
            {"first_backoff_s", 0.2},
            {"worker", {Program("tests/mlc-fake-worker"), "--threads", "2", "--trial-ms", "20"}}}}}};
@@ -53,18 +53,20 @@ class LocalFleetTest : public FleetFixture {
 TEST_F(LocalFleetTest, WorkersComeWithTheQueueAndGoAfterIt) {
   StartServer("local", Config(3));
   EXPECT_TRUE(Workers().empty());
-  Tune(300);
-  EXPECT_TRUE(AwaitAttached(3));
+  // Work for 20 s, were there one worker.
+  Tune(1000);
   EXPECT_EQ(WaitForTune(), 0);
+  EXPECT_TRUE(WereAttached(3));
   EXPECT_TRUE(AwaitWorkers(0));
   EXPECT_EQ(StopServer(), 0);
 }
 
 TEST_F(LocalFleetTest, AKilledWorkerIsReplacedAndTheJobEnds) {
   StartServer("local", Config(2));
-  Tune(1500);
+  Tune(3000);
   ASSERT_TRUE(AwaitAttached(2));
   const std::vector<pid_t> before = Workers();
+  ASSERT_EQ(before.size(), 2u);
   kill(before.front(), SIGKILL);
   EXPECT_TRUE(Await("another worker is there", [&] {
     const std::vector<pid_t> now = Workers();
@@ -83,7 +85,7 @@ TEST_F(LocalFleetTest, NoWorkerOutlivesAKilledServer) {
 
 TEST_F(LocalFleetTest, WorkersOfACommandOutliveAKilledServerAndWorkForTheNext) {
   StartServer("exec", Config(2));
-  Tune(2000);
+  Tune(3000);
   ASSERT_TRUE(AwaitAttached(2));
   std::vector<pid_t> before = Workers();
   KillServer();
