@@ -127,7 +127,7 @@ start_server() {
     --tls-key "$work/certs/server.key" --tls-ca "$work/certs/ca.pem" --tokens "$work/certs/tokens" --metrics 127.0.0.1:9464 \
     --log-format json --snapshots "$work/snapshots" --snapshot-minutes 1 --lease-ms 5000 \
     >"$work/server.out" 2>>"$work/server.log" &
-  wait_for 20 "the server's start" grep -q listening "$work/server.out"
+  wait_for 120 "the server's start" grep -q listening "$work/server.out"
 }
 
 # One file is locked by whoever times: three machines have three processors, these share two.
@@ -160,7 +160,7 @@ tune_both() {
   local alice=$!
   tune bob &
   local bob=$!
-  wait_for 120 "the first trials" has_results 20
+  wait_for 600 "the first trials" has_results 20
   echo "worker1 is killed (SIGKILL); worker2 is cut off for five seconds"
   ip netns pids "$lab-worker1" | xargs -r kill -KILL
   ip -n "$lab-switch" link set worker2 down

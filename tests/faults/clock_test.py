@@ -15,9 +15,14 @@ class ClockTest(lab.Lab):
     def stepped(self, name):
         """An environment whose wall clock follows a file; the clock of leases is steady and stays."""
         self.clock = self.folder / f"clock-{name}"
-        self.clock.write_text("+0\n")
+        self.step("+0")
         return {"LD_PRELOAD": str(SHIM), "FAKETIME_TIMESTAMP_FILE": str(self.clock), "FAKETIME_NO_CACHE": "1",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_DONT_RESET": "1"}
+
+    def step(self, to):
+        new = self.clock.with_suffix(".new")
+        new.write_text(to + "\n")
+        new.replace(self.clock)
 
     def created(self):
         return [row[0] for row in self.rows("SELECT created_us FROM record ORDER BY id")]
@@ -32,7 +37,7 @@ class ClockTest(lab.Lab):
         job = self.submit(caller, 48, target)
         self.until(lambda: holder.step().leases, "leases")
         held = set(holder.results)
-        self.clock.write_text("+1d\n")
+        self.step("+1d")
         other = lab.RawWorker(self.address, "other", target)
         other.start()
         self.finish(caller, self.submit(caller, 16, target, sizes=(40,)))
@@ -46,7 +51,7 @@ class ClockTest(lab.Lab):
         # While a job is watched: its watchers do not hold up the end.
         watcher = caller.watch(job)
         next(watcher)
-        self.clock.write_text("-1d\n")
+        self.step("-1d")
         self.assertEqual(self.server.wait(lab.PATIENCE), 75, self.messages()[-2000:])
         self.assertIn("the clock was set back by", self.messages())
         watcher.cancel()
@@ -68,7 +73,7 @@ class ClockTest(lab.Lab):
         job = self.submit(caller, 48, target)
         for step, trials in (("+1d", 8), ("-1d", 24)):
             self.until(lambda count=trials: caller.progress(job).trials >= count, "the trials before the step")
-            self.clock.write_text(step + "\n")
+            self.step(step)
         # It finishes what it holds, and its supervisor starts it again.
         self.assertEqual(one.wait(lab.PATIENCE), 75, self.messages()[-2000:])
         one = self.start_worker("one", env=env)

@@ -74,13 +74,14 @@ class ConnectionsTest(lab.Lab):
         greeting = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
         def drip():
-            for byte in greeting[:-1]:
+            for sent, byte in enumerate(greeting[:-1]):
                 for one in self.sockets:
                     try:
                         one.send(bytes([byte]))
                     except OSError:
                         pass
-                if stop.wait(1):
+                # A byte a second until the server must have hung up; then slower, to be there when that is seen.
+                if stop.wait(1 if sent < 8 else 20):
                     return
 
         dripping = threading.Thread(target=drip, daemon=True)

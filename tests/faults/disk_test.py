@@ -38,7 +38,7 @@ class DiskTest(lab.Lab):
         target = self.target()
         raw = lab.RawWorker(self.address, "raw", target)
         raw.start()
-        job = self.submit(caller, 4000, target, sizes=(16, 24, 40, 56))
+        job = self.submit(caller, 20_000, target, sizes=(16, 24, 40, 56))
         self.until(lambda: len(raw.acknowledged) >= 64, "the first results")
         self.assertEqual(caller.serving("mlc.proto.Workers"), 1)
 

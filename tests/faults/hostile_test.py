@@ -123,7 +123,7 @@ class HostileTest(Children):
         self.assertEqual(line.state, lab.worker.READY, line.reason)
 
     def test_a_worker_killed_while_it_builds_or_runs_leaves_no_process(self):
-        caller = self.start_server(lease_ms=2000)
+        caller = self.start_server(lease_ms=4000)
 
         def at_work(kind):
             children = self.leaves()

@@ -25,7 +25,7 @@ except ImportError:
 
 BUILD = pathlib.Path(os.environ["MLC_BUILD"])
 SOURCE = pathlib.Path(os.environ["MLC_SOURCE"])
-PATIENCE = 120  # seconds, for what takes one on an idle machine
+PATIENCE = 300  # seconds, for what takes one on an idle machine
 TIMED = (0, 6)  # outcomes with a time: OK, TOO_SLOW
 INFRA = 7
 MARK = "MLC_FAULT_LAB"
@@ -178,7 +178,7 @@ class Lab(unittest.TestCase):
     def program(self, name):
         return BUILD / "bin" / name
 
-    def start_server(self, *flags, canaries="off", lease_ms=2000, before=(), env=None, reachable=True):
+    def start_server(self, *flags, canaries="off", lease_ms=30_000, before=(), env=None, reachable=True):
         arguments = [self.program("mlc-server"), "--log", self.log, "--listen", self.address, "--canaries", canaries,
                      "--lease-ms", lease_ms, *flags]
         offset = len(self.messages())

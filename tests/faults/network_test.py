@@ -97,7 +97,7 @@ class Machines(lab.Lab):
 class CutCableTest(Machines):
     def cut_and_heal(self, cut, heal, lease_ms, lost):
         self.begin(lease_ms)
-        tune = self.tune(72)
+        tune = self.tune(160)
         self.wait_for_trials(8)
         before = self.descriptors()
         cut()
@@ -122,16 +122,16 @@ class CutCableTest(Machines):
 
     def test_a_cut_of_many_leases_and_keepalives(self):
         # Longer than the keepalive of both ends, 15 s, and than twenty leases: the server has forgotten the worker.
-        self.cut_and_heal(lambda: self.cable("down"), lambda: self.cable("up"), 1000, lambda: self.pause(60))
+        self.cut_and_heal(lambda: self.cable("down"), lambda: self.cable("up"), 2500, lambda: self.pause(60))
         self.assertNotIn("given up", self.messages())
 
     def test_what_the_worker_says_is_dropped(self):
-        self.cut_and_heal(lambda: self.drop("s", WORKER, True), lambda: self.drop("s", WORKER, False), 1000,
+        self.cut_and_heal(lambda: self.drop("s", WORKER, True), lambda: self.drop("s", WORKER, False), 2500,
                           lambda: self.pause(18))
 
     def test_what_the_server_says_is_dropped(self):
         # Results arrive and their acknowledgements do not: they come again, and are stored once.
-        self.cut_and_heal(lambda: self.drop("w", SERVER, True), lambda: self.drop("w", SERVER, False), 1000,
+        self.cut_and_heal(lambda: self.drop("w", SERVER, True), lambda: self.drop("w", SERVER, False), 2500,
                           lambda: self.pause(18))
 
 
