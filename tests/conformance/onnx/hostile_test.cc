@@ -48,7 +48,7 @@ TEST(HostileModels, AreRefusedOrImportedAsTheCorpusSays) {
     const Result<Graph> graph =
         ImportOnnx(std::string(root) + "/" + row.name + "/model.onnx", ImportOptions{});
     const auto elapsed = std::chrono::steady_clock::now() - start;
-    EXPECT_LT(elapsed, std::chrono::seconds(10));
+    EXPECT_LT(elapsed, std::chrono::seconds(60));
     if (row.expected == "accept") {
       EXPECT_TRUE(graph.ok()) << graph.status().ToString();
     }

@@ -69,7 +69,7 @@ TEST_F(TunerTest, DuplicatesAreAcknowledgedAndStoredOnce) {
 }
 
 TEST_F(TunerTest, AWorkerThatDiesLosesItsLease) {
-  lease_ms_ = 100;
+  lease_ms_ = 2000;
   Restart();
   const std::string job = Submit(6);
   proto::SynchronizeRequest dead = Hello();

@@ -48,7 +48,7 @@ TEST(RunCommandTest, SaysWhatIsMissing) {
 TEST(RunCommandTest, KillsAllThatACommandStartedWhenItsTimeIsOver) {
   const std::string file = ::testing::TempDir() + "/mlc-command-test-" + std::to_string(getpid());
   Command command = Shell("sleep 600 & echo $! > " + file + "; wait");
-  command.timeout_ms = 1'000;
+  command.timeout_ms = 5'000;
   const auto done = RunCommand(command, {});
   EXPECT_EQ(done.status().code(), StatusCode::kDeadlineExceeded);
   FILE* opened = std::fopen(file.c_str(), "r");
