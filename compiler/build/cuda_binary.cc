@@ -108,6 +108,17 @@ void ReadCompilerLog(CudaBinary* binary) {
   }
 }
 
+Status CheckEntry(const CudaBinary& binary, const std::string& entry) {
+  std::string names;
+  for (const CudaResources& resources : binary.resources) {
+    if (resources.function == entry) return Status();
+    names += (names.empty() ? "" : ", ") + resources.function;
+  }
+  return InvalidArgument("the source has no function '" + entry +
+                         "' that is extern \"C\" __global__; " +
+                         (names.empty() ? "it has none at all" : "it has " + names));
+}
+
 std::string Encode(const CudaBinary& binary) {
   std::string body;
   PutText(&body, binary.image);

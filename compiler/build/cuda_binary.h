@@ -34,6 +34,10 @@ struct CudaBinary {
 // Fills `resources` and `performance_warnings` from `log`.
 void ReadCompilerLog(CudaBinary* binary);
 
+// OK if the compiler's log names `entry` among the functions that a host can launch; else
+// INVALID_ARGUMENT with those that it names.
+Status CheckEntry(const CudaBinary& binary, const std::string& entry);
+
 // The form in which a cache keeps it: text, then the image and a checksum. Decode(Encode(b)) == b.
 std::string Encode(const CudaBinary& binary);
 // DATA_LOSS for other bytes.

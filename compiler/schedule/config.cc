@@ -10,9 +10,15 @@ namespace {
 constexpr size_t kMaxKnobs = 64;
 
 Status CheckNew(const Config& config, const std::string& name, const Lexer& lexer) {
-  if (config.knobs.size() == kMaxKnobs) return lexer.Error("more than 64 knobs");
+  if (config.knobs.size() + config.words.size() == kMaxKnobs) {
+    return lexer.Error("more than 64 knobs");
+  }
+  const Status twice = lexer.Error("knob '" + name + "' appears twice");
   for (const auto& [known, value] : config.knobs) {
-    if (known == name) return lexer.Error("knob '" + name + "' appears twice");
+    if (known == name) return twice;
+  }
+  for (const auto& [known, value] : config.words) {
+    if (known == name) return twice;
   }
   return {};
 }
@@ -37,6 +43,7 @@ std::string Config::ToText() const {
     text += "=";
     text += std::to_string(value);
   }
+  for (const auto& [name, value] : words) text.append(" ").append(name).append("=").append(value);
   return text;
 }
 
@@ -52,6 +59,10 @@ Result<Config> Config::Parse(std::string_view text) {
     std::string name = MLC_TRY(lexer.Word());
     MLC_TRY(CheckNew(config, name, lexer));
     MLC_TRY(lexer.Expect("="));
+    if (config.family == kRawCuda && (!config.words.empty() || !lexer.PeekNumber())) {
+      config.words.emplace_back(std::move(name), MLC_TRY(lexer.Word()));
+      continue;
+    }
     const int64_t value = MLC_TRY(lexer.Int());
     config.knobs.emplace_back(std::move(name), value);
   }

@@ -1,8 +1,9 @@
 // A config: one point of a family's space, as text. Family and version come first, then every knob
 // by name, in the space's order:
 //   contraction/1 mr=14 nr=2 order=1 kc=0
-// Knob values are integers; a named choice is the number of its word in the family's list. At most
-// 64 knobs. A value; Parse(ToText(c)) == c.
+// Knob values are integers; a named choice is the number of its word in the family's list. Kernels
+// written by hand alone (cuda/raw_cuda.h) have words after the integers. At most 64 knobs. A value;
+// Parse(ToText(c)) == c.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,14 @@
 
 namespace mlc::schedule {
 
+// The name of kernels written by hand where families have theirs.
+inline constexpr std::string_view kRawCuda = "raw_cuda";
+
 struct Config {
   std::string family;
   int version = 1;
   std::vector<std::pair<std::string, int64_t>> knobs;
+  std::vector<std::pair<std::string, std::string>> words = {};
 
   // REQUIRES: the knob exists.
   int64_t operator[](std::string_view knob) const;

@@ -38,6 +38,7 @@ VENDORS = {
     r"<prometheus/": {"server"},
     r"<(grpc|grpcpp)/": {"server", "worker", "client", "proto", "transport"},
     r"<openssl/": {"transport", "server"},
+    r"<zlib\.h>": {"compiler/schedule"},
 }
 MAX_HEADER, MAX_SOURCE = 250, 600
 BANNED = [

@@ -1,0 +1,167 @@
+#include "compiler/schedule/cuda/raw_cuda.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/base/rng.h"
+#include "compiler/schedule/cuda/packed_source.h"
+
+namespace mlc::schedule {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kSource[] =
+    "// Twice as much, na\xc3\xafvely.\n"
+    "extern \"C\" __global__ void scale(const float* in, float* out) {\n"
+    "  out[blockIdx.x * 256 + threadIdx.x] = 2.0f * in[blockIdx.x * 256 + threadIdx.x];\n"
+    "}\n";
+
+RawCuda Scale() { return {"scale", kSource, 4, 256, 1024}; }
+
+TEST(RawCuda, ItsConfigReadsBack) {
+  const Result<Config> config = Scale().ToConfig();
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  const std::string text = config->ToText();
+  EXPECT_TRUE(
+      text.starts_with("raw_cuda/1 blocks=4 threads=256 block_bytes=1024 entry=scale "
+                       "source="))
+      << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  const Result<Config> read = Config::Parse(text);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(*read, *config);
+  EXPECT_EQ(read->ToText(), text);
+  const Result<RawCuda> raw = RawCuda::FromConfig(*read);
+  ASSERT_TRUE(raw.ok()) << raw.status().ToString();
+  EXPECT_EQ(*raw, Scale());
+  EXPECT_TRUE(IsRawCuda(*read));
+  EXPECT_TRUE(IsRawCuda(text));
+  EXPECT_FALSE(IsRawCuda("raw_cuda_2/1 blocks=4"));
+  EXPECT_EQ(BriefConfig(text),
+            "raw_cuda/1 blocks=4 threads=256 block_bytes=1024 entry=scale (hand-written)");
+  EXPECT_EQ(BriefConfig("contraction/1 mr=4"), "contraction/1 mr=4");
+}
+
+TEST(RawCuda, IsOfNoFamily) {
+  EXPECT_EQ(FindFamily(kRawCuda), nullptr);
+  const Result<graph::Workload> workload = graph::Workload::Parse(
+      "workload v1 tolerance=1e-05 {\n%0 = input() : f32[1024]\n%1 = weight() : f32[1024]\n"
+      "%2 = add(%0, %1) : f32[1024]\nreturn %2\n}\n");
+  const target::Target target = *target::Target::Parse(
+      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560");
+  EXPECT_EQ(LowerConfig(*workload, target, *Scale().ToConfig()).status().code(),
+            StatusCode::kNotFound);
+  const std::vector<Binding> bindings = RawBindings(*workload);
+  ASSERT_EQ(bindings.size(), 3u);
+  EXPECT_EQ(bindings[1].kind, Binding::Kind::kOperand);
+  EXPECT_EQ(bindings[1].index, 1);
+  EXPECT_EQ(bindings[2].kind, Binding::Kind::kOutput);
+  EXPECT_TRUE(CheckFits(Scale(), target).ok());
+  EXPECT_THAT(CheckFits(Scale(), target::DetectHost(1)).message(), HasSubstr("is not for"));
+  RawCuda large = Scale();
+  large.block_bytes = 232449;
+  EXPECT_THAT(CheckFits(large, target).message(), HasSubstr("sm_90a has 232448"));
+}
+
+TEST(RawCuda, WhatNobodyCouldRunIsExplained) {
+  const auto why = [](const RawCuda& raw) { return raw.ToConfig().status().message(); };
+  RawCuda raw = Scale();
+  raw.entry = "scalar";
+  EXPECT_THAT(why(raw), HasSubstr("the source has no function 'scalar'"));
+  for (const char* name : {"", "2x", "a-b", "a b", "ns::f"}) {
+    raw.entry = name;
+    EXPECT_THAT(why(raw), HasSubstr("is no name of a function")) << name;
+  }
+  raw = Scale();
+  raw.blocks = 0;
+  EXPECT_THAT(why(raw), HasSubstr("1 to 2147483647 blocks"));
+  raw = Scale();
+  raw.threads = 1025;
+  EXPECT_THAT(why(raw), HasSubstr("1 to 1024 threads"));
+  raw = Scale();
+  raw.block_bytes = -1;
+  EXPECT_THAT(why(raw), HasSubstr("no block has -1 bytes"));
+  raw = Scale();
+  raw.source.clear();
+  EXPECT_EQ(why(raw), "the source is empty");
+  raw.source = kSource + std::string(kMaxSource, ' ');
+  EXPECT_THAT(why(raw), HasSubstr("256 KiB are the most"));
+  raw.source = kSource;
+  raw.source[5] = '\0';
+  EXPECT_THAT(why(raw), HasSubstr("no text in UTF-8: see byte 5"));
+  // Noise cannot be compressed.
+  raw.source = std::string(kSource) + "//";
+  for (Rng rng(1); raw.source.size() < 12'000;) {
+    raw.source += static_cast<char>('!' + rng.Below(90));
+  }
+  EXPECT_THAT(why(raw), HasSubstr("8191 are the most: leave out comments"));
+}
+
+TEST(RawCuda, OnlyUtf8IsText) {
+  for (const char* good :
+       {"\xc2\x80", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf", "\x7f"}) {
+    EXPECT_TRUE(PackSource(good).ok()) << good;
+  }
+  for (const char* bad : {"\x80", "\xc0\xaf", "\xc2", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82",
+                          "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
+    EXPECT_FALSE(PackSource(bad).ok()) << bad;
+    EXPECT_FALSE(PackSource(std::string("ab") + bad + "c").ok()) << bad;
+  }
+}
+
+TEST(RawCuda, EverySourceUnpacks) {
+  std::string source;
+  for (Rng rng(3); source.size() < 200;) {
+    source += static_cast<char>(1 + rng.Below(127));
+    const Result<std::string> word = PackSource(source);
+    ASSERT_TRUE(word.ok());
+    EXPECT_EQ(*UnpackSource(*word), source);
+  }
+  const std::string longest(kMaxSource, 'x');
+  EXPECT_EQ(*UnpackSource(*PackSource(longest)), longest);
+}
+
+// Whoever writes a log or leads a worker to a lease writes the words.
+TEST(RawCuda, HostileWordsAreRefused) {
+  const std::string word = *PackSource(kSource);
+  for (const std::string& bad :
+       {std::string("x"), std::string("eJx"), word + "A", word + "AAAA", word.substr(0, 20),
+        word + "=", "." + word, word + word, std::string(100'000, 'A'), std::string()}) {
+    EXPECT_EQ(UnpackSource(bad).status().code(), StatusCode::kInvalidArgument) << bad.substr(0, 80);
+  }
+  for (size_t i = 0; i < word.size(); ++i) {
+    std::string flipped = word;
+    flipped[i] = flipped[i] == 'A' ? 'B' : 'A';
+    // But for bits that stand for nothing.
+    const Result<std::string> unpacked = UnpackSource(flipped);
+    EXPECT_TRUE(!unpacked.ok() || *unpacked == kSource) << i;
+  }
+}
+
+TEST(RawCuda, ConfigsOfAnotherFormAreRefused) {
+  const std::string good = Scale().ToConfig()->ToText();
+  const auto code = [](const std::string& text) {
+    const Result<Config> config = Config::Parse(text);
+    return config.ok() ? RawCuda::FromConfig(*config).status().code() : config.status().code();
+  };
+  EXPECT_EQ(code(good), StatusCode::kOk);
+  EXPECT_EQ(code("raw_cuda/2" + good.substr(10)), StatusCode::kFailedPrecondition);
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  for (const std::string& bad :
+       {good + " more=1", good + " more=word", good + " source=x", std::string("raw_cuda/1"),
+        replaced("blocks=4 ", ""), replaced("threads=256", "threads=0"),
+        replaced("threads=256", "threads=4294967297"), replaced("entry=scale", "entry=other"),
+        replaced("entry=scale", "entry=7"), replaced("block_bytes=1024", "block_bytes=-1"),
+        replaced("blocks=4 threads=256", "threads=256 blocks=4")}) {
+    EXPECT_EQ(code(bad), StatusCode::kInvalidArgument) << bad;
+  }
+  EXPECT_FALSE(Config::Parse("contraction/1 mr=word").ok()) << "families have numbers alone";
+}
+
+}  // namespace
+}  // namespace mlc::schedule
