@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "worker/bytes.h"
 
 namespace mlc::worker {
@@ -144,14 +145,42 @@ Result<BuiltKernel> CompileForDevice(const schedule::LoweredKernel& lowered,
   return built;
 }
 
+Result<BuiltKernel> CompileRawCuda(const graph::Workload& workload, const schedule::Config& config,
+                                   const target::Target& target, const CudaToolchain& tools) {
+  if (tools.nvrtc == nullptr) return FailedPrecondition("this worker has no CUDA compiler");
+  const schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
+  MLC_TRY(schedule::CheckFits(raw, target));
+  build::CudaBinary binary = MLC_TRY(tools.nvrtc->Compile(raw.source, target.CudaArch()));
+  // What spills may still be the fastest: its author decides, and the clock.
+  MLC_TRY(build::CheckEntry(binary, raw.entry));
+  BuiltKernel built;
+  built.bindings = schedule::RawBindings(workload);
+  built.device = DevicePart{
+      std::move(binary.image), {{raw.entry, raw.blocks, raw.threads, raw.block_bytes}}, 0, 0};
+  return built;
+}
+
+namespace {
+
+Result<BuiltKernel> BuildConfig(const graph::Workload& workload, const schedule::Config& config,
+                                const target::Target& target, const CudaToolchain& tools) {
+  if (schedule::IsRawCuda(config)) return CompileRawCuda(workload, config, target, tools);
+  const schedule::LoweredKernel lowered = MLC_TRY(schedule::LowerConfig(workload, target, config));
+  return target.is_cuda() ? CompileForDevice(lowered, target, tools) : Compile(lowered, target);
+}
+
+}  // namespace
+
 Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view config,
                                 const target::Target& target, const CudaToolchain& tools) {
   const auto start = std::chrono::steady_clock::now();
-  const graph::Workload parsed = MLC_TRY(graph::Workload::Parse(workload));
   const schedule::Config point = MLC_TRY(schedule::Config::Parse(config));
-  const schedule::LoweredKernel lowered = MLC_TRY(schedule::LowerConfig(parsed, target, point));
-  BuiltKernel built = target.is_cuda() ? MLC_TRY(CompileForDevice(lowered, target, tools))
-                                       : MLC_TRY(Compile(lowered, target));
+  if (schedule::IsRawCuda(point) && !tools.allow_raw_cuda) {
+    return FailedPrecondition(
+        "this worker runs no kernels written by hand: it was started without --allow-raw-cuda");
+  }
+  const graph::Workload parsed = MLC_TRY(graph::Workload::Parse(workload));
+  BuiltKernel built = MLC_TRY(BuildConfig(parsed, point, target, tools));
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
   built.build_ms = taken.count();
   return built;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/build/nvrtc.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "compiler/schedule/family.h"
 #include "worker/bytes.h"
 #include "worker/child.h"
@@ -62,6 +63,7 @@ proto::Capabilities CapabilitiesOf(const Toolkit& toolkit, const std::string& ta
   }
   const Result<target::Target> parsed = target::Target::Parse(target);
   if (parsed.ok() && parsed->is_cuda()) {
+    if (toolkit.allow_raw_cuda) capabilities.add_kernels(schedule::RawCudaKernel());
     DescribeGpus(toolkit, parsed->ClassText(), capabilities);
     return capabilities;
   }

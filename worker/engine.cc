@@ -22,7 +22,8 @@ std::string Report(const Result<BuiltKernel>& built) {
   return static_cast<char>(built.status().code()) + built.status().message();
 }
 
-// A config of another version, or of a family that this build has not, is no fault of the config.
+// A config of another version, or of a family that this build has not or is not to build, is no
+// fault of the config.
 Measurement Refusal(std::string_view report) {
   const auto code = static_cast<StatusCode>(report[0]);
   const bool other_build = code == StatusCode::kFailedPrecondition || code == StatusCode::kNotFound;
@@ -133,7 +134,8 @@ bool Engine::StartBuild(Job& job) {
   }
   Result<Child> builder = Child::Start(child, [&](int pipe) {
     const auto asking = job.exchange != nullptr ? job.exchange->Compiler(*nvrtc_) : nullptr;
-    const CudaToolchain tools{asking != nullptr ? asking.get() : nvrtc_.get(), options_.target};
+    const CudaToolchain tools{asking != nullptr ? asking.get() : nvrtc_.get(), options_.target,
+                              options_.allow_raw_cuda};
     WriteAll(pipe, Report(BuildKernel(job.trial.workload, job.trial.config,
                                       targets_[static_cast<size_t>(job.trial.target)], tools)));
   });

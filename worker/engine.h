@@ -30,6 +30,7 @@ struct EngineOptions {
   std::string cubin_cache;      // folder of compiled device code; empty: none
   int builders = 1;             // build children at a time
   bool sandbox = true;
+  bool allow_raw_cuda = false;  // GPUs run kernels that somebody wrote by hand, too
   int64_t build_timeout_ms = 10'000;
   int64_t run_timeout_ms = 10'000;
   ReferenceOptions references;

@@ -53,6 +53,7 @@ struct Flags {
   bool self_test = false;
   bool json = false;
   bool verbose = false;
+  bool allow_raw_cuda = false;
 };
 
 int Fail(const Status& status) {
@@ -80,6 +81,7 @@ Result<EngineOptions> OptionsOf(const Flags& flags) {
   options.sandbox = flags.sandbox == "on";
   options.cpu = flags.target != "cuda";
   options.cuda_home = flags.cuda_home;
+  options.allow_raw_cuda = flags.allow_raw_cuda;
   options.cubin_cache = CubinFolderOf(flags);
   if (flags.target == "cpu") return options;
   Result<std::vector<GpuDevice>> gpus = FindGpus();
@@ -177,8 +179,10 @@ Result<int> RunWorker(const Flags& flags) {
   logger->set_level(flags.verbose ? spdlog::level::info : spdlog::level::warn);
   EngineOptions options = MLC_TRY(OptionsOf(flags));
   DaemonOptions daemon;
-  daemon.capabilities = [toolkit = Toolkit{MLC_LLVM_VERSION, FindNvrtc(options), options.gpus}](
-                            const std::string& target) { return CapabilitiesOf(toolkit, target); };
+  daemon.capabilities = [toolkit = Toolkit{MLC_LLVM_VERSION, FindNvrtc(options), options.gpus,
+                                           flags.allow_raw_cuda}](const std::string& target) {
+    return CapabilitiesOf(toolkit, target);
+  };
   daemon.slots = flags.slots > 0 ? flags.slots : 16 * options.builders;
   daemon.signals = SignalDescriptor();
   const auto engine = MLC_TRY(EngineProcess::Start(std::move(options)));
@@ -232,6 +236,8 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--gate", flags.gate, "file locked while timing, if the server names none");
   app.add_option("--sandbox", flags.sandbox, "fence children in: on or off")
       ->check(CLI::IsMember({"on", "off"}));
+  app.add_flag("--allow-raw-cuda", flags.allow_raw_cuda,
+               "for GPUs: run kernels that administrators wrote by hand, too");
   app.add_flag("--once", flags.once, "leave when the server has no work");
   app.add_flag("--exit-with-parent", flags.exit_with_parent,
                "leave when the starting process ends (implied by unix:)");

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "compiler/build/nvrtc.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "worker/built_kernel.h"
 #include "worker/gpu/gpu_fleet.h"
 #include "worker/reference.h"
@@ -137,6 +138,31 @@ TEST_F(GpuRunnerTest, ARightKernelHasATime) {
   }
   EXPECT_GT(fleet->targets().front().copy_gbps, 100);
   printf("%s\n", fleet->targets().front().ToText().c_str());
+}
+
+// From its config, as a lease brings it: without scratch and counters among its parameters.
+TEST_F(GpuRunnerTest, AKernelWrittenByHandIsBuiltCheckedAndTimed) {
+  const auto fleet = NewFleet();
+  ASSERT_NE(fleet, nullptr);
+  const SharedMemory set = Set();
+  const auto run = [&](const std::string& body) {
+    const schedule::RawCuda raw{
+        "twice",
+        "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
+        "  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n" +
+            body + "\n}\n",
+        kElements / kThreads, kThreads, 65536};
+    const CudaToolchain tools{Machine::Get().nvrtc.get(), target::DetectHost(1), true};
+    const Result<BuiltKernel> built = BuildKernel(Doubled().ToText(), raw.ToConfig()->ToText(),
+                                                  Machine::Get().gpus.front().target, tools);
+    EXPECT_TRUE(built.ok()) << built.status().ToString();
+    return Run(*fleet, {Doubled().ToText(), {Encode(*built)}, set.serial(), 0}, set);
+  };
+  const Measurement right = run("out[i] = 2.0f * in[i];");
+  EXPECT_EQ(right.outcome, Outcome::kOk) << right.detail;
+  EXPECT_GT(right.median_ns, 400);
+  EXPECT_EQ(run("out[i] = 3.0f * in[i];").outcome, Outcome::kWrongResult);
+  EXPECT_EQ(run("out[i + 1] = 2.0f * in[i];").outcome, Outcome::kWrongResult);
 }
 
 TEST_F(GpuRunnerTest, TheTimesOfSeveralLaunchesAdd) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace mlc::worker {
 namespace {
 
@@ -42,6 +44,20 @@ TEST(CapabilitiesTest, AProcessorTellsTheMachinesMemoryAndNoDriver) {
   EXPECT_EQ(told.llvm(), "19.1");
   EXPECT_EQ(told.nvrtc(), "");
   EXPECT_EQ(told.driver(), "");
+}
+
+TEST(CapabilitiesTest, KernelsWrittenByHandAreForGpusThatTakeThem) {
+  const auto takes = [](const Toolkit& toolkit, const std::string& target) {
+    const proto::Capabilities told = CapabilitiesOf(toolkit, target);
+    return std::find(told.kernels().begin(), told.kernels().end(), "raw_cuda/1") !=
+           told.kernels().end();
+  };
+  Toolkit toolkit{"19.1", "13.0", {Gpu(132, 141)}};
+  const std::string gpu = toolkit.gpus[0].target.ToText();
+  EXPECT_FALSE(takes(toolkit, gpu));
+  toolkit.allow_raw_cuda = true;
+  EXPECT_TRUE(takes(toolkit, gpu));
+  EXPECT_FALSE(takes(toolkit, target::DetectHost(2).ToText()));
 }
 
 TEST(CapabilitiesTest, WithoutAGpuNoCompilerIsLookedFor) { EXPECT_EQ(FindNvrtc({}), ""); }

@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "worker/built_kernel.h"
 #include "worker/child.h"
 #include "worker/gpu/service_kernels.h"
@@ -37,13 +38,14 @@ class CudaBuild : public ::testing::Test {
   }
 
   // What BuildKernel gives in a build child.
-  static Result<BuiltKernel> BuildInChild(const std::string& workload, const std::string& config) {
+  static Result<BuiltKernel> BuildInChild(const std::string& workload, const std::string& config,
+                                          bool allow_raw_cuda = false) {
     const target::Target target = *target::Target::Parse(kTarget);
     Child::Options options;
     options.limits.memory_bytes += int64_t{2} << 30;
     Result<Child> child = Child::Start(options, [&](int pipe) {
-      const Result<BuiltKernel> built =
-          BuildKernel(workload, config, target, {Compiler(), target::DetectHost(1)});
+      const Result<BuiltKernel> built = BuildKernel(
+          workload, config, target, {Compiler(), target::DetectHost(1), allow_raw_cuda});
       WriteAll(pipe, built.ok() ? "+" + Encode(*built) : "-" + built.status().message());
     });
     if (!child.ok()) return child.status();
@@ -88,6 +90,60 @@ TEST_F(CudaBuild, ATextThatIsNoConfigIsRefused) {
       "return %1\n}\n",
       "nonsense");
   EXPECT_EQ(built.status().code(), StatusCode::kInvalidArgument);
+}
+
+std::string Doubled() {
+  return graph::Workload::Parse(
+             "workload v1 tolerance=1e-04 {\n%0 = input() : f32[1024]\n"
+             "%1 = add(%0, %0) : f32[1024]\nreturn %1\n}\n")
+      ->ToText();
+}
+
+std::string RawConfig(const std::string& entry, const std::string& source) {
+  return schedule::RawCuda{entry, source, 4, 256, 0}.ToConfig()->ToText();
+}
+
+TEST_F(CudaBuild, AKernelWrittenByHandIsBuiltWhereItIsAllowed) {
+  const std::string config = RawConfig(
+      "twice",
+      "__device__ float doubled(float x) { return 2.0f * x; }\n"
+      "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
+      "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  out[i] = doubled(in[i]);\n}\n");
+  const Result<BuiltKernel> built = BuildInChild(Doubled(), config, true);
+  ASSERT_TRUE(built.ok()) << built.status().ToString();
+  ASSERT_TRUE(built->device.has_value());
+  EXPECT_EQ(built->device->image.substr(1, 3), "ELF");
+  ASSERT_EQ(built->device->launches.size(), 1u);
+  EXPECT_EQ(built->device->launches[0].function, "twice");
+  EXPECT_EQ(built->device->launches[0].blocks, 4);
+  EXPECT_EQ(built->device->launches[0].threads, 256);
+  EXPECT_EQ(built->bindings.size(), 2u);
+  EXPECT_EQ(built->device->shared_bytes + built->device->counter_bytes, 0);
+  // However a server writes it.
+  for (const std::string& text : {config, " " + config, "# no\n" + config, "\t\n" + config,
+                                  std::string("raw_cuda/1"), std::string("raw_cuda/9 a=1")}) {
+    const Result<BuiltKernel> refused = BuildInChild(Doubled(), text);
+    EXPECT_NE(refused.status().message().find("started without --allow-raw-cuda"),
+              std::string::npos)
+        << refused.status().message();
+  }
+}
+
+TEST_F(CudaBuild, AKernelWrittenByHandThatIsNoneIsExplained) {
+  const auto why = [](const std::string& entry, const std::string& source) {
+    return BuildInChild(Doubled(), RawConfig(entry, source), true).status().message();
+  };
+  const std::string plain = "extern \"C\" __global__ void k(float* p) { p[0] = 1; }\n// other\n";
+  EXPECT_NE(
+      why("other", plain).find("no function 'other' that is extern \"C\" __global__; it has k"),
+      std::string::npos)
+      << why("other", plain);
+  EXPECT_NE(why("k", "__global__ void k(float* p) { p[0] = 1; }\n").find("it has _Z1kPf"),
+            std::string::npos);
+  EXPECT_NE(why("k", "__device__ void k(float* p) { p[0] = 1; }\n").find("it has none at all"),
+            std::string::npos);
+  const std::string refused = why("k", plain + "int x = nothing;\n");
+  EXPECT_NE(refused.find("nothing"), std::string::npos) << refused;
 }
 
 // What the compiler says in a build child of a source that no family would print.

@@ -1,0 +1,77 @@
+// Kernels that somebody wrote by hand in the engine, with a driver that pretends (fake_cuda/): what
+// they compute is what the driver is told to.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "compiler/schedule/cuda/raw_cuda.h"
+#include "worker/engine.h"
+
+namespace mlc::worker {
+namespace {
+
+class RawCudaEngine : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!build::Nvrtc::Open("").ok()) GTEST_SKIP() << "no CUDA compiler (NVRTC) here";
+    auto gpus = FindGpus();
+    ASSERT_TRUE(gpus.ok()) << gpus.status().ToString();
+    if (!gpus->front().name.starts_with("Fake GPU")) GTEST_SKIP() << "a real driver is in the way";
+  }
+
+  // What becomes of one trial. `image` is what the device does, whatever code it is given.
+  static Measurement Run(const std::string& config, bool allowed, const char* image) {
+    setenv("FAKE_IMAGE", image, 1);
+    EngineOptions options;
+    options.target = target::DetectHost(2);
+    options.cpu = false;
+    options.gpus = *FindGpus();
+    options.gpus.resize(1);
+    options.cuda_home = MLC_FAKE_CUDA;
+    options.run_timeout_ms = 2'000;
+    options.allow_raw_cuda = allowed;
+    auto engine = Engine::Create(std::move(options));
+    unsetenv("FAKE_IMAGE");
+    if (!engine.ok()) return Failed(Outcome::kInfra, engine.status().ToString());
+    const std::string workload = graph::Workload::Parse(
+                                     "workload v1 tolerance=1e-05 {\n%0 = input() : f32[1000]\n"
+                                     "%1 = add(%0, %0) : f32[1000]\nreturn %1\n}\n")
+                                     ->ToText();
+    (*engine)->Add({{0, 1}, workload, config, 7, 0, 0});
+    for (;;) {
+      (*engine)->Work(100, -1);
+      for (TrialResult& result : (*engine)->TakeResults()) return std::move(result.measurement);
+    }
+  }
+  static std::string Config() {
+    return schedule::RawCuda{"twice",
+                             "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
+                             "  out[threadIdx.x] = 2.0f * in[threadIdx.x];\n}\n",
+                             1, 1000, 0}
+        .ToConfig()
+        ->ToText();
+  }
+};
+
+TEST_F(RawCudaEngine, AreCheckedAndTimedAsGeneratedOnesAre) {
+  const Measurement right = Run(Config(), true, "right 1000");
+  EXPECT_EQ(right.outcome, Outcome::kOk) << right.detail;
+  EXPECT_EQ(right.median_ns, 5000);
+  EXPECT_EQ(Run(Config(), true, "wrong 1000").outcome, Outcome::kWrongResult);
+  EXPECT_EQ(Run(Config(), true, "race 1000").outcome, Outcome::kWrongResult);
+  EXPECT_EQ(Run(Config(), true, "overrun 1000").outcome, Outcome::kWrongResult);
+  EXPECT_EQ(Run(Config(), true, "illegal").outcome, Outcome::kRunError);
+  EXPECT_EQ(Run(Config(), true, "hang").outcome, Outcome::kRunTimeout);
+}
+
+TEST_F(RawCudaEngine, AreRefusedWithoutTheFlagAndSayWhy) {
+  for (const std::string& config : {Config(), "  " + Config(), "#\n" + Config()}) {
+    const Measurement refused = Run(config, false, "right 1000");
+    EXPECT_EQ(refused.outcome, Outcome::kInfra) << "no fault of the kernel";
+    EXPECT_NE(refused.detail.find("started without --allow-raw-cuda"), std::string::npos)
+        << refused.detail;
+  }
+}
+
+}  // namespace
+}  // namespace mlc::worker
