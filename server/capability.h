@@ -12,6 +12,7 @@ struct Needs {
   std::string target_class;
   std::string kernel;        // "contraction/3": the family that builds it; empty: any worker can
   int64_t memory_bytes = 0;  // of its tensors
+  bool told = false;         // for workers alone that name `kernel`: silence is no consent
 
   friend auto operator<=>(const Needs&, const Needs&) = default;
 };
@@ -24,6 +25,7 @@ struct Offer {
   bool Meets(const Needs& needs) const {
     if (needs.target_class != target_class) return false;
     if (memory_bytes > 0 && needs.memory_bytes > memory_bytes) return false;
+    if (needs.told) return kernels.contains(needs.kernel);
     return kernels.empty() || needs.kernel.empty() || kernels.contains(needs.kernel);
   }
 };

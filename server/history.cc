@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "db/confirmed_best.h"
 #include "server/job_request.h"
 #include "server/precedents.h"
@@ -10,10 +11,11 @@
 namespace mlc::server {
 namespace {
 
-// A config that does not parse is of a form that this program does not know; it is skipped.
+// A config that does not parse is of a form that this program does not know; it is skipped. So is
+// what somebody wrote by hand: no search can vary it.
 void AddTrial(const db::Record& record, std::vector<PriorTrial>& trials) {
   Result<schedule::Config> config = schedule::Config::Parse(record.config);
-  if (config.ok()) {
+  if (config.ok() && !schedule::IsRawCuda(*config)) {
     trials.push_back({*std::move(config), record.measurement, db::IsConfirmation(record)});
   }
 }

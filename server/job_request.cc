@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/schedule/cuda/raw_cuda.h"
+#include "server/search/given_kernel.h"
+
 namespace mlc::server {
 namespace {
 
@@ -83,6 +86,7 @@ std::string JobOptions::ToText() const {
   for (const JobVariant& variant : variants) {
     json["variants"].push_back({{"name", variant.name}, {"uses", variant.uses}});
   }
+  if (!raw_cuda.empty()) json["raw_cuda"] = raw_cuda;
   return json.dump();
 }
 
@@ -101,6 +105,7 @@ Result<JobOptions> JobOptions::Parse(const std::string& text) {
       options.variants.push_back(
           {variant.at("name").get<std::string>(), variant.at("uses").get<std::vector<int32_t>>()});
     }
+    options.raw_cuda = json.value("raw_cuda", options.raw_cuda);
     return options;
   } catch (const nlohmann::json::exception& error) {
     return DataLoss("a job's options cannot be read: " + std::string(error.what()));
@@ -145,6 +150,22 @@ Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request) {
   return job;
 }
 
+Result<JobRequest> ParseRawCudaRequest(const proto::SubmitRawCudaRequest& request) {
+  proto::SubmitJobRequest asked = request.job();
+  asked.mutable_options()->set_trials(kGivenKernelTrials);
+  asked.mutable_options()->set_batch(kGivenKernelTrials);
+  JobRequest job = MLC_TRY(ParseJobRequest(asked));
+  if (job.tasks.size() != 1) return InvalidArgument("a kernel written by hand is for one workload");
+  const proto::RawCuda& kernel = request.kernel();
+  const schedule::RawCuda raw{kernel.entry(), kernel.source(), kernel.blocks(), kernel.threads(),
+                              kernel.block_bytes()};
+  const Result<schedule::Config> config = raw.ToConfig();
+  if (!config.ok()) return config.status();
+  MLC_TRY(schedule::CheckFits(raw, job.target));
+  job.options.raw_cuda = config->ToText();
+  return job;
+}
+
 Result<std::string> OwnerOf(const proto::SubmitJobRequest& request, const Caller& caller) {
   if (!caller.local || request.user().empty()) return caller.name;
   const Result<Caller> named = ParseIdentity("submit/" + request.user());
@@ -156,6 +177,7 @@ Digest StudyOf(const JobRequest& request, int64_t salt) {
   std::string text = "study v1 seed=" + std::to_string(request.options.seed) +
                      " batch=" + std::to_string(request.options.batch) +
                      " salt=" + std::to_string(salt) + "\n" + request.target.ClassText() + "\n";
+  if (!request.options.raw_cuda.empty()) text += request.options.raw_cuda + "\n";
   for (const db::JobTask& task : request.tasks) {
     text += task.workload.ToText() + " " + std::to_string(task.occurrences) + "\n";
   }

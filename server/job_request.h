@@ -29,6 +29,9 @@ struct JobOptions {
   // Prior knowledge: the newest model in the log when the job began. -1: not noted; the time tells.
   int64_t models = -1;
   std::vector<JobVariant> variants;  // none: one, in which tasks are used as often as they occur
+  // The config of a kernel that somebody wrote by hand, which is all that the job measures; empty:
+  // it searches. Only requests that the role admin may make have one.
+  std::string raw_cuda;
 
   // One line of JSON, as the log keeps it.
   std::string ToText() const;
@@ -53,8 +56,12 @@ Result<std::string> OwnerOf(const proto::SubmitJobRequest& request, const Caller
 // INVALID_ARGUMENT that names the task or option at fault.
 Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request);
 
-// Equal for equal tasks, variants, class of target and seed. `salt` sets a fresh job apart; 0 for
-// none.
+// The same for a kernel that somebody wrote by hand, with all that RawCuda::ToConfig refuses. The
+// number of trials is not the caller's.
+Result<JobRequest> ParseRawCudaRequest(const proto::SubmitRawCudaRequest& request);
+
+// Equal for equal tasks, variants, class of target, seed and kernel. `salt` sets a fresh job apart;
+// 0 for none.
 Digest StudyOf(const JobRequest& request, int64_t salt);
 
 }  // namespace mlc::server

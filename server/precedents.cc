@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "db/confirmed_best.h"
 
 namespace mlc::server {
@@ -37,7 +38,10 @@ Result<Precedents> Precedents::Read(const db::TuningLog& log, std::string target
 Status Precedents::Fill(Entry& entry) const {
   if (entry.read) return Status();
   entry.read = true;
-  const auto before = [&](const db::Record& record) { return record.id <= up_to_id_; };
+  // What somebody wrote by hand for one shape says nothing of others.
+  const auto before = [&](const db::Record& record) {
+    return record.id <= up_to_id_ && !schedule::IsRawCuda(record.config);
+  };
   const Digest& key = entry.source.workload;
   const std::vector<db::Record> fastest = MLC_TRY(log_->Best(key, target_, kFastest, before));
   const auto single_ns = [&](const std::string& config) {

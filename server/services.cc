@@ -65,6 +65,16 @@ class TunerService : public proto::Tuner::CallbackService {
     }
     return Answer(context, tuner_.Submit(*request, gate_.CallerOf(*context)), reply);
   }
+  grpc::ServerUnaryReactor* SubmitRawCuda(grpc::CallbackServerContext* context,
+                                          const proto::SubmitRawCudaRequest* request,
+                                          proto::SubmitJobReply* reply) override {
+    const Status version = CheckProtocol("client", request->job().protocol());
+    if (!version.ok()) {
+      tuner_.metrics().AddRejected("version");
+      return Answer(context, Result<proto::SubmitJobReply>(version), reply);
+    }
+    return Answer(context, tuner_.SubmitRawCuda(*request, gate_.CallerOf(*context)), reply);
+  }
   grpc::ServerWriteReactor<proto::JobProgress>* WatchJob(
       grpc::CallbackServerContext*, const proto::WatchJobRequest* request) override {
     return new Watcher(tuner_, timer_, request->job());

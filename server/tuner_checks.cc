@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "compiler/schedule/family.h"
 #include "server/clock.h"
 #include "server/plausibility.h"
@@ -182,7 +183,10 @@ Check Tuner::ChooseCanary(const std::string& worker, const target::Target& targe
   Check check;
   check.worker = worker;
   check.factor = target.is_cuda() ? kSameGpu : kSameProcessor;
-  const auto by_others = [&](const db::Record& record) { return record.worker != worker; };
+  // What somebody wrote by hand is for those who take it, and no measure of a worker.
+  const auto by_others = [&](const db::Record& record) {
+    return record.worker != worker && !schedule::IsRawCuda(record.config);
+  };
   for (const Digest& workload : workloads) {
     const auto best = log_.Best(workload, target.ClassText(), 1, by_others);
     const auto text = log_.FindWorkload(workload);

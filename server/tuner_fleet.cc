@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "server/clock.h"
 #include "server/tuner.h"
 
@@ -24,7 +25,11 @@ Needs Tuner::NeedsOf(const Job& job, const Proposal& proposal) const {
   const auto task = static_cast<size_t>(proposal.task);
   Needs needs;
   needs.target_class = job.target_class;
-  needs.kernel = proposal.config.family + "/" + std::to_string(proposal.config.version);
+  // All trials of such a job: they are compared on one device.
+  needs.told = !job.options.raw_cuda.empty() || schedule::IsRawCuda(proposal.config);
+  needs.kernel = needs.told
+                     ? schedule::RawCudaKernel()
+                     : proposal.config.family + "/" + std::to_string(proposal.config.version);
   // Rounded, so that a study has few queues.
   if (task < job.memory_bytes.size()) {
     needs.memory_bytes =
@@ -37,6 +42,7 @@ Needs Tuner::NeedsOf(const Job& job, const Proposal& proposal) const {
 std::string Tuner::WaitsFor(const Needs& needs) const {
   std::string text = "waits for a worker of class: " + needs.target_class;
   if (!needs.kernel.empty()) text += " that builds " + needs.kernel;
+  if (needs.told) text += " (mlc-worker --allow-raw-cuda)";
   if (needs.memory_bytes > 0) {
     text += " with " + std::to_string(needs.memory_bytes >> 20) + " MiB for tensors";
   }

@@ -46,8 +46,28 @@ Status Tuner::Resume() {
 
 Result<proto::SubmitJobReply> Tuner::Submit(const proto::SubmitJobRequest& request,
                                             const Caller& caller) {
+  return Enter(request, static_cast<int64_t>(request.ByteSizeLong()), caller,
+               [&] { return ParseJobRequest(request); });
+}
+
+Result<proto::SubmitJobReply> Tuner::SubmitRawCuda(const proto::SubmitRawCudaRequest& request,
+                                                   const Caller& caller) {
+  // As the policy of calls has it: whatever way a request came, it brings code.
+  if (!caller.Has(Role::kAdmin)) {
+    return Status(StatusCode::kPermissionDenied,
+                  caller.ToText() +
+                      " may not have kernels run that somebody wrote by hand: it "
+                      "takes the role admin");
+  }
+  return Enter(request.job(), static_cast<int64_t>(request.ByteSizeLong()), caller,
+               [&] { return ParseRawCudaRequest(request); });
+}
+
+// A job that `parse` reads from the request, once the quotas let it in.
+Result<proto::SubmitJobReply> Tuner::Enter(const proto::SubmitJobRequest& request, int64_t bytes,
+                                           const Caller& caller,
+                                           const std::function<Result<JobRequest>()>& parse) {
   const std::string owner = MLC_TRY(OwnerOf(request, caller));
-  const auto bytes = static_cast<int64_t>(request.ByteSizeLong());
   // How many of its trials are new is known later.
   Asked asked{0, request.tasks_size(), bytes};
   // Before the texts are parsed: what is too large costs nothing.
@@ -58,7 +78,7 @@ Result<proto::SubmitJobReply> Tuner::Submit(const proto::SubmitJobRequest& reque
     return admitted;
   };
   MLC_TRY(admit(Usage()));
-  JobRequest job = MLC_TRY(ParseJobRequest(request));
+  JobRequest job = MLC_TRY(parse());
   job.owner = owner;
   for (const graph::Workload& workload : job.workloads) {
     MLC_TRY(Kept(*options_.metrics,
@@ -83,11 +103,12 @@ Result<proto::SubmitJobReply> Tuner::Submit(const proto::SubmitJobRequest& reque
     asked.trials = std::max<int64_t>(0, job.options.trials - there);
     if (!reply.joined() || asked.trials > 0) MLC_TRY(admit(UsageOf(owner, row.id)));
   }
-  options_.logger->info("job={} {} by {}: {} tasks, {} trials", reply.job(),
+  options_.logger->info("job={} {} by {}: {} tasks, {} trials{}", reply.job(),
                         reply.joined() ? "joined"
                         : resumed      ? "resumed"
                                        : "submitted",
-                        owner, row.tasks.size(), job.options.trials);
+                        owner, row.tasks.size(), job.options.trials,
+                        job.options.raw_cuda.empty() ? "" : ", of a kernel written by hand");
   options_.metrics->Add(reply.joined() ? Counter::kJobsJoined : Counter::kJobsSubmitted);
   if (reply.joined() && MLC_TRY(Join(row))) return reply;
   MLC_TRY(Kept(*options_.metrics, log_.PutJob(row)));

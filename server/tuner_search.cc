@@ -6,6 +6,7 @@
 
 #include "server/clock.h"
 #include "server/history.h"
+#include "server/search/given_kernel.h"
 #include "server/timing_lock.h"
 #include "server/tuner.h"
 
@@ -183,6 +184,12 @@ bool Tuner::BeginRun(Job& job) {
   Status status = Save(job);
   Result<SearchInput> input = SearchInputOf(log_, row);
   if (status.ok()) status = input.status();
+  std::optional<schedule::Config> given;
+  if (status.ok() && !job.options.raw_cuda.empty()) {
+    Result<schedule::Config> config = schedule::Config::Parse(job.options.raw_cuda);
+    status = config.status();
+    if (config.ok()) given = *std::move(config);
+  }
   if (!status.ok()) {
     Fail(job, status);
     return false;
@@ -194,7 +201,9 @@ bool Tuner::BeginRun(Job& job) {
   plan.batch = job.options.batch;
   for (const db::JobTask& task : row.tasks) plan.workloads.push_back(task.workload);
   TimingLock quiet(options_.timing_lock);
-  job.run = std::make_unique<JobRun>(std::move(plan), options_.strategy(*std::move(input)));
+  job.run = std::make_unique<JobRun>(std::move(plan),
+                                     given ? MakeGivenKernelStrategy(*input, *std::move(given))
+                                           : options_.strategy(*std::move(input)));
   return true;
 }
 

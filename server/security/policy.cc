@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::array kPolicy = {
     Rule{"/mlc.proto.Tuner/SubmitJob", Role::kSubmit},
+    Rule{"/mlc.proto.Tuner/SubmitRawCuda", Role::kAdmin},  // brings code for workers to run
     Rule{"/mlc.proto.Tuner/CancelJob", Role::kSubmit},  // one's own; the handler looks whose it is
     Rule{"/mlc.proto.Tuner/WatchJob", Role::kRead},
     Rule{"/mlc.proto.Tuner/GetJob", Role::kRead},

@@ -123,6 +123,23 @@ class TunerChecksTest : public ::testing::Test {
   std::unique_ptr<Tuner> tuner_;
 };
 
+// Wherever it came from: the best of an imported log, for example.
+TEST_F(TunerChecksTest, NoCanaryBringsCode) {
+  const graph::Workload workload = MakeWorkload(1 << 20);
+  ASSERT_TRUE(log_->AddWorkload({workload.digest(), workload.ToText(), ""}).ok());
+  db::Record record;
+  record.task_uid = Digest{7, 7};
+  record.workload = workload.digest();
+  record.target = target::Target::Parse(TargetText())->ClassText();
+  record.config = "raw_cuda/1 blocks=1 threads=32 block_bytes=0 entry=k source=eJx";
+  record.measurement = Time(100);
+  record.worker = "other";
+  ASSERT_TRUE(db::AppendAndWait(*log_, record).ok());
+  Start(true);
+  (void)Submit(4);
+  EXPECT_THAT(NextLease("w").config(), ::testing::Not(HasSubstr("raw_cuda")));
+}
+
 TEST_F(TunerChecksTest, ANewWorkerRunsAKnownTrialFirst) {
   Start(/*canaries=*/true);
   Submit(8);
