@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "compiler/schedule/family.h"
 #include "costmodel/transfer.h"
 
@@ -13,9 +14,13 @@ namespace {
 
 // True if this build generates the kernel: an old version of a family is history.
 bool CanGenerate(const std::string& text, const graph::Workload& workload,
-                 const target::Target& target) {
+                 const target::Target& target, HandWritten by_hand) {
   const Result<schedule::Config> config = schedule::Config::Parse(text);
   if (!config.ok()) return false;
+  if (schedule::IsRawCuda(*config)) {
+    const Result<schedule::RawCuda> raw = schedule::RawCuda::FromConfig(*config);
+    return by_hand == HandWritten::kUse && raw.ok() && schedule::CheckFits(*raw, target).ok();
+  }
   const schedule::Family* family = schedule::FindFamily(config->family);
   return family != nullptr && family->version() == config->version &&
          family->Accepts(workload, target) &&
@@ -24,10 +29,12 @@ bool CanGenerate(const std::string& text, const graph::Workload& workload,
 
 // The best record of the workload itself, or nothing.
 Result<std::optional<package::Choice>> Measured(const graph::Workload& workload,
-                                                const target::Target& target,
-                                                KernelSource& source) {
-  const std::optional<KnownKernel> best = MLC_TRY(source.Best(
-      workload, [&](const std::string& config) { return CanGenerate(config, workload, target); }));
+                                                const target::Target& target, KernelSource& source,
+                                                HandWritten by_hand) {
+  const std::optional<KnownKernel> best =
+      MLC_TRY(source.Best(workload, [&](const std::string& config) {
+        return CanGenerate(config, workload, target, by_hand);
+      }));
   if (!best) return std::optional<package::Choice>();
   package::Choice choice;
   choice.config = MLC_TRY(schedule::Config::Parse(best->config));
@@ -63,11 +70,11 @@ bool IsNearMiss(const package::Choice& choice) { return choice.origin.starts_wit
 
 Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
                                                 const target::Target& target, KernelSource* source,
-                                                NearMisses near) {
+                                                NearMisses near, HandWritten by_hand) {
   std::vector<package::Choice> choices;
   for (const graph::Task& task : program.tasks) {
     std::optional<package::Choice> choice;
-    if (source != nullptr) choice = MLC_TRY(Measured(task.workload, target, *source));
+    if (source != nullptr) choice = MLC_TRY(Measured(task.workload, target, *source, by_hand));
     if (!choice) {
       std::vector<KnownPrecedent> precedents;
       if (source != nullptr && near == NearMisses::kUse) {
@@ -82,7 +89,8 @@ Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
 
 Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& program,
                                                     const target::Target& target,
-                                                    const package::LockFile& lock) {
+                                                    const package::LockFile& lock,
+                                                    HandWritten by_hand) {
   if (lock.target_class != target.ClassText()) {
     return FailedPrecondition("the lock file is for '" + lock.target_class + "', this build for '" +
                               target.ClassText() +
@@ -95,6 +103,11 @@ Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& progra
       return NotFound("the lock file does not pin '" + task.workload.Summary() +
                       "': it was made for another model, --precision or version; lock again with "
                       "--lock");
+    }
+    if (by_hand == HandWritten::kIgnore && schedule::IsRawCuda(pinned->second.config)) {
+      return FailedPrecondition("the lock file pins a kernel written by hand for '" +
+                                task.workload.Summary() +
+                                "': allow it with --hand-written=on, or lock again");
     }
     choices.push_back(pinned->second);
   }

@@ -24,20 +24,24 @@ bool IsTuned(const package::Choice& choice);
 bool IsNearMiss(const package::Choice& choice);
 
 enum class NearMisses : uint8_t { kUse, kIgnore };
+// Kernels that somebody wrote by hand (schedule/cuda/raw_cuda.h).
+enum class HandWritten : uint8_t { kUse, kIgnore };
 
 // The best record of each task whose config this build can still generate (same family version,
-// still legal); confirmed times count more, see db/confirmed_best.h. Else a near miss, whose
-// expected time is an estimate, or the default. `source` may be null: all are defaults.
-// UNIMPLEMENTED if no family accepts a task.
+// still legal) or somebody wrote by hand; confirmed times count more, see db/confirmed_best.h. Else
+// a near miss, whose expected time is an estimate, or the default. `source` may be null: all are
+// defaults. UNIMPLEMENTED if no family accepts a task.
 Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
                                                 const target::Target& target, KernelSource* source,
-                                                NearMisses near);
+                                                NearMisses near,
+                                                HandWritten by_hand = HandWritten::kUse);
 
 // Exactly what the lock file pins. NOT_FOUND if it lacks a task, FAILED_PRECONDITION if it is for
-// another class of target.
+// another class of target, or pins an unwanted kernel that somebody wrote by hand.
 Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& program,
                                                     const target::Target& target,
-                                                    const package::LockFile& lock);
+                                                    const package::LockFile& lock,
+                                                    HandWritten by_hand = HandWritten::kUse);
 
 package::LockFile LockOf(const graph::Program& program, const target::Target& target,
                          const std::vector<package::Choice>& choices);

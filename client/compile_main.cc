@@ -45,6 +45,7 @@ struct Options {
   std::string locked;
   std::string weights = "embed";
   std::string near_miss = "on";
+  std::string hand_written = "on";
   std::string target = "cpu";
   std::string precision = "model";
   std::string cuda_home;
@@ -116,19 +117,22 @@ Result<std::vector<package::Choice>> ChooseAny(const Options& options,
                                                const graph::Program& program,
                                                const target::Target& target, Source& source,
                                                NearMisses near) {
+  const HandWritten by_hand =
+      options.hand_written == "on" ? HandWritten::kUse : HandWritten::kIgnore;
   if (!options.locked.empty()) {
     Result<package::LockFile> lock = package::LockFile::Parse(MLC_TRY(ReadText(options.locked)));
     if (!lock.ok()) return lock.status().WithPrefix("'" + options.locked + "'");
-    return ChooseFromLock(program, target, *lock);
+    return ChooseFromLock(program, target, *lock, by_hand);
   }
   if (source.server) {
     const proto::BestReply best =
-        MLC_TRY(source.server->Best(BestRequestOf(program, target, near)));
-    return ChooseFrom(program, target, MLC_TRY(MakeServerSource(program, best)).get(), near);
+        MLC_TRY(source.server->Best(BestRequestOf(program, target, near, by_hand)));
+    return ChooseFrom(program, target, MLC_TRY(MakeServerSource(program, best)).get(), near,
+                      by_hand);
   }
   if (options.log.empty()) return ChooseFrom(program, target, nullptr, near);
   const std::unique_ptr<db::TuningLog> log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
-  return ChooseFrom(program, target, MakeLogSource(*log, target.ClassText()).get(), near);
+  return ChooseFrom(program, target, MakeLogSource(*log, target.ClassText()).get(), near, by_hand);
 }
 
 // The model, and what it is compiled for.
@@ -312,6 +316,12 @@ void AddOptions(CLI::App& app, Options& options) {
   app.add_option("--near-miss", options.near_miss,
                  "for a task without a record: on carries over the fast config of a similar task "
                  "in the log, off takes the family's default")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+  app.add_option(
+         "--hand-written", options.hand_written,
+         "kernels that administrators wrote by hand, where the log has them as the fastest: "
+         "on takes them, off does not")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   auto* lock = app.add_option("--lock", options.lock, "write the lock file there");

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "client/choose_kernels.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
 
 namespace mlc::client {
 
@@ -55,8 +56,8 @@ std::string Row(const CompileReport& report, size_t i, double total) {
   } else {
     std::snprintf(numbers, sizeof(numbers), "%3d x         - us     - %%  ", task.occurrences);
   }
-  return numbers + task.workload.Summary() + "\n" + std::string(31, ' ') + choice.config.ToText() +
-         "  " + OriginText(choice) + "\n";
+  return numbers + task.workload.Summary() + "\n" + std::string(31, ' ') +
+         schedule::BriefConfig(choice.config.ToText()) + "  " + OriginText(choice) + "\n";
 }
 
 }  // namespace
@@ -113,6 +114,7 @@ std::string ToJson(const CompileReport& report) {
                      {"occurrences", task.occurrences},
                      {"config", choice.config.ToText()},
                      {"origin", choice.origin},
+                     {"hand_written", schedule::IsRawCuda(choice.config)},
                      {"tuned", IsTuned(choice)},
                      {"near_miss", choice.note},
                      {"expected_us", choice.expected_ns / 1e3}});

@@ -3,6 +3,7 @@
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/llvm.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "compiler/schedule/family.h"
 
 namespace mlc::client {
@@ -14,12 +15,20 @@ constexpr std::string_view kNames[] = {"graph", "tasks", "ir", "llvm", "asm", "c
 bool IsForGpus(Stage stage) { return stage == Stage::kCuda || stage == Stage::kPtx; }
 bool IsForProcessors(Stage stage) { return stage == Stage::kLlvm || stage == Stage::kAsm; }
 
-Result<std::string> PtxText(const ir::Kernel& kernel, const target::Target& target,
+Result<std::string> PtxText(const std::string& source, const target::Target& target,
                             const std::string& cuda_home) {
   const std::unique_ptr<build::Nvrtc> compiler = MLC_TRY(build::Nvrtc::Open(cuda_home));
-  const codegen::CudaSource source = MLC_TRY(codegen::PrintCuda(kernel, target));
   const std::string arch = "compute" + target.CudaArch().substr(2);  // after "sm"
-  return MLC_TRY(compiler->Compile(source.text, arch)).image;
+  return MLC_TRY(compiler->Compile(source, arch)).image;
+}
+
+// Of a kernel that somebody wrote by hand.
+Result<std::string> RawText(Stage stage, const schedule::Config& config,
+                            const target::Target& target, const std::string& cuda_home) {
+  const schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
+  if (stage == Stage::kCuda) return raw.source;
+  if (stage == Stage::kPtx) return PtxText(raw.source, target, cuda_home);
+  return std::string("# written by hand: --emit=cuda prints it\n");
 }
 
 Result<std::string> KernelText(Stage stage, const ir::Kernel& kernel, const target::Target& target,
@@ -28,7 +37,7 @@ Result<std::string> KernelText(Stage stage, const ir::Kernel& kernel, const targ
     case Stage::kCuda:
       return MLC_TRY(codegen::PrintCuda(kernel, target)).text;
     case Stage::kPtx:
-      return PtxText(kernel, target, cuda_home);
+      return PtxText(MLC_TRY(codegen::PrintCuda(kernel, target)).text, target, cuda_home);
     case Stage::kLlvm:
       return codegen::PrintLlvm(kernel, target);
     case Stage::kAsm:
@@ -76,10 +85,14 @@ Result<std::string> KernelsText(Stage stage, const graph::Program& program,
   for (size_t i = 0; i < program.tasks.size(); ++i) {
     if (only_task >= 0 && static_cast<size_t>(only_task) != i) continue;
     const graph::Workload& workload = program.tasks[i].workload;
-    const schedule::LoweredKernel lowered =
-        MLC_TRY(schedule::LowerConfig(workload, target, choices[i].config));
     text += "# task " + std::to_string(i) + ": " + workload.Summary() + "\n# " +
             choices[i].config.ToText() + "\n";
+    if (schedule::IsRawCuda(choices[i].config)) {
+      text += MLC_TRY(RawText(stage, choices[i].config, target, cuda_home)) + "\n";
+      continue;
+    }
+    const schedule::LoweredKernel lowered =
+        MLC_TRY(schedule::LowerConfig(workload, target, choices[i].config));
     for (const schedule::Preparation& preparation : lowered.preparations) {
       text += MLC_TRY(KernelText(preparation_stage, preparation.kernel, host, cuda_home)) + "\n";
     }

@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "compiler/schedule/family.h"
 
 namespace mlc::client {
@@ -117,11 +118,21 @@ std::string Provenance(const db::Record& record) {
   return text + "\n";
 }
 
+// What a person wrote, a person has to explain.
+Result<std::string> ExplainRaw(const graph::Workload& workload, const schedule::Config& config,
+                               const db::Record& record) {
+  const schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
+  return workload.Summary() + "\n" + schedule::BriefConfig(record.config) + "\n" +
+         Provenance(record) + "written by hand:\n" + raw.source +
+         (raw.source.ends_with('\n') ? "" : "\n");
+}
+
 }  // namespace
 
 Result<std::string> Explain(const graph::Workload& workload, const target::Target& target,
                             const db::Record& record) {
   const schedule::Config config = MLC_TRY(schedule::Config::Parse(record.config));
+  if (schedule::IsRawCuda(config)) return ExplainRaw(workload, config, record);
   const schedule::Family* family = schedule::FindFamily(config.family);
   if (family == nullptr || family->version() != config.version) {
     return FailedPrecondition("this program does not know " + config.family + "/" +

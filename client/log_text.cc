@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "db/json_lines.h"
 
 namespace mlc::client {
@@ -39,8 +40,8 @@ std::string BestText(const std::vector<BestLine>& lines) {
     text += line.workload.ToText() + "  " + line.summary + "\n";
     if (line.records.empty()) text += "  no record\n";
     for (const db::Record& record : line.records) {
-      text += "  " + Right(TimeOf(record.measurement), 12) + "  " + record.config + "  [" +
-              record.target + "]\n";
+      text += "  " + Right(TimeOf(record.measurement), 12) + "  " +
+              schedule::BriefConfig(record.config) + "  [" + record.target + "]\n";
     }
   }
   return text;
@@ -66,7 +67,7 @@ std::string RecordsText(const std::vector<db::Record>& records) {
   for (const db::Record& record : records) {
     text += Right(std::to_string(record.id), 8) + "  " + record.workload.ToText().substr(0, 12) +
             "  " + Right(TimeOf(record.measurement), 13) + "  " + record.arm + "  " +
-            record.config + "\n";
+            schedule::BriefConfig(record.config) + "\n";
   }
   return text;
 }

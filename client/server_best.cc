@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "compiler/schedule/family.h"
 #include "server/protocol.h"
 
@@ -100,13 +101,14 @@ class ServerSource : public KernelSource {
 }  // namespace
 
 proto::BestRequest BestRequestOf(const graph::Program& program, const target::Target& target,
-                                 NearMisses near) {
+                                 NearMisses near, HandWritten by_hand) {
   proto::BestRequest request;
   request.set_target(target.ClassText());
   request.set_candidates(kCandidates);
   for (const schedule::Family* family : schedule::Families()) {
     request.add_kernels(std::string(family->name()) + "/" + std::to_string(family->version()));
   }
+  if (by_hand == HandWritten::kUse) request.add_kernels(schedule::RawCudaKernel());
   for (const graph::Task& task : program.tasks) {
     request.add_workloads(task.workload.digest().ToText());
     if (near == NearMisses::kUse) request.add_texts(task.workload.ToText());

@@ -19,9 +19,11 @@ Result<std::string> ReadFile(const std::string& path) {
   return std::string{std::istreambuf_iterator<char>(in), {}};
 }
 
-// Older devices know no launch before the end of the one before it, and their code does not wait.
-bool MayBeginEarly(const ir::Stmt& phase, const target::Target& target) {
-  return target.compute >= 90 && AwaitsInputs(phase);
+// Older devices know no launch before the end of the one before it, and their code does not wait;
+// nor does what is written by hand, which has no phases.
+bool MayBeginEarly(const ir::Kernel& kernel, size_t phase, const target::Target& target) {
+  return target.compute >= 90 && phase < kernel.phases.size() &&
+         AwaitsInputs(*kernel.phases[phase]);
 }
 
 int64_t AddLaunches(ImageBuilder& builder, const TaskKernel& kernel, const target::Target& target) {
@@ -32,7 +34,7 @@ int64_t AddLaunches(ImageBuilder& builder, const TaskKernel& kernel, const targe
     row.blocks = static_cast<uint32_t>(launches[i].blocks);
     row.threads = static_cast<uint32_t>(launches[i].threads);
     row.block_bytes = static_cast<uint32_t>(launches[i].block_bytes);
-    row.awaits = MayBeginEarly(*kernel.lowered.kernel.phases[i], target) ? 1 : 0;
+    row.awaits = MayBeginEarly(kernel.lowered.kernel, i, target) ? 1 : 0;
     rows.push_back(row);
   }
   const int64_t table = builder.AddTable(rows);

@@ -29,7 +29,23 @@ Result<std::string> Compiled(const DeviceTools& tools, const std::string& source
   return std::move(made.binary.image);
 }
 
+// `source` is for the architectures of the target and of newer devices.
+void AddPortable(const DeviceTools& tools, const std::string& source, const target::Target& target,
+                 DeviceCode& code) {
+  Result<std::string> text =
+      Compiled(tools, source, "compute_" + std::to_string(target.compute), code);
+  if (text.ok()) code.portable = *std::move(text);
+}
+
 }  // namespace
+
+Result<DeviceCode> CompileSource(const std::string& source, const target::Target& target,
+                                 const DeviceTools& tools) {
+  DeviceCode code;
+  code.binary = MLC_TRY(Compiled(tools, source, target.CudaArch(), code));
+  AddPortable(tools, source, target, code);
+  return code;
+}
 
 Result<DeviceCode> CompileForDevice(const ir::Kernel& kernel, const target::Target& target,
                                     const DeviceTools& tools) {
@@ -40,10 +56,7 @@ Result<DeviceCode> CompileForDevice(const ir::Kernel& kernel, const target::Targ
   target::Target generic = target;
   generic.arch_specific = false;
   const Result<codegen::CudaSource> portable = codegen::PrintCuda(kernel, generic);
-  if (!portable.ok()) return code;
-  Result<std::string> text =
-      Compiled(tools, portable->text, "compute_" + std::to_string(target.compute), code);
-  if (text.ok()) code.portable = *std::move(text);
+  if (portable.ok()) AddPortable(tools, portable->text, target, code);
   return code;
 }
 

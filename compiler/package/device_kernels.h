@@ -28,6 +28,9 @@ struct DeviceTools {
   const build::CubinCache* cubins = nullptr;  // null: none
 };
 
+// From a source that stands for every architecture.
+Result<DeviceCode> CompileSource(const std::string& source, const target::Target& target,
+                                 const DeviceTools& tools);
 Result<DeviceCode> CompileForDevice(const ir::Kernel& kernel, const target::Target& target,
                                     const DeviceTools& tools);
 

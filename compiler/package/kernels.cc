@@ -13,6 +13,7 @@
 #include "compiler/build/child_process.h"
 #include "compiler/build/loaded_kernel.h"
 #include "compiler/package/device_kernels.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
 
 namespace mlc::package {
 
@@ -120,7 +121,9 @@ Status WriteCode(const TaskKernel& kernel, const target::Target& target, const D
     return WriteFile(kernel.object_path,
                      MLC_TRY(codegen::CompileToObject({&kernel.lowered.kernel}, target)));
   }
-  const DeviceCode code = MLC_TRY(CompileForDevice(kernel.lowered.kernel, target, tools));
+  const bool by_hand = kernel.lowered.kernel.phases.empty();
+  const DeviceCode code = MLC_TRY(by_hand ? CompileSource(kernel.device.text, target, tools)
+                                          : CompileForDevice(kernel.lowered.kernel, target, tools));
   MLC_TRY(WriteFile(kernel.object_path, code.binary));
   MLC_TRY(WriteFile(CacheNotePath(kernel), std::to_string(code.found) + " " +
                                                std::to_string(code.made) + " " +
@@ -149,6 +152,33 @@ Status CompileTask(int task, const graph::Program& program, const TaskKernel& ke
   return {};
 }
 
+// One that somebody wrote by hand: there is nothing to lower.
+Result<TaskKernel> RawKernel(const graph::Workload& workload, const schedule::Config& config,
+                             const target::Target& target) {
+  schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
+  MLC_TRY(schedule::CheckFits(raw, target));
+  TaskKernel kernel;
+  kernel.lowered.bindings = schedule::RawBindings(workload);
+  kernel.device.text = std::move(raw.source);
+  kernel.device.launches = {{std::move(raw.entry), raw.blocks, raw.threads, raw.block_bytes}};
+  return kernel;
+}
+
+// All but the names of its files.
+Result<TaskKernel> LowerTask(const graph::Workload& workload, const schedule::Config& config,
+                             const target::Target& target, const std::string& name) {
+  if (schedule::IsRawCuda(config)) return RawKernel(workload, config, target);
+  TaskKernel kernel;
+  kernel.lowered = MLC_TRY(schedule::LowerConfig(workload, target, config));
+  kernel.lowered.kernel.name = name;
+  if (target.is_cuda()) {
+    kernel.device = MLC_TRY(codegen::PrintCuda(kernel.lowered.kernel, target));
+  } else {
+    kernel.layout = codegen::LayoutOf(kernel.lowered.kernel);
+  }
+  return kernel;
+}
+
 }  // namespace
 
 int64_t TaskKernel::shared_bytes() const {
@@ -169,27 +199,17 @@ Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
                                              const std::string& temporary_directory) {
   std::vector<TaskKernel> kernels;
   for (size_t i = 0; i < program.tasks.size(); ++i) {
-    Result<schedule::LoweredKernel> lowered =
-        schedule::LowerConfig(program.tasks[i].workload, target, choices[i].config);
-    if (!lowered.ok()) {
-      return lowered.status().WithPrefix("task " + std::to_string(i) + " (" +
-                                         program.tasks[i].workload.Summary() + ")");
+    const graph::Workload& workload = program.tasks[i].workload;
+    Result<TaskKernel> kernel =
+        LowerTask(workload, choices[i].config, target, "mlc_" + name + "_k" + std::to_string(i));
+    if (!kernel.ok()) {
+      return kernel.status().WithPrefix("task " + std::to_string(i) + " (" + workload.Summary() +
+                                        ")");
     }
-    TaskKernel kernel;
-    kernel.lowered = *std::move(lowered);
-    kernel.lowered.kernel.name = "mlc_" + name + "_k" + std::to_string(i);
     const std::string file = temporary_directory + "/k" + std::to_string(i);
-    if (target.is_cuda()) {
-      Result<codegen::CudaSource> source = codegen::PrintCuda(kernel.lowered.kernel, target);
-      if (!source.ok()) return source.status().WithPrefix("task " + std::to_string(i));
-      kernel.device = *std::move(source);
-      kernel.object_path = file + ".cubin";
-      kernel.portable_path = file + ".ptx";
-    } else {
-      kernel.layout = codegen::LayoutOf(kernel.lowered.kernel);
-      kernel.object_path = file + ".o";
-    }
-    kernels.push_back(std::move(kernel));
+    kernel->object_path = file + (target.is_cuda() ? ".cubin" : ".o");
+    if (target.is_cuda()) kernel->portable_path = file + ".ptx";
+    kernels.push_back(*std::move(kernel));
   }
   return kernels;
 }

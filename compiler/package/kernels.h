@@ -20,11 +20,11 @@ namespace mlc::package {
 
 // One task's kernel, lowered and named; its code lies in files.
 struct TaskKernel {
-  schedule::LoweredKernel lowered;
-  codegen::KernelLayout layout;  // of kernels for processors
-  codegen::CudaSource device;    // of kernels for GPUs
-  std::string object_path;       // an object, or a GPU's binary
-  std::string portable_path;     // a GPU's portable text, empty when there is none
+  schedule::LoweredKernel lowered;  // without phases: somebody wrote `device` by hand
+  codegen::KernelLayout layout;     // of kernels for processors
+  codegen::CudaSource device;       // of kernels for GPUs
+  std::string object_path;          // an object, or a GPU's binary
+  std::string portable_path;        // a GPU's portable text, empty when there is none
 
   // Scratch that all threads share, and what each thread or the counters need.
   int64_t shared_bytes() const;

@@ -19,6 +19,7 @@
 #include "compiler/ir/interpret.h"
 #include "compiler/package/library.h"
 #include "compiler/runtime/model.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
 #include "compiler/schedule/family.h"
 #include "tests/e2e/library/small_models.h"
 #include "tests/unit/package/elf_file.h"
@@ -249,6 +250,43 @@ TEST_F(OneDeviceLibrary, OfOlderDevicesLaunchesNothingEarly) {
     EXPECT_THAT(fake_cuda_notes(), HasSubstr("programmatic=0")) << device;
     EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("programmatic=1"))) << device;
   }
+}
+
+// Written by hand for one task: the library launches it as it says, whatever was launched before.
+TEST_F(OneDeviceLibrary, TakesAKernelWrittenByHand) {
+  graph::Graph graph;
+  graph::TensorType type;
+  type.dims = {1000};
+  const graph::ValueId input = graph.Input(type);
+  graph.outputs() = {graph.Pointwise(ScalarOp::kNeg, {input})};
+  const Result<graph::Program> program =
+      front::BuildProgram(graph, front::ForTarget(front::FrontOptions{}, target_));
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  ASSERT_EQ(program->tasks.size(), 1u);
+  const graph::Workload& workload = program->tasks[0].workload;
+  Kernels()["by_hand"] =
+      schedule::LowerConfig(workload, target_,
+                            schedule::FamiliesFor(workload, target_)[0]->Default(workload, target_))
+          ->kernel;
+  const schedule::RawCuda raw{
+      "by_hand_p0",
+      "extern \"C\" __global__ void by_hand_p0(const float* in, float* out) {\n"
+      "  const int i = blockIdx.x * 128 + threadIdx.x;\n  if (i < 1000) out[i] = -in[i];\n}\n",
+      8, 128, 64};
+  LibraryOptions options;
+  options.directory = root_ + "/hand";
+  options.name = "net";
+  const std::vector<Choice> choices = {{*raw.ToConfig(), "record", 0, {}}};
+  const Result<LibraryReport> report = WriteLibrary(*program, choices, target_, options);
+  SKIP_WITHOUT_NVRTC(report);
+  EXPECT_TRUE(report->portable);
+  ExpectNear(Run(report->shared_library, graph, nullptr), graph, 1e-6);
+  EXPECT_THAT(fake_cuda_notes(), HasSubstr("by_hand_p0"));
+  EXPECT_THAT(fake_cuda_notes(), HasSubstr("programmatic=0"));
+  const schedule::RawCuda broken{"gone", "// gone\nnonsense", 1, 32, 0};
+  const std::vector<Choice> bad = {{*broken.ToConfig(), "record", 0, {}}};
+  const Status refused = WriteLibrary(*program, bad, target_, options).status();
+  EXPECT_THAT(refused.message(), HasSubstr("task 0"));
 }
 
 TEST_F(OneDeviceLibrary, WeightsMayLieBesideIt) {

@@ -1,0 +1,125 @@
+// Kernels that somebody wrote by hand in a log: what a build makes of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/choose_kernels.h"
+#include "client/compile_report.h"
+#include "client/emit.h"
+#include "client/server_best.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
+#include "db/memory_log.h"
+
+namespace mlc::client {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+graph::Workload Doubled(int size) {
+  const std::string type = " : f32[" + std::to_string(size) + "]\n";
+  return *graph::Workload::Parse("workload v1 tolerance=1e-05 {\n%0 = input()" + type +
+                                 "%1 = add(%0, %0)" + type + "return %1\n}\n");
+}
+
+class HandWrittenTest : public ::testing::Test {
+ protected:
+  HandWrittenTest() {
+    program_.tasks.push_back({task_, 1, "add"});
+    Add(Default(), 5000);
+    Add(Raw(), 4000);
+  }
+  schedule::Config Default() const {
+    return schedule::FamiliesFor(task_, target_)[0]->Default(task_, target_);
+  }
+  static schedule::Config Raw() {
+    return *schedule::RawCuda{"twice",
+                              "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
+                              "  out[threadIdx.x] = 2 * in[threadIdx.x];\n}\n",
+                              1, 512, 0}
+                .ToConfig();
+  }
+  void Add(const schedule::Config& config, double ns) {
+    ASSERT_TRUE(log_->AddWorkload({task_.digest(), task_.ToText(), ""}).ok());
+    db::Record record;
+    record.task_uid = DigestOf("record " + std::to_string(++count_));
+    record.workload = task_.digest();
+    record.target = target_.ClassText();
+    record.config = config.ToText();
+    record.measurement.outcome = Outcome::kOk;
+    record.measurement.median_ns = record.measurement.p10_ns = record.measurement.p90_ns = ns;
+    record.measurement.runs = 9;
+    record.arm = db::kConfirmationArm;
+    record.created_us = count_;
+    ASSERT_TRUE(AppendAndWait(*log_, record).ok());
+  }
+  package::Choice Choose(const graph::Program& program, HandWritten by_hand) const {
+    const auto source = MakeLogSource(*log_, target_.ClassText());
+    const auto choices = ChooseFrom(program, target_, source.get(), NearMisses::kUse, by_hand);
+    EXPECT_TRUE(choices.ok()) << choices.status().ToString();
+    return choices->front();
+  }
+
+  const target::Target target_ = *target::Target::Parse(
+      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560");
+  const graph::Workload task_ = Doubled(512);
+  graph::Program program_;
+  std::unique_ptr<db::TuningLog> log_ = db::MakeMemoryLog();
+  int count_ = 0;
+};
+
+TEST_F(HandWrittenTest, TheFastestIsTakenUnlessItIsUnwanted) {
+  EXPECT_EQ(Choose(program_, HandWritten::kUse).config, Raw());
+  EXPECT_EQ(Choose(program_, HandWritten::kIgnore).config, Default());
+  Add(Default(), 3000);
+  EXPECT_EQ(Choose(program_, HandWritten::kUse).config, Default());
+}
+
+TEST_F(HandWrittenTest, OneThatNothingCanBeMadeOfIsPassedOver) {
+  schedule::Config broken = Raw();
+  broken.words[1].second = "eJx";
+  Add(broken, 1000);
+  EXPECT_EQ(Choose(program_, HandWritten::kUse).config, Raw());
+}
+
+TEST_F(HandWrittenTest, IsCarriedToNoOtherShape) {
+  graph::Program near;
+  near.tasks.push_back({Doubled(513), 1, "add"});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(schedule::IsRawCuda(Choose(near, HandWritten::kUse).config));
+  }
+}
+
+TEST_F(HandWrittenTest, ALockFileHoldsItAndReportsNameIt) {
+  const package::Choice choice = Choose(program_, HandWritten::kUse);
+  const package::LockFile lock = LockOf(program_, target_, {choice});
+  const auto read = package::LockFile::Parse(lock.ToText());
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(ChooseFromLock(program_, target_, *read)->front().config, Raw());
+  EXPECT_THAT(ChooseFromLock(program_, target_, *read, HandWritten::kIgnore).status().message(),
+              HasSubstr("pins a kernel written by hand"));
+  const std::vector<package::Choice> choices = {choice};
+  const package::LibraryReport library;
+  const CompileReport report{program_, choices, target_, library};
+  EXPECT_THAT(ToText(report), HasSubstr("entry=twice (hand-written)"));
+  EXPECT_THAT(ToJson(report), HasSubstr("\"hand_written\": true"));
+  const auto cuda = KernelsText(Stage::kCuda, program_, {choice}, target_, -1, "");
+  ASSERT_TRUE(cuda.ok());
+  EXPECT_THAT(*cuda, HasSubstr("out[threadIdx.x] = 2 * in[threadIdx.x];"));
+  EXPECT_THAT(*KernelsText(Stage::kIr, program_, {choice}, target_, -1, ""),
+              HasSubstr("written by hand"));
+}
+
+TEST_F(HandWrittenTest, AServerIsAskedForThemOnlyWhereTheyAreTaken) {
+  const auto kernels = [&](HandWritten by_hand) {
+    std::string text;
+    const proto::BestRequest request =
+        BestRequestOf(program_, target_, NearMisses::kIgnore, by_hand);
+    for (const std::string& kernel : request.kernels()) text += kernel + " ";
+    return text;
+  };
+  EXPECT_THAT(kernels(HandWritten::kUse), HasSubstr("raw_cuda/1"));
+  EXPECT_THAT(kernels(HandWritten::kIgnore), Not(HasSubstr("raw_cuda")));
+}
+
+}  // namespace
+}  // namespace mlc::client
