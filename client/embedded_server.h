@@ -22,6 +22,7 @@ struct EmbeddedOptions {
   std::string cuda_home;
   std::string cubin_cache;
   bool verbose = false;
+  bool allow_raw_cuda = false;  // as mlc-worker takes it
   server::StrategyFactory strategy;
 };
 

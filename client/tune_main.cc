@@ -11,6 +11,7 @@
 #include <memory>
 #include <thread>
 
+#include "client/cuda_kernel.h"
 #include "client/dims.h"
 #include "client/embedded_server.h"
 #include "client/follow_job.h"
@@ -68,6 +69,30 @@ std::string UserName() {
   return name.substr(0, 64);
 }
 
+// What is asked of a server.
+struct Order {
+  proto::SubmitRawCudaRequest request;  // with a kernel or, if it searches, without
+  bool searches = true;
+  ModelInfo model;
+};
+
+Result<Order> OrderOf(const TuneOptions& options, const target::Target& target) {
+  const ModelTasks tasks =
+      MLC_TRY(options.is_raw() ? ReadWorkload(options) : ReadModel(options, target));
+  Order order;
+  order.searches = !options.is_raw();
+  order.model = InfoOf(tasks);
+  *order.request.mutable_job() = RequestOf(options, tasks, target, UserName());
+  if (options.is_raw()) {
+    *order.request.mutable_kernel() = MLC_TRY(ReadCudaKernel(options, target));
+  }
+  return order;
+}
+
+Result<proto::SubmitJobReply> Submit(TunerClient& client, const Order& order) {
+  return order.searches ? client.Submit(order.request.job()) : client.SubmitRawCuda(order.request);
+}
+
 // The embedded worker is this machine.
 Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
   if (IsLocalTarget(options.target)) return Status();
@@ -113,6 +138,10 @@ void Report(const TuneOptions& options, const std::string& job, const ModelInfo&
   } else if (progress.state() == proto::CANCELLED) {
     words << (options.server.empty() ? "Interrupted" : "Cancelled")
           << "; everything measured is kept. Go on with:\n  " << options.Command() << std::endl;
+  } else if (options.is_raw()) {
+    words << "mlc-compile takes it where it is the fastest of the log, and marks it as "
+             "hand-written."
+          << std::endl;
   } else {
     words << "Compile it with:\n  " << CompileCommand(options) << std::endl;
   }
@@ -128,17 +157,17 @@ Result<ExitCode> Ended(const TuneOptions& options, const std::string& job, const
 
 // On a server and a worker of our own: they end with us.
 Result<ExitCode> TuneHere(const TuneOptions& options, const target::Target& target,
-                          const proto::SubmitJobRequest& request, const ModelInfo& model,
-                          Interrupt& interrupt) {
+                          const Order& order, Interrupt& interrupt) {
   MLC_TRY(CheckLocal(options, target));
   const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(EmbeddedServer::Start(
       {options.log, options.worker, ThreadsOf(options), target.is_cuda() ? "cuda" : "cpu",
-       options.cuda_home, options.cubin_cache, options.verbose, server::MakePortfolioStrategy}));
+       options.cuda_home, options.cubin_cache, options.verbose, options.is_raw(),
+       server::MakePortfolioStrategy}));
   TunerClient client = MLC_TRY(TunerClient::Connect({embedded->address(), {}, {}, {}}));
-  const proto::SubmitJobReply job = MLC_TRY(client.Submit(request));
+  const proto::SubmitJobReply job = MLC_TRY(Submit(client, order));
   if (options.resume && !job.resumed()) std::cerr << "nothing to resume: starting anew\n";
   interrupt.OnFirst([&] { (void)client.Cancel(job.job()); });
-  ProgressOutput output(StyleOf(options), model);
+  ProgressOutput output(StyleOf(options), order.model);
   const Result<proto::JobProgress> ended =
       client.Watch(job.job(), [&](const proto::JobProgress& progress) {
         output.Show(progress);
@@ -147,7 +176,7 @@ Result<ExitCode> TuneHere(const TuneOptions& options, const target::Target& targ
   interrupt.OnFirst(nullptr);
   embedded->Stop(kGraceMs);
   if (!ended.ok()) return ended.status();
-  return Ended(options, job.job(), model, output, *ended);
+  return Ended(options, job.job(), order.model, output, *ended);
 }
 
 transport::ChannelOptions ServerOf(const TuneOptions& options) {
@@ -174,15 +203,14 @@ Result<ExitCode> Follow(const TuneOptions& options, TunerClient& client, const s
 Result<ExitCode> TuneThere(const TuneOptions& options, const Interrupt& interrupt) {
   TunerClient client = MLC_TRY(TunerClient::Connect(ServerOf(options)));
   const target::Target target = MLC_TRY(TargetOfWorkers(client, options.target, options.threads));
-  const ModelTasks model = MLC_TRY(ReadModel(options, target));
-  const proto::SubmitJobRequest request = RequestOf(options, model, target, UserName());
-  const proto::SubmitJobReply job = MLC_TRY(client.Submit(request));
+  const Order order = MLC_TRY(OrderOf(options, target));
+  const proto::SubmitJobReply job = MLC_TRY(Submit(client, order));
   if (job.joined()) {
     std::cerr << "the same job is running already: joined\n";
   } else if (options.resume && !job.resumed()) {
     std::cerr << "nothing to resume: starting anew\n";
   }
-  if (!options.detach) return Follow(options, client, job.job(), InfoOf(model), interrupt);
+  if (!options.detach) return Follow(options, client, job.job(), order.model, interrupt);
   if (options.json || options.json_lines) {
     std::cout << SubmittedJson(job) << std::endl;
   } else if (options.quiet) {
@@ -197,9 +225,7 @@ Result<ExitCode> TuneThere(const TuneOptions& options, const Interrupt& interrup
 Result<ExitCode> Tune(const TuneOptions& options, Interrupt& interrupt) {
   if (!options.server.empty()) return TuneThere(options, interrupt);
   const target::Target target = MLC_TRY(ChooseTarget(options.target, ThreadsOf(options)));
-  const ModelTasks model = MLC_TRY(ReadModel(options, target));
-  const proto::SubmitJobRequest request = RequestOf(options, model, target, UserName());
-  return TuneHere(options, target, request, InfoOf(model), interrupt);
+  return TuneHere(options, target, MLC_TRY(OrderOf(options, target)), interrupt);
 }
 
 Result<ExitCode> Watch(TuneOptions options, TunerClient& client, const std::string& job,

@@ -20,6 +20,9 @@ constexpr char kFooter[] =
 
 constexpr char kAtServer[] = "; with --server, cpu and cuda are its workers', if of one class";
 
+constexpr char kRawNeeds[] =
+    "a kernel written by hand takes --cuda-kernel, --workload, --entry, --grid and --block";
+
 struct JobVerbs {
   std::string watch;
   std::string cancel;
@@ -68,6 +71,24 @@ void AddFlags(CLI::App& app, TuneOptions& options, std::string& budget) {
   app.add_option("--worker", options.worker, "mlc-worker program of the embedded server");
 }
 
+void AddKernelFlags(CLI::App& app, TuneOptions& options) {
+  app.add_option("--cuda-kernel", options.cuda_kernel,
+                 "instead of --model: file with a kernel in CUDA C++, to be checked and measured; "
+                 "at a server, for administrators");
+  app.add_option("--workload", options.workload,
+                 "of --cuda-kernel: file with the workload, as mlc-compile --emit=tasks prints it");
+  app.add_option("--entry", options.entry,
+                 "of --cuda-kernel: its extern \"C\" __global__ function, which takes pointers to "
+                 "the inputs and weights in order, then the outputs");
+  app.add_option("--grid", options.grid, "of --cuda-kernel: blocks, one-dimensional")
+      ->check(CLI::Range(int64_t{1}, int64_t{INT32_MAX}));
+  app.add_option("--block", options.block, "of --cuda-kernel: threads of a block, one-dimensional")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--shared", options.shared,
+                 "of --cuda-kernel: dynamic shared memory of a block, in bytes")
+      ->check(CLI::Range(0, 1 << 20));
+}
+
 void AddJobFlags(CLI::App& app, TuneOptions& options, JobVerbs& verbs) {
   app.add_option("--priority", options.priority,
                  "with --server: among your own jobs, the higher goes first, -100 to 100")
@@ -81,6 +102,19 @@ void AddJobFlags(CLI::App& app, TuneOptions& options, JobVerbs& verbs) {
                  "with --server: have a worker finish what it holds and leave; for administrators");
   app.add_option("--release", verbs.release,
                  "with --server: end a worker's quarantine; for administrators");
+}
+
+// What is wrong with the flags of a kernel written by hand; empty if nothing.
+std::string CheckKernel(const TuneOptions& options) {
+  const bool some = options.is_raw() || !options.workload.empty() || !options.entry.empty() ||
+                    options.grid != 0 || options.block != 0 || options.shared != 0;
+  if (!some) return {};
+  if (options.verb != TuneVerb::kTune || !options.model.empty() || options.trials != 0) {
+    return "--cuda-kernel measures one kernel: it goes without --model, --trials and verbs";
+  }
+  const bool all = options.is_raw() && !options.workload.empty() && !options.entry.empty() &&
+                   options.grid != 0 && options.block != 0;
+  return all ? std::string() : kRawNeeds;
 }
 
 // What is wrong with the flags together; empty if nothing.
@@ -108,6 +142,9 @@ std::string SetVerb(TuneOptions& options, const JobVerbs& verbs) {
            "--server";
   }
   if (!tunes && options.detach) return "--detach submits a job: it goes with --model";
+  if (const std::string wrong = CheckKernel(options); !wrong.empty() || options.is_raw()) {
+    return wrong;
+  }
   if (tunes && options.model.empty()) return "--model is required";
   if (tunes && options.trials == 0) return "--trials is required";
   return {};
@@ -167,8 +204,15 @@ transport::ChannelOptions TuneOptions::Server() const {
 }
 
 std::string TuneOptions::Command() const {
-  std::string command = "mlc-tune --model " + ShellQuoted(model);
-  command += " --trials " + std::to_string(trials);
+  std::string command = "mlc-tune";
+  if (is_raw()) {
+    command += " --cuda-kernel " + ShellQuoted(cuda_kernel) + " --workload " +
+               ShellQuoted(workload) + " --entry " + ShellQuoted(entry) + " --grid " +
+               std::to_string(grid) + " --block " + std::to_string(block);
+    if (shared != 0) command += " --shared " + std::to_string(shared);
+  } else {
+    command += " --model " + ShellQuoted(model) + " --trials " + std::to_string(trials);
+  }
   if (target != "cpu") command += " --target " + ShellQuoted(target);
   if (threads != 0) command += " --threads " + std::to_string(threads);
   command += server.empty() ? " --log " + ShellQuoted(log) : ServerFlags(*this);
@@ -194,6 +238,7 @@ ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
   std::string budget;
   JobVerbs verbs;
   AddFlags(app, parsed.options, budget);
+  AddKernelFlags(app, parsed.options);
   AddJobFlags(app, parsed.options, verbs);
   try {
     app.parse(argc, argv);
@@ -210,6 +255,7 @@ ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
     parsed.exit_code = static_cast<int>(ExitCode::kUsage);
     return parsed;
   }
+  if (parsed.options.is_raw() && app.count("--target") == 0) parsed.options.target = "cuda";
   if (budget.empty()) return parsed;
   const Result<int64_t> duration = ParseDuration(budget);
   if (duration.ok()) {

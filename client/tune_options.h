@@ -20,6 +20,13 @@ struct TuneOptions {
   bool detach = false;       // submit, and leave
   int priority = 0;
   std::string model;
+  // Of a kernel that somebody wrote by hand: files, the function, its launch.
+  std::string workload;
+  std::string cuda_kernel;
+  std::string entry;
+  int64_t grid = 0;
+  int64_t block = 0;
+  int64_t shared = 0;
   int64_t trials = 0;
   std::string target = "cpu";
   int threads = 0;  // 0: all cores
@@ -42,6 +49,7 @@ struct TuneOptions {
   bool verbose = false;
   std::string worker;  // path of mlc-worker; empty: beside this program
 
+  bool is_raw() const { return !cuda_kernel.empty(); }
   // Where the server is and how it is reached.
   transport::ChannelOptions Server() const;
   // The command that repeats this one, quoted for a shell.

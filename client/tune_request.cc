@@ -23,7 +23,7 @@ proto::SubmitJobRequest RequestOf(const TuneOptions& options, const ModelTasks& 
   }
   request.set_protocol(server::kWireProtocol);
   request.set_target(target.ToText());
-  request.set_label(options.model);
+  request.set_label(options.is_raw() ? options.cuda_kernel : options.model);
   request.set_user(user);
   proto::JobOptions& job = *request.mutable_options();
   job.set_trials(options.trials);

@@ -34,6 +34,15 @@ Result<proto::SubmitJobReply> TunerClient::Submit(const proto::SubmitJobRequest&
   return reply;
 }
 
+Result<proto::SubmitJobReply> TunerClient::SubmitRawCuda(
+    const proto::SubmitRawCudaRequest& request) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  proto::SubmitJobReply reply;
+  MLC_TRY(server::FromGrpc(stub_->SubmitRawCuda(&context, request, &reply)));
+  return reply;
+}
+
 Status TunerClient::Cancel(const std::string& job) {
   grpc::ClientContext context;
   SetDeadline(context);

@@ -20,6 +20,8 @@ class TunerClient {
   static Result<TunerClient> Connect(transport::ChannelOptions server);
 
   Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request);
+  // PERMISSION_DENIED if the caller is no administrator.
+  Result<proto::SubmitJobReply> SubmitRawCuda(const proto::SubmitRawCudaRequest& request);
   Status Cancel(const std::string& job);
   Result<proto::JobDescription> Describe(const std::string& job);
   // All that run, and at most `limit` of those that have ended; newest first.

@@ -216,6 +216,10 @@ TEST_F(SecurityTest, RolesHoldOverTheWire) {
   auto submitter = TunerClient::Connect(As("submit-alice"));
   ASSERT_TRUE(submitter.ok());
   EXPECT_EQ(submitter->Submit(job).status().code(), StatusCode::kInvalidArgument);
+  const Status code = submitter->SubmitRawCuda({}).status();
+  EXPECT_EQ(code.code(), StatusCode::kPermissionDenied);
+  EXPECT_THAT(code.message(), HasSubstr("submit alice may not call"));
+  EXPECT_THAT(code.message(), HasSubstr("takes the role admin"));
   job.set_protocol(2);
   const Status newer = submitter->Submit(job).status();
   EXPECT_EQ(newer.code(), StatusCode::kFailedPrecondition);
@@ -269,6 +273,52 @@ TEST_F(SecurityTest, ABuildThatMayNotAskEndsWithPermissionDenied) {
   for (int tries = 0; code == 0 && tries < 100; ++tries) code = compile("read-ci");
   EXPECT_EQ(code, 77) << said("read-ci");
   EXPECT_THAT(said("read-ci"), HasSubstr("was revoked"));
+}
+
+// Code for workers to run: from administrators alone, as scripts see it.
+TEST_F(SecurityTest, AKernelWrittenByHandIsAnAdministratorsToSubmit) {
+  for (const char* what : {"submit alice", "admin root"}) lab_.Make(what);
+  Start();
+  std::ofstream(lab_.path("k.cu"))
+      << "extern \"C\" __global__ void k(const float* a, float* b) {}\n";
+  std::ofstream(lab_.path("w.txt"))
+      << "workload v1 tolerance=1e-05 {\n%0 = input() : f32[64]\n%1 = add(%0, %0) : f32[64]\n"
+         "return %1\n}\n";
+  const auto submit = [&](const std::string& who) {
+    return crash::Wait(
+        crash::Spawn({std::string(kBin) + "mlc-tune",
+                      "--server",
+                      address_,
+                      "--tls-ca",
+                      lab_.path("ca.pem"),
+                      "--tls-cert",
+                      lab_.path(who + ".pem"),
+                      "--tls-key",
+                      lab_.path(who + ".key"),
+                      "--cuda-kernel",
+                      lab_.path("k.cu"),
+                      "--workload",
+                      lab_.path("w.txt"),
+                      "--entry",
+                      "k",
+                      "--grid",
+                      "1",
+                      "--block",
+                      "64",
+                      "--target",
+                      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560",
+                      "--detach"},
+                     lab_.path(who + ".log")));
+  };
+  const auto said = [&](const std::string& who) {
+    std::ifstream file(lab_.path(who + ".log"));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(submit("submit-alice"), 77) << said("submit-alice");
+  EXPECT_THAT(said("submit-alice"), HasSubstr("takes the role admin"));
+  EXPECT_EQ(submit("admin-root"), 0) << said("admin-root");
+  EXPECT_THAT(said("admin-root"), HasSubstr("goes on at the server"));
+  EXPECT_THAT(Words(), HasSubstr("audit: refused /mlc.proto.Tuner/SubmitRawCuda to submit alice"));
 }
 
 TEST_F(SecurityTest, TheProgramsTakeTheFlags) {

@@ -70,6 +70,37 @@ TEST(TuneOptionsTest, VerbsNeedAServerAndNothingElse) {
   EXPECT_EQ(options.VerbCommand("--jobs"), "mlc-tune --server 'my lab' --jobs");
 }
 
+TEST(TuneOptionsTest, AKernelWrittenByHandStandsForAModel) {
+  const ParsedCommand parsed =
+      Parse({"--cuda-kernel", "k.cu", "--workload", "w.txt", "--entry", "scale", "--grid", "4096",
+             "--block", "256", "--shared", "1024", "--server", "lab:7443"});
+  ASSERT_EQ(parsed.exit_code, -1) << parsed.message;
+  EXPECT_TRUE(parsed.options.is_raw());
+  EXPECT_EQ(parsed.options.target, "cuda");
+  EXPECT_EQ(parsed.options.Command(),
+            "mlc-tune --cuda-kernel k.cu --workload w.txt --entry scale --grid 4096 --block 256 "
+            "--shared 1024 --target cuda --server lab:7443");
+  EXPECT_EQ(Parse({"--cuda-kernel", "k.cu", "--workload", "w", "--entry", "k", "--grid", "1",
+                   "--block", "32"})
+                .exit_code,
+            -1)
+      << "here, without a server";
+  for (const std::vector<const char*>& wrong : std::vector<std::vector<const char*>>{
+           {"--cuda-kernel", "k.cu"},
+           {"--workload", "w"},
+           {"--model", "m", "--trials", "5", "--entry", "k"},
+           {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "1"},
+           {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "0", "--block", "1"},
+           {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "1", "--block",
+            "1025"},
+           {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "1", "--block", "1",
+            "--trials", "5"},
+           {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "1", "--block", "1",
+            "--server", "s", "--jobs"}}) {
+    EXPECT_EQ(Parse(wrong).exit_code, 2) << wrong.back();
+  }
+}
+
 TEST(TuneOptionsTest, HelpIsSuccess) {
   const ParsedCommand help = Parse({"--help"});
   EXPECT_EQ(help.exit_code, 0);

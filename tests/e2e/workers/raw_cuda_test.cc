@@ -1,0 +1,257 @@
+// Kernels that somebody wrote by hand, through real processes and on a card that pretends: from
+// mlc-tune to the log; past workers that do not take them; and a server that leases one to a worker
+// that never said it would.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "compiler/build/nvrtc.h"
+#include "compiler/graph/workload.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
+#include "db/sqlite_log.h"
+#include "proto/tuner.grpc.pb.h"
+#include "proto/worker.grpc.pb.h"
+#include "tests/crash/process.h"
+
+namespace mlc::e2e {
+namespace {
+
+using crash::Spawn;
+using crash::Wait;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::chrono::seconds kPatience(240);
+constexpr char kFake[] = MLC_FAKE_CUDA;
+constexpr char kSource[] =
+    "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
+    "  out[threadIdx.x] = 2 * in[threadIdx.x];\n}\n";
+constexpr char kWorkload[] =
+    "workload v1 tolerance=1e-05 {\n%0 = input() : f32[1000]\n%1 = add(%0, %0) : f32[1000]\n"
+    "return %1\n}\n";
+
+class RawCudaTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!build::Nvrtc::Open("").ok()) GTEST_SKIP() << "no CUDA compiler (NVRTC) here";
+    std::filesystem::create_directories(folder_);
+    std::ofstream(Path("k.cu")) << kSource;
+    std::ofstream(Path("w.txt")) << kWorkload;
+  }
+  void TearDown() override {
+    for (const pid_t pid : {tune_, one_, two_, server_}) {
+      if (pid > 0) kill(pid, SIGKILL);
+      if (pid > 0) (void)Wait(pid);
+    }
+    std::filesystem::remove_all(folder_);
+  }
+
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string Address() const { return "unix:" + Path("socket"); }
+  static std::string Program(const std::string& name) {
+    return std::string(MLC_BINARY_DIR) + "/bin/" + name;
+  }
+  // With the card that doubles 1000 numbers, whatever code it is given.
+  static std::vector<std::string> OnTheCard(std::vector<std::string> words) {
+    std::vector<std::string> command = {"/usr/bin/env",
+                                        "LD_LIBRARY_PATH=" + std::string(kFake) + "/lib64",
+                                        "FAKE_GPUS=1", "FAKE_IMAGE=right 1000"};
+    command.insert(command.end(), words.begin(), words.end());
+    return command;
+  }
+  pid_t StartWorker(const std::string& name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {Program("mlc-worker"),
+                                      "--server",
+                                      Address(),
+                                      "--target",
+                                      "cuda",
+                                      "--cuda-home",
+                                      kFake,
+                                      "--cubin-cache",
+                                      Path("cubins"),
+                                      "--builders",
+                                      "1",
+                                      "--name",
+                                      name,
+                                      "--verbose"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Spawn(OnTheCard(words), Path("messages"));
+  }
+  std::string Said(const std::string& file) const {
+    std::ifstream in(Path(file));
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  template <typename Condition>
+  bool WaitFor(const Condition& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return true;
+  }
+  std::vector<std::string> Kernel(const std::string& entry) const {
+    return {"--cuda-kernel", Path("k.cu"), "--workload", Path("w.txt"), "--entry",
+            entry,           "--grid",     "1",          "--block",     "1000"};
+  }
+
+  const std::string folder_ = ::testing::TempDir() + "/mlc-raw-cuda-" + std::to_string(getpid());
+  pid_t server_ = -1, one_ = -1, two_ = -1, tune_ = -1;
+};
+
+TEST_F(RawCudaTest, OneIsMeasuredByTheWorkerThatTakesItAndKeptInTheLog) {
+  server_ = Spawn({Program("mlc-server"), "--log", Path("tuning.db"), "--listen", Address(),
+                   "--canaries", "off"},
+                  Path("messages"));
+  const auto channel = grpc::CreateChannel(Address(), grpc::InsecureChannelCredentials());
+  ASSERT_TRUE(channel->WaitForConnected(std::chrono::system_clock::now() + kPatience));
+  const auto workers = proto::Workers::NewStub(channel);
+  const auto line = [&](const std::string& worker) {
+    proto::ListWorkersReply reply;
+    grpc::ClientContext context;
+    (void)workers->ListWorkers(&context, {}, &reply);
+    for (const proto::WorkerLine& one : reply.workers()) {
+      if (one.worker() == worker) return one;
+    }
+    return proto::WorkerLine();
+  };
+  one_ = StartWorker("without");
+  ASSERT_TRUE(WaitFor([&] { return !line("without").target().empty(); })) << Said("messages");
+  std::vector<std::string> words = {Program("mlc-tune"), "--server", Address(), "--json"};
+  for (const std::string& word : Kernel("twice")) words.push_back(word);
+  tune_ = Spawn(words, Path("tune"));
+  two_ = StartWorker("with", {"--allow-raw-cuda"});
+  const int code = Wait(tune_);
+  tune_ = -1;
+  EXPECT_EQ(code, 0) << Said("tune") << Said("messages");
+  EXPECT_THAT(Said("tune"), HasSubstr("\"state\":\"done\""));
+  EXPECT_EQ(line("without").results(), 0);
+  EXPECT_GE(line("with").results(), 3);
+  for (const pid_t worker : {one_, two_}) kill(worker, SIGTERM);
+  EXPECT_EQ(Wait(one_), 0);
+  EXPECT_EQ(Wait(two_), 0);
+  kill(server_, SIGTERM);
+  EXPECT_EQ(Wait(server_), 0);
+  one_ = two_ = server_ = -1;
+  const auto log = db::OpenSqliteLogForReading(Path("tuning.db"));
+  ASSERT_TRUE(log.ok()) << log.status().ToString();
+  int by_hand = 0;
+  const auto records = (*log)->List({});
+  for (const db::Record& record : *records) {
+    if (!schedule::IsRawCuda(record.config)) continue;
+    ++by_hand;
+    EXPECT_EQ(record.measurement.outcome, Outcome::kOk) << record.measurement.detail;
+    EXPECT_EQ(record.measurement.median_ns, 5000);
+    EXPECT_EQ(record.worker, "with");
+  }
+  EXPECT_EQ(by_hand, 2);
+  const std::string key = graph::Workload::Parse(kWorkload)->digest().ToText();
+  EXPECT_EQ(
+      Wait(Spawn({Program("mlc-log"), "best", Path("tuning.db"), key, "-n", "2"}, Path("best"))), 0)
+      << Said("best");
+  EXPECT_THAT(Said("best"), HasSubstr("entry=twice (hand-written)"));
+}
+
+TEST_F(RawCudaTest, WithoutAServerItIsMeasuredHere) {
+  std::vector<std::string> words = {
+      Program("mlc-tune"), "--log",        Path("tuning.db"), "--quiet",
+      "--cubin-cache",     Path("cubins"), "--cuda-home",     kFake};
+  for (const std::string& word : Kernel("twice")) words.push_back(word);
+  EXPECT_EQ(Wait(Spawn(OnTheCard(words), Path("tune"))), 0) << Said("tune");
+  EXPECT_THAT(Said("tune"), HasSubstr("marks it as hand-written"));
+  // One that does not compile is explained, and ends as scripts expect.
+  std::ofstream(Path("k.cu"))
+      << "extern \"C\" __global__ void twice(float* p) { p[0] = missing; }\n";
+  EXPECT_EQ(Wait(Spawn(OnTheCard(words), Path("broken"))), 3) << Said("broken");
+  EXPECT_THAT(Said("broken"), HasSubstr("the kernel ended as build_error"));
+  EXPECT_THAT(Said("broken"), HasSubstr("missing"));
+  words = {Program("mlc-tune")};
+  for (const std::string& word : Kernel("absent")) words.push_back(word);
+  EXPECT_EQ(Wait(Spawn(OnTheCard(words), Path("absent"))), 65) << Said("absent");
+  EXPECT_THAT(Said("absent"), HasSubstr("the source has no function 'absent'"));
+}
+
+// Leases one kernel written by hand to whoever calls, and keeps what comes back.
+class HostileServer : public proto::Workers::Service {
+ public:
+  explicit HostileServer(std::string config) : config_(std::move(config)) {}
+
+  grpc::Status Synchronize(grpc::ServerContext*, const proto::SynchronizeRequest* request,
+                           proto::SynchronizeReply* reply) override {
+    std::lock_guard lock(mutex_);
+    capabilities_ = request->capabilities();
+    reply->set_next_poll_ms(10);
+    for (const proto::TrialResult& result : request->finished()) {
+      result_ = result.measurement();
+      reply->add_acknowledged(result.task_uid());
+      came_.notify_all();
+    }
+    if (std::exchange(leased_, true)) return grpc::Status::OK;
+    proto::Lease& lease = *reply->add_leases();
+    lease.set_task_uid("0123456789abcdef");
+    lease.set_workload(graph::Workload::Parse(kWorkload)->ToText());
+    lease.set_config(config_);
+    lease.set_seed(1);
+    lease.set_attempt(1);
+    lease.set_lease_ms(60'000);
+    return grpc::Status::OK;
+  }
+  std::optional<proto::Measurement> Result() {
+    std::unique_lock lock(mutex_);
+    (void)came_.wait_for(lock, kPatience, [&] { return result_.has_value(); });
+    return result_;
+  }
+  proto::Capabilities capabilities() {
+    std::lock_guard lock(mutex_);
+    return capabilities_;
+  }
+
+ private:
+  const std::string config_;
+  std::mutex mutex_;
+  std::condition_variable came_;
+  bool leased_ = false;
+  proto::Capabilities capabilities_;
+  std::optional<proto::Measurement> result_;
+};
+
+TEST_F(RawCudaTest, AHostileServerGetsNoneOfItsCodeRun) {
+  const std::string config = schedule::RawCuda{"twice", kSource, 1, 1000, 0}.ToConfig()->ToText();
+  // As a server of ours writes it, and so that a comparison of texts would miss it.
+  for (const std::string& text : {config, " \n# nothing to see\n" + config}) {
+    HostileServer service(text);
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(Address(), grpc::InsecureServerCredentials());
+    builder.RegisterService(&service);
+    const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+    ASSERT_NE(server, nullptr);
+    one_ = StartWorker("honest");
+    const auto result = service.Result();
+    ASSERT_TRUE(result.has_value()) << Said("messages");
+    EXPECT_EQ(result->outcome(), proto::INFRA);
+    EXPECT_THAT(result->detail(), HasSubstr("started without --allow-raw-cuda"));
+    const proto::Capabilities told = service.capabilities();
+    EXPECT_GT(told.kernels_size(), 0);
+    for (const std::string& kernel : told.kernels()) {
+      EXPECT_THAT(kernel, Not(HasSubstr("raw_cuda")));
+    }
+    kill(one_, SIGTERM);
+    EXPECT_EQ(Wait(one_), 0) << Said("messages");
+    one_ = -1;
+    server->Shutdown(std::chrono::system_clock::now());
+    std::filesystem::remove(Path("socket"));
+  }
+}
+
+}  // namespace
+}  // namespace mlc::e2e
