@@ -3,6 +3,7 @@
 // several users with real searches; builds that ask for whole models meanwhile. At the end every
 // acknowledged result has to be in the log, once.
 //   service_bench FOLDER [--seconds 60] [--workers 256] [--rate 1000] [--best 0] [--jobs 24] ...
+// With --go-on it begins with the log that an earlier run left: what a long run comes to, at once.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -26,6 +27,8 @@ using Clock = std::chrono::steady_clock;
 
 struct Flags {
   std::string folder;
+  std::string trace;
+  bool go_on = false;
   int seconds = 60;
   int warmup = 15;
   int search_threads = 2;
@@ -40,6 +43,35 @@ double Percentile(std::vector<double>& values, double part) {
   std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(place), values.end());
   return values[place];
 }
+
+// What a stall of one second looks like; a mean would hide it.
+class Trace {
+ public:
+  explicit Trace(const std::string& path)
+      : file_(path.empty() ? nullptr : std::fopen(path.c_str(), "w"), &std::fclose) {
+    if (file_ == nullptr) return;
+    std::fputs(
+        "second results ack_p50_ms ack_p99_ms ack_longest_ms best_p99_ms cpu_s mib wal_mib\n",
+        file_.get());
+  }
+  void Add(int second, ServiceWorkers::Seen& work, BestLoad::Seen& best,
+           const ServiceHost::Cost& cost, const std::string& log) {
+    if (file_ == nullptr) return;
+    std::error_code absent;
+    const auto wal = std::filesystem::file_size(log + "-wal", absent);
+    std::fprintf(file_.get(), "%d %lld %.1f %.1f %.1f %.1f %.2f %.0f %.1f\n", second,
+                 static_cast<long long>(work.acknowledged), Percentile(work.acknowledge_ms, 0.5),
+                 Percentile(work.acknowledge_ms, 0.99), Percentile(work.acknowledge_ms, 1),
+                 Percentile(best.latency_ms, 0.99), cost.cpu_s - cpu_s_, cost.resident_mib,
+                 absent ? 0 : static_cast<double>(wal) / (1 << 20));
+    std::fflush(file_.get());
+    cpu_s_ = cost.cpu_s;
+  }
+
+ private:
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  double cpu_s_ = 0;
+};
 
 void Append(std::vector<double>& to, const std::vector<double>& from) {
   to.insert(to.end(), from.begin(), from.end());
@@ -84,6 +116,7 @@ Measured Measure(const Flags& flags, const ServiceHost& host, ServiceWorkers& wo
                  BestLoad* best) {
   std::this_thread::sleep_for(std::chrono::seconds(flags.warmup));
   Measured m;
+  Trace trace(flags.trace);
   (void)workers.Take();
   if (best != nullptr) (void)best->Take();
   const double cpu_before = host.CostNow().cpu_s;
@@ -98,14 +131,14 @@ Measured Measure(const Flags& flags, const ServiceHost& host, ServiceWorkers& wo
     m.work.refused += work.refused;
     Append(m.work.acknowledge_ms, work.acknowledge_ms);
     Append(m.work.gap_ms, work.gap_ms);
+    BestLoad::Seen asked = best == nullptr ? BestLoad::Seen() : best->Take();
     const ServiceHost::Cost cost = host.CostNow();
+    trace.Add(second, work, asked, cost, host.log());
     m.most_mib = std::max(m.most_mib, cost.resident_mib);
     if (second % 10 == 0) {
       std::fprintf(stderr, "%4d s: %lld results in the last second, %.0f MiB, %d threads\n", second,
                    static_cast<long long>(work.acknowledged), cost.resident_mib, cost.threads);
     }
-    if (best == nullptr) continue;
-    BestLoad::Seen asked = best->Take();
     m.best.calls += asked.calls;
     m.best.failed += asked.failed;
     m.best.configs += asked.configs;
@@ -116,13 +149,14 @@ Measured Measure(const Flags& flags, const ServiceHost& host, ServiceWorkers& wo
   return m;
 }
 
-// What was acknowledged is in the log, and nothing else is.
-Result<bool> Check(const std::string& path, const ServiceWorkers& workers) {
+// What was acknowledged is in the log, and nothing else of this run is.
+Result<bool> Check(const std::string& path, int64_t after_id, const ServiceWorkers& workers) {
   std::unique_ptr<db::TuningLog> log = MLC_TRY(db::OpenSqliteLogForReading(path));
   int64_t lost = 0, twice = 0, unknown = 0, records = 0;
   std::map<Digest, int> stored;
   db::RecordQuery page;
   page.limit = 10'000;
+  page.after_id = after_id;
   for (;;) {
     const std::vector<db::Record> found = MLC_TRY(log->List(page));
     if (found.empty()) break;
@@ -148,9 +182,16 @@ Status Run(Flags& flags, bool& good) {
   target.fma_gflops = 200;
   target.copy_gbps = 20;
   flags.fleet.target = flags.jobs.target = target.ToText();
-  std::filesystem::remove(flags.folder + "/tuning.db");
-  std::filesystem::remove(flags.folder + "/tuning.db-wal");
-  std::filesystem::remove(flags.folder + "/tuning.db-shm");
+  const std::string path = flags.folder + "/tuning.db";
+  int64_t last_id = 0;
+  if (flags.go_on) {
+    std::unique_ptr<db::TuningLog> log = MLC_TRY(db::OpenSqliteLogForReading(path));
+    const db::LogStats before = MLC_TRY(log->Stats());
+    last_id = before.last_id;
+    flags.jobs.first = static_cast<int>(before.jobs);
+  } else {
+    for (const char* part : {"", "-wal", "-shm"}) std::filesystem::remove(path + part);
+  }
   const auto root = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
   // Canaries run the worker's own kernels, which these workers have not.
   const std::vector<std::string> more = {"--canaries", "off", "--search-threads",
@@ -169,7 +210,7 @@ Status Run(Flags& flags, bool& good) {
     std::printf("%d jobs were submitted%s\n", jobs.submitted(),
                 jobs.WhyEarly().empty() ? "" : ("; one " + jobs.WhyEarly()).c_str());
     if (!workers.Drain(60'000)) return Internal("the workers did not get rid of their results");
-    good = MLC_TRY(Check(host->log(), workers));
+    good = MLC_TRY(Check(host->log(), last_id, workers));
   }
   if (const int code = host->Stop(); code != 0) {
     return Internal("mlc-server ended with code " + std::to_string(code));
@@ -195,6 +236,8 @@ int main(int argc, char** argv) {
   app.add_option("--tasks", flags.jobs.tasks, "of a job")->capture_default_str();
   app.add_option("--trials", flags.jobs.trials, "of a job")->capture_default_str();
   app.add_option("--batch", flags.jobs.batch, "of a job")->capture_default_str();
+  app.add_flag("--go-on", flags.go_on, "with the log that is there, and jobs that it has not seen");
+  app.add_option("--trace", flags.trace, "file for what each second was like");
   app.add_option("--search-threads", flags.search_threads)->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   bool good = false;

@@ -62,7 +62,7 @@ std::string JobSupply::WhyEarly() const {
 }
 
 Status JobSupply::SubmitOne() {
-  const proto::SubmitJobRequest request = RequestOf(submitted_, options_);
+  const proto::SubmitJobRequest request = RequestOf(options_.first + submitted_, options_);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
   proto::SubmitJobReply reply;

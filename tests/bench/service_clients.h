@@ -15,6 +15,7 @@
 namespace mlc::bench {
 
 struct JobsOptions {
+  int first = 0;            // number of the first one: other numbers, other workloads
   int running = 24;         // at any time, of all users together
   int tasks = 8;            // of each job: products of a transformer, other sizes for each job
   int64_t trials = 20'000;  // of each job
