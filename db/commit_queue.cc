@@ -8,8 +8,10 @@ namespace {
 
 constexpr size_t kBatch = 64;
 constexpr std::chrono::milliseconds kDelay(20);
-// About 4 MiB of write-ahead log: a checkpoint of it takes a few milliseconds.
-constexpr int64_t kWritesPerCheckpoint = 2048;
+// 2 MiB of write-ahead log. Who waits for a commit may wait for a checkpoint before it. In a log of
+// many records nearly each index entry falls on a page of its own, so that counting writes would
+// not bound it.
+constexpr int64_t kPagesPerCheckpoint = 512;
 
 }  // namespace
 
@@ -70,8 +72,8 @@ void CommitQueue::Loop() {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     if (timed_) timed_(took.count());
     for (Entry& entry : batch) entry.done(entry.status);
-    writes_since_checkpoint_ += static_cast<int64_t>(batch.size());
-    if (writes_since_checkpoint_ >= kWritesPerCheckpoint) Checkpoint();
+    pages_since_checkpoint_ += database_.TakePagesWritten();
+    if (pages_since_checkpoint_ >= kPagesPerCheckpoint) Checkpoint();
   }
 }
 
@@ -105,7 +107,7 @@ void CommitQueue::Checkpoint() {
   if (!broken_.ok()) return;
   // A reader in the way only delays it: the next one takes over what is left.
   (void)database_.Execute("PRAGMA wal_checkpoint(PASSIVE)");
-  writes_since_checkpoint_ = 0;
+  pages_since_checkpoint_ = 0;
 }
 
 }  // namespace mlc::db

@@ -54,7 +54,7 @@ class CommitQueue {
   Status broken_;  // the I/O error that ended all writing
   bool urgent_ = false;
   bool stopping_ = false;
-  int64_t writes_since_checkpoint_ = 0;
+  int64_t pages_since_checkpoint_ = 0;
   std::thread thread_;
 };
 

@@ -175,6 +175,12 @@ Status Database::CopyTo(const std::string& path) {
 bool Database::InAutocommit() const { return sqlite3_get_autocommit(handle_) != 0; }
 int64_t Database::Changes() const { return sqlite3_changes64(handle_); }
 int64_t Database::LastInsertId() const { return sqlite3_last_insert_rowid(handle_); }
+int64_t Database::TakePagesWritten() {
+  int pages = 0;
+  int unused = 0;
+  sqlite3_db_status(handle_, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &unused, /*resetFlg=*/1);
+  return pages;
+}
 
 Result<Statement> Database::Prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;

@@ -77,6 +77,8 @@ class Database {
   bool InAutocommit() const;
   int64_t Changes() const;
   int64_t LastInsertId() const;
+  // Pages that this connection's commits have written since the last call, each as often as it was.
+  int64_t TakePagesWritten();
   Result<Statement> Prepare(std::string_view sql);
   // A statement that is prepared once and kept; reset, and valid until the next call for the same
   // text.

@@ -202,6 +202,23 @@ TEST_F(SqliteLogTest, AFullDiskRefusesWritesAndThenGoesOn) {
   EXPECT_EQ(*reader->Integer("SELECT count(*) FROM t"), 2);
 }
 
+// Whoever waits for a commit waits for a checkpoint at most as long as that.
+TEST_F(SqliteLogTest, TheWriteAheadLogStaysShortHoweverManyPagesAWriteTakes) {
+  auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
+  ASSERT_TRUE(database
+                  ->Execute("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;"
+                            "PRAGMA synchronous=OFF; CREATE TABLE t(x)")
+                  .ok());
+  CommitQueue queue(*std::move(database), {});
+  for (int n = 0; n < 300; ++n) {
+    const Status inserted = queue.PushAndWait(
+        [](Database& db) { return db.Execute("INSERT INTO t VALUES(zeroblob(100000))"); });
+    ASSERT_TRUE(inserted.ok()) << inserted.ToString();
+  }
+  EXPECT_GT(std::filesystem::file_size(Path("a.db")), 25'000'000u);
+  EXPECT_LT(std::filesystem::file_size(Path("a.db-wal")), 4'000'000u);
+}
+
 TEST_F(SqliteLogTest, OneBadWriteDoesNotHurtItsBatch) {
   auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
   ASSERT_TRUE(database->Execute("PRAGMA journal_mode=WAL; CREATE TABLE t(x UNIQUE)").ok());
