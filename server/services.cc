@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "server/call_threads.h"
 #include "server/protocol.h"
 #include "server/steady_timer.h"
 
@@ -12,13 +13,21 @@ namespace {
 // A watcher hears at most this often.
 constexpr std::chrono::milliseconds kWatchInterval(200);
 
+// A submission waits for a few commits; the others wait for it.
+constexpr int kCallThreads = 2;
+
 template <typename Message>
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, Result<Message> result,
-                                 Message* reply) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+void Answer(grpc::ServerUnaryReactor* reactor, Result<Message> result, Message* reply) {
   const grpc::Status status = ToGrpc(result.status());
   if (result.ok()) *reply = *std::move(result);
   reactor->Finish(status);
+}
+
+template <typename Message>
+grpc::ServerUnaryReactor* AnswerNow(grpc::CallbackServerContext* context, Result<Message> result,
+                                    Message* reply) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  Answer(reactor, std::move(result), reply);
   return reactor;
 }
 
@@ -61,9 +70,11 @@ class TunerService : public proto::Tuner::CallbackService {
                                       proto::SubmitJobReply* reply) override {
     if (const Status version = CheckProtocol("client", request->protocol()); !version.ok()) {
       tuner_.metrics().AddRejected("version");
-      return Answer(context, Result<proto::SubmitJobReply>(version), reply);
+      return AnswerNow(context, Result<proto::SubmitJobReply>(version), reply);
     }
-    return Answer(context, tuner_.Submit(*request, gate_.CallerOf(*context)), reply);
+    return Later(context, reply, [this, request, caller = gate_.CallerOf(*context)] {
+      return tuner_.Submit(*request, caller);
+    });
   }
   grpc::ServerUnaryReactor* SubmitRawCuda(grpc::CallbackServerContext* context,
                                           const proto::SubmitRawCudaRequest* request,
@@ -71,9 +82,11 @@ class TunerService : public proto::Tuner::CallbackService {
     const Status version = CheckProtocol("client", request->job().protocol());
     if (!version.ok()) {
       tuner_.metrics().AddRejected("version");
-      return Answer(context, Result<proto::SubmitJobReply>(version), reply);
+      return AnswerNow(context, Result<proto::SubmitJobReply>(version), reply);
     }
-    return Answer(context, tuner_.SubmitRawCuda(*request, gate_.CallerOf(*context)), reply);
+    return Later(context, reply, [this, request, caller = gate_.CallerOf(*context)] {
+      return tuner_.SubmitRawCuda(*request, caller);
+    });
   }
   grpc::ServerWriteReactor<proto::JobProgress>* WatchJob(
       grpc::CallbackServerContext*, const proto::WatchJobRequest* request) override {
@@ -82,34 +95,50 @@ class TunerService : public proto::Tuner::CallbackService {
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context,
                                    const proto::GetJobRequest* request,
                                    proto::JobDescription* reply) override {
-    return Answer(context, tuner_.Describe(request->job()), reply);
+    return Later(context, reply, [this, request] { return tuner_.Describe(request->job()); });
   }
   grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context,
                                       const proto::CancelJobRequest* request,
-                                      proto::CancelJobReply*) override {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(ToGrpc(tuner_.Cancel(request->job(), gate_.CallerOf(*context))));
-    return reactor;
+                                      proto::CancelJobReply* reply) override {
+    const auto cancel = [this, request, caller = gate_.CallerOf(*context)] {
+      const Status status = tuner_.Cancel(request->job(), caller);
+      return status.ok() ? Result<proto::CancelJobReply>(proto::CancelJobReply()) : status;
+    };
+    return Later(context, reply, cancel);
   }
   grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context,
                                      const proto::ListJobsRequest* request,
                                      proto::ListJobsReply* reply) override {
-    return Answer(context, tuner_.List(*request), reply);
+    return Later(context, reply, [this, request] { return tuner_.List(*request); });
   }
   grpc::ServerUnaryReactor* Best(grpc::CallbackServerContext* context,
                                  const proto::BestRequest* request,
                                  proto::BestReply* reply) override {
-    const auto begin = std::chrono::steady_clock::now();
-    Result<proto::BestReply> best = tuner_.Best(*request);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    tuner_.metrics().Observe(Span::kBest, took.count());
-    return Answer(context, std::move(best), reply);
+    const auto ask = [this, request] {
+      const auto begin = std::chrono::steady_clock::now();
+      Result<proto::BestReply> best = tuner_.Best(*request);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      tuner_.metrics().Observe(Span::kBest, took.count());
+      return best;
+    };
+    // Near misses are looked for among all workloads of the log.
+    if (request->texts_size() > 0) return Later(context, reply, ask);
+    return AnswerNow(context, ask(), reply);
   }
 
  private:
+  // gRPC keeps request, reply and context until the call has finished.
+  template <typename Message, typename Ask>
+  grpc::ServerUnaryReactor* Later(grpc::CallbackServerContext* context, Message* reply, Ask ask) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    calls_.Run([reactor, reply, ask = std::move(ask)] { Answer(reactor, ask(), reply); });
+    return reactor;
+  }
+
   Tuner& tuner_;
   const Gate& gate_;  // CallerOf(*context): who calls
   SteadyTimer timer_;
+  CallThreads calls_{kCallThreads};
 };
 
 }  // namespace
