@@ -10,7 +10,8 @@ namespace {
 
 class LogSource : public KernelSource {
  public:
-  LogSource(const db::TuningLog& log, std::string target) : log_(log), target_(std::move(target)) {}
+  LogSource(const db::TuningLog& log, std::string target)
+      : log_(log), target_(std::move(target)), index_(log), precedents_(log, index_, target_) {}
 
   Result<std::optional<KnownKernel>> Best(const graph::Workload& workload,
                                           const Accept& accept) override {
@@ -23,11 +24,9 @@ class LogSource : public KernelSource {
   }
 
   Result<std::vector<KnownPrecedent>> Near(const graph::Workload& workload) override {
-    // Read when the first workload needs them.
-    if (!precedents_) precedents_ = MLC_TRY(server::Precedents::Read(log_, target_));
     std::vector<KnownPrecedent> near;
-    for (const costmodel::Precedent* precedent : MLC_TRY(precedents_->For(workload))) {
-      near.push_back({precedent, &precedents_->SourceOf(*precedent).records});
+    for (const costmodel::Precedent* precedent : MLC_TRY(precedents_.For(workload))) {
+      near.push_back({precedent, &precedents_.SourceOf(*precedent).records});
     }
     return near;
   }
@@ -35,7 +34,8 @@ class LogSource : public KernelSource {
  private:
   const db::TuningLog& log_;
   const std::string target_;
-  std::optional<server::Precedents> precedents_;
+  server::WorkloadIndex index_;
+  server::Precedents precedents_;
 };
 
 }  // namespace

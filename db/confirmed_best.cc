@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -58,27 +59,47 @@ std::vector<Record> Rank(std::vector<Record> fastest, std::vector<Record> confir
   return best;
 }
 
+// REQUIRES: `best` has as many as were wanted, of `fastest`, of which `slowest_ns` was the last
+// one. Without confirmations a longer time than the last one's comes after it. With some, it may
+// drive a time that they are compared with out of the fastest, unless it is none of those itself.
+double HoldsAbove(const std::vector<Record>& best, bool confirmed, bool are_all,
+                  double slowest_ns) {
+  if (!confirmed) return best.back().measurement.median_ns;
+  return are_all ? std::numeric_limits<double>::infinity() : slowest_ns;
+}
+
 }  // namespace
 
 Result<std::vector<Record>> BestConfigs(const TuningLog& log, const Digest& workload,
                                         const std::string& target, int limit,
                                         const TuningLog::Accept& accept) {
+  return MLC_TRY(FindBestConfigs(log, workload, target, limit, accept)).records;
+}
+
+Result<BestFound> FindBestConfigs(const TuningLog& log, const Digest& workload,
+                                  const std::string& target, int limit,
+                                  const TuningLog::Accept& accept) {
   const auto wanted = static_cast<size_t>(std::max(limit, 0));
   const int most = std::max(kFastest, 2 * limit);
   const std::vector<Record> confirmations = MLC_TRY(log.Confirmations(workload, target));
   std::vector<Record> records = MLC_TRY(log.Best(workload, target, most));
   const bool are_all = static_cast<int>(records.size()) < most;
-  std::vector<Record> best;
+  const double slowest_ns = records.empty() ? 0 : records.back().measurement.median_ns;
+  BestFound found;
+  std::vector<Record>& best = found.records;
   for (Record& record : Rank(std::move(records), confirmations)) {
     if (best.size() < wanted && (!accept || accept(record))) best.push_back(std::move(record));
   }
+  if (best.size() == wanted && wanted > 0) {
+    found.holds_above_ns = HoldsAbove(best, !confirmations.empty(), are_all, slowest_ns);
+  }
   // Asking about every record takes long: only where those at the top are history.
-  if (best.size() == wanted || are_all || !accept) return best;
+  if (best.size() == wanted || are_all || !accept) return found;
   std::vector<Record> accepted;
   std::copy_if(confirmations.begin(), confirmations.end(), std::back_inserter(accepted), accept);
   best = Rank(MLC_TRY(log.Best(workload, target, most, accept)), std::move(accepted));
   if (best.size() > wanted) best.resize(wanted);
-  return best;
+  return found;
 }
 
 }  // namespace mlc::db

@@ -4,6 +4,7 @@
 // slower than it was measured (confirmed_times.h says by how much). Thread-safe.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,16 @@ namespace mlc::db {
 Result<std::vector<Record>> BestConfigs(const TuningLog& log, const Digest& workload,
                                         const std::string& target, int limit,
                                         const TuningLog::Accept& accept = {});
+
+// The same, and how long it holds.
+struct BestFound {
+  std::vector<Record> records;
+  // A later record that is no confirmation and has a longer time changes nothing. For whoever keeps
+  // the answer while the search goes on: most of its records are such.
+  double holds_above_ns = std::numeric_limits<double>::infinity();
+};
+Result<BestFound> FindBestConfigs(const TuningLog& log, const Digest& workload,
+                                  const std::string& target, int limit,
+                                  const TuningLog::Accept& accept = {});
 
 }  // namespace mlc::db

@@ -16,7 +16,10 @@ class MemoryLog : public TuningLog {
       return InvalidArgument("a workload's key must be the digest of its text");
     }
     std::lock_guard lock(mutex_);
-    if (workload_index_.emplace(row.key, workloads_.size()).second) workloads_.push_back(row);
+    if (workload_index_.emplace(row.key, workloads_.size()).second) {
+      workloads_.push_back(row);
+      workloads_.back().id = static_cast<int64_t>(workloads_.size());
+    }
     return Status();
   }
 
@@ -125,9 +128,10 @@ class MemoryLog : public TuningLog {
     return std::optional<WorkloadRow>(workloads_[found->second]);
   }
 
-  Result<std::vector<WorkloadRow>> Workloads() const override {
+  Result<std::vector<WorkloadRow>> Workloads(int64_t after_id) const override {
     std::lock_guard lock(mutex_);
-    return workloads_;
+    const auto first = std::min<int64_t>(after_id, static_cast<int64_t>(workloads_.size()));
+    return std::vector<WorkloadRow>(workloads_.begin() + first, workloads_.end());
   }
 
   Result<std::vector<std::string>> Targets() const override {

@@ -16,6 +16,7 @@ struct WorkloadRow {
   Digest key;           // digest of `text`
   std::string text;     // canonical workload text
   std::string summary;  // one line for people
+  int64_t id = 0;       // the log's order; assigned by the log
 };
 
 // One trial. Infrastructure failures never become records.

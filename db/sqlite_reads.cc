@@ -186,20 +186,23 @@ Result<std::vector<Record>> SqliteReads::List(const RecordQuery& query) const {
 
 Result<std::optional<WorkloadRow>> SqliteReads::FindWorkload(const Digest& key) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  const Kept kept(MLC_TRY((*lease).Cached("SELECT key, text, summary FROM workload WHERE key=?")));
+  const Kept kept(
+      MLC_TRY((*lease).Cached("SELECT key, text, summary, id FROM workload WHERE key=?")));
   Statement& query = *kept;
   query.Bind(key);
   if (!MLC_TRY(query.Step())) return std::optional<WorkloadRow>();
-  return std::optional<WorkloadRow>({query.DigestAt(0), query.Text(1), query.Text(2)});
+  return std::optional<WorkloadRow>(
+      {query.DigestAt(0), query.Text(1), query.Text(2), query.Int(3)});
 }
 
-Result<std::vector<WorkloadRow>> SqliteReads::Workloads() const {
+Result<std::vector<WorkloadRow>> SqliteReads::Workloads(int64_t after_id) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  Statement query =
-      MLC_TRY((*lease).Prepare("SELECT key, text, summary FROM workload ORDER BY id"));
+  Statement query = MLC_TRY(
+      (*lease).Prepare("SELECT key, text, summary, id FROM workload WHERE id>? ORDER BY id"));
+  query.Bind(after_id);
   std::vector<WorkloadRow> workloads;
   while (MLC_TRY(query.Step())) {
-    workloads.push_back({query.DigestAt(0), query.Text(1), query.Text(2)});
+    workloads.push_back({query.DigestAt(0), query.Text(1), query.Text(2), query.Int(3)});
   }
   return workloads;
 }

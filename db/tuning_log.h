@@ -93,7 +93,8 @@ class TuningLog {
   virtual Result<std::optional<Record>> Find(const Digest& task_uid) const = 0;
   virtual Result<std::vector<Record>> List(const RecordQuery& query) const = 0;
   virtual Result<std::optional<WorkloadRow>> FindWorkload(const Digest& key) const = 0;
-  virtual Result<std::vector<WorkloadRow>> Workloads() const = 0;
+  // In order of id, those after an id.
+  virtual Result<std::vector<WorkloadRow>> Workloads(int64_t after_id = 0) const = 0;
   // Class texts of all targets with records.
   virtual Result<std::vector<std::string>> Targets() const = 0;
   virtual Result<std::optional<JobRow>> FindJob(const Digest& id) const = 0;

@@ -1,9 +1,10 @@
-// Answers about the best configs of workloads, kept until a result of the workload is committed:
-// builds ask the same again and again, and an answer takes the reading of dozens of records.
-// Thread-safe.
+// Answers about the best configs of workloads, kept until a result of the workload is committed
+// that may change them: builds ask the same again and again, and an answer takes the reading of
+// dozens of records. Thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -18,6 +19,11 @@ namespace mlc::server {
 
 class BestCache {
  public:
+  struct Answer {
+    proto::BestConfig best;
+    double holds_above_ns = std::numeric_limits<double>::infinity();  // see db::BestFound
+  };
+
   // The answer to `question` about the workload; `ask` finds one that is not kept. What changes
   // while it asks is not kept: the next one asks again.
   template <typename Ask>
@@ -29,30 +35,32 @@ class BestCache {
       if (entries_.size() >= kMostKept || kept_ >= kMostKept) Forget();
       const Entry& entry = entries_[workload];
       const auto found = entry.answers.find(question);
-      if (found != entry.answers.end()) return found->second;
+      if (found != entry.answers.end()) return found->second.best;
       version = {forgotten_, entry.version};
     }
-    proto::BestConfig answer = MLC_TRY(ask());
+    Answer answer = MLC_TRY(ask());
     std::lock_guard lock(mutex_);
     Entry& entry = entries_[workload];
-    if (version != std::pair(forgotten_, entry.version)) return answer;
+    if (version != std::pair(forgotten_, entry.version)) return std::move(answer.best);
     if (entry.answers.insert_or_assign(question, answer).second) ++kept_;
-    return answer;
+    return std::move(answer.best);
   }
-  // There is a new record of the workload. REQUIRES: it can be read already.
-  void Changed(const Digest& workload) {
+  // There is a new correct record of the workload with this time; 0 if no answer holds against it.
+  // REQUIRES: it can be read already.
+  void Changed(const Digest& workload, double median_ns) {
     std::lock_guard lock(mutex_);
     const auto entry = entries_.find(workload);
     if (entry == entries_.end()) return;
     ++entry->second.version;
-    kept_ -= entry->second.answers.size();
-    entry->second.answers.clear();
+    kept_ -= std::erase_if(entry->second.answers, [&](const auto& answer) {
+      return median_ns <= answer.second.holds_above_ns;
+    });
   }
 
  private:
   struct Entry {
     uint64_t version = 0;
-    std::map<std::string, proto::BestConfig> answers;
+    std::map<std::string, Answer> answers;
   };
   struct Hash {
     size_t operator()(const Digest& digest) const { return digest.low; }

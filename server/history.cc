@@ -45,9 +45,9 @@ Status SetUses(const JobOptions& options, SearchInput& input) {
 }
 
 // The nearest workloads of every task, each once.
-Status AddRelated(const db::TuningLog& log, const db::JobRow& job, const std::string& target,
-                  SearchInput& input) {
-  Precedents precedents = MLC_TRY(Precedents::Read(log, target, job.watermark));
+Status AddRelated(const db::TuningLog& log, WorkloadIndex& index, const db::JobRow& job,
+                  const std::string& target, SearchInput& input) {
+  Precedents precedents(log, index, target, job.watermark);
   std::set<const costmodel::Precedent*> added;
   for (const SearchTask& task : input.tasks) {
     for (const costmodel::Precedent* precedent : MLC_TRY(precedents.For(task.workload))) {
@@ -59,7 +59,8 @@ Status AddRelated(const db::TuningLog& log, const db::JobRow& job, const std::st
 
 }  // namespace
 
-Result<SearchInput> SearchInputOf(const db::TuningLog& log, const db::JobRow& job) {
+Result<SearchInput> SearchInputOf(const db::TuningLog& log, WorkloadIndex& index,
+                                  const db::JobRow& job) {
   const JobOptions options = MLC_TRY(JobOptions::Parse(job.options));
   SearchInput input;
   input.target = MLC_TRY(target::Target::Parse(job.target));
@@ -75,7 +76,7 @@ Result<SearchInput> SearchInputOf(const db::TuningLog& log, const db::JobRow& jo
   }
   MLC_TRY(SetUses(options, input));
   if (!options.use_history) return input;
-  MLC_TRY(AddRelated(log, job, target, input));
+  MLC_TRY(AddRelated(log, index, job, target, input));
   const int64_t newest = options.models >= 0 ? options.models : INT64_MAX;
   for (db::ModelRow& model : MLC_TRY(log.Models(target, newest))) {
     if (options.models < 0 && model.created_us > job.created_us) continue;

@@ -6,10 +6,13 @@
 #include "compiler/base/status.h"
 #include "db/tuning_log.h"
 #include "server/search/strategy.h"
+#include "server/workload_index.h"
 
 namespace mlc::server {
 
-// The job's row must be in the log, with its tasks; its target must parse.
-Result<SearchInput> SearchInputOf(const db::TuningLog& log, const db::JobRow& job);
+// The job's row must be in the log, with its tasks; its target must parse. `index`: of the same
+// log.
+Result<SearchInput> SearchInputOf(const db::TuningLog& log, WorkloadIndex& index,
+                                  const db::JobRow& job);
 
 }  // namespace mlc::server

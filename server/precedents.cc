@@ -1,5 +1,6 @@
 #include "server/precedents.h"
 
+#include <optional>
 #include <utility>
 
 #include "compiler/schedule/cuda/raw_cuda.h"
@@ -16,34 +17,30 @@ constexpr size_t kMostLookedAt = 32;
 
 }  // namespace
 
-Result<Precedents> Precedents::Read(const db::TuningLog& log, std::string target,
-                                    int64_t up_to_id) {
-  Precedents precedents(log, std::move(target), up_to_id);
-  for (const db::WorkloadRow& row : MLC_TRY(log.Workloads())) {
-    Result<graph::Workload> workload = graph::Workload::Parse(row.text);
-    // Of a form that this program does not know.
-    if (!workload.ok()) continue;
-    precedents.problems_.push_back(costmodel::DescribeProblem(*workload));
-    precedents.entries_.push_back(
-        std::make_unique<Entry>(Entry{{*std::move(workload), {}, 0}, {row.key, {}}, false}));
-    Entry& entry = *precedents.entries_.back();
-    precedents.by_precedent_[&entry.precedent] = &entry;
-  }
-  return precedents;
+// Read when it is first asked for.
+Result<Precedents::Entry*> Precedents::EntryOf(const Digest& key) {
+  std::unique_ptr<Entry>& entry = entries_[key];
+  if (entry != nullptr) return entry.get();
+  const std::optional<db::WorkloadRow> row = MLC_TRY(log_.FindWorkload(key));
+  if (!row) return DataLoss("the log lacks workload " + key.ToText());
+  auto read = std::make_unique<Entry>(
+      Entry{{MLC_TRY(graph::Workload::Parse(row->text)), {}, 0}, {key, {}}});
+  MLC_TRY(Fill(*read));
+  by_precedent_[&read->precedent] = read.get();
+  entry = std::move(read);
+  return entry.get();
 }
 
-// The records of one workload, once. Confirmed times rank the best, but are taken later and under
+// The records of the workload. Confirmed times rank the best, but are taken later and under
 // other conditions than the default's single time: what is compared are single times where there
 // are any.
 Status Precedents::Fill(Entry& entry) const {
-  if (entry.read) return Status();
-  entry.read = true;
   // What somebody wrote by hand for one shape says nothing of others.
   const auto before = [&](const db::Record& record) {
     return record.id <= up_to_id_ && !schedule::IsRawCuda(record.config);
   };
   const Digest& key = entry.source.workload;
-  const std::vector<db::Record> fastest = MLC_TRY(log_->Best(key, target_, kFastest, before));
+  const std::vector<db::Record> fastest = MLC_TRY(log_.Best(key, target_, kFastest, before));
   const auto single_ns = [&](const std::string& config) {
     for (const db::Record& record : fastest) {
       if (record.config == config && !db::IsConfirmation(record)) {
@@ -53,7 +50,7 @@ Status Precedents::Fill(Entry& entry) const {
     return 0.0;
   };
   for (const db::Record& record :
-       MLC_TRY(db::BestConfigs(*log_, key, target_, kBestOfEach, before))) {
+       MLC_TRY(db::BestConfigs(log_, key, target_, kBestOfEach, before))) {
     Result<schedule::Config> config = schedule::Config::Parse(record.config);
     if (!config.ok()) continue;
     const double single = single_ns(record.config);
@@ -76,12 +73,10 @@ Status Precedents::Fill(Entry& entry) const {
 Result<std::vector<const costmodel::Precedent*>> Precedents::For(const graph::Workload& workload) {
   std::vector<const costmodel::Precedent*> nearest;
   size_t looked_at = 0;
-  for (const size_t i :
-       costmodel::NearestProblems(costmodel::DescribeProblem(workload), problems_)) {
-    Entry& entry = *entries_[i];
-    if (entry.source.workload == workload.digest()) continue;
+  for (const Digest& key : MLC_TRY(index_.Near(costmodel::DescribeProblem(workload)))) {
+    if (key == workload.digest()) continue;
     if (nearest.size() == costmodel::kMostPrecedents || looked_at++ == kMostLookedAt) break;
-    MLC_TRY(Fill(entry));
+    const Entry& entry = *MLC_TRY(EntryOf(key));
     if (!entry.precedent.best.empty()) nearest.push_back(&entry.precedent);
   }
   return nearest;

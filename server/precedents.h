@@ -1,25 +1,28 @@
 // What the log knows of workloads like a given one: what near misses are made of (see
 // costmodel/transfer.h). Searches, builds and queries read it alike. Not thread-safe; borrows the
-// log.
+// log and the index.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/base/status.h"
 #include "costmodel/transfer.h"
 #include "db/tuning_log.h"
+#include "server/workload_index.h"
 
 namespace mlc::server {
 
 class Precedents {
  public:
-  // Reads the text of every workload of the log, some 50 us each. `target`: a class text. Records
-  // after `up_to_id` are as if they were not there.
-  static Result<Precedents> Read(const db::TuningLog& log, std::string target,
-                                 int64_t up_to_id = INT64_MAX);
+  // `index`: of the same log. `target`: a class text. Records after `up_to_id` are as if they were
+  // not there.
+  Precedents(const db::TuningLog& log, WorkloadIndex& index, std::string target,
+             int64_t up_to_id = INT64_MAX)
+      : log_(log), index_(index), target_(std::move(target)), up_to_id_(up_to_id) {}
 
   // The nearest other workloads with correct records on the target, nearest first, at most
   // costmodel::kMostPrecedents. They live as long as this object.
@@ -36,18 +39,16 @@ class Precedents {
   struct Entry {
     costmodel::Precedent precedent;
     Source source;
-    bool read = false;
   };
 
-  Precedents(const db::TuningLog& log, std::string target, int64_t up_to_id)
-      : log_(&log), target_(std::move(target)), up_to_id_(up_to_id) {}
+  Result<Entry*> EntryOf(const Digest& key);
   Status Fill(Entry& entry) const;
 
-  const db::TuningLog* log_;
-  std::string target_;
-  int64_t up_to_id_;
-  std::vector<std::unique_ptr<Entry>> entries_;
-  std::vector<costmodel::Problem> problems_;  // parallel to entries_
+  const db::TuningLog& log_;
+  WorkloadIndex& index_;
+  const std::string target_;
+  const int64_t up_to_id_;
+  std::map<Digest, std::unique_ptr<Entry>> entries_;  // that were read
   std::map<const costmodel::Precedent*, const Entry*> by_precedent_;
 };
 

@@ -22,6 +22,7 @@ Tuner::Tuner(db::TuningLog& log, TunerOptions options)
     : log_(log),
       options_(std::move(options)),
       started_ms_(SteadyMs()),
+      workloads_(log),
       leases_(options_.terms),
       desk_(options_.standing),
       quotas_(options_.quotas) {}

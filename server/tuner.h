@@ -31,6 +31,7 @@
 #include "server/search/strategy.h"
 #include "server/security/caller.h"
 #include "server/worker_desk.h"
+#include "server/workload_index.h"
 
 namespace spdlog {
 class logger;
@@ -227,6 +228,7 @@ class Tuner {
   // Rows of jobs are written in the order of their states. Taken after knowledge_, before mutex_.
   std::mutex rows_;
   mutable BestCache best_cache_;
+  mutable WorkloadIndex workloads_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::shared_ptr<Job>> due_;

@@ -1,6 +1,5 @@
 // What the log knows best, for builds and for people.
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -47,16 +46,16 @@ db::TuningLog::Accept GeneratedBy(const proto::BestRequest& request) {
 // The near misses of one reply: each precedent is sent once.
 class NearMisses {
  public:
-  NearMisses(const db::TuningLog& log, const std::string& target, proto::BestReply& reply)
-      : log_(log), target_(target), reply_(reply) {}
+  NearMisses(const db::TuningLog& log, WorkloadIndex& index, const std::string& target,
+             proto::BestReply& reply)
+      : known_(log, index, target), reply_(reply) {}
 
   Status AddFor(const Digest& key, const std::string& text, proto::BestConfig& best) {
     const graph::Workload workload = MLC_TRY(graph::Workload::Parse(text));
     if (workload.digest() != key) {
       return InvalidArgument("a text is not of the workload " + key.ToText());
     }
-    if (!known_) known_ = MLC_TRY(Precedents::Read(log_, target_));
-    for (const costmodel::Precedent* precedent : MLC_TRY(known_->For(workload))) {
+    for (const costmodel::Precedent* precedent : MLC_TRY(known_.For(workload))) {
       const auto [place, is_new] = places_.try_emplace(precedent, reply_.precedents_size());
       if (is_new) Write(*precedent, *reply_.add_precedents());
       best.add_precedents(place->second);
@@ -66,7 +65,7 @@ class NearMisses {
 
  private:
   void Write(const costmodel::Precedent& precedent, proto::NearMiss& wire) const {
-    const Precedents::Source& source = known_->SourceOf(precedent);
+    const Precedents::Source& source = known_.SourceOf(precedent);
     wire.set_workload(precedent.workload.ToText());
     wire.set_default_ns(precedent.default_ns);
     for (size_t i = 0; i < precedent.best.size(); ++i) {
@@ -78,10 +77,8 @@ class NearMisses {
     }
   }
 
-  const db::TuningLog& log_;
-  const std::string& target_;
+  Precedents known_;
   proto::BestReply& reply_;
-  std::optional<Precedents> known_;
   std::map<const costmodel::Precedent*, int> places_;
 };
 
@@ -97,16 +94,17 @@ Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
   const db::TuningLog::Accept accept = GeneratedBy(request);
   std::string question = std::to_string(candidates) + "\n" + request.target();
   for (const std::string& kernel : request.kernels()) question += "\n" + kernel;
-  NearMisses near(log_, request.target(), reply);
+  NearMisses near(log_, workloads_, request.target(), reply);
   for (int i = 0; i < request.workloads_size(); ++i) {
     const Digest key = MLC_TRY(Digest::Parse(request.workloads(i)));
-    const auto ask = [&]() -> Result<proto::BestConfig> {
-      proto::BestConfig found;
-      const std::vector<db::Record> records =
-          MLC_TRY(db::BestConfigs(log_, key, request.target(), candidates, accept));
-      if (!records.empty()) found = ToBest(records[0]);
-      for (size_t j = 1; j < records.size(); ++j) *found.add_others() = ToBest(records[j]);
-      return found;
+    const auto ask = [&]() -> Result<BestCache::Answer> {
+      const db::BestFound found =
+          MLC_TRY(db::FindBestConfigs(log_, key, request.target(), candidates, accept));
+      BestCache::Answer answer{{}, found.holds_above_ns};
+      const std::vector<db::Record>& records = found.records;
+      if (!records.empty()) answer.best = ToBest(records[0]);
+      for (size_t j = 1; j < records.size(); ++j) *answer.best.add_others() = ToBest(records[j]);
+      return answer;
     };
     proto::BestConfig& best = *reply.add_best();
     best = MLC_TRY(best_cache_.Get(key, question, ask));

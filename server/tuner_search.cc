@@ -182,7 +182,7 @@ bool Tuner::BeginRun(Job& job) {
     row = job.row;
   }
   Status status = Save(job);
-  Result<SearchInput> input = SearchInputOf(log_, row);
+  Result<SearchInput> input = SearchInputOf(log_, workloads_, row);
   if (status.ok()) status = input.status();
   std::optional<schedule::Config> given;
   if (status.ok() && !job.options.raw_cuda.empty()) {

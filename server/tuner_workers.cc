@@ -221,17 +221,21 @@ void Tuner::Commit(const std::shared_ptr<Call>& call, db::Record record) {
   const Digest uid = record.task_uid;
   const Digest workload = record.workload;
   Measurement measurement = record.measurement;
-  log_.Append(std::move(record), [this, call, uid, workload, measurement = std::move(measurement)](
-                                     const Result<db::Appended>& appended) {
-    if (measurement.outcome == Outcome::kOk) best_cache_.Changed(workload);
-    options_.metrics->Observe(Span::kAcknowledge,
-                              static_cast<double>(SteadyMs() - call->arrived_ms) / 1e3);
-    if (appended.ok() && *appended == db::Appended::kDuplicate) {
-      options_.metrics->Add(Counter::kDuplicateResults);
-    }
-    Committed(call, uid, measurement, appended.status());
-    Done(call);
-  });
+  const bool confirms = db::IsConfirmation(record);
+  log_.Append(std::move(record),
+              [this, call, uid, workload, confirms,
+               measurement = std::move(measurement)](const Result<db::Appended>& appended) {
+                if (measurement.outcome == Outcome::kOk) {
+                  best_cache_.Changed(workload, confirms ? 0 : measurement.median_ns);
+                }
+                options_.metrics->Observe(Span::kAcknowledge,
+                                          static_cast<double>(SteadyMs() - call->arrived_ms) / 1e3);
+                if (appended.ok() && *appended == db::Appended::kDuplicate) {
+                  options_.metrics->Add(Counter::kDuplicateResults);
+                }
+                Committed(call, uid, measurement, appended.status());
+                Done(call);
+              });
 }
 
 void Tuner::Committed(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m,

@@ -229,6 +229,12 @@ TEST_P(TuningLogTest, WorkloadsAreAddedOnceAndKeyed) {
   EXPECT_EQ(log_->AddWorkload(forged).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ((**log_->FindWorkload(first_.key)).summary, first_.summary);
   EXPECT_FALSE(*log_->FindWorkload(Digest{1, 1}));
+  const std::string text = "workload v1 that came later";
+  ASSERT_TRUE(log_->AddWorkload({mlc::DigestOf(std::string_view(text)), text, "later"}).ok());
+  const auto later = log_->Workloads((**log_->FindWorkload(first_.key)).id);
+  ASSERT_EQ(later->size(), 1u);
+  EXPECT_EQ(later->front().text, text);
+  EXPECT_TRUE(log_->Workloads(later->front().id)->empty());
 }
 
 TEST_P(TuningLogTest, JobsAreReplacedWithTheirTasks) {

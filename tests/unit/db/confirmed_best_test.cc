@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "compiler/base/rng.h"
 #include "db/confirmed_times.h"
 #include "db/memory_log.h"
 #include "tests/unit/db/log_fixture.h"
@@ -93,6 +94,33 @@ TEST_F(ConfirmedBestTest, HistoryAtTheTopHidesNothing) {
   Add("a/1 x=2", 1010, "verify");
   const auto is_new = [](const Record& r) { return r.config.starts_with("a/"); };
   EXPECT_THAT(Best(1, is_new), ElementsAre("a/1 x=2 1010"));
+}
+
+// Whatever came before, records beyond the bound leave the answer as it is.
+TEST_F(ConfirmedBestTest, AnAnswerHoldsAgainstLongerTimes) {
+  Rng rng(3);
+  int held = 0;
+  for (const int limit : {1, 3}) {
+    log_ = MakeMemoryLog();
+    SetUp();
+    std::vector<std::string> kept;
+    double holds_above_ns = 0;
+    for (int n = 0; n < 400; ++n) {
+      const double ns = 1000 + static_cast<double>(rng.Below(1000));
+      const bool confirms = n > 150 && rng.Below(20) == 0;
+      Add(("a/1 x=" + std::to_string(rng.Below(150))).c_str(), ns, confirms ? "verify" : "model");
+      const bool holds = n > 0 && !confirms && ns > holds_above_ns;
+      if (holds) {
+        EXPECT_EQ(Best(limit), kept) << "record " << n;
+      }
+      held += holds ? 1 : 0;
+      kept = Best(limit);
+      if (!holds) {
+        holds_above_ns = FindBestConfigs(*log_, TheWorkload().key, "cpu", limit)->holds_above_ns;
+      }
+    }
+  }
+  EXPECT_GT(held, 300);
 }
 
 TEST(ConfirmedTimesTest, TheFactorIsTheMedianOfTheQuotientsButNotBelowTheLeast) {

@@ -16,14 +16,15 @@ proto::BestConfig Named(const std::string& config) {
 class BestCacheTest : public ::testing::Test {
  protected:
   std::string Get(const Digest& workload, const std::string& question) {
-    const auto answer = cache_.Get(workload, question, [&]() -> Result<proto::BestConfig> {
-      return Named("answer " + std::to_string(++asked_));
+    const auto answer = cache_.Get(workload, question, [&]() -> Result<BestCache::Answer> {
+      return BestCache::Answer{Named("answer " + std::to_string(++asked_)), holds_above_ns_};
     });
     return answer.ok() ? answer->config() : answer.status().message();
   }
 
   BestCache cache_;
   int asked_ = 0;
+  double holds_above_ns_ = std::numeric_limits<double>::infinity();
 };
 
 TEST_F(BestCacheTest, KeepsAnswersUntilTheirWorkloadChanges) {
@@ -31,17 +32,31 @@ TEST_F(BestCacheTest, KeepsAnswersUntilTheirWorkloadChanges) {
   EXPECT_EQ(Get(kOne, "b"), "answer 2");
   EXPECT_EQ(Get(kTwo, "a"), "answer 3");
   EXPECT_EQ(Get(kOne, "a"), "answer 1");
-  cache_.Changed(kOne);
+  cache_.Changed(kOne, 100);
   EXPECT_EQ(Get(kOne, "a"), "answer 4");
   EXPECT_EQ(Get(kOne, "b"), "answer 5");
   EXPECT_EQ(Get(kTwo, "a"), "answer 3");
 }
 
+TEST_F(BestCacheTest, KeepsAnswersThatHoldAgainstTheRecord) {
+  holds_above_ns_ = 100;
+  EXPECT_EQ(Get(kOne, "a"), "answer 1");
+  holds_above_ns_ = 50;
+  EXPECT_EQ(Get(kOne, "b"), "answer 2");
+  cache_.Changed(kOne, 101);
+  EXPECT_EQ(Get(kOne, "a"), "answer 1");
+  cache_.Changed(kOne, 60);
+  EXPECT_EQ(Get(kOne, "b"), "answer 2");
+  EXPECT_EQ(Get(kOne, "a"), "answer 3");
+  cache_.Changed(kOne, 0);
+  EXPECT_EQ(Get(kOne, "b"), "answer 4");
+}
+
 // The record may have come too late for the answer.
 TEST_F(BestCacheTest, KeepsNoAnswerThatAChangeOvertook) {
-  const auto overtaken = cache_.Get(kOne, "a", [&]() -> Result<proto::BestConfig> {
-    cache_.Changed(kOne);
-    return Named("old");
+  const auto overtaken = cache_.Get(kOne, "a", [&]() -> Result<BestCache::Answer> {
+    cache_.Changed(kOne, 100);
+    return BestCache::Answer{Named("old"), 1};
   });
   EXPECT_EQ(overtaken->config(), "old");
   EXPECT_EQ(Get(kOne, "a"), "answer 1");
@@ -49,7 +64,7 @@ TEST_F(BestCacheTest, KeepsNoAnswerThatAChangeOvertook) {
 
 TEST_F(BestCacheTest, KeepsNoErrors) {
   const auto failed =
-      cache_.Get(kOne, "a", [&]() -> Result<proto::BestConfig> { return Internal("disk"); });
+      cache_.Get(kOne, "a", [&]() -> Result<BestCache::Answer> { return Internal("disk"); });
   EXPECT_FALSE(failed.ok());
   EXPECT_EQ(Get(kOne, "a"), "answer 1");
 }

@@ -48,6 +48,7 @@ class PrecedentsTest : public ::testing::Test {
 
   target::Target target_;
   std::unique_ptr<db::TuningLog> log_ = db::MakeMemoryLog();
+  WorkloadIndex index_{*log_};
   int count_ = 0;
   std::string arm_ = "model";
   graph::Workload one_ = MakeConv(64, 28, 128, 3), four_ = MakeConv(64, 28, 128, 3, 4);
@@ -59,7 +60,7 @@ TEST_F(PrecedentsTest, TheFastestOfTheNearestWorkloadsComeWithTheirSources) {
   Add(one_, "contraction/1 a=2", 800);
   Add(four_, "contraction/1 a=3", 1);
   Add(MakeConv(64, 28, 128, 1), "contraction/1 a=1", 5);
-  Precedents precedents = *Precedents::Read(*log_, target_.ClassText());
+  Precedents precedents(*log_, index_, target_.ClassText());
   const auto nearest = Near(precedents, four_);
   ASSERT_EQ(nearest.size(), 2u) << "neither itself nor another kind";
   EXPECT_EQ(nearest[0]->workload.digest(), one_.digest());
@@ -80,7 +81,7 @@ TEST_F(PrecedentsTest, TimesAreComparedWithTimesOfTheirKind) {
   arm_ = "verify";  // later, on a slower clock
   Add(one_, "contraction/1 a=3", 990);
   Add(one_, "contraction/1 a=2", 980);
-  Precedents precedents = *Precedents::Read(*log_, target_.ClassText());
+  Precedents precedents(*log_, index_, target_.ClassText());
   const costmodel::Precedent& precedent = *Near(precedents, four_)[0];
   ASSERT_EQ(precedent.best.size(), 3u);
   EXPECT_EQ(precedent.default_ns, 900);
@@ -96,12 +97,12 @@ TEST_F(PrecedentsTest, TimesAreComparedWithTimesOfTheirKind) {
 
 TEST_F(PrecedentsTest, OtherTargetsAndLaterRecordsDoNotCount) {
   Add(one_, "contraction/1 a=1", 700, "target of another kind");
-  Precedents elsewhere = *Precedents::Read(*log_, target_.ClassText());
+  Precedents elsewhere(*log_, index_, target_.ClassText());
   EXPECT_TRUE(Near(elsewhere, four_).empty());
   Add(one_, "contraction/1 a=2", 900);
   const int64_t then = log_->Stats()->last_id;
   Add(one_, "contraction/1 a=3", 800);
-  Precedents precedents = *Precedents::Read(*log_, target_.ClassText(), then);
+  Precedents precedents(*log_, index_, target_.ClassText(), then);
   const auto nearest = Near(precedents, four_);
   ASSERT_EQ(nearest.size(), 1u);
   ASSERT_EQ(nearest[0]->best.size(), 1u);
