@@ -24,6 +24,8 @@ namespace {
 constexpr int64_t kStopMs = 60'000;
 // By default; more would be in the way of everything else.
 constexpr unsigned kSearchThreads = 4;
+// Searches compute for as long as they are let; whoever calls waits for milliseconds.
+constexpr int kSearchNice = 10;
 
 struct Flags {
   std::string log = "tuning.db";
@@ -158,6 +160,7 @@ int Run(const Flags& flags) {
   options.tuner.logger = *made;
   auto logger = options.tuner.logger;
   options.tuner.search_threads = flags.search_threads;
+  options.tuner.search_nice = kSearchNice;
   options.quotas = flags.quotas;
   auto metrics = options.tuner.metrics;
   const auto fleet_config = mlc::server::ReadFleetFlags(flags.fleet, flags.endpoint.listen);

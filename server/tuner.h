@@ -46,6 +46,7 @@ struct TunerOptions {
   int64_t confirm_wait_ms = 20'000;        // for a second worker, then the first one confirms
   bool resume_jobs = true;                 // go on with the running jobs of the log
   int search_threads = 1;                  // jobs whose searches compute at the same time
+  int search_nice = 0;                     // of the search threads; above 0: others come first
   std::string timing_lock;                 // see TimingLock; empty: none
   Quotas quotas;                           // what each user may ask for
   std::shared_ptr<spdlog::logger> logger;  // must be set
@@ -159,6 +160,7 @@ class Tuner {
   // tuner_search.cc
   void SearchLoop();
   void Tick();
+  std::deque<std::shared_ptr<Job>>::iterator NextDue();
   void Stir(const std::shared_ptr<Job>& job);
   void StirAll();
   bool CatchingUp() const;
@@ -232,6 +234,7 @@ class Tuner {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::shared_ptr<Job>> due_;
+  int beginning_ = 0;  // search threads that start a search
   int64_t next_tick_ms_ = 0;
   Leases leases_;
   Leases::Counts reported_;  // as the metrics know them

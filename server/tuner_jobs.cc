@@ -278,6 +278,7 @@ void Tuner::SetQuotas(const Quotas& quotas) {
 Status Tuner::Save(Job& job) {
   std::lock_guard order(rows_);
   db::JobRow row;
+  proto::JobProgress progress;
   {
     std::lock_guard lock(mutex_);
     const int64_t now = SteadyMs();
@@ -286,8 +287,9 @@ Status Tuner::Save(Job& job) {
     row.trials = job.row.trials;
     if (!job.next) row.spent_ms += now - job.started_ms;
     row.changed_us = WallUs();
-    row.progress = ProgressText(job.progress);
+    progress = job.progress;
   }
+  row.progress = ProgressText(progress);
   const Status status = log_.PutJob(row);
   std::lock_guard lock(mutex_);
   if (status.ok()) trouble_ = status;

@@ -1,5 +1,7 @@
 // The search threads: the only ones that touch a JobRun, and the only ones that compute for long.
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -45,24 +47,41 @@ bool IsTroubleOfTheLog(const Status& status) {
 // Jobs take their steps in the order in which something new came for them; a thread takes the next
 // one whenever it is free, and no job is on two threads.
 void Tuner::SearchLoop() {
+  // On Linux, of this thread alone.
+  if (options_.search_nice > 0) {
+    (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.search_nice);
+  }
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (SteadyMs() >= next_tick_ms_) Tick();
-    if (due_.empty()) {
-      wake_.wait_for(lock, kTick, [this] { return stopping_ || !due_.empty(); });
+    const auto next = NextDue();
+    if (next == due_.end()) {
+      wake_.wait_for(lock, kTick, [this] { return stopping_ || NextDue() != due_.end(); });
       continue;
     }
-    const std::shared_ptr<Job> job = due_.front();
-    due_.pop_front();
+    const std::shared_ptr<Job> job = *next;
+    due_.erase(next);
     job->turn = Turn::kStepping;
     const bool over = job->ended;
+    const int begins = job->run == nullptr ? 1 : 0;
+    beginning_ += begins;
     lock.unlock();
     if (!over) Step(job);
     lock.lock();
+    beginning_ -= begins;
     const bool again = job->turn == Turn::kSteppingAndDue;
     job->turn = Turn::kIdle;
     if (again) Stir(job);
   }
+}
+
+// Jobs come in the order in which they became due; but the start of a search takes long, and where
+// all threads make starts, the workers of the other jobs run out of trials. REQUIRES mutex_.
+std::deque<std::shared_ptr<Tuner::Job>>::iterator Tuner::NextDue() {
+  const int most = std::max(1, options_.search_threads / 2);
+  return std::find_if(due_.begin(), due_.end(), [&](const std::shared_ptr<Job>& job) {
+    return job->run != nullptr || job->ended || beginning_ < most;
+  });
 }
 
 // There is something new for the job. REQUIRES mutex_.
@@ -124,9 +143,9 @@ void Tuner::Step(const std::shared_ptr<Job>& job) {
   ApplyStop(*job);
   const bool replayed = Feed(job);
   bool is_old = false;
+  Publish(*job);
   {
     std::lock_guard lock(mutex_);
-    Publish(*job);
     job->caught_up = !replayed;
     is_old = SteadyMs() - job->saved_ms > kSaveEveryMs;
     if (replayed) Stir(job);
@@ -229,11 +248,15 @@ bool Tuner::Feed(const std::shared_ptr<Job>& job) {
   }
   bool replayed = false;
   trials = Lookup(*job, std::move(trials), replayed);
-  std::lock_guard lock(mutex_);
   for (Trial& trial : trials) {
-    if (!leases_.Add(trial.uid, job->row.id, NeedsOf(*job, trial.proposal))) continue;
+    const Needs needs = NeedsOf(*job, trial.proposal);
+    // For each one: calls wait for the mutex, and a search that gives way to others keeps it
+    // longer.
+    std::lock_guard lock(mutex_);
+    if (!leases_.Add(trial.uid, job->row.id, needs)) continue;
     pending_[trial.uid] = {job, std::move(trial.proposal), SteadyMs()};
   }
+  std::lock_guard lock(mutex_);
   if (!trials.empty()) WakeWorkers(job->target_class);
   return replayed;
 }
@@ -255,24 +278,27 @@ std::vector<Trial> Tuner::Lookup(Job& job, std::vector<Trial> trials, bool& repl
   return missing;
 }
 
-// REQUIRES mutex_.
 void Tuner::Publish(Job& job) {
   const JobRun& run = *job.run;
-  const std::vector<TaskProgress> tasks = run.strategy().Progress();
+  proto::JobProgress now;
+  for (const TaskProgress& known : run.strategy().Progress()) {
+    proto::TaskProgress& task = *now.add_tasks();
+    task.set_trials(known.trials);
+    task.set_best_ns(known.best_ns);
+    task.set_default_ns(known.default_ns);
+    task.set_best_config(known.best ? known.best->ToText() : std::string());
+    task.set_done(known.done);
+    task.set_guess_config(known.guess ? known.guess->ToText() : std::string());
+    task.set_guess_ns(known.guess_ns);
+  }
+  std::lock_guard lock(mutex_);
   job.row.trials = run.learned();
   job.progress.set_trials(run.recorded());
   job.progress.set_replayed(run.replayed());
   job.progress.clear_outcomes();
   for (int64_t count : run.outcomes()) job.progress.add_outcomes(count);
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    proto::TaskProgress& task = *job.progress.mutable_tasks(static_cast<int>(i));
-    task.set_trials(tasks[i].trials);
-    task.set_best_ns(tasks[i].best_ns);
-    task.set_default_ns(tasks[i].default_ns);
-    task.set_best_config(tasks[i].best ? tasks[i].best->ToText() : std::string());
-    task.set_done(tasks[i].done);
-    task.set_guess_config(tasks[i].guess ? tasks[i].guess->ToText() : std::string());
-    task.set_guess_ns(tasks[i].guess_ns);
+  for (int i = 0; i < now.tasks_size(); ++i) {
+    job.progress.mutable_tasks(i)->Swap(now.mutable_tasks(i));
   }
 }
 
@@ -311,6 +337,8 @@ void Tuner::End(Job& job) {
 
 // The job has ended, as its row in the log says. What was asked for meanwhile follows.
 void Tuner::Settle(Job& job) {
+  // Freed at the end, when nobody waits for the mutex.
+  const std::unique_ptr<JobRun> over = std::move(job.run);
   std::optional<db::JobRow> next;
   {
     std::lock_guard lock(mutex_);
@@ -335,7 +363,6 @@ void Tuner::Close(Job& job, proto::JobState state) {
   job.ended = true;
   job.ended_ms = SteadyMs();
   leases_.shares().Remove(job.row.id);
-  job.run.reset();
   job.progress.set_state(state);
   job.progress.set_elapsed_s(static_cast<double>(job.ended_ms - job.started_ms) / 1000);
 }
@@ -344,6 +371,7 @@ void Tuner::Close(Job& job, proto::JobState state) {
 void Tuner::Fail(Job& job, const Status& status) {
   options_.logger->error("job={}: {}", job.row.id.ToText(), status.ToString());
   db::JobRow row;
+  std::unique_ptr<JobRun> over;
   {
     std::lock_guard lock(mutex_);
     if (IsTroubleOfTheLog(status)) trouble_ = status;
@@ -355,6 +383,7 @@ void Tuner::Fail(Job& job, const Status& status) {
     job.progress.set_detail(status.message());
     job.next.reset();
     Close(job, proto::FAILED);
+    over = std::move(job.run);
   }
   (void)Save(job);
 }

@@ -47,6 +47,7 @@ void TunerTest::Restart() {
   options.quotas = quotas_;
   options.search_threads = search_threads_;
   options.strategy = [this](SearchInput input) {
+    if (before_start_) before_start_(input.seed);
     if (own_stories_) {
       return std::make_unique<FakeStrategy>(std::move(input), configs_,
                                             std::make_shared<std::string>());

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,7 @@ class TunerTest : public ::testing::Test {
   Quotas quotas_;
   int search_threads_ = 1;
   bool own_stories_ = false;
+  std::function<void(uint64_t seed)> before_start_;  // of a search, on its thread
   std::shared_ptr<std::string> story_ = std::make_shared<std::string>();
   size_t priors_ = 0;
   size_t related_ = 0;

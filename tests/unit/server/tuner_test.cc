@@ -1,6 +1,7 @@
 // The course of a job: to its end, and on after restarts.
 #include <gmock/gmock.h>
 
+#include <future>
 #include <thread>
 
 #include "server/protocol.h"
@@ -193,6 +194,29 @@ TEST_F(TunerTest, ATimeBudgetCountsTheTimeBeforeARestart) {
   Restart();
   EXPECT_LT(Work(job), 1'000'000);
   EXPECT_EQ(tuner_->Progress(job)->state(), proto::DONE);
+}
+
+// Not all threads make starts while another job's workers want trials.
+TEST_F(TunerTest, AJobGoesOnWhileSearchesStart) {
+  search_threads_ = 2;
+  own_stories_ = true;
+  std::promise<void> go;
+  before_start_ = [may_start = go.get_future().share()](uint64_t seed) {
+    if (seed > 0) may_start.wait();
+  };
+  Restart();
+  std::vector<std::string> jobs;
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    jobs.push_back(tuner_->Submit(WithSeed(Request(50), seed), Submitter("ada"))->job());
+    if (seed == 0) Work(jobs[0], 10);
+  }
+  Work(jobs[0]);
+  EXPECT_EQ(tuner_->Progress(jobs[0])->state(), proto::DONE);
+  go.set_value();
+  for (const std::string& job : jobs) {
+    Work(job);
+    EXPECT_EQ(tuner_->Progress(job)->state(), proto::DONE);
+  }
 }
 
 // Many jobs on few threads: each gets its own results, and all end.
