@@ -248,15 +248,11 @@ bool Tuner::Feed(const std::shared_ptr<Job>& job) {
   }
   bool replayed = false;
   trials = Lookup(*job, std::move(trials), replayed);
+  std::lock_guard lock(mutex_);
   for (Trial& trial : trials) {
-    const Needs needs = NeedsOf(*job, trial.proposal);
-    // For each one: calls wait for the mutex, and a search that gives way to others keeps it
-    // longer.
-    std::lock_guard lock(mutex_);
-    if (!leases_.Add(trial.uid, job->row.id, needs)) continue;
+    if (!leases_.Add(trial.uid, job->row.id, NeedsOf(*job, trial.proposal))) continue;
     pending_[trial.uid] = {job, std::move(trial.proposal), SteadyMs()};
   }
-  std::lock_guard lock(mutex_);
   if (!trials.empty()) WakeWorkers(job->target_class);
   return replayed;
 }
