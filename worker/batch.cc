@@ -1,7 +1,6 @@
 #include "worker/batch.h"
 
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "worker/child.h"
 #include "worker/frame.h"
+#include "worker/priority.h"
 #include "worker/trial.h"
 
 namespace mlc::worker {
@@ -92,7 +92,7 @@ class ChildRun {
     child.limits.file_bytes = 1 << 20;
     child.limits.cpu_seconds = 3600;
     child.limits.sandbox = options_.sandbox;
-    child.before = [] { (void)setpriority(PRIO_PROCESS, 0, -20); };
+    child.before = [] { RaisePriority(-20); };
     return Child::Start(child, [&, first](int pipe) {
       Runner runner(options_.threads, options_.gauge, machine_);
       for (size_t i = first; i < tasks_.size() && !runner.tainted(); ++i) {

@@ -1,12 +1,12 @@
 #include "worker/engine.h"
 
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <csignal>
 
 #include "worker/measurement_gate.h"
+#include "worker/priority.h"
 
 namespace mlc::worker {
 namespace {
@@ -65,7 +65,7 @@ Status Engine::Calibrate() {
   Child::Options child;
   child.limits.memory_bytes = 0;
   child.limits.sandbox = options_.sandbox;
-  child.before = [] { (void)setpriority(PRIO_PROCESS, 0, -20); };
+  child.before = [] { RaisePriority(-20); };
   Child gauge = MLC_TRY(Child::Start(child, [&](int pipe) {
     mlc_pool* pool = mlc_pool_create(options_.target.threads, 1);
     ByteWriter out;

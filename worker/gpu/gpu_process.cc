@@ -1,7 +1,6 @@
 #include "worker/gpu/gpu_process.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "worker/frame.h"
 #include "worker/gpu/device.h"
 #include "worker/gpu/gpu_runner.h"
+#include "worker/priority.h"
 #include "worker/trial.h"
 
 namespace mlc::worker {
@@ -107,7 +107,7 @@ void GpuProcess::Ensure() {
   options.limits.sandbox = options_.sandbox;
   options.limits.fence = Limits::Fence::kDevice;
   options.before = [] {
-    (void)setpriority(PRIO_PROCESS, 0, -10);
+    RaisePriority(-10);
     StartDriver();
   };
   options.keep = {ends[1]};
