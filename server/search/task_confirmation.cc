@@ -47,6 +47,13 @@ void TaskSearch::FindBest() {
   }
 }
 
+double TaskSearch::default_ns() const {
+  const auto it = timed_.find(default_);
+  if (it == timed_.end()) return default_ns_;
+  const bool compared = best_ >= 0 && timed_.at(best_).confirmed();
+  return compared ? db::Weighed(it->second.means, unconfirmed_factor_) : it->second.mean();
+}
+
 // Those whose place is not sure, fastest first.
 std::vector<int> TaskSearch::Doubtful(size_t most) const {
   std::vector<std::pair<double, int>> order;

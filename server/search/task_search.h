@@ -69,7 +69,8 @@ class TaskSearch {
   double guess_ns() const;
   double best_ns() const { return best_ns_; }
   int best() const { return best_; }
-  double default_ns() const { return default_ns_; }
+  // Of the first default, as comparable to best_ns() as can be told; 0 until measured.
+  double default_ns() const;
   int64_t trials() const { return trials_; }
 
   // No correct kernel yet, none under way, and not given up.
