@@ -31,7 +31,7 @@ class CrashTest : public ::testing::Test {
  protected:
   CrashTest() {
     const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = ::testing::TempDir() + "/mlc-crash-" + info->name();
+    folder_ = ::testing::TempDir() + "/mlc-crash-" + std::to_string(getpid()) + info->name();
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     setenv("FAKE_WORKER_ACKS", Path("acks").c_str(), 1);

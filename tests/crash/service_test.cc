@@ -30,7 +30,7 @@ class ServiceTest : public ::testing::Test {
  protected:
   ServiceTest() {
     const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = ::testing::TempDir() + "/mlc-service-" + info->name();
+    folder_ = ::testing::TempDir() + "/mlc-service-" + std::to_string(getpid()) + info->name();
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     setenv("FAKE_WORKER_ACKS", Path("acks").c_str(), 1);

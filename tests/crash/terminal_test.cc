@@ -2,6 +2,7 @@
 #include "tests/crash/terminal.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -56,7 +57,7 @@ class TerminalTest : public ::testing::TestWithParam<Size> {
     return count;
   }
 
-  const std::string folder_ = ::testing::TempDir() + "/mlc-terminal";
+  const std::string folder_ = ::testing::TempDir() + "/mlc-terminal" + std::to_string(getpid());
 };
 
 TEST_P(TerminalTest, CtrlCDrainsKeepsAndTellsHowToGoOn) {
