@@ -107,8 +107,8 @@ TEST_F(TuneVariants, OneRunMeasuresBothAndABuildTakesTheFaster) {
   EXPECT_EQ(result["variant"], apart_wins ? "products apart" : "fused");
   EXPECT_EQ(result["model_ms"], apart_wins ? apart_ms : fused_ms);
   const std::string built = Compile();
-  // The log's rule for a single config's time is not the search's to the last digit.
-  if (std::abs(apart_ms - fused_ms) > 0.05 * fused_ms) {
+  // The log weighs times that were not confirmed otherwise than the search does.
+  if (std::abs(apart_ms - fused_ms) > 0.3 * fused_ms) {
     EXPECT_EQ(built.find("stay apart: ") != std::string::npos, apart_wins) << built;
   }
   // The same again, all from the log.
