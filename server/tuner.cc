@@ -9,6 +9,7 @@
 #include "server/clock.h"
 #include "server/job_progress.h"
 #include "server/protocol.h"
+#include "server/tuner_job.h"
 
 namespace mlc::server {
 namespace {

@@ -111,27 +111,7 @@ class Tuner {
   // Of a job with the search threads: due ones wait in due_.
   enum class Turn : uint8_t { kIdle, kDue, kStepping, kSteppingAndDue };
 
-  // What the search threads and the callers share of a job; guarded by mutex_.
-  struct Job {
-    db::JobRow row;
-    JobOptions options;
-    std::string target_class;
-    int64_t started_ms = 0;
-    int64_t saved_ms = 0;  // when its row was last written
-    int64_t ended_ms = 0;
-    Stop stop = Stop::kNo;
-    Turn turn = Turn::kIdle;
-    bool ended = false;
-    bool caught_up = false;  // it has proposed again all that the log knows of it
-    // It was submitted again meanwhile, with more to do: what follows when it has ended.
-    std::optional<db::JobRow> next;
-    std::vector<std::pair<Digest, Measurement>> inbox;
-    proto::JobProgress progress;
-    std::vector<std::string> workload_texts;  // one per task, for leases
-    std::vector<double> floors_ns;
-    std::vector<int64_t> memory_bytes;  // of each task's tensors, rounded up
-    std::unique_ptr<JobRun> run;        // of the thread whose step it is
-  };
+  struct Job;  // what the search threads and the callers share of one: tuner_job.h
   // A trial between proposal and commit.
   struct Pending {
     std::shared_ptr<Job> job;

@@ -11,6 +11,7 @@
 #include "server/protocol.h"
 #include "server/tuner.h"
 #include "server/tuner_call.h"
+#include "server/tuner_job.h"
 
 namespace mlc::server {
 namespace {

@@ -8,6 +8,7 @@
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "server/clock.h"
 #include "server/tuner.h"
+#include "server/tuner_job.h"
 
 namespace mlc::server {
 namespace {

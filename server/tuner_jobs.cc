@@ -7,6 +7,7 @@
 #include "server/clock.h"
 #include "server/job_progress.h"
 #include "server/tuner.h"
+#include "server/tuner_job.h"
 
 namespace mlc::server {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "server/clock.h"
 #include "server/tuner.h"
+#include "server/tuner_job.h"
 
 namespace mlc::server {
 namespace {

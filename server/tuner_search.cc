@@ -11,6 +11,7 @@
 #include "server/search/given_kernel.h"
 #include "server/timing_lock.h"
 #include "server/tuner.h"
+#include "server/tuner_job.h"
 
 namespace mlc::server {
 namespace {
