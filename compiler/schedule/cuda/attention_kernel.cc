@@ -235,6 +235,7 @@ class AttentionEmitter {
   }
 
   void Finish() {
+    softmax_.AddUp();
     if (plan_.key_warps > 1) return Merge();
     softmax_.Normalize();
     const ir::BufferId fold = fragments_.fold();
@@ -252,9 +253,10 @@ class AttentionEmitter {
   void Merge() {
     const int64_t width = plan_.slice();
     const ExprRef mine = builder_.Let("mine", warp_ * kQueryRows + fragments_.group());
+    softmax_.ShareStats(stats_, mine);
     const ExprRef first =
         builder_.Let("first", (warp_ - key_warp_) * kQueryRows + fragments_.group());
-    softmax_.NormalizeAcrossWarps(stats_, mine, first);
+    softmax_.NormalizeAcrossWarps(stats_, first);
     const ir::BufferId fold = fragments_.fold();
     for (int64_t e = 0; e < fragments_.output_tiles(); ++e) {
       builder_.Store(fold, ir::Int(0), builder_.Get(fragments_.output(), ir::Int(e)));

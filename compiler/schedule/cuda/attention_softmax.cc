@@ -121,17 +121,16 @@ void AttentionSoftmax::Update() {
   if (!once) ScaleOutput(Spread(scale_, factor_));
 }
 
+void AttentionSoftmax::AddUp() { ShareRows(ScalarOp::kAdd, sum_); }
+
 void AttentionSoftmax::Normalize() {
-  ShareRows(ScalarOp::kAdd, sum_);
   for (int h = 0; h < 2; ++h) {
     builder_.Set(factor_, ir::Int(h), Do(ScalarOp::kDiv, F32(1), builder_.Get(sum_, ir::Int(h))));
   }
   ScaleOutput(Spread(scale_, factor_));
 }
 
-void AttentionSoftmax::NormalizeAcrossWarps(ir::BufferId stats, const ExprRef& mine,
-                                            const ExprRef& first) {
-  ShareRows(ScalarOp::kAdd, sum_);
+void AttentionSoftmax::ShareStats(ir::BufferId stats, const ExprRef& mine) {
   builder_.If(Do(ScalarOp::kEqual, fragments_.pair(), ir::Int(0)), [&] {
     for (int h = 0; h < 2; ++h) {
       const ExprRef at = (mine + 8 * h) * 2;
@@ -140,6 +139,9 @@ void AttentionSoftmax::NormalizeAcrossWarps(ir::BufferId stats, const ExprRef& m
     }
   });
   builder_.Barrier();
+}
+
+void AttentionSoftmax::NormalizeAcrossWarps(ir::BufferId stats, const ExprRef& first) {
   const auto stat = [&](int64_t warp, int h, int which) {
     return builder_.Load(stats, (first + (warp * kQueryRows + 8 * h)) * 2 + which);
   };

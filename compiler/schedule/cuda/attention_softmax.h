@@ -18,12 +18,16 @@ class AttentionSoftmax {
   void Reset();
   // Scores become weights relative to the running maximum; sum and output follow it.
   void Update();
-  // The output over the sums, once no scores are left.
+  // Once no scores are left: the threads of a row add up their sums. Then one of both:
+  void AddUp();
+  // The output over the sums.
   void Normalize();
   // As Normalize, but over the scores of all warps that share the rows: their outputs then add up.
-  // `stats` is block memory for two floats a row; `mine` is the thread's first row in it, `first`
-  // that of the first such warp.
-  void NormalizeAcrossWarps(ir::BufferId stats, const ir::ExprRef& mine, const ir::ExprRef& first);
+  // `stats` is block memory for two floats a row. First every warp puts its own there, of which
+  // `mine` is the thread's first row; then each takes those of all, from the row `first` of the
+  // first such warp on.
+  void ShareStats(ir::BufferId stats, const ir::ExprRef& mine);
+  void NormalizeAcrossWarps(ir::BufferId stats, const ir::ExprRef& first);
 
  private:
   void FoldRows(ScalarOp op, ir::ExprRef values);
