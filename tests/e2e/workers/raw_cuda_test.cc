@@ -2,26 +2,21 @@
 // mlc-tune to the log; past workers that do not take them; and a server that leases one to a worker
 // that never said it would.
 #include <gmock/gmock.h>
-#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "compiler/build/nvrtc.h"
 #include "compiler/graph/workload.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "db/sqlite_log.h"
-#include "proto/tuner.grpc.pb.h"
-#include "proto/worker.grpc.pb.h"
 #include "tests/crash/process.h"
+#include "tests/e2e/workers/lab.h"
 
 namespace mlc::e2e {
 namespace {
@@ -31,7 +26,6 @@ using crash::Wait;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::chrono::seconds kPatience(240);
 constexpr char kFake[] = MLC_FAKE_CUDA;
 constexpr char kSource[] =
     "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
@@ -40,26 +34,12 @@ constexpr char kWorkload[] =
     "workload v1 tolerance=1e-05 {\n%0 = input() : f32[1000]\n%1 = add(%0, %0) : f32[1000]\n"
     "return %1\n}\n";
 
-class RawCudaTest : public ::testing::Test {
+class RawCudaTest : public Lab {
  protected:
   void SetUp() override {
     if (!build::Nvrtc::Open("").ok()) GTEST_SKIP() << "no CUDA compiler (NVRTC) here";
-    std::filesystem::create_directories(folder_);
     std::ofstream(Path("k.cu")) << kSource;
     std::ofstream(Path("w.txt")) << kWorkload;
-  }
-  void TearDown() override {
-    for (const pid_t pid : {tune_, one_, two_, server_}) {
-      if (pid > 0) kill(pid, SIGKILL);
-      if (pid > 0) (void)Wait(pid);
-    }
-    std::filesystem::remove_all(folder_);
-  }
-
-  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
-  std::string Address() const { return "unix:" + Path("socket"); }
-  static std::string Program(const std::string& name) {
-    return std::string(MLC_BINARY_DIR) + "/bin/" + name;
   }
   // With the card that doubles 1000 numbers, whatever code it is given.
   static std::vector<std::string> OnTheCard(std::vector<std::string> words) {
@@ -87,56 +67,28 @@ class RawCudaTest : public ::testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return Spawn(OnTheCard(words), Path("messages"));
   }
-  std::string Said(const std::string& file) const {
+  std::string Output(const std::string& file) const {
     std::ifstream in(Path(file));
     return {std::istreambuf_iterator<char>(in), {}};
-  }
-  template <typename Condition>
-  bool WaitFor(const Condition& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return true;
   }
   std::vector<std::string> Kernel(const std::string& entry) const {
     return {"--cuda-kernel", Path("k.cu"), "--workload", Path("w.txt"), "--entry",
             entry,           "--grid",     "1",          "--block",     "1000"};
   }
-
-  const std::string folder_ = ::testing::TempDir() + "/mlc-raw-cuda-" + std::to_string(getpid());
-  pid_t server_ = -1, one_ = -1, two_ = -1, tune_ = -1;
 };
 
 TEST_F(RawCudaTest, OneIsMeasuredByTheWorkerThatTakesItAndKeptInTheLog) {
-  server_ = Spawn({Program("mlc-server"), "--log", Path("tuning.db"), "--listen", Address(),
-                   "--canaries", "off"},
-                  Path("messages"));
-  const auto channel = grpc::CreateChannel(Address(), grpc::InsecureChannelCredentials());
-  ASSERT_TRUE(channel->WaitForConnected(std::chrono::system_clock::now() + kPatience));
-  const auto workers = proto::Workers::NewStub(channel);
-  const auto line = [&](const std::string& worker) {
-    proto::ListWorkersReply reply;
-    grpc::ClientContext context;
-    (void)workers->ListWorkers(&context, {}, &reply);
-    for (const proto::WorkerLine& one : reply.workers()) {
-      if (one.worker() == worker) return one;
-    }
-    return proto::WorkerLine();
-  };
+  StartServer({"--canaries", "off"});
   one_ = StartWorker("without");
-  ASSERT_TRUE(WaitFor([&] { return !line("without").target().empty(); })) << Said("messages");
+  ASSERT_TRUE(WaitFor([&] { return !Line("without").target().empty(); })) << Messages();
   std::vector<std::string> words = {Program("mlc-tune"), "--server", Address(), "--json"};
   for (const std::string& word : Kernel("twice")) words.push_back(word);
-  tune_ = Spawn(words, Path("tune"));
+  const pid_t tune = Spawn(words, Path("tune"));
   two_ = StartWorker("with", {"--allow-raw-cuda"});
-  const int code = Wait(tune_);
-  tune_ = -1;
-  EXPECT_EQ(code, 0) << Said("tune") << Said("messages");
-  EXPECT_THAT(Said("tune"), HasSubstr("\"state\":\"done\""));
-  EXPECT_EQ(line("without").results(), 0);
-  EXPECT_GE(line("with").results(), 3);
+  EXPECT_EQ(Wait(tune), 0) << Output("tune") << Messages();
+  EXPECT_THAT(Output("tune"), HasSubstr("\"state\":\"done\""));
+  EXPECT_EQ(Line("without").results(), 0);
+  EXPECT_GE(Line("with").results(), 3);
   for (const pid_t worker : {one_, two_}) kill(worker, SIGTERM);
   EXPECT_EQ(Wait(one_), 0);
   EXPECT_EQ(Wait(two_), 0);
@@ -158,8 +110,8 @@ TEST_F(RawCudaTest, OneIsMeasuredByTheWorkerThatTakesItAndKeptInTheLog) {
   const std::string key = graph::Workload::Parse(kWorkload)->digest().ToText();
   EXPECT_EQ(
       Wait(Spawn({Program("mlc-log"), "best", Path("tuning.db"), key, "-n", "2"}, Path("best"))), 0)
-      << Said("best");
-  EXPECT_THAT(Said("best"), HasSubstr("entry=twice (hand-written)"));
+      << Output("best");
+  EXPECT_THAT(Output("best"), HasSubstr("entry=twice (hand-written)"));
 }
 
 TEST_F(RawCudaTest, WithoutAServerItIsMeasuredHere) {
@@ -167,18 +119,18 @@ TEST_F(RawCudaTest, WithoutAServerItIsMeasuredHere) {
       Program("mlc-tune"), "--log",        Path("tuning.db"), "--quiet",
       "--cubin-cache",     Path("cubins"), "--cuda-home",     kFake};
   for (const std::string& word : Kernel("twice")) words.push_back(word);
-  EXPECT_EQ(Wait(Spawn(OnTheCard(words), Path("tune"))), 0) << Said("tune");
-  EXPECT_THAT(Said("tune"), HasSubstr("marks it as hand-written"));
+  EXPECT_EQ(Wait(Spawn(OnTheCard(words), Path("tune"))), 0) << Output("tune");
+  EXPECT_THAT(Output("tune"), HasSubstr("marks it as hand-written"));
   // One that does not compile is explained, and ends as scripts expect.
   std::ofstream(Path("k.cu"))
       << "extern \"C\" __global__ void twice(float* p) { p[0] = missing; }\n";
-  EXPECT_EQ(Wait(Spawn(OnTheCard(words), Path("broken"))), 3) << Said("broken");
-  EXPECT_THAT(Said("broken"), HasSubstr("the kernel ended as build_error"));
-  EXPECT_THAT(Said("broken"), HasSubstr("missing"));
+  EXPECT_EQ(Wait(Spawn(OnTheCard(words), Path("broken"))), 3) << Output("broken");
+  EXPECT_THAT(Output("broken"), HasSubstr("the kernel ended as build_error"));
+  EXPECT_THAT(Output("broken"), HasSubstr("missing"));
   words = {Program("mlc-tune")};
   for (const std::string& word : Kernel("absent")) words.push_back(word);
-  EXPECT_EQ(Wait(Spawn(OnTheCard(words), Path("absent"))), 65) << Said("absent");
-  EXPECT_THAT(Said("absent"), HasSubstr("the source has no function 'absent'"));
+  EXPECT_EQ(Wait(Spawn(OnTheCard(words), Path("absent"))), 65) << Output("absent");
+  EXPECT_THAT(Output("absent"), HasSubstr("the source has no function 'absent'"));
 }
 
 // Leases one kernel written by hand to whoever calls, and keeps what comes back.
@@ -237,7 +189,7 @@ TEST_F(RawCudaTest, AHostileServerGetsNoneOfItsCodeRun) {
     ASSERT_NE(server, nullptr);
     one_ = StartWorker("honest");
     const auto result = service.Result();
-    ASSERT_TRUE(result.has_value()) << Said("messages");
+    ASSERT_TRUE(result.has_value()) << Messages();
     EXPECT_EQ(result->outcome(), proto::INFRA);
     EXPECT_THAT(result->detail(), HasSubstr("started without --allow-raw-cuda"));
     const proto::Capabilities told = service.capabilities();
@@ -246,7 +198,7 @@ TEST_F(RawCudaTest, AHostileServerGetsNoneOfItsCodeRun) {
       EXPECT_THAT(kernel, Not(HasSubstr("raw_cuda")));
     }
     kill(one_, SIGTERM);
-    EXPECT_EQ(Wait(one_), 0) << Said("messages");
+    EXPECT_EQ(Wait(one_), 0) << Messages();
     one_ = -1;
     server->Shutdown(std::chrono::system_clock::now());
     std::filesystem::remove(Path("socket"));
