@@ -8,6 +8,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/schedule/family.h"
 #include "db/memory_log.h"
+#include "tests/unit/client/compile/known_times.h"
 #include "tests/unit/costmodel/conv_workload.h"
 
 namespace mlc::client {
@@ -41,18 +42,7 @@ class ChooseKernelsTest : public ::testing::Test {
     }
   }
   void Add(const graph::Workload& workload, const schedule::Config& config, double ns) {
-    ASSERT_TRUE(log_->AddWorkload({workload.digest(), workload.ToText(), ""}).ok());
-    db::Record record;
-    record.task_uid = DigestOf("record " + std::to_string(++count_));
-    record.workload = workload.digest();
-    record.target = target_.ClassText();
-    record.config = config.ToText();
-    record.measurement.outcome = Outcome::kOk;
-    record.measurement.median_ns = record.measurement.p10_ns = record.measurement.p90_ns = ns;
-    record.measurement.runs = 9;
-    record.arm = "model";
-    record.created_us = count_;
-    ASSERT_TRUE(AppendAndWait(*log_, record).ok());
+    AddTime(*log_, workload, target_, config, ns, "model", ++count_);
   }
   std::vector<package::Choice> Choose(NearMisses near) const {
     const auto source = MakeLogSource(*log_, target_.ClassText());

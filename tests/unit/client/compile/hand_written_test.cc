@@ -8,6 +8,7 @@
 #include "client/server_best.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "db/memory_log.h"
+#include "tests/unit/client/compile/known_times.h"
 
 namespace mlc::client {
 namespace {
@@ -39,18 +40,7 @@ class HandWrittenTest : public ::testing::Test {
                 .ToConfig();
   }
   void Add(const schedule::Config& config, double ns) {
-    ASSERT_TRUE(log_->AddWorkload({task_.digest(), task_.ToText(), ""}).ok());
-    db::Record record;
-    record.task_uid = DigestOf("record " + std::to_string(++count_));
-    record.workload = task_.digest();
-    record.target = target_.ClassText();
-    record.config = config.ToText();
-    record.measurement.outcome = Outcome::kOk;
-    record.measurement.median_ns = record.measurement.p10_ns = record.measurement.p90_ns = ns;
-    record.measurement.runs = 9;
-    record.arm = db::kConfirmationArm;
-    record.created_us = count_;
-    ASSERT_TRUE(AppendAndWait(*log_, record).ok());
+    AddTime(*log_, task_, target_, config, ns, db::kConfirmationArm, ++count_);
   }
   package::Choice Choose(const graph::Program& program, HandWritten by_hand) const {
     const auto source = MakeLogSource(*log_, target_.ClassText());
