@@ -114,8 +114,8 @@ std::vector<int64_t> SizesOf(const RunTask& task, int threads) {
 }  // namespace
 
 int64_t RotationBytesFor(const target::Target& target) {
-  const int64_t least = RunTask().rotation_bytes;
-  return target.l3_bytes > kSmallLastCache ? least : std::max(least, target.l3_bytes * 3 / 2);
+  if (target.l3_bytes > kSmallLastCache) return kLeastRotationBytes;
+  return std::max(kLeastRotationBytes, target.l3_bytes * 3 / 2);
 }
 
 Runner::Runner(int threads, const Gauge* gauge, MachineState state)

@@ -17,13 +17,15 @@
 
 namespace mlc::worker {
 
+inline constexpr int64_t kLeastRotationBytes = int64_t{24} << 20;
+
 struct RunTask {
   const graph::Workload* workload = nullptr;
   const BuiltKernel* built = nullptr;
   const std::byte* reference = nullptr;  // laid out by ReferenceLayoutOf, filled by MakeReference
   double race_ns = 0;
   // Timed executions walk through copies of the prepared weights of about this size together.
-  int64_t rotation_bytes = int64_t{24} << 20;
+  int64_t rotation_bytes = kLeastRotationBytes;
 };
 
 // How far the weights of a trial rotate on a processor, so that they come from where they do in a
