@@ -1,5 +1,6 @@
 // The messages of an ONNX file that the importer reads, as plain values. Text and raw data are
-// views into the mapped file and live as long as it does. Field numbers are in parse.cc.
+// views into the mapped file and live as long as it does. Field numbers are in parse.cc and
+// read_*.cc.
 #pragma once
 
 #include <cstdint>

@@ -49,4 +49,21 @@ class WireReader {
   Status status_;
 };
 
+// Calls visit(reader) for every field of a message, in order. The first error ends it: one of the
+// visitor's or of the bytes.
+template <typename Visitor>
+Status ForEachField(std::string_view message, const Visitor& visit) {
+  WireReader reader(message);
+  while (reader.Next()) MLC_TRY(visit(reader));
+  return reader.status();
+}
+
+// The same for the length-delimited fields alone, as visit(field number, bytes).
+template <typename Visitor>
+Status ForEachBytesField(std::string_view message, const Visitor& visit) {
+  return ForEachField(message, [&](const WireReader& reader) {
+    return reader.IsBytes() ? visit(reader.field(), reader.bytes()) : Status();
+  });
+}
+
 }  // namespace mlc::graph::onnx

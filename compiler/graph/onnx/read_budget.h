@@ -1,0 +1,34 @@
+// What reading one file may cost: its messages, nodes, nesting and names are counted against
+// ParseLimits, and every error says which limit was met. One file's; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "compiler/base/status.h"
+#include "compiler/graph/onnx/parse.h"
+
+namespace mlc::graph::onnx {
+
+class ReadBudget {
+ public:
+  explicit ReadBudget(const ParseLimits& limits) : limits_(limits) {}
+
+  Status CountMessage();
+  Status CountNode();
+  // `name` = text, unless it is too long.
+  Status Name(std::string_view text, std::string_view& name) const;
+  // The same for one of a list of names, each of which counts as a message.
+  Status ListedName(std::string_view text, std::string_view& name);
+  // Around a graph inside a node. After an error nothing needs to be left.
+  Status EnterSubgraph();
+  void LeaveSubgraph() { --depth_; }
+
+ private:
+  ParseLimits limits_;
+  int64_t messages_ = 0;
+  int64_t nodes_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace mlc::graph::onnx
