@@ -11,7 +11,7 @@
 #include "compiler/graph/tensor_io.h"
 #include "compiler/ir/interpret.h"
 #include "compiler/schedule/family.h"
-#include "tests/property/contraction/random_workload.h"
+#include "tests/workloads/contraction.h"
 
 namespace mlc::schedule {
 namespace {

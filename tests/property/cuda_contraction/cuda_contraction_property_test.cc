@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/property/contraction/random_workload.h"
-#include "tests/property/cuda_contraction/aligned_workload.h"
 #include "tests/property/cuda_contraction/cuda_case.h"
+#include "tests/workloads/aligned_contraction.h"
+#include "tests/workloads/contraction.h"
 
 namespace mlc::schedule {
 namespace {

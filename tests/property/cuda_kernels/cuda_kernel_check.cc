@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/interpret.h"
+#include "compiler/schedule/family.h"
 #include "tests/property/kernel_check/kernel_case.h"
 #include "tests/property/kernel_check/kernel_check.h"
 
@@ -70,22 +71,21 @@ void CheckConfig(Case& c, const target::Target& target, const Config& config, do
 
 }  // namespace
 
-void CheckFamily(Rng& rng, std::string_view text, std::string_view name,
-                 const CheckOptions& options) {
+void CheckFamily(Rng& rng, const RandomWorkload& random, std::string_view name, int configs) {
   const Family* family = GpuFamilyFor(name);
   ASSERT_NE(family, nullptr) << name;
   Case c;
-  if (!MakeCase(rng, text, options, c)) return;
+  if (!MakeCase(rng, random, c)) return;
   const auto target = target::Target::Parse(kTargets[rng.Below(2)]);
   ASSERT_TRUE(target.ok()) << target.status().ToString();
   ASSERT_TRUE(family->Accepts(c.workload, *target)) << c.workload.ToText();
   const Config guess = family->Default(c.workload, *target);
   ASSERT_EQ(family->Check(c.workload, *target, guess), RejectReason::kNone) << guess.ToText();
-  CheckConfig(c, *target, guess, options.tolerance);
+  CheckConfig(c, *target, guess, random.tolerance);
   const Space space = family->MakeSpace(c.workload, *target);
   ASSERT_GE(space.RankOf(guess), 0) << guess.ToText();
   int legal = 0;
-  for (int i = 0; i < 50 && legal < options.configs && !::testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < 50 && legal < configs && !::testing::Test::HasFailure(); ++i) {
     const auto points = static_cast<uint64_t>(space.NumPoints());
     const Config config = space.At(static_cast<int64_t>(rng.Below(points)));
     if (family->Check(c.workload, *target, config) != RejectReason::kNone) continue;
@@ -95,7 +95,7 @@ void CheckFamily(Rng& rng, std::string_view text, std::string_view name,
     EXPECT_GE(facts.block_threads, 32);
     EXPECT_GT(facts.waves, 0);
     EXPECT_GE(facts.imbalance, 1 - 1e-9);
-    CheckConfig(c, *target, config, options.tolerance);
+    CheckConfig(c, *target, config, random.tolerance);
   }
 }
 

@@ -1,8 +1,8 @@
 // Random depthwise convolutions on GPUs agree with the reference.
 #include <gtest/gtest.h>
 
-#include "tests/property/contraction/random_workload.h"
 #include "tests/property/kernel_check/kernel_check.h"
+#include "tests/workloads/contraction.h"
 
 namespace mlc::schedule {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 TEST(CudaDepthwiseProperty, TilesOfAnyShape) {
   Rng rng(77);
   for (int i = 0; i < 120 && !HasFailure(); ++i) {
-    CheckFamily(rng, RandomDepthwise(rng).ToText(), "depthwise");
+    CheckFamily(rng, {RandomDepthwise(rng).ToText()}, "depthwise");
   }
 }
 

@@ -7,9 +7,9 @@
 #include <limits>
 #include <numeric>
 
-#include "compiler/base/text.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/tensor_io.h"
+#include "tests/workloads/draw.h"
 
 namespace mlc::schedule {
 
@@ -25,15 +25,18 @@ std::vector<int64_t> Offsets(const graph::TensorType& type) {
   return offsets;
 }
 
-graph::TensorDataRef RandomData(Rng& rng, const graph::TensorType& type, double mask_share,
-                                int64_t range) {
+// Integers are valid as indices of any dimension of three or more.
+constexpr int64_t kIntegers = 3;
+
+graph::TensorDataRef RandomData(Rng& rng, const graph::TensorType& type, double mask_share) {
   std::vector<double> values(static_cast<size_t>(type.NumElements()));
   for (double& value : values) {
     value = rng.Uniform() * 2 - 1;
     if (rng.Uniform() < mask_share) value = -std::numeric_limits<double>::infinity();
     if (type.dtype == DType::kBool) value = rng.Below(2) != 0 ? 1 : 0;
     if (!IsFloat(type.dtype) && type.dtype != DType::kBool) {
-      value = static_cast<double>(Between(rng, type.dtype == DType::kU8 ? 0 : -range, range - 1));
+      value = static_cast<double>(
+          Between(rng, type.dtype == DType::kU8 ? 0 : -kIntegers, kIntegers - 1));
     }
   }
   return graph::WriteDoubles(type.dtype, type.dims, values);
@@ -41,16 +44,16 @@ graph::TensorDataRef RandomData(Rng& rng, const graph::TensorType& type, double 
 
 }  // namespace
 
-bool MakeCase(Rng& rng, std::string_view text, const CheckOptions& options, Case& c) {
-  auto workload = graph::Workload::Parse(text);
-  EXPECT_TRUE(workload.ok()) << workload.status().ToString() << "\n" << text;
+bool MakeCase(Rng& rng, const RandomWorkload& random, Case& c) {
+  auto workload = graph::Workload::Parse(random.text);
+  EXPECT_TRUE(workload.ok()) << workload.status().ToString() << "\n" << random.text;
   if (!workload.ok()) return false;
   c.workload = *workload;
   std::vector<graph::TensorDataRef> sources;
   for (size_t i = 0; i < c.workload.operands().size(); ++i) {
     const graph::TensorType& type = c.workload.graph()[c.workload.operands()[i]].type;
-    const bool masked = static_cast<int>(i) == options.masked_operand;
-    sources.push_back(RandomData(rng, type, masked ? options.mask_share : 0, options.index_range));
+    const bool masked = static_cast<int>(i) == random.masked_operand;
+    sources.push_back(RandomData(rng, type, masked ? random.mask_share : 0));
     const auto size = static_cast<size_t>(SizeOf(type.dtype));
     Storage& storage = c.operands.emplace_back(type.Extent() * SizeOf(type.dtype));
     const std::vector<int64_t> offsets = Offsets(type);
@@ -60,7 +63,7 @@ bool MakeCase(Rng& rng, std::string_view text, const CheckOptions& options, Case
     }
   }
   auto reference = graph::Evaluate(c.workload.graph(), sources);
-  EXPECT_TRUE(reference.ok()) << reference.status().ToString() << "\n" << text;
+  EXPECT_TRUE(reference.ok()) << reference.status().ToString() << "\n" << random.text;
   if (!reference.ok()) return false;
   c.reference = *reference;
   return true;
@@ -102,36 +105,6 @@ std::vector<Storage> Outputs(const Case& c) {
     outputs.emplace_back(type.Extent() * SizeOf(type.dtype), std::byte{0xff});
   }
   return outputs;
-}
-
-int64_t Between(Rng& rng, int64_t low, int64_t high) {
-  return low + static_cast<int64_t>(rng.Below(static_cast<uint64_t>(high - low + 1)));
-}
-
-bool Chance(Rng& rng, int percent) { return rng.Below(100) < static_cast<uint64_t>(percent); }
-
-std::string DenseType(std::string_view dtype, const std::vector<int64_t>& dims) {
-  return std::string(dtype) + IntListToText(dims);
-}
-
-std::string RandomType(Rng& rng, std::string_view dtype, const std::vector<int64_t>& dims) {
-  std::string text = DenseType(dtype, dims);
-  const uint64_t kind = rng.Below(4);
-  if (kind < 2 || dims.empty()) return text;
-  std::vector<size_t> order(dims.size());
-  std::iota(order.begin(), order.end(), 0);
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.Below(i)]);
-  std::vector<int64_t> strides(dims.size());
-  int64_t stride = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    strides[order[i]] = stride;
-    stride *= dims[order[i]];
-    if (kind == 3) stride += Between(rng, 0, 5);
-  }
-  std::string list = IntListToText(strides);
-  list.front() = '{';
-  list.back() = '}';
-  return text + list;
 }
 
 }  // namespace mlc::schedule

@@ -5,12 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "compiler/base/rng.h"
 #include "compiler/graph/workload.h"
-#include "tests/property/kernel_check/kernel_check.h"
+#include "tests/workloads/random_workload.h"
 
 namespace mlc::schedule {
 
@@ -37,7 +36,7 @@ struct Case {
 };
 
 // False, with a failure, if the text is no workload or the reference refuses it.
-bool MakeCase(Rng& rng, std::string_view text, const CheckOptions& options, Case& c);
+bool MakeCase(Rng& rng, const RandomWorkload& random, Case& c);
 // Storage for every output, filled with what no kernel writes.
 std::vector<Storage> Outputs(const Case& c);
 void Compare(const Case& c, std::vector<Storage>& outputs, double tolerance, const char* how);

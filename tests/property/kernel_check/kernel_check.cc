@@ -8,6 +8,7 @@
 #include "compiler/build/loaded_kernel.h"
 #include "compiler/codegen/llvm.h"
 #include "compiler/ir/interpret.h"
+#include "compiler/schedule/family.h"
 #include "tests/property/kernel_check/kernel_case.h"
 
 namespace mlc::schedule {
@@ -70,15 +71,15 @@ void CheckConfig(Case& c, const target::Target& target, const Config& config, bo
 }
 
 void CheckTarget(Rng& rng, Case& c, const target::Target& target, const Family& family,
-                 bool compiled, const CheckOptions& options) {
+                 bool compiled, double tolerance, int configs) {
   ASSERT_TRUE(family.Accepts(c.workload, target)) << c.workload.ToText();
   const Config guess = family.Default(c.workload, target);
   ASSERT_EQ(family.Check(c.workload, target, guess), RejectReason::kNone) << guess.ToText();
-  CheckConfig(c, target, guess, compiled, options.tolerance);
+  CheckConfig(c, target, guess, compiled, tolerance);
   const Space space = family.MakeSpace(c.workload, target);
   ASSERT_GE(space.RankOf(guess), 0) << guess.ToText();
   int legal = 0;
-  for (int i = 0; i < 50 && legal < options.configs && !::testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < 50 && legal < configs && !::testing::Test::HasFailure(); ++i) {
     const auto points = static_cast<uint64_t>(space.NumPoints());
     const Config config = space.At(static_cast<int64_t>(rng.Below(points)));
     if (family.Check(c.workload, target, config) != RejectReason::kNone) continue;
@@ -86,25 +87,24 @@ void CheckTarget(Rng& rng, Case& c, const target::Target& target, const Family& 
     const KernelFacts facts = family.Facts(c.workload, target, config);
     EXPECT_GE(facts.parallel_chunks, 1);
     EXPECT_GE(facts.imbalance, 1 - 1e-9);
-    CheckConfig(c, target, config, compiled, options.tolerance);
+    CheckConfig(c, target, config, compiled, tolerance);
   }
 }
 
 }  // namespace
 
-void CheckFamily(Rng& rng, std::string_view text, std::string_view family,
-                 const CheckOptions& options) {
+void CheckFamily(Rng& rng, const RandomWorkload& random, std::string_view family, int configs) {
   const Family* found = FindFamily(family);
   ASSERT_NE(found, nullptr) << family;
   Case c;
-  if (!MakeCase(rng, text, options, c)) return;
-  target::Target random;
+  if (!MakeCase(rng, random, c)) return;
+  target::Target target;
   const target::Isa isas[] = {target::Isa::kAvx512, target::Isa::kAvx2, target::Isa::kPlain};
-  random.isa = isas[rng.Below(3)];
-  random.threads = 1 + static_cast<int>(rng.Below(2));
-  CheckTarget(rng, c, random, *found, false, options);
+  target.isa = isas[rng.Below(3)];
+  target.threads = 1 + static_cast<int>(rng.Below(2));
+  CheckTarget(rng, c, target, *found, false, random.tolerance, configs);
   if (::testing::Test::HasFailure()) return;
-  CheckTarget(rng, c, target::DetectHost(2), *found, true, options);
+  CheckTarget(rng, c, target::DetectHost(2), *found, true, random.tolerance, configs);
 }
 
 }  // namespace mlc::schedule

@@ -11,5 +11,12 @@ namespace mlc::schedule {
 // `attributes`: of the product, such as "precision=tf32"; may be empty.
 std::string AlignedProduct(Rng& rng, const std::string& dtype, const std::string& attributes);
 std::string AlignedConvolution(Rng& rng, const std::string& dtype, const std::string& attributes);
+// Several tiles of any size in each direction, and long reductions.
+std::string LargeProduct(Rng& rng, const std::string& dtype, const std::string& attributes);
+// As a network begins: one to four channels, a window of 3 to 7, stride 1 or 2, channels last or
+// first.
+std::string ImageConvolution(Rng& rng, const std::string& dtype, const std::string& attributes);
+// Up to 8 rows, and columns that are constant.
+std::string SkinnyProduct(Rng& rng, const std::string& dtype);
 
 }  // namespace mlc::schedule

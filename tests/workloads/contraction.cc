@@ -1,4 +1,4 @@
-#include "tests/property/contraction/random_workload.h"
+#include "tests/workloads/contraction.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/base/check.h"
+#include "tests/workloads/draw.h"
 
 namespace mlc::schedule {
 namespace {
@@ -16,11 +17,6 @@ using graph::Op;
 using graph::TensorType;
 using graph::Value;
 using graph::ValueId;
-
-int64_t Between(Rng& rng, int64_t low, int64_t high) {
-  return low + static_cast<int64_t>(rng.Below(static_cast<uint64_t>(high - low + 1)));
-}
-bool Chance(Rng& rng, int percent) { return rng.Below(100) < static_cast<uint64_t>(percent); }
 
 // Dense, channels-last, or any order of dimensions with gaps between them.
 TensorType Laid(Rng& rng, DType dtype, std::vector<int64_t> dims) {

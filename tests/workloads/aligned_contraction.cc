@@ -1,37 +1,22 @@
-#include "tests/property/cuda_contraction/aligned_workload.h"
+#include "tests/workloads/aligned_contraction.h"
 
-#include <vector>
+#include <algorithm>
 
 #include "compiler/base/text.h"
 #include "compiler/graph/graph.h"
+#include "tests/workloads/draw.h"
 
 namespace mlc::schedule {
 namespace {
 
-using Dims = std::vector<int64_t>;
-
-int64_t Between(Rng& rng, int64_t low, int64_t high) {
-  return low + static_cast<int64_t>(rng.Below(static_cast<uint64_t>(high - low + 1)));
-}
-bool Chance(Rng& rng, int percent) { return rng.Below(100) < static_cast<uint64_t>(percent); }
-
-std::string Type(const std::string& dtype, const Dims& dims, const Dims& strides = {}) {
-  std::string text = dtype + IntListToText(dims);
-  if (strides.empty()) return text;
-  std::string list = IntListToText(strides);
-  list.front() = '{';
-  list.back() = '}';
-  return text + list;
-}
-
 // The last two dimensions exchanged in memory.
 std::string MaybeTransposed(Rng& rng, const std::string& dtype, const Dims& dims) {
-  if (Chance(rng, 60)) return Type(dtype, dims);
+  if (Chance(rng, 60)) return DenseType(dtype, dims);
   Dims strides = graph::DenseStrides(dims);
   const size_t r = dims.size();
   strides[r - 2] = 1;
   strides[r - 1] = dims[r - 2];
-  return Type(dtype, dims, strides);
+  return StridedType(dtype, dims, strides);
 }
 
 std::string Finish(Rng& rng, const std::string& body, int values, const std::string& bias,
@@ -56,7 +41,7 @@ std::string Finish(Rng& rng, const std::string& body, int values, const std::str
     text += "  %" + std::to_string(values) + " = abs(" + value + ") : " + out + "\n";
     value = "%" + std::to_string(values);
   }
-  return "workload v1 tolerance=1e-3 {\n" + text + "  return " + value + "\n}\n";
+  return WorkloadText(text, value, "1e-3");
 }
 
 }  // namespace
@@ -77,8 +62,8 @@ std::string AlignedProduct(Rng& rng, const std::string& dtype, const std::string
   const std::string body = "  %0 = input() : " + MaybeTransposed(rng, dtype, a) +
                            "\n  %1 = " + (weight ? "weight" : "input") +
                            "() : " + MaybeTransposed(rng, dtype, b) + "\n  %2 = matmul(%0, %1)" +
-                           attrs + " : " + Type(dtype, y) + "\n";
-  return Finish(rng, body, 3, Chance(rng, 60) ? Type(dtype, {n}) : "", Type(dtype, y));
+                           attrs + " : " + DenseType(dtype, y) + "\n";
+  return Finish(rng, body, 3, Chance(rng, 60) ? DenseType(dtype, {n}) : "", DenseType(dtype, y));
 }
 
 std::string AlignedConvolution(Rng& rng, const std::string& dtype, const std::string& attributes) {
@@ -101,14 +86,57 @@ std::string AlignedConvolution(Rng& rng, const std::string& dtype, const std::st
     w.push_back(kernel);
     y.push_back((in + pads[s] + pads[s + 2] - reach) / strides[s] + 1);
   }
-  const std::string out = Type(dtype, y, graph::ChannelsLastStrides(y));
+  const std::string out = ChannelsLastType(dtype, y);
   const std::string extra = attributes.empty() ? "" : "," + attributes;
-  const std::string body = "  %0 = input() : " + Type(dtype, x, graph::ChannelsLastStrides(x)) +
-                           "\n  %1 = weight() : " + Type(dtype, w) +
+  const std::string body = "  %0 = input() : " + ChannelsLastType(dtype, x) +
+                           "\n  %1 = weight() : " + DenseType(dtype, w) +
                            "\n  %2 = conv(%0, %1) {dilations=" + IntListToText(dilations) +
                            ", group=" + std::to_string(group) + ", pads=" + IntListToText(pads) +
                            extra + ", strides=" + IntListToText(strides) + "} : " + out + "\n";
-  return Finish(rng, body, 3, Chance(rng, 60) ? Type(dtype, {group * columns, 1, 1}) : "", out);
+  return Finish(rng, body, 3, Chance(rng, 60) ? DenseType(dtype, {group * columns, 1, 1}) : "",
+                out);
+}
+
+std::string LargeProduct(Rng& rng, const std::string& dtype, const std::string& attributes) {
+  // The reference in double precision takes its time.
+  constexpr int64_t kMostProducts = int64_t{1} << 25;
+  const int64_t m = Chance(rng, 70) ? Between(rng, 8, 80) * 8 : Between(rng, 64, 640);
+  const int64_t n = Between(rng, 8, 80) * 8;
+  const int64_t k = Between(rng, 4, std::clamp<int64_t>(kMostProducts / (m * n * 8), 4, 256)) * 8;
+  const std::string attrs = attributes.empty() ? "" : " {" + attributes + "}";
+  const std::string out = DenseType(dtype, {m, n});
+  const std::string body = "  %0 = input() : " + MaybeTransposed(rng, dtype, {m, k}) +
+                           "\n  %1 = " + (Chance(rng, 50) ? "weight" : "input") +
+                           "() : " + MaybeTransposed(rng, dtype, {k, n}) +
+                           "\n  %2 = matmul(%0, %1)" + attrs + " : " + out + "\n";
+  return Finish(rng, body, 3, Chance(rng, 60) ? DenseType(dtype, {n}) : "", out);
+}
+
+std::string ImageConvolution(Rng& rng, const std::string& dtype, const std::string& attributes) {
+  const int64_t channels = Between(rng, 1, 4), columns = Between(rng, 1, 8) * 8;
+  const int64_t kernel = Between(rng, 3, 7), stride = Between(rng, 1, 2), pad = kernel / 2;
+  Dims x = {Between(rng, 1, 2), channels}, y = {x[0], columns};
+  for (int s = 0; s < 2; ++s) {
+    x.push_back(Between(rng, 8, 40));
+    y.push_back((x.back() + 2 * pad - kernel) / stride + 1);
+  }
+  const std::string out = ChannelsLastType(dtype, y);
+  const std::string extra = attributes.empty() ? "" : "," + attributes;
+  const std::string body =
+      "  %0 = input() : " + (Chance(rng, 50) ? ChannelsLastType(dtype, x) : DenseType(dtype, x)) +
+      "\n  %1 = weight() : " + DenseType(dtype, {columns, channels, kernel, kernel}) +
+      "\n  %2 = conv(%0, %1) {dilations=[1,1],group=1,pads=" + IntListToText({pad, pad, pad, pad}) +
+      extra + ",strides=" + IntListToText({stride, stride}) + "} : " + out + "\n";
+  return Finish(rng, body, 3, Chance(rng, 60) ? DenseType(dtype, {columns, 1, 1}) : "", out);
+}
+
+std::string SkinnyProduct(Rng& rng, const std::string& dtype) {
+  const int64_t m = Between(rng, 1, 8), n = Between(rng, 1, 300), k = Between(rng, 1, 2000);
+  const std::string out = DenseType(dtype, {m, n});
+  const std::string body = "  %0 = input() : " + DenseType(dtype, {m, k}) +
+                           "\n  %1 = weight() : " + MaybeTransposed(rng, dtype, {k, n}) +
+                           "\n  %2 = matmul(%0, %1) : " + out + "\n";
+  return Finish(rng, body, 3, Chance(rng, 60) ? DenseType(dtype, {n}) : "", out);
 }
 
 }  // namespace mlc::schedule

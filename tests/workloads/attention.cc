@@ -1,0 +1,93 @@
+#include "tests/workloads/attention.h"
+
+#include <string>
+
+#include "tests/workloads/draw.h"
+
+namespace mlc::schedule {
+namespace {
+
+struct Shape {
+  int64_t batch, heads, queries, keys, depth, width;
+};
+
+Shape RandomShape(Rng& rng) {
+  return {Between(rng, 1, 2),  Between(rng, 1, 3),  Between(rng, 1, 20),
+          Between(rng, 1, 70), Between(rng, 1, 20), Between(rng, 1, 40)};
+}
+
+}  // namespace
+
+RandomWorkload RandomAttention(Rng& rng) {
+  const Shape s = RandomShape(rng);
+  const std::string t = Chance(rng, 25) ? "f16" : "f32";
+  const Dims q = {s.batch, s.heads, s.queries, s.depth};
+  const Dims k = {s.batch, s.heads, s.keys, s.depth};
+  const Dims v = {s.batch, s.heads, s.keys, s.width};
+  const Dims o = {s.batch, s.heads, s.queries, s.width};
+  const Dims masks[] = {{s.batch, s.heads, s.queries, s.keys},
+                        {s.batch, 1, 1, s.keys},
+                        {s.queries, s.keys},
+                        {1, 1, s.queries, 1}};
+  const bool masked = Chance(rng, 60);
+  std::string body = "  %0 = input() : " + RandomType(rng, t, q) +
+                     "\n  %1 = input() : " + RandomType(rng, t, k) +
+                     "\n  %2 = input() : " + RandomType(rng, t, v) + "\n";
+  if (masked) body += "  %3 = input() : " + RandomType(rng, t, masks[rng.Below(4)]) + "\n";
+  const std::string id = masked ? "%4" : "%3";
+  body += "  " + id + " = attention(%0, %1, %2" + (masked ? ", %3" : "") +
+          ") {scale=0.37} : " + RandomType(rng, t, o) + "\n";
+  RandomWorkload random = {WorkloadText(body, id)};
+  if (masked && Chance(rng, 50)) {
+    random.masked_operand = 3;
+    random.mask_share = 0.4;
+  }
+  return random;
+}
+
+RandomWorkload RandomProjectedAttention(Rng& rng) {
+  const int64_t heads = Between(rng, 1, 3), length = Between(rng, 2, 40);
+  const int64_t depth = Between(rng, 1, 2) * 16, row = 3 * heads * depth;
+  const std::string dims = "f32[1," + std::to_string(heads) + "," + std::to_string(length) + "," +
+                           std::to_string(depth) + "]";
+  const std::string strides = "{" + std::to_string(length * row) + "," + std::to_string(depth) +
+                              "," + std::to_string(row) + ",1}";
+  const std::string merged = "{" + std::to_string(length * heads * depth) + "," +
+                             std::to_string(depth) + "," + std::to_string(heads * depth) + ",1}";
+  std::string body = "  %0 = input() : f32[" + std::to_string(length * row) + "]\n";
+  for (int64_t part = 0; part < 3; ++part) {
+    body += "  %" + std::to_string(part + 1) +
+            " = view(%0) {offset=" + std::to_string(part * heads * depth) + "} : " + dims +
+            strides + "\n";
+  }
+  body += "  %4 = tanh(%1) : " + dims + "\n  %5 = attention(%4, %2, %3) {scale=0.25} : " + dims +
+          "\n  %6 = abs(%5) : " + dims + merged + "\n";
+  return {WorkloadText(body, "%6")};
+}
+
+RandomWorkload RandomLongAttention(Rng& rng) {
+  const std::string types[] = {"f32", "f16", "bf16"};
+  const std::string t = types[rng.Below(3)];
+  const int64_t heads = Between(rng, 1, 2), queries = Between(rng, 1, 70);
+  const int64_t keys = Between(rng, 60, 300), depth = 8 * Between(rng, 1, 9);
+  const int64_t width = Chance(rng, 30) ? Between(rng, 130, 150) : 8 * Between(rng, 1, 9);
+  const bool masked = Chance(rng, 50);
+  std::string body = "  %0 = input() : " + DenseType(t, {1, heads, queries, depth}) +
+                     "\n  %1 = input() : " + DenseType(t, {1, heads, keys, depth}) +
+                     "\n  %2 = input() : " + DenseType(t, {1, heads, keys, width}) + "\n";
+  if (masked) body += "  %3 = weight() : " + DenseType(t, {1, 1, queries, keys}) + "\n";
+  const std::string id = masked ? "%4" : "%3";
+  const bool rounded = t == "f32" && Chance(rng, 40);
+  body += "  " + id + " = attention(%0, %1, %2" + (masked ? ", %3" : "") + ") {" +
+          (rounded ? "precision=tf32," : "") +
+          "scale=0.25} : " + DenseType(t, {1, heads, queries, width}) + "\n";
+  RandomWorkload random = {WorkloadText(body, id)};
+  if (rounded) random.tolerance = 3e-3;
+  if (masked && Chance(rng, 50)) {
+    random.masked_operand = 3;
+    random.mask_share = 0.5;
+  }
+  return random;
+}
+
+}  // namespace mlc::schedule

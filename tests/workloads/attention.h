@@ -1,0 +1,16 @@
+// Random attention.
+#pragma once
+
+#include "compiler/base/rng.h"
+#include "tests/workloads/random_workload.h"
+
+namespace mlc::schedule {
+
+// Small, of any layout, with masks of any shape.
+RandomWorkload RandomAttention(Rng& rng);
+// Queries, keys and values are views of one buffer; the result is written with heads merged.
+RandomWorkload RandomProjectedAttention(Rng& rng);
+// Long enough for chunks of keys, wide enough for slices of values.
+RandomWorkload RandomLongAttention(Rng& rng);
+
+}  // namespace mlc::schedule

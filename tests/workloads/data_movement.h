@@ -1,0 +1,18 @@
+// Random data movement.
+#pragma once
+
+#include "compiler/base/rng.h"
+#include "tests/workloads/random_workload.h"
+
+namespace mlc::schedule {
+
+// With a slice, sometimes backwards.
+RandomWorkload RandomTransposes(Rng& rng);
+// Both transposed dimensions are large enough for tiles of block memory.
+RandomWorkload RandomTransposeThroughTiles(Rng& rng);
+RandomWorkload RandomReshapes(Rng& rng);
+RandomWorkload RandomConcatPadTileTrilu(Rng& rng);
+RandomWorkload RandomGather(Rng& rng);
+RandomWorkload RandomResize(Rng& rng);
+
+}  // namespace mlc::schedule

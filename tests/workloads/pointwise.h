@@ -1,0 +1,16 @@
+// Random arithmetic, scans and scatters.
+#pragma once
+
+#include "compiler/base/rng.h"
+#include "tests/workloads/random_workload.h"
+
+namespace mlc::schedule {
+
+// Floats with broadcast operands; one output or two.
+RandomWorkload RandomChain(Rng& rng);
+RandomWorkload RandomIntegers(Rng& rng);
+// Rows in multiples of 16, of narrow types, too.
+RandomWorkload RandomWideVectors(Rng& rng);
+RandomWorkload RandomScanOrScatter(Rng& rng);
+
+}  // namespace mlc::schedule
