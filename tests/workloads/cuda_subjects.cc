@@ -1,0 +1,145 @@
+#include "tests/workloads/cuda_subjects.h"
+
+#include "compiler/base/check.h"
+#include "compiler/base/digest.h"
+#include "compiler/schedule/family.h"
+#include "tests/workloads/aligned_contraction.h"
+#include "tests/workloads/attention.h"
+#include "tests/workloads/contraction.h"
+#include "tests/workloads/data_movement.h"
+#include "tests/workloads/draw.h"
+#include "tests/workloads/pointwise.h"
+#include "tests/workloads/pool.h"
+#include "tests/workloads/row_reduce.h"
+
+namespace mlc::schedule {
+namespace {
+
+constexpr int kWorkloads = 200;  // draws until one has a config that is wanted
+constexpr int kConfigs = 1000;
+
+struct F16 {
+  static constexpr const char *dtype = "f16", *attributes = "";
+};
+struct BF16 {
+  static constexpr const char *dtype = "bf16", *attributes = "";
+};
+struct Tf32 {
+  static constexpr const char *dtype = "f32", *attributes = "precision=tf32";
+};
+struct F32 {
+  static constexpr const char *dtype = "f32", *attributes = "";
+};
+
+template <auto kGenerate, typename T>
+RandomWorkload Of(Rng& rng) {
+  return {kGenerate(rng, T::dtype, T::attributes)};
+}
+template <typename T>
+RandomWorkload Skinny(Rng& rng) {
+  return {SkinnyProduct(rng, T::dtype)};
+}
+RandomWorkload AnyContraction(Rng& rng) { return {RandomContraction(rng).ToText()}; }
+RandomWorkload Depthwise(Rng& rng) { return {RandomDepthwise(rng).ToText()}; }
+
+constexpr double kF32 = 1e-5, kF16 = 2e-3, kBF16 = 2e-2, kTf32 = 3e-3;
+constexpr const char *kTensor = "tensor_contraction", *kSimt = "simt_contraction",
+                     *kSkinny = "skinny_contraction", *kPointwise = "gpu_pointwise",
+                     *kRows = "gpu_row_reduce", *kAttention = "gpu_attention";
+
+constexpr CudaSubject kSubjects[] = {
+    {"tensor_product_f16", kTensor, Of<AlignedProduct, F16>, kF16},
+    {"tensor_product_bf16", kTensor, Of<AlignedProduct, BF16>, kBF16},
+    {"tensor_product_tf32", kTensor, Of<AlignedProduct, Tf32>, kTf32},
+    {"tensor_product_3xtf32", kTensor, Of<AlignedProduct, F32>, kF32},
+    {"tensor_large_product_f16", kTensor, Of<LargeProduct, F16>, kF16},
+    {"tensor_large_product_bf16", kTensor, Of<LargeProduct, BF16>, kBF16},
+    {"tensor_large_product_tf32", kTensor, Of<LargeProduct, Tf32>, kTf32},
+    {"tensor_large_product_3xtf32", kTensor, Of<LargeProduct, F32>, kF32},
+    {"tensor_split_f16", kTensor, Of<AlignedProduct, F16>, kF16, "split", 2},
+    {"tensor_split_bf16", kTensor, Of<AlignedProduct, BF16>, kBF16, "split", 2},
+    {"tensor_split_tf32", kTensor, Of<AlignedProduct, Tf32>, kTf32, "split", 2},
+    {"tensor_split_3xtf32", kTensor, Of<AlignedProduct, F32>, kF32, "split", 2},
+    {"tensor_slices_f16", kTensor, Of<AlignedProduct, F16>, kF16, "slices", 2},
+    {"tensor_slices_bf16", kTensor, Of<AlignedProduct, BF16>, kBF16, "slices", 2},
+    {"tensor_slices_tf32", kTensor, Of<AlignedProduct, Tf32>, kTf32, "slices", 2},
+    {"tensor_slices_3xtf32", kTensor, Of<AlignedProduct, F32>, kF32, "slices", 2},
+    {"tensor_convolution_f16", kTensor, Of<AlignedConvolution, F16>, kF16},
+    {"tensor_convolution_bf16", kTensor, Of<AlignedConvolution, BF16>, kBF16},
+    {"tensor_convolution_tf32", kTensor, Of<AlignedConvolution, Tf32>, kTf32},
+    {"tensor_convolution_3xtf32", kTensor, Of<AlignedConvolution, F32>, kF32},
+    {"tensor_split_convolution_f16", kTensor, Of<AlignedConvolution, F16>, kF16, "split", 2},
+    {"tensor_split_convolution_3xtf32", kTensor, Of<AlignedConvolution, F32>, kF32, "split", 2},
+    {"tensor_image_f16", kTensor, Of<ImageConvolution, F16>, kF16},
+    {"tensor_image_tf32", kTensor, Of<ImageConvolution, Tf32>, kTf32},
+    {"tensor_image_3xtf32", kTensor, Of<ImageConvolution, F32>, kF32},
+    {"tensor_any", kTensor, AnyContraction},
+    {"simt_product_f32", kSimt, Of<AlignedProduct, F32>, kF32},
+    {"simt_product_f16", kSimt, Of<AlignedProduct, F16>, kF16},
+    {"simt_large_product_f32", kSimt, Of<LargeProduct, F32>, kF32},
+    {"simt_split_f32", kSimt, Of<AlignedProduct, F32>, kF32, "split", 2},
+    {"simt_convolution_f32", kSimt, Of<AlignedConvolution, F32>, kF32},
+    {"simt_convolution_bf16", kSimt, Of<AlignedConvolution, BF16>, kBF16},
+    {"simt_image_f32", kSimt, Of<ImageConvolution, F32>, kF32},
+    {"simt_any", kSimt, AnyContraction},
+    {"skinny_f16", kSkinny, Skinny<F16>, kF16},
+    {"skinny_bf16", kSkinny, Skinny<BF16>, kBF16},
+    {"skinny_f32", kSkinny, Skinny<F32>, kF32},
+    {"skinny_split_f32", kSkinny, Skinny<F32>, kF32, "split", 2},
+    {"skinny_any", kSkinny, AnyContraction},
+    {"depthwise", "gpu_depthwise", Depthwise},
+    {"pool", "gpu_pool", RandomPool},
+    {"softmax", kRows, RandomSoftmax},
+    {"layer_norm", kRows, RandomLayerNorm},
+    {"reduction", kRows, RandomReduction},
+    {"long_rows", kRows, RandomLongRows},
+    {"shared_reduction", kRows, RandomSharedReduction, 0, "splits", 2},
+    {"wide_rows", kRows, RandomWideRows},
+    {"attention", kAttention, RandomAttention},
+    {"projected_attention", kAttention, RandomProjectedAttention},
+    {"long_attention", kAttention, RandomLongAttention},
+    {"pointwise_chain", kPointwise, RandomChain},
+    {"integers", kPointwise, RandomIntegers},
+    {"wide_vectors", kPointwise, RandomWideVectors},
+    {"scan_or_scatter", kPointwise, RandomScanOrScatter},
+    {"transposes", kPointwise, RandomTransposes},
+    {"transpose_through_tiles", kPointwise, RandomTransposeThroughTiles, 0, "tile", 32},
+    {"reshapes", kPointwise, RandomReshapes},
+    {"concat_pad_tile_trilu", kPointwise, RandomConcatPadTileTrilu},
+    {"gather", kPointwise, RandomGather},
+    {"resize", kPointwise, RandomResize},
+};
+
+}  // namespace
+
+std::span<const CudaSubject> CudaSubjects() { return kSubjects; }
+
+std::optional<CudaTrial> DrawTrial(const CudaSubject& subject, const target::Target& target,
+                                   uint64_t seed) {
+  // Subjects of one kind differ in their draws, too.
+  Rng rng = Rng(seed).Split(DigestOf(subject.name).low);
+  const Family* family = FindFamily(subject.family);
+  MLC_CHECK(family != nullptr) << subject.family;
+  for (int w = 0; w < kWorkloads; ++w) {
+    const RandomWorkload random = subject.draw(rng);
+    const auto workload = graph::Workload::Parse(random.text);
+    MLC_CHECK(workload.ok()) << workload.status().ToString() << "\n" << random.text;
+    if (!family->Accepts(*workload, target)) continue;
+    const Space space = family->MakeSpace(*workload, target);
+    const auto points = static_cast<uint64_t>(space.NumPoints());
+    for (int c = 0; c < kConfigs; ++c) {
+      const Config config = space.At(static_cast<int64_t>(rng.Below(points)));
+      if (subject.knob != nullptr && config[subject.knob] < subject.least) continue;
+      if (family->Check(*workload, target, config) != RejectReason::kNone) continue;
+      return CudaTrial{workload->ToText(), config.ToText()};
+    }
+  }
+  return std::nullopt;
+}
+
+bool IsCompilersRefusal(std::string_view detail) {
+  return detail.find(" spills registers: ") != std::string_view::npos ||
+         detail.starts_with("the compiler warns of slow code: ");
+}
+
+}  // namespace mlc::schedule
