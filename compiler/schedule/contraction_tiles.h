@@ -22,6 +22,11 @@ struct RowTile {
   int rows() const { return outer_rows() * inner->rows; }
 };
 
+// Rows of the image before the tile's first one.
+inline ir::ExprRef RowOf(const ContractionProblem& problem, const RowTile& tile) {
+  return tile.outer_at * problem.inner.out + tile.inner_at;
+}
+
 // Taps of the outer axis that some rows of a tile meet.
 struct OuterTaps {
   ir::ExprRef begin;

@@ -1,0 +1,36 @@
+// Stores the finished sums of a register tile through the workload's epilogue. Not thread-safe;
+// borrows its collaborators.
+#pragma once
+
+#include "compiler/schedule/contraction_chunk.h"
+#include "compiler/schedule/contraction_tiles.h"
+#include "compiler/schedule/fused.h"
+#include "compiler/schedule/register_tile.h"
+
+namespace mlc::schedule {
+
+class ContractionStore {
+ public:
+  ContractionStore(const graph::Workload& workload, const ContractionProblem& problem,
+                   const ContractionPlan& plan, Fused& fused, RegisterTile& registers,
+                   ir::KernelBuilder& builder);
+
+  // The tile's rows in one column panel; columns beyond the last are left out.
+  void Store(const RowTile& tile, const ContractionChunk& chunk, const ir::ExprRef& panel);
+
+ private:
+  void StoreRows(const RowTile& tile, const ContractionChunk& chunk, const ir::ExprRef& panel,
+                 int64_t columns);
+  void StoreVector(const RowTile& tile, const ContractionChunk& chunk, const ir::ExprRef& panel,
+                   const ir::ExprRef& row_outer, const ir::ExprRef& row_inner,
+                   const ir::ExprRef& vector, const ir::ExprRef& active);
+
+  const ContractionProblem& p_;
+  const ContractionPlan& plan_;
+  Fused& fused_;
+  RegisterTile& registers_;
+  ir::KernelBuilder& builder_;
+  bool one_column_;
+};
+
+}  // namespace mlc::schedule
