@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Places workers as Kubernetes jobs, for mlc-server --fleet exec (docs/fleet.md has the documents).
 
-    "command": ["/opt/mlc/deploy/kubernetes/fleet_hook.py", "/etc/mlc/worker-job.json", "mlc"]
+    "command": ["/opt/mlc/share/deploy/kubernetes/fleet_hook.py", "/etc/mlc/worker-job.json", "mlc"]
 
 Arguments: the template of a job (deploy/kubernetes/worker-job.json is one) and the namespace. Needs kubectl, with the rights to
 get, create and delete jobs and pods there. A job has one pod and is not retried: the server replaces what is lost."""
