@@ -1,10 +1,17 @@
 // A million random events: calls of workers in order, late, twice and lost, restarts, broken
-// connections, silence, results from whomever. A second, naive model says what must follow: lists
-// and loops, none of the state machine's indices. Where the state machine may choose, the model
-// checks that the choice is allowed and leaves nothing that could have been granted.
+// connections, silence, results from whomever. A naive model says what must follow. Where the state
+// machine may choose, the model checks that the choice is allowed and leaves nothing that could
+// have been granted.
+#include "tests/unit/server/leases_model.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "compiler/base/rng.h"
 #include "server/leases.h"
@@ -12,167 +19,7 @@
 namespace mlc::server {
 namespace {
 
-enum class At { kQueued, kLeased, kReceived, kDone, kQuarantined, kDropped };
-
-struct ModelTrial {
-  Leases::Ask ask;
-  At at = At::kQueued;
-  std::string holder;
-  bool seen = false;
-  int attempts = 0;
-  int strays = 0;
-  std::set<std::string> lost;
-};
-
-struct ModelWorker {
-  std::string boot;
-  std::vector<std::string> old_boots;
-  uint64_t sequence = 0;
-  Offer offer;
-  int64_t deadline = 0;
-  bool alive = false;
-  bool eligible = false;
-};
-
-class Model {
- public:
-  explicit Model(LeaseTerms terms) : terms_(terms) {}
-
-  bool Add(const Leases::Ask& ask) {
-    if (trials.contains(ask.uid) && Live(trials[ask.uid])) return false;
-    if (!ask.only.empty() && !workers[ask.only].alive) return false;
-    if (trials.contains(ask.uid)) ended_again.push_back(trials[ask.uid].at);
-    trials[ask.uid] = ModelTrial{ask, At::kQueued, {}, false, 0, 0, {}};
-    return true;
-  }
-
-  // What the call did before any grant. False if it is stale.
-  bool Contact(const Leases::Contact& contact, int64_t now, std::set<Digest>& cancelled) {
-    ModelWorker& worker = workers[contact.worker];
-    if (contact.boot == worker.boot && contact.sequence <= worker.sequence) return false;
-    if (std::count(worker.old_boots.begin(), worker.old_boots.end(), contact.boot) > 0)
-      return false;
-    const bool restarted = !worker.boot.empty() && worker.boot != contact.boot;
-    if (restarted) worker.old_boots.push_back(worker.boot);
-    // So many old processes of a worker are told from a new one.
-    if (worker.old_boots.size() > 4) worker.old_boots.erase(worker.old_boots.begin());
-    worker.boot = contact.boot;
-    worker.sequence = contact.sequence;
-    worker.offer = contact.offer;
-    worker.alive = true;
-    worker.eligible = contact.trusted && !contact.leaving;
-    worker.deadline = now + terms_.lease_ms;
-    const std::set<Digest> holding(contact.holding.begin(), contact.holding.end());
-    for (auto& [uid, trial] : trials) {
-      if (trial.at != At::kLeased || trial.holder != contact.worker || holding.contains(uid))
-        continue;
-      if (restarted) {
-        Strike(uid, trial, contact.worker);
-      } else if (trial.seen) {
-        Fail(uid, trial);
-      } else if (++trial.strays < 20) {
-        trial.at = At::kQueued;
-      } else {
-        Fail(uid, trial);
-      }
-    }
-    for (const Digest& uid : holding) {
-      const auto found = trials.find(uid);
-      const bool mine = found != trials.end() && found->second.at == At::kLeased &&
-                        found->second.holder == contact.worker;
-      const bool adopts =
-          found != trials.end() && found->second.at == At::kQueued &&
-          worker.offer.Meets(found->second.ask.needs) &&
-          (found->second.ask.only.empty() || found->second.ask.only == contact.worker) &&
-          found->second.ask.avoid != contact.worker;
-      if (!mine && !adopts) {
-        cancelled.insert(uid);
-        continue;
-      }
-      if (adopts) {
-        found->second.lost.erase(contact.worker);
-        Hold(found->second, contact.worker);
-      }
-      found->second.seen = true;
-    }
-    return true;
-  }
-
-  bool MayHave(const ModelTrial& trial, const std::string& name, bool trusted, int64_t now) {
-    if (trial.at != At::kQueued) return false;
-    if (!trial.ask.only.empty()) return trial.ask.only == name;
-    if (!trusted || !workers[name].offer.Meets(trial.ask.needs)) return false;
-    if (trial.ask.avoid == name && now < trial.ask.avoid_until_ms) return false;
-    if (trial.lost.empty()) return true;
-    for (const auto& [uid, other] : trials) {
-      if (other.at == At::kLeased && other.holder == name && !other.lost.empty()) return false;
-    }
-    if (!trial.lost.contains(name)) return true;
-    for (const auto& [other, worker] : workers) {
-      if (other != name && worker.alive && worker.eligible && !trial.lost.contains(other) &&
-          worker.offer.Meets(trial.ask.needs))
-        return false;
-    }
-    return true;
-  }
-
-  void Hold(ModelTrial& trial, const std::string& name) {
-    trial.at = At::kLeased;
-    trial.holder = name;
-    trial.seen = false;
-  }
-  void Fail(const Digest& uid, ModelTrial& trial) {
-    ++trial.attempts;
-    trial.at = At::kQueued;
-    if (!trial.ask.only.empty()) {
-      trial.at = At::kDropped;
-    } else if (trial.attempts >= terms_.max_attempts ||
-               static_cast<int>(trial.lost.size()) >= terms_.max_losses) {
-      trial.at = At::kQuarantined;
-    }
-    if (trial.at != At::kQueued) ended.insert(uid);
-  }
-  void Strike(const Digest& uid, ModelTrial& trial, const std::string& name) {
-    trial.lost.insert(name);
-    Fail(uid, trial);
-  }
-  void Expire(int64_t now) {
-    for (auto& [name, worker] : workers) {
-      if (!worker.alive || worker.deadline >= now) continue;
-      worker.alive = false;
-      for (auto& [uid, trial] : trials) {
-        if (trial.at == At::kLeased && trial.holder == name) Strike(uid, trial, name);
-        if (trial.at == At::kQueued && trial.ask.only == name) Fail(uid, trial);
-      }
-    }
-  }
-  static bool Live(const ModelTrial& trial) {
-    return trial.at == At::kQueued || trial.at == At::kLeased || trial.at == At::kReceived;
-  }
-  int64_t Count(At at) const {
-    return std::count_if(trials.begin(), trials.end(),
-                         [&](const auto& entry) { return entry.second.at == at; }) +
-           std::count(ended_again.begin(), ended_again.end(), at) +
-           forgotten[static_cast<size_t>(at)];
-  }
-  // Ended trials are counted and dropped, so that the loops above stay short.
-  void Sweep() {
-    std::erase_if(trials, [&](const auto& entry) {
-      if (Live(entry.second)) return false;
-      ++forgotten[static_cast<size_t>(entry.second.at)];
-      return true;
-    });
-  }
-
-  std::map<Digest, ModelTrial> trials;
-  std::map<std::string, ModelWorker> workers;
-  std::set<Digest> ended;
-  std::vector<At> ended_again;
-  std::array<int64_t, 6> forgotten{};
-
- private:
-  LeaseTerms terms_;
-};
+using At = LeasesModel::At;
 
 // One worker as it is out there, with a network that holds messages back and repeats them.
 struct Outside {
@@ -290,7 +137,7 @@ class Scene {
     ASSERT_EQ(orders.stale, !fresh);
     ASSERT_EQ(std::set<Digest>(orders.cancelled.begin(), orders.cancelled.end()), cancelled);
     for (const Leases::Grant& grant : orders.grants) {
-      ModelTrial& trial = model_.trials.at(grant.uid);
+      LeasesModel::Trial& trial = model_.trials.at(grant.uid);
       ASSERT_TRUE(model_.MayHave(trial, name, contact.trusted, now_)) << "granted what it may not";
       ASSERT_EQ(grant.attempt, trial.attempts + 1);
       model_.Hold(trial, name);
@@ -322,7 +169,7 @@ class Scene {
     }
     worker.holding.erase(uid);
     const auto found = model_.trials.find(uid);
-    const bool known = found != model_.trials.end() && Model::Live(found->second);
+    const bool known = found != model_.trials.end() && LeasesModel::Live(found->second);
     const Leases::Receipt receipt = leases_.Receive(uid);
     if (!known) {
       ASSERT_EQ(receipt, Leases::Receipt::kUnknown);
@@ -337,7 +184,7 @@ class Scene {
 
   // What the server did with a result: kept it, failed to keep it, could not use it.
   void Settle(const Digest& uid) {
-    ModelTrial& trial = model_.trials.at(uid);
+    LeasesModel::Trial& trial = model_.trials.at(uid);
     const uint64_t how = rng_.Below(10);
     if (how == 0) {
       leases_.Undo(uid);
@@ -377,7 +224,7 @@ class Scene {
     const Digest study{2, rng_.Below(3)};
     const bool all = rng_.Below(2) == 0;
     for (const Digest& uid : all ? leases_.DropAll(study) : leases_.DropQueued(study)) {
-      ModelTrial& trial = model_.trials.at(uid);
+      LeasesModel::Trial& trial = model_.trials.at(uid);
       ASSERT_EQ(trial.ask.study, study);
       ASSERT_TRUE(trial.at == At::kQueued || (all && trial.at == At::kLeased));
       trial.at = At::kDropped;
@@ -405,7 +252,7 @@ class Scene {
 
   Rng rng_;
   Leases leases_;
-  Model model_;
+  LeasesModel model_;
   std::map<std::string, Outside> outside_;
   uint64_t issued_ = 0;
   int64_t now_ = 0;

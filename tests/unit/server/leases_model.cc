@@ -1,0 +1,147 @@
+#include "tests/unit/server/leases_model.h"
+
+#include <algorithm>
+
+namespace mlc::server {
+
+bool LeasesModel::Live(const Trial& trial) {
+  return trial.at == At::kQueued || trial.at == At::kLeased || trial.at == At::kReceived;
+}
+
+bool LeasesModel::Add(const Leases::Ask& ask) {
+  if (trials.contains(ask.uid) && Live(trials[ask.uid])) return false;
+  if (!ask.only.empty() && !workers[ask.only].alive) return false;
+  if (trials.contains(ask.uid)) ended_again_.push_back(trials[ask.uid].at);
+  trials[ask.uid] = Trial{ask, At::kQueued, {}, false, 0, 0, {}};
+  return true;
+}
+
+bool LeasesModel::Renew(Worker& worker, const Leases::Contact& contact, bool& restarted) {
+  constexpr size_t kOldBoots = 4;  // so many old processes of a worker are told from a new one
+  if (contact.boot == worker.boot && contact.sequence <= worker.sequence) return false;
+  if (std::count(worker.old_boots.begin(), worker.old_boots.end(), contact.boot) > 0) return false;
+  restarted = !worker.boot.empty() && worker.boot != contact.boot;
+  if (restarted) worker.old_boots.push_back(worker.boot);
+  if (worker.old_boots.size() > kOldBoots) worker.old_boots.erase(worker.old_boots.begin());
+  worker.boot = contact.boot;
+  worker.sequence = contact.sequence;
+  worker.offer = contact.offer;
+  worker.alive = true;
+  worker.eligible = contact.trusted && !contact.leaving;
+  return true;
+}
+
+void LeasesModel::TakeBack(const std::string& name, const std::set<Digest>& holding,
+                           bool restarted) {
+  constexpr int kStrays = 20;
+  for (auto& [uid, trial] : trials) {
+    if (trial.at != At::kLeased || trial.holder != name || holding.contains(uid)) continue;
+    if (restarted) {
+      Lose(uid, trial, name);
+    } else if (trial.seen || ++trial.strays >= kStrays) {
+      Fail(uid, trial);
+    } else {
+      trial.at = At::kQueued;
+    }
+  }
+}
+
+bool LeasesModel::Adopts(const Trial& trial, const std::string& name) {
+  return trial.at == At::kQueued && workers[name].offer.Meets(trial.ask.needs) &&
+         (trial.ask.only.empty() || trial.ask.only == name) && trial.ask.avoid != name;
+}
+
+bool LeasesModel::Contact(const Leases::Contact& contact, int64_t now,
+                          std::set<Digest>& cancelled) {
+  const std::string& name = contact.worker;
+  bool restarted = false;
+  if (!Renew(workers[name], contact, restarted)) return false;
+  workers[name].deadline = now + terms_.lease_ms;
+  const std::set<Digest> holding(contact.holding.begin(), contact.holding.end());
+  TakeBack(name, holding, restarted);
+  for (const Digest& uid : holding) {
+    const auto found = trials.find(uid);
+    if (found == trials.end()) {
+      cancelled.insert(uid);
+      continue;
+    }
+    Trial& trial = found->second;
+    if (Adopts(trial, name)) {
+      trial.lost.erase(name);
+      Hold(trial, name);
+    } else if (trial.at != At::kLeased || trial.holder != name) {
+      cancelled.insert(uid);
+      continue;
+    }
+    trial.seen = true;
+  }
+  return true;
+}
+
+bool LeasesModel::MayHave(const Trial& trial, const std::string& name, bool trusted, int64_t now) {
+  if (trial.at != At::kQueued) return false;
+  if (!trial.ask.only.empty()) return trial.ask.only == name;
+  if (!trusted || !workers[name].offer.Meets(trial.ask.needs)) return false;
+  if (trial.ask.avoid == name && now < trial.ask.avoid_until_ms) return false;
+  if (trial.lost.empty()) return true;
+  for (const auto& [uid, other] : trials) {
+    if (other.at == At::kLeased && other.holder == name && !other.lost.empty()) return false;
+  }
+  if (!trial.lost.contains(name)) return true;
+  return std::none_of(workers.begin(), workers.end(), [&](const auto& entry) {
+    const auto& [other, worker] = entry;
+    return other != name && worker.alive && worker.eligible && !trial.lost.contains(other) &&
+           worker.offer.Meets(trial.ask.needs);
+  });
+}
+
+void LeasesModel::Hold(Trial& trial, const std::string& name) {
+  trial.at = At::kLeased;
+  trial.holder = name;
+  trial.seen = false;
+}
+
+void LeasesModel::Fail(const Digest& uid, Trial& trial) {
+  ++trial.attempts;
+  trial.at = At::kQueued;
+  if (!trial.ask.only.empty()) {
+    trial.at = At::kDropped;
+  } else if (trial.attempts >= terms_.max_attempts ||
+             static_cast<int>(trial.lost.size()) >= terms_.max_losses) {
+    trial.at = At::kQuarantined;
+  }
+  if (trial.at != At::kQueued) ended.insert(uid);
+}
+
+void LeasesModel::Lose(const Digest& uid, Trial& trial, const std::string& name) {
+  trial.lost.insert(name);
+  Fail(uid, trial);
+}
+
+void LeasesModel::Expire(int64_t now) {
+  for (auto& [name, worker] : workers) {
+    if (!worker.alive || worker.deadline >= now) continue;
+    worker.alive = false;
+    for (auto& [uid, trial] : trials) {
+      if (trial.at == At::kLeased && trial.holder == name) Lose(uid, trial, name);
+      if (trial.at == At::kQueued && trial.ask.only == name) Fail(uid, trial);
+    }
+  }
+}
+
+int64_t LeasesModel::Count(At at) const {
+  return std::count_if(trials.begin(), trials.end(),
+                       [&](const auto& entry) { return entry.second.at == at; }) +
+         std::count(ended_again_.begin(), ended_again_.end(), at) +
+         forgotten_[static_cast<size_t>(at)];
+}
+
+void LeasesModel::Sweep() {
+  std::erase_if(trials, [&](const auto& entry) {
+    if (Live(entry.second)) return false;
+    ++forgotten_[static_cast<size_t>(entry.second.at)];
+    return true;
+  });
+}
+
+}  // namespace mlc::server
