@@ -52,7 +52,8 @@ class AttentionEmitter {
   LoweredKernel Run() {
     builder_.Launch(plan_.blocks(), plan_.threads(), 1,
                     [&](const ExprRef& block, const ExprRef& thread) {
-                      BeginLaunch(builder_);
+                      builder_.AwaitInputs();
+                      builder_.ReleaseDependents();
                       Locate(block, thread);
                       builder_.Unrolled("e", fragments_.output_tiles(), [&](const ExprRef& e) {
                         builder_.Set(fragments_.output(), e, F32(0, 4));

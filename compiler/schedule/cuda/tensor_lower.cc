@@ -171,6 +171,10 @@ void Lowering::StartPipeline() {
     each([&](const ExprRef& k, const ExprRef& stage) { columns_->Copy(k, stage); }, false);
   }
   b_.AwaitInputs();
+  // Not before: blocks of the next launch that come while this one's still start would crowd onto
+  // the multiprocessors that happen to be free. Wide operands take so long that only the end of the
+  // launch is late enough.
+  if (SizeOf(plan_.dtype) < 4) b_.ReleaseDependents();
   each(
       [&](const ExprRef& k, const ExprRef& stage) {
         if (!Packs()) columns_->Copy(k, stage);
@@ -342,10 +346,6 @@ void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   PlaceWarp(thread);
   Zero(c_, RowTiles() * ColumnTiles());
   EmitLoop();
-  // Not before: blocks of the next launch that come while this one's still start would crowd onto
-  // the multiprocessors that happen to be free. Wide operands take so long that only the end of the
-  // launch is late enough.
-  if (SizeOf(plan_.dtype) < 4) b_.ReleaseDependents();
   b_.WaitCopies(0);
   b_.Barrier();
   DepositSums();
