@@ -40,8 +40,9 @@ bool IsControl(std::string_view op_type) {
   return op_type == "If" || op_type == "Loop" || op_type == "Scan";
 }
 
-bool IsSupported(std::string_view op_type) {
-  return IsControl(op_type) || FindHandler(op_type) != nullptr;
+bool IsSupported(const NodeMessage& node) {
+  if (IsDefaultDomain(node.domain) && IsControl(node.op_type)) return true;
+  return FindHandler(node.domain, node.op_type) != nullptr;
 }
 
 Result<Graph> Importer::Run() {
@@ -216,8 +217,8 @@ Status Importer::Node(const NodeMessage& node, Scope& scope) {
   const auto function = functions_.find(KeyOf(node));
   if (function != functions_.end()) return Call(node, *function->second, scope);
   if (IsDefaultDomain(node.domain) && IsControl(node.op_type)) return Control(node, scope);
-  const Handler handler = FindHandler(node.op_type);
-  if (handler == nullptr || !IsDefaultDomain(node.domain)) {
+  const Handler handler = FindHandler(node.domain, node.op_type);
+  if (handler == nullptr) {
     return Unimplemented(Describe(node) + ": the operator is not supported");
   }
   OpContext context(builder_, node, MLC_TRY(Operands(node, scope)), scope.opset, ReadAttribute,

@@ -22,8 +22,8 @@ namespace mlc::graph::onnx {
 
 // If, Loop and Scan.
 bool IsControl(std::string_view op_type);
-// True for operators of the default domain that can be lowered.
-bool IsSupported(std::string_view op_type);
+// True for operators that can be lowered.
+bool IsSupported(const NodeMessage& node);
 
 class Importer {
  public:

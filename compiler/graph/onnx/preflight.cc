@@ -40,7 +40,7 @@ class Walker {
   Result<int64_t> Node(const NodeMessage& node) {
     const auto function = functions_.find(KeyOf(node));
     if (function != functions_.end()) return Call(node, *function->second);
-    if (!IsDefaultDomain(node.domain) || !IsSupported(node.op_type)) Note(node);
+    if (!IsSupported(node)) Note(node);
     int64_t total = 0;
     for (const AttributeMessage& attribute : node.attributes) {
       if (attribute.graph != nullptr) total += MLC_TRY(Nodes(attribute.graph->nodes));
@@ -86,8 +86,6 @@ class Walker {
 };
 
 }  // namespace
-
-bool IsDefaultDomain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
 FunctionKey KeyOf(const NodeMessage& node) { return {node.domain, node.op_type, node.overload}; }
 

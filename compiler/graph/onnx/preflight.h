@@ -22,7 +22,6 @@ inline constexpr int64_t kMaxOpset = 28;
 using FunctionKey = std::tuple<std::string_view, std::string_view, std::string_view>;
 using FunctionTable = std::map<FunctionKey, const FunctionMessage*>;
 
-bool IsDefaultDomain(std::string_view domain);
 FunctionKey KeyOf(const NodeMessage& node);
 // "node 'conv1' (Conv)", fit for a message; unnamed nodes go by their first result.
 std::string Describe(const NodeMessage& node);

@@ -1,9 +1,24 @@
 // Activations, each a short formula of scalar operators.
 #include <cmath>
 
+#include "compiler/graph/onnx/ops/gelu.h"
 #include "compiler/graph/onnx/ops/tables.h"
 
 namespace mlc::graph::onnx {
+
+ValueId ErfGelu(Builder& b, ValueId x) {
+  const ValueId gate = b.Apply(ScalarOp::kErf, {b.TimesNumber(x, std::sqrt(0.5))});
+  return b.Times(b.TimesNumber(x, 0.5), b.PlusNumber(gate, 1.0));
+}
+
+ValueId TanhGelu(Builder& b, ValueId x) {
+  const ValueId cube = b.Times(b.Times(x, x), x);
+  const ValueId inner =
+      b.TimesNumber(b.Plus(x, b.TimesNumber(cube, 0.044715)), std::sqrt(2 / M_PI));
+  const ValueId gate = b.Apply(ScalarOp::kTanh, {inner});
+  return b.Times(b.TimesNumber(x, 0.5), b.PlusNumber(gate, 1.0));
+}
+
 namespace {
 
 ValueId IsNegative(Builder& b, ValueId x) {
@@ -117,21 +132,11 @@ void Shrink(OpContext& c) {
 }
 
 void Gelu(OpContext& c) {
-  Builder& b = c.b;
-  const ValueId x = c.In(0);
   const std::string form = c.Text("approximate", "none");
-  ValueId gate = kNoValue;
-  if (form == "tanh") {
-    const ValueId cube = b.Times(b.Times(x, x), x);
-    const ValueId inner =
-        b.TimesNumber(b.Plus(x, b.TimesNumber(cube, 0.044715)), std::sqrt(2 / M_PI));
-    gate = b.Apply(ScalarOp::kTanh, {inner});
-  } else if (form == "none") {
-    gate = b.Apply(ScalarOp::kErf, {b.TimesNumber(x, std::sqrt(0.5))});
-  } else {
+  if (form != "none" && form != "tanh") {
     return c.Fail("attribute 'approximate' must be none or tanh");
   }
-  c.Out(b.Times(b.TimesNumber(x, 0.5), b.PlusNumber(gate, 1.0)));
+  c.Out(form == "tanh" ? TanhGelu(c.b, c.In(0)) : ErfGelu(c.b, c.In(0)));
 }
 
 // The bounds are attributes before version 11 and operands since.

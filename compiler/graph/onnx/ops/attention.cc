@@ -3,9 +3,36 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/graph/onnx/ops/heads.h"
 #include "compiler/graph/onnx/ops/tables.h"
 
 namespace mlc::graph::onnx {
+
+ValueId SplitHeads(OpContext& c, ValueId x, int64_t heads) {
+  Builder& b = c.b;
+  const Dims d = b.DimsOf(x);
+  if (c.ok() && (d.size() != 3 || heads < 1 || d[2] % heads != 0)) {
+    c.Fail("the number of heads does not divide the hidden size");
+  }
+  if (!c.ok()) return kNoValue;
+  return b.Transpose(b.Reshape(x, {d[0], d[1], heads, d[2] / heads}), {0, 2, 1, 3});
+}
+
+ValueId JoinHeads(Builder& b, ValueId x) {
+  if (!b.ok()) return kNoValue;
+  const Dims d = b.DimsOf(x);
+  return b.Reshape(b.Transpose(x, {0, 2, 1, 3}), {d[0], d[2], d[1] * d[3]});
+}
+
+ValueId AttendTo(Builder& b, ValueId q, ValueId k, ValueId v, ValueId bias, double scale) {
+  Value attention;
+  attention.op = Op::kAttention;
+  attention.operands = {q, k, v};
+  if (bias != kNoValue) attention.operands.push_back(bias);
+  attention.attrs["scale"] = scale;
+  return b.Add(std::move(attention));
+}
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -18,16 +45,6 @@ struct Heads {
   int64_t past = 0;
   bool flat = false;  // the operands had rank 3
 };
-
-ValueId SplitHeads(OpContext& c, ValueId x, int64_t heads) {
-  Builder& b = c.b;
-  const Dims d = b.DimsOf(x);
-  if (heads < 1 || d[2] % heads != 0) {
-    c.Fail("the number of heads does not divide the hidden size");
-    return kNoValue;
-  }
-  return b.Transpose(b.Reshape(x, {d[0], d[1], heads, d[2] / heads}), {0, 2, 1, 3});
-}
 
 // Each key or value head serves `times` query heads.
 ValueId RepeatHeads(Builder& b, ValueId x, int64_t times) {
@@ -209,18 +226,10 @@ void Attention(OpContext& c) {
   if (c.Wants(3) || c.Float("softcap", 0) > 0) {
     y = SpelledOut(c, heads, bias, scale);
   } else {
-    Value attention;
-    attention.op = Op::kAttention;
-    attention.operands = {heads.q, heads.k, heads.v};
-    if (bias.value != kNoValue) attention.operands.push_back(bias.value);
-    attention.attrs["scale"] = scale;
-    y = b.Add(std::move(attention));
+    y = AttendTo(b, heads.q, heads.k, heads.v, bias.value, scale);
     if (bias.may_hide_rows) y = ZeroHiddenRows(b, bias.value, y);
   }
-  if (heads.flat && c.ok()) {
-    const Dims d = b.DimsOf(y);
-    y = b.Reshape(b.Transpose(y, {0, 2, 1, 3}), {d[0], d[2], d[1] * d[3]});
-  }
+  if (heads.flat) y = JoinHeads(b, y);
   c.Out(y);
 }
 

@@ -150,6 +150,54 @@ void QLinearMatMul(OpContext& c) {
   OutRequantized(c, IntegerMatMul(c, left, right), scale(1, true), scale(4, false), 6, 7);
 }
 
+// The sums of products as what they stand for, and an operand of the node added.
+void OutReal(OpContext& c, ValueId sum, ValueId scale, int bias) {
+  Builder& b = c.b;
+  ValueId y = b.Times(b.Cast(sum, DType::kF32), scale);
+  if (c.Has(bias)) y = b.Plus(y, c.In(bias));
+  c.Out(y);
+}
+
+// Operands: a, b, their scales, their zero points, bias.
+void MatMulIntegerToFloat(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = Centred(c, c.In(0), 4, c.Has(4) ? PerRow(b, c.In(4)) : Dims{});
+  const ValueId y = Centred(c, c.In(1), 5, c.Has(5) ? PerColumn(b, c.In(5)) : Dims{});
+  if (c.ok() && b.TypeOf(c.In(2)).NumElements() != 1) {
+    return c.Unsupported("quantisation of the left operand per row");
+  }
+  const ValueId scale = b.Times(b.Reshape(c.In(2), {}), c.In(3));
+  OutReal(c, IntegerMatMul(c, x, y), scale, 6);
+}
+
+// Operands: a, which is quantised here, b, its scale and zero point, bias.
+void DynamicQuantizeMatMul(OpContext& c) {
+  Builder& b = c.b;
+  const DynamicQuantisation left = QuantizedByRange(b, c.In(0));
+  const ValueId x = b.Minus(b.Cast(left.values, DType::kF32), b.Cast(left.zero, DType::kF32));
+  const ValueId y = Centred(c, c.In(1), 3, c.Has(3) ? PerColumn(b, c.In(3)) : Dims{});
+  OutReal(c, IntegerMatMul(c, x, y), b.Times(left.scale, c.In(2)), 4);
+}
+
+// Operands: a, scale, zero, b, scale, zero, bias of i32, scale, zero; a result without a scale is
+// not quantised.
+void QGemm(OpContext& c) {
+  Builder& b = c.b;
+  ValueId x = Centred(c, c.In(0), 2, {});
+  ValueId y = c.In(3);
+  if (c.ok() && (b.RankOf(x) != 2 || b.RankOf(y) != 2)) return c.Fail("operands must be matrices");
+  if (c.ok() && b.TypeOf(c.In(1)).NumElements() != 1) {
+    return c.Unsupported("quantisation of the left operand per row");
+  }
+  if (c.Flag("transA", false)) x = b.Transpose(x, {1, 0});
+  if (c.Flag("transB", false)) y = b.Transpose(y, {1, 0});
+  ValueId sum = IntegerMatMul(c, x, Centred(c, y, 5, PerColumn(b, c.In(5))));
+  if (c.Has(6)) sum = b.Plus(sum, c.In(6));
+  const ValueId x_scale = b.TimesNumber(b.Reshape(c.In(1), {}), c.Float("alpha", 1));
+  if (!c.Has(7)) return OutReal(c, sum, b.Times(x_scale, c.In(4)), c.OperandCount());
+  OutRequantized(c, sum, x_scale, c.In(4), 7, 8);
+}
+
 // Operands: x, scale, zero, w, scale, zero, scale, zero, bias of i32.
 void QLinearConv(OpContext& c) {
   Builder& b = c.b;
@@ -176,8 +224,15 @@ constexpr OpRow kRows[] = {
     {"QLinearMatMul", QLinearMatMul},
 };
 
+constexpr OpRow kFusedRows[] = {
+    {"DynamicQuantizeMatMul", DynamicQuantizeMatMul},
+    {"MatMulIntegerToFloat", MatMulIntegerToFloat},
+    {"QGemm", QGemm},
+};
+
 }  // namespace
 
 std::span<const OpRow> IntegerProductOps() { return kRows; }
+std::span<const OpRow> FusedIntegerProductOps() { return kFusedRows; }
 
 }  // namespace mlc::graph::onnx

@@ -1,6 +1,7 @@
 // Normalisations. What is constant per channel folds into one scale and one shift here.
 #include <algorithm>
 
+#include "compiler/graph/onnx/ops/norms.h"
 #include "compiler/graph/onnx/ops/tables.h"
 
 namespace mlc::graph::onnx {
@@ -20,6 +21,14 @@ bool CheckRank(OpContext& c, ValueId x, int rank) {
   return c.ok();
 }
 
+Dims AxesFrom(int64_t axis, int64_t rank) {
+  Dims axes;
+  for (int64_t i = axis; i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+}  // namespace
+
 ValueId LayerNorm(Builder& b, std::vector<ValueId> operands, int64_t axis, double epsilon) {
   Value norm;
   norm.op = Op::kLayerNorm;
@@ -28,6 +37,15 @@ ValueId LayerNorm(Builder& b, std::vector<ValueId> operands, int64_t axis, doubl
   norm.attrs["epsilon"] = epsilon;
   return b.Add(std::move(norm));
 }
+
+ValueId RmsNorm(Builder& b, ValueId x, ValueId scale, int64_t axis, double epsilon) {
+  const ValueId wide = b.DTypeOf(x) == DType::kF64 ? x : b.Cast(x, DType::kF32);
+  const ValueId square = b.Reduce("mean", b.Times(wide, wide), AxesFrom(axis, b.RankOf(x)), true);
+  const ValueId size = b.Apply(ScalarOp::kSqrt, {b.PlusNumber(square, epsilon)});
+  return b.Times(b.Cast(b.Over(wide, size), b.DTypeOf(scale)), scale);
+}
+
+namespace {
 
 struct Statistics {
   ValueId mean = kNoValue;
@@ -115,12 +133,6 @@ void GroupNormalization(OpContext& c) {
   c.Out(b.Plus(b.Times(b.Reshape(normal, dims), scale), bias));
 }
 
-Dims AxesFrom(int64_t axis, int64_t rank) {
-  Dims axes;
-  for (int64_t i = axis; i < rank; ++i) axes.push_back(i);
-  return axes;
-}
-
 void LayerNormalization(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
@@ -147,12 +159,7 @@ void RmsNormalization(OpContext& c) {
   const ValueId scale = c.In(1);
   const int64_t axis = c.Axis(c.Int("axis", -1), b.RankOf(x));
   if (!c.ok()) return;
-  const DType type = b.DTypeOf(x);
-  const ValueId wide = type == DType::kF64 ? x : b.Cast(x, DType::kF32);
-  const ValueId square = b.Reduce("mean", b.Times(wide, wide), AxesFrom(axis, b.RankOf(x)), true);
-  const ValueId size = b.Apply(ScalarOp::kSqrt, {b.PlusNumber(square, c.Float("epsilon", 1e-5))});
-  const ValueId normal = b.Cast(b.Over(wide, size), b.DTypeOf(scale));
-  c.Out(b.Times(normal, scale));
+  c.Out(RmsNorm(b, x, scale, axis, c.Float("epsilon", 1e-5)));
 }
 
 void LpNormalization(OpContext& c) {
@@ -211,6 +218,8 @@ constexpr OpRow kRows[] = {
     {"LpNormalization", LpNormalization},
     {"MeanVarianceNormalization", MeanVarianceNormalization},
     {"RMSNormalization", RmsNormalization},
+    // ONNX Runtime's optimizer writes it in the default domain.
+    {"SimplifiedLayerNormalization", RmsNormalization},
 };
 
 }  // namespace

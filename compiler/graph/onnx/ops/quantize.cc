@@ -29,6 +29,21 @@ ValueId Quantized(Builder& b, ValueId x, ValueId scale, ValueId zero, DType to) 
   return b.Cast(y, to);
 }
 
+DynamicQuantisation QuantizedByRange(Builder& b, ValueId x) {
+  Dims axes;
+  for (int64_t i = 0; i < b.RankOf(x); ++i) axes.push_back(i);
+  const ValueId nought = b.ScalarLike(x, 0);
+  const ValueId high = b.Max(b.Reduce("max", x, axes, false), nought);
+  const ValueId low = b.Min(b.Reduce("min", x, axes, false), nought);
+  // In double precision, so that no bit depends on how the division is done.
+  const ValueId wide = b.Cast(b.Minus(high, low), DType::kF64);
+  const ValueId scale = b.Cast(b.TimesNumber(wide, 1.0 / 255), DType::kF32);
+  const ValueId start = b.Apply(ScalarOp::kNeg, {b.Over(low, scale)});
+  const ValueId bounded = b.Min(b.Max(start, nought), b.ScalarLike(x, 255));
+  const ValueId zero = b.Cast(b.Apply(ScalarOp::kRound, {bounded}), DType::kU8);
+  return {Quantized(b, x, scale, zero, DType::kU8), scale, zero};
+}
+
 namespace {
 
 // One parameter a block of `block` elements along the axis, repeated to one an element.
@@ -108,22 +123,10 @@ void QuantizeLinear(OpContext& c) {
 }
 
 void DynamicQuantizeLinear(OpContext& c) {
-  Builder& b = c.b;
-  const ValueId x = c.In(0);
-  Dims axes;
-  for (int64_t i = 0; i < b.RankOf(x); ++i) axes.push_back(i);
-  const ValueId nought = b.ScalarLike(x, 0);
-  const ValueId high = b.Max(b.Reduce("max", x, axes, false), nought);
-  const ValueId low = b.Min(b.Reduce("min", x, axes, false), nought);
-  // In double precision, so that no bit depends on how the division is done.
-  const ValueId wide = b.Cast(b.Minus(high, low), DType::kF64);
-  const ValueId scale = b.Cast(b.TimesNumber(wide, 1.0 / 255), DType::kF32);
-  const ValueId start = b.Apply(ScalarOp::kNeg, {b.Over(low, scale)});
-  const ValueId bounded = b.Min(b.Max(start, nought), b.ScalarLike(x, 255));
-  const ValueId zero = b.Cast(b.Apply(ScalarOp::kRound, {bounded}), DType::kU8);
-  c.Out(Quantized(b, x, scale, zero, DType::kU8), 0);
-  c.Out(scale, 1);
-  c.Out(zero, 2);
+  const DynamicQuantisation quantised = QuantizedByRange(c.b, c.In(0));
+  c.Out(quantised.values, 0);
+  c.Out(quantised.scale, 1);
+  c.Out(quantised.zero, 2);
 }
 
 constexpr OpRow kRows[] = {

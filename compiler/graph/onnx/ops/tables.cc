@@ -36,15 +36,25 @@ constexpr Table kTables[] = {
     TopKOps,
 };
 
-}  // namespace
+constexpr Table kFusedTables[] = {FusedAttentionOps, FusedIntegerProductOps, FusedOps,
+                                  FusedQuantizedOps};
 
-Handler FindHandler(std::string_view op_type) {
-  for (const Table table : kTables) {
+Handler FindIn(std::span<const Table> tables, std::string_view op_type) {
+  for (const Table table : tables) {
     for (const OpRow& row : table()) {
       if (row.op_type == op_type) return row.handler;
     }
   }
   return nullptr;
+}
+
+}  // namespace
+
+bool IsDefaultDomain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+
+Handler FindHandler(std::string_view domain, std::string_view op_type) {
+  if (IsDefaultDomain(domain)) return FindIn(kTables, op_type);
+  return domain == kFusedDomain ? FindIn(kFusedTables, op_type) : nullptr;
 }
 
 std::vector<std::string> OperatorNames() {

@@ -20,6 +20,10 @@ std::span<const OpRow> ConstantOps();
 std::span<const OpRow> ConvOps();
 std::span<const OpRow> ConvTransposeOps();
 std::span<const OpRow> EinsumOps();
+std::span<const OpRow> FusedAttentionOps();
+std::span<const OpRow> FusedIntegerProductOps();
+std::span<const OpRow> FusedOps();
+std::span<const OpRow> FusedQuantizedOps();
 std::span<const OpRow> GatherScatterOps();
 std::span<const OpRow> GridSampleOps();
 std::span<const OpRow> IntegerProductOps();
@@ -40,9 +44,13 @@ std::span<const OpRow> SliceOps();
 std::span<const OpRow> SoftmaxOps();
 std::span<const OpRow> TopKOps();
 
-// How the operator of the default domain is lowered; null if it is not supported.
-Handler FindHandler(std::string_view op_type);
-// Every operator of the tables.
+// The domain of the operators that ONNX Runtime's optimizer and quantizer write.
+inline constexpr std::string_view kFusedDomain = "com.microsoft";
+
+bool IsDefaultDomain(std::string_view domain);
+// How the operator is lowered; null if it is not supported.
+Handler FindHandler(std::string_view domain, std::string_view op_type);
+// Every operator of the default domain.
 std::vector<std::string> OperatorNames();
 
 }  // namespace mlc::graph::onnx
