@@ -50,12 +50,14 @@ ValueId PadExplicitly(OpContext& c, ValueId x, Window& window) {
   return c.b.Pad(x, pads, 0);
 }
 
+// Kernels pool floats; those have every 8-bit integer.
 void MaxPool(OpContext& c) {
-  const ValueId x = c.In(0);
+  const DType type = c.b.DTypeOf(c.In(0));
+  const ValueId x = IsFloat(type) ? c.In(0) : c.b.Cast(c.In(0), DType::kF32);
   Window window = ReadWindow(c, x, c.Ints("kernel_shape"));
   if (!c.ok()) return;
   if (c.Flag("ceil_mode", false)) ExtendForCeil(c, x, window);
-  c.Out(Pool(c, "max", x, window, false));
+  c.Out(c.b.Cast(Pool(c, "max", x, window, false), type));
 }
 
 ValueId Average(OpContext& c, ValueId x) {

@@ -78,6 +78,21 @@ TEST(Pool, CeilModeCountsDeclaredPadsOnly) {
               ElementsAre(2, 5));
 }
 
+TEST(Pool, TakesTheLargestOfBytesAsFloats) {
+  wire::GraphParts parts;
+  parts.nodes = {Node("Cast", {"x"}, {"bytes"}, wire::IntAttr("to", 3)),
+                 Node("MaxPool", {"bytes"}, {"y"}, wire::IntsAttr("kernel_shape", {2}))};
+  parts.inputs = {wire::FloatValue("x", {1, 1, 3})};
+  parts.outputs = {wire::FloatValue("y", {})};
+  const Result<Graph> graph = ImportBytes(wire::Model(parts));
+  EXPECT_THAT(EvaluateFirst(graph, {Floats({1, 1, 3}, {-100, -128, 7})}), ElementsAre(-100, 7));
+  EXPECT_EQ((*graph)[graph->outputs()[0]].type.dtype, DType::kI8);
+  for (ValueId id = 0; id < graph->size(); ++id) {
+    if ((*graph)[id].op != Op::kPool) continue;
+    EXPECT_EQ((*graph)[id].type.dtype, DType::kF32);
+  }
+}
+
 TEST(BatchNormalization, FoldsIntoOneScaleAndShift) {
   wire::GraphParts parts;
   parts.nodes = {
