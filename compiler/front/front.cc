@@ -97,6 +97,7 @@ FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
   if (!target.is_cuda()) return options;
   options.rules.alignment = 16;
   options.rules.write_over_operands = false;
+  options.rules.resizes_by_element = false;
   options.rules.few_channels = 3;
   options.pad_channels = true;
   return options;

@@ -11,6 +11,8 @@ namespace {
 // A copy reads and writes every byte; walking memory against its order wastes part of each line.
 constexpr double kCopyFactor = 2.0;
 constexpr double kAgainstGrainFactor = 1.0;
+// Where neighbours come from computed places, elements are read one by one.
+constexpr double kScatteredFactor = 8.0;
 
 double Bytes(const TensorType& type) {
   return static_cast<double>(type.NumElements()) * SizeOf(type.dtype);
@@ -84,7 +86,9 @@ double LayoutCost::Of(ValueId value, const std::vector<int>& order) const {
 }
 
 double LayoutCost::ProducerCost(const Value& node, const StridedView& result) const {
-  const double penalty = kAgainstGrainFactor * Bytes(result.type);
+  const bool scattered = node.op == Op::kResize && rules_.resizes_by_element;
+  const double factor = scattered ? kScatteredFactor : kAgainstGrainFactor;
+  const double penalty = factor * Bytes(result.type);
   if (WantsChannelsLast(node)) return ChannelsInnermost(result.type) ? 0 : penalty;
   const int innermost = InnermostDim(result.type);
   if (innermost < 0) return 0;

@@ -82,6 +82,22 @@ TEST(BuildProgram, ManyChannelsAreMadeInnermostFirst) {
   EXPECT_EQ(program.steps[1].outputs[0].kind, Placement::Kind::kModelOutput);
 }
 
+TEST(BuildProgram, ResizesKeepChannelsInLanes) {
+  const Result<Graph> graph = Graph::Parse(
+      "graph v1 { %0 = input() : f32[1,16,8,8] %1 = input() : f32[16,16,1,1] "
+      "%2 = conv(%0, %1) : f32[1,16,8,8] %3 = resize(%2) {mode=linear, scales=[1.0,1.0,4.0,4.0]} "
+      ": f32[1,16,32,32] return %3 }");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  PhysicalOptions options;
+  const Result<Program> vectors = BuildPhysical(*graph, options);
+  ASSERT_TRUE(vectors.ok()) << vectors.status().message();
+  EXPECT_EQ(StepsOf(*vectors), "copy; conv; resize; copy");
+  options.rules.resizes_by_element = false;
+  const Result<Program> elements = BuildPhysical(*graph, options);
+  ASSERT_TRUE(elements.ok()) << elements.status().message();
+  EXPECT_EQ(StepsOf(*elements), "copy; conv; resize");
+}
+
 TEST(BuildProgram, AttentionReadsAndWritesViews) {
   const Program program = ProgramOf(
       "graph v1 {\n"
