@@ -20,6 +20,7 @@ std::span<const OpRow> ConstantOps();
 std::span<const OpRow> ConvOps();
 std::span<const OpRow> ConvTransposeOps();
 std::span<const OpRow> EinsumOps();
+std::span<const OpRow> FourierOps();
 std::span<const OpRow> FusedAttentionOps();
 std::span<const OpRow> FusedIntegerProductOps();
 std::span<const OpRow> FusedOps();
