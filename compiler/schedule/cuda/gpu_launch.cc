@@ -78,6 +78,20 @@ int64_t AtMost(const std::vector<int64_t>& domain, int64_t wanted) {
   return best;
 }
 
+Config Cheapest(const Space& space,
+                const std::function<std::optional<double>(const Config&)>& cost) {
+  Config cheapest = space.At(0);
+  std::optional<double> least;
+  for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
+    Config config = space.At(rank);
+    const std::optional<double> here = cost(config);
+    if (!here || (least && *here >= *least)) continue;
+    least = here;
+    cheapest = std::move(config);
+  }
+  return cheapest;
+}
+
 void SetKnob(const Space& space, Config& config, std::string_view knob, int64_t wanted) {
   for (size_t i = 0; i < space.knobs.size(); ++i) {
     if (space.knobs[i].name == knob) config.knobs[i].second = AtMost(space.knobs[i].domain, wanted);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "compiler/ir/build.h"
@@ -45,6 +47,10 @@ double SpecialFlops(const graph::Workload& workload);
 
 // The value of `domain` nearest to `wanted` from below, or its first.
 int64_t AtMost(const std::vector<int64_t>& domain, int64_t wanted);
+// The config of the space that costs least; `cost` is empty for those that are not generated. The
+// space's first point if that is all of them.
+Config Cheapest(const Space& space,
+                const std::function<std::optional<double>(const Config&)>& cost);
 void SetKnob(const Space& space, Config& config, std::string_view knob, int64_t wanted);
 
 }  // namespace mlc::schedule::gpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/schedule/contraction_space.h"
+#include "compiler/schedule/cuda/gpu_launch.h"
 #include "compiler/schedule/cuda/simt_plan.h"
 
 namespace mlc::schedule {
@@ -53,19 +54,12 @@ KernelFacts SimtContractionFamily::Facts(const graph::Workload& workload,
 Config SimtContractionFamily::Default(const graph::Workload& workload,
                                       const target::Target& target) const {
   const GpuContraction g = *FindGpuContraction(workload);
-  const Space space = MakeSpace(workload, target);
-  Config best = space.At(0);
-  double least = 1e300;
-  for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
-    const Config config = space.At(rank);
+  const auto cycles = [&](const Config& config) -> std::optional<double> {
     const SimtPlan plan = MakeSimtPlan(g, config);
-    if (CheckSimtPlan(g, target, plan) != RejectReason::kNone) continue;
-    const double cycles = SimtCycles(g, target, plan);
-    if (cycles >= least) continue;
-    least = cycles;
-    best = config;
-  }
-  return best;
+    if (CheckSimtPlan(g, target, plan) != RejectReason::kNone) return std::nullopt;
+    return SimtCycles(g, target, plan);
+  };
+  return gpu::Cheapest(MakeSpace(workload, target), cycles);
 }
 
 Result<LoweredKernel> SimtContractionFamily::Lower(const graph::Workload& workload,

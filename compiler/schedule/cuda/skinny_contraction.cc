@@ -4,13 +4,12 @@
 #include <cmath>
 
 #include "compiler/schedule/contraction_space.h"
+#include "compiler/schedule/cuda/gpu_launch.h"
 #include "compiler/schedule/cuda/skinny_plan.h"
 
 namespace mlc::schedule {
 
 namespace {
-
-int64_t Ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 double BlocksPerSm(const GpuContraction& g, const target::Target& target, const SkinnyPlan& plan) {
   const double memory = std::floor(static_cast<double>(target.sm_bytes) /
@@ -50,9 +49,9 @@ SkinnyPlan MakeSkinnyPlan(const GpuContraction& g, const Config& config) {
   plan.unroll = knob("unroll");
   plan.split = knob("split");
   plan.lanes = static_cast<int>(16 / SizeOf(g.p.column_dtype));
-  plan.tiles = Ceil(g.n, plan.width());
-  plan.steps = Ceil(g.k, plan.step());
-  plan.split_steps = Ceil(plan.steps, plan.split);
+  plan.tiles = gpu::CeilDiv(g.n, plan.width());
+  plan.steps = gpu::CeilDiv(g.k, plan.step());
+  plan.split_steps = gpu::CeilDiv(plan.steps, plan.split);
   return plan;
 }
 
@@ -78,7 +77,7 @@ bool SkinnyContractionFamily::Accepts(const graph::Workload& workload,
   return g && g->m <= kMaxSkinnyRows && g->z == 1 && g->p.column_is_weight && g->p.Taps() == 1 &&
          !g->AnyChecked() && !DepthwiseChannels(g->p) &&
          // The rows of a block's part of k must fit into its memory.
-         4 * g->m * (Ceil(g->k, 16) + 1024) <= target.block_bytes;
+         4 * g->m * (gpu::CeilDiv(g->k, 16) + 1024) <= target.block_bytes;
 }
 
 Space SkinnyContractionFamily::MakeSpace(const graph::Workload& workload,
@@ -88,8 +87,8 @@ Space SkinnyContractionFamily::MakeSpace(const graph::Workload& workload,
   Space space{"skinny_contraction", version(), {}};
   space.knobs.push_back({"warps", {1, 2, 4, 8, 16}});
   space.knobs.push_back({"columns", {1, 2, 4, 8}});
-  space.knobs.push_back({"unroll", UpTo({1, 2, 4, 8}, Ceil(g.k, step))});
-  space.knobs.push_back({"split", UpTo({1, 2, 4, 8, 16}, Ceil(g.k, step))});
+  space.knobs.push_back({"unroll", UpTo({1, 2, 4, 8}, gpu::CeilDiv(g.k, step))});
+  space.knobs.push_back({"split", UpTo({1, 2, 4, 8, 16}, gpu::CeilDiv(g.k, step))});
   return space;
 }
 
@@ -142,19 +141,12 @@ KernelFacts SkinnyContractionFamily::Facts(const graph::Workload& workload,
 Config SkinnyContractionFamily::Default(const graph::Workload& workload,
                                         const target::Target& target) const {
   const GpuContraction g = *FindGpuContraction(workload);
-  const Space space = MakeSpace(workload, target);
-  Config best = space.At(0);
-  double least = 1e300;
-  for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
-    const Config config = space.At(rank);
+  const auto cycles = [&](const Config& config) -> std::optional<double> {
     const SkinnyPlan plan = MakeSkinnyPlan(g, config);
-    if (CheckSkinnyPlan(g, target, plan) != RejectReason::kNone) continue;
-    const double cycles = Cycles(g, target, plan);
-    if (cycles >= least) continue;
-    least = cycles;
-    best = config;
-  }
-  return best;
+    if (CheckSkinnyPlan(g, target, plan) != RejectReason::kNone) return std::nullopt;
+    return Cycles(g, target, plan);
+  };
+  return gpu::Cheapest(MakeSpace(workload, target), cycles);
 }
 
 Result<LoweredKernel> SkinnyContractionFamily::Lower(const graph::Workload& workload,
