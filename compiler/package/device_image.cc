@@ -80,33 +80,11 @@ Result<KernelTable> AddKernels(ImageBuilder& builder, std::span<const TaskKernel
   return result;
 }
 
-int64_t AddDeviceSteps(ImageBuilder& builder, const graph::Program& program,
-                       std::span<const TaskKernel> kernels, const WeightsPlan& weights,
-                       mlc_image& image) {
-  std::vector<mlc_step> rows;
-  std::vector<int64_t> operands;
-  for (size_t s = 0; s < program.steps.size(); ++s) {
-    const graph::Step& step = program.steps[s];
-    const TaskKernel& kernel = kernels[static_cast<size_t>(step.task)];
-    const std::vector<mlc_operand> places =
-        OperandsOf(static_cast<int>(s), step, kernel.lowered, weights);
-    operands.push_back(builder.AddTable(places));
-    mlc_step row = {};
-    row.shared_bytes = kernel.device.shared_bytes;
-    row.operand_count = static_cast<int32_t>(places.size());
-    image.operand_count += row.operand_count + 2;
-    image.shared_bytes = std::max(image.shared_bytes, row.shared_bytes);
-    rows.push_back(row);
-  }
-  const int64_t table = builder.AddTable(rows);
-  for (size_t s = 0; s < rows.size(); ++s) {
-    const auto at = table + static_cast<int64_t>(s * sizeof(mlc_step));
-    const auto& workload = program.tasks[static_cast<size_t>(program.steps[s].task)].workload;
-    builder.PointToTable(at + static_cast<int64_t>(offsetof(mlc_step, operands)), operands[s]);
-    builder.PointToText(at + static_cast<int64_t>(offsetof(mlc_step, label)),
-                        builder.AddText(workload.Summary()));
-  }
-  return table;
+// What a step on a GPU needs: its phases are launches of the kernel's own table.
+mlc_step NeedsOf(const TaskKernel& kernel) {
+  mlc_step row = {};
+  row.shared_bytes = kernel.device.shared_bytes;
+  return row;
 }
 
 }  // namespace
@@ -118,7 +96,7 @@ Result<DeviceTables> AddDeviceTables(ImageBuilder& builder, const graph::Program
   DeviceTables tables;
   mlc_device_image image = {};
   image.base = base;
-  tables.steps_at = AddDeviceSteps(builder, program, kernels, weights, image.base);
+  tables.steps_at = AddSteps(builder, program, kernels, weights, NeedsOf, {}, image.base);
   const KernelTable table = MLC_TRY(AddKernels(builder, kernels, target));
   std::vector<int32_t> step_kernels;
   for (const graph::Step& step : program.steps) step_kernels.push_back(step.task);

@@ -1,5 +1,6 @@
 #include "compiler/package/image_builder.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace mlc::package {
@@ -40,8 +41,7 @@ mlc_operand OperandOf(const graph::Placement& place, const WeightsPlan& weights)
   return {};
 }
 
-}  // namespace
-
+// Where each parameter of the step's kernel lives.
 std::vector<mlc_operand> OperandsOf(int step_index, const graph::Step& step,
                                     const schedule::LoweredKernel& lowered,
                                     const WeightsPlan& weights) {
@@ -62,6 +62,40 @@ std::vector<mlc_operand> OperandsOf(int step_index, const graph::Step& step,
     }
   }
   return rows;
+}
+
+}  // namespace
+
+int64_t AddSteps(ImageBuilder& builder, const graph::Program& program,
+                 std::span<const TaskKernel> kernels, const WeightsPlan& weights,
+                 const std::function<mlc_step(const TaskKernel&)>& needs,
+                 std::span<const int64_t> phases, mlc_image& image) {
+  std::vector<mlc_step> rows;
+  std::vector<int64_t> operands;
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    const graph::Step& step = program.steps[s];
+    const TaskKernel& kernel = kernels[static_cast<size_t>(step.task)];
+    const std::vector<mlc_operand> places =
+        OperandsOf(static_cast<int>(s), step, kernel.lowered, weights);
+    operands.push_back(builder.AddTable(places));
+    mlc_step row = needs(kernel);
+    row.operand_count = static_cast<int32_t>(places.size());
+    image.operand_count += row.operand_count + 2;
+    image.shared_bytes = std::max(image.shared_bytes, row.shared_bytes);
+    image.thread_bytes = std::max(image.thread_bytes, row.thread_bytes);
+    rows.push_back(row);
+  }
+  const int64_t table = builder.AddTable(rows);
+  for (size_t s = 0; s < rows.size(); ++s) {
+    const auto row = table + static_cast<int64_t>(s * sizeof(mlc_step));
+    const auto task = static_cast<size_t>(program.steps[s].task);
+    const auto at = [&](size_t member) { return row + static_cast<int64_t>(member); };
+    if (!phases.empty()) builder.PointToTable(at(offsetof(mlc_step, phases)), phases[task]);
+    builder.PointToTable(at(offsetof(mlc_step, operands)), operands[s]);
+    builder.PointToText(at(offsetof(mlc_step, label)),
+                        builder.AddText(program.tasks[task].workload.Summary()));
+  }
+  return table;
 }
 
 }  // namespace mlc::package

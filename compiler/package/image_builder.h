@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,9 +82,12 @@ class ImageBuilder {
 // The table of ports; returns its offset.
 int64_t AddPorts(ImageBuilder& builder, const std::vector<graph::Port>& ports);
 
-// Where each parameter of the step's kernel lives.
-std::vector<mlc_operand> OperandsOf(int step_index, const graph::Step& step,
-                                    const schedule::LoweredKernel& lowered,
-                                    const WeightsPlan& weights);
+// The table of steps, with the operands of each; returns its offset. `needs` gives the scratch and
+// the phases of a task's kernel as a row without operands; `phases` has where the phases of each
+// task are, or nothing for GPUs. The image's totals become those of its steps.
+int64_t AddSteps(ImageBuilder& builder, const graph::Program& program,
+                 std::span<const TaskKernel> kernels, const WeightsPlan& weights,
+                 const std::function<mlc_step(const TaskKernel&)>& needs,
+                 std::span<const int64_t> phases, mlc_image& image);
 
 }  // namespace mlc::package

@@ -76,40 +76,13 @@ std::vector<int64_t> AddPhases(ImageBuilder& builder, std::span<const TaskKernel
   return tables;
 }
 
-int64_t AddSteps(ImageBuilder& builder, const graph::Program& program,
-                 std::span<const TaskKernel> kernels, const WeightsPlan& weights,
-                 mlc_image& image) {
-  const std::vector<int64_t> phases = AddPhases(builder, kernels);
-  std::vector<mlc_step> rows;
-  std::vector<int64_t> operands;
-  for (size_t s = 0; s < program.steps.size(); ++s) {
-    const graph::Step& step = program.steps[s];
-    const TaskKernel& kernel = kernels[static_cast<size_t>(step.task)];
-    const std::vector<mlc_operand> places =
-        OperandsOf(static_cast<int>(s), step, kernel.lowered, weights);
-    operands.push_back(builder.AddTable(places));
-    mlc_step row = {};
-    row.shared_bytes = kernel.layout.shared_bytes;
-    row.thread_bytes = kernel.layout.thread_bytes;
-    row.phase_count = static_cast<int32_t>(kernel.layout.phase_extents.size());
-    row.operand_count = static_cast<int32_t>(places.size());
-    image.operand_count += row.operand_count + 2;
-    image.shared_bytes = std::max(image.shared_bytes, row.shared_bytes);
-    image.thread_bytes = std::max(image.thread_bytes, row.thread_bytes);
-    rows.push_back(row);
-  }
-  const int64_t table = builder.AddTable(rows);
-  for (size_t s = 0; s < rows.size(); ++s) {
-    const auto at = table + static_cast<int64_t>(s * sizeof(mlc_step));
-    const graph::Step& step = program.steps[s];
-    const auto& workload = program.tasks[static_cast<size_t>(step.task)].workload;
-    builder.PointToTable(at + static_cast<int64_t>(offsetof(mlc_step, phases)),
-                         phases[static_cast<size_t>(step.task)]);
-    builder.PointToTable(at + static_cast<int64_t>(offsetof(mlc_step, operands)), operands[s]);
-    builder.PointToText(at + static_cast<int64_t>(offsetof(mlc_step, label)),
-                        builder.AddText(workload.Summary()));
-  }
-  return table;
+// What a step on a processor needs.
+mlc_step NeedsOf(const TaskKernel& kernel) {
+  mlc_step row = {};
+  row.shared_bytes = kernel.layout.shared_bytes;
+  row.thread_bytes = kernel.layout.thread_bytes;
+  row.phase_count = static_cast<int32_t>(kernel.layout.phase_extents.size());
+  return row;
 }
 
 // Everything of the image that processors and GPUs share.
@@ -160,7 +133,8 @@ Status WriteImage(const graph::Program& program, std::span<const TaskKernel> ker
     steps = tables.steps_at;
     image_at = tables.image_at;
   } else {
-    steps = AddSteps(builder, program, kernels, weights, image);
+    steps =
+        AddSteps(builder, program, kernels, weights, NeedsOf, AddPhases(builder, kernels), image);
     image_at = builder.AddTable(std::vector<mlc_image>{image});
   }
   builder.PointToTable(image_at + static_cast<int64_t>(offsetof(mlc_image, inputs)), inputs);
