@@ -54,6 +54,7 @@ class ExecProvider : public Provider {
     worker.name = text("name");
     worker.pool = text("pool");
     worker.where = text("where");
+    worker.evicted = text("evicted");
     const std::string state = text("state");
     if (worker.name.empty()) return Strange("has a worker without a name");
     if (state == "pending") {

@@ -93,6 +93,8 @@ void Planner::Merge(const std::vector<PlacedWorker>& placed, int64_t now_ms) {
     worker.listed = true;
     worker.listed_ms = now_ms;
     worker.pending = entry.state == PlacedState::kPending;
+    worker.requeued = entry.requeued;
+    worker.evicted = entry.evicted;
     if (entry.state == PlacedState::kEnding && worker.phase != Phase::kDraining) {
       Enter(worker, Phase::kDraining, now_ms);
     } else if (worker.pending && entry.requeued && worker.phase == Phase::kStarting) {
@@ -174,15 +176,28 @@ bool Planner::JudgeAttached(Worker& worker, int64_t now_ms, bool listed) {
   return young;
 }
 
+// It finishes what it holds while it still may.
+void Planner::JudgeEvicted(const std::string& name, Worker& worker, int64_t now_ms,
+                           std::vector<Action>& actions) {
+  const bool works = worker.phase == Phase::kStarting || worker.phase == Phase::kAttached;
+  if (!works || !worker.listed || worker.evicted.empty()) return;
+  actions.push_back({Action::Kind::kDrain, worker.pool, name, worker.evicted});
+  Enter(worker, Phase::kDraining, now_ms);
+}
+
 void Planner::JudgeLeaving(const std::string& name, Worker& worker, int64_t now_ms,
                            std::vector<Action>& actions) {
   const PoolTerms& terms = pools_.at(worker.pool).terms;
   const bool lost = worker.phase == Phase::kLost;
-  if (!lost && now_ms - worker.since_ms <= terms.drain_ms) return;
+  // Its successor has been asked for; waiting for a place, it holds nothing.
+  const bool again = worker.listed && worker.pending && worker.requeued;
+  if (!lost && !again && now_ms - worker.since_ms <= terms.drain_ms) return;
   if (worker.killed_ms >= 0 && now_ms - worker.killed_ms < terms.retry_ms) return;
   worker.killed_ms = now_ms;
   actions.push_back({Action::Kind::kKill, worker.pool, name,
-                     lost ? "no contact with it" : "it does not leave after draining"});
+                     lost    ? "no contact with it"
+                     : again ? "requeued after it was drained"
+                             : "it does not leave after draining"});
 }
 
 void Planner::Judge(bool listed, int64_t now_ms, std::vector<Action>& actions) {
@@ -196,6 +211,7 @@ void Planner::Judge(bool listed, int64_t now_ms, std::vector<Action>& actions) {
     } else if (worker.phase == Phase::kAttached && JudgeAttached(worker, now_ms, listed)) {
       Fail(pool, now_ms);
     }
+    if (listed && !forget) JudgeEvicted(place->first, worker, now_ms, actions);
     if (worker.phase == Phase::kRequeued || worker.phase == Phase::kLost ||
         worker.phase == Phase::kDraining) {
       const bool silent = now_ms - worker.seen_ms > pool.terms.lost_ms / 4;

@@ -4,6 +4,8 @@
 // A worker counts while it is asked for, placed, or in contact with the server. One that was in
 // contact and falls silent counts no more, whatever the provider says of it: its successor is
 // started at once. If it comes back, there is one too many, and the fewest trials are drained away.
+// One whose place will be taken away is drained and replaced at once; what its batch system starts
+// again after that is one too many, too.
 // A pool keeps what it needed at most during the last `idle_ms`; what it finds at its first list of
 // workers counts as needed then. Starts that fail make the pool
 // wait, longer each time.
@@ -81,6 +83,8 @@ class Planner {
     Phase phase = Phase::kStarting;
     bool listed = false;
     bool pending = false;
+    bool requeued = false;
+    std::string evicted;      // as its provider says
     int64_t since_ms = 0;     // of the phase
     int64_t listed_ms = 0;    // last in the list, or asked for
     int64_t attached_ms = 0;  // first call of this life
@@ -104,6 +108,8 @@ class Planner {
   void Judge(bool listed, int64_t now_ms, std::vector<Action>& actions);
   bool JudgeStarting(Worker& worker, int64_t now_ms, bool listed);
   bool JudgeAttached(Worker& worker, int64_t now_ms, bool listed);
+  static void JudgeEvicted(const std::string& name, Worker& worker, int64_t now_ms,
+                           std::vector<Action>& actions);
   void JudgeLeaving(const std::string& name, Worker& worker, int64_t now_ms,
                     std::vector<Action>& actions);
   void CountNeeds(const Demand& demand, int64_t now_ms);
@@ -113,7 +119,7 @@ class Planner {
   void Grow(Pool& pool, int64_t now_ms, std::vector<Action>& actions);
   void Shrink(Pool& pool, int64_t now_ms, std::vector<Action>& actions);
   void Fail(Pool& pool, int64_t now_ms);
-  void Enter(Worker& worker, Phase phase, int64_t now_ms);
+  static void Enter(Worker& worker, Phase phase, int64_t now_ms);
 
   std::string fleet_;
   std::string boot_;

@@ -24,6 +24,8 @@ struct PlacedWorker {
   PlacedState state = PlacedState::kPending;
   bool requeued = false;  // the batch system lost it once and starts it again by itself
   std::string where;      // machine, job or process, for people
+  // Why its place will be taken away soon; empty: it will not.
+  std::string evicted = {};
 };
 
 class Provider {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "server/fleet/command.h"
 #include "server/fleet/worker_command.h"
@@ -96,7 +96,9 @@ class SlurmProvider : public Provider {
     const std::string json = MLC_TRY(Run({"squeue", "--json"}));
     std::vector<PlacedWorker> placed;
     jobs_.clear();
-    for (SlurmJob& job : MLC_TRY(ReadSqueue(json, config_.name))) {
+    std::vector<SlurmJob> jobs = MLC_TRY(ReadSqueue(json, config_.name));
+    MLC_TRY(EvictFromDrainingNodes(jobs));
+    for (SlurmJob& job : jobs) {
       jobs_[job.worker.name] = {job.id, job.worker.state};
       placed.push_back(std::move(job.worker));
     }
@@ -122,6 +124,23 @@ class SlurmProvider : public Provider {
     int64_t id = 0;
     PlacedState state = PlacedState::kPending;
   };
+
+  // Slurm lets jobs stay on a node that is drained, for as long as they last.
+  Status EvictFromDrainingNodes(std::vector<SlurmJob>& jobs) const {
+    std::string nodes;
+    for (const SlurmJob& job : jobs) {
+      if (!job.node.empty()) nodes += (nodes.empty() ? "" : ",") + job.node;
+    }
+    if (nodes.empty()) return Status();
+    const std::string printed =
+        MLC_TRY(Run({"sinfo", "--noheader", "--Node", "--nodes=" + nodes, "--format=%N %T %E"}));
+    const std::map<std::string, std::string> draining = ReadDrainingNodes(printed);
+    for (SlurmJob& job : jobs) {
+      const auto found = draining.find(job.node);
+      if (found != draining.end() && job.worker.evicted.empty()) job.worker.evicted = found->second;
+    }
+    return Status();
+  }
 
   // A job that is over meanwhile is what was wanted.
   Status Cancel(const std::vector<std::string>& words) const {
@@ -169,9 +188,29 @@ Result<std::vector<SlurmJob>> ReadSqueue(const std::string& json, const std::str
     job.worker.where = "job " + std::to_string(job.id);
     const std::string nodes = TextOf(entry, "nodes");
     if (!nodes.empty()) job.worker.where += " on " + nodes;
+    if (job.worker.state == PlacedState::kRunning) {
+      job.node = TextOf(entry, "batch_host");
+      // Within the grace time; the script hears of it from Slurm only at the end of that.
+      if (NumberOf(entry, "preempt_time") > 0) job.worker.evicted = "Slurm preempts it";
+    }
     jobs.push_back(std::move(job));
   }
   return jobs;
+}
+
+std::map<std::string, std::string> ReadDrainingNodes(const std::string& text) {
+  std::map<std::string, std::string> nodes;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string node, state, reason;
+    words >> node >> state >> std::ws;
+    std::getline(words, reason);
+    // With marks behind it: "draining*", "draining@" before a reboot.
+    if (!state.starts_with("drain") && !state.starts_with("fail")) continue;
+    nodes[node] = "node " + node + " is " + state + ": " + reason;
+  }
+  return nodes;
 }
 
 std::vector<std::string> SbatchWords(const FleetConfig& config, const std::string& pool,

@@ -81,7 +81,10 @@ SlurmdParameters=config_overrides
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/none
-PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
 CONF
   local i
   for ((i = 0; i < nodes; i++)); do
@@ -117,7 +120,7 @@ kill_node() {
 
 controller_answers() { [[ $(timeout 15 scontrol ping) == *'is UP'* ]]; }
 
-all_idle() { [[ $(timeout 15 sinfo -h -N -o '%t' | grep -c '^idle$') == "$nodes" ]]; }
+all_idle() { [[ $(timeout 15 sinfo -h -N -p main -o '%t' | grep -c '^idle$') == "$nodes" ]]; }
 
 obey() {
   case $1 in

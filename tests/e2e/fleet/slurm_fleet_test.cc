@@ -62,12 +62,48 @@ class SlurmFleetTest : public FleetFixture {
     }));
     return found;
   }
-  // Not cancelled, nor ended by Slurm.
-  bool AwaitCompleted(int64_t job) const {
-    return Await("the job is completed", [&] {
-      return cluster_->Run("scontrol show job " + std::to_string(job)).find("JobState=COMPLETED") !=
+  bool AwaitState(int64_t job, const std::string& state) const {
+    return Await("job " + std::to_string(job) + " is " + state, [&] {
+      return cluster_->Run("scontrol show job " + std::to_string(job)).find("JobState=" + state) !=
              std::string::npos;
     });
+  }
+  // Not cancelled, nor ended by Slurm.
+  bool AwaitCompleted(int64_t job) const { return AwaitState(job, "COMPLETED"); }
+  // Each worker fills its node.
+  nlohmann::json WholeNodes(int max) const {
+    nlohmann::json config = Config(max);
+    config["pools"][0]["slurm"]["options"] = {"--cpus-per-task=4"};
+    return config;
+  }
+  // A job that takes one of the nodes from a worker.
+  int64_t SubmitUrgent() const {
+    return std::atoll(cluster_
+                          ->Run("sbatch --parsable --partition=urgent --cpus-per-task=4 "
+                                "--output=/dev/null --wrap='sleep 10000'")
+                          .c_str());
+  }
+  // The one of `jobs` that does not run any more.
+  int64_t AwaitGone(const std::set<int64_t>& jobs) const {
+    int64_t gone = 0;
+    EXPECT_TRUE(Await("one of the jobs is over", [&] {
+      const std::set<int64_t> now = Running();
+      for (const int64_t job : jobs) gone = now.contains(job) ? gone : job;
+      return gone != 0;
+    }));
+    return gone;
+  }
+  // What mlc-tune printed at its end.
+  nlohmann::json Report() const {
+    std::ifstream file(Path("tune.out"));
+    std::string last;
+    for (std::string line; std::getline(file, line);) last = line.starts_with("{") ? line : last;
+    return nlohmann::json::parse(last, nullptr, false);
+  }
+  void ExpectAllTrials(int trials) const {
+    const nlohmann::json report = Report();
+    EXPECT_EQ(report.value("state", ""), "done") << report;
+    EXPECT_EQ(report.value("trials", 0), trials) << report;
   }
   std::set<int64_t> Running() const {
     std::set<int64_t> ids;
@@ -203,6 +239,44 @@ TEST_F(SlurmFleetTest, AWorkerNearItsTimeLimitDrainsAndIsReplaced) {
   }));
   EXPECT_TRUE(Await("the first has left", [&] { return !Running().contains(first); }));
   EXPECT_TRUE(AwaitCompleted(first)) << "drained in time";
+}
+
+TEST_F(SlurmFleetTest, APreemptedWorkerDrainsWithinTheGraceAndIsReplaced) {
+  (void)cluster_->Run("scontrol update partitionname=main gracetime=600");
+  StartServer("slurm", WholeNodes(3));
+  Tune(240);
+  ASSERT_TRUE(AwaitAttached(3));
+  const std::set<int64_t> before = Running();
+  ASSERT_EQ(before.size(), 3u);
+  const int64_t urgent = SubmitUrgent();
+  ASSERT_GT(urgent, 0);
+  const int64_t preempted = AwaitGone(before);
+  EXPECT_TRUE(AwaitCompleted(preempted)) << "drained, neither killed nor requeued";
+  EXPECT_TRUE(AwaitState(urgent, "RUNNING"));
+  EXPECT_THAT(Said(), ::testing::HasSubstr("drained: Slurm preempts it"));
+  // Its successor waits for room.
+  (void)cluster_->Run("scancel " + std::to_string(urgent));
+  EXPECT_EQ(WaitForTune(), 0);
+  ExpectAllTrials(240);
+}
+
+TEST_F(SlurmFleetTest, ADrainedNodesWorkerLeavesAndWorksElsewhere) {
+  StartServer("slurm", WholeNodes(2));
+  Tune(100'000);
+  ASSERT_TRUE(AwaitAttached(2));
+  const std::vector<SlurmJob> jobs = Jobs();
+  ASSERT_EQ(jobs.size(), 2u);
+  const std::string node = jobs[0].node;
+  (void)cluster_->Run("scontrol update nodename=" + node + " state=drain reason='new memory'");
+  EXPECT_TRUE(AwaitCompleted(jobs[0].id)) << "drained, not cancelled";
+  EXPECT_TRUE(Await("the node is empty", [&] {
+    return cluster_->Run("sinfo -h -p main -n " + node + " -o %T").starts_with("drained");
+  }));
+  EXPECT_THAT(Said(), ::testing::HasSubstr("drained: node " + node + " is draining: new memory"));
+  EXPECT_TRUE(AwaitJobs(2));
+  for (const SlurmJob& job : Jobs()) EXPECT_NE(job.node, node);
+  EXPECT_TRUE(AwaitAttached(2));
+  EXPECT_TRUE(AwaitMoreResults());
 }
 
 TEST_F(SlurmFleetTest, WhatSlurmRefusesIsToldAndTriedAgain) {

@@ -240,6 +240,38 @@ TEST_F(PlannerTest, AWorkerThatAnnouncesItsEndIsReplacedWhileItDrains) {
   EXPECT_EQ(Starts(), 0u);
 }
 
+TEST_F(PlannerTest, AWorkerWhosePlaceIsTakenAwayIsDrainedAndReplacedAtOnce) {
+  Work(20);
+  Round();
+  Round();
+  obeys_ = false;
+  const std::string evicted = placed_[0].name;
+  placed_[0].evicted = "its node is drained";
+  const std::vector<Action> actions = Round();
+  ASSERT_EQ(actions.size(), 2u);
+  EXPECT_EQ(actions[0].kind, Kind::kDrain);
+  EXPECT_EQ(actions[0].worker, evicted);
+  EXPECT_EQ(actions[0].why, "its node is drained");
+  EXPECT_EQ(actions[1].kind, Kind::kStart);
+  EXPECT_TRUE(Round().empty()) << "it is told once";
+  EXPECT_EQ(planner_.View("cpu").failures, 0) << "young, but no failed start";
+}
+
+TEST_F(PlannerTest, WhatIsRequeuedAfterItsDrainingIsEnded) {
+  Work(20);
+  Settle();
+  obeys_ = false;
+  const std::string evicted = placed_[0].name;
+  placed_[0].evicted = "preempted";
+  EXPECT_EQ(Starts(), 1u);
+  // It did not finish in time.
+  frozen_ = {evicted};
+  placed_[0] = {evicted, "cpu", PlacedState::kPending, true, ""};
+  const std::vector<Action> actions = Round();
+  EXPECT_THAT(Names(actions, Kind::kKill), ::testing::ElementsAre(evicted));
+  EXPECT_EQ(Names(actions, Kind::kStart).size(), 0u);
+}
+
 TEST_F(PlannerTest, WorkersThatTheServerStillRemembersAreNotFailedStarts) {
   Work(20);
   Settle();

@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Pair;
 
 std::string Jobs(const std::string& jobs) { return R"({"errors": [], "jobs": [)" + jobs + "]}"; }
 
@@ -57,6 +58,29 @@ TEST(ReadSqueueTest, ARestartedJobIsRequeued) {
   ASSERT_EQ(jobs->size(), 1u);
   EXPECT_TRUE((*jobs)[0].worker.requeued);
   EXPECT_EQ((*jobs)[0].id, 9);
+}
+
+TEST(ReadSqueueTest, APreemptedJobWithinItsGraceTimeIsEvicted) {
+  const auto evicted = [](const std::string& more) {
+    const auto jobs = ReadSqueue(Jobs(Job(R"("RUNNING")", "mlc-fleet:lab:cpu:w1", more)), "lab");
+    EXPECT_TRUE(jobs.ok() && jobs->size() == 1);
+    return (*jobs)[0].worker.evicted;
+  };
+  EXPECT_EQ(evicted(""), "");
+  EXPECT_EQ(evicted(R"(, "preempt_time": 0)"), "");
+  EXPECT_EQ(evicted(R"(, "preempt_time": 1795354544)"), "Slurm preempts it");
+  EXPECT_EQ(evicted(R"(, "preempt_time": {"set": true, "number": 1795354544})"),
+            "Slurm preempts it");
+}
+
+TEST(ReadDrainingNodesTest, FindsThoseThatAreToBecomeEmpty) {
+  // A node is there once for each of its partitions.
+  const auto nodes = ReadDrainingNodes(
+      "n0 draining gpu Xid 79 | see ticket\nn0 draining gpu Xid 79 | see ticket\n"
+      "n1 mixed none\nn2 draining@ Reboot ASAP\nn3 failing none\nn4 allocated* none\n\nn5\n");
+  EXPECT_THAT(nodes, ElementsAre(Pair("n0", "node n0 is draining: gpu Xid 79 | see ticket"),
+                                 Pair("n2", "node n2 is draining@: Reboot ASAP"),
+                                 Pair("n3", "node n3 is failing: none")));
 }
 
 TEST(ReadSqueueTest, StrangeDocumentsAreErrorsAndStrangeJobsPassedOver) {
