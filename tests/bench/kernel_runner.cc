@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
 #include "compiler/base/rng.h"
+#include "tests/bench/measuring.h"
 
 namespace mlc::bench {
 namespace {
@@ -23,10 +23,6 @@ void Pin(int cpu) {
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
   pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-}
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // Involuntary context switches of this process so far.
@@ -201,12 +197,12 @@ double RunnableKernel::Time(Threads& threads, int samples, double sample_s) {
   for (int tries = 8 * samples; static_cast<int>(times.size()) < samples; --tries) {
     int runs = 0;
     const int64_t before = Preemptions();
-    const double start = Now();
+    const double start = Seconds();
     double end = start;
     do {
       Run(threads);
       ++runs;
-      end = Now();
+      end = Seconds();
     } while (end - start < sample_s);
     if (Preemptions() == before || tries <= samples) times.push_back((end - start) / runs);
   }

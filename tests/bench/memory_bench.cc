@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/bench/arguments.h"
+#include "tests/bench/config_choice.h"
 #include "tests/bench/kernel_runner.h"
+#include "tests/bench/measuring.h"
 
 namespace mlc::bench {
 namespace {
@@ -82,11 +85,6 @@ struct Timed {
   bool is_default = false;
 };
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 // The default first, then configs spread over the space.
 std::vector<schedule::Config> Candidates(const graph::Workload& workload,
                                          const target::Target& target, const Options& options) {
@@ -94,11 +92,8 @@ std::vector<schedule::Config> Candidates(const graph::Workload& workload,
   const schedule::Family* family = schedule::FamiliesFor(workload, target).front();
   const schedule::Space space = family->MakeSpace(workload, target);
   std::vector<schedule::Config> configs = {family->Default(workload, target)};
-  for (size_t at = 0; at < options.config.size();) {
-    const size_t end = std::min(options.config.find(';', at), options.config.size());
-    const auto config = schedule::Config::Parse(options.config.substr(at, end - at));
-    if (config.ok() && *config != configs[0]) configs.push_back(*config);
-    at = end + 1;
+  for (const schedule::Config& config : NamedConfigs(options.config)) {
+    if (config != configs[0]) configs.push_back(config);
   }
   if (!options.config.empty()) return configs;
   // Domains have two to seven values: a stride without such a factor meets them all.
@@ -196,11 +191,7 @@ int Main(const Options& options) {
 
 int main(int argc, char** argv) {
   mlc::bench::Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const size_t equals = argument.find('=');
-    const std::string key = argument.substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
+  for (const auto& [word, key, value, has_value] : mlc::bench::Arguments(argc, argv)) {
     if (key == "threads") {
       options.threads = std::stoi(value);
     } else if (key == "limit") {
@@ -212,7 +203,7 @@ int main(int argc, char** argv) {
     } else if (key == "config") {
       options.config = value;
     } else {
-      std::fprintf(stderr, "memory_bench: unknown argument '%s'\n", argument.c_str());
+      std::fprintf(stderr, "memory_bench: unknown argument '%s'\n", word.c_str());
       return 64;
     }
   }

@@ -17,6 +17,7 @@
 #include "compiler/front/front.h"
 #include "compiler/schedule/family.h"
 #include "server/search/portfolio_strategy.h"
+#include "tests/bench/arguments.h"
 #include "tests/golden/workloads.h"
 
 namespace mlc::bench {
@@ -167,12 +168,9 @@ int Main(const Options& options) {
 
 int main(int argc, char** argv) {
   mlc::bench::Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const size_t equals = argument.find('=');
-    const std::string key = argument.substr(0, equals), value = argument.substr(equals + 1);
-    if (equals == std::string::npos) {
-      options.models.push_back(argument);
+  for (const auto& [word, key, value, has_value] : mlc::bench::Arguments(argc, argv)) {
+    if (!has_value) {
+      options.models.push_back(word);
     } else if (key == "trials") {
       options.trials = std::stoll(value);
     } else if (key == "batch") {

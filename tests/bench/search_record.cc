@@ -2,49 +2,25 @@
 // searches can be replayed without a device:
 //   search_record MODEL OUT.jsonl [per_task=60] [seconds=50] [seed=1] [first=0] [threads=2]
 // Lines: {"target":TEXT}, then for each task {"task":N,"occurrences":N,"workload":TEXT} and its
-// rows
-// {"task":N,"config":TEXT,"ns":X}; ns is 0 where the kernel could not be built.
-#include <chrono>
+// rows {"task":N,"config":TEXT,"ns":X}; ns is 0 where the kernel could not be built.
 #include <cstdio>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <thread>
 
 #include "compiler/base/rng.h"
 #include "compiler/front/front.h"
+#include "tests/bench/arguments.h"
+#include "tests/bench/config_choice.h"
 #include "tests/bench/kernel_runner.h"
+#include "tests/bench/measuring.h"
 
 namespace mlc::bench {
 namespace {
 
 using nlohmann::json;
-
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-std::vector<schedule::Config> Sample(const graph::Workload& workload, const target::Target& target,
-                                     size_t count, Rng rng) {
-  std::vector<schedule::Config> configs;
-  std::set<std::string> seen;
-  const auto families = schedule::FamiliesFor(workload, target);
-  for (const schedule::Family* family : families) {
-    configs.push_back(family->Default(workload, target));
-    seen.insert(configs.back().ToText());
-    const schedule::Space space = family->MakeSpace(workload, target);
-    const size_t wanted = configs.size() + count / families.size();
-    for (int tries = 0; tries < 20000 && configs.size() < wanted; ++tries) {
-      schedule::Config config =
-          space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
-      if (family->Check(workload, target, config) != schedule::RejectReason::kNone) continue;
-      if (seen.insert(config.ToText()).second) configs.push_back(std::move(config));
-    }
-  }
-  return configs;
-}
 
 void RecordTask(int number, const graph::Task& task, const target::Target& target,
                 const std::vector<schedule::Config>& configs, std::ostream& out) {
@@ -87,8 +63,9 @@ int Main(const std::string& model, const std::string& path, std::map<std::string
   Rng rng(static_cast<uint64_t>(options["seed"]));
   const double start = Seconds();
   for (size_t i = 0; i < program->tasks.size(); ++i) {
-    const auto configs = Sample(program->tasks[i].workload, target,
-                                static_cast<size_t>(options["per_task"]), rng.Split(i));
+    const graph::Workload& workload = program->tasks[i].workload;
+    const auto configs = RandomConfigs(schedule::FamiliesFor(workload, target), workload, target,
+                                       static_cast<size_t>(options["per_task"]), rng.Split(i));
     if (i < static_cast<size_t>(options["first"])) continue;
     if (Seconds() - start > options["seconds"]) {
       std::printf("out of time before task %zu of %zu\n", i, program->tasks.size());
@@ -110,10 +87,8 @@ int main(int argc, char** argv) {
   }
   std::map<std::string, int> options = {
       {"per_task", 60}, {"seconds", 50}, {"seed", 1}, {"first", 0}, {"threads", 2}};
-  for (int i = 3; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const size_t equals = argument.find('=');
-    options[argument.substr(0, equals)] = std::stoi(argument.substr(equals + 1));
+  for (const auto& [word, key, value, has_value] : mlc::bench::Arguments(argc - 2, argv + 2)) {
+    options[key] = std::stoi(value);
   }
   return mlc::bench::Main(argv[1], argv[2], options);
 }
