@@ -265,14 +265,7 @@ Measurement Runner::Run(const RunTask& task) {
       TimeKernel([&] { Execute(loaded); }, [&] { Evict(); }, options, SystemStopwatch());
   // Once more: a kernel may depend on what its scratch held the first time.
   if (auto wrong = Check(task, loaded, error)) return *wrong;
-  Measurement m;
-  m.outcome = timing.raced_out ? Outcome::kTooSlow : Outcome::kOk;
-  m.median_ns = timing.median_ns;
-  m.p10_ns = timing.p10_ns;
-  m.p90_ns = timing.p90_ns;
-  m.runs = timing.samples;
-  m.cold_ns = timing.cold_ns;
-  m.max_error = error;
+  Measurement m = MeasurementOf(timing, error);
   m.clock_mhz = state_.clock_mhz;
   m.calm = state_.calm;
   return m;

@@ -53,6 +53,18 @@ double ColdTime(const std::function<void()>& run, const std::function<void()>& e
 
 }  // namespace
 
+Measurement MeasurementOf(const Timing& timing, double error) {
+  Measurement m;
+  m.outcome = timing.raced_out ? Outcome::kTooSlow : Outcome::kOk;
+  m.median_ns = timing.median_ns;
+  m.p10_ns = timing.p10_ns;
+  m.p90_ns = timing.p90_ns;
+  m.runs = timing.samples;
+  m.cold_ns = timing.cold_ns;
+  m.max_error = error;
+  return m;
+}
+
 double Quantile(const std::vector<double>& sorted, double q) {
   const double position = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(position);

@@ -7,6 +7,8 @@
 #include <functional>
 #include <vector>
 
+#include "compiler/base/measurement.h"
+
 namespace mlc::worker {
 
 // The world outside of the kernel.
@@ -38,10 +40,14 @@ struct Timing {
   double cold_ns = 0;
 };
 
-// `evict` empties the caches near the cores; null: no cold runs.
+// A trial that was right, `error` away from the reference at most. Clock, calm and detail are for
+// the caller to fill in.
+Measurement MeasurementOf(const Timing& timing, double error);
+
 // Interpolated. REQUIRES: sorted, not empty.
 double Quantile(const std::vector<double>& sorted, double q);
 
+// `evict` empties the caches near the cores; null: no cold runs.
 Timing TimeKernel(const std::function<void()>& run, const std::function<void()>& evict,
                   const TimingOptions& options, const Stopwatch& watch);
 

@@ -202,14 +202,7 @@ std::string GpuRunner::CardRemarks() const {
 }
 
 Measurement GpuRunner::Measured(const Timing& timing, double clock, double error) const {
-  Measurement m;
-  m.outcome = timing.raced_out ? Outcome::kTooSlow : Outcome::kOk;
-  m.median_ns = timing.median_ns;
-  m.p10_ns = timing.p10_ns;
-  m.p90_ns = timing.p90_ns;
-  m.runs = timing.samples;
-  m.cold_ns = timing.cold_ns;
-  m.max_error = error;
+  Measurement m = MeasurementOf(timing, error);
   m.clock_mhz = clock;
   m.calm = best_clock_mhz_ > 0 ? clock / best_clock_mhz_ : 1;
   m.detail = CardRemarks();
