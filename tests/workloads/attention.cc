@@ -65,6 +65,24 @@ RandomWorkload RandomProjectedAttention(Rng& rng) {
   return {WorkloadText(body, "%6")};
 }
 
+RandomWorkload RandomMaskedAttention(Rng& rng) {
+  const std::string types[] = {"f32", "f16", "bf16"};
+  const std::string t = types[rng.Below(3)];
+  const int64_t heads = Between(rng, 1, 2), queries = Between(rng, 1, 40);
+  const int64_t keys = Between(rng, 1, 150), depth = 8 * Between(rng, 1, 5);
+  const Dims q = {1, heads, queries, depth}, k = {1, heads, keys, depth};
+  const Dims mask = Chance(rng, 50) ? Dims{queries, keys} : Dims{1, heads, 1, keys};
+  const std::string scores = DenseType(t, mask);
+  return {WorkloadText(
+      "  %0 = input() : " + DenseType(t, q) + "\n  %1 = input() : " + DenseType(t, k) +
+          "\n  %2 = input() : " + DenseType(t, k) + "\n  %3 = input() : " + scores +
+          "\n  %4 = constant() {value=0.0} : " + t + "[]\n  %5 = constant() {value=-inf} : " + t +
+          "[]\n  %6 = less(%3, %4) : " + DenseType("bool", mask) +
+          "\n  %7 = select(%6, %5, %3) : " + scores +
+          "\n  %8 = attention(%0, %1, %2, %7) {scale=0.25} : " + DenseType(t, q) + "\n",
+      "%8")};
+}
+
 RandomWorkload RandomLongAttention(Rng& rng) {
   const std::string types[] = {"f32", "f16", "bf16"};
   const std::string t = types[rng.Below(3)];

@@ -10,6 +10,8 @@ namespace mlc::schedule {
 RandomWorkload RandomAttention(Rng& rng);
 // Queries, keys and values are views of one buffer; the result is written with heads merged.
 RandomWorkload RandomProjectedAttention(Rng& rng);
+// A mask of minus infinities that the kernel makes itself; rows may be masked altogether.
+RandomWorkload RandomMaskedAttention(Rng& rng);
 // Long enough for chunks of keys, wide enough for slices of values.
 RandomWorkload RandomLongAttention(Rng& rng);
 

@@ -97,6 +97,7 @@ constexpr CudaSubject kSubjects[] = {
     {"wide_rows", kRows, RandomWideRows},
     {"attention", kAttention, RandomAttention},
     {"projected_attention", kAttention, RandomProjectedAttention},
+    {"masked_attention", kAttention, RandomMaskedAttention},
     {"long_attention", kAttention, RandomLongAttention},
     {"pointwise_chain", kPointwise, RandomChain},
     {"integers", kPointwise, RandomIntegers},

@@ -19,5 +19,12 @@ TEST(AttentionProperty, ViewsOfOneProjection) {
     CheckFamily(rng, RandomProjectedAttention(rng), "attention");
 }
 
+TEST(AttentionProperty, MasksOfInfinities) {
+  Rng rng(33);
+  for (int i = 0; i < 20 && !HasFailure(); ++i) {
+    CheckFamily(rng, RandomMaskedAttention(rng), "attention");
+  }
+}
+
 }  // namespace
 }  // namespace mlc::schedule
