@@ -1,12 +1,14 @@
 // Replays searches against a recorded space (see search_record.cc), no device needed:
-//   search_replay FILE.jsonl [trials=200] [seeds=3] [warm=0] [facts=0] [earlier=2000]
-//   [EARLIER.jsonl]
+//   search_replay FILE.jsonl [trials=200] [seeds=3] [warm=0] [facts=0] [earlier=2000] [noise=2]
+//   [disturbed=0] [EARLIER.jsonl]
 // First how well the analytic model orders the recorded kernels. Then whole tunings, on a simulated
-// device: boosted trees fitted to all records with as much noise as real timings have. A final
-// latency is judged by the simulator without noise. warm=1: half of the tasks are tuned first and
+// device: boosted trees fitted to all records with as much noise as real timings have (`noise` in
+// %; of `disturbed` % of them another program takes a part). A final latency is judged by the
+// simulator without noise. warm=1: half of the tasks are tuned first and
 // leave their log to the other half. EARLIER.jsonl: a space of the same target that is tuned first,
 // with `earlier` trials, for a second tuning of FILE that starts from its log. facts=1 prints a
 // table for fitting the analytic model instead.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -140,7 +142,8 @@ constexpr costmodel::BoostingOptions kDevice{
 class Device {
  public:
   // All spaces teach it, the first one's tasks are what it times.
-  explicit Device(const std::vector<const Space*>& spaces) : space_(*spaces[0]) {
+  Device(const std::vector<const Space*>& spaces, int noise_percent, int disturbed_percent)
+      : space_(*spaces[0]), noise_percent_(noise_percent), disturbed_percent_(disturbed_percent) {
     for (const Space* space : spaces) Learn(*space);
     for (const auto& [family, rows] : rows_) {
       models_.emplace(family, *rows.Fit(kDevice));
@@ -164,7 +167,8 @@ class Device {
     Measurement m;
     m.outcome = Outcome::kOk;
     const double noise = rng.Uniform() + rng.Uniform() + rng.Uniform() - 1.5;
-    m.median_ns = Time(workload, proposal.config) * (1 + 0.02 * noise);
+    m.median_ns = Time(workload, proposal.config) * (1 + 0.01 * noise_percent_ * noise);
+    if (disturbed_percent_ > 0 && 100 * rng.Uniform() < disturbed_percent_) m.median_ns *= 1.6;
     if (proposal.race_ns > 0 && m.median_ns > proposal.race_ns) m.outcome = Outcome::kTooSlow;
     return m;
   }
@@ -182,6 +186,8 @@ class Device {
   }
 
   const Space& space_;
+  int noise_percent_;      // scatter of a timing
+  int disturbed_percent_;  // of the timings take 1.6 times as long
   std::map<std::string, Experience> rows_;
   std::map<std::string, costmodel::Forest> models_;
 };
@@ -190,6 +196,10 @@ struct Run {
   std::vector<double> curve;  // model latency after each trial, ns; without a kernel, 1000 s a task
   // After each batch: of the library that could be built then, and what progress says of it.
   std::vector<double> library, told;
+  // After each batch, the sum of the best measured times; 0 while one is missing.
+  std::vector<double> measured;
+  // Of each task, what was measured, fastest first.
+  std::vector<std::vector<costmodel::Timed>> timed;
   double seconds = 0;  // of the search itself
   std::unique_ptr<server::Strategy> strategy;
 };
@@ -206,6 +216,19 @@ void Look(const Device& device, const std::vector<server::SearchTask>& tasks, Ru
   }
   run.library.push_back(library);
   run.told.push_back(told);
+  double measured = 0;
+  for (size_t i = 0; i < tasks.size() && measured >= 0; ++i) {
+    measured = run.timed[i].empty() ? -1 : measured + tasks[i].occurrences * run.timed[i][0].ns;
+  }
+  run.measured.push_back(measured < 0 ? 1e18 : measured);
+}
+
+void Note(std::vector<costmodel::Timed>& timed, const server::Proposal& proposal,
+          const Measurement& measurement) {
+  if (measurement.outcome != Outcome::kOk) return;
+  const auto slower = [&](const costmodel::Timed& t) { return t.ns > measurement.median_ns; };
+  timed.insert(std::find_if(timed.begin(), timed.end(), slower),
+               {proposal.config, measurement.median_ns});
 }
 
 Run Tune(const Device& device, SearchInput input, const server::StrategyFactory& make) {
@@ -214,6 +237,7 @@ Run Tune(const Device& device, SearchInput input, const server::StrategyFactory&
   Rng noise(input.seed + 77);
   const int64_t trials = input.trials;
   std::vector<double> best(tasks.size(), 0), measured(tasks.size(), 0);
+  run.timed.resize(tasks.size());
   std::vector<double> occurrences;
   for (const server::SearchTask& task : input.tasks) occurrences.push_back(task.occurrences);
   const double start = Seconds();
@@ -237,6 +261,7 @@ Run Tune(const Device& device, SearchInput input, const server::StrategyFactory&
       const auto t = static_cast<size_t>(proposal.task);
       seen.push_back({proposal, device.Measure(tasks[t].workload, proposal, noise)});
       const double ns = seen.back().measurement.median_ns;
+      Note(run.timed[t], proposal, seen.back().measurement);
       if (measured[t] == 0 || ns < measured[t]) {
         measured[t] = ns;
         best[t] = device.Time(tasks[t].workload, proposal.config);
@@ -307,13 +332,19 @@ void Compare(const Space& space, const Device& device, int64_t trials, int seeds
   }
 }
 
+constexpr size_t kBestOfEach = 8;
+
 // What a run leaves in the log.
 void Leave(const Run& run, const std::vector<server::SearchTask>& tasks, SearchInput& input) {
   input.models = run.strategy->Models();
   const auto progress = run.strategy->Progress();
   for (size_t i = 0; i < tasks.size(); ++i) {
     costmodel::Precedent precedent{tasks[i].workload, {}, progress[i].default_ns};
-    if (progress[i].best) precedent.best.push_back({*progress[i].best, progress[i].best_ns});
+    for (const costmodel::Timed& timed : run.timed[i]) {
+      const bool is_new = std::none_of(precedent.best.begin(), precedent.best.end(),
+                                       [&](const auto& t) { return t.config == timed.config; });
+      if (is_new && precedent.best.size() < kBestOfEach) precedent.best.push_back(timed);
+    }
     input.related.push_back(std::move(precedent));
   }
 }
@@ -347,9 +378,9 @@ void ColdAndWarm(const Device& device, const SearchInput& first, const SearchInp
   const double bar = At(cold, cold.curve.size()) * 1.05;
   std::printf(
       "trials to 5%% of the cold final: cold %zu warm %zu; of the own final, library: cold "
-      "%zu warm %zu; as told: cold %zu warm %zu\n",
+      "%zu warm %zu; as told: cold %zu warm %zu; as measured: cold %zu warm %zu\n",
       Reaches(cold, bar), Reaches(warm, bar), Arrives(cold.library), Arrives(warm.library),
-      Arrives(cold.told), Arrives(warm.told));
+      Arrives(cold.told), Arrives(warm.told), Arrives(cold.measured), Arrives(warm.measured));
 }
 
 // Every second task is the first model, the others the second one.
@@ -385,8 +416,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: search_replay FILE.jsonl [key=value...]\n");
     return 2;
   }
-  std::map<std::string, int> options = {
-      {"trials", 200}, {"earlier", 2000}, {"seeds", 3}, {"warm", 0}, {"facts", 0}};
+  std::map<std::string, int> options = {{"trials", 200}, {"earlier", 2000}, {"seeds", 3},
+                                        {"warm", 0},     {"facts", 0},      {"noise", 2},
+                                        {"disturbed", 0}};
   std::string earlier_path;
   for (int i = 2; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -405,7 +437,7 @@ int main(int argc, char** argv) {
   }
   JudgeAnalytic(space);
   const Space earlier = earlier_path.empty() ? Space() : Read(earlier_path);
-  const Device device({&space, &earlier});
+  const Device device({&space, &earlier}, options["noise"], options["disturbed"]);
   if (!earlier_path.empty()) {
     CompareSecond(space, earlier, device, options["trials"], options["earlier"], options["seeds"]);
   } else if (options["warm"] != 0) {
