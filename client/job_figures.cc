@@ -70,14 +70,15 @@ size_t FastestOf(const std::vector<VariantFigures>& variants) {
   return fastest;
 }
 
-double DefaultNs(const ModelInfo& model, const std::vector<TaskLine>& lines) {
+void AddDefaults(const ModelInfo& model, JobFigures& figures) {
   double sum = 0;
-  for (size_t i = 0; i < lines.size(); ++i) {
+  for (size_t i = 0; i < figures.tasks.size(); ++i) {
     const int uses = model.tasks[i].uses[0];
-    if (uses > 0 && lines[i].default_ns <= 0) return 0;
-    sum += uses * lines[i].default_ns;
+    const double default_ns = figures.tasks[i].default_ns;
+    figures.defaults_missing += uses > 0 && default_ns <= 0 ? 1 : 0;
+    sum += uses * default_ns;
   }
-  return sum;
+  figures.default_model_ns = figures.defaults_missing == 0 ? sum : 0;
 }
 
 // How often the variant uses each task, and its share of the time.
@@ -127,7 +128,7 @@ JobFigures FiguresOf(const ModelInfo& model, const proto::JobProgress& progress)
     figures.variants.push_back(VariantOf(model, v, figures.tasks));
   }
   figures.fastest = FastestOf(figures.variants);
-  figures.default_model_ns = DefaultNs(model, figures.tasks);
+  AddDefaults(model, figures);
   SetShares(model, figures.fastest, figures.tasks);
   const auto measured = static_cast<double>(progress.trials() - progress.replayed());
   if (progress.elapsed_s() > 0) figures.trials_per_s = measured / progress.elapsed_s();

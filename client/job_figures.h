@@ -60,6 +60,7 @@ struct JobFigures {
   // Of the usual variant with the defaults, which are what is built without a log; 0 until every
   // default is measured.
   double default_model_ns = 0;
+  int defaults_missing = 0;  // tasks of the usual variant whose default was not measured
   double trials_per_s = 0;
   double seconds_left = 0;  // 0: unknown
   int64_t failures = 0;

@@ -98,6 +98,14 @@ std::string ModelText(const JobFigures& figures) {
   return text;
 }
 
+// Why no gain is told of the model.
+std::string DefaultsText(const JobFigures& figures) {
+  if (figures.defaults_missing == 0 || figures.model().missing > 0) return "";
+  return Format(
+      "\nno gain over the defaults is known: %d of %d tasks were searched without measuring theirs",
+      figures.defaults_missing, figures.variants[0].tasks);
+}
+
 }  // namespace
 
 std::string TimeText(double ns) {
@@ -171,6 +179,7 @@ std::string FinalTable(const ModelInfo& model, const proto::JobProgress& progres
   if (!failures.empty()) text += ", failed: " + failures;
   const std::string variants = VariantsText(model, figures);
   if (!variants.empty()) text += "\n" + variants;
+  text += DefaultsText(figures);
   if (!progress.detail().empty()) text += "\n" + progress.detail();
   return text + "\n";
 }

@@ -40,6 +40,7 @@ Json Summary(const ModelInfo& model, const JobFigures& figures,
   json["model_ms"] = figures.model().model_ns / 1e6;
   json["measured_share"] = figures.model().measured_share;
   json["default_model_ms"] = figures.default_model_ns / 1e6;
+  json["tasks_without_default"] = figures.defaults_missing;
   json["tasks_without_kernel"] = figures.model().missing;
   AddVariants(model, figures, json);
   Json outcomes = Json::object();

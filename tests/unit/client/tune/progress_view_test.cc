@@ -98,6 +98,18 @@ TEST_F(ProgressViewTest, ATaskWithoutAKernelCountsWithWhatIsToBeExpected) {
   EXPECT_EQ(json["tasks_without_kernel"], 1);
 }
 
+TEST_F(ProgressViewTest, NoGainIsToldOverDefaultsThatWereNotMeasured) {
+  EXPECT_THAT(FinalTable(model_, progress_), Not(HasSubstr("no gain over the defaults")));
+  progress_.mutable_tasks(1)->set_default_ns(0);
+  const std::string table = FinalTable(model_, progress_);
+  EXPECT_THAT(table, Not(HasSubstr("x), ")));
+  EXPECT_THAT(table, HasSubstr("no gain over the defaults is known: 1 of 2 tasks were searched "
+                               "without measuring theirs"));
+  const auto json = nlohmann::json::parse(ProgressJson(model_, progress_));
+  EXPECT_EQ(json["default_model_ms"], 0);
+  EXPECT_EQ(json["tasks_without_default"], 1);
+}
+
 TEST_F(ProgressViewTest, TheBlockFitsTheTerminal) {
   const std::vector<std::string> lines = ProgressBlock(model_, progress_, 30, 4);
   EXPECT_LE(lines.size(), 4u);
