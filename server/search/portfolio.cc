@@ -5,7 +5,8 @@
 namespace mlc::server {
 namespace {
 
-// The last trials measure the leaders again, if the budget has some to spare.
+// The last trials measure defaults that were left out and the leaders again, if the budget has some
+// to spare.
 constexpr int64_t kTrialsPerTaskToVerify = 12;
 constexpr int64_t kRepeatsPerTask = 3;
 constexpr size_t kMostTogether = 4;
@@ -82,6 +83,24 @@ int64_t Portfolio::Worthy() const {
 
 bool Portfolio::CanVerify() const { return options_.trials >= kTrialsPerTaskToVerify * Worthy(); }
 
+int64_t Portfolio::DefaultsLeft() const {
+  return std::count_if(tasks_.begin(), tasks_.end(), [](const Task& task) {
+    return task.worth > 0 && task.search->lacks_default();
+  });
+}
+
+bool Portfolio::ProposeDefault(std::vector<Pick>& picks) {
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    Pick pick;
+    pick.task = static_cast<int>(i);
+    if (tasks_[i].worth <= 0 || !tasks_[i].search->NextDefault(pick)) continue;
+    tasks_[i].fresh = false;
+    picks.push_back(pick);
+    return true;
+  }
+  return false;
+}
+
 bool Portfolio::ProposeTurns(size_t room, std::vector<Pick>& picks) {
   for (size_t i = 0; i < tasks_.size(); ++i) {
     if (tasks_[i].worth <= 0) continue;
@@ -113,11 +132,12 @@ std::vector<Pick> Portfolio::Propose(int count) {
   const auto most = static_cast<size_t>(std::max(count, 0));
   while (picks.size() < most) {
     const size_t before = picks.size();
-    const int64_t reserve = kRepeatsPerTask * Worthy();
-    const bool late = CanVerify() && proposed_ >= options_.trials - reserve;
-    bool found = late && ProposeTurns(most - before, picks);
+    const int64_t left = options_.trials - proposed_, reserve = kRepeatsPerTask * Worthy();
+    const bool verifies = CanVerify();
+    bool found = verifies && left <= reserve + DefaultsLeft() && ProposeDefault(picks);
+    found = found || (verifies && left <= reserve && ProposeTurns(most - before, picks));
     found = found || ProposeNew(picks);
-    found = found || (CanVerify() && ProposeTurns(most - before, picks));
+    found = found || (verifies && (ProposeDefault(picks) || ProposeTurns(most - before, picks)));
     if (!found) break;
     proposed_ += static_cast<int64_t>(picks.size() - before);
   }

@@ -75,6 +75,9 @@ class Portfolio {
 
   VariantOdds Odds();
   int Neediest();
+  // The default of a task that was searched without it; false if none lacks it.
+  bool ProposeDefault(std::vector<Pick>& picks);
+  int64_t DefaultsLeft() const;
   // Leaders of one task, as many as there is room for; false if none needs it.
   bool ProposeTurns(size_t room, std::vector<Pick>& picks);
   bool ProposeNew(std::vector<Pick>& picks);

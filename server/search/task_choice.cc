@@ -177,13 +177,24 @@ bool TaskSearch::Next(Pick& pick) {
   return true;
 }
 
+bool TaskSearch::NextDefault(Pick& pick) {
+  if (!lacks_default()) return false;
+  Predict();
+  Fill(pick, default_, "default");
+  // However slow it is, its time is wanted.
+  pick.race_ns = 0;
+  return true;
+}
+
+// What was measured counts, not what the models make of it: a best one that came out much slower
+// than expected, as a config carried over may, promises most. Models learn single times.
 double TaskSearch::Promise() const {
   if (best_ns_ == 0) return 0;
   double best_score = kWorst;
   for (int i = 0; i < pool_.size(); ++i) {
     if (Free(i)) best_score = std::min(best_score, Score(i));
   }
-  return std::clamp(Score(best_) - best_score, 0.0, 0.5);
+  return std::clamp(std::log(timed_.at(best_).single()) - best_score, 0.0, 0.5);
 }
 
 double TaskSearch::ExpectedGain() {

@@ -96,7 +96,7 @@ void TaskSearch::Start() {
 }
 
 // The guess first; then by the models if they know something, else guesses as they came and the
-// defaults of other families.
+// defaults of other families. A default that the models think little of waits for NextDefault.
 void TaskSearch::OrderSeeds(bool informed, std::deque<Seed>& seeds) {
   if (guess_ < 0) guess_ = default_;
   std::vector<Seed> rest = informed ? std::vector<Seed>() : guesses_;
@@ -111,8 +111,7 @@ void TaskSearch::OrderSeeds(bool informed, std::deque<Seed>& seeds) {
   double bar = std::numeric_limits<double>::infinity();
   for (int i = 0; informed && i < pool_.size(); ++i) bar = std::min(bar, Score(i) + kPoorSeed);
   for (const Seed& seed : rest) {
-    const bool worthy =
-        seed.candidate == guess_ || seed.candidate == default_ || Score(seed.candidate) < bar;
+    const bool worthy = seed.candidate == guess_ || Score(seed.candidate) < bar;
     if (worthy && timed_.count(seed.candidate) == 0) seeds.push_back(seed);
   }
   seeds_ = std::move(seeds);

@@ -51,6 +51,10 @@ class TaskSearch {
 
   // Nothing if the pool is exhausted. Marks the pick as under way.
   bool Next(Pick& pick);
+  // The first default, where no trial and no earlier job has measured it: what a gain is told
+  // against. Marks it as under way.
+  bool NextDefault(Pick& pick);
+  bool lacks_default() const { return default_ >= 0 && default_ns_ == 0 && Free(default_); }
   // The leaders, to be measured again side by side: at most `most`, and none if the best one needs
   // no confirmation. Marks them as under way. See task_confirmation.cc.
   std::vector<Pick> NextTurns(size_t most);
@@ -113,7 +117,8 @@ class TaskSearch {
   void Grow();
   double Score(int candidate) const;
   double PriorScore(int candidate) const;
-  // Log time that the models promise below the best; 0 without one. REQUIRES: Predict().
+  // Log time that the models promise below what was measured of the best; 0 without one. REQUIRES:
+  // Predict().
   double Promise() const;
   bool Free(int candidate) const { return !tried_[static_cast<size_t>(candidate)]; }
   std::vector<int> Incumbents(size_t count) const;

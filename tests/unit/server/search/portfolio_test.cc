@@ -357,6 +357,30 @@ TEST(PortfolioTest, WhatWasGainedIsToldInTimesThatCompare) {
   EXPECT_GT(confirmed, 0);
 }
 
+// Where earlier jobs know better, the default need not be tried early, but the gain is told over
+// it.
+TEST(PortfolioTest, ADefaultThatWasLeftOutIsMeasuredBeforeTheEnd) {
+  const SyntheticDevice device(kSizes);
+  const SyntheticDevice others({3000, 6000, 12000, 32000, 90000});
+  Portfolio before(others.Tasks(), {}, {200, 1});
+  Tune(others, before, 200);
+  for (const int64_t trials : {200, 32}) {
+    std::vector<PortfolioTask> tasks = device.Tasks();
+    for (PortfolioTask& task : tasks) task.guesses = {{{0, {4, 4, 1, 2, 2}}, true, 8765}};
+    Portfolio after(std::move(tasks), before.Gathered(), {trials, 1});
+    const Course course = Tune(device, after, trials);
+    const size_t early = 100;  // trials
+    std::istringstream lines(course.text);
+    std::string line;
+    for (size_t i = 0; i < early && std::getline(lines, line); ++i) {
+      EXPECT_THAT(line, ::testing::Not(::testing::EndsWith("default"))) << "trial " << i;
+    }
+    for (int t = 0; t < static_cast<int>(kSizes.size()); ++t) {
+      EXPECT_EQ(after.task(t).default_ns() > 0, trials == 200) << "task " << t;
+    }
+  }
+}
+
 TEST(PortfolioTest, AWinnerThatFailsWhenMeasuredAgainIsNoWinner) {
   const SyntheticDevice device({8000});
   Portfolio portfolio(device.Tasks(), {}, {60, 1});
