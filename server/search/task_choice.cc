@@ -194,6 +194,9 @@ double TaskSearch::Promise() const {
   for (int i = 0; i < pool_.size(); ++i) {
     if (Free(i)) best_score = std::min(best_score, Score(i));
   }
+  // What a config carried over was expected to take is what searches come close to in the end, even
+  // where that config itself is slower here.
+  if (expected_ns_ > 0) best_score = std::min(best_score, std::log(expected_ns_));
   return std::clamp(std::log(timed_.at(best_).single()) - best_score, 0.0, 0.5);
 }
 

@@ -117,8 +117,8 @@ class TaskSearch {
   void Grow();
   double Score(int candidate) const;
   double PriorScore(int candidate) const;
-  // Log time that the models promise below what was measured of the best; 0 without one. REQUIRES:
-  // Predict().
+  // Log time that the models, or the analogy by which a config was carried over, promise below what
+  // was measured of the best; 0 without one. REQUIRES: Predict().
   double Promise() const;
   bool Free(int candidate) const { return !tried_[static_cast<size_t>(candidate)]; }
   std::vector<int> Incumbents(size_t count) const;

@@ -191,6 +191,24 @@ TEST(PortfolioTest, EveryTaskGetsItsGuessFirstHeaviestFirst) {
   }
 }
 
+TEST(PortfolioTest, TrialsGoWhereAnalogiesPromiseMore) {
+  const SyntheticDevice device({8000, 8000});
+  const Point point = {4, 4, 1, 2, 2};
+  const double ns = device.TimeOf(0, point);
+  std::vector<PortfolioTask> tasks = device.Tasks();
+  tasks[0].guesses = {{{0, point}, true, ns}};
+  tasks[1].guesses = {{{0, point}, true, 0.7 * ns}};
+  Portfolio portfolio(std::move(tasks), {}, {100, 1});
+  std::vector<Portfolio::Seen> seen;
+  for (const Pick& pick : portfolio.Propose(2)) seen.push_back({pick, Ending::kTimed, ns});
+  ASSERT_EQ(seen.size(), 2u);
+  portfolio.Learn(seen);
+  std::map<int, int> trials;
+  for (const Pick& pick : portfolio.Propose(8)) ++trials[pick.task];
+  EXPECT_GT(trials[1], trials[0]);
+  EXPECT_GT(trials[0], 0);
+}
+
 TEST(PortfolioTest, WhatFailsFirstIsFollowedByTheNextGuess) {
   const SyntheticDevice device(kSizes);
   std::vector<PortfolioTask> tasks = device.Tasks();
