@@ -1,31 +1,24 @@
 #include "transport/certificates.h"
 
-#include <openssl/bio.h>
-#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 
 #include <ctime>
 #include <fstream>
-#include <memory>
 #include <vector>
+
+#include "transport/openssl_handles.h"
 
 namespace mlc::transport {
 namespace {
 
 constexpr size_t kLargestFile = 1 << 20;
 
-template <auto Free>
-struct Freed {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Freed<BIO_free>>;
-using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+using openssl::Bio;
+using openssl::Certificate;
+using openssl::ForgetErrors;
+using openssl::Key;
 
 Result<std::string> ReadFile(const std::string& flag, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -51,12 +44,12 @@ Bio Open(const std::string& text) {
 }
 
 std::vector<Certificate> ParseCertificates(const std::string& text) {
+  const ForgetErrors errors;
   const Bio bio = Open(text);
   std::vector<Certificate> certificates;
   while (X509* one = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)) {
     certificates.emplace_back(one);
   }
-  ERR_clear_error();
   return certificates;
 }
 
@@ -64,10 +57,9 @@ std::vector<Certificate> ParseCertificates(const std::string& text) {
 int NoPassword(char*, int, int, void*) { return 0; }
 
 Key ParseKey(const std::string& text) {
+  const ForgetErrors errors;
   const Bio bio = Open(text);
-  Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassword, nullptr));
-  ERR_clear_error();
-  return key;
+  return Key(PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassword, nullptr));
 }
 
 int64_t Seconds(const ASN1_TIME* time) {
@@ -131,9 +123,8 @@ Status ReadPair(const TlsPaths& paths, TlsTexts& texts) {
     return InvalidArgument("--tls-key: " + paths.key + " has no PEM key without a password");
   }
   X509* own = certificates.front().get();
-  const bool fits = X509_check_private_key(own, key.get()) == 1;
-  ERR_clear_error();
-  if (!fits) {
+  const ForgetErrors errors;
+  if (X509_check_private_key(own, key.get()) != 1) {
     return InvalidArgument("--tls-key: " + paths.key + " is not the key of " + paths.certificate);
   }
   MLC_TRY(CheckDates("--tls-cert", paths.certificate, own));

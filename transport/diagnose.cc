@@ -6,22 +6,15 @@
 
 #include <csignal>
 #include <ctime>
-#include <memory>
 #include <utility>
 
+#include "transport/openssl_handles.h"
 #include "transport/socket.h"
 
 namespace mlc::transport {
 namespace {
 
 constexpr int kStepTimeoutMs = 3'000;
-
-struct FreeContext {
-  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-};
-struct FreeSsl {
-  void operator()(SSL* ssl) const { SSL_free(ssl); }
-};
 
 // OpenSSL writes with write(2): the signal of a closed connection is kept from the program.
 class QuietPipes {
@@ -112,7 +105,7 @@ bool Prepare(SSL_CTX* context, const TlsPaths& tls) {
 }
 
 Status Handshake(int fd, const std::string& address, const TlsPaths& tls, const std::string& name) {
-  const std::unique_ptr<SSL_CTX, FreeContext> context(SSL_CTX_new(TLS_client_method()));
+  const openssl::Context context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr || !Prepare(context.get(), tls)) {
     return InvalidArgument("the TLS files cannot be used: " +
                            std::string(ERR_reason_error_string(ERR_peek_last_error())));
@@ -120,7 +113,7 @@ Status Handshake(int fd, const std::string& address, const TlsPaths& tls, const 
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   const unsigned char http2[] = {2, 'h', '2'};
   SSL_CTX_set_alpn_protos(context.get(), http2, sizeof(http2));
-  const std::unique_ptr<SSL, FreeSsl> ssl(SSL_new(context.get()));
+  const openssl::Ssl ssl(SSL_new(context.get()));
   SSL_set_fd(ssl.get(), fd);
   X509_VERIFY_PARAM* param = SSL_get0_param(ssl.get());
   if (X509_VERIFY_PARAM_set1_ip_asc(param, name.c_str()) != 1) {

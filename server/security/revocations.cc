@@ -1,36 +1,23 @@
 #include "server/security/revocations.h"
 
-#include <openssl/bio.h>
-#include <openssl/err.h>
 #include <openssl/pem.h>
-#include <openssl/x509.h>
 
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "server/file_stamp.h"
+#include "transport/openssl_handles.h"
 
 namespace mlc::server {
 namespace {
 
 constexpr size_t kMostRemembered = 4096;
 
-template <auto kFree>
-struct Free {
-  template <typename T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Free<BIO_free_all>>;
-using Certificate = std::unique_ptr<X509, Free<X509_free>>;
-using List = std::unique_ptr<X509_CRL, Free<X509_CRL_free>>;
-
-// What reading leaves behind would confuse the next TLS call of the thread.
-struct Forgetting {
-  ~Forgetting() { ERR_clear_error(); }
-};
+using transport::openssl::Bio;
+using transport::openssl::Certificate;
+using transport::openssl::ForgetErrors;
+using transport::openssl::RevocationList;
 
 // Bytes that tell a certificate from all others: who signed it, and its number there.
 std::string SerialText(const X509_NAME* issuer, const ASN1_INTEGER* serial) {
@@ -43,7 +30,7 @@ std::string SerialText(const X509_NAME* issuer, const ASN1_INTEGER* serial) {
 }
 
 std::optional<std::string> SerialOf(std::string_view pem) {
-  const Forgetting errors;
+  const ForgetErrors errors;
   const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   const Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
   if (certificate == nullptr) return std::nullopt;
@@ -83,14 +70,14 @@ Result<std::unique_ptr<Revocations>> Revocations::Open(const std::string& path,
 }
 
 Result<Revocations::Serials> Revocations::Read() const {
-  const Forgetting errors;
+  const ForgetErrors errors;
   const Bio file(BIO_new_file(path_.c_str(), "r"));
   if (file == nullptr) return NotFound("--tls-crl: cannot read " + path_);
   const std::vector<Certificate> authorities = ReadAuthorities(authority_);
   Serials revoked;
   int lists = 0;
   for (;;) {
-    const List list(PEM_read_bio_X509_CRL(file.get(), nullptr, nullptr, nullptr));
+    const RevocationList list(PEM_read_bio_X509_CRL(file.get(), nullptr, nullptr, nullptr));
     if (list == nullptr) break;
     ++lists;
     if (!IsSigned(list.get(), authorities)) {
