@@ -9,6 +9,7 @@ namespace {
 // A server that is upgraded or restarted is back long before.
 constexpr std::chrono::minutes kPatience(15);
 constexpr std::chrono::milliseconds kBetweenTries(250);
+constexpr int64_t kReconnectMs = 1'000;
 
 const Status& Left() {
   static const Status* const left = new Status(StatusCode::kCancelled, "left");
@@ -47,6 +48,7 @@ Result<Followed> FollowJob(TunerClient& client, const std::string& job, Progress
       return Unavailable("the server does not come back; the job goes on when it does");
     }
     std::this_thread::sleep_for(kBetweenTries);
+    (void)client.Await(kReconnectMs);
   }
 }
 

@@ -36,6 +36,8 @@ class TunerClient {
   // ends the watching and is returned.
   Result<proto::JobProgress> Watch(const std::string& job,
                                    const std::function<Status(const proto::JobProgress&)>& seen);
+  // After a call that failed: waits for a connection, at most `timeout_ms`.
+  bool Await(int64_t timeout_ms) const { return connection_->Await(timeout_ms); }
 
  private:
   explicit TunerClient(std::unique_ptr<transport::Connection> connection)

@@ -98,9 +98,13 @@ Result<std::unique_ptr<Connection>> Connection::Open(ChannelOptions options) {
   return connection;
 }
 
+bool Connection::Await(int64_t timeout_ms) const {
+  return channel_->WaitForConnected(std::chrono::system_clock::now() +
+                                    std::chrono::milliseconds(timeout_ms));
+}
+
 Status Connection::WaitUntilReady(int64_t timeout_ms) const {
-  const auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms);
-  if (channel_->WaitForConnected(deadline)) return Status();
+  if (Await(timeout_ms)) return Status();
   MLC_TRY(Explain());
   return Unavailable("no mlc-server answers at " + options_.address);
 }

@@ -29,6 +29,9 @@ class Connection {
   ~Connection();
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  // Waits until there is a connection, at most `timeout_ms`. After a failure gRPC makes handshakes
+  // only while someone waits: who calls again and again waits here in between.
+  bool Await(int64_t timeout_ms) const;
   // Waits until the server is reached, at most `timeout_ms`. UNAVAILABLE, UNAUTHENTICATED with the
   // cause if it is not.
   Status WaitUntilReady(int64_t timeout_ms) const;

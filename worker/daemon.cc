@@ -23,6 +23,7 @@ namespace {
 
 constexpr int64_t kCallTimeoutMs = 10'000;
 constexpr int64_t kLongestSleepMs = 1'000;
+constexpr int64_t kReconnectMs = 1'000;
 
 int64_t NowMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -226,10 +227,11 @@ class Daemon {
   Status Synchronize(size_t index) {
     Seat& seat = seats_[index];
     Agent& agent = seat.agent;
+    const bool was_connected = agent.connected();
+    if (!was_connected) (void)connection_.Await(kReconnectMs);
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() +
                          std::chrono::milliseconds(kCallTimeoutMs));
-    const bool was_connected = agent.connected();
     proto::SynchronizeReply reply;
     if (OnGpu(engine_.targets()[index])) agent.set_device_use(UseOf(engine_));
     const proto::SynchronizeRequest request = agent.Request();

@@ -43,7 +43,7 @@ class SecurityTest : public ::testing::Test {
                                       "--log",
                                       lab_.path("tuning.db"),
                                       "--listen",
-                                      "127.0.0.1:0",
+                                      address_.empty() ? "127.0.0.1:0" : address_,
                                       "--tls-cert",
                                       lab_.path("server.pem"),
                                       "--tls-key",
@@ -273,6 +273,42 @@ TEST_F(SecurityTest, ABuildThatMayNotAskEndsWithPermissionDenied) {
   for (int tries = 0; code == 0 && tries < 100; ++tries) code = compile("read-ci");
   EXPECT_EQ(code, 77) << said("read-ci");
   EXPECT_THAT(said("read-ci"), HasSubstr("was revoked"));
+}
+
+// Handshakes over TLS take several steps, each of which somebody has to wait for.
+TEST_F(SecurityTest, AWorkerWhoseServerStartsLaterConnects) {
+  lab_.Make("work w");
+  Start();
+  crash::Kill(server_);
+  std::vector<std::string> words = {std::string(kBin) + "mlc-worker",
+                                    "--server",
+                                    address_,
+                                    "--tls-ca",
+                                    lab_.path("ca.pem"),
+                                    "--tls-cert",
+                                    lab_.path("work-w.pem"),
+                                    "--tls-key",
+                                    lab_.path("work-w.key"),
+                                    "--name",
+                                    "w",
+                                    "--builders",
+                                    "1",
+                                    "-v"};
+  const pid_t worker = crash::Spawn(words, lab_.path("worker.log"));
+  const auto worker_says = [&](const std::string& text) {
+    std::string said;
+    while (said.find(text) == std::string::npos && crash::Running(worker)) {
+      usleep(50'000);
+      std::ifstream file(lab_.path("worker.log"));
+      said.assign(std::istreambuf_iterator<char>(file), {});
+    }
+    EXPECT_THAT(said, HasSubstr(text));
+  };
+  worker_says("no mlc-server answers");
+  std::filesystem::remove(lab_.path("server.log"));
+  Start();
+  worker_says("connected to");
+  crash::Kill(worker);
 }
 
 // Code for workers to run: from administrators alone, as scripts see it.
