@@ -4,7 +4,7 @@
 #   deploy/certificates.sh FOLDER server HOST...              server.pem, server.key for these names and addresses
 #   deploy/certificates.sh FOLDER read|submit|work|admin NAME ROLE-NAME.pem, ROLE-NAME.key for a person or a worker
 #   deploy/certificates.sh FOLDER token ROLE NAME [DAY]       ROLE-NAME.token for its owner, a line in tokens for the server
-#   deploy/certificates.sh FOLDER revoke [ROLE NAME]          crl.pem for the server, with all certificates of that role and name so far
+#   deploy/certificates.sh FOLDER revoke [ROLE NAME|server]   crl.pem for all sides, with all certificates of that role and name, or of servers, so far
 # DAYS says how long certificates are good, 90 by default; tokens end with DAY, written YYYY-MM-DD, or never. Running it
 # again renews: files are replaced as a whole, so programs under way can follow them.
 set -euo pipefail
@@ -88,20 +88,20 @@ token)
   mv "$folder/tokens.new" "$folder/tokens"
   ;;
 revoke)
-  (($# == 0 || $# == 2)) || usage
+  (($# == 0 || $# == 2)) || [[ $* == server ]] || usage
   [[ -f $folder/ca.key ]] || fail "there is no authority in $folder: run '$0 $folder ca' first"
-  if (($# == 2)); then
-    check_role "$1"
-    check_name "$2"
+  if (($# >= 1)); then
+    if (($# == 2)); then check_role "$1" && check_name "$2"; fi
+    whose=$1${2:+-$2}
     found=no
-    for pem in "$folder/issued/$1-$2@"*.pem; do
-      [[ -f $pem && ${pem#"$folder/issued/$1-$2@"} != *@* ]] || continue
+    for pem in "$folder/issued/$whose@"*.pem; do
+      [[ -f $pem && ${pem#"$folder/issued/$whose@"} != *@* ]] || continue
       found=yes
       serial=${pem##*@}
       # Revoking twice is an error to openssl.
       grep -q "^R.*[[:space:]]${serial%.pem}[[:space:]]" "$folder/revoked.index" 2>/dev/null || authority -revoke "$pem"
     done
-    [[ $found == yes ]] || fail "no certificate for $1 $2 was made in $folder"
+    [[ $found == yes ]] || fail "no certificate for $* was made in $folder"
   fi
   authority -gencrl -out "$folder/crl.new"
   chmod 644 "$folder/crl.new"

@@ -22,6 +22,8 @@ namespace {
 constexpr int kMaxMessageBytes = 16 << 20;
 constexpr size_t kMemoryQuota = size_t{512} << 20;
 constexpr unsigned kRefreshSeconds = 1;
+constexpr char kRevoked[] =
+    "the client's certificate was revoked: ask the server's administrator for another";
 
 struct Setting {
   const char* name;
@@ -143,7 +145,7 @@ class RunningEndpoint : public Endpoint {
     if (!options_.tls.empty() && options_.tls.certificate.empty()) {
       return InvalidArgument("a server with TLS needs --tls-cert and --tls-key");
     }
-    if (!options_.revoked.empty() && options_.tls.empty()) {
+    if (!options_.tls.revoked.empty() && options_.tls.empty()) {
       return InvalidArgument("--tls-crl needs --tls-cert, --tls-key and --tls-ca");
     }
     if (!options_.tls.empty() || local) return Status();
@@ -173,9 +175,9 @@ class RunningEndpoint : public Endpoint {
     logger_->info("certificates: {}", tls_files_->description());
     std::unique_ptr<Tokens> tokens;
     if (!options_.tokens.empty()) tokens = MLC_TRY(Tokens::Open(options_.tokens));
-    std::unique_ptr<Revocations> revoked;
-    if (!options_.revoked.empty()) {
-      revoked = MLC_TRY(Revocations::Open(options_.revoked, options_.tls.authority));
+    std::unique_ptr<transport::Revocations> revoked;
+    if (!options_.tls.revoked.empty()) {
+      revoked = MLC_TRY(transport::Revocations::Open(options_.tls, kRevoked));
       logger_->info("certificates: {} are revoked", revoked->size());
     }
     tls_gate_ = std::make_unique<TlsGate>(logger_, metrics_, std::move(tokens), std::move(revoked));

@@ -22,8 +22,7 @@ namespace mlc::server {
 
 struct EndpointOptions {
   std::string listen;            // "unix:PATH", or "HOST:PORT"; port 0 picks one
-  transport::TlsPaths tls;       // all three, or none
-  std::string revoked;           // file of revoked certificates, see security/revocations.h
+  transport::TlsPaths tls;       // certificate, key and authority, or none
   std::string tokens;            // file of tokens, see security/tokens.h; needs TLS
   bool insecure_listen = false;  // without TLS, listen beyond this machine all the same
   bool reflection = false;       // answer grpc.reflection

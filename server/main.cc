@@ -31,7 +31,6 @@ struct Flags {
   std::string log = "tuning.db";
   mlc::server::EndpointOptions endpoint = {.listen = "127.0.0.1:7650",
                                            .tls = {},
-                                           .revoked = "",
                                            .tokens = "",
                                            .insecure_listen = false,
                                            .reflection = true};
@@ -91,8 +90,6 @@ void AddEndpointFlags(CLI::App& app, Flags& flags) {
   mlc::transport::AddTlsFlags(app, flags.endpoint.tls, "of this server");
   app.add_option("--tokens", flags.endpoint.tokens,
                  "file with the digests of bearer tokens and whom they stand for");
-  app.add_option("--tls-crl", flags.endpoint.revoked,
-                 "file with the list of revoked certificates, signed by the authority");
   app.add_flag("--insecure-listen", flags.endpoint.insecure_listen,
                "without TLS, let others than this machine connect and do everything");
   app.add_option("--metrics", flags.metrics, "HOST:PORT that answers Prometheus; none if empty");

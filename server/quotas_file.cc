@@ -2,13 +2,13 @@
 
 #include <utility>
 
-#include "server/file_stamp.h"
+#include "transport/file_stamp.h"
 
 namespace mlc::server {
 
 Result<std::unique_ptr<QuotasFile>> QuotasFile::Open(const std::string& path) {
   std::unique_ptr<QuotasFile> file(new QuotasFile(path));
-  file->stamp_ = StampOf(path);
+  file->stamp_ = transport::StampOf(path);
   file->quotas_ = MLC_TRY(Quotas::Read(path));
   return file;
 }
@@ -20,7 +20,7 @@ Quotas QuotasFile::quotas() const {
 
 Status QuotasFile::Refresh(const std::function<void(const Quotas&)>& use) {
   std::lock_guard lock(mutex_);
-  std::string stamp = StampOf(path_);
+  std::string stamp = transport::StampOf(path_);
   if (stamp == stamp_) return Status();
   stamp_ = std::move(stamp);
   quotas_ = MLC_TRY(Quotas::Read(path_));

@@ -12,9 +12,10 @@ namespace mlc::transport {
 // Where a program's TLS files are. Servers need all three. Clients need the authority; certificate
 // and key come together or not at all.
 struct TlsPaths {
-  std::string certificate;  // PEM: the program's own, then those between it and the authority
-  std::string key;          // PEM, not encrypted, unreadable to other users
-  std::string authority;    // PEM: who signs the certificates of the other side
+  std::string certificate;   // PEM: the program's own, then those between it and the authority
+  std::string key;           // PEM, not encrypted, unreadable to other users
+  std::string authority;     // PEM: who signs the certificates of the other side
+  std::string revoked = {};  // PEM: those of the other side that hold no more; empty: not looked at
   bool empty() const { return certificate.empty() && key.empty() && authority.empty(); }
 };
 

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "transport/diagnose.h"
+#include "transport/revocations.h"
+#include "transport/server_verifier.h"
 #include "transport/tls_files.h"
 
 namespace mlc::transport {
@@ -36,8 +38,9 @@ class TokenPlugin : public grpc::MetadataCredentialsPlugin {
   const std::string path_;
 };
 
-std::shared_ptr<grpc::ChannelCredentials> Credentials(const TlsFiles& files,
-                                                      const std::string& token_file) {
+std::shared_ptr<grpc::ChannelCredentials> Credentials(
+    const TlsFiles& files, std::shared_ptr<grpc::experimental::CertificateVerifier> verifier,
+    const std::string& token_file) {
   grpc::experimental::TlsChannelCredentialsOptions tls;
   std::shared_ptr<grpc::experimental::CertificateProviderInterface> provider;
   if (files.pair_path().empty()) {
@@ -50,6 +53,7 @@ std::shared_ptr<grpc::ChannelCredentials> Credentials(const TlsFiles& files,
   }
   tls.set_certificate_provider(std::move(provider));
   tls.watch_root_certs();
+  if (verifier != nullptr) tls.set_certificate_verifier(std::move(verifier));
   auto credentials = grpc::experimental::TlsCredentials(tls);
   if (token_file.empty()) return credentials;
   return grpc::CompositeChannelCredentials(
@@ -88,11 +92,17 @@ Result<std::unique_ptr<Connection>> Connection::Open(ChannelOptions options) {
     if (!wanted.token_file.empty()) {
       return InvalidArgument("--token-file needs --tls-ca: without TLS everyone could read it");
     }
+    if (!wanted.tls.revoked.empty()) return InvalidArgument("--tls-crl needs --tls-ca");
     credentials = grpc::InsecureChannelCredentials();
   } else {
     if (!wanted.token_file.empty()) MLC_TRY(ReadSecret(wanted.token_file));
     connection->files_ = MLC_TRY(TlsFiles::Open(wanted.tls, nullptr));
-    credentials = Credentials(*connection->files_, wanted.token_file);
+    std::shared_ptr<grpc::experimental::CertificateVerifier> verifier;
+    if (!wanted.tls.revoked.empty()) {
+      verifier =
+          MakeServerVerifier(MLC_TRY(Revocations::Open(wanted.tls, "the certificate was revoked")));
+    }
+    credentials = Credentials(*connection->files_, std::move(verifier), wanted.token_file);
   }
   connection->channel_ = grpc::CreateCustomChannel(wanted.address, credentials, Arguments(wanted));
   return connection;

@@ -16,7 +16,7 @@ class TlsFiles;
 
 struct ChannelOptions {
   std::string address;  // HOST:PORT or unix:PATH
-  TlsPaths tls;         // empty: no TLS
+  TlsPaths tls;         // empty: no TLS; its list of revoked certificates is followed
   std::string token_file;
   std::string server_name;  // what the server's certificate says, if not the address's host
 };
@@ -24,7 +24,7 @@ struct ChannelOptions {
 class Connection {
  public:
   // Reads the files and begins to connect. Errors of ReadTls and ReadSecret; INVALID_ARGUMENT for a
-  // token without TLS.
+  // token or a list of revoked certificates without TLS, or one that cannot be used.
   static Result<std::unique_ptr<Connection>> Open(ChannelOptions options);
   ~Connection();
 

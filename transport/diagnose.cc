@@ -1,14 +1,17 @@
 #include "transport/diagnose.h"
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 #include <csignal>
 #include <ctime>
+#include <string_view>
 #include <utility>
 
 #include "transport/openssl_handles.h"
+#include "transport/revocations.h"
 #include "transport/socket.h"
 
 namespace mlc::transport {
@@ -104,6 +107,22 @@ bool Prepare(SSL_CTX* context, const TlsPaths& tls) {
          SSL_CTX_use_PrivateKey_file(context, tls.key.c_str(), SSL_FILETYPE_PEM) == 1;
 }
 
+// gRPC asks for the same at its handshakes.
+Status CheckRevoked(const SSL* ssl, const std::string& server, const TlsPaths& tls) {
+  if (tls.revoked.empty()) return Status();
+  const auto revoked = MLC_TRY(Revocations::Open(
+      tls, "the certificate of " + server + " was revoked, by " + tls.revoked +
+               ": whoever answers there may not be your server; ask its administrator"));
+  const openssl::Certificate certificate(SSL_get1_peer_certificate(ssl));
+  const openssl::Bio pem(BIO_new(BIO_s_mem()));
+  if (PEM_write_bio_X509(pem.get(), certificate.get()) != 1) {
+    return Unauthenticated("the certificate of " + server + " cannot be read");
+  }
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(pem.get(), &text);
+  return revoked->Check(std::string_view(text, static_cast<size_t>(size)));
+}
+
 Status Handshake(int fd, const std::string& address, const TlsPaths& tls, const std::string& name) {
   const openssl::Context context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr || !Prepare(context.get(), tls)) {
@@ -126,6 +145,7 @@ Status Handshake(int fd, const std::string& address, const TlsPaths& tls, const 
     const long verdict = SSL_get_verify_result(ssl.get());
     return verdict != X509_V_OK ? Judge(verdict, address, name, tls) : Refused(address, tls);
   }
+  MLC_TRY(CheckRevoked(ssl.get(), address, tls));
   // In TLS 1.3 the server judges this side's certificate after its own handshake: its settings
   // arrive, or an alert, or the connection ends.
   char byte;

@@ -8,6 +8,8 @@ void AddTlsFlags(CLI::App& app, TlsPaths& tls, const std::string& whose) {
   app.add_option("--tls-cert", tls.certificate, "PEM certificate " + whose + ", with its chain");
   app.add_option("--tls-key", tls.key, "PEM key of --tls-cert");
   app.add_option("--tls-ca", tls.authority, "PEM certificates that sign the other side's");
+  app.add_option("--tls-crl", tls.revoked,
+                 "PEM list of revoked certificates of the other side, signed by --tls-ca");
 }
 
 void AddClientFlags(CLI::App& app, ChannelOptions& options) {
@@ -30,6 +32,7 @@ void FillMissing(ChannelOptions& options, const std::function<const char*(const 
     fill(options.tls.key, "MLC_TLS_KEY");
   }
   fill(options.tls.authority, "MLC_TLS_CA");
+  fill(options.tls.revoked, "MLC_TLS_CRL");
   fill(options.token_file, "MLC_TOKEN_FILE");
 }
 

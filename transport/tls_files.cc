@@ -2,31 +2,21 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <tuple>
-#include <vector>
+
+#include "transport/file_stamp.h"
 
 namespace mlc::transport {
 namespace {
 
 constexpr std::chrono::milliseconds kLook(1000);
 
-// What tells one state of the files from another.
-using Stamp = std::vector<std::tuple<uint64_t, int64_t, int64_t, int64_t>>;
-
-Stamp StampOf(const TlsPaths& paths) {
-  Stamp stamp;
-  for (const std::string* path : {&paths.certificate, &paths.key, &paths.authority}) {
-    struct stat file = {};
-    if (path->empty() || stat(path->c_str(), &file) != 0) file = {};
-    stamp.emplace_back(file.st_ino, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
-  }
-  return stamp;
+std::string StampOfAll(const TlsPaths& paths) {
+  return StampOf(paths.certificate) + "," + StampOf(paths.key) + "," + StampOf(paths.authority);
 }
 
 // Makes `fd` a new memory file with this text: who opens its path sees the old one or the new one.
@@ -102,11 +92,11 @@ Status TlsFiles::Reload() {
 }
 
 void TlsFiles::Follow() {
-  Stamp seen = StampOf(paths_);
+  std::string seen = StampOfAll(paths_);
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, kLook, [this] { return stopping_; })) {
     lock.unlock();
-    const Stamp now = StampOf(paths_);
+    const std::string now = StampOfAll(paths_);
     // Files that do not fit together yet are looked at again when they change once more.
     if (now != seen) (void)Reload();
     seen = now;

@@ -49,7 +49,7 @@ Result<Caller> CertificateCaller(const grpc::AuthContext& context) {
 class TlsGate::Processor : public grpc::AuthMetadataProcessor {
  public:
   Processor(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
-            std::unique_ptr<Tokens> tokens, std::unique_ptr<Revocations> revoked)
+            std::unique_ptr<Tokens> tokens, std::unique_ptr<transport::Revocations> revoked)
       : logger_(std::move(logger)),
         metrics_(std::move(metrics)),
         tokens_(std::move(tokens)),
@@ -107,11 +107,11 @@ class TlsGate::Processor : public grpc::AuthMetadataProcessor {
   const std::shared_ptr<spdlog::logger> logger_;
   const std::shared_ptr<Metrics> metrics_;
   const std::unique_ptr<Tokens> tokens_;
-  const std::unique_ptr<Revocations> revoked_;
+  const std::unique_ptr<transport::Revocations> revoked_;
 };
 
 TlsGate::TlsGate(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
-                 std::unique_ptr<Tokens> tokens, std::unique_ptr<Revocations> revoked)
+                 std::unique_ptr<Tokens> tokens, std::unique_ptr<transport::Revocations> revoked)
     : processor_(std::make_shared<Processor>(std::move(logger), std::move(metrics),
                                              std::move(tokens), std::move(revoked))) {}
 TlsGate::~TlsGate() = default;

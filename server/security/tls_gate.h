@@ -10,8 +10,8 @@
 
 #include "server/metrics.h"
 #include "server/security/gate.h"
-#include "server/security/revocations.h"
 #include "server/security/tokens.h"
+#include "transport/revocations.h"
 
 namespace spdlog {
 class logger;
@@ -23,7 +23,7 @@ class TlsGate : public Gate {
  public:
   // Without tokens or revocations, pass nullptr.
   TlsGate(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
-          std::unique_ptr<Tokens> tokens, std::unique_ptr<Revocations> revoked);
+          std::unique_ptr<Tokens> tokens, std::unique_ptr<transport::Revocations> revoked);
   ~TlsGate() override;
 
   Caller CallerOf(const grpc::ServerContextBase& context) const override;

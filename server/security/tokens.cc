@@ -10,7 +10,7 @@
 #include <optional>
 #include <sstream>
 
-#include "server/file_stamp.h"
+#include "transport/file_stamp.h"
 
 namespace mlc::server {
 namespace {
@@ -54,7 +54,7 @@ std::string TokenDigest(std::string_view token) {
 
 Result<std::unique_ptr<Tokens>> Tokens::Open(const std::string& path) {
   std::unique_ptr<Tokens> tokens(new Tokens(path));
-  tokens->stamp_ = StampOf(path);
+  tokens->stamp_ = transport::StampOf(path);
   tokens->entries_ = MLC_TRY(Read(path));
   return tokens;
 }
@@ -114,7 +114,7 @@ Result<Caller> Tokens::Find(std::string_view token, int64_t today) const {
 }
 
 Status Tokens::Refresh() {
-  const std::string stamp = StampOf(path_);
+  const std::string stamp = transport::StampOf(path_);
   {
     std::lock_guard lock(mutex_);
     if (stamp == stamp_) return Status();

@@ -311,6 +311,54 @@ TEST_F(SecurityTest, AWorkerWhoseServerStartsLaterConnects) {
   crash::Kill(worker);
 }
 
+// A worker outlives the loss of its server's key; who dials anew hears why it fails.
+TEST_F(SecurityTest, ARevokedServerIsRefusedUntilItHasANewCertificate) {
+  for (const char* what : {"work w", "read ci", "revoke server"}) lab_.Make(what);
+  Start();
+  const auto words = [&](const std::string& program, const std::string& who,
+                         const std::vector<std::string>& more) {
+    std::vector<std::string> all = {kBin + program,
+                                    "--server",
+                                    address_,
+                                    "--tls-ca",
+                                    lab_.path("ca.pem"),
+                                    "--tls-crl",
+                                    lab_.path("crl.pem"),
+                                    "--tls-cert",
+                                    lab_.path(who + ".pem"),
+                                    "--tls-key",
+                                    lab_.path(who + ".key")};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const auto said = [&](const std::string& file) {
+    std::ifstream in(lab_.path(file));
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const auto list = [&] {
+    return crash::Wait(crash::Spawn(words("mlc-tune", "read-ci", {"--jobs"}), lab_.path("tune")));
+  };
+  EXPECT_EQ(list(), 77) << said("tune");
+  EXPECT_THAT(said("tune"), HasSubstr("was revoked, by"));
+  std::ofstream(lab_.path("tiny.onnx"), std::ios::binary) << crash::TinyModel();
+  const auto compile =
+      words("mlc-compile", "read-ci", {"--model", lab_.path("tiny.onnx"), "-o", lab_.path("tiny")});
+  EXPECT_EQ(crash::Wait(crash::Spawn(compile, lab_.path("compile"))), 77) << said("compile");
+  EXPECT_THAT(said("compile"), HasSubstr("was revoked, by"));
+  const pid_t worker = crash::Spawn(
+      words("mlc-worker", "work-w", {"--name", "w", "-v", "--builders", "1"}), lab_.path("worker"));
+  const auto worker_says = [&](const std::string& text) {
+    while (said("worker").find(text) == std::string::npos && crash::Running(worker)) usleep(50'000);
+    EXPECT_THAT(said("worker"), HasSubstr(text));
+  };
+  worker_says("was revoked, by");
+  lab_.Make("server localhost 127.0.0.1");
+  ASSERT_EQ(kill(server_, SIGHUP), 0);
+  worker_says("connected to");
+  crash::Kill(worker);
+  EXPECT_EQ(list(), 0) << said("tune");
+}
+
 // Code for workers to run: from administrators alone, as scripts see it.
 TEST_F(SecurityTest, AKernelWrittenByHandIsAnAdministratorsToSubmit) {
   for (const char* what : {"submit alice", "admin root"}) lab_.Make(what);

@@ -16,9 +16,9 @@
 #include "proto/tuner.grpc.pb.h"
 #include "proto/worker.grpc.pb.h"
 #include "server/security/policy.h"
-#include "server/security/revocations.h"
 #include "tests/unit/server/health.h"
 #include "tests/unit/transport/lab.h"
+#include "transport/revocations.h"
 
 namespace mlc::server {
 namespace {
@@ -204,7 +204,7 @@ TEST_F(EndpointTest, ARevokedCertificateIsRefusedOnTheSameConnection) {
   constexpr char kRpc[] = "/mlc.proto.Tuner/ListJobs";
   for (const char* what : {"submit gone", "token submit gone2", "revoke"}) lab_->Make(what);
   EndpointOptions options = Protected();
-  options.revoked = lab_->path("crl.pem");
+  options.tls.revoked = lab_->path("crl.pem");
   options.tokens = lab_->path("tokens");
   Open(options);
   const auto connection = Connect("submit-gone");
@@ -232,12 +232,69 @@ TEST_F(EndpointTest, ARevokedCertificateIsRefusedOnTheSameConnection) {
   EXPECT_FALSE(LetIn(Call(*connection, kRpc)));
   for (const char* text : {"", "no list"}) {
     std::ofstream(lab_->path("crl.pem")) << text;
-    EXPECT_EQ(Revocations::Open(lab_->path("crl.pem"), lab_->path("ca.pem")).status().code(),
+    EXPECT_EQ(transport::Revocations::Open(options.tls, "").status().code(),
               StatusCode::kInvalidArgument);
   }
   std::filesystem::remove(lab_->path("crl.pem"));
-  EXPECT_EQ(Revocations::Open(lab_->path("crl.pem"), lab_->path("ca.pem")).status().code(),
-            StatusCode::kNotFound);
+  EXPECT_EQ(transport::Revocations::Open(options.tls, "").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(EndpointTest, AClientWithTheListRefusesARevokedServer) {
+  const Lab lab("revoked-server");
+  for (const char* what : {"read x", "revoke"}) lab.Make(what);
+  EndpointOptions options = Protected();
+  options.tls = lab.tls("server");
+  Open(options);
+  transport::ChannelOptions client;
+  client.address = endpoint_->address();
+  client.tls = lab.tls("read-x");
+  client.tls.revoked = lab.path("crl.pem");
+  const auto before = transport::Connection::Open(client);
+  ASSERT_TRUE(before.ok()) << before.status().ToString();
+  EXPECT_TRUE((*before)->WaitUntilReady(kWaitMs).ok());
+  EXPECT_TRUE(LetIn(Call(**before, "/mlc.proto.Tuner/ListJobs")));
+  // Of a program that has run since before the key was lost, and connects again.
+  const auto connection = transport::Connection::Open(client);
+  ASSERT_TRUE(connection.ok());
+  lab.Make("revoke server");
+  const auto expect_refused = [&] {
+    const Status status = (*connection)->WaitUntilReady(500);
+    EXPECT_EQ(status.code(), StatusCode::kUnauthenticated);
+    EXPECT_THAT(status.message(), HasSubstr("the certificate of " + client.address + " was "));
+    EXPECT_THAT(status.message(), HasSubstr("revoked, by " + client.tls.revoked));
+  };
+  expect_refused();
+  client.server_name = "elsewhere";
+  EXPECT_THAT((*transport::Connection::Open(client))->WaitUntilReady(500).message(),
+              HasSubstr("is not for 'elsewhere'"))
+      << "the name is looked at, too";
+  // A new certificate, taken up while both run.
+  lab.Make("server localhost 127.0.0.1");
+  endpoint_->Reload();
+  Status reached;
+  do {
+    reached = (*connection)->WaitUntilReady(kWaitMs);
+  } while (reached.code() == StatusCode::kUnauthenticated);
+  EXPECT_TRUE(reached.ok()) << reached.ToString();
+  EXPECT_TRUE(LetIn(Call(**connection, "/mlc.proto.Tuner/ListJobs")));
+}
+
+TEST_F(EndpointTest, AListThatAClientCannotUseIsAnError) {
+  const Lab lab("unusable-list");
+  transport::ChannelOptions client;
+  client.address = "127.0.0.1:1";
+  client.tls.revoked = lab.path("crl.pem");
+  const auto error = [&] { return transport::Connection::Open(client).status(); };
+  EXPECT_EQ(error().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(error().message(), HasSubstr("--tls-crl needs --tls-ca"));
+  client.tls.authority = lab.path("ca.pem");
+  EXPECT_EQ(error().code(), StatusCode::kNotFound);
+  std::ofstream(client.tls.revoked) << "no list";
+  EXPECT_EQ(error().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(error().message(), HasSubstr("holds no list in PEM"));
+  lab_->Make("revoke");
+  client.tls.revoked = lab_->path("crl.pem");
+  EXPECT_THAT(error().message(), HasSubstr("is not signed by the authority"));
 }
 
 TEST_F(EndpointTest, WithoutTlsEverybodyOnThisMachineIsLocal) {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace mlc::server {
+namespace mlc::transport {
 
 // Of which file, how long and when written; empty if there is none.
 std::string StampOf(const std::string& path);
 
-}  // namespace mlc::server
+}  // namespace mlc::transport

@@ -1,4 +1,4 @@
-#include "server/security/revocations.h"
+#include "transport/revocations.h"
 
 #include <openssl/pem.h>
 
@@ -6,18 +6,18 @@
 #include <utility>
 #include <vector>
 
-#include "server/file_stamp.h"
+#include "transport/file_stamp.h"
 #include "transport/openssl_handles.h"
 
-namespace mlc::server {
+namespace mlc::transport {
 namespace {
 
 constexpr size_t kMostRemembered = 4096;
 
-using transport::openssl::Bio;
-using transport::openssl::Certificate;
-using transport::openssl::ForgetErrors;
-using transport::openssl::RevocationList;
+using openssl::Bio;
+using openssl::Certificate;
+using openssl::ForgetErrors;
+using openssl::RevocationList;
 
 // Bytes that tell a certificate from all others: who signed it, and its number there.
 std::string SerialText(const X509_NAME* issuer, const ASN1_INTEGER* serial) {
@@ -61,10 +61,9 @@ bool IsSigned(X509_CRL* list, const std::vector<Certificate>& authorities) {
 
 }  // namespace
 
-Result<std::unique_ptr<Revocations>> Revocations::Open(const std::string& path,
-                                                       const std::string& authority) {
-  std::unique_ptr<Revocations> list(new Revocations(path, authority));
-  list->stamp_ = StampOf(path);
+Result<std::unique_ptr<Revocations>> Revocations::Open(const TlsPaths& paths, std::string refusal) {
+  std::unique_ptr<Revocations> list(new Revocations(paths, std::move(refusal)));
+  list->stamp_ = StampOf(paths.revoked);
   list->revoked_ = MLC_TRY(list->Read());
   return list;
 }
@@ -105,8 +104,7 @@ Status Revocations::Check(std::string_view certificate) const {
     known = serial_of_.emplace(certificate, *std::move(serial)).first;
   }
   if (!revoked_.contains(known->second)) return Status();
-  return Status(StatusCode::kUnauthenticated,
-                "the client's certificate was revoked: ask the server's administrator for another");
+  return Status(StatusCode::kUnauthenticated, refusal_);
 }
 
 Status Revocations::Refresh() {
@@ -128,4 +126,4 @@ size_t Revocations::size() const {
   return revoked_.size();
 }
 
-}  // namespace mlc::server
+}  // namespace mlc::transport

@@ -1,8 +1,8 @@
-#include "server/file_stamp.h"
+#include "transport/file_stamp.h"
 
 #include <sys/stat.h>
 
-namespace mlc::server {
+namespace mlc::transport {
 
 std::string StampOf(const std::string& path) {
   struct stat file;
@@ -11,4 +11,4 @@ std::string StampOf(const std::string& path) {
          std::to_string(file.st_mtim.tv_sec) + " " + std::to_string(file.st_mtim.tv_nsec);
 }
 
-}  // namespace mlc::server
+}  // namespace mlc::transport
