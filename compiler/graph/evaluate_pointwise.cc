@@ -37,8 +37,8 @@ struct Rows {
 
 double Sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
-// True if the operator is defined on floats.
-bool FloatRow(ScalarOp op, const Rows<double>& rows) {
+// Each is true if it knows the operator.
+bool UnaryFloatRow(ScalarOp op, const Rows<double>& rows) {
   switch (op) {
     case ScalarOp::kNeg:
       return rows.One([](double x) { return -x; }), true;
@@ -76,6 +76,13 @@ bool FloatRow(ScalarOp op, const Rows<double>& rows) {
       return rows.One([](double x) { return std::isnan(x) ? 1.0 : 0.0; }), true;
     case ScalarOp::kRoundTf32:
       return rows.One([](double x) { return RoundToTf32(static_cast<float>(x)); }), true;
+    default:
+      return false;
+  }
+}
+
+bool BinaryFloatRow(ScalarOp op, const Rows<double>& rows) {
+  switch (op) {
     case ScalarOp::kAdd:
       return rows.Two([](double x, double y) { return x + y; }), true;
     case ScalarOp::kSub:
@@ -98,6 +105,13 @@ bool FloatRow(ScalarOp op, const Rows<double>& rows) {
       return rows.Two([](double x, double y) { return x < y ? 1.0 : 0.0; }), true;
     case ScalarOp::kLessEqual:
       return rows.Two([](double x, double y) { return x <= y ? 1.0 : 0.0; }), true;
+    default:
+      return false;
+  }
+}
+
+bool TernaryFloatRow(ScalarOp op, const Rows<double>& rows) {
+  switch (op) {
     case ScalarOp::kFma:
       for (int64_t i = 0; i < rows.count; ++i) {
         rows.out[i] = std::fma(rows.a[i], rows.b[i], rows.c[i]);
@@ -111,6 +125,11 @@ bool FloatRow(ScalarOp op, const Rows<double>& rows) {
     default:
       return false;
   }
+}
+
+// True if the operator is defined on floats.
+bool FloatRow(ScalarOp op, const Rows<double>& rows) {
+  return UnaryFloatRow(op, rows) || BinaryFloatRow(op, rows) || TernaryFloatRow(op, rows);
 }
 
 // Two's complement without undefined overflow.

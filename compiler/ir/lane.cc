@@ -219,68 +219,69 @@ int64_t PowInt(int64_t base, int64_t exponent) {
   return static_cast<int64_t>(result);
 }
 
-bool ApplyInt(ScalarOp op, DType dtype, const Lane* args, int64_t* result) {
-  const int64_t a = args[0].i;
-  const int64_t b = InfoOf(op).arity > 1 ? args[1].i : 0;
+int64_t UnaryInt(ScalarOp op, int64_t a) {
   switch (op) {
     case ScalarOp::kNeg:
-      *result = static_cast<int64_t>(0 - Unsigned(a));
-      return true;
+      return static_cast<int64_t>(0 - Unsigned(a));
     case ScalarOp::kAbs:
-      *result = a < 0 ? static_cast<int64_t>(0 - Unsigned(a)) : a;
-      return true;
+      return a < 0 ? static_cast<int64_t>(0 - Unsigned(a)) : a;
     case ScalarOp::kSign:
-      *result = (a > 0) - (a < 0);
-      return true;
+      return (a > 0) - (a < 0);
     case ScalarOp::kNot:
-      *result = a == 0;
-      return true;
-    case ScalarOp::kAdd:
-      *result = static_cast<int64_t>(Unsigned(a) + Unsigned(b));
-      return true;
-    case ScalarOp::kSub:
-      *result = static_cast<int64_t>(Unsigned(a) - Unsigned(b));
-      return true;
-    case ScalarOp::kMul:
-      *result = static_cast<int64_t>(Unsigned(a) * Unsigned(b));
-      return true;
-    case ScalarOp::kDiv:
-      if (b != 0) *result = DivideInt(dtype, a, b);
-      return b != 0;
-    case ScalarOp::kMod:
-      if (b != 0) *result = ModInt(a, b);
-      return b != 0;
-    case ScalarOp::kPow:
-      *result = PowInt(a, b);
-      return true;
-    case ScalarOp::kMax:
-      *result = a > b ? a : b;
-      return true;
-    case ScalarOp::kMin:
-      *result = a < b ? a : b;
-      return true;
-    case ScalarOp::kEqual:
-      *result = a == b;
-      return true;
-    case ScalarOp::kLess:
-      *result = a < b;
-      return true;
-    case ScalarOp::kLessEqual:
-      *result = a <= b;
-      return true;
-    case ScalarOp::kAnd:
-      *result = a & b;
-      return true;
-    case ScalarOp::kOr:
-      *result = a | b;
-      return true;
-    case ScalarOp::kXor:
-      *result = a ^ b;
-      return true;
+      return a == 0;
     default:
       MLC_CHECK(false) << InfoOf(op).name;
-      return false;
+      return 0;
   }
+}
+
+// REQUIRES: b is not 0 for kDiv and kMod.
+int64_t BinaryInt(ScalarOp op, DType dtype, int64_t a, int64_t b) {
+  switch (op) {
+    case ScalarOp::kAdd:
+      return static_cast<int64_t>(Unsigned(a) + Unsigned(b));
+    case ScalarOp::kSub:
+      return static_cast<int64_t>(Unsigned(a) - Unsigned(b));
+    case ScalarOp::kMul:
+      return static_cast<int64_t>(Unsigned(a) * Unsigned(b));
+    case ScalarOp::kDiv:
+      return DivideInt(dtype, a, b);
+    case ScalarOp::kMod:
+      return ModInt(a, b);
+    case ScalarOp::kPow:
+      return PowInt(a, b);
+    case ScalarOp::kMax:
+      return a > b ? a : b;
+    case ScalarOp::kMin:
+      return a < b ? a : b;
+    case ScalarOp::kEqual:
+      return a == b;
+    case ScalarOp::kLess:
+      return a < b;
+    case ScalarOp::kLessEqual:
+      return a <= b;
+    case ScalarOp::kAnd:
+      return a & b;
+    case ScalarOp::kOr:
+      return a | b;
+    case ScalarOp::kXor:
+      return a ^ b;
+    default:
+      MLC_CHECK(false) << InfoOf(op).name;
+      return 0;
+  }
+}
+
+// False for a division by zero.
+bool ApplyInt(ScalarOp op, DType dtype, const Lane* args, int64_t* result) {
+  if (InfoOf(op).arity == 1) {
+    *result = UnaryInt(op, args[0].i);
+    return true;
+  }
+  const bool divides = op == ScalarOp::kDiv || op == ScalarOp::kMod;
+  if (divides && args[1].i == 0) return false;
+  *result = BinaryInt(op, dtype, args[0].i, args[1].i);
+  return true;
 }
 
 }  // namespace
