@@ -1,5 +1,4 @@
 // mlc-compile: a model and the best kernels of a log become a library that stands alone.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "client/choose_kernels.h"
+#include "client/compile_options.h"
 #include "client/compile_report.h"
 #include "client/dims.h"
 #include "client/emit.h"
@@ -34,33 +34,6 @@
 
 namespace mlc::client {
 namespace {
-
-struct Options {
-  std::string model;
-  std::string log;
-  transport::ChannelOptions server;
-  std::string output;
-  std::string name;
-  std::string lock;
-  std::string locked;
-  std::string weights = "embed";
-  std::string near_miss = "on";
-  std::string hand_written = "on";
-  std::string target = "cpu";
-  std::string precision = "model";
-  std::string cuda_home;
-  std::string cubin_cache;
-  std::string emit;
-  std::vector<std::string> print_after;
-  std::vector<std::string> skipped_passes;
-  std::vector<std::string> dims;
-  double tolerance = 0;
-  int threads = 0;
-  int task = -1;
-  bool require_tuned = false;
-  bool json = false;
-  bool verbose = false;
-};
 
 void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
@@ -84,7 +57,7 @@ struct Source {
   std::optional<TunerClient> server;
 };
 
-Result<Source> OpenSource(const Options& options) {
+Result<Source> OpenSource(const CompileOptions& options) {
   Source source;
   if (options.server.address.empty()) return source;
   transport::ChannelOptions server = options.server;
@@ -93,7 +66,7 @@ Result<Source> OpenSource(const Options& options) {
   return source;
 }
 
-Result<target::Target> TargetOf(const Options& options, Source& source) {
+Result<target::Target> TargetOf(const CompileOptions& options, Source& source) {
   if (source.server) return TargetOfRecords(*source.server, options.target, options.threads);
   const int threads = options.threads > 0
                           ? options.threads
@@ -101,7 +74,8 @@ Result<target::Target> TargetOf(const Options& options, Source& source) {
   return ChooseTarget(options.target, threads);
 }
 
-Result<front::FrontOptions> FrontOptionsOf(const Options& options, const target::Target& target) {
+Result<front::FrontOptions> FrontOptionsOf(const CompileOptions& options,
+                                           const target::Target& target) {
   front::FrontOptions front;
   front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
   front.tolerance = options.tolerance;
@@ -113,7 +87,7 @@ Result<front::FrontOptions> FrontOptionsOf(const Options& options, const target:
   return front::ForTarget(std::move(front), target);
 }
 
-Result<std::vector<package::Choice>> ChooseAny(const Options& options,
+Result<std::vector<package::Choice>> ChooseAny(const CompileOptions& options,
                                                const graph::Program& program,
                                                const target::Target& target, Source& source,
                                                NearMisses near) {
@@ -137,7 +111,7 @@ Result<std::vector<package::Choice>> ChooseAny(const Options& options,
 
 // The model, and what it is compiled for.
 struct Job {
-  const Options& options;
+  const CompileOptions& options;
   const front::Model& model;
   const front::FrontOptions& front;
   const target::Target& target;
@@ -159,7 +133,7 @@ Result<Variant> WithKernels(const Job& job, Source& source, graph::Program progr
 // The usual variant with its kernels, or another one that is measured faster.
 Result<Chosen> ChooseVariant(const Job& job, Source& source, graph::Program program,
                              const front::PassTrace& trace) {
-  const Options& options = job.options;
+  const CompileOptions& options = job.options;
   const NearMisses near = options.near_miss == "on" ? NearMisses::kUse : NearMisses::kIgnore;
   // A lock file pins one variant; of what is measured, the fastest one is taken.
   const bool locked = !options.locked.empty();
@@ -187,7 +161,7 @@ Result<Chosen> ChooseVariant(const Job& job, Source& source, graph::Program prog
 
 Result<Chosen> Choose(const Job& job, Source& source, graph::Program program,
                       const front::PassTrace& trace) {
-  const Options& options = job.options;
+  const CompileOptions& options = job.options;
   Chosen chosen = MLC_TRY(ChooseVariant(job, source, std::move(program), trace));
   if (!options.require_tuned) return chosen;
   const Variant& variant = chosen.variant;
@@ -216,7 +190,7 @@ void PrintTrace(const front::PassTrace& trace) {
 
 Result<ExitCode> Emit(const Job& job, Stage stage, Source& source, graph::Program program,
                       const front::PassTrace& trace) {
-  const Options& options = job.options;
+  const CompileOptions& options = job.options;
   if (stage == Stage::kTasks) {
     Print(TasksText(program));
     return ExitCode::kOk;
@@ -227,14 +201,14 @@ Result<ExitCode> Emit(const Job& job, Stage stage, Source& source, graph::Progra
   return ExitCode::kOk;
 }
 
-Result<ExitCode> EmitGraph(const Options& options, const graph::onnx::ImportOptions& import,
+Result<ExitCode> EmitGraph(const CompileOptions& options, const graph::onnx::ImportOptions& import,
                            const front::FrontOptions& front) {
   graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(options.model, import));
   Print(MLC_TRY(front::SimplifyGraph(std::move(graph), front)).ToText() + "\n");
   return ExitCode::kOk;
 }
 
-void SayCache(const Options& options, const std::string& folder,
+void SayCache(const CompileOptions& options, const std::string& folder,
               const package::LibraryReport& written) {
   if (!written.cache_failure.empty()) {
     std::fprintf(stderr, "mlc-compile: the cache of device code is of no use: %s\n",
@@ -247,7 +221,7 @@ void SayCache(const Options& options, const std::string& folder,
                folder.empty() ? "(off)" : folder.c_str());
 }
 
-Status WriteReports(const Options& options, const CompileReport& report,
+Status WriteReports(const CompileOptions& options, const CompileReport& report,
                     const package::LockFile& lock, const std::string& name) {
   const std::string lock_path =
       options.lock.empty() ? options.output + "/" + name + ".lock" : options.lock;
@@ -256,7 +230,7 @@ Status WriteReports(const Options& options, const CompileReport& report,
   return WriteText(options.output + "/report.json", ToJson(report));
 }
 
-Result<ExitCode> Compile(const Options& options) {
+Result<ExitCode> Compile(const CompileOptions& options) {
   graph::onnx::ImportOptions import;
   import.dims = MLC_TRY(ParseDims(options.dims));
   Source source = MLC_TRY(OpenSource(options));
@@ -298,94 +272,11 @@ Result<ExitCode> Compile(const Options& options) {
   return ExitCode::kOk;
 }
 
-constexpr char kAtServer[] =
-    "; with --server, cpu and cuda are what it has records of, if that is one class";
-
-void AddOptions(CLI::App& app, Options& options) {
-  app.add_option("--model", options.model, "ONNX file")->required();
-  auto* log = app.add_option("--log", options.log, "tuning log or snapshot with the best kernels");
-  auto* server = app.add_option("--server", options.server.address,
-                                "mlc-server to ask for the best kernels instead, in one call")
-                     ->excludes(log);
-  transport::AddClientFlags(app, options.server);
-  app.add_option("-o,--output", options.output, "folder of the library; made if needed");
-  app.add_option("--name", options.name,
-                 "names files and symbols: a-z, 0-9, _; default: from the folder");
-  app.add_flag("--require-tuned", options.require_tuned,
-               "fail if a task has no record (exit code 3)");
-  app.add_option("--near-miss", options.near_miss,
-                 "for a task without a record: on carries over the fast config of a similar task "
-                 "in the log, off takes the family's default")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->capture_default_str();
-  app.add_option(
-         "--hand-written", options.hand_written,
-         "kernels that administrators wrote by hand, where the log has them as the fastest: "
-         "on takes them, off does not")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->capture_default_str();
-  auto* lock = app.add_option("--lock", options.lock, "write the lock file there");
-  app.add_option("--locked", options.locked, "use exactly the kernels of this lock file")
-      ->excludes(lock)
-      ->excludes(server);
-  app.add_option("--weights", options.weights, "embed in the library, or a file beside it")
-      ->check(CLI::IsMember({"embed", "file"}))
-      ->capture_default_str();
-  app.add_option("--target", options.target, TargetHelp() + kAtServer)->capture_default_str();
-  app.add_option("--threads", options.threads,
-                 "threads the kernels are chosen for; default: all cores");
-  app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension");
-  app.add_option("--precision", options.precision,
-                 "what the model computes in: model (its own), fp32, tf32, fp16, bf16; inputs and "
-                 "outputs keep their types")
-      ->check(CLI::IsMember({"model", "fp32", "tf32", "fp16", "bf16"}))
-      ->capture_default_str();
-  app.add_option("--tolerance", options.tolerance,
-                 "of each task, over its largest magnitude; default: 1e-4, or what the precision "
-                 "needs")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--cuda-home", options.cuda_home,
-                 "where NVRTC is, for GPUs; default: the usual places");
-  app.add_option("--cubin-cache", options.cubin_cache,
-                 "for GPUs: folder of compiled device code, or off; default: mlc-tune/cubins in "
-                 "the user's cache folder");
-  app.add_option("--emit", options.emit,
-                 "print a stage instead: graph, tasks, ir, llvm, asm; for GPUs cuda, ptx")
-      ->check(CLI::IsMember({"graph", "tasks", "ir", "llvm", "asm", "cuda", "ptx"}));
-  app.add_option("--task", options.task, "with --emit=ir and later stages: this task only");
-  app.add_option("--skip-pass", options.skipped_passes,
-                 "leave this pass out, for example merge_siblings; as when tuning");
-  app.add_option("--print-after", options.print_after, "print the graph after this pass, or all")
-      ->check([](const std::string& pass) {
-        if (pass == "all") return std::string();
-        std::string known;
-        for (const std::string& name : front::PassNames()) {
-          if (name == pass) return std::string();
-          known += " " + name;
-        }
-        return "unknown pass; use all or one of:" + known;
-      });
-  app.add_flag("--json", options.json, "print the report as JSON");
-  app.add_flag("--verbose", options.verbose, "passes and their times, on stderr");
-}
-
 int Main(int argc, char** argv) {
-  CLI::App app{
-      "Writes a library from an ONNX model and a tuning log.\n\n"
-      "  mlc-compile --model resnet50.onnx --log tuning.db -o resnet50\n"
-      "  mlc-compile --model resnet50.onnx --log tuning.db --emit=asm --task 3\n"
-      "  mlc-compile --model resnet50.onnx --server tuner.lab:7443 --require-tuned -o resnet50\n"};
-  Options options;
-  AddOptions(app, options);
-  try {
-    app.parse(argc, argv);
-    if (options.output.empty() && options.emit.empty() && options.print_after.empty()) {
-      throw CLI::RequiredError("--output, --emit or --print-after");
-    }
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
-  }
-  const Result<ExitCode> result = Compile(options);
+  int exit_code = 0;
+  const std::optional<CompileOptions> options = ReadCompileOptions(argc, argv, exit_code);
+  if (!options) return exit_code;
+  const Result<ExitCode> result = Compile(*options);
   if (result.ok()) return static_cast<int>(*result);
   std::fprintf(stderr, "mlc-compile: %s\n", result.status().message().c_str());
   return static_cast<int>(ExitCodeOf(result.status()));

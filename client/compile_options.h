@@ -1,0 +1,42 @@
+// The command line of mlc-compile.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transport/channel.h"
+
+namespace mlc::client {
+
+struct CompileOptions {
+  std::string model;
+  std::string log;
+  transport::ChannelOptions server;  // no address: none is asked
+  std::string output;
+  std::string name;  // empty: from the folder
+  std::string lock;  // empty: in the folder
+  std::string locked;
+  std::string weights = "embed";
+  std::string near_miss = "on";
+  std::string hand_written = "on";
+  std::string target = "cpu";
+  std::string precision = "model";
+  std::string cuda_home;
+  std::string cubin_cache;
+  std::string emit;  // empty: the library
+  std::vector<std::string> print_after;
+  std::vector<std::string> skipped_passes;
+  std::vector<std::string> dims;
+  double tolerance = 0;  // 0: what the precision needs
+  int threads = 0;       // 0: all cores
+  int task = -1;         // -1: all of them
+  bool require_tuned = false;
+  bool json = false;
+  bool verbose = false;
+};
+
+// Reads the command line, or prints help or what is wrong with it, and sets the exit code.
+std::optional<CompileOptions> ReadCompileOptions(int argc, char** argv, int& exit_code);
+
+}  // namespace mlc::client
