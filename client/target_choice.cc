@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 
+#include "compiler/build/cuda_target.h"
 #include "compiler/runtime/cuda_driver.h"
 
 namespace mlc::client {
@@ -38,15 +39,7 @@ std::optional<int> OrdinalOf(std::string_view text) {
 }
 
 Result<target::Target> TargetOf(const mlc_cuda_device_facts& facts) {
-  target::Target target;
-  target.device = target::Device::kCuda;
-  target.arch.clear();
-  target.compute = facts.compute;
-  target.arch_specific = facts.compute >= 90;
-  target.sms = facts.sms;
-  target.block_bytes = facts.block_bytes;
-  target.sm_bytes = facts.sm_bytes;
-  target.l2_bytes = facts.l2_bytes;
+  const target::Target target = build::TargetOfDevice(facts);
   const Result<target::Target> checked = target::Target::Parse(target.ToText());
   if (checked.ok()) return checked;
   return InvalidArgument("the GPU " + std::string(facts.name) +

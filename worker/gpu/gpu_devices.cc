@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include "compiler/build/cuda_target.h"
 #include "worker/bytes.h"
 #include "worker/child.h"
 
@@ -91,16 +92,7 @@ Result<std::string> AskDriver() {
 }  // namespace
 
 Result<target::Target> TargetOf(const mlc_cuda_device_facts& facts) {
-  target::Target target;
-  target.device = target::Device::kCuda;
-  target.arch.clear();
-  target.compute = facts.compute;
-  // The code is compiled for exactly this device; newer ones may have instructions of their own.
-  target.arch_specific = facts.compute >= 90;
-  target.sms = facts.sms;
-  target.block_bytes = facts.block_bytes;
-  target.sm_bytes = facts.sm_bytes;
-  target.l2_bytes = facts.l2_bytes;
+  target::Target target = build::TargetOfDevice(facts);
   const Rates* rates = nullptr;
   for (const Rates& row : kRates) {
     if (row.compute <= facts.compute) rates = &row;
