@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/model_variants.h"
 #include "compiler/base/outcome.h"
 #include "compiler/target/target.h"
 
@@ -9,14 +10,27 @@ namespace mlc::client {
 namespace {
 
 TaskInfo TaskOf(const graph::Workload& workload, const std::string& label, std::vector<int> uses) {
-  return {workload.digest().ToText(), workload.Summary(), label, std::move(uses),
-          workload.Flops(),           workload.MinBytes()};
+  const auto& operands = workload.operands();
+  const bool narrow = std::any_of(operands.begin(), operands.end(), [&](graph::ValueId id) {
+    const DType dtype = workload.graph()[id].type.dtype;
+    return dtype == DType::kF16 || dtype == DType::kBF16;
+  });
+  return {workload.digest().ToText(), workload.Summary(),  label, std::move(uses),
+          workload.Flops(),           workload.MinBytes(), narrow};
+}
+
+// Operands of four bytes pass tensor cores at half the rate, as tf32.
+double PeakGflops(const TaskInfo& task, const target::Target& target) {
+  if (!target.is_cuda()) return target.fma_gflops;
+  return std::max(target.fma_gflops, target.tensor_gflops / (task.narrow ? 1 : 2));
 }
 
 // Memory traffic bounds a task only when its operands cannot all stay in the last cache.
 double RooflineNs(const TaskInfo& task, const target::Target& target) {
-  const double compute = target.fma_gflops > 0 ? task.flops / target.fma_gflops : 0;
-  const bool streams = task.min_bytes > static_cast<double>(target.l3_bytes);
+  const double peak = PeakGflops(task, target);
+  const double compute = peak > 0 ? task.flops / peak : 0;
+  const int64_t last_cache = target.is_cuda() ? target.l2_bytes : target.l3_bytes;
+  const bool streams = task.min_bytes > static_cast<double>(last_cache);
   const double memory = target.copy_gbps > 0 && streams ? task.min_bytes / target.copy_gbps : 0;
   return std::max(compute, memory);
 }
@@ -59,13 +73,13 @@ VariantFigures VariantOf(const ModelInfo& model, size_t variant,
   return figures;
 }
 
-// As a build chooses: the usual one, unless another one is measured whole and is faster.
+// As a build chooses: the usual one, unless another one is measured whole and is plainly faster.
 size_t FastestOf(const std::vector<VariantFigures>& variants) {
   size_t fastest = 0;
   for (size_t v = 1; v < variants.size(); ++v) {
     const VariantFigures& best = variants[fastest];
     if (variants[v].missing > 0) continue;
-    if (best.missing > 0 || variants[v].model_ns < best.model_ns) fastest = v;
+    if (best.missing > 0 || PlainlyFaster(variants[v].model_ns, best.model_ns)) fastest = v;
   }
   return fastest;
 }

@@ -19,6 +19,7 @@ struct TaskInfo {
   std::vector<int> uses;  // executions in each variant of the model
   double flops = 0;
   double min_bytes = 0;
+  bool narrow = false;  // it reads 16-bit floating point
 };
 
 // What a client knows of the model that a job tunes.

@@ -26,6 +26,11 @@ std::vector<ModelVariant> VariantsOf(const front::PassTrace& trace, const target
 // Options of the usual variant made into those of another one. It prints no stages.
 front::FrontOptions OptionsFor(front::FrontOptions usual, const ModelVariant& variant);
 
+// Whether a variant that comes later in VariantsOf is taken before another one, by the sums of
+// their kernels' times: if it is faster by 2 % at least, as those sums leave out what launches
+// cost.
+bool PlainlyFaster(double later_ns, double earlier_ns);
+
 struct ModelTask {
   graph::Workload workload;
   std::string label;      // as graph::Task's

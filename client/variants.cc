@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/choose_kernels.h"
+#include "client/model_variants.h"
 
 namespace mlc::client {
 
@@ -19,7 +20,7 @@ double MeasuredNs(const Variant& variant) {
 
 Variant Faster(Variant usual, Variant other) {
   const double usual_ns = MeasuredNs(usual), other_ns = MeasuredNs(other);
-  if (other_ns <= 0 || (usual_ns > 0 && usual_ns <= other_ns)) return usual;
+  if (other_ns <= 0 || (usual_ns > 0 && !PlainlyFaster(other_ns, usual_ns))) return usual;
   return other;
 }
 

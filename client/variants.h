@@ -19,8 +19,8 @@ struct Variant {
 // All executions of all tasks together, as measured; 0 if a task's kernel was not itself measured.
 double MeasuredNs(const Variant& variant);
 
-// `usual`, unless `other` is measured in all its tasks and is faster, or the usual one is not
-// measured in all of them.
+// `usual`, unless `other` is measured in all its tasks and is plainly faster, or the usual one is
+// not measured in all of them.
 Variant Faster(Variant usual, Variant other);
 // For people: why it is not the usual variant, which takes `usual_ns` (0: not measured); empty if
 // it is.

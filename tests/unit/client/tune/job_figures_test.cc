@@ -20,9 +20,9 @@ class JobFiguresTest : public ::testing::Test {
  protected:
   JobFiguresTest() {
     model_.variants = {"fused", "products apart"};
-    model_.tasks = {{"k0", "merged", "", {1, 0}, 0, 0},
-                    {"k1", "single", "", {0, 3}, 0, 0},
-                    {"k2", "shared", "", {2, 2}, 0, 0}};
+    model_.tasks = {{"k0", "merged", "", {1, 0}, 0, 0, false},
+                    {"k1", "single", "", {0, 3}, 0, 0, false},
+                    {"k2", "shared", "", {2, 2}, 0, 0, false}};
   }
 
   static proto::JobProgress Timed(std::vector<double> best_ns) {
@@ -39,6 +39,20 @@ class JobFiguresTest : public ::testing::Test {
 
   ModelInfo model_;
 };
+
+TEST_F(JobFiguresTest, TheRooflineOfAGpuIsThatOfItsTensorCores) {
+  model_.tasks = {{"k0", "narrow", "", {1, 1}, 1e9, 1e6, true},
+                  {"k1", "wide", "", {1, 1}, 1e9, 1e6, false},
+                  {"k2", "copy", "", {1, 1}, 0, 100e6, false}};
+  proto::JobProgress progress = Timed({1e6, 1e6, 1e6});
+  progress.set_target(
+      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=50000.0 "
+      "tensor_gflops=1000000.0 copy_gbps=4000.0");
+  const JobFigures figures = FiguresOf(model_, progress);
+  EXPECT_DOUBLE_EQ(figures.tasks[0].roofline_ns, 1000);
+  EXPECT_DOUBLE_EQ(figures.tasks[1].roofline_ns, 2000);
+  EXPECT_DOUBLE_EQ(figures.tasks[2].roofline_ns, 25000);
+}
 
 TEST_F(JobFiguresTest, TheModelIsItsFastestVariant) {
   const proto::JobProgress merged = Timed({10e6, 4e6, 1e6});
