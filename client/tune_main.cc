@@ -4,11 +4,14 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <thread>
 
 #include "client/cuda_kernel.h"
@@ -25,6 +28,7 @@
 #include "client/tune_report.h"
 #include "client/tune_request.h"
 #include "client/tuner_client.h"
+#include "client/whole_model.h"
 #include "client/worker_list.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/front/front.h"
@@ -42,6 +46,10 @@ constexpr double kTooManyFailures = 0.5;
 // Ended jobs that --jobs shows, and that --watch and --cancel know by a part of their ids.
 constexpr int kShownJobs = 50;
 constexpr int kKnownJobs = 10'000;
+// Unless the command says otherwise.
+constexpr int64_t kMostRunnersUp = 48;
+constexpr int64_t kLeastWholeModelMs = 45'000;
+constexpr int64_t kMostWholeModelMs = 60'000;
 
 int ThreadsOf(const TuneOptions& options) {
   const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -103,6 +111,12 @@ Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
                          "'; give --server with workers of that target");
 }
 
+// Of "cuda" and "cuda:N".
+int DeviceOf(const std::string& target) {
+  const size_t colon = target.find(':');
+  return colon == std::string::npos ? 0 : std::atoi(target.c_str() + colon + 1);
+}
+
 ProgressStyle StyleOf(const TuneOptions& options) {
   if (options.json_lines) return ProgressStyle::kJsonLines;
   if (options.quiet) return ProgressStyle::kNone;
@@ -126,11 +140,12 @@ ExitCode Verdict(const proto::JobProgress& progress, const JobFigures& figures) 
 }
 
 void Report(const TuneOptions& options, const std::string& job, const ModelInfo& model,
-            const proto::JobProgress& progress) {
+            const proto::JobProgress& progress, const std::optional<WholeModelResult>& whole) {
   if (options.json || options.json_lines) {
-    std::cout << ResultJson(options, job, model, progress) << std::endl;
+    std::cout << ResultJson(options, job, model, progress, whole) << std::endl;
   } else {
     std::cout << FinalTable(model, progress);
+    if (whole) std::cout << WholeModelText(*whole);
   }
   std::ostream& words = options.json || options.json_lines ? std::cerr : std::cout;
   if (options.verb == TuneVerb::kWatch) {
@@ -148,11 +163,42 @@ void Report(const TuneOptions& options, const std::string& job, const ModelInfo&
 }
 
 Result<ExitCode> Ended(const TuneOptions& options, const std::string& job, const ModelInfo& model,
-                       ProgressOutput& output, const proto::JobProgress& progress) {
+                       const proto::JobProgress& progress,
+                       const std::optional<WholeModelResult>& whole = std::nullopt) {
   if (progress.state() == proto::FAILED) return Internal("the job failed: " + progress.detail());
-  output.Finish(progress);
-  Report(options, job, model, progress);
+  Report(options, job, model, progress, whole);
   return Verdict(progress, FiguresOf(model, progress));
+}
+
+// Runners-up in the whole model, on this machine's GPU. What goes wrong here costs nothing that was
+// measured before, and is said.
+std::optional<WholeModelResult> TryRunnersUp(const TuneOptions& options, const std::string& job,
+                                             const proto::JobProgress& progress,
+                                             Interrupt& interrupt) {
+  WholeModelOptions asked{options.ModelWords(), options.log, {}, DeviceOf(options.target)};
+  asked.most = options.whole_model >= 0
+                   ? options.whole_model
+                   : static_cast<int>(std::min(kMostRunnersUp, progress.trials() / 10));
+  const auto spent_ms = static_cast<int64_t>(progress.elapsed_s() * 1000);
+  asked.budget_ms = std::clamp(spent_ms, kLeastWholeModelMs, kMostWholeModelMs);
+  if (options.time_budget_ms > 0) {
+    asked.budget_ms = std::min(asked.budget_ms, options.time_budget_ms - spent_ms);
+  }
+  const bool measured = progress.state() == proto::DONE && progress.trials() > progress.replayed();
+  if (!measured || asked.most == 0 || asked.budget_ms <= 0) return std::nullopt;
+  if (!options.quiet && !options.json_lines) {
+    std::cerr << "timing runners-up in the whole model" << std::endl;
+  }
+  std::stop_source stop;
+  interrupt.OnFirst([&] { stop.request_stop(); });
+  const Result<Digest> id = Digest::Parse(job);
+  if (id.ok()) asked.job = *id;
+  const Result<WholeModelResult> result = TryInWholeModel(asked, stop.get_token());
+  interrupt.OnFirst(nullptr);
+  if (result.ok()) return *result;
+  std::cerr << "runners-up were not timed in the whole model: " << result.status().message()
+            << std::endl;
+  return std::nullopt;
 }
 
 // On a server and a worker of our own: they end with us.
@@ -176,7 +222,12 @@ Result<ExitCode> TuneHere(const TuneOptions& options, const target::Target& targ
   interrupt.OnFirst(nullptr);
   embedded->Stop(kGraceMs);
   if (!ended.ok()) return ended.status();
-  return Ended(options, job.job(), order.model, output, *ended);
+  if (ended->state() != proto::FAILED) output.Finish(*ended);
+  std::optional<WholeModelResult> whole;
+  if (target.is_cuda() && !options.is_raw()) {
+    whole = TryRunnersUp(options, job.job(), *ended, interrupt);
+  }
+  return Ended(options, job.job(), order.model, *ended, whole);
 }
 
 transport::ChannelOptions ServerOf(const TuneOptions& options) {
@@ -195,7 +246,10 @@ Result<ExitCode> Follow(const TuneOptions& options, TunerClient& client, const s
                         const ModelInfo& model, const Interrupt& interrupt) {
   ProgressOutput output(StyleOf(options), model);
   const Followed followed = MLC_TRY(FollowJob(client, job, output, interrupt));
-  if (!followed.left) return Ended(options, job, model, output, followed.progress);
+  if (!followed.left) {
+    if (followed.progress.state() != proto::FAILED) output.Finish(followed.progress);
+    return Ended(options, job, model, followed.progress);
+  }
   std::cerr << "The job goes on at the server. " << ComeBack(options, job) << std::flush;
   return ExitCode::kInterrupted;
 }

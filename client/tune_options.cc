@@ -57,6 +57,10 @@ void AddFlags(CLI::App& app, TuneOptions& options, std::string& budget) {
   app.add_option("--cubin-cache", options.cubin_cache,
                  "for GPUs: folder of compiled device code, or off; default: mlc-tune/cubins in "
                  "the user's cache folder");
+  app.add_option("--whole-model", options.whole_model,
+                 "for GPUs of this machine: how many runners-up to time in the whole model at the "
+                 "end; 0: none; default: a tenth of the trials, at most 48")
+      ->check(CLI::Range(0, 10'000));
   app.add_option("--skip-pass", options.skipped_passes,
                  "leave this pass of the compiler out, for example merge_siblings; repeatable");
   app.add_option("--seed", options.seed, "of the search");
@@ -203,6 +207,21 @@ transport::ChannelOptions TuneOptions::Server() const {
   return channel_with_address;
 }
 
+std::vector<std::string> TuneOptions::ModelWords() const {
+  std::vector<std::string> words = {"--model", model};
+  const auto add = [&](const char* flag, const std::string& value) {
+    words.insert(words.end(), {flag, value});
+  };
+  for (const std::string& dim : dims) add("--dim", dim);
+  if (target != TuneOptions().target) add("--target", target);
+  if (threads != 0) add("--threads", std::to_string(threads));
+  if (precision != TuneOptions().precision) add("--precision", precision);
+  for (const std::string& pass : skipped_passes) add("--skip-pass", pass);
+  if (!cuda_home.empty()) add("--cuda-home", cuda_home);
+  if (tolerance != TuneOptions().tolerance) add("--tolerance", FloatToText(tolerance));
+  return words;
+}
+
 std::string TuneOptions::Command() const {
   std::string command = "mlc-tune";
   if (is_raw()) {
@@ -221,6 +240,7 @@ std::string TuneOptions::Command() const {
   if (tolerance != TuneOptions().tolerance) command += " --tolerance " + FloatToText(tolerance);
   for (const std::string& pass : skipped_passes) command += " --skip-pass " + ShellQuoted(pass);
   if (!cuda_home.empty()) command += " --cuda-home " + ShellQuoted(cuda_home);
+  if (whole_model >= 0) command += " --whole-model " + std::to_string(whole_model);
   if (!cubin_cache.empty()) command += " --cubin-cache " + ShellQuoted(cubin_cache);
   if (seed != 0) command += " --seed " + std::to_string(seed);
   if (priority != 0) command += " --priority " + std::to_string(priority);

@@ -49,9 +49,13 @@ struct TuneOptions {
   bool verbose = false;
   std::string worker;  // path of mlc-worker; empty: beside this program
 
+  int whole_model = -1;  // runners-up to time in the whole model; -1: by the trials
+
   bool is_raw() const { return !cuda_kernel.empty(); }
   // Where the server is and how it is reached.
   transport::ChannelOptions Server() const;
+  // The words by which mlc-compile makes the same tasks of the model.
+  std::vector<std::string> ModelWords() const;
   // The command that repeats this one, quoted for a shell.
   std::string Command() const;
   // "mlc-tune --server S --tls-ca F --watch JOB": another verb at the same server.

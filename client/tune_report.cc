@@ -1,5 +1,6 @@
 #include "client/tune_report.h"
 
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -87,7 +88,8 @@ std::string ProgressJson(const ModelInfo& model, const proto::JobProgress& progr
 }
 
 std::string ResultJson(const TuneOptions& options, const std::string& job, const ModelInfo& model,
-                       const proto::JobProgress& progress) {
+                       const proto::JobProgress& progress,
+                       const std::optional<WholeModelResult>& whole) {
   const JobFigures figures = FiguresOf(model, progress);
   Json json = Summary(model, figures, progress);
   json["event"] = "result";
@@ -96,6 +98,12 @@ std::string ResultJson(const TuneOptions& options, const std::string& job, const
   json["log"] = options.log;
   json["target"] = progress.target();
   json["precision"] = options.precision;
+  if (whole) {
+    json["whole_model"] = {{"before_ms", whole->before_ms},
+                           {"after_ms", whole->after_ms},
+                           {"tried", whole->tried},
+                           {"taken", whole->taken}};
+  }
   json["tasks"] = Json::array();
   for (size_t i = 0; i < model.tasks.size(); ++i) {
     const TaskInfo& info = model.tasks[i];
@@ -119,21 +127,20 @@ std::string ResultJson(const TuneOptions& options, const std::string& job, const
   return Dump(json);
 }
 
+std::string WholeModelText(const WholeModelResult& result) {
+  if (result.tried == 0) return "No runner-up was timed in the whole model.\n";
+  char line[160];
+  std::snprintf(line, sizeof(line),
+                "In the whole model: %.3f ms before, %.3f ms with %d of %d runners-up\n",
+                result.before_ms, result.after_ms, result.taken, result.tried);
+  return line;
+}
+
 std::string CompileCommand(const TuneOptions& options) {
-  std::string command = "mlc-compile --model " + ShellQuoted(options.model) + " --log " +
-                        ShellQuoted(options.log) + " -o " +
-                        ShellQuoted(std::filesystem::path(options.model).stem().string() + "-lib");
-  for (const std::string& dim : options.dims) command += " --dim " + ShellQuoted(dim);
-  if (options.target != "cpu") command += " --target " + ShellQuoted(options.target);
-  if (options.threads != 0) command += " --threads " + std::to_string(options.threads);
-  if (options.precision != TuneOptions().precision) command += " --precision " + options.precision;
-  for (const std::string& pass : options.skipped_passes) {
-    command += " --skip-pass " + ShellQuoted(pass);
-  }
-  if (!options.cuda_home.empty()) command += " --cuda-home " + ShellQuoted(options.cuda_home);
-  if (options.tolerance != TuneOptions().tolerance) {
-    command += " --tolerance " + FloatToText(options.tolerance);
-  }
+  const std::string name = std::filesystem::path(options.model).stem().string() + "-lib";
+  std::string command = "mlc-compile";
+  for (const std::string& word : options.ModelWords()) command += " " + ShellQuoted(word);
+  command += " --log " + ShellQuoted(options.log) + " -o " + ShellQuoted(name);
   return command;
 }
 

@@ -133,8 +133,8 @@ TEST(TuneOptionsTest, TheCommandIsQuotedForAShell) {
             "mlc-tune --model a.onnx --trials 5 --target cuda:1 --log tuning.db --precision fp16 "
             "--skip-pass merge_siblings --cuda-home '/opt/my cuda'");
   EXPECT_EQ(CompileCommand(options),
-            "mlc-compile --model a.onnx --log tuning.db -o a-lib --target cuda:1 --precision fp16 "
-            "--skip-pass merge_siblings --cuda-home '/opt/my cuda'");
+            "mlc-compile --model a.onnx --target cuda:1 --precision fp16 "
+            "--skip-pass merge_siblings --cuda-home '/opt/my cuda' --log tuning.db -o a-lib");
   options = {};
   options.model = "my model.onnx";
   options.trials = 10;
@@ -142,7 +142,7 @@ TEST(TuneOptionsTest, TheCommandIsQuotedForAShell) {
   EXPECT_EQ(options.Command(),
             "mlc-tune --model 'my model.onnx' --trials 10 --log tuning.db --dim N=4");
   EXPECT_EQ(CompileCommand(options),
-            "mlc-compile --model 'my model.onnx' --log tuning.db -o 'my model-lib' --dim N=4");
+            "mlc-compile --model 'my model.onnx' --dim N=4 --log tuning.db -o 'my model-lib'");
 }
 
 }  // namespace
