@@ -175,7 +175,10 @@ Result<ExitCode> Ended(const TuneOptions& options, const std::string& job, const
 std::optional<WholeModelResult> TryRunnersUp(const TuneOptions& options, const std::string& job,
                                              const proto::JobProgress& progress,
                                              Interrupt& interrupt) {
-  WholeModelOptions asked{options.ModelWords(), options.log, {}, DeviceOf(options.target)};
+  WholeModelOptions asked;
+  asked.model_words = options.ModelWords();
+  asked.log = options.log;
+  asked.device = DeviceOf(options.target);
   asked.most = options.whole_model >= 0
                    ? options.whole_model
                    : static_cast<int>(std::min(kMostRunnersUp, progress.trials() / 10));

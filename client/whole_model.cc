@@ -72,8 +72,12 @@ class Contest {
     return text.str();
   }
 
+  std::string Program(const std::string& name) const {
+    return options_.programs.empty() ? ProgramBeside(name) : options_.programs + "/" + name;
+  }
+
   Status Compile(const std::vector<std::string>& source, const std::string& library) const {
-    server::fleet::Command command{{ProgramBeside("mlc-compile")}, {}, {}, kBuildMs};
+    server::fleet::Command command{{Program("mlc-compile")}, {}, {}, kBuildMs};
     for (const auto* words : {&options_.model_words, &source}) {
       command.words.insert(command.words.end(), words->begin(), words->end());
     }
@@ -84,7 +88,7 @@ class Contest {
   // Median latency in ms.
   Result<double> Latency(const std::string& library) const {
     const std::string said =
-        MLC_TRY(RunChecked({{ProgramBeside("mlc-run"), library, "--device",
+        MLC_TRY(RunChecked({{Program("mlc-run"), library, "--device",
                              std::to_string(options_.device), "--bench", kSeconds, "--json"},
                             {},
                             {},

@@ -18,6 +18,7 @@ struct WholeModelOptions {
   std::vector<std::string> model_words;  // TuneOptions::ModelWords()
   std::string log;                       // nobody else writes it
   Digest job;                            // that the records are said to be of
+  std::string programs;                  // folder of mlc-compile and mlc-run; empty: this one's
   int device = 0;                        // as the driver counts
   int most = 0;                          // runners-up
   int64_t budget_ms = 0;                 // none is begun after it

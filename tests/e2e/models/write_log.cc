@@ -1,8 +1,8 @@
 // Writes a tuning log as mlc-tune would: one record for every task of the given models, on this
-// machine, with each family's own choice of config; with --faster one more, of another config that
-// takes half as long; with --apart of the model with products of one value apart, in NS nanoseconds
-// each, where the log has no record yet. The times are made up.
-//   write_log LOG THREADS [--faster | --apart NS] [MODEL...]
+// machine, with each family's own choice of config; with --faster or --slower one more, of another
+// config that takes half or 1.2 times as long; with --apart of the model with products of one value
+// apart, in NS nanoseconds each, where the log has no record yet. The times are made up.
+//   write_log LOG THREADS [--faster | --slower | --apart NS] [MODEL...]
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -56,7 +56,7 @@ schedule::Config Another(const graph::Workload& workload, const target::Target& 
 
 struct Times {
   double ns = 2000;
-  bool faster = false;
+  double another_ns = 0;  // 0: of the usual config alone
   bool apart = false;
 };
 
@@ -70,10 +70,10 @@ Status AddModel(const std::string& model, const target::Target& target, const Ti
     MLC_TRY(log.AddWorkload({workload.digest(), workload.ToText(), workload.Summary()}));
     const schedule::Family& family = *schedule::FamiliesFor(workload, target).at(0);
     MLC_TRY(AddRecord(workload, target, family.Default(workload, target), times.ns, log));
-    if (!times.faster) continue;
+    if (times.another_ns == 0) continue;
     const schedule::Config another = Another(workload, target, family);
     if (another == family.Default(workload, target)) continue;
-    MLC_TRY(AddRecord(workload, target, another, 1000, log));
+    MLC_TRY(AddRecord(workload, target, another, times.another_ns, log));
   }
   return {};
 }
@@ -83,10 +83,11 @@ Status Write(int argc, char** argv) {
   const target::Target target = target::DetectHost(std::atoi(argv[2]));
   const std::string flag = argc > 3 ? argv[3] : "";
   Times times;
-  times.faster = flag == "--faster";
+  if (flag == "--faster") times.another_ns = 1000;
+  if (flag == "--slower") times.another_ns = 2400;
   times.apart = flag == "--apart" && argc > 4;
   if (times.apart) times.ns = std::atof(argv[4]);
-  for (int i = times.apart ? 5 : times.faster ? 4 : 3; i < argc; ++i) {
+  for (int i = times.apart ? 5 : times.another_ns > 0 ? 4 : 3; i < argc; ++i) {
     MLC_TRY(AddModel(argv[i], target, times, *log));
   }
   return log->Flush();

@@ -1,0 +1,89 @@
+// Runners-up in a whole model, through the real programs: on a processor, whose libraries are built
+// and timed by the same commands as a GPU's.
+#include "client/whole_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "db/sqlite_log.h"
+#include "tests/e2e/models/run_program.h"
+
+namespace mlc::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kModel[] = MLC_REDUCED_MODELS "/resnet18.onnx";
+
+class WholeModel : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(kModel)) {
+      GTEST_SKIP() << "no reduced models: no Python with the packages onnx and numpy was found";
+    }
+    fs::create_directories(root_);
+    const testing::Finished written = testing::RunProgram(
+        {MLC_BINARY_DIR "/tests/write_log", options_.log, "2", "--slower", kModel});
+    ASSERT_EQ(written.exit_code, 0) << written.output;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  std::vector<db::Record> Records() const {
+    const auto log = db::OpenSqliteLogForReading(options_.log);
+    EXPECT_TRUE(log.ok());
+    const auto records = (*log)->List({});
+    EXPECT_TRUE(records.ok());
+    return *records;
+  }
+
+  std::string root_ = ::testing::TempDir() + "mlc_whole_model_" + std::to_string(getpid());
+  WholeModelOptions options_{{"--model", kModel, "--threads", "2"},
+                             root_ + "/tuning.db",
+                             DigestOf("job"),
+                             MLC_BINARY_DIR "/bin",
+                             0,
+                             3,
+                             600'000};
+  std::stop_source stop_;
+};
+
+TEST_F(WholeModel, EveryRunnerUpIsTimedAndTheLogIsToldWhatWasTaken) {
+  const size_t before = Records().size();
+  const Result<WholeModelResult> result = TryInWholeModel(options_, stop_.get_token());
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->tried, 3);
+  EXPECT_GT(result->before_ms, 0);
+  EXPECT_LE(result->after_ms, result->before_ms);
+  const std::vector<db::Record> after = Records();
+  ASSERT_EQ(after.size(), before + static_cast<size_t>(result->taken));
+  for (size_t i = before; i < after.size(); ++i) {
+    EXPECT_EQ(after[i].arm, db::kConfirmationArm);
+    EXPECT_EQ(after[i].study, DigestOf("job"));
+    EXPECT_LT(after[i].measurement.median_ns, 2000) << "less than of the config in use";
+  }
+}
+
+TEST_F(WholeModel, WithoutTimeNothingIsTried) {
+  options_.budget_ms = 0;
+  const size_t before = Records().size();
+  const Result<WholeModelResult> result = TryInWholeModel(options_, stop_.get_token());
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->tried, 0);
+  EXPECT_EQ(result->taken, 0);
+  EXPECT_EQ(Records().size(), before);
+}
+
+TEST_F(WholeModel, AnInterruptAndMissingProgramsLeaveTheLogAsItWas) {
+  const size_t before = Records().size();
+  stop_.request_stop();
+  EXPECT_EQ(TryInWholeModel(options_, stop_.get_token()).status().code(), StatusCode::kCancelled);
+  options_.programs = root_;
+  EXPECT_EQ(TryInWholeModel(options_, {}).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(Records().size(), before);
+}
+
+}  // namespace
+}  // namespace mlc::client
