@@ -177,6 +177,9 @@ std::optional<WholeModelResult> TryRunnersUp(const TuneOptions& options, const s
                                              Interrupt& interrupt) {
   WholeModelOptions asked;
   asked.model_words = options.ModelWords();
+  if (!options.cubin_cache.empty()) {
+    asked.model_words.insert(asked.model_words.end(), {"--cubin-cache", options.cubin_cache});
+  }
   asked.log = options.log;
   asked.device = DeviceOf(options.target);
   asked.most = options.whole_model >= 0
