@@ -7,7 +7,12 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
 #include <cstring>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 namespace mlc::db {
@@ -43,6 +48,26 @@ std::string HolderOf(int fd) {
   return holder.empty() ? "unknown" : holder;
 }
 
+// False where it cannot be told.
+bool IsDead(const std::string& holder) {
+  pid_t pid = 0;
+  const auto [end, error] = std::from_chars(holder.data(), holder.data() + holder.size(), pid);
+  if (error != std::errc() || pid <= 0) return false;
+  return kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+// A child that a killed holder had just forked has its lock, too, until it becomes another program.
+bool TakeLock(int fd) {
+  constexpr std::chrono::seconds kPatience(10);
+  constexpr std::chrono::milliseconds kBetweenTries(10);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (!IsDead(HolderOf(fd)) || std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<FileLock> FileLock::Take(const std::string& path) {
@@ -53,7 +78,7 @@ Result<FileLock> FileLock::Take(const std::string& path) {
   }
   FileLock lock(fd);
   MLC_TRY(RefuseNetwork(fd, path));
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+  if (!TakeLock(fd)) {
     return Status(StatusCode::kAborted, "another mlc-server uses this log: pid " + HolderOf(fd) +
                                             " holds " + name +
                                             "; connect to it with --server, or stop it");
