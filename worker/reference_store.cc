@@ -10,6 +10,9 @@ namespace {
 
 constexpr size_t kSets = 2;
 constexpr int64_t kTrialsBeforeSecond = 8;
+// Of a child that makes a set.
+constexpr int64_t kLeastMakerBytes = int64_t{4} << 30;
+constexpr int64_t kStepsOfASet = 64;
 
 int64_t BytesOf(const WorkloadData& data) {
   int64_t bytes = 0;
@@ -63,7 +66,9 @@ void ReferenceStore::Begin(WorkloadData& data, uint64_t seed) {
     return;
   }
   Child::Options options;
-  options.limits.memory_bytes = 0;  // the memory of all sets is mapped already
+  // Beyond the sets, which are mapped already: every step of the workload in double precision.
+  options.limits.more_bytes =
+      kLeastMakerBytes + kStepsOfASet * ReferenceLayoutOf(data.workload).bytes;
   options.limits.cpu_seconds = static_cast<int>(options_.timeout_ms / 1000) + 1;
   options.limits.sandbox = options_.sandbox;
   const std::span<std::byte> bytes = memory->bytes();
