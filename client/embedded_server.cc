@@ -25,12 +25,6 @@ constexpr int kMaxDeaths = 5;
 constexpr std::chrono::milliseconds kWorkerLeaves(2000);
 constexpr std::chrono::milliseconds kPoll(10);
 
-std::string FolderForTemporaries() {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  return error ? "/tmp" : folder.string();
-}
-
 }  // namespace
 
 std::string ProgramBeside(const std::string& name) {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 namespace mlc::client {
 namespace {
@@ -60,6 +61,12 @@ int Mark(const std::string& path) {
 }
 
 }  // namespace
+
+std::string FolderForTemporaries() {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  return error ? "/tmp" : folder.string();
+}
 
 Result<PrivateFolder> PrivateFolder::Create(const std::string& parent) {
   RemoveDead(parent);

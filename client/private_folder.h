@@ -10,6 +10,9 @@
 
 namespace mlc::client {
 
+// Where temporary files belong on this system.
+std::string FolderForTemporaries();
+
 class PrivateFolder {
  public:
   // "<parent>/mlc-tune-XXXXXX", after removing those that were left there. ALREADY_EXISTS with the

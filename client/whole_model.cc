@@ -218,9 +218,7 @@ class Contest {
 
 Result<WholeModelResult> TryInWholeModel(const WholeModelOptions& options,
                                          const std::stop_token& stop) {
-  std::error_code error;
-  const fs::path temporary = fs::temp_directory_path(error);
-  const PrivateFolder folder = MLC_TRY(PrivateFolder::Create(error ? "/tmp" : temporary.string()));
+  const PrivateFolder folder = MLC_TRY(PrivateFolder::Create(FolderForTemporaries()));
   return Contest(options, folder.path(), stop).Run();
 }
 
