@@ -27,17 +27,6 @@ struct KnownDevice {
 constexpr KnownDevice kKnown[] = {
     {"h200", "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560"}};
 
-// N of "cuda" and "cuda:N".
-std::optional<int> OrdinalOf(std::string_view text) {
-  if (text == "cuda") return 0;
-  if (!text.starts_with("cuda:")) return std::nullopt;
-  text.remove_prefix(5);
-  int ordinal = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
-  if (error != std::errc() || end != text.data() + text.size() || ordinal < 0) return std::nullopt;
-  return ordinal;
-}
-
 Result<target::Target> TargetOf(const mlc_cuda_device_facts& facts) {
   const target::Target target = build::TargetOfDevice(facts);
   const Result<target::Target> checked = target::Target::Parse(target.ToText());
@@ -103,6 +92,16 @@ Result<target::Target> AskInChild(int ordinal) {
 }
 
 }  // namespace
+
+std::optional<int> OrdinalOf(std::string_view text) {
+  if (text == "cuda") return 0;
+  if (!text.starts_with("cuda:")) return std::nullopt;
+  text.remove_prefix(5);
+  int ordinal = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
+  if (error != std::errc() || end != text.data() + text.size() || ordinal < 0) return std::nullopt;
+  return ordinal;
+}
 
 bool IsLocalTarget(const std::string& text) { return text == "cpu" || OrdinalOf(text).has_value(); }
 

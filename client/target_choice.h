@@ -2,7 +2,9 @@
 // text. The CUDA driver is asked in a child process: this one never initialises it.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "compiler/base/status.h"
 #include "compiler/target/target.h"
@@ -13,6 +15,9 @@ namespace mlc::client {
 // "target v1 ...". `threads`: of kernels for the processor. UNAVAILABLE when there is no such GPU,
 // INVALID_ARGUMENT for another text.
 Result<target::Target> ChooseTarget(const std::string& text, int threads);
+
+// N of "cuda:N", and 0 of "cuda": a GPU as the driver counts; nothing for another text.
+std::optional<int> OrdinalOf(std::string_view text);
 
 // True for the words that mean a device of this machine.
 bool IsLocalTarget(const std::string& text);

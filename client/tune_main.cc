@@ -111,12 +111,6 @@ Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
                          "'; give --server with workers of that target");
 }
 
-// Of "cuda" and "cuda:N".
-int DeviceOf(const std::string& target) {
-  const size_t colon = target.find(':');
-  return colon == std::string::npos ? 0 : std::atoi(target.c_str() + colon + 1);
-}
-
 ProgressStyle StyleOf(const TuneOptions& options) {
   if (options.json_lines) return ProgressStyle::kJsonLines;
   if (options.quiet) return ProgressStyle::kNone;
@@ -181,7 +175,7 @@ std::optional<WholeModelResult> TryRunnersUp(const TuneOptions& options, const s
     asked.model_words.insert(asked.model_words.end(), {"--cubin-cache", options.cubin_cache});
   }
   asked.log = options.log;
-  asked.device = DeviceOf(options.target);
+  asked.device = OrdinalOf(options.target).value_or(0);
   asked.most = options.whole_model >= 0
                    ? options.whole_model
                    : static_cast<int>(std::min(kMostRunnersUp, progress.trials() / 10));
