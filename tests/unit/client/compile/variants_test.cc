@@ -47,6 +47,8 @@ TEST(Variants, TheSumOverAllExecutionsDecides) {
   EXPECT_EQ(fused.program.tasks[0].occurrences, 12);
   EXPECT_EQ(NoteOn(fused, 12e6), "");
   EXPECT_EQ(Say(Of({{100, 2}}), Apart({{50, 4}})), "") << "as fast is not faster";
+  EXPECT_EQ(Say(Of({{100, 2}}), Apart({{49.2, 4}})), "") << "1.6 % are within the margin";
+  EXPECT_NE(Say(Of({{100, 2}}), Apart({{48.5, 4}})), "") << "3 % are not";
 }
 
 TEST(Variants, OnlyMeasuredTimesCount) {
