@@ -1,6 +1,7 @@
 #include "server/services.h"
 
 #include <chrono>
+#include <mutex>
 #include <utility>
 
 #include "server/call_threads.h"
@@ -31,12 +32,15 @@ grpc::ServerUnaryReactor* AnswerNow(grpc::CallbackServerContext* context, Result
   return reactor;
 }
 
-// Writes the newest progress, waits, and again, until the job has ended or the watcher leaves. One
-// operation is under way at any time: a write or the timer.
+// Writes the newest progress, waits, and again, until the job has ended, or the watcher leaves or
+// is locked out. One operation is under way at any time: a write or the timer.
 class Watcher : public grpc::ServerWriteReactor<proto::JobProgress> {
  public:
-  Watcher(Tuner& tuner, SteadyTimer& timer, std::string job)
+  Watcher(Tuner& tuner, SteadyTimer& timer, std::string job, const Gate& gate,
+          const grpc::CallbackServerContext& context)
       : tuner_(tuner), timer_(timer), job_(std::move(job)) {
+    call_ = gate.Follow(context, "/mlc.proto.Tuner/WatchJob",
+                        [this](const Status& status) { LockOut(status); });
     Send();
   }
 
@@ -48,7 +52,16 @@ class Watcher : public grpc::ServerWriteReactor<proto::JobProgress> {
   void OnDone() override { delete this; }
 
  private:
+  void LockOut(const Status& status) {
+    std::lock_guard lock(mutex_);
+    locked_out_ = status;
+  }
+  Status LockedOut() {
+    std::lock_guard lock(mutex_);
+    return locked_out_;
+  }
   void Send() {
+    if (const Status status = LockedOut(); !status.ok()) return Finish(ToGrpc(status));
     Result<proto::JobProgress> progress = tuner_.Progress(job_);
     if (!progress.ok()) return Finish(ToGrpc(progress.status()));
     progress_ = *std::move(progress);
@@ -59,6 +72,9 @@ class Watcher : public grpc::ServerWriteReactor<proto::JobProgress> {
   SteadyTimer& timer_;
   const std::string job_;
   proto::JobProgress progress_;
+  std::mutex mutex_;
+  Status locked_out_;               // what the stream is to end with
+  std::unique_ptr<OpenCall> call_;  // goes first: uses the others
 };
 
 class TunerService : public proto::Tuner::CallbackService {
@@ -89,8 +105,8 @@ class TunerService : public proto::Tuner::CallbackService {
     });
   }
   grpc::ServerWriteReactor<proto::JobProgress>* WatchJob(
-      grpc::CallbackServerContext*, const proto::WatchJobRequest* request) override {
-    return new Watcher(tuner_, timer_, request->job());
+      grpc::CallbackServerContext* context, const proto::WatchJobRequest* request) override {
+    return new Watcher(tuner_, timer_, request->job(), gate_, *context);
   }
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context,
                                    const proto::GetJobRequest* request,
@@ -136,7 +152,7 @@ class TunerService : public proto::Tuner::CallbackService {
   }
 
   Tuner& tuner_;
-  const Gate& gate_;  // CallerOf(*context): who calls
+  const Gate& gate_;
   SteadyTimer timer_;
   CallThreads calls_{kCallThreads};
 };

@@ -12,10 +12,14 @@ namespace mlc::server {
 namespace {
 
 // A worker's stream: one write at a time, a wake that comes meanwhile is written after it. Ends
-// when the worker leaves or is dismissed; deletes itself.
+// when the worker leaves, is dismissed or locked out; deletes itself.
 class Attendance : public grpc::ServerWriteReactor<proto::Wake> {
  public:
-  Attendance(Tuner& tuner, const proto::AttendRequest& request) : tuner_(tuner) {
+  Attendance(Tuner& tuner, const proto::AttendRequest& request, const Gate& gate,
+             const grpc::CallbackServerContext& context)
+      : tuner_(tuner) {
+    call_ = gate.Follow(context, "/mlc.proto.Workers/Attend",
+                        [this](const Status& status) { End(ToGrpc(status)); });
     id_ = tuner_.Attend(
         request, [this] { Wake(); }, [this] { End(grpc::Status::OK); });
   }
@@ -60,6 +64,7 @@ class Attendance : public grpc::ServerWriteReactor<proto::Wake> {
   bool again_ = false;
   bool ended_ = false;
   proto::Wake message_;
+  std::unique_ptr<OpenCall> call_;  // goes first: uses the others
 };
 
 class WorkersService : public proto::Workers::CallbackService {
@@ -101,7 +106,8 @@ class WorkersService : public proto::Workers::CallbackService {
   grpc::ServerWriteReactor<proto::Wake>* Attend(grpc::CallbackServerContext* context,
                                                 const proto::AttendRequest* request) override {
     const grpc::Status foreign = Foreign(*context, request->worker());
-    return foreign.ok() ? new Attendance(tuner_, *request) : new Attendance(tuner_, foreign);
+    return foreign.ok() ? new Attendance(tuner_, *request, gate_, *context)
+                        : new Attendance(tuner_, foreign);
   }
 
   grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext* context,

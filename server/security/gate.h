@@ -1,11 +1,16 @@
 // The gate in front of every call: who is it, and does their role suffice. Over TLS gRPC asks it
 // before any handler, also for methods that do not exist; without TLS everyone is local and passes.
-// Handlers ask it only who the caller is. Thread-safe.
+// Handlers ask it who the caller is, and those of streams to be told when that one is locked out.
+// Thread-safe.
 #pragma once
 
 #include <grpcpp/server_context.h>
 
+#include <memory>
+#include <string_view>
+
 #include "server/security/caller.h"
+#include "server/security/open_calls.h"
 
 namespace mlc::server {
 
@@ -14,12 +19,21 @@ class Gate {
   virtual ~Gate() = default;
   // Of a call that has passed.
   virtual Caller CallerOf(const grpc::ServerContextBase& context) const = 0;
+  // Runs `end` when the caller of a stream that has passed may no longer make that call ("/package.
+  // Service/Method"): a certificate was revoked, a token taken back. See OpenCalls; null where
+  // nobody is locked out. REQUIRES: the context outlives the result.
+  virtual std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context,
+                                           std::string_view rpc, OpenCalls::End end) const = 0;
 };
 
 // For connections without TLS.
 class OpenGate : public Gate {
  public:
   Caller CallerOf(const grpc::ServerContextBase&) const override { return Caller::Local(); }
+  std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase&, std::string_view,
+                                   OpenCalls::End) const override {
+    return nullptr;
+  }
 };
 
 }  // namespace mlc::server

@@ -65,8 +65,7 @@ class TlsGate::Processor : public grpc::AuthMetadataProcessor {
     const Result<Caller> caller = Identify(metadata, *context);
     const Status status = caller.ok() ? Check(*caller, rpc) : caller.status();
     if (status.ok()) return grpc::Status::OK;
-    const bool known = status.code() == StatusCode::kPermissionDenied;
-    metrics_->AddRejected(known ? "denied" : "unauthenticated");
+    metrics_->AddRejected(ReasonOf(status));
     // Whoever calls has written the path.
     logger_->warn("audit: refused {} to {}: {}", Printable(rpc),
                   caller.ok() ? caller->ToText() : "an unknown caller",
@@ -90,14 +89,35 @@ class TlsGate::Processor : public grpc::AuthMetadataProcessor {
     return tokens_->Find(value.substr(kBearer.size()), Today());
   }
 
-  // Both, whatever becomes of the first.
+  std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context, std::string rpc,
+                                   OpenCalls::End end) {
+    const InputMetadata& metadata = context.client_metadata();
+    const Result<Caller> first = Identify(metadata, *context.auth_context());
+    const std::string name = first.ok() ? first->name : "";
+    const auto judge = [this, &metadata, peer = context.auth_context(), rpc, name]() -> Status {
+      const Caller caller = MLC_TRY(Identify(metadata, *peer));
+      if (caller.name != name) return Unauthenticated("the token is somebody else's now");
+      return Check(caller, rpc);
+    };
+    return open_.Add(judge, [this, rpc, name, end = std::move(end)](const Status& status) {
+      metrics_->AddRejected(ReasonOf(status));
+      logger_->warn("audit: ended {} of {}: {}", rpc, name, status.message());
+      end(status);
+    });
+  }
+
+  // Tokens and list, whatever becomes of the first.
   Status Refresh() {
     const Status tokens = tokens_ == nullptr ? Status() : tokens_->Refresh();
     const Status revoked = revoked_ == nullptr ? Status() : revoked_->Refresh();
+    open_.Review();
     return tokens.ok() ? revoked : tokens;
   }
 
  private:
+  static const char* ReasonOf(const Status& status) {
+    return status.code() == StatusCode::kPermissionDenied ? "denied" : "unauthenticated";
+  }
   static std::string Printable(std::string_view text) {
     std::string clean(text.substr(0, 200));
     for (char& c : clean) c = c < ' ' || c > '~' ? '?' : c;
@@ -108,6 +128,7 @@ class TlsGate::Processor : public grpc::AuthMetadataProcessor {
   const std::shared_ptr<Metrics> metrics_;
   const std::unique_ptr<Tokens> tokens_;
   const std::unique_ptr<transport::Revocations> revoked_;
+  OpenCalls open_;
 };
 
 TlsGate::TlsGate(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
@@ -123,6 +144,11 @@ Caller TlsGate::CallerOf(const grpc::ServerContextBase& context) const {
       processor_->Identify(context.client_metadata(), *context.auth_context());
   // Its token or certificate was revoked since the gate let the call in.
   return caller.ok() ? *caller : Caller{"nobody", Role::kRead, false};
+}
+
+std::unique_ptr<OpenCall> TlsGate::Follow(const grpc::ServerContextBase& context,
+                                          std::string_view rpc, OpenCalls::End end) const {
+  return processor_->Follow(context, std::string(rpc), std::move(end));
 }
 
 Status TlsGate::Refresh() { return processor_->Refresh(); }

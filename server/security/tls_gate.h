@@ -29,7 +29,9 @@ class TlsGate : public Gate {
   Caller CallerOf(const grpc::ServerContextBase& context) const override;
   // What gRPC asks before every call; for ServerCredentials::SetAuthMetadataProcessor.
   std::shared_ptr<grpc::AuthMetadataProcessor> processor() const;
-  // See Tokens and Revocations.
+  std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context, std::string_view rpc,
+                                   OpenCalls::End end) const override;
+  // See Tokens and Revocations. Ends the streams of those who are not let in any more.
   Status Refresh();
 
  private:
