@@ -118,6 +118,8 @@ void PhaseEmitter::EmitStmt(const ir::StmtRef& stmt) {
     EmitStore(*store);
   } else if (const auto* prefetch = std::get_if<ir::Prefetch>(&stmt->node)) {
     EmitPrefetch(*prefetch);
+  } else if (const auto* turn = std::get_if<ir::Turn>(&stmt->node)) {
+    EmitTurn(*turn);
   } else {
     Fail("a GPU statement has no form on a processor");
   }
@@ -201,8 +203,11 @@ void PhaseEmitter::EmitIf(const ir::If& branch) {
 }
 
 llvm::AllocaInst* PhaseEmitter::RegisterAt(ir::BufferId buffer, const ir::ExprRef& index) {
+  return RegisterAt(buffer, EvalIndex(index));
+}
+
+llvm::AllocaInst* PhaseEmitter::RegisterAt(ir::BufferId buffer, const Affine& at) {
   const ir::Buffer& registers = kernel_.buffers[static_cast<size_t>(buffer)];
-  const Affine at = EvalIndex(index);
   if (!at.IsConstant() || at.constant < 0 || at.constant >= registers.size) {
     Fail("the index of register " + registers.name + " is not a constant in range");
     return nullptr;
@@ -249,6 +254,38 @@ void PhaseEmitter::EmitPrefetch(const ir::Prefetch& prefetch) {
   b_.CreateIntrinsic(
       llvm::Intrinsic::prefetch, {b_.getPtrTy()},
       {address, b_.getInt32(0), b_.getInt32(static_cast<uint32_t>(locality)), b_.getInt32(1)});
+}
+
+// Blocks of `apart` lanes change places across the diagonal, for every power of two. Each shuffle
+// is one instruction of two registers: vpermt2 on AVX-512, unpack, blend or permute on AVX2, trn on
+// NEON.
+void PhaseEmitter::EmitTurn(const ir::Turn& turn) {
+  const int lanes = kernel_.buffers[static_cast<size_t>(turn.registers)].lanes;
+  const Affine first = EvalIndex(turn.index);
+  std::vector<llvm::AllocaInst*> slots;
+  std::vector<Value*> rows;
+  for (int i = 0; i < lanes; ++i) {
+    slots.push_back(RegisterAt(turn.registers, Sum(first, Constant(i))));
+    if (slots.back() == nullptr) return;
+    rows.push_back(b_.CreateLoad(slots.back()->getAllocatedType(), slots.back()));
+  }
+  for (int apart = lanes / 2; apart > 0; apart /= 2) {
+    std::vector<int> upper(static_cast<size_t>(lanes)), lower(upper);
+    for (int lane = 0; lane < lanes; ++lane) {
+      const bool kept = (lane & apart) == 0;  // of the upper row
+      upper[static_cast<size_t>(lane)] = kept ? lane : lanes + lane - apart;
+      lower[static_cast<size_t>(lane)] = kept ? lane + apart : lanes + lane;
+    }
+    for (int i = 0; i < lanes; ++i) {
+      if ((i & apart) != 0) continue;
+      Value*& a = rows[static_cast<size_t>(i)];
+      Value*& b = rows[static_cast<size_t>(i + apart)];
+      Value* const above = b_.CreateShuffleVector(a, b, upper);
+      b = b_.CreateShuffleVector(a, b, lower);
+      a = above;
+    }
+  }
+  for (size_t i = 0; i < rows.size(); ++i) b_.CreateStore(rows[i], slots[i]);
 }
 
 }  // namespace mlc::codegen

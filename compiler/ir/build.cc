@@ -178,6 +178,12 @@ void KernelBuilder::Prefetch(BufferId buffer, ExprRef index, int level) {
   Append(MakeStmt(ir::Prefetch{buffer, std::move(index), level}));
 }
 
+void KernelBuilder::Turn(BufferId registers, ExprRef index) {
+  const Buffer& square = kernel_.buffers.at(static_cast<size_t>(registers));
+  MLC_CHECK(square.scope == Scope::kRegister && IsIndex(index)) << "turn of " << square.name;
+  Append(MakeStmt(ir::Turn{registers, std::move(index)}));
+}
+
 Kernel KernelBuilder::Finish() {
   MLC_CHECK(open_.size() == 1) << "a block is still open";
   kernel_.phases = std::move(open_.front());

@@ -7,7 +7,7 @@
 //               scope: in out shared counter block thread reg
 //   phase    := a parallel loop 0 .. constant; phases run in order, with a barrier between
 //   block    := "{" stmt* "}"
-//   stmt     := for | if | let | store | prefetch, and on GPUs also
+//   stmt     := for | if | let | store | prefetch, on processors also turn, and on GPUs also
 //               sync | copy_async | load_matrix | mma | arrive
 //   for      := ["parallel" | "unrolled" | "threads"] "for" var "in" expr " .. " expr
 //               ["step" int] ["per_sm" int] block
@@ -16,6 +16,7 @@
 //   store    := name "[" expr ["," "stride" "=" int] ["," "mask" "=" expr] "]" "=" expr
 //               ["streaming"]
 //   prefetch := "prefetch" name "[" expr "," "level" "=" int "]"
+//   turn     := "turn_square" name "[" expr "]"
 //   sync     := "barrier" | "warp_barrier" | "commit_copies" | "wait_copies" int
 //             | "await_inputs" | "release_dependents"
 //   copy_async  := "copy_async" name "[" expr "]" "=" name "[" expr "," "lanes" "=" int
@@ -100,6 +101,13 @@ struct Prefetch {
   int level = 1;
 };  // 1: L1, 2: L2
 
+// Transposes a square of registers: the buffer has 2^n > 1 lanes, and lane j of register index + i
+// becomes lane i of register index + j, for all i and j below the number of lanes. Not on GPUs.
+struct Turn {
+  BufferId registers;
+  ExprRef index;
+};
+
 enum class SyncKind : uint8_t {
   kBarrier,       // block: all threads arrive; what they wrote before is seen after
   kWarpBarrier,   // the same for a warp
@@ -161,7 +169,8 @@ struct Arrive {
 };
 
 struct Stmt {
-  std::variant<Block, For, If, Let, Store, Prefetch, Sync, CopyAsync, LoadMatrix, Mma, Arrive> node;
+  std::variant<Block, For, If, Let, Store, Prefetch, Turn, Sync, CopyAsync, LoadMatrix, Mma, Arrive>
+      node;
 };
 
 // kShared is global scratch. kCounter: i32 in global memory, zero before the first launch and after

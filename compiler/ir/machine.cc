@@ -98,6 +98,23 @@ void Machine::Do(const Store& store) {
 
 void Machine::Do(const Prefetch& prefetch) { Index(prefetch.index); }
 
+void Machine::Do(const Turn& turn) {
+  Memory& memory = memories_[static_cast<size_t>(turn.registers)];
+  const int lanes = memory.buffer().lanes;
+  const int64_t first = Index(turn.index);
+  Lane square[kMaxLanes][kMaxLanes];
+  for (int i = 0; i < lanes && !failed_; ++i) {
+    const int64_t at = LaneAddress(first, i, 1);
+    const Fault fault = memory.ReadRegister(at, now_, square[i]);
+    if (fault != Fault::kNone) FailAccess(fault, "read", memory.buffer(), at);
+  }
+  for (int i = 0; i < lanes && !failed_; ++i) {
+    Lane column[kMaxLanes];
+    for (int j = 0; j < lanes; ++j) column[j] = square[j][i];
+    memory.WriteRegister(first + i, now_, column);
+  }
+}
+
 int Machine::ActiveLanes(const ExprRef& mask, int lanes) {
   if (mask == nullptr) return lanes;
   return static_cast<int>(std::clamp<int64_t>(Index(mask), 0, lanes));

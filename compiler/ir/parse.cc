@@ -107,6 +107,7 @@ Result<StmtRef> Parser::ParseStmt(int depth) {
   if (lexer_.Accept("if")) return ParseIf(depth);
   if (lexer_.Accept("let")) return ParseLet(depth);
   if (lexer_.Accept("prefetch")) return ParsePrefetch(depth);
+  if (lexer_.Accept("turn_square")) return ParseTurn(depth);
   StmtRef gpu = MLC_TRY(ParseGpuStmt(depth));
   if (gpu != nullptr) return gpu;
   return ParseStore(depth);
@@ -166,6 +167,11 @@ Result<StmtRef> Parser::ParsePrefetch(int depth) {
   prefetch.level = static_cast<int>(level);
   MLC_TRY(lexer_.Expect("]"));
   return MakeStmt(std::move(prefetch));
+}
+
+Result<StmtRef> Parser::ParseTurn(int depth) {
+  Place square = MLC_TRY(ParsePlace(depth));
+  return MakeStmt(Turn{square.buffer, std::move(square.index)});
 }
 
 Result<StmtRef> Parser::ParseStore(int depth) {

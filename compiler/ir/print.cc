@@ -117,6 +117,11 @@ class Printer {
     text_ += "]";
   }
 
+  void Line(const Turn& turn, int) {
+    text_ += "turn_square ";
+    Place(turn.registers, turn.index);
+  }
+
   void Line(const Sync& sync, int) {
     text_ += ToText(sync.kind);
     if (sync.kind == SyncKind::kWaitCopies) text_ += " " + std::to_string(sync.pending);

@@ -20,7 +20,8 @@ constexpr std::array kReserved =
                                      "overlays",    "transposed",   "copy_async",
                                      "load_matrix", "mma",          "arrive",
                                      "barrier",     "warp_barrier", "commit_copies",
-                                     "wait_copies", "await_inputs", "release_dependents"});
+                                     "wait_copies", "await_inputs", "release_dependents",
+                                     "turn_square"});
 
 // Operators with no meaning for integers.
 bool NeedsFloat(ScalarOp op) {

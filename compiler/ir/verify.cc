@@ -102,6 +102,7 @@ Status Verifier::CheckStmt(const Stmt& stmt, int depth) {
   if (const Prefetch* prefetch = std::get_if<Prefetch>(&stmt.node)) {
     return CheckPrefetch(*prefetch, depth);
   }
+  if (const Turn* turn = std::get_if<Turn>(&stmt.node)) return CheckTurn(*turn, depth);
   if (!gpu_) return Bad("a GPU statement in a kernel without threads");
   return CheckGpuStmt(stmt, depth);
 }
@@ -115,6 +116,14 @@ Status Verifier::CheckPrefetch(const Prefetch& prefetch, int depth) {
     return Bad("prefetch of '" + buffer.name + "' is not from memory to level 1 or 2");
   }
   return CheckIndex(prefetch.index, "index of '" + buffer.name + "'", depth);
+}
+
+Status Verifier::CheckTurn(const Turn& turn, int depth) {
+  if (gpu_) return Bad("a turn in a kernel of threads");
+  MLC_TRY(CheckRegister(turn.registers, turn.index, depth));
+  const Buffer& square = BufferOf(turn.registers);
+  if (square.lanes > 1 && (square.lanes & (square.lanes - 1)) == 0) return {};
+  return Bad("turn of '" + square.name + "', whose lanes are no power of two above 1");
 }
 
 Status Verifier::CheckLoop(const For& loop, int depth) {

@@ -102,10 +102,12 @@ Space PointwiseFamily::MakeSpace(const Workload& workload, const target::Target&
   Space space{"pointwise", version(), {}};
   const bool scan = !AllCovered(workload);
   bool transposing = false;
+  bool turning = false;
   bool vectors = false;
   if (!scan) {
     for (const Piece& piece : CutPieces(workload)) {
       transposing = transposing || IsTransposing(piece);
+      turning = turning || Turns(piece, target);
       vectors = vectors || PlanPiece(piece, target, {}).lanes > 1;
     }
   }
@@ -117,8 +119,9 @@ Space PointwiseFamily::MakeSpace(const Workload& workload, const target::Target&
   const bool spills = OutputBytes(workload) > static_cast<double>(target.l2_bytes);
   space.knobs.push_back(
       {"unroll", vectors ? std::vector<int64_t>{1, 2, 4, 8} : std::vector<int64_t>{1}});
-  space.knobs.push_back(
-      {"tile", transposing ? std::vector<int64_t>{0, 8, 16, 32, 64} : std::vector<int64_t>{0}});
+  space.knobs.push_back({"tile", turning       ? std::vector<int64_t>{0, 16, 32, 64, 256}
+                                 : transposing ? std::vector<int64_t>{0, 8, 16, 32, 64}
+                                               : std::vector<int64_t>{0}});
   space.knobs.push_back({"grain", grains});
   space.knobs.push_back(
       {"streaming", vectors && spills ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
@@ -175,7 +178,8 @@ Config PointwiseFamily::Default(const Workload& workload, const target::Target& 
     const std::vector<int64_t>& domain = space.knobs[i].domain;
     int64_t& value = config.knobs[i].second;
     const std::string& name = space.knobs[i].name;
-    if (name == "tile" && domain.size() > 1) value = 16;
+    // Squares that turn read whole lines; more of them side by side are runs that memory likes.
+    if (name == "tile" && domain.size() > 1) value = domain.back() > 64 ? 64 : 16;
     if (name == "unroll" && domain.size() > 1 && space.knobs[1].domain.size() == 1) value = 2;
     if (name == "grain") {
       // About four chunks a thread, none larger than a part of the second-level cache.

@@ -2,9 +2,9 @@
 // operators that are plain loops over such values (cumulative sum, index of the extremum,
 // scatters). One kernel reads each operand once and writes each output once.
 //
-// Knobs: unroll (vectors per iteration), tile (block edge where an operand is read across the
-// output's order; 0 walks rows), grain (elements of a chunk, in thousands of 1024), streaming
-// (stores bypass the caches). Stateless, thread-safe.
+// Knobs: unroll (vectors per iteration), tile (rows of a block where an operand is read across the
+// output's order; 0 walks single rows), grain (elements of a chunk, in thousands of 1024),
+// streaming (stores bypass the caches). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/family.h"
@@ -14,7 +14,7 @@ namespace mlc::schedule {
 class PointwiseFamily final : public Family {
  public:
   std::string_view name() const override { return "pointwise"; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
   Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
   RejectReason Check(const graph::Workload& workload, const target::Target& target,

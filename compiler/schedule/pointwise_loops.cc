@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/schedule/fused_rows.h"
+#include "compiler/schedule/pointwise_turn.h"
 
 namespace mlc::schedule {
 
@@ -53,7 +54,7 @@ class ChunkEmitter {
  public:
   ChunkEmitter(ir::KernelBuilder& builder, Fused& fused, const Piece& piece,
                const PieceLoops& loops)
-      : builder_(builder), fused_(fused), loops_(loops), type_(OutputType(piece)) {
+      : builder_(builder), fused_(fused), piece_(piece), loops_(loops), type_(OutputType(piece)) {
     at_.assign(type_.dims.size(), ir::Int(0));
   }
 
@@ -72,7 +73,9 @@ class ChunkEmitter {
                              : ir::Min(first + loops_.row_block, ir::Int(loops_.rows));
     builder_.For("row", first, last, 1, [&](const ExprRef& row) {
       SetRow(builder_, row, loops_.outer, type_.dims, at_);
-      if (loops_.across >= 0) {
+      if (!loops_.turned.empty()) {
+        Squares(column, across);
+      } else if (loops_.across >= 0) {
         Blocks(column, across);
       } else {
         Columns(column, [&](int64_t lanes, const ExprRef& active) { Store(lanes, active); });
@@ -136,6 +139,40 @@ class ChunkEmitter {
     });
   }
 
+  // The same where operands are turned: `tile` rows of every vector of columns, a square at a time.
+  void Squares(const ExprRef& column, const ExprRef& across_chunk) {
+    const int64_t lanes = loops_.lanes;
+    const int64_t whole = loops_.across_size / lanes * lanes;
+    SquareEmitter square(builder_, fused_, piece_, loops_, loops_.streaming ? loops_.tile : 0);
+    ExprRef& at = at_[static_cast<size_t>(loops_.across)];
+    const auto emit = [&](const ExprRef& active, int64_t rows) {
+      int64_t columns = lanes;
+      if (active) ir::IsConstInt(active, &columns);
+      square.Emit(at_, columns, rows);
+    };
+    const ExprRef first = builder_.Let("u0", across_chunk * loops_.across_block);
+    const ExprRef last = builder_.Let("u1", ir::Min(first + loops_.across_block, ir::Int(whole)));
+    builder_.For("ub", first, last, loops_.tile, [&](const ExprRef& block) {
+      const bool even = whole % loops_.tile == 0;
+      const ExprRef end = even ? block + loops_.tile : ir::Min(block + loops_.tile, last);
+      Columns(column, [&](int64_t, const ExprRef& active) {
+        builder_.For("u", block, end, lanes, [&](const ExprRef& u) {
+          at = u;
+          emit(active, lanes);
+        });
+      });
+    });
+    if (whole == loops_.across_size) return;
+    const auto tail = [&] {
+      at = ir::Int(whole);
+      Columns(column,
+              [&](int64_t, const ExprRef& active) { emit(active, loops_.across_size - whole); });
+    };
+    if (loops_.across_block == loops_.across_size) return tail();
+    builder_.If(ir::MakeApply(ScalarOp::kLess, {ir::Int(whole), first + loops_.across_block}),
+                tail);
+  }
+
   void Store(int64_t lanes, const ExprRef& active) {
     Point point{at_, loops_.column, static_cast<int>(lanes), active};
     if (lanes == 1) point.dim = -1;
@@ -144,6 +181,7 @@ class ChunkEmitter {
 
   ir::KernelBuilder& builder_;
   Fused& fused_;
+  const Piece& piece_;
   const PieceLoops& loops_;
   const TensorType& type_;
   std::vector<ExprRef> at_;
@@ -152,6 +190,12 @@ class ChunkEmitter {
 }  // namespace
 
 bool IsTransposing(const Piece& piece) { return AcrossOf(piece) >= 0; }
+
+bool Turns(const Piece& piece, const target::Target& target) {
+  PieceKnobs blocks;
+  blocks.tile = target.Lanes(DType::kF32);
+  return !PlanPiece(piece, target, blocks).turned.empty();
+}
 
 PieceLoops PlanPiece(const Piece& piece, const target::Target& target, const PieceKnobs& knobs) {
   PieceLoops loops;
@@ -179,9 +223,15 @@ PieceLoops PlanPiece(const Piece& piece, const target::Target& target, const Pie
     loops.unroll = 1;
     loops.column_block = loops.columns;
     loops.across_size = type.dims[static_cast<size_t>(loops.across)];
-    loops.tile = std::min<int64_t>(knobs.tile, loops.across_size);
-    const int64_t blocks = std::max<int64_t>(1, grain / (loops.columns * loops.tile));
-    loops.across_block = std::min(loops.across_size, blocks * loops.tile);
+    loops.turned = TurnedViews(piece, loops.column, loops.across, loops.lanes);
+    const int64_t square = loops.turned.empty() ? 1 : loops.lanes;
+    loops.tile = CeilDiv(std::min<int64_t>(knobs.tile, loops.across_size), square) * square;
+    const int64_t blocks = grain / (loops.columns * loops.tile);
+    if (blocks == 0) {
+      const int64_t vectors_of_chunk = std::max<int64_t>(1, grain / loops.tile / loops.lanes);
+      loops.column_block = std::min(loops.columns, vectors_of_chunk * loops.lanes);
+    }
+    loops.across_block = std::min(loops.across_size, std::max<int64_t>(1, blocks) * loops.tile);
   }
   const int64_t row_points = loops.column_block * loops.across_block;
   const bool whole_rows =

@@ -1,6 +1,7 @@
 #include "tests/workloads/data_movement.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "compiler/base/text.h"
@@ -35,6 +36,26 @@ RandomWorkload RandomTransposes(Rng& rng) {
   }
   const int y = t.Add("tanh(" + V(x) + ") : " + RandomType(rng, "f32", turned));
   return {t.Return({y})};
+}
+
+RandomWorkload RandomTurns(Rng& rng) {
+  const std::string types[] = {"f32", "f32", "f32", "f16", "i8", "i64"};
+  const int64_t edges[] = {2, 3, 7, 8, 15, 16, 17, 32, 33, 48, 70};
+  const std::string type = types[rng.Below(std::size(types))];
+  const Dims dims = {Between(rng, 1, 3), edges[rng.Below(std::size(edges))],
+                     edges[rng.Below(std::size(edges))]};
+  NodeWriter t;
+  const int a = t.Input(DenseType(type, {dims[0], dims[2], dims[1]}));
+  const int b = t.Input(Chance(rng, 50) ? DenseType(type, dims) : RandomType(rng, type, dims));
+  int x = t.Add("transpose(" + V(a) + ") {perm=[0,2,1]} : " + DenseType(type, dims));
+  if (Chance(rng, 70)) x = t.Add("max(" + V(b) + ", " + V(x) + ") : " + DenseType(type, dims));
+  if (Chance(rng, 30)) x = t.Add("min(" + V(x) + ", " + V(x) + ") : " + DenseType(type, dims));
+  Dims out = dims;
+  if (Chance(rng, 30)) {
+    out[1] *= 2;
+    x = t.Add("concat(" + V(x) + ", " + V(b) + ") {axis=1} : " + DenseType(type, out));
+  }
+  return {t.Return({t.Add("copy(" + V(x) + ") : " + RandomType(rng, type, out))})};
 }
 
 RandomWorkload RandomReshapes(Rng& rng) {

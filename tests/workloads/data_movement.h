@@ -8,6 +8,8 @@ namespace mlc::schedule {
 
 // With a slice, sometimes backwards.
 RandomWorkload RandomTransposes(Rng& rng);
+// Two operands of different orders, in sums and chains, of sizes around those of squares.
+RandomWorkload RandomTurns(Rng& rng);
 // Both transposed dimensions are large enough for tiles of block memory.
 RandomWorkload RandomTransposeThroughTiles(Rng& rng);
 RandomWorkload RandomReshapes(Rng& rng);

@@ -178,6 +178,12 @@ class Generator {
             [](const Buffer& b) { return b.scope == Scope::kIn || b.scope == Scope::kOut; });
         return MakeStmt(Prefetch{buffer, Index(2, false), 1 + Pick(2)});
       }
+      case 2: {
+        const BufferId square =
+            BufferWhere([](const Buffer& b) { return b.scope == Scope::kRegister && b.lanes > 1; });
+        if (gpu_ || square < 0) return RandomStore();
+        return MakeStmt(Turn{square, Index(2, true)});
+      }
       case 3: {
         const bool unrolled = Pick(2) == 0;
         ExprRef begin = Index(2, unrolled), end = Index(2, unrolled);

@@ -25,6 +25,11 @@ TEST(PointwiseProperty, TransposesAndSlices) {
     CheckFamily(rng, RandomTransposes(rng), "pointwise");
 }
 
+TEST(PointwiseProperty, Turns) {
+  Rng rng(31);
+  for (int i = 0; i < 60 && !HasFailure(); ++i) CheckFamily(rng, RandomTurns(rng), "pointwise");
+}
+
 TEST(PointwiseProperty, Reshapes) {
   Rng rng(4);
   for (int i = 0; i < 40 && !HasFailure(); ++i) CheckFamily(rng, RandomReshapes(rng), "pointwise");

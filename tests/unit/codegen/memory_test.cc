@@ -83,6 +83,28 @@ TEST(Memory, BroadcastLaneMaskAndLaneIndex) {
                   {RandomBytes(DType::kF32, 4, 5), Zeros(DType::kF32, 64), Zeros(DType::kI32, 64)});
 }
 
+TEST(Memory, SquaresOfRegistersTurn) {
+  for (const DType dtype : kAllTypes) {
+    SCOPED_TRACE(ToText(dtype));
+    for (const int lanes : {2, 4, 8, 16}) {
+      KernelBuilder k("square");
+      const ir::BufferId a = k.In("a", dtype, 600);
+      const ir::BufferId o = k.Out("o", dtype, 600);
+      const ir::BufferId r = k.Registers("r", dtype, lanes, lanes + 1);
+      k.Parallel("i", 2, [&](ExprRef i) {
+        k.Unrolled("l", lanes, [&](ExprRef l) {
+          k.Set(r, l + 1, k.Load(a, i * 300 + l * (lanes + 1), lanes));
+        });
+        k.Turn(r, Int(1));
+        k.Unrolled("l", lanes,
+                   [&](ExprRef l) { k.Store(o, i * 300 + l * lanes, k.Get(r, l + 1)); });
+      });
+      ASSERT_NO_FATAL_FAILURE(
+          ExpectSameBytes(k.Finish(), {RandomBytes(dtype, 600, 9), Zeros(dtype, 600)}));
+    }
+  }
+}
+
 TEST(Memory, ExactReductionsOverLanes) {
   for (const DType dtype : {DType::kI32, DType::kU8, DType::kI64, DType::kF32, DType::kF64}) {
     for (const ScalarOp op : {ScalarOp::kAdd, ScalarOp::kMul, ScalarOp::kMax, ScalarOp::kMin}) {

@@ -52,6 +52,19 @@ TEST(Interpret, FloatsRoundAfterEachOperation) {
             std::fma(1.0f + 0x1p-23f, 1.0f + 0x1p-23f, 0x1p-60f));
 }
 
+TEST(Interpret, TurnsASquareOfRegisters) {
+  std::vector<float> in{1, 2, 3, 4}, out(4);
+  const std::string square =
+      "kernel k { in x: f32[4] out o: f32[4] reg r: f32x2[3] parallel for p in 0 .. 1 { r[1] = "
+      "x[0, lanes=2] ";
+  const std::string rest = "turn_square r[1] o[0] = r[1] o[2] = r[2] } }";
+  const Status whole = RunText(square + "r[2] = x[2, lanes=2] " + rest, {Bytes(in), Bytes(out)});
+  EXPECT_TRUE(whole.ok()) << whole.ToString();
+  EXPECT_EQ(out, (std::vector<float>{1, 3, 2, 4}));
+  EXPECT_EQ(RunText(square + rest, {Bytes(in), Bytes(out)}).message(),
+            "kernel 'k' reads 'r[2]', which was never written, in iteration 0 of 'p'");
+}
+
 TEST(Interpret, UnaryOperators) {
   EXPECT_EQ(Eval("exp(x[0])", 1.5f), static_cast<float>(std::exp(1.5)));
   EXPECT_EQ(Eval("log(x[0])", 1.5f), static_cast<float>(std::log(1.5)));

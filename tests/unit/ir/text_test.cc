@@ -124,6 +124,21 @@ TEST(Verify, NamesTheOffender) {
   EXPECT_EQ(ErrorOf("for i in 0 .. 2 step 0 { c[i] = f32(0) }"),
             "kernel 'k': loop 'i' has a step below 1");
   EXPECT_EQ(ErrorOf("c[p] = c[p]"), "accepted");
+  EXPECT_EQ(ErrorOf("turn_square r[0]"), "accepted");
+  EXPECT_EQ(ErrorOf("turn_square r[p]"),
+            "kernel 'k': register 'r' has an index that is not constant");
+  EXPECT_EQ(ErrorOf("turn_square c[0]"), "kernel 'k': 'c' is no register");
+}
+
+TEST(Verify, OnlyPowersOfTwoTurnAndNotOnGpus) {
+  const auto error = [](const char* text) { return Kernel::Parse(text).status().message(); };
+  EXPECT_EQ(error("kernel k { reg r: f32x3[3] parallel for p in 0 .. 1 { turn_square r[0] } }"),
+            "kernel 'k': turn of 'r', whose lanes are no power of two above 1");
+  EXPECT_EQ(error("kernel k { reg r: f32[1] parallel for p in 0 .. 1 { turn_square r[0] } }"),
+            "kernel 'k': turn of 'r', whose lanes are no power of two above 1");
+  EXPECT_EQ(error("kernel k { reg r: f32x4[4] parallel for p in 0 .. 1 { threads for t in 0 .. 32 "
+                  "{ turn_square r[0] } } }"),
+            "kernel 'k': a turn in a kernel of threads");
 }
 
 TEST(Verify, PhasesAndBuffers) {
