@@ -7,6 +7,7 @@
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/passes/pad_channels.h"
 #include "compiler/graph/passes/pipeline.h"
+#include "compiler/graph/passes/spread_norms.h"
 #include "compiler/graph/physical/build_program.h"
 
 namespace mlc::front {
@@ -100,6 +101,7 @@ FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
   options.rules.resizes_by_element = false;
   options.rules.few_channels = 3;
   options.pad_channels = true;
+  options.skip.emplace(graph::kSpreadNorms);
   return options;
 }
 

@@ -61,12 +61,20 @@ int64_t Chunks(const RowProblem& p, const Config& config) {
   return rows * ((p.Columns() + width - 1) / width);
 }
 
+bool IsNorm(const Workload& workload, const RowProblem& p) {
+  return workload.graph()[p.anchor].op == Op::kLayerNorm;
+}
+
+bool CanCut(const Workload& workload, const RowProblem& p) {
+  return IsSinglePass(workload, p) || IsNorm(workload, p);
+}
+
 // Rows too few for the threads are cut into parts.
 std::vector<int64_t> PartsOf(const Workload& workload, const RowProblem& p,
                              const target::Target& target) {
   std::vector<int64_t> parts = {1};
   const int64_t rows = p.Rows() * (p.inner ? 1 : Vectors(p));
-  if (!IsSinglePass(workload, p) || rows >= 4 * int64_t{target.threads}) return parts;
+  if (!CanCut(workload, p) || rows >= 4 * int64_t{target.threads}) return parts;
   for (int64_t n = 2; n <= 64 && n <= 16 * int64_t{target.threads}; n *= 2) {
     if (n * kMinPart * p.Rows() <= p.Elements() && n <= CutUnits(p, 1)) parts.push_back(n);
   }
@@ -124,6 +132,8 @@ RejectReason RowReduceFamily::Check(const Workload& workload, const target::Targ
   if (config["parts"] > 1) {
     if (config["parts"] > CutUnits(*p, config["chains"])) return RejectReason::kTileExceedsShape;
     if (config["grain"] > 1) return RejectReason::kRedundant;
+    // Nothing that a thread keeps outlives a phase.
+    if (keep != KeepRow::kReread) return RejectReason::kUnsupported;
   }
   const int64_t chunks = Chunks(*p, config);
   if (chunks < target.threads && config["grain"] > 1) return RejectReason::kParallelism;
@@ -183,7 +193,8 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
   };
   const int64_t per_thread = p.Elements() / (4 * int64_t{target.threads} * kGrainUnit);
   set("chains", 4);
-  set("parts", 4 * int64_t{target.threads});
+  // A part of a norm waits for all others twice.
+  set("parts", (IsNorm(workload, p) ? 1 : 4) * int64_t{target.threads});
   set("grain", std::min<int64_t>(per_thread, 16));
   set("keep", 1);
   set("keep", 2);

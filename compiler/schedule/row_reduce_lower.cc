@@ -1,5 +1,6 @@
 #include "compiler/schedule/row_reduce_lower.h"
 
+#include <string>
 #include <utility>
 
 #include "compiler/schedule/row_walk.h"
@@ -67,23 +68,32 @@ bool HasOperand(const RowWalk& walk, size_t operand) {
   return operand < operands.size() && operands[operand] != graph::kNoValue;
 }
 
-void LayerNorm(RowWalk& walk) {
-  const double count = walk.Count();
+void SumRow(RowWalk& walk) {
   walk.Accumulate(ScalarOp::kAdd, walk.first(),
                   [&](const Visit& v) { return walk.ReadAndKeep(v); });
+}
+void MeanOfSum(RowWalk& walk) {
+  const double count = walk.Count();
   walk.Update(walk.first(),
               [&](ExprRef s) { return Do(ScalarOp::kMul, std::move(s), walk.Number(1 / count)); });
+}
+void SumSquares(RowWalk& walk) {
   walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
     walk.Fetch(v, FetchRows::kSecondPass);
     const ExprRef d =
         walk.Once(Do(ScalarOp::kSub, walk.KeptX(v), walk.Result(walk.first(), v.chain)));
     return Do(ScalarOp::kMul, d, d);
   });
+}
+void FactorOfSquares(RowWalk& walk) {
+  const double count = walk.Count();
   walk.Update(walk.second(), [&](ExprRef s) {
     const ExprRef variance = Do(ScalarOp::kMul, std::move(s), walk.Number(1 / count));
     const ExprRef shifted = Do(ScalarOp::kAdd, variance, walk.Number(walk.node().Float("epsilon")));
     return Do(ScalarOp::kDiv, walk.Number(1), Do(ScalarOp::kSqrt, shifted));
   });
+}
+void StoreNormal(RowWalk& walk) {
   walk.Sweep([&](const Visit& v) {
     walk.Fetch(v, FetchRows::kLastPass);
     const ExprRef x = walk.Once(walk.KeptX(v));
@@ -99,6 +109,14 @@ void LayerNorm(RowWalk& walk) {
     }
     walk.StoreRow(v, y, x);
   });
+}
+
+void LayerNorm(RowWalk& walk) {
+  SumRow(walk);
+  MeanOfSum(walk);
+  SumSquares(walk);
+  FactorOfSquares(walk);
+  StoreNormal(walk);
 }
 
 // What joins elements, and partial results, in one pass.
@@ -165,32 +183,82 @@ void Row(RowWalk& walk) {
   }
 }
 
-// Two phases: every part of every row into `partial`, then the parts of each row together.
-void RowsInParts(RowWalk& walk) {
-  ir::KernelBuilder& b = walk.builder();
-  const int64_t parts = walk.knobs().parts;
-  const ir::BufferId partial =
-      b.Shared("partial", walk.problem().dtype,
-               walk.problem().Rows() * walk.Blocks() * parts * walk.width());
-  const auto slot = [&](const ExprRef& place, const ExprRef& part, int j) {
-    return (place * parts + part) * walk.width() + int64_t{j} * walk.lanes();
-  };
-  walk.ForEachRow("p", parts, [&](const ExprRef& place, const ExprRef& part) {
-    AccumulateRow(walk);
-    for (int j = 0; j < walk.Results(); ++j) {
-      b.Store(partial, slot(place, part, j), b.Get(walk.first(), ir::Int(j)));
+// What the parts of rows come to, in memory that all threads share.
+class Partials {
+ public:
+  Partials(RowWalk& walk, const std::string& name, ScalarOp op)
+      : walk_(walk),
+        op_(op),
+        parts_(walk.knobs().parts),
+        buffer_(
+            walk.builder().Shared(name, walk.problem().dtype,
+                                  walk.problem().Rows() * walk.Blocks() * parts_ * walk.width())) {}
+
+  void Put(ir::BufferId registers, const ExprRef& place, const ExprRef& part) {
+    ir::KernelBuilder& b = walk_.builder();
+    for (int j = 0; j < walk_.Results(); ++j) {
+      b.Store(buffer_, Slot(place, part, j), b.Get(registers, ir::Int(j)));
     }
-  });
-  walk.ForEachRow("q", 1, [&](const ExprRef& place, const ExprRef&) {
-    const ScalarOp op = Combines(walk);
-    for (int j = 0; j < walk.Results(); ++j) b.Set(walk.first(), ir::Int(j), walk.Neutral(op));
-    b.For("part", parts, [&](const ExprRef& part) {
-      for (int j = 0; j < walk.Results(); ++j) {
-        const ExprRef loaded = b.Load(partial, slot(place, part, j), walk.lanes());
-        b.Set(walk.first(), ir::Int(j), Do(op, b.Get(walk.first(), ir::Int(j)), loaded));
+  }
+  // All parts of a row together.
+  void Join(ir::BufferId registers, const ExprRef& place) {
+    ir::KernelBuilder& b = walk_.builder();
+    for (int j = 0; j < walk_.Results(); ++j) b.Set(registers, ir::Int(j), walk_.Neutral(op_));
+    b.For("part", parts_, [&](const ExprRef& part) {
+      for (int j = 0; j < walk_.Results(); ++j) {
+        const ExprRef loaded = b.Load(buffer_, Slot(place, part, j), walk_.lanes());
+        b.Set(registers, ir::Int(j), Do(op_, b.Get(registers, ir::Int(j)), loaded));
       }
     });
+  }
+
+ private:
+  ExprRef Slot(const ExprRef& place, const ExprRef& part, int j) const {
+    return (place * parts_ + part) * walk_.width() + int64_t{j} * walk_.lanes();
+  }
+
+  RowWalk& walk_;
+  const ScalarOp op_;
+  const int64_t parts_;
+  const ir::BufferId buffer_;
+};
+
+// Two phases: every part of every row, then the parts of each row together.
+void ReduceInParts(RowWalk& walk) {
+  Partials partials(walk, "partial", Combines(walk));
+  walk.ForEachRow("p", walk.knobs().parts, [&](const ExprRef& place, const ExprRef& part) {
+    AccumulateRow(walk);
+    partials.Put(walk.first(), place, part);
+  });
+  walk.ForEachRow("q", 1, [&](const ExprRef& place, const ExprRef&) {
+    partials.Join(walk.first(), place);
     FinishReduce(walk);
+  });
+}
+
+// Three phases: sums, sums of squares of what is left of the mean, results.
+void NormInParts(RowWalk& walk) {
+  const int64_t parts = walk.knobs().parts;
+  Partials sums(walk, "sums", ScalarOp::kAdd);
+  Partials squares(walk, "squares", ScalarOp::kAdd);
+  walk.ForEachRow("p", parts, [&](const ExprRef& place, const ExprRef& part) {
+    SumRow(walk);
+    sums.Put(walk.first(), place, part);
+  });
+  const auto join_mean = [&](const ExprRef& place) {
+    sums.Join(walk.first(), place);
+    MeanOfSum(walk);
+  };
+  walk.ForEachRow("q", parts, [&](const ExprRef& place, const ExprRef& part) {
+    join_mean(place);
+    SumSquares(walk);
+    squares.Put(walk.second(), place, part);
+  });
+  walk.ForEachRow("s", parts, [&](const ExprRef& place, const ExprRef&) {
+    join_mean(place);
+    squares.Join(walk.second(), place);
+    FactorOfSquares(walk);
+    StoreNormal(walk);
   });
 }
 
@@ -210,8 +278,10 @@ LoweredKernel LowerRows(const graph::Workload& workload, const target::Target& t
   RowWalk walk(workload, target, problem, knobs);
   if (knobs.parts == 1) {
     walk.ForEachRow("p", 1, [&](const ExprRef&, const ExprRef&) { Row(walk); });
+  } else if (walk.node().op == Op::kLayerNorm) {
+    NormInParts(walk);
   } else {
-    RowsInParts(walk);
+    ReduceInParts(walk);
   }
   return {walk.builder().Finish(), walk.fused().bindings(), {}};
 }

@@ -17,7 +17,7 @@ struct RowKnobs {
   int64_t row_block = 1;  // rows of a chunk
   bool streaming = false;
   FetchRows fetch = FetchRows::kNever;
-  int64_t parts = 1;  // of a row, each a partial result; above 1 for reductions of one pass alone
+  int64_t parts = 1;  // of a row, each a partial result; above 1 for norms and one-pass reductions
 };
 
 // What parts of a row are cut from: steps of `chains` vectors, or points of `reduced`.

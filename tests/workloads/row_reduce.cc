@@ -105,6 +105,23 @@ RandomWorkload RandomLongRows(Rng& rng) {
   return random;
 }
 
+RandomWorkload RandomImageNorms(Rng& rng) {
+  const int64_t channels = Between(rng, 1, 40);
+  const int64_t height = Between(rng, 40, 70);
+  const Dims dims = {Between(rng, 1, 2), channels, height,
+                     Between(rng, 10000, 14000) / (channels * height) + 1};
+  const std::string t = Chance(rng, 20) ? "f16" : "f32";
+  const std::string type = DenseType(t, dims);
+  const std::string result = Chance(rng, 60) ? ChannelsLastType(t, dims) : type;
+  std::string text =
+      WorkloadText("  %0 = input() : " + (Chance(rng, 60) ? ChannelsLastType(t, dims) : type) +
+                       "\n  %1 = weight() : " + DenseType(t, {channels, 1, 1}) +
+                       "\n  %2 = layer_norm(%0) {axis=" + std::to_string(Between(rng, 1, 2)) +
+                       ",epsilon=0.01} : " + type + "\n  %3 = mul(%2, %1) : " + result + "\n",
+                   "%3");
+  return {std::move(text)};
+}
+
 RandomWorkload RandomMaskedRows(Rng& rng) {
   const Dims dims = {Between(rng, 1, 5), Between(rng, 4, 90)};
   RandomWorkload random = {

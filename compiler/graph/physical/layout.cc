@@ -42,7 +42,8 @@ class LayoutSearch {
  private:
   bool Chosen(ValueId id) const { return !IsSource(graph_[id]) && !IsViewOp(graph_[id]); }
 
-  // Windows start channels-last, pointwise values like their first full operand, others dense.
+  // Windows start channels-last, pointwise values like their first full operand, norms of images
+  // like theirs even if it is a view, others dense.
   void Start() {
     for (ValueId id = 0; id < graph_.size(); ++id) {
       if (!Chosen(id)) continue;
@@ -54,8 +55,9 @@ class LayoutSearch {
         for (ValueId operand : node.operands) {
           if (operand == kNoValue || graph_[operand].type.rank() != node.type.rank()) continue;
           const Order& theirs = orders_[static_cast<size_t>(operand)];
-          if (theirs.empty()) continue;
-          order = theirs;
+          const bool seen = NormalisesImage(node) && IsViewOp(graph_[operand]);
+          if (theirs.empty() && !seen) continue;
+          order = seen ? cost_.OrderOf(operand) : theirs;
           break;
         }
       }

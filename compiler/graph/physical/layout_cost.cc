@@ -33,6 +33,7 @@ int RowDim(const Value& node, const TensorType& operand) {
     case Op::kCumSum:
       return static_cast<int>(node.Int("axis"));
     case Op::kLayerNorm:
+      return NormalisesImage(node) ? -1 : operand.rank() - 1;
     case Op::kMatMul:
     case Op::kAttention:
       return operand.rank() - 1;
@@ -53,6 +54,12 @@ bool ChannelsInnermost(const TensorType& type) {
 }
 
 }  // namespace
+
+bool NormalisesImage(const Value& node) {
+  return node.op == Op::kLayerNorm && node.Int("axis") + 1 < node.type.rank() &&
+         std::all_of(node.operands.begin() + 1, node.operands.end(),
+                     [](ValueId operand) { return operand == kNoValue; });
+}
 
 int InnermostDim(const TensorType& type) {
   const std::vector<int64_t> strides = type.EffectiveStrides();
@@ -83,6 +90,16 @@ double LayoutCost::Of(ValueId value, const std::vector<int>& order) const {
   StridedView view{0, graph_[value].type};
   view.type.strides = StridesOfOrder(view.type.dims, order);
   return ProducerCost(graph_[value], view) + UsersCost(value, view);
+}
+
+std::vector<int> LayoutCost::OrderOf(ValueId view) const {
+  const TensorType type = Locate(view).type;
+  const std::vector<int64_t> strides = type.EffectiveStrides();
+  std::vector<int> order = DenseOrder(type.rank());
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return strides[static_cast<size_t>(a)] > strides[static_cast<size_t>(b)];
+  });
+  return order;
 }
 
 double LayoutCost::ProducerCost(const Value& node, const StridedView& result) const {

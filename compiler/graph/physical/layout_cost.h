@@ -19,6 +19,10 @@ class LayoutCost {
 
   // What the order costs the value's producer and the users it reaches, itself or through views.
   double Of(ValueId value, const std::vector<int>& order) const;
+  // What the users of a value pay if it is seen so.
+  double OfSeen(ValueId value, const StridedView& view) const { return UsersCost(value, view); }
+  // The order in which a view lies in memory under the current orders.
+  std::vector<int> OrderOf(ValueId view) const;
 
  private:
   double ProducerCost(const Value& node, const StridedView& result) const;
@@ -34,6 +38,9 @@ class LayoutCost {
   std::vector<std::vector<ValueId>> users_;
   std::vector<bool> is_output_;
 };
+
+// True for a layer norm over several dimensions without parameters: any order of them will do.
+bool NormalisesImage(const Value& node);
 
 // The dimension of size above one with the smallest stride; -1 if there is none.
 int InnermostDim(const TensorType& type);

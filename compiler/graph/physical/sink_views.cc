@@ -27,6 +27,38 @@ int64_t ProductFrom(const Dims& dims, size_t first) {
   return product;
 }
 
+// `dims` is broadcast to `result`, a reshape of `source`: the dims that broadcast to `source` and
+// read the same elements. Reshapes map groups of neighbours to groups; each is broadcast or whole.
+std::optional<Dims> BroadcastBefore(const Dims& source, const Dims& result, const Dims& dims) {
+  Dims padded(result.size() - dims.size(), 1);
+  padded.insert(padded.end(), dims.begin(), dims.end());
+  Dims before;
+  size_t i = 0, j = 0;
+  while (i < source.size() || j < result.size()) {
+    const size_t first = i, from = j;
+    int64_t left = i < source.size() ? source[i++] : 1;
+    int64_t right = j < result.size() ? result[j++] : 1;
+    while (left != right) {
+      if (left < right ? i == source.size() : j == result.size()) return std::nullopt;
+      if (left < right)
+        left *= source[i++];
+      else
+        right *= result[j++];
+    }
+    const bool whole = std::equal(padded.begin() + static_cast<ptrdiff_t>(from),
+                                  padded.begin() + static_cast<ptrdiff_t>(j),
+                                  result.begin() + static_cast<ptrdiff_t>(from));
+    const bool broadcast =
+        std::all_of(padded.begin() + static_cast<ptrdiff_t>(from),
+                    padded.begin() + static_cast<ptrdiff_t>(j), [](int64_t d) { return d == 1; });
+    if (!whole && !broadcast) return std::nullopt;
+    for (size_t d = first; d < i; ++d) before.push_back(whole ? source[d] : 1);
+  }
+  before.erase(before.begin(),
+               std::find_if(before.begin(), before.end(), [](int64_t d) { return d != 1; }));
+  return before;
+}
+
 // Rebuilds the graph node by node; views that meet pointwise nodes move below them on the way.
 class Sinker {
  public:
@@ -98,20 +130,7 @@ class Sinker {
     if (ProductFrom(dims, 0) == 1) return Dims{};
     if (dims == view.type.dims) return source;
     if (view.op == Op::kTranspose) return TransposedDims(view, dims);
-    // A reshape keeps row-major order: a broadcast over leading dimensions stays one if the
-    // trailing part starts at a boundary of the source.
-    size_t first = 0;
-    while (dims[first] == 1) ++first;
-    const size_t matched = dims.size() - first;
-    if (!std::equal(dims.begin() + static_cast<ptrdiff_t>(first), dims.end(),
-                    view.type.dims.end() - static_cast<ptrdiff_t>(matched))) {
-      return std::nullopt;
-    }
-    const int64_t elements = ProductFrom(dims, first);
-    size_t start = source.size();
-    while (start > 0 && ProductFrom(source, start) < elements) --start;
-    if (ProductFrom(source, start) != elements) return std::nullopt;
-    return Dims(source.begin() + static_cast<ptrdiff_t>(start), source.end());
+    return BroadcastBefore(source, view.type.dims, dims);
   }
 
   static Dims TransposedDims(const Value& view, const Dims& dims) {

@@ -31,6 +31,12 @@ TEST(RowReduceProperty, PartsOfLongRows) {
     CheckFamily(rng, RandomLongRows(rng), "row_reduce", 4);
 }
 
+TEST(RowReduceProperty, NormsOfImages) {
+  Rng rng(16);
+  for (int i = 0; i < 24 && !HasFailure(); ++i)
+    CheckFamily(rng, RandomImageNorms(rng), "row_reduce", 4);
+}
+
 TEST(RowReduceProperty, FullyMaskedRowsFollowPlainArithmetic) {
   Rng rng(14);
   for (int i = 0; i < 20 && !HasFailure(); ++i)

@@ -1,5 +1,6 @@
 #include "compiler/graph/passes/recognize_attention.h"
 #include "compiler/graph/passes/recognize_norms.h"
+#include "compiler/graph/passes/spread_norms.h"
 #include "tests/unit/graph/passes/check.h"
 
 namespace mlc::graph {
@@ -47,6 +48,43 @@ TEST(RecognizeNorms, Softmax) {
         "%4 = reduce(%3) {axes=[1], kind=sum} : f32[3,1] %5 = div(%3, %4) : f32[3,4] "
         "%6 = log(%5) : f32[3,4] return %6",
         "%0 = input() : f32[3,4] %1 = log_softmax(%0) {axis=1} : f32[3,4] return %1");
+}
+
+TEST(SpreadNorms, GroupsAreDimensions) {
+  Check(SpreadNorms,
+        "%0 = input() : f32[2,6,3,4] %1 = reshape(%0) : f32[2,3,24] "
+        "%2 = layer_norm(%1, _, _) {axis=2, epsilon=0.001} : f32[2,3,24] "
+        "%3 = reshape(%2) : f32[2,6,3,4] return %3",
+        "%0 = input() : f32[2,6,3,4] %1 = reshape(%0) : f32[2,3,2,3,4] "
+        "%2 = layer_norm(%1, _, _) {axis=2, epsilon=0.001} : f32[2,3,2,3,4] "
+        "%3 = reshape(%2) : f32[2,3,24] %4 = reshape(%3) : f32[2,6,3,4] return %4");
+}
+
+TEST(SpreadNorms, OneGroupAndEveryChannelKeepTheDimensions) {
+  Check(SpreadNorms,
+        "%0 = input() : f32[1,6,3,4] %1 = reshape(%0) : f32[1,1,72] "
+        "%2 = layer_norm(%1, _, _) {axis=2, epsilon=0.001} : f32[1,1,72] return %2",
+        "%0 = input() : f32[1,6,3,4] "
+        "%1 = layer_norm(%0, _, _) {axis=1, epsilon=0.001} : f32[1,6,3,4] "
+        "%2 = reshape(%1) : f32[1,1,72] return %2");
+  Check(SpreadNorms,
+        "%0 = input() : f32[2,6,3,4] %1 = reshape(%0) : f32[2,6,12] "
+        "%2 = layer_norm(%1, _, _) {axis=2, epsilon=0.001} : f32[2,6,12] return %2",
+        "%0 = input() : f32[2,6,3,4] "
+        "%1 = layer_norm(%0, _, _) {axis=2, epsilon=0.001} : f32[2,6,3,4] "
+        "%2 = reshape(%1) : f32[2,6,12] return %2");
+}
+
+TEST(SpreadNorms, LeavesRowsAndScaledNorms) {
+  for (const char* body :
+       {"%0 = input() : f32[1,2,3,4] %1 = reshape(%0) : f32[6,4] "
+        "%2 = layer_norm(%1, _, _) {axis=1, epsilon=0.001} : f32[6,4] return %2",
+        "%0 = input() : f32[1,2,3,4] %1 = reshape(%0) : f32[4,6] "
+        "%2 = layer_norm(%1, _, _) {axis=1, epsilon=0.001} : f32[4,6] return %2",
+        "%0 = input() : f32[1,2,3,4] %1 = input() : f32[24] %2 = reshape(%0) : f32[1,24] "
+        "%3 = layer_norm(%2, %1) {axis=1, epsilon=0.001} : f32[1,24] return %3"}) {
+    Check(SpreadNorms, body, body);
+  }
 }
 
 constexpr char kHeads[] =

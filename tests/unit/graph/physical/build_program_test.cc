@@ -98,6 +98,18 @@ TEST(BuildProgram, ResizesKeepChannelsInLanes) {
   EXPECT_EQ(StepsOf(*elements), "copy; conv; resize");
 }
 
+TEST(BuildProgram, NormsOfImagesKeepChannelsInnermost) {
+  const Program program = ProgramOf(
+      "graph v1 { %0 = input() : f32[1,3,8,8] %1 = input() : f32[16,3,3,3] "
+      "%2 = input() : f32[16,1,1] %3 = input() : f32[16,16,3,3] "
+      "%4 = conv(%0, %1) {pads=[1,1,1,1]} : f32[1,16,8,8] %5 = reshape(%4) : f32[1,4,4,8,8] "
+      "%6 = layer_norm(%5, _, _) {axis=2, epsilon=0.1} : f32[1,4,4,8,8] "
+      "%7 = reshape(%6) : f32[1,16,8,8] %8 = mul(%7, %2) : f32[1,16,8,8] "
+      "%9 = conv(%8, %3) {pads=[1,1,1,1]} : f32[1,16,8,8] "
+      "%10 = reduce(%9) {axes=[2,3], keepdims=0, kind=mean} : f32[1,16] return %10 }");
+  EXPECT_EQ(StepsOf(program), "conv; layer_norm mul; conv; reduce");
+}
+
 TEST(BuildProgram, AttentionReadsAndWritesViews) {
   const Program program = ProgramOf(
       "graph v1 {\n"
