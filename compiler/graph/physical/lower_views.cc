@@ -14,17 +14,24 @@ namespace mlc::graph {
 
 namespace {
 
+// A batch, channels, and two more dimensions.
+constexpr int kImageRank = 4;
+
 bool IsSource(const Value& node) {
   return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
 }
 
 class Lowering {
  public:
-  Lowering(const Graph& from, const PlaceRules& rules) : from_(from), rules_(rules) {}
+  Lowering(const Graph& from, const PlaceRules& rules)
+      : from_(from),
+        rules_(rules),
+        orders_(static_cast<size_t>(from.size())),
+        cost_(from, orders_, rules) {}
 
   Result<Graph> Run() {
     for (ValueId id = 0; id < from_.size(); ++id) {
-      ids_.push_back(IsViewOp(from_[id]) ? MLC_TRY(LowerView(from_[id])) : LowerNode(from_[id]));
+      ids_.push_back(IsViewOp(from_[id]) ? MLC_TRY(LowerView(id)) : LowerNode(from_[id]));
     }
     for (ValueId output : from_.outputs()) {
       to_.outputs().push_back(LowerOutput(ids_[static_cast<size_t>(output)]));
@@ -61,7 +68,8 @@ class Lowering {
     return Copied(id, ChannelsLastStrides(type.dims));
   }
 
-  Result<ValueId> LowerView(const Value& node) {
+  Result<ValueId> LowerView(ValueId id) {
+    const Value& node = from_[id];
     ValueId operand = Mapped(node.operands[0]);
     const Value& source = to_[operand];
     if (source.op == Op::kConstant && !source.data) {
@@ -71,7 +79,7 @@ class Lowering {
     }
     std::optional<StridedView> view = ThroughView(node, Seen(operand));
     if (!view) {
-      operand = MLC_TRY(Packed(operand));
+      operand = MLC_TRY(Packed(operand, id));
       view = ThroughView(node, Seen(operand));
     }
     const TensorType type = Canonical(view->type);
@@ -86,10 +94,26 @@ class Lowering {
     return to_.Add(std::move(lowered));
   }
 
-  // The same values in row-major order.
-  Result<ValueId> Packed(ValueId id) {
+  // Strides of an operand under which the reshape is an image with its channels innermost; none
+  // if that cannot be or its users would pay more than for row-major order.
+  std::vector<int64_t> StridesForImage(ValueId reshape, const TensorType& operand) const {
+    const Value& node = from_[reshape];
+    if (node.op != Op::kReshape || node.type.rank() < kImageRank) return {};
+    StridedView image = WholeOf(node.type);
+    const double dense = cost_.OfSeen(reshape, image);
+    image.type.strides = ChannelsLastStrides(node.type.dims);
+    Value back;
+    back.op = Op::kReshape;
+    back.type = {operand.dtype, operand.dims, {}};
+    const std::optional<StridedView> before = ThroughView(back, image);
+    if (!before || cost_.OfSeen(reshape, image) >= dense) return {};
+    return before->type.strides;
+  }
+
+  // The same values in an order in which the view of them, `reader`, is one.
+  Result<ValueId> Packed(ValueId id, ValueId reader) {
     const ValueId root = RootOf(to_, id);
-    if (to_[root].op != Op::kConstant) return Copied(id, {});
+    if (to_[root].op != Op::kConstant) return Copied(id, StridesForImage(reader, to_[id].type));
     const Value& seen = to_[id];
     std::vector<std::byte> bytes = GatherStrided(
         to_[root].data->bytes.data() + OffsetOf(to_, id) * SizeOf(seen.type.dtype), seen.type);
@@ -132,6 +156,8 @@ class Lowering {
 
   const Graph& from_;
   const PlaceRules rules_;
+  const std::vector<std::vector<int>> orders_;  // none: the types of `from_` have strides
+  const LayoutCost cost_;
   Graph to_;
   std::vector<ValueId> ids_;
   std::map<std::pair<ValueId, std::string>, ValueId> copies_;

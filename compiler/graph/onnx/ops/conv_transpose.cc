@@ -133,15 +133,20 @@ Dims TapsOf(const Window& window) {
   return taps;
 }
 
-// [C, O/g, taps * stride...] to [O * strides..., C/g, taps...] with the taps reversed.
+// Without groups a residue's channels stay together: they are neighbours in the image too. With
+// groups every channel's residues do.
+bool ChannelsTogether(const Transposed& t) { return t.group == 1; }
+
+// [C, O/g, taps * stride...] to [O and strides..., C/g, taps...] with the taps reversed.
 ValueId ResidueWeights(Builder& b, const Transposed& t, const Dims& taps) {
   const size_t rank = taps.size();
   const Dims dims = b.DimsOf(t.w);
   const Dims& strides = t.window.strides;
   Dims pads(2 * (rank + 2), 0);
   Dims split = {t.group, dims[0] / t.group, dims[1]};
-  // Group, channels out, residues, channels in, taps.
-  Dims perm = {0, 2};
+  // Group, channels out and residues, channels in, taps.
+  Dims perm = {0};
+  if (!ChannelsTogether(t)) perm.push_back(2);
   Dims joined = {t.group * dims[1], dims[0] / t.group};
   for (size_t i = 0; i < rank; ++i) {
     pads[rank + 4 + i] = taps[i] * strides[i] - t.window.kernel[i];
@@ -151,6 +156,7 @@ ValueId ResidueWeights(Builder& b, const Transposed& t, const Dims& taps) {
     joined[0] *= strides[i];
     joined.push_back(taps[i]);
   }
+  if (ChannelsTogether(t)) perm.push_back(2);
   perm.push_back(1);
   for (size_t i = 0; i < rank; ++i) perm.push_back(static_cast<int64_t>(3 + 2 * i));
   const ValueId moved = b.Reshape(b.Transpose(b.Reshape(b.Pad(t.w, pads, 0), split), perm), joined);
@@ -183,21 +189,26 @@ ValueId ByResidues(Builder& b, const Transposed& t) {
   conv.operands = {t.x, ResidueWeights(b, t, taps)};
   conv.attrs["pads"] = pads;
   conv.attrs["group"] = t.group;
+  const bool together = ChannelsTogether(t);
   ValueId bias = t.bias;
   if (bias != kNoValue) {
-    bias = b.Reshape(b.Expand(b.Reshape(bias, {channels, 1}), {channels, residues}),
-                     {channels * residues});
+    const Dims column = together ? Dims{1, channels} : Dims{channels, 1};
+    const Dims both = together ? Dims{residues, channels} : Dims{channels, residues};
+    bias = b.Reshape(b.Expand(b.Reshape(bias, column), both), {channels * residues});
   }
   const ValueId y = WithBias(b, b.Add(std::move(conv)), bias);
-  Dims split = {batch, channels};
+  Dims split = {batch};
+  if (!together) split.push_back(channels);
+  const auto first_residue = static_cast<int64_t>(split.size());
   split.insert(split.end(), strides.begin(), strides.end());
-  Dims perm = {0, 1};
+  if (together) split.push_back(channels);
+  Dims perm = {0, together ? static_cast<int64_t>(rank) + 1 : 1};
   Dims joined = {batch, channels};
   for (size_t i = 0; i < rank; ++i) {
     const int64_t size = b.Dim(y, static_cast<int64_t>(i) + 2);
     split.push_back(size);
     perm.push_back(static_cast<int64_t>(2 + rank + i));
-    perm.push_back(static_cast<int64_t>(2 + i));
+    perm.push_back(first_residue + static_cast<int64_t>(i));
     joined.push_back(size * strides[i]);
   }
   ValueId image = b.Reshape(b.Transpose(b.Reshape(y, split), perm), joined);

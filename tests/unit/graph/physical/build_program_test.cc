@@ -110,6 +110,26 @@ TEST(BuildProgram, NormsOfImagesKeepChannelsInnermost) {
   EXPECT_EQ(StepsOf(program), "conv; layer_norm mul; conv; reduce");
 }
 
+TEST(BuildProgram, CopiedImagesHaveChannelsInnermostForTheirReaders) {
+  const std::string shuffle =
+      "graph v1 { %0 = input() : f32[1,3,8,8] %1 = input() : f32[32,3,3,3] "
+      "%2 = conv(%0, %1) {pads=[1,1,1,1]} : f32[1,32,8,8] %3 = reshape(%2) : f32[1,2,2,8,8,8] "
+      "%4 = transpose(%3) {perm=[0,3,4,1,5,2]} : f32[1,8,8,2,8,2] "
+      "%5 = reshape(%4) : f32[1,8,16,16] ";
+  const auto strides_of_copy = [](const Program& program) {
+    const Workload& copy = program.tasks[1].workload;
+    return copy.graph()[copy.outputs()[0]].type.strides;
+  };
+  const Program read = ProgramOf(shuffle +
+                                 "%6 = input() : f32[5,8,3,3] %7 = conv(%5, %6) : f32[1,5,14,14] "
+                                 "return %7 }");
+  EXPECT_EQ(StepsOf(read), "conv; copy; conv");
+  EXPECT_EQ(strides_of_copy(read), (Dims{2048, 1, 256, 128, 16, 8}));
+  const Program result = ProgramOf(shuffle + "return %5 }");
+  EXPECT_EQ(StepsOf(result), "conv; copy");
+  EXPECT_EQ(strides_of_copy(result), Dims{});
+}
+
 TEST(BuildProgram, AttentionReadsAndWritesViews) {
   const Program program = ProgramOf(
       "graph v1 {\n"
