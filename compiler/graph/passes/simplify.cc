@@ -9,7 +9,8 @@ namespace mlc::graph {
 namespace {
 
 std::optional<ValueId> ApplyFirst(Graph& graph, const Value& node) {
-  for (const std::span<const SimplifyRule> rules : {PointwiseRules(), MovementRules()}) {
+  for (const std::span<const SimplifyRule> rules :
+       {PointwiseRules(), MovementRules(), ScatterRules()}) {
     for (const SimplifyRule& rule : rules) {
       if (const std::optional<ValueId> id = rule.apply(graph, node)) return id;
     }

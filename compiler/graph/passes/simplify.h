@@ -22,6 +22,7 @@ struct SimplifyRule {
 };
 std::span<const SimplifyRule> PointwiseRules();
 std::span<const SimplifyRule> MovementRules();
+std::span<const SimplifyRule> ScatterRules();
 
 // Adds the node, simplified: for rules whose results may be simplified again.
 ValueId AddSimplified(Graph& graph, Value node);

@@ -164,6 +164,30 @@ constexpr Row kRows[] = {
      "return %2",
      "%0 = input() : f32[3,4] %1 = slice(%0) {starts=[2,0]} : f32[1,4] %2 = reshape(%1) : f32[4] "
      "return %2"},
+    {"scatter_to_box",
+     "%0 = input() : f32[4,5,2] %1 = input() : f32[2,3,2] "
+     "%2 = constant() {values=[1,2]} : i64[2,1] %3 = constant() {values=[-3,-2,-1]} : i64[1,3] "
+     "%4 = expand(%2) : i64[2,3] %5 = reshape(%4) : i64[2,3,1] %6 = expand(%3) : i64[2,3] "
+     "%7 = reshape(%6) : i64[2,3,1] %8 = concat(%5, %7) {axis=2} : i64[2,3,2] "
+     "%9 = scatter_nd(%0, %8, %1) : f32[4,5,2] return %9",
+     "%0 = input() : f32[4,5,2] %1 = input() : f32[2,3,2] "
+     "%2 = slice(%0) {starts=[1,0,0]} : f32[2,2,2] %3 = concat(%2, %1) {axis=1} : f32[2,5,2] "
+     "%4 = slice(%0) {starts=[0,0,0]} : f32[1,5,2] %5 = slice(%0) {starts=[3,0,0]} : f32[1,5,2] "
+     "%6 = concat(%4, %3, %5) {axis=0} : f32[4,5,2] return %6"},
+    {"scatter_to_box",
+     "%0 = input() : f32[3,2] %1 = input() : f32[1,2] "
+     "%2 = constant() {values=[1,0,1,1]} : i64[1,2,2] "
+     "%3 = scatter_nd(%0, %2, %1) : f32[3,2] return %3",
+     "%0 = input() : f32[3,2] %1 = input() : f32[1,2] "
+     "%2 = slice(%0) {starts=[0,0]} : f32[1,2] %3 = slice(%0) {starts=[2,0]} : f32[1,2] "
+     "%4 = concat(%2, %1, %3) {axis=0} : f32[3,2] return %4"},
+    {"scatter_to_box",
+     "%0 = input() : f32[4,5] %1 = input() : f32[2,2] "
+     "%2 = constant() {values=[1,3]} : i64[2,1] %3 = constant() {values=[0,1]} : i64[1,2] "
+     "%4 = expand(%2) : i64[2,2] %5 = reshape(%4) : i64[2,2,1] %6 = expand(%3) : i64[2,2] "
+     "%7 = reshape(%6) : i64[2,2,1] %8 = concat(%5, %7) {axis=2} : i64[2,2,2] "
+     "%9 = scatter_nd(%0, %8, %1) : f32[4,5] return %9",
+     nullptr},
 };
 
 class SimplifyRules : public testing::TestWithParam<Row> {};
@@ -178,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(All, SimplifyRules, testing::ValuesIn(kRows));
 TEST(Simplify, EveryRuleHasARow) {
   std::set<std::string_view> tested;
   for (const Row& row : kRows) tested.insert(row.rule);
-  for (const auto rules : {PointwiseRules(), MovementRules()}) {
+  for (const auto rules : {PointwiseRules(), MovementRules(), ScatterRules()}) {
     for (const SimplifyRule& rule : rules) EXPECT_TRUE(tested.contains(rule.name)) << rule.name;
   }
 }
