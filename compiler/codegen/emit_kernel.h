@@ -71,6 +71,7 @@ class PhaseEmitter {
   // emit_memory.cc: loads and stores. Values are in memory types.
   llvm::Value* LoadAccess(const Access& access);
   llvm::Value* LoadStrided(const Access& access);
+  llvm::Value* LoadPicked(const Access& access);
   void StoreAccess(const Access& access, llvm::Value* value, bool streaming);
   void StoreStreaming(const Access& access, llvm::Value* value, llvm::Value* address);
   void StoreStrided(const Access& access, llvm::Value* value);

@@ -14,6 +14,7 @@ using llvm::Value;
 namespace {
 
 constexpr uint64_t kBaseAlign = 64;
+constexpr int64_t kMaxPickedStride = 4;
 
 llvm::MaybeAlign ElementAlign(int64_t element_bytes) {
   return llvm::MaybeAlign(static_cast<uint64_t>(element_bytes));
@@ -71,9 +72,45 @@ Value* PhaseEmitter::LaneAddresses(const Access& access) {
   return b_.CreateGEP(b_.getInt8Ty(), AddressOf(access.buffer, access.index), lanes);
 }
 
+// Elements a few apart: the vectors they lie in, the last one up to the last element, and a shuffle
+// for each but the first. A gather takes more than one cycle a lane.
+Value* PhaseEmitter::LoadPicked(const Access& access) {
+  const int lanes = access.lanes;
+  const int stride = static_cast<int>(access.stride);
+  Value* picked = nullptr;
+  for (int k = 0; k < stride; ++k) {
+    const bool last = k + 1 == stride;
+    const Access piece{access.buffer,
+                       Sum(access.index, Constant(int64_t{k} * lanes)),
+                       1,
+                       lanes,
+                       Constant(lanes - stride + 1),
+                       last};
+    Value* const vector = LoadAccess(piece);
+    if (k == 0) {
+      picked = vector;
+      continue;
+    }
+    std::vector<int> from(static_cast<size_t>(lanes), -1);
+    for (int lane = 0; lane < lanes; ++lane) {
+      const int element = lane * stride;
+      int& source = from[static_cast<size_t>(lane)];
+      if (element / lanes < k) source = k == 1 ? element : lane;
+      if (element / lanes == k) source = lanes + element % lanes;
+    }
+    picked = b_.CreateShuffleVector(picked, vector, from);
+  }
+  return picked;
+}
+
 Value* PhaseEmitter::LoadStrided(const Access& access) {
   const DType dtype = kernel_.buffers[static_cast<size_t>(access.buffer)].dtype;
   llvm::Type* type = MemoryType(b_.getContext(), dtype, access.lanes);
+  const bool fills = access.lanes * SizeOf(dtype) * 8 == features_.vector_bits;
+  if (!access.masked && fills && SizeOf(dtype) == 4 && features_.vector_bits == 512 &&
+      access.stride >= 2 && access.stride <= kMaxPickedStride) {
+    return LoadPicked(access);
+  }
   const bool gathers = features_.gather && SizeOf(dtype) >= 4;
   if (access.masked || gathers) {
     Value* mask = access.masked ? MaskOf(access) : nullptr;

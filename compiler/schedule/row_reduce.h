@@ -18,7 +18,7 @@ namespace mlc::schedule {
 class RowReduceFamily final : public Family {
  public:
   std::string_view name() const override { return "row_reduce"; }
-  int version() const override { return 3; }
+  int version() const override { return 4; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
   Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
   RejectReason Check(const graph::Workload& workload, const target::Target& target,

@@ -119,17 +119,21 @@ bool VectorisesAlong(const Workload& workload, const RowProblem& problem,
   });
 }
 
-}  // namespace
-
-int64_t RowProblem::Rows() const { return RowCount(kept, dims); }
-int64_t RowProblem::Reduced() const { return RowCount(reduced, dims); }
-int64_t RowProblem::Columns() const { return column < 0 ? 1 : dims[static_cast<size_t>(column)]; }
-
-std::optional<RowProblem> FindRowProblem(const Workload& workload, const target::Target& target) {
-  return FindRowProblem(workload, target.Lanes(DType::kF32));
+// Where the kept innermost dimension fills few lanes, and the result lies in another order anyway,
+// lanes run along the longest reduced dimension instead.
+int FillingColumn(const Workload& workload, const RowProblem& problem, const std::vector<int>& axes,
+                  int lanes) {
+  const auto size = [&](int d) { return problem.dims[static_cast<size_t>(d)]; };
+  if (!problem.same_space || size(problem.column) * 2 > lanes) return problem.column;
+  const TensorType& result = workload.graph()[workload.outputs()[0]].type;
+  if (OrderByStride(result).back() == problem.column) return problem.column;
+  const int longest =
+      *std::max_element(axes.begin(), axes.end(), [&](int a, int b) { return size(a) < size(b); });
+  return size(longest) >= lanes ? longest : problem.column;
 }
 
-std::optional<RowProblem> FindRowProblem(const Workload& workload, int lanes) {
+// `fill`: lanes may run across memory rather than stay idle.
+std::optional<RowProblem> Find(const Workload& workload, int lanes, bool fill) {
   const Graph& graph = workload.graph();
   ValueId anchor = graph::kNoValue;
   for (ValueId id = 0; id < graph.size(); ++id) {
@@ -158,11 +162,14 @@ std::optional<RowProblem> FindRowProblem(const Workload& workload, int lanes) {
   problem.streams = StreamsOf(graph, problem.x);
   const TensorType layout = LayoutOf(graph, problem.x);
   const std::vector<int> order = OrderByStride(layout);
-  problem.column = order.back();
-  if (problem.dims[static_cast<size_t>(problem.column)] == 1) problem.column = -1;
   const auto is_reduced = [&](int d) {
     return std::find(axes.begin(), axes.end(), d) != axes.end();
   };
+  problem.column = order.back();
+  if (problem.dims[static_cast<size_t>(problem.column)] == 1) problem.column = -1;
+  if (fill && problem.column >= 0 && !is_reduced(problem.column)) {
+    problem.column = FillingColumn(workload, problem, axes, lanes);
+  }
   problem.inner = problem.column < 0 || is_reduced(problem.column);
   for (int d : order) {
     if (d == problem.column) continue;
@@ -176,6 +183,20 @@ std::optional<RowProblem> FindRowProblem(const Workload& workload, int lanes) {
     problem.lanes = lanes;
   }
   return problem;
+}
+
+}  // namespace
+
+int64_t RowProblem::Rows() const { return RowCount(kept, dims); }
+int64_t RowProblem::Reduced() const { return RowCount(reduced, dims); }
+int64_t RowProblem::Columns() const { return column < 0 ? 1 : dims[static_cast<size_t>(column)]; }
+
+std::optional<RowProblem> FindRowProblem(const Workload& workload, const target::Target& target) {
+  return Find(workload, target.Lanes(DType::kF32), true);
+}
+
+std::optional<RowProblem> FindRowProblem(const Workload& workload, int lanes) {
+  return Find(workload, lanes, false);
 }
 
 }  // namespace mlc::schedule
