@@ -5,7 +5,6 @@
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
 
-#include <chrono>
 #include <map>
 #include <utility>
 
@@ -73,6 +72,8 @@ grpc::ChannelArguments Arguments(const ChannelOptions& options) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5'000);
+  // A new connection does not wait for what an old one to the same server waits for.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // Workers and servers are neighbours; a proxy of the environment is for the world outside.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   if (!options.server_name.empty()) arguments.SetSslTargetNameOverride(options.server_name);
@@ -82,7 +83,16 @@ grpc::ChannelArguments Arguments(const ChannelOptions& options) {
 }  // namespace
 
 Connection::Connection(ChannelOptions options) : options_(std::move(options)) {}
-Connection::~Connection() = default;
+
+// The channel's end is its last change of state.
+Connection::~Connection() {
+  channel_.reset();
+  changes_.Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (changes_.Next(&tag, &ok)) {
+  }
+}
 
 Result<std::unique_ptr<Connection>> Connection::Open(ChannelOptions options) {
   std::unique_ptr<Connection> connection(new Connection(std::move(options)));
@@ -109,8 +119,21 @@ Result<std::unique_ptr<Connection>> Connection::Open(ChannelOptions options) {
 }
 
 bool Connection::Await(int64_t timeout_ms) const {
-  return channel_->WaitForConnected(std::chrono::system_clock::now() +
-                                    std::chrono::milliseconds(timeout_ms));
+  const std::lock_guard lock(awaiting_);
+  const gpr_timespec end =
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(timeout_ms, GPR_TIMESPAN));
+  while (true) {
+    const grpc_connectivity_state state = channel_->GetState(/*try_to_connect=*/true);
+    if (state == GRPC_CHANNEL_READY) return true;
+    if (!watching_) {
+      channel_->NotifyOnStateChange(state, gpr_inf_future(GPR_CLOCK_MONOTONIC), &changes_, nullptr);
+      watching_ = true;
+    }
+    void* tag = nullptr;
+    bool ok = false;
+    if (changes_.AsyncNext(&tag, &ok, end) != grpc::CompletionQueue::GOT_EVENT) return false;
+    watching_ = false;
+  }
 }
 
 Status Connection::WaitUntilReady(int64_t timeout_ms) const {

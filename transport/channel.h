@@ -3,8 +3,10 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/completion_queue.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "compiler/base/status.h"
@@ -26,11 +28,14 @@ class Connection {
   // Reads the files and begins to connect. Errors of ReadTls and ReadSecret; INVALID_ARGUMENT for a
   // token or a list of revoked certificates without TLS, or one that cannot be used.
   static Result<std::unique_ptr<Connection>> Open(ChannelOptions options);
+  // REQUIRES: nobody else holds the channel any more.
   ~Connection();
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
-  // Waits until there is a connection, at most `timeout_ms`. After a failure gRPC makes handshakes
-  // only while someone waits: who calls again and again waits here in between.
+  // Waits until there is a connection, at most `timeout_ms` by the steady clock. After a failure
+  // gRPC makes handshakes only while someone waits: who calls again and again waits here in
+  // between. Where the clock was set back, gRPC rests before it tries again: only a new Connection
+  // does so at once.
   bool Await(int64_t timeout_ms) const;
   // Waits until the server is reached, at most `timeout_ms`. UNAVAILABLE, UNAUTHENTICATED with the
   // cause if it is not.
@@ -45,6 +50,9 @@ class Connection {
   const ChannelOptions options_;
   std::unique_ptr<TlsFiles> files_;  // outlives the channel
   std::shared_ptr<grpc::Channel> channel_;
+  mutable std::mutex awaiting_;
+  mutable grpc::CompletionQueue changes_;  // of the channel's state
+  mutable bool watching_ = false;          // a change is waited for
 };
 
 }  // namespace mlc::transport

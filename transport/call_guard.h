@@ -1,0 +1,45 @@
+// Ends a call of gRPC that takes too long by the steady clock, or that somebody stops. gRPC's own
+// deadlines wait for times of the day: they rest where the clock is set back (clock_watch.h).
+#pragma once
+
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+namespace mlc::transport {
+
+// One per call, made before the call begins; `context` outlives it. Thread-safe.
+class CallGuard {
+ public:
+  // Cancels the call `patience` from now, or as soon as `stop` is requested.
+  CallGuard(grpc::ClientContext& context, std::chrono::milliseconds patience,
+            std::stop_token stop = {});
+  CallGuard(const CallGuard&) = delete;
+  ~CallGuard();
+
+  // Something came: the patience begins anew.
+  void Renew();
+  // Whether the call was cancelled because it took too long.
+  bool expired() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void Run();
+
+  grpc::ClientContext& context_;
+  const std::chrono::milliseconds patience_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  Clock::time_point due_;
+  bool expired_ = false;
+  bool over_ = false;
+  std::stop_callback<std::function<void()>> stop_;
+  std::thread thread_;
+};
+
+}  // namespace mlc::transport
