@@ -1,54 +1,81 @@
 #include "client/follow_job.h"
 
-#include <chrono>
 #include <thread>
 
 namespace mlc::client {
 namespace {
 
-// A server that is upgraded or restarted is back long before.
-constexpr std::chrono::minutes kPatience(15);
-constexpr std::chrono::milliseconds kBetweenTries(250);
-constexpr int64_t kReconnectMs = 1'000;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// gRPC's keepalive notices a cut wire before, unless its timers rest (transport/clock_watch.h).
+constexpr seconds kSilence(30);
+// One attempt; the next one is a new connection, which waits for no timer of gRPC.
+constexpr seconds kAttempt(5);
+constexpr milliseconds kBetweenTries(250);
+constexpr int64_t kLookMs = 100;
 
 const Status& Left() {
   static const Status* const left = new Status(StatusCode::kCancelled, "left");
   return *left;
 }
 
+// Of a server that is stopped, restarted or out of reach. One that stops cancels what is open.
+bool IsAway(const Status& status) {
+  return status.ok() || status.code() == StatusCode::kUnavailable ||
+         status.code() == StatusCode::kCancelled;
+}
+
+// Tries once to reach the server.
+void TryAgain(TunerClient& client, const std::stop_token& leave) {
+  std::this_thread::sleep_for(kBetweenTries);
+  // Files of keys may be renewed just now.
+  if (!client.Reconnect().ok()) return;
+  const auto end = Clock::now() + kAttempt;
+  while (!leave.stop_requested() && Clock::now() < end && !client.Await(kLookMs)) {
+  }
+}
+
+Status StaysAway(const TunerClient& client, seconds waited) {
+  const Status cause = client.Explain();
+  return Unavailable("waited " + std::to_string(waited.count()) + " s for the server at " +
+                     client.address() + ": " +
+                     (cause.ok() ? "the connection breaks again and again" : cause.message()));
+}
+
 }  // namespace
 
 Result<Followed> FollowJob(TunerClient& client, const std::string& job, ProgressOutput& output,
-                           const Interrupt& interrupt) {
+                           const std::stop_token& leave, milliseconds patience) {
   Followed followed;
-  auto heard = std::chrono::steady_clock::now();
+  auto heard = Clock::now();
+  const WatchLimits limits = {kSilence, leave};
   while (true) {
-    const Result<proto::JobProgress> ended =
-        client.Watch(job, [&](const proto::JobProgress& progress) {
-          heard = std::chrono::steady_clock::now();
+    const Result<proto::JobProgress> ended = client.Watch(
+        job,
+        [&](const proto::JobProgress& progress) {
+          heard = Clock::now();
           followed.progress = progress;
           output.Show(progress);
-          const bool leaves = interrupt.requested() && progress.state() == proto::RUNNING;
+          const bool leaves = leave.stop_requested() && progress.state() == proto::RUNNING;
           return leaves ? Left() : Status();
-        });
+        },
+        limits);
     // A server that stops ends the stream without a last word on the job.
     if (ended.ok() && ended->state() != proto::RUNNING) {
       followed.progress = *ended;
       return followed;
     }
-    if (interrupt.requested()) {
+    if (leave.stop_requested()) {
       followed.left = true;
       return followed;
     }
-    // A server that is stopped cancels what is open.
-    const bool away = ended.ok() || ended.status().code() == StatusCode::kUnavailable ||
-                      ended.status().code() == StatusCode::kCancelled;
-    if (!away) return ended.status();
-    if (std::chrono::steady_clock::now() - heard > kPatience) {
-      return Unavailable("the server does not come back; the job goes on when it does");
-    }
-    std::this_thread::sleep_for(kBetweenTries);
-    (void)client.Await(kReconnectMs);
+    if (!IsAway(ended.status())) return ended.status();
+    const auto waited = std::chrono::duration_cast<seconds>(Clock::now() - heard);
+    if (waited >= patience) return StaysAway(client, waited);
+    output.ShowWaiting(waited);
+    TryAgain(client, leave);
   }
 }
 

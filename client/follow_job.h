@@ -1,11 +1,10 @@
 // A job of a server followed to its end, by whoever submitted it or anybody else.
 #pragma once
 
-#include <functional>
+#include <chrono>
+#include <stop_token>
 #include <string>
-#include <vector>
 
-#include "client/interrupt.h"
 #include "client/progress_output.h"
 #include "client/tuner_client.h"
 
@@ -16,9 +15,10 @@ struct Followed {
   bool left = false;            // the job goes on without us
 };
 
-// Shows progress until the job ends, or until the first interrupt: the job does not need us. A
-// server that goes away meanwhile is waited for; UNAVAILABLE if it stays away for many minutes.
+// Shows progress until the job ends, or until `leave` is requested: the job does not need us. A
+// server that goes away meanwhile, or whose network does, is waited for; UNAVAILABLE with the cause
+// if it stays away for `patience`. The clock may be set meanwhile.
 Result<Followed> FollowJob(TunerClient& client, const std::string& job, ProgressOutput& output,
-                           const Interrupt& interrupt);
+                           const std::stop_token& leave, std::chrono::milliseconds patience);
 
 }  // namespace mlc::client

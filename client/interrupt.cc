@@ -1,64 +1,70 @@
 #include "client/interrupt.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include <utility>
+#include <string_view>
 
 #include "compiler/base/exit_code.h"
 
 namespace mlc::client {
 namespace {
 
+// Wakes the thread at the end; nobody else sends it to us.
+constexpr int kWake = SIGUSR2;
+
 sigset_t EndSignals() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGHUP);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before = {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaddset(&signals, signal);
+  }
+  sigaddset(&signals, kWake);
   return signals;
+}
+
+[[noreturn]] void End(std::string_view words) {
+  (void)!write(STDERR_FILENO, words.data(), words.size());
+  _exit(static_cast<int>(ExitCode::kInterrupted));
 }
 
 }  // namespace
 
-Interrupt::Interrupt() {
-  const sigset_t signals = EndSignals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+Interrupt::Interrupt() : signals_(EndSignals()) {
+  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
   // A closed pipe is an error of a write, not the end.
   signal(SIGPIPE, SIG_IGN);
   thread_ = std::thread([this] { Loop(); });
 }
 
 Interrupt::~Interrupt() {
-  stopping_ = true;
-  // The thread waits for this signal; it does not end the thread.
-  pthread_kill(thread_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread)
+  ending_ = true;
+  pthread_kill(thread_.native_handle(), kWake);
   thread_.join();
+  if (stopper_.joinable()) stopper_.join();
 }
 
-void Interrupt::OnFirst(std::function<void()> callback) {
-  std::unique_lock lock(mutex_);
-  callback_ = std::move(callback);
-  if (!requested_ || callback_ == nullptr) return;
-  const std::function<void()> now = std::exchange(callback_, nullptr);
-  lock.unlock();
-  now();
+std::stop_token Interrupt::Keep() {
+  std::lock_guard lock(mutex_);
+  keeping_ = true;
+  return stop_.get_token();
+}
+
+void Interrupt::OnSignal() {
+  std::lock_guard lock(mutex_);
+  if (!keeping_) End("\nmlc-tune: interrupted\n");
+  if (stopper_.joinable()) End("\n");
+  stopper_ = std::thread([this] { stop_.request_stop(); });
 }
 
 void Interrupt::Loop() {
-  const sigset_t signals = EndSignals();
   while (true) {
     int signal = 0;
-    sigwait(&signals, &signal);
-    if (stopping_) return;
-    std::function<void()> callback;
-    {
-      std::lock_guard lock(mutex_);
-      if (requested_.exchange(true)) _exit(static_cast<int>(ExitCode::kInterrupted));
-      callback = std::exchange(callback_, nullptr);
-    }
-    if (callback) callback();
+    sigwait(&signals_, &signal);
+    if (ending_) return;
+    if (signal != kWake) OnSignal();
   }
 }
 

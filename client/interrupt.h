@@ -1,11 +1,15 @@
-// Ctrl-C and SIGTERM as events: the first one calls back, the second one ends the program at once
-// with exit code 130. Make one before any other thread starts, so that all inherit its blocked
-// signals.
+// Ctrl-C, SIGTERM and SIGHUP as events. Until there is something to keep, the first one ends the
+// program at once; from then on the first one asks through a token, and the second one ends it. The
+// exit code is 130. A signal that whoever started us has us ignore (nohup, a job in the background
+// of a script) stays ignored. Make one before any other thread starts, so that all inherit its
+// blocked signals.
 #pragma once
 
+#include <signal.h>
+
 #include <atomic>
-#include <functional>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
 namespace mlc::client {
@@ -15,17 +19,21 @@ class Interrupt {
   Interrupt();
   ~Interrupt();
 
-  // Called once, on the interrupt's thread; at once if the signal came already.
-  void OnFirst(std::function<void()> callback);
-  bool requested() const { return requested_; }
+  // There is something to keep from now on. What waits for the token is called on a thread of its
+  // own, or at once if the signal came already; its std::stop_callback may wait for it.
+  std::stop_token Keep();
+  bool requested() const { return stop_.stop_requested(); }
 
  private:
   void Loop();
+  void OnSignal();
 
+  sigset_t signals_;
   std::mutex mutex_;
-  std::function<void()> callback_;
-  std::atomic<bool> requested_ = false;
-  std::atomic<bool> stopping_ = false;
+  bool keeping_ = false;
+  std::stop_source stop_;
+  std::thread stopper_;  // calls those who wait for the token
+  std::atomic<bool> ending_ = false;
   std::thread thread_;
 };
 

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "client/tune_report.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr std::chrono::seconds kPlainInterval(10);
 // The server's: programs that read along want the whole course.
 constexpr std::chrono::milliseconds kJsonInterval(150);
+constexpr std::chrono::seconds kWaitingInterval(60);
 constexpr int kMaxHeight = 30;
 
 void Write(std::FILE* file, const std::string& text) {
@@ -29,11 +31,22 @@ winsize TerminalSize() {
   return size;
 }
 
+int WidthOf(const winsize& size) { return size.ws_col - 1; }
+// The cursor stands on a line of its own below the block.
+int HeightOf(const winsize& size) {
+  return std::min<int>(kMaxHeight, std::max<int>(size.ws_row, 2) - 1);
+}
+
 }  // namespace
 
 void ProgressOutput::Show(const proto::JobProgress& progress) {
+  waiting_ = false;
   if (style_ == ProgressStyle::kNone) return;
-  if (style_ == ProgressStyle::kTerminal) return Redraw(progress);
+  if (style_ == ProgressStyle::kTerminal) {
+    seen_ = progress;
+    const winsize size = TerminalSize();
+    return Draw(ProgressBlock(model_, progress, WidthOf(size), HeightOf(size)), size.ws_col);
+  }
   const auto now = std::chrono::steady_clock::now();
   const auto interval =
       style_ == ProgressStyle::kPlain ? std::chrono::milliseconds(kPlainInterval) : kJsonInterval;
@@ -47,19 +60,29 @@ void ProgressOutput::Show(const proto::JobProgress& progress) {
   }
 }
 
+void ProgressOutput::ShowWaiting(std::chrono::seconds waited) {
+  if (style_ == ProgressStyle::kNone) return;
+  if (style_ == ProgressStyle::kTerminal && !drawn_.empty()) {
+    const winsize size = TerminalSize();
+    return Draw(WaitingBlock(model_, seen_, waited, WidthOf(size), HeightOf(size)), size.ws_col);
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (waiting_ && now - last_ < kWaitingInterval) return;
+  waiting_ = true;
+  shown_ = false;
+  last_ = now;
+  Write(stderr, WaitingLine(waited) + "\n");
+}
+
 void ProgressOutput::Finish(const proto::JobProgress& progress) {
   shown_ = false;
   Show(progress);
 }
 
-void ProgressOutput::Redraw(const proto::JobProgress& progress) {
-  const winsize size = TerminalSize();
-  // The cursor stands on a line of its own below the block.
-  const int height = std::min<int>(kMaxHeight, std::max<int>(size.ws_row, 2) - 1);
-  const std::vector<std::string> lines = ProgressBlock(model_, progress, size.ws_col - 1, height);
+void ProgressOutput::Draw(const std::vector<std::string>& lines, size_t columns) {
   // A terminal made narrower since has wrapped the longer lines.
   size_t rows = 0;
-  for (const size_t length : drawn_) rows += 1 + (length > 0 ? (length - 1) / size.ws_col : 0);
+  for (const size_t length : drawn_) rows += 1 + (length > 0 ? (length - 1) / columns : 0);
   std::string text = rows > 0 ? "\x1b[" + std::to_string(rows) + "F" : "";
   drawn_.clear();
   for (const std::string& line : lines) {

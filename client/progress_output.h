@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "client/progress_view.h"
@@ -16,16 +17,20 @@ class ProgressOutput {
   ProgressOutput(ProgressStyle style, ModelInfo model) : style_(style), model_(std::move(model)) {}
 
   void Show(const proto::JobProgress& progress);
+  // The server is away; the next Show says that it is back.
+  void ShowWaiting(std::chrono::seconds waited);
   // Leaves the last state on the screen.
   void Finish(const proto::JobProgress& progress);
 
  private:
-  void Redraw(const proto::JobProgress& progress);
+  void Draw(const std::vector<std::string>& lines, size_t columns);
 
   ProgressStyle style_;
   ModelInfo model_;
   std::chrono::steady_clock::time_point last_;
   bool shown_ = false;
+  bool waiting_ = false;
+  proto::JobProgress seen_;    // by Show, on a terminal
   std::vector<size_t> drawn_;  // lengths of the lines on the terminal, the cursor below them
 };
 

@@ -147,6 +147,11 @@ std::string ProgressLine(const ModelInfo& model, const proto::JobProgress& progr
   return line;
 }
 
+std::string WaitingLine(std::chrono::seconds waited) {
+  return "no answer from the server for " + DurationText(static_cast<double>(waited.count())) +
+         "; waiting (Ctrl-C leaves, the job goes on there)";
+}
+
 std::vector<std::string> ProgressBlock(const ModelInfo& model, const proto::JobProgress& progress,
                                        int width, int height) {
   const JobFigures figures = FiguresOf(model, progress);
@@ -163,6 +168,13 @@ std::vector<std::string> ProgressBlock(const ModelInfo& model, const proto::JobP
   if (hidden > 0) lines.push_back(Format("  and %d lighter tasks", hidden));
   lines.push_back(ProgressLine(model, progress));
   for (std::string& line : lines) line = Fit(line, width);
+  return lines;
+}
+
+std::vector<std::string> WaitingBlock(const ModelInfo& model, const proto::JobProgress& progress,
+                                      std::chrono::seconds waited, int width, int height) {
+  std::vector<std::string> lines = ProgressBlock(model, progress, width, height);
+  lines.back() = Fit(WaitingLine(waited), width);
   return lines;
 }
 

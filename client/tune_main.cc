@@ -168,7 +168,7 @@ Result<ExitCode> Ended(const TuneOptions& options, const std::string& job, const
 // measured before, and is said.
 std::optional<WholeModelResult> TryRunnersUp(const TuneOptions& options, const std::string& job,
                                              const proto::JobProgress& progress,
-                                             Interrupt& interrupt) {
+                                             const std::stop_token& stop) {
   WholeModelOptions asked;
   asked.model_words = options.ModelWords();
   if (!options.cubin_cache.empty()) {
@@ -189,12 +189,9 @@ std::optional<WholeModelResult> TryRunnersUp(const TuneOptions& options, const s
   if (!options.quiet && !options.json_lines) {
     std::cerr << "timing runners-up in the whole model" << std::endl;
   }
-  std::stop_source stop;
-  interrupt.OnFirst([&] { stop.request_stop(); });
   const Result<Digest> id = Digest::Parse(job);
   if (id.ok()) asked.job = *id;
-  const Result<WholeModelResult> result = TryInWholeModel(asked, stop.get_token());
-  interrupt.OnFirst(nullptr);
+  const Result<WholeModelResult> result = TryInWholeModel(asked, stop);
   if (result.ok()) return *result;
   std::cerr << "runners-up were not timed in the whole model: " << result.status().message()
             << std::endl;
@@ -205,6 +202,7 @@ std::optional<WholeModelResult> TryRunnersUp(const TuneOptions& options, const s
 Result<ExitCode> TuneHere(const TuneOptions& options, const target::Target& target,
                           const Order& order, Interrupt& interrupt) {
   MLC_TRY(CheckLocal(options, target));
+  const std::stop_token stop = interrupt.Keep();
   const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(EmbeddedServer::Start(
       {options.log, options.worker, ThreadsOf(options), target.is_cuda() ? "cuda" : "cpu",
        options.cuda_home, options.cubin_cache, options.verbose, options.is_raw(),
@@ -212,20 +210,20 @@ Result<ExitCode> TuneHere(const TuneOptions& options, const target::Target& targ
   TunerClient client = MLC_TRY(TunerClient::Connect({embedded->address(), {}, {}, {}}));
   const proto::SubmitJobReply job = MLC_TRY(Submit(client, order));
   if (options.resume && !job.resumed()) std::cerr << "nothing to resume: starting anew\n";
-  interrupt.OnFirst([&] { (void)client.Cancel(job.job()); });
   ProgressOutput output(StyleOf(options), order.model);
-  const Result<proto::JobProgress> ended =
-      client.Watch(job.job(), [&](const proto::JobProgress& progress) {
-        output.Show(progress);
-        return embedded->KeepWorker();
-      });
-  interrupt.OnFirst(nullptr);
+  const Result<proto::JobProgress> ended = [&] {
+    const std::stop_callback cancel(stop, [&] { (void)client.Cancel(job.job()); });
+    return client.Watch(job.job(), [&](const proto::JobProgress& progress) {
+      output.Show(progress);
+      return embedded->KeepWorker();
+    });
+  }();
   embedded->Stop(kGraceMs);
   if (!ended.ok()) return ended.status();
   if (ended->state() != proto::FAILED) output.Finish(*ended);
   std::optional<WholeModelResult> whole;
   if (target.is_cuda() && !options.is_raw()) {
-    whole = TryRunnersUp(options, job.job(), *ended, interrupt);
+    whole = TryRunnersUp(options, job.job(), *ended, stop);
   }
   return Ended(options, job.job(), order.model, *ended, whole);
 }
@@ -243,9 +241,15 @@ std::string ComeBack(const TuneOptions& options, const std::string& job) {
 }
 
 Result<ExitCode> Follow(const TuneOptions& options, TunerClient& client, const std::string& job,
-                        const ModelInfo& model, const Interrupt& interrupt) {
+                        const ModelInfo& model, Interrupt& interrupt) {
   ProgressOutput output(StyleOf(options), model);
-  const Followed followed = MLC_TRY(FollowJob(client, job, output, interrupt));
+  const Result<Followed> seen = FollowJob(client, job, output, interrupt.Keep(),
+                                          std::chrono::milliseconds(options.patience_ms));
+  if (!seen.ok() && seen.status().code() == StatusCode::kUnavailable) {
+    return Unavailable(seen.status().message() + "\nThe job goes on when the server is back. " +
+                       ComeBack(options, job));
+  }
+  const Followed followed = MLC_TRY(seen);
   if (!followed.left) {
     if (followed.progress.state() != proto::FAILED) output.Finish(followed.progress);
     return Ended(options, job, model, followed.progress);
@@ -254,7 +258,7 @@ Result<ExitCode> Follow(const TuneOptions& options, TunerClient& client, const s
   return ExitCode::kInterrupted;
 }
 
-Result<ExitCode> TuneThere(const TuneOptions& options, const Interrupt& interrupt) {
+Result<ExitCode> TuneThere(const TuneOptions& options, Interrupt& interrupt) {
   TunerClient client = MLC_TRY(TunerClient::Connect(ServerOf(options)));
   const target::Target target = MLC_TRY(TargetOfWorkers(client, options.target, options.threads));
   const Order order = MLC_TRY(OrderOf(options, target));
@@ -283,7 +287,7 @@ Result<ExitCode> Tune(const TuneOptions& options, Interrupt& interrupt) {
 }
 
 Result<ExitCode> Watch(TuneOptions options, TunerClient& client, const std::string& job,
-                       const Interrupt& interrupt) {
+                       Interrupt& interrupt) {
   const proto::JobDescription description = MLC_TRY(client.Describe(job));
   options.model = description.summary().label();
   return Follow(options, client, job, MLC_TRY(InfoOf(description)), interrupt);
@@ -320,7 +324,7 @@ Result<ExitCode> AboutWorkers(const TuneOptions& options, TunerClient& client) {
 }
 
 // Everything but tuning.
-Result<ExitCode> AtServer(const TuneOptions& options, const Interrupt& interrupt) {
+Result<ExitCode> AtServer(const TuneOptions& options, Interrupt& interrupt) {
   TunerClient client = MLC_TRY(TunerClient::Connect(ServerOf(options)));
   if (options.verb == TuneVerb::kList) return ListJobs(options, client);
   if (!options.named_worker.empty() || options.verb == TuneVerb::kWorkers) {

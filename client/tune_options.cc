@@ -23,6 +23,12 @@ constexpr char kAtServer[] = "; with --server, cpu and cuda are its workers', if
 constexpr char kRawNeeds[] =
     "a kernel written by hand takes --cuda-kernel, --workload, --entry, --grid and --block";
 
+// What is read after the flags are known.
+struct Durations {
+  std::string budget;
+  std::string patience;
+};
+
 struct JobVerbs {
   std::string watch;
   std::string cancel;
@@ -32,7 +38,7 @@ struct JobVerbs {
   bool workers = false;
 };
 
-void AddFlags(CLI::App& app, TuneOptions& options, std::string& budget) {
+void AddFlags(CLI::App& app, TuneOptions& options, Durations& durations) {
   app.add_option("--model", options.model, "ONNX file");
   app.add_option("--trials", options.trials, "kernels to build and time, over all tasks")
       ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
@@ -43,7 +49,8 @@ void AddFlags(CLI::App& app, TuneOptions& options, std::string& budget) {
   app.add_option("--server", options.server, "address of an mlc-server; embedded if not given");
   transport::AddClientFlags(app, options.channel);
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension; repeatable");
-  app.add_option("--time-budget", budget, "stop after this long, for example 10m or 1h30m");
+  app.add_option("--time-budget", durations.budget,
+                 "stop after this long, for example 10m or 1h30m");
   app.add_option("--precision", options.precision,
                  "what the model computes in: model (its own), fp32, tf32, fp16, bf16")
       ->check(CLI::IsMember({"model", "fp32", "tf32", "fp16", "bf16"}))
@@ -93,10 +100,12 @@ void AddKernelFlags(CLI::App& app, TuneOptions& options) {
       ->check(CLI::Range(0, 1 << 20));
 }
 
-void AddJobFlags(CLI::App& app, TuneOptions& options, JobVerbs& verbs) {
+void AddJobFlags(CLI::App& app, TuneOptions& options, Durations& durations, JobVerbs& verbs) {
   app.add_option("--priority", options.priority,
                  "with --server: among your own jobs, the higher goes first, -100 to 100")
       ->check(CLI::Range(-100, 100));
+  app.add_option("--patience", durations.patience,
+                 "with --server: how long to wait for a server that goes away; default: 15m");
   app.add_flag("--detach", options.detach, "with --server: submit the job and leave it to run");
   app.add_option("--watch", verbs.watch, "with --server: follow a job, by its id or a part of it");
   app.add_flag("--jobs", verbs.list, "with --server: list the jobs");
@@ -175,91 +184,30 @@ Result<int64_t> ParseDuration(const std::string& text) {
   return total;
 }
 
-std::string ShellQuoted(const std::string& text) {
-  constexpr char kSafe[] =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
-  if (!text.empty() && text.find_first_not_of(kSafe) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 namespace {
 
-std::string ServerFlags(const TuneOptions& options) {
-  std::string flags = " --server " + ShellQuoted(options.server);
-  const auto add = [&](const char* flag, const std::string& value) {
-    if (!value.empty()) flags += " " + std::string(flag) + " " + ShellQuoted(value);
+Status SetDurations(TuneOptions& options, const Durations& durations) {
+  const auto set = [](const char* flag, const std::string& text, int64_t& ms) {
+    if (text.empty()) return Status();
+    const Result<int64_t> duration = ParseDuration(text);
+    if (duration.ok()) ms = *duration;
+    return duration.status().WithPrefix(flag);
   };
-  add("--tls-cert", options.channel.tls.certificate);
-  add("--tls-key", options.channel.tls.key);
-  add("--tls-ca", options.channel.tls.authority);
-  add("--token-file", options.channel.token_file);
-  add("--server-name", options.channel.server_name);
-  return flags;
+  MLC_TRY(set("--time-budget", durations.budget, options.time_budget_ms));
+  return set("--patience", durations.patience, options.patience_ms);
 }
 
 }  // namespace
-
-transport::ChannelOptions TuneOptions::Server() const {
-  transport::ChannelOptions channel_with_address = channel;
-  channel_with_address.address = server;
-  return channel_with_address;
-}
-
-std::vector<std::string> TuneOptions::ModelWords() const {
-  std::vector<std::string> words = {"--model", model};
-  const auto add = [&](const char* flag, const std::string& value) {
-    words.insert(words.end(), {flag, value});
-  };
-  for (const std::string& dim : dims) add("--dim", dim);
-  if (target != TuneOptions().target) add("--target", target);
-  if (threads != 0) add("--threads", std::to_string(threads));
-  if (precision != TuneOptions().precision) add("--precision", precision);
-  for (const std::string& pass : skipped_passes) add("--skip-pass", pass);
-  if (!cuda_home.empty()) add("--cuda-home", cuda_home);
-  if (tolerance != TuneOptions().tolerance) add("--tolerance", FloatToText(tolerance));
-  return words;
-}
-
-std::string TuneOptions::Command() const {
-  std::string command = "mlc-tune";
-  if (is_raw()) {
-    command += " --cuda-kernel " + ShellQuoted(cuda_kernel) + " --workload " +
-               ShellQuoted(workload) + " --entry " + ShellQuoted(entry) + " --grid " +
-               std::to_string(grid) + " --block " + std::to_string(block);
-    if (shared != 0) command += " --shared " + std::to_string(shared);
-  } else {
-    command += " --model " + ShellQuoted(model) + " --trials " + std::to_string(trials);
-  }
-  if (target != "cpu") command += " --target " + ShellQuoted(target);
-  if (threads != 0) command += " --threads " + std::to_string(threads);
-  command += server.empty() ? " --log " + ShellQuoted(log) : ServerFlags(*this);
-  for (const std::string& dim : dims) command += " --dim " + ShellQuoted(dim);
-  if (precision != TuneOptions().precision) command += " --precision " + precision;
-  if (tolerance != TuneOptions().tolerance) command += " --tolerance " + FloatToText(tolerance);
-  for (const std::string& pass : skipped_passes) command += " --skip-pass " + ShellQuoted(pass);
-  if (!cuda_home.empty()) command += " --cuda-home " + ShellQuoted(cuda_home);
-  if (whole_model >= 0) command += " --whole-model " + std::to_string(whole_model);
-  if (!cubin_cache.empty()) command += " --cubin-cache " + ShellQuoted(cubin_cache);
-  if (seed != 0) command += " --seed " + std::to_string(seed);
-  if (priority != 0) command += " --priority " + std::to_string(priority);
-  return command;
-}
-
-std::string TuneOptions::VerbCommand(const std::string& verb) const {
-  return "mlc-tune" + ServerFlags(*this) + " " + verb;
-}
 
 ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
   ParsedCommand parsed;
   CLI::App app("mlc-tune: finds fast kernels for a model on the hardware at hand", "mlc-tune");
   app.footer(kFooter);
-  std::string budget;
+  Durations durations;
   JobVerbs verbs;
-  AddFlags(app, parsed.options, budget);
+  AddFlags(app, parsed.options, durations);
   AddKernelFlags(app, parsed.options);
-  AddJobFlags(app, parsed.options, verbs);
+  AddJobFlags(app, parsed.options, durations, verbs);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -276,12 +224,9 @@ ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
     return parsed;
   }
   if (parsed.options.is_raw() && app.count("--target") == 0) parsed.options.target = "cuda";
-  if (budget.empty()) return parsed;
-  const Result<int64_t> duration = ParseDuration(budget);
-  if (duration.ok()) {
-    parsed.options.time_budget_ms = *duration;
-  } else {
-    parsed.message = "--time-budget: " + duration.status().message() + "\n";
+  const Status read = SetDurations(parsed.options, durations);
+  if (!read.ok()) {
+    parsed.message = read.message() + "\n";
     parsed.exit_code = static_cast<int>(ExitCode::kUsage);
   }
   return parsed;

@@ -2,127 +2,127 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <chrono>
 #include <utility>
 
 #include "server/grpc_status.h"
+#include "transport/call_guard.h"
 
 namespace mlc::client {
 namespace {
 
+using std::chrono::seconds;
+
 constexpr int64_t kConnectTimeoutMs = 5'000;
 // Submitting checks every workload and writes to the log.
-constexpr std::chrono::seconds kCallTimeout(60);
-
-void SetDeadline(grpc::ClientContext& context) {
-  context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
-}
+constexpr seconds kCallTimeout(60);
+// For a call that may take as long as it likes.
+constexpr std::chrono::hours kForever(24 * 365);
 
 }  // namespace
 
 Result<TunerClient> TunerClient::Connect(transport::ChannelOptions server) {
-  auto connection = MLC_TRY(transport::Connection::Open(std::move(server)));
-  MLC_TRY(connection->WaitUntilReady(kConnectTimeoutMs));
-  return TunerClient(std::move(connection));
+  TunerClient client(std::move(server));
+  MLC_TRY(client.Reconnect());
+  MLC_TRY(client.link_->connection->WaitUntilReady(kConnectTimeoutMs));
+  return client;
+}
+
+Status TunerClient::Reconnect() {
+  link_ = std::make_unique<Link>(MLC_TRY(transport::Connection::Open(server_)));
+  return Status();
+}
+
+Status TunerClient::Explained(const grpc::Status& status) const {
+  const Status ours = server::FromGrpc(status);
+  return ours.code() == StatusCode::kUnavailable ? ours.WithPrefix("no answer from " + address())
+                                                 : ours;
+}
+
+template <typename Stub, typename Request, typename Reply>
+Result<Reply> TunerClient::Call(Stub& stub,
+                                grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                             Reply*),
+                                const Request& request) {
+  grpc::ClientContext context;
+  Reply reply;
+  const transport::CallGuard guard(context, kCallTimeout);
+  const grpc::Status status = (stub.*method)(&context, request, &reply);
+  if (status.ok()) return reply;
+  if (!guard.expired()) return Explained(status);
+  return Status(StatusCode::kDeadlineExceeded,
+                "no answer from " + address() + " for " + std::to_string(kCallTimeout.count()) +
+                    " s: the server is overloaded or hangs; try again");
 }
 
 Result<proto::SubmitJobReply> TunerClient::Submit(const proto::SubmitJobRequest& request) {
-  grpc::ClientContext context;
-  SetDeadline(context);
-  proto::SubmitJobReply reply;
-  MLC_TRY(server::FromGrpc(stub_->SubmitJob(&context, request, &reply)));
-  return reply;
+  return Call(*link_->tuner, &proto::Tuner::Stub::SubmitJob, request);
 }
 
 Result<proto::SubmitJobReply> TunerClient::SubmitRawCuda(
     const proto::SubmitRawCudaRequest& request) {
-  grpc::ClientContext context;
-  SetDeadline(context);
-  proto::SubmitJobReply reply;
-  MLC_TRY(server::FromGrpc(stub_->SubmitRawCuda(&context, request, &reply)));
-  return reply;
+  return Call(*link_->tuner, &proto::Tuner::Stub::SubmitRawCuda, request);
 }
 
 Status TunerClient::Cancel(const std::string& job) {
-  grpc::ClientContext context;
-  SetDeadline(context);
   proto::CancelJobRequest request;
   request.set_job(job);
-  proto::CancelJobReply reply;
-  return server::FromGrpc(stub_->CancelJob(&context, request, &reply));
+  return Call(*link_->tuner, &proto::Tuner::Stub::CancelJob, request).status();
 }
 
 Result<proto::JobDescription> TunerClient::Describe(const std::string& job) {
-  grpc::ClientContext context;
-  SetDeadline(context);
   proto::GetJobRequest request;
   request.set_job(job);
-  proto::JobDescription reply;
-  MLC_TRY(server::FromGrpc(stub_->GetJob(&context, request, &reply)));
-  return reply;
+  return Call(*link_->tuner, &proto::Tuner::Stub::GetJob, request);
 }
 
 Result<proto::ListJobsReply> TunerClient::List(int limit) {
-  grpc::ClientContext context;
-  SetDeadline(context);
   proto::ListJobsRequest request;
   request.set_limit(limit);
-  proto::ListJobsReply reply;
-  MLC_TRY(server::FromGrpc(stub_->ListJobs(&context, request, &reply)));
-  return reply;
+  return Call(*link_->tuner, &proto::Tuner::Stub::ListJobs, request);
 }
 
 Result<proto::BestReply> TunerClient::Best(const proto::BestRequest& request) {
-  grpc::ClientContext context;
-  SetDeadline(context);
-  proto::BestReply reply;
-  MLC_TRY(server::FromGrpc(stub_->Best(&context, request, &reply)));
-  return reply;
+  return Call(*link_->tuner, &proto::Tuner::Stub::Best, request);
 }
 
 Result<proto::ListWorkersReply> TunerClient::Workers() {
-  grpc::ClientContext context;
-  SetDeadline(context);
-  proto::ListWorkersReply reply;
-  MLC_TRY(server::FromGrpc(workers_->ListWorkers(&context, {}, &reply)));
-  return reply;
+  return Call(*link_->workers, &proto::Workers::Stub::ListWorkers, proto::ListWorkersRequest());
 }
 
 Status TunerClient::Drain(const std::string& worker, const std::string& reason) {
-  grpc::ClientContext context;
-  SetDeadline(context);
   proto::DrainWorkerRequest request;
   request.set_worker(worker);
   request.set_reason(reason);
-  proto::DrainWorkerReply reply;
-  return server::FromGrpc(workers_->DrainWorker(&context, request, &reply));
+  return Call(*link_->workers, &proto::Workers::Stub::DrainWorker, request).status();
 }
 
 Status TunerClient::Release(const std::string& worker) {
-  grpc::ClientContext context;
-  SetDeadline(context);
   proto::ReleaseWorkerRequest request;
   request.set_worker(worker);
-  proto::ReleaseWorkerReply reply;
-  return server::FromGrpc(workers_->ReleaseWorker(&context, request, &reply));
+  return Call(*link_->workers, &proto::Workers::Stub::ReleaseWorker, request).status();
 }
 
 Result<proto::JobProgress> TunerClient::Watch(
-    const std::string& job, const std::function<Status(const proto::JobProgress&)>& seen) {
+    const std::string& job, const std::function<Status(const proto::JobProgress&)>& seen,
+    const WatchLimits& limits) {
   grpc::ClientContext context;
+  transport::CallGuard guard(context, limits.silence.value_or(kForever), limits.stop);
   proto::WatchJobRequest request;
   request.set_job(job);
-  auto reader = stub_->WatchJob(&context, request);
+  auto reader = link_->tuner->WatchJob(&context, request);
   proto::JobProgress progress;
   while (reader->Read(&progress)) {
+    guard.Renew();
     const Status status = seen(progress);
     if (status.ok()) continue;
     context.TryCancel();
     (void)reader->Finish();
     return status;
   }
-  MLC_TRY(server::FromGrpc(reader->Finish()));
-  return progress;
+  const grpc::Status status = reader->Finish();
+  if (status.ok()) return progress;
+  if (guard.expired()) return Unavailable("nothing comes from " + address());
+  return Explained(status);
 }
 
 }  // namespace mlc::client

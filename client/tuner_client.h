@@ -1,9 +1,12 @@
-// The client side of the services for people: blocking calls with deadlines, our Status.
-// Thread-safe.
+// The client side of the services for people: blocking calls with deadlines by the steady clock,
+// our Status. Thread-safe but for Reconnect.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
 
 #include "compiler/base/status.h"
@@ -13,12 +16,20 @@
 
 namespace mlc::client {
 
+struct WatchLimits {
+  // A server that runs speaks several times a second: UNAVAILABLE after this long without a word.
+  std::optional<std::chrono::milliseconds> silence = std::nullopt;
+  std::stop_token stop = {};  // ends the watching at once: CANCELLED
+};
+
 class TunerClient {
  public:
   // UNAVAILABLE or UNAUTHENTICATED, with the cause, if the server cannot be reached within a few
   // seconds; errors of transport::Connection::Open.
   static Result<TunerClient> Connect(transport::ChannelOptions server);
 
+  // The calls end with UNAVAILABLE if the server goes away, with DEADLINE_EXCEEDED if it does not
+  // answer for a minute.
   Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request);
   // PERMISSION_DENIED if the caller is no administrator.
   Result<proto::SubmitJobReply> SubmitRawCuda(const proto::SubmitRawCudaRequest& request);
@@ -32,21 +43,44 @@ class TunerClient {
   Status Drain(const std::string& worker, const std::string& reason);
   // Ends its quarantine.
   Status Release(const std::string& worker);
+
   // Calls `seen` with each message until the job ends, and returns the last one. An error of `seen`
   // ends the watching and is returned.
   Result<proto::JobProgress> Watch(const std::string& job,
-                                   const std::function<Status(const proto::JobProgress&)>& seen);
-  // After a call that failed: waits for a connection, at most `timeout_ms`.
-  bool Await(int64_t timeout_ms) const { return connection_->Await(timeout_ms); }
+                                   const std::function<Status(const proto::JobProgress&)>& seen,
+                                   const WatchLimits& limits = {});
+
+  // After a call that failed: begins to connect anew, for Await to wait for. No other call may be
+  // under way. Errors of transport::Connection::Open.
+  Status Reconnect();
+  // Waits for a connection, at most `timeout_ms`.
+  bool Await(int64_t timeout_ms) const { return link_->connection->Await(timeout_ms); }
+  // Why the server cannot be reached, as transport::Connection::Explain.
+  Status Explain() const { return link_->connection->Explain(); }
+  const std::string& address() const { return server_.address; }
 
  private:
-  explicit TunerClient(std::unique_ptr<transport::Connection> connection)
-      : connection_(std::move(connection)),
-        stub_(proto::Tuner::NewStub(connection_->channel())),
-        workers_(proto::Workers::NewStub(connection_->channel())) {}
-  std::unique_ptr<transport::Connection> connection_;
-  std::unique_ptr<proto::Tuner::Stub> stub_;
-  std::unique_ptr<proto::Workers::Stub> workers_;
+  // One connection, and who speaks over it.
+  struct Link {
+    explicit Link(std::unique_ptr<transport::Connection> opened)
+        : connection(std::move(opened)),
+          tuner(proto::Tuner::NewStub(connection->channel())),
+          workers(proto::Workers::NewStub(connection->channel())) {}
+    std::unique_ptr<transport::Connection> connection;  // outlives the stubs
+    std::unique_ptr<proto::Tuner::Stub> tuner;
+    std::unique_ptr<proto::Workers::Stub> workers;
+  };
+
+  explicit TunerClient(transport::ChannelOptions server) : server_(std::move(server)) {}
+  template <typename Stub, typename Request, typename Reply>
+  Result<Reply> Call(Stub& stub,
+                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
+                     const Request& request);
+  // A failed status in words that say which server it is about.
+  Status Explained(const grpc::Status& status) const;
+
+  transport::ChannelOptions server_;
+  std::unique_ptr<Link> link_;
 };
 
 }  // namespace mlc::client

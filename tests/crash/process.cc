@@ -53,6 +53,8 @@ pid_t Spawn(const std::vector<std::string>& arguments, const std::string& messag
     return pid;
   }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Whoever runs the tests in the background has them ignored.
+  for (const int sent : {SIGINT, SIGHUP}) signal(sent, SIG_DFL);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
   execv(words[0], words.data());

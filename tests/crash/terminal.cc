@@ -34,6 +34,7 @@ void Terminal::Start(const std::vector<std::string>& arguments) {
   child_ = forkpty(&fd_, nullptr, nullptr, &size);
   if (child_ != 0) return;
   setenv("TERM", "xterm", 1);
+  for (const int sent : {SIGINT, SIGHUP}) signal(sent, SIG_DFL);
   execv(words[0], words.data());
   _exit(127);
 }

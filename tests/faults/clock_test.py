@@ -1,6 +1,8 @@
-"""Clocks that step by a day: leases last as long as before, records say when they were stored, and what was set back
-ends in order and is started again: timers of gRPC would rest until the clock has caught up."""
+"""Clocks that step by a day: leases last as long as before, records say when they were stored, and a server or worker that
+was set back ends in order and is started again: timers of gRPC would rest until the clock has caught up. mlc-tune does
+without them and goes on."""
 import pathlib
+import threading
 import time
 import unittest
 
@@ -8,6 +10,7 @@ import lab
 
 SHIM = next(iter(sorted(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 DAY_US = 86_400 * 1_000_000
+NOTICE = "no answer from the server"
 
 
 @unittest.skipIf(SHIM is None, "libfaketime is not installed")
@@ -84,6 +87,68 @@ class ClockTest(lab.Lab):
         now = time.time() * 1e6
         for us in self.created():
             self.assertLess(abs(us - now), DAY_US / 2)
+
+    def test_steps_of_a_watchers_clock(self):
+        # Without a worker the job never ends, and its watcher hears of it several times a second.
+        caller = self.start_server()
+        job = self.submit(caller, 100, self.target())
+        tune = self.start_tune("--watch", job, "--json-lines", env=self.stepped("watcher"), output="events")
+        events = self.folder / "events"
+
+        def hears(what):
+            seen = events.stat().st_size
+            self.until(lambda: events.stat().st_size > seen + 4000, "events " + what)
+
+        def lose_server():
+            notices = self.messages().count(NOTICE)
+            caller.close()
+            self.server.kill()
+            self.server.wait()
+            self.until(lambda: self.messages().count(NOTICE) > notices, "the watcher's notice")
+        for step in ("+1d", "-1d"):
+            hears("before the step")
+            self.step(step)
+            hears(f"after a step of {step}")
+            lose_server()
+            caller = self.start_server()
+            hears("of the new server")
+        for step in ("+3d", "-3d"):
+            lose_server()
+            self.step(step)
+            caller = self.start_server()
+            hears(f"of the new server, after a step of {step} without one")
+        caller.call("Tuner", "CancelJob", lab.tuner.CancelJobRequest(job=job))
+        self.assertEqual(tune.wait(lab.PATIENCE), 130, self.messages()[-2000:])
+        self.assertIn('"cancelled"', events.read_text())
+        self.jobs.clear()
+        self.check()
+
+    def test_steps_during_a_call(self):
+        entered, answer = threading.Event(), threading.Event()
+
+        def hold(_request, _context):
+            entered.set()
+            answer.wait()
+            return lab.tuner.ListJobsReply()
+        self.serve(hold, "Tuner", "ListJobs")
+        self.addCleanup(answer.set)
+        env = self.stepped("caller")
+        for step in ("+1d", "-1d"):
+            entered.clear()
+            answer.clear()
+            tune = self.start_tune("--jobs", env=env)
+            self.assertTrue(entered.wait(lab.PATIENCE))
+            self.step(step)
+            answer.set()
+            self.assertEqual(tune.wait(lab.PATIENCE), 0, self.messages()[-2000:])
+        # What never comes is given up.
+        entered.clear()
+        answer.clear()
+        tune = self.start_tune("--jobs", env=env)
+        self.assertTrue(entered.wait(lab.PATIENCE))
+        self.step("+1d")
+        self.assertEqual(tune.wait(lab.PATIENCE), 75, self.messages()[-2000:])
+        self.assertIn("no answer from " + self.address, self.messages())
 
 
 if __name__ == "__main__":

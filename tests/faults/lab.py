@@ -25,6 +25,9 @@ except ImportError:
 
 BUILD = pathlib.Path(os.environ["MLC_BUILD"])
 SOURCE = pathlib.Path(os.environ["MLC_SOURCE"])
+# Whoever runs the tests in the background has these ignored, which children inherit; a handler they do not.
+for sent in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(sent, signal.default_int_handler)
 PATIENCE = 300  # seconds, for what takes one on an idle machine
 TIMED = (0, 6)  # outcomes with a time: OK, TOO_SLOW
 INFRA = 7
@@ -166,14 +169,18 @@ class Lab(unittest.TestCase):
         subprocess.run(["rm", "-rf", str(self.folder)], check=False)
 
     # Processes.
-    def start(self, arguments, before=(), env=None):
-        """`before` is a command that starts another, such as `ip netns exec NAME`."""
+    def start(self, arguments, before=(), env=None, output="messages"):
+        """`before` is a command that starts another, such as `ip netns exec NAME`; `output` takes what it prints."""
         environment = {**os.environ, MARK: self.mark, **(env or {})}
-        with open(self.folder / "messages", "ab") as messages:
-            process = subprocess.Popen([*before, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=messages,
+        with open(self.folder / "messages", "ab") as messages, open(self.folder / output, "ab") as printed:
+            process = subprocess.Popen([*before, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=printed,
                                        stderr=messages, env=environment)
         self.children.append(process)
         return process
+
+    def start_tune(self, *flags, before=(), env=None, output="table"):
+        """mlc-tune at the server."""
+        return self.start([self.program("mlc-tune"), "--server", self.address, *flags], before=before, env=env, output=output)
 
     def program(self, name):
         return BUILD / "bin" / name
@@ -187,13 +194,14 @@ class Lab(unittest.TestCase):
         self.assertIsNone(self.server.poll(), self.messages()[-2000:])
         return Caller(self.address) if reachable else None
 
-    def serve(self, synchronize):
+    def serve(self, answer, service="Workers", method="Synchronize"):
         """A server of our own in this process that knows this one call."""
-        server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
-        handler = grpc.unary_unary_rpc_method_handler(synchronize, worker.SynchronizeRequest.FromString,
-                                                      worker.SynchronizeReply.SerializeToString)
-        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("mlc.proto.Workers",
-                                                                              {"Synchronize": handler})])
+        # As our servers do, it bears the pings of our clients.
+        server = grpc.server(concurrent.futures.ThreadPoolExecutor(4), options=[("grpc.http2.max_ping_strikes", 0)])
+        module = tuner if service == "Tuner" else worker
+        handler = grpc.unary_unary_rpc_method_handler(answer, getattr(module, method + "Request").FromString,
+                                                      getattr(module, method + "Reply").SerializeToString)
+        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("mlc.proto." + service, {method: handler})])
         server.add_insecure_port(self.address)
         server.start()
         self.addCleanup(server.stop, 0)

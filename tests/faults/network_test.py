@@ -2,6 +2,7 @@
 test's own."""
 import os
 import shutil
+import signal
 import subprocess
 import time
 import unittest
@@ -78,10 +79,10 @@ class Machines(lab.Lab):
         self.model = model
         self.worker = self.start_worker("one", before=self.inside("w"))
 
-    def tune(self, trials):
+    def tune(self, trials, *flags, side="s"):
         self.wanted = trials
-        return self.start([self.program("mlc-tune"), "--server", self.address, "--model", self.model, "--trials", trials,
-                           "--threads", 1, "-q"], before=self.inside("s"))
+        return self.start_tune("--model", self.model, "--trials", trials, "--threads", 1, *(flags or ["-q"]),
+                               before=self.inside(side), output="messages")
 
     def wait_for_trials(self, count):
         self.until(lambda: self.trials() >= count, f"{count} trials")
@@ -133,6 +134,19 @@ class CutCableTest(Machines):
         # Results arrive and their acknowledgements do not: they come again, and are stored once.
         self.cut_and_heal(lambda: self.drop("w", SERVER, True), lambda: self.drop("w", SERVER, False), 2500,
                           lambda: self.pause(18))
+
+    def test_who_watches_is_cut_off(self):
+        self.begin(30_000)
+        tune = self.tune(160, "-v", side="w")
+        other = self.tune(160, "-q", side="w")
+        self.until(lambda: "running already: joined" in self.messages(), "the second watcher")
+        self.wait_for_trials(8)
+        self.cable("down")
+        other.send_signal(signal.SIGINT)
+        self.assertEqual(other.wait(lab.PATIENCE), 130, self.messages()[-2000:])
+        self.until(lambda: "no answer from the server" in self.messages(), "the watcher's notice")
+        self.cable("up")
+        self.end(tune)
 
 
 class SlowCableTest(Machines):

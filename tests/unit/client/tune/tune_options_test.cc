@@ -68,6 +68,15 @@ TEST(TuneOptionsTest, VerbsNeedAServerAndNothingElse) {
   TuneOptions options;
   options.server = "my lab";
   EXPECT_EQ(options.VerbCommand("--jobs"), "mlc-tune --server 'my lab' --jobs");
+  options.channel.tls.authority = "ca.pem";
+  options.channel.tls.revoked = "crl.pem";
+  EXPECT_EQ(options.VerbCommand("--jobs"),
+            "mlc-tune --server 'my lab' --tls-ca ca.pem --tls-crl crl.pem --jobs");
+  const ParsedCommand patient = Parse({"--server", "s", "--watch", "beef", "--patience", "2h"});
+  EXPECT_EQ(patient.options.patience_ms, 7'200'000);
+  const ParsedCommand never = Parse({"--server", "s", "--watch", "beef", "--patience", "never"});
+  EXPECT_EQ(never.exit_code, 2);
+  EXPECT_THAT(never.message, HasSubstr("--patience: 'never' is not a duration"));
 }
 
 TEST(TuneOptionsTest, AKernelWrittenByHandStandsForAModel) {
@@ -129,9 +138,10 @@ TEST(TuneOptionsTest, TheCommandIsQuotedForAShell) {
   options.precision = "fp16";
   options.skipped_passes = {"merge_siblings"};
   options.cuda_home = "/opt/my cuda";
+  options.worker = "/opt/worker";
   EXPECT_EQ(options.Command(),
             "mlc-tune --model a.onnx --trials 5 --target cuda:1 --log tuning.db --precision fp16 "
-            "--skip-pass merge_siblings --cuda-home '/opt/my cuda'");
+            "--skip-pass merge_siblings --cuda-home '/opt/my cuda' --worker /opt/worker");
   EXPECT_EQ(CompileCommand(options),
             "mlc-compile --model a.onnx --target cuda:1 --precision fp16 "
             "--skip-pass merge_siblings --cuda-home '/opt/my cuda' --log tuning.db -o a-lib");
