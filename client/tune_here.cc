@@ -1,0 +1,64 @@
+#include "client/tune_here.h"
+
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "client/embedded_server.h"
+#include "client/target_choice.h"
+#include "client/tune_end.h"
+#include "client/tuner_client.h"
+#include "client/whole_model_stage.h"
+#include "server/search/portfolio_strategy.h"
+
+namespace mlc::client {
+namespace {
+
+// How long an interrupted run waits for the trials under way.
+constexpr int64_t kGraceMs = 10'000;
+
+// The embedded worker is this machine.
+Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
+  if (IsLocalTarget(options.target)) return Status();
+  const target::Target here =
+      MLC_TRY(ChooseTarget(asked.is_cuda() ? "cuda" : "cpu", ThreadsOf(options)));
+  if (asked.ClassText() == here.ClassText()) return Status();
+  return InvalidArgument("this machine is not the --target: it is '" + here.ClassText() +
+                         "'; give --server with workers of that target");
+}
+
+}  // namespace
+
+Result<ExitCode> TuneHere(const TuneSession& session) {
+  const TuneOptions& options = session.options;
+  const target::Target target = MLC_TRY(ChooseTarget(options.target, ThreadsOf(options)));
+  const Order order = MLC_TRY(OrderOf(options, target));
+  MLC_TRY(CheckLocal(options, target));
+  const std::stop_token stop = session.interrupt.Keep();
+  const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(EmbeddedServer::Start(
+      {options.log, options.worker, ThreadsOf(options), target.is_cuda() ? "cuda" : "cpu",
+       options.cuda_home, options.cubin_cache, options.verbose, options.is_raw(),
+       server::MakePortfolioStrategy}));
+  TunerClient client = MLC_TRY(TunerClient::Connect({embedded->address(), {}, {}, {}}));
+  const proto::SubmitJobReply job = MLC_TRY(Submit(client, order));
+  if (options.resume && !job.resumed()) std::cerr << "nothing to resume: starting anew\n";
+  ProgressOutput output(session.style, order.model);
+  const Result<proto::JobProgress> ended = [&] {
+    const std::stop_callback cancel(stop, [&] { (void)client.Cancel(job.job()); });
+    return client.Watch(job.job(), [&](const proto::JobProgress& progress) {
+      output.Show(progress);
+      return embedded->KeepWorker();
+    });
+  }();
+  embedded->Stop(kGraceMs);
+  if (!ended.ok()) return ended.status();
+  if (ended->state() != proto::FAILED) output.Finish(*ended);
+  std::optional<WholeModelResult> whole;
+  if (target.is_cuda() && !options.is_raw()) {
+    whole = TryRunnersUp(options, job.job(), *ended, stop);
+  }
+  return Ended(options, job.job(), order.model, *ended, whole);
+}
+
+}  // namespace mlc::client

@@ -1,0 +1,18 @@
+// What every way of running mlc-tune is given.
+#pragma once
+
+#include "client/interrupt.h"
+#include "client/progress_output.h"
+#include "client/tune_options.h"
+#include "transport/channel.h"
+
+namespace mlc::client {
+
+struct TuneSession {
+  const TuneOptions& options;
+  transport::ChannelOptions server;  // of --server, with what the environment adds
+  ProgressStyle style = ProgressStyle::kPlain;
+  Interrupt& interrupt;
+};
+
+}  // namespace mlc::client
