@@ -119,17 +119,28 @@ bool VectorisesAlong(const Workload& workload, const RowProblem& problem,
   });
 }
 
-// Where the kept innermost dimension fills few lanes, and the result lies in another order anyway,
-// lanes run along the longest reduced dimension instead.
+// Where the innermost dimension fills few lanes, and the result lies in another order anyway, the
+// dimension that lanes run along instead. If the innermost is kept: the longest reduced one. If it
+// is all that is reduced: the kept one that is innermost in the result, so that every lane is a
+// row.
 int FillingColumn(const Workload& workload, const RowProblem& problem, const std::vector<int>& axes,
                   int lanes) {
   const auto size = [&](int d) { return problem.dims[static_cast<size_t>(d)]; };
+  const auto is_reduced = [&](int d) {
+    return std::find(axes.begin(), axes.end(), d) != axes.end();
+  };
   if (!problem.same_space || size(problem.column) * 2 > lanes) return problem.column;
-  const TensorType& result = workload.graph()[workload.outputs()[0]].type;
-  if (OrderByStride(result).back() == problem.column) return problem.column;
-  const int longest =
-      *std::max_element(axes.begin(), axes.end(), [&](int a, int b) { return size(a) < size(b); });
-  return size(longest) >= lanes ? longest : problem.column;
+  const int stored = OrderByStride(workload.graph()[workload.outputs()[0]].type).back();
+  const bool short_rows = is_reduced(problem.column);
+  if (stored == problem.column || (short_rows && axes.size() > 1)) return problem.column;
+  const auto fills = [&](int d) { return is_reduced(d) != short_rows && size(d) >= lanes; };
+  if (fills(stored)) return stored;
+  if (short_rows) return problem.column;
+  int longest = problem.column;
+  for (int d = 0; d < static_cast<int>(problem.dims.size()); ++d) {
+    if (fills(d) && (longest == problem.column || size(d) > size(longest))) longest = d;
+  }
+  return longest;
 }
 
 // `fill`: lanes may run across memory rather than stay idle.
@@ -167,8 +178,11 @@ std::optional<RowProblem> Find(const Workload& workload, int lanes, bool fill) {
   };
   problem.column = order.back();
   if (problem.dims[static_cast<size_t>(problem.column)] == 1) problem.column = -1;
-  if (fill && problem.column >= 0 && !is_reduced(problem.column)) {
-    problem.column = FillingColumn(workload, problem, axes, lanes);
+  if (fill && problem.column >= 0) {
+    const int across = FillingColumn(workload, problem, axes, lanes);
+    problem.inner = is_reduced(across);
+    const bool moves = across != problem.column;
+    if (moves && VectorisesAlong(workload, problem, axes, across, lanes)) problem.column = across;
   }
   problem.inner = problem.column < 0 || is_reduced(problem.column);
   for (int d : order) {
