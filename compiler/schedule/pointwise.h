@@ -4,7 +4,8 @@
 //
 // Knobs: unroll (vectors per iteration), tile (rows of a block where an operand is read across the
 // output's order; 0 walks single rows), grain (elements of a chunk, in thousands of 1024),
-// streaming (stores bypass the caches). Stateless, thread-safe.
+// streaming (stores bypass the caches where they are aligned, and turned operands are fetched
+// ahead). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/family.h"
@@ -14,7 +15,7 @@ namespace mlc::schedule {
 class PointwiseFamily final : public Family {
  public:
   std::string_view name() const override { return "pointwise"; }
-  int version() const override { return 2; }
+  int version() const override { return 3; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
   Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
   RejectReason Check(const graph::Workload& workload, const target::Target& target,

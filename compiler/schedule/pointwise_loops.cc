@@ -143,7 +143,7 @@ class ChunkEmitter {
   void Squares(const ExprRef& column, const ExprRef& across_chunk) {
     const int64_t lanes = loops_.lanes;
     const int64_t whole = loops_.across_size / lanes * lanes;
-    SquareEmitter square(builder_, fused_, piece_, loops_, loops_.streaming ? loops_.tile : 0);
+    SquareEmitter square(builder_, fused_, piece_, loops_);
     ExprRef& at = at_[static_cast<size_t>(loops_.across)];
     const auto emit = [&](const ExprRef& active, int64_t rows) {
       int64_t columns = lanes;
@@ -226,6 +226,7 @@ PieceLoops PlanPiece(const Piece& piece, const target::Target& target, const Pie
     loops.turned = TurnedViews(piece, loops.column, loops.across, loops.lanes);
     const int64_t square = loops.turned.empty() ? 1 : loops.lanes;
     loops.tile = CeilDiv(std::min<int64_t>(knobs.tile, loops.across_size), square) * square;
+    loops.ahead = knobs.streaming ? loops.tile : 0;
     const int64_t blocks = grain / (loops.columns * loops.tile);
     if (blocks == 0) {
       const int64_t vectors_of_chunk = std::max<int64_t>(1, grain / loops.tile / loops.lanes);

@@ -38,12 +38,11 @@ std::vector<ValueId> TurnedViews(const Piece& piece, int column, int across, int
 }
 
 SquareEmitter::SquareEmitter(ir::KernelBuilder& builder, Fused& fused, const Piece& piece,
-                             const PieceLoops& loops, int64_t ahead)
+                             const PieceLoops& loops)
     : builder_(builder),
       fused_(fused),
       piece_(piece),
       loops_(loops),
-      ahead_(ahead),
       column_(static_cast<size_t>(loops.column)),
       across_(static_cast<size_t>(loops.across)) {
   for (const ValueId view : loops.turned) {
@@ -58,7 +57,7 @@ void SquareEmitter::Fetch(ValueId view, const std::vector<ExprRef>& at) {
   const auto operand = std::find(operands.begin(), operands.end(), node.operands[0]);
   const int64_t offset = node.Has("offset") ? node.Int("offset") : 0;
   builder_.Prefetch(fused_.OperandBuffer(static_cast<int>(operand - operands.begin())),
-                    fused_.Offset(node.type, at) + (offset + ahead_), 2);
+                    fused_.Offset(node.type, at) + (offset + loops_.ahead), 2);
 }
 
 void SquareEmitter::Load(size_t view, const std::vector<ExprRef>& at, int64_t columns,
@@ -73,7 +72,7 @@ void SquareEmitter::Load(size_t view, const std::vector<ExprRef>& at, int64_t co
       continue;
     }
     point.at[column_] = at[column_] + i;
-    if (ahead_ > 0) Fetch(value, point.at);
+    if (loops_.ahead > 0) Fetch(value, point.at);
     builder_.Set(square, ir::Int(i), fused_.Emit(value, point));
   }
   builder_.Turn(square, ir::Int(0));

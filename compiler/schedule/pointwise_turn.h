@@ -18,9 +18,8 @@ std::vector<graph::ValueId> TurnedViews(const Piece& piece, int column, int acro
 class SquareEmitter {
  public:
   // Declares the registers. REQUIRES: loops.turned is not empty. Borrows all of it.
-  // `ahead`: rows from each square to the one that is fetched meanwhile, or 0.
   SquareEmitter(ir::KernelBuilder& builder, Fused& fused, const Piece& piece,
-                const PieceLoops& loops, int64_t ahead);
+                const PieceLoops& loops);
 
   // Emits columns x rows points from `at` on, the rows along `across`; at most `lanes` of each.
   void Emit(const std::vector<ir::ExprRef>& at, int64_t columns, int64_t rows);
@@ -33,7 +32,6 @@ class SquareEmitter {
   Fused& fused_;
   const Piece& piece_;
   const PieceLoops& loops_;
-  const int64_t ahead_;
   const size_t column_;
   const size_t across_;
   std::vector<ir::BufferId> squares_;  // one for each turned view

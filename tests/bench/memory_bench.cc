@@ -36,6 +36,21 @@ std::string Wrap(const std::string& body) {
   return "workload v1 tolerance=1e-4 {\n" + body + "}\n";
 }
 
+void AddTransposes(std::vector<BenchCase>& cases) {
+  cases.push_back({"nchw to nhwc", Wrap("%0 = input() : f32[16,256,64,64]\n%1 = copy(%0) : "
+                                        "f32[16,256,64,64]{1048576,1,16384,256}\nreturn %1\n")});
+  cases.push_back({"nhwc to nchw", Wrap("%0 = input() : f32[16,256,64,64]{1048576,1,16384,256}\n"
+                                        "%1 = copy(%0) : f32[16,256,64,64]\nreturn %1\n")});
+  cases.push_back(
+      {"odd nhwc to nchw", Wrap("%0 = input() : f32[16,253,65,63]{1036035,1,15939,253}\n"
+                                "%1 = copy(%0) : f32[16,253,65,63]\nreturn %1\n")});
+  cases.push_back({"keys of heads", Wrap("%0 = input() : f32[16,1024,16,64]\n%1 = transpose(%0) "
+                                         "{perm=[0,2,3,1]} : f32[16,16,64,1024]\nreturn %1\n")});
+  cases.push_back(
+      {"matrix", Wrap("%0 = input() : f32[4096,4096]\n%1 = transpose(%0) {perm=[1,0]} : "
+                      "f32[4096,4096]\nreturn %1\n")});
+}
+
 std::vector<BenchCase> Cases() {
   const std::string rows = "f32[16384,1024]";
   std::vector<BenchCase> cases;
@@ -55,8 +70,7 @@ std::vector<BenchCase> Cases() {
                           "\n%1 = weight() : f32[1024]\n%2 = weight() : "
                           "f32[1024]\n%3 = layer_norm(%0, %1, %2) {axis=1,epsilon=1e-5} : " +
                           rows + "\nreturn %3\n")});
-  cases.push_back({"nchw to nhwc", Wrap("%0 = input() : f32[16,256,64,64]\n%1 = copy(%0) : "
-                                        "f32[16,256,64,64]{1048576,1,16384,256}\nreturn %1\n")});
+  AddTransposes(cases);
   cases.push_back({"pool 112x112x64",
                    Wrap("%0 = input() : f32[1,64,112,112]{802816,1,7168,64}\n%1 = pool(%0) "
                         "{count_include_pad=0,dilations=[1,1],kernel=[3,3],kind=max,pads=[1,1,1,1],"
@@ -173,7 +187,7 @@ int Main(const Options& options) {
     const auto guess =
         std::find_if(timed.begin(), timed.end(), [](const Timed& t) { return t.is_default; });
     const auto print = [&](const char* name, const Timed& t) {
-      std::printf("%-16s %9.1f us %7.1f %s", name, t.seconds * 1e6, work / t.seconds * 1e-9,
+      std::printf("%-17s %9.1f us %7.1f %s", name, t.seconds * 1e6, work / t.seconds * 1e-9,
                   c.compute ? "GFLOP/s" : "GB/s");
       if (!c.compute) std::printf(" %6.1f%% of copy", t.share * 100);
       std::printf("  %s\n", t.config.c_str());
