@@ -23,10 +23,18 @@ std::string Report(const Measurement& measurement, const MachineState& machine) 
   ByteWriter out;
   Put(out, measurement);
   out.Put(machine.best_gflops);
-  out.Put(machine.calm);
   out.Put(machine.clock_mhz);
-  out.Put(machine.read_at_ns);
+  out.Put(machine.clock_read_at_ns);
+  out.Put(machine.patience.timed_ns);
+  out.Put(machine.patience.lost_ns);
   return Frame(out.Take());
+}
+
+// The sums come from a process that ran generated code.
+bool IsPlausible(const Patience& patience) {
+  constexpr int64_t kYearNs = int64_t{365} * 24 * 3600 * 1'000'000'000;
+  return patience.timed_ns >= 0 && patience.timed_ns < kYearNs && patience.lost_ns >= 0 &&
+         patience.lost_ns < kYearNs;
 }
 
 std::optional<Measurement> ReadReport(std::string_view bytes, MachineState& machine) {
@@ -34,10 +42,11 @@ std::optional<Measurement> ReadReport(std::string_view bytes, MachineState& mach
   const Measurement measurement = GetMeasurement(in);
   MachineState state;
   state.best_gflops = in.Get<double>();
-  state.calm = in.Get<double>();
   state.clock_mhz = in.Get<double>();
-  state.read_at_ns = in.Get<int64_t>();
-  if (!in.AtEnd()) return std::nullopt;
+  state.clock_read_at_ns = in.Get<int64_t>();
+  state.patience.timed_ns = in.Get<int64_t>();
+  state.patience.lost_ns = in.Get<int64_t>();
+  if (!in.AtEnd() || !IsPlausible(state.patience)) return std::nullopt;
   machine = state;
   return measurement;
 }

@@ -14,6 +14,8 @@ namespace mlc::worker {
 namespace {
 
 constexpr int64_t kRounds = 4000;
+constexpr int kLeastBursts = 3;
+constexpr double kWakeSeconds = 0.002;
 constexpr double kPeakSeconds = 0.03;
 constexpr double kBusyPeakSeconds = 0.5;
 
@@ -51,6 +53,14 @@ double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+struct CopyJob {
+  std::vector<std::byte*> from;
+  std::vector<std::byte*> to;
+  size_t bytes;
+};
+
+}  // namespace
+
 // Each multiplication waits for the last one: three cycles on every core that this runs on.
 double ClockMhz() {
   constexpr int kSteps = 20000;
@@ -67,14 +77,6 @@ double ClockMhz() {
   }
   return best;
 }
-
-struct CopyJob {
-  std::vector<std::byte*> from;
-  std::vector<std::byte*> to;
-  size_t bytes;
-};
-
-}  // namespace
 
 void PinToFirst() {
   cpu_set_t allowed;
@@ -118,11 +120,13 @@ double Gauge::Burst(mlc_pool* pool) const {
   return flops / (Seconds() - start) / 1e9;
 }
 
-GaugeReading Gauge::Read(mlc_pool* pool) const {
-  GaugeReading reading;
-  for (int i = 0; i < 3; ++i) reading.gflops = std::max(reading.gflops, Burst(pool));
-  reading.clock_mhz = ClockMhz();
-  return reading;
+double Gauge::Gflops(mlc_pool* pool, double enough) const {
+  double best = 0;
+  const double start = Seconds();
+  for (int i = 0; i < kLeastBursts || (best < enough && Seconds() - start < kWakeSeconds); ++i) {
+    best = std::max(best, Burst(pool));
+  }
+  return best;
 }
 
 double Gauge::PeakGflops(mlc_pool* pool) const {

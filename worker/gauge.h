@@ -15,17 +15,13 @@ namespace mlc::worker {
 // An object whose kernel "burst" does nothing but multiply-adds in registers.
 Result<std::string> BuildBurst(const target::Target& target);
 
-struct GaugeReading {
-  double gflops = 0;
-  double clock_mhz = 0;
-};
-
 class Gauge {
  public:
   static Result<Gauge> Create(const std::string& burst, const target::Target& target);
 
-  // REQUIRES: the calling thread is pinned. About 0.1 ms: the best of a few bursts.
-  GaugeReading Read(mlc_pool* pool) const;
+  // The best of some bursts, in GFLOP/s: 0.1 ms, and up to 2 ms until one reaches `enough`, as the
+  // pool's threads may have to wake up first. REQUIRES: the calling thread is pinned.
+  double Gflops(mlc_pool* pool, double enough) const;
   // The peak after warming up: 30 ms, more on a machine that others keep busy. Pins the calling
   // thread to the first processor: unpinned, it may share one with a thread of the pool.
   double PeakGflops(mlc_pool* pool) const;
@@ -37,6 +33,9 @@ class Gauge {
   mlc_phase_fn phase_ = nullptr;
   target::Target target_;
 };
+
+// Of the calling thread's processor, by instructions that wait for one another. 0.1 ms.
+double ClockMhz();
 
 // The caller of a pool works along as thread 0: on the first processor, as worker i is on the i-th.
 void PinToFirst();

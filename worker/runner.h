@@ -11,6 +11,7 @@
 #include "compiler/target/target.h"
 #include "worker/arena.h"
 #include "worker/built_kernel.h"
+#include "worker/calm_timing.h"
 #include "worker/gauge.h"
 #include "worker/reference.h"
 #include "worker/timing.h"
@@ -37,9 +38,9 @@ int64_t RotationBytesFor(const target::Target& target);
 // What a runner learnt about the machine; handed from one runner child to the next.
 struct MachineState {
   double best_gflops = 0;
-  double calm = 1;
   double clock_mhz = 0;
-  int64_t read_at_ns = 0;
+  int64_t clock_read_at_ns = 0;
+  Patience patience;
 };
 
 class Runner {
@@ -65,7 +66,10 @@ class Runner {
   void Execute(Loaded& loaded);
   // Wrong results as a measurement; nullopt if all is right.
   std::optional<Measurement> Check(const RunTask& task, const Loaded& loaded, double& error);
-  void ReadMachine();
+  CalmTiming Time(const RunTask& task, Loaded& loaded);
+  // Share of the best speed seen, now.
+  double Calm();
+  void ReadClock();
   void Evict();
 
   int threads_;
