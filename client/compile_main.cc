@@ -19,6 +19,7 @@
 #include "client/model_variants.h"
 #include "client/server_best.h"
 #include "client/server_target.h"
+#include "client/standard_output.h"
 #include "client/target_choice.h"
 #include "client/tuner_client.h"
 #include "client/variants.h"
@@ -285,4 +286,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace mlc::client
 
-int main(int argc, char** argv) { return mlc::client::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return mlc::client::EndProgram("mlc-compile", mlc::client::Main(argc, argv));
+}

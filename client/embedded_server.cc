@@ -36,8 +36,8 @@ std::string ProgramBeside(const std::string& name) {
 Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::Start(EmbeddedOptions options) {
   if (options.worker.empty()) options.worker = ProgramBeside("mlc-worker");
   if (access(options.worker.c_str(), X_OK) != 0) {
-    return NotFound("there is no worker program " + options.worker +
-                    ": install mlc-worker beside mlc-tune, or give --worker or --server");
+    return Unavailable("there is no worker program " + options.worker +
+                       ": install mlc-worker beside mlc-tune, or give --worker or --server");
   }
   PrivateFolder folder = MLC_TRY(PrivateFolder::Create(FolderForTemporaries()));
   std::unique_ptr<EmbeddedServer> embedded(
@@ -109,8 +109,9 @@ Status EmbeddedServer::KeepWorker() {
                               ? "was killed by signal " + std::to_string(WTERMSIG(status))
                               : "ended with code " + std::to_string(WEXITSTATUS(status));
   if (++deaths_ >= kMaxDeaths) {
-    return Unavailable("the worker " + how + ", for the " + std::to_string(deaths_) +
-                       "th time. Its last words: " + LastWords());
+    const std::string last = LastWords();
+    return Unavailable("the worker " + how + ", for the " + std::to_string(deaths_) + "th time. " +
+                       (last.empty() ? "It said nothing." : "Its last words: " + last));
   }
   return StartWorker();
 }

@@ -31,7 +31,7 @@ std::string ProgramBeside(const std::string& name);
 
 class EmbeddedServer {
  public:
-  // NOT_FOUND if there is no such worker; errors of the server as they are.
+  // UNAVAILABLE if there is no such worker; errors of the server as they are.
   static Result<std::unique_ptr<EmbeddedServer>> Start(EmbeddedOptions options);
   ~EmbeddedServer();
 

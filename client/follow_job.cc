@@ -57,7 +57,7 @@ Result<Followed> FollowJob(TunerClient& client, const std::string& job, Progress
         [&](const proto::JobProgress& progress) {
           heard = Clock::now();
           followed.progress = progress;
-          output.Show(progress);
+          MLC_TRY(output.Show(progress));
           const bool leaves = leave.stop_requested() && progress.state() == proto::RUNNING;
           return leaves ? Left() : Status();
         },

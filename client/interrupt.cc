@@ -34,8 +34,9 @@ sigset_t EndSignals() {
 
 Interrupt::Interrupt() : signals_(EndSignals()) {
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-  // A closed pipe is an error of a write, not the end.
+  // A closed pipe or a file at its limit is an error of a write, not the end.
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   thread_ = std::thread([this] { Loop(); });
 }
 

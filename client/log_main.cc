@@ -8,6 +8,7 @@
 
 #include "client/dims.h"
 #include "client/log_commands.h"
+#include "client/standard_output.h"
 #include "client/target_choice.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/front/front.h"
@@ -121,7 +122,7 @@ Result<std::string> SnapshotTo(const Flags& flags) {
 int Print(const Result<std::string>& text) {
   if (text.ok()) {
     std::cout << *text << std::flush;
-    return std::cout ? 0 : static_cast<int>(ExitCode::kCannotWrite);
+    return 0;
   }
   std::cerr << "mlc-log: " << text.status().message() << std::endl;
   return static_cast<int>(ExitCodeOf(text.status()));
@@ -229,4 +230,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace mlc::client
 
-int main(int argc, char** argv) { return mlc::client::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return mlc::client::EndProgram("mlc-log", mlc::client::Main(argc, argv));
+}

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "client/standard_output.h"
 #include "client/tune_report.h"
 
 namespace mlc::client {
@@ -39,25 +40,27 @@ int HeightOf(const winsize& size) {
 
 }  // namespace
 
-void ProgressOutput::Show(const proto::JobProgress& progress) {
+Status ProgressOutput::Show(const proto::JobProgress& progress) {
   waiting_ = false;
-  if (style_ == ProgressStyle::kNone) return;
+  if (style_ == ProgressStyle::kNone) return Status();
   if (style_ == ProgressStyle::kTerminal) {
     seen_ = progress;
     const winsize size = TerminalSize();
-    return Draw(ProgressBlock(model_, progress, WidthOf(size), HeightOf(size)), size.ws_col);
+    Draw(ProgressBlock(model_, progress, WidthOf(size), HeightOf(size)), size.ws_col);
+    return Status();
   }
   const auto now = std::chrono::steady_clock::now();
   const auto interval =
       style_ == ProgressStyle::kPlain ? std::chrono::milliseconds(kPlainInterval) : kJsonInterval;
-  if (shown_ && now - last_ < interval) return;
+  if (shown_ && now - last_ < interval) return Status();
   shown_ = true;
   last_ = now;
   if (style_ == ProgressStyle::kPlain) {
     Write(stderr, ProgressLine(model_, progress) + "\n");
-  } else {
-    Write(stdout, ProgressJson(model_, progress) + "\n");
+    return Status();
   }
+  Write(stdout, ProgressJson(model_, progress) + "\n");
+  return FlushOutput();
 }
 
 void ProgressOutput::ShowWaiting(std::chrono::seconds waited) {
@@ -76,7 +79,7 @@ void ProgressOutput::ShowWaiting(std::chrono::seconds waited) {
 
 void ProgressOutput::Finish(const proto::JobProgress& progress) {
   shown_ = false;
-  Show(progress);
+  (void)Show(progress);
 }
 
 void ProgressOutput::Draw(const std::vector<std::string>& lines, size_t columns) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/progress_view.h"
+#include "compiler/base/status.h"
 
 namespace mlc::client {
 
@@ -16,7 +17,8 @@ class ProgressOutput {
  public:
   ProgressOutput(ProgressStyle style, ModelInfo model) : style_(style), model_(std::move(model)) {}
 
-  void Show(const proto::JobProgress& progress);
+  // An error of FlushOutput if nobody takes the JSON lines.
+  Status Show(const proto::JobProgress& progress);
   // The server is away; the next Show says that it is back.
   void ShowWaiting(std::chrono::seconds waited);
   // Leaves the last state on the screen.

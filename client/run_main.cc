@@ -10,6 +10,7 @@
 #include "client/dims.h"
 #include "client/model_library.h"
 #include "client/run_report.h"
+#include "client/standard_output.h"
 #include "client/tensor_files.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/graph/evaluate.h"
@@ -177,4 +178,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace mlc::client
 
-int main(int argc, char** argv) { return mlc::client::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return mlc::client::EndProgram("mlc-run", mlc::client::Main(argc, argv));
+}

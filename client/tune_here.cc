@@ -47,7 +47,7 @@ Result<ExitCode> TuneHere(const TuneSession& session) {
   const Result<proto::JobProgress> ended = [&] {
     const std::stop_callback cancel(stop, [&] { (void)client.Cancel(job.job()); });
     return client.Watch(job.job(), [&](const proto::JobProgress& progress) {
-      output.Show(progress);
+      MLC_TRY(output.Show(progress));
       return embedded->KeepWorker();
     });
   }();

@@ -9,6 +9,7 @@
 
 #include "client/interrupt.h"
 #include "client/server_verbs.h"
+#include "client/standard_output.h"
 #include "client/tune_here.h"
 #include "client/tune_options.h"
 #include "client/tune_session.h"
@@ -56,4 +57,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace mlc::client
 
-int main(int argc, char** argv) { return mlc::client::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return mlc::client::EndProgram("mlc-tune", mlc::client::Main(argc, argv));
+}

@@ -145,7 +145,7 @@ Database::~Database() {
 
 Status Database::Execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
-  return code == SQLITE_OK ? Status() : ErrorOf(handle_, code, "cannot execute");
+  return code == SQLITE_OK ? Status() : ErrorOf(handle_, code, "cannot work on");
 }
 
 Result<int64_t> Database::Integer(const std::string& sql) {

@@ -1,5 +1,6 @@
 #include "db/sqlite_log.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
@@ -117,10 +118,20 @@ Status ConfigureWriter(Database& database) {
       "PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF");
 }
 
+// To SQLite an empty name is a file that goes away.
+Status CheckName(const std::string& path) {
+  if (path.empty()) return InvalidArgument("a tuning log needs a name");
+  struct stat info;
+  const bool is_folder = stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  return is_folder ? InvalidArgument(path + " is a folder, no tuning log: name a file in it")
+                   : Status();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TuningLog>> OpenSqliteLog(const std::string& path,
                                                  std::function<void(double)> timed) {
+  MLC_TRY(CheckName(path));
   FileLock lock = MLC_TRY(FileLock::Take(path));
   Database writer = MLC_TRY(Database::Open(path, OpenMode::kReadWrite));
   MLC_TRY(ConfigureWriter(writer));
@@ -130,6 +141,7 @@ Result<std::unique_ptr<TuningLog>> OpenSqliteLog(const std::string& path,
 }
 
 Result<std::unique_ptr<TuningLog>> OpenSqliteLogForReading(const std::string& path) {
+  MLC_TRY(CheckName(path));
   if (access(path.c_str(), F_OK) != 0) return NotFound("there is no tuning log " + path);
   auto log = std::make_unique<SqliteLog>(path);
   MLC_TRY(log->Probe());

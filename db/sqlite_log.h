@@ -11,6 +11,8 @@
 
 namespace mlc::db {
 
+// Both give INVALID_ARGUMENT for an empty path or a folder.
+//
 // Creates the file if needed, migrates it, takes the writer's lock. `timed` gets the seconds that
 // each commit took, on a thread of the log.
 Result<std::unique_ptr<TuningLog>> OpenSqliteLog(const std::string& path,

@@ -58,6 +58,8 @@ sigset_t BlockedSignals() {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // A file at its limit is an error of a write, not the end.
+  signal(SIGXFSZ, SIG_IGN);
   return signals;
 }
 

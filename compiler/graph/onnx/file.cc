@@ -77,8 +77,7 @@ Result<MappedFileRef> OpenModelFile(const std::string& path) {
   // O_NONBLOCK keeps a FIFO from hanging the open; a regular file ignores it.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
-    const std::string text = "cannot open the model file " + Quote(path) + ": " + ErrorText(errno);
-    return errno == ENOENT ? NotFound(text) : InvalidArgument(text);
+    return InvalidArgument("cannot open the model file " + Quote(path) + ": " + ErrorText(errno));
   }
   return MappedFile::Map(fd, "the model file " + Quote(path));
 }

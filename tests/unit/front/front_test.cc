@@ -84,7 +84,7 @@ TEST(Front, ReportsAModelThatIsNotThere) {
   const Result<graph::Program> program =
       CompileFront(std::string(MLC_BINARY_DIR) + "/no-such-model.onnx", {}, {});
   ASSERT_FALSE(program.ok());
-  EXPECT_EQ(program.status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(program.status().code(), StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -218,7 +218,8 @@ TEST(Import, ErrorsNameTheNodeInOneLine) {
             InvalidArgument("node of 'y' (Add): value 'y' is defined twice"));
   parts = AddOne();
   EXPECT_EQ(ImportBytes(wire::Model(parts, 99)).status().code(), StatusCode::kUnimplemented);
-  EXPECT_EQ(ImportOnnx("/nonexistent/model.onnx", {}).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ImportOnnx("/nonexistent/model.onnx", {}).status().code(),
+            StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -1,0 +1,154 @@
+// The programs where shells put them: with outputs that nobody takes, files that cannot be used,
+// and signals that are ignored or come early.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/crash/process.h"
+
+namespace mlc::crash {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ConsoleTest : public ::testing::Test {
+ protected:
+  ConsoleTest() {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = ::testing::TempDir() + "/mlc-console-" + std::to_string(getpid()) + info->name();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    setenv("FAKE_WORKER_ACKS", Path("acks").c_str(), 1);
+    std::ofstream(Path("tiny.onnx"), std::ios::binary) << TinyModel();
+  }
+  ~ConsoleTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  // A command of bash in the folder, with `tune` for a run with `--trials N --log FILE` to be
+  // added.
+  pid_t Start(const std::string& command) {
+    std::filesystem::remove(Path("said"));
+    const std::string binaries = MLC_BINARY_DIR;
+    return Spawn({"/bin/bash", "-c",
+                  "PATH='" + binaries + "/bin':$PATH; cd '" + folder_ +
+                      "'; tune=\"mlc-tune --model tiny.onnx --threads 2 --worker " + binaries +
+                      "/tests/mlc-fake-worker\"; " + command},
+                 Path("said"));
+  }
+  int Run(const std::string& command) { return Wait(Start(command)); }
+  std::string Said() const {
+    std::ifstream file(Path("said"));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  size_t Acknowledged() const {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(Path("acks"), none);
+    return none ? 0 : size;
+  }
+  void WaitForMoreThan(size_t acknowledged, pid_t program) const {
+    while (Acknowledged() <= acknowledged && Running(program)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  std::string folder_;
+};
+
+TEST_F(ConsoleTest, OutputThatNobodyTakesIsAFailure) {
+  EXPECT_EQ(Run("$tune --trials 20 --log a.db > /dev/full"), 73) << Said();
+  EXPECT_THAT(Said(), HasSubstr("mlc-tune: cannot write to standard output: "));
+  EXPECT_EQ(Run("$tune --trials 20 --log a.db > kept"), 0) << "measured it was\n" << Said();
+  EXPECT_EQ(Run("$tune --trials 100000 --log b.db --json-lines | head -n 1 > first; "
+                "exit ${PIPESTATUS[0]}"),
+            73)
+      << Said();
+  EXPECT_THAT(Said(), HasSubstr("cannot write to standard output: its reader has left"));
+  for (const char* command : {"mlc-tune --help", "mlc-log stats a.db", "mlc-log export a.db",
+                              "mlc-compile --model tiny.onnx --emit=graph"}) {
+    EXPECT_EQ(Run(std::string(command) + " > /dev/full"), 73) << command << "\n" << Said();
+    EXPECT_THAT(Said(), HasSubstr("cannot write")) << command;
+  }
+}
+
+TEST_F(ConsoleTest, FilesThatCannotBeUsedAreNamed) {
+  ASSERT_EQ(Run("$tune --trials 20 --log a.db && mlc-log snapshot a.db newer.db"), 0) << Said();
+  // SQLite's user_version: this program's schema is of a lower one.
+  ASSERT_EQ(Run("printf '\\0\\0\\3\\347' | dd of=newer.db bs=1 seek=60 conv=notrunc status=none"),
+            0);
+  ASSERT_EQ(Run("echo this is no database and long enough to be seen as such > words.db"), 0);
+  struct Case {
+    const char* command;
+    int code;
+    const char* words;
+  };
+  for (const Case& wrong : {
+           Case{"mlc-tune --model no.onnx --trials 5", 65, "'no.onnx': No such file"},
+           Case{"mlc-tune --model / --trials 5", 65, "'/' is not a regular file"},
+           Case{"mlc-compile --model no.onnx -o out", 65, "'no.onnx': No such file"},
+           Case{"$tune --trials 5 --log .", 65, ". is a folder, no tuning log"},
+           Case{"$tune --trials 5 --log ''", 65, "a tuning log needs a name"},
+           Case{"$tune --trials 5 --log none/a.db", 73, "cannot create none/a.db.lock"},
+           Case{"$tune --trials 5 --log newer.db", 78, "newer.db is from a newer mlc-tune"},
+           Case{"$tune --trials 5 --log words.db", 74, "file is not a database"},
+           Case{"mlc-log stats .", 65, ". is a folder, no tuning log"},
+           Case{"mlc-tune --model tiny.onnx --trials 5 --worker none", 69,
+                "no worker program none"},
+           Case{"mlc-tune --model tiny.onnx --trials 5 --log b.db --worker /bin/false", 69,
+                "the worker ended with code 1, for the 5th time. It said nothing."},
+       }) {
+    EXPECT_EQ(Run(wrong.command), wrong.code) << wrong.command << "\n" << Said();
+    EXPECT_THAT(Said(), HasSubstr(wrong.words)) << wrong.command;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ + ".lock")) << "beside a folder";
+  EXPECT_FALSE(std::filesystem::exists(Path(".lock")));
+}
+
+TEST_F(ConsoleTest, AFileAtItsLimitIsAnErrorInWords) {
+  EXPECT_EQ(Run("ulimit -f 64; $tune --trials 20 --log a.db"), 74) << Said();
+  EXPECT_THAT(Said(), HasSubstr("a.db: disk I/O error"));
+  EXPECT_EQ(Run("$tune --trials 20 --log a.db"), 0) << "with space again\n" << Said();
+}
+
+TEST_F(ConsoleTest, WhatNohupHasIgnoredStaysIgnored) {
+  const pid_t tune = Start("trap '' HUP; exec $tune --trials 100000 --log a.db");
+  WaitForMoreThan(0, tune);
+  ASSERT_EQ(kill(tune, SIGHUP), 0);
+  WaitForMoreThan(Acknowledged() + 2000, tune);
+  ASSERT_TRUE(Running(tune)) << Said();
+  kill(tune, SIGTERM);
+  EXPECT_EQ(Wait(tune), 130) << Said();
+  EXPECT_THAT(Said(), HasSubstr("everything measured is kept"));
+}
+
+TEST_F(ConsoleTest, AnInterruptBeforeThereIsAnythingToKeepEndsAtOnce) {
+  // A server that takes connections and never answers.
+  const int silent = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  Path("silent").copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(bind(silent, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(silent, 8), 0);
+  // The signal waits for the program.
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  sigprocmask(SIG_BLOCK, &interrupt, nullptr);
+  const pid_t tune = Start("kill -INT $$; exec $tune --trials 20 --server unix:silent");
+  sigprocmask(SIG_UNBLOCK, &interrupt, nullptr);
+  EXPECT_EQ(Wait(tune), 130) << Said();
+  EXPECT_THAT(Said(), HasSubstr("mlc-tune: interrupted"));
+  EXPECT_THAT(Said(), Not(HasSubstr("no mlc-server answers")));
+  close(silent);
+}
+
+}  // namespace
+}  // namespace mlc::crash
