@@ -40,9 +40,9 @@ constexpr std::array<ScalarOpInfo, 35> kOps = {{
     {ScalarOp::kEqual, "equal", 2, true, true, 1},
     {ScalarOp::kLess, "less", 2, false, true, 1},
     {ScalarOp::kLessEqual, "less_equal", 2, false, true, 1},
-    {ScalarOp::kAnd, "and", 2, true, true, 1},
-    {ScalarOp::kOr, "or", 2, true, true, 1},
-    {ScalarOp::kXor, "xor", 2, true, true, 1},
+    {ScalarOp::kAnd, "and", 2, true, false, 1},
+    {ScalarOp::kOr, "or", 2, true, false, 1},
+    {ScalarOp::kXor, "xor", 2, true, false, 1},
     {ScalarOp::kFma, "fma", 3, false, false, 2},
     {ScalarOp::kSelect, "select", 3, false, false, 1},
 }};

@@ -10,9 +10,9 @@
 
 namespace mlc {
 
-// Semantics follow IEEE 754 for floats and two's complement for integers. Comparisons and logic
-// give kBool. kDiv and kMod of integers round towards negative infinity in index arithmetic (i64)
-// and towards zero for kDiv of tensors' integers, as ONNX Div does; kFma is a*b+c rounded once.
+// IEEE 754 for floats, two's complement for integers. Comparisons give kBool; kAnd, kOr and kXor
+// work on bits. kDiv and kMod of integers round towards negative infinity in index arithmetic
+// (i64), kDiv of tensors' integers towards zero, as ONNX Div does; kFma is a*b+c rounded once.
 enum class ScalarOp : uint8_t {
   // one operand
   kNeg,

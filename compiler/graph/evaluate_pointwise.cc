@@ -195,11 +195,11 @@ bool IntRow(ScalarOp op, const Rows<int64_t>& rows) {
     case ScalarOp::kLessEqual:
       return rows.Two([](int64_t x, int64_t y) { return int64_t{x <= y}; }), true;
     case ScalarOp::kAnd:
-      return rows.Two([](int64_t x, int64_t y) { return int64_t{x != 0 && y != 0}; }), true;
+      return rows.Two([](int64_t x, int64_t y) { return x & y; }), true;
     case ScalarOp::kOr:
-      return rows.Two([](int64_t x, int64_t y) { return int64_t{x != 0 || y != 0}; }), true;
+      return rows.Two([](int64_t x, int64_t y) { return x | y; }), true;
     case ScalarOp::kXor:
-      return rows.Two([](int64_t x, int64_t y) { return int64_t{(x != 0) != (y != 0)}; }), true;
+      return rows.Two([](int64_t x, int64_t y) { return x ^ y; }), true;
     case ScalarOp::kFma:
       for (int64_t i = 0; i < rows.count; ++i) {
         rows.out[i] = Wrap(Bits(rows.a[i]) * Bits(rows.b[i]) + Bits(rows.c[i]));

@@ -69,9 +69,12 @@ Result<TensorType> InferPointwise(const Value& node, Types operands) {
     return InvalidArgument("a condition is bool");
   }
   const bool logic = node.scalar == ScalarOp::kAnd || node.scalar == ScalarOp::kOr ||
-                     node.scalar == ScalarOp::kXor || node.scalar == ScalarOp::kNot;
-  if (logic && operands[0]->dtype != DType::kBool) {
-    return InvalidArgument("logic operators take bool");
+                     node.scalar == ScalarOp::kXor;
+  if (logic && IsFloat(operands[0]->dtype)) {
+    return InvalidArgument("logic operators take bool or integers");
+  }
+  if (node.scalar == ScalarOp::kNot && operands[0]->dtype != DType::kBool) {
+    return InvalidArgument("not takes bool");
   }
   type.dtype = info.gives_bool ? DType::kBool : operands[first]->dtype;
   return type;

@@ -49,8 +49,7 @@ bool NeedsFloat(ScalarOp op) {
 }
 
 bool IsLogic(ScalarOp op) {
-  return op == ScalarOp::kNot || op == ScalarOp::kAnd || op == ScalarOp::kOr ||
-         op == ScalarOp::kXor;
+  return op == ScalarOp::kAnd || op == ScalarOp::kOr || op == ScalarOp::kXor;
 }
 
 std::string TypeText(const Type& type) {
@@ -103,10 +102,15 @@ Result<Type> TypeOfApply(ScalarOp op, std::span<const ExprRef> args) {
     }
   }
   const bool is_bool = type.dtype == DType::kBool;
-  if (IsLogic(op) && !is_bool) return Misfit(op, "needs bool operands, not " + TypeText(type));
-  if (is_bool && !IsLogic(op) && op != ScalarOp::kEqual && op != ScalarOp::kSelect) {
-    return Misfit(op, "does not take bool operands");
+  if (op == ScalarOp::kNot && !is_bool) {
+    return Misfit(op, "needs bool operands, not " + TypeText(type));
   }
+  if (IsLogic(op) && IsFloat(type.dtype)) {
+    return Misfit(op, "needs bool or integer operands, not " + TypeText(type));
+  }
+  const bool takes_bool =
+      IsLogic(op) || op == ScalarOp::kNot || op == ScalarOp::kEqual || op == ScalarOp::kSelect;
+  if (is_bool && !takes_bool) return Misfit(op, "does not take bool operands");
   if (NeedsFloat(op) && !IsFloat(type.dtype)) {
     return Misfit(op, "needs float operands, not " + TypeText(type));
   }

@@ -128,6 +128,29 @@ Text Chosen(const std::vector<Text>& args) {
           Precedence::kTernary};
 }
 
+// In parentheses, because `|` and `^` bind like nothing else does.
+Text Bits(const Text& a, const char* op, const Text& b) {
+  return {"(" + a.At(Precedence::kBitAnd) + " " + op + " " + b.At(Precedence::kBitAnd) + ")"};
+}
+
+// Logic of booleans.
+bool LogicOperator(ScalarOp op, const std::vector<Text>& args, Text* text) {
+  switch (op) {
+    case ScalarOp::kAnd:
+      *text = Infix(args[0], "&&", args[1], Precedence::kAnd);
+      return true;
+    case ScalarOp::kOr:
+      *text = {args[0].At(Precedence::kAnd) + " || " + args[1].At(Precedence::kAnd),
+               Precedence::kOr};
+      return true;
+    case ScalarOp::kXor:
+      *text = Infix(args[0], "!=", args[1], Precedence::kEqual);
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Operators that read the same for every type.
 bool PlainOperator(ScalarOp op, const std::vector<Text>& args, Text* text) {
   switch (op) {
@@ -139,16 +162,6 @@ bool PlainOperator(ScalarOp op, const std::vector<Text>& args, Text* text) {
       return true;
     case ScalarOp::kLessEqual:
       *text = Infix(args[0], "<=", args[1], Precedence::kLess);
-      return true;
-    case ScalarOp::kAnd:
-      *text = Infix(args[0], "&&", args[1], Precedence::kAnd);
-      return true;
-    case ScalarOp::kOr:
-      *text = {args[0].At(Precedence::kAnd) + " || " + args[1].At(Precedence::kAnd),
-               Precedence::kOr};
-      return true;
-    case ScalarOp::kXor:
-      *text = Infix(args[0], "!=", args[1], Precedence::kEqual);
       return true;
     case ScalarOp::kNot:
       *text = {"!" + args[0].At(Precedence::kUnary), Precedence::kUnary};
@@ -172,6 +185,7 @@ Text PhasePrinter::Rounded(DType dtype, const Text& value) {
 Text PhasePrinter::Operator(ScalarOp op, DType dtype, const std::vector<Text>& args) {
   Text text;
   if (PlainOperator(op, args, &text)) return text;
+  if (dtype == DType::kBool && LogicOperator(op, args, &text)) return text;
   if (!IsFloat(dtype)) return IntOperator(op, dtype, args);
   text = FloatOperator(op, dtype, args);
   const bool rounds = IsNarrow(dtype) && !InfoOf(op).gives_bool && !IsExact(op);
@@ -243,6 +257,12 @@ Text PhasePrinter::IntOperator(ScalarOp op, DType dtype, const std::vector<Text>
       return use("Min");
     case ScalarOp::kSign:
       return use("Sign");
+    case ScalarOp::kAnd:
+      return Infix(args[0], "&", args[1], Precedence::kBitAnd);
+    case ScalarOp::kOr:
+      return Bits(args[0], "|", args[1]);
+    case ScalarOp::kXor:
+      return Bits(args[0], "^", args[1]);
     default:
       MLC_CHECK(false) << InfoOf(op).name << " of integers";
       return {};

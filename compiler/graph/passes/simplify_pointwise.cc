@@ -162,6 +162,7 @@ Replacement Idempotent(Graph& graph, const Value& node) {
 // x and true, x or false -> x.
 Replacement LogicIdentity(Graph& graph, const Value& node) {
   if (!Is(node, ScalarOp::kAnd) && !Is(node, ScalarOp::kOr)) return std::nullopt;
+  if (node.type.dtype != DType::kBool) return std::nullopt;
   if (SplatOf(graph, node.operands[1]) != (Is(node, ScalarOp::kAnd) ? 1.0 : 0.0)) {
     return std::nullopt;
   }

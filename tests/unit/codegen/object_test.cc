@@ -27,8 +27,8 @@ ir::Kernel Everything(const std::vector<DType>& types) {
       outputs = 0;
       for (int op = 0; op < ScalarOpCount(); ++op) {
         const auto& info = InfoOf(static_cast<ScalarOp>(op));
-        const bool logic = info.op == ScalarOp::kAnd || info.op == ScalarOp::kOr ||
-                           info.op == ScalarOp::kXor || info.op == ScalarOp::kNot;
+        const bool logic =
+            info.op == ScalarOp::kAnd || info.op == ScalarOp::kOr || info.op == ScalarOp::kXor;
         if (info.gives_bool || logic || info.op == ScalarOp::kSelect) continue;
         std::vector<ExprRef> args;
         for (int arg = 0; arg < info.arity; ++arg) {

@@ -75,10 +75,10 @@ TEST(Operator, SquareRootOfMagnitudes) {
 }
 
 TEST(Operator, IntegersEqualTheInterpreter) {
-  constexpr ScalarOp kOps[] = {ScalarOp::kNeg,  ScalarOp::kAbs,       ScalarOp::kSign,
-                               ScalarOp::kAdd,  ScalarOp::kSub,       ScalarOp::kMul,
-                               ScalarOp::kMax,  ScalarOp::kMin,       ScalarOp::kEqual,
-                               ScalarOp::kLess, ScalarOp::kLessEqual, ScalarOp::kPow};
+  constexpr ScalarOp kOps[] = {
+      ScalarOp::kNeg,       ScalarOp::kAbs, ScalarOp::kSign, ScalarOp::kAdd,   ScalarOp::kSub,
+      ScalarOp::kMul,       ScalarOp::kMax, ScalarOp::kMin,  ScalarOp::kEqual, ScalarOp::kLess,
+      ScalarOp::kLessEqual, ScalarOp::kPow, ScalarOp::kAnd,  ScalarOp::kOr,    ScalarOp::kXor};
   for (const DType dtype : {DType::kI8, DType::kU8, DType::kI16, DType::kI32, DType::kI64}) {
     for (const ScalarOp op : kOps) ASSERT_NO_FATAL_FAILURE(CheckOperator(op, dtype));
   }

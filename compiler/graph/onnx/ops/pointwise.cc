@@ -29,6 +29,42 @@ void Binary(OpContext& c) {
   c.Out(c.b.Apply(op, {a, RightOperand(c)}));
 }
 
+// Logic of booleans, or of the bits of integers.
+template <ScalarOp op, bool bits>
+void Logic(OpContext& c) {
+  const DType type = c.b.DTypeOf(c.In(0));
+  if (c.ok() && (IsFloat(type) || (type == DType::kBool) == bits)) {
+    return c.Fail(bits ? "the operands must be integers" : "the operands must be bool");
+  }
+  Binary<op>(c);
+}
+
+void BitwiseNot(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const DType type = b.DTypeOf(x);
+  if (c.ok() && (IsFloat(type) || type == DType::kBool)) {
+    return c.Fail("the operand must be an integer");
+  }
+  c.Out(b.Apply(ScalarOp::kXor, {x, b.ScalarLike(x, type == DType::kU8 ? 255 : -1)}));
+}
+
+// Of unsigned numbers: what is shifted out is lost, so that distances beyond the type give zero.
+void BitShift(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const ValueId distance = c.In(1);
+  const std::string direction = c.Text("direction", "");
+  if (!c.ok()) return;
+  if (direction != "LEFT" && direction != "RIGHT") return c.Fail("direction must be LEFT or RIGHT");
+  if (b.DTypeOf(x) != DType::kU8) return c.Fail("the operands must be unsigned");
+  const auto wide = [&](ValueId v) { return b.Cast(v, DType::kI32); };
+  const ValueId places = b.Min(wide(distance), b.Scalar(DType::kI32, 8));
+  const ValueId factor = b.Apply(ScalarOp::kPow, {b.Scalar(DType::kI32, 2), places});
+  const bool left = direction == "LEFT";
+  c.Out(b.Cast(left ? b.Times(wide(x), factor) : b.Over(wide(x), factor), DType::kU8));
+}
+
 template <ScalarOp op>
 void Swapped(OpContext& c) {
   const ValueId a = c.In(0);
@@ -124,7 +160,12 @@ void Hyperbolic(OpContext& c) {
 constexpr OpRow kRows[] = {
     {"Abs", Unary<ScalarOp::kAbs>},
     {"Add", Binary<ScalarOp::kAdd>},
-    {"And", Binary<ScalarOp::kAnd>},
+    {"And", Logic<ScalarOp::kAnd, false>},
+    {"BitShift", BitShift},
+    {"BitwiseAnd", Logic<ScalarOp::kAnd, true>},
+    {"BitwiseNot", BitwiseNot},
+    {"BitwiseOr", Logic<ScalarOp::kOr, true>},
+    {"BitwiseXor", Logic<ScalarOp::kXor, true>},
     {"Ceil", Unary<ScalarOp::kCeil>},
     {"Cos", Unary<ScalarOp::kCos>},
     {"Cosh", Hyperbolic<ScalarOp::kAdd>},
@@ -147,7 +188,7 @@ constexpr OpRow kRows[] = {
     {"Mul", Binary<ScalarOp::kMul>},
     {"Neg", Unary<ScalarOp::kNeg>},
     {"Not", Unary<ScalarOp::kNot>},
-    {"Or", Binary<ScalarOp::kOr>},
+    {"Or", Logic<ScalarOp::kOr, false>},
     {"Pow", Pow},
     {"Reciprocal", Unary<ScalarOp::kReciprocal>},
     {"Round", Unary<ScalarOp::kRound>},
@@ -160,7 +201,7 @@ constexpr OpRow kRows[] = {
     {"Tan", Tan},
     {"Tanh", Unary<ScalarOp::kTanh>},
     {"Where", Where},
-    {"Xor", Binary<ScalarOp::kXor>},
+    {"Xor", Logic<ScalarOp::kXor, false>},
 };
 
 }  // namespace

@@ -69,6 +69,55 @@ TEST(GridSample, WeighsNeighboursAndPadsAsAsked) {
   EXPECT_THAT(run(wire::TextAttr("mode", "nearest")), ElementsAre(1, 1, 0));
 }
 
+// `op` on x and {12, 10, 3}, as integers of ONNX's type `data_type`.
+std::vector<double> RunOnIntegers(const std::string& op, int64_t data_type,
+                                  const std::vector<double>& x,
+                                  const std::string& attributes = "") {
+  wire::GraphParts parts;
+  parts.nodes = {
+      Node("Cast", {"x"}, {"i"}, wire::IntAttr("to", data_type)),
+      Node("Cast", {"c"}, {"j"}, wire::IntAttr("to", data_type)),
+      Node(op,
+           op == "BitwiseNot" ? std::vector<std::string>{"i"} : std::vector<std::string>{"i", "j"},
+           {"y"}, attributes)};
+  parts.initializers = {FloatTensor("c", {3}, {12, 10, 3})};
+  parts.inputs = {wire::FloatValue("x", {3})};
+  parts.outputs = {wire::FloatValue("y", {})};
+  return EvaluateFirst(ImportBytes(wire::Model(parts, 18)), {Floats({3}, x)});
+}
+
+TEST(Bits, OfSignedAndUnsignedIntegers) {
+  constexpr int64_t kUnsigned = 2, kInt = 6, kLong = 7;
+  for (const int64_t type : {kInt, kLong}) {
+    EXPECT_THAT(RunOnIntegers("BitwiseAnd", type, {6, -1, -4}), ElementsAre(4, 10, 0));
+    EXPECT_THAT(RunOnIntegers("BitwiseOr", type, {6, -1, -4}), ElementsAre(14, -1, -1));
+    EXPECT_THAT(RunOnIntegers("BitwiseXor", type, {6, -1, -4}), ElementsAre(10, -11, -1));
+    EXPECT_THAT(RunOnIntegers("BitwiseNot", type, {6, -1, 0}), ElementsAre(-7, 0, -1));
+  }
+  EXPECT_THAT(RunOnIntegers("BitwiseNot", kUnsigned, {6, 255, 0}), ElementsAre(249, 0, 255));
+  EXPECT_THAT(
+      RunOnIntegers("BitShift", kUnsigned, {255, 1, 255}, wire::TextAttr("direction", "LEFT")),
+      ElementsAre(0, 0, 248));
+  EXPECT_THAT(
+      RunOnIntegers("BitShift", kUnsigned, {255, 1, 255}, wire::TextAttr("direction", "RIGHT")),
+      ElementsAre(0, 0, 31));
+}
+
+TEST(Bits, AreOfIntegersAndLogicOfTruth) {
+  const auto message = [](const std::string& op, int64_t data_type) {
+    wire::GraphParts parts;
+    parts.nodes = {Node("Cast", {"x"}, {"i"}, wire::IntAttr("to", data_type)),
+                   Node(op, {"i", "i"}, {"y"})};
+    parts.inputs = {wire::FloatValue("x", {3})};
+    parts.outputs = {wire::FloatValue("y", {})};
+    return std::string(ImportBytes(wire::Model(parts, 18)).status().message());
+  };
+  constexpr int64_t kFloat = 1, kLong = 7, kBool = 9;
+  EXPECT_THAT(message("BitwiseAnd", kFloat), HasSubstr("must be integers"));
+  EXPECT_THAT(message("BitwiseOr", kBool), HasSubstr("must be integers"));
+  EXPECT_THAT(message("Xor", kLong), HasSubstr("must be bool"));
+}
+
 TEST(Col2Im, AddsOverlapsAndMovesTiles) {
   const std::vector<std::string> shapes = {IntTensor("image", {1, 4}), IntTensor("block", {1, 2})};
   const auto run = [&](int64_t stride, const std::vector<double>& x) {

@@ -108,6 +108,10 @@ constexpr Row kRows[] = {
      "%0 = input() : bool[2] %1 = constant() {value=1.0} : bool[2] %2 = and(%0, %1) : bool[2] %3 = "
      "not(%2) : bool[2] return %3",
      "%0 = input() : bool[2] %1 = not(%0) : bool[2] return %1"},
+    {"logic_identity",  // of bits, 1 is no identity
+     "%0 = input() : i32[2] %1 = constant() {value=1.0} : i32[2] %2 = and(%0, %1) : i32[2] "
+     "return %2",
+     nullptr},
     {"known_select",
      "%0 = input() : f32[2] %1 = input() : f32[2] %2 = constant() {value=0.0} : bool[] %3 = "
      "select(%2, %0, %1) : f32[2] %4 = neg(%3) : f32[2] return %4",
