@@ -27,21 +27,24 @@ ValueId Convolution(OpContext& c, ValueId x, ValueId w) {
   return c.b.Add(std::move(conv));
 }
 
+ValueId PlusBias(OpContext& c, ValueId y, ValueId bias) {
+  if (!c.ok()) return kNoValue;
+  const int64_t channels = c.b.Dim(y, 1);
+  if (c.b.DimsOf(bias) != Dims{channels}) {
+    c.Fail("the bias must have one entry a channel");
+    return kNoValue;
+  }
+  Dims dims(static_cast<size_t>(c.b.RankOf(y)) - 1, 1);
+  dims[0] = channels;
+  return c.b.Plus(y, c.b.Reshape(bias, dims));
+}
+
 namespace {
 
 void Conv(OpContext& c) {
   const ValueId x = c.In(0);
-  ValueId y = Convolution(c, x, c.In(1));
-  if (!c.ok()) return;
-  if (c.Has(2)) {
-    const ValueId bias = c.In(2);
-    const int64_t channels = c.b.Dim(y, 1);
-    if (c.b.DimsOf(bias) != Dims{channels}) return c.Fail("the bias must have one entry a channel");
-    Dims dims(static_cast<size_t>(c.b.RankOf(y)) - 1, 1);
-    dims[0] = channels;
-    y = c.b.Plus(y, c.b.Reshape(bias, dims));
-  }
-  c.Out(y);
+  const ValueId y = Convolution(c, x, c.In(1));
+  c.Out(c.Has(2) ? PlusBias(c, y, c.In(2)) : y);
 }
 
 constexpr OpRow kRows[] = {{"Conv", Conv}};

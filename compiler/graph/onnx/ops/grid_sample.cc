@@ -1,4 +1,4 @@
-// Sampling at computed places: GridSample, AffineGrid and RoiAlign. A sample is a weighted sum of
+// Sampling at computed places: GridSample and AffineGrid. A sample is a weighted sum of
 // gathers from the flattened image; what lies outside of it has weight zero.
 #include <algorithm>
 #include <cmath>

@@ -16,6 +16,9 @@ ValueId MatMulOfAnyRank(OpContext& c, ValueId x, ValueId y, const MatMulForm& pr
 // The convolution that the node's attributes describe, of `x` and `w`, without bias.
 ValueId Convolution(OpContext& c, ValueId x, ValueId w);
 
+// `y` of rank 2 or more, and a bias of one entry a channel.
+ValueId PlusBias(OpContext& c, ValueId y, ValueId bias);
+
 // strides[i]-1 zeros after every element but the last of spatial dimension i.
 ValueId Spread(Builder& b, ValueId x, const Dims& strides);
 

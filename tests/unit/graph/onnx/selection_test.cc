@@ -69,6 +69,71 @@ TEST(GridSample, WeighsNeighboursAndPadsAsAsked) {
   EXPECT_THAT(run(wire::TextAttr("mode", "nearest")), ElementsAre(1, 1, 0));
 }
 
+// Of an image whose values are linear in x and y, so that a sample tells its place.
+TEST(RoiAlign, SamplesEachBoxOnItsOwnGrid) {
+  std::vector<double> image(32);
+  for (size_t i = 0; i < image.size(); ++i) image[i] = static_cast<double>(i);
+  const std::vector<std::string> boxes = {FloatTensor("b", {2, 4}, {0, 0, 4, 4, 2, -8, 4, -4}),
+                                          IntTensor("i", {1, 0})};
+  const auto run = [&](int64_t samples, const std::string& attributes) {
+    return RunNode(Node("RoiAlign", {"x", "b", "i"}, {"y"},
+                        wire::IntAttr("output_height", 2) + wire::IntAttr("output_width", 2) +
+                            wire::IntAttr("sampling_ratio", samples) + attributes),
+                   16, {2, 1, 4, 4}, image, boxes);
+  };
+  const auto centers = ElementsAre(18.5, 20.5, 26.5, 28.5, 0, 0, 0, 0);
+  EXPECT_THAT(run(1, ""), centers);
+  EXPECT_THAT(run(2, ""), centers);
+  const std::string edges = wire::TextAttr("coordinate_transformation_mode", "output_half_pixel");
+  EXPECT_THAT(run(1, edges), ElementsAre(21, 23, 29, 31, 0, 0, 0, 0));
+  // Of a sample's four weighted pixels, the largest.
+  EXPECT_THAT(run(1, wire::TextAttr("mode", "max")),
+              ElementsAre(21. / 4, 23. / 4, 29. / 4, 31. / 4, 0, 0, 0, 0));
+}
+
+TEST(RoiAlign, NeedsToKnowHowManySamples) {
+  wire::GraphParts parts;
+  parts.nodes = {Node("RoiAlign", {"x", "b", "i"}, {"y"})};
+  parts.initializers = {FloatTensor("b", {1, 4}, {0, 0, 4, 4}), IntTensor("i", {0})};
+  parts.inputs = {wire::FloatValue("x", {1, 1, 4, 4})};
+  parts.outputs = {wire::FloatValue("y", {})};
+  const Status status = ImportBytes(wire::Model(parts)).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  EXPECT_THAT(status.message(), HasSubstr("sampling_ratio=0"));
+}
+
+TEST(DeformConv, SamplesMovedTaps) {
+  const std::vector<std::string> operands = {
+      FloatTensor("w", {1, 1, 1, 1}, {2}),
+      FloatTensor("o", {1, 2, 2, 2}, {0.5, 0, 0, 0, 0, 0, 0, 5}), FloatTensor("b", {1}, {10}),
+      FloatTensor("m", {1, 1, 2, 2}, {1, 0.5, 1, 1})};
+  const std::vector<double> x = {1, 2, 3, 4};
+  EXPECT_THAT(RunNode(Node("DeformConv", {"x", "w", "o"}, {"y"}), 19, {1, 1, 2, 2}, x, operands),
+              ElementsAre(4, 4, 6, 0));
+  EXPECT_THAT(
+      RunNode(Node("DeformConv", {"x", "w", "o", "b", "m"}, {"y"}), 19, {1, 1, 2, 2}, x, operands),
+      ElementsAre(14, 12, 16, 10));
+}
+
+TEST(DeformConv, WithoutOffsetsIsAConvolution) {
+  std::vector<double> x(2 * 4 * 5 * 4);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i * 7 % 11) - 5;
+  std::vector<float> w(6 * 2 * 2 * 3);
+  for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i * 5 % 7) - 3;
+  const std::vector<int64_t> dims = {2, 2 * 2 * 6, 2, 3};
+  const std::vector<std::string> operands = {
+      FloatTensor("w", {6, 2, 2, 3}, w), FloatTensor("b", {6}, {1, 2, 3, 4, 5, 6}),
+      FloatTensor("o", dims, std::vector<float>(2 * 2 * 2 * 6 * 2 * 3, 0))};
+  const std::string attributes = wire::IntAttr("group", 2) + wire::IntsAttr("strides", {2, 1}) +
+                                 wire::IntsAttr("dilations", {2, 1}) +
+                                 wire::IntsAttr("pads", {0, 1, 1, 0});
+  EXPECT_EQ(
+      RunNode(Node("DeformConv", {"x", "w", "o", "b"}, {"y"},
+                   attributes + wire::IntAttr("offset_group", 2)),
+              19, {2, 4, 5, 4}, x, operands),
+      RunNode(Node("Conv", {"x", "w", "b"}, {"y"}, attributes), 19, {2, 4, 5, 4}, x, operands));
+}
+
 // `op` on x and {12, 10, 3}, as integers of ONNX's type `data_type`.
 std::vector<double> RunOnIntegers(const std::string& op, int64_t data_type,
                                   const std::vector<double>& x,
