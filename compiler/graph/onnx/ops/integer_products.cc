@@ -173,10 +173,9 @@ void MatMulIntegerToFloat(OpContext& c) {
 // Operands: a, which is quantised here, b, its scale and zero point, bias.
 void DynamicQuantizeMatMul(OpContext& c) {
   Builder& b = c.b;
-  const DynamicQuantisation left = QuantizedByRange(b, c.In(0));
-  const ValueId x = b.Minus(b.Cast(left.values, DType::kF32), b.Cast(left.zero, DType::kF32));
   const ValueId y = Centred(c, c.In(1), 3, c.Has(3) ? PerColumn(b, c.In(3)) : Dims{});
-  OutReal(c, IntegerMatMul(c, x, y), b.Times(left.scale, c.In(2)), 4);
+  const ValueId product = DynamicProduct(c, c.In(0), y, c.In(2));
+  c.Out(c.Has(4) ? b.Plus(product, c.In(4)) : product);
 }
 
 // Operands: a, scale, zero, b, scale, zero, bias of i32, scale, zero; a result without a scale is
@@ -231,6 +230,14 @@ constexpr OpRow kFusedRows[] = {
 };
 
 }  // namespace
+
+ValueId DynamicProduct(OpContext& c, ValueId x, ValueId y, ValueId scale) {
+  Builder& b = c.b;
+  const DynamicQuantisation left = QuantizedByRange(b, x);
+  const ValueId rows = b.Minus(b.Cast(left.values, DType::kF32), b.Cast(left.zero, DType::kF32));
+  const ValueId sum = IntegerMatMul(c, rows, y);
+  return b.Times(b.Cast(sum, DType::kF32), b.Times(left.scale, scale));
+}
 
 std::span<const OpRow> IntegerProductOps() { return kRows; }
 std::span<const OpRow> FusedIntegerProductOps() { return kFusedRows; }

@@ -13,6 +13,10 @@ using MatMulForm = std::function<ValueId(ValueId x, ValueId y)>;
 // Vectors join as a row on the left and a column on the right, and leave again after.
 ValueId MatMulOfAnyRank(OpContext& c, ValueId x, ValueId y, const MatMulForm& product_of);
 
+// `x`, quantised by its range to 8 bits, times 8-bit integers `y` less their zero point (f32), as
+// real numbers; `scale` is y's, one or one a column.
+ValueId DynamicProduct(OpContext& c, ValueId x, ValueId y, ValueId scale);
+
 // The convolution that the node's attributes describe, of `x` and `w`, without bias.
 ValueId Convolution(OpContext& c, ValueId x, ValueId w);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/graph/onnx/ops/gate_activation.h"
+#include "compiler/graph/onnx/ops/products.h"
 #include "compiler/graph/onnx/ops/tables.h"
 
 namespace mlc::graph::onnx {
@@ -11,9 +12,19 @@ namespace {
 constexpr int64_t kMaxSteps = 4096;
 constexpr int64_t kMaxHidden = int64_t{1} << 20;
 
+// A matrix that rows are multiplied by, transposed.
+struct Weights {
+  ValueId values = kNoValue;  // [outputs, inputs]
+  // If they are of 8 bits: [outputs] or scalar, and the rows are quantised, too.
+  ValueId scale = kNoValue;
+};
+
 // What the cells have in common. The sequence comes first, then the batch.
 struct Sequence {
   ValueId x = kNoValue;        // [steps, batch, input]
+  ValueId w = kNoValue;        // [directions, gates * hidden, input]
+  ValueId r = kNoValue;        // [directions, gates * hidden, hidden]
+  bool quantised = false;      // w and r are of 8 bits
   ValueId lengths = kNoValue;  // [batch, 1] of i64, if sequences end early
   int64_t steps = 0;
   int64_t batch = 0;
@@ -28,7 +39,7 @@ struct Sequence {
 // The cell's weights in one direction.
 struct Direction {
   ValueId input_part = kNoValue;      // [steps, batch, gates * hidden]: x W^T and its bias
-  ValueId recurrent = kNoValue;       // [gates * hidden, hidden]
+  Weights recurrent;                  // [gates * hidden, hidden]
   ValueId recurrent_bias = kNoValue;  // [gates * hidden], added to input_part unless kept apart
   ValueId peephole = kNoValue;        // [3 * hidden]
   std::span<const GateActivation> activations;
@@ -57,9 +68,14 @@ ValueId TimesTransposed(Builder& b, ValueId x, ValueId w) {
   return b.MatMul(x, b.Transpose(w, {1, 0}));
 }
 
+ValueId Product(OpContext& c, ValueId rows, const Weights& w) {
+  if (w.scale == kNoValue) return TimesTransposed(c.b, rows, w.values);
+  return DynamicProduct(c, rows, c.b.Transpose(w.values, {1, 0}), w.scale);
+}
+
 State RnnCell(OpContext& c, const Sequence&, const Direction& d, ValueId input,
               const State& state) {
-  const ValueId sum = c.b.Plus(input, TimesTransposed(c.b, state.h, d.recurrent));
+  const ValueId sum = c.b.Plus(input, Product(c, state.h, d.recurrent));
   return {d.activations[0].Apply(c.b, sum), kNoValue};
 }
 
@@ -69,14 +85,15 @@ State GruCell(OpContext& c, const Sequence& s, const Direction& d, ValueId input
   Builder& b = c.b;
   const int64_t n = s.hidden;
   const bool linear_first = c.Flag("linear_before_reset", false);
-  const ValueId gate_weights = b.SliceAxis(d.recurrent, 0, 0, 2 * n);
-  const ValueId last_weights = b.SliceAxis(d.recurrent, 0, 2 * n, n);
+  const ValueId all_weights = d.recurrent.values;
+  const ValueId gate_weights = b.SliceAxis(all_weights, 0, 0, 2 * n);
+  const ValueId last_weights = b.SliceAxis(all_weights, 0, 2 * n, n);
   const ValueId last_bias =
       d.recurrent_bias == kNoValue ? kNoValue : Gate(b, d.recurrent_bias, 2, n);
   const auto with_bias = [&](ValueId x) {
     return last_bias == kNoValue ? x : b.Plus(x, last_bias);
   };
-  const ValueId product = TimesTransposed(b, state.h, linear_first ? d.recurrent : gate_weights);
+  const ValueId product = TimesTransposed(b, state.h, linear_first ? all_weights : gate_weights);
   const auto part = [&](int64_t gate) {
     ValueId sum = b.Plus(Gate(b, input, gate, n), Gate(b, product, gate, n));
     if (d.recurrent_bias != kNoValue) sum = b.Plus(sum, Gate(b, d.recurrent_bias, gate, n));
@@ -97,7 +114,7 @@ State LstmCell(OpContext& c, const Sequence& s, const Direction& d, ValueId inpu
                const State& state) {
   Builder& b = c.b;
   const int64_t n = s.hidden;
-  const ValueId sum = b.Plus(input, TimesTransposed(b, state.h, d.recurrent));
+  const ValueId sum = b.Plus(input, Product(c, state.h, d.recurrent));
   const auto gate = [&](int64_t index, int64_t peephole, ValueId cell) {
     ValueId x = Gate(b, sum, index, n);
     if (d.peephole != kNoValue) x = b.Plus(x, b.Times(Gate(b, d.peephole, peephole, n), cell));
@@ -136,12 +153,16 @@ bool ReadActivations(OpContext& c, Sequence& s, std::vector<std::string> standar
 bool ReadSequence(OpContext& c, int64_t gates, std::vector<std::string> standard, Sequence& s) {
   Builder& b = c.b;
   s.x = c.In(0);
-  const ValueId w = c.In(1);
-  const ValueId r = c.In(2);
+  s.w = c.In(1);
+  s.r = c.In(2);
   if (!c.ok()) return false;
-  if (b.RankOf(s.x) != 3 || b.RankOf(w) != 3 || b.RankOf(r) != 3) {
+  if (b.RankOf(s.x) != 3 || b.RankOf(s.w) != 3 || b.RankOf(s.r) != 3) {
     c.Fail("the sequence and its weights must have rank 3");
     return false;
+  }
+  if (s.quantised) {
+    s.w = b.Transpose(s.w, {0, 2, 1});
+    s.r = b.Transpose(s.r, {0, 2, 1});
   }
   const std::string direction = c.Text("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
@@ -155,7 +176,7 @@ bool ReadSequence(OpContext& c, int64_t gates, std::vector<std::string> standard
   s.steps = b.Dim(s.x, 0);
   s.batch = b.Dim(s.x, 1);
   s.gates = gates;
-  s.hidden = b.Dim(r, 2);
+  s.hidden = b.Dim(s.r, 2);
   if (s.steps > kMaxSteps) {
     c.Unsupported("a sequence of more than " + std::to_string(kMaxSteps) + " steps");
     return false;
@@ -164,8 +185,8 @@ bool ReadSequence(OpContext& c, int64_t gates, std::vector<std::string> standard
     c.Fail("the sequence, the batch or the state is empty or too large");
     return false;
   }
-  if (b.DimsOf(w) != Dims{s.directions, gates * s.hidden, b.Dim(s.x, 2)} ||
-      b.DimsOf(r) != Dims{s.directions, gates * s.hidden, s.hidden} ||
+  if (b.DimsOf(s.w) != Dims{s.directions, gates * s.hidden, b.Dim(s.x, 2)} ||
+      b.DimsOf(s.r) != Dims{s.directions, gates * s.hidden, s.hidden} ||
       (c.Has(3) && b.DimsOf(c.In(3)) != Dims{s.directions, 2 * gates * s.hidden})) {
     c.Fail("the weights do not fit the sequence and the state");
     return false;
@@ -186,6 +207,29 @@ void ReadLengths(OpContext& c, Sequence& s) {
   s.lengths = b.Reshape(b.Cast(lengths, DType::kI64), {s.batch, 1});
 }
 
+// One direction of the weights `packed`. Quantised ones have a scale and a zero point from operand
+// `scale` on, one a direction or one an output of each.
+Weights ReadWeights(OpContext& c, const Sequence& s, ValueId packed, int scale, int64_t direction) {
+  Builder& b = c.b;
+  const ValueId values = OfDirection(b, packed, direction);
+  if (!s.quantised) return {values, kNoValue};
+  const auto parameter = [&](int operand) {
+    const ValueId given = c.In(operand);
+    const Dims dims = b.DimsOf(given);
+    if (dims != Dims{s.directions} && dims != Dims{s.directions, s.gates * s.hidden}) {
+      c.Fail("a scale or a zero point does not fit the weights");
+    }
+    return c.ok() ? b.Cast(OfDirection(b, given, direction), DType::kF32) : kNoValue;
+  };
+  Weights w;
+  w.scale = parameter(scale);
+  const ValueId zero = parameter(scale + 1);
+  if (!c.ok()) return w;
+  const Dims column = {b.TypeOf(zero).NumElements(), 1};
+  w.values = b.Minus(b.Cast(values, DType::kF32), b.Reshape(zero, column));
+  return w;
+}
+
 Direction ReadDirection(OpContext& c, const Sequence& s, int64_t index, bool keeps_bias_apart) {
   Builder& b = c.b;
   Direction d;
@@ -193,8 +237,8 @@ Direction ReadDirection(OpContext& c, const Sequence& s, int64_t index, bool kee
   d.activations =
       std::span(s.activations).subspan(static_cast<size_t>(index) * functions, functions);
   const ValueId rows = b.Reshape(s.x, {s.steps * s.batch, b.Dim(s.x, 2)});
-  ValueId part = TimesTransposed(b, rows, OfDirection(b, c.In(1), index));
-  d.recurrent = OfDirection(b, c.In(2), index);
+  ValueId part = Product(c, rows, ReadWeights(c, s, s.w, 8, index));
+  d.recurrent = ReadWeights(c, s, s.r, 10, index);
   if (c.Has(3)) {
     const ValueId both = OfDirection(b, c.In(3), index);
     const int64_t size = s.gates * s.hidden;
@@ -278,8 +322,9 @@ void Finish(OpContext& c, const Sequence& s, const std::vector<Walked>& walks) {
 }
 
 void Recurrent(OpContext& c, int64_t gates, std::vector<std::string> standard, Cell cell,
-               bool keeps_bias_apart) {
+               bool keeps_bias_apart, bool quantised = false) {
   Sequence s;
+  s.quantised = quantised;
   if (!ReadSequence(c, gates, std::move(standard), s)) return;
   ReadLengths(c, s);
   const bool is_lstm = cell == LstmCell;
@@ -300,10 +345,17 @@ void Rnn(OpContext& c) { Recurrent(c, 1, {"Tanh"}, RnnCell, false); }
 void Gru(OpContext& c) { Recurrent(c, 3, {"Sigmoid", "Tanh"}, GruCell, true); }
 void Lstm(OpContext& c) { Recurrent(c, 4, {"Sigmoid", "Tanh", "Tanh"}, LstmCell, false); }
 
+// The weights are of 8 bits and stand transposed, their scales and zero points behind the rest.
+void DynamicQuantizeLstm(OpContext& c) {
+  Recurrent(c, 4, {"Sigmoid", "Tanh", "Tanh"}, LstmCell, false, true);
+}
+
 constexpr OpRow kRows[] = {{"GRU", Gru}, {"LSTM", Lstm}, {"RNN", Rnn}};
+constexpr OpRow kFusedRows[] = {{"DynamicQuantizeLSTM", DynamicQuantizeLstm}};
 
 }  // namespace
 
 std::span<const OpRow> RecurrentOps() { return kRows; }
+std::span<const OpRow> FusedRecurrentOps() { return kFusedRows; }
 
 }  // namespace mlc::graph::onnx

@@ -40,7 +40,7 @@ constexpr Table kTables[] = {
 };
 
 constexpr Table kFusedTables[] = {FusedAttentionOps, FusedIntegerProductOps, FusedOps,
-                                  FusedQuantizedOps};
+                                  FusedQuantizedOps, FusedRecurrentOps};
 
 Handler FindIn(std::span<const Table> tables, std::string_view op_type) {
   for (const Table table : tables) {

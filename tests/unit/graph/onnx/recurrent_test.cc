@@ -97,6 +97,34 @@ TEST(Recurrent, WalksBackwards) {
               Pointwise(DoubleNear(1e-6), want));
 }
 
+// Weights in bytes that stand for kLstm's, transposed: one scale for all of `w`, one an output for
+// `r`. What is left is the rounding of the sequence and of the state to 8 bits.
+TEST(Recurrent, QuantisedLstmIsOneOfItsWeights) {
+  const std::vector<std::string> operands = {
+      wire::Tensor("w", 3, {1, 1, 4}, wire::Raw(std::vector<int8_t>{2, -4, 3, 8})),
+      wire::Tensor("r", 2, {1, 1, 4}, wire::Raw(std::vector<uint8_t>{129, 129, 127, 129})),
+      FloatTensor("b", {1, 8}, kLstm.b),
+      FloatTensor("ws", {1}, {0.25F}),
+      wire::Tensor("wz", 3, {1}, wire::Raw(std::vector<int8_t>{0})),
+      FloatTensor("rs", {1, 4}, {1, 0.25F, 0.5F, 0.5F}),
+      wire::Tensor("rz", 2, {1, 4}, wire::Raw(std::vector<uint8_t>(4, 128)))};
+  const std::vector<double> x = {0.5, -1, 2, 0.25};
+  const auto node = [](const std::string& zeros) {
+    return Node("DynamicQuantizeLSTM",
+                {"x", "w", "r", "b", "", "", "", "", "ws", zeros, "rs", "rz"}, {"y"},
+                wire::IntAttr("hidden_size", 1), "com.microsoft");
+  };
+  EXPECT_THAT(RunNode(node("wz"), 14, {4, 1, 1}, x, operands),
+              Pointwise(DoubleNear(0.02), Lstm(x)));
+  wire::GraphParts parts;
+  parts.nodes = {node("b")};
+  parts.initializers = operands;
+  parts.inputs = {wire::FloatValue("x", {4, 1, 1})};
+  parts.outputs = {wire::FloatValue("y", {})};
+  EXPECT_THAT(ImportBytes(wire::Model(parts, 14)).status().message(),
+              HasSubstr("a scale or a zero point does not fit the weights"));
+}
+
 // Two sequences of lengths 1 and 3, walked both ways; an RNN of identity weights adds up.
 TEST(Recurrent, EndedSequencesKeepTheirStateAndGiveZeros) {
   wire::GraphParts parts;
