@@ -24,7 +24,8 @@ bool CheckSize(OpContext& c, double size) {
   return false;
 }
 
-// Sizes from scales: the whole part of the product.
+// Sizes from scales: the whole part of the product in single precision, the scales' own. A scale
+// that an exporter got by dividing sizes is a little less than their quotient as often as not.
 bool FromScales(OpContext& c, const std::vector<double>& scales, const Dims& axes, ValueId x,
                 Request& request) {
   if (scales.size() != axes.size()) {
@@ -33,7 +34,8 @@ bool FromScales(OpContext& c, const std::vector<double>& scales, const Dims& axe
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t axis = static_cast<size_t>(axes[i]);
-    const double size = std::floor(scales[i] * static_cast<double>(c.b.Dim(x, axes[i])));
+    const float size =
+        std::floor(static_cast<float>(scales[i]) * static_cast<float>(c.b.Dim(x, axes[i])));
     if (!(scales[i] > 0)) c.Fail("scales must be positive");
     if (!c.ok() || !CheckSize(c, size)) return false;
     request.scales[axis] = scales[i];

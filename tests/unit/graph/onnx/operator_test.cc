@@ -125,6 +125,16 @@ TEST(Gemm, ScalesTransposesAndAdds) {
               ElementsAre(9, 34));
 }
 
+// 7/11 in single precision is less than that, and seven elements are wanted all the same.
+TEST(Resize, TakesScalesInSinglePrecision) {
+  const std::vector<double> x = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  EXPECT_THAT(RunNode(Node("Resize", {"x", "", "s"}, {"y"},
+                           wire::TextAttr("coordinate_transformation_mode", "asymmetric") +
+                               wire::TextAttr("nearest_mode", "floor")),
+                      13, {11}, x, {FloatTensor("s", {1}, {7.0F / 11})}),
+              ElementsAre(0, 1, 3, 4, 6, 7, 9));
+}
+
 TEST(ResizeMatrix, AntialiasAveragesWhenShrinking) {
   ResizeForm form;
   form.mode = "linear";
