@@ -1,5 +1,7 @@
 // Pools. ceil_mode is a larger pad at the end, which the window never counts.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "compiler/graph/onnx/ops/tables.h"
 #include "compiler/graph/onnx/ops/window.h"
@@ -50,6 +52,71 @@ ValueId PadExplicitly(OpContext& c, ValueId x, Window& window) {
   return c.b.Pad(x, pads, 0);
 }
 
+constexpr int64_t kMaxTaps = 256;
+constexpr int64_t kMaxSide = int64_t{1} << 24;
+
+// What every window starts with, as an index into the whole unpadded operand, [N, C, windows].
+ValueId FirstPlaces(Builder& b, const Dims& in, const Dims& out, const Window& window) {
+  const Dims strides = DenseStrides(in);
+  ValueId sum = kNoValue;
+  for (size_t i = 0; i < in.size(); ++i) {
+    Dims places;
+    for (int64_t k = 0; k < out[i]; ++k) {
+      const int64_t at = i < 2 ? k : k * window.strides[i - 2] - window.pads[i - 2];
+      places.push_back(at * strides[i]);
+    }
+    Dims along(in.size(), 1);
+    along[i] = out[i];
+    const ValueId axis = b.Reshape(b.IntVector(places), along);
+    sum = sum == kNoValue ? axis : b.Plus(sum, axis);
+  }
+  return sum;
+}
+
+// Where in the whole operand each window has its first largest element.
+ValueId PlacesOfLargest(OpContext& c, ValueId x, const Window& window, const Dims& out) {
+  Builder& b = c.b;
+  const Dims in = b.DimsOf(x);
+  const Dims strides = DenseStrides(in);
+  int64_t taps = 1;
+  for (const int64_t k : window.kernel) taps = std::min(taps * k, kMaxTaps + 1);
+  if (taps > kMaxTaps || *std::max_element(out.begin(), out.end()) > kMaxSide) {
+    c.Unsupported("the indices of a window or a result of this size");
+    return kNoValue;
+  }
+  Dims pads(2 * in.size(), 0);
+  for (size_t i = 0; i < window.rank(); ++i) {
+    pads[i + 2] = window.pads[i];
+    pads[in.size() + i + 2] = window.pads[i + window.rank()];
+  }
+  const ValueId padded = b.Pad(x, pads, -std::numeric_limits<double>::infinity());
+  Dims steps = {1, 1};
+  steps.insert(steps.end(), window.strides.begin(), window.strides.end());
+  ValueId largest = kNoValue;
+  ValueId place = kNoValue;
+  for (int64_t tap = 0; tap < taps && c.ok(); ++tap) {
+    Dims starts(in.size(), 0);
+    int64_t offset = 0;
+    int64_t rest = tap;
+    for (size_t i = window.rank(); i-- > 0;) {
+      starts[i + 2] = rest % window.kernel[i] * window.dilations[i];
+      rest /= window.kernel[i];
+      offset += starts[i + 2] * strides[i + 2];
+    }
+    const ValueId value = b.Slice(padded, starts, steps, out);
+    const ValueId at = b.IntScalar(offset);
+    if (tap == 0) {
+      largest = value;
+      place = at;
+      continue;
+    }
+    const ValueId larger = b.Apply(ScalarOp::kLess, {largest, value});
+    place = b.Select(larger, at, place);
+    largest = b.Select(larger, value, largest);
+  }
+  return b.Plus(FirstPlaces(b, in, out, window), place);
+}
+
 // Kernels pool floats; those have every 8-bit integer.
 void MaxPool(OpContext& c) {
   const DType type = c.b.DTypeOf(c.In(0));
@@ -57,7 +124,37 @@ void MaxPool(OpContext& c) {
   Window window = ReadWindow(c, x, c.Ints("kernel_shape"));
   if (!c.ok()) return;
   if (c.Flag("ceil_mode", false)) ExtendForCeil(c, x, window);
-  c.Out(c.b.Cast(Pool(c, "max", x, window, false), type));
+  const ValueId y = Pool(c, "max", x, window, false);
+  c.Out(c.b.Cast(y, type));
+  if (!c.Wants(1) || !c.ok()) return;
+  if (c.Flag("storage_order", false)) return c.Unsupported("indices in column-major order");
+  const Dims windows = c.b.DimsOf(y);
+  c.Out(PlacesOfLargest(c, x, window, windows), 1);
+}
+
+// The pooled elements where they came from, among zeros. A larger result than the window asks for
+// is one that the indices know of.
+void MaxUnpool(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const ValueId indices = c.In(1);
+  const Window window = ReadWindow(c, x, c.Ints("kernel_shape"));
+  if (!c.ok()) return;
+  Dims dims = b.DimsOf(x);
+  const int64_t count = b.TypeOf(x).NumElements();
+  if (b.DimsOf(indices) != dims) return c.Fail("the indices do not fit operand 0");
+  for (size_t i = 0; i < window.rank(); ++i) {
+    dims[i + 2] = (dims[i + 2] - 1) * window.strides[i] + window.kernel[i] - window.pads[i] -
+                  window.pads[i + window.rank()];
+  }
+  if (c.Has(2)) dims = c.IntsIn(2);
+  const ValueId zeros = b.Expand(b.ScalarLike(x, 0), dims);
+  if (!c.ok()) return;
+  Value scatter;
+  scatter.op = Op::kScatterElements;
+  scatter.operands = {b.Reshape(zeros, {b.TypeOf(zeros).NumElements()}),
+                      b.Reshape(indices, {count}), b.Reshape(x, {count})};
+  c.Out(b.Reshape(b.Add(std::move(scatter)), dims));
 }
 
 ValueId Average(OpContext& c, ValueId x) {
@@ -120,6 +217,7 @@ constexpr OpRow kRows[] = {
     {"GlobalMaxPool", GlobalMaxPool},
     {"LpPool", LpPool},
     {"MaxPool", MaxPool},
+    {"MaxUnpool", MaxUnpool},
 };
 
 }  // namespace

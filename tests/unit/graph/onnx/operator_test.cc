@@ -93,6 +93,29 @@ TEST(Pool, TakesTheLargestOfBytesAsFloats) {
   }
 }
 
+// The indices are of the whole operand; of equal elements the first one is meant.
+TEST(Pool, TellsWhereTheLargestIs) {
+  const std::vector<double> x = {1, 5, 5, 0, -3, -2, -1, -4};
+  const std::string attributes = wire::IntsAttr("kernel_shape", {3}) +
+                                 wire::IntsAttr("strides", {2}) + wire::IntsAttr("pads", {1, 0});
+  EXPECT_THAT(RunNode(Node("MaxPool", {"x"}, {"v", "y"}, attributes), 12, {1, 2, 4}, x),
+              ElementsAre(1, 1, 5, 6));
+}
+
+TEST(Pool, PutsElementsBackWhereTheyCameFrom) {
+  const std::vector<std::string> operands = {
+      wire::Tensor("i", 7, {1, 1, 2}, wire::Raw(std::vector<int64_t>{1, 2})),
+      IntTensor("s", {1, 1, 6})};
+  const std::string attributes =
+      wire::IntsAttr("kernel_shape", {2}) + wire::IntsAttr("strides", {2});
+  EXPECT_THAT(
+      RunNode(Node("MaxUnpool", {"x", "i"}, {"y"}, attributes), 11, {1, 1, 2}, {7, 8}, operands),
+      ElementsAre(0, 7, 8, 0));
+  EXPECT_THAT(RunNode(Node("MaxUnpool", {"x", "i", "s"}, {"y"}, attributes), 11, {1, 1, 2}, {7, 8},
+                      operands),
+              ElementsAre(0, 7, 8, 0, 0, 0));
+}
+
 TEST(BatchNormalization, FoldsIntoOneScaleAndShift) {
   wire::GraphParts parts;
   parts.nodes = {
