@@ -2,6 +2,7 @@
 // the arithmetic of what they stand for.
 #include <algorithm>
 
+#include "compiler/graph/onnx/ops/pools.h"
 #include "compiler/graph/onnx/ops/quantize.h"
 #include "compiler/graph/onnx/ops/tables.h"
 
@@ -66,6 +67,18 @@ void QLinearGlobalAveragePool(OpContext& c) {
   OutQuantized(c, c.b.Reduce("mean", x, axes, true), 3, c.b.DTypeOf(c.In(0)));
 }
 
+void QLinearAveragePool(OpContext& c) {
+  const ValueId x = Real(c, 0);
+  if (c.Flag("channels_last", false)) return c.Unsupported("channels_last=1");
+  OutQuantized(c, AveragePooled(c, x), 3, c.b.DTypeOf(c.In(0)));
+}
+
+void QLinearWhere(OpContext& c) {
+  const ValueId yes = Real(c, 1);
+  const ValueId y = c.b.Select(c.In(0), yes, Real(c, 4));
+  OutQuantized(c, y, 7, c.b.DTypeOf(c.In(1)));
+}
+
 // Operands: the result's scale and zero point, then every part with its own.
 void QLinearConcat(OpContext& c) {
   std::vector<ValueId> parts;
@@ -79,10 +92,16 @@ void QLinearConcat(OpContext& c) {
 void Standard(OpContext& c) { FindHandler({}, c.op_type())(c); }
 
 constexpr OpRow kRows[] = {
-    {"DequantizeLinear", Standard},         {"QLinearAdd", QLinearAdd},
-    {"QLinearConcat", QLinearConcat},       {"QLinearGlobalAveragePool", QLinearGlobalAveragePool},
-    {"QLinearLeakyRelu", QLinearLeakyRelu}, {"QLinearMul", QLinearMul},
-    {"QLinearSigmoid", QLinearSigmoid},     {"QLinearSoftmax", QLinearSoftmax},
+    {"DequantizeLinear", Standard},
+    {"QLinearAdd", QLinearAdd},
+    {"QLinearAveragePool", QLinearAveragePool},
+    {"QLinearWhere", QLinearWhere},
+    {"QLinearConcat", QLinearConcat},
+    {"QLinearGlobalAveragePool", QLinearGlobalAveragePool},
+    {"QLinearLeakyRelu", QLinearLeakyRelu},
+    {"QLinearMul", QLinearMul},
+    {"QLinearSigmoid", QLinearSigmoid},
+    {"QLinearSoftmax", QLinearSoftmax},
     {"QuantizeLinear", Standard},
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/graph/onnx/ops/pools.h"
 #include "compiler/graph/onnx/ops/tables.h"
 #include "compiler/graph/onnx/ops/window.h"
 
@@ -157,31 +158,7 @@ void MaxUnpool(OpContext& c) {
   c.Out(b.Reshape(b.Add(std::move(scatter)), dims));
 }
 
-ValueId Average(OpContext& c, ValueId x) {
-  Window window = ReadWindow(c, x, c.Ints("kernel_shape"));
-  if (!c.ok()) return kNoValue;
-  bool include_pad = c.Flag("count_include_pad", false);
-  if (c.Flag("ceil_mode", false)) {
-    Window extended = window;
-    if (ExtendForCeil(c, x, extended)) {
-      if (include_pad) {
-        // Declared pads count and the extension does not: only the latter stays a pad.
-        x = PadExplicitly(c, x, window);
-        for (size_t i = 0; i < window.rank(); ++i) {
-          window.pads[i + window.rank()] =
-              extended.pads[i + window.rank()] -
-              c.Ints("pads", Dims(2 * window.rank(), 0))[i + window.rank()];
-        }
-        include_pad = false;
-      } else {
-        window = extended;
-      }
-    }
-  }
-  return Pool(c, "avg", x, window, include_pad);
-}
-
-void AveragePool(OpContext& c) { c.Out(Average(c, c.In(0))); }
+void AveragePool(OpContext& c) { c.Out(AveragePooled(c, c.In(0))); }
 
 // The p-norm of each window: the sum of |x|^p is the mean over the padded window times its size.
 void LpPool(OpContext& c) {
@@ -221,6 +198,30 @@ constexpr OpRow kRows[] = {
 };
 
 }  // namespace
+
+ValueId AveragePooled(OpContext& c, ValueId x) {
+  Window window = ReadWindow(c, x, c.Ints("kernel_shape"));
+  if (!c.ok()) return kNoValue;
+  bool include_pad = c.Flag("count_include_pad", false);
+  if (c.Flag("ceil_mode", false)) {
+    Window extended = window;
+    if (ExtendForCeil(c, x, extended)) {
+      if (include_pad) {
+        // Declared pads count and the extension does not: only the latter stays a pad.
+        x = PadExplicitly(c, x, window);
+        for (size_t i = 0; i < window.rank(); ++i) {
+          window.pads[i + window.rank()] =
+              extended.pads[i + window.rank()] -
+              c.Ints("pads", Dims(2 * window.rank(), 0))[i + window.rank()];
+        }
+        include_pad = false;
+      } else {
+        window = extended;
+      }
+    }
+  }
+  return Pool(c, "avg", x, window, include_pad);
+}
 
 std::span<const OpRow> PoolOps() { return kRows; }
 

@@ -106,7 +106,8 @@ TEST(FusedOperators, AttentionHidesMaskedKeys) {
 
 TEST(FusedOperators, QuantisedSumsAndMeans) {
   const std::vector<std::string> constants = {
-      ByteTensor("a", {1, 1, 2}, {12, 14}), FloatTensor("s", {}, {0.5}), ByteTensor("z", {}, {10})};
+      ByteTensor("a", {1, 1, 2}, {12, 14}), FloatTensor("s", {}, {0.5}), ByteTensor("z", {}, {10}),
+      wire::Tensor("t", 9, {2}, std::string("\x01\x00", 2))};
   const auto run = [&](const std::string& node) {
     wire::GraphParts parts;
     parts.nodes = {node, wire::Node("DequantizeLinear", {"q", "s", "z"}, {"d"}),
@@ -122,6 +123,11 @@ TEST(FusedOperators, QuantisedSumsAndMeans) {
               ElementsAre(1, 4));
   EXPECT_THAT(run(Fused("QLinearGlobalAveragePool", {"a", "s", "z", "s", "z"}, {}, {"q"})),
               ElementsAre(1.5));
+  EXPECT_THAT(run(Fused("QLinearAveragePool", {"a", "s", "z", "s", "z"},
+                        wire::IntsAttr("kernel_shape", {2}), {"q"})),
+              ElementsAre(1.5));
+  EXPECT_THAT(run(Fused("QLinearWhere", {"t", "a", "s", "z", "z", "s", "z", "s", "z"}, {}, {"q"})),
+              ElementsAre(1, 0));
   EXPECT_THAT(run(Fused("QLinearConcat", {"s", "z", "a", "s", "z", "a", "s", "z"},
                         wire::IntAttr("axis", 1), {"q"})),
               ElementsAre(1, 2, 1, 2));
