@@ -42,6 +42,8 @@ constexpr Table kTables[] = {
 constexpr Table kFusedTables[] = {FusedAttentionOps, FusedIntegerProductOps, FusedOps,
                                   FusedQuantizedOps, FusedRecurrentOps};
 
+constexpr Table kClassicTables[] = {ClassicOps};
+
 Handler FindIn(std::span<const Table> tables, std::string_view op_type) {
   for (const Table table : tables) {
     for (const OpRow& row : table()) {
@@ -57,6 +59,7 @@ bool IsDefaultDomain(std::string_view domain) { return domain.empty() || domain 
 
 Handler FindHandler(std::string_view domain, std::string_view op_type) {
   if (IsDefaultDomain(domain)) return FindIn(kTables, op_type);
+  if (domain == kClassicDomain) return FindIn(kClassicTables, op_type);
   return domain == kFusedDomain ? FindIn(kFusedTables, op_type) : nullptr;
 }
 

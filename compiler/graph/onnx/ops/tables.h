@@ -14,6 +14,7 @@ namespace mlc::graph::onnx {
 std::span<const OpRow> ActivationOps();
 std::span<const OpRow> AttentionOps();
 std::span<const OpRow> CastOps();
+std::span<const OpRow> ClassicOps();
 std::span<const OpRow> Col2ImOps();
 std::span<const OpRow> ConcatSplitOps();
 std::span<const OpRow> ConstantOps();
@@ -50,6 +51,8 @@ std::span<const OpRow> TopKOps();
 
 // The domain of the operators that ONNX Runtime's optimizer and quantizer write.
 inline constexpr std::string_view kFusedDomain = "com.microsoft";
+// The domain of classical machine learning.
+inline constexpr std::string_view kClassicDomain = "ai.onnx.ml";
 
 bool IsDefaultDomain(std::string_view domain);
 // How the operator is lowered; null if it is not supported.
