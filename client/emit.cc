@@ -1,5 +1,6 @@
 #include "client/emit.h"
 
+#include "compiler/build/child_process.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/llvm.h"
@@ -15,37 +16,59 @@ constexpr std::string_view kNames[] = {"graph", "tasks", "ir", "llvm", "asm", "c
 bool IsForGpus(Stage stage) { return stage == Stage::kCuda || stage == Stage::kPtx; }
 bool IsForProcessors(Stage stage) { return stage == Stage::kLlvm || stage == Stage::kAsm; }
 
-Result<std::string> PtxText(const std::string& source, const target::Target& target,
-                            const std::string& cuda_home) {
-  const std::unique_ptr<build::Nvrtc> compiler = MLC_TRY(build::Nvrtc::Open(cuda_home));
-  const std::string arch = "compute" + target.CudaArch().substr(2);  // after "sm"
-  return MLC_TRY(compiler->Compile(source, arch)).image;
-}
+// What turns kernels into text, opened before the fence closes.
+struct Emitter {
+  Stage stage = Stage::kIr;
+  target::Target target;
+  target::Target host;                               // where weights are prepared
+  std::unique_ptr<build::Nvrtc> compiler = nullptr;  // of kPtx alone
 
-// Of a kernel that somebody wrote by hand.
-Result<std::string> RawText(Stage stage, const schedule::Config& config,
-                            const target::Target& target, const std::string& cuda_home) {
-  const schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
-  if (stage == Stage::kCuda) return raw.source;
-  if (stage == Stage::kPtx) return PtxText(raw.source, target, cuda_home);
-  return std::string("# written by hand: --emit=cuda prints it\n");
-}
-
-Result<std::string> KernelText(Stage stage, const ir::Kernel& kernel, const target::Target& target,
-                               const std::string& cuda_home) {
-  switch (stage) {
-    case Stage::kCuda:
-      return MLC_TRY(codegen::PrintCuda(kernel, target)).text;
-    case Stage::kPtx:
-      return PtxText(MLC_TRY(codegen::PrintCuda(kernel, target)).text, target, cuda_home);
-    case Stage::kLlvm:
-      return codegen::PrintLlvm(kernel, target);
-    case Stage::kAsm:
-      return codegen::PrintAssembly(kernel, target);
-    default:
-      return kernel.ToText();
+  Result<std::string> PtxText(const std::string& source) const {
+    const std::string arch = "compute" + target.CudaArch().substr(2);  // after "sm"
+    return MLC_TRY(compiler->Compile(source, arch)).image;
   }
-}
+
+  // Of a kernel that somebody wrote by hand.
+  Result<std::string> RawText(const schedule::Config& config) const {
+    const schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
+    if (stage == Stage::kCuda) return raw.source;
+    if (stage == Stage::kPtx) return PtxText(raw.source);
+    return std::string("# written by hand: --emit=cuda prints it\n");
+  }
+
+  Result<std::string> KernelText(const ir::Kernel& kernel) const {
+    switch (stage) {
+      case Stage::kCuda:
+        return MLC_TRY(codegen::PrintCuda(kernel, target)).text;
+      case Stage::kPtx:
+        return PtxText(MLC_TRY(codegen::PrintCuda(kernel, target)).text);
+      case Stage::kLlvm:
+        return codegen::PrintLlvm(kernel, target);
+      case Stage::kAsm:
+        return codegen::PrintAssembly(kernel, target);
+      default:
+        return kernel.ToText();
+    }
+  }
+
+  // Weights are prepared by the processor, whatever runs the model.
+  Result<std::string> PreparationText(const ir::Kernel& kernel) const {
+    if (IsForGpus(stage)) return kernel.ToText();
+    return Emitter{.stage = stage, .target = host, .host = host}.KernelText(kernel);
+  }
+
+  Result<std::string> TaskText(const graph::Workload& workload,
+                               const schedule::Config& config) const {
+    if (schedule::IsRawCuda(config)) return MLC_TRY(RawText(config)) + "\n";
+    const schedule::LoweredKernel lowered =
+        MLC_TRY(schedule::LowerConfig(workload, target, config));
+    std::string text;
+    for (const schedule::Preparation& preparation : lowered.preparations) {
+      text += MLC_TRY(PreparationText(preparation.kernel)) + "\n";
+    }
+    return text + MLC_TRY(KernelText(lowered.kernel)) + "\n";
+  }
+};
 
 }  // namespace
 
@@ -78,25 +101,26 @@ Result<std::string> KernelsText(Stage stage, const graph::Program& program,
                            (target.is_cuda() ? "processors; this target is a GPU: cuda or ptx"
                                              : "GPUs; this target is a processor: llvm or asm"));
   }
-  // Weights are prepared by the processor, whatever runs the model.
-  const target::Target host = target.is_cuda() ? target::DetectHost(1) : target;
-  const Stage preparation_stage = IsForGpus(stage) ? Stage::kIr : stage;
+  Emitter emitter{
+      .stage = stage, .target = target, .host = target.is_cuda() ? target::DetectHost(1) : target};
+  if (stage == Stage::kPtx) {
+    emitter.compiler = MLC_TRY(build::Nvrtc::Open(cuda_home));
+    MLC_TRY(build::WarmUp(*emitter.compiler));
+  }
   std::string text;
   for (size_t i = 0; i < program.tasks.size(); ++i) {
     if (only_task >= 0 && static_cast<size_t>(only_task) != i) continue;
     const graph::Workload& workload = program.tasks[i].workload;
-    text += "# task " + std::to_string(i) + ": " + workload.Summary() + "\n# " +
-            choices[i].config.ToText() + "\n";
-    if (schedule::IsRawCuda(choices[i].config)) {
-      text += MLC_TRY(RawText(stage, choices[i].config, target, cuda_home)) + "\n";
-      continue;
+    const schedule::Config& config = choices[i].config;
+    const Result<std::string> made =
+        build::TextFromFence(build::CompilerLimits(schedule::IsRawCuda(config)),
+                             [&] { return emitter.TaskText(workload, config); });
+    if (!made.ok()) {
+      return made.status().WithPrefix("task " + std::to_string(i) + " (" + workload.Summary() +
+                                      ")");
     }
-    const schedule::LoweredKernel lowered =
-        MLC_TRY(schedule::LowerConfig(workload, target, choices[i].config));
-    for (const schedule::Preparation& preparation : lowered.preparations) {
-      text += MLC_TRY(KernelText(preparation_stage, preparation.kernel, host, cuda_home)) + "\n";
-    }
-    text += MLC_TRY(KernelText(stage, lowered.kernel, target, cuda_home)) + "\n";
+    text += "# task " + std::to_string(i) + ": " + workload.Summary() + "\n# " + config.ToText() +
+            "\n" + *made;
   }
   return text;
 }

@@ -18,19 +18,6 @@
 namespace mlc::worker {
 namespace {
 
-constexpr int kFirstFree = 3;
-
-// Closes everything from 3 up but `keep`.
-void CloseOthers(std::vector<int> keep) {
-  std::sort(keep.begin(), keep.end());
-  int from = kFirstFree;
-  for (int fd : keep) {
-    if (fd > from) (void)close_range(static_cast<unsigned>(from), static_cast<unsigned>(fd - 1), 0);
-    from = std::max(from, fd + 1);
-  }
-  (void)close_range(static_cast<unsigned>(from), ~0U, 0);
-}
-
 [[noreturn]] void RunChild(const Child::Options& options, const Child::Body& body, pid_t parent,
                            int pipe, int errors) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -42,9 +29,9 @@ void CloseOthers(std::vector<int> keep) {
   dup2(errors, STDOUT_FILENO);
   std::vector<int> keep = options.keep;
   keep.push_back(pipe);
-  CloseOthers(std::move(keep));
+  build::CloseDescriptorsBut(std::move(keep));
   if (options.before) options.before();
-  const Status status = EnterSandbox(options.limits);
+  const Status status = build::EnterSandbox(options.limits);
   if (!status.ok()) {
     std::fputs(status.message().c_str(), stderr);
     _exit(2);

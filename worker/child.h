@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "compiler/base/status.h"
-#include "worker/sandbox.h"
+#include "compiler/build/sandbox.h"
 
 namespace mlc::worker {
 
@@ -27,7 +27,7 @@ class Child {
   // `before` runs in the child before the sandbox closes: what needs privileges. `keep` are
   // descriptors that stay open.
   struct Options {
-    Limits limits;
+    build::Limits limits;
     std::function<void()> before;
     std::vector<int> keep;
   };

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "worker/sandbox.h"
+#include "compiler/build/sandbox.h"
 
 namespace mlc::worker {
 namespace {
@@ -55,7 +55,7 @@ Diagnosis Diagnose(const target::Target& target) {
   const std::string governor = FirstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   const bool steady = governor.empty() || governor == "performance";
   line(steady ? "ok  " : "warn", "frequency governor", governor.empty() ? "not visible" : governor);
-  const SandboxSupport sandbox = DetectSandbox();
+  const build::SandboxSupport sandbox = build::DetectSandbox();
   line(sandbox.seccomp ? "ok  " : "FAIL", "seccomp",
        sandbox.seccomp ? "yes" : "missing: start with --sandbox=off if you trust every server");
   line(sandbox.landlock_abi > 0 ? "ok  " : "warn", "landlock",

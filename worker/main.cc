@@ -167,7 +167,7 @@ int SignalDescriptor() {
 }
 
 Result<int> RunWorker(const Flags& flags) {
-  const mlc::worker::SandboxSupport sandbox = DetectSandbox();
+  const mlc::build::SandboxSupport sandbox = mlc::build::DetectSandbox();
   if (flags.sandbox == "on" && !sandbox.seccomp) {
     return Status(mlc::StatusCode::kPermissionDenied,
                   "this kernel has no seccomp: kernels of a server cannot be fenced in; "

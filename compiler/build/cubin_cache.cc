@@ -146,22 +146,4 @@ std::string CubinFolder(const std::string& flag, const std::string& use,
   return caches.empty() ? "" : caches + "/mlc-tune/cubins/" + use;
 }
 
-Result<CachedBinary> CompileCached(const CubinCache* cache, Nvrtc& nvrtc, const std::string& source,
-                                   const std::string& arch) {
-  CachedBinary result;
-  if (cache == nullptr) {
-    result.binary = MLC_TRY(nvrtc.Compile(source, arch));
-    return result;
-  }
-  const Digest key = CubinCache::KeyOf(nvrtc, source, arch);
-  if (std::optional<CudaBinary> found = cache->Find(key)) {
-    result.binary = *std::move(found);
-    result.found = true;
-    return result;
-  }
-  result.binary = MLC_TRY(nvrtc.Compile(source, arch));
-  result.kept = cache->Put(key, result.binary);
-  return result;
-}
-
 }  // namespace mlc::build

@@ -57,13 +57,4 @@ class CubinCache {
 std::string CubinFolder(const std::string& flag, const std::string& use,
                         const std::function<const char*(const char*)>& environment);
 
-struct CachedBinary {
-  CudaBinary binary;
-  bool found = false;
-  Status kept;  // why it could not be kept: no error of the compilation
-};
-// From the cache, or compiled and kept. `cache` may be null.
-Result<CachedBinary> CompileCached(const CubinCache* cache, Nvrtc& nvrtc, const std::string& source,
-                                   const std::string& arch);
-
 }  // namespace mlc::build

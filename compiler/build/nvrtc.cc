@@ -208,4 +208,8 @@ Result<std::unique_ptr<Nvrtc>> Nvrtc::Open(const std::string& cuda_home) {
                   "; install the CUDA toolkit 12 or 13, or run deploy/setup.sh, which fetches it");
 }
 
+Status WarmUp(Nvrtc& nvrtc) {
+  return nvrtc.Compile("extern \"C\" __global__ void k() {}\n", "compute_80").status();
+}
+
 }  // namespace mlc::build

@@ -31,4 +31,8 @@ class Nvrtc {
   virtual Result<CudaBinary> Compile(const std::string& source, const std::string& arch) = 0;
 };
 
+// Makes the compiler open what it opens for its first compilation: before a fork into fenced
+// children, which open nothing.
+Status WarmUp(Nvrtc& nvrtc);
+
 }  // namespace mlc::build

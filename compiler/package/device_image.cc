@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -12,12 +10,6 @@
 namespace mlc::package {
 
 namespace {
-
-Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return Internal("cannot read '" + path + "'");
-  return std::string{std::istreambuf_iterator<char>(in), {}};
-}
 
 // Older devices know no launch before the end of the one before it, and their code does not wait;
 // nor does what is written by hand, which has no phases.

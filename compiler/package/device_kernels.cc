@@ -1,7 +1,11 @@
 #include "compiler/package/device_kernels.h"
 
+#include <fstream>
+#include <iterator>
+#include <utility>
 #include <variant>
 
+#include "compiler/build/child_process.h"
 #include "compiler/codegen/cuda/cuda.h"
 
 namespace mlc::package {
@@ -18,46 +22,117 @@ bool AwaitsInputs(const ir::Stmt& phase) {
   return sync != nullptr && sync->kind == ir::SyncKind::kAwaitInputs;
 }
 
-namespace {
-
-Result<std::string> Compiled(const DeviceTools& tools, const std::string& source,
-                             const std::string& arch, DeviceCode& code) {
-  build::CachedBinary made =
-      MLC_TRY(build::CompileCached(tools.cubins, *tools.nvrtc, source, arch));
-  ++(made.found ? code.found : code.made);
-  if (!made.kept.ok()) code.kept = made.kept;
-  return std::move(made.binary.image);
+Result<std::string> ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return Internal("cannot read '" + path + "'");
+  return std::string{std::istreambuf_iterator<char>(in), {}};
 }
 
-// `source` is for the architectures of the target and of newer devices.
-void AddPortable(const DeviceTools& tools, const std::string& source, const target::Target& target,
-                 DeviceCode& code) {
-  Result<std::string> text =
-      Compiled(tools, source, "compute_" + std::to_string(target.compute), code);
-  if (text.ok()) code.portable = *std::move(text);
+namespace {
+
+Status WriteFile(const std::string& path, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
+  return {};
+}
+
+// A source for newer devices; none where the kernel needs this very architecture.
+std::optional<std::string> PortableText(const TaskKernel& kernel, const target::Target& target) {
+  // What is written by hand stands for every architecture.
+  if (kernel.written_by_hand()) return kernel.device.text;
+  // Text with instructions of one architecture would run on no newer one.
+  target::Target generic = target;
+  generic.arch_specific = false;
+  Result<codegen::CudaSource> printed = codegen::PrintCuda(kernel.lowered.kernel, generic);
+  if (!printed.ok()) return std::nullopt;
+  return std::move(printed->text);
 }
 
 }  // namespace
 
-Result<DeviceCode> CompileSource(const std::string& source, const target::Target& target,
-                                 const DeviceTools& tools) {
-  DeviceCode code;
-  code.binary = MLC_TRY(Compiled(tools, source, target.CudaArch(), code));
-  AddPortable(tools, source, target, code);
-  return code;
+Result<DeviceBuilds> DeviceBuilds::Open(const LibraryOptions& options) {
+  DeviceBuilds builds;
+  builds.nvrtc_ = MLC_TRY(build::Nvrtc::Open(options.cuda_home));
+  if (options.cubin_cache.empty()) return builds;
+  Result<build::CubinCache> opened = build::CubinCache::Open(options.cubin_cache);
+  if (opened.ok()) {
+    builds.cache_ = *std::move(opened);
+  } else {
+    builds.counts_.cache_failure = opened.status().message();
+  }
+  return builds;
 }
 
-Result<DeviceCode> CompileForDevice(const ir::Kernel& kernel, const target::Target& target,
-                                    const DeviceTools& tools) {
-  const codegen::CudaSource source = MLC_TRY(codegen::PrintCuda(kernel, target));
-  DeviceCode code;
-  code.binary = MLC_TRY(Compiled(tools, source.text, target.CudaArch(), code));
-  // Text with instructions of one architecture would run on no newer one.
-  target::Target generic = target;
-  generic.arch_specific = false;
-  const Result<codegen::CudaSource> portable = codegen::PrintCuda(kernel, generic);
-  if (portable.ok()) AddPortable(tools, portable->text, target, code);
-  return code;
+Result<std::vector<DeviceSource>> DeviceBuilds::Missing(const TaskKernel& kernel,
+                                                        const target::Target& target) {
+  std::vector<DeviceSource> sources = {{.text = kernel.device.text,
+                                        .arch = target.CudaArch(),
+                                        .path = kernel.object_path,
+                                        .entry = ""}};
+  if (kernel.written_by_hand()) sources[0].entry = kernel.device.launches[0].function;
+  if (std::optional<std::string> text = PortableText(kernel, target)) {
+    sources.push_back({.text = *std::move(text),
+                       .arch = "compute_" + std::to_string(target.compute),
+                       .path = kernel.portable_path,
+                       .entry = "",
+                       .portable = true});
+  } else {
+    MLC_TRY(WriteFile(kernel.portable_path, ""));
+  }
+  std::vector<DeviceSource> missing;
+  for (DeviceSource& source : sources) {
+    std::optional<build::CudaBinary> found;
+    if (cache_) found = cache_->Find(build::CubinCache::KeyOf(*nvrtc_, source.text, source.arch));
+    if (found) {
+      MLC_TRY(Write(source, *found));
+      ++counts_.found;
+    } else {
+      missing.push_back(std::move(source));
+    }
+  }
+  if (!missing.empty() && !std::exchange(warm_, true)) MLC_TRY(build::WarmUp(*nvrtc_));
+  return missing;
+}
+
+Status DeviceBuilds::Compile(const std::vector<DeviceSource>& missing,
+                             std::span<const int> files) const {
+  for (size_t i = 0; i < missing.size(); ++i) {
+    const Result<build::CudaBinary> binary = nvrtc_->Compile(missing[i].text, missing[i].arch);
+    if (!binary.ok() && missing[i].portable) continue;
+    MLC_TRY(binary.status());
+    const std::string bytes = build::Encode(*binary);
+    if (!build::WriteAt(files[i], bytes.data(), static_cast<int64_t>(bytes.size()), 0)) {
+      return ResourceExhausted("cannot write '" + missing[i].path + "': is the disk full?");
+    }
+  }
+  return {};
+}
+
+Status DeviceBuilds::Take(const std::vector<DeviceSource>& missing) {
+  for (const DeviceSource& source : missing) {
+    const std::string bytes = MLC_TRY(ReadFile(source.path));
+    if (bytes.empty() && source.portable) continue;
+    const build::CudaBinary binary = MLC_TRY(build::DecodeCudaBinary(bytes));
+    MLC_TRY(Write(source, binary));
+    ++counts_.made;
+    if (!cache_) continue;
+    const Status kept =
+        cache_->Put(build::CubinCache::KeyOf(*nvrtc_, source.text, source.arch), binary);
+    if (!kept.ok()) counts_.cache_failure = kept.message();
+  }
+  return {};
+}
+
+CompiledKernels DeviceBuilds::Finish() {
+  if (cache_ && counts_.made > 0) cache_->Trim();
+  return counts_;
+}
+
+Status DeviceBuilds::Write(const DeviceSource& source, const build::CudaBinary& binary) {
+  if (!source.entry.empty()) MLC_TRY(build::CheckEntry(binary, source.entry));
+  return WriteFile(source.path, binary.image);
 }
 
 }  // namespace mlc::package

@@ -1,13 +1,18 @@
 // Kernels for GPUs: CUDA C++ from kernel IR, then device code by NVRTC, for the target's own
-// architecture and as text for newer ones. A crash of the compiler must stay in a child: these are
-// called in one.
+// architecture and as text for newer ones. The compiler reads what others may have written, so it
+// runs in fenced children; the cache of what it made is read and written outside of them.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "compiler/base/status.h"
 #include "compiler/build/cubin_cache.h"
 #include "compiler/ir/ir.h"
+#include "compiler/package/kernels.h"
 #include "compiler/target/target.h"
 
 namespace mlc::package {
@@ -15,23 +20,39 @@ namespace mlc::package {
 // True if the phase waits by itself for earlier launches, so that it may begin before they end.
 bool AwaitsInputs(const ir::Stmt& phase);
 
-struct DeviceCode {
-  std::string binary;    // a cubin
-  std::string portable;  // PTX; empty when the kernel needs this very architecture
-  int found = 0;         // of the two, those from the cache
-  int made = 0;          // and those compiled
-  Status kept;           // why the cache could not keep one
+Result<std::string> ReadFile(const std::string& path);
+
+// One compilation.
+struct DeviceSource {
+  std::string text;
+  std::string arch;       // as build::Nvrtc::Compile takes it
+  std::string path;       // of the result
+  std::string entry;      // the function that it has to have; empty: ours, it has them
+  bool portable = false;  // text for newer devices: an empty file where there can be none
 };
 
-struct DeviceTools {
-  build::Nvrtc* nvrtc = nullptr;              // never null with a GPU
-  const build::CubinCache* cubins = nullptr;  // null: none
-};
+class DeviceBuilds {
+ public:
+  // NOT_FOUND when there is no NVRTC. A cache that cannot be used is no error.
+  static Result<DeviceBuilds> Open(const LibraryOptions& options);
 
-// From a source that stands for every architecture.
-Result<DeviceCode> CompileSource(const std::string& source, const target::Target& target,
-                                 const DeviceTools& tools);
-Result<DeviceCode> CompileForDevice(const ir::Kernel& kernel, const target::Target& target,
-                                    const DeviceTools& tools);
+  // What is to be compiled for the kernel. The files of what the cache has are written.
+  Result<std::vector<DeviceSource>> Missing(const TaskKernel& kernel, const target::Target& target);
+  // In a child: compiles into the files, which are those of `missing`, in its order.
+  Status Compile(const std::vector<DeviceSource>& missing, std::span<const int> files) const;
+  // Makes what a child left in the files the kernel's code, and keeps it in the cache.
+  Status Take(const std::vector<DeviceSource>& missing);
+  // Of all of them, once they are taken.
+  CompiledKernels Finish();
+
+ private:
+  // Writes what was found or made; else an error that names the function.
+  static Status Write(const DeviceSource& source, const build::CudaBinary& binary);
+
+  std::unique_ptr<build::Nvrtc> nvrtc_;
+  std::optional<build::CubinCache> cache_;
+  bool warm_ = false;  // nvrtc_ works in a fenced child
+  CompiledKernels counts_;
+};
 
 }  // namespace mlc::package

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -31,23 +31,15 @@ AlignedBytes Allocate(int64_t bytes) {
   return AlignedBytes(static_cast<char*>(std::aligned_alloc(kAlignment, rounded)));
 }
 
-Status WriteFile(const std::string& path, const std::string& bytes) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
-  return {};
-}
-
 // One compiled preparation, runnable in this process.
 struct Prepare {
   std::unique_ptr<build::LoadedObject> object;
   std::vector<mlc_phase_fn> phases;
   codegen::KernelLayout layout;
 
-  static Result<Prepare> Create(const schedule::Preparation& preparation) {
+  static Result<Prepare> Create(const schedule::Preparation& preparation,
+                                const target::Target& host) {
     Prepare prepare;
-    const target::Target host = target::DetectHost(1);
     const std::string object = MLC_TRY(codegen::CompileToObject({&preparation.kernel}, host));
     prepare.object = MLC_TRY(build::LoadObject(object));
     prepare.layout = codegen::LayoutOf(preparation.kernel);
@@ -85,73 +77,6 @@ struct Prepare {
   }
 };
 
-Status WriteAt(const std::string& path, const char* data, int64_t size, int64_t offset) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
-  while (size > 0) {
-    const ssize_t written = pwrite(fd, data, static_cast<size_t>(size), offset);
-    if (written < 0) {
-      close(fd);
-      return ResourceExhausted("cannot write '" + path + "': " + std::strerror(errno));
-    }
-    data += written;
-    size -= written;
-    offset += written;
-  }
-  close(fd);
-  return {};
-}
-
-// What a child says of the cache: how much it found, and why it could not keep the rest.
-std::string CacheNotePath(const TaskKernel& kernel) { return kernel.object_path + ".cache"; }
-
-void ReadCacheNote(const TaskKernel& kernel, CompiledKernels& compiled) {
-  std::ifstream in(CacheNotePath(kernel));
-  int64_t found = 0, made = 0;
-  in >> found >> made;
-  in.ignore();
-  compiled.found += found;
-  compiled.made += made;
-  std::string failure;
-  if (std::getline(in, failure)) compiled.cache_failure = failure;
-}
-
-Status WriteCode(const TaskKernel& kernel, const target::Target& target, const DeviceTools& tools) {
-  if (!target.is_cuda()) {
-    return WriteFile(kernel.object_path,
-                     MLC_TRY(codegen::CompileToObject({&kernel.lowered.kernel}, target)));
-  }
-  const bool by_hand = kernel.lowered.kernel.phases.empty();
-  const DeviceCode code = MLC_TRY(by_hand ? CompileSource(kernel.device.text, target, tools)
-                                          : CompileForDevice(kernel.lowered.kernel, target, tools));
-  MLC_TRY(WriteFile(kernel.object_path, code.binary));
-  MLC_TRY(WriteFile(CacheNotePath(kernel), std::to_string(code.found) + " " +
-                                               std::to_string(code.made) + " " +
-                                               (code.kept.ok() ? "" : code.kept.message())));
-  return WriteFile(kernel.portable_path, code.portable);
-}
-
-// Everything one task needs, in a child of its own.
-Status CompileTask(int task, const graph::Program& program, const TaskKernel& kernel,
-                   const WeightsPlan& weights, const std::string& weights_path,
-                   const target::Target& target, const DeviceTools& tools) {
-  MLC_TRY(WriteCode(kernel, target, tools));
-  std::vector<std::unique_ptr<Prepare>> prepares(kernel.lowered.preparations.size());
-  for (const WeightsPlan::Prepared& item : weights.prepared) {
-    const graph::Step& step = program.steps[static_cast<size_t>(item.step)];
-    if (step.task != task) continue;
-    const auto index = static_cast<size_t>(item.preparation);
-    const schedule::Preparation& preparation = kernel.lowered.preparations[index];
-    if (prepares[index] == nullptr) {
-      prepares[index] = std::make_unique<Prepare>(MLC_TRY(Prepare::Create(preparation)));
-    }
-    const AlignedBytes bytes =
-        MLC_TRY(prepares[index]->Run(program, step, preparation, item.bytes));
-    MLC_TRY(WriteAt(weights_path, bytes.get(), item.bytes, item.offset));
-  }
-  return {};
-}
-
 // One that somebody wrote by hand: there is nothing to lower.
 Result<TaskKernel> RawKernel(const graph::Workload& workload, const schedule::Config& config,
                              const target::Target& target) {
@@ -178,6 +103,129 @@ Result<TaskKernel> LowerTask(const graph::Workload& workload, const schedule::Co
   }
   return kernel;
 }
+
+// Compiles the kernels of one library: a child for each, which has its files before its fence
+// closes and nothing else.
+class KernelCompiler {
+ public:
+  KernelCompiler(const graph::Program& program, std::span<const TaskKernel> kernels,
+                 const WeightsPlan& weights, const std::string& weights_path)
+      : program_(program), kernels_(kernels), weights_(weights), weights_path_(weights_path) {
+    prepared_.resize(kernels.size());
+    for (const WeightsPlan::Prepared& item : weights.prepared) {
+      prepared_[static_cast<size_t>(program.steps[static_cast<size_t>(item.step)].task)].push_back(
+          &item);
+    }
+  }
+
+  Result<CompiledKernels> Run(const target::Target& target, const LibraryOptions& options) {
+    target_ = target;
+    if (target.is_cuda()) {
+      device_ = MLC_TRY(DeviceBuilds::Open(options));
+      for (const TaskKernel& kernel : kernels_) {
+        missing_.push_back(MLC_TRY(device_->Missing(kernel, target)));
+      }
+    }
+    build::FencedJobs jobs;
+    jobs.count = static_cast<int>(kernels_.size());
+    jobs.parallel = options.parallel;
+    jobs.name = [this](int task) { return NameOf(task); };
+    jobs.limits = [this](int task) { return LimitsOf(task); };
+    jobs.open = [this](int task) { return OpenFiles(static_cast<size_t>(task)); };
+    jobs.work = [this](int task, std::span<const int> files) {
+      return CompileTask(static_cast<size_t>(task), files);
+    };
+    MLC_TRY(build::RunFenced(jobs));
+    if (!device_) return CompiledKernels();
+    for (size_t task = 0; task < missing_.size(); ++task) {
+      const Status taken = device_->Take(missing_[task]);
+      if (!taken.ok()) return taken.WithPrefix(NameOf(static_cast<int>(task)));
+    }
+    return device_->Finish();
+  }
+
+ private:
+  std::string NameOf(int task) const {
+    const bool by_hand = kernels_[static_cast<size_t>(task)].written_by_hand();
+    return "task " + std::to_string(task) + " (" +
+           program_.tasks[static_cast<size_t>(task)].workload.Summary() +
+           (by_hand ? ", written by hand)" : ")");
+  }
+
+  build::Limits LimitsOf(int task) const {
+    int64_t bytes = 0;
+    for (const WeightsPlan::Prepared* item : prepared_[static_cast<size_t>(task)]) {
+      bytes += item->bytes;
+    }
+    // A family's kernels are what this program makes of a few numbers.
+    build::Limits limits =
+        build::CompilerLimits(kernels_[static_cast<size_t>(task)].written_by_hand(), bytes);
+    limits.file_bytes += weights_.bytes;
+    return limits;
+  }
+
+  // Those of the code, then that of the weights, if the task prepares some.
+  Result<std::vector<int>> OpenFiles(size_t task) const {
+    std::vector<std::string> paths;
+    if (!device_) paths.push_back(kernels_[task].object_path);
+    if (device_) {
+      for (const DeviceSource& source : missing_[task]) paths.push_back(source.path);
+    }
+    std::vector<int> files;
+    for (const std::string& path : paths) {
+      files.push_back(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+      if (files.back() < 0) return CannotWrite(path);
+    }
+    if (prepared_[task].empty()) return files;
+    files.push_back(open(weights_path_.c_str(), O_WRONLY | O_CLOEXEC));
+    if (files.back() < 0) return CannotWrite(weights_path_);
+    return files;
+  }
+
+  static Status CannotWrite(const std::string& path) {
+    return {StatusCode::kAlreadyExists, "cannot write '" + path + "': " + std::strerror(errno)};
+  }
+  static Status WriteTo(int file, const std::string& path, const char* data, int64_t size,
+                        int64_t offset) {
+    if (build::WriteAt(file, data, size, offset)) return {};
+    return ResourceExhausted("cannot write '" + path + "': " + std::strerror(errno));
+  }
+
+  // The child's part.
+  Status CompileTask(size_t task, std::span<const int> files) const {
+    const TaskKernel& kernel = kernels_[task];
+    if (device_) {
+      MLC_TRY(device_->Compile(missing_[task], files));
+    } else {
+      const std::string object =
+          MLC_TRY(codegen::CompileToObject({&kernel.lowered.kernel}, target_));
+      MLC_TRY(WriteTo(files[0], kernel.object_path, object.data(),
+                      static_cast<int64_t>(object.size()), 0));
+    }
+    std::vector<std::unique_ptr<Prepare>> prepares(kernel.lowered.preparations.size());
+    for (const WeightsPlan::Prepared* item : prepared_[task]) {
+      const auto index = static_cast<size_t>(item->preparation);
+      const schedule::Preparation& preparation = kernel.lowered.preparations[index];
+      if (prepares[index] == nullptr) {
+        prepares[index] = std::make_unique<Prepare>(MLC_TRY(Prepare::Create(preparation, host_)));
+      }
+      const AlignedBytes bytes = MLC_TRY(prepares[index]->Run(
+          program_, program_.steps[static_cast<size_t>(item->step)], preparation, item->bytes));
+      MLC_TRY(WriteTo(files.back(), weights_path_, bytes.get(), item->bytes, item->offset));
+    }
+    return {};
+  }
+
+  const graph::Program& program_;
+  const std::span<const TaskKernel> kernels_;
+  const WeightsPlan& weights_;
+  const std::string& weights_path_;
+  std::vector<std::vector<const WeightsPlan::Prepared*>> prepared_;  // by task
+  target::Target target_;
+  const target::Target host_ = target::DetectHost(1);  // a child reads nothing of the machine
+  std::optional<DeviceBuilds> device_;                 // for GPUs
+  std::vector<std::vector<DeviceSource>> missing_;     // by task
+};
 
 }  // namespace
 
@@ -219,29 +267,7 @@ Result<CompiledKernels> CompileKernels(const graph::Program& program,
                                        const WeightsPlan& weights, const std::string& weights_path,
                                        const target::Target& target,
                                        const LibraryOptions& options) {
-  CompiledKernels compiled;
-  std::unique_ptr<build::Nvrtc> nvrtc;
-  std::optional<build::CubinCache> cubins;
-  if (target.is_cuda()) {
-    // Opened once: the children share it.
-    nvrtc = MLC_TRY(build::Nvrtc::Open(options.cuda_home));
-    if (!options.cubin_cache.empty()) {
-      Result<build::CubinCache> opened = build::CubinCache::Open(options.cubin_cache);
-      if (!opened.ok()) compiled.cache_failure = opened.status().message();
-      if (opened.ok()) cubins = *std::move(opened);
-    }
-  }
-  const DeviceTools tools{nvrtc.get(), cubins ? &*cubins : nullptr};
-  MLC_TRY(build::RunInChildren(static_cast<int>(kernels.size()), options.parallel, [&](int task) {
-    return CompileTask(task, program, kernels[static_cast<size_t>(task)], weights, weights_path,
-                       target, tools)
-        .WithPrefix("task " + std::to_string(task) + " (" +
-                    program.tasks[static_cast<size_t>(task)].workload.Summary() + ")");
-  }));
-  if (!target.is_cuda()) return compiled;
-  for (const TaskKernel& kernel : kernels) ReadCacheNote(kernel, compiled);
-  if (cubins && compiled.made > 0) cubins->Trim();
-  return compiled;
+  return KernelCompiler(program, kernels, weights, weights_path).Run(target, options);
 }
 
 }  // namespace mlc::package

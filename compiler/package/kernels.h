@@ -1,5 +1,5 @@
-// Lowers and compiles the kernels of a library, in child processes, and runs the preparations of
-// their weights there. Not thread-safe (forks).
+// Lowers the kernels of a library, compiles them in fenced child processes, and runs the
+// preparations of their weights there. Not thread-safe (forks).
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ struct TaskKernel {
   std::string object_path;          // an object, or a GPU's binary
   std::string portable_path;        // a GPU's portable text, empty when there is none
 
+  bool written_by_hand() const { return lowered.kernel.phases.empty() && !device.text.empty(); }
   // Scratch that all threads share, and what each thread or the counters need.
   int64_t shared_bytes() const;
   int64_t thread_bytes() const;
@@ -49,7 +50,8 @@ struct CompiledKernels {
 };
 
 // Compiles every kernel to its object file and writes the prepared constants into the weights file.
-// NOT_FOUND when there is no NVRTC for a GPU.
+// NOT_FOUND when there is no NVRTC for a GPU. FAILED_PRECONDITION for a kernel written by hand on a
+// machine without seccomp: there is no fence, which others do without.
 Result<CompiledKernels> CompileKernels(const graph::Program& program,
                                        std::span<const TaskKernel> kernels,
                                        const WeightsPlan& weights, const std::string& weights_path,

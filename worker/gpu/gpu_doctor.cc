@@ -46,7 +46,7 @@ Trial TryRunner(const GpuDevice& gpu, const std::string& cuda_home, const std::s
   Child::Options options;
   options.limits.memory_bytes = 0;
   options.limits.open_files = 4096;
-  options.limits.fence = Limits::Fence::kDevice;
+  options.limits.fence = build::Limits::Fence::kDevice;
   options.before = StartDriver;
   Result<Child> child = Child::Start(options, [&](int pipe) {
     Result<std::unique_ptr<GpuRunner>> runner =

@@ -105,7 +105,7 @@ void GpuProcess::Ensure() {
   options.limits.cpu_seconds = 30 * 24 * 3600;
   options.limits.open_files = 4096;
   options.limits.sandbox = options_.sandbox;
-  options.limits.fence = Limits::Fence::kDevice;
+  options.limits.fence = build::Limits::Fence::kDevice;
   options.before = [] {
     RaisePriority(-10);
     StartDriver();

@@ -10,8 +10,10 @@
 #include <fstream>
 #include <mutex>
 #include <optional>
+#include <sstream>
 
 #include "compiler/build/nvrtc.h"
+#include "compiler/build/sandbox.h"
 #include "compiler/graph/workload.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "db/sqlite_log.h"
@@ -131,6 +133,63 @@ TEST_F(RawCudaTest, WithoutAServerItIsMeasuredHere) {
   for (const std::string& word : Kernel("absent")) words.push_back(word);
   EXPECT_EQ(Wait(Spawn(OnTheCard(words), Path("absent"))), 65) << Output("absent");
   EXPECT_THAT(Output("absent"), HasSubstr("the source has no function 'absent'"));
+}
+
+// What a lock file or a log says was written by hand, somebody else may have written.
+TEST_F(RawCudaTest, ALibraryIsCompiledBehindAFence) {
+  if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
+  std::ofstream(Path("tiny.onnx"), std::ios::binary) << crash::TinyModel();
+  std::ofstream(Path("secret")) << "#error keep me\n";
+  const auto compile = [&](std::vector<std::string> more, const std::string& messages) {
+    std::vector<std::string> words = {
+        Program("mlc-compile"),
+        "--model",
+        Path("tiny.onnx"),
+        "--target",
+        "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560",
+        "--cubin-cache",
+        "off"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Wait(Spawn(words, Path(messages)));
+  };
+  ASSERT_EQ(compile({"-o", Path("tiny")}, "first"), 0) << Output("first");
+  const std::string lock = Output("tiny/tiny.lock");
+  const auto pin = [&](const std::string& source) {
+    const std::string raw = schedule::RawCuda{"k", source, 1, 32, 0}.ToConfig()->ToText();
+    std::string text;
+    std::istringstream lines(lock);
+    for (std::string line; std::getline(lines, line);) {
+      // task DIGEST ORIGIN NANOSECONDS CONFIG
+      size_t at = 0;
+      for (int i = 0; i < 4 && line.starts_with("task "); ++i) at = line.find(' ', at) + 1;
+      text += at == 0 ? line + "\n" : line.substr(0, at) + raw + "\n";
+    }
+    std::ofstream(Path("pinned")) << text;
+  };
+  const std::string kernel = "\nextern \"C\" __global__ void k() {}\n";
+  pin(kernel);
+  EXPECT_EQ(compile({"--locked", Path("pinned"), "-o", Path("by_hand")}, "good"), 0)
+      << Output("good");
+  EXPECT_THAT(Output("by_hand/report.json"), HasSubstr("\"hand_written\": true"));
+  EXPECT_EQ(compile({"--locked", Path("pinned"), "--emit=ptx"}, "ptx"), 0) << Output("ptx");
+  EXPECT_THAT(Output("ptx"), HasSubstr(".entry k"));
+  for (const std::string& path : {Path("secret"), std::string("/etc/passwd"),
+                                  std::string("/proc/self/environ"), std::string("/dev/zero")}) {
+    for (const std::string& line :
+         {"#include \"" + path + "\"",
+          "#if __has_include(\"" + path + "\")\n#error keep me\n#endif\n#error it goes on"}) {
+      pin(line + kernel);
+      for (const std::vector<std::string>& way :
+           {std::vector<std::string>{"-o", Path("stolen")}, {"--emit=ptx"}}) {
+        std::vector<std::string> words = {"--locked", Path("pinned")};
+        words.insert(words.end(), way.begin(), way.end());
+        EXPECT_EQ(compile(words, "refused"), 65) << Output("refused");
+        EXPECT_THAT(Output("refused"), HasSubstr("the CUDA compiler refuses the source"));
+        EXPECT_THAT(Output("refused"), Not(HasSubstr("keep me")));
+        EXPECT_THAT(Output("refused"), Not(HasSubstr("root:")));
+      }
+    }
+  }
 }
 
 // Leases one kernel written by hand to whoever calls, and keeps what comes back.

@@ -70,7 +70,8 @@ TEST_F(NvrtcTest, ChildrenCompileWithTheLibraryOfTheirParent) {
     return std::string(kSource) + "// " + std::to_string(job) + "\n";
   };
   const Status status = RunInChildren(3, 2, [&](int job) -> Status {
-    return MLC_TRY(CompileCached(&*cache, *nvrtc_, source(job), "sm_80")).kept;
+    return cache->Put(CubinCache::KeyOf(*nvrtc_, source(job), "sm_80"),
+                      MLC_TRY(nvrtc_->Compile(source(job), "sm_80")));
   });
   ASSERT_TRUE(status.ok()) << status.ToString();
   for (int job = 0; job < 3; ++job) {

@@ -11,7 +11,7 @@
 #include "worker/child.h"
 #include "worker/gpu/service_kernels.h"
 #include "worker/local_trial.h"
-#include "worker/sandbox.h"
+#include "compiler/build/sandbox.h"
 
 namespace mlc::worker {
 namespace {
@@ -162,7 +162,7 @@ std::string CompileInChild(const std::string& source, int cpu_seconds = 60) {
 }
 
 TEST_F(CudaBuild, ASourceReadsNoFile) {
-  if (!DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
+  if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
   const std::string folder = ::testing::TempDir();
   const std::string secret = folder + "/cuda-secret";
   std::ofstream(secret) << "#error keep me\n";
@@ -187,7 +187,7 @@ TEST_F(CudaBuild, ASourceReadsNoFile) {
 }
 
 TEST_F(CudaBuild, ASourceThatNeverEndsIsEnded) {
-  if (!DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
+  if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
   const std::string templates =
       "template <int N, long M> struct T { T<N - 1, 2 * M> a; T<N - 1, 2 * M + 1> b; };\n"
       "template <long M> struct T<0, M> { int a; };\n"

@@ -1,4 +1,4 @@
-#include "worker/sandbox.h"
+#include "compiler/build/sandbox.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,6 +21,9 @@
 
 namespace mlc::worker {
 namespace {
+
+using build::DetectSandbox;
+using build::Limits;
 
 // What `body` reports from inside the sandbox; its end, if it reports nothing.
 std::string Inside(const std::function<std::string()>& body, Limits limits = {}) {

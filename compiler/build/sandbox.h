@@ -7,10 +7,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "compiler/base/status.h"
 
-namespace mlc::worker {
+namespace mlc::build {
 
 struct SandboxSupport {
   bool seccomp = false;
@@ -23,7 +24,7 @@ SandboxSupport DetectSandbox();
 struct Limits {
   int64_t memory_bytes = int64_t{4} << 30;  // of address space; 0 = unlimited
   int64_t more_bytes = 0;  // if not 0, instead: of address space, beyond what is mapped already
-  int64_t file_bytes = int64_t{64} << 20;  // largest file (of descriptors held) it can write
+  int64_t file_bytes = int64_t{64} << 20;  // size up to which it can write files (that it holds)
   int cpu_seconds = 30;
   int open_files = 64;
   bool sandbox = true;  // false: limits only
@@ -31,8 +32,11 @@ struct Limits {
   Fence fence = Fence::kCompute;
 };
 
+// Closes everything from 3 up but these.
+void CloseDescriptorsBut(std::vector<int> keep);
+
 // For the calling process, for good; it dies with its parent. REQUIRES: one thread. Threads may be
 // started afterwards.
 Status EnterSandbox(const Limits& limits);
 
-}  // namespace mlc::worker
+}  // namespace mlc::build

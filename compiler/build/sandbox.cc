@@ -1,4 +1,4 @@
-#include "worker/sandbox.h"
+#include "compiler/build/sandbox.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -9,13 +9,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 
-#include "worker/syscall_filter.h"
+#include "compiler/build/syscall_filter.h"
 
-namespace mlc::worker {
+namespace mlc::build {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -25,14 +26,15 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// A limit cannot rise above what the process has already.
-Status SetLimit(int resource, int64_t value) {
+// A limit cannot rise above what the process has already. Some are announced by a signal, which the
+// hard limit, so much higher, would forestall.
+Status SetLimit(int resource, int64_t value, rlim_t grace = 0) {
   rlimit limit;
   if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0)
     return Internal("getrlimit");
-  const auto wanted = static_cast<rlim_t>(value);
-  if (limit.rlim_max == RLIM_INFINITY || wanted < limit.rlim_max) limit.rlim_max = wanted;
-  limit.rlim_cur = limit.rlim_max;
+  const rlim_t most = limit.rlim_max;  // RLIM_INFINITY is the highest number
+  limit.rlim_cur = std::min(static_cast<rlim_t>(value), most);
+  limit.rlim_max = std::min(limit.rlim_cur + grace, most);
   if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0) return Status();
   return Internal(std::string("setrlimit: ") + strerror(errno));
 }
@@ -49,7 +51,7 @@ Status SetLimits(const Limits& limits) {
   MLC_TRY(SetLimit(RLIMIT_CORE, 0));
   MLC_TRY(SetLimit(RLIMIT_NOFILE, limits.open_files));
   MLC_TRY(SetLimit(RLIMIT_FSIZE, limits.file_bytes));
-  MLC_TRY(SetLimit(RLIMIT_CPU, limits.cpu_seconds));
+  MLC_TRY(SetLimit(RLIMIT_CPU, limits.cpu_seconds, /*grace=*/1));
   if (kSanitized) return Status();
   int64_t memory_bytes = limits.memory_bytes;
   if (limits.more_bytes > 0) memory_bytes = limits.more_bytes + MLC_TRY(MappedBytes());
@@ -100,7 +102,19 @@ Status RestrictFiles(int abi, Limits::Fence fence) {
   return result == 0 ? Status() : Internal(std::string("landlock: ") + strerror(errno));
 }
 
+constexpr int kFirstFree = 3;
+
 }  // namespace
+
+void CloseDescriptorsBut(std::vector<int> keep) {
+  std::sort(keep.begin(), keep.end());
+  int from = kFirstFree;
+  for (int fd : keep) {
+    if (fd > from) (void)close_range(static_cast<unsigned>(from), static_cast<unsigned>(fd - 1), 0);
+    from = std::max(from, fd + 1);
+  }
+  (void)close_range(static_cast<unsigned>(from), ~0U, 0);
+}
 
 SandboxSupport DetectSandbox() {
   SandboxSupport support;
@@ -128,4 +142,4 @@ Status EnterSandbox(const Limits& limits) {
                                                 : InstallSyscallFilter();
 }
 
-}  // namespace mlc::worker
+}  // namespace mlc::build

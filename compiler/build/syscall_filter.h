@@ -5,10 +5,10 @@
 
 #include "compiler/base/status.h"
 
-namespace mlc::worker {
+namespace mlc::build {
 
 // For the calling process and its later threads. REQUIRES: no_new_privs is set.
 Status InstallSyscallFilter();
 Status InstallDeviceSyscallFilter();
 
-}  // namespace mlc::worker
+}  // namespace mlc::build

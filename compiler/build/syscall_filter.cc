@@ -1,4 +1,4 @@
-#include "worker/syscall_filter.h"
+#include "compiler/build/syscall_filter.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace mlc::worker {
+namespace mlc::build {
 namespace {
 
 #if defined(__aarch64__)
@@ -219,4 +219,4 @@ Status Install(Filter filter) {
 Status InstallSyscallFilter() { return Install(MakeFilter()); }
 Status InstallDeviceSyscallFilter() { return Install(MakeDeviceFilter()); }
 
-}  // namespace mlc::worker
+}  // namespace mlc::build
