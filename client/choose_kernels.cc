@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "compiler/schedule/check_config.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
-#include "compiler/schedule/family.h"
 #include "costmodel/transfer.h"
 
 namespace mlc::client {
@@ -21,10 +21,7 @@ bool CanGenerate(const std::string& text, const graph::Workload& workload,
     const Result<schedule::RawCuda> raw = schedule::RawCuda::FromConfig(*config);
     return by_hand == HandWritten::kUse && raw.ok() && schedule::CheckFits(*raw, target).ok();
   }
-  const schedule::Family* family = schedule::FindFamily(config->family);
-  return family != nullptr && family->version() == config->version &&
-         family->Accepts(workload, target) &&
-         family->Check(workload, target, *config) == schedule::RejectReason::kNone;
+  return schedule::CheckConfig(workload, target, *config).ok();
 }
 
 // The best record of the workload itself, or nothing.

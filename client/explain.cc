@@ -141,8 +141,11 @@ Result<std::string> Explain(const graph::Workload& workload, const target::Targe
   if (!family->Accepts(workload, target)) {
     return InvalidArgument("family " + config.family + " does not take this workload");
   }
-  const schedule::RejectReason reason = family->Check(workload, target, config);
   std::string text = workload.Summary() + "\n" + record.config + "\n" + Provenance(record);
+  if (family->MakeSpace(workload, target).RankOf(config) < 0) {
+    return text + "rejected today: it is not in the family's space\n";
+  }
+  const schedule::RejectReason reason = family->Check(workload, target, config);
   if (reason != schedule::RejectReason::kNone) {
     return text + "rejected today: " + std::string(schedule::Explain(reason)) + "\n";
   }

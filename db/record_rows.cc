@@ -38,6 +38,12 @@ Result<int64_t> IdOfTarget(Database& database, const std::string& text) {
 
 }  // namespace
 
+Outcome OutcomeAt(const Statement& row, int column) {
+  const int64_t number = row.Int(column);
+  const bool known = number >= 0 && number < static_cast<int64_t>(Outcome::kInfra);
+  return known ? static_cast<Outcome>(number) : Outcome::kInfra;
+}
+
 const std::string kSelectRecord =
     "SELECT r.id, r.task_uid, r.study, w.key, t.class, r.config, r.outcome, r.median_ns, r.p10_ns,"
     " r.p90_ns, r.runs, r.cold_ns, r.floor_ns, r.max_error, r.build_ms, r.clock_mhz, r.calm,"
@@ -54,7 +60,7 @@ Record RecordFrom(const Statement& row) {
   record.workload = row.DigestAt(3);
   record.target = row.Text(4);
   record.config = row.Text(5);
-  m.outcome = static_cast<Outcome>(row.Int(6));
+  m.outcome = OutcomeAt(row, 6);
   m.median_ns = row.Real(7);
   m.p10_ns = row.Real(8);
   m.p90_ns = row.Real(9);

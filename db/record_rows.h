@@ -16,6 +16,8 @@ extern const std::string kSelectRecord;
 inline constexpr int kWorkloadColumn = 25;
 inline constexpr int kTargetColumn = 26;
 Record RecordFrom(const Statement& row);
+// kInfra, which no log keeps, for a number that is none.
+Outcome OutcomeAt(const Statement& row, int column);
 // DATA_LOSS that names the record if its stored digest is not the digest of its fields.
 Status CheckDigest(const Statement& row, const Record& record);
 

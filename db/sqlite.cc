@@ -21,6 +21,7 @@ StatusCode CodeOf(int code) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_IOERR:
+    case SQLITE_ERROR:  // our statements fit our tables: those of the file are others
       return StatusCode::kDataLoss;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

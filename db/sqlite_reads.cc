@@ -295,7 +295,7 @@ Result<LogStats> SqliteReads::Stats() const {
   Statement query =
       MLC_TRY((*lease).Prepare("SELECT outcome, count(*) FROM record GROUP BY outcome"));
   while (MLC_TRY(query.Step())) {
-    stats.by_outcome.at(static_cast<size_t>(query.Int(0))) = query.Int(1);
+    stats.by_outcome[static_cast<size_t>(OutcomeAt(query, 0))] += query.Int(1);
     stats.records += query.Int(1);
   }
   return stats;

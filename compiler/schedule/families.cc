@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/schedule/attention.h"
+#include "compiler/schedule/check_config.h"
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/cuda/families.h"
 #include "compiler/schedule/depthwise.h"
@@ -65,8 +66,8 @@ std::vector<const Family*> FamiliesFor(const graph::Workload& workload,
   return accepting;
 }
 
-Result<LoweredKernel> LowerConfig(const graph::Workload& workload, const target::Target& target,
-                                  const Config& config) {
+Status CheckConfig(const graph::Workload& workload, const target::Target& target,
+                   const Config& config) {
   const Family* family = FindFamily(config.family);
   if (!family) {
     std::string known;
@@ -95,7 +96,13 @@ Result<LoweredKernel> LowerConfig(const graph::Workload& workload, const target:
     return InvalidArgument("config '" + config.ToText() +
                            "' is rejected: " + std::string(Explain(reason)));
   }
-  return family->Lower(workload, target, config);
+  return Status();
+}
+
+Result<LoweredKernel> LowerConfig(const graph::Workload& workload, const target::Target& target,
+                                  const Config& config) {
+  MLC_TRY(CheckConfig(workload, target, config));
+  return FindFamily(config.family)->Lower(workload, target, config);
 }
 
 }  // namespace mlc::schedule

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/base/outcome.h"
+#include "compiler/schedule/check_config.h"
 #include "compiler/schedule/family.h"
 #include "db/record.h"
 
@@ -14,15 +15,6 @@ namespace {
 constexpr char kArm[] = "given";
 // Of a compiler's words in a job's one line.
 constexpr size_t kMaxWords = 2000;
-
-bool CanGenerate(const schedule::Config& config, const SearchInput& input) {
-  const graph::Workload& workload = input.tasks.front().workload;
-  const schedule::Family* family = schedule::FindFamily(config.family);
-  return family != nullptr && family->version() == config.version &&
-         family->Accepts(workload, input.target) &&
-         family->MakeSpace(workload, input.target).RankOf(config) >= 0 &&
-         family->Check(workload, input.target, config) == schedule::RejectReason::kNone;
-}
 
 std::optional<schedule::Config> DefaultOf(const SearchInput& input) {
   const graph::Workload& workload = input.tasks.front().workload;
@@ -50,7 +42,9 @@ std::optional<schedule::Config> BestPrior(const SearchInput& input) {
   const Known* best = nullptr;
   for (const auto& [text, known] : by_config) {
     if (best != nullptr && known.ns >= best->ns) continue;
-    if (CanGenerate(*known.config, input)) best = &known;
+    const Status legal =
+        schedule::CheckConfig(input.tasks.front().workload, input.target, *known.config);
+    if (legal.ok()) best = &known;
   }
   return best == nullptr ? std::nullopt : std::optional(*best->config);
 }

@@ -14,6 +14,7 @@
 #include "db/file_lock.h"
 #include "db/schema.h"
 #include "db/sqlite.h"
+#include "db/verify.h"
 #include "tests/unit/db/log_fixture.h"
 
 namespace mlc::db {
@@ -80,6 +81,41 @@ TEST_F(SqliteLogTest, RefusesNewerForeignAndBrokenFiles) {
   EXPECT_THAT(OpenSqliteLog(Path("foreign.db")).status().message(), HasSubstr("not a tuning log"));
   std::ofstream(Path("broken.db")) << std::string(5000, 'x');
   EXPECT_EQ(OpenSqliteLog(Path("broken.db")).status().code(), StatusCode::kDataLoss);
+}
+
+// Whoever makes a file may leave out the checks.
+TEST_F(SqliteLogTest, NumbersThatStandForNothingAreDamage) {
+  Fill(Path("a.db"), 0, 4);
+  {
+    auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
+    ASSERT_TRUE(database
+                    ->Execute("PRAGMA ignore_check_constraints=ON;"
+                              "UPDATE record SET outcome=99999 WHERE id=1;"
+                              "UPDATE record SET outcome=-9223372036854775808 WHERE id=2")
+                    .ok());
+  }
+  auto log = OpenSqliteLogForReading(Path("a.db"));
+  ASSERT_TRUE(log.ok()) << log.status().ToString();
+  const auto stats = (*log)->Stats();
+  ASSERT_TRUE(stats.ok()) << stats.status().ToString();
+  EXPECT_EQ(stats->records, 4);
+  EXPECT_EQ(stats->by_outcome[static_cast<size_t>(Outcome::kInfra)], 2);
+  const auto records = (*log)->List({});
+  if (records.ok()) {
+    for (const Record& record : *records) EXPECT_LE(record.measurement.outcome, Outcome::kInfra);
+  }
+  const auto report = VerifyLog(Path("a.db"));
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_FALSE(report->problems.empty());
+}
+
+TEST_F(SqliteLogTest, TablesOfAnotherVersionThanItSaysAreDamage) {
+  Fill(Path("a.db"), 0, 1);
+  {
+    auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
+    ASSERT_TRUE(database->Execute("PRAGMA user_version=1").ok());
+  }
+  EXPECT_EQ(OpenSqliteLog(Path("a.db")).status().code(), StatusCode::kDataLoss);
 }
 
 TEST_F(SqliteLogTest, MigratesStepByStepAfterABackup) {

@@ -3,9 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <utility>
+
 #include "client/compile_report.h"
+#include "client/explain.h"
 #include "client/server_best.h"
 #include "compiler/base/rng.h"
+#include "compiler/schedule/check_config.h"
 #include "compiler/schedule/family.h"
 #include "db/memory_log.h"
 #include "tests/unit/client/compile/known_times.h"
@@ -85,6 +92,48 @@ TEST_F(ChooseKernelsTest, ARecordOfItsOwnComesFirst) {
   EXPECT_TRUE(IsTuned(choices[0]));
   EXPECT_EQ(choices[0].config, Another(four_));
   EXPECT_EQ(choices[0].expected_ns, 500'000);
+}
+
+// Whoever writes a log may write anything into it, with the right digest.
+TEST_F(ChooseKernelsTest, ForgedConfigsArePassedOver) {
+  constexpr int64_t kOdd[] = {INT64_MIN, -1, 0, 1, 3, int64_t{1} << 40, INT64_MAX};
+  Rng rng(7);
+  for (int round = 0; round < 500; ++round) {
+    schedule::Config forged = Another(four_);
+    const auto place = static_cast<std::ptrdiff_t>(rng.Below(forged.knobs.size()));
+    auto& [name, value] = forged.knobs[static_cast<size_t>(place)];
+    const std::span<const schedule::Family* const> families = schedule::Families();
+    const schedule::Family& family = *families[rng.Below(families.size())];
+    switch (rng.Below(5)) {
+      case 0:
+        forged.knobs.erase(forged.knobs.begin() + place);
+        break;
+      case 1:
+        name += "x";
+        break;
+      case 2:
+        value = kOdd[rng.Below(std::size(kOdd))];
+        break;
+      case 3:
+        std::swap(forged.knobs.front(), forged.knobs[static_cast<size_t>(place)]);
+        break;
+      default:
+        forged.family = family.name();
+        forged.version = family.version();
+    }
+    log_ = db::MakeMemoryLog();
+    Add(four_, forged, 1);
+    Add(one_, forged, 1);
+    const std::vector<package::Choice> choices = Choose(NearMisses::kUse);
+    for (size_t i = 0; i < choices.size(); ++i) {
+      const Status legal =
+          schedule::CheckConfig(program_.tasks[i].workload, target_, choices[i].config);
+      EXPECT_TRUE(legal.ok()) << forged.ToText() << ": " << legal.message();
+    }
+    db::Record record;
+    record.config = forged.ToText();
+    (void)Explain(four_, target_, record);
+  }
 }
 
 TEST_F(ChooseKernelsTest, ALockFilePinsNearMisses) {
