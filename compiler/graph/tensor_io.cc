@@ -183,36 +183,6 @@ TensorDataRef WriteInts(DType dtype, std::vector<int64_t> dims, std::span<const 
   return MakeTensorData(dtype, std::move(dims), std::move(bytes));
 }
 
-double RoundTo(DType dtype, double value) {
-  switch (dtype) {
-    case DType::kF32:
-      return static_cast<float>(value);
-    case DType::kF16:
-      return FromHalf(ToHalf(value));
-    case DType::kBF16:
-      return FromBFloat(ToBFloat(value));
-    default:
-      return value;
-  }
-}
-
-int64_t WrapTo(DType dtype, int64_t value) {
-  switch (dtype) {
-    case DType::kI8:
-      return static_cast<int8_t>(value);
-    case DType::kU8:
-      return static_cast<uint8_t>(value);
-    case DType::kI16:
-      return static_cast<int16_t>(value);
-    case DType::kI32:
-      return static_cast<int32_t>(value);
-    case DType::kBool:
-      return value != 0;
-    default:
-      return value;
-  }
-}
-
 TensorDataRef ConstantData(const Value& value) {
   if (value.op != Op::kConstant) return nullptr;
   if (value.data) return value.data;

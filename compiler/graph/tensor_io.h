@@ -21,11 +21,6 @@ TensorDataRef WriteInts(DType dtype, std::vector<int64_t> dims, std::span<const 
 double ReadDouble(const TensorData& data, int64_t index);
 int64_t ReadInt(const TensorData& data, int64_t index);
 
-// Rounds to the values that the type can hold (a float narrower than f64), else returns it as is.
-double RoundTo(DType dtype, double value);
-// Keeps the low bits, as a conversion to the integer type does.
-int64_t WrapTo(DType dtype, int64_t value);
-
 // The constant's tensor: its data, or the splat written out. Null if it is not a constant, or known
 // by digest only.
 TensorDataRef ConstantData(const Value& value);

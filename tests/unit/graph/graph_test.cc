@@ -134,15 +134,18 @@ TEST(TensorType, StridesExtentAndDensity) {
 }
 
 TEST(TensorIo, RoundsNarrowFloats) {
-  EXPECT_EQ(RoundTo(DType::kF16, 1.0 + 1.0 / 2048), 1.0);
-  EXPECT_EQ(RoundTo(DType::kF16, 1.0 + 3.0 / 2048), 1.0 + 2.0 / 1024);
-  EXPECT_EQ(RoundTo(DType::kF16, 0.0), 0.0);
-  EXPECT_EQ(RoundTo(DType::kF16, 65504.0), 65504.0);
-  EXPECT_TRUE(std::isinf(RoundTo(DType::kF16, 65520.0)));
-  EXPECT_EQ(RoundTo(DType::kF16, 5.9604644775390625e-8), 5.9604644775390625e-8);
-  EXPECT_EQ(RoundTo(DType::kBF16, 1.0 + 1.0 / 256), 1.0);
-  EXPECT_EQ(RoundTo(DType::kBF16, -(1.0 + 3.0 / 256)), -(1.0 + 2.0 / 128));
-  EXPECT_EQ(WrapTo(DType::kU8, 257), 1);
+  const auto kept = [](DType dtype, double value) {
+    return ReadDouble(*WriteDoubles(dtype, {1}, std::vector<double>{value}), 0);
+  };
+  EXPECT_EQ(kept(DType::kF16, 1.0 + 1.0 / 2048), 1.0);
+  EXPECT_EQ(kept(DType::kF16, 1.0 + 3.0 / 2048), 1.0 + 2.0 / 1024);
+  EXPECT_EQ(kept(DType::kF16, 0.0), 0.0);
+  EXPECT_EQ(kept(DType::kF16, 65504.0), 65504.0);
+  EXPECT_TRUE(std::isinf(kept(DType::kF16, 65520.0)));
+  EXPECT_EQ(kept(DType::kF16, 5.9604644775390625e-8), 5.9604644775390625e-8);
+  EXPECT_EQ(kept(DType::kBF16, 1.0 + 1.0 / 256), 1.0);
+  EXPECT_EQ(kept(DType::kBF16, -(1.0 + 3.0 / 256)), -(1.0 + 2.0 / 128));
+  EXPECT_EQ(ReadInt(*WriteInts(DType::kU8, {1}, std::vector<int64_t>{257}), 0), 1);
 }
 
 }  // namespace
