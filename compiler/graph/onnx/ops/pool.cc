@@ -56,9 +56,21 @@ ValueId PadExplicitly(OpContext& c, ValueId x, Window& window) {
 constexpr int64_t kMaxTaps = 256;
 constexpr int64_t kMaxSide = int64_t{1} << 24;
 
-// What every window starts with, as an index into the whole unpadded operand, [N, C, windows].
-ValueId FirstPlaces(Builder& b, const Dims& in, const Dims& out, const Window& window) {
-  const Dims strides = DenseStrides(in);
+// How far apart the neighbours along each dimension are in an index into the whole operand. In
+// column-major order the first spatial dimension is the innermost one.
+Dims IndexStrides(const Dims& in, bool column_major) {
+  Dims strides = DenseStrides(in);
+  int64_t stride = 1;
+  for (size_t i = 2; column_major && i < in.size(); ++i) {
+    strides[i] = stride;
+    stride *= in[i];
+  }
+  return strides;
+}
+
+// The index of what every window starts with, [N, C, windows]; pads come before the operand.
+ValueId FirstPlaces(Builder& b, const Dims& in, const Dims& strides, const Dims& out,
+                    const Window& window) {
   ValueId sum = kNoValue;
   for (size_t i = 0; i < in.size(); ++i) {
     Dims places;
@@ -78,7 +90,7 @@ ValueId FirstPlaces(Builder& b, const Dims& in, const Dims& out, const Window& w
 ValueId PlacesOfLargest(OpContext& c, ValueId x, const Window& window, const Dims& out) {
   Builder& b = c.b;
   const Dims in = b.DimsOf(x);
-  const Dims strides = DenseStrides(in);
+  const Dims strides = IndexStrides(in, c.Flag("storage_order", false));
   int64_t taps = 1;
   for (const int64_t k : window.kernel) taps = std::min(taps * k, kMaxTaps + 1);
   if (taps > kMaxTaps || *std::max_element(out.begin(), out.end()) > kMaxSide) {
@@ -115,7 +127,7 @@ ValueId PlacesOfLargest(OpContext& c, ValueId x, const Window& window, const Dim
     place = b.Select(larger, at, place);
     largest = b.Select(larger, value, largest);
   }
-  return b.Plus(FirstPlaces(b, in, out, window), place);
+  return b.Plus(FirstPlaces(b, in, strides, out, window), place);
 }
 
 // Kernels pool floats; those have every 8-bit integer.
@@ -128,7 +140,6 @@ void MaxPool(OpContext& c) {
   const ValueId y = Pool(c, "max", x, window, false);
   c.Out(c.b.Cast(y, type));
   if (!c.Wants(1) || !c.ok()) return;
-  if (c.Flag("storage_order", false)) return c.Unsupported("indices in column-major order");
   const Dims windows = c.b.DimsOf(y);
   c.Out(PlacesOfLargest(c, x, window, windows), 1);
 }

@@ -102,6 +102,17 @@ TEST(Pool, TellsWhereTheLargestIs) {
               ElementsAre(1, 1, 5, 6));
 }
 
+TEST(Pool, CountsDownColumnsIfAsked) {
+  const std::vector<double> x = {1, 2, 3, 9, 5, 6};
+  const std::string attributes = wire::IntsAttr("kernel_shape", {2, 2});
+  EXPECT_THAT(RunNode(Node("MaxPool", {"x"}, {"v", "y"}, attributes), 12, {1, 1, 2, 3}, x),
+              ElementsAre(3, 5));
+  EXPECT_THAT(
+      RunNode(Node("MaxPool", {"x"}, {"v", "y"}, attributes + wire::IntAttr("storage_order", 1)),
+              12, {1, 1, 2, 3}, x),
+      ElementsAre(1, 5));
+}
+
 TEST(Pool, PutsElementsBackWhereTheyCameFrom) {
   const std::vector<std::string> operands = {
       wire::Tensor("i", 7, {1, 1, 2}, wire::Raw(std::vector<int64_t>{1, 2})),
