@@ -1,13 +1,16 @@
 #include "client/model_library.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <numbers>
+#include <system_error>
 
 #include "compiler/base/rng.h"
 
@@ -56,6 +59,29 @@ void FillRandom(const mlc_port& port, std::byte* bytes, Rng& rng) {
   }
 }
 
+// The loader maps what a library's headers say: of a file that was cut short, it touches pages that
+// are not there.
+Status CheckWhole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto bytes = static_cast<int64_t>(file.tellg());
+  Elf64_Ehdr header = {};
+  const auto read = [&](int64_t at, void* to, size_t size) {
+    file.seekg(at).read(static_cast<char*>(to), static_cast<std::streamsize>(size));
+    return file.good();
+  };
+  if (!read(0, &header, sizeof(header))) return {};  // the loader has words for it
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
+  for (int64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr part = {};
+    const auto at = static_cast<int64_t>(header.e_phoff) + i * static_cast<int64_t>(sizeof(part));
+    const auto end = static_cast<uint64_t>(bytes);
+    const bool whole = read(at, &part, sizeof(part)) && part.p_filesz <= end &&
+                       part.p_offset <= end - part.p_filesz;
+    if (!whole) return InvalidArgument("'" + path + "' is cut short: compile the model again");
+  }
+  return {};
+}
+
 }  // namespace
 
 struct ModelLibrary::Buffers {
@@ -91,7 +117,9 @@ Status ModelLibrary::Check(mlc_status status, const std::string& what,
 Status ModelLibrary::Load(const std::string& path, const std::string& weights, int threads,
                           int device) {
   const auto started = std::chrono::steady_clock::now();
-  handle_ = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  MLC_TRY(CheckWhole(path));
+  std::error_code error_code;
+  handle_ = dlopen(fs::absolute(path, error_code).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) return InvalidArgument("cannot load '" + path + "': " + dlerror());
   api_ = static_cast<const mlc_model_api*>(dlsym(handle_, MLC_MODEL_ENTRY));
   if (api_ == nullptr) return InvalidArgument("'" + path + "' is not a compiled model");
@@ -101,8 +129,8 @@ Status ModelLibrary::Load(const std::string& path, const std::string& weights, i
                               std::to_string(MLC_MODEL_ABI_VERSION) + ": compile the model again");
   }
   char error[1024] = "";
-  const mlc_open_options open = {fs::exists(weights) ? weights.c_str() : nullptr, device, error,
-                                 sizeof(error)};
+  const mlc_open_options open = {fs::exists(weights, error_code) ? weights.c_str() : nullptr,
+                                 device, error, sizeof(error)};
   const mlc_status opened = api_->open_with(api_, &open, &model_);
   MLC_TRY(Check(opened, "cannot open '" + path + "'", error));
   mlc_session_options options = {};

@@ -1,7 +1,9 @@
 // mlc-run: loads a compiled model through its C interface; runs, checks, times and profiles it.
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <thread>
@@ -144,13 +146,25 @@ int Main(int argc, char** argv) {
                  "folder with input_K.pb or input_K.npy; random inputs without it");
   app.add_option("--outputs", options.outputs, "write output_K.pb there");
   app.add_option("--check", options.check, "folder with the expected output_K.pb or output_K.npy");
+  // Also refuses what is no number.
+  const CLI::Validator finite(
+      [](const std::string& text) {
+        const double value = std::strtod(text.c_str(), nullptr);
+        return value >= 0 && std::isfinite(value) ? "" : "is to be a number, 0 or more";
+      },
+      "");
   app.add_option("--rtol", options.rtol, "tolerance over the largest magnitude of the reference")
+      ->check(finite)
       ->capture_default_str();
-  app.add_option("--atol", options.atol, "tolerance added to it")->capture_default_str();
+  app.add_option("--atol", options.atol, "tolerance added to it")
+      ->check(finite)
+      ->capture_default_str();
   app.add_option(
-      "--bench", options.bench_seconds,
-      "time runs for so many seconds; on a GPU with its own clock, on data that it holds");
-  app.add_option("--threads", options.threads, "threads of the session; default: all cores");
+         "--bench", options.bench_seconds,
+         "time runs for so many seconds; on a GPU with its own clock, on data that it holds")
+      ->check(finite);
+  app.add_option("--threads", options.threads, "threads of the session; default: all cores")
+      ->check(finite);
   app.add_option("--device", options.device, "GPU of a library for GPUs, as the driver counts")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -3,9 +3,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <system_error>
 
 #include "client/npy.h"
+#include "compiler/graph/onnx/file.h"
 #include "compiler/graph/onnx/import.h"
 
 namespace mlc::client {
@@ -67,10 +68,8 @@ uint64_t OnnxType(DType dtype) {
 
 Result<graph::TensorDataRef> ReadTensor(const std::string& path) {
   if (!path.ends_with(".npy")) return graph::onnx::ReadTensorFile(path);
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return NotFound("cannot read '" + path + "'");
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  Result<graph::TensorDataRef> tensor = ParseNpy(bytes);
+  const graph::onnx::MappedFileRef file = MLC_TRY(graph::onnx::OpenModelFile(path));
+  Result<graph::TensorDataRef> tensor = ParseNpy(file->bytes());
   if (!tensor.ok()) return tensor.status().WithPrefix("'" + path + "'");
   return tensor;
 }
@@ -81,8 +80,9 @@ Result<std::vector<graph::TensorDataRef>> ReadTensors(const std::string& directo
   for (;;) {
     const std::string stem = directory + "/" + prefix + "_" + std::to_string(tensors.size());
     std::string path = stem + ".pb";
-    if (!fs::exists(path)) path = stem + ".npy";
-    if (!fs::exists(path)) break;
+    std::error_code absent;
+    if (!fs::exists(path, absent)) path = stem + ".npy";
+    if (!fs::exists(path, absent)) break;
     tensors.push_back(MLC_TRY(ReadTensor(path)));
   }
   if (tensors.empty()) {

@@ -252,8 +252,11 @@ Result<TensorDataRef> ReadTensor(const TensorMessage& message,
 
 Result<TensorDataRef> ReadTensorFile(const std::string& path) {
   const MappedFileRef file = MLC_TRY(OpenModelFile(path));
-  const TensorMessage message = MLC_TRY(ParseTensor(file->bytes()));
-  return ReadTensor(message, file, nullptr);
+  const Result<TensorMessage> message = ParseTensor(file->bytes());
+  if (!message.ok()) return message.status().WithPrefix("'" + path + "'");
+  Result<TensorDataRef> tensor = ReadTensor(*message, file, nullptr);
+  if (!tensor.ok()) return tensor.status().WithPrefix("'" + path + "'");
+  return tensor;
 }
 
 }  // namespace mlc::graph::onnx
