@@ -21,6 +21,7 @@ struct Offer {
   std::string target_class;
   std::set<std::string> kernels;  // empty: not told, all are assumed
   int64_t memory_bytes = 0;       // 0: not told, enough is assumed
+  int devices = 1;                // of the class, at the same time
 
   bool Meets(const Needs& needs) const {
     if (needs.target_class != target_class) return false;

@@ -1,7 +1,7 @@
 // Whose trial comes next: weighted fair queueing over users, then over a user's jobs. A pure state
 // machine without clock or I/O; not thread-safe.
 //
-// Each class of target is shared for itself. Between users that wait for it, the workers' time is
+// Each class of target is shared for itself. Between users that wait for it, the devices' time is
 // in proportion to their weights, however many jobs each has; who has had least for the weight
 // comes next. What a trial will take is known when its result is there: until then it counts as
 // much as the study's trials usually take, or those of the class. Who did not wait has saved up
@@ -44,7 +44,7 @@ class FairShares {
   std::vector<Digest> Order(const std::string& target_class) const;
   // A worker of the class took one of the study's trials. Returns what that counts for now.
   double Charge(const std::string& target_class, const Digest& study);
-  // A trial that counted for `charged` took so many seconds of a worker.
+  // A trial that counted for `charged` took so many seconds of a device.
   void Settle(const std::string& target_class, const Digest& study, double charged, double seconds);
 
  private:

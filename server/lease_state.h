@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,13 +42,18 @@ struct Worker {
   std::set<Digest> leases;
   int suspects = 0;         // of its leases
   std::set<Digest> for_it;  // queued for it alone
-  // What its time goes to: since when it is nobody's yet, and whose results came since its last
-  // call, with what each trial was taken for; 0 for trials that nobody pays.
+  // What its devices' time goes to: how much has passed since the last payment, up to the last
+  // contact, and whose results came since then, with what each trial was taken for (0: nobody pays)
+  // and what the worker says that it cost.
   struct Received {
     Digest study;
     double charged = 0;
+    int64_t leased_ms = 0;
+    std::optional<double> told_s;
   };
-  int64_t busy_since_ms = 0;
+  int64_t paid_ms = 0;  // or when it last held nothing
+  double passed_s = 0;
+  int held = 0;  // since the last contact
   std::vector<Received> received;
 
   // A call of an earlier start, or one that a later call has overtaken.
@@ -77,6 +83,7 @@ struct Trial {
   int64_t place = 0;
   bool seen = false;  // its worker said that it holds it
   Worker* worker = nullptr;
+  int64_t leased_ms = 0;       // when it was given to the worker
   double charged = 0;          // see FairShares
   std::set<std::string> lost;  // workers lost with it
   std::string only;

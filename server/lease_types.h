@@ -44,11 +44,18 @@ struct LeaseGrant {
   int attempt = 1;
 };
 
+// What a result cost the study that it was made for.
+struct LeasePayment {
+  Digest study;
+  double device_s = 0;
+};
+
 // The answer to a call.
 struct LeaseOrders {
   std::vector<LeaseGrant> grants;
-  std::vector<Digest> cancelled;  // of what the worker holds
-  bool stale = false;             // an old call that came late: nothing changed
+  std::vector<Digest> cancelled;   // of what the worker holds
+  std::vector<LeasePayment> paid;  // for results since the last payment
+  bool stale = false;              // an old call that came late: nothing changed
 };
 
 // issued == queued + leased + received + done + quarantined + dropped, always.

@@ -84,6 +84,7 @@ void Leases::Lease(const Digest& uid, Trial& trial, Worker& worker) {
   Dequeue(uid, trial);
   trial.state = State::kLeased;
   trial.worker = &worker;
+  trial.leased_ms = worker.last_contact_ms;
   trial.seen = false;
   worker.leases.insert(uid);
   worker.suspects += trial.suspect() ? 1 : 0;
@@ -119,13 +120,13 @@ Leases::Orders Leases::Synchronize(const Contact& contact, int64_t now_ms) {
     orders.stale = true;
     return orders;
   }
+  PayFor(worker, now_ms, orders);
   const std::set<Digest> holding(contact.holding.begin(), contact.holding.end());
   const bool restarted = worker.Boot(contact.boot);
   worker.sequence = contact.sequence;
   worker.offer = contact.offer;
   worker.last_contact_ms = now_ms;
   worker.alive = true;
-  PayFor(worker, now_ms);
   worker.eligible = contact.trusted && !contact.leaving;
   Move(worker, now_ms + terms_.lease_ms);
   LoseAll(worker, restarted ? Loss::kWorkerLost : Loss::kReplyLost, holding);
@@ -137,6 +138,7 @@ Leases::Orders Leases::Synchronize(const Contact& contact, int64_t now_ms) {
     }
   }
   GrantTo(worker, contact, now_ms, orders);
+  worker.held = static_cast<int>(worker.leases.size());
   return orders;
 }
 
@@ -265,7 +267,7 @@ void Leases::GrantTo(Worker& worker, const Contact& contact, int64_t now_ms, Ord
   }
 }
 
-Leases::Receipt Leases::Receive(const Digest& uid) {
+Leases::Receipt Leases::Receive(const Digest& uid, std::optional<double> device_s) {
   const auto found = trials_.find(uid);
   if (found == trials_.end()) return Receipt::kUnknown;
   Trial& trial = found->second;
@@ -273,7 +275,8 @@ Leases::Receipt Leases::Receive(const Digest& uid) {
   if (trial.state == State::kQueued) {
     Dequeue(uid, trial);
   } else {
-    trial.worker->received.push_back({trial.queue->study, trial.charged});
+    trial.worker->received.push_back(
+        {trial.queue->study, trial.charged, trial.leased_ms, device_s});
     Release(uid, trial);
   }
   trial.charged = 0;
@@ -326,6 +329,9 @@ std::vector<Leases::Ended> Leases::Expire(int64_t now_ms) {
       LoseAll(worker, Loss::kWorkerLost, {});
       const std::set<Digest> for_it = worker.for_it;
       for (const Digest& uid : for_it) ended_.push_back({uid, Lose(uid, Loss::kWorkerLost)});
+      worker.held = 0;
+      worker.passed_s = 0;
+      worker.received.clear();
       Move(worker, worker.last_contact_ms + kForgetAfterLeases * terms_.lease_ms);
     } else {
       deadlines_.erase(deadlines_.begin());

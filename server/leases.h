@@ -9,9 +9,10 @@
 // with it while there is another, so that of all trials that a dying worker held only the guilty
 // one meets the next victim. A reply that never reached the worker costs nothing.
 //
-// Whose trial comes next is up to FairShares, which is told what workers' time goes to: between two
-// calls of a worker, to the results that it brought, in equal parts: it times one after another.
-// Several devices in one worker are not told apart: their trials count alike.
+// Whose trial comes next is up to FairShares, which is told what the time of devices goes to. Time
+// passes on as many devices of a worker as it holds trials for. A result costs what the worker
+// says, within reason: at most what all its devices have had since the lease. Where a worker says
+// nothing, the time between two calls goes to the results that came, in equal parts.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +54,9 @@ class Leases {
   void Disconnected(const std::string& worker, const std::string& boot, int64_t now_ms);
 
   enum class Receipt : uint8_t { kFirst, kBeingCommitted, kUnknown };
-  // A result arrived, from whomever. kFirst: commit it, then call Finish or, if that failed, Undo.
-  Receipt Receive(const Digest& uid);
+  // A result arrived, from whomever, with the device time that it cost if the worker tells. kFirst:
+  // commit it, then call Finish or, if that failed, Undo.
+  Receipt Receive(const Digest& uid, std::optional<double> device_s = {});
   void Finish(const Digest& uid);
   void Undo(const Digest& uid);
   // The worker could not make the trial. False if it is quarantined by that. The caller has told
@@ -110,7 +112,8 @@ class Leases {
   std::string Lose(const Digest& uid, Loss loss);
   void LoseAll(Worker& worker, Loss loss, const std::set<Digest>& but);
   bool Adopt(const Digest& uid, Worker& worker);
-  void PayFor(Worker& worker, int64_t now_ms);
+  void PayFor(Worker& worker, int64_t now_ms, Orders& orders);
+  void Pay(Worker& worker, int64_t now_ms, Orders& orders);
   void GrantTo(Worker& worker, const Contact& contact, int64_t now_ms, Orders& orders);
   std::optional<Digest> NextFor(const Worker& worker, int64_t now_ms);
   std::optional<Digest> Next(const Queue& queue, const Worker& worker, int64_t now_ms) const;

@@ -1,4 +1,4 @@
-// What workers' time goes to, and how much there is to do.
+// What the time of workers' devices goes to, and how much there is to do.
 #include <algorithm>
 
 #include "server/leases.h"
@@ -9,23 +9,34 @@ namespace {
 // Results that are ready at the same time come in calls one after another: they are paid together.
 constexpr int64_t kPayMs = 20;
 
+double Seconds(int64_t ms) { return static_cast<double>(ms) / 1e3; }
+
 }  // namespace
 
-// What came between two calls shares the time between them: it was built and timed in turns. What a
-// lost lease was taken for stays charged: its time is lost, too.
-void Leases::PayFor(Worker& worker, int64_t now_ms) {
-  if (!worker.received.empty() && now_ms - worker.busy_since_ms >= kPayMs) {
-    const double seconds = static_cast<double>(now_ms - worker.busy_since_ms) / 1e3 /
-                           static_cast<double>(worker.received.size());
-    for (const Worker::Received& one : worker.received) {
-      if (one.charged > 0) {
-        shares_.Settle(worker.offer.target_class, one.study, one.charged, seconds);
-      }
-    }
-    worker.received.clear();
-    worker.busy_since_ms = now_ms;
+// What a lost lease was taken for stays charged: its time is lost, too.
+void Leases::PayFor(Worker& worker, int64_t now_ms, Orders& orders) {
+  const int at_work = std::min(worker.held, worker.offer.devices);
+  worker.passed_s += Seconds(now_ms - worker.last_contact_ms) * at_work;
+  bool paid = worker.leases.empty() && worker.received.empty();
+  if (!worker.received.empty() && now_ms - worker.paid_ms >= kPayMs) {
+    Pay(worker, now_ms, orders);
+    paid = true;
   }
-  if (worker.leases.empty() && worker.received.empty()) worker.busy_since_ms = now_ms;
+  if (!paid) return;
+  worker.passed_s = 0;
+  worker.paid_ms = now_ms;
+}
+
+void Leases::Pay(Worker& worker, int64_t now_ms, Orders& orders) {
+  const double part = worker.passed_s / static_cast<double>(worker.received.size());
+  for (const Worker::Received& one : worker.received) {
+    if (one.charged <= 0) continue;
+    const double most = Seconds(now_ms - one.leased_ms) * worker.offer.devices;
+    const double seconds = one.told_s ? std::clamp(*one.told_s, 0.0, most) : part;
+    shares_.Settle(worker.offer.target_class, one.study, one.charged, seconds);
+    orders.paid.push_back({one.study, seconds});
+  }
+  worker.received.clear();
 }
 
 int Leases::WorkersOf(const std::string& target_class, int64_t now_ms) const {

@@ -53,6 +53,7 @@ constexpr std::array<Description, kSpans> kSpanNames = {{
     {"mlc_task_queue_seconds", "From a trial's proposal to its lease"},
     {"mlc_task_lease_seconds", "From a trial's lease to its result"},
     {"mlc_task_build_seconds", "Build of a trial"},
+    {"mlc_task_device_seconds", "Time of devices that a result cost its user"},
     {"mlc_best_seconds", "Answer to a Best call"},
 }};
 

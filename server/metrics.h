@@ -53,9 +53,10 @@ enum class Span : uint8_t {
   kTaskQueue,    // from proposal to lease
   kTaskLease,    // from lease to result
   kTaskBuild,
-  kBest,  // answering a Best call
+  kTaskDevice,  // time of devices that a result cost its user
+  kBest,        // answering a Best call
 };
-inline constexpr int kSpans = 6;
+inline constexpr int kSpans = 7;
 
 class Metrics {
  public:

@@ -52,6 +52,11 @@ Measurement FromWire(const proto::Measurement& wire) {
   return measurement;
 }
 
+std::optional<double> DeviceSeconds(const proto::TrialResult& result) {
+  if (!result.has_device_s() || !(result.device_s() >= 0)) return std::nullopt;
+  return result.device_s();
+}
+
 std::string ToWire(const Digest& digest) {
   const auto bytes = digest.ToBytes();
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());

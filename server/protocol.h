@@ -8,6 +8,7 @@
 #include "compiler/base/measurement.h"
 #include "compiler/base/status.h"
 #include "proto/common.pb.h"
+#include "proto/worker.pb.h"
 
 namespace mlc::server {
 
@@ -22,6 +23,9 @@ Status CheckProtocol(const std::string& peer, int protocol);
 proto::Measurement ToWire(const Measurement& measurement);
 // A missing or unknown outcome becomes kInfra; an over-long detail is cut.
 Measurement FromWire(const proto::Measurement& wire);
+
+// What a result cost, if the worker tells a time.
+std::optional<double> DeviceSeconds(const proto::TrialResult& result);
 
 // 16 bytes.
 std::string ToWire(const Digest& digest);

@@ -160,7 +160,8 @@ class Tuner {
   // tuner_workers.cc
   void Note(const Call& call);
   void TakeResults(const std::shared_ptr<Call>& call);
-  void TakeResult(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m);
+  void TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
+                  const proto::TrialResult& result);
   void TakeUnknown(const std::shared_ptr<Call>& call, const Digest& uid);
   void Unusable(const std::shared_ptr<Call>& call, const db::Record& record, const Status& why);
   void Commit(const std::shared_ptr<Call>& call, db::Record record);

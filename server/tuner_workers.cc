@@ -1,6 +1,7 @@
 // What workers say and hear: results into the log, leases out.
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "server/clock.h"
@@ -13,6 +14,7 @@ namespace mlc::server {
 namespace {
 
 constexpr int kMaxWant = 1024;
+constexpr int kMostDevices = 1024;
 constexpr int64_t kBusyPollMs = 10;
 constexpr int64_t kIdlePollMs = 100;
 // All workers together that are only waiting call this often at most; those that attend are woken.
@@ -28,6 +30,7 @@ Offer OfferOf(const proto::SynchronizeRequest& request, const std::string& targe
   offer.memory_bytes = request.capabilities().memory_bytes();
   offer.kernels.insert(request.capabilities().kernels().begin(),
                        request.capabilities().kernels().end());
+  offer.devices = std::clamp(request.capabilities().devices(), 1, kMostDevices);
   return offer;
 }
 
@@ -93,17 +96,19 @@ void Tuner::TakeResults(const std::shared_ptr<Call>& call) {
       Refuse(*call, result.task_uid(), "a task_uid has 16 bytes");
       continue;
     }
-    TakeResult(call, *uid, FromWire(result.measurement()));
+    TakeResult(call, *uid, result);
   }
   for (db::Record& record : call->confirmed) Commit(call, std::move(record));
 }
 
-void Tuner::TakeResult(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m) {
+void Tuner::TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
+                       const proto::TrialResult& result) {
+  const Measurement m = FromWire(result.measurement());
   db::Record record;
   std::string doubt;
   {
     std::lock_guard lock(mutex_);
-    const Leases::Receipt receipt = leases_.Receive(uid);
+    const Leases::Receipt receipt = leases_.Receive(uid, DeviceSeconds(result));
     // It is being committed for another call, or waits for its confirmation: the worker hears of
     // it another time.
     if (receipt == Leases::Receipt::kBeingCommitted) return;
@@ -306,6 +311,9 @@ void Tuner::FillLeases(Call& call) {
   const Leases::Orders orders = leases_.Synchronize(contact, SteadyMs());
   call.orders.set_stale(orders.stale);
   for (const Leases::Grant& grant : orders.grants) Fill(grant, *call.orders.add_leases());
+  for (const LeasePayment& one : orders.paid) {
+    options_.metrics->Observe(Span::kTaskDevice, one.device_s);
+  }
   options_.metrics->Add(Counter::kLeasesGranted, static_cast<int64_t>(orders.grants.size()));
   if (SteadyMs() - started_ms_ > kGraceMs && !CatchingUp()) {
     for (const Digest& uid : orders.cancelled) call.orders.add_cancelled(ToWire(uid));

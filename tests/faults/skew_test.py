@@ -20,7 +20,8 @@ class Raw:
 
 class SkewTest(lab.Lab):
     def test_an_older_worker_and_client_have_their_trials_made(self):
-        # Such a worker tells no capabilities, counts no calls and opens no stream; such a client tells no protocol.
+        # Such a worker tells no capabilities and no trial's cost, counts no calls and opens no stream; such a client tells
+        # no protocol.
         caller = self.start_server()
         target = self.target()
         old = lab.RawWorker(self.address, "old", target)

@@ -12,7 +12,7 @@ bool LeasesModel::Add(const Leases::Ask& ask) {
   if (trials.contains(ask.uid) && Live(trials[ask.uid])) return false;
   if (!ask.only.empty() && !workers[ask.only].alive) return false;
   if (trials.contains(ask.uid)) ended_again_.push_back(trials[ask.uid].at);
-  trials[ask.uid] = Trial{ask, At::kQueued, {}, false, 0, 0, {}};
+  trials[ask.uid] = Trial{ask, At::kQueued, {}, false, 0, 0, {}, 0, false};
   return true;
 }
 
@@ -54,9 +54,13 @@ bool LeasesModel::Adopts(const Trial& trial, const std::string& name) {
 bool LeasesModel::Contact(const Leases::Contact& contact, int64_t now,
                           std::set<Digest>& cancelled) {
   const std::string& name = contact.worker;
+  Worker& worker = workers[name];
   bool restarted = false;
-  if (!Renew(workers[name], contact, restarted)) return false;
-  workers[name].deadline = now + terms_.lease_ms;
+  paid.clear();
+  if (!Renew(worker, contact, restarted)) return false;
+  Pay(worker, now, HeldBy(name));
+  worker.called = now;
+  worker.deadline = now + terms_.lease_ms;
   const std::set<Digest> holding(contact.holding.begin(), contact.holding.end());
   TakeBack(name, holding, restarted);
   for (const Digest& uid : holding) {
@@ -99,6 +103,49 @@ void LeasesModel::Hold(Trial& trial, const std::string& name) {
   trial.at = At::kLeased;
   trial.holder = name;
   trial.seen = false;
+  trial.leased = workers[name].called;
+}
+
+void LeasesModel::Answered(const std::string& name) { workers[name].held = HeldBy(name); }
+
+int64_t LeasesModel::HeldBy(const std::string& name) const {
+  return std::count_if(trials.begin(), trials.end(), [&](const auto& entry) {
+    return entry.second.at == At::kLeased && entry.second.holder == name;
+  });
+}
+
+void LeasesModel::Receive(Trial& trial, std::optional<double> told_s) {
+  if (trial.at == At::kLeased) {
+    workers[trial.holder].results.push_back({trial.ask.study, trial.charged, trial.leased, told_s});
+  }
+  trial.charged = false;
+  trial.at = At::kReceived;
+}
+
+// Device by device and stretch by stretch: the n-th of them is at work while n trials are there.
+void LeasesModel::Pay(Worker& worker, int64_t now, int64_t leases) {
+  constexpr int64_t kTogetherMs = 20;  // results so close to each other are paid at once
+  worker.stretches.push_back({worker.called, now, worker.held});
+  const bool due = !worker.results.empty() && now - worker.paid >= kTogetherMs;
+  if (!due && (leases > 0 || !worker.results.empty())) return;
+  int64_t passed = 0;
+  for (int device = 1; device <= worker.offer.devices; ++device) {
+    for (const Worker::Stretch& one : worker.stretches) {
+      if (one.held >= device) passed += one.to - one.from;
+    }
+  }
+  for (const Worker::Result& one : worker.results) {
+    if (!one.charged) continue;
+    double ms = static_cast<double>(passed) / static_cast<double>(worker.results.size());
+    if (one.told_s) {
+      const auto most = static_cast<double>((now - one.leased) * worker.offer.devices);
+      ms = std::min(*one.told_s * 1000, most);
+    }
+    paid.push_back({one.study, ms / 1000});
+  }
+  worker.results.clear();
+  worker.stretches.clear();
+  worker.paid = now;
 }
 
 void LeasesModel::Fail(const Digest& uid, Trial& trial) {
@@ -122,6 +169,9 @@ void LeasesModel::Expire(int64_t now) {
   for (auto& [name, worker] : workers) {
     if (!worker.alive || worker.deadline >= now) continue;
     worker.alive = false;
+    worker.held = 0;
+    worker.stretches.clear();
+    worker.results.clear();
     for (auto& [uid, trial] : trials) {
       if (trial.at == At::kLeased && trial.holder == name) Lose(uid, trial, name);
       if (trial.at == At::kQueued && trial.ask.only == name) Fail(uid, trial);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ class LeasesModel {
     int attempts = 0;
     int strays = 0;              // leases whose reply did not reach the holder
     std::set<std::string> lost;  // workers that went away with it
+    int64_t leased = 0;          // when the holder got it
+    bool charged = false;        // somebody pays for it
   };
 
   struct Worker {
@@ -36,6 +39,22 @@ class LeasesModel {
     int64_t deadline = 0;
     bool alive = false;
     bool eligible = false;
+    // Since the last payment: which results came, and between which calls it held how many trials.
+    struct Result {
+      Digest study;
+      bool charged = false;
+      int64_t leased = 0;
+      std::optional<double> told_s;
+    };
+    struct Stretch {
+      int64_t from = 0, to = 0;
+      int64_t held = 0;
+    };
+    std::vector<Result> results;
+    std::vector<Stretch> stretches;
+    int64_t called = 0;
+    int64_t held = 0;
+    int64_t paid = 0;
   };
 
   explicit LeasesModel(LeaseTerms terms) : terms_(terms) {}
@@ -44,12 +63,18 @@ class LeasesModel {
 
   // False if the trial is refused.
   bool Add(const Leases::Ask& ask);
-  // What the call does before any grant. False if it is stale.
+  // What the call does before any grant, with `paid` for the results before it. False if it is
+  // stale.
   bool Contact(const Leases::Contact& contact, int64_t now, std::set<Digest>& cancelled);
   // Whether the worker, which has just called, may be granted the trial.
   bool MayHave(const Trial& trial, const std::string& name, bool trusted, int64_t now);
 
+  // The trial is leased to the worker, which is calling.
   void Hold(Trial& trial, const std::string& name);
+  // The call has been answered.
+  void Answered(const std::string& name);
+  // A result of a trial that is queued or leased.
+  void Receive(Trial& trial, std::optional<double> told_s);
   // An attempt that came to nothing: again, or no more.
   void Fail(const Digest& uid, Trial& trial);
   // Workers past their deadline are gone, and what they held with them.
@@ -63,10 +88,13 @@ class LeasesModel {
   std::map<Digest, Trial> trials;
   std::map<std::string, Worker> workers;
   std::set<Digest> ended;  // by failure, since the owner last cleared it
+  std::vector<LeasePayment> paid;
 
  private:
   // False if the call is stale; else notes it and says whether the worker's process is new.
   static bool Renew(Worker& worker, const Leases::Contact& contact, bool& restarted);
+  void Pay(Worker& worker, int64_t now, int64_t leases);
+  int64_t HeldBy(const std::string& name) const;
   // Leases of the worker that it does not hold.
   void TakeBack(const std::string& name, const std::set<Digest>& holding, bool restarted);
   // Whether a queued trial that the worker says it holds becomes its lease.

@@ -1,7 +1,7 @@
 // A million random events: calls of workers in order, late, twice and lost, restarts, broken
-// connections, silence, results from whomever. A naive model says what must follow. Where the state
-// machine may choose, the model checks that the choice is allowed and leaves nothing that could
-// have been granted.
+// connections, silence, results from whomever. A naive model says what must follow, and what users
+// pay for it. Where the state machine may choose, the model checks that the choice is allowed and
+// leaves nothing that could have been granted.
 #include "tests/unit/server/leases_model.h"
 
 #include <gtest/gtest.h>
@@ -78,6 +78,7 @@ class Scene {
   }
 
   const Leases::Counts& counts() const { return leases_.counts(); }
+  double paid_s() const { return paid_s_; }
 
  private:
   static constexpr LeaseTerms kTerms{
@@ -89,11 +90,11 @@ class Scene {
     return {kind == 2 ? "gpu" : "cpu", kind == 1 ? "f/2" : "f/1",
             static_cast<int64_t>(rng_.Below(3))};
   }
-  // The first three workers can all; the others are of another build, small, or a GPU's.
+  // The first three workers can all; the others are of another build, small, or of GPUs.
   Offer OfferOf(const std::string& name) const {
-    if (name == "w3") return {"cpu", {"f/1"}, 1};
-    if (name == "w4") return {"gpu", {}, 0};
-    return {"cpu", {}, 0};
+    if (name == "w3") return {"cpu", {"f/1"}, 1, 1};
+    if (name == "w4") return {"gpu", {}, 0, 8};
+    return {"cpu", {}, 0, name == "w2" ? 2 : 1};
   }
 
   void Issue() {
@@ -135,13 +136,16 @@ class Scene {
     const bool fresh = model_.Contact(contact, now_, cancelled);
     const Leases::Orders orders = leases_.Synchronize(contact, now_);
     ASSERT_EQ(orders.stale, !fresh);
+    CheckPayments(orders);
     ASSERT_EQ(std::set<Digest>(orders.cancelled.begin(), orders.cancelled.end()), cancelled);
     for (const Leases::Grant& grant : orders.grants) {
       LeasesModel::Trial& trial = model_.trials.at(grant.uid);
       ASSERT_TRUE(model_.MayHave(trial, name, contact.trusted, now_)) << "granted what it may not";
       ASSERT_EQ(grant.attempt, trial.attempts + 1);
       model_.Hold(trial, name);
+      trial.charged |= trial.ask.only.empty();
     }
+    if (fresh) model_.Answered(name);
     ASSERT_LE(static_cast<int>(orders.grants.size()), contact.want);
     // Told so, a process of which an older one seems to be the newer takes another name.
     if (orders.stale && contact.boot == Boot(worker) && contact.sequence == worker.sequence) {
@@ -159,6 +163,22 @@ class Scene {
     for (const Leases::Grant& grant : orders.grants) worker.holding.insert(grant.uid);
   }
 
+  void CheckPayments(const Leases::Orders& orders) {
+    ASSERT_EQ(orders.paid.size(), model_.paid.size());
+    for (size_t i = 0; i < orders.paid.size(); ++i) {
+      ASSERT_EQ(orders.paid[i].study, model_.paid[i].study);
+      ASSERT_NEAR(orders.paid[i].device_s, model_.paid[i].device_s, 1e-9);
+      paid_s_ += orders.paid[i].device_s;
+    }
+  }
+
+  // What a worker says that a trial cost: nothing, little, or more than can be.
+  std::optional<double> SomeCost() {
+    const uint64_t kind = rng_.Below(4);
+    if (kind < 2) return std::nullopt;
+    return kind == 2 ? 1e9 : static_cast<double>(rng_.Below(50)) / 1000;
+  }
+
   // A result of something the worker holds, or of anything at all.
   void Answer(Outside& worker) {
     Digest uid{1, rng_.Below(issued_ + 1)};
@@ -170,7 +190,8 @@ class Scene {
     worker.holding.erase(uid);
     const auto found = model_.trials.find(uid);
     const bool known = found != model_.trials.end() && LeasesModel::Live(found->second);
-    const Leases::Receipt receipt = leases_.Receive(uid);
+    const std::optional<double> cost = SomeCost();
+    const Leases::Receipt receipt = leases_.Receive(uid, cost);
     if (!known) {
       ASSERT_EQ(receipt, Leases::Receipt::kUnknown);
       return;
@@ -178,7 +199,7 @@ class Scene {
     ASSERT_EQ(receipt, found->second.at == At::kReceived ? Leases::Receipt::kBeingCommitted
                                                          : Leases::Receipt::kFirst);
     if (receipt != Leases::Receipt::kFirst) return Settle(uid);
-    found->second.at = At::kReceived;
+    model_.Receive(found->second, cost);
     if (rng_.Below(4) != 0) Settle(uid);
   }
 
@@ -256,10 +277,12 @@ class Scene {
   std::map<std::string, Outside> outside_;
   uint64_t issued_ = 0;
   int64_t now_ = 0;
+  double paid_s_ = 0;
 };
 
 TEST(LeasesModelTest, AMillionEventsGoAsTheSimpleModelSays) {
   Leases::Counts sum;
+  double paid_s = 0;
   for (uint64_t seed = 0; seed < 50; ++seed) {
     Scene run(seed);
     for (int event = 0; event < 20'000; ++event) {
@@ -270,12 +293,14 @@ TEST(LeasesModelTest, AMillionEventsGoAsTheSimpleModelSays) {
     sum.quarantined += run.counts().quarantined;
     sum.lost += run.counts().lost;
     sum.dropped += run.counts().dropped;
+    paid_s += run.paid_s();
   }
   // The events reach every corner.
   EXPECT_GT(sum.done, 50'000);
   EXPECT_GT(sum.quarantined, 1'000);
   EXPECT_GT(sum.lost, 5'000);
   EXPECT_GT(sum.dropped, 1'000);
+  EXPECT_GT(paid_s, 1'000);
 }
 
 }  // namespace

@@ -232,6 +232,12 @@ class ServerMetricsTest : public ::testing::Test {
     EXPECT_GE(Value("mlc_commit_seconds_count"), 16);
     EXPECT_GE(Value("mlc_task_queue_seconds_count"), 16);
     EXPECT_GE(Value("mlc_leases_granted_total"), 17);
+    // Paid with a later call, 20 ms after the last payment.
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (Value("mlc_task_device_seconds_count") < 1) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+      Call(Hello("a", 0));
+    }
   }
   void DeliverBadly() {
     const proto::Lease once = NextLease("a");

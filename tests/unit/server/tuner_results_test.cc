@@ -1,7 +1,9 @@
 // What becomes of results, good and bad.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <thread>
 
 #include "db/sqlite_log.h"
@@ -66,6 +68,35 @@ TEST_F(TunerTest, DuplicatesAreAcknowledgedAndStoredOnce) {
   EXPECT_EQ(Call(request)->acknowledged_size(), 3);
   EXPECT_EQ(Call(request)->acknowledged_size(), 3);
   EXPECT_EQ(log_->Stats()->records, 3);
+}
+
+TEST_F(TunerTest, WhatAWorkerSaysOfDevicesIsTakenOrPassedOver) {
+  proto::TrialResult result;
+  EXPECT_EQ(DeviceSeconds(result), std::nullopt) << "an older worker";
+  for (const double nonsense : {-1.0, std::nan("")}) {
+    result.set_device_s(nonsense);
+    EXPECT_EQ(DeviceSeconds(result), std::nullopt);
+  }
+  result.set_device_s(0);
+  EXPECT_EQ(DeviceSeconds(result), 0.0);
+  const std::string job = Submit(30);
+  int64_t acknowledged = 0;
+  proto::SynchronizeRequest request = Hello();
+  for (int64_t call = 0; tuner_->Progress(job)->state() == proto::RUNNING; ++call) {
+    const int32_t devices[] = {0, 1, 8, -5, INT32_MAX};
+    request.mutable_capabilities()->set_devices(devices[call % 5]);
+    const auto reply = Call(request);
+    ASSERT_TRUE(reply.ok()) << reply.status().ToString();
+    acknowledged += reply->acknowledged_size();
+    request.clear_finished();
+    for (const proto::Lease& lease : reply->leases()) {
+      proto::TrialResult& one = *request.add_finished();
+      one.set_task_uid(lease.task_uid());
+      *one.mutable_measurement() = ToWire(FakeMeasurement(0));
+      one.set_device_s(std::numeric_limits<double>::infinity());
+    }
+  }
+  EXPECT_EQ(acknowledged, 30);
 }
 
 TEST_F(TunerTest, AWorkerThatDiesLosesItsLease) {

@@ -18,6 +18,7 @@ proto::ListWorkersReply TwoWorkers() {
   first.set_state(proto::QUARANTINED);
   first.set_reason("two canaries failed");
   first.set_target(std::string(kGpu) + " fma_gflops=60000.0 tensor_gflops=0.0 copy_gbps=0.0");
+  first.mutable_capabilities()->set_devices(4);
   first.set_results(12);
   first.set_failures(3);
   first.set_silent_ms(125'000);
@@ -49,7 +50,9 @@ TEST(WorkerListTest, JsonHasClassesAsTheLogNamesThem) {
   EXPECT_EQ(json["workers"][0]["reason"], "two canaries failed");
   EXPECT_EQ(json["workers"][0]["class"], kGpu);
   EXPECT_EQ(json["workers"][0]["canary_age_ms"], -1);
+  EXPECT_EQ(json["workers"][0]["devices"], 4);
   EXPECT_EQ(json["workers"][1]["class"], kCpu);
+  EXPECT_EQ(json["workers"][1]["devices"], 1) << "not told";
   EXPECT_EQ(json["workers"][1]["holding"], 4);
 }
 
