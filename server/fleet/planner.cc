@@ -50,7 +50,10 @@ std::vector<Action> Planner::Plan(const Demand& demand,
                                   const std::optional<std::vector<PlacedWorker>>& placed,
                                   int64_t now_ms) {
   std::vector<Action> actions;
-  if (placed) Merge(*placed, now_ms);
+  if (placed) {
+    Merge(*placed, now_ms);
+    Dismiss(*placed, actions);
+  }
   MergeSeen(demand.workers, now_ms);
   Judge(placed.has_value(), now_ms, actions);
   CountNeeds(demand, now_ms);
@@ -105,6 +108,20 @@ void Planner::Merge(const std::vector<PlacedWorker>& placed, int64_t now_ms) {
       worker.since_ms = now_ms;  // waiting for a place is no failure
     }
   }
+}
+
+// An earlier server of the fleet had such a pool. Each is told once, and again when it waits for a
+// place: that is another life.
+void Planner::Dismiss(const std::vector<PlacedWorker>& placed, std::vector<Action>& actions) {
+  std::set<std::string> told;
+  for (const PlacedWorker& entry : placed) {
+    if (pools_.contains(entry.pool) || entry.state == PlacedState::kEnding) continue;
+    if (entry.state == PlacedState::kRunning) told.insert(entry.name);
+    if (entry.state == PlacedState::kRunning && dismissed_.contains(entry.name)) continue;
+    actions.push_back({Action::Kind::kDrain, entry.pool, entry.name,
+                       "the fleet has no pool " + entry.pool + " any more"});
+  }
+  dismissed_ = std::move(told);
 }
 
 // Workers of an earlier server are taken over, even if the provider has no answer yet. The server

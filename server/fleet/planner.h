@@ -6,6 +6,7 @@
 // started at once. If it comes back, there is one too many, and the fewest trials are drained away.
 // One whose place will be taken away is drained and replaced at once; what its batch system starts
 // again after that is one too many, too.
+// Workers of a pool that is not here any more are drained.
 // A pool keeps what it needed at most during the last `idle_ms`; what it finds at its first list of
 // workers counts as needed then. Starts that fail make the pool
 // wait, longer each time.
@@ -102,6 +103,7 @@ class Planner {
   };
 
   void Merge(const std::vector<PlacedWorker>& placed, int64_t now_ms);
+  void Dismiss(const std::vector<PlacedWorker>& placed, std::vector<Action>& actions);
   void MergeSeen(const std::vector<SeenWorker>& seen, int64_t now_ms);
   void See(Worker& worker, const SeenWorker& seen, int64_t now_ms);
   std::string OwnerOf(const SeenWorker& seen);
@@ -126,6 +128,7 @@ class Planner {
   std::map<std::string, Pool> pools_;
   std::vector<std::string> order_;
   std::map<std::string, Worker> workers_;
+  std::set<std::string> dismissed_;  // of pools that are not here, and told to leave
   int64_t next_ = 0;
 };
 

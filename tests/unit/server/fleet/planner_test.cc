@@ -272,6 +272,25 @@ TEST_F(PlannerTest, WhatIsRequeuedAfterItsDrainingIsEnded) {
   EXPECT_EQ(Names(actions, Kind::kStart).size(), 0u);
 }
 
+TEST_F(PlannerTest, WorkersOfAPoolThatIsNotThereAnyMoreAreDrained) {
+  Work(5);
+  obeys_ = false;
+  placed_ = {{"lab-old-b-1", "old", PlacedState::kRunning, false, ""},
+             {"lab-old-b-2", "old", PlacedState::kEnding, false, ""}};
+  const std::vector<Action> actions = Round();
+  EXPECT_THAT(Names(actions, Kind::kDrain), ::testing::ElementsAre("lab-old-b-1"));
+  EXPECT_EQ(actions[0].why, "the fleet has no pool old any more");
+  EXPECT_EQ(Names(actions, Kind::kStart).size(), 1u) << "its successor is one of a pool of ours";
+  EXPECT_TRUE(Round().empty()) << "it is told once";
+  // Its batch system starts it again.
+  placed_[0].state = PlacedState::kPending;
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_THAT(Names(Round(), Kind::kDrain), ::testing::ElementsAre("lab-old-b-1"));
+  }
+  placed_[0].state = PlacedState::kRunning;
+  EXPECT_THAT(Names(Round(), Kind::kDrain), ::testing::ElementsAre("lab-old-b-1"));
+}
+
 TEST_F(PlannerTest, WorkersThatTheServerStillRemembersAreNotFailedStarts) {
   Work(20);
   Settle();
