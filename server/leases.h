@@ -81,6 +81,9 @@ class Leases {
   int WorkersOf(const std::string& target_class, int64_t now_ms) const;
   // Those of them that can run such trials.
   int WorkersFor(const Needs& needs) const;
+  // What the study has queued that no worker in contact, of those that take anyone's trials, can
+  // run; none: somebody can run each of its trials.
+  std::optional<Needs> Unserved(const Digest& study) const;
   int64_t HeldBy(const std::string& worker) const;
   using Counts = LeaseCounts;
   const Counts& counts() const { return counts_; }

@@ -53,6 +53,21 @@ int Leases::WorkersFor(const Needs& needs) const {
   }));
 }
 
+std::optional<Needs> Leases::Unserved(const Digest& study) const {
+  const Needs least{{}, {}, INT64_MIN};
+  for (auto it = queues_.lower_bound({study, least}); it != queues_.end(); ++it) {
+    const Queue& queue = it->second;
+    if (queue.study != study) break;
+    if (queue.fresh.empty() && queue.special.empty()) continue;
+    const bool served = std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+      const Worker& worker = entry.second;
+      return worker.alive && worker.eligible && worker.offer.Meets(queue.needs);
+    });
+    if (!served) return queue.needs;
+  }
+  return std::nullopt;
+}
+
 int64_t Leases::HeldBy(const std::string& worker) const {
   const auto found = workers_.find(worker);
   return found == workers_.end() ? 0 : static_cast<int64_t>(found->second.leases.size());

@@ -33,8 +33,8 @@ enum class Gauge : uint8_t {
   kTasksQueued,
   kTasksLeased,
   kTasksReceived,  // results that are being committed or confirmed
-  kJobsRunning,    // with workers of their class
-  kJobsWaiting,    // for the first one of their class
+  kJobsRunning,    // with workers for their trials
+  kJobsWaiting,    // for a worker that can run what they have queued
   kFleetWanted,    // workers that the fleet is to have
   kFleetRunning,
   kConnections,

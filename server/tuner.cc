@@ -87,6 +87,7 @@ Result<proto::JobProgress> Tuner::Progress(const std::string& id) const {
       proto::JobProgress progress = job->progress;
       progress.set_workers(leases_.WorkersOf(job->target_class, SteadyMs()));
       progress.set_gpu_busy(GpuBusy(job->target_class));
+      progress.set_detail(DetailOf(*job));
       if (!job->ended) {
         progress.set_elapsed_s(static_cast<double>(SteadyMs() - job->started_ms) / 1000);
       }
@@ -137,7 +138,7 @@ proto::JobSummary Tuner::SummaryNow(const db::JobRow& row) const {
   summary.set_priority(job.row.priority);
   summary.set_trials(job.progress.trials());
   summary.set_trials_wanted(job.progress.trials_wanted());
-  summary.set_detail(job.progress.detail());
+  summary.set_detail(DetailOf(job));
   return summary;
 }
 

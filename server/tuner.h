@@ -193,6 +193,7 @@ class Tuner {
   Status RestoreHolds();
   proto::WorkerState StateOf(const std::string& worker, const WorkerNote& note) const;
   std::string WaitsFor(const Needs& needs) const;
+  std::string DetailOf(const Job& job) const;
   Needs NeedsOf(const Job& job, const Proposal& proposal) const;
   std::shared_ptr<Job> FindJob(const std::string& id) const;
   double GpuBusy(const std::string& target_class) const;

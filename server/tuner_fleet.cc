@@ -47,19 +47,34 @@ std::string Tuner::WaitsFor(const Needs& needs) const {
   if (needs.memory_bytes > 0) {
     text += " with " + std::to_string(needs.memory_bytes >> 20) + " MiB for tensors";
   }
-  std::map<std::string, int> connected;
+  struct Connected {
+    int all = 0, kept = 0;
+  };
+  std::map<std::string, Connected> connected;
   for (const auto& [name, note] : desk_.notes) {
-    if (SteadyMs() - note.called_ms <= options_.terms.lease_ms)
-      ++connected[note.offer.target_class];
+    const proto::WorkerState state = StateOf(name, note);
+    if (SteadyMs() - note.called_ms > options_.terms.lease_ms) continue;
+    ++connected[note.offer.target_class].all;
+    connected[note.offer.target_class].kept += state == proto::READY && !note.leaving ? 0 : 1;
   }
   text += "; connected: ";
   if (connected.empty()) return text + "none";
   bool first = true;
   for (const auto& [target_class, count] : connected) {
-    text += (first ? "" : ", ") + std::to_string(count) + " of " + target_class;
+    text += (first ? "" : ", ") + std::to_string(count.all) + " of " + target_class;
+    if (count.kept > 0) {
+      text += ", " + std::to_string(count.kept) + " of them untested, quarantined or leaving";
+    }
     first = false;
   }
   return text;
+}
+
+// Why the job failed, ended early or does not go on, now. REQUIRES mutex_.
+std::string Tuner::DetailOf(const Job& job) const {
+  if (job.ended || !job.progress.detail().empty()) return job.progress.detail();
+  const std::optional<Needs> unserved = leases_.Unserved(job.row.id);
+  return unserved ? WaitsFor(*unserved) : std::string();
 }
 
 int64_t Tuner::Attend(const proto::AttendRequest& request, std::function<void()> wake,

@@ -25,14 +25,12 @@ void Tuner::Report() {
   metrics.Set(Gauge::kTasksQueued, static_cast<double>(counts.queued));
   metrics.Set(Gauge::kTasksLeased, static_cast<double>(counts.leased));
   metrics.Set(Gauge::kTasksReceived, static_cast<double>(counts.received));
-  std::map<std::string, int> jobs;
-  for (const auto& [id, job] : jobs_) {
-    if (!job->ended) ++jobs[job->target_class];
-  }
   int running = 0;
   int waiting = 0;
-  for (const auto& [target_class, count] : jobs) {
-    (leases_.WorkersOf(target_class, SteadyMs()) > 0 ? running : waiting) += count;
+  for (const auto& [id, job] : jobs_) {
+    if (job->ended) continue;
+    const bool there = leases_.WorkersOf(job->target_class, SteadyMs()) > 0;
+    ++(there && !leases_.Unserved(id) ? running : waiting);
   }
   metrics.Set(Gauge::kJobsRunning, running);
   metrics.Set(Gauge::kJobsWaiting, waiting);

@@ -106,6 +106,18 @@ void LeasesModel::Hold(Trial& trial, const std::string& name) {
   trial.leased = workers[name].called;
 }
 
+bool LeasesModel::Stuck(const Digest& study) const {
+  return std::any_of(trials.begin(), trials.end(), [&](const auto& entry) {
+    const Trial& trial = entry.second;
+    if (trial.at != At::kQueued || trial.ask.study != study || !trial.ask.only.empty())
+      return false;
+    return std::none_of(workers.begin(), workers.end(), [&](const auto& other) {
+      const Worker& worker = other.second;
+      return worker.alive && worker.eligible && worker.offer.Meets(trial.ask.needs);
+    });
+  });
+}
+
 void LeasesModel::Answered(const std::string& name) { workers[name].held = HeldBy(name); }
 
 int64_t LeasesModel::HeldBy(const std::string& name) const {

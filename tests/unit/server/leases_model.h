@@ -71,6 +71,8 @@ class LeasesModel {
 
   // The trial is leased to the worker, which is calling.
   void Hold(Trial& trial, const std::string& name);
+  // Whether one of the study's queued trials is for anyone, and nobody can run it.
+  bool Stuck(const Digest& study) const;
   // The call has been answered.
   void Answered(const std::string& name);
   // A result of a trial that is queued or leased.

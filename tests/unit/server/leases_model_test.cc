@@ -263,6 +263,10 @@ class Scene {
                   counts.dropped,
               counts.issued);
     if (rng_.Below(16) != 0) return;
+    for (uint64_t n = 0; n < 3; ++n) {
+      const Digest study{2, n};
+      ASSERT_EQ(leases_.Unserved(study).has_value(), model_.Stuck(study));
+    }
     ASSERT_EQ(counts.queued, model_.Count(At::kQueued));
     ASSERT_EQ(counts.leased, model_.Count(At::kLeased));
     ASSERT_EQ(counts.received, model_.Count(At::kReceived));

@@ -143,8 +143,13 @@ TEST_F(RawCudaTest, OnlyWorkersThatSaySoGetIt) {
     EXPECT_EQ(Call(Gpu("silent", {}))->leases_size(), 0);
     std::this_thread::yield();
   }
+  const auto detail = [&] { return tuner_->Progress(job)->detail(); };
+  while (detail().find("--allow-raw-cuda") == std::string::npos) std::this_thread::yield();
+  EXPECT_THAT(detail(), HasSubstr("that builds raw_cuda/1 (mlc-worker --allow-raw-cuda)"));
+  EXPECT_THAT(detail(), HasSubstr("connected: 2 of target v1 cuda"));
   const auto leases = Leases(job, Gpu("with", {"raw_cuda/1"}));
   ASSERT_EQ(leases.size(), 1u);
+  EXPECT_EQ(detail(), "");
   EXPECT_TRUE(schedule::IsRawCuda(leases[0].config()));
   EXPECT_EQ(leases[0].race_ns(), 0);
   EXPECT_EQ(Call(Gpu("without", families))->leases_size(), 0);
