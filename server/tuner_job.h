@@ -15,8 +15,9 @@ struct Tuner::Job {
   db::JobRow row;
   JobOptions options;
   std::string target_class;
-  int64_t started_ms = 0;
-  int64_t saved_ms = 0;  // when its row was last written
+  int64_t started_ms = 0;  // when it came here; once it has had a worker: when it had the first
+  bool has_begun = false;  // it has had one, and its time counts
+  int64_t saved_ms = 0;    // when its row was last written
   int64_t ended_ms = 0;
   Stop stop = Stop::kNo;
   Turn turn = Turn::kIdle;

@@ -286,7 +286,7 @@ Status Tuner::Save(Job& job) {
     job.saved_ms = now;
     row = job.next ? *job.next : job.row;
     row.trials = job.row.trials;
-    if (!job.next) row.spent_ms += now - job.started_ms;
+    if (!job.next && job.has_begun) row.spent_ms += now - job.started_ms;
     row.changed_us = WallUs();
     progress = job.progress;
   }

@@ -189,6 +189,9 @@ bool Tuner::Calibrate(Job& job) {
   }
   job.progress.set_target(job.row.target);
   job.progress.clear_detail();
+  // Neither time for which no worker was there.
+  if (!job.has_begun) job.started_ms = SteadyMs();
+  job.has_begun = true;
   return true;
 }
 

@@ -1,6 +1,7 @@
 // Jobs that do not go on for want of a worker say what they lack, wherever one asks after them.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <thread>
 
 #include "tests/unit/server/tuner_fixture.h"
@@ -51,6 +52,20 @@ TEST_F(TunerWaitingTest, ForAWorkerThatStays) {
               HasSubstr("1 of them untested, quarantined or lea"));
   Work(job);
   EXPECT_EQ(tuner_->Progress(job)->state(), proto::DONE);
+}
+
+TEST_F(TunerWaitingTest, AndThatIsNotItsTime) {
+  const auto spent_ms = [&](const std::string& job) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_TRUE(tuner_->Cancel(job, Caller::Local()).ok());
+    return log_->FindJob(*Digest::Parse(job))->value().spent_ms;
+  };
+  const std::string waits = Submit(100);
+  Await(waits, "waits for a worker");
+  EXPECT_EQ(spent_ms(waits), 0);
+  const std::string works = tuner_->Submit(WithSeed(Request(100), 2), Caller::Local())->job();
+  Work(works, 5);
+  EXPECT_GE(spent_ms(works), 20);
 }
 
 }  // namespace
