@@ -260,6 +260,38 @@ TEST_F(SlurmFleetTest, APreemptedWorkerDrainsWithinTheGraceAndIsReplaced) {
   ExpectAllTrials(240);
 }
 
+TEST_F(SlurmFleetTest, APreemptedWorkerThatOutlastsItsGraceIsNotStartedAgain) {
+  (void)cluster_->Run("scontrol update partitionname=main gracetime=600");
+  nlohmann::json config = WholeNodes(3);
+  nlohmann::json& pool = config["pools"][0];
+  pool["lost_s"] = pool["drain_s"] = 600;
+  // A trial that does not end, so that nothing is drained before the grace time is over.
+  pool["worker"] = {Program("tests/mlc-fake-worker"), "--threads", "2", "--trial-ms", "10000000"};
+  StartServer("slurm", config);
+  Tune(100'000);
+  ASSERT_TRUE(AwaitAttached(3));
+  const int64_t urgent = SubmitUrgent();
+  ASSERT_GT(urgent, 0);
+  ASSERT_TRUE(Await("one is preempted and told to drain", [&] {
+    return Said().find("drained: Slurm preempts it") != std::string::npos;
+  }));
+  int64_t preempted = 0;
+  for (const SlurmJob& job : Jobs()) preempted = job.worker.evicted.empty() ? preempted : job.id;
+  ASSERT_GT(preempted, 0);
+  // What Slurm does at the end of the grace time.
+  (void)cluster_->Run("scontrol requeue " + std::to_string(preempted));
+  EXPECT_TRUE(AwaitState(urgent, "RUNNING"));
+  EXPECT_TRUE(AwaitState(preempted, "CANCELLED"));
+  EXPECT_THAT(cluster_->Run("scontrol show job " + std::to_string(preempted)),
+              ::testing::HasSubstr("Restarts=1"));
+  EXPECT_THAT(Said(), ::testing::HasSubstr("requeued after it was drained"));
+  // Its successor waits for room.
+  (void)cluster_->Run("scancel " + std::to_string(urgent));
+  EXPECT_TRUE(AwaitJobs(3));
+  EXPECT_FALSE(Running().contains(preempted));
+  EXPECT_TRUE(AwaitAttached(3));
+}
+
 TEST_F(SlurmFleetTest, ADrainedNodesWorkerLeavesAndWorksElsewhere) {
   StartServer("slurm", WholeNodes(2));
   Tune(100'000);
