@@ -52,7 +52,7 @@ int Agent::Want() const {
   return options_.slots - held;
 }
 
-void Agent::Restore(TrialResult result) { spool_[result.uid] = std::move(result.measurement); }
+void Agent::Restore(TrialResult result) { spool_[result.uid] = std::move(result); }
 
 proto::SynchronizeRequest Agent::Request() const {
   proto::SynchronizeRequest request;
@@ -68,15 +68,16 @@ proto::SynchronizeRequest Agent::Request() const {
   *request.mutable_capabilities() = options_.capabilities;
   if (use_.trial_s() > 0) *request.mutable_device_use() = use_;
   size_t bytes = 0;
-  for (const auto& [uid, measurement] : spool_) {
-    bytes += 256 + measurement.detail.size();
+  for (const auto& [uid, held] : spool_) {
+    bytes += 256 + held.measurement.detail.size();
     if (bytes > kMostResultBytes) {
       request.add_holding(Bytes(uid));
       continue;
     }
     proto::TrialResult& result = *request.add_finished();
     result.set_task_uid(Bytes(uid));
-    Fill(measurement, *result.mutable_measurement());
+    Fill(held.measurement, *result.mutable_measurement());
+    if (held.device_s) result.set_device_s(*held.device_s);
   }
   return request;
 }
@@ -140,7 +141,7 @@ void Agent::Forget(const std::string& bytes, Orders& orders) {
 
 bool Agent::OnResult(TrialResult result) {
   if (holding_.erase(result.uid) == 0) return false;
-  spool_[result.uid] = std::move(result.measurement);
+  spool_[result.uid] = std::move(result);
   fresh_results_ = true;
   return true;
 }

@@ -76,7 +76,7 @@ class Agent {
   uint64_t calls_ = 0;  // of this boot, ended
   proto::DeviceUse use_;
   std::set<Digest> holding_;
-  std::map<Digest, Measurement> spool_;
+  std::map<Digest, TrialResult> spool_;
   bool fresh_results_ = true;  // the first call is due at once
   bool measuring_ = false;
   bool draining_ = false;

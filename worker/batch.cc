@@ -8,6 +8,7 @@
 #include <csignal>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "worker/child.h"
 #include "worker/frame.h"
@@ -51,6 +52,22 @@ std::optional<Measurement> ReadReport(std::string_view bytes, MachineState& mach
   return measurement;
 }
 
+// In the order of the tasks. What passes between two of them is the later one's time.
+class Results {
+ public:
+  void Add(Measurement measurement) {
+    const Clock::time_point now = Clock::now();
+    timed_.push_back({std::move(measurement), std::chrono::duration<double>(now - since_).count()});
+    since_ = now;
+  }
+  size_t size() const { return timed_.size(); }
+  std::vector<TimedMeasurement> Take() { return std::move(timed_); }
+
+ private:
+  std::vector<TimedMeasurement> timed_;
+  Clock::time_point since_ = Clock::now();
+};
+
 // One runner child and the trials from `first` on that it manages. Returns the number of trials
 // that have a result now.
 class ChildRun {
@@ -58,11 +75,11 @@ class ChildRun {
   ChildRun(const std::vector<RunTask>& tasks, const BatchOptions& options, MachineState& machine)
       : tasks_(tasks), options_(options), machine_(machine) {}
 
-  void Run(std::vector<Measurement>& results) {
+  void Run(Results& results) {
     const size_t first = results.size();
     Result<Child> child = Start(first);
     if (!child.ok()) {
-      results.push_back(Failed(Outcome::kInfra, child.status().message()));
+      results.Add(Failed(Outcome::kInfra, child.status().message()));
       return;
     }
     Step step = Step::kResult;
@@ -71,22 +88,21 @@ class ChildRun {
     if (step != Step::kEnd) child->Kill();
     const int end = child->Reap();
     if (step == Step::kLate) {
-      results.push_back(
-          Failed(Outcome::kRunTimeout,
-                 "no result after " + std::to_string(options_.run_timeout_ms) + " ms"));
+      results.Add(Failed(Outcome::kRunTimeout,
+                         "no result after " + std::to_string(options_.run_timeout_ms) + " ms"));
     }
     // A trial that is not the first of its child may pay for an earlier one's deeds: it gets a new
     // child before it is blamed.
     if (results.size() != first) return;
     if (step == Step::kNonsense) {
-      results.push_back(Failed(Outcome::kRunError, "the kernel's process sent no result"));
+      results.Add(Failed(Outcome::kRunError, "the kernel's process sent no result"));
       return;
     }
     const bool killed = WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL;
     std::string detail = (killed ? "the runner " : "the kernel's process ") + DescribeEnd(end);
     if (const std::string text = child->ErrorText(); !text.empty()) detail += ": " + text;
     const bool infra = killed || (WIFEXITED(end) && WEXITSTATUS(end) == 2);
-    results.push_back(Failed(infra ? Outcome::kInfra : Outcome::kRunError, detail));
+    results.Add(Failed(infra ? Outcome::kInfra : Outcome::kRunError, detail));
   }
 
  private:
@@ -114,7 +130,7 @@ class ChildRun {
   // What came of waiting for a result.
   enum class Step : uint8_t { kResult, kEnd, kLate, kNonsense };
 
-  Step Collect(Child& child, std::vector<Measurement>& results) {
+  Step Collect(Child& child, Results& results) {
     const Clock::time_point deadline =
         Clock::now() + std::chrono::milliseconds(options_.run_timeout_ms);
     for (;;) {
@@ -127,7 +143,7 @@ class ChildRun {
       while (auto frame = TakeFrame(child.received())) {
         auto measurement = ReadReport(*frame, machine_);
         if (!measurement || results.size() == tasks_.size()) return Step::kNonsense;
-        results.push_back(*std::move(measurement));
+        results.Add(*std::move(measurement));
         news = true;
       }
       if (!open) return Step::kEnd;
@@ -143,12 +159,12 @@ class ChildRun {
 
 }  // namespace
 
-std::vector<Measurement> RunBatch(const std::vector<RunTask>& tasks, const BatchOptions& options,
-                                  MachineState& machine) {
-  std::vector<Measurement> results;
+std::vector<TimedMeasurement> RunBatch(const std::vector<RunTask>& tasks,
+                                       const BatchOptions& options, MachineState& machine) {
+  Results results;
   ChildRun run(tasks, options, machine);
   while (results.size() < tasks.size()) run.Run(results);
-  return results;
+  return results.Take();
 }
 
 }  // namespace mlc::worker

@@ -17,8 +17,13 @@ struct BatchOptions {
   int64_t run_timeout_ms = 10'000;  // of one trial
 };
 
+struct TimedMeasurement {
+  Measurement measurement;
+  double took_s = 0;  // of the batch's time
+};
+
 // Parallel to `tasks`. `machine` is updated.
-std::vector<Measurement> RunBatch(const std::vector<RunTask>& tasks, const BatchOptions& options,
-                                  MachineState& machine);
+std::vector<TimedMeasurement> RunBatch(const std::vector<RunTask>& tasks,
+                                       const BatchOptions& options, MachineState& machine);
 
 }  // namespace mlc::worker

@@ -23,13 +23,16 @@ std::string CudaVersion(int version) {
 void DescribeGpus(const Toolkit& toolkit, const std::string& target_class,
                   proto::Capabilities& capabilities) {
   capabilities.set_nvrtc(toolkit.nvrtc);
+  int devices = 0;
   for (const GpuDevice& gpu : toolkit.gpus) {
     if (gpu.target.ClassText() != target_class) continue;
+    ++devices;
     const int64_t least = capabilities.memory_bytes();
     capabilities.set_memory_bytes(least == 0 ? gpu.memory_bytes
                                              : std::min(least, gpu.memory_bytes));
     capabilities.set_driver(CudaVersion(gpu.driver));
   }
+  capabilities.set_devices(devices);
   for (const char* precision : {"fp32", "tf32", "fp16", "bf16"}) {
     capabilities.add_precisions(precision);
   }
@@ -67,6 +70,7 @@ proto::Capabilities CapabilitiesOf(const Toolkit& toolkit, const std::string& ta
     DescribeGpus(toolkit, parsed->ClassText(), capabilities);
     return capabilities;
   }
+  capabilities.set_devices(1);
   capabilities.set_llvm(toolkit.llvm);
   capabilities.set_memory_bytes(int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE));
   return capabilities;

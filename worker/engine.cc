@@ -55,6 +55,7 @@ Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   if (engine->options_.cpu) {
     if (engine->options_.target.fma_gflops <= 0) MLC_TRY(engine->Calibrate());
     engine->targets_.push_back(engine->options_.target);
+    engine->times_.emplace_back(1);
   }
   if (!engine->options_.gpus.empty()) MLC_TRY(engine->StartGpus());
   if (engine->targets_.empty()) return InvalidArgument("a worker needs at least one device");
@@ -90,12 +91,12 @@ void Engine::Add(Trial trial) {
   job.trial = std::move(trial);
   if (job.trial.target < 0 || static_cast<size_t>(job.trial.target) >= targets_.size()) {
     job.trial.target = 0;
-    Finish(job, Failed(Outcome::kInfra, "the worker has no such target"));
+    Fail(job, Failed(Outcome::kInfra, "the worker has no such target"));
     return DropFinished();
   }
   Result<WorkloadData*> data = references_.Find(job.trial.workload, job.trial.seed);
   if (!data.ok()) {
-    Finish(job, Failed(Outcome::kBuildError, data.status().message()));
+    Fail(job, Failed(Outcome::kBuildError, data.status().message()));
     return DropFinished();
   }
   job.data = *data;
@@ -115,8 +116,12 @@ void Engine::DropFinished() {
   jobs_.remove_if([](const Job& job) { return job.data == nullptr; });
 }
 
-void Engine::Finish(Job& job, Measurement measurement) {
-  results_.push_back({job.trial.uid, std::move(measurement)});
+void Engine::Fail(Job& job, Measurement measurement) {
+  Finish(job, std::move(measurement), TimeOf(job).TakeWaited());
+}
+
+void Engine::Finish(Job& job, Measurement measurement, double device_s) {
+  results_.push_back({job.trial.uid, std::move(measurement), device_s});
   if (job.data != nullptr) --job.data->users;
   job.data = nullptr;
 }
@@ -172,12 +177,12 @@ void Engine::FinishBuild(Job& job, bool timed_out) {
   job.exchange.reset();
   if (timed_out) {
     const std::string limit = std::to_string(options_.build_timeout_ms);
-    return Finish(job, Failed(Outcome::kBuildTimeout, "no kernel after " + limit + " ms"));
+    return Fail(job, Failed(Outcome::kBuildTimeout, "no kernel after " + limit + " ms"));
   }
-  if (end != 0 || report.empty()) return Finish(job, BuildFailure(end, errors));
-  if (report[0] != kBuilt) return Finish(job, Refusal(report));
+  if (end != 0 || report.empty()) return Fail(job, BuildFailure(end, errors));
+  if (report[0] != kBuilt) return Fail(job, Refusal(report));
   Result<BuiltKernel> built = Decode(std::string_view(report).substr(1), job.data->workload);
-  if (!built.ok()) return Finish(job, Failed(Outcome::kBuildError, built.status().message()));
+  if (!built.ok()) return Fail(job, Failed(Outcome::kBuildError, built.status().message()));
   job.built = *std::move(built);
   job.stage = Stage::kBuilt;
 }
@@ -197,7 +202,7 @@ void Engine::FailUnreferenced() {
     if (job.data == nullptr || !job.data->sets.empty() || job.data->maker) continue;
     if (job.data->waiting) continue;
     if (!job.data->failure.ok()) {
-      Finish(job, Failed(Outcome::kInfra, job.data->failure.message()));
+      Fail(job, Failed(Outcome::kInfra, job.data->failure.message()));
     }
   }
 }
@@ -223,6 +228,7 @@ void Engine::Work(int timeout_ms, int fd) {
   references_.AddTo(waiting);
   if (fleet_ != nullptr) fleet_->AddTo(waiting);
   if (fd >= 0) waiting.push_back({fd, POLLIN, 0});
+  NoteTimes();
   NoteUsage();
   if (fleet_ != nullptr && fleet_->waits()) timeout_ms = std::min(timeout_ms, kLockPollMs);
   (void)poll(waiting.data(), waiting.size(), timeout_ms);
@@ -232,6 +238,7 @@ void Engine::Work(int timeout_ms, int fd) {
   FailUnreferenced();
   DropFinished();
   SubmitToGpus();
+  NoteTimes();
 }
 
 bool Engine::Ready(const Job& job) const {
@@ -270,17 +277,20 @@ void Engine::Measure() {
   options.run_timeout_ms = options_.run_timeout_ms;
   references_.StopMakers();
   StopBuilders();
-  std::vector<Measurement> measured;
+  std::vector<TimedMeasurement> measured;
+  DeviceTime& time = times_.front();
+  time.Note(1, 1, DeviceTime::Clock::now());
   {
     const MeasurementGate gate(gate_, MeasurementGate::Mode::kExclusive);
     measured = RunBatch(tasks, options, machine_);
   }
   ContinueBuilders();
   references_.ContinueMakers();
+  const double waited_s = time.TakeWaited() / static_cast<double>(ready.size());
   for (size_t i = 0; i < ready.size(); ++i) {
-    measured[i].build_ms = ready[i]->built.build_ms;
+    measured[i].measurement.build_ms = ready[i]->built.build_ms;
     references_.Renew(*ready[i]->data, ready[i]->trial.seed);
-    Finish(*ready[i], std::move(measured[i]));
+    Finish(*ready[i], std::move(measured[i].measurement), measured[i].took_s + waited_s);
   }
   DropFinished();
 }

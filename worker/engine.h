@@ -14,6 +14,7 @@
 #include "compiler/target/target.h"
 #include "worker/batch.h"
 #include "worker/child.h"
+#include "worker/device_time.h"
 #include "worker/gpu/gpu_fleet.h"
 #include "worker/gpu/gpu_usage.h"
 #include "worker/reference_store.h"
@@ -73,6 +74,7 @@ class Engine {
     Trial trial;
     uint64_t ticket = 0;  // of the task on a GPU that it is part of
     size_t together = 1;  // kernels of that task
+    DeviceTime::Clock::time_point submitted;
     Stage stage = Stage::kQueued;
     WorkloadData* data = nullptr;
     std::optional<Child> builder;
@@ -95,6 +97,7 @@ class Engine {
   void TakeFromGpu(GpuFleet::Ended ended);
   void CollectFromGpus();
   void NoteUsage();
+  void NoteTimes();
   // Trials for the processor wait to be measured.
   bool CpuWaits() const;
   void StopBuilders();
@@ -105,11 +108,14 @@ class Engine {
   void FinishBuild(Job& job, bool timed_out);
   void FailUnreferenced();
   bool Ready(const Job& job) const;
-  void Finish(Job& job, Measurement measurement);
+  DeviceTime& TimeOf(const Job& job) { return times_[static_cast<size_t>(job.trial.target)]; }
+  void Finish(Job& job, Measurement measurement, double device_s);
+  void Fail(Job& job, Measurement measurement);
   void DropFinished();
 
   EngineOptions options_;
   std::vector<target::Target> targets_;
+  std::vector<DeviceTime> times_;        // parallel to `targets_`
   std::unique_ptr<build::Nvrtc> nvrtc_;  // with GPUs
   std::unique_ptr<GpuFleet> fleet_;      // with GPUs
   SharedCubins cubins_;

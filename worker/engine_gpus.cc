@@ -24,6 +24,9 @@ Status Engine::StartGpus() {
                                      .run_timeout_ms = options_.run_timeout_ms},
                                     *nvrtc_));
   targets_.insert(targets_.end(), fleet_->targets().begin(), fleet_->targets().end());
+  for (size_t target = 0; target < fleet_->targets().size(); ++target) {
+    times_.emplace_back(fleet_->size(target));
+  }
   return Status();
 }
 
@@ -81,6 +84,7 @@ void Engine::SubmitToGpus() {
     for (Job* member : group) {
       member->ticket = ticket;
       member->together = group.size();
+      member->submitted = DeviceTime::Clock::now();
       member->stage = Stage::kOnGpu;
     }
   }
@@ -108,17 +112,40 @@ void Engine::TakeFromGpu(GpuFleet::Ended ended) {
   for (Job& job : jobs_) {
     if (job.ticket == ended.ticket && job.stage == Stage::kOnGpu) group.push_back(&job);
   }
+  if (group.empty()) return;
+  const DeviceTime::Clock::duration took = DeviceTime::Clock::now() - group.front()->submitted;
+  const double took_s = std::chrono::duration<double>(took).count();
+  // A failure of one, or one was cancelled.
+  const size_t together = group.front()->together;
+  if (ended.measurements.size() != together || group.size() != together) {
+    TimeOf(*group.front()).Lose(took_s);
+    for (Job* job : group) {
+      job->alone = true;
+      job->stage = Stage::kBuilt;
+    }
+    return;
+  }
+  const double each_s =
+      (took_s + TimeOf(*group.front()).TakeWaited()) / static_cast<double>(together);
   for (size_t i = 0; i < group.size(); ++i) {
     Job& job = *group[i];
-    // A failure of one, or one was cancelled.
-    if (ended.measurements.size() != job.together || group.size() != job.together) {
-      job.alone = true;
-      job.stage = Stage::kBuilt;
-      continue;
-    }
     ended.measurements[i].build_ms = job.built.build_ms;
     references_.Renew(*job.data, job.trial.seed);
-    Finish(job, std::move(ended.measurements[i]));
+    Finish(job, std::move(ended.measurements[i]), each_s);
+  }
+}
+
+// What each target's trials and devices do from now on.
+void Engine::NoteTimes() {
+  const auto now = DeviceTime::Clock::now();
+  std::vector<int> trials(targets_.size(), 0);
+  for (const Job& job : jobs_) {
+    if (job.data != nullptr) ++trials[static_cast<size_t>(job.trial.target)];
+  }
+  const size_t first = options_.cpu ? 1 : 0;
+  for (size_t target = 0; target < targets_.size(); ++target) {
+    const int busy = target < first ? 0 : fleet_->busy(target - first);
+    times_[target].Note(trials[target], busy, now);
   }
 }
 

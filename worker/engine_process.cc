@@ -99,6 +99,7 @@ class Server {
     for (const TrialResult& result : results) {
       Put(out, result.uid);
       Put(out, result.measurement);
+      out.Put(result.device_s.value_or(0));
     }
     out.PutText(engine_.GpuUsageText());
     out.Put(engine_.gpu_usage().trial_seconds());
@@ -220,7 +221,8 @@ Result<EngineProcess::Events> EngineProcess::Read() {
     events.measured |= in.Get<bool>();
     for (size_t count = in.GetCount(); count > 0 && in.ok(); --count) {
       const Digest uid = GetDigest(in);
-      events.results.push_back({uid, GetMeasurement(in)});
+      Measurement measurement = GetMeasurement(in);
+      events.results.push_back({uid, std::move(measurement), in.Get<double>()});
     }
     if (std::string usage = in.GetText(); !usage.empty()) gpu_usage_ = std::move(usage);
     gpu_trial_s_ = in.Get<double>();

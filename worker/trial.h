@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,7 @@ struct Trial {
 struct TrialResult {
   Digest uid;
   Measurement measurement;
+  std::optional<double> device_s = {};  // see DeviceTime; an earlier process's results have none
 };
 
 // Details longer than this are cut: a compiler may print without end.

@@ -92,11 +92,13 @@ class SkewTest(lab.Lab):
         self.jobs.clear()
         trials = {bytes([n]) * 16: pair for n, pair in enumerate(self.rows(
             "SELECT text, config FROM record JOIN workload ON workload.id = record.workload WHERE outcome = 0"), start=1)}
-        give, results = dict(trials), {}
+        give, results, costs, devices = dict(trials), {}, [], set()
 
         def synchronize(request, _):
+            devices.add(request.capabilities.devices)
             for result in request.finished:
                 results[bytes(result.task_uid)] = result.measurement.outcome
+                costs.append(result.device_s)
             reply = lab.worker.SynchronizeReply(acknowledged=[result.task_uid for result in request.finished])
             for uid in list(give)[:max(request.want, 0)]:
                 workload, config = give.pop(uid)
@@ -107,6 +109,9 @@ class SkewTest(lab.Lab):
         one = self.start_worker("one")
         self.until(lambda: set(results) == set(trials) or one.poll() is not None, "a result of every trial")
         self.assertEqual(set(results.values()), {lab.common.OK})
+        # What such a server passes over.
+        self.assertEqual(devices, {1})
+        self.assertGreater(min(costs), 0)
         self.stop(one)
 
     def test_a_worker_of_another_protocol_ends_and_says_what_to_upgrade(self):

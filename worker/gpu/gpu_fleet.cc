@@ -60,6 +60,17 @@ int GpuFleet::busy() const {
                                         [](const Seat& seat) { return seat.process->busy(); }));
 }
 
+int GpuFleet::busy(size_t target) const {
+  return static_cast<int>(std::count_if(seats_.begin(), seats_.end(), [&](const Seat& seat) {
+    return seat.target == target && seat.process->busy();
+  }));
+}
+
+int GpuFleet::size(size_t target) const {
+  return static_cast<int>(std::count_if(seats_.begin(), seats_.end(),
+                                        [&](const Seat& seat) { return seat.target == target; }));
+}
+
 bool GpuFleet::Submit(size_t target, uint64_t ticket, const GpuTaskMessage& task, int descriptor) {
   const auto now = GpuLock::Clock::now();
   for (Seat& seat : seats_) {

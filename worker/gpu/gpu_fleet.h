@@ -40,6 +40,8 @@ class GpuFleet {
   bool HasIdle(size_t target) const;
   bool AllIdle() const { return busy() == 0; }
   int busy() const;
+  int busy(size_t target) const;
+  int size(size_t target) const;
   int size() const { return static_cast<int>(seats_.size()); }
   // `ticket` comes back with the result. False while another worker of this host has its turn on
   // all that are free: to be tried again within 10 ms.

@@ -154,6 +154,22 @@ TEST(Agent, ManyResultsGoInSeveralMessagesAndTheRestIsHeld) {
   EXPECT_EQ(request.want(), 0) << "it is to be rid of these first";
 }
 
+TEST(Agent, TellsWhatATrialCostUntilItIsAcknowledged) {
+  Agent agent = NewAgent();
+  (void)agent.OnReply(Leases({1, 2}), 0);
+  TrialResult result = Result(1);
+  result.device_s = 0.25;
+  agent.OnResult(result);
+  agent.Restore(Result(7));
+  for (int call = 0; call < 2; ++call) {
+    const proto::SynchronizeRequest request = agent.Request();
+    ASSERT_EQ(request.finished_size(), 2);
+    EXPECT_EQ(request.finished(0).device_s(), 0.25);
+    EXPECT_FALSE(request.finished(1).has_device_s()) << "of an earlier process";
+    (void)agent.OnReply(Leases({}), 0);
+  }
+}
+
 TEST(Agent, NumbersItsCallsAndTakesAnotherNameWhenItSeemsOld) {
   Agent agent = NewAgent();
   EXPECT_EQ(agent.Request().sequence(), 1u);

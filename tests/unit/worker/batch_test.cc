@@ -50,7 +50,14 @@ class Batch : public ::testing::Test {
     tasks_.push_back({&workload_, kernels_.back().get(), memory_->bytes().data(), race_ns});
   }
 
-  std::vector<Measurement> Run() { return RunBatch(tasks_, options_, machine_); }
+  std::vector<Measurement> Run() {
+    std::vector<Measurement> measurements;
+    for (TimedMeasurement& one : RunBatch(tasks_, options_, machine_)) {
+      EXPECT_GT(one.took_s, 0);
+      measurements.push_back(std::move(one.measurement));
+    }
+    return measurements;
+  }
 
   target::Target target_;
   graph::Workload workload_;

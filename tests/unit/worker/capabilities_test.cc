@@ -30,6 +30,7 @@ TEST(CapabilitiesTest, AGpuTellsItsDriverCompilerAndMemory) {
   calibrated.copy_gbps = 3900;
   const proto::Capabilities told = CapabilitiesOf(toolkit, calibrated.ToText());
   EXPECT_EQ(told.memory_bytes(), 80) << "the least of its class, whatever other classes have";
+  EXPECT_EQ(told.devices(), 2);
   EXPECT_EQ(told.driver(), "CUDA 13.1");
   EXPECT_EQ(told.nvrtc(), "13.0");
   EXPECT_EQ(told.llvm(), "");
@@ -41,6 +42,7 @@ TEST(CapabilitiesTest, AProcessorTellsTheMachinesMemoryAndNoDriver) {
   const Toolkit toolkit{"19.1", "13.0", {Gpu(132, 141)}};
   const proto::Capabilities told = CapabilitiesOf(toolkit, target::DetectHost(2).ToText());
   EXPECT_GT(told.memory_bytes(), 1 << 20);
+  EXPECT_EQ(told.devices(), 1);
   EXPECT_EQ(told.llvm(), "19.1");
   EXPECT_EQ(told.nvrtc(), "");
   EXPECT_EQ(told.driver(), "");

@@ -261,11 +261,17 @@ TEST_F(FakeGpus, TheEngineServesProcessorAndGpus) {
   (*engine)->Add({{0, 6}, workload, on_gpu, 7, 0, 1});
   (*engine)->Cancel({0, 6});
   std::map<uint64_t, Measurement> results;
+  double gpus_s = 0;
   while (results.size() < 5) {
     (*engine)->Work(100, -1);
     if ((*engine)->ReadyToMeasure()) (*engine)->Measure();
-    for (TrialResult& r : (*engine)->TakeResults()) results[r.uid.low] = std::move(r.measurement);
+    for (TrialResult& r : (*engine)->TakeResults()) {
+      ASSERT_TRUE(r.device_s);
+      if (r.uid.low >= 2 && r.uid.low <= 4) gpus_s += *r.device_s;
+      results[r.uid.low] = std::move(r.measurement);
+    }
   }
+  EXPECT_GT(gpus_s, 0);
   EXPECT_EQ(results.at(1).outcome, Outcome::kOk) << results.at(1).detail;
   // The fake device does nothing with real code.
   for (uint64_t i : {2, 3}) {
