@@ -6,12 +6,12 @@
 
 #include <fstream>
 
+#include "compiler/build/sandbox.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "worker/built_kernel.h"
 #include "worker/child.h"
 #include "worker/gpu/service_kernels.h"
 #include "worker/local_trial.h"
-#include "compiler/build/sandbox.h"
 
 namespace mlc::worker {
 namespace {
