@@ -4,6 +4,7 @@
 
 #include "client/target_choice.h"
 #include "compiler/base/exit_code.h"
+#include "compiler/base/version.h"
 #include "compiler/front/front.h"
 #include "transport/flags.h"
 
@@ -96,6 +97,7 @@ std::optional<CompileOptions> ReadCompileOptions(int argc, char** argv, int& exi
       "  mlc-compile --model resnet50.onnx --log tuning.db -o resnet50\n"
       "  mlc-compile --model resnet50.onnx --log tuning.db --emit=asm --task 3\n"
       "  mlc-compile --model resnet50.onnx --server tuner.lab:7443 --require-tuned -o resnet50\n"};
+  app.set_version_flag("--version", VersionText("mlc-compile"));
   CompileOptions options;
   AddLibraryOptions(app, options);
   AddModelOptions(app, options);

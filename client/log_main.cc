@@ -11,6 +11,7 @@
 #include "client/standard_output.h"
 #include "client/target_choice.h"
 #include "compiler/base/exit_code.h"
+#include "compiler/base/version.h"
 #include "compiler/front/front.h"
 #include "db/json_lines.h"
 #include "db/merge.h"
@@ -215,6 +216,7 @@ int Main(int argc, char** argv) {
   Flags flags;
   int code = 0;
   CLI::App app("mlc-log: looks into a tuning log and moves records between logs", "mlc-log");
+  app.set_version_flag("--version", VersionText("mlc-log"));
   app.require_subcommand(1);
   AddReading(app, flags, code);
   AddMoving(app, flags, code);

@@ -15,6 +15,7 @@
 #include "client/standard_output.h"
 #include "client/tensor_files.h"
 #include "compiler/base/exit_code.h"
+#include "compiler/base/version.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/passes/precision.h"
@@ -138,6 +139,7 @@ int Main(int argc, char** argv) {
       "Runs a compiled model: checks its outputs, times it, profiles its kernels.\n\n"
       "  mlc-run resnet50 --inputs in --check expected --bench 3\n"
       "  mlc-run --reference resnet50.onnx --inputs in --outputs expected\n"};
+  app.set_version_flag("--version", VersionText("mlc-run"));
   Options options;
   app.add_option("DIR", options.directory, "folder that mlc-compile wrote");
   app.add_option("--reference", options.reference_model,

@@ -9,6 +9,7 @@
 #include "client/target_choice.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/base/text.h"
+#include "compiler/base/version.h"
 #include "transport/flags.h"
 
 namespace mlc::client {
@@ -202,6 +203,7 @@ Status SetDurations(TuneOptions& options, const Durations& durations) {
 ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
   ParsedCommand parsed;
   CLI::App app("mlc-tune: finds fast kernels for a model on the hardware at hand", "mlc-tune");
+  app.set_version_flag("--version", VersionText("mlc-tune"));
   app.footer(kFooter);
   Durations durations;
   JobVerbs verbs;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "compiler/base/exit_code.h"
+#include "compiler/base/version.h"
 #include "server/fleet/fleet.h"
 #include "server/fleet_flags.h"
 #include "server/logging.h"
@@ -199,6 +200,7 @@ int Run(const Flags& flags) {
 int main(int argc, char** argv) {
   Flags flags;
   CLI::App app("mlc-server: gives trials to workers and keeps the tuning log", "mlc-server");
+  app.set_version_flag("--version", mlc::VersionText("mlc-server"));
   app.add_option("--log", flags.log, "tuning log, created if missing")->capture_default_str();
   AddEndpointFlags(app, flags);
   app.add_option("--timing-lock", flags.timing_lock,

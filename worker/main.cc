@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "compiler/base/exit_code.h"
+#include "compiler/base/version.h"
 #include "compiler/build/cubin_cache.h"
 #include "transport/flags.h"
 #include "worker/capabilities.h"
@@ -259,6 +260,7 @@ void AddOptions(CLI::App& app, Flags& flags) {
 int main(int argc, char** argv) {
   Flags flags;
   CLI::App app("mlc-worker: builds, checks and times the trials of a server", "mlc-worker");
+  app.set_version_flag("--version", mlc::VersionText("mlc-worker"));
   AddOptions(app, flags);
   try {
     app.parse(argc, argv);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "compiler/base/version.h"
 #include "tests/golden/golden.h"
 
 namespace mlc::golden {
@@ -11,16 +12,27 @@ namespace {
 
 class Help : public testing::TestWithParam<const char*> {};
 
-TEST_P(Help, IsTheOneOnRecord) {
-  const std::string program = std::string(MLC_BINARY_DIR) + "/bin/" + GetParam();
-  FILE* pipe = popen(("'" + program + "' --help 2>&1").c_str(), "r");
-  ASSERT_NE(pipe, nullptr);
+// All that a program writes when it is called with `flag`, which has to end well.
+std::string Ask(const std::string& program, const std::string& flag) {
+  FILE* pipe = popen(("'" + program + "' " + flag + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return "popen failed";
   std::string text;
   std::array<char, 4096> buffer;
   for (size_t n = 0; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
     text.append(buffer.data(), n);
   }
   EXPECT_EQ(pclose(pipe), 0) << text;
+  return text;
+}
+
+TEST_P(Help, NamesTheRelease) {
+  const std::string program = std::string(MLC_BINARY_DIR) + "/bin/" + GetParam();
+  EXPECT_EQ(Ask(program, "--version"), VersionText(GetParam()) + "\n");
+}
+
+TEST_P(Help, IsTheOneOnRecord) {
+  const std::string program = std::string(MLC_BINARY_DIR) + "/bin/" + GetParam();
+  std::string text = Ask(program, "--help");
   // A program may name itself by the path it was called by.
   for (size_t at; (at = text.find(program)) != std::string::npos;) {
     text.replace(at, program.size(), GetParam());
