@@ -82,6 +82,7 @@ Status Engine::Calibrate() {
   ByteReader in(gauge.received());
   options_.target.fma_gflops = in.Get<double>();
   options_.target.copy_gbps = in.Get<double>();
+  machine_.best_gflops = options_.target.fma_gflops;
   if (in.AtEnd()) return Status();
   return Internal("measuring the machine " + DescribeEnd(end) + " " + gauge.ErrorText());
 }

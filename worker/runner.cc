@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -225,7 +226,9 @@ double Runner::Calm() {
   // The clock changes by itself, and bursts in between are as good as the best.
   constexpr double kAsGood = 0.9;
   if (gauge_ == nullptr) return 1;
-  const double now = gauge_->Gflops(pool_, kAsGood * state_.best_gflops);
+  const double best = state_.best_gflops;
+  const double enough = best > 0 ? kAsGood * best : std::numeric_limits<double>::infinity();
+  const double now = gauge_->Gflops(pool_, enough);
   state_.best_gflops = std::max(state_.best_gflops, now);
   return now / state_.best_gflops;
 }
