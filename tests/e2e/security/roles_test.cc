@@ -1,0 +1,138 @@
+// Who may call what.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+#include <string>
+
+#include "client/tuner_client.h"
+#include "compiler/target/target.h"
+#include "proto/worker.grpc.pb.h"
+#include "tests/e2e/security/tls_server.h"
+#include "transport/socket.h"
+
+namespace mlc::e2e {
+namespace {
+
+using client::TunerClient;
+using ::testing::HasSubstr;
+
+TEST_F(SecurityTest, RolesHoldOverTheWire) {
+  for (const char* who : {"read x", "submit alice", "work w"}) lab_.Make(who);
+  Start();
+  proto::SubmitJobRequest job;
+  auto reader = TunerClient::Connect(As("read-x"));
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(reader->Submit(job).status().code(), StatusCode::kPermissionDenied);
+  auto submitter = TunerClient::Connect(As("submit-alice"));
+  ASSERT_TRUE(submitter.ok());
+  EXPECT_EQ(submitter->Submit(job).status().code(), StatusCode::kInvalidArgument);
+  const Status code = submitter->SubmitRawCuda({}).status();
+  EXPECT_EQ(code.code(), StatusCode::kPermissionDenied);
+  EXPECT_THAT(code.message(), HasSubstr("submit alice may not call"));
+  EXPECT_THAT(code.message(), HasSubstr("takes the role admin"));
+  job.set_protocol(2);
+  const Status newer = submitter->Submit(job).status();
+  EXPECT_EQ(newer.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(newer.message(), HasSubstr("upgrade mlc-server"));
+
+  const auto connection = transport::Connection::Open(As("work-w"));
+  ASSERT_TRUE(connection.ok());
+  const auto stub = proto::Workers::NewStub((*connection)->channel());
+  const auto synchronize = [&](const std::string& name, int protocol) {
+    grpc::ClientContext context;
+    context.set_wait_for_ready(true);
+    proto::SynchronizeRequest request;
+    request.set_protocol(protocol);
+    request.set_worker(name);
+    request.set_boot("b");
+    request.set_target(target::Target().ToText());
+    proto::SynchronizeReply reply;
+    return stub->Synchronize(&context, request, &reply);
+  };
+  EXPECT_TRUE(synchronize("w-cpu", 1).ok());
+  EXPECT_EQ(synchronize("v", 1).error_code(), grpc::PERMISSION_DENIED);
+  EXPECT_EQ(synchronize("w", 2).error_code(), grpc::FAILED_PRECONDITION);
+  EXPECT_THAT(synchronize("w", 2).error_message(), HasSubstr("upgrade mlc-server"));
+  EXPECT_THAT(synchronize("w", 0).error_message(), HasSubstr("upgrade mlc-worker"));
+  EXPECT_THAT(Words(), HasSubstr("audit: refused /mlc.proto.Tuner/SubmitJob to read x"));
+}
+
+// The exit code that scripts see, and words that name the role or the certificate.
+TEST_F(SecurityTest, ABuildThatMayNotAskEndsWithPermissionDenied) {
+  for (const char* what : {"work w", "read ci", "revoke"}) lab_.Make(what);
+  Start({"--tls-crl", lab_.path("crl.pem")});
+  std::ofstream(lab_.path("tiny.onnx"), std::ios::binary) << crash::TinyModel();
+  const auto compile = [&](const std::string& who) {
+    return crash::Wait(crash::Spawn(
+        {std::string(kBin) + "mlc-compile", "--model", lab_.path("tiny.onnx"), "--server", address_,
+         "--tls-ca", lab_.path("ca.pem"), "--tls-cert", lab_.path(who + ".pem"), "--tls-key",
+         lab_.path(who + ".key"), "-o", lab_.path("tiny")},
+        lab_.path(who + ".log")));
+  };
+  const auto said = [&](const std::string& who) {
+    std::ifstream file(lab_.path(who + ".log"));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(compile("work-w"), 77) << said("work-w");
+  EXPECT_THAT(said("work-w"), HasSubstr("role read"));
+  EXPECT_EQ(compile("read-ci"), 0) << said("read-ci");
+  lab_.Make("revoke read ci");
+  ASSERT_EQ(kill(server_, SIGHUP), 0);
+  // The list is read while the server answers.
+  int code = 0;
+  for (int tries = 0; code == 0 && tries < 100; ++tries) code = compile("read-ci");
+  EXPECT_EQ(code, 77) << said("read-ci");
+  EXPECT_THAT(said("read-ci"), HasSubstr("was revoked"));
+}
+
+// Code for workers to run: from administrators alone, as scripts see it.
+TEST_F(SecurityTest, AKernelWrittenByHandIsAnAdministratorsToSubmit) {
+  for (const char* what : {"submit alice", "admin root"}) lab_.Make(what);
+  Start();
+  std::ofstream(lab_.path("k.cu"))
+      << "extern \"C\" __global__ void k(const float* a, float* b) {}\n";
+  std::ofstream(lab_.path("w.txt"))
+      << "workload v1 tolerance=1e-05 {\n%0 = input() : f32[64]\n%1 = add(%0, %0) : f32[64]\n"
+         "return %1\n}\n";
+  const auto submit = [&](const std::string& who) {
+    return crash::Wait(
+        crash::Spawn({std::string(kBin) + "mlc-tune",
+                      "--server",
+                      address_,
+                      "--tls-ca",
+                      lab_.path("ca.pem"),
+                      "--tls-cert",
+                      lab_.path(who + ".pem"),
+                      "--tls-key",
+                      lab_.path(who + ".key"),
+                      "--cuda-kernel",
+                      lab_.path("k.cu"),
+                      "--workload",
+                      lab_.path("w.txt"),
+                      "--entry",
+                      "k",
+                      "--grid",
+                      "1",
+                      "--block",
+                      "64",
+                      "--target",
+                      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560",
+                      "--detach"},
+                     lab_.path(who + ".log")));
+  };
+  const auto said = [&](const std::string& who) {
+    std::ifstream file(lab_.path(who + ".log"));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(submit("submit-alice"), 77) << said("submit-alice");
+  EXPECT_THAT(said("submit-alice"), HasSubstr("takes the role admin"));
+  EXPECT_EQ(submit("admin-root"), 0) << said("admin-root");
+  EXPECT_THAT(said("admin-root"), HasSubstr("goes on at the server"));
+  EXPECT_THAT(Words(), HasSubstr("audit: refused /mlc.proto.Tuner/SubmitRawCuda to submit alice"));
+}
+
+}  // namespace
+}  // namespace mlc::e2e
