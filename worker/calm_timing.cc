@@ -5,10 +5,10 @@
 namespace mlc::worker {
 namespace {
 
-// Between neither disturbed nor not (the clock's own changes) and half the speed.
+// Between what the clock's own changes come to and half the speed.
 constexpr double kCalmEnough = 0.85;
 constexpr int kAttempts = 3;
-// A phase of little speed lasts from some milliseconds to minutes.
+// A phase of little speed lasts from some milliseconds to more than a tenth of a second.
 constexpr int64_t kNapNs = 5'000'000;
 constexpr int64_t kLongestWaitNs = 60'000'000;
 // Lost before there are timings to compare it with.
