@@ -151,6 +151,16 @@ class Filter {
 
 constexpr uint32_t kDeny = SECCOMP_RET_ERRNO | EPERM;
 
+// Threads, not processes. REQUIRES: the number of the call is loaded; it stays so.
+void AllowThreads(Filter& filter) {
+  // The C library falls back to clone, whose flags a filter can see.
+  filter.ReturnIfEqual(SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
+  filter.SkipUnlessEqual(SYS_clone, 4);
+  filter.Load(Low(0));
+  filter.ReturnIfBit(CLONE_THREAD, SECCOMP_RET_ALLOW);
+  filter.Return(kDeny);
+}
+
 Filter MakeFilter() {
   Filter filter;
   filter.Load(offsetof(seccomp_data, arch));
@@ -159,13 +169,7 @@ Filter MakeFilter() {
   for (long call : kAllowed) {
     filter.ReturnIfEqual(static_cast<uint32_t>(call), SECCOMP_RET_ALLOW);
   }
-  // The C library falls back to clone, whose flags a filter can see.
-  filter.ReturnIfEqual(SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
-  // Threads, not processes.
-  filter.SkipUnlessEqual(SYS_clone, 4);
-  filter.Load(Low(0));
-  filter.ReturnIfBit(CLONE_THREAD, SECCOMP_RET_ALLOW);
-  filter.Return(kDeny);
+  AllowThreads(filter);
   // abort() signals its own process.
   filter.SkipUnlessEqual(SYS_tgkill, 4);
   filter.Load(Low(0));
@@ -188,11 +192,7 @@ Filter MakeDeviceFilter() {
   filter.ReturnUnlessEqual(kArch, SECCOMP_RET_KILL_PROCESS);
   filter.Load(offsetof(seccomp_data, nr));
   for (long call : kForbidden) filter.ReturnIfEqual(static_cast<uint32_t>(call), kDeny);
-  filter.ReturnIfEqual(SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
-  filter.SkipUnlessEqual(SYS_clone, 4);
-  filter.Load(Low(0));
-  filter.ReturnIfBit(CLONE_THREAD, SECCOMP_RET_ALLOW);
-  filter.Return(kDeny);
+  AllowThreads(filter);
   // Sockets to the driver's local services only.
   filter.SkipUnlessEqual(SYS_socket, 4);
   filter.Load(Low(0));
