@@ -101,48 +101,30 @@ TEST_F(SecurityTest, ProgramsOfThoseWhoAreLockedOutEnd) {
   for (const char* what : {"submit alice", "read ci", "work w", "revoke"}) lab_.Make(what);
   Start({"--tls-crl", lab_.path("crl.pem")});
   std::ofstream(lab_.path("tiny.onnx"), std::ios::binary) << crash::TinyModel();
-  const auto start = [&](const std::string& program, const std::string& who,
-                         const std::vector<std::string>& more) {
-    std::vector<std::string> words = {kBin + program,
-                                      "--server",
-                                      address_,
-                                      "--tls-ca",
-                                      lab_.path("ca.pem"),
-                                      "--tls-cert",
-                                      lab_.path(who + ".pem"),
-                                      "--tls-key",
-                                      lab_.path(who + ".key")};
-    words.insert(words.end(), more.begin(), more.end());
-    return crash::Spawn(words, lab_.path(who + ".log"));
-  };
-  const auto said = [&](const std::string& who) {
-    std::ifstream file(lab_.path(who + ".log"));
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
   const auto wait_for = [&](const std::string& who, const std::string& text, pid_t process) {
-    while (said(who).find(text) == std::string::npos && crash::Running(process)) usleep(50'000);
-    EXPECT_THAT(said(who), HasSubstr(text));
+    while (Said(who).find(text) == std::string::npos && crash::Running(process)) usleep(50'000);
+    EXPECT_THAT(Said(who), HasSubstr(text));
   };
   const std::string nobodys =
       "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560";
-  ASSERT_EQ(crash::Wait(start("mlc-tune", "submit-alice",
-                              {"--model", lab_.path("tiny.onnx"), "--trials", "8", "--target",
-                               nobodys, "--detach"})),
+  ASSERT_EQ(crash::Wait(Call("mlc-tune", "submit-alice",
+                             {"--model", lab_.path("tiny.onnx"), "--trials", "8", "--target",
+                              nobodys, "--detach"})),
             0)
-      << said("submit-alice");
-  std::string job = said("submit-alice");
+      << Said("submit-alice");
+  std::string job = Said("submit-alice");
   job = job.substr(job.find("--watch ") + 8);
   job = job.substr(0, job.find_first_of(" \n"));
-  const pid_t watcher = start("mlc-tune", "read-ci", {"--watch", job});
+  const pid_t watcher = Call("mlc-tune", "read-ci", {"--watch", job});
   wait_for("read-ci", "trials", watcher);
-  const pid_t worker = start("mlc-worker", "work-w", {"--name", "w", "-v", "--builders", "1"});
+  const pid_t worker = Call("mlc-worker", "work-w", {"--name", "w", "-v", "--builders", "1"});
   wait_for("work-w", "connected to", worker);
   lab_.Make("revoke read ci");
   lab_.Make("revoke work w");
-  EXPECT_EQ(crash::Wait(watcher), 77) << said("read-ci");
-  EXPECT_THAT(said("read-ci"), HasSubstr("was revoked"));
-  EXPECT_EQ(crash::Wait(worker), 77) << said("work-w");
-  EXPECT_THAT(said("work-w"), HasSubstr("was revoked"));
+  EXPECT_EQ(crash::Wait(watcher), 77) << Said("read-ci");
+  EXPECT_THAT(Said("read-ci"), HasSubstr("was revoked"));
+  EXPECT_EQ(crash::Wait(worker), 77) << Said("work-w");
+  EXPECT_THAT(Said("work-w"), HasSubstr("was revoked"));
 }
 
 }  // namespace

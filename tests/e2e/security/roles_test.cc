@@ -66,26 +66,19 @@ TEST_F(SecurityTest, ABuildThatMayNotAskEndsWithPermissionDenied) {
   Start({"--tls-crl", lab_.path("crl.pem")});
   std::ofstream(lab_.path("tiny.onnx"), std::ios::binary) << crash::TinyModel();
   const auto compile = [&](const std::string& who) {
-    return crash::Wait(crash::Spawn(
-        {std::string(kBin) + "mlc-compile", "--model", lab_.path("tiny.onnx"), "--server", address_,
-         "--tls-ca", lab_.path("ca.pem"), "--tls-cert", lab_.path(who + ".pem"), "--tls-key",
-         lab_.path(who + ".key"), "-o", lab_.path("tiny")},
-        lab_.path(who + ".log")));
+    return crash::Wait(
+        Call("mlc-compile", who, {"--model", lab_.path("tiny.onnx"), "-o", lab_.path("tiny")}));
   };
-  const auto said = [&](const std::string& who) {
-    std::ifstream file(lab_.path(who + ".log"));
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  EXPECT_EQ(compile("work-w"), 77) << said("work-w");
-  EXPECT_THAT(said("work-w"), HasSubstr("role read"));
-  EXPECT_EQ(compile("read-ci"), 0) << said("read-ci");
+  EXPECT_EQ(compile("work-w"), 77) << Said("work-w");
+  EXPECT_THAT(Said("work-w"), HasSubstr("role read"));
+  EXPECT_EQ(compile("read-ci"), 0) << Said("read-ci");
   lab_.Make("revoke read ci");
   ASSERT_EQ(kill(server_, SIGHUP), 0);
   // The list is read while the server answers.
   int code = 0;
   for (int tries = 0; code == 0 && tries < 100; ++tries) code = compile("read-ci");
-  EXPECT_EQ(code, 77) << said("read-ci");
-  EXPECT_THAT(said("read-ci"), HasSubstr("was revoked"));
+  EXPECT_EQ(code, 77) << Said("read-ci");
+  EXPECT_THAT(Said("read-ci"), HasSubstr("was revoked"));
 }
 
 // Code for workers to run: from administrators alone, as scripts see it.
@@ -98,39 +91,16 @@ TEST_F(SecurityTest, AKernelWrittenByHandIsAnAdministratorsToSubmit) {
       << "workload v1 tolerance=1e-05 {\n%0 = input() : f32[64]\n%1 = add(%0, %0) : f32[64]\n"
          "return %1\n}\n";
   const auto submit = [&](const std::string& who) {
-    return crash::Wait(
-        crash::Spawn({std::string(kBin) + "mlc-tune",
-                      "--server",
-                      address_,
-                      "--tls-ca",
-                      lab_.path("ca.pem"),
-                      "--tls-cert",
-                      lab_.path(who + ".pem"),
-                      "--tls-key",
-                      lab_.path(who + ".key"),
-                      "--cuda-kernel",
-                      lab_.path("k.cu"),
-                      "--workload",
-                      lab_.path("w.txt"),
-                      "--entry",
-                      "k",
-                      "--grid",
-                      "1",
-                      "--block",
-                      "64",
-                      "--target",
-                      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560",
-                      "--detach"},
-                     lab_.path(who + ".log")));
+    return crash::Wait(Call(
+        "mlc-tune", who,
+        {"--cuda-kernel", lab_.path("k.cu"), "--workload", lab_.path("w.txt"), "--entry", "k",
+         "--grid", "1", "--block", "64", "--target",
+         "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560", "--detach"}));
   };
-  const auto said = [&](const std::string& who) {
-    std::ifstream file(lab_.path(who + ".log"));
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  EXPECT_EQ(submit("submit-alice"), 77) << said("submit-alice");
-  EXPECT_THAT(said("submit-alice"), HasSubstr("takes the role admin"));
-  EXPECT_EQ(submit("admin-root"), 0) << said("admin-root");
-  EXPECT_THAT(said("admin-root"), HasSubstr("goes on at the server"));
+  EXPECT_EQ(submit("submit-alice"), 77) << Said("submit-alice");
+  EXPECT_THAT(Said("submit-alice"), HasSubstr("takes the role admin"));
+  EXPECT_EQ(submit("admin-root"), 0) << Said("admin-root");
+  EXPECT_THAT(Said("admin-root"), HasSubstr("goes on at the server"));
   EXPECT_THAT(Words(), HasSubstr("audit: refused /mlc.proto.Tuner/SubmitRawCuda to submit alice"));
 }
 

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -70,6 +71,26 @@ class SecurityTest : public ::testing::Test {
   }
   transport::ChannelOptions As(const std::string& who) const {
     return {address_, lab_.tls(who), "", ""};
+  }
+  // Starts a program that calls the server with the certificate of `who`.
+  pid_t Call(const std::string& program, const std::string& who,
+             const std::vector<std::string>& more) const {
+    std::vector<std::string> words = {kBin + program,
+                                      "--server",
+                                      address_,
+                                      "--tls-ca",
+                                      lab_.path("ca.pem"),
+                                      "--tls-cert",
+                                      lab_.path(who + ".pem"),
+                                      "--tls-key",
+                                      lab_.path(who + ".key")};
+    words.insert(words.end(), more.begin(), more.end());
+    return crash::Spawn(words, lab_.path(who + ".log"));
+  }
+  // What programs of `who` wrote.
+  std::string Said(const std::string& who) const {
+    std::ifstream file(lab_.path(who + ".log"));
+    return std::string(std::istreambuf_iterator<char>(file), {});
   }
   int64_t Descriptors() const {
     int64_t count = 0;
