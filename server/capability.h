@@ -10,18 +10,29 @@ namespace mlc::server {
 
 struct Needs {
   std::string target_class;
-  std::string kernel;        // "contraction/3": the family that builds it; empty: any worker can
+  std::string kernel = {};   // "contraction/3": the family that builds it; empty: any worker can
   int64_t memory_bytes = 0;  // of its tensors
   bool told = false;         // for workers alone that name `kernel`: silence is no consent
 
   friend auto operator<=>(const Needs&, const Needs&) = default;
 };
 
+// For people: "class: CLASS that builds KERNEL with N MiB for tensors".
+inline std::string ToText(const Needs& needs) {
+  std::string text = "class: " + needs.target_class;
+  if (!needs.kernel.empty()) text += " that builds " + needs.kernel;
+  if (needs.told) text += " (mlc-worker --allow-raw-cuda)";
+  if (needs.memory_bytes > 0) {
+    text += " with " + std::to_string(needs.memory_bytes >> 20) + " MiB for tensors";
+  }
+  return text;
+}
+
 struct Offer {
   std::string target_class;
-  std::set<std::string> kernels;  // empty: not told, all are assumed
-  int64_t memory_bytes = 0;       // 0: not told, enough is assumed
-  int devices = 1;                // of the class, at the same time
+  std::set<std::string> kernels = {};  // empty: not told, all are assumed
+  int64_t memory_bytes = 0;            // 0: not told, enough is assumed
+  int devices = 1;                     // of the class, at the same time
 
   bool Meets(const Needs& needs) const {
     if (needs.target_class != target_class) return false;

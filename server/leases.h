@@ -90,11 +90,12 @@ class Leases {
   int64_t queued() const { return counts_.queued; }
   int64_t leased() const { return counts_.leased; }
   int64_t received() const { return counts_.received; }
-  // Queued and leased trials by class of target.
+  // Queued and leased trials by what they need, and of a study.
   struct Load {
     int64_t queued = 0, leased = 0;
   };
-  std::map<std::string, Load> LoadByClass() const;
+  std::map<Needs, Load> LoadByNeeds() const;
+  Load LoadOf(const Digest& study) const;
 
  private:
   using State = lease_state::State;
@@ -102,6 +103,9 @@ class Leases {
   using Trial = lease_state::Trial;
   using Worker = lease_state::Worker;
   enum class Loss : uint8_t { kReplyLost, kWorkerLost, kNotMade };
+  using Queues = std::map<std::pair<Digest, Needs>, Queue>;
+  Queues::const_iterator FirstOf(const Digest& study) const;
+  static void Count(const Queue& queue, Load& load);
   Queue& QueueOf(const Digest& study, const Needs& needs);
   Worker& WorkerOf(const std::string& name);
   void Move(Worker& worker, int64_t deadline_ms);
@@ -129,7 +133,7 @@ class Leases {
     size_t operator()(const Digest& digest) const { return digest.low; }
   };
   std::unordered_map<Digest, Trial, Hash> trials_;
-  std::map<std::pair<Digest, Needs>, Queue> queues_;
+  Queues queues_;
   std::map<std::pair<std::string, Digest>, int64_t> waiting_;  // by class and study
   FairShares shares_;
   std::set<std::pair<int64_t, Worker*>> deadlines_;

@@ -54,10 +54,8 @@ int Leases::WorkersFor(const Needs& needs) const {
 }
 
 std::optional<Needs> Leases::Unserved(const Digest& study) const {
-  const Needs least{{}, {}, INT64_MIN};
-  for (auto it = queues_.lower_bound({study, least}); it != queues_.end(); ++it) {
+  for (auto it = FirstOf(study); it != queues_.end() && it->second.study == study; ++it) {
     const Queue& queue = it->second;
-    if (queue.study != study) break;
     if (queue.fresh.empty() && queue.special.empty()) continue;
     const bool served = std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
       const Worker& worker = entry.second;
@@ -73,14 +71,27 @@ int64_t Leases::HeldBy(const std::string& worker) const {
   return found == workers_.end() ? 0 : static_cast<int64_t>(found->second.leases.size());
 }
 
-std::map<std::string, Leases::Load> Leases::LoadByClass() const {
-  std::map<std::string, Load> loads;
-  for (const auto& [key, queue] : queues_) {
-    Load& load = loads[queue.needs.target_class];
-    load.queued += static_cast<int64_t>(queue.fresh.size() + queue.special.size());
-    load.leased += queue.leased;
-  }
+std::map<Needs, Leases::Load> Leases::LoadByNeeds() const {
+  std::map<Needs, Load> loads;
+  for (const auto& [key, queue] : queues_) Count(queue, loads[queue.needs]);
   return loads;
+}
+
+Leases::Load Leases::LoadOf(const Digest& study) const {
+  Load load;
+  for (auto it = FirstOf(study); it != queues_.end() && it->second.study == study; ++it) {
+    Count(it->second, load);
+  }
+  return load;
+}
+
+void Leases::Count(const Queue& queue, Load& load) {
+  load.queued += static_cast<int64_t>(queue.fresh.size() + queue.special.size());
+  load.leased += queue.leased;
+}
+
+Leases::Queues::const_iterator Leases::FirstOf(const Digest& study) const {
+  return queues_.lower_bound({study, Needs{{}, {}, INT64_MIN}});
 }
 
 }  // namespace mlc::server

@@ -179,9 +179,10 @@ int Run(const Flags& flags) {
         **fleet_config, (*server)->address(),
         {.demand = [&server = **server] { return server.WorkDemand(); },
          .report =
-             [metrics](int wanted, int running) {
-               metrics->Set(mlc::server::Gauge::kFleetWanted, wanted);
-               metrics->Set(mlc::server::Gauge::kFleetRunning, running);
+             [metrics, &server = **server](const mlc::server::fleet::FleetReport& report) {
+               metrics->Set(mlc::server::Gauge::kFleetWanted, report.wanted);
+               metrics->Set(mlc::server::Gauge::kFleetRunning, report.running);
+               server.FleetLacks(report.unserved);
              },
          .logger = logger});
   }

@@ -58,6 +58,7 @@ class RunningServer : public Server {
     RefreshQuotas();
   }
   Demand WorkDemand() const override { return tuner_->WorkDemand(); }
+  void FleetLacks(const std::vector<Needs>& needs) override { tuner_->FleetLacks(needs); }
 
   void Stop(int64_t grace_ms) override {
     if (tuner_ == nullptr) return;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "compiler/base/status.h"
 #include "server/endpoint.h"
@@ -32,6 +33,8 @@ class Server {
   virtual void Reload() = 0;
   // For whoever starts and stops workers; until Stop.
   virtual Demand WorkDemand() const = 0;
+  // What of that demand they have no workers for: jobs that wait say so.
+  virtual void FleetLacks(const std::vector<Needs>& needs) = 0;
   // Health to NOT_SERVING, no new trials, waits for those under way at most `grace_ms`, answers the
   // open calls, closes the log. Once.
   virtual void Stop(int64_t grace_ms) = 0;

@@ -95,6 +95,8 @@ class Tuner {
   Status ReleaseWorker(const std::string& worker);
   // For whoever starts and stops workers.
   Demand WorkDemand() const;
+  // What of that demand they have no workers for, from now on: jobs that wait for such say so.
+  void FleetLacks(const std::vector<Needs>& needs);
   // Why the log keeps nothing at present; OK while it does.
   Status Trouble() const;
   // Others than those of the options: for jobs to come, and for the parts of all users at once.
@@ -195,6 +197,7 @@ class Tuner {
   std::string WaitsFor(const Needs& needs) const;
   std::string DetailOf(const Job& job) const;
   Needs NeedsOf(const Job& job, const Proposal& proposal) const;
+  static Needs LeastNeeds(const Job& job);
   std::shared_ptr<Job> FindJob(const std::string& id) const;
   double GpuBusy(const std::string& target_class) const;
   Result<db::JobRow> RowInLog(const std::string& id) const;

@@ -39,14 +39,18 @@ Needs Tuner::NeedsOf(const Job& job, const Proposal& proposal) const {
   return needs;
 }
 
+// Of whatever trials it will have.
+Needs Tuner::LeastNeeds(const Job& job) {
+  Needs needs;
+  needs.target_class = job.target_class;
+  needs.told = !job.options.raw_cuda.empty();
+  if (needs.told) needs.kernel = schedule::RawCudaKernel();
+  return needs;
+}
+
 // What a job lacks, for people. REQUIRES mutex_.
 std::string Tuner::WaitsFor(const Needs& needs) const {
-  std::string text = "waits for a worker of class: " + needs.target_class;
-  if (!needs.kernel.empty()) text += " that builds " + needs.kernel;
-  if (needs.told) text += " (mlc-worker --allow-raw-cuda)";
-  if (needs.memory_bytes > 0) {
-    text += " with " + std::to_string(needs.memory_bytes >> 20) + " MiB for tensors";
-  }
+  std::string text = "waits for a worker of " + ToText(needs);
   struct Connected {
     int all = 0, kept = 0;
   };
@@ -58,7 +62,7 @@ std::string Tuner::WaitsFor(const Needs& needs) const {
     connected[note.offer.target_class].kept += state == proto::READY && !note.leaving ? 0 : 1;
   }
   text += "; connected: ";
-  if (connected.empty()) return text + "none";
+  if (connected.empty()) text += "none";
   bool first = true;
   for (const auto& [target_class, count] : connected) {
     text += (first ? "" : ", ") + std::to_string(count.all) + " of " + target_class;
@@ -67,6 +71,7 @@ std::string Tuner::WaitsFor(const Needs& needs) const {
     }
     first = false;
   }
+  if (desk_.lacking.contains(needs)) text += "; no pool of the fleet has such workers";
   return text;
 }
 
@@ -207,28 +212,35 @@ Status Tuner::RestoreHolds() {
   return Status();
 }
 
+// A job's trials say better than the job what is needed: perhaps nobody can run them.
 Demand Tuner::WorkDemand() const {
   std::lock_guard lock(mutex_);
-  std::map<std::string, ClassDemand> classes;
+  std::map<Needs, NeededWork> work;
   for (const auto& [id, job] : jobs_) {
-    if (!job->ended) ++classes[job->target_class].jobs;
+    const Leases::Load load = leases_.LoadOf(id);
+    if (!job->ended && load.queued + load.leased == 0) ++work[LeastNeeds(*job)].jobs;
   }
-  for (const auto& [target_class, load] : leases_.LoadByClass()) {
-    classes[target_class].queued = load.queued;
-    classes[target_class].leased = load.leased;
+  for (const auto& [needs, load] : leases_.LoadByNeeds()) {
+    work[needs].queued = load.queued;
+    work[needs].leased = load.leased;
   }
   Demand demand;
-  for (auto& [target_class, wanted] : classes) {
-    wanted.target_class = target_class;
-    demand.classes.push_back(std::move(wanted));
+  for (auto& [needs, needed] : work) {
+    needed.needs = needs;
+    demand.work.push_back(std::move(needed));
   }
   for (const auto& [name, note] : desk_.notes) {
     const int64_t silent = SteadyMs() - note.called_ms;
     if (silent > 20 * options_.terms.lease_ms) continue;
-    demand.workers.push_back({name, note.offer.target_class, leases_.HeldBy(name), silent,
+    demand.workers.push_back({name, note.offer, leases_.HeldBy(name), silent,
                               note.leaving || desk_.standings.Draining(name)});
   }
   return demand;
+}
+
+void Tuner::FleetLacks(const std::vector<Needs>& needs) {
+  std::lock_guard lock(mutex_);
+  desk_.lacking = {needs.begin(), needs.end()};
 }
 
 // REQUIRES mutex_.

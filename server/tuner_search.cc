@@ -173,7 +173,7 @@ bool Tuner::EndBeforeRun(Job& job) {
 bool Tuner::Calibrate(Job& job) {
   const auto worker = targets_.find(job.target_class);
   if (worker == targets_.end()) {
-    job.progress.set_detail(WaitsFor({job.target_class, {}, 0}));
+    job.progress.set_detail(WaitsFor(LeastNeeds(job)));
     return false;
   }
   Result<target::Target> target = target::Target::Parse(job.row.target);

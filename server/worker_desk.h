@@ -62,6 +62,7 @@ struct WorkerDesk {
   std::map<Digest, Check> checks;           // by their own uid
   std::map<std::string, Attendant> attendants;
   std::map<std::string, std::set<std::string>> idle;  // by class: who would take more
+  std::set<Needs> lacking;                            // of the work; the fleet starts none for it
   uint64_t numbers = 0;                               // of canaries and attendants
 };
 

@@ -11,6 +11,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t kMostWorkers = 10'000;
+constexpr int64_t kMostMib = int64_t{1} << 40;
 constexpr int64_t kMostSeconds = 30LL * 24 * 3600;
 constexpr size_t kLongestName = 32;
 
@@ -120,8 +121,11 @@ Result<PoolConfig> ReadPool(Kind kind, const Json& json, const std::string& wher
   std::string device = "cpu";
   object.Text("device", device);
   if (device != "cpu" && device != "cuda") object.Fail("device", "expected \"cpu\" or \"cuda\"");
-  terms.classes = {"target v1 " + device + " *"};
-  object.Texts("classes", terms.classes);
+  terms.declared.classes = {"target v1 " + device + " *"};
+  object.Texts("classes", terms.declared.classes);
+  int64_t memory_mib = 0;
+  object.Whole("memory_mib", memory_mib, 0, kMostMib);
+  terms.declared.memory_bytes = memory_mib << 20;
   object.Whole("min", terms.min, 0, kMostWorkers);
   object.Whole("max", terms.max, 0, kMostWorkers);
   if (terms.min > terms.max) object.Fail("min", "is more than max");
@@ -135,6 +139,7 @@ Result<PoolConfig> ReadPool(Kind kind, const Json& json, const std::string& wher
   object.Seconds("first_backoff_s", terms.first_backoff_ms);
   object.Seconds("longest_backoff_s", terms.longest_backoff_ms);
   object.Texts("worker", pool.worker);
+  terms.declared.raw_cuda = std::ranges::find(pool.worker, "--allow-raw-cuda") != pool.worker.end();
   const Json* slurm = object.Find("slurm");
   MLC_TRY(object.Finish());
   if (terms.lost_ms < 1'000) return Bad(where + ".lost_s", "expected at least 1");

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "server/clock.h"
@@ -119,13 +120,16 @@ class RunningFleet : public Fleet {
       Note("end", drains ? provider.Drain(action.worker) : provider.Kill(action.worker));
     }
     for (const auto& [pool, names] : starts) StartWorkers(provider, pool, names);
-    int wanted = 0, running = 0;
+    FleetReport report;
     for (const PoolConfig& pool : config_.pools) {
       Tell(pool.terms.name);
-      wanted += planner_.View(pool.terms.name).want;
-      running += planner_.View(pool.terms.name).attached;
+      report.wanted += planner_.View(pool.terms.name).want;
+      report.running += planner_.View(pool.terms.name).attached;
     }
-    if (links_.report) links_.report(wanted, running);
+    // Without a provider there are people to start what is needed.
+    if (provider.places()) report.unserved = planner_.Unserved();
+    TellUnserved(report.unserved);
+    if (links_.report) links_.report(report);
   }
 
   void StartWorkers(Provider& provider, const std::string& pool,
@@ -151,6 +155,16 @@ class RunningFleet : public Fleet {
     last = text;
   }
 
+  // Once each; again when it was gone meanwhile.
+  void TellUnserved(const std::vector<Needs>& unserved) {
+    for (const Needs& needs : unserved) {
+      if (unserved_.contains(needs)) continue;
+      logger_->warn("fleet: there is work for a worker of {}; no pool has such workers",
+                    ToText(needs));
+    }
+    unserved_ = {unserved.begin(), unserved.end()};
+  }
+
   void Tell(const std::string& pool) {
     const PoolView& view = planner_.View(pool);
     const std::string text =
@@ -167,6 +181,7 @@ class RunningFleet : public Fleet {
   Planner planner_;
   std::map<std::string, std::string> trouble_;  // by what was tried
   std::map<std::string, std::string> told_;     // by pool
+  std::set<Needs> unserved_;
 
   std::mutex mutex_;
   std::condition_variable_any wake_;

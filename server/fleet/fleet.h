@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "server/demand.h"
 #include "server/fleet/config.h"
@@ -19,11 +20,17 @@ namespace mlc::server::fleet {
 // What --fleet says; nothing if there is no such kind.
 Result<Kind> ParseKind(const std::string& text);
 
+struct FleetReport {
+  int wanted = 0;               // workers
+  int running = 0;              // in contact
+  std::vector<Needs> unserved;  // of the work; no pool has workers for these
+};
+
 class Fleet {
  public:
   struct Links {
     std::function<Demand()> demand;
-    std::function<void(int wanted, int running)> report;  // workers, after each round; may be empty
+    std::function<void(const FleetReport&)> report;  // after each round; may be empty
     std::shared_ptr<spdlog::logger> logger;
   };
   // `address`: where this server listens. The links are called from the fleet's thread until Hold

@@ -6,8 +6,6 @@ namespace mlc::server::fleet {
 namespace {
 
 constexpr int kMaxDoublings = 20;
-// Workers that the provider may still list while their successors work, per pool and worker.
-constexpr int kPlacedPerWorker = 2;
 
 // A worker with several devices presents itself once for each, as NAME-cpu, NAME-gpu, NAME-gpu2;
 // names of ours end with a number.
@@ -20,29 +18,13 @@ std::string WithoutSeat(const std::string& name) {
 
 }  // namespace
 
-bool Matches(const std::string& pattern, const std::string& text) {
-  size_t p = 0, t = 0, star = std::string::npos, resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p, ++t;
-    } else if (star != std::string::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string::npos;
-}
-
 Planner::Planner(std::string fleet, std::string boot, std::vector<PoolTerms> pools)
     : fleet_(std::move(fleet)), boot_(std::move(boot)) {
   for (PoolTerms& terms : pools) {
     order_.push_back(terms.name);
-    pools_[terms.name].terms = std::move(terms);
+    Pool& pool = pools_[terms.name];
+    pool.abilities = Abilities(terms.declared);
+    pool.terms = std::move(terms);
   }
 }
 
@@ -69,6 +51,8 @@ void Planner::StartFailed(const std::string& worker, int64_t now_ms) {
   // One refusal for all workers that were asked for at once.
   if (now_ms >= pool.not_before_ms) Fail(pool, now_ms);
 }
+
+std::string Planner::Prefix(const Pool& pool) const { return fleet_ + "-" + pool.terms.name + "-"; }
 
 void Planner::Enter(Worker& worker, Phase phase, int64_t now_ms) {
   worker.phase = phase;
@@ -130,7 +114,7 @@ std::string Planner::OwnerOf(const SeenWorker& seen) {
   const std::string name = WithoutSeat(seen.name);
   if (workers_.contains(name)) return name;
   for (const std::string& pool : order_) {
-    if (!name.starts_with(fleet_ + "-" + pool + "-")) continue;
+    if (!name.starts_with(Prefix(pools_.at(pool)))) continue;
     if (seen.silent_ms > pools_.at(pool).terms.lost_ms / 4) return "";
     workers_[name].pool = pool;
     return name;
@@ -145,7 +129,8 @@ void Planner::MergeSeen(const std::vector<SeenWorker>& seen, int64_t now_ms) {
     if (owner.empty()) continue;  // started by hand, or gone
     Pool& pool = pools_.at(workers_.at(owner).pool);
     if (entry.silent_ms > pool.terms.lost_ms) continue;
-    pool.learned.insert(entry.target_class);
+    const std::string ours = Prefix(pool) + boot_ + "-";
+    pool.abilities.Learn(entry.offer, owner.starts_with(ours));
     See(workers_.at(owner), entry, now_ms);
   }
 }
@@ -237,110 +222,6 @@ void Planner::Judge(bool listed, int64_t now_ms, std::vector<Action>& actions) {
     const bool leaving = worker.phase == Phase::kLost || worker.phase == Phase::kDraining;
     if (leaving && !forget) JudgeLeaving(place->first, worker, now_ms, actions);
     place = forget ? workers_.erase(place) : std::next(place);
-  }
-}
-
-bool Planner::Serves(const Pool& pool, const std::string& target_class) const {
-  if (!pool.learned.empty()) return pool.learned.contains(target_class);
-  return std::ranges::any_of(pool.terms.classes, [&](const std::string& pattern) {
-    return Matches(pattern, target_class);
-  });
-}
-
-void Planner::CountNeeds(const Demand& demand, int64_t now_ms) {
-  for (auto& [name, pool] : pools_) pool.view.need = 0;
-  for (const ClassDemand& work : demand.classes) {
-    int64_t trials = work.queued + work.leased;
-    bool wanted = work.jobs > 0 || trials > 0;
-    for (const std::string& name : order_) {
-      Pool& pool = pools_.at(name);
-      if (!wanted || !Serves(pool, work.target_class)) continue;
-      const int64_t each = pool.terms.trials_per_worker;
-      const int64_t room = std::max(0, pool.terms.max - pool.view.need);
-      const int64_t workers = std::min(room, std::max<int64_t>(1, (trials + each - 1) / each));
-      pool.view.need += static_cast<int>(workers);
-      trials = std::max<int64_t>(0, trials - workers * each);
-      // What is left goes to the next pool; the job itself has its worker.
-      wanted = workers == 0 || trials > 0;
-    }
-  }
-  for (auto& [name, pool] : pools_) Need(pool, pool.view.need, now_ms);
-}
-
-void Planner::Need(Pool& pool, int workers, int64_t now_ms) {
-  while (!pool.needs.empty() && pool.needs.back().second <= workers) pool.needs.pop_back();
-  pool.needs.emplace_back(now_ms, workers);
-  // What was needed until the window began does not count.
-  while (pool.needs.front().first < now_ms - pool.terms.idle_ms) pool.needs.pop_front();
-  pool.view.want = std::clamp(pool.needs.front().second, pool.terms.min, pool.terms.max);
-}
-
-void Planner::Size(Pool& pool, bool listed, int64_t now_ms, std::vector<Action>& actions) {
-  pool.view.counted = pool.view.attached = 0;
-  for (const auto& [name, worker] : workers_) {
-    if (worker.pool != pool.terms.name) continue;
-    pool.view.attached += worker.phase == Phase::kAttached ? 1 : 0;
-    pool.view.counted +=
-        worker.phase == Phase::kAttached || worker.phase == Phase::kStarting ? 1 : 0;
-  }
-  if (!listed) return;
-  // What an earlier server left was needed then: jobs that go on have yet to fill their queues.
-  if (!pool.taken_over) Need(pool, pool.view.counted, now_ms);
-  pool.taken_over = true;
-  if (pool.view.counted < pool.view.want) Grow(pool, now_ms, actions);
-  if (pool.view.counted >= pool.view.want) Shrink(pool, now_ms, actions);
-}
-
-void Planner::Grow(Pool& pool, int64_t now_ms, std::vector<Action>& actions) {
-  if (now_ms < pool.not_before_ms) return;
-  const auto placed = std::ranges::count_if(
-      workers_, [&](const auto& entry) { return entry.second.pool == pool.terms.name; });
-  const int64_t room = int64_t{kPlacedPerWorker} * pool.terms.max - placed;
-  const int64_t missing = pool.view.want - pool.view.counted;
-  // After failures one start at a time proves that the trouble is over.
-  const int64_t most = pool.view.failures > 0 ? 1 : pool.terms.starts_per_round;
-  for (int64_t i = 0; i < std::min({missing, room, most}); ++i) {
-    const std::string name =
-        fleet_ + "-" + pool.terms.name + "-" + boot_ + "-" + std::to_string(++next_);
-    Worker& worker = workers_[name];
-    worker.pool = pool.terms.name;
-    worker.pending = true;
-    worker.since_ms = worker.listed_ms = now_ms;
-    ++pool.view.counted;
-    actions.push_back(
-        {Action::Kind::kStart, pool.terms.name, name, std::to_string(pool.view.want) + " wanted"});
-  }
-}
-
-void Planner::Shrink(Pool& pool, int64_t now_ms, std::vector<Action>& actions) {
-  struct Victim {
-    int rank;
-    int64_t held;
-    int64_t newest;
-    std::string name;
-    auto operator<=>(const Victim&) const = default;
-  };
-  std::vector<Victim> victims;
-  for (const auto& [name, worker] : workers_) {
-    if (worker.pool != pool.terms.name) continue;
-    if (worker.phase == Phase::kRequeued) victims.push_back({0, 0, 0, name});
-    if (worker.phase == Phase::kStarting)
-      victims.push_back({worker.pending ? 1 : 2, 0, -worker.since_ms, name});
-    if (worker.phase == Phase::kAttached)
-      victims.push_back({3, worker.held, -worker.attached_ms, name});
-  }
-  std::ranges::sort(victims);
-  for (const Victim& victim : victims) {
-    Worker& worker = workers_.at(victim.name);
-    const bool counts = worker.phase != Phase::kRequeued;
-    if (counts && pool.view.counted <= pool.view.want) break;
-    pool.view.counted -= counts ? 1 : 0;
-    pool.view.attached -= worker.phase == Phase::kAttached ? 1 : 0;
-    const auto kind = worker.pending ? Action::Kind::kKill : Action::Kind::kDrain;
-    if (worker.pending) worker.killed_ms = now_ms;
-    Enter(worker, Phase::kDraining, now_ms);
-    actions.push_back({kind, pool.terms.name, victim.name,
-                       "one too many: " + std::to_string(pool.view.want) + " wanted"});
   }
 }
 

@@ -22,13 +22,14 @@
 #include <vector>
 
 #include "server/demand.h"
+#include "server/fleet/abilities.h"
 #include "server/fleet/provider.h"
 
 namespace mlc::server::fleet {
 
 struct PoolTerms {
   std::string name;
-  std::vector<std::string> classes;  // patterns with '*' of the target classes it serves
+  DeclaredAbilities declared;  // of its workers
   int min = 0;
   int max = 1;
   int trials_per_worker = 16;          // trials queued or leased that justify one worker
@@ -43,9 +44,6 @@ struct PoolTerms {
   int64_t first_backoff_ms = 5'000;
   int64_t longest_backoff_ms = 300'000;
 };
-
-// Shell-style: '*' stands for any text.
-bool Matches(const std::string& pattern, const std::string& text);
 
 struct Action {
   enum class Kind : uint8_t { kStart, kDrain, kKill };
@@ -75,6 +73,8 @@ class Planner {
   // The provider refused to start workers of the pool.
   void StartFailed(const std::string& worker, int64_t now_ms);
 
+  // What no pool has workers for, as of the last round: nothing is started for it.
+  const std::vector<Needs>& Unserved() const { return unserved_; }
   const PoolView& View(const std::string& pool) const { return pools_.at(pool).view; }
 
  private:
@@ -95,7 +95,7 @@ class Planner {
   };
   struct Pool {
     PoolTerms terms;
-    std::set<std::string> learned;  // classes of its workers
+    Abilities abilities;
     std::deque<std::pair<int64_t, int>> needs;
     bool taken_over = false;  // what was there before the first round counts as needed then
     int64_t not_before_ms = 0;
@@ -116,7 +116,8 @@ class Planner {
                     std::vector<Action>& actions);
   void CountNeeds(const Demand& demand, int64_t now_ms);
   static void Need(Pool& pool, int workers, int64_t now_ms);
-  bool Serves(const Pool& pool, const std::string& target_class) const;
+  void Divide(int64_t jobs, int64_t trials, const std::vector<size_t>& able);
+  std::string Prefix(const Pool& pool) const;
   void Size(Pool& pool, bool listed, int64_t now_ms, std::vector<Action>& actions);
   void Grow(Pool& pool, int64_t now_ms, std::vector<Action>& actions);
   void Shrink(Pool& pool, int64_t now_ms, std::vector<Action>& actions);
@@ -129,6 +130,7 @@ class Planner {
   std::vector<std::string> order_;
   std::map<std::string, Worker> workers_;
   std::set<std::string> dismissed_;  // of pools that are not here, and told to leave
+  std::vector<Needs> unserved_;
   int64_t next_ = 0;
 };
 

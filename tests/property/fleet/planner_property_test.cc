@@ -104,13 +104,13 @@ class World {
 
   Demand DemandNow() {
     Demand demand;
-    demand.classes = {{kClass, trials_ > 0 ? 1 : 0, trials_, 0}};
+    demand.work = {{{.target_class = kClass}, trials_ > 0 ? 1 : 0, trials_, 0}};
     for (const Job& job : jobs_) {
       if (job.called_ms >= 0) calls_[job.placed.name] = job.called_ms;
     }
     // The server remembers those that are gone for a while.
     for (const auto& [name, called_ms] : calls_) {
-      demand.workers.push_back({name, kClass, 0, now_ms_ - called_ms, false});
+      demand.workers.push_back({name, {.target_class = kClass}, 0, now_ms_ - called_ms, false});
     }
     std::erase_if(calls_, [&](const auto& call) { return now_ms_ - call.second > kRememberMs; });
     return demand;
@@ -162,7 +162,7 @@ TEST(PlannerPropertyTest, InAnyWorldTheFleetStaysBoundedAndRecovers) {
     Rng rng(seed * 7919);
     PoolTerms terms;
     terms.name = "cpu";
-    terms.classes = {"*"};
+    terms.declared.classes = {"*"};
     terms.max = 1 + static_cast<int>(rng.Below(12));
     terms.min = static_cast<int>(rng.Below(static_cast<uint64_t>(terms.max) + 1));
     terms.trials_per_worker = 1 + static_cast<int>(rng.Below(20));

@@ -118,6 +118,16 @@ bool LeasesModel::Stuck(const Digest& study) const {
   });
 }
 
+Leases::Load LeasesModel::LoadOf(const Digest& study) const {
+  Leases::Load load;
+  for (const auto& [uid, trial] : trials) {
+    if (trial.ask.study != study) continue;
+    load.queued += trial.at == At::kQueued && trial.ask.only.empty() ? 1 : 0;
+    load.leased += trial.at == At::kLeased ? 1 : 0;
+  }
+  return load;
+}
+
 void LeasesModel::Answered(const std::string& name) { workers[name].held = HeldBy(name); }
 
 int64_t LeasesModel::HeldBy(const std::string& name) const {

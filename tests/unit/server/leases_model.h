@@ -73,6 +73,8 @@ class LeasesModel {
   void Hold(Trial& trial, const std::string& name);
   // Whether one of the study's queued trials is for anyone, and nobody can run it.
   bool Stuck(const Digest& study) const;
+  // The study's trials that wait for anyone, and those that workers have.
+  Leases::Load LoadOf(const Digest& study) const;
   // The call has been answered.
   void Answered(const std::string& name);
   // A result of a trial that is queued or leased.

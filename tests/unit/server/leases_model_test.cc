@@ -266,6 +266,9 @@ class Scene {
     for (uint64_t n = 0; n < 3; ++n) {
       const Digest study{2, n};
       ASSERT_EQ(leases_.Unserved(study).has_value(), model_.Stuck(study));
+      const Leases::Load load = leases_.LoadOf(study);
+      ASSERT_EQ(load.queued, model_.LoadOf(study).queued);
+      ASSERT_EQ(load.leased, model_.LoadOf(study).leased);
     }
     ASSERT_EQ(counts.queued, model_.Count(At::kQueued));
     ASSERT_EQ(counts.leased, model_.Count(At::kLeased));

@@ -298,7 +298,7 @@ TEST_F(TunerChecksTest, DrainedWorkersAreToldAndWokenWorkersCalled) {
       attend, [&] { ++wakes; }, [&] { ++dismissed; });
   EXPECT_GT(Call("a", 4).next_poll_ms(), 1000) << "it will be woken";
   const std::string job = Submit(8);
-  while (tuner_->WorkDemand().classes.empty() || tuner_->WorkDemand().classes[0].queued == 0) {
+  while (tuner_->WorkDemand().work.empty() || tuner_->WorkDemand().work[0].queued == 0) {
     (void)tuner_->Progress(job);
   }
   EXPECT_TRUE(tuner_->DrainWorker("a", "to be cleaned").ok());

@@ -10,6 +10,7 @@ namespace mlc::server {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class TunerWaitingTest : public TunerTest {
  protected:
@@ -52,6 +53,38 @@ TEST_F(TunerWaitingTest, ForAWorkerThatStays) {
               HasSubstr("1 of them untested, quarantined or lea"));
   Work(job);
   EXPECT_EQ(tuner_->Progress(job)->state(), proto::DONE);
+}
+
+TEST_F(TunerWaitingTest, AndWhetherTheFleetHasSuchWorkers) {
+  const std::string job = Submit(8);
+  Await(job, "waits for a worker of class");
+  const Demand begins = tuner_->WorkDemand();
+  ASSERT_EQ(begins.work.size(), 1u);
+  EXPECT_EQ(begins.work[0].jobs, 1);
+  EXPECT_EQ(begins.work[0].needs.kernel, "");
+  tuner_->FleetLacks({begins.work[0].needs});
+  EXPECT_THAT(Await(job, "no pool"), HasSubstr("; no pool of the fleet has such workers"));
+  proto::SynchronizeRequest other = Hello();
+  other.set_worker("other");
+  other.mutable_capabilities()->add_kernels("another/1");
+  EXPECT_EQ(Call(other)->leases_size(), 0);
+  Await(job, " that builds fake/");
+  const Demand waits = tuner_->WorkDemand();
+  std::vector<Needs> needs;
+  for (const NeededWork& work : waits.work) {
+    EXPECT_EQ(work.jobs, 0) << "the job's trials speak for it";
+    EXPECT_GT(work.queued, 0);
+    EXPECT_THAT(work.needs.kernel, HasSubstr("fake/"));
+    needs.push_back(work.needs);
+  }
+  EXPECT_FALSE(needs.empty());
+  ASSERT_EQ(waits.workers.size(), 1u);
+  EXPECT_EQ(waits.workers[0].offer.kernels, std::set<std::string>{"another/1"});
+  tuner_->FleetLacks(needs);
+  EXPECT_THAT(tuner_->Progress(job)->detail(), HasSubstr("no pool of the fleet"));
+  tuner_->FleetLacks({});
+  EXPECT_THAT(tuner_->Progress(job)->detail(), Not(HasSubstr("no pool of the fleet")));
+  Work(job);
 }
 
 TEST_F(TunerWaitingTest, AndThatIsNotItsTime) {

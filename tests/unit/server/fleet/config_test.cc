@@ -19,7 +19,8 @@ TEST(FleetConfigTest, ReadsEverySetting) {
       {"name": "h200", "device": "cuda", "min": 1, "max": 4, "trials_per_worker": 32,
        "starts_per_round": 2, "idle_s": 60, "start_timeout_s": 90, "lost_s": 15, "drain_s": 30,
        "stable_s": 10, "first_backoff_s": 1, "longest_backoff_s": 20,
-       "worker": ["/opt/mlc/bin/mlc-worker", "--target", "cuda"],
+       "memory_mib": 140000,
+       "worker": ["/opt/mlc/bin/mlc-worker", "--target", "cuda", "--allow-raw-cuda"],
        "slurm": {"script": "worker.sbatch", "partition": "gpu", "gres": "gpu:1",
                  "time_limit_s": 3600, "warning_s": 120, "output": "/var/log/%j",
                  "options": ["--qos=low"]}},
@@ -28,15 +29,19 @@ TEST(FleetConfigTest, ReadsEverySetting) {
   EXPECT_EQ(config->poll_ms, 500);
   EXPECT_EQ(config->slurm_bin, "/opt/slurm/bin");
   const PoolConfig& pool = config->pools[0];
-  EXPECT_THAT(pool.terms.classes, ::testing::ElementsAre("target v1 cuda *"));
+  EXPECT_THAT(pool.terms.declared.classes, ::testing::ElementsAre("target v1 cuda *"));
+  EXPECT_EQ(pool.terms.declared.memory_bytes, int64_t{140'000} << 20);
+  EXPECT_TRUE(pool.terms.declared.raw_cuda);
   EXPECT_EQ(pool.terms.max, 4);
   EXPECT_EQ(pool.terms.idle_ms, 60'000);
   EXPECT_EQ(pool.terms.longest_backoff_ms, 20'000);
   EXPECT_EQ(pool.slurm.time_limit_s, 3600);
   EXPECT_EQ(pool.slurm.warning_s, 120);
   EXPECT_THAT(pool.slurm.options, ::testing::ElementsAre("--qos=low"));
-  EXPECT_THAT(config->pools[1].terms.classes,
-              ::testing::ElementsAre("target v1 cpu * isa=avx512 *"));
+  const DeclaredAbilities& other = config->pools[1].terms.declared;
+  EXPECT_THAT(other.classes, ::testing::ElementsAre("target v1 cpu * isa=avx512 *"));
+  EXPECT_EQ(other.memory_bytes, 0);
+  EXPECT_FALSE(other.raw_cuda);
 }
 
 struct BadCase {

@@ -23,7 +23,7 @@ inline constexpr const char* kGpu = "target v1 cuda arch=sm_90a sms=132";
 inline PoolTerms CpuPool() {
   PoolTerms terms;
   terms.name = "cpu";
-  terms.classes = {"target v1 cpu *"};
+  terms.declared.classes = {"target v1 cpu *"};
   terms.max = 8;
   terms.trials_per_worker = 10;
   return terms;
@@ -34,7 +34,7 @@ class PlannerTest : public ::testing::Test {
   explicit PlannerTest(PoolTerms terms = CpuPool()) : planner_("lab", "boot", {terms}) {}
 
   void Work(int64_t trials, const std::string& target_class = kCpu) {
-    demand_.classes = {{target_class, trials > 0 ? 1 : 0, trials, 0}};
+    demand_.work = {{{.target_class = target_class}, trials > 0 ? 1 : 0, trials, 0}};
   }
   // One round; what it asks for happens.
   std::vector<Action> Round(int64_t passed_ms = 1'000) {
@@ -61,7 +61,7 @@ class PlannerTest : public ::testing::Test {
     Round();
     Round(60'000);
   }
-  void Attach(const std::string& name) { demand_.workers.push_back({name, kCpu, 0, 0, false}); }
+  void Attach(const std::string& name) { demand_.workers.push_back({name, offer_, 0, 0, false}); }
   void Leave(const std::string& name) {
     std::erase_if(placed_, [&](const PlacedWorker& worker) { return worker.name == name; });
     std::erase_if(demand_.workers, [&](const SeenWorker& worker) { return worker.name == name; });
@@ -79,6 +79,7 @@ class PlannerTest : public ::testing::Test {
   Demand demand_;
   std::vector<PlacedWorker> placed_;
   std::set<std::string> frozen_;
+  Offer offer_ = {.target_class = kCpu};
   bool answers_ = true;
   bool attaches_ = true;
   bool obeys_ = true;

@@ -15,7 +15,7 @@ TEST_F(PlannerTest, StartsWhatTheQueueNeedsAndNoMoreThanThePoolHas) {
 }
 
 TEST_F(PlannerTest, AJobWithoutTrialsStillGetsAWorkerToMeasureItsPeaks) {
-  demand_.classes = {{kCpu, 1, 0, 0}};
+  demand_.work = {{{.target_class = kCpu}, 1, 0, 0}};
   EXPECT_EQ(Starts(), 1u);
 }
 
@@ -81,7 +81,7 @@ TEST(PoolsTest, WorkThatThePoolInFrontCannotTakeGoesToTheNext) {
   second.name = "far";
   Planner planner("lab", "boot", {first, second});
   Demand demand;
-  demand.classes = {{kCpu, 1, 45, 0}};
+  demand.work = {{{.target_class = kCpu}, 1, 45, 0}};
   (void)planner.Plan(demand, std::vector<PlacedWorker>(), 1);
   EXPECT_EQ(planner.View("near").want, 2);
   EXPECT_EQ(planner.View("far").want, 3);
