@@ -11,6 +11,7 @@
 #include <chrono>
 #include <utility>
 
+#include "server/security/stream_ends.h"
 #include "server/security/tls_gate.h"
 #include "transport/acceptor.h"
 #include "transport/socket.h"
@@ -72,6 +73,9 @@ class RunningEndpoint : public Endpoint {
     taker_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, Credentials());
     for (grpc::Service* service : services) builder.RegisterService(service);
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> ends;
+    ends.push_back(MakeStreamEnds(gate()));
+    builder.experimental().SetInterceptorCreators(std::move(ends));
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
     grpc::ResourceQuota quota("mlc-server");
     builder.SetResourceQuota(quota.Resize(kMemoryQuota));
