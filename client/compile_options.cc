@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 
 #include "client/target_choice.h"
-#include "compiler/base/exit_code.h"
 #include "compiler/base/version.h"
 #include "compiler/front/front.h"
+#include "transport/arguments.h"
 #include "transport/flags.h"
 
 namespace mlc::client {
@@ -108,7 +108,7 @@ std::optional<CompileOptions> ReadCompileOptions(int argc, char** argv, int& exi
       throw CLI::RequiredError("--output, --emit or --print-after");
     }
   } catch (const CLI::ParseError& error) {
-    exit_code = app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    exit_code = transport::EndParsing(app, error);
     return std::nullopt;
   }
   return options;

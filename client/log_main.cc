@@ -18,6 +18,7 @@
 #include "db/snapshot.h"
 #include "db/snapshot_folder.h"
 #include "db/sqlite_log.h"
+#include "transport/arguments.h"
 
 namespace mlc::client {
 namespace {
@@ -223,8 +224,7 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int parsed = app.exit(error);
-    return parsed == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    return transport::EndParsing(app, error);
   }
   return code;
 }

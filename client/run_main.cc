@@ -19,6 +19,7 @@
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/passes/precision.h"
+#include "transport/arguments.h"
 
 namespace mlc::client {
 namespace {
@@ -181,8 +182,7 @@ int Main(int argc, char** argv) {
                                  "give either the folder of a compiled model or --reference MODEL");
     }
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    return transport::EndParsing(app, error);
   }
   const Result<ExitCode> result =
       options.reference_model.empty() ? RunLibrary(options) : RunReference(options);

@@ -10,6 +10,7 @@
 #include "compiler/base/exit_code.h"
 #include "compiler/base/text.h"
 #include "compiler/base/version.h"
+#include "transport/arguments.h"
 #include "transport/flags.h"
 
 namespace mlc::client {
@@ -214,9 +215,8 @@ ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     std::ostringstream words;
-    const int code = app.exit(error, words, words);
+    parsed.exit_code = transport::EndParsing(app, error, words, words);
     parsed.message = words.str();
-    parsed.exit_code = code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
     return parsed;
   }
   const std::string wrong = SetVerb(parsed.options, verbs);

@@ -16,6 +16,7 @@
 #include "server/logging.h"
 #include "server/search/portfolio_strategy.h"
 #include "server/server.h"
+#include "transport/arguments.h"
 #include "transport/clock_watch.h"
 #include "transport/flags.h"
 
@@ -223,8 +224,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(mlc::ExitCode::kUsage);
+    return mlc::transport::EndParsing(app, error);
   }
   return Run(flags);
 }

@@ -15,6 +15,7 @@
 #include "compiler/base/exit_code.h"
 #include "compiler/base/version.h"
 #include "compiler/build/cubin_cache.h"
+#include "transport/arguments.h"
 #include "transport/flags.h"
 #include "worker/capabilities.h"
 #include "worker/daemon.h"
@@ -265,8 +266,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    return mlc::transport::EndParsing(app, error);
   }
   flags.server_given = app.count("--server") > 0;
   if (flags.server.address.starts_with("unix:")) flags.exit_with_parent = true;
