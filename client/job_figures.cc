@@ -144,8 +144,10 @@ JobFigures FiguresOf(const ModelInfo& model, const proto::JobProgress& progress)
   figures.fastest = FastestOf(figures.variants);
   AddDefaults(model, figures);
   SetShares(model, figures.fastest, figures.tasks);
-  const auto measured = static_cast<double>(progress.trials() - progress.replayed());
-  if (progress.elapsed_s() > 0) figures.trials_per_s = measured / progress.elapsed_s();
+  figures.measured = std::max<int64_t>(0, progress.trials() - progress.replayed());
+  if (progress.elapsed_s() > 0) {
+    figures.trials_per_s = static_cast<double>(figures.measured) / progress.elapsed_s();
+  }
   if (figures.trials_per_s > 0 && progress.state() == proto::RUNNING) {
     figures.seconds_left =
         static_cast<double>(progress.trials_wanted() - progress.trials()) / figures.trials_per_s;

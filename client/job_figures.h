@@ -62,8 +62,9 @@ struct JobFigures {
   // default is measured.
   double default_model_ns = 0;
   int defaults_missing = 0;  // tasks of the usual variant whose default was not measured
-  double trials_per_s = 0;
-  double seconds_left = 0;  // 0: unknown
+  int64_t measured = 0;      // trials that were no answers of the log
+  double trials_per_s = 0;   // of those; 0 without any
+  double seconds_left = 0;   // 0: unknown
   int64_t failures = 0;
 
   const VariantFigures& model() const { return variants[fastest]; }

@@ -98,6 +98,11 @@ std::string ModelText(const JobFigures& figures) {
   return text;
 }
 
+// A job that has ended without a worker: the log knew all of its trials.
+bool AllFromTheLog(const JobFigures& figures, const proto::JobProgress& progress) {
+  return progress.state() != proto::RUNNING && progress.trials() > 0 && figures.measured == 0;
+}
+
 // Why no gain is told of the model.
 std::string DefaultsText(const JobFigures& figures) {
   if (figures.defaults_missing == 0 || figures.model().missing > 0) return "";
@@ -138,7 +143,9 @@ std::string ProgressLine(const ModelInfo& model, const proto::JobProgress& progr
   const JobFigures figures = FiguresOf(model, progress);
   std::string line = Format("%lld/%lld trials, ", static_cast<long long>(progress.trials()),
                             static_cast<long long>(progress.trials_wanted())) +
-                     ModelText(figures) + Format(", %.1f trials/s", figures.trials_per_s);
+                     ModelText(figures) + ", ";
+  line += AllFromTheLog(figures, progress) ? "all from the log, nothing was measured"
+                                           : Format("%.1f trials/s", figures.trials_per_s);
   if (progress.gpu_busy() > 0) line += Format(", GPU busy %.0f %%", 100 * progress.gpu_busy());
   if (figures.seconds_left > 0) line += ", " + DurationText(figures.seconds_left) + " left";
   const std::string failures = FailuresText(progress);
@@ -182,10 +189,15 @@ std::string FinalTable(const ModelInfo& model, const proto::JobProgress& progres
   const JobFigures figures = FiguresOf(model, progress);
   std::string text = std::string(kHeader) + "\n";
   for (size_t i : HeaviestFirst(figures)) text += TaskRow(model.tasks[i], figures.tasks[i]) + "\n";
-  text += ModelText(figures) + ", " + std::to_string(progress.trials()) + " trials in " +
-          DurationText(progress.elapsed_s());
-  if (progress.replayed() > 0)
-    text += " (" + std::to_string(progress.replayed()) + " from the log)";
+  text += ModelText(figures) + ", " + std::to_string(progress.trials()) + " trials";
+  if (AllFromTheLog(figures, progress)) {
+    text += ", all from the log, nothing was measured";
+  } else {
+    text += " in " + DurationText(progress.elapsed_s());
+    if (progress.replayed() > 0) {
+      text += " (" + std::to_string(progress.replayed()) + " from the log)";
+    }
+  }
   if (progress.gpu_busy() > 0) text += Format(", GPU busy %.0f %%", 100 * progress.gpu_busy());
   const std::string failures = FailuresText(progress);
   if (!failures.empty()) text += ", failed: " + failures;

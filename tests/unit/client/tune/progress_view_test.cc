@@ -71,6 +71,23 @@ TEST_F(ProgressViewTest, LineAndTable) {
   EXPECT_THAT(table, HasSubstr("40.0 us  50% 2.00x"));
 }
 
+TEST_F(ProgressViewTest, AJobThatTheLogAnswersHasNoSpeed) {
+  progress_.set_replayed(progress_.trials());
+  progress_.set_elapsed_s(0.001);
+  EXPECT_DOUBLE_EQ(FiguresOf(model_, progress_).trials_per_s, 0);
+  EXPECT_THAT(ProgressLine(model_, progress_), HasSubstr("0.0 trials/s")) << "so far";
+  progress_.set_state(proto::DONE);
+  EXPECT_THAT(ProgressLine(model_, progress_),
+              HasSubstr("model 380 ms (2.00x), all from the log, nothing was measured, failed:"));
+  EXPECT_THAT(FinalTable(model_, progress_),
+              HasSubstr("50 trials, all from the log, nothing was measured, failed:"));
+  // An older server may say anything.
+  progress_.set_replayed(1'000'000);
+  EXPECT_DOUBLE_EQ(FiguresOf(model_, progress_).trials_per_s, 0);
+  progress_.set_replayed(progress_.trials() - 1);
+  EXPECT_THAT(FinalTable(model_, progress_), HasSubstr("50 trials in 0:00 (49 from the log)"));
+}
+
 TEST_F(ProgressViewTest, ATaskWithoutAKernelHidesTheModelsTime) {
   progress_.mutable_tasks(0)->set_best_ns(0);
   EXPECT_THAT(ProgressLine(model_, progress_), HasSubstr("1 tasks without a kernel yet"));
