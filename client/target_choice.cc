@@ -87,8 +87,7 @@ Result<target::Target> AskInChild(int ordinal) {
   }
   if (answer.empty()) return Unavailable("the NVIDIA driver does not answer: check nvidia-smi");
   if (answer[0] == '+') return target::Target::Parse(answer.substr(1));
-  return Unavailable(answer.substr(1) +
-                     "; without the GPU, --target takes h200 or a target's text");
+  return Unavailable(answer.substr(1));
 }
 
 }  // namespace
@@ -109,9 +108,14 @@ std::string TargetHelp() {
   return "cpu (this machine), cuda or cuda:N (its GPU), h200, or a target's text";
 }
 
-Result<target::Target> ChooseTarget(const std::string& text, int threads) {
+Result<target::Target> ChooseTarget(const std::string& text, int threads,
+                                    std::string_view without_gpu) {
   if (text == "cpu") return target::DetectHost(threads);
-  if (const std::optional<int> ordinal = OrdinalOf(text)) return AskInChild(*ordinal);
+  if (const std::optional<int> ordinal = OrdinalOf(text)) {
+    Result<target::Target> found = AskInChild(*ordinal);
+    if (found.status().code() != StatusCode::kUnavailable) return found;
+    return Unavailable(found.status().message() + "; without the GPU, " + std::string(without_gpu));
+  }
   for (const KnownDevice& known : kKnown) {
     if (known.name == text) return target::Target::Parse(known.target);
   }

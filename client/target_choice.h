@@ -13,8 +13,10 @@ namespace mlc::client {
 
 // cpu; cuda (GPU 0) or cuda:N, as the driver counts those that CUDA_VISIBLE_DEVICES shows; h200;
 // "target v1 ...". `threads`: of kernels for the processor. UNAVAILABLE when there is no such GPU,
-// INVALID_ARGUMENT for another text.
-Result<target::Target> ChooseTarget(const std::string& text, int threads);
+// with what to do then; INVALID_ARGUMENT for another text.
+Result<target::Target> ChooseTarget(
+    const std::string& text, int threads,
+    std::string_view without_gpu = "--target takes h200 or a target's text");
 
 // N of "cuda:N", and 0 of "cuda": a GPU as the driver counts; nothing for another text.
 std::optional<int> OrdinalOf(std::string_view text);

@@ -18,11 +18,14 @@ namespace {
 // How long an interrupted run waits for the trials under way.
 constexpr int64_t kGraceMs = 10'000;
 
+constexpr char kWithoutGpu[] =
+    "tune with --server ADDRESS, which has such workers, or for this processor with --target cpu";
+
 // The embedded worker is this machine.
 Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
   if (IsLocalTarget(options.target)) return Status();
   const target::Target here =
-      MLC_TRY(ChooseTarget(asked.is_cuda() ? "cuda" : "cpu", ThreadsOf(options)));
+      MLC_TRY(ChooseTarget(asked.is_cuda() ? "cuda" : "cpu", ThreadsOf(options), kWithoutGpu));
   if (asked.ClassText() == here.ClassText()) return Status();
   return InvalidArgument("this machine is not the --target: it is '" + here.ClassText() +
                          "'; give --server with workers of that target");
@@ -32,7 +35,8 @@ Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
 
 Result<ExitCode> TuneHere(const TuneSession& session) {
   const TuneOptions& options = session.options;
-  const target::Target target = MLC_TRY(ChooseTarget(options.target, ThreadsOf(options)));
+  const target::Target target =
+      MLC_TRY(ChooseTarget(options.target, ThreadsOf(options), kWithoutGpu));
   const Order order = MLC_TRY(OrderOf(options, target));
   MLC_TRY(CheckLocal(options, target));
   const std::stop_token stop = session.interrupt.Keep();
