@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,8 @@ namespace mlc::client {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
+// NumPy writes some 120 bytes, and reads 10,000 at most.
+constexpr uint32_t kLongestHeader = 1 << 16;
 
 constexpr std::pair<std::string_view, DType> kDescriptions[] = {
     {"<f4", DType::kF32}, {"<f8", DType::kF64}, {"<f2", DType::kF16},
@@ -55,13 +58,14 @@ Result<DType> ParseDescription(std::string_view text) {
 
 }  // namespace
 
-Result<graph::TensorDataRef> ParseNpy(std::string_view bytes) {
+Result<graph::TensorDataRef> ParseNpy(std::string_view bytes, std::shared_ptr<const void> owner) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 12) return InvalidArgument("not a .npy file");
   const bool version1 = bytes[6] == 1;
   uint32_t header_size = 0;
   std::memcpy(&header_size, bytes.data() + 8, version1 ? 2 : 4);
   const size_t header_at = version1 ? 10 : 12;
   if (header_size > bytes.size() - header_at) return InvalidArgument("the header is cut short");
+  if (header_size > kLongestHeader) return InvalidArgument("the header is too long");
   const std::string_view header = bytes.substr(header_at, header_size);
   const std::string_view data = bytes.substr(header_at + header_size);
   const DType dtype = MLC_TRY(ParseDescription(Field(header, "descr")));
@@ -77,8 +81,8 @@ Result<graph::TensorDataRef> ParseNpy(std::string_view bytes) {
     size *= static_cast<size_t>(dim);
   }
   if (size != data.size()) return InvalidArgument("the data do not have the size of the shape");
-  const auto* begin = reinterpret_cast<const std::byte*>(data.data());
-  return graph::MakeTensorData(dtype, std::move(dims), std::vector<std::byte>(begin, begin + size));
+  return graph::TensorDataRef(std::make_shared<const graph::TensorData>(graph::TensorData{
+      dtype, std::move(dims), std::as_bytes(std::span(data.data(), size)), std::move(owner)}));
 }
 
 }  // namespace mlc::client

@@ -2,6 +2,7 @@
 // Source: numpy.lib.format. Pure.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "compiler/base/status.h"
@@ -9,7 +10,8 @@
 
 namespace mlc::client {
 
-// INVALID_ARGUMENT for anything else than such a file.
-Result<graph::TensorDataRef> ParseNpy(std::string_view bytes);
+// INVALID_ARGUMENT for anything else than such a file. Reads the header alone: the tensor's bytes
+// are those of `bytes`, which `owner` keeps.
+Result<graph::TensorDataRef> ParseNpy(std::string_view bytes, std::shared_ptr<const void> owner);
 
 }  // namespace mlc::client

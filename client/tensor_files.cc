@@ -69,7 +69,7 @@ uint64_t OnnxType(DType dtype) {
 Result<graph::TensorDataRef> ReadTensor(const std::string& path) {
   if (!path.ends_with(".npy")) return graph::onnx::ReadTensorFile(path);
   const graph::onnx::MappedFileRef file = MLC_TRY(graph::onnx::OpenModelFile(path));
-  Result<graph::TensorDataRef> tensor = ParseNpy(file->bytes());
+  Result<graph::TensorDataRef> tensor = ParseNpy(file->bytes(), file);
   if (!tensor.ok()) return tensor.status().WithPrefix("'" + path + "'");
   return tensor;
 }

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "compiler/base/rng.h"
 
@@ -18,12 +20,17 @@ std::string Npy(const std::string& header, const std::string& data) {
   return bytes + header + data;
 }
 
+Result<graph::TensorDataRef> Parse(std::string bytes) {
+  const auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return ParseNpy(*owner, owner);
+}
+
 const std::string kFloats = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
 
 TEST(Npy, ReadsADenseArray) {
   std::string data(24, '\0');
   data[0] = 7;
-  const auto tensor = ParseNpy(Npy(kFloats, data));
+  const auto tensor = Parse(Npy(kFloats, data));
   ASSERT_TRUE(tensor.ok()) << tensor.status().message();
   EXPECT_EQ((*tensor)->dtype, DType::kF32);
   EXPECT_EQ((*tensor)->dims, (std::vector<int64_t>{2, 3}));
@@ -32,18 +39,18 @@ TEST(Npy, ReadsADenseArray) {
 }
 
 TEST(Npy, ReadsScalarsAndRowsOfOne) {
-  const auto scalar = ParseNpy(
-      Npy("{'descr': '<i8', 'fortran_order': False, 'shape': (), }", std::string(8, '\1')));
+  const auto scalar =
+      Parse(Npy("{'descr': '<i8', 'fortran_order': False, 'shape': (), }", std::string(8, '\1')));
   ASSERT_TRUE(scalar.ok()) << scalar.status().message();
   EXPECT_TRUE((*scalar)->dims.empty());
   const auto row =
-      ParseNpy(Npy("{'descr': '|b1', 'fortran_order': False, 'shape': (5,), }", "\1\1\1\1\1"));
+      Parse(Npy("{'descr': '|b1', 'fortran_order': False, 'shape': (5,), }", "\1\1\1\1\1"));
   ASSERT_TRUE(row.ok()) << row.status().message();
   EXPECT_EQ((*row)->dims, std::vector<int64_t>{5});
 }
 
 TEST(Npy, BadFilesAreExplained) {
-  const auto error = [](const std::string& bytes) { return ParseNpy(bytes).status(); };
+  const auto error = [](const std::string& bytes) { return Parse(bytes).status(); };
   const std::string data(24, '\0');
   EXPECT_EQ(error(""), InvalidArgument("not a .npy file"));
   EXPECT_EQ(error("\x93NUMPY"), InvalidArgument("not a .npy file"));
@@ -65,6 +72,24 @@ TEST(Npy, BadFilesAreExplained) {
       InvalidArgument("a dimension is too large"));
 }
 
+// A pointer to what is not there: whoever read it would end the program.
+TEST(Npy, NothingButTheHeaderIsRead) {
+  const auto refused = [](const std::string& shape, size_t data_bytes) {
+    const std::string file =
+        Npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + "}", "");
+    return ParseNpy({file.data(), file.size() + data_bytes}, nullptr);
+  };
+  constexpr size_t kTebi = size_t{1} << 40;
+  EXPECT_EQ(refused("(1099511627776, 1099511627776)", 8 * kTebi).status(),
+            InvalidArgument("the data are shorter than the shape"));
+  const auto taken = refused("(1099511627776, 2)", 8 * kTebi);
+  ASSERT_TRUE(taken.ok()) << taken.status().message();
+  EXPECT_EQ((*taken)->bytes.size(), 8 * kTebi);
+  const std::string long_header("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12);
+  EXPECT_EQ(ParseNpy({long_header.data(), kTebi}, nullptr).status(),
+            InvalidArgument("the header is too long"));
+}
+
 TEST(Npy, DamagedFilesNeverCrash) {
   const std::string whole = Npy(kFloats, std::string(24, '\0'));
   for (uint64_t round = 0; round < 20000; ++round) {
@@ -74,7 +99,7 @@ TEST(Npy, DamagedFilesNeverCrash) {
       bytes[rng.Below(bytes.size())] = static_cast<char>(rng.Below(256));
       if (rng.Below(4) == 0) bytes.resize(1 + rng.Below(bytes.size()));
     }
-    const auto tensor = ParseNpy(bytes);
+    const auto tensor = Parse(bytes);
     if (!tensor.ok()) {
       ASSERT_FALSE(tensor.status().message().empty());
       continue;
