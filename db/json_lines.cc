@@ -145,6 +145,7 @@ Result<ImportCounts> Import(std::istream& in, TuningLog& log) {
     const Status status = ImportLine(line, log, counts);
     if (!status.ok()) return status.WithPrefix("line " + std::to_string(number));
   }
+  if (in.bad()) return DataLoss("reading it failed");
   return counts;
 }
 

@@ -22,8 +22,8 @@ struct ImportCounts {
 };
 
 Status Export(const TuningLog& log, std::ostream& out);
-// INVALID_ARGUMENT with the line's number at the first line that is damaged or refused; what came
-// before it stays.
+// INVALID_ARGUMENT with the line's number at the first line that is damaged or refused, DATA_LOSS
+// if reading fails; what came before it stays.
 Result<ImportCounts> Import(std::istream& in, TuningLog& log);
 
 }  // namespace mlc::db

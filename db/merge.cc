@@ -7,6 +7,7 @@
 #include "db/schema.h"
 #include "db/sqlite.h"
 #include "db/sqlite_log.h"
+#include "db/verify.h"
 
 namespace mlc::db {
 namespace {
@@ -45,12 +46,20 @@ Result<MergeCounts> CopyAll(Database& database, const TuningLog& source) {
   return counts;
 }
 
+// What is lost of a damaged file is not in what can be read of it.
+Status CheckSound(const std::string& path) {
+  const VerifyReport report = MLC_TRY(VerifyLog(path));
+  if (report.problems.empty()) return Status();
+  return DataLoss(path + " is damaged: " + report.problems[0] + "; mlc-log verify says all");
+}
+
 }  // namespace
 
 Result<MergeCounts> Merge(const std::string& into, const std::string& from) {
+  const std::unique_ptr<TuningLog> source = MLC_TRY(OpenSqliteLogForReading(from));
+  MLC_TRY(CheckSound(from).WithPrefix("nothing merged"));
   // Creates, migrates and configures the file; the lock is taken anew below.
   MLC_TRY(OpenSqliteLog(into)).reset();
-  const std::unique_ptr<TuningLog> source = MLC_TRY(OpenSqliteLogForReading(from));
   FileLock lock = MLC_TRY(FileLock::Take(into));
   Database database = MLC_TRY(Database::Open(into, OpenMode::kReadWrite));
   MLC_TRY(database.Execute("PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; BEGIN IMMEDIATE"));

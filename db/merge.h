@@ -1,5 +1,5 @@
 // Brings the workloads, records and models of another log into this one. Records are taken once by
-// task_uid, so merging again changes nothing; every record is checked on the way.
+// task_uid, so merging again changes nothing; the other log is verified first, from end to end.
 #pragma once
 
 #include <string>

@@ -60,12 +60,25 @@ Status CheckRecords(Database& database, VerifyReport& report) {
     const Record record = RecordFrom(rows);
     const Status digest = CheckDigest(rows, record);
     if (!digest.ok()) Note(report, digest.message());
+    if (record.id < 1) {
+      Note(report, "record " + std::to_string(record.id) + ": no log numbers a record so");
+    }
     const Status rules = Validate(record);
     if (!rules.ok()) Note(report, "record " + std::to_string(record.id) + ": " + rules.message());
     indexes.AddRow(record, rows.Int(kWorkloadColumn), rows.Int(kTargetColumn));
   }
   const Status compared = indexes.Compare(database);
   if (!compared.ok()) Note(report, "structure: " + compared.message());
+  return Status();
+}
+
+Status CheckModels(Database& database, VerifyReport& report) {
+  Statement rows = MLC_TRY(database.Prepare("SELECT rowid, family, bytes, digest FROM model_blob"));
+  while (MLC_TRY(rows.Step())) {
+    if (mlc::DigestOf(std::string_view(rows.Blob(2))) == rows.DigestAt(3)) continue;
+    Note(report, "cost model " + rows.Text(0) + " of " + rows.Text(1) +
+                     ": its bytes do not give its digest");
+  }
   return Status();
 }
 
@@ -95,7 +108,7 @@ Result<VerifyReport> VerifyLog(const std::string& path) {
   }
   // The records take as long as all the rest.
   std::future<VerifyReport> rest = std::async(std::launch::async, [&path] {
-    return Run(path, {CheckStructure, CheckWorkloads});
+    return Run(path, {CheckStructure, CheckWorkloads, CheckModels});
   });
   VerifyReport records = Run(path, {CheckRecords});
   VerifyReport report = rest.get();

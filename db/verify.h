@@ -1,5 +1,5 @@
-// Checks a log file from end to end: SQLite's own structure, foreign keys, every workload's key and
-// every record's digest and rules. Reads only.
+// Checks a log file from end to end: SQLite's own structure, foreign keys, every workload's key,
+// every record's digest and rules, every cost model's digest. Reads only.
 #pragma once
 
 #include <cstdint>

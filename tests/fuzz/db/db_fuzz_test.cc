@@ -1,9 +1,7 @@
 // Damaged files and damaged export lines: never a crash, never a damaged record handed out.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "compiler/base/rng.h"
@@ -11,17 +9,13 @@
 #include "db/memory_log.h"
 #include "db/snapshot.h"
 #include "db/verify.h"
+#include "tests/fuzz/db/damage.h"
 #include "tests/unit/db/log_fixture.h"
 
 namespace mlc::db {
 namespace {
 
 class DbFuzzTest : public LogFixture {};
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 TEST_F(DbFuzzTest, AFlippedByteIsHarmlessOrFound) {
   Fill(Path("a.db"), 0, 50);
