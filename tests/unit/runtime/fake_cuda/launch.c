@@ -1,0 +1,125 @@
+/* Code, kernels and what they compute. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+#include "fake_cuda.h"
+
+enum { kFloats = 4 };
+
+static struct CUkern_st* kernels;
+static int (*count_arguments)(const char* function);
+static void (*compute)(const char* function, const unsigned long long* arguments);
+
+void fake_cuda_compute(int (*count)(const char* function),
+                       void (*run)(const char* function, const unsigned long long* arguments)) {
+  count_arguments = count;
+  compute = run;
+}
+
+int cuLibraryLoadData(mlc_cu_library* library, const void* image, int* jit_options,
+                      void** jit_values, unsigned jit_count, int* options, void** values,
+                      unsigned count) {
+  (void)jit_options, (void)jit_values, (void)jit_count, (void)options, (void)values, (void)count;
+  const int result = fake_failure("cuLibraryLoadData");
+  if (result != 0) return result;
+  *library = malloc(sizeof **library);
+  (*library)->code = image;
+  fake_note("load %s\n", strncmp(image, "FAKETEXT", 8) == 0 ? "text" : "binary");
+  ++fake_held;
+  return 0;
+}
+int cuLibraryUnload(mlc_cu_library library) {
+  free(library);
+  --fake_held;
+  return 0;
+}
+int cuLibraryGetKernel(mlc_cu_kernel* kernel, mlc_cu_library library, const char* name) {
+  /* Real code is not searched: it does not say its length. */
+  const int fake = strncmp(library->code, "FAKE", 4) == 0;
+  if (fake && strstr(library->code, name) == NULL) return 500;
+  *kernel = calloc(1, sizeof **kernel);
+  snprintf((*kernel)->name, sizeof(*kernel)->name, "%s", name);
+  (*kernel)->next = kernels; /* kept to the end, as functions are the driver's */
+  kernels = *kernel;
+  return 0;
+}
+int cuKernelGetFunction(mlc_cu_function* function, mlc_cu_kernel kernel) {
+  *function = (mlc_cu_function)(void*)kernel;
+  return 0;
+}
+int cuFuncGetAttribute(int* value, int attribute, mlc_cu_function function) {
+  (void)attribute, (void)function;
+  *value = 0;
+  return 0;
+}
+int cuFuncSetAttribute(mlc_cu_function function, int attribute, int value) {
+  fake_note("attribute %s %d=%d\n", ((const struct CUkern_st*)(void*)function)->name, attribute,
+            value);
+  return 0;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, mlc_cu_function function, int threads,
+                                                size_t bytes) {
+  (void)function, (void)threads, (void)bytes;
+  *blocks = 1;
+  return 0;
+}
+
+static int EndsWith(const char* text, const char* end) {
+  const size_t a = strlen(text), b = strlen(end);
+  return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+/* add: c = a + b; scale: b = 2 a; count: the counter must be zero and is left so, b = a + 1. */
+void fake_execute(const fake_call* c) {
+  const char* name = c->kernel->name;
+  fake_note("launch %s blocks=%u threads=%u bytes=%u programmatic=%d\n", name, c->config.grid_x,
+            c->config.block_x, c->config.block_bytes, c->programmatic);
+  fake_now_ms += 0.001;
+  if (compute != NULL) {
+    unsigned long long arguments[kParameters];
+    for (int i = 0; i < kParameters; ++i) arguments[i] = c->arguments[i];
+    compute(name, arguments);
+    return;
+  }
+  float* operands[kParameters];
+  for (int i = 0; i < kParameters; ++i) operands[i] = (float*)(uintptr_t)c->arguments[i];
+  for (int i = 0; i < kFloats; ++i) {
+    if (EndsWith(name, "_add")) operands[2][i] = operands[0][i] + operands[1][i];
+    if (EndsWith(name, "_scale")) operands[1][i] = 2 * operands[0][i];
+    if (EndsWith(name, "_count")) {
+      operands[1][i] = operands[0][i] + (*(int*)(void*)operands[3] == 0 ? 1 : 100);
+    }
+  }
+}
+
+static int ArgumentsOf(const char* name) {
+  if (EndsWith(name, "_add")) return 5;
+  return EndsWith(name, "_scale") || EndsWith(name, "_count") ? 4 : 0;
+}
+
+int cuLaunchKernelEx(const mlc_cu_launch_config* config, mlc_cu_function function,
+                     void** parameters, void** extra) {
+  (void)extra;
+  const int result = fake_failure("cuLaunchKernelEx");
+  if (result != 0) return result;
+  static fake_call c;
+  c.kernel = (const struct CUkern_st*)(void*)function;
+  c.config = *config;
+  c.programmatic = config->attribute_count > 0;
+  const int count =
+      count_arguments != NULL ? count_arguments(c.kernel->name) : ArgumentsOf(c.kernel->name);
+  if (count > kParameters) return 1;
+  for (int i = 0; i < count; ++i) memcpy(&c.arguments[i], parameters[i], 8);
+  struct CUgraph_st* graph = config->stream == NULL ? NULL : config->stream->captured;
+  if (graph == NULL) {
+    fake_execute(&c);
+  } else if (graph->count == kCalls) {
+    return 2;
+  } else {
+    graph->calls[graph->count++] = c;
+  }
+  return 0;
+}
