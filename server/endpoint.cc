@@ -54,6 +54,7 @@ class RunningEndpoint : public Endpoint {
   ~RunningEndpoint() override { Stop(0); }
 
   Status Open() {
+    MLC_TRY(transport::CheckAddress(options_.listen).WithPrefix("--listen"));
     MLC_TRY(CheckProtection());
     MLC_TRY(transport::RaiseDescriptorLimit());
     MLC_TRY(OpenGates());

@@ -18,6 +18,7 @@ namespace mlc::transport {
 namespace {
 
 constexpr int kBacklog = 4096;
+constexpr int kLastPort = 65535;
 constexpr char kUnix[] = "unix:";
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -39,11 +40,9 @@ Result<sockaddr_un> UnixAddress(const std::string& address) {
 }
 
 Result<Addresses> Resolve(const std::string& address, int flags) {
+  MLC_TRY(CheckAddress(address));
   const size_t colon = address.rfind(':');
   const std::string host = HostOf(address);
-  if (colon == std::string::npos || host.empty() || colon + 1 == address.size()) {
-    return InvalidArgument("'" + address + "' is no address: write HOST:PORT or unix:PATH");
-  }
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags;
@@ -84,6 +83,21 @@ std::string PortOf(int fd) {
 }
 
 }  // namespace
+
+Status CheckAddress(const std::string& address) {
+  if (address.starts_with(kUnix)) return UnixAddress(address).status();
+  const size_t colon = address.rfind(':');
+  if (colon == std::string::npos || HostOf(address).empty() || colon + 1 == address.size()) {
+    return InvalidArgument("'" + address + "' is no address: write HOST:PORT or unix:PATH");
+  }
+  // The system's resolver takes any number, and its last 16 bits.
+  const std::string port = address.substr(colon + 1);
+  const bool number = port.find_first_not_of("0123456789") == std::string::npos;
+  if (number && (port.size() > 5 || std::stoi(port) > kLastPort)) {
+    return InvalidArgument("'" + address + "' is no address: ports end with 65535");
+  }
+  return Status();
+}
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   if (this != &other) {

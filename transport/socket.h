@@ -28,6 +28,9 @@ std::string HostOf(const std::string& address);
 // Whether only this machine can reach it: a Unix socket, 127.0.0.0/8, ::1 or "localhost".
 bool IsLocal(const std::string& address);
 
+// INVALID_ARGUMENT for what is neither of the three forms, or has no such port.
+Status CheckAddress(const std::string& address);
+
 // A listening socket, not blocking. For unix:PATH, a socket that a dead server left is replaced.
 // `bound` becomes the address with the port that was chosen. INVALID_ARGUMENT, UNAVAILABLE.
 Result<Descriptor> ListenOn(const std::string& address, std::string& bound);

@@ -59,7 +59,8 @@ TEST(SocketTest, KnowsWhatIsLocal) {
 
 TEST(SocketTest, BadAddressesAreExplained) {
   std::string bound;
-  for (const char* bad : {"", "nowhere", "host:", ":80", "unix:"}) {
+  for (const char* bad : {"", "nowhere", "host:", ":80", "unix:", "localhost:65536",
+                          "localhost:99999999999999999999"}) {
     EXPECT_EQ(ListenOn(bad, bound).status().code(), StatusCode::kInvalidArgument) << bad;
     EXPECT_EQ(ConnectTo(bad, 100).status().code(), StatusCode::kInvalidArgument) << bad;
   }
