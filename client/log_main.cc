@@ -15,6 +15,7 @@
 #include "compiler/front/front.h"
 #include "db/json_lines.h"
 #include "db/merge.h"
+#include "db/replaceable.h"
 #include "db/snapshot.h"
 #include "db/snapshot_folder.h"
 #include "db/sqlite_log.h"
@@ -71,14 +72,15 @@ Result<std::string> Best(const Flags& flags) {
 Status ExportTo(const Flags& flags) {
   const auto log = MLC_TRY(db::OpenSqliteLogForReading(flags.log.file));
   if (flags.other.empty() || flags.other == "-") return db::Export(*log, std::cout);
+  MLC_TRY(db::CheckReplaceable(flags.other, flags.log.file));
   std::ofstream out(flags.other);
   return db::Export(*log, out).WithPrefix(flags.other);
 }
 
 Result<std::string> ImportFrom(const Flags& flags) {
-  const auto log = MLC_TRY(db::OpenSqliteLog(flags.log.file));
   std::ifstream in(flags.other);
   if (!in) return NotFound("cannot read " + flags.other);
+  const auto log = MLC_TRY(db::OpenSqliteLog(flags.log.file));
   const Result<db::ImportCounts> counts = db::Import(in, *log);
   if (!counts.ok()) return counts.status().WithPrefix(flags.other);
   return std::to_string(counts->added) + " records added, " + std::to_string(counts->duplicates) +

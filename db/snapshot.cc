@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "db/replaceable.h"
 #include "db/schema.h"
 #include "db/sqlite.h"
 #include "db/verify.h"
@@ -90,6 +91,7 @@ void RemoveLeftovers(const std::string& prefix) {
 }  // namespace
 
 Result<SnapshotInfo> WriteSnapshot(const std::string& log, const std::string& to) {
+  MLC_TRY(CheckReplaceable(to, log));
   const std::string temporary = to + ".tmp." + std::to_string(getpid());
   RemoveLeftovers(to + ".tmp.");
   (void)unlink(temporary.c_str());

@@ -16,7 +16,7 @@ struct SnapshotInfo {
 };
 
 // Copies the log, live or not, to `to` by way of a temporary file beside it. DATA_LOSS if the log
-// has a damaged record: `to` is then as it was.
+// has a damaged record: `to` is then as it was. ALREADY_EXISTS as CheckReplaceable.
 Result<SnapshotInfo> WriteSnapshot(const std::string& log, const std::string& to);
 
 }  // namespace mlc::db

@@ -56,6 +56,30 @@ TEST_F(FilesTest, ASnapshotOfADamagedLogIsNotPublished) {
   }
 }
 
+TEST_F(FilesTest, ALogIsNotReplacedByASnapshot) {
+  Fill(Path("a.db"), 0, 3);
+  Fill(Path("b.db"), 5, 3);
+  std::filesystem::create_symlink("a.db", Path("link.db"));
+  const auto error = [&](const std::string& to) {
+    const Status status = WriteSnapshot(Path("a.db"), Path(to)).status();
+    EXPECT_EQ(status.code(), StatusCode::kAlreadyExists) << to;
+    return status.message();
+  };
+  EXPECT_THAT(error("a.db"), HasSubstr("it is the log itself"));
+  EXPECT_THAT(error("link.db"), HasSubstr("it is the log itself"));
+  EXPECT_THAT(error("b.db"), HasSubstr("it is a tuning log in use"));
+  EXPECT_THAT(error("no/folder/c.db"), HasSubstr("No such file or directory"));
+  EXPECT_TRUE(WriteSnapshot(Path("a.db"), Path("c.db")).ok());
+  EXPECT_TRUE(WriteSnapshot(Path("b.db"), Path("c.db")).ok()) << "a snapshot gives way";
+}
+
+TEST_F(FilesTest, AnImportThatCannotBeReadIsAnError) {
+  Fill(Path("a.db"), 0, 1);
+  const auto log = *OpenSqliteLog(Path("a.db"));
+  std::ifstream folder(folder_);
+  EXPECT_EQ(Import(folder, *log).status().code(), StatusCode::kDataLoss);
+}
+
 TEST_F(FilesTest, MergingTwiceAddsOnce) {
   Fill(Path("a.db"), 0, 10);
   Fill(Path("b.db"), 5, 10);
