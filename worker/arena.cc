@@ -42,7 +42,12 @@ Status Arena::Reset(std::span<const int64_t> sizes) {
   void* memory = mmap(nullptr, needed, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   memory_ = memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
   capacity_ = memory_ == nullptr ? 0 : needed;
-  if (memory_ != nullptr) return Status();
+  if (memory_ != nullptr) {
+    // As a session of a library asks for, too: with small pages, which frames a buffer happens to
+    // get decides over conflicts in the caches, and one kernel has two speeds.
+    (void)madvise(memory_, capacity_, MADV_HUGEPAGE);
+    return Status();
+  }
   return ResourceExhausted("no memory for buffers of " + std::to_string(needed) + " bytes");
 }
 
