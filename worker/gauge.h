@@ -22,16 +22,19 @@ class Gauge {
   // The best of some bursts, in GFLOP/s: 0.1 ms, and up to 2 ms until one reaches `enough`, as the
   // pool's threads may have to wake up first. REQUIRES: the calling thread is pinned.
   double Gflops(mlc_pool* pool, double enough) const;
-  // The peak after warming up: 30 ms, more on a machine that others keep busy. Pins the calling
-  // thread to the first processor: unpinned, it may share one with a thread of the pool.
+  // The peak after warming up: 30 ms, and up to 2 s more while all threads together are far slower
+  // than one thread alone, times the cores. Pins the calling thread to the first processor:
+  // unpinned, it may share one with a thread of the pool.
   double PeakGflops(mlc_pool* pool) const;
 
  private:
-  double Burst(mlc_pool* pool) const;
+  // GFLOP/s of a burst on the first `threads` threads.
+  double Burst(mlc_pool* pool, int threads) const;
 
   std::shared_ptr<build::LoadedObject> object_;
   mlc_phase_fn phase_ = nullptr;
   target::Target target_;
+  int cores_ = 1;
 };
 
 // Of the calling thread's processor, by instructions that wait for one another. 0.1 ms.

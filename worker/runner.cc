@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
-#include <thread>
 #include <vector>
 
 #include "compiler/build/loaded_kernel.h"
@@ -233,6 +232,13 @@ double Runner::Calm() {
   return now / state_.best_gflops;
 }
 
+// Threads that sleep while they wait are put on one core again when they wake up: a busy machine is
+// spread over its cores by who schedules it.
+void Runner::Spin(int64_t ns) {
+  const int64_t end = NowNs() + ns;
+  while (NowNs() < end) (void)gauge_->Gflops(pool_, 0);
+}
+
 void Runner::ReadClock() {
   const int64_t now = NowNs();
   if (gauge_ == nullptr) return;
@@ -241,14 +247,11 @@ void Runner::ReadClock() {
   state_.clock_read_at_ns = now;
 }
 
-CalmTiming Runner::Time(const RunTask& task, Loaded& loaded) {
+Timing Runner::Time(const RunTask& task, Loaded& loaded) {
   TimingOptions options;
   options.race_ns = task.race_ns;
-  const auto time = [&] {
-    return TimeKernel([&] { Execute(loaded); }, [&] { Evict(); }, options, SystemStopwatch());
-  };
-  const auto nap = [](int64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); };
-  return TimeCalmly(time, {NowNs, [&] { return Calm(); }, nap}, state_.patience);
+  CalmGate gate({[&] { return Calm(); }, [&](int64_t ns) { Spin(ns); }}, state_.patience);
+  return TimeKernel([&] { Execute(loaded); }, [&] { Evict(); }, options, SystemStopwatch(), gate);
 }
 
 void Runner::Evict() {
@@ -279,12 +282,11 @@ Measurement Runner::Run(const RunTask& task) {
   double error = 0;
   if (auto wrong = Check(task, loaded, error)) return *wrong;
   ReadClock();
-  const CalmTiming timed = Time(task, loaded);
+  const Timing timing = Time(task, loaded);
   // Once more: a kernel may depend on what its scratch held the first time.
   if (auto wrong = Check(task, loaded, error)) return *wrong;
-  Measurement m = MeasurementOf(timed.timing, error);
+  Measurement m = MeasurementOf(timing, error);
   m.clock_mhz = state_.clock_mhz;
-  m.calm = timed.calm;
   return m;
 }
 

@@ -11,7 +11,7 @@
 #include "compiler/target/target.h"
 #include "worker/arena.h"
 #include "worker/built_kernel.h"
-#include "worker/calm_timing.h"
+#include "worker/calm_gate.h"
 #include "worker/gauge.h"
 #include "worker/reference.h"
 #include "worker/timing.h"
@@ -66,9 +66,10 @@ class Runner {
   void Execute(Loaded& loaded);
   // Wrong results as a measurement; nullopt if all is right.
   std::optional<Measurement> Check(const RunTask& task, const Loaded& loaded, double& error);
-  CalmTiming Time(const RunTask& task, Loaded& loaded);
+  Timing Time(const RunTask& task, Loaded& loaded);
   // Share of the best speed seen, now.
   double Calm();
+  void Spin(int64_t ns);
   void ReadClock();
   void Evict();
 

@@ -5,50 +5,44 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <vector>
+
+#include "worker/samples.h"
 
 namespace mlc::worker {
 namespace {
 
 constexpr int kRaceRuns = 3;
-
-double TimeRuns(const std::function<void()>& run, int64_t runs, const Stopwatch& watch) {
-  const int64_t start = watch.now_ns();
-  for (int64_t i = 0; i < runs; ++i) run();
-  return static_cast<double>(watch.now_ns() - start) / static_cast<double>(runs);
-}
-
-// Samples without an interruption; if the machine is so busy that there are too few, all of them.
-std::vector<double> Samples(const std::function<void()>& run, double estimate,
-                            const TimingOptions& options, const Stopwatch& watch) {
-  const auto repeats = static_cast<int64_t>(std::max(1.0, std::ceil(options.sample_ns / estimate)));
-  const double affordable = options.budget_ns / (static_cast<double>(repeats) * estimate);
-  // Kernels of seconds are far from any contest.
-  const int least = estimate > options.budget_ns * 5 ? 3 : options.min_samples;
-  const int wanted = static_cast<int>(
-      std::clamp(affordable, static_cast<double>(least), static_cast<double>(options.max_samples)));
-  std::vector<double> calm;
-  std::vector<double> all;
-  while (static_cast<int>(calm.size()) < wanted && static_cast<int>(all.size()) < 2 * wanted) {
-    const int64_t before = watch.preemptions();
-    const double sample = TimeRuns(run, repeats, watch);
-    all.push_back(sample);
-    if (watch.preemptions() == before) calm.push_back(sample);
-  }
-  std::vector<double>& kept = static_cast<int>(calm.size()) * 2 >= wanted ? calm : all;
-  std::sort(kept.begin(), kept.end());
-  return kept;
-}
+constexpr int kRaces = 3;
 
 double ColdTime(const std::function<void()>& run, const std::function<void()>& evict,
-                const TimingOptions& options, const Stopwatch& watch) {
-  std::vector<double> samples;
-  for (int i = 0; i < options.cold_samples; ++i) {
+                const TimingOptions& options, const Stopwatch& watch, CalmGate& gate) {
+  std::vector<double> calm;
+  std::vector<double> all;
+  for (int i = 0; i < 2 * options.cold_samples; ++i) {
+    const double before = gate.Await();
     evict();
-    samples.push_back(TimeRuns(run, 1, watch));
+    all.push_back(TimeRuns(run, 1, watch));
+    if (CalmGate::IsCalm(std::min(before, gate.Look()))) calm.push_back(all.back());
+    if (static_cast<int>(calm.size()) == options.cold_samples) break;
   }
-  std::sort(samples.begin(), samples.end());
-  return Quantile(samples, 0.5);
+  std::vector<double>& kept = calm.empty() ? all : calm;
+  std::sort(kept.begin(), kept.end());
+  return Quantile(kept, 0.5);
+}
+
+// The shortest of a few executions; short kernels go on until they are warm.
+double ShortestWarm(const std::function<void()>& run, const TimingOptions& options,
+                    const Stopwatch& watch) {
+  double shortest = TimeRuns(run, 1, watch);
+  double warmed = shortest;
+  for (int i = 1; i < kRaceRuns || warmed < options.warm_ns; ++i) {
+    const double taken = TimeRuns(run, 1, watch);
+    shortest = std::min(shortest, taken);
+    warmed += std::max(taken, 1.0);
+  }
+  return std::max(shortest, 1.0);
 }
 
 }  // namespace
@@ -62,6 +56,7 @@ Measurement MeasurementOf(const Timing& timing, double error) {
   m.runs = timing.samples;
   m.cold_ns = timing.cold_ns;
   m.max_error = error;
+  m.calm = timing.calm;
   return m;
 }
 
@@ -90,31 +85,35 @@ Stopwatch SystemStopwatch() {
 }
 
 Timing TimeKernel(const std::function<void()>& run, const std::function<void()>& evict,
-                  const TimingOptions& options, const Stopwatch& watch) {
+                  const TimingOptions& options, const Stopwatch& watch, CalmGate& gate) {
   Timing timing;
-  double shortest = TimeRuns(run, 1, watch);
-  double warmed = shortest;
-  // The race is decided on the shortest of a few; short kernels go on until they are warm.
-  for (int i = 1; i < kRaceRuns || warmed < options.warm_ns; ++i) {
-    const double taken = TimeRuns(run, 1, watch);
-    shortest = std::min(shortest, taken);
-    warmed += std::max(taken, 1.0);
+  const double limit = options.race_ns > 0 ? options.race_ns * options.race_margin
+                                           : std::numeric_limits<double>::infinity();
+  double shortest = 0;
+  // A race that was lost on a disturbed machine is run again.
+  for (int attempt = 0; attempt < kRaces; ++attempt) {
+    const double before = gate.Await();
+    shortest = ShortestWarm(run, options, watch);
+    timing.calm = before;
+    if (shortest <= limit) break;
+    timing.calm = std::min(before, gate.Look());
+    if (CalmGate::IsCalm(timing.calm)) break;
   }
-  shortest = std::max(shortest, 1.0);
-  if (options.race_ns > 0 && shortest > options.race_ns * options.race_margin) {
+  if (shortest > limit) {
     timing.raced_out = true;
     timing.samples = kRaceRuns;
     timing.median_ns = timing.p10_ns = timing.p90_ns = shortest;
     return timing;
   }
-  const std::vector<double> samples = Samples(run, shortest, options, watch);
-  timing.samples = static_cast<int>(samples.size());
-  timing.median_ns = Quantile(samples, 0.5);
-  timing.p10_ns = Quantile(samples, 0.1);
-  timing.p90_ns = Quantile(samples, 0.9);
+  const Samples samples = TakeSamples(run, shortest, options, watch, gate);
+  timing.samples = static_cast<int>(samples.sorted.size());
+  timing.median_ns = Quantile(samples.sorted, 0.5);
+  timing.p10_ns = Quantile(samples.sorted, 0.1);
+  timing.p90_ns = Quantile(samples.sorted, 0.9);
+  timing.calm = samples.calm;
   const bool contender =
       options.race_ns <= 0 || timing.median_ns <= options.race_ns * options.contender_margin;
-  if (evict && contender) timing.cold_ns = ColdTime(run, evict, options, watch);
+  if (evict && contender) timing.cold_ns = ColdTime(run, evict, options, watch, gate);
   return timing;
 }
 

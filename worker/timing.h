@@ -1,6 +1,7 @@
 // The timing protocol of one kernel: warm up, race, then the median of samples that nothing
-// interrupted, warm and with caches evicted. Clock and kernel are given, so that tests own them.
-// Not thread-safe.
+// interrupted, warm and with caches evicted. Samples are taken in slices, between which the machine
+// is asked whether it is calm: only those of calm slices count, as far as there are any. Clock and
+// kernel are given, so that tests own them. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "compiler/base/measurement.h"
+#include "worker/calm_gate.h"
 
 namespace mlc::worker {
 
@@ -25,6 +27,7 @@ struct TimingOptions {
   double contender_margin = 1.1;  // cold runs only for kernels within this of race_ns
   double sample_ns = 20e3;        // a sample is at least this long
   double warm_ns = 500e3;         // warm-up of short kernels
+  double slice_ns = 1.5e6;        // looks at the machine are this far apart
   double budget_ns = 20e6;        // of all samples together
   int min_samples = 7;
   int max_samples = 30;
@@ -38,10 +41,11 @@ struct Timing {
   double p90_ns = 0;
   int samples = 0;
   double cold_ns = 0;
+  double calm = 1;  // the least among the samples
 };
 
-// A trial that was right, `error` away from the reference at most. Clock, calm and detail are for
-// the caller to fill in.
+// A trial that was right, `error` away from the reference at most. Clock and detail are for the
+// caller to fill in.
 Measurement MeasurementOf(const Timing& timing, double error);
 
 // Interpolated. REQUIRES: sorted, not empty.
@@ -49,6 +53,6 @@ double Quantile(const std::vector<double>& sorted, double q);
 
 // `evict` empties the caches near the cores; null: no cold runs.
 Timing TimeKernel(const std::function<void()>& run, const std::function<void()>& evict,
-                  const TimingOptions& options, const Stopwatch& watch);
+                  const TimingOptions& options, const Stopwatch& watch, CalmGate& gate);
 
 }  // namespace mlc::worker

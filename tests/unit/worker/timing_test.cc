@@ -5,21 +5,38 @@
 namespace mlc::worker {
 namespace {
 
-// A machine whose clock moves only when the kernel runs.
+// A machine whose clock moves only when the kernel runs or the timing waits.
 struct Fake {
   int64_t now = 0;
   int64_t switches = 0;
   int64_t runs = 0;
   int evictions = 0;
   std::function<int64_t(int64_t)> cost;  // of the run with this number
+  std::function<bool(int64_t)> disturbed = [](int64_t) { return false; };  // at this time
+  Patience patience = {};
 
   Stopwatch watch() {
     return {[this] { return now; }, [this] { return switches; }};
   }
   Timing Time(const TimingOptions& options) {
-    return TimeKernel([this] { now += cost(runs++); }, [this] { ++evictions; }, options, watch());
+    CalmGate gate(
+        {[this] { return disturbed(now) ? 0.5 : 0.98; }, [this](int64_t ns) { now += ns; }},
+        patience);
+    return TimeKernel([this] { now += cost(runs++); }, [this] { ++evictions; }, options, watch(),
+                      gate);
   }
 };
+
+// A kernel of 0.1 ms that takes twice as long while the machine is disturbed.
+Fake Disturbed(const std::function<bool(int64_t)>& when) {
+  Fake fake;
+  fake.disturbed = when;
+  return fake;
+}
+Timing TimeDisturbed(Fake& fake, const TimingOptions& options) {
+  fake.cost = [&fake](int64_t) { return fake.disturbed(fake.now) ? 200'000 : 100'000; };
+  return fake.Time(options);
+}
 
 TEST(Timing, QuantilesOfEqualSamplesAreThatSample) {
   for (int time = 20'000; time < 21'000; ++time) {
@@ -80,6 +97,52 @@ TEST(Timing, ABusyMachineStillGivesANumber) {
     return 100'000;
   };
   EXPECT_DOUBLE_EQ(fake.Time({}).median_ns, 100'000);
+}
+
+TEST(Timing, ACalmMachineLosesNoTime) {
+  Fake fake = Disturbed([](int64_t) { return false; });
+  const Timing timing = TimeDisturbed(fake, {});
+  EXPECT_EQ(timing.calm, 0.98);
+  EXPECT_EQ(timing.samples, 30);
+  EXPECT_EQ(fake.patience.lost_ns, 0);
+  EXPECT_EQ(fake.patience.timed_ns, 30 * 100'000);
+}
+
+TEST(Timing, DisturbedSlicesAreRepeated) {
+  // Most of the time that a timing takes is disturbed.
+  Fake fake = Disturbed([](int64_t at) { return at % 10'000'000 > 2'000'000; });
+  const Timing timing = TimeDisturbed(fake, {});
+  EXPECT_EQ(timing.calm, 0.98);
+  EXPECT_DOUBLE_EQ(timing.median_ns, 100'000);
+  EXPECT_GE(timing.samples, 30);
+  EXPECT_GT(fake.patience.lost_ns, 0);
+}
+
+TEST(Timing, AMachineThatIsNeverCalmIsTimedAsItIs) {
+  Fake fake = Disturbed([](int64_t) { return true; });
+  for (int i = 0; i < 100; ++i) {
+    const Timing timing = TimeDisturbed(fake, {});
+    EXPECT_EQ(timing.calm, 0.5);
+    EXPECT_DOUBLE_EQ(timing.median_ns, 200'000);
+  }
+  // A slice may be lost beyond the bound.
+  EXPECT_LE(fake.patience.lost_ns, 2 * fake.patience.timed_ns + 502'000'000);
+}
+
+TEST(Timing, OfDisturbedSamplesTheCalmestCount) {
+  // Calm for less than a slice at a time, and no time may be lost.
+  Fake fake = Disturbed([](int64_t at) { return at % 10'000'000 > 1'000'000; });
+  fake.patience = {.timed_ns = 0, .lost_ns = 10'000'000'000};
+  const Timing timing = TimeDisturbed(fake, {});
+  EXPECT_EQ(timing.calm, 0.5);
+  EXPECT_GE(timing.samples, 7);
+}
+
+TEST(Timing, ARaceIsNotLostToADisturbance) {
+  Fake fake = Disturbed([](int64_t at) { return at > 100'000 && at < 20'000'000; });
+  const Timing timing = TimeDisturbed(fake, {.race_ns = 100'000});
+  EXPECT_FALSE(timing.raced_out);
+  EXPECT_DOUBLE_EQ(timing.median_ns, 100'000);
 }
 
 TEST(Timing, VerySlowKernelsRunAFewTimesOnly) {

@@ -1,0 +1,137 @@
+#include "worker/samples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace mlc::worker {
+namespace {
+
+// Samples between two looks at the machine.
+struct Slice {
+  std::vector<double> samples;  // without an interruption
+  double calm = 1;              // the lower look
+};
+
+class Sampler {
+ public:
+  Sampler(const std::function<void()>& run, double estimate, const TimingOptions& options,
+          const Stopwatch& watch, CalmGate& gate)
+      : run_(run), options_(options), watch_(watch), gate_(gate) {
+    repeats_ = static_cast<int64_t>(std::max(1.0, std::ceil(options.sample_ns / estimate)));
+    const double affordable = options.budget_ns / (static_cast<double>(repeats_) * estimate);
+    // Kernels of seconds are far from any contest.
+    const int least = estimate > options.budget_ns * 5 ? 3 : options.min_samples;
+    wanted_ = static_cast<int>(std::clamp(affordable, static_cast<double>(least),
+                                          static_cast<double>(options.max_samples)));
+  }
+
+  Samples Take() {
+    double before = gate_.Await();
+    int64_t spent_ns = 0;
+    while (calm_ < wanted_ && MayGoOn(spent_ns)) {
+      const int64_t start = watch_.now_ns();
+      Slice slice = TakeSlice();
+      spent_ns = watch_.now_ns() - start;
+      const double after = gate_.Look();
+      slice.calm = std::min(before, after);
+      const bool counts = CalmGate::IsCalm(slice.calm);
+      if (counts) calm_ += static_cast<int>(slice.samples.size());
+      // What a quiet machine would have needed, too, is no loss.
+      if (counts || taken_ <= wanted_) {
+        gate_.Timed(spent_ns);
+      } else {
+        gate_.Lost(spent_ns);
+      }
+      slices_.push_back(std::move(slice));
+      before = CalmGate::IsCalm(after) ? after : gate_.Await();
+    }
+    return Choose();
+  }
+
+ private:
+  // Interrupted samples are replaced, as many as are wanted; disturbed ones as long as time may be
+  // lost.
+  bool MayGoOn(int64_t slice_ns) const {
+    if (taken_ < wanted_) return true;
+    const bool disturbed = taken_ - interrupted_ > calm_;
+    if (disturbed) return taken_ < kMostAttempts * wanted_ && gate_.MayLose(slice_ns);
+    return taken_ < 2 * wanted_;
+  }
+
+  Slice TakeSlice() {
+    Slice slice;
+    const int64_t start = watch_.now_ns();
+    int count = 0;
+    do {
+      const int64_t before = watch_.preemptions();
+      const double sample = TimeRuns(run_, repeats_, watch_);
+      all_.push_back(sample);
+      ++taken_;
+      ++count;
+      if (watch_.preemptions() == before) {
+        slice.samples.push_back(sample);
+      } else {
+        ++interrupted_;
+      }
+    } while (calm_ + count < wanted_ &&
+             static_cast<double>(watch_.now_ns() - start) < options_.slice_ns);
+    return slice;
+  }
+
+  Samples Choose() {
+    double calmest = 0;
+    for (const Slice& s : slices_) {
+      if (!s.samples.empty()) calmest = std::max(calmest, s.calm);
+    }
+    for (const bool must_be_calm : {true, false}) {
+      Samples chosen;
+      for (const Slice& s : slices_) {
+        const bool wanted = must_be_calm ? CalmGate::IsCalm(s.calm) : s.calm >= calmest - kAsCalm;
+        if (!wanted || s.samples.empty()) continue;
+        chosen.sorted.insert(chosen.sorted.end(), s.samples.begin(), s.samples.end());
+        chosen.calm = std::min(chosen.calm, s.calm);
+      }
+      const int least = must_be_calm ? std::min(wanted_, kLeastCalm) : (wanted_ + 1) / 2;
+      if (static_cast<int>(chosen.sorted.size()) < least) continue;
+      std::sort(chosen.sorted.begin(), chosen.sorted.end());
+      return chosen;
+    }
+    Samples chosen;
+    chosen.sorted = all_;
+    for (const Slice& s : slices_) chosen.calm = std::min(chosen.calm, s.calm);
+    std::sort(chosen.sorted.begin(), chosen.sorted.end());
+    return chosen;
+  }
+
+  static constexpr int kMostAttempts = 8;
+  static constexpr int kLeastCalm = 3;
+  static constexpr double kAsCalm = 0.05;
+
+  const std::function<void()>& run_;
+  const TimingOptions& options_;
+  const Stopwatch& watch_;
+  CalmGate& gate_;
+  int64_t repeats_ = 1;
+  int wanted_ = 0;
+  int taken_ = 0;
+  int interrupted_ = 0;
+  int calm_ = 0;
+  std::vector<Slice> slices_;
+  std::vector<double> all_;
+};
+
+}  // namespace
+
+double TimeRuns(const std::function<void()>& run, int64_t runs, const Stopwatch& watch) {
+  const int64_t start = watch.now_ns();
+  for (int64_t i = 0; i < runs; ++i) run();
+  return static_cast<double>(watch.now_ns() - start) / static_cast<double>(runs);
+}
+
+Samples TakeSamples(const std::function<void()>& run, double estimate, const TimingOptions& options,
+                    const Stopwatch& watch, CalmGate& gate) {
+  return Sampler(run, estimate, options, watch, gate).Take();
+}
+
+}  // namespace mlc::worker
