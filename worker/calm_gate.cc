@@ -7,10 +7,10 @@ namespace {
 constexpr double kCalmEnough = 0.85;
 // A phase of little speed lasts from some milliseconds to some tenths of a second.
 constexpr int64_t kPassNs = 5'000'000;
-constexpr int64_t kLongestWaitNs = 300'000'000;
+constexpr int64_t kLongestWaitNs = 500'000'000;
 // Lost before there are timings to compare it with.
-constexpr int64_t kCreditNs = 500'000'000;
-constexpr int64_t kLostForTimed = 2;
+constexpr int64_t kCreditNs = 3'000'000'000;
+constexpr int64_t kLostForTimed = 3;
 
 }  // namespace
 

@@ -18,7 +18,7 @@ struct MachineWatch {
 };
 
 // What all timings of a runner and of those before it may lose by waiting and by repetitions:
-// twice what they took otherwise.
+// three times what they took otherwise.
 struct Patience {
   int64_t timed_ns = 0;
   int64_t lost_ns = 0;

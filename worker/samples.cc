@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace mlc::worker {
@@ -10,6 +11,7 @@ namespace {
 // Samples between two looks at the machine.
 struct Slice {
   std::vector<double> samples;  // without an interruption
+  double median = 0;            // of them
   double calm = 1;              // the lower look
 };
 
@@ -29,21 +31,20 @@ class Sampler {
   Samples Take() {
     double before = gate_.Await();
     int64_t spent_ns = 0;
-    while (calm_ < wanted_ && MayGoOn(spent_ns)) {
+    while (good_ < wanted_ && MayGoOn(spent_ns)) {
       const int64_t start = watch_.now_ns();
       Slice slice = TakeSlice();
       spent_ns = watch_.now_ns() - start;
       const double after = gate_.Look();
       slice.calm = std::min(before, after);
-      const bool counts = CalmGate::IsCalm(slice.calm);
-      if (counts) calm_ += static_cast<int>(slice.samples.size());
       // What a quiet machine would have needed, too, is no loss.
-      if (counts || taken_ <= wanted_) {
+      if (taken_ <= wanted_) {
         gate_.Timed(spent_ns);
       } else {
         gate_.Lost(spent_ns);
       }
-      slices_.push_back(std::move(slice));
+      if (!slice.samples.empty()) slices_.push_back(std::move(slice));
+      CountGood();
       before = CalmGate::IsCalm(after) ? after : gate_.Await();
     }
     return Choose();
@@ -54,7 +55,7 @@ class Sampler {
   // lost.
   bool MayGoOn(int64_t slice_ns) const {
     if (taken_ < wanted_) return true;
-    const bool disturbed = taken_ - interrupted_ > calm_;
+    const bool disturbed = taken_ - interrupted_ > good_;
     if (disturbed) return taken_ < kMostAttempts * wanted_ && gate_.MayLose(slice_ns);
     return taken_ < 2 * wanted_;
   }
@@ -74,38 +75,57 @@ class Sampler {
       } else {
         ++interrupted_;
       }
-    } while (calm_ + count < wanted_ &&
+    } while (good_ + count < wanted_ &&
              static_cast<double>(watch_.now_ns() - start) < options_.slice_ns);
     return slice;
   }
 
-  Samples Choose() {
-    double calmest = 0;
-    for (const Slice& s : slices_) {
-      if (!s.samples.empty()) calmest = std::max(calmest, s.calm);
+  // What the looks cannot see, as when others use the memory, shows where slices disagree.
+  bool IsGood(const Slice& slice) const {
+    return CalmGate::IsCalm(slice.calm) && slice.median <= kAgree * fastest_;
+  }
+
+  void CountGood() {
+    fastest_ = std::numeric_limits<double>::infinity();
+    for (Slice& slice : slices_) {
+      std::sort(slice.samples.begin(), slice.samples.end());
+      slice.median = Quantile(slice.samples, 0.5);
+      if (CalmGate::IsCalm(slice.calm)) fastest_ = std::min(fastest_, slice.median);
     }
-    for (const bool must_be_calm : {true, false}) {
-      Samples chosen;
-      for (const Slice& s : slices_) {
-        const bool wanted = must_be_calm ? CalmGate::IsCalm(s.calm) : s.calm >= calmest - kAsCalm;
-        if (!wanted || s.samples.empty()) continue;
-        chosen.sorted.insert(chosen.sorted.end(), s.samples.begin(), s.samples.end());
-        chosen.calm = std::min(chosen.calm, s.calm);
-      }
-      const int least = must_be_calm ? std::min(wanted_, kLeastCalm) : (wanted_ + 1) / 2;
-      if (static_cast<int>(chosen.sorted.size()) < least) continue;
-      std::sort(chosen.sorted.begin(), chosen.sorted.end());
-      return chosen;
+    good_ = 0;
+    for (const Slice& slice : slices_) {
+      if (IsGood(slice)) good_ += static_cast<int>(slice.samples.size());
     }
+  }
+
+  template <typename Wanted>
+  Samples Gather(Wanted wanted) const {
     Samples chosen;
+    for (const Slice& slice : slices_) {
+      if (!wanted(slice)) continue;
+      chosen.sorted.insert(chosen.sorted.end(), slice.samples.begin(), slice.samples.end());
+      chosen.calm = std::min(chosen.calm, slice.calm);
+    }
+    std::sort(chosen.sorted.begin(), chosen.sorted.end());
+    return chosen;
+  }
+
+  Samples Choose() const {
+    if (good_ >= std::min(wanted_, kLeastGood)) {
+      return Gather([&](const Slice& slice) { return IsGood(slice); });
+    }
+    double calmest = 0;
+    for (const Slice& slice : slices_) calmest = std::max(calmest, slice.calm);
+    Samples chosen = Gather([&](const Slice& slice) { return slice.calm >= calmest - kAsCalm; });
+    if (2 * chosen.sorted.size() >= static_cast<size_t>(wanted_)) return chosen;
     chosen.sorted = all_;
-    for (const Slice& s : slices_) chosen.calm = std::min(chosen.calm, s.calm);
     std::sort(chosen.sorted.begin(), chosen.sorted.end());
     return chosen;
   }
 
   static constexpr int kMostAttempts = 8;
-  static constexpr int kLeastCalm = 3;
+  static constexpr int kLeastGood = 3;
+  static constexpr double kAgree = 1.1;
   static constexpr double kAsCalm = 0.05;
 
   const std::function<void()>& run_;
@@ -116,7 +136,8 @@ class Sampler {
   int wanted_ = 0;
   int taken_ = 0;
   int interrupted_ = 0;
-  int calm_ = 0;
+  double fastest_ = 0;  // median of a calm slice
+  int good_ = 0;        // samples of good slices
   std::vector<Slice> slices_;
   std::vector<double> all_;
 };

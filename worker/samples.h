@@ -1,5 +1,5 @@
 // The samples of a timing. They are taken in slices, between which the machine is asked whether it
-// is calm; disturbed slices are repeated. Not thread-safe.
+// is calm; slices that were disturbed, or are slower than others, are repeated. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,9 @@ struct Samples {
 // Nanoseconds of one of `runs` executions.
 double TimeRuns(const std::function<void()>& run, int64_t runs, const Stopwatch& watch);
 
-// Samples of calm slices that nothing interrupted; if the machine is so busy that there are too
-// few, the calmest; if nearly all were interrupted, all. `estimate`: nanoseconds of one execution.
+// Samples that nothing interrupted, of calm slices within 10 % of the fastest; if the machine is so
+// busy that there are too few, those of the calmest slices; if nearly all were interrupted, all.
+// `estimate`: nanoseconds of one execution.
 Samples TakeSamples(const std::function<void()>& run, double estimate, const TimingOptions& options,
                     const Stopwatch& watch, CalmGate& gate);
 

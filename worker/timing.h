@@ -1,7 +1,7 @@
 // The timing protocol of one kernel: warm up, race, then the median of samples that nothing
 // interrupted, warm and with caches evicted. Samples are taken in slices, between which the machine
-// is asked whether it is calm: only those of calm slices count, as far as there are any. Clock and
-// kernel are given, so that tests own them. Not thread-safe.
+// is asked whether it is calm: only those of calm slices that agree count, as far as there are any.
+// Clock and kernel are given, so that tests own them. Not thread-safe.
 #pragma once
 
 #include <cstdint>
