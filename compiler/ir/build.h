@@ -55,7 +55,7 @@ class KernelBuilder {
   void Parallel(std::string var, int64_t extent, const Body& body);  // top level: one phase
   // One launch: `body` gets the block's and the thread's number.
   void Launch(int64_t blocks, int threads, int per_sm,
-              const std::function<void(ExprRef block, ExprRef thread)>& body);
+              const std::function<void(ExprRef block, ExprRef thread)>& body, int cluster = 1);
   void For(std::string var, ExprRef begin, ExprRef end, int64_t step, const Body& body);
   void For(std::string var, int64_t extent, const Body& body);
   void Unrolled(std::string var, int64_t extent, const Body& body);
@@ -80,10 +80,12 @@ class KernelBuilder {
   void WaitCopies(int pending);
   void AwaitInputs();
   void ReleaseDependents();
+  void ClusterBarrier();
   void CopyAsync(BufferId to, ExprRef to_index, BufferId from, ExprRef from_index, int lanes,
                  ExprRef mask = {});
   void LoadMatrix(BufferId to, ExprRef to_index, BufferId from, ExprRef from_index,
                   bool transposed = false);
+  void LoadPeer(BufferId to, ExprRef to_index, BufferId from, ExprRef from_index, ExprRef rank);
   void Mma(BufferId c, ExprRef c_index, BufferId a, ExprRef a_index, BufferId b, ExprRef b_index,
            int part = 0);
   ExprRef Arrive(std::string var, BufferId counter, ExprRef index, int64_t of);

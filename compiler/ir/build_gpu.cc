@@ -25,13 +25,15 @@ BufferId KernelBuilder::BlockMemory(std::string name, DType dtype, int64_t size,
 }
 
 void KernelBuilder::Launch(int64_t blocks, int threads, int per_sm,
-                           const std::function<void(ExprRef block, ExprRef thread)>& body) {
+                           const std::function<void(ExprRef block, ExprRef thread)>& body,
+                           int cluster) {
   MLC_CHECK(threads > 0 && threads % 32 == 0 && threads <= 1024) << threads << " threads";
+  MLC_CHECK(cluster > 0 && blocks % cluster == 0) << blocks << " blocks by " << cluster;
   Parallel("block_index", blocks, [&](const ExprRef& block) {
     const VarId id = NewVar("thread_index");
     StmtRef inner = Collect([&] { body(block, VarExpr(id)); });
-    Append(MakeStmt(
-        ir::For{id, Int(0), Int(threads), 1, LoopKind::kThreads, std::move(inner), per_sm}));
+    Append(MakeStmt(ir::For{id, Int(0), Int(threads), 1, LoopKind::kThreads, std::move(inner),
+                            per_sm, cluster}));
   });
 }
 
@@ -43,6 +45,7 @@ void KernelBuilder::WaitCopies(int pending) {
 }
 void KernelBuilder::AwaitInputs() { Append(MakeStmt(Sync{SyncKind::kAwaitInputs})); }
 void KernelBuilder::ReleaseDependents() { Append(MakeStmt(Sync{SyncKind::kReleaseDependents})); }
+void KernelBuilder::ClusterBarrier() { Append(MakeStmt(Sync{SyncKind::kClusterBarrier})); }
 
 void KernelBuilder::CopyAsync(BufferId to, ExprRef to_index, BufferId from, ExprRef from_index,
                               int lanes, ExprRef mask) {
@@ -54,6 +57,12 @@ void KernelBuilder::LoadMatrix(BufferId to, ExprRef to_index, BufferId from, Exp
                                bool transposed) {
   Append(
       MakeStmt(ir::LoadMatrix{to, std::move(to_index), from, std::move(from_index), transposed}));
+}
+
+void KernelBuilder::LoadPeer(BufferId to, ExprRef to_index, BufferId from, ExprRef from_index,
+                             ExprRef rank) {
+  Append(MakeStmt(
+      ir::LoadPeer{to, std::move(to_index), from, std::move(from_index), std::move(rank)}));
 }
 
 void KernelBuilder::Mma(BufferId c, ExprRef c_index, BufferId a, ExprRef a_index, BufferId b,

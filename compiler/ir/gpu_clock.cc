@@ -12,10 +12,20 @@ void GpuClock::StartLaunch(int threads) {
 
 void GpuClock::StartBlock(bool awaits) {
   Barrier();
-  block_ = now_;
+  block_ = part_ = now_;
   acquired_.clear();
   early_ = awaits ? static_cast<int>(is_early_.size()) : 0;
   is_early_.assign(is_early_.size(), awaits);
+}
+
+void GpuClock::Resume(const Place& place, const std::vector<Span>& seen) {
+  Barrier();
+  part_ = now_;
+  block_ = place.block;
+  is_early_ = place.is_early;
+  early_ = place.early;
+  acquired_.clear();
+  Acquire(seen);
 }
 
 void GpuClock::Barrier() {
@@ -39,7 +49,7 @@ bool GpuClock::Acquired(uint32_t when) const {
 void GpuClock::Acquire(const std::vector<Span>& spans) {
   std::vector<Span> all = acquired_;
   all.insert(all.end(), spans.begin(), spans.end());
-  // Spans of one block start together; the longest of them holds the others.
+  // Spans of one part of a block start together; the longest of them holds the others.
   std::sort(all.begin(), all.end(), [](const Span& a, const Span& b) {
     return a.first != b.first ? a.first < b.first : a.last > b.last;
   });
@@ -50,7 +60,7 @@ void GpuClock::Acquire(const std::vector<Span>& spans) {
 }
 
 void GpuClock::Publish(std::vector<Span>* spans) const {
-  spans->push_back({block_, now_});
+  spans->push_back({part_, now_});
   spans->insert(spans->end(), acquired_.begin(), acquired_.end());
 }
 

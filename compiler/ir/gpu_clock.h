@@ -1,6 +1,6 @@
-// What happens before what while a GPU kernel is interpreted. Blocks run one after another; every
-// barrier, block and launch moves one clock on, so that a moment tells the launch, the block and
-// the barriers that lie before it. Not thread-safe.
+// What happens before what while a GPU kernel is interpreted. Blocks run one after another, those
+// of a cluster part by part, from one cluster barrier to the next; every barrier, part, block and
+// launch moves one clock on, so that a moment tells what lies before it. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,19 @@ class GpuClock {
     uint32_t last;
   };
 
+  // What a block keeps while the others of its cluster run.
+  struct Place {
+    uint32_t block = 0;
+    std::vector<bool> is_early;
+    int early = 0;
+  };
+
   void StartLaunch(int threads);
   // `awaits`: the launch has await_inputs, before which each thread is early.
   void StartBlock(bool awaits);
+  Place Leave() const { return {block_, is_early_, early_}; }
+  // Goes on after a cluster barrier; `seen`: what the blocks of the cluster published before it.
+  void Resume(const Place& place, const std::vector<Span>& seen);
   void Barrier();
   void WarpBarrier(int warp) { warps_[static_cast<size_t>(warp)] = now_; }  // after Advance
   void Advance() { ++now_; }
@@ -37,29 +47,31 @@ class GpuClock {
   uint32_t now() const { return now_; }
   uint32_t launch() const { return launch_; }
   uint32_t block() const { return block_; }
+  uint32_t part() const { return part_; }        // since when nothing but this block ran
   uint32_t barrier() const { return barrier_; }  // the last one's moment, or the block's start
   uint32_t warp_barrier(int warp) const { return warps_[static_cast<size_t>(warp)]; }
 
   // Whether what `who` did at `when` lies before what `thread` of this block does now.
   Order OrderOf(int who, uint32_t when, int thread) const {
     if (when < launch_) return Order::kOrdered;
-    if (when < block_) return Acquired(when) ? Order::kOrdered : Order::kBlockRace;
+    if (when < part_) return Acquired(when) ? Order::kOrdered : Order::kBlockRace;
     if (when < barrier_ || who == thread) return Order::kOrdered;
     const int warp = thread / kWarpThreads;
     const bool same_warp = who >= 0 ? who / kWarpThreads == warp : who == kOneWarp - warp;
     if (same_warp && when < warps_[static_cast<size_t>(warp)]) return Order::kOrdered;
     return Order::kThreadRace;
   }
-  // Whether an arrival of this block has made what another did at `when` visible.
+  // Whether an arrival or a cluster barrier of this block has made what was done at `when` visible.
   bool Acquired(uint32_t when) const;
   void Acquire(const std::vector<Span>& spans);
-  // What this block passes on when it arrives: its own past and what it has acquired.
+  // What this block passes on when it arrives: its own part and what it has acquired.
   void Publish(std::vector<Span>* spans) const;
 
  private:
   uint32_t now_ = 0;
   uint32_t launch_ = 0;
   uint32_t block_ = 0;
+  uint32_t part_ = 0;
   uint32_t barrier_ = 0;
   std::vector<uint32_t> warps_;
   std::vector<Span> acquired_;  // in order of time, disjoint

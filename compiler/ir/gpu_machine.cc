@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace mlc::ir {
 
@@ -13,28 +14,15 @@ const For& ThreadsOf(const For& grid) {
 
 int64_t ExtentOf(const For& loop) { return std::get<IntImm>(loop.end->node).value; }
 
-bool Awaits(const StmtRef& stmt) {
-  if (stmt == nullptr) return false;
-  if (const Sync* sync = std::get_if<Sync>(&stmt->node)) {
-    return sync->kind == SyncKind::kAwaitInputs;
-  }
-  if (const Block* block = std::get_if<Block>(&stmt->node)) {
-    return std::any_of(block->body.begin(), block->body.end(), Awaits);
-  }
-  if (const For* loop = std::get_if<For>(&stmt->node)) return Awaits(loop->body);
-  if (const If* branch = std::get_if<If>(&stmt->node)) {
-    return Awaits(branch->then_body) || Awaits(branch->else_body);
-  }
-  return false;
-}
-
 }  // namespace
 
 GpuMachine::GpuMachine(const Kernel& kernel, std::span<const std::span<std::byte>> params)
     : kernel_(kernel) {
+  int cluster = 1;
   for (const StmtRef& phase : kernel.phases) {
-    const int64_t threads = ExtentOf(ThreadsOf(std::get<For>(phase->node)));
-    max_threads_ = std::max(max_threads_, static_cast<size_t>(threads));
+    const For& threads = ThreadsOf(std::get<For>(phase->node));
+    max_threads_ = std::max(max_threads_, static_cast<size_t>(ExtentOf(threads)));
+    cluster = std::max(cluster, threads.cluster);
   }
   vars_.resize(kernel.vars.size() * max_threads_);
   copies_.resize(max_threads_);
@@ -47,11 +35,16 @@ GpuMachine::GpuMachine(const Kernel& kernel, std::span<const std::span<std::byte
       privates_[i] = std::make_unique<GpuPrivate>(buffer, static_cast<int>(max_threads_));
       continue;
     }
-    GpuMemory* base =
-        buffer.overlays >= 0 ? memories_[static_cast<size_t>(buffer.overlays)].get() : nullptr;
-    memories_[i] = std::make_unique<GpuMemory>(
-        buffer, i < params.size() ? params[i] : std::span<std::byte>(), &clock_, base);
+    memories_[i] = MakeMemory(i, i < params.size() ? params[i] : std::span<std::byte>(), memories_);
   }
+  if (cluster > 1) MakeCluster(cluster);
+}
+
+std::unique_ptr<GpuMemory> GpuMachine::MakeMemory(
+    size_t buffer, std::span<std::byte> param, std::span<const std::unique_ptr<GpuMemory>> others) {
+  const Buffer& made = kernel_.buffers[buffer];
+  GpuMemory* base = made.overlays >= 0 ? others[static_cast<size_t>(made.overlays)].get() : nullptr;
+  return std::make_unique<GpuMemory>(made, param, &clock_, base);
 }
 
 Status GpuMachine::Run() {
@@ -66,26 +59,17 @@ Status GpuMachine::Run() {
 void GpuMachine::RunLaunch(const For& grid) {
   const For& loop = ThreadsOf(grid);
   threads_ = static_cast<int>(ExtentOf(loop));
-  const bool awaits = Awaits(loop.body);
+  cluster_size_ = loop.cluster;
   clock_.StartLaunch(threads_);
   active_.resize(static_cast<size_t>(threads_));
-  for (int t = 0; t < threads_; ++t) {
-    active_[static_cast<size_t>(t)] = t;
-    VarOf(loop.var)[t] = t;
-  }
+  std::iota(active_.begin(), active_.end(), 0);
   const int64_t blocks = ExtentOf(grid);
-  for (block_ = 0; block_ < blocks; ++block_) {
+  for (int64_t first = 0; first < blocks; first += cluster_size_) {
     if (clock_.now() > std::numeric_limits<uint32_t>::max() / 2) {
       return Fail(StatusCode::kResourceExhausted, "has too many blocks to interpret", -1);
     }
-    clock_.StartBlock(awaits);
-    for (size_t i = 0; i < memories_.size(); ++i) {
-      if (kernel_.buffers[i].scope == Scope::kBlock) memories_[i]->StartBlock();
-    }
-    std::fill_n(VarOf(grid.var), threads_, block_);
-    Execute(*loop.body);
+    RunCluster(grid, loop, first);
     if (failed_) return;
-    for (GpuCopies& copies : copies_) copies.EndBlock();
   }
   block_ = -1;
   CheckCounters();

@@ -1,4 +1,5 @@
-// The interpreter of GPU kernels: blocks one after another, the threads of a block in lockstep.
+// The interpreter of GPU kernels: blocks one after another, those of a cluster in turn from one
+// cluster barrier to the next, the threads of a block in lockstep.
 // Each statement runs for the active threads at once, so that expressions are arrays over them
 // (thread by thread, then lane by lane). Not thread-safe; borrows the kernel and the parameters.
 #pragma once
@@ -36,7 +37,26 @@ class GpuMachine {
     std::vector<GpuClock::Span> seen;
   };
 
+  // A block of a cluster while it does not run.
+  struct WaitingBlock {
+    std::vector<std::unique_ptr<GpuMemory>> memories;  // null where not of a block
+    std::vector<std::unique_ptr<GpuPrivate>> privates;
+    std::vector<GpuCopies> copies;
+    std::vector<int64_t> vars;
+    GpuClock::Place place;
+  };
+
+  // clusters (gpu_cluster.cc)
+  void MakeCluster(int blocks);
+  // Changes places with the block of rank rank_.
+  void Swap();
+  void StartBlock(const For& grid, const For& loop);
+  void RunCluster(const For& grid, const For& loop, int64_t first);
+  void Do(const LoadPeer& load);
+
   // statements (gpu_machine.cc)
+  std::unique_ptr<GpuMemory> MakeMemory(size_t buffer, std::span<std::byte> param,
+                                        std::span<const std::unique_ptr<GpuMemory>> others);
   void RunLaunch(const For& grid);
   void CheckCounters();
   void Execute(const Stmt& stmt);
@@ -105,6 +125,10 @@ class GpuMachine {
   std::vector<int64_t> vars_;      // by variable, then thread
   std::vector<int> active_;        // threads, in order
   LaneStack stack_;
+  std::vector<WaitingBlock> cluster_;  // by rank; empty without clusters
+  int rank_ = 0;                       // of the running block in its cluster
+  int cluster_size_ = 1;               // of the current launch
+  bool last_part_ = false;             // no cluster barrier lies ahead
   int64_t launch_ = -1;
   int64_t block_ = -1;
   bool failed_ = false;

@@ -1,5 +1,6 @@
 #include "compiler/ir/gpu_memory.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace mlc::ir {
@@ -43,6 +44,7 @@ GpuMemory::GpuMemory(const Buffer& buffer, std::span<std::byte> param, GpuClock*
 void GpuMemory::StartBlock() {
   valid_since_ = clock_->block();
   last_access_ = 0;
+  last_peer_ = 0;
   in_flight_ = 0;
   owner_ = nullptr;
 }
@@ -71,6 +73,11 @@ GpuFault GpuMemory::Read(int64_t index, int64_t stride, int count, int thread, L
     values[lane] = Get(static_cast<size_t>(at));
   }
   return GpuFault::kNone;
+}
+
+GpuFault GpuMemory::ReadPeer(int64_t index, int count, int thread, Lane* values, int64_t* bad) {
+  last_peer_ = clock_->now();
+  return Read(index, 1, count, thread, values, bad);
 }
 
 GpuFault GpuMemory::Write(int64_t index, int64_t stride, int count, int thread, const Lane* values,
@@ -114,7 +121,8 @@ void GpuMemory::NoteRead(Touch& touch, int thread) {
   last_access_ = clock_->now();
   if (touch.read < clock_->barrier()) {
     // A read of another block stays known, the more dangerous one if there are several.
-    if (!is_block_ && touch.read >= clock_->launch() && touch.read < clock_->block()) {
+    const uint32_t since = std::max(clock_->launch(), valid_since_);
+    if (touch.read >= since && touch.read < clock_->part()) {
       const bool keep =
           touch.read_elsewhere >= clock_->launch() && !clock_->Acquired(touch.read_elsewhere);
       if (!keep) touch.read_elsewhere = touch.read;
@@ -152,7 +160,8 @@ GpuFault GpuMemory::CheckWrite(int64_t index, int thread) {
   if (order == Order::kOrdered && touch.read >= valid_since_) {
     order = clock_->OrderOf(touch.reader, touch.read, thread);
   }
-  if (order == Order::kOrdered && touch.read_elsewhere >= clock_->launch() &&
+  if (order == Order::kOrdered &&
+      touch.read_elsewhere >= std::max(clock_->launch(), valid_since_) &&
       !clock_->Acquired(touch.read_elsewhere)) {
     order = Order::kBlockRace;
   }
@@ -166,6 +175,8 @@ GpuFault GpuMemory::TakeOver() {
   if (owner != nullptr) {
     if (owner->in_flight_ > 0) return GpuFault::kPending;
     if (owner->last_access_ >= clock_->barrier()) return GpuFault::kThreadRace;
+    const bool peer = owner->last_peer_ > 0 && owner->last_peer_ < clock_->part();
+    if (peer && !clock_->Acquired(owner->last_peer_)) return GpuFault::kBlockRace;
   }
   clock_->Advance();
   base_->owner_ = this;

@@ -36,6 +36,8 @@ class GpuMemory {
   void StartBlock();
   // `count` elements from `index`, `stride` apart, by `thread`; *bad is the element of a fault.
   GpuFault Read(int64_t index, int64_t stride, int count, int thread, Lane* values, int64_t* bad);
+  // The same of consecutive elements by a thread of another block of the cluster.
+  GpuFault ReadPeer(int64_t index, int count, int thread, Lane* values, int64_t* bad);
   GpuFault Write(int64_t index, int64_t stride, int count, int thread, const Lane* values,
                  int64_t* bad);
   // A copy into consecutive elements of block memory: reserved when it is issued, then landed with
@@ -50,7 +52,7 @@ class GpuMemory {
   struct Touch {
     uint32_t written = 0;  // moments; 0 for never
     uint32_t read = 0;
-    uint32_t read_elsewhere = 0;  // the last read of another block
+    uint32_t read_elsewhere = 0;  // the last read of another block, or part of this one
     int16_t writer = 0;
     int16_t reader = 0;
   };
@@ -75,6 +77,7 @@ class GpuMemory {
   std::vector<Touch> touches_;  // empty for inputs
   uint32_t valid_since_ = 1;    // what was written before is gone
   uint32_t last_access_ = 0;
+  uint32_t last_peer_ = 0;      // the last read by another block of the cluster
   int in_flight_ = 0;           // reserved elements
   GpuMemory* owner_ = nullptr;  // of a base: whose the shared memory is
 };

@@ -54,6 +54,7 @@ void GpuMachine::Do(const Sync& sync) {
       for (const int thread : active_) clock_.AwaitInputs(thread);
       return;
     case SyncKind::kReleaseDependents:
+    case SyncKind::kClusterBarrier:  // REQUIRES: not reached; RunCluster ends a part there
       return;
   }
 }

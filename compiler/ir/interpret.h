@@ -6,18 +6,20 @@
 // (FAILED_PRECONDITION). The text names kernel, buffer, index and iteration, or thread, block and
 // launch. Both arms of a select are evaluated. Thread-safe (no shared state).
 //
-// GPU kernels: blocks run in order, the threads of a block in lockstep; where a branch or a loop
-// splits them, one part after the other. mma sums c and the products in double in the order of k
-// and rounds to f32 once. FAILED_PRECONDITION, beside the above: a collective statement without all
-// threads of its warp or block; an arrival with several indices; a counter that a launch leaves
-// above zero; a copy or a matrix row that is not aligned (buffers are taken to begin aligned); an
-// access where a copy is under way (it ends at its thread's wait); a read of memory that an
-// overlay has taken; an output, scratch or counter touched before await_inputs. Races: threads of a
-// block are ordered by barrier, threads of a warp also by warp_barrier, and by nothing else
-// (neither shuffles, mma nor arrive); load_matrix reads a row as the thread that gives its place;
-// all of a buffer must be done with before an overlay takes its memory. Blocks of a launch are
-// ordered by arrive alone: the last arrival comes after all that the other blocks did before they
-// arrived.
+// GPU kernels: blocks run in order, those of a cluster in turn from one cluster_barrier to the
+// next, the threads of a block in lockstep; where a branch or a loop splits them, one part after
+// the other. mma sums c and the products in double in the order of k and rounds to f32 once.
+// FAILED_PRECONDITION, beside the above: a collective statement without all threads of its warp or
+// block; an arrival with several indices; a counter that a launch leaves above zero; a copy or a
+// matrix row that is not aligned (buffers are taken to begin aligned); an access where a copy is
+// under way (it ends at its thread's wait); a read of memory that an overlay has taken; an output,
+// scratch or counter touched before await_inputs. Races: threads of a block are ordered by barrier,
+// threads of a warp also by warp_barrier, and by nothing else (neither shuffles, mma nor arrive);
+// load_matrix reads a row as the thread that gives its place; all of a buffer must be done with
+// before an overlay takes its memory. Blocks of a launch are ordered by arrive alone: the last
+// arrival comes after all that the other blocks did before they arrived. Blocks of a cluster are
+// also ordered by cluster_barrier, and a load_peer of another block after the last one is
+// FAILED_PRECONDITION: that block may have left.
 #pragma once
 
 #include <cstddef>

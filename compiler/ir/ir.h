@@ -8,9 +8,9 @@
 //   phase    := a parallel loop 0 .. constant; phases run in order, with a barrier between
 //   block    := "{" stmt* "}"
 //   stmt     := for | if | let | store | prefetch, on processors also turn, and on GPUs also
-//               sync | copy_async | load_matrix | mma | arrive
+//               sync | copy_async | load_matrix | load_peer | mma | arrive
 //   for      := ["parallel" | "unrolled" | "threads"] "for" var "in" expr " .. " expr
-//               ["step" int] ["per_sm" int] block
+//               ["step" int] ["per_sm" int] ["cluster" int] block
 //   if       := "if" expr block ["else" block]
 //   let      := "let" var "=" expr                an index, visible to the end of the block
 //   store    := name "[" expr ["," "stride" "=" int] ["," "mask" "=" expr] "]" "=" expr
@@ -18,10 +18,11 @@
 //   prefetch := "prefetch" name "[" expr "," "level" "=" int "]"
 //   turn     := "turn_square" name "[" expr "]"
 //   sync     := "barrier" | "warp_barrier" | "commit_copies" | "wait_copies" int
-//             | "await_inputs" | "release_dependents"
+//             | "await_inputs" | "release_dependents" | "cluster_barrier"
 //   copy_async  := "copy_async" name "[" expr "]" "=" name "[" expr "," "lanes" "=" int
 //                  ["," "mask" "=" expr] "]"
 //   load_matrix := "load_matrix" ["transposed"] name "[" expr "]" "=" name "[" expr "]"
+//   load_peer   := "load_peer" name "[" expr "]" "=" name "[" expr "]" "of" expr
 //   mma      := "mma" name "[" expr "]" "+=" name "[" expr "]" "*" name "[" expr "]"
 //               ["part" "=" int]
 //   arrive   := "arrive" var "=" name "[" expr "]" "of" int
@@ -46,6 +47,11 @@
 // inside run on every thread. Collective statements (barrier, arrive: the block; warp_barrier,
 // load_matrix, mma, shuffle_xor: a warp of 32 threads with consecutive numbers) must be reached by
 // all threads of the block or warp. A kernel has threads loops in all phases or in none.
+//
+// Clusters. With `cluster` c, blocks c*i .. c*i + c-1 run at the same time, and each may read the
+// block memory of the others (load_peer); a block's rank is its number modulo c. A cluster_barrier
+// stands in the threads loop itself, not in a loop or branch inside, and is one of threads too:
+// what the blocks of the cluster did before it is seen by all of them after it.
 #pragma once
 
 #include <cstdint>
@@ -76,7 +82,8 @@ struct For {
   int64_t step = 1;
   LoopKind kind = LoopKind::kSerial;
   StmtRef body;
-  int per_sm = 0;  // kThreads: blocks that a multiprocessor should hold at once; 0: no wish
+  int per_sm = 0;   // kThreads: blocks that a multiprocessor should hold at once; 0: no wish
+  int cluster = 1;  // kThreads: blocks of a cluster, which divide the grid
 };
 struct If {
   ExprRef condition;
@@ -116,6 +123,7 @@ enum class SyncKind : uint8_t {
   kAwaitInputs,   // until all earlier launches of the stream have ended and their results are seen;
                   // before it only constant operands may be read and no parameter written
   kReleaseDependents,  // the next launch may begin, up to its kAwaitInputs
+  kClusterBarrier,     // cluster: all threads of its blocks arrive
 };
 struct Sync {
   SyncKind kind = SyncKind::kBarrier;
@@ -145,6 +153,17 @@ struct LoadMatrix {
   ExprRef from_index;
   bool transposed = false;
 };
+// Loads a register of f32 lanes from consecutive elements of a block buffer, as they lie in the
+// memory of the block of rank `rank` in this block's cluster, which may be itself. A
+// cluster_barrier must come before, for the other block to have begun, and after, for it not to
+// leave.
+struct LoadPeer {
+  BufferId to;
+  ExprRef to_index;
+  BufferId from;
+  ExprRef from_index;
+  ExprRef rank;
+};
 // c += a * b on a warp's matrix unit (PTX mma.sync, row times column), with the fragments of the
 // PTX ISA: f16 and bf16 m16n8k16 (a: 8 lanes, b: 4), f32 as tf32 m16n8k8 (a: 4 lanes, b: 2; the
 // unit ignores the low 13 bits). c: f32, 4 lanes. b may be a part of a wider register:
@@ -169,9 +188,12 @@ struct Arrive {
 };
 
 struct Stmt {
-  std::variant<Block, For, If, Let, Store, Prefetch, Turn, Sync, CopyAsync, LoadMatrix, Mma, Arrive>
+  std::variant<Block, For, If, Let, Store, Prefetch, Turn, Sync, CopyAsync, LoadMatrix, LoadPeer,
+               Mma, Arrive>
       node;
 };
+
+inline constexpr int kMaxCluster = 8;  // blocks; what every device with clusters runs
 
 // kShared is global scratch. kCounter: i32 in global memory, zero before the first launch and after
 // every launch; only kArrive touches it. kBlock: memory of one block of threads on the chip, not

@@ -129,6 +129,7 @@ Result<StmtRef> Parser::ParseForBody(LoopKind kind, int depth) {
   loop.end = MLC_TRY(ParseIndex(depth));
   if (lexer_.Accept("step")) loop.step = MLC_TRY(lexer_.Int());
   if (lexer_.Accept("per_sm")) loop.per_sm = MLC_TRY(ParseSmall("number of blocks"));
+  if (lexer_.Accept("cluster")) loop.cluster = MLC_TRY(ParseSmall("number of blocks"));
   const size_t mark = scope_.size();
   loop.var = MLC_TRY(Bind(std::move(name)));
   loop.body = MLC_TRY(ParseBlock(depth + 1));

@@ -7,9 +7,9 @@
 namespace mlc::ir {
 
 Result<StmtRef> Parser::ParseGpuStmt(int depth) {
-  constexpr std::array kPlain = {SyncKind::kBarrier, SyncKind::kWarpBarrier,
-                                 SyncKind::kCommitCopies, SyncKind::kAwaitInputs,
-                                 SyncKind::kReleaseDependents};
+  constexpr std::array kPlain = {SyncKind::kBarrier,           SyncKind::kWarpBarrier,
+                                 SyncKind::kCommitCopies,      SyncKind::kAwaitInputs,
+                                 SyncKind::kReleaseDependents, SyncKind::kClusterBarrier};
   for (const SyncKind kind : kPlain) {
     if (lexer_.Accept(ir::ToText(kind))) return MakeStmt(Sync{kind});
   }
@@ -17,6 +17,7 @@ Result<StmtRef> Parser::ParseGpuStmt(int depth) {
   if (lexer_.Accept("threads")) return ParseFor(LoopKind::kThreads, depth);
   if (lexer_.Accept("copy_async")) return ParseCopyAsync(depth);
   if (lexer_.Accept("load_matrix")) return ParseLoadMatrix(depth);
+  if (lexer_.Accept("load_peer")) return ParseLoadPeer(depth);
   if (lexer_.Accept("mma")) return ParseMma(depth);
   if (lexer_.Accept("arrive")) return ParseArrive(depth);
   return StmtRef();
@@ -71,6 +72,16 @@ Result<StmtRef> Parser::ParseLoadMatrix(int depth) {
   Place from = MLC_TRY(ParsePlace(depth));
   return MakeStmt(
       LoadMatrix{to.buffer, std::move(to.index), from.buffer, std::move(from.index), transposed});
+}
+
+Result<StmtRef> Parser::ParseLoadPeer(int depth) {
+  Place to = MLC_TRY(ParsePlace(depth));
+  MLC_TRY(lexer_.Expect("="));
+  Place from = MLC_TRY(ParsePlace(depth));
+  MLC_TRY(lexer_.Expect("of"));
+  ExprRef rank = MLC_TRY(ParseIndex(depth));
+  return MakeStmt(LoadPeer{to.buffer, std::move(to.index), from.buffer, std::move(from.index),
+                           std::move(rank)});
 }
 
 Result<StmtRef> Parser::ParseMma(int depth) {

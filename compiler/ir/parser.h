@@ -60,6 +60,7 @@ class Parser {
   Result<StmtRef> ParseWaitCopies();
   Result<StmtRef> ParseCopyAsync(int depth);
   Result<StmtRef> ParseLoadMatrix(int depth);
+  Result<StmtRef> ParseLoadPeer(int depth);
   Result<StmtRef> ParseMma(int depth);
   Result<StmtRef> ParseArrive(int depth);
   Result<Place> ParsePlace(int depth);       // name "[" expr "]"

@@ -87,6 +87,7 @@ class Printer {
       text_ += std::to_string(loop.step);
     }
     if (loop.per_sm != 0) text_ += " per_sm " + std::to_string(loop.per_sm);
+    if (loop.cluster != 1) text_ += " cluster " + std::to_string(loop.cluster);
     Braced(loop.body, depth);
   }
   void Line(const If& branch, int depth) {
@@ -140,6 +141,14 @@ class Printer {
     Place(load.to, load.to_index);
     text_ += " = ";
     Place(load.from, load.from_index);
+  }
+  void Line(const LoadPeer& load, int) {
+    text_ += "load_peer ";
+    Place(load.to, load.to_index);
+    text_ += " = ";
+    Place(load.from, load.from_index);
+    text_ += " of ";
+    Print(*load.rank);
   }
   void Line(const Mma& mma, int) {
     text_ += "mma ";
@@ -293,6 +302,8 @@ std::string_view ToText(SyncKind kind) {
       return "await_inputs";
     case SyncKind::kReleaseDependents:
       return "release_dependents";
+    case SyncKind::kClusterBarrier:
+      return "cluster_barrier";
   }
   return "?";
 }

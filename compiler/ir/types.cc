@@ -21,7 +21,8 @@ constexpr std::array kReserved =
                                      "load_matrix", "mma",          "arrive",
                                      "barrier",     "warp_barrier", "commit_copies",
                                      "wait_copies", "await_inputs", "release_dependents",
-                                     "turn_square"});
+                                     "turn_square", "cluster",      "cluster_barrier",
+                                     "load_peer"});
 
 // Operators with no meaning for integers.
 bool NeedsFloat(ScalarOp op) {

@@ -52,10 +52,12 @@ class Verifier {
   // GPU kernels. CheckThreads: the phase's body is one threads loop, which it keeps.
   Status CheckGpuBuffers() const;
   Status CheckThreads(const For& phase);
+  Status CheckCluster(const For& phase) const;
   Status CheckGpuStmt(const Stmt& stmt, int depth);
   Status CheckGpu(const Sync& sync, int depth);
   Status CheckGpu(const CopyAsync& copy, int depth);
   Status CheckGpu(const LoadMatrix& load, int depth);
+  Status CheckGpu(const LoadPeer& load, int depth);
   Status CheckGpu(const Mma& mma, int depth);
   Status CheckGpu(const Arrive& arrive, int depth);
   // A register buffer with an index known once unrolled loops are expanded.

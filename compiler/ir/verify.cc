@@ -137,6 +137,9 @@ Status Verifier::CheckLoop(const For& loop, int depth) {
       (loop.per_sm != 0 && loop.kind != LoopKind::kThreads)) {
     return Bad("loop '" + VarName(loop.var) + "' has a per_sm that is not 1 to 32 of threads");
   }
+  if (loop.cluster != 1 && loop.kind != LoopKind::kThreads) {
+    return Bad("loop '" + VarName(loop.var) + "' has a cluster, but no threads");
+  }
   if (loop.step < 1) return Bad("loop '" + VarName(loop.var) + "' has a step below 1");
   if (unrolled && !is_static) {
     return Bad("unrolled loop '" + VarName(loop.var) + "' has bounds that are not constant");

@@ -8,6 +8,7 @@ namespace mlc::ir {
 namespace {
 
 constexpr int64_t kMaxThreads = 1024;
+constexpr int kThreadsDepth = 4;  // of the statements of a threads loop
 
 bool IsGlobal(Scope scope) {
   return scope == Scope::kIn || scope == Scope::kOut || scope == Scope::kShared;
@@ -56,7 +57,15 @@ Status Verifier::CheckThreads(const For& phase) {
                "' does not run from 0 to a multiple of 32, at most 1024");
   }
   awaits_ = 0;
-  return {};
+  return CheckCluster(phase);
+}
+
+Status Verifier::CheckCluster(const For& phase) const {
+  const int64_t blocks = std::get<IntImm>(phase.end->node).value;
+  const bool fits = threads_->cluster >= 1 && threads_->cluster <= kMaxCluster;
+  if (fits && blocks % threads_->cluster == 0) return {};
+  return Bad("threads loop '" + VarName(threads_->var) + "' has a cluster that is not 1 to " +
+             std::to_string(kMaxCluster) + " blocks and a divisor of the grid");
 }
 
 Status Verifier::CheckGpuStmt(const Stmt& stmt, int depth) {
@@ -64,8 +73,8 @@ Status Verifier::CheckGpuStmt(const Stmt& stmt, int depth) {
       [&](const auto& node) -> Status {
         using Node = std::decay_t<decltype(node)>;
         if constexpr (std::is_same_v<Node, Sync> || std::is_same_v<Node, CopyAsync> ||
-                      std::is_same_v<Node, LoadMatrix> || std::is_same_v<Node, Mma> ||
-                      std::is_same_v<Node, Arrive>) {
+                      std::is_same_v<Node, LoadMatrix> || std::is_same_v<Node, LoadPeer> ||
+                      std::is_same_v<Node, Mma> || std::is_same_v<Node, Arrive>) {
           return CheckGpu(node, depth);
         } else {
           return Bad("a statement of an unknown kind");
@@ -74,7 +83,11 @@ Status Verifier::CheckGpuStmt(const Stmt& stmt, int depth) {
       stmt.node);
 }
 
-Status Verifier::CheckGpu(const Sync& sync, int) {
+Status Verifier::CheckGpu(const Sync& sync, int depth) {
+  if (sync.kind == SyncKind::kClusterBarrier) {
+    if (threads_->cluster == 1) return Bad("a cluster_barrier in a phase without clusters");
+    if (depth != kThreadsDepth) return Bad("a cluster_barrier inside a loop or branch");
+  }
   if (sync.kind == SyncKind::kAwaitInputs && ++awaits_ > 1) {
     return Bad("a phase awaits its inputs twice");
   }
@@ -125,6 +138,19 @@ Status Verifier::CheckGpu(const LoadMatrix& load, int depth) {
     return Bad(what + " needs a register of " + (wide ? "1, 2 or 4" : "2, 4 or 8") + " lanes");
   }
   return CheckIndex(load.from_index, "index of '" + from.name + "'", depth);
+}
+
+Status Verifier::CheckGpu(const LoadPeer& load, int depth) {
+  MLC_TRY(CheckRegister(load.to, load.to_index, depth));
+  MLC_TRY(CheckBuffer(load.from));
+  const Buffer& to = BufferOf(load.to);
+  const Buffer& from = BufferOf(load.from);
+  const std::string what = "load_peer of '" + from.name + "' to '" + to.name + "'";
+  if (threads_->cluster == 1) return Bad(what + " in a phase without clusters");
+  if (from.scope != Scope::kBlock) return Bad(what + " is not from block memory");
+  if (to.dtype != DType::kF32 || from.dtype != DType::kF32) return Bad(what + " is not of f32");
+  MLC_TRY(CheckIndex(load.from_index, "index of '" + from.name + "'", depth));
+  return CheckIndex(load.rank, "rank of '" + from.name + "'", depth);
 }
 
 Status Verifier::CheckGpu(const Mma& mma, int depth) {

@@ -9,7 +9,9 @@ namespace mlc::golden {
 namespace {
 
 TEST(CudaGolden, StatementsPrintAsTheyDid) {
-  for (const codegen::NamedKernel& named : codegen::StatementKernels()) {
+  std::vector<codegen::NamedKernel> kernels = codegen::StatementKernels();
+  kernels.push_back({"cluster_sum", codegen::ClusterSum()});
+  for (const codegen::NamedKernel& named : kernels) {
     SCOPED_TRACE(named.name);
     const Result<codegen::CudaSource> source =
         codegen::PrintCuda(named.kernel, codegen::CudaTarget("sm_90a"));

@@ -64,6 +64,13 @@ class Usage {
     Walk(load.to_index);
     Walk(load.from_index);
   }
+  void Do(const ir::LoadPeer& load) {
+    Use(load.to);
+    Use(load.from);
+    Walk(load.to_index);
+    Walk(load.from_index);
+    Walk(load.rank);
+  }
   void Do(const ir::Mma& mma) {
     for (const ir::BufferId id : {mma.c, mma.a, mma.b}) Use(id);
     for (const ir::ExprRef& index : {mma.c_index, mma.a_index, mma.b_index}) Walk(index);

@@ -60,6 +60,9 @@ Result<CudaLaunch> PhasePrinter::Print(const ir::For& phase, const std::string& 
   }
   launch.threads = static_cast<int>(std::clamp<int64_t>(count, 0, INT32_MAX));
   if (count < 1 || count > 1024) return bad(std::to_string(count) + " threads; at most 1024 fit");
+  if (threads->cluster > 1 && target_.compute < 90) {
+    return bad("needs clusters of blocks; " + target_.CudaArch() + " has none");
+  }
   if (launch.blocks > INT32_MAX) return bad(std::to_string(launch.blocks) + " blocks are too many");
   awaits_ = target_.compute >= 90 && Awaits(*threads->body);
   uses_of_ = UsesOf(kernel_, *phase.body);
@@ -85,7 +88,11 @@ Result<CudaLaunch> PhasePrinter::Print(const ir::For& phase, const std::string& 
 std::string PhasePrinter::Head(const ir::For& threads, const std::string& function) {
   int64_t count = 0;
   ConstantOf(threads.end, &count);
-  std::string head = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(count);
+  std::string head = "extern \"C\" __global__ void ";
+  if (threads.cluster > 1) {
+    head += "__cluster_dims__(" + std::to_string(threads.cluster) + ", 1, 1) ";
+  }
+  head += "__launch_bounds__(" + std::to_string(count);
   if (threads.per_sm > 0) head += ", " + std::to_string(threads.per_sm);
   head += ")\n" + function + "(\n";
   for (size_t i = 0; i < kernel_.buffers.size(); ++i) {

@@ -87,6 +87,7 @@ class PhasePrinter {
   void Do(const ir::Sync& sync);
   void Do(const ir::CopyAsync& copy);
   void Do(const ir::LoadMatrix& load);
+  void Do(const ir::LoadPeer& load);
   void Do(const ir::Mma& mma);
   void Do(const ir::Arrive& arrive);
   // Forgets what the previous statement computed and counts uses in this one.

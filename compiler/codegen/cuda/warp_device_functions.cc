@@ -109,6 +109,28 @@ __device__ __forceinline__ void WaitCopies() {
   __threadfence();
   return last != 0;
 })"}},
+      {"ClusterBarrier", {}, {R"(void ClusterBarrier() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;"
+               ::: "memory");
+})"}},
+      {"PeerAddress", {"BlockAddress"}, {R"(unsigned PeerAddress(const void* at, int rank) {
+  unsigned address;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(BlockAddress(at)), "r"(rank));
+  return address;
+})"}},
+      {"LoadPeer1", {"PeerAddress"}, {R"(void LoadPeer1(float* to, const float* from, int rank) {
+  asm volatile("ld.shared::cluster.f32 %0, [%1];"
+               : "=f"(to[0]) : "r"(PeerAddress(from, rank)));
+})"}},
+      {"LoadPeer2", {"PeerAddress"}, {R"(void LoadPeer2(float* to, const float* from, int rank) {
+  asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];"
+               : "=f"(to[0]), "=f"(to[1]) : "r"(PeerAddress(from, rank)));
+})"}},
+      {"LoadPeer4", {"PeerAddress"}, {R"(void LoadPeer4(float* to, const float* from, int rank) {
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+               : "r"(PeerAddress(from, rank)));
+})"}},
       {"AwaitInputs",
        {},
        {R"(void AwaitInputs() { asm volatile("griddepcontrol.wait;" ::: "memory"); })"}},

@@ -1,4 +1,5 @@
 // Statements that threads carry out together, and copies in the background.
+#include <numeric>
 #include <string>
 
 #include "compiler/codegen/cuda/phase_printer.h"
@@ -30,6 +31,8 @@ void PhasePrinter::Do(const ir::Sync& sync) {
     case ir::SyncKind::kReleaseDependents:
       if (overlaps_launches) Line(std::string(functions_.Use("ReleaseDependents")) + "();");
       return;
+    case ir::SyncKind::kClusterBarrier:
+      return Line(std::string(functions_.Use("ClusterBarrier")) + "();");
   }
 }
 
@@ -64,6 +67,23 @@ void PhasePrinter::Do(const ir::LoadMatrix& load) {
       std::string("LoadMatrix") + kind + std::to_string(wide ? buffer.lanes : buffer.lanes / 2);
   const Text to = RegisterPlace(load.to, load.to_index);
   Line(Call(functions_.Use(function), to, Place(load.from, load.from_index)).text + ";");
+}
+
+void PhasePrinter::Do(const ir::LoadPeer& load) {
+  Begin({load.to_index, load.from_index, load.rank});
+  const int lanes = BufferOf(load.to).lanes;
+  const int64_t aligned = std::gcd(analysis_.Of(load.from_index).multiple, int64_t{4});
+  const int piece = static_cast<int>(std::gcd(aligned, int64_t{lanes}));
+  const std::string function = "LoadPeer" + std::to_string(piece);
+  const Text rank = Scalar(load.rank);
+  Text from = Scalar(load.from_index);
+  if (!from.IsWord() && piece < lanes) from = Temporary(TypeOf(load.from_index), from);
+  for (int at = 0; at < lanes; at += piece) {
+    const Text index = at == 0 ? from : Infix(from, "+", IntText(at, false), Precedence::kAdd);
+    Line(std::string(functions_.Use(function)) + "(" +
+         RegisterPlace(load.to, load.to_index, at).text + ", &" + NameOf(load.from) + "[" +
+         index.text + "], " + rank.text + ");");
+  }
 }
 
 void PhasePrinter::Do(const ir::Mma& mma) {

@@ -98,12 +98,13 @@ class Generator {
     const VarId block = Bind(false);
     const VarId thread = Bind(false);
     awaits_ = false;
-    For threads{thread,         Imm(0), Imm(32 * (1 + Pick(4))), 1, LoopKind::kThreads,
-                RandomBlock(1), Pick(4)};
+    cluster_ = OneOf(std::array{1, 1, 2, 3, kMaxCluster});
+    For threads{thread,  Imm(0),  Imm(32 * (1 + Pick(4))), 1, LoopKind::kThreads, RandomBlock(1),
+                Pick(4), cluster_};
     bound_.clear();
     Block body{{MakeStmt(std::move(threads))}};
-    return MakeStmt(
-        For{block, Imm(0), Imm(Pick(20)), 1, LoopKind::kParallel, MakeStmt(std::move(body)), 0});
+    return MakeStmt(For{block, Imm(0), Imm(cluster_ * Pick(20)), 1, LoopKind::kParallel,
+                        MakeStmt(std::move(body)), 0});
   }
 
   StmtRef RandomSync() {
@@ -114,7 +115,13 @@ class Generator {
     return MakeStmt(sync);
   }
 
-  StmtRef RandomGpuStmt() {
+  StmtRef RandomGpuStmt(int depth) {
+    if (cluster_ > 1 && depth == 1 && Pick(3) == 0)
+      return MakeStmt(Sync{SyncKind::kClusterBarrier});
+    if (cluster_ > 1 && Pick(5) == 0) {
+      ExprRef at = Index(1, true), from = Index(2, false), rank = Index(1, false);
+      return MakeStmt(LoadPeer{Pick(2) == 0 ? sum_ : pair_, at, words_, from, rank});
+    }
     switch (Pick(5)) {
       case 0:
         return RandomSync();
@@ -167,7 +174,7 @@ class Generator {
   }
 
   StmtRef RandomStmt(int depth) {
-    if (gpu_ && Pick(3) == 0) return RandomGpuStmt();
+    if (gpu_ && Pick(3) == 0) return RandomGpuStmt(depth);
     switch (Pick(depth < 4 ? 6 : 3)) {
       case 0: {
         ExprRef value = Index(3, false);
@@ -312,6 +319,7 @@ class Generator {
   std::vector<Bound> bound_;
   bool gpu_ = false;
   bool awaits_ = false;  // in the current phase
+  int cluster_ = 1;      // blocks of a cluster, of the current phase
   BufferId counter_ = -1, block_ = -1, words_ = -1, global_ = -1;
   BufferId wide_ = -1, part_ = -1, sum_ = -1, pair_ = -1;  // registers of matrix operands
 };

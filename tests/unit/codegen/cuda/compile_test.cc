@@ -66,6 +66,21 @@ TEST_P(CudaCompile, EveryKindOfStatement) {
   }
 }
 
+TEST_P(CudaCompile, ClustersWhereTheDeviceHasThem) {
+  if (std::string_view(GetParam()) == "sm_80") {
+    EXPECT_EQ(PrintCuda(ClusterSum(), CudaTarget("sm_80")).status().message(),
+              "kernel 'cluster_sum', phase 'cluster_sum_p0': needs clusters of blocks; sm_80 has "
+              "none");
+    return;
+  }
+  ExpectCompiles(ClusterSum());
+  const std::string ptx = Compiled(ClusterSum(), "compute_90").image;
+  EXPECT_THAT(ptx, HasSubstr(".reqnctapercluster 4"));
+  EXPECT_THAT(ptx, HasSubstr("ld.shared::cluster.v4.f32"));
+  const size_t last_read = ptx.rfind("ld.shared::cluster");
+  EXPECT_NE(ptx.find("barrier.cluster.arrive", last_read), std::string::npos);
+}
+
 TEST_P(CudaCompile, VectorsAreOneInstruction) {
   const build::CudaBinary binary = Compiled(StatementKernels()[1].kernel, "compute_80");
   EXPECT_THAT(binary.image, HasSubstr("ld.global.nc.v4"));

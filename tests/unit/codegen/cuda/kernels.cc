@@ -227,6 +227,33 @@ ir::Kernel MatrixTile(DType dtype) {
   return k.Finish();
 }
 
+ir::Kernel ClusterSum() {
+  KernelBuilder k("cluster_sum");
+  const BufferId in = k.In("x", DType::kF32, 4 * 1024);
+  const BufferId out = k.Out("sum", DType::kF32, 1024);
+  const BufferId tile = k.BlockMemory("tile", DType::kF32, 1024);
+  const BufferId peers = k.Registers("peers", DType::kF32, 8, 4);
+  k.Launch(
+      4, 32, 0,
+      [&](ExprRef block, ExprRef thread) {
+        k.For("i", 4, [&](ExprRef i) {
+          const ExprRef at = k.Let("at", i * 256 + thread * 8);
+          k.Store(tile, at, k.Load(in, block * 1024 + at, 8));
+        });
+        k.ClusterBarrier();
+        const ExprRef own = k.Let("own", block * 256 + thread * 8);
+        for (int rank = 0; rank < 4; ++rank) k.LoadPeer(peers, Int(rank), tile, own, Int(rank));
+        ExprRef sum = k.Get(peers, Int(0));
+        for (int rank = 1; rank < 4; ++rank) {
+          sum = Apply(ScalarOp::kAdd, {sum, k.Get(peers, Int(rank))});
+        }
+        k.Store(out, own, sum);
+        k.ClusterBarrier();
+      },
+      4);
+  return k.Finish();
+}
+
 std::vector<NamedKernel> StatementKernels() {
   std::vector<NamedKernel> kernels;
   kernels.push_back({"pointwise", Pointwise()});

@@ -19,6 +19,9 @@ std::vector<NamedKernel> StatementKernels();
 // A matrix product of one tile: asynchronous copies in two stages, ldmatrix, mma.
 ir::Kernel MatrixTile(DType dtype);
 
+// Each of four blocks adds up its quarter of what all four have in block memory. From sm_90 on.
+ir::Kernel ClusterSum();
+
 // "sm_80" or "sm_90a".
 target::Target CudaTarget(const std::string& arch);
 
