@@ -27,7 +27,8 @@ struct Case {
   const char* name;
   graph::Graph (*model)();
   Precision precision;
-  double error;  // over the largest magnitude
+  double error;           // over the largest magnitude
+  bool clusters = false;  // where a contraction has them
 };
 
 // Memory of the GPU, through the driver.
@@ -66,6 +67,7 @@ class GpuLibrary : public ::testing::TestWithParam<Case> {
     const Result<std::string> path = Compile();
     if (path.status().code() == StatusCode::kNotFound) GTEST_SKIP() << path.status().message();
     ASSERT_TRUE(path.ok()) << path.status().message();
+    EXPECT_EQ(GetParam().clusters && target_.compute >= 90, clusters_ > 0);
     Open(*path);
   }
   void TearDown() override {
@@ -85,12 +87,28 @@ class GpuLibrary : public ::testing::TestWithParam<Case> {
       const auto families = schedule::FamiliesFor(task.workload, target_);
       if (families.empty()) return Internal("no family for " + task.workload.Summary());
       choices.push_back({families[0]->Default(task.workload, target_), "default", 0, {}});
+      if (GetParam().clusters) Cluster(task.workload, choices.back().config);
     }
     package::LibraryOptions options;
     options.directory = root_;
     options.name = "net";
     options.parallel = 8;
     return MLC_TRY(package::WriteLibrary(program, choices, target_, options)).shared_library;
+  }
+
+  // The first config of the workload in which the blocks that share k are a cluster.
+  void Cluster(const graph::Workload& workload, schedule::Config& config) {
+    const schedule::Family& family = *schedule::FindFamily("tensor_contraction");
+    if (!family.Accepts(workload, target_)) return;
+    const schedule::Space space = family.MakeSpace(workload, target_);
+    for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
+      schedule::Config other = space.At(rank);
+      if (other["split"] >= 0) continue;
+      if (family.Check(workload, target_, other) != schedule::RejectReason::kNone) continue;
+      config = std::move(other);
+      ++clusters_;
+      return;
+    }
   }
 
   void Open(const std::string& path) {
@@ -130,6 +148,7 @@ class GpuLibrary : public ::testing::TestWithParam<Case> {
 
   target::Target target_;
   std::string root_;
+  int clusters_ = 0;  // kernels that have them
   void* handle_ = nullptr;
   const mlc_model_api* api_ = nullptr;
   mlc_model* model_ = nullptr;
@@ -215,7 +234,9 @@ const Case kCases[] = {{"perceptron_fp32", Perceptron, Precision::kFp32, 1e-5},
                        {"convolutional_fp32", Convolutional, Precision::kFp32, 1e-5},
                        {"convolutional_tf32", Convolutional, Precision::kTf32, 5e-3},
                        {"convolutional_fp16", Convolutional, Precision::kFp16, 2e-2},
-                       {"convolutional_bf16", Convolutional, Precision::kBf16, 5e-2}};
+                       {"convolutional_bf16", Convolutional, Precision::kBf16, 5e-2},
+                       {"clusters_tf32", LongProducts, Precision::kTf32, 5e-3, true},
+                       {"clusters_fp16", LongProducts, Precision::kFp16, 2e-2, true}};
 INSTANTIATE_TEST_SUITE_P(Models, GpuLibrary, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 

@@ -60,6 +60,10 @@ constexpr CudaSubject kSubjects[] = {
     {"tensor_split_bf16", kTensor, Of<AlignedProduct, BF16>, kBF16, "split", 2},
     {"tensor_split_tf32", kTensor, Of<AlignedProduct, Tf32>, kTf32, "split", 2},
     {"tensor_split_3xtf32", kTensor, Of<AlignedProduct, F32>, kF32, "split", 2},
+    {"tensor_cluster_f16", kTensor, Of<AlignedProduct, F16>, kF16, "split", -2},
+    {"tensor_cluster_bf16", kTensor, Of<AlignedProduct, BF16>, kBF16, "split", -2},
+    {"tensor_cluster_tf32", kTensor, Of<AlignedProduct, Tf32>, kTf32, "split", -2},
+    {"tensor_cluster_3xtf32", kTensor, Of<AlignedProduct, F32>, kF32, "split", -2},
     {"tensor_slices_f16", kTensor, Of<AlignedProduct, F16>, kF16, "slices", 2},
     {"tensor_slices_bf16", kTensor, Of<AlignedProduct, BF16>, kBF16, "slices", 2},
     {"tensor_slices_tf32", kTensor, Of<AlignedProduct, Tf32>, kTf32, "slices", 2},
@@ -70,6 +74,8 @@ constexpr CudaSubject kSubjects[] = {
     {"tensor_convolution_3xtf32", kTensor, Of<AlignedConvolution, F32>, kF32},
     {"tensor_split_convolution_f16", kTensor, Of<AlignedConvolution, F16>, kF16, "split", 2},
     {"tensor_split_convolution_3xtf32", kTensor, Of<AlignedConvolution, F32>, kF32, "split", 2},
+    {"tensor_cluster_convolution_f16", kTensor, Of<AlignedConvolution, F16>, kF16, "split", -2},
+    {"tensor_cluster_convolution_tf32", kTensor, Of<AlignedConvolution, Tf32>, kTf32, "split", -2},
     {"tensor_image_f16", kTensor, Of<ImageConvolution, F16>, kF16},
     {"tensor_image_tf32", kTensor, Of<ImageConvolution, Tf32>, kTf32},
     {"tensor_image_3xtf32", kTensor, Of<ImageConvolution, F32>, kF32},
@@ -78,6 +84,7 @@ constexpr CudaSubject kSubjects[] = {
     {"simt_product_f16", kSimt, Of<AlignedProduct, F16>, kF16},
     {"simt_large_product_f32", kSimt, Of<LargeProduct, F32>, kF32},
     {"simt_split_f32", kSimt, Of<AlignedProduct, F32>, kF32, "split", 2},
+    {"simt_cluster_f32", kSimt, Of<AlignedProduct, F32>, kF32, "split", -2},
     {"simt_convolution_f32", kSimt, Of<AlignedConvolution, F32>, kF32},
     {"simt_convolution_bf16", kSimt, Of<AlignedConvolution, BF16>, kBF16},
     {"simt_image_f32", kSimt, Of<ImageConvolution, F32>, kF32},
@@ -86,6 +93,7 @@ constexpr CudaSubject kSubjects[] = {
     {"skinny_bf16", kSkinny, Skinny<BF16>, kBF16},
     {"skinny_f32", kSkinny, Skinny<F32>, kF32},
     {"skinny_split_f32", kSkinny, Skinny<F32>, kF32, "split", 2},
+    {"skinny_cluster_f32", kSkinny, Skinny<F32>, kF32, "split", -2},
     {"skinny_any", kSkinny, AnyContraction},
     {"depthwise", "gpu_depthwise", Depthwise},
     {"pool", "gpu_pool", RandomPool},
@@ -130,7 +138,7 @@ std::optional<CudaTrial> DrawTrial(const CudaSubject& subject, const target::Tar
     const auto points = static_cast<uint64_t>(space.NumPoints());
     for (int c = 0; c < kConfigs; ++c) {
       const Config config = space.At(static_cast<int64_t>(rng.Below(points)));
-      if (subject.knob != nullptr && config[subject.knob] < subject.least) continue;
+      if (subject.knob != nullptr && !subject.Takes(config[subject.knob])) continue;
       if (family->Check(*workload, target, config) != RejectReason::kNone) continue;
       return CudaTrial{workload->ToText(), config.ToText()};
     }

@@ -20,9 +20,13 @@ struct CudaSubject {
   RandomWorkload (*draw)(Rng& rng);
   // Of |difference| over the largest |reference|; 0: the workload's tolerance is all that is asked.
   double bound = 0;
-  // A knob that is at least so large in every config; null: any config.
+  // A knob that is at least so large in every config, or at most where that is negative; null: any
+  // config. Negative knobs mean clusters.
   const char* knob = nullptr;
   int64_t least = 0;
+
+  bool Takes(int64_t value) const { return least < 0 ? value <= least : value >= least; }
+  bool NeedsClusters() const { return least < 0; }
 };
 std::span<const CudaSubject> CudaSubjects();
 

@@ -19,7 +19,9 @@ TileOutput::TileOutput(const graph::Workload& workload, const GpuContraction& g,
   along_rows_ = strides[column] != 1 && strides[row] == 1 && g.m > 1;
   flat_rows_ = RowsAreFlat();
   lanes_ = Lanes();
-  if (shape.split > 1) {
+  if (shape.cluster) {
+    peers_ = b.Registers("peers", shape.sum, lanes_, shape.split);
+  } else if (shape.split > 1) {
     parts_ = b.Shared("parts", shape.sum, shape.tiles * shape.split * shape.bm * shape.bn);
     arrivals_ = b.Counter("arrivals", shape.tiles);
   }
@@ -87,10 +89,13 @@ int TileOutput::Lanes() const {
   return 1;
 }
 
-void TileOutput::ForRuns(const Place& place, const std::function<void(const Run&)>& body) {
+void TileOutput::ForRuns(const Place& place, int shares,
+                         const std::function<void(const Run&)>& body) {
   const int64_t per_row = shape_.bn / lanes_;
   const int64_t total = per_row * shape_.bm;
-  const auto one = [&](const ExprRef& index) {
+  const int64_t share = (total + shares - 1) / shares;
+  const auto one = [&](const ExprRef& in_share) {
+    const ExprRef index = shares == 1 ? in_share : b_.Let("run_at", place.part * share + in_share);
     Run run;
     if (along_rows_) {
       run.row = b_.Let("row_in", ir::Mod(index, shape_.bm));
@@ -103,14 +108,15 @@ void TileOutput::ForRuns(const Place& place, const std::function<void(const Run&
     ExprRef inside;
     if (g_.m % shape_.bm != 0) inside = Less(place.m + run.row, g_.m);
     if (g_.n % shape_.bn != 0) inside = And(inside, Less(place.n + run.column, g_.n));
-    if (total % shape_.threads != 0) inside = And(inside, Less(index, total));
+    if (share % shape_.threads != 0) inside = And(inside, Less(in_share, share));
+    if (share * shares != total) inside = And(inside, Less(index, total));
     if (inside) {
       b_.If(inside, [&] { body(run); });
     } else {
       body(run);
     }
   };
-  const int64_t count = (total + shape_.threads - 1) / shape_.threads;
+  const int64_t count = (share + shape_.threads - 1) / shape_.threads;
   const int64_t unroll = count % 2 == 0 ? 2 : 1;
   b_.For("run", count / unroll, [&](const ExprRef& i) {
     for (int64_t u = 0; u < unroll; ++u) {
@@ -119,8 +125,12 @@ void TileOutput::ForRuns(const Place& place, const std::function<void(const Run&
   });
 }
 
+ExprRef TileOutput::SumAt(const Run& run) {
+  return b_.Let("at", run.row * shape_.pitch + run.column);
+}
+
 ExprRef TileOutput::Sum(ir::BufferId sums, const Run& run) {
-  const ExprRef at = b_.Let("at", run.row * shape_.pitch + run.column);
+  const ExprRef at = SumAt(run);
   ExprRef sum;
   for (int s = 0; s < shape_.slices; ++s) {
     const ExprRef value = b_.Load(sums, at + s * (shape_.bm * shape_.pitch), lanes_);
@@ -157,17 +167,37 @@ void TileOutput::StoreRun(const Place& place, const Run& run, const ExprRef& val
   fused_.StoreOutputs(point, {{g_.p.anchor, value}});
 }
 
+// All parts of a run are under way before the first is added. The barrier at the end keeps a
+// block's memory until the others have read it.
+void TileOutput::StoreShare(ir::BufferId sums, const Place& place) {
+  if (shape_.slices > 1) {
+    ForRuns(place, 1, [&](const Run& run) { b_.Store(sums, SumAt(run), Sum(sums, run)); });
+  }
+  b_.ClusterBarrier();
+  ForRuns(place, shape_.split, [&](const Run& run) {
+    const ExprRef at = SumAt(run);
+    for (int s = 0; s < shape_.split; ++s) b_.LoadPeer(peers_, Int(s), sums, at, Int(s));
+    ExprRef sum = b_.Get(peers_, Int(0));
+    for (int s = 1; s < shape_.split; ++s) {
+      sum = ir::MakeApply(ScalarOp::kAdd, {sum, b_.Get(peers_, Int(s))});
+    }
+    StoreRun(place, run, sum);
+  });
+  b_.ClusterBarrier();
+}
+
 void TileOutput::Store(ir::BufferId sums, const Place& place) {
+  if (shape_.cluster) return StoreShare(sums, place);
   if (shape_.split == 1) {
-    ForRuns(place, [&](const Run& run) { StoreRun(place, run, Sum(sums, run)); });
+    ForRuns(place, 1, [&](const Run& run) { StoreRun(place, run, Sum(sums, run)); });
     return;
   }
-  ForRuns(place, [&](const Run& run) {
+  ForRuns(place, 1, [&](const Run& run) {
     b_.Store(parts_, PartAt(place, place.part, run), Sum(sums, run));
   });
   const ExprRef last = b_.Arrive("last", arrivals_, place.tile, shape_.split);
   b_.If(ir::MakeApply(ScalarOp::kEqual, {last, Int(1)}), [&] {
-    ForRuns(place, [&](const Run& run) {
+    ForRuns(place, 1, [&](const Run& run) {
       ExprRef sum;
       for (int s = 0; s < shape_.split; ++s) {
         const ExprRef value =

@@ -1,7 +1,8 @@
 // The end of a tiled contraction: sums of a block lie in block memory, row by row; threads take
-// runs of neighbouring outputs, add up the slices, add up the parts of a split k (the last block to
-// arrive does, in the order of the parts), and store through the fused epilogue. Appends to a
-// builder; not thread-safe; borrows everything it is given.
+// runs of neighbouring outputs, add up the slices, add up the parts of a split k in their order,
+// and store through the fused epilogue. The last block to arrive adds up the parts, or, in a
+// cluster, each block its share of the runs. Appends to a builder; not thread-safe; borrows
+// everything it is given.
 #pragma once
 
 #include <vector>
@@ -16,6 +17,7 @@ struct TileOutputShape {
   int64_t pitch = 72;  // of a row of sums
   int slices = 1;      // copies of the tile, bm * pitch apart
   int split = 1;
+  bool cluster = false;  // the blocks that share k are one, in the order of their parts
   int threads = 128;
   int64_t tiles = 1;  // of all batches
   DType sum = DType::kF32;
@@ -32,7 +34,7 @@ class TileOutput {
     ir::ExprRef thread, tile, m, n, part;
     BatchPlace batch;
   };
-  // REQUIRES: a barrier since the sums were written.
+  // REQUIRES: a barrier since the sums were written; not inside a loop or branch.
   void Store(ir::BufferId sums, const Place& place);
 
  private:
@@ -40,7 +42,10 @@ class TileOutput {
     ir::ExprRef row, column;  // in the tile
     ir::ExprRef index;        // among the runs of the tile
   };
-  void ForRuns(const Place& place, const std::function<void(const Run&)>& body);
+  // Over the runs of the block: all of the tile, or its share of `shares` equal ones.
+  void ForRuns(const Place& place, int shares, const std::function<void(const Run&)>& body);
+  void StoreShare(ir::BufferId sums, const Place& place);
+  ir::ExprRef SumAt(const Run& run);
   ir::ExprRef Sum(ir::BufferId sums, const Run& run);
   ir::ExprRef PartAt(const Place& place, const ir::ExprRef& part, const Run& run) const;
   void StoreRun(const Place& place, const Run& run, const ir::ExprRef& value);
@@ -57,6 +62,7 @@ class TileOutput {
   int lanes_ = 1;            // columns of a run
   ir::BufferId parts_ = 0;
   ir::BufferId arrivals_ = 0;
+  ir::BufferId peers_ = 0;  // registers: the sums of a run, by part
 };
 
 }  // namespace mlc::schedule

@@ -31,6 +31,7 @@ Space SimtContractionFamily::MakeSpace(const graph::Workload& workload,
   space.knobs.push_back({"tn", {4, 8}});
   std::vector<int64_t> splits = {1, 2, 4, 8, 16};
   std::erase_if(splits, [&](int64_t s) { return s > 1 && s * 64 > g.k; });
+  AddClusters(target, g.k / 64, splits);
   const int64_t smallest = g.z * ((g.m + 127) / 128) * ((g.n + 127) / 128);
   if (smallest >= 2 * target.sms) splits = {1};
   space.knobs.push_back({"split", splits});
@@ -56,7 +57,7 @@ Config SimtContractionFamily::Default(const graph::Workload& workload,
   const GpuContraction g = *FindGpuContraction(workload);
   const auto cycles = [&](const Config& config) -> std::optional<double> {
     const SimtPlan plan = MakeSimtPlan(g, config);
-    if (CheckSimtPlan(g, target, plan) != RejectReason::kNone) return std::nullopt;
+    if (plan.cluster || CheckSimtPlan(g, target, plan) != RejectReason::kNone) return std::nullopt;
     return SimtCycles(g, target, plan);
   };
   return gpu::Cheapest(MakeSpace(workload, target), cycles);

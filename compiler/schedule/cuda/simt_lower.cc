@@ -71,11 +71,13 @@ LoweredKernel Lowering::Run() {
   columns_.emplace(g_, plan_, Side::kColumn, packs, plan_.bk * plan_.pitch(Side::kRow), columns,
                    tiles_, b_);
   const TileOutputShape shape{
-      plan_.bm,    plan_.bn,        plan_.pitch(Side::kColumn),           1,
-      plan_.split, plan_.threads(), g_.z * plan_.m_tiles * plan_.n_tiles, DType::kF32};
+      plan_.bm,      plan_.bn,        plan_.pitch(Side::kColumn),           1,          plan_.split,
+      plan_.cluster, plan_.threads(), g_.z * plan_.m_tiles * plan_.n_tiles, DType::kF32};
   output_.emplace(workload_, g_, shape, fused_, b_);
-  b_.Launch(plan_.blocks(g_), plan_.threads(), plan_.per_sm,
-            [&](const ExprRef& block, const ExprRef& thread) { EmitBlock(block, thread); });
+  b_.Launch(
+      plan_.blocks(g_), plan_.threads(), plan_.per_sm,
+      [&](const ExprRef& block, const ExprRef& thread) { EmitBlock(block, thread); },
+      plan_.cluster ? plan_.split : 1);
   LoweredKernel lowered{b_.Finish(), bindings, {}};
   if (packs) lowered.preparations.push_back(SimtPackPreparation(workload_, g_, plan_));
   return lowered;
@@ -83,10 +85,13 @@ LoweredKernel Lowering::Run() {
 
 void Lowering::PlaceTile(const ExprRef& block) {
   const int64_t tiles = plan_.m_tiles * plan_.n_tiles;
-  const ExprRef tile = b_.Let("tile", ir::Mod(block, tiles));
-  const ExprRef rest = ir::FloorDiv(block, tiles);
-  place_.part = b_.Let("k_part", ir::Mod(rest, plan_.split));
-  const ExprRef z = b_.Let("z", ir::FloorDiv(rest, plan_.split));
+  // The parts of a tile lie side by side in a cluster, else a grid of tiles apart.
+  const bool cluster = plan_.cluster;
+  const ExprRef first = cluster ? b_.Let("in_order", ir::FloorDiv(block, plan_.split)) : block;
+  const ExprRef tile = b_.Let("tile", ir::Mod(first, tiles));
+  const ExprRef rest = ir::FloorDiv(first, tiles);
+  place_.part = b_.Let("k_part", ir::Mod(cluster ? block : rest, plan_.split));
+  const ExprRef z = b_.Let("z", ir::FloorDiv(rest, cluster ? 1 : plan_.split));
   const ExprRef m = b_.Let("m_tile", ir::Mod(tile, plan_.m_tiles));
   const ExprRef n = b_.Let("n_tile", ir::FloorDiv(tile, plan_.m_tiles));
   place_.batch = PlaceBatch(b_, g_, z);

@@ -31,7 +31,9 @@ SimtPlan MakeSimtPlan(const GpuContraction& g, const Config& config) {
   plan.bk = knob("bk");
   plan.tm = knob("tm");
   plan.tn = knob("tn");
-  plan.split = knob("split");
+  const KSplit split = SplitOf(config["split"]);
+  plan.split = split.parts;
+  plan.cluster = split.cluster;
   plan.m_tiles = Ceil(g.m, plan.bm);
   plan.n_tiles = Ceil(g.n, plan.bn);
   plan.k_steps = Ceil(g.k, plan.bk);
@@ -54,12 +56,17 @@ RejectReason CheckSimtPlan(const GpuContraction& g, const target::Target& target
     if (tiles >= 2 * target.sms || tiles * plan.split > 4 * target.sms) {
       return RejectReason::kParallelism;
     }
+    // Clusters that wait for others to end take as long again.
+    if (plan.cluster && static_cast<double>(plan.blocks(g)) >
+                            UsableSms(target, plan.k_split()) * BlocksPerSm(target, plan)) {
+      return RejectReason::kParallelism;
+    }
   }
   return RejectReason::kNone;
 }
 
 double SimtCycles(const GpuContraction& g, const target::Target& target, const SimtPlan& plan) {
-  const double sms = std::max(1, target.sms);
+  const double sms = UsableSms(target, plan.k_split());
   const double per_sm = std::ceil(static_cast<double>(plan.blocks(g)) / sms);
   const double at_once = std::min(per_sm, BlocksPerSm(target, plan));
   const double warps = at_once * plan.threads() / 32;
@@ -71,7 +78,11 @@ double SimtCycles(const GpuContraction& g, const target::Target& target, const S
       at_once * (plan.bm + plan.bn) * plan.bk * (g.AnyChecked() ? 12.0 : 6.0) / 128;
   const double step = std::max({fma, reads, fma * 0.7 + copies, 120.0 + 6.0 * plan.bk});
   double end = 600 + at_once * plan.bm * plan.bn / 10.0;
-  if (plan.split > 1) end += 1800 + plan.bm * plan.bn * plan.split / 12.0;
+  if (plan.cluster) {
+    end += 1600 + plan.bm * plan.bn / 12.0;
+  } else if (plan.split > 1) {
+    end += 1800 + plan.bm * plan.bn * plan.split / 12.0;
+  }
   return 1500 + std::ceil(per_sm / at_once) * (static_cast<double>(plan.split_steps) * step + end);
 }
 
@@ -80,7 +91,7 @@ KernelFacts SimtFacts(const graph::Workload& workload, const GpuContraction& g,
   KernelFacts facts;
   const double blocks = static_cast<double>(plan.blocks(g));
   const double steps = static_cast<double>(plan.split_steps);
-  const double sms = std::max(1, target.sms);
+  const double sms = UsableSms(target, plan.k_split());
   facts.useful_flops = workload.Flops();
   const double product =
       2.0 * blocks / plan.split * plan.bm * plan.bn * static_cast<double>(plan.k_steps) * plan.bk;
@@ -95,10 +106,9 @@ KernelFacts SimtFacts(const graph::Workload& workload, const GpuContraction& g,
   facts.dram_bytes = workload.MinBytes();
   facts.l1_set_bytes = static_cast<double>(plan.stage_elements()) * 4;
   facts.l2_set_bytes = workload.MinBytes();
-  if (plan.split > 1) facts.scratch_bytes = 2 * blocks * plan.bm * plan.bn * 4;
+  CountSplit(plan.k_split(), blocks * plan.bm * plan.bn * 4, facts);
   facts.parallel_chunks = blocks;
   facts.imbalance = std::max(1.0, std::ceil(blocks / sms) / (blocks / sms));
-  facts.phases = plan.split > 1 ? 2 : 1;
   facts.body_ops = static_cast<double>(plan.tm) * plan.tn * plan.bk;
   facts.blocks = blocks;
   facts.block_threads = plan.threads();

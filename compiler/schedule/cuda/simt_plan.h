@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "compiler/schedule/config.h"
+#include "compiler/schedule/cuda/gpu_split.h"
 #include "compiler/schedule/cuda/gpu_tile.h"
 #include "compiler/schedule/family.h"
 #include "compiler/schedule/space.h"
@@ -18,10 +19,12 @@ struct SimtPlan {
   int bm = 64, bn = 64, bk = 16;
   int tm = 4, tn = 4;
   int split = 1;
+  bool cluster = false;  // the blocks that share k are one
   int per_sm = 0;
 
   int64_t m_tiles = 1, n_tiles = 1, k_steps = 1, split_steps = 1;
 
+  KSplit k_split() const { return {split, cluster}; }
   int threads() const { return bm * bn / (tm * tn); }
   int64_t pitch(Side side) const { return (side == Side::kRow ? bm : bn) + 4; }
   int64_t stage_elements() const { return bk * (pitch(Side::kRow) + pitch(Side::kColumn)); }

@@ -20,7 +20,7 @@ double BlocksPerSm(const GpuContraction& g, const target::Target& target, const 
 
 // Estimated clock cycles; only their order matters.
 double Cycles(const GpuContraction& g, const target::Target& target, const SkinnyPlan& plan) {
-  const double sms = std::max(1, target.sms);
+  const double sms = UsableSms(target, plan.k_split());
   const double blocks = static_cast<double>(plan.blocks());
   const double per_sm = std::ceil(blocks / sms);
   const double at_once = std::min(per_sm, BlocksPerSm(g, target, plan));
@@ -35,7 +35,7 @@ double Cycles(const GpuContraction& g, const target::Target& target, const Skinn
                        (16.0 / plan.lanes) / 128;
   const double start = 700 + rows * static_cast<double>(plan.row_elements()) / plan.threads() * 8;
   double end = 250 + 30 * rows * plan.columns;
-  if (plan.split > 1) end += 1800;
+  if (plan.split > 1) end += plan.cluster ? 1600 : 1800;
   return rounds * (start + std::max(memory, issue) + end);
 }
 
@@ -47,7 +47,9 @@ SkinnyPlan MakeSkinnyPlan(const GpuContraction& g, const Config& config) {
   plan.warps = knob("warps");
   plan.columns = knob("columns");
   plan.unroll = knob("unroll");
-  plan.split = knob("split");
+  const KSplit split = SplitOf(config["split"]);
+  plan.split = split.parts;
+  plan.cluster = split.cluster;
   plan.lanes = static_cast<int>(16 / SizeOf(g.p.column_dtype));
   plan.tiles = gpu::CeilDiv(g.n, plan.width());
   plan.steps = gpu::CeilDiv(g.k, plan.step());
@@ -66,6 +68,11 @@ RejectReason CheckSkinnyPlan(const GpuContraction& g, const target::Target& targ
   if (plan.split > 1) {
     if ((plan.split - 1) * plan.split_steps >= plan.steps) return RejectReason::kRedundant;
     if (plan.blocks() > 16 * target.sms) return RejectReason::kParallelism;
+    // Clusters that wait for others to end take as long again.
+    if (plan.cluster && static_cast<double>(plan.blocks()) >
+                            UsableSms(target, plan.k_split()) * BlocksPerSm(g, target, plan)) {
+      return RejectReason::kParallelism;
+    }
   }
   return RejectReason::kNone;
 }
@@ -81,14 +88,16 @@ bool SkinnyContractionFamily::Accepts(const graph::Workload& workload,
 }
 
 Space SkinnyContractionFamily::MakeSpace(const graph::Workload& workload,
-                                         const target::Target&) const {
+                                         const target::Target& target) const {
   const GpuContraction g = *FindGpuContraction(workload);
   const int64_t step = 32 * (16 / SizeOf(g.p.column_dtype));
   Space space{"skinny_contraction", version(), {}};
   space.knobs.push_back({"warps", {1, 2, 4, 8, 16}});
   space.knobs.push_back({"columns", {1, 2, 4, 8}});
   space.knobs.push_back({"unroll", UpTo({1, 2, 4, 8}, gpu::CeilDiv(g.k, step))});
-  space.knobs.push_back({"split", UpTo({1, 2, 4, 8, 16}, gpu::CeilDiv(g.k, step))});
+  std::vector<int64_t> splits = UpTo({1, 2, 4, 8, 16}, gpu::CeilDiv(g.k, step));
+  AddClusters(target, gpu::CeilDiv(g.k, step), splits);
+  space.knobs.push_back({"split", splits});
   return space;
 }
 
@@ -107,7 +116,7 @@ KernelFacts SkinnyContractionFamily::Facts(const graph::Workload& workload,
   const SkinnyPlan plan = MakeSkinnyPlan(g, config);
   KernelFacts facts;
   const double blocks = static_cast<double>(plan.blocks());
-  const double sms = std::max(1, target.sms);
+  const double sms = UsableSms(target, plan.k_split());
   const double packed = static_cast<double>(plan.tiles * plan.width() * plan.steps) * 512;
   const double rows = static_cast<double>(g.m);
   facts.useful_flops = workload.Flops();
@@ -123,10 +132,9 @@ KernelFacts SkinnyContractionFamily::Facts(const graph::Workload& workload,
   facts.dram_bytes = workload.MinBytes();
   facts.l1_set_bytes = rows * static_cast<double>(plan.row_elements()) * 4;
   facts.l2_set_bytes = workload.MinBytes();
-  if (plan.split > 1) facts.scratch_bytes = 8 * blocks * rows * plan.width();
+  CountSplit(plan.k_split(), blocks * rows * plan.width() * 4, facts);
   facts.parallel_chunks = blocks;
   facts.imbalance = std::max(1.0, std::ceil(blocks / sms) / (blocks / sms));
-  facts.phases = plan.split > 1 ? 2 : 1;
   facts.body_ops = rows * plan.columns * plan.unroll;
   facts.blocks = blocks;
   facts.block_threads = plan.threads();
@@ -143,7 +151,8 @@ Config SkinnyContractionFamily::Default(const graph::Workload& workload,
   const GpuContraction g = *FindGpuContraction(workload);
   const auto cycles = [&](const Config& config) -> std::optional<double> {
     const SkinnyPlan plan = MakeSkinnyPlan(g, config);
-    if (CheckSkinnyPlan(g, target, plan) != RejectReason::kNone) return std::nullopt;
+    if (plan.cluster || CheckSkinnyPlan(g, target, plan) != RejectReason::kNone)
+      return std::nullopt;
     return Cycles(g, target, plan);
   };
   return gpu::Cheapest(MakeSpace(workload, target), cycles);

@@ -83,14 +83,16 @@ LoweredKernel Lowering::Run() {
   w_ = b_.Registers("w", g_.p.column_dtype, plan_.lanes, plan_.unroll * plan_.columns);
   x_ = b_.Registers("xs", DType::kF32, plan_.lanes, 1);
   c_ = b_.Registers("c", DType::kF32, 1, m * plan_.columns);
-  const TileOutputShape shape{m,           plan_.width(),   plan_.width() + 8, 1,
-                              plan_.split, plan_.threads(), plan_.tiles,       DType::kF32};
+  const TileOutputShape shape{m,           plan_.width(), plan_.width() + 8, 1,
+                              plan_.split, plan_.cluster, plan_.threads(),   plan_.tiles,
+                              DType::kF32};
   TileOutput output(workload_, g_, shape, fused_, b_);
-  b_.Launch(plan_.blocks(), plan_.threads(), 1, [&](const ExprRef& block, const ExprRef& thread) {
+  const auto body = [&](const ExprRef& block, const ExprRef& thread) {
     EmitBlock(block, thread);
     b_.Barrier();
     output.Store(sums_, place_);
-  });
+  };
+  b_.Launch(plan_.blocks(), plan_.threads(), 1, body, plan_.cluster ? plan_.split : 1);
   LoweredKernel lowered{b_.Finish(), bindings, {}};
   lowered.preparations.push_back(Pack(workload_, g_, plan_));
   return lowered;
@@ -170,13 +172,16 @@ void Lowering::DepositSums() {
 
 void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   b_.ReleaseDependents();
-  const ExprRef tile = b_.Let("tile", ir::Mod(block, plan_.tiles));
-  place_ = {thread,
-            tile,
-            Int(0),
-            b_.Let("n_first", tile * int64_t{plan_.width()}),
-            b_.Let("k_part", ir::FloorDiv(block, plan_.tiles)),
-            PlaceBatch(b_, g_, Int(0))};
+  const bool cluster = plan_.cluster;
+  const ExprRef tile =
+      b_.Let("tile", cluster ? ir::FloorDiv(block, plan_.split) : ir::Mod(block, plan_.tiles));
+  place_ = {
+      thread,
+      tile,
+      Int(0),
+      b_.Let("n_first", tile * int64_t{plan_.width()}),
+      b_.Let("k_part", cluster ? ir::Mod(block, plan_.split) : ir::FloorDiv(block, plan_.tiles)),
+      PlaceBatch(b_, g_, Int(0))};
   warp_ = b_.Let("warp", ir::FloorDiv(thread, 32));
   lane_ = b_.Let("lane", ir::Mod(thread, 32));
   first_ = b_.Let("first_step", place_.part * plan_.split_steps);

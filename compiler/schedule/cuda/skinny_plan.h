@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "compiler/schedule/config.h"
+#include "compiler/schedule/cuda/gpu_split.h"
 #include "compiler/schedule/cuda/gpu_tile.h"
 #include "compiler/schedule/family.h"
 #include "compiler/schedule/space.h"
@@ -18,12 +19,14 @@ struct SkinnyPlan {
   int columns = 2;  // of a warp
   int unroll = 4;
   int split = 1;
+  bool cluster = false;  // the blocks that share k are one
 
   int lanes = 8;      // elements of one 16-byte load
   int64_t tiles = 1;  // of warps * columns columns
   int64_t steps = 1;  // of 32 * lanes elements along k
   int64_t split_steps = 1;
 
+  KSplit k_split() const { return {split, cluster}; }
   int threads() const { return 32 * warps; }
   int width() const { return warps * columns; }
   int64_t step() const { return 32 * lanes; }

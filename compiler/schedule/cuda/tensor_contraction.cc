@@ -25,7 +25,7 @@ Config Make(const Space& space, const TensorPlan& plan) {
   SetKnob(config, "warps_n", plan.warps_n);
   SetKnob(config, "slices", plan.slices);
   SetKnob(config, "stages", plan.stages);
-  SetKnob(config, "split", plan.split);
+  SetKnob(config, "split", plan.cluster ? -plan.split : plan.split);
   SetKnob(config, "raster", plan.raster);
   SetKnob(config, "resident", plan.resident);
   return config;
@@ -61,8 +61,10 @@ Space TensorContractionFamily::MakeSpace(const graph::Workload& workload,
   space.knobs.push_back({"stages", {2, 3, 4, 6}});
   std::vector<int64_t> splits = {1, 2, 3, 4, 6, 8, 12, 16};
   const int64_t smallest = g.z * ((g.m + 255) / 256) * ((g.n + 255) / 256);
-  std::erase_if(splits,
-                [&](int64_t s) { return s > 1 && (s * 64 > g.k || smallest >= 2 * target.sms); });
+  AddClusters(target, g.k / 64, splits);
+  std::erase_if(splits, [&](int64_t s) {
+    return s != 1 && (std::abs(s) * 64 > g.k || smallest >= 2 * target.sms);
+  });
   space.knobs.push_back({"split", splits});
   const bool large = g.m >= 512 && g.n >= 512;
   space.knobs.push_back(
@@ -103,7 +105,7 @@ Config TensorContractionFamily::Default(const graph::Workload& workload,
     SetKnob(config, "raster", 0);
     SetKnob(config, "resident", 0);
     const TensorPlan plan = MakeTensorPlan(g, config);
-    if (CheckTensorPlan(g, target, plan) != RejectReason::kNone) return;
+    if (plan.cluster || CheckTensorPlan(g, target, plan) != RejectReason::kNone) return;
     const double cycles = TensorCycles(g, target, plan);
     if (cycles >= least) return;
     least = cycles;

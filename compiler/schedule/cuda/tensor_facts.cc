@@ -17,6 +17,7 @@ constexpr double kCacheRate = 48;
 constexpr double kStepLatency = 90;     // barrier and first fragments of a step
 constexpr double kMemoryLatency = 750;  // of a copy to block memory
 constexpr double kArriveLatency = 1800;
+constexpr double kClusterLatency = 1600;  // two barriers of a cluster, a read of another block
 
 }  // namespace
 
@@ -76,7 +77,7 @@ double StepInstructions(const GpuContraction& g, const TensorPlan& plan) {
 }  // namespace
 
 double TensorCycles(const GpuContraction& g, const target::Target& target, const TensorPlan& plan) {
-  const double sms = std::max(1, target.sms);
+  const double sms = UsableSms(target, plan.k_split());
   const double per_sm = std::ceil(static_cast<double>(plan.blocks(g)) / sms);
   const double at_once = std::min(per_sm, BlocksPerSm(target, plan));
   const double step_flops = 2.0 * plan.bm * plan.bn * plan.bk * MathPasses(plan);
@@ -98,7 +99,10 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
   const double step = longest + 0.12 * std::max(0.0, rest) + 8 * at_once;
   const double sums = static_cast<double>(plan.bm) * plan.bn * 4;
   double end = at_once * (sums * (1 + plan.slices) / kBlockMemoryRate + sums / kCacheRate) + 400;
-  if (plan.split > 1) {
+  if (plan.cluster) {
+    // Each block adds up its share of the outputs, from block memory at the speed of a cache.
+    end += kClusterLatency + at_once * sums / kCacheRate;
+  } else if (plan.split > 1) {
     end += kArriveLatency + at_once * sums / kCacheRate + sums * plan.split / kCacheRate;
   }
   const double rounds = std::ceil(per_sm / at_once);
@@ -113,7 +117,7 @@ KernelFacts TensorFacts(const graph::Workload& workload, const GpuContraction& g
   KernelFacts facts;
   const double blocks = static_cast<double>(plan.blocks(g));
   const double steps = static_cast<double>(plan.split_steps);
-  const double sms = std::max(1, target.sms);
+  const double sms = UsableSms(target, plan.k_split());
   facts.useful_flops = workload.Flops();
   const double tile_flops = 2.0 * plan.bm * plan.bn * static_cast<double>(plan.k_steps) * plan.bk;
   // In time of 2-byte types.
@@ -130,10 +134,9 @@ KernelFacts TensorFacts(const graph::Workload& workload, const GpuContraction& g
   facts.dram_bytes = workload.MinBytes();
   facts.l1_set_bytes = static_cast<double>(plan.stage_elements()) * plan.rows.bytes;
   facts.l2_set_bytes = workload.MinBytes();
-  if (plan.split > 1) facts.scratch_bytes = 2 * blocks * plan.bm * plan.bn * 4;
+  CountSplit(plan.k_split(), blocks * plan.bm * plan.bn * 4, facts);
   facts.parallel_chunks = blocks;
   facts.imbalance = std::max(1.0, std::ceil(blocks / sms) / (blocks / sms));
-  facts.phases = plan.split > 1 ? 2 : 1;
   facts.body_ops = facts.accumulators * plan.units() *
                    (plan.math == TensorMath::kHalf   ? 1
                     : plan.math == TensorMath::kTf32 ? 2

@@ -88,14 +88,10 @@ void Lowering::DeclareOperands() {
   }
   rows_.emplace(g_, plan_, plan_.rows, 0, fused_.OperandBuffer(g_.p.row_operand), tiles_, b_);
   columns_.emplace(g_, plan_, plan_.columns, plan_.rows.elements, columns, tiles_, b_);
-  const TileOutputShape shape{plan_.bm,
-                              plan_.bn,
-                              plan_.sum_pitch(),
-                              plan_.slices,
-                              plan_.split,
-                              plan_.threads(),
-                              g_.z * plan_.m_tiles * plan_.n_tiles,
-                              DType::kF32};
+  const TileOutputShape shape{
+      plan_.bm,    plan_.bn,      plan_.sum_pitch(), plan_.slices,
+      plan_.split, plan_.cluster, plan_.threads(),   g_.z * plan_.m_tiles * plan_.n_tiles,
+      DType::kF32};
   output_.emplace(workload_, g_, shape, fused_, b_);
 }
 
@@ -107,8 +103,10 @@ LoweredKernel Lowering::Run() {
   if (std::all_of(workload_.outputs().begin(), workload_.outputs().end(), narrow)) {
     b_.Approximate();
   }
-  b_.Launch(plan_.blocks(g_), plan_.threads(), plan_.per_sm,
-            [&](const ExprRef& block, const ExprRef& thread) { EmitBlock(block, thread); });
+  b_.Launch(
+      plan_.blocks(g_), plan_.threads(), plan_.per_sm,
+      [&](const ExprRef& block, const ExprRef& thread) { EmitBlock(block, thread); },
+      plan_.cluster ? plan_.split : 1);
   LoweredKernel lowered{b_.Finish(), bindings_, {}};
   if (Packs()) lowered.preparations.push_back(TensorPackPreparation(workload_, g_, plan_));
   return lowered;
@@ -116,11 +114,15 @@ LoweredKernel Lowering::Run() {
 
 void Lowering::PlaceTile(const ExprRef& block) {
   const int64_t tiles = plan_.m_tiles * plan_.n_tiles;
-  const bool single = g_.z * plan_.split == 1;
-  const ExprRef tile = single ? block : b_.Let("tile", ir::Mod(block, tiles));
-  const ExprRef rest = single ? Int(0) : ir::FloorDiv(block, tiles);
-  place_.part = b_.Let("part", ir::Mod(rest, plan_.split));
-  const ExprRef z = b_.Let("z", ir::FloorDiv(rest, plan_.split));
+  // The parts of a tile lie side by side in a cluster, else a grid of tiles apart.
+  const bool cluster = plan_.cluster;
+  const int apart = cluster ? 1 : plan_.split;
+  const ExprRef first = cluster ? b_.Let("in_order", ir::FloorDiv(block, plan_.split)) : block;
+  const bool single = g_.z * apart == 1;
+  const ExprRef tile = single ? first : b_.Let("tile", ir::Mod(first, tiles));
+  const ExprRef rest = single ? Int(0) : ir::FloorDiv(first, tiles);
+  place_.part = b_.Let("part", ir::Mod(cluster ? block : rest, plan_.split));
+  const ExprRef z = b_.Let("z", ir::FloorDiv(rest, apart));
   ExprRef m, n;
   if (plan_.raster == 0) {
     m = ir::Mod(tile, plan_.m_tiles);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/cuda/tensor_facts.h"
+
 namespace mlc::schedule {
 
 namespace {
@@ -87,7 +89,9 @@ TensorPlan MakeTensorPlan(const GpuContraction& g, const Config& config) {
   plan.warps_n = knob("warps_n");
   plan.slices = knob("slices");
   plan.stages = knob("stages");
-  plan.split = knob("split");
+  const KSplit split = SplitOf(config["split"]);
+  plan.split = split.parts;
+  plan.cluster = split.cluster;
   plan.raster = knob("raster");
   plan.resident = knob("resident");
   const int bytes = static_cast<int>(SizeOf(plan.dtype));
@@ -154,6 +158,11 @@ RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& targ
     const int at_once = plan.threads() <= 128 ? 4 : 2;
     if (tiles * plan.split > at_once * target.sms) return RejectReason::kParallelism;
     if (plan.split_steps * plan.bk < 64) return RejectReason::kParallelism;
+    // Clusters that wait for others to end take as long again.
+    if (plan.cluster && static_cast<double>(plan.blocks(g)) >
+                            UsableSms(target, plan.k_split()) * BlocksPerSm(target, plan)) {
+      return RejectReason::kParallelism;
+    }
   }
   if (4 * plan.blocks(g) < target.sms && tile > 64 * 64) return RejectReason::kParallelism;
   if (plan.rows.bytes == 2 && plan.bk == 16 && g.k > 256) return RejectReason::kRedundant;

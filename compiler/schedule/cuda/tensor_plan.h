@@ -3,13 +3,15 @@
 //
 // The block computes bm x bn outputs in steps of bk along k; `stages` steps are in block memory at
 // once. Its warps form warps_m x warps_n x slices: slices share the outputs and divide each step
-// along k. `split` blocks divide k; the last one to finish adds up their sums, in order.
+// along k. `split` blocks divide k; the last one to finish adds up their sums, in order, or all of
+// them do as a cluster.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "compiler/schedule/config.h"
+#include "compiler/schedule/cuda/gpu_split.h"
 #include "compiler/schedule/cuda/gpu_tile.h"
 #include "compiler/schedule/space.h"
 #include "compiler/target/target.h"
@@ -52,6 +54,7 @@ struct TensorPlan {
   int warps_m = 2, warps_n = 2, slices = 1;
   int stages = 3;
   int split = 1;
+  bool cluster = false;
   int raster = 0;    // 0: neighbours along m, 1: along n, 2: columns of 8 tiles along m
   int resident = 0;  // blocks of a multiprocessor beyond those whose registers fit by estimate
   int per_sm = 0;
@@ -60,6 +63,7 @@ struct TensorPlan {
   int64_t m_tiles = 1, n_tiles = 1, k_steps = 1, split_steps = 1;
 
   int warps() const { return warps_m * warps_n * slices; }
+  KSplit k_split() const { return {split, cluster}; }
   int threads() const { return 32 * warps(); }
   int warp_rows() const { return bm / warps_m; }
   int warp_columns() const { return bn / warps_n; }

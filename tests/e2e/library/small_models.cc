@@ -52,6 +52,17 @@ Graph Perceptron() {
   return graph;
 }
 
+Graph LongProducts() {
+  Graph graph;
+  ValueId x = graph.Input({DType::kF32, {24, 640}, {}}, "x");
+  for (uint64_t layer = 0; layer < 4; ++layer) {
+    x = Relu(graph, Add(graph, Op::kMatMul, {x, Random(graph, {640, 640}, 20 + layer)}));
+  }
+  graph.outputs() = {x};
+  graph.output_names() = {"y"};
+  return graph;
+}
+
 Graph Convolutional() {
   Graph graph;
   const ValueId a = graph.Input({DType::kF32, {1, 3, 16, 16}, {}}, "a");

@@ -8,6 +8,8 @@ namespace mlc::testing {
 
 // softmax(relu(x[4,32] * w + b) * v) and the mean of the hidden values: two outputs.
 graph::Graph Perceptron();
+// Four layers whose products have few rows and columns and long reductions.
+graph::Graph LongProducts();
 // Two inputs of [1,3,16,16], added; convolution, pooling, classifier [1,10].
 graph::Graph Convolutional();
 

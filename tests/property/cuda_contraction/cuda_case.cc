@@ -111,7 +111,8 @@ CudaCase MakeCudaCase(Rng& rng, graph::Workload workload, double low) {
   return c;
 }
 
-double CudaError(CudaCase& c, const target::Target& target, const Config& config) {
+double CudaError(CudaCase& c, const target::Target& target, const Config& config,
+                 std::vector<Bytes>* stored) {
   auto lowered = LowerConfig(c.workload, target, config);
   EXPECT_TRUE(lowered.ok()) << lowered.status().ToString();
   if (!lowered.ok()) return -1;
@@ -139,6 +140,7 @@ double CudaError(CudaCase& c, const target::Target& target, const Config& config
     const graph::TensorType& type = c.workload.graph()[c.workload.outputs()[i]].type;
     worst = std::max(worst, Difference(type, outputs[i], *c.reference[i]));
   }
+  if (stored != nullptr) *stored = std::move(outputs);
   return worst;
 }
 

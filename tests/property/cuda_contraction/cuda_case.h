@@ -21,7 +21,9 @@ target::Target HopperTarget();
 // Operands are random between `low` and 1.
 CudaCase MakeCudaCase(Rng& rng, graph::Workload workload, double low = -1);
 // Lowers, verifies and interprets a config, preparations first; gives the largest difference of an
-// output over its largest reference value, or a negative number after a failure.
-double CudaError(CudaCase& c, const target::Target& target, const Config& config);
+// output over its largest reference value, or a negative number after a failure. `outputs`, if any,
+// get what it stored.
+double CudaError(CudaCase& c, const target::Target& target, const Config& config,
+                 std::vector<std::vector<std::byte>>* outputs = nullptr);
 
 }  // namespace mlc::schedule
