@@ -11,13 +11,15 @@ constexpr int64_t kLongestWaitNs = 500'000'000;
 // Lost before there are timings to compare it with.
 constexpr int64_t kCreditNs = 3'000'000'000;
 constexpr int64_t kLostForTimed = 3;
+constexpr int64_t kMostForOneNs = 1'500'000'000;
 
 }  // namespace
 
 bool CalmGate::IsCalm(double calm) { return calm >= kCalmEnough; }
 
 bool CalmGate::MayLose(int64_t ns) const {
-  return patience_.lost_ns + ns <= kLostForTimed * patience_.timed_ns + kCreditNs;
+  return lost_ns_ + ns <= kMostForOneNs &&
+         patience_.lost_ns + ns <= kLostForTimed * patience_.timed_ns + kCreditNs;
 }
 
 double CalmGate::Await() {

@@ -24,6 +24,7 @@ struct Patience {
   int64_t lost_ns = 0;
 };
 
+// Of one timing.
 class CalmGate {
  public:
   // `patience` is borrowed.
@@ -40,11 +41,15 @@ class CalmGate {
   double Look() const { return watch_.calm(); }
   // Tells the time of a timing, or of a part that has to be repeated.
   void Timed(int64_t ns) { patience_.timed_ns += ns; }
-  void Lost(int64_t ns) { patience_.lost_ns += ns; }
+  void Lost(int64_t ns) {
+    patience_.lost_ns += ns;
+    lost_ns_ += ns;
+  }
 
  private:
   MachineWatch watch_;
   Patience& patience_;
+  int64_t lost_ns_ = 0;  // of it, by this timing
 };
 
 }  // namespace mlc::worker

@@ -20,7 +20,7 @@ constexpr int64_t kRounds = 4000;
 constexpr int kLeastBursts = 3;
 constexpr double kWakeSeconds = 0.002;
 constexpr double kPeakSeconds = 0.03;
-constexpr double kBusyPeakSeconds = 2;
+constexpr double kBusyPeakSeconds = 1;
 // The clock of many busy cores is lower than that of one.
 constexpr double kAsAlone = 0.7;
 

@@ -22,7 +22,7 @@ class Gauge {
   // The best of some bursts, in GFLOP/s: 0.1 ms, and up to 2 ms until one reaches `enough`, as the
   // pool's threads may have to wake up first. REQUIRES: the calling thread is pinned.
   double Gflops(mlc_pool* pool, double enough) const;
-  // The peak after warming up: 30 ms, and up to 2 s more while all threads together are far slower
+  // The peak after warming up: 30 ms, and up to 1 s while all threads together are far slower
   // than one thread alone, times the cores. Pins the calling thread to the first processor:
   // unpinned, it may share one with a thread of the pool.
   double PeakGflops(mlc_pool* pool) const;

@@ -92,12 +92,14 @@ Timing TimeKernel(const std::function<void()>& run, const std::function<void()>&
   double shortest = 0;
   // A race that was lost on a disturbed machine is run again.
   for (int attempt = 0; attempt < kRaces; ++attempt) {
-    const double before = gate.Await();
+    timing.calm = gate.Await();
+    const int64_t start = watch.now_ns();
     shortest = ShortestWarm(run, options, watch);
-    timing.calm = before;
     if (shortest <= limit) break;
-    timing.calm = std::min(before, gate.Look());
-    if (CalmGate::IsCalm(timing.calm)) break;
+    timing.calm = std::min(timing.calm, gate.Look());
+    const int64_t taken = watch.now_ns() - start;
+    if (CalmGate::IsCalm(timing.calm) || !gate.MayLose(taken)) break;
+    gate.Lost(taken);
   }
   if (shortest > limit) {
     timing.raced_out = true;

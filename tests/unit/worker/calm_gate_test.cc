@@ -43,6 +43,16 @@ TEST_F(CalmGateTest, OneWaitEnds) {
   EXPECT_LT(now_, 1'000'000'000);
 }
 
+TEST_F(CalmGateTest, OneTimingLosesLittleOfWhatAllMayLose) {
+  disturbed_until_ = kForever;
+  patience_.timed_ns = kForever / 4;
+  CalmGate gate = Gate();
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(gate.Await(), 0.5);
+  EXPECT_LE(patience_.lost_ns, 1'500'000'000);
+  EXPECT_FALSE(gate.MayLose(500'000'000));
+  EXPECT_TRUE(Gate().MayLose(500'000'000)) << "the next one";
+}
+
 TEST_F(CalmGateTest, LossesAreBoundedOverManyTimings) {
   disturbed_until_ = kForever;
   for (int i = 0; i < 1000; ++i) {
