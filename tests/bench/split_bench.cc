@@ -182,9 +182,11 @@ Status List() {
   for (const Problem& problem : Problems()) {
     const graph::Workload workload = MLC_TRY(graph::Workload::Parse(problem.workload));
     printf("%s\n", problem.name.c_str());
-    for (const std::string& config : CandidatesFor(workload, target, 24).configs) {
-      printf("  %s\n", config.c_str());
+    const Candidates candidates = CandidatesFor(workload, target, 24);
+    for (const Guess& guess : candidates.guesses) {
+      printf("  estimated %.0f cycles  %s\n", guess.cycles, guess.config.c_str());
     }
+    for (const std::string& config : candidates.configs) printf("  %s\n", config.c_str());
   }
   return {};
 }
