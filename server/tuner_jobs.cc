@@ -230,6 +230,8 @@ Result<std::shared_ptr<Tuner::Job>> Tuner::JobOf(db::JobRow row) const {
   const target::Target target = MLC_TRY(target::Target::Parse(row.target));
   job->target_class = target.ClassText();
   job->progress = ProgressFrom(row);
+  // All that it has is in the log, and took none of the time that counts from now on.
+  job->progress.set_replayed(job->progress.trials());
   for (const db::JobTask& task : row.tasks) {
     const std::optional<db::WorkloadRow> workload = MLC_TRY(log_.FindWorkload(task.workload));
     if (!workload) return DataLoss("the log lacks workload " + task.workload.ToText());

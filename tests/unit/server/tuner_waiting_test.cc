@@ -87,6 +87,17 @@ TEST_F(TunerWaitingTest, AndWhetherTheFleetHasSuchWorkers) {
   Work(job);
 }
 
+TEST_F(TunerWaitingTest, AndWhatItHadBeforeIsFromTheLog) {
+  const std::string job = Submit(8);
+  Work(job);
+  ASSERT_EQ(tuner_->Progress(job)->state(), proto::DONE);
+  Restart();
+  ASSERT_EQ(Submit(100), job);
+  Await(job, "waits for a worker");
+  EXPECT_EQ(tuner_->Progress(job)->trials(), 8);
+  EXPECT_EQ(tuner_->Progress(job)->replayed(), 8);
+}
+
 TEST_F(TunerWaitingTest, AndThatIsNotItsTime) {
   const auto spent_ms = [&](const std::string& job) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
