@@ -11,6 +11,7 @@
 #include "transport/diagnose.h"
 #include "transport/revocations.h"
 #include "transport/server_verifier.h"
+#include "transport/socket.h"
 #include "transport/tls_files.h"
 
 namespace mlc::transport {
@@ -95,6 +96,7 @@ Connection::~Connection() {
 }
 
 Result<std::unique_ptr<Connection>> Connection::Open(ChannelOptions options) {
+  MLC_TRY(CheckAddress(options.address));
   std::unique_ptr<Connection> connection(new Connection(std::move(options)));
   const ChannelOptions& wanted = connection->options_;
   std::shared_ptr<grpc::ChannelCredentials> credentials;

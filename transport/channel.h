@@ -25,8 +25,9 @@ struct ChannelOptions {
 
 class Connection {
  public:
-  // Reads the files and begins to connect. Errors of ReadTls and ReadSecret; INVALID_ARGUMENT for a
-  // token or a list of revoked certificates without TLS, or one that cannot be used.
+  // Reads the files and begins to connect. Errors of CheckAddress, ReadTls and ReadSecret;
+  // INVALID_ARGUMENT for a token or a list of revoked certificates without TLS, or one that cannot
+  // be used.
   static Result<std::unique_ptr<Connection>> Open(ChannelOptions options);
   // REQUIRES: nobody else holds the channel any more.
   ~Connection();

@@ -51,6 +51,14 @@ TEST(ConnectionTest, ANewOneDoesNotWaitForWhatAnOldOneWaitsFor) {
   EXPECT_TRUE(Open(address)->Await(60'000));
 }
 
+TEST(ConnectionTest, NeedsAnAddress) {
+  for (const char* bad : {"", "nowhere", "localhost:65536"}) {
+    ChannelOptions options;
+    options.address = bad;
+    EXPECT_EQ(Connection::Open(options).status().code(), StatusCode::kInvalidArgument) << bad;
+  }
+}
+
 TEST(ConnectionTest, EndsWhileItIsNotConnected) {
   const std::string address = Address("silent");
   std::string bound;
