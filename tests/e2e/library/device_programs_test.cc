@@ -141,10 +141,13 @@ TEST_F(DevicePrograms, WithoutADriverTheReasonIsTold) {
       RunProgram({kCompile, "--model", Model(), "--target", "cuda", "-o", root_ + "/none"});
   EXPECT_EQ(compile.exit_code, 69);
   EXPECT_THAT(compile.output, AllOf(HasSubstr("no NVIDIA driver"), HasSubstr("h200")));
-  const Finished tune = RunProgram(
-      {kTune, "--model", Model(), "--trials", "1", "--target", "cuda", "--log", root_ + "/log.db"});
-  EXPECT_EQ(tune.exit_code, 69);
-  EXPECT_THAT(tune.output, HasSubstr("no NVIDIA driver"));
+  for (const char* target : {"cuda", "h200"}) {
+    const Finished tune = RunProgram({kTune, "--model", Model(), "--trials", "1", "--target",
+                                      target, "--log", root_ + "/log.db"});
+    EXPECT_EQ(tune.exit_code, 69);
+    EXPECT_THAT(tune.output, AllOf(HasSubstr("no NVIDIA driver"), HasSubstr("--server ADDRESS"),
+                                   HasSubstr("--target cpu"), Not(HasSubstr("h200"))));
+  }
   SKIP_WITHOUT_NVRTC();
   const Finished run = RunProgram({kRun, root_ + "/net"});
   EXPECT_EQ(run.exit_code, 78);
