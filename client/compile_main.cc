@@ -32,6 +32,7 @@
 #include "compiler/schedule/family.h"
 #include "db/sqlite_log.h"
 #include "transport/flags.h"
+#include "transport/standard_files.h"
 
 namespace mlc::client {
 namespace {
@@ -287,5 +288,6 @@ int Main(int argc, char** argv) {
 }  // namespace mlc::client
 
 int main(int argc, char** argv) {
+  mlc::transport::OpenStandardFiles();
   return mlc::client::EndProgram("mlc-compile", mlc::client::Main(argc, argv));
 }

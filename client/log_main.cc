@@ -20,6 +20,7 @@
 #include "db/snapshot_folder.h"
 #include "db/sqlite_log.h"
 #include "transport/arguments.h"
+#include "transport/standard_files.h"
 
 namespace mlc::client {
 namespace {
@@ -235,5 +236,6 @@ int Main(int argc, char** argv) {
 }  // namespace mlc::client
 
 int main(int argc, char** argv) {
+  mlc::transport::OpenStandardFiles();
   return mlc::client::EndProgram("mlc-log", mlc::client::Main(argc, argv));
 }

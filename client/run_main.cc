@@ -20,6 +20,7 @@
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/passes/precision.h"
 #include "transport/arguments.h"
+#include "transport/standard_files.h"
 
 namespace mlc::client {
 namespace {
@@ -195,5 +196,6 @@ int Main(int argc, char** argv) {
 }  // namespace mlc::client
 
 int main(int argc, char** argv) {
+  mlc::transport::OpenStandardFiles();
   return mlc::client::EndProgram("mlc-run", mlc::client::Main(argc, argv));
 }

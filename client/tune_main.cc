@@ -16,6 +16,7 @@
 #include "client/tune_there.h"
 #include "compiler/base/exit_code.h"
 #include "transport/flags.h"
+#include "transport/standard_files.h"
 
 namespace mlc::client {
 namespace {
@@ -58,5 +59,6 @@ int Main(int argc, char** argv) {
 }  // namespace mlc::client
 
 int main(int argc, char** argv) {
+  mlc::transport::OpenStandardFiles();
   return mlc::client::EndProgram("mlc-tune", mlc::client::Main(argc, argv));
 }

@@ -19,6 +19,7 @@
 #include "transport/arguments.h"
 #include "transport/clock_watch.h"
 #include "transport/flags.h"
+#include "transport/standard_files.h"
 
 namespace {
 
@@ -200,6 +201,7 @@ int Run(const Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  mlc::transport::OpenStandardFiles();
   Flags flags;
   CLI::App app("mlc-server: gives trials to workers and keeps the tuning log", "mlc-server");
   app.set_version_flag("--version", mlc::VersionText("mlc-server"));

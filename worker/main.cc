@@ -17,6 +17,7 @@
 #include "compiler/build/cubin_cache.h"
 #include "transport/arguments.h"
 #include "transport/flags.h"
+#include "transport/standard_files.h"
 #include "worker/capabilities.h"
 #include "worker/daemon.h"
 #include "worker/doctor.h"
@@ -259,6 +260,7 @@ void AddOptions(CLI::App& app, Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  mlc::transport::OpenStandardFiles();
   Flags flags;
   CLI::App app("mlc-worker: builds, checks and times the trials of a server", "mlc-worker");
   app.set_version_flag("--version", mlc::VersionText("mlc-worker"));

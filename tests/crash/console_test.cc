@@ -79,6 +79,33 @@ TEST_F(ConsoleTest, OutputThatNobodyTakesIsAFailure) {
   }
 }
 
+// What is opened next gets the number of a closed output, and the words that were meant for it.
+TEST_F(ConsoleTest, ClosedOutputsWriteIntoNoFile) {
+  EXPECT_EQ(Run("$tune --trials 20 --log a.db >&-"), 73) << Said();
+  EXPECT_THAT(Said(), HasSubstr("cannot write to standard output"));
+  EXPECT_EQ(Run("$tune --trials 40 --log a.db <&- >&- 2>&-"), 73);
+  EXPECT_EQ(Run("mlc-log verify a.db"), 0) << Said();
+  EXPECT_EQ(Run("[ \"$(cat a.db.lock | wc -l)\" -le 1 ]"), 0) << "the holder's number alone";
+  EXPECT_EQ(Run("mlc-log export a.db lines <&- >&- 2>&- && mlc-log import b.db lines"), 0)
+      << Said();
+}
+
+TEST_F(ConsoleTest, LogsAreNotOverwritten) {
+  ASSERT_EQ(Run("$tune --trials 20 --log a.db"), 0) << Said();
+  for (const char* command :
+       {"mlc-log export a.db a.db", "mlc-log snapshot a.db a.db", "mlc-log snapshot a.db ./a.db"}) {
+    EXPECT_EQ(Run(command), 73) << command << "\n" << Said();
+    EXPECT_THAT(Said(), HasSubstr("a.db: it is the log itself")) << command;
+  }
+  EXPECT_EQ(Run("mlc-log verify a.db"), 0) << Said();
+  // What cannot be read leaves no empty log behind.
+  EXPECT_EQ(Run("mlc-log import b.db none"), 3) << Said();
+  EXPECT_EQ(Run("mlc-log merge b.db none"), 3) << Said();
+  EXPECT_FALSE(std::filesystem::exists(Path("b.db")));
+  EXPECT_EQ(Run("mlc-log import b.db ."), 74) << Said();
+  EXPECT_THAT(Said(), HasSubstr("reading it failed"));
+}
+
 TEST_F(ConsoleTest, FilesThatCannotBeUsedAreNamed) {
   ASSERT_EQ(Run("$tune --trials 20 --log a.db && mlc-log snapshot a.db newer.db"), 0) << Said();
   // SQLite's user_version: this program's schema is of a lower one.
