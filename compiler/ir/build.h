@@ -88,6 +88,10 @@ class KernelBuilder {
   void LoadPeer(BufferId to, ExprRef to_index, BufferId from, ExprRef from_index, ExprRef rank);
   void Mma(BufferId c, ExprRef c_index, BufferId a, ExprRef a_index, BufferId b, ExprRef b_index,
            int part = 0);
+  void FenceTiles();
+  void WaitProducts(int pending);
+  void WarpgroupMma(BufferId c, ExprRef c_index, BufferId a, ExprRef a_index, BufferId b,
+                    ExprRef b_index, int columns);
   ExprRef Arrive(std::string var, BufferId counter, ExprRef index, int64_t of);
   void Approximate();  // sets Kernel::approximate
 

@@ -71,6 +71,16 @@ void KernelBuilder::Mma(BufferId c, ExprRef c_index, BufferId a, ExprRef a_index
       MakeStmt(ir::Mma{c, std::move(c_index), a, std::move(a_index), b, std::move(b_index), part}));
 }
 
+void KernelBuilder::FenceTiles() { Append(MakeStmt(Sync{SyncKind::kFenceTiles})); }
+void KernelBuilder::WaitProducts(int pending) {
+  Append(MakeStmt(Sync{SyncKind::kWaitProducts, pending}));
+}
+void KernelBuilder::WarpgroupMma(BufferId c, ExprRef c_index, BufferId a, ExprRef a_index,
+                                 BufferId b, ExprRef b_index, int columns) {
+  Append(MakeStmt(ir::WarpgroupMma{c, std::move(c_index), a, std::move(a_index), b,
+                                   std::move(b_index), columns}));
+}
+
 ExprRef KernelBuilder::Arrive(std::string var, BufferId counter, ExprRef index, int64_t of) {
   const VarId id = NewVar(std::move(var));
   Append(MakeStmt(ir::Arrive{id, counter, std::move(index), of}));

@@ -10,6 +10,7 @@
 namespace mlc::ir {
 
 inline constexpr int kWarpThreads = 32;
+inline constexpr int kWarpgroupThreads = 128;  // of a warpgroup_mma
 
 enum class Order : uint8_t { kOrdered, kThreadRace, kBlockRace };
 

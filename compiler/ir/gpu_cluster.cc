@@ -40,6 +40,7 @@ void GpuMachine::MakeCluster(int blocks) {
       block.privates[i] = std::make_unique<GpuPrivate>(buffer, static_cast<int>(max_threads_));
     }
     block.copies.resize(copies_.size());
+    block.products.resize(products_.size());
     block.vars.resize(vars_.size());
   }
 }
@@ -52,6 +53,8 @@ void GpuMachine::Swap() {
   }
   privates_.swap(block.privates);
   copies_.swap(block.copies);
+  products_.swap(block.products);
+  unfenced_.swap(block.unfenced);
   vars_.swap(block.vars);
 }
 
@@ -83,10 +86,12 @@ void GpuMachine::RunCluster(const For& grid, const For& loop, int64_t first) {
       if (failed_) return;
       if (last_part_) {
         for (GpuCopies& copies : copies_) copies.EndBlock();
+        EndProducts();
       } else {
         cluster_[static_cast<size_t>(rank_)].place = clock_.Leave();
         clock_.Publish(&seen);
       }
+      if (failed_) return;
       Swap();
     }
     if (last_part_) return;

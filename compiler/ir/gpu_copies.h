@@ -27,7 +27,8 @@ class GpuCopies {
   }
   void Commit() { ++committed_; }
   // Lands all groups but the last `pending` that were committed.
-  void Wait(int pending, int thread) {
+  // Whether there were any.
+  bool Wait(int pending, int thread) {
     size_t landed = 0;
     for (; landed < under_way_.size(); ++landed) {
       const Copy& copy = under_way_[landed];
@@ -35,6 +36,7 @@ class GpuCopies {
       copy.to->Land(copy.index, copy.lanes, thread, copy.values.data());
     }
     under_way_.erase(under_way_.begin(), under_way_.begin() + static_cast<ptrdiff_t>(landed));
+    return landed > 0;
   }
   void EndBlock() {
     for (const Copy& copy : under_way_) copy.to->Drop(copy.index, copy.lanes);

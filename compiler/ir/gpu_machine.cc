@@ -26,6 +26,7 @@ GpuMachine::GpuMachine(const Kernel& kernel, std::span<const std::span<std::byte
   }
   vars_.resize(kernel.vars.size() * max_threads_);
   copies_.resize(max_threads_);
+  products_.resize(max_threads_ / kWarpgroupThreads + 1);
   memories_.resize(kernel.buffers.size());
   privates_.resize(kernel.buffers.size());
   for (size_t i = 0; i < kernel.buffers.size(); ++i) {
@@ -194,6 +195,7 @@ void GpuMachine::Do(const Store& store) {
 void GpuMachine::StoreMemory(const Store& store, const Lane* index, const Lane* values,
                              const Lane* mask) {
   GpuMemory& memory = MemoryOf(store.buffer);
+  if (memory.buffer().scope == Scope::kBlock) unfenced_.insert(active_.begin(), active_.end());
   const int lanes = store.value->type.lanes;
   for (size_t i = 0; i < Count(); ++i) {
     if (store.streaming && store.stride == 1 && index[i].i % lanes != 0) {

@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,11 +39,19 @@ class GpuMachine {
     std::vector<GpuClock::Span> seen;
   };
 
+  // One that is under way: places in the buffers of the statement.
+  struct Product {
+    const WarpgroupMma* mma;
+    int64_t c, a, b;
+  };
+
   // A block of a cluster while it does not run.
   struct WaitingBlock {
     std::vector<std::unique_ptr<GpuMemory>> memories;  // null where not of a block
     std::vector<std::unique_ptr<GpuPrivate>> privates;
     std::vector<GpuCopies> copies;
+    std::vector<std::deque<Product>> products;
+    std::set<int> unfenced;
     std::vector<int64_t> vars;
     GpuClock::Place place;
   };
@@ -83,6 +93,15 @@ class GpuMachine {
   void Do(const Mma& mma);
   // The operands' registers of each active thread.
   bool Operand(BufferId id, const ExprRef& index, Lane* values);
+  // products of groups of threads (gpu_products.cc)
+  bool AllOfWarpgroups(const char* what);
+  void Do(const WarpgroupMma& mma);
+  void Begin(const WarpgroupMma& mma, int thread, int64_t c, int64_t a, int64_t b);
+  // Ends all products of the active groups but the last `pending` of each.
+  void LandProducts(int pending);
+  void Land(const Product& product, int thread);
+  void EndProducts();  // of the block
+  bool ReadTile(BufferId id, int64_t at, int rows, int thread, std::vector<double>* values);
 
   // expressions (gpu_expr.cc): an array of Count() times the type's lanes
   void Eval(const Expr& e, Lane* out);
@@ -121,9 +140,11 @@ class GpuMachine {
   std::vector<std::unique_ptr<GpuMemory>> memories_;   // by buffer, null where private
   std::vector<std::unique_ptr<GpuPrivate>> privates_;  // by buffer, null where not
   std::map<std::pair<BufferId, int64_t>, Round> rounds_;
-  std::vector<GpuCopies> copies_;  // by thread
-  std::vector<int64_t> vars_;      // by variable, then thread
-  std::vector<int> active_;        // threads, in order
+  std::vector<GpuCopies> copies_;              // by thread
+  std::vector<std::deque<Product>> products_;  // by group, in order
+  std::set<int> unfenced_;     // threads that wrote block memory since their fence_tiles
+  std::vector<int64_t> vars_;  // by variable, then thread
+  std::vector<int> active_;    // threads, in order
   LaneStack stack_;
   std::vector<WaitingBlock> cluster_;  // by rank; empty without clusters
   int rank_ = 0;                       // of the running block in its cluster

@@ -47,8 +47,15 @@ void GpuMachine::Do(const Sync& sync) {
       return;
     case SyncKind::kWaitCopies:
       for (const int thread : active_) {
-        copies_[static_cast<size_t>(thread)].Wait(sync.pending, thread);
+        const bool landed = copies_[static_cast<size_t>(thread)].Wait(sync.pending, thread);
+        if (landed) unfenced_.insert(thread);
       }
+      return;
+    case SyncKind::kFenceTiles:
+      for (const int thread : active_) unfenced_.erase(thread);
+      return;
+    case SyncKind::kWaitProducts:
+      if (AllOfWarpgroups("wait_products")) LandProducts(sync.pending);
       return;
     case SyncKind::kAwaitInputs:
       for (const int thread : active_) clock_.AwaitInputs(thread);

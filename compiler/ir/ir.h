@@ -8,7 +8,7 @@
 //   phase    := a parallel loop 0 .. constant; phases run in order, with a barrier between
 //   block    := "{" stmt* "}"
 //   stmt     := for | if | let | store | prefetch, on processors also turn, and on GPUs also
-//               sync | copy_async | load_matrix | load_peer | mma | arrive
+//               sync | copy_async | load_matrix | load_peer | mma | warpgroup_mma | arrive
 //   for      := ["parallel" | "unrolled" | "threads"] "for" var "in" expr " .. " expr
 //               ["step" int] ["per_sm" int] ["cluster" int] block
 //   if       := "if" expr block ["else" block]
@@ -18,13 +18,16 @@
 //   prefetch := "prefetch" name "[" expr "," "level" "=" int "]"
 //   turn     := "turn_square" name "[" expr "]"
 //   sync     := "barrier" | "warp_barrier" | "commit_copies" | "wait_copies" int
-//             | "await_inputs" | "release_dependents" | "cluster_barrier"
+//             | "fence_tiles" | "wait_products" int | "await_inputs" | "release_dependents"
+//             | "cluster_barrier"
 //   copy_async  := "copy_async" name "[" expr "]" "=" name "[" expr "," "lanes" "=" int
 //                  ["," "mask" "=" expr] "]"
 //   load_matrix := "load_matrix" ["transposed"] name "[" expr "]" "=" name "[" expr "]"
 //   load_peer   := "load_peer" name "[" expr "]" "=" name "[" expr "]" "of" expr
 //   mma      := "mma" name "[" expr "]" "+=" name "[" expr "]" "*" name "[" expr "]"
 //               ["part" "=" int]
+//   warpgroup_mma := "warpgroup_mma" name "[" expr "]" "+=" name "[" expr "]"
+//               "*" name "[" expr "]" "columns" "=" int
 //   arrive   := "arrive" var "=" name "[" expr "]" "of" int
 //   load     := name "[" expr ["," "lanes" "=" int] ["," "stride" "=" int]
 //               ["," "mask" "=" expr] "]"
@@ -44,9 +47,10 @@
 // GPU kernels. A phase is one launch: its parallel loop counts the blocks of the grid, and its body
 // is one `threads` loop from 0 to a constant multiple of 32: the threads of a block, with the
 // number of blocks that a multiprocessor should hold at once as a hint (`per_sm`). Statements
-// inside run on every thread. Collective statements (barrier, arrive: the block; warp_barrier,
-// load_matrix, mma, shuffle_xor: a warp of 32 threads with consecutive numbers) must be reached by
-// all threads of the block or warp. A kernel has threads loops in all phases or in none.
+// inside run on every thread. Collective statements (barrier, arrive: the block; warpgroup_mma,
+// wait_products: a warpgroup of 128 threads with consecutive numbers; warp_barrier, load_matrix,
+// mma, shuffle_xor: a warp of 32) must be reached by all threads of the block, warpgroup or warp. A
+// kernel has threads loops in all phases or in none.
 //
 // Clusters. With `cluster` c, blocks c*i .. c*i + c-1 run at the same time, and each may read the
 // block memory of the others (load_peer); a block's rank is its number modulo c. A cluster_barrier
@@ -64,6 +68,7 @@
 #include "compiler/base/dtype.h"
 #include "compiler/base/status.h"
 #include "compiler/ir/expr.h"
+#include "compiler/ir/sync.h"
 
 namespace mlc::ir {
 
@@ -115,20 +120,6 @@ struct Turn {
   ExprRef index;
 };
 
-enum class SyncKind : uint8_t {
-  kBarrier,       // block: all threads arrive; what they wrote before is seen after
-  kWarpBarrier,   // the same for a warp
-  kCommitCopies,  // this thread's copies since the last commit become one group
-  kWaitCopies,    // until at most `pending` groups of this thread are under way
-  kAwaitInputs,   // until all earlier launches of the stream have ended and their results are seen;
-                  // before it only constant operands may be read and no parameter written
-  kReleaseDependents,  // the next launch may begin, up to its kAwaitInputs
-  kClusterBarrier,     // cluster: all threads of its blocks arrive
-};
-struct Sync {
-  SyncKind kind = SyncKind::kBarrier;
-  int pending = 0;  // kWaitCopies
-};
 // Copies `lanes` consecutive elements (4, 8 or 16 bytes in all, both ends aligned to that) from a
 // global buffer to a block buffer, in the background: the data may be read after a kWaitCopies that
 // covers it and, by other threads, a barrier. With a mask only so many are read and the rest become
@@ -177,6 +168,23 @@ struct Mma {
   ExprRef b_index;
   int part = 0;
 };
+// Begins c += a * b for 64 rows of a and `columns` (8 to 256 by 8) rows of b, along 128 bytes of k
+// (64 elements of f16 or bf16, 32 of f32 as tf32: the unit ignores the low 13 bits), both in block
+// memory, on the matrix units of a warpgroup of 128 threads (PTX wgmma). From an index aligned to
+// 1024 bytes on, each row takes 128 bytes; the 16-byte piece p of row r lies where piece p ^ (r %
+// 8) would. Every thread that wrote them has fenced them, and has written no block memory since. c:
+// f32, 4 lanes; register c_index + j holds columns 8 * j to 8 * j + 7, warp w of it rows
+// 16 * w to 16 * w + 15, as mma does. A kWaitProducts that covers it ends the product: before, a
+// and b may not be written, nor c touched but by another product. Devices of arch sm_90a only.
+struct WarpgroupMma {
+  BufferId c;
+  ExprRef c_index;
+  BufferId a;
+  ExprRef a_index;
+  BufferId b;
+  ExprRef b_index;
+  int columns = 64;
+};
 // Block-collective. Counts one arrival at a counter; `var` is 1 in the block that is the last of
 // `of` to arrive, which then sees all that the others wrote to global memory before they arrived,
 // and 0 in the others. The last arrival returns the counter to zero.
@@ -189,7 +197,7 @@ struct Arrive {
 
 struct Stmt {
   std::variant<Block, For, If, Let, Store, Prefetch, Turn, Sync, CopyAsync, LoadMatrix, LoadPeer,
-               Mma, Arrive>
+               Mma, WarpgroupMma, Arrive>
       node;
 };
 

@@ -7,18 +7,22 @@
 namespace mlc::ir {
 
 Result<StmtRef> Parser::ParseGpuStmt(int depth) {
-  constexpr std::array kPlain = {SyncKind::kBarrier,           SyncKind::kWarpBarrier,
-                                 SyncKind::kCommitCopies,      SyncKind::kAwaitInputs,
-                                 SyncKind::kReleaseDependents, SyncKind::kClusterBarrier};
+  constexpr std::array kPlain = {SyncKind::kBarrier,       SyncKind::kWarpBarrier,
+                                 SyncKind::kCommitCopies,  SyncKind::kFenceTiles,
+                                 SyncKind::kAwaitInputs,   SyncKind::kReleaseDependents,
+                                 SyncKind::kClusterBarrier};
   for (const SyncKind kind : kPlain) {
     if (lexer_.Accept(ir::ToText(kind))) return MakeStmt(Sync{kind});
   }
-  if (lexer_.Accept(ir::ToText(SyncKind::kWaitCopies))) return ParseWaitCopies();
+  for (const SyncKind kind : {SyncKind::kWaitCopies, SyncKind::kWaitProducts}) {
+    if (lexer_.Accept(ir::ToText(kind))) return ParseWait(kind);
+  }
   if (lexer_.Accept("threads")) return ParseFor(LoopKind::kThreads, depth);
   if (lexer_.Accept("copy_async")) return ParseCopyAsync(depth);
   if (lexer_.Accept("load_matrix")) return ParseLoadMatrix(depth);
   if (lexer_.Accept("load_peer")) return ParseLoadPeer(depth);
   if (lexer_.Accept("mma")) return ParseMma(depth);
+  if (lexer_.Accept("warpgroup_mma")) return ParseWarpgroupMma(depth);
   if (lexer_.Accept("arrive")) return ParseArrive(depth);
   return StmtRef();
 }
@@ -39,9 +43,10 @@ Result<Parser::Place> Parser::ParsePlace(int depth) {
   return place;
 }
 
-Result<StmtRef> Parser::ParseWaitCopies() {
-  const int pending = MLC_TRY(ParseSmall("number of groups"));
-  return MakeStmt(Sync{SyncKind::kWaitCopies, pending});
+Result<StmtRef> Parser::ParseWait(SyncKind kind) {
+  const int pending = MLC_TRY(
+      ParseSmall(kind == SyncKind::kWaitCopies ? "number of groups" : "number of products"));
+  return MakeStmt(Sync{kind, pending});
 }
 
 Result<StmtRef> Parser::ParseCopyAsync(int depth) {
@@ -99,6 +104,19 @@ Result<StmtRef> Parser::ParseMma(int depth) {
     lexer_ = before;
   }
   return MakeStmt(std::move(mma));
+}
+
+Result<StmtRef> Parser::ParseWarpgroupMma(int depth) {
+  Place c = MLC_TRY(ParsePlace(depth));
+  MLC_TRY(lexer_.Expect("+="));
+  Place a = MLC_TRY(ParsePlace(depth));
+  MLC_TRY(lexer_.Expect("*"));
+  Place b = MLC_TRY(ParsePlace(depth));
+  MLC_TRY(lexer_.Expect("columns"));
+  MLC_TRY(lexer_.Expect("="));
+  const int columns = MLC_TRY(ParseSmall("number of columns"));
+  return MakeStmt(WarpgroupMma{c.buffer, std::move(c.index), a.buffer, std::move(a.index), b.buffer,
+                               std::move(b.index), columns});
 }
 
 Result<StmtRef> Parser::ParseArrive(int depth) {

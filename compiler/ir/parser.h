@@ -57,11 +57,12 @@ class Parser {
 
   // Null where the text goes on with another statement.
   Result<StmtRef> ParseGpuStmt(int depth);
-  Result<StmtRef> ParseWaitCopies();
+  Result<StmtRef> ParseWait(SyncKind kind);
   Result<StmtRef> ParseCopyAsync(int depth);
   Result<StmtRef> ParseLoadMatrix(int depth);
   Result<StmtRef> ParseLoadPeer(int depth);
   Result<StmtRef> ParseMma(int depth);
+  Result<StmtRef> ParseWarpgroupMma(int depth);
   Result<StmtRef> ParseArrive(int depth);
   Result<Place> ParsePlace(int depth);       // name "[" expr "]"
   Result<int> ParseSmall(const char* what);  // 0 .. 2^31-1

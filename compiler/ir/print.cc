@@ -125,7 +125,8 @@ class Printer {
 
   void Line(const Sync& sync, int) {
     text_ += ToText(sync.kind);
-    if (sync.kind == SyncKind::kWaitCopies) text_ += " " + std::to_string(sync.pending);
+    const bool counts = sync.kind == SyncKind::kWaitCopies || sync.kind == SyncKind::kWaitProducts;
+    if (counts) text_ += " " + std::to_string(sync.pending);
   }
   void Line(const CopyAsync& copy, int) {
     text_ += "copy_async ";
@@ -150,13 +151,22 @@ class Printer {
     text_ += " of ";
     Print(*load.rank);
   }
+  template <typename Product>
+  void PlaceProduct(const Product& product) {
+    Place(product.c, product.c_index);
+    text_ += " += ";
+    Place(product.a, product.a_index);
+    text_ += " * ";
+    Place(product.b, product.b_index);
+  }
+  void Line(const WarpgroupMma& mma, int) {
+    text_ += "warpgroup_mma ";
+    PlaceProduct(mma);
+    text_ += " columns=" + std::to_string(mma.columns);
+  }
   void Line(const Mma& mma, int) {
     text_ += "mma ";
-    Place(mma.c, mma.c_index);
-    text_ += " += ";
-    Place(mma.a, mma.a_index);
-    text_ += " * ";
-    Place(mma.b, mma.b_index);
+    PlaceProduct(mma);
     if (mma.part != 0) text_ += " part=" + std::to_string(mma.part);
   }
   void Line(const Arrive& arrive, int) {
@@ -298,6 +308,10 @@ std::string_view ToText(SyncKind kind) {
       return "commit_copies";
     case SyncKind::kWaitCopies:
       return "wait_copies";
+    case SyncKind::kFenceTiles:
+      return "fence_tiles";
+    case SyncKind::kWaitProducts:
+      return "wait_products";
     case SyncKind::kAwaitInputs:
       return "await_inputs";
     case SyncKind::kReleaseDependents:

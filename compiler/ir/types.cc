@@ -10,19 +10,20 @@ namespace mlc::ir {
 namespace {
 
 constexpr std::array kReserved =
-    std::to_array<std::string_view>({"kernel",      "in",           "out",
-                                     "shared",      "thread",       "reg",
-                                     "for",         "parallel",     "unrolled",
-                                     "if",          "else",         "let",
-                                     "step",        "prefetch",     "streaming",
-                                     "lanes",       "mask",         "stride",
-                                     "level",       "threads",      "per_sm",
-                                     "overlays",    "transposed",   "copy_async",
-                                     "load_matrix", "mma",          "arrive",
-                                     "barrier",     "warp_barrier", "commit_copies",
-                                     "wait_copies", "await_inputs", "release_dependents",
-                                     "turn_square", "cluster",      "cluster_barrier",
-                                     "load_peer"});
+    std::to_array<std::string_view>({"kernel",       "in",           "out",
+                                     "shared",       "thread",       "reg",
+                                     "for",          "parallel",     "unrolled",
+                                     "if",           "else",         "let",
+                                     "step",         "prefetch",     "streaming",
+                                     "lanes",        "mask",         "stride",
+                                     "level",        "threads",      "per_sm",
+                                     "overlays",     "transposed",   "copy_async",
+                                     "load_matrix",  "mma",          "arrive",
+                                     "barrier",      "warp_barrier", "commit_copies",
+                                     "wait_copies",  "await_inputs", "release_dependents",
+                                     "turn_square",  "cluster",      "cluster_barrier",
+                                     "load_peer",    "fence_tiles",  "wait_products",
+                                     "warpgroup_mma"});
 
 // Operators with no meaning for integers.
 bool NeedsFloat(ScalarOp op) {

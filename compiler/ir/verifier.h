@@ -59,6 +59,7 @@ class Verifier {
   Status CheckGpu(const LoadMatrix& load, int depth);
   Status CheckGpu(const LoadPeer& load, int depth);
   Status CheckGpu(const Mma& mma, int depth);
+  Status CheckGpu(const WarpgroupMma& mma, int depth);
   Status CheckGpu(const Arrive& arrive, int depth);
   // A register buffer with an index known once unrolled loops are expanded.
   Status CheckRegister(BufferId id, const ExprRef& index, int depth);

@@ -74,7 +74,8 @@ Status Verifier::CheckGpuStmt(const Stmt& stmt, int depth) {
         using Node = std::decay_t<decltype(node)>;
         if constexpr (std::is_same_v<Node, Sync> || std::is_same_v<Node, CopyAsync> ||
                       std::is_same_v<Node, LoadMatrix> || std::is_same_v<Node, LoadPeer> ||
-                      std::is_same_v<Node, Mma> || std::is_same_v<Node, Arrive>) {
+                      std::is_same_v<Node, Mma> || std::is_same_v<Node, WarpgroupMma> ||
+                      std::is_same_v<Node, Arrive>) {
           return CheckGpu(node, depth);
         } else {
           return Bad("a statement of an unknown kind");
@@ -91,8 +92,8 @@ Status Verifier::CheckGpu(const Sync& sync, int depth) {
   if (sync.kind == SyncKind::kAwaitInputs && ++awaits_ > 1) {
     return Bad("a phase awaits its inputs twice");
   }
-  const bool pending_fits =
-      sync.kind == SyncKind::kWaitCopies ? sync.pending >= 0 : sync.pending == 0;
+  const bool counts = sync.kind == SyncKind::kWaitCopies || sync.kind == SyncKind::kWaitProducts;
+  const bool pending_fits = counts ? sync.pending >= 0 : sync.pending == 0;
   return Expect(pending_fits, "a wait for a bad number of groups");
 }
 
@@ -168,6 +169,31 @@ Status Verifier::CheckGpu(const Mma& mma, int depth) {
   const int b_lanes = a.dtype == DType::kF32 ? 2 : 4;
   if (a.lanes != 2 * b_lanes || b.lanes % b_lanes != 0) return Bad(what + " has bad lanes");
   return Expect(mma.part >= 0 && mma.part < b.lanes / b_lanes, "an mma of a part past its operand");
+}
+
+Status Verifier::CheckGpu(const WarpgroupMma& mma, int depth) {
+  MLC_TRY(CheckRegister(mma.c, mma.c_index, depth));
+  MLC_TRY(CheckBuffer(mma.a));
+  MLC_TRY(CheckBuffer(mma.b));
+  const Buffer& c = BufferOf(mma.c);
+  const Buffer& a = BufferOf(mma.a);
+  const Buffer& b = BufferOf(mma.b);
+  const std::string what =
+      "warpgroup_mma of '" + a.name + "' and '" + b.name + "' into '" + c.name + "'";
+  if (a.scope != Scope::kBlock || b.scope != Scope::kBlock) {
+    return Bad(what + " is not from block memory");
+  }
+  if (c.dtype != DType::kF32 || c.lanes != 4) return Bad(what + " does not sum in f32x4");
+  if (a.dtype != b.dtype || !IsMatrixOperand(a.dtype)) {
+    return Bad(what + " takes two f16, bf16 or f32");
+  }
+  if (mma.columns < 8 || mma.columns > 256 || mma.columns % 8 != 0) {
+    return Bad(what + " is not of 8 to 256 columns by 8");
+  }
+  MLC_TRY(CheckIndex(mma.a_index, "index of '" + a.name + "'", depth));
+  MLC_TRY(CheckIndex(mma.b_index, "index of '" + b.name + "'", depth));
+  if (std::get<IntImm>(threads_->end->node).value % 128 == 0) return {};
+  return Bad(what + " in a block that is not of warpgroups of 128 threads");
 }
 
 Status Verifier::CheckGpu(const Arrive& arrive, int depth) {

@@ -47,6 +47,8 @@ struct Target {
   double copy_gbps = 0;   // bytes read plus written, out of cache; 0 when unknown
 
   bool is_cuda() const { return device == Device::kCuda; }
+  // Whether warpgroups of 128 threads can multiply tiles in block memory (wgmma).
+  bool HasWarpgroupMma() const { return is_cuda() && compute == 90 && arch_specific; }
   // "sm_90a", as the CUDA compiler spells it. REQUIRES: is_cuda().
   std::string CudaArch() const;
 

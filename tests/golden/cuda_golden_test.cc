@@ -1,6 +1,9 @@
 // CUDA C++ of one kernel for each kind of statement.
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "compiler/codegen/cuda/cuda.h"
 #include "tests/golden/golden.h"
 #include "tests/unit/codegen/cuda/kernels.h"
@@ -11,6 +14,7 @@ namespace {
 TEST(CudaGolden, StatementsPrintAsTheyDid) {
   std::vector<codegen::NamedKernel> kernels = codegen::StatementKernels();
   kernels.push_back({"cluster_sum", codegen::ClusterSum()});
+  for (codegen::NamedKernel& named : codegen::HopperKernels()) kernels.push_back(std::move(named));
   for (const codegen::NamedKernel& named : kernels) {
     SCOPED_TRACE(named.name);
     const Result<codegen::CudaSource> source =

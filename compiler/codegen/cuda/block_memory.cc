@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kAlignment = 128;
 
-int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t Aligned(int64_t bytes, int64_t to = kAlignment) { return (bytes + to - 1) / to * to; }
 int64_t BytesOf(const ir::Buffer& buffer) { return buffer.size * SizeOf(buffer.dtype); }
 
 class Usage {
@@ -75,6 +75,11 @@ class Usage {
     for (const ir::BufferId id : {mma.c, mma.a, mma.b}) Use(id);
     for (const ir::ExprRef& index : {mma.c_index, mma.a_index, mma.b_index}) Walk(index);
   }
+  void Do(const ir::WarpgroupMma& mma) {
+    for (const ir::BufferId id : {mma.c, mma.a, mma.b}) Use(id);
+    for (const ir::BufferId id : {mma.a, mma.b}) used_[static_cast<size_t>(id)].is_tile = true;
+    for (const ir::ExprRef& index : {mma.c_index, mma.a_index, mma.b_index}) Walk(index);
+  }
   void Do(const ir::Arrive& arrive) {
     Use(arrive.counter);
     Walk(arrive.index);
@@ -131,6 +136,7 @@ MemoryLayout PlaceBlockMemory(const ir::Kernel& kernel, const std::vector<Buffer
     if (buffer.overlays >= 0) {
       layout.offset[i] = layout.offset[static_cast<size_t>(buffer.overlays)];
     } else if (need[i] > 0) {
+      if (uses[i].is_tile) layout.bytes = Aligned(layout.bytes, kTileAlignment);
       layout.offset[i] = layout.bytes;
       layout.bytes += Aligned(need[i]);
     }

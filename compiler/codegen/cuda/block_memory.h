@@ -16,13 +16,16 @@ struct MemoryLayout {
 
 struct BufferUse {
   bool touched = false;
-  bool loaded = false;  // by an expression
+  bool loaded = false;   // by an expression
+  bool is_tile = false;  // of a warpgroup_mma
 };
 // Per buffer: what the phase does with it.
 std::vector<BufferUse> UsesOf(const ir::Kernel& kernel, const ir::Stmt& phase);
 
-// On-chip memory of one phase: the buffers that it uses, each aligned to 128 bytes. A buffer lies
-// where the one lies that it overlays.
+constexpr int64_t kTileAlignment = 1024;
+
+// On-chip memory of one phase: the buffers that it uses, each aligned to 128 bytes, to
+// kTileAlignment if warpgroup_mma reads it. A buffer lies where the one lies that it overlays.
 MemoryLayout PlaceBlockMemory(const ir::Kernel& kernel, const std::vector<BufferUse>& uses);
 // All buffers of the scope (kShared or kCounter), aligned to 128 bytes.
 MemoryLayout PlaceGlobal(const ir::Kernel& kernel, ir::Scope scope);

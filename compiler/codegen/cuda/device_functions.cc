@@ -4,6 +4,7 @@
 
 #include "compiler/base/check.h"
 #include "compiler/codegen/cuda/device_function_table.h"
+#include "compiler/codegen/cuda/warpgroup_mma_function.h"
 
 namespace mlc::codegen {
 
@@ -71,11 +72,18 @@ std::string DeviceFunctions::UseVector(Access access, std::string_view type, int
     std::string name(kPrefixes[static_cast<size_t>(access)]);
     name += row.suffix;
     name += std::to_string(count);
-    vectors_.try_emplace(name, VectorDefinition(access, name, row, count));
+    made_.try_emplace(name, VectorDefinition(access, name, row, count));
     return name;
   }
   MLC_CHECK(false) << "no vectors of " << type;
   return {};
+}
+
+std::string DeviceFunctions::UseWarpgroupMma(DType dtype, int columns) {
+  std::string name = WarpgroupMmaName(dtype, columns);
+  Use("TileDescriptor");
+  made_.try_emplace(name, WarpgroupMmaDefinition(dtype, columns));
+  return name;
 }
 
 std::string DeviceFunctions::ToText() const {
@@ -90,7 +98,7 @@ std::string DeviceFunctions::ToText() const {
     if (!used_.contains(row->name)) continue;
     for (const std::string_view definition : row->definitions) define(definition);
   }
-  for (const auto& [name, definition] : vectors_) define(definition);
+  for (const auto& [name, definition] : made_) define(definition);
   return text;
 }
 

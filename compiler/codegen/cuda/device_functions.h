@@ -22,12 +22,14 @@ class DeviceFunctions {
   // A function (to, from) that moves `count` (2 or 4, 16 bytes at most) values of `type` ("float",
   // "double", "long long", "int" or "unsigned") in one access; its name.
   std::string UseVector(Access access, std::string_view type, int count);
+  // A function (sums, a, b) that begins a warpgroup_mma of so many columns; its name.
+  std::string UseWarpgroupMma(DType dtype, int columns);
   // The definitions of what was used, with what those need.
   std::string ToText() const;
 
  private:
   std::set<std::string_view> used_;
-  std::map<std::string, std::string> vectors_;  // name to definition
+  std::map<std::string, std::string> made_;  // name to definition, of those that no table has
 };
 
 }  // namespace mlc::codegen

@@ -72,6 +72,11 @@ Result<CudaLaunch> PhasePrinter::Print(const ir::For& phase, const std::string& 
     return bad("needs " + std::to_string(block.bytes) + " bytes of memory in a block; " +
                target_.CudaArch() + " has " + std::to_string(target_.block_bytes));
   }
+  const bool has_tiles = std::any_of(uses_of_.begin(), uses_of_.end(),
+                                     [](const BufferUse& use) { return use.is_tile; });
+  if (has_tiles && !target_.HasWarpgroupMma()) {
+    return bad("multiplies by warpgroup_mma, which " + target_.CudaArch() + " lacks");
+  }
   analysis_.BindLoop(phase);
   analysis_.BindLoop(*threads);
   lines_.clear();
@@ -110,7 +115,12 @@ std::string PhasePrinter::Head(const ir::For& threads, const std::string& functi
 }
 
 void PhasePrinter::DeclareBuffers(const MemoryLayout& block) {
-  if (block.bytes > 0) Line("extern __shared__ __align__(128) unsigned char BlockMemory[];");
+  const bool has_tiles = std::any_of(uses_of_.begin(), uses_of_.end(),
+                                     [](const BufferUse& use) { return use.is_tile; });
+  if (block.bytes > 0) {
+    Line("extern __shared__ __align__(" + std::to_string(has_tiles ? kTileAlignment : 128) +
+         ") unsigned char BlockMemory[];");
+  }
   const auto pointer = [&](size_t i, const char* base, int64_t offset) {
     const std::string type(StorageType(kernel_.buffers[i].dtype));
     Line(type + "* const " + buffers_[i] + " = (" + type + "*)(" + base + " + " +

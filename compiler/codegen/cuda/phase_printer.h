@@ -8,6 +8,7 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -89,7 +90,9 @@ class PhasePrinter {
   void Do(const ir::LoadMatrix& load);
   void Do(const ir::LoadPeer& load);
   void Do(const ir::Mma& mma);
+  void Do(const ir::WarpgroupMma& mma);
   void Do(const ir::Arrive& arrive);
+  void WaitProducts(int pending);
   // Forgets what the previous statement computed and counts uses in this one.
   void Begin(std::initializer_list<ir::ExprRef> expressions);
   void CountUses(const ir::ExprRef& e);
@@ -157,6 +160,8 @@ class PhasePrinter {
   // The phase waits for earlier launches. The compiler knows that inputs do not change, but not
   // since when: behind the wait they are read through renewed pointers, by explicit instructions.
   bool awaits_ = false;
+
+  std::set<ir::BufferId> product_sums_;  // of the warpgroup_mmas so far
 
   std::string lines_;
   int depth_ = 1;

@@ -28,7 +28,9 @@ bool HasShape(const ir::Stmt& stmt) {
     return HasShape(*branch->then_body) ||
            (branch->else_body != nullptr && HasShape(*branch->else_body));
   }
-  return std::holds_alternative<ir::Sync>(stmt.node) || std::holds_alternative<ir::Mma>(stmt.node);
+  return std::holds_alternative<ir::Sync>(stmt.node) ||
+         std::holds_alternative<ir::Mma>(stmt.node) ||
+         std::holds_alternative<ir::WarpgroupMma>(stmt.node);
 }
 
 }  // namespace

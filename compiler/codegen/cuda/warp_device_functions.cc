@@ -88,6 +88,17 @@ __device__ __forceinline__ void WaitCopies() {
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 })"}},
+      {"FenceTiles",
+       {},
+       {R"(void FenceTiles() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); })"}},
+      {"TileDescriptor", {"BlockAddress"}, {R"(unsigned long long TileDescriptor(const void* at) {
+  // Rows of 128 bytes, swizzled by 8; 1024 bytes from one eight of them to the next.
+  return (1ull << 62) | (64ull << 32) | (1ull << 16) | ((BlockAddress(at) & 0x3ffff) >> 4);
+})"}},
+      {"WaitProducts", {}, {R"(template <int kPending>
+__device__ __forceinline__ void WaitProducts() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(kPending) : "memory");
+})"}},
       {"MmaTf32", {}, {R"(void MmaTf32(float* c, const float* a, const float* b) {
   asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
                "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"

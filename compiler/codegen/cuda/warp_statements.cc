@@ -18,6 +18,10 @@ void PhasePrinter::Do(const ir::Sync& sync) {
     case ir::SyncKind::kWaitCopies:
       return Line(std::string(functions_.Use("WaitCopies")) + "<" + std::to_string(sync.pending) +
                   ">();");
+    case ir::SyncKind::kFenceTiles:
+      return Line(std::string(functions_.Use("FenceTiles")) + "();");
+    case ir::SyncKind::kWaitProducts:
+      return WaitProducts(sync.pending);
     case ir::SyncKind::kAwaitInputs:
       if (!overlaps_launches) return;
       Line(std::string(functions_.Use("AwaitInputs")) + "();");
@@ -97,6 +101,27 @@ void PhasePrinter::Do(const ir::Mma& mma) {
   const Text a = RegisterPlace(mma.a, mma.a_index);
   const Text b = RegisterPlace(mma.b, mma.b_index, 2 * mma.part);
   Line(std::string(functions_.Use(function)) + "(" + c.text + ", " + a.text + ", " + b.text + ");");
+}
+
+void PhasePrinter::Do(const ir::WarpgroupMma& mma) {
+  Begin({mma.c_index, mma.a_index, mma.b_index});
+  const std::string function = functions_.UseWarpgroupMma(BufferOf(mma.a).dtype, mma.columns);
+  const Text c = RegisterPlace(mma.c, mma.c_index);
+  const Text a = Place(mma.a, mma.a_index);
+  const Text b = Place(mma.b, mma.b_index);
+  product_sums_.insert(mma.c);
+  Line(function + "(" + c.text + ", " + a.text + ", " + b.text + ");");
+}
+
+// The compiler must not move what reads the sums before the wait that ends all products.
+void PhasePrinter::WaitProducts(int pending) {
+  Line(std::string(functions_.Use("WaitProducts")) + "<" + std::to_string(pending) + ">();");
+  if (pending > 0) return;
+  for (const ir::BufferId id : product_sums_) {
+    const ir::Buffer& buffer = BufferOf(id);
+    LaneLoop(0, static_cast<int>(buffer.size) * buffer.lanes,
+             [&] { return "asm volatile(\"\" : \"+f\"(" + NameOf(id) + "[L]) :: \"memory\");"; });
+  }
 }
 
 void PhasePrinter::Do(const ir::Arrive& arrive) {

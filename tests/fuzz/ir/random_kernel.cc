@@ -99,8 +99,9 @@ class Generator {
     const VarId thread = Bind(false);
     awaits_ = false;
     cluster_ = OneOf(std::array{1, 1, 2, 3, kMaxCluster});
-    For threads{thread,  Imm(0),  Imm(32 * (1 + Pick(4))), 1, LoopKind::kThreads, RandomBlock(1),
-                Pick(4), cluster_};
+    threads_ = 32 * (1 + Pick(4));
+    For threads{thread,         Imm(0),  Imm(threads_), 1, LoopKind::kThreads,
+                RandomBlock(1), Pick(4), cluster_};
     bound_.clear();
     Block body{{MakeStmt(std::move(threads))}};
     return MakeStmt(For{block, Imm(0), Imm(cluster_ * Pick(20)), 1, LoopKind::kParallel,
@@ -108,10 +109,11 @@ class Generator {
   }
 
   StmtRef RandomSync() {
-    Sync sync{static_cast<SyncKind>(Pick(6)), 0};
+    Sync sync{static_cast<SyncKind>(Pick(8)), 0};
     if (sync.kind == SyncKind::kAwaitInputs && awaits_) sync.kind = SyncKind::kBarrier;
     awaits_ |= sync.kind == SyncKind::kAwaitInputs;
-    if (sync.kind == SyncKind::kWaitCopies) sync.pending = Pick(4);
+    const bool counts = sync.kind == SyncKind::kWaitCopies || sync.kind == SyncKind::kWaitProducts;
+    if (counts) sync.pending = Pick(4);
     return MakeStmt(sync);
   }
 
@@ -136,6 +138,10 @@ class Generator {
         return MakeStmt(LoadMatrix{Pick(2) == 0 ? wide_ : part_, Index(2, true), block_,
                                    Index(2, false), Pick(2) == 0});
       case 3: {
+        if (threads_ == 128 && Pick(3) == 0) {
+          return MakeStmt(WarpgroupMma{sum_, Index(1, true), block_, Index(2, false), block_,
+                                       Index(2, false), 8 * (1 + Pick(32))});
+        }
         const bool is_tf32 = Pick(2) == 0;
         const BufferId b = is_tf32 ? pair_ : part_;
         const int parts = kernel_.buffers[static_cast<size_t>(b)].lanes / (is_tf32 ? 2 : 4);
@@ -320,6 +326,7 @@ class Generator {
   bool gpu_ = false;
   bool awaits_ = false;  // in the current phase
   int cluster_ = 1;      // blocks of a cluster, of the current phase
+  int threads_ = 0;      // of a block of it
   BufferId counter_ = -1, block_ = -1, words_ = -1, global_ = -1;
   BufferId wide_ = -1, part_ = -1, sum_ = -1, pair_ = -1;  // registers of matrix operands
 };

@@ -57,6 +57,8 @@ void Damage(std::string& text, Rng& rng) {
                                           "copy_async",
                                           "load_matrix",
                                           "mma",
+                                          "warpgroup_mma",
+                                          "columns",
                                           "arrive",
                                           "part",
                                           "of",

@@ -81,6 +81,17 @@ TEST_P(CudaCompile, ClustersWhereTheDeviceHasThem) {
   EXPECT_NE(ptx.find("barrier.cluster.arrive", last_read), std::string::npos);
 }
 
+TEST_P(CudaCompile, StatementsOfHopperAlone) {
+  for (const NamedKernel& named : HopperKernels()) {
+    SCOPED_TRACE(named.name);
+    if (CudaTarget(GetParam()).HasWarpgroupMma()) {
+      ExpectCompiles(named.kernel);
+    } else {
+      EXPECT_FALSE(PrintCuda(named.kernel, CudaTarget(GetParam())).ok());
+    }
+  }
+}
+
 TEST_P(CudaCompile, VectorsAreOneInstruction) {
   const build::CudaBinary binary = Compiled(StatementKernels()[1].kernel, "compute_80");
   EXPECT_THAT(binary.image, HasSubstr("ld.global.nc.v4"));

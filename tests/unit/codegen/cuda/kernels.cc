@@ -254,6 +254,44 @@ ir::Kernel ClusterSum() {
   return k.Finish();
 }
 
+namespace {
+
+// Operands lie in memory as in the tiles.
+ir::Kernel WarpgroupTile() {
+  KernelBuilder k("warpgroup_tile");
+  const BufferId a = k.In("a", DType::kF16, 2 * 64 * 64);
+  const BufferId b = k.In("b", DType::kF16, 16 * 64);
+  const BufferId out = k.Out("c", DType::kF32, 2 * 64 * 16);
+  const BufferId first = k.BlockMemory("first", DType::kF32, 8);
+  const BufferId a_tile = k.BlockMemory("a_tile", DType::kF16, 2 * 64 * 64);
+  const BufferId b_tile = k.BlockMemory("b_tile", DType::kF16, 16 * 64);
+  const BufferId sum = k.Registers("sum", DType::kF32, 4, 2);
+  k.Launch(1, 256, 1, [&](ExprRef, ExprRef thread) {
+    k.Unrolled("i", 4, [&](ExprRef i) {
+      k.CopyAsync(a_tile, (i * 256 + thread) * 8, a, (i * 256 + thread) * 8, 8);
+    });
+    k.If(Apply(ScalarOp::kLess, {thread, Int(128)}),
+         [&] { k.CopyAsync(b_tile, thread * 8, b, thread * 8, 8); });
+    k.Unrolled("i", 2, [&](ExprRef i) { k.Set(sum, i, ir::Float(DType::kF32, 0, 4)); });
+    k.CommitCopies();
+    k.WaitCopies(0);
+    k.Store(first, ir::Mod(thread, 8), ir::Float(DType::kF32, 0));
+    k.FenceTiles();
+    k.Barrier();
+    const ExprRef group = k.Let("group", ir::FloorDiv(thread, 128));
+    k.WarpgroupMma(sum, Int(0), a_tile, group * (64 * 64), b_tile, Int(0), 16);
+    k.WaitProducts(1);
+    k.WaitProducts(0);
+    const ExprRef row = ir::FloorDiv(thread, 32) * 16 + ir::FloorDiv(ir::Mod(thread, 32), 4);
+    k.Unrolled("i", 2, [&](ExprRef i) { k.Store(out, row * 16 + i * 8, k.Get(sum, i)); });
+  });
+  return k.Finish();
+}
+
+}  // namespace
+
+std::vector<NamedKernel> HopperKernels() { return {{"warpgroup_tile", WarpgroupTile()}}; }
+
 std::vector<NamedKernel> StatementKernels() {
   std::vector<NamedKernel> kernels;
   kernels.push_back({"pointwise", Pointwise()});

@@ -157,6 +157,17 @@ TEST(CudaPrint, RefusesWhatTheDeviceCannotRun) {
   ExpectRefused(big, target::Target{}, "CUDA C++ needs a CUDA target");
 }
 
+TEST(CudaPrint, ProductsOfWarpgroupsAreForHopper) {
+  const ir::Kernel kernel = HopperKernels()[0].kernel;
+  ExpectRefused(kernel, CudaTarget("sm_80"), "multiplies by warpgroup_mma, which sm_80 lacks");
+  const Result<CudaSource> source = PrintCuda(kernel, CudaTarget("sm_90a"));
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  // Tiles begin at multiples of 1024 bytes, whatever lies before them.
+  EXPECT_THAT(source->text, HasSubstr("(unsigned short*)(BlockMemory + 1024);"));
+  EXPECT_THAT(source->text, HasSubstr("__align__(1024)"));
+  EXPECT_THAT(source->text, HasSubstr("m64n16k16.f32.f16.f16"));
+}
+
 TEST(CudaPrint, RefusesKernelsWithoutThreads) {
   KernelBuilder k("cpu");
   const BufferId y = k.Out("y", DType::kF32, 4);

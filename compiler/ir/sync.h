@@ -1,0 +1,26 @@
+// What threads of GPU kernels wait for and make known: one statement each of the kernel IR (ir.h).
+// Values.
+#pragma once
+
+#include <cstdint>
+
+namespace mlc::ir {
+
+enum class SyncKind : uint8_t {
+  kBarrier,       // block: all threads arrive; what they wrote before is seen after
+  kWarpBarrier,   // the same for a warp
+  kCommitCopies,  // this thread's copies since the last commit become one group
+  kWaitCopies,    // until at most `pending` groups of this thread are under way
+  kFenceTiles,    // what this thread wrote to block memory is seen by warpgroup_mma after a barrier
+  kWaitProducts,  // until at most `pending` products of this warpgroup are under way
+  kAwaitInputs,   // until all earlier launches of the stream have ended and their results are seen;
+                  // before it only constant operands may be read and no parameter written
+  kReleaseDependents,  // the next launch may begin, up to its kAwaitInputs
+  kClusterBarrier,     // cluster: all threads of its blocks arrive
+};
+struct Sync {
+  SyncKind kind = SyncKind::kBarrier;
+  int pending = 0;  // kWaitCopies, kWaitProducts
+};
+
+}  // namespace mlc::ir

@@ -1,0 +1,182 @@
+// warpgroup_mma: its text, the verifier's rules, and the interpreter against plain products.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <string>
+
+#include "tests/unit/ir/gpu_run.h"
+
+namespace mlc::ir {
+namespace {
+
+constexpr int kRows = 64, kColumns = 16;
+
+int DepthOf(DType dtype) { return 128 / static_cast<int>(SizeOf(dtype)); }
+
+std::vector<double> Scrambled(size_t count, uint32_t seed) {
+  std::vector<double> values(count);
+  for (double& value : values) {
+    seed = seed * 1664525 + 1013904223;
+    value = (static_cast<double>(seed >> 8) / double{1 << 24} - 0.5) * 8;
+  }
+  return values;
+}
+
+// Rows of `depth` values, their pieces of 16 bytes exchanged as the matrix unit expects them.
+std::vector<double> Swizzled(const std::vector<double>& rows, DType dtype) {
+  const auto depth = static_cast<size_t>(DepthOf(dtype)), piece = depth / 8;
+  std::vector<double> values(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const size_t row = i / depth, k = i % depth;
+    values[row * depth + ((k / piece) ^ (row % 8)) * piece + k % piece] = rows[i];
+  }
+  return values;
+}
+
+// One tile of 64 x 16. FENCE, BEFORE (the wait for the product) and WAIT are to be replaced.
+std::string Text(DType dtype) {
+  const int depth = DepthOf(dtype);
+  const std::string type(ToText(dtype)), piece = std::to_string(depth / 8);
+  const std::string a = std::to_string(kRows * depth), b = std::to_string(kColumns * depth);
+  return "kernel k { in a: " + type + "[" + a + "] in b: " + type + "[" + b +
+         "] out c: f32[1024]\nblock m: " + type + "[" + a + "] block n: " + type + "[" + b +
+         "] thread h: f32[4] reg z: f32x4[2]\n"
+         "parallel for p in 0 .. 1 { threads for t in 0 .. 128 {\n"
+         "for i in 0 .. 4 { let at = mul(add(mul(i, 128), t), " +
+         piece + ") copy_async m[at] = a[at, lanes=" + piece + "] }\ncopy_async n[mul(t, " + piece +
+         ")] = b[mul(t, " + piece + "), lanes=" + piece +
+         "]\ncommit_copies wait_copies 0 FENCE barrier\n"
+         "z[0] = broadcast(f32(0.5), 4) z[1] = broadcast(f32(0.5), 4)\n"
+         "warpgroup_mma z[0] += m[0] * n[0] columns=16\nBEFORE WAIT\n"
+         "let r = add(mul(div(t, 32), 16), div(mod(t, 32), 4))\n"
+         "unrolled for j in 0 .. 2 {\nh[0] = z[j]\n"
+         "let to = add(mul(r, 16), add(mul(j, 8), mul(mod(t, 4), 2)))\n"
+         "c[to] = h[0, lanes=2]\nc[add(to, 128)] = h[2, lanes=2]\n} } } }";
+}
+
+std::string With(std::string text, const std::string& fence, const std::string& before,
+                 const std::string& wait) {
+  for (const auto& [from, to] :
+       {std::pair{"FENCE", fence}, std::pair{"BEFORE", before}, std::pair{"WAIT", wait}}) {
+    text.replace(text.find(from), std::string(from).size(), to);
+  }
+  return text;
+}
+
+double Tf32(double value) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(value)) & 0xffffe000U);
+}
+
+TEST(WarpgroupMma, ProductsAreExactAndRoundOnceForEachStep) {
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
+    const auto depth = static_cast<size_t>(DepthOf(dtype));
+    const std::vector<double> x = Scrambled(kRows * depth, 1), y = Scrambled(kColumns * depth, 2);
+    Param a(dtype, Swizzled(x, dtype)), b(dtype, Swizzled(y, dtype)), c(DType::kF32, 1024);
+    const Status status = RunText(With(Text(dtype), "fence_tiles", "", "wait_products 0"),
+                                  {a.bytes(), b.bytes(), c.bytes()});
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    const Param rows(dtype, x), columns(dtype, y);
+    for (size_t i = 0; i < 1024; ++i) {
+      double sum = 0.5;
+      for (size_t k = 0; k < depth; ++k) {
+        double p = rows[i / kColumns * depth + k], q = columns[i % kColumns * depth + k];
+        if (dtype == DType::kF32) p = Tf32(p), q = Tf32(q);
+        sum += p * q;
+        if (k % (depth / 4) == depth / 4 - 1) sum = static_cast<float>(sum);
+      }
+      ASSERT_EQ(c[i], sum) << ToText(dtype) << " " << i;
+    }
+  }
+}
+
+// What the interpreter says of the tile when parts of it are replaced.
+std::string FaultOf(const std::string& fence, const std::string& before, const std::string& wait) {
+  Param a(DType::kF16, Scrambled(4096, 1)), b(DType::kF16, Scrambled(1024, 2));
+  Param c(DType::kF32, 1024);
+  return RunText(With(Text(DType::kF16), fence, before, wait), {a.bytes(), b.bytes(), c.bytes()})
+      .message();
+}
+
+TEST(WarpgroupMma, WritesMustBeFenced) {
+  EXPECT_EQ(FaultOf("", "", "wait_products 0"),
+            "kernel 'k' reaches warpgroup_mma with writes to block memory that no fence_tiles "
+            "covers, in thread 0 of block 0 of launch 0");
+}
+
+TEST(WarpgroupMma, SumsAreThereAfterTheWait) {
+  EXPECT_EQ(FaultOf("fence_tiles", "", ""),
+            "kernel 'k' reads 'z[0]', which was never written, in thread 0 of block 0 of launch 0");
+  EXPECT_EQ(FaultOf("fence_tiles", "", "wait_products 1"),
+            "kernel 'k' reads 'z[0]', which was never written, in thread 0 of block 0 of launch 0");
+  const std::string again = "warpgroup_mma z[0] += m[0] * n[0] columns=16\n";
+  EXPECT_EQ(FaultOf("fence_tiles", again, "wait_products 0"), "");
+  EXPECT_EQ(FaultOf("fence_tiles", again, "wait_products 1"),
+            "kernel 'k' reads 'z[0]', which was never written, in thread 0 of block 0 of launch 0");
+}
+
+TEST(WarpgroupMma, TilesStayUntilTheWait) {
+  EXPECT_EQ(FaultOf("fence_tiles", "barrier m[t] = a[t]", "wait_products 0"),
+            "kernel 'k' multiplies 'm[1]' in a race with another thread, in thread 0 of block 0 of "
+            "launch 0");
+  EXPECT_EQ(
+      FaultOf("fence_tiles", "barrier copy_async m[mul(t, 8)] = a[0, lanes=8]", "wait_products 0"),
+      "kernel 'k' multiplies 'm[0]' while a copy is under way there, in thread 0 of block 0 "
+      "of launch 0");
+  EXPECT_EQ(FaultOf("fence_tiles", "", "wait_products 0 barrier m[t] = a[t]"), "");
+}
+
+TEST(WarpgroupMma, TilesAreAlignedAndTheWarpgroupsOwn) {
+  EXPECT_EQ(
+      FaultOf("fence_tiles", "warpgroup_mma z[0] += m[0] * n[8] columns=8", "wait_products 0"),
+      "kernel 'k' multiplies a tile at 'n[8]', which is not aligned to 1024 bytes, in thread "
+      "0 of block 0 of launch 0");
+  EXPECT_EQ(FaultOf("fence_tiles", "warpgroup_mma z[0] += m[0] * n[mul(mod(t, 2), 512)] columns=8",
+                    "wait_products 0"),
+            "kernel 'k' multiplies other tiles than its warpgroup, in thread 1 of block 0 of "
+            "launch 0");
+  EXPECT_EQ(FaultOf("fence_tiles", "", "if less(t, 32) { wait_products 0 }"),
+            "kernel 'k' reaches wait_products with less than a warpgroup of 128 threads, in thread "
+            "0 of block 0 of launch 0");
+}
+
+std::string MessageOf(const std::string& body, int threads = 128) {
+  const Result<Kernel> kernel = Kernel::Parse(
+      "kernel k { in a: f16[64] block m: f16[4096] block w: f32[2048] block d: f64[8]\n"
+      "reg x: f16x8[2] reg z: f32x4[8]\n"
+      "parallel for p in 0 .. 1 { threads for t in 0 .. " +
+      std::to_string(threads) + " {\n" + body + "\n} } }");
+  return kernel.ok() ? kernel->ToText() : kernel.status().message();
+}
+
+TEST(WarpgroupMma, TextReadsBack) {
+  const std::string text =
+      MessageOf("fence_tiles warpgroup_mma z[0] += m[0] * m[0] columns=64 wait_products 2");
+  EXPECT_NE(text.find("      fence_tiles\n"
+                      "      warpgroup_mma z[0] += m[0] * m[0] columns=64\n"
+                      "      wait_products 2\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(WarpgroupMma, VerifierNamesWhatIsWrong) {
+  EXPECT_EQ(MessageOf("warpgroup_mma z[0] += a[0] * m[0] columns=64"),
+            "kernel 'k': warpgroup_mma of 'a' and 'm' into 'z' is not from block memory");
+  EXPECT_EQ(MessageOf("warpgroup_mma x[0] += m[0] * m[0] columns=64"),
+            "kernel 'k': warpgroup_mma of 'm' and 'm' into 'x' does not sum in f32x4");
+  EXPECT_EQ(MessageOf("warpgroup_mma z[0] += m[0] * w[0] columns=64"),
+            "kernel 'k': warpgroup_mma of 'm' and 'w' into 'z' takes two f16, bf16 or f32");
+  EXPECT_EQ(MessageOf("warpgroup_mma z[0] += d[0] * d[0] columns=64"),
+            "kernel 'k': warpgroup_mma of 'd' and 'd' into 'z' takes two f16, bf16 or f32");
+  for (const char* columns : {"0", "12", "264"}) {
+    EXPECT_EQ(MessageOf(std::string("warpgroup_mma z[0] += m[0] * m[0] columns=") + columns),
+              "kernel 'k': warpgroup_mma of 'm' and 'm' into 'z' is not of 8 to 256 columns by 8");
+  }
+  EXPECT_EQ(MessageOf("warpgroup_mma z[0] += m[0] * m[0] columns=64", 96),
+            "kernel 'k': warpgroup_mma of 'm' and 'm' into 'z' in a block that is not of "
+            "warpgroups of 128 threads");
+}
+
+}  // namespace
+}  // namespace mlc::ir
