@@ -35,8 +35,9 @@ Estimate EstimateCudaKernel(const schedule::KernelFacts& f, const target::Target
   const double issue = warps / (warps + kWantedWarps);
 
   const double fma = target.fma_gflops > 0 ? target.fma_gflops / sms : kAssumedFma;
-  const double tensor =
+  const double mma_sync =
       target.tensor_gflops > 0 ? kTensorShare * target.tensor_gflops / sms : kAssumedTensor;
+  const double tensor = mma_sync * f.tensor_rate;
   const double copy = target.copy_gbps > 0 ? target.copy_gbps : kAssumedCopyGbps;
 
   Estimate e;

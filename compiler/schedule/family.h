@@ -64,6 +64,7 @@ struct KernelFacts {
   // GPU kernels: sums over the launches, or of the launch that takes longest where noted. The bytes
   // above mean block memory -> registers (l1), global -> block memory through L2 (l2) and DRAM.
   double tensor_flops = 0;      // of `flops`, those on matrix units
+  double tensor_rate = 1;       // of matrix units, over what mma.sync makes of them
   double blocks = 0;            // longest launch
   double block_threads = 0;     // longest launch
   double block_bytes = 0;       // on-chip memory of one block, longest launch

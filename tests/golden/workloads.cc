@@ -23,6 +23,16 @@ graph::Workload Dense(int64_t rows, int64_t depth, int64_t columns) {
                 "\nreturn %4\n");
 }
 
+// Of f16, large enough for warpgroups.
+graph::Workload NarrowDense(int64_t rows, int64_t depth, int64_t columns) {
+  const auto type = [](const std::vector<int64_t>& dims) {
+    return graph::TensorType{DType::kF16, dims, {}}.ToText();
+  };
+  return Parsed("%0 = input() : " + type({rows, depth}) +
+                "\n%1 = weight() : " + type({depth, columns}) +
+                "\n%2 = matmul(%0, %1) : " + type({rows, columns}) + "\nreturn %2\n");
+}
+
 graph::Workload Softmax(int64_t rows, int64_t columns) {
   const std::string type = Type({rows, columns});
   return Parsed("%0 = input() : " + type + "\n%1 = softmax(%0) {axis=1} : " + type +
@@ -131,7 +141,8 @@ std::vector<NamedWorkload> AllKinds() {
           {"pool", Pool(64, 112)},
           {"gelu", Gelu(393216)},
           {"gelu-odd", Gelu(1001)},
-          {"transpose", Transpose(300, 200)}};
+          {"transpose", Transpose(300, 200)},
+          {"dense-f16", NarrowDense(512, 768, 3072)}};
 }
 
 schedule::LoweredKernel LoweredBy(std::string_view family, const graph::Workload& workload,

@@ -44,8 +44,9 @@ RandomWorkload Depthwise(Rng& rng) { return {RandomDepthwise(rng).ToText()}; }
 
 constexpr double kF32 = 1e-5, kF16 = 2e-3, kBF16 = 2e-2, kTf32 = 3e-3;
 constexpr const char *kTensor = "tensor_contraction", *kSimt = "simt_contraction",
-                     *kSkinny = "skinny_contraction", *kPointwise = "gpu_pointwise",
-                     *kRows = "gpu_row_reduce", *kAttention = "gpu_attention";
+                     *kSkinny = "skinny_contraction", *kWarpgroup = "warpgroup_contraction",
+                     *kPointwise = "gpu_pointwise", *kRows = "gpu_row_reduce",
+                     *kAttention = "gpu_attention";
 
 constexpr CudaSubject kSubjects[] = {
     {"tensor_product_f16", kTensor, Of<AlignedProduct, F16>, kF16},
@@ -80,6 +81,17 @@ constexpr CudaSubject kSubjects[] = {
     {"tensor_image_tf32", kTensor, Of<ImageConvolution, Tf32>, kTf32},
     {"tensor_image_3xtf32", kTensor, Of<ImageConvolution, F32>, kF32},
     {"tensor_any", kTensor, AnyContraction},
+    {"warpgroup_product_f16", kWarpgroup, Of<AlignedProduct, F16>, kF16},
+    {"warpgroup_product_bf16", kWarpgroup, Of<AlignedProduct, BF16>, kBF16},
+    {"warpgroup_large_product_f16", kWarpgroup, Of<LargeProduct, F16>, kF16},
+    {"warpgroup_large_product_bf16", kWarpgroup, Of<LargeProduct, BF16>, kBF16},
+    {"warpgroup_split_f16", kWarpgroup, Of<LargeProduct, F16>, kF16, "split", 2},
+    {"warpgroup_pending_f16", kWarpgroup, Of<LargeProduct, F16>, kF16, "pending", 1},
+    {"warpgroup_convolution_f16", kWarpgroup, Of<AlignedConvolution, F16>, kF16},
+    {"warpgroup_convolution_bf16", kWarpgroup, Of<AlignedConvolution, BF16>, kBF16},
+    {"warpgroup_product_tf32", kWarpgroup, Of<AlignedProduct, Tf32>, kTf32},
+    {"warpgroup_large_product_tf32", kWarpgroup, Of<LargeProduct, Tf32>, kTf32},
+    {"warpgroup_convolution_tf32", kWarpgroup, Of<AlignedConvolution, Tf32>, kTf32},
     {"simt_product_f32", kSimt, Of<AlignedProduct, F32>, kF32},
     {"simt_product_f16", kSimt, Of<AlignedProduct, F16>, kF16},
     {"simt_large_product_f32", kSimt, Of<LargeProduct, F32>, kF32},

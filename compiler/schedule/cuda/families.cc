@@ -10,6 +10,7 @@
 #include "compiler/schedule/cuda/simt_contraction.h"
 #include "compiler/schedule/cuda/skinny_contraction.h"
 #include "compiler/schedule/cuda/tensor_contraction.h"
+#include "compiler/schedule/cuda/warpgroup_contraction.h"
 
 namespace mlc::schedule {
 
@@ -22,9 +23,11 @@ std::span<const Family* const> CudaFamilies() {
   static const SimtContractionFamily simt_contraction;
   static const SkinnyContractionFamily skinny_contraction;
   static const TensorContractionFamily tensor_contraction;
+  static const WarpgroupContractionFamily warpgroup_contraction;
   static const std::vector<const Family*> families = {
-      &skinny_contraction, &tensor_contraction, &simt_contraction, &attention, &depthwise, &pool,
-      &row_reduce,         &pointwise,
+      &skinny_contraction, &tensor_contraction, &simt_contraction,
+      &attention,          &depthwise,          &pool,
+      &row_reduce,         &pointwise,          &warpgroup_contraction,
   };
   return families;
 }

@@ -135,11 +135,7 @@ Result<LoweredKernel> TensorContractionFamily::Lower(const graph::Workload& work
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
   if (!g) return Internal("tensor_contraction: the workload has no single contraction");
   TensorPlan plan = MakeTensorPlan(*g, config);
-  // Registers for as many blocks as there will be, and not fewer.
-  const int64_t sms = std::max(1, target.sms);
-  const int64_t wanted = (plan.blocks(*g) + (plan.resident > 0 ? sms - 1 : 0)) / sms;
-  plan.per_sm = static_cast<int>(
-      std::clamp<int64_t>(wanted, 1, static_cast<int64_t>(BlocksPerSm(target, plan))));
+  plan.per_sm = ResidentBlocks(*g, target, plan);
   return LowerTensor(workload, *g, plan);
 }
 

@@ -12,6 +12,7 @@ constexpr double kSmRegisters = 65536;
 // Of one multiprocessor, per clock: floating-point operations of mma.sync on 2-byte types, bytes
 // from block memory, bytes from the second cache.
 constexpr double kTensorRate = 2500;
+constexpr double kWarpgroupRate = 3700;  // of wgmma, likewise
 constexpr double kBlockMemoryRate = 128;
 constexpr double kCacheRate = 48;
 constexpr double kStepLatency = 90;     // barrier and first fragments of a step
@@ -30,6 +31,13 @@ double BlocksPerSm(const target::Target& target, const TensorPlan& plan) {
   return std::max(1.0, std::min({memory, threads, registers, 32.0}));
 }
 
+int ResidentBlocks(const GpuContraction& g, const target::Target& target, const TensorPlan& plan) {
+  const int64_t sms = std::max(1, target.sms);
+  const int64_t wanted = (plan.blocks(g) + (plan.resident > 0 ? sms - 1 : 0)) / sms;
+  return static_cast<int>(
+      std::clamp<int64_t>(wanted, 1, static_cast<int64_t>(BlocksPerSm(target, plan))));
+}
+
 namespace {
 
 double MathPasses(const TensorPlan& plan) {
@@ -42,6 +50,11 @@ double CopiedBytes(const TensorPlan& plan) {
   return static_cast<double>((plan.bm + plan.bn) * plan.bk) * plan.rows.bytes;
 }
 double ReadBytes(const TensorPlan& plan) {
+  if (plan.warpgroups) {
+    // The unit reads 64 rows and all columns of a warpgroup at a time.
+    return static_cast<double>((64 + plan.warp_columns()) * plan.bk) * plan.rows.bytes *
+           plan.row_tiles() * (plan.warps() / 4);
+  }
   return static_cast<double>((plan.warp_rows() + plan.warp_columns()) * plan.bk) * plan.rows.bytes *
          plan.warps_m * plan.warps_n;
 }
@@ -51,7 +64,9 @@ double StepInstructions(const GpuContraction& g, const TensorPlan& plan) {
   const double rows = plan.row_tiles();
   const double columns = plan.column_tiles();
   double unit = rows * columns + rows + columns / 2;
-  if (plan.math == TensorMath::kTf32) {
+  if (plan.warpgroups) {
+    unit = 2 * rows;
+  } else if (plan.math == TensorMath::kTf32) {
     // Constant columns are rounded ahead.
     const bool rounded = plan.columns.mode == TileMode::kPacked;
     unit = 2 * rows * columns + 2 * rows + columns + 8 * rows + (rounded ? 0 : 4 * columns);
@@ -84,19 +99,24 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
   // Each quarter of a multiprocessor has a matrix unit, kept busy by a few warps.
   const double warps = at_once * plan.warps();
   const double chains = plan.warp_rows() / 16.0 * (plan.warp_columns() / 8.0);
-  const double busy = std::min(1.0, warps / 4 * std::min(1.0, chains / 8)) *
-                      std::min(1.0, 0.7 + 0.1 * (warps / 4 - 1));
-  const double tensor = at_once * step_flops / (kTensorRate * std::max(0.1, busy));
+  const double fed = plan.warpgroups ? 1 : std::min(1.0, warps / 4 * std::min(1.0, chains / 8));
+  const double busy = plan.warpgroups ? 1 : fed * std::min(1.0, 0.7 + 0.1 * (warps / 4 - 1));
+  const double rate = plan.warpgroups ? kWarpgroupRate : kTensorRate;
+  const double tensor = at_once * step_flops / (rate * std::max(0.1, busy));
   const double memory = at_once * (ReadBytes(plan) + CopiedBytes(plan)) / kBlockMemoryRate;
   const double spread = std::min(sms, static_cast<double>(plan.blocks(g))) / sms;
   const double cache = at_once * CopiedBytes(plan) / (kCacheRate / std::max(0.5, spread));
   const double issue = at_once * plan.warps() * StepInstructions(g, plan) / 4;
-  const double latency = kStepLatency + step_flops / (kTensorRate / 4) / plan.warps() +
-                         kMemoryLatency / std::max(1, plan.stages - 1);
+  // Warps multiply what they have loaded; warpgroups wait for copies that began `ahead` steps ago.
+  const double latency = plan.warpgroups
+                             ? 2 * kStepLatency + (kMemoryLatency + cache) / plan.ahead()
+                             : kStepLatency + step_flops / (rate / 4) / plan.warps() +
+                                   kMemoryLatency / std::max(1, plan.stages - 1);
   // The longest hides most of the others.
   const double longest = std::max({tensor, memory, cache, issue, latency});
   const double rest = tensor + memory + cache + issue - std::min(longest, tensor + memory);
-  const double step = longest + 0.12 * std::max(0.0, rest) + 8 * at_once;
+  const double alone = plan.warpgroups && at_once == 1 && plan.pending == 0 ? kStepLatency : 0;
+  const double step = alone + longest + 0.12 * std::max(0.0, rest) + 8 * at_once;
   const double sums = static_cast<double>(plan.bm) * plan.bn * 4;
   double end = at_once * (sums * (1 + plan.slices) / kBlockMemoryRate + sums / kCacheRate) + 400;
   if (plan.cluster) {
@@ -123,6 +143,7 @@ KernelFacts TensorFacts(const graph::Workload& workload, const GpuContraction& g
   // In time of 2-byte types.
   const double passes = MathPasses(plan);
   facts.tensor_flops = blocks / plan.split * tile_flops * passes;
+  if (plan.warpgroups) facts.tensor_rate = kWarpgroupRate / kTensorRate;
   facts.flops = facts.tensor_flops + std::max(0.0, facts.useful_flops - g.p.Flops());
   facts.lane_fill = g.p.Flops() * passes / facts.tensor_flops;
   facts.accumulators = plan.warp_rows() / 16.0 * (plan.warp_columns() / 8.0);

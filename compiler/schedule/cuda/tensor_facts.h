@@ -10,6 +10,8 @@ KernelFacts TensorFacts(const graph::Workload& workload, const GpuContraction& g
                         const target::Target& target, const TensorPlan& plan);
 // Blocks that a multiprocessor holds at once, by their resources.
 double BlocksPerSm(const target::Target& target, const TensorPlan& plan);
+// How many a launch should leave registers for: as many as there will be, and not fewer.
+int ResidentBlocks(const GpuContraction& g, const target::Target& target, const TensorPlan& plan);
 // Estimated clock cycles of the kernel; only their order matters.
 double TensorCycles(const GpuContraction& g, const target::Target& target, const TensorPlan& plan);
 

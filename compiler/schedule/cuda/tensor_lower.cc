@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/cuda/fragment_product.h"
 #include "compiler/schedule/cuda/gpu_tile_output.h"
 #include "compiler/schedule/cuda/tensor_operand.h"
 #include "compiler/schedule/cuda/tensor_pack.h"
+#include "compiler/schedule/cuda/warpgroup_product.h"
 #include "compiler/schedule/fused.h"
 
 namespace mlc::schedule {
@@ -19,7 +21,7 @@ class Lowering {
       : workload_(workload),
         g_(g),
         plan_(plan),
-        b_("tensor_contraction"),
+        b_(plan.warpgroups ? "warpgroup_contraction" : "tensor_contraction"),
         fused_(workload, b_, PackedOperands(workload, g)) {}
 
   LoweredKernel Run();
@@ -30,20 +32,18 @@ class Lowering {
   void EmitBlock(const ExprRef& block, const ExprRef& thread);
   void PlaceTile(const ExprRef& block);
   void PlaceWarp(const ExprRef& thread);
+  void PlaceWarpgroup(const ExprRef& thread);
   void StartPipeline();
   void If(const ExprRef& step, const std::function<void()>& body);
   void EmitLoop();
+  void EmitWarpgroupLoop();
   void CopyNext(const ExprRef& next);
   void Load(const ExprRef& stage, int unit);
   void Multiply(const ExprRef& step, const ExprRef& stage);
-  void MultiplyUnit(int set);
-  void MultiplyThrice(int set);
-  void AddApart(int first_row);
   void Zero(ir::BufferId sums, int count);
   void DepositSums();
   int RowTiles() const { return plan_.row_tiles(); }
   int ColumnTiles() const { return plan_.column_tiles(); }
-  int GroupTiles() const { return plan_.row_group() * ColumnTiles(); }
   // Fragments of the next step are loaded before the last unit of a step is multiplied; with two
   // stages, what passes through registers comes after that.
   bool LoadsAhead() const {
@@ -60,8 +60,10 @@ class Lowering {
   ir::KernelBuilder b_;
   Fused fused_;
   std::vector<Binding> bindings_;
-  ir::BufferId tiles_ = 0, sums_ = 0, c_ = 0, apart_ = 0, fold_ = 0;
+  ir::BufferId tiles_ = 0, sums_ = 0, c_ = 0, fold_ = 0;
   std::optional<TensorOperand> rows_, columns_;
+  std::optional<FragmentProduct> fragments_;
+  std::optional<WarpgroupProduct> product_;  // instead of fragments
   std::optional<TileOutput> output_;
   // Of the current block and thread.
   TileOutput::Place place_;
@@ -83,9 +85,8 @@ void Lowering::DeclareOperands() {
   const int fragments = RowTiles() * ColumnTiles();
   c_ = b_.Registers("c", DType::kF32, 4, fragments);
   fold_ = b_.Thread("fold", DType::kF32, 4);
-  if (plan_.math == TensorMath::kTf32x3) {
-    apart_ = b_.Registers("apart", DType::kF32, 4, plan_.chains() * GroupTiles());
-  }
+  if (plan_.warpgroups) product_.emplace(plan_, tiles_, c_, b_);
+  fragments_.emplace(plan_, c_, b_);
   rows_.emplace(g_, plan_, plan_.rows, 0, fused_.OperandBuffer(g_.p.row_operand), tiles_, b_);
   columns_.emplace(g_, plan_, plan_.columns, plan_.rows.elements, columns, tiles_, b_);
   const TileOutputShape shape{
@@ -159,11 +160,23 @@ void Lowering::PlaceWarp(const ExprRef& thread) {
   columns_->PlaceFragments(lane_, warp_column_, slice_);
 }
 
-// Fills all stages but one. Constant columns do not wait for the launches before this one.
+void Lowering::PlaceWarpgroup(const ExprRef& thread) {
+  const ExprRef group = b_.Let("group", ir::FloorDiv(thread, 128));
+  const int rows = 4 * plan_.warp_rows();
+  const ExprRef row = b_.Let("group_row", ir::FloorDiv(group, plan_.warps_n) * rows);
+  warp_column_ = b_.Let("group_column", ir::Mod(group, plan_.warps_n) * plan_.warp_columns());
+  product_->Place(row, warp_column_);
+  lane_ = b_.Let("lane", ir::Mod(thread, 32));
+  slice_ = Int(0);
+  warp_row_ = b_.Let("warp_row", row + ir::Mod(ir::FloorDiv(thread, 32), 4) * 16);
+}
+
+// Fills the stages that are copied ahead. Constant columns do not wait for the launches before this
+// one.
 void Lowering::StartPipeline() {
   const auto each = [&](const std::function<void(const ExprRef&, const ExprRef&)>& body,
                         bool commit) {
-    for (int64_t s = 0; s < plan_.stages - 1; ++s) {
+    for (int64_t s = 0; s < plan_.ahead(); ++s) {
       const ExprRef stage = Int(s * plan_.stage_elements());
       If(Int(s), [&] { body(first_ + s, stage); });
       if (commit) b_.CommitCopies();
@@ -234,6 +247,22 @@ void Lowering::EmitLoop() {
   });
 }
 
+// The copies of a later step begin behind the products of this one: into a stage whose products all
+// warpgroups have waited for before the barrier.
+void Lowering::EmitWarpgroupLoop() {
+  b_.For("k_step", Int(0), count_, 1, [&](const ExprRef& step) {
+    b_.WaitCopies(plan_.ahead() - 1);
+    b_.FenceTiles();
+    b_.Barrier();
+    product_->Begin(StageAt(step));
+    const ExprRef next = b_.Let("next", step + int64_t{plan_.ahead()});
+    If(next, [&] { CopyNext(next); });
+    b_.CommitCopies();
+    product_->Wait(plan_.pending);
+  });
+  if (plan_.pending > 0) product_->Wait(0);
+}
+
 void Lowering::Zero(ir::BufferId sums, int count) {
   for (int i = 0; i < count; ++i) b_.Set(sums, Int(i), ir::Float(DType::kF32, 0, 4));
 }
@@ -255,64 +284,8 @@ void Lowering::Multiply(const ExprRef& step, const ExprRef& stage) {
       // After the last step the same one once more, for nothing: cheaper than a branch.
       Load(StageAt(b_.Let("ahead", ir::Min(step + 1, count_ - int64_t{1}))), 0);
     }
-    MultiplyUnit(unit % plan_.sets());
+    fragments_->Multiply(*rows_, *columns_, unit % plan_.sets());
     if (unit < last && plan_.sets() == 1) Load(stage, unit + 1);
-  }
-}
-
-void Lowering::MultiplyUnit(int set) {
-  if (plan_.math == TensorMath::kTf32x3) return MultiplyThrice(set);
-  const int halves = plan_.math == TensorMath::kHalf ? 1 : 2;
-  if (halves == 2) {
-    for (int i = 0; i < RowTiles(); ++i) rows_->Round(i, set);
-    for (int j = 0; j < ColumnTiles(); ++j) columns_->Round(j, set);
-  }
-  for (int half = 0; half < halves; ++half) {
-    for (int i = 0; i < RowTiles(); ++i) {
-      for (int j = 0; j < ColumnTiles(); ++j) {
-        const TensorOperand::Fragment a = rows_->Get(i, half, set);
-        const TensorOperand::Fragment b = columns_->Get(j, half, set);
-        b_.Mma(c_, Int(i * ColumnTiles() + j), a.registers, a.index, b.registers, b.index, b.part);
-      }
-    }
-  }
-}
-
-// low * high, high * low, high * high of a unit, small terms first, apart from the total: the
-// matrix unit truncates its sums, and short ones truncate little.
-void Lowering::MultiplyThrice(int set) {
-  for (int j = 0; j < ColumnTiles(); ++j) columns_->Round(j, set);
-  for (int first = 0; first < RowTiles(); first += plan_.row_group()) {
-    for (int i = first; i < first + plan_.row_group(); ++i) rows_->Round(i, set);
-    Zero(apart_, plan_.chains() * GroupTiles());
-    for (int pass = 0; pass < 3; ++pass) {
-      for (int half = 0; half < 2; ++half) {
-        for (int t = 0; t < GroupTiles(); ++t) {
-          const int i = first + t / ColumnTiles();
-          const int j = t % ColumnTiles();
-          const TensorOperand::Fragment a =
-              pass == 0 ? rows_->GetLow(i, half) : rows_->Get(i, half, set);
-          const TensorOperand::Fragment b =
-              pass == 1 ? columns_->GetLow(j, half) : columns_->Get(j, half, set);
-          const int chain = half % plan_.chains();
-          b_.Mma(apart_, Int(chain * GroupTiles() + t), a.registers, a.index, b.registers, b.index,
-                 b.part);
-        }
-      }
-    }
-    AddApart(first);
-  }
-}
-
-// Additions outside of the matrix unit round to nearest.
-void Lowering::AddApart(int first_row) {
-  for (int t = 0; t < GroupTiles(); ++t) {
-    const ExprRef to = Int(first_row * ColumnTiles() + t);
-    ExprRef apart = b_.Get(apart_, Int(t));
-    if (plan_.chains() == 2) {
-      apart = ir::MakeApply(ScalarOp::kAdd, {apart, b_.Get(apart_, Int(GroupTiles() + t))});
-    }
-    b_.Set(c_, to, ir::MakeApply(ScalarOp::kAdd, {b_.Get(c_, to), apart}));
   }
 }
 
@@ -320,6 +293,7 @@ void Lowering::AddApart(int first_row) {
 // next of rows t / 4 and t / 4 + 8.
 void Lowering::DepositSums() {
   const int64_t pitch = plan_.sum_pitch();
+  const int64_t tile_rows = plan_.warpgroups ? 64 : 16;  // from one to the warp's next
   const ExprRef base =
       b_.Let("sums_at", slice_ * (plan_.bm * pitch) + (warp_row_ + ir::FloorDiv(lane_, 4)) * pitch +
                             warp_column_ + ir::Mod(lane_, 4) * 2);
@@ -327,7 +301,7 @@ void Lowering::DepositSums() {
     for (int j = 0; j < ColumnTiles(); ++j) {
       b_.Store(fold_, Int(0), b_.Get(c_, Int(i * ColumnTiles() + j)));
       for (int half = 0; half < 2; ++half) {
-        const int64_t at = (i * 16 + half * 8) * pitch + j * 8;
+        const int64_t at = (i * tile_rows + half * 8) * pitch + j * 8;
         b_.Store(sums_, base + at, b_.Load(fold_, Int(half * 2), 2));
       }
     }
@@ -345,9 +319,9 @@ void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   }
   rows_->PlaceCopies(thread, place_.m, place_.batch.row_offset, Int(0));
   StartPipeline();
-  PlaceWarp(thread);
+  product_ ? PlaceWarpgroup(thread) : PlaceWarp(thread);
   Zero(c_, RowTiles() * ColumnTiles());
-  EmitLoop();
+  product_ ? EmitWarpgroupLoop() : EmitLoop();
   b_.WaitCopies(0);
   b_.Barrier();
   DepositSums();

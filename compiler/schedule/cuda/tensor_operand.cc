@@ -11,6 +11,7 @@ TensorOperand::TensorOperand(const GpuContraction& g, const TensorPlan& plan,
                              const TensorTile& tile, int64_t base, ir::BufferId global,
                              ir::BufferId tiles, ir::KernelBuilder& b)
     : g_(g), plan_(plan), tile_(tile), base_(base), global_(global), tiles_(tiles), b_(b) {
+  if (plan.warpgroups) return;  // they need no fragments, and copy no elements
   const bool row = tile.side == Side::kRow;
   const int extent = row ? plan.warp_rows() : plan.warp_columns();
   tiles_of_warp_ = row ? extent / 16 : extent / 8;

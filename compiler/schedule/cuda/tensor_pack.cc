@@ -20,6 +20,7 @@ class Packing {
     const BatchPlace batch =
         PlaceBatch(b_, g_, b_.Let("batch", ir::FloorDiv(panel, plan_.k_steps * plan_.n_tiles)));
     from_ = b_.Let("from", batch.column_offset);
+    if (plan_.warpgroups) return Rows(panel, tile, step);
     const int64_t group = plan_.columns.bytes == 2 ? 16 : 8;
     b_.For("group", plan_.bn / group, [&](const ExprRef& j) {
       b_.For("unit", plan_.bk / 16, [&](const ExprRef& u) {
@@ -33,6 +34,22 @@ class Packing {
   }
 
  private:
+  // Rows of k, their 16-byte pieces swizzled as in block memory.
+  void Rows(const ExprRef& panel, const ExprRef& tile, const ExprRef& step) {
+    const int64_t piece = plan_.columns.chunk();
+    unit_ = g_.p.depth % piece == 0 || g_.p.Taps() == 1;
+    b_.For("row", plan_.bn, [&](const ExprRef& row) {
+      b_.For("piece", plan_.bk / piece, [&](const ExprRef& p) {
+        const ExprRef at = Swizzled(b_, row, p, plan_.bk / piece) * piece;
+        const ExprRef to = b_.Let("to", (panel * int64_t{plan_.bn} + row) * int64_t{plan_.bk} + at);
+        const ExprRef column = b_.Let("column", tile * plan_.bn + row);
+        const ExprRef k = b_.Let("k", step * plan_.bk + p * piece);
+        if (unit_) place_ = PlaceDepth(b_, g_, k);
+        for (int64_t v = 0; v < piece; ++v) Element(column, k, Int(v), to + v);
+      });
+    });
+  }
+
   void Unit(const ExprRef& column, const ExprRef& k, const ExprRef& to) {
     const bool half = plan_.columns.bytes == 2;
     // All 16 are channels of one tap.
@@ -76,6 +93,11 @@ class Packing {
     if (inside) {
       value = ir::MakeApply(ScalarOp::kSelect, {inside, value, ir::Float(DType::kF32, 0)});
     }
+    if (plan_.warpgroups && plan_.math == TensorMath::kTf32) {
+      // Makes up for the bias of rows whose low bits the unit drops.
+      const ExprRef up = ir::Float(DType::kF32, kRoundUpForTf32);
+      value = ir::MakeApply(ScalarOp::kMul, {value, up});
+    }
     if (plan_.math == TensorMath::kTf32) value = ir::MakeApply(ScalarOp::kRoundTf32, {value});
     b_.Store(packed_, to, ir::MakeCast(plan_.dtype, value));
   }
@@ -93,7 +115,7 @@ class Packing {
   ir::BufferId packed_;
   ir::KernelBuilder& b_;
   ExprRef from_;
-  bool unit_ = false;
+  bool unit_ = false;  // elements that are packed together are channels of one tap
   DepthPlace place_;
 };
 

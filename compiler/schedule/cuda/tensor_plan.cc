@@ -59,7 +59,9 @@ int TensorPlan::registers(int sets) const {
   const int r = row_tiles();
   const int c = column_tiles();
   int count = 24 + r * c * 4;
-  if (math == TensorMath::kHalf) {
+  if (warpgroups) {
+    count += 8;
+  } else if (math == TensorMath::kHalf) {
     count += 8 + 4 * r + 2 * c;
   } else {
     // What rounding leaves of the operands comes and goes.
@@ -75,6 +77,18 @@ int TensorPlan::registers(int sets) const {
     if (!elements && tile->mode != TileMode::kPacked) count += std::min(parts, 8) * 3;
   }
   return count;
+}
+
+void CountSteps(const GpuContraction& g, TensorPlan* plan) {
+  const int bytes = static_cast<int>(SizeOf(plan->dtype));
+  plan->rows = {Side::kRow, ModeOf(g, Side::kRow), plan->bm, plan->bk, bytes, 0};
+  plan->columns = {Side::kColumn, ModeOf(g, Side::kColumn), plan->bn, plan->bk, bytes, 0};
+  plan->rows.elements = TileElements(plan->rows);
+  plan->columns.elements = TileElements(plan->columns);
+  plan->m_tiles = Ceil(g.m, plan->bm);
+  plan->n_tiles = Ceil(g.n, plan->bn);
+  plan->k_steps = Ceil(g.k, plan->bk);
+  plan->split_steps = Ceil(plan->k_steps, plan->split);
 }
 
 TensorPlan MakeTensorPlan(const GpuContraction& g, const Config& config) {
@@ -94,15 +108,7 @@ TensorPlan MakeTensorPlan(const GpuContraction& g, const Config& config) {
   plan.cluster = split.cluster;
   plan.raster = knob("raster");
   plan.resident = knob("resident");
-  const int bytes = static_cast<int>(SizeOf(plan.dtype));
-  plan.rows = {Side::kRow, ModeOf(g, Side::kRow), plan.bm, plan.bk, bytes, 0};
-  plan.columns = {Side::kColumn, ModeOf(g, Side::kColumn), plan.bn, plan.bk, bytes, 0};
-  plan.rows.elements = TileElements(plan.rows);
-  plan.columns.elements = TileElements(plan.columns);
-  plan.m_tiles = Ceil(g.m, plan.bm);
-  plan.n_tiles = Ceil(g.n, plan.bn);
-  plan.k_steps = Ceil(g.k, plan.bk);
-  plan.split_steps = Ceil(plan.k_steps, plan.split);
+  CountSteps(g, &plan);
   return plan;
 }
 
@@ -121,23 +127,11 @@ RejectReason CheckResident(const GpuContraction& g, const target::Target& target
 
 }  // namespace
 
-RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& target,
-                             const TensorPlan& plan) {
-  const int wr = plan.warp_rows();
-  const int wc = plan.warp_columns();
-  if (plan.bm % (16 * plan.warps_m) != 0 || plan.bn % (16 * plan.warps_n) != 0) {
-    return RejectReason::kTileExceedsShape;
-  }
-  if (plan.bk / 16 % plan.slices != 0) return RejectReason::kRedundant;
-  if (plan.warps() > 16) return RejectReason::kRegisters;
+RejectReason CheckTensorTiles(const GpuContraction& g, const target::Target& target,
+                              const TensorPlan& plan) {
   // The smallest tile that covers the problem covers it as well as any larger one.
   const auto covers = [](int tile, int64_t extent) { return tile / 2 >= extent && tile > 16; };
   if (covers(plan.bm, g.m) || covers(plan.bn, g.n)) return RejectReason::kTileExceedsShape;
-  // Warps of flat tiles read more than they multiply; many small warps only wait for each other.
-  if (wr > 4 * wc || wc > 4 * wr) return RejectReason::kRedundant;
-  const int64_t tile = int64_t{plan.bm} * plan.bn;
-  if (wr * wc < 512 && tile > wr * wc * 2) return RejectReason::kRedundant;
-  if (plan.warps() > 8 && (plan.slices > 1 || tile < 128 * 128)) return RejectReason::kRedundant;
   const auto wasteful = [](int64_t tiles, int size, int64_t extent) {
     return size > 16 && 5 * tiles * size > 8 * Ceil(extent, 16) * 16;
   };
@@ -148,7 +142,6 @@ RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& targ
     return RejectReason::kRegisters;
   }
   if (plan.block_bytes() > target.block_bytes) return RejectReason::kCache;
-  if (int64_t{wr} / 16 * (wc / 8) * plan.units() > kMaxStatements) return RejectReason::kCodeSize;
   // Every part of a split has work, and enough of it.
   if (plan.split > 1) {
     if ((plan.split - 1) * plan.split_steps >= plan.k_steps) return RejectReason::kRedundant;
@@ -164,18 +157,38 @@ RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& targ
       return RejectReason::kParallelism;
     }
   }
+  const int64_t tile = int64_t{plan.bm} * plan.bn;
   if (4 * plan.blocks(g) < target.sms && tile > 64 * 64) return RejectReason::kParallelism;
-  if (plan.rows.bytes == 2 && plan.bk == 16 && g.k > 256) return RejectReason::kRedundant;
   if (plan.stages > 2 && plan.stages > plan.split_steps + 1) return RejectReason::kRedundant;
   if (plan.raster != 0 && (plan.m_tiles == 1 || plan.n_tiles == 1)) return RejectReason::kRedundant;
   // The order of tiles matters when they do not run all at once.
   if (plan.raster != 0 && plan.blocks(g) <= 2 * target.sms) return RejectReason::kRedundant;
   if (plan.raster == 2 && plan.m_tiles % 8 != 0) return RejectReason::kRedundant;
+  return RejectReason::kNone;
+}
+
+RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& target,
+                             const TensorPlan& plan) {
+  const int wr = plan.warp_rows();
+  const int wc = plan.warp_columns();
+  if (plan.bm % (16 * plan.warps_m) != 0 || plan.bn % (16 * plan.warps_n) != 0) {
+    return RejectReason::kTileExceedsShape;
+  }
+  if (plan.bk / 16 % plan.slices != 0) return RejectReason::kRedundant;
+  if (plan.warps() > 16) return RejectReason::kRegisters;
+  // Warps of flat tiles read more than they multiply; many small warps only wait for each other.
+  if (wr > 4 * wc || wc > 4 * wr) return RejectReason::kRedundant;
+  const int64_t tile = int64_t{plan.bm} * plan.bn;
+  if (wr * wc < 512 && tile > wr * wc * 2) return RejectReason::kRedundant;
+  if (plan.warps() > 8 && (plan.slices > 1 || tile < 128 * 128)) return RejectReason::kRedundant;
+  if (int64_t{wr} / 16 * (wc / 8) * plan.units() > kMaxStatements) return RejectReason::kCodeSize;
+  if (plan.rows.bytes == 2 && plan.bk == 16 && g.k > 256) return RejectReason::kRedundant;
   // Warps that share a tile pay for their reduction only when the tile has too few warps.
   if (plan.slices > 1 && (plan.warps_m * plan.warps_n > 4 || wr * wc > 64 * 64)) {
     return RejectReason::kRedundant;
   }
-  return CheckResident(g, target, plan);
+  const RejectReason reason = CheckTensorTiles(g, target, plan);
+  return reason == RejectReason::kNone ? CheckResident(g, target, plan) : reason;
 }
 
 }  // namespace mlc::schedule

@@ -58,6 +58,8 @@ struct TensorPlan {
   int raster = 0;    // 0: neighbours along m, 1: along n, 2: columns of 8 tiles along m
   int resident = 0;  // blocks of a multiprocessor beyond those whose registers fit by estimate
   int per_sm = 0;
+  bool warpgroups = false;  // multiply: four warps together, straight from block memory
+  int pending = 0;          // warpgroups: steps whose products are under way while the next begins
   TensorTile rows, columns;
 
   int64_t m_tiles = 1, n_tiles = 1, k_steps = 1, split_steps = 1;
@@ -68,6 +70,7 @@ struct TensorPlan {
   int warp_rows() const { return bm / warps_m; }
   int warp_columns() const { return bn / warps_n; }
   int units() const { return bk / 16 / slices; }      // of 16 k elements, for one slice and step
+  int ahead() const { return stages - 1 - pending; }  // steps that are copied ahead
   int row_tiles() const { return warp_rows() / 16; }  // of the matrix unit, in a warp's part
   int column_tiles() const { return warp_columns() / 8; }
   // Three passes: tiles of rows that are multiplied together, their sums apart from the total.
@@ -90,7 +93,12 @@ struct TensorPlan {
 // What the matrix units compute for the problem; false for types they do not take.
 bool TensorMathOf(const GpuContraction& g, TensorMath* math);
 TileMode ModeOf(const GpuContraction& g, Side side);
+// Fills in the tiles of the operands, and the tiles and steps of the problem.
+void CountSteps(const GpuContraction& g, TensorPlan* plan);
 TensorPlan MakeTensorPlan(const GpuContraction& g, const Config& config);
+// What holds for tiles however they are multiplied.
+RejectReason CheckTensorTiles(const GpuContraction& g, const target::Target& target,
+                              const TensorPlan& plan);
 RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& target,
                              const TensorPlan& plan);
 

@@ -128,11 +128,30 @@ TEST(TensorContractionProperty, BFloat16) { CheckAligned("tensor_contraction", "
 TEST(TensorContractionProperty, Tf32) {
   CheckAligned("tensor_contraction", "f32", "precision=tf32", 3e-3);
 }
-graph::Workload LongProduct(int k, const std::string& attributes) {
-  const std::string depth = std::to_string(k);
-  return Parsed("workload v1 tolerance=1e-5 {\n  %0 = input() : f32[16," + depth +
+
+// Those of the drawn that the family takes.
+void CheckWarpgroups(const char* dtype, const char* attributes, double bound) {
+  const Family& family = *FindFamily("warpgroup_contraction");
+  Rng rng(11);
+  int seen = 0;
+  for (int i = 0; i < 1000 && seen < 24 && !::testing::Test::HasFailure(); ++i) {
+    graph::Workload workload = Parsed(i % 2 == 0 ? AlignedProduct(rng, dtype, attributes)
+                                                 : AlignedConvolution(rng, dtype, attributes));
+    if (!family.Accepts(workload, HopperTarget())) continue;
+    ++seen;
+    CheckFamily(rng, std::move(workload), family, 4, bound);
+  }
+  EXPECT_EQ(seen, 24);
+}
+TEST(WarpgroupContractionProperty, HalfPrecision) { CheckWarpgroups("f16", "", 2e-3); }
+TEST(WarpgroupContractionProperty, BFloat16) { CheckWarpgroups("bf16", "", 2e-2); }
+TEST(WarpgroupContractionProperty, Tf32) { CheckWarpgroups("f32", "precision=tf32", 3e-3); }
+
+graph::Workload LongProduct(int k, const std::string& attributes, int rows = 16) {
+  const std::string depth = std::to_string(k), m = std::to_string(rows);
+  return Parsed("workload v1 tolerance=1e-5 {\n  %0 = input() : f32[" + m + "," + depth +
                 "]\n  %1 = weight() : f32[" + depth + ",32]\n  %2 = matmul(%0, %1)" + attributes +
-                " : f32[16,32]\n  return %2\n}\n");
+                " : f32[" + m + ",32]\n  return %2\n}\n");
 }
 
 // Largest error of plain f32 sums of the case's product, over the largest result.
@@ -178,12 +197,15 @@ TEST(TensorContractionProperty, ThreePassesAreAsExactAsAPlainSum) {
 TEST(TensorContractionProperty, Tf32RoundsWithoutABias) {
   for (const double low : {0.0, 0.5}) {
     Rng rng(5);
-    CudaCase c = MakeCudaCase(rng, LongProduct(4608, " {precision=tf32}"), low);
+    CudaCase c = MakeCudaCase(rng, LongProduct(4608, " {precision=tf32}", 64), low);
     const target::Target target = HopperTarget();
-    const Family& family = *FindFamily("tensor_contraction");
-    const double error = CudaError(c, target, family.Default(c.workload, target));
-    EXPECT_GE(error, 0);
-    EXPECT_LE(error, 6e-5) << low;
+    for (const char* name : {"tensor_contraction", "warpgroup_contraction"}) {
+      const Family& family = *FindFamily(name);
+      ASSERT_TRUE(family.Accepts(c.workload, target)) << name;
+      const double error = CudaError(c, target, family.Default(c.workload, target));
+      EXPECT_GE(error, 0);
+      EXPECT_LE(error, 6e-5) << name << " " << low;
+    }
   }
 }
 

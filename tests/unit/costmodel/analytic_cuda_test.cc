@@ -48,6 +48,19 @@ TEST(AnalyticCuda, StaysBetweenTheMatrixPeakAndATenthOfIt) {
   EXPECT_LT(Total(LargeProduct()), 10 * at_peak);
 }
 
+TEST(AnalyticCuda, FasterMatrixInstructionsPayWhereTheyAreTheBound) {
+  schedule::KernelFacts bound = LargeProduct();
+  bound.l1_bytes = 2e9;
+  const double slow = Total(bound);
+  bound.tensor_rate = 1.5;
+  EXPECT_LT(Total(bound), 0.8 * slow);
+  schedule::KernelFacts copies = LargeProduct();
+  copies.l2_bytes *= 64;
+  const double base = Total(copies);
+  copies.tensor_rate = 1.5;
+  EXPECT_GT(Total(copies), 0.9 * base);
+}
+
 TEST(AnalyticCuda, FewBlocksLeaveMultiprocessorsIdle) {
   schedule::KernelFacts few = LargeProduct();
   few.blocks = 6;

@@ -1,0 +1,213 @@
+// Large contractions by mma.sync (tensor_contraction) and by wgmma (warpgroup_contraction): the
+// configs with the least estimated time of each family go through the worker's engine, which checks
+// their results. Usage: warpgroup_bench [CONFIGS [NAME ...]], or warpgroup_bench list: the
+// candidates for an H200.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "compiler/schedule/cuda/tensor_facts.h"
+#include "compiler/schedule/cuda/warpgroup_plan.h"
+#include "compiler/schedule/family.h"
+#include "worker/engine.h"
+#include "worker/local_trial.h"
+
+namespace mlc {
+namespace {
+
+using schedule::Config;
+
+constexpr const char* kFamilies[] = {"tensor_contraction", "warpgroup_contraction"};
+
+struct Problem {
+  std::string name, workload;
+};
+
+std::string Product(int m, int k, int n, const std::string& dtype, bool bias,
+                    const std::string& attributes = "") {
+  const auto type = [&](int rows, int columns) {
+    return " : " + dtype + "[" + std::to_string(rows) + "," + std::to_string(columns) + "]\n";
+  };
+  std::string text = "workload v1 tolerance=1e-2 {\n%0 = input()" + type(m, k) + "%1 = weight()" +
+                     type(k, n) + "%2 = matmul(%0, %1)" + attributes + type(m, n);
+  if (!bias) return text + "return %2\n}\n";
+  return text + "%3 = weight() : " + dtype + "[" + std::to_string(n) + "]\n%4 = add(%2, %3)" +
+         type(m, n) + "return %4\n}\n";
+}
+
+std::string Convolution(int images, int size, int channels, int kernel, const std::string& dtype) {
+  const std::string c = std::to_string(channels), s = std::to_string(size);
+  const std::string k = std::to_string(kernel), pad = std::to_string(kernel / 2);
+  const std::string image = " : " + dtype + "[" + std::to_string(images) + "," + c + "," + s + "," +
+                            s + "]{" + std::to_string(channels * size * size) + ",1," +
+                            std::to_string(channels * size) + "," + c + "}\n";
+  return "workload v1 tolerance=1e-2 {\n%0 = input()" + image + "%1 = weight() : " + dtype + "[" +
+         c + "," + c + "," + k + "," + k + "]\n%2 = conv(%0, %1) {dilations=[1,1],group=1,pads=[" +
+         pad + "," + pad + "," + pad + "," + pad + "],strides=[1,1]}" + image +
+         "%3 = weight() : " + dtype + "[1," + c + ",1,1]\n%4 = add(%2, %3)" + image +
+         "%5 = max(%4, %4)" + image + "return %5\n}\n";
+}
+
+std::vector<Problem> Problems() {
+  return {
+      {"product_2048x2048x2048_f16", Product(2048, 2048, 2048, "f16", false)},
+      {"product_128x3072x768_f16", Product(128, 3072, 768, "f16", true)},
+      {"product_4096x768x3072_f16", Product(4096, 768, 3072, "f16", true)},
+      {"convolution_32x28x128x3_f16", Convolution(32, 28, 128, 3, "f16")},
+      {"convolution_32x14x256x3_f16", Convolution(32, 14, 256, 3, "f16")},
+      {"product_2048x2048x2048_tf32", Product(2048, 2048, 2048, "f32", false, " {precision=tf32}")},
+      {"product_1024x768x3072_f16", Product(1024, 768, 3072, "f16", true)},
+      {"product_512x3072x768_f16", Product(512, 3072, 768, "f16", true)},
+      {"convolution_8x28x128x3_f16", Convolution(8, 28, 128, 3, "f16")},
+      {"convolution_8x14x256x3_f16", Convolution(8, 14, 256, 3, "f16")},
+      {"product_4096x4096x4096_f16", Product(4096, 4096, 4096, "f16", false)},
+      {"product_4096x4096x4096_bf16", Product(4096, 4096, 4096, "bf16", false)}};
+}
+
+// The configs of the family with the least estimated time.
+std::vector<std::string> Candidates(const std::string& family_name, const graph::Workload& workload,
+                                    const target::Target& target, size_t count) {
+  const schedule::Family& family = *schedule::FindFamily(family_name);
+  if (!family.Accepts(workload, target)) return {};
+  const schedule::Space space = family.MakeSpace(workload, target);
+  const schedule::GpuContraction g = *schedule::FindGpuContraction(workload);
+  std::vector<std::pair<double, int64_t>> order;
+  for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
+    const Config config = space.At(rank);
+    if (family.Check(workload, target, config) != schedule::RejectReason::kNone) continue;
+    const schedule::TensorPlan plan = family_name == kFamilies[0]
+                                          ? schedule::MakeTensorPlan(g, config)
+                                          : schedule::MakeWarpgroupPlan(g, config);
+    order.emplace_back(TensorCycles(g, target, plan), rank);
+  }
+  std::sort(order.begin(), order.end());
+  // A few of each tile: the estimate is not to be trusted that far.
+  constexpr int kOfOneTile = 4;
+  std::map<std::vector<int64_t>, int> of_tile;
+  std::vector<std::string> texts;
+  for (const auto& [cycles, rank] : order) {
+    const Config config = space.At(rank);
+    const bool warps = family_name == kFamilies[0];
+    const std::vector<int64_t> tile = {config["bm"], config["bn"],
+                                       config[warps ? "warps_m" : "groups_m"],
+                                       config[warps ? "warps_n" : "groups_n"]};
+    if (++of_tile[tile] <= kOfOneTile) texts.push_back(config.ToText());
+    if (texts.size() == count) break;
+  }
+  return texts;
+}
+
+void RunAll(worker::Engine& engine, const std::string& workload,
+            const std::vector<std::string>& configs, std::map<std::string, Measurement>& results) {
+  const size_t most_held = 4 * std::max(1U, std::thread::hardware_concurrency());
+  size_t next = 0;
+  while (next < configs.size() || engine.held() > 0) {
+    for (; next < configs.size() && engine.held() < most_held; ++next) {
+      engine.Add({{1, next}, workload, configs[next], 7, 0, 0});
+    }
+    engine.Work(1000, -1);
+    for (worker::TrialResult& result : engine.TakeResults()) {
+      results[configs[result.uid.low]] = std::move(result.measurement);
+    }
+  }
+}
+
+void Report(const Problem& problem, double flops, const std::vector<std::string>& configs,
+            std::map<std::string, Measurement>& results) {
+  printf("%s\n", problem.name.c_str());
+  std::vector<std::pair<double, std::string>> times;
+  for (const std::string& text : configs) {
+    const Measurement& m = results[text];
+    if (m.outcome != Outcome::kOk) {
+      printf("  %s: %s\n", text.c_str(), worker::ToLine(m, 0).c_str());
+    } else {
+      times.emplace_back(m.median_ns, text);
+    }
+  }
+  std::sort(times.begin(), times.end());
+  for (const char* family : kFamilies) {
+    int shown = 0;
+    for (const auto& [ns, text] : times) {
+      if (text.find(family) == std::string::npos || ++shown > 12) continue;
+      printf("  %8.2f us  %6.1f TFLOP/s  error %.1e  %s\n", ns / 1e3, flops / ns / 1e3,
+             results[text].max_error, text.c_str());
+    }
+  }
+  fflush(stdout);
+}
+
+Status ForProblems(
+    const std::vector<std::string>& names,
+    const std::function<Status(const Problem&, const graph::Workload& workload)>& body) {
+  for (const Problem& problem : Problems()) {
+    const bool wanted =
+        names.empty() || std::any_of(names.begin(), names.end(), [&](const auto& n) {
+          return problem.name.find(n) != std::string::npos;
+        });
+    if (!wanted) continue;
+    const graph::Workload workload = MLC_TRY(graph::Workload::Parse(problem.workload));
+    MLC_TRY(body(problem, workload));
+  }
+  return {};
+}
+
+Status List(size_t count) {
+  const target::Target target = MLC_TRY(target::Target::Parse(
+      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=60000 "
+      "tensor_gflops=800000 copy_gbps=4350"));
+  return ForProblems({}, [&](const Problem& problem, const graph::Workload& workload) -> Status {
+    printf("%s\n", problem.name.c_str());
+    for (const char* family : kFamilies) {
+      for (const std::string& config : Candidates(family, workload, target, count)) {
+        printf("  %s\n", config.c_str());
+      }
+    }
+    return {};
+  });
+}
+
+Status Run(size_t count, const std::vector<std::string>& names) {
+  worker::EngineOptions options;
+  options.gpus = MLC_TRY(worker::FindGpus());
+  options.gpus.resize(1);
+  options.cpu = false;
+  options.builders = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  options.target = target::DetectHost(options.builders);
+  options.target.fma_gflops = 1;
+  const char* sandbox = std::getenv("MLC_TEST_SANDBOX");
+  options.sandbox = sandbox == nullptr || std::string_view(sandbox) != "off";
+  const auto engine = MLC_TRY(worker::Engine::Create(std::move(options)));
+  return ForProblems(names, [&](const Problem& problem, const graph::Workload& workload) -> Status {
+    std::vector<std::string> configs;
+    for (const char* family : kFamilies) {
+      const bool old = family == kFamilies[0];
+      const std::vector<std::string> more =
+          Candidates(family, workload, engine->target(), old ? count / 3 : count);
+      configs.insert(configs.end(), more.begin(), more.end());
+    }
+    std::map<std::string, Measurement> results;
+    RunAll(*engine, workload.ToText(), configs, results);
+    Report(problem, workload.Flops(), configs, results);
+    return {};
+  });
+}
+
+}  // namespace
+}  // namespace mlc
+
+int main(int argc, char** argv) {
+  const bool lists = argc > 1 && std::string_view(argv[1]) == "list";
+  const int count = argc > 1 && !lists ? std::atoi(argv[1]) : 60;
+  const auto configs = static_cast<size_t>(std::max(count, 4));
+  const mlc::Status status =
+      lists ? mlc::List(configs) : mlc::Run(configs, {argv + std::min(argc, 2), argv + argc});
+  if (!status.ok()) fprintf(stderr, "warpgroup_bench: %s\n", status.ToString().c_str());
+  return status.ok() ? 0 : 1;
+}
