@@ -43,8 +43,8 @@ Status Arena::Reset(std::span<const int64_t> sizes) {
   memory_ = memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
   capacity_ = memory_ == nullptr ? 0 : needed;
   if (memory_ != nullptr) {
-    // As a session of a library asks for, too: with small pages, which frames a buffer happens to
-    // get decides over conflicts in the caches, and one kernel has two speeds.
+    // As a session of a library asks for, too: a trial is to meet the pages that it will have
+    // there.
     (void)madvise(memory_, capacity_, MADV_HUGEPAGE);
     return Status();
   }

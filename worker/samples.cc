@@ -10,7 +10,7 @@ namespace {
 
 // Samples between two looks at the machine.
 struct Slice {
-  std::vector<double> samples;  // without an interruption
+  std::vector<double> samples;  // without an interruption; sorted
   double median = 0;            // of them
   double calm = 1;              // the lower look
 };
@@ -43,7 +43,12 @@ class Sampler {
       } else {
         gate_.Lost(spent_ns);
       }
-      if (!slice.samples.empty()) slices_.push_back(std::move(slice));
+      least_calm_ = std::min(least_calm_, slice.calm);
+      if (!slice.samples.empty()) {
+        std::sort(slice.samples.begin(), slice.samples.end());
+        slice.median = Quantile(slice.samples, 0.5);
+        slices_.push_back(std::move(slice));
+      }
       CountGood();
       before = CalmGate::IsCalm(after) ? after : gate_.Await();
     }
@@ -87,9 +92,7 @@ class Sampler {
 
   void CountGood() {
     fastest_ = std::numeric_limits<double>::infinity();
-    for (Slice& slice : slices_) {
-      std::sort(slice.samples.begin(), slice.samples.end());
-      slice.median = Quantile(slice.samples, 0.5);
+    for (const Slice& slice : slices_) {
       if (CalmGate::IsCalm(slice.calm)) fastest_ = std::min(fastest_, slice.median);
     }
     good_ = 0;
@@ -118,7 +121,7 @@ class Sampler {
     for (const Slice& slice : slices_) calmest = std::max(calmest, slice.calm);
     Samples chosen = Gather([&](const Slice& slice) { return slice.calm >= calmest - kAsCalm; });
     if (2 * chosen.sorted.size() >= static_cast<size_t>(wanted_)) return chosen;
-    chosen.sorted = all_;
+    chosen = {all_, least_calm_};
     std::sort(chosen.sorted.begin(), chosen.sorted.end());
     return chosen;
   }
@@ -136,8 +139,9 @@ class Sampler {
   int wanted_ = 0;
   int taken_ = 0;
   int interrupted_ = 0;
-  double fastest_ = 0;  // median of a calm slice
-  int good_ = 0;        // samples of good slices
+  double least_calm_ = 1;  // of all slices
+  double fastest_ = 0;     // median of a calm slice
+  int good_ = 0;           // samples of good slices
   std::vector<Slice> slices_;
   std::vector<double> all_;
 };

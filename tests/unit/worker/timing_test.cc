@@ -96,7 +96,10 @@ TEST(Timing, ABusyMachineStillGivesANumber) {
     ++fake.switches;
     return 100'000;
   };
-  EXPECT_DOUBLE_EQ(fake.Time({}).median_ns, 100'000);
+  fake.disturbed = [](int64_t) { return true; };
+  const Timing timing = fake.Time({});
+  EXPECT_DOUBLE_EQ(timing.median_ns, 100'000);
+  EXPECT_EQ(timing.calm, 0.5) << "though every sample was interrupted";
 }
 
 TEST(Timing, ACalmMachineLosesNoTime) {
