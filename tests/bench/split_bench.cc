@@ -9,23 +9,19 @@
 #include <cstdlib>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "compiler/schedule/contraction_space.h"
 #include "compiler/schedule/cuda/tensor_facts.h"
 #include "compiler/schedule/family.h"
-#include "worker/engine.h"
+#include "tests/bench/gpu_trials.h"
 #include "worker/local_trial.h"
 
 namespace mlc {
 namespace {
 
+using bench::Problem;
 using schedule::Config;
-
-struct Problem {
-  std::string name, workload;
-};
 
 std::string Product(int m, int k, int n, const std::string& dtype, const std::string& attributes) {
   const auto type = [&](int rows, int columns) {
@@ -118,21 +114,6 @@ Candidates CandidatesFor(const graph::Workload& workload, const target::Target& 
   return candidates;
 }
 
-void RunAll(worker::Engine& engine, const std::string& workload,
-            const std::vector<std::string>& configs, std::map<std::string, Measurement>& results) {
-  const size_t most_held = 4 * std::max(1U, std::thread::hardware_concurrency());
-  size_t next = 0;
-  while (next < configs.size() || engine.held() > 0) {
-    for (; next < configs.size() && engine.held() < most_held; ++next) {
-      engine.Add({{1, next}, workload, configs[next], 7, 0, 0});
-    }
-    engine.Work(1000, -1);
-    for (worker::TrialResult& result : engine.TakeResults()) {
-      results[configs[result.uid.low]] = std::move(result.measurement);
-    }
-  }
-}
-
 void Report(const std::string& name, const Candidates& candidates,
             std::map<std::string, Measurement>& results) {
   struct Best {
@@ -176,45 +157,28 @@ void Report(const std::string& name, const Candidates& candidates,
 }
 
 Status List() {
-  const target::Target target = MLC_TRY(target::Target::Parse(
-      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=60000 "
-      "tensor_gflops=800000 copy_gbps=4350"));
-  for (const Problem& problem : Problems()) {
-    const graph::Workload workload = MLC_TRY(graph::Workload::Parse(problem.workload));
-    printf("%s\n", problem.name.c_str());
-    const Candidates candidates = CandidatesFor(workload, target, 24);
-    for (const Guess& guess : candidates.guesses) {
-      printf("  estimated %.0f cycles  %s\n", guess.cycles, guess.config.c_str());
-    }
-    for (const std::string& config : candidates.configs) printf("  %s\n", config.c_str());
-  }
-  return {};
+  const target::Target target = MLC_TRY(bench::TypicalH200());
+  return bench::ForProblems(
+      Problems(), {}, [&](const Problem& problem, const graph::Workload& workload) -> Status {
+        printf("%s\n", problem.name.c_str());
+        const Candidates candidates = CandidatesFor(workload, target, 24);
+        for (const Guess& guess : candidates.guesses) {
+          printf("  estimated %.0f cycles  %s\n", guess.cycles, guess.config.c_str());
+        }
+        for (const std::string& config : candidates.configs) printf("  %s\n", config.c_str());
+        return {};
+      });
 }
 
 Status Run(size_t count, const std::vector<std::string>& names) {
-  worker::EngineOptions options;
-  options.gpus = MLC_TRY(worker::FindGpus());
-  options.gpus.resize(1);
-  options.cpu = false;
-  options.builders = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  options.target = target::DetectHost(options.builders);
-  options.target.fma_gflops = 1;
-  const char* sandbox = std::getenv("MLC_TEST_SANDBOX");
-  options.sandbox = sandbox == nullptr || std::string_view(sandbox) != "off";
-  const auto engine = MLC_TRY(worker::Engine::Create(std::move(options)));
-  for (const Problem& problem : Problems()) {
-    const bool wanted =
-        names.empty() || std::any_of(names.begin(), names.end(), [&](const auto& n) {
-          return problem.name.find(n) != std::string::npos;
-        });
-    if (!wanted) continue;
-    const graph::Workload workload = MLC_TRY(graph::Workload::Parse(problem.workload));
-    const Candidates candidates = CandidatesFor(workload, engine->target(), count);
-    std::map<std::string, Measurement> results;
-    RunAll(*engine, workload.ToText(), candidates.configs, results);
-    Report(problem.name, candidates, results);
-  }
-  return {};
+  const auto engine = MLC_TRY(bench::FirstGpu());
+  return bench::ForProblems(
+      Problems(), names, [&](const Problem& problem, const graph::Workload& workload) -> Status {
+        const Candidates candidates = CandidatesFor(workload, engine->target(), count);
+        auto results = bench::Measure(*engine, workload.ToText(), candidates.configs);
+        Report(problem.name, candidates, results);
+        return {};
+      });
 }
 
 }  // namespace

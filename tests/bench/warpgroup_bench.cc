@@ -5,30 +5,25 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "compiler/schedule/cuda/tensor_facts.h"
 #include "compiler/schedule/cuda/warpgroup_plan.h"
 #include "compiler/schedule/family.h"
-#include "worker/engine.h"
+#include "tests/bench/gpu_trials.h"
 #include "worker/local_trial.h"
 
 namespace mlc {
 namespace {
 
+using bench::Problem;
 using schedule::Config;
 
 constexpr const char* kFamilies[] = {"tensor_contraction", "warpgroup_contraction"};
-
-struct Problem {
-  std::string name, workload;
-};
 
 std::string Product(int m, int k, int n, const std::string& dtype, bool bias,
                     const std::string& attributes = "") {
@@ -104,21 +99,6 @@ std::vector<std::string> Candidates(const std::string& family_name, const graph:
   return texts;
 }
 
-void RunAll(worker::Engine& engine, const std::string& workload,
-            const std::vector<std::string>& configs, std::map<std::string, Measurement>& results) {
-  const size_t most_held = 4 * std::max(1U, std::thread::hardware_concurrency());
-  size_t next = 0;
-  while (next < configs.size() || engine.held() > 0) {
-    for (; next < configs.size() && engine.held() < most_held; ++next) {
-      engine.Add({{1, next}, workload, configs[next], 7, 0, 0});
-    }
-    engine.Work(1000, -1);
-    for (worker::TrialResult& result : engine.TakeResults()) {
-      results[configs[result.uid.low]] = std::move(result.measurement);
-    }
-  }
-}
-
 void Report(const Problem& problem, double flops, const std::vector<std::string>& configs,
             std::map<std::string, Measurement>& results) {
   printf("%s\n", problem.name.c_str());
@@ -143,60 +123,35 @@ void Report(const Problem& problem, double flops, const std::vector<std::string>
   fflush(stdout);
 }
 
-Status ForProblems(
-    const std::vector<std::string>& names,
-    const std::function<Status(const Problem&, const graph::Workload& workload)>& body) {
-  for (const Problem& problem : Problems()) {
-    const bool wanted =
-        names.empty() || std::any_of(names.begin(), names.end(), [&](const auto& n) {
-          return problem.name.find(n) != std::string::npos;
-        });
-    if (!wanted) continue;
-    const graph::Workload workload = MLC_TRY(graph::Workload::Parse(problem.workload));
-    MLC_TRY(body(problem, workload));
-  }
-  return {};
-}
-
 Status List(size_t count) {
-  const target::Target target = MLC_TRY(target::Target::Parse(
-      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=60000 "
-      "tensor_gflops=800000 copy_gbps=4350"));
-  return ForProblems({}, [&](const Problem& problem, const graph::Workload& workload) -> Status {
-    printf("%s\n", problem.name.c_str());
-    for (const char* family : kFamilies) {
-      for (const std::string& config : Candidates(family, workload, target, count)) {
-        printf("  %s\n", config.c_str());
-      }
-    }
-    return {};
-  });
+  const target::Target target = MLC_TRY(bench::TypicalH200());
+  return bench::ForProblems(
+      Problems(), {}, [&](const Problem& problem, const graph::Workload& workload) -> Status {
+        printf("%s\n", problem.name.c_str());
+        for (const char* family : kFamilies) {
+          for (const std::string& config : Candidates(family, workload, target, count)) {
+            printf("  %s\n", config.c_str());
+          }
+        }
+        return {};
+      });
 }
 
 Status Run(size_t count, const std::vector<std::string>& names) {
-  worker::EngineOptions options;
-  options.gpus = MLC_TRY(worker::FindGpus());
-  options.gpus.resize(1);
-  options.cpu = false;
-  options.builders = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  options.target = target::DetectHost(options.builders);
-  options.target.fma_gflops = 1;
-  const char* sandbox = std::getenv("MLC_TEST_SANDBOX");
-  options.sandbox = sandbox == nullptr || std::string_view(sandbox) != "off";
-  const auto engine = MLC_TRY(worker::Engine::Create(std::move(options)));
-  return ForProblems(names, [&](const Problem& problem, const graph::Workload& workload) -> Status {
-    std::vector<std::string> configs;
-    for (const char* family : kFamilies) {
-      const bool old = family == kFamilies[0];
-      const std::vector<std::string> more =
-          Candidates(family, workload, engine->target(), old ? count / 3 : count);
-      configs.insert(configs.end(), more.begin(), more.end());
-    }
-    std::map<std::string, Measurement> results;
-    RunAll(*engine, workload.ToText(), configs, results);
-    Report(problem, workload.Flops(), configs, results);
-    return {};
-  });
+  const auto engine = MLC_TRY(bench::FirstGpu());
+  return bench::ForProblems(
+      Problems(), names, [&](const Problem& problem, const graph::Workload& workload) -> Status {
+        std::vector<std::string> configs;
+        for (const char* family : kFamilies) {
+          const bool old = family == kFamilies[0];
+          const std::vector<std::string> more =
+              Candidates(family, workload, engine->target(), old ? count / 3 : count);
+          configs.insert(configs.end(), more.begin(), more.end());
+        }
+        auto results = bench::Measure(*engine, workload.ToText(), configs);
+        Report(problem, workload.Flops(), configs, results);
+        return {};
+      });
 }
 
 }  // namespace
