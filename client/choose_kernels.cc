@@ -6,6 +6,7 @@
 
 #include "compiler/schedule/check_config.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/family.h"
 #include "costmodel/transfer.h"
 
 namespace mlc::client {
@@ -23,6 +24,13 @@ bool CanGenerate(const std::string& text, const graph::Workload& workload,
   }
   return schedule::CheckConfig(workload, target, *config).ok();
 }
+
+// Where kernels of a task come from. `source` may be null.
+struct Sources {
+  KernelSource* source;
+  NearMisses near;
+  HandWritten by_hand;
+};
 
 // The best record of the workload itself, or nothing.
 Result<std::optional<package::Choice>> Measured(const graph::Workload& workload,
@@ -57,6 +65,33 @@ Result<package::Choice> Guessed(const graph::Workload& workload, const target::T
   return choice;
 }
 
+Result<package::Choice> ChooseOne(const graph::Workload& workload, const target::Target& target,
+                                  const Sources& from) {
+  if (from.source == nullptr) return Guessed(workload, target, {});
+  std::optional<package::Choice> choice =
+      MLC_TRY(Measured(workload, target, *from.source, from.by_hand));
+  if (choice) return *std::move(choice);
+  std::vector<KnownPrecedent> precedents;
+  if (from.near == NearMisses::kUse) precedents = MLC_TRY(from.source->Near(workload));
+  return Guessed(workload, target, precedents);
+}
+
+// What devices newer than the target run instead of `config`; nothing if they can run it, or none
+// of what is known. What is written by hand was tried on the target alone.
+Result<std::optional<schedule::Config>> SubstituteFor(const schedule::Config& config,
+                                                      const graph::Workload& workload,
+                                                      const target::Target& target, Sources from) {
+  if (!target.is_cuda()) return std::optional<schedule::Config>();
+  from.by_hand = HandWritten::kIgnore;
+  const bool by_hand = schedule::IsRawCuda(config);
+  for (const target::Target& newer : target::NewerDevices(target)) {
+    if (!by_hand && schedule::CheckConfig(workload, newer, config).ok()) break;
+    if (schedule::FamiliesFor(workload, newer).empty()) continue;
+    return std::optional(MLC_TRY(ChooseOne(workload, newer, from)).config);
+  }
+  return std::optional<schedule::Config>();
+}
+
 }  // namespace
 
 bool IsTuned(const package::Choice& choice) {
@@ -68,18 +103,12 @@ bool IsNearMiss(const package::Choice& choice) { return choice.origin.starts_wit
 Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
                                                 const target::Target& target, KernelSource* source,
                                                 NearMisses near, HandWritten by_hand) {
+  const Sources from{source, near, by_hand};
   std::vector<package::Choice> choices;
   for (const graph::Task& task : program.tasks) {
-    std::optional<package::Choice> choice;
-    if (source != nullptr) choice = MLC_TRY(Measured(task.workload, target, *source, by_hand));
-    if (!choice) {
-      std::vector<KnownPrecedent> precedents;
-      if (source != nullptr && near == NearMisses::kUse) {
-        precedents = MLC_TRY(source->Near(task.workload));
-      }
-      choice = MLC_TRY(Guessed(task.workload, target, precedents));
-    }
-    choices.push_back(*std::move(choice));
+    package::Choice choice = MLC_TRY(ChooseOne(task.workload, target, from));
+    choice.substitute = MLC_TRY(SubstituteFor(choice.config, task.workload, target, from));
+    choices.push_back(std::move(choice));
   }
   return choices;
 }
@@ -107,6 +136,11 @@ Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& progra
                                 "': allow it with --hand-written=on, or lock again");
     }
     choices.push_back(pinned->second);
+    if (choices.back().substitute) continue;
+    // The lock file may be from before there were substitutes.
+    choices.back().substitute =
+        MLC_TRY(SubstituteFor(pinned->second.config, task.workload, target,
+                              {nullptr, NearMisses::kIgnore, HandWritten::kIgnore}));
   }
   return choices;
 }

@@ -30,14 +30,17 @@ enum class HandWritten : uint8_t { kUse, kIgnore };
 // The best record of each task whose config this build can still generate (same family version,
 // still legal) or somebody wrote by hand; confirmed times count more, see db/confirmed_best.h. Else
 // a near miss, whose expected time is an estimate, or the default. `source` may be null: all are
-// defaults. UNIMPLEMENTED if no family accepts a task.
+// defaults. For GPUs, a choice that newer ones could not run (instructions of one architecture
+// alone, more on-chip memory than all have, written by hand) gets a substitute by the same rule.
+// UNIMPLEMENTED if no family accepts a task.
 Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
                                                 const target::Target& target, KernelSource* source,
                                                 NearMisses near,
                                                 HandWritten by_hand = HandWritten::kUse);
 
-// Exactly what the lock file pins. NOT_FOUND if it lacks a task, FAILED_PRECONDITION if it is for
-// another class of target, or pins an unwanted kernel that somebody wrote by hand.
+// Exactly what the lock file pins; a substitute that it lacks is the default. NOT_FOUND if it lacks
+// a task, FAILED_PRECONDITION if it is for another class of target, or pins an unwanted kernel that
+// somebody wrote by hand.
 Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& program,
                                                     const target::Target& target,
                                                     const package::LockFile& lock,

@@ -60,6 +60,23 @@ std::string Row(const CompileReport& report, size_t i, double total) {
          schedule::BriefConfig(choice.config.ToText()) + "  " + OriginText(choice) + "\n";
 }
 
+// For which GPUs the library is.
+std::string DevicesText(const CompileReport& report) {
+  const std::string text = "for GPUs of " + report.target.CudaArch();
+  if (!report.library.portable) return text + " alone\n";
+  const auto others =
+      std::count_if(report.choices.begin(), report.choices.end(),
+                    [](const auto& choice) { return choice.substitute.has_value(); });
+  if (others == 0) return text + ", and newer ones\n";
+  char line[160];
+  std::snprintf(
+      line, sizeof(line),
+      ", and newer ones, where %d of %zu tasks have another kernel (%.1f MB of the weights)\n",
+      static_cast<int>(others), report.choices.size(),
+      report.library.substitute_weights_bytes / 1e6);
+  return text + line;
+}
+
 }  // namespace
 
 std::string ToText(const CompileReport& report) {
@@ -82,10 +99,7 @@ std::string ToText(const CompileReport& report) {
       report.program.unshared_bytes / 1e6, report.library.scratch_bytes / 1e6,
       report.library.weights_bytes / 1e6, report.library.code_bytes / 1e6);
   text += line;
-  if (report.target.is_cuda()) {
-    text += "for GPUs of " + report.target.CudaArch() +
-            (report.library.portable ? ", and newer ones\n" : " alone\n");
-  }
+  if (report.target.is_cuda()) text += DevicesText(report);
   if (!report.note.empty()) text += report.note + "\n";
   text += UntunedText(report.choices);
   return text;
@@ -104,7 +118,10 @@ std::string ToJson(const CompileReport& report) {
   json["weights_bytes"] = report.library.weights_bytes;
   json["code_bytes"] = report.library.code_bytes;
   if (!report.note.empty()) json["variant"] = report.note;
-  if (report.target.is_cuda()) json["portable"] = report.library.portable;
+  if (report.target.is_cuda()) {
+    json["portable"] = report.library.portable;
+    json["substitute_weights_bytes"] = report.library.substitute_weights_bytes;
+  }
   nlohmann::ordered_json tasks = nlohmann::ordered_json::array();
   for (size_t i = 0; i < report.choices.size(); ++i) {
     const graph::Task& task = report.program.tasks[i];
@@ -118,6 +135,7 @@ std::string ToJson(const CompileReport& report) {
                      {"tuned", IsTuned(choice)},
                      {"near_miss", choice.note},
                      {"expected_us", choice.expected_ns / 1e3}});
+    if (choice.substitute) tasks.back()["substitute"] = choice.substitute->ToText();
   }
   json["tasks"] = tasks;
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

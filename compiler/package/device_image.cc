@@ -38,38 +38,41 @@ int64_t AddLaunches(ImageBuilder& builder, const TaskKernel& kernel, const targe
   return table;
 }
 
-struct KernelTable {
-  int64_t at = 0;
-  bool portable = true;  // every kernel has a portable text
+// What the code of one image is: kernels for the target, those for newer GPUs, or both.
+struct Code {
+  bool binaries = true;
+  bool texts = true;
 };
 
-Result<KernelTable> AddKernels(ImageBuilder& builder, std::span<const TaskKernel> kernels,
-                               const target::Target& target) {
+Result<int64_t> AddKernels(ImageBuilder& builder, std::span<const TaskKernel* const> kernels,
+                           const target::Target& target, Code code) {
   std::vector<mlc_device_kernel> rows;
   std::vector<int64_t> launches, binaries, texts;
-  for (const TaskKernel& kernel : kernels) {
+  for (const TaskKernel* kernel : kernels) {
     mlc_device_kernel row = {};
-    row.launch_count = static_cast<int64_t>(kernel.device.launches.size());
+    row.launch_count = static_cast<int64_t>(kernel->device.launches.size());
     rows.push_back(row);
-    launches.push_back(AddLaunches(builder, kernel, target));
-    binaries.push_back(builder.AddBlob(MLC_TRY(ReadFile(kernel.object_path))));
-    const std::string text = MLC_TRY(ReadFile(kernel.portable_path));
-    texts.push_back(text.empty() ? -1 : builder.AddBlob(text));
+    launches.push_back(AddLaunches(builder, *kernel, target));
+    const auto add = [&](bool wanted, const std::string& path) -> Result<int64_t> {
+      if (!wanted || path.empty()) return -1;
+      return builder.AddBlob(MLC_TRY(ReadFile(path)));
+    };
+    binaries.push_back(MLC_TRY(add(code.binaries, kernel->object_path)));
+    texts.push_back(MLC_TRY(add(code.texts, kernel->portable_path)));
   }
-  KernelTable result;
-  result.at = builder.AddTable(rows);
+  const int64_t table = builder.AddTable(rows);
   for (size_t i = 0; i < rows.size(); ++i) {
-    const int64_t at = result.at + static_cast<int64_t>(i * sizeof(mlc_device_kernel));
+    const int64_t at = table + static_cast<int64_t>(i * sizeof(mlc_device_kernel));
     const auto member = [at](size_t offset) { return at + static_cast<int64_t>(offset); };
     builder.PointToTable(member(offsetof(mlc_device_kernel, launches)), launches[i]);
-    builder.PointToText(member(offsetof(mlc_device_kernel, binary)), binaries[i]);
-    if (texts[i] < 0) {
-      result.portable = false;
-    } else {
+    if (binaries[i] >= 0) {
+      builder.PointToText(member(offsetof(mlc_device_kernel, binary)), binaries[i]);
+    }
+    if (texts[i] >= 0) {
       builder.PointToText(member(offsetof(mlc_device_kernel, portable)), texts[i]);
     }
   }
-  return result;
+  return table;
 }
 
 // What a step on a GPU needs: its phases are launches of the kernel's own table.
@@ -79,33 +82,67 @@ mlc_step NeedsOf(const TaskKernel& kernel) {
   return row;
 }
 
+int64_t MostCounterBytes(std::span<const TaskKernel* const> kernels) {
+  int64_t bytes = 0;
+  for (const TaskKernel* kernel : kernels) bytes = std::max(bytes, kernel->device.counter_bytes);
+  return bytes;
+}
+
+// What all images of a library share.
+struct Shared {
+  const graph::Program& program;
+  const WeightsPlan& weights;
+  const target::Target& target;
+  mlc_device_image image;  // with their facts
+  int64_t step_kernels_at;
+};
+
+Result<ImageTable> AddImage(ImageBuilder& builder, const Shared& shared,
+                            std::span<const TaskKernel* const> kernels, Code code,
+                            int64_t upload_bytes) {
+  ImageTable table;
+  mlc_device_image image = shared.image;
+  table.steps_at =
+      AddSteps(builder, shared.program, kernels, shared.weights, NeedsOf, {}, image.base);
+  const int64_t kernels_at = MLC_TRY(AddKernels(builder, kernels, shared.target, code));
+  image.counter_bytes = MostCounterBytes(kernels);
+  image.upload_bytes = upload_bytes;
+  table.image_at = builder.AddTable(std::vector<mlc_device_image>{image});
+  const auto member = [&](size_t offset) { return table.image_at + static_cast<int64_t>(offset); };
+  builder.PointToTable(member(offsetof(mlc_device_image, kernels)), kernels_at);
+  builder.PointToTable(member(offsetof(mlc_device_image, step_kernels)), shared.step_kernels_at);
+  return table;
+}
+
 }  // namespace
 
-Result<DeviceTables> AddDeviceTables(ImageBuilder& builder, const graph::Program& program,
-                                     std::span<const TaskKernel> kernels,
-                                     const WeightsPlan& weights, const target::Target& target,
-                                     const mlc_image& base) {
-  DeviceTables tables;
-  mlc_device_image image = {};
-  image.base = base;
-  tables.steps_at = AddSteps(builder, program, kernels, weights, NeedsOf, {}, image.base);
-  const KernelTable table = MLC_TRY(AddKernels(builder, kernels, target));
+Result<std::vector<ImageTable>> AddDeviceTables(
+    ImageBuilder& builder, const graph::Program& program, std::span<const TaskKernel> kernels,
+    const WeightsPlan& weights, const target::Target& target, const mlc_image& base) {
+  const std::vector<const TaskKernel*> own = OwnKernels(program, kernels);
+  const std::vector<const TaskKernel*> newer = KernelsForNewer(program, kernels);
+  const bool portable = std::none_of(newer.begin(), newer.end(), [](const TaskKernel* kernel) {
+    return kernel->portable_path.empty();
+  });
   std::vector<int32_t> step_kernels;
   for (const graph::Step& step : program.steps) step_kernels.push_back(step.task);
   // Tables hold pointers: each begins at a multiple of 8 bytes.
   if (step_kernels.size() % 2 != 0) step_kernels.push_back(0);
-  const int64_t step_kernels_at = builder.AddTable(step_kernels);
-  for (const TaskKernel& kernel : kernels) {
-    image.counter_bytes = std::max(image.counter_bytes, kernel.device.counter_bytes);
-  }
-  image.kernel_count = static_cast<int32_t>(kernels.size());
-  image.compute = target.compute;
-  image.arch_specific = target.arch_specific ? 1 : 0;
-  image.portable_compute = table.portable ? target.compute : 0;
-  tables.image_at = builder.AddTable(std::vector<mlc_device_image>{image});
-  const auto member = [&](size_t offset) { return tables.image_at + static_cast<int64_t>(offset); };
-  builder.PointToTable(member(offsetof(mlc_device_image, kernels)), table.at);
-  builder.PointToTable(member(offsetof(mlc_device_image, step_kernels)), step_kernels_at);
+  Shared shared{program, weights, target, {}, builder.AddTable(step_kernels)};
+  shared.image.base = base;
+  shared.image.kernel_count = static_cast<int32_t>(own.size());
+  shared.image.compute = target.compute;
+  shared.image.arch_specific = target.arch_specific ? 1 : 0;
+  shared.image.portable_compute = portable ? target.compute : 0;
+  // With a substitute, newer devices have tables of their own.
+  const bool apart = portable && own != newer;
+  std::vector<ImageTable> tables = {MLC_TRY(AddImage(
+      builder, shared, own, {.binaries = true, .texts = portable && !apart}, weights.own_bytes))};
+  if (!apart) return tables;
+  tables.push_back(
+      MLC_TRY(AddImage(builder, shared, newer, {.binaries = false, .texts = true}, weights.bytes)));
+  builder.PointToTable(tables[0].image_at + static_cast<int64_t>(offsetof(mlc_device_image, newer)),
+                       tables[1].image_at);
   return tables;
 }
 

@@ -38,18 +38,6 @@ Status WriteFile(const std::string& path, const std::string& bytes) {
   return {};
 }
 
-// A source for newer devices; none where the kernel needs this very architecture.
-std::optional<std::string> PortableText(const TaskKernel& kernel, const target::Target& target) {
-  // What is written by hand stands for every architecture.
-  if (kernel.written_by_hand()) return kernel.device.text;
-  // Text with instructions of one architecture would run on no newer one.
-  target::Target generic = target;
-  generic.arch_specific = false;
-  Result<codegen::CudaSource> printed = codegen::PrintCuda(kernel.lowered.kernel, generic);
-  if (!printed.ok()) return std::nullopt;
-  return std::move(printed->text);
-}
-
 }  // namespace
 
 Result<DeviceBuilds> DeviceBuilds::Open(const LibraryOptions& options) {
@@ -67,19 +55,19 @@ Result<DeviceBuilds> DeviceBuilds::Open(const LibraryOptions& options) {
 
 Result<std::vector<DeviceSource>> DeviceBuilds::Missing(const TaskKernel& kernel,
                                                         const target::Target& target) {
-  std::vector<DeviceSource> sources = {{.text = kernel.device.text,
-                                        .arch = target.CudaArch(),
-                                        .path = kernel.object_path,
-                                        .entry = ""}};
-  if (kernel.written_by_hand()) sources[0].entry = kernel.device.launches[0].function;
-  if (std::optional<std::string> text = PortableText(kernel, target)) {
-    sources.push_back({.text = *std::move(text),
+  std::vector<DeviceSource> sources;
+  if (!kernel.is_substitute) {
+    sources.push_back({.text = kernel.device.text,
+                       .arch = target.CudaArch(),
+                       .path = kernel.object_path,
+                       .entry = ""});
+    if (kernel.written_by_hand()) sources[0].entry = kernel.device.launches[0].function;
+  }
+  if (!kernel.portable_source.empty()) {
+    sources.push_back({.text = kernel.portable_source,
                        .arch = "compute_" + std::to_string(target.compute),
                        .path = kernel.portable_path,
-                       .entry = "",
-                       .portable = true});
-  } else {
-    MLC_TRY(WriteFile(kernel.portable_path, ""));
+                       .entry = ""});
   }
   std::vector<DeviceSource> missing;
   for (DeviceSource& source : sources) {
@@ -100,7 +88,6 @@ Status DeviceBuilds::Compile(const std::vector<DeviceSource>& missing,
                              std::span<const int> files) const {
   for (size_t i = 0; i < missing.size(); ++i) {
     const Result<build::CudaBinary> binary = nvrtc_->Compile(missing[i].text, missing[i].arch);
-    if (!binary.ok() && missing[i].portable) continue;
     MLC_TRY(binary.status());
     const std::string bytes = build::Encode(*binary);
     if (!build::WriteAt(files[i], bytes.data(), static_cast<int64_t>(bytes.size()), 0)) {
@@ -113,7 +100,6 @@ Status DeviceBuilds::Compile(const std::vector<DeviceSource>& missing,
 Status DeviceBuilds::Take(const std::vector<DeviceSource>& missing) {
   for (const DeviceSource& source : missing) {
     const std::string bytes = MLC_TRY(ReadFile(source.path));
-    if (bytes.empty() && source.portable) continue;
     const build::CudaBinary binary = MLC_TRY(build::DecodeCudaBinary(bytes));
     MLC_TRY(Write(source, binary));
     ++counts_.made;

@@ -25,10 +25,9 @@ Result<std::string> ReadFile(const std::string& path);
 // One compilation.
 struct DeviceSource {
   std::string text;
-  std::string arch;       // as build::Nvrtc::Compile takes it
-  std::string path;       // of the result
-  std::string entry;      // the function that it has to have; empty: ours, it has them
-  bool portable = false;  // text for newer devices: an empty file where there can be none
+  std::string arch;   // as build::Nvrtc::Compile takes it
+  std::string path;   // of the result
+  std::string entry;  // the function that it has to have; empty: ours, it has them
 };
 
 class DeviceBuilds {

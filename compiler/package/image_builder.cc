@@ -43,10 +43,9 @@ mlc_operand OperandOf(const graph::Placement& place, const WeightsPlan& weights)
 
 // Where each parameter of the step's kernel lives.
 std::vector<mlc_operand> OperandsOf(int step_index, const graph::Step& step,
-                                    const schedule::LoweredKernel& lowered,
-                                    const WeightsPlan& weights) {
+                                    const TaskKernel& kernel, const WeightsPlan& weights) {
   std::vector<mlc_operand> rows;
-  for (const schedule::Binding& binding : lowered.bindings) {
+  for (const schedule::Binding& binding : kernel.lowered.bindings) {
     const auto index = static_cast<size_t>(binding.index);
     switch (binding.kind) {
       case schedule::Binding::Kind::kOperand:
@@ -57,7 +56,8 @@ std::vector<mlc_operand> OperandsOf(int step_index, const graph::Step& step,
         break;
       case schedule::Binding::Kind::kPrepared:
         rows.push_back(
-            {MLC_AT_WEIGHTS, 0, weights.prepared_offset.at({step_index, binding.index})});
+            {MLC_AT_WEIGHTS, 0,
+             weights.prepared_offset.at({step_index, kernel.is_substitute, binding.index})});
         break;
     }
   }
@@ -67,16 +67,15 @@ std::vector<mlc_operand> OperandsOf(int step_index, const graph::Step& step,
 }  // namespace
 
 int64_t AddSteps(ImageBuilder& builder, const graph::Program& program,
-                 std::span<const TaskKernel> kernels, const WeightsPlan& weights,
+                 std::span<const TaskKernel* const> kernels, const WeightsPlan& weights,
                  const std::function<mlc_step(const TaskKernel&)>& needs,
                  std::span<const int64_t> phases, mlc_image& image) {
   std::vector<mlc_step> rows;
   std::vector<int64_t> operands;
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const graph::Step& step = program.steps[s];
-    const TaskKernel& kernel = kernels[static_cast<size_t>(step.task)];
-    const std::vector<mlc_operand> places =
-        OperandsOf(static_cast<int>(s), step, kernel.lowered, weights);
+    const TaskKernel& kernel = *kernels[static_cast<size_t>(step.task)];
+    const std::vector<mlc_operand> places = OperandsOf(static_cast<int>(s), step, kernel, weights);
     operands.push_back(builder.AddTable(places));
     mlc_step row = needs(kernel);
     row.operand_count = static_cast<int32_t>(places.size());

@@ -61,15 +61,15 @@ uint32_t FeaturesOf(const target::Target& target) {
 }
 
 // One table of phases per task: steps of the same task share it.
-std::vector<int64_t> AddPhases(ImageBuilder& builder, std::span<const TaskKernel> kernels) {
+std::vector<int64_t> AddPhases(ImageBuilder& builder, std::span<const TaskKernel* const> kernels) {
   std::vector<int64_t> tables;
-  for (const TaskKernel& kernel : kernels) {
+  for (const TaskKernel* kernel : kernels) {
     std::vector<mlc_phase> rows;
-    for (const int64_t extent : kernel.layout.phase_extents) rows.push_back({nullptr, extent});
+    for (const int64_t extent : kernel->layout.phase_extents) rows.push_back({nullptr, extent});
     const int64_t table = builder.AddTable(rows);
     for (size_t p = 0; p < rows.size(); ++p) {
       builder.PointTo(table + static_cast<int64_t>(p * sizeof(mlc_phase) + offsetof(mlc_phase, fn)),
-                      kernel.lowered.kernel.name + "_p" + std::to_string(p));
+                      kernel->lowered.kernel.name + "_p" + std::to_string(p));
     }
     tables.push_back(table);
   }
@@ -126,25 +126,27 @@ Status WriteImage(const graph::Program& program, std::span<const TaskKernel> ker
   mlc_image image = BaseImage(program, weights, target, options);
   const int64_t inputs = AddPorts(builder, program.inputs);
   const int64_t outputs = AddPorts(builder, program.outputs);
-  int64_t steps = 0, image_at = 0;
+  std::vector<ImageTable> tables;
   if (target.is_cuda()) {
-    const DeviceTables tables =
-        MLC_TRY(AddDeviceTables(builder, program, kernels, weights, target, image));
-    steps = tables.steps_at;
-    image_at = tables.image_at;
+    tables = MLC_TRY(AddDeviceTables(builder, program, kernels, weights, target, image));
   } else {
-    steps =
-        AddSteps(builder, program, kernels, weights, NeedsOf, AddPhases(builder, kernels), image);
-    image_at = builder.AddTable(std::vector<mlc_image>{image});
+    const std::vector<const TaskKernel*> own = OwnKernels(program, kernels);
+    const int64_t steps_at =
+        AddSteps(builder, program, own, weights, NeedsOf, AddPhases(builder, own), image);
+    tables = {{steps_at, builder.AddTable(std::vector<mlc_image>{image})}};
   }
-  builder.PointToTable(image_at + static_cast<int64_t>(offsetof(mlc_image, inputs)), inputs);
-  builder.PointToTable(image_at + static_cast<int64_t>(offsetof(mlc_image, outputs)), outputs);
-  builder.PointToTable(image_at + static_cast<int64_t>(offsetof(mlc_image, steps)), steps);
-  if (options.embed_weights) {
-    builder.PointTo(image_at + static_cast<int64_t>(offsetof(mlc_image, weights)),
-                    WeightsSymbol(options.name));
+  for (const ImageTable& table : tables) {
+    const auto member = [&](size_t offset) {
+      return table.image_at + static_cast<int64_t>(offset);
+    };
+    builder.PointToTable(member(offsetof(mlc_image, inputs)), inputs);
+    builder.PointToTable(member(offsetof(mlc_image, outputs)), outputs);
+    builder.PointToTable(member(offsetof(mlc_image, steps)), table.steps_at);
+    if (options.embed_weights) {
+      builder.PointTo(member(offsetof(mlc_image, weights)), WeightsSymbol(options.name));
+    }
   }
-  const int64_t table_at = AddApi(builder, target.is_cuda(), image_at);
+  const int64_t table_at = AddApi(builder, target.is_cuda(), tables[0].image_at);
   const int section = builder.Finish();
   object.Define(options.name + "_model", section, table_at, sizeof(mlc_table), false);
   if (options.entry) object.Define(MLC_MODEL_ENTRY, section, table_at, sizeof(mlc_table), false);

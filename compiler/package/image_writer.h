@@ -8,7 +8,7 @@
 
 #include "compiler/base/status.h"
 #include "compiler/graph/program.h"
-#include "compiler/package/kernels.h"
+#include "compiler/package/task_kernel.h"
 #include "compiler/package/weights.h"
 #include "compiler/target/target.h"
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +14,6 @@
 #include "compiler/build/child_process.h"
 #include "compiler/build/loaded_kernel.h"
 #include "compiler/package/device_kernels.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
 
 namespace mlc::package {
 
@@ -77,33 +77,6 @@ struct Prepare {
   }
 };
 
-// One that somebody wrote by hand: there is nothing to lower.
-Result<TaskKernel> RawKernel(const graph::Workload& workload, const schedule::Config& config,
-                             const target::Target& target) {
-  schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
-  MLC_TRY(schedule::CheckFits(raw, target));
-  TaskKernel kernel;
-  kernel.lowered.bindings = schedule::RawBindings(workload);
-  kernel.device.text = std::move(raw.source);
-  kernel.device.launches = {{std::move(raw.entry), raw.blocks, raw.threads, raw.block_bytes}};
-  return kernel;
-}
-
-// All but the names of its files.
-Result<TaskKernel> LowerTask(const graph::Workload& workload, const schedule::Config& config,
-                             const target::Target& target, const std::string& name) {
-  if (schedule::IsRawCuda(config)) return RawKernel(workload, config, target);
-  TaskKernel kernel;
-  kernel.lowered = MLC_TRY(schedule::LowerConfig(workload, target, config));
-  kernel.lowered.kernel.name = name;
-  if (target.is_cuda()) {
-    kernel.device = MLC_TRY(codegen::PrintCuda(kernel.lowered.kernel, target));
-  } else {
-    kernel.layout = codegen::LayoutOf(kernel.lowered.kernel);
-  }
-  return kernel;
-}
-
 // Compiles the kernels of one library: a child for each, which has its files before its fence
 // closes and nothing else.
 class KernelCompiler {
@@ -113,8 +86,11 @@ class KernelCompiler {
       : program_(program), kernels_(kernels), weights_(weights), weights_path_(weights_path) {
     prepared_.resize(kernels.size());
     for (const WeightsPlan::Prepared& item : weights.prepared) {
-      prepared_[static_cast<size_t>(program.steps[static_cast<size_t>(item.step)].task)].push_back(
-          &item);
+      const int task = program.steps[static_cast<size_t>(item.step)].task;
+      const auto reader = std::find_if(kernels.begin(), kernels.end(), [&](const TaskKernel& k) {
+        return k.task == task && k.is_substitute == item.for_substitute;
+      });
+      prepared_[static_cast<size_t>(reader - kernels.begin())].push_back(&item);
     }
   }
 
@@ -129,54 +105,55 @@ class KernelCompiler {
     build::FencedJobs jobs;
     jobs.count = static_cast<int>(kernels_.size());
     jobs.parallel = options.parallel;
-    jobs.name = [this](int task) { return NameOf(task); };
-    jobs.limits = [this](int task) { return LimitsOf(task); };
-    jobs.open = [this](int task) { return OpenFiles(static_cast<size_t>(task)); };
-    jobs.work = [this](int task, std::span<const int> files) {
-      return CompileTask(static_cast<size_t>(task), files);
+    jobs.name = [this](int k) { return NameOf(k); };
+    jobs.limits = [this](int k) { return LimitsOf(k); };
+    jobs.open = [this](int k) { return OpenFiles(static_cast<size_t>(k)); };
+    jobs.work = [this](int k, std::span<const int> files) {
+      return CompileKernel(static_cast<size_t>(k), files);
     };
     MLC_TRY(build::RunFenced(jobs));
     if (!device_) return CompiledKernels();
-    for (size_t task = 0; task < missing_.size(); ++task) {
-      const Status taken = device_->Take(missing_[task]);
-      if (!taken.ok()) return taken.WithPrefix(NameOf(static_cast<int>(task)));
+    for (size_t k = 0; k < missing_.size(); ++k) {
+      const Status taken = device_->Take(missing_[k]);
+      if (!taken.ok()) return taken.WithPrefix(NameOf(static_cast<int>(k)));
     }
     return device_->Finish();
   }
 
  private:
-  std::string NameOf(int task) const {
-    const bool by_hand = kernels_[static_cast<size_t>(task)].written_by_hand();
-    return "task " + std::to_string(task) + " (" +
-           program_.tasks[static_cast<size_t>(task)].workload.Summary() +
-           (by_hand ? ", written by hand)" : ")");
+  std::string NameOf(int k) const {
+    const TaskKernel& kernel = kernels_[static_cast<size_t>(k)];
+    return "task " + std::to_string(kernel.task) + " (" +
+           program_.tasks[static_cast<size_t>(kernel.task)].workload.Summary() +
+           (kernel.written_by_hand() ? ", written by hand" : "") +
+           (kernel.is_substitute ? ", for newer GPUs)" : ")");
   }
 
-  build::Limits LimitsOf(int task) const {
+  build::Limits LimitsOf(int k) const {
     int64_t bytes = 0;
-    for (const WeightsPlan::Prepared* item : prepared_[static_cast<size_t>(task)]) {
+    for (const WeightsPlan::Prepared* item : prepared_[static_cast<size_t>(k)]) {
       bytes += item->bytes;
     }
     // A family's kernels are what this program makes of a few numbers.
     build::Limits limits =
-        build::CompilerLimits(kernels_[static_cast<size_t>(task)].written_by_hand(), bytes);
+        build::CompilerLimits(kernels_[static_cast<size_t>(k)].written_by_hand(), bytes);
     limits.file_bytes += weights_.bytes;
     return limits;
   }
 
-  // Those of the code, then that of the weights, if the task prepares some.
-  Result<std::vector<int>> OpenFiles(size_t task) const {
+  // Those of the code, then that of the weights, if the kernel has some prepared.
+  Result<std::vector<int>> OpenFiles(size_t k) const {
     std::vector<std::string> paths;
-    if (!device_) paths.push_back(kernels_[task].object_path);
+    if (!device_) paths.push_back(kernels_[k].object_path);
     if (device_) {
-      for (const DeviceSource& source : missing_[task]) paths.push_back(source.path);
+      for (const DeviceSource& source : missing_[k]) paths.push_back(source.path);
     }
     std::vector<int> files;
     for (const std::string& path : paths) {
       files.push_back(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
       if (files.back() < 0) return CannotWrite(path);
     }
-    if (prepared_[task].empty()) return files;
+    if (prepared_[k].empty()) return files;
     files.push_back(open(weights_path_.c_str(), O_WRONLY | O_CLOEXEC));
     if (files.back() < 0) return CannotWrite(weights_path_);
     return files;
@@ -192,10 +169,10 @@ class KernelCompiler {
   }
 
   // The child's part.
-  Status CompileTask(size_t task, std::span<const int> files) const {
-    const TaskKernel& kernel = kernels_[task];
+  Status CompileKernel(size_t k, std::span<const int> files) const {
+    const TaskKernel& kernel = kernels_[k];
     if (device_) {
-      MLC_TRY(device_->Compile(missing_[task], files));
+      MLC_TRY(device_->Compile(missing_[k], files));
     } else {
       const std::string object =
           MLC_TRY(codegen::CompileToObject({&kernel.lowered.kernel}, target_));
@@ -203,7 +180,7 @@ class KernelCompiler {
                       static_cast<int64_t>(object.size()), 0));
     }
     std::vector<std::unique_ptr<Prepare>> prepares(kernel.lowered.preparations.size());
-    for (const WeightsPlan::Prepared* item : prepared_[task]) {
+    for (const WeightsPlan::Prepared* item : prepared_[k]) {
       const auto index = static_cast<size_t>(item->preparation);
       const schedule::Preparation& preparation = kernel.lowered.preparations[index];
       if (prepares[index] == nullptr) {
@@ -220,47 +197,14 @@ class KernelCompiler {
   const std::span<const TaskKernel> kernels_;
   const WeightsPlan& weights_;
   const std::string& weights_path_;
-  std::vector<std::vector<const WeightsPlan::Prepared*>> prepared_;  // by task
+  std::vector<std::vector<const WeightsPlan::Prepared*>> prepared_;  // by kernel
   target::Target target_;
   const target::Target host_ = target::DetectHost(1);  // a child reads nothing of the machine
   std::optional<DeviceBuilds> device_;                 // for GPUs
-  std::vector<std::vector<DeviceSource>> missing_;     // by task
+  std::vector<std::vector<DeviceSource>> missing_;     // by kernel
 };
 
 }  // namespace
-
-int64_t TaskKernel::shared_bytes() const {
-  return device.launches.empty() ? layout.shared_bytes : device.shared_bytes;
-}
-
-int64_t TaskKernel::thread_bytes() const {
-  return device.launches.empty() ? layout.thread_bytes : device.counter_bytes;
-}
-
-std::string HostMachine(const target::Target& target) {
-  return target.is_cuda() ? target::DetectHost(1).arch : target.arch;
-}
-
-Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
-                                             std::span<const Choice> choices,
-                                             const target::Target& target, const std::string& name,
-                                             const std::string& temporary_directory) {
-  std::vector<TaskKernel> kernels;
-  for (size_t i = 0; i < program.tasks.size(); ++i) {
-    const graph::Workload& workload = program.tasks[i].workload;
-    Result<TaskKernel> kernel =
-        LowerTask(workload, choices[i].config, target, "mlc_" + name + "_k" + std::to_string(i));
-    if (!kernel.ok()) {
-      return kernel.status().WithPrefix("task " + std::to_string(i) + " (" + workload.Summary() +
-                                        ")");
-    }
-    const std::string file = temporary_directory + "/k" + std::to_string(i);
-    kernel->object_path = file + (target.is_cuda() ? ".cubin" : ".o");
-    if (target.is_cuda()) kernel->portable_path = file + ".ptx";
-    kernels.push_back(*std::move(kernel));
-  }
-  return kernels;
-}
 
 Result<CompiledKernels> CompileKernels(const graph::Program& program,
                                        std::span<const TaskKernel> kernels,

@@ -85,9 +85,13 @@ class LibraryWriter {
   Status MakeKernels(std::span<const Choice> choices) {
     kernels_ =
         MLC_TRY(LowerKernels(program_, choices, target_, options_.name, work_.path().string()));
-    std::vector<const schedule::LoweredKernel*> lowered;
-    for (const TaskKernel& kernel : kernels_) lowered.push_back(&kernel.lowered);
-    weights_ = PlanWeights(program_, lowered);
+    std::vector<const schedule::LoweredKernel*> lowered(program_.tasks.size());
+    std::vector<const schedule::LoweredKernel*> substitutes(program_.tasks.size());
+    for (const TaskKernel& kernel : kernels_) {
+      auto& kernels = kernel.is_substitute ? substitutes : lowered;
+      kernels[static_cast<size_t>(kernel.task)] = &kernel.lowered;
+    }
+    weights_ = PlanWeights(program_, lowered, substitutes);
     MLC_TRY(WriteRawWeights(program_, weights_, weights_file()));
     compiled_ =
         MLC_TRY(CompileKernels(program_, kernels_, weights_, weights_file(), target_, options_));
@@ -164,18 +168,22 @@ class LibraryWriter {
     report.static_library = (directory / static_name()).string();
     report.weights_bytes = weights_.bytes;
     report.arena_bytes = program_.arena_bytes;
+    report.substitute_weights_bytes = weights_.bytes - weights_.own_bytes;
     int64_t shared = 0, thread = 0;
-    for (const TaskKernel& kernel : kernels_) {
-      std::error_code ignored;
-      report.code_bytes += static_cast<int64_t>(fs::file_size(kernel.object_path, ignored));
-      shared = std::max(shared, kernel.shared_bytes());
-      thread = std::max(thread, kernel.thread_bytes());
-      if (!target_.is_cuda()) continue;
-      const auto portable = static_cast<int64_t>(fs::file_size(kernel.portable_path, ignored));
-      report.code_bytes += portable;
-      report.portable = report.portable && portable > 0;
+    for (const TaskKernel* kernel : OwnKernels(program_, kernels_)) {
+      shared = std::max(shared, kernel->shared_bytes());
+      thread = std::max(thread, kernel->thread_bytes());
     }
     report.scratch_bytes = shared + thread;
+    for (const TaskKernel& kernel : kernels_) {
+      std::error_code error;
+      for (const std::string& path : {kernel.object_path, kernel.portable_path}) {
+        if (!path.empty()) report.code_bytes += static_cast<int64_t>(fs::file_size(path, error));
+      }
+    }
+    for (const TaskKernel* kernel : KernelsForNewer(program_, kernels_)) {
+      report.portable = report.portable && (!target_.is_cuda() || !kernel->portable_path.empty());
+    }
     report.code_found = compiled_.found;
     report.code_made = compiled_.made;
     report.cache_failure = compiled_.cache_failure;

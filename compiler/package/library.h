@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct Choice {
   std::string origin;
   double expected_ns = 0;  // of one execution; 0 when unknown
   std::string note;        // on the origin, for people; no lock file keeps it
+  // For GPUs: of the kernel that newer ones run instead. REQUIRES: legal on a target::NewerDevices.
+  std::optional<schedule::Config> substitute = std::nullopt;
 };
 
 struct LibraryOptions {
@@ -43,7 +46,9 @@ struct LibraryReport {
   int64_t code_bytes = 0;     // of all kernels' code
   int64_t arena_bytes = 0;
   int64_t scratch_bytes = 0;  // shared scratch plus one thread's, or plus counters
-  bool portable = true;       // for GPUs: runs on newer ones too
+  // For GPUs: whether it runs on newer ones too, and what they alone read of the weights.
+  bool portable = true;
+  int64_t substitute_weights_bytes = 0;
   // For GPUs: pieces of device code from the cache and compiled; why the cache failed.
   int64_t code_found = 0;
   int64_t code_made = 0;

@@ -1,5 +1,6 @@
 #include "compiler/package/lock_file.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <sstream>
@@ -11,6 +12,8 @@ namespace mlc::package {
 namespace {
 
 constexpr std::string_view kHeader = "mlc lock v1";
+// With substitutes, which version 1 does not know.
+constexpr std::string_view kHeader2 = "mlc lock v2";
 
 Result<std::pair<Digest, Choice>> ParseTask(std::istringstream& words) {
   std::string digest, expected, config;
@@ -30,13 +33,31 @@ Result<std::pair<Digest, Choice>> ParseTask(std::istringstream& words) {
   return std::pair(MLC_TRY(Digest::Parse(digest)), choice);
 }
 
+// Into the choice of its task.
+Status ParseSubstitute(std::istringstream& words, std::map<Digest, Choice>& choices) {
+  std::string digest, config;
+  words >> digest;
+  std::getline(words >> std::ws, config);
+  if (config.empty()) return InvalidArgument("expected: newer DIGEST CONFIG");
+  const auto task = choices.find(MLC_TRY(Digest::Parse(digest)));
+  if (task == choices.end()) return InvalidArgument("the task is not pinned above");
+  if (task->second.substitute) return InvalidArgument("the task is pinned twice");
+  task->second.substitute = MLC_TRY(schedule::Config::Parse(config));
+  return {};
+}
+
 }  // namespace
 
 std::string LockFile::ToText() const {
-  std::string text = std::string(kHeader) + "\ntarget " + target_class + "\n";
+  const bool plain = std::none_of(choices.begin(), choices.end(), [](const auto& pinned) {
+    return pinned.second.substitute.has_value();
+  });
+  std::string text = std::string(plain ? kHeader : kHeader2) + "\ntarget " + target_class + "\n";
   for (const auto& [workload, choice] : choices) {
     text += "task " + workload.ToText() + " " + choice.origin + " " +
             FloatToText(choice.expected_ns) + " " + choice.config.ToText() + "\n";
+    if (!choice.substitute) continue;
+    text += "newer " + workload.ToText() + " " + choice.substitute->ToText() + "\n";
   }
   return text;
 }
@@ -44,7 +65,7 @@ std::string LockFile::ToText() const {
 Result<LockFile> LockFile::Parse(std::string_view text) {
   std::istringstream lines{std::string(text)};
   std::string line;
-  if (!std::getline(lines, line) || line != kHeader) {
+  if (!std::getline(lines, line) || (line != kHeader && line != kHeader2)) {
     if (line.starts_with("mlc lock v")) {
       return FailedPrecondition(
           "the lock file is from a newer mlc-compile: upgrade, or lock again");
@@ -52,6 +73,7 @@ Result<LockFile> LockFile::Parse(std::string_view text) {
     return InvalidArgument("not a lock file: the first line must be '" + std::string(kHeader) +
                            "'");
   }
+  const bool plain = line == kHeader;
   LockFile lock;
   for (int number = 2; std::getline(lines, line); ++number) {
     std::istringstream words(line);
@@ -65,6 +87,9 @@ Result<LockFile> LockFile::Parse(std::string_view text) {
       if (!lock.choices.insert(*std::move(task)).second) {
         return InvalidArgument("line " + std::to_string(number) + ": the task is pinned twice");
       }
+    } else if (kind == "newer" && !plain) {
+      const Status read = ParseSubstitute(words, lock.choices);
+      if (!read.ok()) return read.WithPrefix("line " + std::to_string(number));
     } else if (!kind.empty()) {
       return InvalidArgument("line " + std::to_string(number) + ": '" + kind.substr(0, 40) +
                              "' is not expected here");

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
 #include "compiler/base/check.h"
 #include "compiler/base/digest.h"
@@ -44,37 +45,66 @@ Status WriteAt(int fd, const std::byte* data, size_t size, int64_t offset,
   return {};
 }
 
+class WeightsPlanner {
+ public:
+  explicit WeightsPlanner(const graph::Program& program) : program_(program) {
+    plan_.bytes = kAlignment;
+  }
+
+  // All that the steps' kernels read, where there is one.
+  void Add(std::span<const schedule::LoweredKernel* const> kernels, bool substitutes) {
+    for (size_t s = 0; s < program_.steps.size(); ++s) {
+      const graph::Step& step = program_.steps[s];
+      const schedule::LoweredKernel* kernel = kernels[static_cast<size_t>(step.task)];
+      if (kernel == nullptr) continue;
+      for (const schedule::Binding& binding : kernel->bindings) {
+        if (binding.kind == schedule::Binding::Kind::kPrepared) {
+          AddPrepared(static_cast<int>(s), *kernel, binding.index, substitutes);
+        } else if (binding.kind == schedule::Binding::Kind::kOperand) {
+          AddRaw(step.operands[static_cast<size_t>(binding.index)]);
+        }
+      }
+    }
+    if (!substitutes) plan_.own_bytes = plan_.bytes;
+  }
+
+  WeightsPlan Take() { return std::move(plan_); }
+
+ private:
+  void AddPrepared(int s, const schedule::LoweredKernel& kernel, int index, bool substitute) {
+    const graph::Step& step = program_.steps[static_cast<size_t>(s)];
+    const schedule::Preparation& p = kernel.preparations[static_cast<size_t>(index)];
+    const auto [entry, is_new] = known_.try_emplace(mlc::DigestOf(KeyOf(step, p)), plan_.bytes);
+    plan_.prepared_offset[{s, substitute, index}] = entry->second;
+    if (!is_new) return;
+    const int64_t bytes = p.elements * SizeOf(p.dtype);
+    plan_.prepared.push_back({s, substitute, index, plan_.bytes, bytes});
+    plan_.bytes += Aligned(bytes);
+  }
+
+  void AddRaw(const graph::Placement& place) {
+    if (place.kind != graph::Placement::Kind::kConstant) return;
+    const auto [entry, is_new] = plan_.raw_offset.try_emplace(place.index, plan_.bytes);
+    if (!is_new) return;
+    plan_.raw.push_back({place.index, plan_.bytes});
+    const auto& data = program_.constants[static_cast<size_t>(place.index)];
+    plan_.bytes += Aligned(static_cast<int64_t>(data->bytes.size()));
+  }
+
+  const graph::Program& program_;
+  WeightsPlan plan_;
+  std::map<Digest, int64_t> known_;
+};
+
 }  // namespace
 
 WeightsPlan PlanWeights(const graph::Program& program,
-                        std::span<const schedule::LoweredKernel* const> lowered) {
-  WeightsPlan plan;
-  plan.bytes = kAlignment;
-  std::map<Digest, int64_t> known;
-  for (size_t s = 0; s < program.steps.size(); ++s) {
-    const graph::Step& step = program.steps[s];
-    const schedule::LoweredKernel& kernel = *lowered[static_cast<size_t>(step.task)];
-    for (const schedule::Binding& binding : kernel.bindings) {
-      if (binding.kind == schedule::Binding::Kind::kPrepared) {
-        const schedule::Preparation& p = kernel.preparations[static_cast<size_t>(binding.index)];
-        const auto [entry, is_new] = known.try_emplace(mlc::DigestOf(KeyOf(step, p)), plan.bytes);
-        plan.prepared_offset[{static_cast<int>(s), binding.index}] = entry->second;
-        if (!is_new) continue;
-        const int64_t bytes = p.elements * SizeOf(p.dtype);
-        plan.prepared.push_back({static_cast<int>(s), binding.index, plan.bytes, bytes});
-        plan.bytes += Aligned(bytes);
-      } else if (binding.kind == schedule::Binding::Kind::kOperand) {
-        const graph::Placement& place = step.operands[static_cast<size_t>(binding.index)];
-        if (place.kind != graph::Placement::Kind::kConstant) continue;
-        const auto [entry, is_new] = plan.raw_offset.try_emplace(place.index, plan.bytes);
-        if (!is_new) continue;
-        plan.raw.push_back({place.index, plan.bytes});
-        const auto& data = program.constants[static_cast<size_t>(place.index)];
-        plan.bytes += Aligned(static_cast<int64_t>(data->bytes.size()));
-      }
-    }
-  }
-  return plan;
+                        std::span<const schedule::LoweredKernel* const> lowered,
+                        std::span<const schedule::LoweredKernel* const> substitutes) {
+  WeightsPlanner planner(program);
+  planner.Add(lowered, /*substitutes=*/false);
+  planner.Add(substitutes, /*substitutes=*/true);
+  return planner.Take();
 }
 
 Status WriteRawWeights(const graph::Program& program, const WeightsPlan& plan,

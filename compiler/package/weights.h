@@ -1,13 +1,14 @@
 // Where every constant of a library lies in its one block of weights: raw constants that kernels
 // read as they are, and prepared ones (packed, transformed), each stored once however many steps
-// use it. All are aligned to 64 bytes; the first 64 bytes hold a check value. A value.
+// use it. What substitutes alone read comes last. All are aligned to 64 bytes; the first 64 bytes
+// hold a check value. A value.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "compiler/base/status.h"
@@ -22,21 +23,25 @@ struct WeightsPlan {
     int64_t offset = 0;
   };
   struct Prepared {
-    int step = 0;         // whose constants are prepared
-    int preparation = 0;  // of the task's LoweredKernel
+    int step = 0;  // whose constants are prepared
+    bool for_substitute = false;
+    int preparation = 0;  // of the task's LoweredKernel, or of its substitute's
     int64_t offset = 0;
     int64_t bytes = 0;
   };
   std::vector<Raw> raw;
   std::vector<Prepared> prepared;
-  std::map<int, int64_t> raw_offset;                       // by constant
-  std::map<std::pair<int, int>, int64_t> prepared_offset;  // by step and preparation
+  std::map<int, int64_t> raw_offset;  // by constant
+  // By step, for_substitute and preparation.
+  std::map<std::tuple<int, bool, int>, int64_t> prepared_offset;
+  int64_t own_bytes = 0;  // from the begin: what no substitute alone reads
   int64_t bytes = 0;
 };
 
-// `lowered`: one per task of the program.
+// One kernel per task of the program each; null where a task has no substitute.
 WeightsPlan PlanWeights(const graph::Program& program,
-                        std::span<const schedule::LoweredKernel* const> lowered);
+                        std::span<const schedule::LoweredKernel* const> lowered,
+                        std::span<const schedule::LoweredKernel* const> substitutes);
 
 // Creates the file with the check value and the raw constants; prepared ones are holes.
 Status WriteRawWeights(const graph::Program& program, const WeightsPlan& plan,

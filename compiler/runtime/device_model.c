@@ -47,10 +47,31 @@ static int BinaryFits(const mlc_device_image* image, int compute) {
   return compute / 10 == image->compute / 10 && compute >= image->compute;
 }
 
-/* Whether the device runs the library's code: 1 as it is, 2 from the portable text, 0 not. */
-static int CodeFor(const mlc_device_image* image, int compute) {
-  if (BinaryFits(image, compute)) return 1;
-  return image->portable_compute != 0 && compute >= image->portable_compute ? 2 : 0;
+static int BlocksFit(const mlc_device_image* image, int64_t block_bytes) {
+  for (int32_t k = 0; k < image->kernel_count; ++k) {
+    for (int64_t i = 0; i < image->kernels[k].launch_count; ++i) {
+      if ((int64_t)image->kernels[k].launches[i].block_bytes > block_bytes) return 0;
+    }
+  }
+  return 1;
+}
+
+/* Takes what the device runs of the library: its binaries, or what newer devices run. 0: nothing. A
+   later device of the same generation may lack on-chip memory for a binary. */
+static int ChooseCode(mlc_device_model* model) {
+  const mlc_device_image* image = model->image;
+  const mlc_cuda_device_facts* facts = &model->facts;
+  if (BinaryFits(image, facts->compute) &&
+      (image->newer == NULL || BlocksFit(image, facts->block_bytes))) {
+    return 1;
+  }
+  if (image->portable_compute == 0 || facts->compute < image->portable_compute) return 0;
+  model->from_texts = 1;
+  if (image->newer != NULL) {
+    model->image = image->newer;
+    model->base.image = &image->newer->base;
+  }
+  return 1;
 }
 
 static mlc_status RefuseDevice(const mlc_device_model* model, const mlc_open_options* options) {
@@ -83,7 +104,7 @@ static mlc_status FindDevice(mlc_device_model* model, const mlc_open_options* op
   status = Check(model, options, mlc_cuda_query_device(&model->cuda, model->ordinal, &model->facts),
                  "ask for the GPU's properties");
   if (status != MLC_OK) return status;
-  return CodeFor(model->image, model->facts.compute) == 0 ? RefuseDevice(model, options) : MLC_OK;
+  return ChooseCode(model) ? MLC_OK : RefuseDevice(model, options);
 }
 
 static int64_t LaunchCount(const mlc_device_image* image) {
@@ -121,11 +142,10 @@ static mlc_status LoadKernels(mlc_device_model* model, const mlc_open_options* o
   if (model->libraries == NULL || model->functions == NULL || model->first_function == NULL) {
     return Refuse(options, MLC_OUT_OF_MEMORY, "memory could not be had");
   }
-  const int portable = CodeFor(image, model->facts.compute) == 2;
   int64_t next = 0;
   for (size_t k = 0; k < kernels; ++k) {
     const mlc_device_kernel* kernel = &image->kernels[k];
-    const void* code = portable ? (const void*)kernel->portable : kernel->binary;
+    const void* code = model->from_texts ? (const void*)kernel->portable : kernel->binary;
     mlc_status status = Check(
         model, options,
         model->cuda.library_load_data(&model->libraries[k], code, NULL, NULL, 0, NULL, NULL, 0),
@@ -152,7 +172,7 @@ static mlc_status UploadWeights(mlc_device_model* model, const mlc_open_options*
     if (status != MLC_OK) return Refuse(options, status, "%s", mlc_runtime_status_text(status));
   }
   const mlc_cuda* cuda = &model->cuda;
-  const size_t bytes = (size_t)image->weights_bytes;
+  const size_t bytes = (size_t)model->image->upload_bytes;
   mlc_cu_stream stream = NULL;
   int result = cuda->mem_alloc(&model->weights, bytes);
   if (result == MLC_CUDA_SUCCESS)

@@ -10,8 +10,9 @@
 enum { MLC_DEVICE_ALIGNMENT = 256, MLC_DEVICE_TEXT = 320 };
 
 typedef struct mlc_device_model {
-  struct mlc_model base; /* first: queries about ports and steps see it alone */
-  const mlc_device_image* image;
+  struct mlc_model base;         /* first: queries about ports and steps see it alone */
+  const mlc_device_image* image; /* what this device runs of the library */
+  int from_texts;                /* its code is compiled by the driver */
   mlc_cuda cuda;
   mlc_cuda_device_facts facts;
   int32_t ordinal;

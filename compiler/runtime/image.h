@@ -62,7 +62,7 @@ typedef struct mlc_device_launch {
 
 /* The code of one task. Its functions take the operands, then scratch, then counters. */
 typedef struct mlc_device_kernel {
-  const void* binary;   /* for one architecture */
+  const void* binary;   /* for one architecture; null in tables for newer ones */
   const char* portable; /* as text, for newer ones; null when there is none */
   const mlc_device_launch* launches;
   int64_t launch_count;
@@ -78,6 +78,10 @@ typedef struct mlc_device_image {
   int32_t compute;          /* of the binaries: compute capability times ten */
   int32_t arch_specific;    /* they run on devices of exactly this capability */
   int32_t portable_compute; /* of the texts; 0 if a kernel has none */
+  int64_t upload_bytes;     /* of the weights, from their begin: what the kernels read */
+  /* What newer devices run, from its texts; null: the texts of these kernels. Its steps, kernels
+     and sizes may differ, nothing else. */
+  const struct mlc_device_image* newer;
 } mlc_device_image;
 
 /* What NAME_model points at: the public table, with the image behind it. */

@@ -1,8 +1,10 @@
 #include "compiler/target/target.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "compiler/base/text.h"
 
@@ -86,6 +88,18 @@ int Target::Lanes(DType dtype) const { return vector_bits() / 8 / SizeOf(dtype);
 
 std::string Target::CudaArch() const {
   return "sm_" + std::to_string(compute) + (arch_specific ? "a" : "");
+}
+
+std::array<Target, 2> NewerDevices(const Target& target) {
+  // Of compute capability 8.6, 8.9 and 12.0.
+  constexpr int64_t kLeastBlockBytes = 101376;
+  constexpr int64_t kLeastSmBytes = 102400;
+  Target large = target;
+  large.arch_specific = false;
+  Target any = large;
+  any.block_bytes = std::min(any.block_bytes, kLeastBlockBytes);
+  any.sm_bytes = std::min(any.sm_bytes, kLeastSmBytes);
+  return {std::move(any), std::move(large)};
 }
 
 std::string Target::ClassText() const {

@@ -13,6 +13,7 @@
 // stands for a device of compute capability 9.0, whose own instructions the code may use.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -62,6 +63,11 @@ struct Target {
   static Result<Target> Parse(std::string_view text);
   friend bool operator==(const Target&, const Target&) = default;
 };
+
+// Devices newer than a GPU's target, as code for all of them may take them: first with what every
+// one has at least, then with the block memory of the target, which large ones have too. REQUIRES:
+// is_cuda().
+std::array<Target, 2> NewerDevices(const Target& target);
 
 // The machine at hand, caches and ISA detected, peaks left 0 (the worker calibrates them).
 Target DetectHost(int threads);

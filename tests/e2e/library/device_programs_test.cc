@@ -30,19 +30,23 @@ class DevicePrograms : public ::testing::Test {
     fs::create_directories(root_);
     // Not the cache of whoever runs the tests.
     setenv("XDG_CACHE_HOME", (root_ + "/cache").c_str(), 1);
-    namespace wire = graph::onnx::wire;
-    const std::vector<float> weights(64 * 32, 0.25f);
-    wire::GraphParts parts;
-    parts.nodes = {wire::Node("MatMul", {"x", "w"}, {"h"}), wire::Node("Relu", {"h"}, {"y"})};
-    parts.initializers = {wire::FloatTensor("w", {64, 32}, weights)};
-    parts.inputs = {wire::FloatValue("x", {16, 64})};
-    parts.outputs = {wire::FloatValue("y", {16, 32})};
-    std::ofstream(Model(), std::ios::binary) << wire::Model(parts);
+    WriteProduct(Model(), 16, 64, 32);
     compiled_ = RunProgram({kCompile, "--model", Model(), "--target", "h200", "--precision", "fp16",
                             "-o", root_ + "/net"});
   }
   static void TearDownTestSuite() { fs::remove_all(root_); }
 
+  // relu(x[m,k] w[k,n])
+  static void WriteProduct(const std::string& path, int64_t m, int64_t k, int64_t n) {
+    namespace wire = graph::onnx::wire;
+    const std::vector<float> weights(static_cast<size_t>(k * n), 0.25f);
+    wire::GraphParts parts;
+    parts.nodes = {wire::Node("MatMul", {"x", "w"}, {"h"}), wire::Node("Relu", {"h"}, {"y"})};
+    parts.initializers = {wire::FloatTensor("w", {k, n}, weights)};
+    parts.inputs = {wire::FloatValue("x", {m, k})};
+    parts.outputs = {wire::FloatValue("y", {m, n})};
+    std::ofstream(path, std::ios::binary) << wire::Model(parts);
+  }
   static std::string Model() { return root_ + "/model.onnx"; }
   static Finished Emit(const std::string& stage) {
     return RunProgram(
@@ -87,6 +91,42 @@ TEST_F(DevicePrograms, AModelIsCompiledWithoutAGpu) {
                                      root_ + "/net/net.lock", "-o", root_ + "/other"});
   EXPECT_EQ(other.exit_code, 3);
   EXPECT_THAT(other.output, HasSubstr("another model, --precision or version"));
+}
+
+// A lock file of an earlier version pins instructions of sm_90a alone, and nothing for newer GPUs.
+TEST_F(DevicePrograms, ALockFilePinsWhatNewerGpusRun) {
+  SKIP_WITHOUT_NVRTC();
+  const std::string model = root_ + "/large.onnx";
+  WriteProduct(model, 256, 128, 192);
+  const auto compile = [&](const std::string& folder, const std::string& lock) {
+    std::vector<std::string> command = {
+        kCompile, "--model", model, "--target",          "h200", "--precision", "fp16",
+        "--name", "net",     "-o",  root_ + "/" + folder};
+    if (!lock.empty()) command.insert(command.end(), {"--locked", root_ + "/" + lock});
+    const Finished done = RunProgram(command);
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    return done.output;
+  };
+  const auto bytes = [](const std::string& file) {
+    std::ifstream in(root_ + "/" + file, std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(in), {}};
+  };
+  EXPECT_THAT(compile("usual", ""), HasSubstr("for GPUs of sm_90a, and newer ones\n"));
+  const std::string usual = bytes("usual/net.lock");
+  const size_t config = usual.find("tensor_contraction/");
+  ASSERT_NE(config, std::string::npos) << usual;
+  std::string earlier = usual;
+  earlier.replace(config, usual.find('\n', config) - config,
+                  "warpgroup_contraction/1 bm=64 bn=64 groups_m=1 groups_n=1 stages=2 pending=0 "
+                  "split=1 raster=0");
+  std::ofstream(root_ + "/earlier.lock") << earlier;
+  EXPECT_THAT(compile("large", "earlier.lock"),
+              HasSubstr("and newer ones, where 1 of 2 tasks have another kernel"));
+  const std::string lock = bytes("large/net.lock");
+  EXPECT_THAT(lock, AllOf(HasSubstr("mlc lock v2\n"), HasSubstr("\nnewer ")));
+  compile("pinned", "large/net.lock");
+  EXPECT_EQ(bytes("pinned/net.lock"), lock);
+  EXPECT_EQ(bytes("pinned/libnet.so"), bytes("large/libnet.so"));
 }
 
 TEST_F(DevicePrograms, DeviceCodeIsCompiledOnce) {

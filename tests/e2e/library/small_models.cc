@@ -63,6 +63,16 @@ Graph LongProducts() {
   return graph;
 }
 
+Graph WideProducts() {
+  Graph graph;
+  const ValueId x = graph.Input({DType::kF32, {64, 128}, {}}, "x");
+  const ValueId hidden = Relu(graph, Add(graph, Op::kMatMul, {x, Random(graph, {128, 96}, 31)}));
+  const ValueId scores = Add(graph, Op::kMatMul, {hidden, Random(graph, {96, 64}, 32)});
+  graph.outputs() = {Add(graph, Op::kSoftmax, {scores}, {{"axis", int64_t{1}}})};
+  graph.output_names() = {"probabilities"};
+  return graph;
+}
+
 Graph Convolutional() {
   Graph graph;
   const ValueId a = graph.Input({DType::kF32, {1, 3, 16, 16}, {}}, "a");

@@ -10,6 +10,9 @@ namespace mlc::testing {
 graph::Graph Perceptron();
 // Four layers whose products have few rows and columns and long reductions.
 graph::Graph LongProducts();
+// softmax(relu(x[64,128] * w) * v): products large enough for the matrix instructions of
+// warpgroups.
+graph::Graph WideProducts();
 // Two inputs of [1,3,16,16], added; convolution, pooling, classifier [1,10].
 graph::Graph Convolutional();
 

@@ -21,6 +21,7 @@ std::string Seed(Rng& rng) {
       choice.config.knobs.emplace_back(std::string(1, static_cast<char>('a' + k)),
                                        static_cast<int64_t>(rng.Below(100)) - 50);
     }
+    if (rng.Below(4) == 0) choice.substitute = choice.config;
     choice.origin = rng.Below(2) == 0 ? "default" : "0123456789abcdef";
     choice.expected_ns = rng.Uniform() * 1e9;
     lock.choices[DigestOf(std::to_string(rng.Below(1000)))] = choice;
@@ -29,17 +30,10 @@ std::string Seed(Rng& rng) {
 }
 
 TEST(LockFileFuzz, RoundTripsAndSurvivesDamage) {
-  constexpr std::string_view kPieces[] = {"task ",
-                                          "target ",
-                                          "\n",
-                                          " ",
-                                          "-1",
-                                          "1e999",
-                                          "nan",
-                                          "/",
-                                          "=",
-                                          "mlc lock v1\n",
-                                          "99999999999999999999"};
+  constexpr std::string_view kPieces[] = {
+      "task ", "newer ", "target ",       "\n",
+      " ",     "-1",     "1e999",         "nan",
+      "/",     "=",      "mlc lock v1\n", "99999999999999999999"};
   int accepted = 0;
   for (uint64_t round = 0; round < 20000; ++round) {
     Rng rng(round);

@@ -106,14 +106,8 @@ class DeviceLibrary : public ::testing::TestWithParam<graph::Precision> {
     const graph::Program program =
         MLC_TRY(front::BuildProgram(graph, front::ForTarget(front, target_)));
     std::vector<Choice> choices;
-    for (size_t i = 0; i < program.tasks.size(); ++i) {
-      const graph::Workload& workload = program.tasks[i].workload;
-      const auto families = schedule::FamiliesFor(workload, target_);
-      if (families.empty()) return Internal("no family for " + workload.Summary());
-      choices.push_back({families[0]->Default(workload, target_), "default", 0, {}});
-      const std::string name = "mlc_net_k" + std::to_string(i);
-      Kernels()[name] =
-          MLC_TRY(schedule::LowerConfig(workload, target_, choices.back().config)).kernel;
+    for (const graph::Task& task : program.tasks) {
+      choices.push_back(MLC_TRY(ChoiceFor(task.workload, std::to_string(choices.size()))));
     }
     LibraryOptions options;
     options.directory = root_ + "/" + folder;
@@ -121,6 +115,23 @@ class DeviceLibrary : public ::testing::TestWithParam<graph::Precision> {
     options.embed_weights = embed;
     options.parallel = parallel;
     return WriteLibrary(program, choices, target_, options);
+  }
+
+  // Its kernels are known to the driver by the names that they get in the library.
+  Result<Choice> ChoiceFor(const graph::Workload& workload, const std::string& number) const {
+    const auto families = schedule::FamiliesFor(workload, target_);
+    if (families.empty()) return Internal("no family for " + workload.Summary());
+    const schedule::Family* const warpgroups = schedule::FindFamily("warpgroup_contraction");
+    const bool use = warpgroups_ && warpgroups->Accepts(workload, target_);
+    Choice choice{(use ? warpgroups : families[0])->Default(workload, target_), "default", 0, {}};
+    Kernels()["mlc_net_k" + number] =
+        MLC_TRY(schedule::LowerConfig(workload, target_, choice.config)).kernel;
+    if (!use || !substitutes_) return choice;
+    const target::Target newer = target::NewerDevices(target_)[0];
+    choice.substitute = schedule::FamiliesFor(workload, newer)[0]->Default(workload, newer);
+    Kernels()["mlc_net_n" + number] =
+        MLC_TRY(schedule::LowerConfig(workload, newer, *choice.substitute)).kernel;
+    return choice;
   }
 
   // The outputs of the library at `path` for the inputs of the small models.
@@ -178,6 +189,8 @@ class DeviceLibrary : public ::testing::TestWithParam<graph::Precision> {
 
   target::Target target_;
   std::string root_;
+  bool warpgroups_ = false;   // tasks take Hopper's own matrix instructions where they can
+  bool substitutes_ = false;  // which newer devices replace
 };
 
 #define SKIP_WITHOUT_NVRTC(report)                       \
@@ -252,6 +265,57 @@ TEST_F(OneDeviceLibrary, OfOlderDevicesLaunchesNothingEarly) {
   }
 }
 
+TEST_F(OneDeviceLibrary, NewerDevicesRunSubstitutes) {
+  const double tolerance = graph::ToleranceOf(graph::Precision::kFp16);
+  const graph::Graph graph = testing::WideProducts();
+  warpgroups_ = substitutes_ = true;
+  for (const bool embed : {true, false}) {
+    const Result<LibraryReport> report =
+        Write(graph, graph::Precision::kFp16, embed ? "embedded" : "apart", embed);
+    SKIP_WITHOUT_NVRTC(report);
+    EXPECT_TRUE(report->portable);
+    EXPECT_GT(report->substitute_weights_bytes, 0) << "packed for other tiles";
+    const std::string beside = root_ + "/apart/net.weights";
+    const char* weights = embed ? nullptr : beside.c_str();
+    const auto upload = [](int64_t bytes) { return "htod " + std::to_string(bytes) + "\n"; };
+    fake_cuda_device(90, 1, 13000);
+    ExpectNear(Run(report->shared_library, graph, weights), graph, tolerance);
+    EXPECT_THAT(fake_cuda_notes(), HasSubstr("launch mlc_net_k1_p0"));
+    EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("launch mlc_net_n")));
+    EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("load text")));
+    EXPECT_THAT(fake_cuda_notes(),
+                HasSubstr(upload(report->weights_bytes - report->substitute_weights_bytes)));
+    for (const int device : {100, 120}) {
+      fake_cuda_reset();
+      fake_cuda_compute(CountArguments, Compute);
+      fake_cuda_device(device, 1, 13000);
+      ExpectNear(Run(report->shared_library, graph, weights), graph, tolerance);
+      EXPECT_THAT(fake_cuda_notes(), HasSubstr("launch mlc_net_n1_p0"));
+      EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("launch mlc_net_k1_p0")));
+      EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("load binary")));
+      EXPECT_THAT(fake_cuda_notes(), HasSubstr(upload(report->weights_bytes)));
+    }
+    fake_cuda_reset();
+    fake_cuda_compute(CountArguments, Compute);
+  }
+}
+
+TEST_F(OneDeviceLibrary, WithoutSubstitutesRunsOnItsTargetAlone) {
+  warpgroups_ = true;
+  const Result<LibraryReport> report =
+      Write(testing::WideProducts(), graph::Precision::kFp16, "alone");
+  SKIP_WITHOUT_NVRTC(report);
+  EXPECT_FALSE(report->portable);
+  EXPECT_EQ(report->substitute_weights_bytes, 0);
+  fake_cuda_device(100, 1, 13000);
+  void* handle = dlopen(report->shared_library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  const auto* api = static_cast<const mlc_model_api*>(dlsym(handle, MLC_MODEL_ENTRY));
+  mlc_model* model = nullptr;
+  EXPECT_EQ(api->open(api, nullptr, &model), MLC_UNSUPPORTED_MACHINE);
+  dlclose(handle);
+}
+
 // Written by hand for one task: the library launches it as it says, whatever was launched before.
 TEST_F(OneDeviceLibrary, TakesAKernelWrittenByHand) {
   graph::Graph graph;
@@ -279,7 +343,7 @@ TEST_F(OneDeviceLibrary, TakesAKernelWrittenByHand) {
   const std::vector<Choice> choices = {{*raw.ToConfig(), "record", 0, {}}};
   const Result<LibraryReport> report = WriteLibrary(*program, choices, target_, options);
   SKIP_WITHOUT_NVRTC(report);
-  EXPECT_TRUE(report->portable);
+  EXPECT_FALSE(report->portable) << "it was tried on the target alone";
   ExpectNear(Run(report->shared_library, graph, nullptr), graph, 1e-6);
   EXPECT_THAT(fake_cuda_notes(), HasSubstr("by_hand_p0"));
   EXPECT_THAT(fake_cuda_notes(), HasSubstr("programmatic=0"));

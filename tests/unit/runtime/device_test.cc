@@ -35,6 +35,7 @@ class Model {
     steps_[1] = {nullptr, scale_.data(), "scale", 256, 0, 0, 2};
     steps_[2] = {nullptr, count_.data(), "count", 0, 0, 0, 2};
     for (size_t i = 0; i < 4; ++i) weights_[16 + i] = static_cast<float>(i);
+    for (size_t i = 0; i < 4; ++i) weights_[32 + i] = static_cast<float>(i);
     ports_ = {{{"x", &dim_, kBytes, 1, MLC_F32},
                {"y", &dim_, kBytes, 1, MLC_F32},
                {"z", &dim_, kBytes, 1, MLC_F32}}};
@@ -57,7 +58,29 @@ class Model {
     image_.compute = 90;
     image_.arch_specific = 1;
     image_.portable_compute = 90;
+    image_.upload_bytes = 128;
     table_.image = &image_.base;
+  }
+
+  // Tables of their own for newer devices: the first two kernels are others, which read other
+  // weights and need more scratch.
+  void AddNewer() {
+    newer_launches_[0] = {"n0_add", 4, 32, 0, 1};
+    newer_launches_[1] = {"n1_scale", 8, 64, 0, 1};
+    newer_kernels_[0] = {nullptr, "FAKETEXT n0_add", &newer_launches_[0], 1};
+    newer_kernels_[1] = {nullptr, "FAKETEXT n1_scale", &newer_launches_[1], 1};
+    newer_kernels_[2] = {nullptr, "FAKETEXT k2_count", &launches_[2], 1};
+    newer_add_ = {{{MLC_AT_INPUT, 0, 0}, {MLC_AT_WEIGHTS, 0, 128}, {MLC_AT_OUTPUT, 1, 0}}};
+    newer_steps_ = steps_;
+    newer_steps_[0].operands = newer_add_.data();
+    newer_steps_[1].shared_bytes = 512;
+    newer_ = image_;
+    newer_.base.steps = newer_steps_.data();
+    newer_.base.shared_bytes = 512;
+    newer_.kernels = newer_kernels_.data();
+    newer_.upload_bytes = sizeof(weights_);
+    image_.newer = &newer_;
+    for (mlc_device_kernel& kernel : kernels_) kernel.portable = nullptr;
   }
 
   const mlc_model_api* api() const { return &table_.api; }
@@ -74,8 +97,12 @@ class Model {
   std::array<mlc_step, 3> steps_ = {};
   std::array<mlc_port, 3> ports_ = {};
   std::array<int32_t, 3> step_kernels_ = {0, 1, 2};
-  std::array<float, 32> weights_ = {};
-  mlc_device_image image_ = {};
+  std::array<float, 48> weights_ = {};
+  std::array<mlc_device_launch, 2> newer_launches_ = {};
+  std::array<mlc_device_kernel, 3> newer_kernels_ = {};
+  std::array<mlc_operand, 3> newer_add_ = {};
+  std::array<mlc_step, 3> newer_steps_ = {};
+  mlc_device_image image_ = {}, newer_ = {};
   mlc_table table_ = {};
 };
 
@@ -275,6 +302,52 @@ TEST_F(Device, NewerDevicesGetThePortableCode) {
   EXPECT_EQ(buffers.y, kY);
 }
 
+TEST_F(Device, NewerDevicesMayHaveTablesOfTheirOwn) {
+  model_.AddNewer();
+  fake_cuda_device(100, 1, 13000);
+  OpenWithSession();
+  EXPECT_STREQ(fake_cuda_notes(), "load text\nload text\nload text\nhtod 192\ninstantiate 3\n");
+  EXPECT_EQ(mlc_device_session_bytes(opened_, 0), 7 * 256);
+  Buffers buffers;
+  ASSERT_EQ(Run(buffers), MLC_OK);
+  EXPECT_EQ(buffers.y, kY);
+  EXPECT_EQ(buffers.z, kZ);
+  EXPECT_THAT(fake_cuda_notes(),
+              HasSubstr("launch n0_add blocks=4 threads=32 bytes=0 programmatic=0\n"
+                        "launch n1_scale blocks=8 threads=64 bytes=0 programmatic=1\n"
+                        "launch k2_count blocks=3 threads=96 bytes=0 programmatic=0\n"));
+  std::array<double, 3> steps = {};
+  ASSERT_EQ(mlc_device_run_profiled(session_, buffers.inputs().data(), buffers.outputs().data(),
+                                    steps.data()),
+            MLC_OK);
+  EXPECT_EQ(buffers.y, kY);
+}
+
+TEST_F(Device, TheTargetRunsItsBinariesBesideTablesForNewerDevices) {
+  model_.AddNewer();
+  OpenWithSession();
+  EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("load text")));
+  EXPECT_THAT(fake_cuda_notes(), HasSubstr("htod 128\n"));
+  Buffers buffers;
+  ASSERT_EQ(Run(buffers), MLC_OK);
+  EXPECT_EQ(buffers.y, kY);
+  EXPECT_THAT(fake_cuda_notes(), HasSubstr("launch k1_scale"));
+}
+
+TEST_F(Device, ADeviceWithLittleOnChipMemoryRunsWhatNewerDevicesRun) {
+  model_.image().compute = model_.image().portable_compute = 80;
+  model_.image().arch_specific = 0;
+  fake_cuda_device(89, 1, 13000);
+  EXPECT_EQ(Open(), MLC_UNSUPPORTED_MACHINE);
+  EXPECT_THAT(error_, HasSubstr("needs 102400 bytes of on-chip memory a block"));
+  model_.AddNewer();
+  OpenWithSession();
+  Buffers buffers;
+  ASSERT_EQ(Run(buffers), MLC_OK);
+  EXPECT_EQ(buffers.y, kY);
+  EXPECT_THAT(fake_cuda_notes(), HasSubstr("launch n1_scale"));
+}
+
 TEST_F(Device, CodeForOneArchitectureAloneIsRefusedElsewhere) {
   model_.image().portable_compute = 0;
   fake_cuda_device(100, 1, 13000);
@@ -282,7 +355,7 @@ TEST_F(Device, CodeForOneArchitectureAloneIsRefusedElsewhere) {
   EXPECT_THAT(error_, HasSubstr("9.0 exactly; GPU 0"));
   model_.image().arch_specific = 0;
   model_.image().compute = 80;
-  fake_cuda_device(86, 1, 13000);
+  fake_cuda_device(87, 1, 13000);
   EXPECT_EQ(Open(), MLC_OK) << "binaries run on later devices of the same generation";
 }
 

@@ -45,6 +45,17 @@ TEST(Target, ClassLeavesOutCalibratedFiguresOnly) {
   EXPECT_EQ(read->ClassText(), text);
 }
 
+TEST(Target, NewerDevicesHaveNothingOfOneArchitectureAndMayHaveLessBlockMemory) {
+  const Target target =
+      *Target::Parse("target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560");
+  const auto [any, large] = NewerDevices(target);
+  EXPECT_EQ(any.ClassText(),
+            "target v1 cuda arch=sm_90 sms=132 block=101376 sm=102400 l2=62914560");
+  EXPECT_EQ(large.ClassText(),
+            "target v1 cuda arch=sm_90 sms=132 block=232448 sm=233472 l2=62914560");
+  EXPECT_EQ(NewerDevices(any)[0], any);
+}
+
 TEST(Target, VectorsFollowTheIsa) {
   const auto with = [](Isa isa) {
     Target target;

@@ -39,6 +39,7 @@ int cuDeviceGet(mlc_cu_device* device, int ordinal) {
   *device = ordinal;
   return ordinal < device_count ? 0 : 101;
 }
+static int SmallBlocks(void) { return capability == 86 || capability == 89 || capability == 120; }
 int cuDeviceGetAttribute(int* value, int attribute, mlc_cu_device device) {
   (void)device;
   switch (attribute) {
@@ -58,10 +59,10 @@ int cuDeviceGetAttribute(int* value, int attribute, mlc_cu_device device) {
       *value = capability % 10;
       break;
     case 81:
-      *value = 233472;
+      *value = SmallBlocks() ? 102400 : 233472;
       break;
     case 97:
-      *value = 232448;
+      *value = SmallBlocks() ? 101376 : 232448;
       break;
     default:
       *value = 0;

@@ -27,7 +27,10 @@ int cuLibraryLoadData(mlc_cu_library* library, const void* image, int* jit_optio
   if (result != 0) return result;
   *library = malloc(sizeof **library);
   (*library)->code = image;
-  fake_note("load %s\n", strncmp(image, "FAKETEXT", 8) == 0 ? "text" : "binary");
+  const char* const code = image;
+  /* Real text begins with a comment. */
+  const int is_text = strncmp(code, "FAKETEXT", 8) == 0 || code[0] == '/';
+  fake_note("load %s\n", is_text ? "text" : "binary");
   ++fake_held;
   return 0;
 }

@@ -1,0 +1,116 @@
+#include "compiler/package/task_kernel.h"
+
+#include <utility>
+
+#include "compiler/schedule/check_config.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
+
+namespace mlc::package {
+
+namespace {
+
+// One that somebody wrote by hand: there is nothing to lower.
+Result<TaskKernel> RawKernel(const graph::Workload& workload, const schedule::Config& config,
+                             const target::Target& target) {
+  schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
+  MLC_TRY(schedule::CheckFits(raw, target));
+  TaskKernel kernel;
+  kernel.lowered.bindings = schedule::RawBindings(workload);
+  kernel.device.text = std::move(raw.source);
+  kernel.device.launches = {{std::move(raw.entry), raw.blocks, raw.threads, raw.block_bytes}};
+  return kernel;
+}
+
+// All but the names of its files.
+Result<TaskKernel> LowerTask(const graph::Workload& workload, const schedule::Config& config,
+                             const target::Target& target, const std::string& name) {
+  if (schedule::IsRawCuda(config)) return RawKernel(workload, config, target);
+  TaskKernel kernel;
+  kernel.lowered = MLC_TRY(schedule::LowerConfig(workload, target, config));
+  kernel.lowered.kernel.name = name;
+  if (target.is_cuda()) {
+    kernel.device = MLC_TRY(codegen::PrintCuda(kernel.lowered.kernel, target));
+    // Text with instructions of one architecture would run on no newer one.
+    target::Target newer = target;
+    newer.arch_specific = false;
+    Result<codegen::CudaSource> printed = codegen::PrintCuda(kernel.lowered.kernel, newer);
+    if (printed.ok()) kernel.portable_source = std::move(printed->text);
+  } else {
+    kernel.layout = codegen::LayoutOf(kernel.lowered.kernel);
+  }
+  return kernel;
+}
+
+// For the smallest devices that can run it.
+Result<TaskKernel> LowerSubstitute(const graph::Workload& workload, const schedule::Config& config,
+                                   const target::Target& target, const std::string& name) {
+  const auto [any, large] = target::NewerDevices(target);
+  const bool fits = schedule::CheckConfig(workload, any, config).ok();
+  TaskKernel kernel = MLC_TRY(LowerTask(workload, config, fits ? any : large, name));
+  kernel.is_substitute = true;
+  return kernel;
+}
+
+}  // namespace
+
+int64_t TaskKernel::shared_bytes() const {
+  return device.launches.empty() ? layout.shared_bytes : device.shared_bytes;
+}
+
+int64_t TaskKernel::thread_bytes() const {
+  return device.launches.empty() ? layout.thread_bytes : device.counter_bytes;
+}
+
+std::string HostMachine(const target::Target& target) {
+  return target.is_cuda() ? target::DetectHost(1).arch : target.arch;
+}
+
+Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
+                                             std::span<const Choice> choices,
+                                             const target::Target& target, const std::string& name,
+                                             const std::string& temporary_directory) {
+  std::vector<TaskKernel> kernels;
+  for (const bool substitutes : {false, true}) {
+    for (size_t i = 0; i < program.tasks.size(); ++i) {
+      const Choice& choice = choices[i];
+      if (substitutes && !choice.substitute) continue;
+      const graph::Workload& workload = program.tasks[i].workload;
+      const std::string file = (substitutes ? "n" : "k") + std::to_string(i);
+      const std::string symbol = "mlc_" + name + "_" + file;
+      Result<TaskKernel> kernel =
+          substitutes ? LowerSubstitute(workload, *choice.substitute, target, symbol)
+                      : LowerTask(workload, choice.config, target, symbol);
+      if (!kernel.ok()) {
+        return kernel.status().WithPrefix("task " + std::to_string(i) + " (" + workload.Summary() +
+                                          ")");
+      }
+      kernel->task = static_cast<int>(i);
+      if (!substitutes && choice.substitute) kernel->portable_source.clear();
+      const std::string path = temporary_directory + "/" + file;
+      if (!substitutes) kernel->object_path = path + (target.is_cuda() ? ".cubin" : ".o");
+      if (!kernel->portable_source.empty()) kernel->portable_path = path + ".ptx";
+      kernels.push_back(*std::move(kernel));
+    }
+  }
+  return kernels;
+}
+
+std::vector<const TaskKernel*> OwnKernels(const graph::Program& program,
+                                          std::span<const TaskKernel> kernels) {
+  std::vector<const TaskKernel*> own(program.tasks.size());
+  for (const TaskKernel& kernel : kernels) {
+    if (!kernel.is_substitute) own[static_cast<size_t>(kernel.task)] = &kernel;
+  }
+  return own;
+}
+
+std::vector<const TaskKernel*> KernelsForNewer(const graph::Program& program,
+                                               std::span<const TaskKernel> kernels) {
+  std::vector<const TaskKernel*> newer = OwnKernels(program, kernels);
+  for (const TaskKernel& kernel : kernels) {
+    if (kernel.is_substitute) newer[static_cast<size_t>(kernel.task)] = &kernel;
+  }
+  return newer;
+}
+
+}  // namespace mlc::package
