@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -57,6 +58,39 @@ bool Text::IsWord() const {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.';
   });
+}
+
+std::string WithValue(std::string_view code, std::string_view name, int64_t value) {
+  const auto in_word = [&](size_t at) {
+    return at < code.size() &&
+           (std::isalnum(static_cast<unsigned char>(code[at])) != 0 || code[at] == '_');
+  };
+  std::string text;
+  for (size_t at = 0; at < code.size();) {
+    const bool found = code.substr(at, name.size()) == name && !in_word(at + name.size()) &&
+                       (at == 0 || !in_word(at - 1));
+    if (!found) {
+      text += code[at++];
+      continue;
+    }
+    at += name.size();
+    // "[8 + " in front, "]" behind.
+    const size_t index = text.rfind('[') + 1;
+    int64_t first = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data() + index, end, first);
+    const bool whole = index > 0 && error == std::errc() && std::string_view(rest) == " + ";
+    const bool ends = at < code.size() && code[at] == ']';
+    if (whole && ends) {
+      text.resize(index);
+      text += std::to_string(first + value);
+    } else if (value == 0 && ends && text.ends_with(" + ")) {
+      text.resize(text.size() - 3);
+    } else {
+      text += std::to_string(value);
+    }
+  }
+  return text;
 }
 
 Text Infix(const Text& a, std::string_view op, const Text& b, Precedence precedence) {

@@ -42,6 +42,9 @@ Text CastTo(std::string_view type, const Text& a);
 // The name of the kernel IR, with a letter appended where C++ or CUDA knows the word already.
 std::string CxxName(std::string_view name);
 
+// `code` with the value in the place of the name; in an index, what it is added to is folded.
+std::string WithValue(std::string_view code, std::string_view name, int64_t value);
+
 Text IntText(int64_t value, bool wide);
 Text FloatText(double value, bool is_double);
 

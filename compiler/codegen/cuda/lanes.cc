@@ -5,6 +5,14 @@
 
 namespace mlc::codegen {
 
+namespace {
+
+// Statements of so many lanes are printed one by one: NVRTC is slow at unrolling loops, and a
+// kernel has hundreds of these.
+constexpr int kMostLines = 8;
+
+}  // namespace
+
 PhasePrinter::Rep PhasePrinter::RepOf(DType dtype, int lanes) {
   const int bytes = SizeOf(dtype) * lanes;
   if (SizeOf(dtype) < 4 && bytes % 4 == 0) return {"unsigned", bytes / 4, true};
@@ -19,6 +27,10 @@ void PhasePrinter::LaneLoop(int begin, int end, const std::function<std::string(
   --depth_;
   const std::string body = std::exchange(lines_, std::move(before));
   loop_ready_.clear();
+  if (body.empty() && end - begin <= kMostLines) {
+    for (int lane = begin; lane < end; ++lane) Line(WithValue(last, "L", lane));
+    return;
+  }
   const std::string head =
       "for (int L = " + std::to_string(begin) + "; L < " + std::to_string(end) + "; ++L)";
   Line("#pragma unroll");

@@ -1,8 +1,8 @@
 // Prints one phase of a kernel as one __global__ function. Expressions become text; what must be
 // computed before the text can stand (vector loads, reductions over lanes, values used twice) is
-// printed as statements first. Vectors are evaluated lane by lane in an unrolled loop over `L`.
-// Names that the printer makes up have capital letters, names of the kernel have none. Not
-// thread-safe; borrows its arguments.
+// printed as statements first. Vectors are evaluated lane by lane, in an unrolled loop over `L` or,
+// where that is short, in a statement for each lane. Names that the printer makes up have capital
+// letters, names of the kernel have none. Not thread-safe; borrows its arguments.
 #pragma once
 
 #include <functional>

@@ -52,8 +52,14 @@ cluster_sum_p0(
   LoadPeer4(&peers[24], &tile[own], 3);
   LoadPeer4(&peers[24 + 4], &tile[own + 4], 3);
   float V2[8];
-  #pragma unroll
-  for (int L = 0; L < 8; ++L) V2[L] = peers[L] + peers[8 + L] + peers[16 + L] + peers[24 + L];
+  V2[0] = peers[0] + peers[8] + peers[16] + peers[24];
+  V2[1] = peers[1] + peers[9] + peers[17] + peers[25];
+  V2[2] = peers[2] + peers[10] + peers[18] + peers[26];
+  V2[3] = peers[3] + peers[11] + peers[19] + peers[27];
+  V2[4] = peers[4] + peers[12] + peers[20] + peers[28];
+  V2[5] = peers[5] + peers[13] + peers[21] + peers[29];
+  V2[6] = peers[6] + peers[14] + peers[22] + peers[30];
+  V2[7] = peers[7] + peers[15] + peers[23] + peers[31];
   StoreF32x4(&sum[own], V2);
   StoreF32x4(&sum[own + 4], V2 + 4);
   ClusterBarrier();

@@ -24,7 +24,7 @@ gather_p0(
   unsigned V0[1];
   V0[0] = *(const unsigned*)&table[WrapAdd(WrapMul(chosen, 64ll), (long long)(thread_index * 2))];
   float V1[2];
-  #pragma unroll
-  for (int L = 0; L < 2; ++L) V1[L] = BF16Lane(V0, L);
+  V1[0] = BF16Lane(V0, 0);
+  V1[1] = BF16Lane(V0, 1);
   StoreF32x2(&y[block_index * 64 + thread_index * 2], V1);
 }

@@ -49,7 +49,9 @@ gelu_f16_p0(
     const float T4 = T3 * 0.5f;
     V2[L] = fmaf(T4, ErfApprox(T3 * 0.70710677f), T4);
   }
-  #pragma unroll
-  for (int L = 0; L < 4; ++L) V1[L] = PackF16(V2[2 * L], V2[2 * L + 1]);
+  V1[0] = PackF16(V2[2 * 0], V2[2 * 0 + 1]);
+  V1[1] = PackF16(V2[2 * 1], V2[2 * 1 + 1]);
+  V1[2] = PackF16(V2[2 * 2], V2[2 * 2 + 1]);
+  V1[3] = PackF16(V2[2 * 3], V2[2 * 3 + 1]);
   if (rest > 0) StoreStreamingU32x4((unsigned*)&y[at], V1);
 }

@@ -42,9 +42,15 @@ float_p0(
   const int T0 = ToNarrow(N_x[thread_index], 0, 255);
   unsigned V1[2];
   int V2[8];
-  #pragma unroll
-  for (int L = 0; L < 8; ++L) V2[L] = T0;
-  #pragma unroll
-  for (int L = 0; L < 2; ++L) V1[L] = PackBytes(V2[4 * L], V2[4 * L + 1], V2[4 * L + 2], V2[4 * L + 3]);
+  V2[0] = T0;
+  V2[1] = T0;
+  V2[2] = T0;
+  V2[3] = T0;
+  V2[4] = T0;
+  V2[5] = T0;
+  V2[6] = T0;
+  V2[7] = T0;
+  V1[0] = PackBytes(V2[4 * 0], V2[4 * 0 + 1], V2[4 * 0 + 2], V2[4 * 0 + 3]);
+  V1[1] = PackBytes(V2[4 * 1], V2[4 * 1 + 1], V2[4 * 1 + 2], V2[4 * 1 + 3]);
   StoreU32x2((unsigned*)&operatorN[thread_index * 8], V1);
 }

@@ -29,23 +29,31 @@ add_relu_p0(
   if (rest >= 4) {
     LoadF32x4(V0, &a[at]);
   } else {
-    #pragma unroll
-    for (int L = 0; L < 4; ++L) if (L < rest) V0[L] = a[at + L];
+    if (0 < rest) V0[0] = a[at];
+    if (1 < rest) V0[1] = a[at + 1];
+    if (2 < rest) V0[2] = a[at + 2];
+    if (3 < rest) V0[3] = a[at + 3];
   }
   float V1[4] = {};
   if (rest >= 4) {
     LoadF32x4(V1, &b[at]);
   } else {
-    #pragma unroll
-    for (int L = 0; L < 4; ++L) if (L < rest) V1[L] = b[at + L];
+    if (0 < rest) V1[0] = b[at];
+    if (1 < rest) V1[1] = b[at + 1];
+    if (2 < rest) V1[2] = b[at + 2];
+    if (3 < rest) V1[3] = b[at + 3];
   }
   float V2[4];
-  #pragma unroll
-  for (int L = 0; L < 4; ++L) V2[L] = Max(V0[L] + V1[L], 0.0f);
+  V2[0] = Max(V0[0] + V1[0], 0.0f);
+  V2[1] = Max(V0[1] + V1[1], 0.0f);
+  V2[2] = Max(V0[2] + V1[2], 0.0f);
+  V2[3] = Max(V0[3] + V1[3], 0.0f);
   if (rest >= 4) {
     StoreF32x4(&y[at], V2);
   } else {
-    #pragma unroll
-    for (int L = 0; L < 4; ++L) if (L < rest) y[at + L] = V2[L];
+    if (0 < rest) y[at] = V2[0];
+    if (1 < rest) y[at + 1] = V2[1];
+    if (2 < rest) y[at + 2] = V2[2];
+    if (3 < rest) y[at + 3] = V2[3];
   }
 }

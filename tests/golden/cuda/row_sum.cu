@@ -21,8 +21,9 @@ row_sum_p0(
     float V0[4];
     LoadF32x4(V0, &x[block_index * 1024 + i + thread_index * 4]);
     float T1 = V0[0];
-    #pragma unroll
-    for (int L = 1; L < 4; ++L) T1 = T1 + V0[L];
+    T1 = T1 + V0[1];
+    T1 = T1 + V0[2];
+    T1 = T1 + V0[3];
     total[0] = total[0] + T1;
   }
   const float T2 = total[0];
@@ -48,8 +49,9 @@ row_sum_p0(
     float V12[4];
     LoadF32x4(V12, &partial[0]);
     float T13 = V12[0];
-    #pragma unroll
-    for (int L = 1; L < 4; ++L) T13 = T13 + V12[L];
+    T13 = T13 + V12[1];
+    T13 = T13 + V12[2];
+    T13 = T13 + V12[3];
     sum[block_index] = T13;
   } else {
     __syncwarp();

@@ -60,8 +60,10 @@ tile_bf16_p0(
   const int lane = (int)((unsigned)thread_index % 32u);
   #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    #pragma unroll
-    for (int L = 0; L < 4; ++L) sum[4 * i + L] = 0.0f;
+    sum[4 * i] = 0.0f;
+    sum[4 * i + 1] = 0.0f;
+    sum[4 * i + 2] = 0.0f;
+    sum[4 * i + 3] = 0.0f;
   }
   const int T0 = (int)((unsigned)thread_index / 2u);
   const int T1 = (int)((unsigned)thread_index % 2u) * 8;

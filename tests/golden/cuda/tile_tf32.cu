@@ -60,8 +60,10 @@ tile_tf32_p0(
   const int lane = (int)((unsigned)thread_index % 32u);
   #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    #pragma unroll
-    for (int L = 0; L < 4; ++L) sum[4 * i + L] = 0.0f;
+    sum[4 * i] = 0.0f;
+    sum[4 * i + 1] = 0.0f;
+    sum[4 * i + 2] = 0.0f;
+    sum[4 * i + 3] = 0.0f;
   }
   const int T0 = (int)((unsigned)thread_index / 2u);
   const int T1 = (int)((unsigned)thread_index % 2u) * 4;
@@ -91,16 +93,18 @@ tile_tf32_p0(
     const int row = stage * 64 + warp * 16 + (int)((unsigned)lane % 16u);
     const int group = stage * 32 + (int)((unsigned)lane / 4u);
     LoadMatrixF32x4(&a_part[0], &a_tile[row * 12 + (int)((unsigned)lane / 16u) * 4]);
-    #pragma unroll
-    for (int L = 0; L < 4; ++L) a_part[L] = RoundTf32(a_part[L]);
+    a_part[0] = RoundTf32(a_part[0]);
+    a_part[1] = RoundTf32(a_part[1]);
+    a_part[2] = RoundTf32(a_part[2]);
+    a_part[3] = RoundTf32(a_part[3]);
     #pragma unroll
     for (int i_1 = 0; i_1 < 4; ++i_1) {
       const int T8 = (group + i_1 * 8) * 12 + (int)((unsigned)lane % 4u);
       float V9[2];
-      #pragma unroll
-      for (int L = 0; L < 2; ++L) V9[L] = b_tile[T8 + 4 * L];
-      #pragma unroll
-      for (int L = 0; L < 2; ++L) b_part[2 * i_1 + L] = RoundTf32(V9[L]);
+      V9[0] = b_tile[T8 + 4 * 0];
+      V9[1] = b_tile[T8 + 4 * 1];
+      b_part[2 * i_1] = RoundTf32(V9[0]);
+      b_part[2 * i_1 + 1] = RoundTf32(V9[1]);
     }
     #pragma unroll
     for (int i_2 = 0; i_2 < 4; ++i_2) {

@@ -55,8 +55,10 @@ warpgroup_tile_p0(
   }
   #pragma unroll
   for (int i_1 = 0; i_1 < 2; ++i_1) {
-    #pragma unroll
-    for (int L = 0; L < 4; ++L) sum[4 * i_1 + L] = 0.0f;
+    sum[4 * i_1] = 0.0f;
+    sum[4 * i_1 + 1] = 0.0f;
+    sum[4 * i_1 + 2] = 0.0f;
+    sum[4 * i_1 + 3] = 0.0f;
   }
   CommitCopies();
   WaitCopies<0>();
@@ -67,8 +69,14 @@ warpgroup_tile_p0(
   WarpgroupMmaF16x16(&sum[0], &a_tile[group * 4096], &b_tile[0]);
   WaitProducts<1>();
   WaitProducts<0>();
-  #pragma unroll
-  for (int L = 0; L < 8; ++L) asm volatile("" : "+f"(sum[L]) :: "memory");
+  asm volatile("" : "+f"(sum[0]) :: "memory");
+  asm volatile("" : "+f"(sum[1]) :: "memory");
+  asm volatile("" : "+f"(sum[2]) :: "memory");
+  asm volatile("" : "+f"(sum[3]) :: "memory");
+  asm volatile("" : "+f"(sum[4]) :: "memory");
+  asm volatile("" : "+f"(sum[5]) :: "memory");
+  asm volatile("" : "+f"(sum[6]) :: "memory");
+  asm volatile("" : "+f"(sum[7]) :: "memory");
   #pragma unroll
   for (int i_2 = 0; i_2 < 2; ++i_2) {
     StoreF32x4(&c[((int)((unsigned)thread_index / 32u) * 16 + (int)((unsigned)(int)((unsigned)thread_index % 32u) / 4u)) * 16 + i_2 * 8], (sum + 4 * i_2));

@@ -33,11 +33,10 @@ window_p0(
     }
     const int T0 = Max(((thread_index - 3) >> 2) + FloorMod(thread_index - 3, 5) + 2, 0);
     float V1[2];
-    #pragma unroll
-    for (int L = 0; L < 2; ++L) V1[L] = x[T0 + 3 * L];
+    V1[0] = x[T0 + 3 * 0];
+    V1[1] = x[T0 + 3 * 1];
     float T2 = V1[0];
-    #pragma unroll
-    for (int L = 1; L < 2; ++L) T2 = Max(T2, V1[L]);
+    T2 = Max(T2, V1[1]);
     y[block_index * 56 + thread_index] = line[0] * line[2] + T2;
   }
 }

@@ -55,7 +55,7 @@ TEST(CudaPrint, MaskThatCutsWholeVectorsNeedsNoElements) {
   const std::string partial = Copy(
       4, 1024, [](ExprRef, ExprRef thread) { return thread * 4; }, Int(3));
   EXPECT_THAT(partial, HasSubstr("if (3 >= 4)"));
-  EXPECT_THAT(partial, HasSubstr("if (L < 3)"));
+  EXPECT_THAT(partial, HasSubstr("if (2 < 3) V1[2] = x[T0 + 2];"));
 }
 
 TEST(CudaPrint, IndicesAre32BitWhereTheyFit) {
