@@ -5,14 +5,6 @@
 #include <utility>
 
 namespace mlc::server {
-namespace {
-
-// One batch is measured while the next one waits, so that workers never idle while the search
-// computes.
-constexpr size_t kBatchesInFlight = 2;
-
-}  // namespace
-
 Digest TaskUid(const Digest& study, const Digest& workload, const std::string& target_class,
                const Proposal& proposal) {
   std::string text = "trial v1 protocol=" + std::to_string(kMeasurementProtocol) + "\n";
@@ -47,7 +39,7 @@ std::vector<Trial> JobRun::Advance() {
 // Asks the search again only after it has learned something: how often a job is looked at must not
 // change its course.
 void JobRun::Fill(std::vector<Trial>& trials) {
-  while (!stopped_ && !exhausted_ && !dry_ && in_flight_.size() < kBatchesInFlight &&
+  while (!stopped_ && !exhausted_ && !dry_ && std::ssize(in_flight_) < plan_.in_flight &&
          proposed_ < plan_.trials) {
     const int count = static_cast<int>(std::min<int64_t>(plan_.batch, plan_.trials - proposed_));
     Batch batch;

@@ -43,13 +43,14 @@ class JobRun {
     std::string target_class;
     int64_t trials = 0;
     int batch = 16;
+    int in_flight = 2;  // batches: workers measure one while the search computes the next
   };
 
   JobRun(Plan plan, std::unique_ptr<Strategy> strategy);
 
-  // Learns the whole batches at the front, each followed by the next proposal, so that two batches
-  // are in flight until the budget is proposed. Returns the new trials, each to be answered by one
-  // Record. May compute for long; call again after Records until it returns nothing.
+  // Learns the whole batches at the front, each followed by the next proposal, so that as many as
+  // planned are in flight until the budget is proposed. Returns the new trials, each to be answered
+  // by one Record. May compute for long; call again after Records until it returns nothing.
   std::vector<Trial> Advance();
   // False if the trial is not in flight or has its result.
   bool Record(const Digest& uid, const Measurement& measurement, bool replayed);

@@ -11,10 +11,6 @@
 namespace mlc::server {
 namespace {
 
-// A GPU times faster than a machine compiles: more trials under way keep the compilers at work
-// while the slowest of a batch is awaited (16 cores: 600 trials in 15 s with 48, in 19 s with 16).
-constexpr int kGpuBatch = 32;
-
 constexpr int kMaxTasks = 10'000;
 constexpr int64_t kMaxTrials = 100'000'000;
 constexpr int kMaxBatch = 1024;
@@ -142,7 +138,6 @@ Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request) {
   job.options.seed = request.options().seed();
   job.options.use_history = !request.options().fresh();
   job.options.time_budget_ms = request.options().time_budget_ms();
-  if (job.target.is_cuda()) job.options.batch = kGpuBatch;
   if (request.options().batch() > 0) job.options.batch = request.options().batch();
   job.fresh = request.options().fresh();
   job.priority = request.options().priority();

@@ -26,6 +26,11 @@ constexpr int64_t kRememberEndedMs = 60'000;
 // that save multiplications, and an unluckily low calibration, stay well below it.
 constexpr double kPeakMargin = 16;
 
+// A GPU times faster than a machine compiles: more trials under way keep the compilers at work
+// while the slowest build of the oldest batch is awaited. Small batches, since each waits for its
+// slowest.
+constexpr int kGpuBatchesInFlight = 4;
+
 // A processor starts at least so many multiply-adds of full width per ns and core.
 constexpr double kSlowestClockGhz = 2;
 
@@ -222,6 +227,7 @@ bool Tuner::BeginRun(Job& job) {
   plan.target_class = job.target_class;
   plan.trials = job.options.trials;
   plan.batch = job.options.batch;
+  if (input->target.is_cuda()) plan.in_flight = kGpuBatchesInFlight;
   for (const db::JobTask& task : row.tasks) plan.workloads.push_back(task.workload);
   TimingLock quiet(options_.timing_lock);
   job.run = std::make_unique<JobRun>(std::move(plan),
@@ -242,8 +248,9 @@ void Tuner::ApplyStop(Job& job) {
   for (const Digest& uid : dropped) job.run->Drop(uid);
 }
 
-// Proposes until two batches wait for workers. Trials that the log has are answered from it: true
-// if there were some, and the job has to be looked at again. A long past leaves others their turns.
+// Proposes until enough batches wait for workers. Trials that the log has are answered from it:
+// true if there were some, and the job has to be looked at again. A long past leaves others their
+// turns.
 bool Tuner::Feed(const std::shared_ptr<Job>& job) {
   std::vector<Trial> trials;
   {

@@ -96,10 +96,12 @@ void Engine::NoteUsage() {
   moment.gpus = fleet_->size();
   moment.busy = fleet_->busy();
   moment.locked = fleet_->waits();
+  moment.builders = options_.builders;
   for (const Job& job : jobs_) {
     if (job.data == nullptr || OnCpu(job)) continue;
     ++moment.held;
     if (job.stage <= Stage::kBuilding) ++moment.unbuilt;
+    if (job.stage == Stage::kBuilding) ++moment.building;
     if (job.stage == Stage::kBuilt && job.data->sets.empty()) ++moment.unchecked;
   }
   usage_.Note(moment, GpuUsage::Clock::now());

@@ -3,7 +3,7 @@
 // a call; the same input and the same calls give the same proposals, byte for byte. That is how
 // jobs resume: a restarted job repeats its calls with results read from the log. Not thread-safe.
 //
-// The calls of one job, with two batches in flight:
+// The calls of one job, with two batches in flight (there may be more):
 //   Propose Propose Learn Propose Learn Propose Learn ... Learn Models
 // Each Learn has one batch whole, in the order in which Propose gave it.
 #pragma once

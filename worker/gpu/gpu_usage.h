@@ -15,6 +15,8 @@ struct GpuMoment {
   int held = 0;         // trials for them, those with a task included
   int unbuilt = 0;      // of the others: waiting for a compiler or being compiled
   int unchecked = 0;    // built, but without reference data
+  int building = 0;     // of the unbuilt: being compiled
+  int builders = 1;     // compilers that may run at a time
   bool locked = false;  // another worker of this host has its turn
 };
 
@@ -34,7 +36,8 @@ class GpuUsage {
   double trial_seconds() const { return with_trials_; }
   double busy_seconds() const { return busy_; }
   // "GPU busy 61 % (20 % with more samples) of 48.2 s with trials (1816 timed); idle: 35 % for
-  // builds, 2 % for references, 2 % for trials"; empty without trials.
+  // builds, 2 % for references, 2 % for trials; compilers 70 % busy"; empty without trials. A card
+  // that waits for builds while compilers are idle waits for slow ones, which hold up the search.
   std::string ToText() const;
 
  private:
@@ -43,6 +46,8 @@ class GpuUsage {
   double more_ = 0;
   double builds_ = 0;
   double references_ = 0;
+  double compiling_ = 0;  // seconds of compilers
+  double compilers_ = 0;  // that there were, while trials were held
   double others_ = 0;
   int64_t trials_ = 0;
   GpuMoment moment_;

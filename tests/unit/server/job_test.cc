@@ -11,21 +11,20 @@ namespace mlc::server {
 namespace {
 
 struct Rig {
-  explicit Rig(int64_t trials, int64_t configs = 1000, int batch = 4)
-      : run(Plan(trials, batch), std::make_unique<FakeStrategy>(Input(), configs, story)) {}
+  explicit Rig(int64_t trials, int64_t configs = 1000, int batch = 4, int in_flight = 2)
+      : run(Plan(trials, batch, in_flight),
+            std::make_unique<FakeStrategy>(Input(), configs, story)) {}
   static SearchInput Input() {
     SearchInput input;
     input.tasks.push_back({MakeWorkload(8), 1, {}});
     input.tasks.push_back({MakeWorkload(16), 2, {}});
     return input;
   }
-  static JobRun::Plan Plan(int64_t trials, int batch) {
+  static JobRun::Plan Plan(int64_t trials, int batch, int in_flight = 2) {
     const SearchInput input = Input();
-    return {Digest{5, 5},
-            {input.tasks[0].workload.digest(), input.tasks[1].workload.digest()},
-            "cpu",
-            trials,
-            batch};
+    return {Digest{5, 5}, {input.tasks[0].workload.digest(), input.tasks[1].workload.digest()},
+            "cpu",        trials,
+            batch,        in_flight};
   }
   void Record(const Trial& trial) {
     EXPECT_TRUE(run.Record(trial.uid, FakeMeasurement(trial.proposal.config["x"]), false));
@@ -34,6 +33,18 @@ struct Rig {
   std::shared_ptr<std::string> story = std::make_shared<std::string>();
   JobRun run;
 };
+
+TEST(JobRunTest, KeepsAsManyBatchesInFlightAsPlanned) {
+  Rig rig(16, 1000, 2, 4);
+  std::vector<Trial> trials = rig.run.Advance();
+  ASSERT_EQ(trials.size(), 8u);
+  // All but the slowest trial come home: its batch is not learned, and nothing follows it.
+  for (size_t i = 1; i < trials.size(); ++i) rig.Record(trials[i]);
+  EXPECT_TRUE(rig.run.Advance().empty());
+  rig.Record(trials[0]);
+  EXPECT_EQ(rig.run.Advance().size(), 8u);
+  EXPECT_EQ(rig.run.learned(), 8);
+}
 
 TEST(JobRunTest, KeepsTwoBatchesInFlightAndLearnsInOrder) {
   Rig rig(12);

@@ -82,8 +82,8 @@ TEST(GpuUsage, TellsWhatTheCardWaitedFor) {
     now += milliseconds(ms);
   };
   note({.gpus = 1}, 5000);  // without trials
-  note({.gpus = 1, .held = 8, .unbuilt = 8}, 1000);
-  note({.gpus = 1, .busy = 1, .held = 8, .unbuilt = 7}, 6000);
+  note({.gpus = 1, .held = 8, .unbuilt = 8, .building = 1}, 1000);
+  note({.gpus = 1, .busy = 1, .held = 8, .unbuilt = 7, .building = 1}, 6000);
   note({.gpus = 1, .held = 1, .unchecked = 1}, 500);
   note({.gpus = 1, .held = 1, .locked = true}, 1500);
   note({.gpus = 1, .held = 1}, 1000);
@@ -93,7 +93,7 @@ TEST(GpuUsage, TellsWhatTheCardWaitedFor) {
   EXPECT_DOUBLE_EQ(usage.BusyShare(), 0.6);
   EXPECT_EQ(usage.ToText(),
             "GPU busy 60 % of 10.0 s with trials (8 timed); idle: 10 % for builds, 5 % for "
-            "references, 15 % for other workers, 10 % for trials");
+            "references, 15 % for other workers, 10 % for trials; compilers 70 % busy");
   EXPECT_DOUBLE_EQ(usage.trial_seconds(), 10);
   EXPECT_DOUBLE_EQ(usage.busy_seconds(), 6);
   usage.CountMore(2);
