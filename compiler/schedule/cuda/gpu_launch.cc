@@ -78,16 +78,33 @@ int64_t AtMost(const std::vector<int64_t>& domain, int64_t wanted) {
   return best;
 }
 
+int RegistersLeft(int threads, int blocks) {
+  // Each quarter of the multiprocessor has its own, and hands them out to whole warps by the eight.
+  constexpr int kQuarter = 16384;
+  constexpr int kMost = 255;
+  const auto warps = static_cast<int>(CeilDiv(int64_t{blocks} * CeilDiv(threads, 32), 4));
+  return std::min(kMost, kQuarter / (32 * warps) / 8 * 8);
+}
+
 Config Cheapest(const Space& space,
                 const std::function<std::optional<double>(const Config&)>& cost) {
-  Config cheapest = space.At(0);
+  Config config = space.At(0);
+  Config cheapest = config;
   std::optional<double> least;
+  std::vector<size_t> place(space.knobs.size(), 0);
   for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
-    Config config = space.At(rank);
     const std::optional<double> here = cost(config);
-    if (!here || (least && *here >= *least)) continue;
-    least = here;
-    cheapest = std::move(config);
+    if (here && (!least || *here < *least)) {
+      least = here;
+      cheapest = config;
+    }
+    // To the next rank, in place.
+    for (size_t i = place.size(); i-- > 0;) {
+      const std::vector<int64_t>& domain = space.knobs[i].domain;
+      place[i] = place[i] + 1 < domain.size() ? place[i] + 1 : 0;
+      config.knobs[i].second = domain[place[i]];
+      if (place[i] > 0) break;
+    }
   }
   return cheapest;
 }

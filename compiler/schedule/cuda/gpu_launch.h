@@ -41,6 +41,9 @@ struct LaunchShape {
 // Fills in the GPU fields of the facts and the imbalance of the last wave.
 void SetLaunch(const target::Target& target, const LaunchShape& shape, KernelFacts& facts);
 
+// Registers that each thread may have where a multiprocessor holds so many blocks at once.
+int RegistersLeft(int threads, int blocks);
+
 double OutputBytes(const graph::Workload& workload);
 // Flops of pointwise operators that take more than one instruction.
 double SpecialFlops(const graph::Workload& workload);

@@ -8,6 +8,17 @@
 
 namespace mlc::schedule {
 
+namespace {
+
+// How many blocks of a multiprocessor a launch leaves registers for.
+int BlocksAtOnce(const GpuContraction& g, const target::Target& target, const SimtPlan& plan) {
+  const int64_t wanted = plan.blocks(g) / std::max(1, target.sms);
+  return static_cast<int>(
+      std::clamp<int64_t>(wanted, 1, static_cast<int64_t>(BlocksPerSm(target, plan))));
+}
+
+}  // namespace
+
 bool SimtContractionFamily::Accepts(const graph::Workload& workload,
                                     const target::Target& target) const {
   if (!target.is_cuda()) return false;
@@ -56,9 +67,12 @@ Config SimtContractionFamily::Default(const graph::Workload& workload,
                                       const target::Target& target) const {
   const GpuContraction g = *FindGpuContraction(workload);
   const auto cycles = [&](const Config& config) -> std::optional<double> {
+    if (SplitOf(config["split"]).cluster) return std::nullopt;
     const SimtPlan plan = MakeSimtPlan(g, config);
-    if (plan.cluster || CheckSimtPlan(g, target, plan) != RejectReason::kNone) return std::nullopt;
-    return SimtCycles(g, target, plan);
+    if (CheckSimtPlan(g, target, plan) != RejectReason::kNone) return std::nullopt;
+    // What spills comes last.
+    const int left = gpu::RegistersLeft(plan.threads(), BlocksAtOnce(g, target, plan));
+    return SimtCycles(g, target, plan) * (plan.registers() > left ? 1e6 : 1);
   };
   return gpu::Cheapest(MakeSpace(workload, target), cycles);
 }
@@ -69,9 +83,7 @@ Result<LoweredKernel> SimtContractionFamily::Lower(const graph::Workload& worklo
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
   if (!g) return Internal("simt_contraction: the workload has no single contraction");
   SimtPlan plan = MakeSimtPlan(*g, config);
-  const int64_t wanted = plan.blocks(*g) / std::max(1, target.sms);
-  plan.per_sm = static_cast<int>(
-      std::clamp<int64_t>(wanted, 1, static_cast<int64_t>(BlocksPerSm(target, plan))));
+  plan.per_sm = BlocksAtOnce(*g, target, plan);
   return LowerSimt(workload, *g, plan);
 }
 

@@ -153,6 +153,8 @@ Config SkinnyContractionFamily::Default(const graph::Workload& workload,
     const SkinnyPlan plan = MakeSkinnyPlan(g, config);
     if (plan.cluster || CheckSkinnyPlan(g, target, plan) != RejectReason::kNone)
       return std::nullopt;
+    // Exact functions of wide results may take more registers than so many threads have.
+    if (SizeOf(g.p.row_dtype) == 4 && plan.warps > 8) return std::nullopt;
     return Cycles(g, target, plan);
   };
   return gpu::Cheapest(MakeSpace(workload, target), cycles);

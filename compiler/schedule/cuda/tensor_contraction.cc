@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/schedule/contraction_space.h"
+#include "compiler/schedule/cuda/gpu_launch.h"
 #include "compiler/schedule/cuda/tensor_facts.h"
 #include "compiler/schedule/cuda/tensor_lower.h"
 
@@ -14,6 +15,21 @@ namespace {
 std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
   std::erase_if(sizes, [&](int64_t s) { return s > 16 && s / 2 >= extent; });
   return sizes;
+}
+
+// Whether the registers suffice even if the estimate is some too low: what spills is no default.
+bool SurelyFits(const GpuContraction& g, const target::Target& target, const TensorPlan& plan) {
+  constexpr int kMost = 232;
+  constexpr int kCounted = 8;  // copies of a thread whose addresses the estimate counts
+  // The estimate leaves out some of the fragments of a second unit of narrow operands, and much of
+  // what becomes of columns in three passes that are not packed ahead.
+  const bool splits = plan.math == TensorMath::kTf32x3 && plan.columns.mode != TileMode::kPacked;
+  const int doubt = plan.math == TensorMath::kHalf ? 8 : splits ? 48 : 4;
+  const int copies = plan.rows.extent * plan.rows.bk / plan.rows.chunk() / plan.threads();
+  const int registers = plan.registers() + 3 * std::max(0, copies - kCounted);
+  const int resident = ResidentBlocks(g, target, plan);
+  return registers + doubt <= std::min(kMost, gpu::RegistersLeft(plan.threads(), 1)) &&
+         registers <= gpu::RegistersLeft(plan.threads(), resident);
 }
 
 Config Make(const Space& space, const TensorPlan& plan) {
@@ -95,6 +111,7 @@ Config TensorContractionFamily::Default(const graph::Workload& workload,
   Config config = space.At(0);
   Config best = config;
   double least = 1e300;
+  constexpr double kLastResort = 1e6;  // times as slow
   const auto try_each = [&](const char* knob, const auto& then) {
     for (int64_t value : DomainOf(space, knob)) {
       SetKnob(config, knob, value);
@@ -106,7 +123,8 @@ Config TensorContractionFamily::Default(const graph::Workload& workload,
     SetKnob(config, "resident", 0);
     const TensorPlan plan = MakeTensorPlan(g, config);
     if (plan.cluster || CheckTensorPlan(g, target, plan) != RejectReason::kNone) return;
-    const double cycles = TensorCycles(g, target, plan);
+    const double doubtful = SurelyFits(g, target, plan) ? 1 : kLastResort;
+    const double cycles = doubtful * TensorCycles(g, target, plan);
     if (cycles >= least) return;
     least = cycles;
     best = Make(space, plan);

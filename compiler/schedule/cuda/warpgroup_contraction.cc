@@ -70,13 +70,14 @@ KernelFacts WarpgroupContractionFamily::Facts(const graph::Workload& workload,
 Config WarpgroupContractionFamily::Default(const graph::Workload& workload,
                                            const target::Target& target) const {
   const GpuContraction g = *FindGpuContraction(workload);
-  return gpu::Cheapest(
-      MakeSpace(workload, target), [&](const Config& config) -> std::optional<double> {
-        const TensorPlan plan = MakeWarpgroupPlan(g, config);
-        const bool legal = CheckWarpgroupPlan(g, target, plan) == RejectReason::kNone;
-        if (!legal || plan.raster != 0) return std::nullopt;
-        return TensorCycles(g, target, plan);
-      });
+  return gpu::Cheapest(MakeSpace(workload, target),
+                       [&](const Config& config) -> std::optional<double> {
+                         if (config["raster"] != 0) return std::nullopt;
+                         const TensorPlan plan = MakeWarpgroupPlan(g, config);
+                         if (CheckWarpgroupPlan(g, target, plan) != RejectReason::kNone)
+                           return std::nullopt;
+                         return TensorCycles(g, target, plan);
+                       });
 }
 
 Result<LoweredKernel> WarpgroupContractionFamily::Lower(const graph::Workload& workload,
