@@ -1,8 +1,9 @@
-// Where the time of builds for a GPU goes: random legal configs of a model's tasks, built one after
-// the other as the worker builds them, each in a fenced child of a process whose compilers are
-// warm.
-//   build_bench MODEL [configs=2] [precision=fp16] [seed=1] [dump=DIR]
-// Needs NVRTC and no GPU. dump=DIR writes the CUDA C++ of every config there.
+// Where the time of builds for a GPU goes: configs of a model's tasks that a search would try, so
+// many of each family, built one after the other as the worker builds them, each in a fenced child
+// of a process whose compilers are warm.
+//   build_bench MODEL [configs=2] [precision=fp16] [seed=1] [arch=sm_90a] [dump=DIR]
+// Needs NVRTC and no GPU. configs=0: the default of every family instead. Names the configs that a
+// worker would refuse. dump=DIR writes the CUDA C++ of every config there.
 #include <poll.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/front/front.h"
 #include "compiler/schedule/family.h"
+#include "costmodel/analytic.h"
 #include "worker/built_kernel.h"
 #include "worker/bytes.h"
 #include "worker/child.h"
@@ -25,8 +27,11 @@
 namespace mlc {
 namespace {
 
-constexpr char kTarget[] = "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560";
+// An A100 is the oldest device with everything, an H200 the newest.
+constexpr char kA100[] = "target v1 cuda arch=sm_80 sms=108 block=166912 sm=167936 l2=41943040";
+constexpr char kH200[] = "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560";
 constexpr int kMostDraws = 20'000;
+constexpr size_t kFieldOfOne = 8;  // legal configs of which one is built
 
 using Clock = std::chrono::steady_clock;
 double MsSince(Clock::time_point start) {
@@ -115,12 +120,53 @@ struct Flags {
   std::string model;
   int configs = 2;
   std::string precision = "fp16";
+  std::string arch = "sm_90a";
   uint64_t seed = 1;
   std::string dump;
 };
 
+std::vector<schedule::Config> Defaults(const graph::Workload& workload,
+                                       const target::Target& target) {
+  std::vector<schedule::Config> configs;
+  for (const schedule::Family* family : schedule::FamiliesFor(workload, target)) {
+    configs.push_back(family->Default(workload, target));
+  }
+  return configs;
+}
+
+// Of each family's random legal configs, those that the analytic model thinks fastest: what a
+// search tries.
+std::vector<schedule::Config> LikelyConfigs(const graph::Workload& workload,
+                                            const target::Target& target, size_t count, Rng& rng) {
+  std::vector<schedule::Config> configs;
+  for (const schedule::Family* family : schedule::FamiliesFor(workload, target)) {
+    const schedule::Space space = family->MakeSpace(workload, target);
+    std::vector<std::pair<double, schedule::Config>> legal;
+    for (int draws = 0; legal.size() < kFieldOfOne * count && draws < kMostDraws; ++draws) {
+      auto config =
+          space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
+      if (family->Check(workload, target, config) != schedule::RejectReason::kNone) continue;
+      const auto facts = family->Facts(workload, target, config);
+      const double ns = costmodel::EstimateKernel(facts, target).total_ns;
+      legal.emplace_back(ns, std::move(config));
+    }
+    std::stable_sort(legal.begin(), legal.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t i = 0; i < std::min(count, legal.size()); ++i) configs.push_back(legal[i].second);
+  }
+  return configs;
+}
+
+Status Dump(const graph::Workload& workload, const target::Target& target,
+            const schedule::Config& config, const std::string& path) {
+  const auto lowered = MLC_TRY(schedule::LowerConfig(workload, target, config));
+  std::ofstream(path) << MLC_TRY(codegen::PrintCuda(lowered.kernel, target)).text;
+  return Status();
+}
+
 Status Run(const Flags& flags) {
-  const target::Target target = MLC_TRY(target::Target::Parse(kTarget));
+  const target::Target target =
+      MLC_TRY(target::Target::Parse(flags.arch == "sm_80" ? kA100 : kH200));
   front::FrontOptions front;
   front.precision = MLC_TRY(graph::ParsePrecision(flags.precision));
   const graph::Program program =
@@ -132,23 +178,22 @@ Status Run(const Flags& flags) {
   Rng rng(flags.seed);
   int files = 0;
   for (const graph::Task& task : program.tasks) {
-    const auto families = schedule::FamiliesFor(task.workload, target);
-    for (int i = 0, draws = 0; i < flags.configs && draws < kMostDraws; ++draws) {
-      const schedule::Family& family = *families[rng.Below(families.size())];
-      const schedule::Space space = family.MakeSpace(task.workload, target);
-      const auto config =
-          space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
-      if (family.Check(task.workload, target, config) != schedule::RejectReason::kNone) continue;
-      ++i;
+    const auto configs = flags.configs > 0 ? LikelyConfigs(task.workload, target,
+                                                           static_cast<size_t>(flags.configs), rng)
+                                           : Defaults(task.workload, target);
+    for (const schedule::Config& config : configs) {
       if (!flags.dump.empty()) {
-        const auto lowered = MLC_TRY(schedule::LowerConfig(task.workload, target, config));
-        std::ofstream(flags.dump + "/" + std::to_string(files++) + ".cu")
-            << MLC_TRY(codegen::PrintCuda(lowered.kernel, target)).text;
+        MLC_TRY(Dump(task.workload, target, config,
+                     flags.dump + "/" + std::to_string(files++) + ".cu"));
       }
       const Stages t =
           MLC_TRY(BuildInChild(task.workload.ToText(), config.ToText(), target, *nvrtc));
+      if (t.refused > 0) {
+        std::printf("refused: %s for %s\n", config.ToText().c_str(),
+                    task.workload.Summary().c_str());
+      }
       all.push_back(t);
-      by_family[std::string(family.name())].push_back(t);
+      by_family[config.family].push_back(t);
     }
   }
   std::printf("%-26s %5s %8s %7s %7s %8s %8s %6s %8s %8s   (ms, means)\n", "family", "built",
@@ -169,6 +214,8 @@ int main(int argc, char** argv) {
     const std::string value = at == std::string::npos ? "" : word.substr(at + 1);
     if (word.starts_with("configs=")) {
       flags.configs = std::stoi(value);
+    } else if (word.starts_with("arch=")) {
+      flags.arch = value;
     } else if (word.starts_with("precision=")) {
       flags.precision = value;
     } else if (word.starts_with("seed=")) {
@@ -180,7 +227,9 @@ int main(int argc, char** argv) {
     }
   }
   if (flags.model.empty()) {
-    std::fprintf(stderr, "build_bench MODEL [configs=2] [precision=fp16] [seed=1] [dump=DIR]\n");
+    std::fprintf(
+        stderr,
+        "build_bench MODEL [configs=2] [precision=fp16] [seed=1] [arch=sm_90a] [dump=DIR]\n");
     return 64;
   }
   const mlc::Status status = mlc::Run(flags);
