@@ -1,6 +1,9 @@
-// The config for a workload of which nothing was measured: what a build without a log uses.
-// Deterministic; some milliseconds; thread-safe.
+// The config for a workload of which nothing was measured: what a build without a log uses, what a
+// search tries first, and over which its gain is told. Deterministic, the same for all targets of a
+// class; thread-safe.
 #pragma once
+
+#include <vector>
 
 #include "compiler/base/status.h"
 #include "compiler/graph/workload.h"
@@ -9,9 +12,18 @@
 
 namespace mlc::costmodel {
 
-// The analytic model's favourite of every family's default and a sample of their spaces; the
-// default of the preferred family unless another is clearly better. UNIMPLEMENTED if no family
-// accepts the workload.
-Result<schedule::Config> BestGuess(const graph::Workload& workload, const target::Target& target);
+// The target without its calibrated figures: what guesses are made for, alike on all targets of a
+// class.
+target::Target ClassOf(target::Target target);
+
+// The default of every family that accepts the workload, the workload's own first, the others in
+// the order of the families; empty if there are none.
+std::vector<schedule::Config> DefaultConfigs(const graph::Workload& workload,
+                                             const target::Target& target);
+
+// The first of them: that of the preferred family, unless the analytic model thinks another one
+// clearly faster. UNIMPLEMENTED if no family accepts the workload.
+Result<schedule::Config> DefaultConfig(const graph::Workload& workload,
+                                       const target::Target& target);
 
 }  // namespace mlc::costmodel

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "costmodel/analytic.h"
+#include "costmodel/default_config.h"
 
 namespace mlc::costmodel {
 namespace {
@@ -78,22 +79,21 @@ double ErrorOf(const Config& config, double ns, const graph::Workload& workload,
 
 class Analogies {
  public:
-  Analogies(const graph::Workload& workload, target::Target target)
-      : workload_(workload), target_(std::move(target)), problem_(DescribeProblem(workload)) {
-    // All targets of a class guess alike.
-    target_.fma_gflops = target_.copy_gbps = 0;
-  }
+  Analogies(const graph::Workload& workload, const target::Target& target)
+      : workload_(workload), target_(ClassOf(target)), problem_(DescribeProblem(workload)) {}
 
-  void Default(const Family& family) {
-    const Config config = family.Default(workload_, target_);
+  Status Default() {
+    const Config config = MLC_TRY(DefaultConfig(workload_, target_));
+    const Family& family = *schedule::FindFamily(config.family);
     default_estimate_ = EstimateOf(family, workload_, target_, config);
     ranked_.push_back({0, {config, default_estimate_, -1, 0}});
+    return Status();
   }
 
   void Add(int number, const Precedent& precedent) {
-    const auto there = schedule::FamiliesFor(precedent.workload, target_);
-    if (there.empty() || precedent.best.empty()) return;
-    const Config usual = there[0]->Default(precedent.workload, target_);
+    const Result<Config> there = DefaultConfig(precedent.workload, target_);
+    if (!there.ok() || precedent.best.empty()) return;
+    const Config& usual = *there;
     const double usual_ns =
         precedent.default_ns > 0 ? precedent.default_ns : kUsualGain * precedent.best[0].ns;
     const double usual_error = ErrorOf(usual, usual_ns, precedent.workload, target_);
@@ -172,10 +172,8 @@ std::optional<Config> CarryOver(const Config& config, const graph::Workload& wor
 
 Result<std::vector<Guess>> GuessesFor(const graph::Workload& workload, const target::Target& target,
                                       std::span<const Precedent* const> nearest) {
-  const auto families = schedule::FamiliesFor(workload, target);
-  if (families.empty()) return Unimplemented("no kernel for '" + workload.Summary() + "'");
   Analogies analogies(workload, target);
-  analogies.Default(*families[0]);
+  MLC_TRY(analogies.Default());
   for (size_t i = 0; i < nearest.size(); ++i) analogies.Add(static_cast<int>(i), *nearest[i]);
   return std::move(analogies).BestFirst();
 }

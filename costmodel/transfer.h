@@ -1,11 +1,11 @@
 // What to use for a workload of which nothing was measured: a near miss, which is a fast config of
-// a similar workload carried over, or the default of its family. One rule for all who need it:
+// a similar workload carried over, or the default (default_config.h). One rule for all who need it:
 // searches (the first trial of a task), builds and queries.
 //
 // The rule is an analogy. A config is expected to take here what it took there, times the quotient
 // of its analytic estimates; the estimate's error cancels as far as the two problems are alike. A
 // near miss is preferred where it is so expected to beat the default, whose measured time there, if
-// there is one, is the yardstick. Deterministic; thread-safe; below 1 ms for each precedent.
+// there is one, is the yardstick. Deterministic; thread-safe.
 #pragma once
 
 #include <optional>

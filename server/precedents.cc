@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/schedule/cuda/raw_cuda.h"
+#include "costmodel/default_config.h"
 #include "db/confirmed_best.h"
 
 namespace mlc::server {
@@ -61,9 +62,9 @@ Status Precedents::Fill(Entry& entry) const {
   const graph::Workload& workload = entry.precedent.workload;
   const Result<target::Target> target = target::Target::Parse(target_);
   if (entry.precedent.best.empty() || !target.ok()) return Status();
-  const auto families = schedule::FamiliesFor(workload, *target);
-  if (families.empty()) return Status();
-  entry.precedent.default_ns = single_ns(families[0]->Default(workload, *target).ToText());
+  const auto usual = costmodel::DefaultConfig(workload, *target);
+  if (!usual.ok()) return Status();
+  entry.precedent.default_ns = single_ns(usual->ToText());
   if (entry.precedent.default_ns == 0 && static_cast<int>(fastest.size()) == kFastest) {
     entry.precedent.default_ns = fastest.back().measurement.median_ns;  // at least
   }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "compiler/schedule/cuda/raw_cuda.h"
-#include "compiler/schedule/family.h"
+#include "costmodel/default_config.h"
 #include "server/clock.h"
 #include "server/plausibility.h"
 #include "server/protocol.h"
@@ -198,10 +198,10 @@ Check Tuner::ChooseCanary(const std::string& worker, const target::Target& targe
     return check;
   }
   const Result<graph::Workload> small = graph::Workload::Parse(kSmallTrial);
-  const auto families = schedule::FamiliesFor(*small, target);
-  if (families.empty()) return check;
+  const auto config = costmodel::DefaultConfig(*small, target);
+  if (!config.ok()) return check;
   check.workload = small->ToText();
-  check.config = families.front()->Default(*small, target).ToText();
+  check.config = config->ToText();
   return check;
 }
 

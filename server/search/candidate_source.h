@@ -33,7 +33,7 @@ class CandidateSource {
   // values.
   virtual bool Describe(size_t family, const Point& point, double& estimate_ns,
                         std::span<float> features) const = 0;
-  // One good point of each family, preferred family first; legal.
+  // One good point of each family, first the one that would be used without a search; legal.
   virtual std::vector<PointRef> Defaults() const = 0;
 };
 

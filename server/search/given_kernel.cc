@@ -6,7 +6,7 @@
 
 #include "compiler/base/outcome.h"
 #include "compiler/schedule/check_config.h"
-#include "compiler/schedule/family.h"
+#include "costmodel/default_config.h"
 #include "db/record.h"
 
 namespace mlc::server {
@@ -15,13 +15,6 @@ namespace {
 constexpr char kArm[] = "given";
 // Of a compiler's words in a job's one line.
 constexpr size_t kMaxWords = 2000;
-
-std::optional<schedule::Config> DefaultOf(const SearchInput& input) {
-  const graph::Workload& workload = input.tasks.front().workload;
-  const auto families = schedule::FamiliesFor(workload, input.target);
-  if (families.empty()) return std::nullopt;
-  return families.front()->Default(workload, input.target);
-}
 
 // The fastest prior one that can be made again: a confirmed time stands for all others of a config.
 std::optional<schedule::Config> BestPrior(const SearchInput& input) {
@@ -59,7 +52,9 @@ std::string OneLine(const std::string& text) {
 class GivenKernel : public Strategy {
  public:
   GivenKernel(const SearchInput& input, schedule::Config given)
-      : given_(std::move(given)), default_(DefaultOf(input)), rival_(BestPrior(input)) {
+      : given_(std::move(given)), rival_(BestPrior(input)) {
+    auto usual = costmodel::DefaultConfig(input.tasks.front().workload, input.target);
+    if (usual.ok()) default_ = *std::move(usual);
     if (!rival_) rival_ = default_;
   }
 
@@ -125,7 +120,7 @@ class GivenKernel : public Strategy {
   }
 
   const schedule::Config given_;
-  const std::optional<schedule::Config> default_;
+  std::optional<schedule::Config> default_;
   std::optional<schedule::Config> rival_;
   Stage stage_ = Stage::kFirst;
   bool second_ = false;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "costmodel/analytic.h"
+#include "costmodel/default_config.h"
 #include "costmodel/features.h"
 
 namespace mlc::server {
@@ -49,8 +50,8 @@ bool KernelSource::Describe(size_t family, const Point& point, double& estimate_
 
 std::vector<PointRef> KernelSource::Defaults() const {
   std::vector<PointRef> points;
-  for (const Entry& entry : families_) {
-    std::optional<PointRef> found = Find(entry.family->Default(workload_, target_));
+  for (const schedule::Config& config : costmodel::DefaultConfigs(workload_, target_)) {
+    std::optional<PointRef> found = Find(config);
     if (found) points.push_back(*std::move(found));
   }
   return points;

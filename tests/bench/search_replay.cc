@@ -19,7 +19,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/schedule/family.h"
 #include "costmodel/analytic.h"
-#include "costmodel/best_guess.h"
+#include "costmodel/default_config.h"
 #include "costmodel/experience.h"
 #include "costmodel/features.h"
 #include "costmodel/ranking.h"
@@ -221,12 +221,12 @@ void Compare(const Space& space, const Device& device, int64_t trials, int seeds
   std::vector<size_t> all;
   for (size_t i = 0; i < space.tasks.size(); ++i) all.push_back(i);
   std::printf("model latency, ms, after     50     100     200     400     800    2000 trials\n");
-  double guess = 0;
+  double defaults = 0;
   for (size_t t : all) {
-    guess += space.tasks[t].occurrences *
-             device.Time(t, *costmodel::BestGuess(space.tasks[t].workload, space.target));
+    defaults += space.tasks[t].occurrences *
+                device.Time(t, *costmodel::DefaultConfig(space.tasks[t].workload, space.target));
   }
-  std::printf("best guess %.3f\n", guess * 1e-6);
+  std::printf("defaults %.3f\n", defaults * 1e-6);
   for (int seed = 1; seed <= seeds; ++seed) {
     const auto s = static_cast<uint64_t>(seed);
     Print("random", Tune(device, InputOf(space, all, trials, s), server::MakeRandomStrategy));

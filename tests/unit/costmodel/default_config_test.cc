@@ -1,7 +1,8 @@
-#include "costmodel/best_guess.h"
+#include "costmodel/default_config.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "compiler/schedule/family.h"
@@ -11,22 +12,25 @@
 namespace mlc::costmodel {
 namespace {
 
-TEST(BestGuessTest, IsLegalDeterministicAndNoWorseThanTheDefault) {
+TEST(DefaultConfigTest, IsTheDefaultOfAFamilyAndNoWorseThanThePreferredOnes) {
   target::Target target;
   target.isa = target::Isa::kAvx512;
   target.threads = 2;
   for (const graph::Workload& workload :
        {MakeConv(64, 56, 64, 3), MakeConv(256, 14, 512, 1), MakeConv(3, 32, 8, 3)}) {
-    const auto guess = BestGuess(workload, target);
-    ASSERT_TRUE(guess.ok()) << guess.status().ToString();
-    EXPECT_EQ(*guess, *BestGuess(workload, target));
-    const schedule::Family* family = schedule::FindFamily(guess->family);
-    EXPECT_EQ(family->Check(workload, target, *guess), schedule::RejectReason::kNone);
-    const schedule::Family* first = schedule::FamiliesFor(workload, target)[0];
-    const auto estimate = [&](const schedule::Family& f, const schedule::Config& config) {
-      return EstimateKernel(f.Facts(workload, target, config), target).total_ns;
+    const auto families = schedule::FamiliesFor(workload, target);
+    const auto configs = DefaultConfigs(workload, target);
+    ASSERT_EQ(configs.size(), families.size());
+    for (const schedule::Family* family : families) {
+      const schedule::Config config = family->Default(workload, target);
+      EXPECT_EQ(std::count(configs.begin(), configs.end(), config), 1);
+    }
+    EXPECT_EQ(*DefaultConfig(workload, target), configs.front());
+    const auto estimate = [&](const schedule::Config& config) {
+      const schedule::Family& family = *schedule::FindFamily(config.family);
+      return EstimateKernel(family.Facts(workload, target, config), target).total_ns;
     };
-    EXPECT_LE(estimate(*family, *guess), estimate(*first, first->Default(workload, target)));
+    EXPECT_LE(estimate(configs.front()), estimate(families[0]->Default(workload, target)));
   }
 }
 
@@ -41,16 +45,22 @@ graph::Workload NarrowProduct(int m, int k, int n) {
   return *workload;
 }
 
-// Hopper's matrix instructions are worth their large tiles where there is enough to multiply.
-TEST(BestGuessTest, WarpgroupsMultiplyWhatIsLarge) {
-  const auto hopper = target::Target::Parse(
-      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=66908 "
-      "tensor_gflops=1070530 copy_gbps=4150");
-  ASSERT_TRUE(hopper.ok());
-  EXPECT_EQ(BestGuess(NarrowProduct(4096, 4096, 4096), *hopper)->family, "warpgroup_contraction");
-  EXPECT_EQ(BestGuess(NarrowProduct(2048, 2048, 2048), *hopper)->family, "warpgroup_contraction");
-  EXPECT_EQ(BestGuess(NarrowProduct(128, 3072, 768), *hopper)->family, "tensor_contraction");
-  EXPECT_EQ(BestGuess(NarrowProduct(128, 768, 768), *hopper)->family, "tensor_contraction");
+// Hopper's matrix instructions are worth their large tiles where there is enough to multiply,
+// whatever the calibration says.
+TEST(DefaultConfigTest, WarpgroupsMultiplyWhatIsLarge) {
+  for (const char* peaks : {"", " fma_gflops=66908 tensor_gflops=1070530 copy_gbps=4150"}) {
+    const auto hopper = target::Target::Parse(
+        std::string("target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560") +
+        peaks);
+    ASSERT_TRUE(hopper.ok());
+    const auto family = [&](int m, int k, int n) {
+      return DefaultConfig(NarrowProduct(m, k, n), *hopper)->family;
+    };
+    EXPECT_EQ(family(4096, 4096, 4096), "warpgroup_contraction");
+    EXPECT_EQ(family(2048, 2048, 2048), "warpgroup_contraction");
+    EXPECT_EQ(family(128, 3072, 768), "tensor_contraction");
+    EXPECT_EQ(family(128, 768, 768), "tensor_contraction");
+  }
 }
 
 }  // namespace

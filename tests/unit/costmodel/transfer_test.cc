@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/rng.h"
+#include "costmodel/default_config.h"
 #include "tests/unit/costmodel/conv_workload.h"
 
 namespace mlc::costmodel {
@@ -18,7 +19,7 @@ class TransferTest : public ::testing::Test {
   }
 
   Config Default(const graph::Workload& workload) const {
-    return schedule::FamiliesFor(workload, target_)[0]->Default(workload, target_);
+    return *DefaultConfig(workload, target_);
   }
   std::vector<Config> Legal(const graph::Workload& workload, size_t count) const {
     const schedule::Family* family = schedule::FamiliesFor(workload, target_)[0];

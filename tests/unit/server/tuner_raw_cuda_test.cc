@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "compiler/schedule/cuda/raw_cuda.h"
-#include "compiler/schedule/family.h"
+#include "costmodel/default_config.h"
 #include "db/confirmed_best.h"
 #include "server/protocol.h"
 #include "tests/unit/server/fake_strategy.h"
@@ -91,7 +91,7 @@ class RawCudaTest : public TunerTest {
   }
   static std::string Default() {
     const target::Target target = *target::Target::Parse(kGpu);
-    return schedule::FamiliesFor(Task(), target).at(0)->Default(Task(), target).ToText();
+    return costmodel::DefaultConfig(Task(), target)->ToText();
   }
   std::vector<db::Record> Best() {
     return *db::BestConfigs(*log_, Task().digest(), target::Target::Parse(kGpu)->ClassText(), 8);

@@ -14,6 +14,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/schedule/check_config.h"
 #include "compiler/schedule/family.h"
+#include "costmodel/default_config.h"
 #include "db/memory_log.h"
 #include "tests/unit/client/compile/known_times.h"
 #include "tests/unit/costmodel/conv_workload.h"
@@ -36,7 +37,7 @@ class ChooseKernelsTest : public ::testing::Test {
   }
 
   schedule::Config Default(const graph::Workload& workload) const {
-    return schedule::FamiliesFor(workload, target_)[0]->Default(workload, target_);
+    return *costmodel::DefaultConfig(workload, target_);
   }
   schedule::Config Another(const graph::Workload& workload) const {
     const schedule::Family* family = schedule::FamiliesFor(workload, target_)[0];

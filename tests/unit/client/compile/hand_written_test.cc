@@ -7,6 +7,7 @@
 #include "client/emit.h"
 #include "client/server_best.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
+#include "costmodel/default_config.h"
 #include "db/memory_log.h"
 #include "tests/unit/client/compile/known_times.h"
 
@@ -29,9 +30,7 @@ class HandWrittenTest : public ::testing::Test {
     Add(Default(), 5000);
     Add(Raw(), 4000);
   }
-  schedule::Config Default() const {
-    return schedule::FamiliesFor(task_, target_)[0]->Default(task_, target_);
-  }
+  schedule::Config Default() const { return *costmodel::DefaultConfig(task_, target_); }
   static schedule::Config Raw() {
     return *schedule::RawCuda{"twice",
                               "extern \"C\" __global__ void twice(const float* in, float* out) {\n"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "costmodel/default_config.h"
 #include "db/memory_log.h"
 #include "tests/unit/costmodel/conv_workload.h"
 
@@ -18,7 +19,7 @@ class PrecedentsTest : public ::testing::Test {
   }
 
   std::string Default(const graph::Workload& workload) const {
-    return schedule::FamiliesFor(workload, target_)[0]->Default(workload, target_).ToText();
+    return costmodel::DefaultConfig(workload, target_)->ToText();
   }
   void Add(const graph::Workload& workload, const std::string& config, double ns,
            const std::string& target) {
