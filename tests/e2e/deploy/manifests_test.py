@@ -5,11 +5,18 @@ containers and manifests against --help, alerts against the metrics that the ser
   manifests_test.py PROGRAMS_FOLDER SOURCE_FOLDER
 """
 
+import json
 import pathlib
 import re
 import subprocess
 import sys
 
+import kubernetes_consistency
+
+# Not objects of a cluster, or parts of one.
+PARTIAL = ("kustomization.yaml", "fleet-patch.yaml")
+# Images by the program that they start, where the names differ.
+PROGRAMS = {"mlc-server-kubernetes": "mlc-server"}
 # Where deploy/setup.sh puts the packages that Debian lacks.
 BUILD_PYTHON = "build/python"
 
@@ -34,6 +41,8 @@ def kubernetes_problems(yaml, source):
     import kubernetes_validate
 
     for path in sorted((source / "deploy/kubernetes").glob("*.yaml")):
+        if path.name in PARTIAL:
+            continue
         found = list(documents(yaml, path))
         if not found:
             yield f"{path.name}: no objects"
@@ -43,6 +52,17 @@ def kubernetes_problems(yaml, source):
                 kubernetes_validate.validate(document, "1.30", strict=True)
             except kubernetes_validate.ValidationError as error:
                 yield f"{name}: {error.message} at {error.path}"
+    job = json.loads((source / "deploy/kubernetes/worker-job.json").read_text())
+    job["metadata"]["name"] = "of-the-fleet"
+    try:
+        kubernetes_validate.validate(job, "1.30", strict=True)
+    except kubernetes_validate.ValidationError as error:
+        yield f"worker-job.json: {error.message} at {error.path}"
+    manifests = {path.name: list(documents(yaml, path)) for path in (source / "deploy/kubernetes").glob("*.yaml")}
+    yield from kubernetes_consistency.problems(source / "deploy/kubernetes", manifests)
+    for resource in manifests["kustomization.yaml"][0]["resources"]:
+        if resource not in manifests:
+            yield f"kustomization.yaml: there is no {resource}"
 
 
 def containers(node):
@@ -82,7 +102,10 @@ def command_lines(yaml, source):
     for path in sorted((source / "deploy/kubernetes").glob("*.yaml")):
         for document in documents(yaml, path):
             for container in containers(document):
-                yield path.name, container["image"], container["args"]
+                image = container["image"]
+                yield path.name, PROGRAMS.get(image, image), container["args"]
+    for pool in json.loads((source / "deploy/kubernetes/fleet.json").read_text())["pools"]:
+        yield "fleet.json", "mlc-worker", pool["worker"]
 
 
 def flag_problems(yaml, source, programs):
