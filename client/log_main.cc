@@ -74,8 +74,7 @@ Status ExportTo(const Flags& flags) {
   const auto log = MLC_TRY(db::OpenSqliteLogForReading(flags.log.file));
   if (flags.other.empty() || flags.other == "-") return db::Export(*log, std::cout);
   MLC_TRY(db::CheckReplaceable(flags.other, flags.log.file));
-  std::ofstream out(flags.other);
-  return db::Export(*log, out).WithPrefix(flags.other);
+  return db::ExportToFile(*log, flags.other);
 }
 
 Result<std::string> ImportFrom(const Flags& flags) {

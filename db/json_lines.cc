@@ -1,8 +1,14 @@
 #include "db/json_lines.h"
 
-#include <nlohmann/json.hpp>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 namespace mlc::db {
 namespace {
@@ -135,6 +141,22 @@ Status Export(const TuningLog& log, std::ostream& out) {
   out.flush();
   if (!out) return Status(StatusCode::kAlreadyExists, "cannot write the export");
   return Status();
+}
+
+Status ExportToFile(const TuningLog& log, const std::string& to) {
+  std::error_code absent;
+  const auto there = std::filesystem::symlink_status(to, absent);
+  const bool replaced = !exists(there) || is_regular_file(there);
+  const std::string written = replaced ? to + ".tmp." + std::to_string(getpid()) : to;
+  std::ofstream out(written, std::ios::trunc);
+  Status status = Export(log, out);
+  out.close();
+  if (!replaced) return status.WithPrefix(to);
+  if (status.ok() && rename(written.c_str(), to.c_str()) != 0) {
+    status = Status(StatusCode::kAlreadyExists, strerror(errno));
+  }
+  if (!status.ok()) (void)unlink(written.c_str());
+  return status.WithPrefix(to);
 }
 
 Result<ImportCounts> Import(std::istream& in, TuningLog& log) {

@@ -22,6 +22,9 @@ struct ImportCounts {
 };
 
 Status Export(const TuningLog& log, std::ostream& out);
+// Into a file by way of a temporary one beside it: `to` is as it was where that fails. A pipe, a
+// device or a link is written as it is.
+Status ExportToFile(const TuningLog& log, const std::string& to);
 // INVALID_ARGUMENT with the line's number at the first line that is damaged or refused, DATA_LOSS
 // if reading fails; what came before it stays.
 Result<ImportCounts> Import(std::istream& in, TuningLog& log);

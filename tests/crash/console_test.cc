@@ -79,6 +79,19 @@ TEST_F(ConsoleTest, OutputThatNobodyTakesIsAFailure) {
   }
 }
 
+TEST_F(ConsoleTest, AFailedExportLeavesTheFileAsItWas) {
+  ASSERT_EQ(Run("$tune --trials 200 --log a.db"), 0) << Said();
+  // Room for the 32 KiB that reading a log takes, not for the lines.
+  EXPECT_EQ(Run("echo kept > lines; trap '' XFSZ; ulimit -f 48; mlc-log export a.db lines"), 73)
+      << Said();
+  EXPECT_THAT(Said(), HasSubstr("lines: cannot write the export"));
+  EXPECT_EQ(Run("[ \"$(cat lines)\" = kept ] && [ \"$(echo lines*)\" = lines ]"), 0);
+  EXPECT_EQ(Run("mlc-log export a.db lines && mlc-log import b.db lines"), 0) << Said();
+  EXPECT_EQ(Run("mlc-log export a.db /dev/full"), 73) << Said();
+  EXPECT_EQ(Run("mlc-log export a.db /dev/stdout > lines && mlc-log import c.db lines"), 0)
+      << Said();
+}
+
 // What is opened next gets the number of a closed output, and the words that were meant for it.
 TEST_F(ConsoleTest, ClosedOutputsWriteIntoNoFile) {
   EXPECT_EQ(Run("$tune --trials 20 --log a.db >&-"), 73) << Said();
