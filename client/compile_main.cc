@@ -19,7 +19,6 @@
 #include "client/model_variants.h"
 #include "client/server_best.h"
 #include "client/server_target.h"
-#include "client/standard_output.h"
 #include "client/target_choice.h"
 #include "client/tuner_client.h"
 #include "client/variants.h"
@@ -33,6 +32,7 @@
 #include "db/sqlite_log.h"
 #include "transport/flags.h"
 #include "transport/standard_files.h"
+#include "transport/standard_output.h"
 
 namespace mlc::client {
 namespace {
@@ -289,5 +289,5 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   mlc::transport::OpenStandardFiles();
-  return mlc::client::EndProgram("mlc-compile", mlc::client::Main(argc, argv));
+  return mlc::transport::EndProgram("mlc-compile", mlc::client::Main(argc, argv));
 }

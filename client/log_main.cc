@@ -8,7 +8,6 @@
 
 #include "client/dims.h"
 #include "client/log_commands.h"
-#include "client/standard_output.h"
 #include "client/target_choice.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/base/version.h"
@@ -21,6 +20,7 @@
 #include "db/sqlite_log.h"
 #include "transport/arguments.h"
 #include "transport/standard_files.h"
+#include "transport/standard_output.h"
 
 namespace mlc::client {
 namespace {
@@ -236,5 +236,5 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   mlc::transport::OpenStandardFiles();
-  return mlc::client::EndProgram("mlc-log", mlc::client::Main(argc, argv));
+  return mlc::transport::EndProgram("mlc-log", mlc::client::Main(argc, argv));
 }

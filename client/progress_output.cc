@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "client/standard_output.h"
 #include "client/tune_report.h"
+#include "transport/standard_output.h"
 
 namespace mlc::client {
 namespace {
@@ -60,7 +60,7 @@ Status ProgressOutput::Show(const proto::JobProgress& progress) {
     return Status();
   }
   Write(stdout, ProgressJson(model_, progress) + "\n");
-  return FlushOutput();
+  return transport::FlushOutput();
 }
 
 void ProgressOutput::ShowWaiting(std::chrono::seconds waited) {

@@ -12,7 +12,6 @@
 #include "client/dims.h"
 #include "client/model_library.h"
 #include "client/run_report.h"
-#include "client/standard_output.h"
 #include "client/tensor_files.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/base/version.h"
@@ -21,6 +20,7 @@
 #include "compiler/graph/passes/precision.h"
 #include "transport/arguments.h"
 #include "transport/standard_files.h"
+#include "transport/standard_output.h"
 
 namespace mlc::client {
 namespace {
@@ -197,5 +197,5 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   mlc::transport::OpenStandardFiles();
-  return mlc::client::EndProgram("mlc-run", mlc::client::Main(argc, argv));
+  return mlc::transport::EndProgram("mlc-run", mlc::client::Main(argc, argv));
 }

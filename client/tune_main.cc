@@ -9,7 +9,6 @@
 
 #include "client/interrupt.h"
 #include "client/server_verbs.h"
-#include "client/standard_output.h"
 #include "client/tune_here.h"
 #include "client/tune_options.h"
 #include "client/tune_session.h"
@@ -17,6 +16,7 @@
 #include "compiler/base/exit_code.h"
 #include "transport/flags.h"
 #include "transport/standard_files.h"
+#include "transport/standard_output.h"
 
 namespace mlc::client {
 namespace {
@@ -60,5 +60,5 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   mlc::transport::OpenStandardFiles();
-  return mlc::client::EndProgram("mlc-tune", mlc::client::Main(argc, argv));
+  return mlc::transport::EndProgram("mlc-tune", mlc::client::Main(argc, argv));
 }

@@ -20,6 +20,7 @@
 #include "transport/clock_watch.h"
 #include "transport/flags.h"
 #include "transport/standard_files.h"
+#include "transport/standard_output.h"
 
 namespace {
 
@@ -198,10 +199,7 @@ int Run(const Flags& flags) {
   return static_cast<int>(code);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  mlc::transport::OpenStandardFiles();
+int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app("mlc-server: gives trials to workers and keeps the tuning log", "mlc-server");
   app.set_version_flag("--version", mlc::VersionText("mlc-server"));
@@ -229,4 +227,11 @@ int main(int argc, char** argv) {
     return mlc::transport::EndParsing(app, error);
   }
   return Run(flags);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  mlc::transport::OpenStandardFiles();
+  return mlc::transport::EndProgram("mlc-server", Main(argc, argv));
 }

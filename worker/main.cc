@@ -18,6 +18,7 @@
 #include "transport/arguments.h"
 #include "transport/flags.h"
 #include "transport/standard_files.h"
+#include "transport/standard_output.h"
 #include "worker/capabilities.h"
 #include "worker/daemon.h"
 #include "worker/doctor.h"
@@ -257,10 +258,7 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_flag("-v,--verbose", flags.verbose, "more messages");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  mlc::transport::OpenStandardFiles();
+int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app("mlc-worker: builds, checks and times the trials of a server", "mlc-worker");
   app.set_version_flag("--version", mlc::VersionText("mlc-worker"));
@@ -277,4 +275,11 @@ int main(int argc, char** argv) {
                            : !flags.trial.empty() ? RunLocalTrial(flags)
                                                   : RunWorker(flags);
   return code.ok() ? *code : Fail(code.status());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  mlc::transport::OpenStandardFiles();
+  return mlc::transport::EndProgram("mlc-worker", Main(argc, argv));
 }

@@ -72,8 +72,9 @@ TEST_F(ConsoleTest, OutputThatNobodyTakesIsAFailure) {
             73)
       << Said();
   EXPECT_THAT(Said(), HasSubstr("cannot write to standard output: its reader has left"));
-  for (const char* command : {"mlc-tune --help", "mlc-log stats a.db", "mlc-log export a.db",
-                              "mlc-compile --model tiny.onnx --emit=graph"}) {
+  for (const char* command :
+       {"mlc-tune --help", "mlc-server --help", "mlc-worker --version", "mlc-log stats a.db",
+        "mlc-log export a.db", "mlc-compile --model tiny.onnx --emit=graph"}) {
     EXPECT_EQ(Run(std::string(command) + " > /dev/full"), 73) << command << "\n" << Said();
     EXPECT_THAT(Said(), HasSubstr("cannot write")) << command;
   }

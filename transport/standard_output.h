@@ -3,7 +3,7 @@
 
 #include "compiler/base/status.h"
 
-namespace mlc::client {
+namespace mlc::transport {
 
 // Writes out what is buffered. ALREADY_EXISTS if that failed, now or before: the reader has left,
 // or the disk is full.
@@ -13,4 +13,4 @@ Status FlushOutput();
 // lost, that is said and another one.
 int EndProgram(const char* program, int code);
 
-}  // namespace mlc::client
+}  // namespace mlc::transport

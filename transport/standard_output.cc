@@ -1,10 +1,10 @@
-#include "client/standard_output.h"
+#include "transport/standard_output.h"
 
 #include <cstdio>
 
 #include "compiler/base/exit_code.h"
 
-namespace mlc::client {
+namespace mlc::transport {
 
 Status FlushOutput() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return Status();
@@ -19,4 +19,4 @@ int EndProgram(const char* program, int code) {
   return static_cast<int>(ExitCodeOf(status));
 }
 
-}  // namespace mlc::client
+}  // namespace mlc::transport
