@@ -50,7 +50,8 @@ void AddLibraryOptions(CLI::App& app, CompileOptions& options) {
 void AddModelOptions(CLI::App& app, CompileOptions& options) {
   app.add_option("--target", options.target, TargetHelp() + kAtServer)->capture_default_str();
   app.add_option("--threads", options.threads,
-                 "threads the kernels are chosen for; default: all cores");
+                 "threads the kernels are chosen for; 0 means all cores")
+      ->check(CLI::Range(0, 1024));
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension");
   app.add_option("--precision", options.precision,
                  "what the model computes in: model (its own), fp32, tf32, fp16, bf16; inputs and "

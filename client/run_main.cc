@@ -167,8 +167,8 @@ int Main(int argc, char** argv) {
          "--bench", options.bench_seconds,
          "time runs for so many seconds; on a GPU with its own clock, on data that it holds")
       ->check(finite);
-  app.add_option("--threads", options.threads, "threads of the session; default: all cores")
-      ->check(finite);
+  app.add_option("--threads", options.threads, "threads of the session; 0 means all cores")
+      ->check(CLI::Range(0, 1024));
   app.add_option("--device", options.device, "GPU of a library for GPUs, as the driver counts")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
