@@ -6,6 +6,7 @@
 #include "client/compile_report.h"
 #include "compiler/schedule/check_config.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
+#include "costmodel/default_config.h"
 #include "db/memory_log.h"
 #include "tests/unit/client/compile/known_times.h"
 
@@ -115,8 +116,7 @@ TEST_F(SubstitutesTest, ALockFileWithoutThemGetsTheDefault) {
   const auto choices = ChooseFromLock(program_, target_, *lock);
   ASSERT_TRUE(choices.ok()) << choices.status().ToString();
   EXPECT_EQ(choices->front().config, Warpgroups());
-  EXPECT_EQ(choices->front().substitute,
-            schedule::FamiliesFor(task_, newer_)[0]->Default(task_, newer_));
+  EXPECT_EQ(choices->front().substitute, *costmodel::DefaultConfig(task_, newer_));
 }
 
 TEST_F(SubstitutesTest, ReportsNameThem) {
