@@ -101,6 +101,7 @@ class GpuMachine {
   void LandProducts(int pending);
   void Land(const Product& product, int thread);
   void EndProducts();  // of the block
+  bool ReadRows(const WarpgroupMma& mma, int64_t at, int thread, std::vector<double>* values);
   bool ReadTile(BufferId id, int64_t at, int rows, int thread, std::vector<double>* values);
 
   // expressions (gpu_expr.cc): an array of Count() times the type's lanes

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kRows = 64;
 constexpr int kRowBytes = 128;
+constexpr int kSteps = 4;  // of the unit along a row
 constexpr int kPieceBytes = 16;
 constexpr int64_t kTileAlignment = 1024;
 
@@ -67,14 +68,15 @@ void GpuMachine::Do(const WarpgroupMma& mma) {
 void GpuMachine::Begin(const WarpgroupMma& mma, int thread, int64_t c, int64_t a, int64_t b) {
   for (const auto& [id, at] : {std::pair{mma.a, a}, std::pair{mma.b, b}}) {
     const Buffer& buffer = kernel_.buffers[static_cast<size_t>(id)];
-    if (at * SizeOf(buffer.dtype) % kTileAlignment == 0) continue;
+    if (buffer.scope == Scope::kRegister || at * SizeOf(buffer.dtype) % kTileAlignment == 0)
+      continue;
     return Fail(StatusCode::kFailedPrecondition,
                 "multiplies a tile at '" + buffer.name + "[" + std::to_string(at) +
                     "]', which is not aligned to 1024 bytes",
                 thread);
   }
   std::vector<double> values;
-  if (!ReadTile(mma.a, a, kRows, thread, &values)) return;
+  if (!ReadRows(mma, a, thread, &values)) return;
   if (!ReadTile(mma.b, b, mma.columns, thread, &values)) return;
   std::deque<Product>& products = products_[static_cast<size_t>(thread / kWarpgroupThreads)];
   const Product product{&mma, c, a, b};
@@ -85,7 +87,8 @@ void GpuMachine::Begin(const WarpgroupMma& mma, int thread, int64_t c, int64_t a
   for (int t = thread; t < thread + kWarpgroupThreads; ++t) {
     for (int64_t at = c; at < c + mma.columns / 8; ++at) {
       Lane unused[4];
-      if (!adds_on && !ReadPrivate(sums, at, t, unused)) return;
+      const bool fresh = !mma.adds && sums.Inside(at);
+      if (!fresh && !adds_on && !ReadPrivate(sums, at, t, unused)) return;
       sums.MarkWritten(at, t, 0);  // not before the product ends
     }
   }
@@ -115,6 +118,27 @@ bool GpuMachine::ReadTile(BufferId id, int64_t at, int rows, int thread,
   return true;
 }
 
+// a of a product, row by row.
+bool GpuMachine::ReadRows(const WarpgroupMma& mma, int64_t at, int thread,
+                          std::vector<double>* values) {
+  GpuPrivate* const registers = PrivateOf(mma.a);
+  if (registers == nullptr) return ReadTile(mma.a, at, kRows, thread, values);
+  constexpr int kDepth = kRowBytes / 4;
+  values->resize(size_t{kRows} * kDepth);
+  for (int t = 0; t < kWarpgroupThreads; ++t) {
+    for (int i = 0; i < kSteps; ++i) {
+      Lane lanes[4];
+      if (!ReadPrivate(*registers, at + i, thread + t, lanes)) return false;
+      for (int lane = 0; lane < 4; ++lane) {
+        const int row = t / 32 * 16 + t % 32 / 4 + lane % 2 * 8;
+        const int k = i * 8 + t % 4 + lane / 2 * 4;
+        (*values)[static_cast<size_t>(row * kDepth + k)] = Tf32(lanes[lane].f);
+      }
+    }
+  }
+  return true;
+}
+
 void GpuMachine::EndProducts() {
   unfenced_.clear();
   for (const std::deque<Product>& products : products_) {
@@ -139,10 +163,10 @@ void GpuMachine::LandProducts(int pending) {
 void GpuMachine::Land(const Product& product, int thread) {
   const WarpgroupMma& mma = *product.mma;
   std::vector<double> a, b;
-  if (!ReadTile(mma.a, product.a, kRows, thread, &a)) return;
+  if (!ReadRows(mma, product.a, thread, &a)) return;
   if (!ReadTile(mma.b, product.b, mma.columns, thread, &b)) return;
   const size_t depth = a.size() / kRows;
-  const size_t step = depth / 4;
+  const size_t step = depth / kSteps;
   GpuPrivate& sums = *PrivateOf(mma.c);
   for (int t = 0; t < kWarpgroupThreads; ++t) {
     for (int i = 0; i < mma.columns / 2; ++i) {
@@ -151,6 +175,7 @@ void GpuMachine::Land(const Product& product, int thread) {
       const double* x = a.data() + static_cast<size_t>(row) * depth;
       const double* y = b.data() + static_cast<size_t>(column) * depth;
       Lane& sum = sums.At(product.c + i / 4, thread + t)[i % 4];
+      if (!mma.adds) sum.f = 0;
       for (size_t k = 0; k < depth; k += step) {
         double total = sum.f;
         for (size_t j = k; j < k + step; ++j) total += x[j] * y[j];

@@ -26,7 +26,7 @@
 //   load_peer   := "load_peer" name "[" expr "]" "=" name "[" expr "]" "of" expr
 //   mma      := "mma" name "[" expr "]" "+=" name "[" expr "]" "*" name "[" expr "]"
 //               ["part" "=" int]
-//   warpgroup_mma := "warpgroup_mma" name "[" expr "]" "+=" name "[" expr "]"
+//   warpgroup_mma := "warpgroup_mma" name "[" expr "]" ("+=" | "=") name "[" expr "]"
 //               "*" name "[" expr "]" "columns" "=" int
 //   arrive   := "arrive" var "=" name "[" expr "]" "of" int
 //   load     := name "[" expr ["," "lanes" "=" int] ["," "stride" "=" int]
@@ -168,14 +168,16 @@ struct Mma {
   ExprRef b_index;
   int part = 0;
 };
-// Begins c += a * b for 64 rows of a and `columns` (8 to 256 by 8) rows of b, along 128 bytes of k
-// (64 elements of f16 or bf16, 32 of f32 as tf32: the unit ignores the low 13 bits), both in block
-// memory, on the matrix units of a warpgroup of 128 threads (PTX wgmma). From an index aligned to
-// 1024 bytes on, each row takes 128 bytes; the 16-byte piece p of row r lies where piece p ^ (r %
-// 8) would. Every thread that wrote them has fenced them, and has written no block memory since. c:
-// f32, 4 lanes; register c_index + j holds columns 8 * j to 8 * j + 7, warp w of it rows
-// 16 * w to 16 * w + 15, as mma does. A kWaitProducts that covers it ends the product: before, a
-// and b may not be written, nor c touched but by another product. Devices of arch sm_90a only.
+// Begins c += a * b, or c = a * b, for 64 rows of a and `columns` (8 to 256 by 8) rows of b, along
+// 128 bytes of k (64 elements of f16 or bf16, 32 of f32 as tf32: the unit ignores the low 13 bits),
+// both in block memory, on the matrix units of a warpgroup of 128 threads (PTX wgmma). From an
+// index aligned to 1024 bytes on, each row takes 128 bytes; the 16-byte piece p of row r lies where
+// piece p ^ (r % 8) would. Every thread that wrote them has fenced them, and has written no block
+// memory since. An a of f32 may be in registers instead: a_index + i is the fragment of k 8 * i to
+// 8 * i + 7, 4 lanes. c: f32, 4 lanes; register c_index + j holds columns 8 * j to 8 * j + 7. Of
+// registers, warp w holds rows 16 * w to 16 * w + 15, as mma does. A kWaitProducts that covers it
+// ends the product: before, a and b may not be written, nor c touched but by another product.
+// Devices of arch sm_90a only.
 struct WarpgroupMma {
   BufferId c;
   ExprRef c_index;
@@ -184,6 +186,7 @@ struct WarpgroupMma {
   BufferId b;
   ExprRef b_index;
   int columns = 64;
+  bool adds = true;  // to c; otherwise what c holds does not matter
 };
 // Block-collective. Counts one arrival at a counter; `var` is 1 in the block that is the last of
 // `of` to arrive, which then sees all that the others wrote to global memory before they arrived,

@@ -108,7 +108,8 @@ Result<StmtRef> Parser::ParseMma(int depth) {
 
 Result<StmtRef> Parser::ParseWarpgroupMma(int depth) {
   Place c = MLC_TRY(ParsePlace(depth));
-  MLC_TRY(lexer_.Expect("+="));
+  const bool adds = !lexer_.Accept("=");
+  if (adds) MLC_TRY(lexer_.Expect("+="));
   Place a = MLC_TRY(ParsePlace(depth));
   MLC_TRY(lexer_.Expect("*"));
   Place b = MLC_TRY(ParsePlace(depth));
@@ -116,7 +117,7 @@ Result<StmtRef> Parser::ParseWarpgroupMma(int depth) {
   MLC_TRY(lexer_.Expect("="));
   const int columns = MLC_TRY(ParseSmall("number of columns"));
   return MakeStmt(WarpgroupMma{c.buffer, std::move(c.index), a.buffer, std::move(a.index), b.buffer,
-                               std::move(b.index), columns});
+                               std::move(b.index), columns, adds});
 }
 
 Result<StmtRef> Parser::ParseArrive(int depth) {

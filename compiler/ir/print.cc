@@ -152,16 +152,16 @@ class Printer {
     Print(*load.rank);
   }
   template <typename Product>
-  void PlaceProduct(const Product& product) {
+  void PlaceProduct(const Product& product, bool adds = true) {
     Place(product.c, product.c_index);
-    text_ += " += ";
+    text_ += adds ? " += " : " = ";
     Place(product.a, product.a_index);
     text_ += " * ";
     Place(product.b, product.b_index);
   }
   void Line(const WarpgroupMma& mma, int) {
     text_ += "warpgroup_mma ";
-    PlaceProduct(mma);
+    PlaceProduct(mma, mma.adds);
     text_ += " columns=" + std::to_string(mma.columns);
   }
   void Line(const Mma& mma, int) {

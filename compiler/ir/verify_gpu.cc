@@ -180,13 +180,18 @@ Status Verifier::CheckGpu(const WarpgroupMma& mma, int depth) {
   const Buffer& b = BufferOf(mma.b);
   const std::string what =
       "warpgroup_mma of '" + a.name + "' and '" + b.name + "' into '" + c.name + "'";
-  if (a.scope != Scope::kBlock || b.scope != Scope::kBlock) {
+  const bool in_registers = a.scope == Scope::kRegister;
+  if ((a.scope != Scope::kBlock && !in_registers) || b.scope != Scope::kBlock) {
     return Bad(what + " is not from block memory");
   }
   if (c.dtype != DType::kF32 || c.lanes != 4) return Bad(what + " does not sum in f32x4");
   if (a.dtype != b.dtype || !IsMatrixOperand(a.dtype)) {
     return Bad(what + " takes two f16, bf16 or f32");
   }
+  if (in_registers && (a.dtype != DType::kF32 || a.lanes != 4)) {
+    return Bad(what + " takes registers of f32x4 alone");
+  }
+  if (in_registers) MLC_TRY(CheckRegister(mma.a, mma.a_index, depth));
   if (mma.columns < 8 || mma.columns > 256 || mma.columns % 8 != 0) {
     return Bad(what + " is not of 8 to 256 columns by 8");
   }

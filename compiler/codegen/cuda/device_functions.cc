@@ -4,7 +4,6 @@
 
 #include "compiler/base/check.h"
 #include "compiler/codegen/cuda/device_function_table.h"
-#include "compiler/codegen/cuda/warpgroup_mma_function.h"
 
 namespace mlc::codegen {
 
@@ -79,10 +78,10 @@ std::string DeviceFunctions::UseVector(Access access, std::string_view type, int
   return {};
 }
 
-std::string DeviceFunctions::UseWarpgroupMma(DType dtype, int columns) {
-  std::string name = WarpgroupMmaName(dtype, columns);
+std::string DeviceFunctions::UseWarpgroupMma(const WarpgroupMmaShape& shape) {
+  std::string name = WarpgroupMmaName(shape);
   Use("TileDescriptor");
-  made_.try_emplace(name, WarpgroupMmaDefinition(dtype, columns));
+  made_.try_emplace(name, WarpgroupMmaDefinition(shape));
   return name;
 }
 

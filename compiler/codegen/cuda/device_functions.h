@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "compiler/base/dtype.h"
+#include "compiler/codegen/cuda/warpgroup_mma_function.h"
 
 namespace mlc::codegen {
 
@@ -22,8 +23,8 @@ class DeviceFunctions {
   // A function (to, from) that moves `count` (2 or 4, 16 bytes at most) values of `type` ("float",
   // "double", "long long", "int" or "unsigned") in one access; its name.
   std::string UseVector(Access access, std::string_view type, int count);
-  // A function (sums, a, b) that begins a warpgroup_mma of so many columns; its name.
-  std::string UseWarpgroupMma(DType dtype, int columns);
+  // A function (sums, a, b) that begins a warpgroup_mma; its name.
+  std::string UseWarpgroupMma(const WarpgroupMmaShape& shape);
   // The definitions of what was used, with what those need.
   std::string ToText() const;
 

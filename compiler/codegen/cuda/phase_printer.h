@@ -161,7 +161,7 @@ class PhasePrinter {
   // since when: behind the wait they are read through renewed pointers, by explicit instructions.
   bool awaits_ = false;
 
-  std::set<ir::BufferId> product_sums_;  // of the warpgroup_mmas so far
+  std::set<ir::BufferId> product_registers_;  // of the warpgroup_mmas so far
 
   std::string lines_;
   int depth_ = 1;

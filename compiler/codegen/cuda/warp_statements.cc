@@ -105,19 +105,23 @@ void PhasePrinter::Do(const ir::Mma& mma) {
 
 void PhasePrinter::Do(const ir::WarpgroupMma& mma) {
   Begin({mma.c_index, mma.a_index, mma.b_index});
-  const std::string function = functions_.UseWarpgroupMma(BufferOf(mma.a).dtype, mma.columns);
+  const bool from_registers = BufferOf(mma.a).scope == ir::Scope::kRegister;
+  const std::string function =
+      functions_.UseWarpgroupMma({BufferOf(mma.a).dtype, mma.columns, from_registers, mma.adds});
   const Text c = RegisterPlace(mma.c, mma.c_index);
-  const Text a = Place(mma.a, mma.a_index);
+  const Text a = from_registers ? RegisterPlace(mma.a, mma.a_index) : Place(mma.a, mma.a_index);
   const Text b = Place(mma.b, mma.b_index);
-  product_sums_.insert(mma.c);
+  product_registers_.insert(mma.c);
+  if (from_registers) product_registers_.insert(mma.a);
   Line(function + "(" + c.text + ", " + a.text + ", " + b.text + ");");
 }
 
-// The compiler must not move what reads the sums before the wait that ends all products.
+// The compiler must not move what reads the sums before the wait that ends all products, nor use
+// the registers of an operand for something else before.
 void PhasePrinter::WaitProducts(int pending) {
   Line(std::string(functions_.Use("WaitProducts")) + "<" + std::to_string(pending) + ">();");
   if (pending > 0) return;
-  for (const ir::BufferId id : product_sums_) {
+  for (const ir::BufferId id : product_registers_) {
     const ir::Buffer& buffer = BufferOf(id);
     LaneLoop(0, static_cast<int>(buffer.size) * buffer.lanes,
              [&] { return "asm volatile(\"\" : \"+f\"(" + NameOf(id) + "[L]) :: \"memory\");"; });

@@ -7,8 +7,15 @@
 
 namespace mlc::codegen {
 
-std::string WarpgroupMmaName(DType dtype, int columns);
+struct WarpgroupMmaShape {
+  DType dtype = DType::kF16;
+  int columns = 64;
+  bool from_registers = false;  // a
+  bool adds = true;
+};
+
+std::string WarpgroupMmaName(const WarpgroupMmaShape& shape);
 // A function (sums, a, b) without its qualifiers; needs TileDescriptor.
-std::string WarpgroupMmaDefinition(DType dtype, int columns);
+std::string WarpgroupMmaDefinition(const WarpgroupMmaShape& shape);
 
 }  // namespace mlc::codegen

@@ -139,8 +139,11 @@ class Generator {
                                    Index(2, false), Pick(2) == 0});
       case 3: {
         if (threads_ == 128 && Pick(3) == 0) {
-          return MakeStmt(WarpgroupMma{sum_, Index(1, true), block_, Index(2, false), block_,
-                                       Index(2, false), 8 * (1 + Pick(32))});
+          const bool registers = Pick(2) == 0;
+          const BufferId from = registers ? words_ : block_;
+          ExprRef c = Index(1, true), a = Index(1, registers), b = Index(2, false);
+          return MakeStmt(WarpgroupMma{sum_, c, registers ? sum_ : block_, a, from, b,
+                                       8 * (1 + Pick(32)), Pick(2) == 0});
         }
         const bool is_tf32 = Pick(2) == 0;
         const BufferId b = is_tf32 ? pair_ : part_;

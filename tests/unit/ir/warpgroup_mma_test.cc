@@ -91,6 +91,51 @@ TEST(WarpgroupMma, ProductsAreExactAndRoundOnceForEachStep) {
   }
 }
 
+// The same with the rows in registers, read from memory as they are; OP is to be replaced.
+std::string RegistersText(const std::string& op) {
+  std::string text = Text(DType::kF32);
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("reg z: f32x4[2]", "reg z: f32x4[2] reg q: f32x4[4]");
+  replace(
+      "z[0] = broadcast(f32(0.5), 4) z[1] = broadcast(f32(0.5), 4)\n",
+      "let x = add(mul(div(t, 32), 16), div(mod(t, 32), 4))\n"
+      "unrolled for s in 0 .. 4 {\nlet from = add(mul(x, 32), add(mul(s, 8), mod(t, 4)))\n"
+      "h[0] = a[from] h[1] = a[add(from, 256)] h[2] = a[add(from, 4)] h[3] = a[add(from, 260)]\n"
+      "q[s] = h[0, lanes=4] }\n");
+  replace("warpgroup_mma z[0] += m[0] * n[0] columns=16\n",
+          "warpgroup_mma z[0] " + op + " q[0] * n[0] columns=16\n");
+  return text;
+}
+
+TEST(WarpgroupMma, RowsMayBeInRegistersAndSumsBegin) {
+  const std::vector<double> x = Scrambled(kRows * 32, 1), y = Scrambled(kColumns * 32, 2);
+  const auto run = [&](const std::string& op, const std::string& before, Param& c) {
+    Param a(DType::kF32, x), b(DType::kF32, Swizzled(y, DType::kF32));
+    return RunText(With(RegistersText(op), "fence_tiles", before, "wait_products 0"),
+                   {a.bytes(), b.bytes(), c.bytes()});
+  };
+  Param once(DType::kF32, 1024), twice(DType::kF32, 1024);
+  const Status status = run("=", "", once);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  ASSERT_TRUE(run("=", "warpgroup_mma z[0] += q[0] * n[0] columns=16", twice).ok());
+  const Param rows(DType::kF32, x), columns(DType::kF32, y);
+  for (size_t i = 0; i < 1024; ++i) {
+    double sum = 0;
+    for (size_t pass = 0; pass < 2; ++pass) {
+      for (size_t k = 0; k < 32; ++k) {
+        sum += Tf32(rows[i / kColumns * 32 + k]) * Tf32(columns[i % kColumns * 32 + k]);
+        if (k % 8 == 7) sum = static_cast<float>(sum);
+      }
+      ASSERT_EQ((pass == 0 ? once : twice)[i], sum) << i;
+    }
+  }
+  Param unused(DType::kF32, 1024);
+  EXPECT_EQ(run("+=", "", unused).message(),
+            "kernel 'k' reads 'z[0]', which was never written, in thread 0 of block 0 of launch 0");
+}
+
 // What the interpreter says of the tile when parts of it are replaced.
 std::string FaultOf(const std::string& fence, const std::string& before, const std::string& wait) {
   Param a(DType::kF16, Scrambled(4096, 1)), b(DType::kF16, Scrambled(1024, 2));
@@ -144,7 +189,7 @@ TEST(WarpgroupMma, TilesAreAlignedAndTheWarpgroupsOwn) {
 std::string MessageOf(const std::string& body, int threads = 128) {
   const Result<Kernel> kernel = Kernel::Parse(
       "kernel k { in a: f16[64] block m: f16[4096] block w: f32[2048] block d: f64[8]\n"
-      "reg x: f16x8[2] reg z: f32x4[8]\n"
+      "reg x: f16x8[2] reg y: f32x2[4] reg z: f32x4[8]\n"
       "parallel for p in 0 .. 1 { threads for t in 0 .. " +
       std::to_string(threads) + " {\n" + body + "\n} } }");
   return kernel.ok() ? kernel->ToText() : kernel.status().message();
@@ -158,6 +203,10 @@ TEST(WarpgroupMma, TextReadsBack) {
                       "      wait_products 2\n"),
             std::string::npos)
       << text;
+  const std::string registers = MessageOf("warpgroup_mma z[4] = z[0] * w[0] columns=32");
+  EXPECT_NE(registers.find("      warpgroup_mma z[4] = z[0] * w[0] columns=32\n"),
+            std::string::npos)
+      << registers;
 }
 
 TEST(WarpgroupMma, VerifierNamesWhatIsWrong) {
@@ -169,6 +218,12 @@ TEST(WarpgroupMma, VerifierNamesWhatIsWrong) {
             "kernel 'k': warpgroup_mma of 'm' and 'w' into 'z' takes two f16, bf16 or f32");
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += d[0] * d[0] columns=64"),
             "kernel 'k': warpgroup_mma of 'd' and 'd' into 'z' takes two f16, bf16 or f32");
+  EXPECT_EQ(MessageOf("warpgroup_mma z[0] += x[0] * m[0] columns=64"),
+            "kernel 'k': warpgroup_mma of 'x' and 'm' into 'z' takes registers of f32x4 alone");
+  EXPECT_EQ(MessageOf("warpgroup_mma z[0] += y[0] * w[0] columns=64"),
+            "kernel 'k': warpgroup_mma of 'y' and 'w' into 'z' takes registers of f32x4 alone");
+  EXPECT_EQ(MessageOf("warpgroup_mma z[0] += m[0] * x[0] columns=64"),
+            "kernel 'k': warpgroup_mma of 'm' and 'x' into 'z' is not from block memory");
   for (const char* columns : {"0", "12", "264"}) {
     EXPECT_EQ(MessageOf(std::string("warpgroup_mma z[0] += m[0] * m[0] columns=") + columns),
               "kernel 'k': warpgroup_mma of 'm' and 'm' into 'z' is not of 8 to 256 columns by 8");

@@ -288,9 +288,36 @@ ir::Kernel WarpgroupTile() {
   return k.Finish();
 }
 
+// Rows come to registers in the order of their fragments; one product begins the sums, one adds.
+ir::Kernel WarpgroupRegisters() {
+  KernelBuilder k("warpgroup_registers");
+  const BufferId a = k.In("a", DType::kF32, 4 * 128 * 4);
+  const BufferId b = k.In("b", DType::kF32, 16 * 32);
+  const BufferId out = k.Out("c", DType::kF32, 64 * 16);
+  const BufferId tile = k.BlockMemory("tile", DType::kF32, 16 * 32);
+  const BufferId rows = k.Registers("rows", DType::kF32, 4, 4);
+  const BufferId sum = k.Registers("sum", DType::kF32, 4, 2);
+  k.Launch(1, 128, 1, [&](ExprRef, ExprRef thread) {
+    k.CopyAsync(tile, thread * 4, b, thread * 4, 4);
+    k.CommitCopies();
+    k.Unrolled("i", 4, [&](ExprRef i) { k.Set(rows, i, k.Load(a, (i * 128 + thread) * 4, 4)); });
+    k.WaitCopies(0);
+    k.FenceTiles();
+    k.Barrier();
+    k.WarpgroupMma(sum, Int(0), rows, Int(0), tile, Int(0), 16, false);
+    k.WarpgroupMma(sum, Int(0), rows, Int(0), tile, Int(0), 16);
+    k.WaitProducts(0);
+    const ExprRef row = ir::FloorDiv(thread, 32) * 16 + ir::FloorDiv(ir::Mod(thread, 32), 4);
+    k.Unrolled("i", 2, [&](ExprRef i) { k.Store(out, row * 16 + i * 8, k.Get(sum, i)); });
+  });
+  return k.Finish();
+}
+
 }  // namespace
 
-std::vector<NamedKernel> HopperKernels() { return {{"warpgroup_tile", WarpgroupTile()}}; }
+std::vector<NamedKernel> HopperKernels() {
+  return {{"warpgroup_tile", WarpgroupTile()}, {"warpgroup_registers", WarpgroupRegisters()}};
+}
 
 std::vector<NamedKernel> StatementKernels() {
   std::vector<NamedKernel> kernels;

@@ -16,7 +16,7 @@ struct NamedKernel {
 };
 
 std::vector<NamedKernel> StatementKernels();
-// Kernels of statements that only sm_90a has: a matrix product of one tile by warpgroup_mma.
+// Kernels of statements that only sm_90a has: matrix products of one tile by warpgroup_mma.
 std::vector<NamedKernel> HopperKernels();
 // A matrix product of one tile: asynchronous copies in two stages, ldmatrix, mma.
 ir::Kernel MatrixTile(DType dtype);
