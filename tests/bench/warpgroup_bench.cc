@@ -37,17 +37,24 @@ std::string Product(int m, int k, int n, const std::string& dtype, bool bias,
          type(m, n) + "return %4\n}\n";
 }
 
-std::string Convolution(int images, int size, int channels, int kernel, const std::string& dtype) {
-  const std::string c = std::to_string(channels), s = std::to_string(size);
+// `filters` 0: as many as channels.
+std::string Convolution(int images, int size, int channels, int kernel, const std::string& dtype,
+                        int filters = 0) {
+  if (filters == 0) filters = channels;
+  const std::string f = std::to_string(filters), s = std::to_string(size);
   const std::string k = std::to_string(kernel), pad = std::to_string(kernel / 2);
-  const std::string image = " : " + dtype + "[" + std::to_string(images) + "," + c + "," + s + "," +
-                            s + "]{" + std::to_string(channels * size * size) + ",1," +
-                            std::to_string(channels * size) + "," + c + "}\n";
-  return "workload v1 tolerance=1e-2 {\n%0 = input()" + image + "%1 = weight() : " + dtype + "[" +
-         c + "," + c + "," + k + "," + k + "]\n%2 = conv(%0, %1) {dilations=[1,1],group=1,pads=[" +
-         pad + "," + pad + "," + pad + "," + pad + "],strides=[1,1]}" + image +
-         "%3 = weight() : " + dtype + "[1," + c + ",1,1]\n%4 = add(%2, %3)" + image +
-         "%5 = max(%4, %4)" + image + "return %5\n}\n";
+  const auto image = [&](int planes) {
+    const std::string c = std::to_string(planes);
+    return " : " + dtype + "[" + std::to_string(images) + "," + c + "," + s + "," + s + "]{" +
+           std::to_string(planes * size * size) + ",1," + std::to_string(planes * size) + "," + c +
+           "}\n";
+  };
+  const std::string out = image(filters);
+  return "workload v1 tolerance=1e-2 {\n%0 = input()" + image(channels) +
+         "%1 = weight() : " + dtype + "[" + f + "," + std::to_string(channels) + "," + k + "," + k +
+         "]\n%2 = conv(%0, %1) {dilations=[1,1],group=1,pads=[" + pad + "," + pad + "," + pad +
+         "," + pad + "],strides=[1,1]}" + out + "%3 = weight() : " + dtype + "[1," + f +
+         ",1,1]\n%4 = add(%2, %3)" + out + "%5 = max(%4, %4)" + out + "return %5\n}\n";
 }
 
 std::vector<Problem> Problems() {
@@ -63,7 +70,18 @@ std::vector<Problem> Problems() {
       {"convolution_8x28x128x3_f16", Convolution(8, 28, 128, 3, "f16")},
       {"convolution_8x14x256x3_f16", Convolution(8, 14, 256, 3, "f16")},
       {"product_4096x4096x4096_f16", Product(4096, 4096, 4096, "f16", false)},
-      {"product_4096x4096x4096_bf16", Product(4096, 4096, 4096, "bf16", false)}};
+      {"product_4096x4096x4096_bf16", Product(4096, 4096, 4096, "bf16", false)},
+      {"product_2048x2048x2048_f32", Product(2048, 2048, 2048, "f32", false)},
+      {"product_128x3072x768_f32", Product(128, 3072, 768, "f32", true)},
+      {"product_4096x768x3072_f32", Product(4096, 768, 3072, "f32", true)},
+      {"convolution_32x56x64x3_f32", Convolution(32, 56, 64, 3, "f32")},
+      {"convolution_32x28x128x3_f32", Convolution(32, 28, 128, 3, "f32")},
+      {"convolution_32x14x256x3_f32", Convolution(32, 14, 256, 3, "f32")},
+      {"convolution_32x7x512x3_f32", Convolution(32, 7, 512, 3, "f32")},
+      {"convolution_32x56x64x1_f32", Convolution(32, 56, 64, 1, "f32", 256)},
+      {"convolution_32x28x512x1_f32", Convolution(32, 28, 512, 1, "f32", 128)},
+      {"convolution_32x14x1024x1_f32", Convolution(32, 14, 1024, 1, "f32", 256)},
+      {"convolution_32x7x512x1_f32", Convolution(32, 7, 512, 1, "f32", 2048)}};
 }
 
 // The configs of the family with the least estimated time.

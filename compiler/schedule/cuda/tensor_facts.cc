@@ -47,13 +47,15 @@ double MathPasses(const TensorPlan& plan) {
 
 // Bytes of one step that a block brings to block memory, and that its warps read from there.
 double CopiedBytes(const TensorPlan& plan) {
-  return static_cast<double>((plan.bm + plan.bn) * plan.bk) * plan.rows.bytes;
+  return static_cast<double>((plan.bm + plan.columns.parts * plan.bn) * plan.bk) * plan.rows.bytes;
 }
 double ReadBytes(const TensorPlan& plan) {
   if (plan.warpgroups) {
-    // The unit reads 64 rows and all columns of a warpgroup at a time.
-    return static_cast<double>((64 + plan.warp_columns()) * plan.bk) * plan.rows.bytes *
-           plan.row_tiles() * (plan.warps() / 4);
+    // The unit reads 64 rows and all columns of a warpgroup at a time; in three passes, columns
+    // thrice, and threads load the rows.
+    const int columns = (plan.splits_rows() ? 3 : 1) * plan.warp_columns();
+    return static_cast<double>((64 + columns) * plan.bk) * plan.rows.bytes * plan.row_tiles() *
+           (plan.warps() / 4);
   }
   return static_cast<double>((plan.warp_rows() + plan.warp_columns()) * plan.bk) * plan.rows.bytes *
          plan.warps_m * plan.warps_n;
@@ -71,7 +73,10 @@ double StepInstructions(const GpuContraction& g, const TensorPlan& plan) {
     const bool rounded = plan.columns.mode == TileMode::kPacked;
     unit = 2 * rows * columns + 2 * rows + columns + 8 * rows + (rounded ? 0 : 4 * columns);
   }
-  if (plan.math == TensorMath::kTf32x3) {
+  if (plan.splits_rows()) {
+    // Rounding and its rest are three operations; sums apart are added up.
+    unit += 2 * rows + 3 * 8 * rows + 2 * rows * columns;
+  } else if (plan.math == TensorMath::kTf32x3) {
     // Rounding and its rest are three operations; sums apart begin at zero and are added up.
     unit = 6 * rows * columns + 2 * rows + columns + 3 * (8 * rows + 4 * columns);
     unit += 8 * rows * columns * plan.chains();

@@ -116,6 +116,11 @@ void TensorOperand::LoadWide(const ExprRef& stage, int unit, int set) {
   }
 }
 
+Tf32Parts SplitTf32(const ExprRef& value) {
+  const ExprRef high = ir::MakeApply(ScalarOp::kRoundTf32, {value});
+  return {high, ir::MakeApply(ScalarOp::kSub, {value, high})};
+}
+
 void TensorOperand::Round(int i, int set) {
   if (packed() && plan_.math == TensorMath::kTf32) return;
   for (int part = i * PerTile(); part < (i + 1) * PerTile(); ++part) {
@@ -126,10 +131,9 @@ void TensorOperand::Round(int i, int set) {
       b_.Set(high_, at, ir::MakeApply(ScalarOp::kMul, {value, up}));
       continue;
     }
-    // The rest has at most 12 bits: that the unit drops the last of them is as good as rounding.
-    const ExprRef rounded = ir::MakeApply(ScalarOp::kRoundTf32, {value});
-    b_.Set(low_, Int(part), ir::MakeApply(ScalarOp::kSub, {value, rounded}));
-    b_.Set(high_, at, rounded);
+    const Tf32Parts parts = SplitTf32(value);
+    b_.Set(low_, Int(part), parts.low);
+    b_.Set(high_, at, parts.high);
   }
 }
 

@@ -37,6 +37,7 @@ class Lowering {
   void If(const ExprRef& step, const std::function<void()>& body);
   void EmitLoop();
   void EmitWarpgroupLoop();
+  void EmitThreePassLoop();
   void CopyNext(const ExprRef& next);
   void Load(const ExprRef& stage, int unit);
   void Multiply(const ExprRef& step, const ExprRef& stage);
@@ -85,8 +86,11 @@ void Lowering::DeclareOperands() {
   const int fragments = RowTiles() * ColumnTiles();
   c_ = b_.Registers("c", DType::kF32, 4, fragments);
   fold_ = b_.Thread("fold", DType::kF32, 4);
-  if (plan_.warpgroups) product_.emplace(plan_, tiles_, c_, b_);
-  fragments_.emplace(plan_, c_, b_);
+  if (plan_.warpgroups) {
+    product_.emplace(plan_, tiles_, c_, b_);
+  } else {
+    fragments_.emplace(plan_, c_, b_);
+  }
   rows_.emplace(g_, plan_, plan_.rows, 0, fused_.OperandBuffer(g_.p.row_operand), tiles_, b_);
   columns_.emplace(g_, plan_, plan_.columns, plan_.rows.elements, columns, tiles_, b_);
   const TileOutputShape shape{
@@ -169,6 +173,7 @@ void Lowering::PlaceWarpgroup(const ExprRef& thread) {
   lane_ = b_.Let("lane", ir::Mod(thread, 32));
   slice_ = Int(0);
   warp_row_ = b_.Let("warp_row", row + ir::Mod(ir::FloorDiv(thread, 32), 4) * 16);
+  if (plan_.splits_rows()) rows_->PlaceFragments(lane_, warp_row_, slice_);
 }
 
 // Fills the stages that are copied ahead. Constant columns do not wait for the launches before this
@@ -263,6 +268,33 @@ void Lowering::EmitWarpgroupLoop() {
   if (plan_.pending > 0) product_->Wait(0);
 }
 
+// Fragments of the next step are loaded while this one's products are under way, so that a group
+// splits and adds while another one's go on. A barrier lies behind the beginning of each step's
+// products, the end of those before: their stage is free from then on.
+void Lowering::EmitThreePassLoop() {
+  const auto arrive = [&](int pending) {
+    b_.WaitCopies(pending);
+    b_.FenceTiles();
+    b_.Barrier();
+  };
+  const auto load = [&](const ExprRef& stage) {
+    for (int unit = 0; unit < plan_.units(); ++unit) rows_->Load(stage, unit, unit);
+  };
+  arrive(plan_.ahead() - 1);
+  load(Int(0));
+  b_.For("k_step", Int(0), count_, 1, [&](const ExprRef& step) {
+    product_->Split(*rows_);
+    product_->BeginThrice(StageAt(step));
+    arrive(plan_.ahead() - 2);
+    const ExprRef next = b_.Let("next", step + int64_t{plan_.ahead()});
+    If(next, [&] { CopyNext(next); });
+    b_.CommitCopies();
+    // After the last step the same one once more, for nothing: cheaper than a branch.
+    load(StageAt(b_.Let("ahead", ir::Min(step + 1, count_ - int64_t{1}))));
+    product_->EndThrice();
+  });
+}
+
 void Lowering::Zero(ir::BufferId sums, int count) {
   for (int i = 0; i < count; ++i) b_.Set(sums, Int(i), ir::Float(DType::kF32, 0, 4));
 }
@@ -321,7 +353,11 @@ void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   StartPipeline();
   product_ ? PlaceWarpgroup(thread) : PlaceWarp(thread);
   Zero(c_, RowTiles() * ColumnTiles());
-  product_ ? EmitWarpgroupLoop() : EmitLoop();
+  if (plan_.splits_rows()) {
+    EmitThreePassLoop();
+  } else {
+    product_ ? EmitWarpgroupLoop() : EmitLoop();
+  }
   b_.WaitCopies(0);
   b_.Barrier();
   DepositSums();

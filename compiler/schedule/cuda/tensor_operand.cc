@@ -11,8 +11,9 @@ TensorOperand::TensorOperand(const GpuContraction& g, const TensorPlan& plan,
                              const TensorTile& tile, int64_t base, ir::BufferId global,
                              ir::BufferId tiles, ir::KernelBuilder& b)
     : g_(g), plan_(plan), tile_(tile), base_(base), global_(global), tiles_(tiles), b_(b) {
-  if (plan.warpgroups) return;  // they need no fragments, and copy no elements
   const bool row = tile.side == Side::kRow;
+  // They copy no elements, and multiply no fragments of columns.
+  if (plan.warpgroups && !(row && plan.splits_rows())) return;
   const int extent = row ? plan.warp_rows() : plan.warp_columns();
   tiles_of_warp_ = row ? extent / 16 : extent / 8;
   int lanes = 8;
@@ -28,7 +29,7 @@ TensorOperand::TensorOperand(const GpuContraction& g, const TensorPlan& plan,
     lanes = across ? 2 : 4;
   }
   high_ = b.Registers(row ? "a" : "b", plan.dtype, lanes, plan.sets() * fragments_);
-  if (plan.math == TensorMath::kTf32x3) {
+  if (plan.math == TensorMath::kTf32x3 && !plan.warpgroups) {
     low_ = b.Registers(row ? "a_low" : "b_low", plan.dtype, lanes, fragments_);
   }
   if (Fetches()) {
@@ -59,7 +60,7 @@ void TensorOperand::PlaceCopies(const ExprRef& thread, const ExprRef& first, con
 }
 
 void TensorOperand::PlacePacked(const ExprRef& panel) {
-  const int64_t tile = int64_t{tile_.extent} * tile_.bk;
+  const int64_t tile = tile_.elements;
   offset_ = b_.Let("panel", panel * (plan_.k_steps * tile) + thread_ * tile_.chunk());
   const int64_t total = tile / tile_.chunk();
   for (int64_t at = 0; at < total; at += plan_.threads()) {
@@ -155,7 +156,7 @@ void TensorOperand::Copy(const ExprRef& step, const ExprRef& stage) {
   };
   switch (tile_.mode) {
     case TileMode::kPacked: {
-      const ExprRef from = b_.Let("from", offset_ + step * (int64_t{tile_.extent} * tile_.bk));
+      const ExprRef from = b_.Let("from", offset_ + step * tile_.elements);
       for (const Part& part : parts_) {
         when(part.active,
              [&] { b_.CopyAsync(tiles_, to + part.to, global_, from + part.from.offset, chunk); });

@@ -9,6 +9,13 @@
 
 namespace mlc::schedule {
 
+// value = high + low, exactly: what the unit sees of f32, to nearest, and the rest of at most 12
+// bits. That the unit drops the last of them is as good as rounding.
+struct Tf32Parts {
+  ir::ExprRef high, low;
+};
+Tf32Parts SplitTf32(const ir::ExprRef& value);
+
 class TensorOperand {
  public:
   struct Fragment {

@@ -1,5 +1,7 @@
 #include "compiler/schedule/cuda/tensor_pack.h"
 
+#include "compiler/schedule/cuda/tensor_operand.h"
+
 namespace mlc::schedule {
 
 using ir::ExprRef;
@@ -24,8 +26,8 @@ class Packing {
     const int64_t group = plan_.columns.bytes == 2 ? 16 : 8;
     b_.For("group", plan_.bn / group, [&](const ExprRef& j) {
       b_.For("unit", plan_.bk / 16, [&](const ExprRef& u) {
-        const ExprRef to = b_.Let("to", panel * (int64_t{plan_.bn} * plan_.bk) +
-                                            (j * (plan_.bk / 16) + u) * (group * 16));
+        const ExprRef to =
+            b_.Let("to", panel * plan_.columns.elements + (j * (plan_.bk / 16) + u) * (group * 16));
         const ExprRef column = b_.Let("column", tile * plan_.bn + j * group);
         const ExprRef k = b_.Let("k", step * plan_.bk + u * 16);
         Unit(column, k, to);
@@ -37,11 +39,12 @@ class Packing {
   // Rows of k, their 16-byte pieces swizzled as in block memory.
   void Rows(const ExprRef& panel, const ExprRef& tile, const ExprRef& step) {
     const int64_t piece = plan_.columns.chunk();
+    const int64_t rows = int64_t{plan_.bn} * plan_.columns.parts;
     unit_ = g_.p.depth % piece == 0 || g_.p.Taps() == 1;
     b_.For("row", plan_.bn, [&](const ExprRef& row) {
       b_.For("piece", plan_.bk / piece, [&](const ExprRef& p) {
         const ExprRef at = Swizzled(b_, row, p, plan_.bk / piece) * piece;
-        const ExprRef to = b_.Let("to", (panel * int64_t{plan_.bn} + row) * int64_t{plan_.bk} + at);
+        const ExprRef to = b_.Let("to", (panel * rows + row) * int64_t{plan_.bk} + at);
         const ExprRef column = b_.Let("column", tile * plan_.bn + row);
         const ExprRef k = b_.Let("k", step * plan_.bk + p * piece);
         if (unit_) place_ = PlaceDepth(b_, g_, k);
@@ -98,6 +101,11 @@ class Packing {
       const ExprRef up = ir::Float(DType::kF32, kRoundUpForTf32);
       value = ir::MakeApply(ScalarOp::kMul, {value, up});
     }
+    if (plan_.columns.parts == 2) {
+      const Tf32Parts parts = SplitTf32(value);
+      b_.Store(packed_, to, parts.high);
+      return b_.Store(packed_, to + plan_.columns.elements / 2, parts.low);
+    }
     if (plan_.math == TensorMath::kTf32) value = ir::MakeApply(ScalarOp::kRoundTf32, {value});
     b_.Store(packed_, to, ir::MakeCast(plan_.dtype, value));
   }
@@ -122,7 +130,7 @@ class Packing {
 }  // namespace
 
 int64_t TensorPackedElements(const GpuContraction& g, const TensorPlan& plan) {
-  return g.z * plan.n_tiles * plan.k_steps * plan.bn * plan.bk;
+  return g.z * plan.n_tiles * plan.k_steps * plan.columns.elements;
 }
 
 Preparation TensorPackPreparation(const graph::Workload& workload, const GpuContraction& g,

@@ -15,7 +15,7 @@ constexpr int64_t kMaxStatements = 4096;  // matrix operations of one step, expa
 int64_t Ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t TileElements(const TensorTile& tile) {
-  const int64_t dense = int64_t{tile.extent} * tile.bk;
+  const int64_t dense = int64_t{tile.extent} * tile.bk * tile.parts;
   return tile.mode == TileMode::kAcross ? tile.pitch() * tile.bk : dense;
 }
 
@@ -51,6 +51,7 @@ int64_t TensorPlan::block_bytes() const {
 }
 
 int TensorPlan::sets() const {
+  if (warpgroups) return units();
   if (math == TensorMath::kHalf) return 2;
   return units() > 1 && registers(2) <= kRoomyRegisters ? 2 : 1;
 }
@@ -61,6 +62,8 @@ int TensorPlan::registers(int sets) const {
   int count = 24 + r * c * 4;
   if (warpgroups) {
     count += 8;
+    // Sums apart; fragments of a step, and both parts of those that are multiplied.
+    if (splits_rows()) count += r * c * 4 + 3 * 16 * r;
   } else if (math == TensorMath::kHalf) {
     count += 8 + 4 * r + 2 * c;
   } else {
@@ -81,8 +84,9 @@ int TensorPlan::registers(int sets) const {
 
 void CountSteps(const GpuContraction& g, TensorPlan* plan) {
   const int bytes = static_cast<int>(SizeOf(plan->dtype));
-  plan->rows = {Side::kRow, ModeOf(g, Side::kRow), plan->bm, plan->bk, bytes, 0};
-  plan->columns = {Side::kColumn, ModeOf(g, Side::kColumn), plan->bn, plan->bk, bytes, 0};
+  const int parts = plan->splits_rows() ? 2 : 1;
+  plan->rows = {Side::kRow, ModeOf(g, Side::kRow), plan->bm, plan->bk, bytes, 1, 0};
+  plan->columns = {Side::kColumn, ModeOf(g, Side::kColumn), plan->bn, plan->bk, bytes, parts, 0};
   plan->rows.elements = TileElements(plan->rows);
   plan->columns.elements = TileElements(plan->columns);
   plan->m_tiles = Ceil(g.m, plan->bm);

@@ -40,6 +40,7 @@ struct TensorTile {
   int extent = 16;  // bm or bn
   int bk = 32;
   int bytes = 2;         // of an element
+  int parts = 1;         // 2: the high parts of all elements, then the low ones
   int64_t elements = 0;  // of block memory, a multiple of 16 bytes
 
   int chunk() const { return 16 / bytes; }  // elements of 16 bytes
@@ -77,6 +78,8 @@ struct TensorPlan {
   int row_group() const { return std::min(row_tiles(), std::max(1, 8 / column_tiles())); }
   // Sums apart for one tile: more where a group has too few tiles to hide the unit's latency.
   int chains() const { return row_group() * column_tiles() <= 4 ? 2 : 1; }
+  // Warpgroups in three passes: rows are split in registers, columns when they are packed.
+  bool splits_rows() const { return warpgroups && math == TensorMath::kTf32x3; }
   // Units whose fragments are in registers at once: 2 to load one while the other is multiplied.
   int sets() const;
   int64_t stage_elements() const { return rows.elements + columns.elements; }

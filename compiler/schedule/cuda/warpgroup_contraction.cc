@@ -39,8 +39,11 @@ Space WarpgroupContractionFamily::MakeSpace(const graph::Workload& workload,
   space.knobs.push_back({"bn", Tiles({32, 64, 96, 128, 192, 256}, g.n)});
   space.knobs.push_back({"groups_m", {1, 2}});
   space.knobs.push_back({"groups_n", {1, 2}});
-  space.knobs.push_back({"stages", {2, 3, 4, 6}});
-  space.knobs.push_back({"pending", {0, 1}});
+  TensorMath math;
+  const bool thrice = TensorMathOf(g, &math) && math == TensorMath::kTf32x3;
+  space.knobs.push_back(
+      {"stages", thrice ? std::vector<int64_t>{3, 4, 6} : std::vector<int64_t>{2, 3, 4, 6}});
+  space.knobs.push_back({"pending", thrice ? std::vector<int64_t>{0} : std::vector<int64_t>{0, 1}});
   std::vector<int64_t> splits = {1, 2, 3, 4, 6, 8};
   const int64_t smallest = g.z * ((g.m + 255) / 256) * ((g.n + 255) / 256);
   std::erase_if(splits,

@@ -12,8 +12,9 @@ bool WarpgroupsMultiply(const GpuContraction& g) {
   TensorMath math;
   if (!TensorMathOf(g, &math) || ModeOf(g, Side::kRow) != TileMode::kAlongK) return false;
   const TileMode columns = ModeOf(g, Side::kColumn);
-  // Nobody rounds f32 on its way to the matrix unit; packed columns make up for it.
-  if (columns == TileMode::kPacked) return math != TensorMath::kTf32x3;
+  // Nobody rounds f32 on its way to the matrix unit; packed columns make up for it. Three passes
+  // split columns when they are packed.
+  if (columns == TileMode::kPacked) return true;
   return columns == TileMode::kAlongK && math == TensorMath::kHalf;
 }
 
@@ -45,7 +46,11 @@ RejectReason CheckWarpgroupPlan(const GpuContraction& g, const target::Target& t
   const int columns = plan.warp_columns();
   if (columns > 256 || columns % 8 != 0) return RejectReason::kTileExceedsShape;
   if (columns < 64 && plan.warps_n > 1) return RejectReason::kRedundant;
-  if (plan.ahead() < 1) return RejectReason::kRedundant;
+  // Three passes wait for copies one step earlier, and have rows for one product in registers.
+  if (plan.ahead() < (plan.splits_rows() ? 2 : 1)) return RejectReason::kRedundant;
+  if (plan.splits_rows() && (plan.pending > 0 || plan.row_tiles() > 1)) {
+    return RejectReason::kRedundant;
+  }
   return CheckTensorTiles(g, target, plan);
 }
 

@@ -146,6 +146,7 @@ void CheckWarpgroups(const char* dtype, const char* attributes, double bound) {
 TEST(WarpgroupContractionProperty, HalfPrecision) { CheckWarpgroups("f16", "", 2e-3); }
 TEST(WarpgroupContractionProperty, BFloat16) { CheckWarpgroups("bf16", "", 2e-2); }
 TEST(WarpgroupContractionProperty, Tf32) { CheckWarpgroups("f32", "precision=tf32", 3e-3); }
+TEST(WarpgroupContractionProperty, ThreePassTf32) { CheckWarpgroups("f32", "", 2e-6); }
 
 graph::Workload LongProduct(int k, const std::string& attributes, int rows = 16) {
   const std::string depth = std::to_string(k), m = std::to_string(rows);
@@ -155,8 +156,8 @@ graph::Workload LongProduct(int k, const std::string& attributes, int rows = 16)
 }
 
 // Largest error of plain f32 sums of the case's product, over the largest result.
-double PlainError(const CudaCase& c, int k) {
-  const int m = 16, n = 32;
+double PlainError(const CudaCase& c, int m, int k) {
+  const int n = 32;
   std::vector<float> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
   std::memcpy(a.data(), c.operands[0].data(), c.operands[0].size());
   std::memcpy(b.data(), c.operands[1].data(), c.operands[1].size());
@@ -179,18 +180,25 @@ double PlainError(const CudaCase& c, int k) {
 
 // Three passes count as f32 because their error is no larger than that of a plain f32 sum; also
 // where all terms have one sign, so that what is always cut off adds up.
-TEST(TensorContractionProperty, ThreePassesAreAsExactAsAPlainSum) {
+void CheckThreePasses(const std::string& name, int rows, std::initializer_list<int> depths) {
+  const target::Target target = HopperTarget();
+  const Family& family = *FindFamily(name);
   for (const double low : {-1.0, 0.0, 0.9}) {
-    for (int k : {64, 513, 4608}) {
+    for (const int k : depths) {
       Rng rng(static_cast<uint64_t>(k));
-      CudaCase c = MakeCudaCase(rng, LongProduct(k, ""), low);
-      const target::Target target = HopperTarget();
-      const Family& family = *FindFamily("tensor_contraction");
+      CudaCase c = MakeCudaCase(rng, LongProduct(k, "", rows), low);
+      ASSERT_TRUE(family.Accepts(c.workload, target)) << name << " " << k;
       const double error = CudaError(c, target, family.Default(c.workload, target));
       EXPECT_GE(error, 0);
-      EXPECT_LE(error, PlainError(c, k)) << k << " " << low;
+      EXPECT_LE(error, PlainError(c, rows, k)) << k << " " << low;
     }
   }
+}
+TEST(TensorContractionProperty, ThreePassesAreAsExactAsAPlainSum) {
+  CheckThreePasses("tensor_contraction", 16, {64, 513, 4608});
+}
+TEST(WarpgroupContractionProperty, ThreePassesAreAsExactAsAPlainSum) {
+  CheckThreePasses("warpgroup_contraction", 64, {64, 516, 4608});
 }
 
 // Cutting bits off instead of rounding would be wrong by 2^-11 here.

@@ -147,7 +147,12 @@ TEST(CudaCompile, WarpgroupProductsOverlap) {
       "%2 = matmul(%0, %1) : bf16[512,2048]\nreturn %2\n",
       "%0 = input() : f16[32,128,28,28]{100352,1,3584,128}\n%1 = weight() : f16[128,128,3,3]\n"
       "%2 = conv(%0, %1) {dilations=[1,1],group=1,pads=[1,1,1,1],strides=[1,1]} : "
-      "f16[32,128,28,28]{100352,1,3584,128}\nreturn %2\n"};
+      "f16[32,128,28,28]{100352,1,3584,128}\nreturn %2\n",
+      "%0 = input() : f32[2048,2048]\n%1 = weight() : f32[2048,2048]\n"
+      "%2 = matmul(%0, %1) : f32[2048,2048]\nreturn %2\n",
+      "%0 = input() : f32[32,128,28,28]{100352,1,3584,128}\n%1 = weight() : f32[128,128,3,3]\n"
+      "%2 = conv(%0, %1) {dilations=[1,1],group=1,pads=[1,1,1,1],strides=[1,1]} : "
+      "f32[32,128,28,28]{100352,1,3584,128}\nreturn %2\n"};
   Rng rng(4);
   for (const char* body : bodies) {
     const auto workload =

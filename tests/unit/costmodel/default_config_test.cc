@@ -34,9 +34,9 @@ TEST(DefaultConfigTest, IsTheDefaultOfAFamilyAndNoWorseThanThePreferredOnes) {
   }
 }
 
-graph::Workload NarrowProduct(int m, int k, int n) {
-  const auto type = [](int rows, int columns) {
-    return "f16[" + std::to_string(rows) + "," + std::to_string(columns) + "]\n";
+graph::Workload Product(const std::string& dtype, int m, int k, int n) {
+  const auto type = [&](int rows, int columns) {
+    return dtype + "[" + std::to_string(rows) + "," + std::to_string(columns) + "]\n";
   };
   const auto workload = graph::Workload::Parse(
       "workload v1 tolerance=1e-2 {\n%0 = input() : " + type(m, k) +
@@ -53,13 +53,15 @@ TEST(DefaultConfigTest, WarpgroupsMultiplyWhatIsLarge) {
         std::string("target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560") +
         peaks);
     ASSERT_TRUE(hopper.ok());
-    const auto family = [&](int m, int k, int n) {
-      return DefaultConfig(NarrowProduct(m, k, n), *hopper)->family;
+    const auto family = [&](int m, int k, int n, const char* dtype = "f16") {
+      return DefaultConfig(Product(dtype, m, k, n), *hopper)->family;
     };
     EXPECT_EQ(family(4096, 4096, 4096), "warpgroup_contraction");
     EXPECT_EQ(family(2048, 2048, 2048), "warpgroup_contraction");
     EXPECT_EQ(family(128, 3072, 768), "tensor_contraction");
     EXPECT_EQ(family(128, 768, 768), "tensor_contraction");
+    EXPECT_EQ(family(2048, 2048, 2048, "f32"), "warpgroup_contraction");
+    EXPECT_EQ(family(4096, 768, 3072, "f32"), "warpgroup_contraction");
   }
 }
 
