@@ -21,7 +21,7 @@ Result<std::string> ReadText(const std::string& path) {
   }
   text.resize(static_cast<size_t>(file.gcount()));
   if (text.size() <= schedule::kMaxSource) return text;
-  return InvalidArgument("'" + path + "' is longer than 256 KiB");
+  return InvalidArgument("'" + path + "' is longer than 1 MiB");
 }
 
 }  // namespace
@@ -38,8 +38,8 @@ Result<proto::RawCuda> ReadCudaKernel(const TuneOptions& options, const target::
   schedule::RawCuda raw;
   raw.source = MLC_TRY(ReadText(options.cuda_kernel));
   raw.entry = options.entry;
-  raw.blocks = options.grid;
-  raw.threads = static_cast<int>(options.block);
+  raw.grid = options.grid.value_or(raw.grid);
+  raw.block = options.block.value_or(raw.block);
   raw.block_bytes = options.shared;
   Status status = raw.ToConfig().status();
   if (status.ok()) status = schedule::CheckFits(raw, target);
@@ -47,8 +47,12 @@ Result<proto::RawCuda> ReadCudaKernel(const TuneOptions& options, const target::
   proto::RawCuda kernel;
   kernel.set_entry(raw.entry);
   kernel.set_source(raw.source);
-  kernel.set_blocks(raw.blocks);
-  kernel.set_threads(raw.threads);
+  kernel.set_blocks(raw.grid.x);
+  kernel.set_blocks_y(raw.grid.y);
+  kernel.set_blocks_z(raw.grid.z);
+  kernel.set_threads(static_cast<int>(raw.block.x));
+  kernel.set_threads_y(static_cast<int>(raw.block.y));
+  kernel.set_threads_z(static_cast<int>(raw.block.z));
   kernel.set_block_bytes(raw.block_bytes);
   return kernel;
 }

@@ -119,8 +119,8 @@ Result<std::string> KernelsText(Stage stage, const graph::Program& program,
       return made.status().WithPrefix("task " + std::to_string(i) + " (" + workload.Summary() +
                                       ")");
     }
-    text += "# task " + std::to_string(i) + ": " + workload.Summary() + "\n# " + config.ToText() +
-            "\n" + *made;
+    text += "# task " + std::to_string(i) + ": " + workload.Summary() + "\n# " +
+            schedule::BriefConfig(config.ToText()) + "\n" + *made;
   }
   return text;
 }

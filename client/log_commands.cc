@@ -116,6 +116,10 @@ Result<std::string> ShowCommand(const LogOptions& options, const std::string& re
   if (options.json) return json.dump() + "\n";
   std::string text;
   for (const auto& [key, value] : json.items()) {
+    if (key == "config") {
+      text += key + ": " + schedule::BriefConfig(found.config) + "\n";
+      continue;
+    }
     text += key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
   }
   const std::optional<db::WorkloadRow> row = MLC_TRY(log->FindWorkload(found.workload));

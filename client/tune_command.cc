@@ -61,7 +61,7 @@ std::string TuneOptions::Command() const {
   if (is_raw()) {
     command += " --cuda-kernel " + ShellQuoted(cuda_kernel) + " --workload " +
                ShellQuoted(workload) + " --entry " + ShellQuoted(entry) + " --grid " +
-               std::to_string(grid) + " --block " + std::to_string(block);
+               grid->ToText() + " --block " + block->ToText();
     if (shared != 0) command += " --shared " + std::to_string(shared);
   } else {
     command += " --model " + ShellQuoted(model) + " --trials " + std::to_string(trials);

@@ -84,6 +84,16 @@ void AddFlags(CLI::App& app, TuneOptions& options, Durations& durations) {
   app.add_option("--worker", options.worker, "mlc-worker program of the embedded server");
 }
 
+void AddExtent(CLI::App& app, const std::string& flag, std::optional<target::Dim3>& extent,
+               const std::string& help) {
+  const auto read = [flag, &extent](const std::string& text) {
+    const Result<target::Dim3> parsed = target::ParseDim3(text);
+    if (!parsed.ok()) throw CLI::ValidationError(flag, parsed.status().message());
+    extent = *parsed;
+  };
+  app.add_option_function<std::string>(flag, read, help)->type_name("X[,Y[,Z]]");
+}
+
 void AddKernelFlags(CLI::App& app, TuneOptions& options) {
   app.add_option("--cuda-kernel", options.cuda_kernel,
                  "instead of --model: file with a kernel in CUDA C++, to be checked and measured; "
@@ -93,10 +103,8 @@ void AddKernelFlags(CLI::App& app, TuneOptions& options) {
   app.add_option("--entry", options.entry,
                  "of --cuda-kernel: its extern \"C\" __global__ function, which takes pointers to "
                  "the inputs and weights in order, then the outputs");
-  app.add_option("--grid", options.grid, "of --cuda-kernel: blocks, one-dimensional")
-      ->check(CLI::Range(int64_t{1}, int64_t{INT32_MAX}));
-  app.add_option("--block", options.block, "of --cuda-kernel: threads of a block, one-dimensional")
-      ->check(CLI::Range(1, 1024));
+  AddExtent(app, "--grid", options.grid, "of --cuda-kernel: blocks along x, y and z");
+  AddExtent(app, "--block", options.block, "of --cuda-kernel: threads of a block along x, y and z");
   app.add_option("--shared", options.shared,
                  "of --cuda-kernel: dynamic shared memory of a block, in bytes")
       ->check(CLI::Range(0, 1 << 20));
@@ -122,14 +130,14 @@ void AddJobFlags(CLI::App& app, TuneOptions& options, Durations& durations, JobV
 // What is wrong with the flags of a kernel written by hand; empty if nothing.
 std::string CheckKernel(const TuneOptions& options) {
   const bool some = options.is_raw() || !options.workload.empty() || !options.entry.empty() ||
-                    options.grid != 0 || options.block != 0 || options.shared != 0;
+                    options.grid || options.block || options.shared != 0;
   if (!some) return {};
   if (options.verb != TuneVerb::kTune || !options.model.empty() || options.trials != 0) {
     return "--cuda-kernel measures one kernel: it goes without --model, --trials and verbs";
   }
   const bool all = options.is_raw() && !options.workload.empty() && !options.entry.empty() &&
-                   options.grid != 0 && options.block != 0;
-  return all ? std::string() : kRawNeeds;
+                   options.grid && options.block;
+  return all ? target::CheckLaunch(*options.grid, *options.block).message() : kRawNeeds;
 }
 
 // What is wrong with the flags together; empty if nothing.

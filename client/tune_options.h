@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/base/status.h"
+#include "compiler/target/launch.h"
 #include "transport/channel.h"
 
 namespace mlc::client {
@@ -25,8 +27,8 @@ struct TuneOptions {
   std::string workload;
   std::string cuda_kernel;
   std::string entry;
-  int64_t grid = 0;
-  int64_t block = 0;
+  std::optional<target::Dim3> grid;
+  std::optional<target::Dim3> block;
   int64_t shared = 0;
   int64_t trials = 0;
   std::string target = "cpu";

@@ -9,7 +9,10 @@
 namespace mlc::db {
 namespace {
 
-constexpr size_t kMaxConfig = 8192;
+// Of a config that brings the source of a kernel, and of all others.
+constexpr size_t kMaxWithSource = size_t{3} << 19;
+constexpr size_t kMaxConfig = 8191;
+constexpr std::string_view kWithSource = "raw_cuda/";
 constexpr size_t kMaxDetail = 16384;
 constexpr double kMaxTimeNs = 1e12;
 constexpr int kMinRuns = 3;
@@ -98,7 +101,12 @@ Status Validate(const Record& record) {
     return Bad("an infrastructure failure is not a fact about a config");
   }
   if (record.target.empty()) return Bad("no target");
-  if (record.config.size() >= kMaxConfig) return Bad("the config is longer than 8 KiB");
+  if (record.config.empty()) return Bad("no config");
+  const bool has_source = record.config.starts_with(kWithSource);
+  if (record.config.size() > (has_source ? kMaxWithSource : kMaxConfig)) {
+    return Bad(std::string("the config is longer than ") + (has_source ? "1.5 MiB" : "8 KiB"));
+  }
+  if (record.config.find('#') != std::string::npos) return Bad("the config has a '#'");
   if (record.measurement.detail.size() > kMaxDetail) return Bad("the detail is over 16 KiB");
   if (record.predicted_rank < 0) return Bad("a negative rank");
   MLC_TRY(FamilyOf(record.config));

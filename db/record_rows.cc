@@ -6,6 +6,8 @@
 namespace mlc::db {
 namespace {
 
+constexpr size_t kLongestInRow = 8191;
+
 bool HasTime(Outcome outcome) { return outcome == Outcome::kOk || outcome == Outcome::kTooSlow; }
 
 Result<std::optional<int64_t>> IdOfWorkload(Database& database, const Digest& key) {
@@ -36,6 +38,19 @@ Result<int64_t> IdOfTarget(Database& database, const std::string& text) {
   return database.LastInsertId();
 }
 
+// What the record's row says: a long config is stored once, and named by its head and its digest.
+// No config's own text has a '#'.
+Result<std::string> StoredConfig(Database& database, const std::string& config) {
+  if (config.size() <= kLongestInRow) return config;
+  const std::string name =
+      config.substr(0, config.find(' ')) + " #" + mlc::DigestOf(std::string_view(config)).ToText();
+  Statement& add = *MLC_TRY(database.Cached(
+      "INSERT INTO long_config(name, text) VALUES(?,?) ON CONFLICT(name) DO NOTHING"));
+  add.Bind(std::string_view(name)).Bind(std::string_view(config));
+  MLC_TRY(add.Run());
+  return name;
+}
+
 }  // namespace
 
 Outcome OutcomeAt(const Statement& row, int column) {
@@ -45,7 +60,10 @@ Outcome OutcomeAt(const Statement& row, int column) {
 }
 
 const std::string kSelectRecord =
-    "SELECT r.id, r.task_uid, r.study, w.key, t.class, r.config, r.outcome, r.median_ns, r.p10_ns,"
+    "SELECT r.id, r.task_uid, r.study, w.key, t.class,"
+    " CASE WHEN r.family='raw_cuda' AND instr(r.config, '#')>0 THEN"
+    "  (SELECT text FROM long_config WHERE name=r.config) ELSE r.config END,"
+    " r.outcome, r.median_ns, r.p10_ns,"
     " r.p90_ns, r.runs, r.cold_ns, r.floor_ns, r.max_error, r.build_ms, r.clock_mhz, r.calm,"
     " r.detail, r.toolchain, r.worker, r.arm, r.predicted_rank, r.seed, r.created_us, r.digest,"
     " r.workload, r.target"
@@ -100,7 +118,8 @@ Result<bool> InsertRecord(Database& database, const Record& record) {
       " ON CONFLICT(task_uid) DO NOTHING"));
   add.Bind(record.task_uid).Bind(record.study).Bind(workload).Bind(target);
   add.Bind(std::string_view(family.family)).Bind(int64_t{family.version});
-  add.Bind(std::string_view(record.config)).Bind(static_cast<int64_t>(m.outcome));
+  const std::string config = MLC_TRY(StoredConfig(database, record.config));
+  add.Bind(std::string_view(config)).Bind(static_cast<int64_t>(m.outcome));
   if (HasTime(m.outcome)) {
     add.BindReal(m.median_ns);
   } else {

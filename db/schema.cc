@@ -86,6 +86,13 @@ std::span<const Migration> Migrations() {
        "  changed_us INTEGER NOT NULL,"
        "  CHECK(length(quarantine) > 0 OR length(drain) > 0)"
        ") STRICT, WITHOUT ROWID"},
+      // Configs that bring a long source are stored once, beside the records that name them.
+      {4,
+       "CREATE TABLE long_config("
+       "  id INTEGER PRIMARY KEY,"
+       "  name TEXT NOT NULL UNIQUE CHECK(length(name) BETWEEN 3 AND 8191),"
+       "  text TEXT NOT NULL CHECK(length(text) BETWEEN 8192 AND 1572864)"
+       ") STRICT"},
   };
   return kSteps;
 }
@@ -124,6 +131,8 @@ Status CheckSchema(Database& database, const std::string& path) {
                               std::to_string(found) +
                               ": open it once with mlc-log merge or mlc-server to migrate it");
   }
+  // Reads of records name the table: older files, which are not migrated here, have none.
+  if (found < 5) return database.Execute("CREATE TEMP TABLE long_config(name TEXT, text TEXT)");
   return Status();
 }
 

@@ -1,4 +1,4 @@
--- Version 4 of the tuning log. schema.md explains every table and column.
+-- Version 5 of the tuning log. schema.md explains every table and column.
 CREATE TABLE workload(
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL UNIQUE CHECK(length(key) = 16),
@@ -44,6 +44,11 @@ CREATE TABLE record(
                 AND median_ns >= floor_ns AND p10_ns <= median_ns AND median_ns <= p90_ns
     WHEN 6 THEN median_ns IS NOT NULL AND median_ns > 0 AND median_ns < 1e12
     ELSE median_ns IS NULL END)
+) STRICT;
+CREATE TABLE long_config(
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE CHECK(length(name) BETWEEN 3 AND 8191),
+  text TEXT NOT NULL CHECK(length(text) BETWEEN 8192 AND 1572864)
 ) STRICT;
 CREATE INDEX record_best ON record(workload, target, median_ns) WHERE outcome = 0;
 CREATE INDEX record_confirmed ON record(workload, target) WHERE outcome = 0 AND arm = 'verify';

@@ -91,6 +91,11 @@ VerifyReport Run(const std::string& path, std::initializer_list<Check> checks) {
     Note(report, database.status().message());
     return report;
   }
+  const Status schema = CheckSchema(*database, path);
+  if (!schema.ok()) {
+    Note(report, schema.message());
+    return report;
+  }
   // Damage shows as a problem where SQLite finds it while reading, too.
   for (Check check : checks) {
     const Status status = check(*database, report);

@@ -41,7 +41,8 @@ class BestCache {
     Answer answer = MLC_TRY(ask());
     std::lock_guard lock(mutex_);
     Entry& entry = entries_[workload];
-    if (version != std::pair(forgotten_, entry.version)) return std::move(answer.best);
+    const bool large = answer.best.ByteSizeLong() > kMostBytes;
+    if (large || version != std::pair(forgotten_, entry.version)) return std::move(answer.best);
     if (entry.answers.insert_or_assign(question, answer).second) ++kept_;
     return std::move(answer.best);
   }
@@ -67,6 +68,8 @@ class BestCache {
   };
   // Some 10 MiB.
   static constexpr size_t kMostKept = 20'000;
+  // Longer answers, with sources of kernels, are read again each time.
+  static constexpr size_t kMostBytes = 32'768;
 
   void Forget() {
     ++forgotten_;

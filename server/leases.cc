@@ -10,6 +10,8 @@ namespace {
 constexpr int64_t kForgetAfterLeases = 20;
 // A trial whose leases never reach a worker is not the network's fault any more.
 constexpr int kMaxStrays = 20;
+// Trials that bring their source, of one answer: each may take 1.4 MiB of the message.
+constexpr int kMaxSources = 16;
 
 }  // namespace
 
@@ -250,11 +252,15 @@ std::optional<Digest> Leases::NextFor(const Worker& worker, int64_t now_ms) {
 }
 
 void Leases::GrantTo(Worker& worker, const Contact& contact, int64_t now_ms, Orders& orders) {
-  const auto wants = [&] { return static_cast<int>(orders.grants.size()) < contact.want; };
+  int sources = 0;
+  const auto wants = [&] {
+    return static_cast<int>(orders.grants.size()) < contact.want && sources < kMaxSources;
+  };
   const auto grant = [&](const Digest uid) {
     Trial& trial = trials_.at(uid);
     Lease(uid, trial, worker);
     orders.grants.push_back({uid, trial.attempts + 1});
+    sources += trial.queue->needs.told ? 1 : 0;
     ++counts_.granted;
   };
   while (wants() && !worker.for_it.empty()) grant(*worker.for_it.begin());

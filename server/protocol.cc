@@ -8,14 +8,14 @@ namespace {
 constexpr size_t kMaxDetail = 16384;
 }  // namespace
 
-Status CheckProtocol(const std::string& peer, int protocol) {
+Status CheckProtocol(const std::string& peer, int protocol, int newest) {
   const int spoken = protocol == 0 && peer == "client" ? 1 : protocol;
-  if (spoken == kWireProtocol) return Status();
+  if (spoken >= kWireProtocol && spoken <= newest) return Status();
   return FailedPrecondition("the " + peer + " speaks protocol " + std::to_string(protocol) +
-                            ", this server " + std::to_string(kWireProtocol) + ": upgrade " +
-                            (spoken > kWireProtocol ? "mlc-server"
-                             : peer == "client"     ? "mlc-tune"
-                                                    : "mlc-worker"));
+                            ", this server " + std::to_string(newest) + ": upgrade " +
+                            (spoken > newest    ? "mlc-server"
+                             : peer == "client" ? "mlc-tune"
+                                                : "mlc-worker"));
 }
 
 proto::Measurement ToWire(const Measurement& measurement) {

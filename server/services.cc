@@ -95,7 +95,7 @@ class TunerService : public proto::Tuner::CallbackService {
   grpc::ServerUnaryReactor* SubmitRawCuda(grpc::CallbackServerContext* context,
                                           const proto::SubmitRawCudaRequest* request,
                                           proto::SubmitJobReply* reply) override {
-    const Status version = CheckProtocol("client", request->job().protocol());
+    const Status version = CheckProtocol("client", request->job().protocol(), kRawCudaProtocol);
     if (!version.ok()) {
       tuner_.metrics().AddRejected("version");
       return AnswerNow(context, Result<proto::SubmitJobReply>(version), reply);

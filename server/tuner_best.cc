@@ -14,6 +14,10 @@ namespace {
 
 constexpr int kMaxQueries = 10'000;
 constexpr int kMaxCandidates = 16;
+// Of a reply; configs that bring their source may be long. Beyond the first, the candidates after
+// the best are left out.
+constexpr size_t kBytesWithOthers = size_t{16} << 20;
+constexpr size_t kMostBytes = size_t{48} << 20;
 
 Status CheckSize(const proto::BestRequest& request) {
   if (request.workloads_size() > kMaxQueries) {
@@ -96,6 +100,7 @@ Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
   std::string question = std::to_string(candidates) + "\n" + request.target();
   for (const std::string& kernel : request.kernels()) question += "\n" + kernel;
   NearMisses near(log_, workloads_, request.target(), reply);
+  size_t bytes = 0;
   for (int i = 0; i < request.workloads_size(); ++i) {
     const Digest key = MLC_TRY(Digest::Parse(request.workloads(i)));
     const auto ask = [&]() -> Result<BestCache::Answer> {
@@ -111,6 +116,13 @@ Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
     best = MLC_TRY(best_cache_.Get(key, question, ask));
     if (best.config().empty() && request.texts_size() > 0) {
       MLC_TRY(near.AddFor(key, request.texts(i), best));
+    }
+    if (bytes + best.ByteSizeLong() > kBytesWithOthers) best.clear_others();
+    bytes += best.ByteSizeLong();
+    if (bytes > kMostBytes) {
+      return ResourceExhausted(
+          "the configs bring more than 48 MiB of sources: ask for fewer "
+          "workloads a call");
     }
   }
   return reply;

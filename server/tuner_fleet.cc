@@ -28,8 +28,8 @@ Needs Tuner::NeedsOf(const Job& job, const Proposal& proposal) const {
   needs.target_class = job.target_class;
   // All trials of such a job: they are compared on one device.
   needs.told = !job.options.raw_cuda.empty() || schedule::IsRawCuda(proposal.config);
-  needs.kernel = needs.told
-                     ? schedule::RawCudaKernel()
+  needs.kernel = !job.options.raw_cuda.empty()
+                     ? schedule::RawCudaKernel(job.options.raw_cuda)
                      : proposal.config.family + "/" + std::to_string(proposal.config.version);
   // Rounded, so that a study has few queues.
   if (task < job.memory_bytes.size()) {
@@ -44,7 +44,7 @@ Needs Tuner::LeastNeeds(const Job& job) {
   Needs needs;
   needs.target_class = job.target_class;
   needs.told = !job.options.raw_cuda.empty();
-  if (needs.told) needs.kernel = schedule::RawCudaKernel();
+  if (needs.told) needs.kernel = schedule::RawCudaKernel(job.options.raw_cuda);
   return needs;
 }
 

@@ -30,13 +30,23 @@ KernelPart GetPart(ByteReader& in) {
   return part;
 }
 
+void Put(ByteWriter& out, const target::Dim3& extent) {
+  for (const int64_t n : {extent.x, extent.y, extent.z}) out.Put(n);
+}
+
+target::Dim3 GetDim3(ByteReader& in) {
+  target::Dim3 extent;
+  for (int64_t* n : {&extent.x, &extent.y, &extent.z}) *n = in.Get<int64_t>();
+  return extent;
+}
+
 void Put(ByteWriter& out, const DevicePart& device) {
   out.PutText(device.image);
   out.Put<uint64_t>(device.launches.size());
   for (const codegen::CudaLaunch& launch : device.launches) {
     out.PutText(launch.function);
-    out.Put(launch.blocks);
-    out.Put(launch.threads);
+    Put(out, launch.grid);
+    Put(out, launch.block);
     out.Put(launch.block_bytes);
   }
   out.Put(device.shared_bytes);
@@ -49,8 +59,8 @@ DevicePart GetDevicePart(ByteReader& in) {
   device.launches.resize(in.GetCount());
   for (codegen::CudaLaunch& launch : device.launches) {
     launch.function = in.GetText();
-    launch.blocks = in.Get<int64_t>();
-    launch.threads = in.Get<int>();
+    launch.grid = GetDim3(in);
+    launch.block = GetDim3(in);
     launch.block_bytes = in.Get<int64_t>();
   }
   device.shared_bytes = in.Get<int64_t>();
@@ -63,8 +73,7 @@ bool Sane(const DevicePart& device) {
   constexpr int64_t kMostBytes = int64_t{1} << 40;
   const auto sane_bytes = [](int64_t bytes) { return bytes >= 0 && bytes < kMostBytes; };
   for (const codegen::CudaLaunch& launch : device.launches) {
-    if (launch.blocks < 1 || launch.blocks > INT32_MAX) return false;
-    if (launch.threads < 1 || launch.threads > 1024) return false;
+    if (!target::CheckLaunch(launch.grid, launch.block).ok()) return false;
     if (launch.block_bytes < 0 || launch.block_bytes > (1 << 24)) return false;
   }
   return !device.launches.empty() && sane_bytes(device.shared_bytes) &&
@@ -156,7 +165,7 @@ Result<BuiltKernel> CompileRawCuda(const graph::Workload& workload, const schedu
   BuiltKernel built;
   built.bindings = schedule::RawBindings(workload);
   built.device = DevicePart{
-      std::move(binary.image), {{raw.entry, raw.blocks, raw.threads, raw.block_bytes}}, 0, 0};
+      std::move(binary.image), {{raw.entry, raw.grid, raw.block, raw.block_bytes}}, 0, 0};
   return built;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/codegen/cuda/driver_launch.h"
 #include "compiler/package/device_kernels.h"
 
 namespace mlc::package {
@@ -23,8 +24,8 @@ int64_t AddLaunches(ImageBuilder& builder, const TaskKernel& kernel, const targe
   std::vector<mlc_device_launch> rows;
   for (size_t i = 0; i < launches.size(); ++i) {
     mlc_device_launch row = {};
-    row.blocks = static_cast<uint32_t>(launches[i].blocks);
-    row.threads = static_cast<uint32_t>(launches[i].threads);
+    row.grid = codegen::ForDriver(launches[i].grid);
+    row.block = codegen::ForDriver(launches[i].block);
     row.block_bytes = static_cast<uint32_t>(launches[i].block_bytes);
     row.awaits = MayBeginEarly(kernel.lowered.kernel, i, target) ? 1 : 0;
     rows.push_back(row);

@@ -17,7 +17,7 @@ Result<TaskKernel> RawKernel(const graph::Workload& workload, const schedule::Co
   TaskKernel kernel;
   kernel.lowered.bindings = schedule::RawBindings(workload);
   kernel.device.text = std::move(raw.source);
-  kernel.device.launches = {{std::move(raw.entry), raw.blocks, raw.threads, raw.block_bytes}};
+  kernel.device.launches = {{std::move(raw.entry), raw.grid, raw.block, raw.block_bytes}};
   return kernel;
 }
 

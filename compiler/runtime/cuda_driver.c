@@ -162,16 +162,12 @@ int mlc_cuda_query_device(const mlc_cuda* cuda, int ordinal, mlc_cuda_device_fac
   return result;
 }
 
-int mlc_cuda_launch(const mlc_cuda* cuda, mlc_cu_function function, uint32_t blocks,
-                    uint32_t threads, uint32_t block_bytes, mlc_cu_stream stream, void** parameters,
-                    int programmatic) {
+int mlc_cuda_launch(const mlc_cuda* cuda, mlc_cu_function function, mlc_cuda_dim3 grid,
+                    mlc_cuda_dim3 block, uint32_t block_bytes, mlc_cu_stream stream,
+                    void** parameters, int programmatic) {
   mlc_cu_launch_attribute serialization = {MLC_CUDA_ATTRIBUTE_PROGRAMMATIC_SERIALIZATION, 0, {1}};
-  const mlc_cu_launch_config config = {.grid_x = blocks,
-                                       .grid_y = 1,
-                                       .grid_z = 1,
-                                       .block_x = threads,
-                                       .block_y = 1,
-                                       .block_z = 1,
+  const mlc_cu_launch_config config = {.grid = grid,
+                                       .block = block,
                                        .block_bytes = block_bytes,
                                        .stream = stream,
                                        .attributes = &serialization,

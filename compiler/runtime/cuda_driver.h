@@ -62,9 +62,13 @@ typedef struct mlc_cu_launch_attribute {
   uint32_t words[16];
 } mlc_cu_launch_attribute;
 
+/* Extents of a grid or a block. */
+typedef struct mlc_cuda_dim3 {
+  uint32_t x, y, z;
+} mlc_cuda_dim3;
+
 typedef struct mlc_cu_launch_config {
-  uint32_t grid_x, grid_y, grid_z;
-  uint32_t block_x, block_y, block_z;
+  mlc_cuda_dim3 grid, block;
   uint32_t block_bytes; /* dynamic on-chip memory */
   mlc_cu_stream stream;
   mlc_cu_launch_attribute* attributes;
@@ -162,12 +166,12 @@ typedef struct mlc_cuda_device_facts {
 /* The first code that is not 0. Needs no context. */
 int mlc_cuda_query_device(const mlc_cuda* cuda, int ordinal, mlc_cuda_device_facts* facts);
 
-/* Launches `blocks` x `threads`. `programmatic`: may begin before the kernel before it on the
-   stream has ended; the kernel waits by itself. Functions that ask for more than 48 KiB of
+/* Launches `grid` blocks of `block` threads. `programmatic`: may begin before the kernel before it
+   on the stream has ended; the kernel waits by itself. Functions that ask for more than 48 KiB of
    `block_bytes` need MLC_CUDA_FUNC_MAX_BLOCK_BYTES set once. */
-int mlc_cuda_launch(const mlc_cuda* cuda, mlc_cu_function function, uint32_t blocks,
-                    uint32_t threads, uint32_t block_bytes, mlc_cu_stream stream, void** parameters,
-                    int programmatic);
+int mlc_cuda_launch(const mlc_cuda* cuda, mlc_cu_function function, mlc_cuda_dim3 grid,
+                    mlc_cuda_dim3 block, uint32_t block_bytes, mlc_cu_stream stream,
+                    void** parameters, int programmatic);
 
 #ifdef __cplusplus
 }

@@ -104,7 +104,7 @@ int mlc_device_launch_step(mlc_device_session* session, int32_t step, int first)
     const mlc_device_launch* launch = &kernel->launches[i];
     const int programmatic = launch->awaits != 0 && !(first && i == 0);
     const int result = mlc_cuda_launch(&model->cuda, model->functions[model->first_function[k] + i],
-                                       launch->blocks, launch->threads, launch->block_bytes,
+                                       launch->grid, launch->block, launch->block_bytes,
                                        session->stream, session->parameters + at, programmatic);
     if (result != MLC_CUDA_SUCCESS) return result;
   }

@@ -4,6 +4,7 @@
 #define MLC_COMPILER_RUNTIME_IMAGE_H_
 
 #include "compiler/runtime/abi.h"
+#include "compiler/runtime/cuda_driver.h"
 #include "compiler/runtime/model.h"
 
 #ifdef __cplusplus
@@ -54,8 +55,8 @@ typedef struct mlc_image {
 /* One launch of a kernel on a GPU. */
 typedef struct mlc_device_launch {
   const char* function;
-  uint32_t blocks;
-  uint32_t threads;
+  mlc_cuda_dim3 grid;
+  mlc_cuda_dim3 block;
   uint32_t block_bytes; /* dynamic on-chip memory */
   uint32_t awaits;      /* waits by itself for the launches before it: may begin early */
 } mlc_device_launch;

@@ -165,6 +165,42 @@ TEST_F(GpuRunnerTest, AKernelWrittenByHandIsBuiltCheckedAndTimed) {
   EXPECT_EQ(run("out[i + 1] = 2.0f * in[i];").outcome, Outcome::kWrongResult);
 }
 
+// Every thread and block along every extent has its part, through all of more on-chip memory than a
+// kernel has without asking, in a source of half a mebibyte.
+TEST_F(GpuRunnerTest, AKernelWrittenByHandHasThreeExtents) {
+  const auto fleet = NewFleet();
+  ASSERT_NE(fleet, nullptr);
+  const SharedMemory set = Set();
+  const target::Dim3 grid{16, 32, 8}, block{8, 4, 8};
+  constexpr int64_t kBlockBytes = 100'000;
+  std::string source =
+      "extern __shared__ float room[];\n"
+      "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
+      "  const int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;\n"
+      "  const int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;\n"
+      "  const int i = block * blockDim.x * blockDim.y * blockDim.z + thread;\n"
+      "  room[25000 - 1 - thread] = in[i];\n  __syncthreads();\n"
+      "  out[i] = FACTOR * room[25000 - 1 - thread];\n}\n";
+  for (int i = 0; source.size() < 500'000; ++i) {
+    source += "// " + std::to_string(i * 2654435761LL) + "\n";
+  }
+  const CudaToolchain tools{Machine::Get().nvrtc.get(), target::DetectHost(1), true};
+  const auto run = [&](const std::string& factor, const target::Dim3& blocks) {
+    const schedule::RawCuda raw{"twice", "#define FACTOR " + factor + "\n" + source, blocks, block,
+                                kBlockBytes};
+    const Result<BuiltKernel> built = BuildKernel(Doubled().ToText(), raw.ToConfig()->ToText(),
+                                                  Machine::Get().gpus.front().target, tools);
+    EXPECT_TRUE(built.ok()) << built.status().ToString();
+    return Run(*fleet, {Doubled().ToText(), {Encode(*built)}, set.serial(), 0}, set);
+  };
+  const Measurement right = run("2.0f", grid);
+  EXPECT_EQ(right.outcome, Outcome::kOk) << right.detail;
+  EXPECT_EQ(right.max_error, 0);
+  printf("median %.2f us\n", right.median_ns / 1e3);
+  EXPECT_EQ(run("3.0f", grid).outcome, Outcome::kWrongResult);
+  EXPECT_EQ(run("2.0f", {grid.x, grid.y, grid.z - 1}).outcome, Outcome::kWrongResult);
+}
+
 TEST_F(GpuRunnerTest, TheTimesOfSeveralLaunchesAdd) {
   const auto fleet = NewFleet();
   ASSERT_NE(fleet, nullptr);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "compiler/build/loaded_kernel.h"
+#include "compiler/codegen/cuda/driver_launch.h"
 #include "worker/gpu/gpu_timing.h"
 
 namespace mlc::worker {
@@ -188,10 +189,9 @@ Status DeviceKernel::Execute(int copy) {
   for (size_t i = 0; i < functions_.size(); ++i) {
     const codegen::CudaLaunch& launch = launches_[i];
     MLC_TRY(device_.Check(
-        mlc_cuda_launch(&device_.cuda(), functions_[i], static_cast<uint32_t>(launch.blocks),
-                        static_cast<uint32_t>(launch.threads),
-                        static_cast<uint32_t>(launch.block_bytes), device_.stream(),
-                        parameters.data(), 0),
+        mlc_cuda_launch(&device_.cuda(), functions_[i], codegen::ForDriver(launch.grid),
+                        codegen::ForDriver(launch.block), static_cast<uint32_t>(launch.block_bytes),
+                        device_.stream(), parameters.data(), 0),
         "launch of " + launch.function));
   }
   return Status();

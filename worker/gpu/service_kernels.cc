@@ -59,18 +59,18 @@ Status ServiceKernels::EvictL2() {
   long long count = memory_.bytes() / 16;
   mlc_cu_ptr out = answer_.address();
   void* parameters[] = {&from, &count, &out};
-  return device_.Check(
-      mlc_cuda_launch(&device_.cuda(), read_, static_cast<uint32_t>(4 * device_.facts().sms),
-                      kThreads, 0, device_.stream(), parameters, 0),
-      "launch of the cache's eviction");
+  return device_.Check(mlc_cuda_launch(&device_.cuda(), read_,
+                                       {static_cast<uint32_t>(4 * device_.facts().sms), 1, 1},
+                                       {kThreads, 1, 1}, 0, device_.stream(), parameters, 0),
+                       "launch of the cache's eviction");
 }
 
 Result<double> ServiceKernels::ClockMhz() {
   mlc_cu_ptr out = answer_.address();
   void* parameters[] = {&out};
-  MLC_TRY(device_.Check(
-      mlc_cuda_launch(&device_.cuda(), clock_, 1, 1, 0, device_.stream(), parameters, 0),
-      "launch of the clock's measuring"));
+  MLC_TRY(device_.Check(mlc_cuda_launch(&device_.cuda(), clock_, {1, 1, 1}, {1, 1, 1}, 0,
+                                        device_.stream(), parameters, 0),
+                        "launch of the clock's measuring"));
   uint64_t answer[2] = {};
   MLC_TRY(device_.Download(answer, answer_.address(), sizeof(answer)));
   if (answer[1] == 0) return 0.0;

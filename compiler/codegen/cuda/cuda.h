@@ -12,14 +12,15 @@
 
 #include "compiler/base/status.h"
 #include "compiler/ir/ir.h"
+#include "compiler/target/launch.h"
 #include "compiler/target/target.h"
 
 namespace mlc::codegen {
 
 struct CudaLaunch {
   std::string function;
-  int64_t blocks = 1;       // grid, one-dimensional
-  int threads = 32;         // block, one-dimensional
+  target::Dim3 grid = 1;    // in blocks
+  target::Dim3 block = 32;  // in threads
   int64_t block_bytes = 0;  // dynamic shared memory of one block
 };
 

@@ -55,15 +55,15 @@ Result<CudaLaunch> PhasePrinter::Print(const ir::For& phase, const std::string& 
   CudaLaunch launch;
   launch.function = function;
   int64_t count = 0;
-  if (!ConstantOf(phase.end, &launch.blocks) || !ConstantOf(threads->end, &count)) {
+  if (!ConstantOf(phase.end, &launch.grid.x) || !ConstantOf(threads->end, &count)) {
     return bad("has no constant number of blocks and threads");
   }
-  launch.threads = static_cast<int>(std::clamp<int64_t>(count, 0, INT32_MAX));
+  launch.block = count;
   if (count < 1 || count > 1024) return bad(std::to_string(count) + " threads; at most 1024 fit");
   if (threads->cluster > 1 && target_.compute < 90) {
     return bad("needs clusters of blocks; " + target_.CudaArch() + " has none");
   }
-  if (launch.blocks > INT32_MAX) return bad(std::to_string(launch.blocks) + " blocks are too many");
+  if (launch.grid.x > INT32_MAX) return bad(launch.grid.ToText() + " blocks are too many");
   awaits_ = target_.compute >= 90 && Awaits(*threads->body);
   uses_of_ = UsesOf(kernel_, *phase.body);
   const MemoryLayout block = PlaceBlockMemory(kernel_, uses_of_);

@@ -24,14 +24,24 @@ std::string ToLetters(std::string_view bytes) {
   return letters;
 }
 
+// What each letter stands for; 64 for what is none.
+constexpr std::array<uint8_t, 256> kValues = [] {
+  std::array<uint8_t, 256> values{};
+  values.fill(64);
+  for (size_t i = 0; i < kLetters.size(); ++i) {
+    values[static_cast<uint8_t>(kLetters[i])] = static_cast<uint8_t>(i);
+  }
+  return values;
+}();
+
 // False for letters that stand for no bytes.
 bool FromLetters(std::string_view letters, std::string* bytes) {
   uint32_t bits = 0;
   int count = 0;
   for (const char c : letters) {
-    const size_t value = kLetters.find(c);
-    if (value == std::string_view::npos) return false;
-    bits = bits << 6 | static_cast<uint32_t>(value);
+    const uint32_t value = kValues[static_cast<uint8_t>(c)];
+    if (value == 64) return false;
+    bits = bits << 6 | value;
     count += 6;
     if (count < 8) continue;
     count -= 8;
@@ -84,7 +94,7 @@ Status Check(std::string_view source) {
   if (source.empty()) return InvalidArgument("the source is empty");
   if (source.size() > kMaxSource) {
     return InvalidArgument("the source has " + std::to_string(source.size()) +
-                           " bytes: 256 KiB are the most");
+                           " bytes: 1 MiB is the most");
   }
   const size_t zero = source.find('\0');
   const size_t bad = FirstBadByte(source);
@@ -110,7 +120,7 @@ Result<std::string> PackSource(std::string_view source) {
 Result<std::string> UnpackSource(std::string_view word) {
   const Status bad = InvalidArgument("the word is no packed source");
   std::string packed;
-  if (!FromLetters(word, &packed)) return bad;
+  if (word.size() > kMaxPacked || !FromLetters(word, &packed)) return bad;
   std::string source(kMaxSource, '\0');
   uLongf size = source.size();
   uLong used = packed.size();

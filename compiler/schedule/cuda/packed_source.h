@@ -10,10 +10,12 @@
 
 namespace mlc::schedule {
 
-inline constexpr size_t kMaxSource = size_t{256} << 10;
+inline constexpr size_t kMaxSource = size_t{1} << 20;
+// Of a source that cannot be compressed at all.
+inline constexpr size_t kMaxPacked = kMaxSource / 3 * 4 + 1024;
 
-// INVALID_ARGUMENT for a source that is empty, longer than kMaxSource, no UTF-8, or has a zero
-// byte.
+// At most kMaxPacked letters. INVALID_ARGUMENT for a source that is empty, longer than kMaxSource,
+// no UTF-8, or has a zero byte.
 Result<std::string> PackSource(std::string_view source);
 // The source again, never more than kMaxSource bytes whatever the word. INVALID_ARGUMENT for a word
 // that no source was packed to.

@@ -1,21 +1,22 @@
 #include "compiler/schedule/cuda/raw_cuda.h"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include "compiler/schedule/cuda/packed_source.h"
 
 namespace mlc::schedule {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kRawCudaVersion = 2;
 constexpr size_t kMaxEntry = 200;
-// A log's record has no room for a longer config.
-constexpr size_t kMaxText = 8191;
 constexpr int64_t kMaxBlockBytes = int64_t{1} << 20;
-constexpr std::array<std::string_view, 3> kKnobs = {"blocks", "threads", "block_bytes"};
-constexpr std::array<std::string_view, 2> kWords = {"entry", "source"};
 constexpr std::string_view kSourceKnob = " source=";
+
+// Version 1 is what builds take that know no other: lines of blocks and threads, and texts of up to
+// 8 KiB.
+constexpr size_t kMaxFirstSource = size_t{256} << 10;
+constexpr size_t kMaxFirstText = 8191;
 
 bool IsName(std::string_view text) {
   const auto letter = [](char c) {
@@ -26,18 +27,9 @@ bool IsName(std::string_view text) {
                      [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
-Status CheckLaunch(int64_t blocks, int64_t threads, int64_t block_bytes) {
-  if (blocks < 1 || blocks > INT32_MAX) {
-    return InvalidArgument("a grid has 1 to 2147483647 blocks, not " + std::to_string(blocks));
-  }
-  if (threads < 1 || threads > 1024) {
-    return InvalidArgument("a block has 1 to 1024 threads, not " + std::to_string(threads));
-  }
-  if (block_bytes < 0 || block_bytes > kMaxBlockBytes) {
-    return InvalidArgument("no block has " + std::to_string(block_bytes) +
-                           " bytes of shared memory");
-  }
-  return Status();
+Status CheckBlockBytes(int64_t block_bytes) {
+  if (block_bytes >= 0 && block_bytes <= kMaxBlockBytes) return Status();
+  return InvalidArgument("no block has " + std::to_string(block_bytes) + " bytes of shared memory");
 }
 
 Status CheckEntry(const std::string& entry, const std::string& source) {
@@ -50,52 +42,85 @@ Status CheckEntry(const std::string& entry, const std::string& source) {
                          "': it is to be extern \"C\" __global__");
 }
 
-template <typename Knobs, typename Names>
-bool HasNames(const Knobs& knobs, const Names& names) {
-  return std::equal(knobs.begin(), knobs.end(), names.begin(), names.end(),
-                    [](const auto& knob, std::string_view name) { return knob.first == name; });
+using Knobs = std::vector<std::pair<std::string, int64_t>>;
+
+Knobs KnobsOf(const RawCuda& raw, int version) {
+  if (version == 1) {
+    return {{"blocks", raw.grid.x}, {"threads", raw.block.x}, {"block_bytes", raw.block_bytes}};
+  }
+  return {{"blocks", raw.grid.x},          {"blocks_y", raw.grid.y},   {"blocks_z", raw.grid.z},
+          {"threads", raw.block.x},        {"threads_y", raw.block.y}, {"threads_z", raw.block.z},
+          {"block_bytes", raw.block_bytes}};
+}
+
+Config ConfigOf(const RawCuda& raw, int version, const std::string& packed) {
+  Config config{std::string(kRawCuda), version, KnobsOf(raw, version), {}};
+  config.words = {{"entry", raw.entry}, {"source", packed}};
+  return config;
+}
+
+template <typename Values>
+bool SameNames(const Values& values, const Values& expected) {
+  return std::equal(values.begin(), values.end(), expected.begin(), expected.end(),
+                    [](const auto& a, const auto& b) { return a.first == b.first; });
 }
 
 }  // namespace
 
 Result<Config> RawCuda::ToConfig() const {
-  MLC_TRY(CheckLaunch(blocks, threads, block_bytes));
-  std::string packed = MLC_TRY(PackSource(source));
+  MLC_TRY(target::CheckLaunch(grid, block));
+  MLC_TRY(CheckBlockBytes(block_bytes));
+  const std::string packed = MLC_TRY(PackSource(source));
   MLC_TRY(CheckEntry(entry, source));
-  Config config{std::string(kRawCuda), kVersion, {}, {}};
-  config.knobs = {{"blocks", blocks}, {"threads", threads}, {"block_bytes", block_bytes}};
-  config.words = {{"entry", entry}, {"source", std::move(packed)}};
-  const size_t size = config.ToText().size();
-  if (size <= kMaxText) return config;
-  return InvalidArgument("the source takes " + std::to_string(size) +
-                         " characters of the log when it is compressed, and 8191 are the most: "
-                         "leave out comments and what the kernel does not use");
+  if (grid.is_line() && block.is_line() && source.size() <= kMaxFirstSource) {
+    Config first = ConfigOf(*this, 1, packed);
+    if (first.ToText().size() <= kMaxFirstText) return first;
+  }
+  return ConfigOf(*this, kRawCudaVersion, packed);
 }
 
 Result<RawCuda> RawCuda::FromConfig(const Config& config) {
   if (!IsRawCuda(config)) return InvalidArgument(config.family + " is no kernel written by hand");
-  if (config.version != kVersion) {
+  if (config.version > kRawCudaVersion) {
     return FailedPrecondition("the kernel is of " + std::string(kRawCuda) + " version " +
-                              std::to_string(config.version) + ", this build takes version " +
-                              std::to_string(kVersion));
+                              std::to_string(config.version) + ", this build takes up to " +
+                              std::to_string(kRawCudaVersion));
   }
-  if (!HasNames(config.knobs, kKnobs) || !HasNames(config.words, kWords)) {
-    return InvalidArgument(
-        "a kernel written by hand has blocks, threads, block_bytes, entry and source, in this "
-        "order");
-  }
-  MLC_TRY(CheckLaunch(config["blocks"], config["threads"], config["block_bytes"]));
   RawCuda raw;
-  raw.blocks = config["blocks"];
-  raw.threads = static_cast<int>(config["threads"]);
+  const Config form = ConfigOf(raw, config.version, "");
+  if (!SameNames(config.knobs, form.knobs) || !SameNames(config.words, form.words)) {
+    return InvalidArgument("a kernel written by hand has " +
+                           std::string(config.version == 1
+                                           ? "blocks, threads"
+                                           : "blocks and threads along x, y and z") +
+                           ", block_bytes, entry and source, in this order");
+  }
+  raw.grid.x = config["blocks"];
+  raw.block.x = config["threads"];
+  if (config.version > 1) {
+    raw.grid = {raw.grid.x, config["blocks_y"], config["blocks_z"]};
+    raw.block = {raw.block.x, config["threads_y"], config["threads_z"]};
+  }
   raw.block_bytes = config["block_bytes"];
+  MLC_TRY(target::CheckLaunch(raw.grid, raw.block));
+  MLC_TRY(CheckBlockBytes(raw.block_bytes));
   raw.entry = config.words[0].second;
   raw.source = MLC_TRY(UnpackSource(config.words[1].second));
   MLC_TRY(CheckEntry(raw.entry, raw.source));
   return raw;
 }
 
-std::string RawCudaKernel() { return std::string(kRawCuda) + "/" + std::to_string(kVersion); }
+std::vector<std::string> RawCudaKernels() {
+  std::vector<std::string> kernels;
+  for (int version = 1; version <= kRawCudaVersion; ++version) {
+    kernels.push_back(std::string(kRawCuda) + "/" + std::to_string(version));
+  }
+  return kernels;
+}
+
+std::string RawCudaKernel(std::string_view config) {
+  return std::string(config.substr(0, config.find(' ')));
+}
 
 bool IsRawCuda(const Config& config) { return config.family == kRawCuda; }
 

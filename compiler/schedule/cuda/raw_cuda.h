@@ -1,8 +1,10 @@
 // Kernels that somebody wrote by hand, as configs:
 //   raw_cuda/1 blocks=4096 threads=256 block_bytes=0 entry=scale source=eJxLzs8tKEotLlbIS8xNVa...
-// so that a log, a lease and a lock file hold them as they hold any config. They are of no family:
-// no space has them, no search proposes them, nothing carries them over to other shapes or learns
-// from their times. Only BuildKernel and the package make code of them, and only where allowed.
+// so that a log, a lease and a lock file hold them as they hold any config. What older builds do
+// not take, more extents than one or a longer source, is of version 2, which names all extents.
+// They are of no family: no space has them, no search proposes them, nothing carries them over to
+// other shapes or learns from their times. Only BuildKernel and the package make code of them, and
+// only where allowed.
 //
 // The function takes the workload's operands in order, then its outputs, as pointers aligned to 16
 // bytes, in the layouts of the workload, and nothing else: no scratch. Thread-safe.
@@ -14,27 +16,30 @@
 #include <vector>
 
 #include "compiler/schedule/family.h"
+#include "compiler/target/launch.h"
 
 namespace mlc::schedule {
 
 struct RawCuda {
   std::string entry;        // a function extern "C" __global__ of the source
   std::string source;       // CUDA C++ in UTF-8; nothing can be included
-  int64_t blocks = 1;       // grid, one-dimensional
-  int threads = 32;         // block, one-dimensional
+  target::Dim3 grid = 1;    // in blocks
+  target::Dim3 block = 32;  // in threads
   int64_t block_bytes = 0;  // dynamic shared memory of one block
 
-  // INVALID_ARGUMENT with what is wrong: of PackSource, a name that is none or that the source has
-  // not, a launch that no device takes, a text too long for a log even when it is compressed.
+  // Of the oldest version that has room for it. INVALID_ARGUMENT with what is wrong: of PackSource,
+  // a name that is none or that the source has not, a launch that no device takes.
   Result<Config> ToConfig() const;
-  // INVALID_ARGUMENT for anything that ToConfig would not have made; FAILED_PRECONDITION for
-  // another version.
+  // INVALID_ARGUMENT for another form, or what ToConfig refuses; FAILED_PRECONDITION for a version
+  // unknown here.
   static Result<RawCuda> FromConfig(const Config& config);
   friend bool operator==(const RawCuda&, const RawCuda&) = default;
 };
 
-// "raw_cuda/1": how workers and builds say that they take such kernels.
-std::string RawCudaKernel();
+// "raw_cuda/1", "raw_cuda/2": how workers and builds say that they take such kernels.
+std::vector<std::string> RawCudaKernels();
+// Which of them a config's text is of.
+std::string RawCudaKernel(std::string_view config);
 bool IsRawCuda(const Config& config);
 // Of a config's text; cheap.
 bool IsRawCuda(std::string_view config);

@@ -93,6 +93,33 @@ TEST_P(TuningLogTest, ReturnsARecordWithEveryField) {
   EXPECT_EQ(DigestOf(**found), DigestOf(record));
 }
 
+TEST_P(TuningLogTest, ReturnsConfigsThatBringALongSource) {
+  const std::string most = "raw_cuda/2 source=" + std::string((size_t{3} << 19) - 18, 'x');
+  const std::string least = "raw_cuda/2 source=" + std::string(8192 - 18, 'y');
+  for (int n = 0; n < 4; ++n) {
+    Record record = MakeRecord(n, 100 + n, first_);
+    record.config = n < 2 ? most : n == 2 ? least : "raw_cuda/1 source=z";
+    if (n == 1) record.arm = kConfirmationArm;
+    EXPECT_EQ(Add(record), Appended::kNew);
+  }
+  const auto best = log_->Best(first_.key, "cpu avx512 threads=2", 4);
+  ASSERT_TRUE(best.ok()) << best.status().ToString();
+  ASSERT_EQ(best->size(), 4u);
+  EXPECT_EQ((*best)[0].config, most);
+  EXPECT_EQ((*best)[1].config, most);
+  EXPECT_EQ((*best)[2].config, least);
+  EXPECT_EQ((*best)[3].config, "raw_cuda/1 source=z");
+  EXPECT_EQ((*log_->Find(MakeRecord(1, 1, first_).task_uid))->config, most);
+  EXPECT_EQ(log_->Confirmations(first_.key, "cpu avx512 threads=2")->at(0).config, most);
+  EXPECT_EQ(log_->List({})->at(2).config, least);
+  for (const std::string& refused :
+       {most + "x", "contraction/1 mr=" + std::string(8192, '1'), std::string("raw_cuda/2 #abc")}) {
+    Record record = MakeRecord(9, 100, first_);
+    record.config = refused;
+    EXPECT_EQ(AppendAndWait(*log_, record).status().code(), StatusCode::kInvalidArgument);
+  }
+}
+
 TEST_P(TuningLogTest, TheFirstRecordOfATaskWins) {
   EXPECT_EQ(Add(MakeRecord(1, 100, first_)), Appended::kNew);
   EXPECT_EQ(Add(MakeRecord(1, 50, first_)), Appended::kDuplicate);

@@ -51,6 +51,13 @@ class RawCudaTest : public Lab {
     command.insert(command.end(), words.begin(), words.end());
     return command;
   }
+  // The same card, which runs nothing but what is launched so.
+  static std::vector<std::string> OnTheCardFor(const std::string& launch,
+                                               std::vector<std::string> words) {
+    std::vector<std::string> command = OnTheCard(std::move(words));
+    command.insert(command.begin() + 1, "FAKE_LAUNCH=" + launch);
+    return command;
+  }
   pid_t StartWorker(const std::string& name, const std::vector<std::string>& more = {}) {
     std::vector<std::string> words = {Program("mlc-worker"),
                                       "--server",
@@ -135,6 +142,50 @@ TEST_F(RawCudaTest, WithoutAServerItIsMeasuredHere) {
   EXPECT_THAT(Output("absent"), HasSubstr("the source has no function 'absent'"));
 }
 
+// A long source and three extents: through a server, a worker and the log; out of the log again to
+// a library, a lock file and everything that shows records.
+TEST_F(RawCudaTest, ALongKernelWithThreeExtentsGoesAllTheWay) {
+  std::string source =
+      "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
+      "  const int i = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;\n"
+      "  if (i < 1000) out[i] = 2 * in[i];\n}\n";
+  for (int64_t i = 1; source.size() < 1'000'000; ++i) {
+    source += "// " + std::to_string(i * 2654435761 % 1'000'003) + "\n";
+  }
+  std::ofstream(Path("k.cu")) << source;
+  std::vector<std::string> kernel = Kernel("twice");
+  kernel[7] = "1,2,3";
+  kernel[9] = "10,20,5";
+  kernel.insert(kernel.end(), {"--shared", "100000"});
+  std::vector<std::string> words = {
+      Program("mlc-tune"), "--log",        Path("tuning.db"), "--quiet",
+      "--cubin-cache",     Path("cubins"), "--cuda-home",     kFake};
+  words.insert(words.end(), kernel.begin(), kernel.end());
+  EXPECT_EQ(Wait(Spawn(OnTheCardFor("1,2,3 10,20,5 100000", words), Path("tune"))), 0)
+      << Output("tune");
+  EXPECT_THAT(Output("tune"), HasSubstr("marks it as hand-written"));
+  const auto log = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), Program("mlc-log"));
+    EXPECT_EQ(Wait(Spawn(more, Path("log"))), 0) << Output("log").substr(0, 2000);
+    return Output("log");
+  };
+  const std::string key = graph::Workload::Parse(kWorkload)->digest().ToText();
+  const std::string head =
+      "raw_cuda/2 blocks=1 blocks_y=2 blocks_z=3 threads=10 threads_y=20 threads_z=5 "
+      "block_bytes=100000 entry=twice (hand-written)";
+  EXPECT_THAT(log({"best", Path("tuning.db"), key}), HasSubstr(head));
+  EXPECT_THAT(log({"show", Path("tuning.db"), "1"}), HasSubstr("config: " + head + "\n"));
+  const std::string explained = log({"explain", Path("tuning.db"), "1"});
+  EXPECT_THAT(explained, HasSubstr(head));
+  EXPECT_TRUE(explained.ends_with(source)) << explained.substr(0, 2000);
+  (void)log({"export", Path("tuning.db"), Path("lines")});
+  (void)log({"import", Path("imported.db"), Path("lines")});
+  (void)log({"snapshot", Path("imported.db"), Path("snapshot.db")});
+  (void)log({"merge", Path("merged.db"), Path("snapshot.db")});
+  (void)log({"verify", Path("merged.db")});
+  EXPECT_THAT(log({"best", Path("merged.db"), key}), HasSubstr(head));
+}
+
 // What a lock file or a log says was written by hand, somebody else may have written.
 TEST_F(RawCudaTest, ALibraryIsCompiledBehindAFence) {
   if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
@@ -155,7 +206,7 @@ TEST_F(RawCudaTest, ALibraryIsCompiledBehindAFence) {
   ASSERT_EQ(compile({"-o", Path("tiny")}, "first"), 0) << Output("first");
   const std::string lock = Output("tiny/tiny.lock");
   const auto pin = [&](const std::string& source) {
-    const std::string raw = schedule::RawCuda{"k", source, 1, 32, 0}.ToConfig()->ToText();
+    const std::string raw = schedule::RawCuda{"k", source, {1, 2}, {8, 4}, 0}.ToConfig()->ToText();
     std::string text;
     std::istringstream lines(lock);
     for (std::string line; std::getline(lines, line);) {

@@ -47,10 +47,8 @@ void CheckLaunches(const CudaTrial& trial, const target::Target& target) {
   const auto source = codegen::PrintCuda(lowered->kernel, target);
   ASSERT_TRUE(source.ok()) << source.status().message();
   for (const codegen::CudaLaunch& launch : source->launches) {
-    EXPECT_GE(launch.blocks, 1);
-    EXPECT_LE(launch.blocks, INT32_MAX);
-    EXPECT_GE(launch.threads, 32);
-    EXPECT_LE(launch.threads, 1024);
+    EXPECT_TRUE(target::CheckLaunch(launch.grid, launch.block).ok());
+    EXPECT_GE(launch.block.x, 32);
     EXPECT_LE(launch.block_bytes, target.block_bytes);
   }
 }

@@ -43,6 +43,44 @@ TEST_F(FilesTest, ASnapshotOfALiveLogIsClosedAndReproducible) {
   EXPECT_EQ((*OpenSqliteLogForReading(Path("one.db")))->Stats()->records, 10);
 }
 
+// Two records of one config with a long source, and one of another.
+TEST_F(FilesTest, LongConfigsAreStoredOnceAndGoWhereTheirRecordsGo) {
+  const auto config = [](int n) { return "raw_cuda/2 source=" + std::string(50'000 + n / 2, 'x'); };
+  {
+    auto log = OpenSqliteLog(Path("a.db"));
+    ASSERT_TRUE((*log)->AddWorkload(TheWorkload()).ok());
+    for (int n = 0; n < 3; ++n) {
+      Record record = MakeRecord(n);
+      record.config = config(n);
+      ASSERT_TRUE(AppendAndWait(**log, record).ok());
+    }
+  }
+  EXPECT_LT(std::filesystem::file_size(Path("a.db")), 200'000u);
+  ASSERT_TRUE(WriteSnapshot(Path("a.db"), Path("snapshot.db")).ok());
+  ASSERT_TRUE(Merge(Path("merged.db"), Path("snapshot.db")).ok());
+  std::stringstream lines;
+  ASSERT_TRUE(Export(**OpenSqliteLogForReading(Path("merged.db")), lines).ok());
+  ASSERT_EQ(Import(lines, **OpenSqliteLog(Path("imported.db")))->added, 3);
+  for (const char* name : {"a.db", "snapshot.db", "merged.db", "imported.db"}) {
+    EXPECT_THAT(VerifyLog(Path(name))->problems, ::testing::IsEmpty()) << name;
+    const auto records = (*OpenSqliteLogForReading(Path(name)))->List({});
+    ASSERT_TRUE(records.ok()) << records.status().ToString();
+    ASSERT_EQ(records->size(), 3u);
+    for (int n = 0; n < 3; ++n) EXPECT_EQ((*records)[static_cast<size_t>(n)].config, config(n));
+    auto database = Database::Open(Path(name), OpenMode::kReadOnly);
+    EXPECT_EQ(*database->Integer("SELECT count(*) FROM long_config"), 2) << name;
+  }
+  {
+    auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
+    ASSERT_TRUE(database->Execute("UPDATE long_config SET text=text||'y' WHERE id=1").ok());
+    ASSERT_TRUE(database->Execute("DELETE FROM long_config WHERE id=2").ok());
+  }
+  const auto damaged = VerifyLog(Path("a.db"));
+  EXPECT_THAT(damaged->problems,
+              ::testing::ElementsAre(HasSubstr("record 1 "), HasSubstr("record 2 "),
+                                     HasSubstr("record 3 "), HasSubstr("no config")));
+}
+
 TEST_F(FilesTest, ASnapshotOfADamagedLogIsNotPublished) {
   Fill(Path("a.db"), 0, 3);
   std::ofstream(Path("snap.db")) << "old";

@@ -143,9 +143,10 @@ TEST_F(SqliteLogTest, AFailedStepLeavesTheOldVersion) {
 }
 
 TEST_F(SqliteLogTest, OpensTheGoldenFilesOfAllVersions) {
-  for (const std::string name : {"v1.db", "v2.db", "v3.db", "v4.db"}) {
+  for (const std::string name : {"v1.db", "v2.db", "v3.db", "v4.db", "v5.db"}) {
     std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/" + name,
                                Path(name));
+    EXPECT_THAT(VerifyLog(Path(name))->problems, ::testing::IsEmpty());
     // Readers take a file as it is; the writer migrates it.
     for (auto open : {OpenSqliteLogForReading, OpenForWriting}) {
       auto log = open(Path(name));
@@ -160,6 +161,9 @@ TEST_F(SqliteLogTest, OpensTheGoldenFilesOfAllVersions) {
       EXPECT_EQ((*log)->Models("cpu")->size(), 1u);
       EXPECT_EQ((*log)->Stats()->models, 1);
       EXPECT_EQ((*log)->Holds()->size(), name >= "v4.db" ? 1u : 0u);
+      const auto records = (*log)->List({});
+      ASSERT_TRUE(records.ok()) << records.status().ToString();
+      EXPECT_EQ(records->back().config.size(), name >= "v5.db" ? 9018u : 18u);
     }
     EXPECT_EQ((*OpenSqliteLogForReading(Path(name)))->Stats()->schema_version, kSchemaVersion);
   }
@@ -183,7 +187,7 @@ TEST_F(SqliteLogTest, MigratedFilesHaveTheSchemaOfNewOnes) {
     return text;
   };
   Fill(Path("new.db"), 0, 1);
-  for (const std::string name : {"v1.db", "v2.db", "v3.db", "v4.db"}) {
+  for (const std::string name : {"v1.db", "v2.db", "v3.db", "v4.db", "v5.db"}) {
     std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/" + name,
                                Path(name));
     ASSERT_TRUE(OpenSqliteLog(Path(name)).ok());

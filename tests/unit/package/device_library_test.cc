@@ -335,8 +335,11 @@ TEST_F(OneDeviceLibrary, TakesAKernelWrittenByHand) {
   const schedule::RawCuda raw{
       "by_hand_p0",
       "extern \"C\" __global__ void by_hand_p0(const float* in, float* out) {\n"
-      "  const int i = blockIdx.x * 128 + threadIdx.x;\n  if (i < 1000) out[i] = -in[i];\n}\n",
-      8, 128, 64};
+      "  const int i = ((blockIdx.y * 2 + blockIdx.x) * 8 + threadIdx.y) * 16 + threadIdx.x;\n"
+      "  if (i < 1000) out[i] = -in[i];\n}\n",
+      {2, 4},
+      {16, 8},
+      64};
   LibraryOptions options;
   options.directory = root_ + "/hand";
   options.name = "net";
@@ -345,8 +348,8 @@ TEST_F(OneDeviceLibrary, TakesAKernelWrittenByHand) {
   SKIP_WITHOUT_NVRTC(report);
   EXPECT_FALSE(report->portable) << "it was tried on the target alone";
   ExpectNear(Run(report->shared_library, graph, nullptr), graph, 1e-6);
-  EXPECT_THAT(fake_cuda_notes(), HasSubstr("by_hand_p0"));
-  EXPECT_THAT(fake_cuda_notes(), HasSubstr("programmatic=0"));
+  EXPECT_THAT(fake_cuda_notes(), HasSubstr("launch by_hand_p0 blocks=2,4,1 threads=16,8,1 bytes=64 "
+                                           "programmatic=0"));
   const schedule::RawCuda broken{"gone", "// gone\nnonsense", 1, 32, 0};
   const std::vector<Choice> bad = {{*broken.ToConfig(), "record", 0, {}}};
   const Status refused = WriteLibrary(*program, bad, target_, options).status();

@@ -22,9 +22,9 @@ constexpr int64_t kBytes = 4 * sizeof(float);
 class Model {
  public:
   Model() {
-    launches_[0] = {"k0_add", 1, 32, 0, 1};
-    launches_[1] = {"k1_scale", 2, 64, 100 * 1024, 1};
-    launches_[2] = {"k2_count", 3, 96, 0, 0};
+    launches_[0] = {"k0_add", {1, 1, 1}, {32, 1, 1}, 0, 1};
+    launches_[1] = {"k1_scale", {2, 1, 1}, {64, 1, 1}, 100 * 1024, 1};
+    launches_[2] = {"k2_count", {3, 2, 4}, {8, 4, 3}, 0, 0};
     kernels_[0] = {"FAKE k0_add", "FAKETEXT k0_add", &launches_[0], 1};
     kernels_[1] = {"FAKE k1_scale", "FAKETEXT k1_scale", &launches_[1], 1};
     kernels_[2] = {"FAKE k2_count", "FAKETEXT k2_count", &launches_[2], 1};
@@ -65,8 +65,8 @@ class Model {
   // Tables of their own for newer devices: the first two kernels are others, which read other
   // weights and need more scratch.
   void AddNewer() {
-    newer_launches_[0] = {"n0_add", 4, 32, 0, 1};
-    newer_launches_[1] = {"n1_scale", 8, 64, 0, 1};
+    newer_launches_[0] = {"n0_add", {4, 1, 1}, {32, 1, 1}, 0, 1};
+    newer_launches_[1] = {"n1_scale", {8, 1, 1}, {64, 1, 1}, 0, 1};
     newer_kernels_[0] = {nullptr, "FAKETEXT n0_add", &newer_launches_[0], 1};
     newer_kernels_[1] = {nullptr, "FAKETEXT n1_scale", &newer_launches_[1], 1};
     newer_kernels_[2] = {nullptr, "FAKETEXT k2_count", &launches_[2], 1};
@@ -170,7 +170,7 @@ TEST_F(Device, RunsTheStepsInOrderFromHostBuffers) {
   EXPECT_THAT(notes, HasSubstr("htod 16\ngraph_launch 3\n"
                                "launch k0_add blocks=1 threads=32 bytes=0 programmatic=0\n"
                                "launch k1_scale blocks=2 threads=64 bytes=102400 programmatic=1\n"
-                               "launch k2_count blocks=3 threads=96 bytes=0 programmatic=0\n"
+                               "launch k2_count blocks=3,2,4 threads=8,4,3 bytes=0 programmatic=0\n"
                                "dtoh 16\ndtoh 16\n"));
   EXPECT_THAT(notes, HasSubstr("instantiate 3\n"));
   EXPECT_THAT(notes, Not(HasSubstr("update")));
@@ -315,7 +315,7 @@ TEST_F(Device, NewerDevicesMayHaveTablesOfTheirOwn) {
   EXPECT_THAT(fake_cuda_notes(),
               HasSubstr("launch n0_add blocks=4 threads=32 bytes=0 programmatic=0\n"
                         "launch n1_scale blocks=8 threads=64 bytes=0 programmatic=1\n"
-                        "launch k2_count blocks=3 threads=96 bytes=0 programmatic=0\n"));
+                        "launch k2_count blocks=3,2,4 threads=8,4,3 bytes=0 programmatic=0\n"));
   std::array<double, 3> steps = {};
   ASSERT_EQ(mlc_device_run_profiled(session_, buffers.inputs().data(), buffers.outputs().data(),
                                     steps.data()),

@@ -74,11 +74,18 @@ TEST(RawCuda, WhatNobodyCouldRunIsExplained) {
     EXPECT_THAT(why(raw), HasSubstr("is no name of a function")) << name;
   }
   raw = Scale();
-  raw.blocks = 0;
-  EXPECT_THAT(why(raw), HasSubstr("1 to 2147483647 blocks"));
+  for (const target::Dim3& grid :
+       {target::Dim3(0), target::Dim3(1, 65536), target::Dim3(1, 1, 0)}) {
+    raw.grid = grid;
+    EXPECT_THAT(why(raw), HasSubstr("1 to 2147483647 blocks")) << grid.ToText();
+  }
   raw = Scale();
-  raw.threads = 1025;
-  EXPECT_THAT(why(raw), HasSubstr("1 to 1024 threads"));
+  for (const target::Dim3& block :
+       {target::Dim3(1025), target::Dim3(33, 32), target::Dim3(1, 1, 65), target::Dim3(32, 0),
+        target::Dim3(INT64_MAX, 2, 2)}) {
+    raw.block = block;
+    EXPECT_THAT(why(raw), HasSubstr("1 to 1024 threads")) << block.ToText();
+  }
   raw = Scale();
   raw.block_bytes = -1;
   EXPECT_THAT(why(raw), HasSubstr("no block has -1 bytes"));
@@ -86,16 +93,70 @@ TEST(RawCuda, WhatNobodyCouldRunIsExplained) {
   raw.source.clear();
   EXPECT_EQ(why(raw), "the source is empty");
   raw.source = kSource + std::string(kMaxSource, ' ');
-  EXPECT_THAT(why(raw), HasSubstr("256 KiB are the most"));
+  EXPECT_THAT(why(raw), HasSubstr("1 MiB is the most"));
   raw.source = kSource;
   raw.source[5] = '\0';
   EXPECT_THAT(why(raw), HasSubstr("no text in UTF-8: see byte 5"));
-  // Noise cannot be compressed.
-  raw.source = std::string(kSource) + "//";
-  for (Rng rng(1); raw.source.size() < 12'000;) {
-    raw.source += static_cast<char>('!' + rng.Below(90));
+}
+
+// Printable noise, which hardly compresses, as a comment.
+std::string Noise(size_t bytes) {
+  std::string noise = std::string(kSource) + "//";
+  for (Rng rng(1); noise.size() < bytes;) noise += static_cast<char>('!' + rng.Below(90));
+  return noise;
+}
+
+TEST(RawCuda, WhatOlderBuildsDoNotTakeIsOfVersion2) {
+  RawCuda raw = Scale();
+  const auto head = [&] { return raw.ToConfig()->ToText().substr(0, 90); };
+  raw.grid = {4, 3, 2};
+  raw.block = {32, 8, 4};
+  EXPECT_TRUE(
+      head().starts_with("raw_cuda/2 blocks=4 blocks_y=3 blocks_z=2 threads=32 threads_y=8 "
+                         "threads_z=4 block_bytes="))
+      << head();
+  raw = Scale();
+  raw.source = Noise(12'000);
+  EXPECT_TRUE(head().starts_with("raw_cuda/2 blocks=4 blocks_y=1 ")) << head();
+  raw.source = kSource + std::string(300'000, ' ');
+  EXPECT_TRUE(head().starts_with("raw_cuda/2 ")) << "however short it is in a config";
+  raw.source = Noise(4'000);
+  EXPECT_TRUE(head().starts_with("raw_cuda/1 ")) << head();
+  EXPECT_EQ(RawCudaKernels(), (std::vector<std::string>{"raw_cuda/1", "raw_cuda/2"}));
+  EXPECT_EQ(RawCudaKernel(Scale().ToConfig()->ToText()), "raw_cuda/1");
+}
+
+TEST(RawCuda, EveryKernelReadsBack) {
+  Rng rng(5);
+  for (int i = 0; i < 200; ++i) {
+    RawCuda raw = Scale();
+    const auto extent = [&](int64_t most) {
+      return 1 + static_cast<int64_t>(rng.Below(static_cast<uint64_t>(most)));
+    };
+    raw.grid = {extent(INT32_MAX), extent(i % 2 == 0 ? 1 : 65535), extent(i % 3 == 0 ? 1 : 65535)};
+    raw.block = {extent(32), extent(i % 2 == 0 ? 1 : 8), extent(4)};
+    raw.block_bytes = extent(1 << 20);
+    raw.source = Noise(200 + rng.Below(30'000));
+    const Result<Config> config = Config::Parse(raw.ToConfig()->ToText());
+    ASSERT_TRUE(config.ok()) << config.status().ToString();
+    const Result<RawCuda> back = RawCuda::FromConfig(*config);
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    EXPECT_EQ(*back, raw);
   }
-  EXPECT_THAT(why(raw), HasSubstr("8191 are the most: leave out comments"));
+}
+
+TEST(RawCuda, TheLongestSourceHasAConfigWhateverItSays) {
+  RawCuda raw = Scale();
+  raw.source = Noise(1'000);
+  // Two bytes a character: the most that UTF-8 lets noise be.
+  for (Rng rng(2); raw.source.size() + 2 <= kMaxSource;) {
+    raw.source +=
+        {static_cast<char>(0xc2 + rng.Below(30)), static_cast<char>(0x80 + rng.Below(64))};
+  }
+  const std::string text = raw.ToConfig()->ToText();
+  EXPECT_LE(text.size(), size_t{3} << 19) << "the most that a log takes";
+  EXPECT_EQ(RawCuda::FromConfig(*Config::Parse(text))->source, raw.source);
+  EXPECT_EQ(BriefConfig(text).find("source="), std::string::npos);
 }
 
 TEST(RawCuda, OnlyUtf8IsText) {
@@ -146,12 +207,13 @@ TEST(RawCuda, ConfigsOfAnotherFormAreRefused) {
     return config.ok() ? RawCuda::FromConfig(*config).status().code() : config.status().code();
   };
   EXPECT_EQ(code(good), StatusCode::kOk);
-  EXPECT_EQ(code("raw_cuda/2" + good.substr(10)), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code("raw_cuda/3" + good.substr(10)), StatusCode::kFailedPrecondition);
   const auto replaced = [&](const std::string& from, const std::string& to) {
     std::string text = good;
     text.replace(text.find(from), from.size(), to);
     return text;
   };
+  EXPECT_EQ(code("raw_cuda/2" + good.substr(10)), StatusCode::kInvalidArgument);
   for (const std::string& bad :
        {good + " more=1", good + " more=word", good + " source=x", std::string("raw_cuda/1"),
         replaced("blocks=4 ", ""), replaced("threads=256", "threads=0"),

@@ -52,6 +52,16 @@ TEST_F(BestCacheTest, KeepsAnswersThatHoldAgainstTheRecord) {
   EXPECT_EQ(Get(kOne, "b"), "answer 4");
 }
 
+TEST_F(BestCacheTest, KeepsNoLongAnswers) {
+  const auto ask = [&]() -> Result<BestCache::Answer> {
+    ++asked_;
+    return BestCache::Answer{Named(std::string(100'000, 'x')), 1};
+  };
+  EXPECT_EQ(cache_.Get(kOne, "a", ask)->config().size(), 100'000u);
+  EXPECT_EQ(cache_.Get(kOne, "a", ask)->config().size(), 100'000u);
+  EXPECT_EQ(asked_, 2);
+}
+
 // The record may have come too late for the answer.
 TEST_F(BestCacheTest, KeepsNoAnswerThatAChangeOvertook) {
   const auto overtaken = cache_.Get(kOne, "a", [&]() -> Result<BestCache::Answer> {

@@ -48,6 +48,24 @@ TEST(LeasesTest, GrantsInOrderToTheRightClass) {
   EXPECT_EQ(leases.WorkersOf("cpu", 0), 2);
 }
 
+TEST(LeasesTest, TrialsThatBringTheirSourceAreFewInOneAnswer) {
+  Leases leases({});
+  Needs needs = kCpu;
+  needs.kernel = "raw_cuda/2";
+  needs.told = true;
+  for (uint64_t n = 0; n < 40; ++n) leases.Add(Uid(n), kStudy, needs);
+  Leases::Contact worker = From("a", 100);
+  worker.offer.kernels = {"raw_cuda/2"};
+  size_t granted = 0;
+  for (const size_t expected : {16, 16, 8, 0}) {
+    const std::vector<Digest> uids = Uids(leases.Synchronize(worker, 0));
+    EXPECT_EQ(uids.size(), expected);
+    worker.holding.insert(worker.holding.end(), uids.begin(), uids.end());
+    granted += uids.size();
+  }
+  EXPECT_EQ(granted, 40u);
+}
+
 TEST(LeasesTest, StudiesTakeTurns) {
   Leases leases({});
   for (uint64_t n = 0; n < 10; ++n) leases.Add(Uid(n), kStudy, kCpu);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "compiler/base/rng.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "costmodel/default_config.h"
 #include "db/confirmed_best.h"
@@ -130,8 +131,8 @@ TEST_F(RawCudaTest, WhatNobodyCouldRunIsRefusedAtOnce) {
               HasSubstr("no function 'other'"));
   EXPECT_THAT(why([](auto& r) { r.mutable_kernel()->set_block_bytes(300'000); }),
               HasSubstr("sm_90a has 232448"));
-  EXPECT_THAT(why([](auto& r) { r.mutable_kernel()->set_source(std::string(300'000, ' ')); }),
-              HasSubstr("256 KiB are the most"));
+  EXPECT_THAT(why([](auto& r) { r.mutable_kernel()->set_source(std::string(2'000'000, ' ')); }),
+              HasSubstr("1 MiB is the most"));
 }
 
 TEST_F(RawCudaTest, OnlyWorkersThatSaySoGetIt) {
@@ -153,6 +154,37 @@ TEST_F(RawCudaTest, OnlyWorkersThatSaySoGetIt) {
   EXPECT_TRUE(schedule::IsRawCuda(leases[0].config()));
   EXPECT_EQ(leases[0].race_ns(), 0);
   EXPECT_EQ(Call(Gpu("without", families))->leases_size(), 0);
+}
+
+// One whose grid older workers do not know, and whose source is as long as one may be.
+TEST_F(RawCudaTest, AKernelOfVersion2GoesToWorkersOfVersion2Alone) {
+  proto::SubmitRawCudaRequest request = RawRequest();
+  request.mutable_kernel()->set_blocks_y(3);
+  request.mutable_kernel()->set_threads(8);
+  request.mutable_kernel()->set_threads_z(4);
+  std::string& source = *request.mutable_kernel()->mutable_source();
+  for (Rng rng(3); source.size() < (size_t{1} << 20);) {
+    if (source.size() % 100 == 0) source += "\n//";
+    source += static_cast<char>('!' + rng.Below(90));
+  }
+  source.resize(size_t{1} << 20);
+  const std::string job = SubmitRaw(request);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(Call(Gpu("old", {"raw_cuda/1"}))->leases_size(), 0);
+    std::this_thread::yield();
+  }
+  const auto leases = Leases(job, Gpu("new", {"raw_cuda/1", "raw_cuda/2"}));
+  ASSERT_EQ(leases.size(), 1u);
+  const auto raw = schedule::RawCuda::FromConfig(*schedule::Config::Parse(leases[0].config()));
+  ASSERT_TRUE(raw.ok()) << raw.status().ToString();
+  EXPECT_EQ(raw->grid, target::Dim3(1, 3, 1));
+  EXPECT_EQ(raw->block, target::Dim3(8, 1, 4));
+  EXPECT_EQ(raw->source, source);
+  proto::SynchronizeRequest answer = Gpu("new", {"raw_cuda/1", "raw_cuda/2"});
+  Answer(answer, leases[0], Took(4000));
+  ASSERT_EQ(Leases(job, answer).size(), 2u) << "beside its rival";
+  ASSERT_FALSE(Best().empty());
+  EXPECT_EQ(Best()[0].config, leases[0].config());
 }
 
 TEST_F(RawCudaTest, IsMeasuredBesideTheDefaultAndBestWhereItIsFaster) {

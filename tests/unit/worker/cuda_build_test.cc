@@ -115,8 +115,8 @@ TEST_F(CudaBuild, AKernelWrittenByHandIsBuiltWhereItIsAllowed) {
   EXPECT_EQ(built->device->image.substr(1, 3), "ELF");
   ASSERT_EQ(built->device->launches.size(), 1u);
   EXPECT_EQ(built->device->launches[0].function, "twice");
-  EXPECT_EQ(built->device->launches[0].blocks, 4);
-  EXPECT_EQ(built->device->launches[0].threads, 256);
+  EXPECT_EQ(built->device->launches[0].grid, target::Dim3(4));
+  EXPECT_EQ(built->device->launches[0].block, target::Dim3(256));
   EXPECT_EQ(built->bindings.size(), 2u);
   EXPECT_EQ(built->device->shared_bytes + built->device->counter_bytes, 0);
   // However a server writes it.
@@ -127,6 +127,32 @@ TEST_F(CudaBuild, AKernelWrittenByHandIsBuiltWhereItIsAllowed) {
               std::string::npos)
         << refused.status().message();
   }
+}
+
+// Longer than a mebibyte's half, and with three extents: what version 2 of the config is for.
+TEST_F(CudaBuild, ALongKernelWithThreeExtentsIsBuiltForEveryDevice) {
+  std::string source =
+      "extern __shared__ float room[];\n"
+      "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
+      "  const int i = ((blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x) *\n"
+      "    (blockDim.x * blockDim.y * blockDim.z) +\n"
+      "    (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;\n"
+      "  room[i % 32] = in[i];\n  __syncthreads();\n  out[i] = 2.0f * room[i % 32];\n}\n";
+  for (int i = 0; source.size() < 900'000; ++i) {
+    source += "__device__ inline float f" + std::to_string(i) + "(float x) { return x * " +
+              std::to_string(i) + ".5f; }\n";
+  }
+  const std::string config =
+      schedule::RawCuda{"twice", source, {2, 2, 2}, {8, 4, 4}, 65536}.ToConfig()->ToText();
+  EXPECT_TRUE(config.starts_with("raw_cuda/2 "));
+  const Result<BuiltKernel> built = BuildInChild(Doubled(), config, true);
+  ASSERT_TRUE(built.ok()) << built.status().ToString();
+  EXPECT_EQ(built->device->launches[0].grid, target::Dim3(2, 2, 2));
+  EXPECT_EQ(built->device->launches[0].block, target::Dim3(8, 4, 4));
+  EXPECT_EQ(built->device->launches[0].block_bytes, 65536);
+  const Result<build::CudaBinary> older = Compiler()->Compile(source, "sm_80");
+  ASSERT_TRUE(older.ok()) << older.status().ToString();
+  EXPECT_TRUE(build::CheckEntry(*older, "twice").ok());
 }
 
 TEST_F(CudaBuild, AKernelWrittenByHandThatIsNoneIsExplained) {

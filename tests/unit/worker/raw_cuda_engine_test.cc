@@ -64,6 +64,22 @@ TEST_F(RawCudaEngine, AreCheckedAndTimedAsGeneratedOnesAre) {
   EXPECT_EQ(Run(Config(), true, "hang").outcome, Outcome::kRunTimeout);
 }
 
+TEST_F(RawCudaEngine, AreLaunchedAsTheySay) {
+  const std::string config =
+      schedule::RawCuda{"twice",
+                        "extern \"C\" __global__ void twice(const float* in, float* out) {}\n",
+                        {64, 8, 2},
+                        {32, 4, 3},
+                        100'000}
+          .ToConfig()
+          ->ToText();
+  setenv("FAKE_LAUNCH", "64,8,2 32,4,3 100000", 1);
+  const Measurement right = Run(config, true, "right 1000");
+  EXPECT_EQ(right.outcome, Outcome::kOk) << right.detail;
+  EXPECT_NE(Run(Config(), true, "right 1000").outcome, Outcome::kOk);
+  unsetenv("FAKE_LAUNCH");
+}
+
 TEST_F(RawCudaEngine, AreRefusedWithoutTheFlagAndSayWhy) {
   for (const std::string& config : {Config(), "  " + Config(), "#\n" + Config()}) {
     const Measurement refused = Run(config, false, "right 1000");

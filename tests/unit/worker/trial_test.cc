@@ -29,7 +29,8 @@ BuiltKernel Built() {
 BuiltKernel BuiltForDevice() {
   BuiltKernel built = Built();
   built.kernel = {};
-  built.device = DevicePart{"cubin", {{"k_p0", 132, 128, 65536}, {"k_p1", 1, 32, 0}}, 1024, 64};
+  built.device =
+      DevicePart{"cubin", {{"k_p0", {132, 4, 2}, {16, 8}, 65536}, {"k_p1", 1, 32, 0}}, 1024, 64};
   return built;
 }
 
@@ -40,8 +41,8 @@ TEST(BuiltKernel, DeviceCodeComesBack) {
   EXPECT_EQ(back->device->image, "cubin");
   ASSERT_EQ(back->device->launches.size(), 2u);
   EXPECT_EQ(back->device->launches[0].function, "k_p0");
-  EXPECT_EQ(back->device->launches[0].blocks, 132);
-  EXPECT_EQ(back->device->launches[0].threads, 128);
+  EXPECT_EQ(back->device->launches[0].grid, target::Dim3(132, 4, 2));
+  EXPECT_EQ(back->device->launches[0].block, target::Dim3(16, 8, 1));
   EXPECT_EQ(back->device->launches[0].block_bytes, 65536);
   EXPECT_EQ(back->device->shared_bytes, 1024);
   EXPECT_EQ(back->device->counter_bytes, 64);
@@ -51,6 +52,7 @@ TEST(BuiltKernel, DeviceCodeComesBack) {
 TEST(BuiltKernel, LaunchesThatNoDeviceCouldMakeAreRefused) {
   for (const codegen::CudaLaunch& launch :
        {codegen::CudaLaunch{"k", 0, 32, 0}, codegen::CudaLaunch{"k", 1, 2048, 0},
+        codegen::CudaLaunch{"k", {1, 65536}, 32, 0}, codegen::CudaLaunch{"k", 1, {32, 33}, 0},
         codegen::CudaLaunch{"k", int64_t{1} << 40, 32, 0}, codegen::CudaLaunch{"k", 1, 32, -1}}) {
     BuiltKernel built = BuiltForDevice();
     built.device->launches = {launch};

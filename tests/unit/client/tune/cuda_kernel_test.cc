@@ -21,8 +21,8 @@ class CudaKernelTest : public ::testing::Test {
                               "# task 0\nworkload v1 tolerance=1e-05 {\n%0 = input() : f32[64]\n"
                               "%1 = add(%0, %0) : f32[64]\nreturn %1\n}\n");
     options_.entry = "k";
-    options_.grid = 2;
-    options_.block = 32;
+    options_.grid = target::Dim3(2, 3, 4);
+    options_.block = target::Dim3(16, 2, 5);
     options_.shared = 100;
   }
   ~CudaKernelTest() override { std::filesystem::remove_all(folder_); }
@@ -45,7 +45,11 @@ TEST_F(CudaKernelTest, IsReadFromItsFiles) {
   EXPECT_EQ(kernel->entry(), "k");
   EXPECT_THAT(kernel->source(), HasSubstr("p[0] = 1"));
   EXPECT_EQ(kernel->blocks(), 2);
-  EXPECT_EQ(kernel->threads(), 32);
+  EXPECT_EQ(kernel->blocks_y(), 3);
+  EXPECT_EQ(kernel->blocks_z(), 4);
+  EXPECT_EQ(kernel->threads(), 16);
+  EXPECT_EQ(kernel->threads_y(), 2);
+  EXPECT_EQ(kernel->threads_z(), 5);
   EXPECT_EQ(kernel->block_bytes(), 100);
   const auto program = ReadWorkload(options_);
   ASSERT_TRUE(program.ok()) << program.status().ToString();
@@ -63,8 +67,8 @@ TEST_F(CudaKernelTest, WhatCannotBeIsSaidWithItsFile) {
   options_.shared = 0;
   options_.cuda_kernel = Write("bad.cu", "void k() { \xff }");
   EXPECT_THAT(Why(), HasSubstr("bad.cu': the source is no text in UTF-8"));
-  options_.cuda_kernel = Write("long.cu", "k" + std::string(300'000, ' '));
-  EXPECT_THAT(Why(), HasSubstr("long.cu' is longer than 256 KiB"));
+  options_.cuda_kernel = Write("long.cu", "k" + std::string(2'000'000, ' '));
+  EXPECT_THAT(Why(), HasSubstr("long.cu' is longer than 1 MiB"));
   options_.cuda_kernel = folder_ + "/none.cu";
   EXPECT_THAT(Why(), HasSubstr("cannot read '"));
   options_.cuda_kernel = folder_;

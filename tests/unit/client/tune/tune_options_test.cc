@@ -89,11 +89,10 @@ TEST(TuneOptionsTest, AKernelWrittenByHandStandsForAModel) {
   EXPECT_EQ(parsed.options.Command(),
             "mlc-tune --cuda-kernel k.cu --workload w.txt --entry scale --grid 4096 --block 256 "
             "--shared 1024 --target cuda --server lab:7443");
-  EXPECT_EQ(Parse({"--cuda-kernel", "k.cu", "--workload", "w", "--entry", "k", "--grid", "1",
-                   "--block", "32"})
-                .exit_code,
-            -1)
-      << "here, without a server";
+  const ParsedCommand here = Parse({"--cuda-kernel", "k.cu", "--workload", "w", "--entry", "k",
+                                    "--grid", "64,8,2", "--block", "32,4"});
+  EXPECT_EQ(here.exit_code, -1) << "without a server";
+  EXPECT_THAT(here.options.Command(), HasSubstr("--grid 64,8,2 --block 32,4 "));
   for (const std::vector<const char*>& wrong : std::vector<std::vector<const char*>>{
            {"--cuda-kernel", "k.cu"},
            {"--workload", "w"},
@@ -102,6 +101,12 @@ TEST(TuneOptionsTest, AKernelWrittenByHandStandsForAModel) {
            {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "0", "--block", "1"},
            {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "1", "--block",
             "1025"},
+           {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "1", "--block",
+            "32,33"},
+           {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "1,", "--block",
+            "1"},
+           {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "1,2,3,4", "--block",
+            "1"},
            {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "1", "--block", "1",
             "--trials", "5"},
            {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "1", "--block", "1",

@@ -81,8 +81,8 @@ TEST(CudaPrint, LaunchesSayWhatToLaunch) {
   ASSERT_TRUE(source.ok()) << source.status().ToString();
   ASSERT_EQ(source->launches.size(), 1u);
   EXPECT_EQ(source->launches[0].function, "tile_bf16_p0");
-  EXPECT_EQ(source->launches[0].blocks, 1);
-  EXPECT_EQ(source->launches[0].threads, 128);
+  EXPECT_EQ(source->launches[0].grid, target::Dim3(1));
+  EXPECT_EQ(source->launches[0].block, target::Dim3(128));
   EXPECT_EQ(source->launches[0].block_bytes, 2 * (64 + 32) * 24 * 2);
   EXPECT_EQ(source->shared_bytes, 0);
   EXPECT_EQ(source->counter_bytes, 0);
@@ -111,7 +111,7 @@ TEST(CudaPrint, EachPhaseGetsTheBlockMemoryItUses) {
   ASSERT_EQ(source->launches.size(), 2u);
   EXPECT_EQ(source->launches[0].block_bytes, 256);  // the larger of a and what overlays it
   EXPECT_EQ(source->launches[1].block_bytes, 256);
-  EXPECT_EQ(source->launches[1].threads, 64);
+  EXPECT_EQ(source->launches[1].block, target::Dim3(64));
   EXPECT_EQ(source->shared_bytes, 512);
   EXPECT_EQ(source->counter_bytes, 256);
   EXPECT_THAT(source->text, HasSubstr("double* const over = (double*)(BlockMemory + 0);"));

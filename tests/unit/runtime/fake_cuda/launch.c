@@ -75,11 +75,21 @@ static int EndsWith(const char* text, const char* end) {
   return a >= b && strcmp(text + a - b, end) == 0;
 }
 
+/* "4", or "4,2,1" where it is no line. */
+static const char* Extents(char* text, size_t size, mlc_cuda_dim3 extent) {
+  const int line = extent.y == 1 && extent.z == 1;
+  snprintf(text, size, line ? "%u" : "%u,%u,%u", extent.x, extent.y, extent.z);
+  return text;
+}
+
 /* add: c = a + b; scale: b = 2 a; count: the counter must be zero and is left so, b = a + 1. */
 void fake_execute(const fake_call* c) {
   const char* name = c->kernel->name;
-  fake_note("launch %s blocks=%u threads=%u bytes=%u programmatic=%d\n", name, c->config.grid_x,
-            c->config.block_x, c->config.block_bytes, c->programmatic);
+  char blocks[40], threads[40];
+  fake_note("launch %s blocks=%s threads=%s bytes=%u programmatic=%d\n", name,
+            Extents(blocks, sizeof blocks, c->config.grid),
+            Extents(threads, sizeof threads, c->config.block), c->config.block_bytes,
+            c->programmatic);
   fake_now_ms += 0.001;
   if (compute != NULL) {
     unsigned long long arguments[kParameters];
