@@ -1,6 +1,7 @@
 # mlc_test(NAME LABEL label SOURCES a_test.cc [LINK x y]): a GoogleTest program registered with ctest.
 # The label is the folder's kind: unit, golden, property, fuzz, conformance, e2e, crash or gpu; the target
 # tests_LABEL builds all programs of a kind. A test with a main of its own says OWN_MAIN.
+set(MLC_IN_OWN_FOLDER ${CMAKE_SOURCE_DIR}/tests/in_own_folder.sh)  # how every test is started
 function(mlc_test name)
   cmake_parse_arguments(ARG "OWN_MAIN" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -20,7 +21,7 @@ function(mlc_test name)
     add_custom_target(tests_${ARG_LABEL})
   endif()
   add_dependencies(tests_${ARG_LABEL} ${name})
-  add_test(NAME ${name} COMMAND ${name})
+  add_test(NAME ${name} COMMAND ${MLC_IN_OWN_FOLDER} $<TARGET_FILE:${name}>)
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
   if(MLC_SANITIZE STREQUAL "thread")
     set_tests_properties(${name} PROPERTIES

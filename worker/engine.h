@@ -24,12 +24,13 @@
 namespace mlc::worker {
 
 struct EngineOptions {
-  target::Target target;        // the processor
-  bool cpu = true;              // false: the GPUs only
-  std::vector<GpuDevice> gpus;  // from FindGpus()
-  std::string cuda_home;        // where CUDA's libraries are; empty: the usual places
-  std::string cubin_cache;      // folder of compiled device code; empty: none
-  int builders = 1;             // build children at a time
+  target::Target target;           // the processor
+  bool cpu = true;                 // false: the GPUs only
+  std::vector<GpuDevice> gpus;     // from FindGpus()
+  std::string cuda_home;           // where CUDA's libraries are; empty: the usual places
+  std::string cubin_cache;         // folder of compiled device code; empty: none
+  std::string gpu_locks = "/tmp";  // folder of the locks that workers of one host share
+  int builders = 1;                // build children at a time
   bool sandbox = true;
   bool allow_raw_cuda = false;  // GPUs run kernels that somebody wrote by hand, too
   int64_t build_timeout_ms = 10'000;

@@ -21,7 +21,8 @@ Status Engine::StartGpus() {
                                      .cuda_home = options_.cuda_home,
                                      .threads = std::clamp(options_.builders, 1, kGpuHostThreads),
                                      .sandbox = options_.sandbox,
-                                     .run_timeout_ms = options_.run_timeout_ms},
+                                     .run_timeout_ms = options_.run_timeout_ms,
+                                     .lock_folder = options_.gpu_locks},
                                     *nvrtc_));
   targets_.insert(targets_.end(), fleet_->targets().begin(), fleet_->targets().end());
   for (size_t target = 0; target < fleet_->targets().size(); ++target) {

@@ -50,6 +50,7 @@ struct Flags {
   int repeat = 1;
   double race_ns = 0;
   uint64_t seed = 1;
+  std::string gpu_locks = EngineOptions().gpu_locks;
   bool once = false;
   bool exit_with_parent = false;
   bool server_given = false;
@@ -85,6 +86,7 @@ Result<EngineOptions> OptionsOf(const Flags& flags) {
   options.sandbox = flags.sandbox == "on";
   options.cpu = flags.target != "cuda";
   options.cuda_home = flags.cuda_home;
+  options.gpu_locks = flags.gpu_locks;
   options.allow_raw_cuda = flags.allow_raw_cuda;
   options.cubin_cache = CubinFolderOf(flags);
   if (flags.target == "cpu") return options;
@@ -238,6 +240,13 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--slots", flags.slots, "trials held at a time; 0 = 16 per compiler")
       ->check(CLI::Range(0, 1024));
   app.add_option("--gate", flags.gate, "file locked while timing, if the server names none");
+  app.add_option(
+         "--gpu-locks", flags.gpu_locks,
+         "folder, the same for all workers of a host, of the locks by which they take turns "
+         "on GPUs")
+      ->check(CLI::ExistingDirectory)
+      ->envname("MLC_GPU_LOCKS")
+      ->capture_default_str();
   app.add_option("--sandbox", flags.sandbox, "fence children in: on or off")
       ->check(CLI::IsMember({"on", "off"}));
   app.add_flag("--allow-raw-cuda", flags.allow_raw_cuda,

@@ -172,9 +172,9 @@ class Operators : public ::testing::TestWithParam<Case> {};
 TEST_P(Operators, RunAsEvaluated) {
   const TempFolder folder;
   const std::string model = folder.Write("model.onnx", Model(GetParam().parts, GetParam().opset));
-  const std::string library = folder.path() / "library";
-  const std::string inputs = folder.path() / "inputs";
-  const std::string expected = folder.path() / "expected";
+  const std::string library = folder.path("library");
+  const std::string inputs = folder.path("inputs");
+  const std::string expected = folder.path("expected");
   std::filesystem::create_directory(inputs);
   folder.Write("inputs/input_0.pb", Weights("x", GetParam().x));
   const Finished compiled =

@@ -13,6 +13,7 @@
 
 #include "client/tuner_client.h"
 #include "tests/e2e/security/tls_server.h"
+#include "tests/temporary_folder.h"
 #include "transport/socket.h"
 
 namespace mlc::e2e {
@@ -123,7 +124,8 @@ TEST_F(SecurityTest, TheProgramsTakeTheFlags) {
 }
 
 TEST(SecurityFlagsTest, OpenListeningIsRefused) {
-  const std::string words = ::testing::TempDir() + "/mlc-open-listening";
+  const tests::TemporaryFolder folder;
+  const std::string words = folder.path("words");
   EXPECT_EQ(crash::Wait(crash::Spawn(
                 {std::string(kBin) + "mlc-server", "--log", words + ".db", "--listen", "0.0.0.0:0"},
                 words)),
@@ -132,7 +134,6 @@ TEST(SecurityFlagsTest, OpenListeningIsRefused) {
   std::ostringstream text;
   text << file.rdbuf();
   EXPECT_THAT(text.str(), HasSubstr("--insecure-listen"));
-  std::filesystem::remove(words);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "compiler/build/child_process.h"
 #include "compiler/build/cubin_cache.h"
+#include "tests/temporary_folder.h"
 
 namespace mlc::build {
 namespace {
@@ -62,9 +63,8 @@ TEST_F(NvrtcTest, UnknownArchitectureIsAnError) {
 }
 
 TEST_F(NvrtcTest, ChildrenCompileWithTheLibraryOfTheirParent) {
-  const fs::path folder = fs::path(testing::TempDir()) / "nvrtc_children";
-  fs::remove_all(folder);
-  const Result<CubinCache> cache = CubinCache::Open(folder.string(), 1 << 20);
+  const tests::TemporaryFolder folder;
+  const Result<CubinCache> cache = CubinCache::Open(folder.path("cubins"), 1 << 20);
   ASSERT_TRUE(cache.ok()) << cache.status().ToString();
   const auto source = [](int job) {
     return std::string(kSource) + "// " + std::to_string(job) + "\n";

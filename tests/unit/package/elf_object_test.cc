@@ -1,4 +1,5 @@
 #include "compiler/package/elf_object.h"
+#include "tests/temporary_folder.h"
 
 #include <elf.h>
 #include <gmock/gmock.h>
@@ -12,7 +13,10 @@
 namespace mlc::package {
 namespace {
 
-std::string Path(const char* name) { return ::testing::TempDir() + "elf_object_" + name; }
+std::string Path(const char* name) {
+  static const tests::TemporaryFolder folder;
+  return folder.path(name);
+}
 
 ElfObject TwoSections(const std::string& machine) {
   ElfObject object(machine);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/runtime/image.h"
+#include "tests/temporary_folder.h"
 #include "tests/unit/runtime/fake_cuda/fake_cuda.h"
 
 namespace {
@@ -257,7 +258,8 @@ TEST_F(Device, SessionsAreIndependent) {
 }
 
 TEST_F(Device, WeightsMayLieInAFile) {
-  const std::string path = testing::TempDir() + "device_test.weights";
+  const mlc::tests::TemporaryFolder folder;
+  const std::string path = folder.path("device_test.weights");
   std::vector<char> bytes(model_.weights_bytes());
   std::memcpy(bytes.data(), model_.weights(), bytes.size());
   FILE* file = fopen(path.c_str(), "wb");

@@ -8,6 +8,7 @@
 
 #include "db/sqlite_log.h"
 #include "server/protocol.h"
+#include "tests/temporary_folder.h"
 #include "tests/unit/db/faulty_disk.h"
 #include "tests/unit/server/fake_strategy.h"
 #include "tests/unit/server/tuner_fixture.h"
@@ -149,11 +150,10 @@ TEST_F(TunerTest, RefusesBadRequestsInWords) {
 }
 
 TEST_F(TunerTest, AFullDiskIsToldAndTheJobGoesOnWhenThereIsSpace) {
-  const std::string path = ::testing::TempDir() + "/mlc-tuner-full.db";
-  for (const char* suffix : {"", "-wal", "-shm", ".lock"}) std::filesystem::remove(path + suffix);
+  const tests::TemporaryFolder folder;
   db::FaultyDisk disk;
   tuner_.reset();
-  log_ = *db::OpenSqliteLog(path);
+  log_ = *db::OpenSqliteLog(folder.path("full.db"));
   Restart();
   const std::string job = Submit(20);
   const int64_t before = Work(job, 5);

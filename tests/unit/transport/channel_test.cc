@@ -9,6 +9,7 @@
 #include <stop_token>
 
 #include "proto/tuner.grpc.pb.h"
+#include "tests/temporary_folder.h"
 #include "transport/call_guard.h"
 #include "transport/socket.h"
 
@@ -16,7 +17,8 @@ namespace mlc::transport {
 namespace {
 
 std::string Address(const std::string& name) {
-  return "unix:" + ::testing::TempDir() + "/mlc-" + name + std::to_string(getpid());
+  static const tests::TemporaryFolder folder;
+  return "unix:" + folder.path(name);
 }
 
 std::unique_ptr<Connection> Open(const std::string& address) {

@@ -246,6 +246,7 @@ TEST_F(FakeGpus, TheEngineServesProcessorAndGpus) {
   options.builders = 2;
   options.gpus = gpus_;
   options.cuda_home = kHome;
+  options.gpu_locks = ::testing::TempDir();
   auto engine = Engine::Create(std::move(options));
   ASSERT_TRUE(engine.ok()) << engine.status().ToString();
   ASSERT_EQ((*engine)->targets().size(), 2u);
@@ -295,6 +296,7 @@ TEST_F(FakeGpus, TheEngineCompilesADeviceKernelOnce) {
   options.builders = 2;
   options.gpus = gpus_;
   options.cuda_home = kHome;
+  options.gpu_locks = ::testing::TempDir();
   options.cubin_cache = folder;
   auto engine = Engine::Create(std::move(options));
   ASSERT_TRUE(engine.ok()) << engine.status().ToString();
@@ -329,6 +331,7 @@ TEST_F(FakeGpus, TheEngineFillsTheGpusIdleTimeWithSamples) {
   options.cpu = false;
   options.gpus = gpus_;
   options.cuda_home = kHome;
+  options.gpu_locks = ::testing::TempDir();
   auto engine = Engine::Create(std::move(options));
   unsetenv("FAKE_IMAGE");
   ASSERT_TRUE(engine.ok()) << engine.status().ToString();

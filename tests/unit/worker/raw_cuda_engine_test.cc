@@ -28,6 +28,7 @@ class RawCudaEngine : public ::testing::Test {
     options.gpus = *FindGpus();
     options.gpus.resize(1);
     options.cuda_home = MLC_FAKE_CUDA;
+    options.gpu_locks = ::testing::TempDir();
     options.run_timeout_ms = 2'000;
     options.allow_raw_cuda = allowed;
     auto engine = Engine::Create(std::move(options));

@@ -7,6 +7,7 @@
 #include "client/dims.h"
 #include "client/tensor_files.h"
 #include "compiler/graph/tensor_io.h"
+#include "tests/temporary_folder.h"
 
 namespace mlc::client {
 namespace {
@@ -57,7 +58,8 @@ TEST(RunReport, OutputsOfAnotherShapeAreRefused) {
 }
 
 TEST(TensorFiles, WhatIsWrittenReadsBack) {
-  const std::string folder = ::testing::TempDir() + "mlc_tensor_files";
+  const tests::TemporaryFolder temporary;
+  const std::string folder = temporary.path("tensors");
   const std::vector<int64_t> ints = {1, -2, int64_t{1} << 40};
   const std::vector<graph::TensorDataRef> tensors = {
       Floats({1.5, -2}), graph::WriteInts(DType::kI64, {3, 1}, ints),

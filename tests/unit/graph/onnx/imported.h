@@ -12,29 +12,17 @@
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/tensor_io.h"
+#include "tests/temporary_folder.h"
 #include "tests/unit/graph/onnx/model_writer.h"
 
 namespace mlc::graph::onnx {
 
-// A folder of its own that goes away with the object.
-class TempFolder {
+class TempFolder : public tests::TemporaryFolder {
  public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "onnx_XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-
   std::string Write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return path_ / name;
+    std::ofstream(path(name), std::ios::binary) << bytes;
+    return path(name);
   }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 inline Result<Graph> ImportBytes(const std::string& bytes, const ImportOptions& options = {}) {
