@@ -82,6 +82,7 @@ void Planner::Merge(const std::vector<PlacedWorker>& placed, int64_t now_ms) {
     worker.pending = entry.state == PlacedState::kPending;
     worker.requeued = entry.requeued;
     worker.evicted = entry.evicted;
+    worker.where = entry.where;
     if (entry.state == PlacedState::kEnding && worker.phase != Phase::kDraining) {
       Enter(worker, Phase::kDraining, now_ms);
     } else if (worker.pending && entry.requeued && worker.phase == Phase::kStarting) {
@@ -196,8 +197,9 @@ void Planner::JudgeLeaving(const std::string& name, Worker& worker, int64_t now_
   if (!lost && !again && now_ms - worker.since_ms <= terms.drain_ms) return;
   if (worker.killed_ms >= 0 && now_ms - worker.killed_ms < terms.retry_ms) return;
   worker.killed_ms = now_ms;
+  const std::string place = worker.where.empty() ? "" : " (" + worker.where + ")";
   actions.push_back({Action::Kind::kKill, worker.pool, name,
-                     lost    ? "no contact with it"
+                     lost    ? "no contact with it" + place
                      : again ? "requeued after it was drained"
                              : "it does not leave after draining"});
 }

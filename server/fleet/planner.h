@@ -86,6 +86,7 @@ class Planner {
     bool pending = false;
     bool requeued = false;
     std::string evicted;      // as its provider says
+    std::string where;        // the same
     int64_t since_ms = 0;     // of the phase
     int64_t listed_ms = 0;    // last in the list, or asked for
     int64_t attached_ms = 0;  // first call of this life

@@ -93,6 +93,13 @@ TEST(FleetConfigTest, LocalAndStaticNeedNoFileTheOthersDo) {
               HasSubstr("cannot be read"));
 }
 
+TEST(FleetConfigTest, TheOneForKubernetesIsRead) {
+  const auto config = LoadFleetConfig(Kind::kExec, MLC_SOURCE_DIR "/deploy/kubernetes/fleet.json");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_FALSE(config->server.empty());
+  EXPECT_EQ(config->pools.size(), 1u);
+}
+
 TEST(FleetConfigTest, TheErrorNamesTheFile) {
   const std::string path = ::testing::TempDir() + "/mlc-fleet-config-test.json";
   std::ofstream(path) << "{]";

@@ -10,6 +10,7 @@ TEST_F(PlannerTest, ReplacesASilentWorkerThoughTheProviderCallsItRunning) {
   obeys_ = false;
   const std::string silent = demand_.workers[0].name;
   frozen_ = {silent};
+  for (PlacedWorker& worker : placed_) worker.where = "node7: ImagePullBackOff";
   int64_t waited = 0;
   std::vector<Action> actions;
   while (Names(actions, Kind::kStart).empty() && waited < 60'000) {
@@ -18,6 +19,10 @@ TEST_F(PlannerTest, ReplacesASilentWorkerThoughTheProviderCallsItRunning) {
   }
   EXPECT_LT(waited, 60'000);
   EXPECT_THAT(Names(actions, Kind::kKill), ::testing::ElementsAre(silent));
+  for (const Action& action : actions) {
+    if (action.kind != Kind::kKill) continue;
+    EXPECT_EQ(action.why, "no contact with it (node7: ImagePullBackOff)");
+  }
   EXPECT_EQ(Names(actions, Kind::kStart).size(), 1u);
 }
 
