@@ -147,18 +147,19 @@ class Tuner {
   void StirAll();
   bool CatchingUp() const;
   void Step(const std::shared_ptr<Job>& job);
+  bool Feed(const std::shared_ptr<Job>& job);
+  void Publish(Job& job);
+  void ApplyStop(Job& job);
+  void ExpireLeases();
+  std::vector<Trial> Lookup(Job& job, std::vector<Trial> trials, bool& replayed);
+  // tuner_runs.cc
   bool BeginRun(Job& job);
   bool EndBeforeRun(Job& job);
   bool Calibrate(Job& job);
-  bool Feed(const std::shared_ptr<Job>& job);
-  void Publish(Job& job);
   void End(Job& job);
   void Settle(Job& job);
   void Close(Job& job, proto::JobState state);
   void Fail(Job& job, const Status& status);
-  void ApplyStop(Job& job);
-  void ExpireLeases();
-  std::vector<Trial> Lookup(Job& job, std::vector<Trial> trials, bool& replayed);
   // tuner_workers.cc
   void Note(const Call& call);
   void TakeResults(const std::shared_ptr<Call>& call);
