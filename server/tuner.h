@@ -162,6 +162,12 @@ class Tuner {
   void Fail(Job& job, const Status& status);
   // tuner_workers.cc
   void Note(const Call& call);
+  void Done(const std::shared_ptr<Call>& call);
+  bool KnowsItsTrials() const;
+  void FillLeases(Call& call);
+  void Fill(const Leases::Grant& grant, proto::Lease& lease);
+  int64_t NextPollMs(const Call& call) const;
+  // tuner_results.cc
   void TakeResults(const std::shared_ptr<Call>& call);
   void TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
                   const proto::TrialResult& result);
@@ -171,12 +177,8 @@ class Tuner {
   void Committed(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m,
                  const Status& status);
   void Impossible(const Digest& uid, const std::string& why);
-  void Done(const std::shared_ptr<Call>& call);
   void Refuse(Call& call, const std::string& task_uid, const std::string& why);
-  void FillLeases(Call& call);
-  void Fill(const Leases::Grant& grant, proto::Lease& lease);
   void NoteTimes(const Digest& uid, const Measurement& m);
-  int64_t NextPollMs(const Call& call) const;
   db::Record RecordOf(const Call& call, const Digest& uid, const Measurement& m) const;
   // tuner_checks.cc
   std::string DoubtOf(const db::Record& record) const;

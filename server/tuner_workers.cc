@@ -1,4 +1,4 @@
-// What workers say and hear: results into the log, leases out.
+// What workers say and hear: who they are, leases out.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -88,196 +88,6 @@ void Tuner::Note(const Call& call) {
   if (targets_.emplace(call.target_class, request.target()).second) StirAll();
 }
 
-void Tuner::TakeResults(const std::shared_ptr<Call>& call) {
-  for (const proto::TrialResult& result : call->request.finished()) {
-    const std::optional<Digest> uid = DigestFromWire(result.task_uid());
-    if (!uid) {
-      std::lock_guard lock(mutex_);
-      Refuse(*call, result.task_uid(), "a task_uid has 16 bytes");
-      continue;
-    }
-    TakeResult(call, *uid, result);
-  }
-  for (db::Record& record : call->confirmed) Commit(call, std::move(record));
-}
-
-void Tuner::TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
-                       const proto::TrialResult& result) {
-  const Measurement m = FromWire(result.measurement());
-  db::Record record;
-  std::string doubt;
-  {
-    std::lock_guard lock(mutex_);
-    const Leases::Receipt receipt = leases_.Receive(uid, DeviceSeconds(result));
-    // It is being committed for another call, or waits for its confirmation: the worker hears of
-    // it another time.
-    if (receipt == Leases::Receipt::kBeingCommitted) return;
-    if (receipt == Leases::Receipt::kFirst) {
-      options_.metrics->AddResult(m.outcome);
-      NoteTimes(uid, m);
-      ++desk_.notes[call->request.worker()].results;
-      if (desk_.checks.contains(uid)) return TakeCheck(call, uid, m);
-      record = RecordOf(*call, uid, m);
-    }
-  }
-  if (record.config.empty()) return TakeUnknown(call, uid);
-  if (m.outcome == Outcome::kInfra) return Unusable(call, record, Unavailable(m.detail));
-  db::Record without_floor = record;
-  without_floor.floor_ns = 0;
-  const Status valid = db::Validate(without_floor);
-  if (!valid.ok()) return Unusable(call, record, valid);
-  {
-    std::lock_guard lock(mutex_);
-    desk_.standings.Delivered(record.worker);
-    doubt = DoubtOf(record);
-    if (!doubt.empty()) return Confirm(std::move(record), doubt);
-  }
-  Commit(call, std::move(record));
-}
-
-// Nothing that could be kept: another attempt, perhaps another worker. Only what the worker claims
-// to be a result and cannot be one is refused, and held against it.
-void Tuner::Unusable(const std::shared_ptr<Call>& call, const db::Record& record,
-                     const Status& why) {
-  const Digest uid = record.task_uid;
-  const bool infra = record.measurement.outcome == Outcome::kInfra;
-  options_.logger->warn("{}: {}{}", WordsOf(record),
-                        infra ? "" : "result refused: ", why.message());
-  std::lock_guard lock(mutex_);
-  if (infra) {
-    ++desk_.notes[record.worker].failures;
-    call->orders.add_acknowledged(ToWire(uid));
-    if (desk_.standings.Failed(record.worker, why.message(), SteadyMs())) {
-      options_.logger->warn("worker={} quarantined: {}", record.worker,
-                            desk_.standings.LineOf(record.worker).why);
-    }
-  } else {
-    proto::Refusal& refusal = *call->orders.add_refused();
-    refusal.set_task_uid(ToWire(uid));
-    refusal.set_reason(why.message());
-    ToldFalsely(record.worker, why.message());
-  }
-  if (!leases_.Retry(uid)) Impossible(uid, why.message());
-}
-
-// Never taken, and the worker is to forget it. REQUIRES mutex_.
-void Tuner::Refuse(Call& call, const std::string& task_uid, const std::string& why) {
-  proto::Refusal& refusal = *call.orders.add_refused();
-  refusal.set_task_uid(task_uid);
-  refusal.set_reason(why);
-  options_.metrics->Add(Counter::kRefusedResults);
-  const std::optional<Digest> uid = DigestFromWire(task_uid);
-  options_.logger->warn("task={} worker={}: result refused: {}", uid ? uid->ToText() : "?",
-                        call.request.worker(), why);
-}
-
-void Tuner::RefusedForeign(const std::string& worker, const std::string& task_uid) const {
-  options_.metrics->Add(Counter::kRefusedResults);
-  const std::optional<Digest> uid = DigestFromWire(task_uid);
-  options_.logger->warn("task={} worker={}: result refused: the trial was given to another worker",
-                        uid ? uid->ToText() : "?", worker);
-}
-
-// How long the trial's way took so far. REQUIRES mutex_.
-void Tuner::NoteTimes(const Digest& uid, const Measurement& m) {
-  if (m.build_ms > 0) options_.metrics->Observe(Span::kTaskBuild, m.build_ms / 1e3);
-  const auto found = pending_.find(uid);
-  if (found == pending_.end() || found->second.leased_ms == 0) return;
-  options_.metrics->Observe(Span::kTaskLease,
-                            static_cast<double>(SteadyMs() - found->second.leased_ms) / 1e3);
-}
-
-void Tuner::TakeUnknown(const std::shared_ptr<Call>& call, const Digest& uid) {
-  const Result<std::optional<db::Record>> found = log_.Find(uid);
-  std::lock_guard lock(mutex_);
-  if (found.ok() && *found) {
-    options_.metrics->Add(Counter::kDuplicateResults);
-    call->orders.add_acknowledged(ToWire(uid));
-  } else if (SteadyMs() - started_ms_ > kGraceMs && !CatchingUp()) {
-    Refuse(*call, ToWire(uid), "no job of this server asks for it any more");
-  }
-}
-
-// REQUIRES mutex_; the trial is pending.
-db::Record Tuner::RecordOf(const Call& call, const Digest& uid, const Measurement& m) const {
-  const Pending& pending = pending_.at(uid);
-  const auto task = static_cast<size_t>(pending.proposal.task);
-  db::Record record;
-  record.task_uid = uid;
-  record.study = pending.job->row.id;
-  record.workload = pending.job->row.tasks[task].workload;
-  record.target = pending.job->target_class;
-  record.config = pending.proposal.config.ToText();
-  record.measurement = m;
-  record.floor_ns = pending.job->floors_ns[task];
-  record.toolchain = call.request.build();
-  record.worker = call.request.worker();
-  record.arm = pending.proposal.arm;
-  record.predicted_rank = pending.proposal.predicted_rank;
-  record.seed = SeedOf(uid, record.study, record.workload, pending.proposal);
-  record.created_us = WallUs();
-  return record;
-}
-
-void Tuner::Commit(const std::shared_ptr<Call>& call, db::Record record) {
-  {
-    std::lock_guard lock(mutex_);
-    ++call->open;
-  }
-  const Digest uid = record.task_uid;
-  const Digest workload = record.workload;
-  Measurement measurement = record.measurement;
-  const bool confirms = db::IsConfirmation(record);
-  log_.Append(std::move(record),
-              [this, call, uid, workload, confirms,
-               measurement = std::move(measurement)](const Result<db::Appended>& appended) {
-                if (measurement.outcome == Outcome::kOk) {
-                  best_cache_.Changed(workload, confirms ? 0 : measurement.median_ns);
-                }
-                options_.metrics->Observe(Span::kAcknowledge,
-                                          static_cast<double>(SteadyMs() - call->arrived_ms) / 1e3);
-                if (appended.ok() && *appended == db::Appended::kDuplicate) {
-                  options_.metrics->Add(Counter::kDuplicateResults);
-                }
-                Committed(call, uid, measurement, appended.status());
-                Done(call);
-              });
-}
-
-void Tuner::Committed(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m,
-                      const Status& status) {
-  std::lock_guard lock(mutex_);
-  // A worker sends its results until they are kept: a disk that has space again ends the trouble.
-  trouble_ = status;
-  if (!status.ok()) {
-    leases_.Undo(uid);
-    call->status = status;
-    return;
-  }
-  leases_.Finish(uid);
-  call->orders.add_acknowledged(ToWire(uid));
-  const auto pending = pending_.find(uid);
-  if (pending == pending_.end()) return;
-  pending->second.job->inbox.emplace_back(uid, m);
-  Stir(pending->second.job);
-  pending_.erase(pending);
-}
-
-// The trial can never be made: the search hears so, the log does not. REQUIRES mutex_.
-void Tuner::Impossible(const Digest& uid, const std::string& why) {
-  if (desk_.checks.contains(uid)) return CheckEnded(uid, why);
-  const auto pending = pending_.find(uid);
-  if (pending == pending_.end()) return;
-  options_.logger->warn("job={} task={} given up: {}", pending->second.job->row.id.ToText(),
-                        uid.ToText(), why);
-  options_.metrics->Add(Counter::kTrialsQuarantined);
-  Measurement measurement;
-  measurement.detail = why;
-  pending->second.job->inbox.emplace_back(uid, measurement);
-  Stir(pending->second.job);
-  pending_.erase(pending);
-}
-
 void Tuner::Done(const std::shared_ptr<Call>& call) {
   {
     std::lock_guard lock(mutex_);
@@ -292,6 +102,9 @@ void Tuner::Done(const std::shared_ptr<Call>& call) {
   SendCanary(*call);
   call->reply(std::move(call->orders));
 }
+
+// Whether a trial that no job has asked for is foreign, not only early. REQUIRES mutex_.
+bool Tuner::KnowsItsTrials() const { return SteadyMs() - started_ms_ > kGraceMs && !CatchingUp(); }
 
 // REQUIRES mutex_.
 void Tuner::FillLeases(Call& call) {
@@ -315,7 +128,7 @@ void Tuner::FillLeases(Call& call) {
     options_.metrics->Observe(Span::kTaskDevice, one.device_s);
   }
   options_.metrics->Add(Counter::kLeasesGranted, static_cast<int64_t>(orders.grants.size()));
-  if (SteadyMs() - started_ms_ > kGraceMs && !CatchingUp()) {
+  if (KnowsItsTrials()) {
     for (const Digest& uid : orders.cancelled) call.orders.add_cancelled(ToWire(uid));
   }
   std::set<std::string>& idle = desk_.idle[call.target_class];
