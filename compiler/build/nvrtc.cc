@@ -98,6 +98,14 @@ std::vector<std::string> PlacesToLook(const std::string& cuda_home) {
   return places;
 }
 
+// What the compiler opens by name when it compiles. A toolkit's finds it beside itself; the wheels'
+// does not, but takes what the process has.
+void OpenBuiltins(const std::string& library, const std::string& version) {
+  const fs::path beside = fs::path(library).parent_path() / ("libnvrtc-builtins.so." + version);
+  std::error_code ignored;
+  if (fs::exists(beside, ignored)) (void)dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 class OpenedNvrtc : public Nvrtc {
  public:
   OpenedNvrtc(const Functions& functions, std::string path)
@@ -200,12 +208,14 @@ Result<std::unique_ptr<Nvrtc>> Nvrtc::Open(const std::string& cuda_home) {
       if (!FindAll(library, &functions)) {
         return FailedPrecondition(path + " is no NVRTC of CUDA 12 or 13");
       }
-      return std::unique_ptr<Nvrtc>(
-          std::make_unique<OpenedNvrtc>(functions, PathOf(library, path)));
+      auto nvrtc = std::make_unique<OpenedNvrtc>(functions, PathOf(library, path));
+      OpenBuiltins(nvrtc->path(), nvrtc->version());
+      return std::unique_ptr<Nvrtc>(std::move(nvrtc));
     }
   }
   return NotFound("no CUDA compiler: libnvrtc.so.13 or .12 is in none of " + looked +
-                  "; install the CUDA toolkit 12 or 13, or run deploy/setup.sh, which fetches it");
+                  "; install the CUDA toolkit 12 or 13, or pass --cuda-home build/cuda, where "
+                  "deploy/setup.sh puts it");
 }
 
 Status WarmUp(Nvrtc& nvrtc) {

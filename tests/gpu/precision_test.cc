@@ -75,7 +75,7 @@ class GpuPrecision : public ::testing::TestWithParam<const char*> {
   void SetUp() override {
     Result<std::vector<GpuDevice>> gpus = FindGpus();
     if (!gpus.ok()) GTEST_SKIP() << "no CUDA device: " << gpus.status().message();
-    Result<std::unique_ptr<build::Nvrtc>> nvrtc = build::Nvrtc::Open("");
+    Result<std::unique_ptr<build::Nvrtc>> nvrtc = build::Nvrtc::Open(MLC_SOURCE_DIR "/build/cuda");
     if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
     nvrtc_ = *std::move(nvrtc);
     GpuFleetOptions options;

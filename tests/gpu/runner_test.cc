@@ -51,7 +51,7 @@ struct Machine {
   static Machine Find() {
     Machine machine;
     Result<std::vector<GpuDevice>> gpus = FindGpus();
-    Result<std::unique_ptr<build::Nvrtc>> nvrtc = build::Nvrtc::Open("");
+    Result<std::unique_ptr<build::Nvrtc>> nvrtc = build::Nvrtc::Open(MLC_SOURCE_DIR "/build/cuda");
     if (!gpus.ok()) {
       machine.missing = "no CUDA device: " + gpus.status().message();
     } else if (!nvrtc.ok()) {

@@ -176,7 +176,7 @@ std::vector<Default> Defaults() {
 }
 
 TEST(CudaDefaults, AreTakenByWorkers) {
-  const auto nvrtc = build::Nvrtc::Open("");
+  const auto nvrtc = build::Nvrtc::Open(MLC_SOURCE_DIR "/build/cuda");
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
   const std::vector<Default> defaults = Defaults();
   const worker::CudaToolchain tools{nvrtc->get(), target::DetectHost(1), false};

@@ -106,7 +106,7 @@ void Compile(build::Nvrtc& nvrtc, const graph::Workload& workload, const target:
 }
 
 TEST(CudaCompile, EveryFamily) {
-  const auto nvrtc = build::Nvrtc::Open("");
+  const auto nvrtc = build::Nvrtc::Open(MLC_SOURCE_DIR "/build/cuda");
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
   Rng rng(3);
   for (const Case& c : kCases) {
@@ -135,7 +135,7 @@ TEST(CudaCompile, EveryFamily) {
 
 // Warpgroup products that the assembler must carry out one after the other lose their purpose.
 TEST(CudaCompile, WarpgroupProductsOverlap) {
-  const auto nvrtc = build::Nvrtc::Open("");
+  const auto nvrtc = build::Nvrtc::Open(MLC_SOURCE_DIR "/build/cuda");
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
   const auto target = target::Target::Parse(kTargets[0]);
   ASSERT_TRUE(target.ok() && target->HasWarpgroupMma());

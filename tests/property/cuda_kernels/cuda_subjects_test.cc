@@ -74,7 +74,7 @@ TEST_P(RandomConfigs, FitTheirDevices) {
 }
 
 TEST_P(RandomConfigs, AreBuilt) {
-  static const auto nvrtc = build::Nvrtc::Open("");
+  static const auto nvrtc = build::Nvrtc::Open(MLC_SOURCE_DIR "/build/cuda");
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
   const CudaSubject& subject = GetParam();
   const target::Target hopper = Target(kTargets[0]);

@@ -23,7 +23,7 @@ constexpr char kTarget[] =
 // The compiler, warmed up as the engine does before it forks.
 build::Nvrtc* Compiler() {
   static const std::unique_ptr<build::Nvrtc> nvrtc = [] {
-    auto opened = build::Nvrtc::Open("");
+    auto opened = build::Nvrtc::Open(MLC_SOURCE_DIR "/build/cuda");
     if (!opened.ok()) return std::unique_ptr<build::Nvrtc>();
     EXPECT_TRUE((*opened)->Compile(std::string(ServiceSource()), "sm_90a").ok());
     return *std::move(opened);
