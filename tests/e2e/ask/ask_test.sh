@@ -61,7 +61,7 @@ project(asks LANGUAGES C)
 find_package(mlc 0.1 CONFIG REQUIRED)
 mlc_add_model(net $models/resnet18.onnx SERVER $at THREADS 2 NAME model REQUIRE_TUNED)
 END
-expect 0 cmake -S "$work/project" -B "$work/project/build" "-Dmlc_DIR=$build"
+expect 0 cmake -G Ninja -S "$work/project" -B "$work/project/build" "-Dmlc_DIR=$build"
 expect 0 cmake --build "$work/project/build" --target net_model_files
 cmp "$work/project/build/net_model/model.lock" "$work/tuned-log/model.lock" || fail "CMake: other lock file"
 
