@@ -19,6 +19,7 @@
 #include "compiler/front/front.h"
 #include "compiler/schedule/family.h"
 #include "costmodel/analytic.h"
+#include "tests/bench/arguments.h"
 #include "worker/built_kernel.h"
 #include "worker/bytes.h"
 #include "worker/child.h"
@@ -208,19 +209,16 @@ Status Run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   mlc::Flags flags;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const size_t at = word.find('=');
-    const std::string value = at == std::string::npos ? "" : word.substr(at + 1);
-    if (word.starts_with("configs=")) {
+  for (const auto& [word, key, value, has_value] : mlc::bench::Arguments(argc, argv)) {
+    if (key == "configs" && has_value) {
       flags.configs = std::stoi(value);
-    } else if (word.starts_with("arch=")) {
+    } else if (key == "arch" && has_value) {
       flags.arch = value;
-    } else if (word.starts_with("precision=")) {
+    } else if (key == "precision" && has_value) {
       flags.precision = value;
-    } else if (word.starts_with("seed=")) {
+    } else if (key == "seed" && has_value) {
       flags.seed = std::stoull(value);
-    } else if (word.starts_with("dump=")) {
+    } else if (key == "dump" && has_value) {
       flags.dump = value;
     } else {
       flags.model = word;

@@ -13,6 +13,7 @@
 #include "compiler/schedule/family.h"
 #include "costmodel/analytic.h"
 #include "costmodel/default_config.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/gpu_trials.h"
 #include "worker/local_trial.h"
 
@@ -94,13 +95,10 @@ Status Run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   mlc::Flags flags;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const size_t at = word.find('=');
-    const std::string value = at == std::string::npos ? "" : word.substr(at + 1);
-    if (word.starts_with("precision=")) {
+  for (const auto& [word, key, value, has_value] : mlc::bench::Arguments(argc, argv)) {
+    if (key == "precision" && has_value) {
       flags.precision = value;
-    } else if (word.starts_with("target=")) {
+    } else if (key == "target" && has_value) {
       flags.target = value;
     } else {
       flags.model = word;
