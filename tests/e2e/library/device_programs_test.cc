@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "tests/e2e/models/run_program.h"
 #include "tests/unit/graph/onnx/model_writer.h"
@@ -34,8 +35,8 @@ class DevicePrograms : public ::testing::Test {
     // Not the cache of whoever runs the tests.
     setenv("XDG_CACHE_HOME", (root_ + "/cache").c_str(), 1);
     WriteProduct(Model(), 16, 64, 32);
-    compiled_ = RunProgram({kCompile, "--cuda-home", kCudaHome, "--model", Model(), "--target",
-                            "h200", "--precision", "fp16", "-o", root_ + "/net"});
+    compiled_ = Compile(
+        {"--model", Model(), "--target", "h200", "--precision", "fp16", "-o", root_ + "/net"});
   }
   static void TearDownTestSuite() { fs::remove_all(root_); }
 
@@ -50,10 +51,17 @@ class DevicePrograms : public ::testing::Test {
     parts.outputs = {wire::FloatValue("y", {m, n})};
     std::ofstream(path, std::ios::binary) << wire::Model(parts);
   }
+  static std::vector<std::string> CompileCommand(std::vector<std::string> words) {
+    words.insert(words.begin(), {kCompile, "--cuda-home", kCudaHome});
+    return words;
+  }
+  static Finished Compile(std::vector<std::string> words) {
+    return RunProgram(CompileCommand(std::move(words)));
+  }
   static std::string Model() { return root_ + "/model.onnx"; }
   static Finished Emit(const std::string& stage) {
-    return RunProgram({kCompile, "--cuda-home", kCudaHome, "--model", Model(), "--target", "h200",
-                       "--precision", "fp16", "--emit", stage});
+    return Compile(
+        {"--model", Model(), "--target", "h200", "--precision", "fp16", "--emit", stage});
   }
   static Finished WithDriver(std::vector<std::string> command) {
     command.insert(command.begin(),
@@ -88,13 +96,11 @@ TEST_F(DevicePrograms, AModelIsCompiledWithoutAGpu) {
   std::getline(lock, first);
   std::getline(lock, second);
   EXPECT_THAT(second, HasSubstr("target v1 cuda arch=sm_90a sms=132"));
-  const Finished again = RunProgram({kCompile, "--cuda-home", kCudaHome, "--model", Model(),
-                                     "--target", "h200", "--precision", "fp16", "--locked",
-                                     root_ + "/net/net.lock", "-o", root_ + "/again"});
+  const Finished again = Compile({"--model", Model(), "--target", "h200", "--precision", "fp16",
+                                  "--locked", root_ + "/net/net.lock", "-o", root_ + "/again"});
   EXPECT_EQ(again.exit_code, 0) << again.output;
-  const Finished other =
-      RunProgram({kCompile, "--cuda-home", kCudaHome, "--model", Model(), "--target", "h200",
-                  "--locked", root_ + "/net/net.lock", "-o", root_ + "/other"});
+  const Finished other = Compile({"--model", Model(), "--target", "h200", "--locked",
+                                  root_ + "/net/net.lock", "-o", root_ + "/other"});
   EXPECT_EQ(other.exit_code, 3);
   EXPECT_THAT(other.output, HasSubstr("another model, --precision or version"));
 }
@@ -106,10 +112,10 @@ TEST_F(DevicePrograms, ALockFilePinsWhatNewerGpusRun) {
   WriteProduct(model, 256, 128, 192);
   const auto compile = [&](const std::string& folder, const std::string& lock) {
     std::vector<std::string> command = {
-        kCompile,      "--cuda-home", kCudaHome, "--model", model, "--target",          "h200",
-        "--precision", "fp16",        "--name",  "net",     "-o",  root_ + "/" + folder};
+        "--model", model,    "--target", "h200", "--precision",
+        "fp16",    "--name", "net",      "-o",   root_ + "/" + folder};
     if (!lock.empty()) command.insert(command.end(), {"--locked", root_ + "/" + lock});
-    const Finished done = RunProgram(command);
+    const Finished done = Compile(command);
     EXPECT_EQ(done.exit_code, 0) << done.output;
     return done.output;
   };
@@ -144,9 +150,8 @@ TEST_F(DevicePrograms, DeviceCodeIsCompiledOnce) {
   SKIP_WITHOUT_NVRTC();
   const std::string cubins = root_ + "/cubins";
   const auto compile = [&](const std::string& folder, const std::string& cache) {
-    return RunProgram({kCompile, "--cuda-home", kCudaHome, "--model", Model(), "--target", "h200",
-                       "--precision", "fp16", "--verbose", "--cubin-cache", cache, "-o",
-                       root_ + "/" + folder + "/net"});
+    return Compile({"--model", Model(), "--target", "h200", "--precision", "fp16", "--verbose",
+                    "--cubin-cache", cache, "-o", root_ + "/" + folder + "/net"});
   };
   const auto library = [&](const std::string& folder) {
     std::ifstream in(root_ + "/" + folder + "/net/libnet.so", std::ios::binary);
@@ -170,9 +175,8 @@ TEST_F(DevicePrograms, DeviceCodeIsCompiledOnce) {
   EXPECT_THAT(unusable.output, HasSubstr("the cache of device code is of no use: cannot make the "
                                          "folder /dev/null/cubins/libraries"));
   EXPECT_EQ(library("unusable"), library("first"));
-  const Finished usual =
-      RunProgram({kCompile, "--cuda-home", kCudaHome, "--model", Model(), "--target", "h200",
-                  "--precision", "fp16", "--verbose", "-o", root_ + "/usual"});
+  const Finished usual = Compile({"--model", Model(), "--target", "h200", "--precision", "fp16",
+                                  "--verbose", "-o", root_ + "/usual"});
   EXPECT_THAT(usual.output, HasSubstr(" from the cache " + root_ + "/cache/mlc-tune/cubins/"));
 }
 
@@ -190,8 +194,7 @@ TEST_F(DevicePrograms, EveryStageIsShown) {
 
 TEST_F(DevicePrograms, WithoutADriverTheReasonIsTold) {
   if (HasDriver()) GTEST_SKIP() << "there is a driver";
-  const Finished compile = RunProgram({kCompile, "--cuda-home", kCudaHome, "--model", Model(),
-                                       "--target", "cuda", "-o", root_ + "/none"});
+  const Finished compile = Compile({"--model", Model(), "--target", "cuda", "-o", root_ + "/none"});
   EXPECT_EQ(compile.exit_code, 69);
   EXPECT_THAT(compile.output, AllOf(HasSubstr("no NVIDIA driver"), HasSubstr("h200")));
   for (const char* target : {"cuda", "h200"}) {
@@ -208,17 +211,16 @@ TEST_F(DevicePrograms, WithoutADriverTheReasonIsTold) {
 }
 
 TEST_F(DevicePrograms, TheGpuAtHandIsFound) {
-  const Finished compile =
-      WithDriver({kCompile, "--cuda-home", kCudaHome, "--model", Model(), "--target", "cuda:0",
-                  "--precision", "fp16", "--emit", "ir"});
+  const Finished compile = WithDriver(CompileCommand(
+      {"--model", Model(), "--target", "cuda:0", "--precision", "fp16", "--emit", "ir"}));
   EXPECT_EQ(compile.exit_code, 0) << compile.output;
   EXPECT_EQ(compile.output, Emit("ir").output) << "as for the known device of the same class";
-  const Finished second = WithDriver({kCompile, "--cuda-home", kCudaHome, "--model", Model(),
-                                      "--target", "cuda:1", "-o", root_ + "/none"});
+  const Finished second =
+      WithDriver(CompileCommand({"--model", Model(), "--target", "cuda:1", "-o", root_ + "/none"}));
   EXPECT_EQ(second.exit_code, 69);
   EXPECT_THAT(second.output, HasSubstr("there is no GPU 1; the driver shows 1"));
-  const Finished unknown = WithDriver({kCompile, "--cuda-home", kCudaHome, "--model", Model(),
-                                       "--target", "gpu", "-o", root_ + "/none"});
+  const Finished unknown =
+      WithDriver(CompileCommand({"--model", Model(), "--target", "gpu", "-o", root_ + "/none"}));
   EXPECT_EQ(unknown.exit_code, 65);
   EXPECT_THAT(unknown.output, HasSubstr("none of cpu (this machine), cuda or cuda:N"));
 }
