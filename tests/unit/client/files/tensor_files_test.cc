@@ -64,20 +64,21 @@ TEST_F(TensorFileFaults, AreRegularFiles) {
   EXPECT_EQ(ReadTensors(std::string(5000, 'x'), "input").status().code(), StatusCode::kNotFound);
 }
 
-// More than there is of memory, in a file that takes none.
+// More than there is of memory, in a file that takes none; the thread sanitizer leaves mappings half
+// a terabyte of addresses.
 TEST_F(TensorFileFaults, MayPromiseAnything) {
-  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (274877906944,)}";
+  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (34359738368,)}";
   const fs::path path = folder_ / "input_0.npy";
   std::ofstream(path, std::ios::binary)
       << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size()) << '\0' << header;
   EXPECT_EQ(Read().code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(Read().message(), HasSubstr("the data are shorter than the shape"));
   std::error_code refused;
-  fs::resize_file(path, (uintmax_t{1} << 40) + 10 + header.size(), refused);
+  fs::resize_file(path, (uintmax_t{1} << 37) + 10 + header.size(), refused);
   if (refused) GTEST_SKIP() << "no sparse files here: " << refused.message();
   const auto tensors = ReadTensors(folder_.string(), "input");
   ASSERT_TRUE(tensors.ok()) << tensors.status().message();
-  EXPECT_EQ((*tensors)[0]->bytes.size(), size_t{1} << 40);
+  EXPECT_EQ((*tensors)[0]->bytes.size(), size_t{1} << 37);
 }
 
 // So many bytes of an ELF file does the loader map; what follows is for debuggers.
