@@ -2,7 +2,8 @@
 // and direct convolutions (one to three spatial axes; any stride, dilation, padding, group) as
 // implicit matrix multiplication. Columns (output channels) are packed into panels, weights once at
 // compile time; rows (pixels) are read in place, whatever their strides; register tiles of mr x mh
-// rows by nr vectors are multiplied without any copy of a padded input.
+// rows by nr vectors are multiplied without any copy of a padded input. What the epilogue reads of
+// tensors of the result's shape, beyond the second-level caches, is asked for when a tile starts.
 //
 // Knobs: mr rows of the tile along the row axis, mh along the axis outside it, nr column vectors,
 // rows_first (row tiles outside column panels), row_chunks and col_chunks (pieces spread over

@@ -162,6 +162,7 @@ LoopOptions Lowering::Options(const RowTile& tile, const ExprRef& steps) {
 void Lowering::EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef& pass) {
   sums_.Locate(tile, panel - first_panel_);
   sums_.Start(tile, pass);
+  store_.Fetch(tile, chunk_, panel);
   const RowAxis& depth = p_.outer[0];
   const RowAxis& height = p_.outer[1];
   const ExprRef a_base = builder_.Let("a", rows_.Base(tile, chunk_, pass));

@@ -35,6 +35,7 @@ ContractionPlan MakePlan(const ContractionProblem& problem, const target::Target
   plan.column_chunks = config["col_chunks"];
   plan.unroll = static_cast<int>(config["unroll"]);
   plan.prefetch = static_cast<int>(config["prefetch"]);
+  plan.fetched_beyond_bytes = target.threads * target.l2_bytes;
   plan.pack = config["pack"] != 0;
   plan.k_chunk = config["k_chunk"];
   plan.stage = config["stage"] != 0;

@@ -23,6 +23,8 @@ struct ContractionPlan {
   int64_t k_chunk = 0;  // k steps of a pass over the output; 0: all in one
   bool stage = false;   // rows are copied to scratch first, a pass at a time
   bool ahead = false;   // the next panel is fetched while this one is multiplied
+  // What the epilogue reads of larger tensors is fetched: others wait in the second-level caches.
+  int64_t fetched_beyond_bytes = 0;
 
   int64_t panels = 1;     // column panels of `vectors` vectors
   int64_t row_units = 1;  // what row_chunks divides: tiles of the outer axis, else of the inner one

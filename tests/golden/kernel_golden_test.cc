@@ -77,6 +77,29 @@ TEST(LlvmText, ContractionMultipliesInVectorsOfTheTarget) {
   EXPECT_THAT(avx2, Not(HasSubstr("<16 x float>")));
 }
 
+// Of a product with another tensor added to it, as the kernel's text.
+std::string TextWithResidual(int64_t rows, int64_t depth) {
+  const std::string k = std::to_string(depth);
+  const std::string y = "f32[" + std::to_string(rows) + ",1024]";
+  return LoweredBy("contraction",
+                   Parsed("%0 = input() : f32[" + std::to_string(rows) + "," + k +
+                          "]\n%1 = weight() : f32[" + k + ",1024]\n%2 = matmul(%0, %1) : " + y +
+                          "\n%3 = input() : " + y + "\n%4 = add(%2, %3) : " + y + "\nreturn %4\n"),
+                   Avx512())
+      .kernel.ToText();
+}
+
+TEST(KernelText, ContractionFetchesWhatItsEpilogueReads) {
+  // The first operand of the product has the shape of its result, too.
+  const std::string text = TextWithResidual(2048, 1024);
+  EXPECT_THAT(text, HasSubstr("prefetch x_1["));
+  EXPECT_LT(text.find("prefetch x_1["), text.find("fma"));
+  EXPECT_THAT(text, Not(HasSubstr("prefetch x[")));
+  // What lies in the second-level caches, and sums too short to wait for anything.
+  EXPECT_THAT(TextWithResidual(512, 1024), Not(HasSubstr("prefetch x_1[")));
+  EXPECT_THAT(TextWithResidual(2048, 16), Not(HasSubstr("prefetch x_1[")));
+}
+
 TEST(LlvmText, KernelsCallNothing) {
   for (const NamedWorkload& named : AllKinds()) {
     const schedule::Family* family = schedule::FamiliesFor(named.workload, Avx512()).front();
