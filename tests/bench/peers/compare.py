@@ -80,10 +80,11 @@ def measure(name, args):
 def row_of(name, samples):
     medians = {kind: statistics.median(s) for kind, s in samples.items()}
     peers = {kind: m for kind, m in medians.items() if kind != "mlc"}
-    best = min(peers, key=peers.get)
+    best = min(peers, key=peers.get, default=None)
     cells = [f"{medians[k]:.2f}" if k in medians else "-" for k in ("mlc", "onnxruntime", "torch", "torch_compile")]
-    ratio = f"{medians['mlc'] / peers[best]:.2f}" if "mlc" in medians else "-"
-    return f"| {name} | " + " | ".join(cells) + f" | {best} | {ratio} |", medians, best
+    ratio = medians["mlc"] / peers[best] if "mlc" in medians and best else None
+    ending = f"{best or '-'} | {f'{ratio:.2f}' if ratio else '-'}"
+    return f"| {name} | " + " | ".join(cells) + f" | {ending} |", ratio
 
 
 def main():
@@ -102,11 +103,11 @@ def main():
     kept, logs = {}, []
     for name in args.only:
         samples = measure(name, args)
-        row, medians, best = row_of(name, samples)
+        row, ratio = row_of(name, samples)
         print(row, flush=True)
         kept[name] = samples
-        if "mlc" in medians:
-            logs.append(medians["mlc"] / medians[best])
+        if ratio:
+            logs.append(ratio)
     if logs:
         print(f"\ngeometric mean of mlc / best peer: {statistics.geometric_mean(logs):.2f}")
     if args.json:
