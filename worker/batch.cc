@@ -24,6 +24,7 @@ std::string Report(const Measurement& measurement, const MachineState& machine) 
   ByteWriter out;
   Put(out, measurement);
   out.Put(machine.best_gflops);
+  out.Put(machine.best_rows_gflops);
   out.Put(machine.clock_mhz);
   out.Put(machine.clock_read_at_ns);
   out.Put(machine.patience.timed_ns);
@@ -43,6 +44,7 @@ std::optional<Measurement> ReadReport(std::string_view bytes, MachineState& mach
   const Measurement measurement = GetMeasurement(in);
   MachineState state;
   state.best_gflops = in.Get<double>();
+  state.best_rows_gflops = in.Get<double>();
   state.clock_mhz = in.Get<double>();
   state.clock_read_at_ns = in.Get<int64_t>();
   state.patience.timed_ns = in.Get<int64_t>();

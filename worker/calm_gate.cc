@@ -5,11 +5,11 @@ namespace {
 
 // Between what the clock's own changes come to and half the speed.
 constexpr double kCalmEnough = 0.85;
-// A phase of little speed lasts from some milliseconds to some tenths of a second.
+// A phase of little speed lasts from some milliseconds to some seconds.
 constexpr int64_t kPassNs = 5'000'000;
 constexpr int64_t kLongestWaitNs = 500'000'000;
 // Lost before there are timings to compare it with.
-constexpr int64_t kCreditNs = 3'000'000'000;
+constexpr int64_t kCreditNs = 10'000'000'000;
 constexpr int64_t kLostForTimed = 3;
 constexpr int64_t kMostForOneNs = 1'500'000'000;
 

@@ -50,8 +50,8 @@ Engine::Engine(EngineOptions options)
 Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   options.references.sandbox = options.sandbox;
   auto engine = std::unique_ptr<Engine>(new Engine(std::move(options)));
-  engine->burst_ = MLC_TRY(BuildBurst(engine->options_.target));
-  engine->gauge_ = MLC_TRY(Gauge::Create(engine->burst_, engine->options_.target));
+  engine->gauge_kernels_ = MLC_TRY(BuildGaugeKernels(engine->options_.target));
+  engine->gauge_ = MLC_TRY(Gauge::Create(engine->gauge_kernels_, engine->options_.target));
   if (engine->options_.cpu) {
     if (engine->options_.target.fma_gflops <= 0) MLC_TRY(engine->Calibrate());
     engine->targets_.push_back(engine->options_.target);

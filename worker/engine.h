@@ -122,7 +122,7 @@ class Engine {
   SharedCubins cubins_;
   GpuUsage usage_;
   std::string gate_;
-  std::string burst_;
+  std::string gauge_kernels_;
   std::optional<Gauge> gauge_;
   MachineState machine_;
   ReferenceStore references_;

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -10,49 +11,18 @@
 #include <string>
 #include <vector>
 
-#include "compiler/codegen/llvm.h"
-#include "compiler/ir/build.h"
-
 namespace mlc::worker {
 namespace {
 
-constexpr int64_t kRounds = 4000;
 constexpr int kLeastBursts = 3;
 constexpr double kWakeSeconds = 0.002;
 constexpr double kPeakSeconds = 0.03;
 constexpr double kBusyPeakSeconds = 1;
 // The clock of many busy cores is lower than that of one.
 constexpr double kAsAlone = 0.7;
-
-int64_t Chains(const target::Target& target) { return target.vector_registers() >= 32 ? 16 : 12; }
-
-ir::Kernel BurstKernel(const target::Target& target) {
-  using namespace ir;
-  const int lanes = target.Lanes(DType::kF32);
-  const int64_t chains = Chains(target);
-  KernelBuilder b("burst");
-  const BufferId in = b.In("factors", DType::kF32, 2);
-  const BufferId out = b.Out("sums", DType::kF32, int64_t{target.threads} * lanes);
-  const BufferId sums = b.Registers("sum", DType::kF32, lanes, chains);
-  const BufferId both = b.Registers("factor", DType::kF32, lanes, 2);
-  b.Parallel("t", target.threads, [&](ExprRef t) {
-    for (int i = 0; i < 2; ++i) b.Set(both, Int(i), MakeBroadcast(b.Load(in, Int(i)), lanes));
-    const ExprRef x = b.Get(both, Int(0));
-    const ExprRef y = b.Get(both, Int(1));
-    b.Unrolled("c", chains, [&](ExprRef c) { b.Set(sums, c, y); });
-    b.For("round", kRounds, [&](ExprRef) {
-      b.Unrolled("c", chains, [&](ExprRef c) {
-        b.Set(sums, c, MakeApply(ScalarOp::kFma, {b.Get(sums, c), x, y}));
-      });
-    });
-    ExprRef total = b.Get(sums, Int(0));
-    for (int64_t c = 1; c < chains; ++c) {
-      total = MakeApply(ScalarOp::kAdd, {total, b.Get(sums, Int(c))});
-    }
-    b.Store(out, t * lanes, total);
-  });
-  return b.Finish();
-}
+constexpr size_t kPage = 4096;
+// Neither a power of two, which some processors multiply faster, nor denormal in any sum.
+constexpr float kOperand = 0.3F;
 
 double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -113,42 +83,48 @@ void PinToFirst() {
   }
 }
 
-Result<std::string> BuildBurst(const target::Target& target) {
-  const ir::Kernel kernel = BurstKernel(target);
-  MLC_TRY(kernel.Verify());
-  return codegen::CompileToObject({&kernel}, target);
-}
-
-Result<Gauge> Gauge::Create(const std::string& burst, const target::Target& target) {
+Result<Gauge> Gauge::Create(const std::string& kernels, const target::Target& target) {
   Gauge gauge;
-  gauge.object_ = MLC_TRY(build::LoadObject(burst));
-  gauge.phase_ = MLC_TRY(gauge.object_->Phases("burst", 1)).front();
+  gauge.object_ = MLC_TRY(build::LoadObject(kernels));
+  const auto part = [&](const GaugeKernel& kernel) -> Result<Part> {
+    return Part{MLC_TRY(gauge.object_->Phases(kernel.name, 1)).front(), kernel};
+  };
+  gauge.burst_ = MLC_TRY(part(BurstOf(target)));
+  gauge.rows_ = MLC_TRY(part(RowsOf(target)));
+  const auto floats = static_cast<size_t>(target.threads * gauge.rows_.kernel.floats);
+  gauge.operands_.assign(floats + kPage / sizeof(float), kOperand);
   gauge.target_ = target;
   gauge.cores_ = UsedCores(target.threads);
   return gauge;
 }
 
-double Gauge::Burst(mlc_pool* pool, int threads) const {
-  const int lanes = target_.Lanes(DType::kF32);
-  alignas(64) float factors[2] = {0.5F, 0.25F};
-  std::vector<float> sums(static_cast<size_t>(threads * lanes) + 16);
-  auto address = reinterpret_cast<uintptr_t>(sums.data());
-  address = (address + 63) / 64 * 64;
-  void* buffers[] = {factors, reinterpret_cast<void*>(address), nullptr, nullptr};
-  const mlc_phase phase = {phase_, threads};
+double Gauge::Once(mlc_pool* pool, const Part& part, int threads) const {
+  const auto aligned = [](const std::vector<float>& floats, size_t to) {
+    const auto address = reinterpret_cast<uintptr_t>(floats.data());
+    return reinterpret_cast<void*>((address + to - 1) / to * to);
+  };
+  std::vector<float> sums(static_cast<size_t>(threads * target_.Lanes(DType::kF32)) + 16);
+  void* buffers[] = {aligned(operands_, kPage), aligned(sums, 64), nullptr, nullptr};
+  const mlc_phase phase = {part.phase, threads};
   const double start = Seconds();
   mlc_run_phases(pool, &phase, 1, buffers);
-  const double flops = 2.0 * threads * static_cast<double>(kRounds * Chains(target_)) * lanes;
-  return flops / (Seconds() - start) / 1e9;
+  return threads * part.kernel.flops / (Seconds() - start) / 1e9;
 }
 
 double Gauge::Gflops(mlc_pool* pool, double enough) const {
   double best = 0;
   const double start = Seconds();
   for (int i = 0; i < kLeastBursts || (best < enough && Seconds() - start < kWakeSeconds); ++i) {
-    best = std::max(best, Burst(pool, target_.threads));
+    best = std::max(best, Once(pool, burst_, target_.threads));
   }
   return best;
+}
+
+double Gauge::RowsGflops(mlc_pool* pool) const {
+  std::array<double, 5> reads;
+  for (double& read : reads) read = Once(pool, rows_, target_.threads);
+  std::nth_element(reads.begin(), reads.begin() + reads.size() / 2, reads.end());
+  return reads[reads.size() / 2];
 }
 
 double Gauge::PeakGflops(mlc_pool* pool) const {
@@ -160,8 +136,8 @@ double Gauge::PeakGflops(mlc_pool* pool) const {
   // Threads on cores of their own are as fast as one alone; what is far below was disturbed.
   const auto disturbed = [&] { return best < kAsAlone * alone * cores_; };
   while (taken < kPeakSeconds || (disturbed() && taken < kBusyPeakSeconds)) {
-    alone = std::max(alone, Burst(pool, 1));
-    best = std::max(best, Burst(pool, target_.threads));
+    alone = std::max(alone, Once(pool, burst_, 1));
+    best = std::max(best, Once(pool, burst_, target_.threads));
     taken = Seconds() - start;
   }
   return best;

@@ -222,14 +222,17 @@ std::optional<Measurement> Runner::Check(const RunTask& task, const Loaded& load
 }
 
 double Runner::Calm() {
+  if (gauge_ == nullptr) return 1;
   // The clock changes by itself, and bursts in between are as good as the best.
   constexpr double kAsGood = 0.9;
-  if (gauge_ == nullptr) return 1;
+  const auto share = [](double now, double& best) {
+    best = std::max(best, now);
+    return now / best;
+  };
   const double best = state_.best_gflops;
   const double enough = best > 0 ? kAsGood * best : std::numeric_limits<double>::infinity();
-  const double now = gauge_->Gflops(pool_, enough);
-  state_.best_gflops = std::max(state_.best_gflops, now);
-  return now / state_.best_gflops;
+  const double cores = share(gauge_->Gflops(pool_, enough), state_.best_gflops);
+  return std::min(cores, share(gauge_->RowsGflops(pool_), state_.best_rows_gflops));
 }
 
 // Threads that sleep while they wait are put on one core again when they wake up: a busy machine is

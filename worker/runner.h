@@ -38,6 +38,7 @@ int64_t RotationBytesFor(const target::Target& target);
 // What a runner learnt about the machine; handed from one runner child to the next.
 struct MachineState {
   double best_gflops = 0;
+  double best_rows_gflops = 0;
   double clock_mhz = 0;
   int64_t clock_read_at_ns = 0;
   Patience patience;

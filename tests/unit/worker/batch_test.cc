@@ -199,9 +199,9 @@ TEST_F(Batch, ObjectsThatCannotBeLoadedAreBuildErrors) {
 }
 
 TEST_F(Batch, TheGaugeReadsTheMachine) {
-  const Result<std::string> burst = BuildBurst(target_);
-  ASSERT_TRUE(burst.ok()) << burst.status().ToString();
-  const Result<Gauge> gauge = Gauge::Create(*burst, target_);
+  const Result<std::string> kernels = BuildGaugeKernels(target_);
+  ASSERT_TRUE(kernels.ok()) << kernels.status().ToString();
+  const Result<Gauge> gauge = Gauge::Create(*kernels, target_);
   ASSERT_TRUE(gauge.ok());
   options_.gauge = &*gauge;
   Add(Correct);
@@ -211,6 +211,7 @@ TEST_F(Batch, TheGaugeReadsTheMachine) {
   EXPECT_GT(m.calm, 0);
   EXPECT_LE(m.calm, 1);
   EXPECT_GT(machine_.best_gflops, 0);
+  EXPECT_GT(machine_.best_rows_gflops, 0);
 }
 
 }  // namespace
