@@ -82,6 +82,11 @@ TEST_F(Batch, CorrectKernelsAreTimed) {
   }
 }
 
+TEST_F(Batch, FirstTrialsAreTimedTwice) {
+  Add(Correct);
+  EXPECT_GT(Run()[0].runs, TimingOptions().max_samples);
+}
+
 TEST(RotationBytesFor, OutgrowsASmallLastCacheAndLeavesALargeOneAlone) {
   target::Target target;
   target.l3_bytes = int64_t{32} << 20;
