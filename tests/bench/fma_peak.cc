@@ -8,30 +8,39 @@ namespace mlc::bench {
 namespace {
 
 constexpr int64_t kSteps = 40000;
-constexpr int kFactors = 6;
 constexpr int kInputVectors = 8;
 
-// As many accumulators as the registers hold beside the factors.
-int ChainsOf(const target::Target& target) { return target.vector_registers() >= 32 ? 24 : 12; }
+struct Registers {
+  int chains;
+  int factors;
+};
 
-ir::Kernel BurstKernel(int lanes, int chains, int threads) {
+// All in registers; whole rounds of the factors.
+Registers RegistersOf(const target::Target& target) {
+  if (target.vector_registers() >= 32) return {.chains = 24, .factors = 6};
+  return {.chains = 12, .factors = 3};
+}
+
+ir::Kernel BurstKernel(int lanes, const Registers& registers, int threads) {
+  const int chains = registers.chains;
+  const int count = registers.factors;
   ir::KernelBuilder b("peak");
   // Random factors: the clock of wide units depends on how many bits change.
   const auto in = b.In("x", DType::kF32, lanes * kInputVectors);
   const auto out = b.Out("y", DType::kF32, int64_t{lanes} * chains * threads);
   const auto acc = b.Registers("acc", DType::kF32, lanes, chains);
-  const auto factors = b.Registers("f", DType::kF32, lanes, kFactors);
+  const auto factors = b.Registers("f", DType::kF32, lanes, count);
   b.Parallel("p", threads, [&](const ir::ExprRef& p) {
     b.Unrolled("c", chains,
                [&](const ir::ExprRef& c) { b.Set(acc, c, ir::Float(DType::kF32, 0, lanes)); });
-    b.Unrolled("c", kFactors, [&](const ir::ExprRef& c) {
+    b.Unrolled("c", count, [&](const ir::ExprRef& c) {
       b.Set(factors, c, b.Load(in, c * int64_t{lanes}, lanes));
     });
     b.For("k", kSteps, [&](const ir::ExprRef&) {
-      b.Unrolled("c", chains / kFactors, [&](const ir::ExprRef& c) {
-        b.Unrolled("f", kFactors, [&](const ir::ExprRef& f) {
-          const auto index = c * int64_t{kFactors} + f;
-          const auto other = b.Get(factors, ir::Mod(f + 1, kFactors));
+      b.Unrolled("c", chains / count, [&](const ir::ExprRef& c) {
+        b.Unrolled("f", count, [&](const ir::ExprRef& f) {
+          const auto index = c * int64_t{count} + f;
+          const auto other = b.Get(factors, ir::Mod(f + 1, count));
           b.Set(acc, index,
                 ir::MakeApply(ScalarOp::kFma, {b.Get(factors, f), other, b.Get(acc, index)}));
         });
@@ -48,16 +57,16 @@ ir::Kernel BurstKernel(int lanes, int chains, int threads) {
 
 Result<FmaPeak> FmaPeak::Create(const target::Target& target) {
   const int lanes = target.Lanes(DType::kF32);
-  const int chains = ChainsOf(target);
-  const ir::Kernel kernel = BurstKernel(lanes, chains, target.threads);
+  const Registers registers = RegistersOf(target);
+  const ir::Kernel kernel = BurstKernel(lanes, registers, target.threads);
   FmaPeak peak;
   const std::string object = MLC_TRY(codegen::CompileToObject({&kernel}, target));
   peak.object_ = MLC_TRY(build::LoadObject(object));
   peak.phases_ = MLC_TRY(peak.object_->Phases(kernel.name, 1));
   peak.threads_ = target.threads;
-  peak.flops_ = 2.0 * lanes * chains * kSteps * target.threads;
+  peak.flops_ = 2.0 * lanes * registers.chains * kSteps * target.threads;
   peak.in_ = AlignedBuffer(int64_t{kInputVectors} * lanes * 4);
-  peak.out_ = AlignedBuffer(int64_t{lanes} * chains * target.threads * 4);
+  peak.out_ = AlignedBuffer(int64_t{lanes} * registers.chains * target.threads * 4);
   Rng rng(5);
   for (int i = 0; i < kInputVectors * lanes; ++i) {
     reinterpret_cast<float*>(peak.in_.data())[i] = static_cast<float>(rng.Uniform() * 2 - 1);
