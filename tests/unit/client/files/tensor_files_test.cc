@@ -64,8 +64,8 @@ TEST_F(TensorFileFaults, AreRegularFiles) {
   EXPECT_EQ(ReadTensors(std::string(5000, 'x'), "input").status().code(), StatusCode::kNotFound);
 }
 
-// More than there is of memory, in a file that takes none; the thread sanitizer leaves mappings half
-// a terabyte of addresses.
+// More than there is of memory, in a file that takes none; the thread sanitizer leaves mappings
+// half a terabyte of addresses.
 TEST_F(TensorFileFaults, MayPromiseAnything) {
   const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (34359738368,)}";
   const fs::path path = folder_ / "input_0.npy";
