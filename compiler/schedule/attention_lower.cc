@@ -203,7 +203,11 @@ class AttentionEmitter {
           const ExprRef e = (tail ? ir::Int(whole) : panel) * value_panel_ + v * lanes_;
           Point point{{b_, h_, first + r, e}, 3, lanes_, nullptr};
           if (tail && left < lanes_) point.active = ir::Int(left);
-          const ExprRef value = Do(ScalarOp::kMul, output_.Get(r, ir::Int(v)), inverse);
+          ExprRef value = Do(ScalarOp::kMul, output_.Get(r, ir::Int(v)), inverse);
+          if (problem_.width == 1) {
+            value = ir::MakeReduce(ScalarOp::kAdd, Masked(value, 1, 0));
+            point = {{b_, h_, first + r, e}, -1, 1, nullptr};
+          }
           fused_.StoreOutputs(point, {{problem_.anchor, value}});
         }
       });

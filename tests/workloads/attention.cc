@@ -16,10 +16,7 @@ Shape RandomShape(Rng& rng) {
           Between(rng, 1, 70), Between(rng, 1, 20), Between(rng, 1, 40)};
 }
 
-}  // namespace
-
-RandomWorkload RandomAttention(Rng& rng) {
-  const Shape s = RandomShape(rng);
+RandomWorkload AttentionOf(Rng& rng, const Shape& s) {
   const std::string t = Chance(rng, 25) ? "f16" : "f32";
   const Dims q = {s.batch, s.heads, s.queries, s.depth};
   const Dims k = {s.batch, s.heads, s.keys, s.depth};
@@ -43,6 +40,19 @@ RandomWorkload RandomAttention(Rng& rng) {
     random.mask_share = 0.4;
   }
   return random;
+}
+
+}  // namespace
+
+RandomWorkload RandomAttention(Rng& rng) {
+  const Shape s = RandomShape(rng);
+  return AttentionOf(rng, s);
+}
+
+RandomWorkload RandomAttentionOfOneColumn(Rng& rng) {
+  Shape s = RandomShape(rng);
+  s.width = 1;
+  return AttentionOf(rng, s);
 }
 
 RandomWorkload RandomProjectedAttention(Rng& rng) {

@@ -8,6 +8,8 @@ namespace mlc::schedule {
 
 // Small, of any layout, with masks of any shape.
 RandomWorkload RandomAttention(Rng& rng);
+// The same with values of one column.
+RandomWorkload RandomAttentionOfOneColumn(Rng& rng);
 // Queries, keys and values are views of one buffer; the result is written with heads merged.
 RandomWorkload RandomProjectedAttention(Rng& rng);
 // A mask of minus infinities that the kernel makes itself; rows may be masked altogether.

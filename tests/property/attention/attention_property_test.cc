@@ -13,6 +13,13 @@ TEST(AttentionProperty, RandomShapesLayoutsAndMasks) {
   for (int i = 0; i < 40 && !HasFailure(); ++i) CheckFamily(rng, RandomAttention(rng), "attention");
 }
 
+TEST(AttentionProperty, ValuesOfOneColumn) {
+  Rng rng(34);
+  for (int i = 0; i < 10 && !HasFailure(); ++i) {
+    CheckFamily(rng, RandomAttentionOfOneColumn(rng), "attention");
+  }
+}
+
 TEST(AttentionProperty, ViewsOfOneProjection) {
   Rng rng(32);
   for (int i = 0; i < 10 && !HasFailure(); ++i)
