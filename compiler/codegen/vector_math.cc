@@ -22,6 +22,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 double Ln2High(const Value* x) { return IsF64(x) ? 0x1.62e42feep-1 : 0x1.62e4p-1; }
 double Ln2Low(const Value* x) { return IsF64(x) ? 1.9082149292705877e-10 : 1.4286068203094172e-6; }
 
+// x - n * ln(2).
+Value* MinusLn2(IRBuilderBase& b, const MathContext& math, Value* x, Value* n) {
+  Value* r = EmitFma(b, math, n, Number(x, -Ln2High(x)), x);
+  return EmitFma(b, math, n, Number(x, -Ln2Low(x)), r);
+}
+
 // exp(x) = 2^exponent * (1 + fraction), |ln(1 + fraction)| <= ln(2)/2.
 struct Exponential {
   Value* fraction;
@@ -30,9 +36,7 @@ struct Exponential {
 
 Exponential ReduceExp(IRBuilderBase& b, const MathContext& math, Value* x) {
   const Nearest n = RoundSmall(b, b.CreateFMul(x, Number(x, kLog2E)));
-  Value* minus_n = b.CreateFNeg(n.value);
-  Value* r = EmitFma(b, math, minus_n, Number(x, Ln2High(x)), x);
-  r = EmitFma(b, math, minus_n, Number(x, Ln2Low(x)), r);
+  Value* r = MinusLn2(b, math, x, n.value);
   Value* p = nullptr;
   if (IsF64(x)) {
     p = Polynomial(
@@ -47,7 +51,7 @@ Exponential ReduceExp(IRBuilderBase& b, const MathContext& math, Value* x) {
   return {EmitFma(b, math, b.CreateFMul(r, r), p, r), n.bits};
 }
 
-// 2^n for a normal result.
+// 2^n for a normal result. Bits of n that the shift drops do not matter.
 Value* PowerOfTwo(IRBuilderBase& b, const Value* like, Value* n) {
   const bool wide = IsF64(like);
   Value* biased = b.CreateAdd(n, BitsNumber(like, wide ? 1023 : 127));
@@ -59,13 +63,28 @@ bool IsWideF32(const Value* x) {
   return vector != nullptr && vector->getNumElements() == 16 && !IsF64(x);
 }
 
+// exp of f32 by even exponents: 2^(n/2), which is normal where 2^n is not, scales twice, and a
+// result that is subnormal is rounded once. REQUIRES: -104 <= x <= 89.
+Value* EvenExp(IRBuilderBase& b, const MathContext& math, Value* x) {
+  // Sums near 2^24 are even, and their low bits are half of n.
+  Value* magic = Number(x, 0x1.8p24);
+  Value* sum = EmitFma(b, math, x, Number(x, kLog2E), magic);
+  Value* n = b.CreateFSub(sum, magic);
+  Value* r = MinusLn2(b, math, x, n);
+  // Relative error 1.5e-8 for |r| <= ln(2), before rounding.
+  Value* p = Polynomial(b, math, r,
+                        {1.0, 1.0, 0.5000003454336073, 0.16666614306827232, 0.04166127857225997,
+                         0.008336097515614344, 0.0014104263471879444, 0.00019611852354138593});
+  Value* root = PowerOfTwo(b, x, b.CreateBitCast(sum, BitsType(x)));
+  return b.CreateFMul(b.CreateFMul(p, root), root);
+}
+
 // exp in as few instructions as AVX-512 allows: one scales by 2^n, and rounds once where the result
 // is subnormal. REQUIRES: IsWideF32(x), |x| < 2^14.
 Value* ScaledExp(IRBuilderBase& b, const MathContext& math, Value* x) {
   Value* magic = Number(x, 0x1.8p23);
   Value* n = b.CreateFSub(EmitFma(b, math, x, Number(x, kLog2E), magic), magic);
-  Value* r = EmitFma(b, math, n, Number(x, -Ln2High(x)), x);
-  r = EmitFma(b, math, n, Number(x, -Ln2Low(x)), r);
+  Value* r = MinusLn2(b, math, x, n);
   Value* p = Polynomial(b, math, r,
                         {1.0, 1.0, 0.50000001009572312, 0.16666512893256367, 0.041666187359339726,
                          0.0083695980173619968, 0.0013951712752892187});
@@ -142,6 +161,7 @@ Value* EmitExp(IRBuilderBase& b, const MathContext& math, Value* x) {
   // Beyond these bounds the result is 0 or infinity all the same.
   x = AtMost(b, AtLeast(b, x, wide ? -746.0 : -104.0), wide ? 710.0 : 89.0);
   if (math.scaling && IsWideF32(x)) return ScaledExp(b, math, x);
+  if (!wide) return EvenExp(b, math, x);
   const Exponential e = ReduceExp(b, math, x);
   // In two steps: 2^n itself may be infinite or subnormal.
   Value* n1 = b.CreateAShr(e.exponent, BitsNumber(x, 1));
