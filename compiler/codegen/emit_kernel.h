@@ -75,6 +75,7 @@ class PhaseEmitter {
   void StoreAccess(const Access& access, llvm::Value* value, bool streaming);
   void StoreStreaming(const Access& access, llvm::Value* value, llvm::Value* address);
   void StoreStrided(const Access& access, llvm::Value* value);
+  void StoreLeading(const Access& access, llvm::Value* value, int64_t count);
   llvm::Value* AddressOf(ir::BufferId buffer, const Affine& index);
   llvm::Value* LaneAddresses(const Access& access);
   uint64_t AlignmentOf(ir::BufferId buffer, const Affine& index) const;

@@ -44,6 +44,21 @@ TEST(Memory, LanesOutsideAMaskReadAsZeroEvenOutsideTheBuffer) {
   ExpectSameBytes(k.Finish(), {RandomBytes(DType::kF32, 8, 5), Zeros(DType::kF32, 64)});
 }
 
+TEST(Memory, NothingBehindAConstantNumberOfLanesIsWritten) {
+  for (const DType dtype : kAllTypes) {
+    SCOPED_TRACE(ToText(dtype));
+    for (int active = 1; active <= 17; ++active) {
+      KernelBuilder k("leading");
+      const ir::BufferId a = k.In("a", dtype, 64);
+      const ir::BufferId o = k.Out("o", dtype, 64);
+      k.Parallel("i", 3,
+                 [&](ExprRef i) { k.Store(o, i * 17, k.Load(a, i * 16, 16), 1, Int(active)); });
+      ASSERT_NO_FATAL_FAILURE(
+          ExpectSameBytes(k.Finish(), {RandomBytes(dtype, 64, 5), RandomBytes(dtype, 64, 6)}));
+    }
+  }
+}
+
 TEST(Memory, StridesGatherAndScatter) {
   for (const DType dtype : kAllTypes) {
     SCOPED_TRACE(ToText(dtype));
