@@ -95,9 +95,25 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
 
 namespace {
 
-// Rows a multiple of a page apart share few cache sets.
-bool RowsCollide(const ContractionProblem& p) {
-  return p.inner.stride * p.inner.row_stride * SizeOf(p.row_dtype) % 4096 == 0;
+constexpr int64_t kPage = 4096;
+
+bool PagesApart(const ContractionProblem& p, const RowAxis& axis) {
+  return axis.stride * axis.row_stride * SizeOf(p.row_dtype) % kPage == 0;
+}
+
+// Rows of the tile a multiple of a page apart, over the ways of the first cache's sets: they share
+// one.
+double SharedWays(const ContractionProblem& p, const target::Target& target,
+                  const ContractionPlan& plan) {
+  const double ways = static_cast<double>(target.l1_bytes) / kPage;
+  const int inner = PagesApart(p, p.inner) ? plan.inner_rows : 1;
+  const int outer = PagesApart(p, p.outer[1]) ? plan.outer_rows : 1;
+  return inner * outer / ways;
+}
+
+bool RowsCollide(const ContractionProblem& p, const target::Target& target,
+                 const ContractionPlan& plan) {
+  return SharedWays(p, target, plan) > 2.0 / 3;
 }
 
 // Share of peak that a register tile reaches when its operands are near, from measurements of an
@@ -118,7 +134,9 @@ double TileScore(const ContractionProblem& p, const target::Target& target,
   score *= 1 - 0.12 * std::max(0.0, loads - 0.55);
   // Panels from the second cache: few rows leave little time for each of their lines.
   score *= 1 - 0.005 * std::max(0.0, std::min(12.0, static_cast<double>(p.Rows())) - rows);
-  if (RowsCollide(p) && plan.inner_rows > 8) score *= 0.985;
+  if (RowsCollide(p, target, plan)) score *= 0.985;
+  // Far more rows than ways: every step of k waits for the second cache.
+  score /= 1 + 6 * std::max(0.0, SharedWays(p, target, plan) - 1.2);
   if (plan.inner_rows > 16) score *= 0.92;
   return score;
 }
@@ -140,7 +158,7 @@ void ChooseStreams(const ContractionProblem& p, const target::Target& target, co
   const std::vector<int64_t>& passes = DomainOf(space, "k_chunk");
   // Rows and two panels share the second cache; where they do not fit, a pass takes a part of k.
   // A short pass also leaves the first cache to the rows, whatever sets they share.
-  const bool collide = RowsCollide(p) && plan.inner_rows > 8;
+  const bool collide = RowsCollide(p, target, plan);
   if (!rows_first && (collide || rows + 2 * panel > 0.8 * l2)) {
     SetKnob(config, "k_chunk", passes.back());
   } else if (collide) {
