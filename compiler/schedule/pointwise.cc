@@ -51,6 +51,15 @@ double SpecialFlops(const Workload& workload) {
   return flops;
 }
 
+// Squares that turn are as wide as a vector.
+bool WritesHalfLines(const Workload& workload, const target::Target& target) {
+  constexpr int kLineFloats = 16;
+  if (target.Lanes(DType::kF32) >= kLineFloats) return false;
+  const std::vector<Piece> pieces = CutPieces(workload);
+  return std::any_of(pieces.begin(), pieces.end(),
+                     [&](const Piece& piece) { return Turns(piece, target); });
+}
+
 PieceKnobs KnobsOf(const Config& config) {
   PieceKnobs knobs;
   knobs.unroll = static_cast<int>(config["unroll"]);
@@ -190,6 +199,8 @@ Config PointwiseFamily::Default(const Workload& workload, const target::Target& 
     }
     if (name == "streaming" && domain.size() > 1) {
       value = total > 2.0 * static_cast<double>(target.l2_bytes) * target.threads ? 1 : 0;
+      // Lines that bypass the caches half written go to memory twice.
+      if (WritesHalfLines(workload, target)) value = 0;
     }
   }
   if (Check(workload, target, config) != RejectReason::kNone) config = space.At(0);

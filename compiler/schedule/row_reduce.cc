@@ -18,6 +18,7 @@ constexpr int64_t kGrainUnit = 1024;
 constexpr int64_t kRowsInL2 = 2;
 // A part of fewer elements is done before another thread would begin.
 constexpr int64_t kMinPart = 4096;
+constexpr int64_t kLineBytes = 64;
 
 int64_t Vectors(const RowProblem& p) { return (p.Columns() + p.lanes - 1) / p.lanes; }
 
@@ -200,11 +201,12 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
   set("keep", 2);
   const double resident = 2.0 * static_cast<double>(target.l2_bytes) * target.threads;
   set("streaming", workload.MinBytes() > resident ? 1 : 0);
-  // exp leaves memory idle in both passes of a long row: each asks for half of the next one, and
-  // computing it twice costs less than a copy of the row in the first cache.
+  // exp leaves memory idle in both passes of a long row: each asks for half of the next one. Where
+  // vectors are wide, computing it twice costs less than a copy of the row in the first cache.
   const bool busy = workload.graph()[p.anchor].op == Op::kSoftmax && !FitsRegisters(p, target);
   const bool streams = workload.MinBytes() > resident;
-  if (busy && streams) {
+  const bool wide = p.lanes * SizeOf(p.dtype) >= kLineBytes;
+  if (busy && streams && wide) {
     set("keep", 0);
     set("chains", 8);
     set("grain", std::min<int64_t>(per_thread, 4));
