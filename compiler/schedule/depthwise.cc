@@ -77,6 +77,14 @@ double TileScore(const ContractionProblem& p, const target::Target& target,
   return spills * std::min(1.0, (chains + 4) / 12) / (1 + 0.1 * reads);
 }
 
+// What a legal config promises by its tile and chunks.
+double DefaultScore(const ContractionProblem& p, const target::Target& target,
+                    const DepthwisePlan& plan, const KernelFacts& facts) {
+  const double tile = TileScore(p, target, plan, facts.accumulators);
+  const double chunks = 1 + 0.005 * facts.parallel_chunks + (plan.channel_chunks > 1 ? 0.1 : 0.0);
+  return facts.lane_fill * tile / facts.imbalance / chunks;
+}
+
 }  // namespace
 
 bool DepthwiseFamily::Accepts(const graph::Workload& workload, const target::Target&) const {
@@ -155,28 +163,26 @@ Config DepthwiseFamily::Default(const graph::Workload& workload,
   Config config = space.At(0);
   Config best = config;
   double best_score = -1;
+  const auto consider = [&] {
+    const DepthwisePlan plan = MakePlan(p, target, config);
+    if (CheckPlan(p, target, plan) != RejectReason::kNone) return;
+    const double score = DefaultScore(p, target, plan, Facts(workload, target, config));
+    if (score <= best_score) return;
+    best_score = score;
+    best = config;
+  };
+  SetKnob(config, "rows_first", 1);
   for (int64_t mr : DomainOf(space, "mr")) {
+    SetKnob(config, "mr", mr);
     for (int64_t mh : HeightsOfDefaults(space, target)) {
+      SetKnob(config, "mh", mh);
       for (int64_t nv : DomainOf(space, "nv")) {
+        SetKnob(config, "nv", nv);
         for (int64_t row_chunks : DomainOf(space, "row_chunks")) {
+          SetKnob(config, "row_chunks", row_chunks);
           for (int64_t ch_chunks : DomainOf(space, "ch_chunks")) {
-            SetKnob(config, "mr", mr);
-            SetKnob(config, "mh", mh);
-            SetKnob(config, "nv", nv);
-            SetKnob(config, "rows_first", 1);
-            SetKnob(config, "row_chunks", row_chunks);
             SetKnob(config, "ch_chunks", ch_chunks);
-            const DepthwisePlan plan = MakePlan(p, target, config);
-            if (CheckPlan(p, target, plan) != RejectReason::kNone) continue;
-            const KernelFacts facts = Facts(workload, target, config);
-            const double chunks = facts.parallel_chunks;
-            const double score = facts.lane_fill * TileScore(p, target, plan, facts.accumulators) /
-                                 facts.imbalance /
-                                 (1 + 0.005 * chunks + (ch_chunks > 1 ? 0.1 : 0.0));
-            if (score > best_score) {
-              best_score = score;
-              best = config;
-            }
+            consider();
           }
         }
       }
