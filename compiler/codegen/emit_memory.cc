@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "compiler/codegen/convert.h"
@@ -167,13 +168,11 @@ void PhaseEmitter::StoreStrided(const Access& access, Value* value) {
   }
 }
 
-// In parts of 1, 2, 4 ... lanes. A masked store of 256 bits takes tens of cycles on some cores.
+// In parts of powers of two, the largest first: some cores are slow at masked stores of 256 bits.
 void PhaseEmitter::StoreLeading(const Access& access, Value* value, int64_t count) {
   int64_t at = 0;
   while (at < count) {
-    const int64_t left = count - at;
-    int lanes = 1;
-    while (lanes * 2 <= left) lanes *= 2;
+    const auto lanes = static_cast<int>(std::bit_floor(static_cast<uint64_t>(count - at)));
     const Access part{access.buffer, Sum(access.index, Constant(at)), 1, lanes, {}, false};
     if (lanes == 1) {
       StoreAccess(part, b_.CreateExtractElement(value, static_cast<uint64_t>(at)), false);
