@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/cache_line.h"
+
 namespace mlc::schedule {
 
 using ir::ExprRef;
@@ -9,7 +11,6 @@ using ir::Int;
 
 namespace {
 
-constexpr int64_t kLineBytes = 64;
 // Shorter reductions end before what was asked for arrives.
 constexpr int64_t kLeastSteps = 32;
 
@@ -64,7 +65,7 @@ void ContractionStore::Fetch(const RowTile& tile, const ContractionChunk& chunk,
   for (const int stream : streams_) {
     const graph::ValueId id = workload_.operands()[static_cast<size_t>(stream)];
     const graph::TensorType& type = workload_.graph()[id].type;
-    const int64_t line = kLineBytes / SizeOf(type.dtype);
+    const int64_t line = kCacheLineBytes / SizeOf(type.dtype);
     builder_.Unrolled("o", tile.outer_rows(), [&](const ExprRef& o) {
       builder_.Unrolled("i", tile.inner->rows, [&](const ExprRef& i) {
         builder_.Unrolled("l", (plan_.panel_width() + line - 1) / line, [&](const ExprRef& l) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "compiler/schedule/cache_line.h"
 #include "compiler/schedule/fused.h"
 #include "compiler/schedule/pointwise_loops.h"
 #include "compiler/schedule/pointwise_piece.h"
@@ -53,8 +54,7 @@ double SpecialFlops(const Workload& workload) {
 
 // Squares that turn are as wide as a vector.
 bool WritesHalfLines(const Workload& workload, const target::Target& target) {
-  constexpr int kLineFloats = 16;
-  if (target.Lanes(DType::kF32) >= kLineFloats) return false;
+  if (target.Lanes(DType::kF32) * SizeOf(DType::kF32) >= kCacheLineBytes) return false;
   const std::vector<Piece> pieces = CutPieces(workload);
   return std::any_of(pieces.begin(), pieces.end(),
                      [&](const Piece& piece) { return Turns(piece, target); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/schedule/cache_line.h"
 #include "compiler/schedule/row_reduce_lower.h"
 
 namespace mlc::schedule {
@@ -18,7 +19,6 @@ constexpr int64_t kGrainUnit = 1024;
 constexpr int64_t kRowsInL2 = 2;
 // A part of fewer elements is done before another thread would begin.
 constexpr int64_t kMinPart = 4096;
-constexpr int64_t kLineBytes = 64;
 
 int64_t Vectors(const RowProblem& p) { return (p.Columns() + p.lanes - 1) / p.lanes; }
 
@@ -205,7 +205,7 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
   // vectors are wide, computing it twice costs less than a copy of the row in the first cache.
   const bool busy = workload.graph()[p.anchor].op == Op::kSoftmax && !FitsRegisters(p, target);
   const bool streams = workload.MinBytes() > resident;
-  const bool wide = p.lanes * SizeOf(p.dtype) >= kLineBytes;
+  const bool wide = p.lanes * SizeOf(p.dtype) >= kCacheLineBytes;
   if (busy && streams && wide) {
     set("keep", 0);
     set("chains", 8);
