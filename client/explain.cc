@@ -36,7 +36,7 @@ std::string Arithmetic(const schedule::KernelFacts& facts, const target::Target&
   if (ns > 0 && target.fma_gflops > 0) {
     text += Format(" = %.0f%% of the measured peak", 100 * facts.flops / ns / target.fma_gflops);
   }
-  text += "\n";
+  text += '\n';
   if (facts.accumulators > 0) {
     text += Format("registers: %.0f independent sums in the inner loop, %.2f loads per FMA, ",
                    facts.accumulators, facts.loads_per_fma);
@@ -169,7 +169,7 @@ std::string ExplainSpace(const graph::Workload& workload, const target::Target& 
   }
   std::string text = "space: " + std::to_string(points) + " points";
   if (step > 1) text += ", " + std::to_string(seen) + " looked at";
-  text += "\n";
+  text += '\n';
   for (size_t reason = 0; reason < counts.size(); ++reason) {
     if (counts[reason] == 0) continue;
     const auto which = static_cast<schedule::RejectReason>(reason);
@@ -177,7 +177,7 @@ std::string ExplainSpace(const graph::Workload& workload, const target::Target& 
                                      static_cast<double>(std::max<int64_t>(seen, 1)));
     text +=
         which == schedule::RejectReason::kNone ? "legal" : std::string(schedule::Explain(which));
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -83,7 +83,8 @@ void RemoveLeftovers(const std::string& prefix) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(start)) continue;
     // SQLite's own files beside it carry a suffix after the number.
-    const int owner = std::atoi(name.c_str() + start.size());
+    int owner = 0;
+    std::from_chars(name.data() + start.size(), name.data() + name.size(), owner);
     if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH) (void)unlink(entry.path().c_str());
   }
 }

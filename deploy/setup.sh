@@ -13,7 +13,7 @@ packages=(
   libsqlite3-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
   libssl-dev openssl prometheus-cpp-dev
   libgtest-dev libgmock-dev libbenchmark-dev
-  clang-format clang-tidy python3 python3-numpy python3-onnx python3-pip
+  clang-format python3 python3-numpy python3-onnx python3-pip
   python3-grpcio libfaketime iproute2 iptables
   slurm-wlm slurm-wlm-basic-plugins munge
 )
@@ -74,17 +74,23 @@ fetch_cuda() {
   echo "CUDA compiler: $target/nvidia/cu13/lib"
 }
 
-# Schemas for the test of deploy/kubernetes, which Debian does not package.
-fetch_schemas() {
-  local folder=$root/build/python
-  if [[ ! -d $folder/kubernetes_validate ]]; then
-    /usr/bin/python3 -m pip install -q --no-warn-script-location --root-user-action=ignore --only-binary=:all: --target "$folder" \
-      'kubernetes-validate==1.37.*' || {
-      echo "warning: cannot fetch the schemas of Kubernetes; the test of deploy/ will be skipped" >&2
+# fetch_python FOLDER REQUIREMENT: a Python package beside the build, unless its folder is there. Tests that miss it are skipped.
+fetch_python() {
+  local target=$root/build/python
+  if [[ ! -d $target/$1 ]]; then
+    /usr/bin/python3 -m pip install -q --no-warn-script-location --root-user-action=ignore --only-binary=:all: --target "$target" "$2" || {
+      echo "warning: cannot fetch $2; the test that needs it will be skipped" >&2
       return
     }
   fi
-  echo "schemas of Kubernetes: $folder"
+  echo "$2: $target/$1"
+}
+
+# What tests need and Debian does not package: the schemas of Kubernetes, for deploy/kubernetes, and a clang-tidy that leaves
+# system headers alone.
+fetch_test_tools() {
+  fetch_python kubernetes_validate 'kubernetes-validate==1.37.*'
+  fetch_python clang_tidy 'clang-tidy==23.1.4'
 }
 
 # build PRESET TARGETS
@@ -102,7 +108,7 @@ cd "$root"
 mkdir -p build
 step "Install packages" install_packages
 step "Find a CUDA compiler" fetch_cuda
-step "Find the schemas of Kubernetes" fetch_schemas
+step "Find tools of the tests" fetch_test_tools
 for wanted in "${@:-release}"; do
   preset=${wanted%%:*} targets=
   if [[ $wanted == *:* ]]; then targets=${wanted#*:}; fi

@@ -187,7 +187,7 @@ Digest StudyOf(const JobRequest& request, int64_t salt) {
   for (const JobVariant& variant : request.options.variants) {
     text += "variant";
     for (const int32_t uses : variant.uses) text += " " + std::to_string(uses);
-    text += "\n";
+    text += '\n';
   }
   return DigestOf(std::string_view(text));
 }

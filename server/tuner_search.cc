@@ -37,7 +37,7 @@ void Tuner::SearchLoop() {
       wake_.wait_for(lock, kTick, [this] { return stopping_ || NextDue() != due_.end(); });
       continue;
     }
-    const std::shared_ptr<Job> job = *next;
+    const std::shared_ptr<Job> job = std::move(*next);
     due_.erase(next);
     job->turn = Turn::kStepping;
     const bool over = job->ended;

@@ -91,7 +91,7 @@ Agent::Orders Agent::OnReply(const proto::SynchronizeReply& reply, int64_t now_m
   poll_ms_ = std::clamp<int64_t>(reply.next_poll_ms(), 1, 60'000);
   if (reply.drain()) draining_ = true;
   if (reply.stale()) {
-    options_.boot += "'";
+    options_.boot += '\'';
     calls_ = 0;
   }
   Orders orders;

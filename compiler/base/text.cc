@@ -118,7 +118,7 @@ std::string FloatToText(double value) {
 std::string IntListToText(const std::vector<int64_t>& values) {
   std::string text = "[";
   for (size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) text += ",";
+    if (i > 0) text += ',';
     text += std::to_string(values[i]);
   }
   return text + "]";

@@ -24,7 +24,7 @@ KernelBuilder::KernelBuilder(std::string name) : open_(1) {
 std::string KernelBuilder::Unique(std::string name) {
   MLC_CHECK(IsName(name)) << "name '" << name << "'";
   if (names_.insert(name).second) return name;
-  name += "_";
+  name += '_';
   for (int suffix = 1;; ++suffix) {
     std::string unique = name + std::to_string(suffix);
     if (names_.insert(unique).second) return unique;

@@ -38,14 +38,14 @@ class Printer {
       text_ += " " + buffer.name + ": ";
       text_ += ToText(buffer.dtype);
       if (buffer.lanes > 1) {
-        text_ += "x";
+        text_ += 'x';
         text_ += std::to_string(buffer.lanes);
       }
-      text_ += "[";
+      text_ += '[';
       text_ += std::to_string(buffer.size);
-      text_ += "]";
+      text_ += ']';
       if (buffer.overlays >= 0) text_ += " overlays " + NameOf(buffer.overlays);
-      text_ += "\n";
+      text_ += '\n';
     }
     for (const StmtRef& phase : kernel_.phases) Print(*phase, 1);
     return text_ + "}\n";
@@ -63,14 +63,14 @@ class Printer {
     }
     Indent(depth);
     std::visit([&](const auto& node) { Line(node, depth); }, stmt.node);
-    text_ += "\n";
+    text_ += '\n';
   }
 
   void Braced(const StmtRef& body, int depth) {
     text_ += " {\n";
     Print(*body, depth + 1);
     Indent(depth);
-    text_ += "}";
+    text_ += '}';
   }
 
   void Line(const Block&, int) {}
@@ -115,7 +115,7 @@ class Printer {
     Print(*prefetch.index);
     text_ += ", level=";
     text_ += std::to_string(prefetch.level);
-    text_ += "]";
+    text_ += ']';
   }
 
   void Line(const Turn& turn, int) {
@@ -135,7 +135,7 @@ class Printer {
     Print(*copy.from_index);
     text_ += ", lanes=" + std::to_string(copy.lanes);
     Access(1, copy.mask);
-    text_ += "]";
+    text_ += ']';
   }
   void Line(const LoadMatrix& load, int) {
     text_ += load.transposed ? "load_matrix transposed " : "load_matrix ";
@@ -178,7 +178,7 @@ class Printer {
   void Place(BufferId buffer, const ExprRef& index) {
     text_ += NameOf(buffer) + "[";
     Print(*index);
-    text_ += "]";
+    text_ += ']';
   }
   void Access(int64_t stride, const ExprRef& mask) {
     if (stride != 1) {
@@ -219,51 +219,51 @@ class Printer {
       text_ += std::to_string(type.lanes);
     }
     Access(load.stride, load.mask);
-    text_ += "]";
+    text_ += ']';
   }
   void Node(const Type&, const Apply& apply) {
     text_ += InfoOf(apply.op).name;
-    text_ += "(";
+    text_ += '(';
     for (size_t i = 0; i < apply.args.size(); ++i) {
       if (i > 0) text_ += ", ";
       Print(*apply.args[i]);
     }
-    text_ += ")";
+    text_ += ')';
   }
   void Node(const Type& type, const Cast& cast) {
     text_ += "cast(";
     text_ += ToText(type.dtype);
     text_ += ", ";
     Print(*cast.value);
-    text_ += ")";
+    text_ += ')';
   }
   void Node(const Type& type, const Broadcast& broadcast) {
     text_ += "broadcast(";
     Print(*broadcast.value);
     text_ += ", ";
     text_ += std::to_string(type.lanes);
-    text_ += ")";
+    text_ += ')';
   }
   void Node(const Type&, const ReduceLanes& reduce) {
     text_ += "reduce_";
     text_ += InfoOf(reduce.op).name;
-    text_ += "(";
+    text_ += '(';
     Print(*reduce.value);
-    text_ += ")";
+    text_ += ')';
   }
   void Node(const Type& type, const LaneMask& mask) {
     text_ += "lane_mask(";
     Print(*mask.active);
     text_ += ", ";
     text_ += std::to_string(type.lanes);
-    text_ += ")";
+    text_ += ')';
   }
   void Node(const Type& type, const LaneIndex&) {
     text_ += "lane_index(";
     text_ += ToText(type.dtype);
     text_ += ", ";
     text_ += std::to_string(type.lanes);
-    text_ += ")";
+    text_ += ')';
   }
 
   void Node(const Type&, const ShuffleXor& shuffle) {

@@ -1,4 +1,5 @@
 // Expressions under the verifier's eyes.
+#include <cmath>
 #include "compiler/ir/verifier.h"
 
 namespace mlc::ir {
@@ -24,10 +25,10 @@ Status Verifier::Check(const Type& type, const IntImm& constant, int, bool*) {
 }
 
 Status Verifier::Check(const Type& type, const FloatImm& constant, int, bool*) {
-  return Expect(IsFloat(type.dtype) && type.lanes == 1 &&
-                    (RoundTo(type.dtype, constant.value) == constant.value ||
-                     constant.value != constant.value),
-                "a float constant does not fit its type");
+  return Expect(
+      IsFloat(type.dtype) && type.lanes == 1 &&
+          (RoundTo(type.dtype, constant.value) == constant.value || std::isnan(constant.value)),
+      "a float constant does not fit its type");
 }
 
 Status Verifier::Check(const Type& type, const VarRef& ref, int, bool* is_static) {

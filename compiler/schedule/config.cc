@@ -35,12 +35,12 @@ int64_t Config::operator[](std::string_view knob) const {
 
 std::string Config::ToText() const {
   std::string text = family;
-  text += "/";
+  text += '/';
   text += std::to_string(version);
   for (const auto& [name, value] : knobs) {
-    text += " ";
+    text += ' ';
     text += name;
-    text += "=";
+    text += '=';
     text += std::to_string(value);
   }
   for (const auto& [name, value] : words) text.append(" ").append(name).append("=").append(value);

@@ -1,7 +1,7 @@
 #include "server/fleet/slurm_provider.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -85,7 +85,8 @@ class SlurmProvider : public Provider {
       if (jobs_.contains(name)) continue;
       const std::string printed = MLC_TRY(Run(SbatchWords(config_, pool, server_, name)));
       // "ID", or "ID;CLUSTER".
-      const int64_t id = std::atoll(printed.c_str());
+      int64_t id = 0;
+      std::from_chars(printed.data(), printed.data() + printed.size(), id);
       if (id <= 0) return Unavailable("sbatch printed no job id: " + printed.substr(0, 100));
       jobs_[name] = {id, PlacedState::kPending};
     }

@@ -19,7 +19,7 @@ Result<CudaSource> PrintCuda(const ir::Kernel& kernel, const target::Target& tar
   std::string text;
   for (size_t i = 0; i < kernel.phases.size(); ++i) {
     PhasePrinter printer(kernel, target, global, functions);
-    text += "\n";
+    text += '\n';
     source.launches.push_back(MLC_TRY(printer.Print(
         std::get<ir::For>(kernel.phases[i]->node), kernel.name + "_p" + std::to_string(i), &text)));
   }

@@ -145,7 +145,7 @@ Text FloatText(double value, bool is_double) {
                 : std::to_chars(buffer, buffer + sizeof(buffer), static_cast<float>(value));
   std::string text(buffer, result.ptr);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  if (!is_double) text += "f";
+  if (!is_double) text += 'f';
   return {std::move(text), std::signbit(value) ? Precedence::kUnary : Precedence::kPrimary};
 }
 

@@ -44,7 +44,7 @@ std::string VectorDefinition(Access access, std::string_view name, const VectorT
   for (int i = 0; i < count; ++i) {
     made += (i == 0 ? "from[" : ", from[") + std::to_string(i) + "]";
   }
-  made += ")";
+  made += ')';
   const std::string to = "(" + vector + "*)to";
   if (access == Access::kStore) return text + " { *" + to + " = " + made + "; }";
   return text + " { __stcs(" + to + ", " + made + "); }";
@@ -91,7 +91,7 @@ std::string DeviceFunctions::ToText() const {
     // A template says itself where its qualifiers stand.
     if (!definition.starts_with("template")) text += "__device__ __forceinline__ ";
     text += definition;
-    text += "\n";
+    text += '\n';
   };
   for (const DeviceFunction* row : AllRows()) {
     if (!used_.contains(row->name)) continue;

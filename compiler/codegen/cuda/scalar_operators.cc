@@ -112,13 +112,13 @@ const char* ApproximationOf(ScalarOp op) {
 
 Text CallAll(std::string_view function, const std::vector<Text>& args) {
   std::string text(function);
-  text += "(";
+  text += '(';
   for (size_t i = 0; i < args.size(); ++i) text += (i == 0 ? "" : ", ") + args[i].text;
   return {text + ")"};
 }
 
 Text Negated(const Text& a) {
-  return {"-" + (a.text.starts_with("-") ? "(" + a.text + ")" : a.At(Precedence::kUnary)),
+  return {"-" + (a.text.starts_with('-') ? "(" + a.text + ")" : a.At(Precedence::kUnary)),
           Precedence::kUnary};
 }
 

@@ -141,7 +141,7 @@ Status UnsupportedStatus(const std::vector<UnsupportedOperator>& unsupported) {
     if (entry.count > static_cast<int64_t>(entry.nodes.size())) {
       text += "; " + std::to_string(entry.count) + " in all";
     }
-    text += ")";
+    text += ')';
   }
   return Unimplemented(text);
 }

@@ -52,7 +52,7 @@ std::optional<Scores> MatchScores(Rewriter& rewriter, ValueId id) {
   if (!IsOnlyRead(rewriter, id)) return std::nullopt;
   const std::vector<int64_t> dims = graph[id].type.dims;
   if (IsScalarOp(graph, id, ScalarOp::kAdd)) {
-    const Value add = graph[id];
+    const Value& add = graph[id];
     const size_t which = LooksLikeScores(graph, add.operands[0]) ? 0 : 1;
     scores.mask = add.operands[1 - which];
     id = add.operands[which];

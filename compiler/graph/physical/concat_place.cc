@@ -115,7 +115,7 @@ class Placing {
       copy.name = graph_[operand].name;
       operand = graph_.Add(std::move(copy));
     }
-    graph_[concat].operands = operands;
+    graph_[concat].operands = std::move(operands);
   }
 
   const PlaceRules rules_;

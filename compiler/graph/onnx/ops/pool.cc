@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "compiler/graph/onnx/ops/pools.h"
 #include "compiler/graph/onnx/ops/tables.h"
@@ -227,7 +228,7 @@ ValueId AveragePooled(OpContext& c, ValueId x) {
         }
         include_pad = false;
       } else {
-        window = extended;
+        window = std::move(extended);
       }
     }
   }
