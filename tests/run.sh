@@ -1,29 +1,33 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test; ends with "N passed, M failed".
-#   tests/run.sh             everything: the release build's tests, and unit tests under sanitizers
-#   tests/run.sh --fast      the release build's tests only
+#   tests/run.sh                    everything: the release build's tests, and unit tests under sanitizers
+#   tests/run.sh --fast             the release build's tests only
+#   tests/run.sh --within MINUTES   as everything, but a sanitizer that is not done by then is skipped, and said to be
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/deploy/steps.sh"
-presets=(release asan tsan)
-if [[ ${1:-} == --fast ]]; then presets=(release); fi
-
-# Sanitizers watch the unit tests of all folders; these are what is built and run of their presets.
-declare -A sanitized=([asan]=unit [tsan]=unit)
-wanted=()
-for preset in "${presets[@]}"; do wanted+=("$preset${sanitized[$preset]:+:tests_${sanitized[$preset]}}"); done
-"$root/deploy/setup.sh" "${wanted[@]}"
+sanitizers=(asan tsan) within=
+while (($# > 0)); do
+  case $1 in
+    --fast) sanitizers=() ;;
+    --within)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || { echo "--within takes whole minutes, at least 1" >&2; exit 64; }
+      within=$2
+      shift
+      ;;
+    *) echo "unknown argument '$1': see the head of tests/run.sh" >&2; exit 64 ;;
+  esac
+  shift
+done
 
 passed=0 failed=0 skipped=0 failures=()
 
-# All tests of the release build, and of the others those of one label.
-run_preset() {
-  local preset=$1 selection=()
-  if [[ -n ${sanitized[$preset]:-} ]]; then selection=(-L "^${sanitized[$preset]}\$"); fi
-  local report=$root/build/$preset/ctest.xml
+# run_tests PRESET [CTEST ARGUMENTS]...: adds to the counts. Two at a time: a test's programs have threads of their own.
+run_tests() {
+  local preset=$1 report=$root/build/$1/ctest.xml
   rm -f "$report"
   # Reports hold whole outputs: the summaries that are counted stand at their ends.
-  ctest --test-dir "$root/build/$preset" "${selection[@]}" --output-on-failure --output-junit "$report" --timeout 900 \
+  ctest --test-dir "$root/build/$preset" "${@:2}" -j 2 --output-on-failure --output-junit "$report" --timeout 900 \
     --test-output-size-passed 4000000 --test-output-size-failed 4000000 || true
   if [[ ! -s $report ]]; then
     failures+=("$preset: no test report")
@@ -40,9 +44,28 @@ run_preset() {
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
-for preset in "${presets[@]}"; do
-  step "Test ($preset)" run_preset "$preset"
-done
+# Sanitizers watch the unit tests of all folders; only these are built of their presets.
+run_sanitizer() {
+  local preset=$1 code=0 left=()
+  if [[ $within ]]; then
+    # The tests themselves take minutes.
+    local seconds=$((within * 60 - SECONDS - 300))
+    left=(timeout "$((seconds > 1 ? seconds : 1))")
+  fi
+  "${left[@]}" "$root/deploy/setup.sh" "$preset:tests_unit" || code=$?
+  if ((code == 124)); then
+    echo "skipped: $preset was not built within $within minutes"
+    skipped=$((skipped + 1))
+  elif ((code != 0)); then
+    return "$code"
+  else
+    step "Test ($preset)" run_tests "$preset" -L '^unit$'
+  fi
+}
+
+"$root/deploy/setup.sh" release
+step "Test (release)" run_tests release
+for preset in "${sanitizers[@]}"; do run_sanitizer "$preset"; done
 if ((${#failures[@]} > 0)); then printf '\n'; printf '%s\n' "${failures[@]}"; fi
 printf '\n%d skipped (each says why above)\n%d passed, %d failed\n' "$skipped" "$passed" "$failed"
 ((failed == 0))
