@@ -31,7 +31,7 @@ if(MLC_SANITIZE)
   add_compile_options(-g1 -fno-omit-frame-pointer $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
 if(MLC_SANITIZE STREQUAL "address+undefined")
-  # Without the checks of pointers at each access, which take a third of the build; the address sanitizer sees most of it, too.
+  # Without the checks of pointers at each access, which take a fifth of a compilation; the address sanitizer sees most of it, too.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize=null,alignment,vptr,object-size -fno-sanitize-recover=all)
   add_link_options(-fsanitize=address,undefined)
 elseif(MLC_SANITIZE STREQUAL "thread")

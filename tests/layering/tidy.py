@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# The one that deploy/setup.sh fetches: since release 22 it leaves system headers alone, which takes a quarter of the time.
+# The one that deploy/setup.sh fetches: unlike Debian's, it leaves system headers alone, which takes a quarter of the time.
 TIDY = os.path.join(ROOT, "build/python/clang_tidy/data/bin/clang-tidy")
 FINDING = re.compile(r"^(/[^:]+:\d+:\d+: (?:warning|error): .*)$", re.M)
 # The tests' macros expand to what the checks complain of.
