@@ -7,9 +7,6 @@
 namespace mlc::worker {
 namespace {
 
-// Searches drop trials from 1.3 times the best time on: this share of it is the best itself.
-constexpr double kLeads = 1 / 1.3;
-
 double Mean(double a, double b) { return (a + b) / 2; }
 
 }  // namespace
@@ -18,7 +15,7 @@ bool NeedsSecondRound(const Measurement& first, double race_ns) {
   if (first.outcome != Outcome::kOk) return false;
   if (race_ns <= 0) return true;
   // What was disturbed may lead when it is not.
-  return first.median_ns < (CalmGate::IsCalm(first.calm) ? kLeads * race_ns : race_ns);
+  return first.median_ns < (CalmGate::IsCalm(first.calm) ? race_ns / kRaceFactor : race_ns);
 }
 
 Measurement Together(const Measurement& first, const Measurement& second) {

@@ -10,6 +10,10 @@
 
 namespace mlc {
 
+// A search sends its best time, times this, along with a trial: one that takes longer may be
+// dropped. Workers learn from it what the best time is.
+inline constexpr double kRaceFactor = 1.3;
+
 struct Measurement {
   Outcome outcome = Outcome::kInfra;
   // kOk: median of `runs` executions with warm caches. kTooSlow: the shortest execution seen before

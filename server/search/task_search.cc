@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/base/measurement.h"
+
 namespace mlc::server {
 namespace {
 
@@ -14,7 +16,6 @@ constexpr size_t kDraws = 12000;  // tries for them
 constexpr int kPriorRounds = 4;   // of growth before the first trial
 // With a prior, seeds predicted this much slower than the favourite (log) are left out.
 constexpr double kPoorSeed = 0.1;
-constexpr double kRace = 1.3;    // a trial this much slower than the best may be dropped
 constexpr double kNews = 0.995;  // an improvement that counts
 // A failed trial teaches as one this many times slower than expected.
 constexpr double kFailureFactor = 4;
@@ -191,7 +192,7 @@ void TaskSearch::Learn(const Pick& pick, Ending ending, double ns) {
       break;
     }
     case Ending::kTooSlow:
-      Teach(pick.candidate, std::max(ns, kRace * best_ns_), kSlowWeight);
+      Teach(pick.candidate, std::max(ns, kRaceFactor * best_ns_), kSlowWeight);
       break;
     default: {
       // What fails only sometimes is no winner.
@@ -211,7 +212,7 @@ void TaskSearch::Teach(int candidate, double ns, double weight) {
 void TaskSearch::Fill(Pick& pick, int candidate, const char* arm) {
   pick.candidate = candidate;
   pick.arm = arm;
-  pick.race_ns = best_ns_ * kRace;
+  pick.race_ns = best_ns_ * kRaceFactor;
   const double score = Score(candidate);
   if (ModelOf(pool_.family(candidate)).trained()) {
     pick.predicted_ns = std::exp(score);
