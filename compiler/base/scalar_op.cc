@@ -9,10 +9,11 @@ namespace mlc {
 
 namespace {
 
-constexpr std::array<ScalarOpInfo, 35> kOps = {{
+constexpr std::array<ScalarOpInfo, 36> kOps = {{
     {ScalarOp::kNeg, "neg", 1, false, false, 1},
     {ScalarOp::kAbs, "abs", 1, false, false, 1},
     {ScalarOp::kExp, "exp", 1, false, false, 16},
+    {ScalarOp::kExp2, "exp2", 1, false, false, 12},
     {ScalarOp::kLog, "log", 1, false, false, 20},
     {ScalarOp::kSqrt, "sqrt", 1, false, false, 8},
     {ScalarOp::kRsqrt, "rsqrt", 1, false, false, 10},

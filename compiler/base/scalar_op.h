@@ -18,6 +18,7 @@ enum class ScalarOp : uint8_t {
   kNeg,
   kAbs,
   kExp,
+  kExp2,  // 2 to the power of the operand
   kLog,
   kSqrt,
   kRsqrt,

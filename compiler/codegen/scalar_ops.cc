@@ -92,6 +92,8 @@ Value* FloatUnary(IRBuilderBase& b, const MathContext& math, ScalarOp op, Value*
       return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
     case ScalarOp::kExp:
       return EmitExp(b, math, x);
+    case ScalarOp::kExp2:
+      return EmitExp2(b, math, x);
     case ScalarOp::kLog:
       return EmitLog(b, math, x);
     case ScalarOp::kSqrt:

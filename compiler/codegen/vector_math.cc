@@ -16,6 +16,7 @@ using llvm::Value;
 namespace {
 
 constexpr double kLog2E = 1.4426950408889634;
+constexpr double kLn2 = 0.6931471805599453;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // ln 2 in two parts; the first has so few bits that its products with exponents are exact.
@@ -34,11 +35,10 @@ struct Exponential {
   Value* exponent;  // an integer
 };
 
-Exponential ReduceExp(IRBuilderBase& b, const MathContext& math, Value* x) {
-  const Nearest n = RoundSmall(b, b.CreateFMul(x, Number(x, kLog2E)));
-  Value* r = MinusLn2(b, math, x, n.value);
+// exp(r) * 2^exponent, |r| <= ln(2)/2.
+Exponential OfRemainder(IRBuilderBase& b, const MathContext& math, Value* r, Value* exponent) {
   Value* p = nullptr;
-  if (IsF64(x)) {
+  if (IsF64(r)) {
     p = Polynomial(
         b, math, r,
         {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
@@ -48,7 +48,18 @@ Exponential ReduceExp(IRBuilderBase& b, const MathContext& math, Value* x) {
                    {0.50000001009572312, 0.16666512893256367, 0.041666187359339726,
                     0.0083695980173619968, 0.0013951712752892187});
   }
-  return {EmitFma(b, math, b.CreateFMul(r, r), p, r), n.bits};
+  return {EmitFma(b, math, b.CreateFMul(r, r), p, r), exponent};
+}
+
+Exponential ReduceExp(IRBuilderBase& b, const MathContext& math, Value* x) {
+  const Nearest n = RoundSmall(b, b.CreateFMul(x, Number(x, kLog2E)));
+  return OfRemainder(b, math, MinusLn2(b, math, x, n.value), n.bits);
+}
+
+Exponential ReduceExp2(IRBuilderBase& b, const MathContext& math, Value* x) {
+  const Nearest n = RoundSmall(b, x);
+  Value* r = b.CreateFMul(b.CreateFSub(x, n.value), Number(x, kLn2));
+  return OfRemainder(b, math, r, n.bits);
 }
 
 // 2^n for a normal result. Bits of n that the shift drops do not matter.
@@ -58,25 +69,61 @@ Value* PowerOfTwo(IRBuilderBase& b, const Value* like, Value* n) {
   return b.CreateBitCast(b.CreateShl(biased, BitsNumber(like, wide ? 52 : 23)), like->getType());
 }
 
+// In two steps: 2^n itself may be infinite or subnormal.
+Value* Scaled(IRBuilderBase& b, const Exponential& e) {
+  Value* n1 = b.CreateAShr(e.exponent, BitsNumber(e.fraction, 1));
+  Value* n2 = b.CreateSub(e.exponent, n1);
+  Value* value = b.CreateFAdd(e.fraction, Number(e.fraction, 1.0));
+  return b.CreateFMul(b.CreateFMul(value, PowerOfTwo(b, value, n1)), PowerOfTwo(b, value, n2));
+}
+
 bool IsWideF32(const Value* x) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
   return vector != nullptr && vector->getNumElements() == 16 && !IsF64(x);
 }
 
-// exp of f32 by even exponents: 2^(n/2), which is normal where 2^n is not, scales twice, and a
-// result that is subnormal is rounded once. REQUIRES: -104 <= x <= 89.
+// Powers of f32 by even exponents: 2^(n/2), which is normal where 2^n is not, scales twice, and a
+// result that is subnormal is rounded once. Sums near 2^24 are even, and their low bits are half
+// of n.
+constexpr double kEvenMagic = 0x1.8p24;
+
+Value* ScaledTwice(IRBuilderBase& b, Value* p, Value* sum) {
+  Value* root = PowerOfTwo(b, p, b.CreateBitCast(sum, BitsType(p)));
+  return b.CreateFMul(b.CreateFMul(p, root), root);
+}
+
+// REQUIRES: -104 <= x <= 89.
 Value* EvenExp(IRBuilderBase& b, const MathContext& math, Value* x) {
-  // Sums near 2^24 are even, and their low bits are half of n.
-  Value* magic = Number(x, 0x1.8p24);
+  Value* magic = Number(x, kEvenMagic);
   Value* sum = EmitFma(b, math, x, Number(x, kLog2E), magic);
-  Value* n = b.CreateFSub(sum, magic);
-  Value* r = MinusLn2(b, math, x, n);
+  Value* r = MinusLn2(b, math, x, b.CreateFSub(sum, magic));
   // Relative error 1.5e-8 for |r| <= ln(2), before rounding.
   Value* p = Polynomial(b, math, r,
                         {1.0, 1.0, 0.5000003454336073, 0.16666614306827232, 0.04166127857225997,
                          0.008336097515614344, 0.0014104263471879444, 0.00019611852354138593});
-  Value* root = PowerOfTwo(b, x, b.CreateBitCast(sum, BitsType(x)));
-  return b.CreateFMul(b.CreateFMul(p, root), root);
+  return ScaledTwice(b, p, sum);
+}
+
+// REQUIRES: -151 <= x <= 129.
+Value* EvenExp2(IRBuilderBase& b, const MathContext& math, Value* x) {
+  Value* magic = Number(x, kEvenMagic);
+  Value* sum = b.CreateFAdd(x, magic);
+  Value* f = b.CreateFSub(x, b.CreateFSub(sum, magic));
+  // Relative error 1.2e-8 for |f| <= 1, before rounding.
+  Value* p = Polynomial(
+      b, math, f,
+      {1.0, 0.6931472165933253, 0.2402267288415274, 0.05550379503279161, 0.009616720009543334,
+       0.0013339490891238481, 0.0001565366308743238, 1.5030573927002355e-05});
+  return ScaledTwice(b, p, sum);
+}
+
+constexpr uint32_t kCurrentRounding = 4;
+
+// p * 2^floor(n), rounded once where the result is subnormal. REQUIRES: IsWideF32(p).
+Value* ScaleF(IRBuilderBase& b, Value* p, Value* n) {
+  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                           {p, n, llvm::PoisonValue::get(p->getType()), b.getInt16(0xffff),
+                            b.getInt32(kCurrentRounding)});
 }
 
 // exp in as few instructions as AVX-512 allows: one scales by 2^n, and rounds once where the result
@@ -88,10 +135,22 @@ Value* ScaledExp(IRBuilderBase& b, const MathContext& math, Value* x) {
   Value* p = Polynomial(b, math, r,
                         {1.0, 1.0, 0.50000001009572312, 0.16666512893256367, 0.041666187359339726,
                          0.0083695980173619968, 0.0013951712752892187});
-  constexpr uint32_t kCurrentRounding = 4;
-  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                           {p, n, llvm::PoisonValue::get(x->getType()), b.getInt16(0xffff),
-                            b.getInt32(kCurrentRounding)});
+  return ScaleF(b, p, n);
+}
+
+// 2^x = 2^floor(x) * 2^f, where AVX-512 has an instruction for the fraction and one that scales by
+// the floor. Infinities and NaN need no care: the fraction of an infinity is 0.
+// REQUIRES: IsWideF32(x).
+Value* ScaledExp2(IRBuilderBase& b, const MathContext& math, Value* x) {
+  constexpr uint32_t kDownQuietly = 9;
+  Value* f = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_reduce_ps_512, {},
+                               {x, b.getInt32(kDownQuietly), llvm::PoisonValue::get(x->getType()),
+                                b.getInt16(0xffff), b.getInt32(kCurrentRounding)});
+  // Relative error 8e-8 for 0 <= f <= 1, before rounding; exactly 1 at 0.
+  Value* p = Polynomial(b, math, f,
+                        {1.0, 0.6931513118046261, 0.24016445015489743, 0.05579991310422747,
+                         0.009017030321931824, 0.001867130070065115});
+  return ScaleF(b, p, x);
 }
 
 // log(x) for finite x > 0.
@@ -162,12 +221,14 @@ Value* EmitExp(IRBuilderBase& b, const MathContext& math, Value* x) {
   x = AtMost(b, AtLeast(b, x, wide ? -746.0 : -104.0), wide ? 710.0 : 89.0);
   if (math.scaling && IsWideF32(x)) return ScaledExp(b, math, x);
   if (!wide) return EvenExp(b, math, x);
-  const Exponential e = ReduceExp(b, math, x);
-  // In two steps: 2^n itself may be infinite or subnormal.
-  Value* n1 = b.CreateAShr(e.exponent, BitsNumber(x, 1));
-  Value* n2 = b.CreateSub(e.exponent, n1);
-  Value* value = b.CreateFAdd(e.fraction, Number(x, 1.0));
-  return b.CreateFMul(b.CreateFMul(value, PowerOfTwo(b, x, n1)), PowerOfTwo(b, x, n2));
+  return Scaled(b, ReduceExp(b, math, x));
+}
+
+Value* EmitExp2(IRBuilderBase& b, const MathContext& math, Value* x) {
+  if (math.scaling && IsWideF32(x)) return ScaledExp2(b, math, x);
+  const bool wide = IsF64(x);
+  x = AtMost(b, AtLeast(b, x, wide ? -1076.0 : -151.0), wide ? 1025.0 : 129.0);
+  return wide ? Scaled(b, ReduceExp2(b, math, x)) : EvenExp2(b, math, x);
 }
 
 Value* EmitLog(IRBuilderBase& b, const MathContext& math, Value* x) {

@@ -4,6 +4,7 @@
 //
 //            f32          f64       range
 //   exp      2e-7         4e-16     all; overflow gives inf, underflow goes to 0 by subnormals
+//   exp2     2e-7         4e-16     all; as exp
 //   log      2e-7         8e-16     all; log(0) = -inf, log(negative) = NaN
 //   tanh     4e-7         2e-15     all
 //   sigmoid  4e-7         2e-15     all
@@ -30,6 +31,7 @@ struct MathContext {
 using MathFunction = llvm::Value*(llvm::IRBuilderBase& b, const MathContext& math, llvm::Value* x);
 
 MathFunction EmitExp;
+MathFunction EmitExp2;
 MathFunction EmitLog;
 MathFunction EmitTanh;
 MathFunction EmitSigmoid;

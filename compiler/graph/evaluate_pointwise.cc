@@ -46,6 +46,8 @@ bool UnaryFloatRow(ScalarOp op, const Rows<double>& rows) {
       return rows.One([](double x) { return std::abs(x); }), true;
     case ScalarOp::kExp:
       return rows.One([](double x) { return std::exp(x); }), true;
+    case ScalarOp::kExp2:
+      return rows.One([](double x) { return std::exp2(x); }), true;
     case ScalarOp::kLog:
       return rows.One([](double x) { return std::log(x); }), true;
     case ScalarOp::kSqrt:

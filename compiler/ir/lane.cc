@@ -96,6 +96,8 @@ double UnaryFloat(ScalarOp op, double a) {
       return std::fabs(a);
     case ScalarOp::kExp:
       return std::exp(a);
+    case ScalarOp::kExp2:
+      return std::exp2(a);
     case ScalarOp::kLog:
       return std::log(a);
     case ScalarOp::kSqrt:

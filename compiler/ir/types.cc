@@ -29,6 +29,7 @@ constexpr std::array kReserved =
 bool NeedsFloat(ScalarOp op) {
   switch (op) {
     case ScalarOp::kExp:
+    case ScalarOp::kExp2:
     case ScalarOp::kLog:
     case ScalarOp::kSqrt:
     case ScalarOp::kRsqrt:

@@ -35,6 +35,8 @@ const char* BuiltInOf(ScalarOp op) {
       return "fabs";
     case ScalarOp::kExp:
       return "exp";
+    case ScalarOp::kExp2:
+      return "exp2";
     case ScalarOp::kLog:
       return "log";
     case ScalarOp::kSqrt:

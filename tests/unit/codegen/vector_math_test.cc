@@ -53,6 +53,8 @@ long double Sigmoid(long double x) { return 1 / (1 + std::exp(-x)); }
 const Case kCases[] = {
     {ScalarOp::kExp, -87, 88.7, 2e-7, 4e-16, [](long double x) { return std::exp(x); }, false},
     {ScalarOp::kExp, -1, 1, 2e-7, 4e-16, [](long double x) { return std::exp(x); }, false},
+    {ScalarOp::kExp2, -126, 127.9, 2e-7, 4e-16, [](long double x) { return std::exp2(x); }, false},
+    {ScalarOp::kExp2, -1.5, 1.5, 2e-7, 4e-16, [](long double x) { return std::exp2(x); }, false},
     {ScalarOp::kLog, 1e-30, 1e4, 2e-7, 8e-16, [](long double x) { return std::log(x); }, false},
     {ScalarOp::kLog, 0.5, 2, 2e-7, 8e-16, [](long double x) { return std::log(x); }, false},
     {ScalarOp::kTanh, -12, 12, 4e-7, 2e-15, [](long double x) { return std::tanh(x); }, false},
@@ -162,6 +164,16 @@ TEST(VectorMath, ValuesAtTheEdges) {
     check(
         ScalarOp::kExp,
         {{0, 1}, {800, kInfinity}, {kInfinity, kInfinity}, {-800, 0}, {-kInfinity, 0}, {nan, nan}});
+    check(ScalarOp::kExp2, {{0, 1},
+                            {-1, 0.5},
+                            {3, 8},
+                            {1100, kInfinity},
+                            {1e30f, kInfinity},
+                            {kInfinity, kInfinity},
+                            {-1100, 0},
+                            {-1e30f, 0},
+                            {-kInfinity, 0},
+                            {nan, nan}});
     check(ScalarOp::kLog, {{1, 0},
                            {0, -kInfinity},
                            {-1, nan},
@@ -195,6 +207,10 @@ TEST(VectorMath, SubnormalsOfExpAndLog) {
     EXPECT_NEAR(e[0] / std::exp(-88.5), 1, 2e-5);
     EXPECT_NEAR(e[1], std::exp(-95.0), 3e-45);
     EXPECT_NEAR(e[2], std::exp(-103.0), 3e-45);
+    const auto p = Apply<float>(ScalarOp::kExp2, isa, {-127.5f, -140.0f, -149.0f});
+    EXPECT_NEAR(p[0] / std::exp2(-127.5), 1, 2e-5);
+    EXPECT_NEAR(p[1], std::exp2(-140.0), 3e-45);
+    EXPECT_NEAR(p[2], std::exp2(-149.0), 3e-45);
     const auto l = Apply<float>(ScalarOp::kLog, isa, {1e-40f, 1.4e-45f});
     EXPECT_NEAR(l[0], std::log(1e-40), 2e-5);
     EXPECT_NEAR(l[1], std::log(0x1p-149), 2e-5);

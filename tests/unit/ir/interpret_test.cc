@@ -67,6 +67,7 @@ TEST(Interpret, TurnsASquareOfRegisters) {
 
 TEST(Interpret, UnaryOperators) {
   EXPECT_EQ(Eval("exp(x[0])", 1.5f), static_cast<float>(std::exp(1.5)));
+  EXPECT_EQ(Eval("exp2(x[0])", 1.5f), static_cast<float>(std::exp2(1.5)));
   EXPECT_EQ(Eval("log(x[0])", 1.5f), static_cast<float>(std::log(1.5)));
   EXPECT_EQ(Eval("sqrt(x[0])", 2.0f), std::sqrt(2.0f));
   EXPECT_EQ(Eval("rsqrt(x[0])", 2.0f), static_cast<float>(1 / std::sqrt(2.0)));
