@@ -5,6 +5,7 @@
 
 #include "compiler/schedule/fused.h"
 #include "compiler/schedule/register_tile.h"
+#include "compiler/schedule/shifted_exp.h"
 
 namespace mlc::schedule {
 
@@ -286,9 +287,8 @@ class AttentionEmitter {
     builder_.Set(stat_, ir::Int(0), ir::MakeBroadcast(Total(ScalarOp::kMax), lanes_));
     Start(0);
     SweepRow(r, [&](const ExprRef&, const ExprRef& slot, const ExprRef& j, int64_t active) {
-      const ExprRef x =
-          Do(ScalarOp::kSub, builder_.Load(s_, slot, lanes_), builder_.Get(stat_, ir::Int(0)));
-      const ExprRef e = Once(ir::MakeApply(ScalarOp::kExp, {x}));
+      const ExprRef e =
+          Once(ShiftedExp(builder_.Load(s_, slot, lanes_), builder_.Get(stat_, ir::Int(0))));
       builder_.Store(s_, slot, e);
       builder_.Set(acc_, j, Do(ScalarOp::kAdd, builder_.Get(acc_, j), Masked(e, active, 0)));
     });

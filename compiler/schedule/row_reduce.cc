@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/schedule/cache_line.h"
 #include "compiler/schedule/row_reduce_lower.h"
 
 namespace mlc::schedule {
@@ -66,6 +65,10 @@ bool IsNorm(const Workload& workload, const RowProblem& p) {
   return workload.graph()[p.anchor].op == Op::kLayerNorm;
 }
 
+bool CanStoreBehind(const Workload& workload, const RowProblem& p) {
+  return workload.graph()[p.anchor].op == Op::kSoftmax && p.inner && p.Rows() > 1;
+}
+
 bool CanCut(const Workload& workload, const RowProblem& p) {
   return IsSinglePass(workload, p) || IsNorm(workload, p);
 }
@@ -99,6 +102,7 @@ Space RowReduceFamily::MakeSpace(const Workload& workload, const target::Target&
   const Op op = workload.graph()[p.anchor].op;
   if (!IsSinglePass(workload, p) && (!p.plain || op == Op::kSoftmax)) keep.push_back(1);
   if (!IsSinglePass(workload, p) && FitsRegisters(p, target)) keep.push_back(2);
+  if (CanStoreBehind(workload, p)) keep.push_back(3);
   std::vector<int64_t> grains;
   for (int64_t grain : {1, 4, 16, 64}) {
     if (grain == 1 || RowBlock(p, grain) > RowBlock(p, grain / 4)) grains.push_back(grain);
@@ -123,8 +127,14 @@ RejectReason RowReduceFamily::Check(const Workload& workload, const target::Targ
   if (!p) return RejectReason::kUnsupported;
   if (config["chains"] > Vectors(*p)) return RejectReason::kTileExceedsShape;
   const auto keep = static_cast<KeepRow>(config["keep"]);
-  if (keep == KeepRow::kScratch && RowBytes(*p, config["chains"]) * kRowsInL2 > target.l2_bytes) {
+  const bool behind = keep == KeepRow::kBehind;
+  if ((keep == KeepRow::kScratch || behind) &&
+      RowBytes(*p, config["chains"]) * kRowsInL2 > target.l2_bytes) {
     return RejectReason::kCache;
+  }
+  // One pass asks for the next row, and no row of a chunk is stored behind another.
+  if (behind && (config["prefetch"] > 1 || RowBlock(*p, config["grain"]) == 1)) {
+    return RejectReason::kRedundant;
   }
   if (keep == KeepRow::kRegisters &&
       Vectors(*p) + config["chains"] + 6 > target.vector_registers()) {
@@ -161,7 +171,8 @@ KernelFacts RowReduceFamily::Facts(const Workload& workload, const target::Targe
   facts.special_flops = exponential ? elements * each * (twice ? 2 : 1) : 0;
   facts.accumulators = chains;
   facts.l1_bytes = keep == KeepRow::kRegisters ? bytes : bytes + (passes - 1) * read;
-  facts.scratch_bytes = keep == KeepRow::kScratch ? (passes - 1) * read : 0;
+  const bool scratch = keep == KeepRow::kScratch || keep == KeepRow::kBehind;
+  facts.scratch_bytes = scratch ? (passes - 1) * read : 0;
   facts.l1_set_bytes = static_cast<double>(RowBytes(p, config["chains"]));
   const bool row_in_l1 = facts.l1_set_bytes < 0.75 * static_cast<double>(target.l1_bytes);
   facts.l2_bytes = bytes + (row_in_l1 ? 0 : (passes - 1) * read);
@@ -201,17 +212,14 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
   set("keep", 2);
   const double resident = 2.0 * static_cast<double>(target.l2_bytes) * target.threads;
   set("streaming", workload.MinBytes() > resident ? 1 : 0);
-  // exp leaves memory idle in both passes of a long row: each asks for half of the next one. Where
-  // vectors are wide, computing it twice costs less than a copy of the row in the first cache.
+  // exp leaves memory idle, unless stores of the row before and loads of the next one go on.
   const bool busy = workload.graph()[p.anchor].op == Op::kSoftmax && !FitsRegisters(p, target);
   const bool streams = workload.MinBytes() > resident;
-  const bool wide = p.lanes * SizeOf(p.dtype) >= kCacheLineBytes;
-  if (busy && streams && wide) {
-    set("keep", 0);
-    set("chains", 8);
-    set("grain", std::min<int64_t>(per_thread, 4));
+  if (busy && streams) {
+    set("grain", std::min<int64_t>(per_thread, 64));
+    set("keep", 3);
   }
-  set("prefetch", !streams ? 0 : busy ? 3 : 2);
+  set("prefetch", !streams ? 0 : busy ? 1 : 2);
   return config;
 }
 

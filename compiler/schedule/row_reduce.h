@@ -4,10 +4,11 @@
 // kept, every lane is a row of its own.
 //
 // Knobs: chains (independent accumulators), keep (0: x is read again in every pass, 1: the row
-// stays in thread scratch, 2: in registers), grain (elements of a chunk, in thousands of 1024),
+// stays in thread scratch, 2: in registers, 3: a softmax is stored while the next row is
+// computed), grain (elements of a chunk, in thousands of 1024),
 // streaming (stores bypass the caches), prefetch (later rows are asked for in no pass, in the
-// second or in the last), parts (of a row, where there are fewer rows than threads: a second phase
-// joins their results). Stateless, thread-safe.
+// second, in the last, or half in each), parts (of a row, where there are fewer rows than threads:
+// a second phase joins their results). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/family.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/schedule/row_walk.h"
+#include "compiler/schedule/shifted_exp.h"
 
 namespace mlc::schedule {
 
@@ -17,8 +18,7 @@ void Softmax(RowWalk& walk) {
   walk.Accumulate(ScalarOp::kMax, walk.first(),
                   [&](const Visit& v) { return walk.ReadAndKeep(v); });
   const auto power = [&](const Visit& v) {
-    return Do(ScalarOp::kExp,
-              Do(ScalarOp::kSub, walk.KeptX(v), walk.Result(walk.first(), v.chain)));
+    return ShiftedExp(walk.KeptX(v), walk.Result(walk.first(), v.chain));
   };
   const bool reread = walk.knobs().keep == KeepRow::kReread;
   walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
@@ -34,13 +34,38 @@ void Softmax(RowWalk& walk) {
   });
 }
 
+// The same, a row stored while the next one's exponentials are computed.
+void SoftmaxBehind(RowWalk& walk) {
+  const auto store = [&](const Visit& v, const ExprRef& behind) {
+    const ExprRef inverse = walk.Result(walk.second(), v.chain);
+    walk.StoreBehind(v, Do(ScalarOp::kMul, behind, inverse));
+  };
+  const auto row = [&](bool stores) {
+    walk.Accumulate(ScalarOp::kMax, walk.first(),
+                    [&](const Visit& v) { return walk.ReadAndKeep(v); });
+    walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
+      walk.Fetch(v, FetchRows::kSecondPass);
+      const ExprRef behind = stores ? walk.Behind(v) : nullptr;
+      const ExprRef top = walk.Result(walk.first(), v.chain);
+      const ExprRef e = walk.KeepBehind(v, ShiftedExp(walk.KeptX(v), top));
+      // Stores that bypass the caches would hold up the loads of x before them.
+      if (stores) store(v, behind);
+      return e;
+    });
+    walk.Update(walk.second(),
+                [&](ExprRef sum) { return Do(ScalarOp::kDiv, walk.Number(1), std::move(sum)); });
+  };
+  walk.ForEachRowBehind(
+      "p", [&] { row(false); }, [&] { row(true); },
+      [&] { walk.Sweep([&](const Visit& v) { store(v, walk.Behind(v)); }); });
+}
+
 void LogSoftmax(RowWalk& walk) {
   walk.Accumulate(ScalarOp::kMax, walk.first(),
                   [&](const Visit& v) { return walk.ReadAndKeep(v); });
   walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
     walk.Fetch(v, FetchRows::kSecondPass);
-    return Do(ScalarOp::kExp,
-              Do(ScalarOp::kSub, walk.KeptX(v), walk.Result(walk.first(), v.chain)));
+    return ShiftedExp(walk.KeptX(v), walk.Result(walk.first(), v.chain));
   });
   walk.Update(walk.second(), [&](ExprRef sum) { return Do(ScalarOp::kLog, std::move(sum)); });
   walk.Sweep([&](const Visit& v) {
@@ -156,8 +181,7 @@ void Reduce(RowWalk& walk) {
     walk.Accumulate(ScalarOp::kMax, walk.first(),
                     [&](const Visit& v) { return walk.ReadAndKeep(v); });
     walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
-      return Do(ScalarOp::kExp,
-                Do(ScalarOp::kSub, walk.KeptX(v), walk.Result(walk.first(), v.chain)));
+      return ShiftedExp(walk.KeptX(v), walk.Result(walk.first(), v.chain));
     });
     for (int j = 0; j < walk.Results(); ++j) {
       const ExprRef log = Do(ScalarOp::kLog, walk.builder().Get(walk.second(), ir::Int(j)));
@@ -276,7 +300,9 @@ int64_t CutUnits(const RowProblem& problem, int64_t chains) {
 LoweredKernel LowerRows(const graph::Workload& workload, const target::Target& target,
                         const RowProblem& problem, const RowKnobs& knobs) {
   RowWalk walk(workload, target, problem, knobs);
-  if (knobs.parts == 1) {
+  if (knobs.keep == KeepRow::kBehind) {
+    SoftmaxBehind(walk);
+  } else if (knobs.parts == 1) {
     walk.ForEachRow("p", 1, [&](const ExprRef&, const ExprRef&) { Row(walk); });
   } else if (walk.node().op == Op::kLayerNorm) {
     NormInParts(walk);

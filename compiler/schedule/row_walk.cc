@@ -34,8 +34,13 @@ RowWalk::RowWalk(const Workload& workload, const target::Target& target, const R
   first_ = builder_.Registers("first", problem.dtype, lanes_, chains_);
   second_ = builder_.Registers("second", problem.dtype, lanes_, chains_);
   now_ = builder_.Registers("now", problem.dtype, lanes_, 1);
-  if (knobs.keep == KeepRow::kScratch) {
-    const int64_t width = problem.inner ? padded_ : int64_t{chains_} * lanes_;
+  const int64_t width = problem.inner ? padded_ : int64_t{chains_} * lanes_;
+  const bool behind = knobs.keep == KeepRow::kBehind;
+  if (behind) {
+    behind_ = builder_.Thread("behind", problem.dtype, problem.Reduced() * width);
+    was_ = builder_.Registers("was", problem.dtype, lanes_, 1);
+  }
+  if (knobs.keep == KeepRow::kScratch || (behind && Copies())) {
     row_ = builder_.Thread("row", problem.dtype, problem.Reduced() * width);
   } else if (knobs.keep == KeepRow::kRegisters) {
     row_ = builder_.Registers("row", problem.dtype, lanes_, static_cast<int64_t>(vectors));
@@ -66,10 +71,7 @@ void RowWalk::ForEachRow(const std::string& name, int64_t parts, const RowBody& 
     const ExprRef at = parts == 1 ? p : builder_.Let("at", ir::FloorDiv(p, parts));
     const ExprRef chunk = builder_.Let("k", ir::FloorDiv(at, blocks));
     const ExprRef block = builder_.Let("b", ir::Mod(at, blocks));
-    const ExprRef first = builder_.Let("r0", chunk * knobs_.row_block);
-    const ExprRef last = rows % knobs_.row_block == 0
-                             ? first + knobs_.row_block
-                             : ir::Min(first + knobs_.row_block, ir::Int(rows));
+    const auto [first, last] = RowsOf(chunk);
     builder_.For("row", first, last, 1, [&](const ExprRef& row) {
       SetRows(row);
       const ExprRef place = row * blocks + block;
@@ -93,6 +95,31 @@ void RowWalk::ForEachRow(const std::string& name, int64_t parts, const RowBody& 
   });
 }
 
+std::pair<ExprRef, ExprRef> RowWalk::RowsOf(const ExprRef& chunk) {
+  const int64_t rows = problem_.Rows();
+  const ExprRef first = builder_.Let("r0", chunk * knobs_.row_block);
+  const ExprRef last = first + knobs_.row_block;
+  return {first, rows % knobs_.row_block == 0 ? last : ir::Min(last, ir::Int(rows))};
+}
+
+void RowWalk::ForEachRowBehind(const std::string& name, const std::function<void()>& first,
+                               const std::function<void()>& next,
+                               const std::function<void()>& last) {
+  const int64_t chunks = (problem_.Rows() + knobs_.row_block - 1) / knobs_.row_block;
+  builder_.Parallel(name, chunks, [&](const ExprRef& p) {
+    const auto [begin, end] = RowsOf(p);
+    SetRows(begin);
+    first();
+    builder_.For("row", begin + 1, end, 1, [&](const ExprRef& row) {
+      SetRows(row);
+      SetBehind(row - 1);
+      next();
+    });
+    SetBehind(end - 1);
+    last();
+  });
+}
+
 // This row, and the one to fetch meanwhile.
 void RowWalk::SetRows(const ExprRef& row) {
   at_.assign(problem_.dims.size(), ir::Int(0));
@@ -102,6 +129,11 @@ void RowWalk::SetRows(const ExprRef& row) {
   const ExprRef last = ir::Int(problem_.Rows() - 1);
   SetRow(builder_, builder_.Let("nx", ir::Min(row + RowsAhead(), last)), problem_.kept,
          problem_.dims, next_);
+}
+
+void RowWalk::SetBehind(const ExprRef& row) {
+  behind_at_.assign(problem_.dims.size(), ir::Int(0));
+  SetRow(builder_, row, problem_.kept, problem_.dims, behind_at_);
 }
 
 // Where this part of `units` begins; for the next part, where it ends.
@@ -199,9 +231,18 @@ ExprRef RowWalk::Keep(const Visit& visit, ExprRef value) {
   return value;
 }
 ExprRef RowWalk::Kept(const Visit& visit) {
-  if (knobs_.keep == KeepRow::kScratch) return builder_.Load(row_, visit.slot, lanes_);
+  if (knobs_.keep == KeepRow::kReread) return Read(visit);
   if (knobs_.keep == KeepRow::kRegisters) return builder_.Get(row_, visit.slot);
-  return Read(visit);
+  return builder_.Load(row_, visit.slot, lanes_);
+}
+ExprRef RowWalk::Behind(const Visit& visit) {
+  builder_.Set(was_, ir::Int(0), builder_.Load(behind_, visit.slot, lanes_));
+  return builder_.Get(was_, ir::Int(0));
+}
+ExprRef RowWalk::KeepBehind(const Visit& visit, ExprRef value) {
+  value = Once(std::move(value));
+  builder_.Store(behind_, visit.slot, value);
+  return value;
 }
 ExprRef RowWalk::ReadAndKeep(const Visit& visit) {
   return Copies() ? Keep(visit, Read(visit)) : Read(visit);
@@ -287,6 +328,14 @@ void RowWalk::StoreRow(const Visit& visit, ExprRef value, ExprRef x) {
   std::map<ValueId, ExprRef> bound = {{problem_.anchor, std::move(value)}};
   if (x && bind_x_) bound[problem_.x] = std::move(x);
   fused_.StoreOutputs(visit.point, bound, streaming_ && !visit.point.active);
+}
+
+void RowWalk::StoreBehind(const Visit& visit, ExprRef value) {
+  Visit behind = visit;
+  for (int d : problem_.kept) {
+    behind.point.at[static_cast<size_t>(d)] = behind_at_[static_cast<size_t>(d)];
+  }
+  StoreRow(behind, std::move(value), nullptr);
 }
 
 // Where the j-th result of the row belongs, in the space of the kept dimensions.

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/schedule/fused.h"
@@ -47,6 +48,11 @@ class RowWalk {
 
   // A phase: `body` runs for every row, or block of kept columns, and every part.
   void ForEachRow(const std::string& name, int64_t parts, const RowBody& body);
+  // The same for rows that are reduced along their columns, where the row before is at hand as
+  // well: `first` runs for the first row of a chunk, `next` for each later one, and `last` behind
+  // the last.
+  void ForEachRowBehind(const std::string& name, const std::function<void()>& first,
+                        const std::function<void()>& next, const std::function<void()>& last);
   // Every vector of the present row, or of its part, once.
   void Sweep(const Body& body);
 
@@ -57,6 +63,10 @@ class RowWalk {
   // Keeps any value as the row's element and gives it back; and that value again.
   ir::ExprRef Keep(const Visit& visit, ir::ExprRef value);
   ir::ExprRef Kept(const Visit& visit);
+  // The value that the row before has kept at a vector, read until the next call; and keeps this
+  // row's in its place, and gives it back.
+  ir::ExprRef Behind(const Visit& visit);
+  ir::ExprRef KeepBehind(const Visit& visit, ir::ExprRef value);
   // Computed once, read any number of times until the next call.
   ir::ExprRef Once(ir::ExprRef value);
   // Asks for the same place of a later row, while this one keeps the arithmetic busy. Where two
@@ -79,10 +89,14 @@ class RowWalk {
   // The outputs at a vector, from the anchor's value and, unless null, x; and those that live in
   // the space of the kept dimensions, from first().
   void StoreRow(const Visit& visit, ir::ExprRef value, ir::ExprRef x);
+  void StoreBehind(const Visit& visit, ir::ExprRef value);  // at the row before
   void StoreResults();
 
  private:
+  // The first row of a chunk, and the one behind its last.
+  std::pair<ir::ExprRef, ir::ExprRef> RowsOf(const ir::ExprRef& chunk);
   void SetRows(const ir::ExprRef& row);
+  void SetBehind(const ir::ExprRef& row);
   int64_t RowsAhead() const;
   ir::ExprRef Cut(const ir::ExprRef& part, int64_t units);
   void ForPart(const std::string& name, int64_t units, bool is_cut,
@@ -105,13 +119,14 @@ class RowWalk {
   int64_t padded_ = 1;
   bool streaming_ = false;
   bool bind_x_ = false;
-  ir::BufferId acc_ = 0, first_ = 0, second_ = 0, row_ = 0, now_ = 0;
+  ir::BufferId acc_ = 0, first_ = 0, second_ = 0, row_ = 0, now_ = 0, behind_ = 0, was_ = 0;
   std::vector<ir::ExprRef> at_;
-  std::vector<ir::ExprRef> next_;  // the next row
-  ir::ExprRef part_;               // of the row
-  ir::ExprRef column_;             // first column of the block, where columns are kept
-  int used_ = 1;                   // vectors of the block
-  int64_t tail_ = 0;               // active lanes of its last vector; 0 for all
+  std::vector<ir::ExprRef> next_;       // the next row
+  std::vector<ir::ExprRef> behind_at_;  // the row before
+  ir::ExprRef part_;                    // of the row
+  ir::ExprRef column_;                  // first column of the block, where columns are kept
+  int used_ = 1;                        // vectors of the block
+  int64_t tail_ = 0;                    // active lanes of its last vector; 0 for all
 };
 
 }  // namespace mlc::schedule
