@@ -219,7 +219,10 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
     set("grain", std::min<int64_t>(per_thread, 64));
     set("keep", 3);
   }
-  set("prefetch", !streams ? 0 : busy ? 1 : 2);
+  if (streams) {
+    set("prefetch", 1);
+    set("prefetch", busy ? 3 : 2);  // not where rows are stored behind
+  }
   return config;
 }
 
