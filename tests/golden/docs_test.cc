@@ -186,8 +186,9 @@ TEST(Docs, ShowWhatTheCompilerPrints) {
 // Files that the documents name in `code` or as links.
 TEST(Docs, NameFilesThatExist) {
   const std::regex name("[`(]([a-z_A-Z]+(?:/[a-z_A-Z0-9.-]+)+/?)[`)]");
-  for (const char* path : {"README.md", "CONTRIBUTING.md", "docs/design.md", "docs/benchmarks.md",
-                           "docs/one-convolution.md", "docs/text-forms.md"}) {
+  for (const char* path :
+       {"README.md", "CONTRIBUTING.md", "docs/design.md", "docs/benchmarks.md",
+        "docs/timing-noise.md", "docs/one-convolution.md", "docs/text-forms.md"}) {
     const std::string text = Read(path);
     ASSERT_FALSE(text.empty()) << path;
     for (std::sregex_iterator it(text.begin(), text.end(), name), end; it != end; ++it) {
