@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "client/choose_kernels.h"
@@ -29,6 +28,7 @@
 #include "compiler/package/library.h"
 #include "compiler/package/lock_file.h"
 #include "compiler/schedule/family.h"
+#include "compiler/target/processors.h"
 #include "db/sqlite_log.h"
 #include "transport/flags.h"
 #include "transport/standard_files.h"
@@ -70,9 +70,7 @@ Result<Source> OpenSource(const CompileOptions& options) {
 
 Result<target::Target> TargetOf(const CompileOptions& options, Source& source) {
   if (source.server) return TargetOfRecords(*source.server, options.target, options.threads);
-  const int threads = options.threads > 0
-                          ? options.threads
-                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = options.threads > 0 ? options.threads : target::UsableProcessors();
   return ChooseTarget(options.target, threads);
 }
 
@@ -260,7 +258,7 @@ Result<ExitCode> Compile(const CompileOptions& options) {
   library.cubin_cache = build::CubinFolder(options.cubin_cache, "libraries",
                                            [](const char* name) { return std::getenv(name); });
   library.embed_weights = options.weights == "embed";
-  library.parallel = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  library.parallel = target::UsableProcessors();
   const Chosen chosen = MLC_TRY(Choose(job, source, std::move(program), trace));
   const Variant& variant = chosen.variant;
   model = {};  // the library needs what the variant holds, and no more

@@ -4,7 +4,6 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "client/dims.h"
 #include "client/log_commands.h"
@@ -12,6 +11,7 @@
 #include "compiler/base/exit_code.h"
 #include "compiler/base/version.h"
 #include "compiler/front/front.h"
+#include "compiler/target/processors.h"
 #include "db/json_lines.h"
 #include "db/merge.h"
 #include "db/replaceable.h"
@@ -46,7 +46,7 @@ Result<target::Target> TargetOfModel(const Flags& flags) {
     const std::vector<std::string> known = MLC_TRY(log->Targets());
     text = known.size() == 1 ? known[0] : "cpu";
   }
-  return ChooseTarget(text, static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  return ChooseTarget(text, target::UsableProcessors());
 }
 
 Result<std::vector<Digest>> WorkloadsOfModel(const Flags& flags, const target::Target& target) {

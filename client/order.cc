@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "client/cuda_kernel.h"
@@ -12,6 +11,7 @@
 #include "client/model_variants.h"
 #include "client/tune_request.h"
 #include "compiler/front/front.h"
+#include "compiler/target/processors.h"
 #include "server/protocol.h"
 
 namespace mlc::client {
@@ -31,7 +31,7 @@ Result<ModelTasks> ReadModel(const TuneOptions& options, const target::Target& t
 }  // namespace
 
 int ThreadsOf(const TuneOptions& options) {
-  const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int cores = target::UsableProcessors();
   return options.threads > 0 ? options.threads : cores;
 }
 

@@ -22,7 +22,7 @@ struct Order {
 Result<Order> OrderOf(const TuneOptions& options, const target::Target& target);
 Result<proto::SubmitJobReply> Submit(TunerClient& client, const Order& order);
 
-// Of the kernels: as asked for, or all cores.
+// Of the kernels: as asked for, or as many as processors are usable.
 int ThreadsOf(const TuneOptions& options);
 // Who is logged in, in the letters of the server's names: for servers that cannot tell otherwise.
 std::string UserName();

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "client/dims.h"
@@ -18,6 +17,7 @@
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/passes/precision.h"
+#include "compiler/target/processors.h"
 #include "transport/arguments.h"
 #include "transport/standard_files.h"
 #include "transport/standard_output.h"
@@ -87,9 +87,7 @@ Result<std::vector<ProfileRow>> Profile(ModelLibrary& library) {
 }
 
 Result<ExitCode> RunLibrary(const Options& options) {
-  const int threads = options.threads > 0
-                          ? options.threads
-                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = options.threads > 0 ? options.threads : target::UsableProcessors();
   const std::unique_ptr<ModelLibrary> library =
       MLC_TRY(ModelLibrary::Open(options.directory, threads, options.device));
   if (options.inputs.empty()) {
@@ -167,7 +165,8 @@ int Main(int argc, char** argv) {
          "--bench", options.bench_seconds,
          "time runs for so many seconds; on a GPU with its own clock, on data that it holds")
       ->check(finite);
-  app.add_option("--threads", options.threads, "threads of the session; 0 means all cores")
+  app.add_option("--threads", options.threads,
+                 "threads of the session; 0 means all usable processors")
       ->check(CLI::Range(0, 1024));
   app.add_option("--device", options.device, "GPU of a library for GPUs, as the driver counts")
       ->check(CLI::NonNegativeNumber)

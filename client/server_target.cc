@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <thread>
 
 #include "client/target_choice.h"
+#include "compiler/target/processors.h"
 
 namespace mlc::client {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 bool IsWord(const std::string& text) { return text == "cpu" || text == "cuda"; }
 
 Result<target::Target> Here(const std::string& text, int threads) {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int cores = target::UsableProcessors();
   return ChooseTarget(text, threads > 0 ? threads : cores);
 }
 

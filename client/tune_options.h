@@ -32,7 +32,7 @@ struct TuneOptions {
   int64_t shared = 0;
   int64_t trials = 0;
   std::string target = "cpu";
-  int threads = 0;  // 0: all cores
+  int threads = 0;  // 0: all usable processors
   std::string log = "tuning.db";
   std::string server;                 // empty: embedded
   transport::ChannelOptions channel;  // how to reach it; without the address

@@ -16,6 +16,7 @@
 #include "client/embedded_server.h"
 #include "client/private_folder.h"
 #include "client/runners_up.h"
+#include "compiler/target/processors.h"
 #include "db/confirmed_best.h"
 #include "db/sqlite_log.h"
 #include "server/fleet/command.h"
@@ -33,7 +34,7 @@ constexpr char kSeconds[] = "0.2";  // of one timing
 constexpr int kRounds = 3;          // of the comparison that decides
 constexpr int kKnown = 12;          // configs read of each task
 // Each build holds a copy of the weights, in memory and in its library.
-constexpr unsigned kMostBuilds = 8;
+constexpr int kMostBuilds = 8;
 // The comparison that decides agrees with itself within this share.
 constexpr double kLeastGain = 0.002;
 
@@ -129,12 +130,13 @@ class Contest {
   // Builds run beside the timings, no more of them ahead than there are builders.
   Status TimeAll(Clock::time_point end) {
     ms_.assign(tried_.size(), 0);
-    const unsigned builders = std::clamp(std::thread::hardware_concurrency() / 2, 1u, kMostBuilds);
+    const auto builders =
+        static_cast<size_t>(std::clamp(target::UsableProcessors() / 2, 1, kMostBuilds));
     std::atomic<size_t> next = 0;
     std::mutex mutex;
     std::condition_variable changed;
     std::queue<Built> built;
-    unsigned at_work = builders;
+    size_t at_work = builders;
     const auto build = [&] {
       for (size_t i = next++; i < tried_.size(); i = next++) {
         if (stop_.stop_requested() || Clock::now() > end) break;
@@ -149,7 +151,7 @@ class Contest {
       changed.notify_all();
     };
     std::vector<std::jthread> threads;
-    for (unsigned i = 0; i < builders; ++i) threads.emplace_back(build);
+    for (size_t i = 0; i < builders; ++i) threads.emplace_back(build);
     while (true) {
       std::unique_lock lock(mutex);
       changed.wait(lock, [&] { return !built.empty() || at_work == 0; });

@@ -11,6 +11,7 @@
 
 #include "compiler/base/exit_code.h"
 #include "compiler/base/version.h"
+#include "compiler/target/processors.h"
 #include "server/fleet/fleet.h"
 #include "server/fleet_flags.h"
 #include "server/logging.h"
@@ -27,7 +28,7 @@ namespace {
 // Beyond the grace: open calls, the last commits, the checkpoint.
 constexpr int64_t kStopMs = 60'000;
 // By default; more would be in the way of everything else.
-constexpr unsigned kSearchThreads = 4;
+constexpr int kSearchThreads = 4;
 // Searches compute for as long as they are let; whoever calls waits for milliseconds.
 constexpr int kSearchNice = 10;
 
@@ -49,8 +50,7 @@ struct Flags {
   int64_t snapshot_minutes = 60;
   mlc::server::FleetFlags fleet;
   std::string quotas;
-  int search_threads =
-      static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, kSearchThreads));
+  int search_threads = std::min(mlc::target::UsableProcessors(), kSearchThreads);
 };
 
 // The signals that end the server, or make it read its files again; blocked in every thread, so

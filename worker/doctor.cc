@@ -1,6 +1,5 @@
 #include "worker/doctor.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <sstream>
 
 #include "compiler/build/sandbox.h"
+#include "compiler/target/processors.h"
 
 namespace mlc::worker {
 namespace {
@@ -31,11 +31,6 @@ std::string Field(const std::string& path, const std::string& key) {
 
 constexpr int64_t kServerTimeoutMs = 5'000;
 
-int Processors() {
-  cpu_set_t allowed;
-  return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-}
-
 }  // namespace
 
 Diagnosis Diagnose(const target::Target& target) {
@@ -46,7 +41,7 @@ Diagnosis Diagnose(const target::Target& target) {
   };
   line("ok  ", "processor", Field("/proc/cpuinfo", "model name"));
   line("ok  ", "target", target.ToText());
-  const int processors = Processors();
+  const int processors = target::UsableProcessors();
   line(processors >= target.threads ? "ok  " : "warn", "processors usable",
        std::to_string(processors) + " for " + std::to_string(target.threads) + " threads");
   const std::string load = FirstLine("/proc/loadavg");

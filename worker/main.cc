@@ -10,11 +10,11 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
-#include <thread>
 
 #include "compiler/base/exit_code.h"
 #include "compiler/base/version.h"
 #include "compiler/build/cubin_cache.h"
+#include "compiler/target/processors.h"
 #include "transport/arguments.h"
 #include "transport/flags.h"
 #include "transport/standard_files.h"
@@ -79,7 +79,7 @@ std::string CubinFolderOf(const Flags& flags) {
 }
 
 Result<EngineOptions> OptionsOf(const Flags& flags) {
-  const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int processors = mlc::target::UsableProcessors();
   EngineOptions options;
   options.target = mlc::target::DetectHost(flags.threads > 0 ? flags.threads : processors);
   options.builders = flags.builders > 0 ? flags.builders : processors;
@@ -221,7 +221,7 @@ Result<int> RunWorker(const Flags& flags) {
 
 void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--server", flags.server.address, "HOST:PORT or unix:PATH")->capture_default_str();
-  app.add_option("--threads", flags.threads, "threads of a kernel; 0 = all processors")
+  app.add_option("--threads", flags.threads, "threads of a kernel; 0 = all usable processors")
       ->check(CLI::Range(0, 1024));
   app.add_option("--target", flags.target, "devices: cpu, cuda (all visible GPUs), or all (both)")
       ->check(CLI::IsMember({"cpu", "cuda", "all"}))

@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "compiler/base/rng.h"
 #include "compiler/schedule/family.h"
+#include "compiler/target/processors.h"
 #include "worker/local_trial.h"
 
 namespace {
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 30;
-  const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  const int processors = target::UsableProcessors();
   std::ifstream file(argv[1]);
   std::ostringstream text;
   text << file.rdbuf();

@@ -12,10 +12,10 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "compiler/target/processors.h"
 #include "tests/workloads/case_range.h"
 #include "tests/workloads/cuda_subjects.h"
 #include "worker/engine.h"
@@ -46,7 +46,7 @@ Result<std::unique_ptr<Engine>> NewEngine() {
   options.gpus.resize(1);
   options.gpus.front().target.copy_gbps = 1;
   options.cpu = false;
-  options.builders = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  options.builders = target::UsableProcessors();
   options.target = target::DetectHost(options.builders);
   options.target.fma_gflops = 1;
   // For hosts whose driver the fence does not suit.
@@ -91,7 +91,7 @@ void RunAll(Engine& engine, Cases& cases) {
       if (c.trial) waiting.push_back({{subject, c.seed}, &c});
     }
   }
-  const size_t most_held = 4 * std::max(1U, std::thread::hardware_concurrency());
+  const size_t most_held = 4 * static_cast<size_t>(target::UsableProcessors());
   size_t next = 0;
   while (next < waiting.size() || engine.held() > 0) {
     for (; next < waiting.size() && engine.held() < most_held; ++next) {

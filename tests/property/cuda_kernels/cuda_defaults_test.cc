@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "compiler/build/child_process.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/schedule/family.h"
+#include "compiler/target/processors.h"
 #include "tests/workloads/case_range.h"
 #include "worker/built_kernel.h"
 
@@ -182,7 +182,7 @@ TEST(CudaDefaults, AreTakenByWorkers) {
   const worker::CudaToolchain tools{nvrtc->get(), target::DetectHost(1), false};
   const CaseRange range = CasesFromEnvironment(kBuilt);
   const int count = std::min(range.count, static_cast<int>(defaults.size()));
-  const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int processors = target::UsableProcessors();
   // Neighbours in the list are much alike: a stride takes some of everything.
   constexpr size_t kStride = 1009;
   ASSERT_NE(defaults.size() % kStride, 0u);

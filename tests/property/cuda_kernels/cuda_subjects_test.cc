@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <string>
-#include <thread>
 
 #include "compiler/build/child_process.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/schedule/family.h"
+#include "compiler/target/processors.h"
 #include "tests/workloads/case_range.h"
 #include "tests/workloads/cuda_subjects.h"
 #include "worker/built_kernel.h"
@@ -80,7 +80,7 @@ TEST_P(RandomConfigs, AreBuilt) {
   const target::Target hopper = Target(kTargets[0]);
   const CaseRange range = CasesFromEnvironment(kBuilt);
   const worker::CudaToolchain tools{nvrtc->get(), target::DetectHost(1), false};
-  const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int processors = target::UsableProcessors();
   const Status status = build::RunInChildren(range.count, processors, [&](int i) -> Status {
     const uint64_t seed = range.seed + static_cast<uint64_t>(i);
     const auto trial = DrawTrial(subject, hopper, seed);

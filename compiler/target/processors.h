@@ -1,0 +1,17 @@
+// How many processors this process may use. Thread-safe.
+#pragma once
+
+#include <filesystem>
+
+namespace mlc::target {
+
+// Those of its affinity mask (taskset(1), cpusets of containers, Slurm), and no more than the quota
+// of its control groups, rounded up. At least 1. The C++ library counts the machine's processors
+// instead: more threads than may run at once wait for one another by spinning.
+int UsableProcessors();
+
+// The least quota of the control groups above this process, in processors; 0 where none is set.
+// Reads proc/self/cgroup and sys/fs/cgroup below `root`: cgroups(7), version 2, cpu.max.
+double ProcessorQuota(const std::filesystem::path& root);
+
+}  // namespace mlc::target
