@@ -212,17 +212,16 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
   set("keep", 2);
   const double resident = 2.0 * static_cast<double>(target.l2_bytes) * target.threads;
   set("streaming", workload.MinBytes() > resident ? 1 : 0);
-  // exp leaves memory idle, unless stores of the row before and loads of the next one go on.
-  const bool busy = workload.graph()[p.anchor].op == Op::kSoftmax && !FitsRegisters(p, target);
-  const bool streams = workload.MinBytes() > resident;
-  if (busy && streams) {
-    set("grain", std::min<int64_t>(per_thread, 64));
-    set("keep", 3);
+  // Arithmetic leaves memory idle, unless stores of the row before and loads of the next one go on.
+  if (workload.MinBytes() <= resident) return config;
+  if (IsSinglePass(workload, p) || FitsRegisters(p, target)) {
+    set("prefetch", 2);
+    return config;
   }
-  if (streams) {
-    set("prefetch", 1);
-    set("prefetch", busy ? 3 : 2);  // not where rows are stored behind
-  }
+  set("grain", std::min<int64_t>(per_thread, 64));
+  set("keep", 3);
+  set("prefetch", 1);
+  set("prefetch", 3);  // not where a row is stored behind
   return config;
 }
 
