@@ -12,6 +12,8 @@ constexpr int64_t kRepeatsPerTask = 3;
 constexpr size_t kMostTogether = 4;
 // Below this share of the model's time no trial is spent on a task.
 constexpr double kNegligible = 2e-5;
+// Before so many trials of the job for each task, a promised time need not be measured.
+constexpr int64_t kTrialsPerPromise = 3;
 // Need of a first trial where the leading variant does without the task: below that of its own
 // tasks (1 and more), above all gains.
 constexpr double kFirstOfRest = 0.5;
@@ -51,12 +53,28 @@ VariantOdds Portfolio::Odds() {
   return OddsOf(outlooks);
 }
 
-// The task whose next trial is expected to save most; those without a kernel first, and among them
-// those of the leading variant. -1: none.
+bool Portfolio::PromisesAreDue() const {
+  const auto firsts = std::count_if(tasks_.begin(), tasks_.end(), [](const Task& task) {
+    return task.worth > 0 && task.search->wants_first();
+  });
+  const int64_t end = CanVerify() ? kRepeatsPerTask * Worthy() + DefaultsLeft() : 0;
+  return proposed_ >= kTrialsPerPromise * Worthy() || options_.trials - proposed_ <= firsts + end;
+}
+
+// A task without a kernel comes first, and among several those of the leading variant. A time that
+// is promised by what was measured before may wait: of one trial each, tasks would be told slower
+// than any few of them end.
+double Portfolio::Claim(const Task& task, size_t leader, bool due) const {
+  if (!task.search->wants_first() || (task.search->promised() && !due)) return 0;
+  return task.uses[leader] > 0 ? 1 : kFirstOfRest;
+}
+
+// The task whose next trial is expected to save most, claims included. -1: none.
 int Portfolio::Neediest() {
   int best = -1;
   double best_need = 0;
   const VariantOdds variants = Odds();
+  const bool due = PromisesAreDue();
   for (size_t i = 0; i < tasks_.size(); ++i) {
     Task& task = tasks_[i];
     task.worth = variants.WorthOf(task.uses);
@@ -64,12 +82,11 @@ int Portfolio::Neediest() {
     if (!task.fresh) {
       const double weight = task.worth * task.search->TimeOrEstimate() / variants.leader_ns;
       task.gain = weight * task.search->ExpectedGain();
-      if (task.search->wants_first())
-        task.gain += task.uses[variants.leader] > 0 ? 1 : kFirstOfRest;
       task.fresh = true;
     }
-    if (task.gain > std::max(best_need, kNegligible)) {
-      best_need = task.gain;
+    const double need = task.gain + Claim(task, variants.leader, due);
+    if (need > std::max(best_need, kNegligible)) {
+      best_need = need;
       best = static_cast<int>(i);
     }
   }

@@ -202,6 +202,9 @@ double TaskSearch::Promise() const {
 
 double TaskSearch::ExpectedGain() {
   if (done_) return 0;
+  // A config carried over is expected to take what is told already: its trial gains nothing but
+  // opens the way for the next two.
+  if (promised() && under_way() == 0) return (UsualGain(1, 1) + UsualGain(2, 2)) / 3;
   Predict();
   const auto stale = static_cast<double>(stale_ + under_way());
   return UsualGain(tries(), stale) + 0.3 * Promise() / (1 + 0.5 * stale);

@@ -79,6 +79,8 @@ class TaskSearch {
 
   // No correct kernel yet, none under way, and not given up.
   bool wants_first() const { return timed_.empty() && under_way() == 0 && trials_ < kFirstTries; }
+  // What the guess takes is known by analogy with another workload, and no trial has denied it.
+  bool promised() const { return expected_ns_ > 0 && trials_ == 0; }
   bool done() const { return done_; }
   // No correct kernel in as many tries as others wait for.
   bool given_up() const { return timed_.empty() && (done_ || trials_ >= kFirstTries); }

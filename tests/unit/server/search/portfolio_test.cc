@@ -170,9 +170,8 @@ TEST(PortfolioTest, EveryTaskGetsItsDefaultFirst) {
   EXPECT_EQ(tasks.size(), kSizes.size());
 }
 
-// What carries over is tried before anything else, and nothing twice before every task has a
-// kernel.
-TEST(PortfolioTest, EveryTaskGetsItsGuessFirstHeaviestFirst) {
+// Of each task, what carries over is tried before anything else.
+TEST(PortfolioTest, WhatIsNotPromisedComesFirstThenTheHeaviest) {
   const SyntheticDevice device(kSizes);
   std::vector<PortfolioTask> tasks = device.Tasks();
   const Point good = {4, 4, 1, 2, 2}, second = {3, 5, 1, 2, 2};
@@ -181,14 +180,45 @@ TEST(PortfolioTest, EveryTaskGetsItsGuessFirstHeaviestFirst) {
     tasks[t].guesses = {{{0, good}, true, ns}, {{0, second}, true, 1.1 * ns}};
   }
   Portfolio portfolio(std::move(tasks), {}, {100, 1});
-  const std::vector<Pick> picks = portfolio.Propose(static_cast<int>(kSizes.size()));
-  ASSERT_EQ(picks.size(), kSizes.size());
-  for (size_t i = 0; i < picks.size(); ++i) {
-    EXPECT_EQ(picks[i].task, static_cast<int>(kSizes.size() - 1 - i)) << "the heaviest first";
-    EXPECT_STREQ(picks[i].arm, picks[i].task == 0 ? "default" : "transfer");
-    if (picks[i].task == 0) continue;
-    EXPECT_EQ(portfolio.task(picks[i].task).pool().point(picks[i].candidate), good);
+  std::vector<int> order;
+  for (const Pick& pick : portfolio.Propose(16)) {
+    if (std::count(order.begin(), order.end(), pick.task) > 0) continue;
+    order.push_back(pick.task);
+    EXPECT_STREQ(pick.arm, pick.task == 0 ? "default" : "transfer");
+    if (pick.task == 0) continue;
+    EXPECT_EQ(portfolio.task(pick.task).pool().point(pick.candidate), good);
   }
+  EXPECT_THAT(order, ::testing::ElementsAre(0, 3, 2, 1));
+}
+
+std::vector<PortfolioTask> Promised(const SyntheticDevice& device, size_t count) {
+  std::vector<PortfolioTask> tasks = device.Tasks();
+  for (size_t t = 0; t < count; ++t) {
+    const Point good = {4, 4, 1, 2, 2};
+    tasks[t].guesses = {{{0, good}, true, device.TimeOf(static_cast<int>(t), good)}};
+  }
+  return tasks;
+}
+
+std::vector<int> TasksOf(const std::vector<Pick>& picks) {
+  std::vector<int> tasks;
+  for (const Pick& pick : picks) tasks.push_back(pick.task);
+  return tasks;
+}
+
+TEST(PortfolioTest, PromisedTasksAreTriedInThrees) {
+  const SyntheticDevice device({8000, 8000, 8000});
+  Portfolio portfolio(Promised(device, 3), {}, {100, 1});
+  EXPECT_THAT(TasksOf(portfolio.Propose(9)), ::testing::ElementsAre(0, 0, 0, 1, 1, 1, 2, 2, 2));
+}
+
+TEST(PortfolioTest, AllThatIsPromisedIsMeasuredInTime) {
+  const SyntheticDevice device({64000, 10, 10});
+  Portfolio portfolio(Promised(device, 3), {}, {100, 1});
+  EXPECT_THAT(TasksOf(portfolio.Propose(11)),
+              ::testing::ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2));
+  Portfolio few(Promised(device, 3), {}, {4, 1});
+  EXPECT_THAT(TasksOf(few.Propose(4)), ::testing::ElementsAre(0, 0, 1, 2));
 }
 
 TEST(PortfolioTest, TrialsGoWhereAnalogiesPromiseMore) {
@@ -198,7 +228,7 @@ TEST(PortfolioTest, TrialsGoWhereAnalogiesPromiseMore) {
   std::vector<PortfolioTask> tasks = device.Tasks();
   tasks[0].guesses = {{{0, point}, true, ns}};
   tasks[1].guesses = {{{0, point}, true, 0.7 * ns}};
-  Portfolio portfolio(std::move(tasks), {}, {100, 1});
+  Portfolio portfolio(std::move(tasks), {}, {2, 1});
   std::vector<Portfolio::Seen> seen;
   for (const Pick& pick : portfolio.Propose(2)) seen.push_back({pick, Ending::kTimed, ns});
   ASSERT_EQ(seen.size(), 2u);
@@ -214,7 +244,8 @@ TEST(PortfolioTest, WhatFailsFirstIsFollowedByTheNextGuess) {
   std::vector<PortfolioTask> tasks = device.Tasks();
   const Point bad = {4, 4, 1, 2, 2}, next = {3, 5, 1, 2, 2};
   tasks[0].guesses = {{{0, bad}, true, 1000}, {{0, next}, true, 1100}};
-  Portfolio portfolio(std::move(tasks), {}, {100, 1});
+  const auto trials = static_cast<int64_t>(kSizes.size());
+  Portfolio portfolio(std::move(tasks), {}, {trials, 1});
   const std::vector<Pick> first = portfolio.Propose(static_cast<int>(kSizes.size()));
   std::vector<Portfolio::Seen> seen;
   for (const Pick& pick : first) {
