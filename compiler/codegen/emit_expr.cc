@@ -98,6 +98,11 @@ Value* PhaseEmitter::EvalNode(const ir::Expr& expr) {
     if (type.lanes > 1) return pool_.LaneMask(active, type.lanes);
     return b_.CreateICmpSGT(pool_.ValueOf(active), b_.getInt64(0));
   }
+  if (const auto* shuffle = std::get_if<ir::ShuffleXor>(&expr.node)) {
+    std::vector<int> from(static_cast<size_t>(type.lanes));
+    for (int i = 0; i < type.lanes; ++i) from[static_cast<size_t>(i)] = i ^ shuffle->lane_mask;
+    return b_.CreateShuffleVector(Eval(shuffle->value), from);
+  }
   std::vector<llvm::Constant*> lanes;  // LaneIndex
   const bool floats = IsFloat(type.dtype);
   for (int i = 0; i < type.lanes; ++i) {

@@ -57,8 +57,9 @@ struct LaneMask {
   ExprRef active;
 };                    // kBool vector: lane < active
 struct LaneIndex {};  // 0, 1, ... lanes-1, of the node's dtype
-// The value of the thread of this warp whose number differs in the bits of `lane_mask` (1 .. 31); a
-// 32-bit scalar (f32, i32). Warp-collective.
+// Of a vector, whose lanes are a power of two: every lane gets the value of the one whose number
+// differs in the bits of `lane_mask` (1 .. lanes-1). In GPU kernels, of a 32-bit scalar (f32, i32):
+// the value of the thread of this warp whose number so differs (1 .. 31); warp-collective.
 struct ShuffleXor {
   ExprRef value;
   int lane_mask = 1;

@@ -1,5 +1,6 @@
 // Constructors of expressions, with the folding of build.h.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "compiler/base/check.h"
@@ -239,10 +240,11 @@ ExprRef MakeReduce(ScalarOp op, ExprRef value) {
 }
 
 ExprRef MakeShuffleXor(ExprRef value, int lane_mask) {
-  MLC_CHECK(value->type.lanes == 1 && SizeOf(value->type.dtype) == 4 && lane_mask >= 1 &&
-            lane_mask < 32)
-      << "shuffle by " << lane_mask;
   const Type type = value->type;
+  const bool fits = type.lanes == 1 ? SizeOf(type.dtype) == 4 && lane_mask < 32
+                                    : std::has_single_bit(static_cast<unsigned>(type.lanes)) &&
+                                          lane_mask < type.lanes;
+  MLC_CHECK(fits && lane_mask >= 1) << "shuffle by " << lane_mask;
   return Make(type, ShuffleXor{std::move(value), lane_mask});
 }
 

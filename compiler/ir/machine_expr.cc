@@ -106,6 +106,10 @@ void Machine::Vector(const Expr& e, Lane* out) {
   } else if (const LaneMask* mask = std::get_if<LaneMask>(&e.node)) {
     const int64_t active = Index(mask->active);
     for (int lane = 0; lane < lanes; ++lane) out[lane].i = lane < active;
+  } else if (const ShuffleXor* shuffle = std::get_if<ShuffleXor>(&e.node)) {
+    Lane from[kMaxLanes];
+    Vector(*shuffle->value, from);
+    for (int lane = 0; lane < lanes; ++lane) out[lane] = from[lane ^ shuffle->lane_mask];
   } else {  // LaneIndex: nothing else has more than one lane
     for (int lane = 0; lane < lanes; ++lane) {
       out[lane] = CastLane(DType::kI64, e.type.dtype, FromInt(lane));

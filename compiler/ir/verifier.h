@@ -79,6 +79,7 @@ class Verifier {
   Status Check(const Type& type, const LaneMask& mask, int depth, bool* is_static);
   Status Check(const Type& type, const LaneIndex& index, int depth, bool* is_static);
   Status Check(const Type& type, const ShuffleXor& shuffle, int depth, bool* is_static);
+  Status CheckVector(const Type& type, const ShuffleXor& shuffle, int depth);
 
   const Kernel& kernel_;
   const bool gpu_;

@@ -1,4 +1,5 @@
 // Expressions under the verifier's eyes.
+#include <bit>
 #include <cmath>
 #include "compiler/ir/verifier.h"
 
@@ -82,6 +83,15 @@ Status Verifier::Check(const Type& type, const LaneMask& mask, int depth, bool*)
 
 Status Verifier::Check(const Type& type, const LaneIndex&, int, bool*) {
   return Expect(type.dtype != DType::kBool, "a lane index is a bool");
+}
+
+Status Verifier::CheckVector(const Type& type, const ShuffleXor& shuffle, int depth) {
+  if (gpu_) return Bad("a shuffle of a vector in a kernel with threads");
+  MLC_TRY(CheckExpr(shuffle.value, depth + 1));
+  if (shuffle.value->type != type) return Bad("a shuffle of another type");
+  const bool fits = std::has_single_bit(static_cast<unsigned>(type.lanes)) &&
+                    shuffle.lane_mask >= 1 && shuffle.lane_mask < type.lanes;
+  return Expect(fits, "a shuffle of a vector by other than a lane of it");
 }
 
 }  // namespace mlc::ir

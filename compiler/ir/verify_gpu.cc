@@ -211,6 +211,7 @@ Status Verifier::CheckGpu(const Arrive& arrive, int depth) {
 }
 
 Status Verifier::Check(const Type& type, const ShuffleXor& shuffle, int depth, bool* is_static) {
+  if (type.lanes > 1) return CheckVector(type, shuffle, depth);
   if (!gpu_) return Bad("a GPU expression in a kernel without threads");
   MLC_TRY(CheckExpr(shuffle.value, depth + 1));
   if (is_static != nullptr) *is_static = false;

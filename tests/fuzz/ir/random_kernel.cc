@@ -1,6 +1,7 @@
 #include "tests/fuzz/ir/random_kernel.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -293,6 +294,10 @@ class Generator {
     const bool shuffles = type == Type{DType::kF32, 1} || type == Type{DType::kI32, 1};
     if (gpu_ && shuffles && Pick(4) == 0) {
       return Make(type, ShuffleXor{Value(type, depth - 1), 1 + Pick(31)});
+    }
+    const bool power = std::has_single_bit(static_cast<unsigned>(type.lanes));
+    if (!gpu_ && type.lanes > 1 && power && Pick(8) == 0) {
+      return Make(type, ShuffleXor{Value(type, depth - 1), 1 + Pick(type.lanes - 1)});
     }
     switch (Pick(5)) {
       case 0:

@@ -98,6 +98,21 @@ TEST(Memory, BroadcastLaneMaskAndLaneIndex) {
                   {RandomBytes(DType::kF32, 4, 5), Zeros(DType::kF32, 64), Zeros(DType::kI32, 64)});
 }
 
+TEST(Memory, LanesChangePlaces) {
+  for (const int lanes : {2, 8, 16}) {
+    KernelBuilder k("shuffles");
+    const ir::BufferId a = k.In("a", DType::kF32, 32);
+    const ir::BufferId o = k.Out("o", DType::kF32, 32 * lanes);
+    k.Parallel("i", 32 / lanes, [&](ExprRef i) {
+      for (int mask = 1; mask < lanes; ++mask) {
+        const ExprRef x = k.Load(a, i * lanes, lanes);
+        k.Store(o, (i + mask * (32 / lanes)) * lanes, ir::MakeShuffleXor(x, mask));
+      }
+    });
+    ExpectSameBytes(k.Finish(), {RandomBytes(DType::kF32, 32, 5), Zeros(DType::kF32, 32 * lanes)});
+  }
+}
+
 TEST(Memory, SquaresOfRegistersTurn) {
   for (const DType dtype : kAllTypes) {
     SCOPED_TRACE(ToText(dtype));

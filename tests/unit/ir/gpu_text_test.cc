@@ -169,6 +169,10 @@ TEST(GpuVerify, GpuFormsNeedThreads) {
             "kernel 'k': a GPU statement in a kernel without threads");
   EXPECT_EQ(cpu("", "c[p] = shuffle_xor(a[p], 1)"),
             "kernel 'k': a GPU expression in a kernel without threads");
+  EXPECT_EQ(cpu("", "c[p] = reduce_add(shuffle_xor(a[p, lanes=2], 2))"),
+            "kernel 'k': a shuffle of a vector by other than a lane of it");
+  EXPECT_EQ(cpu("", "c[p] = reduce_add(shuffle_xor(a[p, lanes=3], 1))"),
+            "kernel 'k': a shuffle of a vector by other than a lane of it");
 }
 
 TEST(GpuVerify, Buffers) {
