@@ -46,7 +46,7 @@ double ScratchBytes(const ContractionProblem& p, const ContractionPlan& plan) {
 
 bool ContractionFamily::Accepts(const graph::Workload& workload, const target::Target&) const {
   const std::optional<ContractionProblem> p = FindContraction(workload);
-  return p && !DepthwiseChannels(*p);
+  return p && !IsDepthwise(*p);
 }
 
 Space ContractionFamily::MakeSpace(const graph::Workload& workload,

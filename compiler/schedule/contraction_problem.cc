@@ -265,10 +265,14 @@ std::optional<ContractionProblem> FindContraction(const graph::Workload& workloa
   return p;
 }
 
-const BatchAxis* DepthwiseChannels(const ContractionProblem& problem) {
-  if (problem.columns != 1 || problem.depth != 1 || problem.batch_count == 0) return nullptr;
+int64_t GroupWidth(const ContractionProblem& problem) {
+  return Groups(problem) > 1 && problem.columns == problem.depth ? problem.depth : 0;
+}
+
+int64_t Groups(const ContractionProblem& problem) {
+  if (problem.batch_count == 0) return 1;
   const BatchAxis& last = problem.batch[static_cast<size_t>(problem.batch_count - 1)];
-  return last.group ? &last : nullptr;
+  return last.group ? last.extent : 1;
 }
 
 }  // namespace mlc::schedule

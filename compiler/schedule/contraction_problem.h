@@ -71,8 +71,11 @@ struct ContractionProblem {
 // pointwise functions of it and of sources; nothing for any other workload. f32, f16 and bf16.
 std::optional<ContractionProblem> FindContraction(const graph::Workload& workload);
 
-// The batch axis that stands for the channels of a depthwise convolution (one filter for each
-// channel), or null for any other problem.
-const BatchAxis* DepthwiseChannels(const ContractionProblem& problem);
+// Channels in each group of a grouped convolution that has as many outputs as inputs: 1 if it is
+// depthwise (one filter for each channel). 0 for any other problem.
+int64_t GroupWidth(const ContractionProblem& problem);
+inline bool IsDepthwise(const ContractionProblem& problem) { return GroupWidth(problem) == 1; }
+// Groups of the problem; 1 if it has none.
+int64_t Groups(const ContractionProblem& problem);
 
 }  // namespace mlc::schedule

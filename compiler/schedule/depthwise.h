@@ -1,6 +1,8 @@
-// The depthwise family: convolutions with one filter for each channel. Channels run along vectors;
-// a tile of output pixels times channel vectors stays in registers while the taps pass by. Edges
-// are variants that never multiply a tap outside the input.
+// The depthwise family: convolutions with one filter for each channel, and grouped ones whose
+// groups are so narrow that a vector holds several. Channels run along vectors; a tile of output
+// pixels times channel vectors stays in registers while the taps pass by. Edges are variants that
+// never multiply a tap outside the input. In a group of w channels, each lane meets the inputs of
+// all of them as w shuffles of one vector: lane l takes lane l xor k, for k below w.
 //
 // Knobs: mr and mh pixels of the tile along and across the row axis, nv channel vectors,
 // rows_first (pixels outside channel blocks), row_chunks and ch_chunks (pieces spread over

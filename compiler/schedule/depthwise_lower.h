@@ -16,7 +16,8 @@ struct DepthwisePlan {
   int64_t channel_chunks = 1;
 
   int64_t channels = 1;
-  int64_t blocks = 1;  // of `vectors` vectors of channels
+  int group_width = 1;  // channels that each output channel reads: a divisor of `lanes`
+  int64_t blocks = 1;   // of `vectors` vectors of channels
   int64_t row_units = 1;
 
   int64_t width() const { return int64_t{vectors} * lanes; }

@@ -27,7 +27,7 @@ std::span<const Family* const> CpuFamilies() {
   static const PointwiseFamily pointwise;
   static const RowReduceFamily row_reduce;
   static const std::array<const Family*, 7> families = {
-      &winograd, &contraction, &depthwise, &attention, &window, &row_reduce, &pointwise};
+      &winograd, &depthwise, &contraction, &attention, &window, &row_reduce, &pointwise};
   return families;
 }
 

@@ -50,6 +50,7 @@ std::vector<Task> AllTasks() {
   std::vector<Task> tasks;
   for (const ConvCase& c : ResNet50Convolutions()) AddTask(c, MakeConv(c), true, tasks);
   for (const ConvCase& c : MobileNetDepthwise()) AddTask(c, MakeConv(c), false, tasks);
+  for (const ConvCase& c : Grouped()) AddTask(c, MakeConv(c), false, tasks);
   for (const DenseCase& c : BertDense()) AddTask(c, MakeDense(c), false, tasks);
   return tasks;
 }

@@ -13,16 +13,25 @@ namespace mlc::bench {
 struct ConvCase {
   int64_t channels, size, filters, kernel, stride;
   int count;
-  bool depthwise = false;
+  int64_t groups = 1;
 };
 
 // MobileNetV2's depthwise convolutions.
 inline const std::vector<ConvCase>& MobileNetDepthwise() {
   static const std::vector<ConvCase> cases = {
-      {32, 112, 32, 3, 1, 1, true},  {96, 112, 96, 3, 2, 1, true},  {144, 56, 144, 3, 1, 1, true},
-      {144, 56, 144, 3, 2, 1, true}, {192, 28, 192, 3, 1, 2, true}, {192, 28, 192, 3, 2, 1, true},
-      {384, 14, 384, 3, 1, 4, true}, {576, 14, 576, 3, 1, 2, true}, {576, 14, 576, 3, 2, 1, true},
-      {960, 7, 960, 3, 1, 3, true}};
+      {32, 112, 32, 3, 1, 1, 32},   {96, 112, 96, 3, 2, 1, 96},   {144, 56, 144, 3, 1, 1, 144},
+      {144, 56, 144, 3, 2, 1, 144}, {192, 28, 192, 3, 1, 2, 192}, {192, 28, 192, 3, 2, 1, 192},
+      {384, 14, 384, 3, 1, 4, 384}, {576, 14, 576, 3, 1, 2, 576}, {576, 14, 576, 3, 2, 1, 576},
+      {960, 7, 960, 3, 1, 3, 960}};
+  return cases;
+}
+
+// ResNeXt-50's convolutions of 32 groups, and two of RegNetY-400MF with 8 channels a group.
+inline const std::vector<ConvCase>& Grouped() {
+  static const std::vector<ConvCase> cases = {
+      {128, 56, 128, 3, 1, 3, 32},  {256, 56, 256, 3, 2, 1, 32}, {256, 28, 256, 3, 1, 3, 32},
+      {512, 28, 512, 3, 2, 1, 32},  {512, 14, 512, 3, 1, 5, 32}, {1024, 14, 1024, 3, 2, 1, 32},
+      {1024, 7, 1024, 3, 1, 2, 32}, {104, 28, 104, 3, 1, 2, 13}, {208, 14, 208, 3, 1, 5, 26}};
   return cases;
 }
 
@@ -41,8 +50,11 @@ inline const std::vector<ConvCase>& ResNet50Convolutions() {
 
 inline std::string NameOf(const ConvCase& c) {
   const auto n = [](int64_t v) { return std::to_string(v); };
-  return (c.depthwise ? "dw-" : "") + n(c.channels) + "x" + n(c.size) + "-" + n(c.filters) + "k" +
-         n(c.kernel) + "s" + n(c.stride);
+  const std::string kind = c.groups == 1            ? ""
+                           : c.groups == c.channels ? "dw-"
+                                                    : "g" + n(c.groups) + "-";
+  return kind + n(c.channels) + "x" + n(c.size) + "-" + n(c.filters) + "k" + n(c.kernel) + "s" +
+         n(c.stride);
 }
 
 // Convolution, bias, relu; channels-last, but for the image, which is dense.
@@ -64,15 +76,14 @@ inline Result<graph::Workload> MakeConv(const ConvCase& c, double tolerance = 1e
     value.type = {DType::kF32, std::move(dims), {}};
     return g.Add(std::move(value));
   };
-  const int64_t group = c.depthwise ? c.channels : 1;
-  const auto w = weight({c.filters, c.channels / group, c.kernel, c.kernel});
+  const auto w = weight({c.filters, c.channels / c.groups, c.kernel, c.kernel});
   graph::Value conv;
   conv.op = Op::kConv;
   conv.operands = {x, w};
   conv.attrs = {{"strides", std::vector<int64_t>{c.stride, c.stride}},
                 {"pads", std::vector<int64_t>{pad, pad, pad, pad}},
                 {"dilations", std::vector<int64_t>{1, 1}},
-                {"group", group}};
+                {"group", c.groups}};
   conv.type = image({1, c.filters, out, out}, false);
   const auto y = g.Add(std::move(conv));
   const auto bias = weight({c.filters, 1, 1});

@@ -128,6 +128,7 @@ std::vector<NamedWorkload> AllKinds() {
           {"conv-3x3-stride-2", Convolution(64, 15, 40, 3, 2)},
           {"conv-7x7-image", Convolution(3, 224, 64, 7, 2)},
           {"conv-grouped", Convolution(64, 14, 64, 3, 1, 4)},
+          {"conv-narrow-groups", Convolution(64, 14, 64, 3, 1, 16)},
           {"depthwise", Convolution(96, 28, 96, 3, 1, 96)},
           {"depthwise-stride-2", Convolution(20, 17, 20, 3, 2, 20)},
           {"dense", Dense(128, 768, 3072)},

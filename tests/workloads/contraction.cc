@@ -205,6 +205,15 @@ graph::Workload RandomDepthwise(Rng& rng) {
   return Finish(rng, std::move(g), anchor, 1, 1e-4);
 }
 
+graph::Workload RandomNarrowGroups(Rng& rng) {
+  const std::vector<Axis> axes = {RandomAxis(rng, 12), RandomAxis(rng, 12)};
+  const int64_t width = int64_t{1} << Between(rng, 1, 4);
+  ValueId anchor = 0;
+  Graph g = Convolution(rng, Chance(rng, 70) ? 1 : 2, Between(rng, 2, 6), width, width, axes,
+                        RandomType(rng), 85, &anchor);
+  return Finish(rng, std::move(g), anchor, 1, 1e-4);
+}
+
 graph::Workload RandomWinograd(Rng& rng) {
   std::vector<Axis> axes;
   for (int i = 0; i < 2; ++i) {

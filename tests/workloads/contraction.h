@@ -13,6 +13,8 @@ graph::Workload RandomContraction(Rng& rng);
 graph::Workload RandomDeepContraction(Rng& rng);
 // A depthwise convolution: one filter for each channel.
 graph::Workload RandomDepthwise(Rng& rng);
+// A convolution whose groups of 2 to 16 channels have as many outputs.
+graph::Workload RandomNarrowGroups(Rng& rng);
 // A 3x3 convolution of stride 1 that tolerates a Winograd algorithm.
 graph::Workload RandomWinograd(Rng& rng);
 

@@ -41,7 +41,7 @@ RejectReason CheckPlan(const gpu::DepthwisePlan& plan) {
 bool GpuDepthwiseFamily::Accepts(const Workload& workload, const target::Target& target) const {
   if (!target.is_cuda()) return false;
   const std::optional<ContractionProblem> p = FindContraction(workload);
-  return p && DepthwiseChannels(*p) && p->Taps() <= kMostBody;
+  return p && IsDepthwise(*p) && p->Taps() <= kMostBody;
 }
 
 Space GpuDepthwiseFamily::MakeSpace(const Workload& workload, const target::Target&) const {

@@ -308,7 +308,7 @@ int64_t DepthwisePlan::Registers() const {
 
 std::optional<DepthwiseProblem> FindDepthwise(const Workload& workload) {
   const std::optional<ContractionProblem> contraction = FindContraction(workload);
-  if (!contraction || !DepthwiseChannels(*contraction)) return std::nullopt;
+  if (!contraction || !IsDepthwise(*contraction)) return std::nullopt;
   const Value& node = workload.graph()[contraction->anchor];
   const Value& x = workload.graph()[node.operands[0]];
   const Value& w = workload.graph()[node.operands[1]];

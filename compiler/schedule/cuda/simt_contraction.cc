@@ -23,7 +23,7 @@ bool SimtContractionFamily::Accepts(const graph::Workload& workload,
                                     const target::Target& target) const {
   if (!target.is_cuda()) return false;
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
-  return g && !DepthwiseChannels(g->p);
+  return g && !IsDepthwise(g->p);
 }
 
 Space SimtContractionFamily::MakeSpace(const graph::Workload& workload,

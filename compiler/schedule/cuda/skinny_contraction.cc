@@ -82,7 +82,7 @@ bool SkinnyContractionFamily::Accepts(const graph::Workload& workload,
   if (!target.is_cuda()) return false;
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
   return g && g->m <= kMaxSkinnyRows && g->z == 1 && g->p.column_is_weight && g->p.Taps() == 1 &&
-         !g->AnyChecked() && !DepthwiseChannels(g->p) &&
+         !g->AnyChecked() && !IsDepthwise(g->p) &&
          // The rows of a block's part of k must fit into its memory.
          4 * g->m * (gpu::CeilDiv(g->k, 16) + 1024) <= target.block_bytes;
 }

@@ -54,7 +54,7 @@ bool TensorContractionFamily::Accepts(const graph::Workload& workload,
   if (!target.is_cuda() || target.compute < 80) return false;
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
   TensorMath math;
-  return g && TensorMathOf(*g, &math) && !DepthwiseChannels(g->p);
+  return g && TensorMathOf(*g, &math) && !IsDepthwise(g->p);
 }
 
 Space TensorContractionFamily::MakeSpace(const graph::Workload& workload,

@@ -27,7 +27,7 @@ bool WarpgroupContractionFamily::Accepts(const graph::Workload& workload,
                                          const target::Target& target) const {
   if (!target.HasWarpgroupMma()) return false;
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
-  if (!g || DepthwiseChannels(g->p) || !WarpgroupsMultiply(*g)) return false;
+  if (!g || IsDepthwise(g->p) || !WarpgroupsMultiply(*g)) return false;
   return g->m >= kLeastRows && g->n >= kLeastColumns && g->k >= kLeastDepth;
 }
 

@@ -139,8 +139,8 @@ void CheckConfig(Case& c, const target::Target& target, const Config& config, do
   }
 }
 
-void CheckFamily(Rng& rng, graph::Workload workload, const Family& family, double tolerance) {
-  const target::Target target = TargetOf(rng);
+void CheckFamilyOn(const target::Target& target, Rng& rng, graph::Workload workload,
+                   const Family& family, double tolerance) {
   ASSERT_TRUE(family.Accepts(workload, target)) << workload.ToText();
   Case c = MakeCase(rng, std::move(workload));
   const Config guess = family.Default(c.workload, target);
@@ -156,6 +156,11 @@ void CheckFamily(Rng& rng, graph::Workload workload, const Family& family, doubl
     ++legal;
     CheckConfig(c, target, config, tolerance);
   }
+}
+
+void CheckFamily(Rng& rng, graph::Workload workload, const Family& family, double tolerance) {
+  const target::Target target = TargetOf(rng);
+  CheckFamilyOn(target, rng, std::move(workload), family, tolerance);
 }
 
 TEST(ContractionProperty, LoweredConfigsAgreeWithTheReference) {
@@ -209,6 +214,22 @@ TEST(DepthwiseProperty, LoweredConfigsAgreeWithTheReference) {
     CheckFamily(rng, RandomDepthwise(rng), *FindFamily("depthwise"), 1e-5);
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+TEST(DepthwiseProperty, NarrowGroupsAgreeWithTheReference) {
+  Rng rng(78);
+  const Family& family = *FindFamily("depthwise");
+  int checked = 0;
+  for (int i = 0; i < 160; ++i) {
+    const target::Target target = TargetOf(rng);
+    graph::Workload workload = RandomNarrowGroups(rng);
+    // Channels may be planes, and groups wider than a vector.
+    if (!family.Accepts(workload, target)) continue;
+    ++checked;
+    CheckFamilyOn(target, rng, std::move(workload), family, 1e-5);
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GE(checked, 40);
 }
 
 }  // namespace
