@@ -70,8 +70,7 @@ Result<Source> OpenSource(const CompileOptions& options) {
 
 Result<target::Target> TargetOf(const CompileOptions& options, Source& source) {
   if (source.server) return TargetOfRecords(*source.server, options.target, options.threads);
-  const int threads = options.threads > 0 ? options.threads : target::UsableProcessors();
-  return ChooseTarget(options.target, threads);
+  return ChooseTarget(options.target, target::ThreadsFor(options.threads));
 }
 
 Result<front::FrontOptions> FrontOptionsOf(const CompileOptions& options,

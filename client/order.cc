@@ -30,10 +30,7 @@ Result<ModelTasks> ReadModel(const TuneOptions& options, const target::Target& t
 
 }  // namespace
 
-int ThreadsOf(const TuneOptions& options) {
-  const int cores = target::UsableProcessors();
-  return options.threads > 0 ? options.threads : cores;
-}
+int ThreadsOf(const TuneOptions& options) { return target::ThreadsFor(options.threads); }
 
 std::string UserName() {
   const passwd* user = getpwuid(geteuid());

@@ -87,7 +87,7 @@ Result<std::vector<ProfileRow>> Profile(ModelLibrary& library) {
 }
 
 Result<ExitCode> RunLibrary(const Options& options) {
-  const int threads = options.threads > 0 ? options.threads : target::UsableProcessors();
+  const int threads = target::ThreadsFor(options.threads);
   const std::unique_ptr<ModelLibrary> library =
       MLC_TRY(ModelLibrary::Open(options.directory, threads, options.device));
   if (options.inputs.empty()) {

@@ -13,8 +13,7 @@ namespace {
 bool IsWord(const std::string& text) { return text == "cpu" || text == "cuda"; }
 
 Result<target::Target> Here(const std::string& text, int threads) {
-  const int cores = target::UsableProcessors();
-  return ChooseTarget(text, threads > 0 ? threads : cores);
+  return ChooseTarget(text, target::ThreadsFor(threads));
 }
 
 Result<target::Target> Choose(const std::vector<std::string>& texts, const std::string& word,

@@ -79,10 +79,9 @@ std::string CubinFolderOf(const Flags& flags) {
 }
 
 Result<EngineOptions> OptionsOf(const Flags& flags) {
-  const int processors = mlc::target::UsableProcessors();
   EngineOptions options;
-  options.target = mlc::target::DetectHost(flags.threads > 0 ? flags.threads : processors);
-  options.builders = flags.builders > 0 ? flags.builders : processors;
+  options.target = mlc::target::DetectHost(mlc::target::ThreadsFor(flags.threads));
+  options.builders = mlc::target::ThreadsFor(flags.builders);
   options.sandbox = flags.sandbox == "on";
   options.cpu = flags.target != "cuda";
   options.cuda_home = flags.cuda_home;

@@ -10,8 +10,12 @@ namespace mlc::target {
 // instead: more threads than may run at once wait for one another by spinning.
 int UsableProcessors();
 
+// What a flag for a number of threads means: `asked`, or the usable processors where it is 0.
+inline int ThreadsFor(int asked) { return asked > 0 ? asked : UsableProcessors(); }
+
 // The least quota of the control groups above this process, in processors; 0 where none is set.
-// Reads proc/self/cgroup and sys/fs/cgroup below `root`: cgroups(7), version 2, cpu.max.
+// Reads proc/self/cgroup and sys/fs/cgroup below `root`: cgroups(7), cpu.max of version 2,
+// cpu.cfs_quota_us of version 1.
 double ProcessorQuota(const std::filesystem::path& root);
 
 }  // namespace mlc::target

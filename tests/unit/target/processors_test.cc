@@ -51,6 +51,18 @@ TEST_F(QuotaTest, TheLeastOnTheWayUp) {
   EXPECT_EQ(ProcessorQuota(root_), 1.5);
 }
 
+TEST_F(QuotaTest, OfVersion1) {
+  Write("proc/self/cgroup", "7:cpuset:/c\n4:cpu,cpuacct:/docker/1f\n1:name=systemd:/docker/1f\n");
+  Write("sys/fs/cgroup/cpu,cpuacct/docker/1f/cpu.cfs_quota_us", "300000\n");
+  Write("sys/fs/cgroup/cpu,cpuacct/docker/1f/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(ProcessorQuota(root_), 3);
+  Write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n");
+  Write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(ProcessorQuota(root_), 0.5) << "a container sees its own group there";
+  Write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(ProcessorQuota(root_), 3);
+}
+
 TEST_F(QuotaTest, NoneWhereNoneIsSetOrReadable) {
   Write("proc/self/cgroup", "0::/a/b\n");
   Write("sys/fs/cgroup/a/cpu.max", "max 100000\n");
