@@ -19,6 +19,16 @@ bool TilesOuter(const ContractionProblem& p) {
   return p.outer[1].dim >= 0 && p.outer[1].out > 1 && p.inner.out <= 14;
 }
 
+const std::vector<int64_t>& RowChunks() {
+  static const std::vector<int64_t> counts = {1, 2, 4, 7, 8, 14, 28};
+  return counts;
+}
+
+const std::vector<int64_t>& ColumnChunks() {
+  static const std::vector<int64_t> counts = {1, 2, 4, 8, 16};
+  return counts;
+}
+
 int64_t MaxUnits(const ContractionProblem& p) {
   return p.outer[1].dim >= 0 ? p.outer[1].out : p.inner.out;
 }
@@ -62,8 +72,8 @@ Space ContractionFamily::MakeSpace(const graph::Workload& workload,
                                              : std::vector<int64_t>{1, 2, 3, 4},
                                     std::max<int64_t>(1, vectors))});
   space.knobs.push_back({"rows_first", {0, 1}});
-  space.knobs.push_back({"row_chunks", UpTo({1, 2, 4, 7, 8, 14, 28}, MaxUnits(p))});
-  space.knobs.push_back({"col_chunks", UpTo({1, 2, 4, 8, 16}, vectors)});
+  space.knobs.push_back({"row_chunks", UpTo(RowChunks(), MaxUnits(p))});
+  space.knobs.push_back({"col_chunks", UpTo(ColumnChunks(), vectors)});
   space.knobs.push_back({"unroll", {1, 2, 4}});
   space.knobs.push_back({"prefetch", {0, 8, 16}});
   const bool in_place = !p.column_is_weight && !p.convolution && p.column_stride == 1;
@@ -113,7 +123,10 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   if (plan.prefetch > 0 && p.depth <= 16) return RejectReason::kRedundant;
   if (plan.unroll > p.depth) return RejectReason::kRedundant;
   const int64_t chunks = plan.parallel_chunks(p);
-  const int64_t reachable_chunks = p.Batches() * p.outer[0].out * plan.row_units * plan.panels;
+  // Of what the knobs offer: three tiles cannot be three chunks.
+  const int64_t reachable_chunks = p.Batches() * p.outer[0].out *
+                                   LargestUpTo(RowChunks(), plan.row_units) *
+                                   LargestUpTo(ColumnChunks(), plan.panels);
   if (chunks < std::min<int64_t>(target.threads, reachable_chunks)) {
     return RejectReason::kParallelism;
   }

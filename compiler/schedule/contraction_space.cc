@@ -19,6 +19,12 @@ std::vector<int64_t> UpTo(std::vector<int64_t> values, int64_t limit) {
   return values;
 }
 
+int64_t LargestUpTo(std::span<const int64_t> values, int64_t limit) {
+  int64_t largest = values.front();
+  for (const int64_t value : values) largest = value <= limit ? value : largest;
+  return largest;
+}
+
 const std::vector<int64_t>& DomainOf(const Space& space, std::string_view knob) {
   return std::find_if(space.knobs.begin(), space.knobs.end(),
                       [&](const Knob& k) { return k.name == knob; })

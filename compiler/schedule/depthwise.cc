@@ -14,6 +14,16 @@ namespace {
 constexpr int64_t kMostGroupTaps = 7;
 constexpr int64_t kMostGroupBody = 640;  // multiply-adds
 
+const std::vector<int64_t>& RowChunks() {
+  static const std::vector<int64_t> counts = {1, 2, 4, 7, 8, 14, 16, 28};
+  return counts;
+}
+
+const std::vector<int64_t>& ChannelChunks() {
+  static const std::vector<int64_t> counts = {1, 2, 4, 8};
+  return counts;
+}
+
 // Channels in memory have to be neighbours where a vector is more than one group.
 bool Fits(const ContractionProblem& p, const target::Target& target) {
   const int64_t width = GroupWidth(p);
@@ -76,10 +86,13 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
     return RejectReason::kRedundant;
   }
   const int64_t reachable = std::min<int64_t>(4, p.inner.out * p.outer[1].out * vectors);
-  if (chains < reachable && chains < std::min<int64_t>(4, p.inner.out)) {
+  // Of many taps and channels, four rows may be too long a body.
+  const int64_t wanted = plan.group_width > 1 ? 2 : 4;
+  if (chains < reachable && chains < std::min<int64_t>(wanted, p.inner.out)) {
     return RejectReason::kTooFewChains;
   }
-  const int64_t most = Images(p) * p.outer[0].out * plan.row_units * plan.blocks;
+  const int64_t most = Images(p) * p.outer[0].out * LargestUpTo(RowChunks(), plan.row_units) *
+                       LargestUpTo(ChannelChunks(), plan.blocks);
   if (Chunks(p, plan) < std::min<int64_t>(target.threads, most)) {
     return RejectReason::kParallelism;
   }
@@ -154,8 +167,8 @@ Space DepthwiseFamily::MakeSpace(const graph::Workload& workload,
   // Vectors of wider groups share nothing: one at a time.
   space.knobs.push_back({"nv", UpTo({1, 2, 3, 4}, p.depth > 1 ? 1 : vectors)});
   space.knobs.push_back({"rows_first", {0, 1}});
-  space.knobs.push_back({"row_chunks", UpTo({1, 2, 4, 7, 8, 14, 16, 28}, units)});
-  space.knobs.push_back({"ch_chunks", UpTo({1, 2, 4, 8}, vectors)});
+  space.knobs.push_back({"row_chunks", UpTo(RowChunks(), units)});
+  space.knobs.push_back({"ch_chunks", UpTo(ChannelChunks(), vectors)});
   return space;
 }
 

@@ -19,6 +19,25 @@ constexpr int64_t kMinTiles = 32;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+const std::vector<int64_t>& Groups() {
+  static const std::vector<int64_t> counts = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 28};
+  return counts;
+}
+
+const std::vector<int64_t>& ColumnChunks() {
+  static const std::vector<int64_t> counts = {1, 2, 4};
+  return counts;
+}
+
+// Many threads cannot always be served: not every number of groups cuts the tiles evenly.
+int64_t LeastChunks(const ContractionProblem& p, const target::Target& target,
+                    const WinogradPlan& plan) {
+  const int64_t most =
+      p.Batches() * LargestUpTo(Groups(), plan.tiles()) * LargestUpTo(ColumnChunks(), plan.panels);
+  const int64_t wanted = std::min<int64_t>(target.threads, most);
+  return wanted <= 2 ? wanted : std::clamp<int64_t>(wanted / 4, 2, 8);
+}
+
 bool Suits(const RowAxis& axis) {
   return axis.dim >= 0 && axis.taps == 3 && axis.stride == 1 && axis.dilation == 1;
 }
@@ -78,8 +97,7 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   if (plan.column_chunks > plan.panels) return RejectReason::kRedundant;
   if (ScratchBytes(plan) > 2 * static_cast<double>(target.l2_bytes)) return RejectReason::kCache;
   const int64_t chunks = p.Batches() * plan.groups * plan.column_chunks;
-  const int64_t most = p.Batches() * plan.tiles() * plan.panels;
-  if (chunks < std::min<int64_t>(target.threads, most)) return RejectReason::kParallelism;
+  if (chunks < LeastChunks(p, target, plan)) return RejectReason::kParallelism;
   if (plan.groups * plan.column_chunks > 16 * target.threads) return RejectReason::kParallelism;
   return RejectReason::kNone;
 }
@@ -141,8 +159,8 @@ Space WinogradFamily::MakeSpace(const graph::Workload& workload,
   space.knobs.push_back({"m", {2, 4}});
   space.knobs.push_back({"mr", UpTo({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, tiles)});
   space.knobs.push_back({"nr", UpTo({1, 2, 3, 4}, vectors)});
-  space.knobs.push_back({"groups", UpTo({1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 28}, tiles)});
-  space.knobs.push_back({"col_chunks", UpTo({1, 2, 4}, vectors)});
+  space.knobs.push_back({"groups", UpTo(Groups(), tiles)});
+  space.knobs.push_back({"col_chunks", UpTo(ColumnChunks(), vectors)});
   space.knobs.push_back({"unroll", {1, 2, 4}});
   return space;
 }

@@ -71,6 +71,21 @@ TEST(Replay, KernelsAreTheOnesOnRecord) {
         "version if records of released versions exist; a refactoring must change none.");
 }
 
+// Small shapes have fewer chunks than large machines have threads.
+TEST(Replay, DefaultsAreLegalForAnyNumberOfThreads) {
+  for (const NamedWorkload& named : AllKinds()) {
+    for (target::Target target : {Avx512(), Avx2()}) {
+      for (target.threads = 1; target.threads <= 256; target.threads += 1 + target.threads / 3) {
+        for (const schedule::Family* family : schedule::FamiliesFor(named.workload, target)) {
+          const schedule::Config config = family->Default(named.workload, target);
+          EXPECT_EQ(family->Check(named.workload, target, config), schedule::RejectReason::kNone)
+              << named.name << ", " << target.threads << " threads: " << config.ToText();
+        }
+      }
+    }
+  }
+}
+
 TEST(Replay, CoversEveryFamily) {
   const std::string manifest = Read("tests/golden/kernels.txt");
   for (const schedule::Family* family : schedule::Families()) {

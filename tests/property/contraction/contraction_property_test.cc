@@ -232,5 +232,28 @@ TEST(DepthwiseProperty, NarrowGroupsAgreeWithTheReference) {
   EXPECT_GE(checked, 40);
 }
 
+// Lowering one that is not legal would be an error of every build without a log.
+TEST(DefaultProperty, IsLegalForAnyNumberOfThreads) {
+  Rng rng(5);
+  for (int i = 0; i < 600; ++i) {
+    const graph::Workload workload = i % 5 == 0   ? RandomContraction(rng)
+                                     : i % 5 == 1 ? RandomDepthwise(rng)
+                                     : i % 5 == 2 ? RandomNarrowGroups(rng)
+                                     : i % 5 == 3 ? RandomWinograd(rng)
+                                                  : RandomDeepContraction(rng);
+    for (const int threads : {1, 2, 3, 4, 5, 8, 16, 48, 256}) {
+      target::Target target = TargetOf(rng);
+      target.threads = threads;
+      for (const Family* family : FamiliesFor(workload, target)) {
+        const Config config = family->Default(workload, target);
+        ASSERT_EQ(family->Check(workload, target, config), RejectReason::kNone)
+            << target.ToText() << "\n"
+            << config.ToText() << "\n"
+            << workload.ToText();
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mlc::schedule
