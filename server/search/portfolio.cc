@@ -12,8 +12,6 @@ constexpr int64_t kRepeatsPerTask = 3;
 constexpr size_t kMostTogether = 4;
 // Below this share of the model's time no trial is spent on a task.
 constexpr double kNegligible = 2e-5;
-// Before so many trials of the job for each task, a promised time need not be measured.
-constexpr int64_t kTrialsPerPromise = 3;
 // Need of a first trial where the leading variant does without the task: below that of its own
 // tasks (1 and more), above all gains.
 constexpr double kFirstOfRest = 0.5;
@@ -58,12 +56,12 @@ bool Portfolio::PromisesAreDue() const {
     return task.worth > 0 && task.search->wants_first();
   });
   const int64_t end = CanVerify() ? kRepeatsPerTask * Worthy() + DefaultsLeft() : 0;
-  return proposed_ >= kTrialsPerPromise * Worthy() || options_.trials - proposed_ <= firsts + end;
+  return proposed_ >= Worthy() || options_.trials - proposed_ <= firsts + end;
 }
 
 // A task without a kernel comes first, and among several those of the leading variant. A time that
-// is promised by what was measured before may wait: of one trial each, tasks would be told slower
-// than any few of them end.
+// is promised by what was measured before may wait while the heaviest get a few trials each: of one
+// trial each, all tasks would be told slower than they end.
 double Portfolio::Claim(const Task& task, size_t leader, bool due) const {
   if (!task.search->wants_first() || (task.search->promised() && !due)) return 0;
   return task.uses[leader] > 0 ? 1 : kFirstOfRest;

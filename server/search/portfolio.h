@@ -77,7 +77,7 @@ class Portfolio {
   VariantOdds Odds();
   // What a task's lack of a kernel counts beyond the gain of its next trial.
   double Claim(const Task& task, size_t leader, bool due) const;
-  // Promised times are measured now: others have had their trials, or few are left.
+  // Promised times are measured now: there were as many trials as tasks, or few are left.
   bool PromisesAreDue() const;
   int Neediest();
   // The default of a task that was searched without it; false if none lacks it.
