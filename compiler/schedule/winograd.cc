@@ -16,11 +16,16 @@ constexpr int64_t kMinChannels = 16;
 // With fewer tiles of an image the larger transformed weights cost more than the products save: a
 // 7x7 image of 512 channels is twice slower than the direct kernel.
 constexpr int64_t kMinTiles = 32;
+// Of one of many chunks; smaller ones only read the transformed weights more often.
+constexpr double kLeastFlops = 2e6;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// Large images need many: what is transformed at a time has to stay in the second cache.
 const std::vector<int64_t>& Groups() {
-  static const std::vector<int64_t> counts = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 28};
+  static const std::vector<int64_t> counts = {1,   2,   3,   4,   5,   6,   7,   8,  10,
+                                              12,  14,  16,  20,  28,  40,  56,  80, 98,
+                                              128, 196, 256, 392, 512, 784, 1024};
   return counts;
 }
 
@@ -64,11 +69,12 @@ WinogradPlan MakePlan(const ContractionProblem& p, const target::Target& target,
   plan.rows = static_cast<int>(config["mr"]);
   plan.vectors = static_cast<int>(config["nr"]);
   plan.unroll = static_cast<int>(config["unroll"]);
-  plan.groups = config["groups"];
   plan.column_chunks = config["col_chunks"];
   plan.tiles_high = CeilDiv(p.outer[1].out, plan.m);
   plan.tiles_wide = CeilDiv(p.inner.out, plan.m);
-  plan.group_tiles = CeilDiv(plan.tiles(), plan.groups);
+  // Of whole tiles, which may be fewer groups than were asked for.
+  plan.group_tiles = CeilDiv(plan.tiles(), config["groups"]);
+  plan.groups = CeilDiv(plan.tiles(), plan.group_tiles);
   plan.panels = CeilDiv(p.columns, plan.width());
   // Rows a power of two apart would share few cache sets.
   plan.row_stride = CeilDiv(p.depth, plan.lanes) * plan.lanes + plan.lanes;
@@ -79,26 +85,53 @@ double ScratchBytes(const WinogradPlan& plan) {
   return 4.0 * static_cast<double>(plan.input_elements() + plan.product_elements());
 }
 
+bool FitsCache(const target::Target& target, const WinogradPlan& plan) {
+  return ScratchBytes(plan) <= 2 * static_cast<double>(target.l2_bytes);
+}
+
+// Whether images are small enough for what the knobs offer.
+bool FitsInGroups(const ContractionProblem& p, const target::Target& target) {
+  const Config finest = {"winograd",
+                         1,
+                         {{"m", 2},
+                          {"mr", 1},
+                          {"nr", 1},
+                          {"groups", Groups().back()},
+                          {"col_chunks", 1},
+                          {"unroll", 1}}};
+  return FitsCache(target, MakePlan(p, target, finest));
+}
+
+// Whether fewer groups of the domain would be cut alike.
+bool HasFewerGroupsAlike(const WinogradPlan& plan, int64_t asked) {
+  return std::any_of(Groups().begin(), Groups().end(), [&](int64_t groups) {
+    return groups < asked && CeilDiv(plan.tiles(), groups) == plan.group_tiles;
+  });
+}
+
 RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target, double tolerance,
-                       const WinogradPlan& plan) {
+                       const WinogradPlan& plan, int64_t asked_groups) {
   if (plan.m == 4 && tolerance < kTolerance4) return RejectReason::kTolerance;
   const int64_t chains = int64_t{plan.rows} * plan.vectors;
   if (chains + plan.vectors + 1 > target.vector_registers()) return RejectReason::kRegisters;
-  if (plan.groups > plan.tiles() || plan.rows > plan.group_tiles ||
+  if (asked_groups > plan.tiles() || plan.rows > plan.group_tiles ||
       plan.vectors > CeilDiv(p.columns, plan.lanes)) {
     return RejectReason::kTileExceedsShape;
   }
-  if (CeilDiv(plan.tiles(), plan.group_tiles) != plan.groups) return RejectReason::kRedundant;
+  if (HasFewerGroupsAlike(plan, asked_groups)) return RejectReason::kRedundant;
   const int64_t parts = CeilDiv(plan.group_tiles, plan.rows);
   if (CeilDiv(plan.group_tiles, parts) != plan.rows) return RejectReason::kRedundant;
   const int64_t reachable =
       std::min<int64_t>(8, std::min<int64_t>(plan.group_tiles, 8) * CeilDiv(p.columns, plan.lanes));
   if (chains < reachable) return RejectReason::kTooFewChains;
   if (plan.column_chunks > plan.panels) return RejectReason::kRedundant;
-  if (ScratchBytes(plan) > 2 * static_cast<double>(target.l2_bytes)) return RejectReason::kCache;
+  if (!FitsCache(target, plan)) return RejectReason::kCache;
   const int64_t chunks = p.Batches() * plan.groups * plan.column_chunks;
   if (chunks < LeastChunks(p, target, plan)) return RejectReason::kParallelism;
-  if (plan.groups * plan.column_chunks > 16 * target.threads) return RejectReason::kParallelism;
+  if (plan.groups * plan.column_chunks > 16 * target.threads &&
+      p.Flops() < kLeastFlops * static_cast<double>(chunks)) {
+    return RejectReason::kParallelism;
+  }
   return RejectReason::kNone;
 }
 
@@ -146,8 +179,9 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
 
 }  // namespace
 
-bool WinogradFamily::Accepts(const graph::Workload& workload, const target::Target&) const {
-  return FindProblem(workload).has_value();
+bool WinogradFamily::Accepts(const graph::Workload& workload, const target::Target& target) const {
+  const std::optional<ContractionProblem> p = FindProblem(workload);
+  return p && FitsInGroups(*p, target);
 }
 
 Space WinogradFamily::MakeSpace(const graph::Workload& workload,
@@ -169,7 +203,8 @@ RejectReason WinogradFamily::Check(const graph::Workload& workload, const target
                                    const Config& config) const {
   const std::optional<ContractionProblem> p = FindProblem(workload);
   if (!p) return RejectReason::kUnsupported;
-  return CheckPlan(*p, target, workload.tolerance(), MakePlan(*p, target, config));
+  return CheckPlan(*p, target, workload.tolerance(), MakePlan(*p, target, config),
+                   config["groups"]);
 }
 
 KernelFacts WinogradFamily::Facts(const graph::Workload& workload, const target::Target& target,
@@ -197,7 +232,9 @@ Config WinogradFamily::Default(const graph::Workload& workload,
             SetKnob(config, "groups", groups);
             SetKnob(config, "col_chunks", col_chunks);
             const WinogradPlan plan = MakePlan(p, target, config);
-            if (CheckPlan(p, target, workload.tolerance(), plan) != RejectReason::kNone) continue;
+            if (CheckPlan(p, target, workload.tolerance(), plan, groups) != RejectReason::kNone) {
+              continue;
+            }
             const KernelFacts f = PlanFacts(workload, p, target, plan);
             // Cycles: FMAs slowed by short chains, and what streams from the outer cache.
             const double slow = 1 + 0.5 * std::pow(std::max(0.0, 1 - f.accumulators / 24), 2) +
