@@ -66,11 +66,36 @@ bool ReadsLittle(Op op) {
   return op == Op::kReshape || op == Op::kSlice || op == Op::kGather || op == Op::kGatherND;
 }
 
+// Operators whose result is the operand with other strides: kernels read it as well as a copy.
+bool IsView(const Value& node) {
+  if (node.op == Op::kTranspose || node.op == Op::kReshape) return true;
+  if (node.op != Op::kSlice) return false;
+  if (!node.Has("steps")) return true;
+  const std::vector<int64_t>& steps = node.Ints("steps");
+  return std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step > 0; });
+}
+
 bool WorthFolding(const Value& node) {
-  const int64_t bytes = BytesOf(node.type);
   if (node.op == Op::kReshape) return true;
-  const bool moves = (node.op >= Op::kTranspose && node.op <= Op::kPad) || node.op == Op::kTile;
-  return bytes <= (moves ? kMaxMovedBytes : kMaxFoldedBytes);
+  const bool grows = node.op == Op::kExpand || node.op == Op::kTile;
+  return BytesOf(node.type) <= (IsView(node) || grows ? kMaxMovedBytes : kMaxFoldedBytes);
+}
+
+// The value's data, if it is known: a constant, or views of one, which stay nodes where they are
+// large.
+TensorDataRef KnownData(const Graph& graph, ValueId id) {
+  if (IsKnown(graph, id)) return DataOf(graph[id]);
+  const Value& node = graph[id];
+  if (!IsView(node) || BytesOf(graph[node.operands[0]].type) > kMaxFoldedBytes) return nullptr;
+  const TensorDataRef operand = KnownData(graph, node.operands[0]);
+  if (operand == nullptr) return nullptr;
+  const Result<TensorDataRef> result = EvaluateNode(node, {operand});
+  return result.ok() ? *result : nullptr;
+}
+
+bool IsViewOfConstant(const Graph& graph, ValueId id) {
+  while (IsView(graph[id])) id = graph[id].operands[0];
+  return IsKnown(graph, id);
 }
 
 }  // namespace
@@ -84,7 +109,9 @@ std::optional<ValueId> TryFold(Graph& graph, const Value& node) {
   bool splats = true;
   for (const ValueId operand : node.operands) {
     if (operand == kNoValue) continue;
-    if (!IsKnown(graph, operand)) return std::nullopt;
+    if (!IsKnown(graph, operand) && (IsView(node) || !IsViewOfConstant(graph, operand))) {
+      return std::nullopt;
+    }
     splats = splats && IsSplat(graph, operand);
   }
   if (splats) {
@@ -97,7 +124,8 @@ std::optional<ValueId> TryFold(Graph& graph, const Value& node) {
         !ReadsLittle(node.op)) {
       return std::nullopt;
     }
-    operands.push_back(operand == kNoValue ? nullptr : DataOf(graph[operand]));
+    operands.push_back(operand == kNoValue ? nullptr : KnownData(graph, operand));
+    if (operand != kNoValue && operands.back() == nullptr) return std::nullopt;
   }
   const Result<TensorDataRef> result = EvaluateNode(node, operands);
   if (!result.ok()) return std::nullopt;

@@ -1,8 +1,9 @@
 // fold_constants: nodes whose operands are all known become constants. Before: any graph. After: no
 // foldable node reads constants only. Splats stay splats whatever their shape, reshapes share
-// bytes; results above 64 MiB, and weights that only move (transposes, slices ...) above 1 MiB,
-// stay nodes, since a strided view of them is cheaper than a copy. First in the list: shape
-// arithmetic must be gone before anything else looks at the graph.
+// bytes. What a view of weights can say (transposes, slices forwards) stays a node above 1 MiB,
+// since the view is cheaper than a copy, and so does what repeats elements; other nodes are folded
+// through such views. Results above 64 MiB stay nodes. First in the list: shape arithmetic must be
+// gone before anything else looks at the graph.
 #pragma once
 
 #include <optional>
