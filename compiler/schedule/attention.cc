@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/schedule/attention_lower.h"
+#include "compiler/schedule/chunk_balance.h"
 
 namespace mlc::schedule {
 
@@ -79,8 +80,7 @@ KernelFacts FactsOf(const Workload& workload, const AttentionProblem& p,
   facts.scratch_bytes = static_cast<double>(p.Heads() * knobs.splits) * panels * 2 + scores * 4 * 4;
   facts.l3_bytes = facts.dram_bytes = workload.MinBytes();
   facts.parallel_chunks = static_cast<double>(p.Heads() * knobs.splits);
-  const double rounds = std::ceil(facts.parallel_chunks / target.threads);
-  facts.imbalance = rounds * target.threads / facts.parallel_chunks;
+  facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.threads);
   facts.body_ops = rows * mean * knobs.unroll;
   return facts;
 }

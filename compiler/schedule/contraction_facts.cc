@@ -1,7 +1,7 @@
 // What a contraction plan implies.
 #include <algorithm>
-#include <cmath>
 
+#include "compiler/schedule/chunk_balance.h"
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/contraction_pack.h"
 #include "compiler/schedule/contraction_segments.h"
@@ -21,10 +21,6 @@ double InsideShare(const RowAxis& axis) {
     inside += std::max<int64_t>(0, std::min(high, axis.out) - low);
   }
   return static_cast<double>(inside) / static_cast<double>(axis.taps * axis.out);
-}
-
-double ChunkImbalance(double chunks, double threads) {
-  return std::ceil(chunks / threads) * threads / chunks;
 }
 
 }  // namespace
@@ -87,7 +83,9 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
   f.scratch_bytes += static_cast<double>(plan.passes(p) - 1) * 8 * outputs;
   if (plan.stage) f.scratch_bytes += 8 * chunks * chunk_tiles * row_tile_bytes / 4;
   f.parallel_chunks = chunks;
-  f.imbalance = ChunkImbalance(chunks, static_cast<double>(target.threads));
+  f.imbalance = ChunkImbalance(
+      chunks, target.threads,
+      LargestPart(plan.row_units, plan.row_chunks) * LargestPart(plan.panels, plan.column_chunks));
   f.body_ops = f.accumulators * plan.unroll;
   return f;
 }

@@ -1,8 +1,8 @@
 #include "compiler/schedule/depthwise.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "compiler/schedule/chunk_balance.h"
 #include "compiler/schedule/contraction_segments.h"
 #include "compiler/schedule/contraction_space.h"
 #include "compiler/schedule/depthwise_lower.h"
@@ -214,10 +214,8 @@ KernelFacts DepthwiseFamily::Facts(const graph::Workload& workload, const target
   if (plan.rows_first && filter_bytes > static_cast<double>(target.l1_bytes)) {
     f.l2_bytes += filter_bytes * tiles * static_cast<double>(Images(p) * p.outer[0].out);
   }
-  const auto chunks = static_cast<double>(Chunks(p, plan));
-  const auto threads = static_cast<double>(target.threads);
-  f.parallel_chunks = chunks;
-  f.imbalance = std::ceil(chunks / threads) * threads / chunks;
+  f.parallel_chunks = static_cast<double>(Chunks(p, plan));
+  f.imbalance = ChunkImbalance(f.parallel_chunks, target.threads);
   f.body_ops = static_cast<double>(BodyOps(p, plan));
   return f;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "compiler/schedule/cache_line.h"
+#include "compiler/schedule/chunk_balance.h"
 #include "compiler/schedule/fused.h"
 #include "compiler/schedule/pointwise_loops.h"
 #include "compiler/schedule/pointwise_piece.h"
@@ -174,8 +175,7 @@ KernelFacts PointwiseFamily::Facts(const Workload& workload, const target::Targe
   const double grain = static_cast<double>(config["grain"]) * 1024;
   facts.l2_set_bytes = std::min(grain, elements) * (bytes / std::max(1.0, elements));
   facts.parallel_chunks = std::max(1.0, std::ceil(elements / grain));
-  const double rounds = std::ceil(facts.parallel_chunks / target.threads);
-  facts.imbalance = rounds * target.threads / facts.parallel_chunks;
+  facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.threads);
   return facts;
 }
 

@@ -1,8 +1,8 @@
 #include "compiler/schedule/row_reduce.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "compiler/schedule/chunk_balance.h"
 #include "compiler/schedule/row_reduce_lower.h"
 
 namespace mlc::schedule {
@@ -184,8 +184,7 @@ KernelFacts RowReduceFamily::Facts(const Workload& workload, const target::Targe
   facts.body_ops = keep == KeepRow::kRegisters ? 20.0 * static_cast<double>(Vectors(p))
                                                : (exponential ? 16 : 4) * chains;
   facts.parallel_chunks = static_cast<double>(Chunks(p, config));
-  const double rounds = std::ceil(facts.parallel_chunks / target.threads);
-  facts.imbalance = rounds * target.threads / facts.parallel_chunks;
+  facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.threads);
   return facts;
 }
 

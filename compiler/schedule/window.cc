@@ -1,8 +1,8 @@
 #include "compiler/schedule/window.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "compiler/schedule/chunk_balance.h"
 #include "compiler/schedule/window_lower.h"
 
 namespace mlc::schedule {
@@ -76,8 +76,7 @@ KernelFacts WindowFamily::Facts(const Workload& workload, const target::Target& 
   facts.l1_set_bytes = static_cast<double>(p.Taps() * config["vectors"] * p.lanes) * size;
   facts.body_ops = static_cast<double>(p.Taps() * config["vectors"] * 2);
   facts.parallel_chunks = static_cast<double>(Chunks(p, config["grain"]));
-  const double rounds = std::ceil(facts.parallel_chunks / target.threads);
-  facts.imbalance = rounds * target.threads / facts.parallel_chunks;
+  facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.threads);
   return facts;
 }
 

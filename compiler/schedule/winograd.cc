@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/schedule/chunk_balance.h"
 #include "compiler/schedule/contraction_space.h"
 #include "compiler/schedule/winograd_lower.h"
 
@@ -170,8 +171,9 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
                workload.MinBytes();
   f.dram_bytes = workload.MinBytes() + filter_bytes;
   f.parallel_chunks = chunk_count;
-  const auto threads = static_cast<double>(target.threads);
-  f.imbalance = std::ceil(chunk_count / threads) * threads / chunk_count;
+  f.imbalance = ChunkImbalance(
+      chunk_count, target.threads,
+      LargestPart(plan.tiles(), plan.groups) * LargestPart(plan.panels, plan.column_chunks));
   f.phases = 1;
   f.body_ops = f.accumulators * plan.unroll;
   return f;
