@@ -40,7 +40,8 @@ ReferenceLayout ReferenceLayoutOf(const graph::Workload& workload) {
   return layout;
 }
 
-Status MakeReference(const graph::Workload& workload, uint64_t seed, std::span<std::byte> memory) {
+Status MakeReference(const graph::Workload& workload, uint64_t seed, std::span<std::byte> memory,
+                     int threads) {
   const ReferenceLayout layout = ReferenceLayoutOf(workload);
   const std::vector<InputDomain> domains = InputDomains(workload);
   Rng rng(seed);
@@ -56,7 +57,7 @@ Status MakeReference(const graph::Workload& workload, uint64_t seed, std::span<s
         graph::MakeTensorData(type.dtype, type.dims, graph::GatherStrided(storage, type)));
   }
   const std::vector<graph::TensorDataRef> results =
-      MLC_TRY(graph::Evaluate(workload.graph(), sources));
+      MLC_TRY(graph::Evaluate(workload.graph(), sources, threads));
   for (size_t i = 0; i < results.size(); ++i) {
     std::memcpy(memory.data() + layout.results[i], results[i]->bytes.data(),
                 results[i]->bytes.size());

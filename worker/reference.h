@@ -21,9 +21,10 @@ struct ReferenceLayout {
 };
 ReferenceLayout ReferenceLayoutOf(const graph::Workload& workload);
 
-// Draws the inputs and evaluates the workload. Elements between strides are NaN. REQUIRES:
-// memory.size() == ReferenceLayoutOf(workload).bytes.
-Status MakeReference(const graph::Workload& workload, uint64_t seed, std::span<std::byte> memory);
+// Draws the inputs and evaluates the workload on up to so many threads, 0 for all processors.
+// Elements between strides are NaN. REQUIRES: memory.size() == ReferenceLayoutOf(workload).bytes.
+Status MakeReference(const graph::Workload& workload, uint64_t seed, std::span<std::byte> memory,
+                     int threads = 0);
 
 // A shared memory object of its own, unmapped and freed at the end. Its descriptor can be sent to
 // other processes.

@@ -48,7 +48,7 @@ std::string Describe(const Value& node) {
   return text;
 }
 
-Result<TensorDataRef> Dispatch(const Value& node, Operands operands) {
+Result<TensorDataRef> Dispatch(const Value& node, Operands operands, int threads) {
   switch (node.op) {
     case Op::kInput:
     case Op::kWeight:
@@ -64,7 +64,7 @@ Result<TensorDataRef> Dispatch(const Value& node, Operands operands) {
       return EvaluateCast(node, operands);
     case Op::kMatMul:
     case Op::kConv:
-      return EvaluateContraction(node, operands);
+      return EvaluateContraction(node, operands, threads);
     case Op::kAttention:
       return EvaluateAttention(node, operands);
     case Op::kPool:
@@ -131,15 +131,17 @@ Status CheckSources(const Graph& graph, const std::vector<TensorDataRef>& source
 
 }  // namespace
 
-Result<TensorDataRef> EvaluateNode(const Value& node, const std::vector<TensorDataRef>& operands) {
+Result<TensorDataRef> EvaluateNode(const Value& node, const std::vector<TensorDataRef>& operands,
+                                   int threads) {
   MLC_TRY(CheckSize(node.type));
-  Result<TensorDataRef> result = Dispatch(node, operands);
+  Result<TensorDataRef> result = Dispatch(node, operands, threads);
   if (!result.ok()) return result.status().WithPrefix(Describe(node));
   return result;
 }
 
 Result<std::vector<TensorDataRef>> Evaluate(const Graph& graph,
-                                            const std::vector<TensorDataRef>& sources) {
+                                            const std::vector<TensorDataRef>& sources,
+                                            int threads) {
   MLC_TRY(CheckSources(graph, sources));
   std::vector<TensorDataRef> values(static_cast<size_t>(graph.size()));
   const std::vector<ValueId> last_uses = LastUses(graph);
@@ -161,7 +163,7 @@ Result<std::vector<TensorDataRef>> Evaluate(const Graph& graph,
       for (const ValueId operand : node.operands) {
         operands.push_back(operand == kNoValue ? nullptr : values[static_cast<size_t>(operand)]);
       }
-      value = MLC_TRY(EvaluateNode(node, operands));
+      value = MLC_TRY(EvaluateNode(node, operands, threads));
     }
     for (const ValueId operand : node.operands) {
       if (operand != kNoValue && last_uses[static_cast<size_t>(operand)] == id) {

@@ -11,11 +11,14 @@
 
 namespace mlc::graph {
 
-// The value of one node from its operands' values (absent operands are null).
-Result<TensorDataRef> EvaluateNode(const Value& node, const std::vector<TensorDataRef>& operands);
+// The value of one node from its operands' values (absent operands are null). `threads`: that large
+// products may use; 0: as many as there are processors. The result is the same with any number.
+Result<TensorDataRef> EvaluateNode(const Value& node, const std::vector<TensorDataRef>& operands,
+                                   int threads = 0);
 
 // `sources`: values of the kInput and kWeight nodes in order of id. Returns the outputs in order.
 Result<std::vector<TensorDataRef>> Evaluate(const Graph& graph,
-                                            const std::vector<TensorDataRef>& sources);
+                                            const std::vector<TensorDataRef>& sources,
+                                            int threads = 0);
 
 }  // namespace mlc::graph

@@ -73,12 +73,12 @@ std::vector<uint64_t> MatMul(const Value& node, Operands operands, const std::ve
 }
 
 std::vector<double> MatMul(const Value& node, Operands operands, const std::vector<double>& a,
-                           const std::vector<double>& b) {
+                           const std::vector<double>& b, int threads) {
   std::vector<double> out(static_cast<size_t>(node.type.NumElements()));
   if (out.empty()) return out;
   const Batches batches = BatchesOf(node, operands);
   const int64_t n = batches.n;
-  RunProducts(static_cast<int64_t>(batches.offsets.size()), [&](int64_t i) {
+  RunProducts(static_cast<int64_t>(batches.offsets.size()), threads, [&](int64_t i) {
     const auto [a_at, b_at] = batches.offsets[static_cast<size_t>(i)];
     const double* from = b.data() + b_at;
     Product product{.a = a.data() + a_at,
@@ -141,7 +141,7 @@ void FillPatches(const ConvShape& shape, const double* planes, int64_t channels,
 }
 
 std::vector<double> Conv(const Value& node, Operands operands, const std::vector<double>& x,
-                         const std::vector<double>& w) {
+                         const std::vector<double>& w, int threads) {
   const std::span<const int64_t> x_dims(operands[0]->dims), w_dims(operands[1]->dims);
   const std::span<const int64_t> out_dims(node.type.dims);
   const ConvShape shape{x_dims.subspan(2),    out_dims.subspan(2),    w_dims.subspan(2),
@@ -153,7 +153,7 @@ std::vector<double> Conv(const Value& node, Operands operands, const std::vector
   const int64_t in_plane = CountOf(shape.in), out_plane = CountOf(shape.out);
   const int64_t k = channels * CountOf(shape.kernel);
   // One product for each image and group: filters times patches.
-  RunProducts(out_dims[0] * groups, [&](int64_t i) {
+  RunProducts(out_dims[0] * groups, threads, [&](int64_t i) {
     const int64_t image = i / groups, group = i % groups;
     const double* planes = x.data() + (image * x_dims[1] + group * channels) * in_plane;
     Product product{.a = w.data() + group * filters * k,
@@ -174,7 +174,7 @@ std::vector<double> Conv(const Value& node, Operands operands, const std::vector
 
 }  // namespace
 
-Result<TensorDataRef> EvaluateContraction(const Value& node, Operands operands) {
+Result<TensorDataRef> EvaluateContraction(const Value& node, Operands operands, int threads) {
   if (!IsFloat(node.type.dtype)) {
     // Unsigned, so that overflow wraps.
     const auto unsigned_of = [](const TensorData& data) {
@@ -188,8 +188,8 @@ Result<TensorDataRef> EvaluateContraction(const Value& node, Operands operands) 
   }
   const std::vector<double> a = ReadDoubles(*operands[0]);
   const std::vector<double> b = ReadDoubles(*operands[1]);
-  const std::vector<double> out =
-      node.op == Op::kMatMul ? MatMul(node, operands, a, b) : Conv(node, operands, a, b);
+  const std::vector<double> out = node.op == Op::kMatMul ? MatMul(node, operands, a, b, threads)
+                                                         : Conv(node, operands, a, b, threads);
   return WriteDoubles(node.type.dtype, node.type.dims, out);
 }
 

@@ -13,7 +13,7 @@ using Operands = std::span<const TensorDataRef>;
 
 Result<TensorDataRef> EvaluatePointwise(const Value& node, Operands operands);
 Result<TensorDataRef> EvaluateCast(const Value& node, Operands operands);
-Result<TensorDataRef> EvaluateContraction(const Value& node, Operands operands);
+Result<TensorDataRef> EvaluateContraction(const Value& node, Operands operands, int threads);
 Result<TensorDataRef> EvaluatePool(const Value& node, Operands operands);
 Result<TensorDataRef> EvaluateAttention(const Value& node, Operands operands);
 Result<TensorDataRef> EvaluateReduction(const Value& node, Operands operands);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -74,7 +75,7 @@ void MultiplyPanel(const Product& product, int64_t first, int64_t count, int64_t
 
 }  // namespace
 
-void RunProducts(int64_t count, const std::function<Product(int64_t)>& make) {
+void RunProducts(int64_t count, int threads, const std::function<Product(int64_t)>& make) {
   if (count == 0) return;
   const Product sizes = make(0);
   const int64_t width =
@@ -97,9 +98,14 @@ void RunProducts(int64_t count, const std::function<Product(int64_t)>& make) {
   };
   const double flops = 2.0 * static_cast<double>(count) * static_cast<double>(sizes.m) *
                        static_cast<double>(sizes.k) * static_cast<double>(sizes.n);
-  const int64_t wanted = flops < kSerialFlops ? 1 : std::thread::hardware_concurrency();
+  const int64_t most = threads > 0 ? threads : std::thread::hardware_concurrency();
+  const int64_t wanted = std::min(flops < kSerialFlops ? 1 : most, count * panels);
   std::vector<std::thread> others;
-  for (int64_t i = 1; i < std::min(wanted, count * panels); ++i) others.emplace_back(work);
+  try {
+    while (std::ssize(others) + 1 < wanted) others.emplace_back(work);
+  } catch (const std::system_error&) {
+    work();  // Out of threads: those that run share the work with this one.
+  }
   work();
   for (std::thread& other : others) other.join();
 }

@@ -1,6 +1,6 @@
 // Large products of doubles for the evaluator: panels of the right operand, made where they are
 // used, times all rows of the left one. Every element is summed in the order of k with a rounding
-// after each step, on every machine alike. Work beyond a tenth of a second goes to all processors.
+// after each step, on every machine alike. Work beyond a tenth of a second goes to several threads.
 // Thread-safe.
 #pragma once
 
@@ -22,7 +22,8 @@ struct Product {
   std::function<void(int64_t first, int64_t count, int64_t stride, double* panel)> fill;
 };
 
-// Runs products 0 .. count-1 of equal sizes; `make` is called from several threads.
-void RunProducts(int64_t count, const std::function<Product(int64_t)>& make);
+// Runs products 0 .. count-1 of equal sizes on up to so many threads, 0 for all processors, or on
+// as many as can be started; `make` is called from several threads.
+void RunProducts(int64_t count, int threads, const std::function<Product(int64_t)>& make);
 
 }  // namespace mlc::graph::evaluate_internal

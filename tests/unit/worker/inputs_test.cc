@@ -52,6 +52,17 @@ TEST(Inputs, BooleansAreZeroOrOne) {
   for (std::byte value : tensor->bytes) EXPECT_LE(static_cast<int>(value), 1);
 }
 
+TEST(Reference, IsTheSameOnAnyNumberOfThreads) {
+  const graph::Workload workload = Parse(
+      "%0 = input() : f32[512,640]\n%1 = weight() : f32[640,512]\n"
+      "%2 = matmul(%0, %1) : f32[512,512]\nreturn %2\n");
+  std::vector<std::byte> one(static_cast<size_t>(ReferenceLayoutOf(workload).bytes));
+  std::vector<std::byte> many = one;
+  ASSERT_TRUE(MakeReference(workload, 5, one, 1).ok());
+  ASSERT_TRUE(MakeReference(workload, 5, many, 7).ok());
+  EXPECT_EQ(one, many);
+}
+
 TEST(Reference, SameSeedSameBytesAndBroadcastsShareTheirPlace) {
   const graph::Workload workload = Parse(
       "%0 = input() : f32[4,8]{0,1}\n%1 = input() : f32[4,8]{16,1}\n"
