@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/build/child_limits.h"
 #include "worker/child.h"
 #include "worker/frame.h"
 #include "worker/priority.h"
@@ -91,8 +92,8 @@ class ChildRun {
     if (step != Step::kEnd) child->Kill();
     const int end = child->Reap();
     if (step == Step::kLate) {
-      results.Add(Failed(Outcome::kRunTimeout,
-                         "no result after " + std::to_string(options_.run_timeout_ms) + " ms"));
+      const std::string patience = std::to_string(PatienceMs(results.size()));
+      results.Add(Failed(Outcome::kRunTimeout, "no result after " + patience + " ms"));
     }
     // A trial that is not the first of its child may pay for an earlier one's deeds: it gets a new
     // child before it is blamed.
@@ -101,24 +102,37 @@ class ChildRun {
       results.Add(Failed(Outcome::kRunError, "the kernel's process sent no result"));
       return;
     }
-    const bool killed = WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL;
-    std::string detail = (killed ? "the runner " : "the kernel's process ") + DescribeEnd(end);
+    if (WIFSIGNALED(end) && WTERMSIG(end) == SIGXCPU) {
+      results.Add(Failed(Outcome::kRunTimeout, "the kernel's process " + DescribeEnd(end)));
+      return;
+    }
+    const bool infra = IsMachinesFault(end, "");
+    std::string detail = (infra ? "the runner " : "the kernel's process ") + DescribeEnd(end);
     if (const std::string text = child->ErrorText(); !text.empty()) detail += ": " + text;
-    const bool infra = killed || (WIFEXITED(end) && WEXITSTATUS(end) == 2);
     results.Add(Failed(infra ? Outcome::kInfra : Outcome::kRunError, detail));
   }
 
  private:
+  // Of the trial after those that have a result; a surplus result's is the last one's.
+  int64_t PatienceMs(size_t trial) const {
+    const RunTask& task = tasks_[std::min(trial, tasks_.size() - 1)];
+    return build::WallMs({.threads = options_.threads,
+                          .ms = options_.run_timeout_ms,
+                          .tensor_bytes = ReferenceLayoutOf(*task.workload).bytes},
+                         build::ThisMachine());
+  }
+
   Result<Child> Start(size_t first) {
-    Child::Options child;
-    // Beyond the inputs of all workloads, which are mapped.
-    child.limits.more_bytes = 0;
+    build::ChildWork work{.threads = options_.threads, .ms = 0, .memory_bytes = 0};
     for (size_t i = first; i < tasks_.size(); ++i) {
-      child.limits.more_bytes =
-          std::max(child.limits.more_bytes, Runner::MemoryFor(tasks_[i], options_.threads));
+      work.ms += options_.run_timeout_ms;
+      work.tensor_bytes += ReferenceLayoutOf(*tasks_[i].workload).bytes;
+      work.memory_bytes =
+          std::max(work.memory_bytes, Runner::MemoryFor(tasks_[i], options_.threads));
     }
+    Child::Options child;
+    child.limits = build::LimitsFor(work);
     child.limits.file_bytes = 1 << 20;
-    child.limits.cpu_seconds = 3600;
     child.limits.sandbox = options_.sandbox;
     child.before = [] { RaisePriority(-20); };
     return Child::Start(child, [&, first](int pipe) {
@@ -135,7 +149,7 @@ class ChildRun {
 
   Step Collect(Child& child, Results& results) {
     const Clock::time_point deadline =
-        Clock::now() + std::chrono::milliseconds(options_.run_timeout_ms);
+        Clock::now() + std::chrono::milliseconds(PatienceMs(results.size()));
     for (;;) {
       const auto left =
           std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "compiler/build/child_limits.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "compiler/schedule/family.h"
@@ -43,7 +44,7 @@ void DescribeGpus(const Toolkit& toolkit, const std::string& target_class,
 std::string FindNvrtc(const EngineOptions& options) {
   if (options.gpus.empty()) return {};
   Child::Options child_options;
-  child_options.limits.memory_bytes = 0;
+  child_options.limits = build::LimitsFor({.ms = kTimeoutMs, .memory_bytes = 0});
   child_options.limits.open_files = 4096;
   child_options.limits.sandbox = false;  // compiles nothing
   Result<Child> child = Child::Start(child_options, [&options](int pipe) {

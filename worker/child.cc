@@ -15,8 +15,12 @@
 #include <cstring>
 #include <utility>
 
+#include "compiler/build/memory_failure.h"
+
 namespace mlc::worker {
 namespace {
+
+constexpr int kUnfencedCode = 2;
 
 [[noreturn]] void RunChild(const Child::Options& options, const Child::Body& body, pid_t parent,
                            int pipe, int errors) {
@@ -30,11 +34,12 @@ namespace {
   std::vector<int> keep = options.keep;
   keep.push_back(pipe);
   build::CloseDescriptorsBut(std::move(keep));
+  build::EndWhenOutOfMemory();
   if (options.before) options.before();
   const Status status = build::EnterSandbox(options.limits);
   if (!status.ok()) {
     std::fputs(status.message().c_str(), stderr);
-    _exit(2);
+    _exit(kUnfencedCode);
   }
   body(pipe);
   _exit(0);
@@ -154,12 +159,21 @@ std::chrono::nanoseconds Child::Running() const {
 
 std::string DescribeEnd(int wait_status) {
   if (!WIFSIGNALED(wait_status)) {
+    if (WEXITSTATUS(wait_status) == build::kOutOfMemoryCode) return "ran out of memory";
     return "ended with code " + std::to_string(WEXITSTATUS(wait_status));
   }
   const int signal = WTERMSIG(wait_status);
   const char* name = sigabbrev_np(signal);
   return std::string("ended with signal SIG") + (name != nullptr ? name : "?") + " (" +
          strsignal(signal) + ")";
+}
+
+bool IsMachinesFault(int wait_status, const std::string& errors) {
+  if (WIFSIGNALED(wait_status)) {
+    return WTERMSIG(wait_status) == SIGKILL || build::SaysOutOfMemory(errors);
+  }
+  const int code = WEXITSTATUS(wait_status);
+  return code == kUnfencedCode || code == build::kOutOfMemoryCode;
 }
 
 }  // namespace mlc::worker

@@ -22,7 +22,7 @@ bool WriteAll(int fd, std::string_view bytes);
 
 class Child {
  public:
-  // The child's side. The process ends when it returns.
+  // The child's side. The process ends when it returns; an allocation that fails ends it, too.
   using Body = std::function<void(int pipe)>;
   // `before` runs in the child before the sandbox closes: what needs privileges. `keep` are
   // descriptors that stay open.
@@ -66,7 +66,12 @@ class Child {
   bool stopped_ = false;
 };
 
-// "ended with signal SEGV (Segmentation fault)", or "ended with code 3".
+// "ended with signal SEGV (Segmentation fault)", "ended with code 3", or "ran out of memory".
 std::string DescribeEnd(int wait_status);
+
+// Whether a child ended for a reason that is the machine's and not that of what it worked on: it
+// could not be fenced in, memory ran out, or it was killed, which Linux does when memory is out.
+// `errors`: its ErrorText(), where it runs no code that others wrote; else empty.
+bool IsMachinesFault(int wait_status, const std::string& errors);
 
 }  // namespace mlc::worker

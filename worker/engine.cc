@@ -1,12 +1,13 @@
 #include "worker/engine.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 
+#include "worker/calibration.h"
 #include "worker/measurement_gate.h"
-#include "worker/priority.h"
 
 namespace mlc::worker {
 namespace {
@@ -22,22 +23,24 @@ std::string Report(const Result<BuiltKernel>& built) {
   return static_cast<char>(built.status().code()) + built.status().message();
 }
 
-// A config of another version, or of a family that this build has not or is not to build, is no
-// fault of the config.
+// No fault of the config: another version, a family that this build has not or is not to build, a
+// compiler without memory.
 Measurement Refusal(std::string_view report) {
-  const auto code = static_cast<StatusCode>(report[0]);
-  const bool other_build = code == StatusCode::kFailedPrecondition || code == StatusCode::kNotFound;
-  return Failed(other_build ? Outcome::kInfra : Outcome::kBuildError, report.substr(1));
+  switch (static_cast<StatusCode>(report[0])) {
+    case StatusCode::kFailedPrecondition:
+    case StatusCode::kNotFound:
+    case StatusCode::kResourceExhausted:
+      return Failed(Outcome::kInfra, report.substr(1));
+    default:
+      return Failed(Outcome::kBuildError, report.substr(1));
+  }
 }
 
 Measurement BuildFailure(int end, const std::string& errors) {
   std::string detail = "the compiler " + DescribeEnd(end);
   if (!errors.empty()) detail += ": " + errors;
   if (WIFSIGNALED(end) && WTERMSIG(end) == SIGXCPU) return Failed(Outcome::kBuildTimeout, detail);
-  // Nobody of ours sends this: the machine is out of memory.
-  if (WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL) return Failed(Outcome::kInfra, detail);
-  if (WIFEXITED(end) && WEXITSTATUS(end) == 2) return Failed(Outcome::kInfra, detail);
-  return Failed(Outcome::kBuildError, detail);
+  return Failed(IsMachinesFault(end, errors) ? Outcome::kInfra : Outcome::kBuildError, detail);
 }
 
 }  // namespace
@@ -45,10 +48,14 @@ Measurement BuildFailure(int end, const std::string& errors) {
 Engine::Engine(EngineOptions options)
     : options_(std::move(options)),
       cubins_(options_.gpus.empty() ? "" : options_.cubin_cache),
-      references_(options_.references) {}
+      references_(options_.references),
+      build_patience_(build::WallMs(BuildWork(), build::ThisMachine())) {}
 
 Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   options.references.sandbox = options.sandbox;
+  options.references.processors = options.builders;
+  // Half of the memory: sets, builds and others need the rest.
+  options.references.maker_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE) / 2;
   auto engine = std::unique_ptr<Engine>(new Engine(std::move(options)));
   engine->gauge_kernels_ = MLC_TRY(BuildGaugeKernels(engine->options_.target));
   engine->gauge_ = MLC_TRY(Gauge::Create(engine->gauge_kernels_, engine->options_.target));
@@ -63,28 +70,19 @@ Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
 }
 
 Status Engine::Calibrate() {
-  Child::Options child;
-  child.limits.memory_bytes = 0;
-  child.limits.sandbox = options_.sandbox;
-  child.before = [] { RaisePriority(-20); };
-  Child gauge = MLC_TRY(Child::Start(child, [&](int pipe) {
-    mlc_pool* pool = mlc_pool_create(options_.target.threads, 1);
-    ByteWriter out;
-    out.Put(gauge_->PeakGflops(pool));
-    out.Put(CopyGbps(pool));
-    WriteAll(pipe, out.Take());
-  }));
-  pollfd waiting = {gauge.pipe(), POLLIN, 0};
-  while (gauge.Read()) {
-    if (poll(&waiting, 1, 10'000) == 0) return Unavailable("measuring the machine takes too long");
-  }
-  const int end = gauge.Reap();
-  ByteReader in(gauge.received());
-  options_.target.fma_gflops = in.Get<double>();
-  options_.target.copy_gbps = in.Get<double>();
-  machine_.best_gflops = options_.target.fma_gflops;
-  if (in.AtEnd()) return Status();
-  return Internal("measuring the machine " + DescribeEnd(end) + " " + gauge.ErrorText());
+  const build::ChildWork work = CalibrationWork(options_.target.threads);
+  const Peaks peaks = MLC_TRY(MeasurePeaks(*gauge_, work, options_.sandbox));
+  options_.target.fma_gflops = peaks.fma_gflops;
+  options_.target.copy_gbps = peaks.copy_gbps;
+  machine_.best_gflops = peaks.fma_gflops;
+  return Status();
+}
+
+build::ChildWork Engine::BuildWork() const {
+  // One builds on one thread; references are made beside them.
+  return {.processes = 2 * options_.builders,
+          .ms = options_.build_timeout_ms,
+          .memory_bytes = options_.build_memory_bytes};
 }
 
 void Engine::Add(Trial trial) {
@@ -129,9 +127,8 @@ void Engine::Finish(Job& job, Measurement measurement, double device_s) {
 
 bool Engine::StartBuild(Job& job) {
   Child::Options child;
+  child.limits = build::LimitsFor(BuildWork());
   child.limits.sandbox = options_.sandbox;
-  child.limits.memory_bytes += options_.references.budget_bytes;
-  child.limits.cpu_seconds = static_cast<int>(options_.build_timeout_ms / 1000) + 1;
   if (cubins_.used() && !OnCpu(job)) {
     auto exchange = CubinExchange::Open();
     if (!exchange.ok()) return false;
@@ -177,7 +174,7 @@ void Engine::FinishBuild(Job& job, bool timed_out) {
   if (job.exchange != nullptr) cubins_.Serve(*job.exchange, *nvrtc_);  // what it left
   job.exchange.reset();
   if (timed_out) {
-    const std::string limit = std::to_string(options_.build_timeout_ms);
+    const std::string limit = std::to_string(build_patience_.count());
     return Fail(job, Failed(Outcome::kBuildTimeout, "no kernel after " + limit + " ms"));
   }
   if (end != 0 || report.empty()) return Fail(job, BuildFailure(end, errors));
@@ -193,7 +190,7 @@ void Engine::CollectBuilds() {
     if (job.stage != Stage::kBuilding || job.data == nullptr) continue;
     if (job.exchange != nullptr) cubins_.Serve(*job.exchange, *nvrtc_);
     const bool open = job.builder->Read();
-    const bool late = job.builder->Running() > std::chrono::milliseconds(options_.build_timeout_ms);
+    const bool late = job.builder->Running() > build_patience_;
     if (!open || late) FinishBuild(job, open && late);
   }
 }

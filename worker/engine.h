@@ -5,12 +5,14 @@
 // CUDA. Not thread-safe. REQUIRES: the process has one thread.
 #pragma once
 
+#include <chrono>
 #include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "compiler/build/child_limits.h"
 #include "compiler/target/target.h"
 #include "worker/batch.h"
 #include "worker/child.h"
@@ -33,6 +35,9 @@ struct EngineOptions {
   int builders = 1;                // build children at a time
   bool sandbox = true;
   bool allow_raw_cuda = false;  // GPUs run kernels that somebody wrote by hand, too
+  // Of processor time, of a trial where tensors are small and each thread has a processor;
+  // deadlines are longer where they are not (child_limits.h).
+  int64_t build_memory_bytes = int64_t{4} << 30;  // of a compiler, besides what the engine holds
   int64_t build_timeout_ms = 10'000;
   int64_t run_timeout_ms = 10'000;
   ReferenceOptions references;
@@ -85,6 +90,7 @@ class Engine {
   };
   explicit Engine(EngineOptions options);
   Status Calibrate();
+  build::ChildWork BuildWork() const;
   Status StartGpus();
   bool OnCpu(const Job& job) const {
     return !targets_[static_cast<size_t>(job.trial.target)].is_cuda();
@@ -126,6 +132,7 @@ class Engine {
   std::optional<Gauge> gauge_;
   MachineState machine_;
   ReferenceStore references_;
+  std::chrono::milliseconds build_patience_;  // by the clock
   std::list<Job> jobs_;
   std::vector<TrialResult> results_;
   uint64_t tickets_ = 0;

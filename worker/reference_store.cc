@@ -13,6 +13,8 @@ constexpr int64_t kTrialsBeforeSecond = 8;
 // Of a child that makes a set.
 constexpr int64_t kLeastMakerBytes = int64_t{4} << 30;
 constexpr int64_t kStepsOfASet = 64;
+// Of them, those that are in memory at a time.
+constexpr int64_t kStepsAtATime = 12;
 
 int64_t BytesOf(const WorkloadData& data) {
   int64_t bytes = 0;
@@ -43,19 +45,41 @@ Result<WorkloadData*> ReferenceStore::Find(const std::string& text, uint64_t see
   return &data;
 }
 
+bool ReferenceStore::MayBegin(const WorkloadData& data) const {
+  if (makers() >= options_.makers) return false;
+  int64_t bytes = 0;
+  for (const WorkloadData& other : workloads_) {
+    if (other.maker) bytes += static_cast<int64_t>(other.made->bytes().size());
+  }
+  if (bytes == 0) return true;
+  bytes += ReferenceLayoutOf(data.workload).bytes;
+  return bytes <= options_.maker_bytes / kStepsAtATime;
+}
+
 void ReferenceStore::BeginWaiting() {
-  int running = makers();
   for (WorkloadData& data : workloads_) {
-    if (running >= options_.makers) return;
     if (!data.waiting) continue;
+    // In their order: a large one would wait for ever while small ones pass by.
+    if (!MayBegin(data)) return;
     Begin(data, *std::exchange(data.waiting, std::nullopt));
-    running += data.maker ? 1 : 0;
   }
 }
 
 void ReferenceStore::SetMakers(int most) {
   options_.makers = most;
   BeginWaiting();
+}
+
+build::ChildWork ReferenceStore::WorkOf(const WorkloadData& data) const {
+  const int64_t bytes = ReferenceLayoutOf(data.workload).bytes;
+  // Builds need processors, too, and so do those that begin later.
+  const int sharing = makers() + 1;
+  return {.threads = std::max(1, options_.processors / sharing),
+          .processes = std::max(1, options_.makers),
+          .ms = options_.timeout_ms,
+          .tensor_bytes = bytes,
+          // Every step of the workload in double precision.
+          .memory_bytes = kLeastMakerBytes + kStepsOfASet * bytes};
 }
 
 void ReferenceStore::Begin(WorkloadData& data, uint64_t seed) {
@@ -65,17 +89,16 @@ void ReferenceStore::Begin(WorkloadData& data, uint64_t seed) {
     data.failure = memory.status();
     return;
   }
+  const build::ChildWork work = WorkOf(data);
   Child::Options options;
-  // Beyond the sets, which are mapped already: every step of the workload in double precision.
-  options.limits.more_bytes =
-      kLeastMakerBytes + kStepsOfASet * ReferenceLayoutOf(data.workload).bytes;
-  options.limits.cpu_seconds = static_cast<int>(options_.timeout_ms / 1000) + 1;
+  options.limits = build::LimitsFor(work);
   options.limits.sandbox = options_.sandbox;
   const std::span<std::byte> bytes = memory->bytes();
   Result<Child> maker = Child::Start(options, [&](int pipe) {
-    const Status status = MakeReference(data.workload, seed, bytes);
+    const Status status = MakeReference(data.workload, seed, bytes, work.threads);
     WriteAll(pipe, status.ok() ? "+" : "-" + status.ToString());
   });
+  data.patience_ms = build::WallMs(work, build::ThisMachine());
   if (!maker.ok()) {
     data.failure = maker.status();
     return;
@@ -89,7 +112,7 @@ const SharedMemory& ReferenceStore::NextSet(WorkloadData& data) {
 }
 
 void ReferenceStore::Renew(WorkloadData& data, uint64_t seed) {
-  if (data.maker || data.sets.empty() || makers() >= options_.makers) return;
+  if (data.maker || data.sets.empty() || !MayBegin(data)) return;
   const int64_t since = data.trials - data.renewed_at;
   const int64_t patience = std::max(options_.renew_trials, static_cast<int64_t>(data.make_ms / 2));
   if (since < (data.sets.size() < kSets ? kTrialsBeforeSecond : patience)) return;
@@ -113,10 +136,11 @@ void ReferenceStore::Collect() {
     if (!data.maker) continue;
     if (!data.maker->Read()) {
       Finish(data);
-    } else if (data.maker->Running() > std::chrono::milliseconds(options_.timeout_ms)) {
+    } else if (data.maker->Running() > std::chrono::milliseconds(data.patience_ms)) {
       data.maker->Kill();
       Finish(data);
-      data.failure = Unavailable("the reference takes too long");
+      data.failure = Unavailable("the reference is not made after " +
+                                 std::to_string(data.patience_ms) + " ms");
     }
   }
   BeginWaiting();

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/build/child_limits.h"
 #include "worker/child.h"
 #include "worker/reference.h"
 
@@ -22,7 +23,10 @@ struct ReferenceOptions {
   // A set is renewed after this many trials, later for slow references: renewals take at most 2 ms
   // of a trial's time.
   int64_t renew_trials = 16;
-  int makers = 1;  // children at a time, to begin with
+  int makers = 1;      // children at a time, to begin with
+  int processors = 1;  // that they share
+  // Makers of large tensors wait for each other rather than want more memory than this together.
+  int64_t maker_bytes = int64_t{8} << 30;
   bool sandbox = true;
 };
 
@@ -34,6 +38,7 @@ struct WorkloadData {
   std::optional<SharedMemory> made;  // what the maker fills
   std::optional<uint64_t> waiting;   // the seed of a first set that waits for its maker
   Status failure;                    // of the last maker
+  int64_t patience_ms = 0;           // with the maker
   double make_ms = 0;
   int64_t trials = 0;
   int64_t renewed_at = 0;
@@ -64,6 +69,8 @@ class ReferenceStore {
   void ContinueMakers();
 
  private:
+  bool MayBegin(const WorkloadData& data) const;
+  build::ChildWork WorkOf(const WorkloadData& data) const;
   void Begin(WorkloadData& data, uint64_t seed);
   void BeginWaiting();
   void Finish(WorkloadData& data);

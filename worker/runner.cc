@@ -125,13 +125,11 @@ Runner::Runner(int threads, const Gauge* gauge, MachineState state)
 }
 
 int64_t Runner::MemoryFor(const RunTask& task, int threads) {
-  // Of each thread: its stack, what malloc sets aside for it, and its part of the eviction.
-  constexpr int64_t kPerThread = int64_t{192} << 20;
   constexpr int64_t kSpare = int64_t{1} << 30;
   int64_t buffers = 0;
   for (const int64_t bytes : SizesOf(task, threads)) buffers += bytes;
   // Twice: outputs are copied to be looked at.
-  return 2 * buffers + threads * kPerThread + kSpare;
+  return 2 * buffers + threads * kEvictBytes + kSpare;
 }
 
 Runner::~Runner() { mlc_pool_destroy(pool_); }

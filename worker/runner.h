@@ -53,7 +53,8 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Address space that a runner of the trial may want: its buffers, the threads, and some to spare.
+  // Address space that a runner of the trial may want besides its threads' stacks and heaps: its
+  // buffers, what the threads evict, and some to spare.
   static int64_t MemoryFor(const RunTask& task, int threads);
   Measurement Run(const RunTask& task);
   const MachineState& machine() const { return state_; }

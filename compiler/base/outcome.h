@@ -12,13 +12,13 @@ namespace mlc {
 
 enum class Outcome : uint8_t {
   kOk = 0,            // built, checked, timed
-  kBuildError = 1,    // the compiler refused it, crashed on it, or ran out of its memory limit
+  kBuildError = 1,    // the compiler refused it or crashed on it
   kBuildTimeout = 2,  // the compiler did not end in time
   kRunError = 3,      // the kernel crashed its process
   kRunTimeout = 4,    // the kernel did not end in time
   kWrongResult = 5,   // outside the tolerance of the reference
   kTooSlow = 6,       // raced out: correct, dropped after a short measurement (see Measurement)
-  kInfra = 7,         // worker lost, host out of memory, cancelled: never a candidate's fault
+  kInfra = 7,         // worker lost, out of memory, cancelled: never a candidate's fault
 };
 
 // "ok", "build_error", "build_timeout", "run_error", "run_timeout", "wrong_result", "too_slow",

@@ -13,6 +13,9 @@
 #include <map>
 #include <utility>
 
+#include "compiler/build/child_limits.h"
+#include "compiler/build/memory_failure.h"
+
 namespace mlc::build {
 
 namespace {
@@ -20,7 +23,7 @@ namespace {
 // With whatever weights a child handles: a copy, and what becomes of it.
 constexpr int64_t kCopies = 3;
 constexpr int64_t kCompilerBytes = int64_t{4} << 30;
-constexpr int kCompilerSeconds = 120;
+constexpr int64_t kCompilerMs = 120'000;
 
 struct Child {
   int job = 0;
@@ -42,7 +45,13 @@ using Body = std::function<Status(int job, const Child& self)>;
 std::string LastWords(int errors) {
   char buffer[1024];
   const ssize_t size = errors < 0 ? 0 : pread(errors, buffer, sizeof(buffer), 0);
-  return size > 0 ? ": " + std::string(buffer, static_cast<size_t>(size)) : std::string();
+  return size > 0 ? std::string(buffer, static_cast<size_t>(size)) : std::string();
+}
+
+bool RanOutOfMemory(int wait_status, const std::string& words) {
+  if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status) == kOutOfMemoryCode;
+  // Nobody of ours kills it: Linux does, when the machine has no memory left.
+  return WTERMSIG(wait_status) == SIGKILL || SaysOutOfMemory(words);
 }
 
 Status ReadReport(const Child& child, int wait_status) {
@@ -51,15 +60,21 @@ Status ReadReport(const Child& child, int wait_status) {
   if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGXCPU) {
     return InvalidArgument("the compiler computes for longer than it may");
   }
+  const std::string words = LastWords(child.errors);
+  const std::string behind = words.empty() ? "" : ": " + words;
+  if (RanOutOfMemory(wait_status, words)) {
+    return ResourceExhausted(
+        "the compiler ran out of memory: close other programs, or give it a machine with more" +
+        behind);
+  }
   if (WIFSIGNALED(wait_status)) {
     return Internal(std::string("the compiler's child process ended with signal ") +
-                    strsignal(WTERMSIG(wait_status)) + LastWords(child.errors));
+                    strsignal(WTERMSIG(wait_status)) + behind);
   }
   const int code = size < 1 ? -1 : buffer[0];
   if (WEXITSTATUS(wait_status) != 0 || code < 0 ||
       code > static_cast<int>(StatusCode::kUnauthenticated)) {
-    return Internal("the compiler's child process ended without a report" +
-                    LastWords(child.errors));
+    return Internal("the compiler's child process ended without a report" + behind);
   }
   return Status(static_cast<StatusCode>(code),
                 std::string(buffer + 1, static_cast<size_t>(size - 1)));
@@ -86,6 +101,7 @@ Result<std::pair<pid_t, Child>> Start(int job, bool keep_errors, const Body& bod
     if (getppid() != parent) _exit(1);
     close(ends[0]);
     child.pipe = ends[1];
+    EndWhenOutOfMemory();
     Report(ends[1], body(job, child));
   }
   close(ends[1]);
@@ -181,10 +197,10 @@ Result<std::string> TextFromFence(const Limits& limits,
 }
 
 Limits CompilerLimits(bool foreign, int64_t data_bytes) {
-  Limits limits;
+  Limits limits = LimitsFor({.ms = kCompilerMs,
+                             .tensor_bytes = kCopies * data_bytes,
+                             .memory_bytes = kCompilerBytes + kCopies * data_bytes});
   limits.sandbox = foreign || DetectSandbox().seccomp;
-  limits.more_bytes = kCompilerBytes + kCopies * data_bytes;
-  limits.cpu_seconds = kCompilerSeconds + static_cast<int>(data_bytes >> 24);
   limits.file_bytes += data_bytes;
   return limits;
 }

@@ -15,8 +15,8 @@
 namespace mlc::build {
 
 // Runs job(0) .. job(jobs-1), each in a child of its own, at most `parallel` at a time. All jobs
-// are run; returns the error of the lowest job that failed: its own status, or INTERNAL naming the
-// signal.
+// are run; returns the error of the lowest job that failed: its own status, RESOURCE_EXHAUSTED if
+// it ran out of memory, or INTERNAL naming the signal.
 Status RunInChildren(int jobs, int parallel, const std::function<Status(int)>& job);
 
 // The same behind a fence (sandbox.h), for what others wrote: a job has its files opened first, and

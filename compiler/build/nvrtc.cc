@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "compiler/build/memory_failure.h"
+
 namespace mlc::build {
 
 namespace {
@@ -29,6 +31,7 @@ typedef const char* (*ErrorFunction)(int);
 }
 
 constexpr int kSuccess = 0;
+constexpr int kOutOfMemory = 1;        // NVRTC_ERROR_OUT_OF_MEMORY
 constexpr int kCompilationFailed = 6;  // NVRTC_ERROR_COMPILATION
 constexpr size_t kMaxLog = 16384;
 
@@ -128,6 +131,7 @@ class OpenedNvrtc : public Nvrtc {
     Program program = nullptr;
     const int created =
         functions_.create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr);
+    if (created == kOutOfMemory) return NoMemory(arch, "");
     if (created != kSuccess) return Failed("nvrtcCreateProgram", created);
     Result<CudaBinary> binary = CompileProgram(program, arch);
     functions_.destroy(&program);
@@ -151,6 +155,11 @@ class OpenedNvrtc : public Nvrtc {
     return Internal(std::string(call) + " of " + path_ + " failed: " + functions_.error(code));
   }
 
+  static Status NoMemory(const std::string& arch, const std::string& log) {
+    return ResourceExhausted("the CUDA compiler ran out of memory for " + arch +
+                             (log.empty() ? "" : ": " + log.substr(0, kMaxLog)));
+  }
+
   Result<std::string> Read(Program program, SizeFunction size_of, BytesFunction read) const {
     size_t size = 0;
     int code = size_of(program, &size);
@@ -171,6 +180,10 @@ class OpenedNvrtc : public Nvrtc {
     binary.log = MLC_TRY(Read(program, functions_.log_size, functions_.log));
     while (!binary.log.empty() && (binary.log.back() == '\0' || binary.log.back() == '\n')) {
       binary.log.pop_back();
+    }
+    // It tells a lack of memory as an error of the source.
+    if (code == kOutOfMemory || (code != kSuccess && SaysOutOfMemory(binary.log))) {
+      return NoMemory(arch, binary.log);
     }
     if (code == kCompilationFailed) {
       return InvalidArgument("the CUDA compiler refuses the source for " + arch + ": " +

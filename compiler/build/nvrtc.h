@@ -26,8 +26,8 @@ class Nvrtc {
   // The options of every compilation besides the architecture, for keys of caches.
   virtual std::string options() const = 0;
   // arch as in target::Target::CudaArch(), for a cubin; "compute_80" and the like give PTX.
-  // INVALID_ARGUMENT with the compiler's log when it refuses the source; INTERNAL when the compiler
-  // itself fails. No entry of `resources` for PTX.
+  // INVALID_ARGUMENT with the compiler's log when it refuses the source; RESOURCE_EXHAUSTED when it
+  // runs out of memory; INTERNAL when it fails otherwise. No entry of `resources` for PTX.
   virtual Result<CudaBinary> Compile(const std::string& source, const std::string& arch) = 0;
 };
 

@@ -53,10 +53,8 @@ Status SetLimits(const Limits& limits) {
   MLC_TRY(SetLimit(RLIMIT_FSIZE, limits.file_bytes));
   MLC_TRY(SetLimit(RLIMIT_CPU, limits.cpu_seconds, /*grace=*/1));
   if (kSanitized) return Status();
-  int64_t memory_bytes = limits.memory_bytes;
-  if (limits.more_bytes > 0) memory_bytes = limits.more_bytes + MLC_TRY(MappedBytes());
-  if (memory_bytes > 0) MLC_TRY(SetLimit(RLIMIT_AS, memory_bytes));
-  return Status();
+  if (limits.memory_bytes == 0) return Status();
+  return SetLimit(RLIMIT_AS, limits.memory_bytes + MLC_TRY(MappedBytes()));
 }
 
 void DropCapabilities() {

@@ -21,11 +21,13 @@ struct SandboxSupport {
 };
 SandboxSupport DetectSandbox();
 
+// child_limits.h computes them.
 struct Limits {
-  int64_t memory_bytes = int64_t{4} << 30;  // of address space; 0 = unlimited
-  int64_t more_bytes = 0;  // if not 0, instead: of address space, beyond what is mapped already
+  // Of address space, beyond what is mapped already: a fork has all that its parent has, inputs of
+  // many GiB among it. 0 = unlimited.
+  int64_t memory_bytes = int64_t{4} << 30;
   int64_t file_bytes = int64_t{64} << 20;  // size up to which it can write files (that it holds)
-  int cpu_seconds = 30;
+  int64_t cpu_seconds = 30;                // of all threads together
   int open_files = 64;
   bool sandbox = true;  // false: limits only
   enum class Fence : uint8_t { kCompute, kDevice };

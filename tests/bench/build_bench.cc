@@ -86,7 +86,6 @@ Result<Stages> BuildInChild(const std::string& workload, const std::string& conf
                             const target::Target& target, build::Nvrtc& nvrtc) {
   const auto start = Clock::now();
   worker::Child::Options options;
-  options.limits.memory_bytes += int64_t{2} << 30;
   auto child = MLC_TRY(worker::Child::Start(options, [&](int pipe) {
     worker::WriteAll(pipe, BuildWithTimes(workload, config, target, nvrtc));
   }));

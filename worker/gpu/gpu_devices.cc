@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include "compiler/build/child_limits.h"
 #include "compiler/build/cuda_target.h"
 #include "worker/bytes.h"
 #include "worker/child.h"
@@ -10,6 +11,8 @@ namespace mlc::worker {
 namespace {
 
 constexpr int kTimeoutMs = 60'000;
+// The driver waits by computing, and starts threads of its own.
+constexpr int kDriverThreads = 4;
 
 // What one multiprocessor does each cycle: fp32 operations of its plain units, and fp16 operations
 // of its matrix units (a multiply-add counts two).
@@ -110,7 +113,8 @@ Result<target::Target> TargetOf(const mlc_cuda_device_facts& facts) {
 
 Result<std::vector<GpuDevice>> FindGpus() {
   Child::Options options;
-  options.limits.memory_bytes = 0;
+  options.limits =
+      build::LimitsFor({.threads = kDriverThreads, .ms = kTimeoutMs, .memory_bytes = 0});
   options.limits.open_files = 4096;
   options.limits.sandbox = false;  // runs nothing but the driver
   Child child = MLC_TRY(Child::Start(options, [](int pipe) {

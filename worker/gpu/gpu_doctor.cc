@@ -8,6 +8,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "compiler/build/child_limits.h"
 #include "compiler/build/cubin_cache.h"
 #include "compiler/build/nvrtc.h"
 #include "worker/bytes.h"
@@ -21,6 +22,8 @@ namespace mlc::worker {
 namespace {
 
 constexpr int kTimeoutMs = 60'000;
+// The driver waits by computing, and starts threads of its own.
+constexpr int kDriverThreads = 4;
 
 void Line(std::ostringstream& out, const char* mark, const std::string& what,
           const std::string& value) {
@@ -44,7 +47,8 @@ struct Trial {
 };
 Trial TryRunner(const GpuDevice& gpu, const std::string& cuda_home, const std::string& image) {
   Child::Options options;
-  options.limits.memory_bytes = 0;
+  options.limits =
+      build::LimitsFor({.threads = kDriverThreads, .ms = kTimeoutMs, .memory_bytes = 0});
   options.limits.open_files = 4096;
   options.limits.fence = build::Limits::Fence::kDevice;
   options.before = StartDriver;

@@ -5,11 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <memory>
 #include <utility>
 
+#include "compiler/build/child_limits.h"
 #include "worker/frame.h"
 #include "worker/gpu/device.h"
 #include "worker/gpu/gpu_runner.h"
@@ -18,6 +20,9 @@
 
 namespace mlc::worker {
 namespace {
+
+// Of a runner, in the time of its processors; a new one takes over.
+constexpr int64_t kLifeMs = int64_t{30} * 24 * 3600 * 1000;
 
 // Everything below runs in the child.
 
@@ -100,9 +105,10 @@ void GpuProcess::Ensure() {
     return;
   }
   Child::Options options;
-  options.limits.memory_bytes = 0;
+  // The driver reserves more address space than there is memory.
+  options.limits =
+      build::LimitsFor({.threads = options_.threads + 1, .ms = kLifeMs, .memory_bytes = 0});
   options.limits.file_bytes = int64_t{1} << 30;
-  options.limits.cpu_seconds = 30 * 24 * 3600;
   options.limits.open_files = 4096;
   options.limits.sandbox = options_.sandbox;
   options.limits.fence = build::Limits::Fence::kDevice;
@@ -144,8 +150,12 @@ void GpuProcess::Submit(GpuTaskMessage task, int descriptor) {
 
 void GpuProcess::Send() {
   sent_ = true;
+  // Outputs are compared on the host, one kernel after the other.
+  const int64_t set_bytes = std::max<int64_t>(0, lseek(descriptor_, 0, SEEK_END));
+  const build::ChildWork work{.ms = options_.run_timeout_ms, .tensor_bytes = set_bytes};
   const auto kernels = static_cast<int64_t>(task_->built.size());
-  deadline_ = Clock::now() + std::chrono::milliseconds(options_.run_timeout_ms * kernels);
+  patience_ms_ = kernels * build::WallMs(work, build::ThisMachine());
+  deadline_ = Clock::now() + std::chrono::milliseconds(patience_ms_);
   // A child that is gone shows at its pipe.
   (void)SendWithDescriptor(socket_, Encode(*task_), descriptor_);
 }
@@ -214,8 +224,7 @@ std::optional<Measurement> GpuProcess::Lost() {
   if (late) {
     ForgetTask();
     Ensure();
-    return Failed(Outcome::kRunTimeout,
-                  "no result after " + std::to_string(options_.run_timeout_ms) + " ms");
+    return Failed(Outcome::kRunTimeout, "no result after " + std::to_string(patience_ms_) + " ms");
   }
   // A trial that is not the first of its child may pay for an earlier one's deeds: it gets a new
   // child before it is blamed.
@@ -225,8 +234,8 @@ std::optional<Measurement> GpuProcess::Lost() {
     return std::nullopt;
   }
   ForgetTask();
-  const bool killed = WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL;
-  return Failed(killed ? Outcome::kInfra : Outcome::kRunError, "the kernel's process " + how);
+  const bool infra = IsMachinesFault(end, "");
+  return Failed(infra ? Outcome::kInfra : Outcome::kRunError, "the kernel's process " + how);
 }
 
 std::optional<std::vector<Measurement>> GpuProcess::Collect() {

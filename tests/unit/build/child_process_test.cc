@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -107,6 +108,50 @@ TEST_F(FencedChildren, FailuresAreToldApart) {
   EXPECT_EQ(endless.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(endless.message(), HasSubstr("job 1: the compiler computes for longer"));
   EXPECT_THAT(status(60, [] { _exit(0); }).message(), HasSubstr("without a report"));
+}
+
+TEST_F(FencedChildren, ALackOfMemoryIsToldFromACrash) {
+  const auto status = [](const std::function<void()>& body) {
+    FencedJobs jobs = Jobs(1, [&](int, std::span<const int>) -> Status {
+      body();
+      return {};
+    });
+    jobs.limits = [](int) {
+      Limits limits = CompilerLimits(/*foreign=*/true);
+      limits.memory_bytes = int64_t{64} << 20;
+      return limits;
+    };
+    return RunFenced(jobs);
+  };
+  const std::function<void()> wants_much = [] {
+    std::vector<std::string> kept;
+    while (kept.size() < 100) kept.emplace_back(size_t{8} << 20, 'x');
+  };
+  const std::function<void()> as_llvm = [] {
+    const std::string_view words = "LLVM ERROR: out of memory\n";
+    (void)!write(STDERR_FILENO, words.data(), words.size());
+    std::abort();
+  };
+  const std::function<void()> killed = [] { std::raise(SIGKILL); };
+  for (const auto& body : {wants_much, as_llvm, killed}) {
+    const Status lack = status(body);
+    EXPECT_EQ(lack.code(), StatusCode::kResourceExhausted) << lack.ToString();
+    EXPECT_THAT(lack.message(), HasSubstr("job 0: the compiler ran out of memory"));
+  }
+}
+
+// The parent's mappings are the child's, too: they are no part of what it may use.
+TEST_F(FencedChildren, HaveTheirMemoryBesideWhatTheParentHasMapped) {
+  constexpr size_t kMapped = size_t{40} << 30;
+  void* const mapped =
+      mmap(nullptr, kMapped, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const Status status = RunFenced(Jobs(1, [](int, std::span<const int>) -> Status {
+    const std::string own(size_t{256} << 20, 'x');
+    return own.back() == 'x' ? Status() : Internal("lost");
+  }));
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  munmap(mapped, kMapped);
 }
 
 TEST(TextFromFence, IsWhatWasMade) {

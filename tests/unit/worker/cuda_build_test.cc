@@ -42,7 +42,6 @@ class CudaBuild : public ::testing::Test {
                                           bool allow_raw_cuda = false) {
     const target::Target target = *target::Target::Parse(kTarget);
     Child::Options options;
-    options.limits.memory_bytes += int64_t{2} << 30;
     Result<Child> child = Child::Start(options, [&](int pipe) {
       const Result<BuiltKernel> built = BuildKernel(
           workload, config, target, {Compiler(), target::DetectHost(1), allow_raw_cuda});
@@ -175,7 +174,6 @@ TEST_F(CudaBuild, AKernelWrittenByHandThatIsNoneIsExplained) {
 // What the compiler says in a build child of a source that no family would print.
 std::string CompileInChild(const std::string& source, int cpu_seconds = 60) {
   Child::Options options;
-  options.limits.memory_bytes += int64_t{2} << 30;
   options.limits.cpu_seconds = cpu_seconds;
   Result<Child> child = Child::Start(options, [&](int pipe) {
     const auto compiled = Compiler()->Compile(source, "sm_90a");

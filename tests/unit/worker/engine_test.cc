@@ -1,10 +1,13 @@
 #include "worker/engine.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/mman.h>
 
 #include <chrono>
 #include <map>
 
+#include "worker/calibration.h"
 #include "worker/local_trial.h"
 
 namespace mlc::worker {
@@ -109,6 +112,48 @@ TEST(Engine, BuildsThatTakeTooLongEnd) {
   const auto results = RunAll(*engine, 1);
   EXPECT_EQ(results.at(1).outcome, Outcome::kBuildTimeout);
   EXPECT_EQ(results.at(1).detail, "no kernel after 0 ms");
+}
+
+// As the inputs of large workloads are: gibibytes that every child inherits.
+TEST(Engine, WhatTheParentHasMappedIsNoneOfACompilersMemory) {
+  constexpr size_t kMapped = size_t{40} << 30;
+  void* const mapped =
+      mmap(nullptr, kMapped, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto engine = NewEngine();
+  const std::string workload = Canonical(kMatMul);
+  engine->Add({{0, 1}, workload, *DefaultConfig(workload, engine->target()), 7, 0});
+  const auto results = RunAll(*engine, 1);
+  EXPECT_EQ(results.at(1).outcome, Outcome::kOk) << results.at(1).detail;
+  munmap(mapped, kMapped);
+}
+
+TEST(Engine, ACompilerWithoutMemoryIsTheMachinesTrouble) {
+  if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "a sanitizer: no limits of memory";
+  EngineOptions options = Options();
+  options.build_memory_bytes = 1;
+  auto engine = NewEngine(std::move(options));
+  // Nothing that earlier compilations left is there to be used again.
+  malloc_trim(0);
+  const std::string workload = Canonical(kMatMul);
+  engine->Add({{0, 1}, workload, *DefaultConfig(workload, engine->target()), 7, 0});
+  const auto results = RunAll(*engine, 1);
+  EXPECT_EQ(results.at(1).outcome, Outcome::kInfra) << results.at(1).detail;
+  EXPECT_NE(results.at(1).detail.find("out of memory"), std::string::npos) << results.at(1).detail;
+}
+
+TEST(Engine, SaysWhatToDoWhereThreadsHaveTooLittleTime) {
+  const target::Target target = target::DetectHost(2);
+  const std::string kernels = *BuildGaugeKernels(target);
+  const Result<Gauge> gauge = Gauge::Create(kernels, target);
+  ASSERT_TRUE(gauge.ok());
+  build::ChildWork work = CalibrationWork(2);
+  EXPECT_TRUE(MeasurePeaks(*gauge, work, true).ok());
+  work.ms = 0;
+  const Status status = MeasurePeaks(*gauge, work, true).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable) << status.ToString();
+  EXPECT_TRUE(status.message().starts_with("give fewer threads (--threads N)"))
+      << status.ToString();
 }
 
 TEST(Engine, MeasuresThePeaksOfAnUnknownMachine) {

@@ -1,6 +1,7 @@
 // Kernels that somebody wrote by hand in the engine, with a driver that pretends (fake_cuda/): what
 // they compute is what the driver is told to.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstdlib>
 
@@ -20,7 +21,8 @@ class RawCudaEngine : public ::testing::Test {
   }
 
   // What becomes of one trial. `image` is what the device does, whatever code it is given.
-  static Measurement Run(const std::string& config, bool allowed, const char* image) {
+  static Measurement Run(const std::string& config, bool allowed, const char* image,
+                         int64_t compiler_bytes = EngineOptions().build_memory_bytes) {
     setenv("FAKE_IMAGE", image, 1);
     EngineOptions options;
     options.target = target::DetectHost(2);
@@ -31,6 +33,7 @@ class RawCudaEngine : public ::testing::Test {
     options.gpu_locks = ::testing::TempDir();
     options.run_timeout_ms = 2'000;
     options.allow_raw_cuda = allowed;
+    options.build_memory_bytes = compiler_bytes;
     auto engine = Engine::Create(std::move(options));
     unsetenv("FAKE_IMAGE");
     if (!engine.ok()) return Failed(Outcome::kInfra, engine.status().ToString());
@@ -63,6 +66,35 @@ TEST_F(RawCudaEngine, AreCheckedAndTimedAsGeneratedOnesAre) {
   EXPECT_EQ(Run(Config(), true, "overrun 1000").outcome, Outcome::kWrongResult);
   EXPECT_EQ(Run(Config(), true, "illegal").outcome, Outcome::kRunError);
   EXPECT_EQ(Run(Config(), true, "hang").outcome, Outcome::kRunTimeout);
+}
+
+// Of a network of batch 128, the inputs of many workloads are mapped where a build child is forked.
+TEST_F(RawCudaEngine, TheCompilerHasItsMemoryBesideWhatTheEngineHasMapped) {
+  constexpr size_t kMapped = size_t{40} << 30;
+  void* const mapped =
+      mmap(nullptr, kMapped, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const Measurement right = Run(Config(), true, "right 1000");
+  EXPECT_EQ(right.outcome, Outcome::kOk) << right.detail;
+  munmap(mapped, kMapped);
+}
+
+TEST_F(RawCudaEngine, ACompilerWithoutMemoryIsTheMachinesTrouble) {
+  if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "a sanitizer: no limits of memory";
+  std::string source = "extern \"C\" __global__ void twice(const float* in, float* out) {\n";
+  source += "  float s = in[threadIdx.x];\n";
+  for (int i = 0; i < 2000; ++i) source += "  s = s * in[" + std::to_string(i % 900) + "];\n";
+  const std::string config =
+      schedule::RawCuda{"twice", source + "  out[threadIdx.x] = s;\n}\n", 1, 1000, 0}
+          .ToConfig()
+          ->ToText();
+  // In its front end, and in what makes device code.
+  for (const int64_t mib : {1, 16, 24}) {
+    const Measurement m = Run(config, true, "right 1000", mib << 20);
+    EXPECT_EQ(m.outcome, Outcome::kInfra) << mib << " MiB: " << m.detail;
+    EXPECT_NE(m.detail.find("out of memory"), std::string::npos) << m.detail;
+  }
+  EXPECT_EQ(Run(Config() + "x", true, "right 1000").outcome, Outcome::kBuildError);
 }
 
 TEST_F(RawCudaEngine, AreLaunchedAsTheySay) {

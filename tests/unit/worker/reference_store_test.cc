@@ -76,6 +76,22 @@ TEST(ReferenceStore, NoMoreMakersThanAllowed) {
   }
 }
 
+// Evaluating takes many times the memory of a set: on a machine of many processors, as many makers
+// of a network of batch 256 want more than there is.
+TEST(ReferenceStore, MakersOfLargeTensorsTakeTurns) {
+  ReferenceOptions options;
+  options.makers = 4;
+  options.maker_bytes = 1 << 20;
+  ReferenceStore store(options);
+  std::vector<WorkloadData*> all;
+  for (int size = 20'000; size < 20'003; ++size) {
+    all.push_back(*store.Find(Relu(size), 1));
+    EXPECT_EQ(store.makers(), 1);
+  }
+  Await(store);
+  for (const WorkloadData* data : all) EXPECT_EQ(data->sets.size(), 1u);
+}
+
 TEST(ReferenceStore, SetsCannotBeWritten) {
   ReferenceStore store({});
   WorkloadData* data = *store.Find(Relu(64), 1);

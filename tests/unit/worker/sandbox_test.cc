@@ -12,10 +12,16 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <thread>
 
+#include "compiler/build/child_limits.h"
+#include "compiler/runtime/thread_pool.h"
 #include "worker/child.h"
 #include "worker/measurement_gate.h"
 
@@ -150,13 +156,81 @@ TEST_F(Sandbox, MemoryBeyondWhatIsMappedIsLimited) {
       mmap(nullptr, size_t{8} << 30, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(before, MAP_FAILED);
   Limits limits;
-  limits.more_bytes = int64_t{1} << 30;
+  limits.memory_bytes = int64_t{1} << 30;
   const auto maps = [](size_t bytes) {
     return Say(mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
   };
   EXPECT_EQ(Inside([&] { return maps(size_t{1} << 29); }, limits), "succeeded");
   EXPECT_EQ(Inside([&] { return maps(size_t{2} << 30); }, limits), "Cannot allocate memory");
   munmap(before, size_t{8} << 30);
+}
+
+// Work for all of a child's threads, so much on each.
+std::string Compute(int threads, std::chrono::milliseconds each) {
+  mlc_pool* pool = mlc_pool_create(threads, 0);
+  if (pool == nullptr) return "no threads";
+  const auto work = [](void* context, int) {
+    // A heap of its own, as a thread that allocates has it.
+    const std::string own(1000, 'x');
+    timespec used = {};
+    const int64_t wanted = *static_cast<int64_t*>(context);
+    while (used.tv_sec * 1'000'000'000 + used.tv_nsec < wanted) {
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    }
+  };
+  int64_t wanted_ns = std::chrono::nanoseconds(each).count();
+  mlc_pool_run(pool, work, &wanted_ns);
+  mlc_pool_destroy(pool);
+  return "done";
+}
+
+// The kernel counts the time of all threads, and so does the limit.
+TEST_F(Sandbox, ThreadsHaveTheTimeThatOneWouldHave) {
+  const auto inside = [](int allowed) {
+    return Inside([] { return Compute(4, std::chrono::milliseconds(750)); },
+                  build::LimitsFor({.threads = allowed, .ms = 1'000}));
+  };
+  EXPECT_EQ(inside(4), "done");
+  EXPECT_EQ(inside(1), "ended with signal SIGXCPU (CPU time limit exceeded) ");
+}
+
+TEST_F(Sandbox, ThreadsHaveTheirStacksAndHeaps) {
+  const auto inside = [](int threads, int allowed) {
+    return Inside([threads] { return Compute(threads, std::chrono::milliseconds(1)); },
+                  build::LimitsFor({.threads = allowed, .memory_bytes = int64_t{64} << 20}));
+  };
+  for (const int threads : {64, 128, 256}) EXPECT_EQ(inside(threads, threads), "done") << threads;
+  EXPECT_NE(inside(256, 1), "done");
+}
+
+TEST(ChildProcess, TheMachinesFaultsAreToldFromTheWorks) {
+  const auto ends = [](const std::function<void()>& body, std::string& errors) {
+    Child::Options options;
+    options.limits = {.memory_bytes = int64_t{64} << 20, .sandbox = false};
+    Result<Child> child = Child::Start(options, [&](int) { body(); });
+    while (child->Read()) usleep(200);
+    const int end = child->Reap();
+    errors = child->ErrorText();
+    return end;
+  };
+  std::string errors;
+  EXPECT_TRUE(IsMachinesFault(ends([] { raise(SIGKILL); }, errors), errors));
+  EXPECT_FALSE(IsMachinesFault(ends([] { abort(); }, errors), errors));
+  EXPECT_FALSE(IsMachinesFault(ends([] { _exit(1); }, errors), errors));
+  const auto last_words = [] {
+    std::fputs("LLVM ERROR: out of memory\n", stderr);
+    abort();
+  };
+  EXPECT_TRUE(IsMachinesFault(ends(last_words, errors), errors));
+  if (!DetectSandbox().seccomp) return;  // a sanitizer, which has no limit of memory
+  const auto wants_much = [] {
+    std::vector<std::string> kept;
+    while (kept.size() < 100) kept.emplace_back(size_t{8} << 20, 'x');
+  };
+  const int end = ends(wants_much, errors);
+  EXPECT_TRUE(IsMachinesFault(end, errors));
+  EXPECT_EQ(DescribeEnd(end), "ran out of memory");
+  EXPECT_EQ(errors, "out of memory\n");
 }
 
 TEST(ChildProcess, CrashesAreDescribed) {
