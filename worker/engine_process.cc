@@ -11,6 +11,7 @@
 #include <csignal>
 #include <utility>
 
+#include "worker/calibration.h"
 #include "worker/frame.h"
 
 namespace mlc::worker {
@@ -113,6 +114,12 @@ class Server {
   bool go_ = false;
 };
 
+// What kError brings.
+Status ErrorOf(std::string_view report) {
+  if (report.empty()) return Internal("the engine does not start");
+  return {static_cast<StatusCode>(report[0]), std::string(report.substr(1))};
+}
+
 [[noreturn]] void RunEngine(EngineOptions options, int fd, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
@@ -121,7 +128,8 @@ class Server {
   prctl(PR_SET_NAME, "mlc-engine");
   Result<std::unique_ptr<Engine>> engine = Engine::Create(std::move(options));
   if (!engine.ok()) {
-    WriteAll(fd, Frame(kError + engine.status().message()));
+    const auto code = static_cast<char>(engine.status().code());
+    WriteAll(fd, Frame(std::string{kError, code} + engine.status().message()));
     _exit(1);
   }
   ByteWriter hello;
@@ -141,6 +149,7 @@ Result<std::unique_ptr<EngineProcess>> EngineProcess::Start(EngineOptions option
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return ResourceExhausted("no socket pair: too many open files");
   }
+  const build::ChildWork calibration = CalibrationWork(options.target.threads);
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid == 0) {
@@ -153,14 +162,16 @@ Result<std::unique_ptr<EngineProcess>> EngineProcess::Start(EngineOptions option
     return ResourceExhausted("cannot start the engine's process");
   }
   auto process = std::unique_ptr<EngineProcess>(new EngineProcess(ends[0], pid));
+  const int64_t patience_ms = kStartTimeoutMs + build::WallMs(calibration, build::ThisMachine());
   for (;;) {
     pollfd waiting = {ends[0], POLLIN, 0};
-    if (poll(&waiting, 1, kStartTimeoutMs) == 0) return Unavailable("the engine does not start");
+    if (poll(&waiting, 1, static_cast<int>(patience_ms)) == 0)
+      return Unavailable("the engine does not start");
     const bool open = Receive(ends[0], process->incoming_);
     if (const auto hello = TakeFrame(process->incoming_)) {
       if (hello->empty()) return Internal("the engine sent nothing");
       const std::string_view rest = std::string_view(*hello).substr(1);
-      if ((*hello)[0] != kHello) return FailedPrecondition(std::string(rest));
+      if ((*hello)[0] != kHello) return ErrorOf(rest);
       ByteReader in(rest);
       process->targets_.resize(in.GetCount());
       for (std::string& target : process->targets_) target = in.GetText();
