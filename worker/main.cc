@@ -15,6 +15,7 @@
 #include "compiler/base/version.h"
 #include "compiler/build/cubin_cache.h"
 #include "compiler/target/processors.h"
+#include "transport/acceptor.h"
 #include "transport/arguments.h"
 #include "transport/flags.h"
 #include "transport/standard_files.h"
@@ -190,6 +191,9 @@ Result<int> RunWorker(const Flags& flags) {
   };
   daemon.slots = flags.slots > 0 ? flags.slots : 16 * options.builders;
   daemon.signals = SignalDescriptor();
+  // Each build and each set of inputs takes some: more than the usual 1,024 with 200 processors.
+  // Where the limit stays low, fewer are built at a time.
+  (void)mlc::transport::RaiseDescriptorLimit();
   const auto engine = MLC_TRY(EngineProcess::Start(std::move(options)));
   daemon.server = ServerOf(flags);
   daemon.state = flags.state;
