@@ -11,11 +11,13 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "compiler/base/exit_code.h"
 #include "server/fleet/worker_process.h"
 
 namespace mlc::client {
@@ -24,6 +26,21 @@ namespace {
 constexpr int kMaxDeaths = 5;
 constexpr std::chrono::milliseconds kWorkerLeaves(2000);
 constexpr std::chrono::milliseconds kPoll(10);
+constexpr std::string_view kSpeaker = "mlc-worker: ";
+constexpr int kNoProgram = 127;  // execvp found none, or one that does not start
+
+// Ends of a worker that the next one would have, too.
+bool IsRefusal(int code) {
+  switch (static_cast<ExitCode>(code)) {
+    case ExitCode::kUsage:
+    case ExitCode::kBadInput:
+    case ExitCode::kPermission:
+    case ExitCode::kVersion:
+      return true;
+    default:
+      return code == kNoProgram;
+  }
+}
 
 }  // namespace
 
@@ -84,35 +101,49 @@ Status EmbeddedServer::StartWorker() {
   if (options_.verbose) words.emplace_back("--verbose");
   const std::string file = folder_.path() + "/worker.log";
   const int messages =
-      options_.verbose ? -1 : open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+      options_.verbose
+          ? -1
+          : open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
   const Result<pid_t> started = server::fleet::StartWorkerProcess(std::move(words), messages);
   if (messages >= 0) close(messages);
   worker_ = MLC_TRY(started);
   return Status();
 }
 
+// What it said about its end, if it did.
 std::string EmbeddedServer::LastWords() const {
   std::ifstream file(folder_.path() + "/worker.log");
   std::string line;
   std::string last;
   while (std::getline(file, line)) {
-    if (!line.empty()) last = line;
+    if (line.starts_with(kSpeaker)) last = line.substr(kSpeaker.size());
   }
   return last;
 }
 
-Status EmbeddedServer::KeepWorker() {
+Status EmbeddedServer::WhyNoWorker(const std::string& how, const std::string& words) const {
+  const std::string times = deaths_ == 1 ? "" : ", " + std::to_string(deaths_) + " times";
+  const std::string end = options_.worker + " " + how + times;
+  if (!words.empty()) return Unavailable(words + " (" + end + ")");
+  return Unavailable("`" + options_.worker +
+                     " --doctor` tells what keeps this machine from tuning: " + end +
+                     (options_.verbose ? ", its messages are above" : ", and said nothing"));
+}
+
+Status EmbeddedServer::KeepWorker(int64_t trials) {
   int status = 0;
   if (worker_ < 0 || waitpid(worker_, &status, WNOHANG) != worker_) return Status();
   worker_ = -1;
+  ++deaths_;
   const std::string how = WIFSIGNALED(status)
                               ? "was killed by signal " + std::to_string(WTERMSIG(status))
                               : "ended with code " + std::to_string(WEXITSTATUS(status));
-  if (++deaths_ >= kMaxDeaths) {
-    const std::string last = LastWords();
-    return Unavailable("the worker " + how + ", for the " + std::to_string(deaths_) + "th time. " +
-                       (last.empty() ? "It said nothing." : "Its last words: " + last));
-  }
+  const std::string words = LastWords();
+  const bool refused = WIFEXITED(status) && IsRefusal(WEXITSTATUS(status));
+  const std::string end = how + words;
+  const bool same = end == std::exchange(last_end_, end);
+  const bool no_trial = trials == std::exchange(trials_, trials);
+  if (refused || (same && no_trial) || deaths_ >= kMaxDeaths) return WhyNoWorker(how, words);
   return StartWorker();
 }
 

@@ -36,8 +36,10 @@ class EmbeddedServer {
   ~EmbeddedServer();
 
   std::string address() const { return server_->address(); }
-  // Starts the worker again if it died. UNAVAILABLE, with its last words, when it keeps dying.
-  Status KeepWorker();
+  // Starts the worker again if it died; `trials`: made so far. UNAVAILABLE, beginning with what to
+  // do, when another start would be no better: the worker refuses to run, ends twice in the same
+  // way without a trial in between, or dies too often.
+  Status KeepWorker(int64_t trials);
   // Lets trials under way end, at most `grace_ms`, then stops worker and server. Once.
   void Stop(int64_t grace_ms);
 
@@ -47,12 +49,15 @@ class EmbeddedServer {
   Status StartServer();
   Status StartWorker();
   std::string LastWords() const;
+  Status WhyNoWorker(const std::string& how, const std::string& words) const;
 
   EmbeddedOptions options_;
   PrivateFolder folder_;  // outlives the server
   std::unique_ptr<server::Server> server_;
   pid_t worker_ = -1;
   int deaths_ = 0;
+  int64_t trials_ = 0;    // at the last death
+  std::string last_end_;  // how it died, with its words
 };
 
 }  // namespace mlc::client

@@ -52,7 +52,7 @@ Result<ExitCode> TuneHere(const TuneSession& session) {
     const std::stop_callback cancel(stop, [&] { (void)client.Cancel(job.job()); });
     return client.Watch(job.job(), [&](const proto::JobProgress& progress) {
       MLC_TRY(output.Show(progress));
-      return embedded->KeepWorker();
+      return embedded->KeepWorker(progress.trials());
     });
   }();
   embedded->Stop(kGraceMs);

@@ -144,7 +144,9 @@ TEST_F(ConsoleTest, FilesThatCannotBeUsedAreNamed) {
            Case{"mlc-tune --model tiny.onnx --trials 5 --worker none", 69,
                 "no worker program none"},
            Case{"mlc-tune --model tiny.onnx --trials 5 --log b.db --worker /bin/false", 69,
-                "the worker ended with code 1, for the 5th time. It said nothing."},
+                "mlc-tune: `/bin/false --doctor` tells what keeps this machine from tuning: "
+                "/bin/false "
+                "ended with code 1, 2 times, and said nothing"},
        }) {
     EXPECT_EQ(Run(wrong.command), wrong.code) << wrong.command << "\n" << Said();
     EXPECT_THAT(Said(), HasSubstr(wrong.words)) << wrong.command;
