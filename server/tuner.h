@@ -199,6 +199,7 @@ class Tuner {
   proto::WorkerState StateOf(const std::string& worker, const WorkerNote& note) const;
   std::string WaitsFor(const Needs& needs) const;
   std::string DetailOf(const Job& job) const;
+  static std::string UnmadeText(const Job& job);
   Needs NeedsOf(const Job& job, const Proposal& proposal) const;
   static Needs LeastNeeds(const Job& job);
   std::shared_ptr<Job> FindJob(const std::string& id) const;

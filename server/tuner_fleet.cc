@@ -16,6 +16,9 @@ namespace {
 // Workers that have been silent for so long are not told of any more.
 constexpr int64_t kForgetMs = 24 * 3'600'000;
 
+// Compilers say much.
+constexpr size_t kMostOfWhy = 300;
+
 Status NoWorker(const std::string& name) {
   return NotFound("no worker " + name + " has called this server; mlc-tune --workers lists them");
 }
@@ -79,7 +82,14 @@ std::string Tuner::WaitsFor(const Needs& needs) const {
 std::string Tuner::DetailOf(const Job& job) const {
   if (job.ended || !job.progress.detail().empty()) return job.progress.detail();
   const std::optional<Needs> unserved = leases_.Unserved(job.row.id);
-  return unserved ? WaitsFor(*unserved) : std::string();
+  return unserved ? WaitsFor(*unserved) : UnmadeText(job);
+}
+
+// REQUIRES mutex_.
+std::string Tuner::UnmadeText(const Job& job) {
+  if (job.unmade == 0) return {};
+  return std::to_string(job.unmade) + (job.unmade == 1 ? " trial" : " trials") +
+         " could not be made by any worker, last: " + job.unmade_why.substr(0, kMostOfWhy);
 }
 
 int64_t Tuner::Attend(const proto::AttendRequest& request, std::function<void()> wake,

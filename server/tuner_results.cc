@@ -194,9 +194,12 @@ void Tuner::Impossible(const Digest& uid, const std::string& why) {
   options_.logger->warn("job={} task={} given up: {}", pending->second.job->row.id.ToText(),
                         uid.ToText(), why);
   options_.metrics->Add(Counter::kTrialsQuarantined);
+  Job& job = *pending->second.job;
+  ++job.unmade;
+  job.unmade_why = why;
   Measurement measurement;
   measurement.detail = why;
-  pending->second.job->inbox.emplace_back(uid, measurement);
+  job.inbox.emplace_back(uid, measurement);
   Stir(pending->second.job);
   pending_.erase(pending);
 }

@@ -124,7 +124,7 @@ void Tuner::End(Job& job) {
     stop = job.stop;
   }
   std::vector<SavedModel> models;
-  const std::string early = job.run->WhyEarly();
+  std::string early = job.run->WhyEarly();
   // A job that may go on later must find the models it started from.
   if (stop == Stop::kNo || stop == Stop::kTimeOver) {
     TimingLock quiet(options_.timing_lock);
@@ -140,6 +140,8 @@ void Tuner::End(Job& job) {
     job.row.state = cancelled                 ? db::JobState::kCancelled
                     : stop == Stop::kDraining ? db::JobState::kRunning
                                               : db::JobState::kDone;
+    const std::string unmade = UnmadeText(job);
+    if (!unmade.empty()) early += (early.empty() ? "" : "; ") + unmade;
     if (job.row.state == db::JobState::kDone) job.progress.set_detail(early);
     how = std::string(db::ToText(job.row.state)) + ": " + std::to_string(job.row.trials) +
           " trials" + (early.empty() ? "" : ", " + early);
