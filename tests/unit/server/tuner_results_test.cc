@@ -38,6 +38,28 @@ TEST_F(TunerTest, InfrastructureFailuresAreRetriedAndNeverStored) {
   EXPECT_THAT(*story_, HasSubstr("learn 0:infra"));
 }
 
+TEST_F(TunerTest, AJobSaysWhyTrialsCouldNotBeMade) {
+  const std::string job = Submit(1);
+  Measurement without_memory;
+  without_memory.outcome = Outcome::kInfra;
+  without_memory.detail = "the CUDA compiler ran out of memory for sm_90a";
+  proto::SynchronizeRequest request = Hello();
+  while (tuner_->Progress(job)->state() == proto::RUNNING) {
+    auto reply = Call(request);
+    ASSERT_TRUE(reply.ok());
+    request.clear_finished();
+    for (const proto::Lease& lease : reply->leases()) {
+      proto::TrialResult& result = *request.add_finished();
+      result.set_task_uid(lease.task_uid());
+      *result.mutable_measurement() = ToWire(without_memory);
+    }
+  }
+  EXPECT_EQ(log_->Stats()->records, 0);
+  EXPECT_THAT(tuner_->Progress(job)->detail(),
+              HasSubstr("1 trial could not be made by any worker, last: the CUDA compiler ran out "
+                        "of memory for sm_90a"));
+}
+
 TEST_F(TunerTest, ImpossibleResultsAreRetriedNotStored) {
   const std::string job = Submit(1);
   proto::SynchronizeRequest request = Hello();
