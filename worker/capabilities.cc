@@ -1,7 +1,6 @@
 #include "worker/capabilities.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -9,6 +8,7 @@
 #include "compiler/build/nvrtc.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "compiler/schedule/family.h"
+#include "compiler/target/memory.h"
 #include "worker/bytes.h"
 #include "worker/child.h"
 
@@ -75,7 +75,7 @@ proto::Capabilities CapabilitiesOf(const Toolkit& toolkit, const std::string& ta
   }
   capabilities.set_devices(1);
   capabilities.set_llvm(toolkit.llvm);
-  capabilities.set_memory_bytes(int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE));
+  capabilities.set_memory_bytes(target::UsableMemory());
   return capabilities;
 }
 

@@ -1,11 +1,11 @@
 #include "worker/engine.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 
+#include "compiler/target/memory.h"
 #include "worker/calibration.h"
 #include "worker/measurement_gate.h"
 
@@ -55,7 +55,7 @@ Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   options.references.sandbox = options.sandbox;
   options.references.processors = options.builders;
   // Half of the memory: sets, builds and others need the rest.
-  options.references.maker_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE) / 2;
+  options.references.maker_bytes = target::UsableMemory() / 2;
   auto engine = std::unique_ptr<Engine>(new Engine(std::move(options)));
   engine->gauge_kernels_ = MLC_TRY(BuildGaugeKernels(engine->options_.target));
   engine->gauge_ = MLC_TRY(Gauge::Create(engine->gauge_kernels_, engine->options_.target));

@@ -7,9 +7,8 @@
 #include <cmath>
 #include <fstream>
 #include <memory>
-#include <sstream>
-#include <string>
-#include <vector>
+
+#include "compiler/target/control_groups.h"
 
 namespace mlc::target {
 
@@ -28,38 +27,6 @@ int AllowedProcessors() {
     if (errno != EINVAL) return 0;  // else the kernel's mask is longer
   }
   return 0;
-}
-
-// A tree of control groups, and the group of this process in it.
-struct Membership {
-  std::filesystem::path top;
-  std::string group;
-};
-
-bool HasController(const std::string& controllers, const std::string& wanted) {
-  std::istringstream names(controllers);
-  for (std::string name; std::getline(names, name, ',');) {
-    if (name == wanted) return true;
-  }
-  return false;
-}
-
-// Lines "NUMBER:CONTROLLERS:/GROUP"; the tree of version 2 has number 0 and no controllers, one of
-// version 1 is mounted by their names.
-std::vector<Membership> MembershipsOf(const std::filesystem::path& root) {
-  const std::filesystem::path mounts = root / "sys/fs/cgroup";
-  // A container may see its own group as the root of a tree.
-  std::vector<Membership> memberships = {{mounts, ""}};
-  std::ifstream file(root / "proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    const size_t first = line.find(':'), second = line.find(":/", first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string group = line.substr(second + 2);
-    if (controllers.empty()) memberships.push_back({mounts, group});
-    if (HasController(controllers, "cpu")) memberships.push_back({mounts / controllers, group});
-  }
-  return memberships;
 }
 
 double Quotient(double quota, double period) {
@@ -86,13 +53,8 @@ void TakeLeast(double quota, double& least) {
 
 double ProcessorQuota(const std::filesystem::path& root) {
   double least = 0;
-  for (const Membership& membership : MembershipsOf(root)) {
-    std::filesystem::path group = membership.top;
+  for (const std::filesystem::path& group : ControlGroups(root, "cpu")) {
     TakeLeast(QuotaOf(group), least);
-    for (const auto& part : std::filesystem::path(membership.group)) {
-      group /= part;
-      TakeLeast(QuotaOf(group), least);
-    }
   }
   return least;
 }

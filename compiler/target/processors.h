@@ -14,8 +14,7 @@ int UsableProcessors();
 inline int ThreadsFor(int asked) { return asked > 0 ? asked : UsableProcessors(); }
 
 // The least quota of the control groups above this process, in processors; 0 where none is set.
-// Reads proc/self/cgroup and sys/fs/cgroup below `root`: cgroups(7), cpu.max of version 2,
-// cpu.cfs_quota_us of version 1.
+// `root`: see control_groups.h; cpu.max of version 2, cpu.cfs_quota_us of version 1.
 double ProcessorQuota(const std::filesystem::path& root);
 
 }  // namespace mlc::target
