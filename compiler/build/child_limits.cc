@@ -19,7 +19,7 @@ constexpr int64_t kMostStack = int64_t{1} << 40;
 constexpr int64_t kGuardBytes = int64_t{64} << 10;
 
 int64_t OwnMs(const ChildWork& work) {
-  return work.ms + work.tensor_bytes / (kTensorBytesPerSecond / 1000);
+  return work.ms + work.tensor_bytes / kTensorBytesPerSecond * 1000;
 }
 
 }  // namespace
