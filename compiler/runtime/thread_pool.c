@@ -4,17 +4,17 @@
 #include "compiler/runtime/thread_pool.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "compiler/runtime/thread_place.h"
+#include "compiler/runtime/thread_wait.h"
+#include "compiler/runtime/work_share.h"
 
 /* How long a thread spins before it sleeps. Waking a sleeper costs 20 to 30 microseconds, so
    spinning about twice as long never loses more than it can win. */
@@ -24,8 +24,8 @@ enum { kSpinNanoseconds = 75000, kPausesBetweenClockReads = 32 };
    to another program, which may keep it for many milliseconds. */
 enum { kFirstSpinNanoseconds = 20000, kStandstillNanoseconds = 10000, kSleepNanoseconds = 500000 };
 
-/* States of a worker's share. Every other value counts the grains that nobody has begun. */
-enum { kNone = 0, kMaxGrains = 64, kTaken = 1000, kFetched = 1001 };
+/* A thread that has run its share looks for what is left of so many others' at most. */
+enum { kMostVictims = 31 };
 
 /* What a round does: the share of thread i, cut into grains. */
 typedef struct job {
@@ -36,8 +36,8 @@ typedef struct job {
 } job;
 
 typedef struct worker {
-  /* The caller offers a share; the worker takes all that is left of it, and gives kNone back when
-     it has run it. Meanwhile the caller may take grains from its end. */
+  /* The caller offers a share. The worker begins it, and gives MLC_NO_SHARE back once nothing is
+     left to do for it, here or elsewhere. */
   _Alignas(64) atomic_uint share;
   atomic_uint asleep; /* on this word, or about to be */
   /* Seldom written, read by others: on a cache line of its own. */
@@ -56,36 +56,13 @@ typedef struct worker {
 struct mlc_pool {
   int threads;
   int64_t spin_ns;
-  int moves; /* the threads choose processors */
-  job job;   /* written by the caller before it offers shares */
+  int moves;                      /* the threads choose processors */
+  job job;                        /* written by the caller before it offers shares */
+  _Alignas(64) atomic_uint share; /* the caller's own */
   _Alignas(64) atomic_int caller_processor;
   atomic_uint caller_sleeps; /* on a share, or about to */
   worker workers[];          /* threads - 1 */
 };
-
-/* At most so long; 0: until woken. */
-static void FutexWait(atomic_uint* word, unsigned expected, long nanoseconds) {
-  const struct timespec limit = {0, nanoseconds};
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, nanoseconds > 0 ? &limit : NULL, NULL, 0);
-}
-
-static void FutexWake(atomic_uint* word) {
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-static void Pause(void) {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ __volatile__("yield");
-#endif
-}
-
-static int64_t NowNanoseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* Spins until there is (`some`) or is not a share. 0 when the time is over. */
 static int SpinForShare(const atomic_uint* share, int some, int64_t spin_ns) {
@@ -93,7 +70,7 @@ static int SpinForShare(const atomic_uint* share, int some, int64_t spin_ns) {
   for (;;) {
     for (int i = 0; i < kPausesBetweenClockReads; ++i) {
       const unsigned seen = atomic_load_explicit(share, memory_order_acquire);
-      if ((seen != kNone) == (some != 0)) return 1;
+      if ((seen != MLC_NO_SHARE) == (some != 0)) return 1;
       if (spin_ns == 0) return 0;
       Pause();
     }
@@ -133,7 +110,45 @@ static unsigned Grains(const mlc_pool* pool, int share) {
   if (phase == NULL) return 1;
   const int64_t count =
       phase->extent / pool->threads + (share < phase->extent % pool->threads ? 1 : 0);
-  return count < kMaxGrains ? (unsigned)count : kMaxGrains;
+  return count < MLC_MOST_GRAINS ? (unsigned)count : MLC_MOST_GRAINS;
+}
+
+static atomic_uint* ShareOf(mlc_pool* pool, int thread) {
+  return thread == 0 ? &pool->share : &pool->workers[thread - 1].share;
+}
+
+/* Runs the thread's own share, from its start, as far as nobody else takes it. */
+static void RunOwn(mlc_pool* pool, int thread) {
+  const unsigned grains = Grains(pool, thread);
+  mlc_grains taken;
+  while (mlc_share_take_own(ShareOf(pool, thread), &taken)) {
+    RunGrains(pool, thread, taken.from, taken.to, grains, thread);
+  }
+}
+
+/* Runs what others have not begun, half by half from the end of their shares: an owner that is
+   slow, or that has no processor at the moment, finds about as much as the helpers still have to
+   do. */
+static void HelpOthers(mlc_pool* pool, int thread, int victims) {
+  for (int i = 1; i <= victims; ++i) {
+    const int victim = (thread + i) % pool->threads;
+    atomic_uint* share = ShareOf(pool, victim);
+    if (mlc_share_left(atomic_load_explicit(share, memory_order_relaxed)) == 0) continue;
+    const unsigned grains = Grains(pool, victim);
+    mlc_grains taken;
+    while (mlc_share_take_others(share, &taken)) {
+      RunGrains(pool, victim, taken.from, taken.to, grains, thread);
+    }
+  }
+}
+
+/* What a worker does once its own share is done. Where every thread had one iteration at most,
+   there is nothing to find but shares of late workers, which the caller takes. */
+static void HelpAsWorker(mlc_pool* pool, int thread) {
+  const mlc_phase* phase = pool->job.phase;
+  if (phase == NULL || phase->extent <= pool->threads) return;
+  const int others = pool->threads - 1;
+  HelpOthers(pool, thread, others < kMostVictims ? others : kMostVictims);
 }
 
 /* Moves the worker if it shares its processor with the caller or with a worker before it. */
@@ -159,18 +174,15 @@ static void LeaveCrowd(worker* self) {
   NoteProcessor(&self->processor);
 }
 
-/* Takes what is left of the worker's share, once there is one: so many grains from its start. */
-static unsigned AwaitShare(worker* self) {
+/* Begins the worker's share, once there is one. */
+static void AwaitShare(worker* self) {
   for (;;) {
-    unsigned left = atomic_load_explicit(&self->share, memory_order_relaxed);
-    while (left != kNone) {
-      if (atomic_compare_exchange_weak(&self->share, &left, kTaken)) return left;
-    }
+    if (mlc_share_begin(&self->share)) return;
     LeaveCrowd(self);
     if (SpinForShare(&self->share, 1, self->pool->spin_ns)) continue;
     /* Announced before the last look: a caller that offers a share after it sees a sleeper. */
     atomic_store(&self->asleep, 1);
-    while (atomic_load(&self->share) == kNone && atomic_load(&self->asleep) == 1) {
+    while (atomic_load(&self->share) == MLC_NO_SHARE && atomic_load(&self->asleep) == 1) {
       FutexWait(&self->asleep, 1, 0);
     }
     atomic_store(&self->asleep, 0);
@@ -183,11 +195,12 @@ static void* WorkerMain(void* argument) {
   mlc_place_init(&self->place, self->pinned_to);
   atomic_store(&self->thread, (int)syscall(SYS_gettid));
   for (;;) {
-    const unsigned grains = AwaitShare(self);
+    AwaitShare(self);
     if (pool->job.phase == NULL && pool->job.work == NULL) return NULL;
     NoteProcessor(&self->processor);
-    RunGrains(pool, self->index, 0, grains, Grains(pool, self->index), self->index);
-    if (atomic_exchange(&self->share, kNone) == kFetched) self->was_fetched = 1;
+    RunOwn(pool, self->index);
+    HelpAsWorker(pool, self->index);
+    if (mlc_share_end(&self->share)) self->was_fetched = 1;
     if (atomic_load(&pool->caller_sleeps) != 0) FutexWake(&self->share);
   }
 }
@@ -196,27 +209,22 @@ static void* WorkerMain(void* argument) {
 static void Offer(mlc_pool* pool, job next) {
   pool->job = next;
   NoteProcessor(&pool->caller_processor);
-  for (int i = 1; i < pool->threads; ++i) {
-    worker* w = &pool->workers[i - 1];
-    const unsigned grains = Grains(pool, i);
-    if (grains == 0) return; /* nor have the workers after it */
-    atomic_store(&w->share, grains);
+  mlc_share_offer(&pool->share, Grains(pool, 0), /*begun=*/1);
+  int offered = 1;
+  for (; offered < pool->threads; ++offered) {
+    const unsigned grains = Grains(pool, offered);
+    if (grains == 0) break; /* nor have the workers after it */
+    mlc_share_offer(&pool->workers[offered - 1].share, grains, /*begun=*/0);
   }
-  for (int i = 1; i < pool->threads; ++i) {
+  /* Once for all shares: their cache lines travel side by side. A worker that goes to sleep after
+     this sees its share; one that has before is seen here. */
+  atomic_thread_fence(memory_order_seq_cst);
+  for (int i = 1; i < offered; ++i) {
     worker* w = &pool->workers[i - 1];
-    if (atomic_load(&w->asleep) != 0 && atomic_exchange(&w->asleep, 0) != 0) FutexWake(&w->asleep);
-  }
-}
-
-/* Runs what is left of a share that its worker has not begun, half by half from the end: a worker
-   that comes in between finds about as much as the caller still has to do. */
-static void RunForLate(mlc_pool* pool, worker* w) {
-  unsigned left = atomic_load_explicit(&w->share, memory_order_relaxed);
-  while (left != kNone && left <= kMaxGrains) {
-    const unsigned keep = left / 2;
-    if (!atomic_compare_exchange_weak(&w->share, &left, keep)) continue;
-    RunGrains(pool, w->index, keep, left, Grains(pool, w->index), 0);
-    left = keep;
+    if (atomic_load_explicit(&w->asleep, memory_order_relaxed) != 0 &&
+        atomic_exchange(&w->asleep, 0) != 0) {
+      FutexWake(&w->asleep);
+    }
   }
 }
 
@@ -231,8 +239,7 @@ static int64_t Consumed(const worker* w) {
    that it goes on when the caller sleeps. */
 static void FetchIfStalled(worker* w, int64_t consumed) {
   if (Consumed(w) - consumed >= kStandstillNanoseconds) return;
-  unsigned seen = kTaken;
-  if (!atomic_compare_exchange_strong(&w->share, &seen, kFetched)) return;
+  if (!mlc_share_fetch(&w->share)) return;
   mlc_place_fetch(atomic_load(&w->thread));
   atomic_store(&w->fetched, 1);
 }
@@ -244,8 +251,8 @@ static void Sleep(mlc_pool* pool, worker* w, int64_t consumed) {
   for (;;) {
     if (pool->moves) FetchIfStalled(w, consumed);
     const unsigned seen = atomic_load(&w->share);
-    if (seen == kNone) break;
-    const int looks_again = pool->moves && seen != kFetched;
+    if (seen == MLC_NO_SHARE) break;
+    const int looks_again = pool->moves && !mlc_share_fetched(seen);
     if (looks_again) consumed = Consumed(w);
     FutexWait(&w->share, seen, looks_again ? kSleepNanoseconds : 0);
   }
@@ -253,7 +260,7 @@ static void Sleep(mlc_pool* pool, worker* w, int64_t consumed) {
 }
 
 static void Await(mlc_pool* pool, worker* w) {
-  if (atomic_load_explicit(&w->share, memory_order_acquire) == kNone) return;
+  if (atomic_load_explicit(&w->share, memory_order_acquire) == MLC_NO_SHARE) return;
   /* A worker on this processor cannot go on before the caller sleeps. */
   const int beside = atomic_load_explicit(&w->processor, memory_order_relaxed) == sched_getcpu();
   int64_t consumed = INT64_MIN / 2;
@@ -265,11 +272,21 @@ static void Await(mlc_pool* pool, worker* w) {
   Sleep(pool, w, consumed);
 }
 
+static void AwaitAll(mlc_pool* pool) {
+  /* Loads that do not wait for one another: most rounds end here. */
+  unsigned busy = 0;
+  for (int i = 1; i < pool->threads; ++i) {
+    busy |= atomic_load_explicit(&pool->workers[i - 1].share, memory_order_acquire);
+  }
+  if (busy == MLC_NO_SHARE) return;
+  for (int i = 1; i < pool->threads; ++i) Await(pool, &pool->workers[i - 1]);
+}
+
 static void RunPhase(mlc_pool* pool, const mlc_phase* phase, void* const* buffers) {
   Offer(pool, (job){phase, buffers, NULL, NULL});
-  RunGrains(pool, 0, 0, 1, 1, 0);
-  for (int i = 1; i < pool->threads; ++i) RunForLate(pool, &pool->workers[i - 1]);
-  for (int i = 1; i < pool->threads; ++i) Await(pool, &pool->workers[i - 1]);
+  RunOwn(pool, 0);
+  HelpOthers(pool, 0, pool->threads - 1);
+  AwaitAll(pool);
 }
 
 static int StartWorkers(mlc_pool* pool, const cpu_set_t* allowed, int pin) {
@@ -312,11 +329,12 @@ mlc_pool* mlc_pool_create(int threads, int pin) {
   pool->spin_ns = processors != 0 && processors < threads ? 0 : kSpinNanoseconds;
   pool->moves = pool->spin_ns > 0 && !pin && processors > 1;
   pool->job = (job){NULL, NULL, NULL, NULL};
+  atomic_init(&pool->share, MLC_NO_SHARE);
   atomic_init(&pool->caller_processor, sched_getcpu());
   atomic_init(&pool->caller_sleeps, 0);
   for (int i = 1; i < threads; ++i) {
     worker* w = &pool->workers[i - 1];
-    atomic_init(&w->share, kNone);
+    atomic_init(&w->share, MLC_NO_SHARE);
     atomic_init(&w->asleep, 0);
     atomic_init(&w->processor, -1);
     atomic_init(&w->thread, 0);
@@ -347,7 +365,7 @@ void mlc_pool_run(mlc_pool* pool, mlc_pool_work work, void* context) {
   }
   Offer(pool, (job){NULL, NULL, work, context});
   work(context, 0);
-  for (int i = 1; i < pool->threads; ++i) Await(pool, &pool->workers[i - 1]);
+  AwaitAll(pool);
 }
 
 void mlc_run_phases(mlc_pool* pool, const mlc_phase* phases, int count, void* const* buffers) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <thread>
@@ -111,9 +112,69 @@ TEST(RunPhases, RunsEveryIterationOnceWithABarrierBetweenPhases) {
         const size_t at = static_cast<size_t>(i);
         ASSERT_EQ(values[at], i);
         ASSERT_EQ(reversed[at], 99 - i);
-        const int64_t evenly = i * threads / 100;
-        ASSERT_TRUE(owners[at] == 0 || std::abs(owners[at] - evenly) <= 1) << owners[at];
+        ASSERT_TRUE(0 <= owners[at] && owners[at] < threads) << owners[at];
       }
+    }
+  }
+}
+
+// The first piece that `slow` runs lasts until as many iterations as others can take are done.
+struct Straggle {
+  int64_t slow;
+  int64_t takable;
+  std::atomic<int64_t> done = 0;
+  std::atomic<bool> met = false;
+  std::atomic<bool> given_up = false;
+};
+
+void StragglePhase(void* const* buffers, int64_t begin, int64_t end, int64_t thread) {
+  auto& straggle = *static_cast<Straggle*>(buffers[0]);
+  if (thread == straggle.slow && !straggle.met.exchange(true)) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (straggle.done.load() < straggle.takable && !straggle.given_up.load()) {
+      if (std::chrono::steady_clock::now() > deadline) straggle.given_up = true;
+      std::this_thread::yield();
+    }
+  }
+  straggle.done += end - begin;
+}
+
+TEST(RunPhases, OthersRunWhatASlowThreadHasNotBegun) {
+  for (const int threads : {2, 3, 5}) {
+    const Pool pool = MakePool(threads);
+    for (int slow = 0; slow < threads; ++slow) {
+      bool met = false;
+      // A worker that comes late finds nothing left, and is met another time.
+      for (int repeat = 0; repeat < 100000 && !met; ++repeat) {
+        // Of its 40 iterations, the slow thread has a quarter in hand.
+        Straggle straggle{slow, 40 * threads - 10};
+        void* buffers[] = {&straggle};
+        const mlc_phase phase = {StragglePhase, 40 * threads};
+        mlc_run_phases(pool.get(), &phase, 1, buffers);
+        ASSERT_FALSE(straggle.given_up) << slow << " of " << threads;
+        ASSERT_EQ(straggle.done, 40 * threads);
+        met = straggle.met;
+      }
+      EXPECT_TRUE(met) << slow << " of " << threads;
+    }
+  }
+}
+
+void CountPhase(void* const* buffers, int64_t begin, int64_t end, int64_t) {
+  for (int64_t i = begin; i < end; ++i) ++static_cast<int*>(buffers[0])[i];
+}
+
+TEST(RunPhases, MoreThreadsThanProcessorsAndAnyExtentRunEveryIterationOnce) {
+  for (const int threads : {64, 200}) {
+    const Pool pool = MakePool(threads);
+    for (const int64_t extent : {2, 63, 64, 65, 200, 1000, 20000}) {
+      std::vector<int> counts(static_cast<size_t>(extent));
+      void* buffers[] = {counts.data()};
+      const mlc_phase phases[] = {{CountPhase, extent}, {CountPhase, extent}};
+      for (int repeat = 0; repeat < 5; ++repeat) {
+        mlc_run_phases(pool.get(), phases, 2, buffers);
+      }
+      EXPECT_EQ(counts, std::vector<int>(static_cast<size_t>(extent), 10)) << threads;
     }
   }
 }
