@@ -25,8 +25,8 @@ using Clock = std::chrono::steady_clock;
 std::string Report(const Measurement& measurement, const MachineState& machine) {
   ByteWriter out;
   Put(out, measurement);
-  out.Put(machine.best_gflops);
-  out.Put(machine.best_rows_gflops);
+  machine.cores.PutInto(out);
+  machine.rows.PutInto(out);
   out.Put(machine.clock_mhz);
   out.Put(machine.clock_read_at_ns);
   out.Put(machine.patience.timed_ns);
@@ -45,14 +45,13 @@ std::optional<Measurement> ReadReport(std::string_view bytes, MachineState& mach
   ByteReader in(bytes);
   const Measurement measurement = GetMeasurement(in);
   MachineState state;
-  state.best_gflops = in.Get<double>();
-  state.best_rows_gflops = in.Get<double>();
+  if (!state.cores.GetFrom(in) || !state.rows.GetFrom(in)) return std::nullopt;
   state.clock_mhz = in.Get<double>();
   state.clock_read_at_ns = in.Get<int64_t>();
   state.patience.timed_ns = in.Get<int64_t>();
   state.patience.lost_ns = in.Get<int64_t>();
   if (!in.AtEnd() || !IsPlausible(state.patience)) return std::nullopt;
-  machine = state;
+  machine = std::move(state);
   return measurement;
 }
 

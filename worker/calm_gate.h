@@ -13,7 +13,8 @@ namespace mlc::worker {
 
 // The world outside of the timing.
 struct MachineWatch {
-  // How fast the machine is now, as a share of the best that was seen. In (0, 1].
+  // How close the machine's speed is now to what timings are to meet: the best that was seen or,
+  // on a shared machine, the usual (reference_speed.h). In (0, 1].
   std::function<double()> calm;
   std::function<void(int64_t)> pass;  // lets nanoseconds pass
 };
@@ -32,7 +33,7 @@ class CalmGate {
   CalmGate(MachineWatch watch, Patience& patience)
       : watch_(std::move(watch)), patience_(patience) {}
 
-  // Whether timings count that were taken at this share of the best speed.
+  // Whether timings count that were taken so close to that speed.
   static bool IsCalm(double calm);
   // Whether so much more time may be lost.
   bool MayLose(int64_t ns) const;

@@ -74,7 +74,7 @@ Status Engine::Calibrate() {
   const Peaks peaks = MLC_TRY(MeasurePeaks(*gauge_, work, options_.sandbox));
   options_.target.fma_gflops = peaks.fma_gflops;
   options_.target.copy_gbps = peaks.copy_gbps;
-  machine_.best_gflops = peaks.fma_gflops;
+  machine_.cores = ReferenceSpeed(peaks.fma_gflops);
   return Status();
 }
 

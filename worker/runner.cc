@@ -221,16 +221,21 @@ std::optional<Measurement> Runner::Check(const RunTask& task, const Loaded& load
 
 double Runner::Calm() {
   if (gauge_ == nullptr) return 1;
-  // The clock changes by itself, and bursts in between are as good as the best.
+  // The clock changes by itself, and bursts in between are as good as the best. What is usual is
+  // told by few bursts, since among many the fastest is not.
   constexpr double kAsGood = 0.9;
-  const auto share = [](double now, double& best) {
-    best = std::max(best, now);
-    return now / best;
-  };
-  const double best = state_.best_gflops;
-  const double enough = best > 0 ? kAsGood * best : std::numeric_limits<double>::infinity();
-  const double cores = share(gauge_->Gflops(pool_, enough), state_.best_gflops);
-  return std::min(cores, share(gauge_->RowsGflops(pool_), state_.best_rows_gflops));
+  const double best = state_.cores.best();
+  const double enough = state_.cores.IsShared() ? 0
+                        : best > 0              ? kAsGood * best
+                                                : std::numeric_limits<double>::infinity();
+  const double cores = state_.cores.Closeness(gauge_->Gflops(pool_, enough));
+  return std::min(cores, state_.rows.Closeness(gauge_->RowsGflops(pool_)));
+}
+
+void Runner::NoteSpeed() {
+  if (gauge_ == nullptr) return;
+  state_.cores.Note(gauge_->Gflops(pool_, 0));
+  state_.rows.Note(gauge_->RowsGflops(pool_));
 }
 
 // Threads that sleep while they wait are put on one core again when they wake up: a busy machine is
@@ -251,6 +256,9 @@ void Runner::ReadClock() {
 Timing Runner::Time(const RunTask& task, Loaded& loaded) {
   TimingOptions options;
   options.race_ns = task.race_ns;
+  NoteSpeed();
+  // Where neighbours come and go, slices differ by themselves, and the fastest are not the usual.
+  if (state_.cores.IsShared()) options.slices_agree = std::numeric_limits<double>::infinity();
   CalmGate gate({[&] { return Calm(); }, [&](int64_t ns) { Spin(ns); }}, state_.patience);
   return TimeKernel([&] { Execute(loaded); }, [&] { Evict(); }, options, SystemStopwatch(), gate);
 }

@@ -14,6 +14,7 @@
 #include "worker/calm_gate.h"
 #include "worker/gauge.h"
 #include "worker/reference.h"
+#include "worker/reference_speed.h"
 #include "worker/timing.h"
 
 namespace mlc::worker {
@@ -37,8 +38,8 @@ int64_t RotationBytesFor(const target::Target& target);
 
 // What a runner learnt about the machine; handed from one runner child to the next.
 struct MachineState {
-  double best_gflops = 0;
-  double best_rows_gflops = 0;
+  ReferenceSpeed cores;  // of multiply-adds in registers
+  ReferenceSpeed rows;   // of multiply-adds on rows in the first cache
   double clock_mhz = 0;
   int64_t clock_read_at_ns = 0;
   Patience patience;
@@ -69,8 +70,10 @@ class Runner {
   // Wrong results as a measurement; nullopt if all is right.
   std::optional<Measurement> Check(const RunTask& task, const Loaded& loaded, double& error);
   Timing Time(const RunTask& task, Loaded& loaded);
-  // Share of the best speed seen, now.
+  // How close the machine's speed is to what timings are to meet, now.
   double Calm();
+  // One look for what is usual.
+  void NoteSpeed();
   void Spin(int64_t ns);
   void ReadClock();
   void Evict();

@@ -87,7 +87,7 @@ class Sampler {
 
   // What the looks cannot see, as when others use the memory, shows where slices disagree.
   bool IsGood(const Slice& slice) const {
-    return CalmGate::IsCalm(slice.calm) && slice.median <= kAgree * fastest_;
+    return CalmGate::IsCalm(slice.calm) && slice.median <= options_.slices_agree * fastest_;
   }
 
   void CountGood() {
@@ -128,7 +128,6 @@ class Sampler {
 
   static constexpr int kMostAttempts = 8;
   static constexpr int kLeastGood = 3;
-  static constexpr double kAgree = 1.1;
   static constexpr double kAsCalm = 0.05;
 
   const std::function<void()>& run_;

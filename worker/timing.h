@@ -28,6 +28,7 @@ struct TimingOptions {
   double sample_ns = 20e3;        // a sample is at least this long
   double warm_ns = 500e3;         // warm-up of short kernels
   double slice_ns = 1.5e6;        // looks at the machine are this far apart
+  double slices_agree = 1.1;      // slices slower than the fastest by more than this do not count
   double budget_ns = 20e6;        // of all samples together
   int min_samples = 7;
   int max_samples = 30;

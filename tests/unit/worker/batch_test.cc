@@ -215,8 +215,8 @@ TEST_F(Batch, TheGaugeReadsTheMachine) {
   EXPECT_LT(m.clock_mhz, 10'000);
   EXPECT_GT(m.calm, 0);
   EXPECT_LE(m.calm, 1);
-  EXPECT_GT(machine_.best_gflops, 0);
-  EXPECT_GT(machine_.best_rows_gflops, 0);
+  EXPECT_GT(machine_.cores.best(), 0);
+  EXPECT_GT(machine_.rows.best(), 0);
 }
 
 }  // namespace
