@@ -108,4 +108,9 @@ Comparison Compare(const graph::TensorType& type, const std::byte* got, const st
   return result;
 }
 
+int64_t ComparisonBytes(const graph::TensorType& type) {
+  // Of both sides: the elements in row-major order, once more on their way, and as numbers.
+  return type.NumElements() * 2 * (2 * SizeOf(type.dtype) + int64_t{sizeof(double)});
+}
+
 }  // namespace mlc::worker

@@ -27,5 +27,7 @@ double ToleranceOf(const graph::Workload& workload);
 // rounding, may differ by one in 1 % of the elements.
 Comparison Compare(const graph::TensorType& type, const std::byte* got, const std::byte* want,
                    double tolerance);
+// Memory that it takes meanwhile, at most.
+int64_t ComparisonBytes(const graph::TensorType& type);
 
 }  // namespace mlc::worker

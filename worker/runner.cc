@@ -128,8 +128,12 @@ int64_t Runner::MemoryFor(const RunTask& task, int threads) {
   constexpr int64_t kSpare = int64_t{1} << 30;
   int64_t buffers = 0;
   for (const int64_t bytes : SizesOf(task, threads)) buffers += bytes;
-  // Twice: outputs are copied to be looked at.
-  return 2 * buffers + threads * kEvictBytes + kSpare;
+  int64_t comparing = 0;
+  for (const graph::ValueId id : task.workload->outputs()) {
+    comparing = std::max(comparing, ComparisonBytes(task.workload->graph()[id].type));
+  }
+  // Twice: what lies between the strides of outputs is copied to be looked at.
+  return 2 * buffers + comparing + threads * kEvictBytes + kSpare;
 }
 
 Runner::~Runner() { mlc_pool_destroy(pool_); }

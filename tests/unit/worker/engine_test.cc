@@ -128,6 +128,19 @@ TEST(Engine, WhatTheParentHasMappedIsNoneOfACompilersMemory) {
   munmap(mapped, kMapped);
 }
 
+// Comparing takes many times the memory of an output, as those of large batches are.
+TEST(Engine, LargeOutputsAreCompared) {
+  if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "a sanitizer: no limits of memory";
+  auto engine = NewEngine();
+  const std::string workload = Canonical(
+      "workload v1 tolerance=1e-04 {\n%0 = input() : f32[72,1024,1024]\n"
+      "%1 = constant(){value=0.0} : f32[]\n%2 = max(%0, %1) : f32[72,1024,1024]\n"
+      "return %2\n}\n");
+  engine->Add({{0, 1}, workload, *DefaultConfig(workload, engine->target()), 7, 0});
+  const auto results = RunAll(*engine, 1);
+  EXPECT_EQ(results.at(1).outcome, Outcome::kOk) << results.at(1).detail;
+}
+
 TEST(Engine, ACompilerWithoutMemoryIsTheMachinesTrouble) {
   if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "a sanitizer: no limits of memory";
   EngineOptions options = Options();
