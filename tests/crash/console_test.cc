@@ -155,6 +155,16 @@ TEST_F(ConsoleTest, FilesThatCannotBeUsedAreNamed) {
   EXPECT_FALSE(std::filesystem::exists(Path(".lock")));
 }
 
+TEST_F(ConsoleTest, AWorkerThatRefusesToRunIsNotStartedAgain) {
+  const std::string worker =
+      "printf '#!/bin/sh\\necho >> starts\\necho mlc-worker: take another machine\\nexit 78\\n' > "
+      "refuses; chmod +x refuses; ";
+  EXPECT_EQ(Run(worker + "mlc-tune --model tiny.onnx --trials 5 --log a.db --worker ./refuses"), 69)
+      << Said();
+  EXPECT_THAT(Said(), HasSubstr("mlc-tune: take another machine (./refuses ended with code 78)"));
+  EXPECT_EQ(Run("[ \"$(wc -l < starts)\" = 1 ]"), 0) << "one start";
+}
+
 TEST_F(ConsoleTest, AFileAtItsLimitIsAnErrorInWords) {
   EXPECT_EQ(Run("ulimit -f 64; $tune --trials 20 --log a.db"), 74) << Said();
   EXPECT_THAT(Said(), HasSubstr("a.db: disk I/O error"));
