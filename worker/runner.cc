@@ -21,6 +21,8 @@ constexpr int64_t kClockIntervalNs = 300'000'000;
 // A model uses each weight once per run: a last cache up to this size will have lost it by then.
 constexpr int64_t kSmallLastCache = int64_t{64} << 20;
 constexpr int64_t kMaxCopies = 256;
+// So many times the second caches of the threads come from beyond them.
+constexpr int64_t kSecondCaches = 6;
 
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -66,22 +68,31 @@ struct Runner::Loaded {
   std::vector<std::vector<void*>> turns;
   size_t next_turn = 0;
 
-  void CopyPrepared();
+  void CopyPrepared(mlc_pool* pool);
 };
 
-// Fills the copies and makes the tables that use them.
-void Runner::Loaded::CopyPrepared() {
+// Fills the copies, one thread each at a time, and makes the tables that use them.
+void Runner::Loaded::CopyPrepared(mlc_pool* pool) {
   turns.assign(1, kernel.buffers);
   if (prepared.empty()) return;
   for (size_t copy = 0; copy < prepared[0].copies.size(); ++copy) {
     std::vector<void*> buffers = kernel.buffers;
     for (const Prepared& p : prepared) {
-      std::memcpy(p.copies[copy], p.original, static_cast<size_t>(p.bytes));
       std::replace(buffers.begin(), buffers.end(), static_cast<void*>(p.original),
                    static_cast<void*>(p.copies[copy]));
     }
     turns.push_back(std::move(buffers));
   }
+  const auto fill = [](void* const* context, int64_t begin, int64_t end, int64_t) {
+    for (const Prepared& p : *static_cast<const std::vector<Prepared>*>(context[0])) {
+      for (int64_t copy = begin; copy < end; ++copy) {
+        std::memcpy(p.copies[static_cast<size_t>(copy)], p.original, static_cast<size_t>(p.bytes));
+      }
+    }
+  };
+  void* const context[] = {&prepared};
+  const mlc_phase phase = {fill, static_cast<int64_t>(prepared[0].copies.size())};
+  mlc_run_phases(pool, &phase, 1, context);
 }
 
 namespace {
@@ -115,8 +126,13 @@ std::vector<int64_t> SizesOf(const RunTask& task, int threads) {
 }  // namespace
 
 int64_t RotationBytesFor(const target::Target& target) {
-  if (target.l3_bytes > kSmallLastCache) return kLeastRotationBytes;
-  return std::max(kLeastRotationBytes, target.l3_bytes * 3 / 2);
+  // Every thread brings a cache of its own, and together those of many threads hold the weights of
+  // whole networks.
+  const int64_t beyond_own = target.threads * kSecondCaches * target.l2_bytes;
+  const int64_t beyond_last = target.l3_bytes * 3 / 2;
+  const int64_t wanted =
+      target.l3_bytes > kSmallLastCache ? std::min(beyond_own, beyond_last) : beyond_last;
+  return std::max(kLeastRotationBytes, wanted);
 }
 
 Runner::Runner(int threads, const Gauge* gauge, MachineState state)
@@ -290,7 +306,7 @@ Measurement Runner::Run(const RunTask& task) {
   for (const Loaded::Part& p : loaded.preparations) {
     mlc_run_phases(pool_, p.phases.data(), static_cast<int>(p.phases.size()), p.buffers.data());
   }
-  loaded.CopyPrepared();
+  loaded.CopyPrepared(pool_);
   Execute(loaded);
   double error = 0;
   if (auto wrong = Check(task, loaded, error)) return *wrong;

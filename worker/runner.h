@@ -32,8 +32,8 @@ struct RunTask {
 
 // How far the weights of a trial rotate on a processor, so that they come from where they do in a
 // network: from memory, if the last cache is of the size of a network's weights or smaller. In a
-// larger one they stay from one run of the network to the next; then it need only be beyond the
-// second level.
+// larger one they may stay from one run of the network to the next; then they come from beyond the
+// second caches of all threads.
 int64_t RotationBytesFor(const target::Target& target);
 
 // What a runner learnt about the machine; handed from one runner child to the next.

@@ -97,6 +97,18 @@ TEST(RotationBytesFor, OutgrowsASmallLastCacheAndLeavesALargeOneAlone) {
   EXPECT_EQ(RotationBytesFor(target), int64_t{24} << 20);
 }
 
+TEST(RotationBytesFor, OutgrowsTheSecondCachesOfAllThreads) {
+  target::Target target;
+  target.l2_bytes = int64_t{2} << 20;
+  target.l3_bytes = int64_t{300} << 20;
+  target.threads = 2;
+  EXPECT_EQ(RotationBytesFor(target), int64_t{24} << 20);
+  target.threads = 32;
+  EXPECT_EQ(RotationBytesFor(target), int64_t{384} << 20);
+  target.threads = 256;
+  EXPECT_EQ(RotationBytesFor(target), int64_t{450} << 20) << "beyond the last cache, too";
+}
+
 TEST_F(Batch, CrashesAreTheirOwnKernels) {
   Add(Correct);
   Add([](ir::KernelBuilder& b, ir::BufferId, ir::BufferId out) {
