@@ -1,6 +1,6 @@
 // Answers about the best configs of workloads, kept until a result of the workload is committed
 // that may change them: builds ask the same again and again, and an answer takes the reading of
-// dozens of records. Thread-safe.
+// dozens of records. Its memory is bounded, whatever is asked. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,26 +24,39 @@ class BestCache {
     double holds_above_ns = std::numeric_limits<double>::infinity();  // see db::BestFound
   };
 
-  // The answer to `question` about the workload; `ask` finds one that is not kept. What changes
+  // A number for the question, whose words are the caller's: they are kept once, not with each
+  // workload. Not a digest, for which callers could find a second question.
+  uint64_t NumberOf(const std::string& question) {
+    std::lock_guard lock(mutex_);
+    const auto found = questions_.find(question);
+    if (found != questions_.end()) return found->second;
+    if (bytes_ + question.size() >= kMostBytes) Forget();
+    bytes_ += question.size() + sizeof(Entry);
+    return questions_.emplace(question, ++numbers_).first->second;
+  }
+  // The answer to the question about the workload; `ask` finds one that is not kept. What changes
   // while it asks is not kept: the next one asks again.
   template <typename Ask>
-  Result<proto::BestConfig> Get(const Digest& workload, const std::string& question,
-                                const Ask& ask) {
+  Result<proto::BestConfig> Get(const Digest& workload, uint64_t question, const Ask& ask) {
     std::pair<uint64_t, uint64_t> version;
     {
       std::lock_guard lock(mutex_);
-      if (entries_.size() >= kMostKept || kept_ >= kMostKept) Forget();
+      if (entries_.size() >= kMostKept || kept_ >= kMostKept || bytes_ >= kMostBytes) Forget();
       const Entry& entry = entries_[workload];
       const auto found = entry.answers.find(question);
-      if (found != entry.answers.end()) return found->second.best;
+      if (found != entry.answers.end()) return found->second.answer.best;
       version = {forgotten_, entry.version};
     }
     Answer answer = MLC_TRY(ask());
     std::lock_guard lock(mutex_);
     Entry& entry = entries_[workload];
-    const bool large = answer.best.ByteSizeLong() > kMostBytes;
+    const size_t bytes = answer.best.SpaceUsedLong();
+    const bool large = bytes > kMostBytesOfOne;
     if (large || version != std::pair(forgotten_, entry.version)) return std::move(answer.best);
-    if (entry.answers.insert_or_assign(question, answer).second) ++kept_;
+    if (entry.answers.try_emplace(question, Kept{answer, bytes}).second) {
+      ++kept_;
+      bytes_ += bytes;
+    }
     return std::move(answer.best);
   }
   // There is a new correct record of the workload with this time; 0 if no answer holds against it.
@@ -53,33 +66,45 @@ class BestCache {
     const auto entry = entries_.find(workload);
     if (entry == entries_.end()) return;
     ++entry->second.version;
-    kept_ -= std::erase_if(entry->second.answers, [&](const auto& answer) {
-      return median_ns <= answer.second.holds_above_ns;
+    kept_ -= std::erase_if(entry->second.answers, [&](const auto& kept) {
+      if (median_ns > kept.second.answer.holds_above_ns) return false;
+      bytes_ -= kept.second.bytes;
+      return true;
     });
   }
 
  private:
+  struct Kept {
+    Answer answer;
+    size_t bytes = 0;
+  };
   struct Entry {
     uint64_t version = 0;
-    std::map<std::string, Answer> answers;
+    std::map<uint64_t, Kept> answers;  // by the question's number
   };
   struct Hash {
     size_t operator()(const Digest& digest) const { return digest.low; }
   };
-  // Some 10 MiB.
+  // Some 10 MiB of usual answers.
   static constexpr size_t kMostKept = 20'000;
+  static constexpr size_t kMostBytes = size_t{32} << 20;  // of all answers and questions
   // Longer answers, with sources of kernels, are read again each time.
-  static constexpr size_t kMostBytes = 32'768;
+  static constexpr size_t kMostBytesOfOne = 32'768;
 
   void Forget() {
     ++forgotten_;
     entries_.clear();
+    questions_.clear();
     kept_ = 0;
+    bytes_ = 0;
   }
 
   std::mutex mutex_;
   std::unordered_map<Digest, Entry, Hash> entries_;
-  size_t kept_ = 0;         // answers
+  size_t kept_ = 0;   // answers
+  size_t bytes_ = 0;  // of them and of the questions
+  std::map<std::string, uint64_t> questions_;
+  uint64_t numbers_ = 0;    // given to questions, never twice
   uint64_t forgotten_ = 0;  // times
 };
 

@@ -14,6 +14,10 @@ namespace {
 
 constexpr int kMaxQueries = 10'000;
 constexpr int kMaxCandidates = 16;
+// A compiler of today has some dozens of families.
+constexpr int kMaxKernels = 256;
+constexpr size_t kMaxKernelName = 128;
+constexpr size_t kMaxTarget = 4096;
 // Of a reply; configs that bring their source may be long. Beyond the first, the candidates after
 // the best are left out.
 constexpr size_t kBytesWithOthers = size_t{16} << 20;
@@ -28,7 +32,24 @@ Status CheckSize(const proto::BestRequest& request) {
         "the texts are not those of the workloads: " + std::to_string(request.texts_size()) +
         " of " + std::to_string(request.workloads_size()));
   }
+  const auto is_long = [](const std::string& name) { return name.size() > kMaxKernelName; };
+  if (request.kernels_size() > kMaxKernels || std::ranges::any_of(request.kernels(), is_long)) {
+    return InvalidArgument("the caller generates too much: at most " + std::to_string(kMaxKernels) +
+                           " families of kernels, of " + std::to_string(kMaxKernelName) +
+                           " characters each");
+  }
+  if (request.target().size() > kMaxTarget) {
+    return InvalidArgument("a class of targets has at most " + std::to_string(kMaxTarget) +
+                           " characters");
+  }
   return Status();
+}
+
+// What is asked about each of the workloads.
+std::string QuestionOf(const proto::BestRequest& request, int candidates) {
+  std::string question = std::to_string(candidates) + "\n" + request.target();
+  for (const std::string& kernel : request.kernels()) question += "\n" + kernel;
+  return question;
 }
 
 proto::BestConfig ToBest(const db::Record& record) {
@@ -97,8 +118,7 @@ Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
   }
   const int candidates = std::clamp(request.candidates(), 1, kMaxCandidates);
   const db::TuningLog::Accept accept = GeneratedBy(request);
-  std::string question = std::to_string(candidates) + "\n" + request.target();
-  for (const std::string& kernel : request.kernels()) question += "\n" + kernel;
+  const uint64_t question = best_cache_.NumberOf(QuestionOf(request, candidates));
   NearMisses near(log_, workloads_, request.target(), reply);
   size_t bytes = 0;
   for (int i = 0; i < request.workloads_size(); ++i) {

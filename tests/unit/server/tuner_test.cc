@@ -39,6 +39,20 @@ TEST_F(TunerTest, RunsAJobToItsEnd) {
   EXPECT_THAT(tuner_->Best(best)->best(0).config(), HasSubstr("fake/1"));
 }
 
+// What the caller generates is looked at for each workload, and remembered.
+TEST_F(TunerTest, BestTakesNoEndlessListOfKernels) {
+  proto::BestRequest best;
+  best.add_workloads(MakeWorkload(8).digest().ToText());
+  for (int i = 0; i < 257; ++i) best.add_kernels("contraction/3");
+  EXPECT_THAT(tuner_->Best(best).status().message(), HasSubstr("at most 256 families"));
+  best.clear_kernels();
+  best.add_kernels(std::string(129, 'x'));
+  EXPECT_THAT(tuner_->Best(best).status().message(), HasSubstr("of 128 characters each"));
+  best.clear_kernels();
+  best.set_target(std::string(1 << 20, 'x'));
+  EXPECT_EQ(tuner_->Best(best).status().code(), StatusCode::kInvalidArgument);
+}
+
 TEST_F(TunerTest, ARestartGoesOnWhereTheLogEnds) {
   const std::string job = Submit(40);
   const int64_t before = Work(job, 17);
