@@ -14,6 +14,7 @@
 #include "server/security/stream_ends.h"
 #include "server/security/tls_gate.h"
 #include "transport/acceptor.h"
+#include "transport/relay.h"
 #include "transport/socket.h"
 #include "transport/tls_files.h"
 
@@ -58,7 +59,10 @@ class RunningEndpoint : public Endpoint {
     MLC_TRY(CheckProtection());
     MLC_TRY(transport::RaiseDescriptorLimit());
     MLC_TRY(OpenGates());
-    acceptor_ = MLC_TRY(transport::Acceptor::Listen(options_.listen, {}));
+    // A connection and both ends between relay and gRPC.
+    const bool relayed = !options_.listen.starts_with("unix:");
+    acceptor_ = MLC_TRY(
+        transport::Acceptor::Listen(options_.listen, {.descriptors_each = relayed ? 3 : 1}));
     return Status();
   }
 
@@ -78,6 +82,8 @@ class RunningEndpoint : public Endpoint {
     ends.push_back(MakeStreamEnds(gate()));
     builder.experimental().SetInterceptorCreators(std::move(ends));
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    // No client of ours compresses, and 16 KiB may come to 16 MiB.
+    builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
     grpc::ResourceQuota quota("mlc-server");
     builder.SetResourceQuota(quota.Resize(kMemoryQuota));
     for (const Setting& setting : kSettings) {
@@ -85,13 +91,7 @@ class RunningEndpoint : public Endpoint {
     }
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return Internal("gRPC does not start; its messages say why");
-    acceptor_->Start([this](int listener, int fd) {
-      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-      connection.listener_fd = listener;
-      connection.fd = fd;
-      taker_->HandleNewConnection(&connection);
-    });
-    return Status();
+    return Accept();
   }
 
   void SetServing(const std::string& service, bool serving) override {
@@ -118,6 +118,7 @@ class RunningEndpoint : public Endpoint {
       metrics_->Set(Gauge::kCertificateExpiry,
                     static_cast<double>(tls_files_->expires_s() - now_s));
     }
+    TellOfFloods();
     const int64_t shortages = acceptor_->shortages();
     if (shortages == seen_shortages_) return;
     logger_->error("descriptors ran short {} times: connections wait; raise the limit of files",
@@ -128,14 +129,58 @@ class RunningEndpoint : public Endpoint {
 
   void Stop(int64_t grace_ms) override {
     if (acceptor_ != nullptr) acceptor_->Stop();
+    if (relay_ != nullptr) relay_->HandNoMore();
     if (server_ == nullptr) return;
     server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(grace_ms));
     server_->Wait();
+    if (relay_ != nullptr) relay_->Stop();
     server_.reset();
     taker_.reset();
   }
 
  private:
+  // Over a Unix socket everybody has every right that floods could get.
+  Status Accept() {
+    if (options_.listen.starts_with("unix:")) {
+      acceptor_->Start([this](int listener, int fd) { HandOver(listener, fd); });
+      return Status();
+    }
+    transport::RelayOptions options;
+    options.strangers = tls_gate_ != nullptr;
+    // Whoever listens is no matter of gRPC's.
+    relay_ = MLC_TRY(transport::Relay::Start(options, [this](int fd) { HandOver(-1, fd); }));
+    const auto account = [this](const std::string& peer, size_t bytes) {
+      relay_->Received(peer, bytes);
+    };
+    tls_gate_ == nullptr ? open_gate_.KeepAccount(account) : tls_gate_->KeepAccount(account);
+    acceptor_->Start([this](int, int fd) { relay_->Take(fd); });
+    return Status();
+  }
+  void HandOver(int listener, int fd) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.listener_fd = listener;
+    connection.fd = fd;
+    taker_->HandleNewConnection(&connection);
+  }
+
+  void TellOfFloods() {
+    if (relay_ == nullptr) return;
+    const transport::Relay::Counts counts = relay_->counts();
+    const auto tell = [&](const char* reason, int64_t now, int64_t& before) {
+      const int64_t more = now - std::exchange(before, now);
+      for (int64_t i = 0; i < more; ++i) metrics_->AddRejected(reason);
+      return more;
+    };
+    tell("silent", counts.silent, told_.silent);
+    tell("stranger", counts.strangers, told_.strangers);
+    if (const int64_t more = tell("crowded", counts.crowded, told_.crowded); more > 0) {
+      logger_->warn("audit: hung up on {} strangers, the oldest: too many come", more);
+    }
+    if (const int64_t more = tell("flood", counts.floods, told_.floods); more > 0) {
+      logger_->warn("audit: hung up on {} floods, the last from {}", more, relay_->last_flood());
+    }
+  }
+
   Status CheckProtection() {
     const bool local = transport::IsLocal(options_.listen);
     if (options_.listen.starts_with("unix:") && !options_.tls.empty()) {
@@ -215,11 +260,14 @@ class RunningEndpoint : public Endpoint {
   const EndpointOptions options_;
   const std::shared_ptr<spdlog::logger> logger_;
   const std::shared_ptr<Metrics> metrics_;
-  const OpenGate open_gate_;
+  OpenGate open_gate_;
   std::unique_ptr<transport::TlsFiles> tls_files_;
   std::unique_ptr<TlsGate> tls_gate_;
   std::unique_ptr<transport::Acceptor> acceptor_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> taker_;
+  // Calls report to it until the server has gone.
+  std::unique_ptr<transport::Relay> relay_;
+  transport::Relay::Counts told_;
   std::unique_ptr<grpc::Server> server_;
   int64_t seen_shortages_ = 0;
 };

@@ -84,7 +84,7 @@ void Acceptor::Run(const Taker& taker) {
     const int fd = accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
       ++accepted_;
-      ++open_at_most_;
+      open_at_most_ += options_.descriptors_each;
       Prepare(fd);
       taker(listener_.get(), fd);
       continue;

@@ -1,4 +1,4 @@
-// Takes connections and hands them to gRPC. gRPC's own listener is dead for good after one moment
+// Takes connections and hands them on. gRPC's own listener is dead for good after one moment
 // without free descriptors; this one leaves connections in the queue until there are some again,
 // and keeps a reserve for the log and everything else. Has a thread of its own. Thread-safe.
 #pragma once
@@ -15,7 +15,8 @@
 namespace mlc::transport {
 
 struct AcceptorOptions {
-  int64_t max_descriptors = 0;  // open in the process; 0: its limit less a reserve
+  int64_t max_descriptors = 0;   // open in the process; 0: its limit less a reserve
+  int64_t descriptors_each = 1;  // that a connection takes in the end
 };
 
 class Acceptor {

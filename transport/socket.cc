@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -128,6 +129,23 @@ bool IsLocal(const std::string& address) {
   in_addr v4;
   if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
   return host == "localhost" || host == "::1";
+}
+
+std::string SourceOf(int fd) {
+  sockaddr_storage where = {};
+  socklen_t size = sizeof(where);
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&where), &size) != 0) return "";
+  std::array<char, INET6_ADDRSTRLEN> text = {};
+  if (where.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(where);
+    (void)inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+  } else if (where.ss_family == AF_INET6) {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(where);
+    // IPv4 in IPv6's clothes keeps its host.
+    if (!IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) std::memset(v6.sin6_addr.s6_addr + 8, 0, 8);
+    (void)inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+  }
+  return text.data();
 }
 
 Result<Descriptor> ListenOn(const std::string& address, std::string& bound) {

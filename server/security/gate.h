@@ -6,8 +6,12 @@
 
 #include <grpcpp/server_context.h>
 
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "server/security/caller.h"
 #include "server/security/open_calls.h"
@@ -24,6 +28,19 @@ class Gate {
   // nobody is locked out. REQUIRES: the context outlives the result.
   virtual std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context,
                                            std::string_view rpc, OpenCalls::End end) const = 0;
+
+  // A call that has passed has brought a message of so many bytes: they are on its connection's
+  // account (transport/inflow.h).
+  void Received(const grpc::ServerContextBase& context, size_t bytes) const {
+    if (account_) account_(context.peer(), bytes);
+  }
+  // REQUIRES: no call has come yet. The account is kept by peer.
+  void KeepAccount(std::function<void(const std::string&, size_t)> account) {
+    account_ = std::move(account);
+  }
+
+ private:
+  std::function<void(const std::string&, size_t)> account_;
 };
 
 // For connections without TLS.

@@ -1,5 +1,5 @@
 // Ends the streams of gRPC's own services, health and reflection, when their callers are locked
-// out; ours ask the gate to be told themselves, and say why. Thread-safe.
+// out, and tells the gate of their calls; ours do so themselves, and say why. Thread-safe.
 #pragma once
 
 #include <grpcpp/support/server_interceptor.h>
