@@ -321,25 +321,25 @@ void Relay::WakePaused() {
 }
 
 void Relay::Judge() {
-  std::vector<uint64_t> bad;
   const int64_t now_ms = NowMs();
-  int strangers = 0;
-  for (const auto& [id, link] : links_) {
+  strangers_ = 0;
+  for (auto next = links_.begin(); next != links_.end();) {
+    // One by one: the end of one may be all that the others wait for.
+    const auto& [id, link] = *next++;
     const Inflow::Verdict verdict = inflow_.Judge(link->account, now_ms);
     const bool left = link->inner_ended_ms >= 0 && now_ms - link->inner_ended_ms > kLastWordsMs;
     if (verdict == Inflow::Verdict::kKeep && !left) {
-      strangers += link->account.known ? 0 : 1;
+      strangers_ += link->account.known ? 0 : 1;
       continue;
     }
-    bad.push_back(id);
     if (verdict == Inflow::Verdict::kSilent) ++counts_.silent;
     if (verdict == Inflow::Verdict::kStranger) ++counts_.strangers;
-    if (verdict != Inflow::Verdict::kFlood) continue;
-    ++counts_.floods;
-    last_flood_ = link->address;
+    if (verdict == Inflow::Verdict::kFlood) {
+      ++counts_.floods;
+      last_flood_ = link->address;
+    }
+    Close(id);
   }
-  for (const uint64_t id : bad) Close(id);
-  strangers_ = strangers;
 }
 
 // Hangs up on the oldest stranger of the address that has most of them.
