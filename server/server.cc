@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "db/sqlite_log.h"
+#include "server/clock.h"
 #include "server/quotas_file.h"
 #include "server/services.h"
 
@@ -32,8 +33,8 @@ class RunningServer : public Server {
         log_(std::move(log)),
         endpoint_(std::move(endpoint)),
         tuner_(std::make_unique<Tuner>(*log_, std::move(options))),
-        tuner_service_(MakeTunerService(*tuner_, endpoint_->gate())),
-        workers_service_(MakeWorkersService(*tuner_, endpoint_->gate())) {}
+        tuner_service_(MakeTunerService(*tuner_, endpoint_->gate(), load_)),
+        workers_service_(MakeWorkersService(*tuner_, endpoint_->gate(), load_)) {}
   ~RunningServer() override { Stop(0); }
 
   Status Serve() {
@@ -96,6 +97,7 @@ class RunningServer : public Server {
 
   void Tick() {
     endpoint_->Tick();
+    load_.Review(SteadyMs());
     RefreshQuotas();
     const Status trouble = tuner_->Trouble();
     endpoint_->SetServing(kWriting, trouble.ok());
@@ -133,8 +135,9 @@ class RunningServer : public Server {
   std::unique_ptr<db::TuningLog> log_;
   std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<Tuner> tuner_;
-  std::unique_ptr<proto::Tuner::CallbackService> tuner_service_;
-  std::unique_ptr<proto::Workers::CallbackService> workers_service_;
+  CallLoad load_;
+  std::unique_ptr<grpc::Service> tuner_service_;
+  std::unique_ptr<grpc::Service> workers_service_;
   std::unique_ptr<SnapshotSchedule> snapshots_;
   std::unique_ptr<QuotasFile> quotas_;
   std::mutex tick_mutex_;

@@ -7,13 +7,14 @@
 #include "proto/tuner.grpc.pb.h"
 #include "proto/worker.grpc.pb.h"
 #include "server/grpc_status.h"
+#include "server/security/call_load.h"
 #include "server/security/gate.h"
 #include "server/tuner.h"
 
 namespace mlc::server {
 
-// Both borrow tuner and gate, which must outlive every call.
-std::unique_ptr<proto::Tuner::CallbackService> MakeTunerService(Tuner& tuner, const Gate& gate);
-std::unique_ptr<proto::Workers::CallbackService> MakeWorkersService(Tuner& tuner, const Gate& gate);
+// Both borrow tuner, gate and load, which must outlive every call.
+std::unique_ptr<grpc::Service> MakeTunerService(Tuner& tuner, const Gate& gate, CallLoad& load);
+std::unique_ptr<grpc::Service> MakeWorkersService(Tuner& tuner, const Gate& gate, CallLoad& load);
 
 }  // namespace mlc::server

@@ -78,7 +78,7 @@ class Tuner {
   Result<proto::ListJobsReply> List(const proto::ListJobsRequest& request) const;
   Result<proto::BestReply> Best(const proto::BestRequest& request) const;
   // `reply` runs once, on any thread, when all finished trials of the request are in the log.
-  void Synchronize(const proto::SynchronizeRequest& request, Reply reply);
+  void Synchronize(proto::SynchronizeRequest request, Reply reply);
   // A worker is there until Left(): `wake` runs when there is work for it, `dismiss` when it should
   // go, both on any thread, quickly, and never after Left() has returned. Returns the id for
   // Left().

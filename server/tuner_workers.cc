@@ -36,7 +36,7 @@ Offer OfferOf(const proto::SynchronizeRequest& request, const std::string& targe
 
 }  // namespace
 
-void Tuner::Synchronize(const proto::SynchronizeRequest& request, Reply reply) {
+void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply) {
   if (const Status version = CheckProtocol("worker", request.protocol()); !version.ok()) {
     options_.metrics->AddRejected("version");
     return reply(version);
@@ -56,7 +56,7 @@ void Tuner::Synchronize(const proto::SynchronizeRequest& request, Reply reply) {
     return reply(invalid);
   }
   auto call = std::make_shared<Call>();
-  call->request = request;
+  call->request = std::move(request);
   call->reply = std::move(reply);
   call->target_class = target->ClassText();
   call->arrived_ms = SteadyMs();
