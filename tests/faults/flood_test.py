@@ -1,0 +1,84 @@
+"""Calls that cost more than they weigh, 100 at once of each kind, and floods from strangers: the server's memory stays
+bounded, and workers are answered."""
+
+import attacks
+import http2
+import lab
+
+MOST_MIB = 1024
+
+
+class FloodTest(lab.Lab):
+    def setUp(self):
+        super().setUp()
+        self.victim = attacks.Victim(lab.BUILD, lab.SOURCE, str(self.folder), self.target(), {lab.MARK: self.mark})
+        self.addCleanup(self.victim.process.kill)
+        self.beat = attacks.Heartbeat(self.victim)
+        self.beat.start()
+
+    def unharmed(self, what):
+        self.assertIsNone(self.victim.process.poll(), what)
+        self.assertLess(self.victim.most_mib(), MOST_MIB, what)
+        self.assertEqual(self.beat.errors, [], what)
+
+    def end(self):
+        self.beat.stop()
+        self.assertEqual(self.beat.errors, [])
+        self.assertGreater(self.beat.calls, 0)
+        self.assertEqual(self.victim.stop(), 0)
+
+    def test_calls_of_every_role_keep_within_bounds(self):
+        for name in attacks.CALLS:
+            with self.subTest(name):
+                codes = attacks.call_at_once(self.victim, name, timeout=8)
+                self.unharmed(name)
+                if name != "10,000 workloads":
+                    self.assertNotIn("OK", codes, name)
+        self.end()
+
+    def test_a_stranger_may_say_little(self):
+        for name in attacks.FLOODS:
+            with self.subTest(name), http2.connect(self.victim.address, str(self.folder), timeout=lab.PATIENCE) as one:
+                http2.greet(one)
+                first, again = (b"", http2.resets()(5)) if name == "resets" else http2.REPEATED[name]()
+                one.sendall(first)
+                # Whatever it says, it is hung up on, and it was not read far.
+                with self.assertRaises(OSError):
+                    while True:
+                        one.sendall(again)
+                self.unharmed(name)
+        self.end()
+
+    def test_floods_of_many_strangers_keep_nobody_from_the_server(self):
+        for name in attacks.FLOODS:
+            attacks.flood_at_once(self.victim, name, count=8, seconds=2)
+            self.unharmed(name)
+        self.end()
+
+    def test_a_flood_from_one_who_is_known_is_hung_up_on(self):
+        with http2.connect(self.victim.address, str(self.folder), "read-x", timeout=lab.PATIENCE) as one:
+            http2.greet(one)
+            http2.first_call(one)
+            one.sendall(http2.frame(http2.HEADERS, http2.END_HEADERS, 3, http2.call_headers("/mlc.proto.Tuner/Best")))
+            with self.assertRaises(OSError):
+                while True:
+                    one.sendall(http2.REPEATED["empty data"]()[1])
+        self.until(lambda: "hung up on 1 floods, the last from 127.0.0.1" in (self.folder / "messages").read_text(), "a word of it")
+        self.unharmed("a flood")
+        self.end()
+
+    def test_a_crowd_of_strangers_makes_room(self):
+        crowd, _ = attacks.crowd(self.victim, 6_000)
+        with crowd:
+            with self.victim.channel("read-x") as channel:
+                health = channel.unary_unary("/grpc.health.v1.Health/Check", None, None)
+                self.assertEqual(health(b"", timeout=lab.PATIENCE), b"\x08\x01")
+            # One descriptor of the connection, and two of those whose handshake began.
+            self.assertLess(self.victim.descriptors(), 3 * 2_048 + 200)
+            self.unharmed("a crowd")
+        self.until(lambda: self.victim.descriptors() < 100, "the end of the crowd")
+        self.end()
+
+
+if __name__ == "__main__":
+    lab.main()
