@@ -176,6 +176,7 @@ Result<FleetConfig> ParseFleetConfig(Kind kind, const std::string& text) {
   object.Text("logs", config.logs);
   object.Text("slurm_bin", config.slurm_bin);
   object.Text("slurm_conf", config.slurm_conf);
+  object.Text("slurm_user", config.slurm_user);
   object.Texts("command", config.command);
   object.Seconds("command_timeout_s", config.command_timeout_ms);
   const Json* pools = object.Find("pools");

@@ -36,6 +36,7 @@ struct FleetConfig {
   std::string logs;                  // local: folder of the workers' messages; empty: the server's
   std::string slurm_bin;             // folder of sbatch, squeue and scancel; empty: found in PATH
   std::string slurm_conf;            // SLURM_CONF of those; empty: as it is
+  std::string slurm_user;            // whose jobs they submit; empty: this program's user
   std::vector<std::string> command;  // exec
   int64_t command_timeout_ms = 30'000;
   std::vector<PoolConfig> pools;

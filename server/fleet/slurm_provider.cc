@@ -1,5 +1,7 @@
 #include "server/fleet/slurm_provider.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -60,6 +62,15 @@ bool ReadState(const Json& job, PlacedWorker& worker) {
   return true;
 }
 
+// Slurm itself says whose a job is. Some versions print all jobs, whatever they are asked for.
+bool IsOf(const Json& job, const std::string& user) {
+  const bool number = user.find_first_not_of("0123456789") == std::string::npos;
+  if (!number) return TextOf(job, "user_name") == user;
+  const auto id = job.find("user_id");
+  return id != job.end() && (id->is_number() || id->is_object()) &&
+         std::to_string(NumberOf(job, "user_id")) == user;
+}
+
 // "mlc-fleet:FLEET:POOL:NAME"; none of them has a colon.
 bool ReadComment(const std::string& comment, const std::string& fleet, PlacedWorker& worker) {
   const std::string prefix = std::string(kMark) + ":" + fleet + ":";
@@ -78,7 +89,10 @@ std::string MinutesOf(int64_t seconds) {
 class SlurmProvider : public Provider {
  public:
   SlurmProvider(const FleetConfig& config, std::string server, std::stop_token stop)
-      : config_(config), server_(std::move(server)), stop_(std::move(stop)) {}
+      : config_(config),
+        user_(config.slurm_user.empty() ? std::to_string(geteuid()) : config.slurm_user),
+        server_(std::move(server)),
+        stop_(std::move(stop)) {}
 
   Status Ensure(const std::string& pool, const std::vector<std::string>& names) override {
     for (const std::string& name : names) {
@@ -94,10 +108,10 @@ class SlurmProvider : public Provider {
   }
 
   Result<std::vector<PlacedWorker>> List() override {
-    const std::string json = MLC_TRY(Run({"squeue", "--json"}));
+    const std::string json = MLC_TRY(Run({"squeue", "--json", "--user=" + user_}));
     std::vector<PlacedWorker> placed;
     jobs_.clear();
-    std::vector<SlurmJob> jobs = MLC_TRY(ReadSqueue(json, config_.name));
+    std::vector<SlurmJob> jobs = MLC_TRY(ReadSqueue(json, config_.name, user_));
     MLC_TRY(EvictFromDrainingNodes(jobs));
     for (SlurmJob& job : jobs) {
       jobs_[job.worker.name] = {job.id, job.worker.state};
@@ -162,6 +176,7 @@ class SlurmProvider : public Provider {
   }
 
   const FleetConfig config_;
+  const std::string user_;
   const std::string server_;
   const std::stop_token stop_;
   std::map<std::string, Job> jobs_;  // by worker
@@ -169,7 +184,8 @@ class SlurmProvider : public Provider {
 
 }  // namespace
 
-Result<std::vector<SlurmJob>> ReadSqueue(const std::string& json, const std::string& fleet) {
+Result<std::vector<SlurmJob>> ReadSqueue(const std::string& json, const std::string& fleet,
+                                         const std::string& user) {
   const Json document = Json::parse(json, nullptr, false);
   if (!document.is_object() || !document.contains("jobs") || !document["jobs"].is_array()) {
     return InvalidArgument("squeue --json prints no list of jobs; is its JSON plugin installed?");
@@ -181,7 +197,7 @@ Result<std::vector<SlurmJob>> ReadSqueue(const std::string& json, const std::str
   }
   std::vector<SlurmJob> jobs;
   for (const Json& entry : document["jobs"]) {
-    if (!entry.is_object()) continue;
+    if (!entry.is_object() || !IsOf(entry, user)) continue;
     SlurmJob job;
     job.id = NumberOf(entry, "job_id");
     if (job.id <= 0 || !ReadComment(TextOf(entry, "comment"), fleet, job.worker)) continue;

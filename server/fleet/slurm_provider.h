@@ -20,10 +20,12 @@ struct SlurmJob {
   std::string node;  // where its script runs; empty without a place
 };
 
-// The jobs of a fleet that are not over, from what `squeue --json` prints (22.05 and later). Jobs
-// of others, and fields of other types than expected, are passed over. UNAVAILABLE if it tells of
-// errors, INVALID_ARGUMENT if it is no such document at all.
-Result<std::vector<SlurmJob>> ReadSqueue(const std::string& json, const std::string& fleet);
+// The jobs of a fleet that are not over, from what `squeue --json` prints (22.05 and later). Those
+// of other users, who may write any comment, and fields of other types than expected, are passed
+// over; `user` is a name or a number. UNAVAILABLE if it tells of errors, INVALID_ARGUMENT if it is
+// no such document at all.
+Result<std::vector<SlurmJob>> ReadSqueue(const std::string& json, const std::string& fleet,
+                                         const std::string& user);
 
 // Nodes that are to become empty, with the reason, from what
 // `sinfo --noheader --Node --format="%N %T %E"` prints.

@@ -58,7 +58,8 @@ class SlurmFleetTest : public FleetFixture {
   std::vector<SlurmJob> Jobs() const {
     std::vector<SlurmJob> found;
     EXPECT_TRUE(Await("squeue answers", [&] {
-      auto jobs = server::fleet::ReadSqueue(cluster_->Run("squeue --json"), "lab");
+      auto jobs = server::fleet::ReadSqueue(cluster_->Run("squeue --json"), "lab",
+                                            std::to_string(geteuid()));
       if (jobs.ok()) found = *std::move(jobs);
       return jobs.ok();
     }));

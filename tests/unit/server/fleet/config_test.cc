@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 TEST(FleetConfigTest, ReadsEverySetting) {
   const auto config = ParseFleetConfig(Kind::kSlurm, R"({
     "name": "lab", "server": "tuner.lab:7650", "poll_s": 0.5, "slurm_bin": "/opt/slurm/bin",
-    "slurm_conf": "/etc/slurm/slurm.conf", "command_timeout_s": 5, "pools": [
+    "slurm_conf": "/etc/slurm/slurm.conf", "slurm_user": "mlc", "command_timeout_s": 5, "pools": [
       {"name": "h200", "device": "cuda", "min": 1, "max": 4, "trials_per_worker": 32,
        "starts_per_round": 2, "idle_s": 60, "start_timeout_s": 90, "lost_s": 15, "drain_s": 30,
        "stable_s": 10, "first_backoff_s": 1, "longest_backoff_s": 20,
@@ -28,6 +28,7 @@ TEST(FleetConfigTest, ReadsEverySetting) {
   ASSERT_TRUE(config.ok()) << config.status().ToString();
   EXPECT_EQ(config->poll_ms, 500);
   EXPECT_EQ(config->slurm_bin, "/opt/slurm/bin");
+  EXPECT_EQ(config->slurm_user, "mlc");
   const PoolConfig& pool = config->pools[0];
   EXPECT_THAT(pool.terms.declared.classes, ::testing::ElementsAre("target v1 cuda *"));
   EXPECT_EQ(pool.terms.declared.memory_bytes, int64_t{140'000} << 20);

@@ -15,15 +15,15 @@ std::string Jobs(const std::string& jobs) { return R"({"errors": [], "jobs": [)"
 
 std::string Job(const std::string& state, const std::string& comment = "mlc-fleet:lab:cpu:w1",
                 const std::string& more = "") {
-  return R"({"job_id": 7, "nodes": "n1", "restart_cnt": 0, "comment": ")" + comment +
-         R"(", "job_state": )" + state + more + "}";
+  return R"({"job_id": 7, "user_id": 500, "user_name": "mlc", "nodes": "n1", "restart_cnt": 0, "comment": ")" +
+         comment + R"(", "job_state": )" + state + more + "}";
 }
 
 TEST(ReadSqueueTest, FindsTheJobsOfThisFleetAlone) {
   const auto jobs = ReadSqueue(
       Jobs(Job(R"("RUNNING")") + "," + Job(R"("RUNNING")", "mlc-fleet:other:cpu:w2") + "," +
            Job(R"("RUNNING")", "") + "," + Job(R"("RUNNING")", "mlc-fleet:lab:cpu")),
-      "lab");
+      "lab", "500");
   ASSERT_TRUE(jobs.ok());
   ASSERT_EQ(jobs->size(), 1u);
   EXPECT_EQ((*jobs)[0].id, 7);
@@ -32,9 +32,28 @@ TEST(ReadSqueueTest, FindsTheJobsOfThisFleetAlone) {
   EXPECT_EQ((*jobs)[0].worker.where, "job 7 on n1");
 }
 
+// Whoever may submit a job may write our comment into it.
+TEST(ReadSqueueTest, JobsOfOtherUsersAreNotOurs) {
+  const std::string ours = Job(R"("PENDING")");
+  const std::string forged =
+      R"({"job_id": 8, "user_id": 501, "user_name": "500", "job_state": "PENDING",
+          "comment": "mlc-fleet:lab:cpu:w2"})";
+  const std::string nobodys =
+      R"({"job_id": 9, "job_state": "PENDING", "comment": "mlc-fleet:lab:cpu:w3"})";
+  for (const char* user : {"500", "mlc"}) {
+    const auto jobs = ReadSqueue(Jobs(forged + "," + nobodys + "," + ours), "lab", user);
+    ASSERT_TRUE(jobs.ok());
+    ASSERT_EQ(jobs->size(), 1u) << user;
+    EXPECT_EQ((*jobs)[0].worker.name, "w1");
+  }
+  for (const char* user : {"0", "50", "root"}) {
+    EXPECT_TRUE(ReadSqueue(Jobs(forged + "," + nobodys + "," + ours), "lab", user)->empty());
+  }
+}
+
 TEST(ReadSqueueTest, ReadsTheStatesOfOlderAndNewerVersions) {
   const auto state = [](const std::string& text) -> std::optional<PlacedState> {
-    const auto jobs = ReadSqueue(Jobs(Job(text)), "lab");
+    const auto jobs = ReadSqueue(Jobs(Job(text)), "lab", "500");
     if (!jobs.ok() || jobs->empty()) return std::nullopt;
     return (*jobs)[0].worker.state;
   };
@@ -51,9 +70,9 @@ TEST(ReadSqueueTest, ReadsTheStatesOfOlderAndNewerVersions) {
 
 TEST(ReadSqueueTest, ARestartedJobIsRequeued) {
   const std::string newer =
-      R"({"job_id": {"set": true, "number": 9}, "restart_cnt": {"set": true, "number": 2},
+      R"({"job_id": {"set": true, "number": 9}, "user_id": 500, "restart_cnt": {"set": true, "number": 2},
           "comment": "mlc-fleet:lab:cpu:w", "job_state": ["PENDING"]})";
-  const auto jobs = ReadSqueue(Jobs(newer), "lab");
+  const auto jobs = ReadSqueue(Jobs(newer), "lab", "500");
   ASSERT_TRUE(jobs.ok());
   ASSERT_EQ(jobs->size(), 1u);
   EXPECT_TRUE((*jobs)[0].worker.requeued);
@@ -62,7 +81,8 @@ TEST(ReadSqueueTest, ARestartedJobIsRequeued) {
 
 TEST(ReadSqueueTest, APreemptedJobWithinItsGraceTimeIsEvicted) {
   const auto evicted = [](const std::string& more) {
-    const auto jobs = ReadSqueue(Jobs(Job(R"("RUNNING")", "mlc-fleet:lab:cpu:w1", more)), "lab");
+    const auto jobs =
+        ReadSqueue(Jobs(Job(R"("RUNNING")", "mlc-fleet:lab:cpu:w1", more)), "lab", "500");
     EXPECT_TRUE(jobs.ok() && jobs->size() == 1);
     return (*jobs)[0].worker.evicted;
   };
@@ -85,18 +105,19 @@ TEST(ReadDrainingNodesTest, FindsThoseThatAreToBecomeEmpty) {
 
 TEST(ReadSqueueTest, StrangeDocumentsAreErrorsAndStrangeJobsPassedOver) {
   for (const char* text : {"", "[]", "{}", R"({"jobs": 1})", "slurm_load_jobs error"}) {
-    EXPECT_EQ(ReadSqueue(text, "lab").status().code(), StatusCode::kInvalidArgument) << text;
+    EXPECT_EQ(ReadSqueue(text, "lab", "500").status().code(), StatusCode::kInvalidArgument) << text;
   }
   const auto jobs =
       ReadSqueue(Jobs(R"(1, {}, {"job_id": "7"}, {"job_id": -1, "comment": "mlc-fleet:lab:cpu:w"},
               {"job_id": 3, "comment": 4, "job_state": 5})"),
-                 "lab");
+                 "lab", "500");
   ASSERT_TRUE(jobs.ok());
   EXPECT_TRUE(jobs->empty());
 }
 
 TEST(ReadSqueueTest, NoJobsWithAnErrorIsNoAnswer) {
-  const auto jobs = ReadSqueue(R"({"errors": [{"error": "no controller"}], "jobs": []})", "lab");
+  const auto jobs =
+      ReadSqueue(R"({"errors": [{"error": "no controller"}], "jobs": []})", "lab", "500");
   EXPECT_EQ(jobs.status().code(), StatusCode::kUnavailable);
   EXPECT_THAT(jobs.status().message(), ::testing::HasSubstr("no controller"));
 }
