@@ -9,12 +9,16 @@
 #include <cstring>
 #include <utility>
 
+#include "db/full_disk.h"
+
 namespace mlc::db {
 namespace {
 
 constexpr int kBusyMs = 5000;
 
 StatusCode CodeOf(int code) {
+  // The index of the write-ahead log finds no space to grow; nothing was written.
+  if (code == SQLITE_IOERR_SHMSIZE) return StatusCode::kResourceExhausted;
   switch (code & 0xff) {
     case SQLITE_FULL:
       return StatusCode::kResourceExhausted;
@@ -60,7 +64,11 @@ std::string Uri(const std::string& path, std::string_view parameters) {
 
 Result<sqlite3*> OpenHandle(const std::string& path, OpenMode mode, bool immutable) {
   // Counting the memory of all threads together, SQLite would have them wait for each other.
-  [[maybe_unused]] static const int uncounted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  [[maybe_unused]] static const bool prepared = [] {
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    TreatQuotasAsFullDisks();
+    return true;
+  }();
   sqlite3* handle = nullptr;
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
   flags |= mode == OpenMode::kReadWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -87,7 +95,7 @@ Status ErrorOf(sqlite3* handle, int code, std::string_view doing) {
   std::string message(doing);
   message += std::string(" tuning log ") + (path == nullptr ? "" : path) + ": ";
   message += sqlite3_errmsg(handle);
-  if ((code & 0xff) == SQLITE_FULL) {
+  if ((code & 0xff) == SQLITE_FULL || code == SQLITE_IOERR_SHMSIZE) {
     message += "; writes are refused until there is free space, reads go on";
   }
   return Status(CodeOf(code), std::move(message));

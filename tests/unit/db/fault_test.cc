@@ -1,10 +1,14 @@
 // A failing disk under the log: at every write and every synchronisation in turn. Nothing
 // acknowledged is lost, errors are told apart and in words, and the log opens again.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
+#include <cerrno>
+#include <csignal>
 #include <set>
 
 #include "compiler/base/exit_code.h"
+#include "db/full_disk.h"
 #include "db/verify.h"
 #include "tests/unit/db/faulty_disk.h"
 #include "tests/unit/db/log_fixture.h"
@@ -108,6 +112,48 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"SyncErrorOnce", Fault::kSyncError, false, ExitCode::kStorage},
                       Case{"SyncErrorForGood", Fault::kSyncError, true, ExitCode::kStorage}),
     [](const auto& info) { return info.param.name; });
+
+class FileLimitTest : public LogFixture {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    was_ = std::signal(SIGXFSZ, SIG_IGN);
+  }
+  void TearDown() override {
+    Limit(before_.rlim_cur);
+    (void)std::signal(SIGXFSZ, was_);
+  }
+  void Limit(rlim_t bytes) const {
+    const rlimit limit{bytes, before_.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  rlimit before_{};
+  void (*was_)(int) = SIG_DFL;
+};
+
+// As a disk that is full: an administrator's limit is raised, and the log goes on.
+TEST_F(FileLimitTest, AFileAtItsLimitRefusesWritesUntilThereIsSpace) {
+  auto log = OpenSqliteLog(Path("a.db"));
+  ASSERT_TRUE((*log)->AddWorkload(TheWorkload()).ok());
+  ASSERT_TRUE(AppendAndWait(**log, MakeRecord(0)).ok());
+  Limit(std::filesystem::file_size(Path("a.db-wal")));
+  int n = 1;
+  for (; n < 3; ++n) {
+    const Status full = AppendAndWait(**log, MakeRecord(n)).status();
+    EXPECT_EQ(full.code(), StatusCode::kResourceExhausted) << full.ToString();
+    EXPECT_THAT(full.message(), HasSubstr("writes are refused until there is free space"));
+    EXPECT_TRUE(*(*log)->Find(MakeRecord(0).task_uid)) << "reads go on";
+  }
+  Limit(before_.rlim_cur);
+  EXPECT_TRUE(AppendAndWait(**log, MakeRecord(n)).ok());
+  log->reset();
+  EXPECT_THAT(VerifyLog(Path("a.db"))->problems, ::testing::IsEmpty());
+}
+
+TEST(FullDiskTest, QuotasAndLimitsAreFullDisks) {
+  for (const int error : {EDQUOT, EFBIG, ENOSPC}) EXPECT_EQ(FullDiskError(error), ENOSPC);
+  for (const int error : {EIO, EROFS, EINTR}) EXPECT_EQ(FullDiskError(error), error);
+}
 
 // What a failed synchronisation left on the disk is unknown, even if the next one succeeds.
 TEST_F(LogFixture, AfterAnIoErrorTheLogRefusesWritesUntilItIsOpenedAgain) {
