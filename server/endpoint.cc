@@ -11,6 +11,8 @@
 #include <chrono>
 #include <utility>
 
+#include "server/clock.h"
+#include "server/file_notes.h"
 #include "server/security/stream_ends.h"
 #include "server/security/tls_gate.h"
 #include "transport/acceptor.h"
@@ -51,7 +53,10 @@ class RunningEndpoint : public Endpoint {
  public:
   RunningEndpoint(EndpointOptions options, std::shared_ptr<spdlog::logger> logger,
                   std::shared_ptr<Metrics> metrics)
-      : options_(std::move(options)), logger_(std::move(logger)), metrics_(std::move(metrics)) {}
+      : options_(std::move(options)),
+        logger_(std::move(logger)),
+        metrics_(std::move(metrics)),
+        notes_(logger_, metrics_) {}
   ~RunningEndpoint() override { Stop(0); }
 
   Status Open() {
@@ -105,11 +110,16 @@ class RunningEndpoint : public Endpoint {
 
   void Reload() override {
     if (tls_files_ != nullptr) (void)tls_files_->Reload();
-    RefreshGate();
+    if (tls_gate_ != nullptr) tls_gate_->Refresh(transport::Look::kNow, notes_);
   }
 
+  void LookAtFiles() override {
+    if (tls_gate_ != nullptr) tls_gate_->Refresh(transport::Look::kIfChanged, notes_);
+  }
+
+  bool files_sound() const override { return notes_.sound(); }
+
   void Tick() override {
-    RefreshGate();
     metrics_->Set(Gauge::kOpenDescriptors, static_cast<double>(transport::OpenDescriptors()));
     metrics_->Set(Gauge::kConnections, static_cast<double>(acceptor_->accepted()));
     if (tls_files_ != nullptr) {
@@ -215,12 +225,9 @@ class RunningEndpoint : public Endpoint {
   Status OpenGates() {
     if (options_.tls.empty()) return Status();
     tls_files_ = MLC_TRY(transport::TlsFiles::Open(
-        options_.tls, [logger = logger_](const Status& status, const std::string& description) {
-          if (status.ok()) {
-            logger->info("certificates: {}", description);
-          } else {
-            logger->error("certificates: the old ones stay: {}", status.message());
-          }
+        options_.tls, [this](const Status& status, const std::string& description) {
+          notes_.Note("certificates", status, SteadyMs());
+          if (status.ok()) logger_->info("certificates: {}", description);
         }));
     logger_->info("certificates: {}", tls_files_->description());
     std::unique_ptr<Tokens> tokens;
@@ -251,15 +258,10 @@ class RunningEndpoint : public Endpoint {
     return credentials;
   }
 
-  void RefreshGate() {
-    if (tls_gate_ == nullptr) return;
-    const Status status = tls_gate_->Refresh();
-    if (!status.ok()) logger_->error("what was read before stays: {}", status.message());
-  }
-
   const EndpointOptions options_;
   const std::shared_ptr<spdlog::logger> logger_;
   const std::shared_ptr<Metrics> metrics_;
+  FileNotes notes_;  // outlives those who write into it
   OpenGate open_gate_;
   std::unique_ptr<transport::TlsFiles> tls_files_;
   std::unique_ptr<TlsGate> tls_gate_;

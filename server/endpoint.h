@@ -48,7 +48,12 @@ class Endpoint {
   // Reads certificates, tokens and revocations again now; else it happens within seconds of a
   // change.
   virtual void Reload() = 0;
-  // Figures of the connections into the metrics; looks at the files of tokens and revocations.
+  // Looks at the files of tokens and revocations. A change counts after two looks at most, so they
+  // are to come several times a second.
+  virtual void LookAtFiles() = 0;
+  // All files that it follows can be used; else the old ones are in force.
+  virtual bool files_sound() const = 0;
+  // Figures of the connections into the metrics.
   virtual void Tick() = 0;
   // No more connections and calls; those under way have `grace_ms`. Returns when all have ended.
   virtual void Stop(int64_t grace_ms) = 0;

@@ -71,6 +71,7 @@ struct Metrics::Families {
   prometheus::Family<prometheus::Counter>* results;
   prometheus::Family<prometheus::Counter>* rejected;
   prometheus::Family<prometheus::Gauge>* workers;
+  prometheus::Family<prometheus::Gauge>* files;
   std::unique_ptr<prometheus::Exposer> exposer;
 };
 
@@ -103,6 +104,10 @@ Metrics::Metrics() : families_(std::make_unique<Families>()) {
                             .Name("mlc_workers")
                             .Help("Workers in contact, by state")
                             .Register(registry);
+  families_->files = &prometheus::BuildGauge()
+                          .Name("mlc_file_refused")
+                          .Help("1 while a followed file cannot be used and the old one counts")
+                          .Register(registry);
 }
 
 Metrics::~Metrics() = default;
@@ -129,6 +134,10 @@ void Metrics::AddRejected(std::string_view reason) {
 
 void Metrics::SetWorkers(std::string_view state, int64_t count) {
   families_->workers->Add({{"state", std::string(state)}}).Set(static_cast<double>(count));
+}
+
+void Metrics::SetFileRefused(std::string_view file, bool refused) {
+  families_->files->Add({{"file", std::string(file)}}).Set(refused ? 1 : 0);
 }
 
 Status Metrics::Serve(const std::string& address) {

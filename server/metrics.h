@@ -73,6 +73,9 @@ class Metrics {
   void AddRejected(std::string_view reason);
   // mlc_workers{state}: "idle", "busy", "draining", "quarantined", ...; again words of the code.
   void SetWorkers(std::string_view state, int64_t count);
+  // mlc_file_refused{file}: 1 while a file that is followed cannot be used; again words of the
+  // code.
+  void SetFileRefused(std::string_view file, bool refused);
 
   // Answers GET /metrics at HOST:PORT, without any protection: the loopback interface is the place
   // for it. Port 0 picks one. INVALID_ARGUMENT or UNAVAILABLE if it cannot.

@@ -1,8 +1,6 @@
 #include "server/quotas.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 namespace mlc::server {
 namespace {
@@ -73,15 +71,6 @@ Result<Quotas> Quotas::Parse(const std::string& text) {
     }
   }
   return quotas;
-}
-
-Result<Quotas> Quotas::Read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return NotFound("there is no file of quotas " + path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  Result<Quotas> quotas = Parse(text.str());
-  return quotas.ok() ? std::move(quotas) : quotas.status().WithPrefix(path);
 }
 
 const Limits& Quotas::LimitsOf(const std::string& user) const {

@@ -40,8 +40,6 @@ class Quotas {
  public:
   // INVALID_ARGUMENT that names the entry at fault: unknown names, numbers out of range.
   static Result<Quotas> Parse(const std::string& text);
-  // NOT_FOUND if it cannot be read; else as Parse.
-  static Result<Quotas> Read(const std::string& path);
 
   const Limits& LimitsOf(const std::string& user) const;
   // RESOURCE_EXHAUSTED that says which limit, its value and what to do.

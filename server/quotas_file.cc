@@ -2,14 +2,11 @@
 
 #include <utility>
 
-#include "transport/file_stamp.h"
-
 namespace mlc::server {
 
 Result<std::unique_ptr<QuotasFile>> QuotasFile::Open(const std::string& path) {
   std::unique_ptr<QuotasFile> file(new QuotasFile(path));
-  file->stamp_ = transport::StampOf(path);
-  file->quotas_ = MLC_TRY(Quotas::Read(path));
+  MLC_TRY(file->Refresh(transport::Look::kNow, [](const Quotas&) {}));
   return file;
 }
 
@@ -18,14 +15,15 @@ Quotas QuotasFile::quotas() const {
   return quotas_;
 }
 
-Status QuotasFile::Refresh(const std::function<void(const Quotas&)>& use) {
+Status QuotasFile::Refresh(transport::Look look, const std::function<void(const Quotas&)>& use) {
   std::lock_guard lock(mutex_);
-  std::string stamp = transport::StampOf(path_);
-  if (stamp == stamp_) return Status();
-  stamp_ = std::move(stamp);
-  quotas_ = MLC_TRY(Quotas::Read(path_));
-  use(quotas_);
-  return Status();
+  return file_.Refresh(look, [&](const std::string& text) -> Status {
+    Result<Quotas> quotas = Quotas::Parse(text);
+    if (!quotas.ok()) return quotas.status().WithPrefix(file_.path());
+    quotas_ = *std::move(quotas);
+    use(quotas_);
+    return Status();
+  });
 }
 
 }  // namespace mlc::server

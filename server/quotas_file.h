@@ -7,26 +7,27 @@
 #include <string>
 
 #include "server/quotas.h"
+#include "transport/followed_file.h"
 
 namespace mlc::server {
 
 class QuotasFile {
  public:
-  // Errors of Quotas::Read.
+  // Errors of ReadFileText and Quotas::Parse.
   static Result<std::unique_ptr<QuotasFile>> Open(const std::string& path);
 
   Quotas quotas() const;
-  // Reads the file again if it has changed; `use` runs with the new quotas. An error leaves the old
-  // ones in force, and comes once for each state of the file.
-  Status Refresh(const std::function<void(const Quotas&)>& use);
+  // Looks at the file; `use` runs with new quotas. An error leaves the old ones in force, and comes
+  // at every look until the file can be used.
+  Status Refresh(transport::Look look, const std::function<void(const Quotas&)>& use);
 
  private:
-  explicit QuotasFile(std::string path) : path_(std::move(path)) {}
+  // A part of a JSON object is none.
+  explicit QuotasFile(std::string path) : file_("--quotas", std::move(path), /*settles=*/false) {}
 
-  const std::string path_;
   mutable std::mutex mutex_;
+  transport::FollowedFile file_;
   Quotas quotas_;
-  std::string stamp_;
 };
 
 }  // namespace mlc::server

@@ -6,12 +6,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "db/sqlite_log.h"
 #include "server/clock.h"
+#include "server/file_notes.h"
 #include "server/quotas_file.h"
 #include "server/services.h"
 
@@ -20,6 +22,10 @@ namespace {
 
 constexpr int64_t kCallGraceMs = 2'000;
 constexpr std::chrono::milliseconds kTick(1'000);
+// At files of tokens and revocations.
+constexpr std::chrono::milliseconds kLook(250);
+// What the health service calls the files that the server follows.
+constexpr char kFiles[] = "mlc.files";
 // What the health service calls the parts that need the log's disk.
 constexpr char kWriting[] = "mlc.proto.Workers";
 
@@ -30,6 +36,7 @@ class RunningServer : public Server {
       : path_(std::move(path)),
         metrics_(options.metrics),
         logger_(options.logger),
+        notes_(logger_, metrics_),
         log_(std::move(log)),
         endpoint_(std::move(endpoint)),
         tuner_(std::make_unique<Tuner>(*log_, std::move(options))),
@@ -41,7 +48,9 @@ class RunningServer : public Server {
     MLC_TRY(tuner_->Start());
     MLC_TRY(endpoint_->Serve({tuner_service_.get(), workers_service_.get()}));
     endpoint_->SetServing("mlc.proto.Tuner", true);
-    ticker_ = std::thread([this] { TickUntilStopped(); });
+    ticker_ = std::thread([this] { UntilStopped(kTick, [this] { Tick(); }); });
+    // Waits for no lock of the tuner and for no disk of the log: revocations come in time.
+    watcher_ = std::thread([this] { UntilStopped(kLook, [this] { LookAtFiles(); }); });
     return Status();
   }
 
@@ -56,7 +65,7 @@ class RunningServer : public Server {
   std::string address() const override { return endpoint_->address(); }
   void Reload() override {
     endpoint_->Reload();
-    RefreshQuotas();
+    RefreshQuotas(transport::Look::kNow);
   }
   Demand WorkDemand() const override { return tuner_->WorkDemand(); }
   void FleetLacks(const std::vector<Needs>& needs) override { tuner_->FleetLacks(needs); }
@@ -69,6 +78,7 @@ class RunningServer : public Server {
     endpoint_->SetServing("", false);
     endpoint_->SetServing("mlc.proto.Tuner", false);
     endpoint_->SetServing(kWriting, false);
+    endpoint_->SetServing(kFiles, false);
     if (grace_ms > 0) tuner_->Drain(grace_ms);
     tuner_->Dismiss();
     endpoint_->Stop(kCallGraceMs);
@@ -77,28 +87,33 @@ class RunningServer : public Server {
   }
 
  private:
-  void TickUntilStopped() {
+  void UntilStopped(std::chrono::milliseconds period, const std::function<void()>& turn) {
     std::unique_lock lock(tick_mutex_);
     do {
       lock.unlock();
-      Tick();
+      turn();
       lock.lock();
-    } while (!tick_wake_.wait_for(lock, kTick, [this] { return stopping_; }));
+    } while (!tick_wake_.wait_for(lock, period, [this] { return stopping_; }));
   }
 
-  void RefreshQuotas() {
+  void RefreshQuotas(transport::Look look) {
     if (quotas_ == nullptr) return;
-    const Status status = quotas_->Refresh([this](const Quotas& quotas) {
+    const Status status = quotas_->Refresh(look, [this](const Quotas& quotas) {
       tuner_->SetQuotas(quotas);
       logger_->info("quotas: read again");
     });
-    if (!status.ok()) logger_->error("the old quotas stay: {}", status.message());
+    notes_.Note("quotas", status, SteadyMs());
+  }
+
+  void LookAtFiles() {
+    endpoint_->LookAtFiles();
+    endpoint_->SetServing(kFiles, endpoint_->files_sound() && notes_.sound());
   }
 
   void Tick() {
     endpoint_->Tick();
     load_.Review(SteadyMs());
-    RefreshQuotas();
+    RefreshQuotas(transport::Look::kIfChanged);
     const Status trouble = tuner_->Trouble();
     endpoint_->SetServing(kWriting, trouble.ok());
     metrics_->Set(Gauge::kLogWritable, trouble.ok() ? 1 : 0);
@@ -127,11 +142,13 @@ class RunningServer : public Server {
     }
     tick_wake_.notify_all();
     if (ticker_.joinable()) ticker_.join();
+    if (watcher_.joinable()) watcher_.join();
   }
 
   const std::string path_;
   const std::shared_ptr<Metrics> metrics_;
   const std::shared_ptr<spdlog::logger> logger_;
+  FileNotes notes_;  // of what is not the endpoint's
   std::unique_ptr<db::TuningLog> log_;
   std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<Tuner> tuner_;
@@ -145,6 +162,7 @@ class RunningServer : public Server {
   bool stopping_ = false;
   bool writable_ = true;  // the ticker's alone
   std::thread ticker_;
+  std::thread watcher_;
 };
 
 }  // namespace

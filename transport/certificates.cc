@@ -1,39 +1,31 @@
 #include "transport/certificates.h"
 
+#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <ctime>
-#include <fstream>
 #include <vector>
 
+#include "compiler/base/file_access.h"
+#include "transport/followed_file.h"
 #include "transport/openssl_handles.h"
 
 namespace mlc::transport {
 namespace {
-
-constexpr size_t kLargestFile = 1 << 20;
 
 using openssl::Bio;
 using openssl::Certificate;
 using openssl::ForgetErrors;
 using openssl::Key;
 
-Result<std::string> ReadFile(const std::string& flag, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound(flag + ": cannot read " + path);
-  std::string text(kLargestFile + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (text.empty()) return InvalidArgument(flag + ": " + path + " is empty");
-  if (text.size() > kLargestFile) return InvalidArgument(flag + ": " + path + " is too large");
-  return text;
-}
-
 Status CheckPrivate(const std::string& flag, const std::string& path) {
   struct stat file;
-  if (stat(path.c_str(), &file) != 0) return NotFound(flag + ": cannot read " + path);
+  if (stat(path.c_str(), &file) != 0) {
+    return CannotOpen("cannot read", path, errno).WithPrefix(flag);
+  }
   if ((file.st_mode & S_IROTH) == 0) return Status();
   return Status(StatusCode::kPermissionDenied,
                 flag + ": every user can read " + path + ": chmod 600 it");
@@ -43,12 +35,21 @@ Bio Open(const std::string& text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-std::vector<Certificate> ParseCertificates(const std::string& text) {
+// Of a text that ends within a certificate, as one that is being copied does: an error.
+Result<std::vector<Certificate>> ParseCertificates(const std::string& flag, const std::string& path,
+                                                   const std::string& text) {
   const ForgetErrors errors;
   const Bio bio = Open(text);
   std::vector<Certificate> certificates;
+  ERR_clear_error();
   while (X509* one = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)) {
     certificates.emplace_back(one);
+  }
+  const bool whole = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  if (certificates.empty()) return InvalidArgument(flag + ": " + path + " has no PEM certificate");
+  if (!whole) {
+    return InvalidArgument(flag + ": " + path +
+                           " is damaged, or still being written: copy it again");
   }
   return certificates;
 }
@@ -111,13 +112,11 @@ std::string NameOf(X509* certificate) {
 }
 
 Status ReadPair(const TlsPaths& paths, TlsTexts& texts) {
-  const std::string chain = MLC_TRY(ReadFile("--tls-cert", paths.certificate));
+  const std::string chain = MLC_TRY(ReadFileText("--tls-cert", paths.certificate));
   MLC_TRY(CheckPrivate("--tls-key", paths.key));
-  const std::string key_text = MLC_TRY(ReadFile("--tls-key", paths.key));
-  const std::vector<Certificate> certificates = ParseCertificates(chain);
-  if (certificates.empty()) {
-    return InvalidArgument("--tls-cert: " + paths.certificate + " has no PEM certificate");
-  }
+  const std::string key_text = MLC_TRY(ReadFileText("--tls-key", paths.key));
+  const std::vector<Certificate> certificates =
+      MLC_TRY(ParseCertificates("--tls-cert", paths.certificate, chain));
   const Key key = ParseKey(key_text);
   if (key == nullptr) {
     return InvalidArgument("--tls-key: " + paths.key + " has no PEM key without a password");
@@ -144,11 +143,9 @@ Result<TlsTexts> ReadTls(const TlsPaths& paths) {
     return InvalidArgument("--tls-ca is missing: who signs the other side's certificate?");
   }
   TlsTexts texts;
-  texts.authority = MLC_TRY(ReadFile("--tls-ca", paths.authority));
-  const std::vector<Certificate> authorities = ParseCertificates(texts.authority);
-  if (authorities.empty()) {
-    return InvalidArgument("--tls-ca: " + paths.authority + " has no PEM certificate");
-  }
+  texts.authority = MLC_TRY(ReadFileText("--tls-ca", paths.authority));
+  const std::vector<Certificate> authorities =
+      MLC_TRY(ParseCertificates("--tls-ca", paths.authority, texts.authority));
   if (authorities.size() == 1) {
     MLC_TRY(CheckDates("--tls-ca", paths.authority, authorities.front().get()));
   }
@@ -158,7 +155,7 @@ Result<TlsTexts> ReadTls(const TlsPaths& paths) {
 
 Result<std::string> ReadSecret(const std::string& path) {
   MLC_TRY(CheckPrivate("--token-file", path));
-  std::string text = MLC_TRY(ReadFile("--token-file", path));
+  std::string text = MLC_TRY(ReadFileText("--token-file", path));
   const size_t end = text.find_last_not_of(" \t\r\n");
   text.resize(end == std::string::npos ? 0 : end + 1);
   for (const char c : text) {

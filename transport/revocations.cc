@@ -1,12 +1,12 @@
 #include "transport/revocations.h"
 
+#include <openssl/err.h>
 #include <openssl/pem.h>
 
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "transport/file_stamp.h"
 #include "transport/openssl_handles.h"
 
 namespace mlc::transport {
@@ -18,6 +18,15 @@ using openssl::Bio;
 using openssl::Certificate;
 using openssl::ForgetErrors;
 using openssl::RevocationList;
+
+// Bytes that tell an authority from all others; names may be the same.
+std::string KeyText(X509* certificate) {
+  unsigned char* bytes = nullptr;
+  const int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &bytes);
+  std::string text(reinterpret_cast<char*>(bytes), static_cast<size_t>(size > 0 ? size : 0));
+  OPENSSL_free(bytes);
+  return text;
+}
 
 // Bytes that tell a certificate from all others: who signed it, and its number there.
 std::string SerialText(const X509_NAME* issuer, const ASN1_INTEGER* serial) {
@@ -49,48 +58,65 @@ std::vector<Certificate> ReadAuthorities(const std::string& path) {
   return authorities;
 }
 
-bool IsSigned(X509_CRL* list, const std::vector<Certificate>& authorities) {
+// Which of them has signed it; null if none has.
+X509* SignerOf(X509_CRL* list, const std::vector<Certificate>& authorities) {
   for (const Certificate& authority : authorities) {
     EVP_PKEY* key = X509_get0_pubkey(authority.get());
     const bool issues =
         X509_NAME_cmp(X509_CRL_get_issuer(list), X509_get_subject_name(authority.get())) == 0;
-    if (issues && key != nullptr && X509_CRL_verify(list, key) == 1) return true;
+    if (issues && key != nullptr && X509_CRL_verify(list, key) == 1) return authority.get();
   }
-  return false;
+  return nullptr;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Revocations>> Revocations::Open(const TlsPaths& paths, std::string refusal) {
   std::unique_ptr<Revocations> list(new Revocations(paths, std::move(refusal)));
-  list->stamp_ = StampOf(paths.revoked);
-  list->revoked_ = MLC_TRY(list->Read());
+  MLC_TRY(list->Refresh(Look::kNow));
   return list;
 }
 
-Result<Revocations::Serials> Revocations::Read() const {
+Result<Revocations::List> Revocations::Parse(const std::string& text) const {
   const ForgetErrors errors;
-  const Bio file(BIO_new_file(path_.c_str(), "r"));
-  if (file == nullptr) return NotFound("--tls-crl: cannot read " + path_);
+  const Bio file(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
   const std::vector<Certificate> authorities = ReadAuthorities(authority_);
-  Serials revoked;
-  int lists = 0;
+  List revoked;
   for (;;) {
+    ERR_clear_error();
     const RevocationList list(PEM_read_bio_X509_CRL(file.get(), nullptr, nullptr, nullptr));
     if (list == nullptr) break;
-    ++lists;
-    if (!IsSigned(list.get(), authorities)) {
-      return InvalidArgument("--tls-crl: " + path_ + " is not signed by the authority in " +
+    X509* signer = SignerOf(list.get(), authorities);
+    if (signer == nullptr) {
+      return InvalidArgument("--tls-crl: " + file_.path() + " is not signed by the authority in " +
                              authority_ + ": make it with deploy/certificates.sh, where ca.key is");
     }
+    revoked.signers.insert(KeyText(signer));
     // Null for an empty list.
     STACK_OF(X509_REVOKED)* entries = X509_CRL_get_REVOKED(list.get());
     for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
-      revoked.insert(SerialText(X509_CRL_get_issuer(list.get()),
-                                X509_REVOKED_get0_serialNumber(sk_X509_REVOKED_value(entries, i))));
+      revoked.serials.insert(
+          SerialText(X509_CRL_get_issuer(list.get()),
+                     X509_REVOKED_get0_serialNumber(sk_X509_REVOKED_value(entries, i))));
     }
   }
-  if (lists == 0) return InvalidArgument("--tls-crl: " + path_ + " holds no list in PEM");
+  // What comes after the last list is no list, rather than one that was cut.
+  const bool whole = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  if (revoked.signers.empty() && whole) {
+    return InvalidArgument("--tls-crl: " + file_.path() + " holds no list in PEM");
+  }
+  if (!whole) {
+    return InvalidArgument("--tls-crl: " + file_.path() +
+                           " is damaged, or still being written: copy it again");
+  }
+  for (const Certificate& authority : authorities) {
+    const std::string key = KeyText(authority.get());
+    if (revoked_.signers.contains(key) && !revoked.signers.contains(key)) {
+      return InvalidArgument("--tls-crl: " + file_.path() +
+                             " has lost the list of an authority in " + authority_ +
+                             ": put the lists of all of them into it");
+    }
+  }
   return revoked;
 }
 
@@ -103,27 +129,28 @@ Status Revocations::Check(std::string_view certificate) const {
     if (serial_of_.size() >= kMostRemembered) serial_of_.clear();
     known = serial_of_.emplace(certificate, *std::move(serial)).first;
   }
-  if (!revoked_.contains(known->second)) return Status();
+  if (!revoked_.serials.contains(known->second)) return Status();
   return Status(StatusCode::kUnauthenticated, refusal_);
 }
 
-Status Revocations::Refresh() {
-  std::string stamp = StampOf(path_);
-  {
+Status Revocations::Refresh(Look look) {
+  std::lock_guard file_lock(file_mutex_);
+  return file_.Refresh(look, [this](const std::string& text) {
+    List revoked = MLC_TRY(Parse(text));
     std::lock_guard lock(mutex_);
-    if (stamp == stamp_) return Status();
-  }
-  Result<Serials> revoked = Read();
-  std::lock_guard lock(mutex_);
-  stamp_ = std::move(stamp);
-  MLC_TRY(revoked.status());
-  revoked_ = *std::move(revoked);
-  return Status();
+    revoked_ = std::move(revoked);
+    return Status();
+  });
+}
+
+int64_t Revocations::taken() const {
+  std::lock_guard lock(file_mutex_);
+  return file_.taken();
 }
 
 size_t Revocations::size() const {
   std::lock_guard lock(mutex_);
-  return revoked_.size();
+  return revoked_.serials.size();
 }
 
 }  // namespace mlc::transport

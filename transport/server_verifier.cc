@@ -21,7 +21,7 @@ class ServerVerifier : public ExternalCertificateVerifier {
     (void)name_.Verify(request, nullptr, status);
     if (!status->ok()) return true;
     // If the new list cannot be used, the old one stays in force.
-    (void)revoked_->Refresh();
+    (void)revoked_->Refresh(Look::kIfChanged);
     const grpc::string_ref pem = request->peer_cert();
     const Status verdict = revoked_->Check(std::string_view(pem.data(), pem.size()));
     if (!verdict.ok()) *status = {grpc::StatusCode::UNAUTHENTICATED, verdict.message()};

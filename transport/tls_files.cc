@@ -8,15 +8,13 @@
 #include <chrono>
 #include <cstring>
 
-#include "transport/file_stamp.h"
-
 namespace mlc::transport {
 namespace {
 
-constexpr std::chrono::milliseconds kLook(1000);
+constexpr std::chrono::milliseconds kLook(500);
 
-std::string StampOfAll(const TlsPaths& paths) {
-  return StampOf(paths.certificate) + "," + StampOf(paths.key) + "," + StampOf(paths.authority);
+bool Same(const TlsTexts& one, const TlsTexts& other) {
+  return one.pair == other.pair && one.authority == other.authority;
 }
 
 // Makes `fd` a new memory file with this text: who opens its path sees the old one or the new one.
@@ -47,7 +45,11 @@ std::string PathOf(int fd) { return fd < 0 ? "" : "/proc/self/fd/" + std::to_str
 
 Result<std::unique_ptr<TlsFiles>> TlsFiles::Open(TlsPaths paths, Heard heard) {
   std::unique_ptr<TlsFiles> files(new TlsFiles(std::move(paths), std::move(heard)));
-  MLC_TRY(files->Replace(MLC_TRY(ReadTls(files->paths_))));
+  {
+    const TlsTexts texts = MLC_TRY(ReadTls(files->paths_));
+    std::lock_guard lock(files->mutex_);
+    MLC_TRY(files->Replace(texts));
+  }
   files->thread_ = std::thread([raw = files.get()] { raw->Follow(); });
   return files;
 }
@@ -76,30 +78,43 @@ int64_t TlsFiles::expires_s() const {
   return texts_.expires_s;
 }
 
+// REQUIRES mutex_.
 Status TlsFiles::Replace(const TlsTexts& texts) {
-  std::lock_guard lock(mutex_);
   if (texts.pair != texts_.pair) MLC_TRY(Swap(pair_, texts.pair));
   if (texts.authority != texts_.authority) MLC_TRY(Swap(authority_, texts.authority));
   texts_ = texts;
   return Status();
 }
 
-Status TlsFiles::Reload() {
-  Result<TlsTexts> texts = ReadTls(paths_);
-  const Status status = texts.ok() ? Replace(*texts) : texts.status();
-  if (heard_) heard_(status, description());
+// With `settled`, takes new files only if two looks have found them the same: a part of a chain, or
+// of a list of authorities, looks sound, too.
+Status TlsFiles::Take(bool settled) {
+  const Result<TlsTexts> texts = ReadTls(paths_);
+  Status status = texts.status();
+  bool told = !settled || !status.ok();
+  {
+    std::lock_guard lock(mutex_);
+    if (texts.ok()) {
+      const bool waits = settled && !Same(*texts, texts_) && !Same(*texts, seen_);
+      seen_ = *texts;
+      if (waits) return Status();
+      told = told || !sound_ || !Same(*texts, texts_);
+      status = Replace(*texts);
+    }
+    sound_ = status.ok();
+  }
+  if (told && heard_) heard_(status, description());
   return status;
 }
 
+Status TlsFiles::Reload() { return Take(false); }
+
+// The files are read at each look: no time, mode or owner of theirs can hide a change.
 void TlsFiles::Follow() {
-  std::string seen = StampOfAll(paths_);
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, kLook, [this] { return stopping_; })) {
     lock.unlock();
-    const std::string now = StampOfAll(paths_);
-    // Files that do not fit together yet are looked at again when they change once more.
-    if (now != seen) (void)Reload();
-    seen = now;
+    (void)Take(true);
     lock.lock();
   }
 }

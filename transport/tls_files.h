@@ -21,7 +21,8 @@ namespace mlc::transport {
 
 class TlsFiles {
  public:
-  // Hears of every replacement: OK and a description, or why the old ones stay.
+  // Hears of every replacement, OK and a description; why the old ones stay, at every look, twice a
+  // second; and when they are sound again.
   using Heard = std::function<void(const Status& status, const std::string& description)>;
 
   // Errors of ReadTls.
@@ -39,6 +40,7 @@ class TlsFiles {
 
  private:
   TlsFiles(TlsPaths paths, Heard heard) : paths_(std::move(paths)), heard_(std::move(heard)) {}
+  Status Take(bool settled);
   Status Replace(const TlsTexts& texts);
   void Follow();
 
@@ -47,6 +49,8 @@ class TlsFiles {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   TlsTexts texts_;
+  TlsTexts seen_;  // by the last look that found them sound
+  bool sound_ = true;
   int pair_ = -1;  // descriptors of memory files; their numbers never change
   int authority_ = -1;
   bool stopping_ = false;

@@ -2,11 +2,13 @@
 
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "server/clock.h"
 #include "server/security/policy.h"
 
 namespace mlc::server {
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::string_view kIdentityPrefix = "spiffe://mlc/";
 constexpr std::string_view kBearer = "Bearer ";
+constexpr int64_t kReviewMs = 1'000;
 constexpr char kPeerUri[] = "peer_uri";
 constexpr char kPeerCertificate[] = "x509_pem_cert";
 
@@ -107,11 +110,24 @@ class TlsGate::Processor : public grpc::AuthMetadataProcessor {
   }
 
   // Tokens and list, whatever becomes of the first.
-  Status Refresh() {
-    const Status tokens = tokens_ == nullptr ? Status() : tokens_->Refresh();
-    const Status revoked = revoked_ == nullptr ? Status() : revoked_->Refresh();
+  void Refresh(transport::Look look, FileNotes& notes) {
+    const int64_t now_ms = SteadyMs();
+    int64_t taken = 0;
+    if (tokens_ != nullptr) {
+      notes.Note("tokens", tokens_->Refresh(look), now_ms);
+      taken += tokens_->taken();
+    }
+    if (revoked_ != nullptr) {
+      notes.Note("revocations", revoked_->Refresh(look), now_ms);
+      taken += revoked_->taken();
+    }
+    // Tokens end with their day, whatever becomes of the file.
+    const bool changed = taken_.exchange(taken) != taken;
+    if (!changed && look == transport::Look::kIfChanged && now_ms - reviewed_ms_ < kReviewMs) {
+      return;
+    }
+    reviewed_ms_ = now_ms;
     open_.Review();
-    return tokens.ok() ? revoked : tokens;
   }
 
  private:
@@ -128,6 +144,8 @@ class TlsGate::Processor : public grpc::AuthMetadataProcessor {
   const std::shared_ptr<Metrics> metrics_;
   const std::unique_ptr<Tokens> tokens_;
   const std::unique_ptr<transport::Revocations> revoked_;
+  std::atomic<int64_t> taken_ = 0;        // texts of both files at the last look
+  std::atomic<int64_t> reviewed_ms_ = 0;  // when the streams were looked at
   OpenCalls open_;
 };
 
@@ -151,6 +169,6 @@ std::unique_ptr<OpenCall> TlsGate::Follow(const grpc::ServerContextBase& context
   return processor_->Follow(context, std::string(rpc), std::move(end));
 }
 
-Status TlsGate::Refresh() { return processor_->Refresh(); }
+void TlsGate::Refresh(transport::Look look, FileNotes& notes) { processor_->Refresh(look, notes); }
 
 }  // namespace mlc::server

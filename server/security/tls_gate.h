@@ -8,6 +8,7 @@
 
 #include <memory>
 
+#include "server/file_notes.h"
 #include "server/metrics.h"
 #include "server/security/gate.h"
 #include "server/security/tokens.h"
@@ -31,8 +32,9 @@ class TlsGate : public Gate {
   std::shared_ptr<grpc::AuthMetadataProcessor> processor() const;
   std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context, std::string_view rpc,
                                    OpenCalls::End end) const override;
-  // See Tokens and Revocations. Ends the streams of those who are not let in any more.
-  Status Refresh();
+  // Looks at the files of tokens and revocations, and notes how that went. Ends the streams of
+  // those who are not let in any more.
+  void Refresh(transport::Look look, FileNotes& notes);
 
  private:
   class Processor;

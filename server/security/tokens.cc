@@ -5,12 +5,9 @@
 
 #include <charconv>
 #include <chrono>
-#include <fstream>
 #include <limits>
 #include <optional>
 #include <sstream>
-
-#include "transport/file_stamp.h"
 
 namespace mlc::server {
 namespace {
@@ -54,8 +51,7 @@ std::string TokenDigest(std::string_view token) {
 
 Result<std::unique_ptr<Tokens>> Tokens::Open(const std::string& path) {
   std::unique_ptr<Tokens> tokens(new Tokens(path));
-  tokens->stamp_ = transport::StampOf(path);
-  tokens->entries_ = MLC_TRY(Read(path));
+  MLC_TRY(tokens->Refresh(transport::Look::kNow));
   return tokens;
 }
 
@@ -79,12 +75,15 @@ Result<Tokens::Entry> Tokens::ParseLine(const std::string& line) {
   return entry;
 }
 
-Result<std::vector<Tokens::Entry>> Tokens::Read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return NotFound("--tokens: cannot read " + path);
+Result<std::vector<Tokens::Entry>> Tokens::Parse(const std::string& path, const std::string& text) {
+  if (!text.ends_with('\n')) {
+    return InvalidArgument("--tokens: the last line of " + path +
+                           " has no end: is the file still being written?");
+  }
+  std::istringstream lines(text);
   std::vector<Entry> entries;
   std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
+  for (int number = 1; std::getline(lines, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos || line[0] == '#') continue;
     Result<Entry> entry = ParseLine(line);
     if (!entry.ok()) {
@@ -113,18 +112,19 @@ Result<Caller> Tokens::Find(std::string_view token, int64_t today) const {
   return found->caller;
 }
 
-Status Tokens::Refresh() {
-  const std::string stamp = transport::StampOf(path_);
-  {
+Status Tokens::Refresh(transport::Look look) {
+  std::lock_guard file_lock(file_mutex_);
+  return file_.Refresh(look, [this](const std::string& text) {
+    std::vector<Entry> entries = MLC_TRY(Parse(file_.path(), text));
     std::lock_guard lock(mutex_);
-    if (stamp == stamp_) return Status();
-  }
-  Result<std::vector<Entry>> entries = Read(path_);
-  std::lock_guard lock(mutex_);
-  stamp_ = stamp;
-  MLC_TRY(entries.status());
-  entries_ = *std::move(entries);
-  return Status();
+    entries_ = std::move(entries);
+    return Status();
+  });
+}
+
+int64_t Tokens::taken() const {
+  std::lock_guard lock(file_mutex_);
+  return file_.taken();
 }
 
 size_t Tokens::size() const {

@@ -4,8 +4,8 @@
 //   <64 hexadecimal digits> ROLE/NAME [YYYY-MM-DD]
 //
 // with the last day on which it is good. Empty lines and lines that begin with '#' are skipped.
-// A token is revoked by taking its line out; the file is followed while the server runs.
-// Thread-safe.
+// Each line has an end: a file that was written in part could else make one identity another. A
+// token is revoked by taking its line out; the file is followed while the server runs. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "server/security/caller.h"
+#include "transport/followed_file.h"
 
 namespace mlc::server {
 
@@ -23,13 +24,15 @@ std::string TokenDigest(std::string_view token);
 
 class Tokens {
  public:
-  // NOT_FOUND; INVALID_ARGUMENT with file and line.
+  // Errors of ReadFileText; INVALID_ARGUMENT with file and line.
   static Result<std::unique_ptr<Tokens>> Open(const std::string& path);
 
   // UNAUTHENTICATED for an unknown or an expired token. `today` is days since 1970-01-01, UTC.
   Result<Caller> Find(std::string_view token, int64_t today) const;
-  // Reads the file again if it has changed. An error leaves the old tokens in force.
-  Status Refresh();
+  // Looks at the file, which settles (FollowedFile). An error leaves the old tokens in force.
+  Status Refresh(transport::Look look);
+  // How often the tokens were read.
+  int64_t taken() const;
   size_t size() const;
 
  private:
@@ -38,14 +41,14 @@ class Tokens {
     Caller caller;
     int64_t last_day = 0;
   };
-  explicit Tokens(std::string path) : path_(std::move(path)) {}
-  static Result<std::vector<Entry>> Read(const std::string& path);
+  explicit Tokens(std::string path) : file_("--tokens", std::move(path), /*settles=*/true) {}
+  static Result<std::vector<Entry>> Parse(const std::string& path, const std::string& text);
   static Result<Entry> ParseLine(const std::string& line);
 
-  const std::string path_;
+  mutable std::mutex file_mutex_;  // before the other one
+  transport::FollowedFile file_;
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
-  std::string stamp_;  // tells one state of the file from another
 };
 
 }  // namespace mlc::server

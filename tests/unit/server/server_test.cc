@@ -8,10 +8,13 @@
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "server/protocol.h"
 #include "server/services.h"
 #include "tests/unit/server/fake_strategy.h"
+#include "tests/unit/server/health.h"
 
 namespace mlc::server {
 namespace {
@@ -129,6 +132,29 @@ TEST_F(ServerTest, ListensLocallyOnly) {
   auto server = Server::Start(Options("127.0.0.1:0"));
   ASSERT_TRUE(server.ok()) << server.status().ToString();
   EXPECT_THAT((*server)->address(), ::testing::MatchesRegex("127.0.0.1:[1-9][0-9]*"));
+}
+
+// Of quotas; tokens and revocations go the same way.
+TEST_F(ServerTest, HealthTellsOfAFileThatCannotBeUsed) {
+  ServerOptions options = Options("unix:" + folder_ + "/socket");
+  options.quotas = folder_ + "/quotas.json";
+  const auto metrics = options.tuner.metrics;
+  const auto write = [&](const std::string& text) { std::ofstream(options.quotas) << text; };
+  write("{}");
+  auto server = Server::Start(options);
+  ASSERT_TRUE(server.ok()) << server.status().ToString();
+  const auto channel =
+      grpc::CreateChannel((*server)->address(), grpc::InsecureChannelCredentials());
+  const auto await = [&](int health) {
+    while (HealthOf(channel, "mlc.files") != health) std::this_thread::yield();
+  };
+  await(1);
+  write("{\"default\": ");
+  await(2);
+  EXPECT_EQ(HealthOf(channel, "mlc.proto.Tuner"), 1) << "the old ones serve on";
+  EXPECT_THAT(metrics->Text(), ::testing::HasSubstr("mlc_file_refused{file=\"quotas\"} 1"));
+  write("{\"default\": {}}");
+  await(1);
 }
 
 TEST_F(ServerTest, TheSecondServerOfALogIsRefused) {

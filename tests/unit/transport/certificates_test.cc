@@ -1,8 +1,16 @@
 #include "transport/certificates.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/unit/transport/lab.h"
 #include "transport/tls_files.h"
@@ -71,6 +79,29 @@ TEST_F(CertificatesTest, AKeyThatEveryoneCanReadIsRefused) {
   EXPECT_THAT(Words(paths), HasSubstr("chmod 600"));
 }
 
+// As in a container whose user is not the one who made the key.
+TEST_F(CertificatesTest, AKeyOfAnotherUserIsExplained) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
+  char folder[] = "/tmp/mlc-keys-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  ASSERT_EQ(chmod(folder, 0755), 0);
+  TlsPaths paths = lab_->tls("submit-alice");
+  for (std::string* path : {&paths.certificate, &paths.key, &paths.authority}) {
+    const std::string copy = std::string(folder) + path->substr(path->rfind('/'));
+    std::filesystem::copy_file(*path, copy);
+    *path = copy;
+  }
+  ASSERT_EQ(seteuid(10001), 0);
+  const Status status = ReadTls(paths).status();
+  ASSERT_EQ(seteuid(0), 0);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(status.code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(status.message(), "--tls-key: cannot read " + paths.key +
+                                  ": Permission denied; it belongs to user 0 and group 0 with mode "
+                                  "0600, and this program runs as user 10001: chown it to that "
+                                  "user");
+}
+
 TEST_F(CertificatesTest, SecretsAreOneWord) {
   Write("token", "abc\n");
   EXPECT_EQ(*ReadSecret(lab_->path("token")), "abc");
@@ -96,6 +127,39 @@ TEST_F(CertificatesTest, OnlySoundFilesReplaceOthers) {
   lab_->Make("submit bob", "DAYS=200");
   EXPECT_TRUE((*files)->Reload().ok());
   EXPECT_NE((*files)->description(), description);
+}
+
+// The key is in its place before its mode is: nothing changes then but the mode.
+TEST_F(CertificatesTest, FilesThatCouldNotBeUsedAreTakenOnceTheyCan) {
+  lab_->Make("submit carol");
+  std::atomic<int> refused = 0;
+  auto files = TlsFiles::Open(lab_->tls("submit-carol"), [&](const Status& status, const auto&) {
+    if (status.code() == StatusCode::kPermissionDenied) ++refused;
+  });
+  ASSERT_TRUE(files.ok()) << files.status().ToString();
+  const std::string description = (*files)->description();
+  const std::string key = lab_->path("submit-carol.key");
+  lab_->Make("submit carol", "DAYS=200");
+  std::filesystem::permissions(key, std::filesystem::perms::others_read,
+                               std::filesystem::perm_options::add);
+  (void)(*files)->Reload();
+  // Said again and again, too.
+  while (refused < 2) std::this_thread::yield();
+  EXPECT_EQ((*files)->description(), description);
+  std::filesystem::permissions(key, std::filesystem::perms::others_read,
+                               std::filesystem::perm_options::remove);
+  while ((*files)->description() == description) std::this_thread::yield();
+}
+
+TEST_F(CertificatesTest, AChainThatWasCutIsRefused) {
+  std::ifstream file(lab_->path("ca.pem"));
+  const std::string authority(std::istreambuf_iterator<char>(file), {});
+  Write("bundle", authority + authority.substr(0, authority.size() / 2));
+  TlsPaths paths = lab_->tls("submit-alice");
+  paths.authority = lab_->path("bundle");
+  EXPECT_THAT(Words(paths), HasSubstr("bundle is damaged, or still being written"));
+  Write("bundle", authority + authority + "and words\n");
+  EXPECT_EQ(Words(paths), "fine");
 }
 
 }  // namespace

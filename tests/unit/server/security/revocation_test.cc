@@ -48,7 +48,7 @@ TEST_F(EndpointTest, ARevokedCertificateIsRefusedOnTheSameConnection) {
   EXPECT_TRUE(LetIn(Call(*connection, kRpc)));
   EXPECT_TRUE(LetIn(Call(*with_token, kRpc)));
   lab_->Make("revoke submit gone");
-  endpoint_->Tick();
+  endpoint_->LookAtFiles();
   const grpc::Status status = Call(*connection, kRpc);
   EXPECT_EQ(status.error_code(), grpc::UNAUTHENTICATED);
   EXPECT_THAT(status.error_message(), HasSubstr("certificate was revoked"));
@@ -63,8 +63,17 @@ TEST_F(EndpointTest, ARevokedCertificateIsRefusedOnTheSameConnection) {
   other.Make("revoke");
   std::filesystem::copy_file(other.path("crl.pem"), lab_->path("crl.new"));
   std::filesystem::rename(lab_->path("crl.new"), lab_->path("crl.pem"));
-  endpoint_->Tick();
+  endpoint_->LookAtFiles();
   EXPECT_THAT(words_.str(), HasSubstr("is not signed by the authority"));
+  EXPECT_THAT(words_.str(), HasSubstr("revocations: the old ones stay in force: --tls-crl: "));
+  EXPECT_THAT(metrics_->Text(), HasSubstr("mlc_file_refused{file=\"revocations\"} 1"));
+  EXPECT_FALSE(endpoint_->files_sound());
+  EXPECT_FALSE(LetIn(Call(*connection, kRpc)));
+  lab_->Make("revoke");
+  endpoint_->LookAtFiles();
+  EXPECT_THAT(words_.str(), HasSubstr("revocations: the file can be used again"));
+  EXPECT_THAT(metrics_->Text(), HasSubstr("mlc_file_refused{file=\"revocations\"} 0"));
+  EXPECT_TRUE(endpoint_->files_sound());
   EXPECT_FALSE(LetIn(Call(*connection, kRpc)));
   for (const char* text : {"", "no list"}) {
     std::ofstream(lab_->path("crl.pem")) << text;
@@ -209,7 +218,7 @@ TEST_F(EndpointTest, StreamsOfGrpcsOwnServicesEndWithTheirCertificateOrToken) {
     ASSERT_TRUE(one->answered());
   }
   lab.Make("revoke admin gone");
-  std::ofstream(lab.path("tokens")) << "";
+  std::ofstream(lab.path("tokens")) << "# nobody\n";
   endpoint_->Reload();
   EXPECT_EQ(watch_gone.Status().error_code(), grpc::CANCELLED);
   EXPECT_EQ(asks_gone.Status().error_code(), grpc::CANCELLED);
