@@ -25,6 +25,15 @@ check_role() {
   [[ $1 =~ ^(read|submit|work|admin)$ ]] || fail "'$1' is no role: read, submit, work or admin"
 }
 
+# replace NEW OLD: NEW takes the place of OLD, and its mode and owner: the server's user goes on reading it
+replace() {
+  if [[ -e $2 ]]; then
+    chmod --reference="$2" "$1"
+    ((EUID != 0)) || chown --reference="$2" "$1"
+  fi
+  mv "$1" "$2"
+}
+
 # certificate FILE SUBJECT NAMES USE: FILE.pem and FILE.key, signed by the authority
 certificate() {
   [[ -f $folder/ca.key ]] || fail "there is no authority in $folder: run '$0 $folder ca' first"
@@ -38,7 +47,7 @@ certificate() {
   chmod 644 "$work/pem"
   mkdir -p "$folder/issued"
   cp "$work/pem" "$folder/issued/$(basename "$1")@$(openssl x509 -in "$work/pem" -noout -serial | cut -d= -f2).pem"
-  mv "$work/key" "$1.key"
+  replace "$work/key" "$1.key"
   mv "$work/pem" "$1.pem"
   rm -r "$work"
 }
@@ -84,8 +93,9 @@ token)
   token=$(openssl rand -hex 32)
   printf '%s\n' "$token" >"$folder/$1-$2.token"
   digest=$(printf '%s' "$token" | openssl dgst -sha256 -r)
-  { [[ ! -f $folder/tokens ]] || grep -v " $1/$2\( \|$\)" "$folder/tokens" || true; echo "${digest%% *} $1/$2${3:+ $3}"; } >"$folder/tokens.new"
-  mv "$folder/tokens.new" "$folder/tokens"
+  # As words, not as a pattern: names have dots. A line of before that has no end gets one.
+  { [[ ! -f $folder/tokens ]] || awk -v whose="$1/$2" '$2 != whose' "$folder/tokens"; echo "${digest%% *} $1/$2${3:+ $3}"; } >"$folder/tokens.new"
+  replace "$folder/tokens.new" "$folder/tokens"
   ;;
 revoke)
   (($# == 0 || $# == 2)) || [[ $* == server ]] || usage

@@ -79,6 +79,38 @@ TEST_F(CertificatesTest, AKeyThatEveryoneCanReadIsRefused) {
   EXPECT_THAT(Words(paths), HasSubstr("chmod 600"));
 }
 
+TEST_F(CertificatesTest, ATokenTakesTheOldOneOfItsOwnerAndNobodyElses) {
+  for (const char* what : {"token read a-b", "token read a.b", "token read a", "token read a.b"}) {
+    lab_->Make(what);
+  }
+  std::ifstream file(lab_->path("tokens"));
+  std::vector<std::string> whose;
+  for (std::string digest, who; file >> digest >> who;) whose.push_back(who);
+  EXPECT_THAT(whose, ::testing::ElementsAre("read/a-b", "read/a", "read/a.b"));
+}
+
+// Else a renewal would take the server's files from its user.
+TEST_F(CertificatesTest, RenewedFilesKeepTheirOwnerAndMode) {
+  lab_->Make("submit dora");
+  lab_->Make("token submit dora");
+  const bool root = geteuid() == 0;
+  const auto owner = root ? uid_t{10001} : geteuid();
+  for (const char* name : {"submit-dora.key", "tokens"}) {
+    ASSERT_EQ(chmod(lab_->path(name).c_str(), 0640), 0);
+    if (root) {
+      ASSERT_EQ(chown(lab_->path(name).c_str(), owner, owner), 0);
+    }
+  }
+  lab_->Make("submit dora");
+  lab_->Make("token submit dora");
+  for (const char* name : {"submit-dora.key", "tokens"}) {
+    struct stat file;
+    ASSERT_EQ(stat(lab_->path(name).c_str(), &file), 0);
+    EXPECT_EQ(file.st_mode & 0777, 0640u) << name;
+    EXPECT_EQ(file.st_uid, owner) << name;
+  }
+}
+
 // As in a container whose user is not the one who made the key.
 TEST_F(CertificatesTest, AKeyOfAnotherUserIsExplained) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
