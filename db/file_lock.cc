@@ -15,6 +15,8 @@
 #include <thread>
 #include <utility>
 
+#include "compiler/base/file_access.h"
+
 namespace mlc::db {
 namespace {
 
@@ -74,7 +76,9 @@ Result<FileLock> FileLock::Take(const std::string& path) {
   const std::string name = path + ".lock";
   const int fd = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) {
-    return Status(StatusCode::kAlreadyExists, "cannot create " + name + ": " + strerror(errno));
+    const Status why = CannotOpen("cannot create", name, errno);
+    const bool missing = why.code() == StatusCode::kNotFound;
+    return missing ? Status(StatusCode::kAlreadyExists, why.message()) : why;
   }
   FileLock lock(fd);
   MLC_TRY(RefuseNetwork(fd, path));

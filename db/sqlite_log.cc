@@ -1,10 +1,13 @@
 #include "db/sqlite_log.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
+#include "compiler/base/file_access.h"
 #include "db/commit_queue.h"
 #include "db/file_lock.h"
 #include "db/record_rows.h"
@@ -127,12 +130,25 @@ Status CheckName(const std::string& path) {
                    : Status();
 }
 
+// SQLite would open a log that it cannot write for reading, and say something else later.
+Status CheckWritable(const std::string& path) {
+  for (const char* part : {"", "-wal", "-shm"}) {
+    const std::string name = path + part;
+    if (faccessat(AT_FDCWD, name.c_str(), R_OK | W_OK, AT_EACCESS) == 0 || errno == ENOENT) {
+      continue;
+    }
+    return CannotOpen("cannot write", name, errno);
+  }
+  return Status();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TuningLog>> OpenSqliteLog(const std::string& path,
                                                  std::function<void(double)> timed) {
   MLC_TRY(CheckName(path));
   FileLock lock = MLC_TRY(FileLock::Take(path));
+  MLC_TRY(CheckWritable(path));
   Database writer = MLC_TRY(Database::Open(path, OpenMode::kReadWrite));
   MLC_TRY(ConfigureWriter(writer));
   MLC_TRY(PrepareSchema(writer, path));

@@ -44,6 +44,48 @@ kill -TERM "$server"
 wait "$server" || fail "the server ended with $?"
 server=
 
+# root restores the log of another user, who can then write it; and one that an earlier restore made root's.
+as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+if ((EUID == 0)) && "${as_user[@]}" test -x "$build/bin/mlc-server"; then
+  # Where that user gets to.
+  users=$(mktemp -d /tmp/mlc-users.XXXXXX)
+  trap 'finish; rm -rf "$users"' EXIT
+  chown 65534:65534 "$users"
+  theirs=$users/tuning.db
+  try_start() {
+    rm -f "$users/listening"
+    "${as_user[@]}" "$build/bin/mlc-server" --log "$theirs" --listen "unix:$users/socket" >"$users/listening" 2>"$work/server.log" &
+    server=$!
+    until grep -qs listening "$users/listening"; do kill -0 "$server" 2>/dev/null || break; done
+  }
+  stop() {
+    kill -TERM "$server"
+    wait "$server" || fail "the server ended with $?: $(cat "$work/server.log")"
+    server=
+  }
+  for owner in 65534 65534 0; do
+    if [[ -e $theirs ]]; then chown "$owner" "$theirs" "$theirs.lock"; fi
+    if ((owner == 0)); then
+      code=0
+      try_start
+      wait "$server" || code=$?
+      server=
+      [[ $code == 77 ]] || fail "a log of root's ended the server with $code"
+      grep -q 'belongs to user 0 .* runs as user 65534: chown it' "$work/server.log" || fail "no word of what to do: $(cat "$work/server.log")"
+    fi
+    expect 0 "$backup" restore "$copy" "$theirs"
+    [[ $(stat -c %u:%g "$theirs") == 65534:65534 && $(stat -c %u "$theirs.lock") == 65534 ]] || fail "the restored log is not its user's: $(ls -ln "$users")"
+    try_start
+    stop
+  done
+  # A folder that its user cannot use: said before anything changes.
+  chown 0 "$users"
+  expect 77 "$backup" restore "$copy" "$theirs"
+  grep -q "cannot write into $users" "$work/said" || fail "no word of the folder: $(cat "$work/said")"
+  [[ $(records "$theirs") == "$count" && $(stat -c %u "$theirs") == 65534 ]] || fail "a refused restore changed the log"
+fi
+expect 2 "$backup" restore "$copy" "$work/nowhere/tuning.db"
+
 # A damaged copy is refused, and nothing changes.
 cp "$copy" "$work/bad.db"
 chmod u+w "$work/bad.db"

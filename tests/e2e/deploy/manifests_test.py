@@ -141,6 +141,16 @@ def alert_problems(yaml, source):
             yield f"docs/metrics.md lacks {name}"
 
 
+def unit_problems(source):
+    """What is mended without a word to systemd, such as a file's owner or a full disk, must not leave the server down."""
+    unit = (source / "deploy/systemd/mlc-server.service").read_text()
+    prevented = re.findall(r"^RestartPreventExitStatus=(.*)$", unit, re.M)
+    if prevented != ["2 78"]:
+        yield f"mlc-server.service: after these exit codes it stays down: {prevented}"
+    if "Restart=always" not in unit or "StartLimitIntervalSec=0" not in unit:
+        yield "mlc-server.service: gives up after some tries"
+
+
 def main():
     programs, source = (pathlib.Path(argument) for argument in sys.argv[1:3])
     sys.path.insert(0, str(source / BUILD_PYTHON))
@@ -153,6 +163,7 @@ def main():
         *kubernetes_problems(yaml, source),
         *flag_problems(yaml, source, programs),
         *alert_problems(yaml, source),
+        *unit_problems(source),
     ]
     print("\n".join(problems) or "deploy/ fits the programs")
     sys.exit(1 if problems else 0)
