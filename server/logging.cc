@@ -1,7 +1,6 @@
 #include "server/logging.h"
 
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -10,10 +9,30 @@
 #include <set>
 #include <sstream>
 
+#include "server/log_file.h"
+#include "server/log_text.h"
+
 namespace mlc::server {
 namespace {
 
 constexpr char kTextPattern[] = "%Y-%m-%dT%H:%M:%S.%e%z %l %v";
+
+class TextFormatter : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+    const std::string line =
+        OneLine(std::string_view(message.payload.data(), message.payload.size()));
+    spdlog::details::log_msg clean = message;
+    clean.payload = line;
+    pattern_.format(clean, out);
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<TextFormatter>();
+  }
+
+ private:
+  spdlog::pattern_formatter pattern_{kTextPattern};
+};
 
 class JsonFormatter : public spdlog::formatter {
  public:
@@ -61,28 +80,25 @@ std::string ToJsonLine(const std::string& time, const std::string& level,
     if (equals == std::string::npos || !kFields.contains(word.substr(0, equals))) continue;
     std::string value = word.substr(equals + 1);
     while (!value.empty() && (value.back() == ':' || value.back() == ',')) value.pop_back();
-    line[word.substr(0, equals)] = value;
+    if (!line.contains(word.substr(0, equals))) line[word.substr(0, equals)] = value;
   }
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return line.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 Result<std::shared_ptr<spdlog::logger>> MakeLogger(const LogOptions& options) {
   spdlog::sink_ptr sink;
-  try {
-    if (options.file.empty()) {
-      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-    } else {
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file);
-    }
-  } catch (const spdlog::spdlog_ex& error) {
-    return Status(StatusCode::kPermissionDenied,
-                  "--log-file: cannot write " + options.file + ": " + error.what());
+  if (options.file.empty()) {
+    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  } else {
+    Result<spdlog::sink_ptr> file = OpenLogFile(options.file);
+    if (!file.ok()) return file.status().WithPrefix("--log-file");
+    sink = *std::move(file);
   }
   auto logger = std::make_shared<spdlog::logger>(options.program, std::move(sink));
   if (options.format == "json") {
     logger->set_formatter(std::make_unique<JsonFormatter>(options.program));
   } else {
-    logger->set_pattern(kTextPattern);
+    logger->set_formatter(std::make_unique<TextFormatter>());
   }
   logger->set_level(spdlog::level::from_str(options.level));
   logger->flush_on(spdlog::level::info);

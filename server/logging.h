@@ -19,9 +19,9 @@ struct LogOptions {
   std::string level = "info";   // debug, info, warn, error
 };
 
-// As JSON, a message is {"time", "level", "program", "message"}; words of the form job=, task=,
-// worker=, caller= and rpc= in it become fields of these names, too. PERMISSION_DENIED if the file
-// cannot be written.
+// A message is one line. As text, OneLine; as JSON, {"time", "level", "program", "message"} in
+// ASCII, and words of the form job=, task=, worker=, caller= and rpc= in it become fields of these
+// names, too: the first of each, since what callers chose comes later. Errors of OpenLogFile.
 Result<std::shared_ptr<spdlog::logger>> MakeLogger(const LogOptions& options);
 
 // The object of one message, without an end of line.

@@ -14,6 +14,7 @@
 #include "compiler/target/processors.h"
 #include "server/fleet/fleet.h"
 #include "server/fleet_flags.h"
+#include "server/log_file.h"
 #include "server/logging.h"
 #include "server/search/portfolio_strategy.h"
 #include "server/server.h"
@@ -124,7 +125,10 @@ mlc::ExitCode WaitForTheEnd(const sigset_t& signals, mlc::server::Server& server
   mlc::transport::ClockWatch clock;
   for (;;) {
     const int signal = sigtimedwait(&signals, nullptr, &kLook);
-    if (signal == SIGHUP) server.Reload();
+    if (signal == SIGHUP) {
+      mlc::server::ReopenLogFiles(logger);
+      server.Reload();
+    }
     if (signal == SIGINT || signal == SIGTERM) return mlc::ExitCode::kOk;
     if (const int64_t back_ms = clock.SetBackMs(); back_ms > 0) {
       logger.error(
