@@ -15,6 +15,8 @@
 #include <set>
 #include <utility>
 
+#include "db/snapshot_room.h"
+
 namespace mlc::db {
 namespace {
 
@@ -92,6 +94,25 @@ int64_t TimeOf(const std::string& name) {
   return timegm(&utc);
 }
 
+// Makes room for one more, or says that there is none. Who went is added to `removed`.
+Status MakeRoom(const std::string& log, const std::string& folder, const SnapshotPolicy& policy,
+                std::vector<std::string>& removed) {
+  const SnapshotRoom room = MLC_TRY(RoomFor(log, folder, policy.free_percent));
+  std::vector<SnapshotFile> there;
+  for (const std::string& name : NamesIn(folder)) {
+    std::error_code gone;
+    const auto bytes = IsSnapshotName(name) ? fs::file_size(folder + "/" + name, gone) : 0;
+    if (IsSnapshotName(name) && !gone) there.push_back({name, static_cast<int64_t>(bytes)});
+  }
+  if (!policy.makes_room) there.clear();
+  const auto old = SnapshotsInTheWay(std::move(there), room);
+  if (!old) return NoRoom(folder, room);
+  for (const std::string& name : *old) {
+    if (unlink((folder + "/" + name).c_str()) == 0) removed.push_back(name);
+  }
+  return {};
+}
+
 Status MoveInto(const std::string& incoming, const std::string& path) {
   if (chmod(incoming.c_str(), 0444) != 0) return CannotWrite(incoming, errno);
   if (rename(incoming.c_str(), path.c_str()) != 0) return CannotWrite(path, errno);
@@ -131,6 +152,7 @@ Result<PublishedSnapshot> PublishSnapshot(const std::string& log, const std::str
   const PublishLock lock = MLC_TRY(PublishLock::Take(folder));
   PublishedSnapshot published;
   const std::string incoming = folder + "/.incoming.db";
+  MLC_TRY(MakeRoom(log, folder, policy, published.removed));
   published.info = MLC_TRY(WriteSnapshot(log, incoming));
   const std::optional<std::string> newest = Newest(folder);
   if (newest && newest->substr(kTimeEnd + 1) == published.info.content.ToText() + ".db") {

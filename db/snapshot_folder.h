@@ -16,6 +16,10 @@ namespace mlc::db {
 struct SnapshotPolicy {
   int newest = 24;  // so many of the newest, at least 1
   int days = 30;    // and the last one of each of so many days (UTC) that have any
+  // On the log's volume this share stays free (RoomFor).
+  int free_percent = 0;
+  // Old ones go, though the rules keep them, if there is no room for a new one else.
+  bool makes_room = false;
 };
 
 struct PublishedSnapshot {
@@ -33,7 +37,8 @@ std::vector<std::string> OutdatedSnapshots(std::vector<std::string> names,
                                            const SnapshotPolicy& policy);
 
 // Publishes the log, live or not, into `folder` (made if missing). DATA_LOSS if the log has a
-// damaged record: nothing is published then. ABORTED while another process publishes.
+// damaged record: nothing is published then. RESOURCE_EXHAUSTED if there is no room for one: none
+// is begun. ABORTED while another process publishes.
 Result<PublishedSnapshot> PublishSnapshot(const std::string& log, const std::string& folder,
                                           const SnapshotPolicy& policy, int64_t wall_us);
 

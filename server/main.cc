@@ -89,6 +89,10 @@ void AddSnapshotFlags(CLI::App& app, Flags& flags) {
                  "and the last one of each of so many days")
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();
+  app.add_option("--snapshot-free", flags.snapshots.policy.free_percent,
+                 "percent of the log's volume to leave free; old ones go before")
+      ->check(CLI::Range(0, 90))
+      ->capture_default_str();
 }
 
 void AddEndpointFlags(CLI::App& app, Flags& flags) {

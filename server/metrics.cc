@@ -45,6 +45,7 @@ constexpr std::array<Description, kGauges> kGaugeNames = {{
     {"mlc_disk_free_bytes", "Space left where the log is"},
     {"mlc_log_writable", "1, or 0 while the log keeps nothing"},
     {"mlc_certificate_expiry_seconds", "Time until the server's certificate expires"},
+    {"mlc_snapshot_failed", "1 while the last snapshot could not be published"},
 }};
 
 constexpr std::array<Description, kSpans> kSpanNames = {{

@@ -43,8 +43,9 @@ enum class Gauge : uint8_t {
   kDiskFreeBytes,
   kLogWritable,        // 1, or 0 while the log keeps nothing
   kCertificateExpiry,  // seconds until the server's certificate expires
+  kSnapshotFailed,     // 1 while the last snapshot could not be published
 };
-inline constexpr int kGauges = 13;
+inline constexpr int kGauges = 14;
 
 // Lengths of time; each becomes the histogram mlc_<name>_seconds.
 enum class Span : uint8_t {

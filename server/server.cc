@@ -59,6 +59,9 @@ class RunningServer : public Server {
 
   void PublishSnapshots(const std::string& log, SnapshotOptions options,
                         const std::shared_ptr<spdlog::logger>& logger) {
+    options.heard = [metrics = metrics_](const Status& status) {
+      metrics->Set(Gauge::kSnapshotFailed, status.ok() ? 0 : 1);
+    };
     snapshots_ = std::make_unique<SnapshotSchedule>(log, std::move(options), logger);
   }
 

@@ -36,6 +36,7 @@ void SnapshotSchedule::Run() {
 void SnapshotSchedule::Publish() {
   const Result<db::PublishedSnapshot> published =
       db::PublishSnapshot(log_, options_.folder, options_.policy, WallUs());
+  if (options_.heard) options_.heard(published.status());
   if (!published.ok()) {
     logger_->error("no snapshot: {}; builds go on with the last one", published.status().message());
   } else if (published->is_new) {

@@ -7,6 +7,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,7 +20,9 @@ namespace mlc::server {
 struct SnapshotOptions {
   std::string folder;  // empty: no snapshots
   int64_t every_ms = 3'600'000;
-  db::SnapshotPolicy policy = {};
+  db::SnapshotPolicy policy = {.free_percent = 10, .makes_room = true};
+  // Hears how each turn went, on the schedule's thread; may be empty.
+  std::function<void(const Status&)> heard = {};
 };
 
 class SnapshotSchedule {

@@ -31,7 +31,8 @@ constexpr std::chrono::seconds kPatience(60);
 constexpr double kHonest = 5000;
 // What only a program with a fleet, or with TLS, can say: its own tests see to that.
 const std::set<std::string> kElsewhere = {"mlc_fleet_wanted", "mlc_fleet_running",
-                                          "mlc_certificate_expiry_seconds", "mlc_file_refused"};
+                                          "mlc_certificate_expiry_seconds", "mlc_file_refused",
+                                          "mlc_snapshot_failed"};
 
 Measurement Time(double ns) {
   Measurement m;

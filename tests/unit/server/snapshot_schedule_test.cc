@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/sinks/null_sink.h>
 
+#include <atomic>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -41,10 +42,16 @@ TEST(SnapshotScheduleTest, GoesOnAfterAFailure) {
   ASSERT_TRUE(db::OpenSqliteLog(folder + "/a.db").ok());
   ASSERT_TRUE(db::OpenSqliteLog(folder + "/out").ok());
   {
-    const SnapshotSchedule schedule(folder + "/a.db", {.folder = folder + "/out", .every_ms = 1},
-                                    Silent());
+    std::atomic<int> failures = 0;
+    std::atomic<int> successes = 0;
+    const auto heard = [&](const Status& status) { ++(status.ok() ? successes : failures); };
+    const SnapshotSchedule schedule(
+        folder + "/a.db", {.folder = folder + "/out", .every_ms = 1, .heard = heard}, Silent());
+    while (failures == 0) std::this_thread::yield();
     std::filesystem::rename(folder + "/out", folder + "/moved");
-    while (!std::filesystem::exists(folder + "/out/latest.db")) std::this_thread::yield();
+    while (!std::filesystem::exists(folder + "/out/latest.db") || successes == 0) {
+      std::this_thread::yield();
+    }
   }
   std::filesystem::remove_all(folder);
 }
