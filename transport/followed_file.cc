@@ -46,7 +46,8 @@ Result<std::string> ReadFileText(const std::string& flag, const std::string& pat
     text.append(block, static_cast<size_t>(size));
     if (text.size() > kLargestFile) return InvalidArgument(flag + ": " + path + " is too large");
   }
-  if (text.empty()) return InvalidArgument(flag + ": " + path + " is empty");
+  if (text.empty())
+    return InvalidArgument(flag + ": " + path + " is empty: is it still being written?");
   return text;
 }
 
