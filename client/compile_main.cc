@@ -286,5 +286,6 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   mlc::transport::OpenStandardFiles();
+  mlc::transport::HearOfChildren();
   return mlc::transport::EndProgram("mlc-compile", mlc::client::Main(argc, argv));
 }

@@ -60,5 +60,6 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   mlc::transport::OpenStandardFiles();
+  mlc::transport::HearOfChildren();
   return mlc::transport::EndProgram("mlc-tune", mlc::client::Main(argc, argv));
 }

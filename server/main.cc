@@ -241,5 +241,6 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   mlc::transport::OpenStandardFiles();
+  mlc::transport::HearOfChildren();
   return mlc::transport::EndProgram("mlc-server", Main(argc, argv));
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <initializer_list>
 
 namespace mlc::transport {
@@ -15,5 +16,7 @@ void OpenStandardFiles() {
     (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
+
+void HearOfChildren() { (void)std::signal(SIGCHLD, SIG_DFL); }
 
 }  // namespace mlc::transport

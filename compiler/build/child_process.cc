@@ -127,7 +127,9 @@ Status RunAll(int jobs, int parallel, bool keep_errors, const Body& body,
     }
     int wait_status = 0;
     const pid_t pid = waitpid(-1, &wait_status, 0);
-    const auto child = running.find(pid);
+    // Who ignores SIGCHLD hears of no end, but when all have ended: the reports tell.
+    const bool unheard = pid < 0 && errno == ECHILD && !running.empty();
+    const auto child = unheard ? running.begin() : running.find(pid);
     if (child == running.end()) continue;
     const int job = child->second.job;
     const Status status = ReadReport(child->second, wait_status);

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <set>
+#include <string>
 
 #include "compiler/target/target.h"
 #include "db/sqlite_log.h"
@@ -75,6 +78,28 @@ class WorkersTest : public Lab {
     return static_cast<int64_t>(uids.size());
   }
 };
+
+// As under a supervisor that does not care, or a shell with trap '' CHLD: an end that nobody can be
+// told of would make a crashed kernel look like one that said nothing.
+TEST_F(WorkersTest, OneThatIsStartedWithEndsOfChildrenIgnoredHearsOfThem) {
+  StartServer();
+  one_ =
+      Spawn({"/bin/sh", "-c", "trap '' CHLD; exec \"$@\"", "sh", Program("mlc-worker"), "--server",
+             Address(), "--threads", "1", "--builders", "1", "--name", "one", "--verbose"},
+            Path("messages"));
+  const std::string job = Submit(16);
+  ASSERT_TRUE(WaitForEnd(job)) << Messages();
+  std::ifstream status("/proc/" + std::to_string(one_) + "/status");
+  uint64_t ignored = ~uint64_t{0};
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("SigIgn:")) ignored = std::stoull(line.substr(7), nullptr, 16);
+  }
+  EXPECT_EQ(ignored >> (SIGCHLD - 1) & 1, 0u);
+  kill(one_, SIGTERM);
+  EXPECT_EQ(Wait(one_), 0) << Messages();
+  one_ = -1;
+  CheckLog();
+}
 
 TEST_F(WorkersTest, WorkersKilledAtAnyMomentCostNoTrial) {
   StartServer(/*lease_ms=*/30'000, "on");

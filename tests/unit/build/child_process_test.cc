@@ -29,6 +29,20 @@ FencedJobs Jobs(int count, std::function<Status(int, std::span<const int>)> work
   return jobs;
 }
 
+// Whoever starts a program may have it ignore the ends of its children.
+TEST(Children, AreWaitedForWhereTheirEndsAreIgnored) {
+  std::signal(SIGCHLD, SIG_IGN);
+  alarm(60);  // it would wait for ever
+  const Status status = RunInChildren(
+      5, 2, [](int job) { return job == 3 ? InvalidArgument("job 3 says so") : Status(); });
+  const Status crashed = RunInChildren(1, 1, [](int) -> Status { std::abort(); });
+  alarm(0);
+  std::signal(SIGCHLD, SIG_DFL);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "job 3 says so");
+  EXPECT_THAT(crashed.message(), HasSubstr("ended without a report"));
+}
+
 class FencedChildren : public ::testing::Test {
  protected:
   void SetUp() override {
