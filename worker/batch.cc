@@ -162,6 +162,7 @@ class ChildRun {
         results.Add(*std::move(measurement));
         news = true;
       }
+      if (child.sent_too_much()) return Step::kNonsense;
       if (!open) return Step::kEnd;
       if (news) return Step::kResult;
       if (left <= 0) return Step::kLate;

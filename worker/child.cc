@@ -31,6 +31,9 @@ constexpr int kUnfencedCode = 2;
   for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) std::signal(signal, SIG_DFL);
   dup2(errors, STDERR_FILENO);
   dup2(errors, STDOUT_FILENO);
+  // Where there is no such device, nothing is read of what is written last.
+  const int nothing = open("/dev/null", O_RDONLY);
+  dup2(nothing >= 0 ? nothing : errors, STDIN_FILENO);
   std::vector<int> keep = options.keep;
   keep.push_back(pipe);
   build::CloseDescriptorsBut(std::move(keep));
@@ -71,16 +74,22 @@ Result<Child> Child::Start(const Options& options, const Body& body) {
     return ResourceExhausted("cannot start a child process: out of processes or memory");
   }
   (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  return Child(pid, ends[0], errors);
+  return Child(pid, ends[0], errors, options.most_bytes);
 }
 
-Child::Child(pid_t pid, int pipe, int errors)
-    : pid_(pid), pipe_(pipe), errors_(errors), since_(std::chrono::steady_clock::now()) {}
+Child::Child(pid_t pid, int pipe, int errors, size_t most_bytes)
+    : pid_(pid),
+      pipe_(pipe),
+      errors_(errors),
+      most_bytes_(most_bytes),
+      since_(std::chrono::steady_clock::now()) {}
 
 Child::Child(Child&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       pipe_(std::exchange(other.pipe_, -1)),
       errors_(std::exchange(other.errors_, -1)),
+      most_bytes_(other.most_bytes_),
+      sent_too_much_(other.sent_too_much_),
       received_(std::move(other.received_)),
       since_(other.since_),
       ran_(other.ran_),
@@ -90,6 +99,8 @@ Child& Child::operator=(Child&& other) noexcept {
   std::swap(pid_, other.pid_);
   std::swap(pipe_, other.pipe_);
   std::swap(errors_, other.errors_);
+  std::swap(most_bytes_, other.most_bytes_);
+  std::swap(sent_too_much_, other.sent_too_much_);
   std::swap(received_, other.received_);
   std::swap(since_, other.since_);
   std::swap(ran_, other.ran_);
@@ -109,8 +120,13 @@ Child::~Child() {
 bool Child::Read() {
   char buffer[65536];
   for (;;) {
+    if (sent_too_much_) return false;
     const ssize_t size = read(pipe_, buffer, sizeof(buffer));
     if (size > 0) received_.append(buffer, static_cast<size_t>(size));
+    if (received_.size() > most_bytes_) {
+      sent_too_much_ = true;
+      Kill();
+    }
     if (size == 0) return false;
     if (size < 0 && errno != EINTR) return errno == EAGAIN;
   }

@@ -1,7 +1,7 @@
 // A forked child that computes something and sends bytes back: messages over a pipe, its standard
 // error into memory. The parent reads without blocking and can stop, continue and kill it. A child
-// inherits the parent's memory as it is at the fork and none of its descriptors but those named.
-// Not thread-safe. REQUIRES: the calling process has one thread.
+// inherits the parent's memory as it is at the fork and none of its descriptors but those named;
+// its standard input is empty. Not thread-safe. REQUIRES: the calling process has one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -30,6 +30,9 @@ class Child {
     build::Limits limits;
     std::function<void()> before;
     std::vector<int> keep;
+    // What it may send ahead of what is taken from received(): one that ran foreign code may send
+    // for ever.
+    size_t most_bytes = size_t{1} << 20;
   };
   static Result<Child> Start(const Options& options, const Body& body);
 
@@ -38,8 +41,10 @@ class Child {
   ~Child();  // kills and reaps
 
   int pipe() const { return pipe_; }
-  // Reads what is there. False at the end of the stream.
+  // Reads what is there. False at the end of the stream, and for a child that sent more than it
+  // may: it is killed.
   bool Read();
+  bool sent_too_much() const { return sent_too_much_; }
   // What was received and not taken yet.
   std::string& received() { return received_; }
 
@@ -55,11 +60,13 @@ class Child {
   std::chrono::nanoseconds Running() const;
 
  private:
-  Child(pid_t pid, int pipe, int errors);
+  Child(pid_t pid, int pipe, int errors, size_t most_bytes);
 
   pid_t pid_ = -1;
   int pipe_ = -1;
   int errors_ = -1;
+  size_t most_bytes_ = 0;
+  bool sent_too_much_ = false;
   std::string received_;
   std::chrono::steady_clock::time_point since_;
   std::chrono::nanoseconds ran_{0};

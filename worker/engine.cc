@@ -7,6 +7,7 @@
 
 #include "compiler/target/memory.h"
 #include "worker/calibration.h"
+#include "worker/frame.h"
 #include "worker/measurement_gate.h"
 
 namespace mlc::worker {
@@ -129,6 +130,8 @@ bool Engine::StartBuild(Job& job) {
   Child::Options child;
   child.limits = build::LimitsFor(BuildWork());
   child.limits.sandbox = options_.sandbox;
+  // What does not fit into a message is of no use to a runner.
+  child.most_bytes = kMaxFrame;
   if (cubins_.used() && !OnCpu(job)) {
     auto exchange = CubinExchange::Open();
     if (!exchange.ok()) return false;
@@ -170,12 +173,17 @@ void Engine::FinishBuild(Job& job, bool timed_out) {
   const int end = job.builder->Reap();
   const std::string report = std::move(job.builder->received());
   const std::string errors = job.builder->ErrorText();
+  const bool too_much = job.builder->sent_too_much();
   job.builder.reset();
   if (job.exchange != nullptr) cubins_.Serve(*job.exchange, *nvrtc_);  // what it left
   job.exchange.reset();
   if (timed_out) {
     const std::string limit = std::to_string(build_patience_.count());
     return Fail(job, Failed(Outcome::kBuildTimeout, "no kernel after " + limit + " ms"));
+  }
+  if (too_much) {
+    return Fail(job, Failed(Outcome::kBuildError, "the kernel is larger than " +
+                                                      std::to_string(kMaxFrame >> 20) + " MiB"));
   }
   if (end != 0 || report.empty()) return Fail(job, BuildFailure(end, errors));
   if (report[0] != kBuilt) return Fail(job, Refusal(report));

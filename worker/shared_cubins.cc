@@ -122,6 +122,11 @@ void SharedCubins::Serve(CubinExchange& exchange, const build::Nvrtc& nvrtc) {
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
     exchange.received_.append(buffer, static_cast<size_t>(size));
+    if (exchange.received_.size() <= kMaxFrame) continue;
+    // It ran somebody's text through a compiler, and sends for ever now.
+    exchange.received_.clear();
+    (void)shutdown(exchange.parent_, SHUT_RDWR);
+    break;
   }
   while (const std::optional<std::string> message = TakeFrame(exchange.received_)) {
     if (message->empty()) continue;

@@ -1,5 +1,6 @@
 #include "server/fleet/worker_process.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -18,6 +19,10 @@ namespace {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  // It asks nobody: what is typed is not for it.
+  const int nothing = open("/dev/null", O_RDONLY);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  if (nothing > STDERR_FILENO) close(nothing);
   dup2(messages >= 0 ? messages : STDERR_FILENO, STDOUT_FILENO);
   if (messages >= 0) dup2(messages, STDERR_FILENO);
   execvp(arguments[0], arguments);

@@ -205,6 +205,7 @@ std::optional<std::vector<Measurement>> GpuProcess::TakeMessages() {
 std::optional<Measurement> GpuProcess::Lost() {
   const bool was_ready = state_ == State::kReady;
   const bool late = Late();
+  const bool too_much = child_->sent_too_much();
   if (late) child_->Kill();
   const int end = child_->Reap();
   const std::string errors = child_->ErrorText();
@@ -234,6 +235,7 @@ std::optional<Measurement> GpuProcess::Lost() {
     return std::nullopt;
   }
   ForgetTask();
+  if (too_much) return Failed(Outcome::kRunError, "the kernel's process sent no result");
   const bool infra = IsMachinesFault(end, "");
   return Failed(infra ? Outcome::kInfra : Outcome::kRunError, "the kernel's process " + how);
 }

@@ -23,7 +23,6 @@
 #include "compiler/build/child_limits.h"
 #include "compiler/runtime/thread_pool.h"
 #include "worker/child.h"
-#include "worker/measurement_gate.h"
 
 namespace mlc::worker {
 namespace {
@@ -264,28 +263,46 @@ TEST(ChildProcess, OneThatDoesNotEndIsKilled) {
   EXPECT_EQ(WTERMSIG(child->Reap(std::chrono::milliseconds(20))), SIGKILL);
 }
 
-TEST(Gate, ExclusiveHoldersWaitForEachOther) {
-  const std::string path = ::testing::TempDir() + "gate_test.lock";
+// One that ran somebody's code may send for ever.
+TEST(ChildProcess, OneThatSendsMoreThanExpectedIsKilled) {
   Child::Options options;
   options.limits.sandbox = false;
-  std::optional<Result<Child>> child;
-  {
-    const MeasurementGate gate(path, MeasurementGate::Mode::kExclusive);
-    child = Child::Start(options, [&](int pipe) {
-      WriteAll(pipe, "a");
-      const MeasurementGate shared(path, MeasurementGate::Mode::kShared);
-      WriteAll(pipe, "b");
-    });
-    ASSERT_TRUE(child->ok());
-    while ((*child)->received().empty()) (*child)->Read();
-    usleep(10'000);
-    (*child)->Read();
-    EXPECT_EQ((*child)->received(), "a") << "it entered while the gate was held";
+  options.most_bytes = 1000;
+  const std::string block(4096, 'x');
+  Result<Child> child = Child::Start(options, [&](int pipe) {
+    while (WriteAll(pipe, block)) {
+    }
+  });
+  ASSERT_TRUE(child.ok());
+  while (child->Read()) usleep(200);
+  EXPECT_TRUE(child->sent_too_much());
+  EXPECT_LT(child->received().size(), size_t{1} << 17);
+  EXPECT_FALSE(child->Read());
+  EXPECT_EQ(WTERMSIG(child->Reap()), SIGKILL);
+}
+
+TEST(ChildProcess, OneThatSendsWhatIsTakenMayGoOn) {
+  int turns[2];
+  ASSERT_EQ(pipe(turns), 0);
+  Child::Options options;
+  options.limits.sandbox = false;
+  options.most_bytes = 1000;
+  options.keep = {turns[0]};
+  Result<Child> child = Child::Start(options, [&](int pipe) {
+    char turn = 0;
+    while (read(turns[0], &turn, 1) == 1 && turn == '+') WriteAll(pipe, std::string(900, 'x'));
+  });
+  ASSERT_TRUE(child.ok());
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(write(turns[1], "+", 1), 1);
+    while (child->received().size() < 900) ASSERT_TRUE(child->Read());
+    child->received().clear();
   }
-  while ((*child)->Read()) {
-  }
-  EXPECT_EQ((*child)->received(), "ab");
-  unlink(path.c_str());
+  ASSERT_EQ(write(turns[1], "-", 1), 1);
+  while (child->Read()) usleep(200);
+  EXPECT_FALSE(child->sent_too_much());
+  EXPECT_EQ(child->Reap(), 0);
+  for (const int end : turns) close(end);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
      illegal     an error that sticks to the context
      hang        never ends
      crash       ends the process
+     flood       writes into the process's pipes, the beginning of a long message and then for ever
    Any other image does nothing. FAKE_IMAGE stands for whatever image is loaded. FAKE_CARD names a
    file that is locked from a kernel's launch until the stream is synchronised: a launch while
    another process holds it fails, as if two had met on the card. FAKE_LAUNCH ("64,8,2 32,4,1 0") is
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compiler/runtime/cuda_driver.h"
@@ -166,12 +168,25 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* f, int thread
   return 0;
 }
 
+static void flood(void) {
+  static const char block[65536] = {0, 0, 0, 3}; /* a message of 48 MiB */
+  for (int file = 3; file < 256; ++file) {
+    struct stat found;
+    if (fstat(file, &found) != 0 || !S_ISFIFO(found.st_mode)) continue;
+    /* Nobody reads pipes of the process itself, such as the driver's own. */
+    while ((fcntl(file, F_GETFL) & O_ACCMODE) == O_WRONLY &&
+           write(file, block, sizeof(block)) > 0) {
+    }
+  }
+}
+
 static void compute(const char* image, const float* in, float* out) {
   char word[16] = "";
   int n = 0;
   (void)sscanf(image, "%15s %d", word, &n);
   if (strcmp(word, "hang") == 0) pause();
   if (strcmp(word, "crash") == 0) abort();
+  if (strcmp(word, "flood") == 0) flood();
   if (strcmp(word, "illegal") == 0) sticky = 700;
   for (int i = 0; i < n; ++i) out[i] = 2 * in[i];
   if (strcmp(word, "wrong") == 0) out[n / 2] = 1e6F;
