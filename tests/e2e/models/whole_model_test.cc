@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "db/sqlite_log.h"
 #include "tests/e2e/models/run_program.h"
@@ -83,6 +85,20 @@ TEST_F(WholeModel, AnInterruptAndMissingProgramsLeaveTheLogAsItWas) {
   options_.programs = root_;
   EXPECT_EQ(TryInWholeModel(options_, {}).status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(Records().size(), before);
+}
+
+// The libraries are run here, unfenced, and nobody was asked: whoever wrote into the log writes no
+// program. `mlc-compile` takes kernels written by hand unless it is told not to.
+TEST_F(WholeModel, KernelsThatSomebodyWroteIntoTheLogAreNotTaken) {
+  options_.programs = root_;
+  const std::string compiler = root_ + "/mlc-compile";
+  std::ofstream(compiler) << "#!/bin/sh\necho \"$@\" >>'" << root_ << "/asked'\nexit 1\n";
+  fs::permissions(compiler, fs::perms::owner_all);
+  EXPECT_FALSE(TryInWholeModel(options_, stop_.get_token()).ok());
+  std::ifstream file(root_ + "/asked");
+  const std::string asked(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(asked, ::testing::HasSubstr("--log " + options_.log));
+  EXPECT_THAT(asked, ::testing::HasSubstr("--hand-written off"));
 }
 
 }  // namespace
