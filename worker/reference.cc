@@ -1,5 +1,6 @@
 #include "worker/reference.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -67,7 +68,7 @@ Status MakeReference(const graph::Workload& workload, uint64_t seed, std::span<s
 
 Result<SharedMemory> SharedMemory::Create(int64_t bytes) {
   static uint64_t serials = 0;
-  const int descriptor = memfd_create("reference", MFD_CLOEXEC);
+  const int descriptor = memfd_create("reference", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) return ResourceExhausted("no shared memory: too many open files");
   void* memory = MAP_FAILED;
   if (ftruncate(descriptor, bytes) == 0) {
@@ -113,6 +114,20 @@ SharedMemory::~SharedMemory() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void SharedMemory::Protect() { mprotect(bytes_.data(), bytes_.size(), PROT_READ); }
+void SharedMemory::KeepFromChildren() {
+  (void)madvise(bytes_.data(), bytes_.size(), MADV_DONTFORK);
+}
+
+void SharedMemory::Protect() {
+  // What runs beside it could take a protection of its own mapping away again: a file that is
+  // sealed cannot be mapped to be written, nor a mapping of it become so.
+  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE;
+  if (fcntl(descriptor_, F_ADD_SEALS, kSeals) == 0 &&
+      mmap(bytes_.data(), bytes_.size(), PROT_READ, MAP_SHARED | MAP_FIXED, descriptor_, 0) !=
+          MAP_FAILED) {
+    return;
+  }
+  mprotect(bytes_.data(), bytes_.size(), PROT_READ);
+}
 
 }  // namespace mlc::worker

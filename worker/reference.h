@@ -40,7 +40,10 @@ class SharedMemory {
   int descriptor() const { return descriptor_; }
   // Different for each object of this process that was created, and from 1.
   uint64_t serial() const { return serial_; }
-  // From now on this process and its later children read only.
+  // Later children of this process do not have it, until it is protected.
+  void KeepFromChildren();
+  // From now on this process, its later children and whoever gets the descriptor read only,
+  // whatever they try.
   void Protect();
 
  private:

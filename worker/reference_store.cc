@@ -105,6 +105,8 @@ void ReferenceStore::Begin(WorkloadData& data, uint64_t seed) {
   }
   data.maker = *std::move(maker);
   data.made = *std::move(memory);
+  // Its maker alone writes it.
+  data.made->KeepFromChildren();
 }
 
 const SharedMemory& ReferenceStore::NextSet(WorkloadData& data) {

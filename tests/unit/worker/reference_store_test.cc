@@ -1,6 +1,8 @@
 #include "worker/reference_store.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <set>
 
@@ -97,6 +99,21 @@ TEST(ReferenceStore, SetsCannotBeWritten) {
   WorkloadData* data = *store.Find(Relu(64), 1);
   Await(store);
   EXPECT_DEATH(const_cast<std::byte*>(store.NextSet(*data).bytes().data())[0] = std::byte{1}, "");
+}
+
+// Code that has the process of a runner would begin with taking the protection away.
+TEST(ReferenceStore, SetsStayAsTheyAreWhateverIsTried) {
+  ReferenceStore store({});
+  WorkloadData* data = *store.Find(Relu(64), 1);
+  Await(store);
+  const SharedMemory& set = store.NextSet(*data);
+  const size_t size = set.bytes().size();
+  EXPECT_EQ(mprotect(set.bytes().data(), size, PROT_READ | PROT_WRITE), -1);
+  EXPECT_EQ(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, set.descriptor(), 0),
+            MAP_FAILED);
+  EXPECT_EQ(pwrite(set.descriptor(), "x", 1, 0), -1);
+  EXPECT_EQ(ftruncate(set.descriptor(), 0), -1);
+  EXPECT_TRUE(SharedMemory::Map(dup(set.descriptor())).ok());
 }
 
 TEST(ReferenceStore, RefusesTextThatIsNoWorkload) {
