@@ -10,6 +10,7 @@
 #include <cctype>
 #include <chrono>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "proto/worker.grpc.pb.h"
@@ -75,7 +76,7 @@ class Daemon {
                                .slots = options.slots,
                                .seed = DigestOf(name + boot).low})});
     }
-    if (!options_.gate.empty()) SetGate(options_.gate);
+    if (!options_.gate.empty()) SetGate({options_.gate, /*make=*/true});
   }
   ~Daemon() {
     seats_.clear();  // their streams write to the descriptor
@@ -155,10 +156,20 @@ class Daemon {
     Drain();
   }
 
-  void SetGate(const std::string& path) {
-    if (path == gate_) return;
-    gate_ = path;
-    engine_.SetGate(path);
+  void SetGate(const GateFile& file) {
+    if (file.path == gate_) return;
+    gate_ = file.path;
+    engine_.SetGate(file);
+  }
+
+  void TakeGate(const std::string& named) {
+    if (named.empty()) return;
+    const GateFile file = GateNamedBy(options_.server.address, named);
+    if (!file.path.empty()) return SetGate(file);
+    if (std::exchange(gate_refused_, true)) return;
+    options_.logger->warn(
+        "the server names a file to lock while timing: not done for a server over a network; "
+        "--gate names one");
   }
 
   Status Wait(int64_t timeout_ms) {
@@ -251,7 +262,7 @@ class Daemon {
     for (const proto::Refusal& refusal : reply.refused()) {
       options_.logger->warn("a result was refused: {}", refusal.reason());
     }
-    if (!reply.timing_lock().empty()) SetGate(reply.timing_lock());
+    TakeGate(reply.timing_lock());
     const Agent::Orders orders = agent.OnReply(reply, NowMs());
     for (const Digest& uid : orders.cancel) engine_.Cancel(uid);
     for (const Digest& uid : orders.forget) {
@@ -276,6 +287,7 @@ class Daemon {
   const pid_t parent_;
   const int wakes_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   std::string gate_;
+  bool gate_refused_ = false;
   int signals_ = 0;
   bool explained_ = false;
   int64_t drain_deadline_ms_ = 0;
@@ -292,6 +304,11 @@ std::string SeatName(const std::string& name, const std::vector<std::string>& ta
   const auto before =
       std::count_if(targets.begin(), targets.begin() + static_cast<std::ptrdiff_t>(seat), OnGpu);
   return name + "-gpu" + (before == 0 ? "" : std::to_string(before + 1));
+}
+
+GateFile GateNamedBy(const std::string& server_address, const std::string& path) {
+  const bool here = server_address.starts_with("unix:");
+  return here && path.starts_with('/') ? GateFile{path, /*make=*/false} : GateFile{};
 }
 
 Status RunDaemon(const DaemonOptions& options, EngineProcess& engine) {

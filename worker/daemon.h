@@ -36,6 +36,10 @@ struct DaemonOptions {
 // with "-cpu", "-gpu", or "-gpu2" for a second class of GPUs.
 std::string SeatName(const std::string& name, const std::vector<std::string>& targets, size_t seat);
 
+// The file that a server may have this worker lock while it times. A server at the other end of a
+// network names none: it would choose a path on this host. One on this host gets no file made.
+GateFile GateNamedBy(const std::string& server_address, const std::string& path);
+
 // Returns OK after draining. CANCELLED after a second signal. ABORTED, after draining, if the clock
 // was set back: another process should go on.
 Status RunDaemon(const DaemonOptions& options, EngineProcess& engine);

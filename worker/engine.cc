@@ -9,6 +9,7 @@
 #include "worker/calibration.h"
 #include "worker/frame.h"
 #include "worker/measurement_gate.h"
+#include "worker/priority.h"
 
 namespace mlc::worker {
 namespace {
@@ -267,6 +268,17 @@ void Engine::ContinueBuilders() {
   }
 }
 
+void Engine::set_gate(GateFile file) {
+  gate_ = std::move(file);
+  gate_warned_ = false;
+}
+
+std::string Engine::TakeWarning() {
+  if (std::string warning = std::exchange(warning_, {}); !warning.empty()) return warning;
+  if (std::string warning = cubins_.TakeWarning(); !warning.empty()) return warning;
+  return fleet_ != nullptr ? fleet_->TakeWarning() : std::string();
+}
+
 void Engine::Measure() {
   std::vector<Job*> ready;
   std::vector<RunTask> tasks;
@@ -288,6 +300,10 @@ void Engine::Measure() {
   time.Note(1, 1, DeviceTime::Clock::now());
   {
     const MeasurementGate gate(gate_, MeasurementGate::Mode::kExclusive);
+    if (!gate.held_by().empty() && !std::exchange(gate_warned_, true)) {
+      warning_ = "timing does not wait any longer for " + gate_.path + ", which is held by " +
+                 gate.held_by();
+    }
     measured = RunBatch(tasks, options, machine_);
   }
   ContinueBuilders();

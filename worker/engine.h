@@ -19,6 +19,7 @@
 #include "worker/device_time.h"
 #include "worker/gpu/gpu_fleet.h"
 #include "worker/gpu/gpu_usage.h"
+#include "worker/measurement_gate.h"
 #include "worker/reference_store.h"
 #include "worker/shared_cubins.h"
 #include "worker/trial.h"
@@ -52,8 +53,8 @@ class Engine {
   // What it measures on, the processor first; Trial::target is an index into it.
   const std::vector<target::Target>& targets() const { return targets_; }
   const target::Target& target() const { return targets_.front(); }
-  // A lock file held while measuring; empty: none.
-  void set_gate(std::string path) { gate_ = std::move(path); }
+  // A lock file held while measuring.
+  void set_gate(GateFile file);
 
   void Add(Trial trial);
   // Forgets a trial; one that is being measured runs to its end, and its result is dropped.
@@ -70,7 +71,7 @@ class Engine {
   std::string GpuUsageText() const;
   const GpuUsage& gpu_usage() const { return usage_; }
   // What people should know of the machine's state, once; empty: nothing new.
-  std::string TakeWarning() { return cubins_.TakeWarning(); }
+  std::string TakeWarning();
   // Results since the last call.
   std::vector<TrialResult> TakeResults();
 
@@ -127,7 +128,9 @@ class Engine {
   std::unique_ptr<GpuFleet> fleet_;      // with GPUs
   SharedCubins cubins_;
   GpuUsage usage_;
-  std::string gate_;
+  GateFile gate_;
+  bool gate_warned_ = false;
+  std::string warning_;
   std::string gauge_kernels_;
   std::optional<Gauge> gauge_;
   MachineState machine_;

@@ -20,7 +20,7 @@ namespace {
 // The first byte of a message: to the engine, then from it.
 constexpr char kTrial = 'T';
 constexpr char kCancel = 'C';
-constexpr char kGate = 'L';
+constexpr char kGate = 'L';  // with '+' or '-': to be made or not; and its path
 constexpr char kGo = 'G';
 constexpr char kHello = 'H';
 constexpr char kError = 'E';
@@ -72,7 +72,9 @@ class Server {
     ByteReader in(rest);
     if (message[0] == kTrial) engine_.Add(GetTrial(in));
     if (message[0] == kCancel) engine_.Cancel(GetDigest(in));
-    if (message[0] == kGate) engine_.set_gate(std::string(rest));
+    if (message[0] == kGate && !rest.empty()) {
+      engine_.set_gate({std::string(rest.substr(1)), rest[0] == '+'});
+    }
     if (message[0] == kGo) go_ = true;
   }
 
@@ -216,7 +218,9 @@ void EngineProcess::Cancel(const Digest& uid) {
   Send(out.Take());
 }
 
-void EngineProcess::SetGate(const std::string& path) { Send(kGate + path); }
+void EngineProcess::SetGate(const GateFile& file) {
+  Send(std::string{kGate, file.make ? '+' : '-'} + file.path);
+}
 
 void EngineProcess::LetMeasure() { Send(std::string(1, kGo)); }
 

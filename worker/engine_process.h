@@ -25,7 +25,7 @@ class EngineProcess {
 
   void Add(const Trial& trial);
   void Cancel(const Digest& uid);
-  void SetGate(const std::string& path);
+  void SetGate(const GateFile& file);
   // The answer to Events::wants_to_measure. Measuring lasts until Events::measured.
   void LetMeasure();
 

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -51,7 +52,7 @@ struct Flags {
   int repeat = 1;
   double race_ns = 0;
   uint64_t seed = 1;
-  std::string gpu_locks = EngineOptions().gpu_locks;
+  std::string gpu_locks;
   bool once = false;
   bool exit_with_parent = false;
   bool server_given = false;
@@ -79,6 +80,15 @@ std::string CubinFolderOf(const Flags& flags) {
                                  [](const char* name) { return std::getenv(name); });
 }
 
+// Made by the system for all workers of the host (deploy/systemd); else what everybody may write
+// to.
+std::string LockFolderOf(const Flags& flags) {
+  constexpr char kShared[] = "/run/mlc-gpu";
+  std::error_code ignored;
+  if (!flags.gpu_locks.empty()) return flags.gpu_locks;
+  return std::filesystem::is_directory(kShared, ignored) ? kShared : "/tmp";
+}
+
 Result<EngineOptions> OptionsOf(const Flags& flags) {
   EngineOptions options;
   options.target = mlc::target::DetectHost(mlc::target::ThreadsFor(flags.threads));
@@ -86,7 +96,7 @@ Result<EngineOptions> OptionsOf(const Flags& flags) {
   options.sandbox = flags.sandbox == "on";
   options.cpu = flags.target != "cuda";
   options.cuda_home = flags.cuda_home;
-  options.gpu_locks = flags.gpu_locks;
+  options.gpu_locks = LockFolderOf(flags);
   options.allow_raw_cuda = flags.allow_raw_cuda;
   options.cubin_cache = CubinFolderOf(flags);
   if (flags.target == "cpu") return options;
@@ -246,7 +256,7 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option(
          "--gpu-locks", flags.gpu_locks,
          "folder, the same for all workers of a host, of the locks by which they take turns "
-         "on GPUs")
+         "on GPUs; /run/mlc-gpu if that is there, else /tmp")
       ->check(CLI::ExistingDirectory)
       ->envname("MLC_GPU_LOCKS")
       ->capture_default_str();

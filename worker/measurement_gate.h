@@ -1,39 +1,37 @@
 // The gate between timings and other heavy work on the same machine: a lock file. A worker holds it
 // exclusively while it times; whoever computes for long (model fits) holds it, shared or
-// exclusively, meanwhile. Without a path, or if the file cannot be opened, the gate is open: that
-// costs precision, never correctness. Linux only; the lock ends with its holder, also after a
-// crash.
+// exclusively, meanwhile. Without a path, or if the file cannot be opened, or is held for too long,
+// the gate is open: that costs precision, never correctness. Linux only; the lock ends with its
+// holder, also after a crash.
 #pragma once
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
+#include <chrono>
 #include <string>
 
 namespace mlc::worker {
+
+struct GateFile {
+  std::string path;   // empty: none
+  bool make = false;  // if it is not there
+};
 
 class MeasurementGate {
  public:
   enum class Mode { kShared, kExclusive };
 
-  // Waits until the lock is free.
-  MeasurementGate(const std::string& path, Mode mode) {
-    if (path.empty()) return;
-    fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd_ >= 0) (void)flock(fd_, mode == Mode::kShared ? LOCK_SH : LOCK_EX);
-  }
-  ~MeasurementGate() {
-    if (fd_ < 0) return;
-    // Explicitly: children that were forked meanwhile hold the same lock.
-    (void)flock(fd_, LOCK_UN);
-    close(fd_);
-  }
+  // Waits until the lock is free, for no longer than `patience`.
+  MeasurementGate(const GateFile& file, Mode mode,
+                  std::chrono::milliseconds patience = std::chrono::seconds(30));
+  ~MeasurementGate();
   MeasurementGate(const MeasurementGate&) = delete;
   MeasurementGate& operator=(const MeasurementGate&) = delete;
 
+  // Who held it for all that time; empty if nobody did.
+  const std::string& held_by() const { return held_by_; }
+
  private:
   int fd_ = -1;
+  std::string held_by_;
 };
 
 }  // namespace mlc::worker

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "worker/gpu/service_kernels.h"
 
@@ -29,7 +30,13 @@ Result<std::unique_ptr<GpuFleet>> GpuFleet::Create(const GpuFleetOptions& option
     seat.process->Ensure();
     if (options.lock_folder.empty()) continue;
     Result<GpuLock> lock = GpuLock::Open(options.lock_folder, gpu.uuid);
-    if (lock.ok()) seat.lock.emplace(*std::move(lock));
+    if (lock.ok()) {
+      seat.lock.emplace(*std::move(lock));
+    } else {
+      fleet->warning_ =
+          "no turns are taken with other workers of this host: " + lock.status().message() +
+          "; see --gpu-locks";
+    }
   }
   MLC_TRY(fleet->Await());
   return fleet;
@@ -104,6 +111,13 @@ void GpuFleet::Leave() {
 bool GpuFleet::waits() const {
   return std::any_of(seats_.begin(), seats_.end(),
                      [](const Seat& seat) { return seat.lock && seat.lock->waits(); });
+}
+
+std::string GpuFleet::TakeWarning() {
+  for (Seat& seat : seats_) {
+    if (warning_.empty() && seat.lock) warning_ = seat.lock->TakeWarning();
+  }
+  return std::exchange(warning_, {});
 }
 
 std::vector<GpuFleet::Ended> GpuFleet::Collect() {

@@ -54,6 +54,8 @@ class GpuFleet {
   void Leave();
   // The last Submit was told to wait.
   bool waits() const;
+  // That turns are not taken as they should be, once; empty: nothing new.
+  std::string TakeWarning();
 
   struct Ended {
     uint64_t ticket = 0;
@@ -75,6 +77,7 @@ class GpuFleet {
 
   std::vector<Seat> seats_;
   std::vector<target::Target> targets_;
+  std::string warning_;
 };
 
 }  // namespace mlc::worker

@@ -1,13 +1,11 @@
 #include "worker/gpu/gpu_lock.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <utility>
+
+#include "worker/lock_file.h"
 
 namespace mlc::worker {
 namespace {
@@ -16,26 +14,13 @@ constexpr std::chrono::milliseconds kTurn(500);
 // Those who wait look every 10 ms.
 constexpr std::chrono::milliseconds kCourtesy(40);
 
-// Locking needs no right to write, and a file of another user in a shared folder must not be opened
-// as one that may have to be made.
-Result<int> OpenShared(const std::string& path) {
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (file < 0 && errno == ENOENT) {
-      file = open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-    }
-    if (file >= 0) return file;
-  }
-  return FailedPrecondition("cannot open " + path + ": " + std::strerror(errno));
-}
-
 }  // namespace
 
 Result<GpuLock> GpuLock::Open(const std::string& folder, const std::string& uuid) {
   const std::string path = folder + "/mlc-gpu-" + uuid;
-  const int turn = MLC_TRY(OpenShared(path + ".lock"));
-  const Result<int> queue = OpenShared(path + ".queue");
-  if (queue.ok()) return GpuLock(turn, *queue);
+  const int turn = MLC_TRY(OpenLockFile(path + ".lock", /*make=*/true));
+  const Result<int> queue = OpenLockFile(path + ".queue", /*make=*/true);
+  if (queue.ok()) return GpuLock(turn, *queue, path + ".lock");
   close(turn);
   return queue.status();
 }
@@ -43,9 +28,14 @@ Result<GpuLock> GpuLock::Open(const std::string& folder, const std::string& uuid
 GpuLock::GpuLock(GpuLock&& other) noexcept
     : turn_(std::exchange(other.turn_, -1)),
       queue_(std::exchange(other.queue_, -1)),
+      path_(std::move(other.path_)),
       held_(other.held_),
       waits_(other.waits_),
+      queued_(other.queued_),
+      ignored_(other.ignored_),
+      warning_(std::move(other.warning_)),
       since_(other.since_),
+      waits_since_(other.waits_since_),
       not_before_(other.not_before_) {}
 
 GpuLock::~GpuLock() {
@@ -57,14 +47,28 @@ GpuLock::~GpuLock() {
 bool GpuLock::Take(Clock::time_point now) {
   if (held_) return true;
   if (now >= not_before_ && flock(turn_, LOCK_EX | LOCK_NB) == 0) {
-    if (waits_) flock(queue_, LOCK_UN);
-    waits_ = false;
+    StopWaiting();
+    ignored_ = false;
     held_ = true;
     since_ = now;
     return true;
   }
-  if (!waits_) waits_ = flock(queue_, LOCK_SH | LOCK_NB) == 0;
-  return false;
+  if (!std::exchange(waits_, true)) waits_since_ = now;
+  if (!queued_) queued_ = flock(queue_, LOCK_SH | LOCK_NB) == 0;
+  if (now < not_before_ || (!ignored_ && now - waits_since_ < kPatience)) return false;
+  if (!std::exchange(ignored_, true)) {
+    warning_ = "timing on the GPU does not wait any longer for its turn: " + path_ +
+               " is held by " + HolderOf(turn_);
+  }
+  StopWaiting();
+  held_ = true;
+  since_ = now;
+  return true;
+}
+
+void GpuLock::StopWaiting() {
+  if (queued_) flock(queue_, LOCK_UN);
+  queued_ = waits_ = false;
 }
 
 // Who waits shares the queue's lock.
@@ -75,20 +79,22 @@ bool GpuLock::OthersWait() const {
 }
 
 void GpuLock::GiveUp() {
-  if (held_) flock(turn_, LOCK_UN);
+  if (held_ && !ignored_) flock(turn_, LOCK_UN);
   held_ = false;
 }
 
 void GpuLock::Pause(Clock::time_point now) {
-  if (!held_ || now - since_ < kTurn || !OthersWait()) return;
+  if (!held_) return;
+  // The next Take looks whether it is free again.
+  if (ignored_) return GiveUp();
+  if (now - since_ < kTurn || !OthersWait()) return;
   GiveUp();
   not_before_ = now + kCourtesy;
 }
 
 void GpuLock::Leave() {
   GiveUp();
-  if (waits_) flock(queue_, LOCK_UN);
-  waits_ = false;
+  StopWaiting();
 }
 
 }  // namespace mlc::worker

@@ -1,10 +1,13 @@
 // Workers of one host that use one GPU time on it in turns: a lock on a file named by the device's
 // UUID, and one that those hold who wait for it. Whoever has it gives it up after a while if
-// somebody waits. Nothing blocks. Not thread-safe; locks end with the process.
+// somebody waits. Nothing blocks. Whoever may read the files may hold them: who does not give a
+// turn up is waited for no longer than kPatience, then timing goes on without turns, which costs
+// precision. Not thread-safe; locks end with the process.
 #pragma once
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "compiler/base/status.h"
 
@@ -13,6 +16,8 @@ namespace mlc::worker {
 class GpuLock {
  public:
   using Clock = std::chrono::steady_clock;
+  // Several workers have several turns, each of which may last as long as the trials of one task.
+  static constexpr std::chrono::minutes kPatience{3};
 
   // Makes the files in `folder` if need be; those of other users serve as well.
   static Result<GpuLock> Open(const std::string& folder, const std::string& uuid);
@@ -20,7 +25,8 @@ class GpuLock {
   GpuLock& operator=(GpuLock&&) = delete;
   ~GpuLock();
 
-  // True if the lock is held now. Else it counts as waited for, until a Take succeeds or Leave.
+  // True if the lock is held now, or was waited for for too long. Else it counts as waited for,
+  // until a Take succeeds or Leave.
   bool Take(Clock::time_point now);
   // No kernel runs: the lock is given up if its turn is over and somebody waits.
   void Pause(Clock::time_point now);
@@ -28,17 +34,26 @@ class GpuLock {
   void Leave();
   bool held() const { return held_; }
   bool waits() const { return waits_; }
+  // Once for each holder that was waited for for too long: who it is. Empty: nothing new.
+  std::string TakeWarning() { return std::exchange(warning_, {}); }
 
  private:
-  GpuLock(int turn, int queue) : turn_(turn), queue_(queue) {}
+  GpuLock(int turn, int queue, std::string path)
+      : turn_(turn), queue_(queue), path_(std::move(path)) {}
   bool OthersWait() const;
   void GiveUp();
+  void StopWaiting();
 
   int turn_;  // descriptors
   int queue_;
+  std::string path_;
   bool held_ = false;
   bool waits_ = false;
+  bool queued_ = false;   // with the other file's lock
+  bool ignored_ = false;  // the lock: held_ says that this worker may go on, no more
+  std::string warning_;
   Clock::time_point since_;
+  Clock::time_point waits_since_;
   Clock::time_point not_before_;
 };
 

@@ -1,7 +1,10 @@
 #include "worker/gpu/gpu_lock.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -65,6 +68,43 @@ TEST_F(GpuLockTest, ADeadHolderLeavesNothingBehind) {
     ASSERT_FALSE(other.Take(now_));
   }
   EXPECT_TRUE(other.Take(now_));
+}
+
+// Everybody who may read the file may hold it, and need not give it up.
+TEST_F(GpuLockTest, OneThatIsNeverGivenUpStopsNobodyForEver) {
+  GpuLock hostile = Open(), one = Open();
+  ASSERT_TRUE(hostile.Take(now_));
+  EXPECT_FALSE(one.Take(now_));
+  EXPECT_FALSE(one.Take(now_ + GpuLock::kPatience - milliseconds(10)));
+  EXPECT_EQ(one.TakeWarning(), "");
+  now_ += GpuLock::kPatience;
+  ASSERT_TRUE(one.Take(now_)) << "it goes on without a turn";
+  EXPECT_FALSE(one.waits());
+  const std::string warning = one.TakeWarning();
+  EXPECT_NE(warning.find("mlc-gpu-ab.lock is held by process " + std::to_string(getpid())),
+            std::string::npos)
+      << warning;
+  one.Pause(now_ + milliseconds(10));
+  EXPECT_TRUE(one.Take(now_ + milliseconds(20))) << "it does not wait again";
+  EXPECT_EQ(one.TakeWarning(), "") << "said once";
+  one.Pause(now_ + milliseconds(30));
+  EXPECT_FALSE(Open().Take(now_ + milliseconds(35))) << "the lock was not its own to give up";
+  hostile.Leave();
+  EXPECT_TRUE(one.Take(now_ + milliseconds(40)));
+  EXPECT_FALSE(hostile.Take(now_ + milliseconds(50))) << "turns are taken again";
+}
+
+TEST_F(GpuLockTest, AQueueThatIsHeldStopsNobody) {
+  const int queue = open((folder_ + "/mlc-gpu-ab.queue").c_str(), O_RDWR | O_CREAT, 0644);
+  ASSERT_EQ(flock(queue, LOCK_EX), 0);
+  GpuLock one = Open(), other = Open();
+  ASSERT_TRUE(one.Take(now_));
+  EXPECT_FALSE(other.Take(now_));
+  EXPECT_TRUE(other.waits());
+  one.Pause(now_ + milliseconds(600));
+  EXPECT_TRUE(other.Take(now_ + milliseconds(601)));
+  EXPECT_FALSE(other.waits());
+  close(queue);
 }
 
 TEST_F(GpuLockTest, FilesThatCannotBeMadeAreAnError) {
