@@ -55,7 +55,8 @@ Diagnosis Diagnose(const target::Target& target) {
        sandbox.seccomp ? "yes" : "missing: start with --sandbox=off if you trust every server");
   line(sandbox.landlock_abi > 0 ? "ok  " : "warn", "landlock",
        sandbox.landlock_abi > 0 ? "version " + std::to_string(sandbox.landlock_abi)
-                                : "missing: seccomp alone keeps files closed");
+                                : "missing: GPUs are refused, as nothing else keeps their driver's "
+                                  "process from files; the processor does with seccomp alone");
   const bool may_raise = setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) - 1) == 0;
   line(may_raise ? "ok  " : "warn", "raising the priority of timings",
        may_raise ? "allowed" : "not allowed: CAP_SYS_NICE would steady timings");

@@ -35,6 +35,8 @@ struct EngineOptions {
   std::string gpu_locks = "/tmp";  // folder of the locks that workers of one host share
   int builders = 1;                // build children at a time
   bool sandbox = true;
+  // GPUs whose runners this machine cannot fence in run without a fence, instead of not at all.
+  bool lenient = false;
   bool allow_raw_cuda = false;  // GPUs run kernels that somebody wrote by hand, too
   // Of processor time, of a trial where tensors are small and each thread has a processor;
   // deadlines are longer where they are not (child_limits.h).
@@ -93,6 +95,7 @@ class Engine {
   Status Calibrate();
   build::ChildWork BuildWork() const;
   Status StartGpus();
+  Status CheckRawCuda() const;
   bool OnCpu(const Job& job) const {
     return !targets_[static_cast<size_t>(job.trial.target)].is_cuda();
   }

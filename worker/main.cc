@@ -89,18 +89,31 @@ std::string LockFolderOf(const Flags& flags) {
   return std::filesystem::is_directory(kShared, ignored) ? kShared : "/tmp";
 }
 
+// The GPUs that this machine can fence in, or that run without; else why there are none.
+Result<std::vector<GpuDevice>> UsableGpus(const Flags& flags) {
+  const Status fence = mlc::build::CanFence(mlc::build::Limits::Fence::kDevice);
+  if (flags.sandbox == "on" && !fence.ok()) {
+    return Status(fence.code(), fence.message() + "; or accept it with --sandbox=off");
+  }
+  return FindGpus();
+}
+
 Result<EngineOptions> OptionsOf(const Flags& flags) {
   EngineOptions options;
   options.target = mlc::target::DetectHost(mlc::target::ThreadsFor(flags.threads));
   options.builders = mlc::target::ThreadsFor(flags.builders);
-  options.sandbox = flags.sandbox == "on";
+  const bool fences = mlc::build::CanFence(mlc::build::Limits::Fence::kCompute).ok();
+  options.sandbox = flags.sandbox == "on" || (flags.sandbox == "best" && fences);
+  // What somebody else wrote by hand always has a fence, or is not run.
+  const bool own = flags.server.address.starts_with("unix:") || !flags.allow_raw_cuda;
+  options.lenient = flags.sandbox == "best" && own;
   options.cpu = flags.target != "cuda";
   options.cuda_home = flags.cuda_home;
   options.gpu_locks = LockFolderOf(flags);
   options.allow_raw_cuda = flags.allow_raw_cuda;
   options.cubin_cache = CubinFolderOf(flags);
   if (flags.target == "cpu") return options;
-  Result<std::vector<GpuDevice>> gpus = FindGpus();
+  Result<std::vector<GpuDevice>> gpus = UsableGpus(flags);
   // "all" takes what there is; the doctor says why there is no more.
   if (!gpus.ok() && flags.target == "cuda") return gpus.status();
   if (gpus.ok()) options.gpus = *std::move(gpus);
@@ -182,6 +195,14 @@ int SignalDescriptor() {
   return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
+void WarnOfFence(const Flags& flags, spdlog::logger& logger) {
+  if (flags.sandbox == "off") logger.warn("sandbox off: kernels of the server run unfenced");
+  const Status fence = mlc::build::CanFence(mlc::build::Limits::Fence::kDevice);
+  if (fence.ok() || flags.target == "cpu") return;
+  if (flags.sandbox == "best") logger.warn("kernels run on GPUs unfenced: {}", fence.message());
+  if (flags.sandbox == "on") logger.warn("GPUs are left out: {}", fence.message());
+}
+
 Result<int> RunWorker(const Flags& flags) {
   const mlc::build::SandboxSupport sandbox = mlc::build::DetectSandbox();
   if (flags.sandbox == "on" && !sandbox.seccomp) {
@@ -222,9 +243,9 @@ Result<int> RunWorker(const Flags& flags) {
   daemon.logger = logger;
   for (size_t i = 0; i < engine->targets().size(); ++i) {
     logger->info("{} {} sandbox {}", SeatName(daemon.name, engine->targets(), i),
-                 engine->targets()[i], flags.sandbox == "on" ? sandbox.ToText() : "off");
+                 engine->targets()[i], flags.sandbox == "off" ? "off" : sandbox.ToText());
   }
-  if (flags.sandbox != "on") logger->warn("sandbox off: kernels of the server run unfenced");
+  WarnOfFence(flags, *logger);
   const Status status = RunDaemon(daemon, *engine);
   if (!engine->gpu_usage().empty()) logger->info("{}", engine->gpu_usage());
   if (status.code() == mlc::StatusCode::kCancelled) return static_cast<int>(ExitCode::kInterrupted);
@@ -258,10 +279,11 @@ void AddOptions(CLI::App& app, Flags& flags) {
          "folder, the same for all workers of a host, of the locks by which they take turns "
          "on GPUs; /run/mlc-gpu if that is there, else /tmp")
       ->check(CLI::ExistingDirectory)
-      ->envname("MLC_GPU_LOCKS")
-      ->capture_default_str();
-  app.add_option("--sandbox", flags.sandbox, "fence children in: on or off")
-      ->check(CLI::IsMember({"on", "off"}));
+      ->envname("MLC_GPU_LOCKS");
+  app.add_option("--sandbox", flags.sandbox,
+                 "fence children in: on (what cannot be fenced in here is refused), best (it runs "
+                 "without a fence), or off")
+      ->check(CLI::IsMember({"on", "best", "off"}));
   app.add_flag("--allow-raw-cuda", flags.allow_raw_cuda,
                "for GPUs: run kernels that administrators wrote by hand, too");
   app.add_flag("--once", flags.once, "leave when the server has no work");

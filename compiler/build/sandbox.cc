@@ -6,13 +6,16 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "compiler/build/syscall_filter.h"
 
@@ -64,37 +67,78 @@ void DropCapabilities() {
 }
 
 // The rights that the kernel's landlock knows; each ABI added some.
+constexpr uint64_t kTruncate = uint64_t{1} << 14;
+constexpr uint64_t kDeviceControl = uint64_t{1} << 15;
 uint64_t FileRights(int abi) {
   uint64_t rights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;
   if (abi >= 2) rights |= uint64_t{1} << 13;  // refer
-  if (abi >= 3) rights |= uint64_t{1} << 14;  // truncate
-  if (abi >= 5) rights |= uint64_t{1} << 15;  // ioctl of devices
+  if (abi >= 3) rights |= kTruncate;
+  if (abi >= 5) rights |= kDeviceControl;
   return rights;
 }
 
+// As the kernel has it today; older headers end after the first.
+struct RuleSetAttributes {
+  uint64_t files = 0;
+  uint64_t network = 0;
+  uint64_t scoped = 0;
+};
+constexpr int kScopingAbi = 6;
+// Abstract local sockets and signals of processes outside.
+constexpr uint64_t kScopes = 3;
+
+constexpr uint64_t kOfFiles = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+                              LANDLOCK_ACCESS_FS_READ_FILE | kTruncate | kDeviceControl;
 constexpr uint64_t kReading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 
 // What lies below `path` may be used with these rights. A path that is not there needs no rule.
-void Allow(int rules, const char* path, uint64_t rights) {
+void Allow(int rules, const std::string& path, uint64_t rights) {
   landlock_path_beneath_attr below = {};
-  below.allowed_access = rights;
-  below.parent_fd = open(path, O_PATH | O_CLOEXEC);
+  below.parent_fd = open(path.c_str(), O_PATH | O_CLOEXEC);
   if (below.parent_fd < 0) return;
+  struct stat found = {};
+  const bool folder = fstat(below.parent_fd, &found) == 0 && S_ISDIR(found.st_mode);
+  below.allowed_access = folder ? rights : rights & kOfFiles;
   (void)syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0);
   close(below.parent_fd);
 }
 
-Status RestrictFiles(int abi, Limits::Fence fence) {
-  landlock_ruleset_attr attributes = {};
-  attributes.handled_access_fs = FileRights(abi);
-  const auto rules =
-      static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof(uint64_t), 0));
-  if (rules < 0) return Internal(std::string("landlock: ") + strerror(errno));
-  if (fence == Limits::Fence::kDevice) {
-    Allow(rules, "/", kReading);
-    const uint64_t devices = kReading | LANDLOCK_ACCESS_FS_WRITE_FILE | (uint64_t{1} << 15);
-    Allow(rules, "/dev", devices & FileRights(abi));
+std::vector<std::string> NamesIn(const char* folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
   }
+  return names;
+}
+
+// A driver reads files of the system, and uses its devices. Of what else is in /dev, disks,
+// terminals, and memory that others share, it gets nothing.
+void AllowDriver(int rules, int abi) {
+  for (const std::string& name : NamesIn("/")) {
+    if (name != "dev") Allow(rules, "/" + name, kReading);
+  }
+  Allow(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR);
+  for (const char* source : {"/dev/random", "/dev/urandom"}) Allow(rules, source, kReading);
+  const uint64_t use =
+      (kReading | LANDLOCK_ACCESS_FS_WRITE_FILE | kDeviceControl) & FileRights(abi);
+  for (const char* device : {"/dev/null", "/dev/zero"}) Allow(rules, device, use);
+  for (const std::string& name : NamesIn("/dev")) {
+    if (name.starts_with("nvidia")) Allow(rules, "/dev/" + name, use);
+  }
+}
+
+Status RestrictFiles(int abi, Limits::Fence fence) {
+  RuleSetAttributes attributes;
+  attributes.files = FileRights(abi);
+  const bool scopes = abi >= kScopingAbi && fence == Limits::Fence::kDevice;
+  if (scopes) attributes.scoped = kScopes;
+  const auto rules =
+      static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes,
+                               scopes ? sizeof(attributes) : sizeof(attributes.files), 0));
+  if (rules < 0) return Internal(std::string("landlock: ") + strerror(errno));
+  if (fence == Limits::Fence::kDevice) AllowDriver(rules, abi);
   const long result = syscall(SYS_landlock_restrict_self, rules, 0);
   close(rules);
   return result == 0 ? Status() : Internal(std::string("landlock: ") + strerror(errno));
@@ -129,9 +173,25 @@ std::string SandboxSupport::ToText() const {
          " landlock=" + std::to_string(landlock_abi);
 }
 
+Status CanFence(Limits::Fence fence) {
+  if (kSanitized) return Status();
+  const SandboxSupport support = DetectSandbox();
+  if (!support.seccomp) {
+    return Status(StatusCode::kPermissionDenied,
+                  "this kernel has no seccomp: kernels of a server cannot be fenced in");
+  }
+  if (fence == Limits::Fence::kCompute || support.landlock_abi > 0) return Status();
+  return Status(
+      StatusCode::kPermissionDenied,
+      "this kernel has no landlock: a process that drives a GPU could write every file of "
+      "its user. Boot Linux 5.13 or newer with landlock among its security modules "
+      "(lsm=landlock,..., see /sys/kernel/security/lsm)");
+}
+
 Status EnterSandbox(const Limits& limits) {
   MLC_TRY(SetLimits(limits));
   if (!limits.sandbox || kSanitized) return Status();
+  MLC_TRY(CanFence(limits.fence));
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Internal("no_new_privs is refused");
   const int abi = DetectSandbox().landlock_abi;
   if (abi > 0) MLC_TRY(RestrictFiles(abi, limits.fence));

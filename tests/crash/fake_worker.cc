@@ -107,7 +107,7 @@ int Run(const Options& options) {
 
 int main(int argc, char** argv) {
   mlc::Options options;
-  std::string target;
+  std::string target, sandbox;
   CLI::App app("a worker that measures nothing");
   app.add_option("--server", options.server)->required();
   app.add_option("--name", options.name);
@@ -115,6 +115,7 @@ int main(int argc, char** argv) {
   app.add_option("--trial-ms", options.trial_ms);
   app.add_option("--slots", options.slots);
   app.add_option("--target", target);
+  app.add_option("--sandbox", sandbox);
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGTERM, [](int) { mlc::draining = 1; });
   return mlc::Run(options);

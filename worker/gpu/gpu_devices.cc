@@ -13,6 +13,7 @@ namespace {
 constexpr int kTimeoutMs = 60'000;
 // The driver waits by computing, and starts threads of its own.
 constexpr int kDriverThreads = 4;
+constexpr int kPageableMemoryAccess = 88;  // CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS
 
 // What one multiprocessor does each cycle: fp32 operations of its plain units, and fp16 operations
 // of its matrix units (a multiply-add counts two).
@@ -31,6 +32,7 @@ void Put(ByteWriter& out, const GpuDevice& gpu) {
   out.PutText(gpu.uuid);
   out.Put(gpu.driver);
   out.Put(gpu.memory_bytes);
+  out.Put(gpu.reaches_host);
   out.PutText(gpu.target.ToText());
 }
 
@@ -42,6 +44,7 @@ Result<GpuDevice> GetGpu(ByteReader& in) {
   gpu.uuid = in.GetText();
   gpu.driver = in.Get<int>();
   gpu.memory_bytes = in.Get<int64_t>();
+  gpu.reaches_host = in.Get<bool>();
   const std::string target = in.GetText();
   if (!in.ok()) return Internal("asking the driver gave no answer");
   gpu.target = MLC_TRY(target::Target::Parse(target));
@@ -56,6 +59,15 @@ std::string UuidText(const mlc_cuda_device_facts& facts) {
     text += kDigits[byte & 15];
   }
   return text;
+}
+
+// What is not known is taken for the worse.
+bool ReachesHost(const mlc_cuda& cuda, int ordinal) {
+  mlc_cu_device device = 0;
+  int reaches = 0;
+  const bool told = cuda.device_get(&device, ordinal) == 0 &&
+                    cuda.device_get_attribute(&reaches, kPageableMemoryAccess, device) == 0;
+  return !told || reaches != 0;
 }
 
 // In the child.
@@ -85,6 +97,7 @@ Result<std::string> AskDriver() {
               .uuid = UuidText(facts),
               .driver = cuda.version,
               .memory_bytes = static_cast<int64_t>(facts.memory_bytes),
+              .reaches_host = ReachesHost(cuda, i),
               .target = *std::move(target)});
   }
   std::string answer = out.Take();

@@ -19,6 +19,9 @@ struct GpuDevice {
   std::string uuid;  // 32 hexadecimal digits
   int driver = 0;    // 13000 for one that serves CUDA 13.0
   int64_t memory_bytes = 0;
+  // Its kernels reach all memory of the process that drives it, by HMM or ATS, not only what the
+  // driver was asked for.
+  bool reaches_host = false;
   target::Target target;  // copy_gbps is measured by the device's runner
 };
 

@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <map>
 
+#include "tests/without_landlock.h"
 #include "worker/built_kernel.h"
+#include "worker/child.h"
 #include "worker/engine.h"
 #include "worker/gpu/gpu_doctor.h"
 #include "worker/local_trial.h"
@@ -236,6 +238,63 @@ TEST_F(FakeGpus, MissingCuptiIsAnErrorThatSaysWhatToInstall) {
   EXPECT_EQ(fleet.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_NE(fleet.status().message().find("install CUPTI of CUDA 12 or newer"), std::string::npos)
       << fleet.status().message();
+}
+
+// What seccomp alone leaves open is every file of the worker's user.
+TEST_F(FakeGpus, WithoutLandlockTheEngineRefusesThemUnlessItIsTold) {
+  if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
+  const auto say = [&](bool sandbox, bool lenient) {
+    EngineOptions options;
+    options.target = target::DetectHost(1);
+    options.cpu = false;
+    options.gpus = {gpus_.front()};
+    options.cuda_home = kHome;
+    options.gpu_locks = ::testing::TempDir();
+    options.sandbox = sandbox;
+    options.lenient = lenient;
+    Child::Options child;
+    child.limits.memory_bytes = 0;
+    child.limits.open_files = 4096;
+    child.limits.sandbox = false;
+    Result<Child> asked = Child::Start(child, [&](int pipe) {
+      if (!testing::TakeLandlockAway()) return;
+      const auto engine = Engine::Create(options);
+      WriteAll(pipe, engine.ok() ? "it serves" : engine.status().message());
+    });
+    while (asked->Read()) usleep(500);
+    return asked->received();
+  };
+  const std::string refused = say(true, false);
+  EXPECT_NE(refused.find("no landlock: a process that drives a GPU could write every file"),
+            std::string::npos)
+      << refused;
+  if (!build::Nvrtc::Open("").ok()) return;
+  EXPECT_EQ(say(true, true), "it serves");
+  EXPECT_EQ(say(false, false), "it serves");
+}
+
+TEST_F(FakeGpus, LocksThatCannotBeHadAreSaid) {
+  const std::string folder = ::testing::TempDir() + "/gpu_lock_links_" + std::to_string(getpid());
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_symlink("/etc/passwd", folder + "/mlc-gpu-" + gpus_[0].uuid + ".lock");
+  gpus_.resize(1);
+  const auto fleet = NewFleet(10'000, folder);
+  ASSERT_NE(fleet, nullptr);
+  const std::string warning = fleet->TakeWarning();
+  EXPECT_NE(warning.find("no turns are taken with other workers of this host"), std::string::npos);
+  EXPECT_NE(warning.find("it is a symbolic link"), std::string::npos) << warning;
+  EXPECT_EQ(fleet->TakeWarning(), "");
+  EXPECT_EQ(Run(*fleet, Task("right 1000")).outcome, Outcome::kOk);
+  std::filesystem::remove_all(folder);
+}
+
+// A kernel whose code has the runner's process, and makes it send without end.
+TEST_F(FakeGpus, ARunnerThatSendsWithoutEndIsReplaced) {
+  const auto fleet = NewFleet(kHangMs);
+  const Measurement bad = Run(*fleet, Task("flood"));
+  EXPECT_EQ(bad.outcome, Outcome::kRunError) << bad.detail;
+  EXPECT_NE(bad.detail.find("sent no result"), std::string::npos) << bad.detail;
+  EXPECT_EQ(Run(*fleet, Task("right 1000")).outcome, Outcome::kOk);
 }
 
 TEST_F(FakeGpus, TheEngineServesProcessorAndGpus) {

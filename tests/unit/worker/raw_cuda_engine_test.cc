@@ -20,10 +20,7 @@ class RawCudaEngine : public ::testing::Test {
     if (!gpus->front().name.starts_with("Fake GPU")) GTEST_SKIP() << "a real driver is in the way";
   }
 
-  // What becomes of one trial. `image` is what the device does, whatever code it is given.
-  static Measurement Run(const std::string& config, bool allowed, const char* image,
-                         int64_t compiler_bytes = EngineOptions().build_memory_bytes) {
-    setenv("FAKE_IMAGE", image, 1);
+  static EngineOptions Options(bool allowed) {
     EngineOptions options;
     options.target = target::DetectHost(2);
     options.cpu = false;
@@ -33,6 +30,14 @@ class RawCudaEngine : public ::testing::Test {
     options.gpu_locks = ::testing::TempDir();
     options.run_timeout_ms = 2'000;
     options.allow_raw_cuda = allowed;
+    return options;
+  }
+
+  // What becomes of one trial. `image` is what the device does, whatever code it is given.
+  static Measurement Run(const std::string& config, bool allowed, const char* image,
+                         int64_t compiler_bytes = EngineOptions().build_memory_bytes) {
+    setenv("FAKE_IMAGE", image, 1);
+    EngineOptions options = Options(allowed);
     options.build_memory_bytes = compiler_bytes;
     auto engine = Engine::Create(std::move(options));
     unsetenv("FAKE_IMAGE");
@@ -119,6 +124,39 @@ TEST_F(RawCudaEngine, AreRefusedWithoutTheFlagAndSayWhy) {
     EXPECT_NE(refused.detail.find("started without --allow-raw-cuda"), std::string::npos)
         << refused.detail;
   }
+}
+
+// There its author would be inside the process that drives it: no fence is between them.
+TEST(RawCudaOnDevicesThatReachTheHost, IsRefusedAtTheStart) {
+  setenv("FAKE_REACHES_HOST", "1", 1);
+  const auto gpus = FindGpus();
+  unsetenv("FAKE_REACHES_HOST");
+  ASSERT_TRUE(gpus.ok()) << gpus.status().ToString();
+  if (!gpus->front().name.starts_with("Fake GPU")) GTEST_SKIP() << "a real driver is in the way";
+  EXPECT_TRUE(gpus->front().reaches_host);
+  EXPECT_FALSE((*FindGpus()).front().reaches_host);
+  EngineOptions options;
+  options.target = target::DetectHost(2);
+  options.target.fma_gflops = 1;
+  options.cpu = false;
+  options.gpus = *gpus;
+  options.cuda_home = MLC_FAKE_CUDA;
+  options.gpu_locks = ::testing::TempDir();
+  options.allow_raw_cuda = true;
+  const auto refused = Engine::Create(options);
+  EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
+  for (const char* word : {"--allow-raw-cuda is refused", "Fake GPU 0", "uvm_disable_hmm=1",
+                           "CUDA_VISIBLE_DEVICES", "--sandbox=off"}) {
+    EXPECT_NE(refused.status().message().find(word), std::string::npos)
+        << refused.status().message();
+  }
+  if (!build::Nvrtc::Open("").ok()) return;
+  // Generated kernels are no risk, and whoever has no fence has nothing to lose by it.
+  options.allow_raw_cuda = false;
+  EXPECT_TRUE(Engine::Create(options).ok());
+  options.allow_raw_cuda = true;
+  options.sandbox = false;
+  EXPECT_TRUE(Engine::Create(options).ok());
 }
 
 }  // namespace

@@ -12,7 +12,8 @@
    file that is locked from a kernel's launch until the stream is synchronised: a launch while
    another process holds it fails, as if two had met on the card. FAKE_LAUNCH ("64,8,2 32,4,1 0") is
    the grid, block and dynamic shared memory that every kernel is to be launched with: others fail.
-   More than 48 KiB of it has to be asked for before. */
+   More than 48 KiB of it has to be asked for before. With FAKE_REACHES_HOST kernels reach all
+   memory of their process. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,6 +88,9 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
       return 0;
     case 81:
       *value = 233472;
+      return 0;
+    case 88:
+      *value = getenv("FAKE_REACHES_HOST") != NULL;
       return 0;
     case 97:
       *value = 232448;
