@@ -137,10 +137,13 @@ Status EmbeddedServer::KeepWorker(int64_t trials) {
                               : "ended with code " + std::to_string(WEXITSTATUS(status));
   const std::string words = LastWords();
   const bool refused = WIFEXITED(status) && IsRefusal(WEXITSTATUS(status));
+  // Somebody kills it, or Linux where memory is out: the next one may fare better.
+  const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   const std::string end = how + words;
   const bool same = end == std::exchange(last_end_, end);
   const bool no_trial = trials == std::exchange(trials_, trials);
-  if (refused || (same && no_trial) || deaths_ >= kMaxDeaths) return WhyNoWorker(how, words);
+  const bool hopeless = refused || (same && no_trial && !killed);
+  if (hopeless || deaths_ >= kMaxDeaths) return WhyNoWorker(how, words);
   return StartWorker();
 }
 
