@@ -24,9 +24,10 @@ KernelBuilder::KernelBuilder(std::string name) : open_(1) {
 std::string KernelBuilder::Unique(std::string name) {
   MLC_CHECK(IsName(name)) << "name '" << name << "'";
   if (names_.insert(name).second) return name;
+  int& suffix = suffixes_[name];
   name += '_';
-  for (int suffix = 1;; ++suffix) {
-    std::string unique = name + std::to_string(suffix);
+  while (true) {
+    std::string unique = name + std::to_string(++suffix);
     if (names_.insert(unique).second) return unique;
   }
 }

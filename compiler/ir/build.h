@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -111,6 +112,7 @@ class KernelBuilder {
   Kernel kernel_;
   std::vector<std::vector<StmtRef>> open_;  // innermost block last
   std::set<std::string> names_;             // of buffers and variables
+  std::map<std::string, int> suffixes_;     // the last one of each name that came again
 };
 
 }  // namespace mlc::ir

@@ -91,7 +91,7 @@ ExprRef Fused::Branch(const ExprRef& condition, const std::function<ExprRef()>& 
                       const std::function<ExprRef()>& else_value, DType dtype, int lanes) {
   const ir::BufferId slot = NextRegister(dtype, lanes);
   bool complete = true;
-  const Memo before = memo_;
+  const size_t known = remembered_.size();
   const auto side = [&](const std::function<ExprRef()>& value) {
     ExprRef result = value();
     complete = complete && result;
@@ -100,7 +100,7 @@ ExprRef Fused::Branch(const ExprRef& condition, const std::function<ExprRef()>& 
       builder_.Set(slot, ir::Int(0), result);
     }
     // What one side computed does not exist on the other, nor after both.
-    memo_ = before;
+    for (; remembered_.size() > known; remembered_.pop_back()) memo_.erase(remembered_.back());
   };
   builder_.If(
       condition, [&] { side(then_value); }, [&] { side(else_value); });
@@ -126,12 +126,17 @@ Fused::PlaceRef Fused::PlaceOf(const TensorType& type, const Point& point) const
   return place;
 }
 
+void Fused::Forget() {
+  memo_.clear();
+  remembered_.clear();
+}
+
 ExprRef Fused::TryEmit(ValueId value, const Point& point, const Bound& bound) {
   bound_ = &bound;
-  memo_.clear();
+  Forget();
   ExprRef result = ValueAt(value, PlaceOf(workload_.graph()[value].type, point));
   bound_ = nullptr;
-  memo_.clear();
+  Forget();
   if (result && result->type.lanes != point.lanes) result = ir::MakeBroadcast(result, point.lanes);
   return result;
 }
@@ -159,7 +164,7 @@ void Fused::StoreOutputs(const Point& point, const Bound& bound, bool streaming)
   for (const auto& [id, expr] : bound) anchors.push_back(id);
   const auto used_before = registers_used_;
   bound_ = &bound;
-  memo_.clear();
+  Forget();
   std::map<std::vector<int64_t>, PlaceRef> places;
   for (size_t i = 0; i < workload_.outputs().size(); ++i) {
     const ValueId id = workload_.outputs()[i];
@@ -172,7 +177,7 @@ void Fused::StoreOutputs(const Point& point, const Bound& bound, bool streaming)
     Store(static_cast<int>(i), point, value, streaming);
   }
   bound_ = nullptr;
-  memo_.clear();
+  Forget();
   registers_used_ = used_before;
 }
 
@@ -199,7 +204,7 @@ bool IsMovement(Op op) {
   }
 }
 
-bool Emittable(const Value& node) {
+bool MovesEmittably(const Value& node) {
   if (node.op == Op::kResize) {
     const std::string& mode = node.Word("mode");
     return (mode == "nearest" || mode == "linear") &&
@@ -208,44 +213,52 @@ bool Emittable(const Value& node) {
   return IsMovement(node.op);
 }
 
-// `exact`: still at the anchor's own point.
-bool CoversFrom(const graph::Graph& graph, ValueId id, std::span<const ValueId> anchors, bool exact,
-                std::vector<int>& seen) {
-  if (std::find(anchors.begin(), anchors.end(), id) != anchors.end()) return exact;
-  int& state = seen[static_cast<size_t>(id)];
-  const int wanted = exact ? 1 : 2;
-  if (state >= wanted) return true;
-  const Value& node = graph[id];
-  bool same = false;
+// Whether a node can be emitted once its operands can.
+bool IsEmittable(const Value& node) {
   switch (node.op) {
     case Op::kInput:
     case Op::kWeight:
-      return true;
-    case Op::kConstant:
-      return !node.data;
     case Op::kPointwise:
     case Op::kCast:
     case Op::kCopy:
-      same = exact;
-      break;
+      return true;
+    case Op::kConstant:
+      return !node.data;
     default:
-      if (!Emittable(node)) return false;
+      return MovesEmittably(node);
   }
-  for (ValueId operand : node.operands) {
-    if (operand == graph::kNoValue) continue;
-    const bool still = same && graph[operand].type.dims == node.type.dims;
-    if (!CoversFrom(graph, operand, anchors, still, seen)) return false;
-  }
-  state = wanted;
-  return true;
 }
 
 }  // namespace
 
 bool Fused::Covers(const graph::Workload& workload, ValueId value,
                    std::span<const ValueId> anchors) {
-  std::vector<int> seen(static_cast<size_t>(workload.graph().size()), 0);
-  return CoversFrom(workload.graph(), value, anchors, true, seen);
+  // Exact: still at the anchors' own point. What holds away from it holds at it.
+  enum Reached : uint8_t { kNot, kExactly, kMoved };
+  const graph::Graph& graph = workload.graph();
+  std::vector<Reached> reached(static_cast<size_t>(graph.size()), kNot);
+  std::vector<std::pair<ValueId, Reached>> stack = {{value, kExactly}};
+  while (!stack.empty()) {
+    const auto [id, how] = stack.back();
+    stack.pop_back();
+    if (std::find(anchors.begin(), anchors.end(), id) != anchors.end()) {
+      if (how != kExactly) return false;
+      continue;
+    }
+    Reached& before = reached[static_cast<size_t>(id)];
+    if (before >= how) continue;
+    before = how;
+    const Value& node = graph[id];
+    if (!IsEmittable(node)) return false;
+    const bool same = how == kExactly &&
+                      (node.op == Op::kPointwise || node.op == Op::kCast || node.op == Op::kCopy);
+    for (ValueId operand : node.operands) {
+      if (operand == graph::kNoValue) continue;
+      const bool still = same && graph[operand].type.dims == node.type.dims;
+      stack.emplace_back(operand, still ? kExactly : kMoved);
+    }
+  }
+  return true;
 }
 
 bool Fused::Vectorises(const graph::Workload& workload, ValueId value, int dim, int lanes,

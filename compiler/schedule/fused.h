@@ -122,6 +122,7 @@ class Fused {
   ir::ExprRef Keep(ir::ExprRef value);  // in a register
   ir::BufferId NextRegister(DType dtype, int lanes);
   void CountUses();
+  void Forget();
   PlaceRef PlaceOf(const graph::TensorType& type, const Point& point) const;
   ir::ExprRef TryEmit(graph::ValueId value, const Point& point, const Bound& bound);
 
@@ -134,6 +135,7 @@ class Fused {
   std::vector<int64_t> output_offsets_;
   std::vector<int> uses_;
   Memo memo_;
+  std::vector<Memo::iterator> remembered_;  // all of memo_, in the order of coming
   const Bound* bound_ = nullptr;
   std::map<std::pair<DType, int>, std::vector<ir::BufferId>> registers_;
   std::map<std::pair<DType, int>, size_t> registers_used_;

@@ -142,7 +142,7 @@ ExprRef Fused::ValueAt(ValueId id, const PlaceRef& place) {
   const Op op = workload_.graph()[id].op;
   const bool costly = op == Op::kPointwise || op == Op::kCast;
   if (costly && uses_[static_cast<size_t>(id)] > 1) result = Keep(std::move(result));
-  memo_[key] = result;
+  remembered_.push_back(memo_.emplace(key, result).first);
   return result;
 }
 

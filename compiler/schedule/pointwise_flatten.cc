@@ -277,16 +277,14 @@ class Flattener {
       if (groups.empty()) steps.push_back(1);
       result_[id].type.strides = std::move(steps);
     }
+    std::vector<bool> is_strided(static_cast<size_t>(result_.size()), false);
+    for (ValueId id : strided_) is_strided[static_cast<size_t>(id)] = true;
     for (ValueId id = graph_.size(); id < result_.size(); ++id) {
-      if (!result_[id].type.dims.empty() || dims_.empty()) SetDims(id, merged);
+      TensorType& type = result_[id].type;
+      if (dims_.empty() ? is_strided[static_cast<size_t>(id)] : !type.dims.empty()) {
+        type.dims = merged;
+      }
     }
-  }
-
-  void SetDims(ValueId id, const std::vector<int64_t>& merged) {
-    TensorType& type = result_[id].type;
-    const bool strided = std::find(strided_.begin(), strided_.end(), id) != strided_.end();
-    if (dims_.empty() && !strided) return;
-    type.dims = merged;
   }
 
   bool Contiguous(size_t outer, size_t inner) const {

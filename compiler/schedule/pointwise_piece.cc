@@ -28,9 +28,11 @@ struct Region {
   int64_t offset = 0;
 };
 
-void CutRegion(const Graph& graph, const Region& region, std::vector<Region>& out);
+// Each is false once there are more regions than are worth their code: what a node reads twice is
+// cut twice, so a short chain of concatenations has more regions than memory holds.
+bool CutRegion(const Graph& graph, const Region& region, std::vector<Region>& out);
 
-void CutConcat(const Graph& graph, const Region& region, std::vector<Region>& out) {
+bool CutConcat(const Graph& graph, const Region& region, std::vector<Region>& out) {
   const Value& node = graph[region.root];
   const size_t axis = static_cast<size_t>(node.Int("axis"));
   int64_t start = 0;
@@ -38,18 +40,19 @@ void CutConcat(const Graph& graph, const Region& region, std::vector<Region>& ou
     Region part{operand, graph[operand].type.dims, region.strides,
                 region.offset + start * region.strides[axis]};
     start += part.dims[axis];
-    CutRegion(graph, part, out);
+    if (!CutRegion(graph, part, out)) return false;
   }
+  return true;
 }
 
 // The inside, and two slabs per padded dimension around what is already covered.
-void CutPad(const Graph& graph, const Region& region, std::vector<Region>& out) {
+bool CutPad(const Graph& graph, const Region& region, std::vector<Region>& out) {
   const Value& node = graph[region.root];
   const std::vector<int64_t>& pads = node.Ints("pads");
   const size_t rank = region.dims.size();
   Region inside{node.operands[0], graph[node.operands[0]].type.dims, region.strides, region.offset};
   for (size_t d = 0; d < rank; ++d) inside.offset += pads[d] * region.strides[d];
-  CutRegion(graph, inside, out);
+  if (!CutRegion(graph, inside, out)) return false;
   Region slab{region.root, inside.dims, region.strides, inside.offset};
   for (size_t d = 0; d < rank; ++d) {
     slab.offset -= pads[d] * region.strides[d];
@@ -62,9 +65,10 @@ void CutPad(const Graph& graph, const Region& region, std::vector<Region>& out) 
     }
     slab.dims[d] = region.dims[d];
   }
+  return out.size() <= kMaxPieces;
 }
 
-void CutRegion(const Graph& graph, const Region& region, std::vector<Region>& out) {
+bool CutRegion(const Graph& graph, const Region& region, std::vector<Region>& out) {
   const Value& node = graph[region.root];
   if (node.op == Op::kConcat) return CutConcat(graph, region, out);
   if (node.op == Op::kPad && node.Word("mode") == "constant" &&
@@ -73,6 +77,7 @@ void CutRegion(const Graph& graph, const Region& region, std::vector<Region>& ou
     return CutPad(graph, region, out);
   }
   out.push_back(region);
+  return out.size() <= kMaxPieces;
 }
 
 bool IsFill(const Graph& graph, const Region& region) {
@@ -172,8 +177,7 @@ std::vector<Piece> CutPieces(const Workload& workload) {
     const TensorType& type = graph[output].type;
     cuts.emplace_back();
     const Region whole{output, type.dims, type.EffectiveStrides(), 0};
-    CutRegion(graph, whole, cuts.back());
-    if (cuts.back().size() > kMaxPieces) cuts.back() = {whole};
+    if (!CutRegion(graph, whole, cuts.back())) cuts.back() = {whole};
     total += cuts.back().size();
     together =
         together && cuts.back().size() == 1 && type.dims == graph[workload.outputs()[0]].type.dims;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "compiler/schedule/fused.h"
 #include "compiler/schedule/fused_rows.h"
@@ -41,34 +42,56 @@ bool SupportsType(const Value& node, DType dtype) {
   return kind != "mean" && kind != "l2" && kind != "log_sum_exp";
 }
 
+// Values by depth, each once: what is read twice at each of many steps would be walked for ever.
+class Walk {
+ public:
+  Walk(const Graph& graph, std::vector<ValueId> from)
+      : stack_(std::move(from)), seen_(static_cast<size_t>(graph.size()), false) {}
+
+  // kNoValue at the end.
+  ValueId Next() {
+    while (!stack_.empty()) {
+      const ValueId id = stack_.back();
+      stack_.pop_back();
+      if (id == graph::kNoValue || seen_[static_cast<size_t>(id)]) continue;
+      seen_[static_cast<size_t>(id)] = true;
+      return id;
+    }
+    return graph::kNoValue;
+  }
+  // The first operand comes next.
+  void Into(const Value& node) {
+    stack_.insert(stack_.end(), node.operands.rbegin(), node.operands.rend());
+  }
+
+ private:
+  std::vector<ValueId> stack_;
+  std::vector<bool> seen_;
+};
+
 // The type whose strides tell how x lies in memory: the first source of x's own shape.
 TensorType LayoutOf(const Graph& graph, ValueId x) {
-  std::vector<ValueId> stack = {x};
-  while (!stack.empty()) {
-    const ValueId id = stack.back();
-    stack.pop_back();
+  Walk walk(graph, {x});
+  for (ValueId id = walk.Next(); id != graph::kNoValue; id = walk.Next()) {
     const Value& node = graph[id];
     if (node.type.dims != graph[x].type.dims) continue;
     if (node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kView) return node.type;
     if (node.op != Op::kPointwise && node.op != Op::kCast && node.op != Op::kCopy) continue;
-    stack.insert(stack.end(), node.operands.rbegin(), node.operands.rend());
+    walk.Into(node);
   }
   return graph[x].type;
 }
 
 // Inputs of x's dims that are read at x's own coordinates.
 std::vector<ValueId> StreamsOf(const Graph& graph, ValueId x) {
-  std::vector<ValueId> streams, stack = {x};
-  while (!stack.empty()) {
-    const ValueId id = stack.back();
-    stack.pop_back();
+  std::vector<ValueId> streams;
+  Walk walk(graph, {x});
+  for (ValueId id = walk.Next(); id != graph::kNoValue; id = walk.Next()) {
     const Value& node = graph[id];
     if (node.type.dims != graph[x].type.dims) continue;
-    if (node.op == Op::kInput && std::find(streams.begin(), streams.end(), id) == streams.end()) {
-      streams.push_back(id);
-    }
+    if (node.op == Op::kInput) streams.push_back(id);
     if (node.op != Op::kPointwise && node.op != Op::kCast && node.op != Op::kCopy) continue;
-    stack.insert(stack.end(), node.operands.rbegin(), node.operands.rend());
+    walk.Into(node);
   }
   return streams;
 }
@@ -81,13 +104,11 @@ bool OutputsFit(const Workload& workload, ValueId anchor, RowProblem& problem) {
     if (!Fused::Covers(workload, output, anchors)) return false;
   }
   // Does an output reach x other than through the anchor?
-  std::vector<ValueId> stack = workload.outputs();
-  while (!stack.empty()) {
-    const ValueId id = stack.back();
-    stack.pop_back();
-    if (id == anchor || id == graph::kNoValue) continue;
+  Walk walk(graph, workload.outputs());
+  for (ValueId id = walk.Next(); id != graph::kNoValue; id = walk.Next()) {
+    if (id == anchor) continue;
     problem.needs_x = problem.needs_x || id == problem.x;
-    stack.insert(stack.end(), graph[id].operands.begin(), graph[id].operands.end());
+    walk.Into(graph[id]);
   }
   return true;
 }
