@@ -129,7 +129,7 @@ Leases::Orders Leases::Synchronize(const Contact& contact, int64_t now_ms) {
   Move(worker, now_ms + terms_.lease_ms);
   LoseAll(worker, restarted ? Loss::kWorkerLost : Loss::kReplyLost, holding);
   for (const Digest& uid : holding) {
-    if (!worker.leases.contains(uid) && !Adopt(uid, worker)) {
+    if (!worker.leases.contains(uid) && !Adopt(uid, worker, contact.quarantined)) {
       orders.cancelled.push_back(uid);
     } else {
       trials_.at(uid).seen = true;
@@ -140,12 +140,12 @@ Leases::Orders Leases::Synchronize(const Contact& contact, int64_t now_ms) {
   return orders;
 }
 
-bool Leases::Adopt(const Digest& uid, Worker& worker) {
+bool Leases::Adopt(const Digest& uid, Worker& worker, bool quarantined) {
   const auto found = trials_.find(uid);
   if (found == trials_.end()) return false;
   Trial& trial = found->second;
   if (trial.state != State::kQueued || !worker.offer.Meets(trial.queue->needs)) return false;
-  if (!trial.only.empty() && trial.only != worker.name) return false;
+  if (trial.only.empty() ? quarantined : trial.only != worker.name) return false;
   if (trial.avoid == worker.name) return false;
   // Whoever comes back with the trial in its hands did not die of it.
   trial.lost.erase(worker.name);

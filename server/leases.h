@@ -118,7 +118,7 @@ class Leases {
   // Ends a lease without a result; the reason if that ends the trial, which is then gone.
   std::string Lose(const Digest& uid, Loss loss);
   void LoseAll(Worker& worker, Loss loss, const std::set<Digest>& but);
-  bool Adopt(const Digest& uid, Worker& worker);
+  bool Adopt(const Digest& uid, Worker& worker, bool quarantined);
   void PayFor(Worker& worker, int64_t now_ms, Orders& orders);
   void Pay(Worker& worker, int64_t now_ms, Orders& orders);
   void GrantTo(Worker& worker, const Contact& contact, int64_t now_ms, Orders& orders);

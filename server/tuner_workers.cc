@@ -121,6 +121,8 @@ void Tuner::FillLeases(Call& call) {
   contact.leaving = leaves;
   contact.want = draining_ || leaves ? 0 : std::clamp(request.want(), 0, kMaxWant);
   contact.trusted = desk_.standings.MayWork(request.worker());
+  contact.quarantined =
+      desk_.standings.LineOf(request.worker()).state == Standings::State::kQuarantined;
   const Leases::Orders orders = leases_.Synchronize(contact, SteadyMs());
   call.orders.set_stale(orders.stale);
   for (const Leases::Grant& grant : orders.grants) Fill(grant, *call.orders.add_leases());

@@ -46,9 +46,10 @@ void LeasesModel::TakeBack(const std::string& name, const std::set<Digest>& hold
   }
 }
 
-bool LeasesModel::Adopts(const Trial& trial, const std::string& name) {
+bool LeasesModel::Adopts(const Trial& trial, const std::string& name, bool quarantined) {
   return trial.at == At::kQueued && workers[name].offer.Meets(trial.ask.needs) &&
-         (trial.ask.only.empty() || trial.ask.only == name) && trial.ask.avoid != name;
+         (trial.ask.only.empty() ? !quarantined : trial.ask.only == name) &&
+         trial.ask.avoid != name;
 }
 
 bool LeasesModel::Contact(const Leases::Contact& contact, int64_t now,
@@ -70,7 +71,7 @@ bool LeasesModel::Contact(const Leases::Contact& contact, int64_t now,
       continue;
     }
     Trial& trial = found->second;
-    if (Adopts(trial, name)) {
+    if (Adopts(trial, name, contact.quarantined)) {
       trial.lost.erase(name);
       Hold(trial, name);
     } else if (trial.at != At::kLeased || trial.holder != name) {

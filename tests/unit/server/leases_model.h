@@ -102,7 +102,7 @@ class LeasesModel {
   // Leases of the worker that it does not hold.
   void TakeBack(const std::string& name, const std::set<Digest>& holding, bool restarted);
   // Whether a queued trial that the worker says it holds becomes its lease.
-  bool Adopts(const Trial& trial, const std::string& name);
+  bool Adopts(const Trial& trial, const std::string& name, bool quarantined);
   // The worker went away with the trial.
   void Lose(const Digest& uid, Trial& trial, const std::string& name);
 

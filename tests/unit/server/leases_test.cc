@@ -271,6 +271,19 @@ TEST(LeasesTest, UntrustedWorkersGetOnlyWhatIsForThem) {
   EXPECT_THAT(Uids(leases.Expire(1'000'000)), ElementsAre(Uid(2))) << "it goes with its worker";
 }
 
+TEST(LeasesTest, AQuarantinedWorkerKeepsNothingThatItHoldsWithoutALease) {
+  Leases leases({});
+  leases.Add(Uid(1), kStudy, kCpu);
+  Leases::Contact contact = From("a", 0, {Uid(1), Uid(2)});
+  contact.trusted = false;
+  contact.quarantined = true;
+  leases.Synchronize(From("a", 0), 0);
+  ASSERT_TRUE(leases.Add({Uid(2), kStudy, kCpu, "a", {}, 0}));
+  EXPECT_THAT(leases.Synchronize(contact, 0).cancelled, ElementsAre(Uid(1)))
+      << "a canary is for it";
+  EXPECT_THAT(Uids(leases.Synchronize(From("b", 5), 0)), ElementsAre(Uid(1)));
+}
+
 TEST(LeasesTest, AConfirmationWaitsForAnotherWorkerForAWhile) {
   Leases leases({});
   leases.Add({Uid(1), kStudy, kCpu, {}, "a", 500});
