@@ -12,15 +12,8 @@ namespace {
 class MemoryLog : public TuningLog {
  public:
   Status AddWorkload(const WorkloadRow& row) override {
-    if (mlc::DigestOf(std::string_view(row.text)) != row.key) {
-      return InvalidArgument("a workload's key must be the digest of its text");
-    }
     std::lock_guard lock(mutex_);
-    if (workload_index_.emplace(row.key, workloads_.size()).second) {
-      workloads_.push_back(row);
-      workloads_.back().id = static_cast<int64_t>(workloads_.size());
-    }
-    return Status();
+    return Insert(row);
   }
 
   void Append(Record record, AppendCallback done) override {
@@ -34,11 +27,25 @@ class MemoryLog : public TuningLog {
     return Status();
   }
 
-  Status PutJob(const JobRow& job) override {
+  using TuningLog::PutJob;
+  Status PutJob(const JobRow& job, std::span<const WorkloadRow> workloads) override {
     std::lock_guard lock(mutex_);
-    for (const JobTask& task : job.tasks) MLC_TRY(RequireWorkload(task.workload));
-    jobs_[job.id] = job;
-    return Status();
+    const size_t before = workloads_.size();
+    Status status;
+    for (const WorkloadRow& row : workloads) {
+      if (status.ok()) status = Insert(row);
+    }
+    for (const JobTask& task : job.tasks) {
+      if (status.ok()) status = RequireWorkload(task.workload);
+    }
+    if (status.ok()) {
+      jobs_[job.id] = job;
+    } else {
+      for (; workloads_.size() > before; workloads_.pop_back()) {
+        workload_index_.erase(workloads_.back().key);
+      }
+    }
+    return status;
   }
 
   Status SaveModel(const ModelRow& model) override {
@@ -157,6 +164,7 @@ class MemoryLog : public TuningLog {
     std::vector<JobRow> jobs;
     for (const auto& [id, job] : jobs_) {
       if (asked.state && job.state != *asked.state) continue;
+      if (asked.base && job.base != *asked.base) continue;
       jobs.push_back(job);
       if (!asked.with_tasks) jobs.back().tasks.clear();
     }
@@ -211,6 +219,17 @@ class MemoryLog : public TuningLog {
     const ModelRow* found = nullptr;
     for (const ModelRow& model : versions) found = model.id <= id ? &model : found;
     return found;
+  }
+  // REQUIRES mutex_.
+  Status Insert(const WorkloadRow& row) {
+    if (mlc::DigestOf(std::string_view(row.text)) != row.key) {
+      return InvalidArgument("a workload's key must be the digest of its text");
+    }
+    if (workload_index_.emplace(row.key, workloads_.size()).second) {
+      workloads_.push_back(row);
+      workloads_.back().id = static_cast<int64_t>(workloads_.size());
+    }
+    return Status();
   }
   Result<Appended> Insert(Record record) {
     std::lock_guard lock(mutex_);

@@ -76,6 +76,8 @@ struct JobRow {
   int64_t spent_ms = 0;    // of the time budget, before the last restart of the server
   int64_t changed_us = 0;  // when the row was last written
   std::string progress;    // the last that was known of its tasks; text of the server alone
+  Digest base;             // the study of such requests that are not fresh: its own id, or another
+  int32_t crashes = 0;     // of the server while it computed for the job
   std::vector<JobTask> tasks;
 };
 

@@ -1,6 +1,7 @@
 #include "db/record_rows.h"
 
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace mlc::db {
@@ -142,20 +143,32 @@ Status InsertWorkload(Database& database, const WorkloadRow& row) {
   return add.Run();
 }
 
+// What nobody noted is NULL.
+void BindBase(Statement& statement, const Digest& base) {
+  if (base == Digest()) {
+    statement.BindNull();
+  } else {
+    statement.Bind(base);
+  }
+}
+
 Status ReplaceJob(Database& database, const JobRow& job) {
   Statement& put = *MLC_TRY(database.Cached(
       "INSERT INTO job(id, label, target, options, state, trials, watermark, detail, created_us,"
-      " owner, priority, spent_ms, changed_us, progress)"
-      " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET label=excluded.label,"
+      " owner, priority, spent_ms, changed_us, progress, base, crashes)"
+      " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET label=excluded.label,"
       " target=excluded.target, options=excluded.options, state=excluded.state,"
       " trials=excluded.trials, watermark=excluded.watermark, detail=excluded.detail,"
       " created_us=excluded.created_us, owner=excluded.owner, priority=excluded.priority,"
-      " spent_ms=excluded.spent_ms, changed_us=excluded.changed_us, progress=excluded.progress"));
+      " spent_ms=excluded.spent_ms, changed_us=excluded.changed_us, progress=excluded.progress,"
+      " base=excluded.base, crashes=excluded.crashes"));
   put.Bind(job.id).Bind(std::string_view(job.label)).Bind(std::string_view(job.target));
   put.Bind(std::string_view(job.options)).Bind(static_cast<int64_t>(job.state));
   put.Bind(job.trials).Bind(job.watermark).Bind(std::string_view(job.detail));
   put.Bind(job.created_us).Bind(std::string_view(job.owner)).Bind(int64_t{job.priority});
   put.Bind(job.spent_ms).Bind(job.changed_us).Bind(std::string_view(job.progress));
+  BindBase(put, job.base);
+  put.Bind(int64_t{job.crashes});
   MLC_TRY(put.Run());
   Statement& clear = *MLC_TRY(database.Cached("DELETE FROM job_task WHERE job=?"));
   clear.Bind(job.id);
@@ -207,8 +220,8 @@ Status DeleteModels(Database& database, std::span<const int64_t> pinned) {
   Statement& find = *MLC_TRY(database.Cached(
       "SELECT max(id) FROM model_blob WHERE id<=? GROUP BY family, target, features"));
   std::string kept;
-  std::vector<int64_t> moments(pinned.begin(), pinned.end());
-  moments.push_back(INT64_MAX);
+  std::set<int64_t> moments(pinned.begin(), pinned.end());
+  moments.insert(INT64_MAX);
   for (int64_t moment : moments) {
     find.Bind(moment);
     while (MLC_TRY(find.Step())) kept += (kept.empty() ? "" : ",") + std::to_string(find.Int(0));

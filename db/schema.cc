@@ -93,6 +93,14 @@ std::span<const Migration> Migrations() {
        "  name TEXT NOT NULL UNIQUE CHECK(length(name) BETWEEN 3 AND 8191),"
        "  text TEXT NOT NULL CHECK(length(text) BETWEEN 8192 AND 1572864)"
        ") STRICT"},
+      // Jobs are found by what they ask for, and count the crashes of the server that they cause.
+      // Of a job that knew nothing of others the options say so; its base the server works out.
+      {5,
+       "ALTER TABLE job ADD COLUMN base BLOB CHECK(base IS NULL OR length(base) = 16);"
+       "ALTER TABLE job ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0 CHECK(crashes >= 0);"
+       "UPDATE job SET base = id WHERE options NOT LIKE '%\"use_history\":false%';"
+       "CREATE INDEX job_base ON job(base, created_us);"
+       "CREATE INDEX job_created ON job(created_us)"},
   };
   return kSteps;
 }

@@ -13,7 +13,7 @@
 namespace mlc::db {
 
 inline constexpr int kApplicationId = 0x4d4c4354;  // "MLCT"
-inline constexpr int kSchemaVersion = 5;
+inline constexpr int kSchemaVersion = 6;
 // Readers take older files as they are, back to this one.
 inline constexpr int kOldestReadable = 1;
 

@@ -1,4 +1,4 @@
--- Version 5 of the tuning log. schema.md explains every table and column.
+-- Version 6 of the tuning log. schema.md explains every table and column.
 CREATE TABLE workload(
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL UNIQUE CHECK(length(key) = 16),
@@ -68,9 +68,13 @@ CREATE TABLE job(
   priority INTEGER NOT NULL DEFAULT 0 CHECK(priority BETWEEN -100 AND 100),
   spent_ms INTEGER NOT NULL DEFAULT 0 CHECK(spent_ms >= 0),
   changed_us INTEGER NOT NULL DEFAULT 0,
-  progress TEXT NOT NULL DEFAULT ''
+  progress TEXT NOT NULL DEFAULT '',
+  base BLOB CHECK(base IS NULL OR length(base) = 16),
+  crashes INTEGER NOT NULL DEFAULT 0 CHECK(crashes >= 0)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX job_state ON job(state);
+CREATE INDEX job_base ON job(base, created_us);
+CREATE INDEX job_created ON job(created_us);
 
 CREATE TABLE job_task(
   job BLOB NOT NULL REFERENCES job(id),

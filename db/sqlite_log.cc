@@ -30,9 +30,7 @@ class SqliteLog : public TuningLog {
   Status Probe() const { return reads_.Probe(); }
 
   Status AddWorkload(const WorkloadRow& row) override {
-    if (mlc::DigestOf(std::string_view(row.text)) != row.key) {
-      return InvalidArgument("a workload's key must be the digest of its text");
-    }
+    MLC_TRY(CheckKey(row));
     return Write([&row](Database& database) { return InsertWorkload(database, row); });
   }
 
@@ -55,8 +53,13 @@ class SqliteLog : public TuningLog {
   Status Flush() override {
     return Write([](Database&) { return Status(); });
   }
-  Status PutJob(const JobRow& job) override {
-    return Write([&job](Database& database) { return ReplaceJob(database, job); });
+  using TuningLog::PutJob;
+  Status PutJob(const JobRow& job, std::span<const WorkloadRow> workloads) override {
+    for (const WorkloadRow& row : workloads) MLC_TRY(CheckKey(row));
+    return Write([&job, workloads](Database& database) {
+      for (const WorkloadRow& row : workloads) MLC_TRY(InsertWorkload(database, row));
+      return ReplaceJob(database, job);
+    });
   }
   Status SaveModel(const ModelRow& model) override {
     return Write([&model](Database& database) { return InsertModel(database, model); });
@@ -103,6 +106,10 @@ class SqliteLog : public TuningLog {
   Result<LogStats> Stats() const override { return reads_.Stats(); }
 
  private:
+  static Status CheckKey(const WorkloadRow& row) {
+    if (mlc::DigestOf(std::string_view(row.text)) == row.key) return Status();
+    return InvalidArgument("a workload's key must be the digest of its text");
+  }
   static Status ReadOnly() {
     return Status(StatusCode::kPermissionDenied, "this log was opened for reading only");
   }

@@ -80,6 +80,8 @@ JobRow JobFrom(const Statement& row) {
   job.spent_ms = row.Int(11);
   job.changed_us = row.Int(12);
   job.progress = row.Text(13);
+  if (!row.IsNull(14)) job.base = row.DigestAt(14);
+  job.crashes = static_cast<int32_t>(row.Int(15));
   return job;
 }
 
@@ -94,13 +96,13 @@ Status ReadTasks(Database& database, JobRow& job) {
   return Status();
 }
 
-// Files that cannot be migrated, because they are only read, have no columns of version 3.
+// Files that cannot be migrated, because they are only read, lack the columns of later versions.
 Result<std::string> SelectJob(Database& database) {
-  const bool old = MLC_TRY(database.Integer("PRAGMA user_version")) < 3;
+  const int64_t version = MLC_TRY(database.Integer("PRAGMA user_version"));
   return "SELECT id, label, target, options, state, trials, watermark, detail, created_us, " +
-         std::string(old ? "'', 0, 0, created_us, ''"
-                         : "owner, priority, spent_ms, changed_us, progress") +
-         " FROM job";
+         std::string(version < 3 ? "'', 0, 0, created_us, ''"
+                                 : "owner, priority, spent_ms, changed_us, progress") +
+         std::string(version < 6 ? ", NULL, 0" : ", base, crashes") + " FROM job";
 }
 
 }  // namespace
@@ -229,9 +231,11 @@ Result<std::vector<JobRow>> SqliteReads::Jobs(const JobQuery& asked) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
   std::string sql = MLC_TRY(SelectJob(*lease));
   if (asked.state) sql += " WHERE state=?";
+  if (asked.base) sql += asked.state ? " AND base IS ?" : " WHERE base IS ?";
   sql += " ORDER BY created_us DESC, id LIMIT ?";
   Statement query = MLC_TRY((*lease).Prepare(sql));
   if (asked.state) query.Bind(static_cast<int64_t>(*asked.state));
+  if (asked.base) BindBase(query, *asked.base);
   query.Bind(asked.limit);
   std::vector<JobRow> jobs;
   while (MLC_TRY(query.Step())) jobs.push_back(JobFrom(query));

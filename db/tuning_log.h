@@ -35,6 +35,8 @@ struct JobQuery {
   std::optional<JobState> state;
   int64_t limit = INT64_MAX;
   bool with_tasks = true;  // without them, many jobs are read in no time
+  // Of the rows whose base it is. The zero digest: of those from before logs noted it.
+  std::optional<Digest> base = std::nullopt;
 };
 
 // How far the log has come, at once however long it is.
@@ -71,8 +73,10 @@ class TuningLog {
   virtual void Append(Record record, AppendCallback done) = 0;
   // Returns when everything queued so far is committed.
   virtual Status Flush() = 0;
-  // Inserts or replaces the job and its tasks. REQUIRES: the tasks' workloads are added.
-  virtual Status PutJob(const JobRow& job) = 0;
+  // Inserts or replaces the job and its tasks, after adding `workloads`, as one write: all of it is
+  // in the log, or nothing. REQUIRES: the tasks' workloads are among these, or in the log.
+  virtual Status PutJob(const JobRow& job, std::span<const WorkloadRow> workloads) = 0;
+  Status PutJob(const JobRow& job) { return PutJob(job, {}); }
   // Adds a version of the model of its family, target and features; the same bytes as the newest
   // version change nothing.
   virtual Status SaveModel(const ModelRow& model) = 0;

@@ -306,6 +306,45 @@ TEST_P(TuningLogTest, JobsKeepWhoseTheyAreAndHowTheyEnded) {
   EXPECT_EQ(found.progress, job.progress);
 }
 
+TEST_P(TuningLogTest, AJobAndItsWorkloadsAreOneWrite) {
+  const std::string text = "workload v1 of a job";
+  const WorkloadRow workload{mlc::DigestOf(std::string_view(text)), text, "one"};
+  JobRow job;
+  job.id = Digest{3, 4};
+  job.target = "target text";
+  job.tasks = {{workload.key, 1, "a"}, {Digest{9, 9}, 1, "unknown"}};
+  EXPECT_EQ(log_->PutJob(job, std::span(&workload, 1)).code(), StatusCode::kInvalidArgument);
+  EXPECT_FALSE(*log_->FindWorkload(workload.key)) << "nothing of it is there";
+  EXPECT_FALSE(*log_->FindJob(job.id));
+  job.tasks.pop_back();
+  const WorkloadRow forged{Digest{7, 7}, text, "one"};
+  EXPECT_EQ(log_->PutJob(job, std::span(&forged, 1)).code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(log_->PutJob(job, std::span(&workload, 1)).ok());
+  EXPECT_EQ((**log_->FindWorkload(workload.key)).text, text);
+  EXPECT_EQ((**log_->FindJob(job.id)).tasks.size(), 1u);
+}
+
+TEST_P(TuningLogTest, JobsAreFoundByWhatTheyAskFor) {
+  for (uint64_t n = 0; n < 6; ++n) {
+    JobRow job;
+    job.id = Digest{5, n};
+    job.target = "target text";
+    job.created_us = static_cast<int64_t>(n);
+    job.base = n == 5 ? Digest() : Digest{5, n % 2};
+    job.crashes = static_cast<int32_t>(n);
+    ASSERT_TRUE(log_->PutJob(job).ok());
+  }
+  const auto of_one = log_->Jobs({.state = {}, .limit = 1, .base = Digest{5, 1}});
+  ASSERT_EQ(of_one->size(), 1u);
+  EXPECT_EQ(of_one->front().id, (Digest{5, 3})) << "the newest";
+  EXPECT_EQ(of_one->front().base, (Digest{5, 1}));
+  EXPECT_EQ(of_one->front().crashes, 3);
+  const auto unknown = log_->Jobs({.state = {}, .base = Digest()});
+  ASSERT_EQ(unknown->size(), 1u);
+  EXPECT_EQ(unknown->front().id, (Digest{5, 5}));
+  EXPECT_EQ(log_->Jobs({.state = JobState::kDone, .base = Digest{5, 1}})->size(), 0u);
+}
+
 TEST_P(TuningLogTest, JobsAreAskedByStateNewestFirst) {
   for (int n = 0; n < 6; ++n) {
     JobRow job;

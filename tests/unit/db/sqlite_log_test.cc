@@ -143,7 +143,7 @@ TEST_F(SqliteLogTest, AFailedStepLeavesTheOldVersion) {
 }
 
 TEST_F(SqliteLogTest, OpensTheGoldenFilesOfAllVersions) {
-  for (const std::string name : {"v1.db", "v2.db", "v3.db", "v4.db", "v5.db"}) {
+  for (const std::string name : {"v1.db", "v2.db", "v3.db", "v4.db", "v5.db", "v6.db"}) {
     std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/" + name,
                                Path(name));
     EXPECT_THAT(VerifyLog(Path(name))->problems, ::testing::IsEmpty());
@@ -158,6 +158,7 @@ TEST_F(SqliteLogTest, OpensTheGoldenFilesOfAllVersions) {
       ASSERT_EQ((*log)->Jobs()->size(), 1u);
       EXPECT_EQ((*log)->Jobs()->front().owner, name >= "v3.db" ? "ada" : "");
       EXPECT_EQ((*log)->Jobs()->front().priority, name >= "v3.db" ? 5 : 0);
+      EXPECT_EQ((*log)->Jobs()->front().crashes, name >= "v6.db" ? 2 : 0);
       EXPECT_EQ((*log)->Models("cpu")->size(), 1u);
       EXPECT_EQ((*log)->Stats()->models, 1);
       EXPECT_EQ((*log)->Holds()->size(), name >= "v4.db" ? 1u : 0u);
@@ -167,6 +168,30 @@ TEST_F(SqliteLogTest, OpensTheGoldenFilesOfAllVersions) {
     }
     EXPECT_EQ((*OpenSqliteLogForReading(Path(name)))->Stats()->schema_version, kSchemaVersion);
   }
+}
+
+// Only of fresh jobs, whose ids are salted, does the log not know what they asked for.
+TEST_F(SqliteLogTest, MigratedJobsAreFoundByWhatTheyAskFor) {
+  std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/v5.db",
+                             Path("v5.db"));
+  {
+    auto old = Database::Open(Path("v5.db"), OpenMode::kReadWrite);
+    ASSERT_TRUE(old->Execute("INSERT INTO job(id, label, target, options, state, trials, watermark,"
+                             " detail, created_us) SELECT randomblob(16), label, target,"
+                             " '{\"trials\":4,\"use_history\":false}', state, trials, watermark,"
+                             " detail, created_us FROM job")
+                    .ok());
+  }
+  auto log = OpenSqliteLog(Path("v5.db"));
+  ASSERT_TRUE(log.ok()) << log.status().ToString();
+  int fresh = 0, usual = 0;
+  for (const JobRow& job : *(*log)->Jobs()) {
+    const bool is_fresh = job.options.find("false") != std::string::npos;
+    EXPECT_EQ(job.base, is_fresh ? Digest() : job.id);
+    ++(is_fresh ? fresh : usual);
+  }
+  EXPECT_EQ(fresh, 1);
+  EXPECT_EQ(usual, 1);
 }
 
 // A migrated file has the tables and columns of a new one, in the same order.
@@ -187,7 +212,7 @@ TEST_F(SqliteLogTest, MigratedFilesHaveTheSchemaOfNewOnes) {
     return text;
   };
   Fill(Path("new.db"), 0, 1);
-  for (const std::string name : {"v1.db", "v2.db", "v3.db", "v4.db", "v5.db"}) {
+  for (const std::string name : {"v1.db", "v2.db", "v3.db", "v4.db", "v5.db", "v6.db"}) {
     std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/" + name,
                                Path(name));
     ASSERT_TRUE(OpenSqliteLog(Path(name)).ok());
