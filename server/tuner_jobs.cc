@@ -81,10 +81,6 @@ Result<proto::SubmitJobReply> Tuner::Enter(const proto::SubmitJobRequest& reques
   MLC_TRY(admit(Usage()));
   JobRequest job = MLC_TRY(parse());
   job.owner = owner;
-  for (const graph::Workload& workload : job.workloads) {
-    MLC_TRY(Kept(*options_.metrics,
-                 log_.AddWorkload({workload.digest(), workload.ToText(), workload.Summary()})));
-  }
   std::lock_guard order(knowledge_);
   bool resumed = false;
   db::JobRow row = MLC_TRY(RowFor(job, resumed));
@@ -112,7 +108,11 @@ Result<proto::SubmitJobReply> Tuner::Enter(const proto::SubmitJobRequest& reques
                         job.options.raw_cuda.empty() ? "" : ", of a kernel written by hand");
   options_.metrics->Add(reply.joined() ? Counter::kJobsJoined : Counter::kJobsSubmitted);
   if (reply.joined() && MLC_TRY(Join(row))) return reply;
-  MLC_TRY(Kept(*options_.metrics, log_.PutJob(row)));
+  std::vector<db::WorkloadRow> workloads;
+  for (const graph::Workload& workload : job.workloads) {
+    workloads.push_back({workload.digest(), workload.ToText(), workload.Summary()});
+  }
+  MLC_TRY(Kept(*options_.metrics, log_.PutJob(row, workloads)));
   MLC_TRY(Admit(std::move(row)));
   return reply;
 }

@@ -63,6 +63,15 @@ TEST_F(TunerTest, TheSameStudyJoinsAndTheLargerBudgetCounts) {
   EXPECT_EQ(log_->Jobs()->front().owner, "bob") << "who asked for the rest";
 }
 
+TEST_F(TunerTest, WhatIsRefusedLeavesNothingInTheLog) {
+  quotas_ = *Quotas::Parse(R"({"default": {"running_jobs": 0}})");
+  Restart();
+  EXPECT_EQ(tuner_->Submit(Request(8), Submitter("eve")).status().code(),
+            StatusCode::kResourceExhausted);
+  EXPECT_EQ(log_->Stats()->workloads, 0);
+  EXPECT_EQ(log_->Stats()->jobs, 0);
+}
+
 TEST_F(TunerTest, ALargerBudgetSurvivesARestart) {
   const std::string job = Submit(24);
   Work(job, 5);
