@@ -277,7 +277,7 @@ void Tuner::SetQuotas(const Quotas& quotas) {
 }
 
 // Writes the job's row as it stands. What is to follow stands for it: after a crash, that is
-// wanted.
+// wanted. But as long as the job goes on it is its owner's, whoever else wants more of it.
 Status Tuner::Save(Job& job) {
   std::lock_guard order(rows_);
   db::JobRow row;
@@ -287,6 +287,12 @@ Status Tuner::Save(Job& job) {
     const int64_t now = SteadyMs();
     job.saved_ms = now;
     row = job.next ? *job.next : job.row;
+    if (job.stop == Stop::kNo) {
+      row.owner = job.row.owner;
+      row.priority = job.row.priority;
+      row.label = job.row.label;
+    }
+    row.crashes = job.row.crashes;
     row.trials = job.row.trials;
     if (!job.next && job.has_begun) row.spent_ms += now - job.started_ms;
     row.changed_us = WallUs();

@@ -63,6 +63,17 @@ TEST_F(TunerTest, TheSameStudyJoinsAndTheLargerBudgetCounts) {
   EXPECT_EQ(log_->Jobs()->front().owner, "bob") << "who asked for the rest";
 }
 
+TEST_F(TunerTest, AJobThatOthersJoinStaysItsOwnersInTheLog) {
+  const std::string job = tuner_->Submit(Request(24), Submitter("ada"))->job();
+  Work(job, 5);
+  ASSERT_TRUE(tuner_->Submit(Request(40), Submitter("bob"))->joined());
+  EXPECT_EQ(log_->Jobs()->front().owner, "ada");
+  Restart();
+  EXPECT_EQ(tuner_->Cancel(job, Submitter("bob")).code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(tuner_->Progress(job)->trials_wanted(), 40) << "what bob wants is not lost";
+  EXPECT_TRUE(tuner_->Cancel(job, Submitter("ada")).ok());
+}
+
 TEST_F(TunerTest, WhatIsRefusedLeavesNothingInTheLog) {
   quotas_ = *Quotas::Parse(R"({"default": {"running_jobs": 0}})");
   Restart();
