@@ -70,7 +70,7 @@ Result<SearchInput> SearchInputOf(const db::TuningLog& log, WorkloadIndex& index
   for (const db::JobTask& task : job.tasks) {
     const std::optional<db::WorkloadRow> row = MLC_TRY(log.FindWorkload(task.workload));
     if (!row) return DataLoss("the log lacks workload " + task.workload.ToText());
-    SearchTask entry{MLC_TRY(graph::Workload::Parse(row->text)), task.occurrences, {}};
+    SearchTask entry{MLC_TRY(ParseWorkload(row->text)), task.occurrences, {}};
     if (options.use_history) entry.prior = MLC_TRY(PriorOf(log, job, task.workload, target));
     input.tasks.push_back(std::move(entry));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/schedule/admission.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "server/search/given_kernel.h"
 
@@ -19,6 +20,8 @@ constexpr int kMaxPriority = 100;
 constexpr int kMaxVariants = 16;
 constexpr size_t kMaxVariantName = 64;
 constexpr int32_t kMaxUses = 1'000'000'000;
+// Over all tasks: opening their spaces keeps a search thread for so long that others wait.
+constexpr double kMaxPlaces = 200'000;
 
 Status CheckOptions(const proto::JobOptions& options) {
   if (options.trials() < 1 || options.trials() > kMaxTrials) {
@@ -113,6 +116,12 @@ Result<JobOptions> JobOptions::Parse(const std::string& text) {
   }
 }
 
+Result<graph::Workload> ParseWorkload(std::string_view text) {
+  graph::Workload workload = MLC_TRY(graph::Workload::Parse(text));
+  MLC_TRY(schedule::CheckAdmissible(workload));
+  return workload;
+}
+
 Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request) {
   MLC_TRY(CheckOptions(request.options()));
   if (request.tasks_size() == 0) return InvalidArgument("the job has no tasks");
@@ -120,10 +129,17 @@ Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request) {
   JobRequest job;
   job.options.variants = MLC_TRY(VariantsOf(request));
   std::set<Digest> seen;
+  double places = 0;
   for (const proto::Task& task : request.tasks()) {
     const std::string where = "task " + std::to_string(job.tasks.size());
-    Result<graph::Workload> workload = graph::Workload::Parse(task.workload());
+    Result<graph::Workload> workload = ParseWorkload(task.workload());
     if (!workload.ok()) return workload.status().WithPrefix(where);
+    places += schedule::PlacesToCompute(*workload);
+    if (places > kMaxPlaces) {
+      return InvalidArgument(where +
+                             ": this workload and those before it compute more than "
+                             "200000 values for an element of each: cut the model in parts");
+    }
     if (workload->ToText() != task.workload()) {
       return InvalidArgument(where + ": the workload's text is not canonical");
     }
@@ -173,6 +189,17 @@ Result<std::string> OwnerOf(const proto::SubmitJobRequest& request, const Caller
   const Result<Caller> named = ParseIdentity("submit/" + request.user());
   if (!named.ok()) return named.status().WithPrefix("user");
   return named->name;
+}
+
+Digest BaseOf(const db::JobRow& row) {
+  JobRequest request;
+  Result<JobOptions> options = JobOptions::Parse(row.options);
+  Result<target::Target> target = target::Target::Parse(row.target);
+  if (!options.ok() || !target.ok()) return Digest();
+  request.options = *std::move(options);
+  request.target = *std::move(target);
+  request.tasks = row.tasks;
+  return StudyOf(request, 0);
 }
 
 Digest StudyOf(const JobRequest& request, int64_t salt) {

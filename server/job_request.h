@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/base/digest.h"
@@ -59,6 +60,13 @@ Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request);
 // The same for a kernel that somebody wrote by hand, with all that RawCuda::ToConfig refuses. The
 // number of trials is not the caller's.
 Result<JobRequest> ParseRawCudaRequest(const proto::SubmitRawCudaRequest& request);
+
+// INVALID_ARGUMENT for a workload that would cost its server too much: see
+// schedule::CheckAdmissible. All that a server reads goes this way, from the log, too.
+Result<graph::Workload> ParseWorkload(std::string_view text);
+
+// The study of the same request, were it not fresh; zero if the row does not tell.
+Digest BaseOf(const db::JobRow& row);
 
 // Equal for equal tasks, variants, class of target, seed and kernel. `salt` sets a fresh job apart;
 // 0 for none.

@@ -3,7 +3,9 @@
 #include <set>
 #include <utility>
 
+#include "compiler/base/contain.h"
 #include "db/confirmed_best.h"
+#include "server/job_request.h"
 #include "server/precedents.h"
 #include "server/protocol.h"
 #include "server/tuner.h"
@@ -77,7 +79,7 @@ class NearMisses {
       : known_(log, index, target), reply_(reply) {}
 
   Status AddFor(const Digest& key, const std::string& text, proto::BestConfig& best) {
-    const graph::Workload workload = MLC_TRY(graph::Workload::Parse(text));
+    const graph::Workload workload = MLC_TRY(ParseWorkload(text));
     if (workload.digest() != key) {
       return InvalidArgument("a text is not of the workload " + key.ToText());
     }
@@ -135,7 +137,7 @@ Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
     proto::BestConfig& best = *reply.add_best();
     best = MLC_TRY(best_cache_.Get(key, question, ask));
     if (best.config().empty() && request.texts_size() > 0) {
-      MLC_TRY(near.AddFor(key, request.texts(i), best));
+      MLC_TRY(Contain([&] { return near.AddFor(key, request.texts(i), best); }));
     }
     if (bytes + best.ByteSizeLong() > kBytesWithOthers) best.clear_others();
     bytes += best.ByteSizeLong();

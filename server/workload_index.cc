@@ -1,5 +1,6 @@
 #include "server/workload_index.h"
 
+#include "compiler/schedule/admission.h"
 #include "costmodel/transfer.h"
 
 namespace mlc::server {
@@ -19,10 +20,10 @@ Status WorkloadIndex::Follow() {
   for (const db::WorkloadRow& row : MLC_TRY(log_.Workloads(last_id_))) {
     last_id_ = row.id;
     const Result<graph::Workload> workload = graph::Workload::Parse(row.text);
-    // Of a form that this program does not know.
-    if (!workload.ok()) continue;
-    keys_.push_back(row.key);
+    // Of a form that this program does not know, or that costs more than it helps.
+    if (!workload.ok() || !schedule::CheckAdmissible(*workload).ok()) continue;
     problems_.push_back(costmodel::DescribeProblem(*workload));
+    keys_.push_back(row.key);
   }
   return Status();
 }

@@ -83,6 +83,42 @@ TEST_F(TunerTest, WhatIsRefusedLeavesNothingInTheLog) {
   EXPECT_EQ(log_->Stats()->jobs, 0);
 }
 
+TEST_F(TunerTest, AWorkloadThatCostsTooMuchIsRefusedWithTheReason) {
+  std::string text = "workload v1 tolerance=1e-04 {\n  %0 = input() : f32[1]\n";
+  for (int i = 0; i < 35; ++i) {
+    const std::string n = std::to_string(i);
+    text += "  %" + std::to_string(i + 1) + " = concat(%" + n + ", %" + n + ") {axis=0} : f32[" +
+            std::to_string(int64_t{2} << i) + "]\n";
+  }
+  proto::SubmitJobRequest request = Request(8);
+  request.mutable_tasks(1)->set_workload(text + "  return %35\n}\n");
+  const Status refused = tuner_->Submit(request, Submitter("eve")).status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(refused.message(), HasSubstr("task 1"));
+  EXPECT_THAT(refused.message(), HasSubstr("again and again at other coordinates"));
+  EXPECT_EQ(log_->Stats()->workloads, 0);
+}
+
+TEST_F(TunerTest, ManyDearWorkloadsAreRefusedTogether) {
+  proto::SubmitJobRequest request = Request(8);
+  request.clear_tasks();
+  for (int size = 1; size <= 201; ++size) {
+    const std::string type = " : f32[" + std::to_string(size) + "]\n";
+    std::string text = "workload v1 tolerance=1e-04 {\n  %0 = input()" + type;
+    for (int i = 1; i <= 1000; ++i) {
+      text += "  %" + std::to_string(i) + " = exp(%" + std::to_string(i - 1) + ")" + type;
+    }
+    proto::Task& task = *request.add_tasks();
+    task.set_workload(text + "  return %1000\n}\n");
+    task.set_occurrences(1);
+  }
+  const Status refused = tuner_->Submit(request, Submitter("eve")).status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(refused.message(), HasSubstr("task 200: this workload and those before it"));
+  request.mutable_tasks()->RemoveLast();
+  EXPECT_TRUE(tuner_->Submit(request, Submitter("eve")).ok());
+}
+
 TEST_F(TunerTest, ALargerBudgetSurvivesARestart) {
   const std::string job = Submit(24);
   Work(job, 5);
