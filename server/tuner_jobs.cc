@@ -13,7 +13,7 @@ namespace mlc::server {
 namespace {
 
 // Ended jobs may get more trials; those of so many last ones go on exactly as they began.
-constexpr size_t kRecentJobs = 8;
+constexpr int64_t kRecentJobs = 8;
 
 Status NotYours(const std::string& id, const std::string& owner) {
   return Status(StatusCode::kPermissionDenied, "job " + id + " is " +
@@ -160,15 +160,13 @@ Result<bool> Tuner::Join(const db::JobRow& row) {
   return true;
 }
 
-// The newest job of the log that asked for the same, a fresh one included: its id tells.
+// The newest job of the log that asked for the same, a fresh one included.
 Result<std::optional<db::JobRow>> Tuner::EarlierJob(const JobRequest& request) const {
   if (request.fresh) return std::optional<db::JobRow>();
-  const Digest usual = StudyOf(request, 0);
-  for (db::JobRow& row : MLC_TRY(log_.Jobs({.state = {}, .with_tasks = false}))) {
-    if (row.id != usual && row.id != StudyOf(request, row.created_us)) continue;
-    return std::optional<db::JobRow>(std::move(row));
-  }
-  return std::optional<db::JobRow>();
+  std::vector<db::JobRow> rows = MLC_TRY(
+      log_.Jobs({.state = {}, .limit = 1, .with_tasks = false, .base = StudyOf(request, 0)}));
+  if (rows.empty()) return std::optional<db::JobRow>();
+  return std::optional<db::JobRow>(std::move(rows.front()));
 }
 
 // The row of the same study if the log has one, brought up to the request; else a new one. What the
@@ -191,6 +189,8 @@ Result<db::JobRow> Tuner::RowFor(const JobRequest& request, bool& resumed) {
     row.watermark = before.last_id;
     options.models = before.last_model_id;
   }
+  row.base = StudyOf(request, 0);
+  row.crashes = 0;
   row.label = request.label;
   row.owner = request.owner;
   row.priority = request.priority;
@@ -212,14 +212,13 @@ Status Tuner::SaveModels(const Job& job, std::vector<SavedModel> models) {
   }
   if (models.empty()) return Status();
   std::vector<int64_t> pinned;
-  size_t place = 0;
-  for (const db::JobRow& row : MLC_TRY(log_.Jobs({.state = {}, .with_tasks = false}))) {
-    const bool recent = place++ < kRecentJobs;
-    if (!recent && row.state != db::JobState::kRunning && row.state != db::JobState::kCancelled) {
-      continue;
+  for (const db::JobQuery& query :
+       {db::JobQuery{.state = db::JobState::kRunning, .with_tasks = false},
+        db::JobQuery{.state = {}, .limit = kRecentJobs, .with_tasks = false}}) {
+    for (const db::JobRow& row : MLC_TRY(log_.Jobs(query))) {
+      const Result<JobOptions> options = JobOptions::Parse(row.options);
+      if (options.ok() && options->models >= 0) pinned.push_back(options->models);
     }
-    const Result<JobOptions> options = JobOptions::Parse(row.options);
-    if (options.ok() && options->models >= 0) pinned.push_back(options->models);
   }
   return log_.PruneModels(pinned);
 }

@@ -127,6 +127,19 @@ TEST_F(TunerTest, ModelsThatNoJobNeedsAreForgotten) {
   EXPECT_EQ(log_->Models(target)->size(), 1u);
 }
 
+TEST_F(TunerTest, CancelledJobsKeepModelsAsLongAsEndedOnes) {
+  RunJob(1, {8});
+  const int64_t first = log_->Stats()->last_model_id;
+  const std::string target = target::Target::Parse(TargetText())->ClassText();
+  RunJob(2, {8}, /*limit=*/3);
+  RunJob(3, {8});
+  EXPECT_EQ(log_->Models(target, first)->size(), 1u) << "job 2 may go on soon";
+  for (uint64_t seed = 10; seed < 20; ++seed) RunJob(seed, {8});
+  EXPECT_EQ(log_->Models(target, first)->size(), 0u);
+  RunJob(2, {8});
+  EXPECT_EQ(log_->Jobs()->size(), 13u) << "it goes on nevertheless";
+}
+
 TEST_F(TunerTest, TheCommandWithoutFreshGoesOnWithAFreshJob) {
   EXPECT_EQ(Work(Submit(12)), 12);
   proto::SubmitJobRequest request = Request(40);
