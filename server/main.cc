@@ -12,6 +12,7 @@
 #include "compiler/base/exit_code.h"
 #include "compiler/base/version.h"
 #include "compiler/target/processors.h"
+#include "server/crash_note.h"
 #include "server/fleet/fleet.h"
 #include "server/fleet_flags.h"
 #include "server/log_file.h"
@@ -173,6 +174,9 @@ int Run(const Flags& flags) {
   options.tuner.search_threads = flags.search_threads;
   options.tuner.search_nice = kSearchNice;
   options.quotas = flags.quotas;
+  options.tuner.crash_note = flags.log + ".crashed";
+  const mlc::Status watching = mlc::server::WatchCrashes(options.tuner.crash_note);
+  if (!watching.ok()) logger->warn("{}", watching.message());
   auto metrics = options.tuner.metrics;
   const auto fleet_config = mlc::server::ReadFleetFlags(flags.fleet, flags.endpoint.listen);
   if (!fleet_config.ok()) return Fail(*logger, fleet_config.status());

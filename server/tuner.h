@@ -48,6 +48,7 @@ struct TunerOptions {
   int search_threads = 1;                  // jobs whose searches compute at the same time
   int search_nice = 0;                     // of the search threads; above 0: others come first
   std::string timing_lock;                 // see TimingLock; empty: none
+  std::string crash_note;                  // see WatchCrashes; empty: crashes are nobody's
   Quotas quotas;                           // what each user may ask for
   std::shared_ptr<spdlog::logger> logger;  // must be set
   std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>();
@@ -127,10 +128,10 @@ class Tuner {
   Result<proto::SubmitJobReply> Enter(const proto::SubmitJobRequest& request, int64_t bytes,
                                       const Caller& caller,
                                       const std::function<Result<JobRequest>()>& parse);
-  Status Resume();
   Status Admit(db::JobRow row);
   Result<std::shared_ptr<Job>> JobOf(db::JobRow row) const;
   Result<std::optional<db::JobRow>> EarlierJob(const JobRequest& request) const;
+  Status OpenSearch(Job& job, const db::JobRow& row);
   Result<db::JobRow> RowFor(const JobRequest& request, bool& resumed);
   Quotas QuotasNow() const;
   Usage UsageOf(const std::string& owner, const Digest& but) const;
@@ -139,6 +140,9 @@ class Tuner {
   Status Save(Job& job);
   Status CancelInLog(const std::string& id, const Caller& caller);
   Status SaveModels(const Job& job, std::vector<SavedModel> models);
+  // tuner_resume.cc
+  Status Resume();
+  void NoteBases();
   // tuner_search.cc
   void SearchLoop();
   void Tick();
@@ -147,7 +151,7 @@ class Tuner {
   void StirAll();
   bool CatchingUp() const;
   void Step(const std::shared_ptr<Job>& job);
-  bool Feed(const std::shared_ptr<Job>& job);
+  Result<bool> Feed(const std::shared_ptr<Job>& job);
   void Publish(Job& job);
   void ApplyStop(Job& job);
   void ExpireLeases();

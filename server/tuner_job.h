@@ -30,6 +30,8 @@ struct Tuner::Job {
   int64_t unmade = 0;                       // trials that no worker could make
   std::string unmade_why;                   // of the last of them
   std::vector<std::string> workload_texts;  // one per task, for leases
+  std::vector<double> flops;                // of each task
+  std::vector<double> bytes;
   std::vector<double> floors_ns;
   std::vector<int64_t> memory_bytes;  // of each task's tensors, rounded up
   std::unique_ptr<JobRun> run;        // of the thread whose step it is

@@ -29,22 +29,6 @@ Status Kept(Metrics& metrics, Status status) {
 
 }  // namespace
 
-// A job of the log that cannot be read does not keep the others, or the server, from their work.
-Status Tuner::Resume() {
-  for (db::JobRow& row : MLC_TRY(log_.Jobs({.state = db::JobState::kRunning}))) {
-    const std::string id = row.id.ToText();
-    options_.logger->info("job={} goes on", id);
-    const Status status = Admit(row);
-    if (status.ok()) continue;
-    options_.logger->error("job={} cannot go on: {}", id, status.ToString());
-    row.state = db::JobState::kFailed;
-    row.detail = "cannot go on: " + status.message();
-    row.changed_us = WallUs();
-    MLC_TRY(log_.PutJob(row));
-  }
-  return Status();
-}
-
 Result<proto::SubmitJobReply> Tuner::Submit(const proto::SubmitJobRequest& request,
                                             const Caller& caller) {
   return Enter(request, static_cast<int64_t>(request.ByteSizeLong()), caller,
@@ -234,8 +218,10 @@ Result<std::shared_ptr<Tuner::Job>> Tuner::JobOf(db::JobRow row) const {
   for (const db::JobTask& task : row.tasks) {
     const std::optional<db::WorkloadRow> workload = MLC_TRY(log_.FindWorkload(task.workload));
     if (!workload) return DataLoss("the log lacks workload " + task.workload.ToText());
+    const graph::Workload parsed = MLC_TRY(ParseWorkload(workload->text));
     job->workload_texts.push_back(workload->text);
-    MLC_TRY(graph::Workload::Parse(workload->text));
+    job->flops.push_back(parsed.Flops());
+    job->bytes.push_back(parsed.MinBytes());
   }
   job->floors_ns.resize(row.tasks.size());
   job->started_ms = SteadyMs();

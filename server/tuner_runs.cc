@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/base/contain.h"
 #include "server/clock.h"
 #include "server/history.h"
 #include "server/search/given_kernel.h"
@@ -27,13 +28,13 @@ constexpr int kGpuBatchesInFlight = 4;
 constexpr double kSlowestClockGhz = 2;
 
 // A calibration that others disturbed is too low: it must not refuse honest times.
-double FloorNs(const graph::Workload& workload, const target::Target& target) {
+double FloorNs(double flops, const target::Target& target) {
   double peak = target.fma_gflops;
   if (peak <= 0) return 0;
   if (!target.is_cuda()) {
     peak = std::max(peak, 2.0 * target.threads * target.Lanes(DType::kF32) * kSlowestClockGhz);
   }
-  return workload.Flops() / (peak * kPeakMargin);
+  return flops / (peak * kPeakMargin);
 }
 
 bool IsTroubleOfTheLog(const Status& status) {
@@ -67,11 +68,9 @@ bool Tuner::Calibrate(Job& job) {
     job.row.target = worker->second;
     target = target::Target::Parse(job.row.target);
   }
-  job.memory_bytes.resize(job.workload_texts.size());
-  for (size_t i = 0; target.ok() && i < job.workload_texts.size(); ++i) {
-    const graph::Workload workload = *graph::Workload::Parse(job.workload_texts[i]);
-    job.floors_ns[i] = FloorNs(workload, *target);
-    job.memory_bytes[i] = static_cast<int64_t>(workload.MinBytes());
+  job.memory_bytes.assign(job.bytes.begin(), job.bytes.end());
+  for (size_t i = 0; target.ok() && i < job.flops.size(); ++i) {
+    job.floors_ns[i] = FloorNs(job.flops[i], *target);
   }
   job.progress.set_target(job.row.target);
   job.progress.clear_detail();
@@ -91,30 +90,30 @@ bool Tuner::BeginRun(Job& job) {
     row = job.row;
   }
   Status status = Save(job);
-  Result<SearchInput> input = SearchInputOf(log_, workloads_, row);
-  if (status.ok()) status = input.status();
+  if (status.ok()) status = Contain([&] { return OpenSearch(job, row); });
+  if (!status.ok()) Fail(job, status);
+  return status.ok();
+}
+
+// What the log knows for the job, and the spaces of its tasks.
+Status Tuner::OpenSearch(Job& job, const db::JobRow& row) {
+  SearchInput input = MLC_TRY(SearchInputOf(log_, workloads_, row));
   std::optional<schedule::Config> given;
-  if (status.ok() && !job.options.raw_cuda.empty()) {
-    Result<schedule::Config> config = schedule::Config::Parse(job.options.raw_cuda);
-    status = config.status();
-    if (config.ok()) given = *std::move(config);
-  }
-  if (!status.ok()) {
-    Fail(job, status);
-    return false;
+  if (!job.options.raw_cuda.empty()) {
+    given = MLC_TRY(schedule::Config::Parse(job.options.raw_cuda));
   }
   JobRun::Plan plan;
   plan.study = row.id;
   plan.target_class = job.target_class;
   plan.trials = job.options.trials;
   plan.batch = job.options.batch;
-  if (input->target.is_cuda()) plan.in_flight = kGpuBatchesInFlight;
+  if (input.target.is_cuda()) plan.in_flight = kGpuBatchesInFlight;
   for (const db::JobTask& task : row.tasks) plan.workloads.push_back(task.workload);
   TimingLock quiet(options_.timing_lock);
   job.run = std::make_unique<JobRun>(std::move(plan),
-                                     given ? MakeGivenKernelStrategy(*input, *std::move(given))
-                                           : options_.strategy(*std::move(input)));
-  return true;
+                                     given ? MakeGivenKernelStrategy(input, *std::move(given))
+                                           : options_.strategy(std::move(input)));
+  return Status();
 }
 
 void Tuner::End(Job& job) {
@@ -126,11 +125,15 @@ void Tuner::End(Job& job) {
   std::vector<SavedModel> models;
   std::string early = job.run->WhyEarly();
   // A job that may go on later must find the models it started from.
+  Status status;
   if (stop == Stop::kNo || stop == Stop::kTimeOver) {
-    TimingLock quiet(options_.timing_lock);
-    models = job.run->strategy().Models();
+    status = Contain([&] {
+      TimingLock quiet(options_.timing_lock);
+      models = job.run->strategy().Models();
+      return Status();
+    });
   }
-  Status status = SaveModels(job, std::move(models));
+  if (status.ok()) status = SaveModels(job, std::move(models));
   std::string how;
   {
     std::lock_guard lock(mutex_);

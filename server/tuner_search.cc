@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/base/contain.h"
 #include "server/clock.h"
+#include "server/crash_note.h"
 #include "server/timing_lock.h"
 #include "server/tuner.h"
 #include "server/tuner_job.h"
@@ -29,6 +31,7 @@ void Tuner::SearchLoop() {
   if (options_.search_nice > 0) {
     (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), options_.search_nice);
   }
+  const SignalStack stack;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (SteadyMs() >= next_tick_ms_) Tick();
@@ -44,7 +47,10 @@ void Tuner::SearchLoop() {
     const int begins = job->run == nullptr ? 1 : 0;
     beginning_ += begins;
     lock.unlock();
-    if (!over) Step(job);
+    if (!over) {
+      const JobAtWork at_work(job->row.id);
+      Step(job);
+    }
     lock.lock();
     beginning_ -= begins;
     const bool again = job->turn == Turn::kSteppingAndDue;
@@ -119,14 +125,15 @@ void Tuner::Step(const std::shared_ptr<Job>& job) {
     (void)job->run->Record(uid, measurement, /*replayed=*/false);
   }
   ApplyStop(*job);
-  const bool replayed = Feed(job);
+  const Result<bool> replayed = Feed(job);
+  if (!replayed.ok()) return Fail(*job, replayed.status());
   bool is_old = false;
   Publish(*job);
   {
     std::lock_guard lock(mutex_);
-    job->caught_up = !replayed;
+    job->caught_up = !*replayed;
     is_old = SteadyMs() - job->saved_ms > kSaveEveryMs;
-    if (replayed) Stir(job);
+    if (*replayed) Stir(job);
   }
   if (job->run->Finished()) return End(*job);
   // Not for the job's sake, which would find its way without, but for those who ask after it.
@@ -148,12 +155,13 @@ void Tuner::ApplyStop(Job& job) {
 // Proposes until enough batches wait for workers. Trials that the log has are answered from it:
 // true if there were some, and the job has to be looked at again. A long past leaves others their
 // turns.
-bool Tuner::Feed(const std::shared_ptr<Job>& job) {
+Result<bool> Tuner::Feed(const std::shared_ptr<Job>& job) {
   std::vector<Trial> trials;
-  {
+  MLC_TRY(Contain([&] {
     TimingLock quiet(options_.timing_lock);
     trials = job->run->Advance();
-  }
+    return Status();
+  }));
   bool replayed = false;
   trials = Lookup(*job, std::move(trials), replayed);
   std::lock_guard lock(mutex_);
