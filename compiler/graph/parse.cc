@@ -9,7 +9,6 @@ namespace mlc::graph {
 
 namespace {
 
-constexpr int kMaxValues = 1 << 20;
 constexpr size_t kMaxOperands = 4096;
 
 Result<std::vector<double>> ParseFloats(Lexer& lexer) {
@@ -148,8 +147,10 @@ Status ParseOperands(Lexer& lexer, const Graph& graph, Value& value) {
   return lexer.Expect(")");
 }
 
-Status ParseLine(Lexer& lexer, Graph& graph) {
-  if (graph.size() == kMaxValues) return lexer.Error("too many values");
+Status ParseLine(Lexer& lexer, int most_values, Graph& graph) {
+  if (graph.size() == most_values) {
+    return lexer.Error("too many values: at most " + std::to_string(most_values) + " are taken");
+  }
   MLC_TRY(lexer.Expect("%"));
   if (MLC_TRY(lexer.Int()) != graph.size()) return lexer.Error("values are numbered in order");
   MLC_TRY(lexer.Expect("="));
@@ -175,10 +176,10 @@ Status ParseLine(Lexer& lexer, Graph& graph) {
 
 }  // namespace
 
-Result<Graph> ParseGraphBody(Lexer& lexer) {
+Result<Graph> ParseGraphBody(Lexer& lexer, int most_values) {
   MLC_TRY(lexer.Expect("{"));
   Graph graph;
-  while (lexer.PeekChar() == '%') MLC_TRY(ParseLine(lexer, graph));
+  while (lexer.PeekChar() == '%') MLC_TRY(ParseLine(lexer, most_values, graph));
   MLC_TRY(lexer.Expect("return"));
   do {
     graph.outputs().push_back(MLC_TRY(ParseId(lexer, graph.size())));
@@ -194,7 +195,7 @@ Result<Graph> Graph::Parse(std::string_view text) {
   Lexer lexer(text);
   MLC_TRY(lexer.Expect("graph"));
   MLC_TRY(lexer.Expect("v1"));
-  return ParseGraphBody(lexer);
+  return ParseGraphBody(lexer, kMostModelValues);
 }
 
 }  // namespace mlc::graph

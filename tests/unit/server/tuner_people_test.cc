@@ -96,6 +96,13 @@ TEST_F(TunerTest, AWorkloadThatCostsTooMuchIsRefusedWithTheReason) {
   EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(refused.message(), HasSubstr("task 1"));
   EXPECT_THAT(refused.message(), HasSubstr("again and again at other coordinates"));
+  text = "workload v1 tolerance=1e-04 {\n  %0 = input() : f32[1]\n";
+  for (int i = 1; i < 20'000; ++i) {
+    text += "  %" + std::to_string(i) + " = exp(%" + std::to_string(i - 1) + ") : f32[1]\n";
+  }
+  request.mutable_tasks(1)->set_workload(text + "  return %19999\n}\n");
+  EXPECT_THAT(tuner_->Submit(request, Submitter("eve")).status().message(),
+              HasSubstr("too many values: at most 16384 are taken"));
   EXPECT_EQ(log_->Stats()->workloads, 0);
 }
 
