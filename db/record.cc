@@ -1,5 +1,6 @@
 #include "db/record.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -14,7 +15,9 @@ constexpr size_t kMaxWithSource = size_t{3} << 19;
 constexpr size_t kMaxConfig = 8191;
 constexpr std::string_view kWithSource = "raw_cuda/";
 constexpr size_t kMaxDetail = 16384;
+constexpr size_t kMaxName = 255;  // of a family and its version, where a source follows
 constexpr double kMaxTimeNs = 1e12;
+constexpr double kMaxLongTimeNs = 1e15;  // of those that are no best times
 constexpr int kMinRuns = 3;
 
 // Length-prefixed, so that no two different records share one text.
@@ -30,6 +33,26 @@ Status Bad(std::string_view what) {
 
 bool GoodTime(double ns) { return std::isfinite(ns) && ns > 0 && ns < kMaxTimeNs; }
 
+bool IsBetween0And(double value, double most) { return value >= 0 && value < most; }
+
+// What the schema says of the numbers of any record.
+Status ValidateNumbers(const Record& record) {
+  const Measurement& m = record.measurement;
+  for (double value : {m.p10_ns, m.p90_ns, m.cold_ns, m.max_error, m.build_ms, m.clock_mhz, m.calm,
+                       record.floor_ns}) {
+    if (!std::isfinite(value) || value < 0) return Bad("a number is negative or not finite");
+  }
+  if (!IsBetween0And(m.p10_ns, kMaxTimeNs)) return Bad("p10 is not below 1000 s");
+  if (!IsBetween0And(m.p90_ns, kMaxLongTimeNs)) return Bad("p90 is not below 1000000 s");
+  if (!IsBetween0And(m.cold_ns, kMaxLongTimeNs)) {
+    return Bad("the time of the first run is not below 1000000 s");
+  }
+  if (!IsBetween0And(record.floor_ns, kMaxTimeNs)) return Bad("the floor is not below 1000 s");
+  if (m.runs < 0) return Bad("a negative number of runs");
+  if (record.predicted_rank < 0) return Bad("a negative rank");
+  return Status();
+}
+
 Status ValidateTimes(const Record& record) {
   const Measurement& m = record.measurement;
   if (m.outcome == Outcome::kOk) {
@@ -39,17 +62,31 @@ Status ValidateTimes(const Record& record) {
     if (!(m.p10_ns > 0 && m.p10_ns <= m.median_ns && m.median_ns <= m.p90_ns)) {
       return Bad("p10 <= median <= p90 does not hold");
     }
-    if (!std::isfinite(m.p90_ns)) return Bad("p90 is not finite");
   } else if (m.outcome == Outcome::kTooSlow) {
     if (!GoodTime(m.median_ns)) return Bad("the time is not between 0 and 1000 s");
   } else if (m.median_ns != 0) {
     return Bad("a failure has a time");
   }
-  for (double value : {m.p10_ns, m.p90_ns, m.cold_ns, m.max_error, m.build_ms, m.clock_mhz, m.calm,
-                       record.floor_ns}) {
-    if (!std::isfinite(value) || value < 0) return Bad("a number is negative or not finite");
+  return ValidateNumbers(record);
+}
+
+// SQLite counts characters, and none after a NUL: in printable ASCII they are bytes.
+bool IsPrintable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+Status ValidateConfig(const std::string& config) {
+  if (config.empty()) return Bad("no config");
+  const bool has_source = config.starts_with(kWithSource);
+  if (config.size() > (has_source ? kMaxWithSource : kMaxConfig)) {
+    return Bad(std::string("the config is longer than ") + (has_source ? "1.5 MiB" : "8 KiB"));
   }
-  return Status();
+  if (config.find('#') != std::string::npos) return Bad("the config has a '#'");
+  if (!IsPrintable(config)) return Bad("the config is not of printable ASCII characters");
+  if (has_source && std::min(config.find(' '), config.size()) > kMaxName) {
+    return Bad("the version of the config's family is no number of any use");
+  }
+  return FamilyOf(config).status();
 }
 
 }  // namespace
@@ -101,15 +138,9 @@ Status Validate(const Record& record) {
     return Bad("an infrastructure failure is not a fact about a config");
   }
   if (record.target.empty()) return Bad("no target");
-  if (record.config.empty()) return Bad("no config");
-  const bool has_source = record.config.starts_with(kWithSource);
-  if (record.config.size() > (has_source ? kMaxWithSource : kMaxConfig)) {
-    return Bad(std::string("the config is longer than ") + (has_source ? "1.5 MiB" : "8 KiB"));
-  }
-  if (record.config.find('#') != std::string::npos) return Bad("the config has a '#'");
+  if (record.target.find('\0') != std::string::npos) return Bad("the target has a NUL");
   if (record.measurement.detail.size() > kMaxDetail) return Bad("the detail is over 16 KiB");
-  if (record.predicted_rank < 0) return Bad("a negative rank");
-  MLC_TRY(FamilyOf(record.config));
+  MLC_TRY(ValidateConfig(record.config));
   return ValidateTimes(record);
 }
 

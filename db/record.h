@@ -47,7 +47,9 @@ Result<FamilyVersion> FamilyOf(const std::string& config);
 // Over every field but id, in a canonical text form.
 Digest DigestOf(const Record& record);
 
-// INVALID_ARGUMENT that names the first field that breaks the schema's rules.
+// INVALID_ARGUMENT that names the first field that breaks the schema's rules: what it takes, the
+// log takes. Stricter than the schema where that could not tell (a failure's time, say, which it
+// does not keep): numbers are finite, a correct time has a p10 above 0, and a config is printable.
 Status Validate(const Record& record);
 
 enum class JobState : uint8_t { kRunning = 0, kDone = 1, kCancelled = 2, kFailed = 3 };

@@ -178,8 +178,7 @@ class Tuner {
   void TakeUnknown(const std::shared_ptr<Call>& call, const Digest& uid);
   void Unusable(const std::shared_ptr<Call>& call, const db::Record& record, const Status& why);
   void Commit(const std::shared_ptr<Call>& call, db::Record record);
-  void Committed(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m,
-                 const Status& status);
+  void Committed(const std::shared_ptr<Call>& call, const db::Record& record, const Status& status);
   void Impossible(const Digest& uid, const std::string& why);
   void Refuse(Call& call, const std::string& task_uid, const std::string& why);
   void NoteTimes(const Digest& uid, const Measurement& m);

@@ -147,28 +147,38 @@ void Tuner::Commit(const std::shared_ptr<Call>& call, db::Record record) {
     std::lock_guard lock(mutex_);
     ++call->open;
   }
-  const Digest uid = record.task_uid;
-  const Digest workload = record.workload;
-  Measurement measurement = record.measurement;
+  // What is needed of it afterwards; the log takes the record itself.
+  db::Record kept;
+  kept.task_uid = record.task_uid;
+  kept.study = record.study;
+  kept.worker = record.worker;
+  kept.workload = record.workload;
+  kept.measurement = record.measurement;
   const bool confirms = db::IsConfirmation(record);
   log_.Append(std::move(record),
-              [this, call, uid, workload, confirms,
-               measurement = std::move(measurement)](const Result<db::Appended>& appended) {
+              [this, call, confirms, kept = std::move(kept)](const Result<db::Appended>& appended) {
+                const Measurement& measurement = kept.measurement;
                 if (measurement.outcome == Outcome::kOk) {
-                  best_cache_.Changed(workload, confirms ? 0 : measurement.median_ns);
+                  best_cache_.Changed(kept.workload, confirms ? 0 : measurement.median_ns);
                 }
                 options_.metrics->Observe(Span::kAcknowledge,
                                           static_cast<double>(SteadyMs() - call->arrived_ms) / 1e3);
                 if (appended.ok() && *appended == db::Appended::kDuplicate) {
                   options_.metrics->Add(Counter::kDuplicateResults);
                 }
-                Committed(call, uid, measurement, appended.status());
+                // A record that breaks the log's rules says nothing of the log.
+                if (appended.status().code() == StatusCode::kInvalidArgument) {
+                  Unusable(call, kept, appended.status());
+                } else {
+                  Committed(call, kept, appended.status());
+                }
                 Done(call);
               });
 }
 
-void Tuner::Committed(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m,
+void Tuner::Committed(const std::shared_ptr<Call>& call, const db::Record& record,
                       const Status& status) {
+  const Digest& uid = record.task_uid;
   std::lock_guard lock(mutex_);
   // A worker sends its results until they are kept: a disk that has space again ends the trouble.
   trouble_ = status;
@@ -181,7 +191,7 @@ void Tuner::Committed(const std::shared_ptr<Call>& call, const Digest& uid, cons
   call->orders.add_acknowledged(ToWire(uid));
   const auto pending = pending_.find(uid);
   if (pending == pending_.end()) return;
-  pending->second.job->inbox.emplace_back(uid, m);
+  pending->second.job->inbox.emplace_back(uid, record.measurement);
   Stir(pending->second.job);
   pending_.erase(pending);
 }

@@ -144,4 +144,24 @@ int64_t TunerTest::Work(const std::string& job, int64_t limit) {
   return acknowledged;
 }
 
+int TunerTest::SendUntilTheEnd(const std::string& job, const proto::Measurement& bad) {
+  int refused = 0;
+  proto::SynchronizeRequest request = Hello();
+  while (true) {
+    const auto progress = tuner_->Progress(job);
+    EXPECT_TRUE(progress.ok()) << "for whoever watches: " << progress.status().ToString();
+    if (!progress.ok() || progress->state() != proto::RUNNING) return refused;
+    const auto reply = Call(request);
+    EXPECT_TRUE(reply.ok()) << "for the worker: " << reply.status().ToString();
+    if (!reply.ok()) return refused;
+    refused += reply->refused_size();
+    request.clear_finished();
+    for (const proto::Lease& lease : reply->leases()) {
+      proto::TrialResult& result = *request.add_finished();
+      result.set_task_uid(lease.task_uid());
+      *result.mutable_measurement() = bad;
+    }
+  }
+}
+
 }  // namespace mlc::server

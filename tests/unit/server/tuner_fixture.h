@@ -41,6 +41,8 @@ class TunerTest : public ::testing::Test {
   static proto::SynchronizeRequest Hello();
   // Runs trials until the job ends or `limit` results are acknowledged.
   int64_t Work(const std::string& job, int64_t limit = INT64_MAX);
+  // Sends `bad` for every trial until the job has ended; how many results were refused.
+  int SendUntilTheEnd(const std::string& job, const proto::Measurement& bad);
 
   std::unique_ptr<db::TuningLog> log_ = db::MakeMemoryLog();
   int64_t configs_ = 1000;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <thread>
 
+#include "db/sqlite.h"
 #include "db/sqlite_log.h"
 #include "server/protocol.h"
 #include "tests/temporary_folder.h"
@@ -169,6 +170,58 @@ TEST_F(TunerTest, RefusesBadRequestsInWords) {
   request.clear_boot();
   EXPECT_EQ(Call(request).status().code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(Call(request).status().message(), HasSubstr("w0 names no boot: it has to be new"));
+}
+
+// A result that breaks a rule of the log is the worker's fault: others do not hear of it.
+TEST_F(TunerTest, AResultThatTheLogCannotHoldIsNoTroubleOfTheLog) {
+  const tests::TemporaryFolder folder;
+  tuner_.reset();
+  log_ = *db::OpenSqliteLog(folder.path("rules.db"));
+  Restart();
+  uint64_t seed = 0;
+  Measurement negative;
+  negative.outcome = Outcome::kRunError;
+  negative.runs = -1;
+  Measurement late = FakeMeasurement(0);
+  late.p90_ns = 1e15;
+  Measurement cold = FakeMeasurement(0);
+  cold.cold_ns = 1e15;
+  for (const Measurement& bad : {negative, late, cold}) {
+    const std::string job = tuner_->Submit(WithSeed(Request(1), ++seed), Caller::Local())->job();
+    EXPECT_EQ(SendUntilTheEnd(job, ToWire(bad)), 3) << "each attempt counts, there are three";
+    EXPECT_TRUE(tuner_->Trouble().ok());
+  }
+  EXPECT_EQ(log_->Stats()->records, 0);
+  EXPECT_EQ(tuner_->ListWorkers().workers(0).refused(), 9);
+  tuner_.reset();
+  log_.reset();
+}
+
+// Whatever the log has against a record: here a rule that only this file has.
+TEST_F(TunerTest, ARecordThatTheLogRefusesIsHeldAgainstItsWorkerAndEndsAfterThreeAttempts) {
+  const tests::TemporaryFolder folder;
+  tuner_.reset();
+  log_ = *db::OpenSqliteLog(folder.path("trigger.db"));
+  {
+    auto file = db::Database::Open(folder.path("trigger.db"), db::OpenMode::kReadWrite);
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE(file->Execute("CREATE TRIGGER one BEFORE INSERT ON record WHEN new.runs = 77 BEGIN"
+                              " SELECT RAISE(ABORT, 'seventy-seven'); END")
+                    .ok());
+  }
+  Restart();
+  Measurement bad = FakeMeasurement(0);
+  bad.runs = 77;
+  const std::string watched = tuner_->Submit(WithSeed(Request(1), 1), Caller::Local())->job();
+  const std::string job = tuner_->Submit(WithSeed(Request(1), 2), Caller::Local())->job();
+  EXPECT_GT(SendUntilTheEnd(job, ToWire(bad)), 0);
+  EXPECT_TRUE(tuner_->Progress(watched).ok());
+  EXPECT_TRUE(tuner_->Trouble().ok());
+  EXPECT_GE(tuner_->ListWorkers().workers(0).refused(), 3);
+  EXPECT_EQ(log_->Stats()->records, 0);
+  EXPECT_TRUE(tuner_->Submit(WithSeed(Request(1), 3), Caller::Local()).ok());
+  tuner_.reset();
+  log_.reset();
 }
 
 TEST_F(TunerTest, AFullDiskIsToldAndTheJobGoesOnWhenThereIsSpace) {
