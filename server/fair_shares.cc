@@ -12,6 +12,9 @@ namespace {
 constexpr double kLeastSeconds = 1.0 / 8192;
 // Of a new trial in what is usual.
 constexpr double kNewest = 0.125;
+// Beyond so many, those of whom nothing is under way are forgotten.
+constexpr size_t kManyUsers = 1024;
+constexpr size_t kManyClasses = 64;
 
 void Note(double& usual, double seconds) {
   usual = usual == 0 ? seconds : usual + kNewest * (seconds - usual);
@@ -31,7 +34,7 @@ double FairShares::WeightOf(const std::string& user) const {
 
 void FairShares::Set(const Digest& study, Place place) {
   const Place before = PlaceOf(study);
-  places_[study] = place;
+  SetPlace(study, place);
   for (auto& [name, shared] : classes_) {
     const auto user = shared.users.find(before.user);
     if (user == shared.users.end()) continue;
@@ -57,7 +60,60 @@ void FairShares::Remove(const Digest& study) {
       shared.users.erase(user);
     }
   }
-  places_.erase(study);
+  DropPlace(study);
+  if (classes_.size() > kManyClasses) {
+    std::erase_if(classes_, [this](const auto& entry) {
+      return std::all_of(entry.second.users.begin(), entry.second.users.end(),
+                         [this](const auto& user) { return IsIdle(user.second); });
+    });
+  }
+  for (auto& [name, shared] : classes_) Prune(shared);
+}
+
+void FairShares::SetPlace(const Digest& study, const Place& place) {
+  ++studies_of_[place.user];  // first: a user who keeps a study keeps the weight
+  DropPlace(study);
+  places_[study] = place;
+}
+
+void FairShares::DropPlace(const Digest& study) {
+  const auto found = places_.find(study);
+  if (found == places_.end()) return;
+  const auto user = studies_of_.find(found->second.user);
+  if (--user->second == 0) {
+    weights_.erase(user->first);
+    studies_of_.erase(user);
+  }
+  places_.erase(found);
+}
+
+bool FairShares::IsIdle(const User& user) const {
+  return user.waiting == 0 &&
+         std::none_of(user.studies_had.begin(), user.studies_had.end(),
+                      [&](const auto& study) { return places_.contains(study.first); });
+}
+
+// A lead is as long as a trial or so: those with the least lose it where there are too many.
+void FairShares::Prune(Class& shared) const {
+  if (shared.users.size() <= kManyUsers) return;
+  std::vector<std::pair<double, std::string>> idle;
+  for (const auto& [name, user] : shared.users) {
+    if (IsIdle(user)) idle.emplace_back(user.had, name);
+  }
+  if (idle.size() <= kManyUsers / 2) return;
+  std::sort(idle.begin(), idle.end());
+  idle.resize(idle.size() - kManyUsers / 2);
+  for (const auto& [had, name] : idle) {
+    const User& user = shared.users.at(name);
+    for (const auto& [study, seconds] : user.studies_had) shared.usual_of.erase(study);
+    shared.users.erase(name);
+  }
+}
+
+int64_t FairShares::size() const {
+  size_t known = places_.size() + studies_of_.size() + weights_.size() + classes_.size();
+  for (const auto& [name, shared] : classes_) known += shared.users.size() + shared.usual_of.size();
+  return static_cast<int64_t>(known);
 }
 
 void FairShares::SetWaiting(const std::string& target_class, const Digest& study, bool waiting) {

@@ -35,8 +35,12 @@ class FairShares {
   void Set(const Digest& study, Place place);
   // The part of a user, relative to others; 1 until set. REQUIRES: weight > 0.
   void SetWeight(const std::string& user, double weight);
-  // Forgets the study, which does not wait any more.
+  // Forgets the study, which does not wait any more; a user without studies whose lead is used up,
+  // or who is one of too many such users; and a class of which nobody has a study any more, if
+  // there are many classes.
   void Remove(const Digest& study);
+  // Studies, users, weights and classes that it knows.
+  int64_t size() const;
 
   // Whether the study has trials that wait for workers of the class.
   void SetWaiting(const std::string& target_class, const Digest& study, bool waiting);
@@ -66,6 +70,10 @@ class FairShares {
     std::set<std::string> waiting;
   };
 
+  void SetPlace(const Digest& study, const Place& place);
+  void DropPlace(const Digest& study);
+  bool IsIdle(const User& user) const;
+  void Prune(Class& shared) const;
   static double UsualOf(const Class& shared, const Digest& study);
   Place PlaceOf(const Digest& study) const;
   double WeightOf(const std::string& user) const;
@@ -75,6 +83,7 @@ class FairShares {
   void Leave(Class& shared, const Digest& study, const Place& place);
 
   std::map<Digest, Place> places_;
+  std::map<std::string, int64_t> studies_of_;  // by user: how many of places_
   std::map<std::string, double> weights_;
   std::map<std::string, Class> classes_;
 };

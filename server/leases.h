@@ -41,8 +41,8 @@ class Leases {
   bool Add(const Digest& uid, const Digest& study, const Needs& needs) {
     return Add(Ask{uid, study, needs, {}, {}, 0});
   }
-  // Where users and their studies are told.
-  FairShares& shares() { return shares_; }
+  FairShares& shares() { return shares_; }  // where users and their studies are told
+  const FairShares& shares() const { return shares_; }
 
   using Contact = LeaseContact;
   using Grant = LeaseGrant;
@@ -79,12 +79,15 @@ class Leases {
 
   // Workers of the class that are not lost.
   int WorkersOf(const std::string& target_class, int64_t now_ms) const;
-  // Those of them that can run such trials.
+  // Workers in contact, of those that take anyone's trials, that can run such.
   int WorkersFor(const Needs& needs) const;
   // What the study has queued that no worker in contact, of those that take anyone's trials, can
   // run; none: somebody can run each of its trials.
   std::optional<Needs> Unserved(const Digest& study) const;
   int64_t HeldBy(const std::string& worker) const;
+  // Nothing is kept of a worker that is lost; of one in contact, all.
+  void Forget(const std::string& worker);
+  int64_t workers() const { return static_cast<int64_t>(workers_.size()); }
   using Counts = LeaseCounts;
   const Counts& counts() const { return counts_; }
   int64_t queued() const { return counts_.queued; }

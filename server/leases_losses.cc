@@ -119,6 +119,13 @@ std::vector<Leases::Ended> Leases::Expire(int64_t now_ms) {
   return std::exchange(ended_, {});
 }
 
+void Leases::Forget(const std::string& name) {
+  const auto found = workers_.find(name);
+  if (found == workers_.end() || found->second.alive) return;
+  deadlines_.erase({found->second.deadline_ms, &found->second});
+  workers_.erase(found);
+}
+
 std::vector<Digest> Leases::DropQueued(const Digest& study) {
   std::vector<Digest> dropped;
   for (auto& [key, queue] : queues_) {

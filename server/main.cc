@@ -46,6 +46,7 @@ struct Flags {
   std::string timing_lock;
   bool verbose = false;
   int64_t lease_ms = 30'000;
+  mlc::server::RollTerms names;
   std::string canaries = "on";
   int64_t grace_ms = 10'000;
   mlc::server::SnapshotOptions snapshots;
@@ -75,6 +76,23 @@ void AddJobFlags(CLI::App& app, Flags& flags) {
   app.add_option("--search-threads", flags.search_threads,
                  "jobs whose searches compute at the same time; default: all cores, at most 4")
       ->check(CLI::Range(1, 256));
+}
+
+void AddWorkerFlags(CLI::App& app, Flags& flags) {
+  app.add_option("--lease-ms", flags.lease_ms, "a silent worker loses its trials after this")
+      ->check(CLI::Range(100, 3'600'000))
+      ->capture_default_str();
+  app.add_option("--canaries", flags.canaries,
+                 "test workers with known trials and quarantine those that misbehave: on or off")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+  app.add_option("--max-workers", flags.names.most, "workers in contact at the same time")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--max-workers-each", flags.names.most_of_owner,
+                 "of them, those of one certificate or token; local ones count as one's")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
 }
 
 void AddSnapshotFlags(CLI::App& app, Flags& flags) {
@@ -159,6 +177,7 @@ int Run(const Flags& flags) {
   options.snapshots.every_ms = flags.snapshot_minutes * 60'000;
   options.tuner.strategy = mlc::server::MakePortfolioStrategy;
   options.tuner.terms.lease_ms = flags.lease_ms;
+  options.tuner.names = flags.names;
   options.tuner.standing.canaries = flags.canaries == "on";
   options.tuner.timing_lock = flags.timing_lock;
   mlc::server::LogOptions messages = flags.messages;
@@ -219,13 +238,7 @@ int Main(int argc, char** argv) {
   AddEndpointFlags(app, flags);
   app.add_option("--timing-lock", flags.timing_lock,
                  "file that keeps the search's computing and local timings apart");
-  app.add_option("--lease-ms", flags.lease_ms, "a silent worker loses its trials after this")
-      ->check(CLI::Range(100, 3'600'000))
-      ->capture_default_str();
-  app.add_option("--canaries", flags.canaries,
-                 "test workers with known trials and quarantine those that misbehave: on or off")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->capture_default_str();
+  AddWorkerFlags(app, flags);
   app.add_option("--grace-ms", flags.grace_ms, "how long a stop waits for trials under way")
       ->check(CLI::Range(0, 600'000))
       ->capture_default_str();

@@ -43,10 +43,15 @@ bool Standings::WantsCanary(const std::string& name, int64_t now_ms) const {
   return false;
 }
 
-void Standings::CanarySent(const std::string& name) { workers_[name].testing = true; }
+void Standings::CanarySent(const std::string& name) {
+  const auto known = workers_.find(name);
+  if (known != workers_.end()) known->second.testing = true;
+}
 
 bool Standings::CanaryEnded(const std::string& name, const Status& verdict, int64_t now_ms) {
-  Worker& worker = workers_[name];
+  const auto known = workers_.find(name);
+  if (known == workers_.end()) return false;
+  Worker& worker = known->second;
   worker.testing = false;
   if (worker.by_hand) return false;
   if (verdict.ok()) {
@@ -82,7 +87,9 @@ void Standings::Isolate(Worker& worker, const std::string& why, int64_t now_ms) 
 }
 
 bool Standings::Failed(const std::string& name, const std::string& why, int64_t now_ms) {
-  Worker& worker = workers_[name];
+  const auto known = workers_.find(name);
+  if (known == workers_.end()) return false;
+  Worker& worker = known->second;
   if (++worker.failures < terms_.failures_in_a_row || !terms_.canaries) return false;
   if (worker.state == State::kQuarantined) return false;
   Isolate(worker,
@@ -92,7 +99,9 @@ bool Standings::Failed(const std::string& name, const std::string& why, int64_t 
 }
 
 bool Standings::ToldFalsely(const std::string& name, const std::string& why, int64_t now_ms) {
-  Worker& worker = workers_[name];
+  const auto known = workers_.find(name);
+  if (known == workers_.end()) return false;
+  Worker& worker = known->second;
   if (++worker.lies < terms_.false_results || !terms_.canaries) return false;
   if (worker.state == State::kQuarantined) return false;
   Isolate(worker, std::to_string(worker.lies) + " results that cannot be true, last: " + why,
@@ -101,7 +110,9 @@ bool Standings::ToldFalsely(const std::string& name, const std::string& why, int
 }
 
 void Standings::Delivered(const std::string& name) {
-  Worker& worker = workers_[name];
+  const auto known = workers_.find(name);
+  if (known == workers_.end()) return;
+  Worker& worker = known->second;
   worker.failures = 0;
   if (++worker.delivered % kResultsForAFalseOne == 0) worker.lies = std::max(0, worker.lies - 1);
 }
@@ -155,6 +166,11 @@ std::vector<std::string> Standings::Held() const {
   return names;
 }
 
+Standings::State Standings::StateOf(const std::string& name) const {
+  const Worker* worker = Find(name);
+  return worker == nullptr ? State::kUntested : worker->state;
+}
+
 bool Standings::MayWork(const std::string& name) const {
   const Worker* worker = Find(name);
   return worker != nullptr && worker->state == State::kReady;
@@ -175,6 +191,11 @@ Standings::Line Standings::LineOf(const std::string& name) const {
   line.known = true;
   line.canary_ms = worker->passed_ms;
   return line;
+}
+
+bool Standings::IsKept(const std::string& name) const {
+  const Worker* worker = Find(name);
+  return worker != nullptr && (worker->state == State::kQuarantined || worker->draining);
 }
 
 void Standings::Forget(const std::string& name) {

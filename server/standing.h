@@ -45,7 +45,7 @@ class Standings {
   // Nobody knows: it is due again.
   void CanaryLost(const std::string& worker);
 
-  // True if that put the worker into quarantine.
+  // True if that put the worker into quarantine. What is said of one that is forgotten is lost.
   bool Failed(const std::string& worker, const std::string& why, int64_t now_ms);
   bool ToldFalsely(const std::string& worker, const std::string& why, int64_t now_ms);
   void Delivered(const std::string& worker);
@@ -67,6 +67,7 @@ class Standings {
   // Those in quarantine by hand.
   std::vector<std::string> Held() const;
 
+  State StateOf(const std::string& worker) const;
   bool MayWork(const std::string& worker) const;
   bool Draining(const std::string& worker) const;
   struct Line {
@@ -77,6 +78,9 @@ class Standings {
     int64_t canary_ms = -1;  // when one was passed
   };
   Line LineOf(const std::string& worker) const;
+  // It gets no work, or is to leave.
+  bool IsKept(const std::string& worker) const;
+  int64_t size() const { return static_cast<int64_t>(workers_.size()); }
   // Nobody has heard of it for long: forgets it, unless it is quarantined by hand.
   void Forget(const std::string& worker);
 

@@ -22,6 +22,7 @@
 #include "proto/tuner.pb.h"
 #include "proto/worker.pb.h"
 #include "server/best_cache.h"
+#include "server/census.h"
 #include "server/demand.h"
 #include "server/job.h"
 #include "server/job_request.h"
@@ -43,6 +44,7 @@ struct TunerOptions {
   StrategyFactory strategy;
   LeaseTerms terms;
   StandingTerms standing;                  // of workers; without canaries nobody is quarantined
+  RollTerms names;                         // of workers: how many, and how long they are known
   int64_t confirm_wait_ms = 20'000;        // for a second worker, then the first one confirms
   bool resume_jobs = true;                 // go on with the running jobs of the log
   int search_threads = 1;                  // jobs whose searches compute at the same time
@@ -79,18 +81,17 @@ class Tuner {
   Result<proto::ListJobsReply> List(const proto::ListJobsRequest& request) const;
   Result<proto::BestReply> Best(const proto::BestRequest& request) const;
   // `reply` runs once, on any thread, when all finished trials of the request are in the log.
-  void Synchronize(proto::SynchronizeRequest request, Reply reply);
-  // A worker is there until Left(): `wake` runs when there is work for it, `dismiss` when it should
-  // go, both on any thread, quickly, and never after Left() has returned. Returns the id for
-  // Left().
+  // `owner`: whose worker it is; empty for a local one. RESOURCE_EXHAUSTED for one worker too many.
+  void Synchronize(proto::SynchronizeRequest request, Reply reply, const std::string& owner = {});
+  // A worker is there until Left(), which takes the id: `wake` runs when there is work for it,
+  // `dismiss` when it should go, both on any thread, quickly, and never after Left() has returned.
   int64_t Attend(const proto::AttendRequest& request, std::function<void()> wake,
                  std::function<void()> dismiss);
   void Left(int64_t id);
   // Ends all attendance: before the server shuts down.
   void Dismiss();
   proto::ListWorkersReply ListWorkers() const;
-  // What a person decides about a worker outlives the server. NOT_FOUND for one that has not
-  // called; an error of the log if the decision holds for this server alone.
+  // By a person; outlives the server, or ends with the log's error. NOT_FOUND: it never called.
   Status DrainWorker(const std::string& worker, const std::string& reason);
   Status QuarantineWorker(const std::string& worker, const std::string& reason);
   Status ReleaseWorker(const std::string& worker);
@@ -103,6 +104,7 @@ class Tuner {
   // Others than those of the options: for jobs to come, and for the parts of all users at once.
   void SetQuotas(const Quotas& quotas);
   Metrics& metrics() const { return *options_.metrics; }
+  Census Count() const;
   // A result that the worker's service does not let through: the trial is another worker's.
   void RefusedForeign(const std::string& worker, const std::string& task_uid) const;
   // No new trials; waits for the ones under way, at most `timeout_ms`. Running jobs stay running in
@@ -165,7 +167,7 @@ class Tuner {
   void Close(Job& job, proto::JobState state);
   void Fail(Job& job, const Status& status);
   // tuner_workers.cc
-  void Note(const Call& call);
+  Status Note(const Call& call, const std::string& owner);
   void Done(const std::shared_ptr<Call>& call);
   bool KnowsItsTrials() const;
   void FillLeases(Call& call);

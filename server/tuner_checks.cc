@@ -77,7 +77,7 @@ void Tuner::TakeCheck(const std::shared_ptr<Call>& call, const Digest& uid, cons
   call->orders.add_acknowledged(ToWire(uid));
   const Check& check = desk_.checks.at(uid);
   if (check.confirms && m.outcome == Outcome::kInfra) {
-    ++desk_.notes[worker].failures;
+    if (WorkerNote* note = desk_.NoteOf(worker)) ++note->failures;
     if (!leases_.Retry(uid)) CheckEnded(uid, "no worker could measure it again: " + m.detail);
     return;
   }
@@ -139,7 +139,7 @@ void Tuner::CheckEnded(const Digest& uid, const std::string& why) {
 
 // REQUIRES mutex_.
 void Tuner::ToldFalsely(const std::string& worker, const std::string& why) {
-  ++desk_.notes[worker].refused;
+  if (WorkerNote* note = desk_.NoteOf(worker)) ++note->refused;
   options_.metrics->Add(Counter::kRefusedResults);
   if (!desk_.standings.ToldFalsely(worker, why, SteadyMs())) return;
   options_.logger->warn("worker={} quarantined: {}", worker, desk_.standings.LineOf(worker).why);

@@ -13,9 +13,6 @@
 namespace mlc::server {
 namespace {
 
-// Workers that have been silent for so long are not told of any more.
-constexpr int64_t kForgetMs = 24 * 3'600'000;
-
 // Compilers say much.
 constexpr size_t kMostOfWhy = 300;
 
@@ -137,11 +134,11 @@ void Tuner::WakeWorkers(const std::string& target_class) {
 // REQUIRES mutex_.
 proto::WorkerState Tuner::StateOf(const std::string& worker, const WorkerNote& note) const {
   using State = Standings::State;
-  const Standings::Line standing = desk_.standings.LineOf(worker);
-  if (standing.state == State::kQuarantined) return proto::QUARANTINED;
+  const State state = desk_.standings.StateOf(worker);
+  if (state == State::kQuarantined) return proto::QUARANTINED;
   if (SteadyMs() - note.called_ms > options_.terms.lease_ms) return proto::AWAY;
-  if (standing.draining || draining_) return proto::LEAVING;
-  return standing.state == State::kUntested ? proto::UNTESTED : proto::READY;
+  if (draining_ || desk_.standings.Draining(worker)) return proto::LEAVING;
+  return state == State::kUntested ? proto::UNTESTED : proto::READY;
 }
 
 proto::ListWorkersReply Tuner::ListWorkers() const {
@@ -253,14 +250,26 @@ void Tuner::FleetLacks(const std::vector<Needs>& needs) {
   desk_.lacking = {needs.begin(), needs.end()};
 }
 
-// REQUIRES mutex_.
+// All that is kept of workers whose names the roll lets go of, and classes of target that nobody
+// has any more. REQUIRES mutex_.
 void Tuner::ForgetWorkers() {
-  std::erase_if(desk_.notes, [&](const auto& entry) {
-    if (SteadyMs() - entry.second.called_ms < kForgetMs) return false;
-    desk_.standings.Forget(entry.first);
-    for (auto& [target_class, idle] : desk_.idle) idle.erase(entry.first);
-    return true;
-  });
+  const auto is_kept = [this](const std::string& worker) { return desk_.standings.IsKept(worker); };
+  for (const std::string& worker : desk_.roll.Forget(is_kept, SteadyMs())) {
+    if (const WorkerNote* note = desk_.NoteOf(worker)) {
+      const auto idle = desk_.idle.find(note->offer.target_class);
+      if (idle != desk_.idle.end()) idle->second.erase(worker);
+    }
+    desk_.notes.erase(worker);
+    desk_.standings.Forget(worker);
+    leases_.Forget(worker);
+    desk_.classes_change = true;
+  }
+  if (!std::exchange(desk_.classes_change, false)) return;
+  std::set<std::string> classes;
+  for (const auto& [worker, note] : desk_.notes) classes.insert(note.offer.target_class);
+  const auto is_gone = [&](const auto& entry) { return !classes.contains(entry.first); };
+  std::erase_if(targets_, is_gone);
+  std::erase_if(desk_.idle, is_gone);
 }
 
 }  // namespace mlc::server

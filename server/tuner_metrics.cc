@@ -1,5 +1,7 @@
 // What the tuner knows about jobs, leases and workers, into the metrics, as often as it ticks.
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -35,6 +37,24 @@ void Tuner::Report() {
   metrics.Set(Gauge::kJobsRunning, running);
   metrics.Set(Gauge::kJobsWaiting, waiting);
   ReportWorkers();
+}
+
+Census Tuner::Count() const {
+  std::lock_guard lock(mutex_);
+  Census census;
+  census.names = desk_.roll.size();
+  census.live_names = desk_.roll.live();
+  census.notes = std::ssize(desk_.notes);
+  census.standings = desk_.standings.size();
+  census.leasing = leases_.workers();
+  for (const auto& [target_class, names] : desk_.idle) census.idle += std::ssize(names);
+  census.classes = std::max(std::ssize(targets_), std::ssize(desk_.idle));
+  census.checks = std::ssize(desk_.checks);
+  census.attendants = std::ssize(desk_.attendants);
+  census.jobs = std::ssize(jobs_);
+  census.trials = std::ssize(pending_);
+  census.shares = leases_.shares().size();
+  return census;
 }
 
 // REQUIRES mutex_.

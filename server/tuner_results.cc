@@ -38,7 +38,7 @@ void Tuner::TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
     if (receipt == Leases::Receipt::kFirst) {
       options_.metrics->AddResult(m.outcome);
       NoteTimes(uid, m);
-      ++desk_.notes[call->request.worker()].results;
+      if (WorkerNote* note = desk_.NoteOf(call->request.worker())) ++note->results;
       if (desk_.checks.contains(uid)) return TakeCheck(call, uid, m);
       record = RecordOf(*call, uid, m);
     }
@@ -68,7 +68,7 @@ void Tuner::Unusable(const std::shared_ptr<Call>& call, const db::Record& record
                         infra ? "" : "result refused: ", why.message());
   std::lock_guard lock(mutex_);
   if (infra) {
-    ++desk_.notes[record.worker].failures;
+    if (WorkerNote* note = desk_.NoteOf(record.worker)) ++note->failures;
     call->orders.add_acknowledged(ToWire(uid));
     if (desk_.standings.Failed(record.worker, why.message(), SteadyMs())) {
       options_.logger->warn("worker={} quarantined: {}", record.worker,

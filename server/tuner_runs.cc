@@ -197,7 +197,7 @@ void Tuner::Fail(Job& job, const Status& status) {
     if (IsTroubleOfTheLog(status)) trouble_ = status;
     job.caught_up = false;
     if (status.code() == StatusCode::kResourceExhausted) return;
-    (void)leases_.DropAll(job.row.id);
+    for (const Digest& uid : leases_.DropAll(job.row.id)) pending_.erase(uid);
     job.row.state = db::JobState::kFailed;
     job.row.detail = status.message();
     job.progress.set_detail(status.message());

@@ -87,6 +87,7 @@ void Tuner::Tick() {
   const int64_t now = SteadyMs();
   next_tick_ms_ = now + kTick.count();
   ExpireLeases();
+  ForgetWorkers();
   Report();
   // The log answers for jobs that have ended.
   std::erase_if(jobs_, [&](const auto& entry) {

@@ -9,6 +9,7 @@
 #include "server/tuner.h"
 #include "server/tuner_call.h"
 #include "server/tuner_job.h"
+#include "server/worker_words.h"
 
 namespace mlc::server {
 namespace {
@@ -34,25 +35,29 @@ Offer OfferOf(const proto::SynchronizeRequest& request, const std::string& targe
   return offer;
 }
 
+// Whom a refused call is of; its name may be anything, and long.
+std::string WordsOf(const proto::SynchronizeRequest& request) {
+  const std::string& name = request.worker();
+  return NameProblem(name).empty() ? "worker=" + name : "a worker";
+}
+
 }  // namespace
 
-void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply) {
+void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply,
+                        const std::string& owner) {
   if (const Status version = CheckProtocol("worker", request.protocol()); !version.ok()) {
     options_.metrics->AddRejected("version");
     return reply(version);
   }
-  Result<target::Target> target = target::Target::Parse(request.target());
-  Status invalid = target.status().WithPrefix("worker's target");
-  if (request.worker().empty()) invalid = InvalidArgument("the worker has no name");
-  if (request.boot().empty()) {
-    invalid = InvalidArgument(
-        "worker " + request.worker() +
-        " names no boot: it has to be new for each start of its process, so that leases of an "
-        "earlier one are taken back");
+  Status invalid = CheckWhatIsTold(request);
+  Result<target::Target> target = invalid;
+  if (invalid.ok()) {
+    target = target::Target::Parse(request.target());
+    invalid = target.status().WithPrefix("worker's target");
   }
   if (!invalid.ok()) {
     options_.metrics->AddRejected("invalid");
-    options_.logger->warn("worker={}: call refused: {}", request.worker(), invalid.message());
+    options_.logger->warn("{}: call refused: {}", WordsOf(request), invalid.message());
     return reply(invalid);
   }
   auto call = std::make_shared<Call>();
@@ -60,17 +65,24 @@ void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply) {
   call->reply = std::move(reply);
   call->target_class = target->ClassText();
   call->arrived_ms = SteadyMs();
+  Status noted;
   {
     std::lock_guard lock(mutex_);
-    Note(*call);
+    noted = Note(*call, owner);
+  }
+  if (!noted.ok()) {
+    options_.metrics->AddRejected("workers");
+    options_.logger->warn("{}: call refused: {}", WordsOf(call->request), noted.message());
+    return call->reply(noted);
   }
   TakeResults(call);
   Done(call);
 }
 
 // REQUIRES mutex_.
-void Tuner::Note(const Call& call) {
+Status Tuner::Note(const Call& call, const std::string& owner) {
   const proto::SynchronizeRequest& request = call.request;
+  MLC_TRY(desk_.roll.Called(request.worker(), owner, SteadyMs()));
   desk_.standings.Met(request.worker(), request.boot(), SteadyMs());
   WorkerNote& note = desk_.notes[request.worker()];
   note.called_ms = SteadyMs();
@@ -84,8 +96,14 @@ void Tuner::Note(const Call& call) {
   note.build = request.build();
   note.capabilities = request.capabilities();
   note.use = request.device_use();
+  if (!note.offer.target_class.empty() && note.offer.target_class != call.target_class) {
+    const auto idle = desk_.idle.find(note.offer.target_class);
+    if (idle != desk_.idle.end()) idle->second.erase(request.worker());
+    desk_.classes_change = true;
+  }
   note.offer = OfferOf(request, call.target_class);
   if (targets_.emplace(call.target_class, request.target()).second) StirAll();
+  return Status();
 }
 
 void Tuner::Done(const std::shared_ptr<Call>& call) {
@@ -109,11 +127,14 @@ bool Tuner::KnowsItsTrials() const { return SteadyMs() - started_ms_ > kGraceMs 
 // REQUIRES mutex_.
 void Tuner::FillLeases(Call& call) {
   const proto::SynchronizeRequest& request = call.request;
+  // A commit took so long that the worker is forgotten: it makes itself known with its next call.
+  const WorkerNote* note = desk_.NoteOf(request.worker());
+  if (note == nullptr) return call.orders.set_next_poll_ms(kIdlePollMs);
   Leases::Contact contact;
   contact.worker = request.worker();
   contact.boot = request.boot();
   contact.sequence = request.sequence();
-  contact.offer = desk_.notes[request.worker()].offer;
+  contact.offer = note->offer;
   for (const std::string& bytes : request.holding()) {
     if (const std::optional<Digest> uid = DigestFromWire(bytes)) contact.holding.push_back(*uid);
   }
@@ -179,8 +200,7 @@ int64_t Tuner::NextPollMs(const Call& call) const {
       call.request.finished_size() == 0 && call.orders.leases_size() == 0) {
     return std::min(kLongestPollMs, std::max(least, options_.terms.lease_ms / 4));
   }
-  const auto workers = static_cast<int64_t>(desk_.notes.size());
-  return std::clamp(workers * 1000 / kPollsPerSecond, least, kLongestPollMs);
+  return std::clamp(desk_.roll.live() * 1000 / kPollsPerSecond, least, kLongestPollMs);
 }
 
 }  // namespace mlc::server

@@ -12,6 +12,7 @@
 #include "proto/worker.pb.h"
 #include "server/capability.h"
 #include "server/standing.h"
+#include "server/worker_roll.h"
 
 namespace mlc::server {
 
@@ -55,13 +56,22 @@ struct Attendant {
 };
 
 struct WorkerDesk {
-  explicit WorkerDesk(StandingTerms terms) : standings(terms) {}
+  WorkerDesk(StandingTerms terms, RollTerms names, int64_t away_ms)
+      : roll(names, away_ms), standings(terms) {}
 
+  // Null for a worker that is not known any more.
+  WorkerNote* NoteOf(const std::string& worker) {
+    const auto found = notes.find(worker);
+    return found == notes.end() ? nullptr : &found->second;
+  }
+
+  WorkerRoll roll;  // whose names are remembered, here and in the leases
   Standings standings;
   std::map<std::string, WorkerNote> notes;  // by name
   std::map<Digest, Check> checks;           // by their own uid
   std::map<std::string, Attendant> attendants;
   std::map<std::string, std::set<std::string>> idle;  // by class: who would take more
+  bool classes_change = false;                        // some may have no worker any more
   std::set<Needs> lacking;                            // of the work; the fleet starts none for it
   uint64_t numbers = 0;                               // of canaries and attendants
 };

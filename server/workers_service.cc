@@ -167,12 +167,14 @@ class WorkersService : public RawWorkers {
   void TakeOwn(proto::SynchronizeRequest&& request, UnaryCall& call) {
     std::vector<std::string> foreign = RemoveForeign(request);
     std::string worker = request.worker();
-    tuner_.Synchronize(std::move(request),
-                       [this, &call, worker = std::move(worker),
-                        foreign = std::move(foreign)](Result<proto::SynchronizeReply> orders) {
-                         if (orders.ok()) Note(worker, foreign, *orders);
-                         call.Answer(orders);
-                       });
+    tuner_.Synchronize(
+        std::move(request),
+        [this, &call, worker = std::move(worker),
+         foreign = std::move(foreign)](Result<proto::SynchronizeReply> orders) {
+          if (orders.ok()) Note(worker, foreign, *orders);
+          call.Answer(orders);
+        },
+        call.caller().name);
   }
   // Whose the leases are now; and which results were not taken.
   void Note(const std::string& worker, const std::vector<std::string>& foreign,

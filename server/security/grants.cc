@@ -7,18 +7,34 @@ namespace mlc::server {
 void Grants::Give(const std::string& uid, const std::string& worker) {
   const Digest key = DigestOf(std::string_view(uid));
   std::lock_guard lock(mutex_);
-  const uint32_t number =
-      workers_.try_emplace(worker, static_cast<uint32_t>(workers_.size())).first->second;
-  const auto [place, is_new] = first_.try_emplace(key, number);
+  Workers::value_type& given = *workers_.try_emplace(worker, 0).first;
+  const auto [place, is_new] = first_.try_emplace(key, &given);
   if (!is_new) {
-    if (place->second != number) others_[key].insert(number);
+    if (place->second != &given && others_[key].insert(&given).second) ++given.second;
     return;
   }
+  ++given.second;
   order_.push_back(key);
   if (order_.size() <= most_) return;
-  first_.erase(order_.front());
-  others_.erase(order_.front());
+  const Digest oldest = order_.front();
   order_.pop_front();
+  Release(first_.at(oldest)->first);
+  first_.erase(oldest);
+  const auto others = others_.find(oldest);
+  if (others == others_.end()) return;
+  for (const Worker other : others->second) Release(other->first);
+  others_.erase(others);
+}
+
+// One trial less of the worker. REQUIRES mutex_.
+void Grants::Release(const std::string& worker) {
+  const auto known = workers_.find(worker);
+  if (--known->second == 0) workers_.erase(known);
+}
+
+size_t Grants::workers() const {
+  std::lock_guard lock(mutex_);
+  return workers_.size();
 }
 
 bool Grants::MayFinish(const std::string& uid, const std::string& worker) const {
@@ -26,11 +42,11 @@ bool Grants::MayFinish(const std::string& uid, const std::string& worker) const 
   std::lock_guard lock(mutex_);
   const auto first = first_.find(key);
   if (first == first_.end()) return true;
-  const auto number = workers_.find(worker);
-  if (number == workers_.end()) return false;
-  if (first->second == number->second) return true;
+  if (first->second->first == worker) return true;
   const auto others = others_.find(key);
-  return others != others_.end() && others->second.contains(number->second);
+  if (others == others_.end()) return false;
+  const auto known = workers_.find(worker);
+  return known != workers_.end() && others->second.contains(&*known);
 }
 
 }  // namespace mlc::server

@@ -24,6 +24,8 @@ class Grants {
   void Give(const std::string& uid, const std::string& worker);
   // The trial was given to this worker, maybe among others, or to nobody.
   bool MayFinish(const std::string& uid, const std::string& worker) const;
+  // How many workers it knows: those of the trials that it remembers.
+  size_t workers() const;
 
  private:
   struct Hash {
@@ -31,12 +33,16 @@ class Grants {
   };
 
   const size_t most_;
+  using Workers = std::map<std::string, int64_t>;  // and of how many of the trials they are known
+  using Worker = const Workers::value_type*;
+  void Release(const std::string& worker);
+
   mutable std::mutex mutex_;
-  std::map<std::string, uint32_t> workers_;  // and their numbers
-  // By digests of uids and with numbers of workers: some 70 bytes a trial. The first worker of
-  // each; the others of the few trials that were given again stand apart.
-  std::unordered_map<Digest, uint32_t, Hash> first_;
-  std::map<Digest, std::set<uint32_t>> others_;
+  Workers workers_;
+  // By digests of uids: some 70 bytes a trial. The first worker of each; the others of the few
+  // trials that were given again stand apart.
+  std::unordered_map<Digest, Worker, Hash> first_;
+  std::map<Digest, std::set<Worker>> others_;
   std::deque<Digest> order_;
 };
 

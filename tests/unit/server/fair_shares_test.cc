@@ -136,5 +136,25 @@ TEST(FairSharesTest, ANewJobIsTakenForTheUsualOne) {
   EXPECT_NEAR(shares.Charge("cpu", Study(1)), 2, 1e-9);
 }
 
+// Users and classes of targets come for one job and never again.
+TEST(FairSharesTest, WhatItKnowsDoesNotGrowWithJobsUsersAndClassesThatWere) {
+  FairShares shares;
+  int64_t early = 0;
+  for (uint64_t n = 0; n < 20'000; ++n) {
+    const std::string user = "user" + std::to_string(n);
+    const std::string target_class = n % 2 == 0 ? "cpu" : "class" + std::to_string(n);
+    shares.Set(Study(n), {user, 0});
+    shares.SetWeight(user, 2);
+    shares.SetWaiting(target_class, Study(n), true);
+    const double charged = shares.Charge(target_class, Study(n));
+    shares.SetWaiting(target_class, Study(n), false);
+    shares.Settle(target_class, Study(n), charged, 5);
+    shares.Remove(Study(n));
+    if (n == 4'000) early = shares.size();
+  }
+  EXPECT_LE(shares.size(), early + 1'100);
+  EXPECT_LE(shares.size(), 4'000);
+}
+
 }  // namespace
 }  // namespace mlc::server

@@ -48,6 +48,20 @@ TEST(LeasesTest, GrantsInOrderToTheRightClass) {
   EXPECT_EQ(leases.WorkersOf("cpu", 0), 2);
 }
 
+TEST(LeasesTest, ALostWorkerCanBeForgottenAndOneInContactCannot) {
+  Leases leases({});
+  leases.Add(Uid(1), kStudy, kCpu);
+  EXPECT_THAT(Uids(leases.Synchronize(From("a", 1), 0)), ElementsAre(Uid(1)));
+  leases.Forget("a");
+  leases.Forget("nobody");
+  EXPECT_EQ(leases.workers(), 1) << "it holds a trial";
+  (void)leases.Expire(30'001);
+  leases.Forget("a");
+  EXPECT_EQ(leases.workers(), 0);
+  (void)leases.Expire(10'000'000);
+  EXPECT_THAT(Uids(leases.Synchronize(From("b", 1), 10'000'000)), ElementsAre(Uid(1)));
+}
+
 TEST(LeasesTest, TrialsThatBringTheirSourceAreFewInOneAnswer) {
   Leases leases({});
   Needs needs = kCpu;

@@ -136,6 +136,31 @@ TEST(StandingsTest, WhatAHandDidIsRestored) {
   EXPECT_EQ(after.HoldOf("w").quarantine, "");
 }
 
+TEST(StandingsTest, WhatIsSaidOfAForgottenWorkerDoesNotBringItBack) {
+  Standings standings = Ready();
+  standings.Forget("w");
+  EXPECT_FALSE(standings.ToldFalsely("w", "late", 10));
+  EXPECT_FALSE(standings.Failed("w", "late", 10));
+  EXPECT_FALSE(standings.CanaryEnded("w", Internal("late"), 10));
+  standings.Delivered("w");
+  standings.CanarySent("w");
+  standings.CanaryLost("w");
+  EXPECT_EQ(standings.size(), 0);
+  EXPECT_FALSE(standings.MayWork("w"));
+}
+
+TEST(StandingsTest, WhoIsKeptFromWorkIsToldApart) {
+  Standings standings = Ready();
+  EXPECT_FALSE(standings.IsKept("w"));
+  EXPECT_FALSE(standings.IsKept("nobody"));
+  standings.Drain("w", "moves");
+  EXPECT_TRUE(standings.IsKept("w"));
+  standings.Release("w");
+  EXPECT_FALSE(standings.IsKept("w"));
+  standings.Quarantine("w", "smells", 10);
+  EXPECT_TRUE(standings.IsKept("w"));
+}
+
 TEST(StandingsTest, WithoutCanariesEverybodyIsReady) {
   Standings standings{StandingTerms{}};
   standings.Met("w", "1", 0);

@@ -45,6 +45,8 @@ void TunerTest::Restart() {
       std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
   options.terms.lease_ms = lease_ms_;
   options.quotas = quotas_;
+  options.names = names_;
+  options.standing = standing_;
   options.search_threads = search_threads_;
   options.strategy = [this](SearchInput input) {
     if (before_start_) before_start_(input.seed);

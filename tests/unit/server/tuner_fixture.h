@@ -48,6 +48,9 @@ class TunerTest : public ::testing::Test {
   int64_t configs_ = 1000;
   int64_t lease_ms_ = 30'000;
   Quotas quotas_;
+  RollTerms names_;
+  StandingTerms standing_;
+  StrategyFactory strategy_;  // instead of the fake one
   int search_threads_ = 1;
   bool own_stories_ = false;
   std::function<void(uint64_t seed)> before_start_;  // of a search, on its thread

@@ -34,5 +34,17 @@ TEST(GrantsTest, ForgetsEveryWorkerOfATrial) {
   EXPECT_TRUE(grants.MayFinish("1", "c"));
 }
 
+TEST(GrantsTest, KnowsOnlyTheWorkersOfTheTrialsThatItRemembers) {
+  Grants grants(10);
+  for (int n = 0; n < 10'000; ++n) {
+    grants.Give(std::to_string(n), "pod-" + std::to_string(n));
+    if (n % 3 == 0) grants.Give(std::to_string(n), "again-" + std::to_string(n));
+    ASSERT_LE(grants.workers(), 20u);
+  }
+  EXPECT_TRUE(grants.MayFinish("9999", "pod-9999"));
+  EXPECT_TRUE(grants.MayFinish("9999", "again-9999"));
+  EXPECT_FALSE(grants.MayFinish("9998", "pod-9999"));
+}
+
 }  // namespace
 }  // namespace mlc::server

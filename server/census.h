@@ -1,0 +1,26 @@
+// How much a tuner keeps in memory of what it has seen: each figure is bounded by what is there and
+// under way, not by what ever was. For tests and benchmarks. A value.
+#pragma once
+
+#include <cstdint>
+
+namespace mlc::server {
+
+struct Census {
+  // Of workers.
+  int64_t names = 0;       // on the roll
+  int64_t live_names = 0;  // of them, in contact
+  int64_t notes = 0;
+  int64_t standings = 0;
+  int64_t leasing = 0;  // known to the leases
+  int64_t idle = 0;
+  int64_t classes = 0;  // of targets
+  int64_t checks = 0;
+  int64_t attendants = 0;
+  // Of jobs.
+  int64_t jobs = 0;    // running, or just ended
+  int64_t trials = 0;  // between proposal and commit
+  int64_t shares = 0;  // studies, users and classes that the shares know
+};
+
+}  // namespace mlc::server
