@@ -49,7 +49,8 @@ int Leases::WorkersOf(const std::string& target_class, int64_t now_ms) const {
 
 int Leases::WorkersFor(const Needs& needs) const {
   return static_cast<int>(std::count_if(workers_.begin(), workers_.end(), [&](const auto& entry) {
-    return entry.second.alive && entry.second.offer.Meets(needs);
+    const Worker& worker = entry.second;
+    return worker.alive && worker.eligible && worker.offer.Meets(needs);
   }));
 }
 

@@ -6,8 +6,6 @@
 namespace mlc::server {
 namespace {
 
-// So many results make a best time worth to be held against.
-constexpr int64_t kFewResults = 8;
 // A step of a search rarely gains more; a broken clock or a forged result does.
 constexpr double kOutOfLine = 3;
 // Two measurements of one config on one class of device, and of a model that expected it.
@@ -21,6 +19,10 @@ std::string Microseconds(double ns) {
 
 }  // namespace
 
+bool Contradicts(double claim_ns, double second_ns) {
+  return claim_ns > 0 && second_ns > kOutOfLine * claim_ns;
+}
+
 std::string Doubt(const Measurement& m, const Known& known) {
   if (m.outcome != Outcome::kOk) return {};
   if (m.median_ns < known.floor_ns) {
@@ -28,10 +30,11 @@ std::string Doubt(const Measurement& m, const Known& known) {
            Microseconds(known.floor_ns) + ")";
   }
   const bool expected = known.predicted_ns > 0 && m.median_ns * kSame >= known.predicted_ns;
-  if (known.results < kFewResults || known.best_ns <= 0 || expected) return {};
+  if (known.best_ns <= 0 || expected) return {};
   if (m.median_ns * kOutOfLine >= known.best_ns) return {};
   return Microseconds(m.median_ns) + " is far ahead of the best of " +
-         std::to_string(known.results) + " results (" + Microseconds(known.best_ns) + ")";
+         std::to_string(known.results) + " results, or of earlier jobs (" +
+         Microseconds(known.best_ns) + ")";
 }
 
 Confirmation Compare(const Measurement& claim, const Measurement& second, double floor_ns) {

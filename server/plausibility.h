@@ -23,6 +23,10 @@ struct Known {
   double predicted_ns = 0;  // of this trial; 0: not predicted
 };
 
+// Whether a confirmation that took `second_ns` says that the claim was false, not only lucky, or
+// made on a better device of the class.
+bool Contradicts(double claim_ns, double second_ns);
+
 // Empty if the result can be taken, else why it has to be confirmed. REQUIRES: it is valid.
 std::string Doubt(const Measurement& m, const Known& known);
 

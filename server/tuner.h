@@ -123,6 +123,7 @@ class Tuner {
     Proposal proposal;
     int64_t queued_ms = 0;
     int64_t leased_ms = 0;  // 0: not yet
+    Claim claim;            // of a confirmation
   };
   struct Call;  // one Synchronize in progress
 
@@ -185,8 +186,11 @@ class Tuner {
   void Refuse(Call& call, const std::string& task_uid, const std::string& why);
   void NoteTimes(const Digest& uid, const Measurement& m);
   db::Record RecordOf(const Call& call, const Digest& uid, const Measurement& m) const;
-  // tuner_checks.cc
+  // tuner_checks.cc, tuner_claims.cc
   std::string DoubtOf(const db::Record& record) const;
+  std::vector<Claim> ClaimsOn(const Job& job, const std::vector<Trial>& trials) const;
+  LeaseAsk AskFor(const Job& job, const Trial& trial, const Claim& claim) const;
+  void JudgeClaim(const db::Record& record);
   void Confirm(db::Record claim, const std::string& doubt);
   void TakeCheck(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m);
   void TakeSecond(const std::shared_ptr<Call>& call, const Check& check, const Measurement& m);

@@ -52,6 +52,7 @@ void Tuner::TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
   {
     std::lock_guard lock(mutex_);
     desk_.standings.Delivered(record.worker);
+    JudgeClaim(record);
     doubt = DoubtOf(record);
     if (!doubt.empty()) return Confirm(std::move(record), doubt);
   }

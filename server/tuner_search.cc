@@ -165,10 +165,12 @@ Result<bool> Tuner::Feed(const std::shared_ptr<Job>& job) {
   }));
   bool replayed = false;
   trials = Lookup(*job, std::move(trials), replayed);
+  std::vector<Claim> claims = ClaimsOn(*job, trials);
   std::lock_guard lock(mutex_);
-  for (Trial& trial : trials) {
-    if (!leases_.Add(trial.uid, job->row.id, NeedsOf(*job, trial.proposal))) continue;
-    pending_[trial.uid] = {job, std::move(trial.proposal), SteadyMs()};
+  for (size_t i = 0; i < trials.size(); ++i) {
+    Trial& trial = trials[i];
+    if (!leases_.Add(AskFor(*job, trial, claims[i]))) continue;
+    pending_[trial.uid] = {job, std::move(trial.proposal), SteadyMs(), 0, std::move(claims[i])};
   }
   if (!trials.empty()) WakeWorkers(job->target_class);
   return replayed;

@@ -47,6 +47,13 @@ struct Check {
   std::string doubt;
 };
 
+// Who measured the config of a confirmation before, and how fast it was then.
+struct Claim {
+  std::string worker;  // empty: nobody that is known
+  double ns = 0;
+  std::string avoid;  // who is not to confirm it while others can: the worker of the turn's leader
+};
+
 // The stream that a worker holds open.
 struct Attendant {
   int64_t id = 0;

@@ -26,11 +26,20 @@ TEST(PlausibilityTest, FarAheadOfAllThatIsKnownIsDoubted) {
   Known known{.floor_ns = 1, .best_ns = 3000, .results = 20, .predicted_ns = 0};
   EXPECT_THAT(Doubt(Time(999), known), HasSubstr("far ahead of the best of 20 results"));
   EXPECT_EQ(Doubt(Time(1000), known), "");
-  known.results = 3;
-  EXPECT_EQ(Doubt(Time(999), known), "") << "too little is known";
+  known.results = 0;
+  EXPECT_THAT(Doubt(Time(999), known), HasSubstr("far ahead")) << "of earlier jobs: a fresh one";
+  known.best_ns = 0;
+  EXPECT_EQ(Doubt(Time(999), known), "") << "nothing is known";
+  known.best_ns = 3000;
   known.results = 20;
   known.predicted_ns = 1900;
   EXPECT_EQ(Doubt(Time(999), known), "") << "the model expected it";
+}
+
+TEST(PlausibilityTest, AConfirmationContradictsWhatLuckDoesNotExplain) {
+  EXPECT_FALSE(Contradicts(1000, 3000));
+  EXPECT_TRUE(Contradicts(1000, 3001));
+  EXPECT_FALSE(Contradicts(0, 3001)) << "nothing was claimed";
 }
 
 TEST(PlausibilityTest, FailuresAreNeverDoubted) {
