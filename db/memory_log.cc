@@ -1,6 +1,7 @@
 #include "db/memory_log.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -88,8 +89,9 @@ class MemoryLog : public TuningLog {
       return a.measurement.median_ns < b.measurement.median_ns;
     });
     std::vector<Record> best;
+    int64_t ranked = 0;
     for (Record& record : records) {
-      if (static_cast<int>(best.size()) == limit) break;
+      if (static_cast<int>(best.size()) == limit || ranked++ == kMostRanked) break;
       if (!accept || accept(record)) best.push_back(std::move(record));
     }
     return best;
@@ -103,6 +105,8 @@ class MemoryLog : public TuningLog {
     query.outcome = Outcome::kOk;
     std::vector<Record> records = MLC_TRY(List(query));
     std::erase_if(records, [](const Record& record) { return !IsConfirmation(record); });
+    const int64_t surplus = std::ssize(records) - kMostConfirmations;
+    if (surplus > 0) records.erase(records.begin(), records.begin() + surplus);
     return records;
   }
 
@@ -117,7 +121,7 @@ class MemoryLog : public TuningLog {
     std::lock_guard lock(mutex_);
     std::vector<Record> found;
     for (const Record& record : records_) {
-      if (static_cast<int64_t>(found.size()) == query.limit) break;
+      if (!query.newest && std::ssize(found) == query.limit) break;
       if (record.id <= query.after_id || record.id > query.up_to_id) continue;
       if (query.workload && record.workload != *query.workload) continue;
       if (query.target && record.target != *query.target) continue;
@@ -125,6 +129,8 @@ class MemoryLog : public TuningLog {
       if (query.outcome && record.measurement.outcome != *query.outcome) continue;
       found.push_back(record);
     }
+    const int64_t surplus = std::max<int64_t>(0, std::ssize(found) - query.limit);
+    found.erase(found.begin(), found.begin() + surplus);
     return found;
   }
 
@@ -135,10 +141,11 @@ class MemoryLog : public TuningLog {
     return std::optional<WorkloadRow>(workloads_[found->second]);
   }
 
-  Result<std::vector<WorkloadRow>> Workloads(int64_t after_id) const override {
+  Result<std::vector<WorkloadRow>> Workloads(int64_t after_id, int64_t limit) const override {
     std::lock_guard lock(mutex_);
-    const auto first = std::min<int64_t>(after_id, static_cast<int64_t>(workloads_.size()));
-    return std::vector<WorkloadRow>(workloads_.begin() + first, workloads_.end());
+    const int64_t first = std::min<int64_t>(after_id, std::ssize(workloads_));
+    const int64_t count = std::min<int64_t>(limit, std::ssize(workloads_) - first);
+    return std::vector<WorkloadRow>(workloads_.begin() + first, workloads_.begin() + first + count);
   }
 
   Result<std::vector<std::string>> Targets() const override {
@@ -195,7 +202,7 @@ class MemoryLog : public TuningLog {
 
   Result<LogMoment> Now() const override {
     std::lock_guard lock(mutex_);
-    return LogMoment{static_cast<int64_t>(records_.size()), last_model_id_};
+    return LogMoment{std::ssize(records_), last_model_id_, std::ssize(workloads_)};
   }
 
   Result<LogStats> Stats() const override {

@@ -88,8 +88,8 @@ class SqliteLog : public TuningLog {
   Result<std::optional<WorkloadRow>> FindWorkload(const Digest& key) const override {
     return reads_.FindWorkload(key);
   }
-  Result<std::vector<WorkloadRow>> Workloads(int64_t after_id) const override {
-    return reads_.Workloads(after_id);
+  Result<std::vector<WorkloadRow>> Workloads(int64_t after_id, int64_t limit) const override {
+    return reads_.Workloads(after_id, limit);
   }
   Result<std::vector<std::string>> Targets() const override { return reads_.Targets(); }
   Result<std::optional<JobRow>> FindJob(const Digest& id) const override {

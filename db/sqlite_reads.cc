@@ -1,5 +1,6 @@
 #include "db/sqlite_reads.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "db/record_rows.h"
@@ -64,6 +65,23 @@ class Kept {
   Statement* statement_;
 };
 
+// The version of the schema that brought the index of confirmations.
+constexpr int kConfirmedIndex = 4;
+
+// By its name: left to itself, SQLite takes the index of all records of the workload and walks
+// through them, since both indexes have the same columns. The arm stands in the text, or this one
+// would not serve.
+std::string SelectConfirmations(bool has_index) {
+  const std::string table = "FROM record r";
+  std::string sql = kSelectRecord;
+  if (has_index) sql.insert(sql.find(table) + table.size(), " INDEXED BY record_confirmed");
+  return sql +
+         " WHERE r.workload=(SELECT id FROM workload WHERE key=?)"
+         " AND r.target=(SELECT id FROM target WHERE class=?)"
+         " AND r.outcome=0 AND r.arm='" +
+         std::string(kConfirmationArm) + "' ORDER BY r.id DESC LIMIT ?";
+}
+
 JobRow JobFrom(const Statement& row) {
   JobRow job;
   job.id = row.DigestAt(0);
@@ -118,10 +136,10 @@ Result<std::vector<Record>> SqliteReads::Best(const Digest& workload, const std:
       kSelectRecord +
       " WHERE r.workload=(SELECT id FROM workload WHERE key=?)"
       " AND r.target=(SELECT id FROM target WHERE class=?) AND r.outcome=0"
-      " ORDER BY r.median_ns, r.id";
+      " ORDER BY r.median_ns, r.id LIMIT ?";
   const Kept kept(MLC_TRY((*lease).Cached(kSql)));
   Statement& query = *kept;
-  query.Bind(workload).Bind(std::string_view(target));
+  query.Bind(workload).Bind(std::string_view(target)).Bind(kMostRanked);
   std::vector<Record> best;
   while (static_cast<int>(best.size()) < limit && MLC_TRY(query.Step())) {
     Record record = RecordFrom(query);
@@ -134,20 +152,19 @@ Result<std::vector<Record>> SqliteReads::Best(const Digest& workload, const std:
 Result<std::vector<Record>> SqliteReads::Confirmations(const Digest& workload,
                                                        const std::string& target) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  // The arm stands in the text, so that the index of confirmations serves.
-  static const std::string kSql = kSelectRecord +
-                                  " WHERE r.workload=(SELECT id FROM workload WHERE key=?)"
-                                  " AND r.target=(SELECT id FROM target WHERE class=?)"
-                                  " AND r.outcome=0 AND r.arm='" +
-                                  std::string(kConfirmationArm) + "' ORDER BY r.id";
-  const Kept kept(MLC_TRY((*lease).Cached(kSql)));
+  // Files that are only read may be older than the index.
+  const bool has_index = MLC_TRY((*lease).Integer("PRAGMA user_version")) >= kConfirmedIndex;
+  static const std::string kIndexed = SelectConfirmations(/*has_index=*/true);
+  static const std::string kWithout = SelectConfirmations(/*has_index=*/false);
+  const Kept kept(MLC_TRY((*lease).Cached(has_index ? kIndexed : kWithout)));
   Statement& query = *kept;
-  query.Bind(workload).Bind(std::string_view(target));
+  query.Bind(workload).Bind(std::string_view(target)).Bind(kMostConfirmations);
   std::vector<Record> records;
   while (MLC_TRY(query.Step())) {
     records.push_back(RecordFrom(query));
     MLC_TRY(CheckDigest(query, records.back()));
   }
+  std::reverse(records.begin(), records.end());
   return records;
 }
 
@@ -170,7 +187,7 @@ Result<std::vector<Record>> SqliteReads::List(const RecordQuery& query) const {
   if (query.target) sql += " AND r.target=(SELECT id FROM target WHERE class=?)";
   if (query.study) sql += " AND r.study=?";
   if (query.outcome) sql += " AND r.outcome=?";
-  sql += " ORDER BY r.id LIMIT ?";
+  sql += query.newest ? " ORDER BY r.id DESC LIMIT ?" : " ORDER BY r.id LIMIT ?";
   Statement rows = MLC_TRY((*lease).Prepare(sql));
   rows.Bind(query.after_id).Bind(query.up_to_id);
   if (query.workload) rows.Bind(*query.workload);
@@ -183,6 +200,7 @@ Result<std::vector<Record>> SqliteReads::List(const RecordQuery& query) const {
     records.push_back(RecordFrom(rows));
     MLC_TRY(CheckDigest(rows, records.back()));
   }
+  if (query.newest) std::reverse(records.begin(), records.end());
   return records;
 }
 
@@ -197,11 +215,11 @@ Result<std::optional<WorkloadRow>> SqliteReads::FindWorkload(const Digest& key) 
       {query.DigestAt(0), query.Text(1), query.Text(2), query.Int(3)});
 }
 
-Result<std::vector<WorkloadRow>> SqliteReads::Workloads(int64_t after_id) const {
+Result<std::vector<WorkloadRow>> SqliteReads::Workloads(int64_t after_id, int64_t limit) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  Statement query = MLC_TRY(
-      (*lease).Prepare("SELECT key, text, summary, id FROM workload WHERE id>? ORDER BY id"));
-  query.Bind(after_id);
+  Statement query = MLC_TRY((*lease).Prepare(
+      "SELECT key, text, summary, id FROM workload WHERE id>? ORDER BY id LIMIT ?"));
+  query.Bind(after_id).Bind(limit);
   std::vector<WorkloadRow> workloads;
   while (MLC_TRY(query.Step())) {
     workloads.push_back({query.DigestAt(0), query.Text(1), query.Text(2), query.Int(3)});
@@ -283,6 +301,7 @@ Result<LogMoment> SqliteReads::Now() const {
   moment.last_id = MLC_TRY((*lease).Integer("SELECT coalesce(max(id), 0) FROM record"));
   moment.last_model_id =
       MLC_TRY((*lease).Integer("SELECT coalesce(max(rowid), 0) FROM model_blob"));
+  moment.last_workload_id = MLC_TRY((*lease).Integer("SELECT coalesce(max(id), 0) FROM workload"));
   return moment;
 }
 

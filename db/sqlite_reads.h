@@ -26,7 +26,7 @@ class SqliteReads {
   Result<std::optional<Record>> Find(const Digest& task_uid) const;
   Result<std::vector<Record>> List(const RecordQuery& query) const;
   Result<std::optional<WorkloadRow>> FindWorkload(const Digest& key) const;
-  Result<std::vector<WorkloadRow>> Workloads(int64_t after_id) const;
+  Result<std::vector<WorkloadRow>> Workloads(int64_t after_id, int64_t limit) const;
   Result<std::vector<std::string>> Targets() const;
   Result<std::optional<JobRow>> FindJob(const Digest& id) const;
   Result<std::vector<JobRow>> Jobs(const JobQuery& asked) const;

@@ -28,7 +28,15 @@ struct RecordQuery {
   int64_t after_id = 0;          // exclusive
   int64_t up_to_id = INT64_MAX;  // inclusive
   int64_t limit = INT64_MAX;
+  bool newest = false;  // of more than `limit`, the last ones instead of the first; still in order
 };
+
+// Of a workload's records, the fastest so many are looked at when one is chosen.
+inline constexpr int64_t kMostRanked = 65'536;
+
+// A workload's newest confirmations, so many: those of one config replace each other, and what
+// leads is confirmed again by each later job.
+inline constexpr int64_t kMostConfirmations = 512;
 
 // All given conditions hold; the newest jobs come first.
 struct JobQuery {
@@ -43,6 +51,7 @@ struct JobQuery {
 struct LogMoment {
   int64_t last_id = 0;  // of records
   int64_t last_model_id = 0;
+  int64_t last_workload_id = 0;
 };
 
 // Counts every record: seconds where there are millions.
@@ -88,17 +97,20 @@ class TuningLog {
 
   // Reads.
   // The fastest correct records of a workload, fastest first (ties by id), at most `limit` of those
-  // that `accept` takes (all when empty). DATA_LOSS if one of them fails its digest.
+  // that `accept` takes (all when empty) among the kMostRanked fastest. DATA_LOSS if one of them
+  // fails its digest.
   virtual Result<std::vector<Record>> Best(const Digest& workload, const std::string& target,
                                            int limit, const Accept& accept = {}) const = 0;
-  // The workload's correct records that are confirmations (see confirmed_best.h), in order of id.
+  // The workload's correct records that are confirmations (see confirmed_best.h), in order of id;
+  // of more than kMostConfirmations, the newest.
   virtual Result<std::vector<Record>> Confirmations(const Digest& workload,
                                                     const std::string& target) const = 0;
   virtual Result<std::optional<Record>> Find(const Digest& task_uid) const = 0;
   virtual Result<std::vector<Record>> List(const RecordQuery& query) const = 0;
   virtual Result<std::optional<WorkloadRow>> FindWorkload(const Digest& key) const = 0;
-  // In order of id, those after an id.
-  virtual Result<std::vector<WorkloadRow>> Workloads(int64_t after_id = 0) const = 0;
+  // In order of id, those after an id, at most `limit`.
+  virtual Result<std::vector<WorkloadRow>> Workloads(int64_t after_id = 0,
+                                                     int64_t limit = INT64_MAX) const = 0;
   // Class texts of all targets with records.
   virtual Result<std::vector<std::string>> Targets() const = 0;
   virtual Result<std::optional<JobRow>> FindJob(const Digest& id) const = 0;

@@ -1,5 +1,7 @@
 #include "server/history.h"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -11,6 +13,10 @@
 namespace mlc::server {
 namespace {
 
+// Of each task: what a search can learn from, and what it can begin with.
+constexpr int64_t kMostPrior = 4'096;
+constexpr int kFastestPrior = 64;
+
 // A config that does not parse is of a form that this program does not know; it is skipped. So is
 // what somebody wrote by hand: no search can vary it.
 void AddTrial(const db::Record& record, std::vector<PriorTrial>& trials) {
@@ -20,14 +26,25 @@ void AddTrial(const db::Record& record, std::vector<PriorTrial>& trials) {
   }
 }
 
+// The newest records of the workload and the fastest: a workload that many jobs share has millions.
 Result<std::vector<PriorTrial>> PriorOf(const db::TuningLog& log, const db::JobRow& job,
                                         const Digest& workload, const std::string& target) {
   db::RecordQuery query;
   query.workload = workload;
   query.target = target;
   query.up_to_id = job.watermark;
+  query.limit = kMostPrior;
+  query.newest = true;
+  const std::vector<db::Record> newest = MLC_TRY(log.List(query));
   std::vector<PriorTrial> trials;
-  for (const db::Record& record : MLC_TRY(log.List(query))) AddTrial(record, trials);
+  if (std::ssize(newest) == kMostPrior) {
+    const auto older = [&](const db::Record& record) { return record.id < newest.front().id; };
+    std::vector<db::Record> fastest = MLC_TRY(log.Best(workload, target, kFastestPrior, older));
+    std::sort(fastest.begin(), fastest.end(),
+              [](const db::Record& a, const db::Record& b) { return a.id < b.id; });
+    for (const db::Record& record : fastest) AddTrial(record, trials);
+  }
+  for (const db::Record& record : newest) AddTrial(record, trials);
   return trials;
 }
 

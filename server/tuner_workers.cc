@@ -43,8 +43,7 @@ std::string WordsOf(const proto::SynchronizeRequest& request) {
 
 }  // namespace
 
-void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply,
-                        const std::string& owner) {
+void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply, const std::string& owner) {
   if (const Status version = CheckProtocol("worker", request.protocol()); !version.ok()) {
     options_.metrics->AddRejected("version");
     return reply(version);

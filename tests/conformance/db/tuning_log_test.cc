@@ -167,6 +167,20 @@ TEST_P(TuningLogTest, ConfirmationsAreCorrectRecordsOfTheirArm) {
   EXPECT_EQ(confirmations->front().measurement.median_ns, 2000);
 }
 
+TEST_P(TuningLogTest, OfManyConfirmationsTheNewestAreRead) {
+  for (int n = 0; n < static_cast<int>(kMostConfirmations) + 3; ++n) {
+    Record record = MakeRecord(n, 1000, first_);
+    record.arm = kConfirmationArm;
+    log_->Append(record, [](const Result<Appended>& appended) { EXPECT_TRUE(appended.ok()); });
+  }
+  ASSERT_TRUE(log_->Flush().ok());
+  const auto confirmations = log_->Confirmations(first_.key, "cpu avx512 threads=2");
+  ASSERT_TRUE(confirmations.ok()) << confirmations.status().ToString();
+  ASSERT_EQ(static_cast<int64_t>(confirmations->size()), kMostConfirmations);
+  EXPECT_EQ(confirmations->front().id, 4);
+  EXPECT_EQ(confirmations->back().id, kMostConfirmations + 3);
+}
+
 TEST_P(TuningLogTest, RefusesRecordsThatCannotBeTrue) {
   auto refused = [&](auto&& change) {
     Record record = MakeRecord(1, 100, first_);
@@ -246,6 +260,13 @@ TEST_P(TuningLogTest, ListFilters) {
   query.workload = first_.key;
   query.target = "cpu avx512 threads=2";
   EXPECT_EQ(log_->List(query)->size(), 10u);
+  query.limit = 3;
+  query.newest = true;
+  query.up_to_id = 9;
+  records = log_->List(query);
+  ASSERT_EQ(records->size(), 3u);
+  EXPECT_EQ(records->front().id, 7) << "the last ones, in order";
+  EXPECT_EQ(records->back().id, 9);
 }
 
 TEST_P(TuningLogTest, WorkloadsAreAddedOnceAndKeyed) {
@@ -262,6 +283,8 @@ TEST_P(TuningLogTest, WorkloadsAreAddedOnceAndKeyed) {
   ASSERT_EQ(later->size(), 1u);
   EXPECT_EQ(later->front().text, text);
   EXPECT_TRUE(log_->Workloads(later->front().id)->empty());
+  ASSERT_EQ(log_->Workloads(0, 1)->size(), 1u);
+  EXPECT_EQ(log_->Workloads(0, 1)->front().key, first_.key);
 }
 
 TEST_P(TuningLogTest, JobsAreReplacedWithTheirTasks) {
@@ -370,6 +393,7 @@ TEST_P(TuningLogTest, SaysHowFarItHasCome) {
   ASSERT_TRUE(log_->SaveModel({"a", "cpu", Digest{1, 1}, "bytes", 5}).ok());
   EXPECT_EQ(log_->Now()->last_id, 3);
   EXPECT_EQ(log_->Now()->last_model_id, log_->Stats()->last_model_id);
+  EXPECT_EQ(log_->Now()->last_workload_id, 1);
 }
 
 TEST_P(TuningLogTest, ModelsAreKeptPerFamilyTargetAndFeatures) {

@@ -55,6 +55,29 @@ class PrecedentsTest : public ::testing::Test {
   graph::Workload one_ = MakeConv(64, 28, 128, 3), four_ = MakeConv(64, 28, 128, 3, 4);
 };
 
+TEST_F(PrecedentsTest, TheIndexKnowsTheNewestWorkloadsAndNoMore) {
+  const auto add = [this](int64_t from, int64_t to) {
+    for (int64_t n = from; n < to; ++n) {
+      const graph::Workload workload = MakeConv(64, 28, 128, 3, n);
+      ASSERT_TRUE(log_->AddWorkload({workload.digest(), workload.ToText(), ""}).ok());
+    }
+  };
+  add(1, 301);
+  WorkloadIndex index(*log_, 10);
+  const costmodel::Problem last = costmodel::DescribeProblem(MakeConv(64, 28, 128, 3, 300));
+  ASSERT_TRUE(index.Near(last).ok());
+  EXPECT_EQ(index.size(), 10) << "of those that were there";
+  EXPECT_EQ(index.Near(last)->front(), MakeConv(64, 28, 128, 3, 300).digest());
+  for (int64_t n = 301; n < 700; n += 3) {
+    add(n, n + 3);
+    ASSERT_TRUE(index.Near(last).ok());
+    ASSERT_GE(index.size(), 10);
+    ASSERT_LE(index.size(), 15) << "and of those that came";
+  }
+  const costmodel::Problem newest = costmodel::DescribeProblem(MakeConv(64, 28, 128, 3, 699));
+  EXPECT_EQ(index.Near(newest)->front(), MakeConv(64, 28, 128, 3, 699).digest());
+}
+
 TEST_F(PrecedentsTest, TheFastestOfTheNearestWorkloadsComeWithTheirSources) {
   Add(MakeConv(64, 28, 64, 3), "contraction/1 a=1", 700);
   Add(one_, Default(one_), 900);
