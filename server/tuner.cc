@@ -15,6 +15,7 @@ namespace mlc::server {
 namespace {
 
 constexpr int64_t kListedJobs = 100;
+constexpr int64_t kMostListedJobs = 10'000;
 constexpr std::chrono::milliseconds kDrainPoll(10);
 
 }  // namespace
@@ -144,7 +145,8 @@ proto::JobSummary Tuner::SummaryNow(const db::JobRow& row) const {
 }
 
 Result<proto::ListJobsReply> Tuner::List(const proto::ListJobsRequest& request) const {
-  const int64_t limit = request.limit() > 0 ? request.limit() : kListedJobs;
+  const int64_t limit =
+      request.limit() > 0 ? std::min<int64_t>(request.limit(), kMostListedJobs) : kListedJobs;
   proto::ListJobsReply reply;
   std::set<Digest> listed;
   for (const db::JobQuery& query :

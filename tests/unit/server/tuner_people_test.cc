@@ -210,6 +210,21 @@ TEST_F(TunerTest, QuotasChangeWhileJobsRun) {
   EXPECT_EQ(tuner_->Progress(second->job())->state(), proto::DONE) << "what runs already goes on";
 }
 
+TEST_F(TunerTest, NoListIsOfAllJobsThatEverWere) {
+  db::JobRow job;
+  job.target = target::Target().ToText();
+  job.state = db::JobState::kDone;
+  for (uint64_t n = 0; n < 10'050; ++n) {
+    job.id = Digest{3, n};
+    job.created_us = static_cast<int64_t>(n);
+    ASSERT_TRUE(log_->PutJob(job).ok());
+  }
+  proto::ListJobsRequest all;
+  all.set_limit(INT32_MAX);
+  EXPECT_EQ(tuner_->List(all)->jobs_size(), 10'000);
+  EXPECT_EQ(tuner_->List({})->jobs_size(), 100);
+}
+
 TEST_F(TunerTest, ListsAndDescribesRunningAndEndedJobs) {
   proto::SubmitJobRequest request = Request(8);
   request.set_user("ada");
