@@ -114,9 +114,30 @@ Result<int64_t> DefaultOpset(const std::vector<OpsetMessage>& opsets, std::strin
   return InvalidArgument(what + " names no version of the default operator set");
 }
 
+namespace {
+
+// Which of two versions of one domain is meant, nobody can tell.
+Status CheckOpsetsUnique(const std::vector<OpsetMessage>& opsets, const std::string& what) {
+  std::map<std::string_view, int64_t> versions;
+  for (const OpsetMessage& opset : opsets) {
+    const std::string_view domain = IsDefaultDomain(opset.domain) ? "" : opset.domain;
+    const auto [known, is_new] = versions.emplace(domain, opset.version);
+    if (is_new) continue;
+    return InvalidArgument(what + " lists the operator set of domain " +
+                           Quote(domain.empty() ? "ai.onnx" : domain) + " twice, as version " +
+                           std::to_string(known->second) + " and as version " +
+                           std::to_string(opset.version) + ": keep one opset_import of it");
+  }
+  return Status();
+}
+
+}  // namespace
+
 Result<Preflight> CheckModel(const ModelMessage& model, int64_t max_nodes) {
   Preflight preflight;
+  MLC_TRY(CheckOpsetsUnique(model.opsets, "the model"));
   for (const FunctionMessage& function : model.functions) {
+    MLC_TRY(CheckOpsetsUnique(function.opsets, "function " + Quote(function.name)));
     const FunctionKey key = {function.domain, function.name, function.overload};
     if (!preflight.functions.emplace(key, &function).second) {
       return InvalidArgument("function " + Quote(function.name) + " is defined twice");

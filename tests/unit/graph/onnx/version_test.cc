@@ -102,5 +102,35 @@ TEST(Versions, GroupScaleIsPerGroupBefore21) {
               ElementsAre(DoubleNear(-2, 1e-6), DoubleNear(4, 1e-6)));
 }
 
+wire::GraphParts OneRelu() {
+  wire::GraphParts parts;
+  parts.nodes = {Node("Relu", {"x"}, {"y"})};
+  parts.inputs = {wire::FloatValue("x", {2})};
+  parts.outputs = {wire::FloatValue("y", {2})};
+  return parts;
+}
+
+TEST(Versions, OfADomainAreListedOnce) {
+  const std::string again = wire::Bytes(8, wire::Opset("ai.onnx", 13));
+  EXPECT_EQ(
+      ImportBytes(wire::Model(OneRelu(), 18, again)).status(),
+      InvalidArgument("the model lists the operator set of domain 'ai.onnx' twice, as version "
+                      "18 and as version 13: keep one opset_import of it"));
+  const std::string classic = wire::Bytes(8, wire::Opset("ai.onnx.ml", 3));
+  EXPECT_TRUE(ImportBytes(wire::Model(OneRelu(), 18, classic)).ok());
+  EXPECT_EQ(ImportBytes(wire::Model(OneRelu(), 18, classic + classic)).status(),
+            InvalidArgument("the model lists the operator set of domain 'ai.onnx.ml' twice, as "
+                            "version 3 and as version 3: keep one opset_import of it"));
+}
+
+TEST(Versions, OfAFunctionAreListedOnce) {
+  const std::string function = wire::Bytes(25, wire::Bytes(1, "F") + wire::Bytes(10, "f") +
+                                                   wire::Bytes(9, wire::Opset("", 18)) +
+                                                   wire::Bytes(9, wire::Opset("", 17)));
+  EXPECT_EQ(ImportBytes(wire::Model(OneRelu(), 18, function)).status(),
+            InvalidArgument("function 'F' lists the operator set of domain 'ai.onnx' twice, as "
+                            "version 18 and as version 17: keep one opset_import of it"));
+}
+
 }  // namespace
 }  // namespace mlc::graph::onnx
