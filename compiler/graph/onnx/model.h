@@ -49,6 +49,8 @@ struct TensorMessage {
   size_t strings = 0;                         // number of string_data entries
   bool external = false;
   std::vector<StringPair> external_data;
+  // Names of the fields that hold data, in the order of the file; raw_data of no bytes holds none.
+  std::vector<std::string_view> filled;
 };
 
 struct DimMessage {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "compiler/graph/onnx/packed.h"
 #include "compiler/graph/onnx/read_message.h"
@@ -34,6 +36,20 @@ Status ReadExternalData(const WireReader& reader, ReadBudget& budget, TensorMess
   MLC_TRY(budget.CountMessage());
   return reader.IsBytes() ? ReadPair(reader.bytes(), tensor.external_data.emplace_back())
                           : Status();
+}
+
+// Fields of elements, each once.
+void NoteFilled(const WireReader& reader, TensorMessage& tensor) {
+  constexpr std::pair<uint32_t, std::string_view> kDataFields[] = {
+      {4, "float_data"}, {5, "int32_data"},   {6, "string_data"}, {7, "int64_data"},
+      {9, "raw_data"},   {10, "double_data"}, {11, "uint64_data"}};
+  for (const auto& [field, name] : kDataFields) {
+    if (field != reader.field()) continue;
+    if (reader.IsBytes() && reader.bytes().empty() && field != 6) return;
+    if (std::ranges::find(tensor.filled, name) == tensor.filled.end()) {
+      tensor.filled.push_back(name);
+    }
+  }
 }
 
 // TensorProto.
@@ -77,8 +93,10 @@ Status ReadTensorField(const WireReader& reader, ReadBudget& budget, TensorMessa
 }  // namespace
 
 Status ReadTensor(std::string_view bytes, ReadBudget& budget, TensorMessage& tensor) {
-  return ForEachField(
-      bytes, [&](const WireReader& reader) { return ReadTensorField(reader, budget, tensor); });
+  return ForEachField(bytes, [&](const WireReader& reader) {
+    NoteFilled(reader, tensor);
+    return ReadTensorField(reader, budget, tensor);
+  });
 }
 
 }  // namespace mlc::graph::onnx

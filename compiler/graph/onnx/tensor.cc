@@ -168,6 +168,18 @@ Result<TensorDataRef> ReadFourBitInts(const TensorMessage& message, DType dtype,
   return Widen(message, dtype, count, packed);
 }
 
+// Elements come from one place: of two, nobody can tell which are meant.
+Status CheckOneSource(const TensorMessage& message) {
+  const std::vector<std::string_view>& filled = message.filled;
+  if (message.external && !filled.empty()) {
+    return InvalidArgument(What(message) + " has its data in another file and in " +
+                           std::string(filled[0]) + ": leave one of them out");
+  }
+  if (filled.size() < 2) return Status();
+  return InvalidArgument(What(message) + " has its data twice, in " + std::string(filled[0]) +
+                         " and in " + std::string(filled[1]) + ": leave one of them out");
+}
+
 }  // namespace
 
 Result<DType> DTypeOf(int32_t onnx_type) {
@@ -235,6 +247,7 @@ Result<TensorDataRef> ReadTensor(const TensorMessage& message,
   const DType dtype = *type;
   const int64_t count = MLC_TRY(CheckedElements(message.dims, dtype, what));
   const uint64_t size = static_cast<uint64_t>(count) * static_cast<uint64_t>(SizeOf(dtype));
+  MLC_TRY(CheckOneSource(message));
   if (message.external) {
     if (IsFourBit(message.data_type)) {
       return Unimplemented(what + ": 4-bit external data is not supported");
@@ -243,7 +256,6 @@ Result<TensorDataRef> ReadTensor(const TensorMessage& message,
   }
   if (message.strings > 0) return InvalidArgument(what + " has text for numbers");
   if (message.has_raw) return ReadRaw(message, dtype, count, size, owner);
-  if (count == 0) return MakeTensorData(dtype, message.dims, {});
   if (dtype == DType::kF32) return ReadChunks(message, dtype, size, message.float_data, owner);
   if (dtype == DType::kF64) return ReadChunks(message, dtype, size, message.double_data, owner);
   if (IsFourBit(message.data_type)) return ReadFourBitInts(message, dtype, count);

@@ -52,6 +52,30 @@ TEST(Tensors, RefuseDataThatDoesNotFitTheShape) {
             InvalidArgument("tensor '' has more than 8 dimensions"));
 }
 
+TEST(Tensors, RefuseTwoDataFields) {
+  const std::string raw = wire::FloatTensor("w", {2}, {1, 2});
+  const std::string floats = wire::Bytes(4, wire::Raw<float>({3, 4}));
+  EXPECT_EQ(Read(raw + floats).status(),
+            InvalidArgument("tensor 'w' has its data twice, in raw_data and in float_data: leave "
+                            "one of them out"));
+  const std::string ints = wire::Number(1, 1) + wire::Number(2, 7) + wire::Bytes(8, "n");
+  EXPECT_EQ(Read(ints + wire::Number(7, 1) + wire::Number(5, 1)).status(),
+            InvalidArgument("tensor 'n' has its data twice, in int64_data and in int32_data: leave "
+                            "one of them out"));
+  const std::string external = wire::Number(14, 1) + wire::Bytes(13, wire::Bytes(1, "location"));
+  EXPECT_EQ(Read(raw + external).status(),
+            InvalidArgument("tensor 'w' has its data in another file and in raw_data: leave one of "
+                            "them out"));
+  EXPECT_TRUE(Read(raw + wire::Bytes(4, "")).ok());  // an empty field holds no data
+}
+
+TEST(Tensors, RefuseDataOfNoElements) {
+  const std::string empty = wire::Number(1, 0) + wire::Number(2, 1) + wire::Bytes(8, "w");
+  EXPECT_TRUE(Read(empty).ok());
+  EXPECT_EQ(Read(empty + wire::Bytes(4, wire::Raw<float>({1}))).status(),
+            InvalidArgument("tensor 'w' has 4 bytes of data, its shape needs 0"));
+}
+
 // A model that adds external data of 2 floats.
 std::string ExternalModel(const std::vector<std::pair<std::string, std::string>>& keys) {
   std::string tensor = wire::Number(1, 2) + wire::Number(2, 1) + wire::Bytes(8, "w");
