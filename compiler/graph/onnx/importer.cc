@@ -34,6 +34,26 @@ bool HasReferences(const NodeMessage& node) {
   return false;
 }
 
+// Trailing empty names stand for optional operands and results that are left out.
+size_t CountNames(const std::vector<std::string_view>& names) {
+  size_t count = names.size();
+  while (count > 0 && names[count - 1].empty()) --count;
+  return count;
+}
+
+Status CheckCount(const NodeMessage& node, std::string_view what, size_t count, int most) {
+  if (count <= static_cast<size_t>(most)) return Status();
+  return InvalidArgument(Describe(node) + " has " + std::to_string(count) + " " +
+                         std::string(what) + ", and the operator has " + std::to_string(most) +
+                         " at most: leave the others out of the node");
+}
+
+// A handler does not see operands beyond those that it asks for: they would be dropped in silence.
+Status CheckArity(const NodeMessage& node, const OpRow& row) {
+  MLC_TRY(CheckCount(node, "operands", CountNames(node.inputs), row.max_inputs));
+  return CheckCount(node, "results", CountNames(node.outputs), row.max_outputs);
+}
+
 }  // namespace
 
 bool IsControl(std::string_view op_type) {
@@ -42,7 +62,7 @@ bool IsControl(std::string_view op_type) {
 
 bool IsSupported(const NodeMessage& node) {
   if (IsDefaultDomain(node.domain) && IsControl(node.op_type)) return true;
-  return FindHandler(node.domain, node.op_type) != nullptr;
+  return FindOperator(node.domain, node.op_type) != nullptr;
 }
 
 Result<Graph> Importer::Run() {
@@ -217,13 +237,12 @@ Status Importer::Node(const NodeMessage& node, Scope& scope) {
   const auto function = functions_.find(KeyOf(node));
   if (function != functions_.end()) return Call(node, *function->second, scope);
   if (IsDefaultDomain(node.domain) && IsControl(node.op_type)) return Control(node, scope);
-  const Handler handler = FindHandler(node.domain, node.op_type);
-  if (handler == nullptr) {
-    return Unimplemented(Describe(node) + ": the operator is not supported");
-  }
+  const OpRow* const row = FindOperator(node.domain, node.op_type);
+  if (row == nullptr) return Unimplemented(Describe(node) + ": the operator is not supported");
+  MLC_TRY(CheckArity(node, *row));
   OpContext context(builder_, node, MLC_TRY(Operands(node, scope)), scope.opset, ReadAttribute,
                     this);
-  handler(context);
+  row->handler(context);
   if (!builder_.ok()) return builder_.status().WithPrefix(Describe(node));
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     if (node.outputs[k].empty()) continue;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -88,10 +89,16 @@ class OpContext {
 
 using Handler = void (*)(OpContext& c);
 
-// A row of an operator table: how one operator of the default domain is lowered.
+// As many operands or results as a node likes.
+inline constexpr int kVariadic = std::numeric_limits<int>::max();
+
+// A row of an operator table: how one operator is lowered, and how many operands and results a node
+// of it has at most, over all its versions.
 struct OpRow {
   std::string_view op_type;
   Handler handler;
+  int max_inputs;
+  int max_outputs;
 };
 
 }  // namespace mlc::graph::onnx

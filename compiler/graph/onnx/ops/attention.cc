@@ -233,7 +233,7 @@ void Attention(OpContext& c) {
   c.Out(y);
 }
 
-constexpr OpRow kRows[] = {{"Attention", Attention}};
+constexpr OpRow kRows[] = {{"Attention", Attention, 7, 4}};
 
 }  // namespace
 

@@ -37,10 +37,10 @@ void Dropout(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"Cast", Cast},
-    {"CastLike", CastLike},
-    {"Dropout", Dropout},
-    {"Identity", Identity},
+    {"Cast", Cast, 1, 1},
+    {"CastLike", CastLike, 2, 1},
+    {"Dropout", Dropout, 3, 2},
+    {"Identity", Identity, 1, 1},
 };
 
 }  // namespace

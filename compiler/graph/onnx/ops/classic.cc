@@ -117,12 +117,12 @@ void LinearClassifier(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"ArrayFeatureExtractor", ArrayFeatureExtractor},
-    {"Imputer", Imputer},
-    {"LinearClassifier", LinearClassifier},
-    {"LinearRegressor", LinearRegressor},
-    {"Normalizer", Normalizer},
-    {"Scaler", Scaler},
+    {"ArrayFeatureExtractor", ArrayFeatureExtractor, 2, 1},
+    {"Imputer", Imputer, 1, 1},
+    {"LinearClassifier", LinearClassifier, 1, 2},
+    {"LinearRegressor", LinearRegressor, 1, 1},
+    {"Normalizer", Normalizer, 1, 1},
+    {"Scaler", Scaler, 1, 1},
 };
 
 }  // namespace

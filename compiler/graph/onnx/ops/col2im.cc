@@ -118,7 +118,7 @@ void Col2Im(OpContext& c) {
   c.Out(sum);
 }
 
-constexpr OpRow kRows[] = {{"Col2Im", Col2Im}};
+constexpr OpRow kRows[] = {{"Col2Im", Col2Im, 3, 1}};
 
 }  // namespace
 

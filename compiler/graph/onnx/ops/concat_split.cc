@@ -61,7 +61,7 @@ void Split(OpContext& c) {
   if (start != dim) c.Fail("split sizes do not add up to the dimension");
 }
 
-constexpr OpRow kRows[] = {{"Concat", Concat}, {"Split", Split}};
+constexpr OpRow kRows[] = {{"Concat", Concat, kVariadic, 1}, {"Split", Split, 2, kVariadic}};
 
 }  // namespace
 

@@ -160,10 +160,10 @@ void OneHot(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"Constant", Constant}, {"ConstantOfShape", ConstantOfShape},
-    {"EyeLike", EyeLike},   {"OneHot", OneHot},
-    {"Range", Range},       {"Shape", Shape},
-    {"Size", Size},
+    {"Constant", Constant, 0, 1}, {"ConstantOfShape", ConstantOfShape, 1, 1},
+    {"EyeLike", EyeLike, 1, 1},   {"OneHot", OneHot, 3, 1},
+    {"Range", Range, 3, 1},       {"Shape", Shape, 1, 1},
+    {"Size", Size, 1, 1},
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ void Conv(OpContext& c) {
   c.Out(c.Has(2) ? PlusBias(c, y, c.In(2)) : y);
 }
 
-constexpr OpRow kRows[] = {{"Conv", Conv}};
+constexpr OpRow kRows[] = {{"Conv", Conv, 3, 1}};
 
 }  // namespace
 

@@ -271,7 +271,7 @@ void ConvTranspose(OpContext& c) {
   c.Out(SuitsResidues(b, t) ? ByResidues(b, t) : ByZeros(b, t));
 }
 
-constexpr OpRow kRows[] = {{"ConvTranspose", ConvTranspose}};
+constexpr OpRow kRows[] = {{"ConvTranspose", ConvTranspose, 3, 1}};
 
 }  // namespace
 

@@ -170,8 +170,11 @@ void HammingWindow(OpContext& c) { OutWindow(c, 25.0 / 46, 21.0 / 46, 0); }
 void HannWindow(OpContext& c) { OutWindow(c, 0.5, 0.5, 0); }
 
 constexpr OpRow kRows[] = {
-    {"BlackmanWindow", BlackmanWindow}, {"DFT", Dft},   {"HammingWindow", HammingWindow},
-    {"HannWindow", HannWindow},         {"STFT", Stft},
+    {"BlackmanWindow", BlackmanWindow, 1, 1},
+    {"DFT", Dft, 3, 1},
+    {"HammingWindow", HammingWindow, 1, 1},
+    {"HannWindow", HannWindow, 1, 1},
+    {"STFT", Stft, 4, 1},
 };
 
 }  // namespace

@@ -133,15 +133,15 @@ void SkipSimplifiedLayerNormalization(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"BiasGelu", BiasGelu},
-    {"FastGelu", FastGelu},
-    {"FusedConv", FusedConv},
-    {"FusedGemm", FusedGemm},
-    {"FusedMatMul", FusedMatMul},
-    {"Gelu", Gelu},
-    {"QuickGelu", QuickGelu},
-    {"SkipLayerNormalization", SkipLayerNormalization},
-    {"SkipSimplifiedLayerNormalization", SkipSimplifiedLayerNormalization},
+    {"BiasGelu", BiasGelu, 2, 1},
+    {"FastGelu", FastGelu, 2, 1},
+    {"FusedConv", FusedConv, 4, 1},
+    {"FusedGemm", FusedGemm, 3, 1},
+    {"FusedMatMul", FusedMatMul, 2, 1},
+    {"Gelu", Gelu, 1, 1},
+    {"QuickGelu", QuickGelu, 1, 1},
+    {"SkipLayerNormalization", SkipLayerNormalization, 5, 4},
+    {"SkipSimplifiedLayerNormalization", SkipSimplifiedLayerNormalization, 4, 4},
 };
 
 }  // namespace

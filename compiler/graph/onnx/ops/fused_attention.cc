@@ -160,9 +160,9 @@ void EmbedLayerNormalization(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"Attention", Attention},
-    {"EmbedLayerNormalization", EmbedLayerNormalization},
-    {"MultiHeadAttention", MultiHeadAttention},
+    {"Attention", Attention, 7, 2},
+    {"EmbedLayerNormalization", EmbedLayerNormalization, 9, 3},
+    {"MultiHeadAttention", MultiHeadAttention, 10, 4},
 };
 
 }  // namespace

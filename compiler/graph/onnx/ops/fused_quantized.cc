@@ -92,17 +92,17 @@ void QLinearConcat(OpContext& c) {
 void Standard(OpContext& c) { FindHandler({}, c.op_type())(c); }
 
 constexpr OpRow kRows[] = {
-    {"DequantizeLinear", Standard},
-    {"QLinearAdd", QLinearAdd},
-    {"QLinearAveragePool", QLinearAveragePool},
-    {"QLinearWhere", QLinearWhere},
-    {"QLinearConcat", QLinearConcat},
-    {"QLinearGlobalAveragePool", QLinearGlobalAveragePool},
-    {"QLinearLeakyRelu", QLinearLeakyRelu},
-    {"QLinearMul", QLinearMul},
-    {"QLinearSigmoid", QLinearSigmoid},
-    {"QLinearSoftmax", QLinearSoftmax},
-    {"QuantizeLinear", Standard},
+    {"DequantizeLinear", Standard, 3, 1},
+    {"QLinearAdd", QLinearAdd, 8, 1},
+    {"QLinearAveragePool", QLinearAveragePool, 5, 1},
+    {"QLinearWhere", QLinearWhere, 9, 1},
+    {"QLinearConcat", QLinearConcat, kVariadic, 1},
+    {"QLinearGlobalAveragePool", QLinearGlobalAveragePool, 5, 1},
+    {"QLinearLeakyRelu", QLinearLeakyRelu, 5, 1},
+    {"QLinearMul", QLinearMul, 8, 1},
+    {"QLinearSigmoid", QLinearSigmoid, 5, 1},
+    {"QLinearSoftmax", QLinearSoftmax, 5, 1},
+    {"QuantizeLinear", Standard, 3, 1},
 };
 
 }  // namespace

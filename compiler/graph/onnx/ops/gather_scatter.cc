@@ -108,8 +108,12 @@ void ScatterND(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"Gather", Gather},           {"GatherElements", GatherElements},   {"GatherND", GatherND},
-    {"Scatter", ScatterElements}, {"ScatterElements", ScatterElements}, {"ScatterND", ScatterND},
+    {"Gather", Gather, 2, 1},
+    {"GatherElements", GatherElements, 2, 1},
+    {"GatherND", GatherND, 2, 1},
+    {"Scatter", ScatterElements, 3, 1},
+    {"ScatterElements", ScatterElements, 3, 1},
+    {"ScatterND", ScatterND, 3, 1},
 };
 
 }  // namespace

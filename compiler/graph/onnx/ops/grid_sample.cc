@@ -239,7 +239,7 @@ void AffineGrid(OpContext& c) {
   c.Out(b.Reshape(grid, dims));
 }
 
-constexpr OpRow kRows[] = {{"AffineGrid", AffineGrid}, {"GridSample", GridSample}};
+constexpr OpRow kRows[] = {{"AffineGrid", AffineGrid, 2, 1}, {"GridSample", GridSample, 2, 1}};
 
 }  // namespace
 

@@ -217,16 +217,16 @@ void QLinearConv(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"ConvInteger", ConvInteger},
-    {"MatMulInteger", MatMulInteger},
-    {"QLinearConv", QLinearConv},
-    {"QLinearMatMul", QLinearMatMul},
+    {"ConvInteger", ConvInteger, 4, 1},
+    {"MatMulInteger", MatMulInteger, 4, 1},
+    {"QLinearConv", QLinearConv, 9, 1},
+    {"QLinearMatMul", QLinearMatMul, 8, 1},
 };
 
 constexpr OpRow kFusedRows[] = {
-    {"DynamicQuantizeMatMul", DynamicQuantizeMatMul},
-    {"MatMulIntegerToFloat", MatMulIntegerToFloat},
-    {"QGemm", QGemm},
+    {"DynamicQuantizeMatMul", DynamicQuantizeMatMul, 5, 1},
+    {"MatMulIntegerToFloat", MatMulIntegerToFloat, 7, 1},
+    {"QGemm", QGemm, 9, 1},
 };
 
 }  // namespace

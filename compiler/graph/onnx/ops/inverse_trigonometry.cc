@@ -80,8 +80,8 @@ void Atanh(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"Acos", Acos},   {"Acosh", Acosh}, {"Asin", Asin},
-    {"Asinh", Asinh}, {"Atan", Atan},   {"Atanh", Atanh},
+    {"Acos", Acos, 1, 1},   {"Acosh", Acosh, 1, 1}, {"Asin", Asin, 1, 1},
+    {"Asinh", Asinh, 1, 1}, {"Atan", Atan, 1, 1},   {"Atanh", Atanh, 1, 1},
 };
 
 }  // namespace

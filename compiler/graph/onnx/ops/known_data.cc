@@ -124,10 +124,10 @@ void TensorScatter(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"Compress", Compress},
-    {"NonZero", NonZero},
-    {"ReverseSequence", ReverseSequence},
-    {"TensorScatter", TensorScatter},
+    {"Compress", Compress, 2, 1},
+    {"NonZero", NonZero, 1, 1},
+    {"ReverseSequence", ReverseSequence, 2, 1},
+    {"TensorScatter", TensorScatter, 3, 1},
 };
 
 }  // namespace

@@ -54,8 +54,8 @@ void Gemm(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"Gemm", Gemm},
-    {"MatMul", MatMul},
+    {"Gemm", Gemm, 3, 1},
+    {"MatMul", MatMul, 2, 1},
 };
 
 }  // namespace

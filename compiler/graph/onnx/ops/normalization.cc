@@ -210,16 +210,16 @@ void Lrn(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"BatchNormalization", BatchNormalization},
-    {"GroupNormalization", GroupNormalization},
-    {"InstanceNormalization", InstanceNormalization},
-    {"LRN", Lrn},
-    {"LayerNormalization", LayerNormalization},
-    {"LpNormalization", LpNormalization},
-    {"MeanVarianceNormalization", MeanVarianceNormalization},
-    {"RMSNormalization", RmsNormalization},
+    {"BatchNormalization", BatchNormalization, 5, 5},
+    {"GroupNormalization", GroupNormalization, 3, 1},
+    {"InstanceNormalization", InstanceNormalization, 3, 1},
+    {"LRN", Lrn, 1, 1},
+    {"LayerNormalization", LayerNormalization, 3, 3},
+    {"LpNormalization", LpNormalization, 1, 1},
+    {"MeanVarianceNormalization", MeanVarianceNormalization, 1, 1},
+    {"RMSNormalization", RmsNormalization, 2, 1},
     // ONNX Runtime's optimizer writes it in the default domain.
-    {"SimplifiedLayerNormalization", RmsNormalization},
+    {"SimplifiedLayerNormalization", RmsNormalization, 2, 2},
 };
 
 }  // namespace

@@ -85,7 +85,7 @@ void CenterCropPad(OpContext& c) {
   c.Out(c.b.Pad(x, SpreadPads(pads, axes, static_cast<size_t>(rank)), 0));
 }
 
-constexpr OpRow kRows[] = {{"CenterCropPad", CenterCropPad}, {"Pad", Pad}};
+constexpr OpRow kRows[] = {{"CenterCropPad", CenterCropPad, 2, 1}, {"Pad", Pad, 4, 1}};
 
 }  // namespace
 

@@ -201,12 +201,12 @@ void GlobalAveragePool(OpContext& c) { Global(c, "mean"); }
 void GlobalMaxPool(OpContext& c) { Global(c, "max"); }
 
 constexpr OpRow kRows[] = {
-    {"AveragePool", AveragePool},
-    {"GlobalAveragePool", GlobalAveragePool},
-    {"GlobalMaxPool", GlobalMaxPool},
-    {"LpPool", LpPool},
-    {"MaxPool", MaxPool},
-    {"MaxUnpool", MaxUnpool},
+    {"AveragePool", AveragePool, 1, 1},
+    {"GlobalAveragePool", GlobalAveragePool, 1, 1},
+    {"GlobalMaxPool", GlobalMaxPool, 1, 1},
+    {"LpPool", LpPool, 1, 1},
+    {"MaxPool", MaxPool, 1, 2},
+    {"MaxUnpool", MaxUnpool, 3, 1},
 };
 
 }  // namespace

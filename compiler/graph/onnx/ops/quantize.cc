@@ -130,9 +130,9 @@ void DynamicQuantizeLinear(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"DequantizeLinear", DequantizeLinear},
-    {"DynamicQuantizeLinear", DynamicQuantizeLinear},
-    {"QuantizeLinear", QuantizeLinear},
+    {"DequantizeLinear", DequantizeLinear, 3, 1},
+    {"DynamicQuantizeLinear", DynamicQuantizeLinear, 1, 3},
+    {"QuantizeLinear", QuantizeLinear, 3, 1},
 };
 
 }  // namespace

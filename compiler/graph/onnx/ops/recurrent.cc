@@ -350,8 +350,8 @@ void DynamicQuantizeLstm(OpContext& c) {
   Recurrent(c, 4, {"Sigmoid", "Tanh", "Tanh"}, LstmCell, false, true);
 }
 
-constexpr OpRow kRows[] = {{"GRU", Gru}, {"LSTM", Lstm}, {"RNN", Rnn}};
-constexpr OpRow kFusedRows[] = {{"DynamicQuantizeLSTM", DynamicQuantizeLstm}};
+constexpr OpRow kRows[] = {{"GRU", Gru, 6, 2}, {"LSTM", Lstm, 8, 3}, {"RNN", Rnn, 6, 2}};
+constexpr OpRow kFusedRows[] = {{"DynamicQuantizeLSTM", DynamicQuantizeLstm, 12, 3}};
 
 }  // namespace
 

@@ -93,20 +93,20 @@ void Trilu(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"ArgMax", ArgMax},
-    {"ArgMin", ArgMin},
-    {"CumSum", CumSum},
-    {"ReduceL1", L1},
-    {"ReduceL2", L2},
-    {"ReduceLogSum", LogSum},
-    {"ReduceLogSumExp", LogSumExp},
-    {"ReduceMax", Max},
-    {"ReduceMean", Mean},
-    {"ReduceMin", Min},
-    {"ReduceProd", Prod},
-    {"ReduceSum", Sum},
-    {"ReduceSumSquare", SumSquare},
-    {"Trilu", Trilu},
+    {"ArgMax", ArgMax, 1, 1},
+    {"ArgMin", ArgMin, 1, 1},
+    {"CumSum", CumSum, 2, 1},
+    {"ReduceL1", L1, 2, 1},
+    {"ReduceL2", L2, 2, 1},
+    {"ReduceLogSum", LogSum, 2, 1},
+    {"ReduceLogSumExp", LogSumExp, 2, 1},
+    {"ReduceMax", Max, 2, 1},
+    {"ReduceMean", Mean, 2, 1},
+    {"ReduceMin", Min, 2, 1},
+    {"ReduceProd", Prod, 2, 1},
+    {"ReduceSum", Sum, 2, 1},
+    {"ReduceSumSquare", SumSquare, 2, 1},
+    {"Trilu", Trilu, 2, 1},
 };
 
 }  // namespace

@@ -158,15 +158,15 @@ void SpaceToDepth(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"DepthToSpace", DepthToSpace},
-    {"Expand", Expand},
-    {"Flatten", Flatten},
-    {"Reshape", Reshape},
-    {"SpaceToDepth", SpaceToDepth},
-    {"Squeeze", Squeeze},
-    {"Tile", Tile},
-    {"Transpose", Transpose},
-    {"Unsqueeze", Unsqueeze},
+    {"DepthToSpace", DepthToSpace, 1, 1},
+    {"Expand", Expand, 2, 1},
+    {"Flatten", Flatten, 1, 1},
+    {"Reshape", Reshape, 2, 1},
+    {"SpaceToDepth", SpaceToDepth, 1, 1},
+    {"Squeeze", Squeeze, 2, 1},
+    {"Tile", Tile, 3, 1},
+    {"Transpose", Transpose, 1, 1},
+    {"Unsqueeze", Unsqueeze, 2, 1},
 };
 
 }  // namespace

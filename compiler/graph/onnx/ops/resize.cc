@@ -181,7 +181,7 @@ void Resize(OpContext& c) {
   c.Out(c.b.Add(std::move(resize)));
 }
 
-constexpr OpRow kRows[] = {{"Resize", Resize}, {"Upsample", Resize}};
+constexpr OpRow kRows[] = {{"Resize", Resize, 4, 1}, {"Upsample", Resize, 2, 1}};
 
 }  // namespace
 

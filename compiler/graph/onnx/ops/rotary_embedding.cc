@@ -63,7 +63,7 @@ void RotaryEmbedding(OpContext& c) {
   c.Out(b.Reshape(y, original));
 }
 
-constexpr OpRow kRows[] = {{"RotaryEmbedding", RotaryEmbedding}};
+constexpr OpRow kRows[] = {{"RotaryEmbedding", RotaryEmbedding, 4, 1}};
 
 }  // namespace
 

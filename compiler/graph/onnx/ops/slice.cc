@@ -77,7 +77,7 @@ void Slice(OpContext& c) {
   c.Out(b.Slice(x, starts, steps, sizes));
 }
 
-constexpr OpRow kRows[] = {{"Slice", Slice}};
+constexpr OpRow kRows[] = {{"Slice", Slice, 5, 1}};
 
 }  // namespace
 

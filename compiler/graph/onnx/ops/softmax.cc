@@ -51,9 +51,9 @@ void LogSoftmax(OpContext& c) { Along(c, LogSoft); }
 void Hardmax(OpContext& c) { Along(c, Hard); }
 
 constexpr OpRow kRows[] = {
-    {"Hardmax", Hardmax},
-    {"LogSoftmax", LogSoftmax},
-    {"Softmax", Softmax},
+    {"Hardmax", Hardmax, 1, 1},
+    {"LogSoftmax", LogSoftmax, 1, 1},
+    {"Softmax", Softmax, 1, 1},
 };
 
 }  // namespace

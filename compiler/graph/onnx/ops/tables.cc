@@ -44,10 +44,10 @@ constexpr Table kFusedTables[] = {FusedAttentionOps, FusedIntegerProductOps, Fus
 
 constexpr Table kClassicTables[] = {ClassicOps};
 
-Handler FindIn(std::span<const Table> tables, std::string_view op_type) {
+const OpRow* FindIn(std::span<const Table> tables, std::string_view op_type) {
   for (const Table table : tables) {
     for (const OpRow& row : table()) {
-      if (row.op_type == op_type) return row.handler;
+      if (row.op_type == op_type) return &row;
     }
   }
   return nullptr;
@@ -57,10 +57,15 @@ Handler FindIn(std::span<const Table> tables, std::string_view op_type) {
 
 bool IsDefaultDomain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
-Handler FindHandler(std::string_view domain, std::string_view op_type) {
+const OpRow* FindOperator(std::string_view domain, std::string_view op_type) {
   if (IsDefaultDomain(domain)) return FindIn(kTables, op_type);
   if (domain == kClassicDomain) return FindIn(kClassicTables, op_type);
   return domain == kFusedDomain ? FindIn(kFusedTables, op_type) : nullptr;
+}
+
+Handler FindHandler(std::string_view domain, std::string_view op_type) {
+  const OpRow* const row = FindOperator(domain, op_type);
+  return row == nullptr ? nullptr : row->handler;
 }
 
 std::vector<std::string> OperatorNames() {

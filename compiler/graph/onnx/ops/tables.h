@@ -55,6 +55,8 @@ inline constexpr std::string_view kFusedDomain = "com.microsoft";
 inline constexpr std::string_view kClassicDomain = "ai.onnx.ml";
 
 bool IsDefaultDomain(std::string_view domain);
+// The operator's row; null if it is not supported.
+const OpRow* FindOperator(std::string_view domain, std::string_view op_type);
 // How the operator is lowered; null if it is not supported.
 Handler FindHandler(std::string_view domain, std::string_view op_type);
 // Every operator of the default domain.

@@ -235,6 +235,29 @@ TEST(Operators, RefuseWhatTheStandardForbids) {
   }
 }
 
+TEST(Operators, RefuseMoreOperandsAndResultsThanTheyHave) {
+  const auto import = [](const std::string& node) {
+    wire::GraphParts parts;
+    parts.nodes = {node};
+    parts.inputs = {wire::FloatValue("x", {1, 2, 2, 2})};
+    parts.outputs = {wire::FloatValue("y", {})};
+    return ImportBytes(wire::Model(parts)).status();
+  };
+  EXPECT_EQ(import(Node("Relu", {"x", "x"}, {"y"})),
+            InvalidArgument("node of 'y' (Relu) has 2 operands, and the operator has 1 at most: "
+                            "leave the others out of the node"));
+  EXPECT_EQ(import(Node("Relu", {"x"}, {"y", "z"})),
+            InvalidArgument("node of 'y' (Relu) has 2 results, and the operator has 1 at most: "
+                            "leave the others out of the node"));
+  // Names of nothing at the end stand for what is left out.
+  EXPECT_TRUE(import(Node("Relu", {"x", "", ""}, {"y", ""})).ok());
+  EXPECT_FALSE(import(Node("Relu", {"x", "", "x"}, {"y"})).ok());
+  EXPECT_TRUE(import(Node("Sum", {"x", "x", "x", "x", "x", "x", "x", "x", "x"}, {"y"})).ok());
+  EXPECT_EQ(import(Node("Gelu", {"x", "x"}, {"y"}, "", "com.microsoft")).message(),
+            "node of 'y' (Gelu) has 2 operands, and the operator has 1 at most: leave the others "
+            "out of the node");
+}
+
 TEST(Operators, EveryRowIsListedOnce) {
   const std::vector<std::string> names = SupportedOperators();
   EXPECT_GT(names.size(), 120u);
