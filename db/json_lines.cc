@@ -10,6 +10,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "db/whole_number.h"
+
 namespace mlc::db {
 namespace {
 
@@ -45,7 +47,7 @@ Result<Record> RecordFrom(const Json& json) {
   m.median_ns = json.value("median_ns", 0.0);
   m.p10_ns = json.value("p10_ns", 0.0);
   m.p90_ns = json.value("p90_ns", 0.0);
-  m.runs = json.value("runs", 0);
+  m.runs = MLC_TRY(WholeField<int32_t>(json, "runs", 0));
   m.cold_ns = json.value("cold_ns", 0.0);
   m.max_error = json.value("max_error", 0.0);
   m.build_ms = json.value("build_ms", 0.0);
@@ -56,9 +58,9 @@ Result<Record> RecordFrom(const Json& json) {
   record.toolchain = json.value("toolchain", std::string());
   record.worker = json.value("worker", std::string());
   record.arm = json.value("arm", std::string());
-  record.predicted_rank = json.value("predicted_rank", int64_t{0});
-  record.seed = json.value("seed", uint64_t{0});
-  record.created_us = json.value("created_us", int64_t{0});
+  record.predicted_rank = MLC_TRY(WholeField<int64_t>(json, "predicted_rank", 0));
+  record.seed = MLC_TRY(WholeField<uint64_t>(json, "seed", 0));
+  record.created_us = MLC_TRY(WholeField<int64_t>(json, "created_us", 0));
   if (MLC_TRY(DigestField(json, "digest")) != DigestOf(record)) {
     return DataLoss("the record's fields do not give its digest");
   }

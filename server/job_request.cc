@@ -7,6 +7,7 @@
 
 #include "compiler/schedule/admission.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
+#include "db/whole_number.h"
 #include "server/search/given_kernel.h"
 
 namespace mlc::server {
@@ -94,23 +95,38 @@ std::string JobOptions::ToText() const {
   return json.dump();
 }
 
+namespace {
+
+Result<JobOptions> OptionsFrom(const nlohmann::json& json) {
+  using db::WholeField;
+  JobOptions options;
+  options.trials = MLC_TRY(WholeField<int64_t>(json, "trials", 0));
+  options.seed = MLC_TRY(WholeField<uint64_t>(json, "seed", 0));
+  options.use_history = json.value("use_history", true);
+  options.time_budget_ms = MLC_TRY(WholeField<int64_t>(json, "time_budget_ms", 0));
+  options.batch = MLC_TRY(WholeField(json, "batch", options.batch));
+  options.models = MLC_TRY(WholeField(json, "models", options.models));
+  for (const auto& variant : json.value("variants", nlohmann::json::array())) {
+    JobVariant& known = options.variants.emplace_back();
+    known.name = variant.at("name").get<std::string>();
+    for (const auto& uses : variant.at("uses")) {
+      known.uses.push_back(MLC_TRY(db::WholeNumber<int32_t>(uses, "uses")));
+    }
+  }
+  options.raw_cuda = json.value("raw_cuda", options.raw_cuda);
+  return options;
+}
+
+}  // namespace
+
 Result<JobOptions> JobOptions::Parse(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return DataLoss("a job's options cannot be read: " + text);
+  // The library throws for a field of the wrong type.
   try {
-    JobOptions options;
-    options.trials = json.value("trials", int64_t{0});
-    options.seed = json.value("seed", uint64_t{0});
-    options.use_history = json.value("use_history", true);
-    options.time_budget_ms = json.value("time_budget_ms", int64_t{0});
-    options.batch = json.value("batch", options.batch);
-    options.models = json.value("models", options.models);
-    for (const auto& variant : json.value("variants", nlohmann::json::array())) {
-      options.variants.push_back(
-          {variant.at("name").get<std::string>(), variant.at("uses").get<std::vector<int32_t>>()});
-    }
-    options.raw_cuda = json.value("raw_cuda", options.raw_cuda);
-    return options;
+    Result<JobOptions> options = OptionsFrom(json);
+    if (options.ok()) return options;
+    return DataLoss("a job's options cannot be read: " + options.status().message());
   } catch (const nlohmann::json::exception& error) {
     return DataLoss("a job's options cannot be read: " + std::string(error.what()));
   }

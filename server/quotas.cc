@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "db/whole_number.h"
+
 namespace mlc::server {
 namespace {
 
@@ -28,10 +30,12 @@ Status SetLimit(const std::string& name, const Json& value, Limits& limits) {
   }
   for (const Number& number : kNumbers) {
     if (name != number.name) continue;
-    if (!value.is_number_integer() || value < 0) {
+    // A number beyond 64 bits with a sign would wrap to a quota below zero.
+    const Result<int64_t> whole = db::WholeNumber<int64_t>(value, name);
+    if (!whole.ok() || *whole < 0) {
       return InvalidArgument(name + " must be a whole number that is not negative");
     }
-    limits.*number.field = value;
+    limits.*number.field = *whole;
     return Status();
   }
   return InvalidArgument("'" + name +

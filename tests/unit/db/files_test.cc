@@ -242,6 +242,13 @@ TEST_F(FilesTest, ImportRefusesDamageWithTheLine) {
   Status status = import(workload + record);
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   EXPECT_THAT(status.message(), HasSubstr("line 2"));
+  for (const char* number : {"1e30", "8.5", "2147483648", "-1e99", "null"}) {
+    std::string odd = ToJsonLine(MakeRecord(1));
+    odd.replace(odd.find("\"runs\":9"), 8, std::string("\"runs\":") + number);
+    status = import(workload + odd);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << number;
+    EXPECT_THAT(status.message(), HasSubstr("'runs' is not a whole number in its range"));
+  }
   EXPECT_EQ(import("{").code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(import("{\"kind\":\"x\"}").code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(import("{\"kind\":7}").code(), StatusCode::kInvalidArgument);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/base/rng.h"
+#include "server/job_request.h"
 #include "tests/unit/server/fake_strategy.h"
 
 namespace mlc::server {
@@ -193,6 +194,25 @@ TEST(JobRunTest, TakesEachResultOnce) {
   EXPECT_FALSE(rig.run.Record(trials[0].uid, Measurement(), false));
   EXPECT_FALSE(rig.run.Record(Digest{9, 9}, Measurement(), false));
   EXPECT_EQ(rig.run.recorded(), 1);
+}
+
+// Numbers that no integer holds are an error, not a conversion that the language leaves undefined.
+TEST(JobOptionsTest, NumbersAreWholeAndInRange) {
+  for (const char* field : {"trials", "seed", "time_budget_ms", "batch", "models"}) {
+    for (const char* number : {"2.2e+89", "1.5", "18446744073709551616", "true", "null"}) {
+      const std::string text = std::string("{\"") + field + "\":" + number + "}";
+      const Result<JobOptions> options = JobOptions::Parse(text);
+      ASSERT_FALSE(options.ok()) << text;
+      EXPECT_EQ(options.status(), DataLoss(std::string("a job's options cannot be read: '") +
+                                           field + "' is not a whole number in its range"))
+          << text;
+    }
+  }
+  EXPECT_FALSE(JobOptions::Parse(R"({"variants":[{"name":"a","uses":[1e30]}]})").ok());
+  EXPECT_FALSE(JobOptions::Parse(R"({"variants":[{"name":"a","uses":[4294967296]}]})").ok());
+  const Result<JobOptions> good = JobOptions::Parse(R"({"trials":7,"models":-1,"batch":4})");
+  ASSERT_TRUE(good.ok());
+  EXPECT_EQ(good->trials, 7);
 }
 
 TEST(TaskUidTest, DependsOnEveryPart) {

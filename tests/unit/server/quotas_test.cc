@@ -44,6 +44,8 @@ TEST(QuotasTest, NamesTheEntryAtFault) {
   EXPECT_THAT(words(R"({"default": {"weight": "1"}})"), HasSubstr("weight"));
   EXPECT_THAT(words(R"({"default": {"running_jobs": -1}})"), HasSubstr("running_jobs must be"));
   EXPECT_THAT(words(R"({"default": {"running_jobs": 1.5}})"), HasSubstr("running_jobs must be"));
+  EXPECT_THAT(words(R"({"default": {"running_jobs": 18446744073709551615}})"),
+              HasSubstr("running_jobs must be"));
 }
 
 TEST(QuotasTest, TheFileIsFollowedAndABadOneChangesNothing) {
