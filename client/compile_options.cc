@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "client/target_choice.h"
+#include "client/tolerance_flag.h"
 #include "compiler/base/version.h"
 #include "compiler/front/front.h"
 #include "transport/arguments.h"
@@ -58,10 +59,9 @@ void AddModelOptions(CLI::App& app, CompileOptions& options) {
                  "outputs keep their types")
       ->check(CLI::IsMember({"model", "fp32", "tf32", "fp16", "bf16"}))
       ->capture_default_str();
-  app.add_option("--tolerance", options.tolerance,
-                 "of each task, over its largest magnitude; default: 1e-4, or what the precision "
-                 "needs")
-      ->check(CLI::PositiveNumber);
+  AddToleranceFlag(app, options.tolerance,
+                   "of each task, over its largest magnitude; 0: no approximate algorithm, such as "
+                   "Winograd's; default: 1e-4, or what the precision needs");
   app.add_option("--cuda-home", options.cuda_home,
                  "where NVRTC is, for GPUs; default: the usual places");
   app.add_option("--cubin-cache", options.cubin_cache,

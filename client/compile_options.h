@@ -28,9 +28,9 @@ struct CompileOptions {
   std::vector<std::string> print_after;
   std::vector<std::string> skipped_passes;
   std::vector<std::string> dims;
-  double tolerance = 0;  // 0: what the precision needs
-  int threads = 0;       // 0: all usable processors
-  int task = -1;         // -1: all of them
+  std::optional<double> tolerance;  // none: what the precision needs
+  int threads = 0;                  // 0: all usable processors
+  int task = -1;                    // -1: all of them
   bool require_tuned = false;
   bool json = false;
   bool verbose = false;

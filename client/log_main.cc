@@ -4,10 +4,12 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "client/dims.h"
 #include "client/log_commands.h"
 #include "client/target_choice.h"
+#include "client/tolerance_flag.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/base/version.h"
 #include "compiler/front/front.h"
@@ -34,7 +36,7 @@ struct Flags {
   std::string other;
   std::string folder;
   db::SnapshotPolicy policy;
-  double tolerance = 0;
+  std::optional<double> tolerance;
 };
 
 // A model is cut into tasks for one target: the given one, else the log's only one, else this
@@ -153,8 +155,8 @@ void AddReading(CLI::App& app, Flags& flags, int& code) {
   best->add_option("--dim", flags.dims, "NAME=N: size of a symbolic dimension of the model");
   best->add_option("--precision", flags.precision, "the precision that the model was tuned with")
       ->capture_default_str();
-  best->add_option(
-      "--tolerance", flags.tolerance,
+  AddToleranceFlag(
+      *best, flags.tolerance,
       "the tolerance that the model was tuned with; default: what the precision needs");
   best->add_option("--target", flags.log.target,
                    "class text; every target if not given. With --model as mlc-tune takes it");

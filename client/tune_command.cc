@@ -52,7 +52,7 @@ std::vector<std::string> TuneOptions::ModelWords() const {
   if (precision != TuneOptions().precision) add("--precision", precision);
   for (const std::string& pass : skipped_passes) add("--skip-pass", pass);
   if (!cuda_home.empty()) add("--cuda-home", cuda_home);
-  if (tolerance != TuneOptions().tolerance) add("--tolerance", FloatToText(tolerance));
+  if (tolerance) add("--tolerance", FloatToText(*tolerance));
   return words;
 }
 
@@ -71,7 +71,7 @@ std::string TuneOptions::Command() const {
   command += server.empty() ? " --log " + ShellQuoted(log) : ServerFlags(*this);
   for (const std::string& dim : dims) command += " --dim " + ShellQuoted(dim);
   if (precision != TuneOptions().precision) command += " --precision " + precision;
-  if (tolerance != TuneOptions().tolerance) command += " --tolerance " + FloatToText(tolerance);
+  if (tolerance) command += " --tolerance " + FloatToText(*tolerance);
   for (const std::string& pass : skipped_passes) command += " --skip-pass " + ShellQuoted(pass);
   if (!cuda_home.empty()) command += " --cuda-home " + ShellQuoted(cuda_home);
   if (whole_model >= 0) command += " --whole-model " + std::to_string(whole_model);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/target_choice.h"
+#include "client/tolerance_flag.h"
 #include "compiler/base/exit_code.h"
 #include "compiler/base/text.h"
 #include "compiler/base/version.h"
@@ -58,10 +59,11 @@ void AddFlags(CLI::App& app, TuneOptions& options, Durations& durations) {
                  "what the model computes in: model (its own), fp32, tf32, fp16, bf16")
       ->check(CLI::IsMember({"model", "fp32", "tf32", "fp16", "bf16"}))
       ->capture_default_str();
-  app.add_option("--tolerance", options.tolerance,
-                 "largest relative difference to the reference; default: 1e-4, or what the "
-                 "precision needs")
-      ->check(CLI::Range(0.0, 1.0));
+  AddToleranceFlag(
+      app, options.tolerance,
+      "largest relative difference to the reference that an algorithm may make; 0: no "
+      "approximate algorithm, such as Winograd's; default: 1e-4, or what the precision "
+      "needs");
   app.add_option("--cuda-home", options.cuda_home,
                  "where NVRTC and CUPTI are, for GPUs; default: the usual places");
   app.add_option("--cubin-cache", options.cubin_cache,

@@ -39,7 +39,7 @@ struct TuneOptions {
   std::vector<std::string> dims;
   int64_t time_budget_ms = 0;
   std::string precision = "model";
-  double tolerance = 0;  // 0: what the precision needs
+  std::optional<double> tolerance;  // none: what the precision needs
   std::string cuda_home;
   std::string cubin_cache;  // as mlc-worker takes it
   std::vector<std::string> skipped_passes;

@@ -19,7 +19,7 @@ struct Comparison {
 double ErrorBound(DType dtype, double tolerance);
 
 // The tolerance of a workload's results. A workload computes as exactly as the narrowest type and
-// precision in it.
+// precision in it. One of tolerance 0 admits no approximate algorithm, and still rounds: 1e-4.
 double ToleranceOf(const graph::Workload& workload);
 
 // `got` in the type's strides, `want` dense row-major. Floats agree within ErrorBound; infinities

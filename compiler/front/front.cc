@@ -106,7 +106,7 @@ FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
 }
 
 double ToleranceOf(const FrontOptions& options) {
-  return options.tolerance > 0 ? options.tolerance : graph::ToleranceOf(options.precision);
+  return options.tolerance.value_or(graph::ToleranceOf(options.precision));
 }
 
 std::vector<std::string> PassNames() {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,9 +23,9 @@ namespace mlc::front {
 struct FrontOptions {
   // The element type that the model computes in; its inputs and outputs keep theirs.
   graph::Precision precision = graph::Precision::kModel;
-  // Largest admissible |difference| over the largest |reference| of a task's output; 0: what the
-  // precision needs.
-  double tolerance = 0;
+  // Largest admissible |difference| over the largest |reference| of a task's output that an
+  // algorithm may make; 0: no approximate one; none: what the precision needs.
+  std::optional<double> tolerance;
   // What the device asks of operands' places; see ForTarget.
   graph::PlaceRules rules;
   // Images of few channels are padded to what a GPU copies at a time.

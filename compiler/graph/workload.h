@@ -23,10 +23,11 @@ namespace mlc::graph {
 
 class Workload {
  public:
-  // `tolerance`: largest admissible |difference| over the largest |reference| of an output. Spaces
-  // use it to admit algorithms (Winograd), workers to check results. INVALID_ARGUMENT if a value
-  // carries tensor data or the graph does not verify. `renumbering`, if given, maps ids of `graph`
-  // to ids of the workload (kNoValue where no output needs the value).
+  // `tolerance`: largest admissible |difference| over the largest |reference| of an output; 0: no
+  // approximate algorithm, while sums may be made in any order. Spaces use it to admit algorithms
+  // (Winograd), workers to check results. INVALID_ARGUMENT if a value carries tensor data or the
+  // graph does not verify. `renumbering`, if given, maps ids of `graph` to ids of the workload
+  // (kNoValue where no output needs the value).
   static Result<Workload> Create(Graph graph, double tolerance,
                                  std::vector<ValueId>* renumbering = nullptr);
   static Result<Workload> Parse(std::string_view text);

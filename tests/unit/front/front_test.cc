@@ -36,6 +36,17 @@ TEST(Front, CutsAGraphIntoTasks) {
   EXPECT_EQ(traced, PassNames());
 }
 
+TEST(Front, TakesAToleranceOfZeroByItsWord) {
+  FrontOptions options;
+  EXPECT_EQ(ToleranceOf(options), 1e-4);
+  options.tolerance = 0;
+  EXPECT_EQ(ToleranceOf(options), 0);
+  const Result<graph::Program> program = BuildProgram(Parsed(), options);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ(program->tasks[0].workload.tolerance(), 0);
+  EXPECT_TRUE(graph::Workload::Parse(program->tasks[0].workload.ToText()).ok());
+}
+
 TEST(Front, ShowsTheGraphAfterNamedPasses) {
   FrontOptions options;
   options.print_after = {"simplify", "lower_views"};

@@ -41,6 +41,14 @@ TEST(Check, TheNarrowestTypeAndPrecisionDecideTheTolerance) {
   EXPECT_EQ(tolerance("bf16", ""), 3e-2);
 }
 
+// Such a workload refuses approximate algorithms, not the rounding of sums in another order.
+TEST(Check, AToleranceOfZeroLeavesRoomForRounding) {
+  const auto workload = graph::Workload::Parse(
+      "workload v1 tolerance=0.0 {\n%0 = input() : f32[8]\n%1 = exp(%0) : f32[8]\nreturn %1\n}\n");
+  ASSERT_TRUE(workload.ok()) << workload.status().ToString();
+  EXPECT_EQ(ToleranceOf(*workload), 1e-4);
+}
+
 TEST(Check, ErrorIsRelativeToTheLargestReference) {
   const graph::TensorType type{DType::kF32, {2}, {}};
   EXPECT_TRUE(CompareAs<float>(type, {1000, 0.01F}, {1000, 0}).ok);

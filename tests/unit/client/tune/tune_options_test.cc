@@ -29,6 +29,24 @@ TEST(TuneOptionsTest, ReadsEveryFlag) {
   EXPECT_TRUE(parsed.options.fresh && parsed.options.json);
 }
 
+TEST(TuneOptionsTest, AToleranceOfZeroIsNotTheDefault) {
+  EXPECT_FALSE(Parse({"--model", "m", "--trials", "5"}).options.tolerance.has_value());
+  const ParsedCommand zero = Parse({"--model", "m", "--trials", "5", "--tolerance", "0"});
+  ASSERT_EQ(zero.exit_code, -1) << zero.message;
+  EXPECT_EQ(zero.options.tolerance, 0.0);
+  EXPECT_THAT(zero.options.Command(), HasSubstr(" --tolerance 0"));
+  EXPECT_THAT(zero.options.ModelWords(), ::testing::Contains("--tolerance"));
+}
+
+TEST(TuneOptionsTest, RefusesWhatIsNoTolerance) {
+  for (const char* text : {"nan", "inf", "-1e-4", "-0.5", "1", "2", "1e-4x", "", "much"}) {
+    const ParsedCommand parsed = Parse({"--model", "m", "--trials", "5", "--tolerance", text});
+    EXPECT_EQ(parsed.exit_code, 2) << text;
+    EXPECT_THAT(parsed.message, HasSubstr("is no tolerance: give 0, for no approximate algorithm, "
+                                          "or a number below 1, for example 1e-4"));
+  }
+}
+
 TEST(TuneOptionsTest, RefusesWrongUseWithCode2) {
   EXPECT_EQ(Parse({"--trials", "5"}).exit_code, 2);
   EXPECT_EQ(Parse({"--model", "m"}).exit_code, 2);

@@ -1,0 +1,18 @@
+// The flag --tolerance, alike in all programs that read a model.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace mlc::client {
+
+// Sets `tolerance` if the flag is given: 0, which admits no approximate algorithm, or a number
+// below
+// 1. Anything else ends the parsing with what is wrong.
+void AddToleranceFlag(CLI::App& app, std::optional<double>& tolerance, const std::string& help);
+
+}  // namespace mlc::client
