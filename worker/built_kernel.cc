@@ -10,6 +10,12 @@ namespace {
 
 using Kind = schedule::Binding::Kind;
 
+// Bytes that each takes in a message at least.
+constexpr size_t kLeastPart = ByteReader::kLeastText + 3 * sizeof(uint64_t);
+constexpr size_t kLeastLaunch = ByteReader::kLeastText + 7 * sizeof(int64_t);
+constexpr size_t kLeastBinding = sizeof(Kind) + sizeof(int);
+constexpr size_t kLeastPreparation = kLeastPart + 2 * sizeof(uint64_t);
+
 KernelPart PartOf(const ir::Kernel& kernel) { return {kernel.name, codegen::LayoutOf(kernel)}; }
 
 void Put(ByteWriter& out, const KernelPart& part) {
@@ -23,7 +29,7 @@ void Put(ByteWriter& out, const KernelPart& part) {
 KernelPart GetPart(ByteReader& in) {
   KernelPart part;
   part.name = in.GetText();
-  part.layout.phase_extents.resize(in.GetCount());
+  part.layout.phase_extents.resize(in.GetCount(sizeof(int64_t)));
   for (int64_t& extent : part.layout.phase_extents) extent = in.Get<int64_t>();
   part.layout.shared_bytes = in.Get<int64_t>();
   part.layout.thread_bytes = in.Get<int64_t>();
@@ -56,7 +62,7 @@ void Put(ByteWriter& out, const DevicePart& device) {
 DevicePart GetDevicePart(ByteReader& in) {
   DevicePart device;
   device.image = in.GetText();
-  device.launches.resize(in.GetCount());
+  device.launches.resize(in.GetCount(kLeastLaunch));
   for (codegen::CudaLaunch& launch : device.launches) {
     launch.function = in.GetText();
     launch.grid = GetDim3(in);
@@ -223,15 +229,15 @@ Result<BuiltKernel> Decode(std::string_view bytes, const graph::Workload& worklo
   built.object = in.GetText();
   built.kernel = GetPart(in);
   if (in.Get<bool>()) built.device = GetDevicePart(in);
-  built.bindings.resize(in.GetCount());
+  built.bindings.resize(in.GetCount(kLeastBinding));
   for (schedule::Binding& binding : built.bindings) {
     binding.kind = in.Get<Kind>();
     binding.index = in.Get<int>();
   }
-  built.preparations.resize(in.GetCount());
+  built.preparations.resize(in.GetCount(kLeastPreparation));
   for (PreparedPart& prepared : built.preparations) {
     prepared.kernel = GetPart(in);
-    prepared.operands.resize(in.GetCount());
+    prepared.operands.resize(in.GetCount(sizeof(int)));
     for (int& operand : prepared.operands) operand = in.Get<int>();
     prepared.bytes = in.Get<int64_t>();
   }

@@ -35,18 +35,21 @@ class ByteReader {
   template <typename T>
   T Get() {
     static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
+    if constexpr (std::is_same_v<T, bool>) return Get<uint8_t>() != 0;  // any byte is no bool
     T value{};
     const std::string_view raw = Take(sizeof(T));
     if (ok_) std::memcpy(&value, raw.data(), sizeof(T));
     return value;
   }
   std::string GetText() { return std::string(Take(Get<uint64_t>())); }
-  // A count of things that take at least one byte each.
-  size_t GetCount() {
+  // A count of things that take at least so many bytes each: what is made room for is in
+  // proportion to the message.
+  size_t GetCount(size_t least_bytes) {
     const auto count = Get<uint64_t>();
-    if (count > bytes_.size()) ok_ = false;
+    if (count > bytes_.size() / least_bytes) ok_ = false;
     return ok_ ? static_cast<size_t>(count) : 0;
   }
+  static constexpr size_t kLeastText = sizeof(uint64_t);
   bool ok() const { return ok_; }
   bool AtEnd() const { return ok_ && bytes_.empty(); }
 

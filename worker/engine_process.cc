@@ -28,6 +28,9 @@ constexpr char kAsk = 'M';
 constexpr char kResults = 'R';
 constexpr char kWarning = 'W';
 
+// Bytes of a trial's result: its digest, its measurement and the device's time.
+constexpr size_t kLeastResult = 2 * sizeof(uint64_t) + kLeastMeasurement + sizeof(double);
+
 constexpr int kStartTimeoutMs = 120'000;  // GPUs take their time
 
 // Reads what is there; false at the end of the stream.
@@ -175,7 +178,7 @@ Result<std::unique_ptr<EngineProcess>> EngineProcess::Start(EngineOptions option
       const std::string_view rest = std::string_view(*hello).substr(1);
       if ((*hello)[0] != kHello) return ErrorOf(rest);
       ByteReader in(rest);
-      process->targets_.resize(in.GetCount());
+      process->targets_.resize(in.GetCount(ByteReader::kLeastText));
       for (std::string& target : process->targets_) target = in.GetText();
       return process;
     }
@@ -234,7 +237,7 @@ Result<EngineProcess::Events> EngineProcess::Read() {
     if ((*message)[0] == kWarning) events.warnings.push_back(message->substr(1));
     if ((*message)[0] != kResults) continue;
     events.measured |= in.Get<bool>();
-    for (size_t count = in.GetCount(); count > 0 && in.ok(); --count) {
+    for (size_t count = in.GetCount(kLeastResult); count > 0 && in.ok(); --count) {
       const Digest uid = GetDigest(in);
       Measurement measurement = GetMeasurement(in);
       events.results.push_back({uid, std::move(measurement), in.Get<double>()});

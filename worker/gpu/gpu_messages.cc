@@ -35,7 +35,7 @@ std::optional<GpuTaskMessage> DecodeGpuTask(std::string_view bytes) {
   ByteReader in(bytes);
   GpuTaskMessage message;
   message.workload = in.GetText();
-  message.built.resize(in.GetCount());
+  message.built.resize(in.GetCount(ByteReader::kLeastText));
   for (std::string& built : message.built) built = in.GetText();
   message.set = in.Get<uint64_t>();
   message.race_ns = in.Get<double>();
@@ -55,11 +55,12 @@ std::string Encode(const GpuHello& hello) {
 std::optional<GpuHello> DecodeGpuHello(std::string_view bytes) {
   ByteReader in(bytes);
   GpuHello hello;
-  const auto code = static_cast<StatusCode>(in.Get<int32_t>());
+  const auto code = in.Get<int32_t>();
   const std::string message = in.GetText();
-  if (code != StatusCode::kOk) hello.status = Status(code, message);
   hello.copy_gbps = in.Get<double>();
-  if (!in.AtEnd()) return std::nullopt;
+  const bool known = code >= 0 && code <= static_cast<int32_t>(StatusCode::kUnauthenticated);
+  if (!in.AtEnd() || !known) return std::nullopt;
+  hello.status = Status(static_cast<StatusCode>(code), code == 0 ? std::string() : message);
   return hello;
 }
 
@@ -75,7 +76,7 @@ std::string Encode(const GpuReport& report) {
 std::optional<GpuReport> DecodeGpuReport(std::string_view bytes) {
   ByteReader in(bytes);
   GpuReport report;
-  report.measurements.resize(in.GetCount());
+  report.measurements.resize(in.GetCount(kLeastMeasurement));
   for (Measurement& measurement : report.measurements) measurement = GetMeasurement(in);
   report.tainted = in.Get<bool>();
   report.more_s = in.Get<double>();

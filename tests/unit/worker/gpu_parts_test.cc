@@ -135,6 +135,33 @@ TEST(GpuMessages, TasksComeBackAsTheyWere) {
   EXPECT_EQ(hello->status, NotFound("no CUPTI"));
 }
 
+// A child that ran generated code may send anything: what is made room for is no more than it sent.
+TEST(Bytes, CountsAreInProportionToTheMessage) {
+  ByteWriter out;
+  out.Put<uint64_t>(10);
+  const std::string ten = out.Take();
+  const std::string eighty = ten + std::string(80, '\0');
+  ByteReader enough(eighty);
+  EXPECT_EQ(enough.GetCount(8), 10u);
+  const std::string one_less = ten + std::string(79, '\0');
+  ByteReader short_by_one(one_less);
+  EXPECT_EQ(short_by_one.GetCount(8), 0u);
+  EXPECT_FALSE(short_by_one.ok());
+}
+
+TEST(Bytes, AnyByteIsReadAsABool) {
+  EXPECT_TRUE(ByteReader("\x02").Get<bool>());
+  EXPECT_FALSE(ByteReader(std::string_view("\0", 1)).Get<bool>());
+}
+
+TEST(GpuMessages, AHelloWithAnUnknownCodeIsNone) {
+  ByteWriter out;
+  out.Put<int32_t>(1234);
+  out.PutText("what");
+  out.Put(0.0);
+  EXPECT_FALSE(DecodeGpuHello(out.Take()).has_value());
+}
+
 TEST(GpuMessages, DescriptorsTravelWithTheirFrame) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
