@@ -8,6 +8,8 @@
 #include <ctime>
 #include <mutex>
 
+#include "compiler/build/cupti_places.h"
+
 namespace mlc::worker {
 namespace {
 
@@ -87,21 +89,6 @@ std::optional<KernelRecord> DecodeActivity(const void* record) {
   return kernel;
 }
 
-std::vector<std::string> CuptiCandidates(const std::string& cuda_home) {
-  std::vector<std::string> places;
-  for (const char* name : {"libcupti.so.13", "libcupti.so.12", "libcupti.so"}) {
-    for (const std::string& home : {cuda_home, std::string("/usr/local/cuda")}) {
-      if (home.empty()) continue;
-      for (const char* folder : {"/lib64/", "/extras/CUPTI/lib64/", "/lib/", "/nvidia/cu13/lib/",
-                                 "/nvidia/cuda_cupti/lib/"}) {
-        places.push_back(home + folder + name);
-      }
-    }
-    places.emplace_back(name);
-  }
-  return places;
-}
-
 struct Cupti::Functions {
   int (*get_version)(uint32_t*) = nullptr;
   int (*result_string)(int, const char**) = nullptr;
@@ -176,7 +163,7 @@ Status Cupti::Enable() {
 
 Result<std::unique_ptr<Cupti>> Cupti::Open(const std::string& cuda_home) {
   auto cupti = std::unique_ptr<Cupti>(new Cupti());
-  const std::vector<std::string> places = CuptiCandidates(cuda_home);
+  const std::vector<std::string> places = build::CuptiCandidates(cuda_home);
   void* library = nullptr;
   for (const std::string& place : places) {
     library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -27,9 +27,6 @@ struct KernelRecord {
 // Reads one activity record; nullopt if it is not of a kernel.
 std::optional<KernelRecord> DecodeActivity(const void* record);
 
-// Where libcupti is, or empty: `cuda_home` first, then the usual places and the loader's.
-std::vector<std::string> CuptiCandidates(const std::string& cuda_home);
-
 class Cupti {
  public:
   // NOT_FOUND says where it looked and what to install; PERMISSION_DENIED what to allow.

@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "compiler/build/cupti_places.h"
 #include "compiler/graph/tensor_io.h"
 #include "worker/daemon.h"
 #include "worker/gpu/cupti.h"
@@ -44,7 +45,7 @@ TEST(Cupti, KernelRecordsAreDecoded) {
 }
 
 TEST(Cupti, TheGivenHomeComesFirst) {
-  const std::vector<std::string> places = CuptiCandidates("/opt/cuda");
+  const std::vector<std::string> places = build::CuptiCandidates("/opt/cuda");
   EXPECT_EQ(places.front(), "/opt/cuda/lib64/libcupti.so.13");
   EXPECT_EQ(places.back(), "libcupti.so");
 }
