@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "client/auto_target.h"
 #include "client/choose_kernels.h"
 #include "client/compile_options.h"
 #include "client/compile_report.h"
@@ -68,7 +69,36 @@ Result<Source> OpenSource(const CompileOptions& options) {
   return source;
 }
 
+// Classes of the records that kernels are taken from, and where these are.
+struct Recorded {
+  std::vector<std::string> classes;
+  std::string where;
+};
+
+Result<Recorded> RecordedOf(const CompileOptions& options, Source& source) {
+  if (!options.locked.empty()) {
+    Result<package::LockFile> lock = package::LockFile::Parse(MLC_TRY(ReadText(options.locked)));
+    if (!lock.ok()) return lock.status().WithPrefix("'" + options.locked + "'");
+    return Recorded{{lock->target_class}, "the lock file"};
+  }
+  if (source.server) return Recorded{MLC_TRY(TargetsOfRecords(*source.server)), "the server"};
+  const std::unique_ptr<db::TuningLog> log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
+  return Recorded{MLC_TRY(log->Targets()), "the log"};
+}
+
+Result<target::Target> ChooseByItself(const CompileOptions& options, Source& source) {
+  const Machine machine = LookAtMachine(target::ThreadsFor(options.threads), options.cuda_home);
+  AutoTarget chosen = ChooseForMachine(machine, Work::kCompile);
+  if (source.server || !options.locked.empty() || !options.log.empty()) {
+    const Recorded recorded = MLC_TRY(RecordedOf(options, source));
+    chosen = ChooseAmongRecords(recorded.classes, machine, options.threads, recorded.where);
+  }
+  if (!options.json) std::fprintf(stderr, "%s\n", chosen.Line().c_str());
+  return chosen.target;
+}
+
 Result<target::Target> TargetOf(const CompileOptions& options, Source& source) {
+  if (options.target == kAutoTarget) return ChooseByItself(options, source);
   if (source.server) return TargetOfRecords(*source.server, options.target, options.threads);
   return ChooseTarget(options.target, target::ThreadsFor(options.threads));
 }

@@ -13,7 +13,8 @@ namespace mlc::client {
 namespace {
 
 constexpr char kAtServer[] =
-    "; with --server, cpu and cuda are what it has records of, if that is one class";
+    "; auto is what the log, the lock file or the server has records of, if that is this machine's "
+    "or one class; with --server, cpu and cuda are what it has records of, if that is one class";
 
 // --help lists options in the order in which they are added.
 void AddLibraryOptions(CLI::App& app, CompileOptions& options) {

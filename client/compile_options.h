@@ -20,7 +20,7 @@ struct CompileOptions {
   std::string weights = "embed";
   std::string near_miss = "on";
   std::string hand_written = "on";
-  std::string target = "cpu";
+  std::string target = "auto";
   std::string precision = "model";
   std::string cuda_home;
   std::string cubin_cache;

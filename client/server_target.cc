@@ -46,20 +46,28 @@ Result<target::Target> ClassAmong(const std::vector<std::string>& texts, const s
                          " may mean: give one of" + list);
 }
 
-Result<target::Target> TargetOfWorkers(TunerClient& server, const std::string& text, int threads) {
-  if (!IsWord(text)) return Here(text, threads);
+Result<std::vector<std::string>> TargetsOfWorkers(TunerClient& server) {
   std::vector<std::string> texts;
   const proto::ListWorkersReply known = MLC_TRY(server.Workers());
   for (const proto::WorkerLine& worker : known.workers()) {
     if (worker.state() != proto::AWAY) texts.push_back(worker.target());
   }
-  return Choose(texts, text, threads);
+  return texts;
+}
+
+Result<std::vector<std::string>> TargetsOfRecords(TunerClient& server) {
+  const proto::BestReply known = MLC_TRY(server.Best({}));
+  return std::vector<std::string>{known.targets().begin(), known.targets().end()};
+}
+
+Result<target::Target> TargetOfWorkers(TunerClient& server, const std::string& text, int threads) {
+  if (!IsWord(text)) return Here(text, threads);
+  return Choose(MLC_TRY(TargetsOfWorkers(server)), text, threads);
 }
 
 Result<target::Target> TargetOfRecords(TunerClient& server, const std::string& text, int threads) {
   if (!IsWord(text)) return Here(text, threads);
-  const proto::BestReply known = MLC_TRY(server.Best({}));
-  return Choose({known.targets().begin(), known.targets().end()}, text, threads);
+  return Choose(MLC_TRY(TargetsOfRecords(server)), text, threads);
 }
 
 }  // namespace mlc::client

@@ -19,6 +19,10 @@ namespace mlc::client {
 Result<target::Target> ClassAmong(const std::vector<std::string>& texts, const std::string& word,
                                   int threads, const Result<target::Target>& here);
 
+// Targets of the workers in contact, and classes that the server's log has records of.
+Result<std::vector<std::string>> TargetsOfWorkers(TunerClient& server);
+Result<std::vector<std::string>> TargetsOfRecords(TunerClient& server);
+
 // --target as `text`: ClassAmong the workers in contact for the words cpu and cuda, and whatever
 // ChooseTarget says of other texts. Says on stderr if it is another class than this machine's.
 Result<target::Target> TargetOfWorkers(TunerClient& server, const std::string& text, int threads);

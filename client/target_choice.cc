@@ -1,16 +1,10 @@
 #include "client/target_choice.h"
 
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <charconv>
-#include <csignal>
-#include <cstring>
 #include <optional>
 #include <string_view>
 
+#include "client/answering_child.h"
 #include "compiler/build/cuda_target.h"
 #include "compiler/runtime/cuda_driver.h"
 
@@ -18,22 +12,12 @@ namespace mlc::client {
 
 namespace {
 
-constexpr int kTimeoutMs = 60'000;
-
 struct KnownDevice {
   std::string_view name;
   std::string_view target;
 };
 constexpr KnownDevice kKnown[] = {
     {"h200", "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560"}};
-
-Result<target::Target> TargetOf(const mlc_cuda_device_facts& facts) {
-  const target::Target target = build::TargetOfDevice(facts);
-  const Result<target::Target> checked = target::Target::Parse(target.ToText());
-  if (checked.ok()) return checked;
-  return InvalidArgument("the GPU " + std::string(facts.name) +
-                         " cannot be used: " + checked.status().message());
-}
 
 // In the child: "+" and the target's text, or "-" and what is wrong.
 std::string AskDriver(int ordinal) {
@@ -55,42 +39,22 @@ std::string AskDriver(int ordinal) {
   return target.ok() ? "+" + target->ToText() : "-" + target.status().message();
 }
 
-// Everything the child writes until it closes its end; empty after the timeout.
-std::string ReadAll(int fd) {
-  std::string text;
-  char block[512];
-  pollfd waiting = {fd, POLLIN, 0};
-  while (poll(&waiting, 1, kTimeoutMs) > 0) {
-    const ssize_t count = read(fd, block, sizeof(block));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return text;
-    text.append(block, static_cast<size_t>(count));
-  }
-  return {};
-}
-
 Result<target::Target> AskInChild(int ordinal) {
-  int ends[2];
-  if (pipe(ends) != 0) return Unavailable(std::string("cannot ask the driver: ") + strerror(errno));
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::string answer = AskDriver(ordinal);
-    const ssize_t written = write(ends[1], answer.data(), answer.size());
-    _exit(written == static_cast<ssize_t>(answer.size()) ? 0 : 1);
-  }
-  close(ends[1]);
-  const std::string answer = child > 0 ? ReadAll(ends[0]) : std::string();
-  close(ends[0]);
-  if (child > 0) {
-    if (answer.empty()) kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
-  }
+  const std::string answer = AnswerOfChild([ordinal] { return AskDriver(ordinal); });
   if (answer.empty()) return Unavailable("the NVIDIA driver does not answer: check nvidia-smi");
   if (answer[0] == '+') return target::Target::Parse(answer.substr(1));
   return Unavailable(answer.substr(1));
 }
 
 }  // namespace
+
+Result<target::Target> TargetOf(const mlc_cuda_device_facts& facts) {
+  const target::Target target = build::TargetOfDevice(facts);
+  const Result<target::Target> checked = target::Target::Parse(target.ToText());
+  if (checked.ok()) return checked;
+  return InvalidArgument("the GPU " + std::string(facts.name) +
+                         " cannot be used: " + checked.status().message());
+}
 
 std::optional<int> OrdinalOf(std::string_view text) {
   if (text == "cuda") return 0;
@@ -105,7 +69,8 @@ std::optional<int> OrdinalOf(std::string_view text) {
 bool IsLocalTarget(const std::string& text) { return text == "cpu" || OrdinalOf(text).has_value(); }
 
 std::string TargetHelp() {
-  return "cpu (this machine), cuda or cuda:N (its GPU), h200, or a target's text";
+  return "auto (this machine's GPU if it has one that can be used, else its processor), cpu (this "
+         "machine's processor), cuda or cuda:N (its GPU), h200, or a target's text";
 }
 
 Result<target::Target> ChooseTarget(const std::string& text, int threads,

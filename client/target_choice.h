@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "compiler/base/status.h"
+#include "compiler/runtime/cuda_driver.h"
 #include "compiler/target/target.h"
 
 namespace mlc::client {
@@ -17,6 +18,9 @@ namespace mlc::client {
 Result<target::Target> ChooseTarget(
     const std::string& text, int threads,
     std::string_view without_gpu = "--target takes h200 or a target's text");
+
+// A GPU as a target. INVALID_ARGUMENT for one that kernels cannot be made for.
+Result<target::Target> TargetOf(const mlc_cuda_device_facts& facts);
 
 // N of "cuda:N", and 0 of "cuda": a GPU as the driver counts; nothing for another text.
 std::optional<int> OrdinalOf(std::string_view text);

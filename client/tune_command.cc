@@ -66,7 +66,7 @@ std::string TuneOptions::Command() const {
   } else {
     command += " --model " + ShellQuoted(model) + " --trials " + std::to_string(trials);
   }
-  if (target != "cpu") command += " --target " + ShellQuoted(target);
+  if (target != TuneOptions().target) command += " --target " + ShellQuoted(target);
   if (threads != 0) command += " --threads " + std::to_string(threads);
   command += server.empty() ? " --log " + ShellQuoted(log) : ServerFlags(*this);
   for (const std::string& dim : dims) command += " --dim " + ShellQuoted(dim);

@@ -5,7 +5,9 @@
 #include <optional>
 #include <stop_token>
 
+#include "client/auto_target.h"
 #include "client/embedded_server.h"
+#include "client/said_target.h"
 #include "client/target_choice.h"
 #include "client/tune_end.h"
 #include "client/tuner_client.h"
@@ -31,12 +33,23 @@ Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
                          "'; give --server with workers of that target");
 }
 
+// `options` names the device afterwards, so that what is said and run later means the same one.
+Result<target::Target> TargetOf(TuneOptions& options) {
+  if (options.target != kAutoTarget) {
+    return ChooseTarget(options.target, ThreadsOf(options), kWithoutGpu);
+  }
+  const AutoTarget chosen =
+      ChooseForMachine(LookAtMachine(ThreadsOf(options), options.cuda_home), Work::kTune);
+  SayTarget(options, chosen);
+  options.target = chosen.text;
+  return chosen.target;
+}
+
 }  // namespace
 
 Result<ExitCode> TuneHere(const TuneSession& session) {
-  const TuneOptions& options = session.options;
-  const target::Target target =
-      MLC_TRY(ChooseTarget(options.target, ThreadsOf(options), kWithoutGpu));
+  TuneOptions options = session.options;
+  const target::Target target = MLC_TRY(TargetOf(options));
   const Order order = MLC_TRY(OrderOf(options, target));
   MLC_TRY(CheckLocal(options, target));
   const std::stop_token stop = session.interrupt.Keep();

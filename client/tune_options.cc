@@ -21,7 +21,8 @@ constexpr char kFooter[] =
     "Running the same command again goes on where the last run stopped.\n"
     "Example: mlc-tune --model resnet50.onnx --trials 2000";
 
-constexpr char kAtServer[] = "; with --server, cpu and cuda are its workers', if of one class";
+constexpr char kAtServer[] =
+    "; with --server, auto, cpu and cuda are its workers', if of one class";
 
 constexpr char kRawNeeds[] =
     "a kernel written by hand takes --cuda-kernel, --workload, --entry, --grid and --block";

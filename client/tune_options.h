@@ -31,7 +31,7 @@ struct TuneOptions {
   std::optional<target::Dim3> block;
   int64_t shared = 0;
   int64_t trials = 0;
-  std::string target = "cpu";
+  std::string target = "auto";
   int threads = 0;  // 0: all usable processors
   std::string log = "tuning.db";
   std::string server;                 // empty: embedded

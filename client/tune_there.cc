@@ -3,11 +3,14 @@
 #include <chrono>
 #include <iostream>
 
+#include "client/auto_target.h"
 #include "client/follow_job.h"
 #include "client/order.h"
+#include "client/said_target.h"
 #include "client/server_target.h"
 #include "client/tune_end.h"
 #include "client/tune_report.h"
+#include "compiler/target/processors.h"
 
 namespace mlc::client {
 namespace {
@@ -36,12 +39,26 @@ Result<ExitCode> Follow(const TuneSession& session, const TuneOptions& options, 
   return ExitCode::kInterrupted;
 }
 
+// `options` names the device afterwards: the same command is to make the same job when other
+// workers are there.
+Result<target::Target> TargetOf(TunerClient& server, TuneOptions& options) {
+  if (options.target != kAutoTarget) {
+    return TargetOfWorkers(server, options.target, options.threads);
+  }
+  const Machine machine = LookAtMachine(target::ThreadsFor(options.threads), options.cuda_home);
+  const AutoTarget chosen =
+      MLC_TRY(ChooseAmongWorkers(MLC_TRY(TargetsOfWorkers(server)), machine, options.threads));
+  SayTarget(options, chosen);
+  options.target = chosen.text;
+  return chosen.target;
+}
+
 }  // namespace
 
 Result<ExitCode> TuneThere(const TuneSession& session) {
-  const TuneOptions& options = session.options;
+  TuneOptions options = session.options;
   TunerClient client = MLC_TRY(TunerClient::Connect(session.server));
-  const target::Target target = MLC_TRY(TargetOfWorkers(client, options.target, options.threads));
+  const target::Target target = MLC_TRY(TargetOf(client, options));
   const Order order = MLC_TRY(OrderOf(options, target));
   const proto::SubmitJobReply job = MLC_TRY(Submit(client, order));
   if (job.joined()) {

@@ -29,8 +29,12 @@ reference() {
   fi
 }
 
+# Where setup.sh puts the CUDA compiler and CUPTI on machines without a toolkit: the GPU is tuned for if there is one.
+cuda=()
+if [[ -d $root/build/cuda/nvidia ]]; then cuda=(--cuda-home "$root/build/cuda"); fi
+
 step "Make resnet50.onnx" make_model
-step "Tune resnet50.onnx ($trials trials)" "$bin/mlc-tune" --model resnet50.onnx --trials "$trials" --log tuning.db
-step "Compile the library" "$bin/mlc-compile" --model resnet50.onnx --log tuning.db -o resnet50
+step "Tune resnet50.onnx ($trials trials)" "$bin/mlc-tune" --model resnet50.onnx --trials "$trials" --log tuning.db "${cuda[@]}"
+step "Compile the library" "$bin/mlc-compile" --model resnet50.onnx --log tuning.db -o resnet50 "${cuda[@]}"
 step "Evaluate the model plainly, for the check" reference
 step "Check and time the library" "$bin/mlc-run" resnet50 --inputs inputs --check reference --rtol 1e-4 --bench 3 --profile

@@ -40,8 +40,8 @@ class ConsoleTest : public ::testing::Test {
     const std::string binaries = MLC_BINARY_DIR;
     return Spawn({"/bin/bash", "-c",
                   "PATH='" + binaries + "/bin':$PATH; cd '" + folder_ +
-                      "'; tune=\"mlc-tune --model tiny.onnx --threads 2 --worker " + binaries +
-                      "/tests/mlc-fake-worker\"; " + command},
+                      "'; tune=\"mlc-tune --model tiny.onnx --target cpu --threads 2 --worker " +
+                      binaries + "/tests/mlc-fake-worker\"; " + command},
                  Path("said"));
   }
   int Run(const std::string& command) { return Wait(Start(command)); }
@@ -141,9 +141,10 @@ TEST_F(ConsoleTest, FilesThatCannotBeUsedAreNamed) {
            Case{"$tune --trials 5 --log newer.db", 78, "newer.db is from a newer mlc-tune"},
            Case{"$tune --trials 5 --log words.db", 74, "file is not a database"},
            Case{"mlc-log stats .", 65, ". is a folder, no tuning log"},
-           Case{"mlc-tune --model tiny.onnx --trials 5 --worker none", 69,
+           Case{"mlc-tune --model tiny.onnx --target cpu --trials 5 --worker none", 69,
                 "no worker program none"},
-           Case{"mlc-tune --model tiny.onnx --trials 5 --log b.db --worker /bin/false", 69,
+           Case{"mlc-tune --model tiny.onnx --target cpu --trials 5 --log b.db --worker /bin/false",
+                69,
                 "mlc-tune: `/bin/false --doctor` tells what keeps this machine from tuning: "
                 "/bin/false "
                 "ended with code 1, 2 times, and said nothing"},

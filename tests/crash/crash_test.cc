@@ -53,6 +53,8 @@ class CrashTest : public ::testing::Test {
             Path("tuning.db"),
             "--worker",
             Program("tests/mlc-fake-worker"),
+            "--target",
+            "cpu",
             "--threads",
             "2",
             "--json"};

@@ -42,6 +42,8 @@ class TerminalTest : public ::testing::TestWithParam<Size> {
             folder_ + "/tuning.db",
             "--worker",
             binaries + "/tests/mlc-fake-worker",
+            "--target",
+            "cpu",
             "--threads",
             "2"};
   }

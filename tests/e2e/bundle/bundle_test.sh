@@ -40,8 +40,8 @@ for program in mlc-tune mlc-compile mlc-run mlc-log mlc-server mlc-worker; do
   inside "$home/bin/$program" --help >"$work/help.txt" || fail "$program --help does not run"
   grep -q -- --help "$work/help.txt" || fail "$program --help says nothing"
 done
-inside "$home/bin/mlc-tune" --model /tmp/tiny.onnx --trials 30 --log /tmp/tuning.db
-inside "$home/bin/mlc-compile" --model /tmp/tiny.onnx --log /tmp/tuning.db --require-tuned -o /tmp/library
+inside "$home/bin/mlc-tune" --model /tmp/tiny.onnx --target cpu --trials 30 --log /tmp/tuning.db
+inside "$home/bin/mlc-compile" --model /tmp/tiny.onnx --target cpu --log /tmp/tuning.db --require-tuned -o /tmp/library
 inside "$home/bin/mlc-run" --reference /tmp/tiny.onnx --inputs /tmp/inputs --outputs /tmp/expected
 inside "$home/bin/mlc-run" /tmp/library --inputs /tmp/inputs --check /tmp/expected
 inside "$home/bin/mlc-log" verify /tmp/tuning.db
