@@ -37,8 +37,17 @@ if(MLC_SANITIZE STREQUAL "address+undefined")
 elseif(MLC_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread)
   add_link_options(-fsanitize=thread)
+elseif(MLC_SANITIZE STREQUAL "fuzzer")
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "MLC_SANITIZE is 'fuzzer', which takes clang: use cmake --preset fuzz")
+  endif()
+  # Counts edges for libFuzzer, whose own main only the fuzz targets get; the rest as above. Functions in sections of
+  # their own: a target takes from a source file what it calls, without the libraries that the others call.
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=null,alignment,vptr,object-size
+    -fno-sanitize-recover=all -ffunction-sections)
+  add_link_options(-fsanitize=address,undefined)
 elseif(MLC_SANITIZE)
-  message(FATAL_ERROR "MLC_SANITIZE is '${MLC_SANITIZE}': use address+undefined or thread")
+  message(FATAL_ERROR "MLC_SANITIZE is '${MLC_SANITIZE}': use address+undefined, thread or fuzzer")
 endif()
 
 # mlc_library(NAME SOURCES a.cc b.cc [LINK x y]): a static library whose includes start at the project root.

@@ -13,7 +13,7 @@ packages=(
   libsqlite3-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
   libssl-dev openssl prometheus-cpp-dev
   libgtest-dev libgmock-dev libbenchmark-dev
-  clang-format python3 python3-numpy python3-onnx python3-pip
+  clang-14 libclang-rt-14-dev clang-format python3 python3-numpy python3-onnx python3-pip
   python3-grpcio libfaketime iproute2 iptables
   slurm-wlm slurm-wlm-basic-plugins munge
 )

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test; ends with "N passed, M failed".
-#   tests/run.sh                    everything: the release build's tests, and unit tests under sanitizers
+#   tests/run.sh                    everything: the release build's tests, the fuzz targets for 20 seconds each, and unit tests
+#                                   under sanitizers
 #   tests/run.sh --fast             the release build's tests only
-#   tests/run.sh --within MINUTES   as everything, but a sanitizer that is not done by then is skipped, and said to be
+#   tests/run.sh --within MINUTES   as everything, but what is not built by then is skipped, and said to be
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/deploy/steps.sh"
-sanitizers=(asan tsan) within=
+presets=(fuzz asan tsan) within=
 while (($# > 0)); do
   case $1 in
-    --fast) sanitizers=() ;;
+    --fast) presets=() ;;
     --within)
       [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || { echo "--within takes whole minutes, at least 1" >&2; exit 64; }
       within=$2
@@ -44,15 +45,23 @@ run_tests() {
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
-# Sanitizers watch the unit tests of all folders; only these are built of their presets.
-run_sanitizer() {
-  local preset=$1 code=0 left=()
+# Sanitizers watch the unit tests of all folders, and libFuzzer its targets; only these are built of their presets.
+run_preset() {
+  local preset=$1 targets=tests_unit label=unit code=0 left=()
+  if [[ $preset == fuzz ]]; then
+    targets=fuzz_targets label=coverage
+    if ! command -v clang++-14 >/dev/null; then
+      echo "skipped: fuzz takes clang++-14, which is not installed"
+      skipped=$((skipped + 1))
+      return
+    fi
+  fi
   if [[ $within ]]; then
     # The tests themselves take up to six minutes (TSan's, on two cores).
     local seconds=$((within * 60 - SECONDS - 400))
     left=(timeout "$((seconds > 1 ? seconds : 1))")
   fi
-  "${left[@]}" "$root/deploy/setup.sh" "$preset:tests_unit" || code=$?
+  "${left[@]}" "$root/deploy/setup.sh" "$preset:$targets" || code=$?
   if ((code == 124)); then
     echo "skipped: $preset was not built within $within minutes"
     skipped=$((skipped + 1))
@@ -60,13 +69,13 @@ run_sanitizer() {
     failures+=("$preset: the build failed")
     failed=$((failed + 1))
   else
-    step "Test ($preset)" run_tests "$preset" -L '^unit$'
+    step "Test ($preset)" run_tests "$preset" -L "^$label\$"
   fi
 }
 
 "$root/deploy/setup.sh" release
 step "Test (release)" run_tests release
-for preset in "${sanitizers[@]}"; do run_sanitizer "$preset"; done
+for preset in "${presets[@]}"; do run_preset "$preset"; done
 if ((${#failures[@]} > 0)); then printf '\n'; printf '%s\n' "${failures[@]}"; fi
 printf '\n%d skipped (each says why above)\n%d passed, %d failed\n' "$skipped" "$passed" "$failed"
 ((failed == 0))

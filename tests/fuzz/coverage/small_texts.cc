@@ -1,0 +1,85 @@
+// The texts of a line or a small file: configs, kernels written by hand, targets, launches,
+// digests, lock files, a job's options, quotas. Each is refused, or prints to a fixed point.
+#include <cstdint>
+#include <string>
+
+#include "compiler/base/check.h"
+#include "compiler/package/lock_file.h"
+#include "compiler/schedule/config.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/target/launch.h"
+#include "compiler/target/target.h"
+#include "server/quotas.h"
+
+namespace mlc {
+namespace {
+
+// Parse(ToText(x)) is x, and so is its text.
+template <typename Value>
+void RoundTrip(const std::string& text) {
+  const Result<Value> value = Value::Parse(text);
+  if (!value.ok()) {
+    MLC_CHECK(!value.status().message().empty()) << text;
+    return;
+  }
+  const std::string printed = value->ToText();
+  const Result<Value> again = Value::Parse(printed);
+  MLC_CHECK(again.ok()) << again.status().message() << "\n" << printed;
+  MLC_CHECK(again->ToText() == printed) << printed << "\n" << again->ToText();
+  if constexpr (std::equality_comparable<Value>) MLC_CHECK(*again == *value) << printed;
+}
+
+void ReadRawCuda(const std::string& text) {
+  const Result<schedule::Config> config = schedule::Config::Parse(text);
+  (void)schedule::IsRawCuda(text);
+  (void)schedule::BriefConfig(text);
+  if (!config.ok() || !schedule::IsRawCuda(*config)) return;
+  const Result<schedule::RawCuda> raw = schedule::RawCuda::FromConfig(*config);
+  if (!raw.ok()) return;
+  const Result<schedule::Config> written = raw->ToConfig();
+  MLC_CHECK(written.ok()) << written.status().message() << "\n" << text;
+  const Result<schedule::RawCuda> again = schedule::RawCuda::FromConfig(*written);
+  MLC_CHECK(again.ok() && *again == *raw) << text;
+}
+
+void ReadTarget(const std::string& text) {
+  const Result<target::Target> target = target::Target::Parse(text);
+  if (!target.ok()) return;
+  const Result<target::Target> of_class = target::Target::Parse(target->ClassText());
+  MLC_CHECK(of_class.ok()) << of_class.status().message() << "\n" << target->ClassText();
+  MLC_CHECK(of_class->ClassText() == target->ClassText()) << target->ClassText();
+  if (!target->is_cuda()) return;
+  for (const target::Target& newer : target::NewerDevices(*target)) {
+    MLC_CHECK(target::Target::Parse(newer.ToText()).ok()) << newer.ToText();
+  }
+}
+
+void ReadQuotas(const std::string& text) {
+  const Result<server::Quotas> quotas = server::Quotas::Parse(text);
+  if (!quotas.ok()) return;
+  const server::Limits& limits = quotas->LimitsOf("ada");
+  MLC_CHECK(limits.weight > 0) << text;
+  for (const int64_t limit :
+       {limits.running_jobs, limits.queued_trials, limits.tasks_per_job, limits.request_bytes}) {
+    MLC_CHECK(limit >= 0) << text;
+  }
+}
+
+}  // namespace
+}  // namespace mlc
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  mlc::RoundTrip<mlc::schedule::Config>(text);
+  mlc::RoundTrip<mlc::target::Target>(text);
+  mlc::RoundTrip<mlc::package::LockFile>(text);
+  mlc::RoundTrip<mlc::Digest>(text);
+  mlc::ReadRawCuda(text);
+  mlc::ReadTarget(text);
+  if (const auto extent = mlc::target::ParseDim3(text); extent.ok()) {
+    const auto again = mlc::target::ParseDim3(extent->ToText());
+    MLC_CHECK(again.ok() && *again == *extent) << text;
+  }
+  mlc::ReadQuotas(text);
+  return 0;
+}
