@@ -6,9 +6,10 @@
 #
 # Makes the library target TARGET: link with it, include "NAME.h", use NAME_model (see mlc_model.h).
 # NAME defaults to TARGET in lower case. The library is static unless SHARED is given. Without LOG
-# and LOCKED every kernel is a best guess. With WEIGHTS_IN_FILE the target's property
-# MLC_WEIGHTS_FILE names the file that open() takes. Runs again when the model, the log or the
-# lock file change.
+# and LOCKED every kernel is a best guess. Without TARGET_TEXT the target is what the records are of,
+# or this machine's GPU or processor (mlc-compile --target auto). With WEIGHTS_IN_FILE the target's
+# property MLC_WEIGHTS_FILE names the file that open() takes. Runs again when the model, the log or
+# the lock file change.
 #
 # With SERVER in place of LOG the best kernels are asked of an mlc-server at build time; what changes
 # there makes nothing run again: a build that must be repeatable uses LOCKED or a snapshot as LOG.
