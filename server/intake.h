@@ -69,7 +69,7 @@ class Intake {
       call->Fail(admitted);
       return call;
     }
-    auto parse_and_act = [this, rpc, wire, call, act = std::move(act)] {
+    auto parse_and_act = [rpc, wire, call, act = std::move(act)] {
       Request request;
       const Status parsed = Parse(rpc, *wire, *call->ticket_, request);
       parsed.ok() ? act(request, *call) : call->Fail(parsed);

@@ -34,7 +34,7 @@ int64_t Inflow::MayTake(Account& account, int64_t now_ms) {
   if (!account.known) {
     const int64_t first = terms_.first_bytes - account.taken;
     if (first > 0) return std::min(first, first_.Held(now_ms));
-    return std::min(terms_.stranger_bytes - account.taken, rest_.Held(now_ms));
+    return Waits(account) ? 0 : rest_.Held(now_ms);
   }
   if (Waits(account)) return 0;
   const int64_t shared = std::max(all_.Held(now_ms), account.quiet.Held(now_ms));

@@ -1,7 +1,7 @@
 // What connections may send: how much, how fast, and how much that belongs to no call. HTTP/2 lets
 // a client say much that a server has to read and answer before it knows who speaks, and our gRPC
-// reads all of it. So a stranger, who has made no call that was let in, may send little; and what
-// the others send has to be explained by their calls. Pure; times are the steady clock's, in
+// reads all of it. So strangers, who have made no call that was let in, are read slowly; and what
+// anybody sends has to be explained by calls. Pure; times are the steady clock's, in
 // milliseconds. Thread-compatible.
 #pragma once
 
@@ -10,17 +10,16 @@
 namespace mlc::transport {
 
 struct InflowTerms {
-  // Of one stranger: a handshake with certificates, a token, the headers of a call.
-  int64_t stranger_bytes = 24 << 10;
-  int64_t stranger_ms = 10'000;  // until the first call is let in
-  int64_t silent_ms = 5'000;     // until the first byte
+  // A stranger's first call has come by then, with its message: that is when gRPC tells.
+  int64_t stranger_ms = 30'000;
+  int64_t silent_ms = 5'000;  // until the first byte
   // Of all strangers a second: what each says first, so that floods keep no newcomers out, which
-  // need some 4 KiB; and the rest.
+  // need some 4 KiB; and the rest, which is a first request that is large, or a flood.
   int64_t first_bytes = 6 << 10;
   int64_t first_rate = 512 << 10;
   int64_t first_burst = 1 << 20;
-  int64_t rest_rate = 64 << 10;
-  int64_t rest_burst = 256 << 10;
+  int64_t rest_rate = 512 << 10;
+  int64_t rest_burst = 2 << 20;
   // Of one whose calls are let in, and of all of them.
   int64_t one_rate = 4 << 20;
   int64_t one_burst = 4 << 20;

@@ -1,7 +1,10 @@
 """Calls that cost more than they weigh, 100 at once of each kind, and floods from strangers: the server's memory stays
 bounded, and workers are answered."""
 
+import threading
+
 import attacks
+import grpc
 import http2
 import lab
 
@@ -36,17 +39,37 @@ class FloodTest(lab.Lab):
                     self.assertNotIn("OK", codes, name)
         self.end()
 
-    def test_a_stranger_may_say_little(self):
-        for name in attacks.FLOODS:
-            with self.subTest(name), http2.connect(self.victim.address, str(self.folder), timeout=lab.PATIENCE) as one:
+    def test_strangers_are_hung_up_on_whatever_they_say(self):
+        ended = []
+
+        def say(name):
+            with http2.connect(self.victim.address, str(self.folder), timeout=lab.PATIENCE) as one:
                 http2.greet(one)
                 first, again = (b"", http2.resets()(5)) if name == "resets" else http2.REPEATED[name]()
-                one.sendall(first)
-                # Whatever it says, it is hung up on, and it was not read far.
-                with self.assertRaises(OSError):
+                try:
+                    one.sendall(first)
                     while True:
                         one.sendall(again)
-                self.unharmed(name)
+                except OSError:
+                    ended.append(name)
+
+        strangers = [threading.Thread(target=say, args=(name,)) for name in attacks.FLOODS]
+        for one in strangers:
+            one.start()
+        for one in strangers:
+            one.join()
+        self.assertEqual(sorted(ended), sorted(attacks.FLOODS))
+        self.unharmed("strangers")
+        self.end()
+
+    def test_the_first_request_of_a_connection_may_be_large(self):
+        text = attacks.field(1, attacks.field(1, b"x" * (4 << 20)))
+        with self.victim.channel("submit-x") as channel:
+            submit = channel.unary_unary(attacks.TUNER + "SubmitJob", None, None)
+            with self.assertRaises(grpc.RpcError) as refused:
+                submit(b"\x48\x01" + text, timeout=lab.PATIENCE)
+        self.assertEqual(refused.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
+        self.assertIn("trials must be", refused.exception.details())
         self.end()
 
     def test_floods_of_many_strangers_keep_nobody_from_the_server(self):

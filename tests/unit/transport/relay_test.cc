@@ -117,7 +117,8 @@ TEST_F(RelayTest, TheEndOfOneIsTheEndOfTheOther) {
 TEST_F(RelayTest, AStrangerIsReadNoFurtherUntilACallIsLetIn) {
   InflowTerms terms;
   terms.first_bytes = 300;
-  terms.stranger_bytes = 1'000;
+  terms.rest_burst = 700;
+  terms.rest_rate = 0;
   Start({.strangers = true, .terms = terms});
   const Descriptor client = Connect(std::string(5'000, 'x'));
   const Descriptor server = Handed();
