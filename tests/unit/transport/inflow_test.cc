@@ -105,7 +105,7 @@ TEST_F(InflowTest, CallsExplainWhatTheyBringAndNoMore) {
   EXPECT_GT(one.taken, 50'000'000);
   // Claims of the past buy nothing.
   for (int i = 0; i < 100; ++i) inflow_.Explain(one, 1'000'000, 60'000);
-  inflow_.Took(one, 2'000'001, 60'000);
+  inflow_.Took(one, 2'001'000, 60'000);
   EXPECT_EQ(inflow_.Judge(one, 60'000), Verdict::kFlood);
 }
 
