@@ -205,6 +205,26 @@ TEST_P(ProviderTest, TheNextServerFindsWorkersThatAreNotItsChildren) {
   EXPECT_TRUE(Gone("conf-cpu-b-1"));
 }
 
+class SlurmProviderTest : public ProviderTest {};
+
+// Its comment is ours, word for word: it neither counts nor keeps the real one from starting.
+TEST_P(SlurmProviderTest, AJobOfAnotherUserIsNoWorker) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to submit for another user";
+  const std::string job = Cluster().Run(
+      "sbatch --parsable --uid=65534 --chdir=/ --output=/dev/null "
+      "--comment=mlc-fleet:conf:cpu:conf-cpu-b-1 --hold --wrap 'sleep 600'");
+  ASSERT_GT(std::atoi(job.c_str()), 0) << job;
+  EXPECT_TRUE(List().empty());
+  ASSERT_TRUE(provider_->Ensure("cpu", {"conf-cpu-b-1"}).ok());
+  EXPECT_TRUE(Started("conf-cpu-b-1"));
+  EXPECT_EQ(List().size(), 1u);
+  (void)Cluster().Run("scancel " + job);
+}
+
+INSTANTIATE_TEST_SUITE_P(Slurm, SlurmProviderTest,
+                         ::testing::Values(Case{"slurm", Kind::kSlurm, {}}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
 INSTANTIATE_TEST_SUITE_P(
     All, ProviderTest,
     ::testing::Values(Case{"local", Kind::kLocal, {}},
