@@ -167,8 +167,8 @@ TEST_F(ConsoleTest, AWorkerThatRefusesToRunIsNotStartedAgain) {
 }
 
 TEST_F(ConsoleTest, AFileAtItsLimitIsAnErrorInWords) {
-  EXPECT_EQ(Run("ulimit -f 64; $tune --trials 20 --log a.db"), 74) << Said();
-  EXPECT_THAT(Said(), HasSubstr("a.db: disk I/O error"));
+  EXPECT_EQ(Run("ulimit -f 64; $tune --trials 20 --log a.db"), 75) << Said();
+  EXPECT_THAT(Said(), HasSubstr("a.db: database or disk is full"));
   EXPECT_EQ(Run("$tune --trials 20 --log a.db"), 0) << "with space again\n" << Said();
 }
 
