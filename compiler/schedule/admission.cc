@@ -111,9 +111,14 @@ class PlaceCount {
   std::vector<bool> is_spread_;
 };
 
+// Counts as such, what is larger in powers of ten.
+std::string NumberText(double number) {
+  return number < 1e9 ? std::to_string(static_cast<int64_t>(number)) : FloatToText(number);
+}
+
 Status Exceeds(const std::string& what, double has, double limit) {
-  return InvalidArgument("the workload has " + what + ": " + FloatToText(has) + ", and at most " +
-                         FloatToText(limit) +
+  return InvalidArgument("the workload has " + what + ": " + NumberText(has) + ", and at most " +
+                         NumberText(limit) +
                          " are taken; cut it in several workloads, as the tools do with a model");
 }
 
@@ -200,7 +205,7 @@ Status CheckAdmissible(const graph::Workload& workload) {
   if (PlacesToCompute(workload) > WorkloadLimits::kPlaces) {
     return InvalidArgument(
         "the workload reads values again and again at other coordinates, more than " +
-        FloatToText(WorkloadLimits::kPlaces) +
+        NumberText(WorkloadLimits::kPlaces) +
         " times for one element; cut it in several workloads, as the tools do with a model");
   }
   return Status();
