@@ -52,7 +52,7 @@ void AddLibraryOptions(CLI::App& app, CompileOptions& options) {
 void AddModelOptions(CLI::App& app, CompileOptions& options) {
   app.add_option("--target", options.target, TargetHelp() + kAtServer)->capture_default_str();
   app.add_option("--threads", options.threads,
-                 "threads the kernels are chosen for; 0 means all usable processors")
+                 "threads the kernels are chosen for; 0 means one for each core of one socket")
       ->check(CLI::Range(0, 1024));
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension");
   app.add_option("--precision", options.precision,

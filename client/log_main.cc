@@ -48,7 +48,7 @@ Result<target::Target> TargetOfModel(const Flags& flags) {
     const std::vector<std::string> known = MLC_TRY(log->Targets());
     text = known.size() == 1 ? known[0] : "cpu";
   }
-  return ChooseTarget(text, target::UsableProcessors());
+  return ChooseTarget(text, target::DefaultThreads());
 }
 
 Result<std::vector<Digest>> WorkloadsOfModel(const Flags& flags, const target::Target& target) {

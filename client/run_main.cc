@@ -18,6 +18,7 @@
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/passes/precision.h"
 #include "compiler/target/processors.h"
+#include "compiler/target/topology.h"
 #include "transport/arguments.h"
 #include "transport/standard_files.h"
 #include "transport/standard_output.h"
@@ -88,6 +89,7 @@ Result<std::vector<ProfileRow>> Profile(ModelLibrary& library) {
 
 Result<ExitCode> RunLibrary(const Options& options) {
   const int threads = target::ThreadsFor(options.threads);
+  target::KeepToPlaces(threads);
   const std::unique_ptr<ModelLibrary> library =
       MLC_TRY(ModelLibrary::Open(options.directory, threads, options.device));
   if (options.inputs.empty()) {
@@ -166,7 +168,7 @@ int Main(int argc, char** argv) {
          "time runs for so many seconds; on a GPU with its own clock, on data that it holds")
       ->check(finite);
   app.add_option("--threads", options.threads,
-                 "threads of the session; 0 means all usable processors")
+                 "threads of the session; 0 means one for each core of one socket")
       ->check(CLI::Range(0, 1024));
   app.add_option("--device", options.device, "GPU of a library for GPUs, as the driver counts")
       ->check(CLI::NonNegativeNumber)

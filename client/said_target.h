@@ -1,16 +1,23 @@
-// What mlc-tune says of the target that it chose by itself.
+// What mlc-tune says of the target and of the processors that it chose by itself.
 #pragma once
 
 #include <iostream>
 
 #include "client/auto_target.h"
 #include "client/tune_options.h"
+#include "compiler/target/topology.h"
 
 namespace mlc::client {
 
 // On stderr, where progress goes, unless there is to be none.
 inline void SayTarget(const TuneOptions& options, const AutoTarget& chosen) {
   if (!options.quiet && !options.json_lines) std::cerr << chosen.Line() << std::endl;
+}
+
+// Which processors of this machine the kernels' threads will have.
+inline void SayPlaces(const TuneOptions& options, int threads) {
+  if (options.quiet || options.json_lines) return;
+  std::cerr << target::DescribePlaces(target::UsablePlaces(), threads) << std::endl;
 }
 
 }  // namespace mlc::client

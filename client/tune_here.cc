@@ -52,6 +52,7 @@ Result<ExitCode> TuneHere(const TuneSession& session) {
   const target::Target target = MLC_TRY(TargetOf(options));
   const Order order = MLC_TRY(OrderOf(options, target));
   MLC_TRY(CheckLocal(options, target));
+  if (!target.is_cuda()) SayPlaces(options, target.threads);
   const std::stop_token stop = session.interrupt.Keep();
   const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(EmbeddedServer::Start(
       {options.log, options.worker, ThreadsOf(options), target.is_cuda() ? "cuda" : "cpu",

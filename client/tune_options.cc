@@ -48,7 +48,7 @@ void AddFlags(CLI::App& app, TuneOptions& options, Durations& durations) {
       ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
   app.add_option("--target", options.target, TargetHelp() + kAtServer)->capture_default_str();
   app.add_option("--threads", options.threads,
-                 "threads of the kernels; 0 means all usable processors")
+                 "threads of the kernels; 0 means one for each core of one socket")
       ->check(CLI::Range(0, 1024));
   app.add_option("--log", options.log, "tuning log of the embedded server")->capture_default_str();
   app.add_option("--server", options.server, "address of an mlc-server; embedded if not given");

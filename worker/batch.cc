@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "compiler/build/child_limits.h"
+#include "compiler/target/topology.h"
 #include "worker/child.h"
 #include "worker/frame.h"
 #include "worker/priority.h"
@@ -135,6 +136,7 @@ class ChildRun {
     child.limits.sandbox = options_.sandbox;
     child.before = [] { RaisePriority(-20); };
     return Child::Start(child, [&, first](int pipe) {
+      target::KeepToPlaces(options_.threads);
       Runner runner(options_.threads, options_.gauge, machine_);
       for (size_t i = first; i < tasks_.size() && !runner.tainted(); ++i) {
         const Measurement measurement = runner.Run(tasks_[i]);

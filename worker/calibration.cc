@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "compiler/target/topology.h"
 #include "worker/bytes.h"
 #include "worker/child.h"
 #include "worker/priority.h"
@@ -26,6 +27,7 @@ std::string Which(const build::ChildWork& work) {
 
 // In the child.
 void Measure(const Gauge& gauge, int threads, int pipe) {
+  target::KeepToPlaces(threads);
   mlc_pool* pool = mlc_pool_create(threads, 1);
   ByteWriter out;
   out.Put(pool == nullptr ? errno : 0);

@@ -8,6 +8,7 @@
 
 #include "compiler/build/sandbox.h"
 #include "compiler/target/processors.h"
+#include "compiler/target/topology.h"
 
 namespace mlc::worker {
 namespace {
@@ -44,6 +45,8 @@ Diagnosis Diagnose(const target::Target& target) {
   const int processors = target::UsableProcessors();
   line(processors >= target.threads ? "ok  " : "warn", "processors usable",
        std::to_string(processors) + " for " + std::to_string(target.threads) + " threads");
+  line("ok  ", "places of the threads",
+       target::DescribePlaces(target::UsablePlaces(), target.threads));
   const std::string load = FirstLine("/proc/loadavg");
   line(std::strtod(load.c_str(), nullptr) < 0.5 ? "ok  " : "warn", "load of others", load);
   line("ok  ", "memory available", Field("/proc/meminfo", "MemAvailable"));

@@ -101,7 +101,7 @@ Result<std::vector<GpuDevice>> UsableGpus(const Flags& flags) {
 Result<EngineOptions> OptionsOf(const Flags& flags) {
   EngineOptions options;
   options.target = mlc::target::DetectHost(mlc::target::ThreadsFor(flags.threads));
-  options.builders = mlc::target::ThreadsFor(flags.builders);
+  options.builders = flags.builders > 0 ? flags.builders : mlc::target::UsableProcessors();
   const bool fences = mlc::build::CanFence(mlc::build::Limits::Fence::kCompute).ok();
   options.sandbox = flags.sandbox == "on" || (flags.sandbox == "best" && fences);
   // What somebody else wrote by hand always has a fence, or is not run.
@@ -255,7 +255,8 @@ Result<int> RunWorker(const Flags& flags) {
 
 void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--server", flags.server.address, "HOST:PORT or unix:PATH")->capture_default_str();
-  app.add_option("--threads", flags.threads, "threads of a kernel; 0 = all usable processors")
+  app.add_option("--threads", flags.threads,
+                 "threads of a kernel; 0 = one for each core of one socket")
       ->check(CLI::Range(0, 1024));
   app.add_option("--target", flags.target, "devices: cpu, cuda (all visible GPUs), or all (both)")
       ->check(CLI::IsMember({"cpu", "cuda", "all"}))

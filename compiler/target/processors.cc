@@ -1,33 +1,16 @@
 #include "compiler/target/processors.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <fstream>
-#include <memory>
 
+#include "compiler/target/affinity.h"
 #include "compiler/target/control_groups.h"
+#include "compiler/target/topology.h"
 
 namespace mlc::target {
 
 namespace {
-
-// 0 where the mask cannot be read.
-int AllowedProcessors() {
-  constexpr int kMostProcessors = 1 << 16;
-  for (int processors = CPU_SETSIZE; processors <= kMostProcessors; processors *= 2) {
-    const auto free = [](cpu_set_t* set) { CPU_FREE(set); };
-    const std::unique_ptr<cpu_set_t, decltype(free)> allowed(
-        CPU_ALLOC(static_cast<size_t>(processors)), free);
-    if (!allowed) return 0;
-    const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(processors));
-    if (sched_getaffinity(0, bytes, allowed.get()) == 0) return CPU_COUNT_S(bytes, allowed.get());
-    if (errno != EINVAL) return 0;  // else the kernel's mask is longer
-  }
-  return 0;
-}
 
 double Quotient(double quota, double period) {
   return quota > 0 && period > 0 ? quota / period : 0;
@@ -60,10 +43,16 @@ double ProcessorQuota(const std::filesystem::path& root) {
 }
 
 int UsableProcessors() {
-  const int allowed = std::max(1, AllowedProcessors());
+  const int allowed = std::max(1, static_cast<int>(AllowedProcessors().size()));
   const double quota = ProcessorQuota("/");
   if (quota <= 0) return allowed;
   return std::clamp(static_cast<int>(std::ceil(quota)), 1, allowed);
+}
+
+int DefaultThreads() {
+  const int usable = UsableProcessors();
+  const int cores = CoresOfOneSocket(UsablePlaces());
+  return cores > 0 ? std::min(usable, cores) : usable;
 }
 
 }  // namespace mlc::target

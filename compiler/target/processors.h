@@ -10,8 +10,12 @@ namespace mlc::target {
 // instead: more threads than may run at once wait for one another by spinning.
 int UsableProcessors();
 
-// What a flag for a number of threads means: `asked`, or the usable processors where it is 0.
-inline int ThreadsFor(int asked) { return asked > 0 ? asked : UsableProcessors(); }
+// One for each core of one socket among the usable processors, as far as the quota goes: see
+// topology.h.
+int DefaultThreads();
+
+// What a flag for a number of threads means: `asked`, or the default where it is 0.
+inline int ThreadsFor(int asked) { return asked > 0 ? asked : DefaultThreads(); }
 
 // The least quota of the control groups above this process, in processors; 0 where none is set.
 // `root`: see control_groups.h; cpu.max of version 2, cpu.cfs_quota_us of version 1.
