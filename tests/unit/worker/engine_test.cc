@@ -1,7 +1,6 @@
 #include "worker/engine.h"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -116,23 +115,6 @@ TEST(Engine, BuildsThatTakeTooLongEnd) {
   EXPECT_EQ(results.at(1).detail, "no kernel after 0 ms");
 }
 
-// What earlier compilations freed stays mapped, and a fork would have it for the next ones.
-std::vector<void*> TakeFreeHeap() {
-  std::vector<void*> taken;
-  taken.reserve(1'000'000);
-  mallopt(M_TOP_PAD, 0);
-  mallopt(M_MMAP_MAX, 0);
-  for (size_t bytes = size_t{1} << 24; bytes >= 32; bytes /= 2) {
-    while (taken.size() < taken.capacity()) {
-      const void* const end = sbrk(0);
-      taken.push_back(std::malloc(bytes));
-      if (sbrk(0) != end) break;
-    }
-  }
-  mallopt(M_MMAP_MAX, 65536);
-  return taken;
-}
-
 // As the inputs of large workloads are: gibibytes that every child inherits.
 TEST(Engine, WhatTheParentHasMappedIsNoneOfACompilersMemory) {
   constexpr size_t kMapped = size_t{40} << 30;
@@ -158,20 +140,6 @@ TEST(Engine, LargeOutputsAreCompared) {
   engine->Add({{0, 1}, workload, *DefaultConfig(workload, engine->target()), 7, 0});
   const auto results = RunAll(*engine, 1);
   EXPECT_EQ(results.at(1).outcome, Outcome::kOk) << results.at(1).detail;
-}
-
-TEST(Engine, ACompilerWithoutMemoryIsTheMachinesTrouble) {
-  if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "a sanitizer: no limits of memory";
-  EngineOptions options = Options();
-  options.build_memory_bytes = 1;
-  auto engine = NewEngine(std::move(options));
-  const std::string workload = Canonical(kMatMul);
-  engine->Add({{0, 1}, workload, *DefaultConfig(workload, engine->target()), 7, 0});
-  const std::vector<void*> heap = TakeFreeHeap();
-  const auto results = RunAll(*engine, 1);
-  for (void* block : heap) std::free(block);
-  EXPECT_EQ(results.at(1).outcome, Outcome::kInfra) << results.at(1).detail;
-  EXPECT_NE(results.at(1).detail.find("out of memory"), std::string::npos) << results.at(1).detail;
 }
 
 TEST(Engine, SaysWhatToDoWhereThreadsHaveTooLittleTime) {
