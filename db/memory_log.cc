@@ -175,8 +175,9 @@ class MemoryLog : public TuningLog {
       jobs.push_back(job);
       if (!asked.with_tasks) jobs.back().tasks.clear();
     }
-    std::stable_sort(jobs.begin(), jobs.end(),
-                     [](const JobRow& a, const JobRow& b) { return a.created_us > b.created_us; });
+    std::stable_sort(jobs.begin(), jobs.end(), [](const JobRow& a, const JobRow& b) {
+      return std::pair(a.created_us, a.id) > std::pair(b.created_us, b.id);
+    });
     if (static_cast<int64_t>(jobs.size()) > asked.limit) {
       jobs.resize(static_cast<size_t>(asked.limit));
     }

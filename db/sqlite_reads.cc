@@ -250,7 +250,8 @@ Result<std::vector<JobRow>> SqliteReads::Jobs(const JobQuery& asked) const {
   std::string sql = MLC_TRY(SelectJob(*lease));
   if (asked.state) sql += " WHERE state=?";
   if (asked.base) sql += asked.state ? " AND base IS ?" : " WHERE base IS ?";
-  sql += " ORDER BY created_us DESC, id LIMIT ?";
+  // Both directions as the indexes have them, or SQLite sorts.
+  sql += " ORDER BY created_us DESC, id DESC LIMIT ?";
   Statement query = MLC_TRY((*lease).Prepare(sql));
   if (asked.state) query.Bind(static_cast<int64_t>(*asked.state));
   if (asked.base) BindBase(query, *asked.base);

@@ -41,8 +41,11 @@ std::map<std::string, int64_t> FiguresOf(const Census& census) {
 }
 
 void ExpectFlat(const Census& early, const Census& late) {
+  // Few users come and go with their jobs, and so do names at midnight.
+  constexpr int64_t kSome = 8;
   const std::map<std::string, int64_t> before = FiguresOf(early);
-  for (const auto& [name, figure] : FiguresOf(late)) EXPECT_LE(figure, before.at(name) + 2) << name;
+  for (const auto& [name, figure] : FiguresOf(late))
+    EXPECT_LE(figure, before.at(name) + kSome) << name;
 }
 
 TEST(TunerYearTest, WhatItKeepsInMemoryDoesNotGrowWithNamesAndJobs) {
@@ -95,8 +98,6 @@ TEST(TunerYearTest, WhatItReadsDoesNotGrowWithTheLog) {
   ASSERT_GT(reads[2].size(), 10u) << "nothing was counted";
   int about_records = 0;
   for (const auto& [text, late] : reads[2]) {
-    // The listing of jobs has an index of its own in a later version of the schema.
-    if (text.find("FROM job ORDER BY") != std::string::npos) continue;
     about_records += text.find("FROM record") != std::string::npos ? 1 : 0;
     EXPECT_LE(late.scanned, 64 * late.runs) << "walks a table: " << text;
     const auto early = reads[0].find(text);

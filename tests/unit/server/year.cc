@@ -60,6 +60,7 @@ db::JobRow JobAt(int64_t n, const std::vector<db::WorkloadRow>& workloads) {
   options.models = 0;
   db::JobRow job;
   job.id = DigestOf("year's job " + std::to_string(n));
+  job.base = job.id;
   job.label = "model-" + std::to_string(n % 40);
   job.target = TheTarget().ToText();
   job.options = options.ToText();
