@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "compiler/target/memory.h"
+#include "compiler/target/processors.h"
 #include "worker/calibration.h"
 #include "worker/frame.h"
 #include "worker/measurement_gate.h"
@@ -282,11 +283,13 @@ std::string Engine::TakeWarning() {
 void Engine::Measure() {
   std::vector<Job*> ready;
   std::vector<RunTask> tasks;
+  const int processors = target::UsableProcessors();
   for (Job& job : jobs_) {
     if (!OnCpu(job) || !Ready(job)) continue;
     ready.push_back(&job);
     tasks.push_back({&job.data->workload, &job.built, references_.NextSet(*job.data).bytes().data(),
-                     job.trial.race_ns, RotationBytesFor(options_.target)});
+                     job.trial.race_ns, RotationBytesFor(options_.target),
+                     options_.target.threads <= processors});
   }
   BatchOptions options;
   options.threads = options_.target.threads;

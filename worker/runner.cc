@@ -10,6 +10,7 @@
 #include "compiler/graph/physical/strided_data.h"
 #include "worker/check.h"
 #include "worker/trial.h"
+#include "worker/trial_buffers.h"
 
 namespace mlc::worker {
 namespace {
@@ -20,7 +21,6 @@ constexpr int64_t kEvictBytes = int64_t{8} << 20;  // per thread
 constexpr int64_t kClockIntervalNs = 300'000'000;
 // A model uses each weight once per run: a last cache up to this size will have lost it by then.
 constexpr int64_t kSmallLastCache = int64_t{64} << 20;
-constexpr int64_t kMaxCopies = 256;
 // So many times the second caches of the threads come from beyond them.
 constexpr int64_t kSecondCaches = 6;
 
@@ -28,11 +28,6 @@ int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
-}
-
-int64_t OutputBytes(const graph::Workload& workload, size_t i) {
-  const graph::TensorType& type = workload.graph()[workload.outputs()[i]].type;
-  return type.Extent() * SizeOf(type.dtype);
 }
 
 // Elements of an output that are not its own, between its strides, belong to others.
@@ -64,11 +59,24 @@ struct Runner::Loaded {
   Part kernel;
   std::vector<std::byte*> outputs;
   std::vector<Prepared> prepared;
+  // What other kernels of a network would have written: the outputs' memory, and the inputs, of
+  // which timed executions get copies that can be written.
+  struct Input {
+    std::byte* original;
+    std::byte* copy;
+    int64_t bytes;
+  };
+  std::vector<Input> inputs;
+  Spread spread;
   // The kernel's buffers, once for each copy of the prepared weights; executions take turns.
   std::vector<std::vector<void*>> turns;
   size_t next_turn = 0;
 
   void CopyPrepared(mlc_pool* pool);
+  // From now on executions read the copies of the inputs.
+  void TakeCopies();
+  // Whether a kernel wrote to an input meanwhile.
+  bool WroteInputs() const;
 };
 
 // Fills the copies, one thread each at a time, and makes the tables that use them.
@@ -95,35 +103,21 @@ void Runner::Loaded::CopyPrepared(mlc_pool* pool) {
   mlc_run_phases(pool, &phase, 1, context);
 }
 
-namespace {
-
-// Copies of the prepared weights beside the original.
-int64_t CopiesOf(const RunTask& task) {
-  int64_t bytes = 0;
-  for (const PreparedPart& p : task.built->preparations) bytes += p.bytes;
-  if (bytes == 0) return 0;
-  return std::clamp(task.rotation_bytes / bytes, int64_t{0}, kMaxCopies);
+void Runner::Loaded::TakeCopies() {
+  for (const Input& input : inputs) {
+    std::memcpy(input.copy, input.original, static_cast<size_t>(input.bytes));
+    for (std::vector<void*>& buffers : turns) {
+      std::replace(buffers.begin(), buffers.end(), static_cast<void*>(input.original),
+                   static_cast<void*>(input.copy));
+    }
+  }
 }
 
-// Of a trial's buffers, in the order in which Bind takes them; shared and thread scratch come last.
-std::vector<int64_t> SizesOf(const RunTask& task, int threads) {
-  const BuiltKernel& built = *task.built;
-  int64_t shared = built.kernel.layout.shared_bytes;
-  int64_t scratch = built.kernel.layout.thread_bytes;
-  std::vector<int64_t> sizes;
-  for (const PreparedPart& p : built.preparations) {
-    shared = std::max(shared, p.kernel.layout.shared_bytes);
-    scratch = std::max(scratch, p.kernel.layout.thread_bytes);
-    sizes.insert(sizes.end(), static_cast<size_t>(CopiesOf(task)) + 1, p.bytes);
-  }
-  for (size_t i = 0; i < task.workload->outputs().size(); ++i) {
-    sizes.push_back(OutputBytes(*task.workload, i));
-  }
-  sizes.insert(sizes.end(), {shared, scratch * threads});
-  return sizes;
+bool Runner::Loaded::WroteInputs() const {
+  return std::any_of(inputs.begin(), inputs.end(), [](const Input& input) {
+    return std::memcmp(input.copy, input.original, static_cast<size_t>(input.bytes)) != 0;
+  });
 }
-
-}  // namespace
 
 int64_t RotationBytesFor(const target::Target& target) {
   // Every thread brings a cache of its own, and together those of many threads hold the weights of
@@ -154,6 +148,11 @@ int64_t Runner::MemoryFor(const RunTask& task, int threads) {
 
 Runner::~Runner() { mlc_pool_destroy(pool_); }
 
+// What the caches near the cores cannot hold comes from elsewhere by itself.
+void Runner::AddToSpread(std::byte* tensor, int64_t bytes, Spread& spread) const {
+  if (threads_ > 1 && bytes <= kEvictBytes * threads_) spread.Add(tensor, bytes);
+}
+
 Status Runner::Bind(const RunTask& task, Loaded& loaded) {
   const graph::Workload& workload = *task.workload;
   const BuiltKernel& built = *task.built;
@@ -174,14 +173,21 @@ Status Runner::Bind(const RunTask& task, Loaded& loaded) {
   }
   for (size_t i = 0; i < workload.outputs().size(); ++i) {
     loaded.outputs.push_back(arena_.Take(OutputBytes(workload, i), "output " + std::to_string(i)));
+    if (task.spread) AddToSpread(loaded.outputs.back(), OutputBytes(workload, i), loaded.spread);
+  }
+  const ReferenceLayout layout = ReferenceLayoutOf(workload);
+  const auto operand = [&](size_t i) {
+    // Kernels do not write inputs; the mapping forbids it.
+    return const_cast<std::byte*>(task.reference) + layout.operands[i];
+  };
+  for (const size_t i : MadeByOthers(task, threads_)) {
+    const int64_t bytes = OperandBytes(workload, i);
+    std::byte* const copy = arena_.Take(bytes, "a copy of input " + std::to_string(i));
+    loaded.inputs.push_back({operand(i), copy, bytes});
+    AddToSpread(copy, bytes, loaded.spread);
   }
   void* const shared_base = arena_.Take(shared, "shared scratch");
   void* const thread_base = arena_.Take(scratch, "thread scratch");
-  const ReferenceLayout layout = ReferenceLayoutOf(workload);
-  const auto operand = [&](int i) {
-    // Kernels do not write inputs; the mapping forbids it.
-    return const_cast<std::byte*>(task.reference) + layout.operands[static_cast<size_t>(i)];
-  };
   const auto part = [&](const KernelPart& kernel,
                         std::vector<void*> buffers) -> Result<Loaded::Part> {
     const auto count = static_cast<int>(kernel.layout.phase_extents.size());
@@ -196,14 +202,16 @@ Status Runner::Bind(const RunTask& task, Loaded& loaded) {
   };
   for (size_t i = 0; i < built.preparations.size(); ++i) {
     std::vector<void*> buffers;
-    for (int index : built.preparations[i].operands) buffers.push_back(operand(index));
+    for (int index : built.preparations[i].operands) {
+      buffers.push_back(operand(static_cast<size_t>(index)));
+    }
     buffers.push_back(prepared[i]);
     loaded.preparations.push_back(MLC_TRY(part(built.preparations[i].kernel, buffers)));
   }
   std::vector<void*> buffers;
   for (const schedule::Binding& binding : built.bindings) {
     const auto index = static_cast<size_t>(binding.index);
-    buffers.push_back(binding.kind == Kind::kOperand  ? operand(binding.index)
+    buffers.push_back(binding.kind == Kind::kOperand  ? operand(index)
                       : binding.kind == Kind::kOutput ? loaded.outputs[index]
                                                       : prepared[index]);
   }
@@ -280,7 +288,26 @@ Timing Runner::Time(const RunTask& task, Loaded& loaded) {
   // Where neighbours come and go, slices differ by themselves, and the fastest are not the usual.
   if (state_.cores.IsShared()) options.slices_agree = std::numeric_limits<double>::infinity();
   CalmGate gate({[&] { return Calm(); }, [&](int64_t ns) { Spin(ns); }}, state_.patience);
-  return TimeKernel([&] { Execute(loaded); }, [&] { Evict(); }, options, SystemStopwatch(), gate);
+  // Tensors are spread over the caches before each execution, while the clock stands still; not
+  // where they have just been evicted.
+  Stopwatch watch = SystemStopwatch();
+  int64_t spreading_ns = 0;
+  watch.now_ns = [&] { return NowNs() - spreading_ns; };
+  bool evicted = false;
+  const auto run = [&] {
+    if (!evicted && !loaded.spread.empty()) {
+      const int64_t start = NowNs();
+      loaded.spread.Over(pool_);
+      spreading_ns += NowNs() - start;
+    }
+    evicted = false;
+    Execute(loaded);
+  };
+  const auto evict = [&] {
+    Evict();
+    evicted = true;
+  };
+  return TimeKernel(run, evict, options, watch, gate);
 }
 
 void Runner::Evict() {
@@ -311,7 +338,12 @@ Measurement Runner::Run(const RunTask& task) {
   double error = 0;
   if (auto wrong = Check(task, loaded, error)) return *wrong;
   ReadClock();
+  loaded.TakeCopies();
   const Timing timing = Time(task, loaded);
+  if (loaded.WroteInputs()) {
+    tainted_ = true;
+    return Failed(Outcome::kWrongResult, "writes to an input");
+  }
   // Once more: a kernel may depend on what its scratch held the first time.
   if (auto wrong = Check(task, loaded, error)) return *wrong;
   Measurement m = MeasurementOf(timing, error);

@@ -15,6 +15,7 @@
 #include "worker/gauge.h"
 #include "worker/reference.h"
 #include "worker/reference_speed.h"
+#include "worker/spread.h"
 #include "worker/timing.h"
 
 namespace mlc::worker {
@@ -28,6 +29,9 @@ struct RunTask {
   double race_ns = 0;
   // Timed executions walk through copies of the prepared weights of about this size together.
   int64_t rotation_bytes = kLeastRotationBytes;
+  // Timed executions find tensors in the caches of all threads (spread.h). Of no use where threads
+  // share processors.
+  bool spread = true;
 };
 
 // How far the weights of a trial rotate on a processor, so that they come from where they do in a
@@ -66,6 +70,7 @@ class Runner {
  private:
   struct Loaded;
   Status Bind(const RunTask& task, Loaded& loaded);
+  void AddToSpread(std::byte* tensor, int64_t bytes, Spread& spread) const;
   void Execute(Loaded& loaded);
   // Wrong results as a measurement; nullopt if all is right.
   std::optional<Measurement> Check(const RunTask& task, const Loaded& loaded, double& error);

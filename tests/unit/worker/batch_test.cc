@@ -201,6 +201,28 @@ TEST_F(Batch, ResultsMustNotDependOnOldScratch) {
   EXPECT_EQ(Run()[0].outcome, Outcome::kWrongResult);
 }
 
+TEST_F(Batch, KernelsThatLaterOverwriteTheirInputAreWrong) {
+  ir::KernelBuilder b("trial");
+  const ir::BufferId out = b.Out("y", DType::kF32, kSize);
+  const ir::BufferId in = b.Out("x", DType::kF32, kSize);  // the operand's memory
+  b.Parallel("once", 1, [&](ir::ExprRef) {
+    // The first time, the output is poisoned.
+    const ir::ExprRef poisoned = ir::MakeApply(ScalarOp::kIsNan, {b.Load(out, ir::Int(0))});
+    b.If(ir::MakeApply(ScalarOp::kNot, {poisoned}),
+         [&] { b.Store(in, ir::Int(kSize - 1), b.Load(in, ir::Int(0))); });
+  });
+  Correct(b, in, out);
+  schedule::LoweredKernel lowered;
+  lowered.kernel = b.Finish();
+  lowered.bindings = {{schedule::Binding::Kind::kOutput, 0},
+                      {schedule::Binding::Kind::kOperand, 0}};
+  kernels_.push_back(std::make_unique<BuiltKernel>(*Compile(lowered, target_)));
+  tasks_.push_back({&workload_, kernels_.back().get(), memory_->bytes().data(), 0});
+  const Measurement m = Run()[0];
+  EXPECT_EQ(m.outcome, Outcome::kWrongResult);
+  EXPECT_EQ(m.detail, "writes to an input");
+}
+
 TEST_F(Batch, SlowKernelsAreRacedOut) {
   Add(Correct, 0.001);
   const Measurement m = Run()[0];
