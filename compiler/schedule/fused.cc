@@ -15,10 +15,6 @@ using graph::Value;
 using graph::ValueId;
 using ir::ExprRef;
 
-DType ComputeType(DType storage) {
-  return storage == DType::kF16 || storage == DType::kBF16 ? DType::kF32 : storage;
-}
-
 bool Fused::Place::Uniform() const {
   return std::all_of(at.begin(), at.end(), [](const Coord& c) { return c.step == 0; });
 }
