@@ -81,8 +81,6 @@ Result<IndexCheck::Sum> IndexCheck::SumOf(Database& database, Index index) {
 
 Status IndexCheck::Compare(Database& database) const {
   for (Index index : {kTaskUid, kTask, kBest, kConfirmed}) {
-    // Files of before version 4 have no index of confirmations.
-    if (index == kConfirmed && MLC_TRY(database.Integer("PRAGMA user_version")) < 4) continue;
     const Sum found = MLC_TRY(SumOf(database, index));
     const Sum& wanted = rows_[index];
     if (found == wanted) continue;

@@ -143,15 +143,6 @@ Status InsertWorkload(Database& database, const WorkloadRow& row) {
   return add.Run();
 }
 
-// What nobody noted is NULL.
-void BindBase(Statement& statement, const Digest& base) {
-  if (base == Digest()) {
-    statement.BindNull();
-  } else {
-    statement.Bind(base);
-  }
-}
-
 Status ReplaceJob(Database& database, const JobRow& job) {
   Statement& put = *MLC_TRY(database.Cached(
       "INSERT INTO job(id, label, target, options, state, trials, watermark, detail, created_us,"
@@ -167,8 +158,7 @@ Status ReplaceJob(Database& database, const JobRow& job) {
   put.Bind(job.trials).Bind(job.watermark).Bind(std::string_view(job.detail));
   put.Bind(job.created_us).Bind(std::string_view(job.owner)).Bind(int64_t{job.priority});
   put.Bind(job.spent_ms).Bind(job.changed_us).Bind(std::string_view(job.progress));
-  BindBase(put, job.base);
-  put.Bind(int64_t{job.crashes});
+  put.Bind(job.base).Bind(int64_t{job.crashes});
   MLC_TRY(put.Run());
   Statement& clear = *MLC_TRY(database.Cached("DELETE FROM job_task WHERE job=?"));
   clear.Bind(job.id);

@@ -25,8 +25,6 @@ Status CheckDigest(const Statement& row, const Record& record);
 Result<bool> InsertRecord(Database& database, const Record& record);
 Status InsertWorkload(Database& database, const WorkloadRow& row);
 Status ReplaceJob(Database& database, const JobRow& job);
-// JobRow::base as the column has it.
-void BindBase(Statement& statement, const Digest& base);
 // See TuningLog::PutHold.
 Status ReplaceHold(Database& database, const WorkerHold& hold);
 Status InsertModel(Database& database, const ModelRow& model);

@@ -3,14 +3,17 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 namespace mlc::db {
 namespace {
 
+std::string Schema(int64_t version) { return "schema " + std::to_string(version); }
+
 Status Newer(const std::string& path, int64_t found, int version) {
-  return FailedPrecondition("tuning log " + path + " is from a newer mlc-tune (schema " +
-                            std::to_string(found) + ", this program knows " +
-                            std::to_string(version) + "): use that version, or another --log");
+  return FailedPrecondition("tuning log " + path + " is from a newer mlc-tune (" + Schema(found) +
+                            ", this program knows " + std::to_string(version) +
+                            "): use that version, or another --log");
 }
 
 Status Foreign(const std::string& path) {
@@ -23,18 +26,25 @@ std::string Quoted(const std::string& text) {
   return quoted + "'";
 }
 
-Status InTransaction(Database& database, const std::string& sql) {
+template <typename Act>
+Status InTransaction(Database& database, const Act& act) {
   MLC_TRY(database.Execute("BEGIN IMMEDIATE"));
-  Status status = database.Execute(sql);
+  Status status = act();
   if (status.ok()) status = database.Execute("COMMIT");
   if (!status.ok() && !database.InAutocommit()) (void)database.Execute("ROLLBACK");
   return status;
 }
 
+Status SetVersion(Database& database, int version) {
+  return database.Execute("PRAGMA user_version=" + std::to_string(version));
+}
+
 Status Create(Database& database, int version) {
-  return InTransaction(database, std::string(SchemaText()) +
-                                     ";PRAGMA application_id=" + std::to_string(kApplicationId) +
-                                     ";PRAGMA user_version=" + std::to_string(version));
+  return InTransaction(database, [&]() -> Status {
+    MLC_TRY(database.Execute(std::string(SchemaText())));
+    MLC_TRY(database.Execute("PRAGMA application_id=" + std::to_string(kApplicationId)));
+    return SetVersion(database, version);
+  });
 }
 
 Status Backup(Database& database, const std::string& path, int64_t found) {
@@ -43,67 +53,34 @@ Status Backup(Database& database, const std::string& path, int64_t found) {
   return database.Execute("VACUUM INTO " + Quoted(backup)).WithPrefix("backup before migration");
 }
 
-}  // namespace
-
-std::span<const Migration> Migrations() {
-  static constexpr Migration kSteps[] = {
-      // Models get versions, so that a job that goes on finds the ones it started from.
-      {1,
-       "ALTER TABLE model_blob RENAME TO model_before;"
-       "CREATE TABLE model_blob("
-       "  id INTEGER PRIMARY KEY,"
-       "  family TEXT NOT NULL,"
-       "  target TEXT NOT NULL,"
-       "  features BLOB NOT NULL CHECK(length(features) = 16),"
-       "  bytes BLOB NOT NULL,"
-       "  created_us INTEGER NOT NULL,"
-       "  digest BLOB NOT NULL CHECK(length(digest) = 16)"
-       ") STRICT;"
-       "INSERT INTO model_blob(family, target, features, bytes, created_us, digest)"
-       "  SELECT family, target, features, bytes, created_us, digest FROM model_before"
-       "  ORDER BY created_us, rowid;"
-       "DROP TABLE model_before;"
-       "CREATE INDEX model_version ON model_blob(family, target, features, id)"},
-      // Jobs belong to somebody, and their end is remembered whole.
-      {2,
-       "ALTER TABLE job ADD COLUMN owner TEXT NOT NULL DEFAULT '';"
-       "ALTER TABLE job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0"
-       "  CHECK(priority BETWEEN -100 AND 100);"
-       "ALTER TABLE job ADD COLUMN spent_ms INTEGER NOT NULL DEFAULT 0 CHECK(spent_ms >= 0);"
-       "ALTER TABLE job ADD COLUMN changed_us INTEGER NOT NULL DEFAULT 0;"
-       "ALTER TABLE job ADD COLUMN progress TEXT NOT NULL DEFAULT '';"
-       "UPDATE job SET changed_us = created_us;"
-       "CREATE INDEX job_state ON job(state)"},
-      // What people decided about workers outlives the server; confirmations are found at once.
-      {3,
-       "CREATE INDEX record_confirmed ON record(workload, target)"
-       "  WHERE outcome = 0 AND arm = 'verify';"
-       "CREATE TABLE worker_hold("
-       "  worker TEXT PRIMARY KEY CHECK(length(worker) > 0),"
-       "  quarantine TEXT NOT NULL,"
-       "  drain TEXT NOT NULL,"
-       "  boot TEXT NOT NULL,"
-       "  changed_us INTEGER NOT NULL,"
-       "  CHECK(length(quarantine) > 0 OR length(drain) > 0)"
-       ") STRICT, WITHOUT ROWID"},
-      // Configs that bring a long source are stored once, beside the records that name them.
-      {4,
-       "CREATE TABLE long_config("
-       "  id INTEGER PRIMARY KEY,"
-       "  name TEXT NOT NULL UNIQUE CHECK(length(name) BETWEEN 3 AND 8191),"
-       "  text TEXT NOT NULL CHECK(length(text) BETWEEN 8192 AND 1572864)"
-       ") STRICT"},
-      // Jobs are found by what they ask for, and count the crashes of the server that they cause.
-      // Of a job that knew nothing of others the options say so; its base the server works out.
-      {5,
-       "ALTER TABLE job ADD COLUMN base BLOB CHECK(base IS NULL OR length(base) = 16);"
-       "ALTER TABLE job ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0 CHECK(crashes >= 0);"
-       "UPDATE job SET base = id WHERE options NOT LIKE '%\"use_history\":false%';"
-       "CREATE INDEX job_base ON job(base, created_us);"
-       "CREATE INDEX job_created ON job(created_us)"},
-  };
-  return kSteps;
+// The steps from `found` to `version`, without a gap.
+Result<std::vector<Migration>> StepsFrom(int64_t found, int version,
+                                         std::span<const Migration> migrations,
+                                         const std::string& path) {
+  std::vector<Migration> steps;
+  int64_t at = found;
+  for (const Migration& step : migrations) {
+    if (step.from != at || at == version) continue;
+    steps.push_back(step);
+    ++at;
+  }
+  if (at == version) return steps;
+  return FailedPrecondition("tuning log " + path + " has " + Schema(found) +
+                            ", from which this program has no migration to " + Schema(version) +
+                            ": use the version that wrote it, or another --log");
 }
+
+Status Migrate(Database& database, const std::vector<Migration>& steps, int version) {
+  return InTransaction(database, [&]() -> Status {
+    for (const Migration& step : steps) {
+      MLC_TRY(database.Execute(std::string(step.sql))
+                  .WithPrefix("migration of the tuning log from " + Schema(step.from)));
+    }
+    return SetVersion(database, version);
+  });
+}
+
+}  // namespace
 
 Status PrepareSchema(Database& database, const std::string& path,
                      std::span<const Migration> migrations, int version) {
@@ -116,32 +93,20 @@ Status PrepareSchema(Database& database, const std::string& path,
   if (id != kApplicationId) return Foreign(path);
   if (found > version) return Newer(path, found, version);
   if (found == version) return Status();
+  const std::vector<Migration> steps = MLC_TRY(StepsFrom(found, version, migrations, path));
   MLC_TRY(Backup(database, path, found));
-  for (const Migration& step : migrations) {
-    if (step.from < found) continue;
-    MLC_TRY(InTransaction(
-        database, std::string(step.sql) + ";PRAGMA user_version=" + std::to_string(step.from + 1)));
-  }
-  if (MLC_TRY(database.Integer("PRAGMA user_version")) != version) {
-    return FailedPrecondition("tuning log " + path + " has schema " + std::to_string(found) +
-                              ", from which there is no migration");
-  }
-  return Status();
+  return Migrate(database, steps, version);
 }
 
-Status CheckSchema(Database& database, const std::string& path) {
+Status CheckSchema(Database& database, const std::string& path, int version) {
   const int64_t id = MLC_TRY(database.Integer("PRAGMA application_id"));
   const int64_t found = MLC_TRY(database.Integer("PRAGMA user_version"));
   if (id != kApplicationId) return Foreign(path);
-  if (found > kSchemaVersion) return Newer(path, found, kSchemaVersion);
-  if (found < kOldestReadable) {
-    return FailedPrecondition("tuning log " + path + " has the older schema " +
-                              std::to_string(found) +
-                              ": open it once with mlc-log merge or mlc-server to migrate it");
-  }
-  // Reads of records name the table: older files, which are not migrated here, have none.
-  if (found < 5) return database.Execute("CREATE TEMP TABLE long_config(name TEXT, text TEXT)");
-  return Status();
+  if (found > version) return Newer(path, found, version);
+  if (found == version) return Status();
+  return FailedPrecondition("tuning log " + path + " has the older " + Schema(found) +
+                            ", this program reads " + std::to_string(version) +
+                            ": open it once with mlc-log merge or mlc-server to migrate it");
 }
 
 }  // namespace mlc::db

@@ -1,4 +1,4 @@
--- Version 6 of the tuning log. schema.md explains every table and column.
+-- Version 1 of the tuning log. schema.md explains every table and column.
 CREATE TABLE workload(
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL UNIQUE CHECK(length(key) = 16),
@@ -64,13 +64,13 @@ CREATE TABLE job(
   watermark INTEGER NOT NULL CHECK(watermark >= 0),
   detail TEXT NOT NULL,
   created_us INTEGER NOT NULL,
-  owner TEXT NOT NULL DEFAULT '',
-  priority INTEGER NOT NULL DEFAULT 0 CHECK(priority BETWEEN -100 AND 100),
-  spent_ms INTEGER NOT NULL DEFAULT 0 CHECK(spent_ms >= 0),
-  changed_us INTEGER NOT NULL DEFAULT 0,
-  progress TEXT NOT NULL DEFAULT '',
-  base BLOB CHECK(base IS NULL OR length(base) = 16),
-  crashes INTEGER NOT NULL DEFAULT 0 CHECK(crashes >= 0)
+  owner TEXT NOT NULL,
+  priority INTEGER NOT NULL CHECK(priority BETWEEN -100 AND 100),
+  spent_ms INTEGER NOT NULL CHECK(spent_ms >= 0),
+  changed_us INTEGER NOT NULL,
+  progress TEXT NOT NULL,
+  base BLOB NOT NULL CHECK(length(base) = 16),
+  crashes INTEGER NOT NULL CHECK(crashes >= 0)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX job_state ON job(state);
 CREATE INDEX job_base ON job(base, created_us);

@@ -65,22 +65,23 @@ class Kept {
   Statement* statement_;
 };
 
-// The version of the schema that brought the index of confirmations.
-constexpr int kConfirmedIndex = 4;
-
 // By its name: left to itself, SQLite takes the index of all records of the workload and walks
 // through them, since both indexes have the same columns. The arm stands in the text, or this one
 // would not serve.
-std::string SelectConfirmations(bool has_index) {
+std::string SelectConfirmations() {
   const std::string table = "FROM record r";
   std::string sql = kSelectRecord;
-  if (has_index) sql.insert(sql.find(table) + table.size(), " INDEXED BY record_confirmed");
+  sql.insert(sql.find(table) + table.size(), " INDEXED BY record_confirmed");
   return sql +
          " WHERE r.workload=(SELECT id FROM workload WHERE key=?)"
          " AND r.target=(SELECT id FROM target WHERE class=?)"
          " AND r.outcome=0 AND r.arm='" +
          std::string(kConfirmationArm) + "' ORDER BY r.id DESC LIMIT ?";
 }
+
+const std::string kSelectJob =
+    "SELECT id, label, target, options, state, trials, watermark, detail, created_us, owner,"
+    " priority, spent_ms, changed_us, progress, base, crashes FROM job";
 
 JobRow JobFrom(const Statement& row) {
   JobRow job;
@@ -98,7 +99,7 @@ JobRow JobFrom(const Statement& row) {
   job.spent_ms = row.Int(11);
   job.changed_us = row.Int(12);
   job.progress = row.Text(13);
-  if (!row.IsNull(14)) job.base = row.DigestAt(14);
+  job.base = row.DigestAt(14);
   job.crashes = static_cast<int32_t>(row.Int(15));
   return job;
 }
@@ -112,15 +113,6 @@ Status ReadTasks(Database& database, JobRow& job) {
     job.tasks.push_back({tasks.DigestAt(0), static_cast<int32_t>(tasks.Int(1)), tasks.Text(2)});
   }
   return Status();
-}
-
-// Files that cannot be migrated, because they are only read, lack the columns of later versions.
-Result<std::string> SelectJob(Database& database) {
-  const int64_t version = MLC_TRY(database.Integer("PRAGMA user_version"));
-  return "SELECT id, label, target, options, state, trials, watermark, detail, created_us, " +
-         std::string(version < 3 ? "'', 0, 0, created_us, ''"
-                                 : "owner, priority, spent_ms, changed_us, progress") +
-         std::string(version < 6 ? ", NULL, 0" : ", base, crashes") + " FROM job";
 }
 
 }  // namespace
@@ -152,11 +144,8 @@ Result<std::vector<Record>> SqliteReads::Best(const Digest& workload, const std:
 Result<std::vector<Record>> SqliteReads::Confirmations(const Digest& workload,
                                                        const std::string& target) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  // Files that are only read may be older than the index.
-  const bool has_index = MLC_TRY((*lease).Integer("PRAGMA user_version")) >= kConfirmedIndex;
-  static const std::string kIndexed = SelectConfirmations(/*has_index=*/true);
-  static const std::string kWithout = SelectConfirmations(/*has_index=*/false);
-  const Kept kept(MLC_TRY((*lease).Cached(has_index ? kIndexed : kWithout)));
+  static const std::string kSql = SelectConfirmations();
+  const Kept kept(MLC_TRY((*lease).Cached(kSql)));
   Statement& query = *kept;
   query.Bind(workload).Bind(std::string_view(target)).Bind(kMostConfirmations);
   std::vector<Record> records;
@@ -237,7 +226,7 @@ Result<std::vector<std::string>> SqliteReads::Targets() const {
 
 Result<std::optional<JobRow>> SqliteReads::FindJob(const Digest& id) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  Statement query = MLC_TRY((*lease).Prepare(MLC_TRY(SelectJob(*lease)) + " WHERE id=?"));
+  Statement query = MLC_TRY((*lease).Prepare(kSelectJob + " WHERE id=?"));
   query.Bind(id);
   if (!MLC_TRY(query.Step())) return std::optional<JobRow>();
   JobRow job = JobFrom(query);
@@ -247,14 +236,14 @@ Result<std::optional<JobRow>> SqliteReads::FindJob(const Digest& id) const {
 
 Result<std::vector<JobRow>> SqliteReads::Jobs(const JobQuery& asked) const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  std::string sql = MLC_TRY(SelectJob(*lease));
+  std::string sql = kSelectJob;
   if (asked.state) sql += " WHERE state=?";
-  if (asked.base) sql += asked.state ? " AND base IS ?" : " WHERE base IS ?";
+  if (asked.base) sql += asked.state ? " AND base=?" : " WHERE base=?";
   // Both directions as the indexes have them, or SQLite sorts.
   sql += " ORDER BY created_us DESC, id DESC LIMIT ?";
   Statement query = MLC_TRY((*lease).Prepare(sql));
   if (asked.state) query.Bind(static_cast<int64_t>(*asked.state));
-  if (asked.base) BindBase(query, *asked.base);
+  if (asked.base) query.Bind(*asked.base);
   query.Bind(asked.limit);
   std::vector<JobRow> jobs;
   while (MLC_TRY(query.Step())) jobs.push_back(JobFrom(query));
@@ -286,8 +275,6 @@ Result<std::vector<ModelRow>> SqliteReads::Models(const std::string& target,
 Result<std::vector<WorkerHold>> SqliteReads::Holds() const {
   Lease lease = MLC_TRY(Lease::Take(*this));
   std::vector<WorkerHold> holds;
-  // Files that are only read may be older than the table.
-  if (MLC_TRY((*lease).Integer("PRAGMA user_version")) < 4) return holds;
   Statement query = MLC_TRY((*lease).Prepare(
       "SELECT worker, quarantine, drain, boot, changed_us FROM worker_hold ORDER BY worker"));
   while (MLC_TRY(query.Step())) {

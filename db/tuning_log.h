@@ -42,9 +42,8 @@ inline constexpr int64_t kMostConfirmations = 512;
 struct JobQuery {
   std::optional<JobState> state;
   int64_t limit = INT64_MAX;
-  bool with_tasks = true;  // without them, many jobs are read in no time
-  // Of the rows whose base it is. The zero digest: of those from before logs noted it.
-  std::optional<Digest> base = std::nullopt;
+  bool with_tasks = true;                     // without them, many jobs are read in no time
+  std::optional<Digest> base = std::nullopt;  // of the rows whose base it is
 };
 
 // How far the log has come, at once however long it is.

@@ -94,9 +94,7 @@ Result<SearchInput> SearchInputOf(const db::TuningLog& log, WorkloadIndex& index
   MLC_TRY(SetUses(options, input));
   if (!options.use_history) return input;
   MLC_TRY(AddRelated(log, index, job, target, input));
-  const int64_t newest = options.models >= 0 ? options.models : INT64_MAX;
-  for (db::ModelRow& model : MLC_TRY(log.Models(target, newest))) {
-    if (options.models < 0 && model.created_us > job.created_us) continue;
+  for (db::ModelRow& model : MLC_TRY(log.Models(target, options.models))) {
     input.models.push_back({model.family, model.features, std::move(model.bytes)});
   }
   return input;

@@ -207,17 +207,6 @@ Result<std::string> OwnerOf(const proto::SubmitJobRequest& request, const Caller
   return named->name;
 }
 
-Digest BaseOf(const db::JobRow& row) {
-  JobRequest request;
-  Result<JobOptions> options = JobOptions::Parse(row.options);
-  Result<target::Target> target = target::Target::Parse(row.target);
-  if (!options.ok() || !target.ok()) return Digest();
-  request.options = *std::move(options);
-  request.target = *std::move(target);
-  request.tasks = row.tasks;
-  return StudyOf(request, 0);
-}
-
 Digest StudyOf(const JobRequest& request, int64_t salt) {
   std::string text = "study v1 seed=" + std::to_string(request.options.seed) +
                      " batch=" + std::to_string(request.options.batch) +

@@ -27,8 +27,7 @@ struct JobOptions {
   bool use_history = true;
   int64_t time_budget_ms = 0;
   int batch = 16;
-  // Prior knowledge: the newest model in the log when the job began. -1: not noted; the time tells.
-  int64_t models = -1;
+  int64_t models = 0;  // prior knowledge: the newest model in the log when the job began; 0: none
   std::vector<JobVariant> variants;  // none: one, in which tasks are used as often as they occur
   // The config of a kernel that somebody wrote by hand, which is all that the job measures; empty:
   // it searches. Only requests that the role admin may make have one.
@@ -64,9 +63,6 @@ Result<JobRequest> ParseRawCudaRequest(const proto::SubmitRawCudaRequest& reques
 // INVALID_ARGUMENT for a workload that would cost its server too much: see
 // schedule::CheckAdmissible. All that a server reads goes this way, from the log, too.
 Result<graph::Workload> ParseWorkload(std::string_view text);
-
-// The study of the same request, were it not fresh; zero if the row does not tell.
-Digest BaseOf(const db::JobRow& row);
 
 // Equal for equal tasks, variants, class of target, seed and kernel. `salt` sets a fresh job apart;
 // 0 for none.

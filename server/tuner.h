@@ -145,7 +145,6 @@ class Tuner {
   Status SaveModels(const Job& job, std::vector<SavedModel> models);
   // tuner_resume.cc
   Status Resume();
-  void NoteBases();
   // tuner_search.cc
   void SearchLoop();
   void Tick();

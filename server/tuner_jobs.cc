@@ -201,7 +201,7 @@ Status Tuner::SaveModels(const Job& job, std::vector<SavedModel> models) {
         db::JobQuery{.state = {}, .limit = kRecentJobs, .with_tasks = false}}) {
     for (const db::JobRow& row : MLC_TRY(log_.Jobs(query))) {
       const Result<JobOptions> options = JobOptions::Parse(row.options);
-      if (options.ok() && options->models >= 0) pinned.push_back(options->models);
+      if (options.ok()) pinned.push_back(options->models);
     }
   }
   return log_.PruneModels(pinned);
@@ -242,7 +242,7 @@ Status Tuner::Admit(db::JobRow row) {
 
 // Tells the leases whose the job is. REQUIRES mutex_.
 void Tuner::Place(const db::JobRow& row) {
-  // Jobs from before there were owners share like users of their own.
+  // A job that nobody owns shares like a user of its own.
   const std::string user = row.owner.empty() ? row.id.ToText() : row.owner;
   leases_.shares().Set(row.id, {user, row.priority});
   leases_.shares().SetWeight(user, quotas_.LimitsOf(user).weight);

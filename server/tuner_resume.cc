@@ -16,8 +16,6 @@ namespace {
 
 // A machine may be broken, too.
 constexpr int32_t kMostCrashes = 3;
-// Rows brought up to date at a time.
-constexpr int64_t kRowsAtATime = 100;
 
 std::string WhyNotAgain(const db::JobRow& row) {
   return "the server crashed " + std::to_string(row.crashes) +
@@ -53,24 +51,6 @@ Status Tuner::Resume() {
   }
   ForgetCrashes(options_.crash_note);
   return Status();
-}
-
-// Of jobs from before the log noted it. What cannot be written now is when the server starts next.
-void Tuner::NoteBases() {
-  while (true) {
-    Result<std::vector<db::JobRow>> rows =
-        log_.Jobs({.state = {}, .limit = kRowsAtATime, .base = Digest()});
-    if (!rows.ok() || rows->empty()) return;
-    for (db::JobRow& row : *rows) {
-      row.base = BaseOf(row);
-      // No request is like what cannot be read.
-      if (row.base == Digest()) row.base = row.id;
-      const Status status = log_.PutJob(row);
-      if (status.ok()) continue;
-      options_.logger->warn("the log's jobs are not brought up to date: {}", status.ToString());
-      return;
-    }
-  }
 }
 
 }  // namespace mlc::server

@@ -134,7 +134,7 @@ def wire_messages():
     offer = number(1, 1 << 33) + text(2, "contraction/3") + text(3, "19.1")
     sync = number(1, 1) + text(2, "worker") + text(3, "boot") + text(4, "build") + text(5, CPU) + number(6, 4) + text(7, bytes(16))
     write("wire_messages", "synchronize", b"\2" + sync + results + number(10, 1) + text(11, offer))
-    written = '{"trials":100,"seed":1,"use_history":true,"time_budget_ms":0,"batch":16,"models":-1,"variants":[{"name":"a","uses":[1]}]}'
+    written = '{"trials":100,"seed":1,"use_history":true,"time_budget_ms":0,"batch":16,"models":3,"variants":[{"name":"a","uses":[1]}]}'
     write("wire_messages", "options", b"\3" + written.encode())
 
 

@@ -1,4 +1,4 @@
-// What only a file can do: locks, versions, full disks, damage.
+// What only a file can do: locks, full disks, damage.
 #include "db/sqlite_log.h"
 
 #include <gmock/gmock.h>
@@ -21,10 +21,6 @@ namespace mlc::db {
 namespace {
 
 using ::testing::HasSubstr;
-
-Result<std::unique_ptr<TuningLog>> OpenForWriting(const std::string& path) {
-  return OpenSqliteLog(path);
-}
 
 class SqliteLogTest : public LogFixture {};
 
@@ -63,26 +59,6 @@ TEST_F(SqliteLogTest, ReadingAMissingFileCreatesNothing) {
   EXPECT_FALSE(std::filesystem::exists(Path("none.db")));
 }
 
-TEST_F(SqliteLogTest, RefusesNewerForeignAndBrokenFiles) {
-  Fill(Path("newer.db"), 0, 1);
-  {
-    auto database = Database::Open(Path("newer.db"), OpenMode::kReadWrite);
-    ASSERT_TRUE(database->Execute("PRAGMA user_version=99").ok());
-  }
-  for (auto open : {OpenForWriting, OpenSqliteLogForReading}) {
-    auto newer = open(Path("newer.db"));
-    EXPECT_EQ(newer.status().code(), StatusCode::kFailedPrecondition);
-    EXPECT_THAT(newer.status().message(), HasSubstr("from a newer mlc-tune (schema 99"));
-  }
-  {
-    auto database = Database::Open(Path("foreign.db"), OpenMode::kReadWrite);
-    ASSERT_TRUE(database->Execute("CREATE TABLE t(x)").ok());
-  }
-  EXPECT_THAT(OpenSqliteLog(Path("foreign.db")).status().message(), HasSubstr("not a tuning log"));
-  std::ofstream(Path("broken.db")) << std::string(5000, 'x');
-  EXPECT_EQ(OpenSqliteLog(Path("broken.db")).status().code(), StatusCode::kDataLoss);
-}
-
 // Whoever makes a file may leave out the checks.
 TEST_F(SqliteLogTest, NumbersThatStandForNothingAreDamage) {
   Fill(Path("a.db"), 0, 4);
@@ -107,117 +83,6 @@ TEST_F(SqliteLogTest, NumbersThatStandForNothingAreDamage) {
   const auto report = VerifyLog(Path("a.db"));
   ASSERT_TRUE(report.ok()) << report.status().ToString();
   EXPECT_FALSE(report->problems.empty());
-}
-
-TEST_F(SqliteLogTest, TablesOfAnotherVersionThanItSaysAreDamage) {
-  Fill(Path("a.db"), 0, 1);
-  {
-    auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
-    ASSERT_TRUE(database->Execute("PRAGMA user_version=1").ok());
-  }
-  EXPECT_EQ(OpenSqliteLog(Path("a.db")).status().code(), StatusCode::kDataLoss);
-}
-
-TEST_F(SqliteLogTest, MigratesStepByStepAfterABackup) {
-  Fill(Path("a.db"), 0, 3);
-  const int now = kSchemaVersion;
-  const Migration steps[] = {{now, "ALTER TABLE workload ADD COLUMN first TEXT"},
-                             {now + 1, "ALTER TABLE workload ADD COLUMN second TEXT"}};
-  auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
-  ASSERT_TRUE(PrepareSchema(*database, Path("a.db"), steps, now + 2).ok());
-  EXPECT_EQ(*database->Integer("PRAGMA user_version"), now + 2);
-  EXPECT_EQ(*database->Integer("SELECT count(first) + count(second) FROM workload"), 0);
-  auto backup = OpenSqliteLogForReading(Path("a.db.v" + std::to_string(now) + ".bak"));
-  ASSERT_TRUE(backup.ok()) << backup.status().ToString();
-  EXPECT_EQ((*backup)->Stats()->records, 3);
-}
-
-TEST_F(SqliteLogTest, AFailedStepLeavesTheOldVersion) {
-  Fill(Path("a.db"), 0, 3);
-  const int now = kSchemaVersion;
-  const Migration steps[] = {{now, "ALTER TABLE workload ADD COLUMN ok TEXT; SELECT nonsense"}};
-  auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
-  EXPECT_FALSE(PrepareSchema(*database, Path("a.db"), steps, now + 1).ok());
-  EXPECT_EQ(*database->Integer("PRAGMA user_version"), now);
-  EXPECT_FALSE(database->Integer("SELECT count(ok) FROM workload").ok());
-}
-
-TEST_F(SqliteLogTest, OpensTheGoldenFilesOfAllVersions) {
-  for (const std::string name : {"v1.db", "v2.db", "v3.db", "v4.db", "v5.db", "v6.db"}) {
-    std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/" + name,
-                               Path(name));
-    EXPECT_THAT(VerifyLog(Path(name))->problems, ::testing::IsEmpty());
-    // Readers take a file as it is; the writer migrates it.
-    for (auto open : {OpenSqliteLogForReading, OpenForWriting}) {
-      auto log = open(Path(name));
-      ASSERT_TRUE(log.ok()) << log.status().ToString();
-      auto best = (*log)->Best(TheWorkload().key, "cpu", 1);
-      ASSERT_TRUE(best.ok()) << best.status().ToString();
-      ASSERT_EQ(best->size(), 1u);
-      EXPECT_EQ(best->front().config, "contraction/1 mr=2");
-      ASSERT_EQ((*log)->Jobs()->size(), 1u);
-      EXPECT_EQ((*log)->Jobs()->front().owner, name >= "v3.db" ? "ada" : "");
-      EXPECT_EQ((*log)->Jobs()->front().priority, name >= "v3.db" ? 5 : 0);
-      EXPECT_EQ((*log)->Jobs()->front().crashes, name >= "v6.db" ? 2 : 0);
-      EXPECT_EQ((*log)->Models("cpu")->size(), 1u);
-      EXPECT_EQ((*log)->Stats()->models, 1);
-      EXPECT_EQ((*log)->Holds()->size(), name >= "v4.db" ? 1u : 0u);
-      const auto records = (*log)->List({});
-      ASSERT_TRUE(records.ok()) << records.status().ToString();
-      EXPECT_EQ(records->back().config.size(), name >= "v5.db" ? 9018u : 18u);
-    }
-    EXPECT_EQ((*OpenSqliteLogForReading(Path(name)))->Stats()->schema_version, kSchemaVersion);
-  }
-}
-
-// Only of fresh jobs, whose ids are salted, does the log not know what they asked for.
-TEST_F(SqliteLogTest, MigratedJobsAreFoundByWhatTheyAskFor) {
-  std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/v5.db",
-                             Path("v5.db"));
-  {
-    auto old = Database::Open(Path("v5.db"), OpenMode::kReadWrite);
-    ASSERT_TRUE(old->Execute("INSERT INTO job(id, label, target, options, state, trials, watermark,"
-                             " detail, created_us) SELECT randomblob(16), label, target,"
-                             " '{\"trials\":4,\"use_history\":false}', state, trials, watermark,"
-                             " detail, created_us FROM job")
-                    .ok());
-  }
-  auto log = OpenSqliteLog(Path("v5.db"));
-  ASSERT_TRUE(log.ok()) << log.status().ToString();
-  int fresh = 0, usual = 0;
-  for (const JobRow& job : *(*log)->Jobs()) {
-    const bool is_fresh = job.options.find("false") != std::string::npos;
-    EXPECT_EQ(job.base, is_fresh ? Digest() : job.id);
-    ++(is_fresh ? fresh : usual);
-  }
-  EXPECT_EQ(fresh, 1);
-  EXPECT_EQ(usual, 1);
-}
-
-// A migrated file has the tables and columns of a new one, in the same order.
-TEST_F(SqliteLogTest, MigratedFilesHaveTheSchemaOfNewOnes) {
-  const auto columns = [](const std::string& path) {
-    auto database = Database::Open(path, OpenMode::kReadOnly);
-    Statement query = *database->Prepare(
-        "SELECT m.name, c.name, c.type, c.\"notnull\" FROM sqlite_schema m"
-        " JOIN pragma_table_info(m.name) c WHERE m.type='table' ORDER BY m.name, c.cid");
-    std::string text;
-    while (*query.Step()) {
-      text +=
-          query.Text(0) + "." + query.Text(1) + " " + query.Text(2) + " " + query.Text(3) + "\n";
-    }
-    Statement indices =
-        *database->Prepare("SELECT name FROM sqlite_schema WHERE type='index' ORDER BY name");
-    while (*indices.Step()) text += indices.Text(0) + "\n";
-    return text;
-  };
-  Fill(Path("new.db"), 0, 1);
-  for (const std::string name : {"v1.db", "v2.db", "v3.db", "v4.db", "v5.db", "v6.db"}) {
-    std::filesystem::copy_file(std::string(MLC_SOURCE_DIR) + "/tests/unit/db/testdata/" + name,
-                               Path(name));
-    ASSERT_TRUE(OpenSqliteLog(Path(name)).ok());
-    EXPECT_EQ(columns(Path(name)), columns(Path("new.db"))) << name;
-  }
 }
 
 TEST_F(SqliteLogTest, ADamagedBestIsReportedNotReturned) {

@@ -210,7 +210,7 @@ TEST(JobOptionsTest, NumbersAreWholeAndInRange) {
   }
   EXPECT_FALSE(JobOptions::Parse(R"({"variants":[{"name":"a","uses":[1e30]}]})").ok());
   EXPECT_FALSE(JobOptions::Parse(R"({"variants":[{"name":"a","uses":[4294967296]}]})").ok());
-  const Result<JobOptions> good = JobOptions::Parse(R"({"trials":7,"models":-1,"batch":4})");
+  const Result<JobOptions> good = JobOptions::Parse(R"({"trials":7,"models":3,"batch":4})");
   ASSERT_TRUE(good.ok());
   EXPECT_EQ(good->trials, 7);
 }

@@ -56,9 +56,10 @@ class GrowthTest : public TunerTest {
                         " WHERE i<" +
                         std::to_string(jobs) +
                         ") INSERT INTO job(id, label, target, options, state, trials,"
-                        " watermark, detail, created_us, base) SELECT randomblob(16), 'old',"
+                        " watermark, detail, created_us, owner, priority, spent_ms, changed_us,"
+                        " progress, base, crashes) SELECT randomblob(16), 'old',"
                         " 'target', '{\"models\":' || i || '}', 1 + i%2, 8, 0, '', i,"
-                        " randomblob(16) FROM n")
+                        " '', 0, 0, i, '', randomblob(16), 0 FROM n")
               .ok());
     }
     sqlite3_auto_extension(reinterpret_cast<void (*)()>(WatchConnection));

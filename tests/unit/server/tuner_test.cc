@@ -155,24 +155,6 @@ TEST_F(TunerTest, TheCommandWithoutFreshGoesOnWithAFreshJob) {
   EXPECT_EQ(knowledge_, "") << "it still knows nothing";
 }
 
-TEST_F(TunerTest, FreshJobsFromBeforeTheLogNotedWhatTheyAskForAreFound) {
-  proto::SubmitJobRequest request = Request(12);
-  request.mutable_options()->set_fresh(true);
-  const std::string fresh = tuner_->Submit(request, Caller::Local())->job();
-  Work(fresh);
-  db::JobRow row = log_->Jobs()->front();
-  const Digest base = row.base;
-  row.base = Digest();
-  ASSERT_TRUE(log_->PutJob(row).ok());
-  row.id = Digest{1, 2};
-  row.options = "damaged";
-  ASSERT_TRUE(log_->PutJob(row).ok());
-  Restart();
-  EXPECT_EQ((**log_->FindJob(*Digest::Parse(fresh))).base, base);
-  EXPECT_EQ((**log_->FindJob(row.id)).base, row.id) << "like no request";
-  EXPECT_EQ(tuner_->Submit(Request(12), Caller::Local())->job(), fresh);
-}
-
 TEST_F(TunerTest, CancelKeepsResultsAndResumes) {
   const std::string job = Submit(100);
   const int64_t before = Work(job, 9);
