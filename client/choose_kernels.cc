@@ -136,11 +136,6 @@ Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& progra
                                 "': allow it with --hand-written=on, or lock again");
     }
     choices.push_back(pinned->second);
-    if (choices.back().substitute) continue;
-    // The lock file may be from before there were substitutes.
-    choices.back().substitute =
-        MLC_TRY(SubstituteFor(pinned->second.config, task.workload, target,
-                              {nullptr, NearMisses::kIgnore, HandWritten::kIgnore}));
   }
   return choices;
 }

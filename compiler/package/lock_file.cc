@@ -1,6 +1,5 @@
 #include "compiler/package/lock_file.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <sstream>
@@ -12,8 +11,6 @@ namespace mlc::package {
 namespace {
 
 constexpr std::string_view kHeader = "mlc lock v1";
-// With substitutes, which version 1 does not know.
-constexpr std::string_view kHeader2 = "mlc lock v2";
 
 Result<std::pair<Digest, Choice>> ParseTask(std::istringstream& words) {
   std::string digest, expected, config;
@@ -49,10 +46,7 @@ Status ParseSubstitute(std::istringstream& words, std::map<Digest, Choice>& choi
 }  // namespace
 
 std::string LockFile::ToText() const {
-  const bool plain = std::none_of(choices.begin(), choices.end(), [](const auto& pinned) {
-    return pinned.second.substitute.has_value();
-  });
-  std::string text = std::string(plain ? kHeader : kHeader2) + "\ntarget " + target_class + "\n";
+  std::string text = std::string(kHeader) + "\ntarget " + target_class + "\n";
   for (const auto& [workload, choice] : choices) {
     text += "task " + workload.ToText() + " " + choice.origin + " " +
             FloatToText(choice.expected_ns) + " " + choice.config.ToText() + "\n";
@@ -65,7 +59,7 @@ std::string LockFile::ToText() const {
 Result<LockFile> LockFile::Parse(std::string_view text) {
   std::istringstream lines{std::string(text)};
   std::string line;
-  if (!std::getline(lines, line) || (line != kHeader && line != kHeader2)) {
+  if (!std::getline(lines, line) || line != kHeader) {
     if (line.starts_with("mlc lock v")) {
       return FailedPrecondition(
           "the lock file is from a newer mlc-compile: upgrade, or lock again");
@@ -73,7 +67,6 @@ Result<LockFile> LockFile::Parse(std::string_view text) {
     return InvalidArgument("not a lock file: the first line must be '" + std::string(kHeader) +
                            "'");
   }
-  const bool plain = line == kHeader;
   LockFile lock;
   for (int number = 2; std::getline(lines, line); ++number) {
     std::istringstream words(line);
@@ -87,7 +80,7 @@ Result<LockFile> LockFile::Parse(std::string_view text) {
       if (!lock.choices.insert(*std::move(task)).second) {
         return InvalidArgument("line " + std::to_string(number) + ": the task is pinned twice");
       }
-    } else if (kind == "newer" && !plain) {
+    } else if (kind == "newer") {
       const Status read = ParseSubstitute(words, lock.choices);
       if (!read.ok()) return read.WithPrefix("line " + std::to_string(number));
     } else if (!kind.empty()) {

@@ -3,8 +3,8 @@
 //   mlc lock v1
 //   target target v1 cpu arch=x86_64 ...           the class text, once
 //   task <workload digest> <origin> <expected ns> <config text>
-//   newer <workload digest> <config text>          of the task's substitute, in version 2
-// Version 2 is written where there is a substitute. A value.
+//   newer <workload digest> <config text>          of the task's substitute, where it has one
+// A value.
 #pragma once
 
 #include <map>

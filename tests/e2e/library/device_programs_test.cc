@@ -118,7 +118,7 @@ TEST_F(DevicePrograms, AModelIsCompiledWithoutAGpu) {
   EXPECT_THAT(other.output, HasSubstr("another model, --precision or version"));
 }
 
-// A lock file of an earlier version pins instructions of sm_90a alone, and nothing for newer GPUs.
+// Pinned are instructions of sm_90a alone, and what newer GPUs run instead.
 TEST_F(DevicePrograms, ALockFilePinsWhatNewerGpusRun) {
   SKIP_WITHOUT_NVRTC();
   const std::string model = root_ + "/large.onnx";
@@ -137,23 +137,24 @@ TEST_F(DevicePrograms, ALockFilePinsWhatNewerGpusRun) {
     return std::string{std::istreambuf_iterator<char>(in), {}};
   };
   compile("usual", "");
-  std::istringstream usual(bytes("usual/net.lock"));
-  std::ofstream earlier(root_ + "/earlier.lock");
-  for (std::string line; std::getline(usual, line);) {
-    if (line.starts_with("newer ")) continue;
-    const size_t family = line.find("_contraction/");
-    if (family != std::string::npos) {
-      line = line.substr(0, line.rfind(' ', family)) +
-             " warpgroup_contraction/1 bm=64 bn=64 groups_m=1 groups_n=1 stages=2 pending=0 "
-             "split=1 raster=0";
-    }
-    earlier << (line.starts_with("mlc lock ") ? "mlc lock v1" : line) << "\n";
+  const std::string usual = bytes("usual/net.lock");
+  const size_t family = usual.find("_contraction/");
+  ASSERT_NE(family, std::string::npos) << usual;
+  const size_t task = usual.rfind('\n', family) + 1, end = usual.find('\n', family) + 1;
+  const size_t config = usual.rfind(' ', family) + 1;
+  std::ofstream by_hand(root_ + "/by_hand.lock");
+  by_hand << usual.substr(0, config)
+          << "warpgroup_contraction/1 bm=64 bn=64 groups_m=1 groups_n=1 stages=2 pending=0 "
+             "split=1 raster=0\n";
+  if (!usual.substr(end).starts_with("newer ")) {
+    by_hand << "newer " << usual.substr(task + 5, 32) << " " << usual.substr(config, end - config);
   }
-  earlier.close();
-  EXPECT_THAT(compile("large", "earlier.lock"),
+  by_hand << usual.substr(end);
+  by_hand.close();
+  EXPECT_THAT(compile("large", "by_hand.lock"),
               HasSubstr("and newer ones, where 1 of 2 tasks have another kernel"));
   const std::string lock = bytes("large/net.lock");
-  EXPECT_THAT(lock, AllOf(HasSubstr("mlc lock v2\n"), HasSubstr("\nnewer ")));
+  EXPECT_THAT(lock, AllOf(HasSubstr("mlc lock v1\n"), HasSubstr("\nnewer ")));
   compile("pinned", "large/net.lock");
   EXPECT_EQ(bytes("pinned/net.lock"), lock);
   EXPECT_EQ(bytes("pinned/libnet.so"), bytes("large/libnet.so"));

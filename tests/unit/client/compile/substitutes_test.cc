@@ -6,7 +6,6 @@
 #include "client/compile_report.h"
 #include "compiler/schedule/check_config.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
-#include "costmodel/default_config.h"
 #include "db/memory_log.h"
 #include "tests/unit/client/compile/known_times.h"
 
@@ -108,7 +107,8 @@ TEST_F(SubstitutesTest, ALockFilePinsThem) {
   EXPECT_EQ(LockOf(program_, target_, *pinned).ToText(), lock.ToText());
 }
 
-TEST_F(SubstitutesTest, ALockFileWithoutThemGetsTheDefault) {
+// The same lock file gives the same library, whatever devices there are by then.
+TEST_F(SubstitutesTest, ALockFileWithoutThemGivesNone) {
   const std::string text = "mlc lock v1\ntarget " + target_.ClassText() + "\ntask " +
                            task_.digest().ToText() + " guess 0 " + Warpgroups().ToText() + "\n";
   const auto lock = package::LockFile::Parse(text);
@@ -116,7 +116,7 @@ TEST_F(SubstitutesTest, ALockFileWithoutThemGetsTheDefault) {
   const auto choices = ChooseFromLock(program_, target_, *lock);
   ASSERT_TRUE(choices.ok()) << choices.status().ToString();
   EXPECT_EQ(choices->front().config, Warpgroups());
-  EXPECT_EQ(choices->front().substitute, *costmodel::DefaultConfig(task_, newer_));
+  EXPECT_FALSE(choices->front().substitute);
 }
 
 TEST_F(SubstitutesTest, ReportsNameThem) {
