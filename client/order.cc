@@ -12,7 +12,6 @@
 #include "client/tune_request.h"
 #include "compiler/front/front.h"
 #include "compiler/target/processors.h"
-#include "server/protocol.h"
 
 namespace mlc::client {
 namespace {
@@ -50,9 +49,6 @@ Result<Order> OrderOf(const TuneOptions& options, const target::Target& target) 
   *order.request.mutable_job() = RequestOf(options, tasks, target, UserName());
   if (options.is_raw()) {
     *order.request.mutable_kernel() = MLC_TRY(ReadCudaKernel(options, target));
-    if (!options.grid->is_line() || !options.block->is_line()) {
-      order.request.mutable_job()->set_protocol(server::kRawCudaProtocol);
-    }
   }
   return order;
 }

@@ -108,9 +108,7 @@ proto::BestRequest BestRequestOf(const graph::Program& program, const target::Ta
   for (const schedule::Family* family : schedule::Families()) {
     request.add_kernels(std::string(family->name()) + "/" + std::to_string(family->version()));
   }
-  for (std::string& kernel : schedule::RawCudaKernels()) {
-    if (by_hand == HandWritten::kUse) request.add_kernels(std::move(kernel));
-  }
+  if (by_hand == HandWritten::kUse) request.add_kernels(schedule::RawCudaKernel());
   for (const graph::Task& task : program.tasks) {
     request.add_workloads(task.workload.digest().ToText());
     if (near == NearMisses::kUse) request.add_texts(task.workload.ToText());

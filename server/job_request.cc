@@ -73,11 +73,6 @@ Status AddUses(const proto::Task& task, std::vector<JobVariant>& variants) {
   return used ? Status() : InvalidArgument("no variant uses it");
 }
 
-// Clients from before there were y and z do not tell them.
-target::Dim3 ExtentOf(int64_t x, int64_t y, int64_t z) {
-  return {x, y == 0 ? 1 : y, z == 0 ? 1 : z};
-}
-
 }  // namespace
 
 std::string JobOptions::ToText() const {
@@ -189,9 +184,10 @@ Result<JobRequest> ParseRawCudaRequest(const proto::SubmitRawCudaRequest& reques
   JobRequest job = MLC_TRY(ParseJobRequest(asked));
   if (job.tasks.size() != 1) return InvalidArgument("a kernel written by hand is for one workload");
   const proto::RawCuda& kernel = request.kernel();
-  const schedule::RawCuda raw{kernel.entry(), kernel.source(),
-                              ExtentOf(kernel.blocks(), kernel.blocks_y(), kernel.blocks_z()),
-                              ExtentOf(kernel.threads(), kernel.threads_y(), kernel.threads_z()),
+  const schedule::RawCuda raw{kernel.entry(),
+                              kernel.source(),
+                              {kernel.blocks(), kernel.blocks_y(), kernel.blocks_z()},
+                              {kernel.threads(), kernel.threads_y(), kernel.threads_z()},
                               kernel.block_bytes()};
   const Result<schedule::Config> config = raw.ToConfig();
   if (!config.ok()) return config.status();

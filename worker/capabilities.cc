@@ -67,9 +67,7 @@ proto::Capabilities CapabilitiesOf(const Toolkit& toolkit, const std::string& ta
   }
   const Result<target::Target> parsed = target::Target::Parse(target);
   if (parsed.ok() && parsed->is_cuda()) {
-    for (std::string& kernel : schedule::RawCudaKernels()) {
-      if (toolkit.allow_raw_cuda) capabilities.add_kernels(std::move(kernel));
-    }
+    if (toolkit.allow_raw_cuda) capabilities.add_kernels(schedule::RawCudaKernel());
     DescribeGpus(toolkit, parsed->ClassText(), capabilities);
     return capabilities;
   }

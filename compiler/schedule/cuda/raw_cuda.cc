@@ -8,15 +8,10 @@
 namespace mlc::schedule {
 namespace {
 
-constexpr int kRawCudaVersion = 2;
+constexpr int kRawCudaVersion = 1;
 constexpr size_t kMaxEntry = 200;
 constexpr int64_t kMaxBlockBytes = int64_t{1} << 20;
 constexpr std::string_view kSourceKnob = " source=";
-
-// Version 1 is what builds take that know no other: lines of blocks and threads, and texts of up to
-// 8 KiB.
-constexpr size_t kMaxFirstSource = size_t{256} << 10;
-constexpr size_t kMaxFirstText = 8191;
 
 bool IsName(std::string_view text) {
   const auto letter = [](char c) {
@@ -42,19 +37,12 @@ Status CheckEntry(const std::string& entry, const std::string& source) {
                          "': it is to be extern \"C\" __global__");
 }
 
-using Knobs = std::vector<std::pair<std::string, int64_t>>;
-
-Knobs KnobsOf(const RawCuda& raw, int version) {
-  if (version == 1) {
-    return {{"blocks", raw.grid.x}, {"threads", raw.block.x}, {"block_bytes", raw.block_bytes}};
-  }
-  return {{"blocks", raw.grid.x},          {"blocks_y", raw.grid.y},   {"blocks_z", raw.grid.z},
-          {"threads", raw.block.x},        {"threads_y", raw.block.y}, {"threads_z", raw.block.z},
-          {"block_bytes", raw.block_bytes}};
-}
-
-Config ConfigOf(const RawCuda& raw, int version, const std::string& packed) {
-  Config config{std::string(kRawCuda), version, KnobsOf(raw, version), {}};
+Config ConfigOf(const RawCuda& raw, const std::string& packed) {
+  Config config{std::string(kRawCuda), kRawCudaVersion, {}, {}};
+  config.knobs = {{"blocks", raw.grid.x},          {"blocks_y", raw.grid.y},
+                  {"blocks_z", raw.grid.z},        {"threads", raw.block.x},
+                  {"threads_y", raw.block.y},      {"threads_z", raw.block.z},
+                  {"block_bytes", raw.block_bytes}};
   config.words = {{"entry", raw.entry}, {"source", packed}};
   return config;
 }
@@ -72,35 +60,26 @@ Result<Config> RawCuda::ToConfig() const {
   MLC_TRY(CheckBlockBytes(block_bytes));
   const std::string packed = MLC_TRY(PackSource(source));
   MLC_TRY(CheckEntry(entry, source));
-  if (grid.is_line() && block.is_line() && source.size() <= kMaxFirstSource) {
-    Config first = ConfigOf(*this, 1, packed);
-    if (first.ToText().size() <= kMaxFirstText) return first;
-  }
-  return ConfigOf(*this, kRawCudaVersion, packed);
+  return ConfigOf(*this, packed);
 }
 
 Result<RawCuda> RawCuda::FromConfig(const Config& config) {
   if (!IsRawCuda(config)) return InvalidArgument(config.family + " is no kernel written by hand");
-  if (config.version > kRawCudaVersion) {
+  if (config.version != kRawCudaVersion) {
     return FailedPrecondition("the kernel is of " + std::string(kRawCuda) + " version " +
-                              std::to_string(config.version) + ", this build takes up to " +
-                              std::to_string(kRawCudaVersion));
+                              std::to_string(config.version) + ", this build takes version " +
+                              std::to_string(kRawCudaVersion) +
+                              ": submit its source again with mlc-tune --cuda-kernel");
   }
   RawCuda raw;
-  const Config form = ConfigOf(raw, config.version, "");
+  const Config form = ConfigOf(raw, "");
   if (!SameNames(config.knobs, form.knobs) || !SameNames(config.words, form.words)) {
-    return InvalidArgument("a kernel written by hand has " +
-                           std::string(config.version == 1
-                                           ? "blocks, threads"
-                                           : "blocks and threads along x, y and z") +
-                           ", block_bytes, entry and source, in this order");
+    return InvalidArgument(
+        "a kernel written by hand has blocks and threads along x, y and z, block_bytes, entry and "
+        "source, in this order");
   }
-  raw.grid.x = config["blocks"];
-  raw.block.x = config["threads"];
-  if (config.version > 1) {
-    raw.grid = {raw.grid.x, config["blocks_y"], config["blocks_z"]};
-    raw.block = {raw.block.x, config["threads_y"], config["threads_z"]};
-  }
+  raw.grid = {config["blocks"], config["blocks_y"], config["blocks_z"]};
+  raw.block = {config["threads"], config["threads_y"], config["threads_z"]};
   raw.block_bytes = config["block_bytes"];
   MLC_TRY(target::CheckLaunch(raw.grid, raw.block));
   MLC_TRY(CheckBlockBytes(raw.block_bytes));
@@ -110,12 +89,8 @@ Result<RawCuda> RawCuda::FromConfig(const Config& config) {
   return raw;
 }
 
-std::vector<std::string> RawCudaKernels() {
-  std::vector<std::string> kernels;
-  for (int version = 1; version <= kRawCudaVersion; ++version) {
-    kernels.push_back(std::string(kRawCuda) + "/" + std::to_string(version));
-  }
-  return kernels;
+std::string RawCudaKernel() {
+  return std::string(kRawCuda) + "/" + std::to_string(kRawCudaVersion);
 }
 
 std::string RawCudaKernel(std::string_view config) {

@@ -1,8 +1,8 @@
 // Kernels that somebody wrote by hand, as configs:
-//   raw_cuda/1 blocks=4096 threads=256 block_bytes=0 entry=scale source=eJxLzs8tKEotLlbIS8xNVa...
-// so that a log, a lease and a lock file hold them as they hold any config. What older builds do
-// not take, more extents than one or a longer source, is of version 2, which names all extents.
-// They are of no family: no space has them, no search proposes them, nothing carries them over to
+//   raw_cuda/1 blocks=4096 blocks_y=1 blocks_z=1 threads=256 threads_y=1 threads_z=1 block_bytes=0
+//     entry=scale source=eJxLzs8tKEotLlbIS8xNVa...
+// in one line, so that a log, a lease and a lock file hold them as they hold any config. They are
+// of no family: no space has them, no search proposes them, nothing carries them over to
 // other shapes or learns from their times. Only BuildKernel and the package make code of them, and
 // only where allowed.
 //
@@ -27,8 +27,8 @@ struct RawCuda {
   target::Dim3 block = 32;  // in threads
   int64_t block_bytes = 0;  // dynamic shared memory of one block
 
-  // Of the oldest version that has room for it. INVALID_ARGUMENT with what is wrong: of PackSource,
-  // a name that is none or that the source has not, a launch that no device takes.
+  // INVALID_ARGUMENT with what is wrong: of PackSource, a name that is none or that the source has
+  // not, a launch that no device takes.
   Result<Config> ToConfig() const;
   // INVALID_ARGUMENT for another form, or what ToConfig refuses; FAILED_PRECONDITION for a version
   // unknown here.
@@ -36,9 +36,9 @@ struct RawCuda {
   friend bool operator==(const RawCuda&, const RawCuda&) = default;
 };
 
-// "raw_cuda/1", "raw_cuda/2": how workers and builds say that they take such kernels.
-std::vector<std::string> RawCudaKernels();
-// Which of them a config's text is of.
+// "raw_cuda/1": how workers and builds say that they take such kernels.
+std::string RawCudaKernel();
+// The same of a config's text, which may be of another version.
 std::string RawCudaKernel(std::string_view config);
 bool IsRawCuda(const Config& config);
 // Of a config's text; cheap.

@@ -94,8 +94,8 @@ TEST_P(TuningLogTest, ReturnsARecordWithEveryField) {
 }
 
 TEST_P(TuningLogTest, ReturnsConfigsThatBringALongSource) {
-  const std::string most = "raw_cuda/2 source=" + std::string((size_t{3} << 19) - 18, 'x');
-  const std::string least = "raw_cuda/2 source=" + std::string(8192 - 18, 'y');
+  const std::string most = "raw_cuda/1 source=" + std::string((size_t{3} << 19) - 18, 'x');
+  const std::string least = "raw_cuda/1 source=" + std::string(8192 - 18, 'y');
   for (int n = 0; n < 4; ++n) {
     Record record = MakeRecord(n, 100 + n, first_);
     record.config = n < 2 ? most : n == 2 ? least : "raw_cuda/1 source=z";
@@ -113,7 +113,7 @@ TEST_P(TuningLogTest, ReturnsConfigsThatBringALongSource) {
   EXPECT_EQ(log_->Confirmations(first_.key, "cpu avx512 threads=2")->at(0).config, most);
   EXPECT_EQ(log_->List({})->at(2).config, least);
   for (const std::string& refused :
-       {most + "x", "contraction/1 mr=" + std::string(8192, '1'), std::string("raw_cuda/2 #abc")}) {
+       {most + "x", "contraction/1 mr=" + std::string(8192, '1'), std::string("raw_cuda/1 #abc")}) {
     Record record = MakeRecord(9, 100, first_);
     record.config = refused;
     EXPECT_EQ(AppendAndWait(*log_, record).status().code(), StatusCode::kInvalidArgument);

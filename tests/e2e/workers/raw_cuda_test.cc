@@ -171,7 +171,7 @@ TEST_F(RawCudaTest, ALongKernelWithThreeExtentsGoesAllTheWay) {
   };
   const std::string key = graph::Workload::Parse(kWorkload)->digest().ToText();
   const std::string head =
-      "raw_cuda/2 blocks=1 blocks_y=2 blocks_z=3 threads=10 threads_y=20 threads_z=5 "
+      "raw_cuda/1 blocks=1 blocks_y=2 blocks_z=3 threads=10 threads_y=20 threads_z=5 "
       "block_bytes=100000 entry=twice (hand-written)";
   EXPECT_THAT(log({"best", Path("tuning.db"), key}), HasSubstr(head));
   EXPECT_THAT(log({"show", Path("tuning.db"), "1"}), HasSubstr("config: " + head + "\n"));

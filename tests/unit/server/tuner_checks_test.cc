@@ -131,7 +131,9 @@ TEST_F(TunerChecksTest, NoCanaryBringsCode) {
   record.task_uid = Digest{7, 7};
   record.workload = workload.digest();
   record.target = target::Target::Parse(TargetText())->ClassText();
-  record.config = "raw_cuda/1 blocks=1 threads=32 block_bytes=0 entry=k source=eJx";
+  record.config =
+      "raw_cuda/1 blocks=1 blocks_y=1 blocks_z=1 threads=32 threads_y=1 threads_z=1 block_bytes=0 "
+      "entry=k source=eJx";
   record.measurement = Time(100);
   record.worker = "other";
   ASSERT_TRUE(db::AppendAndWait(*log_, record).ok());

@@ -35,8 +35,9 @@ class RawCudaTest : public TunerTest {
     request.mutable_job()->set_target(kGpu);
     request.mutable_kernel()->set_entry("negate");
     request.mutable_kernel()->set_source(kSource);
-    request.mutable_kernel()->set_blocks(1);
-    request.mutable_kernel()->set_threads(64);
+    proto::RawCuda& kernel = *request.mutable_kernel();
+    kernel.set_blocks(1), kernel.set_blocks_y(1), kernel.set_blocks_z(1);
+    kernel.set_threads(64), kernel.set_threads_y(1), kernel.set_threads_z(1);
     return request;
   }
   std::string SubmitRaw(const proto::SubmitRawCudaRequest& request = RawRequest()) {
@@ -127,6 +128,7 @@ TEST_F(RawCudaTest, WhatNobodyCouldRunIsRefusedAtOnce) {
   EXPECT_THAT(why([](auto& r) { r.mutable_job()->set_target(TargetText()); }),
               HasSubstr("in CUDA is not for"));
   EXPECT_THAT(why([](auto& r) { r.clear_kernel(); }), HasSubstr("blocks"));
+  EXPECT_THAT(why([](auto& r) { r.mutable_kernel()->set_threads_z(0); }), HasSubstr("threads"));
   EXPECT_THAT(why([](auto& r) { r.mutable_kernel()->set_entry("other"); }),
               HasSubstr("no function 'other'"));
   EXPECT_THAT(why([](auto& r) { r.mutable_kernel()->set_block_bytes(300'000); }),
@@ -156,8 +158,8 @@ TEST_F(RawCudaTest, OnlyWorkersThatSaySoGetIt) {
   EXPECT_EQ(Call(Gpu("without", families))->leases_size(), 0);
 }
 
-// One whose grid older workers do not know, and whose source is as long as one may be.
-TEST_F(RawCudaTest, AKernelOfVersion2GoesToWorkersOfVersion2Alone) {
+// With a source as long as one may be.
+TEST_F(RawCudaTest, AKernelGoesToWorkersOfItsVersionAloneAndWhole) {
   proto::SubmitRawCudaRequest request = RawRequest();
   request.mutable_kernel()->set_blocks_y(3);
   request.mutable_kernel()->set_threads(8);
@@ -170,17 +172,17 @@ TEST_F(RawCudaTest, AKernelOfVersion2GoesToWorkersOfVersion2Alone) {
   source.resize(size_t{1} << 20);
   const std::string job = SubmitRaw(request);
   for (int i = 0; i < 50; ++i) {
-    EXPECT_EQ(Call(Gpu("old", {"raw_cuda/1"}))->leases_size(), 0);
+    EXPECT_EQ(Call(Gpu("newer", {"raw_cuda/2"}))->leases_size(), 0);
     std::this_thread::yield();
   }
-  const auto leases = Leases(job, Gpu("new", {"raw_cuda/1", "raw_cuda/2"}));
+  const auto leases = Leases(job, Gpu("both", {"raw_cuda/1", "raw_cuda/2"}));
   ASSERT_EQ(leases.size(), 1u);
   const auto raw = schedule::RawCuda::FromConfig(*schedule::Config::Parse(leases[0].config()));
   ASSERT_TRUE(raw.ok()) << raw.status().ToString();
   EXPECT_EQ(raw->grid, target::Dim3(1, 3, 1));
   EXPECT_EQ(raw->block, target::Dim3(8, 1, 4));
   EXPECT_EQ(raw->source, source);
-  proto::SynchronizeRequest answer = Gpu("new", {"raw_cuda/1", "raw_cuda/2"});
+  proto::SynchronizeRequest answer = Gpu("both", {"raw_cuda/1", "raw_cuda/2"});
   Answer(answer, leases[0], Took(4000));
   ASSERT_EQ(Leases(job, answer).size(), 2u) << "beside its rival";
   ASSERT_FALSE(Best().empty());
