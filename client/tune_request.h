@@ -10,7 +10,7 @@
 
 namespace mlc::client {
 
-// A model in one variant is asked for without variants, as older clients do: the same job.
+// A model in one variant is asked for without variants.
 proto::SubmitJobRequest RequestOf(const TuneOptions& options, const ModelTasks& model,
                                   const target::Target& target, const std::string& user);
 

@@ -71,7 +71,7 @@ std::string WorkersJson(const proto::ListWorkersReply& workers) {
     entry["class"] = ClassOf(worker);
     entry["target"] = worker.target();
     entry["build"] = worker.build();
-    entry["devices"] = std::max(worker.capabilities().devices(), 1);  // older workers do not say
+    entry["devices"] = std::max(worker.capabilities().devices(), 1);  // 0: one
     entry["holding"] = worker.holding();
     entry["results"] = worker.results();
     entry["failures"] = worker.failures();

@@ -8,14 +8,13 @@ namespace {
 constexpr size_t kMaxDetail = 16384;
 }  // namespace
 
-Status CheckProtocol(const std::string& peer, int protocol, int newest) {
-  const int spoken = protocol == 0 && peer == "client" ? 1 : protocol;
-  if (spoken >= kWireProtocol && spoken <= newest) return Status();
+Status CheckProtocol(const std::string& peer, int protocol) {
+  if (protocol == kWireProtocol) return Status();
   return FailedPrecondition("the " + peer + " speaks protocol " + std::to_string(protocol) +
-                            ", this server " + std::to_string(newest) + ": upgrade " +
-                            (spoken > newest    ? "mlc-server"
-                             : peer == "client" ? "mlc-tune"
-                                                : "mlc-worker"));
+                            ", this server " + std::to_string(kWireProtocol) + ": upgrade " +
+                            (protocol > kWireProtocol ? "mlc-server"
+                             : peer == "client"       ? "mlc-tune"
+                                                      : "mlc-worker"));
 }
 
 proto::Measurement ToWire(const Measurement& measurement) {

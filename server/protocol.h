@@ -15,14 +15,10 @@ namespace mlc::server {
 // The major version of the contract: another one understands it differently. Fields and calls that
 // are added leave it as it is, so programs of neighbouring releases work together.
 inline constexpr int kWireProtocol = 1;
-// Of requests for kernels written by hand whose grid or block has more extents than one: a server
-// that knows lines alone would run another launch.
-inline constexpr int kRawCudaProtocol = 2;
 
 // FAILED_PRECONDITION, with the side to upgrade, if `peer` ("client", "worker") speaks another
-// version than kWireProtocol up to `newest`. 0 is a client of the time before clients said theirs:
-// it speaks 1.
-Status CheckProtocol(const std::string& peer, int protocol, int newest = kWireProtocol);
+// version than kWireProtocol, or tells none (0).
+Status CheckProtocol(const std::string& peer, int protocol);
 
 proto::Measurement ToWire(const Measurement& measurement);
 // A missing or unknown outcome becomes kInfra; an over-long detail is cut.

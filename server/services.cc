@@ -121,8 +121,7 @@ class TunerService : public RawTuner {
                                           Wire* reply) override {
     return Later<proto::SubmitRawCudaRequest>(
         context, kSubmitRawCuda, wire, reply, [this](const auto& request, UnaryCall& call) {
-          const Status version =
-              CheckProtocol("client", request.job().protocol(), kRawCudaProtocol);
+          const Status version = CheckProtocol("client", request.job().protocol());
           if (!version.ok()) return Outdated(call, version);
           call.Answer(tuner_.SubmitRawCuda(request, call.caller()));
         });

@@ -17,7 +17,7 @@ class Attendance {
                                            const std::string& boot, int eventfd);
   virtual ~Attendance() = default;  // cancels, and waits for the stream's end
   virtual bool ended() const = 0;
-  // It makes no sense to try again: the server is older, or forbids it. REQUIRES: ended().
+  // It makes no sense to try again: the server has no such call, or forbids it. REQUIRES: ended().
   virtual bool hopeless() const = 0;
   virtual const std::string& boot() const = 0;
 };

@@ -30,6 +30,11 @@ def many_digests(count):
     return b"".join(field(1, f"{n:032x}".encode()) for n in range(count))
 
 
+def request(rest):
+    """Of a job, of a client of this protocol."""
+    return b"\x08\x01" + rest
+
+
 def report(target, rest):
     """Of a worker called w."""
     return b"\x08\x01" + field(2, b"w") + field(3, b"b") + field(5, target.encode()) + rest
@@ -37,15 +42,15 @@ def report(target, rest):
 
 # Name: (role, method, request). Requests are what the wire has, so that none need be well formed. 100 are under way at once.
 CALLS = {
-    "15 MiB of empty tasks": ("submit", TUNER + "SubmitJob", lambda _: b"\x0a\x00" * (15 * MIB // 2)),
-    "empty tasks": ("submit", TUNER + "SubmitJob", lambda _: b"\x0a\x00" * (MIB // 2)),
-    "as many tasks as may be": ("submit", TUNER + "SubmitJob", lambda _: b"\x0a\x00" * 299_990),
-    "empty variants": ("submit", TUNER + "SubmitJob", lambda _: b"\x32\x00" * (MIB // 2)),
-    "a task of endless uses": ("submit", TUNER + "SubmitJob", lambda _: field(1, field(4, b"\x01" * (15 * MIB)))),
-    "one endless text": ("submit", TUNER + "SubmitJob", lambda _: field(1, field(1, b"x" * (15 * MIB)))),
+    "15 MiB of empty tasks": ("submit", TUNER + "SubmitJob", lambda _: request(b"\x12\x00" * (15 * MIB // 2))),
+    "empty tasks": ("submit", TUNER + "SubmitJob", lambda _: request(b"\x12\x00" * (MIB // 2))),
+    "as many tasks as may be": ("submit", TUNER + "SubmitJob", lambda _: request(b"\x12\x00" * 299_990)),
+    "empty variants": ("submit", TUNER + "SubmitJob", lambda _: request(b"\x3a\x00" * (MIB // 2))),
+    "a task of endless uses": ("submit", TUNER + "SubmitJob", lambda _: request(field(2, field(4, b"\x01" * (15 * MIB))))),
+    "one endless text": ("submit", TUNER + "SubmitJob", lambda _: request(field(2, field(1, b"x" * (15 * MIB))))),
     "unknown fields": ("submit", TUNER + "SubmitJob", lambda _: b"\xf8\x01\x01" * (MIB // 3)),
     "groups in groups": ("submit", TUNER + "SubmitJob", lambda _: b"\xfb\x01" * 50 + b"\xfc\x01" * 50),
-    "a raw kernel": ("submit", TUNER + "SubmitRawCuda", lambda _: field(2, field(2, b"x" * (15 * MIB)))),
+    "a raw kernel": ("submit", TUNER + "SubmitRawCuda", lambda _: field(1, request(b"")) + field(2, field(2, b"x" * (15 * MIB)))),
     "kernels for 10,000 workloads": ("read", TUNER + "Best", lambda _: many_digests(10_000) + field(4, b"k" * (14 * MIB)) + field(2, b"t")),
     "empty digests": ("read", TUNER + "Best", lambda _: b"\x0a\x00" * (MIB // 2)),
     "10,000 workloads": ("read", TUNER + "Best", lambda _: many_digests(10_000) + field(2, os.urandom(8).hex().encode())),

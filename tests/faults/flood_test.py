@@ -63,11 +63,11 @@ class FloodTest(lab.Lab):
         self.end()
 
     def test_the_first_request_of_a_connection_may_be_large(self):
-        text = attacks.field(1, attacks.field(1, b"x" * (4 << 20)))
+        text = attacks.field(2, attacks.field(1, b"x" * (4 << 20)))
         with self.victim.channel("submit-x") as channel:
             submit = channel.unary_unary(attacks.TUNER + "SubmitJob", None, None)
             with self.assertRaises(grpc.RpcError) as refused:
-                submit(b"\x48\x01" + text, timeout=lab.PATIENCE)
+                submit(attacks.request(text), timeout=lab.PATIENCE)
         self.assertEqual(refused.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
         self.assertIn("trials must be", refused.exception.details())
         self.end()

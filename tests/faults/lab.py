@@ -62,7 +62,8 @@ class Caller:
 
     def call(self, service, method, request, timeout=PATIENCE, wait=False):
         module = tuner if service == "Tuner" else worker
-        reply = tuner.JobDescription if method == "GetJob" else getattr(module, method + "Reply")
+        others = {"GetJob": "JobDescription", "SubmitRawCuda": "SubmitJobReply"}
+        reply = getattr(module, others.get(method, method + "Reply"))
         stub = self.channel.unary_unary(f"/mlc.proto.{service}/{method}", type(request).SerializeToString, reply.FromString)
         return stub(request, timeout=timeout, wait_for_ready=wait)
 

@@ -1,9 +1,10 @@
-"""Programs of other versions: what an older one leaves unsaid is done without, what a newer one adds is passed over, and
-one that speaks another protocol is refused with the side to upgrade."""
+"""Programs of neighbouring versions, made here since there are none yet: what one leaves unsaid is done without, what one
+adds is passed over, and one that speaks another protocol is refused with the side to upgrade."""
 import subprocess
 
 import lab
 
+PROTOCOL = 1
 UNKNOWN_FIELD = b"\xfa\x3f\x05newer"  # field 1023, five bytes
 UNKNOWN_OUTCOME = 99
 
@@ -19,16 +20,16 @@ class Raw:
 
 
 class SkewTest(lab.Lab):
-    def test_an_older_worker_and_client_have_their_trials_made(self):
-        # Such a worker tells no capabilities and no trial's cost, counts no calls and opens no stream; such a client tells
-        # no protocol.
+    def test_a_worker_and_a_client_that_say_the_least_have_their_trials_made(self):
+        # Such a worker tells no capabilities and no trial's cost, counts no calls and opens no stream; such a client names
+        # nobody and nothing.
         caller = self.start_server()
         target = self.target()
-        old = lab.RawWorker(self.address, "old", target)
-        old.request.build = "an older release"
-        old.counts = 0
-        old.start()
-        request = lab.tuner.SubmitJobRequest(target=target)
+        least = lab.RawWorker(self.address, "least", target)
+        least.request.build = ""
+        least.counts = 0
+        least.start()
+        request = lab.tuner.SubmitJobRequest(protocol=PROTOCOL, target=target)
         request.tasks.add(occurrences=1, workload=(
             "workload v1 tolerance=1e-04 {\n  %0 = input() : f32[16,48]\n  %1 = weight() : f32[48,32]\n"
             "  %2 = matmul(%0, %1) : f32[16,32]\n  return %2\n}\n"))
@@ -36,9 +37,9 @@ class SkewTest(lab.Lab):
         job = caller.call("Tuner", "SubmitJob", request).job
         self.jobs[job] = 24
         self.finish(caller, job)
-        old.stop()
-        self.assertEqual(old.errors, [])
-        self.check([old])
+        least.stop()
+        self.assertEqual(least.errors, [])
+        self.check([least])
 
     def test_what_a_newer_worker_adds_is_passed_over(self):
         caller = self.start_server()
@@ -65,22 +66,28 @@ class SkewTest(lab.Lab):
         self.assertEqual(dict(self.rows("SELECT outcome, count(*) FROM record GROUP BY outcome")), {lab.common.OK: 32})
         self.check()
 
-    def test_a_newer_protocol_is_refused_with_the_side_to_upgrade(self):
+    def test_another_protocol_is_refused_with_the_side_to_upgrade(self):
         caller = self.start_server()
         target = self.target()
-        calls = [("Workers", "Synchronize",
-                  lab.worker.SynchronizeRequest(protocol=2, worker="w", boot="1", target=target), "upgrade mlc-server"),
-                 ("Workers", "Synchronize",
-                  lab.worker.SynchronizeRequest(protocol=0, worker="w", boot="1", target=target), "upgrade mlc-worker"),
-                 ("Tuner", "SubmitJob", lab.tuner.SubmitJobRequest(protocol=2, target=target), "upgrade mlc-server")]
-        for service, method, request, words in calls:
-            with self.assertRaises(lab.grpc.RpcError) as refused:
-                caller.call(service, method, request)
-            self.assertEqual(refused.exception.code(), lab.grpc.StatusCode.FAILED_PRECONDITION)
-            self.assertIn(words, refused.exception.details())
+
+        def calls(protocol):
+            job = lab.tuner.SubmitJobRequest(protocol=protocol, target=target)
+            yield "worker", "Workers", "Synchronize", lab.worker.SynchronizeRequest(
+                protocol=protocol, worker="w", boot="1", target=target)
+            yield "client", "Tuner", "SubmitJob", job
+            yield "client", "Tuner", "SubmitRawCuda", lab.tuner.SubmitRawCudaRequest(job=job)
+
+        for protocol in (PROTOCOL + 1, PROTOCOL - 1):
+            for peer, service, method, request in calls(protocol):
+                old = {"worker": "mlc-worker", "client": "mlc-tune"}[peer] if protocol < PROTOCOL else "mlc-server"
+                with self.assertRaises(lab.grpc.RpcError) as refused:
+                    caller.call(service, method, request)
+                self.assertEqual(refused.exception.code(), lab.grpc.StatusCode.FAILED_PRECONDITION)
+                self.assertEqual(refused.exception.details(),
+                                 f"the {peer} speaks protocol {protocol}, this server {PROTOCOL}: upgrade {old}")
         self.check()
 
-    def test_a_worker_serves_an_older_server(self):
+    def test_a_worker_serves_a_server_that_says_the_least(self):
         # One that knows Synchronize alone and says little in its replies.
         caller = self.start_server()
         one = self.start_worker("one")
@@ -125,19 +132,23 @@ class SkewTest(lab.Lab):
         self.assertIn("upgrade mlc-worker", self.messages())
         self.until(lambda: not self.processes(), "the end of every process")
 
-    def test_a_log_of_a_newer_version_is_refused(self):
+    def test_a_log_of_another_version_is_refused(self):
         caller = self.start_server()
         caller.close()
         self.check()
         self.server = None
         with lab.contextlib.closing(lab.sqlite3.connect(self.log)) as log:
             version = log.execute("PRAGMA user_version").fetchone()[0]
-            log.execute(f"PRAGMA user_version = {version + 1}")
-        server = self.start([self.program("mlc-server"), "--log", self.log, "--listen", self.address])
-        self.assertEqual(server.wait(lab.PATIENCE), 78, self.messages()[-2000:])
-        self.assertIn("newer", self.messages())
-        stats = subprocess.run([self.program("mlc-log"), "stats", self.log], capture_output=True, text=True, check=False)
-        self.assertEqual(stats.returncode, 78, stats.stderr)
+        for other, of_server, of_reader in ((version + 1, "is from a newer mlc-tune", "is from a newer mlc-tune"),
+                                            (version - 1, "has no migration to", "has the older schema")):
+            with lab.contextlib.closing(lab.sqlite3.connect(self.log)) as log:
+                log.execute(f"PRAGMA user_version = {other}")
+            server = self.start([self.program("mlc-server"), "--log", self.log, "--listen", self.address])
+            self.assertEqual(server.wait(lab.PATIENCE), 78, self.messages()[-2000:])
+            self.assertIn(of_server, self.messages())
+            stats = subprocess.run([self.program("mlc-log"), "stats", self.log], capture_output=True, text=True, check=False)
+            self.assertEqual(stats.returncode, 78, stats.stderr)
+            self.assertIn(of_reader, stats.stderr)
 
 
 if __name__ == "__main__":

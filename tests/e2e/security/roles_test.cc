@@ -23,6 +23,7 @@ TEST_F(SecurityTest, RolesHoldOverTheWire) {
   for (const char* who : {"read x", "submit alice", "work w"}) lab_.Make(who);
   Start();
   proto::SubmitJobRequest job;
+  job.set_protocol(1);
   auto reader = TunerClient::Connect(As("read-x"));
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(reader->Submit(job).status().code(), StatusCode::kPermissionDenied);
@@ -33,10 +34,14 @@ TEST_F(SecurityTest, RolesHoldOverTheWire) {
   EXPECT_EQ(code.code(), StatusCode::kPermissionDenied);
   EXPECT_THAT(code.message(), HasSubstr("submit alice may not call"));
   EXPECT_THAT(code.message(), HasSubstr("takes the role admin"));
-  job.set_protocol(2);
-  const Status newer = submitter->Submit(job).status();
-  EXPECT_EQ(newer.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(newer.message(), HasSubstr("upgrade mlc-server"));
+  const auto refused = [&](int protocol) {
+    job.set_protocol(protocol);
+    const Status status = submitter->Submit(job).status();
+    EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+    return status.message();
+  };
+  EXPECT_THAT(refused(2), HasSubstr("upgrade mlc-server"));
+  EXPECT_THAT(refused(0), HasSubstr("upgrade mlc-tune"));
 
   const auto connection = transport::Connection::Open(As("work-w"));
   ASSERT_TRUE(connection.ok());

@@ -53,6 +53,7 @@ void Lab::StartServer(const std::vector<std::string>& flags) {
 std::string Lab::Submit(const std::vector<std::string>& workloads, const std::string& target,
                         int64_t trials, int64_t batch) {
   proto::SubmitJobRequest request;
+  request.set_protocol(1);
   for (const std::string& text : workloads) {
     proto::Task& task = *request.add_tasks();
     task.set_workload(graph::Workload::Parse(text)->ToText());

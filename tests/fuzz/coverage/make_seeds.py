@@ -119,15 +119,19 @@ GPU = "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560"
 def wire_messages():
     task = text(1, WORKLOAD) + number(2, 3) + text(3, "exp")
     options = number(1, 100) + number(2, 7)
-    job = number(9, 1) + text(1, task) + text(2, CPU) + text(3, options) + text(4, "model")
+    job = number(1, 1) + text(2, task) + text(3, CPU) + text(4, options) + text(5, "model")
     write("wire_messages", "job", b"\0" + job)
-    variants = text(6, text(1, "usual")) + text(6, text(1, "other"))
-    write("wire_messages", "variants", b"\0" + text(1, task + number(4, 1) + number(4, 0)) + text(2, CPU) + text(3, options) + variants)
+    variants = text(7, text(1, "usual")) + text(7, text(1, "other"))
+    write("wire_messages", "variants", b"\0" + text(2, task + number(4, 1) + number(4, 0)) + text(3, CPU) + text(4, options) + variants)
     source = 'extern "C" __global__ void f(const float* a, float* b) { b[threadIdx.x] = a[threadIdx.x]; }'
-    kernel = text(1, "f") + text(2, source) + number(3, 4) + number(4, 32) + number(5, 1024)
-    on_gpu = text(1, task) + text(2, GPU) + text(3, number(6, 1))
-    write("wire_messages", "raw_cuda", b"\1" + text(1, on_gpu) + text(2, kernel))
-    write("wire_messages", "raw_cuda_2d", b"\1" + text(1, on_gpu) + text(2, kernel + number(6, 2) + number(8, 2)))
+    on_gpu = text(2, task) + text(3, GPU) + text(4, number(6, 1))
+
+    def kernel(*extents):
+        launch = b"".join(number(field, extent) for field, extent in enumerate(extents, start=3))
+        return text(1, "f") + text(2, source) + launch + number(9, 1024)
+
+    write("wire_messages", "raw_cuda", b"\1" + text(1, on_gpu) + text(2, kernel(4, 1, 1, 32, 1, 1)))
+    write("wire_messages", "raw_cuda_2d", b"\1" + text(1, on_gpu) + text(2, kernel(4, 2, 1, 32, 2, 1)))
     times = number(1, 0) + double(2, 1000) + double(3, 900) + double(4, 1100) + number(5, 10) + double(6, 2000) + double(7, 1e-6)
     failed = number(1, 3) + text(11, "it crashed")
     results = b"".join(text(8, text(1, bytes(16)) + text(2, m) + double(3, 0.5)) for m in (times, failed))

@@ -97,6 +97,7 @@ class ServerMetricsTest : public ::testing::Test {
 
   static proto::SubmitJobRequest Request() {
     proto::SubmitJobRequest request;
+    request.set_protocol(kWireProtocol);
     proto::Task& task = *request.add_tasks();
     task.set_workload(MakeWorkload(1 << 20).ToText());
     task.set_occurrences(1);

@@ -87,6 +87,7 @@ TEST_F(ServerTest, ServesAJobOverAUnixSocket) {
   auto stub = proto::Tuner::NewStub(
       grpc::CreateChannel((*server)->address(), grpc::InsecureChannelCredentials()));
   proto::SubmitJobRequest request;
+  request.set_protocol(kWireProtocol);
   proto::Task& task = *request.add_tasks();
   task.set_workload(MakeWorkload(8).ToText());
   task.set_occurrences(1);

@@ -94,9 +94,24 @@ TEST_F(TunerTest, DuplicatesAreAcknowledgedAndStoredOnce) {
   EXPECT_EQ(log_->Stats()->records, 3);
 }
 
+TEST(CheckProtocolTest, NeighboursAreRefusedWithTheSideToUpgrade) {
+  EXPECT_TRUE(CheckProtocol("worker", kWireProtocol).ok());
+  EXPECT_TRUE(CheckProtocol("client", kWireProtocol).ok());
+  const auto refused = [](const std::string& peer, int protocol, const std::string& upgrade) {
+    EXPECT_EQ(CheckProtocol(peer, protocol),
+              FailedPrecondition("the " + peer + " speaks protocol " + std::to_string(protocol) +
+                                 ", this server " + std::to_string(kWireProtocol) + ": upgrade " +
+                                 upgrade));
+  };
+  refused("worker", kWireProtocol + 1, "mlc-server");
+  refused("client", kWireProtocol + 1, "mlc-server");
+  refused("worker", kWireProtocol - 1, "mlc-worker");
+  refused("client", kWireProtocol - 1, "mlc-tune");
+}
+
 TEST_F(TunerTest, WhatAWorkerSaysOfDevicesIsTakenOrPassedOver) {
   proto::TrialResult result;
-  EXPECT_EQ(DeviceSeconds(result), std::nullopt) << "an older worker";
+  EXPECT_EQ(DeviceSeconds(result), std::nullopt) << "not told";
   for (const double nonsense : {-1.0, std::nan("")}) {
     result.set_device_s(nonsense);
     EXPECT_EQ(DeviceSeconds(result), std::nullopt);

@@ -81,7 +81,7 @@ TEST_F(ProgressViewTest, AJobThatTheLogAnswersHasNoSpeed) {
               HasSubstr("model 380 ms (2.00x), all from the log, nothing was measured, failed:"));
   EXPECT_THAT(FinalTable(model_, progress_),
               HasSubstr("50 trials, all from the log, nothing was measured, failed:"));
-  // An older server may say anything.
+  // A server may say anything.
   progress_.set_replayed(1'000'000);
   EXPECT_DOUBLE_EQ(FiguresOf(model_, progress_).trials_per_s, 0);
   progress_.set_replayed(progress_.trials() - 1);

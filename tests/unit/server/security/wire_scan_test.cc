@@ -44,7 +44,7 @@ TEST(WireScanTest, CountsTheFieldsOfAllMessagesInside) {
 
 TEST(WireScanTest, EmptyMessagesCount) {
   std::string empty;
-  for (int i = 0; i < 5'000; ++i) empty += std::string("\x0a\x00", 2);
+  for (int i = 0; i < 5'000; ++i) empty += std::string("\x12\x00", 2);
   EXPECT_EQ(*Count(empty), 5'000);
   const Status status = Count(empty, 4'999).status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
@@ -70,9 +70,9 @@ TEST(WireScanTest, PackedNumbersCountByTheirBytes) {
 
 TEST(WireScanTest, WhatIsNoMessageIsRefused) {
   for (const std::string& bad : {
-           std::string("\x0a\x05"),                  // shorter than it says
-           std::string("\x0a\xff\xff\xff\xff\x0f"),  // 4 GiB, it says
-           std::string("\x0a\x02\x08", 3),           // a field that ends beyond its message
+           std::string("\x12\x05"),                  // shorter than it says
+           std::string("\x12\xff\xff\xff\xff\x0f"),  // 4 GiB, it says
+           std::string("\x12\x02\x08", 3),           // a field that ends beyond its message
            std::string("\x08"),                      // no number
            std::string("\xfb\x01\xfc\x01"),          // a group
            std::string("\x07"),                      // no type of the wire
