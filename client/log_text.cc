@@ -23,7 +23,7 @@ std::string TimeOf(const Measurement& m) {
 
 Json RecordJson(const db::Record& record) {
   Json json = Json::parse(db::ToJsonLine(record));
-  json.erase("kind");
+  for (const char* of_line : {"kind", "version"}) json.erase(of_line);
   json["id"] = record.id;
   return json;
 }

@@ -18,6 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kPage = 4096;
+constexpr int64_t kVersion = 1;  // of the lines
 
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -67,11 +68,21 @@ Result<Record> RecordFrom(const Json& json) {
   return record;
 }
 
+Status CheckVersion(const Json& json) {
+  const int64_t version = MLC_TRY(WholeField<int64_t>(json, "version", 0));
+  if (version == kVersion) return Status();
+  if (version == 0) return InvalidArgument("the line does not tell its version");
+  return FailedPrecondition("the line is of version " + std::to_string(version) +
+                            ", this program reads version " + std::to_string(kVersion) +
+                            ": use the mlc-log of the release that wrote it");
+}
+
 Status ImportLine(const std::string& line, TuningLog& log, ImportCounts& counts) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return InvalidArgument("not a JSON object");
   // The library throws for a field of the wrong type; here that is the user's fault.
   try {
+    MLC_TRY(CheckVersion(json));
     const std::string kind = json.value("kind", std::string());
     if (kind == "workload") {
       MLC_TRY(log.AddWorkload(MLC_TRY(WorkloadFrom(json))));
@@ -93,6 +104,7 @@ Status ImportLine(const std::string& line, TuningLog& log, ImportCounts& counts)
 std::string ToJsonLine(const WorkloadRow& row) {
   Json json;
   json["kind"] = "workload";
+  json["version"] = kVersion;
   json["key"] = row.key.ToText();
   json["summary"] = row.summary;
   json["text"] = row.text;
@@ -103,6 +115,7 @@ std::string ToJsonLine(const Record& record) {
   const Measurement& m = record.measurement;
   Json json;
   json["kind"] = "record";
+  json["version"] = kVersion;
   json["task_uid"] = record.task_uid.ToText();
   json["study"] = record.study.ToText();
   json["workload"] = record.workload.ToText();

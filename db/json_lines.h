@@ -1,6 +1,7 @@
 // The log as text, one JSON object a line: workloads before the records that need them, then jobs'
-// records in the log's order. Stable: fields are added, never renamed. For looking, diffing, moving
-// between versions. Cost models and jobs are not exported.
+// records in the log's order. Every line tells the version of its form, in which fields are
+// added and never renamed. For looking, diffing, moving between versions. Cost models and jobs are
+// not exported.
 #pragma once
 
 #include <istream>
@@ -25,8 +26,9 @@ Status Export(const TuningLog& log, std::ostream& out);
 // Into a file by way of a temporary one beside it: `to` is as it was where that fails. A pipe, a
 // device or a link is written as it is.
 Status ExportToFile(const TuningLog& log, const std::string& to);
-// INVALID_ARGUMENT with the line's number at the first line that is damaged or refused, DATA_LOSS
-// if reading fails; what came before it stays.
+// INVALID_ARGUMENT with the line's number at the first line that is damaged or refused,
+// FAILED_PRECONDITION for one of another version, DATA_LOSS if reading fails; what came before it
+// stays.
 Result<ImportCounts> Import(std::istream& in, TuningLog& log);
 
 }  // namespace mlc::db

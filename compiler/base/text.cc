@@ -42,6 +42,19 @@ Status Lexer::Expect(std::string_view token) {
   return Error("expected '" + std::string(token) + "'");
 }
 
+Status Lexer::Version(int known) {
+  const std::string expected = "v" + std::to_string(known);
+  if (Accept(expected)) return {};
+  int64_t found = -1;
+  if (PeekChar() == 'v') {
+    (void)std::from_chars(text_.data() + pos_ + 1, text_.data() + text_.size(), found);
+  }
+  if (found < 0) return Error("expected '" + expected + "'");
+  return FailedPrecondition(Place() + ": the text is of version " + std::to_string(found) +
+                            ", this program reads version " + std::to_string(known) +
+                            ": use a program of the release that wrote it");
+}
+
 Result<std::string> Lexer::Word() {
   const char first = PeekChar();
   if (!std::isalpha(static_cast<unsigned char>(first)) && first != '_') {
@@ -90,7 +103,7 @@ bool Lexer::PeekNumber() const {
   return std::isdigit(static_cast<unsigned char>(c)) || c == '-' || c == '.';
 }
 
-Status Lexer::Error(std::string_view what) const {
+std::string Lexer::Place() const {
   size_t line = 1, column = 1;
   for (size_t i = 0; i < pos_; ++i) {
     if (text_[i] == '\n') {
@@ -100,10 +113,13 @@ Status Lexer::Error(std::string_view what) const {
       ++column;
     }
   }
+  return "line " + std::to_string(line) + ", column " + std::to_string(column);
+}
+
+Status Lexer::Error(std::string_view what) const {
   std::string near(text_.substr(pos_, 20));
   if (const size_t newline = near.find('\n'); newline != std::string::npos) near.resize(newline);
-  return InvalidArgument("line " + std::to_string(line) + ", column " + std::to_string(column) +
-                         ": " + std::string(what) +
+  return InvalidArgument(Place() + ": " + std::string(what) +
                          (AtEnd() ? ", found the end" : ", found '" + near + "'"));
 }
 

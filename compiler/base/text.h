@@ -21,6 +21,9 @@ class Lexer {
   // word.
   bool Accept(std::string_view token);
   Status Expect(std::string_view token);
+  // "v1": the version of a text's form. FAILED_PRECONDITION, with what to do, for another one than
+  // `known`.
+  Status Version(int known);
   // [A-Za-z_][A-Za-z0-9_.-]*
   Result<std::string> Word();
   Result<int64_t> Int();
@@ -36,6 +39,7 @@ class Lexer {
 
  private:
   void SkipSpace();
+  std::string Place() const;
 
   std::string_view text_;
   size_t pos_ = 0;

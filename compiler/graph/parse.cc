@@ -194,7 +194,7 @@ Result<Graph> ParseGraphBody(Lexer& lexer, int most_values) {
 Result<Graph> Graph::Parse(std::string_view text) {
   Lexer lexer(text);
   MLC_TRY(lexer.Expect("graph"));
-  MLC_TRY(lexer.Expect("v1"));
+  MLC_TRY(lexer.Version(1));
   return ParseGraphBody(lexer, kMostModelValues);
 }
 

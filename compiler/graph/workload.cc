@@ -107,7 +107,7 @@ Result<Workload> Workload::Create(Graph graph, double tolerance,
 Result<Workload> Workload::Parse(std::string_view text) {
   Lexer lexer(text);
   MLC_TRY(lexer.Expect("workload"));
-  MLC_TRY(lexer.Expect("v1"));
+  MLC_TRY(lexer.Version(1));
   MLC_TRY(lexer.Expect("tolerance"));
   MLC_TRY(lexer.Expect("="));
   const double tolerance = MLC_TRY(lexer.Float());

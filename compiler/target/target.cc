@@ -151,7 +151,8 @@ Result<Target> ParseCuda(Lexer& lexer) {
 
 Result<Target> Target::Parse(std::string_view text) {
   Lexer lexer(text);
-  for (const char* token : {"target", "v1"}) MLC_TRY(lexer.Expect(token));
+  MLC_TRY(lexer.Expect("target"));
+  MLC_TRY(lexer.Version(1));
   if (lexer.Accept("cuda")) return ParseCuda(lexer);
   for (const char* token : {"cpu", "arch", "="}) MLC_TRY(lexer.Expect(token));
   Target target;

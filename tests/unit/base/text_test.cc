@@ -31,6 +31,19 @@ TEST(Lexer, ErrorsNameLineAndColumn) {
   EXPECT_EQ(lexer.Expect("c").message(), "line 2, column 4: expected 'c', found the end");
 }
 
+TEST(Lexer, AnotherVersionIsRefusedWithBoth) {
+  const auto status = [](const char* text) { return Lexer(text).Version(2); };
+  EXPECT_TRUE(status("v2 {}").ok());
+  EXPECT_EQ(status(" v3 {}"),
+            FailedPrecondition("line 1, column 2: the text is of version 3, this program reads "
+                               "version 2: use a program of the release that wrote it"));
+  EXPECT_EQ(status("v1").code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status("v20").code(), StatusCode::kFailedPrecondition);
+  for (const char* none : {"", "v", "vx", "v-1", "2", "w2", "v99999999999999999999"}) {
+    EXPECT_EQ(status(none).code(), StatusCode::kInvalidArgument) << none;
+  }
+}
+
 TEST(Lexer, RefusesIntegersThatDoNotFit) {
   Lexer lexer("99999999999999999999");
   EXPECT_FALSE(lexer.Int().ok());

@@ -249,6 +249,14 @@ TEST_F(FilesTest, ImportRefusesDamageWithTheLine) {
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << number;
     EXPECT_THAT(status.message(), HasSubstr("'runs' is not a whole number in its range"));
   }
+  std::string newer = ToJsonLine(TheWorkload());
+  newer.replace(newer.find("\"version\":1"), 11, "\"version\":2");
+  EXPECT_EQ(import(workload + newer),
+            FailedPrecondition("line 2: the line is of version 2, this program reads version 1: "
+                               "use the mlc-log of the release that wrote it"));
+  EXPECT_EQ(import("{\"kind\":\"record\"}"),
+            InvalidArgument("line 1: the line does not tell its version"));
+  EXPECT_EQ(import("{\"kind\":\"x\",\"version\":1}"), InvalidArgument("line 1: unknown kind 'x'"));
   EXPECT_EQ(import("{").code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(import("{\"kind\":\"x\"}").code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(import("{\"kind\":7}").code(), StatusCode::kInvalidArgument);

@@ -67,7 +67,7 @@ TEST_P(GraphTextErrors, AreReported) {
 INSTANTIATE_TEST_SUITE_P(
     All, GraphTextErrors,
     testing::Values(
-        BadCase{"", "expected 'graph'"}, BadCase{"graph v2 {}", "expected 'v1'"},
+        BadCase{"", "expected 'graph'"}, BadCase{"graph {}", "expected 'v1'"},
         BadCase{"graph v1 { return %0 }", "not defined"},
         BadCase{"graph v1 { %1 = input() : f32[] return %1 }", "numbered in order"},
         BadCase{"graph v1 { %0 = input() : f31[] return %0 }", "unknown element type"},

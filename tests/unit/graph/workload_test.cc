@@ -71,5 +71,16 @@ TEST(Workload, RejectsWildTolerance) {
       Workload::Parse("workload v1 tolerance=nan { %0 = input() : f32[] return %0 }").ok());
 }
 
+TEST(Workload, AnotherVersionIsRefused) {
+  for (const Status& refused : {Workload::Parse("workload v2 anything").status(),
+                                Graph::Parse("\n graph v2 anything").status()}) {
+    EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+    EXPECT_NE(refused.message().find("the text is of version 2, this program reads version 1: use "
+                                     "a program of the release that wrote it"),
+              std::string::npos)
+        << refused.message();
+  }
+}
+
 }  // namespace
 }  // namespace mlc::graph

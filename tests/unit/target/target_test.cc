@@ -82,8 +82,11 @@ std::string ErrorOf(std::string text, const std::string& from, const std::string
 
 TEST(Target, BadTextIsExplained) {
   const std::string text = Avx512().ToText();
-  EXPECT_EQ(ErrorOf(text, "v1", "v2"),
-            "line 1, column 8: expected 'v1', found 'v2 cpu arch=x86_64 i'");
+  EXPECT_EQ(ErrorOf(text, "v1", "1"),
+            "line 1, column 8: expected 'v1', found '1 cpu arch=x86_64 is'");
+  EXPECT_EQ(Target::Parse("target v2 tpu").status(),
+            FailedPrecondition("line 1, column 8: the text is of version 2, this program reads "
+                               "version 1: use a program of the release that wrote it"));
   EXPECT_EQ(
       ErrorOf(text, "x86_64", "vax"),
       "line 1, column 24: unknown arch 'vax': x86_64 or aarch64, found 'isa=avx512 threads=2'");
