@@ -9,7 +9,7 @@
 namespace mlc::costmodel {
 
 // Raised when an estimate changes: the learned models correct estimates.
-inline constexpr int kAnalyticVersion = 2;
+inline constexpr int kAnalyticVersion = 1;
 
 // Nanoseconds of one execution. The parts overlap; they do not add up to the total.
 struct Estimate {
