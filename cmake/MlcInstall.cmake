@@ -14,7 +14,7 @@ mlc_write_config(bin/mlc-compile ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR} ${CMAKE
 mlc_write_config(${CMAKE_INSTALL_BINDIR}/mlc-compile ${CMAKE_INSTALL_PREFIX} ${mlc_config_dir}
   ${CMAKE_BINARY_DIR}/installed/mlcConfig.cmake)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/mlcConfigVersion.cmake
-  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMajorVersion)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/MlcAddModel.cmake ${CMAKE_BINARY_DIR}/MlcAddModel.cmake COPYONLY)
 
 # The component "compile" is all that a project needs which compiles models.

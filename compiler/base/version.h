@@ -6,7 +6,7 @@
 
 namespace mlc {
 
-// What `program --version` prints: its name and the release, as in "mlc-tune 0.1.0".
+// What `program --version` prints: its name and the release, as in "mlc-tune 1.0.0".
 std::string VersionText(std::string_view program);
 
 }  // namespace mlc

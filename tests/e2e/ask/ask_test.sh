@@ -58,7 +58,7 @@ mkdir "$work/project"
 cat >"$work/project/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.20)
 project(asks LANGUAGES C)
-find_package(mlc 0.1 CONFIG REQUIRED)
+find_package(mlc 1.0 CONFIG REQUIRED)
 mlc_add_model(net $models/resnet18.onnx SERVER $at THREADS 2 NAME model REQUIRE_TUNED)
 END
 expect 0 cmake -G Ninja -S "$work/project" -B "$work/project/build" "-Dmlc_DIR=$build"
