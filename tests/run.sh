@@ -4,16 +4,27 @@
 #                                   under sanitizers
 #   tests/run.sh --fast             the release build's tests only
 #   tests/run.sh --within MINUTES   as everything, but what is not built by then is skipped, and said to be
+#   tests/run.sh --only PART        one part of everything: release (without layering), layering (formatting, lint, headers,
+#                                   include arrows), fuzz, asan or tsan
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/deploy/steps.sh"
-presets=(fuzz asan tsan) within=
+presets=(fuzz asan tsan) within= only=
 while (($# > 0)); do
   case $1 in
     --fast) presets=() ;;
     --within)
       [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || { echo "--within takes whole minutes, at least 1" >&2; exit 64; }
       within=$2
+      shift
+      ;;
+    --only)
+      case ${2:-} in
+        release | layering) presets=() ;;
+        fuzz | asan | tsan) presets=("$2") ;;
+        *) echo "--only takes release, layering, fuzz, asan or tsan" >&2; exit 64 ;;
+      esac
+      only=$2
       shift
       ;;
     *) echo "unknown argument '$1': see the head of tests/run.sh" >&2; exit 64 ;;
@@ -73,8 +84,21 @@ run_preset() {
   fi
 }
 
-"$root/deploy/setup.sh" release
-step "Test (release)" run_tests release
+case $only in
+  '')
+    "$root/deploy/setup.sh" release
+    step "Test (release)" run_tests release
+    ;;
+  release)
+    "$root/deploy/setup.sh" release
+    step "Test (release)" run_tests release -LE '^layering$'
+    ;;
+  layering)
+    # Lint reads the generated headers; the rest of these tests builds what it needs.
+    "$root/deploy/setup.sh" release:mlc_proto
+    step "Test (layering)" run_tests release -L '^layering$'
+    ;;
+esac
 for preset in "${presets[@]}"; do run_preset "$preset"; done
 if ((${#failures[@]} > 0)); then printf '\n'; printf '%s\n' "${failures[@]}"; fi
 printf '\n%d skipped (each says why above)\n%d passed, %d failed\n' "$skipped" "$passed" "$failed"
