@@ -6,7 +6,8 @@
 Status and Result<T>, Digest, Config, TensorType, values and graphs of the graph IR, and types,
 expressions, statements and kernels of the kernel IR. A kernel prints with the names of its buffers
 and variables; a single expression or statement has numbers instead: b3 is buffers[3] and v7 is
-vars[7] of its kernel. The printers read memory only: they work on core files, too.
+vars[7] of its kernel. Statements and expressions that are rare show their name and fields instead
+of the text form's spelling. The printers read memory only: they work on core files, too.
 docs/debugging.md shows them in use.
 """
 
@@ -115,9 +116,10 @@ class KernelText:
     """Renders expressions and statements, with the names of a kernel where there is one."""
 
     def __init__(self, kernel=None):
-        self.buffers = (
-            [text_of(b["name"]) for b in elements(kernel["buffers"])] if kernel is not None else []
-        )
+        buffers = elements(kernel["buffers"]) if kernel is not None else []
+        self.buffers = [text_of(buffer["name"]) for buffer in buffers]
+        # Whose loads say no lanes: the buffer has as many.
+        self.registers = {i for i, buffer in enumerate(buffers) if int(buffer["lanes"]) > 1}
         self.vars = [text_of(v) for v in elements(kernel["vars"])] if kernel is not None else []
 
     def var(self, number):
@@ -157,7 +159,8 @@ class KernelText:
             )
         if name == "Load":
             lanes = int(expr["type"]["lanes"])
-            extra = f", lanes={lanes}" if lanes != 1 else ""
+            wide = lanes != 1 and int(node["buffer"]) not in self.registers
+            extra = f", lanes={lanes}" if wide else ""
             place = self.reference(node["index"], below) + extra + self.access(node, below)
             return f"{self.buffer(node['buffer'])}[{place}]"
         return self.plain(node, below)
@@ -225,11 +228,9 @@ class KernelText:
 
 def buffer_text(value):
     lanes = int(value["lanes"])
-    return (
-        f"{word(value['scope'])} {text_of(value['name'])} : {dtype_text(value['dtype'])}"
-        + (f" x {lanes}" if lanes != 1 else "")
-        + f"[{int(value['size'])}]"
-    )
+    scope = word(value["scope"]).replace("register", "reg")
+    kind = dtype_text(value["dtype"]) + (f"x{lanes}" if lanes != 1 else "")
+    return f"{scope} {text_of(value['name'])}: {kind}[{int(value['size'])}]"
 
 
 def kernel_text(value):
@@ -339,7 +340,7 @@ def register(objfile):
 
 
 # GDB asks the printers of object files before the general ones, in the order of loading. Those of
-# the program so come before the standard library's for shared_ptr, which is what an expression is held by.
+# the program so come before the standard library's for shared_ptr, which holds expressions.
 register(None)
 for loaded in gdb.objfiles():
     register(loaded)

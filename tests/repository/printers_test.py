@@ -36,11 +36,11 @@ EXPECTED = {
     "*load._M_ptr": LOAD,
     "lanes": "lane_mask(active=4)",
     "store": f"\nb1[{INDEX}] = {VALUE}",
-    "kernel.buffers[2]": "register acc : f32 x 16[4]",
+    "kernel.buffers[2]": "reg acc: f32x16[4]",
     "kernel": f"""kernel scale {{
-  in x : f32[1024]
-  out y : f32[1024]
-  register acc : f32 x 16[4]
+  in x: f32[1024]
+  out y: f32[1024]
+  reg acc: f32x16[4]
   parallel for chunk in 0 .. 8 {{
     unrolled for i in 0 .. 14 step 2 {{
       let at = add(mul(i, 16), 3)
