@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the project needs on Debian 12 and builds it: the one set-up of quickstart.sh and tests/run.sh.
 #   deploy/setup.sh [PRESET[:TARGET,...]]...     presets of CMakePresets.json, with what to build of each; default: all of release
+#   deploy/setup.sh --packages-only              installs the Debian packages and ends, for images of build machines
 # Safe to run again: packages that are there stay, and only what changed is rebuilt.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -105,6 +106,10 @@ build() {
 }
 
 cd "$root"
+if [[ ${1:-} == --packages-only ]]; then
+  step "Install packages" install_packages
+  exit 0
+fi
 mkdir -p build
 step "Install packages" install_packages
 step "Find a CUDA compiler" fetch_cuda
