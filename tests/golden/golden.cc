@@ -7,17 +7,14 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace mlc::golden {
 
 namespace {
 
 bool g_update = false;
-
-void Write(const std::filesystem::path& path, std::string_view text) {
-  std::filesystem::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << text;
-}
+std::string g_text_folder;
 
 // Both paths are the build's own, made of letters, digits and slashes.
 std::string UnifiedDiff(const std::string& expected, const std::string& actual) {
@@ -35,6 +32,15 @@ std::string UnifiedDiff(const std::string& expected, const std::string& actual) 
 }  // namespace
 
 void SetUpdate(bool update) { g_update = update; }
+
+void SetTextFolder(std::string folder) { g_text_folder = std::move(folder); }
+
+const std::string& TextFolder() { return g_text_folder; }
+
+void Write(const std::string& path, std::string_view text) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 std::string Read(const std::string& path) {
   std::ifstream in(std::string(MLC_SOURCE_DIR) + "/" + path, std::ios::binary);

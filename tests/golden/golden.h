@@ -11,9 +11,17 @@ namespace mlc::golden {
 // MLC_UPDATE_GOLDEN.
 void SetUpdate(bool update);
 
+// Where the replay test writes the text of every kernel that it looks at; nowhere if empty, which
+// is the default. The test's main sets it from MLC_KERNEL_TEXTS, for diff.sh.
+void SetTextFolder(std::string folder);
+const std::string& TextFolder();
+
 // Fails the current test unless the file, relative to the project's root, holds `text`. `hint` is
 // printed with a mismatch: when accepting the new text is right.
 void Check(const std::string& path, std::string_view text, std::string_view hint = {});
+
+// Writes a file and the folders above it.
+void Write(const std::string& path, std::string_view text);
 
 // The file's text, relative to the project's root; empty if it does not exist.
 std::string Read(const std::string& path);

@@ -34,21 +34,76 @@ graph::Workload SmallAttention() {
       "f32[1,2,8,16]\n%3 = attention(%0, %1, %2) {scale=0.25} : f32[1,2,8,16]\nreturn %3\n");
 }
 
-void CheckKernel(std::string_view family, const graph::Workload& workload) {
-  const schedule::LoweredKernel lowered = LoweredBy(family, workload, Avx512());
-  std::string text = "# " + workload.Summary() + "\n";
+graph::Workload SmallPool() {
+  return Parsed(
+      "%0 = input() : f32[1,16,8,8]{1024,1,128,16}\n%1 = pool(%0) {kernel=[3,3], kind=max, "
+      "pads=[1,1,1,1], strides=[2,2]} : f32[1,16,4,4]{256,1,64,16}\nreturn %1\n");
+}
+
+graph::Workload SmallSigmoid() {
+  return Parsed(
+      "%0 = input() : f32[100]\n%1 = input() : f32[100]\n%2 = sigmoid(%0) : f32[100]\n"
+      "%3 = mul(%1, %2) : f32[100]\nreturn %3\n");
+}
+
+graph::Workload SmallProduct(DType dtype, int64_t rows, int64_t depth, int64_t columns) {
+  const auto type = [&](int64_t a, int64_t b) {
+    return graph::TensorType{dtype, {a, b}, {}}.ToText();
+  };
+  return Parsed("%0 = input() : " + type(rows, depth) +
+                "\n%1 = weight() : " + type(depth, columns) +
+                "\n%2 = matmul(%0, %1) : " + type(rows, columns) + "\nreturn %2\n");
+}
+
+struct FamilyCase {
+  std::string family;
+  graph::Workload workload;
+  target::Target target;
+};
+
+// One small case of each family, whose text is short enough to be read in a change.
+std::vector<FamilyCase> FamilyCases() {
+  return {{"contraction", SmallConvolution(), Avx512()},
+          {"winograd", Convolution(16, 12, 16, 3, 1), Avx512()},
+          {"depthwise", Convolution(16, 8, 16, 3, 1, 16), Avx512()},
+          {"row_reduce", SmallSoftmax(), Avx512()},
+          {"attention", SmallAttention(), Avx512()},
+          {"window", SmallPool(), Avx512()},
+          {"pointwise", SmallSigmoid(), Avx512()},
+          {"gpu_attention", SmallAttention(), Hopper()},
+          {"gpu_depthwise", Convolution(16, 8, 16, 3, 1, 16), Hopper()},
+          {"gpu_pool", SmallPool(), Hopper()},
+          {"gpu_pointwise", SmallSigmoid(), Hopper()},
+          {"gpu_row_reduce", SmallSoftmax(), Hopper()},
+          {"simt_contraction", SmallProduct(DType::kF32, 16, 16, 32), Hopper()},
+          {"skinny_contraction", SmallProduct(DType::kF32, 1, 64, 64), Hopper()},
+          {"tensor_contraction", SmallProduct(DType::kF16, 16, 32, 32), Hopper()},
+          {"warpgroup_contraction", SmallProduct(DType::kF16, 64, 64, 64), Hopper()}};
+}
+
+void CheckKernel(const FamilyCase& subject) {
+  const schedule::LoweredKernel lowered =
+      LoweredBy(subject.family, subject.workload, subject.target);
+  std::string text = "# " + subject.workload.Summary() + "\n";
   for (const schedule::Preparation& preparation : lowered.preparations) {
     text += preparation.kernel.ToText();
   }
-  Check("tests/golden/kernels/" + std::string(family) + ".txt", text + lowered.kernel.ToText(),
-        kHint);
+  Check("tests/golden/kernels/" + subject.family + ".txt", text + lowered.kernel.ToText(), kHint);
 }
 
-TEST(KernelText, Contraction) { CheckKernel("contraction", SmallConvolution()); }
-TEST(KernelText, Winograd) { CheckKernel("winograd", Convolution(16, 12, 16, 3, 1)); }
-TEST(KernelText, Depthwise) { CheckKernel("depthwise", Convolution(16, 8, 16, 3, 1, 16)); }
-TEST(KernelText, RowReduce) { CheckKernel("row_reduce", SmallSoftmax()); }
-TEST(KernelText, Attention) { CheckKernel("attention", SmallAttention()); }
+TEST(KernelText, OfEachFamilyIsTheOneOnRecord) {
+  for (const FamilyCase& subject : FamilyCases()) {
+    SCOPED_TRACE(subject.family);
+    CheckKernel(subject);
+  }
+}
+
+TEST(KernelText, CoversEveryFamily) {
+  const std::vector<FamilyCase> cases = FamilyCases();
+  for (const schedule::Family* family : schedule::Families()) {
+    EXPECT_THAT(cases, testing::Contains(testing::Field(&FamilyCase::family, family->name())));
+  }
+}
 
 std::string LlvmOf(std::string_view family, const graph::Workload& workload,
                    const target::Target& target) {

@@ -1,8 +1,12 @@
 // The replay manifest: digests of the kernels that families generate, over a fixed sample of
-// configs. A refactoring proves with it that it changes no kernel.
+// configs. A refactoring proves with it that it changes no kernel. diff.sh shows the texts behind
+// digests that changed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "compiler/base/rng.h"
 #include "tests/golden/golden.h"
@@ -14,12 +18,13 @@ namespace {
 constexpr int kSampled = 2;     // configs beside the default, per workload, target and family
 constexpr int kAttempts = 200;  // draws to find a legal one
 
-std::string KernelDigest(const schedule::LoweredKernel& lowered) {
+// The kernel's text, then those of its preparations: what the digest is of.
+std::string KernelText(const schedule::LoweredKernel& lowered) {
   std::string text = lowered.kernel.ToText();
   for (const schedule::Preparation& preparation : lowered.preparations) {
     text += preparation.kernel.ToText();
   }
-  return DigestOf(text).ToText();
+  return text;
 }
 
 std::string DeviceName(const target::Target& target) {
@@ -43,32 +48,61 @@ std::vector<schedule::Config> SampledConfigs(Rng& rng, const schedule::Family& f
   return configs;
 }
 
-std::string Manifest() {
-  std::string text = "# workload digest, name, device, config -> digest of its kernels' text\n";
+struct ReplayedKernel {
+  std::string file;   // a name for its text, the same as long as the sample has as many configs
+  std::string title;  // workload digest, name, device, config
+  std::string text;
+  std::string Line() const { return title + " -> " + DigestOf(text).ToText() + "\n"; }
+};
+
+std::vector<ReplayedKernel> ReplayedKernels() {
+  std::vector<ReplayedKernel> kernels;
   for (const NamedWorkload& named : AllKinds()) {
     for (const target::Target& target : {Avx512(), Avx2(), Hopper()}) {
       Rng rng(1);
       for (const schedule::Family* family : schedule::FamiliesFor(named.workload, target)) {
+        int number = 0;
         for (const schedule::Config& config :
              SampledConfigs(rng, *family, named.workload, target)) {
           const Result<schedule::LoweredKernel> lowered =
               schedule::LowerConfig(named.workload, target, config);
           EXPECT_TRUE(lowered.ok()) << named.name << ": " << lowered.status().message();
           if (!lowered.ok()) continue;
-          text += named.workload.digest().ToText().substr(0, 12) + " " + named.name + " " +
-                  DeviceName(target) + " " + config.ToText() + " -> " + KernelDigest(*lowered) +
-                  "\n";
+          const std::string where = named.name + " " + DeviceName(target);
+          kernels.push_back(
+              {named.name + "." + DeviceName(target) + "." + std::string(family->name()) + "." +
+                   std::to_string(number++) + ".txt",
+               named.workload.digest().ToText().substr(0, 12) + " " + where + " " + config.ToText(),
+               KernelText(*lowered)});
         }
       }
     }
   }
-  return text;
+  return kernels;
+}
+
+// The text under a heading that says which config it is of.
+void WriteText(const std::string& folder, const ReplayedKernel& kernel) {
+  Write(folder + "/" + kernel.file, "# " + kernel.title + "\n" + kernel.text);
 }
 
 TEST(Replay, KernelsAreTheOnesOnRecord) {
-  Check("tests/golden/kernels.txt", Manifest(),
-        "A change that means to alter kernels accepts the new digests, and raises the family's "
-        "version if records of released versions exist; a refactoring must change none.");
+  const std::string recorded = Read("tests/golden/kernels.txt");
+  const std::string changed = std::string(MLC_BINARY_DIR) + "/golden/kernels";
+  std::string manifest = "# workload digest, name, device, config -> digest of its kernels' text\n";
+  std::filesystem::remove_all(changed);
+  for (const ReplayedKernel& kernel : ReplayedKernels()) {
+    manifest += kernel.Line();
+    if (recorded.find(kernel.Line()) == std::string::npos) WriteText(changed, kernel);
+    if (!TextFolder().empty()) WriteText(TextFolder(), kernel);
+  }
+  Check("tests/golden/kernels.txt", manifest,
+        "The kernels that are new or differ, as text: " + changed +
+            "\nWhat changed in each of them: tests/golden/diff.sh BASE, where BASE is the commit "
+            "to compare with.\n"
+            "A change that means to alter kernels accepts the new digests, and raises the "
+            "family's version if records of released versions exist; a refactoring must change "
+            "none.");
 }
 
 // Small shapes have fewer chunks than large machines have threads.
