@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/status.h"
 #include "client/kernel_source.h"
-#include "compiler/base/status.h"
 #include "compiler/graph/program.h"
 #include "compiler/package/library.h"
 #include "compiler/package/lock_file.h"

@@ -10,6 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "base/exit_code.h"
+#include "base/machine/processors.h"
+#include "base/process/standard_files.h"
+#include "base/process/standard_output.h"
+#include "base/rpc/flags.h"
 #include "client/auto_target.h"
 #include "client/choose_kernels.h"
 #include "client/compile_options.h"
@@ -22,18 +27,13 @@
 #include "client/target_choice.h"
 #include "client/tuner_client.h"
 #include "client/variants.h"
-#include "compiler/base/exit_code.h"
 #include "compiler/build/cubin_cache.h"
 #include "compiler/front/front.h"
 #include "compiler/graph/physical/program_text.h"
 #include "compiler/package/library.h"
 #include "compiler/package/lock_file.h"
 #include "compiler/schedule/family.h"
-#include "compiler/target/processors.h"
 #include "db/sqlite_log.h"
-#include "transport/flags.h"
-#include "transport/standard_files.h"
-#include "transport/standard_output.h"
 
 namespace mlc::client {
 namespace {

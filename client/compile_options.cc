@@ -2,12 +2,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/process/arguments.h"
+#include "base/rpc/flags.h"
+#include "base/version.h"
 #include "client/target_choice.h"
 #include "client/tolerance_flag.h"
-#include "compiler/base/version.h"
 #include "compiler/front/front.h"
-#include "transport/arguments.h"
-#include "transport/flags.h"
 
 namespace mlc::client {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/channel.h"
+#include "base/rpc/channel.h"
 
 namespace mlc::client {
 

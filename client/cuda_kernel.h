@@ -2,9 +2,9 @@
 // from their files. Thread-safe.
 #pragma once
 
+#include "base/status.h"
 #include "client/model_variants.h"
 #include "client/tune_options.h"
-#include "compiler/base/status.h"
 #include "compiler/target/target.h"
 #include "proto/tuner.pb.h"
 

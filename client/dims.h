@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::client {
 

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/exit_code.h"
-#include "server/fleet/worker_process.h"
+#include "base/exit_code.h"
+#include "base/process/worker_process.h"
 
 namespace mlc::client {
 namespace {

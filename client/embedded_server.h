@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "base/status.h"
 #include "client/private_folder.h"
-#include "compiler/base/status.h"
 #include "server/search/strategy.h"
 #include "server/server.h"
 

@@ -1,6 +1,6 @@
 #include "client/emit.h"
 
-#include "compiler/build/child_process.h"
+#include "base/process/child_process.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/llvm.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/program.h"
 #include "compiler/package/library.h"
 #include "compiler/target/target.h"

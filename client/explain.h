@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/workload.h"
 #include "compiler/schedule/config.h"
 #include "compiler/target/target.h"

@@ -9,7 +9,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// gRPC's keepalive notices a cut wire before, unless its timers rest (transport/clock_watch.h).
+// gRPC's keepalive notices a cut wire before, unless its timers rest (base/rpc/clock_watch.h).
 constexpr seconds kSilence(30);
 // One attempt; the next one is a new connection, which waits for no timer of gRPC.
 constexpr seconds kAttempt(5);

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "compiler/base/exit_code.h"
+#include "base/exit_code.h"
 
 namespace mlc::client {
 namespace {

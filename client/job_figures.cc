@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/outcome.h"
 #include "client/model_variants.h"
-#include "compiler/base/outcome.h"
 #include "compiler/target/target.h"
 
 namespace mlc::client {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "client/model_variants.h"
-#include "compiler/base/status.h"
 #include "proto/tuner.pb.h"
 
 namespace mlc::client {

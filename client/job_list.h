@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "proto/tuner.pb.h"
 
 namespace mlc::client {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/status.h"
 #include "compiler/graph/workload.h"
 #include "costmodel/transfer.h"
 #include "db/tuning_log.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "client/log_text.h"
-#include "compiler/base/status.h"
 #include "compiler/graph/workload.h"
 
 namespace mlc::client {

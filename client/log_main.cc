@@ -6,23 +6,23 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/exit_code.h"
+#include "base/machine/processors.h"
+#include "base/process/arguments.h"
+#include "base/process/standard_files.h"
+#include "base/process/standard_output.h"
+#include "base/version.h"
 #include "client/dims.h"
 #include "client/log_commands.h"
 #include "client/target_choice.h"
 #include "client/tolerance_flag.h"
-#include "compiler/base/exit_code.h"
-#include "compiler/base/version.h"
 #include "compiler/front/front.h"
-#include "compiler/target/processors.h"
 #include "db/json_lines.h"
 #include "db/merge.h"
 #include "db/replaceable.h"
 #include "db/snapshot.h"
 #include "db/snapshot_folder.h"
 #include "db/sqlite_log.h"
-#include "transport/arguments.h"
-#include "transport/standard_files.h"
-#include "transport/standard_output.h"
 
 namespace mlc::client {
 namespace {

@@ -12,7 +12,7 @@
 #include <numbers>
 #include <system_error>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 
 namespace mlc::client {
 

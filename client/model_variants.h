@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/front/front.h"
 #include "compiler/graph/workload.h"
 #include "compiler/target/target.h"

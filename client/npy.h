@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 
 namespace mlc::client {

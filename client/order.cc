@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/machine/processors.h"
 #include "client/cuda_kernel.h"
 #include "client/dims.h"
 #include "client/model_variants.h"
 #include "client/tune_request.h"
 #include "compiler/front/front.h"
-#include "compiler/target/processors.h"
 
 namespace mlc::client {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "base/status.h"
 #include "client/job_figures.h"
 #include "client/tune_options.h"
 #include "client/tuner_client.h"
-#include "compiler/base/status.h"
 #include "compiler/target/target.h"
 #include "proto/tuner.pb.h"
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/process/standard_output.h"
 #include "client/tune_report.h"
-#include "transport/standard_output.h"
 
 namespace mlc::client {
 namespace {

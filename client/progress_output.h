@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "client/progress_view.h"
-#include "compiler/base/status.h"
 
 namespace mlc::client {
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "compiler/base/outcome.h"
+#include "base/outcome.h"
 
 namespace mlc::client {
 namespace {

@@ -8,20 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "base/exit_code.h"
+#include "base/machine/processors.h"
+#include "base/machine/topology.h"
+#include "base/process/arguments.h"
+#include "base/process/standard_files.h"
+#include "base/process/standard_output.h"
+#include "base/version.h"
 #include "client/dims.h"
 #include "client/model_library.h"
 #include "client/run_report.h"
 #include "client/tensor_files.h"
-#include "compiler/base/exit_code.h"
-#include "compiler/base/version.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/passes/precision.h"
-#include "compiler/target/processors.h"
-#include "compiler/target/topology.h"
-#include "transport/arguments.h"
-#include "transport/standard_files.h"
-#include "transport/standard_output.h"
 
 namespace mlc::client {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/digest.h"
+#include "base/digest.h"
 #include "compiler/package/lock_file.h"
 #include "db/record.h"
 

@@ -3,9 +3,9 @@
 
 #include <iostream>
 
+#include "base/machine/topology.h"
 #include "client/auto_target.h"
 #include "client/tune_options.h"
-#include "compiler/target/topology.h"
 
 namespace mlc::client {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/wire/protocol.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "compiler/schedule/family.h"
-#include "server/protocol.h"
 
 namespace mlc::client {
 namespace {

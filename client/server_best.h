@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "base/status.h"
 #include "client/choose_kernels.h"
 #include "client/kernel_source.h"
-#include "compiler/base/status.h"
 #include "compiler/graph/program.h"
 #include "compiler/target/target.h"
 #include "proto/tuner.pb.h"

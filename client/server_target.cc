@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <map>
 
+#include "base/machine/processors.h"
 #include "client/target_choice.h"
-#include "compiler/target/processors.h"
 
 namespace mlc::client {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "client/tuner_client.h"
-#include "compiler/base/status.h"
 #include "compiler/target/target.h"
 
 namespace mlc::client {

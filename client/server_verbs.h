@@ -1,9 +1,9 @@
 // mlc-tune --jobs, --watch, --cancel, --workers, --drain, --release: everything but tuning.
 #pragma once
 
+#include "base/exit_code.h"
+#include "base/status.h"
 #include "client/tune_session.h"
-#include "compiler/base/exit_code.h"
-#include "compiler/base/status.h"
 
 namespace mlc::client {
 

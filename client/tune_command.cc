@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "client/tune_options.h"
-#include "compiler/base/text.h"
 
 namespace mlc::client {
 

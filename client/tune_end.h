@@ -4,11 +4,11 @@
 #include <optional>
 #include <string>
 
+#include "base/exit_code.h"
+#include "base/status.h"
 #include "client/job_figures.h"
 #include "client/tune_options.h"
 #include "client/whole_model.h"
-#include "compiler/base/exit_code.h"
-#include "compiler/base/status.h"
 #include "proto/tuner.pb.h"
 
 namespace mlc::client {

@@ -1,10 +1,10 @@
 // Tuning on a server and a worker of our own: they end with us.
 #pragma once
 
+#include "base/exit_code.h"
+#include "base/status.h"
 #include "client/order.h"
 #include "client/tune_session.h"
-#include "compiler/base/exit_code.h"
-#include "compiler/base/status.h"
 #include "compiler/target/target.h"
 
 namespace mlc::client {

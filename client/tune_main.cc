@@ -7,16 +7,16 @@
 #include <iostream>
 #include <string>
 
+#include "base/exit_code.h"
+#include "base/process/standard_files.h"
+#include "base/process/standard_output.h"
+#include "base/rpc/flags.h"
 #include "client/interrupt.h"
 #include "client/server_verbs.h"
 #include "client/tune_here.h"
 #include "client/tune_options.h"
 #include "client/tune_session.h"
 #include "client/tune_there.h"
-#include "compiler/base/exit_code.h"
-#include "transport/flags.h"
-#include "transport/standard_files.h"
-#include "transport/standard_output.h"
 
 namespace mlc::client {
 namespace {

@@ -6,13 +6,13 @@
 #include <sstream>
 #include <utility>
 
+#include "base/exit_code.h"
+#include "base/process/arguments.h"
+#include "base/rpc/flags.h"
+#include "base/text.h"
+#include "base/version.h"
 #include "client/target_choice.h"
 #include "client/tolerance_flag.h"
-#include "compiler/base/exit_code.h"
-#include "compiler/base/text.h"
-#include "compiler/base/version.h"
-#include "transport/arguments.h"
-#include "transport/flags.h"
 
 namespace mlc::client {
 namespace {

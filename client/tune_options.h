@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/rpc/channel.h"
+#include "base/status.h"
 #include "compiler/target/launch.h"
-#include "transport/channel.h"
 
 namespace mlc::client {
 

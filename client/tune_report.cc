@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "compiler/base/outcome.h"
-#include "compiler/base/text.h"
+#include "base/outcome.h"
+#include "base/text.h"
 
 namespace mlc::client {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/protocol.h"
+#include "base/wire/protocol.h"
 
 namespace mlc::client {
 

@@ -1,10 +1,10 @@
 // What every way of running mlc-tune is given.
 #pragma once
 
+#include "base/rpc/channel.h"
 #include "client/interrupt.h"
 #include "client/progress_output.h"
 #include "client/tune_options.h"
-#include "transport/channel.h"
 
 namespace mlc::client {
 

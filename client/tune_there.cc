@@ -3,6 +3,7 @@
 #include <chrono>
 #include <iostream>
 
+#include "base/machine/processors.h"
 #include "client/auto_target.h"
 #include "client/follow_job.h"
 #include "client/order.h"
@@ -10,7 +11,6 @@
 #include "client/server_target.h"
 #include "client/tune_end.h"
 #include "client/tune_report.h"
-#include "compiler/target/processors.h"
 
 namespace mlc::client {
 namespace {

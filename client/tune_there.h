@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "base/exit_code.h"
+#include "base/status.h"
 #include "client/tune_session.h"
 #include "client/tuner_client.h"
-#include "compiler/base/exit_code.h"
-#include "compiler/base/status.h"
 
 namespace mlc::client {
 

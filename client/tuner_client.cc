@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "server/grpc_status.h"
-#include "transport/call_guard.h"
+#include "base/rpc/call_guard.h"
+#include "base/wire/grpc_status.h"
 
 namespace mlc::client {
 namespace {

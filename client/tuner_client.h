@@ -9,10 +9,10 @@
 #include <stop_token>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/rpc/channel.h"
+#include "base/status.h"
 #include "proto/tuner.grpc.pb.h"
 #include "proto/worker.grpc.pb.h"
-#include "transport/channel.h"
 
 namespace mlc::client {
 

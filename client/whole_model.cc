@@ -13,14 +13,14 @@
 #include <thread>
 #include <utility>
 
+#include "base/machine/processors.h"
+#include "base/process/command.h"
 #include "client/embedded_server.h"
 #include "client/private_folder.h"
 #include "client/runners_up.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
-#include "compiler/target/processors.h"
 #include "db/confirmed_best.h"
 #include "db/sqlite_log.h"
-#include "server/fleet/command.h"
 
 namespace mlc::client {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/status.h"
 
 namespace mlc::client {
 

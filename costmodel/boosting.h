@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "costmodel/forest.h"
 
 namespace mlc::costmodel {

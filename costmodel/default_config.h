@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/workload.h"
 #include "compiler/schedule/config.h"
 #include "compiler/target/target.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 
 namespace mlc::costmodel {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "costmodel/boosting.h"
 
 namespace mlc::costmodel {

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 
 namespace mlc::costmodel {
 namespace {

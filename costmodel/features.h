@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/digest.h"
+#include "base/digest.h"
 #include "compiler/schedule/family.h"
 #include "costmodel/analytic.h"
 #include "costmodel/problem.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 
 namespace mlc::costmodel {
 namespace {

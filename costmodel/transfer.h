@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/workload.h"
 #include "compiler/schedule/family.h"
 #include "compiler/target/target.h"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "db/sqlite.h"
 
 namespace mlc::db {

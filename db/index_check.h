@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "db/record.h"
 #include "db/sqlite.h"
 

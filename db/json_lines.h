@@ -8,7 +8,7 @@
 #include <ostream>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "db/tuning_log.h"
 
 namespace mlc::db {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "db/file_lock.h"
+#include "base/process/file_lock.h"
 #include "db/record_rows.h"
 #include "db/schema.h"
 #include "db/sqlite.h"

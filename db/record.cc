@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 
 namespace mlc::db {
 namespace {

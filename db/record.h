@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/measurement.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/measurement.h"
+#include "base/status.h"
 
 namespace mlc::db {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "db/record.h"
 #include "db/sqlite.h"
 

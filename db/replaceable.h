@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::db {
 

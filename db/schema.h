@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "db/sqlite.h"
 
 namespace mlc::db {

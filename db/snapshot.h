@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/status.h"
 
 namespace mlc::db {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "db/snapshot.h"
 
 namespace mlc::db {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "compiler/base/file_access.h"
+#include "base/file_access.h"
 
 namespace mlc::db {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/status.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "compiler/base/file_access.h"
+#include "base/file_access.h"
+#include "base/process/file_lock.h"
 #include "db/commit_queue.h"
-#include "db/file_lock.h"
 #include "db/record_rows.h"
 #include "db/schema.h"
 #include "db/sqlite.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "db/record.h"
 
 namespace mlc::db {

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/status.h"
 #include "proto/tuner.pb.h"
 
 namespace mlc::server {

@@ -11,14 +11,14 @@
 #include <chrono>
 #include <utility>
 
-#include "server/clock.h"
+#include "base/clock.h"
+#include "base/rpc/acceptor.h"
+#include "base/rpc/relay.h"
+#include "base/rpc/socket.h"
+#include "base/tls/tls_files.h"
 #include "server/file_notes.h"
 #include "server/security/stream_ends.h"
 #include "server/security/tls_gate.h"
-#include "transport/acceptor.h"
-#include "transport/relay.h"
-#include "transport/socket.h"
-#include "transport/tls_files.h"
 
 namespace mlc::server {
 namespace {

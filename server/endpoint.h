@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
+#include "base/tls/certificates.h"
 #include "server/metrics.h"
 #include "server/security/gate.h"
-#include "transport/certificates.h"
 
 namespace grpc {
 class Service;

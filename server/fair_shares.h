@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/digest.h"
+#include "base/digest.h"
 
 namespace mlc::server {
 

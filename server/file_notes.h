@@ -9,7 +9,7 @@
 #include <mutex>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "server/metrics.h"
 
 namespace spdlog {

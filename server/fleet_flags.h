@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "server/fleet/config.h"
 
 namespace CLI {

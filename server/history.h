@@ -3,7 +3,7 @@
 // the first time, whatever other jobs left since.
 #pragma once
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "db/tuning_log.h"
 #include "server/search/strategy.h"
 #include "server/workload_index.h"

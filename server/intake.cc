@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "server/clock.h"
-#include "server/grpc_status.h"
+#include "base/clock.h"
+#include "base/wire/grpc_status.h"
 #include "server/security/policy.h"
 #include "server/security/wire_scan.h"
 

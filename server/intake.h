@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "server/call_threads.h"
 #include "server/security/call_load.h"
 #include "server/security/gate.h"

@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/measurement.h"
+#include "base/digest.h"
+#include "base/measurement.h"
 #include "server/search/strategy.h"
 
 namespace mlc::server {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/status.h"
 #include "compiler/graph/workload.h"
 #include "compiler/target/target.h"
 #include "db/record.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/digest.h"
+#include "base/digest.h"
 #include "server/capability.h"
 
 namespace mlc::server {

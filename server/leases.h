@@ -23,7 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/base/digest.h"
+#include "base/digest.h"
 #include "server/capability.h"
 #include "server/fair_shares.h"
 #include "server/lease_state.h"

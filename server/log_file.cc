@@ -11,7 +11,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "compiler/base/file_access.h"
+#include "base/file_access.h"
 
 namespace mlc::server {
 namespace {

@@ -9,9 +9,14 @@
 #include <iostream>
 #include <thread>
 
-#include "compiler/base/exit_code.h"
-#include "compiler/base/version.h"
-#include "compiler/target/processors.h"
+#include "base/exit_code.h"
+#include "base/machine/processors.h"
+#include "base/process/arguments.h"
+#include "base/process/standard_files.h"
+#include "base/process/standard_output.h"
+#include "base/rpc/clock_watch.h"
+#include "base/rpc/flags.h"
+#include "base/version.h"
 #include "server/crash_note.h"
 #include "server/fleet/fleet.h"
 #include "server/fleet_flags.h"
@@ -19,11 +24,6 @@
 #include "server/logging.h"
 #include "server/search/portfolio_strategy.h"
 #include "server/server.h"
-#include "transport/arguments.h"
-#include "transport/clock_watch.h"
-#include "transport/flags.h"
-#include "transport/standard_files.h"
-#include "transport/standard_output.h"
 
 namespace {
 

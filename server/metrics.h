@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/outcome.h"
-#include "compiler/base/status.h"
+#include "base/outcome.h"
+#include "base/status.h"
 
 namespace mlc::server {
 

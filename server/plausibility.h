@@ -10,8 +10,8 @@
 
 #include <string>
 
-#include "compiler/base/measurement.h"
-#include "compiler/base/status.h"
+#include "base/measurement.h"
+#include "base/status.h"
 
 namespace mlc::server {
 

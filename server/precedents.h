@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "costmodel/transfer.h"
 #include "db/tuning_log.h"
 #include "server/workload_index.h"

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::server {
 

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <string>
 
+#include "base/followed_file.h"
 #include "server/quotas.h"
-#include "transport/followed_file.h"
 
 namespace mlc::server {
 

@@ -11,8 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "db/sqlite_log.h"
-#include "server/clock.h"
 #include "server/file_notes.h"
 #include "server/quotas_file.h"
 #include "server/services.h"

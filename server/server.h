@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "server/endpoint.h"
 #include "server/snapshot_schedule.h"
 #include "server/tuner.h"

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/wire/grpc_status.h"
+#include "base/wire/protocol.h"
 #include "server/call_threads.h"
-#include "server/grpc_status.h"
 #include "server/intake.h"
-#include "server/protocol.h"
 #include "server/steady_timer.h"
 
 namespace mlc::server {

@@ -4,9 +4,9 @@
 
 #include <memory>
 
+#include "base/wire/grpc_status.h"
 #include "proto/tuner.grpc.pb.h"
 #include "proto/worker.grpc.pb.h"
-#include "server/grpc_status.h"
 #include "server/security/call_load.h"
 #include "server/security/gate.h"
 #include "server/tuner.h"

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "server/clock.h"
+#include "base/clock.h"
 
 namespace mlc::server {
 

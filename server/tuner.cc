@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "server/clock.h"
+#include "base/clock.h"
+#include "base/wire/protocol.h"
 #include "server/job_progress.h"
-#include "server/protocol.h"
 #include "server/tuner_job.h"
 
 namespace mlc::server {

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "db/tuning_log.h"
 #include "proto/tuner.pb.h"
 #include "proto/worker.pb.h"

@@ -3,11 +3,11 @@
 #include <set>
 #include <utility>
 
-#include "compiler/base/contain.h"
+#include "base/contain.h"
+#include "base/wire/protocol.h"
 #include "db/confirmed_best.h"
 #include "server/job_request.h"
 #include "server/precedents.h"
-#include "server/protocol.h"
 #include "server/tuner.h"
 #include "server/tuner_job.h"
 

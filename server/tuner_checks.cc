@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/wire/protocol.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "costmodel/default_config.h"
-#include "server/clock.h"
 #include "server/plausibility.h"
-#include "server/protocol.h"
 #include "server/tuner.h"
 #include "server/tuner_call.h"
 #include "server/tuner_job.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "server/clock.h"
+#include "base/clock.h"
 #include "server/plausibility.h"
 #include "server/tuner.h"
 #include "server/tuner_call.h"

@@ -5,8 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "base/clock.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
-#include "server/clock.h"
 #include "server/tuner.h"
 #include "server/tuner_job.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/clock.h"
+#include "base/clock.h"
 #include "server/job_progress.h"
 #include "server/tuner.h"
 #include "server/tuner_job.h"

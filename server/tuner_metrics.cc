@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "server/clock.h"
+#include "base/clock.h"
 #include "server/tuner.h"
 #include "server/tuner_job.h"
 

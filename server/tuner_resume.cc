@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/clock.h"
+#include "base/clock.h"
 #include "server/crash_note.h"
 #include "server/tuner.h"
 #include "server/tuner_job.h"

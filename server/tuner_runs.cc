@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "compiler/base/contain.h"
-#include "server/clock.h"
+#include "base/clock.h"
+#include "base/contain.h"
 #include "server/history.h"
 #include "server/search/given_kernel.h"
 #include "server/timing_lock.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "compiler/base/contain.h"
-#include "server/clock.h"
+#include "base/clock.h"
+#include "base/contain.h"
 #include "server/crash_note.h"
 #include "server/timing_lock.h"
 #include "server/tuner.h"

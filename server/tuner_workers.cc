@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/clock.h"
-#include "server/protocol.h"
+#include "base/clock.h"
+#include "base/wire/protocol.h"
 #include "server/tuner.h"
 #include "server/tuner_call.h"
 #include "server/tuner_job.h"

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::server {
 

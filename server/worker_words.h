@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "proto/worker.pb.h"
 
 namespace mlc::server {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/wire/grpc_status.h"
 #include "server/call_threads.h"
-#include "server/grpc_status.h"
 #include "server/intake.h"
 #include "server/security/grants.h"
 #include "server/services.h"

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "costmodel/problem.h"
 #include "db/tuning_log.h"
 

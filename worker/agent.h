@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/rng.h"
-#include "compiler/base/status.h"
+#include "base/rng.h"
+#include "base/status.h"
 #include "proto/worker.pb.h"
 #include "worker/trial.h"
 

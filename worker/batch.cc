@@ -10,11 +10,11 @@
 #include <string>
 #include <utility>
 
-#include "compiler/build/child_limits.h"
-#include "compiler/target/topology.h"
-#include "worker/child.h"
-#include "worker/frame.h"
-#include "worker/priority.h"
+#include "base/machine/topology.h"
+#include "base/process/child.h"
+#include "base/process/frame.h"
+#include "base/process/priority.h"
+#include "base/sandbox/child_limits.h"
 #include "worker/second_round.h"
 #include "worker/trial.h"
 

@@ -2,8 +2,8 @@
 
 #include <chrono>
 
+#include "base/process/bytes.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
-#include "worker/bytes.h"
 
 namespace mlc::worker {
 namespace {

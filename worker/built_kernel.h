@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/llvm.h"

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <string>
 
-#include "compiler/target/topology.h"
-#include "worker/bytes.h"
-#include "worker/child.h"
-#include "worker/priority.h"
+#include "base/machine/topology.h"
+#include "base/process/bytes.h"
+#include "base/process/child.h"
+#include "base/process/priority.h"
 
 namespace mlc::worker {
 namespace {

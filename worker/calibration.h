@@ -1,8 +1,8 @@
 // What a machine can do at best, measured once when a worker starts.
 #pragma once
 
-#include "compiler/base/status.h"
-#include "compiler/build/child_limits.h"
+#include "base/sandbox/child_limits.h"
+#include "base/status.h"
 #include "worker/gauge.h"
 
 namespace mlc::worker {

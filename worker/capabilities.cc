@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "compiler/build/child_limits.h"
+#include "base/machine/memory.h"
+#include "base/process/bytes.h"
+#include "base/process/child.h"
+#include "base/sandbox/child_limits.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "compiler/schedule/family.h"
-#include "compiler/target/memory.h"
-#include "worker/bytes.h"
-#include "worker/child.h"
 
 namespace mlc::worker {
 namespace {

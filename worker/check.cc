@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/physical/strided_data.h"
 #include "compiler/graph/tensor_io.h"
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/rpc/clock_watch.h"
 #include "proto/worker.grpc.pb.h"
-#include "transport/clock_watch.h"
 #include "worker/agent.h"
 #include "worker/attendance.h"
 #include "worker/spool.h"

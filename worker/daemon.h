@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/rpc/channel.h"
+#include "base/status.h"
 #include "proto/worker.pb.h"
-#include "transport/channel.h"
 #include "worker/engine_process.h"
 
 namespace mlc::worker {

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/build/sandbox.h"
-#include "compiler/target/processors.h"
-#include "compiler/target/topology.h"
+#include "base/machine/processors.h"
+#include "base/machine/topology.h"
+#include "base/sandbox/sandbox.h"
 
 namespace mlc::worker {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/rpc/channel.h"
 #include "compiler/target/target.h"
-#include "transport/channel.h"
 
 namespace mlc::worker {
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <csignal>
 
-#include "compiler/target/memory.h"
-#include "compiler/target/processors.h"
+#include "base/machine/memory.h"
+#include "base/machine/processors.h"
+#include "base/process/frame.h"
+#include "base/process/priority.h"
 #include "worker/calibration.h"
-#include "worker/frame.h"
 #include "worker/measurement_gate.h"
-#include "worker/priority.h"
 
 namespace mlc::worker {
 namespace {

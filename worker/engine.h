@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/build/child_limits.h"
+#include "base/process/child.h"
+#include "base/sandbox/child_limits.h"
 #include "compiler/target/target.h"
 #include "worker/batch.h"
-#include "worker/child.h"
 #include "worker/device_time.h"
 #include "worker/gpu/gpu_fleet.h"
 #include "worker/gpu/gpu_usage.h"

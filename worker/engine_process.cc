@@ -11,8 +11,8 @@
 #include <csignal>
 #include <utility>
 
+#include "base/process/frame.h"
 #include "worker/calibration.h"
-#include "worker/frame.h"
 
 namespace mlc::worker {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "worker/engine.h"
 
 namespace mlc::worker {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/build/loaded_kernel.h"
 #include "compiler/runtime/thread_pool.h"
 #include "compiler/target/target.h"

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/target/target.h"
 
 namespace mlc::worker {

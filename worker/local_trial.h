@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/measurement.h"
-#include "compiler/base/status.h"
+#include "base/measurement.h"
+#include "base/status.h"
 #include "worker/engine.h"
 
 namespace mlc::worker {

@@ -12,15 +12,15 @@
 #include <iostream>
 #include <sstream>
 
-#include "compiler/base/exit_code.h"
-#include "compiler/base/version.h"
+#include "base/exit_code.h"
+#include "base/machine/processors.h"
+#include "base/process/arguments.h"
+#include "base/process/standard_files.h"
+#include "base/process/standard_output.h"
+#include "base/rpc/acceptor.h"
+#include "base/rpc/flags.h"
+#include "base/version.h"
 #include "compiler/build/cubin_cache.h"
-#include "compiler/target/processors.h"
-#include "transport/acceptor.h"
-#include "transport/arguments.h"
-#include "transport/flags.h"
-#include "transport/standard_files.h"
-#include "transport/standard_output.h"
 #include "worker/capabilities.h"
 #include "worker/daemon.h"
 #include "worker/doctor.h"

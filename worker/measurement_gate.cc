@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "worker/lock_file.h"
+#include "base/process/lock_file.h"
 
 namespace mlc::worker {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/workload.h"
 
 namespace mlc::worker {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "worker/bytes.h"
+#include "base/process/bytes.h"
 
 namespace mlc::worker {
 

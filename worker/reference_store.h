@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/build/child_limits.h"
-#include "worker/child.h"
+#include "base/process/child.h"
+#include "base/sandbox/child_limits.h"
 #include "worker/reference.h"
 
 namespace mlc::worker {

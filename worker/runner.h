@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "compiler/base/measurement.h"
+#include "base/measurement.h"
 #include "compiler/graph/workload.h"
 #include "compiler/runtime/thread_pool.h"
 #include "compiler/target/target.h"

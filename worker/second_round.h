@@ -4,7 +4,7 @@
 // disturbed and may lead, and a calm round counts more than a disturbed one. Pure; thread-safe.
 #pragma once
 
-#include "compiler/base/measurement.h"
+#include "base/measurement.h"
 
 namespace mlc::worker {
 

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "compiler/base/measurement.h"
+#include "base/measurement.h"
 #include "worker/calm_gate.h"
 
 namespace mlc::worker {

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/measurement.h"
-#include "worker/bytes.h"
+#include "base/digest.h"
+#include "base/measurement.h"
+#include "base/process/bytes.h"
 
 namespace mlc::worker {
 

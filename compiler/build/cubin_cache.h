@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/status.h"
 #include "compiler/build/nvrtc.h"
 
 namespace mlc::build {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "compiler/base/digest.h"
+#include "base/digest.h"
 
 namespace mlc::build {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/runtime/abi.h"
 
 namespace mlc::build {

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "compiler/build/memory_failure.h"
+#include "base/process/memory_failure.h"
 
 namespace mlc::build {
 

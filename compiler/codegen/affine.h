@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "compiler/base/scalar_op.h"
+#include "compiler/types/scalar_op.h"
 
 namespace llvm {
 class IRBuilderBase;

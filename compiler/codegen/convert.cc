@@ -1,6 +1,6 @@
 #include "compiler/codegen/convert.h"
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 

@@ -4,8 +4,8 @@
 // even (from f64: by way of f32). Not thread-safe beyond the builder.
 #pragma once
 
-#include "compiler/base/dtype.h"
 #include "compiler/codegen/features.h"
+#include "compiler/types/dtype.h"
 
 namespace llvm {
 class IRBuilderBase;

@@ -1,4 +1,4 @@
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/codegen/llvm.h"
 #include "compiler/codegen/scratch.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/ir/ir.h"
 #include "compiler/target/target.h"
 

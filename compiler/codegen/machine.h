@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/codegen/features.h"
 
 namespace llvm {

@@ -1,6 +1,6 @@
 #include "compiler/codegen/scalar_ops.h"
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/codegen/vector_math.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"

@@ -1,13 +1,13 @@
-// One scalar operator on scalars or vectors of LLVM values: the row of base/scalar_op.h in
-// instructions. Maximum and minimum of floats return the second operand where either is NaN; a
+// One scalar operator on scalars or vectors of LLVM values: the row of compiler/types/scalar_op.h
+// in instructions. Maximum and minimum of floats return the second operand where either is NaN; a
 // constant operand is put first, so that clamps and ReLU pass NaN on. Not thread-safe beyond the
 // builder.
 #pragma once
 
 #include <vector>
 
-#include "compiler/base/scalar_op.h"
 #include "compiler/codegen/convert.h"
+#include "compiler/types/scalar_op.h"
 
 namespace mlc::codegen {
 

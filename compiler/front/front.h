@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/passes/precision.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/evaluate_internal.h"
 #include "compiler/graph/tensor_io.h"
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <queue>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/graph/ops.h"
 
 namespace mlc::graph {

@@ -26,10 +26,10 @@
 #include <variant>
 #include <vector>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/dtype.h"
-#include "compiler/base/scalar_op.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "compiler/types/dtype.h"
+#include "compiler/types/scalar_op.h"
 
 namespace mlc::graph {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/ops.h"
 #include "compiler/graph/parse.h"
 #include "compiler/graph/tensor_io.h"

@@ -1,7 +1,7 @@
 // The part of the text form that graphs and workloads share. For those two only.
 #pragma once
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/graph.h"
 
 namespace mlc::graph {

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/ops.h"
 #include "compiler/graph/tensor_io.h"

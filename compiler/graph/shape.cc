@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/ops.h"
 
 namespace mlc::graph {

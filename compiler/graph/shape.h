@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 
 namespace mlc::graph {

@@ -1,7 +1,7 @@
 // Shape rules of products over windows and matrices.
 #include <algorithm>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/shape.h"
 
 namespace mlc::graph::shape_internal {

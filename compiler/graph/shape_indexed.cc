@@ -1,5 +1,5 @@
 // Shape rules of gathers and scatters.
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/shape.h"
 
 namespace mlc::graph::shape_internal {

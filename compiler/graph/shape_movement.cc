@@ -1,7 +1,7 @@
 // Shape rules of data movement.
 #include <algorithm>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/ops.h"
 #include "compiler/graph/shape.h"
 

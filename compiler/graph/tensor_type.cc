@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/graph.h"
 
 namespace mlc::graph {

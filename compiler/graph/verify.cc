@@ -1,4 +1,4 @@
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/ops.h"
 #include "compiler/graph/shape.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/parse.h"
 
 namespace mlc::graph {

@@ -15,8 +15,8 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 
 namespace mlc::graph {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/ir/types.h"
 
 namespace mlc::ir {

@@ -1,7 +1,7 @@
 // The builder's part for GPU kernels.
 #include <utility>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/ir/build.h"
 
 namespace mlc::ir {

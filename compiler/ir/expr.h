@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "compiler/base/dtype.h"
-#include "compiler/base/scalar_op.h"
+#include "compiler/types/dtype.h"
+#include "compiler/types/scalar_op.h"
 
 namespace mlc::ir {
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <utility>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/ir/build.h"
 #include "compiler/ir/types.h"
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/ir/gpu_clock.h"
 #include "compiler/ir/gpu_copies.h"
 #include "compiler/ir/gpu_memory.h"

@@ -26,7 +26,7 @@
 #include <span>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/ir/ir.h"
 
 namespace mlc::ir {

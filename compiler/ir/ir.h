@@ -65,10 +65,10 @@
 #include <variant>
 #include <vector>
 
-#include "compiler/base/dtype.h"
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/ir/expr.h"
 #include "compiler/ir/sync.h"
+#include "compiler/types/dtype.h"
 
 namespace mlc::ir {
 

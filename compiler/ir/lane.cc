@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/ir/types.h"
 
 namespace mlc::ir {

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "compiler/base/dtype.h"
-#include "compiler/base/scalar_op.h"
+#include "compiler/types/dtype.h"
+#include "compiler/types/scalar_op.h"
 
 namespace mlc::ir {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "compiler/base/dtype.h"
-#include "compiler/base/scalar_op.h"
 #include "compiler/ir/lane.h"
+#include "compiler/types/dtype.h"
+#include "compiler/types/scalar_op.h"
 
 namespace mlc::ir {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/ir/ir.h"
 
 namespace mlc::ir {

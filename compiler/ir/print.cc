@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/ir/ir.h"
 
 namespace mlc::ir {

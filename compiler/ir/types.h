@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/ir/ir.h"
 
 namespace mlc::ir {

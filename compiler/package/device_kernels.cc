@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "compiler/build/child_process.h"
+#include "base/process/child_process.h"
 #include "compiler/codegen/cuda/cuda.h"
 
 namespace mlc::package {

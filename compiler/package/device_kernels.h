@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/build/cubin_cache.h"
 #include "compiler/ir/ir.h"
 #include "compiler/package/kernels.h"

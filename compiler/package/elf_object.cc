@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 
 namespace mlc::package {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/program.h"
 #include "compiler/package/task_kernel.h"
 #include "compiler/package/weights.h"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "compiler/build/child_process.h"
+#include "base/process/child_process.h"
 #include "compiler/build/loaded_kernel.h"
 #include "compiler/package/device_kernels.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/program.h"
 #include "compiler/schedule/config.h"
 #include "compiler/target/target.h"

@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "compiler/build/child_process.h"
+#include "base/process/child_process.h"
 #include "compiler/package/elf_object.h"
 
 LLD_HAS_DRIVER(elf)

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 
 namespace mlc::package {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/status.h"
 #include "compiler/package/library.h"
 
 namespace mlc::package {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/llvm.h"
 #include "compiler/graph/program.h"

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "compiler/base/check.h"
-#include "compiler/base/digest.h"
+#include "base/check.h"
+#include "base/digest.h"
 
 namespace mlc::package {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/ir/types.h"
 #include "compiler/schedule/fused.h"
 

@@ -2,7 +2,7 @@
 // of strangers. Pure, thread-safe.
 #pragma once
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/workload.h"
 #include "compiler/schedule/config.h"
 #include "compiler/target/target.h"

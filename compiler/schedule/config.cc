@@ -1,7 +1,7 @@
 #include "compiler/schedule/config.h"
 
-#include "compiler/base/check.h"
-#include "compiler/base/text.h"
+#include "base/check.h"
+#include "base/text.h"
 
 namespace mlc::schedule {
 

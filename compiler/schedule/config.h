@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::schedule {
 

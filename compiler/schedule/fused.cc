@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 
 namespace mlc::schedule {
 

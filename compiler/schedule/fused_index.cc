@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/schedule/fused.h"
 
 namespace mlc::schedule {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/schedule/fused.h"
 
 namespace mlc::schedule {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/schedule/pointwise_flatten.h"
 
 namespace mlc::schedule {

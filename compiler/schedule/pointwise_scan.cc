@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/schedule/fused.h"
 #include "compiler/schedule/fused_rows.h"
 #include "compiler/schedule/pointwise_loops.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 
 namespace mlc::schedule {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::target {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 
 namespace mlc::target {
 

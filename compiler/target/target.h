@@ -18,9 +18,9 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/dtype.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "compiler/types/dtype.h"
 
 namespace mlc::target {
 

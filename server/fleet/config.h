@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "server/fleet/planner.h"
 
 namespace mlc::server::fleet {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "server/fleet/command.h"
+#include "base/process/command.h"
 #include "server/fleet/worker_command.h"
 
 namespace mlc::server::fleet {

@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "server/clock.h"
+#include "base/clock.h"
 #include "server/fleet/exec_provider.h"
 #include "server/fleet/local_provider.h"
 #include "server/fleet/planner.h"

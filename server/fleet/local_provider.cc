@@ -11,9 +11,9 @@
 #include <map>
 #include <thread>
 
-#include "server/clock.h"
+#include "base/clock.h"
+#include "base/process/worker_process.h"
 #include "server/fleet/worker_command.h"
-#include "server/fleet/worker_process.h"
 
 namespace mlc::server::fleet {
 namespace {

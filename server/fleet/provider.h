@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::server::fleet {
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "server/fleet/command.h"
+#include "base/process/command.h"
 #include "server/fleet/worker_command.h"
 
 namespace mlc::server::fleet {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 
 namespace mlc::server::fleet {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "compiler/base/outcome.h"
+#include "base/outcome.h"
 #include "compiler/schedule/check_config.h"
 #include "costmodel/default_config.h"
 #include "db/record.h"

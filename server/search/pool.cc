@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 
 namespace mlc::server {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "server/search/candidate_source.h"
 #include "server/search/feature_rows.h"
 #include "server/search/rank_table.h"

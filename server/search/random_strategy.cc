@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/schedule/family.h"
 #include "compiler/schedule/space.h"
 

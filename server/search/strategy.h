@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/measurement.h"
+#include "base/digest.h"
+#include "base/measurement.h"
 #include "compiler/graph/workload.h"
 #include "compiler/schedule/config.h"
 #include "compiler/target/target.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "compiler/base/measurement.h"
+#include "base/measurement.h"
 
 namespace mlc::server {
 namespace {

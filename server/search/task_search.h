@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "db/confirmed_times.h"
 #include "server/search/pool.h"
 #include "server/search/shared_model.h"

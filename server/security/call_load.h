@@ -12,7 +12,7 @@
 #include <mutex>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "server/security/caller.h"
 
 namespace mlc::server {

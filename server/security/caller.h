@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::server {
 

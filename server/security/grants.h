@@ -12,7 +12,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "compiler/base/digest.h"
+#include "base/digest.h"
 
 namespace mlc::server {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::server {
 

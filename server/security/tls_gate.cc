@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "server/clock.h"
+#include "base/clock.h"
 #include "server/security/policy.h"
 
 namespace mlc::server {

@@ -8,11 +8,11 @@
 
 #include <memory>
 
+#include "base/tls/revocations.h"
 #include "server/file_notes.h"
 #include "server/metrics.h"
 #include "server/security/gate.h"
 #include "server/security/tokens.h"
-#include "transport/revocations.h"
 
 namespace spdlog {
 class logger;

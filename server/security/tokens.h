@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/followed_file.h"
 #include "server/security/caller.h"
-#include "transport/followed_file.h"
 
 namespace mlc::server {
 

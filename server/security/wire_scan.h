@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace google::protobuf {
 class Descriptor;

@@ -14,15 +14,15 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/process/bytes.h"
+#include "base/process/child.h"
+#include "base/rng.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/front/front.h"
 #include "compiler/schedule/family.h"
 #include "costmodel/analytic.h"
 #include "tests/bench/arguments.h"
 #include "worker/built_kernel.h"
-#include "worker/bytes.h"
-#include "worker/child.h"
 #include "worker/gpu/service_kernels.h"
 
 namespace mlc {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/schedule/family.h"
 
 namespace mlc::bench {

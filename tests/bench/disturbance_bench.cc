@@ -7,9 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/base/rng.h"
+#include "base/machine/processors.h"
+#include "base/rng.h"
 #include "compiler/schedule/family.h"
-#include "compiler/target/processors.h"
 #include "worker/local_trial.h"
 
 namespace {

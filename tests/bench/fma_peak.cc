@@ -1,6 +1,6 @@
 #include "tests/bench/fma_peak.h"
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/ir/build.h"
 #include "tests/bench/measuring.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "compiler/target/processors.h"
+#include "base/machine/processors.h"
 #include "worker/local_trial.h"
 
 namespace mlc::bench {

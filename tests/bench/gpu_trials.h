@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/measurement.h"
-#include "compiler/base/status.h"
+#include "base/measurement.h"
+#include "base/status.h"
 #include "compiler/graph/workload.h"
 #include "compiler/target/target.h"
 #include "worker/engine.h"

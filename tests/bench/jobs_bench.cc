@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/wire/protocol.h"
 #include "db/memory_log.h"
-#include "server/protocol.h"
 #include "server/search/portfolio_strategy.h"
 #include "server/tuner.h"
 #include "tests/bench/products.h"

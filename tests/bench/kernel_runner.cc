@@ -10,7 +10,7 @@
 #include <cstring>
 #include <thread>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "tests/bench/measuring.h"
 
 namespace mlc::bench {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "server/leases.h"
 
 namespace {

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/schedule/family.h"
 #include "db/snapshot.h"
 #include "db/sqlite_log.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "server/search/candidate_source.h"
 
 namespace mlc::bench {

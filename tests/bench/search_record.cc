@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/front/front.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/config_choice.h"

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/schedule/family.h"
 #include "costmodel/analytic.h"
 #include "costmodel/default_config.h"

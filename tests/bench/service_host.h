@@ -11,7 +11,7 @@
 
 #include <grpcpp/channel.h>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::bench {
 

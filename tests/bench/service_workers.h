@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/rng.h"
+#include "base/digest.h"
+#include "base/rng.h"
 #include "tests/bench/service_host.h"
 
 namespace mlc::bench {

@@ -11,8 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/rng.h"
 #include "client/tuner_client.h"
-#include "compiler/base/rng.h"
 #include "compiler/graph/workload.h"
 #include "compiler/target/target.h"
 #include "db/sqlite_log.h"

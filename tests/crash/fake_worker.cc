@@ -14,10 +14,10 @@
 #include <string>
 #include <thread>
 
-#include "compiler/base/digest.h"
+#include "base/digest.h"
+#include "base/wire/protocol.h"
 #include "compiler/target/target.h"
 #include "proto/worker.grpc.pb.h"
-#include "server/protocol.h"
 
 namespace mlc {
 namespace {

@@ -13,8 +13,8 @@
 #include <set>
 #include <thread>
 
+#include "base/rng.h"
 #include "client/tuner_client.h"
-#include "compiler/base/rng.h"
 #include "db/sqlite_log.h"
 #include "db/verify.h"
 #include "tests/crash/process.h"

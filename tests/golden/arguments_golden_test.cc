@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/exit_code.h"
+#include "base/exit_code.h"
 
 namespace mlc::golden {
 namespace {

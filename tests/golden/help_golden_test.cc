@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdio>
 
-#include "compiler/base/version.h"
+#include "base/version.h"
 #include "tests/golden/golden.h"
 
 namespace mlc::golden {

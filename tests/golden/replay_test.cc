@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "tests/golden/golden.h"
 #include "tests/golden/workloads.h"
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/target/processors.h"
+#include "base/machine/processors.h"
 #include "tests/workloads/case_range.h"
 #include "tests/workloads/cuda_subjects.h"
 #include "worker/engine.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/schedule/family.h"
 #include "worker/built_kernel.h"

@@ -1,75 +1,172 @@
 #!/usr/bin/env python3
-"""Holds the shape of the source tree: which folder may include which, how long a file may be, and words
-that stand for habits the project avoids. Prints every offending line; exits with 1 if there is one."""
+"""Holds the shape of the source tree: which folder may include which, how long files and functions may be, and
+words that stand for habits the project avoids. Prints every offending line; exits with 1 if there is one."""
 import pathlib
 import re
 import sys
 
-# folder -> folders it may include. A folder always sees itself.
-BASE = {"compiler/base"}
-GRAPH = BASE | {"compiler/graph"}
-IR = BASE | {"compiler/ir"}
-SCHEDULE = GRAPH | IR | {"compiler/target", "compiler/schedule"}
-BUILD = SCHEDULE | {"compiler/codegen", "compiler/build", "compiler/runtime"}
-FRONT = GRAPH | {"compiler/front"}
+TOPS = ("base", "compiler", "costmodel", "db", "server", "worker", "client", "proto")
+# Folder -> the folders whose headers it includes. A file belongs to the longest folder listed here. A folder sees
+# itself, but neither its parent nor its sub-folders, unless they are listed. Arrows nobody uses any more go.
 ALLOWED = {
-    "compiler/base": set(),
-    "compiler/graph": GRAPH,
-    "compiler/front": FRONT | {"compiler/target"},
-    "compiler/ir": IR,
-    "compiler/target": BASE,
-    "compiler/schedule": SCHEDULE,
-    "compiler/codegen": IR | {"compiler/target", "compiler/runtime"},
-    "compiler/build": BUILD,
-    "compiler/runtime": set(),
-    "compiler/package": BUILD | FRONT | {"compiler/package"},
-    "costmodel": SCHEDULE,
-    "db": BASE,
-    "transport": BASE,
-    "server": SCHEDULE | {"proto", "costmodel", "db", "transport"},
-    "worker": BUILD | {"proto", "transport"},
-    "client": BUILD | FRONT | {"compiler/package", "proto", "costmodel", "db", "server", "transport"},
+    "base": "",
+    "base/machine": "",
+    "base/process": "base base/sandbox",
+    "base/rpc": "base base/tls",
+    "base/sandbox": "base base/machine",
+    "base/tls": "base",
+    "base/wire": "base proto",
+    "client": (
+        "base base/machine base/process base/rpc base/wire compiler/build compiler/codegen compiler/codegen/cuda "
+        "compiler/front compiler/graph compiler/graph/onnx compiler/graph/passes compiler/graph/physical "
+        "compiler/package compiler/runtime compiler/schedule compiler/schedule/cuda compiler/target costmodel db "
+        "proto server server/search"),
+    "compiler/build": "base base/process compiler/runtime compiler/target",
+    "compiler/codegen": "base compiler/ir compiler/target compiler/types",
+    "compiler/codegen/cuda": "base compiler/ir compiler/runtime compiler/target compiler/types",
+    "compiler/front": (
+        "base compiler/graph compiler/graph/onnx compiler/graph/passes compiler/graph/physical compiler/target"),
+    "compiler/graph": "base compiler/types",
+    "compiler/graph/onnx": "base compiler/graph compiler/graph/onnx/ops",
+    "compiler/graph/onnx/ops": "compiler/graph compiler/graph/onnx",
+    "compiler/graph/passes": "base compiler/graph",
+    "compiler/graph/physical": "base compiler/graph",
+    "compiler/ir": "base compiler/types",
+    "compiler/package": (
+        "base base/process compiler/build compiler/codegen compiler/codegen/cuda compiler/graph compiler/ir "
+        "compiler/runtime compiler/schedule compiler/schedule/cuda compiler/target"),
+    "compiler/runtime": "",
+    "compiler/schedule": "base compiler/graph compiler/ir compiler/schedule/cuda compiler/target",
+    "compiler/schedule/cuda": "base compiler/ir compiler/schedule compiler/target",
+    "compiler/target": "base compiler/types",
+    "compiler/types": "base",
+    "costmodel": "base compiler/graph compiler/schedule compiler/target",
+    "db": "base base/process",
+    "proto": "",
+    "server": (
+        "base base/machine base/process base/rpc base/tls base/wire compiler/graph compiler/schedule "
+        "compiler/schedule/cuda compiler/target costmodel db proto server/fleet server/search server/security"),
+    "server/fleet": "base base/process server",
+    "server/search": "base compiler/graph compiler/schedule compiler/target costmodel db",
+    "server/security": "base base/tls server",
+    "worker": (
+        "base base/machine base/process base/rpc base/sandbox compiler/build compiler/codegen "
+        "compiler/codegen/cuda compiler/graph compiler/graph/physical compiler/ir compiler/runtime "
+        "compiler/schedule compiler/schedule/cuda compiler/target proto worker/gpu"),
+    "worker/gpu": (
+        "base base/process base/sandbox compiler/build compiler/codegen/cuda compiler/graph "
+        "compiler/graph/physical compiler/runtime compiler/target worker"),
 }
-# Third-party headers stay in the sources of their one folder.
+# Arrows that close a cycle, with the reason why each may: (from, to): reason. Any other is an error.
+KNOWN_CYCLES = {
+    ("compiler/graph/onnx", "compiler/graph/onnx/ops"): "the folder is not split yet",
+    ("compiler/graph/onnx/ops", "compiler/graph/onnx"): "the folder is not split yet",
+    ("compiler/schedule", "compiler/schedule/cuda"): "the folder is not split yet",
+    ("compiler/schedule/cuda", "compiler/schedule"): "the folder is not split yet",
+    ("server", "server/fleet"): "the folder is not split yet",
+    ("server", "server/security"): "the folder is not split yet",
+    ("server/fleet", "server"): "the folder is not split yet",
+    ("server/security", "server"): "the folder is not split yet",
+    ("worker", "worker/gpu"): "the folder is not split yet",
+    ("worker/gpu", "worker"): "the folder is not split yet",
+}
+# Third-party headers stay in the sources of their one folder (and its sub-folders).
 VENDORS = {
     r"[<\"](llvm|lld)/": {"compiler/codegen", "compiler/build", "compiler/package"},
     r"<sqlite3\.h>": {"db"},
     r"<xgboost/": {"costmodel"},
     r"<prometheus/": {"server"},
-    r"<(grpc|grpcpp)/": {"server", "worker", "client", "proto", "transport"},
-    r"<openssl/": {"transport", "server"},
-    r"<zlib\.h>": {"compiler/schedule"},
+    r"<(grpc|grpcpp)/": {"base/rpc", "base/tls", "base/wire", "server", "server/security",
+                           "worker", "client", "proto"},
+    r"<openssl/": {"base/tls", "base/rpc", "server/security"},
+    r"<zlib\.h>": {"compiler/schedule/cuda"},
 }
-MAX_HEADER, MAX_SOURCE = 250, 600
+# CONTRIBUTING.md states the limits. What is longer today may shrink, not grow.
+MAX_HEADER, MAX_SOURCE, MAX_FUNCTION = 150, 400, 60
+LONG_FILES = {
+    "compiler/codegen/cuda/phase_printer.h": 178,
+    "compiler/graph/graph.h": 181,
+    "compiler/ir/gpu_machine.h": 160,
+    "compiler/ir/ir.h": 247,
+    "compiler/runtime/cuda_driver.h": 180,
+    "server/search/task_search.h": 166,
+    "server/tuner.h": 249,
+}
+# By file: its longest function.
+LONG_FUNCTIONS = {
+    "compiler/schedule/contraction_facts.cc": 64,
+    "server/main.cc": 61,
+    "worker/runner.cc": 65,
+}
 BANNED = [
     (re.compile(r"\bgetenv\("), "reads the environment", lambda p: not p.name.endswith("main.cc")),
     (re.compile(r"\bstd::cout\b|[^a-z_]printf\("), "prints from a library",
-     lambda p: p.parts[0] in ("compiler", "costmodel", "db", "server")),
+     lambda p: p.parts[0] in ("base", "compiler", "costmodel", "db", "server") and p.name != "arguments.cc"),
     (re.compile(r"\b(TODO|FIXME|XXX)\b"), "leaves work behind", lambda p: True),
 ]
+NO_FUNCTION = re.compile(r"\s*(class|struct|enum|union|namespace|extern|if|for|while|switch|else|do|case|default)\b")
 
 
-def folder_of(path):
-    parts = path.parts
-    return "/".join(parts[:2]) if parts[0] == "compiler" else parts[0]
+def folder_of(name):
+    parts = name.split("/")[:-1]
+    for length in range(len(parts), 0, -1):
+        if "/".join(parts[:length]) in ALLOWED:
+            return "/".join(parts[:length])
+    return "/".join(parts)
 
 
-def problems_of(root, path, text):
-    folder, is_main = folder_of(path), path.name.endswith("main.cc")
-    lines = text.splitlines()
-    limit = MAX_HEADER if path.suffix == ".h" else MAX_SOURCE
+def within(folder, homes):
+    return any(folder == home or folder.startswith(home + "/") for home in homes)
+
+
+def functions(lines):
+    """Line and length of each function, as clang-format lays it out: its head begins in column 0, or 2 in a class,
+    and it ends with a brace in the same column."""
+    number = 0
+    while number < len(lines):
+        first = number
+        if lines[number].endswith("{") and not lines[number].endswith("({"):
+            while lines[first].startswith("   ") and not lines[first - 1].endswith((";", "{", "}")):
+                first -= 1
+            head = " ".join(lines[first:number + 1])
+            column = len(lines[first]) - len(lines[first].lstrip())
+            if column in (0, 2) and "(" in head and not NO_FUNCTION.match(lines[first]):
+                end = " " * column + "}"
+                while number < len(lines) - 1 and not lines[number].startswith(end):
+                    number += 1
+                yield first + 1, number - first + 1
+        number += 1
+
+
+def lengths_of(path, lines):
+    limit = LONG_FILES.get(str(path), MAX_HEADER if path.suffix == ".h" else MAX_SOURCE)
     if len(lines) > limit:
         yield len(lines), f"is {len(lines)} lines long; the limit is {limit}"
+    limit = LONG_FUNCTIONS.get(str(path), MAX_FUNCTION)
+    for number, length in functions(lines):
+        if length > limit:
+            yield number, f"a function of {length} lines; the limit is {limit}"
+
+
+def problems_of(root, path, text, used):
+    folder, is_main = folder_of(str(path)), path.name.endswith("main.cc")
+    lines = text.splitlines()
+    yield from lengths_of(path, lines)
     for number, line in enumerate(lines, 1):
         included = re.match(r'#include "([^"]+)"', line)
         if included and "/" in included.group(1):
-            target = folder_of(pathlib.PurePath(included.group(1)))
-            ours = (root / included.group(1)).is_file() or included.group(1).endswith(".pb.h")
-            if ours and target != folder and target not in ALLOWED[folder]:
-                yield number, f"{folder} may not include {target}"
+            name = included.group(1)
+            target = folder_of(name)
+            ours = (root / name).is_file() or name.endswith(".pb.h")
+            if not ours and name.split("/")[0] in TOPS:
+                yield number, f"includes {name}, which is not there"
+            if ours and target != folder:
+                used.add((folder, target))
+                if target not in ALLOWED.get(folder, "").split():
+                    yield number, f"{folder} may not include {target}"
         for pattern, homes in VENDORS.items():
             if re.match(r"#include " + pattern, line):
-                if folder not in homes:
+                if not within(folder, homes):
                     yield number, f"{folder} may not use this third-party header"
                 elif path.suffix == ".h" and "grpc" not in pattern:
                     yield number, "a third-party header belongs into a source file"
@@ -78,10 +175,34 @@ def problems_of(root, path, text):
                 yield number, why
 
 
+def table_problems(used):
+    """Arrows that no file needs, and folders that include each other, directly or by way of others."""
+    arrows = {folder: set(targets.split()) for folder, targets in ALLOWED.items()}
+    for folder, targets in arrows.items():
+        for target in sorted(targets):
+            if (folder, target) not in used:
+                yield f"no file of {folder} includes {target}: take it out of the table"
+
+    def reached_from(folder):
+        seen, todo = set(), [folder]
+        while todo:
+            for target in arrows.get(todo.pop(), ()):
+                if target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+        return seen
+
+    for folder in sorted(arrows):
+        for target in sorted(arrows[folder]):
+            if folder in reached_from(target) and (folder, target) not in KNOWN_CYCLES:
+                yield f"{folder} -> {target} closes a cycle"
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     count = bad = 0
-    for top in ("compiler", "costmodel", "db", "transport", "server", "worker", "client", "proto"):
+    used = set()
+    for top in TOPS:
         for file in sorted((root / top).rglob("*")):
             if file.suffix not in (".h", ".cc", ".c"):
                 continue
@@ -90,9 +211,12 @@ def main():
             if file.stem in ("utils", "util", "helpers", "common", "misc"):
                 print(f"{path}: name a file after what it holds")
                 bad += 1
-            for number, why in problems_of(root, path, file.read_text()):
+            for number, why in problems_of(root, path, file.read_text(), used):
                 print(f"{path}:{number}: {why}")
                 bad += 1
+    for why in table_problems(used):
+        print(f"tests/layering/check_tree.py: {why}")
+        bad += 1
     print(f"{count} files, {bad} problems")
     return 1 if bad or not count else 0
 

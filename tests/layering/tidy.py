@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TIDY = os.path.join(ROOT, "build/python/clang_tidy/data/bin/clang-tidy")
 FINDING = re.compile(r"^(/[^:]+:\d+:\d+: (?:warning|error): .*)$", re.M)
 # The tests' macros expand to what the checks complain of.
-TREES = ("compiler", "costmodel", "db", "transport", "server", "worker", "client")
+TREES = ("base", "compiler", "costmodel", "db", "server", "worker", "client")
 
 
 def sources(build, folders):

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/digest.h"
-#include "compiler/base/status.h"
+#include "base/digest.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/ir/ir.h"
 #include "compiler/schedule/config.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 
 namespace mlc::schedule {
 

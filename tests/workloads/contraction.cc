@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "tests/workloads/draw.h"
 
 namespace mlc::schedule {

@@ -1,7 +1,7 @@
 // Random contraction workloads of small size: shapes, strides, padding, groups, epilogues, types.
 #pragma once
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/graph/workload.h"
 
 namespace mlc::schedule {

@@ -1,7 +1,7 @@
 #include "tests/workloads/cuda_subjects.h"
 
-#include "compiler/base/check.h"
-#include "compiler/base/digest.h"
+#include "base/check.h"
+#include "base/digest.h"
 #include "compiler/schedule/family.h"
 #include "tests/workloads/aligned_contraction.h"
 #include "tests/workloads/attention.h"

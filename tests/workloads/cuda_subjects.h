@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/target/target.h"
 #include "tests/workloads/random_workload.h"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "tests/workloads/draw.h"
 #include "tests/workloads/node_writer.h"
 

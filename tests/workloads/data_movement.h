@@ -1,7 +1,7 @@
 // Random data movement.
 #pragma once
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "tests/workloads/random_workload.h"
 
 namespace mlc::schedule {

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <utility>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/graph.h"
 
 namespace mlc::schedule {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 
 namespace mlc::schedule {
 

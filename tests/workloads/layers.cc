@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "tests/workloads/draw.h"
 
 namespace mlc::schedule {

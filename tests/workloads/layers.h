@@ -2,7 +2,7 @@
 // tests of what families say of them.
 #pragma once
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "tests/workloads/random_workload.h"
 
 namespace mlc::schedule {

@@ -1,7 +1,7 @@
 // Random arithmetic, scans and scatters.
 #pragma once
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "tests/workloads/random_workload.h"
 
 namespace mlc::schedule {

@@ -1,6 +1,6 @@
 #include "tests/workloads/pool.h"
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "tests/workloads/draw.h"
 
 namespace mlc::schedule {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "tests/workloads/draw.h"
 
 namespace mlc::schedule {

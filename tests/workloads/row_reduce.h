@@ -1,7 +1,7 @@
 // Random softmaxes, layer norms and reductions, with prologues and epilogues.
 #pragma once
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "tests/workloads/random_workload.h"
 
 namespace mlc::schedule {

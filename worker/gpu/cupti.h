@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::worker {
 

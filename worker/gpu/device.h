@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/runtime/cuda_driver.h"
 
 namespace mlc::worker {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/runtime/thread_pool.h"
 #include "worker/built_kernel.h"
 #include "worker/gpu/device.h"

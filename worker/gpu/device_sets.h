@@ -6,7 +6,7 @@
 #include <list>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/workload.h"
 #include "worker/gpu/device.h"
 #include "worker/gpu/expected.h"

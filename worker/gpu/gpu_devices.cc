@@ -2,10 +2,10 @@
 
 #include <poll.h>
 
-#include "compiler/build/child_limits.h"
+#include "base/process/bytes.h"
+#include "base/process/child.h"
+#include "base/sandbox/child_limits.h"
 #include "compiler/build/cuda_target.h"
-#include "worker/bytes.h"
-#include "worker/child.h"
 
 namespace mlc::worker {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/runtime/cuda_driver.h"
 #include "compiler/target/target.h"
 

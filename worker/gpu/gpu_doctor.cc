@@ -8,11 +8,11 @@
 #include <sstream>
 #include <system_error>
 
-#include "compiler/build/child_limits.h"
+#include "base/process/bytes.h"
+#include "base/process/child.h"
+#include "base/sandbox/child_limits.h"
 #include "compiler/build/cubin_cache.h"
 #include "compiler/build/nvrtc.h"
-#include "worker/bytes.h"
-#include "worker/child.h"
 #include "worker/gpu/device.h"
 #include "worker/gpu/gpu_devices.h"
 #include "worker/gpu/gpu_messages.h"

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "worker/lock_file.h"
+#include "base/process/lock_file.h"
 
 namespace mlc::worker {
 namespace {

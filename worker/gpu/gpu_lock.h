@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::worker {
 

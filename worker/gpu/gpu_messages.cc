@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "worker/bytes.h"
-#include "worker/frame.h"
+#include "base/process/bytes.h"
+#include "base/process/frame.h"
 #include "worker/trial.h"
 
 namespace mlc::worker {

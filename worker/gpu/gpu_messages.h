@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/measurement.h"
-#include "compiler/base/status.h"
+#include "base/measurement.h"
+#include "base/status.h"
 
 namespace mlc::worker {
 

@@ -11,11 +11,11 @@
 #include <memory>
 #include <utility>
 
-#include "compiler/build/child_limits.h"
-#include "worker/frame.h"
+#include "base/process/frame.h"
+#include "base/process/priority.h"
+#include "base/sandbox/child_limits.h"
 #include "worker/gpu/device.h"
 #include "worker/gpu/gpu_runner.h"
-#include "worker/priority.h"
 #include "worker/trial.h"
 
 namespace mlc::worker {

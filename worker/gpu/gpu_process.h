@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "worker/child.h"
+#include "base/process/child.h"
 #include "worker/gpu/gpu_devices.h"
 #include "worker/gpu/gpu_messages.h"
 

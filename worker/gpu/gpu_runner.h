@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/measurement.h"
+#include "base/measurement.h"
 #include "compiler/runtime/thread_pool.h"
 #include "worker/gpu/cupti.h"
 #include "worker/gpu/device_kernel.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "worker/gpu/cupti.h"
 #include "worker/timing.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::worker {
 

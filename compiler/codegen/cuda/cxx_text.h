@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/dtype.h"
+#include "compiler/types/dtype.h"
 
 namespace mlc::codegen {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/codegen/cuda/device_function_table.h"
 
 namespace mlc::codegen {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/dtype.h"
 #include "compiler/codegen/cuda/warpgroup_mma_function.h"
+#include "compiler/types/dtype.h"
 
 namespace mlc::codegen {
 

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/codegen/cuda/block_memory.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/cuda/cxx_text.h"

@@ -1,5 +1,5 @@
 // Each scalar operator and conversion in C++.
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/codegen/cuda/phase_printer.h"
 
 namespace mlc::codegen {

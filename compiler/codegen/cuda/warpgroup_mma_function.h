@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "compiler/base/dtype.h"
+#include "compiler/types/dtype.h"
 
 namespace mlc::codegen {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 
 namespace mlc::graph::onnx {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/onnx/builder.h"
 #include "compiler/graph/onnx/file.h"

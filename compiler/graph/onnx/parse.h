@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/onnx/model.h"
 
 namespace mlc::graph::onnx {

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/onnx/model.h"
 

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/onnx/model.h"
 #include "compiler/graph/onnx/read_budget.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/onnx/model.h"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 namespace mlc::graph::onnx {
 

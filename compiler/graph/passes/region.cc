@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 
 namespace mlc::graph {
 

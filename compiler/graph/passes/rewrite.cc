@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/graph/passes/fold_constants.h"
 #include "compiler/graph/shape.h"
 #include "compiler/graph/tensor_io.h"

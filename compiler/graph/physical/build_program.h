@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/physical/place_rules.h"
 #include "compiler/graph/program.h"

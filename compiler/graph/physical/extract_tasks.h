@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/physical/partition.h"
 #include "compiler/graph/physical/place_rules.h"

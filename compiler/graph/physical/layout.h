@@ -5,7 +5,7 @@
 // costs that is not row-major. Views carry no strides yet; see lower_views.h. Pure.
 #pragma once
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/physical/place_rules.h"
 

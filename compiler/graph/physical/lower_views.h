@@ -5,7 +5,7 @@
 // no kernel writes, end in a kCopy. Runs after layouts are chosen.
 #pragma once
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/physical/place_rules.h"
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 
 namespace mlc::graph {

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/program.h"
 
 namespace mlc::graph {

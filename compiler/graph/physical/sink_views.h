@@ -5,7 +5,7 @@
 // falls on a constant. Runs before layouts are chosen. Keeps the meaning of the graph; pure.
 #pragma once
 
-#include "compiler/base/status.h"
+#include "base/status.h"
 #include "compiler/graph/graph.h"
 
 namespace mlc::graph {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/onnx/file.h"

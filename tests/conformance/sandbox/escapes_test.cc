@@ -21,8 +21,8 @@
 #include <fstream>
 #include <thread>
 
+#include "base/process/child.h"
 #include "tests/without_landlock.h"
-#include "worker/child.h"
 
 namespace mlc::testing {
 namespace {

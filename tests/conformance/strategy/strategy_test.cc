@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/schedule/family.h"
 #include "server/search/portfolio_strategy.h"
 #include "server/search/random_strategy.h"

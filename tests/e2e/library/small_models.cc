@@ -1,6 +1,6 @@
 #include "tests/e2e/library/small_models.h"
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/graph/passes/rewrite.h"
 #include "compiler/graph/tensor_io.h"
 

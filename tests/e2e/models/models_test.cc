@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <map>
 
+#include "base/rng.h"
 #include "client/model_library.h"
 #include "client/run_report.h"
-#include "compiler/base/rng.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/tensor_io.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/front/front.h"
 #include "compiler/schedule/family.h"
 #include "compiler/target/target.h"

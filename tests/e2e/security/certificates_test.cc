@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/rpc/socket.h"
 #include "client/tuner_client.h"
 #include "tests/e2e/security/tls_server.h"
-#include "transport/socket.h"
 
 namespace mlc::e2e {
 namespace {

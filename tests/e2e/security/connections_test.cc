@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "base/rpc/socket.h"
 #include "client/tuner_client.h"
 #include "tests/e2e/security/tls_server.h"
 #include "tests/temporary_folder.h"
-#include "transport/socket.h"
 
 namespace mlc::e2e {
 namespace {

@@ -10,12 +10,12 @@
 #include <thread>
 #include <vector>
 
+#include "base/rpc/socket.h"
 #include "client/tuner_client.h"
 #include "compiler/graph/workload.h"
 #include "compiler/target/target.h"
 #include "proto/worker.grpc.pb.h"
 #include "tests/e2e/security/tls_server.h"
-#include "transport/socket.h"
 
 namespace mlc::e2e {
 namespace {

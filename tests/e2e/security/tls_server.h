@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "base/rpc/channel.h"
 #include "tests/crash/process.h"
-#include "tests/unit/transport/lab.h"
-#include "transport/channel.h"
+#include "tests/unit/base/rpc/lab.h"
 
 namespace mlc::e2e {
 

@@ -12,8 +12,8 @@
 #include <optional>
 #include <sstream>
 
+#include "base/sandbox/sandbox.h"
 #include "compiler/build/nvrtc.h"
-#include "compiler/build/sandbox.h"
 #include "compiler/graph/workload.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "db/sqlite_log.h"

@@ -11,10 +11,10 @@
 #include <set>
 #include <string>
 
+#include "base/wire/protocol.h"
 #include "compiler/target/target.h"
 #include "db/sqlite_log.h"
 #include "db/verify.h"
-#include "server/protocol.h"
 #include "tests/crash/process.h"
 #include "tests/e2e/workers/lab.h"
 #include "worker/spool.h"

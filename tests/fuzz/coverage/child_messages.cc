@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
+#include "base/process/frame.h"
 #include "worker/built_kernel.h"
-#include "worker/frame.h"
 #include "worker/gpu/gpu_messages.h"
 #include "worker/trial.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/graph/passes/pipeline.h"
 #include "compiler/graph/workload.h"
 #include "tests/fuzz/coverage/small_graph.h"

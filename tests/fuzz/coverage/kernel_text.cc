@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/ir/interpret.h"
 
 namespace mlc {

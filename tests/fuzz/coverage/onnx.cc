@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/graph/onnx/import.h"
 #include "tests/fuzz/coverage/small_graph.h"
 

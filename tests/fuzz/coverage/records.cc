@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "db/confirmed_best.h"
 #include "db/json_lines.h"
 #include "db/memory_log.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/tensor_io.h"

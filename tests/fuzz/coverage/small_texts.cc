@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/package/lock_file.h"
 #include "compiler/schedule/config.h"
 #include "compiler/schedule/cuda/raw_cuda.h"

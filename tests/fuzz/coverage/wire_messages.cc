@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
+#include "base/wire/protocol.h"
 #include "db/record.h"
 #include "server/job_request.h"
-#include "server/protocol.h"
 
 namespace mlc {
 namespace {

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "db/json_lines.h"
 #include "db/merge.h"
 #include "db/record_rows.h"

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 
 namespace mlc::db {
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "db/json_lines.h"
 #include "db/memory_log.h"
 #include "db/snapshot.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/graph/passes/pipeline.h"
 #include "compiler/graph/workload.h"
 

@@ -2,7 +2,7 @@
 // that shapes which the folding constructors never make are met as well.
 #pragma once
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/ir/ir.h"
 
 namespace mlc::ir {

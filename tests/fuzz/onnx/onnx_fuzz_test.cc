@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "tests/unit/graph/onnx/imported.h"
 
 namespace mlc::graph::onnx {

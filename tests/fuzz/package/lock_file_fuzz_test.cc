@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/package/lock_file.h"
 
 namespace mlc::package {

@@ -2,9 +2,9 @@
 
 #include <functional>
 
-#include "compiler/base/dtype.h"
-#include "compiler/base/scalar_op.h"
 #include "compiler/graph/graph.h"
+#include "compiler/types/dtype.h"
+#include "compiler/types/scalar_op.h"
 
 namespace mlc::server {
 namespace {

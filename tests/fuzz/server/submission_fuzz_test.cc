@@ -17,9 +17,9 @@
 #include <mutex>
 #include <thread>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
+#include "base/wire/protocol.h"
 #include "db/memory_log.h"
-#include "server/protocol.h"
 #include "server/search/portfolio_strategy.h"
 #include "server/tuner.h"
 #include "tests/fuzz/server/hostile_workloads.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/tensor_io.h"
 #include "compiler/ir/interpret.h"

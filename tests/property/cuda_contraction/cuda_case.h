@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/graph/workload.h"
 #include "compiler/schedule/family.h"
 

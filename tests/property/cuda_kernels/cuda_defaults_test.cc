@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/build/child_process.h"
+#include "base/machine/processors.h"
+#include "base/process/child_process.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/schedule/family.h"
-#include "compiler/target/processors.h"
 #include "tests/workloads/case_range.h"
 #include "worker/built_kernel.h"
 

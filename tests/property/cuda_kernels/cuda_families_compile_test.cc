@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/schedule/family.h"

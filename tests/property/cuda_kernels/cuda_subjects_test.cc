@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <string>
 
-#include "compiler/build/child_process.h"
+#include "base/machine/processors.h"
+#include "base/process/child_process.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/schedule/family.h"
-#include "compiler/target/processors.h"
 #include "tests/workloads/case_range.h"
 #include "tests/workloads/cuda_subjects.h"
 #include "worker/built_kernel.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/graph/workload.h"
 #include "compiler/schedule/family.h"
 #include "compiler/target/target.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "server/fleet/planner.h"
 
 namespace mlc::server::fleet {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/graph/workload.h"
 #include "tests/workloads/random_workload.h"
 

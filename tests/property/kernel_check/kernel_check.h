@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "tests/workloads/random_workload.h"
 
 namespace mlc::schedule {

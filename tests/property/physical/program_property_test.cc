@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/physical/build_program.h"
 #include "compiler/graph/physical/program_text.h"

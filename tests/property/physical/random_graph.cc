@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/graph/shape.h"
 #include "compiler/graph/tensor_io.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "db/record.h"
 #include "db/record_rows.h"
 #include "db/schema.h"

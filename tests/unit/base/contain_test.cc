@@ -1,11 +1,11 @@
-#include "compiler/base/contain.h"
+#include "base/contain.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <new>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 
 namespace mlc {
 namespace {

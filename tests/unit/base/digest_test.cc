@@ -1,4 +1,4 @@
-#include "compiler/base/digest.h"
+#include "base/digest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/base/exit_code.h"
+#include "base/exit_code.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Every enumerator has a name that reads back.
 #include <gtest/gtest.h>
 
-#include "compiler/base/dtype.h"
-#include "compiler/base/outcome.h"
-#include "compiler/base/scalar_op.h"
+#include "base/outcome.h"
+#include "compiler/types/dtype.h"
+#include "compiler/types/scalar_op.h"
 
 namespace mlc {
 namespace {

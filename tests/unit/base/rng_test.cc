@@ -1,4 +1,4 @@
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/base/status.h"
+#include "base/status.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "compiler/build/child_process.h"
+#include "base/process/child_process.h"
 #include "compiler/build/cubin_cache.h"
 #include "tests/temporary_folder.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/build/loaded_kernel.h"
 #include "compiler/codegen/llvm.h"
 #include "compiler/ir/build.h"

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 
 namespace mlc::costmodel {
 namespace {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <set>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "tests/unit/costmodel/conv_workload.h"
 
 namespace mlc::costmodel {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "costmodel/default_config.h"
 #include "tests/unit/costmodel/conv_workload.h"
 

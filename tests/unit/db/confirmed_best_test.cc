@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "db/confirmed_times.h"
 #include "db/memory_log.h"
 #include "tests/unit/db/log_fixture.h"

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <set>
 
-#include "compiler/base/exit_code.h"
+#include "base/exit_code.h"
 #include "db/full_disk.h"
 #include "db/verify.h"
 #include "tests/unit/db/faulty_disk.h"

@@ -9,7 +9,7 @@
 #include <functional>
 #include <thread>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "db/merge.h"
 #include "db/schema.h"
 #include "db/snapshot.h"

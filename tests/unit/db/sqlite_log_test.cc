@@ -10,8 +10,8 @@
 #include <fstream>
 #include <future>
 
+#include "base/process/file_lock.h"
 #include "db/commit_queue.h"
-#include "db/file_lock.h"
 #include "db/schema.h"
 #include "db/sqlite.h"
 #include "db/verify.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/graph/tensor_io.h"
 #include "compiler/ir/types.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/schedule/cuda/packed_source.h"
 
 namespace mlc::schedule {

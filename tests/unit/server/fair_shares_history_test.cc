@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "server/fair_shares.h"
 
 namespace mlc::server {

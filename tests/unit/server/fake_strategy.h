@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/text.h"
+#include "base/text.h"
 #include "server/search/strategy.h"
 
 namespace mlc::server {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "server/job_request.h"
 #include "tests/unit/server/fake_strategy.h"
 

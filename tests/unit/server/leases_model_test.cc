@@ -13,7 +13,7 @@
 #include <set>
 #include <string>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "server/leases.h"
 
 namespace mlc::server {

@@ -14,9 +14,9 @@
 #include <sstream>
 #include <thread>
 
+#include "base/wire/protocol.h"
 #include "proto/tuner.grpc.pb.h"
 #include "proto/worker.grpc.pb.h"
-#include "server/protocol.h"
 #include "server/server.h"
 #include "tests/unit/db/faulty_disk.h"
 #include "tests/unit/server/fake_strategy.h"

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <thread>
 
-#include "server/protocol.h"
+#include "base/wire/protocol.h"
 #include "server/services.h"
 #include "tests/unit/server/fake_strategy.h"
 #include "tests/unit/server/health.h"

@@ -8,8 +8,8 @@
 #include <limits>
 #include <thread>
 
+#include "base/wire/protocol.h"
 #include "db/memory_log.h"
-#include "server/protocol.h"
 #include "server/tuner.h"
 #include "tests/unit/server/fake_strategy.h"
 

@@ -3,8 +3,8 @@
 
 #include <thread>
 
+#include "base/wire/protocol.h"
 #include "db/confirmed_best.h"
-#include "server/protocol.h"
 #include "tests/unit/server/fake_strategy.h"
 #include "tests/unit/server/tuner_fixture.h"
 

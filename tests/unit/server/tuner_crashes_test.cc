@@ -14,10 +14,10 @@
 #include <future>
 #include <map>
 
-#include "compiler/base/check.h"
+#include "base/check.h"
+#include "base/wire/protocol.h"
 #include "db/sqlite_log.h"
 #include "server/crash_note.h"
-#include "server/protocol.h"
 #include "tests/unit/server/fake_strategy.h"
 #include "tests/unit/server/tuner_fixture.h"
 

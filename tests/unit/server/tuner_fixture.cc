@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "server/protocol.h"
+#include "base/wire/protocol.h"
 #include "tests/unit/server/fake_strategy.h"
 
 namespace mlc::server {

@@ -3,8 +3,8 @@
 
 #include <thread>
 
-#include "server/clock.h"
-#include "server/protocol.h"
+#include "base/clock.h"
+#include "base/wire/protocol.h"
 #include "tests/unit/server/tuner_fixture.h"
 
 namespace mlc::server {

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "server/protocol.h"
+#include "base/wire/protocol.h"
 #include "tests/unit/server/fake_strategy.h"
 #include "tests/unit/server/tuner_fixture.h"
 

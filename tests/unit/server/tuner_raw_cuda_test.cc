@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <thread>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
+#include "base/wire/protocol.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "costmodel/default_config.h"
 #include "db/confirmed_best.h"
-#include "server/protocol.h"
 #include "tests/unit/server/fake_strategy.h"
 #include "tests/unit/server/tuner_fixture.h"
 

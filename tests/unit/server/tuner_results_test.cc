@@ -6,9 +6,9 @@
 #include <limits>
 #include <thread>
 
+#include "base/wire/protocol.h"
 #include "db/sqlite.h"
 #include "db/sqlite_log.h"
-#include "server/protocol.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/db/faulty_disk.h"
 #include "tests/unit/server/fake_strategy.h"

@@ -4,7 +4,7 @@
 #include <future>
 #include <thread>
 
-#include "server/protocol.h"
+#include "base/wire/protocol.h"
 #include "tests/unit/server/fake_strategy.h"
 #include "tests/unit/server/tuner_fixture.h"
 

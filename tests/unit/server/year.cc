@@ -8,12 +8,12 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/wire/protocol.h"
 #include "db/record_rows.h"
 #include "db/schema.h"
 #include "db/sqlite.h"
-#include "server/clock.h"
 #include "server/job_request.h"
-#include "server/protocol.h"
 #include "tests/unit/server/fake_strategy.h"
 
 namespace mlc::server {

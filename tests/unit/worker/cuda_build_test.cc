@@ -6,10 +6,10 @@
 
 #include <fstream>
 
-#include "compiler/build/sandbox.h"
+#include "base/process/child.h"
+#include "base/sandbox/sandbox.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "worker/built_kernel.h"
-#include "worker/child.h"
 #include "worker/gpu/service_kernels.h"
 #include "worker/local_trial.h"
 

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <map>
 
+#include "base/process/child.h"
 #include "tests/without_landlock.h"
 #include "worker/built_kernel.h"
-#include "worker/child.h"
 #include "worker/engine.h"
 #include "worker/gpu/gpu_doctor.h"
 #include "worker/local_trial.h"

@@ -10,9 +10,9 @@
 #include <fstream>
 #include <optional>
 
-#include "worker/child.h"
+#include "base/process/child.h"
+#include "base/process/lock_file.h"
 #include "worker/daemon.h"
-#include "worker/lock_file.h"
 
 namespace mlc::worker {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/build/sandbox.h"
+#include "base/sandbox/sandbox.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@
 #include <ctime>
 #include <thread>
 
-#include "compiler/build/child_limits.h"
+#include "base/process/child.h"
+#include "base/sandbox/child_limits.h"
 #include "compiler/runtime/thread_pool.h"
-#include "worker/child.h"
 
 namespace mlc::worker {
 namespace {

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "worker/bytes.h"
-#include "worker/child.h"
-#include "worker/frame.h"
+#include "base/process/bytes.h"
+#include "base/process/child.h"
+#include "base/process/frame.h"
 
 namespace mlc::worker {
 namespace {

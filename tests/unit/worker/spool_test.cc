@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 
 namespace mlc::worker {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/process/frame.h"
 #include "worker/built_kernel.h"
-#include "worker/frame.h"
 
 namespace mlc::worker {
 namespace {

@@ -8,10 +8,10 @@
 #include <span>
 #include <utility>
 
+#include "base/rng.h"
 #include "client/compile_report.h"
 #include "client/explain.h"
 #include "client/server_best.h"
-#include "compiler/base/rng.h"
 #include "compiler/schedule/check_config.h"
 #include "compiler/schedule/family.h"
 #include "costmodel/default_config.h"

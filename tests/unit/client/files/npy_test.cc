@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 
 namespace mlc::client {
 namespace {

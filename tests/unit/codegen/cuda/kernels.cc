@@ -1,6 +1,6 @@
 #include "tests/unit/codegen/cuda/kernels.h"
 
-#include "compiler/base/check.h"
+#include "base/check.h"
 #include "compiler/ir/build.h"
 
 namespace mlc::codegen {

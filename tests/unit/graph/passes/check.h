@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/tensor_io.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "tests/unit/graph/physical/program_of.h"
 
 namespace mlc::graph {

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "compiler/base/exit_code.h"
+#include "base/exit_code.h"
 
 namespace mlc::server::fleet {
 namespace {

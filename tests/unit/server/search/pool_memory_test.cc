@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "compiler/base/rng.h"
+#include "base/rng.h"
 #include "server/search/feature_rows.h"
 #include "server/search/pool.h"
 #include "server/search/rank_table.h"

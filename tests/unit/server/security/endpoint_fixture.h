@@ -15,8 +15,8 @@
 #include "proto/tuner.grpc.pb.h"
 #include "proto/worker.grpc.pb.h"
 #include "server/endpoint.h"
+#include "tests/unit/base/rpc/lab.h"
 #include "tests/unit/server/health.h"
-#include "tests/unit/transport/lab.h"
 
 namespace mlc::server {
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/tls/revocations.h"
 #include "tests/unit/server/security/endpoint_fixture.h"
-#include "transport/revocations.h"
 
 namespace mlc::server {
 namespace {

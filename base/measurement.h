@@ -1,0 +1,39 @@
+// The result of one trial, as workers report it, the log stores it and the search learns from it.
+// A value. Times are nanoseconds of one execution of the kernel; zero where the outcome has no
+// time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/outcome.h"
+
+namespace mlc {
+
+// A search sends its best time, times this, along with a trial: one that takes longer may be
+// dropped. Workers learn from it what the best time is.
+inline constexpr double kRaceFactor = 1.3;
+
+struct Measurement {
+  Outcome outcome = Outcome::kInfra;
+  // kOk: median of `runs` executions with warm caches. kTooSlow: the shortest execution seen before
+  // the trial was raced out, a lower bound for learning and never a best.
+  double median_ns = 0;
+  double p10_ns = 0;
+  double p90_ns = 0;
+  int32_t runs = 0;
+  // Median with operands evicted from the caches before each execution; 0 when not taken.
+  double cold_ns = 0;
+  // Largest |difference| to the reference over the largest |reference|.
+  double max_error = 0;
+  double build_ms = 0;
+  // Clock of the measuring core while timing, from a calibrated dependent chain; 0 when unknown.
+  double clock_mhz = 0;
+  // Calibrated peak burst beside the timing, relative to the best seen by this worker: below 1 the
+  // machine was disturbed or throttled.
+  double calm = 1;
+  // Compiler message, signal name or wrong element; at most 16 KiB; empty for kOk.
+  std::string detail;
+};
+
+}  // namespace mlc

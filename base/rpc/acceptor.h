@@ -1,0 +1,66 @@
+// Takes connections and hands them on. gRPC's own listener is dead for good after one moment
+// without free descriptors; this one leaves connections in the queue until there are some again,
+// and keeps a reserve for the log and everything else. Has a thread of its own. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/rpc/socket.h"
+#include "base/status.h"
+
+namespace mlc::transport {
+
+struct AcceptorOptions {
+  int64_t max_descriptors = 0;   // open in the process; 0: its limit less a reserve
+  int64_t descriptors_each = 1;  // that a connection takes in the end
+};
+
+class Acceptor {
+ public:
+  // Takes over the descriptor of one connection, not blocking.
+  using Taker = std::function<void(int listener, int fd)>;
+
+  // Errors of ListenOn.
+  static Result<std::unique_ptr<Acceptor>> Listen(const std::string& address,
+                                                  AcceptorOptions options);
+  ~Acceptor() { Stop(); }
+
+  // With the port that was chosen.
+  const std::string& address() const { return address_; }
+  void Start(Taker taker);
+  // No more connections; those handed over live on.
+  void Stop();
+
+  int64_t accepted() const { return accepted_; }
+  // Times that the descriptors ran short and connections had to wait.
+  int64_t shortages() const { return shortages_; }
+
+ private:
+  Acceptor(std::string address, Descriptor listener, Descriptor stop, AcceptorOptions options);
+  void Run(const Taker& taker);
+  bool MayAccept();
+
+  const std::string address_;
+  const AcceptorOptions options_;
+  Descriptor listener_;
+  Descriptor stop_;  // an eventfd
+  std::atomic<int64_t> accepted_ = 0;
+  std::atomic<int64_t> shortages_ = 0;
+  int64_t open_at_most_ = 0;  // descriptors, by the last count and what came since
+  bool counted_ = false;
+  bool short_ = false;
+  std::thread thread_;
+};
+
+// Descriptors open in this process, and how many there may be.
+int64_t OpenDescriptors();
+int64_t DescriptorLimit();
+// Raises the limit as far as it goes, 65,536 at most. RESOURCE_EXHAUSTED below 4,096: a server
+// would sooner or later turn workers away.
+Status RaiseDescriptorLimit();
+
+}  // namespace mlc::transport

@@ -1,0 +1,16 @@
+// Why a server cannot be reached, in words: goes the way to it by hand, one step after the other.
+// gRPC's own errors do not tell a wrong authority from an expired certificate or a wrong clock.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "base/tls/certificates.h"
+
+namespace mlc::transport {
+
+// OK if a connection can be made now. UNAVAILABLE: nobody listens, or not with this protocol;
+// UNAUTHENTICATED: one side refuses the other's certificate. Blocks a few seconds at worst.
+Status Diagnose(const std::string& address, const TlsPaths& tls, const std::string& server_name);
+
+}  // namespace mlc::transport

@@ -1,0 +1,101 @@
+// Stands between the connections of a server and gRPC: passes bytes on, as fast and as many as
+// base/rpc/inflow.h allows, and hangs up on floods, on those who say nothing, and on the oldest
+// strangers when there are too many. gRPC hears of a connection with its first byte. One thread.
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/rpc/inflow.h"
+#include "base/rpc/socket.h"
+#include "base/status.h"
+
+namespace mlc::transport {
+
+struct RelayOptions {
+  bool strangers = true;  // false: whoever connects is known, as without TLS
+  int most_strangers = 2'048;
+  InflowTerms terms;
+};
+
+class Relay {
+ public:
+  // Takes over a descriptor that speaks for one connection. Its peer's name, as gRPC tells it, is
+  // the connection's in Received().
+  using Taker = std::function<void(int fd)>;
+  struct Counts {
+    int64_t silent = 0;
+    int64_t strangers = 0;
+    int64_t crowded = 0;  // strangers that made room for others
+    int64_t floods = 0;
+  };
+
+  // RESOURCE_EXHAUSTED without descriptors.
+  static Result<std::unique_ptr<Relay>> Start(RelayOptions options, Taker taker);
+  ~Relay();
+
+  // Takes over an accepted connection, not blocking.
+  void Take(int fd);
+  // A call of that peer with a message of so many bytes was let in.
+  void Received(std::string_view peer, size_t bytes);
+  // Hung up on, since the start; and the address of the last flood.
+  Counts counts() const;
+  std::string last_flood() const;
+  // Connections that are open.
+  size_t size() const;
+  // Hands over no more connections; those that gRPC has live on.
+  void HandNoMore();
+  // Passes on what gRPC has said last, for a second at most, and closes all. Once.
+  void Stop();
+
+ private:
+  struct Link;
+  enum class Side : uint8_t { kOuter = 0, kInner = 1 };
+
+  Relay(RelayOptions options, Taker taker, Descriptor poll, Descriptor stop);
+  void Run();
+  void Handle(uint64_t tag, uint32_t events);
+  bool Up(Link& link);
+  bool Open(Link& link);
+  bool Down(Link& link);
+  void Watch(Link& link);
+  void WatchSide(Link& link, Side side, uint32_t wanted);
+  void WakePaused();
+  void Judge();
+  void MakeRoom();
+  void Close(uint64_t id);
+  bool Done() const;
+
+  const RelayOptions options_;
+  const Taker taker_;
+  const Descriptor poll_;
+  const Descriptor stop_;    // an eventfd
+  const std::string names_;  // what the names of our sockets begin with
+
+  // Guards links and accounts: other threads add the ones and explain bytes of the others. Held
+  // while bytes are passed on, which never blocks.
+  mutable std::mutex mutex_;
+  Inflow inflow_;
+  std::map<uint64_t, std::unique_ptr<Link>> links_;
+  uint64_t numbers_ = 0;
+  uint64_t first_paused_ = 0;  // whose turn it is
+  bool any_paused_ = false;
+  int strangers_ = 0;  // at most; counted anew when there are many
+  Counts counts_;
+  std::string last_flood_;
+  bool hands_over_ = true;
+  bool stopping_ = false;
+  int64_t end_ms_ = 0;
+  std::vector<char> buffer_;
+  std::thread thread_;
+};
+
+}  // namespace mlc::transport

@@ -1,0 +1,15 @@
+#include "base/wire/grpc_status.h"
+
+namespace mlc::server {
+
+grpc::Status ToGrpc(const Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return {static_cast<grpc::StatusCode>(status.code()), status.message()};
+}
+
+Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return Status();
+  return {static_cast<StatusCode>(status.error_code()), status.error_message()};
+}
+
+}  // namespace mlc::server
