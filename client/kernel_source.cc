@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "costmodel/history/precedents.h"
 #include "db/confirmed_best.h"
-#include "server/precedents.h"
 
 namespace mlc::client {
 namespace {

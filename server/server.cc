@@ -13,9 +13,9 @@
 
 #include "base/clock.h"
 #include "db/sqlite_log.h"
-#include "server/file_notes.h"
-#include "server/quotas_file.h"
-#include "server/services.h"
+#include "server/api/services.h"
+#include "server/jobs/quotas_file.h"
+#include "server/metrics/file_notes.h"
 
 namespace mlc::server {
 namespace {

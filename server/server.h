@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "server/endpoint.h"
+#include "server/api/endpoint.h"
 #include "server/snapshot_schedule.h"
-#include "server/tuner.h"
+#include "server/tuner/tuner.h"
 
 namespace mlc::server {
 

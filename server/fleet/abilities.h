@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "server/capability.h"
+#include "server/scheduler/capability.h"
 
 namespace mlc::server::fleet {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "server/demand.h"
 #include "server/fleet/config.h"
+#include "server/scheduler/demand.h"
 
 namespace spdlog {
 class logger;

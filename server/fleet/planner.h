@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
-#include "server/demand.h"
 #include "server/fleet/abilities.h"
 #include "server/fleet/provider.h"
+#include "server/scheduler/demand.h"
 
 namespace mlc::server::fleet {
 

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "base/tls/revocations.h"
-#include "server/file_notes.h"
-#include "server/metrics.h"
+#include "server/metrics/file_notes.h"
+#include "server/metrics/metrics.h"
 #include "server/security/gate.h"
 #include "server/security/tokens.h"
 

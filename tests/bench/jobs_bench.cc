@@ -17,7 +17,7 @@
 #include "base/wire/protocol.h"
 #include "db/memory_log.h"
 #include "server/search/portfolio_strategy.h"
-#include "server/tuner.h"
+#include "server/tuner/tuner.h"
 #include "tests/bench/products.h"
 
 namespace mlc::bench {

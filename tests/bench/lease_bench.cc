@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "server/leases.h"
+#include "server/scheduler/leases.h"
 
 namespace {
 

@@ -21,7 +21,7 @@
 #include "tests/bench/arguments.h"
 #include "tests/bench/measuring.h"
 #include "tests/unit/db/statement_counts.h"
-#include "tests/unit/server/year.h"
+#include "tests/unit/server/tuner/year.h"
 
 namespace mlc::bench {
 namespace {

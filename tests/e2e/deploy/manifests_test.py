@@ -126,7 +126,7 @@ def flag_problems(yaml, source, programs):
 
 
 def alert_problems(yaml, source):
-    known = set(re.findall(r'"(mlc_[a-z_]+)"', (source / "server/metrics.cc").read_text()))
+    known = set(re.findall(r'"(mlc_[a-z_]+)"', (source / "server/metrics/metrics.cc").read_text()))
     described = source / "docs/metrics.md"
     documented = described.read_text() if described.exists() else ""
     rules = yaml.safe_load((source / "deploy/prometheus/alerts.yml").read_text())["groups"][0]["rules"]

@@ -9,7 +9,7 @@
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "compiler/target/launch.h"
 #include "compiler/target/target.h"
-#include "server/quotas.h"
+#include "server/jobs/quotas.h"
 
 namespace mlc {
 namespace {

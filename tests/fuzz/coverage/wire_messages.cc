@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/wire/protocol.h"
 #include "db/record.h"
-#include "server/job_request.h"
+#include "server/jobs/job_request.h"
 
 namespace mlc {
 namespace {

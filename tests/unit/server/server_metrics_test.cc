@@ -19,8 +19,8 @@
 #include "proto/worker.grpc.pb.h"
 #include "server/server.h"
 #include "tests/unit/db/faulty_disk.h"
-#include "tests/unit/server/fake_strategy.h"
 #include "tests/unit/server/health.h"
+#include "tests/unit/server/tuner/fake_strategy.h"
 
 namespace mlc::server {
 namespace {

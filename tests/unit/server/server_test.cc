@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "base/wire/protocol.h"
-#include "server/services.h"
-#include "tests/unit/server/fake_strategy.h"
+#include "server/api/services.h"
 #include "tests/unit/server/health.h"
+#include "tests/unit/server/tuner/fake_strategy.h"
 
 namespace mlc::server {
 namespace {

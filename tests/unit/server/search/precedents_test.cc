@@ -1,4 +1,4 @@
-#include "server/precedents.h"
+#include "costmodel/history/precedents.h"
 
 #include <gtest/gtest.h>
 

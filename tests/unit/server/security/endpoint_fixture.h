@@ -14,7 +14,7 @@
 
 #include "proto/tuner.grpc.pb.h"
 #include "proto/worker.grpc.pb.h"
-#include "server/endpoint.h"
+#include "server/api/endpoint.h"
 #include "tests/unit/base/rpc/lab.h"
 #include "tests/unit/server/health.h"
 

@@ -1,0 +1,115 @@
+// How calls come in: size, number of fields and room are looked at before a request is parsed; the
+// gate has looked at the role before. Thread-safe.
+#pragma once
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+#include "server/api/call_threads.h"
+#include "server/security/call_load.h"
+#include "server/security/gate.h"
+
+namespace google::protobuf {
+class Message;
+class MessageLite;
+}  // namespace google::protobuf
+
+namespace mlc::server {
+
+// One call under way, with what it holds. Deletes itself when its answer has been sent.
+class UnaryCall : public grpc::ServerUnaryReactor {
+ public:
+  UnaryCall(grpc::CallbackServerContext& context, Caller caller, grpc::ByteBuffer* reply)
+      : context_(context), caller_(std::move(caller)), reply_(reply) {}
+
+  const Caller& caller() const { return caller_; }
+  // Once; the call may be gone when they return.
+  void Fail(const Status& status);
+  void Send(const google::protobuf::MessageLite& reply);
+  template <typename Message>
+  void Answer(const Result<Message>& result) {
+    result.ok() ? Send(*result) : Fail(result.status());
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  friend class Intake;
+  void End(const grpc::Status& status);
+
+  grpc::CallbackServerContext& context_;
+  const Caller caller_;
+  grpc::ByteBuffer* const reply_;
+  std::unique_ptr<CallLoad::Ticket> ticket_;
+};
+
+class Intake {
+ public:
+  // Both must outlive every call.
+  Intake(const Gate& gate, CallLoad& load) : gate_(gate), load_(load) {}
+
+  const Gate& gate() const { return gate_; }
+
+  // Parses the request and has `act(request, call)` answer it: on one of `threads`, or, if `here`
+  // allows and the request is small, at once.
+  enum class Where : uint8_t { kThreads, kHereIfSmall };
+  template <typename Request, typename Act>
+  grpc::ServerUnaryReactor* Take(grpc::CallbackServerContext* context, std::string_view rpc,
+                                 const grpc::ByteBuffer* wire, grpc::ByteBuffer* reply,
+                                 CallThreads& threads, Where where, Act act) const {
+    auto* call = new UnaryCall(*context, gate_.CallerOf(*context), reply);
+    const Status admitted = Admit(*context, rpc, *wire, *call);
+    if (!admitted.ok()) {
+      call->Fail(admitted);
+      return call;
+    }
+    auto parse_and_act = [rpc, wire, call, act = std::move(act)] {
+      Request request;
+      const Status parsed = Parse(rpc, *wire, *call->ticket_, request);
+      parsed.ok() ? act(request, *call) : call->Fail(parsed);
+    };
+    if (where == Where::kHereIfSmall && wire->Length() <= kSmall) {
+      parse_and_act();
+    } else {
+      threads.Run(std::move(parse_and_act));
+    }
+    return call;
+  }
+
+  // Of a stream's one request, which is small.
+  template <typename Request>
+  Result<std::unique_ptr<CallLoad::Ticket>> TakeStream(const grpc::CallbackServerContext& context,
+                                                       std::string_view rpc,
+                                                       const grpc::ByteBuffer& wire,
+                                                       Request& request) const {
+    auto ticket = MLC_TRY(Weigh(context, rpc, wire, gate_.CallerOf(context)));
+    MLC_TRY(Parse(rpc, wire, *ticket, request));
+    return ticket;
+  }
+
+  static grpc::ByteBuffer ToWire(const google::protobuf::MessageLite& message);
+
+ private:
+  // Longer requests take a thread of gRPC for too long.
+  static constexpr size_t kSmall = size_t{32} << 10;
+
+  Result<std::unique_ptr<CallLoad::Ticket>> Weigh(const grpc::CallbackServerContext& context,
+                                                  std::string_view rpc,
+                                                  const grpc::ByteBuffer& wire,
+                                                  const Caller& caller) const;
+  Status Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
+               const grpc::ByteBuffer& wire, UnaryCall& call) const;
+  static Status Parse(std::string_view rpc, const grpc::ByteBuffer& wire, CallLoad::Ticket& ticket,
+                      google::protobuf::Message& request);
+
+  const Gate& gate_;
+  CallLoad& load_;
+};
+
+}  // namespace mlc::server

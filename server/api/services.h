@@ -1,0 +1,20 @@
+// The gRPC services, thin: each call becomes one call of the Tuner. Callback services, so that no
+// thread waits for a worker or a watcher.
+#pragma once
+
+#include <memory>
+
+#include "base/wire/grpc_status.h"
+#include "proto/tuner.grpc.pb.h"
+#include "proto/worker.grpc.pb.h"
+#include "server/security/call_load.h"
+#include "server/security/gate.h"
+#include "server/tuner/tuner.h"
+
+namespace mlc::server {
+
+// Both borrow tuner, gate and load, which must outlive every call.
+std::unique_ptr<grpc::Service> MakeTunerService(Tuner& tuner, const Gate& gate, CallLoad& load);
+std::unique_ptr<grpc::Service> MakeWorkersService(Tuner& tuner, const Gate& gate, CallLoad& load);
+
+}  // namespace mlc::server

@@ -1,0 +1,229 @@
+// The calls of workers, and of people about workers.
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/wire/grpc_status.h"
+#include "server/api/call_threads.h"
+#include "server/api/intake.h"
+#include "server/api/services.h"
+#include "server/security/grants.h"
+
+namespace mlc::server {
+namespace {
+
+constexpr std::string_view kSynchronize = "/mlc.proto.Workers/Synchronize";
+constexpr std::string_view kAttend = "/mlc.proto.Workers/Attend";
+constexpr std::string_view kListWorkers = "/mlc.proto.Workers/ListWorkers";
+constexpr std::string_view kDrainWorker = "/mlc.proto.Workers/DrainWorker";
+constexpr std::string_view kQuarantineWorker = "/mlc.proto.Workers/QuarantineWorker";
+constexpr std::string_view kReleaseWorker = "/mlc.proto.Workers/ReleaseWorker";
+// A worker sends 2 MiB of them at once, at 256 bytes and more each. Each that nobody waits for is
+// looked up in the log.
+constexpr int kMostResults = 10'000;
+
+using Where = Intake::Where;
+using Desk = proto::Workers;
+// Every call of the service, unparsed.
+using RawWorkers = Desk::WithRawCallbackMethod_Synchronize<
+    Desk::WithRawCallbackMethod_Attend<Desk::WithRawCallbackMethod_ListWorkers<
+        Desk::WithRawCallbackMethod_DrainWorker<Desk::WithRawCallbackMethod_QuarantineWorker<
+            Desk::WithRawCallbackMethod_ReleaseWorker<Desk::Service>>>>>>;
+
+// A worker's stream: one write at a time, a wake that comes meanwhile is written after it. Ends
+// when the worker leaves, is dismissed or locked out; deletes itself.
+class Attendance : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  Attendance(Tuner& tuner, const proto::AttendRequest& request, const Gate& gate,
+             const grpc::CallbackServerContext& context, std::unique_ptr<CallLoad::Ticket> ticket)
+      : tuner_(tuner), ticket_(std::move(ticket)) {
+    call_ = gate.Follow(context, kAttend, [this](const Status& status) { End(ToGrpc(status)); });
+    id_ = tuner_.Attend(
+        request, [this] { Wake(); }, [this] { End(grpc::Status::OK); });
+  }
+  explicit Attendance(Tuner& tuner, const grpc::Status& refused) : tuner_(tuner) { End(refused); }
+
+  void OnWriteDone(bool ok) override {
+    std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (!ended_ && ok && again_) Write();
+  }
+  void OnCancel() override { End(grpc::Status(grpc::StatusCode::CANCELLED, "the worker left")); }
+  void OnDone() override {
+    if (id_ != 0) tuner_.Left(id_);
+    delete this;
+  }
+
+ private:
+  void Wake() {
+    std::lock_guard lock(mutex_);
+    if (ended_) return;
+    if (writing_) {
+      again_ = true;
+    } else {
+      Write();
+    }
+  }
+  void Write() {
+    writing_ = true;
+    again_ = false;
+    StartWrite(&message_);
+  }
+  void End(const grpc::Status& status) {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(ended_, true)) return;
+    Finish(status);
+  }
+
+  Tuner& tuner_;
+  const std::unique_ptr<CallLoad::Ticket> ticket_;
+  int64_t id_ = 0;
+  std::mutex mutex_;
+  bool writing_ = false;
+  bool again_ = false;
+  bool ended_ = false;
+  const grpc::ByteBuffer message_ = Intake::ToWire(proto::Wake());
+  std::unique_ptr<OpenCall> call_;  // goes first: uses the others
+};
+
+class WorkersService : public RawWorkers {
+ public:
+  using Context = grpc::CallbackServerContext;
+  using Wire = grpc::ByteBuffer;
+
+  WorkersService(Tuner& tuner, const Gate& gate, CallLoad& load)
+      : tuner_(tuner), intake_(gate, load) {}
+
+  grpc::ServerUnaryReactor* Synchronize(Context* context, const Wire* wire, Wire* reply) override {
+    return intake_.Take<proto::SynchronizeRequest>(
+        context, kSynchronize, wire, reply, long_calls_, Where::kHereIfSmall,
+        [this](proto::SynchronizeRequest& request, UnaryCall& call) {
+          if (const Status status = MaySend(call.caller(), request); !status.ok()) {
+            return call.Fail(status);
+          }
+          if (call.caller().local) {
+            return tuner_.Synchronize(
+                std::move(request),
+                [&call](const Result<proto::SynchronizeReply>& orders) { call.Answer(orders); });
+          }
+          TakeOwn(std::move(request), call);
+        });
+  }
+
+  grpc::ServerWriteReactor<Wire>* Attend(Context* context, const Wire* wire) override {
+    proto::AttendRequest request;
+    auto ticket = intake_.TakeStream(*context, kAttend, *wire, request);
+    if (!ticket.ok()) return new Attendance(tuner_, ToGrpc(ticket.status()));
+    const Status foreign = Foreign(intake_.gate().CallerOf(*context), request.worker());
+    if (!foreign.ok()) return new Attendance(tuner_, ToGrpc(foreign));
+    return new Attendance(tuner_, request, intake_.gate(), *context, *std::move(ticket));
+  }
+
+  grpc::ServerUnaryReactor* ListWorkers(Context* context, const Wire* wire, Wire* reply) override {
+    return Later<proto::ListWorkersRequest>(
+        context, kListWorkers, wire, reply,
+        [this](const auto&, UnaryCall& call) { call.Send(tuner_.ListWorkers()); });
+  }
+  grpc::ServerUnaryReactor* DrainWorker(Context* context, const Wire* wire, Wire* reply) override {
+    return Later<proto::DrainWorkerRequest>(
+        context, kDrainWorker, wire, reply, [this](const auto& request, UnaryCall& call) {
+          End<proto::DrainWorkerReply>(call,
+                                       tuner_.DrainWorker(request.worker(), request.reason()));
+        });
+  }
+  grpc::ServerUnaryReactor* QuarantineWorker(Context* context, const Wire* wire,
+                                             Wire* reply) override {
+    return Later<proto::QuarantineWorkerRequest>(
+        context, kQuarantineWorker, wire, reply, [this](const auto& request, UnaryCall& call) {
+          End<proto::QuarantineWorkerReply>(
+              call, tuner_.QuarantineWorker(request.worker(), request.reason()));
+        });
+  }
+  grpc::ServerUnaryReactor* ReleaseWorker(Context* context, const Wire* wire,
+                                          Wire* reply) override {
+    return Later<proto::ReleaseWorkerRequest>(
+        context, kReleaseWorker, wire, reply, [this](const auto& request, UnaryCall& call) {
+          End<proto::ReleaseWorkerReply>(call, tuner_.ReleaseWorker(request.worker()));
+        });
+  }
+
+ private:
+  template <typename Request, typename Act>
+  grpc::ServerUnaryReactor* Later(Context* context, std::string_view rpc, const Wire* wire,
+                                  Wire* reply, Act act) {
+    return intake_.Take<Request>(context, rpc, wire, reply, calls_, Where::kThreads,
+                                 std::move(act));
+  }
+  template <typename Reply>
+  static void End(UnaryCall& call, const Status& status) {
+    status.ok() ? call.Send(Reply()) : call.Fail(status);
+  }
+
+  // Of a worker that is told apart: takes the results of trials that it was given.
+  void TakeOwn(proto::SynchronizeRequest&& request, UnaryCall& call) {
+    std::vector<std::string> foreign = RemoveForeign(request);
+    std::string worker = request.worker();
+    tuner_.Synchronize(
+        std::move(request),
+        [this, &call, worker = std::move(worker),
+         foreign = std::move(foreign)](Result<proto::SynchronizeReply> orders) {
+          if (orders.ok()) Note(worker, foreign, *orders);
+          call.Answer(orders);
+        },
+        call.caller().name);
+  }
+  // Whose the leases are now; and which results were not taken.
+  void Note(const std::string& worker, const std::vector<std::string>& foreign,
+            proto::SynchronizeReply& orders) {
+    for (const proto::Lease& lease : orders.leases()) grants_.Give(lease.task_uid(), worker);
+    for (const std::string& uid : foreign) {
+      tuner_.RefusedForeign(worker, uid);
+      proto::Refusal& refusal = *orders.add_refused();
+      refusal.set_task_uid(uid);
+      refusal.set_reason("the trial was given to another worker");
+    }
+  }
+  // Takes out results of trials that were given to others, and returns their ids.
+  std::vector<std::string> RemoveForeign(proto::SynchronizeRequest& request) const {
+    std::vector<std::string> foreign;
+    auto& finished = *request.mutable_finished();
+    const auto end = std::stable_partition(
+        finished.begin(), finished.end(),
+        [&](const auto& result) { return grants_.MayFinish(result.task_uid(), request.worker()); });
+    for (auto result = end; result != finished.end(); ++result) {
+      foreign.push_back(result->task_uid());
+    }
+    finished.erase(end, finished.end());
+    return foreign;
+  }
+  Status MaySend(const Caller& caller, const proto::SynchronizeRequest& request) const {
+    MLC_TRY(Foreign(caller, request.worker()));
+    if (request.finished_size() <= kMostResults) return Status();
+    return InvalidArgument("at most " + std::to_string(kMostResults) + " results a call");
+  }
+  // One worker cannot speak for another.
+  Status Foreign(const Caller& caller, const std::string& worker) const {
+    if (caller.RunsWorker(worker)) return Status();
+    tuner_.metrics().AddRejected("denied");
+    return {StatusCode::kPermissionDenied,
+            caller.ToText() + " cannot speak for a worker called " + worker};
+  }
+
+  Tuner& tuner_;
+  const Intake intake_;
+  Grants grants_;
+  CallThreads long_calls_{1};  // heartbeats do not wait for the thousands of results of others
+  CallThreads calls_{1};
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeWorkersService(Tuner& tuner, const Gate& gate, CallLoad& load) {
+  return std::make_unique<WorkersService>(tuner, gate, load);
+}
+
+}  // namespace mlc::server

@@ -1,0 +1,103 @@
+#include "server/jobs/history.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "compiler/schedule/cuda/raw_cuda.h"
+#include "costmodel/history/precedents.h"
+#include "db/confirmed_best.h"
+#include "server/jobs/job_request.h"
+
+namespace mlc::server {
+namespace {
+
+// Of each task: what a search can learn from, and what it can begin with.
+constexpr int64_t kMostPrior = 4'096;
+constexpr int kFastestPrior = 64;
+
+// A config that does not parse is of a form that this program does not know; it is skipped. So is
+// what somebody wrote by hand: no search can vary it.
+void AddTrial(const db::Record& record, std::vector<PriorTrial>& trials) {
+  Result<schedule::Config> config = schedule::Config::Parse(record.config);
+  if (config.ok() && !schedule::IsRawCuda(*config)) {
+    trials.push_back({*std::move(config), record.measurement, db::IsConfirmation(record)});
+  }
+}
+
+// The newest records of the workload and the fastest: a workload that many jobs share has millions.
+Result<std::vector<PriorTrial>> PriorOf(const db::TuningLog& log, const db::JobRow& job,
+                                        const Digest& workload, const std::string& target) {
+  db::RecordQuery query;
+  query.workload = workload;
+  query.target = target;
+  query.up_to_id = job.watermark;
+  query.limit = kMostPrior;
+  query.newest = true;
+  const std::vector<db::Record> newest = MLC_TRY(log.List(query));
+  std::vector<PriorTrial> trials;
+  if (std::ssize(newest) == kMostPrior) {
+    const auto older = [&](const db::Record& record) { return record.id < newest.front().id; };
+    std::vector<db::Record> fastest = MLC_TRY(log.Best(workload, target, kFastestPrior, older));
+    std::sort(fastest.begin(), fastest.end(),
+              [](const db::Record& a, const db::Record& b) { return a.id < b.id; });
+    for (const db::Record& record : fastest) AddTrial(record, trials);
+  }
+  for (const db::Record& record : newest) AddTrial(record, trials);
+  return trials;
+}
+
+// How often each variant of the model uses each task; see SearchTask.
+Status SetUses(const JobOptions& options, SearchInput& input) {
+  for (const JobVariant& variant : options.variants) {
+    if (variant.uses.size() != input.tasks.size()) {
+      return DataLoss("a job's options do not fit its tasks");
+    }
+    for (size_t i = 0; i < input.tasks.size(); ++i) {
+      input.tasks[i].uses.push_back(variant.uses[i]);
+    }
+  }
+  return Status();
+}
+
+// The nearest workloads of every task, each once.
+Status AddRelated(const db::TuningLog& log, WorkloadIndex& index, const db::JobRow& job,
+                  const std::string& target, SearchInput& input) {
+  Precedents precedents(log, index, target, job.watermark);
+  std::set<const costmodel::Precedent*> added;
+  for (const SearchTask& task : input.tasks) {
+    for (const costmodel::Precedent* precedent : MLC_TRY(precedents.For(task.workload))) {
+      if (added.insert(precedent).second) input.related.push_back(*precedent);
+    }
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<SearchInput> SearchInputOf(const db::TuningLog& log, WorkloadIndex& index,
+                                  const db::JobRow& job) {
+  const JobOptions options = MLC_TRY(JobOptions::Parse(job.options));
+  SearchInput input;
+  input.target = MLC_TRY(target::Target::Parse(job.target));
+  input.seed = options.seed;
+  input.trials = options.trials;
+  const std::string target = input.target.ClassText();
+  for (const db::JobTask& task : job.tasks) {
+    const std::optional<db::WorkloadRow> row = MLC_TRY(log.FindWorkload(task.workload));
+    if (!row) return DataLoss("the log lacks workload " + task.workload.ToText());
+    SearchTask entry{MLC_TRY(ParseWorkload(row->text)), task.occurrences, {}};
+    if (options.use_history) entry.prior = MLC_TRY(PriorOf(log, job, task.workload, target));
+    input.tasks.push_back(std::move(entry));
+  }
+  MLC_TRY(SetUses(options, input));
+  if (!options.use_history) return input;
+  MLC_TRY(AddRelated(log, index, job, target, input));
+  for (db::ModelRow& model : MLC_TRY(log.Models(target, options.models))) {
+    input.models.push_back({model.family, model.features, std::move(model.bytes)});
+  }
+  return input;
+}
+
+}  // namespace mlc::server

@@ -1,0 +1,223 @@
+#include "server/jobs/job_request.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/schedule/admission.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
+#include "db/whole_number.h"
+#include "server/search/given_kernel.h"
+
+namespace mlc::server {
+namespace {
+
+constexpr int kMaxTasks = 10'000;
+constexpr int64_t kMaxTrials = 100'000'000;
+constexpr int kMaxBatch = 1024;
+constexpr size_t kMaxLabel = 200;
+constexpr int kMaxPriority = 100;
+constexpr int kMaxVariants = 16;
+constexpr size_t kMaxVariantName = 64;
+constexpr int32_t kMaxUses = 1'000'000'000;
+// Over all tasks: opening their spaces keeps a search thread for so long that others wait.
+constexpr double kMaxPlaces = 200'000;
+
+Status CheckOptions(const proto::JobOptions& options) {
+  if (options.trials() < 1 || options.trials() > kMaxTrials) {
+    return InvalidArgument("trials must be between 1 and " + std::to_string(kMaxTrials));
+  }
+  if (options.batch() < 0 || options.batch() > kMaxBatch) {
+    return InvalidArgument("batch must be between 0 and " + std::to_string(kMaxBatch));
+  }
+  if (options.priority() < -kMaxPriority || options.priority() > kMaxPriority) {
+    return InvalidArgument("priority must be between -100 and 100");
+  }
+  if (options.time_budget_ms() < 0) return InvalidArgument("a negative time budget");
+  return Status();
+}
+
+Result<std::vector<JobVariant>> VariantsOf(const proto::SubmitJobRequest& request) {
+  if (request.variants_size() > kMaxVariants) {
+    return InvalidArgument("more than " + std::to_string(kMaxVariants) + " variants");
+  }
+  std::vector<JobVariant> variants;
+  for (const proto::Variant& variant : request.variants()) {
+    const std::string where = "variant " + std::to_string(variants.size());
+    const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
+    if (variant.name().empty() || variant.name().size() > kMaxVariantName ||
+        !std::all_of(variant.name().begin(), variant.name().end(), is_printable)) {
+      return InvalidArgument(where + ": a name of 1 to 64 printable characters is needed");
+    }
+    for (const JobVariant& other : variants) {
+      if (other.name == variant.name()) return InvalidArgument(where + ": a name used before");
+    }
+    variants.push_back({variant.name(), {}});
+  }
+  return variants;
+}
+
+// Notes how often each variant uses the task.
+Status AddUses(const proto::Task& task, std::vector<JobVariant>& variants) {
+  if (task.uses_size() != static_cast<int>(variants.size())) {
+    return InvalidArgument("as many uses are needed as the job has variants");
+  }
+  bool used = variants.empty();
+  for (size_t v = 0; v < variants.size(); ++v) {
+    const int32_t uses = task.uses(static_cast<int>(v));
+    if (uses < 0 || uses > kMaxUses) return InvalidArgument("uses out of range");
+    used = used || uses > 0;
+    variants[v].uses.push_back(uses);
+  }
+  return used ? Status() : InvalidArgument("no variant uses it");
+}
+
+}  // namespace
+
+std::string JobOptions::ToText() const {
+  nlohmann::ordered_json json;
+  json["trials"] = trials;
+  json["seed"] = seed;
+  json["use_history"] = use_history;
+  json["time_budget_ms"] = time_budget_ms;
+  json["batch"] = batch;
+  json["models"] = models;
+  for (const JobVariant& variant : variants) {
+    json["variants"].push_back({{"name", variant.name}, {"uses", variant.uses}});
+  }
+  if (!raw_cuda.empty()) json["raw_cuda"] = raw_cuda;
+  return json.dump();
+}
+
+namespace {
+
+Result<JobOptions> OptionsFrom(const nlohmann::json& json) {
+  using db::WholeField;
+  JobOptions options;
+  options.trials = MLC_TRY(WholeField<int64_t>(json, "trials", 0));
+  options.seed = MLC_TRY(WholeField<uint64_t>(json, "seed", 0));
+  options.use_history = json.value("use_history", true);
+  options.time_budget_ms = MLC_TRY(WholeField<int64_t>(json, "time_budget_ms", 0));
+  options.batch = MLC_TRY(WholeField(json, "batch", options.batch));
+  options.models = MLC_TRY(WholeField(json, "models", options.models));
+  for (const auto& variant : json.value("variants", nlohmann::json::array())) {
+    JobVariant& known = options.variants.emplace_back();
+    known.name = variant.at("name").get<std::string>();
+    for (const auto& uses : variant.at("uses")) {
+      known.uses.push_back(MLC_TRY(db::WholeNumber<int32_t>(uses, "uses")));
+    }
+  }
+  options.raw_cuda = json.value("raw_cuda", options.raw_cuda);
+  return options;
+}
+
+}  // namespace
+
+Result<JobOptions> JobOptions::Parse(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) return DataLoss("a job's options cannot be read: " + text);
+  // The library throws for a field of the wrong type.
+  try {
+    Result<JobOptions> options = OptionsFrom(json);
+    if (options.ok()) return options;
+    return DataLoss("a job's options cannot be read: " + options.status().message());
+  } catch (const nlohmann::json::exception& error) {
+    return DataLoss("a job's options cannot be read: " + std::string(error.what()));
+  }
+}
+
+Result<graph::Workload> ParseWorkload(std::string_view text) {
+  graph::Workload workload = MLC_TRY(graph::Workload::Parse(text));
+  MLC_TRY(schedule::CheckAdmissible(workload));
+  return workload;
+}
+
+Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request) {
+  MLC_TRY(CheckOptions(request.options()));
+  if (request.tasks_size() == 0) return InvalidArgument("the job has no tasks");
+  if (request.tasks_size() > kMaxTasks) return InvalidArgument("the job has too many tasks");
+  JobRequest job;
+  job.options.variants = MLC_TRY(VariantsOf(request));
+  std::set<Digest> seen;
+  double places = 0;
+  for (const proto::Task& task : request.tasks()) {
+    const std::string where = "task " + std::to_string(job.tasks.size());
+    Result<graph::Workload> workload = ParseWorkload(task.workload());
+    if (!workload.ok()) return workload.status().WithPrefix(where);
+    places += schedule::PlacesToCompute(*workload);
+    if (places > kMaxPlaces) {
+      return InvalidArgument(where +
+                             ": this workload and those before it compute more than "
+                             "200000 values for an element of each: cut the model in parts");
+    }
+    if (workload->ToText() != task.workload()) {
+      return InvalidArgument(where + ": the workload's text is not canonical");
+    }
+    if (!seen.insert(workload->digest()).second) {
+      return InvalidArgument(where + ": the same workload as an earlier task");
+    }
+    if (task.occurrences() < 1) return InvalidArgument(where + ": occurrences must be positive");
+    if (Status uses = AddUses(task, job.options.variants); !uses.ok()) {
+      return uses.WithPrefix(where);
+    }
+    job.tasks.push_back(
+        {workload->digest(), task.occurrences(), task.label().substr(0, kMaxLabel)});
+    job.workloads.push_back(*std::move(workload));
+  }
+  job.target = MLC_TRY(target::Target::Parse(request.target()));
+  job.options.trials = request.options().trials();
+  job.options.seed = request.options().seed();
+  job.options.use_history = !request.options().fresh();
+  job.options.time_budget_ms = request.options().time_budget_ms();
+  if (request.options().batch() > 0) job.options.batch = request.options().batch();
+  job.fresh = request.options().fresh();
+  job.priority = request.options().priority();
+  job.label = request.label().substr(0, kMaxLabel);
+  return job;
+}
+
+Result<JobRequest> ParseRawCudaRequest(const proto::SubmitRawCudaRequest& request) {
+  proto::SubmitJobRequest asked = request.job();
+  asked.mutable_options()->set_trials(kGivenKernelTrials);
+  asked.mutable_options()->set_batch(kGivenKernelTrials);
+  JobRequest job = MLC_TRY(ParseJobRequest(asked));
+  if (job.tasks.size() != 1) return InvalidArgument("a kernel written by hand is for one workload");
+  const proto::RawCuda& kernel = request.kernel();
+  const schedule::RawCuda raw{kernel.entry(),
+                              kernel.source(),
+                              {kernel.blocks(), kernel.blocks_y(), kernel.blocks_z()},
+                              {kernel.threads(), kernel.threads_y(), kernel.threads_z()},
+                              kernel.block_bytes()};
+  const Result<schedule::Config> config = raw.ToConfig();
+  if (!config.ok()) return config.status();
+  MLC_TRY(schedule::CheckFits(raw, job.target));
+  job.options.raw_cuda = config->ToText();
+  return job;
+}
+
+Result<std::string> OwnerOf(const proto::SubmitJobRequest& request, const Caller& caller) {
+  if (!caller.local || request.user().empty()) return caller.name;
+  const Result<Caller> named = ParseIdentity("submit/" + request.user());
+  if (!named.ok()) return named.status().WithPrefix("user");
+  return named->name;
+}
+
+Digest StudyOf(const JobRequest& request, int64_t salt) {
+  std::string text = "study v1 seed=" + std::to_string(request.options.seed) +
+                     " batch=" + std::to_string(request.options.batch) +
+                     " salt=" + std::to_string(salt) + "\n" + request.target.ClassText() + "\n";
+  if (!request.options.raw_cuda.empty()) text += request.options.raw_cuda + "\n";
+  for (const db::JobTask& task : request.tasks) {
+    text += task.workload.ToText() + " " + std::to_string(task.occurrences) + "\n";
+  }
+  // Names are words for people.
+  for (const JobVariant& variant : request.options.variants) {
+    text += "variant";
+    for (const int32_t uses : variant.uses) text += " " + std::to_string(uses);
+    text += '\n';
+  }
+  return DigestOf(std::string_view(text));
+}
+
+}  // namespace mlc::server

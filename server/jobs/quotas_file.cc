@@ -1,0 +1,29 @@
+#include "server/jobs/quotas_file.h"
+
+#include <utility>
+
+namespace mlc::server {
+
+Result<std::unique_ptr<QuotasFile>> QuotasFile::Open(const std::string& path) {
+  std::unique_ptr<QuotasFile> file(new QuotasFile(path));
+  MLC_TRY(file->Refresh(transport::Look::kNow, [](const Quotas&) {}));
+  return file;
+}
+
+Quotas QuotasFile::quotas() const {
+  std::lock_guard lock(mutex_);
+  return quotas_;
+}
+
+Status QuotasFile::Refresh(transport::Look look, const std::function<void(const Quotas&)>& use) {
+  std::lock_guard lock(mutex_);
+  return file_.Refresh(look, [&](const std::string& text) -> Status {
+    Result<Quotas> quotas = Quotas::Parse(text);
+    if (!quotas.ok()) return quotas.status().WithPrefix(file_.path());
+    quotas_ = *std::move(quotas);
+    use(quotas_);
+    return Status();
+  });
+}
+
+}  // namespace mlc::server

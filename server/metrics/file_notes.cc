@@ -1,0 +1,32 @@
+#include "server/metrics/file_notes.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+namespace mlc::server {
+namespace {
+
+constexpr int64_t kAgainMs = 30'000;
+
+}  // namespace
+
+void FileNotes::Note(const std::string& file, const Status& status, int64_t now_ms) {
+  std::lock_guard lock(mutex_);
+  State& state = files_[file];
+  metrics_->SetFileRefused(file, !status.ok());
+  const bool changed = state.status != status;
+  if (!status.ok() && (changed || now_ms - state.said_ms >= kAgainMs)) {
+    logger_->error("{}: the old ones stay in force: {}", file, status.message());
+    state.said_ms = now_ms;
+  }
+  if (status.ok() && changed) logger_->info("{}: the file can be used again", file);
+  state.status = status;
+}
+
+bool FileNotes::sound() const {
+  std::lock_guard lock(mutex_);
+  return std::ranges::all_of(files_, [](const auto& file) { return file.second.status.ok(); });
+}
+
+}  // namespace mlc::server

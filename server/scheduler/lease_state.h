@@ -1,0 +1,95 @@
+// What Leases remembers of queues, trials and workers: its own, nobody else's.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "server/scheduler/capability.h"
+
+namespace mlc::server::lease_state {
+
+enum class State : uint8_t { kQueued, kLeased, kReceived };
+
+// The trials of a study with the same needs.
+struct Queue {
+  Digest study;
+  Needs needs;
+  // By place. Suspects, and trials that avoid a worker, wait apart from those anyone may have.
+  std::map<int64_t, Digest> fresh;
+  std::map<int64_t, Digest> special;
+  int64_t leased = 0;
+  int64_t trials = 0;  // in whatever state
+};
+
+struct Worker {
+  std::string name;
+  std::string boot;
+  std::deque<std::string> old_boots;
+  uint64_t sequence = 0;
+  Offer offer;
+  int64_t last_contact_ms = 0;
+  int64_t deadline_ms = 0;
+  bool alive = false;     // in contact, its leases stand
+  bool eligible = false;  // gets trials of anyone
+  std::set<Digest> leases;
+  int suspects = 0;         // of its leases
+  std::set<Digest> for_it;  // queued for it alone
+  // What its devices' time goes to: how much has passed since the last payment, up to the last
+  // contact, and whose results came since then, with what each trial was taken for (0: nobody pays)
+  // and what the worker says that it cost.
+  struct Received {
+    Digest study;
+    double charged = 0;
+    int64_t leased_ms = 0;
+    std::optional<double> told_s;
+  };
+  int64_t paid_ms = 0;  // or when it last held nothing
+  double passed_s = 0;
+  int held = 0;  // since the last contact
+  std::vector<Received> received;
+
+  // A call of an earlier start, or one that a later call has overtaken.
+  bool IsPast(const std::string& its_boot, uint64_t its_sequence) const {
+    if (its_boot == boot) return its_sequence != 0 && its_sequence <= sequence;
+    return std::find(old_boots.begin(), old_boots.end(), its_boot) != old_boots.end();
+  }
+  // True if that is another start of the worker. Some are remembered: calls of old ones may still
+  // be under way.
+  bool Boot(const std::string& its_boot) {
+    constexpr size_t kOldBoots = 4;
+    const bool restarted = !boot.empty() && boot != its_boot;
+    if (restarted) {
+      old_boots.push_back(boot);
+      if (old_boots.size() > kOldBoots) old_boots.pop_front();
+    }
+    boot = its_boot;
+    return restarted;
+  }
+};
+
+struct Trial {
+  Queue* queue = nullptr;
+  State state = State::kQueued;
+  int attempts = 0;  // that ended without a result
+  int strays = 0;    // replies lost on their way
+  int64_t place = 0;
+  bool seen = false;  // its worker said that it holds it
+  Worker* worker = nullptr;
+  int64_t leased_ms = 0;       // when it was given to the worker
+  double charged = 0;          // see FairShares
+  std::set<std::string> lost;  // workers lost with it
+  std::string only;
+  std::string avoid;
+  int64_t avoid_until_ms = 0;
+  bool suspect() const { return !lost.empty(); }
+};
+
+}  // namespace mlc::server::lease_state

@@ -1,0 +1,149 @@
+// Who may run which trial until when: a pure state machine. No clock, no I/O, no threads: time
+// comes in as milliseconds of a steady clock that never runs backwards. Not thread-safe.
+//
+// A trial is queued, leased, or received (its result is being committed or confirmed); it ends as
+// done, quarantined or dropped. Workers say with every call what they hold. A lease ends without a
+// result when its worker is silent past the deadline, has left, or restarted: that is a strike
+// against the trial, and after two such workers, or three attempts of any kind, it is quarantined.
+// A trial with a strike is a suspect: a worker holds one at a time, and not the one that was lost
+// with it while there is another, so that of all trials that a dying worker held only the guilty
+// one meets the next victim. A reply that never reached the worker costs nothing.
+//
+// Whose trial comes next is up to FairShares, which is told what the time of devices goes to. Time
+// passes on as many devices of a worker as it holds trials for. A result costs what the worker
+// says, within reason: at most what all its devices have had since the lease. Where a worker says
+// nothing, the time between two calls goes to the results that came, in equal parts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/digest.h"
+#include "server/scheduler/capability.h"
+#include "server/scheduler/fair_shares.h"
+#include "server/scheduler/lease_state.h"
+#include "server/scheduler/lease_types.h"
+
+namespace mlc::server {
+
+class Leases {
+ public:
+  explicit Leases(LeaseTerms terms) : terms_(terms) {}
+
+  using Ask = LeaseAsk;
+  // Queues a trial. False if it is here already, or for a worker alone that is not in contact.
+  bool Add(const Ask& ask);
+  bool Add(const Digest& uid, const Digest& study, const Needs& needs) {
+    return Add(Ask{uid, study, needs, {}, {}, 0});
+  }
+  FairShares& shares() { return shares_; }  // where users and their studies are told
+  const FairShares& shares() const { return shares_; }
+
+  using Contact = LeaseContact;
+  using Grant = LeaseGrant;
+  using Orders = LeaseOrders;
+  // One call of a worker: renews what it holds, takes back what it lost, grants up to `want`. A
+  // queued trial that the worker holds already (this side was restarted) becomes its lease.
+  Orders Synchronize(const Contact& contact, int64_t now_ms);
+  // The connection of a worker's boot broke: it has `disconnect_ms` to call again.
+  void Disconnected(const std::string& worker, const std::string& boot, int64_t now_ms);
+
+  enum class Receipt : uint8_t { kFirst, kBeingCommitted, kUnknown };
+  // A result arrived, from whomever, with the device time that it cost if the worker tells. kFirst:
+  // commit it, then call Finish or, if that failed, Undo.
+  Receipt Receive(const Digest& uid, std::optional<double> device_s = {});
+  void Finish(const Digest& uid);
+  void Undo(const Digest& uid);
+  // The worker could not make the trial. False if it is quarantined by that. The caller has told
+  // whoever waits: `Expire` does not name it.
+  bool Retry(const Digest& uid);
+  // It shall not be tried again. The caller tells whoever waits.
+  void Quarantine(const Digest& uid);
+
+  struct Ended {
+    Digest uid;
+    std::string why;
+  };
+  // Queues trials of silent workers again and forgets workers long gone; returns the trials
+  // quarantined since the last call, and those for one worker that was lost.
+  std::vector<Ended> Expire(int64_t now_ms);
+  // Drops the study's queued trials and returns them; its leased ones may still finish.
+  std::vector<Digest> DropQueued(const Digest& study);
+  // Drops the study's leased trials, too: workers are told to stop them.
+  std::vector<Digest> DropAll(const Digest& study);
+
+  // Workers of the class that are not lost.
+  int WorkersOf(const std::string& target_class, int64_t now_ms) const;
+  // Workers in contact, of those that take anyone's trials, that can run such.
+  int WorkersFor(const Needs& needs) const;
+  // What the study has queued that no worker in contact, of those that take anyone's trials, can
+  // run; none: somebody can run each of its trials.
+  std::optional<Needs> Unserved(const Digest& study) const;
+  int64_t HeldBy(const std::string& worker) const;
+  // Nothing is kept of a worker that is lost; of one in contact, all.
+  void Forget(const std::string& worker);
+  int64_t workers() const { return static_cast<int64_t>(workers_.size()); }
+  using Counts = LeaseCounts;
+  const Counts& counts() const { return counts_; }
+  int64_t queued() const { return counts_.queued; }
+  int64_t leased() const { return counts_.leased; }
+  int64_t received() const { return counts_.received; }
+  // Queued and leased trials by what they need, and of a study.
+  struct Load {
+    int64_t queued = 0, leased = 0;
+  };
+  std::map<Needs, Load> LoadByNeeds() const;
+  Load LoadOf(const Digest& study) const;
+
+ private:
+  using State = lease_state::State;
+  using Queue = lease_state::Queue;
+  using Trial = lease_state::Trial;
+  using Worker = lease_state::Worker;
+  enum class Loss : uint8_t { kReplyLost, kWorkerLost, kNotMade };
+  using Queues = std::map<std::pair<Digest, Needs>, Queue>;
+  Queues::const_iterator FirstOf(const Digest& study) const;
+  static void Count(const Queue& queue, Load& load);
+  Queue& QueueOf(const Digest& study, const Needs& needs);
+  Worker& WorkerOf(const std::string& name);
+  void Move(Worker& worker, int64_t deadline_ms);
+  void Enqueue(const Digest& uid, Trial& trial, bool in_front);
+  void Dequeue(const Digest& uid, Trial& trial);
+  void Wait(const Queue& queue, int count);
+  void Lease(const Digest& uid, Trial& trial, Worker& worker);
+  void Release(const Digest& uid, Trial& trial);
+  void Erase(const Digest& uid);
+  // Ends a lease without a result; the reason if that ends the trial, which is then gone.
+  std::string Lose(const Digest& uid, Loss loss);
+  void LoseAll(Worker& worker, Loss loss, const std::set<Digest>& but);
+  bool Adopt(const Digest& uid, Worker& worker, bool quarantined);
+  void PayFor(Worker& worker, int64_t now_ms, Orders& orders);
+  void Pay(Worker& worker, int64_t now_ms, Orders& orders);
+  void GrantTo(Worker& worker, const Contact& contact, int64_t now_ms, Orders& orders);
+  std::optional<Digest> NextFor(const Worker& worker, int64_t now_ms);
+  std::optional<Digest> Next(const Queue& queue, const Worker& worker, int64_t now_ms) const;
+  bool Suits(const Trial& trial, const Worker& worker, int64_t now_ms) const;
+  bool OthersCan(const Trial& trial, const Worker& worker) const;
+
+  LeaseTerms terms_;
+  std::unordered_map<std::string, Worker> workers_;
+  struct Hash {
+    size_t operator()(const Digest& digest) const { return digest.low; }
+  };
+  std::unordered_map<Digest, Trial, Hash> trials_;
+  Queues queues_;
+  std::map<std::pair<std::string, Digest>, int64_t> waiting_;  // by class and study
+  FairShares shares_;
+  std::set<std::pair<int64_t, Worker*>> deadlines_;
+  int64_t first_place_ = 0;
+  int64_t last_place_ = 0;
+  Counts counts_;
+  std::vector<Ended> ended_;
+};
+
+}  // namespace mlc::server

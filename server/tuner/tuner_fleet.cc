@@ -1,0 +1,275 @@
+// Who is there, who is needed, and who shall leave.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/clock.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
+#include "server/tuner/tuner.h"
+#include "server/tuner/tuner_job.h"
+
+namespace mlc::server {
+namespace {
+
+// Compilers say much.
+constexpr size_t kMostOfWhy = 300;
+
+Status NoWorker(const std::string& name) {
+  return NotFound("no worker " + name + " has called this server; mlc-tune --workers lists them");
+}
+
+}  // namespace
+
+Needs Tuner::NeedsOf(const Job& job, const Proposal& proposal) const {
+  const auto task = static_cast<size_t>(proposal.task);
+  Needs needs;
+  needs.target_class = job.target_class;
+  // All trials of such a job: they are compared on one device.
+  needs.told = !job.options.raw_cuda.empty() || schedule::IsRawCuda(proposal.config);
+  needs.kernel = !job.options.raw_cuda.empty()
+                     ? schedule::RawCudaKernel(job.options.raw_cuda)
+                     : proposal.config.family + "/" + std::to_string(proposal.config.version);
+  // Rounded, so that a study has few queues.
+  if (task < job.memory_bytes.size()) {
+    needs.memory_bytes =
+        static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(job.memory_bytes[task])) / 2);
+  }
+  return needs;
+}
+
+// Of whatever trials it will have.
+Needs Tuner::LeastNeeds(const Job& job) {
+  Needs needs;
+  needs.target_class = job.target_class;
+  needs.told = !job.options.raw_cuda.empty();
+  if (needs.told) needs.kernel = schedule::RawCudaKernel(job.options.raw_cuda);
+  return needs;
+}
+
+// What a job lacks, for people. REQUIRES mutex_.
+std::string Tuner::WaitsFor(const Needs& needs) const {
+  std::string text = "waits for a worker of " + ToText(needs);
+  struct Connected {
+    int all = 0, kept = 0;
+  };
+  std::map<std::string, Connected> connected;
+  for (const auto& [name, note] : desk_.notes) {
+    const proto::WorkerState state = StateOf(name, note);
+    if (SteadyMs() - note.called_ms > options_.terms.lease_ms) continue;
+    ++connected[note.offer.target_class].all;
+    connected[note.offer.target_class].kept += state == proto::READY && !note.leaving ? 0 : 1;
+  }
+  text += "; connected: ";
+  if (connected.empty()) text += "none";
+  bool first = true;
+  for (const auto& [target_class, count] : connected) {
+    text += (first ? "" : ", ") + std::to_string(count.all) + " of " + target_class;
+    if (count.kept > 0) {
+      text += ", " + std::to_string(count.kept) + " of them untested, quarantined or leaving";
+    }
+    first = false;
+  }
+  if (desk_.lacking.contains(needs)) text += "; no pool of the fleet has such workers";
+  return text;
+}
+
+// Why the job failed, ended early or does not go on, now. REQUIRES mutex_.
+std::string Tuner::DetailOf(const Job& job) const {
+  if (job.ended || !job.progress.detail().empty()) return job.progress.detail();
+  const std::optional<Needs> unserved = leases_.Unserved(job.row.id);
+  return unserved ? WaitsFor(*unserved) : UnmadeText(job);
+}
+
+// REQUIRES mutex_.
+std::string Tuner::UnmadeText(const Job& job) {
+  if (job.unmade == 0) return {};
+  return std::to_string(job.unmade) + (job.unmade == 1 ? " trial" : " trials") +
+         " could not be made by any worker, last: " + job.unmade_why.substr(0, kMostOfWhy);
+}
+
+int64_t Tuner::Attend(const proto::AttendRequest& request, std::function<void()> wake,
+                      std::function<void()> dismiss) {
+  std::lock_guard lock(mutex_);
+  Attendant attendant{static_cast<int64_t>(++desk_.numbers), request.boot(), std::move(wake),
+                      std::move(dismiss)};
+  const int64_t id = attendant.id;
+  if (draining_) attendant.dismiss();
+  std::swap(desk_.attendants[request.worker()], attendant);
+  // The stream of an older process: its worker has not noticed yet.
+  if (attendant.dismiss) attendant.dismiss();
+  return id;
+}
+
+void Tuner::Left(int64_t id) {
+  std::lock_guard lock(mutex_);
+  for (auto it = desk_.attendants.begin(); it != desk_.attendants.end(); ++it) {
+    if (it->second.id != id) continue;
+    leases_.Disconnected(it->first, it->second.boot, SteadyMs());
+    desk_.attendants.erase(it);
+    return;
+  }
+}
+
+void Tuner::Dismiss() {
+  std::lock_guard lock(mutex_);
+  draining_ = true;
+  for (auto& [name, attendant] : desk_.attendants) attendant.dismiss();
+}
+
+// As many as there are trials, of those that asked for more than there was. REQUIRES mutex_.
+void Tuner::WakeWorkers(const std::string& target_class) {
+  const auto idle = desk_.idle.find(target_class);
+  if (idle == desk_.idle.end()) return;
+  int64_t queued = leases_.queued();
+  while (queued-- > 0 && !idle->second.empty()) {
+    const std::string name = *idle->second.begin();
+    idle->second.erase(idle->second.begin());
+    const auto attendant = desk_.attendants.find(name);
+    if (attendant != desk_.attendants.end()) attendant->second.wake();
+  }
+}
+
+// REQUIRES mutex_.
+proto::WorkerState Tuner::StateOf(const std::string& worker, const WorkerNote& note) const {
+  using State = Standings::State;
+  const State state = desk_.standings.StateOf(worker);
+  if (state == State::kQuarantined) return proto::QUARANTINED;
+  if (SteadyMs() - note.called_ms > options_.terms.lease_ms) return proto::AWAY;
+  if (draining_ || desk_.standings.Draining(worker)) return proto::LEAVING;
+  return state == State::kUntested ? proto::UNTESTED : proto::READY;
+}
+
+proto::ListWorkersReply Tuner::ListWorkers() const {
+  std::lock_guard lock(mutex_);
+  const int64_t now = SteadyMs();
+  proto::ListWorkersReply reply;
+  for (const auto& [name, note] : desk_.notes) {
+    const Standings::Line standing = desk_.standings.LineOf(name);
+    const int64_t silent = now - note.called_ms;
+    proto::WorkerLine& line = *reply.add_workers();
+    line.set_worker(name);
+    line.set_state(StateOf(name, note));
+    line.set_reason(standing.why);
+    line.set_target(note.target);
+    line.set_build(note.build);
+    *line.mutable_capabilities() = note.capabilities;
+    line.set_holding(leases_.HeldBy(name));
+    line.set_results(note.results);
+    line.set_failures(note.failures);
+    line.set_refused(note.refused);
+    line.set_silent_ms(silent);
+    line.set_canary_age_ms(standing.canary_ms < 0 ? -1 : now - standing.canary_ms);
+  }
+  // Kept from work by hand, and not heard of since this server started.
+  for (const std::string& name : desk_.standings.Held()) {
+    if (desk_.notes.contains(name)) continue;
+    proto::WorkerLine& line = *reply.add_workers();
+    line.set_worker(name);
+    line.set_state(proto::QUARANTINED);
+    line.set_reason(desk_.standings.LineOf(name).why);
+    line.set_silent_ms(now - started_ms_);
+    line.set_canary_age_ms(-1);
+  }
+  return reply;
+}
+
+Status Tuner::DrainWorker(const std::string& worker, const std::string& reason) {
+  return Hold(worker, "is to leave: " + reason, [&] {
+    desk_.standings.Drain(worker, reason);
+    const auto attendant = desk_.attendants.find(worker);
+    if (attendant != desk_.attendants.end()) attendant->second.wake();
+  });
+}
+
+Status Tuner::QuarantineWorker(const std::string& worker, const std::string& reason) {
+  return Hold(worker, "quarantined by hand: " + reason,
+              [&] { desk_.standings.Quarantine(worker, reason, SteadyMs()); });
+}
+
+Status Tuner::ReleaseWorker(const std::string& worker) {
+  return Hold(worker, "released", [&] { desk_.standings.Release(worker); });
+}
+
+// A person's decision holds at once, and in the log for servers to come.
+Status Tuner::Hold(const std::string& worker, const std::string& what,
+                   const std::function<void()>& decide) {
+  std::lock_guard order(rows_);
+  db::WorkerHold row;
+  {
+    std::lock_guard lock(mutex_);
+    if (!desk_.notes.contains(worker) && !desk_.standings.LineOf(worker).known) {
+      return NoWorker(worker);
+    }
+    decide();
+    const Standings::Hold hold = desk_.standings.HoldOf(worker);
+    row = {worker, hold.quarantine, hold.drain, hold.boot, WallUs()};
+  }
+  options_.logger->info("worker={} {}", worker, what);
+  return log_.PutHold(row).WithPrefix("until the server restarts, " + worker + " " + what +
+                                      "; it could not be written down");
+}
+
+Status Tuner::RestoreHolds() {
+  for (const db::WorkerHold& hold : MLC_TRY(log_.Holds())) {
+    std::lock_guard lock(mutex_);
+    desk_.standings.Restore(hold.worker, {hold.quarantine, hold.drain, hold.boot});
+  }
+  return Status();
+}
+
+// A job's trials say better than the job what is needed: perhaps nobody can run them.
+Demand Tuner::WorkDemand() const {
+  std::lock_guard lock(mutex_);
+  std::map<Needs, NeededWork> work;
+  for (const auto& [id, job] : jobs_) {
+    const Leases::Load load = leases_.LoadOf(id);
+    if (!job->ended && load.queued + load.leased == 0) ++work[LeastNeeds(*job)].jobs;
+  }
+  for (const auto& [needs, load] : leases_.LoadByNeeds()) {
+    work[needs].queued = load.queued;
+    work[needs].leased = load.leased;
+  }
+  Demand demand;
+  for (auto& [needs, needed] : work) {
+    needed.needs = needs;
+    demand.work.push_back(std::move(needed));
+  }
+  for (const auto& [name, note] : desk_.notes) {
+    const int64_t silent = SteadyMs() - note.called_ms;
+    if (silent > 20 * options_.terms.lease_ms) continue;
+    demand.workers.push_back({name, note.offer, leases_.HeldBy(name), silent,
+                              note.leaving || desk_.standings.Draining(name)});
+  }
+  return demand;
+}
+
+void Tuner::FleetLacks(const std::vector<Needs>& needs) {
+  std::lock_guard lock(mutex_);
+  desk_.lacking = {needs.begin(), needs.end()};
+}
+
+// All that is kept of workers whose names the roll lets go of, and classes of target that nobody
+// has any more. REQUIRES mutex_.
+void Tuner::ForgetWorkers() {
+  const auto is_kept = [this](const std::string& worker) { return desk_.standings.IsKept(worker); };
+  for (const std::string& worker : desk_.roll.Forget(is_kept, SteadyMs())) {
+    if (const WorkerNote* note = desk_.NoteOf(worker)) {
+      const auto idle = desk_.idle.find(note->offer.target_class);
+      if (idle != desk_.idle.end()) idle->second.erase(worker);
+    }
+    desk_.notes.erase(worker);
+    desk_.standings.Forget(worker);
+    leases_.Forget(worker);
+    desk_.classes_change = true;
+  }
+  if (!std::exchange(desk_.classes_change, false)) return;
+  std::set<std::string> classes;
+  for (const auto& [worker, note] : desk_.notes) classes.insert(note.offer.target_class);
+  const auto is_gone = [&](const auto& entry) { return !classes.contains(entry.first); };
+  std::erase_if(targets_, is_gone);
+  std::erase_if(desk_.idle, is_gone);
+}
+
+}  // namespace mlc::server

@@ -1,0 +1,84 @@
+// What the tuner knows about jobs, leases and workers, into the metrics, as often as it ticks.
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include "base/clock.h"
+#include "server/tuner/tuner.h"
+#include "server/tuner/tuner_job.h"
+
+namespace mlc::server {
+namespace {
+
+constexpr std::array<const char*, 6> kStates = {"untested", "idle",        "busy",
+                                                "draining", "quarantined", "away"};
+
+}  // namespace
+
+// The lease core counts for itself. REQUIRES mutex_.
+void Tuner::Report() {
+  Metrics& metrics = *options_.metrics;
+  const Leases::Counts& counts = leases_.counts();
+  metrics.Add(Counter::kLeasesExpired, counts.lost - reported_.lost);
+  metrics.Add(Counter::kTrialRetries, counts.retried - reported_.retried);
+  reported_ = counts;
+  metrics.Set(Gauge::kTasksQueued, static_cast<double>(counts.queued));
+  metrics.Set(Gauge::kTasksLeased, static_cast<double>(counts.leased));
+  metrics.Set(Gauge::kTasksReceived, static_cast<double>(counts.received));
+  int running = 0;
+  int waiting = 0;
+  for (const auto& [id, job] : jobs_) {
+    if (job->ended) continue;
+    const bool there = leases_.WorkersOf(job->target_class, SteadyMs()) > 0;
+    ++(there && !leases_.Unserved(id) ? running : waiting);
+  }
+  metrics.Set(Gauge::kJobsRunning, running);
+  metrics.Set(Gauge::kJobsWaiting, waiting);
+  ReportWorkers();
+}
+
+Census Tuner::Count() const {
+  std::lock_guard lock(mutex_);
+  Census census;
+  census.names = desk_.roll.size();
+  census.live_names = desk_.roll.live();
+  census.notes = std::ssize(desk_.notes);
+  census.standings = desk_.standings.size();
+  census.leasing = leases_.workers();
+  for (const auto& [target_class, names] : desk_.idle) census.idle += std::ssize(names);
+  census.classes = std::max(std::ssize(targets_), std::ssize(desk_.idle));
+  census.checks = std::ssize(desk_.checks);
+  census.attendants = std::ssize(desk_.attendants);
+  census.jobs = std::ssize(jobs_);
+  census.trials = std::ssize(pending_);
+  census.shares = leases_.shares().size();
+  return census;
+}
+
+// REQUIRES mutex_.
+void Tuner::ReportWorkers() const {
+  std::map<std::string, int64_t> workers;
+  for (const auto& [name, note] : desk_.notes) {
+    switch (StateOf(name, note)) {
+      case proto::READY:
+        ++workers[leases_.HeldBy(name) > 0 ? "busy" : "idle"];
+        break;
+      case proto::LEAVING:
+        ++workers["draining"];
+        break;
+      case proto::QUARANTINED:
+        ++workers["quarantined"];
+        break;
+      case proto::AWAY:
+        ++workers["away"];
+        break;
+      default:
+        ++workers["untested"];
+    }
+  }
+  for (const char* state : kStates) options_.metrics->SetWorkers(state, workers[state]);
+}
+
+}  // namespace mlc::server

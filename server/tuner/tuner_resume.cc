@@ -1,0 +1,56 @@
+// Jobs that the log brings back, but for those that the server does not survive: what a search
+// computes from, workloads and records, is other people's, and a defect of ours that they reach
+// would bring the server down again after every restart.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "server/jobs/crash_note.h"
+#include "server/tuner/tuner.h"
+#include "server/tuner/tuner_job.h"
+
+namespace mlc::server {
+namespace {
+
+// A machine may be broken, too.
+constexpr int32_t kMostCrashes = 3;
+
+std::string WhyNotAgain(const db::JobRow& row) {
+  return "the server crashed " + std::to_string(row.crashes) +
+         " times while it computed for this job, and does not go on with it: its workloads reach a "
+         "defect of the server; what it wrote when it crashed helps to find it; submit the job "
+         "again to have it tried once more";
+}
+
+}  // namespace
+
+// A job of the log that cannot be read does not keep the others, or the server, from their work.
+Status Tuner::Resume() {
+  const std::vector<Digest> crashed = CrashedJobs(options_.crash_note);
+  for (db::JobRow& row : MLC_TRY(log_.Jobs({.state = db::JobState::kRunning}))) {
+    const auto crashes = std::count(crashed.begin(), crashed.end(), row.id);
+    row.crashes += static_cast<int32_t>(crashes);
+    if (crashes > 0) {
+      options_.logger->error("job={}: the server crashed when it computed for it", row.id.ToText());
+      MLC_TRY(log_.PutJob(row));
+    }
+    const JobAtWork at_work(row.id);
+    const Status status =
+        row.crashes < kMostCrashes ? Admit(row) : FailedPrecondition(WhyNotAgain(row));
+    if (status.ok()) {
+      options_.logger->info("job={} goes on", row.id.ToText());
+      continue;
+    }
+    options_.logger->error("job={} cannot go on: {}", row.id.ToText(), status.ToString());
+    row.state = db::JobState::kFailed;
+    row.detail = "cannot go on: " + status.message();
+    row.changed_us = WallUs();
+    MLC_TRY(log_.PutJob(row));
+  }
+  ForgetCrashes(options_.crash_note);
+  return Status();
+}
+
+}  // namespace mlc::server

@@ -1,0 +1,205 @@
+// What workers say and hear: who they are, leases out.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/wire/protocol.h"
+#include "server/tuner/tuner.h"
+#include "server/tuner/tuner_call.h"
+#include "server/tuner/tuner_job.h"
+#include "server/workers/worker_words.h"
+
+namespace mlc::server {
+namespace {
+
+constexpr int kMaxWant = 1024;
+constexpr int kMostDevices = 1024;
+constexpr int64_t kBusyPollMs = 10;
+constexpr int64_t kIdlePollMs = 100;
+// All workers together that are only waiting call this often at most; those that attend are woken.
+constexpr int64_t kPollsPerSecond = 500;
+constexpr int64_t kLongestPollMs = 5'000;
+// A restarted server proposes the trials of its jobs again; results and leases of such trials are
+// not foreign, only early.
+constexpr int64_t kGraceMs = 60'000;
+
+Offer OfferOf(const proto::SynchronizeRequest& request, const std::string& target_class) {
+  Offer offer;
+  offer.target_class = target_class;
+  offer.memory_bytes = request.capabilities().memory_bytes();
+  offer.kernels.insert(request.capabilities().kernels().begin(),
+                       request.capabilities().kernels().end());
+  offer.devices = std::clamp(request.capabilities().devices(), 1, kMostDevices);
+  return offer;
+}
+
+// Whom a refused call is of; its name may be anything, and long.
+std::string WordsOf(const proto::SynchronizeRequest& request) {
+  const std::string& name = request.worker();
+  return NameProblem(name).empty() ? "worker=" + name : "a worker";
+}
+
+}  // namespace
+
+void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply, const std::string& owner) {
+  if (const Status version = CheckProtocol("worker", request.protocol()); !version.ok()) {
+    options_.metrics->AddRejected("version");
+    return reply(version);
+  }
+  Status invalid = CheckWhatIsTold(request);
+  Result<target::Target> target = invalid;
+  if (invalid.ok()) {
+    target = target::Target::Parse(request.target());
+    invalid = target.status().WithPrefix("worker's target");
+  }
+  if (!invalid.ok()) {
+    options_.metrics->AddRejected("invalid");
+    options_.logger->warn("{}: call refused: {}", WordsOf(request), invalid.message());
+    return reply(invalid);
+  }
+  auto call = std::make_shared<Call>();
+  call->request = std::move(request);
+  call->reply = std::move(reply);
+  call->target_class = target->ClassText();
+  call->arrived_ms = SteadyMs();
+  Status noted;
+  {
+    std::lock_guard lock(mutex_);
+    noted = Note(*call, owner);
+  }
+  if (!noted.ok()) {
+    options_.metrics->AddRejected("workers");
+    options_.logger->warn("{}: call refused: {}", WordsOf(call->request), noted.message());
+    return call->reply(noted);
+  }
+  TakeResults(call);
+  Done(call);
+}
+
+// REQUIRES mutex_.
+Status Tuner::Note(const Call& call, const std::string& owner) {
+  const proto::SynchronizeRequest& request = call.request;
+  MLC_TRY(desk_.roll.Called(request.worker(), owner, SteadyMs()));
+  desk_.standings.Met(request.worker(), request.boot(), SteadyMs());
+  WorkerNote& note = desk_.notes[request.worker()];
+  note.called_ms = SteadyMs();
+  note.leaving = request.draining();
+  if (note.boot != request.boot()) {
+    options_.logger->info("worker={}: {} build {}", request.worker(), request.target(),
+                          request.build());
+    note.boot = request.boot();
+  }
+  note.target = request.target();
+  note.build = request.build();
+  note.capabilities = request.capabilities();
+  note.use = request.device_use();
+  if (!note.offer.target_class.empty() && note.offer.target_class != call.target_class) {
+    const auto idle = desk_.idle.find(note.offer.target_class);
+    if (idle != desk_.idle.end()) idle->second.erase(request.worker());
+    desk_.classes_change = true;
+  }
+  note.offer = OfferOf(request, call.target_class);
+  if (targets_.emplace(call.target_class, request.target()).second) StirAll();
+  return Status();
+}
+
+void Tuner::Done(const std::shared_ptr<Call>& call) {
+  {
+    std::lock_guard lock(mutex_);
+    if (--call->open > 0) return;
+    if (call->status.ok()) FillLeases(*call);
+  }
+  if (!call->status.ok()) {
+    const bool full = call->status.code() == StatusCode::kResourceExhausted;
+    options_.metrics->AddRejected(full ? "full" : "log");
+    return call->reply(call->status);
+  }
+  SendCanary(*call);
+  call->reply(std::move(call->orders));
+}
+
+// Whether a trial that no job has asked for is foreign, not only early. REQUIRES mutex_.
+bool Tuner::KnowsItsTrials() const { return SteadyMs() - started_ms_ > kGraceMs && !CatchingUp(); }
+
+// REQUIRES mutex_.
+void Tuner::FillLeases(Call& call) {
+  const proto::SynchronizeRequest& request = call.request;
+  // A commit took so long that the worker is forgotten: it makes itself known with its next call.
+  const WorkerNote* note = desk_.NoteOf(request.worker());
+  if (note == nullptr) return call.orders.set_next_poll_ms(kIdlePollMs);
+  Leases::Contact contact;
+  contact.worker = request.worker();
+  contact.boot = request.boot();
+  contact.sequence = request.sequence();
+  contact.offer = note->offer;
+  for (const std::string& bytes : request.holding()) {
+    if (const std::optional<Digest> uid = DigestFromWire(bytes)) contact.holding.push_back(*uid);
+  }
+  const bool leaves = request.draining() || desk_.standings.Draining(request.worker());
+  contact.leaving = leaves;
+  contact.want = draining_ || leaves ? 0 : std::clamp(request.want(), 0, kMaxWant);
+  contact.trusted = desk_.standings.MayWork(request.worker());
+  contact.quarantined =
+      desk_.standings.LineOf(request.worker()).state == Standings::State::kQuarantined;
+  const Leases::Orders orders = leases_.Synchronize(contact, SteadyMs());
+  call.orders.set_stale(orders.stale);
+  for (const Leases::Grant& grant : orders.grants) Fill(grant, *call.orders.add_leases());
+  for (const LeasePayment& one : orders.paid) {
+    options_.metrics->Observe(Span::kTaskDevice, one.device_s);
+  }
+  options_.metrics->Add(Counter::kLeasesGranted, static_cast<int64_t>(orders.grants.size()));
+  if (KnowsItsTrials()) {
+    for (const Digest& uid : orders.cancelled) call.orders.add_cancelled(ToWire(uid));
+  }
+  std::set<std::string>& idle = desk_.idle[call.target_class];
+  if (static_cast<int>(orders.grants.size()) < contact.want) {
+    idle.insert(request.worker());
+  } else {
+    idle.erase(request.worker());
+  }
+  call.orders.set_next_poll_ms(NextPollMs(call));
+  call.orders.set_drain(draining_ || desk_.standings.Draining(request.worker()));
+  call.orders.set_timing_lock(options_.timing_lock);
+}
+
+// REQUIRES mutex_.
+void Tuner::Fill(const Leases::Grant& grant, proto::Lease& lease) {
+  lease.set_task_uid(ToWire(grant.uid));
+  lease.set_attempt(grant.attempt);
+  lease.set_lease_ms(options_.terms.lease_ms);
+  if (const auto check = desk_.checks.find(grant.uid); check != desk_.checks.end()) {
+    lease.set_workload(check->second.workload);
+    lease.set_config(check->second.config);
+    lease.set_seed(check->second.seed);
+    return;
+  }
+  Pending& pending = pending_.at(grant.uid);
+  const int64_t now = SteadyMs();
+  // Of later attempts, nobody waited for the search.
+  if (pending.leased_ms == 0) {
+    options_.metrics->Observe(Span::kTaskQueue, static_cast<double>(now - pending.queued_ms) / 1e3);
+  }
+  pending.leased_ms = now;
+  const auto task = static_cast<size_t>(pending.proposal.task);
+  const db::JobRow& job = pending.job->row;
+  lease.set_workload(pending.job->workload_texts[task]);
+  lease.set_config(pending.proposal.config.ToText());
+  lease.set_seed(SeedOf(grant.uid, job.id, job.tasks[task].workload, pending.proposal));
+  lease.set_race_ns(pending.proposal.race_ns);
+}
+
+// REQUIRES mutex_.
+int64_t Tuner::NextPollMs(const Call& call) const {
+  const int64_t least = pending_.empty() ? kIdlePollMs : kBusyPollMs;
+  // Its results wait for a confirmation: that takes a while.
+  const auto attends = desk_.attendants.find(call.request.worker());
+  if (attends != desk_.attendants.end() && attends->second.boot == call.request.boot() &&
+      call.request.finished_size() == 0 && call.orders.leases_size() == 0) {
+    return std::min(kLongestPollMs, std::max(least, options_.terms.lease_ms / 4));
+  }
+  return std::clamp(desk_.roll.live() * 1000 / kPollsPerSecond, least, kLongestPollMs);
+}
+
+}  // namespace mlc::server

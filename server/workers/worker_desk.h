@@ -1,0 +1,86 @@
+// What the server keeps about its workers besides their leases: who they are, and the trials that
+// test them or each other. Plain data of the Tuner, guarded by its mutex.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "db/record.h"
+#include "proto/worker.pb.h"
+#include "server/scheduler/capability.h"
+#include "server/workers/standing.h"
+#include "server/workers/worker_roll.h"
+
+namespace mlc::server {
+
+// As its last call told.
+struct WorkerNote {
+  std::string boot;
+  std::string target;  // full text
+  std::string build;
+  proto::Capabilities capabilities;
+  proto::DeviceUse use;
+  Offer offer;
+  int64_t called_ms = 0;
+  bool leaving = false;  // it takes no more work, for reasons of its own
+  int64_t results = 0;
+  int64_t failures = 0;
+  int64_t refused = 0;
+};
+
+// A trial that no job asked for and that the log never sees under its own id: a canary, which tests
+// one worker, or the second measurement of a result that is hard to believe.
+struct Check {
+  std::string workload;
+  std::string config;
+  uint64_t seed = 0;
+  std::string worker;  // who is tested, or whose result is in doubt
+  // Of a canary.
+  double expected_ns = 0;  // 0: it has to be right, however long it takes
+  double factor = 1;
+  // Of a second measurement: the record in doubt waits, neither committed nor acknowledged.
+  bool confirms = false;
+  db::Record claim;
+  std::string doubt;
+};
+
+// Who measured the config of a confirmation before, and how fast it was then.
+struct Claim {
+  std::string worker;  // empty: nobody that is known
+  double ns = 0;
+  std::string avoid;  // who is not to confirm it while others can: the worker of the turn's leader
+};
+
+// The stream that a worker holds open.
+struct Attendant {
+  int64_t id = 0;
+  std::string boot;
+  std::function<void()> wake;
+  std::function<void()> dismiss;
+};
+
+struct WorkerDesk {
+  WorkerDesk(StandingTerms terms, RollTerms names, int64_t away_ms)
+      : roll(names, away_ms), standings(terms) {}
+
+  // Null for a worker that is not known any more.
+  WorkerNote* NoteOf(const std::string& worker) {
+    const auto found = notes.find(worker);
+    return found == notes.end() ? nullptr : &found->second;
+  }
+
+  WorkerRoll roll;  // whose names are remembered, here and in the leases
+  Standings standings;
+  std::map<std::string, WorkerNote> notes;  // by name
+  std::map<Digest, Check> checks;           // by their own uid
+  std::map<std::string, Attendant> attendants;
+  std::map<std::string, std::set<std::string>> idle;  // by class: who would take more
+  bool classes_change = false;                        // some may have no worker any more
+  std::set<Needs> lacking;                            // of the work; the fleet starts none for it
+  uint64_t numbers = 0;                               // of canaries and attendants
+};
+
+}  // namespace mlc::server
