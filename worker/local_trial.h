@@ -6,7 +6,7 @@
 
 #include "base/measurement.h"
 #include "base/status.h"
-#include "worker/engine.h"
+#include "worker/engine/engine.h"
 
 namespace mlc::worker {
 

@@ -21,11 +21,11 @@
 #include "base/rpc/flags.h"
 #include "base/version.h"
 #include "compiler/build/cubin_cache.h"
-#include "worker/capabilities.h"
-#include "worker/daemon.h"
-#include "worker/doctor.h"
-#include "worker/engine.h"
-#include "worker/gpu/gpu_doctor.h"
+#include "worker/agent/capabilities.h"
+#include "worker/agent/daemon.h"
+#include "worker/doctor/doctor.h"
+#include "worker/doctor/gpu_doctor.h"
+#include "worker/engine/engine.h"
 #include "worker/local_trial.h"
 
 namespace {

@@ -22,8 +22,8 @@
 #include "compiler/schedule/family.h"
 #include "costmodel/analytic.h"
 #include "tests/bench/arguments.h"
-#include "worker/built_kernel.h"
-#include "worker/gpu/service_kernels.h"
+#include "worker/build/built_kernel.h"
+#include "worker/device/cuda/service_kernels.h"
 
 namespace mlc {
 namespace {

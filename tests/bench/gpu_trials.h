@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "compiler/graph/workload.h"
 #include "compiler/target/target.h"
-#include "worker/engine.h"
+#include "worker/engine/engine.h"
 
 namespace mlc::bench {
 

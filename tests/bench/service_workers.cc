@@ -14,8 +14,8 @@
 #include <queue>
 #include <utility>
 
-#include "worker/agent.h"
-#include "worker/attendance.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/attendance.h"
 
 namespace mlc::bench {
 namespace {

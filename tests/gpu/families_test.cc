@@ -18,7 +18,7 @@
 #include "base/machine/processors.h"
 #include "tests/workloads/case_range.h"
 #include "tests/workloads/cuda_subjects.h"
-#include "worker/engine.h"
+#include "worker/engine/engine.h"
 #include "worker/local_trial.h"
 
 namespace mlc::worker {

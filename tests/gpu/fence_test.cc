@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "worker/built_kernel.h"
-#include "worker/engine.h"
-#include "worker/gpu/gpu_fleet.h"
-#include "worker/reference.h"
+#include "worker/build/built_kernel.h"
+#include "worker/check/reference.h"
+#include "worker/device/fleet/gpu_fleet.h"
+#include "worker/engine/engine.h"
 
 namespace mlc::worker {
 namespace {

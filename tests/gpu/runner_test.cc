@@ -11,9 +11,9 @@
 
 #include "compiler/build/nvrtc.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
-#include "worker/built_kernel.h"
-#include "worker/gpu/gpu_fleet.h"
-#include "worker/reference.h"
+#include "worker/build/built_kernel.h"
+#include "worker/check/reference.h"
+#include "worker/device/fleet/gpu_fleet.h"
 
 namespace mlc::worker {
 namespace {

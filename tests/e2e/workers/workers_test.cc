@@ -17,7 +17,7 @@
 #include "db/verify.h"
 #include "tests/crash/process.h"
 #include "tests/e2e/workers/lab.h"
-#include "worker/spool.h"
+#include "worker/agent/spool.h"
 
 namespace mlc::e2e {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/check.h"
 #include "base/process/frame.h"
-#include "worker/built_kernel.h"
-#include "worker/gpu/gpu_messages.h"
-#include "worker/trial.h"
+#include "worker/build/built_kernel.h"
+#include "worker/build/trial.h"
+#include "worker/device/fleet/gpu_messages.h"
 
 namespace mlc {
 namespace {

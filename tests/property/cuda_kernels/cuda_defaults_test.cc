@@ -14,7 +14,7 @@
 #include "compiler/build/nvrtc.h"
 #include "compiler/schedule/family.h"
 #include "tests/workloads/case_range.h"
-#include "worker/built_kernel.h"
+#include "worker/build/built_kernel.h"
 
 namespace mlc::schedule {
 namespace {

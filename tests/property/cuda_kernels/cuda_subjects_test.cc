@@ -13,7 +13,7 @@
 #include "compiler/schedule/family.h"
 #include "tests/workloads/case_range.h"
 #include "tests/workloads/cuda_subjects.h"
-#include "worker/built_kernel.h"
+#include "worker/build/built_kernel.h"
 
 namespace mlc::schedule {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/agent.h"
+#include "worker/agent/agent.h"
 
 #include <gtest/gtest.h>
 

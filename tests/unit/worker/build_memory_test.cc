@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "worker/engine.h"
+#include "worker/engine/engine.h"
 #include "worker/local_trial.h"
 
 namespace mlc::worker {

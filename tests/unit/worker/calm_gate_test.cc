@@ -1,4 +1,4 @@
-#include "worker/calm_gate.h"
+#include "worker/measure/calm_gate.h"
 
 #include <gtest/gtest.h>
 

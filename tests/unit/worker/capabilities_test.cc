@@ -1,4 +1,4 @@
-#include "worker/capabilities.h"
+#include "worker/agent/capabilities.h"
 
 #include <gtest/gtest.h>
 

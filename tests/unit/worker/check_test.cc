@@ -1,4 +1,4 @@
-#include "worker/check.h"
+#include "worker/check/check.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "worker/arena.h"
+#include "worker/check/arena.h"
 
 namespace mlc::worker {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/process/child.h"
 #include "base/sandbox/sandbox.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
-#include "worker/built_kernel.h"
-#include "worker/gpu/service_kernels.h"
+#include "worker/build/built_kernel.h"
+#include "worker/device/cuda/service_kernels.h"
 #include "worker/local_trial.h"
 
 namespace mlc::worker {

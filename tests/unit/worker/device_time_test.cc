@@ -1,4 +1,4 @@
-#include "worker/device_time.h"
+#include "worker/engine/device_time.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "worker/doctor.h"
+#include "worker/doctor/doctor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "worker/engine.h"
+#include "worker/engine/engine.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <map>
 
-#include "worker/calibration.h"
 #include "worker/local_trial.h"
+#include "worker/measure/calibration.h"
 
 namespace mlc::worker {
 namespace {

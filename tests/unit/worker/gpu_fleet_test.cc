@@ -1,6 +1,6 @@
 // The GPUs' runner children, their replacement and the engine's pipeline, with a driver that
 // pretends (fake_cuda/).
-#include "worker/gpu/gpu_fleet.h"
+#include "worker/device/fleet/gpu_fleet.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,11 +11,11 @@
 
 #include "base/process/child.h"
 #include "tests/without_landlock.h"
-#include "worker/built_kernel.h"
-#include "worker/engine.h"
-#include "worker/gpu/gpu_doctor.h"
+#include "worker/build/built_kernel.h"
+#include "worker/check/reference.h"
+#include "worker/doctor/gpu_doctor.h"
+#include "worker/engine/engine.h"
 #include "worker/local_trial.h"
-#include "worker/reference.h"
 
 namespace mlc::worker {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/gpu/gpu_lock.h"
+#include "worker/device/fleet/gpu_lock.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "worker/gpu/gpu_usage.h"
+#include "worker/device/fleet/gpu_usage.h"
 
 namespace mlc::worker {
 namespace {

@@ -9,14 +9,14 @@
 
 #include "compiler/build/cupti_places.h"
 #include "compiler/graph/tensor_io.h"
-#include "worker/daemon.h"
-#include "worker/gpu/cupti.h"
-#include "worker/gpu/expected.h"
-#include "worker/gpu/gpu_devices.h"
-#include "worker/gpu/gpu_doctor.h"
-#include "worker/gpu/gpu_messages.h"
-#include "worker/gpu/gpu_process.h"
-#include "worker/gpu/nvml.h"
+#include "worker/agent/daemon.h"
+#include "worker/device/cuda/cupti.h"
+#include "worker/device/cuda/expected.h"
+#include "worker/device/cuda/nvml.h"
+#include "worker/device/fleet/gpu_devices.h"
+#include "worker/device/fleet/gpu_messages.h"
+#include "worker/device/fleet/gpu_process.h"
+#include "worker/doctor/gpu_doctor.h"
 
 namespace mlc::worker {
 namespace {

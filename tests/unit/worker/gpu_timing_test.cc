@@ -1,4 +1,4 @@
-#include "worker/gpu/gpu_timing.h"
+#include "worker/device/cuda/gpu_timing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "worker/inputs.h"
+#include "worker/check/inputs.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "compiler/graph/tensor_io.h"
-#include "worker/reference.h"
+#include "worker/check/reference.h"
 
 namespace mlc::worker {
 namespace {

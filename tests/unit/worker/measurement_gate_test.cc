@@ -1,4 +1,4 @@
-#include "worker/measurement_gate.h"
+#include "worker/measure/measurement_gate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 #include "base/process/child.h"
 #include "base/process/lock_file.h"
-#include "worker/daemon.h"
+#include "worker/agent/daemon.h"
 
 namespace mlc::worker {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "compiler/schedule/cuda/raw_cuda.h"
-#include "worker/engine.h"
+#include "worker/engine/engine.h"
 
 namespace mlc::worker {
 namespace {

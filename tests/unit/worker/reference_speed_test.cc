@@ -1,4 +1,4 @@
-#include "worker/reference_speed.h"
+#include "worker/measure/reference_speed.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "worker/reference_store.h"
+#include "worker/check/reference_store.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "worker/second_round.h"
+#include "worker/engine/second_round.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "worker/shared_cubins.h"
+#include "worker/build/shared_cubins.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

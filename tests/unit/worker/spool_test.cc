@@ -1,4 +1,4 @@
-#include "worker/spool.h"
+#include "worker/agent/spool.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "worker/spread.h"
+#include "worker/measure/spread.h"
 
 #include <gtest/gtest.h>
 

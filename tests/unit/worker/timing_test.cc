@@ -1,4 +1,4 @@
-#include "worker/timing.h"
+#include "worker/measure/timing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "worker/trial.h"
+#include "worker/build/trial.h"
 
 #include <gtest/gtest.h>
 
 #include "base/process/frame.h"
-#include "worker/built_kernel.h"
+#include "worker/build/built_kernel.h"
 
 namespace mlc::worker {
 namespace {

@@ -1,0 +1,321 @@
+#include "worker/agent/daemon.h"
+
+#include <grpcpp/grpcpp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "base/rpc/clock_watch.h"
+#include "proto/worker.grpc.pb.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/attendance.h"
+#include "worker/agent/spool.h"
+
+namespace mlc::worker {
+namespace {
+
+constexpr int64_t kCallTimeoutMs = 10'000;
+constexpr int64_t kLongestSleepMs = 1'000;
+constexpr int64_t kReconnectMs = 1'000;
+
+int64_t NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string RandomId() {
+  std::random_device device;
+  Digest digest;
+  digest.high = (uint64_t{device()} << 32) | device();
+  digest.low = (uint64_t{device()} << 32) | device();
+  return digest.ToText();
+}
+
+// A name may hold anything; a file name may not.
+std::string FileName(std::string name) {
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_') c = '_';
+  }
+  return name + ".spool";
+}
+
+bool OnGpu(const std::string& target) { return target.starts_with("target v1 cuda"); }
+
+proto::DeviceUse UseOf(const EngineProcess& engine) {
+  proto::DeviceUse use;
+  use.set_trial_s(engine.gpu_trial_seconds());
+  use.set_busy_s(engine.gpu_busy_seconds());
+  return use;
+}
+
+class Daemon {
+ public:
+  Daemon(const DaemonOptions& options, EngineProcess& engine, transport::Connection& connection)
+      : options_(options),
+        engine_(engine),
+        connection_(connection),
+        stub_(proto::Workers::NewStub(connection.channel())),
+        parent_(getppid()) {
+    const std::string boot = RandomId();
+    for (size_t i = 0; i < engine.targets().size(); ++i) {
+      const std::string name = SeatName(options.name, engine.targets(), i);
+      seats_.push_back({Agent({.name = name,
+                               .boot = boot,
+                               .build = options.build,
+                               .target = engine.targets()[i],
+                               .capabilities = options.capabilities(engine.targets()[i]),
+                               .slots = options.slots,
+                               .seed = DigestOf(name + boot).low})});
+    }
+    if (!options_.gate.empty()) SetGate({options_.gate, /*make=*/true});
+  }
+  ~Daemon() {
+    seats_.clear();  // their streams write to the descriptor
+    close(wakes_);
+  }
+
+  // Takes up what an earlier process of this worker did not get rid of.
+  Status OpenSpools() {
+    if (options_.state.empty()) return Status();
+    for (Seat& seat : seats_) {
+      seat.spool = MLC_TRY(Spool::Open(options_.state + "/" + FileName(seat.agent.name())));
+      std::vector<TrialResult> results = seat.spool->results();
+      if (!results.empty()) {
+        options_.logger->info("{} results of an earlier run to send", results.size());
+      }
+      for (TrialResult& result : results) seat.agent.Restore(std::move(result));
+    }
+    return Status();
+  }
+
+  Status Run() {
+    for (;;) {
+      if (AllOf([](const Seat& seat) { return seat.agent.done(); })) return end_;
+      WatchClock();
+      if (options_.exit_with_parent && getppid() != parent_) return Status();
+      int64_t now = NowMs();
+      if (drain_deadline_ms_ > 0 && now > drain_deadline_ms_) {
+        size_t lost = 0;
+        for (const Seat& seat : seats_) lost += seat.agent.unacknowledged();
+        options_.logger->warn("left with {} results that the server does not know{}", lost,
+                              options_.state.empty() ? "" : "; they are kept for the next start");
+        return end_;
+      }
+      int64_t next = now + kLongestSleepMs;
+      bool called = false;
+      for (size_t i = 0; i < seats_.size(); ++i) {
+        if (seats_[i].agent.done()) continue;
+        if (seats_[i].agent.NextCallMs() <= NowMs()) {
+          MLC_TRY(Synchronize(i));
+          called = true;
+        }
+        next = std::min(next, seats_[i].agent.NextCallMs());
+      }
+      if (called && options_.once && AllOf([](const Seat& seat) { return seat.idle; })) Drain();
+      now = NowMs();
+      MLC_TRY(Wait(called ? 0 : std::max<int64_t>(0, next - now)));
+    }
+  }
+
+ private:
+  struct Seat {
+    Agent agent;
+    std::unique_ptr<Spool> spool = nullptr;  // null without a state folder
+    std::unique_ptr<Attendance> attendance = nullptr;
+    bool spool_fails = false;
+    bool greeted = false;
+    bool idle = false;
+  };
+
+  template <typename Predicate>
+  bool AllOf(const Predicate& predicate) const {
+    return std::all_of(seats_.begin(), seats_.end(), predicate);
+  }
+
+  void Drain() {
+    for (Seat& seat : seats_) seat.agent.Drain();
+    if (drain_deadline_ms_ == 0) drain_deadline_ms_ = NowMs() + options_.drain_grace_ms;
+  }
+
+  void WatchClock() {
+    const int64_t back_ms = end_.ok() ? clock_.SetBackMs() : 0;
+    if (back_ms == 0) return;
+    end_ = Status(StatusCode::kAborted,
+                  "the clock was set back by " + std::to_string(back_ms / 1000) +
+                      " s: timers of connections would rest as long. Start the worker again");
+    options_.logger->warn("draining: {}", end_.message());
+    Drain();
+  }
+
+  void SetGate(const GateFile& file) {
+    if (file.path == gate_) return;
+    gate_ = file.path;
+    engine_.SetGate(file);
+  }
+
+  void TakeGate(const std::string& named) {
+    if (named.empty()) return;
+    const GateFile file = GateNamedBy(options_.server.address, named);
+    if (!file.path.empty()) return SetGate(file);
+    if (std::exchange(gate_refused_, true)) return;
+    options_.logger->warn(
+        "the server names a file to lock while timing: not done for a server over a network; "
+        "--gate names one");
+  }
+
+  Status Wait(int64_t timeout_ms) {
+    const short engine_events = engine_.wants_to_write() ? POLLIN | POLLOUT : POLLIN;
+    pollfd waiting[] = {
+        {engine_.fd(), engine_events, 0}, {options_.signals, POLLIN, 0}, {wakes_, POLLIN, 0}};
+    (void)poll(waiting, 3, static_cast<int>(timeout_ms));
+    uint64_t wakes = 0;
+    if ((waiting[2].revents & POLLIN) != 0 && read(wakes_, &wakes, sizeof(wakes)) > 0) {
+      for (Seat& seat : seats_) seat.agent.Wake();
+    }
+    if ((waiting[1].revents & POLLIN) != 0) {
+      signalfd_siginfo info;
+      (void)!read(options_.signals, &info, sizeof(info));
+      if (++signals_ > 1) return Status(StatusCode::kCancelled, "a second signal");
+      size_t holding = 0;
+      for (const Seat& seat : seats_) holding += seat.agent.holding();
+      options_.logger->info("draining: {} trials to finish", holding);
+      Drain();
+    }
+    engine_.Flush();
+    EngineProcess::Events events = MLC_TRY(engine_.Read());
+    for (const std::string& warning : events.warnings) options_.logger->warn("{}", warning);
+    for (Seat& seat : seats_) {
+      // Only the one that holds the trial takes it.
+      for (const TrialResult& result : events.results) {
+        if (seat.agent.OnResult(result) && seat.spool != nullptr) seat.spool->Add(result);
+      }
+      SyncSpool(seat);
+      if (events.measured) seat.agent.set_measuring(false);
+      if (events.wants_to_measure) seat.agent.set_measuring(true);
+    }
+    if (events.wants_to_measure) engine_.LetMeasure();
+    return Status();
+  }
+
+  // Without a disk the worker goes on: the results are in memory, too.
+  void SyncSpool(Seat& seat) {
+    if (seat.spool == nullptr) return;
+    const Status status = seat.spool->Sync();
+    if (!status.ok() && !seat.spool_fails) {
+      options_.logger->warn("results would not survive a restart: {}", status.message());
+    }
+    seat.spool_fails = !status.ok();
+  }
+
+  // REQUIRES: the server has just answered.
+  void KeepAttending(Seat& seat) {
+    const bool old = seat.attendance != nullptr && seat.attendance->boot() != seat.agent.boot();
+    const bool broken = seat.attendance != nullptr && seat.attendance->ended();
+    if (broken && seat.attendance->hopeless()) return;
+    if (seat.attendance != nullptr && !broken && !old) return;
+    seat.attendance.reset();
+    seat.attendance = Attendance::Start(*stub_, seat.agent.name(), seat.agent.boot(), wakes_);
+  }
+
+  // gRPC's words do not tell a wrong certificate from a server that is not there. Going the way by
+  // hand takes seconds at worst: once per outage.
+  void ExplainOnce(const Status& status) {
+    if (explained_ || status.code() != StatusCode::kUnavailable) return;
+    explained_ = true;
+    const Status why = connection_.Explain();
+    if (!why.ok()) options_.logger->warn("{}; trying again", why.message());
+  }
+
+  Status Synchronize(size_t index) {
+    Seat& seat = seats_[index];
+    Agent& agent = seat.agent;
+    const bool was_connected = agent.connected();
+    if (!was_connected) (void)connection_.Await(kReconnectMs);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::milliseconds(kCallTimeoutMs));
+    proto::SynchronizeReply reply;
+    if (OnGpu(engine_.targets()[index])) agent.set_device_use(UseOf(engine_));
+    const proto::SynchronizeRequest request = agent.Request();
+    const grpc::Status called = stub_->Synchronize(&context, request, &reply);
+    if (!called.ok()) {
+      const Status status(static_cast<StatusCode>(called.error_code()), called.error_message());
+      if (was_connected) {
+        options_.logger->warn("{}: {}; trying again", options_.server.address, status.ToString());
+      }
+      ExplainOnce(status);
+      return agent.OnFailure(status, NowMs());
+    }
+    if (!seat.greeted || !was_connected)
+      options_.logger->info("connected to {}", options_.server.address);
+    seat.greeted = true;
+    explained_ = false;
+    for (const proto::Refusal& refusal : reply.refused()) {
+      options_.logger->warn("a result was refused: {}", refusal.reason());
+    }
+    TakeGate(reply.timing_lock());
+    const Agent::Orders orders = agent.OnReply(reply, NowMs());
+    for (const Digest& uid : orders.cancel) engine_.Cancel(uid);
+    for (const Digest& uid : orders.forget) {
+      if (seat.spool != nullptr) seat.spool->Forget(uid);
+    }
+    SyncSpool(seat);
+    KeepAttending(seat);
+    for (Trial trial : orders.start) {
+      trial.target = static_cast<int>(index);
+      engine_.Add(trial);
+    }
+    if (reply.drain()) Drain();
+    seat.idle = agent.holding() == 0 && agent.unacknowledged() == 0;
+    return Status();
+  }
+
+  const DaemonOptions& options_;
+  EngineProcess& engine_;
+  const transport::Connection& connection_;
+  std::vector<Seat> seats_;
+  std::unique_ptr<proto::Workers::Stub> stub_;
+  const pid_t parent_;
+  const int wakes_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  std::string gate_;
+  bool gate_refused_ = false;
+  int signals_ = 0;
+  bool explained_ = false;
+  int64_t drain_deadline_ms_ = 0;
+  transport::ClockWatch clock_;
+  Status end_;  // what its end means
+};
+
+}  // namespace
+
+std::string SeatName(const std::string& name, const std::vector<std::string>& targets,
+                     size_t seat) {
+  if (targets.size() == 1) return name;
+  if (!OnGpu(targets[seat])) return name + "-cpu";
+  const auto before =
+      std::count_if(targets.begin(), targets.begin() + static_cast<std::ptrdiff_t>(seat), OnGpu);
+  return name + "-gpu" + (before == 0 ? "" : std::to_string(before + 1));
+}
+
+GateFile GateNamedBy(const std::string& server_address, const std::string& path) {
+  const bool here = server_address.starts_with("unix:");
+  return here && path.starts_with('/') ? GateFile{path, /*make=*/false} : GateFile{};
+}
+
+Status RunDaemon(const DaemonOptions& options, EngineProcess& engine) {
+  const auto connection = MLC_TRY(transport::Connection::Open(options.server));
+  Daemon daemon(options, engine, *connection);
+  MLC_TRY(daemon.OpenSpools());
+  return daemon.Run();
+}
+
+}  // namespace mlc::worker

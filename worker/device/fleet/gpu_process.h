@@ -1,0 +1,82 @@
+// A GPU's runner child as the engine holds it: started ahead, given one task at a time, watched,
+// replaced after a crash, a hang, a wrong result. Nothing blocks but Start of the process itself.
+// Not thread-safe. REQUIRES: the calling process has one thread and has not initialised CUDA.
+#pragma once
+
+#include <poll.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/process/child.h"
+#include "worker/device/fleet/gpu_devices.h"
+#include "worker/device/fleet/gpu_messages.h"
+
+namespace mlc::worker {
+
+struct GpuProcessOptions {
+  GpuDevice device;
+  std::string cuda_home;
+  std::string service_image;
+  int threads = 1;
+  bool sandbox = true;
+  int64_t start_timeout_ms = 60'000;
+  int64_t run_timeout_ms = 10'000;  // of one trial
+};
+
+class GpuProcess {
+ public:
+  explicit GpuProcess(GpuProcessOptions options) : options_(std::move(options)) {}
+  GpuProcess(const GpuProcess&) = delete;
+  GpuProcess& operator=(const GpuProcess&) = delete;
+  ~GpuProcess();
+
+  const GpuDevice& device() const { return options_.device; }
+  // Starts the child, or a new one, if there is none.
+  void Ensure();
+  // Waits until the child is ready. Its error says what the device's use lacks.
+  Status AwaitReady();
+  double copy_gbps() const { return copy_gbps_; }
+
+  bool busy() const { return task_.has_value(); }
+  // REQUIRES: !busy(). The descriptor, of the task's reference set, stays the caller's.
+  void Submit(GpuTaskMessage task, int descriptor);
+  // Another task waits: no more samples than the protocol's.
+  void Hurry();
+  // Time spent on more samples, since the last call.
+  double TakeMoreSeconds() { return std::exchange(more_s_, 0); }
+  void AddTo(std::vector<pollfd>& waiting) const;
+  // The results of the task, once it has ended in whatever way: see GpuReport.
+  std::optional<std::vector<Measurement>> Collect();
+
+ private:
+  enum class State { kNone, kStarting, kReady };
+  using Clock = std::chrono::steady_clock;
+
+  void Stop();
+  void Send();
+  void ForgetTask();
+  // After the child's end or a broken promise of it.
+  std::optional<Measurement> Lost();
+  std::optional<std::vector<Measurement>> TakeMessages();
+  bool Late() const;
+
+  GpuProcessOptions options_;
+  State state_ = State::kNone;
+  std::optional<Child> child_;
+  int socket_ = -1;
+  Status failure_;  // why the last child was not ready
+  double copy_gbps_ = 0;
+  std::optional<GpuTaskMessage> task_;
+  int descriptor_ = -1;
+  bool sent_ = false;
+  double more_s_ = 0;
+  int64_t done_ = 0;  // tasks of this child
+  Clock::time_point deadline_;
+  int64_t patience_ms_ = 0;  // until it, for the task
+};
+
+}  // namespace mlc::worker

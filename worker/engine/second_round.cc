@@ -1,0 +1,41 @@
+#include "worker/engine/second_round.h"
+
+#include <algorithm>
+
+#include "worker/measure/calm_gate.h"
+
+namespace mlc::worker {
+namespace {
+
+double Mean(double a, double b) { return (a + b) / 2; }
+
+}  // namespace
+
+bool NeedsSecondRound(const Measurement& first, double race_ns) {
+  if (first.outcome != Outcome::kOk) return false;
+  if (race_ns <= 0) return true;
+  // What was disturbed may lead when it is not.
+  return first.median_ns < (CalmGate::IsCalm(first.calm) ? race_ns / kRaceFactor : race_ns);
+}
+
+Measurement Together(const Measurement& first, const Measurement& second) {
+  if (second.outcome == Outcome::kInfra) return first;
+  if (second.outcome != Outcome::kOk) return second;
+  const bool first_calm = CalmGate::IsCalm(first.calm);
+  const bool second_calm = CalmGate::IsCalm(second.calm);
+  if (first_calm != second_calm) return first_calm ? first : second;
+  Measurement both = second;
+  both.median_ns = Mean(first.median_ns, second.median_ns);
+  both.p10_ns = Mean(first.p10_ns, second.p10_ns);
+  both.p90_ns = Mean(first.p90_ns, second.p90_ns);
+  both.runs = first.runs + second.runs;
+  // Not every round has runs with cold caches.
+  const bool both_cold = first.cold_ns > 0 && second.cold_ns > 0;
+  both.cold_ns =
+      both_cold ? Mean(first.cold_ns, second.cold_ns) : std::max(first.cold_ns, second.cold_ns);
+  both.max_error = std::max(first.max_error, second.max_error);
+  both.calm = std::min(first.calm, second.calm);
+  return both;
+}
+
+}  // namespace mlc::worker

@@ -1,0 +1,161 @@
+#include "worker/measure/samples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace mlc::worker {
+namespace {
+
+// Samples between two looks at the machine.
+struct Slice {
+  std::vector<double> samples;  // without an interruption; sorted
+  double median = 0;            // of them
+  double calm = 1;              // the lower look
+};
+
+class Sampler {
+ public:
+  Sampler(const std::function<void()>& run, double estimate, const TimingOptions& options,
+          const Stopwatch& watch, CalmGate& gate)
+      : run_(run), options_(options), watch_(watch), gate_(gate) {
+    repeats_ = static_cast<int64_t>(std::max(1.0, std::ceil(options.sample_ns / estimate)));
+    const double affordable = options.budget_ns / (static_cast<double>(repeats_) * estimate);
+    // Kernels of seconds are far from any contest.
+    const int least = estimate > options.budget_ns * 5 ? 3 : options.min_samples;
+    wanted_ = static_cast<int>(std::clamp(affordable, static_cast<double>(least),
+                                          static_cast<double>(options.max_samples)));
+  }
+
+  Samples Take() {
+    double before = gate_.Await();
+    int64_t spent_ns = 0;
+    while (good_ < wanted_ && MayGoOn(spent_ns)) {
+      const int64_t start = watch_.now_ns();
+      Slice slice = TakeSlice();
+      spent_ns = watch_.now_ns() - start;
+      const double after = gate_.Look();
+      slice.calm = std::min(before, after);
+      // What a quiet machine would have needed, too, is no loss.
+      if (taken_ <= wanted_) {
+        gate_.Timed(spent_ns);
+      } else {
+        gate_.Lost(spent_ns);
+      }
+      least_calm_ = std::min(least_calm_, slice.calm);
+      if (!slice.samples.empty()) {
+        std::sort(slice.samples.begin(), slice.samples.end());
+        slice.median = Quantile(slice.samples, 0.5);
+        slices_.push_back(std::move(slice));
+      }
+      CountGood();
+      before = CalmGate::IsCalm(after) ? after : gate_.Await();
+    }
+    return Choose();
+  }
+
+ private:
+  // Interrupted samples are replaced, as many as are wanted; disturbed ones as long as time may be
+  // lost.
+  bool MayGoOn(int64_t slice_ns) const {
+    if (taken_ < wanted_) return true;
+    const bool disturbed = taken_ - interrupted_ > good_;
+    if (disturbed) return taken_ < kMostAttempts * wanted_ && gate_.MayLose(slice_ns);
+    return taken_ < 2 * wanted_;
+  }
+
+  Slice TakeSlice() {
+    Slice slice;
+    const int64_t start = watch_.now_ns();
+    int count = 0;
+    do {
+      const int64_t before = watch_.preemptions();
+      const double sample = TimeRuns(run_, repeats_, watch_);
+      all_.push_back(sample);
+      ++taken_;
+      ++count;
+      if (watch_.preemptions() == before) {
+        slice.samples.push_back(sample);
+      } else {
+        ++interrupted_;
+      }
+    } while (good_ + count < wanted_ &&
+             static_cast<double>(watch_.now_ns() - start) < options_.slice_ns);
+    return slice;
+  }
+
+  // What the looks cannot see, as when others use the memory, shows where slices disagree.
+  bool IsGood(const Slice& slice) const {
+    return CalmGate::IsCalm(slice.calm) && slice.median <= options_.slices_agree * fastest_;
+  }
+
+  void CountGood() {
+    fastest_ = std::numeric_limits<double>::infinity();
+    for (const Slice& slice : slices_) {
+      if (CalmGate::IsCalm(slice.calm)) fastest_ = std::min(fastest_, slice.median);
+    }
+    good_ = 0;
+    for (const Slice& slice : slices_) {
+      if (IsGood(slice)) good_ += static_cast<int>(slice.samples.size());
+    }
+  }
+
+  template <typename Wanted>
+  Samples Gather(Wanted wanted) const {
+    Samples chosen;
+    for (const Slice& slice : slices_) {
+      if (!wanted(slice)) continue;
+      chosen.sorted.insert(chosen.sorted.end(), slice.samples.begin(), slice.samples.end());
+      chosen.calm = std::min(chosen.calm, slice.calm);
+    }
+    std::sort(chosen.sorted.begin(), chosen.sorted.end());
+    return chosen;
+  }
+
+  Samples Choose() const {
+    if (good_ >= std::min(wanted_, kLeastGood)) {
+      return Gather([&](const Slice& slice) { return IsGood(slice); });
+    }
+    double calmest = 0;
+    for (const Slice& slice : slices_) calmest = std::max(calmest, slice.calm);
+    Samples chosen = Gather([&](const Slice& slice) { return slice.calm >= calmest - kAsCalm; });
+    if (2 * chosen.sorted.size() >= static_cast<size_t>(wanted_)) return chosen;
+    chosen = {all_, least_calm_};
+    std::sort(chosen.sorted.begin(), chosen.sorted.end());
+    return chosen;
+  }
+
+  static constexpr int kMostAttempts = 8;
+  static constexpr int kLeastGood = 3;
+  static constexpr double kAsCalm = 0.05;
+
+  const std::function<void()>& run_;
+  const TimingOptions& options_;
+  const Stopwatch& watch_;
+  CalmGate& gate_;
+  int64_t repeats_ = 1;
+  int wanted_ = 0;
+  int taken_ = 0;
+  int interrupted_ = 0;
+  double least_calm_ = 1;  // of all slices
+  double fastest_ = 0;     // median of a calm slice
+  int good_ = 0;           // samples of good slices
+  std::vector<Slice> slices_;
+  std::vector<double> all_;
+};
+
+}  // namespace
+
+double TimeRuns(const std::function<void()>& run, int64_t runs, const Stopwatch& watch) {
+  const int64_t start = watch.now_ns();
+  for (int64_t i = 0; i < runs; ++i) run();
+  return static_cast<double>(watch.now_ns() - start) / static_cast<double>(runs);
+}
+
+Samples TakeSamples(const std::function<void()>& run, double estimate, const TimingOptions& options,
+                    const Stopwatch& watch, CalmGate& gate) {
+  return Sampler(run, estimate, options, watch, gate).Take();
+}
+
+}  // namespace mlc::worker

@@ -1,0 +1,122 @@
+#include "worker/measure/timing.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "worker/measure/samples.h"
+
+namespace mlc::worker {
+namespace {
+
+constexpr int kRaceRuns = 3;
+constexpr int kRaces = 3;
+
+double ColdTime(const std::function<void()>& run, const std::function<void()>& evict,
+                const TimingOptions& options, const Stopwatch& watch, CalmGate& gate) {
+  std::vector<double> calm;
+  std::vector<double> all;
+  for (int i = 0; i < 2 * options.cold_samples; ++i) {
+    const double before = gate.Await();
+    evict();
+    all.push_back(TimeRuns(run, 1, watch));
+    if (CalmGate::IsCalm(std::min(before, gate.Look()))) calm.push_back(all.back());
+    if (static_cast<int>(calm.size()) == options.cold_samples) break;
+  }
+  std::vector<double>& kept = calm.empty() ? all : calm;
+  std::sort(kept.begin(), kept.end());
+  return Quantile(kept, 0.5);
+}
+
+// The shortest of a few executions; short kernels go on until they are warm.
+double ShortestWarm(const std::function<void()>& run, const TimingOptions& options,
+                    const Stopwatch& watch) {
+  double shortest = TimeRuns(run, 1, watch);
+  double warmed = shortest;
+  for (int i = 1; i < kRaceRuns || warmed < options.warm_ns; ++i) {
+    const double taken = TimeRuns(run, 1, watch);
+    shortest = std::min(shortest, taken);
+    warmed += std::max(taken, 1.0);
+  }
+  return std::max(shortest, 1.0);
+}
+
+}  // namespace
+
+Measurement MeasurementOf(const Timing& timing, double error) {
+  Measurement m;
+  m.outcome = timing.raced_out ? Outcome::kTooSlow : Outcome::kOk;
+  m.median_ns = timing.median_ns;
+  m.p10_ns = timing.p10_ns;
+  m.p90_ns = timing.p90_ns;
+  m.runs = timing.samples;
+  m.cold_ns = timing.cold_ns;
+  m.max_error = error;
+  m.calm = timing.calm;
+  return m;
+}
+
+double Quantile(const std::vector<double>& sorted, double q) {
+  const double position = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(position);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  const double part = position - static_cast<double>(below);
+  // Unlike a weighted sum, lerp is monotonic and exact between equal samples.
+  return std::lerp(sorted[below], sorted[above], part);
+}
+
+Stopwatch SystemStopwatch() {
+  Stopwatch watch;
+  watch.now_ns = [] {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  };
+  watch.preemptions = [] {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return int64_t{usage.ru_nivcsw};
+  };
+  return watch;
+}
+
+Timing TimeKernel(const std::function<void()>& run, const std::function<void()>& evict,
+                  const TimingOptions& options, const Stopwatch& watch, CalmGate& gate) {
+  Timing timing;
+  const double limit = options.race_ns > 0 ? options.race_ns * options.race_margin
+                                           : std::numeric_limits<double>::infinity();
+  double shortest = 0;
+  // A race that was lost on a disturbed machine is run again.
+  for (int attempt = 0; attempt < kRaces; ++attempt) {
+    timing.calm = gate.Await();
+    const int64_t start = watch.now_ns();
+    shortest = ShortestWarm(run, options, watch);
+    if (shortest <= limit) break;
+    timing.calm = std::min(timing.calm, gate.Look());
+    const int64_t taken = watch.now_ns() - start;
+    if (CalmGate::IsCalm(timing.calm) || !gate.MayLose(taken)) break;
+    gate.Lost(taken);
+  }
+  if (shortest > limit) {
+    timing.raced_out = true;
+    timing.samples = kRaceRuns;
+    timing.median_ns = timing.p10_ns = timing.p90_ns = shortest;
+    return timing;
+  }
+  const Samples samples = TakeSamples(run, shortest, options, watch, gate);
+  timing.samples = static_cast<int>(samples.sorted.size());
+  timing.median_ns = Quantile(samples.sorted, 0.5);
+  timing.p10_ns = Quantile(samples.sorted, 0.1);
+  timing.p90_ns = Quantile(samples.sorted, 0.9);
+  timing.calm = samples.calm;
+  const bool contender =
+      options.race_ns <= 0 || timing.median_ns <= options.race_ns * options.contender_margin;
+  if (evict && contender) timing.cold_ns = ColdTime(run, evict, options, watch, gate);
+  return timing;
+}
+
+}  // namespace mlc::worker
