@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/rng.h"
-#include "client/tuner_client.h"
+#include "client/service/tuner_client.h"
 #include "compiler/graph/workload.h"
 #include "compiler/target/target.h"
 #include "db/sqlite_log.h"

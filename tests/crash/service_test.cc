@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "base/rng.h"
-#include "client/tuner_client.h"
+#include "client/service/tuner_client.h"
 #include "db/sqlite_log.h"
 #include "db/verify.h"
 #include "tests/crash/process.h"

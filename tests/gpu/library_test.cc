@@ -7,7 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "client/target_choice.h"
+#include "client/target/target_choice.h"
 #include "compiler/front/front.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/tensor_io.h"

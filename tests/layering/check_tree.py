@@ -16,11 +16,31 @@ ALLOWED = {
     "base/sandbox": "base base/machine",
     "base/tls": "base",
     "base/wire": "base proto",
-    "client": (
-        "base base/machine base/process base/rpc base/wire compiler/build compiler/codegen compiler/codegen/cuda "
-        "compiler/front compiler/graph compiler/graph/onnx compiler/graph/passes compiler/graph/physical "
-        "compiler/package compiler/runtime compiler/schedule compiler/schedule/cuda compiler/target costmodel "
-        "costmodel/history db proto server server/search"),
+    "client/compile": (
+        "base base/machine base/process base/rpc base/wire client/model client/service client/target "
+        "compiler/build compiler/codegen compiler/codegen/cuda compiler/front compiler/graph "
+        "compiler/graph/physical compiler/package compiler/schedule compiler/schedule/cuda compiler/target "
+        "costmodel costmodel/history db proto"),
+    "client/local": (
+        "base base/machine base/process compiler/package compiler/schedule compiler/schedule/cuda db server "
+        "server/search"),
+    "client/log": (
+        "base base/machine base/process client/model client/target compiler/front compiler/graph "
+        "compiler/schedule compiler/schedule/cuda compiler/target db"),
+    "client/model": (
+        "base compiler/front compiler/graph compiler/graph/onnx compiler/graph/physical compiler/runtime "
+        "compiler/target"),
+    "client/progress": (
+        "base base/process client/local client/model client/service client/tune/options compiler/target proto"),
+    "client/run": (
+        "base base/machine base/process client/model compiler/graph compiler/graph/onnx compiler/graph/passes"),
+    "client/service": "base base/machine base/rpc base/wire client/target compiler/target proto",
+    "client/target": "base compiler/build compiler/runtime compiler/target",
+    "client/tune": (
+        "base base/machine base/process base/rpc base/wire client/local client/model client/progress "
+        "client/service client/target client/tune/options compiler/front compiler/schedule/cuda compiler/target "
+        "proto server/search"),
+    "client/tune/options": "base base/process base/rpc client/model client/target compiler/target",
     "compiler/build": "base base/process compiler/runtime compiler/target",
     "compiler/codegen": "base compiler/ir compiler/target compiler/types",
     "compiler/codegen/cuda": "base compiler/ir compiler/runtime compiler/target compiler/types",
@@ -101,7 +121,7 @@ VENDORS = {
     r"<xgboost/": {"costmodel"},
     r"<prometheus/": {"server/metrics"},
     r"<(grpc|grpcpp)/": {"base/rpc", "base/tls", "base/wire", "server/api", "server/security",
-                           "worker/agent", "client", "proto"},
+                           "worker/agent", "client/service", "proto"},
     r"<openssl/": {"base/tls", "base/rpc", "server/security"},
     r"<zlib\.h>": {"compiler/schedule/cuda"},
 }

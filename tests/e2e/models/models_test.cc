@@ -7,8 +7,8 @@
 #include <map>
 
 #include "base/rng.h"
-#include "client/model_library.h"
-#include "client/run_report.h"
+#include "client/model/model_library.h"
+#include "client/run/run_report.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/tensor_io.h"

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "client/model_variants.h"
+#include "client/model/model_variants.h"
 #include "tests/e2e/models/run_program.h"
 
 namespace mlc::testing {

@@ -1,6 +1,6 @@
 // Runners-up in a whole model, through the real programs: on a processor, whose libraries are built
 // and timed by the same commands as a GPU's.
-#include "client/whole_model.h"
+#include "client/local/whole_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/rpc/socket.h"
-#include "client/tuner_client.h"
+#include "client/service/tuner_client.h"
 #include "tests/e2e/security/tls_server.h"
 
 namespace mlc::e2e {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/rpc/socket.h"
-#include "client/tuner_client.h"
+#include "client/service/tuner_client.h"
 #include "compiler/graph/workload.h"
 #include "compiler/target/target.h"
 #include "proto/worker.grpc.pb.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/rpc/socket.h"
-#include "client/tuner_client.h"
+#include "client/service/tuner_client.h"
 #include "compiler/target/target.h"
 #include "proto/worker.grpc.pb.h"
 #include "tests/e2e/security/tls_server.h"

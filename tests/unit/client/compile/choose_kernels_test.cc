@@ -1,4 +1,4 @@
-#include "client/choose_kernels.h"
+#include "client/compile/choose_kernels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/rng.h"
-#include "client/compile_report.h"
-#include "client/explain.h"
-#include "client/server_best.h"
+#include "client/compile/compile_report.h"
+#include "client/compile/server_best.h"
+#include "client/log/explain.h"
 #include "compiler/schedule/check_config.h"
 #include "compiler/schedule/family.h"
 #include "costmodel/default_config.h"

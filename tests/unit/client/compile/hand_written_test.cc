@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/choose_kernels.h"
-#include "client/compile_report.h"
-#include "client/emit.h"
-#include "client/server_best.h"
+#include "client/compile/choose_kernels.h"
+#include "client/compile/compile_report.h"
+#include "client/compile/emit.h"
+#include "client/compile/server_best.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "costmodel/default_config.h"
 #include "db/memory_log.h"

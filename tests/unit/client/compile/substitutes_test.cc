@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/choose_kernels.h"
-#include "client/compile_report.h"
+#include "client/compile/choose_kernels.h"
+#include "client/compile/compile_report.h"
 #include "compiler/schedule/check_config.h"
 #include "compiler/schedule/cuda/raw_cuda.h"
 #include "db/memory_log.h"

@@ -1,9 +1,9 @@
-#include "client/variants.h"
+#include "client/compile/variants.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/choose_kernels.h"
+#include "client/compile/choose_kernels.h"
 #include "tests/unit/costmodel/conv_workload.h"
 
 namespace mlc::client {

@@ -1,4 +1,4 @@
-#include "client/npy.h"
+#include "client/model/npy.h"
 
 #include <gtest/gtest.h>
 

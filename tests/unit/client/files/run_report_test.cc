@@ -1,11 +1,11 @@
-#include "client/run_report.h"
+#include "client/run/run_report.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "client/dims.h"
-#include "client/tensor_files.h"
+#include "client/model/dims.h"
+#include "client/model/tensor_files.h"
 #include "compiler/graph/tensor_io.h"
 #include "tests/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "client/tensor_files.h"
+#include "client/model/tensor_files.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <iterator>
 #include <string>
 
-#include "client/model_library.h"
+#include "client/model/model_library.h"
 
 namespace mlc::client {
 namespace {

@@ -1,6 +1,6 @@
 // What `--target auto` means; and, beside a driver that pretends, what this machine is said to
 // offer.
-#include "client/auto_target.h"
+#include "client/target/auto_target.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

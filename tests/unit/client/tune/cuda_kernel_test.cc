@@ -1,4 +1,4 @@
-#include "client/cuda_kernel.h"
+#include "client/tune/cuda_kernel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
-#include "client/job_figures.h"
+#include "client/progress/job_figures.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "client/progress_view.h"
-#include "client/tune_report.h"
+#include "client/progress/progress_view.h"
+#include "client/progress/tune_report.h"
 
 namespace mlc::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/job_list.h"
+#include "client/progress/job_list.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

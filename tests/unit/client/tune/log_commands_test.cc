@@ -1,4 +1,4 @@
-#include "client/log_commands.h"
+#include "client/log/log_commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

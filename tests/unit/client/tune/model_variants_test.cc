@@ -1,4 +1,4 @@
-#include "client/model_variants.h"
+#include "client/model/model_variants.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "client/private_folder.h"
+#include "client/local/private_folder.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,11 +1,11 @@
-#include "client/progress_view.h"
+#include "client/progress/progress_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "client/tune_report.h"
+#include "client/progress/tune_report.h"
 #include "compiler/target/target.h"
 
 namespace mlc::client {

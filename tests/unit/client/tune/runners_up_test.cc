@@ -1,4 +1,4 @@
-#include "client/runners_up.h"
+#include "client/local/runners_up.h"
 
 #include <gtest/gtest.h>
 

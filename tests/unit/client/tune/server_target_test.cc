@@ -1,4 +1,4 @@
-#include "client/server_target.h"
+#include "client/service/server_target.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "client/tune_options.h"
+#include "client/tune/options/tune_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/tune_report.h"
+#include "client/progress/tune_report.h"
 
 namespace mlc::client {
 namespace {

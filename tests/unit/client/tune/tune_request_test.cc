@@ -1,9 +1,9 @@
-#include "client/tune_request.h"
+#include "client/tune/tune_request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/job_figures.h"
+#include "client/progress/job_figures.h"
 #include "tests/unit/costmodel/conv_workload.h"
 
 namespace mlc::client {

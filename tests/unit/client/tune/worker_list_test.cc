@@ -1,4 +1,4 @@
-#include "client/worker_list.h"
+#include "client/progress/worker_list.h"
 
 #include <gtest/gtest.h>
 

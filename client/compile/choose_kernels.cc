@@ -1,0 +1,153 @@
+#include "client/compile/choose_kernels.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "compiler/schedule/check_config.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/family.h"
+#include "costmodel/transfer.h"
+
+namespace mlc::client {
+
+namespace {
+
+// True if this build generates the kernel: an old version of a family is history.
+bool CanGenerate(const std::string& text, const graph::Workload& workload,
+                 const target::Target& target, HandWritten by_hand) {
+  const Result<schedule::Config> config = schedule::Config::Parse(text);
+  if (!config.ok()) return false;
+  if (schedule::IsRawCuda(*config)) {
+    const Result<schedule::RawCuda> raw = schedule::RawCuda::FromConfig(*config);
+    return by_hand == HandWritten::kUse && raw.ok() && schedule::CheckFits(*raw, target).ok();
+  }
+  return schedule::CheckConfig(workload, target, *config).ok();
+}
+
+// Where kernels of a task come from. `source` may be null.
+struct Sources {
+  KernelSource* source;
+  NearMisses near;
+  HandWritten by_hand;
+};
+
+// The best record of the workload itself, or nothing.
+Result<std::optional<package::Choice>> Measured(const graph::Workload& workload,
+                                                const target::Target& target, KernelSource& source,
+                                                HandWritten by_hand) {
+  const std::optional<KnownKernel> best =
+      MLC_TRY(source.Best(workload, [&](const std::string& config) {
+        return CanGenerate(config, workload, target, by_hand);
+      }));
+  if (!best) return std::optional<package::Choice>();
+  package::Choice choice;
+  choice.config = MLC_TRY(schedule::Config::Parse(best->config));
+  choice.origin = best->record.ToText();
+  choice.expected_ns = best->median_ns;
+  return std::optional(std::move(choice));
+}
+
+// A near miss or the default.
+Result<package::Choice> Guessed(const graph::Workload& workload, const target::Target& target,
+                                const std::vector<KnownPrecedent>& near) {
+  std::vector<const costmodel::Precedent*> nearest;
+  for (const KnownPrecedent& known : near) nearest.push_back(known.precedent);
+  const std::vector<costmodel::Guess> guesses =
+      MLC_TRY(costmodel::GuessesFor(workload, target, nearest));
+  const costmodel::Guess& guess = guesses[0];
+  package::Choice choice{guess.config, kGuessed, 0, ""};
+  if (guess.precedent < 0) return choice;
+  const KnownPrecedent& precedent = near[static_cast<size_t>(guess.precedent)];
+  choice.origin = kNearMiss + (*precedent.records)[guess.place].ToText();
+  choice.expected_ns = guess.expected_ns;
+  choice.note = precedent.precedent->workload.Summary();
+  return choice;
+}
+
+Result<package::Choice> ChooseOne(const graph::Workload& workload, const target::Target& target,
+                                  const Sources& from) {
+  if (from.source == nullptr) return Guessed(workload, target, {});
+  std::optional<package::Choice> choice =
+      MLC_TRY(Measured(workload, target, *from.source, from.by_hand));
+  if (choice) return *std::move(choice);
+  std::vector<KnownPrecedent> precedents;
+  if (from.near == NearMisses::kUse) precedents = MLC_TRY(from.source->Near(workload));
+  return Guessed(workload, target, precedents);
+}
+
+// What devices newer than the target run instead of `config`; nothing if they can run it, or none
+// of what is known. What is written by hand was tried on the target alone.
+Result<std::optional<schedule::Config>> SubstituteFor(const schedule::Config& config,
+                                                      const graph::Workload& workload,
+                                                      const target::Target& target, Sources from) {
+  if (!target.is_cuda()) return std::optional<schedule::Config>();
+  from.by_hand = HandWritten::kIgnore;
+  const bool by_hand = schedule::IsRawCuda(config);
+  for (const target::Target& newer : target::NewerDevices(target)) {
+    if (!by_hand && schedule::CheckConfig(workload, newer, config).ok()) break;
+    if (schedule::FamiliesFor(workload, newer).empty()) continue;
+    return std::optional(MLC_TRY(ChooseOne(workload, newer, from)).config);
+  }
+  return std::optional<schedule::Config>();
+}
+
+}  // namespace
+
+bool IsTuned(const package::Choice& choice) {
+  return choice.origin != kGuessed && !IsNearMiss(choice);
+}
+
+bool IsNearMiss(const package::Choice& choice) { return choice.origin.starts_with(kNearMiss); }
+
+Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
+                                                const target::Target& target, KernelSource* source,
+                                                NearMisses near, HandWritten by_hand) {
+  const Sources from{source, near, by_hand};
+  std::vector<package::Choice> choices;
+  for (const graph::Task& task : program.tasks) {
+    package::Choice choice = MLC_TRY(ChooseOne(task.workload, target, from));
+    choice.substitute = MLC_TRY(SubstituteFor(choice.config, task.workload, target, from));
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& program,
+                                                    const target::Target& target,
+                                                    const package::LockFile& lock,
+                                                    HandWritten by_hand) {
+  if (lock.target_class != target.ClassText()) {
+    return FailedPrecondition("the lock file is for '" + lock.target_class + "', this build for '" +
+                              target.ClassText() +
+                              "': pass --target with the lock file's, or lock again");
+  }
+  std::vector<package::Choice> choices;
+  for (const graph::Task& task : program.tasks) {
+    const auto pinned = lock.choices.find(task.workload.digest());
+    if (pinned == lock.choices.end()) {
+      return NotFound("the lock file does not pin '" + task.workload.Summary() +
+                      "': it was made for another model, --precision or version; lock again with "
+                      "--lock");
+    }
+    if (by_hand == HandWritten::kIgnore && schedule::IsRawCuda(pinned->second.config)) {
+      return FailedPrecondition("the lock file pins a kernel written by hand for '" +
+                                task.workload.Summary() +
+                                "': allow it with --hand-written=on, or lock again");
+    }
+    choices.push_back(pinned->second);
+  }
+  return choices;
+}
+
+package::LockFile LockOf(const graph::Program& program, const target::Target& target,
+                         const std::vector<package::Choice>& choices) {
+  package::LockFile lock;
+  lock.target_class = target.ClassText();
+  for (size_t i = 0; i < choices.size(); ++i) {
+    lock.choices[program.tasks[i].workload.digest()] = choices[i];
+  }
+  return lock;
+}
+
+}  // namespace mlc::client

@@ -1,0 +1,321 @@
+// mlc-compile: a model and the best kernels of a log become a library that stands alone.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/exit_code.h"
+#include "base/machine/processors.h"
+#include "base/process/standard_files.h"
+#include "base/process/standard_output.h"
+#include "base/rpc/flags.h"
+#include "client/compile/choose_kernels.h"
+#include "client/compile/compile_options.h"
+#include "client/compile/compile_report.h"
+#include "client/compile/emit.h"
+#include "client/compile/server_best.h"
+#include "client/compile/variants.h"
+#include "client/model/dims.h"
+#include "client/model/model_variants.h"
+#include "client/service/server_target.h"
+#include "client/service/tuner_client.h"
+#include "client/target/auto_target.h"
+#include "client/target/target_choice.h"
+#include "compiler/build/cubin_cache.h"
+#include "compiler/front/front.h"
+#include "compiler/graph/physical/program_text.h"
+#include "compiler/package/library.h"
+#include "compiler/package/lock_file.h"
+#include "compiler/schedule/family.h"
+#include "db/sqlite_log.h"
+
+namespace mlc::client {
+namespace {
+
+void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+Result<std::string> ReadText(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  // Not "nothing found": that exit code tells of untuned tasks.
+  if (!in) return InvalidArgument("cannot read '" + path + "'");
+  return std::string{std::istreambuf_iterator<char>(in), {}};
+}
+
+Status WriteText(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  if (!out) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
+  return {};
+}
+
+// Where kernels come from: a server that is connected, or files.
+struct Source {
+  std::optional<TunerClient> server;
+};
+
+Result<Source> OpenSource(const CompileOptions& options) {
+  Source source;
+  if (options.server.address.empty()) return source;
+  transport::ChannelOptions server = options.server;
+  transport::FillMissing(server, [](const char* name) { return std::getenv(name); });
+  source.server = MLC_TRY(TunerClient::Connect(std::move(server)));
+  return source;
+}
+
+// Classes of the records that kernels are taken from, and where these are.
+struct Recorded {
+  std::vector<std::string> classes;
+  std::string where;
+};
+
+Result<Recorded> RecordedOf(const CompileOptions& options, Source& source) {
+  if (!options.locked.empty()) {
+    Result<package::LockFile> lock = package::LockFile::Parse(MLC_TRY(ReadText(options.locked)));
+    if (!lock.ok()) return lock.status().WithPrefix("'" + options.locked + "'");
+    return Recorded{{lock->target_class}, "the lock file"};
+  }
+  if (source.server) return Recorded{MLC_TRY(TargetsOfRecords(*source.server)), "the server"};
+  const std::unique_ptr<db::TuningLog> log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
+  return Recorded{MLC_TRY(log->Targets()), "the log"};
+}
+
+Result<target::Target> ChooseByItself(const CompileOptions& options, Source& source) {
+  const Machine machine = LookAtMachine(target::ThreadsFor(options.threads), options.cuda_home);
+  AutoTarget chosen = ChooseForMachine(machine, Work::kCompile);
+  if (source.server || !options.locked.empty() || !options.log.empty()) {
+    const Recorded recorded = MLC_TRY(RecordedOf(options, source));
+    chosen = ChooseAmongRecords(recorded.classes, machine, options.threads, recorded.where);
+  }
+  if (!options.json) std::fprintf(stderr, "%s\n", chosen.Line().c_str());
+  return chosen.target;
+}
+
+Result<target::Target> TargetOf(const CompileOptions& options, Source& source) {
+  if (options.target == kAutoTarget) return ChooseByItself(options, source);
+  if (source.server) return TargetOfRecords(*source.server, options.target, options.threads);
+  return ChooseTarget(options.target, target::ThreadsFor(options.threads));
+}
+
+Result<front::FrontOptions> FrontOptionsOf(const CompileOptions& options,
+                                           const target::Target& target) {
+  front::FrontOptions front;
+  front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
+  front.tolerance = options.tolerance;
+  front.skip = {options.skipped_passes.begin(), options.skipped_passes.end()};
+  front.print_after = {options.print_after.begin(), options.print_after.end()};
+  front.print = [](std::string_view pass, const graph::Graph& graph) {
+    Print("# after " + std::string(pass) + "\n" + graph.ToText() + "\n");
+  };
+  return front::ForTarget(std::move(front), target);
+}
+
+Result<std::vector<package::Choice>> ChooseAny(const CompileOptions& options,
+                                               const graph::Program& program,
+                                               const target::Target& target, Source& source,
+                                               NearMisses near) {
+  const HandWritten by_hand =
+      options.hand_written == "on" ? HandWritten::kUse : HandWritten::kIgnore;
+  if (!options.locked.empty()) {
+    Result<package::LockFile> lock = package::LockFile::Parse(MLC_TRY(ReadText(options.locked)));
+    if (!lock.ok()) return lock.status().WithPrefix("'" + options.locked + "'");
+    return ChooseFromLock(program, target, *lock, by_hand);
+  }
+  if (source.server) {
+    const proto::BestReply best =
+        MLC_TRY(source.server->Best(BestRequestOf(program, target, near, by_hand)));
+    return ChooseFrom(program, target, MLC_TRY(MakeServerSource(program, best)).get(), near,
+                      by_hand);
+  }
+  if (options.log.empty()) return ChooseFrom(program, target, nullptr, near);
+  const std::unique_ptr<db::TuningLog> log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
+  return ChooseFrom(program, target, MakeLogSource(*log, target.ClassText()).get(), near, by_hand);
+}
+
+// The model, and what it is compiled for.
+struct Job {
+  const CompileOptions& options;
+  const front::Model& model;
+  const front::FrontOptions& front;
+  const target::Target& target;
+};
+
+// A variant to be built, and why.
+struct Chosen {
+  Variant variant;
+  std::string note;  // for people: why not the usual one; empty: it is
+};
+
+Result<Variant> WithKernels(const Job& job, Source& source, graph::Program program,
+                            NearMisses near) {
+  Variant variant{std::move(program), {}, {}};
+  variant.choices = MLC_TRY(ChooseAny(job.options, variant.program, job.target, source, near));
+  return variant;
+}
+
+// The usual variant with its kernels, or another one that is measured faster.
+Result<Chosen> ChooseVariant(const Job& job, Source& source, graph::Program program,
+                             const front::PassTrace& trace) {
+  const CompileOptions& options = job.options;
+  const NearMisses near = options.near_miss == "on" ? NearMisses::kUse : NearMisses::kIgnore;
+  // A lock file pins one variant; of what is measured, the fastest one is taken.
+  const bool locked = !options.locked.empty();
+  const bool measured = source.server || !options.log.empty();
+  Result<Variant> usual = WithKernels(job, source, std::move(program), near);
+  const Status found = usual.status();
+  if (!found.ok() && !locked) return found;
+  Variant best = found.ok() ? *std::move(usual) : Variant();
+  if (found.ok() && (locked || !measured)) return Chosen{std::move(best), ""};
+  const double usual_ns = MeasuredNs(best);
+  for (const ModelVariant& described : VariantsOf(trace, job.target)) {
+    if (described.difference.empty()) continue;
+    graph::Program other =
+        MLC_TRY(front::CompileModel(job.model, OptionsFor(job.front, described)));
+    Result<Variant> variant = WithKernels(job, source, std::move(other), NearMisses::kIgnore);
+    if (!variant.ok()) continue;
+    variant->difference = described.difference;
+    if (!found.ok()) return Chosen{*std::move(variant), ""};
+    best = Faster(std::move(best), *std::move(variant));
+  }
+  if (!found.ok()) return found;
+  std::string note = NoteOn(best, usual_ns);
+  return Chosen{std::move(best), std::move(note)};
+}
+
+Result<Chosen> Choose(const Job& job, Source& source, graph::Program program,
+                      const front::PassTrace& trace) {
+  const CompileOptions& options = job.options;
+  Chosen chosen = MLC_TRY(ChooseVariant(job, source, std::move(program), trace));
+  if (!options.require_tuned) return chosen;
+  const Variant& variant = chosen.variant;
+  std::string untuned;
+  for (size_t i = 0; i < variant.choices.size(); ++i) {
+    if (IsTuned(variant.choices[i])) continue;
+    untuned += "; " + variant.program.tasks[i].workload.Summary();
+  }
+  if (untuned.empty()) return chosen;
+  const std::string where = !options.locked.empty() ? "lock file"
+                            : source.server         ? "server"
+                                                    : "log";
+  const std::string how = source.server         ? " --server " + options.server.address
+                          : options.log.empty() ? " --log tuning.db"
+                                                : " --log " + options.log;
+  return NotFound("--require-tuned: the " + where + " has no usable record for" +
+                  untuned.substr(1) + ": run mlc-tune --model " + options.model + how);
+}
+
+void PrintTrace(const front::PassTrace& trace) {
+  for (const front::PassTrace::Entry& entry : trace.entries) {
+    std::fprintf(stderr, "%-24s %-9s %8.2f ms %6d values\n", entry.pass.c_str(),
+                 entry.changed ? "changed" : "unchanged", entry.milliseconds, entry.values);
+  }
+}
+
+Result<ExitCode> Emit(const Job& job, Stage stage, Source& source, graph::Program program,
+                      const front::PassTrace& trace) {
+  const CompileOptions& options = job.options;
+  if (stage == Stage::kTasks) {
+    Print(TasksText(program));
+    return ExitCode::kOk;
+  }
+  const Variant variant = MLC_TRY(Choose(job, source, std::move(program), trace)).variant;
+  Print(MLC_TRY(KernelsText(stage, variant.program, variant.choices, job.target, options.task,
+                            options.cuda_home)));
+  return ExitCode::kOk;
+}
+
+Result<ExitCode> EmitGraph(const CompileOptions& options, const graph::onnx::ImportOptions& import,
+                           const front::FrontOptions& front) {
+  graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(options.model, import));
+  Print(MLC_TRY(front::SimplifyGraph(std::move(graph), front)).ToText() + "\n");
+  return ExitCode::kOk;
+}
+
+void SayCache(const CompileOptions& options, const std::string& folder,
+              const package::LibraryReport& written) {
+  if (!written.cache_failure.empty()) {
+    std::fprintf(stderr, "mlc-compile: the cache of device code is of no use: %s\n",
+                 written.cache_failure.c_str());
+  }
+  const int64_t pieces = written.code_found + written.code_made;
+  if (!options.verbose || pieces == 0) return;
+  std::fprintf(stderr, "device code: %lld of %lld from the cache %s\n",
+               static_cast<long long>(written.code_found), static_cast<long long>(pieces),
+               folder.empty() ? "(off)" : folder.c_str());
+}
+
+Status WriteReports(const CompileOptions& options, const CompileReport& report,
+                    const package::LockFile& lock, const std::string& name) {
+  const std::string lock_path =
+      options.lock.empty() ? options.output + "/" + name + ".lock" : options.lock;
+  MLC_TRY(WriteText(lock_path, lock.ToText()));
+  MLC_TRY(WriteText(options.output + "/report.txt", ToText(report)));
+  return WriteText(options.output + "/report.json", ToJson(report));
+}
+
+Result<ExitCode> Compile(const CompileOptions& options) {
+  graph::onnx::ImportOptions import;
+  import.dims = MLC_TRY(ParseDims(options.dims));
+  Source source = MLC_TRY(OpenSource(options));
+  const target::Target target = MLC_TRY(TargetOf(options, source));
+  const front::FrontOptions front = MLC_TRY(FrontOptionsOf(options, target));
+  if (options.emit == "graph") return EmitGraph(options, import, front);
+  front::PassTrace trace;
+  front::Model model = MLC_TRY(front::ReadModel(options.model, import));
+  graph::Program program = MLC_TRY(front::CompileModel(model, front, &trace));
+  const Job job{options, model, front, target};
+  if (options.verbose) PrintTrace(trace);
+  if (!options.emit.empty()) {
+    return Emit(job, MLC_TRY(ParseStage(options.emit)), source, std::move(program), trace);
+  }
+  if (options.output.empty()) return ExitCode::kOk;  // --print-after alone
+
+  package::LibraryOptions library;
+  library.directory = options.output;
+  library.name =
+      options.name.empty()
+          ? package::LibraryNameFrom(
+                std::filesystem::path(options.output + "/.").parent_path().filename().string())
+          : options.name;
+  library.cuda_home = options.cuda_home;
+  library.cubin_cache = build::CubinFolder(options.cubin_cache, "libraries",
+                                           [](const char* name) { return std::getenv(name); });
+  library.embed_weights = options.weights == "embed";
+  library.parallel = target::UsableProcessors();
+  const Chosen chosen = MLC_TRY(Choose(job, source, std::move(program), trace));
+  const Variant& variant = chosen.variant;
+  model = {};  // the library needs what the variant holds, and no more
+  const package::LibraryReport written =
+      MLC_TRY(package::WriteLibrary(variant.program, variant.choices, target, library));
+  SayCache(options, library.cubin_cache, written);
+  const CompileReport report{variant.program, variant.choices, target, written, chosen.note};
+  MLC_TRY(WriteReports(options, report, LockOf(variant.program, target, variant.choices),
+                       library.name));
+  Print(options.json ? ToJson(report) : ToText(report) + "wrote " + written.shared_library + "\n");
+  return ExitCode::kOk;
+}
+
+int Main(int argc, char** argv) {
+  int exit_code = 0;
+  const std::optional<CompileOptions> options = ReadCompileOptions(argc, argv, exit_code);
+  if (!options) return exit_code;
+  const Result<ExitCode> result = Compile(*options);
+  if (result.ok()) return static_cast<int>(*result);
+  std::fprintf(stderr, "mlc-compile: %s\n", result.status().message().c_str());
+  return static_cast<int>(ExitCodeOf(result.status()));
+}
+
+}  // namespace
+}  // namespace mlc::client
+
+int main(int argc, char** argv) {
+  mlc::transport::OpenStandardFiles();
+  mlc::transport::HearOfChildren();
+  return mlc::transport::EndProgram("mlc-compile", mlc::client::Main(argc, argv));
+}

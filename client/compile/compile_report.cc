@@ -1,0 +1,144 @@
+#include "client/compile/compile_report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "client/compile/choose_kernels.h"
+#include "compiler/schedule/cuda/raw_cuda.h"
+
+namespace mlc::client {
+
+namespace {
+
+double TimeOf(const CompileReport& report, size_t task) {
+  return report.choices[task].expected_ns * report.program.tasks[task].occurrences;
+}
+
+double TotalNs(const CompileReport& report) {
+  double total = 0;
+  for (size_t i = 0; i < report.choices.size(); ++i) total += TimeOf(report, i);
+  return total;
+}
+
+std::string OriginText(const package::Choice& choice) {
+  if (choice.origin == kGuessed) return "(untuned: best guess)";
+  if (!IsNearMiss(choice)) return "(record " + choice.origin.substr(0, 8) + ")";
+  const std::string record = choice.origin.substr(std::string(kNearMiss).size(), 8);
+  return "(untuned: near miss, record " + record +
+         (choice.note.empty() ? ")" : " of " + choice.note + ")");
+}
+
+// What the untuned tasks were given.
+std::string UntunedText(const std::vector<package::Choice>& choices) {
+  const auto guessed = std::count_if(choices.begin(), choices.end(),
+                                     [](const auto& choice) { return choice.origin == kGuessed; });
+  const auto near = std::count_if(choices.begin(), choices.end(), IsNearMiss);
+  if (guessed + near == 0) return "";
+  std::string text = std::to_string(guessed + near) + " of " + std::to_string(choices.size()) +
+                     " tasks are untuned and use a best guess";
+  if (near > 0) {
+    text += " (" + std::to_string(near) +
+            " of them the kernel of a similar task in the log; their times are estimates)";
+  }
+  return text + ": run mlc-tune first for the full speed\n";
+}
+
+std::string Row(const CompileReport& report, size_t i, double total) {
+  const graph::Task& task = report.program.tasks[i];
+  const package::Choice& choice = report.choices[i];
+  char numbers[96];
+  if (choice.expected_ns > 0) {
+    std::snprintf(numbers, sizeof(numbers), "%3d x %c%8.1f us %5.1f %%  ", task.occurrences,
+                  IsTuned(choice) ? ' ' : '~', choice.expected_ns / 1e3,
+                  100 * TimeOf(report, i) / total);
+  } else {
+    std::snprintf(numbers, sizeof(numbers), "%3d x         - us     - %%  ", task.occurrences);
+  }
+  return numbers + task.workload.Summary() + "\n" + std::string(31, ' ') +
+         schedule::BriefConfig(choice.config.ToText()) + "  " + OriginText(choice) + "\n";
+}
+
+// For which GPUs the library is.
+std::string DevicesText(const CompileReport& report) {
+  const std::string text = "for GPUs of " + report.target.CudaArch();
+  if (!report.library.portable) return text + " alone\n";
+  const auto others =
+      std::count_if(report.choices.begin(), report.choices.end(),
+                    [](const auto& choice) { return choice.substitute.has_value(); });
+  if (others == 0) return text + ", and newer ones\n";
+  char line[160];
+  std::snprintf(
+      line, sizeof(line),
+      ", and newer ones, where %d of %zu tasks have another kernel (%.1f MB of the weights)\n",
+      static_cast<int>(others), report.choices.size(),
+      report.library.substitute_weights_bytes / 1e6);
+  return text + line;
+}
+
+}  // namespace
+
+std::string ToText(const CompileReport& report) {
+  const double total = TotalNs(report);
+  std::vector<size_t> order(report.choices.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return TimeOf(report, a) > TimeOf(report, b); });
+  std::string text;
+  const bool guessed = std::any_of(report.choices.begin(), report.choices.end(),
+                                   [](const auto& choice) { return choice.expected_ns <= 0; });
+  for (const size_t i : order) text += Row(report, i, total);
+  char line[256];
+  std::snprintf(
+      line, sizeof(line),
+      "%zu tasks, %zu kernel calls, expected %.3f ms%s\n"
+      "arena %.2f MB (%.2f MB without sharing), scratch %.2f MB, weights %.1f MB, code %.2f MB\n",
+      report.choices.size(), report.program.steps.size(), total / 1e6,
+      guessed ? " for those with a time" : "", report.library.arena_bytes / 1e6,
+      report.program.unshared_bytes / 1e6, report.library.scratch_bytes / 1e6,
+      report.library.weights_bytes / 1e6, report.library.code_bytes / 1e6);
+  text += line;
+  if (report.target.is_cuda()) text += DevicesText(report);
+  if (!report.note.empty()) text += report.note + "\n";
+  text += UntunedText(report.choices);
+  return text;
+}
+
+std::string ToJson(const CompileReport& report) {
+  nlohmann::ordered_json json;
+  json["schema"] = "mlc.compile/1";
+  json["target"] = report.target.ToText();
+  json["shared_library"] = report.library.shared_library;
+  json["static_library"] = report.library.static_library;
+  json["expected_ms"] = TotalNs(report) / 1e6;
+  json["arena_bytes"] = report.library.arena_bytes;
+  json["unshared_bytes"] = report.program.unshared_bytes;
+  json["scratch_bytes"] = report.library.scratch_bytes;
+  json["weights_bytes"] = report.library.weights_bytes;
+  json["code_bytes"] = report.library.code_bytes;
+  if (!report.note.empty()) json["variant"] = report.note;
+  if (report.target.is_cuda()) {
+    json["portable"] = report.library.portable;
+    json["substitute_weights_bytes"] = report.library.substitute_weights_bytes;
+  }
+  nlohmann::ordered_json tasks = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < report.choices.size(); ++i) {
+    const graph::Task& task = report.program.tasks[i];
+    const package::Choice& choice = report.choices[i];
+    tasks.push_back({{"workload", task.workload.digest().ToText()},
+                     {"summary", task.workload.Summary()},
+                     {"occurrences", task.occurrences},
+                     {"config", choice.config.ToText()},
+                     {"origin", choice.origin},
+                     {"hand_written", schedule::IsRawCuda(choice.config)},
+                     {"tuned", IsTuned(choice)},
+                     {"near_miss", choice.note},
+                     {"expected_us", choice.expected_ns / 1e3}});
+    if (choice.substitute) tasks.back()["substitute"] = choice.substitute->ToText();
+  }
+  json["tasks"] = tasks;
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace mlc::client

@@ -1,0 +1,23 @@
+// One question to a server for all tasks of a model, and its answer as a source of kernels. Pure.
+#pragma once
+
+#include <memory>
+
+#include "base/status.h"
+#include "client/compile/choose_kernels.h"
+#include "client/compile/kernel_source.h"
+#include "compiler/graph/program.h"
+#include "compiler/target/target.h"
+#include "proto/tuner.pb.h"
+
+namespace mlc::client {
+
+// Names the families that this build generates, and asks for near misses and kernels written by
+// hand unless they are ignored.
+proto::BestRequest BestRequestOf(const graph::Program& program, const target::Target& target,
+                                 NearMisses near, HandWritten by_hand = HandWritten::kUse);
+// INTERNAL if the reply is not one to the request of this program. Copies what it needs.
+Result<std::unique_ptr<KernelSource>> MakeServerSource(const graph::Program& program,
+                                                       const proto::BestReply& reply);
+
+}  // namespace mlc::client

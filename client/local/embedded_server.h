@@ -1,0 +1,63 @@
+// The server inside mlc-tune: the code of mlc-server on a Unix socket in a private folder, and one
+// mlc-worker child. The child dies with this process, however it ends. Used from one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "client/local/private_folder.h"
+#include "server/search/strategy.h"
+#include "server/server.h"
+
+namespace mlc::client {
+
+struct EmbeddedOptions {
+  std::string log;
+  std::string worker;          // path of mlc-worker
+  int threads = 0;             // of the kernels
+  std::string device = "cpu";  // what mlc-worker --target takes
+  std::string cuda_home;
+  std::string cubin_cache;
+  bool verbose = false;
+  bool allow_raw_cuda = false;  // as mlc-worker takes it
+  server::StrategyFactory strategy;
+};
+
+// The program `name` in the folder of this one.
+std::string ProgramBeside(const std::string& name);
+
+class EmbeddedServer {
+ public:
+  // UNAVAILABLE if there is no such worker; errors of the server as they are.
+  static Result<std::unique_ptr<EmbeddedServer>> Start(EmbeddedOptions options);
+  ~EmbeddedServer();
+
+  std::string address() const { return server_->address(); }
+  // Starts the worker again if it died; `trials`: made so far. UNAVAILABLE, beginning with what to
+  // do, when another start would be no better: the worker refuses to run, ends twice in the same
+  // way without a trial in between, or dies too often.
+  Status KeepWorker(int64_t trials);
+  // Lets trials under way end, at most `grace_ms`, then stops worker and server. Once.
+  void Stop(int64_t grace_ms);
+
+ private:
+  EmbeddedServer(EmbeddedOptions options, PrivateFolder folder)
+      : options_(std::move(options)), folder_(std::move(folder)) {}
+  Status StartServer();
+  Status StartWorker();
+  std::string LastWords() const;
+  Status WhyNoWorker(const std::string& how, const std::string& words) const;
+
+  EmbeddedOptions options_;
+  PrivateFolder folder_;  // outlives the server
+  std::unique_ptr<server::Server> server_;
+  pid_t worker_ = -1;
+  int deaths_ = 0;
+  int64_t trials_ = 0;    // at the last death
+  std::string last_end_;  // how it died, with its words
+};
+
+}  // namespace mlc::client

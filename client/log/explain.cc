@@ -1,0 +1,185 @@
+#include "client/log/explain.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+
+#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/family.h"
+
+namespace mlc::client {
+namespace {
+
+__attribute__((format(printf, 1, 2))) std::string Format(const char* format, ...) {
+  char buffer[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(buffer, sizeof buffer, format, arguments);
+  va_end(arguments);
+  return buffer;
+}
+
+std::string BytesText(double bytes) {
+  if (bytes < 1024) return Format("%.0f B", bytes);
+  if (bytes < 1024 * 1024) return Format("%.1f KiB", bytes / 1024);
+  return Format("%.1f MiB", bytes / (1024 * 1024));
+}
+
+std::string Arithmetic(const schedule::KernelFacts& facts, const target::Target& target,
+                       double ns) {
+  std::string text = Format("arithmetic: %.3g Mflop executed", facts.flops / 1e6);
+  if (facts.useful_flops > 0 && facts.flops > 0) {
+    text += Format(", %.0f%% of them useful", 100 * facts.useful_flops / facts.flops);
+  }
+  if (ns > 0) text += Format("; %.1f Gflop/s", facts.flops / ns);
+  if (ns > 0 && target.fma_gflops > 0) {
+    text += Format(" = %.0f%% of the measured peak", 100 * facts.flops / ns / target.fma_gflops);
+  }
+  text += '\n';
+  if (facts.accumulators > 0) {
+    text += Format("registers: %.0f independent sums in the inner loop, %.2f loads per FMA, ",
+                   facts.accumulators, facts.loads_per_fma);
+    text += Format("%.0f%% of the vector lanes filled\n", 100 * facts.lane_fill);
+  }
+  return text;
+}
+
+// How one cache level is used: does the block fit, and how much flows into the level above.
+std::string Level(const char* name, double set_bytes, int64_t cache_bytes, double moved) {
+  if (set_bytes <= 0 && moved <= 0) return std::string();
+  std::string text = std::string(name) + ": ";
+  if (set_bytes > 0) {
+    const double share = set_bytes / static_cast<double>(std::max<int64_t>(cache_bytes, 1));
+    text += "its block of " + BytesText(set_bytes) + Format(" fills %.0f%% of it", 100 * share);
+    if (share > 1) text += ", too large to stay";
+    text += "; ";
+  }
+  return text + BytesText(moved) + " flow from it per execution\n";
+}
+
+std::string Memory(const schedule::KernelFacts& facts, const target::Target& target, double ns) {
+  std::string text;
+  text += Level("L1", facts.l1_set_bytes, target.l1_bytes, facts.l1_bytes);
+  text += Level("L2", facts.l2_set_bytes, target.l2_bytes, facts.l2_bytes);
+  text += Level("L3", 0, target.l3_bytes, facts.l3_bytes);
+  text += "memory: " + BytesText(facts.dram_bytes) + " when nothing is cached";
+  if (ns > 0) text += Format(" = %.1f GB/s at this time", facts.dram_bytes / ns);
+  if (target.copy_gbps > 0) text += Format(" (copying reaches %.1f)", target.copy_gbps);
+  return text + "\n";
+}
+
+std::string Parallelism(const schedule::KernelFacts& facts, const target::Target& target) {
+  return Format(
+      "threads: %.0f chunks for %d threads in %.0f rounds; the longest thread has %.2f of "
+      "the mean\n",
+      facts.parallel_chunks, target.threads, facts.phases, facts.imbalance);
+}
+
+// The one sentence that matters most.
+std::string Bottleneck(const schedule::KernelFacts& facts, const target::Target& target,
+                       double ns) {
+  if (ns <= 0 || target.fma_gflops <= 0) return std::string();
+  const double compute_ns = facts.flops / target.fma_gflops;
+  const bool streams = facts.dram_bytes > static_cast<double>(target.l3_bytes);
+  const double memory_ns =
+      target.copy_gbps > 0 && streams ? facts.dram_bytes / target.copy_gbps : 0;
+  const double bound = std::max(compute_ns, memory_ns);
+  if (bound > 0.8 * ns) {
+    return memory_ns > compute_ns ? "it runs at the memory's speed: only moving less helps\n"
+                                  : "it runs near the peak: only fewer operations help\n";
+  }
+  if (facts.imbalance > 1.2) return "it loses time to uneven threads\n";
+  if (facts.lane_fill < 0.8) return "it loses time to partly filled vectors\n";
+  if (facts.l1_set_bytes > static_cast<double>(target.l1_bytes)) {
+    return "it loses time because its inner block does not fit L1\n";
+  }
+  if (facts.l2_set_bytes > static_cast<double>(target.l2_bytes)) {
+    return "it loses time because its block does not fit L2\n";
+  }
+  return "it is bound by latency, by the caches or by its epilogue, not by peak figures\n";
+}
+
+std::string Provenance(const db::Record& record) {
+  const Measurement& m = record.measurement;
+  std::string text = "outcome: " + std::string(ToText(m.outcome));
+  if (m.outcome == Outcome::kOk) {
+    text += Format(", median %.0f ns of %d runs (p10 %.0f, p90 %.0f)", m.median_ns, m.runs,
+                   m.p10_ns, m.p90_ns);
+    if (m.cold_ns > 0) text += Format(", cold %.0f ns", m.cold_ns);
+    text += Format(", largest error %.2g", m.max_error);
+  } else if (!m.detail.empty()) {
+    text += ": " + m.detail.substr(0, 400);
+  }
+  text += "\nsearch: tried as '" + record.arm + "'";
+  if (record.predicted_rank > 0) {
+    text += ", ranked " + std::to_string(record.predicted_rank) + " by the cost model";
+  }
+  return text + "\n";
+}
+
+// What a person wrote, a person has to explain.
+Result<std::string> ExplainRaw(const graph::Workload& workload, const schedule::Config& config,
+                               const db::Record& record) {
+  const schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
+  return workload.Summary() + "\n" + schedule::BriefConfig(record.config) + "\n" +
+         Provenance(record) + "written by hand:\n" + raw.source +
+         (raw.source.ends_with('\n') ? "" : "\n");
+}
+
+}  // namespace
+
+Result<std::string> Explain(const graph::Workload& workload, const target::Target& target,
+                            const db::Record& record) {
+  const schedule::Config config = MLC_TRY(schedule::Config::Parse(record.config));
+  if (schedule::IsRawCuda(config)) return ExplainRaw(workload, config, record);
+  const schedule::Family* family = schedule::FindFamily(config.family);
+  if (family == nullptr || family->version() != config.version) {
+    return FailedPrecondition("this program does not know " + config.family + "/" +
+                              std::to_string(config.version));
+  }
+  if (!family->Accepts(workload, target)) {
+    return InvalidArgument("family " + config.family + " does not take this workload");
+  }
+  std::string text = workload.Summary() + "\n" + record.config + "\n" + Provenance(record);
+  if (family->MakeSpace(workload, target).RankOf(config) < 0) {
+    return text + "rejected today: it is not in the family's space\n";
+  }
+  const schedule::RejectReason reason = family->Check(workload, target, config);
+  if (reason != schedule::RejectReason::kNone) {
+    return text + "rejected today: " + std::string(schedule::Explain(reason)) + "\n";
+  }
+  const double ns = record.measurement.outcome == Outcome::kOk ? record.measurement.median_ns : 0;
+  const schedule::KernelFacts facts = family->Facts(workload, target, config);
+  text += Arithmetic(facts, target, ns) + Memory(facts, target, ns) + Parallelism(facts, target);
+  return text + Bottleneck(facts, target, ns) + ExplainSpace(workload, target, config);
+}
+
+std::string ExplainSpace(const graph::Workload& workload, const target::Target& target,
+                         const schedule::Config& config, int64_t max_points) {
+  const schedule::Family* family = schedule::FindFamily(config.family);
+  if (family == nullptr) return std::string();
+  const schedule::Space space = family->MakeSpace(workload, target);
+  const int64_t points = space.NumPoints();
+  const int64_t step = std::max<int64_t>(1, points / max_points);
+  std::array<int64_t, schedule::kRejectReasonCount> counts{};
+  int64_t seen = 0;
+  for (int64_t rank = 0; rank < points; rank += step, ++seen) {
+    ++counts[static_cast<size_t>(family->Check(workload, target, space.At(rank)))];
+  }
+  std::string text = "space: " + std::to_string(points) + " points";
+  if (step > 1) text += ", " + std::to_string(seen) + " looked at";
+  text += '\n';
+  for (size_t reason = 0; reason < counts.size(); ++reason) {
+    if (counts[reason] == 0) continue;
+    const auto which = static_cast<schedule::RejectReason>(reason);
+    text += Format("  %5.1f%% ", 100.0 * static_cast<double>(counts[reason]) /
+                                     static_cast<double>(std::max<int64_t>(seen, 1)));
+    text +=
+        which == schedule::RejectReason::kNone ? "legal" : std::string(schedule::Explain(which));
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace mlc::client

@@ -1,0 +1,242 @@
+// mlc-log: looks into a tuning log and moves records between logs.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/exit_code.h"
+#include "base/machine/processors.h"
+#include "base/process/arguments.h"
+#include "base/process/standard_files.h"
+#include "base/process/standard_output.h"
+#include "base/version.h"
+#include "client/log/log_commands.h"
+#include "client/model/dims.h"
+#include "client/model/tolerance_flag.h"
+#include "client/target/target_choice.h"
+#include "compiler/front/front.h"
+#include "db/json_lines.h"
+#include "db/merge.h"
+#include "db/replaceable.h"
+#include "db/snapshot.h"
+#include "db/snapshot_folder.h"
+#include "db/sqlite_log.h"
+
+namespace mlc::client {
+namespace {
+
+struct Flags {
+  LogOptions log;
+  std::string what;
+  std::string model;
+  std::vector<std::string> dims;
+  std::string precision = "model";
+  std::string other;
+  std::string folder;
+  db::SnapshotPolicy policy;
+  std::optional<double> tolerance;
+};
+
+// A model is cut into tasks for one target: the given one, else the log's only one, else this
+// machine's processor.
+Result<target::Target> TargetOfModel(const Flags& flags) {
+  std::string text = flags.log.target;
+  if (text.empty()) {
+    const auto log = MLC_TRY(db::OpenSqliteLogForReading(flags.log.file));
+    const std::vector<std::string> known = MLC_TRY(log->Targets());
+    text = known.size() == 1 ? known[0] : "cpu";
+  }
+  return ChooseTarget(text, target::DefaultThreads());
+}
+
+Result<std::vector<Digest>> WorkloadsOfModel(const Flags& flags, const target::Target& target) {
+  graph::onnx::ImportOptions import;
+  import.dims = MLC_TRY(ParseDims(flags.dims));
+  front::FrontOptions options;
+  options.precision = MLC_TRY(graph::ParsePrecision(flags.precision));
+  options.tolerance = flags.tolerance;
+  options = front::ForTarget(std::move(options), target);
+  const graph::Program program = MLC_TRY(front::CompileFront(flags.model, import, options));
+  std::vector<Digest> keys;
+  for (const graph::Task& task : program.tasks) keys.push_back(task.workload.digest());
+  return keys;
+}
+
+Result<std::string> Best(const Flags& flags) {
+  if (flags.model.empty()) return BestCommand(flags.log, {MLC_TRY(WorkloadKeyOf(flags.what))});
+  const target::Target target = MLC_TRY(TargetOfModel(flags));
+  LogOptions log = flags.log;
+  log.target = target.ClassText();
+  return BestCommand(log, MLC_TRY(WorkloadsOfModel(flags, target)));
+}
+
+Status ExportTo(const Flags& flags) {
+  const auto log = MLC_TRY(db::OpenSqliteLogForReading(flags.log.file));
+  if (flags.other.empty() || flags.other == "-") return db::Export(*log, std::cout);
+  MLC_TRY(db::CheckReplaceable(flags.other, flags.log.file));
+  return db::ExportToFile(*log, flags.other);
+}
+
+Result<std::string> ImportFrom(const Flags& flags) {
+  std::ifstream in(flags.other);
+  if (!in) return NotFound("cannot read " + flags.other);
+  const auto log = MLC_TRY(db::OpenSqliteLog(flags.log.file));
+  const Result<db::ImportCounts> counts = db::Import(in, *log);
+  if (!counts.ok()) return counts.status().WithPrefix(flags.other);
+  return std::to_string(counts->added) + " records added, " + std::to_string(counts->duplicates) +
+         " known already\n";
+}
+
+Result<std::string> MergeFrom(const Flags& flags) {
+  const db::MergeCounts counts = MLC_TRY(db::Merge(flags.log.file, flags.other));
+  return std::to_string(counts.added) + " records added of " + std::to_string(counts.read) + "\n";
+}
+
+std::string SnapshotText(const std::string& path, const db::SnapshotInfo& info) {
+  return path + ": " + std::to_string(info.records) + " records, " + std::to_string(info.bytes) +
+         " bytes, content " + info.content.ToText() + "\n";
+}
+
+std::string SnapshotJson(const std::string& path, const db::SnapshotInfo& info) {
+  nlohmann::ordered_json json;
+  json["schema"] = "mlc.log.snapshot/1";
+  json["path"] = path;
+  json["records"] = info.records;
+  json["bytes"] = info.bytes;
+  json["content"] = info.content.ToText();
+  return json.dump() + "\n";
+}
+
+Result<std::string> SnapshotTo(const Flags& flags) {
+  std::string path = flags.other;
+  db::SnapshotInfo info;
+  if (flags.folder.empty()) {
+    info = MLC_TRY(db::WriteSnapshot(flags.log.file, path));
+  } else {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const db::PublishedSnapshot published = MLC_TRY(
+        db::PublishSnapshot(flags.log.file, flags.folder, flags.policy,
+                            std::chrono::duration_cast<std::chrono::microseconds>(now).count()));
+    path = published.path;
+    info = published.info;
+  }
+  return flags.log.json ? SnapshotJson(path, info) : SnapshotText(path, info);
+}
+
+int Print(const Result<std::string>& text) {
+  if (text.ok()) {
+    std::cout << *text << std::flush;
+    return 0;
+  }
+  std::cerr << "mlc-log: " << text.status().message() << std::endl;
+  return static_cast<int>(ExitCodeOf(text.status()));
+}
+
+int Verify(const Flags& flags) {
+  bool sound = false;
+  const int code = Print(VerifyCommand(flags.log, sound));
+  return code == 0 && !sound ? static_cast<int>(ExitCode::kStorage) : code;
+}
+
+// One sub-command: its name, its help and what it runs.
+CLI::App* Add(CLI::App& app, Flags& flags, const char* name, const char* help) {
+  CLI::App* command = app.add_subcommand(name, help);
+  command->add_option("FILE", flags.log.file, "tuning log")->required();
+  command->add_flag("--json", flags.log.json, "print JSON");
+  return command;
+}
+
+void AddReading(CLI::App& app, Flags& flags, int& code) {
+  CLI::App* best = Add(app, flags, "best", "the fastest known configs of a workload or model");
+  best->add_option("WORKLOAD", flags.what, "a digest, or a file with the workload's text");
+  best->add_option("--model", flags.model, "all tasks of an ONNX file");
+  best->add_option("--dim", flags.dims, "NAME=N: size of a symbolic dimension of the model");
+  best->add_option("--precision", flags.precision, "the precision that the model was tuned with")
+      ->capture_default_str();
+  AddToleranceFlag(
+      *best, flags.tolerance,
+      "the tolerance that the model was tuned with; default: what the precision needs");
+  best->add_option("--target", flags.log.target,
+                   "class text; every target if not given. With --model as mlc-tune takes it");
+  best->add_option("-n", flags.log.limit, "how many per workload")->check(CLI::Range(1, 1000000));
+  best->callback([&] {
+    if (flags.model.empty() == flags.what.empty()) {
+      throw CLI::RequiredError("either WORKLOAD or --model");
+    }
+    code = Print(Best(flags));
+  });
+  CLI::App* list = Add(app, flags, "list", "workloads, or the records of one");
+  list->add_option("WORKLOAD", flags.what, "a digest, or a file with the workload's text");
+  list->add_option("--target", flags.log.target, "class text");
+  list->callback([&] {
+    flags.log.limit = 1'000'000'000;
+    code = Print(ListCommand(flags.log, flags.what));
+  });
+  CLI::App* show = Add(app, flags, "show", "everything about one record");
+  show->add_option("RECORD", flags.what, "its number or task_uid")->required();
+  show->callback([&] { code = Print(ShowCommand(flags.log, flags.what)); });
+  CLI::App* explain = Add(app, flags, "explain", "why a config is fast or slow, in words");
+  explain->add_option("WHAT", flags.what, "a record, or a workload for its best")->required();
+  explain->add_option("--target", flags.log.target, "class text");
+  explain->callback([&] { code = Print(ExplainCommand(flags.log, flags.what)); });
+  CLI::App* stats = Add(app, flags, "stats", "how much of what the log holds");
+  stats->callback([&] { code = Print(StatsCommand(flags.log)); });
+  CLI::App* verify = Add(app, flags, "verify", "check the file and every record in it");
+  verify->callback([&] { code = Verify(flags); });
+}
+
+void AddMoving(CLI::App& app, Flags& flags, int& code) {
+  CLI::App* out = Add(app, flags, "export", "write workloads and records as JSON lines");
+  out->add_option("TO", flags.other, "file; standard output if not given");
+  out->callback([&] {
+    const Status status = ExportTo(flags);
+    code = status.ok() ? 0 : Print(status);
+  });
+  CLI::App* in = Add(app, flags, "import", "add workloads and records from JSON lines");
+  in->add_option("FROM", flags.other, "file")->required();
+  in->callback([&] { code = Print(ImportFrom(flags)); });
+  CLI::App* merge = Add(app, flags, "merge", "add what another log holds");
+  merge->add_option("FROM", flags.other, "the other log")->required();
+  merge->callback([&] { code = Print(MergeFrom(flags)); });
+  CLI::App* snapshot = Add(app, flags, "snapshot", "write a closed copy for builds to read");
+  snapshot->add_option("TO", flags.other, "file");
+  snapshot->add_option("--into", flags.folder,
+                       "folder: a new file there, with latest.db as a link to it");
+  snapshot->add_option("--keep", flags.policy.newest, "with --into: so many of the newest stay")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  snapshot->add_option("--days", flags.policy.days, "and the last one of each of so many days")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+  snapshot->callback([&] {
+    if (flags.folder.empty() == flags.other.empty())
+      throw CLI::RequiredError("either TO or --into");
+    code = Print(SnapshotTo(flags));
+  });
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  int code = 0;
+  CLI::App app("mlc-log: looks into a tuning log and moves records between logs", "mlc-log");
+  app.set_version_flag("--version", VersionText("mlc-log"));
+  app.require_subcommand(1);
+  AddReading(app, flags, code);
+  AddMoving(app, flags, code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return transport::EndParsing(app, error);
+  }
+  return code;
+}
+
+}  // namespace
+}  // namespace mlc::client
+
+int main(int argc, char** argv) {
+  mlc::transport::OpenStandardFiles();
+  return mlc::transport::EndProgram("mlc-log", mlc::client::Main(argc, argv));
+}

@@ -1,0 +1,255 @@
+#include "client/model/model_library.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <numbers>
+#include <system_error>
+
+#include "base/rng.h"
+
+namespace mlc::client {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kAlignment = 64;
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+using Buffer = std::unique_ptr<std::byte, Free>;
+
+Buffer Allocate(int64_t bytes) {
+  const size_t rounded = (static_cast<size_t>(bytes) + kAlignment) / kAlignment * kAlignment;
+  Buffer buffer(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded)));
+  if (buffer != nullptr) std::memset(buffer.get(), 0, rounded);
+  return buffer;
+}
+
+graph::TensorType TypeOf(const mlc_port& port) {
+  return {
+      static_cast<DType>(port.dtype), std::vector<int64_t>(port.dims, port.dims + port.rank), {}};
+}
+
+void FillRandom(const mlc_port& port, std::byte* bytes, Rng& rng) {
+  const auto dtype = static_cast<DType>(port.dtype);
+  const int64_t count = port.bytes / SizeOf(dtype);
+  if (dtype == DType::kF32) {
+    auto* values = reinterpret_cast<float*>(bytes);
+    for (int64_t i = 0; i < count; ++i) {
+      const double radius = std::sqrt(-2 * std::log(1 - rng.Uniform()));
+      values[i] = static_cast<float>(radius * std::cos(2 * std::numbers::pi * rng.Uniform()));
+    }
+  } else if (dtype == DType::kI64) {
+    auto* values = reinterpret_cast<int64_t*>(bytes);
+    for (int64_t i = 0; i < count; ++i) values[i] = static_cast<int64_t>(rng.Below(2));
+  } else if (dtype == DType::kI32) {
+    auto* values = reinterpret_cast<int32_t*>(bytes);
+    for (int64_t i = 0; i < count; ++i) values[i] = static_cast<int32_t>(rng.Below(2));
+  } else if (dtype == DType::kBool) {
+    for (int64_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(rng.Below(2));
+  }
+}
+
+// The loader maps what a library's headers say: of a file that was cut short, it touches pages that
+// are not there.
+Status CheckWhole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto bytes = static_cast<int64_t>(file.tellg());
+  Elf64_Ehdr header = {};
+  const auto read = [&](int64_t at, void* to, size_t size) {
+    file.seekg(at).read(static_cast<char*>(to), static_cast<std::streamsize>(size));
+    return file.good();
+  };
+  if (!read(0, &header, sizeof(header))) return {};  // the loader has words for it
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
+  for (int64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr part = {};
+    const auto at = static_cast<int64_t>(header.e_phoff) + i * static_cast<int64_t>(sizeof(part));
+    const auto end = static_cast<uint64_t>(bytes);
+    const bool whole = read(at, &part, sizeof(part)) && part.p_filesz <= end &&
+                       part.p_offset <= end - part.p_filesz;
+    if (!whole) return InvalidArgument("'" + path + "' is cut short: compile the model again");
+  }
+  return {};
+}
+
+}  // namespace
+
+struct ModelLibrary::Buffers {
+  std::vector<Buffer> owned;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+};
+
+Status ModelLibrary::CheckRun(mlc_status status) const {
+  return Check(status, "run", session_ == nullptr ? "" : api_->session_error(session_));
+}
+
+Status ModelLibrary::Check(mlc_status status, const std::string& what,
+                           const std::string& detail) const {
+  if (status == MLC_OK) return {};
+  const std::string text = what + ": " + (detail.empty() ? api_->status_text(status) : detail);
+  switch (status) {
+    case MLC_NOT_FOUND:
+      return NotFound(text);
+    case MLC_OUT_OF_MEMORY:
+      return ResourceExhausted(text);
+    case MLC_UNSUPPORTED_MACHINE:
+      return FailedPrecondition(text);
+    case MLC_BAD_WEIGHTS:
+      return DataLoss(text);
+    case MLC_DEVICE_FAILED:
+      return Unavailable(text);
+    default:
+      return InvalidArgument(text);
+  }
+}
+
+Status ModelLibrary::Load(const std::string& path, const std::string& weights, int threads,
+                          int device) {
+  const auto started = std::chrono::steady_clock::now();
+  MLC_TRY(CheckWhole(path));
+  std::error_code error_code;
+  handle_ = dlopen(fs::absolute(path, error_code).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr) return InvalidArgument("cannot load '" + path + "': " + dlerror());
+  api_ = static_cast<const mlc_model_api*>(dlsym(handle_, MLC_MODEL_ENTRY));
+  if (api_ == nullptr) return InvalidArgument("'" + path + "' is not a compiled model");
+  if (api_->abi_version != MLC_MODEL_ABI_VERSION || api_->struct_bytes < sizeof(mlc_model_api)) {
+    return FailedPrecondition("'" + path + "' has interface version " +
+                              std::to_string(api_->abi_version) + ", this program reads version " +
+                              std::to_string(MLC_MODEL_ABI_VERSION) + ": compile the model again");
+  }
+  char error[1024] = "";
+  const mlc_open_options open = {fs::exists(weights, error_code) ? weights.c_str() : nullptr,
+                                 device, error, sizeof(error)};
+  const mlc_status opened = api_->open_with(api_, &open, &model_);
+  MLC_TRY(Check(opened, "cannot open '" + path + "'", error));
+  mlc_session_options options = {};
+  options.threads = threads;
+  MLC_TRY(Check(api_->create_session(model_, &options, &session_), "cannot create a session", ""));
+  const std::chrono::duration<double, std::milli> taken =
+      std::chrono::steady_clock::now() - started;
+  load_ms_ = taken.count();
+  threads_ = threads;
+  return {};
+}
+
+Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Open(const std::string& directory, int threads,
+                                                         int device) {
+  std::error_code error;
+  std::string path;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("lib") || !name.ends_with(".so")) continue;
+    if (!path.empty()) return InvalidArgument("'" + directory + "' holds several libraries");
+    path = entry.path().string();
+  }
+  if (path.empty()) {
+    return NotFound("no compiled model in '" + directory + "': mlc-compile -o " + directory +
+                    " makes one");
+  }
+  const std::string name = fs::path(path).stem().string().substr(3);
+  std::unique_ptr<ModelLibrary> library(new ModelLibrary);
+  MLC_TRY(
+      library->Load(path, (fs::path(directory) / (name + ".weights")).string(), threads, device));
+  library->buffers_ = std::make_unique<Buffers>();
+  for (const mlc_port* port : library->inputs()) {
+    library->buffers_->owned.push_back(Allocate(port->bytes));
+    library->buffers_->inputs.push_back(library->buffers_->owned.back().get());
+  }
+  for (const mlc_port* port : library->outputs()) {
+    library->buffers_->owned.push_back(Allocate(port->bytes));
+    library->buffers_->outputs.push_back(library->buffers_->owned.back().get());
+  }
+  return library;
+}
+
+ModelLibrary::~ModelLibrary() {
+  if (session_ != nullptr) api_->destroy_session(session_);
+  if (model_ != nullptr) api_->close(model_);
+  if (handle_ != nullptr) dlclose(handle_);
+}
+
+std::vector<const mlc_port*> ModelLibrary::inputs() const {
+  std::vector<const mlc_port*> ports;
+  for (int32_t i = 0; i < api_->input_count(model_); ++i) ports.push_back(api_->input(model_, i));
+  return ports;
+}
+
+std::vector<const mlc_port*> ModelLibrary::outputs() const {
+  std::vector<const mlc_port*> ports;
+  for (int32_t i = 0; i < api_->output_count(model_); ++i) ports.push_back(api_->output(model_, i));
+  return ports;
+}
+
+std::vector<std::string> ModelLibrary::step_labels() const {
+  std::vector<std::string> labels;
+  for (int32_t i = 0; i < api_->step_count(model_); ++i)
+    labels.push_back(api_->step_label(model_, i));
+  return labels;
+}
+
+Status ModelLibrary::SetInputs(const std::vector<graph::TensorDataRef>& tensors) {
+  const std::vector<const mlc_port*> ports = inputs();
+  if (tensors.size() != ports.size()) {
+    return InvalidArgument("the model has " + std::to_string(ports.size()) + " inputs, " +
+                           std::to_string(tensors.size()) + " are given");
+  }
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const graph::TensorType expected = TypeOf(*ports[i]);
+    const graph::TensorType given = {tensors[i]->dtype, tensors[i]->dims, {}};
+    if (expected != given) {
+      return InvalidArgument("input " + std::to_string(i) + " is " + given.ToText() +
+                             ", the model takes " + expected.ToText());
+    }
+    std::memcpy(buffers_->owned[i].get(), tensors[i]->bytes.data(), tensors[i]->bytes.size());
+  }
+  return {};
+}
+
+void ModelLibrary::SetRandomInputs(uint64_t seed) {
+  Rng rng(seed);
+  const std::vector<const mlc_port*> ports = inputs();
+  for (size_t i = 0; i < ports.size(); ++i) FillRandom(*ports[i], buffers_->owned[i].get(), rng);
+}
+
+Status ModelLibrary::Run() {
+  return CheckRun(api_->run(session_, buffers_->inputs.data(), buffers_->outputs.data()));
+}
+
+Result<std::vector<double>> ModelLibrary::RunTimed(int runs) {
+  std::vector<double> times(static_cast<size_t>(runs));
+  MLC_TRY(CheckRun(api_->run_timed(session_, buffers_->inputs.data(), buffers_->outputs.data(),
+                                   runs, times.data())));
+  return times;
+}
+
+Result<std::vector<double>> ModelLibrary::RunProfiled() {
+  std::vector<double> times(static_cast<size_t>(api_->step_count(model_)));
+  MLC_TRY(CheckRun(api_->run_profiled(session_, buffers_->inputs.data(), buffers_->outputs.data(),
+                                      times.data())));
+  return times;
+}
+
+std::vector<graph::TensorDataRef> ModelLibrary::Outputs() const {
+  std::vector<graph::TensorDataRef> tensors;
+  const std::vector<const mlc_port*> ports = outputs();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const auto* begin = static_cast<const std::byte*>(buffers_->outputs[i]);
+    const graph::TensorType type = TypeOf(*ports[i]);
+    tensors.push_back(graph::MakeTensorData(
+        type.dtype, type.dims, std::vector<std::byte>(begin, begin + ports[i]->bytes)));
+  }
+  return tensors;
+}
+
+}  // namespace mlc::client

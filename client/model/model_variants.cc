@@ -1,0 +1,95 @@
+#include "client/model/model_variants.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "compiler/graph/physical/build_program.h"
+
+namespace mlc::client {
+namespace {
+
+// A pass without which a model is executed in another way.
+struct Rewrite {
+  std::string_view pass;
+  bool gpu_only;
+  const char* name;   // of what stays apart without it
+  const char* words;  // the same with more of them
+};
+constexpr Rewrite kRewrites[] = {
+    {"merge_siblings", false, "products", "products of one value"},
+    {graph::kFuseResiduals, true, "sums", "residual sums"},
+};
+
+bool HasChanged(const front::PassTrace& trace, std::string_view pass) {
+  return std::any_of(trace.entries.begin(), trace.entries.end(),
+                     [&](const auto& entry) { return entry.changed && entry.pass == pass; });
+}
+
+// `variant` and what `rewrite` does left out, too.
+ModelVariant Without(const ModelVariant& variant, const Rewrite& rewrite) {
+  if (variant.skip.empty()) {
+    return {std::string(rewrite.name) + " apart",
+            std::string(rewrite.words) + " stay apart",
+            {std::string(rewrite.pass)}};
+  }
+  ModelVariant more = variant;
+  more.name = std::string(rewrite.name) + " and " + variant.name;
+  more.difference = std::string(rewrite.words) + " and " + variant.difference;
+  more.skip.emplace(rewrite.pass);
+  return more;
+}
+
+}  // namespace
+
+std::vector<ModelVariant> VariantsOf(const front::PassTrace& trace, const target::Target& target) {
+  std::vector<ModelVariant> variants = {{"fused", "", {}}};
+  for (const Rewrite& rewrite : kRewrites) {
+    if (!HasChanged(trace, rewrite.pass) || (rewrite.gpu_only && !target.is_cuda())) continue;
+    const size_t so_far = variants.size();
+    for (size_t v = 0; v < so_far; ++v) variants.push_back(Without(variants[v], rewrite));
+  }
+  return variants;
+}
+
+front::FrontOptions OptionsFor(front::FrontOptions usual, const ModelVariant& variant) {
+  usual.skip.insert(variant.skip.begin(), variant.skip.end());
+  usual.print = nullptr;
+  return usual;
+}
+
+bool PlainlyFaster(double later_ns, double earlier_ns) {
+  constexpr double kMargin = 1.02;
+  return later_ns * kMargin < earlier_ns;
+}
+
+void ModelTasks::Add(const std::string& variant, const std::vector<graph::Task>& its_tasks) {
+  std::map<Digest, size_t> places;
+  for (size_t i = 0; i < tasks.size(); ++i) places[tasks[i].workload.digest()] = i;
+  for (ModelTask& task : tasks) task.uses.push_back(0);
+  variants.push_back(variant);
+  for (const graph::Task& task : its_tasks) {
+    const auto [place, is_new] = places.try_emplace(task.workload.digest(), tasks.size());
+    if (is_new) {
+      tasks.push_back({task.workload, task.label, std::vector<int>(variants.size(), 0)});
+    }
+    tasks[place->second].uses.back() += task.occurrences;
+  }
+}
+
+Result<ModelTasks> TasksOfModel(const front::Model& model, const front::FrontOptions& options,
+                                const target::Target& target) {
+  ModelTasks all;
+  front::PassTrace trace;
+  // The tasks alone: a program may hold weights of its own.
+  std::vector<graph::Task> tasks = MLC_TRY(front::CompileModel(model, options, &trace)).tasks;
+  for (const ModelVariant& variant : VariantsOf(trace, target)) {
+    if (!all.variants.empty()) {
+      tasks = MLC_TRY(front::CompileModel(model, OptionsFor(options, variant))).tasks;
+    }
+    all.Add(variant.name, tasks);
+  }
+  return all;
+}
+
+}  // namespace mlc::client

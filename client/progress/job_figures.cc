@@ -1,0 +1,161 @@
+#include "client/progress/job_figures.h"
+
+#include <algorithm>
+
+#include "base/outcome.h"
+#include "client/model/model_variants.h"
+#include "compiler/target/target.h"
+
+namespace mlc::client {
+namespace {
+
+TaskInfo TaskOf(const graph::Workload& workload, const std::string& label, std::vector<int> uses) {
+  const auto& operands = workload.operands();
+  const bool narrow = std::any_of(operands.begin(), operands.end(), [&](graph::ValueId id) {
+    const DType dtype = workload.graph()[id].type.dtype;
+    return dtype == DType::kF16 || dtype == DType::kBF16;
+  });
+  return {workload.digest().ToText(), workload.Summary(),  label, std::move(uses),
+          workload.Flops(),           workload.MinBytes(), narrow};
+}
+
+// Operands of four bytes pass tensor cores at half the rate, as tf32.
+double PeakGflops(const TaskInfo& task, const target::Target& target) {
+  if (!target.is_cuda()) return target.fma_gflops;
+  return std::max(target.fma_gflops, target.tensor_gflops / (task.narrow ? 1 : 2));
+}
+
+// Memory traffic bounds a task only when its operands cannot all stay in the last cache.
+double RooflineNs(const TaskInfo& task, const target::Target& target) {
+  const double peak = PeakGflops(task, target);
+  const double compute = peak > 0 ? task.flops / peak : 0;
+  const int64_t last_cache = target.is_cuda() ? target.l2_bytes : target.l3_bytes;
+  const bool streams = task.min_bytes > static_cast<double>(last_cache);
+  const double memory = target.copy_gbps > 0 && streams ? task.min_bytes / target.copy_gbps : 0;
+  return std::max(compute, memory);
+}
+
+std::vector<TaskLine> LinesOf(const ModelInfo& model, const proto::JobProgress& progress) {
+  const Result<target::Target> parsed = target::Target::Parse(progress.target());
+  const target::Target target = parsed.ok() ? *parsed : target::Target();
+  std::vector<TaskLine> lines;
+  for (size_t i = 0; i < model.tasks.size(); ++i) {
+    TaskLine& line = lines.emplace_back();
+    line.roofline_ns = RooflineNs(model.tasks[i], target);
+    if (static_cast<int>(i) >= progress.tasks_size()) continue;
+    const proto::TaskProgress& task = progress.tasks(static_cast<int>(i));
+    line.best_ns = task.best_ns();
+    line.default_ns = task.default_ns();
+    line.guess_ns = task.guess_ns();
+    line.trials = task.trials();
+  }
+  return lines;
+}
+
+VariantFigures VariantOf(const ModelInfo& model, size_t variant,
+                         const std::vector<TaskLine>& lines) {
+  VariantFigures figures;
+  bool all_known = true;
+  double measured_ns = 0;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const TaskLine& line = lines[i];
+    const int uses = model.tasks[i].uses[variant];
+    if (uses == 0) continue;
+    ++figures.tasks;
+    figures.missing += line.best_ns > 0 ? 0 : 1;
+    figures.untried += line.best_ns > 0 || line.trials > 0 ? 0 : 1;
+    all_known = all_known && line.KnownNs() > 0;
+    figures.model_ns += uses * line.KnownNs();
+    measured_ns += uses * line.best_ns;
+  }
+  if (!all_known) figures.model_ns = 0;
+  if (figures.model_ns > 0) figures.measured_share = measured_ns / figures.model_ns;
+  return figures;
+}
+
+// As a build chooses: the usual one, unless another one is measured whole and is plainly faster.
+size_t FastestOf(const std::vector<VariantFigures>& variants) {
+  size_t fastest = 0;
+  for (size_t v = 1; v < variants.size(); ++v) {
+    const VariantFigures& best = variants[fastest];
+    if (variants[v].missing > 0) continue;
+    if (best.missing > 0 || PlainlyFaster(variants[v].model_ns, best.model_ns)) fastest = v;
+  }
+  return fastest;
+}
+
+void AddDefaults(const ModelInfo& model, JobFigures& figures) {
+  double sum = 0;
+  for (size_t i = 0; i < figures.tasks.size(); ++i) {
+    const int uses = model.tasks[i].uses[0];
+    const double default_ns = figures.tasks[i].default_ns;
+    figures.defaults_missing += uses > 0 && default_ns <= 0 ? 1 : 0;
+    sum += uses * default_ns;
+  }
+  figures.default_model_ns = figures.defaults_missing == 0 ? sum : 0;
+}
+
+// How often the variant uses each task, and its share of the time.
+void SetShares(const ModelInfo& model, size_t variant, std::vector<TaskLine>& lines) {
+  double sum = 0;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    lines[i].uses = model.tasks[i].uses[variant];
+    sum += lines[i].uses * lines[i].KnownNs();
+  }
+  for (TaskLine& line : lines) {
+    if (sum > 0) line.share = line.uses * line.KnownNs() / sum;
+  }
+}
+
+}  // namespace
+
+ModelInfo InfoOf(const ModelTasks& model) {
+  ModelInfo info;
+  info.variants = model.variants;
+  for (const ModelTask& task : model.tasks) {
+    info.tasks.push_back(TaskOf(task.workload, task.label, task.uses));
+  }
+  return info;
+}
+
+Result<ModelInfo> InfoOf(const proto::JobDescription& description) {
+  ModelInfo info;
+  if (description.variants_size() > 0) info.variants.clear();
+  for (const proto::Variant& variant : description.variants()) {
+    info.variants.push_back(variant.name());
+  }
+  for (const proto::Task& task : description.tasks()) {
+    const Result<graph::Workload> workload = graph::Workload::Parse(task.workload());
+    if (!workload.ok()) return DataLoss("a task of the job: " + workload.status().message());
+    std::vector<int> uses(task.uses().begin(), task.uses().end());
+    if (description.variants_size() == 0) uses = {task.occurrences()};
+    if (uses.size() != info.variants.size()) return DataLoss("the job's variants cannot be read");
+    info.tasks.push_back(TaskOf(*workload, task.label(), std::move(uses)));
+  }
+  return info;
+}
+
+JobFigures FiguresOf(const ModelInfo& model, const proto::JobProgress& progress) {
+  JobFigures figures;
+  figures.tasks = LinesOf(model, progress);
+  for (size_t v = 0; v < model.variants.size(); ++v) {
+    figures.variants.push_back(VariantOf(model, v, figures.tasks));
+  }
+  figures.fastest = FastestOf(figures.variants);
+  AddDefaults(model, figures);
+  SetShares(model, figures.fastest, figures.tasks);
+  figures.measured = std::max<int64_t>(0, progress.trials() - progress.replayed());
+  if (progress.elapsed_s() > 0) {
+    figures.trials_per_s = static_cast<double>(figures.measured) / progress.elapsed_s();
+  }
+  if (figures.trials_per_s > 0 && progress.state() == proto::RUNNING) {
+    figures.seconds_left =
+        static_cast<double>(progress.trials_wanted() - progress.trials()) / figures.trials_per_s;
+  }
+  for (int i = 1; i < progress.outcomes_size(); ++i) {
+    if (i != static_cast<int>(Outcome::kTooSlow)) figures.failures += progress.outcomes(i);
+  }
+  return figures;
+}
+
+}  // namespace mlc::client

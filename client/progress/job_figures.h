@@ -1,0 +1,74 @@
+// Numbers for people: what a job's progress says of the model that it tunes. Pure; thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/model/model_variants.h"
+#include "proto/tuner.pb.h"
+
+namespace mlc::client {
+
+struct TaskInfo {
+  std::string workload;  // digest
+  std::string summary;
+  std::string label;
+  std::vector<int> uses;  // executions in each variant of the model
+  double flops = 0;
+  double min_bytes = 0;
+  bool narrow = false;  // it reads 16-bit floating point
+};
+
+// What a client knows of the model that a job tunes.
+struct ModelInfo {
+  std::vector<TaskInfo> tasks;
+  std::vector<std::string> variants = {""};  // names, the usual one first; a lone one has none
+};
+ModelInfo InfoOf(const ModelTasks& model);
+// Of a job that somebody submitted. DATA_LOSS if it cannot be read.
+Result<ModelInfo> InfoOf(const proto::JobDescription& description);
+
+struct TaskLine {
+  double best_ns = 0;      // of one execution; 0: none yet
+  double guess_ns = 0;     // to be expected while there is none; 0: unknown
+  double default_ns = 0;   // 0: not measured
+  double roofline_ns = 0;  // 0: unknown
+  double share = 0;        // of the model's time, 0..1
+  int64_t trials = 0;
+  int uses = 0;  // by the variant that would be built
+
+  double KnownNs() const { return best_ns > 0 ? best_ns : guess_ns; }
+};
+
+// The model's time is that of the library that could be built now: the best measured time of each
+// task, or, where there is none yet, the one to be expected of the config that a build would use,
+// which is a near miss from the log or the default. 0 while a task has neither.
+struct VariantFigures {
+  int tasks = 0;
+  int missing = 0;  // tasks without a correct kernel
+  int untried = 0;  // of them, those without a trial
+  double model_ns = 0;
+  double measured_share = 0;  // of model_ns
+};
+
+struct JobFigures {
+  std::vector<TaskLine> tasks;
+  std::vector<VariantFigures> variants;  // parallel to the model's
+  size_t fastest = 0;                    // the variant that would be built
+  // Of the usual variant with the defaults, which are what is built without a log; 0 until every
+  // default is measured.
+  double default_model_ns = 0;
+  int defaults_missing = 0;  // tasks of the usual variant whose default was not measured
+  int64_t measured = 0;      // trials that were no answers of the log
+  double trials_per_s = 0;   // of those; 0 without any
+  double seconds_left = 0;   // 0: unknown
+  int64_t failures = 0;
+
+  const VariantFigures& model() const { return variants[fastest]; }
+};
+JobFigures FiguresOf(const ModelInfo& model, const proto::JobProgress& progress);
+
+}  // namespace mlc::client

@@ -1,0 +1,202 @@
+// mlc-run: loads a compiled model through its C interface; runs, checks, times and profiles it.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/exit_code.h"
+#include "base/machine/processors.h"
+#include "base/machine/topology.h"
+#include "base/process/arguments.h"
+#include "base/process/standard_files.h"
+#include "base/process/standard_output.h"
+#include "base/version.h"
+#include "client/model/dims.h"
+#include "client/model/model_library.h"
+#include "client/model/tensor_files.h"
+#include "client/run/run_report.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/onnx/import.h"
+#include "compiler/graph/passes/precision.h"
+
+namespace mlc::client {
+namespace {
+
+struct Options {
+  std::string directory;
+  std::string reference_model;
+  std::string inputs;
+  std::string outputs;
+  std::string check;
+  double rtol = 1e-4;
+  double atol = 0;
+  double bench_seconds = 0;
+  int threads = 0;
+  int device = 0;
+  uint64_t seed = 0;
+  bool profile = false;
+  bool json = false;
+  std::vector<std::string> dims;
+};
+
+std::vector<std::string> OutputNames(const ModelLibrary& library) {
+  std::vector<std::string> names;
+  for (const mlc_port* port : library.outputs()) names.push_back(port->name);
+  return names;
+}
+
+Result<LatencyStatistics> Bench(ModelLibrary& library, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  // On a GPU many runs are queued at a time, so that it never waits for the processor.
+  const int at_once = library.device() >= 0 ? 64 : 1;
+  for (int i = 0; i < 3; ++i) MLC_TRY(library.Run());
+  std::vector<double> milliseconds;
+  const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                   std::chrono::duration<double>(seconds));
+  do {
+    for (const double ns : MLC_TRY(library.RunTimed(at_once))) milliseconds.push_back(ns / 1e6);
+  } while (Clock::now() < end);
+  return Summarize(std::move(milliseconds));
+}
+
+// Medians per step over several runs, summed over the steps of one label.
+Result<std::vector<ProfileRow>> Profile(ModelLibrary& library) {
+  constexpr int kRuns = 21;
+  std::vector<std::vector<double>> by_step;
+  for (int run = 0; run < kRuns; ++run) {
+    const std::vector<double> times = MLC_TRY(library.RunProfiled());
+    by_step.resize(times.size());
+    for (size_t s = 0; s < times.size(); ++s) by_step[s].push_back(times[s]);
+  }
+  const std::vector<std::string> labels = library.step_labels();
+  std::map<std::string, ProfileRow> rows;
+  for (size_t s = 0; s < by_step.size(); ++s) {
+    ProfileRow& row = rows[labels[s]];
+    row.label = labels[s];
+    row.median_us += Summarize(by_step[s]).median / 1e3;
+    ++row.calls;
+  }
+  std::vector<ProfileRow> sorted;
+  for (auto& [label, row] : rows) sorted.push_back(row);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.median_us > b.median_us; });
+  return sorted;
+}
+
+Result<ExitCode> RunLibrary(const Options& options) {
+  const int threads = target::ThreadsFor(options.threads);
+  target::KeepToPlaces(threads);
+  const std::unique_ptr<ModelLibrary> library =
+      MLC_TRY(ModelLibrary::Open(options.directory, threads, options.device));
+  if (options.inputs.empty()) {
+    library->SetRandomInputs(options.seed);
+  } else {
+    MLC_TRY(library->SetInputs(MLC_TRY(ReadTensors(options.inputs, "input"))));
+  }
+  RunReport report;
+  report.threads = library->threads();
+  report.device = library->device();
+  report.load_ms = library->load_ms();
+  report.session_bytes = library->session_bytes();
+  MLC_TRY(library->Run());
+  if (!options.outputs.empty()) {
+    MLC_TRY(WriteTensors(options.outputs, "output", library->Outputs(), OutputNames(*library)));
+  }
+  bool passed = true;
+  if (!options.check.empty()) {
+    report.checks =
+        MLC_TRY(CheckOutputs(library->Outputs(), MLC_TRY(ReadTensors(options.check, "output")),
+                             OutputNames(*library), options.rtol, options.atol));
+    for (const OutputCheck& check : report.checks) passed = passed && check.passed;
+  }
+  if (options.bench_seconds > 0) report.latency = MLC_TRY(Bench(*library, options.bench_seconds));
+  if (options.profile) report.profile = MLC_TRY(Profile(*library));
+  const std::string text = options.json ? ToJson(report) : ToText(report);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return passed ? ExitCode::kOk : ExitCode::kNoResult;
+}
+
+// Evaluates the model node by node in double precision: slow, independent of all generated code.
+Result<ExitCode> RunReference(const Options& options) {
+  if (options.inputs.empty() || options.outputs.empty()) {
+    return InvalidArgument("--reference needs --inputs DIR and --outputs DIR");
+  }
+  graph::onnx::ImportOptions import;
+  import.dims = MLC_TRY(ParseDims(options.dims));
+  graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(options.reference_model, import));
+  MLC_TRY(graph::WidenToDouble(graph));
+  const std::vector<graph::TensorDataRef> outputs =
+      MLC_TRY(graph::Evaluate(graph, MLC_TRY(ReadTensors(options.inputs, "input"))));
+  MLC_TRY(WriteTensors(options.outputs, "output", outputs, graph.output_names()));
+  std::printf("wrote %zu outputs to %s\n", outputs.size(), options.outputs.c_str());
+  return ExitCode::kOk;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app{
+      "Runs a compiled model: checks its outputs, times it, profiles its kernels.\n\n"
+      "  mlc-run resnet50 --inputs in --check expected --bench 3\n"
+      "  mlc-run --reference resnet50.onnx --inputs in --outputs expected\n"};
+  app.set_version_flag("--version", VersionText("mlc-run"));
+  Options options;
+  app.add_option("DIR", options.directory, "folder that mlc-compile wrote");
+  app.add_option("--reference", options.reference_model,
+                 "evaluate this ONNX model plainly instead, in double precision");
+  app.add_option("--inputs", options.inputs,
+                 "folder with input_K.pb or input_K.npy; random inputs without it");
+  app.add_option("--outputs", options.outputs, "write output_K.pb there");
+  app.add_option("--check", options.check, "folder with the expected output_K.pb or output_K.npy");
+  // Also refuses what is no number.
+  const CLI::Validator finite(
+      [](const std::string& text) {
+        const double value = std::strtod(text.c_str(), nullptr);
+        return value >= 0 && std::isfinite(value) ? "" : "is to be a number, 0 or more";
+      },
+      "");
+  app.add_option("--rtol", options.rtol, "tolerance over the largest magnitude of the reference")
+      ->check(finite)
+      ->capture_default_str();
+  app.add_option("--atol", options.atol, "tolerance added to it")
+      ->check(finite)
+      ->capture_default_str();
+  app.add_option(
+         "--bench", options.bench_seconds,
+         "time runs for so many seconds; on a GPU with its own clock, on data that it holds")
+      ->check(finite);
+  app.add_option("--threads", options.threads,
+                 "threads of the session; 0 means one for each core of one socket")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--device", options.device, "GPU of a library for GPUs, as the driver counts")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "of random inputs")->capture_default_str();
+  app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension, for --reference");
+  app.add_flag("--profile", options.profile, "time per kernel");
+  app.add_flag("--json", options.json, "one JSON document");
+  try {
+    app.parse(argc, argv);
+    if (options.directory.empty() == options.reference_model.empty()) {
+      throw CLI::ValidationError("DIR",
+                                 "give either the folder of a compiled model or --reference MODEL");
+    }
+  } catch (const CLI::ParseError& error) {
+    return transport::EndParsing(app, error);
+  }
+  const Result<ExitCode> result =
+      options.reference_model.empty() ? RunLibrary(options) : RunReference(options);
+  if (result.ok()) return static_cast<int>(*result);
+  std::fprintf(stderr, "mlc-run: %s\n", result.status().message().c_str());
+  return static_cast<int>(ExitCodeOf(result.status()));
+}
+
+}  // namespace
+}  // namespace mlc::client
+
+int main(int argc, char** argv) {
+  mlc::transport::OpenStandardFiles();
+  return mlc::transport::EndProgram("mlc-run", mlc::client::Main(argc, argv));
+}

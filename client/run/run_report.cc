@@ -1,0 +1,178 @@
+#include "client/run/run_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace mlc::client {
+
+namespace {
+
+double Quantile(const std::vector<double>& sorted, double q) {
+  const double at = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(at);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+template <typename T>
+T At(const graph::TensorData& tensor, int64_t i) {
+  T value;
+  std::memcpy(&value, tensor.bytes.data() + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+  return value;
+}
+
+float HalfToFloat(uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const double mantissa = bits & 1023;
+  double value = exponent == 0    ? std::ldexp(mantissa, -24)
+                 : exponent == 31 ? (mantissa == 0 ? INFINITY : NAN)
+                                  : std::ldexp(mantissa + 1024, exponent - 25);
+  return static_cast<float>(bits >> 15 ? -value : value);
+}
+
+double ValueAt(const graph::TensorData& tensor, int64_t i) {
+  switch (tensor.dtype) {
+    case DType::kF32:
+      return At<float>(tensor, i);
+    case DType::kF64:
+      return At<double>(tensor, i);
+    case DType::kF16:
+      return HalfToFloat(At<uint16_t>(tensor, i));
+    case DType::kBF16: {
+      const uint32_t bits = uint32_t{At<uint16_t>(tensor, i)} << 16;
+      float value;
+      std::memcpy(&value, &bits, sizeof(value));
+      return value;
+    }
+    case DType::kI8:
+      return At<int8_t>(tensor, i);
+    case DType::kU8:
+    case DType::kBool:
+      return At<uint8_t>(tensor, i);
+    case DType::kI16:
+      return At<int16_t>(tensor, i);
+    case DType::kI32:
+      return At<int32_t>(tensor, i);
+    case DType::kI64:
+      return static_cast<double>(At<int64_t>(tensor, i));
+  }
+  return 0;
+}
+
+OutputCheck CheckOne(const graph::TensorData& actual, const graph::TensorData& expected,
+                     double rtol, double atol) {
+  const int64_t count = static_cast<int64_t>(expected.bytes.size()) / SizeOf(expected.dtype);
+  double largest = 0, difference = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double a = ValueAt(actual, i), e = ValueAt(expected, i);
+    if (a == e || (std::isnan(a) && std::isnan(e))) {
+      if (std::isfinite(e)) largest = std::max(largest, std::abs(e));
+      continue;
+    }
+    const double d = std::abs(a - e);
+    difference = std::isfinite(d) ? std::max(difference, d) : INFINITY;
+    if (std::isfinite(e)) largest = std::max(largest, std::abs(e));
+  }
+  OutputCheck check;
+  check.max_relative = difference == 0 ? 0 : difference / largest;
+  check.passed = difference <= atol + rtol * largest;
+  return check;
+}
+
+std::string Line(const char* format, double a, double b = 0, double c = 0) {
+  char text[128];
+  std::snprintf(text, sizeof(text), format, a, b, c);
+  return text;
+}
+
+}  // namespace
+
+LatencyStatistics Summarize(std::vector<double> milliseconds) {
+  std::sort(milliseconds.begin(), milliseconds.end());
+  return {Quantile(milliseconds, 0.5), Quantile(milliseconds, 0.1), Quantile(milliseconds, 0.9),
+          static_cast<int>(milliseconds.size())};
+}
+
+Result<std::vector<OutputCheck>> CheckOutputs(const std::vector<graph::TensorDataRef>& actual,
+                                              const std::vector<graph::TensorDataRef>& expected,
+                                              const std::vector<std::string>& names, double rtol,
+                                              double atol) {
+  if (actual.size() != expected.size()) {
+    return InvalidArgument("the model has " + std::to_string(actual.size()) +
+                           " outputs, the reference " + std::to_string(expected.size()));
+  }
+  std::vector<OutputCheck> checks;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    if (actual[i]->dtype != expected[i]->dtype || actual[i]->dims != expected[i]->dims) {
+      return InvalidArgument("output " + std::to_string(i) +
+                             " and its reference differ in type or shape");
+    }
+    checks.push_back(CheckOne(*actual[i], *expected[i], rtol, atol));
+    checks.back().name = names[i];
+  }
+  return checks;
+}
+
+std::string ToText(const RunReport& report) {
+  std::string text = "loaded in " + Line("%.1f ms, ", report.load_ms) +
+                     (report.device < 0 ? std::to_string(report.threads) + " threads, "
+                                        : "GPU " + std::to_string(report.device) + ", ") +
+                     Line("%.1f MB of working memory\n", report.session_bytes / 1e6);
+  for (const OutputCheck& check : report.checks) {
+    text += "output " + check.name + ": largest relative difference " +
+            Line("%.2e", check.max_relative) + (check.passed ? ", passed\n" : ", FAILED\n");
+  }
+  if (report.latency) {
+    const LatencyStatistics& l = *report.latency;
+    text += "latency " + Line("%.3f ms (p10 %.3f, p90 %.3f), ", l.median, l.p10, l.p90) +
+            std::to_string(l.runs) +
+            (report.device < 0 ? " runs\n"
+                               : " graph launches in a row, by GPU events, data on the GPU\n");
+  }
+  double total = 0;
+  for (const ProfileRow& row : report.profile) total += row.median_us;
+  for (const ProfileRow& row : report.profile) {
+    text += Line("%10.1f us %5.1f %%  ", row.median_us, 100 * row.median_us / total) +
+            std::to_string(row.calls) + "x " + row.label + "\n";
+  }
+  return text;
+}
+
+std::string ToJson(const RunReport& report) {
+  nlohmann::ordered_json json;
+  json["schema"] = "mlc.run/1";
+  json["threads"] = report.threads;
+  if (report.device >= 0) json["device"] = report.device;
+  json["load_ms"] = report.load_ms;
+  json["session_bytes"] = report.session_bytes;
+  if (report.latency) {
+    const LatencyStatistics& l = *report.latency;
+    json["latency_ms"] = {{"median", l.median}, {"p10", l.p10}, {"p90", l.p90}, {"runs", l.runs}};
+  }
+  if (!report.checks.empty()) {
+    bool passed = true;
+    nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+    for (const OutputCheck& check : report.checks) {
+      passed = passed && check.passed;
+      // JSON has no infinity: the largest double stands for it.
+      outputs.push_back({{"name", check.name},
+                         {"max_relative_difference",
+                          std::min(check.max_relative, std::numeric_limits<double>::max())},
+                         {"passed", check.passed}});
+    }
+    json["check"] = {{"passed", passed}, {"outputs", outputs}};
+  }
+  if (!report.profile.empty()) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const ProfileRow& row : report.profile) {
+      rows.push_back({{"label", row.label}, {"median_us", row.median_us}, {"calls", row.calls}});
+    }
+    json["profile"] = rows;
+  }
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace mlc::client

@@ -1,0 +1,60 @@
+#include "client/tune/order.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/machine/processors.h"
+#include "client/model/dims.h"
+#include "client/model/model_variants.h"
+#include "client/tune/cuda_kernel.h"
+#include "client/tune/tune_request.h"
+#include "compiler/front/front.h"
+
+namespace mlc::client {
+namespace {
+
+Result<ModelTasks> ReadModel(const TuneOptions& options, const target::Target& target) {
+  graph::onnx::ImportOptions import;
+  import.dims = MLC_TRY(ParseDims(options.dims));
+  front::FrontOptions front;
+  front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
+  front.tolerance = options.tolerance;
+  front.skip = {options.skipped_passes.begin(), options.skipped_passes.end()};
+  return TasksOfModel(MLC_TRY(front::ReadModel(options.model, import)),
+                      front::ForTarget(std::move(front), target), target);
+}
+
+}  // namespace
+
+int ThreadsOf(const TuneOptions& options) { return target::ThreadsFor(options.threads); }
+
+std::string UserName() {
+  const passwd* user = getpwuid(geteuid());
+  std::string name = user == nullptr ? std::to_string(geteuid()) : user->pw_name;
+  for (char& c : name) {
+    if (isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
+  }
+  return name.substr(0, 64);
+}
+
+Result<Order> OrderOf(const TuneOptions& options, const target::Target& target) {
+  const ModelTasks tasks =
+      MLC_TRY(options.is_raw() ? ReadWorkload(options) : ReadModel(options, target));
+  Order order;
+  order.searches = !options.is_raw();
+  order.model = InfoOf(tasks);
+  *order.request.mutable_job() = RequestOf(options, tasks, target, UserName());
+  if (options.is_raw()) {
+    *order.request.mutable_kernel() = MLC_TRY(ReadCudaKernel(options, target));
+  }
+  return order;
+}
+
+Result<proto::SubmitJobReply> Submit(TunerClient& client, const Order& order) {
+  return order.searches ? client.Submit(order.request.job()) : client.SubmitRawCuda(order.request);
+}
+
+}  // namespace mlc::client

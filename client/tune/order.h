@@ -1,0 +1,30 @@
+// What mlc-tune asks of a server: the tasks of a model, or a kernel written by hand.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "client/progress/job_figures.h"
+#include "client/service/tuner_client.h"
+#include "client/tune/options/tune_options.h"
+#include "compiler/target/target.h"
+#include "proto/tuner.pb.h"
+
+namespace mlc::client {
+
+struct Order {
+  proto::SubmitRawCudaRequest request;  // with a kernel or, if it searches, without
+  bool searches = true;
+  ModelInfo model;
+};
+
+// Reads the files that the options name. Errors of whoever reads them.
+Result<Order> OrderOf(const TuneOptions& options, const target::Target& target);
+Result<proto::SubmitJobReply> Submit(TunerClient& client, const Order& order);
+
+// Of the kernels: as asked for, or as many as processors are usable.
+int ThreadsOf(const TuneOptions& options);
+// Who is logged in, in the letters of the server's names: for servers that cannot tell otherwise.
+std::string UserName();
+
+}  // namespace mlc::client

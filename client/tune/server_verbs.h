@@ -1,0 +1,12 @@
+// mlc-tune --jobs, --watch, --cancel, --workers, --drain, --release: everything but tuning.
+#pragma once
+
+#include "base/exit_code.h"
+#include "base/status.h"
+#include "client/tune/tune_session.h"
+
+namespace mlc::client {
+
+Result<ExitCode> AtServer(const TuneSession& session);
+
+}  // namespace mlc::client

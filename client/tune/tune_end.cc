@@ -1,0 +1,60 @@
+#include "client/tune/tune_end.h"
+
+#include <iostream>
+
+#include "client/progress/progress_view.h"
+#include "client/progress/tune_report.h"
+
+namespace mlc::client {
+namespace {
+
+// More failed trials than this share of all is a fault to look into, not bad luck.
+constexpr double kTooManyFailures = 0.5;
+
+ExitCode Verdict(const proto::JobProgress& progress, const JobFigures& figures) {
+  if (progress.state() == proto::CANCELLED) return ExitCode::kInterrupted;
+  // A task that the budget did not reach is built with a guess.
+  const VariantFigures& model = figures.model();
+  const bool nothing = model.untried == model.tasks;
+  if (model.missing > model.untried || nothing) return ExitCode::kNoResult;
+  const auto failures = static_cast<double>(figures.failures);
+  if (failures > kTooManyFailures * static_cast<double>(progress.trials())) {
+    return ExitCode::kTooManyFailures;
+  }
+  return ExitCode::kOk;
+}
+
+void Report(const TuneOptions& options, const std::string& job, const ModelInfo& model,
+            const proto::JobProgress& progress, const std::optional<WholeModelResult>& whole) {
+  if (options.json || options.json_lines) {
+    std::cout << ResultJson(options, job, model, progress, whole) << std::endl;
+  } else {
+    std::cout << FinalTable(model, progress);
+    if (whole) std::cout << WholeModelText(*whole);
+  }
+  std::ostream& words = options.json || options.json_lines ? std::cerr : std::cout;
+  if (options.verb == TuneVerb::kWatch) {
+    if (progress.state() == proto::CANCELLED) words << "The job was cancelled." << std::endl;
+  } else if (progress.state() == proto::CANCELLED) {
+    words << (options.server.empty() ? "Interrupted" : "Cancelled")
+          << "; everything measured is kept. Go on with:\n  " << options.Command() << std::endl;
+  } else if (options.is_raw()) {
+    words << "mlc-compile takes it where it is the fastest of the log, and marks it as "
+             "hand-written."
+          << std::endl;
+  } else {
+    words << "Compile it with:\n  " << CompileCommand(options) << std::endl;
+  }
+}
+
+}  // namespace
+
+Result<ExitCode> Ended(const TuneOptions& options, const std::string& job, const ModelInfo& model,
+                       const proto::JobProgress& progress,
+                       const std::optional<WholeModelResult>& whole) {
+  if (progress.state() == proto::FAILED) return Internal("the job failed: " + progress.detail());
+  Report(options, job, model, progress, whole);
+  return Verdict(progress, FiguresOf(model, progress));
+}
+
+}  // namespace mlc::client

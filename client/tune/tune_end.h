@@ -1,0 +1,21 @@
+// How mlc-tune ends: what it found, on standard output, and its exit code.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/exit_code.h"
+#include "base/status.h"
+#include "client/local/whole_model.h"
+#include "client/progress/job_figures.h"
+#include "client/tune/options/tune_options.h"
+#include "proto/tuner.pb.h"
+
+namespace mlc::client {
+
+// Of a job that has ended. INTERNAL if the job failed.
+Result<ExitCode> Ended(const TuneOptions& options, const std::string& job, const ModelInfo& model,
+                       const proto::JobProgress& progress,
+                       const std::optional<WholeModelResult>& whole = std::nullopt);
+
+}  // namespace mlc::client

@@ -1,0 +1,82 @@
+#include "client/tune/tune_here.h"
+
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "client/local/embedded_server.h"
+#include "client/service/tuner_client.h"
+#include "client/target/auto_target.h"
+#include "client/target/target_choice.h"
+#include "client/tune/said_target.h"
+#include "client/tune/tune_end.h"
+#include "client/tune/whole_model_stage.h"
+#include "server/search/portfolio_strategy.h"
+
+namespace mlc::client {
+namespace {
+
+// How long an interrupted run waits for the trials under way.
+constexpr int64_t kGraceMs = 10'000;
+
+constexpr char kWithoutGpu[] =
+    "tune with --server ADDRESS, which has such workers, or for this processor with --target cpu";
+
+// The embedded worker is this machine.
+Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
+  if (IsLocalTarget(options.target)) return Status();
+  const target::Target here =
+      MLC_TRY(ChooseTarget(asked.is_cuda() ? "cuda" : "cpu", ThreadsOf(options), kWithoutGpu));
+  if (asked.ClassText() == here.ClassText()) return Status();
+  return InvalidArgument("this machine is not the --target: it is '" + here.ClassText() +
+                         "'; give --server with workers of that target");
+}
+
+// `options` names the device afterwards, so that what is said and run later means the same one.
+Result<target::Target> TargetOf(TuneOptions& options) {
+  if (options.target != kAutoTarget) {
+    return ChooseTarget(options.target, ThreadsOf(options), kWithoutGpu);
+  }
+  const AutoTarget chosen =
+      ChooseForMachine(LookAtMachine(ThreadsOf(options), options.cuda_home), Work::kTune);
+  SayTarget(options, chosen);
+  options.target = chosen.text;
+  return chosen.target;
+}
+
+}  // namespace
+
+Result<ExitCode> TuneHere(const TuneSession& session) {
+  TuneOptions options = session.options;
+  const target::Target target = MLC_TRY(TargetOf(options));
+  const Order order = MLC_TRY(OrderOf(options, target));
+  MLC_TRY(CheckLocal(options, target));
+  if (!target.is_cuda()) SayPlaces(options, target.threads);
+  const std::stop_token stop = session.interrupt.Keep();
+  const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(EmbeddedServer::Start(
+      {options.log, options.worker, ThreadsOf(options), target.is_cuda() ? "cuda" : "cpu",
+       options.cuda_home, options.cubin_cache, options.verbose, options.is_raw(),
+       server::MakePortfolioStrategy}));
+  TunerClient client = MLC_TRY(TunerClient::Connect({embedded->address(), {}, {}, {}}));
+  const proto::SubmitJobReply job = MLC_TRY(Submit(client, order));
+  if (options.resume && !job.resumed()) std::cerr << "nothing to resume: starting anew\n";
+  ProgressOutput output(session.style, order.model);
+  const Result<proto::JobProgress> ended = [&] {
+    const std::stop_callback cancel(stop, [&] { (void)client.Cancel(job.job()); });
+    return client.Watch(job.job(), [&](const proto::JobProgress& progress) {
+      MLC_TRY(output.Show(progress));
+      return embedded->KeepWorker(progress.trials());
+    });
+  }();
+  embedded->Stop(kGraceMs);
+  if (!ended.ok()) return ended.status();
+  if (ended->state() != proto::FAILED) output.Finish(*ended);
+  std::optional<WholeModelResult> whole;
+  if (target.is_cuda() && !options.is_raw()) {
+    whole = TryRunnersUp(options, job.job(), *ended, stop);
+  }
+  return Ended(options, job.job(), order.model, *ended, whole);
+}
+
+}  // namespace mlc::client

@@ -1,0 +1,65 @@
+// mlc-tune: cuts a model into tasks, has them tuned by a server, shows how it goes. The server is
+// embedded unless --server names one; that one's jobs go on without us, and can be listed, watched
+// and cancelled.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "base/exit_code.h"
+#include "base/process/standard_files.h"
+#include "base/process/standard_output.h"
+#include "base/rpc/flags.h"
+#include "client/tune/interrupt.h"
+#include "client/tune/options/tune_options.h"
+#include "client/tune/server_verbs.h"
+#include "client/tune/tune_here.h"
+#include "client/tune/tune_session.h"
+#include "client/tune/tune_there.h"
+
+namespace mlc::client {
+namespace {
+
+ProgressStyle StyleOf(const TuneOptions& options) {
+  if (options.json_lines) return ProgressStyle::kJsonLines;
+  if (options.quiet) return ProgressStyle::kNone;
+  const char* terminal = std::getenv("TERM");
+  const bool smart = terminal != nullptr && std::string(terminal) != "dumb";
+  return isatty(STDERR_FILENO) == 1 && smart && !options.verbose ? ProgressStyle::kTerminal
+                                                                 : ProgressStyle::kPlain;
+}
+
+transport::ChannelOptions ServerOf(const TuneOptions& options) {
+  transport::ChannelOptions server = options.Server();
+  transport::FillMissing(server, [](const char* name) { return std::getenv(name); });
+  return server;
+}
+
+Result<ExitCode> Run(const TuneSession& session) {
+  if (session.options.verb != TuneVerb::kTune) return AtServer(session);
+  return session.options.server.empty() ? TuneHere(session) : TuneThere(session);
+}
+
+int Main(int argc, char** argv) {
+  const ParsedCommand command = ParseTuneCommand(argc, argv);
+  if (command.exit_code >= 0) {
+    (command.exit_code == 0 ? std::cout : std::cerr) << command.message;
+    return command.exit_code;
+  }
+  const TuneOptions& options = command.options;
+  Interrupt interrupt;
+  const Result<ExitCode> code = Run({options, ServerOf(options), StyleOf(options), interrupt});
+  if (code.ok()) return static_cast<int>(*code);
+  std::cerr << "mlc-tune: " << code.status().message() << std::endl;
+  return static_cast<int>(ExitCodeOf(code.status()));
+}
+
+}  // namespace
+}  // namespace mlc::client
+
+int main(int argc, char** argv) {
+  mlc::transport::OpenStandardFiles();
+  mlc::transport::HearOfChildren();
+  return mlc::transport::EndProgram("mlc-tune", mlc::client::Main(argc, argv));
+}

@@ -1,0 +1,18 @@
+// What every way of running mlc-tune is given.
+#pragma once
+
+#include "base/rpc/channel.h"
+#include "client/progress/progress_output.h"
+#include "client/tune/interrupt.h"
+#include "client/tune/options/tune_options.h"
+
+namespace mlc::client {
+
+struct TuneSession {
+  const TuneOptions& options;
+  transport::ChannelOptions server;  // of --server, with what the environment adds
+  ProgressStyle style = ProgressStyle::kPlain;
+  Interrupt& interrupt;
+};
+
+}  // namespace mlc::client

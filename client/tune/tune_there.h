@@ -1,0 +1,18 @@
+// Jobs of a server followed from here: one that is submitted, or one of anybody's.
+#pragma once
+
+#include <string>
+
+#include "base/exit_code.h"
+#include "base/status.h"
+#include "client/service/tuner_client.h"
+#include "client/tune/tune_session.h"
+
+namespace mlc::client {
+
+// Submits what the options ask for, and follows the job unless they say --detach.
+Result<ExitCode> TuneThere(const TuneSession& session);
+// Follows the job with this id.
+Result<ExitCode> Watch(const TuneSession& session, TunerClient& client, const std::string& job);
+
+}  // namespace mlc::client
