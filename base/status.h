@@ -1,7 +1,7 @@
 // Status and Result<T>: how every function of the project reports what the caller or the
 // environment got wrong. Codes carry gRPC's numeric values (google.rpc.Code), so a service boundary
-// is one cast. A candidate that a space rejects is not a Status (see schedule/space.h); a bug of
-// ours is MLC_CHECK. Values; thread-compatible.
+// is one cast. A candidate that a space rejects is not a Status (see
+// compiler/schedule/space/space.h); a bug of ours is MLC_CHECK. Values; thread-compatible.
 #pragma once
 
 #include <optional>

@@ -3,7 +3,7 @@
 // build without a log to choose among configs. Pure functions.
 #pragma once
 
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
 
 namespace mlc::costmodel {

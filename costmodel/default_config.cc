@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "costmodel/analytic.h"
 
 namespace mlc::costmodel {

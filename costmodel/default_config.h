@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "compiler/graph/workload.h"
-#include "compiler/schedule/config.h"
+#include "compiler/schedule/space/config.h"
 #include "compiler/target/target.h"
 
 namespace mlc::costmodel {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/digest.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "costmodel/analytic.h"
 #include "costmodel/problem.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/schedule/contraction_problem.h"
+#include "compiler/schedule/problem/contraction_problem.h"
 
 namespace mlc::costmodel {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "base/status.h"
 #include "compiler/graph/workload.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
 #include "costmodel/problem.h"
 

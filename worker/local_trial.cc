@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::worker {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "compiler/schedule/check_config.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/space/check_config.h"
+#include "compiler/schedule/space/family.h"
 #include "costmodel/transfer.h"
 
 namespace mlc::client {

@@ -24,7 +24,7 @@ bool IsTuned(const package::Choice& choice);
 bool IsNearMiss(const package::Choice& choice);
 
 enum class NearMisses : uint8_t { kUse, kIgnore };
-// Kernels that somebody wrote by hand (schedule/cuda/raw_cuda.h).
+// Kernels that somebody wrote by hand (compiler/schedule/cuda/user_kernel/raw_cuda.h).
 enum class HandWritten : uint8_t { kUse, kIgnore };
 
 // The best record of each task whose config this build can still generate (same family version,

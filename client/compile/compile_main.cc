@@ -32,7 +32,7 @@
 #include "compiler/graph/physical/program_text.h"
 #include "compiler/package/library.h"
 #include "compiler/package/lock_file.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "db/sqlite_log.h"
 
 namespace mlc::client {

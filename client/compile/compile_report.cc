@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "client/compile/choose_kernels.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 
 namespace mlc::client {
 

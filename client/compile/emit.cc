@@ -4,8 +4,8 @@
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/llvm.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::client {
 

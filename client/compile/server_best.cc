@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/wire/protocol.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::client {
 namespace {

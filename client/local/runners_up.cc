@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::client {
 namespace {

@@ -18,7 +18,7 @@
 #include "client/local/embedded_server.h"
 #include "client/local/private_folder.h"
 #include "client/local/runners_up.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "db/confirmed_best.h"
 #include "db/sqlite_log.h"
 

@@ -5,8 +5,8 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "compiler/schedule/cuda/raw_cuda.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::client {
 namespace {

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "client/log/explain.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/space/family.h"
 #include "db/confirmed_best.h"
 #include "db/json_lines.h"
 #include "db/sqlite_log.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "compiler/schedule/cuda/packed_source.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/packed_source.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 
 namespace mlc::client {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "compiler/schedule/check_config.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/space/check_config.h"
 
 namespace mlc::package {
 

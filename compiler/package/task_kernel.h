@@ -12,7 +12,7 @@
 #include "compiler/codegen/llvm.h"
 #include "compiler/graph/program.h"
 #include "compiler/package/library.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
 
 namespace mlc::package {

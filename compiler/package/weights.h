@@ -13,7 +13,7 @@
 
 #include "base/status.h"
 #include "compiler/graph/program.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::package {
 

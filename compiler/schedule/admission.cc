@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "compiler/ir/types.h"
-#include "compiler/schedule/fused.h"
+#include "compiler/schedule/fusion/fused.h"
 
 namespace mlc::schedule {
 namespace {

@@ -3,16 +3,16 @@
 #include <array>
 #include <string>
 
-#include "compiler/schedule/attention.h"
-#include "compiler/schedule/check_config.h"
-#include "compiler/schedule/contraction.h"
+#include "compiler/schedule/cpu/attention/attention.h"
+#include "compiler/schedule/cpu/contraction/contraction.h"
+#include "compiler/schedule/cpu/depthwise/depthwise.h"
+#include "compiler/schedule/cpu/pointwise/pointwise.h"
+#include "compiler/schedule/cpu/row_reduce/row_reduce.h"
+#include "compiler/schedule/cpu/window/window.h"
+#include "compiler/schedule/cpu/winograd/winograd.h"
 #include "compiler/schedule/cuda/families.h"
-#include "compiler/schedule/depthwise.h"
-#include "compiler/schedule/family.h"
-#include "compiler/schedule/pointwise.h"
-#include "compiler/schedule/row_reduce.h"
-#include "compiler/schedule/window.h"
-#include "compiler/schedule/winograd.h"
+#include "compiler/schedule/space/check_config.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::schedule {
 

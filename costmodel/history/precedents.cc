@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "costmodel/default_config.h"
 #include "db/confirmed_best.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "costmodel/history/precedents.h"
 #include "db/confirmed_best.h"
 #include "server/jobs/job_request.h"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "compiler/schedule/admission.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "db/whole_number.h"
 #include "server/search/given_kernel.h"
 

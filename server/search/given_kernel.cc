@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/outcome.h"
-#include "compiler/schedule/check_config.h"
+#include "compiler/schedule/space/check_config.h"
 #include "costmodel/default_config.h"
 #include "db/record.h"
 

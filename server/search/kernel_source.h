@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/graph/workload.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
 #include "costmodel/problem.h"
 #include "server/search/candidate_source.h"

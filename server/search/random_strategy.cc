@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/rng.h"
-#include "compiler/schedule/family.h"
-#include "compiler/schedule/space.h"
+#include "compiler/schedule/space/family.h"
+#include "compiler/schedule/space/space.h"
 
 namespace mlc::server {
 namespace {

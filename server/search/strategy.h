@@ -19,7 +19,7 @@
 #include "base/digest.h"
 #include "base/measurement.h"
 #include "compiler/graph/workload.h"
-#include "compiler/schedule/config.h"
+#include "compiler/schedule/space/config.h"
 #include "compiler/target/target.h"
 #include "costmodel/transfer.h"
 

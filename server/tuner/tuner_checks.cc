@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/wire/protocol.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "costmodel/default_config.h"
 #include "server/tuner/tuner.h"
 #include "server/tuner/tuner_call.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "server/tuner/tuner.h"
 #include "server/tuner/tuner_job.h"
 

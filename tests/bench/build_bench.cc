@@ -19,7 +19,7 @@
 #include "base/rng.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/front/front.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "costmodel/analytic.h"
 #include "tests/bench/arguments.h"
 #include "worker/build/built_kernel.h"

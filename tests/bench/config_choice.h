@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::bench {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <thread>
 
-#include "compiler/schedule/contraction_problem.h"
+#include "compiler/schedule/problem/contraction_problem.h"
 
 namespace mlc::bench {
 namespace {

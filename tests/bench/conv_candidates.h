@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "tests/bench/kernel_runner.h"
 
 namespace mlc::bench {

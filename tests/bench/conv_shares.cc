@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "compiler/schedule/contraction_problem.h"
+#include "compiler/schedule/problem/contraction_problem.h"
 #include "tests/bench/measuring.h"
 
 namespace mlc::bench {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compiler/front/front.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "costmodel/analytic.h"
 #include "costmodel/default_config.h"
 #include "tests/bench/arguments.h"

@@ -9,7 +9,7 @@
 
 #include "base/machine/processors.h"
 #include "base/rng.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "worker/local_trial.h"
 
 namespace {

@@ -11,7 +11,7 @@
 
 #include "compiler/build/loaded_kernel.h"
 #include "compiler/codegen/llvm.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::bench {
 

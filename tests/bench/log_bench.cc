@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "db/snapshot.h"
 #include "db/sqlite_log.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "compiler/front/front.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "server/search/portfolio_strategy.h"
 #include "tests/bench/arguments.h"
 #include "tests/golden/workloads.h"

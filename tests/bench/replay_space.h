@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "compiler/graph/workload.h"
-#include "compiler/schedule/config.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/config.h"
+#include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
 
 namespace mlc::bench {

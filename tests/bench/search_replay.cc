@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "costmodel/analytic.h"
 #include "costmodel/default_config.h"
 #include "costmodel/experience.h"

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/schedule/cuda/tensor_facts.h"
-#include "compiler/schedule/cuda/warpgroup_plan.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/cuda/tensor/tensor_facts.h"
+#include "compiler/schedule/cuda/tensor/warpgroup_plan.h"
+#include "compiler/schedule/space/family.h"
 #include "tests/bench/gpu_trials.h"
 #include "worker/local_trial.h"
 

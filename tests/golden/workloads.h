@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/graph/workload.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
 
 namespace mlc::golden {

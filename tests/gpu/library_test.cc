@@ -14,7 +14,7 @@
 #include "compiler/package/library.h"
 #include "compiler/runtime/cuda_driver.h"
 #include "compiler/runtime/model.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "tests/e2e/library/small_models.h"
 
 namespace mlc::testing {

@@ -14,7 +14,7 @@
 
 #include "base/rng.h"
 #include "compiler/build/nvrtc.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "worker/build/built_kernel.h"
 #include "worker/check/reference.h"
 #include "worker/device/fleet/gpu_fleet.h"

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/ir/ir.h"
-#include "compiler/schedule/config.h"
+#include "compiler/schedule/space/config.h"
 
 // A graph's values are private, and adding one takes the library.
 template <auto member>

@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "base/digest.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "tests/workloads/aligned_contraction.h"
 #include "tests/workloads/attention.h"
 #include "tests/workloads/contraction.h"

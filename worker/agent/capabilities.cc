@@ -9,8 +9,8 @@
 #include "base/process/child.h"
 #include "base/sandbox/child_limits.h"
 #include "compiler/build/nvrtc.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::worker {
 namespace {

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "base/process/bytes.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 
 namespace mlc::worker {
 namespace {

@@ -13,7 +13,7 @@
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/llvm.h"
 #include "compiler/graph/workload.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
 
 namespace mlc::worker {

@@ -2,15 +2,15 @@
 
 #include <vector>
 
-#include "compiler/schedule/cuda/attention_family.h"
-#include "compiler/schedule/cuda/depthwise_family.h"
-#include "compiler/schedule/cuda/pointwise_family.h"
-#include "compiler/schedule/cuda/pool_family.h"
-#include "compiler/schedule/cuda/row_family.h"
-#include "compiler/schedule/cuda/simt_contraction.h"
-#include "compiler/schedule/cuda/skinny_contraction.h"
-#include "compiler/schedule/cuda/tensor_contraction.h"
-#include "compiler/schedule/cuda/warpgroup_contraction.h"
+#include "compiler/schedule/cuda/attention/attention_family.h"
+#include "compiler/schedule/cuda/depthwise/depthwise_family.h"
+#include "compiler/schedule/cuda/pointwise/pointwise_family.h"
+#include "compiler/schedule/cuda/pool/pool_family.h"
+#include "compiler/schedule/cuda/row_reduce/row_family.h"
+#include "compiler/schedule/cuda/simt/simt_contraction.h"
+#include "compiler/schedule/cuda/skinny/skinny_contraction.h"
+#include "compiler/schedule/cuda/tensor/tensor_contraction.h"
+#include "compiler/schedule/cuda/tensor/warpgroup_contraction.h"
 
 namespace mlc::schedule {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::schedule {
 

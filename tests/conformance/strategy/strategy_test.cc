@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "base/rng.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "server/search/portfolio_strategy.h"
 #include "server/search/random_strategy.h"
 #include "tests/unit/costmodel/conv_workload.h"

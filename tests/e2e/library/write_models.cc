@@ -10,7 +10,7 @@
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/tensor_io.h"
 #include "compiler/package/library.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "tests/e2e/library/small_models.h"
 
 namespace mlc::testing {

@@ -10,7 +10,7 @@
 
 #include "base/rng.h"
 #include "compiler/front/front.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
 #include "db/sqlite_log.h"
 

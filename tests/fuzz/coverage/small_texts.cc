@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "compiler/package/lock_file.h"
-#include "compiler/schedule/config.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/space/config.h"
 #include "compiler/target/launch.h"
 #include "compiler/target/target.h"
 #include "server/jobs/quotas.h"

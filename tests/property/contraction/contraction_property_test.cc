@@ -10,7 +10,7 @@
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/tensor_io.h"
 #include "compiler/ir/interpret.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "tests/workloads/contraction.h"
 
 namespace mlc::schedule {

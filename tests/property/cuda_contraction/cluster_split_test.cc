@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/schedule/contraction_space.h"
+#include "compiler/schedule/problem/contraction_space.h"
 #include "tests/property/cuda_contraction/cuda_case.h"
 #include "tests/workloads/cuda_subjects.h"
 

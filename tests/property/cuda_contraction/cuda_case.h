@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "compiler/graph/workload.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::schedule {
 

@@ -12,7 +12,7 @@
 #include "base/machine/processors.h"
 #include "base/process/child_process.h"
 #include "compiler/build/nvrtc.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "tests/workloads/case_range.h"
 #include "worker/build/built_kernel.h"
 

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::schedule {
 namespace {

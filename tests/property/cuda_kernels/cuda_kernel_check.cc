@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/interpret.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "tests/property/kernel_check/kernel_case.h"
 #include "tests/property/kernel_check/kernel_check.h"
 

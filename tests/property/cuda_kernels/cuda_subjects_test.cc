@@ -10,7 +10,7 @@
 #include "base/process/child_process.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "tests/workloads/case_range.h"
 #include "tests/workloads/cuda_subjects.h"
 #include "worker/build/built_kernel.h"

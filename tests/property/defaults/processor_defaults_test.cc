@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "compiler/graph/workload.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
 #include "tests/workloads/case_range.h"
 #include "tests/workloads/layers.h"

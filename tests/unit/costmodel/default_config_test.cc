@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "costmodel/analytic.h"
 #include "tests/unit/costmodel/conv_workload.h"
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "compiler/front/front.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "tests/e2e/library/small_models.h"
 #include "tests/unit/package/elf_file.h"
 

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "compiler/schedule/fused.h"
-#include "compiler/schedule/pointwise_piece.h"
-#include "compiler/schedule/row_reduce_problem.h"
+#include "compiler/schedule/fusion/fused.h"
+#include "compiler/schedule/problem/pointwise_piece.h"
+#include "compiler/schedule/problem/row_reduce_problem.h"
 #include "tests/golden/workloads.h"
 
 namespace mlc::schedule {

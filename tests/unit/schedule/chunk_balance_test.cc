@@ -1,4 +1,4 @@
-#include "compiler/schedule/chunk_balance.h"
+#include "compiler/schedule/cpu/chunk_balance.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/schedule/config.h"
+#include "compiler/schedule/space/config.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compiler/schedule/contraction_problem.h"
-#include "compiler/schedule/contraction_segments.h"
-#include "compiler/schedule/contraction_space.h"
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/cpu/contraction/contraction_segments.h"
+#include "compiler/schedule/problem/contraction_problem.h"
+#include "compiler/schedule/problem/contraction_space.h"
+#include "compiler/schedule/space/family.h"
 
 namespace mlc::schedule {
 namespace {

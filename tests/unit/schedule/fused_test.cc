@@ -1,10 +1,10 @@
-#include "compiler/schedule/fused.h"
+#include "compiler/schedule/fusion/fused.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "compiler/schedule/pointwise_piece.h"
+#include "compiler/schedule/problem/pointwise_piece.h"
 
 namespace mlc::schedule {
 namespace {

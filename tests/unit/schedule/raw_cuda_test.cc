@@ -1,10 +1,10 @@
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "compiler/schedule/cuda/packed_source.h"
+#include "compiler/schedule/cuda/user_kernel/packed_source.h"
 
 namespace mlc::schedule {
 namespace {

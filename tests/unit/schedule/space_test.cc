@@ -1,4 +1,4 @@
-#include "compiler/schedule/space.h"
+#include "compiler/schedule/space/space.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "base/process/child.h"
 #include "base/sandbox/sandbox.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "worker/build/built_kernel.h"
 #include "worker/device/cuda/service_kernels.h"
 #include "worker/local_trial.h"

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "worker/engine/engine.h"
 
 namespace mlc::worker {

@@ -6,7 +6,7 @@
 #include "client/compile/compile_report.h"
 #include "client/compile/emit.h"
 #include "client/compile/server_best.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "costmodel/default_config.h"
 #include "db/memory_log.h"
 #include "tests/unit/client/compile/known_times.h"

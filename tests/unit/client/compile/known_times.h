@@ -6,7 +6,7 @@
 #include <string>
 
 #include "compiler/graph/workload.h"
-#include "compiler/schedule/config.h"
+#include "compiler/schedule/space/config.h"
 #include "compiler/target/target.h"
 #include "db/tuning_log.h"
 

@@ -4,8 +4,8 @@
 
 #include "client/compile/choose_kernels.h"
 #include "client/compile/compile_report.h"
-#include "compiler/schedule/check_config.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/space/check_config.h"
 #include "db/memory_log.h"
 #include "tests/unit/client/compile/known_times.h"
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "compiler/schedule/family.h"
+#include "compiler/schedule/space/family.h"
 #include "db/sqlite_log.h"
 
 namespace mlc::client {

@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "base/wire/protocol.h"
-#include "compiler/schedule/cuda/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "costmodel/default_config.h"
 #include "db/confirmed_best.h"
 #include "tests/unit/server/tuner/fake_strategy.h"

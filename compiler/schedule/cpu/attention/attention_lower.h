@@ -1,0 +1,38 @@
+// Kernel IR of attention. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "compiler/schedule/space/family.h"
+
+namespace mlc::schedule {
+
+struct AttentionProblem {
+  graph::ValueId anchor = 0;
+  int64_t batch = 1, heads = 1;
+  int64_t queries = 1, keys = 1;  // S, T
+  int64_t depth = 1, width = 1;   // D of q and k, E of v
+  double scale = 1;
+  bool masked = false;
+
+  int64_t Heads() const { return batch * heads; }
+  // Of both products, multiply-adds counting two.
+  double Flops() const;
+};
+
+struct AttentionKnobs {
+  int rows = 6;
+  int key_vectors = 2;
+  int value_vectors = 2;
+  int64_t splits = 1;
+  int unroll = 2;
+};
+
+// Null if the workload is no single attention, or its parts cannot be emitted.
+std::optional<AttentionProblem> FindAttention(const graph::Workload& workload);
+
+LoweredKernel LowerAttention(const graph::Workload& workload, const target::Target& target,
+                             const AttentionProblem& problem, const AttentionKnobs& knobs);
+
+}  // namespace mlc::schedule

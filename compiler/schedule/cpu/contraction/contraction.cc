@@ -1,0 +1,162 @@
+#include "compiler/schedule/cpu/contraction/contraction.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/schedule/cpu/contraction/contraction_lower.h"
+#include "compiler/schedule/cpu/contraction/contraction_segments.h"
+#include "compiler/schedule/problem/contraction_space.h"
+
+namespace mlc::schedule {
+namespace {
+
+constexpr int kMaxRows = 30;
+constexpr int64_t kMinChains = 8;
+constexpr int64_t kMinPass = 64;         // k steps worth a copy of the rows
+constexpr int64_t kMinStreamed = 16384;  // weights worth fetching ahead
+
+bool TilesOuter(const ContractionProblem& p) {
+  return p.outer[1].dim >= 0 && p.outer[1].out > 1 && p.inner.out <= 14;
+}
+
+const std::vector<int64_t>& RowChunks() {
+  static const std::vector<int64_t> counts = {1, 2, 4, 7, 8, 14, 28};
+  return counts;
+}
+
+const std::vector<int64_t>& ColumnChunks() {
+  static const std::vector<int64_t> counts = {1, 2, 4, 8, 16};
+  return counts;
+}
+
+int64_t MaxUnits(const ContractionProblem& p) {
+  return p.outer[1].dim >= 0 ? p.outer[1].out : p.inner.out;
+}
+
+// Steps of k in a pass: equal parts of all.
+std::vector<int64_t> PassDepths(const ContractionProblem& p) {
+  std::vector<int64_t> depths = {0};
+  if (!HasPasses(p) || p.Rows() <= 4) return depths;
+  for (int64_t parts = 16; parts >= 2 && depths.size() < 4; --parts) {
+    const int64_t depth = p.K() / parts;
+    if (p.K() % parts == 0 && depth % 16 == 0 && depth >= 2 * kMinPass) depths.push_back(depth);
+  }
+  return depths;
+}
+
+int64_t ColumnVectors(const ContractionProblem& p, int lanes) {
+  return (p.columns + lanes - 1) / lanes;
+}
+
+double ScratchBytes(const ContractionProblem& p, const ContractionPlan& plan) {
+  return 4 * static_cast<double>(StagedElements(p, plan) + PartialElements(p, plan));
+}
+
+}  // namespace
+
+bool ContractionFamily::Accepts(const graph::Workload& workload, const target::Target&) const {
+  const std::optional<ContractionProblem> p = FindContraction(workload);
+  return p && !IsDepthwise(*p);
+}
+
+Space ContractionFamily::MakeSpace(const graph::Workload& workload,
+                                   const target::Target& target) const {
+  const ContractionProblem p = *FindContraction(workload);
+  const int64_t vectors = ColumnVectors(p, target.Lanes(DType::kF32));
+  const bool few_rows = p.Rows() <= 4;
+  Space space{"contraction", version(), {}};
+  space.knobs.push_back({"mr", TileSizes(p.inner.out, kMaxRows)});
+  space.knobs.push_back(
+      {"mh", TilesOuter(p) ? TileSizes(p.outer[1].out, 4) : std::vector<int64_t>{1}});
+  space.knobs.push_back({"nr", UpTo(few_rows ? std::vector<int64_t>{1, 2, 3, 4, 6, 8}
+                                             : std::vector<int64_t>{1, 2, 3, 4},
+                                    std::max<int64_t>(1, vectors))});
+  space.knobs.push_back({"rows_first", {0, 1}});
+  space.knobs.push_back({"row_chunks", UpTo(RowChunks(), MaxUnits(p))});
+  space.knobs.push_back({"col_chunks", UpTo(ColumnChunks(), vectors)});
+  space.knobs.push_back({"unroll", {1, 2, 4}});
+  space.knobs.push_back({"prefetch", {0, 8, 16}});
+  const bool in_place = !p.column_is_weight && !p.convolution && p.column_stride == 1;
+  space.knobs.push_back({"pack", in_place ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{1}});
+  space.knobs.push_back({"k_chunk", PassDepths(p)});
+  const bool stages = HasPasses(p) && p.K() >= kMinPass && !few_rows;
+  space.knobs.push_back({"stage", stages ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
+  const bool streams = p.column_is_weight && p.K() * p.columns >= kMinStreamed;
+  space.knobs.push_back({"ahead", streams ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
+  return space;
+}
+
+RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target,
+                       const ContractionPlan& plan) {
+  const int64_t rows = int64_t{plan.inner_rows} * plan.outer_rows;
+  const int64_t chains = rows * plan.vectors;
+  const int64_t vectors = ColumnVectors(p, plan.lanes);
+  if (chains + plan.vectors + 1 > target.vector_registers()) return RejectReason::kRegisters;
+  if (plan.inner_rows > p.inner.out || plan.outer_rows > std::max<int64_t>(1, p.outer[1].out) ||
+      plan.vectors > vectors) {
+    return RejectReason::kTileExceedsShape;
+  }
+  const int64_t parts = TileCount(p.inner, plan.inner_rows);
+  if ((p.inner.out + parts - 1) / parts != plan.inner_rows) return RejectReason::kRedundant;
+  // Small shapes may not fill the latency of the FMA units; then half of what they have will do.
+  const int64_t most = std::min<int64_t>(p.inner.out, 8) *
+                       (TilesOuter(p) ? std::min<int64_t>(p.outer[1].out, 4) : 1) *
+                       std::min<int64_t>(vectors, 4);
+  const int64_t reachable =
+      most >= 2 * kMinChains ? kMinChains : std::min(kMinChains, most + 1) / 2;
+  if (chains < reachable) return RejectReason::kTooFewChains;
+  if (plan.row_chunks > plan.row_units || plan.column_chunks > plan.panels) {
+    return RejectReason::kRedundant;
+  }
+  if (!plan.pack && (p.column_is_weight || !ColumnsInPlace(p, plan.panel_width()))) {
+    return RejectReason::kUnsupported;
+  }
+  if (plan.k_chunk > 0 && plan.rows_first) return RejectReason::kUnsupported;
+  const int64_t tiles = plan.row_units * (p.outer[1].dim >= 0 ? parts : 1);
+  if (plan.ahead && (plan.rows_first || plan.panels <= plan.column_chunks || tiles < 2)) {
+    return RejectReason::kRedundant;
+  }
+  if ((plan.stage || plan.k_chunk > 0) &&
+      ScratchBytes(p, plan) > 2 * static_cast<double>(target.l2_bytes)) {
+    return RejectReason::kCache;
+  }
+  if (plan.prefetch > 0 && p.depth <= 16) return RejectReason::kRedundant;
+  if (plan.unroll > p.depth) return RejectReason::kRedundant;
+  const int64_t chunks = plan.parallel_chunks(p);
+  // Of what the knobs offer: three tiles cannot be three chunks.
+  const int64_t reachable_chunks = p.Batches() * p.outer[0].out *
+                                   LargestUpTo(RowChunks(), plan.row_units) *
+                                   LargestUpTo(ColumnChunks(), plan.panels);
+  if (chunks < std::min<int64_t>(target.threads, reachable_chunks)) {
+    return RejectReason::kParallelism;
+  }
+  // Chunks of some microseconds each: smaller ones only add overhead.
+  if (plan.row_chunks * plan.column_chunks > 8 * target.threads &&
+      p.Flops() / static_cast<double>(chunks) < 2e5) {
+    return RejectReason::kParallelism;
+  }
+  return RejectReason::kNone;
+}
+
+RejectReason ContractionFamily::Check(const graph::Workload& workload, const target::Target& target,
+                                      const Config& config) const {
+  const std::optional<ContractionProblem> problem = FindContraction(workload);
+  if (!problem) return RejectReason::kUnsupported;
+  return CheckPlan(*problem, target, MakePlan(*problem, target, config));
+}
+
+KernelFacts ContractionFamily::Facts(const graph::Workload& workload, const target::Target& target,
+                                     const Config& config) const {
+  const ContractionProblem problem = *FindContraction(workload);
+  return PlanFacts(workload, problem, target, MakePlan(problem, target, config));
+}
+
+Result<LoweredKernel> ContractionFamily::Lower(const graph::Workload& workload,
+                                               const target::Target& target,
+                                               const Config& config) const {
+  const std::optional<ContractionProblem> problem = FindContraction(workload);
+  if (!problem) return Internal("contraction: the workload has no single contraction");
+  return LowerContraction(workload, *problem, MakePlan(*problem, target, config));
+}
+
+}  // namespace mlc::schedule

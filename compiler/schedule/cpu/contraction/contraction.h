@@ -1,0 +1,43 @@
+// The contraction family: matrix products (any batch, broadcast, transposition, one row or column)
+// and direct convolutions (one to three spatial axes; any stride, dilation, padding, group) as
+// implicit matrix multiplication. Columns (output channels) are packed into panels, weights once at
+// compile time; rows (pixels) are read in place, whatever their strides; register tiles of mr x mh
+// rows by nr vectors are multiplied without any copy of a padded input. What the epilogue reads of
+// tensors of the result's shape, beyond the second-level caches, is asked for when a tile starts.
+//
+// Knobs: mr rows of the tile along the row axis, mh along the axis outside it, nr column vectors,
+// rows_first (row tiles outside column panels), row_chunks and col_chunks (pieces spread over
+// threads), unroll of k, prefetch (k steps ahead), pack (columns packed, or read in place), k_chunk
+// (passes over k, with partial sums in scratch), stage (rows of a pass copied to scratch, away from
+// strides that share few cache sets), ahead (the next panel is fetched from memory during this
+// one). Stateless, thread-safe.
+#pragma once
+
+#include "compiler/schedule/cpu/contraction/contraction_plan.h"
+#include "compiler/schedule/problem/contraction_problem.h"
+#include "compiler/schedule/space/family.h"
+
+namespace mlc::schedule {
+
+class ContractionFamily final : public Family {
+ public:
+  std::string_view name() const override { return "contraction"; }
+  int version() const override { return 2; }
+  bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const target::Target& target,
+                     const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
+                    const Config& config) const override;
+  Config Default(const graph::Workload& workload, const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
+                              const Config& config) const override;
+};
+
+// The parts of the family, also for its tests.
+RejectReason CheckPlan(const ContractionProblem& problem, const target::Target& target,
+                       const ContractionPlan& plan);
+KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem& problem,
+                      const target::Target& target, const ContractionPlan& plan);
+
+}  // namespace mlc::schedule

@@ -1,0 +1,222 @@
+#include "compiler/schedule/cpu/contraction/contraction_lower.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "compiler/schedule/cpu/contraction/contraction_chunk.h"
+#include "compiler/schedule/cpu/contraction/contraction_pack.h"
+#include "compiler/schedule/cpu/contraction/contraction_partial.h"
+#include "compiler/schedule/cpu/contraction/contraction_rows.h"
+#include "compiler/schedule/cpu/contraction/contraction_store.h"
+#include "compiler/schedule/cpu/contraction/contraction_tiles.h"
+#include "compiler/schedule/cpu/register_tile.h"
+#include "compiler/schedule/fusion/fused.h"
+
+namespace mlc::schedule {
+namespace {
+
+using ir::ExprRef;
+using ir::Int;
+
+constexpr int64_t kLine = 16;  // elements of a cache line
+
+class Lowering {
+ public:
+  Lowering(const graph::Workload& workload, const ContractionProblem& problem,
+           const ContractionPlan& plan);
+
+  LoweredKernel Run();
+
+ private:
+  bool PacksWeight() const { return plan_.pack && p_.column_is_weight; }
+  std::vector<int> Without() const;
+  ir::BufferId DeclareColumns();
+  void EmitChunk(const ExprRef& index);
+  void EmitPass(const ExprRef& pass);
+  void EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef& pass);
+  void EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,
+                const ExprRef& a_base, const ExprRef& b_base, const ExprRef& steps);
+  int64_t Unroll() const { return std::min<int64_t>(plan_.unroll, p_.depth); }
+  int AheadLines(const RowTile& tile) const;
+  void StartAhead(const RowTile& tile, const ExprRef& next_panel);
+  LoopOptions Options(const RowTile& tile, const ExprRef& steps);
+
+  const graph::Workload& workload_;
+  const ContractionProblem& p_;
+  const ContractionPlan& plan_;
+  // A kernel's buffers are numbered as they are declared: by the members from here on, in order.
+  ir::KernelBuilder builder_;
+  Fused fused_;
+  std::vector<Binding> bindings_;
+  ir::BufferId columns_;
+  RowTiles tiles_;
+  RegisterTile registers_;
+  ContractionRows rows_;
+  PartialSums sums_;
+  ContractionStore store_;
+  ContractionChunk chunk_;  // the current one
+  ExprRef first_panel_;     // its first panel
+  ExprRef ahead_;  // where the next panel is fetched from, at the current tile's first step
+};
+
+Lowering::Lowering(const graph::Workload& workload, const ContractionProblem& problem,
+                   const ContractionPlan& plan)
+    : workload_(workload),
+      p_(problem),
+      plan_(plan),
+      builder_("contraction"),
+      fused_(workload, builder_, Without()),
+      bindings_(fused_.bindings()),
+      columns_(DeclareColumns()),
+      tiles_(problem, plan.inner_rows, plan.outer_rows, builder_),
+      registers_(builder_, tiles_.MaxRows(), plan.vectors, plan.lanes),
+      rows_(problem, plan, fused_, tiles_, builder_),
+      sums_(problem, plan, registers_, builder_),
+      store_(workload, problem, plan, fused_, registers_, builder_) {}
+
+// A weight that only the anchor reads is replaced by its packed form.
+std::vector<int> Lowering::Without() const {
+  if (!PacksWeight()) return {};
+  const graph::ValueId id = workload_.operands()[static_cast<size_t>(p_.column_operand)];
+  const bool alone = workload_.graph().Users()[static_cast<size_t>(id)].size() == 1 &&
+                     std::count(workload_.outputs().begin(), workload_.outputs().end(), id) == 0;
+  return alone ? std::vector<int>{p_.column_operand} : std::vector<int>{};
+}
+
+// The columns as the inner loop reads them; a phase of its own packs those that are computed.
+ir::BufferId Lowering::DeclareColumns() {
+  if (!plan_.pack) return fused_.OperandBuffer(p_.column_operand);
+  const int64_t elements = PackedElements(p_, plan_);
+  if (PacksWeight()) {
+    bindings_.push_back({Binding::Kind::kPrepared, 0});
+    return builder_.In("packed", DType::kF32, elements);
+  }
+  const ir::BufferId packed = builder_.Shared("packed", DType::kF32, elements);
+  EmitPack(p_, plan_, fused_.OperandBuffer(p_.column_operand), packed, builder_);
+  return packed;
+}
+
+LoweredKernel Lowering::Run() {
+  builder_.Parallel("chunk", plan_.parallel_chunks(p_),
+                    [&](const ExprRef& index) { EmitChunk(index); });
+  LoweredKernel lowered{builder_.Finish(), bindings_, {}};
+  if (PacksWeight()) lowered.preparations.push_back(PackPreparation(workload_, p_, plan_));
+  return lowered;
+}
+
+void Lowering::EmitChunk(const ExprRef& index) {
+  chunk_ = LocateChunk(p_, plan_, index, builder_);
+  builder_.For("pass", plan_.passes(p_), [&](const ExprRef& pass) { EmitPass(pass); });
+}
+
+void Lowering::EmitPass(const ExprRef& pass) {
+  rows_.Stage(chunk_, pass);
+  const int64_t chunks = plan_.column_chunks;
+  first_panel_ = builder_.Let("first", ir::FloorDiv(chunk_.column_chunk * plan_.panels, chunks));
+  const ExprRef last = ir::FloorDiv((chunk_.column_chunk + 1) * plan_.panels, chunks);
+  const auto for_panels = [&](const auto& body) {
+    builder_.For("panel", first_panel_, last, 1, body);
+  };
+  const auto for_tiles = [&](const auto& body) {
+    tiles_.ForEach(chunk_.row_chunk, plan_.row_chunks, body);
+  };
+  if (plan_.rows_first) {
+    for_tiles([&](const RowTile& tile) {
+      for_panels([&](const ExprRef& panel) { EmitTile(tile, panel, pass); });
+    });
+  } else {
+    for_panels([&](const ExprRef& panel) {
+      for_tiles([&](const RowTile& tile) { EmitTile(tile, panel, pass); });
+    });
+  }
+}
+
+// Lines of the next panel that an iteration of k fetches: the tile's share of it by its rows.
+int Lowering::AheadLines(const RowTile& tile) const {
+  const int64_t rows = (p_.outer[1].out * p_.inner.out + plan_.row_chunks - 1) / plan_.row_chunks;
+  const int64_t lines = Unroll() * plan_.panel_width() / kLine * tile.rows();
+  return static_cast<int>((lines + rows - 1) / rows);
+}
+
+// The part of the next panel that falls to this tile: as far into it as the tile is into the rows.
+void Lowering::StartAhead(const RowTile& tile, const ExprRef& next_panel) {
+  const int64_t rows = p_.outer[1].out * p_.inner.out;
+  const int64_t units = p_.outer[1].dim >= 0 ? p_.outer[1].out : p_.inner.out;
+  const ExprRef chunk_start =
+      ir::FloorDiv(chunk_.row_chunk * units, plan_.row_chunks) * (rows / units);
+  const int64_t depth = p_.Taps() * plan_.pass_depth(p_);
+  const ExprRef step = ir::FloorDiv(
+      ir::Max(Int(0), RowOf(p_, tile) - chunk_start) * (depth * plan_.row_chunks), rows);
+  ahead_ = builder_.Let("next", next_panel + step * plan_.panel_width());
+}
+
+// Loop options of the run that starts at k step `steps` of the panel.
+LoopOptions Lowering::Options(const RowTile& tile, const ExprRef& steps) {
+  LoopOptions options{plan_.unroll, plan_.prefetch, 16, {}, 0};
+  if (!plan_.ahead) return options;
+  options.ahead_lines = AheadLines(tile);
+  options.ahead = builder_.Let("ahead", ahead_ + steps * (options.ahead_lines * kLine / Unroll()));
+  return options;
+}
+
+void Lowering::EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef& pass) {
+  sums_.Locate(tile, panel - first_panel_);
+  sums_.Start(tile, pass);
+  store_.Fetch(tile, chunk_, panel);
+  const RowAxis& depth = p_.outer[0];
+  const RowAxis& height = p_.outer[1];
+  const ExprRef a_base = builder_.Let("a", rows_.Base(tile, chunk_, pass));
+  const int64_t panel_stride =
+      plan_.pack ? PackedPanelElements(p_, plan_) : plan_.panel_width() * p_.column_stride;
+  const int64_t column_step = plan_.pack ? plan_.panel_width() : p_.column_k_stride;
+  const ExprRef b_base = builder_.Let(
+      "b", chunk_.column_batch + panel * panel_stride + pass * (plan_.k_chunk * column_step));
+  if (plan_.ahead) StartAhead(tile, b_base + panel_stride);
+  const int64_t row_taps = p_.inner.taps * p_.depth * plan_.panel_width();
+  tiles_.ForOuterTaps(tile, chunk_.depth_at,
+                      [&](const ExprRef& d, const ExprRef& h, const OuterTaps& outer) {
+                        const ExprRef a_row = a_base + d * (depth.dilation * depth.row_stride) +
+                                              h * (height.dilation * height.row_stride);
+                        const ExprRef b_row = b_base + (d * height.taps + h) * row_taps;
+                        const ExprRef steps = (d * height.taps + h) * (p_.inner.taps * p_.depth);
+                        for (const TapRun& inner : tile.inner->runs) {
+                          EmitTaps(tile, outer, inner, a_row, b_row, steps);
+                        }
+                      });
+  sums_.Finish(tile, pass, [&] { store_.Store(tile, chunk_, panel); });
+}
+
+void Lowering::EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,
+                        const ExprRef& a_base, const ExprRef& b_base, const ExprRef& steps) {
+  const RowAxis& axis = p_.inner;
+  const int64_t tap_stride = axis.dilation * axis.row_stride;
+  const int64_t taps = inner.tap_end - inner.tap_begin;
+  // Neighbouring taps whose channels follow each other in memory are one long reduction.
+  const bool joined = tap_stride == p_.depth * p_.row_k_stride && p_.row_k_stride != 0;
+  const RowBlock block{outer.row_begin, outer.row_end, inner.row_begin, inner.row_end,
+                       tile.inner->rows};
+  const int64_t width = plan_.pack ? plan_.panel_width() : p_.column_k_stride;
+  const auto reduce = [&](const ExprRef& a, const ExprRef& b, const ExprRef& tap, int64_t depth) {
+    const RowOperand rows = rows_.From(builder_.Let("ak", a));
+    const LoopOptions options = Options(tile, steps + tap * p_.depth);
+    const DType dtype = plan_.pack ? DType::kF32 : p_.column_dtype;
+    registers_.Loop(block, rows, {columns_, dtype, builder_.Let("bk", b), width}, depth, options);
+  };
+  if (joined || taps == 1) {
+    reduce(a_base + inner.tap_begin * tap_stride, b_base + inner.tap_begin * p_.depth * width,
+           Int(inner.tap_begin), taps * plan_.pass_depth(p_));
+    return;
+  }
+  builder_.For("kw", Int(inner.tap_begin), Int(inner.tap_end), 1, [&](const ExprRef& tap) {
+    reduce(a_base + tap * tap_stride, b_base + tap * (p_.depth * width), tap, p_.depth);
+  });
+}
+
+}  // namespace
+
+LoweredKernel LowerContraction(const graph::Workload& workload, const ContractionProblem& problem,
+                               const ContractionPlan& plan) {
+  return Lowering(workload, problem, plan).Run();
+}
+
+}  // namespace mlc::schedule

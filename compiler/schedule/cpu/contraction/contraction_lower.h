@@ -1,0 +1,13 @@
+// Emits the kernel of a contraction plan: implicit matrix multiplication over register tiles, the
+// epilogue applied to the accumulators before they are stored.
+#pragma once
+
+#include "compiler/schedule/cpu/contraction/contraction_plan.h"
+#include "compiler/schedule/space/family.h"
+
+namespace mlc::schedule {
+
+LoweredKernel LowerContraction(const graph::Workload& workload, const ContractionProblem& problem,
+                               const ContractionPlan& plan);
+
+}  // namespace mlc::schedule

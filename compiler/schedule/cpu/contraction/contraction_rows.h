@@ -1,0 +1,39 @@
+// The row operand of a contraction's inner loop: read where it is, or from a thread's copy of a
+// chunk's rows, in f32, which a pass makes of them. Not thread-safe; borrows its collaborators.
+#pragma once
+
+#include "compiler/schedule/cpu/contraction/contraction_chunk.h"
+#include "compiler/schedule/cpu/contraction/contraction_tiles.h"
+#include "compiler/schedule/cpu/register_tile.h"
+#include "compiler/schedule/fusion/fused.h"
+
+namespace mlc::schedule {
+
+class ContractionRows {
+ public:
+  // Declares the copy if the plan has one.
+  ContractionRows(const ContractionProblem& problem, const ContractionPlan& plan,
+                  const Fused& fused, RowTiles& tiles, ir::KernelBuilder& builder);
+
+  // Copies the chunk's rows for one pass; nothing where they are read in place.
+  void Stage(const ContractionChunk& chunk, const ir::ExprRef& pass);
+  // Where the tile's first row begins in a pass.
+  ir::ExprRef Base(const RowTile& tile, const ContractionChunk& chunk,
+                   const ir::ExprRef& pass) const;
+  // Rows of a tile from element `base` on.
+  RowOperand From(const ir::ExprRef& base) const;
+
+ private:
+  ir::ExprRef InPlace(const RowTile& tile, const ContractionChunk& chunk,
+                      const ir::ExprRef& pass) const;
+  void StageTile(const RowTile& tile, const ir::ExprRef& from);
+
+  const ContractionProblem& p_;
+  const ContractionPlan& plan_;
+  const Fused& fused_;
+  RowTiles& tiles_;
+  ir::KernelBuilder& builder_;
+  ir::BufferId staged_ = 0;  // [row][pitch]
+};
+
+}  // namespace mlc::schedule

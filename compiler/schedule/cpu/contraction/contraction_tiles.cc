@@ -1,0 +1,94 @@
+#include "compiler/schedule/cpu/contraction/contraction_tiles.h"
+
+#include <algorithm>
+
+namespace mlc::schedule {
+
+using ir::ExprRef;
+using ir::Int;
+
+RowTiles::RowTiles(const ContractionProblem& problem, int inner_rows, int outer_rows,
+                   ir::KernelBuilder& builder)
+    : p_(problem),
+      builder_(builder),
+      outer_rows_(outer_rows),
+      inner_tiles_(TileCount(problem.inner, inner_rows)),
+      units_(problem.outer[1].dim >= 0 ? TileCount(problem.outer[1], outer_rows) : inner_tiles_),
+      inner_(MakeSegments(problem.inner, inner_rows)) {
+  if (outer_rows > 1) outer_ = MakeSegments(problem.outer[1], outer_rows);
+}
+
+int RowTiles::MaxRows() const {
+  int rows = 0;
+  for (const TileSegment& s : inner_) rows = std::max(rows, s.rows);
+  return rows * outer_rows_;
+}
+
+void RowTiles::ForSegments(const std::vector<TileSegment>& segments, const ExprRef& begin,
+                           const ExprRef& end, const SegmentBody& body) {
+  for (const TileSegment& segment : segments) {
+    builder_.For("t", ir::Max(begin, Int(segment.begin)), ir::Min(end, Int(segment.end)), 1,
+                 [&](const ExprRef& t) {
+                   body(segment, builder_.Let("at", t * segment.rows + segment.origin));
+                 });
+  }
+}
+
+void RowTiles::ForEach(const ExprRef& chunk, int64_t chunks,
+                       const std::function<void(const RowTile&)>& body) {
+  const ExprRef begin = ir::FloorDiv(chunk * units_, chunks);
+  const ExprRef end = ir::FloorDiv((chunk + 1) * units_, chunks);
+  const auto across = [&](const TileSegment* outer, const ExprRef& outer_at) {
+    ForSegments(inner_, Int(0), Int(inner_tiles_),
+                [&](const TileSegment& inner, const ExprRef& at) {
+                  body({outer, &inner, outer_at, at});
+                });
+  };
+  if (p_.outer[1].dim < 0) {
+    ForSegments(inner_, begin, end, [&](const TileSegment& inner, const ExprRef& at) {
+      body({nullptr, &inner, Int(0), at});
+    });
+  } else if (outer_rows_ > 1) {
+    ForSegments(outer_, begin, end,
+                [&](const TileSegment& outer, const ExprRef& at) { across(&outer, at); });
+  } else {
+    builder_.For("h", begin, end, 1, [&](const ExprRef& h) { across(nullptr, h); });
+  }
+}
+
+OuterTaps RowTiles::Clamped(const RowAxis& axis, const ExprRef& at) const {
+  if (axis.Trivial()) return {Int(0), Int(1), 0, 1};
+  // Input at * stride - pad + tap * dilation lies in [0, in).
+  const ExprRef before = Int(axis.pad) - at * axis.stride;
+  const ExprRef low = ir::FloorDiv(before + (axis.dilation - 1), axis.dilation);
+  const ExprRef high = ir::FloorDiv(before + (axis.in - 1), axis.dilation) + 1;
+  return {ir::Max(Int(0), low), ir::Min(Int(axis.taps), high), 0, 1};
+}
+
+void RowTiles::ForOuterTaps(
+    const RowTile& tile, const ExprRef& depth_at,
+    const std::function<void(const ExprRef&, const ExprRef&, const OuterTaps&)>& body) {
+  const OuterTaps depth = Clamped(p_.outer[0], depth_at);
+  builder_.For("kd", depth.begin, depth.end, 1, [&](const ExprRef& d) {
+    const auto each = [&](const OuterTaps& taps) {
+      builder_.For("kh", taps.begin, taps.end, 1, [&](const ExprRef& h) { body(d, h, taps); });
+    };
+    if (!tile.outer) {
+      each(Clamped(p_.outer[1], tile.outer_at));
+      return;
+    }
+    for (const TapRun& run : tile.outer->runs) {
+      each({Int(run.tap_begin), Int(run.tap_end), run.row_begin, run.row_end});
+    }
+  });
+}
+
+ExprRef RowTiles::Base(const RowTile& tile, const ExprRef& depth_at) const {
+  const RowAxis& depth = p_.outer[0];
+  const RowAxis& height = p_.outer[1];
+  return (depth_at * depth.stride - depth.pad) * depth.row_stride +
+         (tile.outer_at * height.stride - height.pad) * height.row_stride +
+         (tile.inner_at * p_.inner.stride - p_.inner.pad) * p_.inner.row_stride;
+}
+
+}  // namespace mlc::schedule

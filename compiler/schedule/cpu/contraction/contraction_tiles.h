@@ -1,0 +1,71 @@
+// Walks the register tiles of a contraction's output: chunks of row tiles, edges as variants of
+// their own, and the taps that each tile meets. Not thread-safe; borrows problem and builder.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "compiler/ir/build.h"
+#include "compiler/schedule/cpu/contraction/contraction_segments.h"
+#include "compiler/schedule/problem/contraction_problem.h"
+
+namespace mlc::schedule {
+
+// Where a tile lies: its first output on both tiled axes.
+struct RowTile {
+  const TileSegment* outer = nullptr;  // null when one row of the outer axis at a time
+  const TileSegment* inner = nullptr;
+  ir::ExprRef outer_at;
+  ir::ExprRef inner_at;
+
+  int outer_rows() const { return outer ? outer->rows : 1; }
+  int rows() const { return outer_rows() * inner->rows; }
+};
+
+// Rows of the image before the tile's first one.
+inline ir::ExprRef RowOf(const ContractionProblem& problem, const RowTile& tile) {
+  return tile.outer_at * problem.inner.out + tile.inner_at;
+}
+
+// Taps of the outer axis that some rows of a tile meet.
+struct OuterTaps {
+  ir::ExprRef begin;
+  ir::ExprRef end;
+  int row_begin = 0;
+  int row_end = 1;
+};
+
+class RowTiles {
+ public:
+  RowTiles(const ContractionProblem& problem, int inner_rows, int outer_rows,
+           ir::KernelBuilder& builder);
+
+  // Rows of the largest tile.
+  int MaxRows() const;
+  // What chunks divide: tiles of the outer axis, else of the inner one.
+  int64_t units() const { return units_; }
+  void ForEach(const ir::ExprRef& chunk, int64_t chunks,
+               const std::function<void(const RowTile&)>& body);
+  // Loops over the taps of both outer axes that meet the input: body(depth tap, height tap, rows).
+  void ForOuterTaps(
+      const RowTile& tile, const ir::ExprRef& depth_at,
+      const std::function<void(const ir::ExprRef&, const ir::ExprRef&, const OuterTaps&)>& body);
+  // Offset in the row operand of the first tap of a tile's first row.
+  ir::ExprRef Base(const RowTile& tile, const ir::ExprRef& depth_at) const;
+
+ private:
+  using SegmentBody = std::function<void(const TileSegment&, const ir::ExprRef&)>;
+  void ForSegments(const std::vector<TileSegment>& segments, const ir::ExprRef& begin,
+                   const ir::ExprRef& end, const SegmentBody& body);
+  OuterTaps Clamped(const RowAxis& axis, const ir::ExprRef& at) const;
+
+  const ContractionProblem& p_;
+  ir::KernelBuilder& builder_;
+  int outer_rows_;
+  int64_t inner_tiles_;
+  int64_t units_;
+  std::vector<TileSegment> inner_;
+  std::vector<TileSegment> outer_;
+};
+
+}  // namespace mlc::schedule

@@ -1,0 +1,15 @@
+// Operators that are plain loops over pointwise values: cumulative sum, index of the extremum, and
+// scatters. Thread-safe.
+#pragma once
+
+#include "compiler/schedule/space/family.h"
+
+namespace mlc::schedule {
+
+// The scanned node of the workload, if everything else of it is pointwise around it; or kNoValue.
+graph::ValueId FindScan(const graph::Workload& workload);
+// REQUIRES FindScan(workload) == scan.
+LoweredKernel LowerScan(const graph::Workload& workload, const target::Target& target,
+                        graph::ValueId scan);
+
+}  // namespace mlc::schedule

@@ -1,0 +1,40 @@
+// Operands of a pointwise piece that are contiguous across the output's innermost dimension are
+// read as vectors of their own direction and turned in registers: square blocks of lanes x lanes,
+// so that every load and every store moves neighbours. Thread-safe.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/build.h"
+#include "compiler/schedule/cpu/pointwise/pointwise_loops.h"
+#include "compiler/schedule/fusion/fused.h"
+
+namespace mlc::schedule {
+
+// The views of the piece that are contiguous along `across` and not along `column`, if it pays to
+// turn them: none where the chain is too long to be repeated for every row of a square.
+std::vector<graph::ValueId> TurnedViews(const Piece& piece, int column, int across, int lanes);
+
+class SquareEmitter {
+ public:
+  // Declares the registers. REQUIRES: loops.turned is not empty. Borrows all of it.
+  SquareEmitter(ir::KernelBuilder& builder, Fused& fused, const Piece& piece,
+                const PieceLoops& loops);
+
+  // Emits columns x rows points from `at` on, the rows along `across`; at most `lanes` of each.
+  void Emit(const std::vector<ir::ExprRef>& at, int64_t columns, int64_t rows);
+
+ private:
+  void Load(size_t view, const std::vector<ir::ExprRef>& at, int64_t columns, int64_t rows);
+  void Fetch(graph::ValueId view, const std::vector<ir::ExprRef>& at);
+
+  ir::KernelBuilder& builder_;
+  Fused& fused_;
+  const Piece& piece_;
+  const PieceLoops& loops_;
+  const size_t column_;
+  const size_t across_;
+  std::vector<ir::BufferId> squares_;  // one for each turned view
+};
+
+}  // namespace mlc::schedule

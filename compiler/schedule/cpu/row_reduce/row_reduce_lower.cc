@@ -1,0 +1,315 @@
+#include "compiler/schedule/cpu/row_reduce/row_reduce_lower.h"
+
+#include <string>
+#include <utility>
+
+#include "compiler/schedule/cpu/row_reduce/row_walk.h"
+#include "compiler/schedule/cpu/shifted_exp.h"
+
+namespace mlc::schedule {
+
+using graph::Op;
+using graph::ValueId;
+using ir::ExprRef;
+
+namespace {
+
+void Softmax(RowWalk& walk) {
+  walk.Accumulate(ScalarOp::kMax, walk.first(),
+                  [&](const Visit& v) { return walk.ReadAndKeep(v); });
+  const auto power = [&](const Visit& v) {
+    return ShiftedExp(walk.KeptX(v), walk.Result(walk.first(), v.chain));
+  };
+  const bool reread = walk.knobs().keep == KeepRow::kReread;
+  walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
+    walk.Fetch(v, FetchRows::kSecondPass);
+    return walk.Keep(v, power(v));
+  });
+  walk.Update(walk.second(),
+              [&](ExprRef sum) { return Do(ScalarOp::kDiv, walk.Number(1), std::move(sum)); });
+  walk.Sweep([&](const Visit& v) {
+    walk.Fetch(v, FetchRows::kLastPass);
+    const ExprRef e = reread ? power(v) : walk.Kept(v);
+    walk.StoreRow(v, Do(ScalarOp::kMul, e, walk.Result(walk.second(), v.chain)), nullptr);
+  });
+}
+
+// The same, a row stored while the next one's exponentials are computed.
+void SoftmaxBehind(RowWalk& walk) {
+  const auto store = [&](const Visit& v, const ExprRef& behind) {
+    const ExprRef inverse = walk.Result(walk.second(), v.chain);
+    walk.StoreBehind(v, Do(ScalarOp::kMul, behind, inverse));
+  };
+  const auto row = [&](bool stores) {
+    walk.Accumulate(ScalarOp::kMax, walk.first(),
+                    [&](const Visit& v) { return walk.ReadAndKeep(v); });
+    walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
+      walk.Fetch(v, FetchRows::kSecondPass);
+      const ExprRef behind = stores ? walk.Behind(v) : nullptr;
+      const ExprRef top = walk.Result(walk.first(), v.chain);
+      const ExprRef e = walk.KeepBehind(v, ShiftedExp(walk.KeptX(v), top));
+      // Stores that bypass the caches would hold up the loads of x before them.
+      if (stores) store(v, behind);
+      return e;
+    });
+    walk.Update(walk.second(),
+                [&](ExprRef sum) { return Do(ScalarOp::kDiv, walk.Number(1), std::move(sum)); });
+  };
+  walk.ForEachRowBehind(
+      "p", [&] { row(false); }, [&] { row(true); },
+      [&] { walk.Sweep([&](const Visit& v) { store(v, walk.Behind(v)); }); });
+}
+
+void LogSoftmax(RowWalk& walk) {
+  walk.Accumulate(ScalarOp::kMax, walk.first(),
+                  [&](const Visit& v) { return walk.ReadAndKeep(v); });
+  walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
+    walk.Fetch(v, FetchRows::kSecondPass);
+    return ShiftedExp(walk.KeptX(v), walk.Result(walk.first(), v.chain));
+  });
+  walk.Update(walk.second(), [&](ExprRef sum) { return Do(ScalarOp::kLog, std::move(sum)); });
+  walk.Sweep([&](const Visit& v) {
+    walk.Fetch(v, FetchRows::kLastPass);
+    const ExprRef x = walk.Once(walk.KeptX(v));
+    const ExprRef shifted = Do(ScalarOp::kSub, x, walk.Result(walk.first(), v.chain));
+    walk.StoreRow(v, Do(ScalarOp::kSub, shifted, walk.Result(walk.second(), v.chain)), x);
+  });
+}
+
+// Scale or bias of the layer norm at a point of x.
+ExprRef Parameter(RowWalk& walk, size_t operand, const Point& at) {
+  const ValueId id = walk.node().operands[operand];
+  const int skip =
+      static_cast<int>(walk.problem().dims.size()) - walk.workload().graph()[id].type.rank();
+  Point point = at;
+  point.at.erase(point.at.begin(), point.at.begin() + skip);
+  point.dim = at.dim - skip;
+  if (point.dim < 0) point.lanes = 1;
+  ExprRef value = walk.fused().Emit(id, point);
+  return value->type.lanes == walk.lanes() ? value : ir::MakeBroadcast(value, walk.lanes());
+}
+bool HasOperand(const RowWalk& walk, size_t operand) {
+  const auto& operands = walk.node().operands;
+  return operand < operands.size() && operands[operand] != graph::kNoValue;
+}
+
+void SumRow(RowWalk& walk) {
+  walk.Accumulate(ScalarOp::kAdd, walk.first(),
+                  [&](const Visit& v) { return walk.ReadAndKeep(v); });
+}
+void MeanOfSum(RowWalk& walk) {
+  const double count = walk.Count();
+  walk.Update(walk.first(),
+              [&](ExprRef s) { return Do(ScalarOp::kMul, std::move(s), walk.Number(1 / count)); });
+}
+void SumSquares(RowWalk& walk) {
+  walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
+    walk.Fetch(v, FetchRows::kSecondPass);
+    const ExprRef d =
+        walk.Once(Do(ScalarOp::kSub, walk.KeptX(v), walk.Result(walk.first(), v.chain)));
+    return Do(ScalarOp::kMul, d, d);
+  });
+}
+void FactorOfSquares(RowWalk& walk) {
+  const double count = walk.Count();
+  walk.Update(walk.second(), [&](ExprRef s) {
+    const ExprRef variance = Do(ScalarOp::kMul, std::move(s), walk.Number(1 / count));
+    const ExprRef shifted = Do(ScalarOp::kAdd, variance, walk.Number(walk.node().Float("epsilon")));
+    return Do(ScalarOp::kDiv, walk.Number(1), Do(ScalarOp::kSqrt, shifted));
+  });
+}
+void StoreNormal(RowWalk& walk) {
+  walk.Sweep([&](const Visit& v) {
+    walk.Fetch(v, FetchRows::kLastPass);
+    const ExprRef x = walk.Once(walk.KeptX(v));
+    ExprRef y = Do(ScalarOp::kMul, Do(ScalarOp::kSub, x, walk.Result(walk.first(), v.chain)),
+                   walk.Result(walk.second(), v.chain));
+    if (HasOperand(walk, 1) && HasOperand(walk, 2)) {
+      y = ir::MakeApply(ScalarOp::kFma,
+                        {y, Parameter(walk, 1, v.point), Parameter(walk, 2, v.point)});
+    } else if (HasOperand(walk, 1)) {
+      y = Do(ScalarOp::kMul, y, Parameter(walk, 1, v.point));
+    } else if (HasOperand(walk, 2)) {
+      y = Do(ScalarOp::kAdd, y, Parameter(walk, 2, v.point));
+    }
+    walk.StoreRow(v, y, x);
+  });
+}
+
+void LayerNorm(RowWalk& walk) {
+  SumRow(walk);
+  MeanOfSum(walk);
+  SumSquares(walk);
+  FactorOfSquares(walk);
+  StoreNormal(walk);
+}
+
+// What joins elements, and partial results, in one pass.
+ScalarOp Combines(const RowWalk& walk) {
+  const std::string& kind = walk.node().Word("kind");
+  return kind == "max"    ? ScalarOp::kMax
+         : kind == "min"  ? ScalarOp::kMin
+         : kind == "prod" ? ScalarOp::kMul
+                          : ScalarOp::kAdd;
+}
+
+void AccumulateRow(RowWalk& walk) {
+  const std::string& kind = walk.node().Word("kind");
+  const bool square = kind == "l2" || kind == "sum_square";
+  walk.Accumulate(Combines(walk), walk.first(), [&](const Visit& v) {
+    const ExprRef x = square ? walk.Once(walk.Read(v)) : walk.Read(v);
+    if (kind == "l1") return Do(ScalarOp::kAbs, x);
+    return square ? Do(ScalarOp::kMul, x, x) : x;
+  });
+}
+
+void FinishReduce(RowWalk& walk) {
+  const std::string& kind = walk.node().Word("kind");
+  if (kind == "mean") {
+    const double count = walk.Count();
+    walk.Update(walk.first(),
+                [&](ExprRef s) { return Do(ScalarOp::kDiv, std::move(s), walk.Number(count)); });
+  }
+  if (kind == "l2") {
+    walk.Update(walk.first(), [&](ExprRef s) { return Do(ScalarOp::kSqrt, std::move(s)); });
+  }
+  walk.StoreResults();
+}
+
+void Reduce(RowWalk& walk) {
+  if (walk.node().Word("kind") == "log_sum_exp") {
+    walk.Accumulate(ScalarOp::kMax, walk.first(),
+                    [&](const Visit& v) { return walk.ReadAndKeep(v); });
+    walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
+      return ShiftedExp(walk.KeptX(v), walk.Result(walk.first(), v.chain));
+    });
+    for (int j = 0; j < walk.Results(); ++j) {
+      const ExprRef log = Do(ScalarOp::kLog, walk.builder().Get(walk.second(), ir::Int(j)));
+      walk.builder().Set(walk.first(), ir::Int(j),
+                         Do(ScalarOp::kAdd, walk.builder().Get(walk.first(), ir::Int(j)), log));
+    }
+  } else {
+    AccumulateRow(walk);
+  }
+  FinishReduce(walk);
+}
+
+void Row(RowWalk& walk) {
+  switch (walk.node().op) {
+    case Op::kSoftmax:
+      return Softmax(walk);
+    case Op::kLogSoftmax:
+      return LogSoftmax(walk);
+    case Op::kLayerNorm:
+      return LayerNorm(walk);
+    default:
+      return Reduce(walk);
+  }
+}
+
+// What the parts of rows come to, in memory that all threads share.
+class Partials {
+ public:
+  Partials(RowWalk& walk, const std::string& name, ScalarOp op)
+      : walk_(walk),
+        op_(op),
+        parts_(walk.knobs().parts),
+        buffer_(
+            walk.builder().Shared(name, walk.problem().dtype,
+                                  walk.problem().Rows() * walk.Blocks() * parts_ * walk.width())) {}
+
+  void Put(ir::BufferId registers, const ExprRef& place, const ExprRef& part) {
+    ir::KernelBuilder& b = walk_.builder();
+    for (int j = 0; j < walk_.Results(); ++j) {
+      b.Store(buffer_, Slot(place, part, j), b.Get(registers, ir::Int(j)));
+    }
+  }
+  // All parts of a row together.
+  void Join(ir::BufferId registers, const ExprRef& place) {
+    ir::KernelBuilder& b = walk_.builder();
+    for (int j = 0; j < walk_.Results(); ++j) b.Set(registers, ir::Int(j), walk_.Neutral(op_));
+    b.For("part", parts_, [&](const ExprRef& part) {
+      for (int j = 0; j < walk_.Results(); ++j) {
+        const ExprRef loaded = b.Load(buffer_, Slot(place, part, j), walk_.lanes());
+        b.Set(registers, ir::Int(j), Do(op_, b.Get(registers, ir::Int(j)), loaded));
+      }
+    });
+  }
+
+ private:
+  ExprRef Slot(const ExprRef& place, const ExprRef& part, int j) const {
+    return (place * parts_ + part) * walk_.width() + int64_t{j} * walk_.lanes();
+  }
+
+  RowWalk& walk_;
+  const ScalarOp op_;
+  const int64_t parts_;
+  const ir::BufferId buffer_;
+};
+
+// Two phases: every part of every row, then the parts of each row together.
+void ReduceInParts(RowWalk& walk) {
+  Partials partials(walk, "partial", Combines(walk));
+  walk.ForEachRow("p", walk.knobs().parts, [&](const ExprRef& place, const ExprRef& part) {
+    AccumulateRow(walk);
+    partials.Put(walk.first(), place, part);
+  });
+  walk.ForEachRow("q", 1, [&](const ExprRef& place, const ExprRef&) {
+    partials.Join(walk.first(), place);
+    FinishReduce(walk);
+  });
+}
+
+// Three phases: sums, sums of squares of what is left of the mean, results.
+void NormInParts(RowWalk& walk) {
+  const int64_t parts = walk.knobs().parts;
+  Partials sums(walk, "sums", ScalarOp::kAdd);
+  Partials squares(walk, "squares", ScalarOp::kAdd);
+  walk.ForEachRow("p", parts, [&](const ExprRef& place, const ExprRef& part) {
+    SumRow(walk);
+    sums.Put(walk.first(), place, part);
+  });
+  const auto join_mean = [&](const ExprRef& place) {
+    sums.Join(walk.first(), place);
+    MeanOfSum(walk);
+  };
+  walk.ForEachRow("q", parts, [&](const ExprRef& place, const ExprRef& part) {
+    join_mean(place);
+    SumSquares(walk);
+    squares.Put(walk.second(), place, part);
+  });
+  walk.ForEachRow("s", parts, [&](const ExprRef& place, const ExprRef&) {
+    join_mean(place);
+    squares.Join(walk.second(), place);
+    FactorOfSquares(walk);
+    StoreNormal(walk);
+  });
+}
+
+}  // namespace
+
+bool CutsColumns(const RowProblem& problem, int64_t chains) {
+  return problem.inner && problem.Columns() / (chains * problem.lanes) >= problem.Reduced();
+}
+
+int64_t CutUnits(const RowProblem& problem, int64_t chains) {
+  return CutsColumns(problem, chains) ? problem.Columns() / (chains * problem.lanes)
+                                      : problem.Reduced();
+}
+
+LoweredKernel LowerRows(const graph::Workload& workload, const target::Target& target,
+                        const RowProblem& problem, const RowKnobs& knobs) {
+  RowWalk walk(workload, target, problem, knobs);
+  if (knobs.keep == KeepRow::kBehind) {
+    SoftmaxBehind(walk);
+  } else if (knobs.parts == 1) {
+    walk.ForEachRow("p", 1, [&](const ExprRef&, const ExprRef&) { Row(walk); });
+  } else if (walk.node().op == Op::kLayerNorm) {
+    NormInParts(walk);
+  } else {
+    ReduceInParts(walk);
+  }
+  return {walk.builder().Finish(), walk.fused().bindings(), {}};
+}
+
+}  // namespace mlc::schedule

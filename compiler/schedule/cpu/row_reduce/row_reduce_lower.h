@@ -1,0 +1,32 @@
+// Kernel IR of a row reduction. Thread-safe.
+#pragma once
+
+#include "compiler/schedule/problem/row_reduce_problem.h"
+#include "compiler/schedule/space/family.h"
+
+namespace mlc::schedule {
+
+// kBehind: a softmax leaves its row in scratch and stores it while it computes the next one, so
+// that arithmetic, loads and stores of a chunk go on side by side.
+enum class KeepRow : uint8_t { kReread = 0, kScratch = 1, kRegisters = 2, kBehind = 3 };
+
+// Where the next rows are asked for, so that memory works while this one is computed.
+enum class FetchRows : uint8_t { kNever = 0, kSecondPass = 1, kLastPass = 2, kBothPasses = 3 };
+
+struct RowKnobs {
+  int chains = 1;
+  KeepRow keep = KeepRow::kReread;
+  int64_t row_block = 1;  // rows of a chunk
+  bool streaming = false;
+  FetchRows fetch = FetchRows::kNever;
+  int64_t parts = 1;  // of a row, each a partial result; above 1 for norms and one-pass reductions
+};
+
+// What parts of a row are cut from: steps of `chains` vectors, or points of `reduced`.
+bool CutsColumns(const RowProblem& problem, int64_t chains);
+int64_t CutUnits(const RowProblem& problem, int64_t chains);
+
+LoweredKernel LowerRows(const graph::Workload& workload, const target::Target& target,
+                        const RowProblem& problem, const RowKnobs& knobs);
+
+}  // namespace mlc::schedule

@@ -1,0 +1,160 @@
+#include "compiler/schedule/cuda/attention/attention_family.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "compiler/schedule/cuda/attention/attention_plan.h"
+#include "compiler/schedule/cuda/tile/gpu_launch.h"
+
+namespace mlc::schedule {
+
+using graph::Workload;
+
+namespace {
+
+constexpr int64_t kMostRegisters = 255;
+constexpr int64_t kLeast = 16;  // keys of the smallest step
+
+int64_t Padded(int64_t size, int64_t step) { return gpu::CeilDiv(size, step) * step; }
+
+gpu::AttentionPlan PlanOf(gpu::AttentionPlan plan, const Config& config) {
+  plan.warps = static_cast<int>(config["warps"]);
+  plan.key_warps = static_cast<int>(config["kwarps"]);
+  plan.key_block = static_cast<int>(config["block"]);
+  plan.chunk = config["chunk"];
+  if (plan.chunk == 0) {
+    plan.chunk = Padded(plan.problem.keys, int64_t{plan.key_block} * plan.key_warps);
+  }
+  plan.stages = static_cast<int>(config["stages"]);
+  return plan;
+}
+
+RejectReason CheckPlan(const gpu::AttentionPlan& plan, const target::Target& target,
+                       const Config& config) {
+  const AttentionProblem& p = plan.problem;
+  const int64_t step = int64_t{plan.key_block} * plan.key_warps;
+  if (plan.key_warps > plan.warps || plan.chunk % step != 0) return RejectReason::kUnsupported;
+  if (plan.key_block > kLeast && plan.key_block / 2 >= p.keys) {
+    return RejectReason::kTileExceedsShape;
+  }
+  if (plan.key_warps > 1 && step / 2 >= p.keys) return RejectReason::kTileExceedsShape;
+  if (plan.rows() > gpu::kQueryRows && plan.rows() / 2 >= p.queries) {
+    return RejectReason::kTileExceedsShape;
+  }
+  if (config["chunk"] >= p.keys && config["chunk"] > kLeast) return RejectReason::kRedundant;
+  if (plan.stages > 1 && plan.chunks() == 1) return RejectReason::kRedundant;
+  if (plan.block_bytes() > target.block_bytes) return RejectReason::kCache;
+  const bool least = plan.key_block == kLeast && plan.warps == 1;
+  if (plan.registers() > kMostRegisters && !least) return RejectReason::kRegisters;
+  if (plan.registers() * plan.threads() > 65536 && !least) return RejectReason::kRegisters;
+  return RejectReason::kNone;
+}
+
+// Cycles of one block that has a multiprocessor's share to itself, and of the launch.
+double CyclesOf(const gpu::AttentionPlan& plan, const KernelFacts& facts) {
+  const double keys = static_cast<double>(plan.chunks() * plan.chunk) / plan.key_warps;
+  const double columns = static_cast<double>(plan.depth() + plan.slice());
+  // A quarter of a multiprocessor: 256 products of 16 bits and 4 exponentials a cycle.
+  const double rate = plan.data == DType::kF32 ? 128.0 / plan.passes : 256;
+  const double products = gpu::kQueryRows * keys * columns / rate;
+  const double exponentials = gpu::kQueryRows * keys / 4 * 2;
+  const double held = std::max(1.0, facts.warp_parallelism / 4);
+  const double bytes = static_cast<double>(plan.chunks() * plan.chunk) * columns *
+                       SizeOf(plan.data) * std::max(1.0, facts.warp_parallelism / plan.warps);
+  const double steps = keys / plan.key_block;
+  const double merge = plan.key_warps > 1 ? 500 : 0;
+  const double block = 1200 + merge + steps * 120 + (products + exponentials) * held + bytes / 48;
+  return std::max(1.0, std::ceil(facts.waves)) * block;
+}
+
+KernelFacts FactsOf(const Workload& workload, const gpu::AttentionPlan& plan,
+                    const target::Target& target) {
+  const AttentionProblem& p = plan.problem;
+  KernelFacts facts;
+  const double keys = static_cast<double>(plan.chunks() * plan.chunk);
+  const double rows = static_cast<double>(gpu::CeilDiv(p.queries, plan.rows()) * plan.rows());
+  const double heads = static_cast<double>(p.Heads());
+  const double blocks = static_cast<double>(plan.blocks());
+  const double slices = static_cast<double>(plan.slices());
+  facts.useful_flops = workload.Flops();
+  facts.flops = 2 * heads * rows * keys * slices * static_cast<double>(plan.depth() + plan.slice());
+  facts.lane_fill = std::min(1.0, p.Flops() / facts.flops);
+  facts.tensor_flops = facts.flops * (plan.data == DType::kF32 ? plan.passes : 1);
+  facts.special_flops = heads * rows * keys * slices * InfoOf(ScalarOp::kExp).flops;
+  facts.accumulators = static_cast<double>(plan.key_block / 8);
+  facts.inner_trip = static_cast<double>(plan.depth() / plan.step());
+  const double panel = keys * static_cast<double>(plan.depth() + plan.slice()) * SizeOf(plan.data);
+  facts.l2_bytes = blocks * panel;
+  facts.l1_bytes = blocks * panel * static_cast<double>(plan.rows() / gpu::kQueryRows);
+  facts.l3_bytes = facts.dram_bytes = workload.MinBytes();
+  facts.pipeline_steps = static_cast<double>(plan.chunks());
+  facts.body_ops = static_cast<double>(plan.key_block / 8 * (plan.depth() / plan.step() + 16));
+  gpu::SetLaunch(
+      target,
+      {blocks, static_cast<double>(plan.threads()), static_cast<double>(plan.block_bytes()),
+       static_cast<double>(std::min<int64_t>(plan.registers(), kMostRegisters))},
+      facts);
+  return facts;
+}
+
+}  // namespace
+
+bool GpuAttentionFamily::Accepts(const Workload& workload, const target::Target& target) const {
+  if (!target.is_cuda()) return false;
+  std::optional<gpu::AttentionPlan> plan = gpu::FindGpuAttention(workload);
+  return plan && plan->block_bytes() <= target.block_bytes;
+}
+
+Space GpuAttentionFamily::MakeSpace(const Workload& workload, const target::Target&) const {
+  const gpu::AttentionPlan plan = *gpu::FindGpuAttention(workload);
+  Space space{std::string(name()), version(), {}};
+  space.knobs.push_back({"warps", {1, 2, 4, 8}});
+  space.knobs.push_back({"kwarps", {1, 2, 4, 8}});
+  space.knobs.push_back({"block", {16, 32, 64, 128}});
+  std::vector<int64_t> chunks = {0};
+  for (int64_t chunk : {16, 64, 128, 256}) {
+    if (chunk == kLeast || chunk < plan.problem.keys) chunks.push_back(chunk);
+  }
+  space.knobs.push_back({"chunk", chunks});
+  space.knobs.push_back(
+      {"stages", chunks.size() > 2 ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{1}});
+  return space;
+}
+
+RejectReason GpuAttentionFamily::Check(const Workload& workload, const target::Target& target,
+                                       const Config& config) const {
+  const std::optional<gpu::AttentionPlan> plan = gpu::FindGpuAttention(workload);
+  return plan ? CheckPlan(PlanOf(*plan, config), target, config) : RejectReason::kUnsupported;
+}
+
+KernelFacts GpuAttentionFamily::Facts(const Workload& workload, const target::Target& target,
+                                      const Config& config) const {
+  return FactsOf(workload, PlanOf(*gpu::FindGpuAttention(workload), config), target);
+}
+
+Config GpuAttentionFamily::Default(const Workload& workload, const target::Target& target) const {
+  const gpu::AttentionPlan problem = *gpu::FindGpuAttention(workload);
+  const Space space = MakeSpace(workload, target);
+  Config best = space.At(0);
+  double fewest = -1;
+  for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
+    const Config config = space.At(rank);
+    const gpu::AttentionPlan plan = PlanOf(problem, config);
+    if (CheckPlan(plan, target, config) != RejectReason::kNone) continue;
+    const double cycles = CyclesOf(plan, FactsOf(workload, plan, target));
+    if (fewest >= 0 && cycles >= fewest) continue;
+    fewest = cycles;
+    best = config;
+  }
+  return best;
+}
+
+Result<LoweredKernel> GpuAttentionFamily::Lower(const Workload& workload, const target::Target&,
+                                                const Config& config) const {
+  const std::optional<gpu::AttentionPlan> plan = gpu::FindGpuAttention(workload);
+  if (!plan) return Internal("gpu_attention: the workload has no single attention");
+  return gpu::LowerGpuAttention(workload, PlanOf(*plan, config));
+}
+
+}  // namespace mlc::schedule

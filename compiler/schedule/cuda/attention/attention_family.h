@@ -1,0 +1,29 @@
+// The attention family for GPUs: softmax(scale * q k^T + mask) v with keys and values in block
+// memory and both products on matrix units, operands at any strides and with pointwise work before
+// and behind. f32 is computed as tf32, in three passes unless the workload asks for less.
+//
+// Knobs: warps (of a block), kwarps (of them, those that share 16 queries, each with its part of
+// the keys), block (keys of a step), chunk (keys in block memory at once; 0: all), stages (chunks
+// in block memory). Stateless, thread-safe.
+#pragma once
+
+#include "compiler/schedule/space/family.h"
+
+namespace mlc::schedule {
+
+class GpuAttentionFamily final : public Family {
+ public:
+  std::string_view name() const override { return "gpu_attention"; }
+  int version() const override { return 2; }
+  bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const target::Target& target,
+                     const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
+                    const Config& config) const override;
+  Config Default(const graph::Workload& workload, const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
+                              const Config& config) const override;
+};
+
+}  // namespace mlc::schedule

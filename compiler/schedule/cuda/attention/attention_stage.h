@@ -1,0 +1,55 @@
+// Queries, keys and values on their way into block memory: copied in the background where they lie
+// in vectors of 16 bytes, computed and stored otherwise. What lies outside becomes zero.
+// Thread-safe.
+#pragma once
+
+#include <optional>
+
+#include "compiler/ir/build.h"
+#include "compiler/schedule/cuda/attention/attention_plan.h"
+#include "compiler/schedule/fusion/fused.h"
+
+namespace mlc::schedule::gpu {
+
+// One of q, k, v of a head: rows x columns of the block's part.
+class AttentionStage {
+ public:
+  AttentionStage(const graph::Workload& workload, ir::KernelBuilder& builder, Fused& fused,
+                 graph::ValueId value, const AttentionPlan& plan);
+
+  struct Part {
+    ir::ExprRef batch, head;
+    ir::ExprRef first_row;  // of `rows` rows; those from `row_end` on are zero
+    int64_t rows = 0;
+    int64_t row_end = 0;
+    ir::ExprRef
+        first_column;  // a multiple of 16, of `columns`; those from `column_end` on are zero
+    int64_t columns = 0;
+    int64_t column_end = 0;
+  };
+  // Element (r, c) of the part goes to `base` + r * pitch + c of `to`. All threads take part.
+  void Copy(ir::BufferId to, const ir::ExprRef& base, int64_t pitch, const Part& part,
+            const ir::ExprRef& thread);
+
+ private:
+  // Where the value lies if it is an operand's memory as it stands.
+  struct Plain {
+    int operand = 0;
+    int64_t offset = 0;
+    std::vector<int64_t> strides;
+  };
+  std::optional<Plain> PlainOf(graph::ValueId value) const;
+  bool CopiesVectors(const Plain& plain, int lanes) const;
+  void Element(ir::BufferId to, const ir::ExprRef& at, const Part& part, const ir::ExprRef& r,
+               const ir::ExprRef& c);
+
+  const graph::Workload& workload_;
+  ir::KernelBuilder& builder_;
+  Fused& fused_;
+  const graph::ValueId value_;
+  const AttentionPlan& plan_;
+  std::optional<Plain> plain_;  // only where copies are possible
+  int lanes_ = 1;
+};
+
+}  // namespace mlc::schedule::gpu

@@ -1,0 +1,35 @@
+// The way of attention's results from registers to the workload's outputs, through its fused
+// epilogue. What lies outside is left out. Not thread-safe.
+#pragma once
+
+#include "compiler/ir/build.h"
+#include "compiler/schedule/cuda/attention/attention_plan.h"
+#include "compiler/schedule/fusion/fused.h"
+
+namespace mlc::schedule::gpu {
+
+class AttentionStore {
+ public:
+  // `fold` are four floats of this thread, free while it stores.
+  AttentionStore(const graph::Workload& workload, ir::KernelBuilder& builder, Fused& fused,
+                 const AttentionPlan& plan, ir::BufferId fold)
+      : workload_(workload), builder_(builder), fused_(fused), plan_(plan), fold_(fold) {}
+
+  // Call once in the launch.
+  void Begin(const ir::ExprRef& batch, const ir::ExprRef& head) {
+    batch_ = batch;
+    head_ = head;
+  }
+  // The two floats in `pair`, as columns `column` and `column` + 1 of one row.
+  void Pair(const ir::ExprRef& row, const ir::ExprRef& column, ir::BufferId pair);
+
+ private:
+  const graph::Workload& workload_;
+  ir::KernelBuilder& builder_;
+  Fused& fused_;
+  const AttentionPlan& plan_;
+  const ir::BufferId fold_;
+  ir::ExprRef batch_, head_;
+};
+
+}  // namespace mlc::schedule::gpu

@@ -1,0 +1,29 @@
+// The pointwise family for GPUs: any workload of pointwise and data-movement nodes alone, and the
+// operators that are plain loops over such values (cumulative sum, index of the extremum,
+// scatters). One kernel reads each operand once and writes each output once.
+//
+// Knobs: lanes (of a vector, at most), unroll (vectors of a thread), threads (of a block), tile
+// (edge of the squares that pass through block memory where an operand runs across the output).
+// Stateless, thread-safe.
+#pragma once
+
+#include "compiler/schedule/space/family.h"
+
+namespace mlc::schedule {
+
+class GpuPointwiseFamily final : public Family {
+ public:
+  std::string_view name() const override { return "gpu_pointwise"; }
+  int version() const override { return 1; }
+  bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const target::Target& target,
+                     const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
+                    const Config& config) const override;
+  Config Default(const graph::Workload& workload, const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
+                              const Config& config) const override;
+};
+
+}  // namespace mlc::schedule

@@ -1,0 +1,299 @@
+#include "compiler/schedule/cuda/pointwise/scan_lower.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "compiler/schedule/cuda/tile/gpu_launch.h"
+#include "compiler/schedule/fusion/fused.h"
+#include "compiler/schedule/fusion/fused_rows.h"
+
+namespace mlc::schedule::gpu {
+
+using graph::Op;
+using graph::Value;
+using graph::ValueId;
+using graph::Workload;
+using ir::ExprRef;
+
+namespace {
+
+// An argument search over at least this many elements is shared by a warp.
+constexpr int64_t kWorthWarp = 32;
+
+ExprRef IntOf(DType dtype, int64_t value) {
+  return std::make_shared<const ir::Expr>(ir::Expr{{dtype, 1}, ir::IntImm{value}});
+}
+ExprRef ZeroOf(DType dtype) { return IsFloat(dtype) ? ir::Float(dtype, 0) : IntOf(dtype, 0); }
+
+ScalarOp ReductionOf(const std::string& word) {
+  if (word == "add") return ScalarOp::kAdd;
+  if (word == "mul") return ScalarOp::kMul;
+  return word == "max" ? ScalarOp::kMax : ScalarOp::kMin;
+}
+
+class ScanEmitter {
+ public:
+  ScanEmitter(const Workload& workload, ValueId scan, const PieceKnobs& knobs)
+      : workload_(workload),
+        scan_(scan),
+        node_(workload.graph()[scan]),
+        knobs_(knobs),
+        builder_("scan"),
+        fused_(workload, builder_) {
+    if (AllNarrow(workload)) builder_.Approximate();
+  }
+
+  LoweredKernel Run() {
+    if (node_.op == Op::kCumSum) {
+      CumSum();
+    } else if (node_.op == Op::kArg) {
+      Arg();
+    } else {
+      Scatter();
+    }
+    return {builder_.Finish(), fused_.bindings(), {}};
+  }
+
+ private:
+  const std::vector<int64_t>& Dims(ValueId id) const { return workload_.graph()[id].type.dims; }
+  const std::vector<int64_t>& DimsOfX() const { return Dims(node_.operands[0]); }
+
+  // One launch over `count` items, `share` threads to each; body runs with the item's number and
+  // `inside`, null where no thread is past the end.
+  void ForEach(int64_t count, int share,
+               const std::function<void(ExprRef item, ExprRef lane, ExprRef inside)>& body) {
+    const int64_t items = knobs_.threads / share;
+    const int64_t blocks = std::max<int64_t>(1, CeilDiv(count, items));
+    builder_.Launch(blocks, knobs_.threads, 0, [&](const ExprRef& block, const ExprRef& thread) {
+      BeginLaunch(builder_);
+      if (count == 0) return;
+      const ExprRef lane = share == 1 ? ir::Int(0) : builder_.Let("lane", ir::Mod(thread, share));
+      const ExprRef item =
+          builder_.Let("item", block * items + ir::FloorDiv(thread, int64_t{share}));
+      if (count % items == 0) return body(item, lane, nullptr);
+      body(builder_.Let("i", ir::Min(item, ir::Int(count - 1))), lane, Less(item, ir::Int(count)));
+    });
+  }
+  void Guarded(const ExprRef& inside, const std::function<void()>& body) {
+    if (!inside) return body();
+    builder_.If(inside, body);
+  }
+
+  // All dimensions of x but the scanned one.
+  std::vector<int> Kept() const {
+    std::vector<int> kept;
+    for (int d = 0; d < static_cast<int>(DimsOfX().size()); ++d) {
+      if (d != static_cast<int>(node_.Int("axis"))) kept.push_back(d);
+    }
+    return kept;
+  }
+  Point LineOf(const ExprRef& line) {
+    Point point;
+    point.at.assign(DimsOfX().size(), ir::Int(0));
+    SetRow(builder_, line, Kept(), DimsOfX(), point.at);
+    return point;
+  }
+
+  void CumSum() {
+    const DType dtype = ComputeType(node_.type.dtype);
+    const size_t axis = static_cast<size_t>(node_.Int("axis"));
+    const int64_t size = DimsOfX()[axis];
+    const bool reverse = node_.Int("reverse") != 0;
+    const bool exclusive = node_.Int("exclusive") != 0;
+    const ExprRef zero = ir::Int(0);
+    const ir::BufferId sum = builder_.Registers("sum", dtype, 1, 1);
+    const int64_t lines = size == 0 ? 0 : RowCount(Kept(), DimsOfX());
+    ForEach(lines, 1, [&](const ExprRef& line, const ExprRef&, const ExprRef& inside) {
+      Guarded(inside, [&] {
+        Point point = LineOf(line);
+        builder_.Set(sum, zero, ZeroOf(dtype));
+        builder_.For("i", size, [&](const ExprRef& i) {
+          point.at[axis] = reverse ? builder_.Let("j", ir::Int(size - 1) - i) : i;
+          const auto store = [&] {
+            fused_.StoreOutputs(point, {{scan_, builder_.Get(sum, zero)}});
+          };
+          if (exclusive) store();
+          const ExprRef x = fused_.Emit(node_.operands[0], point);
+          builder_.Set(sum, zero, Do(ScalarOp::kAdd, builder_.Get(sum, zero), x));
+          if (!exclusive) store();
+        });
+      });
+    });
+  }
+
+  void Arg() {
+    const DType dtype = ComputeType(workload_.graph()[node_.operands[0]].type.dtype);
+    const size_t axis = static_cast<size_t>(node_.Int("axis"));
+    const int64_t size = DimsOfX()[axis];
+    const bool narrow = (dtype == DType::kF32 || dtype == DType::kI32) && size < (int64_t{1} << 31);
+    const int share = narrow && size >= kWorthWarp ? 32 : 1;
+    const ir::BufferId best = builder_.Registers("best", dtype, 1, 1);
+    const DType index = share > 1 ? DType::kI32 : DType::kI64;
+    const ir::BufferId where = builder_.Registers("where", index, 1, 1);
+    const ExprRef zero = ir::Int(0);
+    const int64_t lines = RowCount(Kept(), DimsOfX());
+    ForEach(lines, share, [&](const ExprRef& line, const ExprRef& lane, const ExprRef& inside) {
+      Point point = LineOf(line);
+      point.at[axis] = lane;
+      builder_.Set(best, zero, fused_.Emit(node_.operands[0], point));
+      const auto as_index = [&](const ExprRef& i) {
+        return index == DType::kI64 ? i : ir::MakeCast(index, i);
+      };
+      builder_.Set(where, zero, as_index(lane));
+      builder_.For("i", lane + share, ir::Int(size), share, [&](const ExprRef& i) {
+        point.at[axis] = i;
+        const ir::BufferId now = now_.at(dtype, builder_);
+        builder_.Set(now, zero, fused_.Emit(node_.operands[0], point));
+        Take(best, where, builder_.Get(now, zero), as_index(i), false);
+      });
+      for (int mask = share / 2; mask > 0; mask /= 2) {
+        const ir::BufferId other = other_.at(dtype, builder_);
+        const ir::BufferId place = place_.at(index, builder_);
+        builder_.Set(other, zero, ir::MakeShuffleXor(builder_.Get(best, zero), mask));
+        builder_.Set(place, zero, ir::MakeShuffleXor(builder_.Get(where, zero), mask));
+        Take(best, where, builder_.Get(other, zero), builder_.Get(place, zero), true);
+      }
+      StoreArg(point, axis, lane, share, inside, where);
+    });
+  }
+
+  // Takes the other value where it is better, or as good and at the place that is asked for. NaN
+  // counts as the extremum, as it does in the reference's comparison by the running extremum.
+  void Take(ir::BufferId best, ir::BufferId where, const ExprRef& x, const ExprRef& at,
+            bool any_order) {
+    const bool max = node_.Word("kind") == "max";
+    const bool last = node_.Int("select_last") != 0;
+    const ExprRef zero = ir::Int(0);
+    const ExprRef old = builder_.Get(best, zero);
+    const ExprRef place = builder_.Get(where, zero);
+    ExprRef better = max ? Less(old, x) : Less(x, old);
+    ExprRef tie = Do(ScalarOp::kEqual, old, x);
+    if (any_order) {
+      tie = Do(ScalarOp::kAnd, tie, last ? Less(place, at) : Less(at, place));
+      better = Do(ScalarOp::kOr, better, tie);
+    } else if (last) {
+      better = Do(ScalarOp::kOr, better, tie);
+    }
+    builder_.Set(where, zero, ir::MakeApply(ScalarOp::kSelect, {better, at, place}));
+    builder_.Set(best, zero, Do(max ? ScalarOp::kMax : ScalarOp::kMin, old, x));
+  }
+
+  void StoreArg(Point stored, size_t axis, const ExprRef& lane, int share, const ExprRef& inside,
+                ir::BufferId where) {
+    stored.at[axis] = ir::Int(0);
+    if (node_.Int("keepdims") == 0) {
+      stored.at.erase(stored.at.begin() + static_cast<std::ptrdiff_t>(axis));
+    }
+    ExprRef condition = inside;
+    if (share > 1) {
+      const ExprRef first = Less(lane, ir::Int(1));
+      condition = inside ? Do(ScalarOp::kAnd, inside, first) : first;
+    }
+    ExprRef value = builder_.Get(where, ir::Int(0));
+    if (value->type.dtype != DType::kI64) value = ir::MakeCast(DType::kI64, value);
+    Guarded(condition, [&] { fused_.StoreOutputs(stored, {{scan_, value}}); });
+  }
+
+  // An index value made safe: negative ones count from the end, the rest is clamped.
+  ExprRef SafeIndex(ExprRef value, int64_t size) {
+    if (value->type.dtype != DType::kI64) value = ir::MakeCast(DType::kI64, value);
+    const ExprRef raw = builder_.Let("i", value);
+    const ExprRef wrapped =
+        ir::MakeApply(ScalarOp::kSelect, {Less(raw, ir::Int(0)), raw + size, raw});
+    return builder_.Let("i", ir::Min(ir::Max(wrapped, ir::Int(0)), ir::Int(size - 1)));
+  }
+
+  // The element of the output that an update at `at` goes to.
+  std::vector<ExprRef> TargetOf(const std::vector<ExprRef>& at) {
+    if (node_.op == Op::kScatterElements) {
+      const size_t axis = static_cast<size_t>(node_.Int("axis"));
+      std::vector<ExprRef> to = at;
+      const ExprRef index = fused_.Emit(node_.operands[1], Point{at, -1, 1, nullptr});
+      to[axis] = SafeIndex(index, node_.type.dims[axis]);
+      return to;
+    }
+    const std::vector<int64_t>& index_dims = Dims(node_.operands[1]);
+    const auto outer = static_cast<std::ptrdiff_t>(index_dims.size()) - 1;
+    std::vector<ExprRef> to;
+    for (int64_t j = 0; j < index_dims.back(); ++j) {
+      Point point;
+      point.at.assign(at.begin(), at.begin() + outer);
+      point.at.push_back(ir::Int(j));
+      const ExprRef index = fused_.Emit(node_.operands[1], point);
+      to.push_back(SafeIndex(index, node_.type.dims[static_cast<size_t>(j)]));
+    }
+    to.insert(to.end(), at.begin() + outer, at.end());
+    return to;
+  }
+
+  void Update(const std::vector<ExprRef>& at) {
+    const std::string& reduction = node_.Word("reduction");
+    const Point to{TargetOf(at), -1, 1, nullptr};
+    ExprRef value = fused_.Emit(node_.operands[2], Point{at, -1, 1, nullptr});
+    if (reduction != "none") {
+      const ExprRef old =
+          builder_.Load(fused_.OutputBuffer(0), fused_.Offset(node_.type, to.at), 1, 1, nullptr);
+      const DType compute = ComputeType(node_.type.dtype);
+      const ExprRef wide = compute == node_.type.dtype ? old : ir::MakeCast(compute, old);
+      value = Do(ReductionOf(reduction), wide, value);
+    }
+    fused_.Store(0, to, value);
+  }
+
+  // Updates that differ in a dimension that indices do not touch never meet: each thread takes one
+  // point of those dimensions and walks the others in order.
+  void Scatter() {
+    EmitPieces(builder_, fused_, {PieceOf(workload_, node_.operands[0], 0)}, knobs_);
+    const std::vector<int64_t>& dims = Dims(node_.operands[2]);
+    std::vector<int> apart, in_order;
+    const int walked = static_cast<int>(Dims(node_.operands[1]).size()) - 1;
+    for (int d = 0; d < static_cast<int>(dims.size()); ++d) {
+      const bool meets =
+          node_.op == Op::kScatterElements ? d == static_cast<int>(node_.Int("axis")) : d < walked;
+      (meets ? in_order : apart).push_back(d);
+    }
+    int64_t count = RowCount(apart, dims);
+    if (RowCount(in_order, dims) == 0) count = 0;
+    ForEach(count, 1, [&](const ExprRef& item, const ExprRef&, const ExprRef& inside) {
+      Guarded(inside, [&] {
+        std::vector<ExprRef> at(dims.size(), ir::Int(0));
+        SetRow(builder_, item, apart, dims, at);
+        const std::function<void(size_t)> loop = [&](size_t k) {
+          if (k == in_order.size()) return Update(at);
+          const size_t d = static_cast<size_t>(in_order[k]);
+          builder_.For("u", dims[d], [&](const ExprRef& u) {
+            at[d] = u;
+            loop(k + 1);
+          });
+        };
+        loop(0);
+      });
+    });
+  }
+
+  // A register that is declared when it is first needed.
+  struct Slot {
+    ir::BufferId id = -1;
+    ir::BufferId at(DType dtype, ir::KernelBuilder& builder) {
+      if (id < 0) id = builder.Registers("other", dtype, 1, 1);
+      return id;
+    }
+  };
+
+  const Workload& workload_;
+  const ValueId scan_;
+  const Value& node_;
+  const PieceKnobs& knobs_;
+  ir::KernelBuilder builder_;
+  Fused fused_;
+  Slot now_, other_, place_;
+};
+
+}  // namespace
+
+LoweredKernel LowerScan(const Workload& workload, ValueId scan, const PieceKnobs& knobs) {
+  return ScanEmitter(workload, scan, knobs).Run();
+}
+
+}  // namespace mlc::schedule::gpu

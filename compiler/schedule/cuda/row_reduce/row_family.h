@@ -1,0 +1,29 @@
+// The row-reduction family for GPUs: softmax, log-softmax, layer norm and reductions over any axes
+// and strides, with pointwise work before and behind. Small rows share a warp, larger ones take one
+// or more; columns are reduced side by side, so that neighbouring threads read neighbouring memory;
+// a reduction with few results is shared by several blocks, the last of which adds up.
+//
+// Knobs: lanes (of a vector), group (threads of a row), threads (of a block, at least a group),
+// keep (1: x stays in registers between passes), splits (blocks of a row). Stateless, thread-safe.
+#pragma once
+
+#include "compiler/schedule/space/family.h"
+
+namespace mlc::schedule {
+
+class GpuRowReduceFamily final : public Family {
+ public:
+  std::string_view name() const override { return "gpu_row_reduce"; }
+  int version() const override { return 1; }
+  bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const target::Target& target,
+                     const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
+                    const Config& config) const override;
+  Config Default(const graph::Workload& workload, const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
+                              const Config& config) const override;
+};
+
+}  // namespace mlc::schedule

@@ -1,0 +1,28 @@
+// The simt_contraction family: matrix products and convolutions of any shape, stride, padding,
+// dilation and layout without matrix units, in f32 arithmetic: f32, f16 and bf16 operands. Constant
+// columns are packed at compile time. Any pointwise epilogue.
+//
+// Knobs: bm, bn, bk (the tile of a block and its step along k), tm, tn (the tile of a thread),
+// split (blocks that divide k). Stateless, thread-safe.
+#pragma once
+
+#include "compiler/schedule/space/family.h"
+
+namespace mlc::schedule {
+
+class SimtContractionFamily final : public Family {
+ public:
+  std::string_view name() const override { return "simt_contraction"; }
+  int version() const override { return 1; }
+  bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const target::Target& target,
+                     const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
+                    const Config& config) const override;
+  Config Default(const graph::Workload& workload, const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
+                              const Config& config) const override;
+};
+
+}  // namespace mlc::schedule

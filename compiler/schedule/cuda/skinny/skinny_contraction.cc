@@ -1,0 +1,171 @@
+#include "compiler/schedule/cuda/skinny/skinny_contraction.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/schedule/cuda/skinny/skinny_plan.h"
+#include "compiler/schedule/cuda/tile/gpu_launch.h"
+#include "compiler/schedule/problem/contraction_space.h"
+
+namespace mlc::schedule {
+
+namespace {
+
+double BlocksPerSm(const GpuContraction& g, const target::Target& target, const SkinnyPlan& plan) {
+  const double memory = std::floor(static_cast<double>(target.sm_bytes) /
+                                   static_cast<double>(plan.block_bytes(g) + 1024));
+  const double registers = std::floor(65536.0 / (plan.registers(g) * plan.threads()));
+  return std::max(1.0, std::min({memory, registers, 2048.0 / plan.threads(), 32.0}));
+}
+
+// Estimated clock cycles; only their order matters.
+double Cycles(const GpuContraction& g, const target::Target& target, const SkinnyPlan& plan) {
+  const double sms = UsableSms(target, plan.k_split());
+  const double blocks = static_cast<double>(plan.blocks());
+  const double per_sm = std::ceil(blocks / sms);
+  const double at_once = std::min(per_sm, BlocksPerSm(g, target, plan));
+  const double rounds = std::ceil(per_sm / at_once);
+  const double block_bytes = static_cast<double>(plan.split_steps) * 512.0 * plan.width();
+  // What one multiprocessor has in flight bounds what it gets during a latency of 700 cycles.
+  const double flight = at_once * plan.warps * plan.columns * plan.unroll * 512.0;
+  const double bytes_per_cycle = std::min(24.0, flight / 700);
+  const double memory = at_once * block_bytes / bytes_per_cycle;
+  const double rows = static_cast<double>(g.m);
+  const double issue = at_once * block_bytes / (16.0 / plan.lanes) / 16 * (1 + 1.2 * rows) *
+                       (16.0 / plan.lanes) / 128;
+  const double start = 700 + rows * static_cast<double>(plan.row_elements()) / plan.threads() * 8;
+  double end = 250 + 30 * rows * plan.columns;
+  if (plan.split > 1) end += plan.cluster ? 1600 : 1800;
+  return rounds * (start + std::max(memory, issue) + end);
+}
+
+}  // namespace
+
+SkinnyPlan MakeSkinnyPlan(const GpuContraction& g, const Config& config) {
+  SkinnyPlan plan;
+  const auto knob = [&](const char* name) { return static_cast<int>(config[name]); };
+  plan.warps = knob("warps");
+  plan.columns = knob("columns");
+  plan.unroll = knob("unroll");
+  const KSplit split = SplitOf(config["split"]);
+  plan.split = split.parts;
+  plan.cluster = split.cluster;
+  plan.lanes = static_cast<int>(16 / SizeOf(g.p.column_dtype));
+  plan.tiles = gpu::CeilDiv(g.n, plan.width());
+  plan.steps = gpu::CeilDiv(g.k, plan.step());
+  plan.split_steps = gpu::CeilDiv(plan.steps, plan.split);
+  return plan;
+}
+
+RejectReason CheckSkinnyPlan(const GpuContraction& g, const target::Target& target,
+                             const SkinnyPlan& plan) {
+  if (plan.registers(g) > 232 || plan.registers(g) * plan.threads() > 65536) {
+    return RejectReason::kRegisters;
+  }
+  if (plan.block_bytes(g) > target.block_bytes) return RejectReason::kCache;
+  if (plan.unroll > 1 && plan.unroll > plan.split_steps) return RejectReason::kRedundant;
+  if (plan.width() > 8 && plan.width() / 2 >= g.n) return RejectReason::kTileExceedsShape;
+  if (plan.split > 1) {
+    if ((plan.split - 1) * plan.split_steps >= plan.steps) return RejectReason::kRedundant;
+    if (plan.blocks() > 16 * target.sms) return RejectReason::kParallelism;
+    // Clusters that wait for others to end take as long again.
+    if (plan.cluster && static_cast<double>(plan.blocks()) >
+                            UsableSms(target, plan.k_split()) * BlocksPerSm(g, target, plan)) {
+      return RejectReason::kParallelism;
+    }
+  }
+  return RejectReason::kNone;
+}
+
+bool SkinnyContractionFamily::Accepts(const graph::Workload& workload,
+                                      const target::Target& target) const {
+  if (!target.is_cuda()) return false;
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  return g && g->m <= kMaxSkinnyRows && g->z == 1 && g->p.column_is_weight && g->p.Taps() == 1 &&
+         !g->AnyChecked() && !IsDepthwise(g->p) &&
+         // The rows of a block's part of k must fit into its memory.
+         4 * g->m * (gpu::CeilDiv(g->k, 16) + 1024) <= target.block_bytes;
+}
+
+Space SkinnyContractionFamily::MakeSpace(const graph::Workload& workload,
+                                         const target::Target& target) const {
+  const GpuContraction g = *FindGpuContraction(workload);
+  const int64_t step = 32 * (16 / SizeOf(g.p.column_dtype));
+  Space space{"skinny_contraction", version(), {}};
+  space.knobs.push_back({"warps", {1, 2, 4, 8, 16}});
+  space.knobs.push_back({"columns", {1, 2, 4, 8}});
+  space.knobs.push_back({"unroll", UpTo({1, 2, 4, 8}, gpu::CeilDiv(g.k, step))});
+  std::vector<int64_t> splits = UpTo({1, 2, 4, 8, 16}, gpu::CeilDiv(g.k, step));
+  AddClusters(target, gpu::CeilDiv(g.k, step), splits);
+  space.knobs.push_back({"split", splits});
+  return space;
+}
+
+RejectReason SkinnyContractionFamily::Check(const graph::Workload& workload,
+                                            const target::Target& target,
+                                            const Config& config) const {
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  if (!g) return RejectReason::kUnsupported;
+  return CheckSkinnyPlan(*g, target, MakeSkinnyPlan(*g, config));
+}
+
+KernelFacts SkinnyContractionFamily::Facts(const graph::Workload& workload,
+                                           const target::Target& target,
+                                           const Config& config) const {
+  const GpuContraction g = *FindGpuContraction(workload);
+  const SkinnyPlan plan = MakeSkinnyPlan(g, config);
+  KernelFacts facts;
+  const double blocks = static_cast<double>(plan.blocks());
+  const double sms = UsableSms(target, plan.k_split());
+  const double packed = static_cast<double>(plan.tiles * plan.width() * plan.steps) * 512;
+  const double rows = static_cast<double>(g.m);
+  facts.useful_flops = workload.Flops();
+  const double product = 2 * rows * packed / 16 * plan.lanes;
+  facts.flops = product + std::max(0.0, facts.useful_flops - g.p.Flops());
+  facts.lane_fill = g.p.Flops() / product;
+  facts.accumulators = rows * plan.columns;
+  facts.loads_per_fma = (plan.columns + rows * 2) / (rows * plan.columns);
+  facts.inner_trip = static_cast<double>(plan.split_steps) / plan.unroll;
+  facts.pipeline_steps = facts.inner_trip;
+  facts.l1_bytes = packed / plan.columns * rows * 4;
+  facts.l2_bytes = packed + blocks * rows * static_cast<double>(plan.row_elements()) * 4;
+  facts.dram_bytes = workload.MinBytes();
+  facts.l1_set_bytes = rows * static_cast<double>(plan.row_elements()) * 4;
+  facts.l2_set_bytes = workload.MinBytes();
+  CountSplit(plan.k_split(), blocks * rows * plan.width() * 4, facts);
+  facts.parallel_chunks = blocks;
+  facts.imbalance = std::max(1.0, std::ceil(blocks / sms) / (blocks / sms));
+  facts.body_ops = rows * plan.columns * plan.unroll;
+  facts.blocks = blocks;
+  facts.block_threads = plan.threads();
+  facts.block_bytes = static_cast<double>(plan.block_bytes(g));
+  facts.registers = plan.registers(g);
+  const double at_once = BlocksPerSm(g, target, plan);
+  facts.waves = blocks / (sms * at_once);
+  facts.warp_parallelism = std::min(at_once, blocks / sms) * plan.warps;
+  return facts;
+}
+
+Config SkinnyContractionFamily::Default(const graph::Workload& workload,
+                                        const target::Target& target) const {
+  const GpuContraction g = *FindGpuContraction(workload);
+  const auto cycles = [&](const Config& config) -> std::optional<double> {
+    const SkinnyPlan plan = MakeSkinnyPlan(g, config);
+    if (plan.cluster || CheckSkinnyPlan(g, target, plan) != RejectReason::kNone)
+      return std::nullopt;
+    // Exact functions of wide results may take more registers than so many threads have.
+    if (SizeOf(g.p.row_dtype) == 4 && plan.warps > 8) return std::nullopt;
+    return Cycles(g, target, plan);
+  };
+  return gpu::Cheapest(MakeSpace(workload, target), cycles);
+}
+
+Result<LoweredKernel> SkinnyContractionFamily::Lower(const graph::Workload& workload,
+                                                     const target::Target&,
+                                                     const Config& config) const {
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  if (!g) return Internal("skinny_contraction: the workload has no single contraction");
+  return LowerSkinny(workload, *g, MakeSkinnyPlan(*g, config));
+}
+
+}  // namespace mlc::schedule

@@ -1,0 +1,30 @@
+// The skinny_contraction family: products of at most 8 rows with constant columns, at the speed of
+// memory. Each warp owns a few columns; its lanes divide k, hold several 16-byte loads of columns
+// in flight, and add up their sums with shuffles. The rows lie in block memory as f32. Columns are
+// packed at compile time in the order in which warps read them. f32, f16 and bf16; sums are f32.
+// Any pointwise epilogue.
+//
+// Knobs: warps of a block, columns of a warp, unroll (loads of a column in flight), split (blocks
+// that divide k). Stateless, thread-safe.
+#pragma once
+
+#include "compiler/schedule/space/family.h"
+
+namespace mlc::schedule {
+
+class SkinnyContractionFamily final : public Family {
+ public:
+  std::string_view name() const override { return "skinny_contraction"; }
+  int version() const override { return 1; }
+  bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const target::Target& target,
+                     const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
+                    const Config& config) const override;
+  Config Default(const graph::Workload& workload, const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
+                              const Config& config) const override;
+};
+
+}  // namespace mlc::schedule

@@ -1,0 +1,228 @@
+// Lowering of the skinny_contraction family.
+#include <algorithm>
+
+#include "compiler/schedule/cuda/skinny/skinny_plan.h"
+#include "compiler/schedule/cuda/tile/gpu_tile_output.h"
+#include "compiler/schedule/fusion/fused.h"
+
+namespace mlc::schedule {
+namespace {
+
+using ir::ExprRef;
+using ir::Int;
+
+// [tile][warp][k step][column][lane of the warp][element of a load]
+int64_t PackedElements(const SkinnyPlan& plan) {
+  return plan.tiles * plan.width() * plan.steps * plan.step();
+}
+
+Preparation Pack(const graph::Workload& workload, const GpuContraction& g, const SkinnyPlan& plan) {
+  ir::KernelBuilder b("skinny_pack");
+  const graph::TensorType& type =
+      workload.graph()[workload.operands()[static_cast<size_t>(g.p.column_operand)]].type;
+  const DType dtype = g.p.column_dtype;
+  const int64_t elements = PackedElements(plan);
+  const ir::BufferId source = b.In("w", type.dtype, type.Extent());
+  const ir::BufferId packed = b.Out("packed", dtype, elements);
+  b.Parallel("pp", plan.tiles * plan.warps * plan.steps, [&](const ExprRef& panel) {
+    const ExprRef first_k = b.Let("first_k", ir::Mod(panel, plan.steps) * plan.step());
+    const ExprRef first_n = b.Let("first_n", ir::FloorDiv(panel, plan.steps) * plan.columns);
+    b.For("column", plan.columns, [&](const ExprRef& column) {
+      const ExprRef n = b.Let("n", first_n + column);
+      const ExprRef from = b.Let("from", ir::Min(n, Int(g.n - 1)) * g.p.column_stride);
+      const ExprRef to = b.Let("to", (panel * plan.columns + column) * plan.step());
+      b.For("k_in", plan.step(), [&](const ExprRef& k_in) {
+        const ExprRef k = first_k + k_in;
+        ExprRef value = b.Load(source, from + ir::Min(k, Int(g.k - 1)) * g.p.column_k_stride);
+        const ExprRef inside = And(Less(k, g.k), Less(n, g.n));
+        value = ir::MakeApply(ScalarOp::kSelect, {inside, ir::MakeCast(DType::kF32, value),
+                                                  ir::Float(DType::kF32, 0)});
+        b.Store(packed, to + k_in, ir::MakeCast(dtype, value));
+      });
+    });
+  });
+  return {b.Finish(), {g.p.column_operand}, dtype, elements};
+}
+
+class Lowering {
+ public:
+  Lowering(const graph::Workload& workload, const GpuContraction& g, const SkinnyPlan& plan)
+      : workload_(workload),
+        g_(g),
+        plan_(plan),
+        b_("skinny_contraction"),
+        fused_(workload, b_, PackedOperands(workload, g)) {}
+
+  LoweredKernel Run();
+
+ private:
+  void EmitBlock(const ExprRef& block, const ExprRef& thread);
+  void CopyRows();
+  void LoadColumns(const ExprRef& step, int count);
+  void Multiply(const ExprRef& step, int count);
+  void DepositSums();
+  int64_t Sum(int row, int column) const { return row * int64_t{plan_.columns} + column; }
+
+  const graph::Workload& workload_;
+  const GpuContraction& g_;
+  const SkinnyPlan& plan_;
+  ir::KernelBuilder b_;
+  Fused fused_;
+  ir::BufferId packed_ = 0, rows_ = 0, sums_ = 0, w_ = 0, x_ = 0, c_ = 0;
+  TileOutput::Place place_;
+  ExprRef warp_, lane_, panel_, first_, count_;
+};
+
+LoweredKernel Lowering::Run() {
+  std::vector<Binding> bindings = fused_.bindings();
+  packed_ = b_.In("packed", g_.p.column_dtype, PackedElements(plan_));
+  bindings.push_back({Binding::Kind::kPrepared, 0});
+  const auto m = static_cast<int>(g_.m);
+  rows_ = b_.BlockMemory("rows", DType::kF32, g_.m * plan_.row_elements());
+  sums_ = b_.BlockMemory("sums", DType::kF32, g_.m * (plan_.width() + 8));
+  w_ = b_.Registers("w", g_.p.column_dtype, plan_.lanes, plan_.unroll * plan_.columns);
+  x_ = b_.Registers("xs", DType::kF32, plan_.lanes, 1);
+  c_ = b_.Registers("c", DType::kF32, 1, m * plan_.columns);
+  const TileOutputShape shape{m,           plan_.width(), plan_.width() + 8, 1,
+                              plan_.split, plan_.cluster, plan_.threads(),   plan_.tiles,
+                              DType::kF32};
+  TileOutput output(workload_, g_, shape, fused_, b_);
+  const auto body = [&](const ExprRef& block, const ExprRef& thread) {
+    EmitBlock(block, thread);
+    b_.Barrier();
+    output.Store(sums_, place_);
+  };
+  b_.Launch(plan_.blocks(), plan_.threads(), 1, body, plan_.cluster ? plan_.split : 1);
+  LoweredKernel lowered{b_.Finish(), bindings, {}};
+  lowered.preparations.push_back(Pack(workload_, g_, plan_));
+  return lowered;
+}
+
+// All threads bring this block's part of the rows to block memory, zeros past the end.
+void Lowering::CopyRows() {
+  const int64_t length = plan_.row_elements();
+  const ir::BufferId source = fused_.OperandBuffer(g_.p.row_operand);
+  const ExprRef first_k = b_.Let("first_k", first_ * plan_.step());
+  const bool ragged = plan_.split * plan_.row_elements() != g_.k;
+  for (int64_t m = 0; m < g_.m; ++m) {
+    const CrossPlace row = PlaceCross(b_, g_, Side::kRow, Int(m));
+    b_.For("at", (length + plan_.threads() - 1) / plan_.threads(), [&](const ExprRef& i) {
+      const ExprRef k_in = b_.Let("k_in", i * int64_t{plan_.threads()} + place_.thread);
+      const ExprRef k = b_.Let("k", first_k + k_in);
+      const auto copy = [&] {
+        const ExprRef value = b_.Load(source, row.offset + k * g_.p.row_k_stride, 1, 1,
+                                      ragged ? LanesIf(Less(k, g_.k), 1) : nullptr);
+        b_.Store(rows_, k_in + m * length, ir::MakeCast(DType::kF32, value));
+      };
+      if (length % plan_.threads() == 0) {
+        copy();
+      } else {
+        b_.If(Less(k_in, length), copy);
+      }
+    });
+  }
+}
+
+void Lowering::LoadColumns(const ExprRef& step, int count) {
+  const int64_t size = plan_.step();
+  const ExprRef at = b_.Let("column_at", panel_ + step * (plan_.columns * size));
+  for (int u = 0; u < count; ++u) {
+    for (int j = 0; j < plan_.columns; ++j) {
+      const int64_t index = int64_t{u} * plan_.columns + j;
+      b_.Set(w_, Int(index), b_.Load(packed_, at + index * size, plan_.lanes));
+    }
+  }
+}
+
+void Lowering::Multiply(const ExprRef& step, int count) {
+  const ExprRef at = b_.Let("row_at", step * plan_.step() + lane_ * int64_t{plan_.lanes});
+  for (int u = 0; u < count; ++u) {
+    for (int m = 0; m < static_cast<int>(g_.m); ++m) {
+      b_.Set(x_, Int(0),
+             b_.Load(rows_, at + (u * plan_.step() + m * plan_.row_elements()), plan_.lanes));
+      for (int j = 0; j < plan_.columns; ++j) {
+        const ExprRef w =
+            ir::MakeCast(DType::kF32, b_.Get(w_, Int(int64_t{u} * plan_.columns + j)));
+        const ExprRef product =
+            ir::MakeReduce(ScalarOp::kAdd, ir::MakeApply(ScalarOp::kMul, {w, b_.Get(x_, Int(0))}));
+        const ExprRef c = Int(Sum(m, j));
+        b_.Set(c_, c, ir::MakeApply(ScalarOp::kAdd, {b_.Get(c_, c), product}));
+      }
+    }
+  }
+}
+
+void Lowering::DepositSums() {
+  const int sums = static_cast<int>(g_.m) * plan_.columns;
+  for (int distance = 16; distance >= 1; distance /= 2) {
+    for (int i = 0; i < sums; ++i) {
+      const ExprRef c = b_.Get(c_, Int(i));
+      b_.Set(c_, Int(i), ir::MakeApply(ScalarOp::kAdd, {c, ir::MakeShuffleXor(c, distance)}));
+    }
+  }
+  b_.If(ir::MakeApply(ScalarOp::kEqual, {lane_, Int(0)}), [&] {
+    for (int m = 0; m < static_cast<int>(g_.m); ++m) {
+      for (int j = 0; j < plan_.columns; ++j) {
+        b_.Store(sums_, warp_ * int64_t{plan_.columns} + (m * (plan_.width() + 8) + j),
+                 b_.Get(c_, Int(Sum(m, j))));
+      }
+    }
+  });
+}
+
+void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
+  b_.ReleaseDependents();
+  const bool cluster = plan_.cluster;
+  const ExprRef tile =
+      b_.Let("tile", cluster ? ir::FloorDiv(block, plan_.split) : ir::Mod(block, plan_.tiles));
+  place_ = {
+      thread,
+      tile,
+      Int(0),
+      b_.Let("n_first", tile * int64_t{plan_.width()}),
+      b_.Let("k_part", cluster ? ir::Mod(block, plan_.split) : ir::FloorDiv(block, plan_.tiles)),
+      PlaceBatch(b_, g_, Int(0))};
+  warp_ = b_.Let("warp", ir::FloorDiv(thread, 32));
+  lane_ = b_.Let("lane", ir::Mod(thread, 32));
+  first_ = b_.Let("first_step", place_.part * plan_.split_steps);
+  count_ = Int(plan_.split_steps);
+  if (plan_.steps % plan_.split_steps != 0) {
+    count_ = b_.Let("steps", ir::Min(Int(plan_.split_steps), Int(plan_.steps) - first_));
+  }
+  const int64_t column = plan_.step() * plan_.columns;
+  panel_ = b_.Let("panel", ((tile * int64_t{plan_.warps} + warp_) * plan_.steps + first_) * column +
+                               lane_ * int64_t{plan_.lanes});
+  for (int i = 0; i < static_cast<int>(g_.m) * plan_.columns; ++i) {
+    b_.Set(c_, Int(i), ir::Float(DType::kF32, 0));
+  }
+  // The columns are constant: the first loads need not wait for the launches before this one.
+  const int64_t least = plan_.steps - (plan_.split - 1) * plan_.split_steps;
+  const bool early = least >= plan_.unroll;
+  if (early) LoadColumns(Int(0), plan_.unroll);
+  b_.AwaitInputs();
+  CopyRows();
+  b_.Barrier();
+  if (early) Multiply(Int(0), plan_.unroll);
+  const ExprRef bulk = b_.Let("bulk", ir::FloorDiv(count_, plan_.unroll));
+  b_.For("group", Int(early ? 1 : 0), bulk, 1, [&](const ExprRef& group) {
+    const ExprRef step = b_.Let("group_step", group * int64_t{plan_.unroll});
+    LoadColumns(step, plan_.unroll);
+    Multiply(step, plan_.unroll);
+  });
+  if (plan_.unroll > 1) {
+    b_.For("k_step", bulk * int64_t{plan_.unroll}, count_, 1, [&](const ExprRef& step) {
+      LoadColumns(step, 1);
+      Multiply(step, 1);
+    });
+  }
+  DepositSums();
+}
+
+}  // namespace
+
+Result<LoweredKernel> LowerSkinny(const graph::Workload& workload, const GpuContraction& g,
+                                  const SkinnyPlan& plan) {
+  return Lowering(workload, g, plan).Run();
+}
+
+}  // namespace mlc::schedule

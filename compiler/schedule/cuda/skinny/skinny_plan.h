@@ -1,0 +1,49 @@
+// A config of the skinny_contraction family read as decisions. A value.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/schedule/cuda/tile/gpu_split.h"
+#include "compiler/schedule/cuda/tile/gpu_tile.h"
+#include "compiler/schedule/space/config.h"
+#include "compiler/schedule/space/family.h"
+#include "compiler/schedule/space/space.h"
+#include "compiler/target/target.h"
+
+namespace mlc::schedule {
+
+inline constexpr int64_t kMaxSkinnyRows = 8;
+
+struct SkinnyPlan {
+  int warps = 8;
+  int columns = 2;  // of a warp
+  int unroll = 4;
+  int split = 1;
+  bool cluster = false;  // the blocks that share k are one
+
+  int lanes = 8;      // elements of one 16-byte load
+  int64_t tiles = 1;  // of warps * columns columns
+  int64_t steps = 1;  // of 32 * lanes elements along k
+  int64_t split_steps = 1;
+
+  KSplit k_split() const { return {split, cluster}; }
+  int threads() const { return 32 * warps; }
+  int width() const { return warps * columns; }
+  int64_t step() const { return 32 * lanes; }
+  int64_t row_elements() const { return split_steps * step(); }  // of one row in block memory
+  int64_t block_bytes(const GpuContraction& g) const {
+    return 4 * g.m * (row_elements() + width() + 8);
+  }
+  int64_t blocks() const { return split * tiles; }
+  int registers(const GpuContraction& g) const {
+    return 40 + 4 * unroll * columns + static_cast<int>(g.m) * columns + 2 * lanes;
+  }
+};
+
+SkinnyPlan MakeSkinnyPlan(const GpuContraction& g, const Config& config);
+RejectReason CheckSkinnyPlan(const GpuContraction& g, const target::Target& target,
+                             const SkinnyPlan& plan);
+Result<LoweredKernel> LowerSkinny(const graph::Workload& workload, const GpuContraction& g,
+                                  const SkinnyPlan& plan);
+
+}  // namespace mlc::schedule

@@ -1,0 +1,15 @@
+// The constant operand of a tensor-core product, prepared in the order in which threads take their
+// fragments: [batch][column tile][k step][16 (2-byte) or 8 (4-byte) columns][16 k][thread of the
+// warp][8 or 4 elements], padded with zeros. A tile is one contiguous piece, copied as it is.
+#pragma once
+
+#include "compiler/schedule/cuda/tensor/tensor_plan.h"
+#include "compiler/schedule/space/family.h"
+
+namespace mlc::schedule {
+
+int64_t TensorPackedElements(const GpuContraction& g, const TensorPlan& plan);
+Preparation TensorPackPreparation(const graph::Workload& workload, const GpuContraction& g,
+                                  const TensorPlan& plan);
+
+}  // namespace mlc::schedule

@@ -1,0 +1,96 @@
+#include "compiler/schedule/cuda/tensor/warpgroup_contraction.h"
+
+#include <algorithm>
+
+#include "compiler/schedule/cuda/tensor/tensor_facts.h"
+#include "compiler/schedule/cuda/tensor/tensor_lower.h"
+#include "compiler/schedule/cuda/tensor/warpgroup_plan.h"
+#include "compiler/schedule/cuda/tile/gpu_launch.h"
+
+namespace mlc::schedule {
+
+namespace {
+
+// Below, tiles are mostly padding.
+constexpr int64_t kLeastRows = 48;
+constexpr int64_t kLeastColumns = 24;
+constexpr int64_t kLeastDepth = 64;
+
+std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
+  std::erase_if(sizes, [&](int64_t s) { return s > sizes.front() && s / 2 >= extent; });
+  return sizes;
+}
+
+}  // namespace
+
+bool WarpgroupContractionFamily::Accepts(const graph::Workload& workload,
+                                         const target::Target& target) const {
+  if (!target.HasWarpgroupMma()) return false;
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  if (!g || IsDepthwise(g->p) || !WarpgroupsMultiply(*g)) return false;
+  return g->m >= kLeastRows && g->n >= kLeastColumns && g->k >= kLeastDepth;
+}
+
+Space WarpgroupContractionFamily::MakeSpace(const graph::Workload& workload,
+                                            const target::Target& target) const {
+  const GpuContraction g = *FindGpuContraction(workload);
+  Space space{"warpgroup_contraction", version(), {}};
+  space.knobs.push_back({"bm", Tiles({64, 128, 192, 256}, g.m)});
+  space.knobs.push_back({"bn", Tiles({32, 64, 96, 128, 192, 256}, g.n)});
+  space.knobs.push_back({"groups_m", {1, 2}});
+  space.knobs.push_back({"groups_n", {1, 2}});
+  TensorMath math;
+  const bool thrice = TensorMathOf(g, &math) && math == TensorMath::kTf32x3;
+  space.knobs.push_back(
+      {"stages", thrice ? std::vector<int64_t>{3, 4, 6} : std::vector<int64_t>{2, 3, 4, 6}});
+  space.knobs.push_back({"pending", thrice ? std::vector<int64_t>{0} : std::vector<int64_t>{0, 1}});
+  std::vector<int64_t> splits = {1, 2, 3, 4, 6, 8};
+  const int64_t smallest = g.z * ((g.m + 255) / 256) * ((g.n + 255) / 256);
+  std::erase_if(splits,
+                [&](int64_t s) { return s > 1 && (s * 128 > g.k || smallest >= 2 * target.sms); });
+  space.knobs.push_back({"split", splits});
+  const bool large = g.m >= 512 && g.n >= 512;
+  space.knobs.push_back(
+      {"raster", large ? std::vector<int64_t>{0, 1, 2} : std::vector<int64_t>{0, 1}});
+  return space;
+}
+
+RejectReason WarpgroupContractionFamily::Check(const graph::Workload& workload,
+                                               const target::Target& target,
+                                               const Config& config) const {
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  if (!g) return RejectReason::kUnsupported;
+  return CheckWarpgroupPlan(*g, target, MakeWarpgroupPlan(*g, config));
+}
+
+KernelFacts WarpgroupContractionFamily::Facts(const graph::Workload& workload,
+                                              const target::Target& target,
+                                              const Config& config) const {
+  const GpuContraction g = *FindGpuContraction(workload);
+  return TensorFacts(workload, g, target, MakeWarpgroupPlan(g, config));
+}
+
+Config WarpgroupContractionFamily::Default(const graph::Workload& workload,
+                                           const target::Target& target) const {
+  const GpuContraction g = *FindGpuContraction(workload);
+  return gpu::Cheapest(MakeSpace(workload, target),
+                       [&](const Config& config) -> std::optional<double> {
+                         if (config["raster"] != 0) return std::nullopt;
+                         const TensorPlan plan = MakeWarpgroupPlan(g, config);
+                         if (CheckWarpgroupPlan(g, target, plan) != RejectReason::kNone)
+                           return std::nullopt;
+                         return TensorCycles(g, target, plan);
+                       });
+}
+
+Result<LoweredKernel> WarpgroupContractionFamily::Lower(const graph::Workload& workload,
+                                                        const target::Target& target,
+                                                        const Config& config) const {
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  if (!g) return Internal("warpgroup_contraction: the workload has no single contraction");
+  TensorPlan plan = MakeWarpgroupPlan(*g, config);
+  plan.per_sm = ResidentBlocks(*g, target, plan);
+  return LowerTensor(workload, *g, plan);
+}
+
+}  // namespace mlc::schedule

@@ -1,0 +1,99 @@
+// A contraction as a tiled GPU kernel sees it: one flat row index m, one column index n, one
+// reduction index k (taps, then channels) and one batch index z; and the addresses of both operands
+// at such indices, as kernel IR. Values; functions that take a builder append to it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/build.h"
+#include "compiler/schedule/problem/contraction_problem.h"
+
+namespace mlc::schedule {
+
+// One logical output dimension of the flat row index.
+struct RowPart {
+  int dim = -1;
+  int64_t extent = 1;
+  int64_t stride = 0;  // of the row operand, in elements per coordinate
+  int axis = -1;       // the spatial axis (0, 1, 2 = innermost), or -1: an image of the batch
+};
+
+struct GpuContraction {
+  static constexpr int kMaxParts = 3 + ContractionProblem::kMaxBatch;
+
+  ContractionProblem p;
+  std::array<RowPart, kMaxParts> parts;  // outermost first; images that share columns are rows
+  int part_count = 0;
+  std::array<BatchAxis, ContractionProblem::kMaxBatch> batch;  // the other batch axes
+  int batch_count = 0;
+  int64_t m = 1;
+  int64_t n = 1;
+  int64_t k = 1;
+  int64_t z = 1;
+  bool tf32 = false;  // single-pass tf32 is precise enough
+
+  const RowAxis& Axis(int i) const { return i == 2 ? p.inner : p.outer[static_cast<size_t>(i)]; }
+  // True if some tap of the axis may fall outside the input.
+  bool Checked(int axis) const;
+  bool AnyChecked() const { return Checked(0) || Checked(1) || Checked(2); }
+};
+
+std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload);
+
+// The column operand, when it is a weight that only the contraction reads: its packed form replaces
+// it. Indices of operands.
+std::vector<int> PackedOperands(const graph::Workload& workload, const GpuContraction& g);
+
+enum class Side : uint8_t { kRow, kColumn };
+
+// Largest power of two, at most `limit`, such that runs of so many elements along k (or along the
+// rows or columns) start at multiples of it and are contiguous in the operand's memory; 1: none.
+int ContiguousAlongK(const GpuContraction& g, Side side, int limit);
+int ContiguousAcross(const GpuContraction& g, Side side, int limit);
+
+// Where a row or column lies in its operand, at the first tap and channel.
+struct CrossPlace {
+  ir::ExprRef offset;
+  std::array<ir::ExprRef, 3> origin;  // input coordinate at tap 0 of checked axes, else null
+};
+// What a reduction index means.
+struct DepthPlace {
+  ir::ExprRef channel;
+  std::array<ir::ExprRef, 3> tap;  // constants 0 on axes with one tap
+};
+
+CrossPlace PlaceCross(ir::KernelBuilder& b, const GpuContraction& g, Side side,
+                      const ir::ExprRef& index);
+DepthPlace PlaceDepth(ir::KernelBuilder& b, const GpuContraction& g, const ir::ExprRef& k);
+// Offset that taps and channel add.
+ir::ExprRef DepthOffset(const GpuContraction& g, Side side, const DepthPlace& place);
+// Whether the tap meets the input: a bool, or null when it always does.
+ir::ExprRef TapInside(const GpuContraction& g, Side side, const CrossPlace& cross,
+                      const DepthPlace& depth);
+
+// Offsets of batch z in both operands, and what it contributes to the output's coordinates.
+struct BatchPlace {
+  ir::ExprRef row_offset;
+  ir::ExprRef column_offset;
+  ir::ExprRef group_column;         // first logical column
+  std::vector<ir::ExprRef> coords;  // one per output dimension, zero where rows or columns run
+};
+BatchPlace PlaceBatch(ir::KernelBuilder& b, const GpuContraction& g, const ir::ExprRef& z);
+
+ir::ExprRef And(const ir::ExprRef& a, const ir::ExprRef& b);  // either may be null
+ir::ExprRef Less(const ir::ExprRef& a, int64_t b);
+// `lanes` where the condition holds (null: always), else 0.
+ir::ExprRef LanesIf(const ir::ExprRef& condition, int lanes);
+// One lane of a vector of floats. Adds zeros to it, which turns -0 into 0.
+ir::ExprRef LaneOf(const ir::ExprRef& value, int lane);
+// Bitwise exclusive or of two indices below `limit`, a power of two.
+ir::ExprRef Xor(ir::KernelBuilder& b, const ir::ExprRef& x, const ir::ExprRef& y, int64_t limit);
+// Where a 16-byte chunk of a row lies when rows of `chunks` chunks (a power of two) are swizzled so
+// that the same chunk of 8 rows, and 8 chunks of one row, touch different banks.
+ir::ExprRef Swizzled(ir::KernelBuilder& b, const ir::ExprRef& row, const ir::ExprRef& chunk,
+                     int64_t chunks);
+
+}  // namespace mlc::schedule

@@ -1,0 +1,212 @@
+#include "compiler/schedule/cuda/tile/gpu_tile_output.h"
+
+#include <algorithm>
+
+namespace mlc::schedule {
+
+using graph::Op;
+using graph::TensorType;
+using ir::ExprRef;
+using ir::Int;
+
+TileOutput::TileOutput(const graph::Workload& workload, const GpuContraction& g,
+                       const TileOutputShape& shape, Fused& fused, ir::KernelBuilder& b)
+    : workload_(workload), g_(g), shape_(shape), fused_(fused), b_(b) {
+  const TensorType& type = workload.graph()[workload.outputs()[0]].type;
+  const std::vector<int64_t> strides = type.EffectiveStrides();
+  const auto column = static_cast<size_t>(g.p.column_dim);
+  const auto row = static_cast<size_t>(g.parts[static_cast<size_t>(g.part_count - 1)].dim);
+  along_rows_ = strides[column] != 1 && strides[row] == 1 && g.m > 1;
+  flat_rows_ = RowsAreFlat();
+  lanes_ = Lanes();
+  if (shape.cluster) {
+    peers_ = b.Registers("peers", shape.sum, lanes_, shape.split);
+  } else if (shape.split > 1) {
+    parts_ = b.Shared("parts", shape.sum, shape.tiles * shape.split * shape.bm * shape.bn);
+    arrivals_ = b.Counter("arrivals", shape.tiles);
+  }
+}
+
+// True if in every value of the epilogue the row dimensions are one run in memory.
+bool TileOutput::RowsAreFlat() const {
+  if (g_.part_count < 2 || g_.p.flattened) return false;
+  const graph::Graph& graph = workload_.graph();
+  const auto users = graph.Users();
+  for (graph::ValueId id = 0; id < graph.size(); ++id) {
+    const bool stored = std::count(workload_.outputs().begin(), workload_.outputs().end(), id) > 0;
+    const bool source = graph[id].op == Op::kInput || graph[id].op == Op::kWeight;
+    const auto& readers = users[static_cast<size_t>(id)];
+    const bool anchor_only = std::all_of(readers.begin(), readers.end(),
+                                         [&](graph::ValueId r) { return r == g_.p.anchor; });
+    if (!stored && (!source || anchor_only)) continue;
+    const TensorType& type = graph[id].type;
+    const std::vector<int64_t> strides = type.EffectiveStrides();
+    const int shift = g_.p.rank - type.rank();
+    const auto extent = [&](const RowPart& part) {
+      return part.dim < shift ? 1 : type.dims[static_cast<size_t>(part.dim - shift)];
+    };
+    const auto stride = [&](const RowPart& part) {
+      return extent(part) == 1 ? 0 : strides[static_cast<size_t>(part.dim - shift)];
+    };
+    const RowPart& last = g_.parts[static_cast<size_t>(g_.part_count - 1)];
+    int64_t run = last.extent;
+    for (int i = g_.part_count - 2; i >= 0; --i) {
+      const RowPart& part = g_.parts[static_cast<size_t>(i)];
+      // The innermost coordinate stands for all: its own dimension must not be broadcast alone.
+      if (part.extent > 1 && stride(part) != run * stride(last)) return false;
+      if (part.extent > 1 && extent(last) == 1 && last.extent > 1) {
+        if (extent(part) != 1) return false;
+      }
+      if (last.extent == 1) return false;
+      run *= part.extent;
+    }
+  }
+  return true;
+}
+
+// Columns that one access may take: 16 bytes of the widest value.
+int TileOutput::Lanes() const {
+  if (along_rows_) return 1;
+  const graph::Graph& graph = workload_.graph();
+  int widest = 1;
+  const auto see = [&](graph::ValueId id) {
+    widest = std::max(widest, SizeOf(graph[id].type.dtype));
+  };
+  for (graph::ValueId id : workload_.outputs()) see(id);
+  for (graph::ValueId id : workload_.operands()) see(id);
+  const graph::ValueId anchors[] = {g_.p.anchor};
+  for (int lanes = 16 / widest; lanes > 1; lanes /= 2) {
+    bool fits = g_.n % lanes == 0 && shape_.bn % lanes == 0 &&
+                graph[g_.p.anchor].type.dims[static_cast<size_t>(g_.p.column_dim)] != 1;
+    for (size_t i = 0; fits && i < workload_.outputs().size(); ++i) {
+      const graph::ValueId id = workload_.outputs()[i];
+      const std::vector<int64_t> strides = graph[id].type.EffectiveStrides();
+      fits = strides[static_cast<size_t>(g_.p.column_dim)] == 1 &&
+             Fused::Vectorises(workload_, id, g_.p.column_dim, lanes, anchors);
+    }
+    if (fits) return lanes;
+  }
+  return 1;
+}
+
+void TileOutput::ForRuns(const Place& place, int shares,
+                         const std::function<void(const Run&)>& body) {
+  const int64_t per_row = shape_.bn / lanes_;
+  const int64_t total = per_row * shape_.bm;
+  const int64_t share = (total + shares - 1) / shares;
+  const auto one = [&](const ExprRef& in_share) {
+    const ExprRef index = shares == 1 ? in_share : b_.Let("run_at", place.part * share + in_share);
+    Run run;
+    if (along_rows_) {
+      run.row = b_.Let("row_in", ir::Mod(index, shape_.bm));
+      run.column = b_.Let("column_in", ir::FloorDiv(index, shape_.bm));
+    } else {
+      run.row = b_.Let("row_in", ir::FloorDiv(index, per_row));
+      run.column = b_.Let("column_in", ir::Mod(index, per_row) * lanes_);
+    }
+    run.index = index;
+    ExprRef inside;
+    if (g_.m % shape_.bm != 0) inside = Less(place.m + run.row, g_.m);
+    if (g_.n % shape_.bn != 0) inside = And(inside, Less(place.n + run.column, g_.n));
+    if (share % shape_.threads != 0) inside = And(inside, Less(in_share, share));
+    if (share * shares != total) inside = And(inside, Less(index, total));
+    if (inside) {
+      b_.If(inside, [&] { body(run); });
+    } else {
+      body(run);
+    }
+  };
+  const int64_t count = (share + shape_.threads - 1) / shape_.threads;
+  const int64_t unroll = count % 2 == 0 ? 2 : 1;
+  b_.For("run", count / unroll, [&](const ExprRef& i) {
+    for (int64_t u = 0; u < unroll; ++u) {
+      one(b_.Let("index", i * (unroll * shape_.threads) + (u * shape_.threads) + place.thread));
+    }
+  });
+}
+
+ExprRef TileOutput::SumAt(const Run& run) {
+  return b_.Let("at", run.row * shape_.pitch + run.column);
+}
+
+ExprRef TileOutput::Sum(ir::BufferId sums, const Run& run) {
+  const ExprRef at = SumAt(run);
+  ExprRef sum;
+  for (int s = 0; s < shape_.slices; ++s) {
+    const ExprRef value = b_.Load(sums, at + s * (shape_.bm * shape_.pitch), lanes_);
+    sum = sum ? ir::MakeApply(ScalarOp::kAdd, {sum, value}) : value;
+  }
+  return sum;
+}
+
+ExprRef TileOutput::PartAt(const Place& place, const ExprRef& part, const Run& run) const {
+  return (place.tile * int64_t{shape_.split} + part) * (int64_t{shape_.bm} * shape_.bn) +
+         run.index * int64_t{lanes_};
+}
+
+void TileOutput::StoreRun(const Place& place, const Run& run, const ExprRef& value) {
+  Point point;
+  point.at = place.batch.coords;
+  ExprRef rest = b_.Let("m", place.m + run.row);
+  if (flat_rows_) {
+    point.at[static_cast<size_t>(g_.parts[static_cast<size_t>(g_.part_count - 1)].dim)] = rest;
+  } else {
+    for (int i = g_.part_count - 1; i >= 0; --i) {
+      const RowPart& part = g_.parts[static_cast<size_t>(i)];
+      point.at[static_cast<size_t>(part.dim)] =
+          i == 0 ? rest : b_.Let("at", ir::Mod(rest, part.extent));
+      rest = ir::FloorDiv(rest, part.extent);
+    }
+  }
+  point.at[static_cast<size_t>(g_.p.column_dim)] =
+      b_.Let("n", place.batch.group_column + place.n + run.column);
+  if (lanes_ > 1) {
+    point.dim = g_.p.column_dim;
+    point.lanes = lanes_;
+  }
+  fused_.StoreOutputs(point, {{g_.p.anchor, value}});
+}
+
+// All parts of a run are under way before the first is added. The barrier at the end keeps a
+// block's memory until the others have read it.
+void TileOutput::StoreShare(ir::BufferId sums, const Place& place) {
+  if (shape_.slices > 1) {
+    ForRuns(place, 1, [&](const Run& run) { b_.Store(sums, SumAt(run), Sum(sums, run)); });
+  }
+  b_.ClusterBarrier();
+  ForRuns(place, shape_.split, [&](const Run& run) {
+    const ExprRef at = SumAt(run);
+    for (int s = 0; s < shape_.split; ++s) b_.LoadPeer(peers_, Int(s), sums, at, Int(s));
+    ExprRef sum = b_.Get(peers_, Int(0));
+    for (int s = 1; s < shape_.split; ++s) {
+      sum = ir::MakeApply(ScalarOp::kAdd, {sum, b_.Get(peers_, Int(s))});
+    }
+    StoreRun(place, run, sum);
+  });
+  b_.ClusterBarrier();
+}
+
+void TileOutput::Store(ir::BufferId sums, const Place& place) {
+  if (shape_.cluster) return StoreShare(sums, place);
+  if (shape_.split == 1) {
+    ForRuns(place, 1, [&](const Run& run) { StoreRun(place, run, Sum(sums, run)); });
+    return;
+  }
+  ForRuns(place, 1, [&](const Run& run) {
+    b_.Store(parts_, PartAt(place, place.part, run), Sum(sums, run));
+  });
+  const ExprRef last = b_.Arrive("last", arrivals_, place.tile, shape_.split);
+  b_.If(ir::MakeApply(ScalarOp::kEqual, {last, Int(1)}), [&] {
+    ForRuns(place, 1, [&](const Run& run) {
+      ExprRef sum;
+      for (int s = 0; s < shape_.split; ++s) {
+        const ExprRef value =
+            b_.Load(parts_, b_.Let("part_at", PartAt(place, Int(s), run)), lanes_);
+        sum = sum ? ir::MakeApply(ScalarOp::kAdd, {sum, value}) : value;
+      }
+      StoreRun(place, run, sum);
+    });
+  });
+}
+
+}  // namespace mlc::schedule

@@ -1,0 +1,131 @@
+#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/schedule/cuda/user_kernel/packed_source.h"
+
+namespace mlc::schedule {
+namespace {
+
+constexpr int kRawCudaVersion = 1;
+constexpr size_t kMaxEntry = 200;
+constexpr int64_t kMaxBlockBytes = int64_t{1} << 20;
+constexpr std::string_view kSourceKnob = " source=";
+
+bool IsName(std::string_view text) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !text.empty() && text.size() <= kMaxEntry && letter(text[0]) &&
+         std::all_of(text.begin(), text.end(),
+                     [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+Status CheckBlockBytes(int64_t block_bytes) {
+  if (block_bytes >= 0 && block_bytes <= kMaxBlockBytes) return Status();
+  return InvalidArgument("no block has " + std::to_string(block_bytes) + " bytes of shared memory");
+}
+
+Status CheckEntry(const std::string& entry, const std::string& source) {
+  if (!IsName(entry)) {
+    return InvalidArgument("'" + entry.substr(0, 60) +
+                           "' is no name of a function: 1 to 200 letters, digits and _");
+  }
+  if (source.find(entry) != std::string::npos) return Status();
+  return InvalidArgument("the source has no function '" + entry +
+                         "': it is to be extern \"C\" __global__");
+}
+
+Config ConfigOf(const RawCuda& raw, const std::string& packed) {
+  Config config{std::string(kRawCuda), kRawCudaVersion, {}, {}};
+  config.knobs = {{"blocks", raw.grid.x},          {"blocks_y", raw.grid.y},
+                  {"blocks_z", raw.grid.z},        {"threads", raw.block.x},
+                  {"threads_y", raw.block.y},      {"threads_z", raw.block.z},
+                  {"block_bytes", raw.block_bytes}};
+  config.words = {{"entry", raw.entry}, {"source", packed}};
+  return config;
+}
+
+template <typename Values>
+bool SameNames(const Values& values, const Values& expected) {
+  return std::equal(values.begin(), values.end(), expected.begin(), expected.end(),
+                    [](const auto& a, const auto& b) { return a.first == b.first; });
+}
+
+}  // namespace
+
+Result<Config> RawCuda::ToConfig() const {
+  MLC_TRY(target::CheckLaunch(grid, block));
+  MLC_TRY(CheckBlockBytes(block_bytes));
+  const std::string packed = MLC_TRY(PackSource(source));
+  MLC_TRY(CheckEntry(entry, source));
+  return ConfigOf(*this, packed);
+}
+
+Result<RawCuda> RawCuda::FromConfig(const Config& config) {
+  if (!IsRawCuda(config)) return InvalidArgument(config.family + " is no kernel written by hand");
+  if (config.version != kRawCudaVersion) {
+    return FailedPrecondition("the kernel is of " + std::string(kRawCuda) + " version " +
+                              std::to_string(config.version) + ", this build takes version " +
+                              std::to_string(kRawCudaVersion) +
+                              ": submit its source again with mlc-tune --cuda-kernel");
+  }
+  RawCuda raw;
+  const Config form = ConfigOf(raw, "");
+  if (!SameNames(config.knobs, form.knobs) || !SameNames(config.words, form.words)) {
+    return InvalidArgument(
+        "a kernel written by hand has blocks and threads along x, y and z, block_bytes, entry and "
+        "source, in this order");
+  }
+  raw.grid = {config["blocks"], config["blocks_y"], config["blocks_z"]};
+  raw.block = {config["threads"], config["threads_y"], config["threads_z"]};
+  raw.block_bytes = config["block_bytes"];
+  MLC_TRY(target::CheckLaunch(raw.grid, raw.block));
+  MLC_TRY(CheckBlockBytes(raw.block_bytes));
+  raw.entry = config.words[0].second;
+  raw.source = MLC_TRY(UnpackSource(config.words[1].second));
+  MLC_TRY(CheckEntry(raw.entry, raw.source));
+  return raw;
+}
+
+std::string RawCudaKernel() {
+  return std::string(kRawCuda) + "/" + std::to_string(kRawCudaVersion);
+}
+
+std::string RawCudaKernel(std::string_view config) {
+  return std::string(config.substr(0, config.find(' ')));
+}
+
+bool IsRawCuda(const Config& config) { return config.family == kRawCuda; }
+
+bool IsRawCuda(std::string_view config) { return config.substr(0, config.find('/')) == kRawCuda; }
+
+Status CheckFits(const RawCuda& raw, const target::Target& target) {
+  if (!target.is_cuda()) {
+    return InvalidArgument("a kernel in CUDA is not for " + target.ClassText());
+  }
+  if (raw.block_bytes <= target.block_bytes) return Status();
+  return InvalidArgument("the kernel's blocks take " + std::to_string(raw.block_bytes) +
+                         " bytes of shared memory; " + target.CudaArch() + " has " +
+                         std::to_string(target.block_bytes));
+}
+
+std::vector<Binding> RawBindings(const graph::Workload& workload) {
+  std::vector<Binding> bindings;
+  for (size_t i = 0; i < workload.operands().size(); ++i) {
+    bindings.push_back({Binding::Kind::kOperand, static_cast<int>(i)});
+  }
+  for (size_t i = 0; i < workload.outputs().size(); ++i) {
+    bindings.push_back({Binding::Kind::kOutput, static_cast<int>(i)});
+  }
+  return bindings;
+}
+
+std::string BriefConfig(std::string_view config) {
+  const size_t at = config.find(kSourceKnob);
+  if (!IsRawCuda(config) || at == std::string_view::npos) return std::string(config);
+  return std::string(config.substr(0, at)) + " (hand-written)";
+}
+
+}  // namespace mlc::schedule

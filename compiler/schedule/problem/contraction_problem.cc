@@ -1,0 +1,278 @@
+#include "compiler/schedule/problem/contraction_problem.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace mlc::schedule {
+namespace {
+
+using graph::Op;
+using graph::TensorType;
+using graph::Value;
+using graph::ValueId;
+
+bool IsSource(const Value& value) { return value.op == Op::kInput || value.op == Op::kWeight; }
+
+bool IsComputeFloat(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
+int OperandIndex(const graph::Workload& workload, ValueId id) {
+  const auto& operands = workload.operands();
+  return static_cast<int>(std::find(operands.begin(), operands.end(), id) - operands.begin());
+}
+
+// Stride of a type's dimension; nothing moves along a dimension of one.
+int64_t StrideOf(const TensorType& type, int dim) {
+  if (type.dims[static_cast<size_t>(dim)] == 1) return 0;
+  if (!type.strides.empty()) return type.strides[static_cast<size_t>(dim)];
+  int64_t stride = 1;
+  for (size_t d = type.dims.size(); d-- > static_cast<size_t>(dim) + 1;) stride *= type.dims[d];
+  return stride;
+}
+
+// The anchor, or kNoValue when the workload is not one contraction and pointwise nodes.
+ValueId FindAnchor(const graph::Workload& workload) {
+  const graph::Graph& graph = workload.graph();
+  ValueId anchor = graph::kNoValue;
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    const Value& value = graph[id];
+    switch (value.op) {
+      case Op::kInput:
+      case Op::kWeight:
+      case Op::kPointwise:
+      case Op::kCast:
+      case Op::kCopy:
+        break;
+      case Op::kConstant:
+        if (value.data) return graph::kNoValue;
+        break;
+      case Op::kMatMul:
+      case Op::kConv:
+        if (anchor != graph::kNoValue) return graph::kNoValue;
+        anchor = id;
+        break;
+      default:
+        return graph::kNoValue;
+    }
+  }
+  if (anchor == graph::kNoValue) return anchor;
+  const Value& node = graph[anchor];
+  for (size_t i = 0; i < 2; ++i) {
+    const Value& operand = graph[node.operands[i]];
+    if (!IsSource(operand) || !IsComputeFloat(operand.type.dtype)) return graph::kNoValue;
+  }
+  return node.operands.size() == 2 ? anchor : graph::kNoValue;
+}
+
+// Every output has the anchor's shape, and so has every node between.
+bool OutputsFollow(const graph::Workload& workload, ValueId anchor) {
+  const graph::Graph& graph = workload.graph();
+  std::vector<char> depends(static_cast<size_t>(graph.size()), 0);
+  depends[static_cast<size_t>(anchor)] = 1;
+  for (ValueId id = anchor + 1; id < graph.size(); ++id) {
+    for (ValueId operand : graph[id].operands) {
+      if (operand == graph::kNoValue || !depends[static_cast<size_t>(operand)]) continue;
+      if (graph[id].type.dims != graph[anchor].type.dims) return false;
+      depends[static_cast<size_t>(id)] = 1;
+    }
+  }
+  return std::all_of(workload.outputs().begin(), workload.outputs().end(),
+                     [&](ValueId id) { return graph[id].type.dims == graph[anchor].type.dims; });
+}
+
+// True if the logical dimensions (outer, inner) of every value that the kernel reads or writes are
+// one run in memory, so that a single coordinate can stand for both.
+bool Mergeable(const graph::Workload& workload, ValueId skip, int rank, int outer, int inner,
+               int64_t inner_extent) {
+  if (inner_extent == 1) return false;
+  const graph::Graph& graph = workload.graph();
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    const bool stored = std::count(workload.outputs().begin(), workload.outputs().end(), id) > 0;
+    if (id == skip || (!IsSource(graph[id]) && !stored)) continue;
+    const TensorType& type = graph[id].type;
+    const int shift = rank - type.rank();
+    const int64_t outer_dim = outer < shift ? 1 : type.dims[static_cast<size_t>(outer - shift)];
+    const int64_t inner_dim = inner < shift ? 1 : type.dims[static_cast<size_t>(inner - shift)];
+    if (outer_dim == 1 && inner_dim == 1) continue;
+    if (outer_dim == 1 || inner_dim != inner_extent) return false;
+    if (StrideOf(type, outer - shift) != inner_extent * StrideOf(type, inner - shift)) return false;
+  }
+  return true;
+}
+
+void AddBatch(ContractionProblem& p, const BatchAxis& axis) {
+  if (axis.extent > 1) p.batch[static_cast<size_t>(p.batch_count++)] = axis;
+}
+
+// The same product with rows and columns exchanged: vectors run along the other dimension.
+void Transpose(ContractionProblem& p) {
+  std::swap(p.row_operand, p.column_operand);
+  std::swap(p.inner.dim, p.column_dim);
+  std::swap(p.inner.out, p.columns);
+  p.inner.in = p.inner.out;
+  std::swap(p.inner.row_stride, p.column_stride);
+  std::swap(p.row_k_stride, p.column_k_stride);
+  for (int b = 0; b < p.batch_count; ++b) {
+    BatchAxis& axis = p.batch[static_cast<size_t>(b)];
+    std::swap(axis.row_stride, axis.column_stride);
+  }
+}
+
+bool FillMatMul(const graph::Workload& workload, ContractionProblem& p) {
+  const graph::Graph& graph = workload.graph();
+  const Value& node = graph[p.anchor];
+  const TensorType& a = graph[node.operands[0]].type;
+  const TensorType& b = graph[node.operands[1]].type;
+  p.rank = node.type.rank();
+  if (a.rank() < 2 || b.rank() < 2 || p.rank - 2 > ContractionProblem::kMaxBatch) return false;
+  p.inner.dim = p.rank - 2;
+  p.inner.out = p.inner.in = a.dims[static_cast<size_t>(a.rank() - 2)];
+  p.inner.row_stride = StrideOf(a, a.rank() - 2);
+  p.row_k_stride = StrideOf(a, a.rank() - 1);
+  p.depth = a.dims[static_cast<size_t>(a.rank() - 1)];
+  p.column_dim = p.rank - 1;
+  p.columns = b.dims[static_cast<size_t>(b.rank() - 1)];
+  p.column_stride = StrideOf(b, b.rank() - 1);
+  p.column_k_stride = StrideOf(b, b.rank() - 2);
+  for (int d = 0; d < p.rank - 2; ++d) {
+    const int a_dim = d - (p.rank - a.rank());
+    const int b_dim = d - (p.rank - b.rank());
+    AddBatch(p, {d, node.type.dims[static_cast<size_t>(d)], a_dim < 0 ? 0 : StrideOf(a, a_dim),
+                 b_dim < 0 ? 0 : StrideOf(b, b_dim), false});
+  }
+  const TensorType& out = graph[workload.outputs()[0]].type;
+  const bool columns_scattered =
+      StrideOf(out, p.rank - 1) > 1 && StrideOf(out, p.rank - 2) == 1 && p.inner.out >= 8;
+  if (columns_scattered || (p.columns < 8 && p.inner.out >= 16)) Transpose(p);
+  return true;
+}
+
+bool FillConv(const graph::Workload& workload, ContractionProblem& p) {
+  const graph::Graph& graph = workload.graph();
+  const Value& node = graph[p.anchor];
+  const TensorType& x = graph[node.operands[0]].type;
+  const TensorType& w = graph[node.operands[1]].type;
+  const int spatial = x.rank() - 2;
+  if (spatial < 1 || spatial > 3) return false;
+  p.convolution = true;
+  p.rank = x.rank();
+  const int64_t groups = node.Int("group");
+  const auto& strides = node.Ints("strides");
+  const auto& pads = node.Ints("pads");
+  const auto& dilations = node.Ints("dilations");
+  for (int s = 0; s < spatial; ++s) {
+    const auto i = static_cast<size_t>(s);
+    RowAxis axis{
+        s + 2,   node.type.dims[i + 2], x.dims[i + 2],     w.dims[i + 2], strides[i], dilations[i],
+        pads[i], StrideOf(x, s + 2),    StrideOf(w, s + 2)};
+    if (s == spatial - 1) {
+      p.inner = axis;
+    } else {
+      p.outer[static_cast<size_t>(s + 3 - spatial)] = axis;
+    }
+  }
+  p.depth = w.dims[1];
+  p.columns = w.dims[0] / groups;
+  p.column_dim = 1;
+  p.row_k_stride = StrideOf(x, 1);
+  p.column_stride = StrideOf(w, 0);
+  p.column_k_stride = StrideOf(w, 1);
+  AddBatch(p, {0, x.dims[0], StrideOf(x, 0), 0, false});
+  AddBatch(p, {1, groups, p.depth * StrideOf(x, 1), p.columns * StrideOf(w, 0), true});
+  return true;
+}
+
+// Folds outer axes into the row axis where memory allows: longer rows make fuller tiles.
+void Flatten(const graph::Workload& workload, ContractionProblem& p) {
+  const ValueId skip = workload.operands()[static_cast<size_t>(p.column_operand)];
+  if (p.row_operand == p.column_operand) return;
+  for (RowAxis& axis : p.outer) {
+    if (axis.Trivial() && axis.out == 1) axis = RowAxis{};
+  }
+  if (p.inner.Trivial() && p.inner.out == 1 && p.outer[1].dim >= 0) {
+    p.inner = p.outer[1];
+    p.outer[1] = p.outer[0];
+    p.outer[0] = RowAxis{};
+  }
+  int inner_dim = p.inner.dim;
+  const auto fold = [&](int64_t outer_extent) {
+    p.inner.out *= outer_extent;
+    p.inner.in = p.inner.out;
+    p.flattened = true;
+  };
+  if (!p.inner.Trivial() || p.inner.stride != 1) return;
+  int64_t run = p.inner.out;
+  for (int s = 1; s >= 0; --s) {
+    RowAxis& axis = p.outer[static_cast<size_t>(s)];
+    if (axis.dim < 0) continue;
+    if (!axis.Trivial() || axis.stride != 1 ||
+        !Mergeable(workload, skip, p.rank, axis.dim, inner_dim, run)) {
+      return;
+    }
+    inner_dim = axis.dim;
+    run = axis.out;
+    fold(axis.out);
+    axis = RowAxis{};
+  }
+  for (int b = p.batch_count - 1; b >= 0; --b) {
+    const BatchAxis axis = p.batch[static_cast<size_t>(b)];
+    if (axis.group || axis.column_stride != 0) return;
+    if (b != p.batch_count - 1 || !Mergeable(workload, skip, p.rank, axis.dim, inner_dim, run)) {
+      return;
+    }
+    inner_dim = axis.dim;
+    run = axis.extent;
+    fold(axis.extent);
+    p.batch[static_cast<size_t>(b)] = BatchAxis{};
+    --p.batch_count;
+  }
+}
+
+}  // namespace
+
+int64_t ContractionProblem::Batches() const {
+  int64_t count = 1;
+  for (int b = 0; b < batch_count; ++b) count *= batch[static_cast<size_t>(b)].extent;
+  return count;
+}
+
+double ContractionProblem::Flops() const {
+  return 2.0 * static_cast<double>(Batches()) * static_cast<double>(Rows()) *
+         static_cast<double>(columns) * static_cast<double>(K());
+}
+
+std::optional<ContractionProblem> FindContraction(const graph::Workload& workload) {
+  const graph::Graph& graph = workload.graph();
+  ContractionProblem p;
+  p.anchor = FindAnchor(workload);
+  if (p.anchor == graph::kNoValue || !OutputsFollow(workload, p.anchor)) return std::nullopt;
+  const Value& node = graph[p.anchor];
+  p.row_operand = OperandIndex(workload, node.operands[0]);
+  p.column_operand = OperandIndex(workload, node.operands[1]);
+  if (!(node.op == Op::kMatMul ? FillMatMul(workload, p) : FillConv(workload, p))) {
+    return std::nullopt;
+  }
+  const auto operand = [&](int i) -> const Value& {
+    return graph[workload.operands()[static_cast<size_t>(i)]];
+  };
+  p.row_dtype = operand(p.row_operand).type.dtype;
+  p.column_dtype = operand(p.column_operand).type.dtype;
+  p.column_is_weight = operand(p.column_operand).op == Op::kWeight;
+  if (node.type.NumElements() == 0 || p.K() == 0) return std::nullopt;
+  Flatten(workload, p);
+  return p;
+}
+
+int64_t GroupWidth(const ContractionProblem& problem) {
+  return Groups(problem) > 1 && problem.columns == problem.depth ? problem.depth : 0;
+}
+
+int64_t Groups(const ContractionProblem& problem) {
+  if (problem.batch_count == 0) return 1;
+  const BatchAxis& last = problem.batch[static_cast<size_t>(problem.batch_count - 1)];
+  return last.group ? last.extent : 1;
+}
+
+}  // namespace mlc::schedule
