@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 #include "server/api/services.h"
 #include "server/jobs/quotas_file.h"
 #include "server/metrics/file_notes.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "db/snapshot_folder.h"
+#include "db/snapshot/snapshot_folder.h"
 
 namespace mlc::server {
 

@@ -33,7 +33,7 @@
 #include "compiler/package/library.h"
 #include "compiler/package/lock_file.h"
 #include "compiler/schedule/space/family.h"
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 
 namespace mlc::client {
 namespace {

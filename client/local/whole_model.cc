@@ -20,7 +20,7 @@
 #include "client/local/runners_up.h"
 #include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "db/confirmed_best.h"
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 
 namespace mlc::client {
 namespace {

@@ -12,8 +12,8 @@
 #include "compiler/schedule/space/family.h"
 #include "db/confirmed_best.h"
 #include "db/json_lines.h"
-#include "db/sqlite_log.h"
-#include "db/verify.h"
+#include "db/snapshot/verify.h"
+#include "db/sqlite/sqlite_log.h"
 
 namespace mlc::client {
 namespace {

@@ -18,11 +18,11 @@
 #include "client/target/target_choice.h"
 #include "compiler/front/front.h"
 #include "db/json_lines.h"
-#include "db/merge.h"
 #include "db/replaceable.h"
-#include "db/snapshot.h"
-#include "db/snapshot_folder.h"
-#include "db/sqlite_log.h"
+#include "db/snapshot/merge.h"
+#include "db/snapshot/snapshot.h"
+#include "db/snapshot/snapshot_folder.h"
+#include "db/sqlite/sqlite_log.h"
 
 namespace mlc::client {
 namespace {

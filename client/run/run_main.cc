@@ -19,7 +19,7 @@
 #include "client/model/model_library.h"
 #include "client/model/tensor_files.h"
 #include "client/run/run_report.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/passes/precision.h"
 

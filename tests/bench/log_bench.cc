@@ -17,8 +17,8 @@
 
 #include "base/rng.h"
 #include "compiler/schedule/space/family.h"
-#include "db/snapshot.h"
-#include "db/sqlite_log.h"
+#include "db/snapshot/snapshot.h"
+#include "db/sqlite/sqlite_log.h"
 
 namespace mlc::db {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "compiler/target/target.h"
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 #include "tests/bench/service_clients.h"
 #include "tests/bench/service_host.h"
 #include "tests/bench/service_workers.h"

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/measuring.h"
 #include "tests/unit/db/statement_counts.h"

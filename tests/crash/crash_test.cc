@@ -15,8 +15,8 @@
 #include "client/service/tuner_client.h"
 #include "compiler/graph/workload.h"
 #include "compiler/target/target.h"
-#include "db/sqlite_log.h"
-#include "db/verify.h"
+#include "db/snapshot/verify.h"
+#include "db/sqlite/sqlite_log.h"
 #include "tests/crash/process.h"
 
 namespace mlc::crash {

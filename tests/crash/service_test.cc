@@ -15,8 +15,8 @@
 
 #include "base/rng.h"
 #include "client/service/tuner_client.h"
-#include "db/sqlite_log.h"
-#include "db/verify.h"
+#include "db/snapshot/verify.h"
+#include "db/sqlite/sqlite_log.h"
 #include "tests/crash/process.h"
 
 namespace mlc::crash {

@@ -112,7 +112,7 @@ class DiskTest(Fullness, lab.Lab):
 
 class LimitTest(Fullness, lab.Lab):
     """A file at its limit (EFBIG) and a quota that is used up (EDQUOT) are full disks to us, not I/O errors, which would
-    end all writing until a restart; db/full_disk.cc makes both the same."""
+    end all writing until a restart; db/sqlite/full_disk.cc makes both the same."""
 
     def limit(self, size):
         subprocess.run(["prlimit", "--pid", str(self.server_pid()), f"--fsize={size}:unlimited"], check=True)

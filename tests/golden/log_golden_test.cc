@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "db/schema.h"
-#include "db/sqlite.h"
-#include "db/sqlite_log.h"
-#include "db/verify.h"
+#include "db/snapshot/verify.h"
+#include "db/sqlite/schema.h"
+#include "db/sqlite/sqlite.h"
+#include "db/sqlite/sqlite_log.h"
 #include "tests/golden/golden.h"
 #include "tests/temporary_folder.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kHint[] =
     "The files of a released version do not change: a new one gets a number, a migration and a "
-    "golden file (db/schema.md).";
+    "golden file (db/sqlite/schema.md).";
 
 const std::string kGolden = "tests/golden/log/v" + std::to_string(db::kSchemaVersion) + ".sql";
 

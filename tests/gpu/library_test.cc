@@ -9,7 +9,7 @@
 
 #include "client/target/target_choice.h"
 #include "compiler/front/front.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/tensor_io.h"
 #include "compiler/package/library.h"
 #include "compiler/runtime/cuda_driver.h"

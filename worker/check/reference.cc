@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/physical/strided_data.h"
 #include "worker/check/inputs.h"
 

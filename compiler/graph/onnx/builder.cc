@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/onnx/tensor.h"
 #include "compiler/graph/ops.h"
 #include "compiler/graph/shape.h"

@@ -5,9 +5,9 @@
 
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/onnx/importer.h"
-#include "compiler/graph/onnx/ops/tables.h"
 #include "compiler/graph/onnx/parse.h"
 #include "compiler/graph/onnx/preflight.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 #include "compiler/graph/onnx/tensor.h"
 
 namespace mlc::graph::onnx {

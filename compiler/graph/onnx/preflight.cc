@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/graph/onnx/importer.h"
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

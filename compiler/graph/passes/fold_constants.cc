@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/passes/rewrite.h"
 #include "compiler/graph/tensor_io.h"
 

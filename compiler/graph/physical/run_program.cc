@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/physical/program_text.h"
 #include "compiler/graph/physical/strided_data.h"
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "db/memory_log.h"
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 
 namespace mlc::db {
 namespace {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 
 namespace mlc::graph::onnx {

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/tensor_io.h"
 

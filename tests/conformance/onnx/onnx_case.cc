@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/onnx/import.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "compiler/front/front.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/tensor_io.h"
 #include "compiler/package/library.h"
 #include "compiler/schedule/space/family.h"

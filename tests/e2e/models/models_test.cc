@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "client/model/model_library.h"
 #include "client/run/run_report.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/tensor_io.h"
 #include "compiler/target/target.h"

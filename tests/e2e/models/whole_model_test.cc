@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 #include "tests/e2e/models/run_program.h"
 
 namespace mlc::client {

@@ -12,7 +12,7 @@
 #include "compiler/front/front.h"
 #include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 
 namespace mlc::testing {
 namespace {

@@ -16,7 +16,7 @@
 #include "compiler/build/nvrtc.h"
 #include "compiler/graph/workload.h"
 #include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 #include "tests/crash/process.h"
 #include "tests/e2e/workers/lab.h"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "compiler/build/nvrtc.h"
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 #include "tests/crash/process.h"
 #include "tests/e2e/workers/lab.h"
 

@@ -13,8 +13,8 @@
 
 #include "base/wire/protocol.h"
 #include "compiler/target/target.h"
-#include "db/sqlite_log.h"
-#include "db/verify.h"
+#include "db/snapshot/verify.h"
+#include "db/sqlite/sqlite_log.h"
 #include "tests/crash/process.h"
 #include "tests/e2e/workers/lab.h"
 #include "worker/agent/spool.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "compiler/ir/interpret.h"
+#include "compiler/ir/interpret/interpret.h"
 
 namespace mlc {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/tensor_io.h"
 

@@ -9,11 +9,11 @@
 
 #include "base/rng.h"
 #include "db/json_lines.h"
-#include "db/merge.h"
-#include "db/record_rows.h"
-#include "db/snapshot.h"
-#include "db/sqlite.h"
-#include "db/verify.h"
+#include "db/snapshot/merge.h"
+#include "db/snapshot/snapshot.h"
+#include "db/snapshot/verify.h"
+#include "db/sqlite/record_rows.h"
+#include "db/sqlite/sqlite.h"
 #include "tests/fuzz/db/damage.h"
 #include "tests/unit/db/log_fixture.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/ir/interpret.h"
+#include "compiler/ir/interpret/interpret.h"
 #include "tests/fuzz/ir/random_kernel.h"
 
 namespace mlc::ir {

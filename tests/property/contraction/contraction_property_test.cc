@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/tensor_io.h"
-#include "compiler/ir/interpret.h"
+#include "compiler/ir/interpret/interpret.h"
 #include "compiler/schedule/space/family.h"
 #include "tests/workloads/contraction.h"
 

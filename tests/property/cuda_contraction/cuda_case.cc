@@ -7,9 +7,9 @@
 #include <cstring>
 #include <limits>
 
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/tensor_io.h"
-#include "compiler/ir/interpret.h"
+#include "compiler/ir/interpret/interpret.h"
 
 namespace mlc::schedule {
 namespace {

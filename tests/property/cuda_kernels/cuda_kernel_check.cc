@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/interpret.h"
+#include "compiler/ir/interpret/interpret.h"
 #include "compiler/schedule/space/family.h"
 #include "tests/property/kernel_check/kernel_case.h"
 #include "tests/property/kernel_check/kernel_check.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/tensor_io.h"
 #include "tests/workloads/draw.h"
 

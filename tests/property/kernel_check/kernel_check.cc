@@ -7,7 +7,7 @@
 
 #include "compiler/build/loaded_kernel.h"
 #include "compiler/codegen/llvm.h"
-#include "compiler/ir/interpret.h"
+#include "compiler/ir/interpret/interpret.h"
 #include "compiler/schedule/space/family.h"
 #include "tests/property/kernel_check/kernel_case.h"
 

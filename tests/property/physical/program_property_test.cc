@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/rng.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/physical/build_program.h"
 #include "compiler/graph/physical/program_text.h"
 #include "compiler/graph/physical/run_program.h"

@@ -10,9 +10,9 @@
 
 #include "base/rng.h"
 #include "db/record.h"
-#include "db/record_rows.h"
-#include "db/schema.h"
-#include "db/sqlite.h"
+#include "db/sqlite/record_rows.h"
+#include "db/sqlite/schema.h"
+#include "db/sqlite/sqlite.h"
 #include "tests/temporary_folder.h"
 
 namespace mlc::db {

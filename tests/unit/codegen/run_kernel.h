@@ -14,7 +14,7 @@
 #include "compiler/build/loaded_kernel.h"
 #include "compiler/codegen/llvm.h"
 #include "compiler/ir/build.h"
-#include "compiler/ir/interpret.h"
+#include "compiler/ir/interpret/interpret.h"
 
 namespace mlc::codegen {
 

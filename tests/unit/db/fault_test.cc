@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/exit_code.h"
-#include "db/full_disk.h"
-#include "db/verify.h"
+#include "db/snapshot/verify.h"
+#include "db/sqlite/full_disk.h"
 #include "tests/unit/db/faulty_disk.h"
 #include "tests/unit/db/log_fixture.h"
 

@@ -7,10 +7,10 @@
 
 #include "db/json_lines.h"
 #include "db/memory_log.h"
-#include "db/merge.h"
-#include "db/snapshot.h"
-#include "db/sqlite.h"
-#include "db/verify.h"
+#include "db/snapshot/merge.h"
+#include "db/snapshot/snapshot.h"
+#include "db/snapshot/verify.h"
+#include "db/sqlite/sqlite.h"
 #include "tests/unit/db/log_fixture.h"
 
 namespace mlc::db {

@@ -10,11 +10,11 @@
 #include <thread>
 
 #include "base/rng.h"
-#include "db/merge.h"
-#include "db/schema.h"
-#include "db/snapshot.h"
-#include "db/sqlite.h"
-#include "db/verify.h"
+#include "db/snapshot/merge.h"
+#include "db/snapshot/snapshot.h"
+#include "db/snapshot/verify.h"
+#include "db/sqlite/schema.h"
+#include "db/sqlite/sqlite.h"
 #include "tests/unit/db/log_fixture.h"
 
 namespace mlc::db {

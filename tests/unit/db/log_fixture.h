@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 
 namespace mlc::db {
 

@@ -1,12 +1,12 @@
 // Versions of the log's file. Released migrations there are none yet: tests bring chains of their
 // own, from a version 0 that never was to versions to come.
-#include "db/schema.h"
+#include "db/sqlite/schema.h"
 
 #include <gmock/gmock.h>
 
 #include <fstream>
 
-#include "db/sqlite.h"
+#include "db/sqlite/sqlite.h"
 #include "tests/unit/db/log_fixture.h"
 
 namespace mlc::db {

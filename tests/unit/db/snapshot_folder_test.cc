@@ -1,4 +1,4 @@
-#include "db/snapshot_folder.h"
+#include "db/snapshot/snapshot_folder.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

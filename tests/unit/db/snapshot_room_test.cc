@@ -1,8 +1,8 @@
-#include "db/snapshot_room.h"
+#include "db/snapshot/snapshot_room.h"
 
 #include <gmock/gmock.h>
 
-#include "db/snapshot_folder.h"
+#include "db/snapshot/snapshot_folder.h"
 #include "tests/unit/db/log_fixture.h"
 
 namespace mlc::db {

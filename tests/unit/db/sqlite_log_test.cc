@@ -1,5 +1,5 @@
 // What only a file can do: locks, full disks, damage.
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
@@ -11,10 +11,10 @@
 #include <future>
 
 #include "base/process/file_lock.h"
-#include "db/commit_queue.h"
-#include "db/schema.h"
-#include "db/sqlite.h"
-#include "db/verify.h"
+#include "db/snapshot/verify.h"
+#include "db/sqlite/commit_queue.h"
+#include "db/sqlite/schema.h"
+#include "db/sqlite/sqlite.h"
 #include "tests/unit/db/log_fixture.h"
 
 namespace mlc::db {

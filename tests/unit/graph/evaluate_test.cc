@@ -1,5 +1,5 @@
 // Every operator against values worked out by hand, in the graph's own text.
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 
 #include <gtest/gtest.h>
 

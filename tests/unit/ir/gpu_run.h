@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/interpret.h"
-#include "compiler/ir/lane.h"
+#include "compiler/ir/interpret/interpret.h"
+#include "compiler/ir/interpret/lane.h"
 #include "compiler/ir/types.h"
 
 namespace mlc::ir {

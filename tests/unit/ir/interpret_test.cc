@@ -1,4 +1,4 @@
-#include "compiler/ir/interpret.h"
+#include "compiler/ir/interpret/interpret.h"
 
 #include <gtest/gtest.h>
 

@@ -13,10 +13,10 @@
 #include <map>
 
 #include "compiler/front/front.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/tensor_io.h"
-#include "compiler/ir/interpret.h"
+#include "compiler/ir/interpret/interpret.h"
 #include "compiler/package/library.h"
 #include "compiler/runtime/model.h"
 #include "compiler/schedule/cuda/user_kernel/raw_cuda.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 
 namespace mlc::server {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "compiler/graph/onnx/ops/gelu.h"
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "compiler/graph/onnx/ops/heads.h"
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 

@@ -1,5 +1,5 @@
 // Changes of element type, and operators that pass a value on.
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 #include "compiler/graph/onnx/tensor.h"
 
 namespace mlc::graph::onnx {

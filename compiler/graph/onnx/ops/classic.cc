@@ -2,7 +2,7 @@
 // converters of such pipelines write them around matrix products. Labels are integers.
 #include <algorithm>
 
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

@@ -1,6 +1,6 @@
 // Col2Im: every element of a column is added where its window's tap lies in the image.
 #include "compiler/graph/onnx/ops/products.h"
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

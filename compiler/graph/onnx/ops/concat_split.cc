@@ -1,5 +1,5 @@
 // Joining values along an axis and cutting them apart.
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

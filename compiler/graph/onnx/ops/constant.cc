@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 #include "compiler/graph/onnx/tensor.h"
 #include "compiler/graph/tensor_io.h"
 

@@ -1,7 +1,7 @@
 // Convolutions. A bias becomes an addition that fuses with the convolution later.
 #include "compiler/graph/onnx/ops/products.h"
-#include "compiler/graph/onnx/ops/tables.h"
 #include "compiler/graph/onnx/ops/window.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 

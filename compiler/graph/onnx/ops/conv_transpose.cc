@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "compiler/graph/onnx/ops/products.h"
-#include "compiler/graph/onnx/ops/tables.h"
 #include "compiler/graph/onnx/ops/window.h"
+#include "compiler/graph/onnx/tables.h"
 #include "compiler/graph/ops.h"
 
 namespace mlc::graph::onnx {

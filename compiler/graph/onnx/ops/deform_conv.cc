@@ -2,8 +2,8 @@
 // taps are sampled into rows, which are multiplied by the weights.
 #include "compiler/graph/onnx/ops/bilinear.h"
 #include "compiler/graph/onnx/ops/products.h"
-#include "compiler/graph/onnx/ops/tables.h"
 #include "compiler/graph/onnx/ops/window.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

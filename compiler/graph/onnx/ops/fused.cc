@@ -7,7 +7,7 @@
 #include "compiler/graph/onnx/ops/gelu.h"
 #include "compiler/graph/onnx/ops/norms.h"
 #include "compiler/graph/onnx/ops/products.h"
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

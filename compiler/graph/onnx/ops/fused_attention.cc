@@ -3,7 +3,7 @@
 
 #include "compiler/graph/onnx/ops/heads.h"
 #include "compiler/graph/onnx/ops/norms.h"
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

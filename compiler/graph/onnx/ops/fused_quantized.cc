@@ -4,7 +4,7 @@
 
 #include "compiler/graph/onnx/ops/pools.h"
 #include "compiler/graph/onnx/ops/quantize.h"
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

@@ -1,7 +1,7 @@
 // Gathers and scatters. Constant indices are checked here; others are the kernels' to bound.
 #include <algorithm>
 
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

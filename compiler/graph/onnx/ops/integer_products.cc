@@ -5,7 +5,7 @@
 
 #include "compiler/graph/onnx/ops/products.h"
 #include "compiler/graph/onnx/ops/quantize.h"
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

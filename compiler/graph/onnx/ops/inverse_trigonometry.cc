@@ -1,7 +1,7 @@
 // Inverse trigonometric and hyperbolic functions, to the precision of f32.
 #include <cmath>
 
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

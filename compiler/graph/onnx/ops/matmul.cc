@@ -1,6 +1,6 @@
 // Matrix products.
 #include "compiler/graph/onnx/ops/products.h"
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 

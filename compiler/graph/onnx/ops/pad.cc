@@ -1,7 +1,7 @@
 // Pad, and CenterCropPad, which crops and pads around the middle.
 #include <algorithm>
 
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

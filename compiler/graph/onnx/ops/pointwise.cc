@@ -1,7 +1,7 @@
 // Operators that are one scalar operator, or a few, element by element.
 #include <limits>
 
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "compiler/graph/onnx/ops/pools.h"
-#include "compiler/graph/onnx/ops/tables.h"
 #include "compiler/graph/onnx/ops/window.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "compiler/graph/onnx/ops/gate_activation.h"
 #include "compiler/graph/onnx/ops/products.h"
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

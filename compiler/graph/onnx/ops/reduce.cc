@@ -1,7 +1,7 @@
 // Reductions, choices of the largest or smallest element, and cumulative sums.
 #include <algorithm>
 
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "compiler/graph/onnx/ops/resize_matrix.h"
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

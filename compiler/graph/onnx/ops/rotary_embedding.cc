@@ -1,5 +1,5 @@
 // RotaryEmbedding: pairs of a head's elements turned by their position's angle.
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

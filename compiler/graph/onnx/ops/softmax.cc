@@ -1,6 +1,6 @@
 // Softmax and its kin. Before version 13 they worked on the matrix that the axis cuts the operand
 // into; since then along one axis.
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "compiler/graph/onnx/ops/tables.h"
+#include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/schedule/space/family.h"
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 
 namespace mlc::client {
 namespace {

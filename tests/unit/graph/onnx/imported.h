@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/tensor_io.h"
 #include "tests/temporary_folder.h"

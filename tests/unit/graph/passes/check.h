@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/rng.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/tensor_io.h"
 

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <filesystem>
 
-#include "db/sqlite.h"
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite.h"
+#include "db/sqlite/sqlite_log.h"
 #include "tests/unit/server/tuner/fake_strategy.h"
 #include "tests/unit/server/tuner/tuner_fixture.h"
 

@@ -16,7 +16,7 @@
 
 #include "base/check.h"
 #include "base/wire/protocol.h"
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 #include "server/jobs/crash_note.h"
 #include "tests/unit/server/tuner/fake_strategy.h"
 #include "tests/unit/server/tuner/tuner_fixture.h"

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "base/wire/protocol.h"
-#include "db/sqlite.h"
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite.h"
+#include "db/sqlite/sqlite_log.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/db/faulty_disk.h"
 #include "tests/unit/server/tuner/fake_strategy.h"

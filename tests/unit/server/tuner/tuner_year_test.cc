@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "db/sqlite_log.h"
+#include "db/sqlite/sqlite_log.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/db/statement_counts.h"
 #include "tests/unit/server/tuner/year.h"

@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/wire/protocol.h"
-#include "db/record_rows.h"
-#include "db/schema.h"
-#include "db/sqlite.h"
+#include "db/sqlite/record_rows.h"
+#include "db/sqlite/schema.h"
+#include "db/sqlite/sqlite.h"
 #include "server/jobs/job_request.h"
 #include "tests/unit/server/tuner/fake_strategy.h"
 

@@ -1,0 +1,191 @@
+// load_matrix and mma in the GPU interpreter, with the fragments of the PTX ISA.
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "compiler/ir/interpret/gpu_machine.h"
+
+namespace mlc::ir {
+
+namespace {
+
+// Of a 16 x 8 sum over a `depth` of 16 (2-byte operands) or 8 (tf32). Thread t stands in row t/4 of
+// the fragments, at position t%4.
+struct Tile {
+  int depth;
+  std::array<std::array<double, 16>, 16> a;  // rows, depth
+  std::array<std::array<double, 8>, 16> b;   // depth, columns
+  std::array<std::array<double, 8>, 16> c;   // rows, columns
+};
+
+// Where lane `lane` of a thread's operand lies; b is a's upper half of rows, turned.
+struct Position {
+  int row;  // of a; the column of b
+  int depth;
+};
+
+Position PositionOfA(int depth, int thread, int lane) {
+  const int row = thread / 4, at = thread % 4;
+  if (depth == 8) return {row + lane % 2 * 8, at + lane / 2 * 4};
+  return {row + lane / 2 % 2 * 8, at * 2 + lane % 2 + lane / 4 * 8};
+}
+
+Position PositionOfB(int depth, int thread, int lane) {
+  const int column = thread / 4, at = thread % 4;
+  if (depth == 8) return {column, at + lane * 4};
+  return {column, at * 2 + lane % 2 + lane / 2 * 8};
+}
+
+// Sums in the order of the depth in double, where each product is exact, and rounds once.
+void Multiply(Tile& tile) {
+  for (size_t row = 0; row < 16; ++row) {
+    for (size_t k = 0; k < static_cast<size_t>(tile.depth); ++k) {
+      const double a = tile.a[row][k];
+      for (size_t column = 0; column < 8; ++column) tile.c[row][column] += a * tile.b[k][column];
+    }
+    for (double& sum : tile.c[row]) sum = static_cast<double>(static_cast<float>(sum));
+  }
+}
+
+template <typename Array>
+double& At(Array& array, int row, int column) {
+  return array[static_cast<size_t>(row)][static_cast<size_t>(column)];
+}
+
+// One warp. `b_lanes` apart, thread by thread, from the part that is multiplied.
+void MultiplyWarp(int depth, const Lane* a, const Lane* b, int b_lanes, Lane* c) {
+  Tile tile{};
+  tile.depth = depth;
+  const int a_count = depth == 8 ? 4 : 8;
+  for (int t = 0; t < kWarpThreads; ++t) {
+    for (int lane = 0; lane < a_count; ++lane) {
+      const Position at = PositionOfA(depth, t, lane);
+      At(tile.a, at.row, at.depth) = a[t * a_count + lane].f;
+    }
+    for (int lane = 0; lane < a_count / 2; ++lane) {
+      const Position at = PositionOfB(depth, t, lane);
+      At(tile.b, at.depth, at.row) = b[t * b_lanes + lane].f;
+    }
+    for (int lane = 0; lane < 4; ++lane) {
+      At(tile.c, t / 4 + lane / 2 * 8, t % 4 * 2 + lane % 2) = c[t * 4 + lane].f;
+    }
+  }
+  Multiply(tile);
+  for (int t = 0; t < kWarpThreads; ++t) {
+    for (int lane = 0; lane < 4; ++lane) {
+      c[t * 4 + lane].f = At(tile.c, t / 4 + lane / 2 * 8, t % 4 * 2 + lane % 2);
+    }
+  }
+}
+
+// What the unit sees of f32 operands.
+void TruncateTf32(Lane* values, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const auto bits = std::bit_cast<uint32_t>(static_cast<float>(values[i].f));
+    if (!std::isnan(values[i].f)) values[i].f = std::bit_cast<float>(bits & 0xffffe000U);
+  }
+}
+
+}  // namespace
+
+bool GpuMachine::Operand(BufferId id, const ExprRef& index, Lane* values) {
+  LaneStack::Frame frame(stack_);
+  Lane* at = frame.Take(Count());
+  Eval(*index, at);
+  GpuPrivate& from = *PrivateOf(id);
+  const auto lanes = static_cast<size_t>(from.buffer().lanes);
+  for (size_t i = 0; i < Count(); ++i) {
+    if (failed_ || !ReadPrivate(from, at[i].i, active_[i], values + i * lanes)) return false;
+  }
+  return true;
+}
+
+void GpuMachine::Do(const Mma& mma) {
+  if (!AllOfWarps("mma")) return;
+  LaneStack::Frame frame(stack_);
+  const Buffer& a_buffer = kernel_.buffers[static_cast<size_t>(mma.a)];
+  const int b_lanes = kernel_.buffers[static_cast<size_t>(mma.b)].lanes;
+  const auto a_lanes = static_cast<size_t>(a_buffer.lanes);
+  Lane* a = frame.Take(Count() * a_lanes);
+  Lane* b = frame.Take(Count() * static_cast<size_t>(b_lanes));
+  Lane* c = frame.Take(Count() * 4);
+  if (!Operand(mma.a, mma.a_index, a) || !Operand(mma.b, mma.b_index, b) ||
+      !Operand(mma.c, mma.c_index, c)) {
+    return;
+  }
+  const bool is_tf32 = a_buffer.dtype == DType::kF32;
+  if (is_tf32) {
+    TruncateTf32(a, Count() * a_lanes);
+    TruncateTf32(b, Count() * static_cast<size_t>(b_lanes));
+  }
+  const Lane* part = b + static_cast<size_t>(mma.part) * a_lanes / 2;
+  for (size_t i = 0; i < Count(); i += kWarpThreads) {
+    MultiplyWarp(is_tf32 ? 8 : 16, a + i * a_lanes, part + i * static_cast<size_t>(b_lanes),
+                 b_lanes, c + i * 4);
+  }
+  Lane* at = frame.Take(Count());
+  Eval(*mma.c_index, at);
+  GpuPrivate& to = *PrivateOf(mma.c);
+  for (size_t i = 0; i < Count(); ++i) {
+    if (!WritePrivate(to, at[i].i, active_[i], c + i * 4)) return;
+  }
+}
+
+// `rows` rows of 16 bytes, whose places the threads from `first` on give.
+bool GpuMachine::ReadRows(const LoadMatrix& load, size_t first, const Lane* index, int rows,
+                          Lane* values) {
+  GpuMemory& from = MemoryOf(load.from);
+  const int elements = 16 / SizeOf(from.buffer().dtype);
+  for (int row = 0; row < rows; ++row) {
+    const size_t i = first + static_cast<size_t>(row);
+    if (index[i].i % elements != 0) {
+      Fail(StatusCode::kFailedPrecondition,
+           "loads a matrix row at '" + from.buffer().name + "[" + std::to_string(index[i].i) +
+               "]', which is not aligned to 16 bytes",
+           active_[i]);
+      return false;
+    }
+    int64_t bad = 0;
+    const GpuFault fault =
+        from.Read(index[i].i, 1, elements, active_[i], values + row * elements, &bad);
+    if (fault != GpuFault::kNone) {
+      FailAccess(fault, "reads", from.buffer(), bad, active_[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
+void GpuMachine::Do(const LoadMatrix& load) {
+  if (!AllOfWarps("load_matrix")) return;
+  LaneStack::Frame frame(stack_);
+  Lane* to_index = frame.Take(Count());
+  Lane* from_index = frame.Take(Count());
+  Eval(*load.to_index, to_index);
+  Eval(*load.from_index, from_index);
+  if (failed_) return;
+  GpuPrivate& to = *PrivateOf(load.to);
+  const int packed = 4 / SizeOf(to.buffer().dtype);  // elements of the 4 bytes of a thread
+  const int elements = packed * 4;                   // of a row
+  const int matrices = to.buffer().lanes / packed;
+  std::array<Lane, 4 * 8 * 8> values;
+  for (size_t first = 0; first < Count(); first += kWarpThreads) {
+    if (!ReadRows(load, first, from_index, matrices * 8, values.data())) return;
+    for (int t = 0; t < kWarpThreads; ++t) {
+      std::array<Lane, 8> lanes;
+      for (int m = 0; m < matrices; ++m) {
+        for (int i = 0; i < packed; ++i) {
+          const int along = t % 4 * packed + i, across = t / 4;
+          const int at = load.transposed ? along * elements + across : across * elements + along;
+          lanes[static_cast<size_t>(m * packed + i)] =
+              values[static_cast<size_t>(m * 8 * elements + at)];
+        }
+      }
+      const size_t i = first + static_cast<size_t>(t);
+      if (!WritePrivate(to, to_index[i].i, active_[i], lanes.data())) return;
+    }
+  }
+}
+
+}  // namespace mlc::ir

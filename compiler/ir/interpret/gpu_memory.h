@@ -1,0 +1,85 @@
+// Global and block memory of an interpreted GPU kernel: the elements of one buffer and who wrote
+// and read each last, which finds reads of nothing, races of threads and of blocks, and data that a
+// copy has not brought yet. Not thread-safe; borrows the parameter, the clock and other memories.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compiler/ir/interpret/gpu_clock.h"
+#include "compiler/ir/interpret/lane.h"
+#include "compiler/ir/ir.h"
+
+namespace mlc::ir {
+
+enum class GpuFault : uint8_t {
+  kNone,
+  kBounds,
+  kUninitialised,
+  kLost,     // to a buffer that shares the memory
+  kPending,  // a copy that its thread has not waited for
+  kThreadRace,
+  kBlockRace,
+  kEarly,  // before await_inputs
+};
+
+class GpuMemory {
+ public:
+  // `param`: the bytes of a parameter, else empty. `base`: what the buffer overlays, or null.
+  GpuMemory(const Buffer& buffer, std::span<std::byte> param, GpuClock* clock, GpuMemory* base);
+  GpuMemory(const GpuMemory&) = delete;
+  GpuMemory& operator=(const GpuMemory&) = delete;
+
+  // REQUIRES: scope is kBlock.
+  void StartBlock();
+  // `count` elements from `index`, `stride` apart, by `thread`; *bad is the element of a fault.
+  GpuFault Read(int64_t index, int64_t stride, int count, int thread, Lane* values, int64_t* bad);
+  // The same of consecutive elements by a thread of another block of the cluster.
+  GpuFault ReadPeer(int64_t index, int count, int thread, Lane* values, int64_t* bad);
+  GpuFault Write(int64_t index, int64_t stride, int count, int thread, const Lane* values,
+                 int64_t* bad);
+  // A copy into consecutive elements of block memory: reserved when it is issued, then landed with
+  // its values or, at the end of the block, dropped.
+  GpuFault Reserve(int64_t index, int count, int thread, int64_t* bad);
+  void Land(int64_t index, int count, int thread, const Lane* values);
+  void Drop(int64_t index, int count);
+
+  const Buffer& buffer() const { return *buffer_; }
+
+ private:
+  struct Touch {
+    uint32_t written = 0;  // moments; 0 for never
+    uint32_t read = 0;
+    uint32_t read_elsewhere = 0;  // the last read of another block, or part of this one
+    int16_t writer = 0;
+    int16_t reader = 0;
+  };
+
+  GpuFault CheckRead(int64_t index, int thread);
+  GpuFault CheckWrite(int64_t index, int thread);
+  void NoteRead(Touch& touch, int thread);
+  // Makes the memory that buffers share this buffer's.
+  GpuFault TakeOver();
+  Lane Get(size_t at) const;
+  void Put(size_t at, Lane value);
+
+  const Buffer* buffer_;
+  GpuClock* clock_;
+  GpuMemory* base_;  // itself unless it overlays another
+  bool shares_ = false;
+  bool is_block_;
+  bool may_be_early_;
+  size_t element_bytes_;
+  std::byte* bytes_ = nullptr;  // of a parameter
+  std::vector<Lane> lanes_;     // else
+  std::vector<Touch> touches_;  // empty for inputs
+  uint32_t valid_since_ = 1;    // what was written before is gone
+  uint32_t last_access_ = 0;
+  uint32_t last_peer_ = 0;      // the last read by another block of the cluster
+  int in_flight_ = 0;           // reserved elements
+  GpuMemory* owner_ = nullptr;  // of a base: whose the shared memory is
+};
+
+}  // namespace mlc::ir

@@ -1,0 +1,366 @@
+#include "compiler/ir/interpret/lane.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/check.h"
+#include "compiler/ir/types.h"
+
+namespace mlc::ir {
+
+namespace {
+
+template <typename T>
+T ReadAs(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+template <typename T>
+void WriteAs(std::byte* at, T value) {
+  std::memcpy(at, &value, sizeof(T));
+}
+
+double HalfToDouble(uint16_t bits) {
+  const int exponent = (bits >> 10) & 31;
+  const int mantissa = bits & 1023;
+  double magnitude = 0;
+  if (exponent == 31) {
+    magnitude = mantissa != 0 ? std::nan("") : HUGE_VAL;
+  } else if (exponent == 0) {
+    magnitude = std::ldexp(mantissa, -24);
+  } else {
+    magnitude = std::ldexp(mantissa + 1024, exponent - 25);
+  }
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+// `value` is exactly a half.
+uint16_t DoubleToHalf(double value) {
+  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const double magnitude = std::fabs(value);
+  if (std::isnan(value)) return sign | 0x7e00;
+  if (std::isinf(value)) return sign | 0x7c00;
+  if (magnitude < 0x1p-14) {
+    return static_cast<uint16_t>(sign | static_cast<int>(std::ldexp(magnitude, 24)));
+  }
+  const int exponent = std::ilogb(magnitude);
+  const int mantissa = static_cast<int>(std::ldexp(magnitude, 10 - exponent)) - 1024;
+  return static_cast<uint16_t>(sign | (exponent + 15) << 10 | mantissa);
+}
+
+double BrainToDouble(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+uint16_t DoubleToBrain(double value) {
+  if (std::isnan(value)) return 0x7fc0;
+  return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16);
+}
+
+Lane FromInt(int64_t value) {
+  Lane lane;
+  lane.i = value;
+  return lane;
+}
+Lane FromFloat(double value) {
+  Lane lane;
+  lane.f = value;
+  return lane;
+}
+
+int64_t Saturate(DType dtype, double value) {
+  if (std::isnan(value)) return 0;
+  int bits = SizeOf(dtype) * 8;
+  double low = 0;
+  if (dtype != DType::kU8) {
+    --bits;
+    low = -std::ldexp(1.0, bits);
+  }
+  const double past = std::ldexp(1.0, bits);
+  if (value <= low) return static_cast<int64_t>(low);
+  if (value >= past) {
+    return bits == 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
+  }
+  return static_cast<int64_t>(value);
+}
+
+double Sign(double a) { return std::isnan(a) ? a : static_cast<double>((a > 0) - (a < 0)); }
+double Larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+double Smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+
+double UnaryFloat(ScalarOp op, double a) {
+  switch (op) {
+    case ScalarOp::kNeg:
+      return -a;
+    case ScalarOp::kAbs:
+      return std::fabs(a);
+    case ScalarOp::kExp:
+      return std::exp(a);
+    case ScalarOp::kExp2:
+      return std::exp2(a);
+    case ScalarOp::kLog:
+      return std::log(a);
+    case ScalarOp::kSqrt:
+      return std::sqrt(a);
+    case ScalarOp::kRsqrt:
+      return 1.0 / std::sqrt(a);
+    case ScalarOp::kReciprocal:
+      return 1.0 / a;
+    case ScalarOp::kTanh:
+      return std::tanh(a);
+    case ScalarOp::kSigmoid:
+      return 1.0 / (1.0 + std::exp(-a));
+    case ScalarOp::kErf:
+      return std::erf(a);
+    case ScalarOp::kSin:
+      return std::sin(a);
+    case ScalarOp::kCos:
+      return std::cos(a);
+    case ScalarOp::kFloor:
+      return std::floor(a);
+    case ScalarOp::kCeil:
+      return std::ceil(a);
+    case ScalarOp::kRound:
+      return std::nearbyint(a);
+    case ScalarOp::kSign:
+      return Sign(a);
+    case ScalarOp::kRoundTf32:
+      return RoundToTf32(static_cast<float>(a));
+    default:
+      MLC_CHECK(false) << InfoOf(op).name;
+      return 0;
+  }
+}
+
+// a*b+c rounded once. The double product of two narrower floats is exact, but the sum of it and c
+// would round twice.
+double FusedFloat(DType dtype, double a, double b, double c) {
+  if (dtype == DType::kF64) return std::fma(a, b, c);
+  return std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
+}
+
+double BinaryFloat(ScalarOp op, double a, double b) {
+  switch (op) {
+    case ScalarOp::kAdd:
+      return a + b;
+    case ScalarOp::kSub:
+      return a - b;
+    case ScalarOp::kMul:
+      return a * b;
+    case ScalarOp::kDiv:
+      return a / b;
+    case ScalarOp::kMod:
+      return std::fmod(a, b);
+    case ScalarOp::kPow:
+      return std::pow(a, b);
+    case ScalarOp::kMax:
+      return Larger(a, b);
+    case ScalarOp::kMin:
+      return Smaller(a, b);
+    default:
+      MLC_CHECK(false) << InfoOf(op).name;
+      return 0;
+  }
+}
+
+bool CompareFloat(ScalarOp op, double a, double b, int64_t* result) {
+  switch (op) {
+    case ScalarOp::kEqual:
+      *result = a == b;
+      return true;
+    case ScalarOp::kLess:
+      *result = a < b;
+      return true;
+    case ScalarOp::kLessEqual:
+      *result = a <= b;
+      return true;
+    case ScalarOp::kIsNan:
+      *result = std::isnan(a);
+      return true;
+    default:
+      return false;
+  }
+}
+
+void ApplyFloat(ScalarOp op, DType dtype, const Lane* args, Lane* result) {
+  const int arity = InfoOf(op).arity;
+  int64_t truth = 0;
+  if (CompareFloat(op, args[0].f, arity > 1 ? args[1].f : 0, &truth)) {
+    result->i = truth;
+    return;
+  }
+  double value = 0;
+  if (op == ScalarOp::kFma) {
+    value = FusedFloat(dtype, args[0].f, args[1].f, args[2].f);
+  } else {
+    value = arity == 1 ? UnaryFloat(op, args[0].f) : BinaryFloat(op, args[0].f, args[1].f);
+  }
+  result->f = RoundTo(dtype, value);
+}
+
+uint64_t Unsigned(int64_t value) { return static_cast<uint64_t>(value); }
+
+int64_t DivideInt(DType dtype, int64_t a, int64_t b) {
+  if (b == -1) return static_cast<int64_t>(0 - Unsigned(a));
+  const bool floors = dtype == DType::kI64;
+  return a / b - (floors && a % b != 0 && (a < 0) != (b < 0));
+}
+
+int64_t ModInt(int64_t a, int64_t b) {
+  if (b == -1) return 0;
+  const int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+int64_t PowInt(int64_t base, int64_t exponent) {
+  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 != 0 ? -1 : 1) : 0;
+  uint64_t result = 1, power = Unsigned(base);
+  for (; exponent > 0; exponent /= 2, power *= power) {
+    if (exponent % 2 != 0) result *= power;
+  }
+  return static_cast<int64_t>(result);
+}
+
+int64_t UnaryInt(ScalarOp op, int64_t a) {
+  switch (op) {
+    case ScalarOp::kNeg:
+      return static_cast<int64_t>(0 - Unsigned(a));
+    case ScalarOp::kAbs:
+      return a < 0 ? static_cast<int64_t>(0 - Unsigned(a)) : a;
+    case ScalarOp::kSign:
+      return (a > 0) - (a < 0);
+    case ScalarOp::kNot:
+      return a == 0;
+    default:
+      MLC_CHECK(false) << InfoOf(op).name;
+      return 0;
+  }
+}
+
+// REQUIRES: b is not 0 for kDiv and kMod.
+int64_t BinaryInt(ScalarOp op, DType dtype, int64_t a, int64_t b) {
+  switch (op) {
+    case ScalarOp::kAdd:
+      return static_cast<int64_t>(Unsigned(a) + Unsigned(b));
+    case ScalarOp::kSub:
+      return static_cast<int64_t>(Unsigned(a) - Unsigned(b));
+    case ScalarOp::kMul:
+      return static_cast<int64_t>(Unsigned(a) * Unsigned(b));
+    case ScalarOp::kDiv:
+      return DivideInt(dtype, a, b);
+    case ScalarOp::kMod:
+      return ModInt(a, b);
+    case ScalarOp::kPow:
+      return PowInt(a, b);
+    case ScalarOp::kMax:
+      return a > b ? a : b;
+    case ScalarOp::kMin:
+      return a < b ? a : b;
+    case ScalarOp::kEqual:
+      return a == b;
+    case ScalarOp::kLess:
+      return a < b;
+    case ScalarOp::kLessEqual:
+      return a <= b;
+    case ScalarOp::kAnd:
+      return a & b;
+    case ScalarOp::kOr:
+      return a | b;
+    case ScalarOp::kXor:
+      return a ^ b;
+    default:
+      MLC_CHECK(false) << InfoOf(op).name;
+      return 0;
+  }
+}
+
+// False for a division by zero.
+bool ApplyInt(ScalarOp op, DType dtype, const Lane* args, int64_t* result) {
+  if (InfoOf(op).arity == 1) {
+    *result = UnaryInt(op, args[0].i);
+    return true;
+  }
+  const bool divides = op == ScalarOp::kDiv || op == ScalarOp::kMod;
+  if (divides && args[1].i == 0) return false;
+  *result = BinaryInt(op, dtype, args[0].i, args[1].i);
+  return true;
+}
+
+}  // namespace
+
+Lane ReadLane(DType dtype, const std::byte* at) {
+  switch (dtype) {
+    case DType::kF32:
+      return FromFloat(ReadAs<float>(at));
+    case DType::kF64:
+      return FromFloat(ReadAs<double>(at));
+    case DType::kF16:
+      return FromFloat(HalfToDouble(ReadAs<uint16_t>(at)));
+    case DType::kBF16:
+      return FromFloat(BrainToDouble(ReadAs<uint16_t>(at)));
+    case DType::kI8:
+      return FromInt(ReadAs<int8_t>(at));
+    case DType::kU8:
+      return FromInt(ReadAs<uint8_t>(at));
+    case DType::kI16:
+      return FromInt(ReadAs<int16_t>(at));
+    case DType::kI32:
+      return FromInt(ReadAs<int32_t>(at));
+    case DType::kI64:
+      return FromInt(ReadAs<int64_t>(at));
+    case DType::kBool:
+      return FromInt(ReadAs<uint8_t>(at) != 0);
+  }
+  return FromInt(0);
+}
+
+void WriteLane(DType dtype, std::byte* at, Lane value) {
+  switch (dtype) {
+    case DType::kF32:
+      return WriteAs(at, static_cast<float>(value.f));
+    case DType::kF64:
+      return WriteAs(at, value.f);
+    case DType::kF16:
+      return WriteAs(at, DoubleToHalf(value.f));
+    case DType::kBF16:
+      return WriteAs(at, DoubleToBrain(value.f));
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kBool:
+      return WriteAs(at, static_cast<uint8_t>(value.i));
+    case DType::kI16:
+      return WriteAs(at, static_cast<uint16_t>(value.i));
+    case DType::kI32:
+      return WriteAs(at, static_cast<uint32_t>(value.i));
+    case DType::kI64:
+      return WriteAs(at, value.i);
+  }
+}
+
+Lane CastLane(DType from, DType to, Lane value) {
+  if (IsFloat(from)) {
+    if (IsFloat(to)) return FromFloat(RoundTo(to, value.f));
+    if (to == DType::kBool) return FromInt(value.f != 0);
+    return FromInt(Saturate(to, value.f));
+  }
+  if (!IsFloat(to)) return FromInt(WrapTo(to, value.i));
+  if (to == DType::kF32) return FromFloat(static_cast<float>(value.i));
+  return FromFloat(RoundTo(to, static_cast<double>(value.i)));
+}
+
+bool ApplyLane(ScalarOp op, DType dtype, const Lane* args, Lane* result) {
+  if (op == ScalarOp::kSelect) {
+    *result = args[0].i != 0 ? args[1] : args[2];
+    return true;
+  }
+  if (IsFloat(dtype)) {
+    ApplyFloat(op, dtype, args, result);
+    return true;
+  }
+  int64_t value = 0;
+  if (!ApplyInt(op, dtype, args, &value)) return false;
+  result->i = InfoOf(op).gives_bool ? value : WrapTo(dtype, value);
+  return true;
+}
+
+}  // namespace mlc::ir

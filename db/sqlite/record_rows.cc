@@ -1,0 +1,223 @@
+#include "db/sqlite/record_rows.h"
+
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace mlc::db {
+namespace {
+
+constexpr size_t kLongestInRow = 8191;
+
+bool HasTime(Outcome outcome) { return outcome == Outcome::kOk || outcome == Outcome::kTooSlow; }
+
+Result<std::optional<int64_t>> IdOfWorkload(Database& database, const Digest& key) {
+  Statement& find = *MLC_TRY(database.Cached("SELECT id FROM workload WHERE key=?"));
+  find.Bind(key);
+  std::optional<int64_t> id;
+  if (MLC_TRY(find.Step())) id = find.Int(0);
+  find.Reset();
+  return id;
+}
+
+Result<int64_t> RequireWorkload(Database& database, const Digest& key) {
+  const std::optional<int64_t> id = MLC_TRY(IdOfWorkload(database, key));
+  if (!id) return InvalidArgument("workload " + key.ToText() + " is not in the log");
+  return *id;
+}
+
+Result<int64_t> IdOfTarget(Database& database, const std::string& text) {
+  Statement& find = *MLC_TRY(database.Cached("SELECT id FROM target WHERE class=?"));
+  find.Bind(text);
+  std::optional<int64_t> id;
+  if (MLC_TRY(find.Step())) id = find.Int(0);
+  find.Reset();
+  if (id) return *id;
+  Statement& add = *MLC_TRY(database.Cached("INSERT INTO target(class) VALUES(?)"));
+  add.Bind(text);
+  MLC_TRY(add.Run());
+  return database.LastInsertId();
+}
+
+// What the record's row says: a long config is stored once, and named by its head and its digest.
+// No config's own text has a '#'.
+Result<std::string> StoredConfig(Database& database, const std::string& config) {
+  if (config.size() <= kLongestInRow) return config;
+  const std::string name =
+      config.substr(0, config.find(' ')) + " #" + mlc::DigestOf(std::string_view(config)).ToText();
+  Statement& add = *MLC_TRY(database.Cached(
+      "INSERT INTO long_config(name, text) VALUES(?,?) ON CONFLICT(name) DO NOTHING"));
+  add.Bind(std::string_view(name)).Bind(std::string_view(config));
+  MLC_TRY(add.Run());
+  return name;
+}
+
+}  // namespace
+
+Outcome OutcomeAt(const Statement& row, int column) {
+  const int64_t number = row.Int(column);
+  const bool known = number >= 0 && number < static_cast<int64_t>(Outcome::kInfra);
+  return known ? static_cast<Outcome>(number) : Outcome::kInfra;
+}
+
+const std::string kSelectRecord =
+    "SELECT r.id, r.task_uid, r.study, w.key, t.class,"
+    " CASE WHEN r.family='raw_cuda' AND instr(r.config, '#')>0 THEN"
+    "  (SELECT text FROM long_config WHERE name=r.config) ELSE r.config END,"
+    " r.outcome, r.median_ns, r.p10_ns,"
+    " r.p90_ns, r.runs, r.cold_ns, r.floor_ns, r.max_error, r.build_ms, r.clock_mhz, r.calm,"
+    " r.detail, r.toolchain, r.worker, r.arm, r.predicted_rank, r.seed, r.created_us, r.digest,"
+    " r.workload, r.target"
+    " FROM record r JOIN workload w ON w.id=r.workload JOIN target t ON t.id=r.target";
+
+Record RecordFrom(const Statement& row) {
+  Record record;
+  Measurement& m = record.measurement;
+  record.id = row.Int(0);
+  record.task_uid = row.DigestAt(1);
+  record.study = row.DigestAt(2);
+  record.workload = row.DigestAt(3);
+  record.target = row.Text(4);
+  record.config = row.Text(5);
+  m.outcome = OutcomeAt(row, 6);
+  m.median_ns = row.Real(7);
+  m.p10_ns = row.Real(8);
+  m.p90_ns = row.Real(9);
+  m.runs = static_cast<int32_t>(row.Int(10));
+  m.cold_ns = row.Real(11);
+  record.floor_ns = row.Real(12);
+  m.max_error = row.Real(13);
+  m.build_ms = row.Real(14);
+  m.clock_mhz = row.Real(15);
+  m.calm = row.Real(16);
+  m.detail = row.Text(17);
+  record.toolchain = row.Text(18);
+  record.worker = row.Text(19);
+  record.arm = row.Text(20);
+  record.predicted_rank = row.Int(21);
+  record.seed = static_cast<uint64_t>(row.Int(22));
+  record.created_us = row.Int(23);
+  return record;
+}
+
+Status CheckDigest(const Statement& row, const Record& record) {
+  if (row.DigestAt(24) == DigestOf(record)) return Status();
+  return DataLoss("record " + std::to_string(record.id) + " (" + record.task_uid.ToText() +
+                  ") is damaged: its fields do not give its digest; run mlc-log verify");
+}
+
+Result<bool> InsertRecord(Database& database, const Record& record) {
+  const int64_t workload = MLC_TRY(RequireWorkload(database, record.workload));
+  const int64_t target = MLC_TRY(IdOfTarget(database, record.target));
+  const FamilyVersion family = MLC_TRY(FamilyOf(record.config));
+  const Measurement& m = record.measurement;
+  Statement& add = *MLC_TRY(database.Cached(
+      "INSERT INTO record(task_uid, study, workload, target, family, family_version, config,"
+      " outcome, median_ns, p10_ns, p90_ns, runs, cold_ns, floor_ns, max_error, build_ms,"
+      " clock_mhz, calm, detail, toolchain, worker, arm, predicted_rank, seed, created_us, digest)"
+      " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+      " ON CONFLICT(task_uid) DO NOTHING"));
+  add.Bind(record.task_uid).Bind(record.study).Bind(workload).Bind(target);
+  add.Bind(std::string_view(family.family)).Bind(int64_t{family.version});
+  const std::string config = MLC_TRY(StoredConfig(database, record.config));
+  add.Bind(std::string_view(config)).Bind(static_cast<int64_t>(m.outcome));
+  if (HasTime(m.outcome)) {
+    add.BindReal(m.median_ns);
+  } else {
+    add.BindNull();
+  }
+  add.BindReal(m.p10_ns).BindReal(m.p90_ns).Bind(int64_t{m.runs}).BindReal(m.cold_ns);
+  add.BindReal(record.floor_ns).BindReal(m.max_error).BindReal(m.build_ms).BindReal(m.clock_mhz);
+  add.BindReal(m.calm).Bind(std::string_view(m.detail)).Bind(std::string_view(record.toolchain));
+  add.Bind(std::string_view(record.worker)).Bind(std::string_view(record.arm));
+  add.Bind(record.predicted_rank).Bind(static_cast<int64_t>(record.seed));
+  add.Bind(record.created_us).Bind(DigestOf(record));
+  MLC_TRY(add.Run());
+  return database.Changes() == 1;
+}
+
+Status InsertWorkload(Database& database, const WorkloadRow& row) {
+  Statement& add = *MLC_TRY(database.Cached(
+      "INSERT INTO workload(key, text, summary) VALUES(?,?,?) ON CONFLICT(key) DO NOTHING"));
+  add.Bind(row.key).Bind(std::string_view(row.text)).Bind(std::string_view(row.summary));
+  return add.Run();
+}
+
+Status ReplaceJob(Database& database, const JobRow& job) {
+  Statement& put = *MLC_TRY(database.Cached(
+      "INSERT INTO job(id, label, target, options, state, trials, watermark, detail, created_us,"
+      " owner, priority, spent_ms, changed_us, progress, base, crashes)"
+      " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET label=excluded.label,"
+      " target=excluded.target, options=excluded.options, state=excluded.state,"
+      " trials=excluded.trials, watermark=excluded.watermark, detail=excluded.detail,"
+      " created_us=excluded.created_us, owner=excluded.owner, priority=excluded.priority,"
+      " spent_ms=excluded.spent_ms, changed_us=excluded.changed_us, progress=excluded.progress,"
+      " base=excluded.base, crashes=excluded.crashes"));
+  put.Bind(job.id).Bind(std::string_view(job.label)).Bind(std::string_view(job.target));
+  put.Bind(std::string_view(job.options)).Bind(static_cast<int64_t>(job.state));
+  put.Bind(job.trials).Bind(job.watermark).Bind(std::string_view(job.detail));
+  put.Bind(job.created_us).Bind(std::string_view(job.owner)).Bind(int64_t{job.priority});
+  put.Bind(job.spent_ms).Bind(job.changed_us).Bind(std::string_view(job.progress));
+  put.Bind(job.base).Bind(int64_t{job.crashes});
+  MLC_TRY(put.Run());
+  Statement& clear = *MLC_TRY(database.Cached("DELETE FROM job_task WHERE job=?"));
+  clear.Bind(job.id);
+  MLC_TRY(clear.Run());
+  Statement& add = *MLC_TRY(database.Cached(
+      "INSERT INTO job_task(job, ordinal, workload, occurrences, label) VALUES(?,?,?,?,?)"));
+  int64_t ordinal = 0;
+  for (const JobTask& task : job.tasks) {
+    const int64_t workload = MLC_TRY(RequireWorkload(database, task.workload));
+    add.Bind(job.id).Bind(ordinal++).Bind(workload).Bind(int64_t{task.occurrences});
+    add.Bind(std::string_view(task.label));
+    MLC_TRY(add.Run());
+  }
+  return Status();
+}
+
+Status ReplaceHold(Database& database, const WorkerHold& hold) {
+  Statement& clear = *MLC_TRY(database.Cached("DELETE FROM worker_hold WHERE worker=?"));
+  clear.Bind(std::string_view(hold.worker));
+  MLC_TRY(clear.Run());
+  if (hold.quarantine.empty() && hold.drain.empty()) return Status();
+  Statement& put = *MLC_TRY(
+      database.Cached("INSERT INTO worker_hold(worker, quarantine, drain, boot, changed_us)"
+                      " VALUES(?,?,?,?,?)"));
+  put.Bind(std::string_view(hold.worker)).Bind(std::string_view(hold.quarantine));
+  put.Bind(std::string_view(hold.drain)).Bind(std::string_view(hold.boot)).Bind(hold.changed_us);
+  return put.Run();
+}
+
+Status InsertModel(Database& database, const ModelRow& model) {
+  const Digest digest = mlc::DigestOf(std::string_view(model.bytes));
+  Statement& find = *MLC_TRY(
+      database.Cached("SELECT digest FROM model_blob WHERE family=? AND target=? AND features=?"
+                      " ORDER BY id DESC LIMIT 1"));
+  find.Bind(std::string_view(model.family)).Bind(std::string_view(model.target));
+  find.Bind(model.features);
+  const bool is_known = MLC_TRY(find.Step()) && find.DigestAt(0) == digest;
+  find.Reset();
+  if (is_known) return Status();
+  Statement& put = *MLC_TRY(
+      database.Cached("INSERT INTO model_blob(family, target, features, bytes, created_us, digest)"
+                      " VALUES(?,?,?,?,?,?)"));
+  put.Bind(std::string_view(model.family)).Bind(std::string_view(model.target));
+  put.Bind(model.features).BindBlob(model.bytes).Bind(model.created_us).Bind(digest);
+  return put.Run();
+}
+
+Status DeleteModels(Database& database, std::span<const int64_t> pinned) {
+  Statement& find = *MLC_TRY(database.Cached(
+      "SELECT max(id) FROM model_blob WHERE id<=? GROUP BY family, target, features"));
+  std::string kept;
+  std::set<int64_t> moments(pinned.begin(), pinned.end());
+  moments.insert(INT64_MAX);
+  for (int64_t moment : moments) {
+    find.Bind(moment);
+    while (MLC_TRY(find.Step())) kept += (kept.empty() ? "" : ",") + std::to_string(find.Int(0));
+    find.Reset();
+  }
+  return database.Execute("DELETE FROM model_blob WHERE id NOT IN (" + kept + ")");
+}
+
+}  // namespace mlc::db

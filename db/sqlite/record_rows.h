@@ -1,0 +1,34 @@
+// Records, jobs and models to and from rows: the one place that knows the columns.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "db/record.h"
+#include "db/sqlite/sqlite.h"
+
+namespace mlc::db {
+
+// "SELECT <columns> FROM record ..." ready for a WHERE clause; RecordFrom reads its rows.
+// The last two columns are the numbers of workload and target.
+extern const std::string kSelectRecord;
+inline constexpr int kWorkloadColumn = 25;
+inline constexpr int kTargetColumn = 26;
+Record RecordFrom(const Statement& row);
+// kInfra, which no log keeps, for a number that is none.
+Outcome OutcomeAt(const Statement& row, int column);
+// DATA_LOSS that names the record if its stored digest is not the digest of its fields.
+Status CheckDigest(const Statement& row, const Record& record);
+
+// True if the record is new. Adds the target. INVALID_ARGUMENT if the workload is not in the log.
+Result<bool> InsertRecord(Database& database, const Record& record);
+Status InsertWorkload(Database& database, const WorkloadRow& row);
+Status ReplaceJob(Database& database, const JobRow& job);
+// See TuningLog::PutHold.
+Status ReplaceHold(Database& database, const WorkerHold& hold);
+Status InsertModel(Database& database, const ModelRow& model);
+// See TuningLog::PruneModels.
+Status DeleteModels(Database& database, std::span<const int64_t> pinned);
+
+}  // namespace mlc::db
