@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "base/wire/protocol.h"
-#include "db/memory_log.h"
 #include "server/search/portfolio_strategy.h"
 #include "server/tuner/tuner.h"
 #include "tests/bench/products.h"
+#include "tests/support/db/memory_log.h"
 
 namespace mlc::bench {
 namespace {

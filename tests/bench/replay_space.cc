@@ -7,7 +7,7 @@
 
 #include "costmodel/analytic.h"
 #include "costmodel/features.h"
-#include "costmodel/ranking.h"
+#include "tests/support/costmodel/ranking.h"
 
 namespace mlc::bench {
 

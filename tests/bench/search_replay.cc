@@ -22,10 +22,10 @@
 #include "costmodel/default_config.h"
 #include "costmodel/experience.h"
 #include "costmodel/features.h"
-#include "costmodel/ranking.h"
 #include "server/search/portfolio_strategy.h"
-#include "server/search/random_strategy.h"
 #include "tests/bench/replay_space.h"
+#include "tests/support/costmodel/ranking.h"
+#include "tests/support/search/random_strategy.h"
 
 namespace mlc::bench {
 namespace {

@@ -52,7 +52,7 @@ ALLOWED = {
     "compiler/graph/onnx": "base compiler/graph compiler/graph/evaluate",
     "compiler/graph/onnx/ops": "compiler/graph compiler/graph/onnx",
     "compiler/graph/passes": "base compiler/graph compiler/graph/evaluate",
-    "compiler/graph/physical": "base compiler/graph compiler/graph/evaluate",
+    "compiler/graph/physical": "base compiler/graph",
     "compiler/ir": "base compiler/types",
     "compiler/ir/interpret": "base compiler/ir compiler/types",
     "compiler/package": (

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "db/memory_log.h"
 #include "db/sqlite/sqlite_log.h"
+#include "tests/support/db/memory_log.h"
 
 namespace mlc::db {
 namespace {

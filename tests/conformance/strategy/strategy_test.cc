@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "compiler/schedule/space/family.h"
 #include "server/search/portfolio_strategy.h"
-#include "server/search/random_strategy.h"
+#include "tests/support/search/random_strategy.h"
 #include "tests/unit/costmodel/conv_workload.h"
 
 namespace mlc::server {

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "db/confirmed_best.h"
 #include "db/json_lines.h"
-#include "db/memory_log.h"
+#include "tests/support/db/memory_log.h"
 
 namespace mlc {
 namespace {

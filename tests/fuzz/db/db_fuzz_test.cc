@@ -6,10 +6,10 @@
 
 #include "base/rng.h"
 #include "db/json_lines.h"
-#include "db/memory_log.h"
 #include "db/snapshot/snapshot.h"
 #include "db/snapshot/verify.h"
 #include "tests/fuzz/db/damage.h"
+#include "tests/support/db/memory_log.h"
 #include "tests/unit/db/log_fixture.h"
 
 namespace mlc::db {

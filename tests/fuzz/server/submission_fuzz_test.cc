@@ -19,11 +19,11 @@
 
 #include "base/rng.h"
 #include "base/wire/protocol.h"
-#include "db/memory_log.h"
 #include "server/search/portfolio_strategy.h"
 #include "server/tuner/tuner.h"
 #include "tests/fuzz/server/hostile_workloads.h"
 #include "tests/golden/workloads.h"
+#include "tests/support/db/memory_log.h"
 
 namespace mlc::server {
 namespace {

@@ -9,9 +9,9 @@
 #include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/physical/build_program.h"
 #include "compiler/graph/physical/program_text.h"
-#include "compiler/graph/physical/run_program.h"
 #include "compiler/graph/tensor_io.h"
 #include "tests/property/physical/random_graph.h"
+#include "tests/support/graph/run_program.h"
 
 namespace mlc::graph {
 namespace {

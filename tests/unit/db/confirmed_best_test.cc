@@ -4,7 +4,7 @@
 
 #include "base/rng.h"
 #include "db/confirmed_times.h"
-#include "db/memory_log.h"
+#include "tests/support/db/memory_log.h"
 #include "tests/unit/db/log_fixture.h"
 
 namespace mlc::db {

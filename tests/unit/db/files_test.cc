@@ -6,11 +6,11 @@
 #include <sstream>
 
 #include "db/json_lines.h"
-#include "db/memory_log.h"
 #include "db/snapshot/merge.h"
 #include "db/snapshot/snapshot.h"
 #include "db/snapshot/verify.h"
 #include "db/sqlite/sqlite.h"
+#include "tests/support/db/memory_log.h"
 #include "tests/unit/db/log_fixture.h"
 
 namespace mlc::db {

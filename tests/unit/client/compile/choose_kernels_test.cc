@@ -15,7 +15,7 @@
 #include "compiler/schedule/space/check_config.h"
 #include "compiler/schedule/space/family.h"
 #include "costmodel/default_config.h"
-#include "db/memory_log.h"
+#include "tests/support/db/memory_log.h"
 #include "tests/unit/client/compile/known_times.h"
 #include "tests/unit/costmodel/conv_workload.h"
 

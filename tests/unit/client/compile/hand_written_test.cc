@@ -8,7 +8,7 @@
 #include "client/compile/server_best.h"
 #include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "costmodel/default_config.h"
-#include "db/memory_log.h"
+#include "tests/support/db/memory_log.h"
 #include "tests/unit/client/compile/known_times.h"
 
 namespace mlc::client {

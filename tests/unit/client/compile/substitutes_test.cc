@@ -6,7 +6,7 @@
 #include "client/compile/compile_report.h"
 #include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
 #include "compiler/schedule/space/check_config.h"
-#include "db/memory_log.h"
+#include "tests/support/db/memory_log.h"
 #include "tests/unit/client/compile/known_times.h"
 
 namespace mlc::client {

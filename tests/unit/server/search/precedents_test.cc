@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "costmodel/default_config.h"
-#include "db/memory_log.h"
+#include "tests/support/db/memory_log.h"
 #include "tests/unit/costmodel/conv_workload.h"
 
 namespace mlc::server {

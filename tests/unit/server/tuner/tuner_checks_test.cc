@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "base/wire/protocol.h"
-#include "db/memory_log.h"
 #include "server/tuner/tuner.h"
+#include "tests/support/db/memory_log.h"
 #include "tests/unit/server/tuner/fake_strategy.h"
 
 namespace mlc::server {

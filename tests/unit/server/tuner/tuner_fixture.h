@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "db/memory_log.h"
 #include "server/tuner/tuner.h"
+#include "tests/support/db/memory_log.h"
 
 namespace mlc::server {
 

@@ -1,4 +1,4 @@
-#include "db/memory_log.h"
+#include "tests/support/db/memory_log.h"
 
 #include <algorithm>
 #include <iterator>

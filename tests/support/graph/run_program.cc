@@ -1,4 +1,4 @@
-#include "compiler/graph/physical/run_program.h"
+#include "tests/support/graph/run_program.h"
 
 #include <algorithm>
 #include <string>

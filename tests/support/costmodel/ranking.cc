@@ -1,4 +1,4 @@
-#include "costmodel/ranking.h"
+#include "tests/support/costmodel/ranking.h"
 
 #include <algorithm>
 #include <numeric>

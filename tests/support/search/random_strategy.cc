@@ -1,4 +1,4 @@
-#include "server/search/random_strategy.h"
+#include "tests/support/search/random_strategy.h"
 
 #include <set>
 #include <string>
