@@ -144,8 +144,9 @@ ALLOWED = {
         "base base/machine base/process base/rpc compiler/build compiler/schedule/space worker/agent "
         "worker/doctor worker/engine"),
     "worker/agent": (
-        "base base/machine base/process base/rpc base/sandbox compiler/build compiler/schedule/cuda/user_kernel "
-        "compiler/schedule/space proto worker/build worker/device/fleet worker/engine"),
+        "base base/machine base/process base/rpc base/sandbox base/wire compiler/build "
+        "compiler/schedule/cuda/user_kernel compiler/schedule/space proto worker/build worker/device/fleet "
+        "worker/engine"),
     "worker/build": (
         "base base/process compiler/build compiler/codegen compiler/codegen/cuda compiler/graph "
         "compiler/schedule/cuda/user_kernel compiler/schedule/space compiler/target"),

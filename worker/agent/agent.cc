@@ -1,46 +1,23 @@
 #include "worker/agent/agent.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <optional>
+
+#include "base/wire/protocol.h"
 
 namespace mlc::worker {
 namespace {
 
-constexpr int kProtocol = 1;
 // Of results in one message; servers take 16 MiB.
 constexpr size_t kMostResultBytes = 2 << 20;
 
-std::string Bytes(const Digest& digest) {
-  const auto bytes = digest.ToBytes();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::optional<Digest> DigestOfBytes(const std::string& bytes) {
-  std::array<uint8_t, 16> raw;
-  if (bytes.size() != raw.size()) return std::nullopt;
-  std::memcpy(raw.data(), bytes.data(), raw.size());
-  return Digest::FromBytes(raw);
-}
-
-void Fill(const Measurement& m, proto::Measurement& wire) {
-  wire.set_outcome(static_cast<proto::Outcome>(m.outcome));
-  wire.set_median_ns(m.median_ns);
-  wire.set_p10_ns(m.p10_ns);
-  wire.set_p90_ns(m.p90_ns);
-  wire.set_runs(m.runs);
-  wire.set_cold_ns(m.cold_ns);
-  wire.set_max_error(m.max_error);
-  wire.set_build_ms(m.build_ms);
-  wire.set_clock_mhz(m.clock_mhz);
-  wire.set_calm(m.calm);
-  // The wire carries UTF-8; compilers and crashed processes print anything.
-  std::string detail = m.detail;
+// The wire carries UTF-8; compilers and crashed processes print anything.
+Measurement WithPrintableDetail(Measurement measurement) {
+  std::string& detail = measurement.detail;
   std::replace_if(
       detail.begin(), detail.end(), [](char c) { return static_cast<unsigned char>(c) > 126; },
       '?');
-  wire.set_detail(detail);
+  return measurement;
 }
 
 }  // namespace
@@ -56,14 +33,14 @@ void Agent::Restore(TrialResult result) { spool_[result.uid] = std::move(result)
 
 proto::SynchronizeRequest Agent::Request() const {
   proto::SynchronizeRequest request;
-  request.set_protocol(kProtocol);
+  request.set_protocol(server::kWireProtocol);
   request.set_worker(options_.name);
   request.set_boot(options_.boot);
   request.set_build(options_.build);
   request.set_target(options_.target);
   request.set_want(Want());
   request.set_draining(draining_);
-  for (const Digest& uid : holding_) request.add_holding(Bytes(uid));
+  for (const Digest& uid : holding_) request.add_holding(server::ToWire(uid));
   request.set_sequence(calls_ + 1);
   *request.mutable_capabilities() = options_.capabilities;
   if (use_.trial_s() > 0) *request.mutable_device_use() = use_;
@@ -71,12 +48,12 @@ proto::SynchronizeRequest Agent::Request() const {
   for (const auto& [uid, held] : spool_) {
     bytes += 256 + held.measurement.detail.size();
     if (bytes > kMostResultBytes) {
-      request.add_holding(Bytes(uid));
+      request.add_holding(server::ToWire(uid));
       continue;
     }
     proto::TrialResult& result = *request.add_finished();
-    result.set_task_uid(Bytes(uid));
-    Fill(held.measurement, *result.mutable_measurement());
+    result.set_task_uid(server::ToWire(uid));
+    *result.mutable_measurement() = server::ToWire(WithPrintableDetail(held.measurement));
     if (held.device_s) result.set_device_s(*held.device_s);
   }
   return request;
@@ -102,11 +79,11 @@ Agent::Orders Agent::OnReply(const proto::SynchronizeReply& reply, int64_t now_m
     Forget(refusal.task_uid(), orders);
   }
   for (const std::string& bytes : reply.cancelled()) {
-    const auto uid = DigestOfBytes(bytes);
+    const auto uid = server::DigestFromWire(bytes);
     if (uid && holding_.erase(*uid) > 0) orders.cancel.push_back(*uid);
   }
   for (const proto::Lease& lease : reply.leases()) {
-    const auto uid = DigestOfBytes(lease.task_uid());
+    const auto uid = server::DigestFromWire(lease.task_uid());
     if (!uid || spool_.contains(*uid) || !holding_.insert(*uid).second) continue;
     lease_ms_ = std::max<int64_t>(lease.lease_ms(), 100);
     orders.start.push_back({*uid, lease.workload(), lease.config(), lease.seed(), lease.race_ns()});
@@ -135,7 +112,7 @@ Status Agent::OnFailure(const Status& status, int64_t now_ms) {
 }
 
 void Agent::Forget(const std::string& bytes, Orders& orders) {
-  const auto uid = DigestOfBytes(bytes);
+  const auto uid = server::DigestFromWire(bytes);
   if (uid && spool_.erase(*uid) > 0) orders.forget.push_back(*uid);
 }
 
