@@ -12,12 +12,12 @@ namespace mlc {
 
 // A search sends its best time, times this, along with a trial: one that takes longer may be
 // dropped. Workers learn from it what the best time is.
-inline constexpr double kRaceFactor = 1.3;
+inline constexpr double kEarlyStopFactor = 1.3;
 
 struct Measurement {
   Outcome outcome = Outcome::kInfra;
   // kOk: median of `runs` executions with warm caches. kTooSlow: the shortest execution seen before
-  // the trial was raced out, a lower bound for learning and never a best.
+  // the trial stopped early, a lower bound for learning and never a best.
   double median_ns = 0;
   double p10_ns = 0;
   double p90_ns = 0;

@@ -17,7 +17,7 @@ enum class Outcome : uint8_t {
   kRunError = 3,      // the kernel crashed its process
   kRunTimeout = 4,    // the kernel did not end in time
   kWrongResult = 5,   // outside the tolerance of the reference
-  kTooSlow = 6,       // raced out: correct, dropped after a short measurement (see Measurement)
+  kTooSlow = 6,       // stopped early: correct, dropped after a short measurement (see Measurement)
   kInfra = 7,         // worker lost, out of memory, cancelled: never a candidate's fault
 };
 

@@ -50,7 +50,7 @@ struct Flags {
   int builders = 0;
   int slots = 0;
   int repeat = 1;
-  double race_ns = 0;
+  double early_stop_ns = 0;
   uint64_t seed = 1;
   std::string gpu_locks;
   bool once = false;
@@ -168,7 +168,7 @@ Result<int> RunLocalTrial(const Flags& flags) {
   trial.config =
       flags.config.empty() ? MLC_TRY(DefaultConfig(trial.workload, target)) : flags.config;
   trial.seed = flags.seed;
-  trial.race_ns = flags.race_ns;
+  trial.early_stop_ns = flags.early_stop_ns;
   const auto engine = MLC_TRY(Engine::Create(std::move(options)));
   bool ok = true;
   if (!flags.json) std::cout << workload.Summary() << "\n" << trial.config << "\n";
@@ -297,7 +297,7 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--trial", flags.trial, "measure one config of the workload in this file");
   app.add_option("--config", flags.config, "of --trial; the family's default if empty");
   app.add_option("--repeat", flags.repeat, "of --trial")->check(CLI::Range(1, 100'000));
-  app.add_option("--race-ns", flags.race_ns, "of --trial: end as too_slow beyond this");
+  app.add_option("--early-stop-ns", flags.early_stop_ns, "of --trial: end as too_slow beyond this");
   app.add_option("--seed", flags.seed, "of --trial: of its random inputs");
   app.add_flag("--json", flags.json, "of --trial: one object per line");
   app.add_flag("-v,--verbose", flags.verbose, "more messages");

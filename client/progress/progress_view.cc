@@ -76,7 +76,7 @@ std::vector<size_t> HeaviestFirst(const JobFigures& figures) {
 std::string FailuresText(const proto::JobProgress& progress) {
   std::string text;
   for (int i = 1; i < progress.outcomes_size(); ++i) {
-    // Raced-out trials are correct, only slow.
+    // Trials that stopped early are correct, only slow.
     if (progress.outcomes(i) == 0 || i == static_cast<int>(Outcome::kTooSlow)) continue;
     text += (text.empty() ? "" : ", ") + std::to_string(progress.outcomes(i)) + " " +
             std::string(ToText(static_cast<Outcome>(i)));

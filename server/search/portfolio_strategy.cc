@@ -97,7 +97,7 @@ class PortfolioStrategy : public Strategy {
       proposal.arm = pick.arm;
       proposal.predicted_rank = pick.rank;
       proposal.predicted_ns = pick.predicted_ns;
-      proposal.race_ns = pick.race_ns;
+      proposal.early_stop_ns = pick.early_stop_ns;
       picks_[{pick.task, proposal.config.ToText(), pick.repeat}] = pick;
       batch.push_back(std::move(proposal));
     }

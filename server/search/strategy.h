@@ -73,7 +73,7 @@ struct Proposal {
   int64_t predicted_rank = 0;  // 1 = the model's favourite of its candidates; 0 = not ranked
   double predicted_ns = 0;     // 0 = not predicted
   // The worker may drop the trial as kTooSlow once it is surely slower than this; 0 = never.
-  double race_ns = 0;
+  double early_stop_ns = 0;
 };
 
 // kInfra says that the trial could not be made; it is nobody's fault and teaches nothing.

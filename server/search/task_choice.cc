@@ -182,7 +182,7 @@ bool TaskSearch::NextDefault(Pick& pick) {
   Predict();
   Fill(pick, default_, "default");
   // However slow it is, its time is wanted.
-  pick.race_ns = 0;
+  pick.early_stop_ns = 0;
   return true;
 }
 

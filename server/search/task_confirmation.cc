@@ -95,7 +95,7 @@ std::vector<Pick> TaskSearch::NextTurns(size_t most) {
     ++confirming_;
     pick.repeat = ++repeats_[candidate];
     pick.turn = turns_;
-    pick.race_ns = 0;
+    pick.early_stop_ns = 0;
   }
   return picks;
 }

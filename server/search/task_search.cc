@@ -192,7 +192,7 @@ void TaskSearch::Learn(const Pick& pick, Ending ending, double ns) {
       break;
     }
     case Ending::kTooSlow:
-      Teach(pick.candidate, std::max(ns, kRaceFactor * best_ns_), kSlowWeight);
+      Teach(pick.candidate, std::max(ns, kEarlyStopFactor * best_ns_), kSlowWeight);
       break;
     default: {
       // What fails only sometimes is no winner.
@@ -212,7 +212,7 @@ void TaskSearch::Teach(int candidate, double ns, double weight) {
 void TaskSearch::Fill(Pick& pick, int candidate, const char* arm) {
   pick.candidate = candidate;
   pick.arm = arm;
-  pick.race_ns = best_ns_ * kRaceFactor;
+  pick.early_stop_ns = best_ns_ * kEarlyStopFactor;
   const double score = Score(candidate);
   if (ModelOf(pool_.family(candidate)).trained()) {
     pick.predicted_ns = std::exp(score);

@@ -31,7 +31,7 @@ struct Pick {
   const char* arm = "";
   int64_t rank = 0;         // among the task's candidates not yet tried, by the model
   double predicted_ns = 0;  // 0 without a model
-  double race_ns = 0;
+  double early_stop_ns = 0;
 };
 
 // How a trial ended, for the search.

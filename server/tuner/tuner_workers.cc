@@ -187,7 +187,7 @@ void Tuner::Fill(const Leases::Grant& grant, proto::Lease& lease) {
   lease.set_workload(pending.job->workload_texts[task]);
   lease.set_config(pending.proposal.config.ToText());
   lease.set_seed(SeedOf(grant.uid, job.id, job.tasks[task].workload, pending.proposal));
-  lease.set_race_ns(pending.proposal.race_ns);
+  lease.set_early_stop_ns(pending.proposal.early_stop_ns);
 }
 
 // REQUIRES mutex_.

@@ -51,7 +51,8 @@ Measurement Answer(const server::Proposal& proposal) {
   Measurement m;
   m.outcome = Outcome::kOk;
   m.median_ns = std::exp(log_ns + 0.02 * share(proposal.config.ToText()));
-  if (proposal.race_ns > 0 && m.median_ns > proposal.race_ns) m.outcome = Outcome::kTooSlow;
+  if (proposal.early_stop_ns > 0 && m.median_ns > proposal.early_stop_ns)
+    m.outcome = Outcome::kTooSlow;
   return m;
 }
 

@@ -71,7 +71,8 @@ class Device {
     const double noise = rng.Uniform() + rng.Uniform() + rng.Uniform() - 1.5;
     m.median_ns = Time(workload, proposal.config) * (1 + 0.01 * noise_percent_ * noise);
     if (disturbed_percent_ > 0 && 100 * rng.Uniform() < disturbed_percent_) m.median_ns *= 1.6;
-    if (proposal.race_ns > 0 && m.median_ns > proposal.race_ns) m.outcome = Outcome::kTooSlow;
+    if (proposal.early_stop_ns > 0 && m.median_ns > proposal.early_stop_ns)
+      m.outcome = Outcome::kTooSlow;
     return m;
   }
 

@@ -39,7 +39,7 @@ Measurement MeasurementOf(const worker::Trial& trial) {
   m.runs = 11;
   m.build_ms = 20;
   m.calm = 1;
-  if (trial.race_ns > 0 && m.median_ns > trial.race_ns) m.outcome = Outcome::kTooSlow;
+  if (trial.early_stop_ns > 0 && m.median_ns > trial.early_stop_ns) m.outcome = Outcome::kTooSlow;
   return m;
 }
 

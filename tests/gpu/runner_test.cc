@@ -85,7 +85,7 @@ class GpuRunnerTest : public ::testing::Test {
     return fleet.ok() ? *std::move(fleet) : nullptr;
   }
 
-  GpuTaskMessage Task(const std::string& source, const SharedMemory& set, double race_ns = 0,
+  GpuTaskMessage Task(const std::string& source, const SharedMemory& set, double early_stop_ns = 0,
                       const std::vector<codegen::CudaLaunch>& launches = {
                           {"k_p0", kElements / kThreads, kThreads, 0}}) {
     const std::string arch = Machine::Get().gpus.front().target.CudaArch();
@@ -95,7 +95,7 @@ class GpuRunnerTest : public ::testing::Test {
     built.bindings = {{schedule::Binding::Kind::kOperand, 0},
                       {schedule::Binding::Kind::kOutput, 0}};
     built.device = DevicePart{binary->image, launches, 256, 64};
-    return {Doubled().ToText(), {Encode(built)}, set.serial(), race_ns};
+    return {Doubled().ToText(), {Encode(built)}, set.serial(), early_stop_ns};
   }
 
   SharedMemory Set() {
@@ -235,7 +235,7 @@ TEST_F(GpuRunnerTest, SeveralKernelsAreTimedInTurns) {
   EXPECT_EQ(Run(*fleet, Task(kRight, set), set).outcome, Outcome::kOk);
 }
 
-TEST_F(GpuRunnerTest, SlowKernelsAreRacedOut) {
+TEST_F(GpuRunnerTest, SlowKernelsStopEarly) {
   const auto fleet = NewFleet();
   ASSERT_NE(fleet, nullptr);
   const SharedMemory set = Set();

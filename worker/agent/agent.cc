@@ -86,7 +86,8 @@ Agent::Orders Agent::OnReply(const proto::SynchronizeReply& reply, int64_t now_m
     const auto uid = server::DigestFromWire(lease.task_uid());
     if (!uid || spool_.contains(*uid) || !holding_.insert(*uid).second) continue;
     lease_ms_ = std::max<int64_t>(lease.lease_ms(), 100);
-    orders.start.push_back({*uid, lease.workload(), lease.config(), lease.seed(), lease.race_ns()});
+    orders.start.push_back(
+        {*uid, lease.workload(), lease.config(), lease.seed(), lease.early_stop_ns()});
   }
   return orders;
 }

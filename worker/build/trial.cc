@@ -19,7 +19,7 @@ void Put(ByteWriter& out, const Trial& trial) {
   out.PutText(trial.workload);
   out.PutText(trial.config);
   out.Put(trial.seed);
-  out.Put(trial.race_ns);
+  out.Put(trial.early_stop_ns);
   out.Put(trial.target);
 }
 
@@ -46,7 +46,7 @@ Trial GetTrial(ByteReader& in) {
   trial.workload = in.GetText();
   trial.config = in.GetText();
   trial.seed = in.Get<uint64_t>();
-  trial.race_ns = in.Get<double>();
+  trial.early_stop_ns = in.Get<double>();
   trial.target = in.Get<int>();
   return trial;
 }

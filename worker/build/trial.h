@@ -16,9 +16,9 @@ struct Trial {
   Digest uid;
   std::string workload;
   std::string config;
-  uint64_t seed = 0;   // of random inputs, where this trial is the one that needs new ones
-  double race_ns = 0;  // may end as too_slow once surely slower; 0 = never
-  int target = 0;      // which of the worker's targets it is for
+  uint64_t seed = 0;         // of random inputs, where this trial is the one that needs new ones
+  double early_stop_ns = 0;  // may end as too_slow once surely slower; 0 = never
+  int target = 0;            // which of the worker's targets it is for
 };
 
 struct TrialResult {

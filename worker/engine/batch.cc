@@ -192,11 +192,11 @@ std::vector<TimedMeasurement> RunBatch(const std::vector<RunTask>& tasks,
   std::vector<RunTask> again;
   std::vector<size_t> places;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    if (!NeedsSecondRound(results[i].measurement, tasks[i].race_ns)) continue;
+    if (!NeedsSecondRound(results[i].measurement, tasks[i].early_stop_ns)) continue;
     places.push_back(i);
     again.push_back(tasks[i]);
-    // It has passed its race.
-    again.back().race_ns = 0;
+    // It has passed its early-stop check.
+    again.back().early_stop_ns = 0;
   }
   const std::vector<TimedMeasurement> second = RunOnce(again, options, machine);
   for (size_t i = 0; i < places.size(); ++i) {

@@ -288,7 +288,7 @@ void Engine::Measure() {
     if (!OnCpu(job) || !Ready(job)) continue;
     ready.push_back(&job);
     tasks.push_back({&job.data->workload, &job.built, references_.NextSet(*job.data).bytes().data(),
-                     job.trial.race_ns, RotationBytesFor(options_.target),
+                     job.trial.early_stop_ns, RotationBytesFor(options_.target),
                      options_.target.threads <= processors});
   }
   BatchOptions options;

@@ -97,7 +97,7 @@ void Engine::SubmitToGpus() {
     GpuTaskMessage task;
     task.workload = job.trial.workload;
     task.set = set.serial();
-    task.race_ns = group.size() > 1 ? 0 : job.trial.race_ns;
+    task.early_stop_ns = group.size() > 1 ? 0 : job.trial.early_stop_ns;
     task.at_leisure = !OthersWait(group);
     for (Job* member : group) task.built.push_back(Encode(member->built));
     const uint64_t ticket = ++tickets_;

@@ -283,7 +283,7 @@ void Runner::ReadClock() {
 
 Timing Runner::Time(const RunTask& task, Loaded& loaded) {
   TimingOptions options;
-  options.race_ns = task.race_ns;
+  options.early_stop_ns = task.early_stop_ns;
   NoteSpeed();
   // Where neighbours come and go, slices differ by themselves, and the fastest are not the usual.
   if (state_.cores.IsShared()) options.slices_agree = std::numeric_limits<double>::infinity();

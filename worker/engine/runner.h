@@ -26,7 +26,7 @@ struct RunTask {
   const graph::Workload* workload = nullptr;
   const BuiltKernel* built = nullptr;
   const std::byte* reference = nullptr;  // laid out by ReferenceLayoutOf, filled by MakeReference
-  double race_ns = 0;
+  double early_stop_ns = 0;
   // Timed executions walk through copies of the prepared weights of about this size together.
   int64_t rotation_bytes = kLeastRotationBytes;
   // Timed executions find tensors in the caches of all threads (spread.h). Of no use where threads

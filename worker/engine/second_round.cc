@@ -11,11 +11,12 @@ double Mean(double a, double b) { return (a + b) / 2; }
 
 }  // namespace
 
-bool NeedsSecondRound(const Measurement& first, double race_ns) {
+bool NeedsSecondRound(const Measurement& first, double early_stop_ns) {
   if (first.outcome != Outcome::kOk) return false;
-  if (race_ns <= 0) return true;
+  if (early_stop_ns <= 0) return true;
   // What was disturbed may lead when it is not.
-  return first.median_ns < (CalmGate::IsCalm(first.calm) ? race_ns / kRaceFactor : race_ns);
+  return first.median_ns <
+         (CalmGate::IsCalm(first.calm) ? early_stop_ns / kEarlyStopFactor : early_stop_ns);
 }
 
 Measurement Together(const Measurement& first, const Measurement& second) {

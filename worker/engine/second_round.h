@@ -8,8 +8,8 @@
 
 namespace mlc::worker {
 
-// Whether a trial with this bar (RunTask::race_ns; 0: none) gets a second round.
-bool NeedsSecondRound(const Measurement& first, double race_ns);
+// Whether a trial with this threshold (RunTask::early_stop_ns; 0: none) gets a second round.
+bool NeedsSecondRound(const Measurement& first, double early_stop_ns);
 
 // What both rounds say together. A kernel that fails only sometimes has failed; a second round that
 // could not be made says nothing.

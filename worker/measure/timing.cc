@@ -13,8 +13,8 @@
 namespace mlc::worker {
 namespace {
 
-constexpr int kRaceRuns = 3;
-constexpr int kRaces = 3;
+constexpr int kEarlyStopRuns = 3;
+constexpr int kEarlyStopAttempts = 3;
 
 double ColdTime(const std::function<void()>& run, const std::function<void()>& evict,
                 const TimingOptions& options, const Stopwatch& watch, CalmGate& gate) {
@@ -37,7 +37,7 @@ double ShortestWarm(const std::function<void()>& run, const TimingOptions& optio
                     const Stopwatch& watch) {
   double shortest = TimeRuns(run, 1, watch);
   double warmed = shortest;
-  for (int i = 1; i < kRaceRuns || warmed < options.warm_ns; ++i) {
+  for (int i = 1; i < kEarlyStopRuns || warmed < options.warm_ns; ++i) {
     const double taken = TimeRuns(run, 1, watch);
     shortest = std::min(shortest, taken);
     warmed += std::max(taken, 1.0);
@@ -49,7 +49,7 @@ double ShortestWarm(const std::function<void()>& run, const TimingOptions& optio
 
 Measurement MeasurementOf(const Timing& timing, double error) {
   Measurement m;
-  m.outcome = timing.raced_out ? Outcome::kTooSlow : Outcome::kOk;
+  m.outcome = timing.stopped_early ? Outcome::kTooSlow : Outcome::kOk;
   m.median_ns = timing.median_ns;
   m.p10_ns = timing.p10_ns;
   m.p90_ns = timing.p90_ns;
@@ -87,11 +87,11 @@ Stopwatch SystemStopwatch() {
 Timing TimeKernel(const std::function<void()>& run, const std::function<void()>& evict,
                   const TimingOptions& options, const Stopwatch& watch, CalmGate& gate) {
   Timing timing;
-  const double limit = options.race_ns > 0 ? options.race_ns * options.race_margin
-                                           : std::numeric_limits<double>::infinity();
+  const double limit = options.early_stop_ns > 0 ? options.early_stop_ns * options.early_stop_margin
+                                                 : std::numeric_limits<double>::infinity();
   double shortest = 0;
-  // A race that was lost on a disturbed machine is run again.
-  for (int attempt = 0; attempt < kRaces; ++attempt) {
+  // An early-stop check that failed on a disturbed machine is run again.
+  for (int attempt = 0; attempt < kEarlyStopAttempts; ++attempt) {
     timing.calm = gate.Await();
     const int64_t start = watch.now_ns();
     shortest = ShortestWarm(run, options, watch);
@@ -102,8 +102,8 @@ Timing TimeKernel(const std::function<void()>& run, const std::function<void()>&
     gate.Lost(taken);
   }
   if (shortest > limit) {
-    timing.raced_out = true;
-    timing.samples = kRaceRuns;
+    timing.stopped_early = true;
+    timing.samples = kEarlyStopRuns;
     timing.median_ns = timing.p10_ns = timing.p90_ns = shortest;
     return timing;
   }
@@ -113,8 +113,8 @@ Timing TimeKernel(const std::function<void()>& run, const std::function<void()>&
   timing.p10_ns = Quantile(samples.sorted, 0.1);
   timing.p90_ns = Quantile(samples.sorted, 0.9);
   timing.calm = samples.calm;
-  const bool contender =
-      options.race_ns <= 0 || timing.median_ns <= options.race_ns * options.contender_margin;
+  const bool contender = options.early_stop_ns <= 0 ||
+                         timing.median_ns <= options.early_stop_ns * options.contender_margin;
   if (evict && contender) timing.cold_ns = ColdTime(run, evict, options, watch, gate);
   return timing;
 }

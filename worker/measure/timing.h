@@ -1,7 +1,7 @@
-// The timing protocol of one kernel: warm up, race, then the median of samples that nothing
-// interrupted, warm and with caches evicted. Samples are taken in slices, between which the machine
-// is asked whether it is calm: only those of calm slices that agree count, as far as there are any.
-// Clock and kernel are given, so that tests own them. Not thread-safe.
+// The timing protocol of one kernel: warm up, early-stop check, then the median of samples that
+// nothing interrupted, warm and with caches evicted. Samples are taken in slices, between which the
+// machine is asked whether it is calm: only those of calm slices that agree count, as far as there
+// are any. Clock and kernel are given, so that tests own them. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +22,22 @@ struct Stopwatch {
 Stopwatch SystemStopwatch();
 
 struct TimingOptions {
-  double race_ns = 0;             // 0 = never
-  double race_margin = 1.3;       // slower than race_ns by more than this ends the trial
-  double contender_margin = 1.1;  // cold runs only for kernels within this of race_ns
-  double sample_ns = 20e3;        // a sample is at least this long
-  double warm_ns = 500e3;         // warm-up of short kernels
-  double slice_ns = 1.5e6;        // looks at the machine are this far apart
-  double slices_agree = 1.1;      // slices slower than the fastest by more than this do not count
-  double budget_ns = 20e6;        // of all samples together
+  double early_stop_ns = 0;        // 0 = never
+  double early_stop_margin = 1.3;  // slower than early_stop_ns by more than this ends the trial
+  double contender_margin = 1.1;   // cold runs only for kernels within this of early_stop_ns
+  double sample_ns = 20e3;         // a sample is at least this long
+  double warm_ns = 500e3;          // warm-up of short kernels
+  double slice_ns = 1.5e6;         // looks at the machine are this far apart
+  double slices_agree = 1.1;       // slices slower than the fastest by more than this do not count
+  double budget_ns = 20e6;         // of all samples together
   int min_samples = 7;
   int max_samples = 30;
   int cold_samples = 3;
 };
 
 struct Timing {
-  bool raced_out = false;
-  double median_ns = 0;  // raced out: the shortest execution seen
+  bool stopped_early = false;
+  double median_ns = 0;  // stopped early: the shortest execution seen
   double p10_ns = 0;
   double p90_ns = 0;
   int samples = 0;

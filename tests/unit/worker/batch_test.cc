@@ -35,7 +35,7 @@ class Batch : public ::testing::Test {
     });
   }
 
-  void Add(const Body& body, double race_ns = 0) {
+  void Add(const Body& body, double early_stop_ns = 0) {
     ir::KernelBuilder b("trial");
     const ir::BufferId in = b.In("x", DType::kF32, kSize);
     const ir::BufferId out = b.Out("y", DType::kF32, kSize);
@@ -47,7 +47,7 @@ class Batch : public ::testing::Test {
     Result<BuiltKernel> built = Compile(lowered, target_);
     ASSERT_TRUE(built.ok()) << built.status().ToString();
     kernels_.push_back(std::make_unique<BuiltKernel>(*std::move(built)));
-    tasks_.push_back({&workload_, kernels_.back().get(), memory_->bytes().data(), race_ns});
+    tasks_.push_back({&workload_, kernels_.back().get(), memory_->bytes().data(), early_stop_ns});
   }
 
   std::vector<Measurement> Run() {
@@ -223,7 +223,7 @@ TEST_F(Batch, KernelsThatLaterOverwriteTheirInputAreWrong) {
   EXPECT_EQ(m.detail, "writes to an input");
 }
 
-TEST_F(Batch, SlowKernelsAreRacedOut) {
+TEST_F(Batch, SlowKernelsStopEarly) {
   Add(Correct, 0.001);
   const Measurement m = Run()[0];
   EXPECT_EQ(m.outcome, Outcome::kTooSlow);

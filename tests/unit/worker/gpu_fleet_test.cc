@@ -68,13 +68,13 @@ class FakeGpus : public ::testing::Test {
     return fleet.ok() ? *std::move(fleet) : nullptr;
   }
 
-  GpuTaskMessage Task(const std::string& image, double race_ns = 0, int launches = 1) const {
+  GpuTaskMessage Task(const std::string& image, double early_stop_ns = 0, int launches = 1) const {
     BuiltKernel built;
     built.bindings = {{schedule::Binding::Kind::kOperand, 0},
                       {schedule::Binding::Kind::kOutput, 0}};
     built.device = DevicePart{image, {}, 256, 64};
     for (int i = 0; i < launches; ++i) built.device->launches.push_back({"k_p0", 4, 256, 0});
-    return {Doubled().ToText(), {Encode(built)}, set_->serial(), race_ns};
+    return {Doubled().ToText(), {Encode(built)}, set_->serial(), early_stop_ns};
   }
 
   std::vector<Measurement> RunAll(GpuFleet& fleet, const GpuTaskMessage& task) const {
@@ -134,7 +134,7 @@ TEST_F(FakeGpus, WhileNothingElseWaitsContendersGetMoreSamples) {
     while (fleet->Collect().empty()) usleep(200);
     EXPECT_GT(Run(*fleet, task).runs, 20);
   }
-  task.race_ns = 3000;
+  task.early_stop_ns = 3000;
   EXPECT_EQ(Run(*fleet, task).runs, 3) << "too slow";
 }
 

@@ -128,7 +128,7 @@ TEST(GpuMessages, TasksComeBackAsTheyWere) {
   EXPECT_EQ(task->workload, "workload");
   EXPECT_EQ(task->built, (std::vector<std::string>{"built", "too"}));
   EXPECT_EQ(task->set, 7u);
-  EXPECT_EQ(task->race_ns, 1.5);
+  EXPECT_EQ(task->early_stop_ns, 1.5);
   EXPECT_TRUE(task->at_leisure);
   EXPECT_FALSE(DecodeGpuTask("short").has_value());
   const auto hello = DecodeGpuHello(Encode(GpuHello{NotFound("no CUPTI"), 0}));

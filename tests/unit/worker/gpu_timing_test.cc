@@ -68,7 +68,7 @@ TEST(GpuTiming, SamplesMeetWarmActivationsAndColdWeights) {
   FakeGpu gpu;
   const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {});
   ASSERT_TRUE(timing.ok()) << timing.status().ToString();
-  EXPECT_FALSE(timing->raced_out);
+  EXPECT_FALSE(timing->stopped_early);
   EXPECT_EQ(timing->median_ns, 6000);
   EXPECT_EQ(timing->p10_ns, 6000);
   EXPECT_EQ(timing->p90_ns, 6000);
@@ -86,21 +86,21 @@ TEST(GpuTiming, LaunchesOfAnExecutionAreSummed) {
   EXPECT_EQ(timing->median_ns, 5000);
 }
 
-TEST(GpuTiming, SlowKernelsAreRacedOut) {
+TEST(GpuTiming, SlowKernelsStopEarly) {
   FakeGpu gpu;
   gpu.cold_extra_ns = 0;
-  const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {.race_ns = 3000});
+  const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {.early_stop_ns = 3000});
   ASSERT_TRUE(timing.ok());
-  EXPECT_TRUE(timing->raced_out);
+  EXPECT_TRUE(timing->stopped_early);
   EXPECT_EQ(timing->median_ns, 5000);
   EXPECT_EQ(gpu.evictions, 0) << "no time is spent on it";
 }
 
-TEST(GpuTiming, LosersOfTheRaceHaveNoColdTime) {
+TEST(GpuTiming, TrialsFarFromTheThresholdHaveNoColdTime) {
   FakeGpu gpu;
-  const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {.race_ns = 4500});
+  const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {.early_stop_ns = 4500});
   ASSERT_TRUE(timing.ok());
-  EXPECT_FALSE(timing->raced_out);
+  EXPECT_FALSE(timing->stopped_early);
   EXPECT_EQ(timing->cold_ns, 0);
 }
 
@@ -125,7 +125,7 @@ TEST(GpuTiming, MissingRecordsAreTakenAgainOnce) {
 TEST(GpuTiming, SamplesWithALostTimeAreLeftOut) {
   FakeGpu gpu;
   gpu.cold_extra_ns = 0;
-  // The warming execution and the first of three in the race.
+  // The warming execution and the first of the three runs of the early-stop check.
   gpu.lost_times = 2;
   const Result<Timing> timing = TimeOnGpu(gpu.Stage(), {});
   ASSERT_TRUE(timing.ok());
@@ -169,12 +169,12 @@ TEST(GpuTiming, ContendersGetMoreSamplesWhileThereIsTime) {
   EXPECT_EQ(timing->cold_ns, 7000);
   options.more = [] { return true; };
   EXPECT_EQ(TimeOnGpu(gpu.Stage(), options)->samples, 200) << "not for ever";
-  options.race_ns = 4500;
+  options.early_stop_ns = 4500;
   timing = TimeOnGpu(gpu.Stage(), options);
-  EXPECT_FALSE(timing->raced_out);
+  EXPECT_FALSE(timing->stopped_early);
   EXPECT_EQ(timing->samples, 20) << "no contender";
-  options.race_ns = 3000;
-  EXPECT_TRUE(TimeOnGpu(gpu.Stage(), options)->raced_out);
+  options.early_stop_ns = 3000;
+  EXPECT_TRUE(TimeOnGpu(gpu.Stage(), options)->stopped_early);
 }
 
 TEST(GpuTiming, TurnsGoOnWhileThereIsTime) {

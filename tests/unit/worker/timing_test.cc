@@ -50,7 +50,7 @@ TEST(Timing, QuantilesOfEqualSamplesAreThatSample) {
 TEST(Timing, MedianOfASteadyKernel) {
   Fake fake{.cost = [](int64_t) { return 100'000; }};
   const Timing timing = fake.Time({});
-  EXPECT_FALSE(timing.raced_out);
+  EXPECT_FALSE(timing.stopped_early);
   EXPECT_DOUBLE_EQ(timing.median_ns, 100'000);
   EXPECT_DOUBLE_EQ(timing.p10_ns, timing.p90_ns);
   EXPECT_EQ(timing.samples, 30);
@@ -67,16 +67,16 @@ TEST(Timing, ShortKernelsAreRepeatedWithinASample) {
 
 TEST(Timing, LosersStopEarly) {
   Fake fake{.cost = [](int64_t) { return 2'000'000; }};
-  const Timing timing = fake.Time({.race_ns = 1e6});
-  EXPECT_TRUE(timing.raced_out);
+  const Timing timing = fake.Time({.early_stop_ns = 1e6});
+  EXPECT_TRUE(timing.stopped_early);
   EXPECT_EQ(fake.runs, 3);
   EXPECT_DOUBLE_EQ(timing.median_ns, 2'000'000);
   EXPECT_EQ(fake.evictions, 0);
 }
 
-TEST(Timing, OneSlowStartLosesNoRace) {
+TEST(Timing, OneSlowStartDoesNotStopEarly) {
   Fake fake{.cost = [](int64_t run) { return run == 0 ? 9'000'000 : 1'000'000; }};
-  EXPECT_FALSE(fake.Time({.race_ns = 1e6}).raced_out);
+  EXPECT_FALSE(fake.Time({.early_stop_ns = 1e6}).stopped_early);
 }
 
 TEST(Timing, InterruptedSamplesAreDropped) {
@@ -157,10 +157,10 @@ TEST(Timing, SamplesThatScatterByThemselvesAreAllTaken) {
   EXPECT_NEAR(timing.median_ns, 114'000, 6'000);
 }
 
-TEST(Timing, ARaceIsNotLostToADisturbance) {
+TEST(Timing, ADisturbanceDoesNotStopEarly) {
   Fake fake = Disturbed([](int64_t at) { return at > 100'000 && at < 20'000'000; });
-  const Timing timing = TimeDisturbed(fake, {.race_ns = 100'000});
-  EXPECT_FALSE(timing.raced_out);
+  const Timing timing = TimeDisturbed(fake, {.early_stop_ns = 100'000});
+  EXPECT_FALSE(timing.stopped_early);
   EXPECT_DOUBLE_EQ(timing.median_ns, 100'000);
 }
 

@@ -73,7 +73,7 @@ TEST(Messages, TrialsAndMeasurementsComeBack) {
   ByteReader in(bytes);
   const Trial trial = GetTrial(in);
   EXPECT_EQ(trial.config, "config");
-  EXPECT_EQ(trial.race_ns, 1.5);
+  EXPECT_EQ(trial.early_stop_ns, 1.5);
   EXPECT_EQ(trial.target, 2);
   const Measurement back = GetMeasurement(in);
   EXPECT_EQ(back.outcome, Outcome::kWrongResult);

@@ -162,7 +162,7 @@ Result<std::vector<Timing>> GpuRunner::Time(const GpuTask& task,
   std::vector<GpuStage> stages;
   for (Contender& contender : contenders) stages.push_back(StageOf(contender));
   GpuTimingOptions options;
-  options.race_ns = task.race_ns;
+  options.early_stop_ns = task.early_stop_ns;
   int64_t since = 0;  // the first question, which ends the protocol proper
   if (task.more) {
     options.more = [&] {

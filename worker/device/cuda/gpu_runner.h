@@ -34,7 +34,7 @@ struct GpuTask {
   const graph::Workload* workload = nullptr;
   std::span<const BuiltKernel> built;  // at least one
   uint64_t set = 0;                    // held by sets()
-  double race_ns = 0;
+  double early_stop_ns = 0;
   // True while there is time for more samples of contenders; null: there is none.
   std::function<bool()> more = nullptr;
 };

@@ -8,7 +8,7 @@
 namespace mlc::worker {
 namespace {
 
-constexpr int kRaceRuns = 3;
+constexpr int kEarlyStopRuns = 3;
 constexpr int kUntimed = -1;
 // More samples are taken in so many parts of the first ones.
 constexpr int kPortions = 4;
@@ -68,15 +68,15 @@ Status LostRecords() {
 
 // The shortest of a few executions, after one that warms up, all with the same weights: no sample
 // is shorter.
-Result<double> Race(const GpuStage& stage) {
+Result<double> ShortestRun(const GpuStage& stage) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     Pass pass(stage);
     MLC_TRY(pass.Execute(kUntimed));
-    for (int i = 0; i < kRaceRuns; ++i) {
+    for (int i = 0; i < kEarlyStopRuns; ++i) {
       pass.RestartCopies();
       MLC_TRY(pass.Execute(i));
     }
-    if (const auto times = MLC_TRY(pass.Take(kRaceRuns))) {
+    if (const auto times = MLC_TRY(pass.Take(kEarlyStopRuns))) {
       return *std::min_element(times->begin(), times->end());
     }
   }
@@ -149,10 +149,10 @@ Result<double> ColdMedian(const GpuStage& stage, int samples) {
 // Whether there is time for more samples.
 bool Asked(const GpuTimingOptions& options) { return options.more && options.more(); }
 
-Timing RacedOut(double shortest) {
+Timing StoppedEarly(double shortest) {
   Timing timing;
-  timing.raced_out = true;
-  timing.samples = kRaceRuns;
+  timing.stopped_early = true;
+  timing.samples = kEarlyStopRuns;
   timing.median_ns = timing.p10_ns = timing.p90_ns = shortest;
   return timing;
 }
@@ -162,13 +162,15 @@ Timing RacedOut(double shortest) {
 Result<Timing> TimeOnGpu(const GpuStage& stage, const GpuTimingOptions& options) {
   // What ran before is no part of the protocol.
   (void)MLC_TRY(stage.take());
-  const double shortest = std::max(1.0, MLC_TRY(Race(stage)));
-  const bool races = options.race_ns > 0;
-  if (races && shortest > options.race_ns * options.race_margin) return RacedOut(shortest);
+  const double shortest = std::max(1.0, MLC_TRY(ShortestRun(stage)));
+  const bool may_stop = options.early_stop_ns > 0;
+  if (may_stop && shortest > options.early_stop_ns * options.early_stop_margin)
+    return StoppedEarly(shortest);
   Sampler sampler(stage, shortest, options);
   MLC_TRY(sampler.Sample(sampler.samples()));
   Timing timing = sampler.Summary();
-  const bool contender = !races || timing.median_ns <= options.race_ns * options.contender_margin;
+  const bool contender =
+      !may_stop || timing.median_ns <= options.early_stop_ns * options.contender_margin;
   if (!contender) return timing;
   const double cold_ns = MLC_TRY(ColdMedian(stage, options.cold_samples));
   const int portion = std::max(1, sampler.samples() / kPortions);
@@ -186,7 +188,7 @@ Result<std::vector<Timing>> TimeInTurns(std::span<const GpuStage> stages,
   std::vector<Sampler> samplers;
   for (const GpuStage& stage : stages) {
     (void)MLC_TRY(stage.take());
-    samplers.emplace_back(stage, std::max(1.0, MLC_TRY(Race(stage))), options);
+    samplers.emplace_back(stage, std::max(1.0, MLC_TRY(ShortestRun(stage))), options);
   }
   // Each round begins with another kernel.
   const auto take_round = [&](int round) -> Status {

@@ -1,8 +1,8 @@
-// The timing protocol of kernels on a GPU: race, then samples as a model meets the kernel
-// (activations in the L2 cache, weights beyond it), then samples with all operands beyond it. An
-// execution's time is the sum of its launches' kernel records. Several kernels are sampled in
-// turns, so that what changes meanwhile changes all of them. The device is given as functions, so
-// that tests own it. Not thread-safe.
+// The timing protocol of kernels on a GPU: early-stop check, then samples as a model meets the
+// kernel (activations in the L2 cache, weights beyond it), then samples with all operands beyond
+// it. An execution's time is the sum of its launches' kernel records. Several kernels are sampled
+// in turns, so that what changes meanwhile changes all of them. The device is given as functions,
+// so that tests own it. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -27,12 +27,12 @@ struct GpuStage {
 };
 
 struct GpuTimingOptions {
-  double race_ns = 0;             // 0 = never
-  double race_margin = 1.3;       // slower than race_ns by more than this ends the trial
-  double contender_margin = 1.1;  // cold runs only for kernels within this of race_ns
-  double sample_ns = 20e3;        // executions of a sample take at least this together
-  int most_executions = 10;       // of a sample
-  double budget_ns = 15e6;        // of all samples together
+  double early_stop_ns = 0;        // 0 = never
+  double early_stop_margin = 1.3;  // slower than early_stop_ns by more than this ends the trial
+  double contender_margin = 1.1;   // cold runs only for kernels within this of early_stop_ns
+  double sample_ns = 20e3;         // executions of a sample take at least this together
+  int most_executions = 10;        // of a sample
+  double budget_ns = 15e6;         // of all samples together
   int min_samples = 5;
   int max_samples = 20;
   int rounds = 5;  // of turns, where there are several kernels, with half of the samples each
@@ -48,7 +48,7 @@ inline constexpr int kGpuCopies = 11;
 
 // UNAVAILABLE when records are lost twice; errors of the stage are handed on.
 Result<Timing> TimeOnGpu(const GpuStage& stage, const GpuTimingOptions& options);
-// One for each stage; none is raced out.
+// One for each stage; none stops early.
 Result<std::vector<Timing>> TimeInTurns(std::span<const GpuStage> stages,
                                         const GpuTimingOptions& options);
 

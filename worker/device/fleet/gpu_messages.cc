@@ -26,7 +26,7 @@ std::string Encode(const GpuTaskMessage& message) {
   out.Put<uint64_t>(message.built.size());
   for (const std::string& built : message.built) out.PutText(built);
   out.Put(message.set);
-  out.Put(message.race_ns);
+  out.Put(message.early_stop_ns);
   out.Put(message.at_leisure);
   return out.Take();
 }
@@ -38,7 +38,7 @@ std::optional<GpuTaskMessage> DecodeGpuTask(std::string_view bytes) {
   message.built.resize(in.GetCount(ByteReader::kLeastText));
   for (std::string& built : message.built) built = in.GetText();
   message.set = in.Get<uint64_t>();
-  message.race_ns = in.Get<double>();
+  message.early_stop_ns = in.Get<double>();
   message.at_leisure = in.Get<bool>();
   if (!in.AtEnd() || message.built.empty()) return std::nullopt;
   return message;

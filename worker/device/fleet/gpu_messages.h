@@ -19,7 +19,7 @@ struct GpuTaskMessage {
   std::string workload;
   std::vector<std::string> built;  // Encode(BuiltKernel)
   uint64_t set = 0;
-  double race_ns = 0;
+  double early_stop_ns = 0;
   // Nothing else waits: contenders get more samples until the next message comes.
   bool at_leisure = false;
 };

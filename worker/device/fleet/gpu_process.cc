@@ -37,7 +37,7 @@ Result<std::vector<Measurement>> RunTask(GpuRunner& runner, const GpuTaskMessage
     SharedMemory memory = MLC_TRY(SharedMemory::Map(dup(descriptor)));
     MLC_TRY(runner.sets().Add(workload, message.set, std::move(memory)));
   }
-  return runner.Run({&workload, built, message.set, message.race_ns, std::move(more)});
+  return runner.Run({&workload, built, message.set, message.early_stop_ns, std::move(more)});
 }
 
 void Serve(const GpuProcessOptions& options, int socket, int pipe) {

@@ -51,7 +51,7 @@ TEST_F(ProgressViewTest, Figures) {
   EXPECT_DOUBLE_EQ(figures.tasks[1].roofline_ns, 1e8) << "1e9 bytes at 10 GB/s";
   EXPECT_DOUBLE_EQ(figures.trials_per_s, 2) << "replayed trials took no time";
   EXPECT_DOUBLE_EQ(figures.seconds_left, 25);
-  EXPECT_EQ(figures.failures, 3) << "a raced-out trial is no failure";
+  EXPECT_EQ(figures.failures, 3) << "a trial that stopped early is no failure";
 }
 
 TEST_F(ProgressViewTest, LineAndTable) {

@@ -35,7 +35,7 @@ Confirmations Confirm(uint64_t seed) {
       seen.push_back(device.Measure(pick, point));
       EXPECT_EQ(pick.turn > 0, pick.repeat > 0);
       if (pick.turn == 0) continue;
-      EXPECT_EQ(pick.race_ns, 0);
+      EXPECT_EQ(pick.early_stop_ns, 0);
       seen.back().ns = device.TimeOf(pick.task, point);
       found.turns[{pick.task, pick.turn}].push_back(batches);
     }

@@ -290,7 +290,7 @@ TEST(PortfolioTest, WhatIsKnownIsTriedAgainOnlyIfGood) {
   ASSERT_FALSE(picks.empty());
   EXPECT_STREQ(picks[0].arm, "transfer");
   EXPECT_EQ(portfolio.task(0).pool().point(picks[0].candidate), good);
-  EXPECT_NEAR(picks[0].race_ns, 1.3 * device.TimeOf(0, good), 1);
+  EXPECT_NEAR(picks[0].early_stop_ns, 1.3 * device.TimeOf(0, good), 1);
 }
 
 TEST(PortfolioTest, FailuresAreNoBest) {

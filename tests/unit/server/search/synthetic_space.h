@@ -90,7 +90,7 @@ class SyntheticDevice {
     for (uint16_t k : point) key = key * 31 + k;
     const double noise = Rng(key).Uniform() - 0.5;
     const double ns = TimeOf(pick.task, point) * (1 + 0.02 * noise);
-    const bool slow = pick.race_ns > 0 && ns > pick.race_ns;
+    const bool slow = pick.early_stop_ns > 0 && ns > pick.early_stop_ns;
     return {pick, slow ? Ending::kTooSlow : Ending::kTimed, ns};
   }
 

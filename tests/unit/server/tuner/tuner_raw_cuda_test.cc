@@ -154,7 +154,7 @@ TEST_F(RawCudaTest, OnlyWorkersThatSaySoGetIt) {
   ASSERT_EQ(leases.size(), 1u);
   EXPECT_EQ(detail(), "");
   EXPECT_TRUE(schedule::IsRawCuda(leases[0].config()));
-  EXPECT_EQ(leases[0].race_ns(), 0);
+  EXPECT_EQ(leases[0].early_stop_ns(), 0);
   EXPECT_EQ(Call(Gpu("without", families))->leases_size(), 0);
 }
 
