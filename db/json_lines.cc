@@ -40,7 +40,7 @@ Result<Record> RecordFrom(const Json& json) {
   Record record;
   Measurement& m = record.measurement;
   record.task_uid = MLC_TRY(DigestField(json, "task_uid"));
-  record.study = MLC_TRY(DigestField(json, "study"));
+  record.job_id = MLC_TRY(DigestField(json, "job_id"));
   record.workload = MLC_TRY(DigestField(json, "workload"));
   record.target = json.value("target", std::string());
   record.config = json.value("config", std::string());
@@ -117,7 +117,7 @@ std::string ToJsonLine(const Record& record) {
   json["kind"] = "record";
   json["version"] = kVersion;
   json["task_uid"] = record.task_uid.ToText();
-  json["study"] = record.study.ToText();
+  json["job_id"] = record.job_id.ToText();
   json["workload"] = record.workload.ToText();
   json["target"] = record.target;
   json["config"] = record.config;

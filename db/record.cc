@@ -113,7 +113,7 @@ Digest DigestOf(const Record& record) {
   text.reserve(1024);
   text = "record v1\n";
   Put(text, "task_uid", record.task_uid.ToText());
-  Put(text, "study", record.study.ToText());
+  Put(text, "study", record.job_id.ToText());
   Put(text, "workload", record.workload.ToText());
   Put(text, "target", record.target);
   Put(text, "config", record.config);

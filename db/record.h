@@ -21,8 +21,8 @@ struct WorkloadRow {
 
 // One trial. Infrastructure failures never become records.
 struct Record {
-  Digest task_uid;     // digest of study, workload, target, config and measurement protocol
-  Digest study;        // the job that asked for the trial; zero when imported from elsewhere
+  Digest task_uid;     // digest of job id, workload, target, config and measurement protocol
+  Digest job_id;       // the job that asked for the trial; zero when imported from elsewhere
   Digest workload;     // key of a WorkloadRow
   std::string target;  // class text of the target
   std::string config;  // canonical config text; starts with "family/version"
@@ -64,7 +64,7 @@ struct JobTask {
 
 // One user's request. `options` is text that only the server interprets.
 struct JobRow {
-  Digest id;           // the study: equal requests have equal ids
+  Digest id;           // equal requests have equal ids
   std::string label;   // the model's name, for people
   std::string target;  // full target text
   std::string options;
@@ -78,7 +78,7 @@ struct JobRow {
   int64_t spent_ms = 0;    // of the time budget, before the last restart of the server
   int64_t changed_us = 0;  // when the row was last written
   std::string progress;    // the last that was known of its tasks; text of the server alone
-  Digest base;             // the study of such requests that are not fresh: its own id, or another
+  Digest base;             // the id of such requests that are not fresh: its own or another
   int32_t crashes = 0;     // of the server while it computed for the job
   std::vector<JobTask> tasks;
 };

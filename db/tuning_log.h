@@ -23,7 +23,7 @@ namespace mlc::db {
 struct RecordQuery {
   std::optional<Digest> workload;
   std::optional<std::string> target;
-  std::optional<Digest> study;
+  std::optional<Digest> job_id;
   std::optional<Outcome> outcome;
   int64_t after_id = 0;          // exclusive
   int64_t up_to_id = INT64_MAX;  // inclusive

@@ -85,7 +85,7 @@ db::Record RecordOf(const Substitution& made, double gain_ms, const Digest& job,
   m.detail = detail;
   record.floor_ns = std::min(record.floor_ns, ns);
   record.arm = db::kConfirmationArm;
-  record.study = job;
+  record.job_id = job;
   record.predicted_rank = 0;
   record.created_us = now_us;
   record.id = 0;

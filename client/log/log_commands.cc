@@ -65,7 +65,7 @@ Result<db::Record> RecordBy(const db::TuningLog& log, const std::string& what) {
 
 // The job's target text has the calibrated figures that the class text lacks.
 Result<target::Target> TargetOfRecord(const db::TuningLog& log, const db::Record& record) {
-  const std::optional<db::JobRow> job = MLC_TRY(log.FindJob(record.study));
+  const std::optional<db::JobRow> job = MLC_TRY(log.FindJob(record.job_id));
   return target::Target::Parse(job ? job->target : record.target);
 }
 

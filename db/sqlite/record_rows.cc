@@ -75,7 +75,7 @@ Record RecordFrom(const Statement& row) {
   Measurement& m = record.measurement;
   record.id = row.Int(0);
   record.task_uid = row.DigestAt(1);
-  record.study = row.DigestAt(2);
+  record.job_id = row.DigestAt(2);
   record.workload = row.DigestAt(3);
   record.target = row.Text(4);
   record.config = row.Text(5);
@@ -117,7 +117,7 @@ Result<bool> InsertRecord(Database& database, const Record& record) {
       " clock_mhz, calm, detail, toolchain, worker, arm, predicted_rank, seed, created_us, digest)"
       " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
       " ON CONFLICT(task_uid) DO NOTHING"));
-  add.Bind(record.task_uid).Bind(record.study).Bind(workload).Bind(target);
+  add.Bind(record.task_uid).Bind(record.job_id).Bind(workload).Bind(target);
   add.Bind(std::string_view(family.family)).Bind(int64_t{family.version});
   const std::string config = MLC_TRY(StoredConfig(database, record.config));
   add.Bind(std::string_view(config)).Bind(static_cast<int64_t>(m.outcome));

@@ -174,14 +174,14 @@ Result<std::vector<Record>> SqliteReads::List(const RecordQuery& query) const {
   std::string sql = kSelectRecord + " WHERE r.id>? AND r.id<=?";
   if (query.workload) sql += " AND r.workload=(SELECT id FROM workload WHERE key=?)";
   if (query.target) sql += " AND r.target=(SELECT id FROM target WHERE class=?)";
-  if (query.study) sql += " AND r.study=?";
+  if (query.job_id) sql += " AND r.study=?";
   if (query.outcome) sql += " AND r.outcome=?";
   sql += query.newest ? " ORDER BY r.id DESC LIMIT ?" : " ORDER BY r.id LIMIT ?";
   Statement rows = MLC_TRY((*lease).Prepare(sql));
   rows.Bind(query.after_id).Bind(query.up_to_id);
   if (query.workload) rows.Bind(*query.workload);
   if (query.target) rows.Bind(std::string_view(*query.target));
-  if (query.study) rows.Bind(*query.study);
+  if (query.job_id) rows.Bind(*query.job_id);
   if (query.outcome) rows.Bind(static_cast<int64_t>(*query.outcome));
   rows.Bind(query.limit);
   std::vector<Record> records;

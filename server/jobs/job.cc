@@ -5,18 +5,18 @@
 #include <utility>
 
 namespace mlc::server {
-Digest TaskUid(const Digest& study, const Digest& workload, const std::string& target_class,
+Digest TaskUid(const Digest& job_id, const Digest& workload, const std::string& target_class,
                const Proposal& proposal) {
   std::string text = "trial v1 protocol=" + std::to_string(kMeasurementProtocol) + "\n";
-  text += study.ToText() + "\n" + workload.ToText() + "\n" + target_class + "\n";
+  text += job_id.ToText() + "\n" + workload.ToText() + "\n" + target_class + "\n";
   text += proposal.config.ToText() + "\nrepeat=" + std::to_string(proposal.repeat) + "\n";
   return DigestOf(std::string_view(text));
 }
 
-uint64_t SeedOf(const Digest& uid, const Digest& study, const Digest& workload,
+uint64_t SeedOf(const Digest& uid, const Digest& job_id, const Digest& workload,
                 const Proposal& proposal) {
   if (proposal.turn == 0) return uid.low;
-  return DigestOf("turn " + std::to_string(proposal.turn) + "\n" + study.ToText() + "\n" +
+  return DigestOf("turn " + std::to_string(proposal.turn) + "\n" + job_id.ToText() + "\n" +
                   workload.ToText() + "\n")
       .low;
 }
@@ -60,7 +60,7 @@ JobRun::Batch JobRun::Fresh(std::vector<Proposal> proposals) {
   Batch batch;
   for (Proposal& proposal : proposals) {
     const Digest& workload = plan_.workloads[static_cast<size_t>(proposal.task)];
-    const Digest uid = TaskUid(plan_.study, workload, plan_.target_class, proposal);
+    const Digest uid = TaskUid(plan_.job_id, workload, plan_.target_class, proposal);
     if (!proposed_uids_.insert(uid).second) continue;
     batch.push_back({Trial{uid, std::move(proposal)}, std::nullopt});
   }

@@ -23,11 +23,11 @@ namespace mlc::server {
 // Raised when the meaning of a measurement changes: other trials, other uids.
 inline constexpr int kMeasurementProtocol = 1;
 
-Digest TaskUid(const Digest& study, const Digest& workload, const std::string& target_class,
+Digest TaskUid(const Digest& job_id, const Digest& workload, const std::string& target_class,
                const Proposal& proposal);
 
 // Of the trial's random inputs. Trials that are to be measured side by side have the same one.
-uint64_t SeedOf(const Digest& uid, const Digest& study, const Digest& workload,
+uint64_t SeedOf(const Digest& uid, const Digest& job_id, const Digest& workload,
                 const Proposal& proposal);
 
 struct Trial {
@@ -38,7 +38,7 @@ struct Trial {
 class JobRun {
  public:
   struct Plan {
-    Digest study;
+    Digest job_id;
     std::vector<Digest> workloads;  // one per task
     std::string target_class;
     int64_t trials = 0;

@@ -203,7 +203,7 @@ Result<std::string> OwnerOf(const proto::SubmitJobRequest& request, const Caller
   return named->name;
 }
 
-Digest StudyOf(const JobRequest& request, int64_t salt) {
+Digest JobIdOf(const JobRequest& request, int64_t salt) {
   std::string text = "study v1 seed=" + std::to_string(request.options.seed) +
                      " batch=" + std::to_string(request.options.batch) +
                      " salt=" + std::to_string(salt) + "\n" + request.target.ClassText() + "\n";

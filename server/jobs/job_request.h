@@ -1,4 +1,4 @@
-// A request for a job, checked and parsed; its text form in the log; the identity of its study.
+// A request for a job, checked and parsed; its text form in the log; the id of its job.
 #pragma once
 
 #include <string>
@@ -66,6 +66,6 @@ Result<graph::Workload> ParseWorkload(std::string_view text);
 
 // Equal for equal tasks, variants, class of target, seed and kernel. `salt` sets a fresh job apart;
 // 0 for none.
-Digest StudyOf(const JobRequest& request, int64_t salt);
+Digest JobIdOf(const JobRequest& request, int64_t salt);
 
 }  // namespace mlc::server

@@ -4,7 +4,7 @@
 // Each class of target is shared for itself. Between users that wait for it, the devices' time is
 // in proportion to their weights, however many jobs each has; who has had least for the weight
 // comes next. What a trial will take is known when its result is there: until then it counts as
-// much as the study's trials usually take, or those of the class. Who did not wait has saved up
+// much as the job's trials usually take, or those of the class. Who did not wait has saved up
 // nothing. A user's jobs of a higher priority come before those of a lower one, and equal ones take
 // turns: a priority orders one's own jobs and takes nothing from others. Within a job, trials go in
 // the order of proposal, because a search learns whole batches.
@@ -31,25 +31,26 @@ class FairShares {
     int priority = 0;
   };
 
-  // Where a study belongs; until told, it is a user of its own. What it has had stays counted.
-  void Set(const Digest& study, Place place);
+  // Where a job belongs; until told, it is a user of its own. What it has had stays counted.
+  void Set(const Digest& job_id, Place place);
   // The part of a user, relative to others; 1 until set. REQUIRES: weight > 0.
   void SetWeight(const std::string& user, double weight);
-  // Forgets the study, which does not wait any more; a user without studies whose lead is used up,
-  // or who is one of too many such users; and a class of which nobody has a study any more, if
+  // Forgets the job, which does not wait any more; a user without jobs whose lead is used up,
+  // or who is one of too many such users; and a class of which nobody has a job any more, if
   // there are many classes.
-  void Remove(const Digest& study);
-  // Studies, users, weights and classes that it knows.
+  void Remove(const Digest& job_id);
+  // Jobs, users, weights and classes that it knows.
   int64_t size() const;
 
-  // Whether the study has trials that wait for workers of the class.
-  void SetWaiting(const std::string& target_class, const Digest& study, bool waiting);
-  // The studies that wait for the class, whose turn it is first.
+  // Whether the job has trials that wait for workers of the class.
+  void SetWaiting(const std::string& target_class, const Digest& job_id, bool waiting);
+  // The jobs that wait for the class, whose turn it is first.
   std::vector<Digest> Order(const std::string& target_class) const;
-  // A worker of the class took one of the study's trials. Returns what that counts for now.
-  double Charge(const std::string& target_class, const Digest& study);
+  // A worker of the class took one of the job's trials. Returns what that counts for now.
+  double Charge(const std::string& target_class, const Digest& job_id);
   // A trial that counted for `charged` took so many seconds of a device.
-  void Settle(const std::string& target_class, const Digest& study, double charged, double seconds);
+  void Settle(const std::string& target_class, const Digest& job_id, double charged,
+              double seconds);
 
  private:
   struct Level {
@@ -59,7 +60,7 @@ class FairShares {
   struct User {
     double had = 0;  // seconds over weight, never behind the others when it begins to wait
     int waiting = 0;
-    std::map<Digest, double> studies_had;
+    std::map<Digest, double> jobs_had;
     std::map<int, Level, std::greater<>> levels;  // by priority, the highest first
   };
   struct Class {
@@ -70,20 +71,20 @@ class FairShares {
     std::set<std::string> waiting;
   };
 
-  void SetPlace(const Digest& study, const Place& place);
-  void DropPlace(const Digest& study);
+  void SetPlace(const Digest& job_id, const Place& place);
+  void DropPlace(const Digest& job_id);
   bool IsIdle(const User& user) const;
   void Prune(Class& shared) const;
-  static double UsualOf(const Class& shared, const Digest& study);
-  Place PlaceOf(const Digest& study) const;
+  static double UsualOf(const Class& shared, const Digest& job_id);
+  Place PlaceOf(const Digest& job_id) const;
   double WeightOf(const std::string& user) const;
   static void Advance(Class& shared);
   static void Advance(const User& user, Level& level);
-  void Join(Class& shared, const Digest& study, const Place& place);
-  void Leave(Class& shared, const Digest& study, const Place& place);
+  void Join(Class& shared, const Digest& job_id, const Place& place);
+  void Leave(Class& shared, const Digest& job_id, const Place& place);
 
   std::map<Digest, Place> places_;
-  std::map<std::string, int64_t> studies_of_;  // by user: how many of places_
+  std::map<std::string, int64_t> jobs_of_;  // by user: how many of places_
   std::map<std::string, double> weights_;
   std::map<std::string, Class> classes_;
 };

@@ -18,9 +18,9 @@ namespace mlc::server::lease_state {
 
 enum class State : uint8_t { kQueued, kLeased, kReceived };
 
-// The trials of a study with the same needs.
+// The trials of a job with the same needs.
 struct Queue {
-  Digest study;
+  Digest job_id;
   Needs needs;
   // By place. Suspects, and trials that avoid a worker, wait apart from those anyone may have.
   std::map<int64_t, Digest> fresh;
@@ -46,7 +46,7 @@ struct Worker {
   // contact, and whose results came since then, with what each trial was taken for (0: nobody pays)
   // and what the worker says that it cost.
   struct Received {
-    Digest study;
+    Digest job_id;
     double charged = 0;
     int64_t leased_ms = 0;
     std::optional<double> told_s;

@@ -20,7 +20,7 @@ struct LeaseTerms {
 // A trial to be queued.
 struct LeaseAsk {
   Digest uid;
-  Digest study;
+  Digest job_id;
   Needs needs;
   std::string only;            // for this worker alone; gone when the worker is lost
   std::string avoid;           // for another one than this ...
@@ -45,9 +45,9 @@ struct LeaseGrant {
   int attempt = 1;
 };
 
-// What a result cost the study that it was made for.
+// What a result cost the job that it was made for.
 struct LeasePayment {
-  Digest study;
+  Digest job_id;
   double device_s = 0;
 };
 

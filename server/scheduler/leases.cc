@@ -11,9 +11,9 @@ constexpr int kMaxSources = 16;
 
 }  // namespace
 
-Leases::Queue& Leases::QueueOf(const Digest& study, const Needs& needs) {
-  Queue& queue = queues_[{study, needs}];
-  queue.study = study;
+Leases::Queue& Leases::QueueOf(const Digest& job_id, const Needs& needs) {
+  Queue& queue = queues_[{job_id, needs}];
+  queue.job_id = job_id;
   queue.needs = needs;
   return queue;
 }
@@ -32,7 +32,7 @@ bool Leases::Add(const Ask& ask) {
   const auto [place, added] = trials_.try_emplace(ask.uid);
   if (!added) return false;
   Trial& trial = place->second;
-  trial.queue = &QueueOf(ask.study, ask.needs);
+  trial.queue = &QueueOf(ask.job_id, ask.needs);
   ++trial.queue->trials;
   trial.only = ask.only;
   trial.avoid = ask.avoid;
@@ -68,13 +68,13 @@ void Leases::Dequeue(const Digest& uid, Trial& trial) {
   if (trial.queue->fresh.erase(trial.place) == 0) trial.queue->special.erase(trial.place);
 }
 
-// So many more trials of the queue's study wait for workers of its class.
+// So many more trials of the queue's job wait for workers of its class.
 void Leases::Wait(const Queue& queue, int count) {
-  const auto place = waiting_.try_emplace({queue.needs.target_class, queue.study}, 0).first;
+  const auto place = waiting_.try_emplace({queue.needs.target_class, queue.job_id}, 0).first;
   const bool waited = place->second > 0;
   place->second += count;
   const bool waits = place->second > 0;
-  if (waits != waited) shares_.SetWaiting(queue.needs.target_class, queue.study, waits);
+  if (waits != waited) shares_.SetWaiting(queue.needs.target_class, queue.job_id, waits);
   if (!waits) waiting_.erase(place);
 }
 
@@ -102,7 +102,7 @@ void Leases::Erase(const Digest& uid) {
   const auto found = trials_.find(uid);
   Queue& queue = *found->second.queue;
   trials_.erase(found);
-  if (--queue.trials == 0) queues_.erase(std::make_pair(queue.study, queue.needs));
+  if (--queue.trials == 0) queues_.erase(std::make_pair(queue.job_id, queue.needs));
 }
 
 void Leases::Move(Worker& worker, int64_t deadline_ms) {
@@ -178,11 +178,11 @@ std::optional<Digest> Leases::Next(const Queue& queue, const Worker& worker, int
 }
 
 std::optional<Digest> Leases::NextFor(const Worker& worker, int64_t now_ms) {
-  for (const Digest& study : shares_.Order(worker.offer.target_class)) {
+  for (const Digest& job_id : shares_.Order(worker.offer.target_class)) {
     const Needs least{worker.offer.target_class, {}, INT64_MIN};
-    for (auto it = queues_.lower_bound({study, least}); it != queues_.end(); ++it) {
+    for (auto it = queues_.lower_bound({job_id, least}); it != queues_.end(); ++it) {
       const Queue& queue = it->second;
-      if (queue.study != study || queue.needs.target_class != worker.offer.target_class) break;
+      if (queue.job_id != job_id || queue.needs.target_class != worker.offer.target_class) break;
       if (!worker.offer.Meets(queue.needs)) continue;
       if (const std::optional<Digest> uid = Next(queue, worker, now_ms)) return uid;
     }
@@ -207,7 +207,7 @@ void Leases::GrantTo(Worker& worker, const Contact& contact, int64_t now_ms, Ord
     const std::optional<Digest> uid = NextFor(worker, now_ms);
     if (!uid) return;
     Trial& trial = trials_.at(*uid);
-    trial.charged = shares_.Charge(worker.offer.target_class, trial.queue->study);
+    trial.charged = shares_.Charge(worker.offer.target_class, trial.queue->job_id);
     grant(*uid);
   }
 }
@@ -221,7 +221,7 @@ Leases::Receipt Leases::Receive(const Digest& uid, std::optional<double> device_
     Dequeue(uid, trial);
   } else {
     trial.worker->received.push_back(
-        {trial.queue->study, trial.charged, trial.leased_ms, device_s});
+        {trial.queue->job_id, trial.charged, trial.leased_ms, device_s});
     Release(uid, trial);
   }
   trial.charged = 0;

@@ -38,10 +38,10 @@ class Leases {
   using Ask = LeaseAsk;
   // Queues a trial. False if it is here already, or for a worker alone that is not in contact.
   bool Add(const Ask& ask);
-  bool Add(const Digest& uid, const Digest& study, const Needs& needs) {
-    return Add(Ask{uid, study, needs, {}, {}, 0});
+  bool Add(const Digest& uid, const Digest& job_id, const Needs& needs) {
+    return Add(Ask{uid, job_id, needs, {}, {}, 0});
   }
-  FairShares& shares() { return shares_; }  // where users and their studies are told
+  FairShares& shares() { return shares_; }  // where users and their jobs are told
   const FairShares& shares() const { return shares_; }
 
   using Contact = LeaseContact;
@@ -72,18 +72,18 @@ class Leases {
   // Queues trials of silent workers again and forgets workers long gone; returns the trials
   // quarantined since the last call, and those for one worker that was lost.
   std::vector<Ended> Expire(int64_t now_ms);
-  // Drops the study's queued trials and returns them; its leased ones may still finish.
-  std::vector<Digest> DropQueued(const Digest& study);
-  // Drops the study's leased trials, too: workers are told to stop them.
-  std::vector<Digest> DropAll(const Digest& study);
+  // Drops the job's queued trials and returns them; its leased ones may still finish.
+  std::vector<Digest> DropQueued(const Digest& job_id);
+  // Drops the job's leased trials, too: workers are told to stop them.
+  std::vector<Digest> DropAll(const Digest& job_id);
 
   // Workers of the class that are not lost.
   int WorkersOf(const std::string& target_class, int64_t now_ms) const;
   // Workers in contact, of those that take anyone's trials, that can run such.
   int WorkersFor(const Needs& needs) const;
-  // What the study has queued that no worker in contact, of those that take anyone's trials, can
+  // What the job has queued that no worker in contact, of those that take anyone's trials, can
   // run; none: somebody can run each of its trials.
-  std::optional<Needs> Unserved(const Digest& study) const;
+  std::optional<Needs> Unserved(const Digest& job_id) const;
   int64_t HeldBy(const std::string& worker) const;
   // Nothing is kept of a worker that is lost; of one in contact, all.
   void Forget(const std::string& worker);
@@ -93,12 +93,12 @@ class Leases {
   int64_t queued() const { return counts_.queued; }
   int64_t leased() const { return counts_.leased; }
   int64_t received() const { return counts_.received; }
-  // Queued and leased trials by what they need, and of a study.
+  // Queued and leased trials by what they need, and of a job.
   struct Load {
     int64_t queued = 0, leased = 0;
   };
   std::map<Needs, Load> LoadByNeeds() const;
-  Load LoadOf(const Digest& study) const;
+  Load LoadOf(const Digest& job_id) const;
 
  private:
   using State = lease_state::State;
@@ -107,9 +107,9 @@ class Leases {
   using Worker = lease_state::Worker;
   enum class Loss : uint8_t { kReplyLost, kWorkerLost, kNotMade };
   using Queues = std::map<std::pair<Digest, Needs>, Queue>;
-  Queues::const_iterator FirstOf(const Digest& study) const;
+  Queues::const_iterator FirstOf(const Digest& job_id) const;
   static void Count(const Queue& queue, Load& load);
-  Queue& QueueOf(const Digest& study, const Needs& needs);
+  Queue& QueueOf(const Digest& job_id, const Needs& needs);
   Worker& WorkerOf(const std::string& name);
   void Move(Worker& worker, int64_t deadline_ms);
   void Enqueue(const Digest& uid, Trial& trial, bool in_front);
@@ -137,7 +137,7 @@ class Leases {
   };
   std::unordered_map<Digest, Trial, Hash> trials_;
   Queues queues_;
-  std::map<std::pair<std::string, Digest>, int64_t> waiting_;  // by class and study
+  std::map<std::pair<std::string, Digest>, int64_t> waiting_;  // by class and job id
   FairShares shares_;
   std::set<std::pair<int64_t, Worker*>> deadlines_;
   int64_t first_place_ = 0;

@@ -33,8 +33,8 @@ void Leases::Pay(Worker& worker, int64_t now_ms, Orders& orders) {
     if (one.charged <= 0) continue;
     const double most = Seconds(now_ms - one.leased_ms) * worker.offer.devices;
     const double seconds = one.told_s ? std::clamp(*one.told_s, 0.0, most) : part;
-    shares_.Settle(worker.offer.target_class, one.study, one.charged, seconds);
-    orders.paid.push_back({one.study, seconds});
+    shares_.Settle(worker.offer.target_class, one.job_id, one.charged, seconds);
+    orders.paid.push_back({one.job_id, seconds});
   }
   worker.received.clear();
 }
@@ -54,8 +54,8 @@ int Leases::WorkersFor(const Needs& needs) const {
   }));
 }
 
-std::optional<Needs> Leases::Unserved(const Digest& study) const {
-  for (auto it = FirstOf(study); it != queues_.end() && it->second.study == study; ++it) {
+std::optional<Needs> Leases::Unserved(const Digest& job_id) const {
+  for (auto it = FirstOf(job_id); it != queues_.end() && it->second.job_id == job_id; ++it) {
     const Queue& queue = it->second;
     if (queue.fresh.empty() && queue.special.empty()) continue;
     const bool served = std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
@@ -78,9 +78,9 @@ std::map<Needs, Leases::Load> Leases::LoadByNeeds() const {
   return loads;
 }
 
-Leases::Load Leases::LoadOf(const Digest& study) const {
+Leases::Load Leases::LoadOf(const Digest& job_id) const {
   Load load;
-  for (auto it = FirstOf(study); it != queues_.end() && it->second.study == study; ++it) {
+  for (auto it = FirstOf(job_id); it != queues_.end() && it->second.job_id == job_id; ++it) {
     Count(it->second, load);
   }
   return load;
@@ -91,8 +91,8 @@ void Leases::Count(const Queue& queue, Load& load) {
   load.leased += queue.leased;
 }
 
-Leases::Queues::const_iterator Leases::FirstOf(const Digest& study) const {
-  return queues_.lower_bound({study, Needs{{}, {}, INT64_MIN}});
+Leases::Queues::const_iterator Leases::FirstOf(const Digest& job_id) const {
+  return queues_.lower_bound({job_id, Needs{{}, {}, INT64_MIN}});
 }
 
 }  // namespace mlc::server

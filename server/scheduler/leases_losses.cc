@@ -1,4 +1,4 @@
-// Trials that end without a result: with their worker, in its hands, or with their study.
+// Trials that end without a result: with their worker, in its hands, or with their job.
 #include <algorithm>
 #include <utility>
 
@@ -126,10 +126,10 @@ void Leases::Forget(const std::string& name) {
   workers_.erase(found);
 }
 
-std::vector<Digest> Leases::DropQueued(const Digest& study) {
+std::vector<Digest> Leases::DropQueued(const Digest& job_id) {
   std::vector<Digest> dropped;
   for (auto& [key, queue] : queues_) {
-    if (queue.study != study) continue;
+    if (queue.job_id != job_id) continue;
     for (const auto* part : {&queue.fresh, &queue.special}) {
       for (const auto& [place, uid] : *part) dropped.push_back(uid);
     }
@@ -142,11 +142,11 @@ std::vector<Digest> Leases::DropQueued(const Digest& study) {
   return dropped;
 }
 
-std::vector<Digest> Leases::DropAll(const Digest& study) {
-  std::vector<Digest> dropped = DropQueued(study);
+std::vector<Digest> Leases::DropAll(const Digest& job_id) {
+  std::vector<Digest> dropped = DropQueued(job_id);
   std::vector<Digest> leased;
   for (auto& [uid, trial] : trials_) {
-    if (trial.queue->study == study && trial.state == State::kLeased) leased.push_back(uid);
+    if (trial.queue->job_id == job_id && trial.state == State::kLeased) leased.push_back(uid);
   }
   for (const Digest& uid : leased) {
     Release(uid, trials_.at(uid));

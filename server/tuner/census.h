@@ -20,7 +20,7 @@ struct Census {
   // Of jobs.
   int64_t jobs = 0;    // running, or just ended
   int64_t trials = 0;  // between proposal and commit
-  int64_t shares = 0;  // studies, users and classes that the shares know
+  int64_t shares = 0;  // jobs, users and classes that the shares know
 };
 
 }  // namespace mlc::server

@@ -17,7 +17,7 @@ namespace mlc::server {
 namespace {
 
 // Checks are of no job: users share the workers with them as with one more user.
-constexpr Digest kCheckStudy{0, 1};
+constexpr Digest kCheckJobId{0, 1};
 // Workloads of jobs that are looked at for a known trial.
 constexpr size_t kKnownWorkloads = 4;
 // A class of processors has slower and faster ones, and neighbours; a class of GPUs is one model.
@@ -65,7 +65,7 @@ void Tuner::Confirm(db::Record claim, const std::string& doubt) {
   const bool others = leases_.WorkersFor(needs) > 1;
   const int64_t until = others ? SteadyMs() + options_.confirm_wait_ms : 0;
   check.claim = std::move(claim);
-  (void)leases_.Add({uid, kCheckStudy, needs, {}, check.worker, until});
+  (void)leases_.Add({uid, kCheckJobId, needs, {}, check.worker, until});
   desk_.checks[uid] = std::move(check);
   WakeWorkers(needs.target_class);
 }
@@ -172,7 +172,7 @@ void Tuner::SendCanary(const Call& call) {
   const Digest uid = DigestOf("canary " + std::to_string(++desk_.numbers) + "\n" + worker + "\n" +
                               call.request.boot() + "\n" + std::to_string(started_ms_));
   check.seed = uid.low;
-  if (!leases_.Add({uid, kCheckStudy, {call.target_class, {}, 0}, worker, {}, 0})) {
+  if (!leases_.Add({uid, kCheckJobId, {call.target_class, {}, 0}, worker, {}, 0})) {
     return desk_.standings.CanaryLost(worker);
   }
   desk_.checks[uid] = std::move(check);

@@ -31,7 +31,7 @@ Needs Tuner::NeedsOf(const Job& job, const Proposal& proposal) const {
   needs.kernel = !job.options.raw_cuda.empty()
                      ? schedule::RawCudaKernel(job.options.raw_cuda)
                      : proposal.config.family + "/" + std::to_string(proposal.config.version);
-  // Rounded, so that a study has few queues.
+  // Rounded, so that a job has few queues.
   if (task < job.memory_bytes.size()) {
     needs.memory_bytes =
         static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(job.memory_bytes[task])) / 2);

@@ -120,7 +120,7 @@ Usage Tuner::UsageOf(const std::string& owner, const Digest& but) const {
   return usage;
 }
 
-// The same study is running: it goes on, and what the new request wants beyond it follows. False if
+// The same job is running: it goes on, and what the new request wants beyond it follows. False if
 // it has just ended.
 Result<bool> Tuner::Join(const db::JobRow& row) {
   const JobOptions asked = MLC_TRY(JobOptions::Parse(row.options));
@@ -148,12 +148,12 @@ Result<bool> Tuner::Join(const db::JobRow& row) {
 Result<std::optional<db::JobRow>> Tuner::EarlierJob(const JobRequest& request) const {
   if (request.fresh) return std::optional<db::JobRow>();
   std::vector<db::JobRow> rows = MLC_TRY(
-      log_.Jobs({.state = {}, .limit = 1, .with_tasks = false, .base = StudyOf(request, 0)}));
+      log_.Jobs({.state = {}, .limit = 1, .with_tasks = false, .base = JobIdOf(request, 0)}));
   if (rows.empty()) return std::optional<db::JobRow>();
   return std::optional<db::JobRow>(std::move(rows.front()));
 }
 
-// The row of the same study if the log has one, brought up to the request; else a new one. What the
+// The row of the same job if the log has one, brought up to the request; else a new one. What the
 // job knew when it began stays.
 Result<db::JobRow> Tuner::RowFor(const JobRequest& request, bool& resumed) {
   JobOptions options = request.options;
@@ -167,13 +167,13 @@ Result<db::JobRow> Tuner::RowFor(const JobRequest& request, bool& resumed) {
   } else {
     const int64_t now = WallUs();
     const db::LogMoment before = MLC_TRY(log_.Now());
-    row.id = StudyOf(request, request.fresh ? now : 0);
+    row.id = JobIdOf(request, request.fresh ? now : 0);
     row.target = request.target.ToText();
     row.created_us = now;
     row.watermark = before.last_id;
     options.models = before.last_model_id;
   }
-  row.base = StudyOf(request, 0);
+  row.base = JobIdOf(request, 0);
   row.crashes = 0;
   row.label = request.label;
   row.owner = request.owner;

@@ -128,7 +128,7 @@ db::Record Tuner::RecordOf(const Call& call, const Digest& uid, const Measuremen
   const auto task = static_cast<size_t>(pending.proposal.task);
   db::Record record;
   record.task_uid = uid;
-  record.study = pending.job->row.id;
+  record.job_id = pending.job->row.id;
   record.workload = pending.job->row.tasks[task].workload;
   record.target = pending.job->target_class;
   record.config = pending.proposal.config.ToText();
@@ -138,7 +138,7 @@ db::Record Tuner::RecordOf(const Call& call, const Digest& uid, const Measuremen
   record.worker = call.request.worker();
   record.arm = pending.proposal.arm;
   record.predicted_rank = pending.proposal.predicted_rank;
-  record.seed = SeedOf(uid, record.study, record.workload, pending.proposal);
+  record.seed = SeedOf(uid, record.job_id, record.workload, pending.proposal);
   record.created_us = WallUs();
   return record;
 }
@@ -151,7 +151,7 @@ void Tuner::Commit(const std::shared_ptr<Call>& call, db::Record record) {
   // What is needed of it afterwards; the log takes the record itself.
   db::Record kept;
   kept.task_uid = record.task_uid;
-  kept.study = record.study;
+  kept.job_id = record.job_id;
   kept.worker = record.worker;
   kept.workload = record.workload;
   kept.measurement = record.measurement;

@@ -103,7 +103,7 @@ Status Tuner::OpenSearch(Job& job, const db::JobRow& row) {
     given = MLC_TRY(schedule::Config::Parse(job.options.raw_cuda));
   }
   JobRun::Plan plan;
-  plan.study = row.id;
+  plan.job_id = row.id;
   plan.target_class = job.target_class;
   plan.trials = job.options.trials;
   plan.batch = job.options.batch;

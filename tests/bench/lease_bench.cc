@@ -20,7 +20,7 @@ namespace {
 using mlc::Digest;
 using mlc::server::Leases;
 
-constexpr int kStudies = 24;
+constexpr int kJobs = 24;
 constexpr int kWindow = 8;         // trials a worker holds
 constexpr int64_t kTrialMs = 500;  // on average
 constexpr int64_t kSimulatedMs = 120'000;
@@ -46,18 +46,18 @@ struct Load {
       fleet[i].name = "worker-" + std::to_string(i);
       due.push({static_cast<int64_t>(rng.Below(kTrialMs * kWindow)), i});
     }
-    for (int study = 0; study < kStudies; ++study) {
-      leases.shares().Set(Digest{2, static_cast<uint64_t>(study)},
-                          {"user-" + std::to_string(study % 5), study % 3});
+    for (int job_id = 0; job_id < kJobs; ++job_id) {
+      leases.shares().Set(Digest{2, static_cast<uint64_t>(job_id)},
+                          {"user-" + std::to_string(job_id % 5), job_id % 3});
     }
   }
 
-  // Studies keep enough queued for a round of the fleet.
+  // Jobs keep enough queued for a round of the fleet.
   void Propose() {
     const auto wanted = static_cast<int64_t>(fleet.size()) * kWindow;
     while (leases.queued() < wanted) {
-      const Digest study{2, issued % kStudies};
-      leases.Add(Digest{1, issued++ * 0x9e3779b97f4a7c15u}, study, {"cpu", "contraction/3", 0});
+      const Digest job_id{2, issued % kJobs};
+      leases.Add(Digest{1, issued++ * 0x9e3779b97f4a7c15u}, job_id, {"cpu", "contraction/3", 0});
     }
   }
 

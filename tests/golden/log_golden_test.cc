@@ -28,7 +28,7 @@ db::WorkloadRow TheWorkload() {
 db::Record MakeRecord(int n, double median, const std::string& config, const std::string& arm) {
   db::Record record;
   record.task_uid = DigestOf("uid " + std::to_string(n));
-  record.study = Digest{1, 2};
+  record.job_id = Digest{1, 2};
   record.workload = TheWorkload().key;
   record.target = "cpu";
   record.config = config;

@@ -29,7 +29,7 @@ WorkloadRow MakeWorkload(const std::string& text) {
 Record MakeRecord(int n, double median, const WorkloadRow& workload) {
   Record record;
   record.task_uid = mlc::DigestOf("uid " + std::to_string(n));
-  record.study = mlc::DigestOf(std::string_view("study"));
+  record.job_id = mlc::DigestOf(std::string_view("study"));
   record.workload = workload.key;
   record.target = "cpu avx512 threads=2";
   record.config = "contraction/1 mr=" + std::to_string(n);
@@ -240,11 +240,11 @@ TEST_P(TuningLogTest, AppendsFromManyThreads) {
 TEST_P(TuningLogTest, ListFilters) {
   for (int n = 0; n < 10; ++n) {
     Record record = MakeRecord(n, 100, first_);
-    if (n % 2 == 1) record.study = Digest{7, 7};
+    if (n % 2 == 1) record.job_id = Digest{7, 7};
     Add(record);
   }
   RecordQuery query;
-  query.study = Digest{7, 7};
+  query.job_id = Digest{7, 7};
   EXPECT_EQ(log_->List(query)->size(), 5u);
   query.after_id = 4;
   query.up_to_id = 8;

@@ -63,7 +63,7 @@ TEST_F(WholeModel, EveryRunnerUpIsTimedAndTheLogIsToldWhatWasTaken) {
   ASSERT_EQ(after.size(), before + static_cast<size_t>(result->taken));
   for (size_t i = before; i < after.size(); ++i) {
     EXPECT_EQ(after[i].arm, db::kConfirmationArm);
-    EXPECT_EQ(after[i].study, DigestOf("job"));
+    EXPECT_EQ(after[i].job_id, DigestOf("job"));
     EXPECT_LT(after[i].measurement.median_ns, 2000) << "less than of the config in use";
   }
 }

@@ -30,7 +30,7 @@ void CheckJob(const Result<server::JobRequest>& job) {
   const Result<server::JobOptions> options = server::JobOptions::Parse(text);
   MLC_CHECK(options.ok()) << options.status().message() << "\n" << text;
   MLC_CHECK(options->ToText() == text) << text;
-  MLC_CHECK(server::StudyOf(*job, 0) == server::StudyOf(*job, 0));
+  MLC_CHECK(server::JobIdOf(*job, 0) == server::JobIdOf(*job, 0));
 }
 
 void ReadJob(std::string_view bytes) {

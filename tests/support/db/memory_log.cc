@@ -125,7 +125,7 @@ class MemoryLog : public TuningLog {
       if (record.id <= query.after_id || record.id > query.up_to_id) continue;
       if (query.workload && record.workload != *query.workload) continue;
       if (query.target && record.target != *query.target) continue;
-      if (query.study && record.study != *query.study) continue;
+      if (query.job_id && record.job_id != *query.job_id) continue;
       if (query.outcome && record.measurement.outcome != *query.outcome) continue;
       found.push_back(record);
     }

@@ -63,7 +63,7 @@ TEST(RunnersUpTest, WhatIsKeptLeadsInTheLogByWhatTheModelGained) {
   EXPECT_LE(record.measurement.p10_ns, 4000);
   EXPECT_GE(record.measurement.p90_ns, 4000);
   EXPECT_EQ(record.arm, db::kConfirmationArm);
-  EXPECT_EQ(record.study, DigestOf("job"));
+  EXPECT_EQ(record.job_id, DigestOf("job"));
   EXPECT_NE(record.task_uid, tried[0].record.task_uid);
   EXPECT_NE(record.measurement.detail.find("whole model"), std::string::npos);
   // However large the gain seems, a time stays a time.

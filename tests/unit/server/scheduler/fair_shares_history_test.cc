@@ -18,7 +18,7 @@
 namespace mlc::server {
 namespace {
 
-Digest Study(uint64_t n) { return Digest{7, n}; }
+Digest JobId(uint64_t n) { return Digest{7, n}; }
 
 // Random histories against the specification: what waits is what Order gives; the first of it is
 // never a lower priority of its user; and over any stretch in which two users wait without a break,
@@ -26,8 +26,8 @@ Digest Study(uint64_t n) { return Digest{7, n}; }
 class Specification {
  public:
   explicit Specification(uint64_t seed) : rng_(seed) {
-    for (uint64_t n = 0; n < kStudies; ++n) {
-      shares_.Set(Study(n), {UserOf(n), priority_[n] = static_cast<int>(rng_.Below(3))});
+    for (uint64_t n = 0; n < kJobs; ++n) {
+      shares_.Set(JobId(n), {UserOf(n), priority_[n] = static_cast<int>(rng_.Below(3))});
     }
     for (int user = 0; user < kUsers; ++user) {
       weight_[user] = 1 + static_cast<double>(rng_.Below(4));
@@ -37,9 +37,9 @@ class Specification {
 
   void Event() {
     if (rng_.Below(4) == 0) {
-      const uint64_t n = rng_.Below(kStudies);
+      const uint64_t n = rng_.Below(kJobs);
       const bool waits = waiting_.contains(n);
-      shares_.SetWaiting("cpu", Study(n), !waits);
+      shares_.SetWaiting("cpu", JobId(n), !waits);
       if (waits) {
         waiting_.erase(n);
       } else {
@@ -56,13 +56,13 @@ class Specification {
     for (uint64_t other : waiting_) {
       ASSERT_TRUE(other % kUsers != n % kUsers || priority_[other] <= priority_[n]);
     }
-    shares_.Charge("cpu", Study(n));
+    shares_.Charge("cpu", JobId(n));
     for (auto& [users, counts] : stretches_) Count(users, counts, n);
-    for (auto& [studies, counts] : turns_) Turn(studies, counts, n);
+    for (auto& [jobs, counts] : turns_) Turn(jobs, counts, n);
   }
 
  private:
-  static constexpr uint64_t kStudies = 9;
+  static constexpr uint64_t kJobs = 9;
   static constexpr int kUsers = 3;
   using Pair = std::pair<uint64_t, uint64_t>;
   using Counts = std::pair<double, double>;
@@ -83,7 +83,7 @@ class Specification {
       if (!Waits(user)) stretches_.erase(pair);
       if (Waits(user) && Waits(other)) stretches_.try_emplace(pair);
     }
-    for (uint64_t other = 0; other < kStudies; ++other) {
+    for (uint64_t other = 0; other < kJobs; ++other) {
       if (other == n || other % kUsers != user || priority_[other] != priority_[n]) continue;
       const Pair pair{std::min(n, other), std::max(n, other)};
       if (stopped) turns_.erase(pair);
@@ -96,15 +96,15 @@ class Specification {
     ASSERT_LE(std::abs(counts.first - counts.second),
               1 / weight_[users.first] + 1 / weight_[users.second] + 1e-9);
   }
-  static void Turn(const Pair& studies, Counts& counts, uint64_t n) {
-    if (n == studies.first) ++counts.first;
-    if (n == studies.second) ++counts.second;
+  static void Turn(const Pair& jobs, Counts& counts, uint64_t n) {
+    if (n == jobs.first) ++counts.first;
+    if (n == jobs.second) ++counts.second;
     ASSERT_LE(std::abs(counts.first - counts.second), 2);
   }
 
   Rng rng_;
   FairShares shares_;
-  int priority_[kStudies];
+  int priority_[kJobs];
   double weight_[kUsers];
   std::set<uint64_t> waiting_;
   std::map<Pair, Counts> stretches_;
@@ -128,13 +128,13 @@ class Account {
   static constexpr double kLongest = 10;
   static constexpr size_t kWorkers = 4;
 
-  // `seconds(study)` is what the next trial of the study takes.
+  // `seconds(job_id)` is what the next trial of the job takes.
   Account(std::vector<double> weights, std::function<double(size_t)> seconds)
       : weights_(std::move(weights)), had_(weights_.size()), seconds_(std::move(seconds)) {
     for (size_t user = 0; user < weights_.size(); ++user) {
       shares_.SetWeight(std::to_string(user), weights_[user]);
-      shares_.Set(Study(user), {std::to_string(user), 0});
-      shares_.SetWaiting("cpu", Study(user), true);
+      shares_.Set(JobId(user), {std::to_string(user), 0});
+      shares_.SetWaiting("cpu", JobId(user), true);
     }
   }
 
@@ -142,7 +142,7 @@ class Account {
   void Turn() {
     if (running_.size() == kWorkers) End();
     const size_t user = shares_.Order("cpu").at(0).low;
-    const double charged = shares_.Charge("cpu", Study(user));
+    const double charged = shares_.Charge("cpu", JobId(user));
     had_[user] += charged / weights_[user];
     running_.push({-(now_ + seconds_(user)), user, charged, now_});
   }
@@ -165,7 +165,7 @@ class Account {
     const Running done = running_.top();
     running_.pop();
     now_ = -done.minus_end;
-    shares_.Settle("cpu", Study(done.user), done.charged, now_ - done.begin);
+    shares_.Settle("cpu", JobId(done.user), done.charged, now_ - done.begin);
     had_[done.user] += (now_ - done.begin - done.charged) / weights_[done.user];
   }
 

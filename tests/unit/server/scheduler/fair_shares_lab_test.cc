@@ -15,7 +15,7 @@
 namespace mlc::server {
 namespace {
 
-Digest Study(uint64_t n) { return Digest{7, n}; }
+Digest JobId(uint64_t n) { return Digest{7, n}; }
 
 // Workers, jobs and time, simulated: each job keeps two batches of 16 under way, and proposes the
 // next when the first is whole; a trial takes its worker 10 ms.
@@ -24,11 +24,11 @@ class Lab {
   explicit Lab(int workers) : idle_(workers) {}
 
   void Submit(const std::string& user, int priority, int64_t trials) {
-    const Digest study = Study(jobs_.size());
-    leases_.shares().Set(study, {user, priority});
-    jobs_[study].left = trials;
-    jobs_[study].trials = trials;
-    Propose(study);
+    const Digest job_id = JobId(jobs_.size());
+    leases_.shares().Set(job_id, {user, priority});
+    jobs_[job_id].left = trials;
+    jobs_[job_id].trials = trials;
+    Propose(job_id);
   }
   // The time at which each job ended.
   std::vector<int64_t> Run() {
@@ -43,7 +43,7 @@ class Lab {
       Return(uid);
     }
     std::vector<int64_t> ends;
-    for (const auto& [study, job] : jobs_) ends.push_back(job.end);
+    for (const auto& [job_id, job] : jobs_) ends.push_back(job.end);
     return ends;
   }
 
@@ -55,14 +55,14 @@ class Lab {
     std::deque<int64_t> batches;  // trials missing of each
   };
 
-  void Propose(const Digest& study) {
-    Job& job = jobs_[study];
+  void Propose(const Digest& job_id) {
+    Job& job = jobs_[job_id];
     while (job.batches.size() < 2 && job.left > 0) {
       const int64_t size = std::min(kBatch, job.left);
       for (int64_t n = 0; n < size; ++n) {
-        const Digest uid{study.low + 1, static_cast<uint64_t>(--job.left)};
-        ASSERT_TRUE(leases_.Add(uid, study, {"cpu", {}, 0}));
-        study_of_[uid] = study;
+        const Digest uid{job_id.low + 1, static_cast<uint64_t>(--job.left)};
+        ASSERT_TRUE(leases_.Add(uid, job_id, {"cpu", {}, 0}));
+        job_id_of_[uid] = job_id;
       }
       job.batches.push_back(size);
     }
@@ -71,10 +71,10 @@ class Lab {
   void Return(const Digest& uid) {
     ASSERT_EQ(leases_.Receive(uid), Leases::Receipt::kFirst);
     leases_.Finish(uid);
-    Job& job = jobs_[study_of_[uid]];
+    Job& job = jobs_[job_id_of_[uid]];
     if (--job.batches.front() == 0) job.batches.pop_front();
     if (++job.done == job.trials) job.end = now_;
-    Propose(study_of_[uid]);
+    Propose(job_id_of_[uid]);
   }
   void Grant() {
     Leases::Contact contact;
@@ -94,7 +94,7 @@ class Lab {
   int idle_;
   int64_t now_ = 0;
   std::map<Digest, Job> jobs_;
-  std::map<Digest, Digest> study_of_;
+  std::map<Digest, Digest> job_id_of_;
   std::set<Digest> held_;
   std::priority_queue<std::pair<int64_t, Digest>> running_;
 };

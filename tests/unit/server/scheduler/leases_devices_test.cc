@@ -97,17 +97,17 @@ INSTANTIATE_TEST_SUITE_P(Devices, LeasesDevicesTest, ::testing::Values(1, 2, 8))
 class Fleet {
  public:
   explicit Fleet(bool tells) : tells_(tells) {
-    for (const auto& [study, user] :
+    for (const auto& [job_id, user] :
          std::map<Digest, std::string>{{kAda, "ada"}, {kBob, "bob"}, {kEve, "eve"}}) {
-      leases_.shares().Set(study, {user, 0});
+      leases_.shares().Set(job_id, {user, 0});
     }
   }
   void AddWorker(const std::string& name, int devices, const std::string& kernel) {
     workers_.push_back({name, {"gpu", {"any", kernel}, 0, devices}, {}, {}});
   }
   // The user's trials need the kernel and keep a device so long.
-  void AddUser(const Digest& study, const std::string& kernel, int64_t trial_ms) {
-    kinds_[study] = {kernel, trial_ms, 0, 0};
+  void AddUser(const Digest& job_id, const std::string& kernel, int64_t trial_ms) {
+    kinds_[job_id] = {kernel, trial_ms, 0, 0};
   }
   // Milliseconds of devices that each user had.
   std::map<Digest, double> Run(int64_t until_ms) {
@@ -116,7 +116,7 @@ class Fleet {
       for (Worker& worker : workers_) Step(worker);
     }
     std::map<Digest, double> had;
-    for (const auto& [study, kind] : kinds_) had[study] = static_cast<double>(kind.had_ms);
+    for (const auto& [job_id, kind] : kinds_) had[job_id] = static_cast<double>(kind.had_ms);
     return had;
   }
 
@@ -141,17 +141,17 @@ class Fleet {
   };
 
   void Propose() {
-    for (auto& [study, kind] : kinds_) {
+    for (auto& [job_id, kind] : kinds_) {
       for (; kind.waiting < kWaiting; ++kind.waiting) {
-        leases_.Add(Uid(issued_), study, {"gpu", kind.kernel, 0});
-        study_of_[Uid(issued_++)] = study;
+        leases_.Add(Uid(issued_), job_id, {"gpu", kind.kernel, 0});
+        job_id_of_[Uid(issued_++)] = job_id;
       }
     }
   }
   void Step(Worker& worker) {
     std::erase_if(worker.running, [&](const Running& one) {
       if (one.end_ms > now_ms_) return false;
-      Kind& kind = kinds_[study_of_[one.uid]];
+      Kind& kind = kinds_[job_id_of_[one.uid]];
       kind.had_ms += kind.trial_ms;
       std::optional<double> told;
       if (tells_) told = static_cast<double>(kind.trial_ms) / 1e3;
@@ -168,13 +168,13 @@ class Fleet {
     contact.want = worker.offer.devices + 1 - static_cast<int>(contact.holding.size());
     for (const auto& grant : leases_.Synchronize(contact, now_ms_).grants) {
       worker.waiting.push_back(grant.uid);
-      --kinds_[study_of_[grant.uid]].waiting;
+      --kinds_[job_id_of_[grant.uid]].waiting;
     }
     while (!worker.waiting.empty() &&
            static_cast<int>(worker.running.size()) < worker.offer.devices) {
       const Digest uid = worker.waiting.front();
       worker.waiting.pop_front();
-      worker.running.push_back({uid, now_ms_ + kinds_[study_of_[uid]].trial_ms});
+      worker.running.push_back({uid, now_ms_ + kinds_[job_id_of_[uid]].trial_ms});
     }
   }
 
@@ -182,7 +182,7 @@ class Fleet {
   Leases leases_{{}};
   std::vector<Worker> workers_;
   std::map<Digest, Kind> kinds_;
-  std::map<Digest, Digest> study_of_;
+  std::map<Digest, Digest> job_id_of_;
   uint64_t issued_ = 0;
   int64_t now_ms_ = 0;
 };

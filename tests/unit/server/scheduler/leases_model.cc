@@ -107,10 +107,10 @@ void LeasesModel::Hold(Trial& trial, const std::string& name) {
   trial.leased = workers[name].called;
 }
 
-bool LeasesModel::Stuck(const Digest& study) const {
+bool LeasesModel::Stuck(const Digest& job_id) const {
   return std::any_of(trials.begin(), trials.end(), [&](const auto& entry) {
     const Trial& trial = entry.second;
-    if (trial.at != At::kQueued || trial.ask.study != study || !trial.ask.only.empty())
+    if (trial.at != At::kQueued || trial.ask.job_id != job_id || !trial.ask.only.empty())
       return false;
     return std::none_of(workers.begin(), workers.end(), [&](const auto& other) {
       const Worker& worker = other.second;
@@ -119,10 +119,10 @@ bool LeasesModel::Stuck(const Digest& study) const {
   });
 }
 
-Leases::Load LeasesModel::LoadOf(const Digest& study) const {
+Leases::Load LeasesModel::LoadOf(const Digest& job_id) const {
   Leases::Load load;
   for (const auto& [uid, trial] : trials) {
-    if (trial.ask.study != study) continue;
+    if (trial.ask.job_id != job_id) continue;
     load.queued += trial.at == At::kQueued && trial.ask.only.empty() ? 1 : 0;
     load.leased += trial.at == At::kLeased ? 1 : 0;
   }
@@ -139,7 +139,8 @@ int64_t LeasesModel::HeldBy(const std::string& name) const {
 
 void LeasesModel::Receive(Trial& trial, std::optional<double> told_s) {
   if (trial.at == At::kLeased) {
-    workers[trial.holder].results.push_back({trial.ask.study, trial.charged, trial.leased, told_s});
+    workers[trial.holder].results.push_back(
+        {trial.ask.job_id, trial.charged, trial.leased, told_s});
   }
   trial.charged = false;
   trial.at = At::kReceived;
@@ -164,7 +165,7 @@ void LeasesModel::Pay(Worker& worker, int64_t now, int64_t leases) {
       const auto most = static_cast<double>((now - one.leased) * worker.offer.devices);
       ms = std::min(*one.told_s * 1000, most);
     }
-    paid.push_back({one.study, ms / 1000});
+    paid.push_back({one.job_id, ms / 1000});
   }
   worker.results.clear();
   worker.stretches.clear();

@@ -41,7 +41,7 @@ class LeasesModel {
     bool eligible = false;
     // Since the last payment: which results came, and between which calls it held how many trials.
     struct Result {
-      Digest study;
+      Digest job_id;
       bool charged = false;
       int64_t leased = 0;
       std::optional<double> told_s;
@@ -71,10 +71,10 @@ class LeasesModel {
 
   // The trial is leased to the worker, which is calling.
   void Hold(Trial& trial, const std::string& name);
-  // Whether one of the study's queued trials is for anyone, and nobody can run it.
-  bool Stuck(const Digest& study) const;
-  // The study's trials that wait for anyone, and those that workers have.
-  Leases::Load LoadOf(const Digest& study) const;
+  // Whether one of the job's queued trials is for anyone, and nobody can run it.
+  bool Stuck(const Digest& job_id) const;
+  // The job's trials that wait for anyone, and those that workers have.
+  Leases::Load LoadOf(const Digest& job_id) const;
   // The call has been answered.
   void Answered(const std::string& name);
   // A result of a trial that is queued or leased.

@@ -102,7 +102,7 @@ class Scene {
     Leases::Ask ask;
     // Now and then one that is here already.
     ask.uid = Digest{1, rng_.Below(20) == 0 ? rng_.Below(issued_ + 1) : issued_++};
-    ask.study = Digest{2, rng_.Below(3)};
+    ask.job_id = Digest{2, rng_.Below(3)};
     ask.needs = SomeNeeds();
     const uint64_t kind = rng_.Below(12);
     if (kind == 0) ask.only = "w" + std::to_string(rng_.Below(5));
@@ -167,7 +167,7 @@ class Scene {
   void CheckPayments(const Leases::Orders& orders) {
     ASSERT_EQ(orders.paid.size(), model_.paid.size());
     for (size_t i = 0; i < orders.paid.size(); ++i) {
-      ASSERT_EQ(orders.paid[i].study, model_.paid[i].study);
+      ASSERT_EQ(orders.paid[i].job_id, model_.paid[i].job_id);
       ASSERT_NEAR(orders.paid[i].device_s, model_.paid[i].device_s, 1e-9);
       paid_s_ += orders.paid[i].device_s;
     }
@@ -243,16 +243,16 @@ class Scene {
   }
 
   void Drop() {
-    const Digest study{2, rng_.Below(3)};
+    const Digest job_id{2, rng_.Below(3)};
     const bool all = rng_.Below(2) == 0;
-    for (const Digest& uid : all ? leases_.DropAll(study) : leases_.DropQueued(study)) {
+    for (const Digest& uid : all ? leases_.DropAll(job_id) : leases_.DropQueued(job_id)) {
       LeasesModel::Trial& trial = model_.trials.at(uid);
-      ASSERT_EQ(trial.ask.study, study);
+      ASSERT_EQ(trial.ask.job_id, job_id);
       ASSERT_TRUE(trial.at == At::kQueued || (all && trial.at == At::kLeased));
       trial.at = At::kDropped;
     }
     for (const auto& [uid, trial] : model_.trials) {
-      if (trial.ask.study != study || !trial.ask.only.empty()) continue;
+      if (trial.ask.job_id != job_id || !trial.ask.only.empty()) continue;
       ASSERT_NE(trial.at, At::kQueued);
       ASSERT_TRUE(!all || trial.at != At::kLeased);
     }
@@ -265,11 +265,11 @@ class Scene {
               counts.issued);
     if (rng_.Below(16) != 0) return;
     for (uint64_t n = 0; n < 3; ++n) {
-      const Digest study{2, n};
-      ASSERT_EQ(leases_.Unserved(study).has_value(), model_.Stuck(study));
-      const Leases::Load load = leases_.LoadOf(study);
-      ASSERT_EQ(load.queued, model_.LoadOf(study).queued);
-      ASSERT_EQ(load.leased, model_.LoadOf(study).leased);
+      const Digest job_id{2, n};
+      ASSERT_EQ(leases_.Unserved(job_id).has_value(), model_.Stuck(job_id));
+      const Leases::Load load = leases_.LoadOf(job_id);
+      ASSERT_EQ(load.queued, model_.LoadOf(job_id).queued);
+      ASSERT_EQ(load.leased, model_.LoadOf(job_id).leased);
     }
     ASSERT_EQ(counts.queued, model_.Count(At::kQueued));
     ASSERT_EQ(counts.leased, model_.Count(At::kLeased));

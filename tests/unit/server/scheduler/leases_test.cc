@@ -10,7 +10,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 Digest Uid(uint64_t n) { return Digest{0, n}; }
-const Digest kStudy{1, 1};
+const Digest kJobId{1, 1};
 
 const Needs kCpu{"cpu", {}, 0};
 
@@ -38,8 +38,8 @@ std::vector<Digest> Uids(const Leases::Orders& orders) {
 
 TEST(LeasesTest, GrantsInOrderToTheRightClass) {
   Leases leases({});
-  for (uint64_t n : {1, 2, 3}) EXPECT_TRUE(leases.Add(Uid(n), kStudy, kCpu));
-  EXPECT_FALSE(leases.Add(Uid(1), kStudy, kCpu));
+  for (uint64_t n : {1, 2, 3}) EXPECT_TRUE(leases.Add(Uid(n), kJobId, kCpu));
+  EXPECT_FALSE(leases.Add(Uid(1), kJobId, kCpu));
   Leases::Contact other = From("gpu0", 5);
   other.offer.target_class = "gpu";
   EXPECT_THAT(Uids(leases.Synchronize(other, 0)), IsEmpty());
@@ -50,7 +50,7 @@ TEST(LeasesTest, GrantsInOrderToTheRightClass) {
 
 TEST(LeasesTest, ALostWorkerCanBeForgottenAndOneInContactCannot) {
   Leases leases({});
-  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
   EXPECT_THAT(Uids(leases.Synchronize(From("a", 1), 0)), ElementsAre(Uid(1)));
   leases.Forget("a");
   leases.Forget("nobody");
@@ -67,7 +67,7 @@ TEST(LeasesTest, TrialsThatBringTheirSourceAreFewInOneAnswer) {
   Needs needs = kCpu;
   needs.kernel = "raw_cuda/1";
   needs.told = true;
-  for (uint64_t n = 0; n < 40; ++n) leases.Add(Uid(n), kStudy, needs);
+  for (uint64_t n = 0; n < 40; ++n) leases.Add(Uid(n), kJobId, needs);
   Leases::Contact worker = From("a", 100);
   worker.offer.kernels = {"raw_cuda/1"};
   size_t granted = 0;
@@ -80,9 +80,9 @@ TEST(LeasesTest, TrialsThatBringTheirSourceAreFewInOneAnswer) {
   EXPECT_EQ(granted, 40u);
 }
 
-TEST(LeasesTest, StudiesTakeTurns) {
+TEST(LeasesTest, JobsTakeTurns) {
   Leases leases({});
-  for (uint64_t n = 0; n < 10; ++n) leases.Add(Uid(n), kStudy, kCpu);
+  for (uint64_t n = 0; n < 10; ++n) leases.Add(Uid(n), kJobId, kCpu);
   leases.Add(Uid(100), Digest{2, 2}, kCpu);
   leases.Add(Uid(101), Digest{2, 2}, kCpu);
   EXPECT_THAT(Uids(leases.Synchronize(From("a", 4), 0)),
@@ -91,7 +91,7 @@ TEST(LeasesTest, StudiesTakeTurns) {
 
 TEST(LeasesTest, ASilentWorkerLosesItsLeases) {
   Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 2, .max_losses = 9});
-  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
   leases.Synchronize(From("a", 1), 0);
   EXPECT_THAT(leases.Expire(1000), IsEmpty());
   EXPECT_EQ(leases.leased(), 1);
@@ -106,7 +106,7 @@ TEST(LeasesTest, ASilentWorkerLosesItsLeases) {
 
 TEST(LeasesTest, ContactRenews) {
   Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 3, .max_losses = 9});
-  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
   leases.Synchronize(From("a", 1), 0);
   for (int64_t now = 900; now < 9000; now += 900) {
     leases.Synchronize(From("a", 0, {Uid(1)}), now);
@@ -117,8 +117,8 @@ TEST(LeasesTest, ContactRenews) {
 
 TEST(LeasesTest, ARestartedWorkerGivesBackWhatItForgot) {
   Leases leases({});
-  leases.Add(Uid(1), kStudy, kCpu);
-  leases.Add(Uid(2), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
+  leases.Add(Uid(2), kJobId, kCpu);
   leases.Synchronize(From("a", 2), 0);
   EXPECT_THAT(Uids(leases.Synchronize(From("a", 0, {Uid(2)}), 10)), IsEmpty());
   EXPECT_EQ(leases.queued(), 1);
@@ -127,7 +127,7 @@ TEST(LeasesTest, ARestartedWorkerGivesBackWhatItForgot) {
 
 TEST(LeasesTest, ARestartedServerAdoptsWhatWorkersHold) {
   Leases leases({});
-  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
   const Leases::Orders orders = leases.Synchronize(From("a", 1, {Uid(1), Uid(9)}), 0);
   EXPECT_THAT(Uids(orders), IsEmpty());
   EXPECT_THAT(orders.cancelled, ElementsAre(Uid(9)));
@@ -136,7 +136,7 @@ TEST(LeasesTest, ARestartedServerAdoptsWhatWorkersHold) {
 
 TEST(LeasesTest, TheFirstResultWinsEvenLate) {
   Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 3, .max_losses = 9});
-  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
   leases.Synchronize(From("a", 1), 0);
   leases.Expire(2000);
   leases.Synchronize(From("b", 1), 2000);
@@ -149,7 +149,7 @@ TEST(LeasesTest, TheFirstResultWinsEvenLate) {
 
 TEST(LeasesTest, AFailedCommitCostsNoAttempt) {
   Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 1, .max_losses = 9});
-  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
   leases.Synchronize(From("a", 1), 0);
   EXPECT_EQ(leases.Receive(Uid(1)), Leases::Receipt::kFirst);
   leases.Undo(Uid(1));
@@ -159,7 +159,7 @@ TEST(LeasesTest, AFailedCommitCostsNoAttempt) {
 
 TEST(LeasesTest, RetriesEnd) {
   Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 2, .max_losses = 9});
-  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
   for (bool more : {true, false}) {
     EXPECT_EQ(leases.Synchronize(From("a", 1), 0).grants.size(), 1u);
     EXPECT_EQ(leases.Receive(Uid(1)), Leases::Receipt::kFirst);
@@ -167,23 +167,23 @@ TEST(LeasesTest, RetriesEnd) {
   }
 }
 
-TEST(LeasesTest, DroppedStudiesLeaveNothing) {
+TEST(LeasesTest, DroppedJobsLeaveNothing) {
   Leases leases({});
-  for (uint64_t n = 0; n < 4; ++n) leases.Add(Uid(n), kStudy, kCpu);
+  for (uint64_t n = 0; n < 4; ++n) leases.Add(Uid(n), kJobId, kCpu);
   leases.Synchronize(From("a", 1), 0);
-  EXPECT_EQ(leases.DropQueued(kStudy).size(), 3u);
+  EXPECT_EQ(leases.DropQueued(kJobId).size(), 3u);
   EXPECT_EQ(leases.leased(), 1);
-  EXPECT_THAT(leases.DropAll(kStudy), ElementsAre(Uid(0)));
+  EXPECT_THAT(leases.DropAll(kJobId), ElementsAre(Uid(0)));
   EXPECT_EQ(leases.queued() + leases.leased() + leases.received(), 0);
 }
 
 TEST(LeasesTest, TwoDifferentWorkersLostEndATrialAndSpareTheOthers) {
   Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 9, .max_losses = 2});
-  for (uint64_t n : {1, 2, 3}) leases.Add(Uid(n), kStudy, kCpu);
+  for (uint64_t n : {1, 2, 3}) leases.Add(Uid(n), kJobId, kCpu);
   leases.Synchronize(From("a", 3), 0);
   EXPECT_THAT(leases.Expire(2000), IsEmpty());
   // One suspect at a time; what nobody died of comes along.
-  leases.Add(Uid(4), kStudy, kCpu);
+  leases.Add(Uid(4), kJobId, kCpu);
   EXPECT_THAT(Uids(leases.Synchronize(From("b", 9), 2000)), ElementsAre(Uid(3), Uid(4)));
   EXPECT_THAT(Uids(leases.Expire(4000)), ElementsAre(Uid(3)));
   EXPECT_EQ(leases.counts().quarantined, 1);
@@ -192,7 +192,7 @@ TEST(LeasesTest, TwoDifferentWorkersLostEndATrialAndSpareTheOthers) {
 
 TEST(LeasesTest, ASuspectGoesToAnotherWorkerIfThereIsOne) {
   Leases leases({.lease_ms = 1000});
-  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
   leases.Synchronize(From("a", 1), 0);
   leases.Expire(1500);
   leases.Synchronize(From("b", 0), 1500);
@@ -204,7 +204,7 @@ TEST(LeasesTest, ASuspectGoesToAnotherWorkerIfThereIsOne) {
 
 TEST(LeasesTest, AWorkerThatComesBackWithItsTrialIsNoVictim) {
   Leases leases({.lease_ms = 1000, .disconnect_ms = 100, .max_attempts = 9, .max_losses = 2});
-  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
   leases.Synchronize(From("a", 1), 0);
   leases.Expire(1500);
   EXPECT_THAT(leases.Synchronize(From("a", 0, {Uid(1)}), 1500).cancelled, IsEmpty());
@@ -215,7 +215,7 @@ TEST(LeasesTest, AWorkerThatComesBackWithItsTrialIsNoVictim) {
 
 TEST(LeasesTest, ABrokenConnectionShortensTheLeaseAndACallRestoresIt) {
   Leases leases({.lease_ms = 30'000, .disconnect_ms = 5000});
-  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
   leases.Synchronize(From("a", 1), 0);
   leases.Disconnected("a", "another boot", 10);
   leases.Expire(9000);
@@ -231,7 +231,7 @@ TEST(LeasesTest, ABrokenConnectionShortensTheLeaseAndACallRestoresIt) {
 
 TEST(LeasesTest, OldCallsChangeNothing) {
   Leases leases({});
-  for (uint64_t n : {1, 2}) leases.Add(Uid(n), kStudy, kCpu);
+  for (uint64_t n : {1, 2}) leases.Add(Uid(n), kJobId, kCpu);
   Leases::Contact first = From("a", 1);
   first.sequence = 1;
   Leases::Contact second = From("a", 0, {Uid(1)});
@@ -250,7 +250,7 @@ TEST(LeasesTest, OldCallsChangeNothing) {
 
 TEST(LeasesTest, ALostReplyIsNobodysFault) {
   Leases leases({.lease_ms = 1000, .max_attempts = 1});
-  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
   for (int i = 0; i < 5; ++i) {
     const Leases::Orders orders = leases.Synchronize(From("a", 1), i);
     ASSERT_EQ(orders.grants.size(), 1u);
@@ -260,7 +260,7 @@ TEST(LeasesTest, ALostReplyIsNobodysFault) {
 
 TEST(LeasesTest, TrialsGoToWorkersThatCanMakeThem) {
   Leases leases({});
-  leases.Add(Uid(1), kStudy, {"cpu", "conv/2", 1 << 20});
+  leases.Add(Uid(1), kJobId, {"cpu", "conv/2", 1 << 20});
   Leases::Contact old = From("old", 1);
   old.offer.kernels = {"conv/1"};
   Leases::Contact small = From("small", 1);
@@ -274,12 +274,12 @@ TEST(LeasesTest, TrialsGoToWorkersThatCanMakeThem) {
 
 TEST(LeasesTest, UntrustedWorkersGetOnlyWhatIsForThem) {
   Leases leases({});
-  leases.Add(Uid(1), kStudy, kCpu);
-  EXPECT_FALSE(leases.Add({Uid(2), kStudy, kCpu, "a", {}, 0})) << "a is not here";
+  leases.Add(Uid(1), kJobId, kCpu);
+  EXPECT_FALSE(leases.Add({Uid(2), kJobId, kCpu, "a", {}, 0})) << "a is not here";
   Leases::Contact contact = From("a", 5);
   contact.trusted = false;
   EXPECT_THAT(Uids(leases.Synchronize(contact, 0)), IsEmpty());
-  EXPECT_TRUE(leases.Add({Uid(2), kStudy, kCpu, "a", {}, 0}));
+  EXPECT_TRUE(leases.Add({Uid(2), kJobId, kCpu, "a", {}, 0}));
   EXPECT_THAT(Uids(leases.Synchronize(From("b", 5), 0)), ElementsAre(Uid(1)));
   EXPECT_THAT(Uids(leases.Synchronize(contact, 0)), ElementsAre(Uid(2)));
   EXPECT_THAT(Uids(leases.Expire(1'000'000)), ElementsAre(Uid(2))) << "it goes with its worker";
@@ -287,12 +287,12 @@ TEST(LeasesTest, UntrustedWorkersGetOnlyWhatIsForThem) {
 
 TEST(LeasesTest, AQuarantinedWorkerKeepsNothingThatItHoldsWithoutALease) {
   Leases leases({});
-  leases.Add(Uid(1), kStudy, kCpu);
+  leases.Add(Uid(1), kJobId, kCpu);
   Leases::Contact contact = From("a", 0, {Uid(1), Uid(2)});
   contact.trusted = false;
   contact.quarantined = true;
   leases.Synchronize(From("a", 0), 0);
-  ASSERT_TRUE(leases.Add({Uid(2), kStudy, kCpu, "a", {}, 0}));
+  ASSERT_TRUE(leases.Add({Uid(2), kJobId, kCpu, "a", {}, 0}));
   EXPECT_THAT(leases.Synchronize(contact, 0).cancelled, ElementsAre(Uid(1)))
       << "a canary is for it";
   EXPECT_THAT(Uids(leases.Synchronize(From("b", 5), 0)), ElementsAre(Uid(1)));
@@ -300,7 +300,7 @@ TEST(LeasesTest, AQuarantinedWorkerKeepsNothingThatItHoldsWithoutALease) {
 
 TEST(LeasesTest, AConfirmationWaitsForAnotherWorkerForAWhile) {
   Leases leases({});
-  leases.Add({Uid(1), kStudy, kCpu, {}, "a", 500});
+  leases.Add({Uid(1), kJobId, kCpu, {}, "a", 500});
   EXPECT_THAT(Uids(leases.Synchronize(From("a", 5), 499)), IsEmpty());
   EXPECT_THAT(Uids(leases.Synchronize(From("a", 5), 500)), ElementsAre(Uid(1)));
 }
@@ -312,11 +312,11 @@ TEST(LeasesTest, TheTimeOfAWorkerIsSharedNotItsTrials) {
   const Digest bob{8, 2};
   leases.shares().Set(ada, {"ada", 0});
   leases.shares().Set(bob, {"bob", 0});
-  std::map<Digest, Digest> study_of;
+  std::map<Digest, Digest> job_id_of;
   for (uint64_t n = 0; n < 4000; ++n) {
     const Digest uid{9, n};
-    study_of[uid] = n % 2 == 0 ? ada : bob;
-    ASSERT_TRUE(leases.Add(uid, study_of[uid], {"cpu", {}, 0}));
+    job_id_of[uid] = n % 2 == 0 ? ada : bob;
+    ASSERT_TRUE(leases.Add(uid, job_id_of[uid], {"cpu", {}, 0}));
   }
   std::map<Digest, int64_t> spent;
   Leases::Contact contact;
@@ -328,10 +328,10 @@ TEST(LeasesTest, TheTimeOfAWorkerIsSharedNotItsTrials) {
   for (int turn = 0; turn < 1000; ++turn) {
     const auto grants = leases.Synchronize(contact, now).grants;
     ASSERT_EQ(grants.size(), 1u);
-    const Digest study = study_of[grants[0].uid];
-    const int64_t took = study == ada ? 900 : 100;
+    const Digest job_id = job_id_of[grants[0].uid];
+    const int64_t took = job_id == ada ? 900 : 100;
     now += took;
-    spent[study] += took;
+    spent[job_id] += took;
     ASSERT_EQ(leases.Receive(grants[0].uid), Leases::Receipt::kFirst);
     leases.Finish(grants[0].uid);
   }
@@ -341,11 +341,11 @@ TEST(LeasesTest, TheTimeOfAWorkerIsSharedNotItsTrials) {
 TEST(LeasesTest, SharesOfUsersAreKept) {
   Leases leases({});
   const Digest other{2, 2};
-  leases.shares().Set(kStudy, {"ada", 0});
+  leases.shares().Set(kJobId, {"ada", 0});
   leases.shares().Set(other, {"bob", 0});
   leases.shares().SetWeight("ada", 3);
   for (uint64_t n = 0; n < 100; ++n) {
-    leases.Add(Uid(n), kStudy, kCpu);
+    leases.Add(Uid(n), kJobId, kCpu);
     leases.Add(Uid(1000 + n), other, kCpu);
   }
   int of_ada = 0;

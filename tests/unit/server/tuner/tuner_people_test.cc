@@ -45,7 +45,7 @@ TEST_F(TunerTest, AJobThatIsDoneCannotBeCancelled) {
   EXPECT_THAT(refused.message(), HasSubstr("it is done"));
 }
 
-TEST_F(TunerTest, TheSameStudyJoinsAndTheLargerBudgetCounts) {
+TEST_F(TunerTest, TheSameJobJoinsAndTheLargerBudgetCounts) {
   const std::string job = tuner_->Submit(Request(24), Submitter("ada"))->job();
   Work(job, 5);
   const auto joined = tuner_->Submit(Request(12), Submitter("bob"));

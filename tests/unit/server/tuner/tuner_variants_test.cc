@@ -53,7 +53,7 @@ TEST_F(TunerVariantsTest, AnOldClientsJobHasNone) {
   EXPECT_EQ(knowledge_, "");
   EXPECT_EQ(tuner_->Describe(job)->variants_size(), 0);
   EXPECT_FALSE(tuner_->Submit(InVariants(4), Caller::Local())->resumed())
-      << "the same tasks in variants are another study";
+      << "the same tasks in variants are another job";
   EXPECT_TRUE(tuner_->Submit(InVariants(4), Caller::Local())->resumed());
 }
 

@@ -39,7 +39,7 @@ db::Record RecordAt(int64_t n, const std::vector<db::WorkloadRow>& workloads,
                     const std::string& target) {
   db::Record record;
   record.task_uid = DigestOf("year's record " + std::to_string(n));
-  record.study = DigestOf("year's study " + std::to_string(n / 1000));
+  record.job_id = DigestOf("job of a year " + std::to_string(n / 1000));
   const size_t others = workloads.size() - 1;
   const size_t place = n % 2 == 0 ? 0 : 1 + static_cast<size_t>(n / 2) % others;
   record.workload = workloads[place].key;
