@@ -1,6 +1,6 @@
 // Features: what the learned models see of a kernel. One named table; every row is computed from
 // the config, the facts of its family, the workload and the target alone, so that a whole space can
-// be scored. Sizes stand as logarithms or as ratios to the target: trees then carry over from one
+// be scored. Sizes stand as logarithms or as ratios to the target: trees then transfer from one
 // shape to another. costmodel/features.md lists the table. Pure functions.
 #pragma once
 

@@ -15,7 +15,7 @@ using schedule::Config;
 using schedule::Family;
 using schedule::RejectReason;
 
-// Of each precedent, as many of its fastest configs.
+// Of each similar workload, as many of its fastest configs.
 constexpr size_t kConfigsEach = 3;
 // A searched best over a default that was not measured beside it.
 constexpr double kUsualGain = 1.05;
@@ -90,29 +90,29 @@ class Analogies {
     return Status();
   }
 
-  void Add(int number, const Precedent& precedent) {
-    const Result<Config> there = DefaultConfig(precedent.workload, target_);
-    if (!there.ok() || precedent.best.empty()) return;
+  void Add(int number, const SimilarWorkload& similar) {
+    const Result<Config> there = DefaultConfig(similar.workload, target_);
+    if (!there.ok() || similar.best.empty()) return;
     const Config& usual = *there;
     const double usual_ns =
-        precedent.default_ns > 0 ? precedent.default_ns : kUsualGain * precedent.best[0].ns;
-    const double usual_error = ErrorOf(usual, usual_ns, precedent.workload, target_);
+        similar.default_ns > 0 ? similar.default_ns : kUsualGain * similar.best[0].ns;
+    const double usual_error = ErrorOf(usual, usual_ns, similar.workload, target_);
     if (usual_error <= 0) return;
     Guess& ours = ranked_[0].second;
     const double ours_ns = default_estimate_ * usual_error;
     if (!anchored_) ours.expected_ns = ours_ns;
     anchored_ = true;
-    const double doubt = kDoubt * Distance(problem_, DescribeProblem(precedent.workload));
-    for (size_t place = 0; place < std::min(kConfigsEach, precedent.best.size()); ++place) {
-      const Timed& timed = precedent.best[place];
+    const double doubt = kDoubt * Distance(problem_, DescribeProblem(similar.workload));
+    for (size_t place = 0; place < std::min(kConfigsEach, similar.best.size()); ++place) {
+      const Timed& timed = similar.best[place];
       // Its own default is the counterpart of the default there.
       if (timed.config == usual) continue;
-      const double error = ErrorOf(timed.config, timed.ns, precedent.workload, target_);
-      std::optional<Config> carried = CarryOver(timed.config, workload_, target_);
-      if (error <= 0 || !carried) continue;
-      const Family& family = *schedule::FindFamily(carried->family);
-      const double ns = error * EstimateOf(family, workload_, target_, *carried);
-      Add(std::log(ns / ours_ns) + doubt, {*std::move(carried), ns, number, place});
+      const double error = ErrorOf(timed.config, timed.ns, similar.workload, target_);
+      std::optional<Config> transferred = TransferConfig(timed.config, workload_, target_);
+      if (error <= 0 || !transferred) continue;
+      const Family& family = *schedule::FindFamily(transferred->family);
+      const double ns = error * EstimateOf(family, workload_, target_, *transferred);
+      Add(std::log(ns / ours_ns) + doubt, {*std::move(transferred), ns, number, place});
     }
   }
 
@@ -147,7 +147,7 @@ std::vector<size_t> NearestProblems(const Problem& problem, std::span<const Prob
   std::vector<std::pair<double, size_t>> near;
   for (size_t i = 0; i < others.size(); ++i) {
     const double distance = Distance(problem, others[i]);
-    if (distance <= kFarthestPrecedent) near.emplace_back(distance, i);
+    if (distance <= kFarthestSimilar) near.emplace_back(distance, i);
   }
   std::sort(near.begin(), near.end());
   std::vector<size_t> nearest;
@@ -155,23 +155,23 @@ std::vector<size_t> NearestProblems(const Problem& problem, std::span<const Prob
   return nearest;
 }
 
-std::optional<Config> CarryOver(const Config& config, const graph::Workload& workload,
-                                const target::Target& target) {
+std::optional<Config> TransferConfig(const Config& config, const graph::Workload& workload,
+                                     const target::Target& target) {
   const Family* family = FamilyOf(config, workload, target);
   if (family == nullptr) return std::nullopt;
   const schedule::Space space = family->MakeSpace(workload, target);
   if (space.NumPoints() == 0 || space.knobs.size() != config.knobs.size()) return std::nullopt;
-  Config carried = config;
+  Config transferred = config;
   for (size_t k = 0; k < space.knobs.size(); ++k) {
     if (space.knobs[k].name != config.knobs[k].first) return std::nullopt;
-    carried.knobs[k].second = ClosestIn(space.knobs[k].domain, config.knobs[k].second);
+    transferred.knobs[k].second = ClosestIn(space.knobs[k].domain, config.knobs[k].second);
   }
-  if (family->Check(workload, target, carried) == RejectReason::kNone) return carried;
-  return Repair(*family, space, workload, target, carried);
+  if (family->Check(workload, target, transferred) == RejectReason::kNone) return transferred;
+  return Repair(*family, space, workload, target, transferred);
 }
 
 Result<std::vector<Guess>> GuessesFor(const graph::Workload& workload, const target::Target& target,
-                                      std::span<const Precedent* const> nearest) {
+                                      std::span<const SimilarWorkload* const> nearest) {
   Analogies analogies(workload, target);
   MLC_TRY(analogies.Default());
   for (size_t i = 0; i < nearest.size(); ++i) analogies.Add(static_cast<int>(i), *nearest[i]);

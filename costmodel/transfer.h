@@ -1,11 +1,11 @@
-// What to use for a workload of which nothing was measured: a near miss, which is a fast config of
-// a similar workload carried over, or the default (default_config.h). One rule for all who need it:
+// What to use for a workload of which nothing was measured: a fast config transferred from
+// a similar workload, or the default (default_config.h). One rule for all who need it:
 // searches (the first trial of a task), builds and queries.
 //
 // The rule is an analogy. A config is expected to take here what it took there, times the quotient
 // of its analytic estimates; the estimate's error cancels as far as the two problems are alike. A
-// near miss is preferred where it is so expected to beat the default, whose measured time there, if
-// there is one, is the yardstick. Deterministic; thread-safe.
+// transferred config is preferred where it is so expected to beat the default, whose measured time
+// there, if there is one, is the yardstick. Deterministic; thread-safe.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct Timed {
 };
 
 // What was measured of another workload on the same class of target.
-struct Precedent {
+struct SimilarWorkload {
   graph::Workload workload;
   std::vector<Timed> best;  // best first
   double default_ns = 0;    // of its default config; 0: not measured
@@ -35,14 +35,14 @@ struct Precedent {
 struct Guess {
   schedule::Config config;
   double expected_ns = 0;  // of one execution
-  int precedent = -1;      // whose config was carried over; -1: the default
+  int similar = -1;        // place of the workload it was transferred from; -1: the default
   size_t place = 0;        // in its `best`
 };
 
-// How far apart two problems may be, in doublings, for one to be the other's precedent.
-inline constexpr double kFarthestPrecedent = 4;
+// How far apart two problems may be, in doublings, for one to count as similar to the other.
+inline constexpr double kFarthestSimilar = 4;
 // So many of the nearest ones suffice.
-inline constexpr size_t kMostPrecedents = 4;
+inline constexpr size_t kMostSimilar = 4;
 
 // Indices of the problems near enough to `problem`, nearest first (ties: in order).
 std::vector<size_t> NearestProblems(const Problem& problem, std::span<const Problem> others);
@@ -50,13 +50,13 @@ std::vector<size_t> NearestProblems(const Problem& problem, std::span<const Prob
 // The config of this workload's space closest to one of another workload's, each knob by its value;
 // repaired in one knob if that is illegal. Nothing if the family does not accept the workload, is
 // of another version, or no repair is found.
-std::optional<schedule::Config> CarryOver(const schedule::Config& config,
-                                          const graph::Workload& workload,
-                                          const target::Target& target);
+std::optional<schedule::Config> TransferConfig(const schedule::Config& config,
+                                               const graph::Workload& workload,
+                                               const target::Target& target);
 
-// The default and all near misses, distinct, best first. UNIMPLEMENTED if no family accepts the
-// workload. Precedents that this build cannot understand are passed over.
+// The default and all transferred configs, distinct, best first. UNIMPLEMENTED if no family accepts
+// the workload. Similar workloads that this build cannot understand are passed over.
 Result<std::vector<Guess>> GuessesFor(const graph::Workload& workload, const target::Target& target,
-                                      std::span<const Precedent* const> nearest);
+                                      std::span<const SimilarWorkload* const> nearest);
 
 }  // namespace mlc::costmodel

@@ -28,7 +28,7 @@ bool CanGenerate(const std::string& text, const graph::Workload& workload,
 // Where kernels of a task come from. `source` may be null.
 struct Sources {
   KernelSource* source;
-  NearMisses near;
+  Transfer transfer;
   HandWritten by_hand;
 };
 
@@ -48,20 +48,20 @@ Result<std::optional<package::Choice>> Measured(const graph::Workload& workload,
   return std::optional(std::move(choice));
 }
 
-// A near miss or the default.
+// A transferred config or the default.
 Result<package::Choice> Guessed(const graph::Workload& workload, const target::Target& target,
-                                const std::vector<KnownPrecedent>& near) {
-  std::vector<const costmodel::Precedent*> nearest;
-  for (const KnownPrecedent& known : near) nearest.push_back(known.precedent);
+                                const std::vector<KnownSimilar>& near) {
+  std::vector<const costmodel::SimilarWorkload*> nearest;
+  for (const KnownSimilar& known : near) nearest.push_back(known.similar);
   const std::vector<costmodel::Guess> guesses =
       MLC_TRY(costmodel::GuessesFor(workload, target, nearest));
   const costmodel::Guess& guess = guesses[0];
   package::Choice choice{guess.config, kGuessed, 0, ""};
-  if (guess.precedent < 0) return choice;
-  const KnownPrecedent& precedent = near[static_cast<size_t>(guess.precedent)];
-  choice.origin = kNearMiss + (*precedent.records)[guess.place].ToText();
+  if (guess.similar < 0) return choice;
+  const KnownSimilar& similar = near[static_cast<size_t>(guess.similar)];
+  choice.origin = kTransferred + (*similar.records)[guess.place].ToText();
   choice.expected_ns = guess.expected_ns;
-  choice.note = precedent.precedent->workload.Summary();
+  choice.note = similar.similar->workload.Summary();
   return choice;
 }
 
@@ -71,9 +71,9 @@ Result<package::Choice> ChooseOne(const graph::Workload& workload, const target:
   std::optional<package::Choice> choice =
       MLC_TRY(Measured(workload, target, *from.source, from.by_hand));
   if (choice) return *std::move(choice);
-  std::vector<KnownPrecedent> precedents;
-  if (from.near == NearMisses::kUse) precedents = MLC_TRY(from.source->Near(workload));
-  return Guessed(workload, target, precedents);
+  std::vector<KnownSimilar> similar_workloads;
+  if (from.transfer == Transfer::kUse) similar_workloads = MLC_TRY(from.source->Near(workload));
+  return Guessed(workload, target, similar_workloads);
 }
 
 // What devices newer than the target run instead of `config`; nothing if they can run it, or none
@@ -95,15 +95,17 @@ Result<std::optional<schedule::Config>> SubstituteFor(const schedule::Config& co
 }  // namespace
 
 bool IsTuned(const package::Choice& choice) {
-  return choice.origin != kGuessed && !IsNearMiss(choice);
+  return choice.origin != kGuessed && !IsTransferred(choice);
 }
 
-bool IsNearMiss(const package::Choice& choice) { return choice.origin.starts_with(kNearMiss); }
+bool IsTransferred(const package::Choice& choice) {
+  return choice.origin.starts_with(kTransferred);
+}
 
 Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
                                                 const target::Target& target, KernelSource* source,
-                                                NearMisses near, HandWritten by_hand) {
-  const Sources from{source, near, by_hand};
+                                                Transfer transfer, HandWritten by_hand) {
+  const Sources from{source, transfer, by_hand};
   std::vector<package::Choice> choices;
   for (const graph::Task& task : program.tasks) {
     package::Choice choice = MLC_TRY(ChooseOne(task.workload, target, from));

@@ -1,5 +1,5 @@
 // Which kernel each task of a program gets: pinned by a lock file, the best of a log or server, a
-// near miss (a fast config of a similar workload, see costmodel/transfer.h), or the default of its
+// config transferred from a similar workload (see costmodel/transfer.h), or the default of its
 // family. Thread-safe (no shared state).
 #pragma once
 
@@ -17,25 +17,25 @@ namespace mlc::client {
 
 // Origin of a choice that nothing in the log speaks for.
 inline constexpr char kGuessed[] = "guess";
-// Origin of a near miss: this, then the uid of the record that it was carried over from.
-inline constexpr char kNearMiss[] = "near:";
+// Origin of a transferred config: this, then the uid of the record that it comes from.
+inline constexpr char kTransferred[] = "transfer:";
 // True if the choice was itself measured.
 bool IsTuned(const package::Choice& choice);
-bool IsNearMiss(const package::Choice& choice);
+bool IsTransferred(const package::Choice& choice);
 
-enum class NearMisses : uint8_t { kUse, kIgnore };
+enum class Transfer : uint8_t { kUse, kIgnore };
 // Kernels that somebody wrote by hand (compiler/schedule/cuda/user_kernel/raw_cuda.h).
 enum class HandWritten : uint8_t { kUse, kIgnore };
 
 // The best record of each task whose config this build can still generate (same family version,
 // still legal) or somebody wrote by hand; confirmed times count more, see db/confirmed_best.h. Else
-// a near miss, whose expected time is an estimate, or the default. `source` may be null: all are
-// defaults. For GPUs, a choice that newer ones could not run (instructions of one architecture
-// alone, more on-chip memory than all have, written by hand) gets a substitute by the same rule.
-// UNIMPLEMENTED if no family accepts a task.
+// a transferred config, whose expected time is an estimate, or the default. `source` may be null:
+// all are defaults. For GPUs, a choice that newer ones could not run (instructions of one
+// architecture alone, more on-chip memory than all have, written by hand) gets a substitute by the
+// same rule. UNIMPLEMENTED if no family accepts a task.
 Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
                                                 const target::Target& target, KernelSource* source,
-                                                NearMisses near,
+                                                Transfer transfer,
                                                 HandWritten by_hand = HandWritten::kUse);
 
 // Exactly what the lock file pins; a substitute that it lacks is the default. NOT_FOUND if it lacks

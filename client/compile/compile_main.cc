@@ -119,7 +119,7 @@ Result<front::FrontOptions> FrontOptionsOf(const CompileOptions& options,
 Result<std::vector<package::Choice>> ChooseAny(const CompileOptions& options,
                                                const graph::Program& program,
                                                const target::Target& target, Source& source,
-                                               NearMisses near) {
+                                               Transfer transfer) {
   const HandWritten by_hand =
       options.hand_written == "on" ? HandWritten::kUse : HandWritten::kIgnore;
   if (!options.locked.empty()) {
@@ -129,13 +129,14 @@ Result<std::vector<package::Choice>> ChooseAny(const CompileOptions& options,
   }
   if (source.server) {
     const proto::BestReply best =
-        MLC_TRY(source.server->Best(BestRequestOf(program, target, near, by_hand)));
-    return ChooseFrom(program, target, MLC_TRY(MakeServerSource(program, best)).get(), near,
+        MLC_TRY(source.server->Best(BestRequestOf(program, target, transfer, by_hand)));
+    return ChooseFrom(program, target, MLC_TRY(MakeServerSource(program, best)).get(), transfer,
                       by_hand);
   }
-  if (options.log.empty()) return ChooseFrom(program, target, nullptr, near);
+  if (options.log.empty()) return ChooseFrom(program, target, nullptr, transfer);
   const std::unique_ptr<db::TuningLog> log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
-  return ChooseFrom(program, target, MakeLogSource(*log, target.ClassText()).get(), near, by_hand);
+  return ChooseFrom(program, target, MakeLogSource(*log, target.ClassText()).get(), transfer,
+                    by_hand);
 }
 
 // The model, and what it is compiled for.
@@ -153,9 +154,9 @@ struct Chosen {
 };
 
 Result<Variant> WithKernels(const Job& job, Source& source, graph::Program program,
-                            NearMisses near) {
+                            Transfer transfer) {
   Variant variant{std::move(program), {}, {}};
-  variant.choices = MLC_TRY(ChooseAny(job.options, variant.program, job.target, source, near));
+  variant.choices = MLC_TRY(ChooseAny(job.options, variant.program, job.target, source, transfer));
   return variant;
 }
 
@@ -163,11 +164,11 @@ Result<Variant> WithKernels(const Job& job, Source& source, graph::Program progr
 Result<Chosen> ChooseVariant(const Job& job, Source& source, graph::Program program,
                              const front::PassTrace& trace) {
   const CompileOptions& options = job.options;
-  const NearMisses near = options.near_miss == "on" ? NearMisses::kUse : NearMisses::kIgnore;
+  const Transfer transfer = options.transfer == "on" ? Transfer::kUse : Transfer::kIgnore;
   // A lock file pins one variant; of what is measured, the fastest one is taken.
   const bool locked = !options.locked.empty();
   const bool measured = source.server || !options.log.empty();
-  Result<Variant> usual = WithKernels(job, source, std::move(program), near);
+  Result<Variant> usual = WithKernels(job, source, std::move(program), transfer);
   const Status found = usual.status();
   if (!found.ok() && !locked) return found;
   Variant best = found.ok() ? *std::move(usual) : Variant();
@@ -177,7 +178,7 @@ Result<Chosen> ChooseVariant(const Job& job, Source& source, graph::Program prog
     if (described.difference.empty()) continue;
     graph::Program other =
         MLC_TRY(front::CompileModel(job.model, OptionsFor(job.front, described)));
-    Result<Variant> variant = WithKernels(job, source, std::move(other), NearMisses::kIgnore);
+    Result<Variant> variant = WithKernels(job, source, std::move(other), Transfer::kIgnore);
     if (!variant.ok()) continue;
     variant->difference = described.difference;
     if (!found.ok()) return Chosen{*std::move(variant), ""};

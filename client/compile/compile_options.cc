@@ -29,8 +29,8 @@ void AddLibraryOptions(CLI::App& app, CompileOptions& options) {
                  "names files and symbols: a-z, 0-9, _; default: from the folder");
   app.add_flag("--require-tuned", options.require_tuned,
                "fail if a task has no record (exit code 3)");
-  app.add_option("--near-miss", options.near_miss,
-                 "for a task without a record: on carries over the fast config of a similar task "
+  app.add_option("--transfer", options.transfer,
+                 "for a task without a record: on transfers the fast config of a similar task "
                  "in the log, off takes the family's default")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();

@@ -18,7 +18,7 @@ struct CompileOptions {
   std::string lock;  // empty: in the folder
   std::string locked;
   std::string weights = "embed";
-  std::string near_miss = "on";
+  std::string transfer = "on";
   std::string hand_written = "on";
   std::string target = "auto";
   std::string precision = "model";

@@ -24,9 +24,9 @@ double TotalNs(const CompileReport& report) {
 
 std::string OriginText(const package::Choice& choice) {
   if (choice.origin == kGuessed) return "(untuned: best guess)";
-  if (!IsNearMiss(choice)) return "(record " + choice.origin.substr(0, 8) + ")";
-  const std::string record = choice.origin.substr(std::string(kNearMiss).size(), 8);
-  return "(untuned: near miss, record " + record +
+  if (!IsTransferred(choice)) return "(record " + choice.origin.substr(0, 8) + ")";
+  const std::string record = choice.origin.substr(std::string(kTransferred).size(), 8);
+  return "(untuned: transferred, record " + record +
          (choice.note.empty() ? ")" : " of " + choice.note + ")");
 }
 
@@ -34,7 +34,7 @@ std::string OriginText(const package::Choice& choice) {
 std::string UntunedText(const std::vector<package::Choice>& choices) {
   const auto guessed = std::count_if(choices.begin(), choices.end(),
                                      [](const auto& choice) { return choice.origin == kGuessed; });
-  const auto near = std::count_if(choices.begin(), choices.end(), IsNearMiss);
+  const auto near = std::count_if(choices.begin(), choices.end(), IsTransferred);
   if (guessed + near == 0) return "";
   std::string text = std::to_string(guessed + near) + " of " + std::to_string(choices.size()) +
                      " tasks are untuned and use a best guess";
@@ -133,7 +133,7 @@ std::string ToJson(const CompileReport& report) {
                      {"origin", choice.origin},
                      {"hand_written", schedule::IsRawCuda(choice.config)},
                      {"tuned", IsTuned(choice)},
-                     {"near_miss", choice.note},
+                     {"transferred_from", choice.note},
                      {"expected_us", choice.expected_ns / 1e3}});
     if (choice.substitute) tasks.back()["substitute"] = choice.substitute->ToText();
   }

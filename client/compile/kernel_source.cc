@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "costmodel/history/precedents.h"
+#include "costmodel/history/similar_workloads.h"
 #include "db/confirmed_best.h"
 
 namespace mlc::client {
@@ -11,7 +11,7 @@ namespace {
 class LogSource : public KernelSource {
  public:
   LogSource(const db::TuningLog& log, std::string target)
-      : log_(log), target_(std::move(target)), index_(log), precedents_(log, index_, target_) {}
+      : log_(log), target_(std::move(target)), index_(log), similar_(log, index_, target_) {}
 
   Result<std::optional<KnownKernel>> Best(const graph::Workload& workload,
                                           const Accept& accept) override {
@@ -23,10 +23,10 @@ class LogSource : public KernelSource {
         KnownKernel{best[0].config, best[0].task_uid, best[0].measurement.median_ns});
   }
 
-  Result<std::vector<KnownPrecedent>> Near(const graph::Workload& workload) override {
-    std::vector<KnownPrecedent> near;
-    for (const costmodel::Precedent* precedent : MLC_TRY(precedents_.For(workload))) {
-      near.push_back({precedent, &precedents_.SourceOf(*precedent).records});
+  Result<std::vector<KnownSimilar>> Near(const graph::Workload& workload) override {
+    std::vector<KnownSimilar> near;
+    for (const costmodel::SimilarWorkload* similar : MLC_TRY(similar_.For(workload))) {
+      near.push_back({similar, &similar_.SourceOf(*similar).records});
     }
     return near;
   }
@@ -35,7 +35,7 @@ class LogSource : public KernelSource {
   const db::TuningLog& log_;
   const std::string target_;
   server::WorkloadIndex index_;
-  server::Precedents precedents_;
+  server::SimilarWorkloads similar_;
 };
 
 }  // namespace

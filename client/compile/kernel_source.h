@@ -22,9 +22,9 @@ struct KnownKernel {
   double median_ns = 0;
 };
 
-// A workload like another one, and the records behind precedent->best, in the same order.
-struct KnownPrecedent {
-  const costmodel::Precedent* precedent;
+// A similar workload, and the records behind similar->best, in the same order.
+struct KnownSimilar {
+  const costmodel::SimilarWorkload* similar;
   const std::vector<Digest>* records;
 };
 
@@ -36,8 +36,8 @@ class KernelSource {
   // The best record (db/confirmed_best.h) whose config `accept` takes.
   virtual Result<std::optional<KnownKernel>> Best(const graph::Workload& workload,
                                                   const Accept& accept) = 0;
-  // What near misses of the workload are made of, nearest first. They live as long as this object.
-  virtual Result<std::vector<KnownPrecedent>> Near(const graph::Workload& workload) = 0;
+  // Similar workloads with records, nearest first. They live as long as this object.
+  virtual Result<std::vector<KnownSimilar>> Near(const graph::Workload& workload) = 0;
 };
 
 // Borrows the log. `target`: a class text.

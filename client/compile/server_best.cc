@@ -22,7 +22,7 @@ Result<KnownKernel> ToKnown(const proto::BestConfig& best) {
 }
 
 struct Near {
-  costmodel::Precedent precedent;
+  costmodel::SimilarWorkload similar;
   std::vector<Digest> records;
 };
 
@@ -32,8 +32,8 @@ struct Answer {
 };
 
 // Nothing for a workload or config of a form unknown here: a server's family of another version is
-// no precedent that this build could use.
-Result<std::optional<Near>> ReadNear(const proto::NearMiss& wire) {
+// no similar workload that this build could use.
+Result<std::optional<Near>> ReadNear(const proto::SimilarWorkload& wire) {
   Result<graph::Workload> workload = graph::Workload::Parse(wire.workload());
   if (!workload.ok()) return std::optional<Near>();
   Near near{{*std::move(workload), {}, wire.default_ns()}, {}};
@@ -41,7 +41,7 @@ Result<std::optional<Near>> ReadNear(const proto::NearMiss& wire) {
     Result<schedule::Config> config = schedule::Config::Parse(best.config());
     if (!config.ok()) continue;
     const KnownKernel known = MLC_TRY(ToKnown(best));
-    near.precedent.best.push_back({*std::move(config), known.median_ns});
+    near.similar.best.push_back({*std::move(config), known.median_ns});
     near.records.push_back(known.record);
   }
   return std::optional(std::move(near));
@@ -56,11 +56,11 @@ class ServerSource : public KernelSource {
                                     [&](const KnownKernel& known) { return accept(known.config); });
     return found == best.end() ? std::optional<KnownKernel>() : std::optional(*found);
   }
-  Result<std::vector<KnownPrecedent>> Near(const graph::Workload& workload) override {
-    std::vector<KnownPrecedent> near;
+  Result<std::vector<KnownSimilar>> Near(const graph::Workload& workload) override {
+    std::vector<KnownSimilar> near;
     for (const int place : answers_.at(workload.digest()).near) {
       const std::optional<client::Near>& known = near_[static_cast<size_t>(place)];
-      if (known) near.push_back({&known->precedent, &known->records});
+      if (known) near.push_back({&known->similar, &known->records});
     }
     return near;
   }
@@ -70,7 +70,8 @@ class ServerSource : public KernelSource {
       return Internal("the server answered " + std::to_string(reply.best_size()) + " of " +
                       std::to_string(program.tasks.size()) + " tasks");
     }
-    for (const proto::NearMiss& wire : reply.precedents()) near_.push_back(MLC_TRY(ReadNear(wire)));
+    for (const proto::SimilarWorkload& wire : reply.similar_workloads())
+      near_.push_back(MLC_TRY(ReadNear(wire)));
     for (int i = 0; i < reply.best_size(); ++i) {
       Answer& answer = answers_[program.tasks[static_cast<size_t>(i)].workload.digest()];
       MLC_TRY(ReadAnswer(reply.best(i), answer));
@@ -85,9 +86,9 @@ class ServerSource : public KernelSource {
     for (const proto::BestConfig& other : wire.others()) {
       answer.best.push_back(MLC_TRY(ToKnown(other)));
     }
-    for (const int place : wire.precedents()) {
+    for (const int place : wire.similar_workloads()) {
       if (place < 0 || place >= static_cast<int>(near_.size())) {
-        return Internal("the server's answer points at a near miss that it does not have");
+        return Internal("the server's answer points at a similar workload that it does not have");
       }
       answer.near.push_back(place);
     }
@@ -101,7 +102,7 @@ class ServerSource : public KernelSource {
 }  // namespace
 
 proto::BestRequest BestRequestOf(const graph::Program& program, const target::Target& target,
-                                 NearMisses near, HandWritten by_hand) {
+                                 Transfer transfer, HandWritten by_hand) {
   proto::BestRequest request;
   request.set_target(target.ClassText());
   request.set_candidates(kCandidates);
@@ -111,7 +112,7 @@ proto::BestRequest BestRequestOf(const graph::Program& program, const target::Ta
   if (by_hand == HandWritten::kUse) request.add_kernels(schedule::RawCudaKernel());
   for (const graph::Task& task : program.tasks) {
     request.add_workloads(task.workload.digest().ToText());
-    if (near == NearMisses::kUse) request.add_texts(task.workload.ToText());
+    if (transfer == Transfer::kUse) request.add_texts(task.workload.ToText());
   }
   return request;
 }

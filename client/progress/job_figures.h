@@ -45,7 +45,7 @@ struct TaskLine {
 
 // The model's time is that of the library that could be built now: the best measured time of each
 // task, or, where there is none yet, the one to be expected of the config that a build would use,
-// which is a near miss from the log or the default. 0 while a task has neither.
+// which is a config transferred from the log or the default. 0 while a task has neither.
 struct VariantFigures {
   int tasks = 0;
   int missing = 0;  // tasks without a correct kernel

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
-#include "costmodel/history/precedents.h"
+#include "costmodel/history/similar_workloads.h"
 #include "db/confirmed_best.h"
 #include "server/jobs/job_request.h"
 
@@ -64,11 +64,12 @@ Status SetUses(const JobOptions& options, SearchInput& input) {
 // The nearest workloads of every task, each once.
 Status AddRelated(const db::TuningLog& log, WorkloadIndex& index, const db::JobRow& job,
                   const std::string& target, SearchInput& input) {
-  Precedents precedents(log, index, target, job.watermark);
-  std::set<const costmodel::Precedent*> added;
+  SimilarWorkloads similar_workloads(log, index, target, job.watermark);
+  std::set<const costmodel::SimilarWorkload*> added;
   for (const SearchTask& task : input.tasks) {
-    for (const costmodel::Precedent* precedent : MLC_TRY(precedents.For(task.workload))) {
-      if (added.insert(precedent).second) input.related.push_back(*precedent);
+    for (const costmodel::SimilarWorkload* similar :
+         MLC_TRY(similar_workloads.For(task.workload))) {
+      if (added.insert(similar).second) input.related.push_back(*similar);
     }
   }
   return Status();

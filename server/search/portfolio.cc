@@ -34,7 +34,8 @@ Portfolio::Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Op
       task.search->AddKnown(known.point, known.ending, known.ns, known.confirmed);
     }
     for (const PortfolioTask::Guess& guess : tasks[i].guesses) {
-      task.search->AddGuess(guess.point, guess.carried ? "transfer" : "default", guess.expected_ns);
+      task.search->AddGuess(guess.point, guess.transferred ? "transfer" : "default",
+                            guess.expected_ns);
     }
     task.search->Start();
   }

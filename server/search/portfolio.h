@@ -28,11 +28,11 @@ struct PortfolioTask {
   std::unique_ptr<CandidateSource> source;
   std::vector<double> uses = {1};  // executions in each variant of the model
   std::vector<Known> known;
-  // What is best without a trial, best first: defaults, and configs carried over from similar tasks
+  // What is best without a trial, best first: defaults, and configs transferred from similar tasks
   // with the times that they should take (0: unknown).
   struct Guess {
     PointRef point;
-    bool carried = false;
+    bool transferred = false;
     double expected_ns = 0;
   };
   std::vector<Guess> guesses;

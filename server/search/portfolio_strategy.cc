@@ -29,13 +29,13 @@ Ending EndingOf(const Measurement& m) {
 // What a build would take for the task, best first; see costmodel/transfer.h.
 std::vector<costmodel::Guess> GuessesOf(const graph::Workload& workload,
                                         const target::Target& target,
-                                        const std::vector<costmodel::Precedent>& related,
+                                        const std::vector<costmodel::SimilarWorkload>& related,
                                         const std::vector<costmodel::Problem>& problems) {
-  std::vector<const costmodel::Precedent*> nearest;
+  std::vector<const costmodel::SimilarWorkload*> nearest;
   for (const size_t i :
        costmodel::NearestProblems(costmodel::DescribeProblem(workload), problems)) {
     if (related[i].workload.digest() == workload.digest()) continue;
-    if (nearest.size() < costmodel::kMostPrecedents) nearest.push_back(&related[i]);
+    if (nearest.size() < costmodel::kMostSimilar) nearest.push_back(&related[i]);
   }
   auto guesses = costmodel::GuessesFor(workload, target, nearest);
   return guesses.ok() ? *std::move(guesses) : std::vector<costmodel::Guess>();
@@ -57,7 +57,7 @@ class PortfolioStrategy : public Strategy {
  public:
   explicit PortfolioStrategy(const SearchInput& input) {
     std::vector<costmodel::Problem> problems;
-    for (const costmodel::Precedent& related : input.related) {
+    for (const costmodel::SimilarWorkload& related : input.related) {
       problems.push_back(costmodel::DescribeProblem(related.workload));
     }
     std::vector<PortfolioTask> tasks;
@@ -75,9 +75,10 @@ class PortfolioStrategy : public Strategy {
       }
       for (const costmodel::Guess& guess :
            GuessesOf(task.workload, input.target, input.related, problems)) {
-        const bool carried = guess.precedent >= 0;
+        const bool transferred = guess.similar >= 0;
         const auto point = source->Find(guess.config);
-        if (point) entry.guesses.push_back({*point, carried, carried ? guess.expected_ns : 0});
+        if (point)
+          entry.guesses.push_back({*point, transferred, transferred ? guess.expected_ns : 0});
       }
       entry.source = std::move(source);
       tasks.push_back(std::move(entry));

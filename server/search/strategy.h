@@ -51,8 +51,8 @@ struct SavedModel {
 
 struct SearchInput {
   std::vector<SearchTask> tasks;
-  // Workloads like the tasks', for transfer. A task's own workload is no precedent of it.
-  std::vector<costmodel::Precedent> related;
+  // Workloads like the tasks', for transfer. A task's own workload is not among them.
+  std::vector<costmodel::SimilarWorkload> related;
   std::vector<SavedModel> models;
   target::Target target;
   uint64_t seed = 0;
@@ -89,8 +89,9 @@ struct TaskProgress {
   std::optional<schedule::Config> best;
   double default_ns = 0;  // the first default config's time; 0 until measured
   bool done = false;      // the search expects nothing more from it
-  // What a build would use as long as there is no correct trial, and how long that may take: a near
-  // miss's time by analogy, else the default's by the models. Empty and 0 if nothing is known.
+  // What a build would use as long as there is no correct trial, and how long that may take: a
+  // transferred config's time by analogy, else the default's by the models. Empty and 0 if nothing
+  // is known.
   std::optional<schedule::Config> guess;
   double guess_ns = 0;
 };

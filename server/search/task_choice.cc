@@ -187,14 +187,14 @@ bool TaskSearch::NextDefault(Pick& pick) {
 }
 
 // What was measured counts, not what the models make of it: a best one that came out much slower
-// than expected, as a config carried over may, promises most. Models learn single times.
+// than expected, as a transferred config may, promises most. Models learn single times.
 double TaskSearch::Promise() const {
   if (best_ns_ == 0) return 0;
   double best_score = kWorst;
   for (int i = 0; i < pool_.size(); ++i) {
     if (Free(i)) best_score = std::min(best_score, Score(i));
   }
-  // What a config carried over was expected to take is what searches come close to in the end, even
+  // What a transferred config was expected to take is what searches come close to in the end, even
   // where that config itself is slower here.
   if (expected_ns_ > 0) best_score = std::min(best_score, std::log(expected_ns_));
   return std::clamp(std::log(timed_.at(best_).single()) - best_score, 0.0, 0.5);
@@ -202,7 +202,7 @@ double TaskSearch::Promise() const {
 
 double TaskSearch::ExpectedGain() {
   if (done_) return 0;
-  // A config carried over is expected to take what is told already: its trial gains nothing but
+  // A transferred config is expected to take what is told already: its trial gains nothing but
   // opens the way for the next two.
   if (promised() && under_way() == 0) return (UsualGain(1, 1) + UsualGain(2, 2)) / 3;
   Predict();

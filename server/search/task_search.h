@@ -68,7 +68,7 @@ class TaskSearch {
   // Best known time, else the one to be expected of the guess.
   double TimeOrEstimate() const { return best_ns_ > 0 ? best_ns_ : guess_ns(); }
   // The best one without a trial, or -1, and the time to be expected of it: by analogy if it was
-  // carried over, else by the models.
+  // transferred, else by the models.
   int guess() const { return guess_; }
   double guess_ns() const;
   double best_ns() const { return best_ns_; }
@@ -119,7 +119,7 @@ class TaskSearch {
   void Grow();
   double Score(int candidate) const;
   double PriorScore(int candidate) const;
-  // Log time that the models, or the analogy by which a config was carried over, promise below what
+  // Log time that the models, or the analogy by which a config was transferred, promise below what
   // was measured of the best; 0 without one. REQUIRES: Predict().
   double Promise() const;
   bool Free(int candidate) const { return !tried_[static_cast<size_t>(candidate)]; }

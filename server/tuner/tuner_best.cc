@@ -5,7 +5,7 @@
 
 #include "base/contain.h"
 #include "base/wire/protocol.h"
-#include "costmodel/history/precedents.h"
+#include "costmodel/history/similar_workloads.h"
 #include "db/confirmed_best.h"
 #include "server/jobs/job_request.h"
 #include "server/tuner/tuner.h"
@@ -71,11 +71,11 @@ db::TuningLog::Accept GeneratedBy(const proto::BestRequest& request) {
   };
 }
 
-// The near misses of one reply: each precedent is sent once.
-class NearMisses {
+// The similar workloads of one reply, each sent once.
+class SimilarWriter {
  public:
-  NearMisses(const db::TuningLog& log, WorkloadIndex& index, const std::string& target,
-             proto::BestReply& reply)
+  SimilarWriter(const db::TuningLog& log, WorkloadIndex& index, const std::string& target,
+                proto::BestReply& reply)
       : known_(log, index, target), reply_(reply) {}
 
   Status AddFor(const Digest& key, const std::string& text, proto::BestConfig& best) {
@@ -83,31 +83,31 @@ class NearMisses {
     if (workload.digest() != key) {
       return InvalidArgument("a text is not of the workload " + key.ToText());
     }
-    for (const costmodel::Precedent* precedent : MLC_TRY(known_.For(workload))) {
-      const auto [place, is_new] = places_.try_emplace(precedent, reply_.precedents_size());
-      if (is_new) Write(*precedent, *reply_.add_precedents());
-      best.add_precedents(place->second);
+    for (const costmodel::SimilarWorkload* similar : MLC_TRY(known_.For(workload))) {
+      const auto [place, is_new] = places_.try_emplace(similar, reply_.similar_workloads_size());
+      if (is_new) Write(*similar, *reply_.add_similar_workloads());
+      best.add_similar_workloads(place->second);
     }
     return Status();
   }
 
  private:
-  void Write(const costmodel::Precedent& precedent, proto::NearMiss& wire) const {
-    const Precedents::Source& source = known_.SourceOf(precedent);
-    wire.set_workload(precedent.workload.ToText());
-    wire.set_default_ns(precedent.default_ns);
-    for (size_t i = 0; i < precedent.best.size(); ++i) {
+  void Write(const costmodel::SimilarWorkload& similar, proto::SimilarWorkload& wire) const {
+    const SimilarWorkloads::Source& source = known_.SourceOf(similar);
+    wire.set_workload(similar.workload.ToText());
+    wire.set_default_ns(similar.default_ns);
+    for (size_t i = 0; i < similar.best.size(); ++i) {
       proto::BestConfig& best = *wire.add_best();
-      best.set_config(precedent.best[i].config.ToText());
+      best.set_config(similar.best[i].config.ToText());
       best.mutable_measurement()->set_outcome(proto::OK);
-      best.mutable_measurement()->set_median_ns(precedent.best[i].ns);
+      best.mutable_measurement()->set_median_ns(similar.best[i].ns);
       best.set_record(ToWire(source.records[i]));
     }
   }
 
-  Precedents known_;
+  SimilarWorkloads known_;
   proto::BestReply& reply_;
-  std::map<const costmodel::Precedent*, int> places_;
+  std::map<const costmodel::SimilarWorkload*, int> places_;
 };
 
 }  // namespace
@@ -121,7 +121,7 @@ Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
   const int candidates = std::clamp(request.candidates(), 1, kMaxCandidates);
   const db::TuningLog::Accept accept = GeneratedBy(request);
   const uint64_t question = best_cache_.NumberOf(QuestionOf(request, candidates));
-  NearMisses near(log_, workloads_, request.target(), reply);
+  SimilarWriter similar(log_, workloads_, request.target(), reply);
   size_t bytes = 0;
   for (int i = 0; i < request.workloads_size(); ++i) {
     const Digest key = MLC_TRY(Digest::Parse(request.workloads(i)));
@@ -137,7 +137,7 @@ Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
     proto::BestConfig& best = *reply.add_best();
     best = MLC_TRY(best_cache_.Get(key, question, ask));
     if (best.config().empty() && request.texts_size() > 0) {
-      MLC_TRY(Contain([&] { return near.AddFor(key, request.texts(i), best); }));
+      MLC_TRY(Contain([&] { return similar.AddFor(key, request.texts(i), best); }));
     }
     if (bytes + best.ByteSizeLong() > kBytesWithOthers) best.clear_others();
     bytes += best.ByteSizeLong();

@@ -242,13 +242,13 @@ void Leave(const Run& run, const std::vector<server::SearchTask>& tasks, SearchI
   input.models = run.strategy->Models();
   const auto progress = run.strategy->Progress();
   for (size_t i = 0; i < tasks.size(); ++i) {
-    costmodel::Precedent precedent{tasks[i].workload, {}, progress[i].default_ns};
+    costmodel::SimilarWorkload similar{tasks[i].workload, {}, progress[i].default_ns};
     for (const costmodel::Timed& timed : run.timed[i]) {
-      const bool is_new = std::none_of(precedent.best.begin(), precedent.best.end(),
+      const bool is_new = std::none_of(similar.best.begin(), similar.best.end(),
                                        [&](const auto& t) { return t.config == timed.config; });
-      if (is_new && precedent.best.size() < kBestOfEach) precedent.best.push_back(timed);
+      if (is_new && similar.best.size() < kBestOfEach) similar.best.push_back(timed);
     }
-    input.related.push_back(std::move(precedent));
+    input.related.push_back(std::move(similar));
   }
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# mlc-compile and mlc-tune ask a server: the same choices, lock file and bytes as from a snapshot of its log; near misses
+# mlc-compile and mlc-tune ask a server: the same choices, lock file and bytes as from a snapshot of its log; transferred configs
 # said and switched off; the class of device from the server; clear errors.
 #   ask_test.sh BUILD_FOLDER
 set -euo pipefail
@@ -43,10 +43,10 @@ mlc-log snapshot "$work/tuning.db" "$work/snapshot.db" >/dev/null
 same tuned resnet18 --threads 2 --require-tuned
 says_nothing_of untuned
 same near resnet50 --threads 2
-says 'untuned: near miss, record'
-same plain resnet50 --threads 2 --near-miss=off
+says 'untuned: transferred, record'
+same plain resnet50 --threads 2 --transfer=off
 says 'untuned: best guess'
-says_nothing_of 'near miss'
+says_nothing_of 'transferred'
 
 expect 3 mlc-compile --model "$models/resnet50.onnx" --server "$at" --threads 2 --require-tuned -o "$work/none"
 says '--require-tuned: the server has no usable record for'

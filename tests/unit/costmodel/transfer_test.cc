@@ -35,9 +35,10 @@ class TransferTest : public ::testing::Test {
     }
     return configs;
   }
-  Guess BestOf(const graph::Workload& workload, const std::vector<Precedent>& precedents) const {
-    std::vector<const Precedent*> nearest;
-    for (const Precedent& precedent : precedents) nearest.push_back(&precedent);
+  Guess BestOf(const graph::Workload& workload,
+               const std::vector<SimilarWorkload>& similar_workloads) const {
+    std::vector<const SimilarWorkload*> nearest;
+    for (const SimilarWorkload& similar : similar_workloads) nearest.push_back(&similar);
     return GuessesFor(workload, target_, nearest)->front();
   }
 
@@ -45,18 +46,18 @@ class TransferTest : public ::testing::Test {
   graph::Workload one_ = MakeConv(64, 28, 128, 3), four_ = MakeConv(64, 28, 128, 3, 4);
 };
 
-TEST_F(TransferTest, WithoutAPrecedentItIsTheDefault) {
+TEST_F(TransferTest, WithoutASimilarWorkloadItIsTheDefault) {
   const Guess guess = BestOf(four_, {});
   EXPECT_EQ(guess.config, Default(four_));
-  EXPECT_EQ(guess.precedent, -1);
+  EXPECT_EQ(guess.similar, -1);
   EXPECT_GT(guess.expected_ns, 0);
 }
 
 TEST_F(TransferTest, AMuchFasterConfigOfAnotherBatchIsCarriedOver) {
   const Config fast = Legal(one_, 1)[0];
   const Guess guess = BestOf(four_, {{one_, {{fast, 2000}, {Default(one_), 40'000}}, 40'000}});
-  EXPECT_EQ(guess.config, *CarryOver(fast, four_, target_));
-  EXPECT_EQ(guess.precedent, 0);
+  EXPECT_EQ(guess.config, *TransferConfig(fast, four_, target_));
+  EXPECT_EQ(guess.similar, 0);
   EXPECT_EQ(guess.place, 0u);
   EXPECT_GT(guess.expected_ns, 2000) << "four times the work";
   EXPECT_LT(guess.expected_ns, 40'000);
@@ -66,20 +67,20 @@ TEST_F(TransferTest, WhereTheDefaultWonItWinsAndTheTimeIsScaled) {
   const Config slow = Legal(one_, 1)[0];
   const Guess guess = BestOf(four_, {{one_, {{Default(one_), 1000}, {slow, 50'000}}, 1000}});
   EXPECT_EQ(guess.config, Default(four_));
-  EXPECT_EQ(guess.precedent, -1);
+  EXPECT_EQ(guess.similar, -1);
   EXPECT_GT(guess.expected_ns, 2000);
   EXPECT_LT(guess.expected_ns, 8000);
 }
 
 TEST_F(TransferTest, TheCalibrationOfATargetChangesNoGuess) {
   const std::vector<Config> configs = Legal(one_, 3);
-  const std::vector<Precedent> precedents = {
+  const std::vector<SimilarWorkload> similar_workloads = {
       {one_, {{configs[0], 900}, {configs[1], 950}, {configs[2], 980}}, 1000}};
-  const Guess guess = BestOf(four_, precedents);
+  const Guess guess = BestOf(four_, similar_workloads);
   target_.fma_gflops = 400;
   target_.copy_gbps = 20;
-  EXPECT_EQ(BestOf(four_, precedents).config, guess.config);
-  EXPECT_EQ(BestOf(four_, precedents).expected_ns, guess.expected_ns);
+  EXPECT_EQ(BestOf(four_, similar_workloads).config, guess.config);
+  EXPECT_EQ(BestOf(four_, similar_workloads).expected_ns, guess.expected_ns);
 }
 
 TEST_F(TransferTest, WhatIsCarriedOverIsLegal) {
@@ -87,7 +88,7 @@ TEST_F(TransferTest, WhatIsCarriedOverIsLegal) {
   for (const graph::Workload& other : {four_, MakeConv(128, 14, 256, 3), MakeConv(64, 7, 32, 3)}) {
     const schedule::Family* family = schedule::FamiliesFor(other, target_)[0];
     for (const Config& config : Legal(one_, 40)) {
-      const auto here = CarryOver(config, other, target_);
+      const auto here = TransferConfig(config, other, target_);
       if (!here) continue;
       ++carried;
       EXPECT_EQ(family->Check(other, target_, *here), schedule::RejectReason::kNone);
@@ -100,7 +101,7 @@ TEST_F(TransferTest, WhatIsCarriedOverIsLegal) {
 TEST_F(TransferTest, WhatThisBuildDoesNotKnowIsPassedOver) {
   std::vector<Timed> foreign;
   for (const char* text : {"nowhere/1 a=1", "contraction/99 mr=1", "contraction/1 mr=1"}) {
-    EXPECT_FALSE(CarryOver(*Config::Parse(text), four_, target_).has_value()) << text;
+    EXPECT_FALSE(TransferConfig(*Config::Parse(text), four_, target_).has_value()) << text;
     foreign.push_back({*Config::Parse(text), 1});
   }
   EXPECT_EQ(BestOf(four_, {{one_, foreign, 1000}}).config, Default(four_));

@@ -52,9 +52,9 @@ class ChooseKernelsTest : public ::testing::Test {
   void Add(const graph::Workload& workload, const schedule::Config& config, double ns) {
     AddTime(*log_, workload, target_, config, ns, "model", ++count_);
   }
-  std::vector<package::Choice> Choose(NearMisses near) const {
+  std::vector<package::Choice> Choose(Transfer transfer) const {
     const auto source = MakeLogSource(*log_, target_.ClassText());
-    auto choices = ChooseFrom(program_, target_, source.get(), near);
+    auto choices = ChooseFrom(program_, target_, source.get(), transfer);
     EXPECT_TRUE(choices.ok()) << choices.status().ToString();
     return *std::move(choices);
   }
@@ -70,17 +70,17 @@ class ChooseKernelsTest : public ::testing::Test {
 TEST_F(ChooseKernelsTest, ATaskWithoutARecordGetsTheFastKernelOfASimilarOne) {
   Add(one_, Default(one_), 90'000);
   Add(one_, Another(one_), 10'000);
-  const std::vector<package::Choice> choices = Choose(NearMisses::kUse);
-  EXPECT_TRUE(IsNearMiss(choices[0]));
+  const std::vector<package::Choice> choices = Choose(Transfer::kUse);
+  EXPECT_TRUE(IsTransferred(choices[0]));
   EXPECT_FALSE(IsTuned(choices[0]));
-  EXPECT_EQ(choices[0].origin, "near:" + DigestOf(std::string("record 2")).ToText());
+  EXPECT_EQ(choices[0].origin, "transfer:" + DigestOf(std::string("record 2")).ToText());
   EXPECT_NE(choices[0].config, Default(four_));
   EXPECT_GT(choices[0].expected_ns, 10'000) << "four times the work";
   EXPECT_EQ(choices[0].note, one_.Summary());
   EXPECT_EQ(choices[1].origin, kGuessed) << "a 1x1 convolution is of another kind";
   EXPECT_EQ(choices[1].config, Default(other_));
 
-  const std::vector<package::Choice> plain = Choose(NearMisses::kIgnore);
+  const std::vector<package::Choice> plain = Choose(Transfer::kIgnore);
   EXPECT_EQ(plain[0].origin, kGuessed);
   EXPECT_EQ(plain[0].config, Default(four_));
 }
@@ -89,7 +89,7 @@ TEST_F(ChooseKernelsTest, ARecordOfItsOwnComesFirst) {
   Add(one_, Default(one_), 90'000);
   Add(one_, Another(one_), 10'000);
   Add(four_, Another(four_), 500'000);
-  const std::vector<package::Choice> choices = Choose(NearMisses::kUse);
+  const std::vector<package::Choice> choices = Choose(Transfer::kUse);
   EXPECT_TRUE(IsTuned(choices[0]));
   EXPECT_EQ(choices[0].config, Another(four_));
   EXPECT_EQ(choices[0].expected_ns, 500'000);
@@ -125,7 +125,7 @@ TEST_F(ChooseKernelsTest, ForgedConfigsArePassedOver) {
     log_ = db::MakeMemoryLog();
     Add(four_, forged, 1);
     Add(one_, forged, 1);
-    const std::vector<package::Choice> choices = Choose(NearMisses::kUse);
+    const std::vector<package::Choice> choices = Choose(Transfer::kUse);
     for (size_t i = 0; i < choices.size(); ++i) {
       const Status legal =
           schedule::CheckConfig(program_.tasks[i].workload, target_, choices[i].config);
@@ -137,10 +137,10 @@ TEST_F(ChooseKernelsTest, ForgedConfigsArePassedOver) {
   }
 }
 
-TEST_F(ChooseKernelsTest, ALockFilePinsNearMisses) {
+TEST_F(ChooseKernelsTest, ALockFilePinsTransferredConfigs) {
   Add(one_, Default(one_), 90'000);
   Add(one_, Another(one_), 10'000);
-  const std::vector<package::Choice> choices = Choose(NearMisses::kUse);
+  const std::vector<package::Choice> choices = Choose(Transfer::kUse);
   const auto lock = package::LockFile::Parse(LockOf(program_, target_, choices).ToText());
   ASSERT_TRUE(lock.ok()) << lock.status().ToString();
   const auto pinned = ChooseFromLock(program_, target_, *lock);
@@ -163,7 +163,7 @@ TEST_F(ChooseKernelsTest, AServersAnswerGivesTheFirstKernelThatThisBuildGenerate
   reply.add_best();
   const auto source = MakeServerSource(program_, reply);
   ASSERT_TRUE(source.ok()) << source.status().ToString();
-  const auto choices = ChooseFrom(program_, target_, source->get(), NearMisses::kUse);
+  const auto choices = ChooseFrom(program_, target_, source->get(), Transfer::kUse);
   ASSERT_TRUE(choices.ok()) << choices.status().ToString();
   EXPECT_EQ((*choices)[0].config, Another(four_));
   EXPECT_EQ((*choices)[0].expected_ns, 7000);
@@ -175,25 +175,26 @@ TEST_F(ChooseKernelsTest, AnAnswerToAnotherQuestionIsAnError) {
   EXPECT_EQ(MakeServerSource(program_, reply).status().code(), StatusCode::kInternal);
   for (int i = 0; i < 2; ++i) reply.add_best();
   EXPECT_TRUE(MakeServerSource(program_, reply).ok());
-  reply.mutable_best(0)->add_precedents(0);
+  reply.mutable_best(0)->add_similar_workloads(0);
   EXPECT_EQ(MakeServerSource(program_, reply).status().code(), StatusCode::kInternal);
-  reply.mutable_best(0)->clear_precedents();
+  reply.mutable_best(0)->clear_similar_workloads();
   reply.mutable_best(1)->set_config(Another(other_).ToText());
   reply.mutable_best(1)->set_record("short");
   EXPECT_EQ(MakeServerSource(program_, reply).status().code(), StatusCode::kInternal);
 }
 
-TEST_F(ChooseKernelsTest, TheReportExplainsNearMisses) {
+TEST_F(ChooseKernelsTest, TheReportExplainsTransferredConfigs) {
   Add(one_, Default(one_), 90'000);
   Add(one_, Another(one_), 10'000);
-  const std::vector<package::Choice> choices = Choose(NearMisses::kUse);
+  const std::vector<package::Choice> choices = Choose(Transfer::kUse);
   const package::LibraryReport library;
   const std::string text = ToText(CompileReport{program_, choices, target_, library});
-  EXPECT_THAT(text, HasSubstr("(untuned: near miss, record " + choices[0].origin.substr(5, 8) +
+  EXPECT_THAT(text, HasSubstr("(untuned: transferred, record " +
+                              choices[0].origin.substr(std::string(kTransferred).size(), 8) +
                               " of " + one_.Summary() + ")"));
   EXPECT_THAT(text, HasSubstr("2 of 2 tasks are untuned and use a best guess (1 of them the kernel "
                               "of a similar task in the log"));
-  const std::vector<package::Choice> plain = Choose(NearMisses::kIgnore);
+  const std::vector<package::Choice> plain = Choose(Transfer::kIgnore);
   EXPECT_THAT(ToText(CompileReport{program_, plain, target_, library}),
               Not(HasSubstr("similar task")));
 }

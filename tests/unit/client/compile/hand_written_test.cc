@@ -43,7 +43,7 @@ class HandWrittenTest : public ::testing::Test {
   }
   package::Choice Choose(const graph::Program& program, HandWritten by_hand) const {
     const auto source = MakeLogSource(*log_, target_.ClassText());
-    const auto choices = ChooseFrom(program, target_, source.get(), NearMisses::kUse, by_hand);
+    const auto choices = ChooseFrom(program, target_, source.get(), Transfer::kUse, by_hand);
     EXPECT_TRUE(choices.ok()) << choices.status().ToString();
     return choices->front();
   }
@@ -101,8 +101,7 @@ TEST_F(HandWrittenTest, ALockFileHoldsItAndReportsNameIt) {
 TEST_F(HandWrittenTest, AServerIsAskedForThemOnlyWhereTheyAreTaken) {
   const auto kernels = [&](HandWritten by_hand) {
     std::string text;
-    const proto::BestRequest request =
-        BestRequestOf(program_, target_, NearMisses::kIgnore, by_hand);
+    const proto::BestRequest request = BestRequestOf(program_, target_, Transfer::kIgnore, by_hand);
     for (const std::string& kernel : request.kernels()) text += kernel + " ";
     return text;
   };

@@ -54,7 +54,7 @@ class SubstitutesTest : public ::testing::Test {
   }
   package::Choice Choose() const {
     const auto source = MakeLogSource(*log_, target_.ClassText());
-    const auto choices = ChooseFrom(program_, target_, source.get(), NearMisses::kUse);
+    const auto choices = ChooseFrom(program_, target_, source.get(), Transfer::kUse);
     EXPECT_TRUE(choices.ok()) << choices.status().ToString();
     return choices->front();
   }

@@ -57,7 +57,7 @@ TEST(Variants, OnlyMeasuredTimesCount) {
   EXPECT_EQ(Say(Of({{-1, 1}}), Apart({{-1, 1}})), "");
   EXPECT_THAT(Say(Of({{100, 1}, {-1, 1}}), Apart({{500, 3}})), HasSubstr("fused not measured"));
   Variant near = Apart({{10, 1}});
-  near.choices[0].origin = std::string(kNearMiss) + "0123";
+  near.choices[0].origin = std::string(kTransferred) + "0123";
   EXPECT_EQ(Say(Of({{100, 1}}), near), "") << "an estimate";
 }
 

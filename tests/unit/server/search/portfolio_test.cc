@@ -170,7 +170,7 @@ TEST(PortfolioTest, EveryTaskGetsItsDefaultFirst) {
   EXPECT_EQ(tasks.size(), kSizes.size());
 }
 
-// Of each task, what carries over is tried before anything else.
+// Of each task, transferred configs are tried before anything else.
 TEST(PortfolioTest, WhatIsNotPromisedComesFirstThenTheHeaviest) {
   const SyntheticDevice device(kSizes);
   std::vector<PortfolioTask> tasks = device.Tasks();
@@ -263,14 +263,14 @@ TEST(PortfolioTest, SaysWhatToExpectOfATaskWithoutAKernel) {
   std::vector<PortfolioTask> tasks = device.Tasks();
   tasks[1].guesses = {{{0, {4, 4, 1, 2, 2}}, true, 8765}};
   Portfolio portfolio(std::move(tasks), {}, {100, 1});
-  const TaskSearch& carried = portfolio.task(1);
-  EXPECT_EQ(carried.guess_ns(), 8765);
-  EXPECT_EQ(carried.pool().point(carried.guess()), (Point{4, 4, 1, 2, 2}));
+  const TaskSearch& transferred = portfolio.task(1);
+  EXPECT_EQ(transferred.guess_ns(), 8765);
+  EXPECT_EQ(transferred.pool().point(transferred.guess()), (Point{4, 4, 1, 2, 2}));
   const TaskSearch& cold = portfolio.task(0);
   EXPECT_EQ(cold.pool().point(cold.guess()), SyntheticSource(4000).Defaults()[0].point);
   EXPECT_NEAR(cold.guess_ns(), std::exp(cold.pool().log_estimate(cold.guess())), 1)
       << "nothing learned yet";
-  EXPECT_EQ(carried.best_ns(), 0);
+  EXPECT_EQ(transferred.best_ns(), 0);
 }
 
 TEST(PortfolioTest, WhatIsKnownIsTriedAgainOnlyIfGood) {

@@ -19,7 +19,7 @@ std::string KnowledgeOf(const SearchInput& input) {
     for (const PriorTrial& trial : task.prior) text += trial.config.ToText() + "\n";
     for (const int uses : task.uses) text += "used " + std::to_string(uses) + "\n";
   }
-  for (const costmodel::Precedent& related : input.related) {
+  for (const costmodel::SimilarWorkload& related : input.related) {
     text += related.workload.ToText() + "\n";
     for (const costmodel::Timed& trial : related.best) text += trial.config.ToText() + "\n";
   }

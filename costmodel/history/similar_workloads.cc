@@ -1,4 +1,4 @@
-#include "costmodel/history/precedents.h"
+#include "costmodel/history/similar_workloads.h"
 
 #include <optional>
 #include <utility>
@@ -19,7 +19,7 @@ constexpr size_t kMostLookedAt = 32;
 }  // namespace
 
 // Read when it is first asked for.
-Result<Precedents::Entry*> Precedents::EntryOf(const Digest& key) {
+Result<SimilarWorkloads::Entry*> SimilarWorkloads::EntryOf(const Digest& key) {
   std::unique_ptr<Entry>& entry = entries_[key];
   if (entry != nullptr) return entry.get();
   const std::optional<db::WorkloadRow> row = MLC_TRY(log_.FindWorkload(key));
@@ -27,7 +27,7 @@ Result<Precedents::Entry*> Precedents::EntryOf(const Digest& key) {
   auto read = std::make_unique<Entry>(
       Entry{{MLC_TRY(graph::Workload::Parse(row->text)), {}, 0}, {key, {}}});
   MLC_TRY(Fill(*read));
-  by_precedent_[&read->precedent] = read.get();
+  sources_[&read->similar] = read.get();
   entry = std::move(read);
   return entry.get();
 }
@@ -35,7 +35,7 @@ Result<Precedents::Entry*> Precedents::EntryOf(const Digest& key) {
 // The records of the workload. Confirmed times rank the best, but are taken later and under
 // other conditions than the default's single time: what is compared are single times where there
 // are any.
-Status Precedents::Fill(Entry& entry) const {
+Status SimilarWorkloads::Fill(Entry& entry) const {
   // What somebody wrote by hand for one shape says nothing of others.
   const auto before = [&](const db::Record& record) {
     return record.id <= up_to_id_ && !schedule::IsRawCuda(record.config);
@@ -55,36 +55,38 @@ Status Precedents::Fill(Entry& entry) const {
     Result<schedule::Config> config = schedule::Config::Parse(record.config);
     if (!config.ok()) continue;
     const double single = single_ns(record.config);
-    entry.precedent.best.push_back(
+    entry.similar.best.push_back(
         {*std::move(config), single > 0 ? single : record.measurement.median_ns});
     entry.source.records.push_back(record.task_uid);
   }
-  const graph::Workload& workload = entry.precedent.workload;
+  const graph::Workload& workload = entry.similar.workload;
   const Result<target::Target> target = target::Target::Parse(target_);
-  if (entry.precedent.best.empty() || !target.ok()) return Status();
+  if (entry.similar.best.empty() || !target.ok()) return Status();
   const auto usual = costmodel::DefaultConfig(workload, *target);
   if (!usual.ok()) return Status();
-  entry.precedent.default_ns = single_ns(usual->ToText());
-  if (entry.precedent.default_ns == 0 && static_cast<int>(fastest.size()) == kFastest) {
-    entry.precedent.default_ns = fastest.back().measurement.median_ns;  // at least
+  entry.similar.default_ns = single_ns(usual->ToText());
+  if (entry.similar.default_ns == 0 && static_cast<int>(fastest.size()) == kFastest) {
+    entry.similar.default_ns = fastest.back().measurement.median_ns;  // at least
   }
   return Status();
 }
 
-Result<std::vector<const costmodel::Precedent*>> Precedents::For(const graph::Workload& workload) {
-  std::vector<const costmodel::Precedent*> nearest;
+Result<std::vector<const costmodel::SimilarWorkload*>> SimilarWorkloads::For(
+    const graph::Workload& workload) {
+  std::vector<const costmodel::SimilarWorkload*> nearest;
   size_t looked_at = 0;
   for (const Digest& key : MLC_TRY(index_.Near(costmodel::DescribeProblem(workload)))) {
     if (key == workload.digest()) continue;
-    if (nearest.size() == costmodel::kMostPrecedents || looked_at++ == kMostLookedAt) break;
+    if (nearest.size() == costmodel::kMostSimilar || looked_at++ == kMostLookedAt) break;
     const Entry& entry = *MLC_TRY(EntryOf(key));
-    if (!entry.precedent.best.empty()) nearest.push_back(&entry.precedent);
+    if (!entry.similar.best.empty()) nearest.push_back(&entry.similar);
   }
   return nearest;
 }
 
-const Precedents::Source& Precedents::SourceOf(const costmodel::Precedent& precedent) const {
-  return by_precedent_.at(&precedent)->source;
+const SimilarWorkloads::Source& SimilarWorkloads::SourceOf(
+    const costmodel::SimilarWorkload& similar) const {
+  return sources_.at(&similar)->source;
 }
 
 }  // namespace mlc::server

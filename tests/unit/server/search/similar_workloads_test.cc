@@ -1,4 +1,4 @@
-#include "costmodel/history/precedents.h"
+#include "costmodel/history/similar_workloads.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@ namespace {
 
 using costmodel::MakeConv;
 
-class PrecedentsTest : public ::testing::Test {
+class SimilarWorkloadsTest : public ::testing::Test {
  protected:
-  PrecedentsTest() {
+  SimilarWorkloadsTest() {
     target_.isa = target::Isa::kAvx512;
     target_.threads = 2;
   }
@@ -40,9 +40,9 @@ class PrecedentsTest : public ::testing::Test {
   void Add(const graph::Workload& workload, const std::string& config, double ns) {
     Add(workload, config, ns, target_.ClassText());
   }
-  std::vector<const costmodel::Precedent*> Near(Precedents& precedents,
-                                                const graph::Workload& workload) {
-    auto nearest = precedents.For(workload);
+  std::vector<const costmodel::SimilarWorkload*> Near(SimilarWorkloads& similar_workloads,
+                                                      const graph::Workload& workload) {
+    auto nearest = similar_workloads.For(workload);
     EXPECT_TRUE(nearest.ok()) << nearest.status().ToString();
     return *std::move(nearest);
   }
@@ -55,7 +55,7 @@ class PrecedentsTest : public ::testing::Test {
   graph::Workload one_ = MakeConv(64, 28, 128, 3), four_ = MakeConv(64, 28, 128, 3, 4);
 };
 
-TEST_F(PrecedentsTest, TheIndexKnowsTheNewestWorkloadsAndNoMore) {
+TEST_F(SimilarWorkloadsTest, TheIndexKnowsTheNewestWorkloadsAndNoMore) {
   const auto add = [this](int64_t from, int64_t to) {
     for (int64_t n = from; n < to; ++n) {
       const graph::Workload workload = MakeConv(64, 28, 128, 3, n);
@@ -78,14 +78,14 @@ TEST_F(PrecedentsTest, TheIndexKnowsTheNewestWorkloadsAndNoMore) {
   EXPECT_EQ(index.Near(newest)->front(), MakeConv(64, 28, 128, 3, 699).digest());
 }
 
-TEST_F(PrecedentsTest, TheFastestOfTheNearestWorkloadsComeWithTheirSources) {
+TEST_F(SimilarWorkloadsTest, TheFastestOfTheNearestWorkloadsComeWithTheirSources) {
   Add(MakeConv(64, 28, 64, 3), "contraction/1 a=1", 700);
   Add(one_, Default(one_), 900);
   Add(one_, "contraction/1 a=2", 800);
   Add(four_, "contraction/1 a=3", 1);
   Add(MakeConv(64, 28, 128, 1), "contraction/1 a=1", 5);
-  Precedents precedents(*log_, index_, target_.ClassText());
-  const auto nearest = Near(precedents, four_);
+  SimilarWorkloads similar_workloads(*log_, index_, target_.ClassText());
+  const auto nearest = Near(similar_workloads, four_);
   ASSERT_EQ(nearest.size(), 2u) << "neither itself nor another kind";
   EXPECT_EQ(nearest[0]->workload.digest(), one_.digest());
   ASSERT_EQ(nearest[0]->best.size(), 2u);
@@ -93,23 +93,23 @@ TEST_F(PrecedentsTest, TheFastestOfTheNearestWorkloadsComeWithTheirSources) {
   EXPECT_EQ(nearest[0]->best[0].ns, 800);
   EXPECT_EQ(nearest[0]->default_ns, 900);
   EXPECT_EQ(nearest[1]->default_ns, 0) << "not measured";
-  const Precedents::Source& source = precedents.SourceOf(*nearest[0]);
+  const SimilarWorkloads::Source& source = similar_workloads.SourceOf(*nearest[0]);
   EXPECT_EQ(source.workload, one_.digest());
   EXPECT_EQ(source.records[0], DigestOf(std::string("record 3")));
 }
 
-TEST_F(PrecedentsTest, TimesAreComparedWithTimesOfTheirKind) {
+TEST_F(SimilarWorkloadsTest, TimesAreComparedWithTimesOfTheirKind) {
   Add(one_, Default(one_), 900);
   Add(one_, "contraction/1 a=2", 800);
   Add(one_, "contraction/1 a=3", 790);
   arm_ = "verify";  // later, on a slower clock
   Add(one_, "contraction/1 a=3", 990);
   Add(one_, "contraction/1 a=2", 980);
-  Precedents precedents(*log_, index_, target_.ClassText());
-  const costmodel::Precedent& precedent = *Near(precedents, four_)[0];
-  ASSERT_EQ(precedent.best.size(), 3u);
-  EXPECT_EQ(precedent.default_ns, 900);
-  for (const costmodel::Timed& timed : precedent.best) {
+  SimilarWorkloads similar_workloads(*log_, index_, target_.ClassText());
+  const costmodel::SimilarWorkload& similar = *Near(similar_workloads, four_)[0];
+  ASSERT_EQ(similar.best.size(), 3u);
+  EXPECT_EQ(similar.default_ns, 900);
+  for (const costmodel::Timed& timed : similar.best) {
     if (timed.config.ToText() == "contraction/1 a=2") {
       EXPECT_EQ(timed.ns, 800);
     }
@@ -119,15 +119,15 @@ TEST_F(PrecedentsTest, TimesAreComparedWithTimesOfTheirKind) {
   }
 }
 
-TEST_F(PrecedentsTest, OtherTargetsAndLaterRecordsDoNotCount) {
+TEST_F(SimilarWorkloadsTest, OtherTargetsAndLaterRecordsDoNotCount) {
   Add(one_, "contraction/1 a=1", 700, "target of another kind");
-  Precedents elsewhere(*log_, index_, target_.ClassText());
+  SimilarWorkloads elsewhere(*log_, index_, target_.ClassText());
   EXPECT_TRUE(Near(elsewhere, four_).empty());
   Add(one_, "contraction/1 a=2", 900);
   const int64_t then = log_->Stats()->last_id;
   Add(one_, "contraction/1 a=3", 800);
-  Precedents precedents(*log_, index_, target_.ClassText(), then);
-  const auto nearest = Near(precedents, four_);
+  SimilarWorkloads similar_workloads(*log_, index_, target_.ClassText(), then);
+  const auto nearest = Near(similar_workloads, four_);
   ASSERT_EQ(nearest.size(), 1u);
   ASSERT_EQ(nearest[0]->best.size(), 1u);
   EXPECT_EQ(nearest[0]->best[0].ns, 900);

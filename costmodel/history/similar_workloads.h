@@ -1,4 +1,4 @@
-// What the log knows of workloads like a given one: what near misses are made of (see
+// What the log knows of workloads similar to a given one, for transfer of their configs (see
 // costmodel/transfer.h). Searches, builds and queries read it alike. Not thread-safe; borrows the
 // log and the index.
 #pragma once
@@ -16,28 +16,28 @@
 
 namespace mlc::server {
 
-class Precedents {
+class SimilarWorkloads {
  public:
   // `index`: of the same log. `target`: a class text. Records after `up_to_id` are as if they were
   // not there.
-  Precedents(const db::TuningLog& log, WorkloadIndex& index, std::string target,
-             int64_t up_to_id = INT64_MAX)
+  SimilarWorkloads(const db::TuningLog& log, WorkloadIndex& index, std::string target,
+                   int64_t up_to_id = INT64_MAX)
       : log_(log), index_(index), target_(std::move(target)), up_to_id_(up_to_id) {}
 
   // The nearest other workloads with correct records on the target, nearest first, at most
-  // costmodel::kMostPrecedents. They live as long as this object.
-  Result<std::vector<const costmodel::Precedent*>> For(const graph::Workload& workload);
-  // Key of the workload and uid of the record behind precedent->best[place].
+  // costmodel::kMostSimilar. They live as long as this object.
+  Result<std::vector<const costmodel::SimilarWorkload*>> For(const graph::Workload& workload);
+  // Key of the workload and uid of the record behind similar->best[place].
   struct Source {
     Digest workload;
     std::vector<Digest> records;  // parallel to `best`
   };
-  // REQUIRES: `precedent` came from this object.
-  const Source& SourceOf(const costmodel::Precedent& precedent) const;
+  // REQUIRES: `similar` came from this object.
+  const Source& SourceOf(const costmodel::SimilarWorkload& similar) const;
 
  private:
   struct Entry {
-    costmodel::Precedent precedent;
+    costmodel::SimilarWorkload similar;
     Source source;
   };
 
@@ -49,7 +49,7 @@ class Precedents {
   const std::string target_;
   const int64_t up_to_id_;
   std::map<Digest, std::unique_ptr<Entry>> entries_;  // that were read
-  std::map<const costmodel::Precedent*, const Entry*> by_precedent_;
+  std::map<const costmodel::SimilarWorkload*, const Entry*> sources_;
 };
 
 }  // namespace mlc::server
