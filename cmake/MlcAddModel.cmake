@@ -6,7 +6,7 @@
 #
 # Makes the library target TARGET: link with it, include "NAME.h", use NAME_model (see mlc_model.h).
 # NAME defaults to TARGET in lower case. The library is static unless SHARED is given. Without LOG
-# and LOCKED every kernel is a best guess. Without TARGET_TEXT the target is what the records are of,
+# and LOCKED every kernel has the default config of its family. Without TARGET_TEXT the target is what the records are of,
 # or this machine's GPU or processor (mlc-compile --target auto). With WEIGHTS_IN_FILE the target's
 # property MLC_WEIGHTS_FILE names the file that open() takes. Runs again when the model, the log or
 # the lock file change.

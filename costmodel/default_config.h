@@ -12,8 +12,8 @@
 
 namespace mlc::costmodel {
 
-// The target without its calibrated figures: what guesses are made for, alike on all targets of a
-// class.
+// The target without its calibrated figures: what prior configs are chosen for, alike on all
+// targets of a class.
 target::Target ClassOf(target::Target target);
 
 // The default of every family that accepts the workload, the workload's own first, the others in

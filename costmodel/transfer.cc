@@ -19,8 +19,8 @@ using schedule::RejectReason;
 constexpr size_t kConfigsEach = 3;
 // A searched best over a default that was not measured beside it.
 constexpr double kUsualGain = 1.05;
-// Log time by which an analogy loses trust for each doubling of distance.
-constexpr double kDoubt = 0.02;
+// Log time added to a transferred config for each doubling of distance.
+constexpr double kDistancePenalty = 0.02;
 
 // Of `domain`, the value closest to `value` on a logarithmic scale.
 int64_t ClosestIn(const std::vector<int64_t>& domain, int64_t value) {
@@ -77,9 +77,9 @@ double ErrorOf(const Config& config, double ns, const graph::Workload& workload,
   return ns / EstimateOf(*family, workload, target, config);
 }
 
-class Analogies {
+class PriorRanking {
  public:
-  Analogies(const graph::Workload& workload, const target::Target& target)
+  PriorRanking(const graph::Workload& workload, const target::Target& target)
       : workload_(workload), target_(ClassOf(target)), problem_(DescribeProblem(workload)) {}
 
   Status Default() {
@@ -98,11 +98,11 @@ class Analogies {
         similar.default_ns > 0 ? similar.default_ns : kUsualGain * similar.best[0].ns;
     const double usual_error = ErrorOf(usual, usual_ns, similar.workload, target_);
     if (usual_error <= 0) return;
-    Guess& ours = ranked_[0].second;
+    PriorConfig& ours = ranked_[0].second;
     const double ours_ns = default_estimate_ * usual_error;
     if (!anchored_) ours.expected_ns = ours_ns;
     anchored_ = true;
-    const double doubt = kDoubt * Distance(problem_, DescribeProblem(similar.workload));
+    const double penalty = kDistancePenalty * Distance(problem_, DescribeProblem(similar.workload));
     for (size_t place = 0; place < std::min(kConfigsEach, similar.best.size()); ++place) {
       const Timed& timed = similar.best[place];
       // Its own default is the counterpart of the default there.
@@ -112,31 +112,31 @@ class Analogies {
       if (error <= 0 || !transferred) continue;
       const Family& family = *schedule::FindFamily(transferred->family);
       const double ns = error * EstimateOf(family, workload_, target_, *transferred);
-      Add(std::log(ns / ours_ns) + doubt, {*std::move(transferred), ns, number, place});
+      Add(std::log(ns / ours_ns) + penalty, {*std::move(transferred), ns, number, place});
     }
   }
 
-  std::vector<Guess> BestFirst() && {
+  std::vector<PriorConfig> BestFirst() && {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<Guess> guesses;
-    for (auto& [score, guess] : ranked_) guesses.push_back(std::move(guess));
-    return guesses;
+    std::vector<PriorConfig> priors;
+    for (auto& [score, prior] : ranked_) priors.push_back(std::move(prior));
+    return priors;
   }
 
  private:
   // By log time over the default's.
-  void Add(double score, Guess guess) {
+  void Add(double score, PriorConfig prior) {
     for (const auto& [other, known] : ranked_) {
-      if (known.config == guess.config) return;
+      if (known.config == prior.config) return;
     }
-    ranked_.emplace_back(score, std::move(guess));
+    ranked_.emplace_back(score, std::move(prior));
   }
 
   const graph::Workload& workload_;
   target::Target target_;
   const Problem problem_;
-  std::vector<std::pair<double, Guess>> ranked_;  // the default first
+  std::vector<std::pair<double, PriorConfig>> ranked_;  // the default first
   double default_estimate_ = 0;
   bool anchored_ = false;
 };
@@ -170,12 +170,13 @@ std::optional<Config> TransferConfig(const Config& config, const graph::Workload
   return Repair(*family, space, workload, target, transferred);
 }
 
-Result<std::vector<Guess>> GuessesFor(const graph::Workload& workload, const target::Target& target,
-                                      std::span<const SimilarWorkload* const> nearest) {
-  Analogies analogies(workload, target);
-  MLC_TRY(analogies.Default());
-  for (size_t i = 0; i < nearest.size(); ++i) analogies.Add(static_cast<int>(i), *nearest[i]);
-  return std::move(analogies).BestFirst();
+Result<std::vector<PriorConfig>> PriorConfigsFor(const graph::Workload& workload,
+                                                 const target::Target& target,
+                                                 std::span<const SimilarWorkload* const> nearest) {
+  PriorRanking ranking(workload, target);
+  MLC_TRY(ranking.Default());
+  for (size_t i = 0; i < nearest.size(); ++i) ranking.Add(static_cast<int>(i), *nearest[i]);
+  return std::move(ranking).BestFirst();
 }
 
 }  // namespace mlc::costmodel

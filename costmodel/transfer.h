@@ -2,10 +2,10 @@
 // a similar workload, or the default (default_config.h). One rule for all who need it:
 // searches (the first trial of a task), builds and queries.
 //
-// The rule is an analogy. A config is expected to take here what it took there, times the quotient
-// of its analytic estimates; the estimate's error cancels as far as the two problems are alike. A
-// transferred config is preferred where it is so expected to beat the default, whose measured time
-// there, if there is one, is the yardstick. Deterministic; thread-safe.
+// The rule is a proportion. A config is expected to take here what it took there, times the
+// quotient of its analytic estimates; the estimate's error cancels as far as the two problems are
+// alike. A transferred config is preferred where it is so expected to beat the default, whose
+// measured time there, if there is one, is the yardstick. Deterministic; thread-safe.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ struct SimilarWorkload {
   double default_ns = 0;    // of its default config; 0: not measured
 };
 
-struct Guess {
+struct PriorConfig {
   schedule::Config config;
   double expected_ns = 0;  // of one execution
   int similar = -1;        // place of the workload it was transferred from; -1: the default
@@ -56,7 +56,8 @@ std::optional<schedule::Config> TransferConfig(const schedule::Config& config,
 
 // The default and all transferred configs, distinct, best first. UNIMPLEMENTED if no family accepts
 // the workload. Similar workloads that this build cannot understand are passed over.
-Result<std::vector<Guess>> GuessesFor(const graph::Workload& workload, const target::Target& target,
-                                      std::span<const SimilarWorkload* const> nearest);
+Result<std::vector<PriorConfig>> PriorConfigsFor(const graph::Workload& workload,
+                                                 const target::Target& target,
+                                                 std::span<const SimilarWorkload* const> nearest);
 
 }  // namespace mlc::costmodel

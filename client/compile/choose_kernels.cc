@@ -49,31 +49,31 @@ Result<std::optional<package::Choice>> Measured(const graph::Workload& workload,
 }
 
 // A transferred config or the default.
-Result<package::Choice> Guessed(const graph::Workload& workload, const target::Target& target,
-                                const std::vector<KnownSimilar>& near) {
+Result<package::Choice> PriorChoice(const graph::Workload& workload, const target::Target& target,
+                                    const std::vector<KnownSimilar>& near) {
   std::vector<const costmodel::SimilarWorkload*> nearest;
   for (const KnownSimilar& known : near) nearest.push_back(known.similar);
-  const std::vector<costmodel::Guess> guesses =
-      MLC_TRY(costmodel::GuessesFor(workload, target, nearest));
-  const costmodel::Guess& guess = guesses[0];
-  package::Choice choice{guess.config, kGuessed, 0, ""};
-  if (guess.similar < 0) return choice;
-  const KnownSimilar& similar = near[static_cast<size_t>(guess.similar)];
-  choice.origin = kTransferred + (*similar.records)[guess.place].ToText();
-  choice.expected_ns = guess.expected_ns;
+  const std::vector<costmodel::PriorConfig> priors =
+      MLC_TRY(costmodel::PriorConfigsFor(workload, target, nearest));
+  const costmodel::PriorConfig& prior = priors[0];
+  package::Choice choice{prior.config, kDefaultOrigin, 0, ""};
+  if (prior.similar < 0) return choice;
+  const KnownSimilar& similar = near[static_cast<size_t>(prior.similar)];
+  choice.origin = kTransferOrigin + (*similar.records)[prior.place].ToText();
+  choice.expected_ns = prior.expected_ns;
   choice.note = similar.similar->workload.Summary();
   return choice;
 }
 
 Result<package::Choice> ChooseOne(const graph::Workload& workload, const target::Target& target,
                                   const Sources& from) {
-  if (from.source == nullptr) return Guessed(workload, target, {});
+  if (from.source == nullptr) return PriorChoice(workload, target, {});
   std::optional<package::Choice> choice =
       MLC_TRY(Measured(workload, target, *from.source, from.by_hand));
   if (choice) return *std::move(choice);
   std::vector<KnownSimilar> similar_workloads;
   if (from.transfer == Transfer::kUse) similar_workloads = MLC_TRY(from.source->Near(workload));
-  return Guessed(workload, target, similar_workloads);
+  return PriorChoice(workload, target, similar_workloads);
 }
 
 // What devices newer than the target run instead of `config`; nothing if they can run it, or none
@@ -95,11 +95,11 @@ Result<std::optional<schedule::Config>> SubstituteFor(const schedule::Config& co
 }  // namespace
 
 bool IsTuned(const package::Choice& choice) {
-  return choice.origin != kGuessed && !IsTransferred(choice);
+  return choice.origin != kDefaultOrigin && !IsTransferred(choice);
 }
 
 bool IsTransferred(const package::Choice& choice) {
-  return choice.origin.starts_with(kTransferred);
+  return choice.origin.starts_with(kTransferOrigin);
 }
 
 Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,

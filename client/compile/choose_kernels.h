@@ -15,10 +15,10 @@
 
 namespace mlc::client {
 
-// Origin of a choice that nothing in the log speaks for.
-inline constexpr char kGuessed[] = "guess";
+// Origin of a default config: the log has neither a record nor a similar workload.
+inline constexpr char kDefaultOrigin[] = "default";
 // Origin of a transferred config: this, then the uid of the record that it comes from.
-inline constexpr char kTransferred[] = "transfer:";
+inline constexpr char kTransferOrigin[] = "transfer:";
 // True if the choice was itself measured.
 bool IsTuned(const package::Choice& choice);
 bool IsTransferred(const package::Choice& choice);

@@ -23,24 +23,25 @@ double TotalNs(const CompileReport& report) {
 }
 
 std::string OriginText(const package::Choice& choice) {
-  if (choice.origin == kGuessed) return "(untuned: best guess)";
+  if (choice.origin == kDefaultOrigin) return "(untuned: default config)";
   if (!IsTransferred(choice)) return "(record " + choice.origin.substr(0, 8) + ")";
-  const std::string record = choice.origin.substr(std::string(kTransferred).size(), 8);
+  const std::string record = choice.origin.substr(std::string(kTransferOrigin).size(), 8);
   return "(untuned: transferred, record " + record +
          (choice.note.empty() ? ")" : " of " + choice.note + ")");
 }
 
 // What the untuned tasks were given.
 std::string UntunedText(const std::vector<package::Choice>& choices) {
-  const auto guessed = std::count_if(choices.begin(), choices.end(),
-                                     [](const auto& choice) { return choice.origin == kGuessed; });
-  const auto near = std::count_if(choices.begin(), choices.end(), IsTransferred);
-  if (guessed + near == 0) return "";
-  std::string text = std::to_string(guessed + near) + " of " + std::to_string(choices.size()) +
-                     " tasks are untuned and use a best guess";
-  if (near > 0) {
-    text += " (" + std::to_string(near) +
-            " of them the kernel of a similar task in the log; their times are estimates)";
+  const auto defaults = std::count_if(choices.begin(), choices.end(), [](const auto& choice) {
+    return choice.origin == kDefaultOrigin;
+  });
+  const auto transferred = std::count_if(choices.begin(), choices.end(), IsTransferred);
+  if (defaults + transferred == 0) return "";
+  std::string text = std::to_string(defaults + transferred) + " of " +
+                     std::to_string(choices.size()) + " tasks are untuned and use a default config";
+  if (transferred > 0) {
+    text += " or one transferred from a similar task in the log (" + std::to_string(transferred) +
+            " of them; their times are estimates)";
   }
   return text + ": run mlc-tune first for the full speed\n";
 }
@@ -86,8 +87,8 @@ std::string ToText(const CompileReport& report) {
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return TimeOf(report, a) > TimeOf(report, b); });
   std::string text;
-  const bool guessed = std::any_of(report.choices.begin(), report.choices.end(),
-                                   [](const auto& choice) { return choice.expected_ns <= 0; });
+  const bool lacks_times = std::any_of(report.choices.begin(), report.choices.end(),
+                                       [](const auto& choice) { return choice.expected_ns <= 0; });
   for (const size_t i : order) text += Row(report, i, total);
   char line[256];
   std::snprintf(
@@ -95,7 +96,7 @@ std::string ToText(const CompileReport& report) {
       "%zu tasks, %zu kernel calls, expected %.3f ms%s\n"
       "arena %.2f MB (%.2f MB without sharing), scratch %.2f MB, weights %.1f MB, code %.2f MB\n",
       report.choices.size(), report.program.steps.size(), total / 1e6,
-      guessed ? " for those with a time" : "", report.library.arena_bytes / 1e6,
+      lacks_times ? " for those with a time" : "", report.library.arena_bytes / 1e6,
       report.program.unshared_bytes / 1e6, report.library.scratch_bytes / 1e6,
       report.library.weights_bytes / 1e6, report.library.code_bytes / 1e6);
   text += line;

@@ -46,7 +46,7 @@ std::vector<TaskLine> LinesOf(const ModelInfo& model, const proto::JobProgress& 
     const proto::TaskProgress& task = progress.tasks(static_cast<int>(i));
     line.best_ns = task.best_ns();
     line.default_ns = task.default_ns();
-    line.guess_ns = task.guess_ns();
+    line.estimate_ns = task.estimate_ns();
     line.trials = task.trials();
   }
   return lines;

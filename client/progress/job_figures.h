@@ -33,14 +33,14 @@ Result<ModelInfo> InfoOf(const proto::JobDescription& description);
 
 struct TaskLine {
   double best_ns = 0;      // of one execution; 0: none yet
-  double guess_ns = 0;     // to be expected while there is none; 0: unknown
+  double estimate_ns = 0;  // while there is none; 0: unknown
   double default_ns = 0;   // 0: not measured
   double roofline_ns = 0;  // 0: unknown
   double share = 0;        // of the model's time, 0..1
   int64_t trials = 0;
   int uses = 0;  // by the variant that would be built
 
-  double KnownNs() const { return best_ns > 0 ? best_ns : guess_ns; }
+  double KnownNs() const { return best_ns > 0 ? best_ns : estimate_ns; }
 };
 
 // The model's time is that of the library that could be built now: the best measured time of each

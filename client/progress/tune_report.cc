@@ -115,7 +115,7 @@ std::string ResultJson(const TuneOptions& options, const std::string& job, const
     if (info.uses.size() > 1) task["uses"] = info.uses;
     task["trials"] = figures.tasks[i].trials;
     task["best_ns"] = figures.tasks[i].best_ns;
-    task["guess_ns"] = figures.tasks[i].guess_ns;
+    task["estimate_ns"] = figures.tasks[i].estimate_ns;
     task["default_ns"] = figures.tasks[i].default_ns;
     task["roofline_ns"] = figures.tasks[i].roofline_ns;
     task["share"] = figures.tasks[i].share;

@@ -13,7 +13,7 @@ constexpr double kTooManyFailures = 0.5;
 
 ExitCode Verdict(const proto::JobProgress& progress, const JobFigures& figures) {
   if (progress.state() == proto::CANCELLED) return ExitCode::kInterrupted;
-  // A task that the budget did not reach is built with a guess.
+  // A task that the budget did not reach is built with a prior config.
   const VariantFigures& model = figures.model();
   const bool nothing = model.untried == model.tasks;
   if (model.missing > model.untried || nothing) return ExitCode::kNoResult;

@@ -33,9 +33,9 @@ Portfolio::Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Op
     for (const PortfolioTask::Known& known : tasks[i].known) {
       task.search->AddKnown(known.point, known.ending, known.ns, known.confirmed);
     }
-    for (const PortfolioTask::Guess& guess : tasks[i].guesses) {
-      task.search->AddGuess(guess.point, guess.transferred ? "transfer" : "default",
-                            guess.expected_ns);
+    for (const PortfolioTask::PriorConfig& prior : tasks[i].prior_configs) {
+      task.search->AddPriorConfig(prior.point, prior.transferred ? "transfer" : "default",
+                                  prior.expected_ns);
     }
     task.search->Start();
   }

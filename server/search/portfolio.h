@@ -30,12 +30,12 @@ struct PortfolioTask {
   std::vector<Known> known;
   // What is best without a trial, best first: defaults, and configs transferred from similar tasks
   // with the times that they should take (0: unknown).
-  struct Guess {
+  struct PriorConfig {
     PointRef point;
     bool transferred = false;
     double expected_ns = 0;
   };
-  std::vector<Guess> guesses;
+  std::vector<PriorConfig> prior_configs;
 };
 
 class Portfolio {

@@ -27,18 +27,18 @@ Ending EndingOf(const Measurement& m) {
 }
 
 // What a build would take for the task, best first; see costmodel/transfer.h.
-std::vector<costmodel::Guess> GuessesOf(const graph::Workload& workload,
-                                        const target::Target& target,
-                                        const std::vector<costmodel::SimilarWorkload>& related,
-                                        const std::vector<costmodel::Problem>& problems) {
+std::vector<costmodel::PriorConfig> PriorConfigsOf(
+    const graph::Workload& workload, const target::Target& target,
+    const std::vector<costmodel::SimilarWorkload>& related,
+    const std::vector<costmodel::Problem>& problems) {
   std::vector<const costmodel::SimilarWorkload*> nearest;
   for (const size_t i :
        costmodel::NearestProblems(costmodel::DescribeProblem(workload), problems)) {
     if (related[i].workload.digest() == workload.digest()) continue;
     if (nearest.size() < costmodel::kMostSimilar) nearest.push_back(&related[i]);
   }
-  auto guesses = costmodel::GuessesFor(workload, target, nearest);
-  return guesses.ok() ? *std::move(guesses) : std::vector<costmodel::Guess>();
+  auto configs = costmodel::PriorConfigsFor(workload, target, nearest);
+  return configs.ok() ? *std::move(configs) : std::vector<costmodel::PriorConfig>();
 }
 
 // Rows of the feature table of this program; others are history.
@@ -73,12 +73,12 @@ class PortfolioStrategy : public Strategy {
         entry.known.push_back(
             {*point, EndingOf(prior.measurement), prior.measurement.median_ns, prior.confirmed});
       }
-      for (const costmodel::Guess& guess :
-           GuessesOf(task.workload, input.target, input.related, problems)) {
-        const bool transferred = guess.similar >= 0;
-        const auto point = source->Find(guess.config);
+      for (const costmodel::PriorConfig& prior :
+           PriorConfigsOf(task.workload, input.target, input.related, problems)) {
+        const bool transferred = prior.similar >= 0;
+        const auto point = source->Find(prior.config);
         if (point)
-          entry.guesses.push_back({*point, transferred, transferred ? guess.expected_ns : 0});
+          entry.prior_configs.push_back({*point, transferred, transferred ? prior.expected_ns : 0});
       }
       entry.source = std::move(source);
       tasks.push_back(std::move(entry));
@@ -132,8 +132,8 @@ class PortfolioStrategy : public Strategy {
       if (task.best() >= 0) entry.best = ConfigOf(number, task.best());
       entry.default_ns = task.default_ns();
       entry.done = task.done();
-      if (task.guess() >= 0) entry.guess = ConfigOf(number, task.guess());
-      entry.guess_ns = task.guess_ns();
+      if (task.prior_config() >= 0) entry.prior_config = ConfigOf(number, task.prior_config());
+      entry.estimate_ns = task.estimate_ns();
     }
     return progress;
   }

@@ -92,8 +92,8 @@ struct TaskProgress {
   // What a build would use as long as there is no correct trial, and how long that may take: a
   // transferred config's time by analogy, else the default's by the models. Empty and 0 if nothing
   // is known.
-  std::optional<schedule::Config> guess;
-  double guess_ns = 0;
+  std::optional<schedule::Config> prior_config;
+  double estimate_ns = 0;
 };
 
 class Strategy {

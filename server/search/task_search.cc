@@ -53,20 +53,20 @@ void TaskSearch::AddKnown(const PointRef& point, Ending ending, double ns, bool 
   tried_[static_cast<size_t>(candidate)] = 1;
 }
 
-void TaskSearch::AddGuess(const PointRef& point, const char* arm, double expected_ns) {
+void TaskSearch::AddPriorConfig(const PointRef& point, const char* arm, double expected_ns) {
   const int candidate = pool_.Repair(point);
   if (candidate == Pool::kIllegal) return;
   tried_.resize(static_cast<size_t>(pool_.size()), 0);
-  if (guess_ < 0) {
-    guess_ = candidate;
+  if (prior_config_ < 0) {
+    prior_config_ = candidate;
     expected_ns_ = expected_ns;
   }
-  guesses_.push_back({candidate, arm});
+  prior_configs_.push_back({candidate, arm});
 }
 
-double TaskSearch::guess_ns() const {
-  if (expected_ns_ > 0 || guess_ < 0) return expected_ns_;
-  return std::exp(Score(guess_));
+double TaskSearch::estimate_ns() const {
+  if (expected_ns_ > 0 || prior_config_ < 0) return expected_ns_;
+  return std::exp(Score(prior_config_));
 }
 
 void TaskSearch::Start() {
@@ -96,23 +96,24 @@ void TaskSearch::Start() {
   done_ = pool_.size() == 0;
 }
 
-// The guess first; then by the models if they know something, else guesses as they came and the
-// defaults of other families. A default that the models think little of waits for NextDefault.
+// The best prior config first; then by the models if they are trained, else prior configs as they
+// came and the defaults of other families. A default that the models think little of waits for
+// NextDefault.
 void TaskSearch::OrderSeeds(bool informed, std::deque<Seed>& seeds) {
-  if (guess_ < 0) guess_ = default_;
-  std::vector<Seed> rest = informed ? std::vector<Seed>() : guesses_;
+  if (prior_config_ < 0) prior_config_ = default_;
+  std::vector<Seed> rest = informed ? std::vector<Seed>() : prior_configs_;
   std::vector<Seed> scored(seeds_.begin(), seeds_.end());
-  if (informed) scored.insert(scored.begin(), guesses_.begin(), guesses_.end());
+  if (informed) scored.insert(scored.begin(), prior_configs_.begin(), prior_configs_.end());
   std::stable_sort(scored.begin(), scored.end(), [&](const Seed& a, const Seed& b) {
     return Score(a.candidate) < Score(b.candidate);
   });
   rest.insert(rest.end(), scored.begin(), scored.end());
   std::stable_partition(rest.begin(), rest.end(),
-                        [&](const Seed& seed) { return seed.candidate == guess_; });
+                        [&](const Seed& seed) { return seed.candidate == prior_config_; });
   double bar = std::numeric_limits<double>::infinity();
   for (int i = 0; informed && i < pool_.size(); ++i) bar = std::min(bar, Score(i) + kPoorSeed);
   for (const Seed& seed : rest) {
-    const bool worthy = seed.candidate == guess_ || Score(seed.candidate) < bar;
+    const bool worthy = seed.candidate == prior_config_ || Score(seed.candidate) < bar;
     if (worthy && timed_.count(seed.candidate) == 0) seeds.push_back(seed);
   }
   seeds_ = std::move(seeds);

@@ -45,7 +45,7 @@ class TaskSearch {
   void AddKnown(const PointRef& point, Ending ending, double ns, bool confirmed);
   // A point to try early; the first one added is tried first. `arm` is a literal. `expected_ns`: 0
   // if unknown.
-  void AddGuess(const PointRef& point, const char* arm, double expected_ns);
+  void AddPriorConfig(const PointRef& point, const char* arm, double expected_ns);
   // Fills the pool and puts the seeds in order.
   void Start();
 
@@ -65,12 +65,12 @@ class TaskSearch {
   // The same of all trials to come, if all goes well: what may be hoped for. 1 while nothing was
   // measured.
   double Room();
-  // Best known time, else the one to be expected of the guess.
-  double TimeOrEstimate() const { return best_ns_ > 0 ? best_ns_ : guess_ns(); }
-  // The best one without a trial, or -1, and the time to be expected of it: by analogy if it was
-  // transferred, else by the models.
-  int guess() const { return guess_; }
-  double guess_ns() const;
+  // Best known time, else the estimate of the prior config.
+  double TimeOrEstimate() const { return best_ns_ > 0 ? best_ns_ : estimate_ns(); }
+  // The best one without a trial, or -1, and the estimate of its time: from a similar workload if
+  // it was transferred, else by the models.
+  int prior_config() const { return prior_config_; }
+  double estimate_ns() const;
   double best_ns() const { return best_ns_; }
   int best() const { return best_; }
   // Of the first default, as comparable to best_ns() as can be told; 0 until measured.
@@ -79,7 +79,8 @@ class TaskSearch {
 
   // No correct kernel yet, none under way, and not given up.
   bool wants_first() const { return timed_.empty() && under_way() == 0 && trials_ < kFirstTries; }
-  // What the guess takes is known by analogy with another workload, and no trial has denied it.
+  // The time of the prior config is predicted from a similar workload, and no trial has corrected
+  // it.
   bool promised() const { return expected_ns_ > 0 && trials_ == 0; }
   bool done() const { return done_; }
   // No correct kernel in as many tries as others wait for.
@@ -137,7 +138,7 @@ class TaskSearch {
   SharedModels& models_;
   Rng rng_;
   std::deque<Seed> seeds_;
-  std::vector<Seed> guesses_;  // until Start
+  std::vector<Seed> prior_configs_;  // until Start
   std::vector<char> tried_;
   std::set<int> pending_;
   std::map<int, Timed> timed_;
@@ -149,8 +150,8 @@ class TaskSearch {
   std::vector<float> online_;   // both layers
   std::vector<double> offset_;  // by family: mean of log measured less predicted, shrunk
   int default_ = -1;
-  int guess_ = -1;
-  double expected_ns_ = 0;  // of the guess, by analogy
+  int prior_config_ = -1;
+  double expected_ns_ = 0;  // of the prior config, from a similar workload
   int best_ = -1;
   double best_ns_ = 0;
   double default_ns_ = 0;

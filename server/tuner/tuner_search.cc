@@ -203,8 +203,8 @@ void Tuner::Publish(Job& job) {
     task.set_default_ns(known.default_ns);
     task.set_best_config(known.best ? known.best->ToText() : std::string());
     task.set_done(known.done);
-    task.set_guess_config(known.guess ? known.guess->ToText() : std::string());
-    task.set_guess_ns(known.guess_ns);
+    task.set_prior_config(known.prior_config ? known.prior_config->ToText() : std::string());
+    task.set_estimate_ns(known.estimate_ns);
   }
   std::lock_guard lock(mutex_);
   job.row.trials = run.learned();

@@ -184,7 +184,7 @@ int Main(const Options& options) {
     const std::vector<Timed> timed = TimeConfigs(*workload, target, threads, **copy, options);
     if (timed.empty()) continue;
     const double work = c.compute ? workload->Flops() : workload->MinBytes();
-    const auto guess =
+    const auto usual =
         std::find_if(timed.begin(), timed.end(), [](const Timed& t) { return t.is_default; });
     const auto print = [&](const char* name, const Timed& t) {
       std::printf("%-17s %9.1f us %7.1f %s", name, t.seconds * 1e6, work / t.seconds * 1e-9,
@@ -193,7 +193,7 @@ int Main(const Options& options) {
       std::printf("  %s\n", t.config.c_str());
     };
     print(c.name.c_str(), timed[0]);
-    if (guess != timed.end()) print("  default", *guess);
+    if (usual != timed.end()) print("  default", *usual);
     for (size_t i = 1; options.all && i < timed.size(); ++i) print("", timed[i]);
     std::fflush(stdout);
   }

@@ -7,7 +7,7 @@ Few trials: two runs of their own per seed, each from an empty log; the latencie
 executed in turns (and, beside them, the sums of the searches' best times).
 Second tuning: batch 4, once from an empty log and once from a copy of the log of batch 1. Counted are the trials from which
 on the model's time is within 5 % of what that run ends with, seen in three ways:
-  told       the model_ms of --json-lines, in which untried tasks count with what is to be expected of their guess
+  told       the model_ms of --json-lines, in which untried tasks count with the estimate of their prior config
   library    what mlc-compile writes from the log as it was after so many trials (one of --steps), executed in turns
   measured   the sum of the best measured times, which exists once every task has one
 No seed is started that would probably end after --budget seconds. Prints medians over the seeds.

@@ -113,9 +113,9 @@ void Look(const Device& device, const std::vector<server::SearchTask>& tasks, Ru
   const std::vector<server::TaskProgress> progress = run.strategy->Progress();
   for (size_t i = 0; i < tasks.size(); ++i) {
     const server::TaskProgress& p = progress[i];
-    const auto& config = p.best ? p.best : p.guess;
+    const auto& config = p.best ? p.best : p.prior_config;
     library += tasks[i].occurrences * (config ? device.Time(tasks[i].workload, *config) : 1e6);
-    told += tasks[i].occurrences * (p.best_ns > 0 ? p.best_ns : p.guess_ns);
+    told += tasks[i].occurrences * (p.best_ns > 0 ? p.best_ns : p.estimate_ns);
   }
   run.library.push_back(library);
   run.told.push_back(told);

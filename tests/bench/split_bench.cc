@@ -66,13 +66,13 @@ Config WithSplit(Config config, int64_t split) {
   return config;
 }
 
-struct Guess {
+struct Default {
   double cycles;
   std::string config;
 };
 struct Candidates {
   std::vector<std::string> configs;
-  std::vector<Guess> guesses;  // the first of each form
+  std::vector<Default> defaults;  // the first of each form
 };
 
 // The configs of least estimated time of each form, with their twins of the other form.
@@ -100,7 +100,7 @@ Candidates CandidatesFor(const graph::Workload& workload, const target::Target& 
   for (auto& form : forms) {
     const auto least = [](const auto& x, const auto& y) { return x.first < y.first; };
     std::sort(form.begin(), form.end(), least);
-    if (!form.empty()) candidates.guesses.push_back({form[0].first, form[0].second.ToText()});
+    if (!form.empty()) candidates.defaults.push_back({form[0].first, form[0].second.ToText()});
     for (size_t i = 0; i < std::min(count, form.size()); ++i) {
       const Config& config = form[i].second;
       const Config twin = WithSplit(config, -config["split"]);
@@ -143,9 +143,9 @@ void Report(const std::string& name, const Candidates& candidates,
   for (const auto& [form, b] : best) {
     printf("  best %-8s %7.2f us  %s\n", form.c_str(), b.us, b.config.c_str());
   }
-  for (const Guess& guess : candidates.guesses) {
-    printf("  guess         %7.2f us, estimated %.0f cycles  %s\n",
-           results[guess.config].median_ns / 1e3, guess.cycles, guess.config.c_str());
+  for (const Default& usual : candidates.defaults) {
+    printf("  default       %7.2f us, estimated %.0f cycles  %s\n",
+           results[usual.config].median_ns / 1e3, usual.cycles, usual.config.c_str());
   }
   for (auto& [size, list] : ratios) {
     std::sort(list.begin(), list.end());
@@ -162,8 +162,8 @@ Status List() {
       Problems(), {}, [&](const Problem& problem, const graph::Workload& workload) -> Status {
         printf("%s\n", problem.name.c_str());
         const Candidates candidates = CandidatesFor(workload, target, 24);
-        for (const Guess& guess : candidates.guesses) {
-          printf("  estimated %.0f cycles  %s\n", guess.cycles, guess.config.c_str());
+        for (const Default& usual : candidates.defaults) {
+          printf("  estimated %.0f cycles  %s\n", usual.cycles, usual.config.c_str());
         }
         for (const std::string& config : candidates.configs) printf("  %s\n", config.c_str());
         return {};

@@ -3,7 +3,7 @@
 
     breadth_gpu.py --bin build/release/bin --work DIR [--precisions fp32 fp16] [--kinds graph compile] [--trials 0] [--only swin_t llama]
 
-Every network of ../peers/networks.py is exported by torch (TorchScript, opset 17), compiled with best guesses, or with the kernels of
+Every network of ../peers/networks.py is exported by torch (TorchScript, opset 17), compiled with default configs, or with the kernels of
 so many trials, checked on the GPU against onnxruntime's outputs in single precision, and timed beside PyTorch in one CUDA graph
 (graph: eager; compile: torch.compile). Models are exported and compiled side by side, GPU work is done one after another. Ends with 1
 if a network is refused or differs by more than 1e-4 (fp32), 5e-3 (tf32) or 2e-2 (fp16) of its largest value.

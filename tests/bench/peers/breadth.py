@@ -4,7 +4,7 @@
     breadth.py --bin build/release/bin --work DIR [--exporters ts dynamo] [--only swin_t llama] [--threads 2]
 
 Every network of networks.py is exported by torch's exporters (ts: TorchScript, opset 17; dynamo: torch.export), compiled
-with best guesses, and executed in turns with onnxruntime. Needs onnx, onnxruntime, onnxscript, torch, torchvision, timm and
+with default configs, and executed in turns with onnxruntime. Needs onnx, onnxruntime, onnxscript, torch, torchvision, timm and
 transformers. Ends with 1 if a network is refused or differs by more than 1e-4 of its largest value.
 """
 import argparse

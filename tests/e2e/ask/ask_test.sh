@@ -45,7 +45,7 @@ says_nothing_of untuned
 same near resnet50 --threads 2
 says 'untuned: transferred, record'
 same plain resnet50 --threads 2 --transfer=off
-says 'untuned: best guess'
+says 'untuned: default config'
 says_nothing_of 'transferred'
 
 expect 3 mlc-compile --model "$models/resnet50.onnx" --server "$at" --threads 2 --require-tuned -o "$work/none"

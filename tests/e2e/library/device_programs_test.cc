@@ -103,7 +103,7 @@ TEST_F(DevicePrograms, AModelIsCompiledWithoutAGpu) {
   SKIP_WITHOUT_NVRTC();
   ASSERT_EQ(compiled_.exit_code, 0) << compiled_.output;
   EXPECT_THAT(compiled_.output, AllOf(HasSubstr("for GPUs of sm_90a, and newer ones"),
-                                      HasSubstr("untuned: best guess")));
+                                      HasSubstr("untuned: default config")));
   std::ifstream lock(root_ + "/net/net.lock");
   std::string first, second;
   std::getline(lock, first);

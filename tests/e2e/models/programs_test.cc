@@ -100,11 +100,11 @@ TEST_F(Programs, RequireTunedTellsWhatIsMissing) {
   EXPECT_THAT(without.output, HasSubstr("--require-tuned: the log has no usable record for"));
   EXPECT_THAT(without.output, HasSubstr("run mlc-tune --model"));
   EXPECT_FALSE(fs::exists(In("untuned")));
-  const Finished guessed = Compile({"--log", In("empty.db"), "-o", In("guessed")});
-  EXPECT_EQ(guessed.exit_code, 0) << guessed.output;
-  EXPECT_THAT(guessed.output, HasSubstr("tasks are untuned and use a best guess"));
+  const Finished untuned = Compile({"--log", In("empty.db"), "-o", In("untuned")});
+  EXPECT_EQ(untuned.exit_code, 0) << untuned.output;
+  EXPECT_THAT(untuned.output, HasSubstr("tasks are untuned and use a default config"));
   const Finished locked =
-      Compile({"--locked", In("guessed/guessed.lock"), "--require-tuned", "-o", In("x")});
+      Compile({"--locked", In("untuned/untuned.lock"), "--require-tuned", "-o", In("x")});
   EXPECT_EQ(locked.exit_code, 3);
   EXPECT_THAT(locked.output, HasSubstr("the lock file has no usable record for"));
 }

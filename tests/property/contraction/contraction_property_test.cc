@@ -143,9 +143,9 @@ void CheckFamilyOn(const target::Target& target, Rng& rng, graph::Workload workl
                    const Family& family, double tolerance) {
   ASSERT_TRUE(family.Accepts(workload, target)) << workload.ToText();
   Case c = MakeCase(rng, std::move(workload));
-  const Config guess = family.Default(c.workload, target);
-  ASSERT_EQ(family.Check(c.workload, target, guess), RejectReason::kNone) << guess.ToText();
-  CheckConfig(c, target, guess, tolerance);
+  const Config usual = family.Default(c.workload, target);
+  ASSERT_EQ(family.Check(c.workload, target, usual), RejectReason::kNone) << usual.ToText();
+  CheckConfig(c, target, usual, tolerance);
   const Space space = family.MakeSpace(c.workload, target);
   ASSERT_LE(space.NumPoints(), int64_t{1} << 20);
   int legal = 0;

@@ -40,11 +40,11 @@ void CheckFamily(Rng& rng, graph::Workload workload, const Family& family, int c
   };
   const Space space = family.MakeSpace(c.workload, target);
   ASSERT_LE(space.NumPoints(), int64_t{1} << 20);
-  const Config guess = family.Default(c.workload, target);
-  ASSERT_EQ(family.Check(c.workload, target, guess), RejectReason::kNone) << guess.ToText() << "\n"
+  const Config usual = family.Default(c.workload, target);
+  ASSERT_EQ(family.Check(c.workload, target, usual), RejectReason::kNone) << usual.ToText() << "\n"
                                                                           << c.workload.ToText();
-  ASSERT_GE(space.RankOf(guess), 0) << guess.ToText();
-  check(guess);
+  ASSERT_GE(space.RankOf(usual), 0) << usual.ToText();
+  check(usual);
   int legal = 0;
   for (int i = 0; i < 2000 && legal < configs && !::testing::Test::HasFailure(); ++i) {
     const Config config =

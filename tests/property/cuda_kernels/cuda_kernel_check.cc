@@ -79,11 +79,11 @@ void CheckFamily(Rng& rng, const RandomWorkload& random, std::string_view name, 
   const auto target = target::Target::Parse(kTargets[rng.Below(2)]);
   ASSERT_TRUE(target.ok()) << target.status().ToString();
   ASSERT_TRUE(family->Accepts(c.workload, *target)) << c.workload.ToText();
-  const Config guess = family->Default(c.workload, *target);
-  ASSERT_EQ(family->Check(c.workload, *target, guess), RejectReason::kNone) << guess.ToText();
-  CheckConfig(c, *target, guess, random.tolerance);
+  const Config usual = family->Default(c.workload, *target);
+  ASSERT_EQ(family->Check(c.workload, *target, usual), RejectReason::kNone) << usual.ToText();
+  CheckConfig(c, *target, usual, random.tolerance);
   const Space space = family->MakeSpace(c.workload, *target);
-  ASSERT_GE(space.RankOf(guess), 0) << guess.ToText();
+  ASSERT_GE(space.RankOf(usual), 0) << usual.ToText();
   int legal = 0;
   for (int i = 0; i < 50 && legal < configs && !::testing::Test::HasFailure(); ++i) {
     const auto points = static_cast<uint64_t>(space.NumPoints());

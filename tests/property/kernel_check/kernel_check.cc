@@ -73,11 +73,11 @@ void CheckConfig(Case& c, const target::Target& target, const Config& config, bo
 void CheckTarget(Rng& rng, Case& c, const target::Target& target, const Family& family,
                  bool compiled, double tolerance, int configs) {
   ASSERT_TRUE(family.Accepts(c.workload, target)) << c.workload.ToText();
-  const Config guess = family.Default(c.workload, target);
-  ASSERT_EQ(family.Check(c.workload, target, guess), RejectReason::kNone) << guess.ToText();
-  CheckConfig(c, target, guess, compiled, tolerance);
+  const Config usual = family.Default(c.workload, target);
+  ASSERT_EQ(family.Check(c.workload, target, usual), RejectReason::kNone) << usual.ToText();
+  CheckConfig(c, target, usual, compiled, tolerance);
   const Space space = family.MakeSpace(c.workload, target);
-  ASSERT_GE(space.RankOf(guess), 0) << guess.ToText();
+  ASSERT_GE(space.RankOf(usual), 0) << usual.ToText();
   int legal = 0;
   for (int i = 0; i < 50 && legal < configs && !::testing::Test::HasFailure(); ++i) {
     const auto points = static_cast<uint64_t>(space.NumPoints());

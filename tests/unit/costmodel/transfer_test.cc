@@ -35,11 +35,11 @@ class TransferTest : public ::testing::Test {
     }
     return configs;
   }
-  Guess BestOf(const graph::Workload& workload,
-               const std::vector<SimilarWorkload>& similar_workloads) const {
+  PriorConfig BestOf(const graph::Workload& workload,
+                     const std::vector<SimilarWorkload>& similar_workloads) const {
     std::vector<const SimilarWorkload*> nearest;
     for (const SimilarWorkload& similar : similar_workloads) nearest.push_back(&similar);
-    return GuessesFor(workload, target_, nearest)->front();
+    return PriorConfigsFor(workload, target_, nearest)->front();
   }
 
   target::Target target_;
@@ -47,40 +47,41 @@ class TransferTest : public ::testing::Test {
 };
 
 TEST_F(TransferTest, WithoutASimilarWorkloadItIsTheDefault) {
-  const Guess guess = BestOf(four_, {});
-  EXPECT_EQ(guess.config, Default(four_));
-  EXPECT_EQ(guess.similar, -1);
-  EXPECT_GT(guess.expected_ns, 0);
+  const PriorConfig prior = BestOf(four_, {});
+  EXPECT_EQ(prior.config, Default(four_));
+  EXPECT_EQ(prior.similar, -1);
+  EXPECT_GT(prior.expected_ns, 0);
 }
 
 TEST_F(TransferTest, AMuchFasterConfigOfAnotherBatchIsCarriedOver) {
   const Config fast = Legal(one_, 1)[0];
-  const Guess guess = BestOf(four_, {{one_, {{fast, 2000}, {Default(one_), 40'000}}, 40'000}});
-  EXPECT_EQ(guess.config, *TransferConfig(fast, four_, target_));
-  EXPECT_EQ(guess.similar, 0);
-  EXPECT_EQ(guess.place, 0u);
-  EXPECT_GT(guess.expected_ns, 2000) << "four times the work";
-  EXPECT_LT(guess.expected_ns, 40'000);
+  const PriorConfig prior =
+      BestOf(four_, {{one_, {{fast, 2000}, {Default(one_), 40'000}}, 40'000}});
+  EXPECT_EQ(prior.config, *TransferConfig(fast, four_, target_));
+  EXPECT_EQ(prior.similar, 0);
+  EXPECT_EQ(prior.place, 0u);
+  EXPECT_GT(prior.expected_ns, 2000) << "four times the work";
+  EXPECT_LT(prior.expected_ns, 40'000);
 }
 
 TEST_F(TransferTest, WhereTheDefaultWonItWinsAndTheTimeIsScaled) {
   const Config slow = Legal(one_, 1)[0];
-  const Guess guess = BestOf(four_, {{one_, {{Default(one_), 1000}, {slow, 50'000}}, 1000}});
-  EXPECT_EQ(guess.config, Default(four_));
-  EXPECT_EQ(guess.similar, -1);
-  EXPECT_GT(guess.expected_ns, 2000);
-  EXPECT_LT(guess.expected_ns, 8000);
+  const PriorConfig prior = BestOf(four_, {{one_, {{Default(one_), 1000}, {slow, 50'000}}, 1000}});
+  EXPECT_EQ(prior.config, Default(four_));
+  EXPECT_EQ(prior.similar, -1);
+  EXPECT_GT(prior.expected_ns, 2000);
+  EXPECT_LT(prior.expected_ns, 8000);
 }
 
-TEST_F(TransferTest, TheCalibrationOfATargetChangesNoGuess) {
+TEST_F(TransferTest, TheCalibrationOfATargetChangesNoPriorConfig) {
   const std::vector<Config> configs = Legal(one_, 3);
   const std::vector<SimilarWorkload> similar_workloads = {
       {one_, {{configs[0], 900}, {configs[1], 950}, {configs[2], 980}}, 1000}};
-  const Guess guess = BestOf(four_, similar_workloads);
+  const PriorConfig prior = BestOf(four_, similar_workloads);
   target_.fma_gflops = 400;
   target_.copy_gbps = 20;
-  EXPECT_EQ(BestOf(four_, similar_workloads).config, guess.config);
-  EXPECT_EQ(BestOf(four_, similar_workloads).expected_ns, guess.expected_ns);
+  EXPECT_EQ(BestOf(four_, similar_workloads).config, prior.config);
+  EXPECT_EQ(BestOf(four_, similar_workloads).expected_ns, prior.expected_ns);
 }
 
 TEST_F(TransferTest, WhatIsCarriedOverIsLegal) {

@@ -31,8 +31,8 @@ TEST(LockFile, ALockWithoutTasksReadsBack) {
 TEST(LockFile, SubstitutesFollowTheirTasks) {
   const std::string other = DigestOf(std::string_view("another")).ToText();
   const std::string text = "mlc lock v1\ntarget t\ntask " + std::min(kDigest, other) +
-                           " guess 0.0 a/1 x=1\ntask " + std::max(kDigest, other) +
-                           " guess 0.0 b/1\nnewer " + std::max(kDigest, other) + " c/2 y=3\n";
+                           " default 0.0 a/1 x=1\ntask " + std::max(kDigest, other) +
+                           " default 0.0 b/1\nnewer " + std::max(kDigest, other) + " c/2 y=3\n";
   const Result<LockFile> lock = LockFile::Parse(text);
   ASSERT_TRUE(lock.ok()) << lock.status().message();
   EXPECT_FALSE(lock->choices.begin()->second.substitute);

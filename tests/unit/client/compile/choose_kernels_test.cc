@@ -77,11 +77,11 @@ TEST_F(ChooseKernelsTest, ATaskWithoutARecordGetsTheFastKernelOfASimilarOne) {
   EXPECT_NE(choices[0].config, Default(four_));
   EXPECT_GT(choices[0].expected_ns, 10'000) << "four times the work";
   EXPECT_EQ(choices[0].note, one_.Summary());
-  EXPECT_EQ(choices[1].origin, kGuessed) << "a 1x1 convolution is of another kind";
+  EXPECT_EQ(choices[1].origin, kDefaultOrigin) << "a 1x1 convolution is of another kind";
   EXPECT_EQ(choices[1].config, Default(other_));
 
   const std::vector<package::Choice> plain = Choose(Transfer::kIgnore);
-  EXPECT_EQ(plain[0].origin, kGuessed);
+  EXPECT_EQ(plain[0].origin, kDefaultOrigin);
   EXPECT_EQ(plain[0].config, Default(four_));
 }
 
@@ -167,7 +167,7 @@ TEST_F(ChooseKernelsTest, AServersAnswerGivesTheFirstKernelThatThisBuildGenerate
   ASSERT_TRUE(choices.ok()) << choices.status().ToString();
   EXPECT_EQ((*choices)[0].config, Another(four_));
   EXPECT_EQ((*choices)[0].expected_ns, 7000);
-  EXPECT_EQ((*choices)[1].origin, kGuessed);
+  EXPECT_EQ((*choices)[1].origin, kDefaultOrigin);
 }
 
 TEST_F(ChooseKernelsTest, AnAnswerToAnotherQuestionIsAnError) {
@@ -190,10 +190,10 @@ TEST_F(ChooseKernelsTest, TheReportExplainsTransferredConfigs) {
   const package::LibraryReport library;
   const std::string text = ToText(CompileReport{program_, choices, target_, library});
   EXPECT_THAT(text, HasSubstr("(untuned: transferred, record " +
-                              choices[0].origin.substr(std::string(kTransferred).size(), 8) +
+                              choices[0].origin.substr(std::string(kTransferOrigin).size(), 8) +
                               " of " + one_.Summary() + ")"));
-  EXPECT_THAT(text, HasSubstr("2 of 2 tasks are untuned and use a best guess (1 of them the kernel "
-                              "of a similar task in the log"));
+  EXPECT_THAT(text, HasSubstr("2 of 2 tasks are untuned and use a default config or one "
+                              "transferred from a similar task in the log (1 of them"));
   const std::vector<package::Choice> plain = Choose(Transfer::kIgnore);
   EXPECT_THAT(ToText(CompileReport{program_, plain, target_, library}),
               Not(HasSubstr("similar task")));

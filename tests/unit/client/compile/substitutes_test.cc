@@ -110,7 +110,7 @@ TEST_F(SubstitutesTest, ALockFilePinsThem) {
 // The same lock file gives the same library, whatever devices there are by then.
 TEST_F(SubstitutesTest, ALockFileWithoutThemGivesNone) {
   const std::string text = "mlc lock v1\ntarget " + target_.ClassText() + "\ntask " +
-                           task_.digest().ToText() + " guess 0 " + Warpgroups().ToText() + "\n";
+                           task_.digest().ToText() + " default 0 " + Warpgroups().ToText() + "\n";
   const auto lock = package::LockFile::Parse(text);
   ASSERT_TRUE(lock.ok()) << lock.status().ToString();
   const auto choices = ChooseFromLock(program_, target_, *lock);

@@ -30,7 +30,7 @@ class JobFiguresTest : public ::testing::Test {
     for (const double ns : best_ns) {
       proto::TaskProgress& task = *progress.add_tasks();
       task.set_best_ns(ns);
-      task.set_guess_ns(1e6);
+      task.set_estimate_ns(1e6);
       task.set_default_ns(2 * ns);
       task.set_trials(ns > 0 ? 4 : 0);
     }

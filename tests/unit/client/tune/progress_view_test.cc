@@ -99,7 +99,7 @@ TEST_F(ProgressViewTest, ATaskWithoutAKernelCountsWithWhatIsToBeExpected) {
   untried.set_best_ns(0);
   untried.set_default_ns(0);
   untried.set_trials(0);
-  untried.set_guess_ns(1'880'000);
+  untried.set_estimate_ns(1'880'000);
   const JobFigures figures = FiguresOf(model_, progress_);
   EXPECT_DOUBLE_EQ(figures.model().model_ns, 3 * 40'000 + 1'880'000);
   EXPECT_DOUBLE_EQ(figures.model().measured_share, 0.06);

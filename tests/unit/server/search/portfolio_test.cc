@@ -177,7 +177,7 @@ TEST(PortfolioTest, WhatIsNotPromisedComesFirstThenTheHeaviest) {
   const Point good = {4, 4, 1, 2, 2}, second = {3, 5, 1, 2, 2};
   for (size_t t = 1; t < tasks.size(); ++t) {
     const double ns = device.TimeOf(static_cast<int>(t), good);
-    tasks[t].guesses = {{{0, good}, true, ns}, {{0, second}, true, 1.1 * ns}};
+    tasks[t].prior_configs = {{{0, good}, true, ns}, {{0, second}, true, 1.1 * ns}};
   }
   Portfolio portfolio(std::move(tasks), {}, {100, 1});
   std::vector<int> order;
@@ -195,7 +195,7 @@ std::vector<PortfolioTask> Promised(const SyntheticDevice& device, size_t count)
   std::vector<PortfolioTask> tasks = device.Tasks();
   for (size_t t = 0; t < count; ++t) {
     const Point good = {4, 4, 1, 2, 2};
-    tasks[t].guesses = {{{0, good}, true, device.TimeOf(static_cast<int>(t), good)}};
+    tasks[t].prior_configs = {{{0, good}, true, device.TimeOf(static_cast<int>(t), good)}};
   }
   return tasks;
 }
@@ -225,8 +225,8 @@ TEST(PortfolioTest, TrialsGoWhereAnalogiesPromiseMore) {
   const Point point = {4, 4, 1, 2, 2};
   const double ns = device.TimeOf(0, point);
   std::vector<PortfolioTask> tasks = device.Tasks();
-  tasks[0].guesses = {{{0, point}, true, ns}};
-  tasks[1].guesses = {{{0, point}, true, 0.7 * ns}};
+  tasks[0].prior_configs = {{{0, point}, true, ns}};
+  tasks[1].prior_configs = {{{0, point}, true, 0.7 * ns}};
   Portfolio portfolio(std::move(tasks), {}, {2, 1});
   std::vector<Portfolio::Seen> seen;
   for (const Pick& pick : portfolio.Propose(2)) seen.push_back({pick, Ending::kTimed, ns});
@@ -238,11 +238,11 @@ TEST(PortfolioTest, TrialsGoWhereAnalogiesPromiseMore) {
   EXPECT_GT(trials[0], 0);
 }
 
-TEST(PortfolioTest, WhatFailsFirstIsFollowedByTheNextGuess) {
+TEST(PortfolioTest, WhatFailsFirstIsFollowedByTheNextPriorConfig) {
   const SyntheticDevice device(kSizes);
   std::vector<PortfolioTask> tasks = device.Tasks();
   const Point bad = {4, 4, 1, 2, 2}, next = {3, 5, 1, 2, 2};
-  tasks[0].guesses = {{{0, bad}, true, 1000}, {{0, next}, true, 1100}};
+  tasks[0].prior_configs = {{{0, bad}, true, 1000}, {{0, next}, true, 1100}};
   const auto trials = static_cast<int64_t>(kSizes.size());
   Portfolio portfolio(std::move(tasks), {}, {trials, 1});
   const std::vector<Pick> first = portfolio.Propose(static_cast<int>(kSizes.size()));
@@ -261,14 +261,14 @@ TEST(PortfolioTest, WhatFailsFirstIsFollowedByTheNextGuess) {
 TEST(PortfolioTest, SaysWhatToExpectOfATaskWithoutAKernel) {
   const SyntheticDevice device(kSizes);
   std::vector<PortfolioTask> tasks = device.Tasks();
-  tasks[1].guesses = {{{0, {4, 4, 1, 2, 2}}, true, 8765}};
+  tasks[1].prior_configs = {{{0, {4, 4, 1, 2, 2}}, true, 8765}};
   Portfolio portfolio(std::move(tasks), {}, {100, 1});
   const TaskSearch& transferred = portfolio.task(1);
-  EXPECT_EQ(transferred.guess_ns(), 8765);
-  EXPECT_EQ(transferred.pool().point(transferred.guess()), (Point{4, 4, 1, 2, 2}));
+  EXPECT_EQ(transferred.estimate_ns(), 8765);
+  EXPECT_EQ(transferred.pool().point(transferred.prior_config()), (Point{4, 4, 1, 2, 2}));
   const TaskSearch& cold = portfolio.task(0);
-  EXPECT_EQ(cold.pool().point(cold.guess()), SyntheticSource(4000).Defaults()[0].point);
-  EXPECT_NEAR(cold.guess_ns(), std::exp(cold.pool().log_estimate(cold.guess())), 1)
+  EXPECT_EQ(cold.pool().point(cold.prior_config()), SyntheticSource(4000).Defaults()[0].point);
+  EXPECT_NEAR(cold.estimate_ns(), std::exp(cold.pool().log_estimate(cold.prior_config())), 1)
       << "nothing learned yet";
   EXPECT_EQ(transferred.best_ns(), 0);
 }
@@ -328,7 +328,7 @@ TEST(PortfolioTest, ADefaultThatWasLeftOutIsMeasuredBeforeTheEnd) {
   Tune(others, before, 200);
   for (const int64_t trials : {200, 32}) {
     std::vector<PortfolioTask> tasks = device.Tasks();
-    for (PortfolioTask& task : tasks) task.guesses = {{{0, {4, 4, 1, 2, 2}}, true, 8765}};
+    for (PortfolioTask& task : tasks) task.prior_configs = {{{0, {4, 4, 1, 2, 2}}, true, 8765}};
     Portfolio after(std::move(tasks), before.Gathered(), {trials, 1});
     const Course course = Tune(device, after, trials);
     const size_t early = 100;  // trials

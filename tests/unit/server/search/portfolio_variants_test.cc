@@ -19,13 +19,13 @@ struct Course {
   double apart_ns() const { return 3 * best_ns[1] + best_ns[2]; }
 };
 
-// `guesses`: what the tasks are said to take before anything is measured; 0: nothing.
+// `estimates`: what the tasks are said to take before anything is measured; 0: nothing.
 Course Tune(double merged, double apart, int64_t trials, uint64_t seed = 1, int batch = 8,
-            const std::vector<double>& guesses = {0, 0, 0}) {
+            const std::vector<double>& estimates = {0, 0, 0}) {
   const SyntheticDevice device({merged, apart, 8000});
   std::vector<PortfolioTask> tasks = device.Tasks();
   for (size_t t = 0; t < tasks.size(); ++t) {
-    if (guesses[t] > 0) tasks[t].guesses = {{{0, {2, 2, 1, 1, 0}}, true, guesses[t]}};
+    if (estimates[t] > 0) tasks[t].prior_configs = {{{0, {2, 2, 1, 1, 0}}, true, estimates[t]}};
   }
   tasks[0].uses = {1, 0};
   tasks[1].uses = {0, 3};
@@ -74,7 +74,7 @@ TEST(PortfolioVariantsTest, TheSlowerVariantCostsLittle) {
   }
 }
 
-TEST(PortfolioVariantsTest, AWrongGuessRulesNoVariantOut) {
+TEST(PortfolioVariantsTest, AWrongEstimateRulesNoVariantOut) {
   const Course apart = Tune(16000, 3000, 200, 1, 8, {100, 1e6, 0});
   EXPECT_LT(apart.apart_ns(), apart.merged_ns());
   EXPECT_LT(3 * apart.trials[0], apart.trials[1]);
