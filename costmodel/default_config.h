@@ -1,6 +1,6 @@
 // The config for a workload of which nothing was measured: what a build without a log uses, what a
-// search tries first, and over which its gain is told. Deterministic, the same for all targets of a
-// class; thread-safe.
+// search tries first, and over which its gain is reported. Deterministic, the same for all targets
+// of a class; thread-safe.
 #pragma once
 
 #include <vector>

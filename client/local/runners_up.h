@@ -44,7 +44,7 @@ std::vector<size_t> Gains(std::span<const Substitution> tried, std::span<const d
 // The lock with the substitutions made.
 package::LockFile Substituted(package::LockFile lock, std::span<const Substitution> made);
 
-// What the log is told of a substitution that is kept, as a confirmation: the time of the config
+// The record of a substitution that is kept, as a confirmation: the time of the config
 // that was in use, less what an execution of the model gained by each use. `gain_ms` > 0. `job` and
 // `now_us` make it a record of its own.
 db::Record RecordOf(const Substitution& made, double gain_ms, const Digest& job, int64_t now_us);

@@ -100,7 +100,7 @@ class Contest {
                            stop_));
     const auto json = nlohmann::json::parse(said, nullptr, false);
     const auto ms = json.is_object() ? json.value("/latency_ms/median"_json_pointer, 0.0) : 0.0;
-    if (ms <= 0) return Internal("mlc-run told no latency of '" + library + "'");
+    if (ms <= 0) return Internal("mlc-run reported no latency of '" + library + "'");
     return ms;
   }
 

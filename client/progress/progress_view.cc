@@ -103,7 +103,7 @@ bool AllFromTheLog(const JobFigures& figures, const proto::JobProgress& progress
   return progress.state() != proto::RUNNING && progress.trials() > 0 && figures.measured == 0;
 }
 
-// Why no gain is told of the model.
+// Why no gain is reported for the model.
 std::string DefaultsText(const JobFigures& figures) {
   if (figures.defaults_missing == 0 || figures.model().missing > 0) return "";
   return Format(

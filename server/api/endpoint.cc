@@ -181,12 +181,12 @@ class RunningEndpoint : public Endpoint {
       for (int64_t i = 0; i < more; ++i) metrics_->AddRejected(reason);
       return more;
     };
-    tell("silent", counts.silent, told_.silent);
-    tell("stranger", counts.strangers, told_.strangers);
-    if (const int64_t more = tell("crowded", counts.crowded, told_.crowded); more > 0) {
+    tell("silent", counts.silent, logged_.silent);
+    tell("stranger", counts.strangers, logged_.strangers);
+    if (const int64_t more = tell("crowded", counts.crowded, logged_.crowded); more > 0) {
       logger_->warn("audit: hung up on {} strangers, the oldest: too many come", more);
     }
-    if (const int64_t more = tell("flood", counts.floods, told_.floods); more > 0) {
+    if (const int64_t more = tell("flood", counts.floods, logged_.floods); more > 0) {
       logger_->warn("audit: hung up on {} floods, the last from {}", more, relay_->last_flood());
     }
   }
@@ -269,7 +269,7 @@ class RunningEndpoint : public Endpoint {
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> taker_;
   // Calls report to it until the server has gone.
   std::unique_ptr<transport::Relay> relay_;
-  transport::Relay::Counts told_;
+  transport::Relay::Counts logged_;
   std::unique_ptr<grpc::Server> server_;
   int64_t seen_shortages_ = 0;
 };

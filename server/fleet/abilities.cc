@@ -43,7 +43,7 @@ void Abilities::Add(const Offer& offer, std::vector<Offer>& offers) {
   if (same == offers.end()) {
     offers.push_back(offer);
   } else if (offer.memory_bytes == 0 || same->memory_bytes == 0) {
-    same->memory_bytes = 0;  // not told
+    same->memory_bytes = 0;  // not reported
   } else {
     same->memory_bytes = std::max(same->memory_bytes, offer.memory_bytes);
   }
@@ -63,7 +63,7 @@ bool Abilities::Meet(const Needs& needs) const {
 
 bool Abilities::Declared(const Needs& needs) const {
   if (declared_.memory_bytes > 0 && needs.memory_bytes > declared_.memory_bytes) return false;
-  return !needs.told || declared_.raw_cuda;
+  return !needs.reported_only || declared_.raw_cuda;
 }
 
 }  // namespace mlc::server::fleet

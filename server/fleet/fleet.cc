@@ -170,8 +170,8 @@ class RunningFleet : public Fleet {
     const std::string text =
         fmt::format("{} wanted, {} placed, {} in contact{}", view.want, view.counted, view.attached,
                     view.failures > 0 ? ", starts fail" : "");
-    if (text != told_[pool]) logger_->info("fleet: pool {}: {}", pool, text);
-    told_[pool] = text;
+    if (text != logged_[pool]) logger_->info("fleet: pool {}: {}", pool, text);
+    logged_[pool] = text;
   }
 
   const FleetConfig config_;
@@ -180,7 +180,7 @@ class RunningFleet : public Fleet {
   const std::shared_ptr<spdlog::logger> logger_;
   Planner planner_;
   std::map<std::string, std::string> trouble_;  // by what was tried
-  std::map<std::string, std::string> told_;     // by pool
+  std::map<std::string, std::string> logged_;   // by pool
   std::set<Needs> unserved_;
 
   std::mutex mutex_;

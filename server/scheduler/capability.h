@@ -10,9 +10,9 @@ namespace mlc::server {
 
 struct Needs {
   std::string target_class;
-  std::string kernel = {};   // "contraction/3": the family that builds it; empty: any worker can
-  int64_t memory_bytes = 0;  // of its tensors
-  bool told = false;         // for workers alone that name `kernel`: silence is no consent
+  std::string kernel = {};     // "contraction/3": the family that builds it; empty: any worker can
+  int64_t memory_bytes = 0;    // of its tensors
+  bool reported_only = false;  // only for workers that report `kernel`
 
   friend auto operator<=>(const Needs&, const Needs&) = default;
 };
@@ -21,7 +21,7 @@ struct Needs {
 inline std::string ToText(const Needs& needs) {
   std::string text = "class: " + needs.target_class;
   if (!needs.kernel.empty()) text += " that builds " + needs.kernel;
-  if (needs.told) text += " (mlc-worker --allow-raw-cuda)";
+  if (needs.reported_only) text += " (mlc-worker --allow-raw-cuda)";
   if (needs.memory_bytes > 0) {
     text += " with " + std::to_string(needs.memory_bytes >> 20) + " MiB for tensors";
   }
@@ -30,14 +30,14 @@ inline std::string ToText(const Needs& needs) {
 
 struct Offer {
   std::string target_class;
-  std::set<std::string> kernels = {};  // empty: not told, all are assumed
-  int64_t memory_bytes = 0;            // 0: not told, enough is assumed
+  std::set<std::string> kernels = {};  // empty: not reported, all are assumed
+  int64_t memory_bytes = 0;            // 0: not reported, enough is assumed
   int devices = 1;                     // of the class, at the same time
 
   bool Meets(const Needs& needs) const {
     if (needs.target_class != target_class) return false;
     if (memory_bytes > 0 && needs.memory_bytes > memory_bytes) return false;
-    if (needs.told) return kernels.contains(needs.kernel);
+    if (needs.reported_only) return kernels.contains(needs.kernel);
     return kernels.empty() || needs.kernel.empty() || kernels.contains(needs.kernel);
   }
 };

@@ -49,7 +49,7 @@ struct Worker {
     Digest job_id;
     double charged = 0;
     int64_t leased_ms = 0;
-    std::optional<double> told_s;
+    std::optional<double> reported_s;
   };
   int64_t paid_ms = 0;  // or when it last held nothing
   double passed_s = 0;

@@ -199,7 +199,7 @@ void Leases::GrantTo(Worker& worker, const Contact& contact, int64_t now_ms, Ord
     Trial& trial = trials_.at(uid);
     Lease(uid, trial, worker);
     orders.grants.push_back({uid, trial.attempts + 1});
-    sources += trial.queue->needs.told ? 1 : 0;
+    sources += trial.queue->needs.reported_only ? 1 : 0;
     ++counts_.granted;
   };
   while (wants() && !worker.for_it.empty()) grant(*worker.for_it.begin());

@@ -32,7 +32,7 @@ void Leases::Pay(Worker& worker, int64_t now_ms, Orders& orders) {
   for (const Worker::Received& one : worker.received) {
     if (one.charged <= 0) continue;
     const double most = Seconds(now_ms - one.leased_ms) * worker.offer.devices;
-    const double seconds = one.told_s ? std::clamp(*one.told_s, 0.0, most) : part;
+    const double seconds = one.reported_s ? std::clamp(*one.reported_s, 0.0, most) : part;
     shares_.Settle(worker.offer.target_class, one.job_id, one.charged, seconds);
     orders.paid.push_back({one.job_id, seconds});
   }

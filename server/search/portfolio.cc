@@ -52,7 +52,7 @@ VariantOdds Portfolio::Odds() {
   return OddsOf(outlooks);
 }
 
-bool Portfolio::PromisesAreDue() const {
+bool Portfolio::PredictionsAreDue() const {
   const auto firsts = std::count_if(tasks_.begin(), tasks_.end(), [](const Task& task) {
     return task.worth > 0 && task.search->wants_first();
   });
@@ -61,10 +61,10 @@ bool Portfolio::PromisesAreDue() const {
 }
 
 // A task without a kernel comes first, and among several those of the leading variant. A time that
-// is promised by what was measured before may wait while the heaviest get a few trials each: of one
-// trial each, all tasks would be told slower than they end.
+// is predicted from what was measured before may wait while the heaviest get a few trials each: of
+// one trial each, all tasks would be reported slower than they end.
 double Portfolio::Claim(const Task& task, size_t leader, bool due) const {
-  if (!task.search->wants_first() || (task.search->promised() && !due)) return 0;
+  if (!task.search->wants_first() || (task.search->predicted() && !due)) return 0;
   return task.uses[leader] > 0 ? 1 : kFirstOfRest;
 }
 
@@ -73,7 +73,7 @@ int Portfolio::Neediest() {
   int best = -1;
   double best_need = 0;
   const VariantOdds variants = Odds();
-  const bool due = PromisesAreDue();
+  const bool due = PredictionsAreDue();
   for (size_t i = 0; i < tasks_.size(); ++i) {
     Task& task = tasks_[i];
     task.worth = variants.WorthOf(task.uses);
@@ -174,8 +174,8 @@ std::string Portfolio::WhyDone() const {
   const auto ended = std::count_if(tasks_.begin(), tasks_.end(),
                                    [](const Task& task) { return task.search->done(); });
   return "nothing more to gain: " + std::to_string(ended) + " of " + std::to_string(tasks_.size()) +
-         " tasks are searched to the end, and a trial of the others promises less than 0.002 % of "
-         "the model's time";
+         " tasks are searched to the end, and a trial of the others is expected to save less than "
+         "0.002 % of the model's time";
 }
 
 Portfolio::SavedRows Portfolio::Gathered() const {

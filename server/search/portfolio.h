@@ -1,9 +1,9 @@
 // The search of a whole job over abstract candidates: which task gets the next trial, and what all
 // tasks learn together. Every task of unknown time, heaviest first, gets the config that is best
 // without a trial, until it has a correct kernel; then trials go where they are expected to save
-// most time of the whole model, tasks whose time earlier jobs promise among them; the last ones
-// measure the leaders again, side by side. Of a model in variants, tasks count by what the variants
-// that may still win use them. Deterministic; not thread-safe.
+// most time of the whole model, tasks whose time is predicted from earlier jobs among them; the
+// last ones measure the leaders again, side by side. Of a model in variants, tasks count by what
+// the variants that may still win use them. Deterministic; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -77,8 +77,8 @@ class Portfolio {
   VariantOdds Odds();
   // What a task's lack of a kernel counts beyond the gain of its next trial.
   double Claim(const Task& task, size_t leader, bool due) const;
-  // Promised times are measured now: there were as many trials as tasks, or few are left.
-  bool PromisesAreDue() const;
+  // Predicted times are measured now: there were as many trials as tasks, or few are left.
+  bool PredictionsAreDue() const;
   int Neediest();
   // The default of a task that was searched without it; false if none lacks it.
   bool ProposeDefault(std::vector<Pick>& picks);

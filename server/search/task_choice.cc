@@ -187,8 +187,9 @@ bool TaskSearch::NextDefault(Pick& pick) {
 }
 
 // What was measured counts, not what the models make of it: a best one that came out much slower
-// than expected, as a transferred config may, promises most. Models learn single times.
-double TaskSearch::Promise() const {
+// than expected, as a transferred config may, has the largest predicted gain. Models learn single
+// times.
+double TaskSearch::PredictedGain() const {
   if (best_ns_ == 0) return 0;
   double best_score = kWorst;
   for (int i = 0; i < pool_.size(); ++i) {
@@ -202,12 +203,12 @@ double TaskSearch::Promise() const {
 
 double TaskSearch::ExpectedGain() {
   if (done_) return 0;
-  // A transferred config is expected to take what is told already: its trial gains nothing but
+  // A transferred config is expected to take what is reported already: its trial gains nothing but
   // opens the way for the next two.
-  if (promised() && under_way() == 0) return (UsualGain(1, 1) + UsualGain(2, 2)) / 3;
+  if (predicted() && under_way() == 0) return (UsualGain(1, 1) + UsualGain(2, 2)) / 3;
   Predict();
   const auto stale = static_cast<double>(stale_ + under_way());
-  return UsualGain(tries(), stale) + 0.3 * Promise() / (1 + 0.5 * stale);
+  return UsualGain(tries(), stale) + 0.3 * PredictedGain() / (1 + 0.5 * stale);
 }
 
 double TaskSearch::Room() {
@@ -216,7 +217,7 @@ double TaskSearch::Room() {
   if (timed_.empty() && !given_up()) return 1;
   Predict();
   const int64_t stale = stale_ + under_way();
-  double room = Promise() / (1 + 0.5 * static_cast<double>(stale));
+  double room = PredictedGain() / (1 + 0.5 * static_cast<double>(stale));
   for (int64_t more = 0; stale + more < kStaleEnd; ++more) {
     room += UsualGain(tries() + static_cast<double>(more), static_cast<double>(stale + more));
   }

@@ -51,7 +51,7 @@ class TaskSearch {
 
   // Nothing if the pool is exhausted. Marks the pick as under way.
   bool Next(Pick& pick);
-  // The first default, where no trial and no earlier job has measured it: what a gain is told
+  // The first default, where no trial and no earlier job has measured it: what a gain is reported
   // against. Marks it as under way.
   bool NextDefault(Pick& pick);
   bool lacks_default() const { return default_ >= 0 && default_ns_ == 0 && Free(default_); }
@@ -73,7 +73,7 @@ class TaskSearch {
   double estimate_ns() const;
   double best_ns() const { return best_ns_; }
   int best() const { return best_; }
-  // Of the first default, as comparable to best_ns() as can be told; 0 until measured.
+  // Of the first default, as comparable to best_ns() as is known; 0 until measured.
   double default_ns() const;
   int64_t trials() const { return trials_; }
 
@@ -81,7 +81,7 @@ class TaskSearch {
   bool wants_first() const { return timed_.empty() && under_way() == 0 && trials_ < kFirstTries; }
   // The time of the prior config is predicted from a similar workload, and no trial has corrected
   // it.
-  bool promised() const { return expected_ns_ > 0 && trials_ == 0; }
+  bool predicted() const { return expected_ns_ > 0 && trials_ == 0; }
   bool done() const { return done_; }
   // No correct kernel in as many tries as others wait for.
   bool given_up() const { return timed_.empty() && (done_ || trials_ >= kFirstTries); }
@@ -120,9 +120,9 @@ class TaskSearch {
   void Grow();
   double Score(int candidate) const;
   double PriorScore(int candidate) const;
-  // Log time that the models, or the analogy by which a config was transferred, promise below what
+  // Log time that the models, or the estimate of a transferred config, predict below what
   // was measured of the best; 0 without one. REQUIRES: Predict().
-  double Promise() const;
+  double PredictedGain() const;
   bool Free(int candidate) const { return !tried_[static_cast<size_t>(candidate)]; }
   std::vector<int> Incumbents(size_t count) const;
   std::vector<int> Doubtful(size_t most) const;

@@ -27,7 +27,7 @@ Needs Tuner::NeedsOf(const Job& job, const Proposal& proposal) const {
   Needs needs;
   needs.target_class = job.target_class;
   // All trials of such a job: they are compared on one device.
-  needs.told = !job.options.raw_cuda.empty() || schedule::IsRawCuda(proposal.config);
+  needs.reported_only = !job.options.raw_cuda.empty() || schedule::IsRawCuda(proposal.config);
   needs.kernel = !job.options.raw_cuda.empty()
                      ? schedule::RawCudaKernel(job.options.raw_cuda)
                      : proposal.config.family + "/" + std::to_string(proposal.config.version);
@@ -43,8 +43,8 @@ Needs Tuner::NeedsOf(const Job& job, const Proposal& proposal) const {
 Needs Tuner::LeastNeeds(const Job& job) {
   Needs needs;
   needs.target_class = job.target_class;
-  needs.told = !job.options.raw_cuda.empty();
-  if (needs.told) needs.kernel = schedule::RawCudaKernel(job.options.raw_cuda);
+  needs.reported_only = !job.options.raw_cuda.empty();
+  if (needs.reported_only) needs.kernel = schedule::RawCudaKernel(job.options.raw_cuda);
   return needs;
 }
 

@@ -7,7 +7,7 @@ Few trials: two runs of their own per seed, each from an empty log; the latencie
 executed in turns (and, beside them, the sums of the searches' best times).
 Second tuning: batch 4, once from an empty log and once from a copy of the log of batch 1. Counted are the trials from which
 on the model's time is within 5 % of what that run ends with, seen in three ways:
-  told       the model_ms of --json-lines, in which untried tasks count with the estimate of their prior config
+  reported   the model_ms of --json-lines, in which untried tasks count with the estimate of their prior config
   library    what mlc-compile writes from the log as it was after so many trials (one of --steps), executed in turns
   measured   the sum of the best measured times, which exists once every task has one
 No seed is started that would probably end after --budget seconds. Prints medians over the seeds.
@@ -65,7 +65,7 @@ def curve_of(log, events):
     return curve
 
 
-def told_of(events):
+def reported_of(events):
     """(trials, model_ms) as the progress says it."""
     return [(event["trials"], event["model_ms"]) for event in events if event["model_ms"] > 0]
 
@@ -146,7 +146,7 @@ def curve_text(curve):
 
 
 def second_tuning(args, seed):
-    """Quotients of trials, warm over cold: told, library (None if not asked for), measured."""
+    """Quotients of trials, warm over cold: reported, library (None if not asked for), measured."""
     model = f"{args.work}/resnet50_b4.onnx"
     make_model(model, 4)
     cold_log = fresh(f"{args.work}/second_cold.db")
@@ -154,7 +154,7 @@ def second_tuning(args, seed):
     warm_log = fresh(f"{args.work}/second_warm.db")
     shutil.copy(f"{args.work}/quality_{args.trials}.db", warm_log)
     warm, _ = tune(args, model, args.second, warm_log, seed)
-    ways = {"told": (told_of(cold), told_of(warm)), "measured": (curve_of(cold_log, cold), curve_of(warm_log, warm))}
+    ways = {"reported": (reported_of(cold), reported_of(warm)), "measured": (curve_of(cold_log, cold), curve_of(warm_log, warm))}
     if seed in args.seeds[:args.libraries]:
         ways["library"] = library_curves(args, model, [(cold_log, cold), (warm_log, warm)])
     quotients = {}
@@ -202,7 +202,7 @@ def main():
         longest = max(longest, time.time() - seed_started)
     if ratios:
         print(f"\nmedian of {len(ratios)} quotients {statistics.median(ratios):.3f}; wall clock of {args.trials} trials {statistics.median(seconds):.0f} s")
-    for way in ("told", "library", "measured"):
+    for way in ("reported", "library", "measured"):
         quotients = [entry[way] for entry in second if way in entry]
         if quotients:
             print(f"second tuning, {way}: median of {len(quotients)} quotients {statistics.median(quotients):.2f}")

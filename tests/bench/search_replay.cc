@@ -98,7 +98,7 @@ class Device {
 struct Run {
   std::vector<double> curve;  // model latency after each trial, ns; without a kernel, 1000 s a task
   // After each batch: of the library that could be built then, and what progress says of it.
-  std::vector<double> library, told;
+  std::vector<double> library, reported;
   // After each batch, the sum of the best measured times; 0 while one is missing.
   std::vector<double> measured;
   // Of each task, what was measured, fastest first.
@@ -109,16 +109,16 @@ struct Run {
 
 // What a build and a reader of the progress see, untried tasks at what they would get.
 void Look(const Device& device, const std::vector<server::SearchTask>& tasks, Run& run) {
-  double library = 0, told = 0;
+  double library = 0, reported = 0;
   const std::vector<server::TaskProgress> progress = run.strategy->Progress();
   for (size_t i = 0; i < tasks.size(); ++i) {
     const server::TaskProgress& p = progress[i];
     const auto& config = p.best ? p.best : p.prior_config;
     library += tasks[i].occurrences * (config ? device.Time(tasks[i].workload, *config) : 1e6);
-    told += tasks[i].occurrences * (p.best_ns > 0 ? p.best_ns : p.estimate_ns);
+    reported += tasks[i].occurrences * (p.best_ns > 0 ? p.best_ns : p.estimate_ns);
   }
   run.library.push_back(library);
-  run.told.push_back(told);
+  run.reported.push_back(reported);
   double measured = 0;
   for (size_t i = 0; i < tasks.size() && measured >= 0; ++i) {
     measured = run.timed[i].empty() ? -1 : measured + tasks[i].occurrences * run.timed[i][0].ns;
@@ -256,7 +256,7 @@ void PrintLibraries(const char* name, const Run& run) {
   std::printf("%-5s library after", name);
   for (size_t batch : {0, 1, 2, 3, 4, 8, 12, 18, 37}) {
     const size_t at = std::min(batch, run.library.size() - 1);
-    std::printf(" %zu: %.3f (%.3f)", 16 * at, run.library[at] * 1e-6, run.told[at] * 1e-6);
+    std::printf(" %zu: %.3f (%.3f)", 16 * at, run.library[at] * 1e-6, run.reported[at] * 1e-6);
   }
   std::printf("\n");
 }
@@ -281,9 +281,10 @@ void ColdAndWarm(const Device& device, const SearchInput& first, const SearchInp
   const double bar = At(cold, cold.curve.size()) * 1.05;
   std::printf(
       "trials to 5%% of the cold final: cold %zu warm %zu; of the own final, library: cold "
-      "%zu warm %zu; as told: cold %zu warm %zu; as measured: cold %zu warm %zu\n",
+      "%zu warm %zu; as reported: cold %zu warm %zu; as measured: cold %zu warm %zu\n",
       Reaches(cold, bar), Reaches(warm, bar), Arrives(cold.library), Arrives(warm.library),
-      Arrives(cold.told), Arrives(warm.told), Arrives(cold.measured), Arrives(warm.measured));
+      Arrives(cold.reported), Arrives(warm.reported), Arrives(cold.measured),
+      Arrives(warm.measured));
 }
 
 // Every second task is the first model, the others the second one.

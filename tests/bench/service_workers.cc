@@ -64,7 +64,7 @@ struct ServiceWorkers::Worker {
   std::optional<worker::Trial> running;
   double ends_ms = 0;   // of the running trial
   double idle_ms = -1;  // since when there is none; -1: never had one
-  std::unordered_map<Digest, double, UidHash> told_ms;
+  std::unordered_map<Digest, double, UidHash> reported_ms;
   bool calling = false;
   std::unique_ptr<grpc::ClientContext> context;
   proto::SynchronizeRequest request;
@@ -133,7 +133,7 @@ void ServiceWorkers::Call(Worker& worker) {
   worker.context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
   const double now = NowMs();
   for (const proto::TrialResult& result : worker.request.finished()) {
-    worker.told_ms.try_emplace(DigestOfWire(result.task_uid()), now);
+    worker.reported_ms.try_emplace(DigestOfWire(result.task_uid()), now);
   }
   worker.stub->async()->Synchronize(worker.context.get(), &worker.request, &worker.reply,
                                     [&worker](const grpc::Status& status) {
@@ -162,8 +162,8 @@ void ServiceWorkers::Finished(Worker& worker) {
     const Digest uid = DigestOfWire(bytes);
     ++seen_.acknowledged;
     ++acknowledged_[uid];
-    if (const auto told = worker.told_ms.extract(uid)) {
-      seen_.acknowledge_ms.push_back(now - told.mapped());
+    if (const auto reported = worker.reported_ms.extract(uid)) {
+      seen_.acknowledge_ms.push_back(now - reported.mapped());
     }
   }
   worker::Agent::Orders orders = worker.agent.OnReply(worker.reply, WholeMs(now));

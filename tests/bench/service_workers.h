@@ -43,7 +43,7 @@ class ServiceWorkers {
     int64_t calls = 0;
     int64_t failed_calls = 0;
     int64_t refused = 0;
-    std::vector<double> acknowledge_ms;  // of each result: from the call that first told it
+    std::vector<double> acknowledge_ms;  // of each result: from the call that first reported it
     std::vector<double> gap_ms;          // of each trial: from the end of the one before
   };
   Seen Take();

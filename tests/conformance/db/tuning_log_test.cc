@@ -1,4 +1,4 @@
-// What every implementation of db::TuningLog promises, run on each of them.
+// The contract of every implementation of db::TuningLog, run on each of them.
 #include "db/tuning_log.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// What every provider promises, held against all that place workers: local, exec with a command of
-// this test and with the one for Kubernetes (kubectl is this test's), and Slurm with a real
+// The contract of every provider, held against all that place workers: local, exec with a command
+// of this test and with the one for Kubernetes (kubectl is this test's), and Slurm with a real
 // cluster.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -27,7 +27,7 @@ inline bool IsSmall(const graph::Graph& graph) {
   return true;
 }
 
-// Evaluates a small graph on ones. What comes out has the types that the graph promises.
+// Evaluates a small graph on ones. What comes out has the types that the graph declares.
 inline void EvaluateSmall(const graph::Graph& graph) {
   if (!IsSmall(graph)) return;
   std::vector<graph::TensorDataRef> sources;

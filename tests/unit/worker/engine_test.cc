@@ -75,19 +75,19 @@ TEST(Engine, TellsWhatTrialsCostAndNoMoreThanHasPassed) {
   const auto begin = std::chrono::steady_clock::now();
   for (uint64_t n = 1; n <= 3; ++n) engine->Add({{0, n}, workload, config, 7, 0});
   engine->Add({{0, 4}, workload, "not a config", 7, 0});
-  double told_s = 0;
+  double reported_s = 0;
   for (int results = 0; results < 4;) {
     engine->Work(1000, -1);
     if (engine->ReadyToMeasure()) engine->Measure();
     for (const TrialResult& result : engine->TakeResults()) {
       ASSERT_TRUE(result.device_s);
       EXPECT_GE(*result.device_s, result.measurement.median_ns * 1e-9);
-      told_s += *result.device_s;
+      reported_s += *result.device_s;
       ++results;
     }
   }
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-  EXPECT_LE(told_s, passed.count());
+  EXPECT_LE(reported_s, passed.count());
 }
 
 TEST(Engine, CancelledTrialsHaveNoResult) {

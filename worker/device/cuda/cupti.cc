@@ -67,7 +67,7 @@ void BufferCompleted(void* /*context*/, uint32_t /*stream*/, uint8_t* buffer, si
   while (valid > 0 && collector.next_record(buffer, valid, &record) == 0) {
     if (const auto kernel = DecodeActivity(record)) collector.records.push_back(*kernel);
   }
-  // The next user finds it zeroed, as promised.
+  // The next user finds it zeroed, as its interface says.
   std::memset(buffer, 0, valid);
   collector.free.push_back(buffer);
 }

@@ -59,7 +59,7 @@ class GpuProcess {
   void Stop();
   void Send();
   void ForgetTask();
-  // After the child's end or a broken promise of it.
+  // After the child's end or a breach of its protocol.
   std::optional<Measurement> Lost();
   std::optional<std::vector<Measurement>> TakeMessages();
   bool Late() const;

@@ -138,7 +138,7 @@ double TileScore(const ContractionProblem& p, const target::Target& target,
   return spills * std::min(1.0, (chains + 4) / 12) / (1 + 0.1 * reads);
 }
 
-// What a legal config promises by its tile and chunks.
+// What a legal config guarantees by its tile and chunks.
 double DefaultScore(const ContractionProblem& p, const target::Target& target,
                     const DepthwisePlan& plan, const KernelFacts& facts) {
   const double tile = TileScore(p, target, plan, facts.accumulators);

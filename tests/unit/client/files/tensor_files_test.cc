@@ -66,7 +66,7 @@ TEST_F(TensorFileFaults, AreRegularFiles) {
 
 // More than there is of memory, in a file that takes none; the thread sanitizer leaves mappings
 // half a terabyte of addresses.
-TEST_F(TensorFileFaults, MayPromiseAnything) {
+TEST_F(TensorFileFaults, MayClaimAnything) {
   const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (34359738368,)}";
   const fs::path path = folder_ / "input_0.npy";
   std::ofstream(path, std::ios::binary)

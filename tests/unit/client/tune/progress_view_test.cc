@@ -115,7 +115,7 @@ TEST_F(ProgressViewTest, ATaskWithoutAKernelCountsWithWhatIsToBeExpected) {
   EXPECT_EQ(json["tasks_without_kernel"], 1);
 }
 
-TEST_F(ProgressViewTest, NoGainIsToldOverDefaultsThatWereNotMeasured) {
+TEST_F(ProgressViewTest, NoGainIsReportedOverDefaultsThatWereNotMeasured) {
   EXPECT_THAT(FinalTable(model_, progress_), Not(HasSubstr("no gain over the defaults")));
   progress_.mutable_tasks(1)->set_default_ns(0);
   const std::string table = FinalTable(model_, progress_);

@@ -1,4 +1,4 @@
-// What the CUDA printer promises of its text; whole texts are golden files.
+// What the CUDA printer guarantees of its text; whole texts are golden files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

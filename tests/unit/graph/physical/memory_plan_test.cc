@@ -78,7 +78,7 @@ bool ReusesThePlaceBefore(std::string_view text) {
   return before.kind == after.kind && before.byte_offset == after.byte_offset;
 }
 
-// Kernels promise that buffers do not alias: an operand's place is free for the result only where
+// Kernels require that buffers do not alias: an operand's place is free for the result only where
 // every element is read at the index that is written.
 TEST(MemoryPlan, OnlyPointwiseTasksWriteOverAnOperand) {
   const std::string head =

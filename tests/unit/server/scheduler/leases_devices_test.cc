@@ -153,9 +153,9 @@ class Fleet {
       if (one.end_ms > now_ms_) return false;
       Kind& kind = kinds_[job_id_of_[one.uid]];
       kind.had_ms += kind.trial_ms;
-      std::optional<double> told;
-      if (tells_) told = static_cast<double>(kind.trial_ms) / 1e3;
-      EXPECT_EQ(leases_.Receive(one.uid, told), Leases::Receipt::kFirst);
+      std::optional<double> reported;
+      if (tells_) reported = static_cast<double>(kind.trial_ms) / 1e3;
+      EXPECT_EQ(leases_.Receive(one.uid, reported), Leases::Receipt::kFirst);
       leases_.Finish(one.uid);
       return true;
     });

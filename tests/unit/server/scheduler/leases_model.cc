@@ -137,10 +137,10 @@ int64_t LeasesModel::HeldBy(const std::string& name) const {
   });
 }
 
-void LeasesModel::Receive(Trial& trial, std::optional<double> told_s) {
+void LeasesModel::Receive(Trial& trial, std::optional<double> reported_s) {
   if (trial.at == At::kLeased) {
     workers[trial.holder].results.push_back(
-        {trial.ask.job_id, trial.charged, trial.leased, told_s});
+        {trial.ask.job_id, trial.charged, trial.leased, reported_s});
   }
   trial.charged = false;
   trial.at = At::kReceived;
@@ -161,9 +161,9 @@ void LeasesModel::Pay(Worker& worker, int64_t now, int64_t leases) {
   for (const Worker::Result& one : worker.results) {
     if (!one.charged) continue;
     double ms = static_cast<double>(passed) / static_cast<double>(worker.results.size());
-    if (one.told_s) {
+    if (one.reported_s) {
       const auto most = static_cast<double>((now - one.leased) * worker.offer.devices);
-      ms = std::min(*one.told_s * 1000, most);
+      ms = std::min(*one.reported_s * 1000, most);
     }
     paid.push_back({one.job_id, ms / 1000});
   }

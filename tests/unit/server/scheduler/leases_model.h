@@ -44,7 +44,7 @@ class LeasesModel {
       Digest job_id;
       bool charged = false;
       int64_t leased = 0;
-      std::optional<double> told_s;
+      std::optional<double> reported_s;
     };
     struct Stretch {
       int64_t from = 0, to = 0;
@@ -78,7 +78,7 @@ class LeasesModel {
   // The call has been answered.
   void Answered(const std::string& name);
   // A result of a trial that is queued or leased.
-  void Receive(Trial& trial, std::optional<double> told_s);
+  void Receive(Trial& trial, std::optional<double> reported_s);
   // An attempt that came to nothing: again, or no more.
   void Fail(const Digest& uid, Trial& trial);
   // Workers past their deadline are gone, and what they held with them.

@@ -66,7 +66,7 @@ TEST(LeasesTest, TrialsThatBringTheirSourceAreFewInOneAnswer) {
   Leases leases({});
   Needs needs = kCpu;
   needs.kernel = "raw_cuda/1";
-  needs.told = true;
+  needs.reported_only = true;
   for (uint64_t n = 0; n < 40; ++n) leases.Add(Uid(n), kJobId, needs);
   Leases::Contact worker = From("a", 100);
   worker.offer.kernels = {"raw_cuda/1"};

@@ -73,7 +73,7 @@ TEST(ConfirmationTest, LeadersAreMeasuredSideBySideAndWinnersAreConfirmed) {
 
 // Side by side, everything takes a quarter longer here: the default was not among the leaders, and
 // is no faster for that.
-TEST(ConfirmationTest, WhatWasGainedIsToldInTimesThatCompare) {
+TEST(ConfirmationTest, TheGainIsReportedInTimesThatCompare) {
   const SyntheticDevice device(kSizes);
   Portfolio portfolio(device.Tasks(), {}, {160, 1});
   std::map<int, double> defaults;

@@ -171,7 +171,7 @@ TEST(PortfolioTest, EveryTaskGetsItsDefaultFirst) {
 }
 
 // Of each task, transferred configs are tried before anything else.
-TEST(PortfolioTest, WhatIsNotPromisedComesFirstThenTheHeaviest) {
+TEST(PortfolioTest, WhatIsNotPredictedComesFirstThenTheHeaviest) {
   const SyntheticDevice device(kSizes);
   std::vector<PortfolioTask> tasks = device.Tasks();
   const Point good = {4, 4, 1, 2, 2}, second = {3, 5, 1, 2, 2};
@@ -191,7 +191,7 @@ TEST(PortfolioTest, WhatIsNotPromisedComesFirstThenTheHeaviest) {
   EXPECT_THAT(order, ::testing::ElementsAre(0, 3, 2, 1));
 }
 
-std::vector<PortfolioTask> Promised(const SyntheticDevice& device, size_t count) {
+std::vector<PortfolioTask> Predicted(const SyntheticDevice& device, size_t count) {
   std::vector<PortfolioTask> tasks = device.Tasks();
   for (size_t t = 0; t < count; ++t) {
     const Point good = {4, 4, 1, 2, 2};
@@ -206,21 +206,21 @@ std::vector<int> TasksOf(const std::vector<Pick>& picks) {
   return tasks;
 }
 
-TEST(PortfolioTest, PromisedTasksAreTriedInThreesUntilThereWereAsManyTrialsAsTasks) {
+TEST(PortfolioTest, PredictedTasksAreTriedInThreesUntilThereWereAsManyTrialsAsTasks) {
   const SyntheticDevice device(std::vector<double>(6, 8000));
-  Portfolio portfolio(Promised(device, 6), {}, {100, 1});
+  Portfolio portfolio(Predicted(device, 6), {}, {100, 1});
   EXPECT_THAT(TasksOf(portfolio.Propose(10)), ::testing::ElementsAre(0, 0, 0, 1, 1, 1, 2, 3, 4, 5));
 }
 
-TEST(PortfolioTest, AllThatIsPromisedIsMeasuredInTime) {
+TEST(PortfolioTest, AllThatIsPredictedIsMeasuredInTime) {
   const SyntheticDevice device({64000, 10, 10});
-  Portfolio portfolio(Promised(device, 3), {}, {100, 1});
+  Portfolio portfolio(Predicted(device, 3), {}, {100, 1});
   EXPECT_THAT(TasksOf(portfolio.Propose(5)), ::testing::ElementsAre(0, 0, 0, 1, 2));
-  Portfolio few(Promised(device, 3), {}, {4, 1});
+  Portfolio few(Predicted(device, 3), {}, {4, 1});
   EXPECT_THAT(TasksOf(few.Propose(4)), ::testing::ElementsAre(0, 0, 1, 2));
 }
 
-TEST(PortfolioTest, TrialsGoWhereAnalogiesPromiseMore) {
+TEST(PortfolioTest, TrialsGoWhereTransferPredictsMore) {
   const SyntheticDevice device({8000, 8000});
   const Point point = {4, 4, 1, 2, 2};
   const double ns = device.TimeOf(0, point);
@@ -319,8 +319,8 @@ TEST(PortfolioTest, TrialsGoWhereTheTimeIs) {
   }
 }
 
-// Where earlier jobs know better, the default need not be tried early, but the gain is told over
-// it.
+// Where earlier jobs know better, the default need not be tried early, but the gain is reported
+// over it.
 TEST(PortfolioTest, ADefaultThatWasLeftOutIsMeasuredBeforeTheEnd) {
   const SyntheticDevice device(kSizes);
   const SyntheticDevice others({3000, 6000, 12000, 32000, 90000});
