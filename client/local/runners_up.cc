@@ -10,7 +10,7 @@ namespace mlc::client {
 namespace {
 
 // A config slower than that by its own time never won in a model.
-constexpr double kWorthATry = 1.3;
+constexpr double kMostSlowdown = 1.3;
 constexpr int kOfOneTask = 6;
 // Lighter tasks cannot gain what a measurement of the model could tell.
 constexpr double kLeastShare = 0.015;
@@ -30,7 +30,7 @@ std::vector<Substitution> RunnersUp(std::vector<HeavyTask> tasks, int most) {
     size_t rank = 0;
     for (const db::Record& record : task.known) {
       if (record.config == task.config || rank == ranks.size()) continue;
-      if (record.measurement.median_ns > kWorthATry * task.ns) continue;
+      if (record.measurement.median_ns > kMostSlowdown * task.ns) continue;
       ranks[rank++].push_back({task.workload, task.uses, task.ns, record});
     }
   }

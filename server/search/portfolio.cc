@@ -41,23 +41,23 @@ Portfolio::Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Op
   }
 }
 
-// How the variants stand.
-VariantOdds Portfolio::Odds() {
+// Of each variant, how likely it is the fastest in the end.
+WinProbabilities Portfolio::VariantWinProbabilities() {
   std::vector<TaskOutlook> outlooks;
   for (Task& task : tasks_) {
     const double ns = task.search->TimeOrEstimate();
-    if (!task.fresh && task.uses.size() > 1) task.room = task.search->Room();
-    outlooks.push_back({ns, task.room, task.uses, task.search->given_up()});
+    if (!task.fresh && task.uses.size() > 1) task.headroom = task.search->Headroom();
+    outlooks.push_back({ns, task.headroom, task.uses, task.search->given_up()});
   }
-  return OddsOf(outlooks);
+  return WinProbabilitiesOf(outlooks);
 }
 
 bool Portfolio::PredictionsAreDue() const {
   const auto firsts = std::count_if(tasks_.begin(), tasks_.end(), [](const Task& task) {
-    return task.worth > 0 && task.search->wants_first();
+    return task.weight > 0 && task.search->wants_first();
   });
-  const int64_t end = CanVerify() ? kRepeatsPerTask * Worthy() + DefaultsLeft() : 0;
-  return proposed_ >= Worthy() || options_.trials - proposed_ <= firsts + end;
+  const int64_t end = CanVerify() ? kRepeatsPerTask * WeightedTasks() + DefaultsLeft() : 0;
+  return proposed_ >= WeightedTasks() || options_.trials - proposed_ <= firsts + end;
 }
 
 // A task without a kernel comes first, and among several those of the leading variant. A time that
@@ -72,15 +72,15 @@ double Portfolio::Claim(const Task& task, size_t leader, bool due) const {
 int Portfolio::Neediest() {
   int best = -1;
   double best_need = 0;
-  const VariantOdds variants = Odds();
+  const WinProbabilities variants = VariantWinProbabilities();
   const bool due = PredictionsAreDue();
   for (size_t i = 0; i < tasks_.size(); ++i) {
     Task& task = tasks_[i];
-    task.worth = variants.WorthOf(task.uses);
-    if (task.search->done() || task.worth <= 0) continue;
+    task.weight = variants.WeightOf(task.uses);
+    if (task.search->done() || task.weight <= 0) continue;
     if (!task.fresh) {
-      const double weight = task.worth * task.search->TimeOrEstimate() / variants.leader_ns;
-      task.gain = weight * task.search->ExpectedGain();
+      const double share = task.weight * task.search->TimeOrEstimate() / variants.leader_ns;
+      task.gain = share * task.search->ExpectedGain();
       task.fresh = true;
     }
     const double need = task.gain + Claim(task, variants.leader, due);
@@ -92,16 +92,18 @@ int Portfolio::Neediest() {
   return best;
 }
 
-int64_t Portfolio::Worthy() const {
+int64_t Portfolio::WeightedTasks() const {
   return std::count_if(tasks_.begin(), tasks_.end(),
-                       [](const Task& task) { return task.worth > 0; });
+                       [](const Task& task) { return task.weight > 0; });
 }
 
-bool Portfolio::CanVerify() const { return options_.trials >= kTrialsPerTaskToVerify * Worthy(); }
+bool Portfolio::CanVerify() const {
+  return options_.trials >= kTrialsPerTaskToVerify * WeightedTasks();
+}
 
 int64_t Portfolio::DefaultsLeft() const {
   return std::count_if(tasks_.begin(), tasks_.end(), [](const Task& task) {
-    return task.worth > 0 && task.search->lacks_default();
+    return task.weight > 0 && task.search->lacks_default();
   });
 }
 
@@ -109,7 +111,7 @@ bool Portfolio::ProposeDefault(std::vector<Pick>& picks) {
   for (size_t i = 0; i < tasks_.size(); ++i) {
     Pick pick;
     pick.task = static_cast<int>(i);
-    if (tasks_[i].worth <= 0 || !tasks_[i].search->NextDefault(pick)) continue;
+    if (tasks_[i].weight <= 0 || !tasks_[i].search->NextDefault(pick)) continue;
     tasks_[i].fresh = false;
     picks.push_back(pick);
     return true;
@@ -117,10 +119,10 @@ bool Portfolio::ProposeDefault(std::vector<Pick>& picks) {
   return false;
 }
 
-bool Portfolio::ProposeTurns(size_t room, std::vector<Pick>& picks) {
+bool Portfolio::ProposeTurns(size_t most, std::vector<Pick>& picks) {
   for (size_t i = 0; i < tasks_.size(); ++i) {
-    if (tasks_[i].worth <= 0) continue;
-    std::vector<Pick> turns = tasks_[i].search->NextTurns(std::min(room, kMostTogether));
+    if (tasks_[i].weight <= 0) continue;
+    std::vector<Pick> turns = tasks_[i].search->NextTurns(std::min(most, kMostTogether));
     for (Pick& pick : turns) {
       pick.task = static_cast<int>(i);
       picks.push_back(pick);
@@ -148,7 +150,7 @@ std::vector<Pick> Portfolio::Propose(int count) {
   const auto most = static_cast<size_t>(std::max(count, 0));
   while (picks.size() < most) {
     const size_t before = picks.size();
-    const int64_t left = options_.trials - proposed_, reserve = kRepeatsPerTask * Worthy();
+    const int64_t left = options_.trials - proposed_, reserve = kRepeatsPerTask * WeightedTasks();
     const bool verifies = CanVerify();
     bool found = verifies && left <= reserve + DefaultsLeft() && ProposeDefault(picks);
     found = found || (verifies && left <= reserve && ProposeTurns(most - before, picks));

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "server/search/task_search.h"
-#include "server/search/variant_odds.h"
+#include "server/search/win_probability.h"
 
 namespace mlc::server {
 
@@ -68,13 +68,13 @@ class Portfolio {
   struct Task {
     std::unique_ptr<TaskSearch> search;
     std::vector<double> uses;
-    double worth = 1;    // executions that may count in the end; 0: none
-    double room = 0;     // see TaskOutlook; only of models in variants
-    double gain = 0;     // per trial, in time of the model
-    bool fresh = false;  // gain and room are up to date
+    double weight = 1;    // executions that may count in the end; 0: none
+    double headroom = 0;  // see TaskOutlook; only of models in variants
+    double gain = 0;      // per trial, in time of the model
+    bool fresh = false;   // gain and headroom are up to date
   };
 
-  VariantOdds Odds();
+  WinProbabilities VariantWinProbabilities();
   // What a task's lack of a kernel counts beyond the gain of its next trial.
   double Claim(const Task& task, size_t leader, bool due) const;
   // Predicted times are measured now: there were as many trials as tasks, or few are left.
@@ -83,11 +83,11 @@ class Portfolio {
   // The default of a task that was searched without it; false if none lacks it.
   bool ProposeDefault(std::vector<Pick>& picks);
   int64_t DefaultsLeft() const;
-  // Leaders of one task, as many as there is room for; false if none needs it.
-  bool ProposeTurns(size_t room, std::vector<Pick>& picks);
+  // Leaders of one task, at most `most`; false if none needs it.
+  bool ProposeTurns(size_t most, std::vector<Pick>& picks);
   bool ProposeNew(std::vector<Pick>& picks);
   // Tasks whose leaders may have to be measured again.
-  int64_t Worthy() const;
+  int64_t WeightedTasks() const;
   bool CanVerify() const;
 
   Options options_;

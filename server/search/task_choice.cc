@@ -211,17 +211,17 @@ double TaskSearch::ExpectedGain() {
   return UsualGain(tries(), stale) + 0.3 * PredictedGain() / (1 + 0.5 * stale);
 }
 
-double TaskSearch::Room() {
+double TaskSearch::Headroom() {
   if (done_) return 0;
   // An estimate rules nothing out.
   if (timed_.empty() && !given_up()) return 1;
   Predict();
   const int64_t stale = stale_ + under_way();
-  double room = PredictedGain() / (1 + 0.5 * static_cast<double>(stale));
+  double headroom = PredictedGain() / (1 + 0.5 * static_cast<double>(stale));
   for (int64_t more = 0; stale + more < kStaleEnd; ++more) {
-    room += UsualGain(tries() + static_cast<double>(more), static_cast<double>(stale + more));
+    headroom += UsualGain(tries() + static_cast<double>(more), static_cast<double>(stale + more));
   }
-  return 1 - std::exp(-room);
+  return 1 - std::exp(-headroom);
 }
 
 }  // namespace mlc::server

@@ -113,8 +113,8 @@ void TaskSearch::OrderSeeds(bool informed, std::deque<Seed>& seeds) {
   double bar = std::numeric_limits<double>::infinity();
   for (int i = 0; informed && i < pool_.size(); ++i) bar = std::min(bar, Score(i) + kPoorSeed);
   for (const Seed& seed : rest) {
-    const bool worthy = seed.candidate == prior_config_ || Score(seed.candidate) < bar;
-    if (worthy && timed_.count(seed.candidate) == 0) seeds.push_back(seed);
+    const bool is_wanted = seed.candidate == prior_config_ || Score(seed.candidate) < bar;
+    if (is_wanted && timed_.count(seed.candidate) == 0) seeds.push_back(seed);
   }
   seeds_ = std::move(seeds);
 }

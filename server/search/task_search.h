@@ -62,9 +62,9 @@ class TaskSearch {
 
   // Expected relative gain of one more trial, 0 to 1.
   double ExpectedGain();
-  // The same of all trials to come, if all goes well: what may be hoped for. 1 while nothing was
+  // The same of all trials to come, at most. 1 while nothing was
   // measured.
-  double Room();
+  double Headroom();
   // Best known time, else the estimate of the prior config.
   double TimeOrEstimate() const { return best_ns_ > 0 ? best_ns_ : estimate_ns(); }
   // The best one without a trial, or -1, and the estimate of its time: from a similar workload if

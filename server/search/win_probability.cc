@@ -1,4 +1,4 @@
-#include "server/search/variant_odds.h"
+#include "server/search/win_probability.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,22 +11,22 @@ double MostSaved(std::span<const TaskOutlook> tasks, size_t variant, size_t lead
   double saved = 0;
   for (const TaskOutlook& task : tasks) {
     const double more = task.uses[variant] - task.uses[leader];
-    if (more > 0) saved += more * task.ns * task.room;
+    if (more > 0) saved += more * task.ns * task.headroom;
   }
   return saved;
 }
 
 }  // namespace
 
-double VariantOdds::WorthOf(std::span<const double> uses) const {
-  double worth = 0;
-  for (size_t v = 0; v < uses.size(); ++v) worth = std::max(worth, odds[v] * uses[v]);
-  return worth;
+double WinProbabilities::WeightOf(std::span<const double> uses) const {
+  double weight = 0;
+  for (size_t v = 0; v < uses.size(); ++v) weight = std::max(weight, of_variant[v] * uses[v]);
+  return weight;
 }
 
-VariantOdds OddsOf(std::span<const TaskOutlook> tasks) {
+WinProbabilities WinProbabilitiesOf(std::span<const TaskOutlook> tasks) {
   const size_t variants = tasks.empty() ? 1 : tasks[0].uses.size();
-  // Tasks without hope of a kernel, then the time.
+  // Tasks that were given up, then the time.
   std::vector<std::pair<int, double>> now(variants, {0, 0.0});
   for (const TaskOutlook& task : tasks) {
     for (size_t v = 0; v < variants; ++v) {
@@ -34,15 +34,15 @@ VariantOdds OddsOf(std::span<const TaskOutlook> tasks) {
       now[v].second += task.uses[v] * task.ns;
     }
   }
-  VariantOdds result;
+  WinProbabilities result;
   result.leader = static_cast<size_t>(std::min_element(now.begin(), now.end()) - now.begin());
   const auto& [lost, leader_ns] = now[result.leader];
   result.leader_ns = leader_ns;
   for (const auto& [its_lost, ns] : now) {
-    const size_t v = result.odds.size();
+    const size_t v = result.of_variant.size();
     const double behind = ns - leader_ns;
-    const double odds = behind <= 0 ? 1 : 1 - behind / MostSaved(tasks, v, result.leader);
-    result.odds.push_back(its_lost > lost ? 0 : std::max(0.0, odds));
+    const double probability = behind <= 0 ? 1 : 1 - behind / MostSaved(tasks, v, result.leader);
+    result.of_variant.push_back(its_lost > lost ? 0 : std::max(0.0, probability));
   }
   return result;
 }
