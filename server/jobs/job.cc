@@ -15,8 +15,8 @@ Digest TaskUid(const Digest& job_id, const Digest& workload, const std::string& 
 
 uint64_t SeedOf(const Digest& uid, const Digest& job_id, const Digest& workload,
                 const Proposal& proposal) {
-  if (proposal.turn == 0) return uid.low;
-  return DigestOf("turn " + std::to_string(proposal.turn) + "\n" + job_id.ToText() + "\n" +
+  if (proposal.group == 0) return uid.low;
+  return DigestOf("turn " + std::to_string(proposal.group) + "\n" + job_id.ToText() + "\n" +
                   workload.ToText() + "\n")
       .low;
 }

@@ -93,12 +93,12 @@ class GivenKernel : public Strategy {
  private:
   enum class Stage : uint8_t { kFirst, kSecond, kWaits, kDone };
 
-  static Proposal ProposalOf(const schedule::Config& config, int repeat, int turn) {
+  static Proposal ProposalOf(const schedule::Config& config, int repeat, int group) {
     Proposal proposal;
     proposal.config = config;
     proposal.repeat = repeat;
-    proposal.turn = turn;
-    proposal.arm = turn == 0 ? kArm : db::kConfirmationArm;
+    proposal.group = group;
+    proposal.arm = group == 0 ? kArm : db::kConfirmationArm;
     return proposal;
   }
 

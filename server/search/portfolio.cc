@@ -119,15 +119,15 @@ bool Portfolio::ProposeDefault(std::vector<Pick>& picks) {
   return false;
 }
 
-bool Portfolio::ProposeTurns(size_t most, std::vector<Pick>& picks) {
+bool Portfolio::ProposeGroup(size_t most, std::vector<Pick>& picks) {
   for (size_t i = 0; i < tasks_.size(); ++i) {
     if (tasks_[i].weight <= 0) continue;
-    std::vector<Pick> turns = tasks_[i].search->NextTurns(std::min(most, kMostTogether));
-    for (Pick& pick : turns) {
+    std::vector<Pick> group = tasks_[i].search->NextGroup(std::min(most, kMostTogether));
+    for (Pick& pick : group) {
       pick.task = static_cast<int>(i);
       picks.push_back(pick);
     }
-    if (!turns.empty()) return true;
+    if (!group.empty()) return true;
   }
   return false;
 }
@@ -153,9 +153,9 @@ std::vector<Pick> Portfolio::Propose(int count) {
     const int64_t left = options_.trials - proposed_, reserve = kRepeatsPerTask * WeightedTasks();
     const bool verifies = CanVerify();
     bool found = verifies && left <= reserve + DefaultsLeft() && ProposeDefault(picks);
-    found = found || (verifies && left <= reserve && ProposeTurns(most - before, picks));
+    found = found || (verifies && left <= reserve && ProposeGroup(most - before, picks));
     found = found || ProposeNew(picks);
-    found = found || (verifies && (ProposeDefault(picks) || ProposeTurns(most - before, picks)));
+    found = found || (verifies && (ProposeDefault(picks) || ProposeGroup(most - before, picks)));
     if (!found) break;
     proposed_ += static_cast<int64_t>(picks.size() - before);
   }

@@ -84,7 +84,7 @@ class Portfolio {
   bool ProposeDefault(std::vector<Pick>& picks);
   int64_t DefaultsLeft() const;
   // Leaders of one task, at most `most`; false if none needs it.
-  bool ProposeTurns(size_t most, std::vector<Pick>& picks);
+  bool ProposeGroup(size_t most, std::vector<Pick>& picks);
   bool ProposeNew(std::vector<Pick>& picks);
   // Tasks whose leaders may have to be measured again.
   int64_t WeightedTasks() const;

@@ -94,7 +94,7 @@ class PortfolioStrategy : public Strategy {
       proposal.task = pick.task;
       proposal.config = ConfigOf(pick.task, pick.candidate);
       proposal.repeat = pick.repeat;
-      proposal.turn = pick.turn;
+      proposal.group = pick.group;
       proposal.arm = pick.arm;
       proposal.predicted_rank = pick.rank;
       proposal.predicted_ns = pick.predicted_ns;

@@ -65,9 +65,9 @@ struct Proposal {
   // 0 for the first trial of a config; 1, 2, ... to measure it again. Task and config and repeat
   // together are proposed at most once.
   int repeat = 0;
-  // Not 0: trials of this task with the same number are to be measured side by side, in turns and
-  // on the same inputs. They stand together in one batch.
-  int turn = 0;
+  // Not 0: trials of this task with the same number are measured as one interleaved group:
+  // alternately and on the same inputs. They are together in one batch.
+  int group = 0;
   // Why, in one word: "default", "transfer", "model", "neighbour", "random", "descent", "verify".
   std::string arm;
   int64_t predicted_rank = 0;  // 1 = the model's favourite of its candidates; 0 = not ranked

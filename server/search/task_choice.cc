@@ -133,9 +133,9 @@ int TaskSearch::RandomOne() {
 
 int TaskSearch::Choose(const char*& arm) {
   const bool descends = stale_ >= kDescendAfter && stale_ < kExploreAfter;
-  const auto turn = static_cast<size_t>(turn_++);
+  const auto choice = static_cast<size_t>(choices_++);
   const Arm wanted =
-      descends ? kDescent[turn % kDescent.size()] : kPortfolio[turn % kPortfolio.size()];
+      descends ? kDescent[choice % kDescent.size()] : kPortfolio[choice % kPortfolio.size()];
   if (wanted == Arm::kNeighbour) {
     arm = descends ? "descent" : "neighbour";
     const int found = BestNeighbour();

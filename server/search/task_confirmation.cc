@@ -76,8 +76,8 @@ std::vector<int> TaskSearch::Doubtful(size_t most) const {
   return doubtful;
 }
 
-std::vector<Pick> TaskSearch::NextTurns(size_t most) {
-  if (turns_ >= kRounds || most < 2 || confirming_ > 0) return {};
+std::vector<Pick> TaskSearch::NextGroup(size_t most) {
+  if (groups_ >= kRounds || most < 2 || confirming_ > 0) return {};
   std::vector<int> group = Doubtful(most);
   if (group.empty()) return {};
   const bool compared = best_ >= 0 && timed_.at(best_).confirmed();
@@ -87,14 +87,14 @@ std::vector<Pick> TaskSearch::NextTurns(size_t most) {
     group.push_back(best_);
   }
   if (group.size() < 2) return {};
-  ++turns_;
+  ++groups_;
   std::vector<Pick> picks;
   for (int candidate : group) {
     Pick& pick = picks.emplace_back();
     Fill(pick, candidate, db::kConfirmationArm);
     ++confirming_;
     pick.repeat = ++repeats_[candidate];
-    pick.turn = turns_;
+    pick.group = groups_;
     pick.early_stop_ns = 0;
   }
   return picks;

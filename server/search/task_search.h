@@ -27,7 +27,7 @@ struct Pick {
   int task = 0;
   int candidate = 0;
   int repeat = 0;
-  int turn = 0;  // see Proposal::turn
+  int group = 0;  // see Proposal::group
   const char* arm = "";
   int64_t rank = 0;         // among the task's candidates not yet tried, by the model
   double predicted_ns = 0;  // 0 without a model
@@ -57,7 +57,7 @@ class TaskSearch {
   bool lacks_default() const { return default_ >= 0 && default_ns_ == 0 && Free(default_); }
   // The leaders, to be measured again side by side: at most `most`, and none if the best one needs
   // no confirmation. Marks them as under way. See task_confirmation.cc.
-  std::vector<Pick> NextTurns(size_t most);
+  std::vector<Pick> NextGroup(size_t most);
   void Learn(const Pick& pick, Ending ending, double ns);
 
   // Expected relative gain of one more trial, 0 to 1.
@@ -103,7 +103,7 @@ class TaskSearch {
     double single() const { return singles > 0 ? means.single_ns : means.confirmed_ns; }
   };
 
-  // After so many failures a task takes its turn like others.
+  // After so many failures a task competes like the others.
   static constexpr int64_t kFirstTries = 8;
 
   int64_t under_way() const { return static_cast<int64_t>(pending_.size()); }
@@ -144,7 +144,7 @@ class TaskSearch {
   std::map<int, Timed> timed_;
   std::map<int, int> repeats_;  // confirmations asked for
   double unconfirmed_factor_ = db::kLeastUnconfirmedFactor;
-  int turns_ = 0;
+  int groups_ = 0;
   int confirming_ = 0;          // confirmations under way
   std::vector<float> prior_;    // corrections of log estimates
   std::vector<float> online_;   // both layers
@@ -157,7 +157,7 @@ class TaskSearch {
   double default_ns_ = 0;
   int64_t trials_ = 0;
   int64_t known_ = 0;
-  int64_t turn_ = 0;
+  int64_t choices_ = 0;
   int64_t stale_ = 0;              // results since the last improvement
   std::vector<int64_t> versions_;  // by family: of the models that predictions are from
   int64_t grown_at_ = 0;           // results when the pool last grew

@@ -27,7 +27,7 @@ std::vector<Claim> Tuner::ClaimsOn(const Job& job, const std::vector<Trial>& tri
   std::map<std::pair<int, int>, std::pair<double, std::string>> first;  // by task and turn
   for (size_t i = 0; i < trials.size(); ++i) {
     const Proposal& proposal = trials[i].proposal;
-    if (proposal.turn == 0) continue;
+    if (proposal.group == 0) continue;
     const auto [known, is_new] = leaders.try_emplace(proposal.task);
     if (is_new) {
       const Digest& workload = job.row.tasks[static_cast<size_t>(proposal.task)].workload;
@@ -40,12 +40,12 @@ std::vector<Claim> Tuner::ClaimsOn(const Job& job, const std::vector<Trial>& tri
       claims[i] = {record.worker, record.measurement.median_ns, {}};
       break;
     }
-    auto& leader = first[{proposal.task, proposal.turn}];
+    auto& leader = first[{proposal.task, proposal.group}];
     const bool leads = leader.second.empty() || claims[i].ns < leader.first;
     if (!claims[i].worker.empty() && leads) leader = {claims[i].ns, claims[i].worker};
   }
   for (size_t i = 0; i < trials.size(); ++i) {
-    const auto found = first.find({trials[i].proposal.task, trials[i].proposal.turn});
+    const auto found = first.find({trials[i].proposal.task, trials[i].proposal.group});
     if (found != first.end()) claims[i].avoid = found->second.second;
   }
   return claims;

@@ -102,7 +102,7 @@ class Engine {
   size_t ClassOf(const Job& job) const;  // among the fleet's; REQUIRES: !OnCpu(job)
   bool OthersWait(const std::vector<Job*>& group);
   void SubmitToGpus();
-  // The trials to be measured in turns with this one, itself included; empty while one of them is
+  // The trials of the interleaved group of this one, itself included; empty while one of them is
   // not built.
   std::vector<Job*> GroupOf(Job& job);
   void TakeFromGpu(GpuFleet::Ended ended);

@@ -10,7 +10,7 @@ namespace {
 // More would take the processors from the compilers for little.
 constexpr int kGpuHostThreads = 8;
 
-// Kernels timed in turns.
+// Kernels timed as an interleaved group.
 constexpr size_t kMostTogether = 8;
 
 }  // namespace

@@ -248,11 +248,11 @@ TEST(JobRunTest, TrialsSideBySideHaveTheSameInputs) {
   proposal.config = *schedule::Config::Parse("fake/1 x=3");
   const Digest uid{1, 2}, other{3, 4}, job_id{5, 6}, workload{7, 8};
   EXPECT_EQ(SeedOf(uid, job_id, workload, proposal), uid.low);
-  proposal.turn = 1;
+  proposal.group = 1;
   const uint64_t seed = SeedOf(uid, job_id, workload, proposal);
   EXPECT_EQ(SeedOf(other, job_id, workload, proposal), seed);
   EXPECT_NE(SeedOf(uid, job_id, other, proposal), seed);
-  proposal.turn = 2;
+  proposal.group = 2;
   EXPECT_NE(SeedOf(uid, job_id, workload, proposal), seed);
 }
 

@@ -14,9 +14,9 @@ namespace {
 const std::vector<double> kSizes = {4000, 8000, 16000, 64000};
 
 struct Confirmations {
-  // The batches that confirmations came in, by task and turn.
-  std::map<std::pair<int, int>, std::vector<size_t>> turns;
-  int tasks = 0, confirmed_tasks = 0;  // with a turn
+  // The batches that confirmations came in, by task and group.
+  std::map<std::pair<int, int>, std::vector<size_t>> groups;
+  int tasks = 0, confirmed_tasks = 0;  // with a group
   int best_confirmed = 0;              // tasks whose best time is a confirmed one
 };
 
@@ -33,11 +33,11 @@ Confirmations Confirm(uint64_t seed) {
     for (const Pick& pick : flight[0]) {
       const Point& point = portfolio.task(pick.task).pool().point(pick.candidate);
       seen.push_back(device.Measure(pick, point));
-      EXPECT_EQ(pick.turn > 0, pick.repeat > 0);
-      if (pick.turn == 0) continue;
+      EXPECT_EQ(pick.group > 0, pick.repeat > 0);
+      if (pick.group == 0) continue;
       EXPECT_EQ(pick.early_stop_ns, 0);
       seen.back().ns = device.TimeOf(pick.task, point);
-      found.turns[{pick.task, pick.turn}].push_back(batches);
+      found.groups[{pick.task, pick.group}].push_back(batches);
     }
     portfolio.Learn(seen);
     flight.erase(flight.begin());
@@ -47,7 +47,7 @@ Confirmations Confirm(uint64_t seed) {
     const TaskSearch& search = portfolio.task(found.tasks);
     const double truth = device.TimeOf(found.tasks, search.pool().point(search.best()));
     EXPECT_NEAR(search.best_ns(), truth, 0.011 * truth);
-    found.confirmed_tasks += found.turns.contains({found.tasks, 1}) ? 1 : 0;
+    found.confirmed_tasks += found.groups.contains({found.tasks, 1}) ? 1 : 0;
     found.best_confirmed += search.best_ns() == truth ? 1 : 0;
   }
   return found;
@@ -59,8 +59,8 @@ TEST(ConfirmationTest, LeadersAreMeasuredSideBySideAndWinnersAreConfirmed) {
   int tasks = 0, confirmed_tasks = 0, best_confirmed = 0;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     const Confirmations found = Confirm(seed);
-    for (const auto& [turn, in_batch] : found.turns) {
-      EXPECT_GE(in_batch.size(), 2u) << "task " << turn.first;
+    for (const auto& [group, in_batch] : found.groups) {
+      EXPECT_GE(in_batch.size(), 2u) << "task " << group.first;
       EXPECT_EQ(std::set<size_t>(in_batch.begin(), in_batch.end()).size(), 1u) << "one batch";
     }
     tasks += found.tasks;
@@ -83,7 +83,7 @@ TEST(ConfirmationTest, TheGainIsReportedInTimesThatCompare) {
       const Point& point = portfolio.task(pick.task).pool().point(pick.candidate);
       const double ns = device.TimeOf(pick.task, point);
       seen.push_back(device.Measure(pick, point));
-      seen.back().ns = pick.turn > 0 ? 1.25 * ns : ns;
+      seen.back().ns = pick.group > 0 ? 1.25 * ns : ns;
       if (std::string_view(pick.arm) == "default") defaults.try_emplace(pick.task, ns);
     }
     portfolio.Learn(seen);
@@ -109,7 +109,7 @@ TEST(ConfirmationTest, AWinnerThatFailsWhenMeasuredAgainIsNoWinner) {
     std::vector<Portfolio::Seen> seen;
     for (const Pick& pick : picks) {
       seen.push_back(device.Measure(pick, portfolio.task(0).pool().point(pick.candidate)));
-      if (pick.turn == 0 || pick.candidate != portfolio.task(0).best()) continue;
+      if (pick.group == 0 || pick.candidate != portfolio.task(0).best()) continue;
       refused = pick.candidate;
       seen.back().ending = Ending::kFailed;
     }

@@ -21,25 +21,25 @@ class ConfirmingStrategy : public Strategy {
  public:
   std::vector<Proposal> Propose(int /*count*/) override {
     std::vector<Proposal> batch;
-    if (turn_ != learned_) return batch;
-    for (int x = 0; x < kConfigs && turn_ < 2; ++x) {
+    if (group_ != learned_) return batch;
+    for (int x = 0; x < kConfigs && group_ < 2; ++x) {
       Proposal& proposal = batch.emplace_back();
       proposal.config.family = "fake";
       proposal.config.knobs = {{"x", x}};
-      proposal.turn = turn_;
-      proposal.repeat = turn_;
-      proposal.arm = turn_ == 0 ? "random" : db::kConfirmationArm;
+      proposal.group = group_;
+      proposal.repeat = group_;
+      proposal.arm = group_ == 0 ? "random" : db::kConfirmationArm;
     }
-    ++turn_;
+    ++group_;
     return batch;
   }
   void Learn(std::span<const Observation> /*batch*/) override { ++learned_; }
-  bool Done() const override { return turn_ >= 2; }
+  bool Done() const override { return group_ >= 2; }
   std::vector<TaskProgress> Progress() const override { return std::vector<TaskProgress>(1); }
   std::vector<SavedModel> Models() const override { return {}; }
 
  private:
-  int turn_ = 0;
+  int group_ = 0;
   int learned_ = 0;
 };
 
