@@ -5,8 +5,8 @@
 
 #include "client/progress/job_list.h"
 #include "client/progress/worker_list.h"
-#include "client/tune/order.h"
-#include "client/tune/tune_there.h"
+#include "client/tune/tune_remote.h"
+#include "client/tune/tune_request.h"
 
 namespace mlc::client {
 namespace {

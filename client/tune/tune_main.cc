@@ -14,9 +14,9 @@
 #include "client/tune/interrupt.h"
 #include "client/tune/options/tune_options.h"
 #include "client/tune/server_verbs.h"
-#include "client/tune/tune_here.h"
+#include "client/tune/tune_local.h"
+#include "client/tune/tune_remote.h"
 #include "client/tune/tune_session.h"
-#include "client/tune/tune_there.h"
 
 namespace mlc::client {
 namespace {
@@ -38,7 +38,7 @@ transport::ChannelOptions ServerOf(const TuneOptions& options) {
 
 Result<ExitCode> Run(const TuneSession& session) {
   if (session.options.verb != TuneVerb::kTune) return AtServer(session);
-  return session.options.server.empty() ? TuneHere(session) : TuneThere(session);
+  return session.options.server.empty() ? TuneLocal(session) : TuneRemote(session);
 }
 
 int Main(int argc, char** argv) {

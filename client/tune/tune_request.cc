@@ -1,37 +1,60 @@
 #include "client/tune/tune_request.h"
 
-#include <algorithm>
+#include <pwd.h>
+#include <unistd.h>
 
-#include "base/wire/protocol.h"
+#include <algorithm>
+#include <utility>
+
+#include "base/machine/processors.h"
+#include "client/model/dims.h"
+#include "client/model/model_variants.h"
+#include "client/tune/cuda_kernel.h"
+#include "client/tune/submit_request.h"
+#include "compiler/front/front.h"
 
 namespace mlc::client {
+namespace {
 
-proto::SubmitJobRequest RequestOf(const TuneOptions& options, const ModelTasks& model,
-                                  const target::Target& target, const std::string& user) {
-  proto::SubmitJobRequest request;
-  const bool varies = model.variants.size() > 1;
-  for (size_t v = 0; varies && v < model.variants.size(); ++v) {
-    request.add_variants()->set_name(model.variants[v]);
+Result<ModelTasks> ReadModel(const TuneOptions& options, const target::Target& target) {
+  graph::onnx::ImportOptions import;
+  import.dims = MLC_TRY(ParseDims(options.dims));
+  front::FrontOptions front;
+  front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
+  front.tolerance = options.tolerance;
+  front.skip = {options.skipped_passes.begin(), options.skipped_passes.end()};
+  return TasksOfModel(MLC_TRY(front::ReadModel(options.model, import)),
+                      front::ForTarget(std::move(front), target), target);
+}
+
+}  // namespace
+
+int ThreadsOf(const TuneOptions& options) { return target::ThreadsFor(options.threads); }
+
+std::string UserName() {
+  const passwd* user = getpwuid(geteuid());
+  std::string name = user == nullptr ? std::to_string(geteuid()) : user->pw_name;
+  for (char& c : name) {
+    if (isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
   }
-  for (const ModelTask& task : model.tasks) {
-    proto::Task& wire = *request.add_tasks();
-    wire.set_workload(task.workload.ToText());
-    const int usual = task.uses.front();
-    wire.set_occurrences(usual > 0 ? usual : *std::max_element(task.uses.begin(), task.uses.end()));
-    wire.set_label(task.label);
-    for (size_t v = 0; varies && v < task.uses.size(); ++v) wire.add_uses(task.uses[v]);
+  return name.substr(0, 64);
+}
+
+Result<TuneRequest> TuneRequestOf(const TuneOptions& options, const target::Target& target) {
+  const ModelTasks tasks =
+      MLC_TRY(options.is_raw() ? ReadWorkload(options) : ReadModel(options, target));
+  TuneRequest tune;
+  tune.searches = !options.is_raw();
+  tune.model = InfoOf(tasks);
+  *tune.request.mutable_job() = SubmitRequestOf(options, tasks, target, UserName());
+  if (options.is_raw()) {
+    *tune.request.mutable_kernel() = MLC_TRY(ReadCudaKernel(options, target));
   }
-  request.set_protocol(server::kWireProtocol);
-  request.set_target(target.ToText());
-  request.set_label(options.is_raw() ? options.cuda_kernel : options.model);
-  request.set_user(user);
-  proto::JobOptions& job = *request.mutable_options();
-  job.set_trials(options.trials);
-  job.set_seed(options.seed);
-  job.set_fresh(options.fresh);
-  job.set_time_budget_ms(options.time_budget_ms);
-  job.set_priority(options.priority);
-  return request;
+  return tune;
+}
+
+Result<proto::SubmitJobReply> Submit(TunerClient& client, const TuneRequest& tune) {
+  return tune.searches ? client.Submit(tune.request.job()) : client.SubmitRawCuda(tune.request);
 }
 
 }  // namespace mlc::client

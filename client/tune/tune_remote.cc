@@ -1,4 +1,4 @@
-#include "client/tune/tune_there.h"
+#include "client/tune/tune_remote.h"
 
 #include <chrono>
 #include <iostream>
@@ -8,9 +8,9 @@
 #include "client/progress/tune_report.h"
 #include "client/service/server_target.h"
 #include "client/target/auto_target.h"
-#include "client/tune/order.h"
 #include "client/tune/said_target.h"
 #include "client/tune/tune_end.h"
+#include "client/tune/tune_request.h"
 
 namespace mlc::client {
 namespace {
@@ -55,18 +55,18 @@ Result<target::Target> TargetOf(TunerClient& server, TuneOptions& options) {
 
 }  // namespace
 
-Result<ExitCode> TuneThere(const TuneSession& session) {
+Result<ExitCode> TuneRemote(const TuneSession& session) {
   TuneOptions options = session.options;
   TunerClient client = MLC_TRY(TunerClient::Connect(session.server));
   const target::Target target = MLC_TRY(TargetOf(client, options));
-  const Order order = MLC_TRY(OrderOf(options, target));
-  const proto::SubmitJobReply job = MLC_TRY(Submit(client, order));
+  const TuneRequest tune = MLC_TRY(TuneRequestOf(options, target));
+  const proto::SubmitJobReply job = MLC_TRY(Submit(client, tune));
   if (job.joined()) {
     std::cerr << "the same job is running already: joined\n";
   } else if (options.resume && !job.resumed()) {
     std::cerr << "nothing to resume: starting anew\n";
   }
-  if (!options.detach) return Follow(session, options, client, job.job(), order.model);
+  if (!options.detach) return Follow(session, options, client, job.job(), tune.model);
   if (options.json || options.json_lines) {
     std::cout << SubmittedJson(job) << std::endl;
   } else if (options.quiet) {

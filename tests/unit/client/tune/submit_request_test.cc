@@ -1,4 +1,4 @@
-#include "client/tune/tune_request.h"
+#include "client/tune/submit_request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ proto::SubmitJobRequest Request(const ModelTasks& model) {
   TuneOptions options;
   options.model = "m.onnx";
   options.trials = 77;
-  return RequestOf(options, model, target::Target(), "ada");
+  return SubmitRequestOf(options, model, target::Target(), "ada");
 }
 
 TEST(TuneRequestTest, AModelInOneVariantIsAskedForAsEver) {

@@ -1,14 +1,14 @@
-// Tuning on a server and a worker of our own: they end with us.
+// Tuning with a server and a worker inside this program, which end with it.
 #pragma once
 
 #include "base/exit_code.h"
 #include "base/status.h"
-#include "client/tune/order.h"
+#include "client/tune/tune_request.h"
 #include "client/tune/tune_session.h"
 #include "compiler/target/target.h"
 
 namespace mlc::client {
 
-Result<ExitCode> TuneHere(const TuneSession& session);
+Result<ExitCode> TuneLocal(const TuneSession& session);
 
 }  // namespace mlc::client

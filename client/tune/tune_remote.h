@@ -1,4 +1,4 @@
-// Jobs of a server followed from here: one that is submitted, or one of anybody's.
+// Jobs of a remote server: submits one, or follows any.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace mlc::client {
 
 // Submits what the options ask for, and follows the job unless they say --detach.
-Result<ExitCode> TuneThere(const TuneSession& session);
+Result<ExitCode> TuneRemote(const TuneSession& session);
 // Follows the job with this id.
 Result<ExitCode> Watch(const TuneSession& session, TunerClient& client, const std::string& job);
 

@@ -1,4 +1,4 @@
-#include "client/tune/tune_here.h"
+#include "client/tune/tune_local.h"
 
 #include <iostream>
 #include <memory>
@@ -47,10 +47,10 @@ Result<target::Target> TargetOf(TuneOptions& options) {
 
 }  // namespace
 
-Result<ExitCode> TuneHere(const TuneSession& session) {
+Result<ExitCode> TuneLocal(const TuneSession& session) {
   TuneOptions options = session.options;
   const target::Target target = MLC_TRY(TargetOf(options));
-  const Order order = MLC_TRY(OrderOf(options, target));
+  const TuneRequest tune = MLC_TRY(TuneRequestOf(options, target));
   MLC_TRY(CheckLocal(options, target));
   if (!target.is_cuda()) SayPlaces(options, target.threads);
   const std::stop_token stop = session.interrupt.Keep();
@@ -59,9 +59,9 @@ Result<ExitCode> TuneHere(const TuneSession& session) {
        options.cuda_home, options.cubin_cache, options.verbose, options.is_raw(),
        server::MakePortfolioStrategy}));
   TunerClient client = MLC_TRY(TunerClient::Connect({embedded->address(), {}, {}, {}}));
-  const proto::SubmitJobReply job = MLC_TRY(Submit(client, order));
+  const proto::SubmitJobReply job = MLC_TRY(Submit(client, tune));
   if (options.resume && !job.resumed()) std::cerr << "nothing to resume: starting anew\n";
-  ProgressOutput output(session.style, order.model);
+  ProgressOutput output(session.style, tune.model);
   const Result<proto::JobProgress> ended = [&] {
     const std::stop_callback cancel(stop, [&] { (void)client.Cancel(job.job()); });
     return client.Watch(job.job(), [&](const proto::JobProgress& progress) {
@@ -76,7 +76,7 @@ Result<ExitCode> TuneHere(const TuneSession& session) {
   if (target.is_cuda() && !options.is_raw()) {
     whole = TryRunnersUp(options, job.job(), *ended, stop);
   }
-  return Ended(options, job.job(), order.model, *ended, whole);
+  return Ended(options, job.job(), tune.model, *ended, whole);
 }
 
 }  // namespace mlc::client

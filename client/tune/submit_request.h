@@ -1,0 +1,17 @@
+// The message by which mlc-tune submits a job. Pure.
+#pragma once
+
+#include <string>
+
+#include "client/model/model_variants.h"
+#include "client/tune/options/tune_options.h"
+#include "compiler/target/target.h"
+#include "proto/tuner.pb.h"
+
+namespace mlc::client {
+
+// A model in one variant is asked for without variants.
+proto::SubmitJobRequest SubmitRequestOf(const TuneOptions& options, const ModelTasks& model,
+                                        const target::Target& target, const std::string& user);
+
+}  // namespace mlc::client
