@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "costmodel/features.h"
-#include "server/search/kernel_source.h"
+#include "server/search/kernel_candidates.h"
 #include "server/search/portfolio.h"
 
 namespace mlc::server {
@@ -62,7 +62,7 @@ class PortfolioStrategy : public Strategy {
     }
     std::vector<PortfolioTask> tasks;
     for (const SearchTask& task : input.tasks) {
-      auto source = std::make_unique<KernelSource>(task.workload, input.target);
+      auto source = std::make_unique<KernelCandidates>(task.workload, input.target);
       sources_.push_back(source.get());
       PortfolioTask entry;
       entry.uses = {static_cast<double>(task.occurrences)};
@@ -156,7 +156,7 @@ class PortfolioStrategy : public Strategy {
                                                          pool.point(candidate));
   }
 
-  std::vector<const KernelSource*> sources_;  // owned by the portfolio
+  std::vector<const KernelCandidates*> sources_;  // owned by the portfolio
   std::unique_ptr<Portfolio> portfolio_;
   std::map<Key, Pick> picks_;  // under way
 };

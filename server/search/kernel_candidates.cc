@@ -1,4 +1,4 @@
-#include "server/search/kernel_source.h"
+#include "server/search/kernel_candidates.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "costmodel/features.h"
 
 namespace mlc::server {
-KernelSource::KernelSource(graph::Workload workload, target::Target target)
+KernelCandidates::KernelCandidates(graph::Workload workload, target::Target target)
     : workload_(std::move(workload)),
       target_(std::move(target)),
       problem_(costmodel::DescribeProblem(workload_)) {
@@ -23,18 +23,18 @@ KernelSource::KernelSource(graph::Workload workload, target::Target target)
   }
 }
 
-std::string_view KernelSource::family_name(size_t family) const {
+std::string_view KernelCandidates::family_name(size_t family) const {
   return families_[family].family->name();
 }
 
-std::span<const uint16_t> KernelSource::radix(size_t family) const {
+std::span<const uint16_t> KernelCandidates::radix(size_t family) const {
   return families_[family].radix;
 }
 
-size_t KernelSource::columns() const { return costmodel::Features().size(); }
+size_t KernelCandidates::columns() const { return costmodel::Features().size(); }
 
-bool KernelSource::Describe(size_t family, const Point& point, double& estimate_ns,
-                            std::span<float> features) const {
+bool KernelCandidates::Describe(size_t family, const Point& point, double& estimate_ns,
+                                std::span<float> features) const {
   const Entry& entry = families_[family];
   schedule::Config& config = entry.tried;
   SetKnobs(entry, point, config);
@@ -48,7 +48,7 @@ bool KernelSource::Describe(size_t family, const Point& point, double& estimate_
   return true;
 }
 
-std::vector<PointRef> KernelSource::Defaults() const {
+std::vector<PointRef> KernelCandidates::Defaults() const {
   std::vector<PointRef> points;
   for (const schedule::Config& config : costmodel::DefaultConfigs(workload_, target_)) {
     std::optional<PointRef> found = Find(config);
@@ -57,20 +57,20 @@ std::vector<PointRef> KernelSource::Defaults() const {
   return points;
 }
 
-schedule::Config KernelSource::ConfigOf(size_t family, const Point& point) const {
+schedule::Config KernelCandidates::ConfigOf(size_t family, const Point& point) const {
   const Entry& entry = families_[family];
   schedule::Config config = entry.form;
   SetKnobs(entry, point, config);
   return config;
 }
 
-void KernelSource::SetKnobs(const Entry& entry, const Point& point, schedule::Config& config) {
+void KernelCandidates::SetKnobs(const Entry& entry, const Point& point, schedule::Config& config) {
   for (size_t k = 0; k < point.size(); ++k) {
     config.knobs[k].second = entry.space.knobs[k].domain[point[k]];
   }
 }
 
-std::optional<PointRef> KernelSource::Find(const schedule::Config& config) const {
+std::optional<PointRef> KernelCandidates::Find(const schedule::Config& config) const {
   for (size_t f = 0; f < families_.size(); ++f) {
     const Entry& entry = families_[f];
     if (entry.family->name() != config.family || entry.form.version != config.version) continue;

@@ -14,9 +14,9 @@
 
 namespace mlc::server {
 
-class KernelSource : public CandidateSource {
+class KernelCandidates : public CandidateSource {
  public:
-  KernelSource(graph::Workload workload, target::Target target);
+  KernelCandidates(graph::Workload workload, target::Target target);
 
   size_t families() const override { return families_.size(); }
   std::string_view family_name(size_t family) const override;
