@@ -60,9 +60,9 @@ bool IsDead(const std::string& holder) {
 
 // A child that a killed holder had just forked has its lock, too, until it becomes another program.
 bool TakeLock(int fd) {
-  constexpr std::chrono::seconds kPatience(10);
+  constexpr std::chrono::seconds kTimeout(10);
   constexpr std::chrono::milliseconds kBetweenTries(10);
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kTimeout;
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (!IsDead(HolderOf(fd)) || std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(kBetweenTries);

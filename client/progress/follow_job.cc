@@ -47,7 +47,7 @@ Status StaysAway(const TunerClient& client, seconds waited) {
 }  // namespace
 
 Result<Followed> FollowJob(TunerClient& client, const std::string& job, ProgressOutput& output,
-                           const std::stop_token& leave, milliseconds patience) {
+                           const std::stop_token& leave, milliseconds reconnect_timeout) {
   Followed followed;
   auto heard = Clock::now();
   const WatchLimits limits = {kSilence, leave};
@@ -73,7 +73,7 @@ Result<Followed> FollowJob(TunerClient& client, const std::string& job, Progress
     }
     if (!IsAway(ended.status())) return ended.status();
     const auto waited = std::chrono::duration_cast<seconds>(Clock::now() - heard);
-    if (waited >= patience) return StaysAway(client, waited);
+    if (waited >= reconnect_timeout) return StaysAway(client, waited);
     output.ShowWaiting(waited);
     TryAgain(client, leave);
   }

@@ -17,8 +17,9 @@ struct Followed {
 
 // Shows progress until the job ends, or until `leave` is requested: the job does not need us. A
 // server that goes away meanwhile, or whose network does, is waited for; UNAVAILABLE with the cause
-// if it stays away for `patience`. The clock may be set meanwhile.
+// if it stays away for `reconnect_timeout`. The clock may be set meanwhile.
 Result<Followed> FollowJob(TunerClient& client, const std::string& job, ProgressOutput& output,
-                           const std::stop_token& leave, std::chrono::milliseconds patience);
+                           const std::stop_token& leave,
+                           std::chrono::milliseconds reconnect_timeout);
 
 }  // namespace mlc::client

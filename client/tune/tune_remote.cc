@@ -25,7 +25,7 @@ Result<ExitCode> Follow(const TuneSession& session, const TuneOptions& options, 
                         const std::string& job, const ModelInfo& model) {
   ProgressOutput output(session.style, model);
   const Result<Followed> seen = FollowJob(client, job, output, session.interrupt.Keep(),
-                                          std::chrono::milliseconds(options.patience_ms));
+                                          std::chrono::milliseconds(options.reconnect_timeout_ms));
   if (!seen.ok() && seen.status().code() == StatusCode::kUnavailable) {
     return Unavailable(seen.status().message() + "\nThe job goes on when the server is back. " +
                        ComeBack(options, job));

@@ -67,7 +67,7 @@ class FollowTest(lab.Lab):
         self.finish_and_check()
 
     def test_a_server_that_stays_away(self):
-        self.begin("--patience", "2s")
+        self.begin("--reconnect-timeout", "2s")
         self.kill_server()
         self.end(69)
         said = self.messages()

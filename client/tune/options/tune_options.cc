@@ -30,7 +30,7 @@ constexpr char kRawNeeds[] =
 // What is read after the flags are known.
 struct Durations {
   std::string budget;
-  std::string patience;
+  std::string reconnect_timeout;
 };
 
 struct JobVerbs {
@@ -118,7 +118,7 @@ void AddJobFlags(CLI::App& app, TuneOptions& options, Durations& durations, JobV
   app.add_option("--priority", options.priority,
                  "with --server: among your own jobs, the higher goes first, -100 to 100")
       ->check(CLI::Range(-100, 100));
-  app.add_option("--patience", durations.patience,
+  app.add_option("--reconnect-timeout", durations.reconnect_timeout,
                  "with --server: how long to wait for a server that goes away; default: 15m");
   app.add_flag("--detach", options.detach, "with --server: submit the job and leave it to run");
   app.add_option("--watch", verbs.watch, "with --server: follow a job, by its id or a part of it");
@@ -208,7 +208,7 @@ Status SetDurations(TuneOptions& options, const Durations& durations) {
     return duration.status().WithPrefix(flag);
   };
   MLC_TRY(set("--time-budget", durations.budget, options.time_budget_ms));
-  return set("--patience", durations.patience, options.patience_ms);
+  return set("--reconnect-timeout", durations.reconnect_timeout, options.reconnect_timeout_ms);
 }
 
 }  // namespace

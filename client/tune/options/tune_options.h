@@ -21,7 +21,7 @@ struct TuneOptions {
   std::string named_worker;  // of --drain and --release
   bool detach = false;       // submit, and leave
   int priority = 0;
-  int64_t patience_ms = 900'000;  // with a server that goes away
+  int64_t reconnect_timeout_ms = 900'000;  // with a server that goes away
   std::string model;
   // Of a kernel that somebody wrote by hand: files, the function, its launch.
   std::string workload;

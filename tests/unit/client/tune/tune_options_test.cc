@@ -90,11 +90,13 @@ TEST(TuneOptionsTest, VerbsNeedAServerAndNothingElse) {
   options.channel.tls.revoked = "crl.pem";
   EXPECT_EQ(options.VerbCommand("--jobs"),
             "mlc-tune --server 'my lab' --tls-ca ca.pem --tls-crl crl.pem --jobs");
-  const ParsedCommand patient = Parse({"--server", "s", "--watch", "beef", "--patience", "2h"});
-  EXPECT_EQ(patient.options.patience_ms, 7'200'000);
-  const ParsedCommand never = Parse({"--server", "s", "--watch", "beef", "--patience", "never"});
+  const ParsedCommand timed =
+      Parse({"--server", "s", "--watch", "beef", "--reconnect-timeout", "2h"});
+  EXPECT_EQ(timed.options.reconnect_timeout_ms, 7'200'000);
+  const ParsedCommand never =
+      Parse({"--server", "s", "--watch", "beef", "--reconnect-timeout", "never"});
   EXPECT_EQ(never.exit_code, 2);
-  EXPECT_THAT(never.message, HasSubstr("--patience: 'never' is not a duration"));
+  EXPECT_THAT(never.message, HasSubstr("--reconnect-timeout: 'never' is not a duration"));
 }
 
 TEST(TuneOptionsTest, AKernelWrittenByHandStandsForAModel) {
