@@ -1,7 +1,7 @@
-// Which records stand for a workload when one is chosen. The fastest of many single times owes part
-// of it to luck, so a search measures its leaders again side by side (the arm "verify"): a config
-// that was confirmed counts with its newest confirmation alone, and one that was not counts as
-// slower than it was measured (confirmed_times.h says by how much). Thread-safe.
+// Which records stand for a workload when one is chosen. The fastest of many single times is in
+// part measurement noise, so a search measures its leaders again side by side (the arm "verify"): a
+// config that was confirmed counts with its newest confirmation alone, and one that was not counts
+// as slower than it was measured (confirmed_times.h says by how much). Thread-safe.
 #pragma once
 
 #include <limits>

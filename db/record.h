@@ -31,7 +31,7 @@ struct Record {
   std::string toolchain;       // build id of the compiler that made the kernel
   std::string worker;          // who measured
   std::string arm;             // why the search tried it, one word
-  int64_t predicted_rank = 0;  // 1 = the model's favourite among its candidates; 0 = not ranked
+  int64_t predicted_rank = 0;  // 1 = predicted fastest of its candidates; 0 = not ranked
   uint64_t seed = 0;           // of the trial's random inputs
   int64_t created_us = 0;      // microseconds since 1970, server's clock
   int64_t id = 0;              // the log's order; assigned by the log, not part of the digest

@@ -51,7 +51,7 @@ std::string HolderOf(int fd) {
 }
 
 // False where it cannot be told.
-bool IsDead(const std::string& holder) {
+bool HasEnded(const std::string& holder) {
   pid_t pid = 0;
   const auto [end, error] = std::from_chars(holder.data(), holder.data() + holder.size(), pid);
   if (error != std::errc() || pid <= 0) return false;
@@ -64,7 +64,7 @@ bool TakeLock(int fd) {
   constexpr std::chrono::milliseconds kBetweenTries(10);
   const auto end = std::chrono::steady_clock::now() + kTimeout;
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    if (!IsDead(HolderOf(fd)) || std::chrono::steady_clock::now() > end) return false;
+    if (!HasEnded(HolderOf(fd)) || std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(kBetweenTries);
   }
   return true;

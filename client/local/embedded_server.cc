@@ -23,7 +23,7 @@
 namespace mlc::client {
 namespace {
 
-constexpr int kMaxDeaths = 5;
+constexpr int kMaxExits = 5;
 constexpr std::chrono::milliseconds kWorkerLeaves(2000);
 constexpr std::chrono::milliseconds kPoll(10);
 constexpr std::string_view kSpeaker = "mlc-worker: ";
@@ -119,7 +119,7 @@ std::string EmbeddedServer::LastWords() const {
 }
 
 Status EmbeddedServer::WhyNoWorker(const std::string& how, const std::string& words) const {
-  const std::string times = deaths_ == 1 ? "" : ", " + std::to_string(deaths_) + " times";
+  const std::string times = exits_ == 1 ? "" : ", " + std::to_string(exits_) + " times";
   const std::string end = options_.worker + " " + how + times;
   if (!words.empty()) return Unavailable(words + " (" + end + ")");
   return Unavailable("`" + options_.worker +
@@ -131,7 +131,7 @@ Status EmbeddedServer::KeepWorker(int64_t trials) {
   int status = 0;
   if (worker_ < 0 || waitpid(worker_, &status, WNOHANG) != worker_) return Status();
   worker_ = -1;
-  ++deaths_;
+  ++exits_;
   const std::string how = WIFSIGNALED(status)
                               ? "was killed by signal " + std::to_string(WTERMSIG(status))
                               : "ended with code " + std::to_string(WEXITSTATUS(status));
@@ -142,8 +142,8 @@ Status EmbeddedServer::KeepWorker(int64_t trials) {
   const std::string end = how + words;
   const bool same = end == std::exchange(last_end_, end);
   const bool no_trial = trials == std::exchange(trials_, trials);
-  const bool hopeless = refused || (same && no_trial && !killed);
-  if (hopeless || deaths_ >= kMaxDeaths) return WhyNoWorker(how, words);
+  const bool permanent = refused || (same && no_trial && !killed);
+  if (permanent || exits_ >= kMaxExits) return WhyNoWorker(how, words);
   return StartWorker();
 }
 

@@ -1,5 +1,5 @@
 // The server inside mlc-tune: the code of mlc-server on a Unix socket in a private folder, and one
-// mlc-worker child. The child dies with this process, however it ends. Used from one thread.
+// mlc-worker child. The child ends with this process, however that ends. Used from one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -36,9 +36,9 @@ class EmbeddedServer {
   ~EmbeddedServer();
 
   std::string address() const { return server_->address(); }
-  // Starts the worker again if it died; `trials`: made so far. UNAVAILABLE, beginning with what to
-  // do, when another start would be no better: the worker refuses to run, ends twice in the same
-  // way without a trial in between, or dies too often.
+  // Starts the worker again if it has ended; `trials`: made so far. UNAVAILABLE, beginning with
+  // what to do, when another start would be no better: the worker refuses to run, ends twice in the
+  // same way without a trial in between, or ends too often.
   Status KeepWorker(int64_t trials);
   // Lets trials under way end, at most `grace_ms`, then stops worker and server. Once.
   void Stop(int64_t grace_ms);
@@ -55,9 +55,9 @@ class EmbeddedServer {
   PrivateFolder folder_;  // outlives the server
   std::unique_ptr<server::Server> server_;
   pid_t worker_ = -1;
-  int deaths_ = 0;
-  int64_t trials_ = 0;    // at the last death
-  std::string last_end_;  // how it died, with its words
+  int exits_ = 0;
+  int64_t trials_ = 0;    // when it last ended
+  std::string last_end_;  // how it ended, with its last output
 };
 
 }  // namespace mlc::client

@@ -30,7 +30,7 @@ bool IsOurs(const std::string& path) {
 
 // A folder whose marker is not locked has lost its owner; one without a marker never had one, and
 // is empty. An owner that is about to lock its marker finds the folder gone and makes another one.
-void RemoveIfDead(const std::string& path) {
+void RemoveIfStale(const std::string& path) {
   if (!IsOurs(path)) return;
   const int marker = open((path + kMarker).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (marker < 0) {
@@ -41,12 +41,12 @@ void RemoveIfDead(const std::string& path) {
   close(marker);
 }
 
-void RemoveDead(const std::string& parent) {
+void RemoveStale(const std::string& parent) {
   std::error_code error;
   for (std::filesystem::directory_iterator it(parent, error), end; !error && it != end;
        it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (name.starts_with(kPrefix)) RemoveIfDead(it->path().string());
+    if (name.starts_with(kPrefix)) RemoveIfStale(it->path().string());
   }
 }
 
@@ -69,7 +69,7 @@ std::string FolderForTemporaries() {
 }
 
 Result<PrivateFolder> PrivateFolder::Create(const std::string& parent) {
-  RemoveDead(parent);
+  RemoveStale(parent);
   std::string path;
   for (int i = 0; i < kTries; ++i) {
     path = parent + "/" + kPrefix + "XXXXXX";

@@ -1,6 +1,6 @@
 // A folder of this process alone in the folder for temporary files. It is removed at the end, and
 // if the process is killed, by the next one that makes such a folder: a lock on a file in it tells
-// the living from the dead.
+// folders in use from stale ones.
 #pragma once
 
 #include <string>

@@ -9,7 +9,8 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// gRPC's keepalive notices a cut wire before, unless its timers rest (base/rpc/clock_watch.h).
+// gRPC's keepalive notices a cut wire before, unless its timers are paused
+// (base/rpc/clock_watch.h).
 constexpr seconds kSilence(30);
 // One attempt; the next one is a new connection, which waits for no timer of gRPC.
 constexpr seconds kAttempt(5);
@@ -49,13 +50,13 @@ Status StaysAway(const TunerClient& client, seconds waited) {
 Result<Followed> FollowJob(TunerClient& client, const std::string& job, ProgressOutput& output,
                            const std::stop_token& leave, milliseconds reconnect_timeout) {
   Followed followed;
-  auto heard = Clock::now();
+  auto last_contact = Clock::now();
   const WatchLimits limits = {kSilence, leave};
   while (true) {
     const Result<proto::JobProgress> ended = client.Watch(
         job,
         [&](const proto::JobProgress& progress) {
-          heard = Clock::now();
+          last_contact = Clock::now();
           followed.progress = progress;
           MLC_TRY(output.Show(progress));
           const bool leaves = leave.stop_requested() && progress.state() == proto::RUNNING;
@@ -72,7 +73,7 @@ Result<Followed> FollowJob(TunerClient& client, const std::string& job, Progress
       return followed;
     }
     if (!IsAway(ended.status())) return ended.status();
-    const auto waited = std::chrono::duration_cast<seconds>(Clock::now() - heard);
+    const auto waited = std::chrono::duration_cast<seconds>(Clock::now() - last_contact);
     if (waited >= reconnect_timeout) return StaysAway(client, waited);
     output.ShowWaiting(waited);
     TryAgain(client, leave);

@@ -8,7 +8,7 @@
 namespace mlc::client {
 namespace {
 
-// More failed trials than this share of all is a fault to look into, not bad luck.
+// More failed trials than this share of all is a fault to look into, not an exception.
 constexpr double kTooManyFailures = 0.5;
 
 ExitCode Verdict(const proto::JobProgress& progress, const JobFigures& figures) {

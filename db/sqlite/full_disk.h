@@ -1,6 +1,6 @@
 // A disk that is full to us: also a used-up quota (EDQUOT), and a file at the process's limit
-// (EFBIG). SQLite knows the first alone; the others would be I/O errors to it, after which the log
-// takes no more writes.
+// (EFBIG). SQLite reports only the first as a full disk; the others would be I/O errors, after
+// which the log takes no more writes.
 #pragma once
 
 namespace mlc::db {

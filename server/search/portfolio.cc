@@ -12,7 +12,7 @@ constexpr int64_t kRepeatsPerTask = 3;
 constexpr size_t kMostTogether = 4;
 // Below this share of the model's time no trial is spent on a task.
 constexpr double kNegligible = 2e-5;
-// Need of a first trial where the leading variant does without the task: below that of its own
+// Bonus of a first trial where the leading variant does without the task: below that of its own
 // tasks (1 and more), above all gains.
 constexpr double kFirstOfRest = 0.5;
 
@@ -63,15 +63,15 @@ bool Portfolio::PredictionsAreDue() const {
 // A task without a kernel comes first, and among several those of the leading variant. A time that
 // is predicted from what was measured before may wait while the heaviest get a few trials each: of
 // one trial each, all tasks would be reported slower than they end.
-double Portfolio::Claim(const Task& task, size_t leader, bool due) const {
+double Portfolio::FirstTrialBonus(const Task& task, size_t leader, bool due) const {
   if (!task.search->wants_first() || (task.search->predicted() && !due)) return 0;
   return task.uses[leader] > 0 ? 1 : kFirstOfRest;
 }
 
-// The task whose next trial is expected to save most, claims included. -1: none.
-int Portfolio::Neediest() {
+// The task whose next trial is expected to save most, with the bonus of first trials. -1: none.
+int Portfolio::NextTask() {
   int best = -1;
-  double best_need = 0;
+  double best_priority = 0;
   const WinProbabilities variants = VariantWinProbabilities();
   const bool due = PredictionsAreDue();
   for (size_t i = 0; i < tasks_.size(); ++i) {
@@ -83,9 +83,9 @@ int Portfolio::Neediest() {
       task.gain = share * task.search->ExpectedGain();
       task.fresh = true;
     }
-    const double need = task.gain + Claim(task, variants.leader, due);
-    if (need > std::max(best_need, kNegligible)) {
-      best_need = need;
+    const double priority = task.gain + FirstTrialBonus(task, variants.leader, due);
+    if (priority > std::max(best_priority, kNegligible)) {
+      best_priority = priority;
       best = static_cast<int>(i);
     }
   }
@@ -135,7 +135,7 @@ bool Portfolio::ProposeGroup(size_t most, std::vector<Pick>& picks) {
 bool Portfolio::ProposeNew(std::vector<Pick>& picks) {
   while (true) {
     Pick pick;
-    pick.task = Neediest();
+    pick.task = NextTask();
     if (pick.task < 0) return false;
     Task& task = tasks_[static_cast<size_t>(pick.task)];
     task.fresh = false;

@@ -75,11 +75,11 @@ class Portfolio {
   };
 
   WinProbabilities VariantWinProbabilities();
-  // What a task's lack of a kernel counts beyond the gain of its next trial.
-  double Claim(const Task& task, size_t leader, bool due) const;
+  // What a task without a kernel counts beyond the gain of its next trial.
+  double FirstTrialBonus(const Task& task, size_t leader, bool due) const;
   // Predicted times are measured now: there were as many trials as tasks, or few are left.
   bool PredictionsAreDue() const;
-  int Neediest();
+  int NextTask();
   // The default of a task that was searched without it; false if none lacks it.
   bool ProposeDefault(std::vector<Pick>& picks);
   int64_t DefaultsLeft() const;

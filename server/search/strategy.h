@@ -70,7 +70,7 @@ struct Proposal {
   int group = 0;
   // Why, in one word: "default", "transfer", "model", "neighbour", "random", "descent", "verify".
   std::string arm;
-  int64_t predicted_rank = 0;  // 1 = the model's favourite of its candidates; 0 = not ranked
+  int64_t predicted_rank = 0;  // 1 = predicted fastest of its candidates; 0 = not ranked
   double predicted_ns = 0;     // 0 = not predicted
   // The worker may drop the trial as kTooSlow once it is surely slower than this; 0 = never.
   double early_stop_ns = 0;
@@ -90,7 +90,7 @@ struct TaskProgress {
   double default_ns = 0;  // the first default config's time; 0 until measured
   bool done = false;      // the search expects nothing more from it
   // What a build would use as long as there is no correct trial, and how long that may take: a
-  // transferred config's time by analogy, else the default's by the models. Empty and 0 if nothing
+  // transferred config's time, else the default's by the models. Empty and 0 if nothing
   // is known.
   std::optional<schedule::Config> prior_config;
   double estimate_ns = 0;

@@ -11,7 +11,7 @@ namespace mlc::server {
 namespace {
 
 constexpr double kWorst = std::numeric_limits<double>::infinity();
-// Log time added for each untimed candidate nearby: two of a kind teach little.
+// Log time added for each untimed candidate nearby: similar candidates add little information.
 constexpr double kCrowding = 0.03;
 constexpr int kShortList = 24;
 // Results without an improvement after which the search descends, explores again, and ends.
@@ -19,7 +19,7 @@ constexpr int64_t kDescendAfter = 10;
 constexpr int64_t kExploreAfter = 30;
 constexpr int64_t kStaleEnd = 120;
 // Moves predicted this much slower than the incumbent (log) are not worth a trial.
-constexpr double kHopeless = 0.10;
+constexpr double kMostPredictedLoss = 0.10;
 constexpr int kMaxPool = 6000;
 constexpr int kMutants = 160;
 
@@ -77,7 +77,7 @@ void TaskSearch::Grow() {
 }
 
 // The best score among free candidates, those like what is under way set back.
-int TaskSearch::Favourite(bool prior_alone) {
+int TaskSearch::BestPredicted(bool prior_alone) {
   std::vector<std::pair<double, int>> order;
   for (int i = 0; i < pool_.size(); ++i) {
     if (Free(i)) order.emplace_back(prior_alone ? PriorScore(i) : Score(i), i);
@@ -101,7 +101,7 @@ int TaskSearch::Favourite(bool prior_alone) {
 
 int TaskSearch::BestNeighbour() {
   if (best_ < 0) return Pool::kIllegal;
-  const double bar = Score(best_) + kHopeless;
+  const double bar = Score(best_) + kMostPredictedLoss;
   int best = Pool::kIllegal;
   double best_score = bar;
   for (int incumbent : Incumbents(stale_ > kDescendAfter ? 2 : 3)) {
@@ -152,7 +152,7 @@ int TaskSearch::Choose(const char*& arm) {
   }
   const bool prior_alone = wanted == Arm::kPrior && ModelOf(0).has_prior();
   arm = prior_alone ? "transfer" : "model";
-  return Favourite(prior_alone);
+  return BestPredicted(prior_alone);
 }
 
 bool TaskSearch::Next(Pick& pick) {

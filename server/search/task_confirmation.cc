@@ -1,6 +1,6 @@
 // Which candidate is the best, and the confirmation of those that may be. The fastest of many
-// single times owes part of it to luck, so the leaders are measured again side by side, and what
-// was so measured counts more than what was not.
+// single times is in part measurement noise, so the leaders are measured again side by side, and
+// what was so measured counts more than what was not.
 #include <algorithm>
 
 #include "db/record.h"
@@ -9,8 +9,8 @@
 namespace mlc::server {
 namespace {
 
-// Single times within this of the fastest are no order.
-constexpr double kDoubt = 1.03;
+// Single times within this factor of the fastest are not ordered.
+constexpr double kUncertainty = 1.03;
 // Rounds of a task: the second for those that the first one's winner lost its lead to.
 constexpr int kRounds = 3;
 
@@ -54,8 +54,8 @@ double TaskSearch::default_ns() const {
   return compared ? db::Weighed(it->second.means, unconfirmed_factor_) : it->second.mean();
 }
 
-// Those whose place is not sure, fastest first.
-std::vector<int> TaskSearch::Doubtful(size_t most) const {
+// Leaders whose order is not confirmed, fastest first.
+std::vector<int> TaskSearch::Unconfirmed(size_t most) const {
   std::vector<std::pair<double, int>> order;
   double fastest = 0, confirmed = 0;
   for (const auto& [candidate, timed] : timed_) {
@@ -68,17 +68,17 @@ std::vector<int> TaskSearch::Doubtful(size_t most) const {
     }
   }
   std::sort(order.begin(), order.end());
-  const double limit = kDoubt * (confirmed == 0 ? fastest : confirmed);
-  std::vector<int> doubtful;
+  const double limit = kUncertainty * (confirmed == 0 ? fastest : confirmed);
+  std::vector<int> leaders;
   for (const auto& [ns, candidate] : order) {
-    if (ns <= limit && doubtful.size() < most) doubtful.push_back(candidate);
+    if (ns <= limit && leaders.size() < most) leaders.push_back(candidate);
   }
-  return doubtful;
+  return leaders;
 }
 
 std::vector<Pick> TaskSearch::NextGroup(size_t most) {
   if (groups_ >= kRounds || most < 2 || confirming_ > 0) return {};
-  std::vector<int> group = Doubtful(most);
+  std::vector<int> group = Unconfirmed(most);
   if (group.empty()) return {};
   const bool compared = best_ >= 0 && timed_.at(best_).confirmed();
   if (compared) {

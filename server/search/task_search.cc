@@ -14,10 +14,10 @@ namespace {
 constexpr size_t kSample = 1200;  // candidates of a family to start with
 constexpr size_t kDraws = 12000;  // tries for them
 constexpr int kPriorRounds = 4;   // of growth before the first trial
-// With a prior, seeds predicted this much slower than the favourite (log) are left out.
+// With a prior, seeds predicted this much slower than the best predicted one (log) are left out.
 constexpr double kPoorSeed = 0.1;
-constexpr double kNews = 0.995;  // an improvement that counts
-// A failed trial teaches as one this many times slower than expected.
+constexpr double kImprovement = 0.995;  // an improvement that counts
+// A failed trial counts as a sample this many times slower than expected.
 constexpr double kFailureFactor = 4;
 constexpr double kFailureWeight = 0.3;
 constexpr double kSlowWeight = 0.4;
@@ -84,7 +84,7 @@ void TaskSearch::Start() {
     Grow();
     Predict();
   }
-  // What is known is tried again only if it is among the best; the rest only teaches.
+  // What is known is tried again only if it is among the best; the rest only trains the models.
   const std::vector<int> best = Incumbents(3);
   for (const auto& [candidate, timed] : timed_) tried_[static_cast<size_t>(candidate)] = 1;
   std::deque<Seed> seeds;
@@ -97,7 +97,7 @@ void TaskSearch::Start() {
 }
 
 // The best prior config first; then by the models if they are trained, else prior configs as they
-// came and the defaults of other families. A default that the models think little of waits for
+// came and the defaults of other families. A default that the models predict slow waits for
 // NextDefault.
 void TaskSearch::OrderSeeds(bool informed, std::deque<Seed>& seeds) {
   if (prior_config_ < 0) prior_config_ = default_;
@@ -188,23 +188,23 @@ void TaskSearch::Learn(const Pick& pick, Ending ending, double ns) {
       if (pick.candidate == default_ && default_ns_ == 0) default_ns_ = ns;
       const double before = best_ns_;
       FindBest();
-      if (before == 0 || best_ns_ < before * kNews) stale_ = 0;
-      if (pick.repeat == 0) Teach(pick.candidate, ns, best_ns_ / ns);
+      if (before == 0 || best_ns_ < before * kImprovement) stale_ = 0;
+      if (pick.repeat == 0) AddSample(pick.candidate, ns, best_ns_ / ns);
       break;
     }
     case Ending::kTooSlow:
-      Teach(pick.candidate, std::max(ns, kEarlyStopFactor * best_ns_), kSlowWeight);
+      AddSample(pick.candidate, std::max(ns, kEarlyStopFactor * best_ns_), kSlowWeight);
       break;
     default: {
-      // What fails only sometimes is no winner.
+      // A candidate that fails even once is not a best one.
       if (timed_.erase(pick.candidate) > 0) FindBest();
       const double expected = std::exp(Score(pick.candidate));
-      Teach(pick.candidate, kFailureFactor * expected, kFailureWeight);
+      AddSample(pick.candidate, kFailureFactor * expected, kFailureWeight);
     }
   }
 }
 
-void TaskSearch::Teach(int candidate, double ns, double weight) {
+void TaskSearch::AddSample(int candidate, double ns, double weight) {
   std::vector<float> row(pool_.source().columns());
   pool_.ReadFeatures(candidate, row);
   ModelOf(pool_.family(candidate)).Add(row, std::log(ns) - pool_.log_estimate(candidate), weight);

@@ -1,6 +1,6 @@
 // The search of one task: its pool of candidates, what was measured of them, and which to try next.
-// A portfolio of arms, none trusted alone: seeds (defaults, earlier bests, bests of related
-// workloads), favourites of the model, favourites of earlier jobs' knowledge alone, neighbours of
+// A portfolio of arms: seeds (defaults, earlier bests, bests of related
+// workloads), best predictions of the model, of the prior model alone, neighbours of
 // the incumbents, random ones; then coordinate descent around the incumbent. Deterministic; not
 // thread-safe.
 #pragma once
@@ -125,14 +125,14 @@ class TaskSearch {
   double PredictedGain() const;
   bool Free(int candidate) const { return !tried_[static_cast<size_t>(candidate)]; }
   std::vector<int> Incumbents(size_t count) const;
-  std::vector<int> Doubtful(size_t most) const;
-  int Favourite(bool prior_alone);
+  std::vector<int> Unconfirmed(size_t most) const;
+  int BestPredicted(bool prior_alone);
   int BestNeighbour();
   int RandomOne();
   int Choose(const char*& arm);
   void Fill(Pick& pick, int candidate, const char* arm);
   void FindBest();
-  void Teach(int candidate, double ns, double weight);
+  void AddSample(int candidate, double ns, double weight);
 
   Pool pool_;
   SharedModels& models_;

@@ -23,7 +23,7 @@ struct Known {
   double predicted_ns = 0;  // of this trial; 0: not predicted
 };
 
-// Whether a confirmation that took `second_ns` says that the claim was false, not only lucky, or
+// Whether a confirmation that took `second_ns` says that the claim was false, not only noise, or
 // made on a better device of the class.
 bool Contradicts(double claim_ns, double second_ns);
 

@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 constexpr char kModel[] = MLC_REDUCED_MODELS "/bert_base.onnx";
 // No kernel is as fast, or as slow.
 constexpr char kUnbeatable[] = "30";
-constexpr char kHopeless[] = "1e9";
+constexpr char kVerySlow[] = "1e9";
 
 class TuneVariants : public ::testing::Test {
  protected:
@@ -132,7 +132,7 @@ TEST_F(TuneVariants, NoTrialForMergedProductsThatCannotWin) {
 }
 
 TEST_F(TuneVariants, NoTrialForProductsApartThatCannotWin) {
-  KnowTimes(kHopeless);
+  KnowTimes(kVerySlow);
   const Json result = Tune({"--trials", "6"});
   EXPECT_EQ(result["variant"], "fused");
   EXPECT_EQ(TrialsOfOne(result, 1), 0);

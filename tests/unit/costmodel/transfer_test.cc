@@ -85,18 +85,18 @@ TEST_F(TransferTest, TheCalibrationOfATargetChangesNoPriorConfig) {
 }
 
 TEST_F(TransferTest, WhatIsCarriedOverIsLegal) {
-  int carried = 0;
+  int transferred = 0;
   for (const graph::Workload& other : {four_, MakeConv(128, 14, 256, 3), MakeConv(64, 7, 32, 3)}) {
     const schedule::Family* family = schedule::FamiliesFor(other, target_)[0];
     for (const Config& config : Legal(one_, 40)) {
       const auto here = TransferConfig(config, other, target_);
       if (!here) continue;
-      ++carried;
+      ++transferred;
       EXPECT_EQ(family->Check(other, target_, *here), schedule::RejectReason::kNone);
       EXPECT_GE(family->MakeSpace(other, target_).RankOf(*here), 0);
     }
   }
-  EXPECT_GT(carried, 60);
+  EXPECT_GT(transferred, 60);
 }
 
 TEST_F(TransferTest, WhatThisBuildDoesNotKnowIsPassedOver) {

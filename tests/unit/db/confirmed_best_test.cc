@@ -44,8 +44,8 @@ TEST_F(ConfirmedBestTest, WithoutConfirmationsTheFastestTimeOfEachConfigCounts) 
   EXPECT_THAT(Best(1), ElementsAre("a/1 x=1 800"));
 }
 
-TEST_F(ConfirmedBestTest, ALuckyTimeLosesToItsConfirmation) {
-  Add("a/1 x=1", 1000);  // luck
+TEST_F(ConfirmedBestTest, ATooShortTimeLosesToItsConfirmation) {
+  Add("a/1 x=1", 1000);  // too short
   Add("a/1 x=2", 1010);
   Add("a/1 x=1", 1060, "verify");
   Add("a/1 x=2", 1020, "verify");

@@ -125,7 +125,7 @@ TEST(PortfolioTest, NeedsAtMostHalfTheTrialsOfARandomSearch) {
   EXPECT_LE(*std::max_element(ours.begin(), ours.end()), 800);
 }
 
-TEST(PortfolioTest, EarlierJobsTeachOtherShapes) {
+TEST(PortfolioTest, EarlierJobsTrainTheModelsOfOtherShapes) {
   const SyntheticDevice device(kSizes);
   const SyntheticDevice others({3000, 6000, 12000, 32000, 90000});
   std::vector<double> cold, warm;
@@ -319,8 +319,8 @@ TEST(PortfolioTest, TrialsGoWhereTheTimeIs) {
   }
 }
 
-// Where earlier jobs know better, the default need not be tried early, but the gain is reported
-// over it.
+// Where earlier jobs have a better config, the default need not be tried early, but the gain is
+// reported over it.
 TEST(PortfolioTest, ADefaultThatWasLeftOutIsMeasuredBeforeTheEnd) {
   const SyntheticDevice device(kSizes);
   const SyntheticDevice others({3000, 6000, 12000, 32000, 90000});
