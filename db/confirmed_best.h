@@ -22,8 +22,8 @@ Result<std::vector<Record>> BestConfigs(const TuningLog& log, const Digest& work
 // The same, and how long it holds.
 struct BestFound {
   std::vector<Record> records;
-  // A later record that is no confirmation and has a longer time changes nothing. For whoever keeps
-  // the answer while the search goes on: most of its records are such.
+  // A later record that is no confirmation and has a longer time changes nothing. For callers that
+  // keep the answer while the search goes on: most of its records are such.
   double holds_above_ns = std::numeric_limits<double>::infinity();
 };
 Result<BestFound> FindBestConfigs(const TuningLog& log, const Digest& workload,

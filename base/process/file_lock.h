@@ -10,9 +10,10 @@ namespace mlc::db {
 
 class FileLock {
  public:
-  // ABORTED "another process uses this log: pid N" while somebody else holds it (if it is dead, and
-  // only a child of its has the lock, that is waited for, ten seconds at most); INVALID_ARGUMENT
-  // on a network file system, where neither locks nor write-ahead logs can be trusted.
+  // ABORTED "another process uses this log: pid N" while another process holds it (if that has
+  // ended, and only a child of its has the lock, that is waited for, ten seconds at most);
+  // INVALID_ARGUMENT on a network file system, where neither locks nor write-ahead logs can be
+  // trusted.
   static Result<FileLock> Take(const std::string& path);
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;

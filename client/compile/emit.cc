@@ -28,7 +28,7 @@ struct Emitter {
     return MLC_TRY(compiler->Compile(source, arch)).image;
   }
 
-  // Of a kernel that somebody wrote by hand.
+  // Of a user-supplied kernel.
   Result<std::string> RawText(const schedule::Config& config) const {
     const schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
     if (stage == Stage::kCuda) return raw.source;

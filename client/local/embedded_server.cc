@@ -137,7 +137,7 @@ Status EmbeddedServer::KeepWorker(int64_t trials) {
                               : "ended with code " + std::to_string(WEXITSTATUS(status));
   const std::string words = LastWords();
   const bool refused = WIFEXITED(status) && IsRefusal(WEXITSTATUS(status));
-  // Somebody kills it, or Linux where memory is out: the next one may fare better.
+  // A user kills it, or Linux where memory runs out: the next worker may go on.
   const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   const std::string end = how + words;
   const bool same = end == std::exchange(last_end_, end);

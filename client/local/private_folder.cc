@@ -50,7 +50,7 @@ void RemoveStale(const std::string& parent) {
   }
 }
 
-// The locked marker of a new folder; -1 if somebody took the folder for a dead one.
+// The locked marker of a new folder; -1 if another process removed the folder as stale.
 int Mark(const std::string& path) {
   const int marker = open((path + kMarker).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (marker < 0) return -1;
@@ -76,7 +76,7 @@ Result<PrivateFolder> PrivateFolder::Create(const std::string& parent) {
     if (mkdtemp(path.data()) == nullptr) break;
     const int marker = Mark(path);
     if (marker >= 0) return PrivateFolder(std::move(path), marker);
-    if (access(path.c_str(), F_OK) == 0) break;  // nobody took it: the disk fails
+    if (access(path.c_str(), F_OK) == 0) break;  // not removed by another process: the disk fails
   }
   return Status(StatusCode::kAlreadyExists,
                 "cannot create a folder like " + path + ": " + strerror(errno));

@@ -83,7 +83,7 @@ class Contest {
     for (const auto* words : {&options_.model_words, &source}) {
       command.words.insert(command.words.end(), words->begin(), words->end());
     }
-    // What follows runs here, unfenced and unasked: no kernel that somebody wrote into the log.
+    // What follows runs here, unfenced and unasked: no user-supplied kernel of the log.
     command.words.insert(command.words.end(),
                          {"--hand-written", "off", "--weights", "file", "-o", library});
     return RunChecked(command, stop_).status();

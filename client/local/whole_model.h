@@ -16,7 +16,7 @@ namespace mlc::client {
 
 struct WholeModelOptions {
   std::vector<std::string> model_words;  // TuneOptions::ModelWords()
-  std::string log;                       // nobody else writes it
+  std::string log;                       // no other process writes it
   Digest job;                            // that the records are said to be of
   std::string programs;                  // folder of mlc-compile and mlc-run; empty: this one's
   int device = 0;                        // as the driver counts

@@ -1,4 +1,4 @@
-// A job of a server followed to its end, by whoever submitted it or anybody else.
+// A job of a server followed to its end, by the program that submitted it or another one.
 #pragma once
 
 #include <chrono>

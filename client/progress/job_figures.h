@@ -28,7 +28,7 @@ struct ModelInfo {
   std::vector<std::string> variants = {""};  // names, the usual one first; a lone one has none
 };
 ModelInfo InfoOf(const ModelTasks& model);
-// Of a job that somebody submitted. DATA_LOSS if it cannot be read.
+// Of a submitted job. DATA_LOSS if it cannot be read.
 Result<ModelInfo> InfoOf(const proto::JobDescription& description);
 
 struct TaskLine {

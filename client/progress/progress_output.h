@@ -17,7 +17,7 @@ class ProgressOutput {
  public:
   ProgressOutput(ProgressStyle style, ModelInfo model) : style_(style), model_(std::move(model)) {}
 
-  // An error of transport::FlushOutput if nobody takes the JSON lines.
+  // An error of transport::FlushOutput if the JSON lines cannot be written.
   Status Show(const proto::JobProgress& progress);
   // The server is away; the next Show says that it is back.
   void ShowWaiting(std::chrono::seconds waited);

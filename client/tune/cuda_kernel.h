@@ -1,4 +1,4 @@
-// mlc-tune --cuda-kernel: a kernel that somebody wrote by hand, and the workload that it is for,
+// mlc-tune --cuda-kernel: a user-supplied kernel, and the workload that it is for,
 // from their files. Thread-safe.
 #pragma once
 

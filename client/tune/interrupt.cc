@@ -10,7 +10,7 @@
 namespace mlc::client {
 namespace {
 
-// Wakes the thread at the end; nobody else sends it to us.
+// Wakes the thread at the end; no other process sends this signal.
 constexpr int kWake = SIGUSR2;
 
 sigset_t EndSignals() {

@@ -1,8 +1,8 @@
 // Ctrl-C, SIGTERM and SIGHUP as events. Until there is something to keep, the first one ends the
 // program at once; from then on the first one asks through a token, and the second one ends it. The
-// exit code is 130. A signal that whoever started us has us ignore (nohup, a job in the background
-// of a script) stays ignored. Make one before any other thread starts, so that all inherit its
-// blocked signals.
+// exit code is 130. A signal that the parent process has set to be ignored (nohup, a job in the
+// background of a script) stays ignored. Make one before any other thread starts, so that all
+// inherit its blocked signals.
 #pragma once
 
 #include <signal.h>

@@ -18,7 +18,7 @@ struct TuneRequest {
   ModelInfo model;
 };
 
-// Reads the files that the options name. Errors of whoever reads them.
+// Reads the files that the options name. Errors of the functions that read them.
 Result<TuneRequest> TuneRequestOf(const TuneOptions& options, const target::Target& target);
 Result<proto::SubmitJobReply> Submit(TunerClient& client, const TuneRequest& tune);
 

@@ -36,7 +36,7 @@ Result<SimilarWorkloads::Entry*> SimilarWorkloads::EntryOf(const Digest& key) {
 // other conditions than the default's single time: what is compared are single times where there
 // are any.
 Status SimilarWorkloads::Fill(Entry& entry) const {
-  // What somebody wrote by hand for one shape says nothing of others.
+  // A user-supplied kernel for one shape says nothing of others.
   const auto before = [&](const db::Record& record) {
     return record.id <= up_to_id_ && !schedule::IsRawCuda(record.config);
   };

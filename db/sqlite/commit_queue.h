@@ -1,7 +1,7 @@
 // Group commit: one thread owns the one writing connection and puts many queued writes into each
 // transaction, so that full synchronisation costs a few milliseconds per batch instead of per row.
-// A batch closes at 64 writes, 20 ms after its first one, or when somebody waits. After an I/O
-// error nobody knows what the disk holds: every later write is refused. Thread-safe.
+// A batch closes at 64 writes, 20 ms after its first one, or when a caller waits. After an I/O
+// error the state of the disk is unknown: every later write is refused. Thread-safe.
 #pragma once
 
 #include <chrono>

@@ -128,7 +128,7 @@ Result<Database> Database::Open(const std::string& path, OpenMode mode) {
   const bool no_sidecar = access((path + "-wal").c_str(), F_OK) != 0;
   if (mode == OpenMode::kReadOnly && no_sidecar &&
       ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY)) {
-    // A log in a read-only folder that nobody writes: safe to read as it stands.
+    // A log in a read-only folder that no process writes: safe to read as it is.
     sqlite3_close_v2(handle);
     handle = MLC_TRY(OpenHandle(path, mode, true));
     code = Touch(handle);

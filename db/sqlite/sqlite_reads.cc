@@ -10,7 +10,7 @@ namespace mlc::db {
 namespace {
 
 // A file that never changes is cached for good, not for one call alone: 16 MiB at most. Mapping it
-// would do as well, and end the process where somebody shortens the file.
+// would do as well, and end the process where another process shortens the file.
 constexpr char kCached[] = "PRAGMA cache_size=-16384";
 
 }  // namespace

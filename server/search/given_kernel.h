@@ -1,4 +1,4 @@
-// The search of a job that has one kernel measured, which somebody wrote by hand: once alone and,
+// The search of a job that has one user-supplied kernel measured: once alone and,
 // if it is right, once more side by side with the best that is known of the workload (or the
 // default), so that a build compares like with like. Nothing is learned from it for other searches.
 #pragma once

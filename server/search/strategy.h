@@ -76,7 +76,7 @@ struct Proposal {
   double early_stop_ns = 0;
 };
 
-// kInfra says that the trial could not be made; it is nobody's fault and teaches nothing.
+// kInfra says that the trial could not be made; it says nothing about the config.
 struct Observation {
   Proposal proposal;
   Measurement measurement;

@@ -23,7 +23,7 @@ struct TuneOptions {
   int priority = 0;
   int64_t reconnect_timeout_ms = 900'000;  // with a server that goes away
   std::string model;
-  // Of a kernel that somebody wrote by hand: files, the function, its launch.
+  // Of a user-supplied kernel: files, the function, its launch.
   std::string workload;
   std::string cuda_kernel;
   std::string entry;

@@ -432,7 +432,7 @@ TEST_P(TuningLogTest, OlderVersionsOfModelsAreKeptWhilePinned) {
   const int64_t pinned[] = {second, 0};
   EXPECT_TRUE(log_->PruneModels(pinned).ok());
   EXPECT_EQ(as_of(second), "a1 b1 ");
-  EXPECT_EQ(as_of(third), "a1 b1 ") << "nobody started from it";
+  EXPECT_EQ(as_of(third), "a1 b1 ") << "no job started from it";
   EXPECT_EQ(as_of(INT64_MAX), "a3 b1 ");
   EXPECT_TRUE(log_->PruneModels({}).ok());
   EXPECT_EQ(as_of(second), "b1 ");

@@ -206,7 +206,7 @@ TEST_F(FilesTest, OnlyASnapshotCountsAsPublished) {
   ASSERT_TRUE(WriteSnapshot(Path("a.db"), Path("snap.db")).ok());
   EXPECT_TRUE(IsPublished(Path("snap.db")));
   EXPECT_FALSE(IsPublished(Path("absent.db")));
-  // Somebody goes on with it as with a log.
+  // A program goes on with it as with a log.
   Fill(Path("snap.db"), 5, 1);
   EXPECT_FALSE(IsPublished(Path("snap.db")));
   EXPECT_EQ((*OpenSqliteLogForReading(Path("snap.db")))->Stats()->records, 6);

@@ -59,7 +59,7 @@ TEST_F(SqliteLogTest, ReadingAMissingFileCreatesNothing) {
   EXPECT_FALSE(std::filesystem::exists(Path("none.db")));
 }
 
-// Whoever makes a file may leave out the checks.
+// A file made by another program may lack the checks.
 TEST_F(SqliteLogTest, NumbersThatStandForNothingAreDamage) {
   Fill(Path("a.db"), 0, 4);
   {
@@ -132,7 +132,7 @@ TEST_F(SqliteLogTest, AFullDiskRefusesWritesAndThenGoesOn) {
   EXPECT_EQ(*reader->Integer("SELECT count(*) FROM t"), 2);
 }
 
-// Whoever waits for a commit waits for a checkpoint at most as long as that.
+// A caller that waits for a commit waits for a checkpoint at most as long as that.
 TEST_F(SqliteLogTest, TheWriteAheadLogStaysShortHoweverManyPagesAWriteTakes) {
   auto database = Database::Open(Path("a.db"), OpenMode::kReadWrite);
   ASSERT_TRUE(database

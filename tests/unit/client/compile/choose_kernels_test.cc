@@ -95,7 +95,7 @@ TEST_F(ChooseKernelsTest, ARecordOfItsOwnComesFirst) {
   EXPECT_EQ(choices[0].expected_ns, 500'000);
 }
 
-// Whoever writes a log may write anything into it, with the right digest.
+// A log may hold any text with the right digest.
 TEST_F(ChooseKernelsTest, ForgedConfigsArePassedOver) {
   constexpr int64_t kOdd[] = {INT64_MIN, -1, 0, 1, 3, int64_t{1} << 40, INT64_MAX};
   Rng rng(7);

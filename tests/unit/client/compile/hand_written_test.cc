@@ -1,4 +1,4 @@
-// Kernels that somebody wrote by hand in a log: what a build makes of them.
+// User-supplied kernels in a log: what a build makes of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -72,7 +72,7 @@ TEST(Npy, BadFilesAreExplained) {
       InvalidArgument("a dimension is too large"));
 }
 
-// A pointer to what is not there: whoever read it would end the program.
+// An offset outside the file: reading there would end the program.
 TEST(Npy, NothingButTheHeaderIsRead) {
   const auto refused = [](const std::string& shape, size_t data_bytes) {
     const std::string file =

@@ -49,7 +49,7 @@ TEST(TuneRequestTest, EqualTasksOfSeveralVariantsAreOne) {
   EXPECT_THAT(request.tasks(2).uses(), ElementsAre(0, 6));
   EXPECT_EQ(request.tasks(1).occurrences(), 1) << "those of the usual variant";
   EXPECT_EQ(request.tasks(2).occurrences(), 6) << "for servers that know no variants";
-  // Whoever watches the job knows as much as who submitted it.
+  // A client that watches the job shows the same as the one that submitted it.
   proto::JobDescription description;
   *description.mutable_tasks() = request.tasks();
   *description.mutable_variants() = request.variants();

@@ -62,7 +62,7 @@ TEST(PortfolioVariantsTest, TheFasterVariantWinsAndTheOtherGetsFewTrials) {
     const Course merged = Tune(16000, 8000, 300, seed);
     EXPECT_LT(merged.merged_ns(), merged.apart_ns());
     EXPECT_LT(4 * merged.trials[1], merged.trials[0]);
-    EXPECT_GT(merged.trials[1], 0) << "nobody knows without a measurement";
+    EXPECT_GT(merged.trials[1], 0) << "unknown without a measurement";
   }
 }
 
