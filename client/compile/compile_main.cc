@@ -140,7 +140,7 @@ Result<std::vector<package::Choice>> ChooseAny(const CompileOptions& options,
 }
 
 // The model, and what it is compiled for.
-struct Job {
+struct Compilation {
   const CompileOptions& options;
   const front::Model& model;
   const front::FrontOptions& front;
@@ -153,32 +153,33 @@ struct Chosen {
   std::string note;  // for people: why not the usual one; empty: it is
 };
 
-Result<Variant> WithKernels(const Job& job, Source& source, graph::Program program,
+Result<Variant> WithKernels(const Compilation& compilation, Source& source, graph::Program program,
                             Transfer transfer) {
   Variant variant{std::move(program), {}, {}};
-  variant.choices = MLC_TRY(ChooseAny(job.options, variant.program, job.target, source, transfer));
+  variant.choices = MLC_TRY(
+      ChooseAny(compilation.options, variant.program, compilation.target, source, transfer));
   return variant;
 }
 
 // The usual variant with its kernels, or another one that is measured faster.
-Result<Chosen> ChooseVariant(const Job& job, Source& source, graph::Program program,
+Result<Chosen> ChooseVariant(const Compilation& compilation, Source& source, graph::Program program,
                              const front::PassTrace& trace) {
-  const CompileOptions& options = job.options;
+  const CompileOptions& options = compilation.options;
   const Transfer transfer = options.transfer == "on" ? Transfer::kUse : Transfer::kIgnore;
   // A lock file pins one variant; of what is measured, the fastest one is taken.
   const bool locked = !options.locked.empty();
   const bool measured = source.server || !options.log.empty();
-  Result<Variant> usual = WithKernels(job, source, std::move(program), transfer);
+  Result<Variant> usual = WithKernels(compilation, source, std::move(program), transfer);
   const Status found = usual.status();
   if (!found.ok() && !locked) return found;
   Variant best = found.ok() ? *std::move(usual) : Variant();
   if (found.ok() && (locked || !measured)) return Chosen{std::move(best), ""};
   const double usual_ns = MeasuredNs(best);
-  for (const ModelVariant& described : VariantsOf(trace, job.target)) {
+  for (const ModelVariant& described : VariantsOf(trace, compilation.target)) {
     if (described.difference.empty()) continue;
     graph::Program other =
-        MLC_TRY(front::CompileModel(job.model, OptionsFor(job.front, described)));
-    Result<Variant> variant = WithKernels(job, source, std::move(other), Transfer::kIgnore);
+        MLC_TRY(front::CompileModel(compilation.model, OptionsFor(compilation.front, described)));
+    Result<Variant> variant = WithKernels(compilation, source, std::move(other), Transfer::kIgnore);
     if (!variant.ok()) continue;
     variant->difference = described.difference;
     if (!found.ok()) return Chosen{*std::move(variant), ""};
@@ -189,10 +190,10 @@ Result<Chosen> ChooseVariant(const Job& job, Source& source, graph::Program prog
   return Chosen{std::move(best), std::move(note)};
 }
 
-Result<Chosen> Choose(const Job& job, Source& source, graph::Program program,
+Result<Chosen> Choose(const Compilation& compilation, Source& source, graph::Program program,
                       const front::PassTrace& trace) {
-  const CompileOptions& options = job.options;
-  Chosen chosen = MLC_TRY(ChooseVariant(job, source, std::move(program), trace));
+  const CompileOptions& options = compilation.options;
+  Chosen chosen = MLC_TRY(ChooseVariant(compilation, source, std::move(program), trace));
   if (!options.require_tuned) return chosen;
   const Variant& variant = chosen.variant;
   std::string untuned;
@@ -218,16 +219,16 @@ void PrintTrace(const front::PassTrace& trace) {
   }
 }
 
-Result<ExitCode> Emit(const Job& job, Stage stage, Source& source, graph::Program program,
-                      const front::PassTrace& trace) {
-  const CompileOptions& options = job.options;
+Result<ExitCode> Emit(const Compilation& compilation, Stage stage, Source& source,
+                      graph::Program program, const front::PassTrace& trace) {
+  const CompileOptions& options = compilation.options;
   if (stage == Stage::kTasks) {
     Print(TasksText(program));
     return ExitCode::kOk;
   }
-  const Variant variant = MLC_TRY(Choose(job, source, std::move(program), trace)).variant;
-  Print(MLC_TRY(KernelsText(stage, variant.program, variant.choices, job.target, options.task,
-                            options.cuda_home)));
+  const Variant variant = MLC_TRY(Choose(compilation, source, std::move(program), trace)).variant;
+  Print(MLC_TRY(KernelsText(stage, variant.program, variant.choices, compilation.target,
+                            options.task, options.cuda_home)));
   return ExitCode::kOk;
 }
 
@@ -270,10 +271,10 @@ Result<ExitCode> Compile(const CompileOptions& options) {
   front::PassTrace trace;
   front::Model model = MLC_TRY(front::ReadModel(options.model, import));
   graph::Program program = MLC_TRY(front::CompileModel(model, front, &trace));
-  const Job job{options, model, front, target};
+  const Compilation compilation{options, model, front, target};
   if (options.verbose) PrintTrace(trace);
   if (!options.emit.empty()) {
-    return Emit(job, MLC_TRY(ParseStage(options.emit)), source, std::move(program), trace);
+    return Emit(compilation, MLC_TRY(ParseStage(options.emit)), source, std::move(program), trace);
   }
   if (options.output.empty()) return ExitCode::kOk;  // --print-after alone
 
@@ -289,7 +290,7 @@ Result<ExitCode> Compile(const CompileOptions& options) {
                                            [](const char* name) { return std::getenv(name); });
   library.embed_weights = options.weights == "embed";
   library.parallel = target::UsableProcessors();
-  const Chosen chosen = MLC_TRY(Choose(job, source, std::move(program), trace));
+  const Chosen chosen = MLC_TRY(Choose(compilation, source, std::move(program), trace));
   const Variant& variant = chosen.variant;
   model = {};  // the library needs what the variant holds, and no more
   const package::LibraryReport written =

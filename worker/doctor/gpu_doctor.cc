@@ -41,11 +41,12 @@ std::string CudaVersion(int version) {
 }
 
 // Everything that needs a context, in a child: a runner is made as a worker would make it.
-struct Trial {
+struct RunnerCheck {
   Status status;
   double copy_gbps = 0;
 };
-Trial TryRunner(const GpuDevice& gpu, const std::string& cuda_home, const std::string& image) {
+RunnerCheck TryRunner(const GpuDevice& gpu, const std::string& cuda_home,
+                      const std::string& image) {
   Child::Options options;
   options.limits =
       build::LimitsFor({.threads = kDriverThreads, .ms = kTimeoutMs, .memory_bytes = 0});
@@ -147,13 +148,13 @@ Diagnosis DiagnoseGpus(const std::string& cuda_home, const std::string& cubins) 
       if (!nvrtc.ok()) continue;
       const Result<build::CudaBinary> built =
           (*nvrtc)->Compile(std::string(ServiceSource()), gpu.target.CudaArch());
-      const Trial trial =
-          built.ok() ? TryRunner(gpu, cuda_home, built->image) : Trial{built.status()};
+      const RunnerCheck check =
+          built.ok() ? TryRunner(gpu, cuda_home, built->image) : RunnerCheck{built.status()};
       char text[64];
-      std::snprintf(text, sizeof(text), "ready, copies at %.0f GB/s", trial.copy_gbps);
-      Line(out, trial.status.ok() ? "ok  " : "FAIL", "context and kernel records (CUPTI)",
-           trial.status.ok() ? text : trial.status.message());
-      diagnosis.usable = diagnosis.usable || trial.status.ok();
+      std::snprintf(text, sizeof(text), "ready, copies at %.0f GB/s", check.copy_gbps);
+      Line(out, check.status.ok() ? "ok  " : "FAIL", "context and kernel records (CUPTI)",
+           check.status.ok() ? text : check.status.message());
+      diagnosis.usable = diagnosis.usable || check.status.ok();
     }
   }
   diagnosis.report = out.str();
