@@ -61,7 +61,7 @@ Outcome OutcomeAt(const Statement& row, int column) {
 }
 
 const std::string kSelectRecord =
-    "SELECT r.id, r.task_uid, r.study, w.key, t.class,"
+    "SELECT r.id, r.task_uid, r.job_id, w.key, t.class,"
     " CASE WHEN r.family='raw_cuda' AND instr(r.config, '#')>0 THEN"
     "  (SELECT text FROM long_config WHERE name=r.config) ELSE r.config END,"
     " r.outcome, r.median_ns, r.p10_ns,"
@@ -112,7 +112,7 @@ Result<bool> InsertRecord(Database& database, const Record& record) {
   const FamilyVersion family = MLC_TRY(FamilyOf(record.config));
   const Measurement& m = record.measurement;
   Statement& add = *MLC_TRY(database.Cached(
-      "INSERT INTO record(task_uid, study, workload, target, family, family_version, config,"
+      "INSERT INTO record(task_uid, job_id, workload, target, family, family_version, config,"
       " outcome, median_ns, p10_ns, p90_ns, runs, cold_ns, floor_ns, max_error, build_ms,"
       " clock_mhz, calm, detail, toolchain, worker, arm, predicted_rank, seed, created_us, digest)"
       " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"

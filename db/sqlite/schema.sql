@@ -14,7 +14,7 @@ CREATE TABLE target(
 CREATE TABLE record(
   id INTEGER PRIMARY KEY,
   task_uid BLOB NOT NULL UNIQUE CHECK(length(task_uid) = 16),
-  study BLOB NOT NULL CHECK(length(study) = 16),
+  job_id BLOB NOT NULL CHECK(length(job_id) = 16),
   workload INTEGER NOT NULL REFERENCES workload(id),
   target INTEGER NOT NULL REFERENCES target(id),
   family TEXT NOT NULL CHECK(length(family) > 0),

@@ -174,7 +174,7 @@ Result<std::vector<Record>> SqliteReads::List(const RecordQuery& query) const {
   std::string sql = kSelectRecord + " WHERE r.id>? AND r.id<=?";
   if (query.workload) sql += " AND r.workload=(SELECT id FROM workload WHERE key=?)";
   if (query.target) sql += " AND r.target=(SELECT id FROM target WHERE class=?)";
-  if (query.job_id) sql += " AND r.study=?";
+  if (query.job_id) sql += " AND r.job_id=?";
   if (query.outcome) sql += " AND r.outcome=?";
   sql += query.newest ? " ORDER BY r.id DESC LIMIT ?" : " ORDER BY r.id LIMIT ?";
   Statement rows = MLC_TRY((*lease).Prepare(sql));

@@ -54,7 +54,7 @@ def curve_of(log, events):
     connection = sqlite3.connect(f"file:{log}?mode=ro", uri=True)
     rows = connection.execute(
         "SELECT lower(hex(w.key)), r.outcome, r.median_ns FROM record r JOIN workload w ON w.id = r.workload "
-        "WHERE lower(hex(r.study)) = ? ORDER BY r.id", (result["job"],)).fetchall()
+        "WHERE lower(hex(r.job_id)) = ? ORDER BY r.id", (result["job"],)).fetchall()
     connection.close()
     best, curve = {}, []
     for trials, (workload, outcome, ns) in enumerate(rows, 1):
@@ -85,7 +85,7 @@ def cut(log, job, trials, out):
     """A copy of a log in which the job made only so many trials."""
     shutil.copy(log, fresh(out))
     connection = sqlite3.connect(out)
-    ids = [row[0] for row in connection.execute("SELECT id FROM record WHERE lower(hex(study)) = ? ORDER BY id", (job,))]
+    ids = [row[0] for row in connection.execute("SELECT id FROM record WHERE lower(hex(job_id)) = ? ORDER BY id", (job,))]
     connection.executemany("DELETE FROM record WHERE id = ?", [(i,) for i in ids[trials:]])
     connection.commit()
     connection.close()

@@ -117,7 +117,7 @@ TEST_F(BringInFuzzTest, AMergeOfForgedRowsTakesAllOrNothing) {
                                            "'a' || char(0) || 'b'",
                                            "CAST(x'ff' AS TEXT)"};
   const std::vector<std::pair<std::string, std::vector<std::string>>> tables = {
-      {"record", {"id",         "task_uid",       "study",     "workload",       "target",
+      {"record", {"id",         "task_uid",       "job_id",    "workload",       "target",
                   "family",     "family_version", "config",    "outcome",        "median_ns",
                   "p10_ns",     "p90_ns",         "runs",      "cold_ns",        "floor_ns",
                   "max_error",  "build_ms",       "clock_mhz", "calm",           "detail",
