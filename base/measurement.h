@@ -29,9 +29,9 @@ struct Measurement {
   double build_ms = 0;
   // Clock of the measuring core while timing, from a calibrated dependent chain; 0 when unknown.
   double clock_mhz = 0;
-  // Calibrated peak burst beside the timing, relative to the best seen by this worker: below 1 the
-  // machine was disturbed or throttled.
-  double calm = 1;
+  // Machine speed while timing, relative to the best seen by this worker (probe kernels; on a GPU
+  // the clock): 1 if undisturbed, less if disturbed or throttled.
+  double machine_speed = 1;
   // Compiler message, signal name or wrong element; at most 16 KiB; empty for kOk.
   std::string detail;
 };

@@ -53,7 +53,7 @@ Result<Record> RecordFrom(const Json& json) {
   m.max_error = json.value("max_error", 0.0);
   m.build_ms = json.value("build_ms", 0.0);
   m.clock_mhz = json.value("clock_mhz", 0.0);
-  m.calm = json.value("calm", 0.0);
+  m.machine_speed = json.value("machine_speed", 0.0);
   m.detail = json.value("detail", std::string());
   record.floor_ns = json.value("floor_ns", 0.0);
   record.toolchain = json.value("toolchain", std::string());
@@ -131,7 +131,7 @@ std::string ToJsonLine(const Record& record) {
   json["max_error"] = m.max_error;
   json["build_ms"] = m.build_ms;
   json["clock_mhz"] = m.clock_mhz;
-  json["calm"] = m.calm;
+  json["machine_speed"] = m.machine_speed;
   json["detail"] = m.detail;
   json["toolchain"] = record.toolchain;
   json["worker"] = record.worker;

@@ -38,8 +38,8 @@ bool IsBetween0And(double value, double most) { return value >= 0 && value < mos
 // What the schema says of the numbers of any record.
 Status ValidateNumbers(const Record& record) {
   const Measurement& m = record.measurement;
-  for (double value : {m.p10_ns, m.p90_ns, m.cold_ns, m.max_error, m.build_ms, m.clock_mhz, m.calm,
-                       record.floor_ns}) {
+  for (double value : {m.p10_ns, m.p90_ns, m.cold_ns, m.max_error, m.build_ms, m.clock_mhz,
+                       m.machine_speed, record.floor_ns}) {
     if (!std::isfinite(value) || value < 0) return Bad("a number is negative or not finite");
   }
   if (!IsBetween0And(m.p10_ns, kMaxTimeNs)) return Bad("p10 is not below 1000 s");
@@ -119,7 +119,7 @@ Digest DigestOf(const Record& record) {
   Put(text, "config", record.config);
   Put(text, "outcome", mlc::ToText(m.outcome));
   for (double value : {m.median_ns, m.p10_ns, m.p90_ns, m.cold_ns, m.max_error, m.build_ms,
-                       m.clock_mhz, m.calm, record.floor_ns}) {
+                       m.clock_mhz, m.machine_speed, record.floor_ns}) {
     Put(text, "number", FloatToText(value));
   }
   Put(text, "runs", std::to_string(m.runs));

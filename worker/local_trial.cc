@@ -39,7 +39,7 @@ std::string ToJson(const Measurement& m) {
                                        {"max_error", m.max_error},
                                        {"build_ms", m.build_ms},
                                        {"clock_mhz", m.clock_mhz},
-                                       {"calm", m.calm},
+                                       {"machine_speed", m.machine_speed},
                                        {"detail", m.detail}};
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
@@ -50,9 +50,9 @@ std::string ToLine(const Measurement& m, double flops) {
     char text[200];
     std::snprintf(text, sizeof(text),
                   "  %.2f us (p10 %.2f, p90 %.2f, %d runs, cold %.2f)  %.1f GFLOP/s  error %.1e  "
-                  "build %.1f ms  %.0f MHz  calm %.2f",
+                  "build %.1f ms  %.0f MHz  machine speed %.2f",
                   m.median_ns / 1e3, m.p10_ns / 1e3, m.p90_ns / 1e3, m.runs, m.cold_ns / 1e3,
-                  flops / m.median_ns, m.max_error, m.build_ms, m.clock_mhz, m.calm);
+                  flops / m.median_ns, m.max_error, m.build_ms, m.clock_mhz, m.machine_speed);
     line += text;
   }
   if (!m.detail.empty()) line += "  " + m.detail;

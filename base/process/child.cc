@@ -150,11 +150,11 @@ void Child::Kill() {
   if (pid_ > 0) kill(pid_, SIGKILL);
 }
 
-int Child::Reap(std::chrono::milliseconds patience) {
+int Child::Reap(std::chrono::milliseconds timeout) {
   const int process =
       pid_ > 0 ? static_cast<int>(syscall(SYS_pidfd_open, static_cast<long>(pid_), 0L)) : -1;
   pollfd ended = {process, POLLIN, 0};
-  if (process >= 0 && poll(&ended, 1, static_cast<int>(patience.count())) == 0) Kill();
+  if (process >= 0 && poll(&ended, 1, static_cast<int>(timeout.count())) == 0) Kill();
   if (process >= 0) close(process);
   int status = 0;
   while (pid_ > 0 && waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

@@ -51,9 +51,9 @@ class Child {
   void Stop();
   void Continue();
   void Kill();
-  // Waits for the end; the wait status of waitpid. Who lives on for longer than `patience`, though
+  // Waits for the end; the wait status of waitpid. Who lives on for longer than `timeout`, though
   // its pipe is closed, is killed.
-  int Reap(std::chrono::milliseconds patience = std::chrono::seconds(10));
+  int Reap(std::chrono::milliseconds timeout = std::chrono::seconds(10));
   // The first KiB of what it wrote to standard error.
   std::string ErrorText() const;
   // Time since the start, stops not counted.

@@ -4,11 +4,11 @@
 
 namespace mlc::transport {
 
-CallGuard::CallGuard(grpc::ClientContext& context, std::chrono::milliseconds patience,
+CallGuard::CallGuard(grpc::ClientContext& context, std::chrono::milliseconds timeout,
                      std::stop_token stop)
     : context_(context),
-      patience_(patience),
-      due_(Clock::now() + patience),
+      timeout_(timeout),
+      due_(Clock::now() + timeout),
       stop_(std::move(stop), [&context] { context.TryCancel(); }),
       thread_([this] { Run(); }) {}
 
@@ -23,7 +23,7 @@ CallGuard::~CallGuard() {
 
 void CallGuard::Renew() {
   std::lock_guard lock(mutex_);
-  due_ = Clock::now() + patience_;
+  due_ = Clock::now() + timeout_;
 }
 
 bool CallGuard::expired() const {

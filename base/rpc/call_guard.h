@@ -16,13 +16,13 @@ namespace mlc::transport {
 // One per call, made before the call begins; `context` outlives it. Thread-safe.
 class CallGuard {
  public:
-  // Cancels the call `patience` from now, or as soon as `stop` is requested.
-  CallGuard(grpc::ClientContext& context, std::chrono::milliseconds patience,
+  // Cancels the call `timeout` from now, or as soon as `stop` is requested.
+  CallGuard(grpc::ClientContext& context, std::chrono::milliseconds timeout,
             std::stop_token stop = {});
   CallGuard(const CallGuard&) = delete;
   ~CallGuard();
 
-  // Something came: the patience begins anew.
+  // A message came: the timeout starts again.
   void Renew();
   // Whether the call was cancelled because it took too long.
   bool expired() const;
@@ -32,7 +32,7 @@ class CallGuard {
   void Run();
 
   grpc::ClientContext& context_;
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds timeout_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   Clock::time_point due_;

@@ -163,13 +163,13 @@ void Relay::Run() {
   std::array<epoll_event, kEvents> events;
   int64_t judged_ms = NowMs();
   for (;;) {
-    int patience = kJudgeMs;
+    int timeout_ms = kJudgeMs;
     {
       std::lock_guard lock(mutex_);
       if (Done()) return;
-      if (any_paused_ || stopping_) patience = kPausedMs;
+      if (any_paused_ || stopping_) timeout_ms = kPausedMs;
     }
-    const int count = epoll_wait(poll_.get(), events.data(), kEvents, patience);
+    const int count = epoll_wait(poll_.get(), events.data(), kEvents, timeout_ms);
     std::lock_guard lock(mutex_);
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<size_t>(i)];

@@ -28,7 +28,7 @@ proto::Measurement ToWire(const Measurement& measurement) {
   wire.set_max_error(measurement.max_error);
   wire.set_build_ms(measurement.build_ms);
   wire.set_clock_mhz(measurement.clock_mhz);
-  wire.set_calm(measurement.calm);
+  wire.set_machine_speed(measurement.machine_speed);
   wire.set_detail(measurement.detail);
   return wire;
 }
@@ -46,7 +46,7 @@ Measurement FromWire(const proto::Measurement& wire) {
   measurement.max_error = wire.max_error();
   measurement.build_ms = wire.build_ms();
   measurement.clock_mhz = wire.clock_mhz();
-  measurement.calm = wire.calm();
+  measurement.machine_speed = wire.machine_speed();
   measurement.detail = wire.detail().substr(0, kMaxDetail);
   return measurement;
 }

@@ -65,7 +65,8 @@ const std::string kSelectRecord =
     " CASE WHEN r.family='raw_cuda' AND instr(r.config, '#')>0 THEN"
     "  (SELECT text FROM long_config WHERE name=r.config) ELSE r.config END,"
     " r.outcome, r.median_ns, r.p10_ns,"
-    " r.p90_ns, r.runs, r.cold_ns, r.floor_ns, r.max_error, r.build_ms, r.clock_mhz, r.calm,"
+    " r.p90_ns, r.runs, r.cold_ns, r.floor_ns, r.max_error, r.build_ms, r.clock_mhz, "
+    "r.machine_speed,"
     " r.detail, r.toolchain, r.worker, r.arm, r.predicted_rank, r.seed, r.created_us, r.digest,"
     " r.workload, r.target"
     " FROM record r JOIN workload w ON w.id=r.workload JOIN target t ON t.id=r.target";
@@ -89,7 +90,7 @@ Record RecordFrom(const Statement& row) {
   m.max_error = row.Real(13);
   m.build_ms = row.Real(14);
   m.clock_mhz = row.Real(15);
-  m.calm = row.Real(16);
+  m.machine_speed = row.Real(16);
   m.detail = row.Text(17);
   record.toolchain = row.Text(18);
   record.worker = row.Text(19);
@@ -114,7 +115,8 @@ Result<bool> InsertRecord(Database& database, const Record& record) {
   Statement& add = *MLC_TRY(database.Cached(
       "INSERT INTO record(task_uid, job_id, workload, target, family, family_version, config,"
       " outcome, median_ns, p10_ns, p90_ns, runs, cold_ns, floor_ns, max_error, build_ms,"
-      " clock_mhz, calm, detail, toolchain, worker, arm, predicted_rank, seed, created_us, digest)"
+      " clock_mhz, machine_speed, detail, toolchain, worker, arm, predicted_rank, seed, "
+      "created_us, digest)"
       " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
       " ON CONFLICT(task_uid) DO NOTHING"));
   add.Bind(record.task_uid).Bind(record.job_id).Bind(workload).Bind(target);
@@ -128,7 +130,9 @@ Result<bool> InsertRecord(Database& database, const Record& record) {
   }
   add.BindReal(m.p10_ns).BindReal(m.p90_ns).Bind(int64_t{m.runs}).BindReal(m.cold_ns);
   add.BindReal(record.floor_ns).BindReal(m.max_error).BindReal(m.build_ms).BindReal(m.clock_mhz);
-  add.BindReal(m.calm).Bind(std::string_view(m.detail)).Bind(std::string_view(record.toolchain));
+  add.BindReal(m.machine_speed)
+      .Bind(std::string_view(m.detail))
+      .Bind(std::string_view(record.toolchain));
   add.Bind(std::string_view(record.worker)).Bind(std::string_view(record.arm));
   add.Bind(record.predicted_rank).Bind(static_cast<int64_t>(record.seed));
   add.Bind(record.created_us).Bind(DigestOf(record));

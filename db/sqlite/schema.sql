@@ -30,7 +30,7 @@ CREATE TABLE record(
   max_error REAL NOT NULL CHECK(max_error >= 0),
   build_ms REAL NOT NULL CHECK(build_ms >= 0),
   clock_mhz REAL NOT NULL CHECK(clock_mhz >= 0),
-  calm REAL NOT NULL CHECK(calm >= 0),
+  machine_speed REAL NOT NULL CHECK(machine_speed >= 0),
   detail TEXT NOT NULL CHECK(length(detail) <= 16384),
   toolchain TEXT NOT NULL,
   worker TEXT NOT NULL,

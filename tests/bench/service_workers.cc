@@ -38,7 +38,7 @@ Measurement MeasurementOf(const worker::Trial& trial) {
   m.p90_ns = m.median_ns * 1.01;
   m.runs = 11;
   m.build_ms = 20;
-  m.calm = 1;
+  m.machine_speed = 1;
   if (trial.early_stop_ns > 0 && m.median_ns > trial.early_stop_ns) m.outcome = Outcome::kTooSlow;
   return m;
 }

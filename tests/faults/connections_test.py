@@ -141,7 +141,7 @@ class ConnectionsTest(lab.Lab):
     def test_a_server_with_few_descriptors_says_so_at_its_start(self):
         limited = ["/bin/sh", "-c", 'ulimit -n 1024 && exec "$@"', "sh"]
         server = self.start([self.program("mlc-server"), "--log", self.log, "--listen", self.address], before=limited)
-        self.assertEqual(server.wait(lab.PATIENCE), 75, self.messages())
+        self.assertEqual(server.wait(lab.TIMEOUT), 75, self.messages())
         self.assertIn("4096", self.messages().replace(",", ""))
 
 

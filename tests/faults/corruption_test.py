@@ -40,7 +40,7 @@ class CorruptionTest(lab.Lab):
         """A server that does not start, and its words."""
         offset = len(self.messages())
         server = self.start([self.program("mlc-server"), "--log", self.log, "--listen", self.address])
-        self.assertEqual(server.wait(lab.PATIENCE), code, self.messages()[offset:])
+        self.assertEqual(server.wait(lab.TIMEOUT), code, self.messages()[offset:])
         words = self.messages()[offset:]
         self.assertIn(str(self.log), words)
         return words
@@ -119,7 +119,7 @@ class CorruptionTest(lab.Lab):
         self.assertIsNone(self.server.poll(), "the server fell over")
         self.assertEqual(caller.serving(""), 1)
         self.server.send_signal(15)
-        self.server.wait(lab.PATIENCE)
+        self.server.wait(lab.TIMEOUT)
         self.server = None
         self.assertNotEqual(self.run_log("verify", self.log).returncode, 0)
         self.assertEqual(self.run_log("snapshot", self.log, self.folder / "no.db").returncode, 74)

@@ -43,7 +43,7 @@ class FloodTest(lab.Lab):
         ended = []
 
         def say(name):
-            with http2.connect(self.victim.address, str(self.folder), timeout=lab.PATIENCE) as one:
+            with http2.connect(self.victim.address, str(self.folder), timeout=lab.TIMEOUT) as one:
                 http2.greet(one)
                 first, again = (b"", http2.resets()(5)) if name == "resets" else http2.REPEATED[name]()
                 try:
@@ -67,7 +67,7 @@ class FloodTest(lab.Lab):
         with self.victim.channel("submit-x") as channel:
             submit = channel.unary_unary(attacks.TUNER + "SubmitJob", None, None)
             with self.assertRaises(grpc.RpcError) as refused:
-                submit(attacks.request(text), timeout=lab.PATIENCE)
+                submit(attacks.request(text), timeout=lab.TIMEOUT)
         self.assertEqual(refused.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
         self.assertIn("trials must be", refused.exception.details())
         self.end()
@@ -79,7 +79,7 @@ class FloodTest(lab.Lab):
         self.end()
 
     def test_a_flood_from_one_who_is_known_is_hung_up_on(self):
-        with http2.connect(self.victim.address, str(self.folder), "read-x", timeout=lab.PATIENCE) as one:
+        with http2.connect(self.victim.address, str(self.folder), "read-x", timeout=lab.TIMEOUT) as one:
             http2.greet(one)
             http2.first_call(one)
             one.sendall(http2.frame(http2.HEADERS, http2.END_HEADERS, 3, http2.call_headers("/mlc.proto.Tuner/Best")))
@@ -95,7 +95,7 @@ class FloodTest(lab.Lab):
         with crowd:
             with self.victim.channel("read-x") as channel:
                 health = channel.unary_unary("/grpc.health.v1.Health/Check", None, None)
-                self.assertEqual(health(b"", timeout=lab.PATIENCE), b"\x08\x01")
+                self.assertEqual(health(b"", timeout=lab.TIMEOUT), b"\x08\x01")
             # One descriptor of the connection, and two of those whose handshake began.
             self.assertLess(self.victim.descriptors(), 3 * 2_048 + 200)
             self.unharmed("a crowd")

@@ -36,7 +36,7 @@ class FollowTest(lab.Lab):
         self.until(lambda: self.messages().count(NOTICE) > notices, "the watcher's notice")
 
     def end(self, code):
-        self.assertEqual(self.tune.wait(lab.PATIENCE), code, self.messages()[-2000:])
+        self.assertEqual(self.tune.wait(lab.TIMEOUT), code, self.messages()[-2000:])
 
     def finish_and_check(self):
         self.start_raw_worker()
@@ -60,7 +60,7 @@ class FollowTest(lab.Lab):
         self.start_raw_worker()
         self.end(0)
         again = self.start_tune("--watch", self.job, "--json", "-q", output="again")
-        self.assertEqual(again.wait(lab.PATIENCE), 0)
+        self.assertEqual(again.wait(lab.TIMEOUT), 0)
         tables = [json.loads((self.folder / name).read_text()) for name in ("table", "again")]
         self.assertEqual(tables[0], tables[1])
         self.assertEqual(tables[0]["state"], "done")

@@ -28,7 +28,7 @@ SOURCE = pathlib.Path(os.environ["MLC_SOURCE"])
 # Whoever runs the tests in the background has these ignored, which children inherit; a handler they do not.
 for sent in (signal.SIGINT, signal.SIGHUP):
     signal.signal(sent, signal.default_int_handler)
-PATIENCE = 300  # seconds, for what takes one on an idle machine
+TIMEOUT = 300  # seconds, for what takes one on an idle machine
 TIMED = (0, 6)  # outcomes with a time: OK, TOO_SLOW
 INFRA = 7
 MARK = "MLC_FAULT_LAB"
@@ -55,19 +55,19 @@ class Caller:
     def __init__(self, address):
         # The least is also how long one attempt may take: on a busy machine a queue of handshakes takes its time, while
         # an attempt into a cut network should end soon.
-        patience = 20000 if address.startswith("unix:") else 500
-        backoff = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.min_reconnect_backoff_ms", patience),
+        reconnect_ms = 20000 if address.startswith("unix:") else 500
+        backoff = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.min_reconnect_backoff_ms", reconnect_ms),
                    ("grpc.max_reconnect_backoff_ms", 500), ("grpc.use_local_subchannel_pool", 1)]
         self.channel = grpc.insecure_channel(address, options=backoff)
 
-    def call(self, service, method, request, timeout=PATIENCE, wait=False):
+    def call(self, service, method, request, timeout=TIMEOUT, wait=False):
         module = tuner if service == "Tuner" else worker
         others = {"GetJob": "JobDescription", "SubmitRawCuda": "SubmitJobReply"}
         reply = getattr(module, others.get(method, method + "Reply"))
         stub = self.channel.unary_unary(f"/mlc.proto.{service}/{method}", type(request).SerializeToString, reply.FromString)
         return stub(request, timeout=timeout, wait_for_ready=wait)
 
-    def watch(self, job, timeout=PATIENCE):
+    def watch(self, job, timeout=TIMEOUT):
         stub = self.channel.unary_stream("/mlc.proto.Tuner/WatchJob", tuner.WatchJobRequest.SerializeToString,
                                          tuner.JobProgress.FromString)
         return stub(tuner.WatchJobRequest(job=job), timeout=timeout, wait_for_ready=True)
@@ -83,7 +83,7 @@ class Caller:
         name = service.encode()
         stub = self.channel.unary_unary("/grpc.health.v1.Health/Check", lambda _: b"\n" + bytes([len(name)]) + name,
                                         lambda reply: reply[1] if len(reply) > 1 else 0)
-        return stub(None, timeout=PATIENCE)
+        return stub(None, timeout=TIMEOUT)
 
     def line(self, name):
         for line in self.call("Workers", "ListWorkers", worker.ListWorkersRequest()).workers:
@@ -116,7 +116,7 @@ class RawWorker(threading.Thread):
         del self.request.finished[:]
         for uid, ns in self.results.items():
             self.request.finished.add(task_uid=uid, measurement=common.Measurement(
-                outcome=common.OK, median_ns=ns, p10_ns=ns, p90_ns=ns, runs=9, calm=1))
+                outcome=common.OK, median_ns=ns, p10_ns=ns, p90_ns=ns, runs=9, machine_speed=1))
         reply = self.caller.call("Workers", "Synchronize", self.request, timeout=20)
         for uid in reply.acknowledged:
             self.acknowledged.add(bytes(uid))
@@ -234,8 +234,8 @@ class Lab(unittest.TestCase):
         path = self.folder / "messages"
         return path.read_text(errors="replace") if path.exists() else ""
 
-    def until(self, condition, what, patience=PATIENCE):
-        deadline = time.monotonic() + patience
+    def until(self, condition, what, timeout=TIMEOUT):
+        deadline = time.monotonic() + timeout
         while not condition():
             self.assertLess(time.monotonic(), deadline, f"{what} did not happen\n{self.messages()[-3000:]}")
             threading.Event().wait(0.02)
@@ -271,8 +271,8 @@ class Lab(unittest.TestCase):
         self.jobs[job] = trials
         return job
 
-    def finish(self, caller, job, patience=PATIENCE):
-        self.until(lambda: caller.progress(job).state in ENDED, f"the end of job {job}", patience)
+    def finish(self, caller, job, timeout=TIMEOUT):
+        self.until(lambda: caller.progress(job).state in ENDED, f"the end of job {job}", timeout)
         progress = caller.progress(job)
         self.assertEqual(progress.state, tuner.DONE, progress.detail)
         return progress
@@ -281,7 +281,7 @@ class Lab(unittest.TestCase):
     def stop(self, process, code=0):
         """TERM, and the exit code. What an `ip netns exec` starts is the process itself."""
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(PATIENCE), code, self.messages()[-2000:])
+        self.assertEqual(process.wait(TIMEOUT), code, self.messages()[-2000:])
 
     def rows(self, query):
         with contextlib.closing(sqlite3.connect(f"file:{self.log}?mode=ro", uri=True)) as log:

@@ -88,7 +88,7 @@ class Machines(lab.Lab):
         self.until(lambda: self.trials() >= count, f"{count} trials")
 
     def end(self, tune):
-        self.assertEqual(tune.wait(lab.PATIENCE), 0, self.messages()[-2000:])
+        self.assertEqual(tune.wait(lab.TIMEOUT), 0, self.messages()[-2000:])
         self.stop(self.worker)
         self.check()
         rows = self.rows("SELECT state, trials FROM job")
@@ -143,7 +143,7 @@ class CutCableTest(Machines):
         self.wait_for_trials(8)
         self.cable("down")
         other.send_signal(signal.SIGINT)
-        self.assertEqual(other.wait(lab.PATIENCE), 130, self.messages()[-2000:])
+        self.assertEqual(other.wait(lab.TIMEOUT), 130, self.messages()[-2000:])
         self.until(lambda: "no answer from the server" in self.messages(), "the watcher's notice")
         self.cable("up")
         self.end(tune)

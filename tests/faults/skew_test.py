@@ -128,7 +128,7 @@ class SkewTest(lab.Lab):
 
         self.serve(synchronize)
         one = self.start_worker("one")
-        self.assertEqual(one.wait(lab.PATIENCE), 78, self.messages()[-2000:])
+        self.assertEqual(one.wait(lab.TIMEOUT), 78, self.messages()[-2000:])
         self.assertIn("upgrade mlc-worker", self.messages())
         self.until(lambda: not self.processes(), "the end of every process")
 
@@ -144,7 +144,7 @@ class SkewTest(lab.Lab):
             with lab.contextlib.closing(lab.sqlite3.connect(self.log)) as log:
                 log.execute(f"PRAGMA user_version = {other}")
             server = self.start([self.program("mlc-server"), "--log", self.log, "--listen", self.address])
-            self.assertEqual(server.wait(lab.PATIENCE), 78, self.messages()[-2000:])
+            self.assertEqual(server.wait(lab.TIMEOUT), 78, self.messages()[-2000:])
             self.assertIn(of_server, self.messages())
             stats = subprocess.run([self.program("mlc-log"), "stats", self.log], capture_output=True, text=True, check=False)
             self.assertEqual(stats.returncode, 78, stats.stderr)

@@ -37,7 +37,7 @@ db::Record MakeRecord(int n, double median, const std::string& config, const std
   record.measurement.p90_ns = median + 1;
   record.measurement.runs = 9;
   record.measurement.clock_mhz = 3400;
-  record.measurement.calm = 0.75;
+  record.measurement.machine_speed = 0.75;
   record.toolchain = "llvm";
   record.worker = "cpu0";
   record.arm = arm;

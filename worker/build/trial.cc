@@ -25,8 +25,8 @@ void Put(ByteWriter& out, const Trial& trial) {
 
 void Put(ByteWriter& out, const Measurement& m) {
   out.Put(m.outcome);
-  for (double value :
-       {m.median_ns, m.p10_ns, m.p90_ns, m.cold_ns, m.max_error, m.build_ms, m.clock_mhz, m.calm}) {
+  for (double value : {m.median_ns, m.p10_ns, m.p90_ns, m.cold_ns, m.max_error, m.build_ms,
+                       m.clock_mhz, m.machine_speed}) {
     out.Put(value);
   }
   out.Put(m.runs);
@@ -55,7 +55,7 @@ Measurement GetMeasurement(ByteReader& in) {
   Measurement m;
   const auto outcome = in.Get<uint8_t>();
   for (double* value : {&m.median_ns, &m.p10_ns, &m.p90_ns, &m.cold_ns, &m.max_error, &m.build_ms,
-                        &m.clock_mhz, &m.calm}) {
+                        &m.clock_mhz, &m.machine_speed}) {
     *value = in.Get<double>();
   }
   m.runs = in.Get<int32_t>();

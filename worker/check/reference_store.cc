@@ -98,7 +98,7 @@ void ReferenceStore::Begin(WorkloadData& data, uint64_t seed) {
     const Status status = MakeReference(data.workload, seed, bytes, work.threads);
     WriteAll(pipe, status.ok() ? "+" : "-" + status.ToString());
   });
-  data.patience_ms = build::WallMs(work, build::ThisMachine());
+  data.timeout_ms = build::WallMs(work, build::ThisMachine());
   if (!maker.ok()) {
     data.failure = maker.status();
     return;
@@ -116,8 +116,9 @@ const SharedMemory& ReferenceStore::NextSet(WorkloadData& data) {
 void ReferenceStore::Renew(WorkloadData& data, uint64_t seed) {
   if (data.maker || data.sets.empty() || !MayBegin(data)) return;
   const int64_t since = data.trials - data.renewed_at;
-  const int64_t patience = std::max(options_.renew_trials, static_cast<int64_t>(data.make_ms / 2));
-  if (since < (data.sets.size() < kSets ? kTrialsBeforeSecond : patience)) return;
+  const int64_t renew_after =
+      std::max(options_.renew_trials, static_cast<int64_t>(data.make_ms / 2));
+  if (since < (data.sets.size() < kSets ? kTrialsBeforeSecond : renew_after)) return;
   data.renewed_at = data.trials;
   Begin(data, seed);
 }
@@ -138,11 +139,11 @@ void ReferenceStore::Collect() {
     if (!data.maker) continue;
     if (!data.maker->Read()) {
       Finish(data);
-    } else if (data.maker->Running() > std::chrono::milliseconds(data.patience_ms)) {
+    } else if (data.maker->Running() > std::chrono::milliseconds(data.timeout_ms)) {
       data.maker->Kill();
       Finish(data);
-      data.failure = Unavailable("the reference is not made after " +
-                                 std::to_string(data.patience_ms) + " ms");
+      data.failure =
+          Unavailable("the reference is not made after " + std::to_string(data.timeout_ms) + " ms");
     }
   }
   BeginWaiting();

@@ -38,7 +38,7 @@ struct WorkloadData {
   std::optional<SharedMemory> made;  // what the maker fills
   std::optional<uint64_t> waiting;   // the seed of a first set that waits for its maker
   Status failure;                    // of the last maker
-  int64_t patience_ms = 0;           // with the maker
+  int64_t timeout_ms = 0;            // with the maker
   double make_ms = 0;
   int64_t trials = 0;
   int64_t renewed_at = 0;

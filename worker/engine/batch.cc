@@ -26,32 +26,32 @@ using Clock = std::chrono::steady_clock;
 std::string Report(const Measurement& measurement, const MachineState& machine) {
   ByteWriter out;
   Put(out, measurement);
-  machine.cores.PutInto(out);
-  machine.rows.PutInto(out);
+  machine.fma.PutInto(out);
+  machine.l1.PutInto(out);
   out.Put(machine.clock_mhz);
   out.Put(machine.clock_read_at_ns);
-  out.Put(machine.patience.timed_ns);
-  out.Put(machine.patience.lost_ns);
+  out.Put(machine.retry_budget.timed_ns);
+  out.Put(machine.retry_budget.lost_ns);
   return Frame(out.Take());
 }
 
 // The sums come from a process that ran generated code.
-bool IsPlausible(const Patience& patience) {
+bool IsPlausible(const RetryBudget& budget) {
   constexpr int64_t kYearNs = int64_t{365} * 24 * 3600 * 1'000'000'000;
-  return patience.timed_ns >= 0 && patience.timed_ns < kYearNs && patience.lost_ns >= 0 &&
-         patience.lost_ns < kYearNs;
+  return budget.timed_ns >= 0 && budget.timed_ns < kYearNs && budget.lost_ns >= 0 &&
+         budget.lost_ns < kYearNs;
 }
 
 std::optional<Measurement> ReadReport(std::string_view bytes, MachineState& machine) {
   ByteReader in(bytes);
   const Measurement measurement = GetMeasurement(in);
   MachineState state;
-  if (!state.cores.GetFrom(in) || !state.rows.GetFrom(in)) return std::nullopt;
+  if (!state.fma.GetFrom(in) || !state.l1.GetFrom(in)) return std::nullopt;
   state.clock_mhz = in.Get<double>();
   state.clock_read_at_ns = in.Get<int64_t>();
-  state.patience.timed_ns = in.Get<int64_t>();
-  state.patience.lost_ns = in.Get<int64_t>();
-  if (!in.AtEnd() || !IsPlausible(state.patience)) return std::nullopt;
+  state.retry_budget.timed_ns = in.Get<int64_t>();
+  state.retry_budget.lost_ns = in.Get<int64_t>();
+  if (!in.AtEnd() || !IsPlausible(state.retry_budget)) return std::nullopt;
   machine = std::move(state);
   return measurement;
 }
@@ -92,8 +92,8 @@ class ChildRun {
     if (step != Step::kEnd) child->Kill();
     const int end = child->Reap();
     if (step == Step::kLate) {
-      const std::string patience = std::to_string(PatienceMs(results.size()));
-      results.Add(Failed(Outcome::kRunTimeout, "no result after " + patience + " ms"));
+      const std::string limit = std::to_string(TimeoutMs(results.size()));
+      results.Add(Failed(Outcome::kRunTimeout, "no result after " + limit + " ms"));
     }
     // A trial that is not the first of its child may pay for an earlier one's deeds: it gets a new
     // child before it is blamed.
@@ -114,7 +114,7 @@ class ChildRun {
 
  private:
   // Of the trial after those that have a result; a surplus result's is the last one's.
-  int64_t PatienceMs(size_t trial) const {
+  int64_t TimeoutMs(size_t trial) const {
     const RunTask& task = tasks_[std::min(trial, tasks_.size() - 1)];
     return build::WallMs({.threads = options_.threads,
                           .ms = options_.run_timeout_ms,
@@ -137,7 +137,7 @@ class ChildRun {
     child.before = [] { RaisePriority(-20); };
     return Child::Start(child, [&, first](int pipe) {
       target::KeepToPlaces(options_.threads);
-      Runner runner(options_.threads, options_.gauge, machine_);
+      Runner runner(options_.threads, options_.probe, machine_);
       for (size_t i = first; i < tasks_.size() && !runner.tainted(); ++i) {
         const Measurement measurement = runner.Run(tasks_[i]);
         if (!WriteAll(pipe, Report(measurement, runner.machine()))) return;
@@ -150,7 +150,7 @@ class ChildRun {
 
   Step Collect(Child& child, Results& results) {
     const Clock::time_point deadline =
-        Clock::now() + std::chrono::milliseconds(PatienceMs(results.size()));
+        Clock::now() + std::chrono::milliseconds(TimeoutMs(results.size()));
     for (;;) {
       const auto left =
           std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();

@@ -13,7 +13,7 @@ namespace mlc::worker {
 
 struct BatchOptions {
   int threads = 1;
-  const Gauge* gauge = nullptr;
+  const MachineProbe* probe = nullptr;
   bool sandbox = true;
   int64_t run_timeout_ms = 10'000;  // of one trial
 };

@@ -52,7 +52,7 @@ Engine::Engine(EngineOptions options)
     : options_(std::move(options)),
       cubins_(options_.gpus.empty() ? "" : options_.cubin_cache),
       references_(options_.references),
-      build_patience_(build::WallMs(BuildWork(), build::ThisMachine())) {}
+      build_timeout_(build::WallMs(BuildWork(), build::ThisMachine())) {}
 
 Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   options.references.sandbox = options.sandbox;
@@ -60,8 +60,8 @@ Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   // Half of the memory: sets, builds and others need the rest.
   options.references.maker_bytes = target::UsableMemory() / 2;
   auto engine = std::unique_ptr<Engine>(new Engine(std::move(options)));
-  engine->gauge_kernels_ = MLC_TRY(BuildGaugeKernels(engine->options_.target));
-  engine->gauge_ = MLC_TRY(Gauge::Create(engine->gauge_kernels_, engine->options_.target));
+  engine->probe_kernels_ = MLC_TRY(BuildProbeKernels(engine->options_.target));
+  engine->probe_ = MLC_TRY(MachineProbe::Create(engine->probe_kernels_, engine->options_.target));
   if (engine->options_.cpu) {
     if (engine->options_.target.fma_gflops <= 0) MLC_TRY(engine->Calibrate());
     engine->targets_.push_back(engine->options_.target);
@@ -74,10 +74,10 @@ Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
 
 Status Engine::Calibrate() {
   const build::ChildWork work = CalibrationWork(options_.target.threads);
-  const Peaks peaks = MLC_TRY(MeasurePeaks(*gauge_, work, options_.sandbox));
+  const Peaks peaks = MLC_TRY(MeasurePeaks(*probe_, work, options_.sandbox));
   options_.target.fma_gflops = peaks.fma_gflops;
   options_.target.copy_gbps = peaks.copy_gbps;
-  machine_.cores = ReferenceSpeed(peaks.fma_gflops);
+  machine_.fma = ReferenceSpeed(peaks.fma_gflops);
   return Status();
 }
 
@@ -180,7 +180,7 @@ void Engine::FinishBuild(Job& job, bool timed_out) {
   if (job.exchange != nullptr) cubins_.Serve(*job.exchange, *nvrtc_);  // what it left
   job.exchange.reset();
   if (timed_out) {
-    const std::string limit = std::to_string(build_patience_.count());
+    const std::string limit = std::to_string(build_timeout_.count());
     return Fail(job, Failed(Outcome::kBuildTimeout, "no kernel after " + limit + " ms"));
   }
   if (too_much) {
@@ -200,7 +200,7 @@ void Engine::CollectBuilds() {
     if (job.stage != Stage::kBuilding || job.data == nullptr) continue;
     if (job.exchange != nullptr) cubins_.Serve(*job.exchange, *nvrtc_);
     const bool open = job.builder->Read();
-    const bool late = job.builder->Running() > build_patience_;
+    const bool late = job.builder->Running() > build_timeout_;
     if (!open || late) FinishBuild(job, open && late);
   }
 }
@@ -293,7 +293,7 @@ void Engine::Measure() {
   }
   BatchOptions options;
   options.threads = options_.target.threads;
-  options.gauge = &*gauge_;
+  options.probe = &*probe_;
   options.sandbox = options_.sandbox;
   options.run_timeout_ms = options_.run_timeout_ms;
   references_.StopMakers();

@@ -134,11 +134,11 @@ class Engine {
   GateFile gate_;
   bool gate_warned_ = false;
   std::string warning_;
-  std::string gauge_kernels_;
-  std::optional<Gauge> gauge_;
+  std::string probe_kernels_;
+  std::optional<MachineProbe> probe_;
   MachineState machine_;
   ReferenceStore references_;
-  std::chrono::milliseconds build_patience_;  // by the clock
+  std::chrono::milliseconds build_timeout_;  // by the clock
   std::list<Job> jobs_;
   std::vector<TrialResult> results_;
   uint64_t tickets_ = 0;

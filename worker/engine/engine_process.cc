@@ -167,10 +167,10 @@ Result<std::unique_ptr<EngineProcess>> EngineProcess::Start(EngineOptions option
     return ResourceExhausted("cannot start the engine's process");
   }
   auto process = std::unique_ptr<EngineProcess>(new EngineProcess(ends[0], pid));
-  const int64_t patience_ms = kStartTimeoutMs + build::WallMs(calibration, build::ThisMachine());
+  const int64_t timeout_ms = kStartTimeoutMs + build::WallMs(calibration, build::ThisMachine());
   for (;;) {
     pollfd waiting = {ends[0], POLLIN, 0};
-    if (poll(&waiting, 1, static_cast<int>(patience_ms)) == 0)
+    if (poll(&waiting, 1, static_cast<int>(timeout_ms)) == 0)
       return Unavailable("the engine does not start");
     const bool open = Receive(ends[0], process->incoming_);
     if (const auto hello = TakeFrame(process->incoming_)) {

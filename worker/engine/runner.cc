@@ -129,8 +129,8 @@ int64_t RotationBytesFor(const target::Target& target) {
   return std::max(kLeastRotationBytes, wanted);
 }
 
-Runner::Runner(int threads, const Gauge* gauge, MachineState state)
-    : threads_(threads), gauge_(gauge), state_(state), pool_(mlc_pool_create(threads, 1)) {
+Runner::Runner(int threads, const MachineProbe* probe, MachineState state)
+    : threads_(threads), probe_(probe), state_(state), pool_(mlc_pool_create(threads, 1)) {
   PinToFirst();
 }
 
@@ -247,35 +247,35 @@ std::optional<Measurement> Runner::Check(const RunTask& task, const Loaded& load
   return measurement;
 }
 
-double Runner::Calm() {
-  if (gauge_ == nullptr) return 1;
-  // The clock changes by itself, and bursts in between are as good as the best. What is usual is
-  // told by few bursts, since among many the fastest is not.
-  constexpr double kAsGood = 0.9;
-  const double best = state_.cores.best();
-  const double enough = state_.cores.IsShared() ? 0
-                        : best > 0              ? kAsGood * best
-                                                : std::numeric_limits<double>::infinity();
-  const double cores = state_.cores.Closeness(gauge_->Gflops(pool_, enough));
-  return std::min(cores, state_.rows.Closeness(gauge_->RowsGflops(pool_)));
+double Runner::MachineSpeed() {
+  if (probe_ == nullptr) return 1;
+  // The clock changes by itself, so bursts slightly below the best are good enough. The usual speed
+  // needs few bursts: the fastest of many is above it.
+  constexpr double kGoodEnough = 0.9;
+  const double best = state_.fma.best();
+  const double enough = state_.fma.IsShared() ? 0
+                        : best > 0            ? kGoodEnough * best
+                                              : std::numeric_limits<double>::infinity();
+  const double fma = state_.fma.Closeness(probe_->FmaGflops(pool_, enough));
+  return std::min(fma, state_.l1.Closeness(probe_->L1Gflops(pool_)));
 }
 
-void Runner::NoteSpeed() {
-  if (gauge_ == nullptr) return;
-  state_.cores.Note(gauge_->Gflops(pool_, 0));
-  state_.rows.Note(gauge_->RowsGflops(pool_));
+void Runner::RecordSpeed() {
+  if (probe_ == nullptr) return;
+  state_.fma.Record(probe_->FmaGflops(pool_, 0));
+  state_.l1.Record(probe_->L1Gflops(pool_));
 }
 
 // Threads that sleep while they wait are put on one core again when they wake up: a busy machine is
 // spread over its cores by who schedules it.
 void Runner::Spin(int64_t ns) {
   const int64_t end = NowNs() + ns;
-  while (NowNs() < end) (void)gauge_->Gflops(pool_, 0);
+  while (NowNs() < end) (void)probe_->FmaGflops(pool_, 0);
 }
 
 void Runner::ReadClock() {
   const int64_t now = NowNs();
-  if (gauge_ == nullptr) return;
+  if (probe_ == nullptr) return;
   if (state_.clock_read_at_ns != 0 && now - state_.clock_read_at_ns < kClockIntervalNs) return;
   state_.clock_mhz = ClockMhz();
   state_.clock_read_at_ns = now;
@@ -284,10 +284,11 @@ void Runner::ReadClock() {
 Timing Runner::Time(const RunTask& task, Loaded& loaded) {
   TimingOptions options;
   options.early_stop_ns = task.early_stop_ns;
-  NoteSpeed();
+  RecordSpeed();
   // Where neighbours come and go, slices differ by themselves, and the fastest are not the usual.
-  if (state_.cores.IsShared()) options.slices_agree = std::numeric_limits<double>::infinity();
-  CalmGate gate({[&] { return Calm(); }, [&](int64_t ns) { Spin(ns); }}, state_.patience);
+  if (state_.fma.IsShared()) options.slices_agree = std::numeric_limits<double>::infinity();
+  QuietMachineGate gate({[&] { return MachineSpeed(); }, [&](int64_t ns) { Spin(ns); }},
+                        state_.retry_budget);
   // Tensors are spread over the caches before each execution, while the clock stands still; not
   // where they have just been evicted.
   Stopwatch watch = SystemStopwatch();

@@ -12,8 +12,8 @@
 #include "worker/build/built_kernel.h"
 #include "worker/check/arena.h"
 #include "worker/check/reference.h"
-#include "worker/measure/calm_gate.h"
-#include "worker/measure/gauge.h"
+#include "worker/measure/machine_probe.h"
+#include "worker/measure/quiet_machine_gate.h"
 #include "worker/measure/reference_speed.h"
 #include "worker/measure/spread.h"
 #include "worker/measure/timing.h"
@@ -42,18 +42,18 @@ int64_t RotationBytesFor(const target::Target& target);
 
 // What a runner learnt about the machine; handed from one runner child to the next.
 struct MachineState {
-  ReferenceSpeed cores;  // of multiply-adds in registers
-  ReferenceSpeed rows;   // of multiply-adds on rows in the first cache
+  ReferenceSpeed fma;  // of multiply-adds in registers
+  ReferenceSpeed l1;   // of multiply-adds on rows in the first cache
   double clock_mhz = 0;
   int64_t clock_read_at_ns = 0;
-  Patience patience;
+  RetryBudget retry_budget;
 };
 
 class Runner {
  public:
-  // Starts the threads and binds them to processors. `gauge` is borrowed; null reads no machine
-  // state.
-  Runner(int threads, const Gauge* gauge, MachineState state);
+  // Starts the threads and binds them to CPUs. `probe` is borrowed; without it no machine state is
+  // read.
+  Runner(int threads, const MachineProbe* probe, MachineState state);
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -75,16 +75,16 @@ class Runner {
   // Wrong results as a measurement; nullopt if all is right.
   std::optional<Measurement> Check(const RunTask& task, const Loaded& loaded, double& error);
   Timing Time(const RunTask& task, Loaded& loaded);
-  // How close the machine's speed is to what timings are to meet, now.
-  double Calm();
-  // One look for what is usual.
-  void NoteSpeed();
+  // Speed of the machine now, relative to the reference speed.
+  double MachineSpeed();
+  // Adds one probe to the reference speeds.
+  void RecordSpeed();
   void Spin(int64_t ns);
   void ReadClock();
   void Evict();
 
   int threads_;
-  const Gauge* gauge_;
+  const MachineProbe* probe_;
   MachineState state_;
   mlc_pool* pool_;
   Arena arena_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "worker/measure/calm_gate.h"
+#include "worker/measure/quiet_machine_gate.h"
 
 namespace mlc::worker {
 namespace {
@@ -15,16 +15,17 @@ bool NeedsSecondRound(const Measurement& first, double early_stop_ns) {
   if (first.outcome != Outcome::kOk) return false;
   if (early_stop_ns <= 0) return true;
   // What was disturbed may lead when it is not.
-  return first.median_ns <
-         (CalmGate::IsCalm(first.calm) ? early_stop_ns / kEarlyStopFactor : early_stop_ns);
+  return first.median_ns < (QuietMachineGate::IsQuiet(first.machine_speed)
+                                ? early_stop_ns / kEarlyStopFactor
+                                : early_stop_ns);
 }
 
 Measurement Together(const Measurement& first, const Measurement& second) {
   if (second.outcome == Outcome::kInfra) return first;
   if (second.outcome != Outcome::kOk) return second;
-  const bool first_calm = CalmGate::IsCalm(first.calm);
-  const bool second_calm = CalmGate::IsCalm(second.calm);
-  if (first_calm != second_calm) return first_calm ? first : second;
+  const bool first_quiet = QuietMachineGate::IsQuiet(first.machine_speed);
+  const bool second_quiet = QuietMachineGate::IsQuiet(second.machine_speed);
+  if (first_quiet != second_quiet) return first_quiet ? first : second;
   Measurement both = second;
   both.median_ns = Mean(first.median_ns, second.median_ns);
   both.p10_ns = Mean(first.p10_ns, second.p10_ns);
@@ -35,7 +36,7 @@ Measurement Together(const Measurement& first, const Measurement& second) {
   both.cold_ns =
       both_cold ? Mean(first.cold_ns, second.cold_ns) : std::max(first.cold_ns, second.cold_ns);
   both.max_error = std::max(first.max_error, second.max_error);
-  both.calm = std::min(first.calm, second.calm);
+  both.machine_speed = std::min(first.machine_speed, second.machine_speed);
   return both;
 }
 

@@ -1,7 +1,7 @@
 // Trials that lead, or are the first of their task, decide what others are measured against and
 // which config wins, and the fastest of many single times is in part measurement noise. So they are
 // timed a second time, at the end of their batch, and the mean of both counts; so is what was
-// disturbed and may lead, and a calm round counts more than a disturbed one. Pure; thread-safe.
+// disturbed and may lead, and a quiet round counts more than a disturbed one. Pure; thread-safe.
 #pragma once
 
 #include "base/measurement.h"

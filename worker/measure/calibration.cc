@@ -26,13 +26,13 @@ std::string Which(const build::ChildWork& work) {
 }
 
 // In the child.
-void Measure(const Gauge& gauge, int threads, int pipe) {
+void Measure(const MachineProbe& probe, int threads, int pipe) {
   target::KeepToPlaces(threads);
   mlc_pool* pool = mlc_pool_create(threads, 1);
   ByteWriter out;
   out.Put(pool == nullptr ? errno : 0);
   if (pool != nullptr) {
-    out.Put(gauge.PeakGflops(pool));
+    out.Put(probe.PeakGflops(pool));
     out.Put(CopyGbps(pool));
   }
   WriteAll(pipe, out.Take());
@@ -58,19 +58,19 @@ build::ChildWork CalibrationWork(int threads) {
   return {.threads = threads, .ms = kMeasuringMs, .memory_bytes = 0};
 }
 
-Result<Peaks> MeasurePeaks(const Gauge& gauge, const build::ChildWork& work, bool sandbox) {
+Result<Peaks> MeasurePeaks(const MachineProbe& probe, const build::ChildWork& work, bool sandbox) {
   Child::Options options;
   options.limits = build::LimitsFor(work);
   options.limits.sandbox = sandbox;
   options.before = [] { RaisePriority(-20); };
   Child child =
-      MLC_TRY(Child::Start(options, [&](int pipe) { Measure(gauge, work.threads, pipe); }));
-  const int64_t patience_ms = build::WallMs(work, build::ThisMachine());
+      MLC_TRY(Child::Start(options, [&](int pipe) { Measure(probe, work.threads, pipe); }));
+  const int64_t timeout_ms = build::WallMs(work, build::ThisMachine());
   pollfd waiting = {child.pipe(), POLLIN, 0};
   while (child.Read()) {
-    if (poll(&waiting, 1, static_cast<int>(patience_ms)) != 0) continue;
+    if (poll(&waiting, 1, static_cast<int>(timeout_ms)) != 0) continue;
     return Unavailable(std::string(kFewer) + ", or stop other programs: " + Which(work) +
-                       " is not done after " + std::to_string(patience_ms / 1000) + " s");
+                       " is not done after " + std::to_string(timeout_ms / 1000) + " s");
   }
   const int end = child.Reap();
   ByteReader in(child.received());

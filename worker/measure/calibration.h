@@ -3,7 +3,7 @@
 
 #include "base/sandbox/child_limits.h"
 #include "base/status.h"
-#include "worker/measure/gauge.h"
+#include "worker/measure/machine_probe.h"
 
 namespace mlc::worker {
 
@@ -15,9 +15,9 @@ struct Peaks {
 // What measuring with so many threads is allowed to take.
 build::ChildWork CalibrationWork(int threads);
 
-// In a child; `gauge` has work.threads threads. Errors begin with what is to be done: UNAVAILABLE
-// where the machine cannot run so many threads or gives them too little time, INTERNAL for the
-// rest. REQUIRES: this process has one thread.
-Result<Peaks> MeasurePeaks(const Gauge& gauge, const build::ChildWork& work, bool sandbox);
+// In a child; `machine_probe` has work.threads threads. Errors begin with what is to be done:
+// UNAVAILABLE where the machine cannot run so many threads or gives them too little time, INTERNAL
+// for the rest. REQUIRES: this process has one thread.
+Result<Peaks> MeasurePeaks(const MachineProbe& probe, const build::ChildWork& work, bool sandbox);
 
 }  // namespace mlc::worker

@@ -15,13 +15,13 @@ constexpr std::chrono::milliseconds kPoll(2);
 }  // namespace
 
 MeasurementGate::MeasurementGate(const GateFile& file, Mode mode,
-                                 std::chrono::milliseconds patience) {
+                                 std::chrono::milliseconds timeout) {
   if (file.path.empty()) return;
   const Result<int> opened = OpenLockFile(file.path, file.make);
   if (!opened.ok()) return;
   fd_ = *opened;
   const int lock = (mode == Mode::kShared ? LOCK_SH : LOCK_EX) | LOCK_NB;
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = std::chrono::steady_clock::now() + timeout;
   while (flock(fd_, lock) != 0) {
     if (std::chrono::steady_clock::now() > end) {
       held_by_ = HolderOf(fd_);

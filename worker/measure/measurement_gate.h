@@ -19,9 +19,9 @@ class MeasurementGate {
  public:
   enum class Mode { kShared, kExclusive };
 
-  // Waits until the lock is free, for no longer than `patience`.
+  // Waits until the lock is free, for no longer than `timeout`.
   MeasurementGate(const GateFile& file, Mode mode,
-                  std::chrono::milliseconds patience = std::chrono::seconds(30));
+                  std::chrono::milliseconds timeout = std::chrono::seconds(30));
   ~MeasurementGate();
   MeasurementGate(const MeasurementGate&) = delete;
   MeasurementGate& operator=(const MeasurementGate&) = delete;

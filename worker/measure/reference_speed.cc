@@ -6,34 +6,34 @@
 namespace mlc::worker {
 namespace {
 
-// Looks that the usual speed is the median of, about one a trial: some minutes.
-constexpr size_t kLooks = 255;
-// Before that, a disturbance of some seconds could be taken for the usual.
-constexpr size_t kLeastLooks = 32;
+// Probes that the usual speed is the median of, about one a trial: some minutes.
+constexpr size_t kProbes = 255;
+// With fewer, a disturbance of some seconds would pass for the usual speed.
+constexpr size_t kMinProbes = 32;
 constexpr double kMostlyBest = 0.8;
 
 bool IsSpeed(double gflops) { return std::isfinite(gflops) && gflops > 0; }
 
 }  // namespace
 
-void ReferenceSpeed::Note(double gflops) {
+void ReferenceSpeed::Record(double gflops) {
   if (!IsSpeed(gflops)) return;
   best_ = std::max(best_, gflops);
-  if (looks_.size() < kLooks) {
-    looks_.push_back(gflops);
+  if (probes_.size() < kProbes) {
+    probes_.push_back(gflops);
   } else {
-    looks_[next_] = gflops;
-    next_ = (next_ + 1) % kLooks;
+    probes_[next_] = gflops;
+    next_ = (next_ + 1) % kProbes;
   }
   FindUsual();
 }
 
 void ReferenceSpeed::FindUsual() {
-  std::vector<double> sorted = looks_;
+  std::vector<double> sorted = probes_;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
   usual_ = sorted.empty() ? 0 : *middle;
-  shared_ = looks_.size() >= kLeastLooks && usual_ < kMostlyBest * best_;
+  shared_ = probes_.size() >= kMinProbes && usual_ < kMostlyBest * best_;
 }
 
 double ReferenceSpeed::Closeness(double gflops) {
@@ -46,18 +46,18 @@ double ReferenceSpeed::Closeness(double gflops) {
 void ReferenceSpeed::PutInto(ByteWriter& out) const {
   out.Put(best_);
   out.Put<uint64_t>(next_);
-  out.Put<uint64_t>(looks_.size());
-  for (const double look : looks_) out.Put(look);
+  out.Put<uint64_t>(probes_.size());
+  for (const double probe : probes_) out.Put(probe);
 }
 
 bool ReferenceSpeed::GetFrom(ByteReader& in) {
   best_ = in.Get<double>();
   next_ = in.Get<uint64_t>();
   const auto count = in.Get<uint64_t>();
-  if (count > kLooks || next_ >= kLooks || !std::isfinite(best_) || best_ < 0) return false;
-  looks_.clear();
-  for (size_t i = 0; i < count; ++i) looks_.push_back(in.Get<double>());
-  if (!in.ok() || !std::all_of(looks_.begin(), looks_.end(), IsSpeed)) return false;
+  if (count > kProbes || next_ >= kProbes || !std::isfinite(best_) || best_ < 0) return false;
+  probes_.clear();
+  for (size_t i = 0; i < count; ++i) probes_.push_back(in.Get<double>());
+  if (!in.ok() || !std::all_of(probes_.begin(), probes_.end(), IsSpeed)) return false;
   FindUsual();
   return true;
 }

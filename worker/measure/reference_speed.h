@@ -1,8 +1,7 @@
-// What the speed of a machine is compared with while kernels are timed: the best that was seen, as
-// long as the machine mostly is that fast. A machine with many processors whose neighbours use the
-// same cores hardly ever is: all of them are free at once for moments only, and times taken in such
-// moments are not what a model will meet. There the usual speed is the measure. A value; not
-// thread-safe.
+// The speed that probes of a machine are compared with: the best one seen, as long as the machine
+// mostly reaches it. A machine with many CPUs whose neighbours use the same cores hardly ever does:
+// all of them are free at once for moments only, and times taken in such moments are not what a
+// model will meet. There the reference is the usual speed. A value; not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +16,11 @@ class ReferenceSpeed {
   // `best`: known before; 0 if not.
   explicit ReferenceSpeed(double best = 0) : best_(best) {}
 
-  // Takes part in the usual speed: a look at a moment that was not chosen for its speed.
-  void Note(double gflops);
-  // Of the usual speed or, on a machine that mostly is that fast, of the best: how close `gflops`
-  // is to it from below or above. In (0, 1]; 1 without a speed.
+  // Adds a probe to the usual speed; it has to be taken at a moment that was not chosen for its
+  // speed.
+  void Record(double gflops);
+  // How close `gflops` is, from below or above, to the best speed or, on a shared machine, to the
+  // usual one. In (0, 1]; 1 without a speed.
   double Closeness(double gflops);
   // Whether the usual speed is far below the best.
   bool IsShared() const { return shared_; }
@@ -34,9 +34,9 @@ class ReferenceSpeed {
   void FindUsual();
 
   double best_;
-  double usual_ = 0;  // the median of the looks
+  double usual_ = 0;  // the median of the probes
   bool shared_ = false;
-  std::vector<double> looks_;  // the newest, as a ring
+  std::vector<double> probes_;  // the newest, as a ring
   size_t next_ = 0;
 };
 

@@ -1,28 +1,28 @@
-// The samples of a timing. They are taken in slices, between which the machine is asked whether it
-// is calm; slices that were disturbed, or are slower than others, are repeated. Not thread-safe.
+// The samples of a timing. They are taken in slices; the machine is probed between slices, and
+// slices that were disturbed, or are slower than others, are repeated. Not thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "worker/measure/calm_gate.h"
+#include "worker/measure/quiet_machine_gate.h"
 #include "worker/measure/timing.h"
 
 namespace mlc::worker {
 
 struct Samples {
   std::vector<double> sorted;  // nanoseconds of one execution; not empty
-  double calm = 1;             // the least of their slices
+  double machine_speed = 1;    // the lowest of their slices
 };
 
 // Nanoseconds of one of `runs` executions.
 double TimeRuns(const std::function<void()>& run, int64_t runs, const Stopwatch& watch);
 
-// Samples that nothing interrupted, of calm slices within 10 % of the fastest; if the machine is so
-// busy that there are too few, those of the calmest slices; if nearly all were interrupted, all.
-// `estimate`: nanoseconds of one execution.
+// Uninterrupted samples of quiet slices within 10 % of the fastest slice. If the machine is so busy
+// that there are too few, those of the slices with the highest machine speed; if nearly all were
+// interrupted, all samples. `estimate`: nanoseconds of one execution.
 Samples TakeSamples(const std::function<void()>& run, double estimate, const TimingOptions& options,
-                    const Stopwatch& watch, CalmGate& gate);
+                    const Stopwatch& watch, QuietMachineGate& gate);
 
 }  // namespace mlc::worker

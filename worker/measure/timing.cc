@@ -17,17 +17,17 @@ constexpr int kEarlyStopRuns = 3;
 constexpr int kEarlyStopAttempts = 3;
 
 double ColdTime(const std::function<void()>& run, const std::function<void()>& evict,
-                const TimingOptions& options, const Stopwatch& watch, CalmGate& gate) {
-  std::vector<double> calm;
+                const TimingOptions& options, const Stopwatch& watch, QuietMachineGate& gate) {
+  std::vector<double> quiet;
   std::vector<double> all;
   for (int i = 0; i < 2 * options.cold_samples; ++i) {
-    const double before = gate.Await();
+    const double before = gate.WaitUntilQuiet();
     evict();
     all.push_back(TimeRuns(run, 1, watch));
-    if (CalmGate::IsCalm(std::min(before, gate.Look()))) calm.push_back(all.back());
-    if (static_cast<int>(calm.size()) == options.cold_samples) break;
+    if (QuietMachineGate::IsQuiet(std::min(before, gate.Probe()))) quiet.push_back(all.back());
+    if (static_cast<int>(quiet.size()) == options.cold_samples) break;
   }
-  std::vector<double>& kept = calm.empty() ? all : calm;
+  std::vector<double>& kept = quiet.empty() ? all : quiet;
   std::sort(kept.begin(), kept.end());
   return Quantile(kept, 0.5);
 }
@@ -56,7 +56,7 @@ Measurement MeasurementOf(const Timing& timing, double error) {
   m.runs = timing.samples;
   m.cold_ns = timing.cold_ns;
   m.max_error = error;
-  m.calm = timing.calm;
+  m.machine_speed = timing.machine_speed;
   return m;
 }
 
@@ -85,21 +85,21 @@ Stopwatch SystemStopwatch() {
 }
 
 Timing TimeKernel(const std::function<void()>& run, const std::function<void()>& evict,
-                  const TimingOptions& options, const Stopwatch& watch, CalmGate& gate) {
+                  const TimingOptions& options, const Stopwatch& watch, QuietMachineGate& gate) {
   Timing timing;
   const double limit = options.early_stop_ns > 0 ? options.early_stop_ns * options.early_stop_margin
                                                  : std::numeric_limits<double>::infinity();
   double shortest = 0;
   // An early-stop check that failed on a disturbed machine is run again.
   for (int attempt = 0; attempt < kEarlyStopAttempts; ++attempt) {
-    timing.calm = gate.Await();
+    timing.machine_speed = gate.WaitUntilQuiet();
     const int64_t start = watch.now_ns();
     shortest = ShortestWarm(run, options, watch);
     if (shortest <= limit) break;
-    timing.calm = std::min(timing.calm, gate.Look());
+    timing.machine_speed = std::min(timing.machine_speed, gate.Probe());
     const int64_t taken = watch.now_ns() - start;
-    if (CalmGate::IsCalm(timing.calm) || !gate.MayLose(taken)) break;
-    gate.Lost(taken);
+    if (QuietMachineGate::IsQuiet(timing.machine_speed) || !gate.CanAfford(taken)) break;
+    gate.AddLost(taken);
   }
   if (shortest > limit) {
     timing.stopped_early = true;
@@ -112,7 +112,7 @@ Timing TimeKernel(const std::function<void()>& run, const std::function<void()>&
   timing.median_ns = Quantile(samples.sorted, 0.5);
   timing.p10_ns = Quantile(samples.sorted, 0.1);
   timing.p90_ns = Quantile(samples.sorted, 0.9);
-  timing.calm = samples.calm;
+  timing.machine_speed = samples.machine_speed;
   const bool contender = options.early_stop_ns <= 0 ||
                          timing.median_ns <= options.early_stop_ns * options.contender_margin;
   if (evict && contender) timing.cold_ns = ColdTime(run, evict, options, watch, gate);

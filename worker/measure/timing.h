@@ -1,7 +1,7 @@
-// The timing protocol of one kernel: warm up, early-stop check, then the median of samples that
-// nothing interrupted, warm and with caches evicted. Samples are taken in slices, between which the
-// machine is asked whether it is calm: only those of calm slices that agree count, as far as there
-// are any. Clock and kernel are given, so that tests own them. Not thread-safe.
+// The timing protocol of one kernel: warm up, race, then the median of uninterrupted samples, warm
+// and with caches evicted. Samples are taken in slices with a probe of the machine between them:
+// only quiet slices that agree count, if there are any. Clock and kernel are parameters, so that
+// tests control them. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/measurement.h"
-#include "worker/measure/calm_gate.h"
+#include "worker/measure/quiet_machine_gate.h"
 
 namespace mlc::worker {
 
@@ -27,7 +27,7 @@ struct TimingOptions {
   double contender_margin = 1.1;   // cold runs only for kernels within this of early_stop_ns
   double sample_ns = 20e3;         // a sample is at least this long
   double warm_ns = 500e3;          // warm-up of short kernels
-  double slice_ns = 1.5e6;         // looks at the machine are this far apart
+  double slice_ns = 1.5e6;         // time between two probes of the machine
   double slices_agree = 1.1;       // slices slower than the fastest by more than this do not count
   double budget_ns = 20e6;         // of all samples together
   int min_samples = 7;
@@ -42,7 +42,7 @@ struct Timing {
   double p90_ns = 0;
   int samples = 0;
   double cold_ns = 0;
-  double calm = 1;  // the least among the samples
+  double machine_speed = 1;  // the lowest among the samples
 };
 
 // A trial that was right, `error` away from the reference at most. Clock and detail are for the
@@ -54,6 +54,6 @@ double Quantile(const std::vector<double>& sorted, double q);
 
 // `evict` empties the caches near the cores; null: no cold runs.
 Timing TimeKernel(const std::function<void()>& run, const std::function<void()>& evict,
-                  const TimingOptions& options, const Stopwatch& watch, CalmGate& gate);
+                  const TimingOptions& options, const Stopwatch& watch, QuietMachineGate& gate);
 
 }  // namespace mlc::worker

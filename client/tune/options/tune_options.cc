@@ -119,7 +119,8 @@ void AddJobFlags(CLI::App& app, TuneOptions& options, Durations& durations, JobV
                  "with --server: among your own jobs, the higher goes first, -100 to 100")
       ->check(CLI::Range(-100, 100));
   app.add_option("--reconnect-timeout", durations.reconnect_timeout,
-                 "with --server: how long to wait for a server that goes away; default: 15m");
+                 "with --server: how long to keep retrying if the connection to the server is "
+                 "lost; default: 15m");
   app.add_flag("--detach", options.detach, "with --server: submit the job and leave it to run");
   app.add_option("--watch", verbs.watch, "with --server: follow a job, by its id or a part of it");
   app.add_flag("--jobs", verbs.list, "with --server: list the jobs");

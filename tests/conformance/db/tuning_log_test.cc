@@ -81,7 +81,7 @@ TEST_P(TuningLogTest, ReturnsARecordWithEveryField) {
   record.measurement.max_error = 1e-6;
   record.measurement.build_ms = 14.5;
   record.measurement.clock_mhz = 3100;
-  record.measurement.calm = 0.97;
+  record.measurement.machine_speed = 0.97;
   record.floor_ns = 100;
   record.predicted_rank = 3;
   EXPECT_EQ(Add(record), Appended::kNew);

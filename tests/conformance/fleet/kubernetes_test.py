@@ -14,7 +14,7 @@ SOURCE = pathlib.Path(sys.argv.pop(1))
 HOOK = SOURCE / "deploy/kubernetes/fleet_hook.py"
 TEMPLATE = SOURCE / "deploy/kubernetes/worker-job.json"
 HERE = SOURCE / "tests/conformance/fleet"
-PATIENCE_S = 90
+TIMEOUT_S = 90
 
 
 class KubernetesTest(unittest.TestCase):
@@ -53,7 +53,7 @@ class KubernetesTest(unittest.TestCase):
         (self.folder / file).write_text(text)
 
     def wait(self, condition):
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not condition():
             self.assertLess(time.monotonic(), deadline, "it did not come about")
             time.sleep(0.02)

@@ -21,7 +21,7 @@
 namespace mlc::server::fleet {
 namespace {
 
-constexpr std::chrono::seconds kPatience(90);
+constexpr std::chrono::seconds kTimeout(90);
 constexpr const char* kServer = "127.0.0.1:1";
 
 // One cluster for all tests of this program.
@@ -97,7 +97,7 @@ class ProviderTest : public ::testing::TestWithParam<Case> {
 
   template <typename Condition>
   static bool Await(const Condition& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (!condition()) {
       if (std::chrono::steady_clock::now() > deadline) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -90,7 +90,7 @@ std::string FleetFixture::Said() const {
 }
 
 bool FleetFixture::Await(const std::string& what, const std::function<bool()>& condition) const {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kTimeout;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) {
       const std::string said = Said();

@@ -13,7 +13,7 @@
 
 namespace mlc::fleet_e2e {
 
-inline constexpr std::chrono::seconds kPatience(240);
+inline constexpr std::chrono::seconds kTimeout(240);
 
 class FleetFixture : public ::testing::Test {
  protected:
@@ -34,7 +34,7 @@ class FleetFixture : public ::testing::Test {
 
   // All the server has said.
   std::string Said() const;
-  // Waits for the condition; false, with the server's last words as a failure, after kPatience.
+  // Waits for the condition; false, with the server's last words as a failure, after kTimeout.
   bool Await(const std::string& what, const std::function<bool()>& condition) const;
   // What the server that was started last told of a pool, the newest last.
   struct Figures {

@@ -45,7 +45,7 @@ void Lab::StartServer(const std::vector<std::string>& flags) {
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20'000);
   const auto channel =
       grpc::CreateCustomChannel(Address(), grpc::InsecureChannelCredentials(), arguments);
-  ASSERT_TRUE(channel->WaitForConnected(std::chrono::system_clock::now() + kPatience));
+  ASSERT_TRUE(channel->WaitForConnected(std::chrono::system_clock::now() + kTimeout));
   workers_ = proto::Workers::NewStub(channel);
   tuner_ = proto::Tuner::NewStub(channel);
 }

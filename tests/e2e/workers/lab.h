@@ -17,7 +17,7 @@
 
 namespace mlc::e2e {
 
-inline constexpr std::chrono::seconds kPatience(240);
+inline constexpr std::chrono::seconds kTimeout(240);
 
 class Lab : public ::testing::Test {
  protected:
@@ -37,10 +37,10 @@ class Lab : public ::testing::Test {
   // What the server lists of a worker; empty if it knows none of that name.
   proto::WorkerLine Line(const std::string& worker);
 
-  // False when the patience ends first.
+  // False after the timeout.
   template <typename Condition>
   static bool WaitFor(const Condition& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (!condition()) {
       if (std::chrono::steady_clock::now() > deadline) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -270,7 +270,7 @@ class HostileServer : public proto::Workers::Service {
   }
   std::optional<proto::Measurement> Result() {
     std::unique_lock lock(mutex_);
-    (void)came_.wait_for(lock, kPatience, [&] { return result_.has_value(); });
+    (void)came_.wait_for(lock, kTimeout, [&] { return result_.has_value(); });
     return result_;
   }
   proto::Capabilities capabilities() {

@@ -250,12 +250,12 @@ TEST_F(WorkersTest, RepeatedReorderedAndForgedResultsLeaveOneHonestRecordEach) {
     m.set_p10_ns(ns);
     m.set_p90_ns(ns);
     m.set_runs(9);
-    m.set_calm(1);
+    m.set_machine_speed(1);
   };
   std::set<std::string> lied;
   std::set<std::string> seen;
   uint64_t sequence = 0;
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kTimeout;
   while (Progress(job).state() == proto::RUNNING) {
     request.set_sequence(++sequence);
     const proto::SynchronizeReply reply = call();

@@ -120,7 +120,7 @@ TEST_F(BringInFuzzTest, AMergeOfForgedRowsTakesAllOrNothing) {
       {"record", {"id",         "task_uid",       "job_id",    "workload",       "target",
                   "family",     "family_version", "config",    "outcome",        "median_ns",
                   "p10_ns",     "p90_ns",         "runs",      "cold_ns",        "floor_ns",
-                  "max_error",  "build_ms",       "clock_mhz", "calm",           "detail",
+                  "max_error",  "build_ms",       "clock_mhz", "machine_speed",  "detail",
                   "toolchain",  "worker",         "arm",       "predicted_rank", "seed",
                   "created_us", "digest"}},
       {"workload", {"id", "key", "text", "summary"}},
@@ -164,8 +164,9 @@ Record Forged(Record record, Rng& rng) {
                                std::string(20'000, 'y'),
                                "\xff\xfe"};
   Measurement& m = record.measurement;
-  double* const numbers[] = {&m.median_ns, &m.p10_ns,    &m.p90_ns, &m.cold_ns,      &m.max_error,
-                             &m.build_ms,  &m.clock_mhz, &m.calm,   &record.floor_ns};
+  double* const numbers[] = {&m.median_ns, &m.p10_ns,        &m.p90_ns,
+                             &m.cold_ns,   &m.max_error,     &m.build_ms,
+                             &m.clock_mhz, &m.machine_speed, &record.floor_ns};
   std::string* const words[] = {&record.target,    &record.config, &m.detail,
                                 &record.toolchain, &record.worker, &record.arm};
   for (uint64_t edits = 1 + rng.Below(2); edits > 0; --edits) {

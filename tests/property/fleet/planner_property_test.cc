@@ -30,18 +30,18 @@ class World {
   World(uint64_t seed, PoolTerms terms)
       : rng_(seed), terms_(terms), planner_("lab", "boot", {std::move(terms)}) {}
 
-  void Step(bool calm) {
+  void Step(bool fault_free) {
     now_ms_ += 1'000;
-    if (!calm) Trouble();
+    if (!fault_free) Trouble();
     Advance();
     history_.push_back(Listed());
     if (history_.size() > 8) history_.pop_front();
     std::optional<std::vector<PlacedWorker>> answer = history_.back();
-    if (!calm && rng_.Below(10) == 0) answer.reset();
-    if (!calm && rng_.Below(10) == 0) answer = history_.front();
+    if (!fault_free && rng_.Below(10) == 0) answer.reset();
+    if (!fault_free && rng_.Below(10) == 0) answer = history_.front();
     const bool answered = answer.has_value();
     for (const Action& action : planner_.Plan(DemandNow(), answer, now_ms_)) {
-      Do(action, answered, !calm && rng_.Below(5) == 0);
+      Do(action, answered, !fault_free && rng_.Below(5) == 0);
     }
     Check();
   }

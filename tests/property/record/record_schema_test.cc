@@ -147,7 +147,7 @@ Record RandomRecord(Rng& rng, uint64_t n) {
         m.clock_mhz = Number(rng);
         break;
       case 11:
-        m.calm = Number(rng);
+        m.machine_speed = Number(rng);
         break;
       case 12:
         m.detail = std::string(One<size_t>(rng, {0, 1, 16384, 16385}), 'd');
@@ -168,7 +168,7 @@ Record RandomRecord(Rng& rng, uint64_t n) {
 // What Validate refuses although the schema would keep it: what the schema cannot see.
 bool IsOwnRule(const Record& record) {
   const Measurement& m = record.measurement;
-  for (double value : {m.max_error, m.build_ms, m.clock_mhz, m.calm}) {
+  for (double value : {m.max_error, m.build_ms, m.clock_mhz, m.machine_speed}) {
     if (std::isinf(value)) return true;
   }
   const bool timed = m.outcome == Outcome::kOk || m.outcome == Outcome::kTooSlow;
@@ -189,7 +189,7 @@ std::string WordsOf(const Record& record) {
                      " rank=" + std::to_string(record.predicted_rank) +
                      " detail=" + std::to_string(m.detail.size());
   for (double value : {m.median_ns, m.p10_ns, m.p90_ns, m.cold_ns, record.floor_ns, m.max_error,
-                       m.build_ms, m.clock_mhz, m.calm}) {
+                       m.build_ms, m.clock_mhz, m.machine_speed}) {
     text += " " + std::to_string(value);
   }
   return text + " config=" + record.config.substr(0, 30) + " of " +

@@ -27,7 +27,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::chrono::seconds kPatience(60);
+constexpr std::chrono::seconds kTimeout(60);
 constexpr double kHonest = 5000;
 // What only a program with a fleet, or with TLS, can say: its own tests see to that.
 const std::set<std::string> kElsewhere = {"mlc_fleet_wanted", "mlc_fleet_running",
@@ -143,7 +143,7 @@ class ServerMetricsTest : public ::testing::Test {
     return reply;
   }
   proto::Lease NextLease(const std::string& worker) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (std::chrono::steady_clock::now() < deadline) {
       const proto::SynchronizeReply reply = Call(Hello(worker, 1));
       if (reply.leases_size() > 0) return reply.leases(0);
@@ -172,21 +172,21 @@ class ServerMetricsTest : public ::testing::Test {
     return values[line];
   }
   void Await(const std::string& line, double value) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (Value(line) != value && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::yield();
     }
     EXPECT_EQ(Value(line), value) << line;
   }
   void AwaitSome(const std::string& line) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (Value(line) == 0 && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::yield();
     }
     EXPECT_GT(Value(line), 0) << line;
   }
   void AwaitHealth(int wanted) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (HealthOf(channel_, "mlc.proto.Workers") != wanted &&
            std::chrono::steady_clock::now() < deadline) {
       std::this_thread::yield();
@@ -235,7 +235,7 @@ class ServerMetricsTest : public ::testing::Test {
     EXPECT_GE(Value("mlc_task_queue_seconds_count"), 16);
     EXPECT_GE(Value("mlc_leases_granted_total"), 17);
     // Paid with a later call, 20 ms after the last payment.
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (Value("mlc_task_device_seconds_count") < 1) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline);
       Call(Hello("a", 0));

@@ -237,20 +237,20 @@ TEST_F(Batch, ObjectsThatCannotBeLoadedAreBuildErrors) {
   EXPECT_EQ(Run()[0].outcome, Outcome::kBuildError);
 }
 
-TEST_F(Batch, TheGaugeReadsTheMachine) {
-  const Result<std::string> kernels = BuildGaugeKernels(target_);
+TEST_F(Batch, TheProbeReadsTheMachine) {
+  const Result<std::string> kernels = BuildProbeKernels(target_);
   ASSERT_TRUE(kernels.ok()) << kernels.status().ToString();
-  const Result<Gauge> gauge = Gauge::Create(*kernels, target_);
-  ASSERT_TRUE(gauge.ok());
-  options_.gauge = &*gauge;
+  const Result<MachineProbe> probe = MachineProbe::Create(*kernels, target_);
+  ASSERT_TRUE(probe.ok());
+  options_.probe = &*probe;
   Add(Correct);
   const Measurement m = Run()[0];
   EXPECT_GT(m.clock_mhz, 100);
   EXPECT_LT(m.clock_mhz, 10'000);
-  EXPECT_GT(m.calm, 0);
-  EXPECT_LE(m.calm, 1);
-  EXPECT_GT(machine_.cores.best(), 0);
-  EXPECT_GT(machine_.rows.best(), 0);
+  EXPECT_GT(m.machine_speed, 0);
+  EXPECT_LE(m.machine_speed, 1);
+  EXPECT_GT(machine_.fma.best(), 0);
+  EXPECT_GT(machine_.l1.best(), 0);
 }
 
 }  // namespace

@@ -144,13 +144,13 @@ TEST(Engine, LargeOutputsAreCompared) {
 
 TEST(Engine, SaysWhatToDoWhereThreadsHaveTooLittleTime) {
   const target::Target target = target::DetectHost(2);
-  const std::string kernels = *BuildGaugeKernels(target);
-  const Result<Gauge> gauge = Gauge::Create(kernels, target);
-  ASSERT_TRUE(gauge.ok());
+  const std::string kernels = *BuildProbeKernels(target);
+  const Result<MachineProbe> probe = MachineProbe::Create(kernels, target);
+  ASSERT_TRUE(probe.ok());
   build::ChildWork work = CalibrationWork(2);
-  EXPECT_TRUE(MeasurePeaks(*gauge, work, true).ok());
+  EXPECT_TRUE(MeasurePeaks(*probe, work, true).ok());
   work.ms = 0;
-  const Status status = MeasurePeaks(*gauge, work, true).status();
+  const Status status = MeasurePeaks(*probe, work, true).status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable) << status.ToString();
   EXPECT_TRUE(status.message().starts_with("give fewer threads (--threads N)"))
       << status.ToString();

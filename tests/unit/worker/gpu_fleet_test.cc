@@ -108,7 +108,7 @@ TEST_F(FakeGpus, ARightKernelHasTheTimesOfItsRecords) {
   EXPECT_EQ(m.cold_ns, 5000);
   EXPECT_EQ(m.runs, 20);
   EXPECT_EQ(m.clock_mhz, 2000);
-  EXPECT_EQ(m.calm, 1);
+  EXPECT_EQ(m.machine_speed, 1);
   const Measurement three = Run(*fleet, Task("right 1000", 0, 3));
   EXPECT_EQ(three.median_ns, 15000) << three.detail;
   const Measurement slow = Run(*fleet, Task("right 1000", 3000));

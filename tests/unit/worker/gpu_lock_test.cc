@@ -75,9 +75,9 @@ TEST_F(GpuLockTest, OneThatIsNeverGivenUpStopsNobodyForEver) {
   GpuLock hostile = Open(), one = Open();
   ASSERT_TRUE(hostile.Take(now_));
   EXPECT_FALSE(one.Take(now_));
-  EXPECT_FALSE(one.Take(now_ + GpuLock::kPatience - milliseconds(10)));
+  EXPECT_FALSE(one.Take(now_ + GpuLock::kTimeout - milliseconds(10)));
   EXPECT_EQ(one.TakeWarning(), "");
-  now_ += GpuLock::kPatience;
+  now_ += GpuLock::kTimeout;
   ASSERT_TRUE(one.Take(now_)) << "it goes on without a turn";
   EXPECT_FALSE(one.waits());
   const std::string warning = one.TakeWarning();

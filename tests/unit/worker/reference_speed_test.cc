@@ -11,8 +11,8 @@ namespace {
 
 TEST(ReferenceSpeed, IsTheBestOfAMachineThatMostlyReachesIt) {
   ReferenceSpeed speed;
-  for (int look = 0; look < 100; ++look) speed.Note(look % 4 == 0 ? 50 : 98);
-  speed.Note(100);
+  for (int probe = 0; probe < 100; ++probe) speed.Record(probe % 4 == 0 ? 50 : 98);
+  speed.Record(100);
   EXPECT_FALSE(speed.IsShared());
   EXPECT_EQ(speed.Closeness(50), 0.5);
   EXPECT_EQ(speed.Closeness(98), 0.98);
@@ -22,7 +22,7 @@ TEST(ReferenceSpeed, IsTheBestOfAMachineThatMostlyReachesIt) {
 
 TEST(ReferenceSpeed, IsTheUsualWhereTheBestIsRare) {
   ReferenceSpeed speed(100);
-  for (int look = 0; look < 100; ++look) speed.Note(look % 10 == 0 ? 95 : 50);
+  for (int probe = 0; probe < 100; ++probe) speed.Record(probe % 10 == 0 ? 95 : 50);
   EXPECT_TRUE(speed.IsShared());
   EXPECT_EQ(speed.best(), 100);
   EXPECT_EQ(speed.Closeness(50), 1);
@@ -32,22 +32,22 @@ TEST(ReferenceSpeed, IsTheUsualWhereTheBestIsRare) {
 
 TEST(ReferenceSpeed, TakesNoShortDisturbanceForTheUsual) {
   ReferenceSpeed speed(100);
-  for (int look = 0; look < 20; ++look) speed.Note(50);
+  for (int probe = 0; probe < 20; ++probe) speed.Record(50);
   EXPECT_FALSE(speed.IsShared());
 }
 
 TEST(ReferenceSpeed, FollowsTheMachine) {
   ReferenceSpeed speed(100);
-  for (int look = 0; look < 255; ++look) speed.Note(50);
+  for (int probe = 0; probe < 255; ++probe) speed.Record(50);
   EXPECT_TRUE(speed.IsShared());
-  for (int look = 0; look < 200; ++look) speed.Note(100);
+  for (int probe = 0; probe < 200; ++probe) speed.Record(100);
   EXPECT_FALSE(speed.IsShared());
 }
 
 TEST(ReferenceSpeed, IsNoSpeedAtAll) {
   ReferenceSpeed speed;
   for (const double nonsense : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
-    speed.Note(nonsense);
+    speed.Record(nonsense);
     EXPECT_EQ(speed.Closeness(nonsense), 1);
   }
   EXPECT_EQ(speed.best(), 0);
@@ -55,7 +55,7 @@ TEST(ReferenceSpeed, IsNoSpeedAtAll) {
 
 TEST(ReferenceSpeed, GoesFromOneRunnerToTheNext) {
   ReferenceSpeed speed(100);
-  for (int look = 0; look < 300; ++look) speed.Note(40 + look % 3);
+  for (int probe = 0; probe < 300; ++probe) speed.Record(40 + probe % 3);
   ByteWriter out;
   speed.PutInto(out);
   const std::string bytes = out.Take();
@@ -69,12 +69,12 @@ TEST(ReferenceSpeed, GoesFromOneRunnerToTheNext) {
 }
 
 TEST(ReferenceSpeed, RefusesWhatNoRunnerWrites) {
-  const auto reads = [](double best, uint64_t next, uint64_t count, double look) {
+  const auto reads = [](double best, uint64_t next, uint64_t count, double probe) {
     ByteWriter out;
     out.Put(best);
     out.Put(next);
     out.Put(count);
-    for (uint64_t i = 0; i < count && i < 1000; ++i) out.Put(look);
+    for (uint64_t i = 0; i < count && i < 1000; ++i) out.Put(probe);
     const std::string bytes = out.Take();
     ByteReader in(bytes);
     return ReferenceSpeed().GetFrom(in);

@@ -5,7 +5,7 @@
 namespace mlc::worker {
 namespace {
 
-Measurement Ok(double median_ns, double calm = 1) {
+Measurement Ok(double median_ns, double machine_speed = 1) {
   Measurement m;
   m.outcome = Outcome::kOk;
   m.p10_ns = median_ns - 10;
@@ -14,7 +14,7 @@ Measurement Ok(double median_ns, double calm = 1) {
   m.runs = 20;
   m.cold_ns = 2 * median_ns;
   m.max_error = 1e-6;
-  m.calm = calm;
+  m.machine_speed = machine_speed;
   return m;
 }
 
@@ -50,10 +50,10 @@ TEST(SecondRound, CountsHalf) {
   EXPECT_EQ(both.cold_ns, 2200);
   EXPECT_EQ(both.runs, 40);
   EXPECT_EQ(both.max_error, 1e-5);
-  EXPECT_EQ(both.calm, 0.9);
+  EXPECT_EQ(both.machine_speed, 0.9);
 }
 
-TEST(SecondRound, ACalmRoundCountsAlone) {
+TEST(SecondRound, AQuietRoundCountsAlone) {
   EXPECT_EQ(Together(Ok(1500, 0.6), Ok(1000)).median_ns, 1000);
   EXPECT_EQ(Together(Ok(1000), Ok(1500, 0.6)).median_ns, 1000);
   EXPECT_EQ(Together(Ok(1400, 0.5), Ok(1200, 0.6)).median_ns, 1300);

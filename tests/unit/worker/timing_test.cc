@@ -13,15 +13,15 @@ struct Fake {
   int evictions = 0;
   std::function<int64_t(int64_t)> cost;  // of the run with this number
   std::function<bool(int64_t)> disturbed = [](int64_t) { return false; };  // at this time
-  Patience patience = {};
+  RetryBudget retry_budget = {};
 
   Stopwatch watch() {
     return {[this] { return now; }, [this] { return switches; }};
   }
   Timing Time(const TimingOptions& options) {
-    CalmGate gate(
+    QuietMachineGate gate(
         {[this] { return disturbed(now) ? 0.5 : 0.98; }, [this](int64_t ns) { now += ns; }},
-        patience);
+        retry_budget);
     return TimeKernel([this] { now += cost(runs++); }, [this] { ++evictions; }, options, watch(),
                       gate);
   }
@@ -99,45 +99,45 @@ TEST(Timing, ABusyMachineStillGivesANumber) {
   fake.disturbed = [](int64_t) { return true; };
   const Timing timing = fake.Time({});
   EXPECT_DOUBLE_EQ(timing.median_ns, 100'000);
-  EXPECT_EQ(timing.calm, 0.5) << "though every sample was interrupted";
+  EXPECT_EQ(timing.machine_speed, 0.5) << "though every sample was interrupted";
 }
 
-TEST(Timing, ACalmMachineLosesNoTime) {
+TEST(Timing, AQuietMachineLosesNoTime) {
   Fake fake = Disturbed([](int64_t) { return false; });
   const Timing timing = TimeDisturbed(fake, {});
-  EXPECT_EQ(timing.calm, 0.98);
+  EXPECT_EQ(timing.machine_speed, 0.98);
   EXPECT_EQ(timing.samples, 30);
-  EXPECT_EQ(fake.patience.lost_ns, 0);
-  EXPECT_EQ(fake.patience.timed_ns, 30 * 100'000);
+  EXPECT_EQ(fake.retry_budget.lost_ns, 0);
+  EXPECT_EQ(fake.retry_budget.timed_ns, 30 * 100'000);
 }
 
 TEST(Timing, DisturbedSlicesAreRepeated) {
   // Most of the time that a timing takes is disturbed.
   Fake fake = Disturbed([](int64_t at) { return at % 10'000'000 > 2'000'000; });
   const Timing timing = TimeDisturbed(fake, {});
-  EXPECT_EQ(timing.calm, 0.98);
+  EXPECT_EQ(timing.machine_speed, 0.98);
   EXPECT_DOUBLE_EQ(timing.median_ns, 100'000);
   EXPECT_GE(timing.samples, 30);
-  EXPECT_GT(fake.patience.lost_ns, 0);
+  EXPECT_GT(fake.retry_budget.lost_ns, 0);
 }
 
-TEST(Timing, AMachineThatIsNeverCalmIsTimedAsItIs) {
+TEST(Timing, AMachineThatIsNeverQuietIsStillTimed) {
   Fake fake = Disturbed([](int64_t) { return true; });
   for (int i = 0; i < 100; ++i) {
     const Timing timing = TimeDisturbed(fake, {});
-    EXPECT_EQ(timing.calm, 0.5);
+    EXPECT_EQ(timing.machine_speed, 0.5);
     EXPECT_DOUBLE_EQ(timing.median_ns, 200'000);
   }
   // A slice may be lost beyond the bound.
-  EXPECT_LE(fake.patience.lost_ns, 3 * fake.patience.timed_ns + 10'002'000'000);
+  EXPECT_LE(fake.retry_budget.lost_ns, 3 * fake.retry_budget.timed_ns + 10'002'000'000);
 }
 
-TEST(Timing, OfDisturbedSamplesTheCalmestCount) {
-  // Calm for less than a slice at a time, and no time may be lost.
+TEST(Timing, OfDisturbedSamplesTheFastestMachineCounts) {
+  // Quiet for less than a slice at a time, and the budget is spent.
   Fake fake = Disturbed([](int64_t at) { return at % 10'000'000 > 1'000'000; });
-  fake.patience = {.timed_ns = 0, .lost_ns = 20'000'000'000};
+  fake.retry_budget = {.timed_ns = 0, .lost_ns = 20'000'000'000};
   const Timing timing = TimeDisturbed(fake, {});
-  EXPECT_EQ(timing.calm, 0.5);
+  EXPECT_EQ(timing.machine_speed, 0.5);
   EXPECT_GE(timing.samples, 7);
 }
 
@@ -147,7 +147,7 @@ TEST(Timing, SlicesSlowedDownByWhatNobodySeesAreRepeated) {
   const Timing timing = fake.Time({});
   EXPECT_DOUBLE_EQ(timing.median_ns, 100'000);
   EXPECT_GE(timing.samples, 20);
-  EXPECT_EQ(timing.calm, 0.98);
+  EXPECT_EQ(timing.machine_speed, 0.98);
 }
 
 TEST(Timing, SamplesThatScatterByThemselvesAreAllTaken) {

@@ -204,7 +204,7 @@ std::string GpuRunner::CardRemarks() const {
 Measurement GpuRunner::Measured(const Timing& timing, double clock, double error) const {
   Measurement m = MeasurementOf(timing, error);
   m.clock_mhz = clock;
-  m.calm = best_clock_mhz_ > 0 ? clock / best_clock_mhz_ : 1;
+  m.machine_speed = best_clock_mhz_ > 0 ? clock / best_clock_mhz_ : 1;
   m.detail = CardRemarks();
   return m;
 }

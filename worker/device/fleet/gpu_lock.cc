@@ -55,7 +55,7 @@ bool GpuLock::Take(Clock::time_point now) {
   }
   if (!std::exchange(waits_, true)) waits_since_ = now;
   if (!queued_) queued_ = flock(queue_, LOCK_SH | LOCK_NB) == 0;
-  if (now < not_before_ || (!ignored_ && now - waits_since_ < kPatience)) return false;
+  if (now < not_before_ || (!ignored_ && now - waits_since_ < kTimeout)) return false;
   if (!std::exchange(ignored_, true)) {
     warning_ = "timing on the GPU does not wait any longer for its turn: " + path_ +
                " is held by " + HolderOf(turn_);

@@ -1,7 +1,7 @@
 // Workers of one host that use one GPU time on it in turns: a lock on a file named by the device's
 // UUID, and one that those hold who wait for it. Whoever has it gives it up after a while if
 // somebody waits. Nothing blocks. Whoever may read the files may hold them: who does not give a
-// turn up is waited for no longer than kPatience, then timing goes on without turns, which costs
+// turn up is waited for no longer than kTimeout, then timing goes on without turns, which costs
 // precision. Not thread-safe; locks end with the process.
 #pragma once
 
@@ -17,7 +17,7 @@ class GpuLock {
  public:
   using Clock = std::chrono::steady_clock;
   // Several workers have several turns, each of which may last as long as the trials of one task.
-  static constexpr std::chrono::minutes kPatience{3};
+  static constexpr std::chrono::minutes kTimeout{3};
 
   // Makes the files in `folder` if need be; those of other users serve as well.
   static Result<GpuLock> Open(const std::string& folder, const std::string& uuid);

@@ -154,8 +154,8 @@ void GpuProcess::Send() {
   const int64_t set_bytes = std::max<int64_t>(0, lseek(descriptor_, 0, SEEK_END));
   const build::ChildWork work{.ms = options_.run_timeout_ms, .tensor_bytes = set_bytes};
   const auto kernels = static_cast<int64_t>(task_->built.size());
-  patience_ms_ = kernels * build::WallMs(work, build::ThisMachine());
-  deadline_ = Clock::now() + std::chrono::milliseconds(patience_ms_);
+  timeout_ms_ = kernels * build::WallMs(work, build::ThisMachine());
+  deadline_ = Clock::now() + std::chrono::milliseconds(timeout_ms_);
   // A child that is gone shows at its pipe.
   (void)SendWithDescriptor(socket_, Encode(*task_), descriptor_);
 }
@@ -225,7 +225,7 @@ std::optional<Measurement> GpuProcess::Lost() {
   if (late) {
     ForgetTask();
     Ensure();
-    return Failed(Outcome::kRunTimeout, "no result after " + std::to_string(patience_ms_) + " ms");
+    return Failed(Outcome::kRunTimeout, "no result after " + std::to_string(timeout_ms_) + " ms");
   }
   // A trial that is not the first of its child may pay for an earlier one's deeds: it gets a new
   // child before it is blamed.

@@ -76,7 +76,7 @@ class GpuProcess {
   double more_s_ = 0;
   int64_t done_ = 0;  // tasks of this child
   Clock::time_point deadline_;
-  int64_t patience_ms_ = 0;  // until it, for the task
+  int64_t timeout_ms_ = 0;  // until it, for the task
 };
 
 }  // namespace mlc::worker

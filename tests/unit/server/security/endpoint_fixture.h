@@ -22,7 +22,7 @@ namespace mlc::server {
 
 class EndpointTest : public ::testing::Test {
  protected:
-  static constexpr std::chrono::seconds kPatience{30};
+  static constexpr std::chrono::seconds kTimeout{30};
 
 #if defined(__SANITIZE_THREAD__)
   void SetUp() override { GTEST_SKIP() << "gRPC's own locks are not instrumented"; }
@@ -69,7 +69,7 @@ class EndpointTest : public ::testing::Test {
     grpc::GenericStub stub(connection.channel());
     grpc::ClientContext context;
     context.set_wait_for_ready(true);
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kTimeout);
     grpc::CompletionQueue queue;
     // A stream, so that it fits every kind of call; what is answered first, settles it.
     auto call = stub.PrepareCall(&context, rpc, &queue);

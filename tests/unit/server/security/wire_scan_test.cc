@@ -110,7 +110,7 @@ TEST(WireScanTest, HonestRequestsPass) {
     for (auto set : {&proto::Measurement::set_median_ns, &proto::Measurement::set_p10_ns,
                      &proto::Measurement::set_p90_ns, &proto::Measurement::set_cold_ns,
                      &proto::Measurement::set_max_error, &proto::Measurement::set_build_ms,
-                     &proto::Measurement::set_clock_mhz, &proto::Measurement::set_calm}) {
+                     &proto::Measurement::set_clock_mhz, &proto::Measurement::set_machine_speed}) {
       (m.*set)(1.5);
     }
     m.set_runs(9);

@@ -1,4 +1,4 @@
-#include "worker/measure/gauge.h"
+#include "worker/measure/machine_probe.h"
 
 #include <sched.h>
 
@@ -14,12 +14,12 @@
 namespace mlc::worker {
 namespace {
 
-constexpr int kLeastBursts = 3;
-constexpr double kWakeSeconds = 0.002;
+constexpr int kMinBursts = 3;
+constexpr double kWakeUpSeconds = 0.002;
 constexpr double kPeakSeconds = 0.03;
-constexpr double kBusyPeakSeconds = 1;
+constexpr double kMaxPeakSeconds = 1;
 // The clock of many busy cores is lower than that of one.
-constexpr double kAsAlone = 0.7;
+constexpr double kMinScaling = 0.7;
 constexpr size_t kPage = 4096;
 // Neither a power of two, which some processors multiply faster, nor denormal in any sum.
 constexpr float kOperand = 0.3F;
@@ -83,22 +83,23 @@ void PinToFirst() {
   }
 }
 
-Result<Gauge> Gauge::Create(const std::string& kernels, const target::Target& target) {
-  Gauge gauge;
-  gauge.object_ = MLC_TRY(build::LoadObject(kernels));
-  const auto part = [&](const GaugeKernel& kernel) -> Result<Part> {
-    return Part{MLC_TRY(gauge.object_->Phases(kernel.name, 1)).front(), kernel};
+Result<MachineProbe> MachineProbe::Create(const std::string& kernels,
+                                          const target::Target& target) {
+  MachineProbe probe;
+  probe.object_ = MLC_TRY(build::LoadObject(kernels));
+  const auto part = [&](const ProbeKernel& kernel) -> Result<Probe> {
+    return Probe{MLC_TRY(probe.object_->Phases(kernel.name, 1)).front(), kernel};
   };
-  gauge.burst_ = MLC_TRY(part(BurstOf(target)));
-  gauge.rows_ = MLC_TRY(part(RowsOf(target)));
-  const auto floats = static_cast<size_t>(target.threads * gauge.rows_.kernel.floats);
-  gauge.operands_.assign(floats + kPage / sizeof(float), kOperand);
-  gauge.target_ = target;
-  gauge.cores_ = UsedCores(target.threads);
-  return gauge;
+  probe.fma_ = MLC_TRY(part(FmaProbeOf(target)));
+  probe.l1_ = MLC_TRY(part(L1ProbeOf(target)));
+  const auto floats = static_cast<size_t>(target.threads * probe.l1_.kernel.floats);
+  probe.operands_.assign(floats + kPage / sizeof(float), kOperand);
+  probe.target_ = target;
+  probe.cores_ = UsedCores(target.threads);
+  return probe;
 }
 
-double Gauge::Once(mlc_pool* pool, const Part& part, int threads) const {
+double MachineProbe::RunOnce(mlc_pool* pool, const Probe& part, int threads) const {
   const auto aligned = [](const std::vector<float>& floats, size_t to) {
     const auto address = reinterpret_cast<uintptr_t>(floats.data());
     return reinterpret_cast<void*>((address + to - 1) / to * to);
@@ -111,33 +112,33 @@ double Gauge::Once(mlc_pool* pool, const Part& part, int threads) const {
   return threads * part.kernel.flops / (Seconds() - start) / 1e9;
 }
 
-double Gauge::Gflops(mlc_pool* pool, double enough) const {
+double MachineProbe::FmaGflops(mlc_pool* pool, double enough) const {
   double best = 0;
   const double start = Seconds();
-  for (int i = 0; i < kLeastBursts || (best < enough && Seconds() - start < kWakeSeconds); ++i) {
-    best = std::max(best, Once(pool, burst_, target_.threads));
+  for (int i = 0; i < kMinBursts || (best < enough && Seconds() - start < kWakeUpSeconds); ++i) {
+    best = std::max(best, RunOnce(pool, fma_, target_.threads));
   }
   return best;
 }
 
-double Gauge::RowsGflops(mlc_pool* pool) const {
+double MachineProbe::L1Gflops(mlc_pool* pool) const {
   std::array<double, 5> reads;
-  for (double& read : reads) read = Once(pool, rows_, target_.threads);
+  for (double& read : reads) read = RunOnce(pool, l1_, target_.threads);
   std::nth_element(reads.begin(), reads.begin() + reads.size() / 2, reads.end());
   return reads[reads.size() / 2];
 }
 
-double Gauge::PeakGflops(mlc_pool* pool) const {
+double MachineProbe::PeakGflops(mlc_pool* pool) const {
   PinToFirst();
   double alone = 0;
   double best = 0;
   double taken = 0;
   const double start = Seconds();
-  // Threads on cores of their own are as fast as one alone; what is far below was disturbed.
-  const auto disturbed = [&] { return best < kAsAlone * alone * cores_; };
-  while (taken < kPeakSeconds || (disturbed() && taken < kBusyPeakSeconds)) {
-    alone = std::max(alone, Once(pool, burst_, 1));
-    best = std::max(best, Once(pool, burst_, target_.threads));
+  // Threads on separate cores are as fast as one alone; a sum far below that was disturbed.
+  const auto disturbed = [&] { return best < kMinScaling * alone * cores_; };
+  while (taken < kPeakSeconds || (disturbed() && taken < kMaxPeakSeconds)) {
+    alone = std::max(alone, RunOnce(pool, fma_, 1));
+    best = std::max(best, RunOnce(pool, fma_, target_.threads));
     taken = Seconds() - start;
   }
   return best;

@@ -1,4 +1,4 @@
-#include "worker/measure/gauge_kernels.h"
+#include "worker/measure/probe_kernels.h"
 
 #include <algorithm>
 
@@ -8,8 +8,8 @@
 namespace mlc::worker {
 namespace {
 
-constexpr int64_t kBurstRounds = 4000;
-constexpr int64_t kRowsRounds = 8;
+constexpr int64_t kFmaRounds = 4000;
+constexpr int64_t kL1Rounds = 8;
 // A page, which holds one way of a first-level cache that is indexed by offsets within pages.
 constexpr int64_t kPageFloats = 1024;
 // Ways and registers of usual processors.
@@ -24,7 +24,7 @@ int64_t Rows(const target::Target& target) {
 }
 
 // Of one thread: the rows, and a vector for each of their columns.
-int64_t RowsFloats(const target::Target& target) {
+int64_t L1Floats(const target::Target& target) {
   return kPageFloats * (Rows(target) + target.Lanes(DType::kF32));
 }
 
@@ -37,11 +37,11 @@ ir::ExprRef Total(ir::KernelBuilder& b, ir::BufferId sums, int64_t count) {
   return total;
 }
 
-ir::Kernel BurstKernel(const target::Target& target) {
+ir::Kernel FmaProbeKernel(const target::Target& target) {
   using namespace ir;
   const int lanes = target.Lanes(DType::kF32);
   const int64_t chains = Chains(target);
-  KernelBuilder b(BurstOf(target).name);
+  KernelBuilder b(FmaProbeOf(target).name);
   const BufferId in = b.In("factors", DType::kF32, 2);
   const BufferId out = b.Out("sums", DType::kF32, int64_t{target.threads} * lanes);
   const BufferId sums = b.Registers("sum", DType::kF32, lanes, chains);
@@ -51,7 +51,7 @@ ir::Kernel BurstKernel(const target::Target& target) {
     const ExprRef x = b.Get(both, Int(0));
     const ExprRef y = b.Get(both, Int(1));
     b.Unrolled("c", chains, [&](ExprRef c) { b.Set(sums, c, y); });
-    b.For("round", kBurstRounds, [&](ExprRef) {
+    b.For("round", kFmaRounds, [&](ExprRef) {
       b.Unrolled("c", chains, [&](ExprRef c) {
         b.Set(sums, c, MakeApply(ScalarOp::kFma, {b.Get(sums, c), x, y}));
       });
@@ -61,12 +61,12 @@ ir::Kernel BurstKernel(const target::Target& target) {
   return b.Finish();
 }
 
-ir::Kernel RowsKernel(const target::Target& target) {
+ir::Kernel L1ProbeKernel(const target::Target& target) {
   using namespace ir;
   const int lanes = target.Lanes(DType::kF32);
   const int64_t rows = Rows(target);
-  const int64_t floats = RowsFloats(target);
-  KernelBuilder b(RowsOf(target).name);
+  const int64_t floats = L1Floats(target);
+  KernelBuilder b(L1ProbeOf(target).name);
   const BufferId in = b.In("operands", DType::kF32, target.threads * floats);
   const BufferId out = b.Out("sums", DType::kF32, int64_t{target.threads} * lanes);
   const BufferId sums = b.Registers("sum", DType::kF32, lanes, rows);
@@ -75,7 +75,7 @@ ir::Kernel RowsKernel(const target::Target& target) {
     const ExprRef begin = t * floats;
     b.Unrolled("c", rows,
                [&](ExprRef c) { b.Set(sums, c, MakeBroadcast(b.Load(in, begin), lanes)); });
-    b.For("round", kRowsRounds, [&](ExprRef) {
+    b.For("round", kL1Rounds, [&](ExprRef) {
       b.For("x", kPageFloats, [&](ExprRef x) {
         b.Set(vector, Int(0), b.Load(in, begin + rows * kPageFloats + x * lanes, lanes));
         b.Unrolled("c", rows, [&](ExprRef c) {
@@ -91,19 +91,19 @@ ir::Kernel RowsKernel(const target::Target& target) {
 
 }  // namespace
 
-GaugeKernel BurstOf(const target::Target& target) {
-  const auto steps = static_cast<double>(kBurstRounds * Chains(target));
+ProbeKernel FmaProbeOf(const target::Target& target) {
+  const auto steps = static_cast<double>(kFmaRounds * Chains(target));
   return {"burst", 2 * steps * target.Lanes(DType::kF32)};
 }
 
-GaugeKernel RowsOf(const target::Target& target) {
-  const auto steps = static_cast<double>(kRowsRounds * kPageFloats * Rows(target));
-  return {"rows", 2 * steps * target.Lanes(DType::kF32), RowsFloats(target)};
+ProbeKernel L1ProbeOf(const target::Target& target) {
+  const auto steps = static_cast<double>(kL1Rounds * kPageFloats * Rows(target));
+  return {"rows", 2 * steps * target.Lanes(DType::kF32), L1Floats(target)};
 }
 
-Result<std::string> BuildGaugeKernels(const target::Target& target) {
-  const ir::Kernel burst = BurstKernel(target);
-  const ir::Kernel rows = RowsKernel(target);
+Result<std::string> BuildProbeKernels(const target::Target& target) {
+  const ir::Kernel burst = FmaProbeKernel(target);
+  const ir::Kernel rows = L1ProbeKernel(target);
   MLC_TRY(burst.Verify());
   MLC_TRY(rows.Verify());
   return codegen::CompileToObject({&burst, &rows}, target);
