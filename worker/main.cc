@@ -89,11 +89,11 @@ std::string LockFolderOf(const Flags& flags) {
   return std::filesystem::is_directory(kShared, ignored) ? kShared : "/tmp";
 }
 
-// The GPUs that this machine can fence in, or that run without; else why there are none.
+// The GPUs whose runners this machine can sandbox, or that run without; else why there are none.
 Result<std::vector<GpuDevice>> UsableGpus(const Flags& flags) {
-  const Status fence = mlc::build::CanFence(mlc::build::Limits::Fence::kDevice);
-  if (flags.sandbox == "on" && !fence.ok()) {
-    return Status(fence.code(), fence.message() + "; or accept it with --sandbox=off");
+  const Status sandbox = mlc::build::CanSandbox(mlc::build::Limits::SandboxKind::kDevice);
+  if (flags.sandbox == "on" && !sandbox.ok()) {
+    return Status(sandbox.code(), sandbox.message() + "; or accept it with --sandbox=off");
   }
   return FindGpus();
 }
@@ -102,9 +102,9 @@ Result<EngineOptions> OptionsOf(const Flags& flags) {
   EngineOptions options;
   options.target = mlc::target::DetectHost(mlc::target::ThreadsFor(flags.threads));
   options.builders = flags.builders > 0 ? flags.builders : mlc::target::UsableProcessors();
-  const bool fences = mlc::build::CanFence(mlc::build::Limits::Fence::kCompute).ok();
-  options.sandbox = flags.sandbox == "on" || (flags.sandbox == "best" && fences);
-  // What somebody else wrote by hand always has a fence, or is not run.
+  const bool can_sandbox = mlc::build::CanSandbox(mlc::build::Limits::SandboxKind::kCompute).ok();
+  options.sandbox = flags.sandbox == "on" || (flags.sandbox == "best" && can_sandbox);
+  // What somebody else wrote by hand always runs in a sandbox, or not at all.
   const bool own = flags.server.address.starts_with("unix:") || !flags.allow_raw_cuda;
   options.lenient = flags.sandbox == "best" && own;
   options.cpu = flags.target != "cuda";
@@ -195,19 +195,21 @@ int SignalDescriptor() {
   return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
-void WarnOfFence(const Flags& flags, spdlog::logger& logger) {
-  if (flags.sandbox == "off") logger.warn("sandbox off: kernels of the server run unfenced");
-  const Status fence = mlc::build::CanFence(mlc::build::Limits::Fence::kDevice);
-  if (fence.ok() || flags.target == "cpu") return;
-  if (flags.sandbox == "best") logger.warn("kernels run on GPUs unfenced: {}", fence.message());
-  if (flags.sandbox == "on") logger.warn("GPUs are left out: {}", fence.message());
+void WarnAboutSandbox(const Flags& flags, spdlog::logger& logger) {
+  if (flags.sandbox == "off")
+    logger.warn("sandbox off: kernels of the server run without a sandbox");
+  const Status sandbox = mlc::build::CanSandbox(mlc::build::Limits::SandboxKind::kDevice);
+  if (sandbox.ok() || flags.target == "cpu") return;
+  if (flags.sandbox == "best")
+    logger.warn("kernels run on GPUs without a sandbox: {}", sandbox.message());
+  if (flags.sandbox == "on") logger.warn("GPUs are left out: {}", sandbox.message());
 }
 
 Result<int> RunWorker(const Flags& flags) {
   const mlc::build::SandboxSupport sandbox = mlc::build::DetectSandbox();
   if (flags.sandbox == "on" && !sandbox.seccomp) {
     return Status(mlc::StatusCode::kPermissionDenied,
-                  "this kernel has no seccomp: kernels of a server cannot be fenced in; "
+                  "this kernel has no seccomp: kernels of a server cannot be sandboxed; "
                   "--sandbox=off accepts that");
   }
   auto logger = std::make_shared<spdlog::logger>("mlc-worker",
@@ -245,7 +247,7 @@ Result<int> RunWorker(const Flags& flags) {
     logger->info("{} {} sandbox {}", SeatName(daemon.name, engine->targets(), i),
                  engine->targets()[i], flags.sandbox == "off" ? "off" : sandbox.ToText());
   }
-  WarnOfFence(flags, *logger);
+  WarnAboutSandbox(flags, *logger);
   const Status status = RunDaemon(daemon, *engine);
   if (!engine->gpu_usage().empty()) logger->info("{}", engine->gpu_usage());
   if (status.code() == mlc::StatusCode::kCancelled) return static_cast<int>(ExitCode::kInterrupted);
@@ -281,9 +283,10 @@ void AddOptions(CLI::App& app, Flags& flags) {
          "on GPUs; /run/mlc-gpu if that is there, else /tmp")
       ->check(CLI::ExistingDirectory)
       ->envname("MLC_GPU_LOCKS");
-  app.add_option("--sandbox", flags.sandbox,
-                 "fence children in: on (what cannot be fenced in here is refused), best (it runs "
-                 "without a fence), or off")
+  app.add_option(
+         "--sandbox", flags.sandbox,
+         "sandbox child processes: on (what cannot be sandboxed here is refused), best (it runs "
+         "without a sandbox), or off")
       ->check(CLI::IsMember({"on", "best", "off"}));
   app.add_flag("--allow-raw-cuda", flags.allow_raw_cuda,
                "for GPUs: run kernels that administrators wrote by hand, too");

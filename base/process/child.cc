@@ -20,7 +20,7 @@
 namespace mlc::worker {
 namespace {
 
-constexpr int kUnfencedCode = 2;
+constexpr int kNoSandboxCode = 2;
 
 [[noreturn]] void RunChild(const Child::Options& options, const Child::Body& body, pid_t parent,
                            int pipe, int errors) {
@@ -42,7 +42,7 @@ constexpr int kUnfencedCode = 2;
   const Status status = build::EnterSandbox(options.limits);
   if (!status.ok()) {
     std::fputs(status.message().c_str(), stderr);
-    _exit(kUnfencedCode);
+    _exit(kNoSandboxCode);
   }
   body(pipe);
   _exit(0);
@@ -189,7 +189,7 @@ bool IsMachinesFault(int wait_status, const std::string& errors) {
     return WTERMSIG(wait_status) == SIGKILL || build::SaysOutOfMemory(errors);
   }
   const int code = WEXITSTATUS(wait_status);
-  return code == kUnfencedCode || code == build::kOutOfMemoryCode;
+  return code == kNoSandboxCode || code == build::kOutOfMemoryCode;
 }
 
 }  // namespace mlc::worker

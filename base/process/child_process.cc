@@ -28,7 +28,7 @@ constexpr int64_t kCompilerMs = 120'000;
 struct Child {
   int job = 0;
   int pipe = -1;    // the child's report: one byte of code, then the message
-  int errors = -1;  // what a fenced one wrote to standard error
+  int errors = -1;  // what a sandboxed one wrote to standard error
 };
 
 // In the child: what it does, and what it reports.
@@ -144,14 +144,14 @@ Status RunAll(int jobs, int parallel, bool keep_errors, const Body& body,
 }
 
 // Of the calling child, for good.
-Status CloseFence(const Limits& limits, const Child& self, std::vector<int> files) {
+Status EnterChildSandbox(const Limits& limits, const Child& self, std::vector<int> files) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) std::signal(signal, SIG_DFL);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(self.errors, stream);
   files.push_back(self.pipe);
   CloseDescriptorsBut(std::move(files));
-  const Status fenced = EnterSandbox(limits);
-  if (fenced.ok()) return fenced;
-  return FailedPrecondition("this machine cannot fence in the compiler: " + fenced.message());
+  const Status entered = EnterSandbox(limits);
+  if (entered.ok()) return entered;
+  return FailedPrecondition("this machine cannot sandbox the compiler: " + entered.message());
 }
 
 }  // namespace
@@ -162,21 +162,21 @@ Status RunInChildren(int jobs, int parallel, const std::function<Status(int)>& j
       nullptr);
 }
 
-Status RunFenced(const FencedJobs& jobs) {
+Status RunSandboxed(const SandboxedJobs& jobs) {
   const auto body = [&](int job, const Child& self) -> Status {
     std::vector<int> files;
     if (jobs.open) files = MLC_TRY(jobs.open(job));
-    MLC_TRY(CloseFence(jobs.limits(job), self, files));
+    MLC_TRY(EnterChildSandbox(jobs.limits(job), self, files));
     return jobs.work(job, files);
   };
   return RunAll(jobs.count, jobs.parallel, /*keep_errors=*/true, body, jobs.name);
 }
 
-Result<std::string> TextFromFence(const Limits& limits,
-                                  const std::function<Result<std::string>()>& make) {
+Result<std::string> TextFromSandbox(const Limits& limits,
+                                    const std::function<Result<std::string>()>& make) {
   const int memory = memfd_create("text", MFD_CLOEXEC);
   if (memory < 0) return ResourceExhausted("no memory file: too many open files");
-  FencedJobs jobs;
+  SandboxedJobs jobs;
   jobs.count = 1;
   jobs.limits = [&](int) { return limits; };
   jobs.open = [&](int) { return std::vector<int>{memory}; };
@@ -185,7 +185,7 @@ Result<std::string> TextFromFence(const Limits& limits,
     if (WriteAt(files[0], text.data(), static_cast<int64_t>(text.size()), 0)) return {};
     return ResourceExhausted("the text has " + std::to_string(text.size()) + " bytes");
   };
-  const Status status = RunFenced(jobs);
+  const Status status = RunSandboxed(jobs);
   std::string text;
   if (status.ok()) {
     const off_t size = lseek(memory, 0, SEEK_END);

@@ -19,9 +19,9 @@ namespace mlc::build {
 // it ran out of memory, or INTERNAL naming the signal.
 Status RunInChildren(int jobs, int parallel, const std::function<Status(int)>& job);
 
-// The same behind a fence (sandbox.h), for what others wrote: a job has its files opened first, and
+// The same in a sandbox (sandbox.h), for what others wrote: a job has its files opened first, and
 // opens, calls and starts nothing afterwards.
-struct FencedJobs {
+struct SandboxedJobs {
   int count = 0;
   int parallel = 1;
   std::function<std::string(int job)> name;  // in front of its errors
@@ -30,19 +30,19 @@ struct FencedJobs {
   std::function<Status(int job, std::span<const int> files)> work;
 };
 // Besides: INVALID_ARGUMENT for a job that computes for longer than its limit, FAILED_PRECONDITION
-// where the kernel cannot fence.
-Status RunFenced(const FencedJobs& jobs);
+// where the kernel has no sandbox.
+Status RunSandboxed(const SandboxedJobs& jobs);
 
-// What `make` gives in a fenced child.
-Result<std::string> TextFromFence(const Limits& limits,
-                                  const std::function<Result<std::string>()>& make);
+// What `make` gives in a sandboxed child.
+Result<std::string> TextFromSandbox(const Limits& limits,
+                                    const std::function<Result<std::string>()>& make);
 
 // Of a child that compiles one kernel, and handles `data_bytes` of weights besides. Time is two
-// minutes: trials, whose time is measured, have ten seconds. Where the machine cannot fence, what
+// minutes: trials, whose time is measured, have ten seconds. Where the machine has no sandbox, what
 // is not `foreign`, text that somebody wrote, goes without.
 Limits CompilerLimits(bool foreign, int64_t data_bytes = 0);
 
-// By calls that the fence lets through. False, with errno, if not all of it could be written.
+// By system calls that the sandbox allows. False, with errno, if not all of it could be written.
 bool WriteAt(int file, const char* data, int64_t size, int64_t offset);
 
 }  // namespace mlc::build

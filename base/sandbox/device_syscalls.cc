@@ -1,7 +1,7 @@
 // What a child that drives a device must not call. A driver may make any call: so this is a list of
-// what is forbidden, where the other fence has one of what is allowed. Landlock, which such a child
-// always has, keeps it from writing and executing files; here is what landlock does not see (of
-// some versions), and what reaches other processes.
+// what is forbidden, where the other sandbox has one of what is allowed. Landlock, which such a
+// child always has, keeps it from writing and executing files; here is what landlock does not see
+// (of some versions), and what reaches other processes.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>

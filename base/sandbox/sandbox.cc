@@ -129,16 +129,16 @@ void AllowDriver(int rules, int abi) {
   }
 }
 
-Status RestrictFiles(int abi, Limits::Fence fence) {
+Status RestrictFiles(int abi, Limits::SandboxKind kind) {
   RuleSetAttributes attributes;
   attributes.files = FileRights(abi);
-  const bool scopes = abi >= kScopingAbi && fence == Limits::Fence::kDevice;
+  const bool scopes = abi >= kScopingAbi && kind == Limits::SandboxKind::kDevice;
   if (scopes) attributes.scoped = kScopes;
   const auto rules =
       static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes,
                                scopes ? sizeof(attributes) : sizeof(attributes.files), 0));
   if (rules < 0) return Internal(std::string("landlock: ") + strerror(errno));
-  if (fence == Limits::Fence::kDevice) AllowDriver(rules, abi);
+  if (kind == Limits::SandboxKind::kDevice) AllowDriver(rules, abi);
   const long result = syscall(SYS_landlock_restrict_self, rules, 0);
   close(rules);
   return result == 0 ? Status() : Internal(std::string("landlock: ") + strerror(errno));
@@ -173,14 +173,14 @@ std::string SandboxSupport::ToText() const {
          " landlock=" + std::to_string(landlock_abi);
 }
 
-Status CanFence(Limits::Fence fence) {
+Status CanSandbox(Limits::SandboxKind kind) {
   if (kSanitized) return Status();
   const SandboxSupport support = DetectSandbox();
   if (!support.seccomp) {
     return Status(StatusCode::kPermissionDenied,
-                  "this kernel has no seccomp: kernels of a server cannot be fenced in");
+                  "this kernel has no seccomp: kernels of a server cannot be sandboxed");
   }
-  if (fence == Limits::Fence::kCompute || support.landlock_abi > 0) return Status();
+  if (kind == Limits::SandboxKind::kCompute || support.landlock_abi > 0) return Status();
   return Status(
       StatusCode::kPermissionDenied,
       "this kernel has no landlock: a process that drives a GPU could write every file of "
@@ -191,13 +191,13 @@ Status CanFence(Limits::Fence fence) {
 Status EnterSandbox(const Limits& limits) {
   MLC_TRY(SetLimits(limits));
   if (!limits.sandbox || kSanitized) return Status();
-  MLC_TRY(CanFence(limits.fence));
+  MLC_TRY(CanSandbox(limits.sandbox_kind));
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Internal("no_new_privs is refused");
   const int abi = DetectSandbox().landlock_abi;
-  if (abi > 0) MLC_TRY(RestrictFiles(abi, limits.fence));
+  if (abi > 0) MLC_TRY(RestrictFiles(abi, limits.sandbox_kind));
   DropCapabilities();
-  return limits.fence == Limits::Fence::kDevice ? InstallDeviceSyscallFilter()
-                                                : InstallSyscallFilter();
+  return limits.sandbox_kind == Limits::SandboxKind::kDevice ? InstallDeviceSyscallFilter()
+                                                             : InstallSyscallFilter();
 }
 
 }  // namespace mlc::build

@@ -16,7 +16,7 @@ constexpr std::string_view kNames[] = {"graph", "tasks", "ir", "llvm", "asm", "c
 bool IsForGpus(Stage stage) { return stage == Stage::kCuda || stage == Stage::kPtx; }
 bool IsForProcessors(Stage stage) { return stage == Stage::kLlvm || stage == Stage::kAsm; }
 
-// What turns kernels into text, opened before the fence closes.
+// What turns kernels into text, opened before the process enters the sandbox.
 struct Emitter {
   Stage stage = Stage::kIr;
   target::Target target;
@@ -113,8 +113,8 @@ Result<std::string> KernelsText(Stage stage, const graph::Program& program,
     const graph::Workload& workload = program.tasks[i].workload;
     const schedule::Config& config = choices[i].config;
     const Result<std::string> made =
-        build::TextFromFence(build::CompilerLimits(schedule::IsRawCuda(config)),
-                             [&] { return emitter.TaskText(workload, config); });
+        build::TextFromSandbox(build::CompilerLimits(schedule::IsRawCuda(config)),
+                               [&] { return emitter.TaskText(workload, config); });
     if (!made.ok()) {
       return made.status().WithPrefix("task " + std::to_string(i) + " (" + workload.Summary() +
                                       ")");

@@ -1,6 +1,6 @@
 // mlc-compile --emit: every stage of a program as text, in the order of the compiler:
 //   graph tasks ir, then llvm asm for processors or cuda ptx for GPUs
-// Pure; each task is lowered and compiled in a fenced child. Not thread-safe (forks).
+// Pure; each task is lowered and compiled in a sandboxed child. Not thread-safe (forks).
 #pragma once
 
 #include <string>

@@ -83,7 +83,8 @@ class Contest {
     for (const auto* words : {&options_.model_words, &source}) {
       command.words.insert(command.words.end(), words->begin(), words->end());
     }
-    // What follows runs here, unfenced and unasked: no user-supplied kernel of the log.
+    // What follows runs here, without a sandbox and without a question: no user-supplied kernel of
+    // the log.
     command.words.insert(command.words.end(),
                          {"--hand-written", "off", "--weights", "file", "-o", library});
     return RunChecked(command, stop_).status();

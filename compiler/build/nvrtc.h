@@ -31,7 +31,7 @@ class Nvrtc {
   virtual Result<CudaBinary> Compile(const std::string& source, const std::string& arch) = 0;
 };
 
-// Makes the compiler open what it opens for its first compilation: before a fork into fenced
+// Makes the compiler open what it opens for its first compilation: before a fork into sandboxed
 // children, which open nothing.
 Status WarmUp(Nvrtc& nvrtc);
 

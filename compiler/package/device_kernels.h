@@ -1,6 +1,6 @@
 // Kernels for GPUs: CUDA C++ from kernel IR, then device code by NVRTC, for the target's own
 // architecture and as text for newer ones. The compiler reads what others may have written, so it
-// runs in fenced children; the cache of what it made is read and written outside of them.
+// runs in sandboxed children; the cache of what it made is read and written outside of them.
 #pragma once
 
 #include <memory>
@@ -50,7 +50,7 @@ class DeviceBuilds {
 
   std::unique_ptr<build::Nvrtc> nvrtc_;
   std::optional<build::CubinCache> cache_;
-  bool warm_ = false;  // nvrtc_ works in a fenced child
+  bool warm_ = false;  // nvrtc_ works in a sandboxed child
   CompiledKernels counts_;
 };
 

@@ -77,8 +77,8 @@ struct Prepare {
   }
 };
 
-// Compiles the kernels of one library: a child for each, which has its files before its fence
-// closes and nothing else.
+// Compiles the kernels of one library: a child for each, which has its files before it enters the
+// sandbox closes and nothing else.
 class KernelCompiler {
  public:
   KernelCompiler(const graph::Program& program, std::span<const TaskKernel> kernels,
@@ -102,7 +102,7 @@ class KernelCompiler {
         missing_.push_back(MLC_TRY(device_->Missing(kernel, target)));
       }
     }
-    build::FencedJobs jobs;
+    build::SandboxedJobs jobs;
     jobs.count = static_cast<int>(kernels_.size());
     jobs.parallel = options.parallel;
     jobs.name = [this](int k) { return NameOf(k); };
@@ -111,7 +111,7 @@ class KernelCompiler {
     jobs.work = [this](int k, std::span<const int> files) {
       return CompileKernel(static_cast<size_t>(k), files);
     };
-    MLC_TRY(build::RunFenced(jobs));
+    MLC_TRY(build::RunSandboxed(jobs));
     if (!device_) return CompiledKernels();
     for (size_t k = 0; k < missing_.size(); ++k) {
       const Status taken = device_->Take(missing_[k]);

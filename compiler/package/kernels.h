@@ -1,5 +1,5 @@
-// Compiles the kernels of a library in fenced child processes, and runs the preparations of their
-// weights there. Not thread-safe (forks).
+// Compiles the kernels of a library in sandboxed child processes, and runs the preparations of
+// their weights there. Not thread-safe (forks).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct CompiledKernels {
 
 // Compiles every kernel to its object file and writes the prepared constants into the weights file.
 // NOT_FOUND when there is no NVRTC for a GPU. FAILED_PRECONDITION for a kernel written by hand on a
-// machine without seccomp: there is no fence, which others do without.
+// machine without seccomp: there is no sandbox; generated kernels need none.
 Result<CompiledKernels> CompileKernels(const graph::Program& program,
                                        std::span<const TaskKernel> kernels,
                                        const WeightsPlan& weights, const std::string& weights_path,

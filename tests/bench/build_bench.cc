@@ -1,6 +1,6 @@
 // Where the time of builds for a GPU goes: configs of a model's tasks that a search would try, so
-// many of each family, built one after the other as the worker builds them, each in a fenced child
-// of a process whose compilers are warm.
+// many of each family, built one after the other as the worker builds them, each in a sandboxed
+// child of a process whose compilers are warm.
 //   build_bench MODEL [configs=2] [precision=fp16] [seed=1] [arch=sm_90a] [dump=DIR]
 // Needs NVRTC and no GPU. configs=0: the default of every family instead. Names the configs that a
 // worker would refuse. dump=DIR writes the CUDA C++ of every config there.
@@ -45,7 +45,7 @@ struct Stages {
   double print = 0;    // to CUDA C++
   double compile = 0;  // NVRTC
   double weights = 0;  // preparations, by LLVM
-  double child = 0;    // the rest: fork, fence, the result's way back
+  double child = 0;    // the rest: fork, sandbox, the result's way back
   double total = 0;
   double refused = 0;  // 1: registers spill or the compiler warns, as the worker would find
 };

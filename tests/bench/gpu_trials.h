@@ -23,7 +23,7 @@ struct Problem {
 // For lists of candidates on a machine without a GPU.
 Result<target::Target> TypicalH200();
 
-// On the first GPU alone; MLC_TEST_SANDBOX=off opens the fence.
+// On the first GPU alone; MLC_TEST_SANDBOX=off switches the sandbox off.
 Result<std::unique_ptr<worker::Engine>> FirstGpu();
 
 // Of the configs, by their texts.

@@ -84,7 +84,7 @@ class EscapeTest(hostile_test.Children):
         def look():
             for child in self.leaves():
                 kind = "run" if child.nice == -20 else "build"
-                if len(tried[kind]) >= 2 or child.pid in tried[kind] or not child.fenced() or child.state == "T":
+                if len(tried[kind]) >= 2 or child.pid in tried[kind] or not child.sandboxed() or child.state == "T":
                     continue
                 through = self.try_all(child)
                 if through is None:
@@ -102,7 +102,7 @@ class EscapeTest(hostile_test.Children):
         self.check()
 
     def test_the_calls_are_really_made(self):
-        """The same calls from a process without a fence: they succeed."""
+        """The same calls from a process without a sandbox: they succeed."""
         secret = self.folder / "secret"
         secret.write_text("keep me")
         free = self.start(["sleep", "60"])

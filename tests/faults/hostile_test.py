@@ -1,4 +1,4 @@
-"""Kernels that crash or hang, a machine that kills, texts that no honest server sends, and the fence around it all, in
+"""Kernels that crash or hang, a machine that kills, texts that no honest server sends, and the sandbox around it all, in
 the children of real workers. Crashes and hangs are sent to the children as signals: families make no such kernels."""
 import contextlib
 import os
@@ -21,7 +21,7 @@ class Child:
         self.cpu_s = (int(fields[11]) + int(fields[12])) / TICKS
         self.status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
 
-    def fenced(self):
+    def sandboxed(self):
         return (self.status["Seccomp"].strip() == "2" and self.status["NoNewPrivs"].strip() == "1"
                 and int(self.status["CapEff"], 16) == 0)
 
@@ -70,8 +70,8 @@ class Children(lab.Lab):
             self.finish(caller, job)
 
     def runners(self):
-        """They alone raise their priority; and then the fence is up before the first kernel."""
-        return [child for child in self.leaves() if child.nice == -20 and child.fenced()]
+        """They alone raise their priority; and then the sandbox is active before the first kernel."""
+        return [child for child in self.leaves() if child.nice == -20 and child.sandboxed()]
 
     def leave(self, worker):
         self.stop(worker)
@@ -127,7 +127,7 @@ class HostileTest(Children):
 
         def at_work(kind):
             children = self.leaves()
-            return [child for child in children if child.fenced() and (child.nice == -20) == (kind == "run")]
+            return [child for child in children if child.sandboxed() and (child.nice == -20) == (kind == "run")]
 
         for kind in ("build", "run"):
             victim = self.start_worker("victim")
@@ -146,7 +146,7 @@ class HostileTest(Children):
         self.assertLessEqual(outcomes.get(lab.common.RUN_TIMEOUT, 0), 1)
         self.assertGreaterEqual(self.timed(outcomes), sum(self.jobs.values()) - 6)
 
-    def test_every_child_that_computes_is_fenced(self):
+    def test_every_child_that_computes_is_sandboxed(self):
         caller = self.start_server()
         one = self.start_worker("one")
         loose, seen = {}, set()
@@ -154,10 +154,10 @@ class HostileTest(Children):
         def look():
             for child in self.leaves():
                 seen.add(child.pid)
-                # A fork has its parent's figures until it has put up the fence, its first deed.
-                if child.cpu_s >= 0.05 and not child.fenced():
+                # A fork has its parent's figures until it has entered the sandbox, which it does first.
+                if child.cpu_s >= 0.05 and not child.sandboxed():
                     loose[child.pid] = child.status
-                if child.fenced():
+                if child.sandboxed():
                     with contextlib.suppress(OSError):
                         links = {os.readlink(f"/proc/{child.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{child.pid}/fd")}
                         self.assertFalse([link for link in links if link.startswith("socket:") or link.endswith(".spool")])

@@ -1,4 +1,4 @@
-"""System calls from inside another process, as code that it runs would make them: its fence decides. For x86-64 Linux."""
+"""System calls from inside another process, as code that it runs would make them: its sandbox decides. For x86-64 Linux."""
 import ctypes
 import os
 import signal

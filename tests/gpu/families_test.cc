@@ -49,7 +49,7 @@ Result<std::unique_ptr<Engine>> NewEngine() {
   options.builders = target::UsableProcessors();
   options.target = target::DetectHost(options.builders);
   options.target.fma_gflops = 1;
-  // For hosts whose driver the fence does not suit.
+  // For hosts whose driver does not work in the sandbox.
   const char* sandbox = std::getenv("MLC_TEST_SANDBOX");
   options.sandbox = sandbox == nullptr || std::string_view(sandbox) != "off";
   return Engine::Create(std::move(options));

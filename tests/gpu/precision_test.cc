@@ -83,7 +83,7 @@ class GpuPrecision : public ::testing::TestWithParam<const char*> {
     options.gpus.resize(1);
     options.threads = 4;
     options.lock_folder.clear();
-    // For hosts whose driver the fence does not suit.
+    // For hosts whose driver does not work in the sandbox.
     const char* sandbox = std::getenv("MLC_TEST_SANDBOX");
     options.sandbox = sandbox == nullptr || std::string_view(sandbox) != "off";
     target_ = options.gpus.front().target;

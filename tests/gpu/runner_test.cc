@@ -77,7 +77,7 @@ class GpuRunnerTest : public ::testing::Test {
     options.threads = 4;
     options.run_timeout_ms = run_timeout_ms;
     options.lock_folder.clear();
-    // For hosts whose driver the fence does not suit.
+    // For hosts whose driver does not work in the sandbox.
     const char* sandbox = std::getenv("MLC_TEST_SANDBOX");
     options.sandbox = sandbox == nullptr || std::string_view(sandbox) != "off";
     auto fleet = GpuFleet::Create(options, *Machine::Get().nvrtc);

@@ -12,9 +12,9 @@ set -uo pipefail
 if [[ ${PRIVATE_SLURM_INSIDE:-} != yes ]]; then
   export PRIVATE_SLURM_INSIDE=yes
   # In a namespace of its own nothing outlives its first process, whatever a test does.
-  fence=(unshare -pf --mount-proc --kill-child=KILL)
-  ((EUID == 0)) || fence=(unshare -Uc -pf --mount-proc --kill-child=KILL)
-  if "${fence[@]}" true 2>/dev/null; then exec "${fence[@]}" "${BASH_SOURCE[0]}" "$@"; fi
+  namespaces=(unshare -pf --mount-proc --kill-child=KILL)
+  ((EUID == 0)) || namespaces=(unshare -Uc -pf --mount-proc --kill-child=KILL)
+  if "${namespaces[@]}" true 2>/dev/null; then exec "${namespaces[@]}" "${BASH_SOURCE[0]}" "$@"; fi
 fi
 
 folder=$1 nodes=$2

@@ -1,5 +1,6 @@
-// Memory of one trial: buffers poisoned with 0xff (NaN as any float) and fenced by guard zones that
-// tell afterwards whether a kernel wrote past an end. Reused from trial to trial. Not thread-safe.
+// Memory of one trial: buffers poisoned with 0xff (NaN as any float) and surrounded by guard zones
+// that tell afterwards whether a kernel wrote past an end. Reused from trial to trial. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -51,7 +51,7 @@ RunnerCheck TryRunner(const GpuDevice& gpu, const std::string& cuda_home,
   options.limits =
       build::LimitsFor({.threads = kDriverThreads, .ms = kTimeoutMs, .memory_bytes = 0});
   options.limits.open_files = 4096;
-  options.limits.fence = build::Limits::Fence::kDevice;
+  options.limits.sandbox_kind = build::Limits::SandboxKind::kDevice;
   options.before = StartDriver;
   Result<Child> child = Child::Start(options, [&](int pipe) {
     Result<std::unique_ptr<GpuRunner>> runner =
@@ -144,7 +144,7 @@ Diagnosis DiagnoseGpus(const std::string& cuda_home, const std::string& cubins) 
            gpu.reaches_host
                ? "refused: kernels reach the memory of their process (HMM or ATS); the module "
                  "nvidia-uvm has uvm_disable_hmm=1 against HMM"
-               : "can be fenced in; they take --allow-raw-cuda");
+               : "can be sandboxed; they take --allow-raw-cuda");
       if (!nvrtc.ok()) continue;
       const Result<build::CudaBinary> built =
           (*nvrtc)->Compile(std::string(ServiceSource()), gpu.target.CudaArch());

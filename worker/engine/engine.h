@@ -35,7 +35,7 @@ struct EngineOptions {
   std::string gpu_locks = "/tmp";  // folder of the locks that workers of one host share
   int builders = 1;                // build children at a time
   bool sandbox = true;
-  // GPUs whose runners this machine cannot fence in run without a fence, instead of not at all.
+  // GPUs whose runners this machine cannot sandbox run without a sandbox, instead of not at all.
   bool lenient = false;
   bool allow_raw_cuda = false;  // GPUs run kernels that somebody wrote by hand, too
   // Of processor time, of a trial where tensors are small and each thread has a processor;

@@ -15,7 +15,7 @@ constexpr size_t kMostTogether = 8;
 
 }  // namespace
 
-// Behind the fence a kernel's author gets at nothing but what the device holds. On a device that
+// In the sandbox a kernel's author gets at nothing but what the device holds. On a device that
 // reaches the memory of its process, he would be in that process: he would write its results and,
 // once he runs code there, read the files that its user may read.
 Status Engine::CheckRawCuda() const {
@@ -25,7 +25,8 @@ Status Engine::CheckRawCuda() const {
     return FailedPrecondition(
         "--allow-raw-cuda is refused: kernels on GPU " + std::to_string(gpu.ordinal) + " (" +
         gpu.name +
-        ") reach all memory of the process that drives it, so no fence holds what somebody wrote "
+        ") reach all memory of the process that drives it, so no sandbox contains what somebody "
+        "wrote "
         "by hand. Where that is HMM, load the module nvidia-uvm with uvm_disable_hmm=1; leave such "
         "GPUs out with CUDA_VISIBLE_DEVICES; or accept it with --sandbox=off");
   }
@@ -34,13 +35,13 @@ Status Engine::CheckRawCuda() const {
 
 Status Engine::StartGpus() {
   MLC_TRY(CheckRawCuda());
-  const Status fence = build::CanFence(build::Limits::Fence::kDevice);
-  if (options_.sandbox && !options_.lenient) MLC_TRY(fence);
+  const Status sandbox = build::CanSandbox(build::Limits::SandboxKind::kDevice);
+  if (options_.sandbox && !options_.lenient) MLC_TRY(sandbox);
   nvrtc_ = MLC_TRY(build::Nvrtc::Open(options_.cuda_home));
   fleet_ = MLC_TRY(GpuFleet::Create({.gpus = options_.gpus,
                                      .cuda_home = options_.cuda_home,
                                      .threads = std::clamp(options_.builders, 1, kGpuHostThreads),
-                                     .sandbox = options_.sandbox && fence.ok(),
+                                     .sandbox = options_.sandbox && sandbox.ok(),
                                      .run_timeout_ms = options_.run_timeout_ms,
                                      .lock_folder = options_.gpu_locks},
                                     *nvrtc_));

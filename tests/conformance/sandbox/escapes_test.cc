@@ -1,4 +1,4 @@
-// Every way out that an attacker would try, from inside the fences that workers really have.
+// Every way out that an attacker would try, from inside the sandboxes that workers really have.
 #include "tests/conformance/sandbox/escapes.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 namespace mlc::testing {
 namespace {
 
-using build::CanFence;
+using build::CanSandbox;
 using build::DetectSandbox;
 using build::Limits;
 using worker::Child;
@@ -72,11 +72,11 @@ class Escapes : public ::testing::Test {
     return end;
   }
 
-  static Child::Options OptionsFor(Limits::Fence fence) {
+  static Child::Options OptionsFor(Limits::SandboxKind kind) {
     Child::Options options;
     options.limits.memory_bytes = 0;
     options.limits.open_files = 4096;
-    options.limits.fence = fence;
+    options.limits.sandbox_kind = kind;
     return options;
   }
 
@@ -107,22 +107,24 @@ class Escapes : public ::testing::Test {
   int datagrams_ = -1;
 };
 
-TEST_F(Escapes, FromADriversFenceNoneSucceeds) {
-  if (DetectSandbox().landlock_abi == 0) GTEST_SKIP() << "no landlock: there is no such fence";
+TEST_F(Escapes, NoneSucceedsInTheSandboxOfADriver) {
+  if (DetectSandbox().landlock_abi == 0) GTEST_SKIP() << "no landlock: there is no such sandbox";
   const auto refused = [](const Escape& escape, int error) { return error == escape.device; };
-  EXPECT_EQ(Inside(OptionsFor(Limits::Fence::kDevice), [&] { return TryAll(refused); }), kDone);
+  EXPECT_EQ(Inside(OptionsFor(Limits::SandboxKind::kDevice), [&] { return TryAll(refused); }),
+            kDone);
   std::ifstream kept(victim_.folder + "/kept");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), "keep me");
 }
 
-TEST_F(Escapes, FromAComputingFenceNoneSucceeds) {
+TEST_F(Escapes, NoneSucceedsInTheSandboxOfAComputation) {
   const auto refused = [](const Escape&, int error) { return error == EPERM || error == ENOSYS; };
-  EXPECT_EQ(Inside(OptionsFor(Limits::Fence::kCompute), [&] { return TryAll(refused); }), kDone);
+  EXPECT_EQ(Inside(OptionsFor(Limits::SandboxKind::kCompute), [&] { return TryAll(refused); }),
+            kDone);
 }
 
 // What proves that the attempts are real ones.
-TEST_F(Escapes, WithoutAFenceTheySucceed) {
-  Child::Options options = OptionsFor(Limits::Fence::kDevice);
+TEST_F(Escapes, TheySucceedWithoutASandbox) {
+  Child::Options options = OptionsFor(Limits::SandboxKind::kDevice);
   options.limits.sandbox = false;
   const auto succeeded = [](const Escape& escape, int error) {
     return !escape.works || error == 0;
@@ -137,9 +139,10 @@ TEST_F(Escapes, WithoutAFenceTheySucceed) {
 #if defined(__x86_64__)
 TEST_F(Escapes, NumbersOfX32NameNoOtherWay) {
   constexpr long kX32Bit = 0x40000000;
-  for (const Limits::Fence fence : {Limits::Fence::kCompute, Limits::Fence::kDevice}) {
-    if (!CanFence(fence).ok()) continue;
-    EXPECT_EQ(Inside(OptionsFor(fence),
+  for (const Limits::SandboxKind kind :
+       {Limits::SandboxKind::kCompute, Limits::SandboxKind::kDevice}) {
+    if (!CanSandbox(kind).ok()) continue;
+    EXPECT_EQ(Inside(OptionsFor(kind),
                      [&] {
                        std::string wrong;
                        for (const long call : ForbiddenCalls()) {
@@ -156,13 +159,13 @@ TEST_F(Escapes, NumbersOfX32NameNoOtherWay) {
 }
 #endif
 
-// The driver has threads of its own before the fence is closed.
-TEST_F(Escapes, EarlierThreadsAreBehindTheDriversFenceToo) {
-  if (DetectSandbox().landlock_abi == 0) GTEST_SKIP() << "no landlock: there is no such fence";
+// The driver has threads of its own before the sandbox is entered.
+TEST_F(Escapes, TheSandboxOfADriverHoldsEarlierThreadsToo) {
+  if (DetectSandbox().landlock_abi == 0) GTEST_SKIP() << "no landlock: there is no such sandbox";
   static std::atomic<bool> closed{false};
   static std::atomic<int> error{-1};
   static std::thread thread;
-  Child::Options options = OptionsFor(Limits::Fence::kDevice);
+  Child::Options options = OptionsFor(Limits::SandboxKind::kDevice);
   const int victim = victim_.process;
   options.before = [victim] {
     thread = std::thread([victim] {
@@ -181,8 +184,8 @@ TEST_F(Escapes, EarlierThreadsAreBehindTheDriversFenceToo) {
 }
 
 TEST_F(Escapes, ADriverHasWhatItNeeds) {
-  if (DetectSandbox().landlock_abi == 0) GTEST_SKIP() << "no landlock: there is no such fence";
-  EXPECT_EQ(Inside(OptionsFor(Limits::Fence::kDevice),
+  if (DetectSandbox().landlock_abi == 0) GTEST_SKIP() << "no landlock: there is no such sandbox";
+  EXPECT_EQ(Inside(OptionsFor(Limits::SandboxKind::kDevice),
                    [] {
                      std::string missing;
                      const auto need = [&](const char* what, bool works) {
@@ -223,7 +226,7 @@ TEST_F(Escapes, ADriverHasWhatItNeeds) {
 }
 
 TEST_F(Escapes, ChildrenReadNothingOfTheTerminal) {
-  Child::Options options = OptionsFor(Limits::Fence::kCompute);
+  Child::Options options = OptionsFor(Limits::SandboxKind::kCompute);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   ASSERT_EQ(write(ends[1], "secret", 6), 6);
@@ -239,14 +242,14 @@ TEST_F(Escapes, ChildrenReadNothingOfTheTerminal) {
 }
 
 // As on a kernel that was built or booted without landlock.
-TEST_F(Escapes, WithoutLandlockThereIsNoFenceForADriver) {
+TEST_F(Escapes, ADriverHasNoSandboxWithoutLandlock) {
   if (DetectSandbox().landlock_abi == 0) GTEST_SKIP() << "this kernel itself has none";
-  Child::Options options = OptionsFor(Limits::Fence::kDevice);
+  Child::Options options = OptionsFor(Limits::SandboxKind::kDevice);
   options.before = [] { (void)TakeLandlockAway(); };
   const std::string said = Inside(options, [] { return std::string("it runs\n"); });
   EXPECT_THAT(said, ::testing::HasSubstr("ended with code 2: this kernel has no landlock"));
   EXPECT_THAT(said, ::testing::HasSubstr("lsm=landlock"));
-  options.limits.fence = Limits::Fence::kCompute;
+  options.limits.sandbox_kind = Limits::SandboxKind::kCompute;
   EXPECT_EQ(Inside(options, [] { return std::string(); }), kDone) << "the other has all it needs";
 }
 

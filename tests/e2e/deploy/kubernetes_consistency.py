@@ -22,7 +22,7 @@ def restricted_problems(where, spec):
         yield f"{where}: it may run as root"
     for container in spec["containers"]:
         own = container.get("securityContext", {})
-        # The fences of workers need no_new_privs, too.
+        # The sandboxes of workers need no_new_privs, too.
         if own.get("allowPrivilegeEscalation") is not False:
             yield f"{where}: {container['name']} may gain privileges"
         if own.get("capabilities", {}).get("drop") != ["ALL"]:

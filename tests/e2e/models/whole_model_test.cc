@@ -87,8 +87,8 @@ TEST_F(WholeModel, AnInterruptAndMissingProgramsLeaveTheLogAsItWas) {
   EXPECT_EQ(Records().size(), before);
 }
 
-// The libraries are run here, unfenced, and nobody was asked: whoever wrote into the log writes no
-// program. `mlc-compile` takes kernels written by hand unless it is told not to.
+// The libraries are run here without a sandbox, and nobody was asked: whoever wrote into the log
+// writes no program. `mlc-compile` takes kernels written by hand unless it is told not to.
 TEST_F(WholeModel, KernelsThatSomebodyWroteIntoTheLogAreNotTaken) {
   options_.programs = root_;
   const std::string compiler = root_ + "/mlc-compile";

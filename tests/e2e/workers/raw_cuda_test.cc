@@ -187,7 +187,7 @@ TEST_F(RawCudaTest, ALongKernelWithThreeExtentsGoesAllTheWay) {
 }
 
 // What a lock file or a log says was written by hand, somebody else may have written.
-TEST_F(RawCudaTest, ALibraryIsCompiledBehindAFence) {
+TEST_F(RawCudaTest, ALibraryIsCompiledInASandbox) {
   if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
   std::ofstream(Path("tiny.onnx"), std::ios::binary) << crash::TinyModel();
   std::ofstream(Path("secret")) << "#error keep me\n";

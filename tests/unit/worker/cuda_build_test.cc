@@ -1,5 +1,5 @@
-// Builds for CUDA devices in fenced build children, where the CUDA compiler is installed; no device
-// is needed.
+// Builds for CUDA devices in sandboxed build children, where the CUDA compiler is installed; no
+// device is needed.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -64,7 +64,7 @@ TEST_F(CudaBuild, TheServiceKernelsCompileForEveryDevice) {
   }
 }
 
-TEST_F(CudaBuild, TheFenceLetsTheCompilerWork) {
+TEST_F(CudaBuild, TheSandboxLetsTheCompilerWork) {
   const std::string workload = graph::Workload::Parse(
                                    "workload v1 tolerance=1e-04 {\n%0 = input() : f32[64,4096]\n"
                                    "%1 = constant(){value=0.0} : f32[]\n"

@@ -126,7 +126,7 @@ TEST_F(RawCudaEngine, AreRefusedWithoutTheFlagAndSayWhy) {
   }
 }
 
-// There its author would be inside the process that drives it: no fence is between them.
+// There its author would be inside the process that drives it: no sandbox is between them.
 TEST(RawCudaOnDevicesThatReachTheHost, IsRefusedAtTheStart) {
   setenv("FAKE_REACHES_HOST", "1", 1);
   const auto gpus = FindGpus();
@@ -151,7 +151,7 @@ TEST(RawCudaOnDevicesThatReachTheHost, IsRefusedAtTheStart) {
         << refused.status().message();
   }
   if (!build::Nvrtc::Open("").ok()) return;
-  // Generated kernels are no risk, and whoever has no fence has nothing to lose by it.
+  // Generated kernels are no risk, and a worker without a sandbox loses nothing by it.
   options.allow_raw_cuda = false;
   EXPECT_TRUE(Engine::Create(options).ok());
   options.allow_raw_cuda = true;

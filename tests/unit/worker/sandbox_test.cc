@@ -70,7 +70,7 @@ TEST_F(Sandbox, DeviceDriversReadFilesAndUseDevicesOnly) {
   Limits device;
   device.memory_bytes = 0;
   device.open_files = 4096;
-  device.fence = Limits::Fence::kDevice;
+  device.sandbox_kind = Limits::SandboxKind::kDevice;
   const auto inside = [&](const std::function<std::string()>& body) {
     return Inside(body, device);
   };

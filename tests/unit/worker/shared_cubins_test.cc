@@ -35,7 +35,7 @@ class SharedCubinsTest : public ::testing::Test {
   void SetUp() override { fs::remove_all(folder_); }
   void TearDown() override { fs::remove_all(folder_); }
 
-  // What a fenced child's body sends over its pipe, while the cache serves it.
+  // What a sandboxed child's body sends over its pipe, while the cache serves it.
   std::string InChild(SharedCubins& cubins,
                       const std::function<std::string(const CubinExchange&)>& body) {
     auto exchange = CubinExchange::Open();

@@ -14,9 +14,9 @@
 
 namespace mlc::worker {
 
-// Starts the driver in this process. For a child that closes a fence afterwards: the driver's start
-// may run programs of its own, which the fence forbids. The thread that the driver starts runs the
-// driver alone. A failure shows again, with its words, when a device is opened.
+// Starts the driver in this process. For a child that enters a sandbox afterwards: the driver's
+// start may run programs of its own, which the sandbox forbids. The thread that the driver starts
+// runs the driver alone. A failure shows again, with its words, when a device is opened.
 void StartDriver();
 
 class Device {

@@ -111,7 +111,7 @@ void GpuProcess::Ensure() {
   options.limits.file_bytes = int64_t{1} << 30;
   options.limits.open_files = 4096;
   options.limits.sandbox = options_.sandbox;
-  options.limits.fence = build::Limits::Fence::kDevice;
+  options.limits.sandbox_kind = build::Limits::SandboxKind::kDevice;
   options.before = [] {
     RaisePriority(-10);
     StartDriver();

@@ -19,8 +19,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-FencedJobs Jobs(int count, std::function<Status(int, std::span<const int>)> work) {
-  FencedJobs jobs;
+SandboxedJobs Jobs(int count, std::function<Status(int, std::span<const int>)> work) {
+  SandboxedJobs jobs;
   jobs.count = count;
   jobs.parallel = 2;
   jobs.name = [](int job) { return "job " + std::to_string(job); };
@@ -43,17 +43,17 @@ TEST(Children, AreWaitedForWhereTheirEndsAreIgnored) {
   EXPECT_THAT(crashed.message(), HasSubstr("ended without a report"));
 }
 
-class FencedChildren : public ::testing::Test {
+class SandboxedChildren : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
   }
 };
 
-TEST_F(FencedChildren, WriteIntoWhatWasOpenedForThem) {
-  const std::string folder = ::testing::TempDir() + "fenced-";
+TEST_F(SandboxedChildren, WriteIntoWhatWasOpenedForThem) {
+  const std::string folder = ::testing::TempDir() + "sandboxed-";
   const auto path = [&](int job) { return folder + std::to_string(job); };
-  FencedJobs jobs = Jobs(5, [](int job, std::span<const int> files) -> Status {
+  SandboxedJobs jobs = Jobs(5, [](int job, std::span<const int> files) -> Status {
     const std::string text = "made by " + std::to_string(job);
     return WriteAt(files[0], text.data(), static_cast<int64_t>(text.size()), 2)
                ? Status()
@@ -62,7 +62,7 @@ TEST_F(FencedChildren, WriteIntoWhatWasOpenedForThem) {
   jobs.open = [&](int job) {
     return std::vector<int>{open(path(job).c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600)};
   };
-  ASSERT_TRUE(RunFenced(jobs).ok());
+  ASSERT_TRUE(RunSandboxed(jobs).ok());
   for (int job = 0; job < 5; ++job) {
     std::ifstream file(path(job), std::ios::binary);
     EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
@@ -71,11 +71,11 @@ TEST_F(FencedChildren, WriteIntoWhatWasOpenedForThem) {
   }
 }
 
-TEST_F(FencedChildren, OpenAndCallNothingAndHoldNothingElse) {
+TEST_F(SandboxedChildren, OpenAndCallNothingAndHoldNothingElse) {
   const int secret = open("/dev/zero", O_RDONLY | O_CLOEXEC);
   ASSERT_GE(secret, 0);
   const auto tried = [&](const std::function<bool()>& call) {
-    const Status status = RunFenced(Jobs(1, [&](int, std::span<const int>) {
+    const Status status = RunSandboxed(Jobs(1, [&](int, std::span<const int>) {
       return call() ? Status() : Internal(std::strerror(errno));
     }));
     return status.ok() ? "done" : status.message();
@@ -95,9 +95,9 @@ TEST_F(FencedChildren, OpenAndCallNothingAndHoldNothingElse) {
   close(secret);
 }
 
-TEST_F(FencedChildren, FailuresAreToldApart) {
+TEST_F(SandboxedChildren, FailuresAreToldApart) {
   const auto status = [](int cpu_seconds, const std::function<void()>& body) {
-    FencedJobs jobs = Jobs(3, [&](int job, std::span<const int>) -> Status {
+    SandboxedJobs jobs = Jobs(3, [&](int job, std::span<const int>) -> Status {
       if (job == 1) body();
       return {};
     });
@@ -106,7 +106,7 @@ TEST_F(FencedChildren, FailuresAreToldApart) {
       limits.cpu_seconds = cpu_seconds;
       return limits;
     };
-    return RunFenced(jobs);
+    return RunSandboxed(jobs);
   };
   const Status crash = status(60, [] {
     (void)!write(STDERR_FILENO, "last words", 10);
@@ -124,9 +124,9 @@ TEST_F(FencedChildren, FailuresAreToldApart) {
   EXPECT_THAT(status(60, [] { _exit(0); }).message(), HasSubstr("without a report"));
 }
 
-TEST_F(FencedChildren, ALackOfMemoryIsToldFromACrash) {
+TEST_F(SandboxedChildren, ALackOfMemoryIsToldFromACrash) {
   const auto status = [](const std::function<void()>& body) {
-    FencedJobs jobs = Jobs(1, [&](int, std::span<const int>) -> Status {
+    SandboxedJobs jobs = Jobs(1, [&](int, std::span<const int>) -> Status {
       body();
       return {};
     });
@@ -135,7 +135,7 @@ TEST_F(FencedChildren, ALackOfMemoryIsToldFromACrash) {
       limits.memory_bytes = int64_t{64} << 20;
       return limits;
     };
-    return RunFenced(jobs);
+    return RunSandboxed(jobs);
   };
   const std::function<void()> wants_much = [] {
     std::vector<std::string> kept;
@@ -155,12 +155,12 @@ TEST_F(FencedChildren, ALackOfMemoryIsToldFromACrash) {
 }
 
 // The parent's mappings are the child's, too: they are no part of what it may use.
-TEST_F(FencedChildren, HaveTheirMemoryBesideWhatTheParentHasMapped) {
+TEST_F(SandboxedChildren, HaveTheirMemoryBesideWhatTheParentHasMapped) {
   constexpr size_t kMapped = size_t{40} << 30;
   void* const mapped =
       mmap(nullptr, kMapped, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(mapped, MAP_FAILED);
-  const Status status = RunFenced(Jobs(1, [](int, std::span<const int>) -> Status {
+  const Status status = RunSandboxed(Jobs(1, [](int, std::span<const int>) -> Status {
     const std::string own(size_t{256} << 20, 'x');
     return own.back() == 'x' ? Status() : Internal("lost");
   }));
@@ -168,13 +168,13 @@ TEST_F(FencedChildren, HaveTheirMemoryBesideWhatTheParentHasMapped) {
   munmap(mapped, kMapped);
 }
 
-TEST(TextFromFence, IsWhatWasMade) {
+TEST(TextFromSandbox, IsWhatWasMade) {
   const std::string long_text(5'000'000, 'x');
   EXPECT_EQ(
-      *TextFromFence(CompilerLimits(false), [&]() -> Result<std::string> { return long_text; }),
+      *TextFromSandbox(CompilerLimits(false), [&]() -> Result<std::string> { return long_text; }),
       long_text);
-  EXPECT_EQ(TextFromFence(CompilerLimits(false),
-                          []() -> Result<std::string> { return NotFound("nothing"); })
+  EXPECT_EQ(TextFromSandbox(CompilerLimits(false),
+                            []() -> Result<std::string> { return NotFound("nothing"); })
                 .status(),
             NotFound("nothing"));
 }

@@ -1,5 +1,5 @@
-// The fence of real GPU runners: around every thread of the driver, and with everything in it that
-// CUDA and CUPTI need.
+// The sandbox of real GPU runners: around every thread of the driver, and with everything in it
+// that CUDA and CUPTI need.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ std::string Field(const fs::path& file, const std::string& name) {
   return "";
 }
 
-class GpuFence : public ::testing::Test {
+class GpuSandbox : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
@@ -85,7 +85,7 @@ class GpuFence : public ::testing::Test {
   std::unique_ptr<GpuFleet> fleet_;
 };
 
-TEST_F(GpuFence, IsAroundEveryThreadOfTheRunner) {
+TEST_F(GpuSandbox, IsAroundEveryThreadOfTheRunner) {
   ASSERT_EQ(Run("out[i] = 2.0f * in[i];").outcome, Outcome::kOk);
   int runners = 0, threads = 0;
   for (const auto& process : fs::directory_iterator("/proc")) {
@@ -105,7 +105,7 @@ TEST_F(GpuFence, IsAroundEveryThreadOfTheRunner) {
 }
 
 // What a kernel written by hand would do with the address of something in its process.
-TEST_F(GpuFence, WhereKernelsReachTheirProcessNoneWrittenByHandIsRun) {
+TEST_F(GpuSandbox, WhereKernelsReachTheirProcessNoneWrittenByHandIsRun) {
   char address[32];
   std::snprintf(address, sizeof(address), "0x%llxull",
                 static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(&in_the_host)));
