@@ -13,7 +13,7 @@ namespace {
 // Of a config that brings the source of a kernel, and of all others.
 constexpr size_t kMaxWithSource = size_t{3} << 19;
 constexpr size_t kMaxConfig = 8191;
-constexpr std::string_view kWithSource = "raw_cuda/";
+constexpr std::string_view kWithSource = "user_kernel/";
 constexpr size_t kMaxDetail = 16384;
 constexpr size_t kMaxName = 255;  // of a family and its version, where a source follows
 constexpr double kMaxTimeNs = 1e12;

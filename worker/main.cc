@@ -60,7 +60,7 @@ struct Flags {
   bool self_test = false;
   bool json = false;
   bool verbose = false;
-  bool allow_raw_cuda = false;
+  bool allow_user_kernels = false;
 };
 
 int Fail(const Status& status) {
@@ -104,13 +104,13 @@ Result<EngineOptions> OptionsOf(const Flags& flags) {
   options.builders = flags.builders > 0 ? flags.builders : mlc::target::UsableProcessors();
   const bool can_sandbox = mlc::build::CanSandbox(mlc::build::Limits::SandboxKind::kCompute).ok();
   options.sandbox = flags.sandbox == "on" || (flags.sandbox == "best" && can_sandbox);
-  // What somebody else wrote by hand always runs in a sandbox, or not at all.
-  const bool own = flags.server.address.starts_with("unix:") || !flags.allow_raw_cuda;
+  // User-supplied kernels from elsewhere always run in a sandbox, or not at all.
+  const bool own = flags.server.address.starts_with("unix:") || !flags.allow_user_kernels;
   options.lenient = flags.sandbox == "best" && own;
   options.cpu = flags.target != "cuda";
   options.cuda_home = flags.cuda_home;
   options.gpu_locks = LockFolderOf(flags);
-  options.allow_raw_cuda = flags.allow_raw_cuda;
+  options.allow_user_kernels = flags.allow_user_kernels;
   options.cubin_cache = CubinFolderOf(flags);
   if (flags.target == "cpu") return options;
   Result<std::vector<GpuDevice>> gpus = UsableGpus(flags);
@@ -219,7 +219,7 @@ Result<int> RunWorker(const Flags& flags) {
   EngineOptions options = MLC_TRY(OptionsOf(flags));
   DaemonOptions daemon;
   daemon.capabilities = [toolkit = Toolkit{MLC_LLVM_VERSION, FindNvrtc(options), options.gpus,
-                                           flags.allow_raw_cuda}](const std::string& target) {
+                                           flags.allow_user_kernels}](const std::string& target) {
     return CapabilitiesOf(toolkit, target);
   };
   daemon.slots = flags.slots > 0 ? flags.slots : 16 * options.builders;
@@ -288,8 +288,8 @@ void AddOptions(CLI::App& app, Flags& flags) {
          "sandbox child processes: on (what cannot be sandboxed here is refused), best (it runs "
          "without a sandbox), or off")
       ->check(CLI::IsMember({"on", "best", "off"}));
-  app.add_flag("--allow-raw-cuda", flags.allow_raw_cuda,
-               "for GPUs: run kernels that administrators wrote by hand, too");
+  app.add_flag("--allow-user-kernels", flags.allow_user_kernels,
+               "for GPUs: run user-supplied kernels, too");
   app.add_flag("--once", flags.once, "leave when the server has no work");
   app.add_flag("--exit-with-parent", flags.exit_with_parent,
                "leave when the starting process ends (implied by unix:)");

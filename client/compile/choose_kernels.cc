@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/check_config.h"
 #include "compiler/schedule/space/family.h"
 #include "costmodel/transfer.h"
@@ -15,12 +15,13 @@ namespace {
 
 // True if this build generates the kernel: an old version of a family is history.
 bool CanGenerate(const std::string& text, const graph::Workload& workload,
-                 const target::Target& target, HandWritten by_hand) {
+                 const target::Target& target, UserKernels user_kernels) {
   const Result<schedule::Config> config = schedule::Config::Parse(text);
   if (!config.ok()) return false;
-  if (schedule::IsRawCuda(*config)) {
-    const Result<schedule::RawCuda> raw = schedule::RawCuda::FromConfig(*config);
-    return by_hand == HandWritten::kUse && raw.ok() && schedule::CheckFits(*raw, target).ok();
+  if (schedule::IsUserKernel(*config)) {
+    const Result<schedule::UserKernel> user_kernel = schedule::UserKernel::FromConfig(*config);
+    return user_kernels == UserKernels::kUse && user_kernel.ok() &&
+           schedule::CheckFits(*user_kernel, target).ok();
   }
   return schedule::CheckConfig(workload, target, *config).ok();
 }
@@ -29,16 +30,16 @@ bool CanGenerate(const std::string& text, const graph::Workload& workload,
 struct Sources {
   KernelSource* source;
   Transfer transfer;
-  HandWritten by_hand;
+  UserKernels user_kernels;
 };
 
 // The best record of the workload itself, or nothing.
 Result<std::optional<package::Choice>> Measured(const graph::Workload& workload,
                                                 const target::Target& target, KernelSource& source,
-                                                HandWritten by_hand) {
+                                                UserKernels user_kernels) {
   const std::optional<KnownKernel> best =
       MLC_TRY(source.Best(workload, [&](const std::string& config) {
-        return CanGenerate(config, workload, target, by_hand);
+        return CanGenerate(config, workload, target, user_kernels);
       }));
   if (!best) return std::optional<package::Choice>();
   package::Choice choice;
@@ -69,7 +70,7 @@ Result<package::Choice> ChooseOne(const graph::Workload& workload, const target:
                                   const Sources& from) {
   if (from.source == nullptr) return PriorChoice(workload, target, {});
   std::optional<package::Choice> choice =
-      MLC_TRY(Measured(workload, target, *from.source, from.by_hand));
+      MLC_TRY(Measured(workload, target, *from.source, from.user_kernels));
   if (choice) return *std::move(choice);
   std::vector<KnownSimilar> similar_workloads;
   if (from.transfer == Transfer::kUse) similar_workloads = MLC_TRY(from.source->Near(workload));
@@ -77,15 +78,15 @@ Result<package::Choice> ChooseOne(const graph::Workload& workload, const target:
 }
 
 // What devices newer than the target run instead of `config`; nothing if they can run it, or none
-// of what is known. What is written by hand was tried on the target alone.
+// of what is known. A user-supplied kernel was tried on the target alone.
 Result<std::optional<schedule::Config>> SubstituteFor(const schedule::Config& config,
                                                       const graph::Workload& workload,
                                                       const target::Target& target, Sources from) {
   if (!target.is_cuda()) return std::optional<schedule::Config>();
-  from.by_hand = HandWritten::kIgnore;
-  const bool by_hand = schedule::IsRawCuda(config);
+  from.user_kernels = UserKernels::kIgnore;
+  const bool is_user_kernel = schedule::IsUserKernel(config);
   for (const target::Target& newer : target::NewerDevices(target)) {
-    if (!by_hand && schedule::CheckConfig(workload, newer, config).ok()) break;
+    if (!is_user_kernel && schedule::CheckConfig(workload, newer, config).ok()) break;
     if (schedule::FamiliesFor(workload, newer).empty()) continue;
     return std::optional(MLC_TRY(ChooseOne(workload, newer, from)).config);
   }
@@ -104,8 +105,8 @@ bool IsTransferred(const package::Choice& choice) {
 
 Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
                                                 const target::Target& target, KernelSource* source,
-                                                Transfer transfer, HandWritten by_hand) {
-  const Sources from{source, transfer, by_hand};
+                                                Transfer transfer, UserKernels user_kernels) {
+  const Sources from{source, transfer, user_kernels};
   std::vector<package::Choice> choices;
   for (const graph::Task& task : program.tasks) {
     package::Choice choice = MLC_TRY(ChooseOne(task.workload, target, from));
@@ -118,7 +119,7 @@ Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
 Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& program,
                                                     const target::Target& target,
                                                     const package::LockFile& lock,
-                                                    HandWritten by_hand) {
+                                                    UserKernels user_kernels) {
   if (lock.target_class != target.ClassText()) {
     return FailedPrecondition("the lock file is for '" + lock.target_class + "', this build for '" +
                               target.ClassText() +
@@ -132,10 +133,10 @@ Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& progra
                       "': it was made for another model, --precision or version; lock again with "
                       "--lock");
     }
-    if (by_hand == HandWritten::kIgnore && schedule::IsRawCuda(pinned->second.config)) {
-      return FailedPrecondition("the lock file pins a kernel written by hand for '" +
+    if (user_kernels == UserKernels::kIgnore && schedule::IsUserKernel(pinned->second.config)) {
+      return FailedPrecondition("the lock file pins a user-supplied kernel for '" +
                                 task.workload.Summary() +
-                                "': allow it with --hand-written=on, or lock again");
+                                "': allow it with --user-kernels=on, or lock again");
     }
     choices.push_back(pinned->second);
   }

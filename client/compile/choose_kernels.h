@@ -24,19 +24,19 @@ bool IsTuned(const package::Choice& choice);
 bool IsTransferred(const package::Choice& choice);
 
 enum class Transfer : uint8_t { kUse, kIgnore };
-// User-supplied kernels (compiler/schedule/cuda/user_kernel/raw_cuda.h).
-enum class HandWritten : uint8_t { kUse, kIgnore };
+// User-supplied kernels (compiler/schedule/cuda/user_kernel/user_kernel.h).
+enum class UserKernels : uint8_t { kUse, kIgnore };
 
 // The best record of each task whose config this build can still generate (same family version,
-// still legal) or user-supplied; confirmed times count more, see db/confirmed_best.h. Else
-// a transferred config, whose expected time is an estimate, or the default. `source` may be null:
-// all are defaults. For GPUs, a choice that newer ones could not run (instructions of one
-// architecture alone, more on-chip memory than all have, written by hand) gets a substitute by the
-// same rule. UNIMPLEMENTED if no family accepts a task.
+// still legal) or user-supplied; confirmed times count more, see db/confirmed_best.h. Else a
+// transferred config, whose expected time is an estimate, or the default. `source` may be null: all
+// are defaults. For GPUs, a choice that newer ones could not run (instructions of one architecture
+// alone, more on-chip memory than all have, user-supplied) gets a substitute by the same rule.
+// UNIMPLEMENTED if no family accepts a task.
 Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
                                                 const target::Target& target, KernelSource* source,
                                                 Transfer transfer,
-                                                HandWritten by_hand = HandWritten::kUse);
+                                                UserKernels user_kernels = UserKernels::kUse);
 
 // Exactly what the lock file pins; a substitute that it lacks is the default. NOT_FOUND if it lacks
 // a task, FAILED_PRECONDITION if it is for another class of target, or pins an unwanted kernel
@@ -44,7 +44,7 @@ Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
 Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& program,
                                                     const target::Target& target,
                                                     const package::LockFile& lock,
-                                                    HandWritten by_hand = HandWritten::kUse);
+                                                    UserKernels user_kernels = UserKernels::kUse);
 
 package::LockFile LockOf(const graph::Program& program, const target::Target& target,
                          const std::vector<package::Choice>& choices);

@@ -120,23 +120,23 @@ Result<std::vector<package::Choice>> ChooseAny(const CompileOptions& options,
                                                const graph::Program& program,
                                                const target::Target& target, Source& source,
                                                Transfer transfer) {
-  const HandWritten by_hand =
-      options.hand_written == "on" ? HandWritten::kUse : HandWritten::kIgnore;
+  const UserKernels user_kernels =
+      options.user_kernels == "on" ? UserKernels::kUse : UserKernels::kIgnore;
   if (!options.locked.empty()) {
     Result<package::LockFile> lock = package::LockFile::Parse(MLC_TRY(ReadText(options.locked)));
     if (!lock.ok()) return lock.status().WithPrefix("'" + options.locked + "'");
-    return ChooseFromLock(program, target, *lock, by_hand);
+    return ChooseFromLock(program, target, *lock, user_kernels);
   }
   if (source.server) {
     const proto::BestReply best =
-        MLC_TRY(source.server->Best(BestRequestOf(program, target, transfer, by_hand)));
+        MLC_TRY(source.server->Best(BestRequestOf(program, target, transfer, user_kernels)));
     return ChooseFrom(program, target, MLC_TRY(MakeServerSource(program, best)).get(), transfer,
-                      by_hand);
+                      user_kernels);
   }
   if (options.log.empty()) return ChooseFrom(program, target, nullptr, transfer);
   const std::unique_ptr<db::TuningLog> log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
   return ChooseFrom(program, target, MakeLogSource(*log, target.ClassText()).get(), transfer,
-                    by_hand);
+                    user_kernels);
 }
 
 // The model, and what it is compiled for.

@@ -34,10 +34,9 @@ void AddLibraryOptions(CLI::App& app, CompileOptions& options) {
                  "in the log, off takes the family's default")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
-  app.add_option(
-         "--hand-written", options.hand_written,
-         "kernels that administrators wrote by hand, where the log has them as the fastest: "
-         "on takes them, off does not")
+  app.add_option("--user-kernels", options.user_kernels,
+                 "user-supplied kernels, where the log has them as the fastest: "
+                 "on takes them, off does not")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   auto* lock = app.add_option("--lock", options.lock, "write the lock file there");

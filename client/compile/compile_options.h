@@ -19,7 +19,7 @@ struct CompileOptions {
   std::string locked;
   std::string weights = "embed";
   std::string transfer = "on";
-  std::string hand_written = "on";
+  std::string user_kernels = "on";
   std::string target = "auto";
   std::string precision = "model";
   std::string cuda_home;

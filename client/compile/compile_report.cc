@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "client/compile/choose_kernels.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 
 namespace mlc::client {
 
@@ -132,7 +132,7 @@ std::string ToJson(const CompileReport& report) {
                      {"occurrences", task.occurrences},
                      {"config", choice.config.ToText()},
                      {"origin", choice.origin},
-                     {"hand_written", schedule::IsRawCuda(choice.config)},
+                     {"user_kernel", schedule::IsUserKernel(choice.config)},
                      {"tuned", IsTuned(choice)},
                      {"transferred_from", choice.note},
                      {"expected_us", choice.expected_ns / 1e3}});

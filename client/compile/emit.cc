@@ -4,7 +4,7 @@
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/llvm.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/family.h"
 
 namespace mlc::client {
@@ -29,11 +29,11 @@ struct Emitter {
   }
 
   // Of a user-supplied kernel.
-  Result<std::string> RawText(const schedule::Config& config) const {
-    const schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
-    if (stage == Stage::kCuda) return raw.source;
-    if (stage == Stage::kPtx) return PtxText(raw.source);
-    return std::string("# written by hand: --emit=cuda prints it\n");
+  Result<std::string> UserKernelText(const schedule::Config& config) const {
+    const schedule::UserKernel user_kernel = MLC_TRY(schedule::UserKernel::FromConfig(config));
+    if (stage == Stage::kCuda) return user_kernel.source;
+    if (stage == Stage::kPtx) return PtxText(user_kernel.source);
+    return std::string("# user-supplied kernel: --emit=cuda prints it\n");
   }
 
   Result<std::string> KernelText(const ir::Kernel& kernel) const {
@@ -59,7 +59,7 @@ struct Emitter {
 
   Result<std::string> TaskText(const graph::Workload& workload,
                                const schedule::Config& config) const {
-    if (schedule::IsRawCuda(config)) return MLC_TRY(RawText(config)) + "\n";
+    if (schedule::IsUserKernel(config)) return MLC_TRY(UserKernelText(config)) + "\n";
     const schedule::LoweredKernel lowered =
         MLC_TRY(schedule::LowerConfig(workload, target, config));
     std::string text;
@@ -113,7 +113,7 @@ Result<std::string> KernelsText(Stage stage, const graph::Program& program,
     const graph::Workload& workload = program.tasks[i].workload;
     const schedule::Config& config = choices[i].config;
     const Result<std::string> made =
-        build::TextFromSandbox(build::CompilerLimits(schedule::IsRawCuda(config)),
+        build::TextFromSandbox(build::CompilerLimits(schedule::IsUserKernel(config)),
                                [&] { return emitter.TaskText(workload, config); });
     if (!made.ok()) {
       return made.status().WithPrefix("task " + std::to_string(i) + " (" + workload.Summary() +

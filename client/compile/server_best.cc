@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/wire/protocol.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/family.h"
 
 namespace mlc::client {
@@ -102,14 +102,14 @@ class ServerSource : public KernelSource {
 }  // namespace
 
 proto::BestRequest BestRequestOf(const graph::Program& program, const target::Target& target,
-                                 Transfer transfer, HandWritten by_hand) {
+                                 Transfer transfer, UserKernels user_kernels) {
   proto::BestRequest request;
   request.set_target(target.ClassText());
   request.set_candidates(kCandidates);
   for (const schedule::Family* family : schedule::Families()) {
     request.add_kernels(std::string(family->name()) + "/" + std::to_string(family->version()));
   }
-  if (by_hand == HandWritten::kUse) request.add_kernels(schedule::RawCudaKernel());
+  if (user_kernels == UserKernels::kUse) request.add_kernels(schedule::UserKernelName());
   for (const graph::Task& task : program.tasks) {
     request.add_workloads(task.workload.digest().ToText());
     if (transfer == Transfer::kUse) request.add_texts(task.workload.ToText());

@@ -12,10 +12,10 @@
 
 namespace mlc::client {
 
-// Names the families that this build generates, and asks for similar workloads and kernels written
-// by hand unless they are ignored.
+// Names the families that this build generates, and asks for similar workloads and user-supplied
+// kernels unless they are ignored.
 proto::BestRequest BestRequestOf(const graph::Program& program, const target::Target& target,
-                                 Transfer transfer, HandWritten by_hand = HandWritten::kUse);
+                                 Transfer transfer, UserKernels user_kernels = UserKernels::kUse);
 // INTERNAL if the reply is not one to the request of this program. Copies what it needs.
 Result<std::unique_ptr<KernelSource>> MakeServerSource(const graph::Program& program,
                                                        const proto::BestReply& reply);

@@ -94,7 +94,7 @@ Status EmbeddedServer::StartWorker() {
   if (!options_.cubin_cache.empty()) {
     words.insert(words.end(), {"--cubin-cache", options_.cubin_cache});
   }
-  if (options_.allow_raw_cuda) words.emplace_back("--allow-raw-cuda");
+  if (options_.allow_user_kernels) words.emplace_back("--allow-user-kernels");
   if (options_.verbose) words.emplace_back("--verbose");
   const std::string file = folder_.path() + "/worker.log";
   const int messages =

@@ -22,7 +22,7 @@ struct EmbeddedOptions {
   std::string cuda_home;
   std::string cubin_cache;
   bool verbose = false;
-  bool allow_raw_cuda = false;  // as mlc-worker takes it
+  bool allow_user_kernels = false;  // as mlc-worker takes it
   server::StrategyFactory strategy;
 };
 

@@ -18,7 +18,7 @@
 #include "client/local/embedded_server.h"
 #include "client/local/private_folder.h"
 #include "client/local/runners_up.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "db/confirmed_best.h"
 #include "db/sqlite/sqlite_log.h"
 
@@ -86,7 +86,7 @@ class Contest {
     // What follows runs here, without a sandbox and without a question: no user-supplied kernel of
     // the log.
     command.words.insert(command.words.end(),
-                         {"--hand-written", "off", "--weights", "file", "-o", library});
+                         {"--user-kernels", "off", "--weights", "file", "-o", library});
     return RunChecked(command, stop_).status();
   }
 
@@ -119,7 +119,7 @@ class Contest {
       task.config = choice->second.config.ToText();
       task.known = MLC_TRY(db::BestConfigs(
           *log, task.workload, lock_.target_class, kKnown,
-          [](const db::Record& record) { return !schedule::IsRawCuda(record.config); }));
+          [](const db::Record& record) { return !schedule::IsUserKernel(record.config); }));
       tasks.push_back(std::move(task));
     }
     return tasks;

@@ -5,7 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/family.h"
 
 namespace mlc::client {
@@ -119,12 +119,12 @@ std::string Provenance(const db::Record& record) {
 }
 
 // What a person wrote, a person has to explain.
-Result<std::string> ExplainRaw(const graph::Workload& workload, const schedule::Config& config,
-                               const db::Record& record) {
-  const schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
+Result<std::string> ExplainUserKernel(const graph::Workload& workload,
+                                      const schedule::Config& config, const db::Record& record) {
+  const schedule::UserKernel user_kernel = MLC_TRY(schedule::UserKernel::FromConfig(config));
   return workload.Summary() + "\n" + schedule::BriefConfig(record.config) + "\n" +
-         Provenance(record) + "written by hand:\n" + raw.source +
-         (raw.source.ends_with('\n') ? "" : "\n");
+         Provenance(record) + "user-supplied kernel:\n" + user_kernel.source +
+         (user_kernel.source.ends_with('\n') ? "" : "\n");
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ Result<std::string> ExplainRaw(const graph::Workload& workload, const schedule::
 Result<std::string> Explain(const graph::Workload& workload, const target::Target& target,
                             const db::Record& record) {
   const schedule::Config config = MLC_TRY(schedule::Config::Parse(record.config));
-  if (schedule::IsRawCuda(config)) return ExplainRaw(workload, config, record);
+  if (schedule::IsUserKernel(config)) return ExplainUserKernel(workload, config, record);
   const schedule::Family* family = schedule::FindFamily(config.family);
   if (family == nullptr || family->version() != config.version) {
     return FailedPrecondition("this program does not know " + config.family + "/" +

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/log/explain.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/family.h"
 #include "db/confirmed_best.h"
 #include "db/json_lines.h"
@@ -22,7 +22,7 @@ namespace {
 bool IsCurrent(const db::Record& record) {
   const Result<db::FamilyVersion> head = db::FamilyOf(record.config);
   if (!head.ok()) return false;
-  if (schedule::IsRawCuda(record.config)) return true;
+  if (schedule::IsUserKernel(record.config)) return true;
   const schedule::Family* family = schedule::FindFamily(head->family);
   return family != nullptr && family->version() == head->version;
 }

@@ -58,9 +58,9 @@ Result<proto::SubmitJobReply> TunerClient::Submit(const proto::SubmitJobRequest&
   return Call(*link_->tuner, &proto::Tuner::Stub::SubmitJob, request);
 }
 
-Result<proto::SubmitJobReply> TunerClient::SubmitRawCuda(
-    const proto::SubmitRawCudaRequest& request) {
-  return Call(*link_->tuner, &proto::Tuner::Stub::SubmitRawCuda, request);
+Result<proto::SubmitJobReply> TunerClient::SubmitUserKernel(
+    const proto::SubmitUserKernelRequest& request) {
+  return Call(*link_->tuner, &proto::Tuner::Stub::SubmitUserKernel, request);
 }
 
 Status TunerClient::Cancel(const std::string& job) {

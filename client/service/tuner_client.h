@@ -32,7 +32,7 @@ class TunerClient {
   // answer for a minute.
   Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request);
   // PERMISSION_DENIED if the caller is no administrator.
-  Result<proto::SubmitJobReply> SubmitRawCuda(const proto::SubmitRawCudaRequest& request);
+  Result<proto::SubmitJobReply> SubmitUserKernel(const proto::SubmitUserKernelRequest& request);
   Status Cancel(const std::string& job);
   Result<proto::JobDescription> Describe(const std::string& job);
   // All that run, and at most `limit` of those that have ended; newest first.

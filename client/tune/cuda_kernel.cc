@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "compiler/schedule/cuda/user_kernel/packed_source.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 
 namespace mlc::client {
 namespace {
@@ -34,26 +34,26 @@ Result<ModelTasks> ReadWorkload(const TuneOptions& options) {
   return tasks;
 }
 
-Result<proto::RawCuda> ReadCudaKernel(const TuneOptions& options, const target::Target& target) {
-  schedule::RawCuda raw;
-  raw.source = MLC_TRY(ReadText(options.cuda_kernel));
-  raw.entry = options.entry;
-  raw.grid = options.grid.value_or(raw.grid);
-  raw.block = options.block.value_or(raw.block);
-  raw.block_bytes = options.shared;
-  Status status = raw.ToConfig().status();
-  if (status.ok()) status = schedule::CheckFits(raw, target);
+Result<proto::UserKernel> ReadCudaKernel(const TuneOptions& options, const target::Target& target) {
+  schedule::UserKernel user_kernel;
+  user_kernel.source = MLC_TRY(ReadText(options.cuda_kernel));
+  user_kernel.entry = options.entry;
+  user_kernel.grid = options.grid.value_or(user_kernel.grid);
+  user_kernel.block = options.block.value_or(user_kernel.block);
+  user_kernel.block_bytes = options.shared;
+  Status status = user_kernel.ToConfig().status();
+  if (status.ok()) status = schedule::CheckFits(user_kernel, target);
   if (!status.ok()) return status.WithPrefix("'" + options.cuda_kernel + "'");
-  proto::RawCuda kernel;
-  kernel.set_entry(raw.entry);
-  kernel.set_source(raw.source);
-  kernel.set_blocks(raw.grid.x);
-  kernel.set_blocks_y(raw.grid.y);
-  kernel.set_blocks_z(raw.grid.z);
-  kernel.set_threads(static_cast<int>(raw.block.x));
-  kernel.set_threads_y(static_cast<int>(raw.block.y));
-  kernel.set_threads_z(static_cast<int>(raw.block.z));
-  kernel.set_block_bytes(raw.block_bytes);
+  proto::UserKernel kernel;
+  kernel.set_entry(user_kernel.entry);
+  kernel.set_source(user_kernel.source);
+  kernel.set_blocks(user_kernel.grid.x);
+  kernel.set_blocks_y(user_kernel.grid.y);
+  kernel.set_blocks_z(user_kernel.grid.z);
+  kernel.set_threads(static_cast<int>(user_kernel.block.x));
+  kernel.set_threads_y(static_cast<int>(user_kernel.block.y));
+  kernel.set_threads_z(static_cast<int>(user_kernel.block.z));
+  kernel.set_block_bytes(user_kernel.block_bytes);
   return kernel;
 }
 

@@ -13,6 +13,6 @@ namespace mlc::client {
 // The file's workload as the only task of a model. INVALID_ARGUMENT with the place of a mistake.
 Result<ModelTasks> ReadWorkload(const TuneOptions& options);
 // INVALID_ARGUMENT for a file that cannot be read, or a kernel that no server would take.
-Result<proto::RawCuda> ReadCudaKernel(const TuneOptions& options, const target::Target& target);
+Result<proto::UserKernel> ReadCudaKernel(const TuneOptions& options, const target::Target& target);
 
 }  // namespace mlc::client

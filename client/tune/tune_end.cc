@@ -40,7 +40,7 @@ void Report(const TuneOptions& options, const std::string& job, const ModelInfo&
           << "; everything measured is kept. Go on with:\n  " << options.Command() << std::endl;
   } else if (options.is_raw()) {
     words << "mlc-compile takes it where it is the fastest of the log, and marks it as "
-             "hand-written."
+             "user-supplied."
           << std::endl;
   } else {
     words << "Compile it with:\n  " << CompileCommand(options) << std::endl;

@@ -54,7 +54,7 @@ Result<TuneRequest> TuneRequestOf(const TuneOptions& options, const target::Targ
 }
 
 Result<proto::SubmitJobReply> Submit(TunerClient& client, const TuneRequest& tune) {
-  return tune.searches ? client.Submit(tune.request.job()) : client.SubmitRawCuda(tune.request);
+  return tune.searches ? client.Submit(tune.request.job()) : client.SubmitUserKernel(tune.request);
 }
 
 }  // namespace mlc::client

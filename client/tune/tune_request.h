@@ -1,4 +1,4 @@
-// What mlc-tune asks of a server: the tasks of a model, or a kernel written by hand.
+// What mlc-tune asks of a server: the tasks of a model, or a user-supplied kernel.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 namespace mlc::client {
 
 struct TuneRequest {
-  proto::SubmitRawCudaRequest request;  // with a kernel or, if it searches, without
+  proto::SubmitUserKernelRequest request;  // with a kernel or, if it searches, without
   bool searches = true;
   ModelInfo model;
 };

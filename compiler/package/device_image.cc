@@ -13,7 +13,7 @@ namespace mlc::package {
 namespace {
 
 // Older devices know no launch before the end of the one before it, and their code does not wait;
-// nor does what is written by hand, which has no phases.
+// nor does a user-supplied kernel, which has no phases.
 bool MayBeginEarly(const ir::Kernel& kernel, size_t phase, const target::Target& target) {
   return target.compute >= 90 && phase < kernel.phases.size() &&
          AwaitsInputs(*kernel.phases[phase]);

@@ -61,7 +61,7 @@ Result<std::vector<DeviceSource>> DeviceBuilds::Missing(const TaskKernel& kernel
                        .arch = target.CudaArch(),
                        .path = kernel.object_path,
                        .entry = ""});
-    if (kernel.written_by_hand()) sources[0].entry = kernel.device.launches[0].function;
+    if (kernel.is_user_kernel()) sources[0].entry = kernel.device.launches[0].function;
   }
   if (!kernel.portable_source.empty()) {
     sources.push_back({.text = kernel.portable_source,

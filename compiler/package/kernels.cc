@@ -125,7 +125,7 @@ class KernelCompiler {
     const TaskKernel& kernel = kernels_[static_cast<size_t>(k)];
     return "task " + std::to_string(kernel.task) + " (" +
            program_.tasks[static_cast<size_t>(kernel.task)].workload.Summary() +
-           (kernel.written_by_hand() ? ", written by hand" : "") +
+           (kernel.is_user_kernel() ? ", user-supplied" : "") +
            (kernel.is_substitute ? ", for newer GPUs)" : ")");
   }
 
@@ -136,7 +136,7 @@ class KernelCompiler {
     }
     // A family's kernels are what this program makes of a few numbers.
     build::Limits limits =
-        build::CompilerLimits(kernels_[static_cast<size_t>(k)].written_by_hand(), bytes);
+        build::CompilerLimits(kernels_[static_cast<size_t>(k)].is_user_kernel(), bytes);
     limits.file_bytes += weights_.bytes;
     return limits;
   }

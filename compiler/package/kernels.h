@@ -24,7 +24,7 @@ struct CompiledKernels {
 };
 
 // Compiles every kernel to its object file and writes the prepared constants into the weights file.
-// NOT_FOUND when there is no NVRTC for a GPU. FAILED_PRECONDITION for a kernel written by hand on a
+// NOT_FOUND when there is no NVRTC for a GPU. FAILED_PRECONDITION for a user-supplied kernel on a
 // machine without seccomp: there is no sandbox; generated kernels need none.
 Result<CompiledKernels> CompileKernels(const graph::Program& program,
                                        std::span<const TaskKernel> kernels,

@@ -2,29 +2,30 @@
 
 #include <utility>
 
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/check_config.h"
 
 namespace mlc::package {
 
 namespace {
 
-// One that somebody wrote by hand: there is nothing to lower.
-Result<TaskKernel> RawKernel(const graph::Workload& workload, const schedule::Config& config,
-                             const target::Target& target) {
-  schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
-  MLC_TRY(schedule::CheckFits(raw, target));
+// A user-supplied kernel: there is nothing to lower.
+Result<TaskKernel> LoadUserKernel(const graph::Workload& workload, const schedule::Config& config,
+                                  const target::Target& target) {
+  schedule::UserKernel user_kernel = MLC_TRY(schedule::UserKernel::FromConfig(config));
+  MLC_TRY(schedule::CheckFits(user_kernel, target));
   TaskKernel kernel;
-  kernel.lowered.bindings = schedule::RawBindings(workload);
-  kernel.device.text = std::move(raw.source);
-  kernel.device.launches = {{std::move(raw.entry), raw.grid, raw.block, raw.block_bytes}};
+  kernel.lowered.bindings = schedule::UserKernelBindings(workload);
+  kernel.device.text = std::move(user_kernel.source);
+  kernel.device.launches = {
+      {std::move(user_kernel.entry), user_kernel.grid, user_kernel.block, user_kernel.block_bytes}};
   return kernel;
 }
 
 // All but the names of its files.
 Result<TaskKernel> LowerTask(const graph::Workload& workload, const schedule::Config& config,
                              const target::Target& target, const std::string& name) {
-  if (schedule::IsRawCuda(config)) return RawKernel(workload, config, target);
+  if (schedule::IsUserKernel(config)) return LoadUserKernel(workload, config, target);
   TaskKernel kernel;
   kernel.lowered = MLC_TRY(schedule::LowerConfig(workload, target, config));
   kernel.lowered.kernel.name = name;

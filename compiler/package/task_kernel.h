@@ -21,14 +21,14 @@ namespace mlc::package {
 struct TaskKernel {
   int task = 0;
   bool is_substitute = false;       // for GPUs newer than the target
-  schedule::LoweredKernel lowered;  // without phases: somebody wrote `device` by hand
+  schedule::LoweredKernel lowered;  // without phases if `device` is a user-supplied kernel
   codegen::KernelLayout layout;     // of kernels for processors
   codegen::CudaSource device;       // of kernels for GPUs
   std::string portable_source;      // for newer GPUs; empty: they cannot run it
   std::string object_path;          // an object, or a GPU's binary; empty: a substitute
   std::string portable_path;        // a GPU's portable text; empty: there is none
 
-  bool written_by_hand() const { return lowered.kernel.phases.empty() && !device.text.empty(); }
+  bool is_user_kernel() const { return lowered.kernel.phases.empty() && !device.text.empty(); }
   // Scratch that all threads share, and what each thread or the counters need.
   int64_t shared_bytes() const;
   int64_t thread_bytes() const;

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "costmodel/default_config.h"
 #include "db/confirmed_best.h"
 
@@ -38,7 +38,7 @@ Result<SimilarWorkloads::Entry*> SimilarWorkloads::EntryOf(const Digest& key) {
 Status SimilarWorkloads::Fill(Entry& entry) const {
   // A user-supplied kernel for one shape says nothing of others.
   const auto before = [&](const db::Record& record) {
-    return record.id <= up_to_id_ && !schedule::IsRawCuda(record.config);
+    return record.id <= up_to_id_ && !schedule::IsUserKernel(record.config);
   };
   const Digest& key = entry.source.workload;
   const std::vector<db::Record> fastest = MLC_TRY(log_.Best(key, target_, kFastest, before));

@@ -62,7 +62,7 @@ Outcome OutcomeAt(const Statement& row, int column) {
 
 const std::string kSelectRecord =
     "SELECT r.id, r.task_uid, r.job_id, w.key, t.class,"
-    " CASE WHEN r.family='raw_cuda' AND instr(r.config, '#')>0 THEN"
+    " CASE WHEN r.family='user_kernel' AND instr(r.config, '#')>0 THEN"
     "  (SELECT text FROM long_config WHERE name=r.config) ELSE r.config END,"
     " r.outcome, r.median_ns, r.p10_ns,"
     " r.p90_ns, r.runs, r.cold_ns, r.floor_ns, r.max_error, r.build_ms, r.clock_mhz, "

@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::milliseconds kWatchInterval(200);
 
 constexpr std::string_view kSubmitJob = "/mlc.proto.Tuner/SubmitJob";
-constexpr std::string_view kSubmitRawCuda = "/mlc.proto.Tuner/SubmitRawCuda";
+constexpr std::string_view kSubmitUserKernel = "/mlc.proto.Tuner/SubmitUserKernel";
 constexpr std::string_view kWatchJob = "/mlc.proto.Tuner/WatchJob";
 constexpr std::string_view kGetJob = "/mlc.proto.Tuner/GetJob";
 constexpr std::string_view kCancelJob = "/mlc.proto.Tuner/CancelJob";
@@ -36,7 +36,7 @@ using Where = Intake::Where;
 using Tuners = proto::Tuner;
 // Every call of the service, unparsed.
 using RawTuner =
-    Tuners::WithRawCallbackMethod_SubmitJob<Tuners::WithRawCallbackMethod_SubmitRawCuda<
+    Tuners::WithRawCallbackMethod_SubmitJob<Tuners::WithRawCallbackMethod_SubmitUserKernel<
         Tuners::WithRawCallbackMethod_WatchJob<Tuners::WithRawCallbackMethod_GetJob<
             Tuners::WithRawCallbackMethod_CancelJob<Tuners::WithRawCallbackMethod_ListJobs<
                 Tuners::WithRawCallbackMethod_Best<Tuners::Service>>>>>>>;
@@ -117,13 +117,13 @@ class TunerService : public RawTuner {
           call.Answer(tuner_.Submit(request, call.caller()));
         });
   }
-  grpc::ServerUnaryReactor* SubmitRawCuda(Context* context, const Wire* wire,
-                                          Wire* reply) override {
-    return Later<proto::SubmitRawCudaRequest>(
-        context, kSubmitRawCuda, wire, reply, [this](const auto& request, UnaryCall& call) {
+  grpc::ServerUnaryReactor* SubmitUserKernel(Context* context, const Wire* wire,
+                                             Wire* reply) override {
+    return Later<proto::SubmitUserKernelRequest>(
+        context, kSubmitUserKernel, wire, reply, [this](const auto& request, UnaryCall& call) {
           const Status version = CheckProtocol("client", request.job().protocol());
           if (!version.ok()) return Outdated(call, version);
-          call.Answer(tuner_.SubmitRawCuda(request, call.caller()));
+          call.Answer(tuner_.SubmitUserKernel(request, call.caller()));
         });
   }
   grpc::ServerWriteReactor<Wire>* WatchJob(Context* context, const Wire* wire) override {

@@ -63,7 +63,7 @@ bool Abilities::Meet(const Needs& needs) const {
 
 bool Abilities::Declared(const Needs& needs) const {
   if (declared_.memory_bytes > 0 && needs.memory_bytes > declared_.memory_bytes) return false;
-  return !needs.reported_only || declared_.raw_cuda;
+  return !needs.reported_only || declared_.user_kernels;
 }
 
 }  // namespace mlc::server::fleet

@@ -20,7 +20,7 @@ bool Matches(const std::string& pattern, const std::string& text);
 struct DeclaredAbilities {
   std::vector<std::string> classes;  // patterns with '*' of the target classes
   int64_t memory_bytes = 0;          // for tensors; 0: not reported, enough is assumed
-  bool raw_cuda = false;             // kernels written by hand
+  bool user_kernels = false;         // user-supplied kernels
 };
 
 class Abilities {

@@ -139,7 +139,8 @@ Result<PoolConfig> ReadPool(Kind kind, const Json& json, const std::string& wher
   object.Seconds("first_backoff_s", terms.first_backoff_ms);
   object.Seconds("longest_backoff_s", terms.longest_backoff_ms);
   object.Texts("worker", pool.worker);
-  terms.declared.raw_cuda = std::ranges::find(pool.worker, "--allow-raw-cuda") != pool.worker.end();
+  terms.declared.user_kernels =
+      std::ranges::find(pool.worker, "--allow-user-kernels") != pool.worker.end();
   const Json* slurm = object.Find("slurm");
   MLC_TRY(object.Finish());
   if (terms.lost_ms < 1'000) return Bad(where + ".lost_s", "expected at least 1");

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "costmodel/history/similar_workloads.h"
 #include "db/confirmed_best.h"
 #include "server/jobs/job_request.h"
@@ -18,10 +18,10 @@ constexpr int64_t kMostPrior = 4'096;
 constexpr int kFastestPrior = 64;
 
 // A config that does not parse is of a form that this program does not know; it is skipped. So is
-// what somebody wrote by hand: no search can vary it.
+// user-supplied kernels: no search can vary them.
 void AddTrial(const db::Record& record, std::vector<PriorTrial>& trials) {
   Result<schedule::Config> config = schedule::Config::Parse(record.config);
-  if (config.ok() && !schedule::IsRawCuda(*config)) {
+  if (config.ok() && !schedule::IsUserKernel(*config)) {
     trials.push_back({*std::move(config), record.measurement, db::IsConfirmation(record)});
   }
 }

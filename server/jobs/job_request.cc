@@ -6,9 +6,9 @@
 #include <set>
 
 #include "compiler/schedule/admission.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "db/whole_number.h"
-#include "server/search/given_kernel.h"
+#include "server/search/user_kernel_strategy.h"
 
 namespace mlc::server {
 namespace {
@@ -86,7 +86,7 @@ std::string JobOptions::ToText() const {
   for (const JobVariant& variant : variants) {
     json["variants"].push_back({{"name", variant.name}, {"uses", variant.uses}});
   }
-  if (!raw_cuda.empty()) json["raw_cuda"] = raw_cuda;
+  if (!user_kernel.empty()) json["user_kernel"] = user_kernel;
   return json.dump();
 }
 
@@ -108,7 +108,7 @@ Result<JobOptions> OptionsFrom(const nlohmann::json& json) {
       known.uses.push_back(MLC_TRY(db::WholeNumber<int32_t>(uses, "uses")));
     }
   }
-  options.raw_cuda = json.value("raw_cuda", options.raw_cuda);
+  options.user_kernel = json.value("user_kernel", options.user_kernel);
   return options;
 }
 
@@ -177,22 +177,22 @@ Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request) {
   return job;
 }
 
-Result<JobRequest> ParseRawCudaRequest(const proto::SubmitRawCudaRequest& request) {
+Result<JobRequest> ParseUserKernelRequest(const proto::SubmitUserKernelRequest& request) {
   proto::SubmitJobRequest asked = request.job();
-  asked.mutable_options()->set_trials(kGivenKernelTrials);
-  asked.mutable_options()->set_batch(kGivenKernelTrials);
+  asked.mutable_options()->set_trials(kUserKernelTrials);
+  asked.mutable_options()->set_batch(kUserKernelTrials);
   JobRequest job = MLC_TRY(ParseJobRequest(asked));
-  if (job.tasks.size() != 1) return InvalidArgument("a kernel written by hand is for one workload");
-  const proto::RawCuda& kernel = request.kernel();
-  const schedule::RawCuda raw{kernel.entry(),
-                              kernel.source(),
-                              {kernel.blocks(), kernel.blocks_y(), kernel.blocks_z()},
-                              {kernel.threads(), kernel.threads_y(), kernel.threads_z()},
-                              kernel.block_bytes()};
-  const Result<schedule::Config> config = raw.ToConfig();
+  if (job.tasks.size() != 1) return InvalidArgument("a user-supplied kernel is for one workload");
+  const proto::UserKernel& kernel = request.kernel();
+  const schedule::UserKernel user_kernel{kernel.entry(),
+                                         kernel.source(),
+                                         {kernel.blocks(), kernel.blocks_y(), kernel.blocks_z()},
+                                         {kernel.threads(), kernel.threads_y(), kernel.threads_z()},
+                                         kernel.block_bytes()};
+  const Result<schedule::Config> config = user_kernel.ToConfig();
   if (!config.ok()) return config.status();
-  MLC_TRY(schedule::CheckFits(raw, job.target));
-  job.options.raw_cuda = config->ToText();
+  MLC_TRY(schedule::CheckFits(user_kernel, job.target));
+  job.options.user_kernel = config->ToText();
   return job;
 }
 
@@ -207,7 +207,7 @@ Digest JobIdOf(const JobRequest& request, int64_t salt) {
   std::string text = "study v1 seed=" + std::to_string(request.options.seed) +
                      " batch=" + std::to_string(request.options.batch) +
                      " salt=" + std::to_string(salt) + "\n" + request.target.ClassText() + "\n";
-  if (!request.options.raw_cuda.empty()) text += request.options.raw_cuda + "\n";
+  if (!request.options.user_kernel.empty()) text += request.options.user_kernel + "\n";
   for (const db::JobTask& task : request.tasks) {
     text += task.workload.ToText() + " " + std::to_string(task.occurrences) + "\n";
   }

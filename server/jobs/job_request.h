@@ -29,9 +29,9 @@ struct JobOptions {
   int batch = 16;
   int64_t models = 0;  // prior knowledge: the newest model in the log when the job began; 0: none
   std::vector<JobVariant> variants;  // none: one, in which tasks are used as often as they occur
-  // The config of a kernel that somebody wrote by hand, which is all that the job measures; empty:
-  // it searches. Only requests that the role admin may make have one.
-  std::string raw_cuda;
+  // The config of a user-supplied kernel, which is all that the job measures; empty: it searches.
+  // Only requests that the role admin may make have one.
+  std::string user_kernel;
 
   // One line of JSON, as the log keeps it.
   std::string ToText() const;
@@ -56,9 +56,9 @@ Result<std::string> OwnerOf(const proto::SubmitJobRequest& request, const Caller
 // INVALID_ARGUMENT that names the task or option at fault.
 Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request);
 
-// The same for a kernel that somebody wrote by hand, with all that RawCuda::ToConfig refuses. The
-// number of trials is not the caller's.
-Result<JobRequest> ParseRawCudaRequest(const proto::SubmitRawCudaRequest& request);
+// The same for a user-supplied kernel, with all that UserKernel::ToConfig refuses. The number of
+// trials is not the caller's.
+Result<JobRequest> ParseUserKernelRequest(const proto::SubmitUserKernelRequest& request);
 
 // INVALID_ARGUMENT for a workload that would cost its server too much: see
 // schedule::CheckAdmissible. All that a server reads goes this way, from the log, too.

@@ -21,7 +21,7 @@ struct Needs {
 inline std::string ToText(const Needs& needs) {
   std::string text = "class: " + needs.target_class;
   if (!needs.kernel.empty()) text += " that builds " + needs.kernel;
-  if (needs.reported_only) text += " (mlc-worker --allow-raw-cuda)";
+  if (needs.reported_only) text += " (mlc-worker --allow-user-kernels)";
   if (needs.memory_bytes > 0) {
     text += " with " + std::to_string(needs.memory_bytes >> 20) + " MiB for tensors";
   }

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kJobBytes = size_t{16} << 20;
 constexpr int64_t kJobFields = 300'000;
 // A source of 1 MiB, and one workload.
-constexpr size_t kRawCudaBytes = size_t{4} << 20;
+constexpr size_t kUserKernelBytes = size_t{4} << 20;
 // 10,000 digests, their texts, 256 kernels.
 constexpr int64_t kBestFields = 21'000;
 // Workers send 2 MiB of results a call, of 256 bytes at least and 15 fields each.
@@ -21,7 +21,7 @@ constexpr int64_t kWorkerFields = 200'000;
 constexpr std::array kPolicy = {
     Rule{"/mlc.proto.Tuner/SubmitJob", Role::kSubmit, false, kJobBytes, kJobFields},
     // Brings code for workers to run.
-    Rule{"/mlc.proto.Tuner/SubmitRawCuda", Role::kAdmin, false, kRawCudaBytes},
+    Rule{"/mlc.proto.Tuner/SubmitUserKernel", Role::kAdmin, false, kUserKernelBytes},
     Rule{"/mlc.proto.Tuner/CancelJob", Role::kSubmit},  // one's own; the handler looks whose it is
     Rule{"/mlc.proto.Tuner/WatchJob", Role::kRead},
     Rule{"/mlc.proto.Tuner/GetJob", Role::kRead},

@@ -69,10 +69,10 @@ class Tuner {
   // RESOURCE_EXHAUSTED if the quotas allow the caller no such job now.
   Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request,
                                        const Caller& caller);
-  // A job that measures one kernel which somebody wrote by hand. PERMISSION_DENIED for callers who
-  // are no administrators.
-  Result<proto::SubmitJobReply> SubmitRawCuda(const proto::SubmitRawCudaRequest& request,
-                                              const Caller& caller);
+  // A job that measures one user-supplied kernel. PERMISSION_DENIED for callers who are no
+  // administrators.
+  Result<proto::SubmitJobReply> SubmitUserKernel(const proto::SubmitUserKernelRequest& request,
+                                                 const Caller& caller);
   // For good when it returns. PERMISSION_DENIED for another user's job.
   Status Cancel(const std::string& job, const Caller& caller);
   // While the log cannot be written, the error of the log: RESOURCE_EXHAUSTED, DATA_LOSS.

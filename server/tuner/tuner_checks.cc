@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/wire/protocol.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "costmodel/default_config.h"
 #include "server/tuner/tuner.h"
 #include "server/tuner/tuner_call.h"
@@ -184,9 +184,9 @@ Check Tuner::ChooseCanary(const std::string& worker, const target::Target& targe
   Check check;
   check.worker = worker;
   check.factor = target.is_cuda() ? kSameGpu : kSameProcessor;
-  // What somebody wrote by hand is for those who take it, and no measure of a worker.
+  // User-supplied kernels are only for workers that allow them, and do not verify a worker.
   const auto by_others = [&](const db::Record& record) {
-    return record.worker != worker && !schedule::IsRawCuda(record.config);
+    return record.worker != worker && !schedule::IsUserKernel(record.config);
   };
   for (const Digest& workload : workloads) {
     const auto best = log_.Best(workload, target.ClassText(), 1, by_others);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "server/tuner/tuner.h"
 #include "server/tuner/tuner_job.h"
 
@@ -27,9 +27,9 @@ Needs Tuner::NeedsOf(const Job& job, const Proposal& proposal) const {
   Needs needs;
   needs.target_class = job.target_class;
   // All trials of such a job: they are compared on one device.
-  needs.reported_only = !job.options.raw_cuda.empty() || schedule::IsRawCuda(proposal.config);
-  needs.kernel = !job.options.raw_cuda.empty()
-                     ? schedule::RawCudaKernel(job.options.raw_cuda)
+  needs.reported_only = !job.options.user_kernel.empty() || schedule::IsUserKernel(proposal.config);
+  needs.kernel = !job.options.user_kernel.empty()
+                     ? schedule::UserKernelName(job.options.user_kernel)
                      : proposal.config.family + "/" + std::to_string(proposal.config.version);
   // Rounded, so that a job has few queues.
   if (task < job.memory_bytes.size()) {
@@ -43,8 +43,8 @@ Needs Tuner::NeedsOf(const Job& job, const Proposal& proposal) const {
 Needs Tuner::LeastNeeds(const Job& job) {
   Needs needs;
   needs.target_class = job.target_class;
-  needs.reported_only = !job.options.raw_cuda.empty();
-  if (needs.reported_only) needs.kernel = schedule::RawCudaKernel(job.options.raw_cuda);
+  needs.reported_only = !job.options.user_kernel.empty();
+  if (needs.reported_only) needs.kernel = schedule::UserKernelName(job.options.user_kernel);
   return needs;
 }
 

@@ -35,17 +35,16 @@ Result<proto::SubmitJobReply> Tuner::Submit(const proto::SubmitJobRequest& reque
                [&] { return ParseJobRequest(request); });
 }
 
-Result<proto::SubmitJobReply> Tuner::SubmitRawCuda(const proto::SubmitRawCudaRequest& request,
-                                                   const Caller& caller) {
+Result<proto::SubmitJobReply> Tuner::SubmitUserKernel(const proto::SubmitUserKernelRequest& request,
+                                                      const Caller& caller) {
   // As the policy of calls has it: whatever way a request came, it brings code.
   if (!caller.Has(Role::kAdmin)) {
-    return Status(StatusCode::kPermissionDenied,
-                  caller.ToText() +
-                      " may not have kernels run that somebody wrote by hand: it "
-                      "takes the role admin");
+    return Status(StatusCode::kPermissionDenied, caller.ToText() +
+                                                     " may not submit user-supplied kernels: it "
+                                                     "takes the role admin");
   }
   return Enter(request.job(), static_cast<int64_t>(request.ByteSizeLong()), caller,
-               [&] { return ParseRawCudaRequest(request); });
+               [&] { return ParseUserKernelRequest(request); });
 }
 
 // A job that `parse` reads from the request, once the quotas let it in.
@@ -89,7 +88,7 @@ Result<proto::SubmitJobReply> Tuner::Enter(const proto::SubmitJobRequest& reques
                         : resumed      ? "resumed"
                                        : "submitted",
                         owner, row.tasks.size(), job.options.trials,
-                        job.options.raw_cuda.empty() ? "" : ", of a kernel written by hand");
+                        job.options.user_kernel.empty() ? "" : ", of a user-supplied kernel");
   options_.metrics->Add(reply.joined() ? Counter::kJobsJoined : Counter::kJobsSubmitted);
   if (reply.joined() && MLC_TRY(Join(row))) return reply;
   std::vector<db::WorkloadRow> workloads;

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/contain.h"
 #include "server/jobs/history.h"
-#include "server/search/given_kernel.h"
+#include "server/search/user_kernel_strategy.h"
 #include "server/tuner/timing_lock.h"
 #include "server/tuner/tuner.h"
 #include "server/tuner/tuner_job.h"
@@ -98,9 +98,9 @@ bool Tuner::BeginRun(Job& job) {
 // What the log knows for the job, and the spaces of its tasks.
 Status Tuner::OpenSearch(Job& job, const db::JobRow& row) {
   SearchInput input = MLC_TRY(SearchInputOf(log_, workloads_, row));
-  std::optional<schedule::Config> given;
-  if (!job.options.raw_cuda.empty()) {
-    given = MLC_TRY(schedule::Config::Parse(job.options.raw_cuda));
+  std::optional<schedule::Config> user_kernel;
+  if (!job.options.user_kernel.empty()) {
+    user_kernel = MLC_TRY(schedule::Config::Parse(job.options.user_kernel));
   }
   JobRun::Plan plan;
   plan.job_id = row.id;
@@ -110,9 +110,9 @@ Status Tuner::OpenSearch(Job& job, const db::JobRow& row) {
   if (input.target.is_cuda()) plan.in_flight = kGpuBatchesInFlight;
   for (const db::JobTask& task : row.tasks) plan.workloads.push_back(task.workload);
   TimingLock quiet(options_.timing_lock);
-  job.run = std::make_unique<JobRun>(std::move(plan),
-                                     given ? MakeGivenKernelStrategy(input, *std::move(given))
-                                           : options_.strategy(std::move(input)));
+  job.run = std::make_unique<JobRun>(
+      std::move(plan), user_kernel ? MakeUserKernelStrategy(input, *std::move(user_kernel))
+                                   : options_.strategy(std::move(input)));
   return Status();
 }
 

@@ -50,7 +50,7 @@ CALLS = {
     "one endless text": ("submit", TUNER + "SubmitJob", lambda _: request(field(2, field(1, b"x" * (15 * MIB))))),
     "unknown fields": ("submit", TUNER + "SubmitJob", lambda _: b"\xf8\x01\x01" * (MIB // 3)),
     "groups in groups": ("submit", TUNER + "SubmitJob", lambda _: b"\xfb\x01" * 50 + b"\xfc\x01" * 50),
-    "a raw kernel": ("submit", TUNER + "SubmitRawCuda", lambda _: field(1, request(b"")) + field(2, field(2, b"x" * (15 * MIB)))),
+    "a raw kernel": ("submit", TUNER + "SubmitUserKernel", lambda _: field(1, request(b"")) + field(2, field(2, b"x" * (15 * MIB)))),
     "kernels for 10,000 workloads": ("read", TUNER + "Best", lambda _: many_digests(10_000) + field(4, b"k" * (14 * MIB)) + field(2, b"t")),
     "empty digests": ("read", TUNER + "Best", lambda _: b"\x0a\x00" * (MIB // 2)),
     "10,000 workloads": ("read", TUNER + "Best", lambda _: many_digests(10_000) + field(2, os.urandom(8).hex().encode())),

@@ -62,7 +62,7 @@ class Caller:
 
     def call(self, service, method, request, timeout=TIMEOUT, wait=False):
         module = tuner if service == "Tuner" else worker
-        others = {"GetJob": "JobDescription", "SubmitRawCuda": "SubmitJobReply"}
+        others = {"GetJob": "JobDescription", "SubmitUserKernel": "SubmitJobReply"}
         reply = getattr(module, others.get(method, method + "Reply"))
         stub = self.channel.unary_unary(f"/mlc.proto.{service}/{method}", type(request).SerializeToString, reply.FromString)
         return stub(request, timeout=timeout, wait_for_ready=wait)

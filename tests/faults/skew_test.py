@@ -75,7 +75,7 @@ class SkewTest(lab.Lab):
             yield "worker", "Workers", "Synchronize", lab.worker.SynchronizeRequest(
                 protocol=protocol, worker="w", boot="1", target=target)
             yield "client", "Tuner", "SubmitJob", job
-            yield "client", "Tuner", "SubmitRawCuda", lab.tuner.SubmitRawCudaRequest(job=job)
+            yield "client", "Tuner", "SubmitUserKernel", lab.tuner.SubmitUserKernelRequest(job=job)
 
         for protocol in (PROTOCOL + 1, PROTOCOL - 1):
             for peer, service, method, request in calls(protocol):

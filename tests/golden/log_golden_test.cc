@@ -48,7 +48,7 @@ db::Record MakeRecord(int n, double median, const std::string& config, const std
 }
 
 std::string LongConfig() {
-  std::string config = "raw_cuda/1 source=";
+  std::string config = "user_kernel/1 source=";
   for (int line = 0; config.size() < 9000; ++line) config += "line" + std::to_string(line % 10);
   return config;
 }

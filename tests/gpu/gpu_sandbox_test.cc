@@ -104,8 +104,8 @@ TEST_F(GpuSandbox, IsAroundEveryThreadOfTheRunner) {
          gpus_.front().reaches_host ? "reach" : "do not reach");
 }
 
-// What a kernel written by hand would do with the address of something in its process.
-TEST_F(GpuSandbox, WhereKernelsReachTheirProcessNoneWrittenByHandIsRun) {
+// What a user-supplied kernel would do with the address of something in its process.
+TEST_F(GpuSandbox, WhereKernelsReachTheirProcessNoUserKernelRuns) {
   char address[32];
   std::snprintf(address, sizeof(address), "0x%llxull",
                 static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(&in_the_host)));
@@ -120,7 +120,7 @@ TEST_F(GpuSandbox, WhereKernelsReachTheirProcessNoneWrittenByHandIsRun) {
   options.gpus = gpus_;
   options.cuda_home = MLC_SOURCE_DIR "/build/cuda";
   options.gpu_locks = ::testing::TempDir();
-  options.allow_raw_cuda = true;
+  options.allow_user_kernels = true;
   const auto engine = Engine::Create(options);
   EXPECT_EQ(engine.ok(), !gpus_.front().reaches_host) << engine.status().ToString();
 }

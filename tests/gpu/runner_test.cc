@@ -1,5 +1,5 @@
-// The GPU runner on a real device: times, and every way in which a trial can fail, with kernels
-// written by hand. Skips where there is no device.
+// The GPU runner on a real device: times, and every way in which a trial can fail, with
+// user-supplied kernels. Skips where there is no device.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "compiler/build/nvrtc.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "worker/build/built_kernel.h"
 #include "worker/check/reference.h"
 #include "worker/device/fleet/gpu_fleet.h"
@@ -141,20 +141,21 @@ TEST_F(GpuRunnerTest, ARightKernelHasATime) {
 }
 
 // From its config, as a lease brings it: without scratch and counters among its parameters.
-TEST_F(GpuRunnerTest, AKernelWrittenByHandIsBuiltCheckedAndTimed) {
+TEST_F(GpuRunnerTest, AUserKernelIsBuiltCheckedAndTimed) {
   const auto fleet = NewFleet();
   ASSERT_NE(fleet, nullptr);
   const SharedMemory set = Set();
   const auto run = [&](const std::string& body) {
-    const schedule::RawCuda raw{
+    const schedule::UserKernel user_kernel{
         "twice",
         "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
         "  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n" +
             body + "\n}\n",
         kElements / kThreads, kThreads, 65536};
     const CudaToolchain tools{Machine::Get().nvrtc.get(), target::DetectHost(1), true};
-    const Result<BuiltKernel> built = BuildKernel(Doubled().ToText(), raw.ToConfig()->ToText(),
-                                                  Machine::Get().gpus.front().target, tools);
+    const Result<BuiltKernel> built =
+        BuildKernel(Doubled().ToText(), user_kernel.ToConfig()->ToText(),
+                    Machine::Get().gpus.front().target, tools);
     EXPECT_TRUE(built.ok()) << built.status().ToString();
     return Run(*fleet, {Doubled().ToText(), {Encode(*built)}, set.serial(), 0}, set);
   };
@@ -167,7 +168,7 @@ TEST_F(GpuRunnerTest, AKernelWrittenByHandIsBuiltCheckedAndTimed) {
 
 // Every thread and block along every extent has its part, through all of more on-chip memory than a
 // kernel has without asking, in a source of half a mebibyte.
-TEST_F(GpuRunnerTest, AKernelWrittenByHandHasThreeExtents) {
+TEST_F(GpuRunnerTest, AUserKernelHasThreeExtents) {
   const auto fleet = NewFleet();
   ASSERT_NE(fleet, nullptr);
   const SharedMemory set = Set();
@@ -186,10 +187,11 @@ TEST_F(GpuRunnerTest, AKernelWrittenByHandHasThreeExtents) {
   }
   const CudaToolchain tools{Machine::Get().nvrtc.get(), target::DetectHost(1), true};
   const auto run = [&](const std::string& factor, const target::Dim3& blocks) {
-    const schedule::RawCuda raw{"twice", "#define FACTOR " + factor + "\n" + source, blocks, block,
-                                kBlockBytes};
-    const Result<BuiltKernel> built = BuildKernel(Doubled().ToText(), raw.ToConfig()->ToText(),
-                                                  Machine::Get().gpus.front().target, tools);
+    const schedule::UserKernel user_kernel{"twice", "#define FACTOR " + factor + "\n" + source,
+                                           blocks, block, kBlockBytes};
+    const Result<BuiltKernel> built =
+        BuildKernel(Doubled().ToText(), user_kernel.ToConfig()->ToText(),
+                    Machine::Get().gpus.front().target, tools);
     EXPECT_TRUE(built.ok()) << built.status().ToString();
     return Run(*fleet, {Doubled().ToText(), {Encode(*built)}, set.serial(), 0}, set);
   };

@@ -9,7 +9,7 @@
 #include "base/process/child.h"
 #include "base/sandbox/child_limits.h"
 #include "compiler/build/nvrtc.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/family.h"
 
 namespace mlc::worker {
@@ -67,7 +67,7 @@ proto::Capabilities CapabilitiesOf(const Toolkit& toolkit, const std::string& ta
   }
   const Result<target::Target> parsed = target::Target::Parse(target);
   if (parsed.ok() && parsed->is_cuda()) {
-    if (toolkit.allow_raw_cuda) capabilities.add_kernels(schedule::RawCudaKernel());
+    if (toolkit.allow_user_kernels) capabilities.add_kernels(schedule::UserKernelName());
     DescribeGpus(toolkit, parsed->ClassText(), capabilities);
     return capabilities;
   }

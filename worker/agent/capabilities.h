@@ -15,7 +15,7 @@ struct Toolkit {
   std::string llvm;
   std::string nvrtc;  // empty: none
   std::vector<GpuDevice> gpus;
-  bool allow_raw_cuda = false;  // see EngineOptions
+  bool allow_user_kernels = false;  // see EngineOptions
 };
 
 // Version of the CUDA compiler that the engine will use; empty without a GPU or a compiler. Opened

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "base/process/bytes.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 
 namespace mlc::worker {
 namespace {
@@ -160,18 +160,22 @@ Result<BuiltKernel> CompileForDevice(const schedule::LoweredKernel& lowered,
   return built;
 }
 
-Result<BuiltKernel> CompileRawCuda(const graph::Workload& workload, const schedule::Config& config,
-                                   const target::Target& target, const CudaToolchain& tools) {
+Result<BuiltKernel> CompileUserKernel(const graph::Workload& workload,
+                                      const schedule::Config& config, const target::Target& target,
+                                      const CudaToolchain& tools) {
   if (tools.nvrtc == nullptr) return FailedPrecondition("this worker has no CUDA compiler");
-  const schedule::RawCuda raw = MLC_TRY(schedule::RawCuda::FromConfig(config));
-  MLC_TRY(schedule::CheckFits(raw, target));
-  build::CudaBinary binary = MLC_TRY(tools.nvrtc->Compile(raw.source, target.CudaArch()));
+  const schedule::UserKernel user_kernel = MLC_TRY(schedule::UserKernel::FromConfig(config));
+  MLC_TRY(schedule::CheckFits(user_kernel, target));
+  build::CudaBinary binary = MLC_TRY(tools.nvrtc->Compile(user_kernel.source, target.CudaArch()));
   // What spills may still be the fastest: its author decides, and the clock.
-  MLC_TRY(build::CheckEntry(binary, raw.entry));
+  MLC_TRY(build::CheckEntry(binary, user_kernel.entry));
   BuiltKernel built;
-  built.bindings = schedule::RawBindings(workload);
+  built.bindings = schedule::UserKernelBindings(workload);
   built.device = DevicePart{
-      std::move(binary.image), {{raw.entry, raw.grid, raw.block, raw.block_bytes}}, 0, 0};
+      std::move(binary.image),
+      {{user_kernel.entry, user_kernel.grid, user_kernel.block, user_kernel.block_bytes}},
+      0,
+      0};
   return built;
 }
 
@@ -179,7 +183,7 @@ namespace {
 
 Result<BuiltKernel> BuildConfig(const graph::Workload& workload, const schedule::Config& config,
                                 const target::Target& target, const CudaToolchain& tools) {
-  if (schedule::IsRawCuda(config)) return CompileRawCuda(workload, config, target, tools);
+  if (schedule::IsUserKernel(config)) return CompileUserKernel(workload, config, target, tools);
   const schedule::LoweredKernel lowered = MLC_TRY(schedule::LowerConfig(workload, target, config));
   return target.is_cuda() ? CompileForDevice(lowered, target, tools) : Compile(lowered, target);
 }
@@ -190,9 +194,9 @@ Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view conf
                                 const target::Target& target, const CudaToolchain& tools) {
   const auto start = std::chrono::steady_clock::now();
   const schedule::Config point = MLC_TRY(schedule::Config::Parse(config));
-  if (schedule::IsRawCuda(point) && !tools.allow_raw_cuda) {
+  if (schedule::IsUserKernel(point) && !tools.allow_user_kernels) {
     return FailedPrecondition(
-        "this worker runs no kernels written by hand: it was started without --allow-raw-cuda");
+        "this worker runs no user-supplied kernels: it was started without --allow-user-kernels");
   }
   const graph::Workload parsed = MLC_TRY(graph::Workload::Parse(workload));
   BuiltKernel built = MLC_TRY(BuildConfig(parsed, point, target, tools));

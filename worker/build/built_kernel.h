@@ -49,8 +49,8 @@ struct BuiltKernel {
 // What builds for CUDA devices need besides the target. `nvrtc` may be null: then they fail.
 struct CudaToolchain {
   build::Nvrtc* nvrtc = nullptr;
-  target::Target host;          // where preparations run
-  bool allow_raw_cuda = false;  // kernels that somebody wrote by hand are built, too
+  target::Target host;              // where preparations run
+  bool allow_user_kernels = false;  // user-supplied kernels are built, too
 };
 
 // Compiles a lowered kernel and its preparations into one object.
@@ -59,11 +59,12 @@ Result<BuiltKernel> Compile(const schedule::LoweredKernel& lowered, const target
 // or that the compiler warns about: it would only waste the device's time.
 Result<BuiltKernel> CompileForDevice(const schedule::LoweredKernel& lowered,
                                      const target::Target& target, const CudaToolchain& tools);
-// The same for a kernel that somebody wrote by hand. INVALID_ARGUMENT with the compiler's words.
-Result<BuiltKernel> CompileRawCuda(const graph::Workload& workload, const schedule::Config& config,
-                                   const target::Target& target, const CudaToolchain& tools);
+// The same for a user-supplied kernel. INVALID_ARGUMENT with the compiler's words.
+Result<BuiltKernel> CompileUserKernel(const graph::Workload& workload,
+                                      const schedule::Config& config, const target::Target& target,
+                                      const CudaToolchain& tools);
 // From texts: parse, lower, verify, compile. Runs in a build child. FAILED_PRECONDITION for a
-// kernel written by hand where those are not allowed, whatever else its text says.
+// user-supplied kernel where those are not allowed, whatever else its text says.
 Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view config,
                                 const target::Target& target, const CudaToolchain& tools);
 

@@ -140,11 +140,11 @@ Diagnosis DiagnoseGpus(const std::string& cuda_home, const std::string& cubins) 
            gpu.name + " at " + gpu.pci + ", " + Gib(gpu.memory_bytes));
       Line(out, "ok  ", "target", gpu.target.ToText());
       DescribeCard(out, gpu);
-      Line(out, gpu.reaches_host ? "warn" : "ok  ", "kernels written by hand",
+      Line(out, gpu.reaches_host ? "warn" : "ok  ", "user-supplied kernels",
            gpu.reaches_host
                ? "refused: kernels reach the memory of their process (HMM or ATS); the module "
                  "nvidia-uvm has uvm_disable_hmm=1 against HMM"
-               : "can be sandboxed; they take --allow-raw-cuda");
+               : "can be sandboxed; they take --allow-user-kernels");
       if (!nvrtc.ok()) continue;
       const Result<build::CudaBinary> built =
           (*nvrtc)->Compile(std::string(ServiceSource()), gpu.target.CudaArch());

@@ -143,7 +143,7 @@ bool Engine::StartBuild(Job& job) {
   Result<Child> builder = Child::Start(child, [&](int pipe) {
     const auto asking = job.exchange != nullptr ? job.exchange->Compiler(*nvrtc_) : nullptr;
     const CudaToolchain tools{asking != nullptr ? asking.get() : nvrtc_.get(), options_.target,
-                              options_.allow_raw_cuda};
+                              options_.allow_user_kernels};
     WriteAll(pipe, Report(BuildKernel(job.trial.workload, job.trial.config,
                                       targets_[static_cast<size_t>(job.trial.target)], tools)));
   });

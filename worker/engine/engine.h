@@ -37,7 +37,7 @@ struct EngineOptions {
   bool sandbox = true;
   // GPUs whose runners this machine cannot sandbox run without a sandbox, instead of not at all.
   bool lenient = false;
-  bool allow_raw_cuda = false;  // GPUs run kernels that somebody wrote by hand, too
+  bool allow_user_kernels = false;  // GPUs run user-supplied kernels, too
   // Of processor time, of a trial where tensors are small and each thread has a processor;
   // deadlines are longer where they are not (child_limits.h).
   int64_t build_memory_bytes = int64_t{4} << 30;  // of a compiler, besides what the engine holds
@@ -95,7 +95,7 @@ class Engine {
   Status Calibrate();
   build::ChildWork BuildWork() const;
   Status StartGpus();
-  Status CheckRawCuda() const;
+  Status CheckUserKernel() const;
   bool OnCpu(const Job& job) const {
     return !targets_[static_cast<size_t>(job.trial.target)].is_cuda();
   }

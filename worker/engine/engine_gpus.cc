@@ -18,12 +18,12 @@ constexpr size_t kMostTogether = 8;
 // In the sandbox a kernel's author gets at nothing but what the device holds. On a device that
 // reaches the memory of its process, he would be in that process: he would write its results and,
 // once he runs code there, read the files that its user may read.
-Status Engine::CheckRawCuda() const {
-  if (!options_.allow_raw_cuda || !options_.sandbox || options_.lenient) return Status();
+Status Engine::CheckUserKernel() const {
+  if (!options_.allow_user_kernels || !options_.sandbox || options_.lenient) return Status();
   for (const GpuDevice& gpu : options_.gpus) {
     if (!gpu.reaches_host) continue;
     return FailedPrecondition(
-        "--allow-raw-cuda is refused: kernels on GPU " + std::to_string(gpu.ordinal) + " (" +
+        "--allow-user-kernels is refused: kernels on GPU " + std::to_string(gpu.ordinal) + " (" +
         gpu.name +
         ") reach all memory of the process that drives it, so no sandbox contains what somebody "
         "wrote "
@@ -34,7 +34,7 @@ Status Engine::CheckRawCuda() const {
 }
 
 Status Engine::StartGpus() {
-  MLC_TRY(CheckRawCuda());
+  MLC_TRY(CheckUserKernel());
   const Status sandbox = build::CanSandbox(build::Limits::SandboxKind::kDevice);
   if (options_.sandbox && !options_.lenient) MLC_TRY(sandbox);
   nvrtc_ = MLC_TRY(build::Nvrtc::Open(options_.cuda_home));

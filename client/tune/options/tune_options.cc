@@ -25,7 +25,7 @@ constexpr char kAtServer[] =
     "; with --server, auto, cpu and cuda are its workers', if of one class";
 
 constexpr char kRawNeeds[] =
-    "a kernel written by hand takes --cuda-kernel, --workload, --entry, --grid and --block";
+    "a user-supplied kernel takes --cuda-kernel, --workload, --entry, --grid and --block";
 
 // What is read after the flags are known.
 struct Durations {
@@ -132,7 +132,7 @@ void AddJobFlags(CLI::App& app, TuneOptions& options, Durations& durations, JobV
                  "with --server: end a worker's quarantine; for administrators");
 }
 
-// What is wrong with the flags of a kernel written by hand; empty if nothing.
+// What is wrong with the flags of a user-supplied kernel; empty if nothing.
 std::string CheckKernel(const TuneOptions& options) {
   const bool some = options.is_raw() || !options.workload.empty() || !options.entry.empty() ||
                     options.grid || options.block || options.shared != 0;

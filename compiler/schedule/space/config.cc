@@ -59,7 +59,7 @@ Result<Config> Config::Parse(std::string_view text) {
     std::string name = MLC_TRY(lexer.Word());
     MLC_TRY(CheckNew(config, name, lexer));
     MLC_TRY(lexer.Expect("="));
-    if (config.family == kRawCuda && (!config.words.empty() || !lexer.PeekNumber())) {
+    if (config.family == kUserKernel && (!config.words.empty() || !lexer.PeekNumber())) {
       config.words.emplace_back(std::move(name), MLC_TRY(lexer.Word()));
       continue;
     }

@@ -94,11 +94,11 @@ TEST_P(TuningLogTest, ReturnsARecordWithEveryField) {
 }
 
 TEST_P(TuningLogTest, ReturnsConfigsThatBringALongSource) {
-  const std::string most = "raw_cuda/1 source=" + std::string((size_t{3} << 19) - 18, 'x');
-  const std::string least = "raw_cuda/1 source=" + std::string(8192 - 18, 'y');
+  const std::string most = "user_kernel/1 source=" + std::string((size_t{3} << 19) - 21, 'x');
+  const std::string least = "user_kernel/1 source=" + std::string(8192 - 21, 'y');
   for (int n = 0; n < 4; ++n) {
     Record record = MakeRecord(n, 100 + n, first_);
-    record.config = n < 2 ? most : n == 2 ? least : "raw_cuda/1 source=z";
+    record.config = n < 2 ? most : n == 2 ? least : "user_kernel/1 source=z";
     if (n == 1) record.arm = kConfirmationArm;
     EXPECT_EQ(Add(record), Appended::kNew);
   }
@@ -108,12 +108,12 @@ TEST_P(TuningLogTest, ReturnsConfigsThatBringALongSource) {
   EXPECT_EQ((*best)[0].config, most);
   EXPECT_EQ((*best)[1].config, most);
   EXPECT_EQ((*best)[2].config, least);
-  EXPECT_EQ((*best)[3].config, "raw_cuda/1 source=z");
+  EXPECT_EQ((*best)[3].config, "user_kernel/1 source=z");
   EXPECT_EQ((*log_->Find(MakeRecord(1, 1, first_).task_uid))->config, most);
   EXPECT_EQ(log_->Confirmations(first_.key, "cpu avx512 threads=2")->at(0).config, most);
   EXPECT_EQ(log_->List({})->at(2).config, least);
-  for (const std::string& refused :
-       {most + "x", "contraction/1 mr=" + std::string(8192, '1'), std::string("raw_cuda/1 #abc")}) {
+  for (const std::string& refused : {most + "x", "contraction/1 mr=" + std::string(8192, '1'),
+                                     std::string("user_kernel/1 #abc")}) {
     Record record = MakeRecord(9, 100, first_);
     record.config = refused;
     EXPECT_EQ(AppendAndWait(*log_, record).status().code(), StatusCode::kInvalidArgument);

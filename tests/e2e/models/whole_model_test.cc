@@ -88,7 +88,7 @@ TEST_F(WholeModel, AnInterruptAndMissingProgramsLeaveTheLogAsItWas) {
 }
 
 // The libraries are run here without a sandbox, and nobody was asked: whoever wrote into the log
-// writes no program. `mlc-compile` takes kernels written by hand unless it is told not to.
+// writes no program. `mlc-compile` takes user-supplied kernels unless it is told not to.
 TEST_F(WholeModel, KernelsThatSomebodyWroteIntoTheLogAreNotTaken) {
   options_.programs = root_;
   const std::string compiler = root_ + "/mlc-compile";
@@ -98,7 +98,7 @@ TEST_F(WholeModel, KernelsThatSomebodyWroteIntoTheLogAreNotTaken) {
   std::ifstream file(root_ + "/asked");
   const std::string asked(std::istreambuf_iterator<char>(file), {});
   EXPECT_THAT(asked, ::testing::HasSubstr("--log " + options_.log));
-  EXPECT_THAT(asked, ::testing::HasSubstr("--hand-written off"));
+  EXPECT_THAT(asked, ::testing::HasSubstr("--user-kernels off"));
 }
 
 }  // namespace

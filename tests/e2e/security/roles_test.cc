@@ -30,7 +30,7 @@ TEST_F(SecurityTest, RolesHoldOverTheWire) {
   auto submitter = TunerClient::Connect(As("submit-alice"));
   ASSERT_TRUE(submitter.ok());
   EXPECT_EQ(submitter->Submit(job).status().code(), StatusCode::kInvalidArgument);
-  const Status code = submitter->SubmitRawCuda({}).status();
+  const Status code = submitter->SubmitUserKernel({}).status();
   EXPECT_EQ(code.code(), StatusCode::kPermissionDenied);
   EXPECT_THAT(code.message(), HasSubstr("submit alice may not call"));
   EXPECT_THAT(code.message(), HasSubstr("takes the role admin"));
@@ -87,7 +87,7 @@ TEST_F(SecurityTest, ABuildThatMayNotAskEndsWithPermissionDenied) {
 }
 
 // Code for workers to run: from administrators alone, as scripts see it.
-TEST_F(SecurityTest, AKernelWrittenByHandIsAnAdministratorsToSubmit) {
+TEST_F(SecurityTest, OnlyAdministratorsSubmitUserKernels) {
   for (const char* what : {"submit alice", "admin root"}) lab_.Make(what);
   Start();
   std::ofstream(lab_.path("k.cu"))
@@ -106,7 +106,8 @@ TEST_F(SecurityTest, AKernelWrittenByHandIsAnAdministratorsToSubmit) {
   EXPECT_THAT(Said("submit-alice"), HasSubstr("takes the role admin"));
   EXPECT_EQ(submit("admin-root"), 0) << Said("admin-root");
   EXPECT_THAT(Said("admin-root"), HasSubstr("goes on at the server"));
-  EXPECT_THAT(Words(), HasSubstr("audit: refused /mlc.proto.Tuner/SubmitRawCuda to submit alice"));
+  EXPECT_THAT(Words(),
+              HasSubstr("audit: refused /mlc.proto.Tuner/SubmitUserKernel to submit alice"));
 }
 
 }  // namespace

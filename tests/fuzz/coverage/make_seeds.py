@@ -130,8 +130,8 @@ def wire_messages():
         launch = b"".join(number(field, extent) for field, extent in enumerate(extents, start=3))
         return text(1, "f") + text(2, source) + launch + number(9, 1024)
 
-    write("wire_messages", "raw_cuda", b"\1" + text(1, on_gpu) + text(2, kernel(4, 1, 1, 32, 1, 1)))
-    write("wire_messages", "raw_cuda_2d", b"\1" + text(1, on_gpu) + text(2, kernel(4, 2, 1, 32, 2, 1)))
+    write("wire_messages", "user_kernel", b"\1" + text(1, on_gpu) + text(2, kernel(4, 1, 1, 32, 1, 1)))
+    write("wire_messages", "user_kernel_2d", b"\1" + text(1, on_gpu) + text(2, kernel(4, 2, 1, 32, 2, 1)))
     times = number(1, 0) + double(2, 1000) + double(3, 900) + double(4, 1100) + number(5, 10) + double(6, 2000) + double(7, 1e-6)
     failed = number(1, 3) + text(11, "it crashed")
     results = b"".join(text(8, text(1, bytes(16)) + text(2, m) + double(3, 0.5)) for m in (times, failed))

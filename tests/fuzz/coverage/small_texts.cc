@@ -1,11 +1,11 @@
-// The texts of a line or a small file: configs, kernels written by hand, targets, launches,
-// digests, lock files, a job's options, quotas. Each is refused, or prints to a fixed point.
+// The texts of a line or a small file: configs, user-supplied kernels, targets, launches, digests,
+// lock files, a job's options, quotas. Each is refused, or prints to a fixed point.
 #include <cstdint>
 #include <string>
 
 #include "base/check.h"
 #include "compiler/package/lock_file.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/config.h"
 #include "compiler/target/launch.h"
 #include "compiler/target/target.h"
@@ -29,17 +29,17 @@ void RoundTrip(const std::string& text) {
   if constexpr (std::equality_comparable<Value>) MLC_CHECK(*again == *value) << printed;
 }
 
-void ReadRawCuda(const std::string& text) {
+void ReadUserKernel(const std::string& text) {
   const Result<schedule::Config> config = schedule::Config::Parse(text);
-  (void)schedule::IsRawCuda(text);
+  (void)schedule::IsUserKernel(text);
   (void)schedule::BriefConfig(text);
-  if (!config.ok() || !schedule::IsRawCuda(*config)) return;
-  const Result<schedule::RawCuda> raw = schedule::RawCuda::FromConfig(*config);
-  if (!raw.ok()) return;
-  const Result<schedule::Config> written = raw->ToConfig();
+  if (!config.ok() || !schedule::IsUserKernel(*config)) return;
+  const Result<schedule::UserKernel> user_kernel = schedule::UserKernel::FromConfig(*config);
+  if (!user_kernel.ok()) return;
+  const Result<schedule::Config> written = user_kernel->ToConfig();
   MLC_CHECK(written.ok()) << written.status().message() << "\n" << text;
-  const Result<schedule::RawCuda> again = schedule::RawCuda::FromConfig(*written);
-  MLC_CHECK(again.ok() && *again == *raw) << text;
+  const Result<schedule::UserKernel> again = schedule::UserKernel::FromConfig(*written);
+  MLC_CHECK(again.ok() && *again == *user_kernel) << text;
 }
 
 void ReadTarget(const std::string& text) {
@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   mlc::RoundTrip<mlc::target::Target>(text);
   mlc::RoundTrip<mlc::package::LockFile>(text);
   mlc::RoundTrip<mlc::Digest>(text);
-  mlc::ReadRawCuda(text);
+  mlc::ReadUserKernel(text);
   mlc::ReadTarget(text);
   if (const auto extent = mlc::target::ParseDim3(text); extent.ok()) {
     const auto again = mlc::target::ParseDim3(extent->ToText());

@@ -38,9 +38,9 @@ void ReadJob(std::string_view bytes) {
   if (Decode(bytes, request)) CheckJob(server::ParseJobRequest(request));
 }
 
-void ReadRawCuda(std::string_view bytes) {
-  proto::SubmitRawCudaRequest request;
-  if (Decode(bytes, request)) CheckJob(server::ParseRawCudaRequest(request));
+void ReadUserKernel(std::string_view bytes) {
+  proto::SubmitUserKernelRequest request;
+  if (Decode(bytes, request)) CheckJob(server::ParseUserKernelRequest(request));
 }
 
 void ReadResults(std::string_view bytes) {
@@ -76,7 +76,8 @@ void ReadOptions(std::string_view bytes) {
   MLC_CHECK(again.ok() && again->ToText() == text) << text;
 }
 
-constexpr void (*kReaders[])(std::string_view) = {ReadJob, ReadRawCuda, ReadResults, ReadOptions};
+constexpr void (*kReaders[])(std::string_view) = {ReadJob, ReadUserKernel, ReadResults,
+                                                  ReadOptions};
 
 }  // namespace
 }  // namespace mlc

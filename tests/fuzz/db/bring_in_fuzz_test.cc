@@ -95,7 +95,7 @@ TEST_F(BringInFuzzTest, AMergeOfADamagedLogTakesAllOrNothing) {
   EXPECT_LT(merges, 400);
 }
 
-// Rows that somebody wrote by hand, with a digest that fits or without.
+// Rows written by hand, with a digest that fits or without.
 TEST_F(BringInFuzzTest, AMergeOfForgedRowsTakesAllOrNothing) {
   const std::vector<std::string> values = {"NULL",
                                            "-1",

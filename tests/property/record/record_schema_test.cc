@@ -96,13 +96,13 @@ std::string Config(Rng& rng) {
       mixed,
       padded("a/1 ", 8191),
       padded("a/1 ", 8192),
-      padded("raw_cuda/1 s=", 8191),
-      padded("raw_cuda/1 s=", 8192),
-      padded("raw_cuda/1 s=", size_t{3} << 19),
-      padded("raw_cuda/1 s=", (size_t{3} << 19) + 1),
-      "raw_cuda/" + std::string(9000, '0') + "1",
-      "raw_cuda/1 s=" + std::string(5000, '\xc3') + std::string(5000, '\xa9'),
-      std::string("raw_cuda/1 s=") + '\0' + std::string(9000, 'x')};
+      padded("user_kernel/1 s=", 8191),
+      padded("user_kernel/1 s=", 8192),
+      padded("user_kernel/1 s=", size_t{3} << 19),
+      padded("user_kernel/1 s=", (size_t{3} << 19) + 1),
+      "user_kernel/" + std::string(9000, '0') + "1",
+      "user_kernel/1 s=" + std::string(5000, '\xc3') + std::string(5000, '\xa9'),
+      std::string("user_kernel/1 s=") + '\0' + std::string(9000, 'x')};
   return One(rng, configs);
 }
 
@@ -176,7 +176,7 @@ bool IsOwnRule(const Record& record) {
   if (m.outcome == Outcome::kOk && m.p10_ns == 0) return true;
   if (record.target.find('\0') != std::string::npos) return true;
   // A long config that brings no source is kept, but cannot be read again.
-  if (record.config.size() > 8191 && !record.config.starts_with("raw_cuda/")) return true;
+  if (record.config.size() > 8191 && !record.config.starts_with("user_kernel/")) return true;
   for (char c : record.config) {
     if (c < ' ' || c > '~' || c == '#') return true;
   }

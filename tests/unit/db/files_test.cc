@@ -45,7 +45,9 @@ TEST_F(FilesTest, ASnapshotOfALiveLogIsClosedAndReproducible) {
 
 // Two records of one config with a long source, and one of another.
 TEST_F(FilesTest, LongConfigsAreStoredOnceAndGoWhereTheirRecordsGo) {
-  const auto config = [](int n) { return "raw_cuda/1 source=" + std::string(50'000 + n / 2, 'x'); };
+  const auto config = [](int n) {
+    return "user_kernel/1 source=" + std::string(50'000 + n / 2, 'x');
+  };
   {
     auto log = OpenSqliteLog(Path("a.db"));
     ASSERT_TRUE((*log)->AddWorkload(TheWorkload()).ok());

@@ -19,7 +19,7 @@
 #include "compiler/ir/interpret/interpret.h"
 #include "compiler/package/library.h"
 #include "compiler/runtime/model.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/family.h"
 #include "tests/e2e/library/small_models.h"
 #include "tests/unit/package/elf_file.h"
@@ -316,8 +316,9 @@ TEST_F(OneDeviceLibrary, WithoutSubstitutesRunsOnItsTargetAlone) {
   dlclose(handle);
 }
 
-// Written by hand for one task: the library launches it as it says, whatever was launched before.
-TEST_F(OneDeviceLibrary, TakesAKernelWrittenByHand) {
+// A user-supplied kernel for one task: the library launches it as it says, whatever was launched
+// before.
+TEST_F(OneDeviceLibrary, TakesAUserKernel) {
   graph::Graph graph;
   graph::TensorType type;
   type.dims = {1000};
@@ -328,13 +329,13 @@ TEST_F(OneDeviceLibrary, TakesAKernelWrittenByHand) {
   ASSERT_TRUE(program.ok()) << program.status().message();
   ASSERT_EQ(program->tasks.size(), 1u);
   const graph::Workload& workload = program->tasks[0].workload;
-  Kernels()["by_hand"] =
+  Kernels()["user_kernel"] =
       schedule::LowerConfig(workload, target_,
                             schedule::FamiliesFor(workload, target_)[0]->Default(workload, target_))
           ->kernel;
-  const schedule::RawCuda raw{
-      "by_hand_p0",
-      "extern \"C\" __global__ void by_hand_p0(const float* in, float* out) {\n"
+  const schedule::UserKernel user_kernel{
+      "user_kernel_p0",
+      "extern \"C\" __global__ void user_kernel_p0(const float* in, float* out) {\n"
       "  const int i = ((blockIdx.y * 2 + blockIdx.x) * 8 + threadIdx.y) * 16 + threadIdx.x;\n"
       "  if (i < 1000) out[i] = -in[i];\n}\n",
       {2, 4},
@@ -343,14 +344,15 @@ TEST_F(OneDeviceLibrary, TakesAKernelWrittenByHand) {
   LibraryOptions options;
   options.directory = root_ + "/hand";
   options.name = "net";
-  const std::vector<Choice> choices = {{*raw.ToConfig(), "record", 0, {}}};
+  const std::vector<Choice> choices = {{*user_kernel.ToConfig(), "record", 0, {}}};
   const Result<LibraryReport> report = WriteLibrary(*program, choices, target_, options);
   SKIP_WITHOUT_NVRTC(report);
   EXPECT_FALSE(report->portable) << "it was tried on the target alone";
   ExpectNear(Run(report->shared_library, graph, nullptr), graph, 1e-6);
-  EXPECT_THAT(fake_cuda_notes(), HasSubstr("launch by_hand_p0 blocks=2,4,1 threads=16,8,1 bytes=64 "
-                                           "programmatic=0"));
-  const schedule::RawCuda broken{"gone", "// gone\nnonsense", 1, 32, 0};
+  EXPECT_THAT(fake_cuda_notes(),
+              HasSubstr("launch user_kernel_p0 blocks=2,4,1 threads=16,8,1 bytes=64 "
+                        "programmatic=0"));
+  const schedule::UserKernel broken{"gone", "// gone\nnonsense", 1, 32, 0};
   const std::vector<Choice> bad = {{*broken.ToConfig(), "record", 0, {}}};
   const Status refused = WriteLibrary(*program, bad, target_, options).status();
   EXPECT_THAT(refused.message(), HasSubstr("task 0"));

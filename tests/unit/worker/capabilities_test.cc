@@ -48,16 +48,16 @@ TEST(CapabilitiesTest, AProcessorTellsTheMachinesMemoryAndNoDriver) {
   EXPECT_EQ(told.driver(), "");
 }
 
-TEST(CapabilitiesTest, KernelsWrittenByHandAreForGpusThatTakeThem) {
+TEST(CapabilitiesTest, UserKernelsAreForGpusThatAllowThem) {
   const auto takes = [](const Toolkit& toolkit, const std::string& target) {
     const proto::Capabilities told = CapabilitiesOf(toolkit, target);
-    return std::find(told.kernels().begin(), told.kernels().end(), "raw_cuda/1") !=
+    return std::find(told.kernels().begin(), told.kernels().end(), "user_kernel/1") !=
            told.kernels().end();
   };
   Toolkit toolkit{"19.1", "13.0", {Gpu(132, 141)}};
   const std::string gpu = toolkit.gpus[0].target.ToText();
   EXPECT_FALSE(takes(toolkit, gpu));
-  toolkit.allow_raw_cuda = true;
+  toolkit.allow_user_kernels = true;
   EXPECT_TRUE(takes(toolkit, gpu));
   EXPECT_FALSE(takes(toolkit, target::DetectHost(2).ToText()));
 }

@@ -8,7 +8,7 @@
 
 #include "base/process/child.h"
 #include "base/sandbox/sandbox.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "worker/build/built_kernel.h"
 #include "worker/device/cuda/service_kernels.h"
 #include "worker/local_trial.h"
@@ -39,12 +39,12 @@ class CudaBuild : public ::testing::Test {
 
   // What BuildKernel gives in a build child.
   static Result<BuiltKernel> BuildInChild(const std::string& workload, const std::string& config,
-                                          bool allow_raw_cuda = false) {
+                                          bool allow_user_kernels = false) {
     const target::Target target = *target::Target::Parse(kTarget);
     Child::Options options;
     Result<Child> child = Child::Start(options, [&](int pipe) {
       const Result<BuiltKernel> built = BuildKernel(
-          workload, config, target, {Compiler(), target::DetectHost(1), allow_raw_cuda});
+          workload, config, target, {Compiler(), target::DetectHost(1), allow_user_kernels});
       WriteAll(pipe, built.ok() ? "+" + Encode(*built) : "-" + built.status().message());
     });
     if (!child.ok()) return child.status();
@@ -99,10 +99,10 @@ std::string Doubled() {
 }
 
 std::string RawConfig(const std::string& entry, const std::string& source) {
-  return schedule::RawCuda{entry, source, 4, 256, 0}.ToConfig()->ToText();
+  return schedule::UserKernel{entry, source, 4, 256, 0}.ToConfig()->ToText();
 }
 
-TEST_F(CudaBuild, AKernelWrittenByHandIsBuiltWhereItIsAllowed) {
+TEST_F(CudaBuild, AUserKernelIsBuiltWhereItIsAllowed) {
   const std::string config = RawConfig(
       "twice",
       "__device__ float doubled(float x) { return 2.0f * x; }\n"
@@ -120,9 +120,9 @@ TEST_F(CudaBuild, AKernelWrittenByHandIsBuiltWhereItIsAllowed) {
   EXPECT_EQ(built->device->shared_bytes + built->device->counter_bytes, 0);
   // However a server writes it.
   for (const std::string& text : {config, " " + config, "# no\n" + config, "\t\n" + config,
-                                  std::string("raw_cuda/1"), std::string("raw_cuda/9 a=1")}) {
+                                  std::string("user_kernel/1"), std::string("user_kernel/9 a=1")}) {
     const Result<BuiltKernel> refused = BuildInChild(Doubled(), text);
-    EXPECT_NE(refused.status().message().find("started without --allow-raw-cuda"),
+    EXPECT_NE(refused.status().message().find("started without --allow-user-kernels"),
               std::string::npos)
         << refused.status().message();
   }
@@ -142,8 +142,8 @@ TEST_F(CudaBuild, ALongKernelWithThreeExtentsIsBuiltForEveryDevice) {
               std::to_string(i) + ".5f; }\n";
   }
   const std::string config =
-      schedule::RawCuda{"twice", source, {2, 2, 2}, {8, 4, 4}, 65536}.ToConfig()->ToText();
-  EXPECT_TRUE(config.starts_with("raw_cuda/1 "));
+      schedule::UserKernel{"twice", source, {2, 2, 2}, {8, 4, 4}, 65536}.ToConfig()->ToText();
+  EXPECT_TRUE(config.starts_with("user_kernel/1 "));
   const Result<BuiltKernel> built = BuildInChild(Doubled(), config, true);
   ASSERT_TRUE(built.ok()) << built.status().ToString();
   EXPECT_EQ(built->device->launches[0].grid, target::Dim3(2, 2, 2));
@@ -154,7 +154,7 @@ TEST_F(CudaBuild, ALongKernelWithThreeExtentsIsBuiltForEveryDevice) {
   EXPECT_TRUE(build::CheckEntry(*older, "twice").ok());
 }
 
-TEST_F(CudaBuild, AKernelWrittenByHandThatIsNoneIsExplained) {
+TEST_F(CudaBuild, ErrorsOfAUserKernelAreExplained) {
   const auto why = [](const std::string& entry, const std::string& source) {
     return BuildInChild(Doubled(), RawConfig(entry, source), true).status().message();
   };

@@ -4,7 +4,7 @@
 
 #include "client/compile/choose_kernels.h"
 #include "client/compile/compile_report.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/check_config.h"
 #include "tests/support/db/memory_log.h"
 #include "tests/unit/client/compile/known_times.h"
@@ -86,12 +86,13 @@ TEST_F(SubstitutesTest, StandForKernelsThatNeedMoreMemoryThanAllHave) {
   EXPECT_TRUE(OnAll(*choice.substitute));
 }
 
-TEST_F(SubstitutesTest, StandForKernelsWrittenByHand) {
-  const schedule::RawCuda raw{"f", "extern \"C\" __global__ void f(const void*) {}\n", 1, 32, 0};
-  Add(*raw.ToConfig(), 5000);
+TEST_F(SubstitutesTest, StandForUserKernels) {
+  const schedule::UserKernel user_kernel{"f", "extern \"C\" __global__ void f(const void*) {}\n", 1,
+                                         32, 0};
+  Add(*user_kernel.ToConfig(), 5000);
   Add(Portable(), 9000);
   const package::Choice choice = Choose();
-  EXPECT_TRUE(schedule::IsRawCuda(choice.config));
+  EXPECT_TRUE(schedule::IsUserKernel(choice.config));
   EXPECT_EQ(choice.substitute, Portable());
 }
 

@@ -99,7 +99,7 @@ TEST(TuneOptionsTest, VerbsNeedAServerAndNothingElse) {
   EXPECT_THAT(never.message, HasSubstr("--reconnect-timeout: 'never' is not a duration"));
 }
 
-TEST(TuneOptionsTest, AKernelWrittenByHandStandsForAModel) {
+TEST(TuneOptionsTest, AUserKernelStandsForAModel) {
   const ParsedCommand parsed =
       Parse({"--cuda-kernel", "k.cu", "--workload", "w.txt", "--entry", "scale", "--grid", "4096",
              "--block", "256", "--shared", "1024", "--server", "lab:7443"});

@@ -12,17 +12,18 @@ constexpr int64_t kMib = 1 << 20;
 Needs Trials(const std::string& kernel, int64_t memory_bytes = 0) {
   return {kGpu, kernel, memory_bytes, false};
 }
-const Needs kByHand = {kGpu, "raw_cuda/1", 0, true};
+const Needs kUserKernel = {kGpu, "user_kernel/1", 0, true};
 
 TEST(AbilitiesTest, WhatIsDeclaredHoldsUntilAWorkerTells) {
   Abilities plain({.classes = {"target v1 cuda *"}});
   EXPECT_TRUE(plain.Meet(Trials("contraction/3", 1000 * kMib)));
   EXPECT_FALSE(plain.Meet({.target_class = kCpu}));
-  EXPECT_FALSE(plain.Meet(kByHand));
-  Abilities told({.classes = {"target v1 cuda *"}, .memory_bytes = 16 * kMib, .raw_cuda = true});
-  EXPECT_TRUE(told.Meet(Trials("contraction/3", 16 * kMib)));
-  EXPECT_FALSE(told.Meet(Trials("contraction/3", 17 * kMib)));
-  EXPECT_TRUE(told.Meet(kByHand));
+  EXPECT_FALSE(plain.Meet(kUserKernel));
+  Abilities allowing(
+      {.classes = {"target v1 cuda *"}, .memory_bytes = 16 * kMib, .user_kernels = true});
+  EXPECT_TRUE(allowing.Meet(Trials("contraction/3", 16 * kMib)));
+  EXPECT_FALSE(allowing.Meet(Trials("contraction/3", 17 * kMib)));
+  EXPECT_TRUE(allowing.Meet(kUserKernel));
 }
 
 TEST(AbilitiesTest, WhatAWorkerTellsOutweighsWhatIsDeclared) {
@@ -32,7 +33,7 @@ TEST(AbilitiesTest, WhatAWorkerTellsOutweighsWhatIsDeclared) {
   EXPECT_FALSE(abilities.Meet(Trials("contraction/3", 9 * kMib)));
   EXPECT_FALSE(abilities.Meet(Trials("contraction/4")));
   EXPECT_FALSE(abilities.Meet({.target_class = kCpu}));
-  EXPECT_FALSE(abilities.Meet(kByHand));
+  EXPECT_FALSE(abilities.Meet(kUserKernel));
 }
 
 TEST(AbilitiesTest, OneOfItsWorkersIsEnough) {
@@ -40,10 +41,10 @@ TEST(AbilitiesTest, OneOfItsWorkersIsEnough) {
   abilities.Learn({kGpu, {"contraction/3"}, 8 * kMib}, true);
   abilities.Learn({kGpu, {"contraction/3"}, 32 * kMib}, true);
   abilities.Learn({kGpu, {"contraction/3"}, 16 * kMib}, true);
-  abilities.Learn({kGpu, {"raw_cuda/1"}, 0}, true);
+  abilities.Learn({kGpu, {"user_kernel/1"}, 0}, true);
   EXPECT_TRUE(abilities.Meet(Trials("contraction/3", 32 * kMib)));
   EXPECT_FALSE(abilities.Meet(Trials("contraction/3", 33 * kMib)));
-  EXPECT_TRUE(abilities.Meet(kByHand));
+  EXPECT_TRUE(abilities.Meet(kUserKernel));
 }
 
 TEST(AbilitiesTest, AnEarlierServersWorkersMayBeOfAnOlderMake) {

@@ -20,7 +20,7 @@ TEST(FleetConfigTest, ReadsEverySetting) {
        "starts_per_round": 2, "idle_s": 60, "start_timeout_s": 90, "lost_s": 15, "drain_s": 30,
        "stable_s": 10, "first_backoff_s": 1, "longest_backoff_s": 20,
        "memory_mib": 140000,
-       "worker": ["/opt/mlc/bin/mlc-worker", "--target", "cuda", "--allow-raw-cuda"],
+       "worker": ["/opt/mlc/bin/mlc-worker", "--target", "cuda", "--allow-user-kernels"],
        "slurm": {"script": "worker.sbatch", "partition": "gpu", "gres": "gpu:1",
                  "time_limit_s": 3600, "warning_s": 120, "output": "/var/log/%j",
                  "options": ["--qos=low"]}},
@@ -32,7 +32,7 @@ TEST(FleetConfigTest, ReadsEverySetting) {
   const PoolConfig& pool = config->pools[0];
   EXPECT_THAT(pool.terms.declared.classes, ::testing::ElementsAre("target v1 cuda *"));
   EXPECT_EQ(pool.terms.declared.memory_bytes, int64_t{140'000} << 20);
-  EXPECT_TRUE(pool.terms.declared.raw_cuda);
+  EXPECT_TRUE(pool.terms.declared.user_kernels);
   EXPECT_EQ(pool.terms.max, 4);
   EXPECT_EQ(pool.terms.idle_ms, 60'000);
   EXPECT_EQ(pool.terms.longest_backoff_ms, 20'000);
@@ -42,7 +42,7 @@ TEST(FleetConfigTest, ReadsEverySetting) {
   const DeclaredAbilities& other = config->pools[1].terms.declared;
   EXPECT_THAT(other.classes, ::testing::ElementsAre("target v1 cpu * isa=avx512 *"));
   EXPECT_EQ(other.memory_bytes, 0);
-  EXPECT_FALSE(other.raw_cuda);
+  EXPECT_FALSE(other.user_kernels);
 }
 
 struct BadCase {

@@ -65,11 +65,11 @@ TEST(LeasesTest, ALostWorkerCanBeForgottenAndOneInContactCannot) {
 TEST(LeasesTest, TrialsThatBringTheirSourceAreFewInOneAnswer) {
   Leases leases({});
   Needs needs = kCpu;
-  needs.kernel = "raw_cuda/1";
+  needs.kernel = "user_kernel/1";
   needs.reported_only = true;
   for (uint64_t n = 0; n < 40; ++n) leases.Add(Uid(n), kJobId, needs);
   Leases::Contact worker = From("a", 100);
-  worker.offer.kernels = {"raw_cuda/1"};
+  worker.offer.kernels = {"user_kernel/1"};
   size_t granted = 0;
   for (const size_t expected : {16, 16, 8, 0}) {
     const std::vector<Digest> uids = Uids(leases.Synchronize(worker, 0));

@@ -132,14 +132,15 @@ TEST_F(TunerChecksTest, NoCanaryBringsCode) {
   record.workload = workload.digest();
   record.target = target::Target::Parse(TargetText())->ClassText();
   record.config =
-      "raw_cuda/1 blocks=1 blocks_y=1 blocks_z=1 threads=32 threads_y=1 threads_z=1 block_bytes=0 "
+      "user_kernel/1 blocks=1 blocks_y=1 blocks_z=1 threads=32 threads_y=1 threads_z=1 "
+      "block_bytes=0 "
       "entry=k source=eJx";
   record.measurement = Time(100);
   record.worker = "other";
   ASSERT_TRUE(db::AppendAndWait(*log_, record).ok());
   Start(true);
   (void)Submit(4);
-  EXPECT_THAT(NextLease("w").config(), ::testing::Not(HasSubstr("raw_cuda")));
+  EXPECT_THAT(NextLease("w").config(), ::testing::Not(HasSubstr("user_kernel")));
 }
 
 TEST_F(TunerChecksTest, ANewWorkerRunsAKnownTrialFirst) {

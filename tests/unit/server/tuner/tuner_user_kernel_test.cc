@@ -1,5 +1,5 @@
-// Jobs that measure one kernel which somebody wrote by hand: who may, which workers get it, what is
-// compared with what, and what other jobs see of it.
+// Jobs that measure one user-supplied kernel: who may, which workers get it, what is compared with
+// what, and what other jobs see of it.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "base/wire/protocol.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "costmodel/default_config.h"
 #include "db/confirmed_best.h"
 #include "tests/unit/server/tuner/fake_strategy.h"
@@ -25,23 +25,23 @@ constexpr char kSource[] =
 
 graph::Workload Task() { return MakeWorkload(64); }
 
-class RawCudaTest : public TunerTest {
+class UserKernelTest : public TunerTest {
  protected:
-  static proto::SubmitRawCudaRequest RawRequest() {
-    proto::SubmitRawCudaRequest request;
+  static proto::SubmitUserKernelRequest UserKernelRequest() {
+    proto::SubmitUserKernelRequest request;
     proto::Task& task = *request.mutable_job()->add_tasks();
     task.set_workload(Task().ToText());
     task.set_occurrences(1);
     request.mutable_job()->set_target(kGpu);
     request.mutable_kernel()->set_entry("negate");
     request.mutable_kernel()->set_source(kSource);
-    proto::RawCuda& kernel = *request.mutable_kernel();
+    proto::UserKernel& kernel = *request.mutable_kernel();
     kernel.set_blocks(1), kernel.set_blocks_y(1), kernel.set_blocks_z(1);
     kernel.set_threads(64), kernel.set_threads_y(1), kernel.set_threads_z(1);
     return request;
   }
-  std::string SubmitRaw(const proto::SubmitRawCudaRequest& request = RawRequest()) {
-    const auto reply = tuner_->SubmitRawCuda(request, Caller{"root", Role::kAdmin});
+  std::string SubmitOne(const proto::SubmitUserKernelRequest& request = UserKernelRequest()) {
+    const auto reply = tuner_->SubmitUserKernel(request, Caller{"root", Role::kAdmin});
     EXPECT_TRUE(reply.ok()) << reply.status().ToString();
     return reply.ok() ? reply->job() : "";
   }
@@ -80,14 +80,14 @@ class RawCudaTest : public TunerTest {
   // The whole job, where the kernel takes `ns` and everything else 5000.
   std::vector<std::string> RunRaw(const std::string& job, double ns) {
     std::vector<std::string> configs;
-    proto::SynchronizeRequest request = Gpu("g", {"raw_cuda/1"});
+    proto::SynchronizeRequest request = Gpu("g", {"user_kernel/1"});
     for (;;) {
       const std::vector<proto::Lease> leases = Leases(job, request);
       if (leases.empty()) return configs;
       request.clear_finished();
       for (const proto::Lease& lease : leases) {
         configs.push_back(lease.config());
-        Answer(request, lease, Took(schedule::IsRawCuda(lease.config()) ? ns : 5000));
+        Answer(request, lease, Took(schedule::IsUserKernel(lease.config()) ? ns : 5000));
       }
     }
   }
@@ -100,21 +100,22 @@ class RawCudaTest : public TunerTest {
   }
 };
 
-TEST_F(RawCudaTest, IsForAdministrators) {
+TEST_F(UserKernelTest, IsForAdministrators) {
   for (const Role role : {Role::kRead, Role::kSubmit, Role::kWork}) {
-    const Status refused = tuner_->SubmitRawCuda(RawRequest(), Caller{"x", role}).status();
+    const Status refused =
+        tuner_->SubmitUserKernel(UserKernelRequest(), Caller{"x", role}).status();
     EXPECT_EQ(refused.code(), StatusCode::kPermissionDenied);
     EXPECT_THAT(refused.message(), HasSubstr("it takes the role admin"));
   }
-  EXPECT_TRUE(tuner_->SubmitRawCuda(RawRequest(), Caller{"root", Role::kAdmin}).ok());
-  EXPECT_TRUE(tuner_->SubmitRawCuda(RawRequest(), Caller::Local()).ok());
+  EXPECT_TRUE(tuner_->SubmitUserKernel(UserKernelRequest(), Caller{"root", Role::kAdmin}).ok());
+  EXPECT_TRUE(tuner_->SubmitUserKernel(UserKernelRequest(), Caller::Local()).ok());
 }
 
-TEST_F(RawCudaTest, WhatNobodyCouldRunIsRefusedAtOnce) {
+TEST_F(UserKernelTest, WhatNobodyCouldRunIsRefusedAtOnce) {
   const auto why = [&](const auto& change) {
-    proto::SubmitRawCudaRequest request = RawRequest();
+    proto::SubmitUserKernelRequest request = UserKernelRequest();
     change(request);
-    const Status status = tuner_->SubmitRawCuda(request, Caller::Local()).status();
+    const Status status = tuner_->SubmitUserKernel(request, Caller::Local()).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << status.ToString();
     return status.message();
   };
@@ -137,8 +138,8 @@ TEST_F(RawCudaTest, WhatNobodyCouldRunIsRefusedAtOnce) {
               HasSubstr("1 MiB is the most"));
 }
 
-TEST_F(RawCudaTest, OnlyWorkersThatSaySoGetIt) {
-  const std::string job = SubmitRaw();
+TEST_F(UserKernelTest, OnlyWorkersThatSaySoGetIt) {
+  const std::string job = SubmitOne();
   const std::vector<std::string> families = {schedule::Config::Parse(Default())->family + "/1"};
   // One that tells its families, and one that does not tell: all are assumed, but for this.
   for (int i = 0; i < 50; ++i) {
@@ -147,20 +148,20 @@ TEST_F(RawCudaTest, OnlyWorkersThatSaySoGetIt) {
     std::this_thread::yield();
   }
   const auto detail = [&] { return tuner_->Progress(job)->detail(); };
-  while (detail().find("--allow-raw-cuda") == std::string::npos) std::this_thread::yield();
-  EXPECT_THAT(detail(), HasSubstr("that builds raw_cuda/1 (mlc-worker --allow-raw-cuda)"));
+  while (detail().find("--allow-user-kernels") == std::string::npos) std::this_thread::yield();
+  EXPECT_THAT(detail(), HasSubstr("that builds user_kernel/1 (mlc-worker --allow-user-kernels)"));
   EXPECT_THAT(detail(), HasSubstr("connected: 2 of target v1 cuda"));
-  const auto leases = Leases(job, Gpu("with", {"raw_cuda/1"}));
+  const auto leases = Leases(job, Gpu("with", {"user_kernel/1"}));
   ASSERT_EQ(leases.size(), 1u);
   EXPECT_EQ(detail(), "");
-  EXPECT_TRUE(schedule::IsRawCuda(leases[0].config()));
+  EXPECT_TRUE(schedule::IsUserKernel(leases[0].config()));
   EXPECT_EQ(leases[0].early_stop_ns(), 0);
   EXPECT_EQ(Call(Gpu("without", families))->leases_size(), 0);
 }
 
 // With a source as long as one may be.
-TEST_F(RawCudaTest, AKernelGoesToWorkersOfItsVersionAloneAndWhole) {
-  proto::SubmitRawCudaRequest request = RawRequest();
+TEST_F(UserKernelTest, AKernelGoesToWorkersOfItsVersionAloneAndWhole) {
+  proto::SubmitUserKernelRequest request = UserKernelRequest();
   request.mutable_kernel()->set_blocks_y(3);
   request.mutable_kernel()->set_threads(8);
   request.mutable_kernel()->set_threads_z(4);
@@ -170,27 +171,28 @@ TEST_F(RawCudaTest, AKernelGoesToWorkersOfItsVersionAloneAndWhole) {
     source += static_cast<char>('!' + rng.Below(90));
   }
   source.resize(size_t{1} << 20);
-  const std::string job = SubmitRaw(request);
+  const std::string job = SubmitOne(request);
   for (int i = 0; i < 50; ++i) {
-    EXPECT_EQ(Call(Gpu("newer", {"raw_cuda/2"}))->leases_size(), 0);
+    EXPECT_EQ(Call(Gpu("newer", {"user_kernel/2"}))->leases_size(), 0);
     std::this_thread::yield();
   }
-  const auto leases = Leases(job, Gpu("both", {"raw_cuda/1", "raw_cuda/2"}));
+  const auto leases = Leases(job, Gpu("both", {"user_kernel/1", "user_kernel/2"}));
   ASSERT_EQ(leases.size(), 1u);
-  const auto raw = schedule::RawCuda::FromConfig(*schedule::Config::Parse(leases[0].config()));
-  ASSERT_TRUE(raw.ok()) << raw.status().ToString();
-  EXPECT_EQ(raw->grid, target::Dim3(1, 3, 1));
-  EXPECT_EQ(raw->block, target::Dim3(8, 1, 4));
-  EXPECT_EQ(raw->source, source);
-  proto::SynchronizeRequest answer = Gpu("both", {"raw_cuda/1", "raw_cuda/2"});
+  const auto user_kernel =
+      schedule::UserKernel::FromConfig(*schedule::Config::Parse(leases[0].config()));
+  ASSERT_TRUE(user_kernel.ok()) << user_kernel.status().ToString();
+  EXPECT_EQ(user_kernel->grid, target::Dim3(1, 3, 1));
+  EXPECT_EQ(user_kernel->block, target::Dim3(8, 1, 4));
+  EXPECT_EQ(user_kernel->source, source);
+  proto::SynchronizeRequest answer = Gpu("both", {"user_kernel/1", "user_kernel/2"});
   Answer(answer, leases[0], Took(4000));
   ASSERT_EQ(Leases(job, answer).size(), 2u) << "beside its rival";
   ASSERT_FALSE(Best().empty());
   EXPECT_EQ(Best()[0].config, leases[0].config());
 }
 
-TEST_F(RawCudaTest, IsMeasuredBesideTheDefaultAndBestWhereItIsFaster) {
-  const std::string job = SubmitRaw();
+TEST_F(UserKernelTest, IsMeasuredBesideTheDefaultAndBestWhereItIsFaster) {
+  const std::string job = SubmitOne();
   const std::vector<std::string> configs = RunRaw(job, 4000);
   ASSERT_EQ(configs.size(), 3u);
   EXPECT_EQ(configs[0], configs[1]);
@@ -206,20 +208,20 @@ TEST_F(RawCudaTest, IsMeasuredBesideTheDefaultAndBestWhereItIsFaster) {
   EXPECT_EQ(Best()[0].arm, db::kConfirmationArm) << "as its rival was measured";
   EXPECT_EQ(Best()[1].arm, db::kConfirmationArm);
   // The same again is answered by the log, and makes no trial.
-  EXPECT_EQ(SubmitRaw(), job);
+  EXPECT_EQ(SubmitOne(), job);
   EXPECT_TRUE(RunRaw(job, 1).empty());
 }
 
-TEST_F(RawCudaTest, ASlowerOneIsNoBest) {
-  const std::string job = SubmitRaw();
+TEST_F(UserKernelTest, ASlowerOneIsNoBest) {
+  const std::string job = SubmitOne();
   (void)RunRaw(job, 9000);
   EXPECT_EQ(tuner_->Progress(job)->tasks(0).best_ns(), 5000);
   EXPECT_EQ(Best()[0].config, Default());
 }
 
-TEST_F(RawCudaTest, OneThatFailsIsExplainedAndHasNoTime) {
-  const std::string job = SubmitRaw();
-  proto::SynchronizeRequest request = Gpu("g", {"raw_cuda/1"});
+TEST_F(UserKernelTest, OneThatFailsIsExplainedAndHasNoTime) {
+  const std::string job = SubmitOne();
+  proto::SynchronizeRequest request = Gpu("g", {"user_kernel/1"});
   const auto leases = Leases(job, request);
   ASSERT_EQ(leases.size(), 1u);
   Measurement wrong;
@@ -236,9 +238,9 @@ TEST_F(RawCudaTest, OneThatFailsIsExplainedAndHasNoTime) {
   EXPECT_TRUE(Best().empty());
 }
 
-TEST_F(RawCudaTest, AnotherServerGoesOnWithIt) {
-  const std::string job = SubmitRaw();
-  proto::SynchronizeRequest request = Gpu("g", {"raw_cuda/1"});
+TEST_F(UserKernelTest, AnotherServerGoesOnWithIt) {
+  const std::string job = SubmitOne();
+  proto::SynchronizeRequest request = Gpu("g", {"user_kernel/1"});
   const auto leases = Leases(job, request);
   ASSERT_EQ(leases.size(), 1u);
   Answer(request, leases[0], Took(4000));
@@ -248,8 +250,8 @@ TEST_F(RawCudaTest, AnotherServerGoesOnWithIt) {
   EXPECT_EQ(tuner_->Progress(job)->state(), proto::DONE);
 }
 
-TEST_F(RawCudaTest, NoSearchHearsOfIt) {
-  (void)RunRaw(SubmitRaw(), 4000);
+TEST_F(UserKernelTest, NoSearchHearsOfIt) {
+  (void)RunRaw(SubmitOne(), 4000);
   // A job on the same workload, and one on a workload like it.
   for (const int64_t size : {64, 65}) {
     proto::SubmitJobRequest request = Request(4);
@@ -261,9 +263,9 @@ TEST_F(RawCudaTest, NoSearchHearsOfIt) {
     const std::string job = tuner_->Submit(request, Caller::Local())->job();
     const auto leases = Leases(job, Gpu("g", {}));
     ASSERT_FALSE(leases.empty());
-    for (const proto::Lease& lease : leases) EXPECT_FALSE(schedule::IsRawCuda(lease.config()));
+    for (const proto::Lease& lease : leases) EXPECT_FALSE(schedule::IsUserKernel(lease.config()));
     EXPECT_THAT(knowledge_, HasSubstr(Default())) << "its rival is a trial as any other";
-    EXPECT_EQ(knowledge_.find("raw_cuda"), std::string::npos) << knowledge_;
+    EXPECT_EQ(knowledge_.find("user_kernel"), std::string::npos) << knowledge_;
     ASSERT_TRUE(tuner_->Cancel(job, Caller::Local()).ok());
   }
   // Builds get it where they say that they take it.
@@ -272,8 +274,8 @@ TEST_F(RawCudaTest, NoSearchHearsOfIt) {
   request.set_target(target::Target::Parse(kGpu)->ClassText());
   request.add_kernels(Default().substr(0, Default().find(' ')));
   EXPECT_EQ(tuner_->Best(request)->best(0).config(), Default());
-  request.add_kernels("raw_cuda/1");
-  EXPECT_TRUE(schedule::IsRawCuda(tuner_->Best(request)->best(0).config()));
+  request.add_kernels("user_kernel/1");
+  EXPECT_TRUE(schedule::IsUserKernel(tuner_->Best(request)->best(0).config()));
 }
 
 }  // namespace

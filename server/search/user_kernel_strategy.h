@@ -10,9 +10,9 @@
 namespace mlc::server {
 
 // Of such a job's budget.
-inline constexpr int kGivenKernelTrials = 3;
+inline constexpr int kUserKernelTrials = 3;
 
 // REQUIRES: the input has one task.
-std::unique_ptr<Strategy> MakeGivenKernelStrategy(const SearchInput& input, schedule::Config given);
+std::unique_ptr<Strategy> MakeUserKernelStrategy(const SearchInput& input, schedule::Config config);
 
 }  // namespace mlc::server

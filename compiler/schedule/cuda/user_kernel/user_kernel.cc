@@ -1,4 +1,4 @@
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 namespace mlc::schedule {
 namespace {
 
-constexpr int kRawCudaVersion = 1;
+constexpr int kUserKernelVersion = 1;
 constexpr size_t kMaxEntry = 200;
 constexpr int64_t kMaxBlockBytes = int64_t{1} << 20;
 constexpr std::string_view kSourceKnob = " source=";
@@ -37,13 +37,13 @@ Status CheckEntry(const std::string& entry, const std::string& source) {
                          "': it is to be extern \"C\" __global__");
 }
 
-Config ConfigOf(const RawCuda& raw, const std::string& packed) {
-  Config config{std::string(kRawCuda), kRawCudaVersion, {}, {}};
-  config.knobs = {{"blocks", raw.grid.x},          {"blocks_y", raw.grid.y},
-                  {"blocks_z", raw.grid.z},        {"threads", raw.block.x},
-                  {"threads_y", raw.block.y},      {"threads_z", raw.block.z},
-                  {"block_bytes", raw.block_bytes}};
-  config.words = {{"entry", raw.entry}, {"source", packed}};
+Config ConfigOf(const UserKernel& user_kernel, const std::string& packed) {
+  Config config{std::string(kUserKernel), kUserKernelVersion, {}, {}};
+  config.knobs = {{"blocks", user_kernel.grid.x},          {"blocks_y", user_kernel.grid.y},
+                  {"blocks_z", user_kernel.grid.z},        {"threads", user_kernel.block.x},
+                  {"threads_y", user_kernel.block.y},      {"threads_z", user_kernel.block.z},
+                  {"block_bytes", user_kernel.block_bytes}};
+  config.words = {{"entry", user_kernel.entry}, {"source", packed}};
   return config;
 }
 
@@ -55,7 +55,7 @@ bool SameNames(const Values& values, const Values& expected) {
 
 }  // namespace
 
-Result<Config> RawCuda::ToConfig() const {
+Result<Config> UserKernel::ToConfig() const {
   MLC_TRY(target::CheckLaunch(grid, block));
   MLC_TRY(CheckBlockBytes(block_bytes));
   const std::string packed = MLC_TRY(PackSource(source));
@@ -63,55 +63,57 @@ Result<Config> RawCuda::ToConfig() const {
   return ConfigOf(*this, packed);
 }
 
-Result<RawCuda> RawCuda::FromConfig(const Config& config) {
-  if (!IsRawCuda(config)) return InvalidArgument(config.family + " is no kernel written by hand");
-  if (config.version != kRawCudaVersion) {
-    return FailedPrecondition("the kernel is of " + std::string(kRawCuda) + " version " +
+Result<UserKernel> UserKernel::FromConfig(const Config& config) {
+  if (!IsUserKernel(config)) return InvalidArgument(config.family + " is no user-supplied kernel");
+  if (config.version != kUserKernelVersion) {
+    return FailedPrecondition("the kernel is of " + std::string(kUserKernel) + " version " +
                               std::to_string(config.version) + ", this build takes version " +
-                              std::to_string(kRawCudaVersion) +
+                              std::to_string(kUserKernelVersion) +
                               ": submit its source again with mlc-tune --cuda-kernel");
   }
-  RawCuda raw;
-  const Config form = ConfigOf(raw, "");
+  UserKernel user_kernel;
+  const Config form = ConfigOf(user_kernel, "");
   if (!SameNames(config.knobs, form.knobs) || !SameNames(config.words, form.words)) {
     return InvalidArgument(
-        "a kernel written by hand has blocks and threads along x, y and z, block_bytes, entry and "
+        "a user-supplied kernel has blocks and threads along x, y and z, block_bytes, entry and "
         "source, in this order");
   }
-  raw.grid = {config["blocks"], config["blocks_y"], config["blocks_z"]};
-  raw.block = {config["threads"], config["threads_y"], config["threads_z"]};
-  raw.block_bytes = config["block_bytes"];
-  MLC_TRY(target::CheckLaunch(raw.grid, raw.block));
-  MLC_TRY(CheckBlockBytes(raw.block_bytes));
-  raw.entry = config.words[0].second;
-  raw.source = MLC_TRY(UnpackSource(config.words[1].second));
-  MLC_TRY(CheckEntry(raw.entry, raw.source));
-  return raw;
+  user_kernel.grid = {config["blocks"], config["blocks_y"], config["blocks_z"]};
+  user_kernel.block = {config["threads"], config["threads_y"], config["threads_z"]};
+  user_kernel.block_bytes = config["block_bytes"];
+  MLC_TRY(target::CheckLaunch(user_kernel.grid, user_kernel.block));
+  MLC_TRY(CheckBlockBytes(user_kernel.block_bytes));
+  user_kernel.entry = config.words[0].second;
+  user_kernel.source = MLC_TRY(UnpackSource(config.words[1].second));
+  MLC_TRY(CheckEntry(user_kernel.entry, user_kernel.source));
+  return user_kernel;
 }
 
-std::string RawCudaKernel() {
-  return std::string(kRawCuda) + "/" + std::to_string(kRawCudaVersion);
+std::string UserKernelName() {
+  return std::string(kUserKernel) + "/" + std::to_string(kUserKernelVersion);
 }
 
-std::string RawCudaKernel(std::string_view config) {
+std::string UserKernelName(std::string_view config) {
   return std::string(config.substr(0, config.find(' ')));
 }
 
-bool IsRawCuda(const Config& config) { return config.family == kRawCuda; }
+bool IsUserKernel(const Config& config) { return config.family == kUserKernel; }
 
-bool IsRawCuda(std::string_view config) { return config.substr(0, config.find('/')) == kRawCuda; }
+bool IsUserKernel(std::string_view config) {
+  return config.substr(0, config.find('/')) == kUserKernel;
+}
 
-Status CheckFits(const RawCuda& raw, const target::Target& target) {
+Status CheckFits(const UserKernel& user_kernel, const target::Target& target) {
   if (!target.is_cuda()) {
     return InvalidArgument("a kernel in CUDA is not for " + target.ClassText());
   }
-  if (raw.block_bytes <= target.block_bytes) return Status();
-  return InvalidArgument("the kernel's blocks take " + std::to_string(raw.block_bytes) +
+  if (user_kernel.block_bytes <= target.block_bytes) return Status();
+  return InvalidArgument("the kernel's blocks take " + std::to_string(user_kernel.block_bytes) +
                          " bytes of shared memory; " + target.CudaArch() + " has " +
                          std::to_string(target.block_bytes));
 }
 
-std::vector<Binding> RawBindings(const graph::Workload& workload) {
+std::vector<Binding> UserKernelBindings(const graph::Workload& workload) {
   std::vector<Binding> bindings;
   for (size_t i = 0; i < workload.operands().size(); ++i) {
     bindings.push_back({Binding::Kind::kOperand, static_cast<int>(i)});
@@ -124,8 +126,8 @@ std::vector<Binding> RawBindings(const graph::Workload& workload) {
 
 std::string BriefConfig(std::string_view config) {
   const size_t at = config.find(kSourceKnob);
-  if (!IsRawCuda(config) || at == std::string_view::npos) return std::string(config);
-  return std::string(config.substr(0, at)) + " (hand-written)";
+  if (!IsUserKernel(config) || at == std::string_view::npos) return std::string(config);
+  return std::string(config.substr(0, at)) + " (user-supplied)";
 }
 
 }  // namespace mlc::schedule

@@ -1,6 +1,6 @@
-// Kernels that somebody wrote by hand, through real processes and on a card that pretends: from
-// mlc-tune to the log; past workers that do not take them; and a server that leases one to a worker
-// that never said it would.
+// User-supplied kernels, through real processes and on a card that pretends: from mlc-tune to the
+// log; past workers that do not take them; and a server that leases one to a worker that never said
+// it would.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include "base/sandbox/sandbox.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/graph/workload.h"
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "db/sqlite/sqlite_log.h"
 #include "tests/crash/process.h"
 #include "tests/e2e/workers/lab.h"
@@ -36,7 +36,7 @@ constexpr char kWorkload[] =
     "workload v1 tolerance=1e-05 {\n%0 = input() : f32[1000]\n%1 = add(%0, %0) : f32[1000]\n"
     "return %1\n}\n";
 
-class RawCudaTest : public Lab {
+class UserKernelTest : public Lab {
  protected:
   void SetUp() override {
     if (!build::Nvrtc::Open("").ok()) GTEST_SKIP() << "no CUDA compiler (NVRTC) here";
@@ -86,14 +86,14 @@ class RawCudaTest : public Lab {
   }
 };
 
-TEST_F(RawCudaTest, OneIsMeasuredByTheWorkerThatTakesItAndKeptInTheLog) {
+TEST_F(UserKernelTest, OneIsMeasuredByTheWorkerThatTakesItAndKeptInTheLog) {
   StartServer({"--canaries", "off"});
   one_ = StartWorker("without");
   ASSERT_TRUE(WaitFor([&] { return !Line("without").target().empty(); })) << Messages();
   std::vector<std::string> words = {Program("mlc-tune"), "--server", Address(), "--json"};
   for (const std::string& word : Kernel("twice")) words.push_back(word);
   const pid_t tune = Spawn(words, Path("tune"));
-  two_ = StartWorker("with", {"--allow-raw-cuda"});
+  two_ = StartWorker("with", {"--allow-user-kernels"});
   EXPECT_EQ(Wait(tune), 0) << Output("tune") << Messages();
   EXPECT_THAT(Output("tune"), HasSubstr("\"state\":\"done\""));
   EXPECT_EQ(Line("without").results(), 0);
@@ -106,30 +106,30 @@ TEST_F(RawCudaTest, OneIsMeasuredByTheWorkerThatTakesItAndKeptInTheLog) {
   one_ = two_ = server_ = -1;
   const auto log = db::OpenSqliteLogForReading(Path("tuning.db"));
   ASSERT_TRUE(log.ok()) << log.status().ToString();
-  int by_hand = 0;
+  int user_kernels = 0;
   const auto records = (*log)->List({});
   for (const db::Record& record : *records) {
-    if (!schedule::IsRawCuda(record.config)) continue;
-    ++by_hand;
+    if (!schedule::IsUserKernel(record.config)) continue;
+    ++user_kernels;
     EXPECT_EQ(record.measurement.outcome, Outcome::kOk) << record.measurement.detail;
     EXPECT_EQ(record.measurement.median_ns, 5000);
     EXPECT_EQ(record.worker, "with");
   }
-  EXPECT_EQ(by_hand, 2);
+  EXPECT_EQ(user_kernels, 2);
   const std::string key = graph::Workload::Parse(kWorkload)->digest().ToText();
   EXPECT_EQ(
       Wait(Spawn({Program("mlc-log"), "best", Path("tuning.db"), key, "-n", "2"}, Path("best"))), 0)
       << Output("best");
-  EXPECT_THAT(Output("best"), HasSubstr("entry=twice (hand-written)"));
+  EXPECT_THAT(Output("best"), HasSubstr("entry=twice (user-supplied)"));
 }
 
-TEST_F(RawCudaTest, WithoutAServerItIsMeasuredHere) {
+TEST_F(UserKernelTest, WithoutAServerItIsMeasuredHere) {
   std::vector<std::string> words = {
       Program("mlc-tune"), "--log",        Path("tuning.db"), "--quiet",
       "--cubin-cache",     Path("cubins"), "--cuda-home",     kFake};
   for (const std::string& word : Kernel("twice")) words.push_back(word);
   EXPECT_EQ(Wait(Spawn(OnTheCard(words), Path("tune"))), 0) << Output("tune");
-  EXPECT_THAT(Output("tune"), HasSubstr("marks it as hand-written"));
+  EXPECT_THAT(Output("tune"), HasSubstr("marks it as user-supplied"));
   // One that does not compile is explained, and ends as scripts expect.
   std::ofstream(Path("k.cu"))
       << "extern \"C\" __global__ void twice(float* p) { p[0] = missing; }\n";
@@ -144,7 +144,7 @@ TEST_F(RawCudaTest, WithoutAServerItIsMeasuredHere) {
 
 // A long source and three extents: through a server, a worker and the log; out of the log again to
 // a library, a lock file and everything that shows records.
-TEST_F(RawCudaTest, ALongKernelWithThreeExtentsGoesAllTheWay) {
+TEST_F(UserKernelTest, ALongKernelWithThreeExtentsGoesAllTheWay) {
   std::string source =
       "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
       "  const int i = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;\n"
@@ -163,7 +163,7 @@ TEST_F(RawCudaTest, ALongKernelWithThreeExtentsGoesAllTheWay) {
   words.insert(words.end(), kernel.begin(), kernel.end());
   EXPECT_EQ(Wait(Spawn(OnTheCardFor("1,2,3 10,20,5 100000", words), Path("tune"))), 0)
       << Output("tune");
-  EXPECT_THAT(Output("tune"), HasSubstr("marks it as hand-written"));
+  EXPECT_THAT(Output("tune"), HasSubstr("marks it as user-supplied"));
   const auto log = [&](std::vector<std::string> more) {
     more.insert(more.begin(), Program("mlc-log"));
     EXPECT_EQ(Wait(Spawn(more, Path("log"))), 0) << Output("log").substr(0, 2000);
@@ -171,8 +171,8 @@ TEST_F(RawCudaTest, ALongKernelWithThreeExtentsGoesAllTheWay) {
   };
   const std::string key = graph::Workload::Parse(kWorkload)->digest().ToText();
   const std::string head =
-      "raw_cuda/1 blocks=1 blocks_y=2 blocks_z=3 threads=10 threads_y=20 threads_z=5 "
-      "block_bytes=100000 entry=twice (hand-written)";
+      "user_kernel/1 blocks=1 blocks_y=2 blocks_z=3 threads=10 threads_y=20 threads_z=5 "
+      "block_bytes=100000 entry=twice (user-supplied)";
   EXPECT_THAT(log({"best", Path("tuning.db"), key}), HasSubstr(head));
   EXPECT_THAT(log({"show", Path("tuning.db"), "1"}), HasSubstr("config: " + head + "\n"));
   const std::string explained = log({"explain", Path("tuning.db"), "1"});
@@ -186,8 +186,8 @@ TEST_F(RawCudaTest, ALongKernelWithThreeExtentsGoesAllTheWay) {
   EXPECT_THAT(log({"best", Path("merged.db"), key}), HasSubstr(head));
 }
 
-// What a lock file or a log says was written by hand, somebody else may have written.
-TEST_F(RawCudaTest, ALibraryIsCompiledInASandbox) {
+// A user-supplied kernel in a lock file or a log may come from anybody.
+TEST_F(UserKernelTest, ALibraryIsCompiledInASandbox) {
   if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
   std::ofstream(Path("tiny.onnx"), std::ios::binary) << crash::TinyModel();
   std::ofstream(Path("secret")) << "#error keep me\n";
@@ -206,22 +206,23 @@ TEST_F(RawCudaTest, ALibraryIsCompiledInASandbox) {
   ASSERT_EQ(compile({"-o", Path("tiny")}, "first"), 0) << Output("first");
   const std::string lock = Output("tiny/tiny.lock");
   const auto pin = [&](const std::string& source) {
-    const std::string raw = schedule::RawCuda{"k", source, {1, 2}, {8, 4}, 0}.ToConfig()->ToText();
+    const std::string user_kernel =
+        schedule::UserKernel{"k", source, {1, 2}, {8, 4}, 0}.ToConfig()->ToText();
     std::string text;
     std::istringstream lines(lock);
     for (std::string line; std::getline(lines, line);) {
       // task DIGEST ORIGIN NANOSECONDS CONFIG
       size_t at = 0;
       for (int i = 0; i < 4 && line.starts_with("task "); ++i) at = line.find(' ', at) + 1;
-      text += at == 0 ? line + "\n" : line.substr(0, at) + raw + "\n";
+      text += at == 0 ? line + "\n" : line.substr(0, at) + user_kernel + "\n";
     }
     std::ofstream(Path("pinned")) << text;
   };
   const std::string kernel = "\nextern \"C\" __global__ void k() {}\n";
   pin(kernel);
-  EXPECT_EQ(compile({"--locked", Path("pinned"), "-o", Path("by_hand")}, "good"), 0)
+  EXPECT_EQ(compile({"--locked", Path("pinned"), "-o", Path("user_kernel")}, "good"), 0)
       << Output("good");
-  EXPECT_THAT(Output("by_hand/report.json"), HasSubstr("\"hand_written\": true"));
+  EXPECT_THAT(Output("user_kernel/report.json"), HasSubstr("\"user_kernel\": true"));
   EXPECT_EQ(compile({"--locked", Path("pinned"), "--emit=ptx"}, "ptx"), 0) << Output("ptx");
   EXPECT_THAT(Output("ptx"), HasSubstr(".entry k"));
   for (const std::string& path : {Path("secret"), std::string("/etc/passwd"),
@@ -243,7 +244,7 @@ TEST_F(RawCudaTest, ALibraryIsCompiledInASandbox) {
   }
 }
 
-// Leases one kernel written by hand to whoever calls, and keeps what comes back.
+// Leases one user-supplied kernel to whoever calls, and keeps what comes back.
 class HostileServer : public proto::Workers::Service {
  public:
   explicit HostileServer(std::string config) : config_(std::move(config)) {}
@@ -287,8 +288,9 @@ class HostileServer : public proto::Workers::Service {
   std::optional<proto::Measurement> result_;
 };
 
-TEST_F(RawCudaTest, AHostileServerGetsNoneOfItsCodeRun) {
-  const std::string config = schedule::RawCuda{"twice", kSource, 1, 1000, 0}.ToConfig()->ToText();
+TEST_F(UserKernelTest, AHostileServerGetsNoneOfItsCodeRun) {
+  const std::string config =
+      schedule::UserKernel{"twice", kSource, 1, 1000, 0}.ToConfig()->ToText();
   // As a server of ours writes it, and so that a comparison of texts would miss it.
   for (const std::string& text : {config, " \n# nothing to see\n" + config}) {
     HostileServer service(text);
@@ -301,11 +303,11 @@ TEST_F(RawCudaTest, AHostileServerGetsNoneOfItsCodeRun) {
     const auto result = service.Result();
     ASSERT_TRUE(result.has_value()) << Messages();
     EXPECT_EQ(result->outcome(), proto::INFRA);
-    EXPECT_THAT(result->detail(), HasSubstr("started without --allow-raw-cuda"));
+    EXPECT_THAT(result->detail(), HasSubstr("started without --allow-user-kernels"));
     const proto::Capabilities told = service.capabilities();
     EXPECT_GT(told.kernels_size(), 0);
     for (const std::string& kernel : told.kernels()) {
-      EXPECT_THAT(kernel, Not(HasSubstr("raw_cuda")));
+      EXPECT_THAT(kernel, Not(HasSubstr("user_kernel")));
     }
     kill(one_, SIGTERM);
     EXPECT_EQ(Wait(one_), 0) << Messages();

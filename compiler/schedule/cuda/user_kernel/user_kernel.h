@@ -1,10 +1,13 @@
-// Kernels that somebody wrote by hand, as configs:
-//   raw_cuda/1 blocks=4096 blocks_y=1 blocks_z=1 threads=256 threads_y=1 threads_z=1 block_bytes=0
-//     entry=scale source=eJxLzs8tKEotLlbIS8xNVa...
-// in one line, so that a log, a lease and a lock file hold them as they hold any config. They are
-// of no family: no space has them, no search proposes them, nothing carries them over to
-// other shapes or learns from their times. Only BuildKernel and the package make code of them, and
-// only where allowed.
+// User-supplied kernels, as configs:
+//
+//   user_kernel/1 blocks=4096 threads=256 block_bytes=0 entry=scale
+//   source=eJxLzs8tKEotLlbIS8xNVa...
+//
+// so that a log, a lease and a lock file hold them as they hold any config. What older builds do
+// not take, more extents than one or a longer source, is of version 2, which names all extents.
+// They are of no family: no space has them, no search proposes them, they are not transferred to
+// other shapes, and no model learns from their times. Only BuildKernel and the package make code of
+// them, and only where allowed.
 //
 // The function takes the workload's operands in order, then its outputs, as pointers aligned to 16
 // bytes, in the layouts of the workload, and nothing else: no scratch. Thread-safe.
@@ -20,7 +23,7 @@
 
 namespace mlc::schedule {
 
-struct RawCuda {
+struct UserKernel {
   std::string entry;        // a function extern "C" __global__ of the source
   std::string source;       // CUDA C++ in UTF-8; nothing can be included
   target::Dim3 grid = 1;    // in blocks
@@ -32,21 +35,21 @@ struct RawCuda {
   Result<Config> ToConfig() const;
   // INVALID_ARGUMENT for another form, or what ToConfig refuses; FAILED_PRECONDITION for a version
   // unknown here.
-  static Result<RawCuda> FromConfig(const Config& config);
-  friend bool operator==(const RawCuda&, const RawCuda&) = default;
+  static Result<UserKernel> FromConfig(const Config& config);
+  friend bool operator==(const UserKernel&, const UserKernel&) = default;
 };
 
-// "raw_cuda/1": how workers and builds say that they take such kernels.
-std::string RawCudaKernel();
+// "user_kernel/1": how workers and builds say that they take such kernels.
+std::string UserKernelName();
 // The same of a config's text, which may be of another version.
-std::string RawCudaKernel(std::string_view config);
-bool IsRawCuda(const Config& config);
+std::string UserKernelName(std::string_view config);
+bool IsUserKernel(const Config& config);
 // Of a config's text; cheap.
-bool IsRawCuda(std::string_view config);
+bool IsUserKernel(std::string_view config);
 // INVALID_ARGUMENT if the target is none for CUDA, or a block takes more memory than it has.
-Status CheckFits(const RawCuda& raw, const target::Target& target);
+Status CheckFits(const UserKernel& user_kernel, const target::Target& target);
 // What the parameters of such a kernel are.
-std::vector<Binding> RawBindings(const graph::Workload& workload);
+std::vector<Binding> UserKernelBindings(const graph::Workload& workload);
 // A config's text for people's tables: without the letters of a source.
 std::string BriefConfig(std::string_view config);
 

@@ -1,4 +1,4 @@
-#include "server/search/given_kernel.h"
+#include "server/search/user_kernel_strategy.h"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@
 namespace mlc::server {
 namespace {
 
-constexpr char kArm[] = "given";
+constexpr char kArm[] = "user_kernel";
 // Of a compiler's words in a job's one line.
 constexpr size_t kMaxWords = 2000;
 
@@ -49,10 +49,10 @@ std::string OneLine(const std::string& text) {
   return line;
 }
 
-class GivenKernel : public Strategy {
+class UserKernelStrategy : public Strategy {
  public:
-  GivenKernel(const SearchInput& input, schedule::Config given)
-      : given_(std::move(given)), rival_(BestPrior(input)) {
+  UserKernelStrategy(const SearchInput& input, schedule::Config config)
+      : config_(std::move(config)), rival_(BestPrior(input)) {
     auto usual = costmodel::DefaultConfig(input.tasks.front().workload, input.target);
     if (usual.ok()) default_ = *std::move(usual);
     if (!rival_) rival_ = default_;
@@ -61,12 +61,12 @@ class GivenKernel : public Strategy {
   std::vector<Proposal> Propose(int count) override {
     if (stage_ == Stage::kFirst) {
       stage_ = Stage::kWaits;
-      return {ProposalOf(given_, 0, 0)};
+      return {ProposalOf(config_, 0, 0)};
     }
     if (stage_ != Stage::kSecond) return {};
     stage_ = Stage::kWaits;
     second_ = true;
-    std::vector<Proposal> batch = {ProposalOf(given_, 1, 1)};
+    std::vector<Proposal> batch = {ProposalOf(config_, 1, 1)};
     if (rival_ && count > 1) batch.push_back(ProposalOf(*rival_, 0, 1));
     return batch;
   }
@@ -106,7 +106,7 @@ class GivenKernel : public Strategy {
     ++progress_.trials;
     const Measurement& m = seen.measurement;
     const schedule::Config& config = seen.proposal.config;
-    if (config == given_) {
+    if (config == config_) {
       right_ = m.outcome == Outcome::kOk;
       why_ = right_ ? "the kernel is measured"
                     : "the kernel ended as " + std::string(ToText(m.outcome)) + ": " +
@@ -119,7 +119,7 @@ class GivenKernel : public Strategy {
     progress_.best = config;
   }
 
-  const schedule::Config given_;
+  const schedule::Config config_;
   std::optional<schedule::Config> default_;
   std::optional<schedule::Config> rival_;
   Stage stage_ = Stage::kFirst;
@@ -131,9 +131,9 @@ class GivenKernel : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> MakeGivenKernelStrategy(const SearchInput& input,
-                                                  schedule::Config given) {
-  return std::make_unique<GivenKernel>(input, std::move(given));
+std::unique_ptr<Strategy> MakeUserKernelStrategy(const SearchInput& input,
+                                                 schedule::Config config) {
+  return std::make_unique<UserKernelStrategy>(input, std::move(config));
 }
 
 }  // namespace mlc::server

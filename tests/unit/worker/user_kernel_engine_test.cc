@@ -1,17 +1,17 @@
-// Kernels that somebody wrote by hand in the engine, with a driver that pretends (fake_cuda/): what
-// they compute is what the driver is told to.
+// User-supplied kernels in the engine, with a driver that pretends (fake_cuda/): what they compute
+// is what the driver is told to.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
 
-#include "compiler/schedule/cuda/user_kernel/raw_cuda.h"
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "worker/engine/engine.h"
 
 namespace mlc::worker {
 namespace {
 
-class RawCudaEngine : public ::testing::Test {
+class UserKernelEngine : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!build::Nvrtc::Open("").ok()) GTEST_SKIP() << "no CUDA compiler (NVRTC) here";
@@ -29,7 +29,7 @@ class RawCudaEngine : public ::testing::Test {
     options.cuda_home = MLC_FAKE_CUDA;
     options.gpu_locks = ::testing::TempDir();
     options.run_timeout_ms = 2'000;
-    options.allow_raw_cuda = allowed;
+    options.allow_user_kernels = allowed;
     return options;
   }
 
@@ -53,16 +53,17 @@ class RawCudaEngine : public ::testing::Test {
     }
   }
   static std::string Config() {
-    return schedule::RawCuda{"twice",
-                             "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
-                             "  out[threadIdx.x] = 2.0f * in[threadIdx.x];\n}\n",
-                             1, 1000, 0}
+    return schedule::UserKernel{
+        "twice",
+        "extern \"C\" __global__ void twice(const float* in, float* out) {\n"
+        "  out[threadIdx.x] = 2.0f * in[threadIdx.x];\n}\n",
+        1, 1000, 0}
         .ToConfig()
         ->ToText();
   }
 };
 
-TEST_F(RawCudaEngine, AreCheckedAndTimedAsGeneratedOnesAre) {
+TEST_F(UserKernelEngine, AreCheckedAndTimedAsGeneratedOnesAre) {
   const Measurement right = Run(Config(), true, "right 1000");
   EXPECT_EQ(right.outcome, Outcome::kOk) << right.detail;
   EXPECT_EQ(right.median_ns, 5000);
@@ -74,7 +75,7 @@ TEST_F(RawCudaEngine, AreCheckedAndTimedAsGeneratedOnesAre) {
 }
 
 // Of a network of batch 128, the inputs of many workloads are mapped where a build child is forked.
-TEST_F(RawCudaEngine, TheCompilerHasItsMemoryBesideWhatTheEngineHasMapped) {
+TEST_F(UserKernelEngine, TheCompilerHasItsMemoryBesideWhatTheEngineHasMapped) {
   constexpr size_t kMapped = size_t{40} << 30;
   void* const mapped =
       mmap(nullptr, kMapped, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -84,13 +85,13 @@ TEST_F(RawCudaEngine, TheCompilerHasItsMemoryBesideWhatTheEngineHasMapped) {
   munmap(mapped, kMapped);
 }
 
-TEST_F(RawCudaEngine, ACompilerWithoutMemoryIsTheMachinesTrouble) {
+TEST_F(UserKernelEngine, ACompilerWithoutMemoryIsTheMachinesTrouble) {
   if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "a sanitizer: no limits of memory";
   std::string source = "extern \"C\" __global__ void twice(const float* in, float* out) {\n";
   source += "  float s = in[threadIdx.x];\n";
   for (int i = 0; i < 4000; ++i) source += "  s = s * in[" + std::to_string(i % 900) + "];\n";
   const std::string config =
-      schedule::RawCuda{"twice", source + "  out[threadIdx.x] = s;\n}\n", 1, 1000, 0}
+      schedule::UserKernel{"twice", source + "  out[threadIdx.x] = s;\n}\n", 1, 1000, 0}
           .ToConfig()
           ->ToText();
   for (const int64_t mib : {1, 8}) {
@@ -101,13 +102,13 @@ TEST_F(RawCudaEngine, ACompilerWithoutMemoryIsTheMachinesTrouble) {
   EXPECT_EQ(Run(Config() + "x", true, "right 1000").outcome, Outcome::kBuildError);
 }
 
-TEST_F(RawCudaEngine, AreLaunchedAsTheySay) {
+TEST_F(UserKernelEngine, AreLaunchedAsTheySay) {
   const std::string config =
-      schedule::RawCuda{"twice",
-                        "extern \"C\" __global__ void twice(const float* in, float* out) {}\n",
-                        {64, 8, 2},
-                        {32, 4, 3},
-                        100'000}
+      schedule::UserKernel{"twice",
+                           "extern \"C\" __global__ void twice(const float* in, float* out) {}\n",
+                           {64, 8, 2},
+                           {32, 4, 3},
+                           100'000}
           .ToConfig()
           ->ToText();
   setenv("FAKE_LAUNCH", "64,8,2 32,4,3 100000", 1);
@@ -117,17 +118,17 @@ TEST_F(RawCudaEngine, AreLaunchedAsTheySay) {
   unsetenv("FAKE_LAUNCH");
 }
 
-TEST_F(RawCudaEngine, AreRefusedWithoutTheFlagAndSayWhy) {
+TEST_F(UserKernelEngine, AreRefusedWithoutTheFlagAndSayWhy) {
   for (const std::string& config : {Config(), "  " + Config(), "#\n" + Config()}) {
     const Measurement refused = Run(config, false, "right 1000");
     EXPECT_EQ(refused.outcome, Outcome::kInfra) << "no fault of the kernel";
-    EXPECT_NE(refused.detail.find("started without --allow-raw-cuda"), std::string::npos)
+    EXPECT_NE(refused.detail.find("started without --allow-user-kernels"), std::string::npos)
         << refused.detail;
   }
 }
 
 // There its author would be inside the process that drives it: no sandbox is between them.
-TEST(RawCudaOnDevicesThatReachTheHost, IsRefusedAtTheStart) {
+TEST(UserKernelOnDevicesThatReachTheHost, IsRefusedAtTheStart) {
   setenv("FAKE_REACHES_HOST", "1", 1);
   const auto gpus = FindGpus();
   unsetenv("FAKE_REACHES_HOST");
@@ -142,19 +143,19 @@ TEST(RawCudaOnDevicesThatReachTheHost, IsRefusedAtTheStart) {
   options.gpus = *gpus;
   options.cuda_home = MLC_FAKE_CUDA;
   options.gpu_locks = ::testing::TempDir();
-  options.allow_raw_cuda = true;
+  options.allow_user_kernels = true;
   const auto refused = Engine::Create(options);
   EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
-  for (const char* word : {"--allow-raw-cuda is refused", "Fake GPU 0", "uvm_disable_hmm=1",
+  for (const char* word : {"--allow-user-kernels is refused", "Fake GPU 0", "uvm_disable_hmm=1",
                            "CUDA_VISIBLE_DEVICES", "--sandbox=off"}) {
     EXPECT_NE(refused.status().message().find(word), std::string::npos)
         << refused.status().message();
   }
   if (!build::Nvrtc::Open("").ok()) return;
   // Generated kernels are no risk, and a worker without a sandbox loses nothing by it.
-  options.allow_raw_cuda = false;
+  options.allow_user_kernels = false;
   EXPECT_TRUE(Engine::Create(options).ok());
-  options.allow_raw_cuda = true;
+  options.allow_user_kernels = true;
   options.sandbox = false;
   EXPECT_TRUE(Engine::Create(options).ok());
 }
