@@ -118,8 +118,8 @@ void PhaseEmitter::EmitStmt(const ir::StmtRef& stmt) {
     EmitStore(*store);
   } else if (const auto* prefetch = std::get_if<ir::Prefetch>(&stmt->node)) {
     EmitPrefetch(*prefetch);
-  } else if (const auto* turn = std::get_if<ir::Turn>(&stmt->node)) {
-    EmitTurn(*turn);
+  } else if (const auto* transpose = std::get_if<ir::RegisterTranspose>(&stmt->node)) {
+    EmitRegisterTranspose(*transpose);
   } else {
     Fail("a GPU statement has no form on a processor");
   }
@@ -259,13 +259,13 @@ void PhaseEmitter::EmitPrefetch(const ir::Prefetch& prefetch) {
 // Blocks of `apart` lanes change places across the diagonal, for every power of two. Each shuffle
 // is one instruction of two registers: vpermt2 on AVX-512, unpack, blend or permute on AVX2, trn on
 // NEON.
-void PhaseEmitter::EmitTurn(const ir::Turn& turn) {
-  const int lanes = kernel_.buffers[static_cast<size_t>(turn.registers)].lanes;
-  const Affine first = EvalIndex(turn.index);
+void PhaseEmitter::EmitRegisterTranspose(const ir::RegisterTranspose& transpose) {
+  const int lanes = kernel_.buffers[static_cast<size_t>(transpose.registers)].lanes;
+  const Affine first = EvalIndex(transpose.index);
   std::vector<llvm::AllocaInst*> slots;
   std::vector<Value*> rows;
   for (int i = 0; i < lanes; ++i) {
-    slots.push_back(RegisterAt(turn.registers, Sum(first, Constant(i))));
+    slots.push_back(RegisterAt(transpose.registers, Sum(first, Constant(i))));
     if (slots.back() == nullptr) return;
     rows.push_back(b_.CreateLoad(slots.back()->getAllocatedType(), slots.back()));
   }

@@ -53,7 +53,7 @@ class PhaseEmitter {
   void EmitBranch(llvm::BasicBlock* block, llvm::BasicBlock* after, const ir::StmtRef& body);
   void EmitStore(const ir::Store& store);
   void EmitPrefetch(const ir::Prefetch& prefetch);
-  void EmitTurn(const ir::Turn& turn);
+  void EmitRegisterTranspose(const ir::RegisterTranspose& transpose);
   // The alloca of a register; null after Fail when its index is not a constant in range.
   llvm::AllocaInst* RegisterAt(ir::BufferId buffer, const ir::ExprRef& index);
   llvm::AllocaInst* RegisterAt(ir::BufferId buffer, const Affine& at);

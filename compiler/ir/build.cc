@@ -179,10 +179,10 @@ void KernelBuilder::Prefetch(BufferId buffer, ExprRef index, int level) {
   Append(MakeStmt(ir::Prefetch{buffer, std::move(index), level}));
 }
 
-void KernelBuilder::Turn(BufferId registers, ExprRef index) {
+void KernelBuilder::TransposeRegisters(BufferId registers, ExprRef index) {
   const Buffer& square = kernel_.buffers.at(static_cast<size_t>(registers));
   MLC_CHECK(square.scope == Scope::kRegister && IsIndex(index)) << "turn of " << square.name;
-  Append(MakeStmt(ir::Turn{registers, std::move(index)}));
+  Append(MakeStmt(ir::RegisterTranspose{registers, std::move(index)}));
 }
 
 Kernel KernelBuilder::Finish() {

@@ -72,7 +72,7 @@ class KernelBuilder {
   ExprRef Get(BufferId registers, ExprRef index);
   void Set(BufferId registers, ExprRef index, ExprRef value);
   void Prefetch(BufferId buffer, ExprRef index, int level);
-  void Turn(BufferId registers, ExprRef index);
+  void TransposeRegisters(BufferId registers, ExprRef index);
 
   // GPU kernels; see ir.h.
   void Barrier();

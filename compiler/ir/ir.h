@@ -7,7 +7,7 @@
 //               scope: in out shared counter block thread reg
 //   phase    := a parallel loop 0 .. constant; phases run in order, with a barrier between
 //   block    := "{" stmt* "}"
-//   stmt     := for | if | let | store | prefetch, on processors also turn, and on GPUs also
+//   stmt     := for | if | let | store | prefetch, on processors also transpose, and on GPUs also
 //               sync | copy_async | load_matrix | load_peer | mma | warpgroup_mma | arrive
 //   for      := ["parallel" | "unrolled" | "threads"] "for" var "in" expr " .. " expr
 //               ["step" int] ["per_sm" int] ["cluster" int] block
@@ -16,7 +16,7 @@
 //   store    := name "[" expr ["," "stride" "=" int] ["," "mask" "=" expr] "]" "=" expr
 //               ["streaming"]
 //   prefetch := "prefetch" name "[" expr "," "level" "=" int "]"
-//   turn     := "turn_square" name "[" expr "]"
+//   transpose := "turn_square" name "[" expr "]"
 //   sync     := "barrier" | "warp_barrier" | "commit_copies" | "wait_copies" int
 //             | "fence_tiles" | "wait_products" int | "await_inputs" | "release_dependents"
 //             | "cluster_barrier"
@@ -115,7 +115,7 @@ struct Prefetch {
 
 // Transposes a square of registers: the buffer has 2^n > 1 lanes, and lane j of register index + i
 // becomes lane i of register index + j, for all i and j below the number of lanes. Not on GPUs.
-struct Turn {
+struct RegisterTranspose {
   BufferId registers;
   ExprRef index;
 };
@@ -199,8 +199,8 @@ struct Arrive {
 };
 
 struct Stmt {
-  std::variant<Block, For, If, Let, Store, Prefetch, Turn, Sync, CopyAsync, LoadMatrix, LoadPeer,
-               Mma, WarpgroupMma, Arrive>
+  std::variant<Block, For, If, Let, Store, Prefetch, RegisterTranspose, Sync, CopyAsync, LoadMatrix,
+               LoadPeer, Mma, WarpgroupMma, Arrive>
       node;
 };
 

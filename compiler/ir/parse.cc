@@ -107,7 +107,7 @@ Result<StmtRef> Parser::ParseStmt(int depth) {
   if (lexer_.Accept("if")) return ParseIf(depth);
   if (lexer_.Accept("let")) return ParseLet(depth);
   if (lexer_.Accept("prefetch")) return ParsePrefetch(depth);
-  if (lexer_.Accept("turn_square")) return ParseTurn(depth);
+  if (lexer_.Accept("turn_square")) return ParseRegisterTranspose(depth);
   StmtRef gpu = MLC_TRY(ParseGpuStmt(depth));
   if (gpu != nullptr) return gpu;
   return ParseStore(depth);
@@ -170,9 +170,9 @@ Result<StmtRef> Parser::ParsePrefetch(int depth) {
   return MakeStmt(std::move(prefetch));
 }
 
-Result<StmtRef> Parser::ParseTurn(int depth) {
+Result<StmtRef> Parser::ParseRegisterTranspose(int depth) {
   Place square = MLC_TRY(ParsePlace(depth));
-  return MakeStmt(Turn{square.buffer, std::move(square.index)});
+  return MakeStmt(RegisterTranspose{square.buffer, std::move(square.index)});
 }
 
 Result<StmtRef> Parser::ParseStore(int depth) {

@@ -51,7 +51,7 @@ class Parser {
   Result<StmtRef> ParseIf(int depth);
   Result<StmtRef> ParseLet(int depth);
   Result<StmtRef> ParsePrefetch(int depth);
-  Result<StmtRef> ParseTurn(int depth);
+  Result<StmtRef> ParseRegisterTranspose(int depth);
   Result<StmtRef> ParseStore(int depth);
   Status ParseStrideAndMask(int depth, int64_t* stride, ExprRef* mask);
 

@@ -118,9 +118,9 @@ class Printer {
     text_ += ']';
   }
 
-  void Line(const Turn& turn, int) {
+  void Line(const RegisterTranspose& transpose, int) {
     text_ += "turn_square ";
-    Place(turn.registers, turn.index);
+    Place(transpose.registers, transpose.index);
   }
 
   void Line(const Sync& sync, int) {

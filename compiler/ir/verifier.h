@@ -44,7 +44,7 @@ class Verifier {
   Status CheckIf(const If& branch, int depth);
   Status CheckStore(const Store& store, int depth);
   Status CheckPrefetch(const Prefetch& prefetch, int depth);
-  Status CheckTurn(const Turn& turn, int depth);
+  Status CheckRegisterTranspose(const RegisterTranspose& transpose, int depth);
   Status CheckBuffer(BufferId id) const;
   Status CheckAccess(const Buffer& buffer, const ExprRef& index, int lanes, int64_t stride,
                      const ExprRef& mask, int depth);

@@ -102,7 +102,8 @@ Status Verifier::CheckStmt(const Stmt& stmt, int depth) {
   if (const Prefetch* prefetch = std::get_if<Prefetch>(&stmt.node)) {
     return CheckPrefetch(*prefetch, depth);
   }
-  if (const Turn* turn = std::get_if<Turn>(&stmt.node)) return CheckTurn(*turn, depth);
+  if (const RegisterTranspose* transpose = std::get_if<RegisterTranspose>(&stmt.node))
+    return CheckRegisterTranspose(*transpose, depth);
   if (!gpu_) return Bad("a GPU statement in a kernel without threads");
   return CheckGpuStmt(stmt, depth);
 }
@@ -118,10 +119,10 @@ Status Verifier::CheckPrefetch(const Prefetch& prefetch, int depth) {
   return CheckIndex(prefetch.index, "index of '" + buffer.name + "'", depth);
 }
 
-Status Verifier::CheckTurn(const Turn& turn, int depth) {
+Status Verifier::CheckRegisterTranspose(const RegisterTranspose& transpose, int depth) {
   if (gpu_) return Bad("a turn in a kernel of threads");
-  MLC_TRY(CheckRegister(turn.registers, turn.index, depth));
-  const Buffer& square = BufferOf(turn.registers);
+  MLC_TRY(CheckRegister(transpose.registers, transpose.index, depth));
+  const Buffer& square = BufferOf(transpose.registers);
   if (square.lanes > 1 && (square.lanes & (square.lanes - 1)) == 0) return {};
   return Bad("turn of '" + square.name + "', whose lanes are no power of two above 1");
 }

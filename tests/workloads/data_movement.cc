@@ -15,15 +15,15 @@ RandomWorkload RandomTransposes(Rng& rng) {
                      Between(rng, 1, 40)};
   std::vector<int64_t> perm = {0, 1, 2, 3};
   for (size_t k = 4; k > 1; --k) std::swap(perm[k - 1], perm[rng.Below(k)]);
-  Dims turned;
-  for (int64_t p : perm) turned.push_back(dims[static_cast<size_t>(p)]);
+  Dims transposed;
+  for (int64_t p : perm) transposed.push_back(dims[static_cast<size_t>(p)]);
   NodeWriter t;
   const int a = t.Input(RandomType(rng, "f32", dims));
   int x = t.Add("transpose(" + V(a) + ") {perm=" + IntListToText(perm) +
-                "} : " + DenseType("f32", turned));
+                "} : " + DenseType("f32", transposed));
   if (Chance(rng, 50)) {
     Dims starts, steps, sizes;
-    for (int64_t d : turned) {
+    for (int64_t d : transposed) {
       starts.push_back(Between(rng, 0, d - 1));
       const bool back = Chance(rng, 25);
       steps.push_back(back ? -1 : Between(rng, 1, 2));
@@ -32,9 +32,9 @@ RandomWorkload RandomTransposes(Rng& rng) {
     }
     x = t.Add("slice(" + V(x) + ") {starts=" + IntListToText(starts) +
               ",steps=" + IntListToText(steps) + "} : " + DenseType("f32", sizes));
-    turned = sizes;
+    transposed = sizes;
   }
-  const int y = t.Add("tanh(" + V(x) + ") : " + RandomType(rng, "f32", turned));
+  const int y = t.Add("tanh(" + V(x) + ") : " + RandomType(rng, "f32", transposed));
   return {t.Return({y})};
 }
 
@@ -167,12 +167,12 @@ RandomWorkload RandomTransposeThroughTiles(Rng& rng) {
   const int64_t a = Chance(rng, 50) ? 16 * Between(rng, 1, 6) : Between(rng, 16, 100);
   const int64_t b = Chance(rng, 50) ? 16 * Between(rng, 1, 6) : Between(rng, 16, 100);
   const std::string from = DenseType(t, {n, a, b}), to = DenseType(t, {n, b, a});
-  const std::string turned = ") {perm=[0,2,1]} : " + to + "\n";
+  const std::string transposed = ") {perm=[0,2,1]} : " + to + "\n";
   const bool alone = Chance(rng, 40);
-  const std::string body = alone ? "  %0 = input() : " + from + "\n  %1 = transpose(%0" + turned +
-                                       "  %2 = copy(%1) : " + to + "\n"
+  const std::string body = alone ? "  %0 = input() : " + from + "\n  %1 = transpose(%0" +
+                                       transposed + "  %2 = copy(%1) : " + to + "\n"
                                  : "  %0 = input() : " + from + "\n  %1 = input() : " + to +
-                                       "\n  %2 = transpose(%0" + turned +
+                                       "\n  %2 = transpose(%0" + transposed +
                                        "  %3 = add(%2, %1) : " + to + "\n";
   return {WorkloadText(body, alone ? "%2" : "%3")};
 }

@@ -49,7 +49,7 @@ class Usage {
     Use(prefetch.buffer);
     Walk(prefetch.index);
   }
-  void Do(const ir::Turn&) {}
+  void Do(const ir::RegisterTranspose&) {}
   void Do(const ir::Sync&) {}
   void Do(const ir::CopyAsync& copy) {
     Use(copy.to);

@@ -84,7 +84,7 @@ class PhasePrinter {
   void Do(const ir::Let& let);
   void Do(const ir::Store& store);
   void Do(const ir::Prefetch& prefetch);
-  void Do(const ir::Turn&) {}  // no kernel of threads has one
+  void Do(const ir::RegisterTranspose&) {}  // no kernel of threads has one
   void Do(const ir::Sync& sync);
   void Do(const ir::CopyAsync& copy);
   void Do(const ir::LoadMatrix& load);

@@ -29,11 +29,11 @@ ValueId SpellMatMul(Graph& graph, ValueId a, ValueId b) {
   Dims perm(graph[b].type.dims.size());
   for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int64_t>(i);
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  const ValueId turned = AddTranspose(graph, b, perm);
-  Dims columns = graph[turned].type.dims;
+  const ValueId transposed = AddTranspose(graph, b, perm);
+  Dims columns = graph[transposed].type.dims;
   columns.insert(columns.end() - 2, 1);
   const ValueId product = AddPointwise(
-      graph, ScalarOp::kMul, {AddReshape(graph, a, rows), AddReshape(graph, turned, columns)});
+      graph, ScalarOp::kMul, {AddReshape(graph, a, rows), AddReshape(graph, transposed, columns)});
   return Sum(graph, product, graph[product].type.rank() - 1);
 }
 

@@ -78,7 +78,8 @@ class GpuMachine {
   void Do(const Store& store);
   void StoreMemory(const Store& store, const Lane* index, const Lane* values, const Lane* mask);
   void Do(const Prefetch& prefetch);
-  void Do(const Turn&) {}  // REQUIRES: not reached; the verifier keeps it out of GPU kernels
+  void Do(const RegisterTranspose&) {
+  }  // REQUIRES: not reached; the verifier keeps it out of GPU kernels
   // synchronisation (gpu_sync.cc)
   void Do(const Sync& sync);
   void Do(const CopyAsync& copy);

@@ -19,7 +19,7 @@ struct Tile {
   std::array<std::array<double, 8>, 16> c;   // rows, columns
 };
 
-// Where lane `lane` of a thread's operand lies; b is a's upper half of rows, turned.
+// Where lane `lane` of a thread's operand lies; b is a's upper half of rows, transposed.
 struct Position {
   int row;  // of a; the column of b
   int depth;

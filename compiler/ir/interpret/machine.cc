@@ -98,10 +98,10 @@ void Machine::Do(const Store& store) {
 
 void Machine::Do(const Prefetch& prefetch) { Index(prefetch.index); }
 
-void Machine::Do(const Turn& turn) {
-  Memory& memory = memories_[static_cast<size_t>(turn.registers)];
+void Machine::Do(const RegisterTranspose& transpose) {
+  Memory& memory = memories_[static_cast<size_t>(transpose.registers)];
   const int lanes = memory.buffer().lanes;
-  const int64_t first = Index(turn.index);
+  const int64_t first = Index(transpose.index);
   Lane square[kMaxLanes][kMaxLanes];
   for (int i = 0; i < lanes && !failed_; ++i) {
     const int64_t at = LaneAddress(first, i, 1);

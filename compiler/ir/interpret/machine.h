@@ -33,7 +33,7 @@ class Machine {
   void Do(const Let& let);
   void Do(const Store& store);
   void Do(const Prefetch& prefetch);
-  void Do(const Turn& turn);
+  void Do(const RegisterTranspose& transpose);
   // REQUIRES: not reached; the verifier keeps GPU statements out of CPU kernels.
   template <typename GpuStmt>
   void Do(const GpuStmt&) {

@@ -199,7 +199,7 @@ class Generator {
         const BufferId square =
             BufferWhere([](const Buffer& b) { return b.scope == Scope::kRegister && b.lanes > 1; });
         if (gpu_ || square < 0) return RandomStore();
-        return MakeStmt(Turn{square, Index(2, true)});
+        return MakeStmt(RegisterTranspose{square, Index(2, true)});
       }
       case 3: {
         const bool unrolled = Pick(2) == 0;

@@ -113,7 +113,7 @@ TEST(Memory, LanesChangePlaces) {
   }
 }
 
-TEST(Memory, SquaresOfRegistersTurn) {
+TEST(Memory, SquaresOfRegistersAreTransposed) {
   for (const DType dtype : kAllTypes) {
     SCOPED_TRACE(ToText(dtype));
     for (const int lanes : {2, 4, 8, 16}) {
@@ -125,7 +125,7 @@ TEST(Memory, SquaresOfRegistersTurn) {
         k.Unrolled("l", lanes, [&](ExprRef l) {
           k.Set(r, l + 1, k.Load(a, i * 300 + l * (lanes + 1), lanes));
         });
-        k.Turn(r, Int(1));
+        k.TransposeRegisters(r, Int(1));
         k.Unrolled("l", lanes,
                    [&](ExprRef l) { k.Store(o, i * 300 + l * lanes, k.Get(r, l + 1)); });
       });

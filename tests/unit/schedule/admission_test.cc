@@ -60,10 +60,10 @@ TEST(Admission, CountsEveryWayOfCoordinates) {
   EXPECT_EQ(PlacesToCompute(Chain(10, "add(@, @)")), 10);
   EXPECT_EQ(PlacesToCompute(Doublings(3)), 1 + 2 + 4);
   EXPECT_TRUE(std::isinf(PlacesToCompute(Doublings(39))));
-  const graph::Workload turned = Parsed(
+  const graph::Workload transposed = Parsed(
       "%0 = input() : f32[8,8]\n%1 = exp(%0) : f32[8,8]\n"
       "%2 = transpose(%1) {perm=[1,0]} : f32[8,8]\n%3 = add(%1, %2) : f32[8,8]\nreturn %3\n");
-  EXPECT_EQ(PlacesToCompute(turned), 1 + 1 + 2) << "the exponential at two places";
+  EXPECT_EQ(PlacesToCompute(transposed), 1 + 1 + 2) << "the exponential at two places";
 }
 
 TEST(Admission, RefusesShortTextsThatExplode) {

@@ -24,8 +24,8 @@ ValueId AtanOfPositive(Builder& b, ValueId t) {
   const ValueId inverse = b.Over(b.ScalarLike(t, 1), t);
   const ValueId unit = b.Select(beyond_one, inverse, t);
   const ValueId upper = Above(b, unit, std::tan(M_PI / 8));
-  const ValueId turned = b.Over(b.PlusNumber(unit, -1.0), b.PlusNumber(unit, 1.0));
-  const ValueId x = b.Select(upper, turned, unit);
+  const ValueId reduced = b.Over(b.PlusNumber(unit, -1.0), b.PlusNumber(unit, 1.0));
+  const ValueId x = b.Select(upper, reduced, unit);
   const ValueId z = b.Times(x, x);
   ValueId y = b.PlusNumber(b.TimesNumber(z, 8.05374449538e-2), -1.38776856032e-1);
   y = b.PlusNumber(b.Times(y, z), 1.99777106478e-1);

@@ -1,4 +1,4 @@
-// RotaryEmbedding: pairs of a head's elements turned by their position's angle.
+// RotaryEmbedding: pairs of a head's elements rotated by their position's angle.
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {

@@ -102,7 +102,7 @@ class Lowering {
   ir::BufferId weights_ = 0;
   ir::BufferId acc_ = 0;
   ir::BufferId filter_ = 0;
-  ir::BufferId turned_ = 0;  // an operand's lanes in the order of another input channel
+  ir::BufferId shuffled_ = 0;  // an operand's lanes in the order of another input channel
   std::vector<ExprRef> at_;
   ExprRef depth_at_;
   ExprRef batch_;
@@ -131,7 +131,7 @@ LoweredKernel Lowering::Run() {
   const bool grouped = plan_.group_width > 1;
   filter_ = builder_.Registers("filter", DType::kF32, plan_.lanes,
                                grouped ? p_.inner.taps : plan_.vectors);
-  if (grouped) turned_ = builder_.Registers("turned", DType::kF32, plan_.lanes, 1);
+  if (grouped) shuffled_ = builder_.Registers("turned", DType::kF32, plan_.lanes, 1);
   const int64_t batches = p_.Batches() / Groups(p_);
   builder_.Parallel("chunk", batches * p_.outer[0].out * plan_.row_chunks * plan_.channel_chunks,
                     [&](const ExprRef& index) { EmitChunk(index); });
@@ -275,12 +275,12 @@ void Lowering::EmitGroupTaps(const RowTile& tile, const OuterTaps& outer, const 
         const ExprRef row = o + outer.row_begin;
         for (const auto& [input, meets] : products) {
           const ExprRef x = Operand(x_base + row * outer_step + input * axis.row_stride, block, v);
-          builder_.Set(turned_, Int(0), k == 0 ? x : ir::MakeShuffleXor(x, k));
+          builder_.Set(shuffled_, Int(0), k == 0 ? x : ir::MakeShuffleXor(x, k));
           for (const Product& product : meets) {
             const ExprRef index =
                 (row * int64_t{tile.inner->rows} + product.row) * plan_.vectors + v;
             builder_.Set(acc_, index,
-                         ir::MakeApply(ScalarOp::kFma, {builder_.Get(turned_, Int(0)),
+                         ir::MakeApply(ScalarOp::kFma, {builder_.Get(shuffled_, Int(0)),
                                                         builder_.Get(filter_, Int(product.tap)),
                                                         builder_.Get(acc_, index)}));
           }

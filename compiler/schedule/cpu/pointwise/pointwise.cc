@@ -58,7 +58,7 @@ bool WritesHalfLines(const Workload& workload, const target::Target& target) {
   if (target.Lanes(DType::kF32) * SizeOf(DType::kF32) >= kCacheLineBytes) return false;
   const std::vector<Piece> pieces = CutPieces(workload);
   return std::any_of(pieces.begin(), pieces.end(),
-                     [&](const Piece& piece) { return Turns(piece, target); });
+                     [&](const Piece& piece) { return TransposesInRegisters(piece, target); });
 }
 
 PieceKnobs KnobsOf(const Config& config) {
@@ -112,12 +112,12 @@ Space PointwiseFamily::MakeSpace(const Workload& workload, const target::Target&
   Space space{"pointwise", version(), {}};
   const bool scan = !AllCovered(workload);
   bool transposing = false;
-  bool turning = false;
+  bool in_registers = false;
   bool vectors = false;
   if (!scan) {
     for (const Piece& piece : CutPieces(workload)) {
       transposing = transposing || IsTransposing(piece);
-      turning = turning || Turns(piece, target);
+      in_registers = in_registers || TransposesInRegisters(piece, target);
       vectors = vectors || PlanPiece(piece, target, {}).lanes > 1;
     }
   }
@@ -129,7 +129,7 @@ Space PointwiseFamily::MakeSpace(const Workload& workload, const target::Target&
   const bool spills = OutputBytes(workload) > static_cast<double>(target.l2_bytes);
   space.knobs.push_back(
       {"unroll", vectors ? std::vector<int64_t>{1, 2, 4, 8} : std::vector<int64_t>{1}});
-  space.knobs.push_back({"tile", turning       ? std::vector<int64_t>{0, 16, 32, 64, 256}
+  space.knobs.push_back({"tile", in_registers  ? std::vector<int64_t>{0, 16, 32, 64, 256}
                                  : transposing ? std::vector<int64_t>{0, 8, 16, 32, 64}
                                                : std::vector<int64_t>{0}});
   space.knobs.push_back({"grain", grains});

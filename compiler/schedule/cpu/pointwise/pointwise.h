@@ -4,7 +4,7 @@
 //
 // Knobs: unroll (vectors per iteration), tile (rows of a block where an operand is read across the
 // output's order; 0 walks single rows), grain (elements of a chunk, in thousands of 1024),
-// streaming (stores bypass the caches where they are aligned, and turned operands are fetched
+// streaming (stores bypass the caches where they are aligned, and transposed operands are fetched
 // ahead). Stateless, thread-safe.
 #pragma once
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/schedule/cpu/pointwise/pointwise_turn.h"
+#include "compiler/schedule/cpu/pointwise/pointwise_transpose.h"
 #include "compiler/schedule/fusion/fused_rows.h"
 
 namespace mlc::schedule {
@@ -73,7 +73,7 @@ class ChunkEmitter {
                              : ir::Min(first + loops_.row_block, ir::Int(loops_.rows));
     builder_.For("row", first, last, 1, [&](const ExprRef& row) {
       SetRow(builder_, row, loops_.outer, type_.dims, at_);
-      if (!loops_.turned.empty()) {
+      if (!loops_.transposed.empty()) {
         Squares(column, across);
       } else if (loops_.across >= 0) {
         Blocks(column, across);
@@ -139,11 +139,12 @@ class ChunkEmitter {
     });
   }
 
-  // The same where operands are turned: `tile` rows of every vector of columns, a square at a time.
+  // The same where operands are transposed: `tile` rows of every vector of columns, a square at a
+  // time.
   void Squares(const ExprRef& column, const ExprRef& across_chunk) {
     const int64_t lanes = loops_.lanes;
     const int64_t whole = loops_.across_size / lanes * lanes;
-    SquareEmitter square(builder_, fused_, piece_, loops_);
+    RegisterTransposer square(builder_, fused_, piece_, loops_);
     ExprRef& at = at_[static_cast<size_t>(loops_.across)];
     const auto emit = [&](const ExprRef& active, int64_t rows) {
       int64_t columns = lanes;
@@ -191,10 +192,10 @@ class ChunkEmitter {
 
 bool IsTransposing(const Piece& piece) { return AcrossOf(piece) >= 0; }
 
-bool Turns(const Piece& piece, const target::Target& target) {
+bool TransposesInRegisters(const Piece& piece, const target::Target& target) {
   PieceKnobs blocks;
   blocks.tile = target.Lanes(DType::kF32);
-  return !PlanPiece(piece, target, blocks).turned.empty();
+  return !PlanPiece(piece, target, blocks).transposed.empty();
 }
 
 PieceLoops PlanPiece(const Piece& piece, const target::Target& target, const PieceKnobs& knobs) {
@@ -223,8 +224,8 @@ PieceLoops PlanPiece(const Piece& piece, const target::Target& target, const Pie
     loops.unroll = 1;
     loops.column_block = loops.columns;
     loops.across_size = type.dims[static_cast<size_t>(loops.across)];
-    loops.turned = TurnedViews(piece, loops.column, loops.across, loops.lanes);
-    const int64_t square = loops.turned.empty() ? 1 : loops.lanes;
+    loops.transposed = TransposedViews(piece, loops.column, loops.across, loops.lanes);
+    const int64_t square = loops.transposed.empty() ? 1 : loops.lanes;
     loops.tile = CeilDiv(std::min<int64_t>(knobs.tile, loops.across_size), square) * square;
     loops.ahead = knobs.streaming ? loops.tile : 0;
     const int64_t blocks = grain / (loops.columns * loops.tile);

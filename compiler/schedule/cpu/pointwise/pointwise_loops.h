@@ -1,7 +1,7 @@
 // The loop nest of one piece of a pointwise workload. Rows (all dimensions but the innermost) and
 // blocks of columns are dealt out in chunks; a piece that reads an operand across the grain (a
-// transpose) walks blocks, so that both sides use whole cache lines, and turns them in registers
-// where that is possible (pointwise_turn.h). Thread-safe.
+// transpose) walks blocks, so that both sides use whole cache lines, and transposes them in
+// registers where that is possible (pointwise_transpose.h). Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ struct PieceLoops {
   bool streaming = false;
   int column = -1;  // vectorised dimension; -1 when the piece has no dimension
   int across = -1;  // dimension along which a transposed operand is contiguous; or -1
-  std::vector<graph::ValueId> turned;  // operands that are turned in registers
-  std::vector<int> outer;              // the other dimensions, outermost first
-  int64_t rows = 1;                    // points of `outer`
-  int64_t columns = 1;                 // size of `column`
-  int64_t row_block = 1;               // rows of one chunk
-  int64_t column_block = 1;            // columns of one chunk
+  std::vector<graph::ValueId> transposed;  // operands that are transposed in registers
+  std::vector<int> outer;                  // the other dimensions, outermost first
+  int64_t rows = 1;                        // points of `outer`
+  int64_t columns = 1;                     // size of `column`
+  int64_t row_block = 1;                   // rows of one chunk
+  int64_t column_block = 1;                // columns of one chunk
   int64_t across_size = 1;
   int64_t across_block = 1;  // of one chunk
   int64_t tile = 1;
@@ -48,7 +48,7 @@ void EmitChunk(ir::KernelBuilder& builder, Fused& fused, const Piece& piece,
 
 // True if an operand of an affine piece runs across the output's innermost dimension.
 bool IsTransposing(const Piece& piece);
-// True if such an operand is turned in registers.
-bool Turns(const Piece& piece, const target::Target& target);
+// True if such an operand is transposed in registers.
+bool TransposesInRegisters(const Piece& piece, const target::Target& target);
 
 }  // namespace mlc::schedule

@@ -50,16 +50,16 @@ TEST(FoldConstants, LeavesLargeTransposedWeights) {
   EXPECT_FALSE(*changed);
 }
 
-// As the weights of transposed convolutions are turned: no view reads backwards.
+// As the weights of transposed convolutions are flipped: no view reads backwards.
 TEST(FoldConstants, TurnsLargeWeightsThroughTheirViews) {
   Graph graph;
-  Value turned;
-  turned.op = Op::kSlice;
-  turned.operands = {Transposed(graph, LargeWeights(graph, {512, 1024}), {1024, 512})};
-  turned.attrs["starts"] = std::vector<int64_t>{1023, 0};
-  turned.attrs["steps"] = std::vector<int64_t>{-1, 1};
-  turned.type = {DType::kF32, {1024, 512}, {}};
-  graph.outputs() = {graph.Add(std::move(turned))};
+  Value flipped;
+  flipped.op = Op::kSlice;
+  flipped.operands = {Transposed(graph, LargeWeights(graph, {512, 1024}), {1024, 512})};
+  flipped.attrs["starts"] = std::vector<int64_t>{1023, 0};
+  flipped.attrs["steps"] = std::vector<int64_t>{-1, 1};
+  flipped.type = {DType::kF32, {1024, 512}, {}};
+  graph.outputs() = {graph.Add(std::move(flipped))};
   ASSERT_TRUE(graph.Verify().ok());
   const Result<bool> changed = FoldConstants(graph);
   ASSERT_TRUE(changed.ok());

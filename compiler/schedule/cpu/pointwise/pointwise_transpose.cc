@@ -1,4 +1,4 @@
-#include "compiler/schedule/cpu/pointwise/pointwise_turn.h"
+#include "compiler/schedule/cpu/pointwise/pointwise_transpose.h"
 
 #include <algorithm>
 #include <map>
@@ -21,7 +21,7 @@ bool FitsRegister(DType dtype) { return dtype != DType::kBool && SizeOf(dtype) <
 
 }  // namespace
 
-std::vector<ValueId> TurnedViews(const Piece& piece, int column, int across, int lanes) {
+std::vector<ValueId> TransposedViews(const Piece& piece, int column, int across, int lanes) {
   std::vector<ValueId> views;
   if (!piece.affine || across < 0 || lanes < 2 || piece.part.graph().size() > kMaxNodes) return {};
   for (ValueId id = 0; id < piece.part.graph().size(); ++id) {
@@ -37,21 +37,21 @@ std::vector<ValueId> TurnedViews(const Piece& piece, int column, int across, int
   return views;
 }
 
-SquareEmitter::SquareEmitter(ir::KernelBuilder& builder, Fused& fused, const Piece& piece,
-                             const PieceLoops& loops)
+RegisterTransposer::RegisterTransposer(ir::KernelBuilder& builder, Fused& fused, const Piece& piece,
+                                       const PieceLoops& loops)
     : builder_(builder),
       fused_(fused),
       piece_(piece),
       loops_(loops),
       column_(static_cast<size_t>(loops.column)),
       across_(static_cast<size_t>(loops.across)) {
-  for (const ValueId view : loops.turned) {
+  for (const ValueId view : loops.transposed) {
     const DType dtype = ComputeType(piece.part.graph()[view].type.dtype);
     squares_.push_back(builder.Registers("square", dtype, loops.lanes, loops.lanes));
   }
 }
 
-void SquareEmitter::Fetch(ValueId view, const std::vector<ExprRef>& at) {
+void RegisterTransposer::Fetch(ValueId view, const std::vector<ExprRef>& at) {
   const Value& node = piece_.part.graph()[view];
   const std::vector<ValueId>& operands = piece_.part.operands();
   const auto operand = std::find(operands.begin(), operands.end(), node.operands[0]);
@@ -60,10 +60,10 @@ void SquareEmitter::Fetch(ValueId view, const std::vector<ExprRef>& at) {
                     fused_.Offset(node.type, at) + (offset + loops_.ahead), 2);
 }
 
-void SquareEmitter::Load(size_t view, const std::vector<ExprRef>& at, int64_t columns,
-                         int64_t rows) {
+void RegisterTransposer::Load(size_t view, const std::vector<ExprRef>& at, int64_t columns,
+                              int64_t rows) {
   const ir::BufferId square = squares_[view];
-  const ValueId value = loops_.turned[view];
+  const ValueId value = loops_.transposed[view];
   Point point{at, loops_.across, loops_.lanes, rows < loops_.lanes ? ir::Int(rows) : nullptr};
   for (int64_t i = 0; i < loops_.lanes; ++i) {
     // What lies behind the last column is read by nobody: any value will do.
@@ -75,17 +75,17 @@ void SquareEmitter::Load(size_t view, const std::vector<ExprRef>& at, int64_t co
     if (loops_.ahead > 0) Fetch(value, point.at);
     builder_.Set(square, ir::Int(i), fused_.Emit(value, point));
   }
-  builder_.Turn(square, ir::Int(0));
+  builder_.TransposeRegisters(square, ir::Int(0));
 }
 
-void SquareEmitter::Emit(const std::vector<ExprRef>& at, int64_t columns, int64_t rows) {
+void RegisterTransposer::Emit(const std::vector<ExprRef>& at, int64_t columns, int64_t rows) {
   for (size_t view = 0; view < squares_.size(); ++view) Load(view, at, columns, rows);
   Point point{at, loops_.column, loops_.lanes, columns < loops_.lanes ? ir::Int(columns) : nullptr};
   for (int64_t i = 0; i < rows; ++i) {
     point.at[across_] = at[across_] + i;
     std::map<ValueId, ExprRef> bound;
     for (size_t view = 0; view < squares_.size(); ++view) {
-      bound[loops_.turned[view]] = builder_.Get(squares_[view], ir::Int(i));
+      bound[loops_.transposed[view]] = builder_.Get(squares_[view], ir::Int(i));
     }
     fused_.StoreOutputs(point, bound, loops_.streaming);
   }

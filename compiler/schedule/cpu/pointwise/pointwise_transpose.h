@@ -1,6 +1,6 @@
 // Operands of a pointwise piece that are contiguous across the output's innermost dimension are
-// read as vectors of their own direction and turned in registers: square blocks of lanes x lanes,
-// so that every load and every store moves neighbours. Thread-safe.
+// loaded as vectors along that dimension and transposed in registers, in squares of lanes x lanes,
+// so that every load and every store is of consecutive elements. Thread-safe.
 #pragma once
 
 #include <vector>
@@ -11,15 +11,15 @@
 
 namespace mlc::schedule {
 
-// The views of the piece that are contiguous along `across` and not along `column`, if it pays to
-// turn them: none where the chain is too long to be repeated for every row of a square.
-std::vector<graph::ValueId> TurnedViews(const Piece& piece, int column, int across, int lanes);
+// The views of the piece that are contiguous along `across` and not along `column`, if transposing
+// them pays: none where the chain is too long to be repeated for every row of a square.
+std::vector<graph::ValueId> TransposedViews(const Piece& piece, int column, int across, int lanes);
 
-class SquareEmitter {
+class RegisterTransposer {
  public:
-  // Declares the registers. REQUIRES: loops.turned is not empty. Borrows all of it.
-  SquareEmitter(ir::KernelBuilder& builder, Fused& fused, const Piece& piece,
-                const PieceLoops& loops);
+  // Declares the registers. REQUIRES: loops.transposed is not empty. Borrows all of it.
+  RegisterTransposer(ir::KernelBuilder& builder, Fused& fused, const Piece& piece,
+                     const PieceLoops& loops);
 
   // Emits columns x rows points from `at` on, the rows along `across`; at most `lanes` of each.
   void Emit(const std::vector<ir::ExprRef>& at, int64_t columns, int64_t rows);
@@ -34,7 +34,7 @@ class SquareEmitter {
   const PieceLoops& loops_;
   const size_t column_;
   const size_t across_;
-  std::vector<ir::BufferId> squares_;  // one for each turned view
+  std::vector<ir::BufferId> squares_;  // one for each transposed view
 };
 
 }  // namespace mlc::schedule
