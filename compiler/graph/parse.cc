@@ -75,10 +75,10 @@ struct InlineValues {
 
 Status ParseInline(Lexer& lexer, InlineValues& inline_values) {
   inline_values.present = true;
-  Lexer ahead = lexer;
-  if (Result<std::vector<int64_t>> ints = ahead.IntList(); ints.ok()) {
+  Lexer lookahead = lexer;
+  if (Result<std::vector<int64_t>> ints = lookahead.IntList(); ints.ok()) {
     inline_values.ints = *std::move(ints);
-    lexer = ahead;
+    lexer = lookahead;
     return {};
   }
   inline_values.all_ints = false;

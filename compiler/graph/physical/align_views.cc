@@ -62,18 +62,18 @@ class Alignment {
   ValueId CopiedRange(const Value& view) {
     const int64_t size = SizeOf(view.type.dtype);
     const int64_t offset = view.Int("offset");
-    const int64_t ahead = offset * size % bytes_ / size;
+    const int64_t shift = offset * size % bytes_ / size;
     const int64_t extent = view.type.Extent();
     Value around;
     around.op = Op::kView;
     around.operands = view.operands;
-    around.attrs["offset"] = offset - ahead;
-    around.type = {view.type.dtype, {ahead + extent}, {}};
+    around.attrs["offset"] = offset - shift;
+    around.type = {view.type.dtype, {shift + extent}, {}};
     around.name = view.name;
     Value range;
     range.op = Op::kSlice;
     range.operands = {to_.Add(std::move(around))};
-    range.attrs["starts"] = std::vector<int64_t>{ahead};
+    range.attrs["starts"] = std::vector<int64_t>{shift};
     range.attrs["steps"] = std::vector<int64_t>{1};
     range.type = {view.type.dtype, {extent}, {}};
     range.name = view.name;

@@ -81,16 +81,16 @@ void RegisterTile::Loop(const RowBlock& block, const RowOperand& a, const Column
   const int64_t main = depth / unroll * unroll;
   builder_.For("k", Int(0), Int(main), unroll, [&](const ExprRef& k) {
     if (options.prefetch > 0) {
-      const ExprRef ahead = b.base + (k + options.prefetch) * b.k_stride;
+      const ExprRef prefetched = b.base + (k + options.prefetch) * b.k_stride;
       builder_.Unrolled("u", unroll, [&](const ExprRef& u) {
         builder_.Unrolled("v", vectors_, [&](const ExprRef& v) {
-          builder_.Prefetch(b.buffer, ahead + u * b.k_stride + v * int64_t{lanes_}, 1);
+          builder_.Prefetch(b.buffer, prefetched + u * b.k_stride + v * int64_t{lanes_}, 1);
         });
       });
     }
-    for (int line = 0; line < options.ahead_lines; ++line) {
-      const int64_t step = int64_t{options.ahead_lines} * kLine / unroll;
-      builder_.Prefetch(b.buffer, options.ahead + k * step + line * kLine, 2);
+    for (int line = 0; line < options.prefetch_lines; ++line) {
+      const int64_t step = int64_t{options.prefetch_lines} * kLine / unroll;
+      builder_.Prefetch(b.buffer, options.prefetch_base + k * step + line * kLine, 2);
     }
     builder_.Unrolled("u", unroll, [&](const ExprRef& u) { Step(block, a, b, k + u); });
   });

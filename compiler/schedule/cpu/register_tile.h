@@ -49,12 +49,12 @@ struct ColumnOperand {
 
 struct LoopOptions {
   int unroll = 1;           // steps of k per iteration
-  int prefetch = 0;         // steps of k ahead; 0 for none
+  int prefetch = 0;         // prefetch distance in steps of k; 0: none
   int64_t flat_depth = 16;  // depths up to this are unrolled completely
-  // What the second cache should hold next: `ahead_lines` lines of the column operand's buffer per
-  // iteration, from `ahead` on.
-  ir::ExprRef ahead = nullptr;
-  int ahead_lines = 0;
+  // Software prefetch into the second-level cache: `prefetch_lines` lines of the column operand's
+  // buffer per iteration, from `prefetch_base` on.
+  ir::ExprRef prefetch_base = nullptr;
+  int prefetch_lines = 0;
 };
 
 class RegisterTile {

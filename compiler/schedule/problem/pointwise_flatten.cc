@@ -64,7 +64,7 @@ std::optional<std::vector<int64_t>> ReshapedStrides(const std::vector<int64_t>& 
 class Flattener {
  public:
   Flattener(const Graph& graph, std::vector<int64_t> dims) : graph_(graph), dims_(std::move(dims)) {
-    // Sources keep their ids; the rest is appended behind.
+    // Sources keep their ids; the rest is appended.
     for (ValueId id = 0; id < graph.size(); ++id) {
       const Op op = graph[id].op;
       if (op == Op::kInput || op == Op::kWeight) {

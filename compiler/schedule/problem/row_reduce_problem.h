@@ -1,6 +1,6 @@
 // What a row reduction does, read from the workload: one softmax, log-softmax, layer norm or
-// reduction, with pointwise work before and behind it. A row is one point of the kept dimensions.
-// Thread-safe.
+// reduction, with fused pointwise prologues and epilogues. A row is one point of the kept
+// dimensions. Thread-safe.
 #pragma once
 
 #include <cstdint>

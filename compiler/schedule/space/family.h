@@ -18,7 +18,7 @@
 
 namespace mlc::schedule {
 
-// What stands behind one parameter of a kernel.
+// What one parameter of a kernel is bound to.
 struct Binding {
   enum class Kind : uint8_t { kOperand, kOutput, kPrepared };
   Kind kind = Kind::kOperand;

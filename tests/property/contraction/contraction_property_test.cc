@@ -178,7 +178,7 @@ TEST(ContractionProperty, LoweredConfigsAgreeWithTheReference) {
 TEST(ContractionProperty, PassesStagedRowsAndFetchedPanelsAgreeWithTheReference) {
   Rng rng(4711);
   const Family& family = *FindFamily("contraction");
-  const std::string knobs[] = {"k_chunk", "stage", "ahead"};
+  const std::string knobs[] = {"k_chunk", "stage", "prefetch_panel"};
   int met[3] = {0, 0, 0};
   for (int i = 0; i < 24; ++i) {
     const target::Target target = TargetOf(rng);

@@ -1,7 +1,7 @@
 // The attention family: softmax(scale * q k^T + mask) v for short sequences, operands at any
-// strides and with pointwise work before and behind. A chunk is a range of queries of one head: it
-// packs the head's keys (transposed) and values into thread scratch, then takes a register tile of
-// queries at a time through scores, softmax and output, all in the first-level cache.
+// strides and with fused pointwise prologues and epilogues. A chunk is a range of queries of one
+// head: it packs the head's keys (transposed) and values into thread scratch, then takes a register
+// tile of queries at a time through scores, softmax and output, all in the first-level cache.
 //
 // Knobs: mr (queries of a tile), nk and nv (vectors of keys and of value columns of a tile), splits
 // (chunks of one head's queries), unroll (steps of the products' inner loops). Stateless,

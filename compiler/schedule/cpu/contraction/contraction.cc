@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxRows = 30;
 constexpr int64_t kMinChains = 8;
 constexpr int64_t kMinPass = 64;         // k steps worth a copy of the rows
-constexpr int64_t kMinStreamed = 16384;  // weights worth fetching ahead
+constexpr int64_t kMinStreamed = 16384;  // weights worth prefetching by panels
 
 bool TilesOuter(const ContractionProblem& p) {
   return p.outer[1].dim >= 0 && p.outer[1].out > 1 && p.inner.out <= 14;
@@ -82,7 +82,8 @@ Space ContractionFamily::MakeSpace(const graph::Workload& workload,
   const bool stages = HasPasses(p) && p.K() >= kMinPass && !few_rows;
   space.knobs.push_back({"stage", stages ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
   const bool streams = p.column_is_weight && p.K() * p.columns >= kMinStreamed;
-  space.knobs.push_back({"ahead", streams ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
+  space.knobs.push_back(
+      {"prefetch_panel", streams ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
   return space;
 }
 
@@ -113,7 +114,7 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   }
   if (plan.k_chunk > 0 && plan.rows_first) return RejectReason::kUnsupported;
   const int64_t tiles = plan.row_units * (p.outer[1].dim >= 0 ? parts : 1);
-  if (plan.ahead && (plan.rows_first || plan.panels <= plan.column_chunks || tiles < 2)) {
+  if (plan.prefetch_panel && (plan.rows_first || plan.panels <= plan.column_chunks || tiles < 2)) {
     return RejectReason::kRedundant;
   }
   if ((plan.stage || plan.k_chunk > 0) &&

@@ -3,14 +3,14 @@
 // implicit matrix multiplication. Columns (output channels) are packed into panels, weights once at
 // compile time; rows (pixels) are read in place, whatever their strides; register tiles of mr x mh
 // rows by nr vectors are multiplied without any copy of a padded input. What the epilogue reads of
-// tensors of the result's shape, beyond the second-level caches, is asked for when a tile starts.
+// tensors of the result's shape, beyond the second-level caches, is prefetched when a tile starts.
 //
 // Knobs: mr rows of the tile along the row axis, mh along the axis outside it, nr column vectors,
 // rows_first (row tiles outside column panels), row_chunks and col_chunks (pieces spread over
-// threads), unroll of k, prefetch (k steps ahead), pack (columns packed, or read in place), k_chunk
-// (passes over k, with partial sums in scratch), stage (rows of a pass copied to scratch, away from
-// strides that share few cache sets), ahead (the next panel is fetched from memory during this
-// one). Stateless, thread-safe.
+// threads), unroll of k, prefetch (distance in k steps), pack (columns packed, or read in place),
+// k_chunk (passes over k, with partial sums in scratch), stage (rows of a pass copied to scratch,
+// away from strides that share few cache sets), prefetch_panel (the next panel is prefetched from
+// memory during this one). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/cpu/contraction/contraction_plan.h"

@@ -154,10 +154,10 @@ Config ContractionFamily::Default(const graph::Workload& workload,
   }
   if (split) config = *std::move(split);
   // The next panel comes from memory while this one is multiplied.
-  Config ahead = config;
-  SetKnob(ahead, "ahead", DomainOf(space, "ahead").back());
-  const bool legal = CheckPlan(p, target, MakePlan(p, target, ahead)) == RejectReason::kNone;
-  return legal ? ahead : config;
+  Config prefetching = config;
+  SetKnob(prefetching, "prefetch_panel", DomainOf(space, "prefetch_panel").back());
+  const bool legal = CheckPlan(p, target, MakePlan(p, target, prefetching)) == RejectReason::kNone;
+  return legal ? prefetching : config;
 }
 
 }  // namespace mlc::schedule

@@ -37,8 +37,8 @@ class Lowering {
   void EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,
                 const ExprRef& a_base, const ExprRef& b_base, const ExprRef& steps);
   int64_t Unroll() const { return std::min<int64_t>(plan_.unroll, p_.depth); }
-  int AheadLines(const RowTile& tile) const;
-  void StartAhead(const RowTile& tile, const ExprRef& next_panel);
+  int PrefetchLines(const RowTile& tile) const;
+  void LocateNextPanel(const RowTile& tile, const ExprRef& next_panel);
   LoopOptions Options(const RowTile& tile, const ExprRef& steps);
 
   const graph::Workload& workload_;
@@ -56,7 +56,7 @@ class Lowering {
   ContractionStore store_;
   ContractionChunk chunk_;  // the current one
   ExprRef first_panel_;     // its first panel
-  ExprRef ahead_;  // where the next panel is fetched from, at the current tile's first step
+  ExprRef next_panel_;      // what the current tile prefetches of the next panel, at its first step
 };
 
 Lowering::Lowering(const graph::Workload& workload, const ContractionProblem& problem,
@@ -131,15 +131,15 @@ void Lowering::EmitPass(const ExprRef& pass) {
   }
 }
 
-// Lines of the next panel that an iteration of k fetches: the tile's share of it by its rows.
-int Lowering::AheadLines(const RowTile& tile) const {
+// Lines of the next panel that an iteration of k prefetches: the tile's share of it by its rows.
+int Lowering::PrefetchLines(const RowTile& tile) const {
   const int64_t rows = (p_.outer[1].out * p_.inner.out + plan_.row_chunks - 1) / plan_.row_chunks;
   const int64_t lines = Unroll() * plan_.panel_width() / kLine * tile.rows();
   return static_cast<int>((lines + rows - 1) / rows);
 }
 
 // The part of the next panel that falls to this tile: as far into it as the tile is into the rows.
-void Lowering::StartAhead(const RowTile& tile, const ExprRef& next_panel) {
+void Lowering::LocateNextPanel(const RowTile& tile, const ExprRef& next_panel) {
   const int64_t rows = p_.outer[1].out * p_.inner.out;
   const int64_t units = p_.outer[1].dim >= 0 ? p_.outer[1].out : p_.inner.out;
   const ExprRef chunk_start =
@@ -147,15 +147,16 @@ void Lowering::StartAhead(const RowTile& tile, const ExprRef& next_panel) {
   const int64_t depth = p_.Taps() * plan_.pass_depth(p_);
   const ExprRef step = ir::FloorDiv(
       ir::Max(Int(0), RowOf(p_, tile) - chunk_start) * (depth * plan_.row_chunks), rows);
-  ahead_ = builder_.Let("next", next_panel + step * plan_.panel_width());
+  next_panel_ = builder_.Let("next", next_panel + step * plan_.panel_width());
 }
 
 // Loop options of the run that starts at k step `steps` of the panel.
 LoopOptions Lowering::Options(const RowTile& tile, const ExprRef& steps) {
   LoopOptions options{plan_.unroll, plan_.prefetch, 16, {}, 0};
-  if (!plan_.ahead) return options;
-  options.ahead_lines = AheadLines(tile);
-  options.ahead = builder_.Let("ahead", ahead_ + steps * (options.ahead_lines * kLine / Unroll()));
+  if (!plan_.prefetch_panel) return options;
+  options.prefetch_lines = PrefetchLines(tile);
+  options.prefetch_base =
+      builder_.Let("ahead", next_panel_ + steps * (options.prefetch_lines * kLine / Unroll()));
   return options;
 }
 
@@ -171,7 +172,7 @@ void Lowering::EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef
   const int64_t column_step = plan_.pack ? plan_.panel_width() : p_.column_k_stride;
   const ExprRef b_base = builder_.Let(
       "b", chunk_.column_batch + panel * panel_stride + pass * (plan_.k_chunk * column_step));
-  if (plan_.ahead) StartAhead(tile, b_base + panel_stride);
+  if (plan_.prefetch_panel) LocateNextPanel(tile, b_base + panel_stride);
   const int64_t row_taps = p_.inner.taps * p_.depth * plan_.panel_width();
   tiles_.ForOuterTaps(tile, chunk_.depth_at,
                       [&](const ExprRef& d, const ExprRef& h, const OuterTaps& outer) {

@@ -39,7 +39,7 @@ ContractionPlan MakePlan(const ContractionProblem& problem, const target::Target
   plan.pack = config["pack"] != 0;
   plan.k_chunk = config["k_chunk"];
   plan.stage = config["stage"] != 0;
-  plan.ahead = config["ahead"] != 0;
+  plan.prefetch_panel = config["prefetch_panel"] != 0;
   plan.panels = (problem.columns + plan.panel_width() - 1) / plan.panel_width();
   const bool two_axes = problem.outer[1].dim >= 0;
   plan.row_units = two_axes ? TileCount(problem.outer[1], plan.outer_rows)

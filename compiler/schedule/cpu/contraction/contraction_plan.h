@@ -19,10 +19,10 @@ struct ContractionPlan {
   int64_t column_chunks = 1;
   int unroll = 1;
   int prefetch = 0;
-  bool pack = true;     // columns packed into panels
-  int64_t k_chunk = 0;  // k steps of a pass over the output; 0: all in one
-  bool stage = false;   // rows are copied to scratch first, a pass at a time
-  bool ahead = false;   // the next panel is fetched while this one is multiplied
+  bool pack = true;             // columns packed into panels
+  int64_t k_chunk = 0;          // k steps of a pass over the output; 0: all in one
+  bool stage = false;           // rows are copied to scratch first, a pass at a time
+  bool prefetch_panel = false;  // the next panel is prefetched while this one is multiplied
   // What the epilogue reads of larger tensors is fetched: others wait in the second-level caches.
   int64_t fetched_beyond_bytes = 0;
 

@@ -11,7 +11,7 @@ using ir::Int;
 
 namespace {
 
-// Shorter reductions end before what was asked for arrives.
+// Shorter reductions end before prefetched lines arrive.
 constexpr int64_t kLeastSteps = 32;
 
 // Whether a pointwise node reads the value at the very point that it computes.

@@ -4,8 +4,8 @@
 //
 // Knobs: unroll (vectors per iteration), tile (rows of a block where an operand is read across the
 // output's order; 0 walks single rows), grain (elements of a chunk, in thousands of 1024),
-// streaming (stores bypass the caches where they are aligned, and transposed operands are fetched
-// ahead). Stateless, thread-safe.
+// streaming (stores bypass the caches where they are aligned, and transposed operands are
+// prefetched). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/space/family.h"

@@ -227,7 +227,7 @@ PieceLoops PlanPiece(const Piece& piece, const target::Target& target, const Pie
     loops.transposed = TransposedViews(piece, loops.column, loops.across, loops.lanes);
     const int64_t square = loops.transposed.empty() ? 1 : loops.lanes;
     loops.tile = CeilDiv(std::min<int64_t>(knobs.tile, loops.across_size), square) * square;
-    loops.ahead = knobs.streaming ? loops.tile : 0;
+    loops.prefetch_distance = knobs.streaming ? loops.tile : 0;
     const int64_t blocks = grain / (loops.columns * loops.tile);
     if (blocks == 0) {
       const int64_t vectors_of_chunk = std::max<int64_t>(1, grain / loops.tile / loops.lanes);

@@ -36,7 +36,7 @@ struct PieceLoops {
   int64_t across_size = 1;
   int64_t across_block = 1;  // of one chunk
   int64_t tile = 1;
-  int64_t ahead = 0;  // rows to the square that is fetched meanwhile; 0: none is
+  int64_t prefetch_distance = 0;  // in rows, to the square that is prefetched; 0: none
   int64_t chunks = 1;
 };
 

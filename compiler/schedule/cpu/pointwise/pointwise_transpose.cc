@@ -57,7 +57,7 @@ void RegisterTransposer::Fetch(ValueId view, const std::vector<ExprRef>& at) {
   const auto operand = std::find(operands.begin(), operands.end(), node.operands[0]);
   const int64_t offset = node.Has("offset") ? node.Int("offset") : 0;
   builder_.Prefetch(fused_.OperandBuffer(static_cast<int>(operand - operands.begin())),
-                    fused_.Offset(node.type, at) + (offset + loops_.ahead), 2);
+                    fused_.Offset(node.type, at) + (offset + loops_.prefetch_distance), 2);
 }
 
 void RegisterTransposer::Load(size_t view, const std::vector<ExprRef>& at, int64_t columns,
@@ -72,7 +72,7 @@ void RegisterTransposer::Load(size_t view, const std::vector<ExprRef>& at, int64
       continue;
     }
     point.at[column_] = at[column_] + i;
-    if (loops_.ahead > 0) Fetch(value, point.at);
+    if (loops_.prefetch_distance > 0) Fetch(value, point.at);
     builder_.Set(square, ir::Int(i), fused_.Emit(value, point));
   }
   builder_.TransposeRegisters(square, ir::Int(0));

@@ -132,7 +132,7 @@ RejectReason RowReduceFamily::Check(const Workload& workload, const target::Targ
       RowBytes(*p, config["chains"]) * kRowsInL2 > target.l2_bytes) {
     return RejectReason::kCache;
   }
-  // One pass asks for the next row, and no row of a chunk is stored behind another.
+  // Only one pass prefetches, and a chunk of one row has no row to store later.
   if (behind && (config["prefetch"] > 1 || RowBlock(*p, config["grain"]) == 1)) {
     return RejectReason::kRedundant;
   }

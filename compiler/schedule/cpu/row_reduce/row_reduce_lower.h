@@ -10,7 +10,7 @@ namespace mlc::schedule {
 // that arithmetic, loads and stores of a chunk go on side by side.
 enum class KeepRow : uint8_t { kReread = 0, kScratch = 1, kRegisters = 2, kBehind = 3 };
 
-// Where the next rows are asked for, so that memory works while this one is computed.
+// The passes over a row that prefetch later rows, so that memory works while this row is computed.
 enum class FetchRows : uint8_t { kNever = 0, kSecondPass = 1, kLastPass = 2, kBothPasses = 3 };
 
 struct RowKnobs {

@@ -1,7 +1,7 @@
 // The window family: maximum and average pooling over one to three spatial dimensions, any strides
-// of storage, pads, dilations, with pointwise work before and behind. Lanes run along the output's
-// innermost dimension: channels, or positions of a row. Windows that lie inside the input run
-// without bounds; at the edges the loops over taps are clamped.
+// of storage, pads, dilations, with fused pointwise prologues and epilogues. Lanes run along the
+// output's innermost dimension: channels, or positions of a row. Windows that lie inside the input
+// run without bounds; at the edges the loops over taps are clamped.
 //
 // Knobs: vectors (of channels per step, accumulated side by side), grain (output elements of a
 // chunk, in thousands of 1024). Stateless, thread-safe.

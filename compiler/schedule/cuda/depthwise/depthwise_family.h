@@ -1,5 +1,5 @@
 // The depthwise family for GPUs: convolutions with one filter for each channel, of one to three
-// spatial dimensions and any layout, with pointwise work behind.
+// spatial dimensions and any layout, with fused pointwise epilogues.
 //
 // Knobs: lanes (channels of a thread, where they are innermost), tw and th (outputs of a thread
 // along the width and the height), threads (of a block). Stateless, thread-safe.

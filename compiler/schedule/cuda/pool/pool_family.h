@@ -1,5 +1,5 @@
 // The pooling family for GPUs: maximum and average pooling over one to three spatial dimensions,
-// any strides of storage, pads and dilations, with pointwise work before and behind.
+// any strides of storage, pads and dilations, with fused pointwise prologues and epilogues.
 //
 // Knobs: lanes (channels of a thread, where they are innermost), threads (of a block). Stateless,
 // thread-safe.

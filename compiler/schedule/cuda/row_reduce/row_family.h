@@ -1,7 +1,8 @@
 // The row-reduction family for GPUs: softmax, log-softmax, layer norm and reductions over any axes
-// and strides, with pointwise work before and behind. Small rows share a warp, larger ones take one
-// or more; columns are reduced side by side, so that neighbouring threads read neighbouring memory;
-// a reduction with few results is shared by several blocks, the last of which adds up.
+// and strides, with fused pointwise prologues and epilogues. Small rows share a warp, larger ones
+// take one or more; columns are reduced side by side, so that neighbouring threads read
+// neighbouring memory; a reduction with few results is shared by several blocks, the last of which
+// adds up.
 //
 // Knobs: lanes (of a vector), group (threads of a row), threads (of a block, at least a group),
 // keep (1: x stays in registers between passes), splits (blocks of a row). Stateless, thread-safe.

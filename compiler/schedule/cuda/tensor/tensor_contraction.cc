@@ -22,7 +22,7 @@ bool SurelyFits(const GpuContraction& g, const target::Target& target, const Ten
   constexpr int kMost = 232;
   constexpr int kCounted = 8;  // copies of a thread whose addresses the estimate counts
   // The estimate leaves out some of the fragments of a second unit of narrow operands, and much of
-  // what becomes of columns in three passes that are not packed ahead.
+  // what becomes of columns in three passes that are not packed before.
   const bool splits = plan.math == TensorMath::kTf32x3 && plan.columns.mode != TileMode::kPacked;
   const int doubt = plan.math == TensorMath::kHalf ? 8 : splits ? 48 : 4;
   const int copies = plan.rows.extent * plan.rows.bk / plan.rows.chunk() / plan.threads();

@@ -69,7 +69,7 @@ double StepInstructions(const GpuContraction& g, const TensorPlan& plan) {
   if (plan.warpgroups) {
     unit = 2 * rows;
   } else if (plan.math == TensorMath::kTf32) {
-    // Constant columns are rounded ahead.
+    // Constant columns are rounded when they are packed.
     const bool rounded = plan.columns.mode == TileMode::kPacked;
     unit = 2 * rows * columns + 2 * rows + columns + 8 * rows + (rounded ? 0 : 4 * columns);
   }
@@ -112,11 +112,12 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
   const double spread = std::min(sms, static_cast<double>(plan.blocks(g))) / sms;
   const double cache = at_once * CopiedBytes(plan) / (kCacheRate / std::max(0.5, spread));
   const double issue = at_once * plan.warps() * StepInstructions(g, plan) / 4;
-  // Warps multiply what they have loaded; warpgroups wait for copies that began `ahead` steps ago.
-  const double latency = plan.warpgroups
-                             ? 2 * kStepLatency + (kMemoryLatency + cache) / plan.ahead()
-                             : kStepLatency + step_flops / (rate / 4) / plan.warps() +
-                                   kMemoryLatency / std::max(1, plan.stages - 1);
+  // Warps multiply what they have loaded; warpgroups wait for copies that began `prefetch_distance`
+  // steps ago.
+  const double latency =
+      plan.warpgroups ? 2 * kStepLatency + (kMemoryLatency + cache) / plan.prefetch_distance()
+                      : kStepLatency + step_flops / (rate / 4) / plan.warps() +
+                            kMemoryLatency / std::max(1, plan.stages - 1);
   // The longest hides most of the others.
   const double longest = std::max({tensor, memory, cache, issue, latency});
   const double rest = tensor + memory + cache + issue - std::min(longest, tensor + memory);

@@ -47,7 +47,7 @@ class Lowering {
   int ColumnTiles() const { return plan_.column_tiles(); }
   // Fragments of the next step are loaded before the last unit of a step is multiplied; with two
   // stages, what passes through registers comes after that.
-  bool LoadsAhead() const {
+  bool PrefetchesFragments() const {
     const bool late = plan_.stages == 2 && (rows_->Fetches() || columns_->Fetches());
     return plan_.sets() == 2 && plan_.units() % 2 == 0 && !late;
   }
@@ -176,12 +176,12 @@ void Lowering::PlaceWarpgroup(const ExprRef& thread) {
   if (plan_.splits_rows()) rows_->PlaceFragments(lane_, warp_row_, slice_);
 }
 
-// Fills the stages that are copied ahead. Constant columns do not wait for the launches before this
-// one.
+// The prologue of the software pipeline: fills the first stages. Constant columns do not wait for
+// the launches before this one.
 void Lowering::StartPipeline() {
   const auto each = [&](const std::function<void(const ExprRef&, const ExprRef&)>& body,
                         bool commit) {
-    for (int64_t s = 0; s < plan_.ahead(); ++s) {
+    for (int64_t s = 0; s < plan_.prefetch_distance(); ++s) {
       const ExprRef stage = Int(s * plan_.stage_elements());
       If(Int(s), [&] { body(first_ + s, stage); });
       if (commit) b_.CommitCopies();
@@ -232,13 +232,13 @@ void Lowering::EmitLoop() {
     b_.WaitCopies(plan_.stages - 2);
     b_.Barrier();
   };
-  const bool ahead = LoadsAhead();
-  if (ahead) {
+  const bool prefetches = PrefetchesFragments();
+  if (prefetches) {
     arrive();
     Load(Int(0), 0);
   }
   b_.For("k_step", Int(0), count_, 1, [&](const ExprRef& step) {
-    if (!ahead) arrive();
+    if (!prefetches) arrive();
     const ExprRef next = b_.Let("next", step + int64_t{plan_.stages - 1});
     If(next, [&] { CopyNext(next); });
     b_.CommitCopies();
@@ -252,15 +252,15 @@ void Lowering::EmitLoop() {
   });
 }
 
-// The copies of a later step begin behind the products of this one: into a stage whose products all
+// The copies of a later step begin after the products of this one: into a stage whose products all
 // warpgroups have waited for before the barrier.
 void Lowering::EmitWarpgroupLoop() {
   b_.For("k_step", Int(0), count_, 1, [&](const ExprRef& step) {
-    b_.WaitCopies(plan_.ahead() - 1);
+    b_.WaitCopies(plan_.prefetch_distance() - 1);
     b_.FenceTiles();
     b_.Barrier();
     product_->Begin(StageAt(step));
-    const ExprRef next = b_.Let("next", step + int64_t{plan_.ahead()});
+    const ExprRef next = b_.Let("next", step + int64_t{plan_.prefetch_distance()});
     If(next, [&] { CopyNext(next); });
     b_.CommitCopies();
     product_->Wait(plan_.pending);
@@ -269,7 +269,7 @@ void Lowering::EmitWarpgroupLoop() {
 }
 
 // Fragments of the next step are loaded while this one's products are under way, so that a group
-// splits and adds while another one's go on. A barrier lies behind the beginning of each step's
+// splits and adds while another one's go on. A barrier follows the beginning of each step's
 // products, the end of those before: their stage is free from then on.
 void Lowering::EmitThreePassLoop() {
   const auto arrive = [&](int pending) {
@@ -280,13 +280,13 @@ void Lowering::EmitThreePassLoop() {
   const auto load = [&](const ExprRef& stage) {
     for (int unit = 0; unit < plan_.units(); ++unit) rows_->Load(stage, unit, unit);
   };
-  arrive(plan_.ahead() - 1);
+  arrive(plan_.prefetch_distance() - 1);
   load(Int(0));
   b_.For("k_step", Int(0), count_, 1, [&](const ExprRef& step) {
     product_->Split(*rows_);
     product_->BeginThrice(StageAt(step));
-    arrive(plan_.ahead() - 2);
-    const ExprRef next = b_.Let("next", step + int64_t{plan_.ahead()});
+    arrive(plan_.prefetch_distance() - 2);
+    const ExprRef next = b_.Let("next", step + int64_t{plan_.prefetch_distance()});
     If(next, [&] { CopyNext(next); });
     b_.CommitCopies();
     // After the last step the same one once more, for nothing: cheaper than a branch.
@@ -307,10 +307,10 @@ void Lowering::Load(const ExprRef& stage, int unit) {
 // One k step: with two sets, the fragments of a unit are loaded while the one before is multiplied.
 void Lowering::Multiply(const ExprRef& step, const ExprRef& stage) {
   const int last = plan_.units() - 1;
-  if (!LoadsAhead()) Load(stage, 0);
+  if (!PrefetchesFragments()) Load(stage, 0);
   for (int unit = 0; unit <= last; ++unit) {
     if (unit < last && plan_.sets() == 2) Load(stage, unit + 1);
-    if (unit == last && LoadsAhead()) {
+    if (unit == last && PrefetchesFragments()) {
       b_.WaitCopies(plan_.stages - 2);
       b_.Barrier();
       // After the last step the same one once more, for nothing: cheaper than a branch.

@@ -70,8 +70,8 @@ struct TensorPlan {
   int threads() const { return 32 * warps(); }
   int warp_rows() const { return bm / warps_m; }
   int warp_columns() const { return bn / warps_n; }
-  int units() const { return bk / 16 / slices; }      // of 16 k elements, for one slice and step
-  int ahead() const { return stages - 1 - pending; }  // steps that are copied ahead
+  int units() const { return bk / 16 / slices; }  // of 16 k elements, for one slice and step
+  int prefetch_distance() const { return stages - 1 - pending; }  // of the pipeline, in k steps
   int row_tiles() const { return warp_rows() / 16; }  // of the matrix unit, in a warp's part
   int column_tiles() const { return warp_columns() / 8; }
   // Three passes: tiles of rows that are multiplied together, their sums apart from the total.

@@ -47,7 +47,7 @@ RejectReason CheckWarpgroupPlan(const GpuContraction& g, const target::Target& t
   if (columns > 256 || columns % 8 != 0) return RejectReason::kTileExceedsShape;
   if (columns < 64 && plan.warps_n > 1) return RejectReason::kRedundant;
   // Three passes wait for copies one step earlier, and have rows for one product in registers.
-  if (plan.ahead() < (plan.splits_rows() ? 2 : 1)) return RejectReason::kRedundant;
+  if (plan.prefetch_distance() < (plan.splits_rows() ? 2 : 1)) return RejectReason::kRedundant;
   if (plan.splits_rows() && (plan.pending > 0 || plan.row_tiles() > 1)) {
     return RejectReason::kRedundant;
   }
