@@ -14,11 +14,11 @@ constexpr double kAssumedCopyGbps = 2000;
 // Of the calibrated matrix peak, which large products reach with other instructions.
 constexpr double kTensorShare = 0.47;
 
-constexpr double kBlockMemoryBytes = 125;  // of one multiprocessor, per nanosecond
-constexpr double kL2Bytes = 100;           // into one multiprocessor, per nanosecond
-constexpr double kL2TotalBytes = 13000;    // into all of them
-constexpr double kWantedWarps = 0.75;      // of one multiprocessor, for half of its rate
-constexpr double kStepNs = 45;             // one step of a staged loop that nothing overlaps
+constexpr double kSharedMemoryBytes = 125;  // of one multiprocessor, per nanosecond
+constexpr double kL2Bytes = 100;            // into one multiprocessor, per nanosecond
+constexpr double kL2TotalBytes = 13000;     // into all of them
+constexpr double kWantedWarps = 0.75;       // of one multiprocessor, for half of its rate
+constexpr double kStepNs = 45;              // one step of a staged loop that nothing overlaps
 constexpr double kLaunchNs = 1800;
 constexpr double kNextLaunchNs = 900;
 constexpr double kOverlap = 0.12;  // of the shorter parts that does not hide behind the longest
@@ -43,7 +43,7 @@ Estimate EstimateCudaKernel(const schedule::KernelFacts& f, const target::Target
   Estimate e;
   const double simt_flops = std::max(0.0, f.flops - f.tensor_flops) + f.special_flops;
   e.compute_ns = (f.tensor_flops / tensor + simt_flops / fma) / (busy * issue);
-  e.l1_ns = f.l1_bytes / (kBlockMemoryBytes * busy);
+  e.l1_ns = f.l1_bytes / (kSharedMemoryBytes * busy);
   e.l2_ns = std::max(f.l2_bytes / (kL2Bytes * active), f.l2_bytes / kL2TotalBytes);
   const bool fits_l2 = f.dram_bytes < 0.5 * static_cast<double>(target.l2_bytes);
   e.dram_ns =

@@ -9,7 +9,7 @@
 namespace mlc::costmodel {
 namespace {
 
-// Of the preferred family's estimate, what another's has to stay below. On processors the preferred
+// Of the preferred family's estimate, what another's has to stay below. On CPUs the preferred
 // one was faster wherever the model predicted less than this; on an H200 the model's best one was.
 double MarginOf(const target::Target& target) { return target.is_cuda() ? 1 : 0.75; }
 

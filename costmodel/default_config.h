@@ -22,7 +22,7 @@ std::vector<schedule::Config> DefaultConfigs(const graph::Workload& workload,
                                              const target::Target& target);
 
 // The first of them: that of the preferred family, unless the analytic model predicts another one
-// faster; for processors, clearly faster. UNIMPLEMENTED if no family accepts the workload.
+// faster; for CPUs, clearly faster. UNIMPLEMENTED if no family accepts the workload.
 Result<schedule::Config> DefaultConfig(const graph::Workload& workload,
                                        const target::Target& target);
 

@@ -105,7 +105,7 @@ constexpr auto kFeatures = std::to_array<Feature>({
      [](const In& in) { return std::ceil(in.facts.waves) - in.facts.waves; }},
     {"block_threads", "log2", "threads of a block",
      [](const In& in) { return LogOnePlus(in.facts.block_threads); }},
-    {"block_memory", "ratio", "on-chip memory of a block over the most it may have",
+    {"shared_memory", "ratio", "on-chip memory of a block over the most it may have",
      [](const In& in) {
        return in.facts.block_bytes / std::max(1.0, static_cast<double>(in.target.block_bytes));
      }},

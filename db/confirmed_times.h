@@ -1,6 +1,6 @@
 // How the times of one workload's configs compare, where some were confirmed: measured again side
 // by side with other leaders. Confirmed times are longer. The fastest of many single times is
-// in part measurement noise, and kernels that are interleaved find cold caches and a processor
+// in part measurement noise, and kernels that are interleaved find cold caches and a CPU
 // under steady load, as in a network: on the two cores of a virtual machine a fifth at the median,
 // on a GPU 1 to 3 %. So single times are made comparable by what confirmation cost the configs that
 // have both. Pure; thread-safe.

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/exit_code.h"
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "base/process/arguments.h"
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
@@ -53,7 +53,7 @@ struct Flags {
   int64_t snapshot_minutes = 60;
   mlc::server::FleetFlags fleet;
   std::string quotas;
-  int search_threads = std::min(mlc::target::UsableProcessors(), kSearchThreads);
+  int search_threads = std::min(mlc::target::UsableCpus(), kSearchThreads);
 };
 
 // The signals that end the server, or make it read its files again; blocked in every thread, so

@@ -86,7 +86,7 @@ Status TestTarget(Engine& engine, int target) {
 
 Status SelfTest(Engine& engine) {
   for (size_t i = 0; i < engine.targets().size(); ++i) {
-    const std::string kind = engine.targets()[i].is_cuda() ? "on the GPU" : "on the processor";
+    const std::string kind = engine.targets()[i].is_cuda() ? "on the GPU" : "on the CPU";
     MLC_TRY(TestTarget(engine, static_cast<int>(i)).WithPrefix(kind));
   }
   return Status();

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "base/exit_code.h"
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "base/process/arguments.h"
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
@@ -101,7 +101,7 @@ Result<std::vector<GpuDevice>> UsableGpus(const Flags& flags) {
 Result<EngineOptions> OptionsOf(const Flags& flags) {
   EngineOptions options;
   options.target = mlc::target::DetectHost(mlc::target::ThreadsFor(flags.threads));
-  options.builders = flags.builders > 0 ? flags.builders : mlc::target::UsableProcessors();
+  options.builders = flags.builders > 0 ? flags.builders : mlc::target::UsableCpus();
   const bool can_sandbox = mlc::build::CanSandbox(mlc::build::Limits::SandboxKind::kCompute).ok();
   options.sandbox = flags.sandbox == "on" || (flags.sandbox == "best" && can_sandbox);
   // User-supplied kernels from elsewhere always run in a sandbox, or not at all.
@@ -127,9 +127,9 @@ mlc::transport::ChannelOptions ServerOf(const Flags& flags) {
 }
 
 Result<int> RunDoctor(const Flags& flags) {
-  Flags processor = flags;
-  processor.target = "cpu";
-  const auto engine = MLC_TRY(Engine::Create(MLC_TRY(OptionsOf(processor))));
+  Flags cpu = flags;
+  cpu.target = "cpu";
+  const auto engine = MLC_TRY(Engine::Create(MLC_TRY(OptionsOf(cpu))));
   const Diagnosis diagnosis = Diagnose(engine->target());
   std::cout << diagnosis.report;
   const Diagnosis gpus = DiagnoseGpus(flags.cuda_home, CubinFolderOf(flags));
@@ -224,7 +224,7 @@ Result<int> RunWorker(const Flags& flags) {
   };
   daemon.slots = flags.slots > 0 ? flags.slots : 16 * options.builders;
   daemon.signals = SignalDescriptor();
-  // Each build and each set of inputs takes some: more than the usual 1,024 with 200 processors.
+  // Each build and each set of inputs takes some: more than the usual 1,024 with 200 CPUs.
   // Where the limit stays low, fewer are built at a time.
   (void)mlc::transport::RaiseDescriptorLimit();
   const auto engine = MLC_TRY(EngineProcess::Start(std::move(options)));
@@ -272,7 +272,7 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--state", flags.state,
                  "folder for results that the server has not acknowledged; a restart sends them")
       ->check(CLI::ExistingDirectory);
-  app.add_option("--builders", flags.builders, "compilers at a time; 0 = one per processor")
+  app.add_option("--builders", flags.builders, "compilers at a time; 0 = one per CPU")
       ->check(CLI::Range(0, 1024));
   app.add_option("--slots", flags.slots, "trials held at a time; 0 = 16 per compiler")
       ->check(CLI::Range(0, 1024));

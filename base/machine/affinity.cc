@@ -17,15 +17,15 @@ using Mask = std::unique_ptr<cpu_set_t, Free>;
 
 }  // namespace
 
-std::vector<int> AllowedProcessors() {
-  constexpr int kMostProcessors = 1 << 16;
-  for (int processors = CPU_SETSIZE; processors <= kMostProcessors; processors *= 2) {
-    const Mask allowed(CPU_ALLOC(static_cast<size_t>(processors)));
+std::vector<int> AllowedCpus() {
+  constexpr int kMaxCpus = 1 << 16;
+  for (int cpus = CPU_SETSIZE; cpus <= kMaxCpus; cpus *= 2) {
+    const Mask allowed(CPU_ALLOC(static_cast<size_t>(cpus)));
     if (!allowed) return {};
-    const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(processors));
+    const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(cpus));
     if (sched_getaffinity(0, bytes, allowed.get()) == 0) {
       std::vector<int> found;
-      for (int cpu = 0; cpu < processors; ++cpu) {
+      for (int cpu = 0; cpu < cpus; ++cpu) {
         if (CPU_ISSET_S(static_cast<size_t>(cpu), bytes, allowed.get())) found.push_back(cpu);
       }
       return found;
@@ -35,15 +35,15 @@ std::vector<int> AllowedProcessors() {
   return {};
 }
 
-bool KeepTo(std::span<const int> processors) {
-  if (processors.empty()) return false;
-  const auto most = static_cast<size_t>(*std::ranges::max_element(processors)) + 1;
+bool KeepTo(std::span<const int> cpus) {
+  if (cpus.empty()) return false;
+  const auto most = static_cast<size_t>(*std::ranges::max_element(cpus)) + 1;
   const Mask wanted(CPU_ALLOC(most));
   if (!wanted) return false;
   const size_t bytes = CPU_ALLOC_SIZE(most);
   CPU_ZERO_S(bytes, wanted.get());
-  for (const int processor : processors) {
-    CPU_SET_S(static_cast<size_t>(processor), bytes, wanted.get());
+  for (const int cpu : cpus) {
+    CPU_SET_S(static_cast<size_t>(cpu), bytes, wanted.get());
   }
   return sched_setaffinity(0, bytes, wanted.get()) == 0;
 }

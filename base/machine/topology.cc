@@ -52,16 +52,16 @@ std::string Count(size_t number, const std::string& noun) {
 
 }  // namespace
 
-std::vector<Place> PlacesOf(std::span<const int> processors, const std::filesystem::path& root) {
+std::vector<Place> PlacesOf(std::span<const int> cpus, const std::filesystem::path& root) {
   std::vector<Place> places;
-  for (const int processor : processors) {
+  for (const int cpu : cpus) {
     const auto folder =
-        root / "sys/devices/system/cpu" / ("cpu" + std::to_string(processor)) / "topology";
+        root / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu)) / "topology";
     const int core = NumberIn(folder / "core_id", -1);
-    // Numbers of cores that /sys gives are below those that stand for single processors.
+    // Numbers of cores that /sys gives are below those that stand for single CPUs.
     constexpr int kSingle = 1 << 20;
-    places.push_back({processor, NumberIn(folder / "physical_package_id", 0),
-                      core >= 0 ? core : kSingle + processor});
+    places.push_back(
+        {cpu, NumberIn(folder / "physical_package_id", 0), core >= 0 ? core : kSingle + cpu});
   }
   return places;
 }
@@ -69,13 +69,13 @@ std::vector<Place> PlacesOf(std::span<const int> processors, const std::filesyst
 std::vector<Place> InOrder(std::vector<Place> places) {
   const std::map<int, int> cores = CoresBySocket(places);
   std::sort(places.begin(), places.end(),
-            [](const Place& a, const Place& b) { return a.processor < b.processor; });
+            [](const Place& a, const Place& b) { return a.cpu < b.cpu; });
   std::map<Core, int> seen;
   // How many of its core come before it; then the larger socket first.
   std::vector<std::pair<std::array<int, 4>, Place>> keyed;
   for (const Place& place : places) {
     keyed.push_back(
-        {{seen[CoreOf(place)]++, -cores.at(place.socket), place.socket, place.processor}, place});
+        {{seen[CoreOf(place)]++, -cores.at(place.socket), place.socket, place.cpu}, place});
   }
   std::sort(keyed.begin(), keyed.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -89,7 +89,7 @@ int CoresOfOneSocket(std::span<const Place> places) {
   return most;
 }
 
-std::vector<Place> UsablePlaces() { return InOrder(PlacesOf(AllowedProcessors(), "/")); }
+std::vector<Place> UsablePlaces() { return InOrder(PlacesOf(AllowedCpus(), "/")); }
 
 std::string DescribePlaces(std::span<const Place> places, int threads) {
   const auto taken = places.first(std::min(places.size(), static_cast<size_t>(threads)));
@@ -99,12 +99,12 @@ std::string DescribePlaces(std::span<const Place> places, int threads) {
     for (const auto& [socket, number] : by_socket) cores += static_cast<size_t>(number);
     return Count(cores, "core") + " of " + Count(by_socket.size(), "socket");
   };
-  std::vector<int> processors;
-  for (const Place& place : taken) processors.push_back(place.processor);
+  std::vector<int> cpus;
+  for (const Place& place : taken) cpus.push_back(place.cpu);
   std::string text = Count(static_cast<size_t>(threads), "thread") + " on " + count(taken) +
-                     " (processors " + Ranges(processors) + ")";
+                     " (CPUs " + Ranges(cpus) + ")";
   if (taken.size() < places.size()) {
-    text += "; usable: " + Count(places.size(), "processor") + ", " + count(places);
+    text += "; usable: " + Count(places.size(), "CPU") + ", " + count(places);
   }
   return text;
 }
@@ -112,12 +112,12 @@ std::string DescribePlaces(std::span<const Place> places, int threads) {
 void KeepToPlaces(int threads) {
   const std::vector<Place> places = UsablePlaces();
   if (CoresOfOneSocket(places) == std::ssize(places)) return;
-  std::vector<int> processors;
+  std::vector<int> cpus;
   for (const Place& place : places) {
-    if (std::ssize(processors) == threads) break;
-    processors.push_back(place.processor);
+    if (std::ssize(cpus) == threads) break;
+    cpus.push_back(place.cpu);
   }
-  KeepTo(processors);
+  KeepTo(cpus);
 }
 
 }  // namespace mlc::target

@@ -1,4 +1,4 @@
-// Which cores and sockets the processors of this machine belong to, and which processors a number
+// Which cores and sockets the CPUs of this machine belong to, and which CPUs a number
 // of threads is to use. Two threads on one core share its arithmetic units, which one thread of a
 // kernel fills; threads of two sockets wait for each other's memory at every step. Thread-safe.
 #pragma once
@@ -11,18 +11,18 @@
 namespace mlc::target {
 
 struct Place {
-  int processor = 0;
+  int cpu = 0;
   int socket = 0;
   int core = 0;  // of its socket
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-// Of the given processors, as /sys tells under `root`; where it does not, each is a core of its
+// Of the given CPUs, as /sys tells under `root`; where it does not, each is a core of its
 // own, of socket 0.
-std::vector<Place> PlacesOf(std::span<const int> processors, const std::filesystem::path& root);
+std::vector<Place> PlacesOf(std::span<const int> cpus, const std::filesystem::path& root);
 
 // In the order in which threads take them: one of each core of the socket that has most cores, then
-// of the next socket; after that the processors that share a core with one before, likewise.
+// of the next socket; after that the CPUs that share a core with one before, likewise.
 std::vector<Place> InOrder(std::vector<Place> places);
 
 // Cores of the socket that has most of them: more threads than these want to be asked for.
@@ -31,7 +31,7 @@ int CoresOfOneSocket(std::span<const Place> places);
 // Of the affinity mask of the calling thread, in that order.
 std::vector<Place> UsablePlaces();
 
-// "16 threads on 16 cores of 1 socket (processors 0-15); 32 usable on 2 sockets". `places`: in
+// "16 threads on 16 cores of 1 socket (CPUs 0-15); 32 usable on 2 sockets". `places`: in
 // order.
 std::string DescribePlaces(std::span<const Place> places, int threads);
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 
 namespace mlc::build {
 namespace {
@@ -26,7 +26,7 @@ int64_t OwnMs(const ChildWork& work) {
 
 Machine ThisMachine() {
   Machine machine;
-  machine.processors = target::UsableProcessors();
+  machine.cpus = target::UsableCpus();
   rlimit stack = {};
   if (getrlimit(RLIMIT_STACK, &stack) != 0) return machine;
   machine.stack_bytes = stack.rlim_cur == RLIM_INFINITY
@@ -49,8 +49,8 @@ int64_t MemoryBytes(const ChildWork& work, const Machine& machine) {
 
 int64_t WallMs(const ChildWork& work, const Machine& machine) {
   const int64_t computing = int64_t{std::max(1, work.threads)} * std::max(1, work.processes);
-  const int64_t processors = std::max(1, machine.processors);
-  const int64_t turns = (computing + processors - 1) / processors;
+  const int64_t cpus = std::max(1, machine.cpus);
+  const int64_t turns = (computing + cpus - 1) / cpus;
   return OwnMs(work) * turns;
 }
 

@@ -1,6 +1,6 @@
 // What a child process may use, by what it is asked to do: the arithmetic of every limit is here
 // and nowhere else. A limit that counts all threads of a process grows with their number, and so
-// does a deadline where they are more than the processors. Thread-safe.
+// does a deadline where they are more than the CPUs. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace mlc::build {
 struct ChildWork {
   int threads = 1;    // that compute at a time
   int processes = 1;  // children like it, side by side
-  // Time for the work where every thread has a processor of its own, besides what its tensors take.
+  // Time for the work where every thread has a CPU of its own, besides what its tensors take.
   int64_t ms = 30'000;
   int64_t tensor_bytes = 0;  // of tensors that it makes, reads or writes
   // Address space for its own data, besides its threads and beyond what is mapped when it starts;
@@ -21,7 +21,7 @@ struct ChildWork {
 };
 
 struct Machine {
-  int processors = 1;
+  int cpus = 1;
   int64_t stack_bytes = int64_t{8} << 20;  // that the C library gives a thread
 };
 // The machine and the limits of the calling process.
@@ -31,7 +31,7 @@ Machine ThisMachine();
 int64_t CpuSeconds(const ChildWork& work);
 // RLIMIT_AS beyond what is mapped already: each thread has a stack and a heap. 0: no limit.
 int64_t MemoryBytes(const ChildWork& work, const Machine& machine);
-// Deadline by the clock on the wall: threads that share a processor take turns.
+// Deadline by the clock on the wall: threads that share a CPU take turns.
 int64_t WallMs(const ChildWork& work, const Machine& machine);
 
 // All of them; other fields are as in Limits().

@@ -71,7 +71,7 @@ Filter MakeFilter() {
     filter.ReturnIfEqual(static_cast<uint32_t>(call), SECCOMP_RET_ALLOW);
   }
   AllowThreads(filter);
-  // abort() signals its own process; a thread chooses its own processors.
+  // abort() signals its own process; a thread chooses its own CPUs.
   AllowOnItself(filter, SYS_tgkill, false);
   AllowOnItself(filter, SYS_sched_setaffinity, true);
   // Its own limits can be read, not set.

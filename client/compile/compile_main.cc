@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/exit_code.h"
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
 #include "base/rpc/flags.h"
@@ -289,7 +289,7 @@ Result<ExitCode> Compile(const CompileOptions& options) {
   library.cubin_cache = build::CubinFolder(options.cubin_cache, "libraries",
                                            [](const char* name) { return std::getenv(name); });
   library.embed_weights = options.weights == "embed";
-  library.parallel = target::UsableProcessors();
+  library.parallel = target::UsableCpus();
   const Chosen chosen = MLC_TRY(Choose(compilation, source, std::move(program), trace));
   const Variant& variant = chosen.variant;
   model = {};  // the library needs what the variant holds, and no more

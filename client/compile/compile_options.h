@@ -29,7 +29,7 @@ struct CompileOptions {
   std::vector<std::string> skipped_passes;
   std::vector<std::string> dims;
   std::optional<double> tolerance;  // none: what the precision needs
-  int threads = 0;                  // 0: all usable processors
+  int threads = 0;                  // 0: all usable CPUs
   int task = -1;                    // -1: all of them
   bool require_tuned = false;
   bool json = false;

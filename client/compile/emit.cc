@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kNames[] = {"graph", "tasks", "ir", "llvm", "asm", "cuda", "ptx"};
 
 bool IsForGpus(Stage stage) { return stage == Stage::kCuda || stage == Stage::kPtx; }
-bool IsForProcessors(Stage stage) { return stage == Stage::kLlvm || stage == Stage::kAsm; }
+bool IsForCpus(Stage stage) { return stage == Stage::kLlvm || stage == Stage::kAsm; }
 
 // What turns kernels into text, opened before the process enters the sandbox.
 struct Emitter {
@@ -51,7 +51,7 @@ struct Emitter {
     }
   }
 
-  // Weights are prepared by the processor, whatever runs the model.
+  // Weights are prepared by the CPU, whatever runs the model.
   Result<std::string> PreparationText(const ir::Kernel& kernel) const {
     if (IsForGpus(stage)) return kernel.ToText();
     return Emitter{.stage = stage, .target = host, .host = host}.KernelText(kernel);
@@ -95,11 +95,11 @@ Result<std::string> KernelsText(Stage stage, const graph::Program& program,
                                 const std::vector<package::Choice>& choices,
                                 const target::Target& target, int only_task,
                                 const std::string& cuda_home) {
-  if (target.is_cuda() ? IsForProcessors(stage) : IsForGpus(stage)) {
+  if (target.is_cuda() ? IsForCpus(stage) : IsForGpus(stage)) {
     return InvalidArgument("--emit=" + std::string(kNames[static_cast<size_t>(stage)]) +
                            " is for " +
-                           (target.is_cuda() ? "processors; this target is a GPU: cuda or ptx"
-                                             : "GPUs; this target is a processor: llvm or asm"));
+                           (target.is_cuda() ? "CPUs; this target is a GPU: cuda or ptx"
+                                             : "GPUs; this target is a CPU: llvm or asm"));
   }
   Emitter emitter{
       .stage = stage, .target = target, .host = target.is_cuda() ? target::DetectHost(1) : target};

@@ -1,5 +1,5 @@
 // mlc-compile --emit: every stage of a program as text, in the order of the compiler:
-//   graph tasks ir, then llvm asm for processors or cuda ptx for GPUs
+//   graph tasks ir, then llvm asm for CPUs or cuda ptx for GPUs
 // Pure; each task is lowered and compiled in a sandboxed child. Not thread-safe (forks).
 #pragma once
 
@@ -21,7 +21,7 @@ Result<Stage> ParseStage(std::string_view name);
 std::string TasksText(const graph::Program& program);
 
 // Kernel IR, LLVM IR, assembly, CUDA C++ or PTX of each task's kernel and, as IR, LLVM IR or
-// assembly of the processor at hand, of its preparations; `only_task` limits it to one task (-1:
+// assembly of the CPU at hand, of its preparations; `only_task` limits it to one task (-1:
 // all). `cuda_home`: where NVRTC is looked for first. INTERNAL if a kernel does not lower or
 // compile, INVALID_ARGUMENT for a stage that the target does not have.
 Result<std::string> KernelsText(Stage stage, const graph::Program& program,

@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "base/process/command.h"
 #include "client/local/embedded_server.h"
 #include "client/local/private_folder.h"
@@ -136,8 +136,7 @@ class Contest {
   // Builds run beside the timings, no more of them ahead than there are builders.
   Status TimeAll(Clock::time_point end) {
     ms_.assign(tried_.size(), 0);
-    const auto builders =
-        static_cast<size_t>(std::clamp(target::UsableProcessors() / 2, 1, kMostBuilds));
+    const auto builders = static_cast<size_t>(std::clamp(target::UsableCpus() / 2, 1, kMostBuilds));
     std::atomic<size_t> next = 0;
     std::mutex mutex;
     std::condition_variable changed;

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/exit_code.h"
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "base/process/arguments.h"
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
@@ -40,7 +40,7 @@ struct Flags {
 };
 
 // A model is cut into tasks for one target: the given one, else the log's only one, else this
-// machine's processor.
+// machine's CPU.
 Result<target::Target> TargetOfModel(const Flags& flags) {
   std::string text = flags.log.target;
   if (text.empty()) {

@@ -16,7 +16,7 @@ class ModelLibrary {
  public:
   // Finds libNAME.so (and NAME.weights) in the folder. NOT_FOUND, FAILED_PRECONDITION for a library
   // of another interface version, or what the library says.
-  // `threads` are the processor's, `device` is the GPU that a library for GPUs runs on.
+  // `threads` are the CPU's, `device` is the GPU that a library for GPUs runs on.
   static Result<std::unique_ptr<ModelLibrary>> Open(const std::string& directory, int threads,
                                                     int device = 0);
   ~ModelLibrary();
@@ -27,7 +27,7 @@ class ModelLibrary {
   std::vector<const mlc_port*> outputs() const;
   int64_t session_bytes() const { return api_->session_bytes(model_, threads_); }
   int threads() const { return threads_; }
-  // The GPU that it runs on, -1 for the processor.
+  // The GPU that it runs on, -1 for the CPU.
   int device() const { return api_->device(model_); }
   std::vector<std::string> step_labels() const;
   double load_ms() const { return load_ms_; }

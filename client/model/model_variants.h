@@ -21,7 +21,7 @@ struct ModelVariant {
 };
 
 // What there is of a model that the passes in `trace` were run on. The usual variant comes first.
-// Without fused residuals only for GPUs: on processors another way through memory never wins.
+// Without fused residuals only for GPUs: on CPUs another way through memory never wins.
 std::vector<ModelVariant> VariantsOf(const front::PassTrace& trace, const target::Target& target);
 // Options of the usual variant made into those of another one. It prints no stages.
 front::FrontOptions OptionsFor(front::FrontOptions usual, const ModelVariant& variant);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/exit_code.h"
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "base/machine/topology.h"
 #include "base/process/arguments.h"
 #include "base/process/standard_files.h"
@@ -51,7 +51,7 @@ std::vector<std::string> OutputNames(const ModelLibrary& library) {
 
 Result<LatencyStatistics> Bench(ModelLibrary& library, double seconds) {
   using Clock = std::chrono::steady_clock;
-  // On a GPU many runs are queued at a time, so that it never waits for the processor.
+  // On a GPU many runs are queued at a time, so that it never waits for the CPU.
   const int at_once = library.device() >= 0 ? 64 : 1;
   for (int i = 0; i < 3; ++i) MLC_TRY(library.Run());
   std::vector<double> milliseconds;

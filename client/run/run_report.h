@@ -40,7 +40,7 @@ struct ProfileRow {
 
 struct RunReport {
   int threads = 0;
-  int device = -1;  // the GPU; -1 for the processor
+  int device = -1;  // the GPU; -1 for the CPU
   double load_ms = 0;
   int64_t session_bytes = 0;
   std::optional<LatencyStatistics> latency;

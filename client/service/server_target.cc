@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <map>
 
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "client/target/target_choice.h"
 
 namespace mlc::client {

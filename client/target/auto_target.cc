@@ -70,8 +70,8 @@ std::optional<AutoTarget> OfMachine(const Classes& classes, const Machine& machi
   if (machine.gpu.ok() && classes.contains(machine.gpu->ClassText())) {
     return AutoTarget{*machine.gpu, "cuda", reason + " this machine's GPU, " + machine.gpu_name};
   }
-  if (classes.contains(machine.processor.ClassText())) {
-    return AutoTarget{machine.processor, "cpu", reason + " this machine's processor"};
+  if (classes.contains(machine.cpu.ClassText())) {
+    return AutoTarget{machine.cpu, "cpu", reason + " this machine's CPU"};
   }
   return std::nullopt;
 }
@@ -103,16 +103,16 @@ Machine LookAtMachine(int threads, const std::string& cuda_home) {
 }
 
 AutoTarget ChooseForMachine(const Machine& machine, Work work) {
-  const auto processor = [&](const std::string& reason) {
-    return AutoTarget{machine.processor, "cpu", reason};
+  const auto cpu = [&](const std::string& reason) {
+    return AutoTarget{machine.cpu, "cpu", reason};
   };
-  if (!machine.gpu.ok()) return processor(FirstClause(machine.gpu.status().message()));
+  if (!machine.gpu.ok()) return cpu(FirstClause(machine.gpu.status().message()));
   if (machine.nvrtc.empty()) {
-    return processor(machine.gpu_name + " is there, but " + FirstClause(machine.nvrtc_failure));
+    return cpu(machine.gpu_name + " is there, but " + FirstClause(machine.nvrtc_failure));
   }
   const std::string found = machine.gpu_name + ", NVRTC " + machine.nvrtc;
   if (work == Work::kCompile) return {*machine.gpu, "cuda", found};
-  if (machine.cupti.empty()) return processor(machine.gpu_name + " " + kNoCupti);
+  if (machine.cupti.empty()) return cpu(machine.gpu_name + " " + kNoCupti);
   return {*machine.gpu, "cuda", found + ", CUPTI found"};
 }
 
@@ -146,7 +146,7 @@ Result<AutoTarget> ChooseAmongWorkers(const std::vector<std::string>& texts, con
   if (auto own = OfMachine(kind, machine, "the server has workers like")) return *std::move(own);
   if (kind.size() == 1) {
     return OfClass(kind.begin()->second,
-                   std::string("the server's only class of ") + (cuda ? "GPUs" : "processors"));
+                   std::string("the server's only class of ") + (cuda ? "GPUs" : "CPUs"));
   }
   std::string list;
   for (const auto& [text, target] : kind) list += "\n  --target '" + text + "'";

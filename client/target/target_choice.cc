@@ -69,8 +69,8 @@ std::optional<int> OrdinalOf(std::string_view text) {
 bool IsLocalTarget(const std::string& text) { return text == "cpu" || OrdinalOf(text).has_value(); }
 
 std::string TargetHelp() {
-  return "auto (this machine's GPU if it has one that can be used, else its processor), cpu (this "
-         "machine's processor), cuda or cuda:N (its GPU), h200, or a target's text";
+  return "auto (this machine's GPU if it has one that can be used, else its CPU), cpu (this "
+         "machine's CPU), cuda or cuda:N (its GPU), h200, or a target's text";
 }
 
 Result<target::Target> ChooseTarget(const std::string& text, int threads,

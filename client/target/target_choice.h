@@ -1,4 +1,4 @@
-// What --target names: the processor at hand, a GPU at hand, a known GPU, or any device by its
+// What --target names: the CPU at hand, a GPU at hand, a known GPU, or any device by its
 // text. The CUDA driver is asked in a child process: this one never initialises it.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace mlc::client {
 
 // cpu; cuda (GPU 0) or cuda:N, as the driver counts those that CUDA_VISIBLE_DEVICES shows; h200;
-// "target v1 ...". `threads`: of kernels for the processor. UNAVAILABLE when there is no such GPU,
+// "target v1 ...". `threads`: of kernels for the CPU. UNAVAILABLE when there is no such GPU,
 // with what to do then; INVALID_ARGUMENT for another text.
 Result<target::Target> ChooseTarget(
     const std::string& text, int threads,

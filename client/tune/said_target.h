@@ -1,4 +1,4 @@
-// What mlc-tune says of the target and of the processors that it chose by itself.
+// What mlc-tune says of the target and of the CPUs that it chose by itself.
 #pragma once
 
 #include <iostream>
@@ -14,7 +14,7 @@ inline void SayTarget(const TuneOptions& options, const AutoTarget& chosen) {
   if (!options.quiet && !options.json_lines) std::cerr << chosen.Line() << std::endl;
 }
 
-// Which processors of this machine the kernels' threads will have.
+// Which CPUs of this machine the kernels' threads will have.
 inline void SayPlaces(const TuneOptions& options, int threads) {
   if (options.quiet || options.json_lines) return;
   std::cerr << target::DescribePlaces(target::UsablePlaces(), threads) << std::endl;

@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kGraceMs = 10'000;
 
 constexpr char kWithoutGpu[] =
-    "tune with --server ADDRESS, which has such workers, or for this processor with --target cpu";
+    "tune with --server ADDRESS, which has such workers, or for this CPU with --target cpu";
 
 // The embedded worker is this machine.
 Status CheckLocal(const TuneOptions& options, const target::Target& asked) {

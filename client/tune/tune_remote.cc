@@ -3,7 +3,7 @@
 #include <chrono>
 #include <iostream>
 
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "client/progress/follow_job.h"
 #include "client/progress/tune_report.h"
 #include "client/service/server_target.h"

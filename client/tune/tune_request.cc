@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "client/model/dims.h"
 #include "client/model/model_variants.h"
 #include "client/tune/cuda_kernel.h"

@@ -22,7 +22,7 @@ struct TuneRequest {
 Result<TuneRequest> TuneRequestOf(const TuneOptions& options, const target::Target& target);
 Result<proto::SubmitJobReply> Submit(TunerClient& client, const TuneRequest& tune);
 
-// Of the kernels: as asked for, or as many as processors are usable.
+// Of the kernels: as asked for, or as many as CPUs are usable.
 int ThreadsOf(const TuneOptions& options);
 // Who is logged in, in the letters of the server's names: for servers that cannot tell otherwise.
 std::string UserName();

@@ -30,9 +30,9 @@ void PhaseEmitter::Fail(const std::string& message) {
 
 // Parameters first, then the bases of the two scratch areas, as runtime/abi.h orders them.
 void PhaseEmitter::EmitBases() {
-  int64_t shared_bytes = 0;
+  int64_t workspace_bytes = 0;
   int64_t thread_bytes = 0;
-  const auto shared = ScratchOffsets(kernel_, ir::Scope::kShared, &shared_bytes);
+  const auto shared = ScratchOffsets(kernel_, ir::Scope::kWorkspace, &workspace_bytes);
   const auto thread = ScratchOffsets(kernel_, ir::Scope::kThread, &thread_bytes);
   Value* table = function_.getArg(0);
   const auto entry = [&](int index) {
@@ -40,7 +40,7 @@ void PhaseEmitter::EmitBases() {
     return b_.CreateLoad(b_.getPtrTy(), slot);
   };
   const int params = kernel_.NumParams();
-  Value* shared_base = shared_bytes > 0 ? entry(params) : nullptr;
+  Value* workspace_base = workspace_bytes > 0 ? entry(params) : nullptr;
   Value* thread_base = nullptr;
   if (thread_bytes > 0) {
     Value* own = b_.CreateMul(function_.getArg(3), b_.getInt64(thread_bytes));
@@ -53,15 +53,15 @@ void PhaseEmitter::EmitBases() {
       case ir::Scope::kOut:
         bases_[i] = entry(param++);
         break;
-      case ir::Scope::kShared:
-        bases_[i] = b_.CreateGEP(b_.getInt8Ty(), shared_base, b_.getInt64(shared[i]));
+      case ir::Scope::kWorkspace:
+        bases_[i] = b_.CreateGEP(b_.getInt8Ty(), workspace_base, b_.getInt64(shared[i]));
         break;
       case ir::Scope::kThread:
         bases_[i] = b_.CreateGEP(b_.getInt8Ty(), thread_base, b_.getInt64(thread[i]));
         break;
       case ir::Scope::kRegister:
       case ir::Scope::kCounter:
-      case ir::Scope::kBlock:
+      case ir::Scope::kSharedMemory:
         break;
     }
   }
@@ -121,7 +121,7 @@ void PhaseEmitter::EmitStmt(const ir::StmtRef& stmt) {
   } else if (const auto* transpose = std::get_if<ir::RegisterTranspose>(&stmt->node)) {
     EmitRegisterTranspose(*transpose);
   } else {
-    Fail("a GPU statement has no form on a processor");
+    Fail("a GPU statement has no form on a CPU");
   }
 }
 

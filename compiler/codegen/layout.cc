@@ -39,7 +39,7 @@ KernelLayout LayoutOf(const ir::Kernel& kernel) {
     const int64_t end = ConstantOf(loop->end);
     layout.phase_extents.push_back(end <= begin ? 0 : (end - begin + loop->step - 1) / loop->step);
   }
-  ScratchOffsets(kernel, ir::Scope::kShared, &layout.shared_bytes);
+  ScratchOffsets(kernel, ir::Scope::kWorkspace, &layout.workspace_bytes);
   ScratchOffsets(kernel, ir::Scope::kThread, &layout.thread_bytes);
   return layout;
 }

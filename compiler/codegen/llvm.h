@@ -18,8 +18,8 @@ namespace mlc::codegen {
 
 struct KernelLayout {
   std::vector<int64_t> phase_extents;
-  int64_t shared_bytes = 0;  // shared scratch
-  int64_t thread_bytes = 0;  // thread scratch, of one thread
+  int64_t workspace_bytes = 0;  // workspace of all threads
+  int64_t thread_bytes = 0;     // thread scratch, of one thread
 };
 // Sizes a caller must provide; needs no LLVM.
 KernelLayout LayoutOf(const ir::Kernel& kernel);

@@ -37,8 +37,8 @@ void InitializeTargets() {
 
 }  // namespace
 
-// Features are spelled out instead of naming a processor: "sapphirerapids" would imply tile
-// registers that virtual machines often mask. The processor only tunes.
+// Features are spelled out instead of naming a CPU: "sapphirerapids" would imply tile
+// registers that virtual machines often mask. The CPU only tunes.
 Features FeaturesOf(const target::Target& target) {
   if (target.arch == "aarch64") {
     return {"aarch64-unknown-linux-gnu",

@@ -10,7 +10,7 @@
 namespace mlc::codegen {
 
 // Byte offset of every buffer of `scope`, indexed by BufferId (0 for buffers of other scopes);
-// `*total` is the size of the area. `scope` is kShared or kThread.
+// `*total` is the size of the area. `scope` is kWorkspace or kThread.
 std::vector<int64_t> ScratchOffsets(const ir::Kernel& kernel, ir::Scope scope, int64_t* total);
 
 }  // namespace mlc::codegen

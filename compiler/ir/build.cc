@@ -49,8 +49,8 @@ BufferId KernelBuilder::In(std::string name, DType dtype, int64_t size) {
 BufferId KernelBuilder::Out(std::string name, DType dtype, int64_t size) {
   return AddBuffer({std::move(name), dtype, 1, size, Scope::kOut});
 }
-BufferId KernelBuilder::Shared(std::string name, DType dtype, int64_t size) {
-  return AddBuffer({std::move(name), dtype, 1, size, Scope::kShared});
+BufferId KernelBuilder::Workspace(std::string name, DType dtype, int64_t size) {
+  return AddBuffer({std::move(name), dtype, 1, size, Scope::kWorkspace});
 }
 BufferId KernelBuilder::Thread(std::string name, DType dtype, int64_t size) {
   return AddBuffer({std::move(name), dtype, 1, size, Scope::kThread});

@@ -44,11 +44,11 @@ class KernelBuilder {
   // Parameters first, then scratch and registers, in any order among themselves.
   BufferId In(std::string name, DType dtype, int64_t size);
   BufferId Out(std::string name, DType dtype, int64_t size);
-  BufferId Shared(std::string name, DType dtype, int64_t size);
+  BufferId Workspace(std::string name, DType dtype, int64_t size);
   BufferId Thread(std::string name, DType dtype, int64_t size);
   BufferId Registers(std::string name, DType dtype, int lanes, int64_t count);
   BufferId Counter(std::string name, int64_t size);
-  BufferId BlockMemory(std::string name, DType dtype, int64_t size, BufferId overlays = -1);
+  BufferId SharedMemory(std::string name, DType dtype, int64_t size, BufferId overlays = -1);
 
   // Loops call `body` once, with the loop variable. A serial or unrolled loop of one iteration is
   // replaced by its body; a loop of none by nothing.

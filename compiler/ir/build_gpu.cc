@@ -19,9 +19,9 @@ BufferId KernelBuilder::Counter(std::string name, int64_t size) {
   return AddBuffer({std::move(name), DType::kI32, 1, size, Scope::kCounter});
 }
 
-BufferId KernelBuilder::BlockMemory(std::string name, DType dtype, int64_t size,
-                                    BufferId overlays) {
-  return AddBuffer({std::move(name), dtype, 1, size, Scope::kBlock, overlays});
+BufferId KernelBuilder::SharedMemory(std::string name, DType dtype, int64_t size,
+                                     BufferId overlays) {
+  return AddBuffer({std::move(name), dtype, 1, size, Scope::kSharedMemory, overlays});
 }
 
 void KernelBuilder::Launch(int64_t blocks, int threads, int per_sm,

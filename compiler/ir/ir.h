@@ -7,7 +7,7 @@
 //               scope: in out shared counter block thread reg
 //   phase    := a parallel loop 0 .. constant; phases run in order, with a barrier between
 //   block    := "{" stmt* "}"
-//   stmt     := for | if | let | store | prefetch, on processors also transpose, and on GPUs also
+//   stmt     := for | if | let | store | prefetch, on CPUs also transpose, and on GPUs also
 //               sync | copy_async | load_matrix | load_peer | mma | warpgroup_mma | arrive
 //   for      := ["parallel" | "unrolled" | "threads"] "for" var "in" expr " .. " expr
 //               ["step" int] ["per_sm" int] ["cluster" int] block
@@ -53,7 +53,7 @@
 // kernel has threads loops in all phases or in none.
 //
 // Clusters. With `cluster` c, blocks c*i .. c*i + c-1 run at the same time, and each may read the
-// block memory of the others (load_peer); a block's rank is its number modulo c. A cluster_barrier
+// shared memory of the others (load_peer); a block's rank is its number modulo c. A cluster_barrier
 // stands in the threads loop itself, not in a loop or branch inside, and is one of threads too:
 // what the blocks of the cluster did before it is seen by all of them after it.
 #pragma once
@@ -170,9 +170,9 @@ struct Mma {
 };
 // Begins c += a * b, or c = a * b, for 64 rows of a and `columns` (8 to 256 by 8) rows of b, along
 // 128 bytes of k (64 elements of f16 or bf16, 32 of f32 as tf32: the unit ignores the low 13 bits),
-// both in block memory, on the matrix units of a warpgroup of 128 threads (PTX wgmma). From an
+// both in shared memory, on the matrix units of a warpgroup of 128 threads (PTX wgmma). From an
 // index aligned to 1024 bytes on, each row takes 128 bytes; the 16-byte piece p of row r lies where
-// piece p ^ (r % 8) would. Every thread that wrote them has fenced them, and has written no block
+// piece p ^ (r % 8) would. Every thread that wrote them has fenced them, and has written no shared
 // memory since. An a of f32 may be in registers instead: a_index + i is the fragment of k 8 * i to
 // 8 * i + 7, 4 lanes. c: f32, 4 lanes; register c_index + j holds columns 8 * j to 8 * j + 7. Of
 // registers, warp w holds rows 16 * w to 16 * w + 15, as mma does. A kWaitProducts that covers it
@@ -206,10 +206,10 @@ struct Stmt {
 
 inline constexpr int kMaxCluster = 8;  // blocks; what every device with clusters runs
 
-// kShared is global scratch. kCounter: i32 in global memory, zero before the first launch and after
-// every launch; only kArrive touches it. kBlock: memory of one block of threads on the chip, not
-// initialised.
-enum class Scope : uint8_t { kIn, kOut, kShared, kThread, kRegister, kCounter, kBlock };
+// kWorkspace (text form: shared) is scratch in global memory for all threads. kCounter: i32 in
+// global memory, zero before the first launch and after every launch; only kArrive touches it.
+// kSharedMemory (text form: block): shared memory of one block of threads, not initialised.
+enum class Scope : uint8_t { kIn, kOut, kWorkspace, kThread, kRegister, kCounter, kSharedMemory };
 
 struct Buffer {
   std::string name;
@@ -217,8 +217,8 @@ struct Buffer {
   int lanes = 1;     // above 1 only in kRegister
   int64_t size = 0;  // elements (registers for kRegister)
   Scope scope = Scope::kIn;
-  // kBlock: an earlier block buffer that overlays nothing and whose memory this one shares (writing
-  // one leaves nothing in the other); -1 for memory of its own.
+  // kSharedMemory: an earlier buffer in shared memory that overlays nothing and whose memory this
+  // one shares (writing one leaves nothing in the other); -1 for memory of its own.
   BufferId overlays = -1;
 };
 

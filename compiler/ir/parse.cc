@@ -9,8 +9,9 @@ namespace {
 
 constexpr size_t kMaxText = size_t{64} << 20;
 constexpr size_t kMaxBuffers = 4096;
-constexpr std::array kScopes = {Scope::kIn,       Scope::kOut,     Scope::kShared, Scope::kThread,
-                                Scope::kRegister, Scope::kCounter, Scope::kBlock};
+constexpr std::array kScopes = {Scope::kIn,          Scope::kOut,      Scope::kWorkspace,
+                                Scope::kThread,      Scope::kRegister, Scope::kCounter,
+                                Scope::kSharedMemory};
 constexpr Type kCondition{DType::kBool, 1};
 
 }  // namespace

@@ -278,13 +278,15 @@ class Printer {
 
 }  // namespace
 
+// The words for workspace and shared memory are older than the names of the scopes; digests of
+// kernels depend on them.
 std::string_view ToText(Scope scope) {
   switch (scope) {
     case Scope::kIn:
       return "in";
     case Scope::kOut:
       return "out";
-    case Scope::kShared:
+    case Scope::kWorkspace:
       return "shared";
     case Scope::kThread:
       return "thread";
@@ -292,7 +294,7 @@ std::string_view ToText(Scope scope) {
       return "reg";
     case Scope::kCounter:
       return "counter";
-    case Scope::kBlock:
+    case Scope::kSharedMemory:
       return "block";
   }
   return "?";

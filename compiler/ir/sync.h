@@ -11,7 +11,7 @@ enum class SyncKind : uint8_t {
   kWarpBarrier,   // the same for a warp
   kCommitCopies,  // this thread's copies since the last commit become one group
   kWaitCopies,    // until at most `pending` groups of this thread are under way
-  kFenceTiles,    // what this thread wrote to block memory is seen by warpgroup_mma after a barrier
+  kFenceTiles,  // what this thread wrote to shared memory is seen by warpgroup_mma after a barrier
   kWaitProducts,  // until at most `pending` products of this warpgroup are under way
   kAwaitInputs,   // until all earlier launches of the stream have ended and their results are seen;
                   // before it only constant operands may be read and no parameter written

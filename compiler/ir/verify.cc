@@ -112,7 +112,7 @@ Status Verifier::CheckPrefetch(const Prefetch& prefetch, int depth) {
   MLC_TRY(CheckBuffer(prefetch.buffer));
   const Buffer& buffer = BufferOf(prefetch.buffer);
   const bool in_memory = buffer.scope != Scope::kRegister && buffer.scope != Scope::kCounter &&
-                         buffer.scope != Scope::kBlock;
+                         buffer.scope != Scope::kSharedMemory;
   if (!in_memory || prefetch.level < 1 || prefetch.level > 2) {
     return Bad("prefetch of '" + buffer.name + "' is not from memory to level 1 or 2");
   }

@@ -1,4 +1,4 @@
-// What only GPU kernels have: threads loops, block memory, counters and collective statements.
+// What only GPU kernels have: threads loops, shared memory, counters and collective statements.
 #include <type_traits>
 
 #include "compiler/ir/verifier.h"
@@ -11,7 +11,7 @@ constexpr int64_t kMaxThreads = 1024;
 constexpr int kThreadsDepth = 4;  // of the statements of a threads loop
 
 bool IsGlobal(Scope scope) {
-  return scope == Scope::kIn || scope == Scope::kOut || scope == Scope::kShared;
+  return scope == Scope::kIn || scope == Scope::kOut || scope == Scope::kWorkspace;
 }
 
 bool IsMatrixOperand(DType dtype) {
@@ -25,7 +25,7 @@ Status Verifier::CheckGpuBuffers() const {
     const Buffer& buffer = kernel_.buffers[id];
     const std::string what = "buffer '" + buffer.name + "'";
     const bool is_counter = buffer.scope == Scope::kCounter;
-    if (!gpu_ && (is_counter || buffer.scope == Scope::kBlock)) {
+    if (!gpu_ && (is_counter || buffer.scope == Scope::kSharedMemory)) {
       return Bad(what + " is of scope " + std::string(ToText(buffer.scope)) +
                  " in a kernel without threads");
     }
@@ -35,7 +35,8 @@ Status Verifier::CheckGpuBuffers() const {
       return Bad(what + " overlays no earlier buffer");
     }
     const Buffer& base = BufferOf(buffer.overlays);
-    if (buffer.scope != Scope::kBlock || base.scope != Scope::kBlock || base.overlays != -1) {
+    if (buffer.scope != Scope::kSharedMemory || base.scope != Scope::kSharedMemory ||
+        base.overlays != -1) {
       return Bad(what + " and '" + base.name +
                  "' under it are not a block buffer over one that overlays nothing");
     }
@@ -103,8 +104,8 @@ Status Verifier::CheckGpu(const CopyAsync& copy, int depth) {
   const Buffer& to = BufferOf(copy.to);
   const Buffer& from = BufferOf(copy.from);
   const std::string what = "copy of '" + from.name + "' to '" + to.name + "'";
-  if (!IsGlobal(from.scope) || to.scope != Scope::kBlock) {
-    return Bad(what + " is not from global to block memory");
+  if (!IsGlobal(from.scope) || to.scope != Scope::kSharedMemory) {
+    return Bad(what + " is not from global to shared memory");
   }
   if (to.dtype != from.dtype) return Bad(what + " changes the type");
   const int64_t bytes = copy.lanes < 1 || copy.lanes > 16 ? 0 : copy.lanes * SizeOf(to.dtype);
@@ -128,7 +129,7 @@ Status Verifier::CheckGpu(const LoadMatrix& load, int depth) {
   const Buffer& to = BufferOf(load.to);
   const Buffer& from = BufferOf(load.from);
   const std::string what = "load_matrix of '" + from.name + "' to '" + to.name + "'";
-  if (from.scope != Scope::kBlock) return Bad(what + " is not from block memory");
+  if (from.scope != Scope::kSharedMemory) return Bad(what + " is not from shared memory");
   const bool wide = to.dtype == DType::kF32;
   if (to.dtype != from.dtype || (SizeOf(to.dtype) != 2 && !wide)) {
     return Bad(what + " is not of a 2-byte type or f32");
@@ -148,7 +149,7 @@ Status Verifier::CheckGpu(const LoadPeer& load, int depth) {
   const Buffer& from = BufferOf(load.from);
   const std::string what = "load_peer of '" + from.name + "' to '" + to.name + "'";
   if (threads_->cluster == 1) return Bad(what + " in a phase without clusters");
-  if (from.scope != Scope::kBlock) return Bad(what + " is not from block memory");
+  if (from.scope != Scope::kSharedMemory) return Bad(what + " is not from shared memory");
   if (to.dtype != DType::kF32 || from.dtype != DType::kF32) return Bad(what + " is not of f32");
   MLC_TRY(CheckIndex(load.from_index, "index of '" + from.name + "'", depth));
   return CheckIndex(load.rank, "rank of '" + from.name + "'", depth);
@@ -181,8 +182,8 @@ Status Verifier::CheckGpu(const WarpgroupMma& mma, int depth) {
   const std::string what =
       "warpgroup_mma of '" + a.name + "' and '" + b.name + "' into '" + c.name + "'";
   const bool in_registers = a.scope == Scope::kRegister;
-  if ((a.scope != Scope::kBlock && !in_registers) || b.scope != Scope::kBlock) {
-    return Bad(what + " is not from block memory");
+  if ((a.scope != Scope::kSharedMemory && !in_registers) || b.scope != Scope::kSharedMemory) {
+    return Bad(what + " is not from shared memory");
   }
   if (c.dtype != DType::kF32 || c.lanes != 4) return Bad(what + " does not sum in f32x4");
   if (a.dtype != b.dtype || !IsMatrixOperand(a.dtype)) {

@@ -79,7 +79,7 @@ Result<int64_t> AddKernels(ImageBuilder& builder, std::span<const TaskKernel* co
 // What a step on a GPU needs: its phases are launches of the kernel's own table.
 mlc_step NeedsOf(const TaskKernel& kernel) {
   mlc_step row = {};
-  row.shared_bytes = kernel.device.shared_bytes;
+  row.workspace_bytes = kernel.device.workspace_bytes;
   return row;
 }
 

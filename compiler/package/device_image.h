@@ -16,7 +16,7 @@
 
 namespace mlc::package {
 
-// `base`: what processors have too; completed here. The first image is that of the target; a second
+// `base`: what CPUs have too; completed here. The first image is that of the target; a second
 // one is what newer devices run, where they cannot run all of its kernels. REQUIRES:
 // CompileKernels() has run.
 Result<std::vector<ImageTable>> AddDeviceTables(

@@ -80,7 +80,7 @@ int64_t AddSteps(ImageBuilder& builder, const graph::Program& program,
     mlc_step row = needs(kernel);
     row.operand_count = static_cast<int32_t>(places.size());
     image.operand_count += row.operand_count + 2;
-    image.shared_bytes = std::max(image.shared_bytes, row.shared_bytes);
+    image.workspace_bytes = std::max(image.workspace_bytes, row.workspace_bytes);
     image.thread_bytes = std::max(image.thread_bytes, row.thread_bytes);
     rows.push_back(row);
   }

@@ -14,7 +14,7 @@ namespace mlc::package {
 
 namespace {
 
-// A member of the public table and the runtime's function behind it, for processors and for GPUs.
+// A member of the public table and the runtime's function behind it, for CPUs and for GPUs.
 struct ApiMember {
   size_t offset;
   const char* function;
@@ -76,16 +76,16 @@ std::vector<int64_t> AddPhases(ImageBuilder& builder, std::span<const TaskKernel
   return tables;
 }
 
-// What a step on a processor needs.
+// What a step on a CPU needs.
 mlc_step NeedsOf(const TaskKernel& kernel) {
   mlc_step row = {};
-  row.shared_bytes = kernel.layout.shared_bytes;
+  row.workspace_bytes = kernel.layout.workspace_bytes;
   row.thread_bytes = kernel.layout.thread_bytes;
   row.phase_count = static_cast<int32_t>(kernel.layout.phase_extents.size());
   return row;
 }
 
-// Everything of the image that processors and GPUs share.
+// Everything of the image that CPUs and GPUs share.
 mlc_image BaseImage(const graph::Program& program, const WeightsPlan& weights,
                     const target::Target& target, const ImageOptions& options) {
   mlc_image image = {};

@@ -63,7 +63,7 @@ struct Prepare {
       buffers.push_back(copies.back().get() + place.byte_offset);
     }
     AlignedBytes result = Allocate(bytes);
-    const AlignedBytes shared = Allocate(layout.shared_bytes);
+    const AlignedBytes shared = Allocate(layout.workspace_bytes);
     const AlignedBytes scratch = Allocate(layout.thread_bytes);
     if (result == nullptr || shared == nullptr || scratch == nullptr) {
       return ResourceExhausted("out of memory for a prepared weight");

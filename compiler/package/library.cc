@@ -171,7 +171,7 @@ class LibraryWriter {
     report.substitute_weights_bytes = weights_.bytes - weights_.own_bytes;
     int64_t shared = 0, thread = 0;
     for (const TaskKernel* kernel : OwnKernels(program_, kernels_)) {
-      shared = std::max(shared, kernel->shared_bytes());
+      shared = std::max(shared, kernel->workspace_bytes());
       thread = std::max(thread, kernel->thread_bytes());
     }
     report.scratch_bytes = shared + thread;

@@ -54,8 +54,8 @@ Result<TaskKernel> LowerSubstitute(const graph::Workload& workload, const schedu
 
 }  // namespace
 
-int64_t TaskKernel::shared_bytes() const {
-  return device.launches.empty() ? layout.shared_bytes : device.shared_bytes;
+int64_t TaskKernel::workspace_bytes() const {
+  return device.launches.empty() ? layout.workspace_bytes : device.workspace_bytes;
 }
 
 int64_t TaskKernel::thread_bytes() const {

@@ -22,7 +22,7 @@ struct TaskKernel {
   int task = 0;
   bool is_substitute = false;       // for GPUs newer than the target
   schedule::LoweredKernel lowered;  // without phases if `device` is a user-supplied kernel
-  codegen::KernelLayout layout;     // of kernels for processors
+  codegen::KernelLayout layout;     // of kernels for CPUs
   codegen::CudaSource device;       // of kernels for GPUs
   std::string portable_source;      // for newer GPUs; empty: they cannot run it
   std::string object_path;          // an object, or a GPU's binary; empty: a substitute
@@ -30,7 +30,7 @@ struct TaskKernel {
 
   bool is_user_kernel() const { return lowered.kernel.phases.empty() && !device.text.empty(); }
   // Scratch that all threads share, and what each thread or the counters need.
-  int64_t shared_bytes() const;
+  int64_t workspace_bytes() const;
   int64_t thread_bytes() const;
 };
 

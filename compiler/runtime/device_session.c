@@ -32,8 +32,8 @@ int64_t mlc_device_session_bytes(const mlc_model* model, int32_t threads) {
   const mlc_device_model* opened = (const mlc_device_model*)(const void*)model;
   const mlc_device_image* image = opened->image;
   return mlc_device_aligned(image->base.arena_bytes) +
-         mlc_device_aligned(image->base.shared_bytes) + mlc_device_aligned(image->counter_bytes) +
-         mlc_device_port_bytes(opened);
+         mlc_device_aligned(image->base.workspace_bytes) +
+         mlc_device_aligned(image->counter_bytes) + mlc_device_port_bytes(opened);
 }
 
 mlc_status mlc_device_check(mlc_device_session* session, int result, const char* what) {
@@ -53,7 +53,7 @@ static void BindFixed(mlc_device_session* session) {
   const mlc_device_model* model = session->model;
   const mlc_image* image = &model->image->base;
   const mlc_cu_ptr scratch = session->memory + (mlc_cu_ptr)mlc_device_aligned(image->arena_bytes);
-  const mlc_cu_ptr counters = scratch + (mlc_cu_ptr)mlc_device_aligned(image->shared_bytes);
+  const mlc_cu_ptr counters = scratch + (mlc_cu_ptr)mlc_device_aligned(image->workspace_bytes);
   mlc_cu_ptr* next = session->arguments;
   for (int32_t s = 0; s < image->step_count; ++s) {
     const mlc_step* step = &image->steps[s];

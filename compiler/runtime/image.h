@@ -25,7 +25,7 @@ typedef struct mlc_step {
   const mlc_phase* phases;
   const mlc_operand* operands;
   const char* label;
-  int64_t shared_bytes;
+  int64_t workspace_bytes;
   int64_t thread_bytes;
   int32_t phase_count;
   int32_t operand_count;
@@ -42,8 +42,8 @@ typedef struct mlc_image {
   int64_t weights_bytes;
   uint64_t weights_check; /* first 8 bytes of the weights file when it is one */
   int64_t arena_bytes;
-  int64_t shared_bytes; /* maximum over the steps */
-  int64_t thread_bytes; /* maximum over the steps */
+  int64_t workspace_bytes; /* maximum over the steps */
+  int64_t thread_bytes;    /* maximum over the steps */
   int32_t input_count;
   int32_t output_count;
   int32_t step_count;

@@ -17,7 +17,7 @@
 #include "compiler/runtime/model_state.h"
 
 #if defined(__x86_64__)
-/* Asks the processor itself: the compiler's own query needs its support library. AVX2 with FMA, and
+/* Asks the CPU itself: the compiler's own query needs its support library. AVX2 with FMA, and
    AVX-512 F, BW, DQ, VL, each with the operating system's saving of the registers. */
 static uint32_t MachineFeatures(void) {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -102,7 +102,7 @@ mlc_status mlc_runtime_open_with(const mlc_model_api* api, const mlc_open_option
   const mlc_status status = mlc_runtime_open(api, options->weights_path, model);
   if (status == MLC_UNSUPPORTED_MACHINE) {
     mlc_runtime_explain(options,
-                        "this processor lacks instructions that the library uses: compile for "
+                        "this CPU lacks instructions that the library uses: compile for "
                         "this target");
   } else if (status != MLC_OK) {
     mlc_runtime_explain(options, mlc_runtime_status_text(status));

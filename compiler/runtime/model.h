@@ -27,7 +27,7 @@ typedef enum mlc_status {
   MLC_INVALID_ARGUMENT = 3,    /* a null pointer, an index or a thread count out of range */
   MLC_NOT_FOUND = 5,           /* the weights file is not there */
   MLC_OUT_OF_MEMORY = 8,       /* memory or threads could not be had */
-  MLC_UNSUPPORTED_MACHINE = 9, /* the processor, GPU or driver is not what the library needs */
+  MLC_UNSUPPORTED_MACHINE = 9, /* the CPU, GPU or driver is not what the library needs */
   MLC_UNIMPLEMENTED = 12,      /* the library is for another kind of device than the call */
   MLC_DEVICE_FAILED = 13,      /* the GPU or its driver failed; the session is of no more use */
   MLC_BAD_WEIGHTS = 15         /* the weights file is not the one written with this library */
@@ -109,7 +109,7 @@ struct mlc_model_api {
   /* As open, which takes GPU 0 where a library needs one, with options and a reason of failures. */
   mlc_status (*open_with)(const mlc_model_api* api, const mlc_open_options* options,
                           mlc_model** model);
-  /* The GPU that the model was opened on; -1 for a library that runs on the processor. */
+  /* The GPU that the model was opened on; -1 for a library that runs on the CPU. */
   int32_t (*device)(const mlc_model* model);
   /* One line about the last call of the session that failed with MLC_DEVICE_FAILED,
      MLC_OUT_OF_MEMORY or MLC_INVALID_ARGUMENT on a GPU; empty if there is nothing to add to the

@@ -29,7 +29,7 @@ static int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlign
 
 int64_t mlc_runtime_session_bytes(const mlc_model* model, int32_t threads) {
   const mlc_image* image = model->image;
-  return Aligned(image->arena_bytes) + Aligned(image->shared_bytes) +
+  return Aligned(image->arena_bytes) + Aligned(image->workspace_bytes) +
          Aligned(image->thread_bytes) * threads;
 }
 
@@ -37,7 +37,7 @@ int64_t mlc_runtime_session_bytes(const mlc_model* model, int32_t threads) {
 static void BindFixedBuffers(mlc_session* session) {
   const mlc_image* image = session->model->image;
   char* shared = session->memory + Aligned(image->arena_bytes);
-  char* thread_scratch = shared + Aligned(image->shared_bytes);
+  char* thread_scratch = shared + Aligned(image->workspace_bytes);
   void** next = session->buffers;
   for (int32_t s = 0; s < image->step_count; ++s) {
     const mlc_step* step = &image->steps[s];

@@ -5,11 +5,11 @@
 
 void mlc_place_allowed(cpu_set_t* allowed) {
   CPU_ZERO(allowed);
-  /* More processors than the set holds: unknown. */
+  /* More CPUs than the set holds: unknown. */
   if (sched_getaffinity(0, sizeof *allowed, allowed) != 0) CPU_ZERO(allowed);
 }
 
-int mlc_place_processor(const cpu_set_t* allowed, int i) {
+int mlc_place_cpu(const cpu_set_t* allowed, int i) {
   const int count = CPU_COUNT(allowed);
   if (count == 0) return -1;
   i %= count;
@@ -19,14 +19,14 @@ int mlc_place_processor(const cpu_set_t* allowed, int i) {
   return -1;
 }
 
-void mlc_place_init(mlc_place* place, int processor) {
+void mlc_place_init(mlc_place* place, int cpu) {
   mlc_place_allowed(&place->allowed);
   place->last = place->allowed;
-  place->movable = processor < 0 && CPU_COUNT(&place->allowed) > 1;
-  if (processor < 0) return;
+  place->movable = cpu < 0 && CPU_COUNT(&place->allowed) > 1;
+  if (cpu < 0) return;
   cpu_set_t one;
   CPU_ZERO(&one);
-  CPU_SET(processor, &one);
+  CPU_SET(cpu, &one);
   sched_setaffinity(0, sizeof one, &one); /* a wish: the work is right without it */
 }
 
@@ -47,10 +47,10 @@ void mlc_place_leave(mlc_place* place, const cpu_set_t* taken, int fetched) {
 }
 
 void mlc_place_fetch(int thread) {
-  const int processor = sched_getcpu();
-  if (processor < 0) return;
+  const int cpu = sched_getcpu();
+  if (cpu < 0) return;
   cpu_set_t one;
   CPU_ZERO(&one);
-  CPU_SET(processor, &one);
+  CPU_SET(cpu, &one);
   sched_setaffinity(thread, sizeof one, &one);
 }

@@ -20,7 +20,7 @@
    spinning about twice as long never loses more than it can win. */
 enum { kSpinNanoseconds = 75000, kPausesBetweenClockReads = 32 };
 
-/* A worker that has begun and whose processor time stands still for so long has lost its processor
+/* A worker that has begun and whose CPU time stands still for so long has lost its CPU
    to another program, which may keep it for many milliseconds. */
 enum { kFirstSpinNanoseconds = 20000, kStandstillNanoseconds = 10000, kSleepNanoseconds = 500000 };
 
@@ -41,14 +41,14 @@ typedef struct worker {
   _Alignas(64) atomic_uint share;
   atomic_uint asleep; /* on this word, or about to be */
   /* Seldom written, read by others: on a cache line of its own. */
-  _Alignas(64) atomic_int processor; /* that the worker was last seen on */
-  atomic_int thread;                 /* its number in the system, once it runs */
-  atomic_int fetched;                /* the caller has moved it */
+  _Alignas(64) atomic_int cpu; /* that the worker was last seen on */
+  atomic_int thread;           /* its number in the system, once it runs */
+  atomic_int fetched;          /* the caller has moved it */
   mlc_pool* pool;
   int index;
   int pinned_to; /* -1 for none */
   pthread_t handle;
-  clockid_t clock; /* of its processor time; for the caller */
+  clockid_t clock; /* of its CPU time; for the caller */
   int was_fetched; /* since it last moved; for the worker */
   mlc_place place;
 } worker;
@@ -56,10 +56,10 @@ typedef struct worker {
 struct mlc_pool {
   int threads;
   int64_t spin_ns;
-  int moves;                      /* the threads choose processors */
+  int moves;                      /* the threads choose CPUs */
   job job;                        /* written by the caller before it offers shares */
   _Alignas(64) atomic_uint share; /* the caller's own */
-  _Alignas(64) atomic_int caller_processor;
+  _Alignas(64) atomic_int caller_cpu;
   atomic_uint caller_sleeps; /* on a share, or about to */
   worker workers[];          /* threads - 1 */
 };
@@ -80,13 +80,13 @@ static int SpinForShare(const atomic_uint* share, int some, int64_t spin_ns) {
   }
 }
 
-/* Writes only what changes: others read the word. Returns the processor. */
-static int NoteProcessor(atomic_int* word) {
-  const int processor = sched_getcpu();
-  if (atomic_load_explicit(word, memory_order_relaxed) != processor) {
-    atomic_store_explicit(word, processor, memory_order_relaxed);
+/* Writes only what changes: others read the word. Returns the CPU. */
+static int NoteCpu(atomic_int* word) {
+  const int cpu = sched_getcpu();
+  if (atomic_load_explicit(word, memory_order_relaxed) != cpu) {
+    atomic_store_explicit(word, cpu, memory_order_relaxed);
   }
-  return processor;
+  return cpu;
 }
 
 /* Grains [from, to) of `share`, which has `grains`. */
@@ -127,7 +127,7 @@ static void RunOwn(mlc_pool* pool, int thread) {
 }
 
 /* Runs what others have not begun, half by half from the end of their shares: an owner that is
-   slow, or that has no processor at the moment, finds about as much as the helpers still have to
+   slow, or that has no CPU at the moment, finds about as much as the helpers still have to
    do. */
 static void HelpOthers(mlc_pool* pool, int thread, int victims) {
   for (int i = 1; i <= victims; ++i) {
@@ -151,18 +151,18 @@ static void HelpAsWorker(mlc_pool* pool, int thread) {
   HelpOthers(pool, thread, others < kMostVictims ? others : kMostVictims);
 }
 
-/* Moves the worker if it shares its processor with the caller or with a worker before it. */
+/* Moves the worker if it shares its CPU with the caller or with a worker before it. */
 static void LeaveCrowd(worker* self) {
   mlc_pool* pool = self->pool;
   if (!pool->moves) return;
-  const int here = NoteProcessor(&self->processor);
-  int other = atomic_load_explicit(&pool->caller_processor, memory_order_relaxed);
+  const int here = NoteCpu(&self->cpu);
+  int other = atomic_load_explicit(&pool->caller_cpu, memory_order_relaxed);
   int crowded = other == here;
   cpu_set_t taken;
   CPU_ZERO(&taken);
   CPU_SET((size_t)other, &taken); /* a negative one is out of range, and ignored */
   for (int i = 1; i < self->index; ++i) {
-    other = atomic_load_explicit(&pool->workers[i - 1].processor, memory_order_relaxed);
+    other = atomic_load_explicit(&pool->workers[i - 1].cpu, memory_order_relaxed);
     crowded |= other == here;
     CPU_SET((size_t)other, &taken);
   }
@@ -171,7 +171,7 @@ static void LeaveCrowd(worker* self) {
   if (self->was_fetched && atomic_exchange(&self->fetched, 0) == 0) return;
   mlc_place_leave(&self->place, &taken, self->was_fetched);
   self->was_fetched = 0;
-  NoteProcessor(&self->processor);
+  NoteCpu(&self->cpu);
 }
 
 /* Begins the worker's share, once there is one. */
@@ -197,7 +197,7 @@ static void* WorkerMain(void* argument) {
   for (;;) {
     AwaitShare(self);
     if (pool->job.phase == NULL && pool->job.work == NULL) return NULL;
-    NoteProcessor(&self->processor);
+    NoteCpu(&self->cpu);
     RunOwn(pool, self->index);
     HelpAsWorker(pool, self->index);
     if (mlc_share_end(&self->share)) self->was_fetched = 1;
@@ -208,7 +208,7 @@ static void* WorkerMain(void* argument) {
 /* Starts a round; does not wait for it. */
 static void Offer(mlc_pool* pool, job next) {
   pool->job = next;
-  NoteProcessor(&pool->caller_processor);
+  NoteCpu(&pool->caller_cpu);
   mlc_share_offer(&pool->share, Grains(pool, 0), /*begun=*/1);
   int offered = 1;
   for (; offered < pool->threads; ++offered) {
@@ -228,14 +228,14 @@ static void Offer(mlc_pool* pool, job next) {
   }
 }
 
-/* Processor time that the worker has had. */
+/* CPU time that the worker has had. */
 static int64_t Consumed(const worker* w) {
   struct timespec used = {0, 0};
   clock_gettime(w->clock, &used);
   return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
-/* Moves a worker that has begun and has not run since it had had `consumed` to this processor, so
+/* Moves a worker that has begun and has not run since it had had `consumed` to this CPU, so
    that it goes on when the caller sleeps. */
 static void FetchIfStalled(worker* w, int64_t consumed) {
   if (Consumed(w) - consumed >= kStandstillNanoseconds) return;
@@ -244,7 +244,7 @@ static void FetchIfStalled(worker* w, int64_t consumed) {
   atomic_store(&w->fetched, 1);
 }
 
-/* The caller sleeps until the worker has finished. `consumed`: processor time that the worker had
+/* The caller sleeps until the worker has finished. `consumed`: CPU time that the worker had
    had some time ago. */
 static void Sleep(mlc_pool* pool, worker* w, int64_t consumed) {
   atomic_store(&pool->caller_sleeps, 1);
@@ -261,8 +261,8 @@ static void Sleep(mlc_pool* pool, worker* w, int64_t consumed) {
 
 static void Await(mlc_pool* pool, worker* w) {
   if (atomic_load_explicit(&w->share, memory_order_acquire) == MLC_NO_SHARE) return;
-  /* A worker on this processor cannot go on before the caller sleeps. */
-  const int beside = atomic_load_explicit(&w->processor, memory_order_relaxed) == sched_getcpu();
+  /* A worker on this CPU cannot go on before the caller sleeps. */
+  const int beside = atomic_load_explicit(&w->cpu, memory_order_relaxed) == sched_getcpu();
   int64_t consumed = INT64_MIN / 2;
   if (!beside && pool->spin_ns > 0) {
     if (SpinForShare(&w->share, 0, kFirstSpinNanoseconds)) return;
@@ -302,7 +302,7 @@ static int StartWorkers(mlc_pool* pool, const cpu_set_t* allowed, int pin) {
     w->pool = pool;
     w->index = i;
     w->was_fetched = 0;
-    w->pinned_to = pin ? mlc_place_processor(allowed, i) : -1;
+    w->pinned_to = pin ? mlc_place_cpu(allowed, i) : -1;
     error = pthread_create(&w->handle, NULL, WorkerMain, w);
     if (error != 0) {
       pool->threads = i; /* those that run */
@@ -324,19 +324,19 @@ mlc_pool* mlc_pool_create(int threads, int pin) {
   if (pool == NULL) return NULL;
   cpu_set_t allowed;
   mlc_place_allowed(&allowed);
-  const int processors = CPU_COUNT(&allowed);
+  const int cpus = CPU_COUNT(&allowed);
   pool->threads = threads;
-  pool->spin_ns = processors != 0 && processors < threads ? 0 : kSpinNanoseconds;
-  pool->moves = pool->spin_ns > 0 && !pin && processors > 1;
+  pool->spin_ns = cpus != 0 && cpus < threads ? 0 : kSpinNanoseconds;
+  pool->moves = pool->spin_ns > 0 && !pin && cpus > 1;
   pool->job = (job){NULL, NULL, NULL, NULL};
   atomic_init(&pool->share, MLC_NO_SHARE);
-  atomic_init(&pool->caller_processor, sched_getcpu());
+  atomic_init(&pool->caller_cpu, sched_getcpu());
   atomic_init(&pool->caller_sleeps, 0);
   for (int i = 1; i < threads; ++i) {
     worker* w = &pool->workers[i - 1];
     atomic_init(&w->share, MLC_NO_SHARE);
     atomic_init(&w->asleep, 0);
-    atomic_init(&w->processor, -1);
+    atomic_init(&w->cpu, -1);
     atomic_init(&w->thread, 0);
     atomic_init(&w->fetched, 0);
   }

@@ -2,7 +2,7 @@
    variables, no global state, so that a stand-alone library can link it. The caller works along as
    thread 0; the other threads spin for some tens of microseconds between runs and then sleep, so a
    run right after another costs about a microsecond and an idle pool costs nothing. Unless pinned,
-   workers choose their processors (thread_place.h).
+   workers choose their CPUs (thread_place.h).
 
    A pool serves one caller at a time; different pools are independent. A pool does not survive
    fork(): the child has none of its threads and must not use or destroy it. */
@@ -18,8 +18,8 @@ extern "C" {
 typedef struct mlc_pool mlc_pool;
 
 /* A pool of `threads` threads, the caller's included. With `pin`, worker i stays on the i-th
-   processor that the creating thread may use (the caller itself is not pinned). Where the process
-   may use fewer processors than `threads`, workers do not spin. NULL with errno set when `threads`
+   CPU that the creating thread may use (the caller itself is not pinned). Where the process
+   may use fewer CPUs than `threads`, workers do not spin. NULL with errno set when `threads`
    is below 1, or memory or threads are exhausted. */
 mlc_pool* mlc_pool_create(int threads, int pin);
 

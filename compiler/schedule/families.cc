@@ -1,4 +1,4 @@
-// The one list of families for processors, and the choice between it and the one for GPUs.
+// The one list of families for CPUs, and the choice between it and the one for GPUs.
 #include <algorithm>
 #include <array>
 #include <string>

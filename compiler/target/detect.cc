@@ -1,4 +1,4 @@
-// The machine at hand: ISA from the processor, caches from the kernel's description of core 0.
+// The machine at hand: ISA from the CPU, caches from the kernel's description of core 0.
 #include <unistd.h>
 
 #include <algorithm>

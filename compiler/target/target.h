@@ -48,7 +48,7 @@ struct Target {
   double copy_gbps = 0;   // bytes read plus written, out of cache; 0 when unknown
 
   bool is_cuda() const { return device == Device::kCuda; }
-  // Whether warpgroups of 128 threads can multiply tiles in block memory (wgmma).
+  // Whether warpgroups of 128 threads can multiply tiles in shared memory (wgmma).
   bool HasWarpgroupMma() const { return is_cuda() && compute == 90 && arch_specific; }
   // "sm_90a", as the CUDA compiler spells it. REQUIRES: is_cuda().
   std::string CudaArch() const;
@@ -65,7 +65,7 @@ struct Target {
 };
 
 // Devices newer than a GPU's target, as code for all of them may take them: first with what every
-// one has at least, then with the block memory of the target, which large ones have too. REQUIRES:
+// one has at least, then with the shared memory of the target, which large ones have too. REQUIRES:
 // is_cuda().
 std::array<Target, 2> NewerDevices(const Target& target);
 

@@ -20,8 +20,8 @@ namespace {
 constexpr Digest kCheckJobId{0, 1};
 // Workloads of jobs that are looked at for a known trial.
 constexpr size_t kKnownWorkloads = 4;
-// A class of processors has slower and faster ones, and neighbours; a class of GPUs is one model.
-constexpr double kSameProcessor = 3;
+// A class of CPUs has slower and faster ones, and neighbours; a class of GPUs is one model.
+constexpr double kSameCpu = 3;
 constexpr double kSameGpu = 1.5;
 
 constexpr char kSmallTrial[] =
@@ -183,7 +183,7 @@ Check Tuner::ChooseCanary(const std::string& worker, const target::Target& targe
                           const std::vector<Digest>& workloads) const {
   Check check;
   check.worker = worker;
-  check.factor = target.is_cuda() ? kSameGpu : kSameProcessor;
+  check.factor = target.is_cuda() ? kSameGpu : kSameCpu;
   // User-supplied kernels are only for workers that allow them, and do not verify a worker.
   const auto by_others = [&](const db::Record& record) {
     return record.worker != worker && !schedule::IsUserKernel(record.config);

@@ -24,7 +24,7 @@ constexpr double kPeakMargin = 16;
 // slowest.
 constexpr int kGpuBatchesInFlight = 4;
 
-// A processor starts at least so many multiply-adds of full width per ns and core.
+// A CPU starts at least so many multiply-adds of full width per ns and core.
 constexpr double kSlowestClockGhz = 2;
 
 // A calibration that others disturbed is too low: it must not refuse honest times.

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "base/rng.h"
 #include "compiler/schedule/space/family.h"
 #include "worker/local_trial.h"
@@ -73,14 +73,14 @@ int main(int argc, char** argv) {
     return 2;
   }
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 30;
-  const int processors = target::UsableProcessors();
+  const int cpus = target::UsableCpus();
   std::ifstream file(argv[1]);
   std::ostringstream text;
   text << file.rdbuf();
   const auto workload = graph::Workload::Parse(text.str());
   EngineOptions options;
-  options.target = target::DetectHost(argc > 3 ? std::atoi(argv[3]) : processors);
-  options.builders = processors;
+  options.target = target::DetectHost(argc > 3 ? std::atoi(argv[3]) : cpus);
+  options.builders = cpus;
   auto engine = Engine::Create(options);
   if (!workload.ok() || !engine.ok()) {
     const Status& status = workload.ok() ? engine.status() : workload.status();

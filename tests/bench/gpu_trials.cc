@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "worker/local_trial.h"
 
 namespace mlc::bench {
@@ -21,7 +21,7 @@ Result<std::unique_ptr<worker::Engine>> FirstGpu() {
   options.gpus = MLC_TRY(worker::FindGpus());
   options.gpus.resize(1);
   options.cpu = false;
-  options.builders = target::UsableProcessors();
+  options.builders = target::UsableCpus();
   options.target = target::DetectHost(options.builders);
   options.target.fma_gflops = 1;
   const char* sandbox = std::getenv("MLC_TEST_SANDBOX");
@@ -32,7 +32,7 @@ Result<std::unique_ptr<worker::Engine>> FirstGpu() {
 std::map<std::string, Measurement> Measure(worker::Engine& engine, const std::string& workload,
                                            const std::vector<std::string>& configs) {
   std::map<std::string, Measurement> results;
-  const size_t most_held = 4 * static_cast<size_t>(target::UsableProcessors());
+  const size_t most_held = 4 * static_cast<size_t>(target::UsableCpus());
   size_t next = 0;
   while (next < configs.size() || engine.held() > 0) {
     for (; next < configs.size() && engine.held() < most_held; ++next) {

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """What hostile callers cost a server: 100 calls at once of every kind in tests/faults/attacks.py, floods of strangers and of known
-callers, crowds of idle connections. Says the most memory, the processor time and the longest heartbeat of a worker meanwhile.
+callers, crowds of idle connections. Says the most memory, the CPU time and the longest heartbeat of a worker meanwhile.
 usage: hostile_bench.py BUILD [--json FILE] [--seconds 5] [--only NAME,...]"""
 import argparse
 import json
@@ -36,7 +36,7 @@ def measure(build, worker_target, name, kind, attack):
         row |= {"heartbeats": beat.calls, "longest_heartbeat_s": round(beat.longest_s, 3), "failed_heartbeats": len(beat.errors),
                 "outcome": outcome, "exit": victim.stop()}
     most = "it died" if row["most_mib"] is None else f"{row['most_mib']:5} MiB"
-    print(f"{kind:10} {name:30} {seconds:6.1f} s, processor {row['cpu_s']:6.2f} s, at most {most}, longest heartbeat "
+    print(f"{kind:10} {name:30} {seconds:6.1f} s, CPU {row['cpu_s']:6.2f} s, at most {most}, longest heartbeat "
           f"{beat.longest_s * 1000:6.0f} ms, failed {len(beat.errors)}; {outcome}", flush=True)
     return row
 

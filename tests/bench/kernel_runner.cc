@@ -133,7 +133,7 @@ Result<std::unique_ptr<RunnableKernel>> RunnableKernel::Create(const graph::Work
   for (const schedule::Preparation& p : lowered.preparations) {
     result->prepared_.emplace_back(p.elements * SizeOf(p.dtype));
     const codegen::KernelLayout layout = codegen::LayoutOf(p.kernel);
-    const AlignedBuffer shared(layout.shared_bytes);
+    const AlignedBuffer shared(layout.workspace_bytes);
     const AlignedBuffer scratch(layout.thread_bytes);
     std::vector<void*> buffers;
     for (int operand : p.operands) {
@@ -147,7 +147,7 @@ Result<std::unique_ptr<RunnableKernel>> RunnableKernel::Create(const graph::Work
   result->layout_ = codegen::LayoutOf(lowered.kernel);
   result->phases_ = MLC_TRY(result->object_->Phases(
       lowered.kernel.name, static_cast<int>(result->layout_.phase_extents.size())));
-  result->shared_ = AlignedBuffer(result->layout_.shared_bytes);
+  result->shared_ = AlignedBuffer(result->layout_.workspace_bytes);
   result->scratch_ = AlignedBuffer(result->layout_.thread_bytes * target.threads);
   for (const schedule::Binding& binding : lowered.bindings) {
     const auto index = static_cast<size_t>(binding.index);

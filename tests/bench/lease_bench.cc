@@ -1,5 +1,5 @@
 // How many workers the lease core carries: simulated workers on a simulated clock call it as real
-// ones do; what it takes of one processor and of memory is printed, one line per size of the fleet.
+// ones do; what it takes of one CPU and of memory is printed, one line per size of the fleet.
 //
 //   lease_bench [WORKERS...]
 #include <algorithm>
@@ -124,7 +124,7 @@ void Simulate(int workers) {
   const Leases::Counts& counts = load.leases.counts();
   const double simulated_s = kSimulatedMs / 1000.0;
   std::printf(
-      "%6d workers: %7.0f calls/s and %7.0f results/s take %5.1f %% of a processor; %5.2f us a "
+      "%6d workers: %7.0f calls/s and %7.0f results/s take %5.1f %% of a CPU; %5.2f us a "
       "call; longest tick %6.1f ms; %5.1f MiB; %lld lost, %lld quarantined\n",
       workers, static_cast<double>(load.calls) / simulated_s,
       static_cast<double>(counts.done) / simulated_s, 100 * took / simulated_s,

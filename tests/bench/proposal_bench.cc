@@ -3,7 +3,7 @@
 // answers at once and is not counted.
 //   proposal_bench [MODEL.onnx...] [trials=2000] [batch=16] [seed=1] [target=cpu|cuda]
 // First jobs of the workloads of one kind, by the families that can compute them; then each model's
-// tasks. Per job: processor time from the first to the last call, its parts, and a digest of all
+// tasks. Per job: CPU time from the first to the last call, its parts, and a digest of all
 // that was proposed: the same before and after a change that only makes the search faster.
 #include <ctime>
 

@@ -108,7 +108,7 @@ void Print(const Flags& flags, Measured& m) {
         static_cast<double>(m.best.configs) / static_cast<double>(m.best.calls),
         Percentile(m.best.latency_ms, 0.5), Percentile(m.best.latency_ms, 0.99));
   }
-  std::printf("server: %.2f processors, at most %.0f MiB\n", m.cpu_s / m.seconds, m.most_mib);
+  std::printf("server: %.2f CPUs, at most %.0f MiB\n", m.cpu_s / m.seconds, m.most_mib);
 }
 
 // Seconds are looked at one by one, so that a stall cannot hide in a mean.

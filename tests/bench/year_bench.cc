@@ -47,7 +47,7 @@ double ResidentMiB() {
   return resident * 4 / 1024;
 }
 
-// Processor time of one look at the clock while nothing happens.
+// CPU time of one look at the clock while nothing happens.
 double TickMs() {
   const std::clock_t start = std::clock();
   std::this_thread::sleep_for(std::chrono::duration<double>(kIdleSeconds));

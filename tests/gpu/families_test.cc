@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "tests/workloads/case_range.h"
 #include "tests/workloads/cuda_subjects.h"
 #include "worker/engine/engine.h"
@@ -46,7 +46,7 @@ Result<std::unique_ptr<Engine>> NewEngine() {
   options.gpus.resize(1);
   options.gpus.front().target.copy_gbps = 1;
   options.cpu = false;
-  options.builders = target::UsableProcessors();
+  options.builders = target::UsableCpus();
   options.target = target::DetectHost(options.builders);
   options.target.fma_gflops = 1;
   // For hosts whose driver does not work in the sandbox.
@@ -91,7 +91,7 @@ void RunAll(Engine& engine, Cases& cases) {
       if (c.trial) waiting.push_back({{subject, c.seed}, &c});
     }
   }
-  const size_t most_held = 4 * static_cast<size_t>(target::UsableProcessors());
+  const size_t most_held = 4 * static_cast<size_t>(target::UsableCpus());
   size_t next = 0;
   while (next < waiting.size() || engine.held() > 0) {
     for (; next < waiting.size() && engine.held() < most_held; ++next) {

@@ -10,7 +10,7 @@ namespace mlc::schedule {
 RandomWorkload RandomTransposes(Rng& rng);
 // Two operands of different orders, in sums and chains, of sizes around those of squares.
 RandomWorkload RandomTurns(Rng& rng);
-// Both transposed dimensions are large enough for tiles of block memory.
+// Both transposed dimensions are large enough for tiles of shared memory.
 RandomWorkload RandomTransposeThroughTiles(Rng& rng);
 RandomWorkload RandomReshapes(Rng& rng);
 RandomWorkload RandomConcatPadTileTrilu(Rng& rng);

@@ -22,7 +22,7 @@ void Put(ByteWriter& out, const KernelPart& part) {
   out.PutText(part.name);
   out.Put<uint64_t>(part.layout.phase_extents.size());
   for (int64_t extent : part.layout.phase_extents) out.Put(extent);
-  out.Put(part.layout.shared_bytes);
+  out.Put(part.layout.workspace_bytes);
   out.Put(part.layout.thread_bytes);
 }
 
@@ -31,7 +31,7 @@ KernelPart GetPart(ByteReader& in) {
   part.name = in.GetText();
   part.layout.phase_extents.resize(in.GetCount(sizeof(int64_t)));
   for (int64_t& extent : part.layout.phase_extents) extent = in.Get<int64_t>();
-  part.layout.shared_bytes = in.Get<int64_t>();
+  part.layout.workspace_bytes = in.Get<int64_t>();
   part.layout.thread_bytes = in.Get<int64_t>();
   return part;
 }
@@ -55,7 +55,7 @@ void Put(ByteWriter& out, const DevicePart& device) {
     Put(out, launch.block);
     out.Put(launch.block_bytes);
   }
-  out.Put(device.shared_bytes);
+  out.Put(device.workspace_bytes);
   out.Put(device.counter_bytes);
 }
 
@@ -69,7 +69,7 @@ DevicePart GetDevicePart(ByteReader& in) {
     launch.block = GetDim3(in);
     launch.block_bytes = in.Get<int64_t>();
   }
-  device.shared_bytes = in.Get<int64_t>();
+  device.workspace_bytes = in.Get<int64_t>();
   device.counter_bytes = in.Get<int64_t>();
   return device;
 }
@@ -82,7 +82,7 @@ bool Sane(const DevicePart& device) {
     if (!target::CheckLaunch(launch.grid, launch.block).ok()) return false;
     if (launch.block_bytes < 0 || launch.block_bytes > (1 << 24)) return false;
   }
-  return !device.launches.empty() && sane_bytes(device.shared_bytes) &&
+  return !device.launches.empty() && sane_bytes(device.workspace_bytes) &&
          sane_bytes(device.counter_bytes);
 }
 
@@ -155,7 +155,7 @@ Result<BuiltKernel> CompileForDevice(const schedule::LoweredKernel& lowered,
   build::CudaBinary binary = MLC_TRY(tools.nvrtc->Compile(source.text, target.CudaArch()));
   MLC_TRY(Judge(binary));
   built.device = DevicePart{std::move(binary.image), std::move(source.launches),
-                            source.shared_bytes, source.counter_bytes};
+                            source.workspace_bytes, source.counter_bytes};
   if (!kernels.empty()) built.object = MLC_TRY(codegen::CompileToObject(kernels, tools.host));
   return built;
 }

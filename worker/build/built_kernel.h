@@ -33,7 +33,7 @@ struct PreparedPart {
 struct DevicePart {
   std::string image;  // cubin
   std::vector<codegen::CudaLaunch> launches;
-  int64_t shared_bytes = 0;
+  int64_t workspace_bytes = 0;
   int64_t counter_bytes = 0;
 };
 

@@ -21,7 +21,7 @@ struct ReferenceLayout {
 };
 ReferenceLayout ReferenceLayoutOf(const graph::Workload& workload);
 
-// Draws the inputs and evaluates the workload on up to so many threads, 0 for all processors.
+// Draws the inputs and evaluates the workload on up to so many threads, 0 for all CPUs.
 // Elements between strides are NaN. REQUIRES: memory.size() == ReferenceLayoutOf(workload).bytes.
 Status MakeReference(const graph::Workload& workload, uint64_t seed, std::span<std::byte> memory,
                      int threads = 0);

@@ -72,9 +72,9 @@ void ReferenceStore::SetMakers(int most) {
 
 build::ChildWork ReferenceStore::WorkOf(const WorkloadData& data) const {
   const int64_t bytes = ReferenceLayoutOf(data.workload).bytes;
-  // Builds need processors, too, and so do those that begin later.
+  // Builds need CPUs, too, and so do those that begin later.
   const int sharing = makers() + 1;
-  return {.threads = std::max(1, options_.processors / sharing),
+  return {.threads = std::max(1, options_.cpus / sharing),
           .processes = std::max(1, options_.makers),
           .ms = options_.timeout_ms,
           .tensor_bytes = bytes,

@@ -23,8 +23,8 @@ struct ReferenceOptions {
   // A set is renewed after this many trials, later for slow references: renewals take at most 2 ms
   // of a trial's time.
   int64_t renew_trials = 16;
-  int makers = 1;      // children at a time, to begin with
-  int processors = 1;  // that they share
+  int makers = 1;  // children at a time, to begin with
+  int cpus = 1;    // that they share
   // Makers of large tensors wait for each other rather than want more memory than this together.
   int64_t maker_bytes = int64_t{8} << 30;
   bool sandbox = true;

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "base/machine/topology.h"
 #include "base/sandbox/sandbox.h"
 
@@ -40,11 +40,11 @@ Diagnosis Diagnose(const target::Target& target) {
   const auto line = [&](const char* mark, const std::string& what, const std::string& value) {
     out << "  " << mark << "  " << what << ": " << value << "\n";
   };
-  line("ok  ", "processor", Field("/proc/cpuinfo", "model name"));
+  line("ok  ", "CPU", Field("/proc/cpuinfo", "model name"));
   line("ok  ", "target", target.ToText());
-  const int processors = target::UsableProcessors();
-  line(processors >= target.threads ? "ok  " : "warn", "processors usable",
-       std::to_string(processors) + " for " + std::to_string(target.threads) + " threads");
+  const int cpus = target::UsableCpus();
+  line(cpus >= target.threads ? "ok  " : "warn", "CPUs usable",
+       std::to_string(cpus) + " for " + std::to_string(target.threads) + " threads");
   line("ok  ", "places of the threads",
        target::DescribePlaces(target::UsablePlaces(), target.threads));
   const std::string load = FirstLine("/proc/loadavg");
@@ -59,7 +59,7 @@ Diagnosis Diagnose(const target::Target& target) {
   line(sandbox.landlock_abi > 0 ? "ok  " : "warn", "landlock",
        sandbox.landlock_abi > 0 ? "version " + std::to_string(sandbox.landlock_abi)
                                 : "missing: GPUs are refused, as nothing else keeps their driver's "
-                                  "process from files; the processor does with seccomp alone");
+                                  "process from files; the CPU does with seccomp alone");
   const bool may_raise = setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) - 1) == 0;
   line(may_raise ? "ok  " : "warn", "raising the priority of timings",
        may_raise ? "allowed" : "not allowed: CAP_SYS_NICE would steady timings");

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/machine/cpus.h"
 #include "base/machine/memory.h"
-#include "base/machine/processors.h"
 #include "base/process/frame.h"
 #include "base/process/priority.h"
 #include "worker/measure/calibration.h"
@@ -56,7 +56,7 @@ Engine::Engine(EngineOptions options)
 
 Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   options.references.sandbox = options.sandbox;
-  options.references.processors = options.builders;
+  options.references.cpus = options.builders;
   // Half of the memory: sets, builds and others need the rest.
   options.references.maker_bytes = target::UsableMemory() / 2;
   auto engine = std::unique_ptr<Engine>(new Engine(std::move(options)));
@@ -161,7 +161,7 @@ void Engine::StartBuilds() {
     builds += job.stage <= Stage::kBuilding ? 1 : 0;
     running += job.stage == Stage::kBuilding ? 1 : 0;
   }
-  // References leave half of the processors to builds, where these need them.
+  // References leave half of the CPUs to builds, where these need them.
   references_.SetMakers(std::max({options_.builders - builds, options_.builders / 2, 1}));
   running += references_.makers();
   for (Job& job : jobs_) {
@@ -283,13 +283,13 @@ std::string Engine::TakeWarning() {
 void Engine::Measure() {
   std::vector<Job*> ready;
   std::vector<RunTask> tasks;
-  const int processors = target::UsableProcessors();
+  const int cpus = target::UsableCpus();
   for (Job& job : jobs_) {
     if (!OnCpu(job) || !Ready(job)) continue;
     ready.push_back(&job);
     tasks.push_back({&job.data->workload, &job.built, references_.NextSet(*job.data).bytes().data(),
                      job.trial.early_stop_ns, RotationBytesFor(options_.target),
-                     options_.target.threads <= processors});
+                     options_.target.threads <= cpus});
   }
   BatchOptions options;
   options.threads = options_.target.threads;

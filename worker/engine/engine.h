@@ -1,6 +1,6 @@
 // The worker without a network: trials in, measurements out. It builds in parallel children. What
 // is built for GPUs goes to their runners at once, while the next ones are built. What is built for
-// the processor is measured with nothing else running, in turns with building. Single-threaded; its
+// the CPU is measured with nothing else running, in turns with building. Single-threaded; its
 // children are forked from it, so that the compilers are initialised once, and it never initialises
 // CUDA. Not thread-safe. REQUIRES: the process has one thread.
 #pragma once
@@ -27,7 +27,7 @@
 namespace mlc::worker {
 
 struct EngineOptions {
-  target::Target target;           // the processor
+  target::Target target;           // the CPU
   bool cpu = true;                 // false: the GPUs only
   std::vector<GpuDevice> gpus;     // from FindGpus()
   std::string cuda_home;           // where CUDA's libraries are; empty: the usual places
@@ -38,7 +38,7 @@ struct EngineOptions {
   // GPUs whose runners this machine cannot sandbox run without a sandbox, instead of not at all.
   bool lenient = false;
   bool allow_user_kernels = false;  // GPUs run user-supplied kernels, too
-  // Of processor time, of a trial where tensors are small and each thread has a processor;
+  // Of CPU time, of a trial where tensors are small and each thread has a CPU;
   // deadlines are longer where they are not (child_limits.h).
   int64_t build_memory_bytes = int64_t{4} << 30;  // of a compiler, besides what the engine holds
   int64_t build_timeout_ms = 10'000;
@@ -52,7 +52,7 @@ class Engine {
   // a few for GPUs. Says what the use of a GPU lacks.
   static Result<std::unique_ptr<Engine>> Create(EngineOptions options);
 
-  // What it measures on, the processor first; Trial::target is an index into it.
+  // What it measures on, the CPU first; Trial::target is an index into it.
   const std::vector<target::Target>& targets() const { return targets_; }
   const target::Target& target() const { return targets_.front(); }
   // A lock file held while measuring.
@@ -65,9 +65,9 @@ class Engine {
 
   // Starts what can start and waits for children or for `fd` to become readable (-1: none).
   void Work(int timeout_ms, int fd);
-  // Something is built for the processor, nothing is building for it, and no GPU is at work.
+  // Something is built for the CPU, nothing is building for it, and no GPU is at work.
   bool ReadyToMeasure() const;
-  // Measures everything that is ready for the processor. Blocks.
+  // Measures everything that is ready for the CPU. Blocks.
   void Measure();
   // How the GPUs' time went; empty without any.
   std::string GpuUsageText() const;
@@ -109,7 +109,7 @@ class Engine {
   void CollectFromGpus();
   void NoteUsage();
   void NoteTimes();
-  // Trials for the processor wait to be measured.
+  // Trials for the CPU wait to be measured.
   bool CpuWaits() const;
   void StopBuilders();
   void ContinueBuilders();

@@ -7,7 +7,7 @@
 namespace mlc::worker {
 namespace {
 
-// More would take the processors from the compilers for little.
+// More would take the CPUs from the compilers for little.
 constexpr int kGpuHostThreads = 8;
 
 // Kernels timed as an interleaved group.
@@ -80,7 +80,7 @@ bool Engine::OthersWait(const std::vector<Job*>& group) {
 
 void Engine::SubmitToGpus() {
   if (fleet_ == nullptr) return;
-  // Timings on the processor have their turn when the GPUs are done.
+  // Timings on the CPU have their turn when the GPUs are done.
   if (CpuWaits()) {
     for (size_t target = 0; target < fleet_->targets().size(); ++target) fleet_->Hurry(target);
     return;

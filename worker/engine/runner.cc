@@ -186,7 +186,7 @@ Status Runner::Bind(const RunTask& task, Loaded& loaded) {
     loaded.inputs.push_back({operand(i), copy, bytes});
     AddToSpread(copy, bytes, loaded.spread);
   }
-  void* const shared_base = arena_.Take(shared, "shared scratch");
+  void* const workspace_base = arena_.Take(shared, "the workspace");
   void* const thread_base = arena_.Take(scratch, "thread scratch");
   const auto part = [&](const KernelPart& kernel,
                         std::vector<void*> buffers) -> Result<Loaded::Part> {
@@ -196,7 +196,7 @@ Status Runner::Bind(const RunTask& task, Loaded& loaded) {
     for (size_t i = 0; i < phases.size(); ++i) {
       made.phases.push_back({phases[i], kernel.layout.phase_extents[i]});
     }
-    buffers.insert(buffers.end(), {shared_base, thread_base});
+    buffers.insert(buffers.end(), {workspace_base, thread_base});
     made.buffers = std::move(buffers);
     return made;
   };

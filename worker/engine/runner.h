@@ -30,11 +30,11 @@ struct RunTask {
   // Timed executions walk through copies of the prepared weights of about this size together.
   int64_t rotation_bytes = kLeastRotationBytes;
   // Timed executions find tensors in the caches of all threads (spread.h). Of no use where threads
-  // share processors.
+  // share CPUs.
   bool spread = true;
 };
 
-// How far the weights of a trial rotate on a processor, so that they come from where they do in a
+// How far the weights of a trial rotate on a CPU, so that they come from where they do in a
 // network: from memory, if the last cache is of the size of a network's weights or smaller. In a
 // larger one they may stay from one run of the network to the next; then they come from beyond the
 // second caches of all threads.

@@ -39,11 +39,11 @@ int64_t CopiesOf(const RunTask& task) {
 
 std::vector<int64_t> SizesOf(const RunTask& task, int threads) {
   const BuiltKernel& built = *task.built;
-  int64_t shared = built.kernel.layout.shared_bytes;
+  int64_t shared = built.kernel.layout.workspace_bytes;
   int64_t scratch = built.kernel.layout.thread_bytes;
   std::vector<int64_t> sizes;
   for (const PreparedPart& p : built.preparations) {
-    shared = std::max(shared, p.kernel.layout.shared_bytes);
+    shared = std::max(shared, p.kernel.layout.workspace_bytes);
     scratch = std::max(scratch, p.kernel.layout.thread_bytes);
     sizes.insert(sizes.end(), static_cast<size_t>(CopiesOf(task)) + 1, p.bytes);
   }

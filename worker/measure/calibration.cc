@@ -42,7 +42,7 @@ Status WhyNot(const build::ChildWork& work, int end, const std::string& errors) 
   if (WIFSIGNALED(end) && WTERMSIG(end) == SIGXCPU) {
     return Unavailable(std::string(kFewer) + ", or stop other programs: " + Which(work) +
                        " took more than its limit of " + std::to_string(build::CpuSeconds(work)) +
-                       " s of processor time");
+                       " s of CPU time");
   }
   const std::string how =
       Which(work) + " " + DescribeEnd(end) + (errors.empty() ? "" : ": " + errors);

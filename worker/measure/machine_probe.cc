@@ -21,14 +21,14 @@ constexpr double kMaxPeakSeconds = 1;
 // The clock of many busy cores is lower than that of one.
 constexpr double kMinScaling = 0.7;
 constexpr size_t kPage = 4096;
-// Neither a power of two, which some processors multiply faster, nor denormal in any sum.
+// Neither a power of two, which some CPUs multiply faster, nor denormal in any sum.
 constexpr float kOperand = 0.3F;
 
 double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Cores that the first processors of this process belong to, as far as the machine tells.
+// Cores that the first CPUs of this process belong to, as far as the machine tells.
 int UsedCores(int threads) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return threads;

@@ -29,7 +29,7 @@ class MachineProbe {
   // the threads are awake.
   double L1Gflops(mlc_pool* pool) const;
   // The peak after warming up: 30 ms, and up to 1 s while all threads together are far slower
-  // than one thread alone, times the cores. Pins the calling thread to the first processor:
+  // than one thread alone, times the cores. Pins the calling thread to the first CPU:
   // unpinned, it may share one with a thread of the pool.
   double PeakGflops(mlc_pool* pool) const;
 
@@ -49,10 +49,10 @@ class MachineProbe {
   int cores_ = 1;
 };
 
-// Of the calling thread's processor, by instructions that wait for one another. 0.1 ms.
+// Of the calling thread's CPU, by instructions that wait for one another. 0.1 ms.
 double ClockMhz();
 
-// The caller of a pool works along as thread 0: on the first processor, as worker i is on the i-th.
+// The caller of a pool works along as thread 0: on the first CPU, as worker i is on the i-th.
 void PinToFirst();
 
 // Bytes read plus written, out of cache, all threads.

@@ -12,7 +12,7 @@ constexpr int64_t kFmaRounds = 4000;
 constexpr int64_t kL1Rounds = 8;
 // A page, which holds one way of a first-level cache that is indexed by offsets within pages.
 constexpr int64_t kPageFloats = 1024;
-// Ways and registers of usual processors.
+// Ways and registers of usual CPUs.
 constexpr int64_t kFewestRows = 6;
 constexpr int64_t kSpareRegisters = 3;
 

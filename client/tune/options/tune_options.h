@@ -32,7 +32,7 @@ struct TuneOptions {
   int64_t shared = 0;
   int64_t trials = 0;
   std::string target = "auto";
-  int threads = 0;  // 0: all usable processors
+  int threads = 0;  // 0: all usable CPUs
   std::string log = "tuning.db";
   std::string server;                 // empty: embedded
   transport::ChannelOptions channel;  // how to reach it; without the address

@@ -10,10 +10,10 @@ Result<CudaSource> PrintCuda(const ir::Kernel& kernel, const target::Target& tar
                            target.ToText());
   }
   MLC_TRY(kernel.Verify());
-  const GlobalLayout global{PlaceGlobal(kernel, ir::Scope::kShared),
+  const GlobalLayout global{PlaceGlobal(kernel, ir::Scope::kWorkspace),
                             PlaceGlobal(kernel, ir::Scope::kCounter)};
   CudaSource source;
-  source.shared_bytes = global.scratch.bytes;
+  source.workspace_bytes = global.scratch.bytes;
   source.counter_bytes = global.counters.bytes;
   DeviceFunctions functions;
   std::string text;

@@ -27,12 +27,12 @@ struct CudaLaunch {
 struct CudaSource {
   std::string text;
   std::vector<CudaLaunch> launches;
-  int64_t shared_bytes = 0;   // global scratch, not initialised
-  int64_t counter_bytes = 0;  // zero before the first launch
+  int64_t workspace_bytes = 0;  // workspace in global memory, not initialised
+  int64_t counter_bytes = 0;    // zero before the first launch
 };
 
 // INVALID_ARGUMENT for a kernel without threads loops, or one that the target cannot run (too much
-// block memory, an instruction that the device lacks).
+// shared memory, an instruction that the device lacks).
 Result<CudaSource> PrintCuda(const ir::Kernel& kernel, const target::Target& target);
 
 }  // namespace mlc::codegen

@@ -66,7 +66,7 @@ Result<CudaLaunch> PhasePrinter::Print(const ir::For& phase, const std::string& 
   if (launch.grid.x > INT32_MAX) return bad(launch.grid.ToText() + " blocks are too many");
   awaits_ = target_.compute >= 90 && Awaits(*threads->body);
   uses_of_ = UsesOf(kernel_, *phase.body);
-  const MemoryLayout block = PlaceBlockMemory(kernel_, uses_of_);
+  const MemoryLayout block = PlaceSharedMemory(kernel_, uses_of_);
   launch.block_bytes = block.bytes;
   if (block.bytes > target_.block_bytes) {
     return bad("needs " + std::to_string(block.bytes) + " bytes of memory in a block; " +
@@ -119,7 +119,7 @@ void PhasePrinter::DeclareBuffers(const MemoryLayout& block) {
                                      [](const BufferUse& use) { return use.is_tile; });
   if (block.bytes > 0) {
     Line("extern __shared__ __align__(" + std::to_string(has_tiles ? kTileAlignment : 128) +
-         ") unsigned char BlockMemory[];");
+         ") unsigned char SharedMemory[];");
   }
   const auto pointer = [&](size_t i, const char* base, int64_t offset) {
     const std::string type(StorageType(kernel_.buffers[i].dtype));
@@ -134,14 +134,14 @@ void PhasePrinter::DeclareBuffers(const MemoryLayout& block) {
       case ir::Scope::kIn:
       case ir::Scope::kOut:
         break;
-      case ir::Scope::kShared:
+      case ir::Scope::kWorkspace:
         pointer(i, "Scratch", global_.scratch.offset[i]);
         break;
       case ir::Scope::kCounter:
         pointer(i, "Counters", global_.counters.offset[i]);
         break;
-      case ir::Scope::kBlock:
-        pointer(i, "BlockMemory", block.offset[i]);
+      case ir::Scope::kSharedMemory:
+        pointer(i, "SharedMemory", block.offset[i]);
         break;
       case ir::Scope::kThread:
         Line(std::string(StorageType(buffer.dtype)) + " " + buffers_[i] + "[" +

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/codegen/cuda/block_memory.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/cuda/cxx_text.h"
 #include "compiler/codegen/cuda/device_functions.h"
 #include "compiler/codegen/cuda/index_facts.h"
+#include "compiler/codegen/cuda/shared_memory.h"
 
 namespace mlc::codegen {
 

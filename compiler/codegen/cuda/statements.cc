@@ -153,7 +153,7 @@ void PhasePrinter::StoreScalar(const ir::Store& store) {
   const std::string place = NameOf(store.buffer) + "[" + index.text + "]";
   std::string line;
   if (store.mask != nullptr) line = "if (" + Scalar(store.mask).At(Precedence::kShift) + " > 0) ";
-  const bool global = BufferOf(store.buffer).scope != ir::Scope::kBlock &&
+  const bool global = BufferOf(store.buffer).scope != ir::Scope::kSharedMemory &&
                       BufferOf(store.buffer).scope != ir::Scope::kThread;
   if (store.streaming && global) {
     Line(line + "__stcs(&" + place + ", (" +
@@ -165,7 +165,7 @@ void PhasePrinter::StoreScalar(const ir::Store& store) {
 
 void PhasePrinter::Do(const ir::Prefetch& prefetch) {
   const ir::Scope scope = BufferOf(prefetch.buffer).scope;
-  if (scope != ir::Scope::kIn && scope != ir::Scope::kOut && scope != ir::Scope::kShared) return;
+  if (scope != ir::Scope::kIn && scope != ir::Scope::kOut && scope != ir::Scope::kWorkspace) return;
   Begin({prefetch.index});
   const auto function = functions_.Use(prefetch.level == 1 ? "PrefetchL1" : "PrefetchL2");
   Line(Call(function, Place(prefetch.buffer, prefetch.index)).text + ";");

@@ -65,7 +65,7 @@ void PhasePrinter::LoadVector(const ir::ExprRef& e, const ir::Load& load) {
 
 void PhasePrinter::StoreVector(const ir::Store& store) {
   const ir::Buffer& buffer = BufferOf(store.buffer);
-  const bool global = buffer.scope == ir::Scope::kOut || buffer.scope == ir::Scope::kShared;
+  const bool global = buffer.scope == ir::Scope::kOut || buffer.scope == ir::Scope::kWorkspace;
   const Access access = store.streaming && global ? Access::kStoreStreaming : Access::kStore;
   PrepareLanes(store.value);
   const int lanes = store.value->type.lanes;

@@ -12,7 +12,7 @@
 namespace mlc::graph {
 
 // The value of one node from its operands' values (absent operands are null). `threads`: that large
-// products may use; 0: as many as there are processors. The result is the same with any number.
+// products may use; 0: as many as there are CPUs. The result is the same with any number.
 Result<TensorDataRef> EvaluateNode(const Value& node, const std::vector<TensorDataRef>& operands,
                                    int threads = 0);
 

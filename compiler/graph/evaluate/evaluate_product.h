@@ -22,7 +22,7 @@ struct Product {
   std::function<void(int64_t first, int64_t count, int64_t stride, double* panel)> fill;
 };
 
-// Runs products 0 .. count-1 of equal sizes on up to so many threads, 0 for all processors, or on
+// Runs products 0 .. count-1 of equal sizes on up to so many threads, 0 for all CPUs, or on
 // as many as can be started; `make` is called from several threads.
 void RunProducts(int64_t count, int threads, const std::function<Product(int64_t)>& make);
 

@@ -35,7 +35,8 @@ void GpuMachine::MakeCluster(int blocks) {
     block.privates.resize(privates_.size());
     for (size_t i = 0; i < memories_.size(); ++i) {
       const Buffer& buffer = kernel_.buffers[i];
-      if (buffer.scope == Scope::kBlock) block.memories[i] = MakeMemory(i, {}, block.memories);
+      if (buffer.scope == Scope::kSharedMemory)
+        block.memories[i] = MakeMemory(i, {}, block.memories);
       if (privates_[i] == nullptr) continue;
       block.privates[i] = std::make_unique<GpuPrivate>(buffer, static_cast<int>(max_threads_));
     }
@@ -61,7 +62,7 @@ void GpuMachine::Swap() {
 void GpuMachine::StartBlock(const For& grid, const For& loop) {
   clock_.StartBlock(Awaits(loop.body));
   for (size_t i = 0; i < memories_.size(); ++i) {
-    if (kernel_.buffers[i].scope == Scope::kBlock) memories_[i]->StartBlock();
+    if (kernel_.buffers[i].scope == Scope::kSharedMemory) memories_[i]->StartBlock();
   }
   std::fill_n(VarOf(grid.var), threads_, block_);
   std::iota(VarOf(loop.var), VarOf(loop.var) + threads_, 0);

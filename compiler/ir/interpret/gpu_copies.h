@@ -1,4 +1,4 @@
-// The copies of one thread of an interpreted GPU kernel that are under way to block memory, in the
+// The copies of one thread of an interpreted GPU kernel that are under way to shared memory, in the
 // groups that its commits make of them. Not thread-safe; borrows the memories.
 #pragma once
 

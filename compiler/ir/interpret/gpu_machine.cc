@@ -195,7 +195,8 @@ void GpuMachine::Do(const Store& store) {
 void GpuMachine::StoreMemory(const Store& store, const Lane* index, const Lane* values,
                              const Lane* mask) {
   GpuMemory& memory = MemoryOf(store.buffer);
-  if (memory.buffer().scope == Scope::kBlock) unfenced_.insert(active_.begin(), active_.end());
+  if (memory.buffer().scope == Scope::kSharedMemory)
+    unfenced_.insert(active_.begin(), active_.end());
   const int lanes = store.value->type.lanes;
   for (size_t i = 0; i < Count(); ++i) {
     if (store.streaming && store.stride == 1 && index[i].i % lanes != 0) {

@@ -144,7 +144,7 @@ class GpuMachine {
   std::map<std::pair<BufferId, int64_t>, Round> rounds_;
   std::vector<GpuCopies> copies_;              // by thread
   std::vector<std::deque<Product>> products_;  // by group, in order
-  std::set<int> unfenced_;     // threads that wrote block memory since their fence_tiles
+  std::set<int> unfenced_;     // threads that wrote shared memory since their fence_tiles
   std::vector<int64_t> vars_;  // by variable, then thread
   std::vector<int> active_;    // threads, in order
   LaneStack stack_;

@@ -28,8 +28,8 @@ GpuMemory::GpuMemory(const Buffer& buffer, std::span<std::byte> param, GpuClock*
       clock_(clock),
       base_(base != nullptr ? base : this),
       shares_(base != nullptr),
-      is_block_(buffer.scope == Scope::kBlock),
-      may_be_early_(buffer.scope == Scope::kOut || buffer.scope == Scope::kShared),
+      is_shared_(buffer.scope == Scope::kSharedMemory),
+      may_be_early_(buffer.scope == Scope::kOut || buffer.scope == Scope::kWorkspace),
       element_bytes_(static_cast<size_t>(SizeOf(buffer.dtype))) {
   base_->shares_ |= shares_;
   const auto size = static_cast<size_t>(buffer.size);
@@ -108,7 +108,7 @@ GpuFault GpuMemory::CheckRead(int64_t index, int thread) {
   if (touch.written == kInFlight) return GpuFault::kPending;
   const bool lost = shares_ && base_->owner_ != this;
   if (touch.written < valid_since_ || lost) {
-    const bool was_written = is_block_ && touch.written >= clock_->block();
+    const bool was_written = is_shared_ && touch.written >= clock_->block();
     return was_written ? GpuFault::kLost : GpuFault::kUninitialised;
   }
   const Order order = clock_->OrderOf(touch.writer, touch.written, thread);

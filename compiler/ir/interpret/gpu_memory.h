@@ -1,4 +1,4 @@
-// Global and block memory of an interpreted GPU kernel: the elements of one buffer and who wrote
+// Global and shared memory of an interpreted GPU kernel: the elements of one buffer and who wrote
 // and read each last, which finds reads of nothing, races of threads and of blocks, and data that a
 // copy has not brought yet. Not thread-safe; borrows the parameter, the clock and other memories.
 #pragma once
@@ -32,7 +32,7 @@ class GpuMemory {
   GpuMemory(const GpuMemory&) = delete;
   GpuMemory& operator=(const GpuMemory&) = delete;
 
-  // REQUIRES: scope is kBlock.
+  // REQUIRES: scope is kSharedMemory.
   void StartBlock();
   // `count` elements from `index`, `stride` apart, by `thread`; *bad is the element of a fault.
   GpuFault Read(int64_t index, int64_t stride, int count, int thread, Lane* values, int64_t* bad);
@@ -40,7 +40,7 @@ class GpuMemory {
   GpuFault ReadPeer(int64_t index, int count, int thread, Lane* values, int64_t* bad);
   GpuFault Write(int64_t index, int64_t stride, int count, int thread, const Lane* values,
                  int64_t* bad);
-  // A copy into consecutive elements of block memory: reserved when it is issued, then landed with
+  // A copy into consecutive elements of shared memory: reserved when it is issued, then landed with
   // its values or, at the end of the block, dropped.
   GpuFault Reserve(int64_t index, int count, int thread, int64_t* bad);
   void Land(int64_t index, int count, int thread, const Lane* values);
@@ -69,7 +69,7 @@ class GpuMemory {
   GpuClock* clock_;
   GpuMemory* base_;  // itself unless it overlays another
   bool shares_ = false;
-  bool is_block_;
+  bool is_shared_;
   bool may_be_early_;
   size_t element_bytes_;
   std::byte* bytes_ = nullptr;  // of a parameter

@@ -52,7 +52,7 @@ void GpuMachine::Do(const WarpgroupMma& mma) {
   if (failed_) return;
   if (!unfenced_.empty()) {
     return Fail(StatusCode::kFailedPrecondition,
-                "reaches warpgroup_mma with writes to block memory that no fence_tiles covers",
+                "reaches warpgroup_mma with writes to shared memory that no fence_tiles covers",
                 *unfenced_.begin());
   }
   for (size_t first = 0; first < Count() && !failed_; first += kWarpgroupThreads) {

@@ -1,6 +1,6 @@
 // Runs a kernel slowly and exactly: f32 arithmetic rounds to f32 after each operation, kFma once,
 // special functions through double; lanes reduce in order. Each access is checked: outside a buffer
-// (OUT_OF_RANGE); of an element never written, where registers, thread and block memory end with
+// (OUT_OF_RANGE); of an element never written, where registers, thread and shared memory end with
 // the iteration or block (FAILED_PRECONDITION); a race on a written element (ABORTED). Also an
 // integer division by zero (OUT_OF_RANGE) and a streaming store that is not aligned
 // (FAILED_PRECONDITION). The text names kernel, buffer, index and iteration, or thread, block and

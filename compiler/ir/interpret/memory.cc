@@ -14,10 +14,10 @@ Memory::Memory(const Buffer& buffer, std::span<std::byte> param)
     case Scope::kOut:
       data_ = param.data();
       break;
-    case Scope::kShared:
+    case Scope::kWorkspace:
     case Scope::kThread:
     case Scope::kCounter:
-    case Scope::kBlock:
+    case Scope::kSharedMemory:
       own_.resize(size * element_bytes_);
       data_ = own_.data();
       break;
@@ -26,7 +26,7 @@ Memory::Memory(const Buffer& buffer, std::span<std::byte> param)
       break;
   }
   writer_.assign(size, 0);
-  if (buffer.scope == Scope::kOut || buffer.scope == Scope::kShared) reader_.assign(size, 0);
+  if (buffer.scope == Scope::kOut || buffer.scope == Scope::kWorkspace) reader_.assign(size, 0);
 }
 
 Fault Memory::Read(int64_t index, uint32_t now, uint32_t base, Lane* value) {

@@ -1,4 +1,4 @@
-// The unit in which caches and memory exchange data, on every processor that kernels are made for.
+// The unit in which caches and memory exchange data, on every CPU that kernels are made for.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ struct KernelFacts {
   double body_ops = 0;       // vector instructions of the largest straight-line body
   double special_flops = 0;  // exp, tanh, erf, div, sqrt
   // GPU kernels: sums over the launches, or of the launch that takes longest where noted. The bytes
-  // above mean block memory -> registers (l1), global -> block memory through L2 (l2) and DRAM.
+  // above mean shared memory -> registers (l1), global -> shared memory through L2 (l2) and DRAM.
   double tensor_flops = 0;      // of `flops`, those on matrix units
   double tensor_rate = 1;       // of matrix units, over what mma.sync makes of them
   double blocks = 0;            // longest launch

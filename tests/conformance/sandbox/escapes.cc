@@ -203,7 +203,7 @@ std::vector<Escape> ProcessEscapes() {
          return Try(SYS_prlimit64, v.process, RLIMIT_CORE, nullptr, &limit);
        },
        EPERM, true},
-      {"processors of others",
+      {"CPUs of others",
        [](const Victim& v) {
          cpu_set_t all;
          std::memset(&all, 0xff, sizeof(all));

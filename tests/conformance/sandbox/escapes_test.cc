@@ -213,7 +213,7 @@ TEST_F(Escapes, ADriverHasWhatItNeeds) {
                      need("its limits", getrlimit(RLIMIT_NOFILE, &limit) == 0);
                      need("setting them", setrlimit(RLIMIT_NOFILE, &limit) == 0);
                      cpu_set_t set;
-                     need("its processors", sched_getaffinity(0, sizeof(set), &set) == 0);
+                     need("its CPUs", sched_getaffinity(0, sizeof(set), &set) == 0);
                      need("choosing them", sched_setaffinity(0, sizeof(set), &set) == 0);
                      need("signals to itself", raise(0) == 0 && kill(getpid(), 0) == 0);
                      need("a thread's name", prctl(PR_SET_NAME, "driver") == 0);

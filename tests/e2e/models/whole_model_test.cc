@@ -1,4 +1,4 @@
-// Runners-up in a whole model, through the real programs: on a processor, whose libraries are built
+// Runners-up in a whole model, through the real programs: on a CPU, whose libraries are built
 // and timed by the same commands as a GPU's.
 #include "client/local/whole_model.h"
 

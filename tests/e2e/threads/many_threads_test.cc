@@ -1,4 +1,4 @@
-// The programs with many more threads than this machine has processors: limits of children count
+// The programs with many more threads than this machine has CPUs: limits of children count
 // all of their threads, stacks and heaps, and a kernel's threads must not wait for one another by
 // computing.
 #include <gmock/gmock.h>

@@ -29,7 +29,7 @@ class Generator {
   Kernel Run() {
     kernel_.name = "random_kernel";
     for (const Scope scope :
-         {Scope::kIn, Scope::kOut, Scope::kShared, Scope::kThread, Scope::kRegister}) {
+         {Scope::kIn, Scope::kOut, Scope::kWorkspace, Scope::kThread, Scope::kRegister}) {
       const int count = 1 + Pick(3);
       for (int i = 0; i < count; ++i) AddBuffer(scope);
     }
@@ -83,11 +83,11 @@ class Generator {
     };
     counter_ = add(DType::kI32, 1, Scope::kCounter);
     const DType narrow = Pick(2) == 0 ? DType::kF16 : DType::kBF16;
-    block_ = add(narrow, 1, Scope::kBlock);
-    kernel_.buffers[static_cast<size_t>(add(OneOf(kTypes), 1, Scope::kBlock))].overlays =
+    block_ = add(narrow, 1, Scope::kSharedMemory);
+    kernel_.buffers[static_cast<size_t>(add(OneOf(kTypes), 1, Scope::kSharedMemory))].overlays =
         Pick(2) == 0 ? block_ : -1;
-    words_ = add(DType::kF32, 1, Scope::kBlock);
-    global_ = add(narrow, 1, Scope::kShared);
+    words_ = add(DType::kF32, 1, Scope::kSharedMemory);
+    global_ = add(narrow, 1, Scope::kWorkspace);
     wide_ = add(narrow, 8, Scope::kRegister);
     part_ = add(narrow, Pick(2) == 0 ? 4 : 8, Scope::kRegister);
     sum_ = add(DType::kF32, 4, Scope::kRegister);

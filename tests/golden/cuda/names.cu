@@ -28,9 +28,9 @@ float_p0(
     const signed char* __restrict__ intN,
     unsigned char* __restrict__ operatorN,
     unsigned char* Scratch, unsigned char* Counters) {
-  extern __shared__ __align__(128) unsigned char BlockMemory[];
-  int* const whileN = (int*)(BlockMemory + 0);
-  double* const N_x = (double*)(BlockMemory + 0);
+  extern __shared__ __align__(128) unsigned char SharedMemory[];
+  int* const whileN = (int*)(SharedMemory + 0);
+  double* const N_x = (double*)(SharedMemory + 0);
   int next[1];
   const int block_index = blockIdx.x;
   const int thread_index = threadIdx.x;

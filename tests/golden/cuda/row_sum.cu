@@ -11,8 +11,8 @@ row_sum_p0(
     const float* __restrict__ x,
     float* __restrict__ sum,
     unsigned char* Scratch, unsigned char* Counters) {
-  extern __shared__ __align__(128) unsigned char BlockMemory[];
-  float* const partial = (float*)(BlockMemory + 0);
+  extern __shared__ __align__(128) unsigned char SharedMemory[];
+  float* const partial = (float*)(SharedMemory + 0);
   float total[1];
   const int block_index = blockIdx.x;
   const int thread_index = threadIdx.x;

@@ -48,9 +48,9 @@ tile_bf16_p0(
     const unsigned short* __restrict__ b,
     float* __restrict__ c,
     unsigned char* Scratch, unsigned char* Counters) {
-  extern __shared__ __align__(128) unsigned char BlockMemory[];
-  unsigned short* const a_tile = (unsigned short*)(BlockMemory + 0);
-  unsigned short* const b_tile = (unsigned short*)(BlockMemory + 6144);
+  extern __shared__ __align__(128) unsigned char SharedMemory[];
+  unsigned short* const a_tile = (unsigned short*)(SharedMemory + 0);
+  unsigned short* const b_tile = (unsigned short*)(SharedMemory + 6144);
   float sum[16];
   unsigned a_part[4];
   unsigned b_part[8];

@@ -48,9 +48,9 @@ tile_tf32_p0(
     const float* __restrict__ b,
     float* __restrict__ c,
     unsigned char* Scratch, unsigned char* Counters) {
-  extern __shared__ __align__(128) unsigned char BlockMemory[];
-  float* const a_tile = (float*)(BlockMemory + 0);
-  float* const b_tile = (float*)(BlockMemory + 6144);
+  extern __shared__ __align__(128) unsigned char SharedMemory[];
+  float* const a_tile = (float*)(SharedMemory + 0);
+  float* const b_tile = (float*)(SharedMemory + 6144);
   float sum[16];
   float a_part[4];
   float b_part[8];

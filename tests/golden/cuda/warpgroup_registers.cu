@@ -66,8 +66,8 @@ warpgroup_registers_p0(
     const float* __restrict__ b,
     float* __restrict__ c,
     unsigned char* Scratch, unsigned char* Counters) {
-  extern __shared__ __align__(1024) unsigned char BlockMemory[];
-  float* const tile = (float*)(BlockMemory + 0);
+  extern __shared__ __align__(1024) unsigned char SharedMemory[];
+  float* const tile = (float*)(SharedMemory + 0);
   float rows[16];
   float sum[8];
   const int block_index = blockIdx.x;

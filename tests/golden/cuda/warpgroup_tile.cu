@@ -39,10 +39,10 @@ warpgroup_tile_p0(
     const unsigned short* __restrict__ b,
     float* __restrict__ c,
     unsigned char* Scratch, unsigned char* Counters) {
-  extern __shared__ __align__(1024) unsigned char BlockMemory[];
-  float* const first = (float*)(BlockMemory + 0);
-  unsigned short* const a_tile = (unsigned short*)(BlockMemory + 1024);
-  unsigned short* const b_tile = (unsigned short*)(BlockMemory + 17408);
+  extern __shared__ __align__(1024) unsigned char SharedMemory[];
+  float* const first = (float*)(SharedMemory + 0);
+  unsigned short* const a_tile = (unsigned short*)(SharedMemory + 1024);
+  unsigned short* const b_tile = (unsigned short*)(SharedMemory + 17408);
   float sum[8];
   const int block_index = blockIdx.x;
   const int thread_index = threadIdx.x;

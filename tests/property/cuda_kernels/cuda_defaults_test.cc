@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "base/process/child_process.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/schedule/space/family.h"
@@ -182,11 +182,11 @@ TEST(CudaDefaults, AreTakenByWorkers) {
   const worker::CudaToolchain tools{nvrtc->get(), target::DetectHost(1), false};
   const CaseRange range = CasesFromEnvironment(kBuilt);
   const int count = std::min(range.count, static_cast<int>(defaults.size()));
-  const int processors = target::UsableProcessors();
+  const int cpus = target::UsableCpus();
   // Neighbours in the list are much alike: a stride takes some of everything.
   constexpr size_t kStride = 1009;
   ASSERT_NE(defaults.size() % kStride, 0u);
-  const Status status = build::RunInChildren(count, processors, [&](int i) -> Status {
+  const Status status = build::RunInChildren(count, cpus, [&](int i) -> Status {
     const uint64_t seed = range.seed + static_cast<uint64_t>(i);
     const Default& d = defaults[seed * kStride % defaults.size()];
     const auto built =

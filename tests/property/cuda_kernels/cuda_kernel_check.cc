@@ -1,4 +1,4 @@
-// CheckFamily for GPUs: the family that stands for the named one of processors is lowered for
+// CheckFamily for GPUs: the family that stands for the named one of CPUs is lowered for
 // random devices and interpreted, all threads of a block in step.
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 #include "base/process/child_process.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
@@ -80,8 +80,8 @@ TEST_P(RandomConfigs, AreBuilt) {
   const target::Target hopper = Target(kTargets[0]);
   const CaseRange range = CasesFromEnvironment(kBuilt);
   const worker::CudaToolchain tools{nvrtc->get(), target::DetectHost(1), false};
-  const int processors = target::UsableProcessors();
-  const Status status = build::RunInChildren(range.count, processors, [&](int i) -> Status {
+  const int cpus = target::UsableCpus();
+  const Status status = build::RunInChildren(range.count, cpus, [&](int i) -> Status {
     const uint64_t seed = range.seed + static_cast<uint64_t>(i);
     const auto trial = DrawTrial(subject, hopper, seed);
     if (!trial) return NotFound("no workload drawn from seed has a config of this kind");

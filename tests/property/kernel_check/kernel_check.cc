@@ -39,7 +39,7 @@ void CheckCompiled(Case& c, const LoweredKernel& lowered, const target::Target& 
       (*loaded)->Phases(lowered.kernel.name, static_cast<int>(layout.phase_extents.size()));
   ASSERT_TRUE(phases.ok()) << phases.status().ToString();
   std::vector<Storage> outputs = Outputs(c);
-  Storage shared(layout.shared_bytes + 64), scratch(layout.thread_bytes + 64);
+  Storage shared(layout.workspace_bytes + 64), scratch(layout.thread_bytes + 64);
   std::vector<void*> buffers;
   for (const Binding& binding : lowered.bindings) {
     const auto index = static_cast<size_t>(binding.index);

@@ -149,7 +149,7 @@ TEST(OneConfigTest, CompiledKernelGivesTheReference) {
   const auto phases = (*loaded)->Phases(kernel.name, static_cast<int>(layout.phase_extents.size()));
   ASSERT_TRUE(phases.ok()) << phases.status().ToString();
   std::vector<Storage> outputs = Outputs(subject.values);
-  Storage shared(layout.shared_bytes + 64), scratch(layout.thread_bytes + 64);
+  Storage shared(layout.workspace_bytes + 64), scratch(layout.thread_bytes + 64);
   std::vector<void*> buffers;
   for (const std::span<std::byte> param : Params(subject, outputs)) buffers.push_back(param.data());
   buffers.push_back(shared.data());

@@ -210,8 +210,8 @@ TEST(Memory, ScratchIsSharedAcrossPhasesAndPrivateToThreads) {
   KernelBuilder k("scratch");
   const ir::BufferId a = k.In("a", DType::kF32, 96);
   const ir::BufferId o = k.Out("o", DType::kF32, 96);
-  const ir::BufferId byte = k.Shared("byte", DType::kU8, 3);
-  const ir::BufferId all = k.Shared("all", DType::kF32, 96);
+  const ir::BufferId byte = k.Workspace("byte", DType::kU8, 3);
+  const ir::BufferId all = k.Workspace("all", DType::kF32, 96);
   const ir::BufferId odd = k.Thread("odd", DType::kI16, 5);
   const ir::BufferId own = k.Thread("own", DType::kF32, 16);
   k.Parallel("i", 6, [&](ExprRef i) {
@@ -234,7 +234,7 @@ TEST(Memory, ScratchIsSharedAcrossPhasesAndPrivateToThreads) {
   const ir::Kernel kernel = k.Finish();
   const KernelLayout layout = LayoutOf(kernel);
   EXPECT_EQ(layout.phase_extents, (std::vector<int64_t>{6, 3, 6}));
-  EXPECT_EQ(layout.shared_bytes, 64 + 384);
+  EXPECT_EQ(layout.workspace_bytes, 64 + 384);
   EXPECT_EQ(layout.thread_bytes, 64 + 64);
   ExpectSameBytes(kernel, {RandomBytes(DType::kF32, 96, 9), Zeros(DType::kF32, 96)}, 3);
 }

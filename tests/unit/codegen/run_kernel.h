@@ -73,7 +73,7 @@ inline void RunGenerated(const ir::Kernel& kernel, target::Isa isa, std::vector<
     owned.emplace_back(param.size());
     std::memcpy(owned.back().get(), param.data(), param.size());
   }
-  owned.emplace_back(static_cast<size_t>(layout.shared_bytes));
+  owned.emplace_back(static_cast<size_t>(layout.workspace_bytes));
   owned.emplace_back(static_cast<size_t>(layout.thread_bytes * threads));
   for (const AlignedBuffer& buffer : owned) buffers.push_back(buffer.get());
   for (size_t p = 0; p < phases->size(); ++p) {

@@ -155,7 +155,7 @@ TEST(GpuCluster, Verifier) {
   EXPECT_EQ(ErrorOf("for i in 0 .. 2 { cluster_barrier }"),
             "kernel 'k': a cluster_barrier inside a loop or branch");
   EXPECT_EQ(ErrorOf("load_peer r[0] = c[0] of 0"),
-            "kernel 'k': load_peer of 'c' to 'r' is not from block memory");
+            "kernel 'k': load_peer of 'c' to 'r' is not from shared memory");
   EXPECT_EQ(ErrorOf("load_peer h[0] = m[0] of 0"), "kernel 'k': 'h' is no register");
   for (const char* head : {"cluster 3", "cluster 0", "cluster 9", "cluster 16"}) {
     EXPECT_EQ(
@@ -173,7 +173,7 @@ TEST(GpuCluster, Verifier) {
 TEST(GpuCluster, TextReadsBack) {
   KernelBuilder b("built");
   const BufferId out = b.Out("c", DType::kF32, 256);
-  const BufferId tile = b.BlockMemory("tile", DType::kF32, 128);
+  const BufferId tile = b.SharedMemory("tile", DType::kF32, 128);
   const BufferId peers = b.Registers("peers", DType::kF32, 4, 2);
   b.Launch(
       8, 32, 2,

@@ -104,7 +104,7 @@ TEST(GpuInterpret, BoundsAndMissingWrites) {
   EXPECT_EQ(ErrorOf("c[t] = q[t]"),
             "kernel 'k' reads 'q[0]', which was never written, in thread 0 of block 0 of launch "
             "0");
-  // Neither block memory nor registers outlive a block.
+  // Neither shared memory nor registers outlive a block.
   EXPECT_EQ(ErrorOf("if equal(b, 0) { q[t] = a[t] } c[add(t, mul(b, 64))] = q[t]", 2),
             "kernel 'k' reads 'q[0]', which was never written, in thread 0 of block 1 of launch "
             "0");

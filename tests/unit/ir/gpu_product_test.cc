@@ -24,10 +24,10 @@ class Product {
     a_ = b_.In("a", DType::kF16, kSide * k_);
     w_ = b_.In("w", DType::kF16, k_ * kSide);
     c_ = b_.Out("c", DType::kF32, kSide * kSide);
-    partial_ = b_.Shared("partial", DType::kF32, splits_ * kSide * kSide);
+    partial_ = b_.Workspace("partial", DType::kF32, splits_ * kSide * kSide);
     ready_ = b_.Counter("ready", 1);
-    as_ = b_.BlockMemory("as", DType::kF16, kStages * kSide * kRowA);
-    ws_ = b_.BlockMemory("ws", DType::kF16, kStages * kDepth * kRowB);
+    as_ = b_.SharedMemory("as", DType::kF16, kStages * kSide * kRowA);
+    ws_ = b_.SharedMemory("ws", DType::kF16, kStages * kDepth * kRowB);
     x_ = b_.Registers("x", DType::kF16, 8, 2);
     y_ = b_.Registers("y", DType::kF16, 8, 2);
     acc_ = b_.Registers("acc", DType::kF32, 4, 8);

@@ -69,8 +69,8 @@ TEST(GpuText, WhatTheBuilderMakesReadsBack) {
   const BufferId in = b.In("in_data", DType::kBF16, 256);
   const BufferId out = b.Out("out_data", DType::kF32, 256);
   const BufferId count = b.Counter("count", 1);
-  const BufferId tile = b.BlockMemory("tile", DType::kBF16, 256);
-  const BufferId over = b.BlockMemory("over", DType::kF32, 64, tile);
+  const BufferId tile = b.SharedMemory("tile", DType::kBF16, 256);
+  const BufferId over = b.SharedMemory("over", DType::kF32, 64, tile);
   const BufferId x = b.Registers("x", DType::kBF16, 8, 1);
   const BufferId y = b.Registers("y", DType::kBF16, 16, 1);
   const BufferId c = b.Registers("c", DType::kF32, 4, 1);
@@ -198,9 +198,9 @@ TEST(GpuVerify, Buffers) {
 TEST(GpuVerify, CopiesAndSync) {
   EXPECT_EQ(ErrorOf("await_inputs await_inputs"), "kernel 'k': a phase awaits its inputs twice");
   EXPECT_EQ(ErrorOf("copy_async m[0] = m[0, lanes=8]"),
-            "kernel 'k': copy of 'm' to 'm' is not from global to block memory");
+            "kernel 'k': copy of 'm' to 'm' is not from global to shared memory");
   EXPECT_EQ(ErrorOf("copy_async h[0] = a[0, lanes=8]"),
-            "kernel 'k': copy of 'a' to 'h' is not from global to block memory");
+            "kernel 'k': copy of 'a' to 'h' is not from global to shared memory");
   EXPECT_EQ(ErrorOf("copy_async d[0] = a[0, lanes=8]"),
             "kernel 'k': copy of 'a' to 'd' changes the type");
   EXPECT_EQ(ErrorOf("copy_async m[0] = a[0, lanes=3]"),
@@ -213,7 +213,7 @@ TEST(GpuVerify, CopiesAndSync) {
 
 TEST(GpuVerify, MatrixOperands) {
   EXPECT_EQ(ErrorOf("load_matrix x[0] = s[0]"),
-            "kernel 'k': load_matrix of 's' to 'x' is not from block memory");
+            "kernel 'k': load_matrix of 's' to 'x' is not from shared memory");
   EXPECT_EQ(ErrorOf("load_matrix z[0] = g[0]"), "accepted");
   EXPECT_EQ(ErrorOf("load_matrix transposed z[0] = g[0]"),
             "kernel 'k': load_matrix of 'g' to 'z' transposes 4-byte elements");

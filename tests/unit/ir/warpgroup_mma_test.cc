@@ -146,7 +146,7 @@ std::string FaultOf(const std::string& fence, const std::string& before, const s
 
 TEST(WarpgroupMma, WritesMustBeFenced) {
   EXPECT_EQ(FaultOf("", "", "wait_products 0"),
-            "kernel 'k' reaches warpgroup_mma with writes to block memory that no fence_tiles "
+            "kernel 'k' reaches warpgroup_mma with writes to shared memory that no fence_tiles "
             "covers, in thread 0 of block 0 of launch 0");
 }
 
@@ -211,7 +211,7 @@ TEST(WarpgroupMma, TextReadsBack) {
 
 TEST(WarpgroupMma, VerifierNamesWhatIsWrong) {
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += a[0] * m[0] columns=64"),
-            "kernel 'k': warpgroup_mma of 'a' and 'm' into 'z' is not from block memory");
+            "kernel 'k': warpgroup_mma of 'a' and 'm' into 'z' is not from shared memory");
   EXPECT_EQ(MessageOf("warpgroup_mma x[0] += m[0] * m[0] columns=64"),
             "kernel 'k': warpgroup_mma of 'm' and 'm' into 'x' does not sum in f32x4");
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += m[0] * w[0] columns=64"),
@@ -223,7 +223,7 @@ TEST(WarpgroupMma, VerifierNamesWhatIsWrong) {
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += y[0] * w[0] columns=64"),
             "kernel 'k': warpgroup_mma of 'y' and 'w' into 'z' takes registers of f32x4 alone");
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += m[0] * x[0] columns=64"),
-            "kernel 'k': warpgroup_mma of 'm' and 'x' into 'z' is not from block memory");
+            "kernel 'k': warpgroup_mma of 'm' and 'x' into 'z' is not from shared memory");
   for (const char* columns : {"0", "12", "264"}) {
     EXPECT_EQ(MessageOf(std::string("warpgroup_mma z[0] += m[0] * m[0] columns=") + columns),
               "kernel 'k': warpgroup_mma of 'm' and 'm' into 'z' is not of 8 to 256 columns by 8");

@@ -47,7 +47,7 @@ class Model {
     base.weights = weights_.data();
     base.weights_bytes = sizeof(weights_);
     base.arena_bytes = 128;
-    base.shared_bytes = 256;
+    base.workspace_bytes = 256;
     base.input_count = 1;
     base.output_count = 2;
     base.step_count = 3;
@@ -74,10 +74,10 @@ class Model {
     newer_add_ = {{{MLC_AT_INPUT, 0, 0}, {MLC_AT_WEIGHTS, 0, 128}, {MLC_AT_OUTPUT, 1, 0}}};
     newer_steps_ = steps_;
     newer_steps_[0].operands = newer_add_.data();
-    newer_steps_[1].shared_bytes = 512;
+    newer_steps_[1].workspace_bytes = 512;
     newer_ = image_;
     newer_.base.steps = newer_steps_.data();
-    newer_.base.shared_bytes = 512;
+    newer_.base.workspace_bytes = 512;
     newer_.kernels = newer_kernels_.data();
     newer_.upload_bytes = sizeof(weights_);
     image_.newer = &newer_;

@@ -164,7 +164,7 @@ void CountPhase(void* const* buffers, int64_t begin, int64_t end, int64_t) {
   for (int64_t i = begin; i < end; ++i) ++static_cast<int*>(buffers[0])[i];
 }
 
-TEST(RunPhases, MoreThreadsThanProcessorsAndAnyExtentRunEveryIterationOnce) {
+TEST(RunPhases, MoreThreadsThanCpusAndAnyExtentRunEveryIterationOnce) {
   for (const int threads : {64, 200}) {
     const Pool pool = MakePool(threads);
     for (const int64_t extent : {2, 63, 64, 65, 200, 1000, 20000}) {
@@ -179,14 +179,14 @@ TEST(RunPhases, MoreThreadsThanProcessorsAndAnyExtentRunEveryIterationOnce) {
   }
 }
 
-// The processors of the calling thread, for as long as the object lives; new threads inherit them.
+// The CPUs of the calling thread, for as long as the object lives; new threads inherit them.
 class Affinity {
  public:
-  explicit Affinity(const std::vector<int>& processors) {
+  explicit Affinity(const std::vector<int>& cpus) {
     sched_getaffinity(0, sizeof before_, &before_);
     cpu_set_t set;
     CPU_ZERO(&set);
-    for (const int processor : processors) CPU_SET(static_cast<size_t>(processor), &set);
+    for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
     sched_setaffinity(0, sizeof set, &set);
   }
   Affinity(const Affinity&) = delete;
@@ -196,9 +196,9 @@ class Affinity {
   static std::vector<int> Allowed() {
     cpu_set_t set;
     mlc_place_allowed(&set);
-    std::vector<int> processors;
-    for (int i = 0; i < CPU_COUNT(&set); ++i) processors.push_back(mlc_place_processor(&set, i));
-    return processors;
+    std::vector<int> cpus;
+    for (int i = 0; i < CPU_COUNT(&set); ++i) cpus.push_back(mlc_place_cpu(&set, i));
+    return cpus;
   }
 
  private:
@@ -206,7 +206,7 @@ class Affinity {
 };
 
 TEST(RunPhases, CallerTakesOverTheShareOfALateWorker) {
-  // On one processor, the worker mostly waits for the caller to sleep.
+  // On one CPU, the worker mostly waits for the caller to sleep.
   const Affinity one({Affinity::Allowed().front()});
   const Pool pool = MakePool(2);
   bool taken_over = false;
@@ -221,43 +221,41 @@ TEST(RunPhases, CallerTakesOverTheShareOfALateWorker) {
   EXPECT_TRUE(taken_over);
 }
 
-void NoteProcessor(void* context, int thread) {
-  static_cast<int*>(context)[thread] = sched_getcpu();
-}
+void NoteCpu(void* context, int thread) { static_cast<int*>(context)[thread] = sched_getcpu(); }
 
-TEST(ThreadPool, WorkerFollowsNoCallerOntoItsProcessor) {
+TEST(ThreadPool, WorkerFollowsNoCallerOntoItsCpu) {
   const std::vector<int> allowed = Affinity::Allowed();
-  if (allowed.size() < 2) GTEST_SKIP() << "one processor";
+  if (allowed.size() < 2) GTEST_SKIP() << "one CPU";
   const Pool pool = MakePool(2);
   for (int move = 0; move < 6; ++move) {
     const Affinity caller({allowed[static_cast<size_t>(move) % 2]});
-    int processors[] = {0, 0};
+    int cpus[] = {0, 0};
     do {  // until the worker has noticed: it need not be in the first round
-      mlc_pool_run(pool.get(), NoteProcessor, processors);
-    } while (processors[0] == processors[1]);
-    EXPECT_EQ(processors[0], allowed[static_cast<size_t>(move) % 2]);
+      mlc_pool_run(pool.get(), NoteCpu, cpus);
+    } while (cpus[0] == cpus[1]);
+    EXPECT_EQ(cpus[0], allowed[static_cast<size_t>(move) % 2]);
   }
 }
 
 TEST(ThreadPlace, LeavesWhatIsTakenAndReturnsToIt) {
   const std::vector<int> allowed = Affinity::Allowed();
-  if (allowed.size() < 2) GTEST_SKIP() << "one processor";
+  if (allowed.size() < 2) GTEST_SKIP() << "one CPU";
   const Affinity restored(allowed);
   mlc_place place;
   mlc_place_init(&place, -1);
-  for (const int processor : {allowed[0], allowed[1], allowed[0]}) {
+  for (const int cpu : {allowed[0], allowed[1], allowed[0]}) {
     cpu_set_t taken;
     CPU_ZERO(&taken);
-    CPU_SET(static_cast<size_t>(processor), &taken);
+    CPU_SET(static_cast<size_t>(cpu), &taken);
     mlc_place_leave(&place, &taken, /*fetched=*/0);
-    EXPECT_NE(sched_getcpu(), processor);
+    EXPECT_NE(sched_getcpu(), cpu);
     EXPECT_EQ(Affinity::Allowed().size(), allowed.size() - 1);
   }
 }
 
 TEST(ThreadPlace, KeepsToWhatTheProgramAllowsMeanwhile) {
   const std::vector<int> allowed = Affinity::Allowed();
-  if (allowed.size() < 2) GTEST_SKIP() << "one processor";
+  if (allowed.size() < 2) GTEST_SKIP() << "one CPU";
   mlc_place place;
   mlc_place_init(&place, -1);
   const Affinity one({allowed[1]});
@@ -270,7 +268,7 @@ TEST(ThreadPlace, KeepsToWhatTheProgramAllowsMeanwhile) {
 
 TEST(ThreadPlace, ForgetsWhereItWasFetchedTo) {
   const std::vector<int> allowed = Affinity::Allowed();
-  if (allowed.size() < 2) GTEST_SKIP() << "one processor";
+  if (allowed.size() < 2) GTEST_SKIP() << "one CPU";
   const Affinity restored(allowed);
   mlc_place place;
   mlc_place_init(&place, -1);

@@ -45,7 +45,7 @@ TEST(Target, ClassLeavesOutCalibratedFiguresOnly) {
   EXPECT_EQ(read->ClassText(), text);
 }
 
-TEST(Target, NewerDevicesHaveNothingOfOneArchitectureAndMayHaveLessBlockMemory) {
+TEST(Target, NewerDevicesHaveNothingOfOneArchitectureAndMayHaveLessSharedMemory) {
   const Target target =
       *Target::Parse("target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560");
   const auto [any, large] = NewerDevices(target);

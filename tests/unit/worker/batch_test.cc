@@ -185,7 +185,7 @@ TEST_F(Batch, WritesPastTheEndAreFound) {
 // Right the first time, when scratch is still poisoned, and wrong ever after.
 TEST_F(Batch, ResultsMustNotDependOnOldScratch) {
   Add([](ir::KernelBuilder& b, ir::BufferId in, ir::BufferId out) {
-    const ir::BufferId seen = b.Shared("seen", DType::kI32, 1);
+    const ir::BufferId seen = b.Workspace("seen", DType::kI32, 1);
     const auto wide = [&](ir::ExprRef e) { return ir::MakeCast(DType::kF32, e); };
     b.Parallel("i", kSize, [&](ir::ExprRef i) {
       const ir::ExprRef right =

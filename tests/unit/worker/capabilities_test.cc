@@ -38,7 +38,7 @@ TEST(CapabilitiesTest, AGpuTellsItsDriverCompilerAndMemory) {
   EXPECT_GT(told.kernels_size(), 0);
 }
 
-TEST(CapabilitiesTest, AProcessorTellsTheMachinesMemoryAndNoDriver) {
+TEST(CapabilitiesTest, ACpuTargetReportsTheMachinesMemoryAndNoDriver) {
   const Toolkit toolkit{"19.1", "13.0", {Gpu(132, 141)}};
   const proto::Capabilities told = CapabilitiesOf(toolkit, target::DetectHost(2).ToText());
   EXPECT_GT(told.memory_bytes(), 1 << 20);

@@ -94,7 +94,7 @@ TEST(Arena, PoisonsAndGuards) {
   Arena arena;
   ASSERT_TRUE(arena.Reset(std::vector<int64_t>{100, 0, 64}).ok());
   std::byte* first = arena.Take(100, "output 0");
-  (void)arena.Take(0, "shared scratch");
+  (void)arena.Take(0, "the workspace");
   std::byte* last = arena.Take(64, "thread scratch");
   EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % 64, 0u);
   EXPECT_EQ(first[99], std::byte{0xff});

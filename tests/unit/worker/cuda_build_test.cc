@@ -117,7 +117,7 @@ TEST_F(CudaBuild, AUserKernelIsBuiltWhereItIsAllowed) {
   EXPECT_EQ(built->device->launches[0].grid, target::Dim3(4));
   EXPECT_EQ(built->device->launches[0].block, target::Dim3(256));
   EXPECT_EQ(built->bindings.size(), 2u);
-  EXPECT_EQ(built->device->shared_bytes + built->device->counter_bytes, 0);
+  EXPECT_EQ(built->device->workspace_bytes + built->device->counter_bytes, 0);
   // However a server writes it.
   for (const std::string& text : {config, " " + config, "# no\n" + config, "\t\n" + config,
                                   std::string("user_kernel/1"), std::string("user_kernel/9 a=1")}) {

@@ -297,7 +297,7 @@ TEST_F(FakeGpus, ARunnerThatSendsWithoutEndIsReplaced) {
   EXPECT_EQ(Run(*fleet, Task("right 1000")).outcome, Outcome::kOk);
 }
 
-TEST_F(FakeGpus, TheEngineServesProcessorAndGpus) {
+TEST_F(FakeGpus, TheEngineServesCpuAndGpus) {
   if (!build::Nvrtc::Open("").ok()) GTEST_SKIP() << "no CUDA compiler (NVRTC) here";
   EngineOptions options;
   options.target = target::DetectHost(2);

@@ -26,7 +26,7 @@ TEST(ReferenceSpeed, IsTheUsualWhereTheBestIsRare) {
   EXPECT_TRUE(speed.IsShared());
   EXPECT_EQ(speed.best(), 100);
   EXPECT_EQ(speed.Closeness(50), 1);
-  EXPECT_EQ(speed.Closeness(100), 0.5) << "moments in which all processors are free";
+  EXPECT_EQ(speed.Closeness(100), 0.5) << "moments in which all CPUs are free";
   EXPECT_EQ(speed.Closeness(25), 0.5);
 }
 

@@ -78,7 +78,7 @@ TEST(ReferenceStore, NoMoreMakersThanAllowed) {
   }
 }
 
-// Evaluating takes many times the memory of a set: on a machine of many processors, as many makers
+// Evaluating takes many times the memory of a set: on a machine of many CPUs, as many makers
 // of a network of batch 256 want more than there is.
 TEST(ReferenceStore, MakersOfLargeTensorsTakeTurns) {
   ReferenceOptions options;

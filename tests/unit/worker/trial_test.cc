@@ -44,7 +44,7 @@ TEST(BuiltKernel, DeviceCodeComesBack) {
   EXPECT_EQ(back->device->launches[0].grid, target::Dim3(132, 4, 2));
   EXPECT_EQ(back->device->launches[0].block, target::Dim3(16, 8, 1));
   EXPECT_EQ(back->device->launches[0].block_bytes, 65536);
-  EXPECT_EQ(back->device->shared_bytes, 1024);
+  EXPECT_EQ(back->device->workspace_bytes, 1024);
   EXPECT_EQ(back->device->counter_bytes, 64);
   EXPECT_EQ(back->object, "object");
 }

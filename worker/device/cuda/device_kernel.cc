@@ -33,7 +33,7 @@ struct HostBuffer {
 Status RunPreparation(const build::LoadedObject& object, const KernelPart& kernel,
                       std::vector<void*> buffers, mlc_pool* pool) {
   const int64_t threads = mlc_pool_threads(pool);
-  const HostBuffer shared(kernel.layout.shared_bytes);
+  const HostBuffer shared(kernel.layout.workspace_bytes);
   const HostBuffer own(kernel.layout.thread_bytes * threads);
   if (shared.bytes == nullptr || own.bytes == nullptr) return ResourceExhausted("no memory");
   const auto count = static_cast<int>(kernel.layout.phase_extents.size());
@@ -64,7 +64,7 @@ Result<std::unique_ptr<DeviceKernel>> DeviceKernel::Bind(Device& device,
   auto kernel = std::unique_ptr<DeviceKernel>(new DeviceKernel(device));
   MLC_TRY(kernel->LoadFunctions(*built.device));
   MLC_TRY(kernel->LayOutOutputs(workload));
-  kernel->scratch_ = MLC_TRY(DeviceMemory::Allocate(device, built.device->shared_bytes));
+  kernel->scratch_ = MLC_TRY(DeviceMemory::Allocate(device, built.device->workspace_bytes));
   kernel->counters_ = MLC_TRY(DeviceMemory::Allocate(device, built.device->counter_bytes));
   MLC_TRY(device.Check(device.cuda().memset_d8_async(kernel->counters_.address(), 0,
                                                      static_cast<size_t>(kernel->counters_.bytes()),

@@ -21,7 +21,7 @@
 namespace mlc::worker {
 namespace {
 
-// Of a runner, in the time of its processors; a new one takes over.
+// Of a runner, in the time of its CPUs; a new one takes over.
 constexpr int64_t kLifeMs = int64_t{30} * 24 * 3600 * 1000;
 
 // Everything below runs in the child.

@@ -91,7 +91,7 @@ ir::BufferId Lowering::DeclareColumns() {
     bindings_.push_back({Binding::Kind::kPrepared, 0});
     return builder_.In("packed", DType::kF32, elements);
   }
-  const ir::BufferId packed = builder_.Shared("packed", DType::kF32, elements);
+  const ir::BufferId packed = builder_.Workspace("packed", DType::kF32, elements);
   EmitPack(p_, plan_, fused_.OperandBuffer(p_.column_operand), packed, builder_);
   return packed;
 }

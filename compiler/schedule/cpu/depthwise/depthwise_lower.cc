@@ -123,7 +123,7 @@ LoweredKernel Lowering::Run() {
     EmitPack(p_, plan_, source, packed, pack);
     lowered.preparations.push_back({pack.Finish(), {p_.column_operand}, DType::kF32, elements});
   } else {
-    weights_ = builder_.Shared("packed", DType::kF32, elements);
+    weights_ = builder_.Workspace("packed", DType::kF32, elements);
     EmitPack(p_, plan_, fused_.OperandBuffer(p_.column_operand), weights_, builder_);
   }
   acc_ =

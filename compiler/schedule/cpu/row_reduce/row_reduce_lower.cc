@@ -214,9 +214,9 @@ class Partials {
       : walk_(walk),
         op_(op),
         parts_(walk.knobs().parts),
-        buffer_(
-            walk.builder().Shared(name, walk.problem().dtype,
-                                  walk.problem().Rows() * walk.Blocks() * parts_ * walk.width())) {}
+        buffer_(walk.builder().Workspace(
+            name, walk.problem().dtype,
+            walk.problem().Rows() * walk.Blocks() * parts_ * walk.width())) {}
 
   void Put(ir::BufferId registers, const ExprRef& place, const ExprRef& part) {
     ir::KernelBuilder& b = walk_.builder();

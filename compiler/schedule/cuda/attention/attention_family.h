@@ -1,11 +1,11 @@
-// The attention family for GPUs: softmax(scale * q k^T + mask) v with keys and values in block
+// The attention family for GPUs: softmax(scale * q k^T + mask) v with keys and values in shared
 // memory and both products on matrix units, operands at any strides and with fused pointwise
 // prologues and epilogues. f32 is computed as tf32, in three passes unless the workload asks for
 // less.
 //
 // Knobs: warps (of a block), kwarps (of them, those that share 16 queries, each with its part of
-// the keys), block (keys of a step), chunk (keys in block memory at once; 0: all), stages (chunks
-// in block memory). Stateless, thread-safe.
+// the keys), block (keys of a step), chunk (keys in shared memory at once; 0: all), stages (chunks
+// in shared memory). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/space/family.h"

@@ -1,5 +1,5 @@
 // The two products of attention on a warp's matrix unit: scores = q k^T and output += p v, with q,
-// k and v in block memory and p in the fragments of the scores. f16 and bf16 as they are; f32 as
+// k and v in shared memory and p in the fragments of the scores. f16 and bf16 as they are; f32 as
 // tf32 in one or three passes. Not thread-safe.
 #pragma once
 
@@ -15,7 +15,7 @@ class AttentionFragments {
 
   // Call once in the launch: the thread's number in its warp, the warp's first row of queries.
   void Begin(const ir::ExprRef& lane, const ir::ExprRef& first_row);
-  // Queries into registers, once they are in block memory.
+  // Queries into registers, once they are in shared memory.
   void LoadQueries();
   // Scores of the 16 queries with the key_block keys whose first element is at `keys`.
   void Scores(const ir::ExprRef& keys);

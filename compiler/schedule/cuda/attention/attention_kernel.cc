@@ -30,11 +30,11 @@ class AttentionEmitter {
         node_(workload.graph()[p_.anchor]),
         builder_("attention"),
         fused_(workload, builder_),
-        q_(builder_.BlockMemory("q_rows", plan.data, plan.rows() * plan.pitch(plan.depth()))),
-        k_(builder_.BlockMemory("k_rows", plan.data,
-                                plan.stages * plan.chunk * plan.pitch(plan.depth()))),
-        v_(builder_.BlockMemory("v_rows", plan.data,
-                                plan.stages * plan.chunk * plan.pitch(plan.slice()))),
+        q_(builder_.SharedMemory("q_rows", plan.data, plan.rows() * plan.pitch(plan.depth()))),
+        k_(builder_.SharedMemory("k_rows", plan.data,
+                                 plan.stages * plan.chunk * plan.pitch(plan.depth()))),
+        v_(builder_.SharedMemory("v_rows", plan.data,
+                                 plan.stages * plan.chunk * plan.pitch(plan.slice()))),
         fragments_(builder_, plan, q_, k_, v_),
         stage_q_(workload, builder_, fused_, node_.operands[0], plan),
         stage_k_(workload, builder_, fused_, node_.operands[1], plan),
@@ -44,8 +44,8 @@ class AttentionEmitter {
     if (AllNarrow(workload)) builder_.Approximate();
     if (plan.key_warps > 1) {
       const int64_t rows = int64_t{plan.warps} * kQueryRows;
-      parts_ = builder_.BlockMemory("parts", DType::kF32, rows * plan.slice());
-      stats_ = builder_.BlockMemory("stats", DType::kF32, rows * 2);
+      parts_ = builder_.SharedMemory("parts", DType::kF32, rows * plan.slice());
+      stats_ = builder_.SharedMemory("stats", DType::kF32, rows * 2);
     }
   }
 

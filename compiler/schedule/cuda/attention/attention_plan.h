@@ -1,5 +1,5 @@
 // How attention is dealt to a GPU. A block takes 16 queries per warp of one head, and keys in
-// chunks that rest in block memory; a warp takes a block of keys at a time through scores, a
+// chunks that rest in shared memory; a warp takes a block of keys at a time through scores, a
 // running softmax and the output, all in the fragments of its matrix unit. Values wider than a
 // slice are split over blocks. Thread-safe.
 #pragma once
@@ -21,8 +21,8 @@ struct AttentionPlan {
   int warps = 1;
   int key_warps = 1;   // of `warps`: those that share 16 queries, each with its part of a chunk
   int key_block = 16;  // keys of a step
-  int64_t chunk = 16;  // keys in block memory
-  int stages = 1;      // chunks in block memory
+  int64_t chunk = 16;  // keys in shared memory
+  int stages = 1;      // chunks in shared memory
 
   int threads() const { return warps * 32; }
   int64_t rows() const { return int64_t{warps / key_warps} * kQueryRows; }
@@ -31,7 +31,7 @@ struct AttentionPlan {
   int64_t slice() const;                                     // value columns of a block, padded
   int64_t slices() const;
   int64_t chunks() const;
-  // Elements between rows in block memory; neighbours lie in different banks.
+  // Elements between rows in shared memory; neighbours lie in different banks.
   int64_t pitch(int64_t columns) const;
   int64_t blocks() const;
   int64_t block_bytes() const;

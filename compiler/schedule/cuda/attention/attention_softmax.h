@@ -23,7 +23,7 @@ class AttentionSoftmax {
   // The output over the sums.
   void Normalize();
   // As Normalize, but over the scores of all warps that share the rows: their outputs then add up.
-  // `stats` is block memory for two floats a row. First every warp puts its own there, of which
+  // `stats` is shared memory for two floats a row. First every warp puts its own there, of which
   // `mine` is the thread's first row; then each takes those of all, from the row `first` of the
   // first such warp on.
   void ShareStats(ir::BufferId stats, const ir::ExprRef& mine);

@@ -1,4 +1,4 @@
-// Queries, keys and values on their way into block memory: copied in the background where they lie
+// Queries, keys and values on their way into shared memory: copied in the background where they lie
 // in vectors of 16 bytes, computed and stored otherwise. What lies outside becomes zero.
 // Thread-safe.
 #pragma once

@@ -3,7 +3,7 @@
 // scatters). One kernel reads each operand once and writes each output once.
 //
 // Knobs: lanes (of a vector, at most), unroll (vectors of a thread), threads (of a block), tile
-// (edge of the squares that pass through block memory where an operand runs across the output).
+// (edge of the squares that pass through shared memory where an operand runs across the output).
 // Stateless, thread-safe.
 #pragma once
 

@@ -222,7 +222,7 @@ std::vector<ir::BufferId> DeclareTiles(ir::KernelBuilder& builder, const Piece& 
   std::vector<ir::BufferId> tiles;
   for (ValueId id : plan.staged) {
     const DType dtype = piece.part.graph()[id].type.dtype;
-    tiles.push_back(builder.BlockMemory("tile", dtype, plan.tile * Pitch(plan.tile, dtype)));
+    tiles.push_back(builder.SharedMemory("tile", dtype, plan.tile * Pitch(plan.tile, dtype)));
   }
   return tiles;
 }

@@ -1,6 +1,6 @@
 // One piece of a pointwise workload on a GPU. Threads take vectors along the output's innermost
 // dimension, `unroll` of them a block's width apart. Where an operand runs across that dimension (a
-// transpose), a square of it passes through block memory, so that both sides move whole vectors.
+// transpose), a square of it passes through shared memory, so that both sides move whole vectors.
 // Thread-safe.
 #pragma once
 
@@ -28,7 +28,7 @@ struct PiecePlan {
   std::vector<int> outer;  // the others, outermost first, without `across`
   int64_t columns = 1;     // size of `column`
   int64_t points = 1;      // vectors in all; without a tile
-  int tile = 0;            // 0: no block memory
+  int tile = 0;            // 0: no shared memory
   int across = -1;         // with a tile: the dimension staged operands are contiguous along
   int load_lanes = 1;      // of vectors along `across`
   std::vector<graph::ValueId> staged;

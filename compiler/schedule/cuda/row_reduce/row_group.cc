@@ -39,9 +39,9 @@ RowGroup::RowGroup(ir::KernelBuilder& builder, const RowPlan& plan)
   if (plan.group == 1) return;
   if (!shuffles_) {
     const int lanes = plan.problem.inner ? 1 : plan.lanes;
-    memory_ = builder.BlockMemory("parts", dtype, int64_t{plan.threads} * lanes);
+    memory_ = builder.SharedMemory("parts", dtype, int64_t{plan.threads} * lanes);
   } else if (plan.group > kWarp) {
-    memory_ = builder.BlockMemory("parts", dtype, int64_t{kRounds} * plan.threads / kWarp);
+    memory_ = builder.SharedMemory("parts", dtype, int64_t{kRounds} * plan.threads / kWarp);
   }
 }
 

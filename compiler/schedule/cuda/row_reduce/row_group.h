@@ -1,6 +1,6 @@
 // The threads that reduce one item together: their places, and the combination of what each has.
-// Groups of up to a warp combine by shuffles, larger ones through block memory as well; vectors of
-// columns and values that are not 32 bits wide through block memory alone. Not thread-safe.
+// Groups of up to a warp combine by shuffles, larger ones through shared memory as well; vectors of
+// columns and values that are not 32 bits wide through shared memory alone. Not thread-safe.
 #pragma once
 
 #include "compiler/ir/build.h"

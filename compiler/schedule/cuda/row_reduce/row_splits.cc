@@ -14,7 +14,7 @@ RowSplits::RowSplits(ir::KernelBuilder& builder, const RowPlan& plan, const RowS
       group_(group),
       width_(plan.problem.inner ? 1 : plan.lanes) {
   if (plan.splits == 1) return;
-  parts_ = builder.Shared("partial", plan.problem.dtype, plan.items * plan.splits * width_);
+  parts_ = builder.Workspace("partial", plan.problem.dtype, plan.items * plan.splits * width_);
   arrived_ = builder.Counter("arrived", plan.item_blocks());
 }
 

@@ -60,9 +60,9 @@ LoweredKernel Lowering::Run() {
   } else {
     columns = fused_.OperandBuffer(g_.p.column_operand);
   }
-  tiles_ = b_.BlockMemory("tiles", DType::kF32, 2 * plan_.stage_elements());
+  tiles_ = b_.SharedMemory("tiles", DType::kF32, 2 * plan_.stage_elements());
   sums_ =
-      b_.BlockMemory("sums", DType::kF32, int64_t{plan_.bm} * plan_.pitch(Side::kColumn), tiles_);
+      b_.SharedMemory("sums", DType::kF32, int64_t{plan_.bm} * plan_.pitch(Side::kColumn), tiles_);
   a_ = b_.Registers("a", DType::kF32, 1, plan_.tm);
   columns_in_ = b_.Registers("b", DType::kF32, 4, plan_.tn / 4);
   c_ = b_.Registers("c", DType::kF32, 4, plan_.tm * plan_.tn / 4);

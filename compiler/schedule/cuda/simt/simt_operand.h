@@ -1,5 +1,5 @@
 // One operand of a contraction without matrix units: from global memory through registers (constant
-// columns: copied asynchronously) to a step in block memory, as f32 in rows of k. Appends to a
+// columns: copied asynchronously) to a step in shared memory, as f32 in rows of k. Appends to a
 // builder; not thread-safe; borrows everything it is given.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace mlc::schedule {
 
 class SimtOperand {
  public:
-  // `tiles`: two steps in block memory; this operand's tile starts at `base` of a step.
+  // `tiles`: two steps in shared memory; this operand's tile starts at `base` of a step.
   SimtOperand(const GpuContraction& g, const SimtPlan& plan, Side side, bool packed, int64_t base,
               ir::BufferId global, ir::BufferId tiles, ir::KernelBuilder& b);
 
@@ -19,7 +19,7 @@ class SimtOperand {
   // index of its panel instead.
   void Place(const ir::ExprRef& thread, const ir::ExprRef& first, const ir::ExprRef& offset,
              const ir::ExprRef& panel);
-  // Starts a step's journey; Deposit ends it, when the place in block memory is free. A packed
+  // Starts a step's journey; Deposit ends it, when the place in shared memory is free. A packed
   // operand needs its place at once.
   void Fetch(const ir::ExprRef& step, const ir::ExprRef& stage);
   void Deposit(const ir::ExprRef& stage);

@@ -1,6 +1,6 @@
 // A config of the simt_contraction family read as decisions. A value.
 //
-// The block computes bm x bn outputs in steps of bk along k, two steps in block memory at a time;
+// The block computes bm x bn outputs in steps of bk along k, two steps in shared memory at a time;
 // each thread has tm x tn of them, in groups of 4 columns. `split` blocks divide k.
 #pragma once
 

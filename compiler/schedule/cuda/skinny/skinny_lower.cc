@@ -78,8 +78,8 @@ LoweredKernel Lowering::Run() {
   packed_ = b_.In("packed", g_.p.column_dtype, PackedElements(plan_));
   bindings.push_back({Binding::Kind::kPrepared, 0});
   const auto m = static_cast<int>(g_.m);
-  rows_ = b_.BlockMemory("rows", DType::kF32, g_.m * plan_.row_elements());
-  sums_ = b_.BlockMemory("sums", DType::kF32, g_.m * (plan_.width() + 8));
+  rows_ = b_.SharedMemory("rows", DType::kF32, g_.m * plan_.row_elements());
+  sums_ = b_.SharedMemory("sums", DType::kF32, g_.m * (plan_.width() + 8));
   w_ = b_.Registers("w", g_.p.column_dtype, plan_.lanes, plan_.unroll * plan_.columns);
   x_ = b_.Registers("xs", DType::kF32, plan_.lanes, 1);
   c_ = b_.Registers("c", DType::kF32, 1, m * plan_.columns);
@@ -98,7 +98,7 @@ LoweredKernel Lowering::Run() {
   return lowered;
 }
 
-// All threads bring this block's part of the rows to block memory, zeros past the end.
+// All threads bring this block's part of the rows to shared memory, zeros past the end.
 void Lowering::CopyRows() {
   const int64_t length = plan_.row_elements();
   const ir::BufferId source = fused_.OperandBuffer(g_.p.row_operand);

@@ -30,7 +30,7 @@ struct SkinnyPlan {
   int threads() const { return 32 * warps; }
   int width() const { return warps * columns; }
   int64_t step() const { return 32 * lanes; }
-  int64_t row_elements() const { return split_steps * step(); }  // of one row in block memory
+  int64_t row_elements() const { return split_steps * step(); }  // of one row in shared memory
   int64_t block_bytes(const GpuContraction& g) const {
     return 4 * g.m * (row_elements() + width() + 8);
   }

@@ -5,7 +5,7 @@
 // Sums are f32. Constant columns are packed at compile time. Any pointwise epilogue.
 //
 // Knobs: bm, bn, bk (the tile of a block and its step along k), warps_m, warps_n, slices (warps of
-// a block, slices share outputs and divide k), stages (steps in block memory), split (blocks that
+// a block, slices share outputs and divide k), stages (steps in shared memory), split (blocks that
 // divide k), raster (order of tiles), resident (1: registers for one block more on a
 // multiprocessor). Stateless, thread-safe.
 #pragma once

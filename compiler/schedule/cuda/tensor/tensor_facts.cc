@@ -10,13 +10,13 @@ namespace {
 constexpr double kSmThreads = 2048;
 constexpr double kSmRegisters = 65536;
 // Of one multiprocessor, per clock: floating-point operations of mma.sync on 2-byte types, bytes
-// from block memory, bytes from the second cache.
+// from shared memory, bytes from the second cache.
 constexpr double kTensorRate = 2500;
 constexpr double kWarpgroupRate = 3700;  // of wgmma, likewise
-constexpr double kBlockMemoryRate = 128;
+constexpr double kSharedMemoryRate = 128;
 constexpr double kCacheRate = 48;
 constexpr double kStepLatency = 90;     // barrier and first fragments of a step
-constexpr double kMemoryLatency = 750;  // of a copy to block memory
+constexpr double kMemoryLatency = 750;  // of a copy to shared memory
 constexpr double kArriveLatency = 1800;
 constexpr double kClusterLatency = 1600;  // two barriers of a cluster, a read of another block
 
@@ -45,7 +45,7 @@ double MathPasses(const TensorPlan& plan) {
   return plan.math == TensorMath::kTf32 ? 2 : 6;
 }
 
-// Bytes of one step that a block brings to block memory, and that its warps read from there.
+// Bytes of one step that a block brings to shared memory, and that its warps read from there.
 double CopiedBytes(const TensorPlan& plan) {
   return static_cast<double>((plan.bm + plan.columns.parts * plan.bn) * plan.bk) * plan.rows.bytes;
 }
@@ -108,7 +108,7 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
   const double busy = plan.warpgroups ? 1 : fed * std::min(1.0, 0.7 + 0.1 * (warps / 4 - 1));
   const double rate = plan.warpgroups ? kWarpgroupRate : kTensorRate;
   const double tensor = at_once * step_flops / (rate * std::max(0.1, busy));
-  const double memory = at_once * (ReadBytes(plan) + CopiedBytes(plan)) / kBlockMemoryRate;
+  const double memory = at_once * (ReadBytes(plan) + CopiedBytes(plan)) / kSharedMemoryRate;
   const double spread = std::min(sms, static_cast<double>(plan.blocks(g))) / sms;
   const double cache = at_once * CopiedBytes(plan) / (kCacheRate / std::max(0.5, spread));
   const double issue = at_once * plan.warps() * StepInstructions(g, plan) / 4;
@@ -124,9 +124,9 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
   const double alone = plan.warpgroups && at_once == 1 && plan.pending == 0 ? kStepLatency : 0;
   const double step = alone + longest + 0.12 * std::max(0.0, rest) + 8 * at_once;
   const double sums = static_cast<double>(plan.bm) * plan.bn * 4;
-  double end = at_once * (sums * (1 + plan.slices) / kBlockMemoryRate + sums / kCacheRate) + 400;
+  double end = at_once * (sums * (1 + plan.slices) / kSharedMemoryRate + sums / kCacheRate) + 400;
   if (plan.cluster) {
-    // Each block adds up its share of the outputs, from block memory at the speed of a cache.
+    // Each block adds up its share of the outputs, from shared memory at the speed of a cache.
     end += kClusterLatency + at_once * sums / kCacheRate;
   } else if (plan.split > 1) {
     end += kArriveLatency + at_once * sums / kCacheRate + sums * plan.split / kCacheRate;

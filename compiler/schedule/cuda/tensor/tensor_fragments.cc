@@ -1,4 +1,4 @@
-// The half of TensorOperand between block memory and registers.
+// The half of TensorOperand between shared memory and registers.
 #include "compiler/schedule/cuda/tensor/tensor_operand.h"
 
 namespace mlc::schedule {

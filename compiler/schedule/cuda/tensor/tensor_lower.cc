@@ -81,8 +81,8 @@ void Lowering::DeclareOperands() {
   } else {
     columns = fused_.OperandBuffer(g_.p.column_operand);
   }
-  tiles_ = b_.BlockMemory("tiles", plan_.dtype, plan_.stages * plan_.stage_elements());
-  sums_ = b_.BlockMemory("sums", DType::kF32, plan_.sum_elements(), tiles_);
+  tiles_ = b_.SharedMemory("tiles", plan_.dtype, plan_.stages * plan_.stage_elements());
+  sums_ = b_.SharedMemory("sums", DType::kF32, plan_.sum_elements(), tiles_);
   const int fragments = RowTiles() * ColumnTiles();
   c_ = b_.Registers("c", DType::kF32, 4, fragments);
   fold_ = b_.Thread("fold", DType::kF32, 4);
@@ -321,7 +321,7 @@ void Lowering::Multiply(const ExprRef& step, const ExprRef& stage) {
   }
 }
 
-// Sums go from fragments to rows in block memory; thread t of a warp has columns 2 (t % 4) and the
+// Sums go from fragments to rows in shared memory; thread t of a warp has columns 2 (t % 4) and the
 // next of rows t / 4 and t / 4 + 8.
 void Lowering::DepositSums() {
   const int64_t pitch = plan_.sum_pitch();

@@ -1,4 +1,4 @@
-// One operand of a tensor-core product on its way from global memory through the stages in block
+// One operand of a tensor-core product on its way from global memory through the stages in shared
 // memory to the fragments that mma takes. What does not change along k is computed once, in the
 // Place functions. Appends to a builder; not thread-safe; borrows everything it is given.
 #pragma once
@@ -24,7 +24,7 @@ class TensorOperand {
     int part = 0;
   };
 
-  // `tiles`: the stages in block memory, of plan.stage_elements() each; this operand's tile starts
+  // `tiles`: the stages in shared memory, of plan.stage_elements() each; this operand's tile starts
   // at `base` of a stage. Declares registers.
   TensorOperand(const GpuContraction& g, const TensorPlan& plan, const TensorTile& tile,
                 int64_t base, ir::BufferId global, ir::BufferId tiles, ir::KernelBuilder& b);

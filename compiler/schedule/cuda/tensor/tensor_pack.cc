@@ -36,7 +36,7 @@ class Packing {
   }
 
  private:
-  // Rows of k, their 16-byte pieces swizzled as in block memory.
+  // Rows of k, their 16-byte pieces swizzled as in shared memory.
   void Rows(const ExprRef& panel, const ExprRef& tile, const ExprRef& step) {
     const int64_t piece = plan_.columns.chunk();
     const int64_t rows = int64_t{plan_.bn} * plan_.columns.parts;

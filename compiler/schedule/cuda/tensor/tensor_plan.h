@@ -1,7 +1,7 @@
 // A config of the tensor_contraction family read as decisions: tiles, warps, how each operand gets
-// to block memory and from there to registers. A value.
+// to shared memory and from there to registers. A value.
 //
-// The block computes bm x bn outputs in steps of bk along k; `stages` steps are in block memory at
+// The block computes bm x bn outputs in steps of bk along k; `stages` steps are in shared memory at
 // once. Its warps form warps_m x warps_n x slices: slices share the outputs and divide each step
 // along k. `split` blocks divide k; the last one to finish adds up their sums, in order, or all of
 // them do as a cluster.
@@ -25,7 +25,7 @@ enum class TensorMath : uint8_t { kHalf, kTf32, kTf32x3 };
 // bias, of at most 2u/3.
 constexpr double kRoundUpForTf32 = 1 + 1.0 / 3072;
 
-// How an operand is copied and laid out in block memory.
+// How an operand is copied and laid out in shared memory.
 enum class TileMode : uint8_t {
   kPacked,    // constant, prepared in the order of fragments
   kAlongK,    // 16-byte runs along k
@@ -41,7 +41,7 @@ struct TensorTile {
   int bk = 32;
   int bytes = 2;         // of an element
   int parts = 1;         // 2: the high parts of all elements, then the low ones
-  int64_t elements = 0;  // of block memory, a multiple of 16 bytes
+  int64_t elements = 0;  // of shared memory, a multiple of 16 bytes
 
   int chunk() const { return 16 / bytes; }  // elements of 16 bytes
   // 4-byte tiles across: elements of a row of k.
@@ -59,7 +59,7 @@ struct TensorPlan {
   int raster = 0;    // 0: neighbours along m, 1: along n, 2: columns of 8 tiles along m
   int resident = 0;  // blocks of a multiprocessor beyond those whose registers fit by estimate
   int per_sm = 0;
-  bool warpgroups = false;  // multiply: four warps together, straight from block memory
+  bool warpgroups = false;  // multiply: four warps together, straight from shared memory
   int pending = 0;          // warpgroups: steps whose products are under way while the next begins
   TensorTile rows, columns;
 
@@ -83,7 +83,7 @@ struct TensorPlan {
   // Units whose fragments are in registers at once: 2 to load one while the other is multiplied.
   int sets() const;
   int64_t stage_elements() const { return rows.elements + columns.elements; }
-  int64_t sum_pitch() const { return bn + 8; }  // of partial sums in block memory
+  int64_t sum_pitch() const { return bn + 8; }  // of partial sums in shared memory
   int64_t sum_elements() const { return slices * int64_t{bm} * sum_pitch(); }
   int64_t block_bytes() const;
   int64_t blocks(const GpuContraction& g) const { return g.z * split * m_tiles * n_tiles; }

@@ -1,12 +1,12 @@
 // The warpgroup_contraction family: what tensor_contraction does for f16, bf16 and f32 (as tf32, or
 // in three passes with the same error), with the matrix instructions of Hopper (wgmma): warpgroups
-// multiply tiles straight from block memory, at a higher rate than mma.sync. For products and
+// multiply tiles straight from shared memory, at a higher rate than mma.sync. For products and
 // convolutions whose operands lie along k (constant columns are packed so; those of f32 must be
 // constant), large enough to fill tiles of 64 rows. In three passes, rows are split in registers,
 // columns when they are packed, in twice the memory.
 //
 // Knobs: bm, bn (the tile of a block), groups_m, groups_n (its warpgroups), stages (steps of 128
-// bytes of k in block memory), pending (steps whose products are under way while the next begins;
+// bytes of k in shared memory), pending (steps whose products are under way while the next begins;
 // 0 in three passes), split (blocks that divide k), raster (order of tiles). Stateless,
 // thread-safe.
 #pragma once

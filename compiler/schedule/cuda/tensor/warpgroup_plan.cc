@@ -42,7 +42,7 @@ RejectReason CheckWarpgroupPlan(const GpuContraction& g, const target::Target& t
   if (plan.bm % (16 * plan.warps_m) != 0 || plan.bn % (8 * plan.warps_n) != 0) {
     return RejectReason::kTileExceedsShape;
   }
-  // The unit takes so many columns at most; with fewer it waits for block memory.
+  // The unit takes so many columns at most; with fewer it waits for shared memory.
   const int columns = plan.warp_columns();
   if (columns > 256 || columns % 8 != 0) return RejectReason::kTileExceedsShape;
   if (columns < 64 && plan.warps_n > 1) return RejectReason::kRedundant;

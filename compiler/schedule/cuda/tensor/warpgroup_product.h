@@ -1,4 +1,4 @@
-// The products of a tensor-core kernel whose warpgroups multiply straight from block memory; in
+// The products of a tensor-core kernel whose warpgroups multiply straight from shared memory; in
 // three passes, rows come from registers, where both parts of them are made. Appends to a builder;
 // not thread-safe; borrows everything it is given.
 #pragma once
@@ -11,7 +11,7 @@ namespace mlc::schedule {
 
 class WarpgroupProduct {
  public:
-  // `tiles`: the stages in block memory; `sums`: plan.row_tiles() * plan.column_tiles() registers.
+  // `tiles`: the stages in shared memory; `sums`: plan.row_tiles() * plan.column_tiles() registers.
   // Declares registers where the plan splits rows.
   WarpgroupProduct(const TensorPlan& plan, ir::BufferId tiles, ir::BufferId sums,
                    ir::KernelBuilder& b);

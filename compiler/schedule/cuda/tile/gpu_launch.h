@@ -34,7 +34,7 @@ bool AllNarrow(const graph::Workload& workload);
 struct LaunchShape {
   double blocks = 1;
   double threads = 32;     // of a block
-  double block_bytes = 0;  // block memory
+  double block_bytes = 0;  // shared memory
   double registers = 32;   // of a thread, an estimate
 };
 

@@ -1,6 +1,6 @@
 // How blocks share k: the knob `split` of the contractions. From 1 on, so many blocks write their
 // sums to scratch, and the last to arrive adds them up; below 0, so many blocks form a cluster, in
-// which each adds up its share of the outputs from the others' block memory. Values.
+// which each adds up its share of the outputs from the others' shared memory. Values.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ inline double UsableSms(const target::Target& target, const KSplit& split) {
   return split.cluster ? sms * (16 - (split.parts - 1) / 2) / 16 : sms;
 }
 
-// What the split adds to the facts; `bytes`: of the sums of all blocks. A cluster's stay in block
+// What the split adds to the facts; `bytes`: of the sums of all blocks. A cluster's stay in shared
 // memory, the others make a round through scratch.
 inline void CountSplit(const KSplit& split, double bytes, KernelFacts& facts) {
   if (split.parts > 1) (split.cluster ? facts.l1_bytes : facts.scratch_bytes) += 2 * bytes;

@@ -22,7 +22,7 @@ TileOutput::TileOutput(const graph::Workload& workload, const GpuContraction& g,
   if (shape.cluster) {
     peers_ = b.Registers("peers", shape.sum, lanes_, shape.split);
   } else if (shape.split > 1) {
-    parts_ = b.Shared("parts", shape.sum, shape.tiles * shape.split * shape.bm * shape.bn);
+    parts_ = b.Workspace("parts", shape.sum, shape.tiles * shape.split * shape.bm * shape.bn);
     arrivals_ = b.Counter("arrivals", shape.tiles);
   }
 }

@@ -1,4 +1,4 @@
-// The end of a tiled contraction: sums of a block lie in block memory, row by row; threads take
+// The end of a tiled contraction: sums of a block lie in shared memory, row by row; threads take
 // runs of neighbouring outputs, add up the slices, add up the parts of a split k in their order,
 // and store through the fused epilogue. The last block to arrive adds up the parts, or, in a
 // cluster, each block its share of the runs. Appends to a builder; not thread-safe; borrows

@@ -7,9 +7,9 @@ namespace mlc::build {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-constexpr Machine kSmall = {.processors = 2, .stack_bytes = 8 * kMiB};
+constexpr Machine kSmall = {.cpus = 2, .stack_bytes = 8 * kMiB};
 
-TEST(ChildLimits, ProcessorTimeIsThatOfAllThreads) {
+TEST(ChildLimits, CpuTimeIsThatOfAllThreads) {
   EXPECT_EQ(CpuSeconds({.threads = 1, .ms = 30'000}), 31);
   EXPECT_EQ(CpuSeconds({.threads = 32, .ms = 30'000}), 32 * 30 + 1);
   EXPECT_EQ(CpuSeconds({.threads = 256, .ms = 30'000}), 256 * 30 + 1);
@@ -25,7 +25,7 @@ TEST(ChildLimits, EachFurtherThreadHasAStackAndAHeap) {
     const int64_t all = MemoryBytes({.threads = threads, .memory_bytes = kMiB}, kSmall);
     EXPECT_GE(all - one, (threads - 1) * (8 + 64) * kMiB) << threads;
   }
-  const Machine deep = {.processors = 2, .stack_bytes = 1024 * kMiB};
+  const Machine deep = {.cpus = 2, .stack_bytes = 1024 * kMiB};
   EXPECT_GE(MemoryBytes({.threads = 9, .memory_bytes = kMiB}, deep), 8 * 1024 * kMiB);
   EXPECT_EQ(MemoryBytes({.threads = 256, .memory_bytes = 0}, kSmall), 0) << "no limit";
 }
@@ -35,7 +35,7 @@ TEST(ChildLimits, DeadlinesGrowWhereThreadsTakeTurns) {
   EXPECT_EQ(WallMs({.threads = 2, .ms = 10'000}, kSmall), 10'000);
   EXPECT_EQ(WallMs({.threads = 3, .ms = 10'000}, kSmall), 20'000);
   EXPECT_EQ(WallMs({.threads = 256, .ms = 10'000}, kSmall), 1'280'000);
-  EXPECT_EQ(WallMs({.threads = 256, .ms = 10'000}, {.processors = 256}), 10'000);
+  EXPECT_EQ(WallMs({.threads = 256, .ms = 10'000}, {.cpus = 256}), 10'000);
   EXPECT_EQ(WallMs({.threads = 1, .processes = 8, .ms = 10'000}, kSmall), 40'000);
 }
 
@@ -51,7 +51,7 @@ TEST(ChildLimits, NothingOverflows) {
                        .ms = int64_t{365} * 24 * 3'600'000,
                        .tensor_bytes = int64_t{1} << 45,
                        .memory_bytes = int64_t{1} << 45};
-  const Machine machine = {.processors = 1, .stack_bytes = int64_t{1} << 40};
+  const Machine machine = {.cpus = 1, .stack_bytes = int64_t{1} << 40};
   EXPECT_GT(CpuSeconds(most), int64_t{4096} * 365 * 24 * 3600);
   EXPECT_GT(MemoryBytes(most, machine), int64_t{1} << 51);
   EXPECT_GT(WallMs(most, machine), most.ms);
@@ -64,7 +64,7 @@ TEST(ChildLimits, AnUnlimitedStackIsWhatTheCLibraryMakesOfIt) {
   stack.rlim_cur = static_cast<rlim_t>(3 * kMiB);
   ASSERT_EQ(setrlimit(RLIMIT_STACK, &stack), 0);
   EXPECT_EQ(ThisMachine().stack_bytes, 3 * kMiB);
-  EXPECT_GE(ThisMachine().processors, 1);
+  EXPECT_GE(ThisMachine().cpus, 1);
   if (before.rlim_max == RLIM_INFINITY) {
     stack.rlim_cur = RLIM_INFINITY;
     ASSERT_EQ(setrlimit(RLIMIT_STACK, &stack), 0);

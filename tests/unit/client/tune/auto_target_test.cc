@@ -41,7 +41,7 @@ TEST(AutoTarget, IsTheGpuThatCanBeTunedFor) {
             "target: cuda (NVIDIA H100, NVRTC 13.0)");
 }
 
-TEST(AutoTarget, IsTheProcessorWithTheReason) {
+TEST(AutoTarget, IsTheCpuWithTheReason) {
   const AutoTarget none = ChooseForMachine(WithoutGpu(), Work::kTune);
   EXPECT_EQ(none.Line(), "target: cpu (no NVIDIA driver: libcuda.so.1 cannot be opened)");
   EXPECT_EQ(none.target, Of(kTwo));
@@ -66,9 +66,9 @@ TEST(AutoTarget, OfRecordsIsWhatTheyAreOf) {
   EXPECT_EQ(line({kGpu, kTwo}, WithGpu()),
             "target: cuda (the log has records of this machine's GPU, NVIDIA H100)");
   EXPECT_EQ(line({kOther, kTwo}, WithGpu()),
-            "target: cpu (the log has records of this machine's processor)");
+            "target: cpu (the log has records of this machine's CPU)");
   EXPECT_EQ(line({kGpu, kTwo}, WithoutGpu()),
-            "target: cpu (the log has records of this machine's processor)");
+            "target: cpu (the log has records of this machine's CPU)");
   EXPECT_EQ(line({kOther}, WithoutGpu()),
             "target: " + Of(kOther).ClassText() + " (the log has records of this class alone)");
   EXPECT_EQ(line({kGpu, kEight}, WithoutGpu(), 4),
@@ -89,9 +89,9 @@ TEST(AutoTarget, OfAServerIsWhatItsWorkersAre) {
   EXPECT_EQ(line({kOther, kGpu}, WithGpu()),
             "target: cuda (the server has workers like this machine's GPU, NVIDIA H100)");
   EXPECT_EQ(line({kEight, kTwo}, WithGpu()),
-            "target: cpu (the server has workers like this machine's processor)");
+            "target: cpu (the server has workers like this machine's CPU)");
   EXPECT_EQ(line({kEight}, WithGpu()),
-            "target: " + Of(kEight).ClassText() + " (the server's only class of processors)");
+            "target: " + Of(kEight).ClassText() + " (the server's only class of CPUs)");
   EXPECT_THAT(line({kOther, kGpu, kTwo}, WithoutGpu()),
               AllOf(HasSubstr("the server has workers of several classes: give one of"),
                     HasSubstr("--target '" + Of(kGpu).ClassText() + "'"),
@@ -109,7 +109,7 @@ TEST(AutoTarget, TheMachineIsAskedInAChild) {
   EXPECT_EQ(machine.gpu->CudaArch(), "sm_90a");
   EXPECT_THAT(machine.cupti, HasSubstr("libcupti.so"));
   EXPECT_NE(machine.nvrtc.empty(), machine.nvrtc_failure.empty());
-  EXPECT_EQ(machine.processor.threads, 2);
+  EXPECT_EQ(machine.cpu.threads, 2);
   setenv("FAKE_GPUS", "0", 1);
   EXPECT_EQ(ChooseForMachine(LookAtMachine(2, ""), Work::kTune).Line(),
             "target: cpu (no CUDA device: the driver sees none)");

@@ -54,7 +54,7 @@ ir::Kernel RowSum() {
   KernelBuilder k("row_sum");
   const BufferId in = k.In("x", DType::kF32, 64 * 1024);
   const BufferId out = k.Out("sum", DType::kF32, 64);
-  const BufferId partial = k.BlockMemory("partial", DType::kF32, 4);
+  const BufferId partial = k.SharedMemory("partial", DType::kF32, 4);
   const BufferId total = k.Registers("total", DType::kF32, 1, 1);
   k.Launch(64, 128, 0, [&](ExprRef row, ExprRef thread) {
     k.Set(total, Int(0), ir::Float(DType::kF32, 0));
@@ -83,7 +83,7 @@ ir::Kernel SplitSum() {
   KernelBuilder k("split_sum");
   const BufferId in = k.In("x", DType::kF32, 2 * 256);
   const BufferId out = k.Out("sum", DType::kF32, 256);
-  const BufferId halves = k.Shared("halves", DType::kF32, 2 * 256);
+  const BufferId halves = k.Workspace("halves", DType::kF32, 2 * 256);
   const BufferId counter = k.Counter("arrived", 1);
   k.Launch(2, 256, 0, [&](ExprRef half, ExprRef thread) {
     k.AwaitInputs();
@@ -143,8 +143,8 @@ ir::Kernel Names() {
   KernelBuilder k("float");
   const BufferId in = k.In("int", DType::kI8, 256);
   const BufferId out = k.Out("operator", DType::kU8, 256);
-  const BufferId a = k.BlockMemory("while", DType::kI32, 64);
-  const BufferId b = k.BlockMemory("_x", DType::kF64, 64, a);
+  const BufferId a = k.SharedMemory("while", DType::kI32, 64);
+  const BufferId b = k.SharedMemory("_x", DType::kF64, 64, a);
   const BufferId next = k.Registers("next", DType::kI32, 1, 1);
   k.Launch(1, 32, 0, [&](ExprRef, ExprRef thread) {
     k.Store(a, thread, ir::MakeCast(DType::kI32, k.Load(in, thread)));
@@ -164,13 +164,13 @@ ir::Kernel MatrixTile(DType dtype) {
   const int depth = tf32 ? 8 : 16;      // of one instruction
   const int64_t k_size = 8 * depth;     // of the product
   const int wide = 16 / SizeOf(dtype);  // elements of a copy
-  const int64_t pitch = depth + wide;   // of a row in block memory
+  const int64_t pitch = depth + wide;   // of a row in shared memory
   KernelBuilder k(tf32 ? "tile_tf32" : dtype == DType::kF16 ? "tile_f16" : "tile_bf16");
   const BufferId a = k.In("a", dtype, 64 * k_size);
   const BufferId b = k.In("b", dtype, 32 * k_size);
   const BufferId out = k.Out("c", DType::kF32, 64 * 32);
-  const BufferId a_tile = k.BlockMemory("a_tile", dtype, 2 * 64 * pitch);
-  const BufferId b_tile = k.BlockMemory("b_tile", dtype, 2 * 32 * pitch);
+  const BufferId a_tile = k.SharedMemory("a_tile", dtype, 2 * 64 * pitch);
+  const BufferId b_tile = k.SharedMemory("b_tile", dtype, 2 * 32 * pitch);
   const BufferId sum = k.Registers("sum", DType::kF32, 4, 4);
   const BufferId a_part = k.Registers("a_part", dtype, tf32 ? 4 : 8, 1);
   const BufferId b_part = k.Registers("b_part", dtype, tf32 ? 2 : 8, tf32 ? 4 : 2);
@@ -231,7 +231,7 @@ ir::Kernel ClusterSum() {
   KernelBuilder k("cluster_sum");
   const BufferId in = k.In("x", DType::kF32, 4 * 1024);
   const BufferId out = k.Out("sum", DType::kF32, 1024);
-  const BufferId tile = k.BlockMemory("tile", DType::kF32, 1024);
+  const BufferId tile = k.SharedMemory("tile", DType::kF32, 1024);
   const BufferId peers = k.Registers("peers", DType::kF32, 8, 4);
   k.Launch(
       4, 32, 0,
@@ -262,9 +262,9 @@ ir::Kernel WarpgroupTile() {
   const BufferId a = k.In("a", DType::kF16, 2 * 64 * 64);
   const BufferId b = k.In("b", DType::kF16, 16 * 64);
   const BufferId out = k.Out("c", DType::kF32, 2 * 64 * 16);
-  const BufferId first = k.BlockMemory("first", DType::kF32, 8);
-  const BufferId a_tile = k.BlockMemory("a_tile", DType::kF16, 2 * 64 * 64);
-  const BufferId b_tile = k.BlockMemory("b_tile", DType::kF16, 16 * 64);
+  const BufferId first = k.SharedMemory("first", DType::kF32, 8);
+  const BufferId a_tile = k.SharedMemory("a_tile", DType::kF16, 2 * 64 * 64);
+  const BufferId b_tile = k.SharedMemory("b_tile", DType::kF16, 16 * 64);
   const BufferId sum = k.Registers("sum", DType::kF32, 4, 2);
   k.Launch(1, 256, 1, [&](ExprRef, ExprRef thread) {
     k.Unrolled("i", 4, [&](ExprRef i) {
@@ -294,7 +294,7 @@ ir::Kernel WarpgroupRegisters() {
   const BufferId a = k.In("a", DType::kF32, 4 * 128 * 4);
   const BufferId b = k.In("b", DType::kF32, 16 * 32);
   const BufferId out = k.Out("c", DType::kF32, 64 * 16);
-  const BufferId tile = k.BlockMemory("tile", DType::kF32, 16 * 32);
+  const BufferId tile = k.SharedMemory("tile", DType::kF32, 16 * 32);
   const BufferId rows = k.Registers("rows", DType::kF32, 4, 4);
   const BufferId sum = k.Registers("sum", DType::kF32, 4, 2);
   k.Launch(1, 128, 1, [&](ExprRef, ExprRef thread) {

@@ -21,7 +21,7 @@ std::vector<NamedKernel> HopperKernels();
 // A matrix product of one tile: asynchronous copies in two stages, ldmatrix, mma.
 ir::Kernel MatrixTile(DType dtype);
 
-// Each of four blocks adds up its quarter of what all four have in block memory. From sm_90 on.
+// Each of four blocks adds up its quarter of what all four have in shared memory. From sm_90 on.
 ir::Kernel ClusterSum();
 
 // "sm_80" or "sm_90a".

@@ -84,17 +84,17 @@ TEST(CudaPrint, LaunchesSayWhatToLaunch) {
   EXPECT_EQ(source->launches[0].grid, target::Dim3(1));
   EXPECT_EQ(source->launches[0].block, target::Dim3(128));
   EXPECT_EQ(source->launches[0].block_bytes, 2 * (64 + 32) * 24 * 2);
-  EXPECT_EQ(source->shared_bytes, 0);
+  EXPECT_EQ(source->workspace_bytes, 0);
   EXPECT_EQ(source->counter_bytes, 0);
 }
 
-TEST(CudaPrint, EachPhaseGetsTheBlockMemoryItUses) {
+TEST(CudaPrint, EachPhaseGetsTheSharedMemoryItUses) {
   KernelBuilder k("phases");
   const BufferId y = k.Out("y", DType::kF32, 64);
-  const BufferId scratch = k.Shared("scratch", DType::kF32, 100);
-  const BufferId a = k.BlockMemory("a", DType::kF32, 33);
-  const BufferId b = k.BlockMemory("b", DType::kF64, 32);
-  const BufferId over = k.BlockMemory("over", DType::kF64, 32, a);
+  const BufferId scratch = k.Workspace("scratch", DType::kF32, 100);
+  const BufferId a = k.SharedMemory("a", DType::kF32, 33);
+  const BufferId b = k.SharedMemory("b", DType::kF64, 32);
+  const BufferId over = k.SharedMemory("over", DType::kF64, 32, a);
   const BufferId counter = k.Counter("counter", 40);
   k.Launch(1, 32, 0, [&](ExprRef, ExprRef t) {
     k.Store(a, t, ir::Float(DType::kF32, 1));
@@ -112,9 +112,9 @@ TEST(CudaPrint, EachPhaseGetsTheBlockMemoryItUses) {
   EXPECT_EQ(source->launches[0].block_bytes, 256);  // the larger of a and what overlays it
   EXPECT_EQ(source->launches[1].block_bytes, 256);
   EXPECT_EQ(source->launches[1].block, target::Dim3(64));
-  EXPECT_EQ(source->shared_bytes, 512);
+  EXPECT_EQ(source->workspace_bytes, 512);
   EXPECT_EQ(source->counter_bytes, 256);
-  EXPECT_THAT(source->text, HasSubstr("double* const over = (double*)(BlockMemory + 0);"));
+  EXPECT_THAT(source->text, HasSubstr("double* const over = (double*)(SharedMemory + 0);"));
 }
 
 TEST(CudaPrint, OverlappedLaunchesAreForNewDevicesOnly) {
@@ -149,7 +149,7 @@ void ExpectRefused(const ir::Kernel& kernel, const target::Target& target, const
 
 TEST(CudaPrint, RefusesWhatTheDeviceCannotRun) {
   KernelBuilder k("big");
-  const BufferId memory = k.BlockMemory("memory", DType::kF32, 50000);
+  const BufferId memory = k.SharedMemory("memory", DType::kF32, 50000);
   k.Launch(1, 32, 0, [&](ExprRef, ExprRef t) { k.Store(memory, t, ir::Float(DType::kF32, 0)); });
   const ir::Kernel big = k.Finish();
   ExpectRefused(big, CudaTarget("sm_80"), "needs 200064 bytes of memory in a block; sm_80 has");
@@ -163,7 +163,7 @@ TEST(CudaPrint, ProductsOfWarpgroupsAreForHopper) {
   const Result<CudaSource> source = PrintCuda(kernel, CudaTarget("sm_90a"));
   ASSERT_TRUE(source.ok()) << source.status().ToString();
   // Tiles begin at multiples of 1024 bytes, whatever lies before them.
-  EXPECT_THAT(source->text, HasSubstr("(unsigned short*)(BlockMemory + 1024);"));
+  EXPECT_THAT(source->text, HasSubstr("(unsigned short*)(SharedMemory + 1024);"));
   EXPECT_THAT(source->text, HasSubstr("__align__(1024)"));
   EXPECT_THAT(source->text, HasSubstr("m64n16k16.f32.f16.f16"));
 }

@@ -1,4 +1,4 @@
-// What a build takes without a log: the default of every family for processors is legal, whatever
+// What a build takes without a log: the default of every family for CPUs is legal, whatever
 // the layer and the machine. Lowering one that is not would refuse the whole model.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ const char* const kCaches[] = {"l1=32768 l2=262144 l3=8388608", "l1=32768 l2=524
                                "l1=49152 l2=1048576 l3=33554432",
                                "l1=49152 l2=2097152 l3=110100480"};
 
-target::Target RandomProcessor(Rng& rng) {
+target::Target RandomCpu(Rng& rng) {
   const char* const isas[] = {"avx512", "avx2", "plain"};
   const int threads[] = {1, 2, 3, 4, 8, 16, 48, 192};
   const std::string text = "target v1 cpu arch=x86_64 isa=" + std::string(isas[rng.Below(3)]) +
@@ -31,7 +31,7 @@ target::Target RandomProcessor(Rng& rng) {
   return *target;
 }
 
-TEST(ProcessorDefaults, AreLegalForLayersOfAllSizes) {
+TEST(CpuDefaults, AreLegalForLayersOfAllSizes) {
   const CaseRange range = CasesFromEnvironment(1500);
   std::set<std::string_view> met;
   for (int i = 0; i < range.count; ++i) {
@@ -40,12 +40,12 @@ TEST(ProcessorDefaults, AreLegalForLayersOfAllSizes) {
     const RandomWorkload layer = RandomLayer(rng);
     const auto workload = graph::Workload::Parse(layer.text);
     ASSERT_TRUE(workload.ok()) << workload.status().ToString() << "\n" << layer.text;
-    const target::Target target = RandomProcessor(rng);
+    const target::Target target = RandomCpu(rng);
     for (const Family* family : FamiliesFor(*workload, target)) {
       met.insert(family->name());
       const Config config = family->Default(*workload, target);
       EXPECT_EQ(family->Check(*workload, target, config), RejectReason::kNone)
-          << OneCase(seed) << " processor_defaults_test\n"
+          << OneCase(seed) << " cpu_defaults_test\n"
           << target.ToText() << "\n"
           << config.ToText() << "\n"
           << layer.text;

@@ -26,8 +26,8 @@ constexpr int64_t kTileAlignment = 1024;
 
 // On-chip memory of one phase: the buffers that it uses, each aligned to 128 bytes, to
 // kTileAlignment if warpgroup_mma reads it. A buffer lies where the one lies that it overlays.
-MemoryLayout PlaceBlockMemory(const ir::Kernel& kernel, const std::vector<BufferUse>& uses);
-// All buffers of the scope (kShared or kCounter), aligned to 128 bytes.
+MemoryLayout PlaceSharedMemory(const ir::Kernel& kernel, const std::vector<BufferUse>& uses);
+// All buffers of the scope (kWorkspace or kCounter), aligned to 128 bytes.
 MemoryLayout PlaceGlobal(const ir::Kernel& kernel, ir::Scope scope);
 
 }  // namespace mlc::codegen

@@ -1,4 +1,4 @@
-#include "compiler/codegen/cuda/block_memory.h"
+#include "compiler/codegen/cuda/shared_memory.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -119,20 +119,20 @@ std::vector<BufferUse> UsesOf(const ir::Kernel& kernel, const ir::Stmt& phase) {
   return usage.Take();
 }
 
-MemoryLayout PlaceBlockMemory(const ir::Kernel& kernel, const std::vector<BufferUse>& uses) {
+MemoryLayout PlaceSharedMemory(const ir::Kernel& kernel, const std::vector<BufferUse>& uses) {
   const size_t count = kernel.buffers.size();
   // What the place of each buffer must hold: itself and what overlays it.
   std::vector<int64_t> need(count, 0);
   for (size_t i = 0; i < count; ++i) {
     const ir::Buffer& buffer = kernel.buffers[i];
-    if (buffer.scope != ir::Scope::kBlock || !uses[i].touched) continue;
+    if (buffer.scope != ir::Scope::kSharedMemory || !uses[i].touched) continue;
     const size_t place = buffer.overlays < 0 ? i : static_cast<size_t>(buffer.overlays);
     need[place] = std::max(need[place], BytesOf(buffer));
   }
   MemoryLayout layout{std::vector<int64_t>(count, -1), 0};
   for (size_t i = 0; i < count; ++i) {
     const ir::Buffer& buffer = kernel.buffers[i];
-    if (buffer.scope != ir::Scope::kBlock) continue;
+    if (buffer.scope != ir::Scope::kSharedMemory) continue;
     if (buffer.overlays >= 0) {
       layout.offset[i] = layout.offset[static_cast<size_t>(buffer.overlays)];
     } else if (need[i] > 0) {

@@ -1,4 +1,4 @@
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ void TakeLeast(double quota, double& least) {
 
 }  // namespace
 
-double ProcessorQuota(const std::filesystem::path& root) {
+double CpuQuota(const std::filesystem::path& root) {
   double least = 0;
   for (const std::filesystem::path& group : ControlGroups(root, "cpu")) {
     TakeLeast(QuotaOf(group), least);
@@ -42,15 +42,15 @@ double ProcessorQuota(const std::filesystem::path& root) {
   return least;
 }
 
-int UsableProcessors() {
-  const int allowed = std::max(1, static_cast<int>(AllowedProcessors().size()));
-  const double quota = ProcessorQuota("/");
+int UsableCpus() {
+  const int allowed = std::max(1, static_cast<int>(AllowedCpus().size()));
+  const double quota = CpuQuota("/");
   if (quota <= 0) return allowed;
   return std::clamp(static_cast<int>(std::ceil(quota)), 1, allowed);
 }
 
 int DefaultThreads() {
-  const int usable = UsableProcessors();
+  const int usable = UsableCpus();
   const int cores = CoresOfOneSocket(UsablePlaces());
   return cores > 0 ? std::min(usable, cores) : usable;
 }

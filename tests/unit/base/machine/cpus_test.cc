@@ -1,4 +1,4 @@
-#include "base/machine/processors.h"
+#include "base/machine/cpus.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -33,14 +33,14 @@ class QuotaTest : public testing::Test {
 };
 
 TEST_F(QuotaTest, NoneWithoutControlGroups) {
-  EXPECT_EQ(ProcessorQuota(root_), 0);
-  EXPECT_EQ(ProcessorQuota(root_ / "nowhere"), 0);
+  EXPECT_EQ(CpuQuota(root_), 0);
+  EXPECT_EQ(CpuQuota(root_ / "nowhere"), 0);
 }
 
 TEST_F(QuotaTest, OfAContainerThatSeesItsOwnRoot) {
   Write("proc/self/cgroup", "0::/\n");
   Write("sys/fs/cgroup/cpu.max", "250000 100000\n");
-  EXPECT_EQ(ProcessorQuota(root_), 2.5);
+  EXPECT_EQ(CpuQuota(root_), 2.5);
 }
 
 TEST_F(QuotaTest, TheLeastOnTheWayUp) {
@@ -48,35 +48,35 @@ TEST_F(QuotaTest, TheLeastOnTheWayUp) {
   Write("sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n");
   Write("sys/fs/cgroup/user.slice/a.scope/cpu.max", "800000 100000\n");
   Write("sys/fs/cgroup/else/cpu.max", "10000 100000\n");
-  EXPECT_EQ(ProcessorQuota(root_), 1.5);
+  EXPECT_EQ(CpuQuota(root_), 1.5);
 }
 
 TEST_F(QuotaTest, OfVersion1) {
   Write("proc/self/cgroup", "7:cpuset:/c\n4:cpu,cpuacct:/docker/1f\n1:name=systemd:/docker/1f\n");
   Write("sys/fs/cgroup/cpu,cpuacct/docker/1f/cpu.cfs_quota_us", "300000\n");
   Write("sys/fs/cgroup/cpu,cpuacct/docker/1f/cpu.cfs_period_us", "100000\n");
-  EXPECT_EQ(ProcessorQuota(root_), 3);
+  EXPECT_EQ(CpuQuota(root_), 3);
   Write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n");
   Write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
-  EXPECT_EQ(ProcessorQuota(root_), 0.5) << "a container sees its own group there";
+  EXPECT_EQ(CpuQuota(root_), 0.5) << "a container sees its own group there";
   Write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
-  EXPECT_EQ(ProcessorQuota(root_), 3);
+  EXPECT_EQ(CpuQuota(root_), 3);
 }
 
 TEST_F(QuotaTest, NoneWhereNoneIsSetOrReadable) {
   Write("proc/self/cgroup", "0::/a/b\n");
   Write("sys/fs/cgroup/a/cpu.max", "max 100000\n");
   Write("sys/fs/cgroup/a/b/cpu.max", "100000 0\n");
-  EXPECT_EQ(ProcessorQuota(root_), 0);
+  EXPECT_EQ(CpuQuota(root_), 0);
   Write("sys/fs/cgroup/a/cpu.max", "");
-  EXPECT_EQ(ProcessorQuota(root_), 0);
+  EXPECT_EQ(CpuQuota(root_), 0);
 }
 
-TEST(Processors, FollowTheAffinityOfTheThreadThatAsks) {
+TEST(Cpus, FollowTheAffinityOfTheThreadThatAsks) {
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
-  EXPECT_GE(UsableProcessors(), 1);
-  EXPECT_LE(UsableProcessors(), CPU_COUNT(&allowed));
+  EXPECT_GE(UsableCpus(), 1);
+  EXPECT_LE(UsableCpus(), CPU_COUNT(&allowed));
   // In a thread of its own, whose mask ends with it.
   std::thread([&] {
     int first = 0;
@@ -85,7 +85,7 @@ TEST(Processors, FollowTheAffinityOfTheThreadThatAsks) {
     CPU_ZERO(&one);
     CPU_SET(first, &one);
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-    EXPECT_EQ(UsableProcessors(), 1);
+    EXPECT_EQ(UsableCpus(), 1);
   }).join();
 }
 
