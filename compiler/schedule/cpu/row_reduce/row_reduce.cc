@@ -65,7 +65,7 @@ bool IsNorm(const Workload& workload, const RowProblem& p) {
   return workload.graph()[p.anchor].op == Op::kLayerNorm;
 }
 
-bool CanStoreBehind(const Workload& workload, const RowProblem& p) {
+bool CanPipeline(const Workload& workload, const RowProblem& p) {
   return workload.graph()[p.anchor].op == Op::kSoftmax && p.inner && p.Rows() > 1;
 }
 
@@ -102,7 +102,7 @@ Space RowReduceFamily::MakeSpace(const Workload& workload, const target::Target&
   const Op op = workload.graph()[p.anchor].op;
   if (!IsSinglePass(workload, p) && (!p.plain || op == Op::kSoftmax)) keep.push_back(1);
   if (!IsSinglePass(workload, p) && FitsRegisters(p, target)) keep.push_back(2);
-  if (CanStoreBehind(workload, p)) keep.push_back(3);
+  if (CanPipeline(workload, p)) keep.push_back(3);
   std::vector<int64_t> grains;
   for (int64_t grain : {1, 4, 16, 64}) {
     if (grain == 1 || RowBlock(p, grain) > RowBlock(p, grain / 4)) grains.push_back(grain);
@@ -126,17 +126,17 @@ RejectReason RowReduceFamily::Check(const Workload& workload, const target::Targ
   const std::optional<RowProblem> p = FindRowProblem(workload, target);
   if (!p) return RejectReason::kUnsupported;
   if (config["chains"] > Vectors(*p)) return RejectReason::kTileExceedsShape;
-  const auto keep = static_cast<KeepRow>(config["keep"]);
-  const bool behind = keep == KeepRow::kBehind;
-  if ((keep == KeepRow::kScratch || behind) &&
+  const auto storage = static_cast<RowStorage>(config["keep"]);
+  const bool pipelined = storage == RowStorage::kPipelined;
+  if ((storage == RowStorage::kScratch || pipelined) &&
       RowBytes(*p, config["chains"]) * kRowsInL2 > target.l2_bytes) {
     return RejectReason::kCache;
   }
   // Only one pass prefetches, and a chunk of one row has no row to store later.
-  if (behind && (config["prefetch"] > 1 || RowBlock(*p, config["grain"]) == 1)) {
+  if (pipelined && (config["prefetch"] > 1 || RowBlock(*p, config["grain"]) == 1)) {
     return RejectReason::kRedundant;
   }
-  if (keep == KeepRow::kRegisters &&
+  if (storage == RowStorage::kRegisters &&
       Vectors(*p) + config["chains"] + 6 > target.vector_registers()) {
     return RejectReason::kRegisters;
   }
@@ -144,7 +144,7 @@ RejectReason RowReduceFamily::Check(const Workload& workload, const target::Targ
     if (config["parts"] > CutUnits(*p, config["chains"])) return RejectReason::kTileExceedsShape;
     if (config["grain"] > 1) return RejectReason::kRedundant;
     // Nothing that a thread keeps outlives a phase.
-    if (keep != KeepRow::kReread) return RejectReason::kUnsupported;
+    if (storage != RowStorage::kNone) return RejectReason::kUnsupported;
   }
   const int64_t chunks = Chunks(*p, config);
   if (chunks < target.threads && config["grain"] > 1) return RejectReason::kParallelism;
@@ -161,17 +161,17 @@ KernelFacts RowReduceFamily::Facts(const Workload& workload, const target::Targe
   const Op op = workload.graph()[p.anchor].op;
   const bool exponential = op == Op::kSoftmax || op == Op::kLogSoftmax;
   const double passes = IsSinglePass(workload, p) ? 1 : 3;
-  const auto keep = static_cast<KeepRow>(config["keep"]);
+  const auto storage = static_cast<RowStorage>(config["keep"]);
   const double chains = static_cast<double>(config["chains"]);
   facts.useful_flops = workload.Flops();
   facts.lane_fill = static_cast<double>(p.Columns()) / static_cast<double>(Vectors(p) * p.lanes);
   facts.flops = facts.useful_flops / facts.lane_fill;
   const double each = InfoOf(ScalarOp::kExp).flops;
-  const bool twice = keep == KeepRow::kReread && op == Op::kSoftmax;
+  const bool twice = storage == RowStorage::kNone && op == Op::kSoftmax;
   facts.special_flops = exponential ? elements * each * (twice ? 2 : 1) : 0;
   facts.accumulators = chains;
-  facts.l1_bytes = keep == KeepRow::kRegisters ? bytes : bytes + (passes - 1) * read;
-  const bool scratch = keep == KeepRow::kScratch || keep == KeepRow::kBehind;
+  facts.l1_bytes = storage == RowStorage::kRegisters ? bytes : bytes + (passes - 1) * read;
+  const bool scratch = storage == RowStorage::kScratch || storage == RowStorage::kPipelined;
   facts.scratch_bytes = scratch ? (passes - 1) * read : 0;
   facts.l1_set_bytes = static_cast<double>(RowBytes(p, config["chains"]));
   const bool row_in_l1 = facts.l1_set_bytes < 0.75 * static_cast<double>(target.l1_bytes);
@@ -181,8 +181,8 @@ KernelFacts RowReduceFamily::Facts(const Workload& workload, const target::Targe
   facts.dram_bytes = bytes + (config["streaming"] != 0 ? 0 : OutputBytes(workload));
   facts.inner_trip =
       p.inner ? static_cast<double>(Vectors(p)) / chains : static_cast<double>(p.Reduced());
-  facts.body_ops = keep == KeepRow::kRegisters ? 20.0 * static_cast<double>(Vectors(p))
-                                               : (exponential ? 16 : 4) * chains;
+  facts.body_ops = storage == RowStorage::kRegisters ? 20.0 * static_cast<double>(Vectors(p))
+                                                     : (exponential ? 16 : 4) * chains;
   facts.parallel_chunks = static_cast<double>(Chunks(p, config));
   facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.threads);
   return facts;
@@ -220,7 +220,7 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
   set("grain", std::min<int64_t>(per_thread, 64));
   set("keep", 3);
   set("prefetch", 1);
-  set("prefetch", 3);  // not where a row is stored behind
+  set("prefetch", 3);  // not in a software pipeline
   return config;
 }
 
@@ -230,10 +230,10 @@ Result<LoweredKernel> RowReduceFamily::Lower(const Workload& workload, const tar
   if (!p) return Internal("row_reduce: the workload is no row reduction");
   RowKnobs knobs;
   knobs.chains = static_cast<int>(config["chains"]);
-  knobs.keep = static_cast<KeepRow>(config["keep"]);
+  knobs.storage = static_cast<RowStorage>(config["keep"]);
   knobs.row_block = RowBlock(*p, config["grain"]);
   knobs.streaming = config["streaming"] != 0;
-  knobs.fetch = static_cast<FetchRows>(config["prefetch"]);
+  knobs.prefetch = static_cast<PrefetchRows>(config["prefetch"]);
   knobs.parts = config["parts"];
   return LowerRows(workload, target, *p, knobs);
 }

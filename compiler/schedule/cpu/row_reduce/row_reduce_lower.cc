@@ -15,62 +15,60 @@ using ir::ExprRef;
 namespace {
 
 void Softmax(RowWalk& walk) {
-  walk.Accumulate(ScalarOp::kMax, walk.first(),
-                  [&](const Visit& v) { return walk.ReadAndKeep(v); });
+  walk.Accumulate(ScalarOp::kMax, walk.first(), [&](const Visit& v) { return walk.LoadInput(v); });
   const auto power = [&](const Visit& v) {
-    return ShiftedExp(walk.KeptX(v), walk.Result(walk.first(), v.chain));
+    return ShiftedExp(walk.ReloadInput(v), walk.Result(walk.first(), v.chain));
   };
-  const bool reread = walk.knobs().keep == KeepRow::kReread;
+  const bool reread = walk.knobs().storage == RowStorage::kNone;
   walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
-    walk.Fetch(v, FetchRows::kSecondPass);
-    return walk.Keep(v, power(v));
+    walk.Prefetch(v, PrefetchRows::kSecondPass);
+    return walk.WriteRowBuffer(v, power(v));
   });
   walk.Update(walk.second(),
               [&](ExprRef sum) { return Do(ScalarOp::kDiv, walk.Number(1), std::move(sum)); });
   walk.Sweep([&](const Visit& v) {
-    walk.Fetch(v, FetchRows::kLastPass);
-    const ExprRef e = reread ? power(v) : walk.Kept(v);
+    walk.Prefetch(v, PrefetchRows::kLastPass);
+    const ExprRef e = reread ? power(v) : walk.ReadRowBuffer(v);
     walk.StoreRow(v, Do(ScalarOp::kMul, e, walk.Result(walk.second(), v.chain)), nullptr);
   });
 }
 
-// The same, a row stored while the next one's exponentials are computed.
-void SoftmaxBehind(RowWalk& walk) {
-  const auto store = [&](const Visit& v, const ExprRef& behind) {
+// The same as a software pipeline: a row is stored while the next one's exponentials are computed.
+void PipelinedSoftmax(RowWalk& walk) {
+  const auto store = [&](const Visit& v, const ExprRef& previous) {
     const ExprRef inverse = walk.Result(walk.second(), v.chain);
-    walk.StoreBehind(v, Do(ScalarOp::kMul, behind, inverse));
+    walk.StorePreviousRow(v, Do(ScalarOp::kMul, previous, inverse));
   };
   const auto row = [&](bool stores) {
     walk.Accumulate(ScalarOp::kMax, walk.first(),
-                    [&](const Visit& v) { return walk.ReadAndKeep(v); });
+                    [&](const Visit& v) { return walk.LoadInput(v); });
     walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
-      walk.Fetch(v, FetchRows::kSecondPass);
-      const ExprRef behind = stores ? walk.Behind(v) : nullptr;
+      walk.Prefetch(v, PrefetchRows::kSecondPass);
+      const ExprRef previous = stores ? walk.ReadPipelineBuffer(v) : nullptr;
       const ExprRef top = walk.Result(walk.first(), v.chain);
-      const ExprRef e = walk.KeepBehind(v, ShiftedExp(walk.KeptX(v), top));
+      const ExprRef e = walk.WritePipelineBuffer(v, ShiftedExp(walk.ReloadInput(v), top));
       // Stores that bypass the caches would hold up the loads of x before them.
-      if (stores) store(v, behind);
+      if (stores) store(v, previous);
       return e;
     });
     walk.Update(walk.second(),
                 [&](ExprRef sum) { return Do(ScalarOp::kDiv, walk.Number(1), std::move(sum)); });
   };
-  walk.ForEachRowBehind(
+  walk.ForEachRowPipelined(
       "p", [&] { row(false); }, [&] { row(true); },
-      [&] { walk.Sweep([&](const Visit& v) { store(v, walk.Behind(v)); }); });
+      [&] { walk.Sweep([&](const Visit& v) { store(v, walk.ReadPipelineBuffer(v)); }); });
 }
 
 void LogSoftmax(RowWalk& walk) {
-  walk.Accumulate(ScalarOp::kMax, walk.first(),
-                  [&](const Visit& v) { return walk.ReadAndKeep(v); });
+  walk.Accumulate(ScalarOp::kMax, walk.first(), [&](const Visit& v) { return walk.LoadInput(v); });
   walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
-    walk.Fetch(v, FetchRows::kSecondPass);
-    return ShiftedExp(walk.KeptX(v), walk.Result(walk.first(), v.chain));
+    walk.Prefetch(v, PrefetchRows::kSecondPass);
+    return ShiftedExp(walk.ReloadInput(v), walk.Result(walk.first(), v.chain));
   });
   walk.Update(walk.second(), [&](ExprRef sum) { return Do(ScalarOp::kLog, std::move(sum)); });
   walk.Sweep([&](const Visit& v) {
-    walk.Fetch(v, FetchRows::kLastPass);
-    const ExprRef x = walk.Once(walk.KeptX(v));
+    walk.Prefetch(v, PrefetchRows::kLastPass);
+    const ExprRef x = walk.Materialize(walk.ReloadInput(v));
     const ExprRef shifted = Do(ScalarOp::kSub, x, walk.Result(walk.first(), v.chain));
     walk.StoreRow(v, Do(ScalarOp::kSub, shifted, walk.Result(walk.second(), v.chain)), x);
   });
@@ -94,8 +92,7 @@ bool HasOperand(const RowWalk& walk, size_t operand) {
 }
 
 void SumRow(RowWalk& walk) {
-  walk.Accumulate(ScalarOp::kAdd, walk.first(),
-                  [&](const Visit& v) { return walk.ReadAndKeep(v); });
+  walk.Accumulate(ScalarOp::kAdd, walk.first(), [&](const Visit& v) { return walk.LoadInput(v); });
 }
 void MeanOfSum(RowWalk& walk) {
   const double count = walk.Count();
@@ -104,9 +101,9 @@ void MeanOfSum(RowWalk& walk) {
 }
 void SumSquares(RowWalk& walk) {
   walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
-    walk.Fetch(v, FetchRows::kSecondPass);
-    const ExprRef d =
-        walk.Once(Do(ScalarOp::kSub, walk.KeptX(v), walk.Result(walk.first(), v.chain)));
+    walk.Prefetch(v, PrefetchRows::kSecondPass);
+    const ExprRef d = walk.Materialize(
+        Do(ScalarOp::kSub, walk.ReloadInput(v), walk.Result(walk.first(), v.chain)));
     return Do(ScalarOp::kMul, d, d);
   });
 }
@@ -120,8 +117,8 @@ void FactorOfSquares(RowWalk& walk) {
 }
 void StoreNormal(RowWalk& walk) {
   walk.Sweep([&](const Visit& v) {
-    walk.Fetch(v, FetchRows::kLastPass);
-    const ExprRef x = walk.Once(walk.KeptX(v));
+    walk.Prefetch(v, PrefetchRows::kLastPass);
+    const ExprRef x = walk.Materialize(walk.ReloadInput(v));
     ExprRef y = Do(ScalarOp::kMul, Do(ScalarOp::kSub, x, walk.Result(walk.first(), v.chain)),
                    walk.Result(walk.second(), v.chain));
     if (HasOperand(walk, 1) && HasOperand(walk, 2)) {
@@ -157,7 +154,7 @@ void AccumulateRow(RowWalk& walk) {
   const std::string& kind = walk.node().Word("kind");
   const bool square = kind == "l2" || kind == "sum_square";
   walk.Accumulate(Combines(walk), walk.first(), [&](const Visit& v) {
-    const ExprRef x = square ? walk.Once(walk.Read(v)) : walk.Read(v);
+    const ExprRef x = square ? walk.Materialize(walk.ComputeInput(v)) : walk.ComputeInput(v);
     if (kind == "l1") return Do(ScalarOp::kAbs, x);
     return square ? Do(ScalarOp::kMul, x, x) : x;
   });
@@ -179,9 +176,9 @@ void FinishReduce(RowWalk& walk) {
 void Reduce(RowWalk& walk) {
   if (walk.node().Word("kind") == "log_sum_exp") {
     walk.Accumulate(ScalarOp::kMax, walk.first(),
-                    [&](const Visit& v) { return walk.ReadAndKeep(v); });
+                    [&](const Visit& v) { return walk.LoadInput(v); });
     walk.Accumulate(ScalarOp::kAdd, walk.second(), [&](const Visit& v) {
-      return ShiftedExp(walk.KeptX(v), walk.Result(walk.first(), v.chain));
+      return ShiftedExp(walk.ReloadInput(v), walk.Result(walk.first(), v.chain));
     });
     for (int j = 0; j < walk.Results(); ++j) {
       const ExprRef log = Do(ScalarOp::kLog, walk.builder().Get(walk.second(), ir::Int(j)));
@@ -300,8 +297,8 @@ int64_t CutUnits(const RowProblem& problem, int64_t chains) {
 LoweredKernel LowerRows(const graph::Workload& workload, const target::Target& target,
                         const RowProblem& problem, const RowKnobs& knobs) {
   RowWalk walk(workload, target, problem, knobs);
-  if (knobs.keep == KeepRow::kBehind) {
-    SoftmaxBehind(walk);
+  if (knobs.storage == RowStorage::kPipelined) {
+    PipelinedSoftmax(walk);
   } else if (knobs.parts == 1) {
     walk.ForEachRow("p", 1, [&](const ExprRef&, const ExprRef&) { Row(walk); });
   } else if (walk.node().op == Op::kLayerNorm) {

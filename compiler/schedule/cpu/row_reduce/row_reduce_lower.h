@@ -6,19 +6,20 @@
 
 namespace mlc::schedule {
 
-// kBehind: a softmax leaves its row in scratch and stores it while it computes the next one, so
-// that arithmetic, loads and stores of a chunk go on side by side.
-enum class KeepRow : uint8_t { kReread = 0, kScratch = 1, kRegisters = 2, kBehind = 3 };
+// Where a row stays between passes: nowhere (x is computed again), in thread scratch, in registers.
+// kPipelined: a software pipeline (row_walk.h) of softmax, which stores a row from scratch while it
+// computes the next one.
+enum class RowStorage : uint8_t { kNone = 0, kScratch = 1, kRegisters = 2, kPipelined = 3 };
 
 // The passes over a row that prefetch later rows, so that memory works while this row is computed.
-enum class FetchRows : uint8_t { kNever = 0, kSecondPass = 1, kLastPass = 2, kBothPasses = 3 };
+enum class PrefetchRows : uint8_t { kNever = 0, kSecondPass = 1, kLastPass = 2, kBothPasses = 3 };
 
 struct RowKnobs {
   int chains = 1;
-  KeepRow keep = KeepRow::kReread;
+  RowStorage storage = RowStorage::kNone;
   int64_t row_block = 1;  // rows of a chunk
   bool streaming = false;
-  FetchRows fetch = FetchRows::kNever;
+  PrefetchRows prefetch = PrefetchRows::kNever;
   int64_t parts = 1;  // of a row, each a partial result; above 1 for norms and one-pass reductions
 };
 

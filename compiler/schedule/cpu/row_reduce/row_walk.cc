@@ -33,17 +33,17 @@ RowWalk::RowWalk(const Workload& workload, const target::Target& target, const R
   acc_ = builder_.Registers("acc", problem.dtype, lanes_, chains_);
   first_ = builder_.Registers("first", problem.dtype, lanes_, chains_);
   second_ = builder_.Registers("second", problem.dtype, lanes_, chains_);
-  now_ = builder_.Registers("now", problem.dtype, lanes_, 1);
+  value_ = builder_.Registers("now", problem.dtype, lanes_, 1);
   const int64_t width = problem.inner ? padded_ : int64_t{chains_} * lanes_;
-  const bool behind = knobs.keep == KeepRow::kBehind;
-  if (behind) {
-    behind_ = builder_.Thread("behind", problem.dtype, problem.Reduced() * width);
-    was_ = builder_.Registers("was", problem.dtype, lanes_, 1);
+  const bool pipelined = knobs.storage == RowStorage::kPipelined;
+  if (pipelined) {
+    pipeline_buffer_ = builder_.Thread("behind", problem.dtype, problem.Reduced() * width);
+    previous_ = builder_.Registers("was", problem.dtype, lanes_, 1);
   }
-  if (knobs.keep == KeepRow::kScratch || (behind && Copies())) {
-    row_ = builder_.Thread("row", problem.dtype, problem.Reduced() * width);
-  } else if (knobs.keep == KeepRow::kRegisters) {
-    row_ = builder_.Registers("row", problem.dtype, lanes_, static_cast<int64_t>(vectors));
+  if (knobs.storage == RowStorage::kScratch || (pipelined && CopiesInput())) {
+    row_buffer_ = builder_.Thread("row", problem.dtype, problem.Reduced() * width);
+  } else if (knobs.storage == RowStorage::kRegisters) {
+    row_buffer_ = builder_.Registers("row", problem.dtype, lanes_, static_cast<int64_t>(vectors));
   }
   streaming_ = knobs.streaming;
   for (ValueId output : workload.outputs()) {
@@ -102,38 +102,38 @@ std::pair<ExprRef, ExprRef> RowWalk::RowsOf(const ExprRef& chunk) {
   return {first, rows % knobs_.row_block == 0 ? last : ir::Min(last, ir::Int(rows))};
 }
 
-void RowWalk::ForEachRowBehind(const std::string& name, const std::function<void()>& first,
-                               const std::function<void()>& next,
-                               const std::function<void()>& last) {
+void RowWalk::ForEachRowPipelined(const std::string& name, const std::function<void()>& prologue,
+                                  const std::function<void()>& steady,
+                                  const std::function<void()>& epilogue) {
   const int64_t chunks = (problem_.Rows() + knobs_.row_block - 1) / knobs_.row_block;
   builder_.Parallel(name, chunks, [&](const ExprRef& p) {
     const auto [begin, end] = RowsOf(p);
     SetRows(begin);
-    first();
+    prologue();
     builder_.For("row", begin + 1, end, 1, [&](const ExprRef& row) {
       SetRows(row);
-      SetBehind(row - 1);
-      next();
+      SetPreviousRow(row - 1);
+      steady();
     });
-    SetBehind(end - 1);
-    last();
+    SetPreviousRow(end - 1);
+    epilogue();
   });
 }
 
-// This row, and the one to fetch meanwhile.
+// This row, and the one that is prefetched meanwhile.
 void RowWalk::SetRows(const ExprRef& row) {
   at_.assign(problem_.dims.size(), ir::Int(0));
   SetRow(builder_, row, problem_.kept, problem_.dims, at_);
-  if (knobs_.fetch == FetchRows::kNever) return;
-  next_ = at_;
+  if (knobs_.prefetch == PrefetchRows::kNever) return;
+  prefetch_at_ = at_;
   const ExprRef last = ir::Int(problem_.Rows() - 1);
-  SetRow(builder_, builder_.Let("nx", ir::Min(row + RowsAhead(), last)), problem_.kept,
-         problem_.dims, next_);
+  SetRow(builder_, builder_.Let("nx", ir::Min(row + PrefetchDistance(), last)), problem_.kept,
+         problem_.dims, prefetch_at_);
 }
 
-void RowWalk::SetBehind(const ExprRef& row) {
-  behind_at_.assign(problem_.dims.size(), ir::Int(0));
-  SetRow(builder_, row, problem_.kept, problem_.dims, behind_at_);
+void RowWalk::SetPreviousRow(const ExprRef& row) {
+  previous_at_.assign(problem_.dims.size(), ir::Int(0));
+  SetRow(builder_, row, problem_.kept, problem_.dims, previous_at_);
 }
 
 // Where this part of `units` begins; for the next part, where it ends.
@@ -148,11 +148,11 @@ void RowWalk::ForPart(const std::string& name, int64_t units, bool is_cut,
   builder_.For(name, begin, end, 1, body);
 }
 
-// Short rows are over before memory answers: fetch some KB ahead.
-int64_t RowWalk::RowsAhead() const {
-  constexpr int64_t kBytesAhead = 4096;
+// The prefetch distance in rows. Short rows end before memory answers: some KB.
+int64_t RowWalk::PrefetchDistance() const {
+  constexpr int64_t kPrefetchBytes = 4096;
   const int64_t row = problem_.Reduced() * problem_.Columns() * SizeOf(problem_.dtype);
-  return std::max<int64_t>(1, kBytesAhead / std::max<int64_t>(1, row));
+  return std::max<int64_t>(1, kPrefetchBytes / std::max<int64_t>(1, row));
 }
 
 void RowWalk::Sweep(const Body& body) {
@@ -182,7 +182,7 @@ void RowWalk::SweepReduced(std::vector<ExprRef> at, const ExprRef& r, const Body
   const int64_t columns = problem_.Columns();
   const int64_t step = int64_t{chains_} * lanes_;
   ExprRef& c = at[static_cast<size_t>(problem_.column)];
-  const bool registers = knobs_.keep == KeepRow::kRegisters;
+  const bool registers = knobs_.storage == RowStorage::kRegisters;
   const auto visit = [&](const ExprRef& chain, const ExprRef& slot, const ExprRef& half,
                          int64_t active) {
     Point point{at, problem_.column, lanes_, active == 0 ? nullptr : ir::Int(active)};
@@ -212,55 +212,57 @@ void RowWalk::SweepReduced(std::vector<ExprRef> at, const ExprRef& r, const Body
   }
 }
 
-ExprRef RowWalk::Read(const Visit& visit) {
+ExprRef RowWalk::ComputeInput(const Visit& visit) {
   ExprRef x = fused_.Emit(problem_.x, visit.point);
   return x->type.lanes == lanes_ ? x : ir::MakeBroadcast(x, lanes_);
 }
-ExprRef RowWalk::Once(ExprRef value) {
-  builder_.Set(now_, ir::Int(0), std::move(value));
-  return builder_.Get(now_, ir::Int(0));
+ExprRef RowWalk::Materialize(ExprRef value) {
+  builder_.Set(value_, ir::Int(0), std::move(value));
+  return builder_.Get(value_, ir::Int(0));
 }
-ExprRef RowWalk::Keep(const Visit& visit, ExprRef value) {
-  if (knobs_.keep == KeepRow::kRegisters) {
-    builder_.Set(row_, visit.slot, std::move(value));
-    return builder_.Get(row_, visit.slot);
+ExprRef RowWalk::WriteRowBuffer(const Visit& visit, ExprRef value) {
+  if (knobs_.storage == RowStorage::kRegisters) {
+    builder_.Set(row_buffer_, visit.slot, std::move(value));
+    return builder_.Get(row_buffer_, visit.slot);
   }
-  if (knobs_.keep == KeepRow::kReread) return value;
-  value = Once(std::move(value));
-  builder_.Store(row_, visit.slot, value);
+  if (knobs_.storage == RowStorage::kNone) return value;
+  value = Materialize(std::move(value));
+  builder_.Store(row_buffer_, visit.slot, value);
   return value;
 }
-ExprRef RowWalk::Kept(const Visit& visit) {
-  if (knobs_.keep == KeepRow::kReread) return Read(visit);
-  if (knobs_.keep == KeepRow::kRegisters) return builder_.Get(row_, visit.slot);
-  return builder_.Load(row_, visit.slot, lanes_);
+ExprRef RowWalk::ReadRowBuffer(const Visit& visit) {
+  if (knobs_.storage == RowStorage::kNone) return ComputeInput(visit);
+  if (knobs_.storage == RowStorage::kRegisters) return builder_.Get(row_buffer_, visit.slot);
+  return builder_.Load(row_buffer_, visit.slot, lanes_);
 }
-ExprRef RowWalk::Behind(const Visit& visit) {
-  builder_.Set(was_, ir::Int(0), builder_.Load(behind_, visit.slot, lanes_));
-  return builder_.Get(was_, ir::Int(0));
+ExprRef RowWalk::ReadPipelineBuffer(const Visit& visit) {
+  builder_.Set(previous_, ir::Int(0), builder_.Load(pipeline_buffer_, visit.slot, lanes_));
+  return builder_.Get(previous_, ir::Int(0));
 }
-ExprRef RowWalk::KeepBehind(const Visit& visit, ExprRef value) {
-  value = Once(std::move(value));
-  builder_.Store(behind_, visit.slot, value);
+ExprRef RowWalk::WritePipelineBuffer(const Visit& visit, ExprRef value) {
+  value = Materialize(std::move(value));
+  builder_.Store(pipeline_buffer_, visit.slot, value);
   return value;
 }
-ExprRef RowWalk::ReadAndKeep(const Visit& visit) {
-  return Copies() ? Keep(visit, Read(visit)) : Read(visit);
+ExprRef RowWalk::LoadInput(const Visit& visit) {
+  return CopiesInput() ? WriteRowBuffer(visit, ComputeInput(visit)) : ComputeInput(visit);
 }
-ExprRef RowWalk::KeptX(const Visit& visit) { return Copies() ? Kept(visit) : Read(visit); }
+ExprRef RowWalk::ReloadInput(const Visit& visit) {
+  return CopiesInput() ? ReadRowBuffer(visit) : ComputeInput(visit);
+}
 
 double RowWalk::Count() const {
   return static_cast<double>(problem_.Reduced() * (problem_.inner ? problem_.Columns() : 1));
 }
 
-void RowWalk::Fetch(const Visit& visit, FetchRows pass) {
-  const bool both = knobs_.fetch == FetchRows::kBothPasses;
-  if (!both && knobs_.fetch != pass) return;
+void RowWalk::Prefetch(const Visit& visit, PrefetchRows pass) {
+  const bool both = knobs_.prefetch == PrefetchRows::kBothPasses;
+  if (!both && knobs_.prefetch != pass) return;
   for (ValueId id : problem_.streams) {
     std::vector<ExprRef> at = visit.point.at;
-    for (int d : problem_.kept) at[static_cast<size_t>(d)] = next_[static_cast<size_t>(d)];
+    for (int d : problem_.kept) at[static_cast<size_t>(d)] = prefetch_at_[static_cast<size_t>(d)];
     if (both && visit.half) {
-      const int64_t second = pass == FetchRows::kLastPass ? problem_.Columns() / 2 : 0;
+      const int64_t second = pass == PrefetchRows::kLastPass ? problem_.Columns() / 2 : 0;
       at[static_cast<size_t>(problem_.column)] = visit.half + second;
     }
     const auto& operands = workload_.operands();
@@ -330,12 +332,12 @@ void RowWalk::StoreRow(const Visit& visit, ExprRef value, ExprRef x) {
   fused_.StoreOutputs(visit.point, bound, streaming_ && !visit.point.active);
 }
 
-void RowWalk::StoreBehind(const Visit& visit, ExprRef value) {
-  Visit behind = visit;
+void RowWalk::StorePreviousRow(const Visit& visit, ExprRef value) {
+  Visit previous = visit;
   for (int d : problem_.kept) {
-    behind.point.at[static_cast<size_t>(d)] = behind_at_[static_cast<size_t>(d)];
+    previous.point.at[static_cast<size_t>(d)] = previous_at_[static_cast<size_t>(d)];
   }
-  StoreRow(behind, std::move(value), nullptr);
+  StoreRow(previous, std::move(value), nullptr);
 }
 
 // Where the j-th result of the row belongs, in the space of the kept dimensions.

@@ -1,6 +1,23 @@
 // The walk over the rows of a row reduction that all its formulas share: the loops over rows and
-// vectors, where a row is kept between passes, what is asked for ahead, and the registers that a
-// pass accumulates into. Not thread-safe; borrows what it is given, for one kernel.
+// vectors, the row buffer between passes, software prefetch, the software pipeline, and the
+// registers that a pass accumulates into. Not thread-safe; borrows what it is given, for one
+// kernel.
+//
+// Passes over one row. A later pass recomputes x, or reads the row buffer (RowStorage):
+//
+//    pass 1   x = LoadInput -> row buffer         max, sum or mean
+//    pass 2   ReloadInput <- row buffer           sum of exp(x - max) or of squares
+//               WriteRowBuffer: exp(x - max)
+//    pass 3   ReadRowBuffer <- row buffer         StoreRow
+//
+// The software pipeline over the rows of a chunk (RowStorage::kPipelined, softmax): while row r is
+// computed, row r - 1 is read from the pipeline buffer, scaled and stored, so that arithmetic,
+// loads and stores overlap. x of a later row is prefetched meanwhile.
+//
+//    iteration    prologue   steady  ...                epilogue
+//    prefetch     row 1      row 2   row 3   ...
+//    max, exp     row 0      row 1   row 2   ... row n-1
+//    scale, store            row 0   row 1   ... row n-2   row n-1
 #pragma once
 
 #include <functional>
@@ -48,30 +65,33 @@ class RowWalk {
 
   // A phase: `body` runs for every row, or block of kept columns, and every part.
   void ForEachRow(const std::string& name, int64_t parts, const RowBody& body);
-  // The same for rows that are reduced along their columns, where the row before is at hand as
-  // well: `first` runs for the first row of a chunk, `next` for each later one, and `last` behind
-  // the last.
-  void ForEachRowBehind(const std::string& name, const std::function<void()>& first,
-                        const std::function<void()>& next, const std::function<void()>& last);
+  // The same as a software pipeline, for rows that are reduced along their columns: `prologue` runs
+  // for the first row of a chunk, `steady` for each later one with the row before at hand, and
+  // `epilogue` after the last.
+  void ForEachRowPipelined(const std::string& name, const std::function<void()>& prologue,
+                           const std::function<void()>& steady,
+                           const std::function<void()>& epilogue);
   // Every vector of the present row, or of its part, once.
   void Sweep(const Body& body);
 
-  // x at a vector: computed anew; computed and kept if later passes read it from there; as kept.
-  ir::ExprRef Read(const Visit& visit);
-  ir::ExprRef ReadAndKeep(const Visit& visit);
-  ir::ExprRef KeptX(const Visit& visit);
-  // Keeps any value as the row's element and gives it back; and that value again.
-  ir::ExprRef Keep(const Visit& visit, ir::ExprRef value);
-  ir::ExprRef Kept(const Visit& visit);
-  // The value that the row before has kept at a vector, read until the next call; and keeps this
-  // row's in its place, and gives it back.
-  ir::ExprRef Behind(const Visit& visit);
-  ir::ExprRef KeepBehind(const Visit& visit, ir::ExprRef value);
-  // Computed once, read any number of times until the next call.
-  ir::ExprRef Once(ir::ExprRef value);
-  // Asks for the same place of a later row, while this one keeps the arithmetic busy. Where two
-  // passes share the work, each asks for half of the row.
-  void Fetch(const Visit& visit, FetchRows pass);
+  // x at a vector: computed; computed and written to the row buffer if later passes read it there;
+  // from the row buffer, or computed again.
+  ir::ExprRef ComputeInput(const Visit& visit);
+  ir::ExprRef LoadInput(const Visit& visit);
+  ir::ExprRef ReloadInput(const Visit& visit);
+  // Writes the row buffer at a vector and returns the value; reads it.
+  ir::ExprRef WriteRowBuffer(const Visit& visit, ir::ExprRef value);
+  ir::ExprRef ReadRowBuffer(const Visit& visit);
+  // The pipeline buffer at a vector: reads the value of the row before, valid until the next call;
+  // writes this row's in its place and returns it.
+  ir::ExprRef ReadPipelineBuffer(const Visit& visit);
+  ir::ExprRef WritePipelineBuffer(const Visit& visit, ir::ExprRef value);
+  // Puts the value into a register, valid until the next call: computed once, read any number of
+  // times.
+  ir::ExprRef Materialize(ir::ExprRef value);
+  // Prefetches the same place of a later row, while this one keeps the arithmetic busy. Where two
+  // passes share the work, each prefetches half of the row.
+  void Prefetch(const Visit& visit, PrefetchRows pass);
 
   ir::ExprRef Number(double value) const;
   ir::ExprRef Neutral(ScalarOp op) const;  // the value that changes nothing
@@ -89,22 +109,22 @@ class RowWalk {
   // The outputs at a vector, from the anchor's value and, unless null, x; and those that live in
   // the space of the kept dimensions, from first().
   void StoreRow(const Visit& visit, ir::ExprRef value, ir::ExprRef x);
-  void StoreBehind(const Visit& visit, ir::ExprRef value);  // at the row before
+  void StorePreviousRow(const Visit& visit, ir::ExprRef value);  // at the row before
   void StoreResults();
 
  private:
-  // The first row of a chunk, and the one behind its last.
+  // The first row of a chunk, and the one after its last.
   std::pair<ir::ExprRef, ir::ExprRef> RowsOf(const ir::ExprRef& chunk);
   void SetRows(const ir::ExprRef& row);
-  void SetBehind(const ir::ExprRef& row);
-  int64_t RowsAhead() const;
+  void SetPreviousRow(const ir::ExprRef& row);
+  int64_t PrefetchDistance() const;
   ir::ExprRef Cut(const ir::ExprRef& part, int64_t units);
   void ForPart(const std::string& name, int64_t units, bool is_cut,
                const std::function<void(const ir::ExprRef&)>& body);
   void SweepKept(std::vector<ir::ExprRef> at, const ir::ExprRef& r, const Body& body);
   void SweepReduced(std::vector<ir::ExprRef> at, const ir::ExprRef& r, const Body& body);
-  // x has to be copied for later passes, since reading it again costs more than a load.
-  bool Copies() const { return knobs_.keep == KeepRow::kRegisters || !problem_.plain; }
+  // Whether x is copied into the row buffer, since computing it again costs more than a load.
+  bool CopiesInput() const { return knobs_.storage == RowStorage::kRegisters || !problem_.plain; }
   int Used() const { return problem_.inner ? chains_ : used_; }
   Point ResultPoint(int j) const;
 
@@ -119,14 +139,15 @@ class RowWalk {
   int64_t padded_ = 1;
   bool streaming_ = false;
   bool bind_x_ = false;
-  ir::BufferId acc_ = 0, first_ = 0, second_ = 0, row_ = 0, now_ = 0, behind_ = 0, was_ = 0;
+  ir::BufferId acc_ = 0, first_ = 0, second_ = 0, row_buffer_ = 0, value_ = 0, pipeline_buffer_ = 0,
+               previous_ = 0;
   std::vector<ir::ExprRef> at_;
-  std::vector<ir::ExprRef> next_;       // the next row
-  std::vector<ir::ExprRef> behind_at_;  // the row before
-  ir::ExprRef part_;                    // of the row
-  ir::ExprRef column_;                  // first column of the block, where columns are kept
-  int used_ = 1;                        // vectors of the block
-  int64_t tail_ = 0;                    // active lanes of its last vector; 0 for all
+  std::vector<ir::ExprRef> prefetch_at_;  // the row that is prefetched
+  std::vector<ir::ExprRef> previous_at_;  // the row before
+  ir::ExprRef part_;                      // of the row
+  ir::ExprRef column_;                    // first column of the block, where columns are kept
+  int used_ = 1;                          // vectors of the block
+  int64_t tail_ = 0;                      // active lanes of its last vector; 0 for all
 };
 
 }  // namespace mlc::schedule
