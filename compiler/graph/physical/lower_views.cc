@@ -21,9 +21,9 @@ bool IsSource(const Value& node) {
   return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
 }
 
-class Lowering {
+class ViewLowering {
  public:
-  Lowering(const Graph& from, const PlaceRules& rules)
+  ViewLowering(const Graph& from, const PlaceRules& rules)
       : from_(from),
         rules_(rules),
         orders_(static_cast<size_t>(from.size())),
@@ -168,7 +168,7 @@ class Lowering {
 
 // A pass takes its graph.  NOLINTNEXTLINE(performance-unnecessary-value-param)
 Result<Graph> LowerViews(Graph graph, const PlaceRules& rules) {
-  return Lowering(graph, rules).Run();
+  return ViewLowering(graph, rules).Run();
 }
 
 }  // namespace mlc::graph

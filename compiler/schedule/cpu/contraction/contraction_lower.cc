@@ -20,10 +20,10 @@ using ir::Int;
 
 constexpr int64_t kLine = 16;  // elements of a cache line
 
-class Lowering {
+class ContractionLowering {
  public:
-  Lowering(const graph::Workload& workload, const ContractionProblem& problem,
-           const ContractionPlan& plan);
+  ContractionLowering(const graph::Workload& workload, const ContractionProblem& problem,
+                      const ContractionPlan& plan);
 
   LoweredKernel Run();
 
@@ -59,8 +59,9 @@ class Lowering {
   ExprRef next_panel_;      // what the current tile prefetches of the next panel, at its first step
 };
 
-Lowering::Lowering(const graph::Workload& workload, const ContractionProblem& problem,
-                   const ContractionPlan& plan)
+ContractionLowering::ContractionLowering(const graph::Workload& workload,
+                                         const ContractionProblem& problem,
+                                         const ContractionPlan& plan)
     : workload_(workload),
       p_(problem),
       plan_(plan),
@@ -75,7 +76,7 @@ Lowering::Lowering(const graph::Workload& workload, const ContractionProblem& pr
       store_(workload, problem, plan, fused_, registers_, builder_) {}
 
 // A weight that only the anchor reads is replaced by its packed form.
-std::vector<int> Lowering::Without() const {
+std::vector<int> ContractionLowering::Without() const {
   if (!PacksWeight()) return {};
   const graph::ValueId id = workload_.operands()[static_cast<size_t>(p_.column_operand)];
   const bool alone = workload_.graph().Users()[static_cast<size_t>(id)].size() == 1 &&
@@ -84,7 +85,7 @@ std::vector<int> Lowering::Without() const {
 }
 
 // The columns as the inner loop reads them; a phase of its own packs those that are computed.
-ir::BufferId Lowering::DeclareColumns() {
+ir::BufferId ContractionLowering::DeclareColumns() {
   if (!plan_.pack) return fused_.OperandBuffer(p_.column_operand);
   const int64_t elements = PackedElements(p_, plan_);
   if (PacksWeight()) {
@@ -96,7 +97,7 @@ ir::BufferId Lowering::DeclareColumns() {
   return packed;
 }
 
-LoweredKernel Lowering::Run() {
+LoweredKernel ContractionLowering::Run() {
   builder_.Parallel("chunk", plan_.parallel_chunks(p_),
                     [&](const ExprRef& index) { EmitChunk(index); });
   LoweredKernel lowered{builder_.Finish(), bindings_, {}};
@@ -104,12 +105,12 @@ LoweredKernel Lowering::Run() {
   return lowered;
 }
 
-void Lowering::EmitChunk(const ExprRef& index) {
+void ContractionLowering::EmitChunk(const ExprRef& index) {
   chunk_ = LocateChunk(p_, plan_, index, builder_);
   builder_.For("pass", plan_.passes(p_), [&](const ExprRef& pass) { EmitPass(pass); });
 }
 
-void Lowering::EmitPass(const ExprRef& pass) {
+void ContractionLowering::EmitPass(const ExprRef& pass) {
   rows_.Stage(chunk_, pass);
   const int64_t chunks = plan_.column_chunks;
   first_panel_ = builder_.Let("first", ir::FloorDiv(chunk_.column_chunk * plan_.panels, chunks));
@@ -132,14 +133,14 @@ void Lowering::EmitPass(const ExprRef& pass) {
 }
 
 // Lines of the next panel that an iteration of k prefetches: the tile's share of it by its rows.
-int Lowering::PrefetchLines(const RowTile& tile) const {
+int ContractionLowering::PrefetchLines(const RowTile& tile) const {
   const int64_t rows = (p_.outer[1].out * p_.inner.out + plan_.row_chunks - 1) / plan_.row_chunks;
   const int64_t lines = Unroll() * plan_.panel_width() / kLine * tile.rows();
   return static_cast<int>((lines + rows - 1) / rows);
 }
 
 // The part of the next panel that falls to this tile: as far into it as the tile is into the rows.
-void Lowering::LocateNextPanel(const RowTile& tile, const ExprRef& next_panel) {
+void ContractionLowering::LocateNextPanel(const RowTile& tile, const ExprRef& next_panel) {
   const int64_t rows = p_.outer[1].out * p_.inner.out;
   const int64_t units = p_.outer[1].dim >= 0 ? p_.outer[1].out : p_.inner.out;
   const ExprRef chunk_start =
@@ -151,7 +152,7 @@ void Lowering::LocateNextPanel(const RowTile& tile, const ExprRef& next_panel) {
 }
 
 // Loop options of the run that starts at k step `steps` of the panel.
-LoopOptions Lowering::Options(const RowTile& tile, const ExprRef& steps) {
+LoopOptions ContractionLowering::Options(const RowTile& tile, const ExprRef& steps) {
   LoopOptions options{plan_.unroll, plan_.prefetch, 16, {}, 0};
   if (!plan_.prefetch_panel) return options;
   options.prefetch_lines = PrefetchLines(tile);
@@ -160,7 +161,7 @@ LoopOptions Lowering::Options(const RowTile& tile, const ExprRef& steps) {
   return options;
 }
 
-void Lowering::EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef& pass) {
+void ContractionLowering::EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef& pass) {
   sums_.Locate(tile, panel - first_panel_);
   sums_.Start(tile, pass);
   store_.Fetch(tile, chunk_, panel);
@@ -187,8 +188,9 @@ void Lowering::EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef
   sums_.Finish(tile, pass, [&] { store_.Store(tile, chunk_, panel); });
 }
 
-void Lowering::EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,
-                        const ExprRef& a_base, const ExprRef& b_base, const ExprRef& steps) {
+void ContractionLowering::EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,
+                                   const ExprRef& a_base, const ExprRef& b_base,
+                                   const ExprRef& steps) {
   const RowAxis& axis = p_.inner;
   const int64_t tap_stride = axis.dilation * axis.row_stride;
   const int64_t taps = inner.tap_end - inner.tap_begin;
@@ -217,7 +219,7 @@ void Lowering::EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRu
 
 LoweredKernel LowerContraction(const graph::Workload& workload, const ContractionProblem& problem,
                                const ContractionPlan& plan) {
-  return Lowering(workload, problem, plan).Run();
+  return ContractionLowering(workload, problem, plan).Run();
 }
 
 }  // namespace mlc::schedule

@@ -68,10 +68,10 @@ void EmitPack(const ContractionProblem& p, const DepthwisePlan& plan, ir::Buffer
   });
 }
 
-class Lowering {
+class DepthwiseLowering {
  public:
-  Lowering(const graph::Workload& workload, const ContractionProblem& problem,
-           const DepthwisePlan& plan)
+  DepthwiseLowering(const graph::Workload& workload, const ContractionProblem& problem,
+                    const DepthwisePlan& plan)
       : workload_(workload),
         p_(problem),
         plan_(plan),
@@ -108,7 +108,7 @@ class Lowering {
   ExprRef batch_;
 };
 
-LoweredKernel Lowering::Run() {
+LoweredKernel DepthwiseLowering::Run() {
   const int64_t elements = plan_.blocks * p_.Taps() * plan_.group_width * plan_.width();
   std::vector<Binding> bindings = fused_.bindings();
   LoweredKernel lowered;
@@ -140,7 +140,7 @@ LoweredKernel Lowering::Run() {
   return lowered;
 }
 
-void Lowering::EmitChunk(ExprRef rest) {
+void DepthwiseLowering::EmitChunk(ExprRef rest) {
   const auto take = [&](const char* name, int64_t extent) {
     const ExprRef value = builder_.Let(name, ir::Mod(rest, extent));
     rest = ir::FloorDiv(rest, extent);
@@ -176,11 +176,11 @@ void Lowering::EmitChunk(ExprRef rest) {
   }
 }
 
-ExprRef Lowering::Active(const ExprRef& block, const ExprRef& vector) const {
+ExprRef DepthwiseLowering::Active(const ExprRef& block, const ExprRef& vector) const {
   return ActiveFrom(plan_, block * plan_.width() + vector * int64_t{plan_.lanes}, plan_.lanes);
 }
 
-void Lowering::EmitTile(const RowTile& tile, const ExprRef& block) {
+void DepthwiseLowering::EmitTile(const RowTile& tile, const ExprRef& block) {
   builder_.Unrolled("r", int64_t{tile.rows()} * plan_.vectors, [&](const ExprRef& r) {
     builder_.Set(acc_, r, ir::Float(DType::kF32, 0.0, plan_.lanes));
   });
@@ -202,8 +202,9 @@ void Lowering::EmitTile(const RowTile& tile, const ExprRef& block) {
   StoreTile(tile, block);
 }
 
-void Lowering::EmitTap(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,
-                       const ExprRef& x_base, const ExprRef& w_base, const ExprRef& block) {
+void DepthwiseLowering::EmitTap(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,
+                                const ExprRef& x_base, const ExprRef& w_base,
+                                const ExprRef& block) {
   const int64_t row_step = p_.inner.stride * p_.inner.row_stride;
   const int64_t outer_step = p_.outer[1].stride * p_.outer[1].row_stride;
   const int64_t rows = inner.row_end - inner.row_begin;
@@ -238,7 +239,7 @@ void Lowering::EmitTap(const RowTile& tile, const OuterTaps& outer, const TapRun
 }
 
 // A channel vector of the pixel at `at`.
-ExprRef Lowering::Operand(const ExprRef& at, const ExprRef& block, const ExprRef& vector) {
+ExprRef DepthwiseLowering::Operand(const ExprRef& at, const ExprRef& block, const ExprRef& vector) {
   const ExprRef value = builder_.Load(fused_.OperandBuffer(p_.row_operand),
                                       at + vector * (plan_.lanes * p_.row_k_stride), plan_.lanes,
                                       std::max<int64_t>(1, p_.row_k_stride), Active(block, vector));
@@ -246,8 +247,9 @@ ExprRef Lowering::Operand(const ExprRef& at, const ExprRef& block, const ExprRef
 }
 
 // Input after input: what is shuffled once is multiplied with every tap that meets it.
-void Lowering::EmitGroupTaps(const RowTile& tile, const OuterTaps& outer, const ExprRef& x_base,
-                             const ExprRef& w_base, const ExprRef& block) {
+void DepthwiseLowering::EmitGroupTaps(const RowTile& tile, const OuterTaps& outer,
+                                      const ExprRef& x_base, const ExprRef& w_base,
+                                      const ExprRef& block) {
   const RowAxis& axis = p_.inner;
   const int64_t outer_step = p_.outer[1].stride * p_.outer[1].row_stride;
   struct Product {
@@ -290,7 +292,7 @@ void Lowering::EmitGroupTaps(const RowTile& tile, const OuterTaps& outer, const 
   });
 }
 
-void Lowering::StoreTile(const RowTile& tile, const ExprRef& block) {
+void DepthwiseLowering::StoreTile(const RowTile& tile, const ExprRef& block) {
   builder_.Unrolled("o", tile.outer_rows(), [&](const ExprRef& o) {
     builder_.Unrolled("i", tile.inner->rows, [&](const ExprRef& i) {
       builder_.Unrolled("v", plan_.vectors, [&](const ExprRef& v) {
@@ -315,7 +317,7 @@ void Lowering::StoreTile(const RowTile& tile, const ExprRef& block) {
 
 LoweredKernel LowerDepthwise(const graph::Workload& workload, const ContractionProblem& problem,
                              const DepthwisePlan& plan) {
-  return Lowering(workload, problem, plan).Run();
+  return DepthwiseLowering(workload, problem, plan).Run();
 }
 
 }  // namespace mlc::schedule

@@ -59,10 +59,10 @@ Preparation FilterPreparation(const graph::Workload& workload, const Contraction
   return {b.Finish(), {p.column_operand}, DType::kF32, elements};
 }
 
-class Lowering {
+class WinogradLowering {
  public:
-  Lowering(const graph::Workload& workload, const ContractionProblem& problem,
-           const WinogradPlan& plan)
+  WinogradLowering(const graph::Workload& workload, const ContractionProblem& problem,
+                   const WinogradPlan& plan)
       : workload_(workload),
         p_(problem),
         plan_(plan),
@@ -103,7 +103,7 @@ class Lowering {
   ExprRef image_offset_;
 };
 
-LoweredKernel Lowering::Run() {
+LoweredKernel WinogradLowering::Run() {
   std::vector<Binding> bindings = fused_.bindings();
   filters_ = builder_.In("packed", DType::kF32,
                          plan_.panels * plan_.frequencies() * p_.depth * plan_.width());
@@ -137,7 +137,8 @@ LoweredKernel Lowering::Run() {
   return lowered;
 }
 
-void Lowering::EmitGroup(const ExprRef& first_tile, int tiles, const ExprRef& column_chunk) {
+void WinogradLowering::EmitGroup(const ExprRef& first_tile, int tiles,
+                                 const ExprRef& column_chunk) {
   TransformInputs(first_tile, tiles);
   const ExprRef first = ir::FloorDiv(column_chunk * plan_.panels, plan_.column_chunks);
   const ExprRef last = ir::FloorDiv((column_chunk + 1) * plan_.panels, plan_.column_chunks);
@@ -147,7 +148,7 @@ void Lowering::EmitGroup(const ExprRef& first_tile, int tiles, const ExprRef& co
   });
 }
 
-void Lowering::TransformInputs(const ExprRef& first_tile, int tiles) {
+void WinogradLowering::TransformInputs(const ExprRef& first_tile, int tiles) {
   builder_.For("t", tiles, [&](const ExprRef& slot) {
     const ExprRef tile = builder_.Let("tile", first_tile + slot);
     const ExprRef row = builder_.Let("row", RowOf(tile) - p_.outer[1].pad);
@@ -163,7 +164,7 @@ void Lowering::TransformInputs(const ExprRef& first_tile, int tiles) {
   });
 }
 
-void Lowering::TransformInput(const ExprRef& tile, const ExprRef& slot, bool inside) {
+void WinogradLowering::TransformInput(const ExprRef& tile, const ExprRef& slot, bool inside) {
   const int size = matrices_.size();
   const ExprRef row = RowOf(tile) - p_.outer[1].pad;
   const ExprRef column = ColumnOf(tile) - p_.inner.pad;
@@ -208,7 +209,7 @@ void Lowering::TransformInput(const ExprRef& tile, const ExprRef& slot, bool ins
   });
 }
 
-void Lowering::Multiply(const ExprRef& panel, int tiles) {
+void WinogradLowering::Multiply(const ExprRef& panel, int tiles) {
   RowAxis axis;
   axis.out = axis.in = tiles;
   const std::vector<TileSegment> segments = MakeSegments(axis, plan_.rows);
@@ -238,7 +239,8 @@ void Lowering::Multiply(const ExprRef& panel, int tiles) {
   });
 }
 
-void Lowering::TransformOutputs(const ExprRef& first_tile, int tiles, const ExprRef& panel) {
+void WinogradLowering::TransformOutputs(const ExprRef& first_tile, int tiles,
+                                        const ExprRef& panel) {
   const int64_t plane = plan_.group_tiles * plan_.width();
   builder_.For("t", tiles, [&](const ExprRef& slot) {
     const ExprRef tile = builder_.Let("tile", first_tile + slot);
@@ -269,8 +271,8 @@ void Lowering::TransformOutputs(const ExprRef& first_tile, int tiles, const Expr
   });
 }
 
-void Lowering::StoreTile(const ExprRef& tile, const ExprRef& panel, const ExprRef& vector,
-                         bool inside) {
+void WinogradLowering::StoreTile(const ExprRef& tile, const ExprRef& panel, const ExprRef& vector,
+                                 bool inside) {
   const ExprRef row = builder_.Let("row", RowOf(tile));
   const ExprRef column = builder_.Let("column", ColumnOf(tile));
   const ExprRef channel = builder_.Let("oc", panel * plan_.width() + vector * int64_t{plan_.lanes});
@@ -307,7 +309,7 @@ void Lowering::StoreTile(const ExprRef& tile, const ExprRef& panel, const ExprRe
 
 LoweredKernel LowerWinograd(const graph::Workload& workload, const ContractionProblem& problem,
                             const WinogradPlan& plan) {
-  return Lowering(workload, problem, plan).Run();
+  return WinogradLowering(workload, problem, plan).Run();
 }
 
 }  // namespace mlc::schedule

@@ -1,4 +1,4 @@
-// Lowering of the simt_contraction family.
+// SimtLowering of the simt_contraction family.
 #include <algorithm>
 
 #include "compiler/schedule/cuda/simt/simt_operand.h"
@@ -11,9 +11,9 @@ namespace {
 using ir::ExprRef;
 using ir::Int;
 
-class Lowering {
+class SimtLowering {
  public:
-  Lowering(const graph::Workload& workload, const GpuContraction& g, const SimtPlan& plan)
+  SimtLowering(const graph::Workload& workload, const GpuContraction& g, const SimtPlan& plan)
       : workload_(workload),
         g_(g),
         plan_(plan),
@@ -50,7 +50,7 @@ class Lowering {
   ExprRef first_, count_;
 };
 
-LoweredKernel Lowering::Run() {
+LoweredKernel SimtLowering::Run() {
   std::vector<Binding> bindings = fused_.bindings();
   const bool packs = g_.p.column_is_weight;
   ir::BufferId columns = 0;
@@ -83,7 +83,7 @@ LoweredKernel Lowering::Run() {
   return lowered;
 }
 
-void Lowering::PlaceTile(const ExprRef& block) {
+void SimtLowering::PlaceTile(const ExprRef& block) {
   const int64_t tiles = plan_.m_tiles * plan_.n_tiles;
   // The parts of a tile lie side by side in a cluster, else a grid of tiles apart.
   const bool cluster = plan_.cluster;
@@ -110,19 +110,19 @@ void Lowering::PlaceTile(const ExprRef& block) {
   }
 }
 
-void Lowering::Fetch(const ExprRef& step, const ExprRef& stage) {
+void SimtLowering::Fetch(const ExprRef& step, const ExprRef& stage) {
   columns_->Fetch(step, stage);
   rows_->Fetch(step, stage);
   b_.CommitCopies();
 }
 
-void Lowering::Deposit(const ExprRef& stage) {
+void SimtLowering::Deposit(const ExprRef& stage) {
   rows_->Deposit(stage);
   columns_->Deposit(stage);
 }
 
 // The next step is fetched while this one is multiplied.
-void Lowering::EmitLoop() {
+void SimtLowering::EmitLoop() {
   const int64_t size = plan_.stage_elements();
   Fetch(first_, Int(0));
   Deposit(Int(0));
@@ -137,7 +137,7 @@ void Lowering::EmitLoop() {
   });
 }
 
-void Lowering::Multiply(const ExprRef& stage) {
+void SimtLowering::Multiply(const ExprRef& stage) {
   const ExprRef a = b_.Let("a_at", stage + row_);
   const ExprRef b = b_.Let("b_at", stage + column_ + plan_.bk * plan_.pitch(Side::kRow));
   const int vectors = plan_.tn / 4;
@@ -164,7 +164,7 @@ void Lowering::Multiply(const ExprRef& stage) {
   });
 }
 
-void Lowering::DepositSums() {
+void SimtLowering::DepositSums() {
   const int64_t pitch = plan_.pitch(Side::kColumn);
   const ExprRef at = b_.Let("sums_at", row_ * pitch + column_);
   const int vectors = plan_.tn / 4;
@@ -175,7 +175,7 @@ void Lowering::DepositSums() {
   }
 }
 
-void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
+void SimtLowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   place_.thread = thread;
   PlaceTile(block);
   b_.AwaitInputs();
@@ -193,7 +193,7 @@ void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
 
 Result<LoweredKernel> LowerSimt(const graph::Workload& workload, const GpuContraction& g,
                                 const SimtPlan& plan) {
-  return Lowering(workload, g, plan).Run();
+  return SimtLowering(workload, g, plan).Run();
 }
 
 }  // namespace mlc::schedule

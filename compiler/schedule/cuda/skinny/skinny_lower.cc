@@ -1,4 +1,4 @@
-// Lowering of the skinny_contraction family.
+// SkinnyLowering of the skinny_contraction family.
 #include <algorithm>
 
 #include "compiler/schedule/cuda/skinny/skinny_plan.h"
@@ -44,9 +44,9 @@ Preparation Pack(const graph::Workload& workload, const GpuContraction& g, const
   return {b.Finish(), {g.p.column_operand}, dtype, elements};
 }
 
-class Lowering {
+class SkinnyLowering {
  public:
-  Lowering(const graph::Workload& workload, const GpuContraction& g, const SkinnyPlan& plan)
+  SkinnyLowering(const graph::Workload& workload, const GpuContraction& g, const SkinnyPlan& plan)
       : workload_(workload),
         g_(g),
         plan_(plan),
@@ -73,7 +73,7 @@ class Lowering {
   ExprRef warp_, lane_, panel_, first_, count_;
 };
 
-LoweredKernel Lowering::Run() {
+LoweredKernel SkinnyLowering::Run() {
   std::vector<Binding> bindings = fused_.bindings();
   packed_ = b_.In("packed", g_.p.column_dtype, PackedElements(plan_));
   bindings.push_back({Binding::Kind::kPrepared, 0});
@@ -99,7 +99,7 @@ LoweredKernel Lowering::Run() {
 }
 
 // All threads bring this block's part of the rows to shared memory, zeros past the end.
-void Lowering::CopyRows() {
+void SkinnyLowering::CopyRows() {
   const int64_t length = plan_.row_elements();
   const ir::BufferId source = fused_.OperandBuffer(g_.p.row_operand);
   const ExprRef first_k = b_.Let("first_k", first_ * plan_.step());
@@ -123,7 +123,7 @@ void Lowering::CopyRows() {
   }
 }
 
-void Lowering::LoadColumns(const ExprRef& step, int count) {
+void SkinnyLowering::LoadColumns(const ExprRef& step, int count) {
   const int64_t size = plan_.step();
   const ExprRef at = b_.Let("column_at", panel_ + step * (plan_.columns * size));
   for (int u = 0; u < count; ++u) {
@@ -134,7 +134,7 @@ void Lowering::LoadColumns(const ExprRef& step, int count) {
   }
 }
 
-void Lowering::Multiply(const ExprRef& step, int count) {
+void SkinnyLowering::Multiply(const ExprRef& step, int count) {
   const ExprRef at = b_.Let("row_at", step * plan_.step() + lane_ * int64_t{plan_.lanes});
   for (int u = 0; u < count; ++u) {
     for (int m = 0; m < static_cast<int>(g_.m); ++m) {
@@ -152,7 +152,7 @@ void Lowering::Multiply(const ExprRef& step, int count) {
   }
 }
 
-void Lowering::DepositSums() {
+void SkinnyLowering::DepositSums() {
   const int sums = static_cast<int>(g_.m) * plan_.columns;
   for (int distance = 16; distance >= 1; distance /= 2) {
     for (int i = 0; i < sums; ++i) {
@@ -170,7 +170,7 @@ void Lowering::DepositSums() {
   });
 }
 
-void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
+void SkinnyLowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   b_.ReleaseDependents();
   const bool cluster = plan_.cluster;
   const ExprRef tile =
@@ -222,7 +222,7 @@ void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
 
 Result<LoweredKernel> LowerSkinny(const graph::Workload& workload, const GpuContraction& g,
                                   const SkinnyPlan& plan) {
-  return Lowering(workload, g, plan).Run();
+  return SkinnyLowering(workload, g, plan).Run();
 }
 
 }  // namespace mlc::schedule

@@ -15,9 +15,9 @@ namespace {
 using ir::ExprRef;
 using ir::Int;
 
-class Lowering {
+class TensorLowering {
  public:
-  Lowering(const graph::Workload& workload, const GpuContraction& g, const TensorPlan& plan)
+  TensorLowering(const graph::Workload& workload, const GpuContraction& g, const TensorPlan& plan)
       : workload_(workload),
         g_(g),
         plan_(plan),
@@ -72,7 +72,7 @@ class Lowering {
   ExprRef lane_, slice_, warp_row_, warp_column_;
 };
 
-void Lowering::DeclareOperands() {
+void TensorLowering::DeclareOperands() {
   bindings_ = fused_.bindings();
   ir::BufferId columns = 0;
   if (Packs()) {
@@ -100,7 +100,7 @@ void Lowering::DeclareOperands() {
   output_.emplace(workload_, g_, shape, fused_, b_);
 }
 
-LoweredKernel Lowering::Run() {
+LoweredKernel TensorLowering::Run() {
   DeclareOperands();
   const auto narrow = [&](graph::ValueId id) {
     return SizeOf(workload_.graph()[id].type.dtype) <= 2;
@@ -117,7 +117,7 @@ LoweredKernel Lowering::Run() {
   return lowered;
 }
 
-void Lowering::PlaceTile(const ExprRef& block) {
+void TensorLowering::PlaceTile(const ExprRef& block) {
   const int64_t tiles = plan_.m_tiles * plan_.n_tiles;
   // The parts of a tile lie side by side in a cluster, else a grid of tiles apart.
   const bool cluster = plan_.cluster;
@@ -149,7 +149,7 @@ void Lowering::PlaceTile(const ExprRef& block) {
   columns_->PlaceCopies(place_.thread, place_.n, place_.batch.column_offset, z * plan_.n_tiles + n);
 }
 
-void Lowering::PlaceWarp(const ExprRef& thread) {
+void TensorLowering::PlaceWarp(const ExprRef& thread) {
   const ExprRef warp = b_.Let("warp", ir::FloorDiv(thread, 32));
   lane_ = b_.Let("lane", ir::Mod(thread, 32));
   const int grid = plan_.warps_m * plan_.warps_n;
@@ -164,7 +164,7 @@ void Lowering::PlaceWarp(const ExprRef& thread) {
   columns_->PlaceFragments(lane_, warp_column_, slice_);
 }
 
-void Lowering::PlaceWarpgroup(const ExprRef& thread) {
+void TensorLowering::PlaceWarpgroup(const ExprRef& thread) {
   const ExprRef group = b_.Let("group", ir::FloorDiv(thread, 128));
   const int rows = 4 * plan_.warp_rows();
   const ExprRef row = b_.Let("group_row", ir::FloorDiv(group, plan_.warps_n) * rows);
@@ -178,7 +178,7 @@ void Lowering::PlaceWarpgroup(const ExprRef& thread) {
 
 // The prologue of the software pipeline: fills the first stages. Constant columns do not wait for
 // the launches before this one.
-void Lowering::StartPipeline() {
+void TensorLowering::StartPipeline() {
   const auto each = [&](const std::function<void(const ExprRef&, const ExprRef&)>& body,
                         bool commit) {
     for (int64_t s = 0; s < plan_.prefetch_distance(); ++s) {
@@ -209,7 +209,7 @@ void Lowering::StartPipeline() {
 }
 
 // Runs `body` if the block has such a k step.
-void Lowering::If(const ExprRef& step, const std::function<void()>& body) {
+void TensorLowering::If(const ExprRef& step, const std::function<void()>& body) {
   int64_t have = 0, want = 0;
   if (ir::IsConstInt(count_, &have) && ir::IsConstInt(step, &want)) {
     if (want < have) body();
@@ -218,7 +218,7 @@ void Lowering::If(const ExprRef& step, const std::function<void()>& body) {
   b_.If(ir::MakeApply(ScalarOp::kLess, {step, count_}), body);
 }
 
-void Lowering::CopyNext(const ExprRef& next) {
+void TensorLowering::CopyNext(const ExprRef& next) {
   const ExprRef stage = StageAt(next);
   const ExprRef k = b_.Let("next_k", first_ + next);
   columns_->Copy(k, stage);
@@ -227,7 +227,7 @@ void Lowering::CopyNext(const ExprRef& next) {
   if (columns_->Fetches()) columns_->Fetch(k);
 }
 
-void Lowering::EmitLoop() {
+void TensorLowering::EmitLoop() {
   const auto arrive = [&] {
     b_.WaitCopies(plan_.stages - 2);
     b_.Barrier();
@@ -254,7 +254,7 @@ void Lowering::EmitLoop() {
 
 // The copies of a later step begin after the products of this one: into a stage whose products all
 // warpgroups have waited for before the barrier.
-void Lowering::EmitWarpgroupLoop() {
+void TensorLowering::EmitWarpgroupLoop() {
   b_.For("k_step", Int(0), count_, 1, [&](const ExprRef& step) {
     b_.WaitCopies(plan_.prefetch_distance() - 1);
     b_.FenceTiles();
@@ -271,7 +271,7 @@ void Lowering::EmitWarpgroupLoop() {
 // Fragments of the next step are loaded while this one's products are under way, so that a group
 // splits and adds while another one's go on. A barrier follows the beginning of each step's
 // products, the end of those before: their stage is free from then on.
-void Lowering::EmitThreePassLoop() {
+void TensorLowering::EmitThreePassLoop() {
   const auto arrive = [&](int pending) {
     b_.WaitCopies(pending);
     b_.FenceTiles();
@@ -295,17 +295,17 @@ void Lowering::EmitThreePassLoop() {
   });
 }
 
-void Lowering::Zero(ir::BufferId sums, int count) {
+void TensorLowering::Zero(ir::BufferId sums, int count) {
   for (int i = 0; i < count; ++i) b_.Set(sums, Int(i), ir::Float(DType::kF32, 0, 4));
 }
 
-void Lowering::Load(const ExprRef& stage, int unit) {
+void TensorLowering::Load(const ExprRef& stage, int unit) {
   rows_->Load(stage, unit, unit % plan_.sets());
   columns_->Load(stage, unit, unit % plan_.sets());
 }
 
 // One k step: with two sets, the fragments of a unit are loaded while the one before is multiplied.
-void Lowering::Multiply(const ExprRef& step, const ExprRef& stage) {
+void TensorLowering::Multiply(const ExprRef& step, const ExprRef& stage) {
   const int last = plan_.units() - 1;
   if (!PrefetchesFragments()) Load(stage, 0);
   for (int unit = 0; unit <= last; ++unit) {
@@ -323,7 +323,7 @@ void Lowering::Multiply(const ExprRef& step, const ExprRef& stage) {
 
 // Sums go from fragments to rows in shared memory; thread t of a warp has columns 2 (t % 4) and the
 // next of rows t / 4 and t / 4 + 8.
-void Lowering::DepositSums() {
+void TensorLowering::DepositSums() {
   const int64_t pitch = plan_.sum_pitch();
   const int64_t tile_rows = plan_.warpgroups ? 64 : 16;  // from one to the warp's next
   const ExprRef base =
@@ -340,7 +340,7 @@ void Lowering::DepositSums() {
   }
 }
 
-void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
+void TensorLowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   place_.thread = thread;
   PlaceTile(block);
   first_ = b_.Let("first_step", place_.part * plan_.split_steps);
@@ -369,7 +369,7 @@ void Lowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
 
 Result<LoweredKernel> LowerTensor(const graph::Workload& workload, const GpuContraction& g,
                                   const TensorPlan& plan) {
-  return Lowering(workload, g, plan).Run();
+  return TensorLowering(workload, g, plan).Run();
 }
 
 }  // namespace mlc::schedule
