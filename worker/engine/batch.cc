@@ -16,7 +16,7 @@
 #include "base/process/priority.h"
 #include "base/sandbox/child_limits.h"
 #include "worker/build/trial.h"
-#include "worker/engine/second_round.h"
+#include "worker/engine/remeasurement.h"
 
 namespace mlc::worker {
 namespace {
@@ -192,7 +192,7 @@ std::vector<TimedMeasurement> RunBatch(const std::vector<RunTask>& tasks,
   std::vector<RunTask> again;
   std::vector<size_t> places;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    if (!NeedsSecondRound(results[i].measurement, tasks[i].early_stop_ns)) continue;
+    if (!NeedsRemeasurement(results[i].measurement, tasks[i].early_stop_ns)) continue;
     places.push_back(i);
     again.push_back(tasks[i]);
     // It has passed its early-stop check.
@@ -201,7 +201,7 @@ std::vector<TimedMeasurement> RunBatch(const std::vector<RunTask>& tasks,
   const std::vector<TimedMeasurement> second = RunOnce(again, options, machine);
   for (size_t i = 0; i < places.size(); ++i) {
     TimedMeasurement& result = results[places[i]];
-    result.measurement = Together(result.measurement, second[i].measurement);
+    result.measurement = CombineMeasurements(result.measurement, second[i].measurement);
     result.took_s += second[i].took_s;
   }
   return results;

@@ -1,6 +1,6 @@
 // Runs a batch of built kernels one after the other in runner children, with nothing else of this
 // worker running. A crash or a hang costs its own trial only: the next ones get a new child. First
-// trials and those that lead are timed twice (second_round.h). Not thread-safe. REQUIRES: the
+// trials and those that lead are measured twice (remeasurement.h). Not thread-safe. REQUIRES: the
 // calling process has one thread.
 #pragma once
 

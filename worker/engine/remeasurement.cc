@@ -1,4 +1,4 @@
-#include "worker/engine/second_round.h"
+#include "worker/engine/remeasurement.h"
 
 #include <algorithm>
 
@@ -11,16 +11,16 @@ double Mean(double a, double b) { return (a + b) / 2; }
 
 }  // namespace
 
-bool NeedsSecondRound(const Measurement& first, double early_stop_ns) {
+bool NeedsRemeasurement(const Measurement& first, double early_stop_ns) {
   if (first.outcome != Outcome::kOk) return false;
   if (early_stop_ns <= 0) return true;
-  // What was disturbed may lead when it is not.
+  // A disturbed trial may lead on a quiet machine.
   return first.median_ns < (QuietMachineGate::IsQuiet(first.machine_speed)
                                 ? early_stop_ns / kEarlyStopFactor
                                 : early_stop_ns);
 }
 
-Measurement Together(const Measurement& first, const Measurement& second) {
+Measurement CombineMeasurements(const Measurement& first, const Measurement& second) {
   if (second.outcome == Outcome::kInfra) return first;
   if (second.outcome != Outcome::kOk) return second;
   const bool first_quiet = QuietMachineGate::IsQuiet(first.machine_speed);
@@ -31,7 +31,7 @@ Measurement Together(const Measurement& first, const Measurement& second) {
   both.p10_ns = Mean(first.p10_ns, second.p10_ns);
   both.p90_ns = Mean(first.p90_ns, second.p90_ns);
   both.runs = first.runs + second.runs;
-  // Not every round has runs with cold caches.
+  // Not every measurement has runs with cold caches.
   const bool both_cold = first.cold_ns > 0 && second.cold_ns > 0;
   both.cold_ns =
       both_cold ? Mean(first.cold_ns, second.cold_ns) : std::max(first.cold_ns, second.cold_ns);
