@@ -184,9 +184,9 @@ std::string DescribeEnd(int wait_status) {
          strsignal(signal) + ")";
 }
 
-bool IsMachinesFault(int wait_status, const std::string& errors) {
+bool IsMachineFailure(int wait_status, const std::string& errors) {
   if (WIFSIGNALED(wait_status)) {
-    return WTERMSIG(wait_status) == SIGKILL || build::SaysOutOfMemory(errors);
+    return WTERMSIG(wait_status) == SIGKILL || build::ReportsOutOfMemory(errors);
   }
   const int code = WEXITSTATUS(wait_status);
   return code == kNoSandboxCode || code == build::kOutOfMemoryCode;

@@ -79,6 +79,6 @@ std::string DescribeEnd(int wait_status);
 // Whether a child ended for a reason that is the machine's and not that of what it worked on: it
 // could not be sandboxed, memory ran out, or it was killed, which Linux does when memory is out.
 // `errors`: its ErrorText(), where it runs no code that others wrote; else empty.
-bool IsMachinesFault(int wait_status, const std::string& errors);
+bool IsMachineFailure(int wait_status, const std::string& errors);
 
 }  // namespace mlc::worker

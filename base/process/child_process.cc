@@ -51,7 +51,7 @@ std::string LastWords(int errors) {
 bool RanOutOfMemory(int wait_status, const std::string& words) {
   if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status) == kOutOfMemoryCode;
   // Nobody of ours kills it: Linux does, when the machine has no memory left.
-  return WTERMSIG(wait_status) == SIGKILL || SaysOutOfMemory(words);
+  return WTERMSIG(wait_status) == SIGKILL || ReportsOutOfMemory(words);
 }
 
 Status ReadReport(const Child& child, int wait_status) {

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 4> kBeginnings = {
 // Of NVRTC, behind a place in the source if it was at one; "Catastrophic" where it was not.
 constexpr std::string_view kEnd = "atastrophic error: out of memory";
 
-bool LineSaysSo(std::string_view line) {
+bool LineReportsOutOfMemory(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
   const auto begins = [line](std::string_view words) { return line.starts_with(words); };
   if (std::any_of(kBeginnings.begin(), kBeginnings.end(), begins)) return true;
@@ -34,10 +34,10 @@ bool LineSaysSo(std::string_view line) {
 
 void EndWhenOutOfMemory() { std::set_new_handler(End); }
 
-bool SaysOutOfMemory(std::string_view text) {
+bool ReportsOutOfMemory(std::string_view text) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    if (LineSaysSo(text.substr(0, end))) return true;
+    if (LineReportsOutOfMemory(text.substr(0, end))) return true;
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return false;

@@ -16,6 +16,6 @@ void EndWhenOutOfMemory();
 // Whether a compiler's log or its last words on standard error say so: NVRTC's "catastrophic error:
 // out of memory", ptxas' failed allocation, LLVM's and the C++ library's last words. A diagnostic
 // that quotes such words from the source does not count.
-bool SaysOutOfMemory(std::string_view text);
+bool ReportsOutOfMemory(std::string_view text);
 
 }  // namespace mlc::build

@@ -182,7 +182,7 @@ class OpenedNvrtc : public Nvrtc {
       binary.log.pop_back();
     }
     // It tells a lack of memory as an error of the source.
-    if (code == kOutOfMemory || (code != kSuccess && SaysOutOfMemory(binary.log))) {
+    if (code == kOutOfMemory || (code != kSuccess && ReportsOutOfMemory(binary.log))) {
       return NoMemory(arch, binary.log);
     }
     if (code == kCompilationFailed) {

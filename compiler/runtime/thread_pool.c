@@ -118,7 +118,7 @@ static atomic_uint* ShareOf(mlc_pool* pool, int thread) {
 }
 
 /* Runs the thread's own share, from its start, as far as nobody else takes it. */
-static void RunOwn(mlc_pool* pool, int thread) {
+static void RunOwnShare(mlc_pool* pool, int thread) {
   const unsigned grains = Grains(pool, thread);
   mlc_grains taken;
   while (mlc_share_take_own(ShareOf(pool, thread), &taken)) {
@@ -129,7 +129,7 @@ static void RunOwn(mlc_pool* pool, int thread) {
 /* Runs what others have not begun, half by half from the end of their shares: an owner that is
    slow, or that has no CPU at the moment, finds about as much as the helpers still have to
    do. */
-static void HelpOthers(mlc_pool* pool, int thread, int victims) {
+static void StealGrains(mlc_pool* pool, int thread, int victims) {
   for (int i = 1; i <= victims; ++i) {
     const int victim = (thread + i) % pool->threads;
     atomic_uint* share = ShareOf(pool, victim);
@@ -148,7 +148,7 @@ static void HelpAsWorker(mlc_pool* pool, int thread) {
   const mlc_phase* phase = pool->job.phase;
   if (phase == NULL || phase->extent <= pool->threads) return;
   const int others = pool->threads - 1;
-  HelpOthers(pool, thread, others < kMostVictims ? others : kMostVictims);
+  StealGrains(pool, thread, others < kMostVictims ? others : kMostVictims);
 }
 
 /* Moves the worker if it shares its CPU with the caller or with a worker before it. */
@@ -198,7 +198,7 @@ static void* WorkerMain(void* argument) {
     AwaitShare(self);
     if (pool->job.phase == NULL && pool->job.work == NULL) return NULL;
     NoteCpu(&self->cpu);
-    RunOwn(pool, self->index);
+    RunOwnShare(pool, self->index);
     HelpAsWorker(pool, self->index);
     if (mlc_share_end(&self->share)) self->was_fetched = 1;
     if (atomic_load(&pool->caller_sleeps) != 0) FutexWake(&self->share);
@@ -284,8 +284,8 @@ static void AwaitAll(mlc_pool* pool) {
 
 static void RunPhase(mlc_pool* pool, const mlc_phase* phase, void* const* buffers) {
   Offer(pool, (job){phase, buffers, NULL, NULL});
-  RunOwn(pool, 0);
-  HelpOthers(pool, 0, pool->threads - 1);
+  RunOwnShare(pool, 0);
+  StealGrains(pool, 0, pool->threads - 1);
   AwaitAll(pool);
 }
 

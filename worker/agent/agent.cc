@@ -22,7 +22,7 @@ Measurement WithPrintableDetail(Measurement measurement) {
 
 }  // namespace
 
-int Agent::Want() const {
+int Agent::FreeCapacity() const {
   const int held = static_cast<int>(holding_.size());
   if (draining_ || measuring_ || held * 2 > options_.slots) return 0;
   if (spool_.size() >= options_.most_unsent) return 0;
@@ -38,7 +38,7 @@ proto::SynchronizeRequest Agent::Request() const {
   request.set_boot(options_.boot);
   request.set_build(options_.build);
   request.set_target(options_.target);
-  request.set_want(Want());
+  request.set_want(FreeCapacity());
   request.set_draining(draining_);
   for (const Digest& uid : holding_) request.add_holding(server::ToWire(uid));
   request.set_sequence(calls_ + 1);
@@ -129,7 +129,7 @@ int64_t Agent::NextCallMs() const {
   if (failures_ > 0) return retry_ms_;
   if (measuring_) return heartbeat;
   if (fresh_results_) return retry_ms_;
-  if (Want() > 0 || !spool_.empty()) return last_call_ms_ + poll_ms_;
+  if (FreeCapacity() > 0 || !spool_.empty()) return last_call_ms_ + poll_ms_;
   return heartbeat;
 }
 

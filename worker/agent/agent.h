@@ -68,7 +68,7 @@ class Agent {
   const std::string& boot() const { return options_.boot; }
 
  private:
-  int Want() const;
+  int FreeCapacity() const;
   void Forget(const std::string& bytes, Orders& orders);
 
   AgentOptions options_;

@@ -202,7 +202,7 @@ class Daemon {
       if (events.measured) seat.agent.set_measuring(false);
       if (events.wants_to_measure) seat.agent.set_measuring(true);
     }
-    if (events.wants_to_measure) engine_.LetMeasure();
+    if (events.wants_to_measure) engine_.AllowMeasurement();
     return Status();
   }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kMagic = "mlc-spool 1\n";
 constexpr uint8_t kResult = 1;
-constexpr uint8_t kForgotten = 2;
+constexpr uint8_t kAcknowledged = 2;
 constexpr size_t kDigestBytes = 16;
 constexpr size_t kHeadBytes = sizeof(uint32_t) + kDigestBytes;
 constexpr uint32_t kLongestEntry = 1 << 20;
@@ -46,7 +46,7 @@ std::string ResultEntry(const TrialResult& result) {
 
 std::string ForgottenEntry(const Digest& uid) {
   ByteWriter out;
-  out.Put(kForgotten);
+  out.Put(kAcknowledged);
   Put(out, uid);
   return Entry(out.Take());
 }
@@ -115,7 +115,7 @@ Status Spool::Load() {
     ByteReader in(entry.substr(kHeadBytes));
     const auto kind = in.Get<uint8_t>();
     const Digest uid = GetDigest(in);
-    if (kind == kForgotten) live_.erase(uid);
+    if (kind == kAcknowledged) live_.erase(uid);
     if (kind == kResult) live_[uid] = std::string(entry);
     rest.remove_prefix(size);
   }

@@ -15,7 +15,7 @@ namespace mlc::worker {
 namespace {
 
 // The first byte of a child's message.
-constexpr char kQuestion = 'Q';
+constexpr char kLookup = 'Q';
 constexpr char kMade = 'M';
 
 // Of the parent's answer, before the size of what it put into the shared memory.
@@ -37,9 +37,9 @@ bool ReadAll(int fd, char* to, size_t bytes) {
   return true;
 }
 
-class AskingNvrtc : public build::Nvrtc {
+class CachingNvrtc : public build::Nvrtc {
  public:
-  AskingNvrtc(build::Nvrtc& nvrtc, int socket, int answer)
+  CachingNvrtc(build::Nvrtc& nvrtc, int socket, int answer)
       : nvrtc_(nvrtc), socket_(socket), answer_(answer) {}
 
   std::string version() const override { return nvrtc_.version(); }
@@ -57,7 +57,7 @@ class AskingNvrtc : public build::Nvrtc {
  private:
   std::optional<build::CudaBinary> Ask(const std::string& source, const std::string& arch) {
     ByteWriter question;
-    question.Put(kQuestion);
+    question.Put(kLookup);
     question.PutText(arch);
     question.PutText(source);
     char reply[kAnswerBytes];
@@ -101,7 +101,7 @@ void CubinExchange::CloseChildSide() {
 }
 
 std::unique_ptr<build::Nvrtc> CubinExchange::Compiler(build::Nvrtc& nvrtc) const {
-  return std::make_unique<AskingNvrtc>(nvrtc, child_, answer_);
+  return std::make_unique<CachingNvrtc>(nvrtc, child_, answer_);
 }
 
 SharedCubins::SharedCubins(const std::string& folder) {
@@ -131,7 +131,7 @@ void SharedCubins::Serve(CubinExchange& exchange, const build::Nvrtc& nvrtc) {
   while (const std::optional<std::string> message = TakeFrame(exchange.received_)) {
     if (message->empty()) continue;
     const std::string_view rest = std::string_view(*message).substr(1);
-    if (message->front() == kQuestion) Answer(exchange, nvrtc, rest);
+    if (message->front() == kLookup) Answer(exchange, nvrtc, rest);
     if (message->front() == kMade) Keep(exchange, rest);
   }
 }

@@ -31,7 +31,7 @@ Result<WorkloadData*> ReferenceStore::Find(const std::string& text, uint64_t see
     if (data.sets.empty() && !data.maker && !data.failure.ok()) {
       data.failure = Status();
       data.waiting = seed;
-      BeginWaiting();
+      StartQueuedMakers();
     }
     return &data;
   }
@@ -41,11 +41,11 @@ Result<WorkloadData*> ReferenceStore::Find(const std::string& text, uint64_t see
   data.workload = std::move(workload);
   data.last_use = ++uses_;
   data.waiting = seed;
-  BeginWaiting();
+  StartQueuedMakers();
   return &data;
 }
 
-bool ReferenceStore::MayBegin(const WorkloadData& data) const {
+bool ReferenceStore::CanStart(const WorkloadData& data) const {
   if (makers() >= options_.makers) return false;
   int64_t bytes = 0;
   for (const WorkloadData& other : workloads_) {
@@ -56,18 +56,18 @@ bool ReferenceStore::MayBegin(const WorkloadData& data) const {
   return bytes <= options_.maker_bytes / kStepsAtATime;
 }
 
-void ReferenceStore::BeginWaiting() {
+void ReferenceStore::StartQueuedMakers() {
   for (WorkloadData& data : workloads_) {
     if (!data.waiting) continue;
     // In their order: a large one would wait for ever while small ones pass by.
-    if (!MayBegin(data)) return;
+    if (!CanStart(data)) return;
     Begin(data, *std::exchange(data.waiting, std::nullopt));
   }
 }
 
 void ReferenceStore::SetMakers(int most) {
   options_.makers = most;
-  BeginWaiting();
+  StartQueuedMakers();
 }
 
 build::ChildWork ReferenceStore::WorkOf(const WorkloadData& data) const {
@@ -114,7 +114,7 @@ const SharedMemory& ReferenceStore::NextSet(WorkloadData& data) {
 }
 
 void ReferenceStore::Renew(WorkloadData& data, uint64_t seed) {
-  if (data.maker || data.sets.empty() || !MayBegin(data)) return;
+  if (data.maker || data.sets.empty() || !CanStart(data)) return;
   const int64_t since = data.trials - data.renewed_at;
   const int64_t renew_after =
       std::max(options_.renew_trials, static_cast<int64_t>(data.make_ms / 2));
@@ -146,7 +146,7 @@ void ReferenceStore::Collect() {
           Unavailable("the reference is not made after " + std::to_string(data.timeout_ms) + " ms");
     }
   }
-  BeginWaiting();
+  StartQueuedMakers();
 }
 
 void ReferenceStore::Finish(WorkloadData& data) {

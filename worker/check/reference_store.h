@@ -69,10 +69,10 @@ class ReferenceStore {
   void ContinueMakers();
 
  private:
-  bool MayBegin(const WorkloadData& data) const;
+  bool CanStart(const WorkloadData& data) const;
   build::ChildWork WorkOf(const WorkloadData& data) const;
   void Begin(WorkloadData& data, uint64_t seed);
-  void BeginWaiting();
+  void StartQueuedMakers();
   void Finish(WorkloadData& data);
   void MakeRoom(int64_t bytes);
 

@@ -106,7 +106,7 @@ class ChildRun {
       results.Add(Failed(Outcome::kRunTimeout, "the kernel's process " + DescribeEnd(end)));
       return;
     }
-    const bool infra = IsMachinesFault(end, "");
+    const bool infra = IsMachineFailure(end, "");
     std::string detail = (infra ? "the runner " : "the kernel's process ") + DescribeEnd(end);
     if (const std::string text = child->ErrorText(); !text.empty()) detail += ": " + text;
     results.Add(Failed(infra ? Outcome::kInfra : Outcome::kRunError, detail));

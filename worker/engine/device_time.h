@@ -17,10 +17,11 @@ class DeviceTime {
   int devices() const { return devices_; }
   // What holds from now until the next call: trials that are there, and devices that have one.
   void Note(int trials, int busy, Clock::time_point now);
-  // A device was busy for so long, and no result came of it.
-  void Lose(double seconds) { waited_s_ += seconds; }
-  // Seconds that nobody has paid yet, and that the caller divides among the next results.
-  double TakeWaited() { return std::exchange(waited_s_, 0); }
+  // Adds the time of a device that gave no result.
+  void AddUnattributed(double seconds) { waited_s_ += seconds; }
+  // Takes the seconds that are attributed to no trial yet; the caller divides them among the next
+  // results.
+  double TakeUnattributed() { return std::exchange(waited_s_, 0); }
 
  private:
   int devices_;

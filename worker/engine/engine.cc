@@ -43,7 +43,7 @@ Measurement BuildFailure(int end, const std::string& errors) {
   std::string detail = "the compiler " + DescribeEnd(end);
   if (!errors.empty()) detail += ": " + errors;
   if (WIFSIGNALED(end) && WTERMSIG(end) == SIGXCPU) return Failed(Outcome::kBuildTimeout, detail);
-  return Failed(IsMachinesFault(end, errors) ? Outcome::kInfra : Outcome::kBuildError, detail);
+  return Failed(IsMachineFailure(end, errors) ? Outcome::kInfra : Outcome::kBuildError, detail);
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ void Engine::DropFinished() {
 }
 
 void Engine::Fail(Job& job, Measurement measurement) {
-  Finish(job, std::move(measurement), TimeOf(job).TakeWaited());
+  Finish(job, std::move(measurement), TimeOf(job).TakeUnattributed());
 }
 
 void Engine::Finish(Job& job, Measurement measurement, double device_s) {
@@ -311,7 +311,7 @@ void Engine::Measure() {
   }
   ContinueBuilders();
   references_.ContinueMakers();
-  const double waited_s = time.TakeWaited() / static_cast<double>(ready.size());
+  const double waited_s = time.TakeUnattributed() / static_cast<double>(ready.size());
   for (size_t i = 0; i < ready.size(); ++i) {
     measured[i].measurement.build_ms = ready[i]->built.build_ms;
     references_.Renew(*ready[i]->data, ready[i]->trial.seed);

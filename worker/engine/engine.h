@@ -100,7 +100,7 @@ class Engine {
     return !targets_[static_cast<size_t>(job.trial.target)].is_cuda();
   }
   size_t ClassOf(const Job& job) const;  // among the fleet's; REQUIRES: !OnCpu(job)
-  bool OthersWait(const std::vector<Job*>& group);
+  bool IsWorkWaiting(const std::vector<Job*>& group);
   void SubmitToGpus();
   // The trials of the interleaved group of this one, itself included; empty while one of them is
   // not built.

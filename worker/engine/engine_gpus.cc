@@ -70,7 +70,7 @@ size_t Engine::ClassOf(const Job& job) const {
 }
 
 // Something else than the group could be timed on its device.
-bool Engine::OthersWait(const std::vector<Job*>& group) {
+bool Engine::IsWorkWaiting(const std::vector<Job*>& group) {
   return std::any_of(jobs_.begin(), jobs_.end(), [&](Job& job) {
     if (job.data == nullptr || OnCpu(job) || !Ready(job)) return false;
     if (ClassOf(job) != ClassOf(*group.front())) return false;
@@ -82,7 +82,8 @@ void Engine::SubmitToGpus() {
   if (fleet_ == nullptr) return;
   // Timings on the CPU have their turn when the GPUs are done.
   if (CpuWaits()) {
-    for (size_t target = 0; target < fleet_->targets().size(); ++target) fleet_->Hurry(target);
+    for (size_t target = 0; target < fleet_->targets().size(); ++target)
+      fleet_->StopExtraSamples(target);
     return;
   }
   for (Job& job : jobs_) {
@@ -91,7 +92,7 @@ void Engine::SubmitToGpus() {
     if (group.empty()) continue;
     const size_t target = ClassOf(job);
     if (!fleet_->HasIdle(target)) {
-      fleet_->Hurry(target);
+      fleet_->StopExtraSamples(target);
       continue;
     }
     const SharedMemory& set = references_.NextSet(*job.data);
@@ -99,7 +100,7 @@ void Engine::SubmitToGpus() {
     task.workload = job.trial.workload;
     task.set = set.serial();
     task.early_stop_ns = group.size() > 1 ? 0 : job.trial.early_stop_ns;
-    task.at_leisure = !OthersWait(group);
+    task.may_take_more_samples = !IsWorkWaiting(group);
     for (Job* member : group) task.built.push_back(Encode(member->built));
     const uint64_t ticket = ++tickets_;
     if (!fleet_->Submit(target, ticket, task, set.descriptor())) continue;
@@ -142,7 +143,7 @@ void Engine::TakeFromGpu(GpuFleet::Ended ended) {
   // A failure of one, or one was cancelled.
   const size_t together = group.front()->together;
   if (ended.measurements.size() != together || group.size() != together) {
-    TimeOf(*group.front()).Lose(took_s);
+    TimeOf(*group.front()).AddUnattributed(took_s);
     for (Job* job : group) {
       job->alone = true;
       job->stage = Stage::kBuilt;
@@ -150,7 +151,7 @@ void Engine::TakeFromGpu(GpuFleet::Ended ended) {
     return;
   }
   const double each_s =
-      (took_s + TimeOf(*group.front()).TakeWaited()) / static_cast<double>(together);
+      (took_s + TimeOf(*group.front()).TakeUnattributed()) / static_cast<double>(together);
   for (size_t i = 0; i < group.size(); ++i) {
     Job& job = *group[i];
     ended.measurements[i].build_ms = job.built.build_ms;

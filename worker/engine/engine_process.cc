@@ -21,10 +21,10 @@ namespace {
 constexpr char kTrial = 'T';
 constexpr char kCancel = 'C';
 constexpr char kGate = 'L';  // with '+' or '-': to be made or not; and its path
-constexpr char kGo = 'G';
+constexpr char kMeasurementAllowed = 'G';
 constexpr char kHello = 'H';
 constexpr char kError = 'E';
-constexpr char kAsk = 'M';
+constexpr char kMeasurementRequest = 'M';
 constexpr char kResults = 'R';
 constexpr char kWarning = 'W';
 
@@ -78,13 +78,13 @@ class Server {
     if (message[0] == kGate && !rest.empty()) {
       engine_.set_gate({std::string(rest.substr(1)), rest[0] == '+'});
     }
-    if (message[0] == kGo) go_ = true;
+    if (message[0] == kMeasurementAllowed) go_ = true;
   }
 
   // Nothing is started meanwhile, so nothing runs beside the timing.
   bool AwaitGo() {
     go_ = false;
-    if (!WriteAll(fd_, Frame(std::string(1, kAsk)))) return false;
+    if (!WriteAll(fd_, Frame(std::string(1, kMeasurementRequest)))) return false;
     while (!go_) {
       pollfd waiting = {fd_, POLLIN, 0};
       (void)poll(&waiting, 1, -1);
@@ -225,7 +225,7 @@ void EngineProcess::SetGate(const GateFile& file) {
   Send(std::string{kGate, file.make ? '+' : '-'} + file.path);
 }
 
-void EngineProcess::LetMeasure() { Send(std::string(1, kGo)); }
+void EngineProcess::AllowMeasurement() { Send(std::string(1, kMeasurementAllowed)); }
 
 Result<EngineProcess::Events> EngineProcess::Read() {
   const bool open = Receive(fd_, incoming_);
@@ -233,7 +233,7 @@ Result<EngineProcess::Events> EngineProcess::Read() {
   while (const auto message = TakeFrame(incoming_)) {
     if (message->empty()) continue;
     ByteReader in(std::string_view(*message).substr(1));
-    if ((*message)[0] == kAsk) events.wants_to_measure = true;
+    if ((*message)[0] == kMeasurementRequest) events.wants_to_measure = true;
     if ((*message)[0] == kWarning) events.warnings.push_back(message->substr(1));
     if ((*message)[0] != kResults) continue;
     events.measured |= in.Get<bool>();

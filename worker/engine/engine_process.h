@@ -27,7 +27,7 @@ class EngineProcess {
   void Cancel(const Digest& uid);
   void SetGate(const GateFile& file);
   // The answer to Events::wants_to_measure. Measuring lasts until Events::measured.
-  void LetMeasure();
+  void AllowMeasurement();
 
   struct Events {
     std::vector<TrialResult> results;

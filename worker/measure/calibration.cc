@@ -38,7 +38,7 @@ void Measure(const MachineProbe& probe, int threads, int pipe) {
   WriteAll(pipe, out.Take());
 }
 
-Status WhyNot(const build::ChildWork& work, int end, const std::string& errors) {
+Status CalibrationError(const build::ChildWork& work, int end, const std::string& errors) {
   if (WIFSIGNALED(end) && WTERMSIG(end) == SIGXCPU) {
     return Unavailable(std::string(kFewer) + ", or stop other programs: " + Which(work) +
                        " took more than its limit of " + std::to_string(build::CpuSeconds(work)) +
@@ -46,7 +46,7 @@ Status WhyNot(const build::ChildWork& work, int end, const std::string& errors) 
   }
   const std::string how =
       Which(work) + " " + DescribeEnd(end) + (errors.empty() ? "" : ": " + errors);
-  if (IsMachinesFault(end, "")) {
+  if (IsMachineFailure(end, "")) {
     return Unavailable(std::string(kFewer) + ", or free some memory: " + how);
   }
   return Internal("report this as a bug of mlc-worker: " + how);
@@ -82,7 +82,7 @@ Result<Peaks> MeasurePeaks(const MachineProbe& probe, const build::ChildWork& wo
   }
   Peaks peaks{.fma_gflops = in.Get<double>(), .copy_gbps = in.Get<double>()};
   if (in.AtEnd()) return peaks;
-  return WhyNot(work, end, child.ErrorText());
+  return CalibrationError(work, end, child.ErrorText());
 }
 
 }  // namespace mlc::worker

@@ -13,14 +13,14 @@ constexpr int64_t kL1Rounds = 8;
 // A page, which holds one way of a first-level cache that is indexed by offsets within pages.
 constexpr int64_t kPageFloats = 1024;
 // Ways and registers of usual CPUs.
-constexpr int64_t kFewestRows = 6;
+constexpr int64_t kMinRows = 6;
 constexpr int64_t kSpareRegisters = 3;
 
 int64_t Chains(const target::Target& target) { return target.vector_registers() >= 32 ? 16 : 12; }
 
 int64_t Rows(const target::Target& target) {
   const int64_t ways = target.l1_bytes / (kPageFloats * int64_t{sizeof(float)});
-  return std::clamp(ways + 2, kFewestRows, target.vector_registers() - kSpareRegisters);
+  return std::clamp(ways + 2, kMinRows, target.vector_registers() - kSpareRegisters);
 }
 
 // Of one thread: the rows, and a vector for each of their columns.

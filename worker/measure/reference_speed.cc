@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kProbes = 255;
 // With fewer, a disturbance of some seconds would pass for the usual speed.
 constexpr size_t kMinProbes = 32;
-constexpr double kMostlyBest = 0.8;
+constexpr double kUnsharedShare = 0.8;
 
 bool IsSpeed(double gflops) { return std::isfinite(gflops) && gflops > 0; }
 
@@ -33,7 +33,7 @@ void ReferenceSpeed::FindUsual() {
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
   usual_ = sorted.empty() ? 0 : *middle;
-  shared_ = probes_.size() >= kMinProbes && usual_ < kMostlyBest * best_;
+  shared_ = probes_.size() >= kMinProbes && usual_ < kUnsharedShare * best_;
 }
 
 double ReferenceSpeed::Closeness(double gflops) {

@@ -61,7 +61,7 @@ class Sampler {
   bool MayContinue(int64_t slice_ns) const {
     if (taken_ < wanted_) return true;
     const bool disturbed = taken_ - interrupted_ > good_;
-    if (disturbed) return taken_ < kMostAttempts * wanted_ && gate_.CanAfford(slice_ns);
+    if (disturbed) return taken_ < kMaxAttempts * wanted_ && gate_.CanAfford(slice_ns);
     return taken_ < 2 * wanted_;
   }
 
@@ -116,7 +116,7 @@ class Sampler {
   }
 
   Samples Choose() const {
-    if (good_ >= std::min(wanted_, kLeastGood)) {
+    if (good_ >= std::min(wanted_, kMinGood)) {
       return Gather([&](const Slice& slice) { return IsGood(slice); });
     }
     double best_speed = 0;
@@ -129,8 +129,8 @@ class Sampler {
     return chosen;
   }
 
-  static constexpr int kMostAttempts = 8;
-  static constexpr int kLeastGood = 3;
+  static constexpr int kMaxAttempts = 8;
+  static constexpr int kMinGood = 3;
   static constexpr double kSameSpeed = 0.05;
 
   const std::function<void()>& run_;

@@ -72,7 +72,7 @@ class OpContext {
 
   // Results. Unused optional outputs may be left out.
   int OutputCount() const { return static_cast<int>(node_.outputs.size()); }
-  bool Wants(int k) const {
+  bool IsOutputUsed(int k) const {
     return k < OutputCount() && !node_.outputs[static_cast<size_t>(k)].empty();
   }
   void Out(ValueId value, int k = 0);

@@ -126,7 +126,7 @@ class Placing {
 };
 
 // True if the operand's elements lie as the slice of the container they are to be.
-bool LiesIn(const TensorType& operand, const TensorType& container) {
+bool IsContainedIn(const TensorType& operand, const TensorType& container) {
   const std::vector<int64_t> theirs = container.EffectiveStrides();
   const std::vector<int64_t> mine = operand.EffectiveStrides();
   for (size_t i = 0; i < mine.size(); ++i) {
@@ -153,7 +153,7 @@ std::vector<Containment> FindContained(const Graph& graph, const PlaceRules& rul
              !output_roots[static_cast<size_t>(operand)] &&
              result[static_cast<size_t>(operand)].container == kNoValue &&
              std::count(node.operands.begin(), node.operands.end(), operand) == 1 &&
-             LiesIn(part.type, node.type);
+             IsContainedIn(part.type, node.type);
     });
     if (!all) continue;
     const std::vector<int64_t> offsets = PartOffsets(graph, node);

@@ -19,7 +19,7 @@ double Bytes(const TensorType& type) {
 }
 
 // Kernels that keep channels in vector lanes.
-bool WantsChannelsLast(const Value& node) {
+bool PrefersChannelsLast(const Value& node) {
   return (node.op == Op::kConv || node.op == Op::kPool || node.op == Op::kResize) &&
          node.type.rank() >= 3;
 }
@@ -106,7 +106,7 @@ double LayoutCost::ProducerCost(const Value& node, const StridedView& result) co
   const bool scattered = node.op == Op::kResize && rules_.resizes_by_element;
   const double factor = scattered ? kScatteredFactor : kAgainstGrainFactor;
   const double penalty = factor * Bytes(result.type);
-  if (WantsChannelsLast(node)) return ChannelsInnermost(result.type) ? 0 : penalty;
+  if (PrefersChannelsLast(node)) return ChannelsInnermost(result.type) ? 0 : penalty;
   const int innermost = InnermostDim(result.type);
   if (innermost < 0) return 0;
   if (node.op == Op::kMatMul || node.op == Op::kAttention) {
@@ -146,7 +146,7 @@ double LayoutCost::UsersCost(ValueId value, const StridedView& view) const {
 
 double LayoutCost::UserCost(const Value& user, size_t slot, const StridedView& operand) const {
   const double bytes = Bytes(operand.type);
-  if (WantsChannelsLast(user)) {
+  if (PrefersChannelsLast(user)) {
     if (slot != 0 || ChannelsInnermost(operand.type)) return 0;
     if (user.op == Op::kConv && ReadsAnyLayout(graph_, user, rules_)) return 0;
     return kCopyFactor * bytes;

@@ -63,7 +63,7 @@ TEST(UserKernel, IsOfNoFamily) {
   EXPECT_THAT(CheckFits(large, target).message(), HasSubstr("sm_90a has 232448"));
 }
 
-TEST(UserKernel, WhatNobodyCouldRunIsExplained) {
+TEST(UserKernel, WhatNoDeviceCanRunIsExplained) {
   const auto why = [](const UserKernel& user_kernel) {
     return user_kernel.ToConfig().status().message();
   };

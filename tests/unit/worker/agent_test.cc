@@ -36,7 +36,7 @@ Agent NewAgent() {
   return Agent({.name = "w", .boot = "b", .build = "x", .target = "t", .slots = 4});
 }
 
-TEST(Agent, TellsWhatItHoldsAndWants) {
+TEST(Agent, ReportsHeldTrialsAndFreeCapacity) {
   Agent agent = NewAgent();
   EXPECT_LE(agent.NextCallMs(), 0);
   EXPECT_EQ(agent.Request().want(), 4);

@@ -18,14 +18,14 @@ TEST(DeviceTimeTest, WaitingIsWhatDevicesDoWhileThereAreTrialsForThem) {
   time.Note(9, 4, At(63));  // one of them still
   time.Note(9, 3, At(70));  // all at work
   time.Note(0, 0, At(71));
-  EXPECT_NEAR(time.TakeWaited(), 3 + 2 + 1, 1e-9);
-  EXPECT_EQ(time.TakeWaited(), 0) << "paid";
+  EXPECT_NEAR(time.TakeUnattributed(), 3 + 2 + 1, 1e-9);
+  EXPECT_EQ(time.TakeUnattributed(), 0) << "paid";
 }
 
 TEST(DeviceTimeTest, ATaskWithoutAResultIsPaidByTheNext) {
   DeviceTime time(1);
-  time.Lose(2.5);
-  EXPECT_EQ(time.TakeWaited(), 2.5);
+  time.AddUnattributed(2.5);
+  EXPECT_EQ(time.TakeUnattributed(), 2.5);
 }
 
 }  // namespace

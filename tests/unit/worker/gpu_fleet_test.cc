@@ -119,7 +119,7 @@ TEST_F(FakeGpus, ARightKernelHasTheTimesOfItsRecords) {
 TEST_F(FakeGpus, WhileNothingElseWaitsContendersGetMoreSamples) {
   const auto fleet = NewFleet();
   GpuTaskMessage task = Task("right 1000");
-  task.at_leisure = true;
+  task.may_take_more_samples = true;
   const Measurement alone = Run(*fleet, task);
   ASSERT_EQ(alone.outcome, Outcome::kOk) << alone.detail;
   EXPECT_GT(alone.runs, 20);
@@ -129,8 +129,8 @@ TEST_F(FakeGpus, WhileNothingElseWaitsContendersGetMoreSamples) {
   // One that is hurried ends, whenever the word comes, and the next one is not hurried by it.
   for (int i = 0; i < 5; ++i) {
     fleet->Submit(0, 1, task, set_->descriptor());
-    fleet->Hurry(0);
-    fleet->Hurry(0);
+    fleet->StopExtraSamples(0);
+    fleet->StopExtraSamples(0);
     while (fleet->Collect().empty()) usleep(200);
     EXPECT_GT(Run(*fleet, task).runs, 20);
   }

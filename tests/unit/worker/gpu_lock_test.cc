@@ -43,20 +43,20 @@ TEST_F(GpuLockTest, OneHoldsAndTheOtherWaits) {
   EXPECT_FALSE(other.waits());
 }
 
-TEST_F(GpuLockTest, ATurnEndsWhenSomebodyWaits) {
+TEST_F(GpuLockTest, ATurnEndsUnderContention) {
   GpuLock one = Open(), other = Open();
   ASSERT_TRUE(one.Take(now_));
-  one.Pause(now_ + milliseconds(600));
+  one.EndOfKernel(now_ + milliseconds(600));
   EXPECT_TRUE(one.held()) << "nobody waits";
   EXPECT_FALSE(other.Take(now_));
-  one.Pause(now_ + milliseconds(100));
+  one.EndOfKernel(now_ + milliseconds(100));
   EXPECT_TRUE(one.held()) << "the turn is not over";
-  one.Pause(now_ + milliseconds(600));
+  one.EndOfKernel(now_ + milliseconds(600));
   EXPECT_FALSE(one.held());
   EXPECT_FALSE(one.Take(now_ + milliseconds(601))) << "the other one first";
   EXPECT_TRUE(other.Take(now_ + milliseconds(610)));
   EXPECT_FALSE(one.Take(now_ + milliseconds(700)));
-  other.Pause(now_ + milliseconds(2000));
+  other.EndOfKernel(now_ + milliseconds(2000));
   EXPECT_TRUE(one.Take(now_ + milliseconds(2001)));
 }
 
@@ -71,7 +71,7 @@ TEST_F(GpuLockTest, ADeadHolderLeavesNothingBehind) {
 }
 
 // Everybody who may read the file may hold it, and need not give it up.
-TEST_F(GpuLockTest, OneThatIsNeverGivenUpStopsNobodyForEver) {
+TEST_F(GpuLockTest, ALockThatIsNeverReleasedBlocksForALimitedTime) {
   GpuLock hostile = Open(), one = Open();
   ASSERT_TRUE(hostile.Take(now_));
   EXPECT_FALSE(one.Take(now_));
@@ -84,24 +84,24 @@ TEST_F(GpuLockTest, OneThatIsNeverGivenUpStopsNobodyForEver) {
   EXPECT_NE(warning.find("mlc-gpu-ab.lock is held by process " + std::to_string(getpid())),
             std::string::npos)
       << warning;
-  one.Pause(now_ + milliseconds(10));
+  one.EndOfKernel(now_ + milliseconds(10));
   EXPECT_TRUE(one.Take(now_ + milliseconds(20))) << "it does not wait again";
   EXPECT_EQ(one.TakeWarning(), "") << "said once";
-  one.Pause(now_ + milliseconds(30));
+  one.EndOfKernel(now_ + milliseconds(30));
   EXPECT_FALSE(Open().Take(now_ + milliseconds(35))) << "the lock was not its own to give up";
   hostile.Leave();
   EXPECT_TRUE(one.Take(now_ + milliseconds(40)));
   EXPECT_FALSE(hostile.Take(now_ + milliseconds(50))) << "turns are taken again";
 }
 
-TEST_F(GpuLockTest, AQueueThatIsHeldStopsNobody) {
+TEST_F(GpuLockTest, AHeldQueueBlocksNoWorker) {
   const int queue = open((folder_ + "/mlc-gpu-ab.queue").c_str(), O_RDWR | O_CREAT, 0644);
   ASSERT_EQ(flock(queue, LOCK_EX), 0);
   GpuLock one = Open(), other = Open();
   ASSERT_TRUE(one.Take(now_));
   EXPECT_FALSE(other.Take(now_));
   EXPECT_TRUE(other.waits());
-  one.Pause(now_ + milliseconds(600));
+  one.EndOfKernel(now_ + milliseconds(600));
   EXPECT_TRUE(other.Take(now_ + milliseconds(601)));
   EXPECT_FALSE(other.waits());
   close(queue);

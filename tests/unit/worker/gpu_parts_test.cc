@@ -129,7 +129,7 @@ TEST(GpuMessages, TasksComeBackAsTheyWere) {
   EXPECT_EQ(task->built, (std::vector<std::string>{"built", "too"}));
   EXPECT_EQ(task->set, 7u);
   EXPECT_EQ(task->early_stop_ns, 1.5);
-  EXPECT_TRUE(task->at_leisure);
+  EXPECT_TRUE(task->may_take_more_samples);
   EXPECT_FALSE(DecodeGpuTask("short").has_value());
   const auto hello = DecodeGpuHello(Encode(GpuHello{NotFound("no CUPTI"), 0}));
   ASSERT_TRUE(hello.has_value());
@@ -172,7 +172,7 @@ TEST(GpuMessages, DescriptorsTravelWithTheirFrame) {
   const std::string large(100'000, 'x');
   ASSERT_TRUE(SendWithDescriptor(ends[0], "without", -1));
   ASSERT_TRUE(SendWithDescriptor(ends[0], large, memory));
-  ASSERT_TRUE(SendWithDescriptor(ends[0], kHurry, -1));
+  ASSERT_TRUE(SendWithDescriptor(ends[0], kStopExtraSamples, -1));
   DescriptorReader reader(ends[1]);
   EXPECT_TRUE(reader.Waiting());
   std::string frame;
@@ -188,7 +188,7 @@ TEST(GpuMessages, DescriptorsTravelWithTheirFrame) {
   EXPECT_EQ(std::memcmp(mapped->bytes().data(), "data", 4), 0);
   EXPECT_TRUE(reader.Waiting()) << "the last one has arrived";
   ASSERT_TRUE(reader.Receive(frame, descriptor));
-  EXPECT_EQ(frame, kHurry);
+  EXPECT_EQ(frame, kStopExtraSamples);
   EXPECT_FALSE(reader.Waiting());
   close(ends[0]);
   EXPECT_TRUE(reader.Waiting()) << "the end of the stream has";

@@ -213,21 +213,21 @@ TEST(ChildProcess, TheMachinesFaultsAreToldFromTheWorks) {
     return end;
   };
   std::string errors;
-  EXPECT_TRUE(IsMachinesFault(ends([] { raise(SIGKILL); }, errors), errors));
-  EXPECT_FALSE(IsMachinesFault(ends([] { abort(); }, errors), errors));
-  EXPECT_FALSE(IsMachinesFault(ends([] { _exit(1); }, errors), errors));
+  EXPECT_TRUE(IsMachineFailure(ends([] { raise(SIGKILL); }, errors), errors));
+  EXPECT_FALSE(IsMachineFailure(ends([] { abort(); }, errors), errors));
+  EXPECT_FALSE(IsMachineFailure(ends([] { _exit(1); }, errors), errors));
   const auto last_words = [] {
     std::fputs("LLVM ERROR: out of memory\n", stderr);
     abort();
   };
-  EXPECT_TRUE(IsMachinesFault(ends(last_words, errors), errors));
+  EXPECT_TRUE(IsMachineFailure(ends(last_words, errors), errors));
   if (!DetectSandbox().seccomp) return;  // a sanitizer, which has no limit of memory
   const auto wants_much = [] {
     std::vector<std::string> kept;
     while (kept.size() < 100) kept.emplace_back(size_t{8} << 20, 'x');
   };
   const int end = ends(wants_much, errors);
-  EXPECT_TRUE(IsMachinesFault(end, errors));
+  EXPECT_TRUE(IsMachineFailure(end, errors));
   EXPECT_EQ(DescribeEnd(end), "ran out of memory");
   EXPECT_EQ(errors, "out of memory\n");
 }

@@ -141,7 +141,7 @@ TEST(Timing, OfDisturbedSamplesTheFastestMachineCounts) {
   EXPECT_GE(timing.samples, 7);
 }
 
-TEST(Timing, SlicesSlowedDownByWhatNobodySeesAreRepeated) {
+TEST(Timing, SlowSlicesAreRepeatedWithoutAProbedDisturbance) {
   Fake fake;
   fake.cost = [&fake](int64_t) { return fake.now % 10'000'000 > 4'000'000 ? 140'000 : 100'000; };
   const Timing timing = fake.Time({});

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kCardIntervalNs = 200'000'000;
 constexpr int64_t kSetBudget = int64_t{16} << 30;
 // A clock below this share of the best one is still rising.
-constexpr double kRisenClock = 0.93;
+constexpr double kMinClockShare = 0.93;
 constexpr int kClockAttempts = 50;
 constexpr int kWarmUpReadings = 40;
 constexpr int kBurst = 16;
@@ -136,7 +136,7 @@ Result<double> GpuRunner::SteadyClock() {
   for (int i = 0; i < kClockAttempts; ++i) {
     clock = MLC_TRY(service_->ClockMhz());
     best_clock_mhz_ = std::max(best_clock_mhz_, clock);
-    if (clock >= kRisenClock * best_clock_mhz_) break;
+    if (clock >= kMinClockShare * best_clock_mhz_) break;
     // Work that draws it up.
     for (int burst = 0; burst < kBurst; ++burst) MLC_TRY(service_->EvictL2());
   }
@@ -189,7 +189,7 @@ void GpuRunner::ReadCard() {
 }
 
 // What made the measured times worth less; empty if nothing did.
-std::string GpuRunner::CardRemarks() const {
+std::string GpuRunner::DeviceNotes() const {
   std::string remarks;
   if (const std::string slowed = HardSlowdown(card_.slowdown_bits); !slowed.empty()) {
     remarks = "the card was slowed down: " + slowed;
@@ -205,7 +205,7 @@ Measurement GpuRunner::Measured(const Timing& timing, double clock, double error
   Measurement m = MeasurementOf(timing, error);
   m.clock_mhz = clock;
   m.machine_speed = best_clock_mhz_ > 0 ? clock / best_clock_mhz_ : 1;
-  m.detail = CardRemarks();
+  m.detail = DeviceNotes();
   return m;
 }
 

@@ -78,7 +78,7 @@ class GpuRunner {
   // Waits for the clock to rise after idle times; what it is then.
   Result<double> SteadyClock();
   void ReadCard();
-  std::string CardRemarks() const;
+  std::string DeviceNotes() const;
 
   int threads_ = 1;
   // In the order of their making: CUPTI comes before the context.

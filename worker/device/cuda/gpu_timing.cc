@@ -147,7 +147,7 @@ Result<double> ColdMedian(const GpuStage& stage, int samples) {
 }
 
 // Whether there is time for more samples.
-bool Asked(const GpuTimingOptions& options) { return options.more && options.more(); }
+bool MoreRequested(const GpuTimingOptions& options) { return options.more && options.more(); }
 
 Timing StoppedEarly(double shortest) {
   Timing timing;
@@ -174,7 +174,7 @@ Result<Timing> TimeOnGpu(const GpuStage& stage, const GpuTimingOptions& options)
   if (!contender) return timing;
   const double cold_ns = MLC_TRY(ColdMedian(stage, options.cold_samples));
   const int portion = std::max(1, sampler.samples() / kPortions);
-  for (int left = sampler.samples() * options.most_more; left > 0 && Asked(options);
+  for (int left = sampler.samples() * options.most_more; left > 0 && MoreRequested(options);
        left -= portion) {
     MLC_TRY(sampler.Sample(portion));
   }
@@ -204,7 +204,7 @@ Result<std::vector<Timing>> TimeInTurns(std::span<const GpuStage> stages,
     cold_ns.push_back(MLC_TRY(ColdMedian(stage, options.cold_samples)));
   }
   const int most = options.rounds * (1 + options.most_more);
-  for (int round = options.rounds; round < most && Asked(options); ++round) {
+  for (int round = options.rounds; round < most && MoreRequested(options); ++round) {
     MLC_TRY(take_round(round));
   }
   std::vector<Timing> timings;

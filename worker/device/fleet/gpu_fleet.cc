@@ -90,9 +90,9 @@ bool GpuFleet::Submit(size_t target, uint64_t ticket, const GpuTaskMessage& task
   return false;
 }
 
-void GpuFleet::Hurry(size_t target) {
+void GpuFleet::StopExtraSamples(size_t target) {
   for (Seat& seat : seats_) {
-    if (seat.target == target) seat.process->Hurry();
+    if (seat.target == target) seat.process->StopExtraSamples();
   }
 }
 
@@ -125,7 +125,7 @@ std::vector<GpuFleet::Ended> GpuFleet::Collect() {
   for (Seat& seat : seats_) {
     if (auto measurements = seat.process->Collect()) {
       ended.push_back({seat.ticket, *std::move(measurements)});
-      if (seat.lock) seat.lock->Pause(GpuLock::Clock::now());
+      if (seat.lock) seat.lock->EndOfKernel(GpuLock::Clock::now());
     }
   }
   return ended;

@@ -46,8 +46,8 @@ class GpuFleet {
   // `ticket` comes back with the result. False while another worker of this host has its turn on
   // all that are free: to be tried again within 10 ms.
   bool Submit(size_t target, uint64_t ticket, const GpuTaskMessage& task, int descriptor);
-  // Something waits for a device of the class: those at work take no more samples than they must.
-  void Hurry(size_t target);
+  // A task waits for a device of the class: busy devices stop sampling beyond the protocol.
+  void StopExtraSamples(size_t target);
   // Time that devices spent on more samples, since the last call.
   double TakeMoreSeconds();
   // There is nothing to submit: others need not wait for this worker.

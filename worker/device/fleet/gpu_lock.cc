@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTurn(500);
 // Those who wait look every 10 ms.
-constexpr std::chrono::milliseconds kCourtesy(40);
+constexpr std::chrono::milliseconds kRetakeDelay(40);
 
 }  // namespace
 
@@ -72,28 +72,28 @@ void GpuLock::StopWaiting() {
 }
 
 // Who waits shares the queue's lock.
-bool GpuLock::OthersWait() const {
+bool GpuLock::IsContended() const {
   if (flock(queue_, LOCK_EX | LOCK_NB) != 0) return true;
   flock(queue_, LOCK_UN);
   return false;
 }
 
-void GpuLock::GiveUp() {
+void GpuLock::Release() {
   if (held_ && !ignored_) flock(turn_, LOCK_UN);
   held_ = false;
 }
 
-void GpuLock::Pause(Clock::time_point now) {
+void GpuLock::EndOfKernel(Clock::time_point now) {
   if (!held_) return;
   // The next Take looks whether it is free again.
-  if (ignored_) return GiveUp();
-  if (now - since_ < kTurn || !OthersWait()) return;
-  GiveUp();
-  not_before_ = now + kCourtesy;
+  if (ignored_) return Release();
+  if (now - since_ < kTurn || !IsContended()) return;
+  Release();
+  not_before_ = now + kRetakeDelay;
 }
 
 void GpuLock::Leave() {
-  GiveUp();
+  Release();
   StopWaiting();
 }
 

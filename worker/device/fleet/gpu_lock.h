@@ -28,9 +28,9 @@ class GpuLock {
   // True if the lock is held now, or was waited for for too long. Else it counts as waited for,
   // until a Take succeeds or Leave.
   bool Take(Clock::time_point now);
-  // No kernel runs: the lock is given up if its turn is over and somebody waits.
-  void Pause(Clock::time_point now);
-  // There is nothing to time.
+  // No kernel runs: releases the lock if its turn is over and another worker waits.
+  void EndOfKernel(Clock::time_point now);
+  // No trial waits for the device: releases the lock and the place in the queue.
   void Leave();
   bool held() const { return held_; }
   bool waits() const { return waits_; }
@@ -40,8 +40,8 @@ class GpuLock {
  private:
   GpuLock(int turn, int queue, std::string path)
       : turn_(turn), queue_(queue), path_(std::move(path)) {}
-  bool OthersWait() const;
-  void GiveUp();
+  bool IsContended() const;
+  void Release();
   void StopWaiting();
 
   int turn_;  // descriptors

@@ -27,7 +27,7 @@ std::string Encode(const GpuTaskMessage& message) {
   for (const std::string& built : message.built) out.PutText(built);
   out.Put(message.set);
   out.Put(message.early_stop_ns);
-  out.Put(message.at_leisure);
+  out.Put(message.may_take_more_samples);
   return out.Take();
 }
 
@@ -39,7 +39,7 @@ std::optional<GpuTaskMessage> DecodeGpuTask(std::string_view bytes) {
   for (std::string& built : message.built) built = in.GetText();
   message.set = in.Get<uint64_t>();
   message.early_stop_ns = in.Get<double>();
-  message.at_leisure = in.Get<bool>();
+  message.may_take_more_samples = in.Get<bool>();
   if (!in.AtEnd() || message.built.empty()) return std::nullopt;
   return message;
 }

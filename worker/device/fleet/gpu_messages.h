@@ -21,10 +21,10 @@ struct GpuTaskMessage {
   uint64_t set = 0;
   double early_stop_ns = 0;
   // Nothing else waits: contenders get more samples until the next message comes.
-  bool at_leisure = false;
+  bool may_take_more_samples = false;
 };
-// What ends the leisure: no task.
-inline constexpr std::string_view kHurry;
+// Stops extra samples; not a task.
+inline constexpr std::string_view kStopExtraSamples;
 
 std::string Encode(const GpuTaskMessage& message);
 std::optional<GpuTaskMessage> DecodeGpuTask(std::string_view bytes);
@@ -41,7 +41,7 @@ struct GpuReport {
   // One for each kernel. One alone for several: a kernel failed, and the others say nothing.
   std::vector<Measurement> measurements;
   bool tainted = false;  // the child is to be replaced
-  double more_s = 0;     // time at leisure, spent on more samples
+  double more_s = 0;     // spent on more samples while no task waited
 };
 std::string Encode(const GpuReport& report);
 std::optional<GpuReport> DecodeGpuReport(std::string_view bytes);

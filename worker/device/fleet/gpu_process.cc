@@ -55,16 +55,16 @@ void Serve(const GpuProcessOptions& options, int socket, int pipe) {
   }
   if (!WriteAll(pipe, Frame(Encode(hello))) || !hello.status.ok()) return;
   DescriptorReader tasks(socket);
-  const std::function<bool()> leisure = [&] { return !tasks.Waiting(); };
+  const std::function<bool()> no_task_waits = [&] { return !tasks.Waiting(); };
   std::string task;
   int descriptor = -1;
   while (tasks.Receive(task, descriptor)) {
-    if (task == kHurry) continue;  // it came too late
+    if (task == kStopExtraSamples) continue;  // it came too late
     const std::optional<GpuTaskMessage> message = DecodeGpuTask(task);
     GpuReport report;
     Result<std::vector<Measurement>> ran =
         message ? RunTask(**runner, *message, descriptor,
-                          message->at_leisure ? leisure : std::function<bool()>())
+                          message->may_take_more_samples ? no_task_waits : std::function<bool()>())
                 : DataLoss("the engine sent no task");
     if (!ran.ok()) ran = std::vector{Failed(Outcome::kInfra, ran.status().message())};
     report.measurements = *std::move(ran);
@@ -160,16 +160,16 @@ void GpuProcess::Send() {
   (void)SendWithDescriptor(socket_, Encode(*task_), descriptor_);
 }
 
-void GpuProcess::Hurry() {
-  if (!task_ || !std::exchange(task_->at_leisure, false)) return;
-  if (sent_) (void)SendWithDescriptor(socket_, kHurry, -1);
+void GpuProcess::StopExtraSamples() {
+  if (!task_ || !std::exchange(task_->may_take_more_samples, false)) return;
+  if (sent_) (void)SendWithDescriptor(socket_, kStopExtraSamples, -1);
 }
 
 void GpuProcess::AddTo(std::vector<pollfd>& waiting) const {
   if (child_) waiting.push_back({child_->pipe(), POLLIN, 0});
 }
 
-bool GpuProcess::Late() const {
+bool GpuProcess::IsOverdue() const {
   const bool waits = state_ == State::kStarting || (task_ && sent_);
   return waits && Clock::now() > deadline_;
 }
@@ -202,9 +202,9 @@ std::optional<std::vector<Measurement>> GpuProcess::TakeMessages() {
   return std::nullopt;
 }
 
-std::optional<Measurement> GpuProcess::Lost() {
+std::optional<Measurement> GpuProcess::HandleChildFailure() {
   const bool was_ready = state_ == State::kReady;
-  const bool late = Late();
+  const bool late = IsOverdue();
   const bool too_much = child_->sent_too_much();
   if (late) child_->Kill();
   const int end = child_->Reap();
@@ -236,7 +236,7 @@ std::optional<Measurement> GpuProcess::Lost() {
   }
   ForgetTask();
   if (too_much) return Failed(Outcome::kRunError, "the kernel's process sent no result");
-  const bool infra = IsMachinesFault(end, "");
+  const bool infra = IsMachineFailure(end, "");
   return Failed(infra ? Outcome::kInfra : Outcome::kRunError, "the kernel's process " + how);
 }
 
@@ -249,8 +249,8 @@ std::optional<std::vector<Measurement>> GpuProcess::Collect() {
   const bool open = child_->Read();
   if (auto measurements = TakeMessages()) return measurements;
   // The child may have been replaced meanwhile.
-  if (!child_ || ((open || state_ == State::kNone) && !Late())) return std::nullopt;
-  std::optional<Measurement> lost = Lost();
+  if (!child_ || ((open || state_ == State::kNone) && !IsOverdue())) return std::nullopt;
+  std::optional<Measurement> lost = HandleChildFailure();
   if (!lost) return std::nullopt;
   return std::vector{*std::move(lost)};
 }

@@ -44,8 +44,8 @@ class GpuProcess {
   bool busy() const { return task_.has_value(); }
   // REQUIRES: !busy(). The descriptor, of the task's reference set, stays the caller's.
   void Submit(GpuTaskMessage task, int descriptor);
-  // Another task waits: no more samples than the protocol's.
-  void Hurry();
+  // Another task waits: stops sampling beyond the protocol.
+  void StopExtraSamples();
   // Time spent on more samples, since the last call.
   double TakeMoreSeconds() { return std::exchange(more_s_, 0); }
   void AddTo(std::vector<pollfd>& waiting) const;
@@ -60,9 +60,9 @@ class GpuProcess {
   void Send();
   void ForgetTask();
   // After the child's end or a breach of its protocol.
-  std::optional<Measurement> Lost();
+  std::optional<Measurement> HandleChildFailure();
   std::optional<std::vector<Measurement>> TakeMessages();
-  bool Late() const;
+  bool IsOverdue() const;
 
   GpuProcessOptions options_;
   State state_ = State::kNone;

@@ -223,7 +223,7 @@ void Attention(OpContext& c) {
   const Bias bias = ReadBias(c, heads);
   if (!c.ok()) return;
   ValueId y = kNoValue;
-  if (c.Wants(3) || c.Float("softcap", 0) > 0) {
+  if (c.IsOutputUsed(3) || c.Float("softcap", 0) > 0) {
     y = SpelledOut(c, heads, bias, scale);
   } else {
     y = AttendTo(b, heads.q, heads.k, heads.v, bias.value, scale);

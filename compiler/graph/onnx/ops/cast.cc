@@ -33,7 +33,7 @@ void Dropout(OpContext& c) {
     if (c.ok() && (training.empty() || training[0] != 0)) return c.Unsupported("training mode");
   }
   c.Out(x);
-  if (c.Wants(1)) c.Out(c.b.Expand(c.b.Scalar(DType::kBool, 1), c.b.DimsOf(x)), 1);
+  if (c.IsOutputUsed(1)) c.Out(c.b.Expand(c.b.Scalar(DType::kBool, 1), c.b.DimsOf(x)), 1);
 }
 
 constexpr OpRow kRows[] = {

@@ -106,7 +106,7 @@ void LinearClassifier(OpContext& c) {
   if (labels.size() < 2) return c.Unsupported("a classifier without two labels of integers");
   const ValueId scores = LinearScores(c, static_cast<int64_t>(labels.size()));
   c.Out(Transformed(c, scores), 1);
-  if (!c.Wants(0)) return;
+  if (!c.IsOutputUsed(0)) return;
   Value arg;
   arg.op = Op::kArg;
   arg.operands = {scores};

@@ -102,7 +102,7 @@ void Attention(OpContext& c) {
   heads.q = SplitHeads(c, b.SliceAxis(all, 2, 0, sizes[0]), count);
   heads.k = SplitHeads(c, b.SliceAxis(all, 2, sizes[0], sizes[1]), count);
   heads.v = SplitHeads(c, b.SliceAxis(all, 2, sizes[0] + sizes[1], sizes[2]), count);
-  if (c.Wants(1) && c.ok()) {
+  if (c.IsOutputUsed(1) && c.ok()) {
     Dims both = b.DimsOf(heads.k);
     both.insert(both.begin(), 1);
     if (b.DimsOf(heads.v) != b.DimsOf(heads.k)) return c.Unsupported("this present state");
@@ -153,7 +153,7 @@ void EmbedLayerNormalization(OpContext& c) {
   if (c.Has(1) && c.Has(4)) sum = b.Plus(sum, b.Gather(c.In(4), c.In(1), 0));
   c.Out(sum, 2);
   c.Out(LayerNorm(b, {sum, c.In(5), c.In(6)}, 2, c.Float("epsilon", 1e-12)));
-  if (!c.Wants(1)) return;
+  if (!c.IsOutputUsed(1)) return;
   c.Out(c.Has(7) ? b.Reduce("sum", b.Cast(c.In(7), DType::kI32), {1}, false)
                  : b.Expand(b.Scalar(DType::kI32, 0), {batch}),
         1);

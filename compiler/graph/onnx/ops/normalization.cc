@@ -143,7 +143,7 @@ void LayerNormalization(OpContext& c) {
   std::vector<ValueId> operands = {x, scale};
   if (c.Has(2)) operands.push_back(c.In(2));
   c.Out(LayerNorm(b, operands, axis, epsilon));
-  if (!c.Wants(1) && !c.Wants(2)) return;
+  if (!c.IsOutputUsed(1) && !c.IsOutputUsed(2)) return;
   const ValueId wide = b.Cast(x, DType::kF32);
   const Dims axes = AxesFrom(axis, b.RankOf(x));
   const ValueId mean = b.Reduce("mean", wide, axes, true);

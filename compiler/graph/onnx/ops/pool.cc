@@ -140,7 +140,7 @@ void MaxPool(OpContext& c) {
   if (c.Flag("ceil_mode", false)) ExtendForCeil(c, x, window);
   const ValueId y = Pool(c, "max", x, window, false);
   c.Out(c.b.Cast(y, type));
-  if (!c.Wants(1) || !c.ok()) return;
+  if (!c.IsOutputUsed(1) || !c.ok()) return;
   const Dims windows = c.b.DimsOf(y);
   c.Out(PlacesOfLargest(c, x, window, windows), 1);
 }

@@ -306,19 +306,19 @@ void Finish(OpContext& c, const Sequence& s, const std::vector<Walked>& walks) {
   for (const Walked& walked : walks) {
     hs.push_back(b.Reshape(walked.last.h, state_dims));
     if (walked.last.c != kNoValue) cs.push_back(b.Reshape(walked.last.c, state_dims));
-    if (!c.Wants(0)) continue;
+    if (!c.IsOutputUsed(0)) continue;
     ys.push_back(b.Reshape(b.Concat(walked.outputs, 0), {s.steps, 1, s.batch, s.hidden}));
   }
   const auto state = [&](const std::vector<ValueId>& parts) {
     const ValueId joined = b.Concat(parts, 0);
     return s.batch_first ? b.Transpose(joined, {1, 0, 2}) : joined;
   };
-  if (c.Wants(0)) {
+  if (c.IsOutputUsed(0)) {
     const ValueId y = b.Concat(ys, 1);
     c.Out(s.batch_first ? b.Transpose(y, {2, 0, 1, 3}) : y, 0);
   }
-  if (c.Wants(1)) c.Out(state(hs), 1);
-  if (c.Wants(2) && !cs.empty()) c.Out(state(cs), 2);
+  if (c.IsOutputUsed(1)) c.Out(state(hs), 1);
+  if (c.IsOutputUsed(2) && !cs.empty()) c.Out(state(cs), 2);
 }
 
 void Recurrent(OpContext& c, int64_t gates, std::vector<std::string> standard, Cell cell,

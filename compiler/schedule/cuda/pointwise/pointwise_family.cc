@@ -38,7 +38,7 @@ gpu::PieceKnobs KnobsOf(const Config& config) {
 }
 
 // True if both edges of the transpose fill a tile reasonably.
-bool WantsTile(const Piece& piece) {
+bool NeedsTile(const Piece& piece) {
   const int across = gpu::AcrossOf(piece);
   if (across < 0) return false;
   const graph::TensorType& type = piece.part.graph()[piece.part.outputs()[0]].type;
@@ -121,7 +121,7 @@ Config GpuPointwiseFamily::Default(const Workload& workload, const target::Targe
   gpu::SetKnob(space, config, "threads", vectors < sms * 256 ? 128 : 256);
   const bool tiled = AllCovered(workload) && [&] {
     const std::vector<Piece> pieces = CutPieces(workload);
-    return std::any_of(pieces.begin(), pieces.end(), WantsTile);
+    return std::any_of(pieces.begin(), pieces.end(), NeedsTile);
   }();
   if (tiled) {
     gpu::SetKnob(space, config, "tile", config["lanes"] > 4 ? 64 : 32);

@@ -16,7 +16,7 @@ TEST(MemoryFailure, CompilersSayItInTheirWords) {
            "std::bad_alloc\n",
            "out of memory",
        }) {
-    EXPECT_TRUE(SaysOutOfMemory(text)) << text;
+    EXPECT_TRUE(ReportsOutOfMemory(text)) << text;
   }
 }
 
@@ -29,7 +29,7 @@ TEST(MemoryFailure, WordsFromTheSourceDoNotCount) {
            "kernel.cu(1): error: static assertion failed with \"LLVM ERROR: out of memory\"\n",
            "kernel.cu(1): catastrophic error: could not open source file \"out of memory\"\n",
        }) {
-    EXPECT_FALSE(SaysOutOfMemory(text)) << text;
+    EXPECT_FALSE(ReportsOutOfMemory(text)) << text;
   }
 }
 
