@@ -80,8 +80,8 @@ std::string CubinFolderOf(const Flags& flags) {
                                  [](const char* name) { return std::getenv(name); });
 }
 
-// Made by the system for all workers of the host (deploy/systemd); else what everybody may write
-// to.
+// Made by the system for all workers of the host (deploy/systemd); else a folder that all users can
+// write to.
 std::string LockFolderOf(const Flags& flags) {
   constexpr char kShared[] = "/run/mlc-gpu";
   std::error_code ignored;

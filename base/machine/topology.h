@@ -36,8 +36,8 @@ std::vector<Place> UsablePlaces();
 std::string DescribePlaces(std::span<const Place> places, int threads);
 
 // Binds the calling thread, and those that it starts from now on, to the first `threads` usable
-// places, if some of the others share cores with them or are of another socket; else whoever
-// schedules them chooses as well. A wish: where it is refused, they run where they may.
+// places, if some of the others share cores with them or are of another socket; else the
+// scheduler's choice is as good. Best effort: if it fails, threads run where they may.
 void KeepToPlaces(int threads);
 
 }  // namespace mlc::target

@@ -51,8 +51,8 @@ class Child {
   void Stop();
   void Continue();
   void Kill();
-  // Waits for the end; the wait status of waitpid. Who lives on for longer than `timeout`, though
-  // its pipe is closed, is killed.
+  // Waits for the end; the wait status of waitpid. A child that lives on for longer than `timeout`,
+  // though its pipe is closed, is killed.
   int Reap(std::chrono::milliseconds timeout = std::chrono::seconds(10));
   // The first KiB of what it wrote to standard error.
   std::string ErrorText() const;

@@ -50,7 +50,7 @@ std::string LastWords(int errors) {
 
 bool RanOutOfMemory(int wait_status, const std::string& words) {
   if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status) == kOutOfMemoryCode;
-  // Nobody of ours kills it: Linux does, when the machine has no memory left.
+  // This program never kills it: SIGKILL means that the Linux OOM killer did.
   return WTERMSIG(wait_status) == SIGKILL || ReportsOutOfMemory(words);
 }
 
@@ -127,7 +127,8 @@ Status RunAll(int jobs, int parallel, bool keep_errors, const Body& body,
     }
     int wait_status = 0;
     const pid_t pid = waitpid(-1, &wait_status, 0);
-    // Who ignores SIGCHLD hears of no end, but when all have ended: the reports tell.
+    // A process that ignores SIGCHLD learns of no single end, only that all have ended; the reports
+    // say how.
     const bool unheard = pid < 0 && errno == ECHILD && !running.empty();
     const auto child = unheard ? running.begin() : running.find(pid);
     if (child == running.end()) continue;

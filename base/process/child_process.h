@@ -38,8 +38,8 @@ Result<std::string> TextFromSandbox(const Limits& limits,
                                     const std::function<Result<std::string>()>& make);
 
 // Of a child that compiles one kernel, and handles `data_bytes` of weights besides. Time is two
-// minutes: trials, whose time is measured, have ten seconds. Where the machine has no sandbox, what
-// is not `foreign`, text that somebody wrote, goes without.
+// minutes: trials, whose time is measured, have ten seconds. Where the machine has no sandbox, only
+// `foreign` text, which a user supplied, requires one.
 Limits CompilerLimits(bool foreign, int64_t data_bytes = 0);
 
 // By system calls that the sandbox allows. False, with errno, if not all of it could be written.

@@ -42,7 +42,7 @@ Result<int> OpenLockFile(const std::string& path, bool make) {
     file = open(path.c_str(), kFlags);
     if (file >= 0 || !make || errno != ENOENT) continue;
     file = open(path.c_str(), kFlags | O_CREAT | O_EXCL, kForAll);
-    // Whatever this process's umask says: its folder decides who gets there.
+    // Independent of this process's umask: the folder decides on access.
     if (file >= 0) (void)fchmod(file, kForAll);
   }
   if (file < 0) return Refused(path, errno == ELOOP ? "it is a symbolic link" : strerror(errno));
@@ -54,7 +54,7 @@ Result<int> OpenLockFile(const std::string& path, bool make) {
 
 std::string HolderOf(int file) {
   struct stat found = {};
-  if (fstat(file, &found) != 0) return "somebody";
+  if (fstat(file, &found) != 0) return "an unknown process";
   char place[64];
   std::snprintf(place, sizeof(place), "%02x:%02x:%llu", major(found.st_dev), minor(found.st_dev),
                 static_cast<unsigned long long>(found.st_ino));

@@ -10,7 +10,7 @@ namespace mlc::build {
 inline constexpr int kOutOfMemoryCode = 12;
 
 // From now on an allocation of this process that fails ends it with that code and a line on
-// standard error, instead of an exception that nobody catches. For children.
+// standard error, instead of an uncaught exception. For children.
 void EndWhenOutOfMemory();
 
 // Whether a compiler's log or its last words on standard error say so: NVRTC's "catastrophic error:

@@ -10,7 +10,7 @@ namespace mlc::worker {
 
 void RaisePriority(int nice) {
   if (setpriority(PRIO_PROCESS, 0, nice) != 0) return;
-  // In the parent's session, its builders and whoever started it would be raised as well.
+  // In the parent's session, its builders and the process that started it would be raised as well.
   if (setsid() < 0) return;
   const int group = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
   if (group < 0) return;

@@ -156,7 +156,7 @@ void AllowLocalStreams(Filter& filter) {
       rules.Return(kDeny);
     });
   }
-  // As if nobody were there: libraries then do without their service.
+  // As if no process listened: libraries then do without the service.
   filter.ReturnIfEqual(SYS_connect, Refuse(ECONNREFUSED));
 }
 

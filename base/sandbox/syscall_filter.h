@@ -1,6 +1,6 @@
 // The system calls of sandboxed children. Those that compute have an allow-list: every other call
 // gives EPERM. Those that drive a device, whose driver may make any call, have a list of what is
-// forbidden (device_syscalls.cc): starting, signalling and tracing processes, reaching anybody by a
+// forbidden (device_syscalls.cc): starting, signalling and tracing processes, connecting to any
 // socket, mounts, kernel modules, and what landlock does not see of files.
 #pragma once
 

@@ -153,7 +153,7 @@ Result<Model> ReadModel(const std::string& path, const graph::onnx::ImportOption
 
 Result<graph::Program> CompileModel(Model model, const FrontOptions& options, PassTrace* trace) {
   graph::Program program = MLC_TRY(BuildProgram(std::move(model.graph), options, trace));
-  // The passes have read the weights; who packs or evaluates them reads them again, one by one.
+  // The passes have read the weights; packing and evaluation read them again, one by one.
   for (const graph::onnx::MappedFileRef& file : model.files) file->DropPages();
   return program;
 }

@@ -72,8 +72,8 @@ struct Model {
 };
 // Errors as ImportOnnx's.
 Result<Model> ReadModel(const std::string& path, const graph::onnx::ImportOptions& import);
-// BuildProgram, after which no page of the files is held. Whoever compiles a model several times
-// passes copies.
+// BuildProgram, after which no page of the files is held. To compile a model several times, pass
+// copies.
 Result<graph::Program> CompileModel(Model model, const FrontOptions& options,
                                     PassTrace* trace = nullptr);
 

@@ -21,7 +21,7 @@ namespace mlc::package {
 // The kernel of one task of the program, in the order of its tasks.
 struct Choice {
   schedule::Config config;
-  // Where the config comes from: the digest of its record, or one word of whoever chose it.
+  // Where the config comes from: the digest of its record, or a word for the rule that chose it.
   std::string origin;
   double expected_ns = 0;  // of one execution; 0 when unknown
   std::string note;        // on the origin, for people; no lock file keeps it

@@ -1,4 +1,4 @@
-/* The binary interface between generated kernels and whoever calls them: a worker's runner, a
+/* The binary interface between generated kernels and their callers: a worker's runner, a
    library. C11; no dependency. A kernel is one function per phase. */
 #ifndef MLC_COMPILER_RUNTIME_ABI_H_
 #define MLC_COMPILER_RUNTIME_ABI_H_

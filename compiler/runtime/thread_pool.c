@@ -117,7 +117,7 @@ static atomic_uint* ShareOf(mlc_pool* pool, int thread) {
   return thread == 0 ? &pool->share : &pool->workers[thread - 1].share;
 }
 
-/* Runs the thread's own share, from its start, as far as nobody else takes it. */
+/* Runs the thread's own share, from its start, until other threads have taken the rest. */
 static void RunOwnShare(mlc_pool* pool, int thread) {
   const unsigned grains = Grains(pool, thread);
   mlc_grains taken;

@@ -3,10 +3,10 @@
    helpers from the back; so a share that a slow thread has begun is finished by others. C11; lock
    free; no memory of its own. Internal to the thread pool.
 
-   A share goes from MLC_NO_SHARE to offered, to begun, and back. Whoever takes the last grain of
-   one that was not begun ends it; one that was begun is ended by its owner alone, which does so
-   when it has nothing to run for anybody: until then the round is not over, so a helper never meets
-   the share of another round. */
+   A share goes from MLC_NO_SHARE to offered, to begun, and back. The thread that takes the last
+   grain of one that was not begun ends it; one that was begun is ended by its owner alone, which
+   does so when it has nothing more to run: until then the round is not over, so a helper never
+   meets the share of another round. */
 #ifndef MLC_COMPILER_RUNTIME_WORK_SHARE_H_
 #define MLC_COMPILER_RUNTIME_WORK_SHARE_H_
 
@@ -29,14 +29,15 @@ typedef struct mlc_grains {
 static inline unsigned mlc_share_front(unsigned share) { return share >> 8 & 0xff; }
 static inline unsigned mlc_share_back(unsigned share) { return share & 0xff; }
 
-/* Grains that nobody has taken. */
+/* Grains that no thread has taken. */
 static inline unsigned mlc_share_left(unsigned share) {
   return mlc_share_back(share) - mlc_share_front(share);
 }
 
 static inline int mlc_share_fetched(unsigned share) { return (share & MLC_SHARE_FETCHED) != 0; }
 
-/* By the one who starts rounds. Releases what it wrote before to whoever takes of the share. */
+/* By the one who starts rounds. Its earlier writes are visible to threads that take from the share.
+ */
 static inline void mlc_share_offer(atomic_uint* share, unsigned grains, int begun) {
   atomic_store_explicit(share, grains | (begun ? MLC_SHARE_BEGUN : 0), memory_order_release);
 }

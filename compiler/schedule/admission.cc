@@ -60,7 +60,7 @@ class PlaceCount {
   }
 
  private:
-  // Somebody reads the value at so many places of their own.
+  // A reader needs the value at so many places of its own.
   void Start(ValueId id, double places) {
     origins_[static_cast<size_t>(id)].push_back(static_cast<int>(weights_.size()));
     weights_.push_back(places);

@@ -1,7 +1,7 @@
-// What a workload may be that comes from somebody else: opening its spaces costs little time and
-// memory, whatever its text says. A short text can ask for much: a chain in which every node reads
-// the one before it twice at different coordinates has more places to compute than memory holds.
-// Far above all that the partition of a model makes. Thread-safe.
+// Limits of workloads from untrusted sources: opening its spaces costs little time and memory,
+// whatever its text says. A short text can ask for much: a chain in which every node reads the one
+// before it twice at different coordinates has more places to compute than memory holds. Far above
+// all that the partition of a model makes. Thread-safe.
 #pragma once
 
 #include <cstdint>

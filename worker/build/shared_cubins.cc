@@ -123,7 +123,7 @@ void SharedCubins::Serve(CubinExchange& exchange, const build::Nvrtc& nvrtc) {
     if (size <= 0) break;
     exchange.received_.append(buffer, static_cast<size_t>(size));
     if (exchange.received_.size() <= kMaxFrame) continue;
-    // It ran somebody's text through a compiler, and sends for ever now.
+    // The child compiles untrusted text; now it sends without end.
     exchange.received_.clear();
     (void)shutdown(exchange.parent_, SHUT_RDWR);
     break;
@@ -141,7 +141,7 @@ void SharedCubins::Answer(CubinExchange& exchange, const build::Nvrtc& nvrtc,
   ByteReader in(question);
   const std::string arch = in.GetText();
   const std::string source = in.GetText();
-  // One kernel a child; whoever asks on has other things in mind.
+  // A child compiles one kernel; a second request is hostile.
   if (!in.AtEnd() || std::exchange(exchange.asked_, true)) return;
   ++asked_;
   const Digest key = build::CubinCache::KeyOf(nvrtc, source, arch);

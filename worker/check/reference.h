@@ -42,8 +42,7 @@ class SharedMemory {
   uint64_t serial() const { return serial_; }
   // Later children of this process do not have it, until it is protected.
   void KeepFromChildren();
-  // From now on this process, its later children and whoever gets the descriptor read only,
-  // whatever they try.
+  // From now on this process, its later children and all owners of the descriptor can only read.
   void Protect();
 
  private:

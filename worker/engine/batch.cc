@@ -88,15 +88,15 @@ class ChildRun {
     }
     Step step = Step::kResult;
     while (step == Step::kResult && results.size() < tasks_.size()) step = Collect(*child, results);
-    // Nobody waits for more of it, and a process that kernels have run in may hang at its end, too.
+    // No more results are expected, and a process that ran kernels may hang when it exits.
     if (step != Step::kEnd) child->Kill();
     const int end = child->Reap();
     if (step == Step::kLate) {
       const std::string limit = std::to_string(TimeoutMs(results.size()));
       results.Add(Failed(Outcome::kRunTimeout, "no result after " + limit + " ms"));
     }
-    // A trial that is not the first of its child may pay for an earlier one's deeds: it gets a new
-    // child before it is blamed.
+    // An earlier trial of the same child may have caused the failure, so a later one is retried in
+    // a new child before the failure counts.
     if (results.size() != first) return;
     if (step == Step::kNonsense) {
       results.Add(Failed(Outcome::kRunError, "the kernel's process sent no result"));
@@ -145,7 +145,7 @@ class ChildRun {
     });
   }
 
-  // What came of waiting for a result.
+  // The outcome of waiting for a result.
   enum class Step : uint8_t { kResult, kEnd, kLate, kNonsense };
 
   Step Collect(Child& child, Results& results) {

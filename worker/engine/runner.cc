@@ -266,8 +266,8 @@ void Runner::RecordSpeed() {
   state_.l1.Record(probe_->L1Gflops(pool_));
 }
 
-// Threads that sleep while they wait are put on one core again when they wake up: a busy machine is
-// spread over its cores by who schedules it.
+// Threads that sleep while they wait are put on one core when they wake up: the scheduler spreads
+// them over the cores of a busy machine again.
 void Runner::Spin(int64_t ns) {
   const int64_t end = NowNs() + ns;
   while (NowNs() < end) (void)probe_->FmaGflops(pool_, 0);

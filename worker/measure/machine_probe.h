@@ -25,8 +25,8 @@ class MachineProbe {
   // pinned.
   double FmaGflops(mlc_pool* pool, double enough) const;
   // The L1 probe, the median of a few: it shows how much of the first-level caches other threads
-  // leave. Such threads may pause for some of them, so that the best says little. 0.1 ms. REQUIRES:
-  // the threads are awake.
+  // leave. Such threads may pause for some of them, so that the best is not representative. 0.1 ms.
+  // REQUIRES: the threads are awake.
   double L1Gflops(mlc_pool* pool) const;
   // The peak after warming up: 30 ms, and up to 1 s while all threads together are far slower
   // than one thread alone, times the cores. Pins the calling thread to the first CPU:

@@ -1,8 +1,8 @@
 // The gate between timings and other heavy work on the same machine: a lock file. A worker holds it
-// exclusively while it times; whoever computes for long (model fits) holds it, shared or
-// exclusively, meanwhile. Without a path, or if the file cannot be opened, or is held for too long,
-// the gate is open: that costs precision, never correctness. Linux only; the lock ends with its
-// holder, also after a crash.
+// exclusively while it times; long computations (model fits) hold it meanwhile, shared or
+// exclusively. Without a path, or if the file cannot be opened, or is held for too long, the gate
+// is open: that costs precision, never correctness. Linux only; the lock ends with its holder, also
+// after a crash.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ class MeasurementGate {
   MeasurementGate(const MeasurementGate&) = delete;
   MeasurementGate& operator=(const MeasurementGate&) = delete;
 
-  // Who held it for all that time; empty if nobody did.
+  // The process that held it for all that time; empty: none.
   const std::string& held_by() const { return held_by_; }
 
  private:

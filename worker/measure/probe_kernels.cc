@@ -28,7 +28,7 @@ int64_t L1Floats(const target::Target& target) {
   return kPageFloats * (Rows(target) + target.Lanes(DType::kF32));
 }
 
-// Of registers that would not be computed if nobody read them.
+// The sum of registers, as registers that are never read would not be computed.
 ir::ExprRef Total(ir::KernelBuilder& b, ir::BufferId sums, int64_t count) {
   ir::ExprRef total = b.Get(sums, ir::Int(0));
   for (int64_t c = 1; c < count; ++c) {

@@ -69,7 +69,7 @@ MappedFile::~MappedFile() {
 }
 
 void MappedFile::DropPages() const {
-  // Nobody writes to the mapping: what is dropped is what the file holds. A refusal costs memory.
+  // The mapping is never written: dropped pages are those of the file. A failure costs memory only.
   if (!bytes_.empty()) madvise(const_cast<char*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
 }
 

@@ -116,7 +116,7 @@ Result<int64_t> DefaultOpset(const std::vector<OpsetMessage>& opsets, std::strin
 
 namespace {
 
-// Which of two versions of one domain is meant, nobody can tell.
+// Two versions of one domain are ambiguous.
 Status CheckOpsetsUnique(const std::vector<OpsetMessage>& opsets, const std::string& what) {
   std::map<std::string_view, int64_t> versions;
   for (const OpsetMessage& opset : opsets) {

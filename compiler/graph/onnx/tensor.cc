@@ -168,7 +168,7 @@ Result<TensorDataRef> ReadFourBitInts(const TensorMessage& message, DType dtype,
   return Widen(message, dtype, count, packed);
 }
 
-// Elements come from one place: of two, nobody can tell which are meant.
+// Elements come from one field; two are ambiguous.
 Status CheckOneSource(const TensorMessage& message) {
   const std::vector<std::string_view>& filled = message.filled;
   if (message.external && !filled.empty()) {

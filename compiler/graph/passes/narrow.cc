@@ -52,7 +52,7 @@ class Needs {
     }
   }
 
-  // Nothing for values that nobody reads.
+  // Empty for values without readers.
   const std::optional<Region>& Computed(ValueId id) const {
     return computed_[static_cast<size_t>(id)];
   }

@@ -34,7 +34,7 @@ constexpr std::array<Pass, 16> kPasses = {{
     {"fold_scale", "per-channel factors are part of the weights", FoldScale},
     {"canonicalize_matmul", "products with one matrix have rank 2", CanonicalizeMatMul},
     kCse,
-    {"narrow", "nothing is computed that nobody reads", Narrow},
+    {"narrow", "elements that are never read are not computed", Narrow},
     {"merge_siblings", "one value is multiplied by one matrix", MergeSiblings},
     {"spell_out", "products that have no kernel are sums", SpellOutProducts},
     kFoldConstants,

@@ -113,7 +113,7 @@ class Planner {
   }
 
   // An operand whose place the task's one result may take: element by element the same addresses,
-  // read by nobody later, not read in another way by the same task.
+  // not read later, nor read in another way by the same task.
   std::optional<ValueId> DyingOperand(const TaskCall& call, int step) const {
     if (!rules_.write_over_operands || call.outputs.size() != 1 || !IsPointwise(call))
       return std::nullopt;

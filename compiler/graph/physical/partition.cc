@@ -192,7 +192,7 @@ class Partitioner {
     const bool pointwise = std::all_of(members.begin(), members.end(),
                                        [&](ValueId member) { return IsPointwise(graph_[member]); });
     if (!pointwise || producer == consumer) return;
-    // Only what nobody else needs: a row kernel writes its own results alone.
+    // Only results without other readers: a row kernel writes its own results alone.
     if (fuser_.Results(producer) != std::vector<ValueId>{operand} || HasOutput(producer)) return;
     if (fuser_.Readers(producer) != std::vector<ValueId>{consumer}) return;
     if (!ReadOnlyAsPrologue(operand, id)) return;

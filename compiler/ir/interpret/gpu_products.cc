@@ -1,5 +1,5 @@
-// warpgroup_mma in the GPU interpreter. A product is carried out when it is waited for, so that
-// whoever touches its operands or sums before is found out.
+// warpgroup_mma in the GPU interpreter. A product is carried out when the kernel waits for it, so
+// that earlier accesses to its operands or sums are detected.
 #include <algorithm>
 #include <bit>
 #include <cmath>

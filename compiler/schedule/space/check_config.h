@@ -1,5 +1,5 @@
-// Whether a config, whoever wrote it, can be lowered: logs, lock files and servers hold the texts
-// of strangers. Pure, thread-safe.
+// Whether a config can be lowered. Configs are untrusted: logs, lock files and servers hold texts
+// of other users. Pure, thread-safe.
 #pragma once
 
 #include "base/status.h"

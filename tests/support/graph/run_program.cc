@@ -12,7 +12,7 @@ namespace mlc::graph {
 
 namespace {
 
-// A float's bytes of this are a quiet NaN: what nobody wrote shows.
+// A float of these bytes is a quiet NaN, so that elements never written show.
 constexpr std::byte kPoison{0xFF};
 
 class Machine {

@@ -68,7 +68,7 @@ class GpuFleet {
  private:
   struct Seat {
     std::unique_ptr<GpuProcess> process;
-    std::optional<GpuLock> lock;  // without: nobody shares the device, or no file can be made
+    std::optional<GpuLock> lock;  // none: the device is not shared, or no file can be made
     size_t target = 0;
     uint64_t ticket = 0;
   };

@@ -11,7 +11,7 @@ namespace mlc::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kTurn(500);
-// Those who wait look every 10 ms.
+// Waiting workers poll every 10 ms.
 constexpr std::chrono::milliseconds kRetakeDelay(40);
 
 }  // namespace
@@ -71,7 +71,7 @@ void GpuLock::StopWaiting() {
   queued_ = waits_ = false;
 }
 
-// Who waits shares the queue's lock.
+// Waiting workers share the queue's lock.
 bool GpuLock::IsContended() const {
   if (flock(queue_, LOCK_EX | LOCK_NB) != 0) return true;
   flock(queue_, LOCK_UN);

@@ -1,8 +1,8 @@
 // Workers of one host that use one GPU time on it in turns: a lock on a file named by the device's
-// UUID, and one that those hold who wait for it. Whoever has it gives it up after a while if
-// somebody waits. Nothing blocks. Whoever may read the files may hold them: who does not give a
-// turn up is waited for no longer than kTimeout, then timing goes on without turns, which costs
-// precision. Not thread-safe; locks end with the process.
+// UUID, and one that those hold who wait for it. The holder releases it after its turn if another
+// worker waits. Nothing blocks. Any process that can read the files can hold the lock: a holder
+// that does not release it is waited for no longer than kTimeout, then timing goes on without
+// turns, which costs precision. Not thread-safe; locks end with the process.
 #pragma once
 
 #include <chrono>
@@ -34,7 +34,7 @@ class GpuLock {
   void Leave();
   bool held() const { return held_; }
   bool waits() const { return waits_; }
-  // Once for each holder that was waited for for too long: who it is. Empty: nothing new.
+  // The holder that was waited for for too long, once for each; empty: none.
   std::string TakeWarning() { return std::exchange(warning_, {}); }
 
  private:

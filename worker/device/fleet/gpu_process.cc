@@ -227,8 +227,8 @@ std::optional<Measurement> GpuProcess::HandleChildFailure() {
     Ensure();
     return Failed(Outcome::kRunTimeout, "no result after " + std::to_string(timeout_ms_) + " ms");
   }
-  // A trial that is not the first of its child may pay for an earlier one's deeds: it gets a new
-  // child before it is blamed.
+  // An earlier trial of the same child may have caused the failure, so a later one is retried in a
+  // new child before the failure counts.
   Ensure();
   if (done > 0 || !sent) {
     sent_ = false;

@@ -1,5 +1,5 @@
 // How the time went in which a worker held trials for GPUs: timing, or waiting for what. For people
-// who ask why a card idles. Values; time comes in.
+// who want to know why a GPU idles. Values; the caller passes the time.
 #pragma once
 
 #include <chrono>

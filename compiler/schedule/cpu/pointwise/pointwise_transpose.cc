@@ -66,7 +66,7 @@ void RegisterTransposer::Load(size_t view, const std::vector<ExprRef>& at, int64
   const ValueId value = loops_.transposed[view];
   Point point{at, loops_.across, loops_.lanes, rows < loops_.lanes ? ir::Int(rows) : nullptr};
   for (int64_t i = 0; i < loops_.lanes; ++i) {
-    // What lies behind the last column is read by nobody: any value will do.
+    // Registers after the last column are never read: any value will do.
     if (i >= columns) {
       builder_.Set(square, ir::Int(i), builder_.Get(square, ir::Int(0)));
       continue;

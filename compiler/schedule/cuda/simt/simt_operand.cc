@@ -68,7 +68,7 @@ void SimtOperand::Place(const ExprRef& thread, const ExprRef& first, const ExprR
       part.k = outer;
       const ExprRef x = b_.Let("x", first + inner * lanes_);
       const bool ragged = limit() % extent() != 0;
-      // Past the end, another run is read instead; nobody uses its products.
+      // Past the end, another run is read instead; its products are not used.
       part.from =
           PlaceCross(b_, g_, side_, b_.Let("x", ragged ? ir::Min(x, Int(limit() - lanes_)) : x));
       part.to = b_.Let("to", outer * pitch + inner * lanes_);

@@ -12,8 +12,8 @@ bool WarpgroupsMultiply(const GpuContraction& g) {
   TensorMath math;
   if (!TensorMathOf(g, &math) || ModeOf(g, Side::kRow) != TileMode::kAlongK) return false;
   const TileMode columns = ModeOf(g, Side::kColumn);
-  // Nobody rounds f32 on its way to the matrix unit; packed columns make up for it. Three passes
-  // split columns when they are packed.
+  // f32 is not rounded on its way to the matrix unit; packed columns compensate. Three passes split
+  // columns when they are packed.
   if (columns == TileMode::kPacked) return true;
   return columns == TileMode::kAlongK && math == TensorMath::kHalf;
 }
