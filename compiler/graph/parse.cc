@@ -195,7 +195,7 @@ Result<Graph> Graph::Parse(std::string_view text) {
   Lexer lexer(text);
   MLC_TRY(lexer.Expect("graph"));
   MLC_TRY(lexer.Version(1));
-  return ParseGraphBody(lexer, kMostModelValues);
+  return ParseGraphBody(lexer, kMaxModelValues);
 }
 
 }  // namespace mlc::graph

@@ -6,9 +6,9 @@
 
 namespace mlc::graph {
 
-inline constexpr int kMostModelValues = 1 << 20;
+inline constexpr int kMaxModelValues = 1 << 20;
 // A task is a small part of a model; its text comes from others, and each value takes memory.
-inline constexpr int kMostWorkloadValues = 1 << 14;
+inline constexpr int kMaxWorkloadValues = 1 << 14;
 
 // "{ line* return ... }" up to the end of the text; the result verifies. Work and memory are
 // proportional to the text, whatever shapes it names.

@@ -111,7 +111,7 @@ Result<Workload> Workload::Parse(std::string_view text) {
   MLC_TRY(lexer.Expect("tolerance"));
   MLC_TRY(lexer.Expect("="));
   const double tolerance = MLC_TRY(lexer.Float());
-  return Create(MLC_TRY(ParseGraphBody(lexer, kMostWorkloadValues)), tolerance);
+  return Create(MLC_TRY(ParseGraphBody(lexer, kMaxWorkloadValues)), tolerance);
 }
 
 double Workload::MinBytes() const {

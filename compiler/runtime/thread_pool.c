@@ -25,7 +25,7 @@ enum { kSpinNanoseconds = 75000, kPausesBetweenClockReads = 32 };
 enum { kFirstSpinNanoseconds = 20000, kStandstillNanoseconds = 10000, kSleepNanoseconds = 500000 };
 
 /* A thread that has run its share looks for what is left of so many others' at most. */
-enum { kMostVictims = 31 };
+enum { kMaxVictims = 31 };
 
 /* What a round does: the share of thread i, cut into grains. */
 typedef struct job {
@@ -148,7 +148,7 @@ static void HelpAsWorker(mlc_pool* pool, int thread) {
   const mlc_phase* phase = pool->job.phase;
   if (phase == NULL || phase->extent <= pool->threads) return;
   const int others = pool->threads - 1;
-  StealGrains(pool, thread, others < kMostVictims ? others : kMostVictims);
+  StealGrains(pool, thread, others < kMaxVictims ? others : kMaxVictims);
 }
 
 /* Moves the worker if it shares its CPU with the caller or with a worker before it. */

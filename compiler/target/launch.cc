@@ -6,9 +6,9 @@
 namespace mlc::target {
 namespace {
 
-constexpr Dim3 kMostBlocks{INT32_MAX, 65535, 65535};
-constexpr Dim3 kMostThreads{1024, 1024, 64};
-constexpr int64_t kMostOfABlock = 1024;
+constexpr Dim3 kMaxBlocks{INT32_MAX, 65535, 65535};
+constexpr Dim3 kMaxThreads{1024, 1024, 64};
+constexpr int64_t kMaxOfABlock = 1024;
 
 bool Within(const Dim3& extent, const Dim3& most) {
   const auto within = [](int64_t n, int64_t limit) { return n >= 1 && n <= limit; };
@@ -39,12 +39,12 @@ Result<Dim3> ParseDim3(const std::string& text) {
 }
 
 Status CheckLaunch(const Dim3& grid, const Dim3& block) {
-  if (!Within(grid, kMostBlocks)) {
+  if (!Within(grid, kMaxBlocks)) {
     return InvalidArgument("a grid has 1 to 2147483647 blocks, and 65535 along y and z, not " +
                            grid.ToText());
   }
   // Each extent first: the product of any three may overflow.
-  if (!Within(block, kMostThreads) || block.x * block.y * block.z > kMostOfABlock) {
+  if (!Within(block, kMaxThreads) || block.x * block.y * block.z > kMaxOfABlock) {
     return InvalidArgument("a block has 1 to 1024 threads, and 64 along z, not " + block.ToText());
   }
   return Status();

@@ -92,13 +92,13 @@ std::string Target::CudaArch() const {
 
 std::array<Target, 2> NewerDevices(const Target& target) {
   // Of compute capability 8.6, 8.9 and 12.0.
-  constexpr int64_t kLeastBlockBytes = 101376;
-  constexpr int64_t kLeastSmBytes = 102400;
+  constexpr int64_t kMinBlockBytes = 101376;
+  constexpr int64_t kMinSmBytes = 102400;
   Target large = target;
   large.arch_specific = false;
   Target any = large;
-  any.block_bytes = std::min(any.block_bytes, kLeastBlockBytes);
-  any.sm_bytes = std::min(any.sm_bytes, kLeastSmBytes);
+  any.block_bytes = std::min(any.block_bytes, kMinBlockBytes);
+  any.sm_bytes = std::min(any.sm_bytes, kMinSmBytes);
   return {std::move(any), std::move(large)};
 }
 

@@ -9,7 +9,7 @@ namespace mlc::worker {
 namespace {
 
 // Of results in one message; servers take 16 MiB.
-constexpr size_t kMostResultBytes = 2 << 20;
+constexpr size_t kMaxResultBytes = 2 << 20;
 
 // The wire carries UTF-8; compilers and crashed processes print anything.
 Measurement WithPrintableDetail(Measurement measurement) {
@@ -47,7 +47,7 @@ proto::SynchronizeRequest Agent::Request() const {
   size_t bytes = 0;
   for (const auto& [uid, held] : spool_) {
     bytes += 256 + held.measurement.detail.size();
-    if (bytes > kMostResultBytes) {
+    if (bytes > kMaxResultBytes) {
       request.add_holding(server::ToWire(uid));
       continue;
     }

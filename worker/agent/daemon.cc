@@ -23,7 +23,7 @@ namespace mlc::worker {
 namespace {
 
 constexpr int64_t kCallTimeoutMs = 10'000;
-constexpr int64_t kLongestSleepMs = 1'000;
+constexpr int64_t kMaxSleepMs = 1'000;
 constexpr int64_t kReconnectMs = 1'000;
 
 int64_t NowMs() {
@@ -110,7 +110,7 @@ class Daemon {
                               options_.state.empty() ? "" : "; they are kept for the next start");
         return end_;
       }
-      int64_t next = now + kLongestSleepMs;
+      int64_t next = now + kMaxSleepMs;
       bool called = false;
       for (size_t i = 0; i < seats_.size(); ++i) {
         if (seats_[i].agent.done()) continue;

@@ -16,7 +16,7 @@ constexpr uint8_t kResult = 1;
 constexpr uint8_t kAcknowledged = 2;
 constexpr size_t kDigestBytes = 16;
 constexpr size_t kHeadBytes = sizeof(uint32_t) + kDigestBytes;
-constexpr uint32_t kLongestEntry = 1 << 20;
+constexpr uint32_t kMaxEntry = 1 << 20;
 // Below this, history is not worth a rewrite.
 constexpr int64_t kSmallFile = 1 << 20;
 
@@ -57,7 +57,7 @@ size_t WholeEntry(std::string_view bytes) {
   ByteReader head(bytes);
   const auto size = head.Get<uint32_t>();
   const Digest digest = GetDigest(head);
-  if (size > kLongestEntry || bytes.size() - kHeadBytes < size) return 0;
+  if (size > kMaxEntry || bytes.size() - kHeadBytes < size) return 0;
   return DigestOf(bytes.substr(kHeadBytes, size)) == digest ? kHeadBytes + size : 0;
 }
 

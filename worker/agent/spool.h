@@ -18,12 +18,12 @@ namespace mlc::worker {
 
 class Spool {
  public:
-  static constexpr int64_t kMostBytes = int64_t{64} << 20;
+  static constexpr int64_t kMaxBytes = int64_t{64} << 20;
 
   // Creates the file if it is missing. ABORTED if another process has it open, PERMISSION_DENIED or
   // UNAVAILABLE if it cannot be written; DATA_LOSS if it is no spool.
   static Result<std::unique_ptr<Spool>> Open(const std::string& path,
-                                             int64_t most_bytes = kMostBytes);
+                                             int64_t most_bytes = kMaxBytes);
   ~Spool();
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;

@@ -11,10 +11,10 @@ namespace {
 using Kind = schedule::Binding::Kind;
 
 // Bytes that each takes in a message at least.
-constexpr size_t kLeastPart = ByteReader::kLeastText + 3 * sizeof(uint64_t);
-constexpr size_t kLeastLaunch = ByteReader::kLeastText + 7 * sizeof(int64_t);
-constexpr size_t kLeastBinding = sizeof(Kind) + sizeof(int);
-constexpr size_t kLeastPreparation = kLeastPart + 2 * sizeof(uint64_t);
+constexpr size_t kMinPart = ByteReader::kLeastText + 3 * sizeof(uint64_t);
+constexpr size_t kMinLaunch = ByteReader::kLeastText + 7 * sizeof(int64_t);
+constexpr size_t kMinBinding = sizeof(Kind) + sizeof(int);
+constexpr size_t kMinPreparation = kMinPart + 2 * sizeof(uint64_t);
 
 KernelPart PartOf(const ir::Kernel& kernel) { return {kernel.name, codegen::LayoutOf(kernel)}; }
 
@@ -62,7 +62,7 @@ void Put(ByteWriter& out, const DevicePart& device) {
 DevicePart GetDevicePart(ByteReader& in) {
   DevicePart device;
   device.image = in.GetText();
-  device.launches.resize(in.GetCount(kLeastLaunch));
+  device.launches.resize(in.GetCount(kMinLaunch));
   for (codegen::CudaLaunch& launch : device.launches) {
     launch.function = in.GetText();
     launch.grid = GetDim3(in);
@@ -76,8 +76,8 @@ DevicePart GetDevicePart(ByteReader& in) {
 
 // What no device could launch, or no memory hold.
 bool Sane(const DevicePart& device) {
-  constexpr int64_t kMostBytes = int64_t{1} << 40;
-  const auto sane_bytes = [](int64_t bytes) { return bytes >= 0 && bytes < kMostBytes; };
+  constexpr int64_t kMaxBytes = int64_t{1} << 40;
+  const auto sane_bytes = [](int64_t bytes) { return bytes >= 0 && bytes < kMaxBytes; };
   for (const codegen::CudaLaunch& launch : device.launches) {
     if (!target::CheckLaunch(launch.grid, launch.block).ok()) return false;
     if (launch.block_bytes < 0 || launch.block_bytes > (1 << 24)) return false;
@@ -233,12 +233,12 @@ Result<BuiltKernel> Decode(std::string_view bytes, const graph::Workload& worklo
   built.object = in.GetText();
   built.kernel = GetPart(in);
   if (in.Get<bool>()) built.device = GetDevicePart(in);
-  built.bindings.resize(in.GetCount(kLeastBinding));
+  built.bindings.resize(in.GetCount(kMinBinding));
   for (schedule::Binding& binding : built.bindings) {
     binding.kind = in.Get<Kind>();
     binding.index = in.Get<int>();
   }
-  built.preparations.resize(in.GetCount(kLeastPreparation));
+  built.preparations.resize(in.GetCount(kMinPreparation));
   for (PreparedPart& prepared : built.preparations) {
     prepared.kernel = GetPart(in);
     prepared.operands.resize(in.GetCount(sizeof(int)));

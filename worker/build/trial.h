@@ -30,7 +30,7 @@ struct TrialResult {
 // Details longer than this are cut: a compiler may print without end.
 inline constexpr size_t kMaxDetail = 16384;
 // Bytes of a Measurement without words.
-inline constexpr size_t kLeastMeasurement =
+inline constexpr size_t kMinMeasurement =
     1 + 8 * sizeof(double) + sizeof(int32_t) + ByteReader::kLeastText;
 
 Measurement Failed(Outcome outcome, std::string_view detail);

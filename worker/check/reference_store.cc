@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kSets = 2;
 constexpr int64_t kTrialsBeforeSecond = 8;
 // Of a child that makes a set.
-constexpr int64_t kLeastMakerBytes = int64_t{4} << 30;
+constexpr int64_t kMinMakerBytes = int64_t{4} << 30;
 constexpr int64_t kStepsOfASet = 64;
 // Of them, those that are in memory at a time.
 constexpr int64_t kStepsAtATime = 12;
@@ -79,7 +79,7 @@ build::ChildWork ReferenceStore::WorkOf(const WorkloadData& data) const {
           .ms = options_.timeout_ms,
           .tensor_bytes = bytes,
           // Every step of the workload in double precision.
-          .memory_bytes = kLeastMakerBytes + kStepsOfASet * bytes};
+          .memory_bytes = kMinMakerBytes + kStepsOfASet * bytes};
 }
 
 void ReferenceStore::Begin(WorkloadData& data, uint64_t seed) {

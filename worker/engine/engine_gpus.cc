@@ -11,7 +11,7 @@ namespace {
 constexpr int kGpuHostThreads = 8;
 
 // Kernels timed as an interleaved group.
-constexpr size_t kMostTogether = 8;
+constexpr size_t kMaxTogether = 8;
 
 }  // namespace
 
@@ -60,7 +60,7 @@ std::vector<Engine::Job*> Engine::GroupOf(Job& job) {
     if (other.trial.seed != job.trial.seed || other.trial.target != job.trial.target) continue;
     if (other.stage == Stage::kOnGpu) continue;
     if (!Ready(other)) return {};
-    if (group.size() < kMostTogether) group.push_back(&other);
+    if (group.size() < kMaxTogether) group.push_back(&other);
   }
   return group;
 }

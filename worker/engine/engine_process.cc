@@ -29,7 +29,7 @@ constexpr char kResults = 'R';
 constexpr char kWarning = 'W';
 
 // Bytes of a trial's result: its digest, its measurement and the device's time.
-constexpr size_t kLeastResult = 2 * sizeof(uint64_t) + kLeastMeasurement + sizeof(double);
+constexpr size_t kMinResult = 2 * sizeof(uint64_t) + kMinMeasurement + sizeof(double);
 
 constexpr int kStartTimeoutMs = 120'000;  // GPUs take their time
 
@@ -237,7 +237,7 @@ Result<EngineProcess::Events> EngineProcess::Read() {
     if ((*message)[0] == kWarning) events.warnings.push_back(message->substr(1));
     if ((*message)[0] != kResults) continue;
     events.measured |= in.Get<bool>();
-    for (size_t count = in.GetCount(kLeastResult); count > 0 && in.ok(); --count) {
+    for (size_t count = in.GetCount(kMinResult); count > 0 && in.ok(); --count) {
       const Digest uid = GetDigest(in);
       Measurement measurement = GetMeasurement(in);
       events.results.push_back({uid, std::move(measurement), in.Get<double>()});

@@ -126,7 +126,7 @@ int64_t RotationBytesFor(const target::Target& target) {
   const int64_t beyond_last = target.l3_bytes * 3 / 2;
   const int64_t wanted =
       target.l3_bytes > kSmallLastCache ? std::min(beyond_own, beyond_last) : beyond_last;
-  return std::max(kLeastRotationBytes, wanted);
+  return std::max(kMinRotationBytes, wanted);
 }
 
 Runner::Runner(int threads, const MachineProbe* probe, MachineState state)

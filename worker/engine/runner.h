@@ -20,7 +20,7 @@
 
 namespace mlc::worker {
 
-inline constexpr int64_t kLeastRotationBytes = int64_t{24} << 20;
+inline constexpr int64_t kMinRotationBytes = int64_t{24} << 20;
 
 struct RunTask {
   const graph::Workload* workload = nullptr;
@@ -28,7 +28,7 @@ struct RunTask {
   const std::byte* reference = nullptr;  // laid out by ReferenceLayoutOf, filled by MakeReference
   double early_stop_ns = 0;
   // Timed executions walk through copies of the prepared weights of about this size together.
-  int64_t rotation_bytes = kLeastRotationBytes;
+  int64_t rotation_bytes = kMinRotationBytes;
   // Timed executions find tensors in the caches of all threads (spread.h). Of no use where threads
   // share CPUs.
   bool spread = true;

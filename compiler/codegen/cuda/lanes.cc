@@ -9,7 +9,7 @@ namespace {
 
 // Statements of so many lanes are printed one by one: NVRTC is slow at unrolling loops, and a
 // kernel has hundreds of these.
-constexpr int kMostLines = 8;
+constexpr int kMaxLines = 8;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void PhasePrinter::LaneLoop(int begin, int end, const std::function<std::string(
   --depth_;
   const std::string body = std::exchange(lines_, std::move(before));
   loop_ready_.clear();
-  if (body.empty() && end - begin <= kMostLines) {
+  if (body.empty() && end - begin <= kMaxLines) {
     for (int lane = begin; lane < end; ++lane) Line(WithValue(last, "L", lane));
     return;
   }

@@ -14,7 +14,7 @@ constexpr int64_t kRows = 4;
 constexpr int64_t kColumns = 8;
 // A panel stays in the second-level cache.
 constexpr int64_t kPanelBytes = int64_t{1} << 20;
-constexpr int64_t kMostColumns = 512;
+constexpr int64_t kMaxColumns = 512;
 constexpr double kSerialFlops = 3e8;
 
 // acc[r][c] = sum over k of a[r][k] * panel[k][c].
@@ -81,7 +81,7 @@ void RunProducts(int64_t count, int threads, const std::function<Product(int64_t
   const int64_t width =
       std::clamp<int64_t>(kPanelBytes / std::max<int64_t>(1, sizes.k) /
                               static_cast<int64_t>(sizeof(double)) / kColumns * kColumns,
-                          4 * kColumns, kMostColumns);
+                          4 * kColumns, kMaxColumns);
   const int64_t panels = (sizes.n + width - 1) / width;
   std::atomic<int64_t> next{0};
   const auto work = [&] {

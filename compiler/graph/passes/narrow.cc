@@ -11,7 +11,7 @@ namespace mlc::graph {
 namespace {
 
 // So many steps of pointwise work are followed to what they go with: longer chains stay whole.
-constexpr int kLongestChain = 64;
+constexpr int kMaxChain = 64;
 
 bool IsSource(const Value& node) {
   return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
@@ -74,7 +74,7 @@ class Needs {
     Region part = ComputableRegion(graph_, node, wanted);
     const Region whole = WholeRegion(node.type.dims);
     if (!GoesWithOperand(node) || part == whole) return part;
-    if (followed == kLongestChain) return whole;
+    if (followed == kMaxChain) return whole;
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueId operand = node.operands[i];
       const bool is_stored =

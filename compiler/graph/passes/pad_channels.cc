@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t kCopyBytes = 16;
 // More channels than this come from a convolution, whose result a copy would cost more.
-constexpr int64_t kMostChannels = 16;
-constexpr int64_t kMostGrowth = 3;
+constexpr int64_t kMaxChannels = 16;
+constexpr int64_t kMaxGrowth = 3;
 
 // The channels to pad to; those there are when nothing is to be done.
 int64_t PaddedChannels(const Graph& graph, const Value& node) {
@@ -21,8 +21,8 @@ int64_t PaddedChannels(const Graph& graph, const Value& node) {
   const int64_t channels = x.dims[1];
   const int64_t whole = kCopyBytes / SizeOf(x.dtype);
   const int64_t padded = (channels + whole - 1) / whole * whole;
-  const bool worthwhile = channels > 0 && channels <= kMostChannels && node.Int("group") == 1 &&
-                          padded < kMostGrowth * channels && graph[node.operands[1]].data;
+  const bool worthwhile = channels > 0 && channels <= kMaxChannels && node.Int("group") == 1 &&
+                          padded < kMaxGrowth * channels && graph[node.operands[1]].data;
   return worthwhile ? padded : channels;
 }
 

@@ -18,7 +18,7 @@ namespace mlc::graph {
 namespace {
 
 // Tensors up to this size are looked at for being one value repeated.
-constexpr int64_t kMostSplatElements = 1 << 16;
+constexpr int64_t kMaxSplatElements = 1 << 16;
 
 bool IsSource(const Value& node) {
   return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
@@ -27,7 +27,7 @@ bool IsSource(const Value& node) {
 // The value that all elements of the constant have, if they agree bit for bit.
 std::optional<double> SplatOf(const TensorData& data) {
   const auto size = static_cast<size_t>(SizeOf(data.dtype));
-  if (data.bytes.empty() || data.bytes.size() > kMostSplatElements * size) return std::nullopt;
+  if (data.bytes.empty() || data.bytes.size() > kMaxSplatElements * size) return std::nullopt;
   for (size_t i = size; i < data.bytes.size(); i += size) {
     if (std::memcmp(data.bytes.data(), data.bytes.data() + i, size) != 0) return std::nullopt;
   }

@@ -9,10 +9,10 @@ namespace mlc::graph {
 
 namespace {
 
-constexpr size_t kMostResults = 3;
+constexpr size_t kMaxResults = 3;
 // Far more than any network fuses, and far less than makes a kernel that compiles for minutes, or a
 // workload that a server refuses.
-constexpr size_t kMostMembers = 256;
+constexpr size_t kMaxMembers = 256;
 // Arithmetic per element, in table units, below which computing it again at each read is free.
 constexpr double kTrivialFlops = 4;
 
@@ -114,7 +114,7 @@ class Partitioner {
 
   bool TryMerge(ValueId producer, ValueId consumer) {
     const size_t members = fuser_.Members(producer).size() + fuser_.Members(consumer).size();
-    if (members > kMostMembers || !fuser_.CanMerge(producer, consumer)) return false;
+    if (members > kMaxMembers || !fuser_.CanMerge(producer, consumer)) return false;
     // Results of the merged task: what either is read for outside of both.
     size_t results = 0;
     for (ValueId group : {producer, consumer}) {
@@ -122,7 +122,7 @@ class Partitioner {
         results += ReadOutside(result, producer, consumer) ? 1 : 0;
       }
     }
-    if (results > kMostResults) return false;
+    if (results > kMaxResults) return false;
     fuser_.Merge(producer, consumer);
     return true;
   }

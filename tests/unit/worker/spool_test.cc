@@ -30,7 +30,7 @@ class SpoolTest : public ::testing::Test {
   SpoolTest() { std::filesystem::remove(path_); }
   ~SpoolTest() override { std::filesystem::remove(path_); }
 
-  std::unique_ptr<Spool> Open(int64_t most = Spool::kMostBytes) {
+  std::unique_ptr<Spool> Open(int64_t most = Spool::kMaxBytes) {
     auto spool = Spool::Open(path_, most);
     EXPECT_TRUE(spool.ok()) << spool.status().ToString();
     return *std::move(spool);

@@ -9,15 +9,15 @@ namespace {
 
 constexpr int64_t kStagingBytes = int64_t{16} << 20;
 constexpr int64_t kStaticBlockLimit = 48 * 1024;
-constexpr int64_t kLeastBlock = 4096;
+constexpr int64_t kMinBlock = 4096;
 // Free blocks are kept up to this much.
-constexpr int64_t kMostFreeBytes = int64_t{8} << 30;
+constexpr int64_t kMaxFreeBytes = int64_t{8} << 30;
 
 // Powers of two up to a size from which waste matters more than reuse.
 int64_t CapacityFor(int64_t bytes) {
   constexpr int64_t kStep = int64_t{64} << 20;
   if (bytes > kStep) return (bytes + kStep - 1) / kStep * kStep;
-  int64_t capacity = kLeastBlock;
+  int64_t capacity = kMinBlock;
   while (capacity < bytes) capacity *= 2;
   return capacity;
 }
@@ -70,7 +70,7 @@ Result<mlc_cu_ptr> Device::TakeBlock(int64_t capacity) {
 }
 
 void Device::GiveBlock(mlc_cu_ptr address, int64_t capacity) {
-  if (free_bytes_ + capacity > kMostFreeBytes) {
+  if (free_bytes_ + capacity > kMaxFreeBytes) {
     cuda_.mem_free(address);
     return;
   }

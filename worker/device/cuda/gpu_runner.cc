@@ -19,7 +19,7 @@ constexpr int kClockAttempts = 50;
 constexpr int kWarmUpReadings = 40;
 constexpr int kBurst = 16;
 // Workers that share the card wait no longer for a turn because of more samples.
-constexpr int64_t kMostMoreNs = 250'000'000;
+constexpr int64_t kMaxMoreNs = 250'000'000;
 constexpr int64_t kCopyBytes = int64_t{256} << 20;
 
 int64_t NowNs() {
@@ -168,7 +168,7 @@ Result<std::vector<Timing>> GpuRunner::Time(const GpuTask& task,
     options.more = [&] {
       const int64_t now = NowNs();
       if (since == 0) since = now;
-      return now - since < kMostMoreNs && task.more();
+      return now - since < kMaxMoreNs && task.more();
     };
   }
   std::vector<Timing> timings;

@@ -13,7 +13,7 @@ constexpr int kUntimed = -1;
 // More samples are taken in so many parts of the first ones.
 constexpr int kPortions = 4;
 // Beyond this share of lost records the rest says too little.
-constexpr double kMostLost = 0.5;
+constexpr double kMaxLost = 0.5;
 
 // Enqueues executions, each under the number of its sample, and reads their times together.
 class Pass {
@@ -50,7 +50,7 @@ class Pass {
     for (size_t s = 0; s < sums.size(); ++s) {
       if (!lost[s]) times.push_back(sums[s] * stage_.launches / counts[s]);
     }
-    if (static_cast<double>(times.size()) < kMostLost * samples) {
+    if (static_cast<double>(times.size()) < kMaxLost * samples) {
       return std::optional<std::vector<double>>();
     }
     return std::optional(std::move(times));

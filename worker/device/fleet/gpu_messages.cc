@@ -76,7 +76,7 @@ std::string Encode(const GpuReport& report) {
 std::optional<GpuReport> DecodeGpuReport(std::string_view bytes) {
   ByteReader in(bytes);
   GpuReport report;
-  report.measurements.resize(in.GetCount(kLeastMeasurement));
+  report.measurements.resize(in.GetCount(kMinMeasurement));
   for (Measurement& measurement : report.measurements) measurement = GetMeasurement(in);
   report.tainted = in.Get<bool>();
   report.more_s = in.Get<double>();

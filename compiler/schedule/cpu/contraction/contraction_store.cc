@@ -12,7 +12,7 @@ using ir::Int;
 namespace {
 
 // Shorter reductions end before prefetched lines arrive.
-constexpr int64_t kLeastSteps = 32;
+constexpr int64_t kMinSteps = 32;
 
 // Whether a pointwise node reads the value at the very point that it computes.
 bool IsReadInPlace(const graph::Workload& workload, graph::ValueId value) {
@@ -56,7 +56,7 @@ ContractionStore::ContractionStore(const graph::Workload& workload,
       one_column_(
           workload.graph()[problem.anchor].type.dims[static_cast<size_t>(problem.column_dim)] ==
           1) {
-  if (p_.K() < kLeastSteps) return;
+  if (p_.K() < kMinSteps) return;
   streams_ = StreamsOf(workload, p_.anchor, p_.column_dim, plan.fetched_beyond_bytes);
 }
 

@@ -11,8 +11,8 @@ namespace mlc::schedule {
 namespace {
 
 // Taps of a row are unrolled where they meet several channels.
-constexpr int64_t kMostGroupTaps = 7;
-constexpr int64_t kMostGroupBody = 640;  // multiply-adds
+constexpr int64_t kMaxGroupTaps = 7;
+constexpr int64_t kMaxGroupBody = 640;  // multiply-adds
 
 const std::vector<int64_t>& RowChunks() {
   static const std::vector<int64_t> counts = {1, 2, 4, 7, 8, 14, 16, 28};
@@ -29,7 +29,7 @@ bool Fits(const ContractionProblem& p, const target::Target& target) {
   const int64_t width = GroupWidth(p);
   if (width <= 1) return width == 1;
   return target.Lanes(DType::kF32) % width == 0 && p.row_k_stride == 1 &&
-         p.inner.taps <= kMostGroupTaps;
+         p.inner.taps <= kMaxGroupTaps;
 }
 
 int64_t Units(const ContractionProblem& p, int inner_rows, int outer_rows) {
@@ -80,7 +80,7 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   const int64_t chains = int64_t{plan.inner_rows} * plan.outer_rows * plan.vectors;
   const int64_t vectors = (plan.channels + plan.lanes - 1) / plan.lanes;
   if (Registers(p, plan) > target.vector_registers()) return RejectReason::kRegisters;
-  if (plan.group_width > 1 && BodyOps(p, plan) > kMostGroupBody) return RejectReason::kCodeSize;
+  if (plan.group_width > 1 && BodyOps(p, plan) > kMaxGroupBody) return RejectReason::kCodeSize;
   if (plan.vectors > vectors) return RejectReason::kTileExceedsShape;
   if (plan.row_chunks > plan.row_units || plan.channel_chunks > plan.blocks) {
     return RejectReason::kRedundant;

@@ -18,7 +18,7 @@ constexpr int64_t kMinChannels = 16;
 // 7x7 image of 512 channels is twice slower than the direct kernel.
 constexpr int64_t kMinTiles = 32;
 // Of one of many chunks; smaller ones only read the transformed weights more often.
-constexpr double kLeastFlops = 2e6;
+constexpr double kMinFlops = 2e6;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -130,7 +130,7 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   const int64_t chunks = p.Batches() * plan.groups * plan.column_chunks;
   if (chunks < LeastChunks(p, target, plan)) return RejectReason::kParallelism;
   if (plan.groups * plan.column_chunks > 16 * target.threads &&
-      p.Flops() < kLeastFlops * static_cast<double>(chunks)) {
+      p.Flops() < kMinFlops * static_cast<double>(chunks)) {
     return RejectReason::kParallelism;
   }
   return RejectReason::kNone;

@@ -13,8 +13,8 @@ using graph::Workload;
 
 namespace {
 
-constexpr int64_t kMostRegisters = 255;
-constexpr int64_t kLeast = 16;  // keys of the smallest step
+constexpr int64_t kMaxRegisters = 255;
+constexpr int64_t kMin = 16;  // keys of the smallest step
 
 int64_t Padded(int64_t size, int64_t step) { return gpu::CeilDiv(size, step) * step; }
 
@@ -35,18 +35,18 @@ RejectReason CheckPlan(const gpu::AttentionPlan& plan, const target::Target& tar
   const AttentionProblem& p = plan.problem;
   const int64_t step = int64_t{plan.key_block} * plan.key_warps;
   if (plan.key_warps > plan.warps || plan.chunk % step != 0) return RejectReason::kUnsupported;
-  if (plan.key_block > kLeast && plan.key_block / 2 >= p.keys) {
+  if (plan.key_block > kMin && plan.key_block / 2 >= p.keys) {
     return RejectReason::kTileExceedsShape;
   }
   if (plan.key_warps > 1 && step / 2 >= p.keys) return RejectReason::kTileExceedsShape;
   if (plan.rows() > gpu::kQueryRows && plan.rows() / 2 >= p.queries) {
     return RejectReason::kTileExceedsShape;
   }
-  if (config["chunk"] >= p.keys && config["chunk"] > kLeast) return RejectReason::kRedundant;
+  if (config["chunk"] >= p.keys && config["chunk"] > kMin) return RejectReason::kRedundant;
   if (plan.stages > 1 && plan.chunks() == 1) return RejectReason::kRedundant;
   if (plan.block_bytes() > target.block_bytes) return RejectReason::kCache;
-  const bool least = plan.key_block == kLeast && plan.warps == 1;
-  if (plan.registers() > kMostRegisters && !least) return RejectReason::kRegisters;
+  const bool least = plan.key_block == kMin && plan.warps == 1;
+  if (plan.registers() > kMaxRegisters && !least) return RejectReason::kRegisters;
   if (plan.registers() * plan.threads() > 65536 && !least) return RejectReason::kRegisters;
   return RejectReason::kNone;
 }
@@ -93,7 +93,7 @@ KernelFacts FactsOf(const Workload& workload, const gpu::AttentionPlan& plan,
   gpu::SetLaunch(
       target,
       {blocks, static_cast<double>(plan.threads()), static_cast<double>(plan.block_bytes()),
-       static_cast<double>(std::min<int64_t>(plan.registers(), kMostRegisters))},
+       static_cast<double>(std::min<int64_t>(plan.registers(), kMaxRegisters))},
       facts);
   return facts;
 }
@@ -114,7 +114,7 @@ Space GpuAttentionFamily::MakeSpace(const Workload& workload, const target::Targ
   space.knobs.push_back({"block", {16, 32, 64, 128}});
   std::vector<int64_t> chunks = {0};
   for (int64_t chunk : {16, 64, 128, 256}) {
-    if (chunk == kLeast || chunk < plan.problem.keys) chunks.push_back(chunk);
+    if (chunk == kMin || chunk < plan.problem.keys) chunks.push_back(chunk);
   }
   space.knobs.push_back({"chunk", chunks});
   space.knobs.push_back(

@@ -15,7 +15,7 @@ using graph::Workload;
 namespace {
 
 // Value columns whose accumulators a thread holds.
-constexpr int64_t kMostSlice = 128;
+constexpr int64_t kMaxSlice = 128;
 
 int64_t Padded(int64_t size, int64_t step) { return CeilDiv(size, step) * step; }
 
@@ -24,7 +24,7 @@ int64_t Padded(int64_t size, int64_t step) { return CeilDiv(size, step) * step; 
 int64_t AttentionPlan::depth() const { return Padded(problem.depth, step()); }
 
 int64_t AttentionPlan::slice() const {
-  return std::min(kMostSlice, Padded(problem.width, kQueryRows));
+  return std::min(kMaxSlice, Padded(problem.width, kQueryRows));
 }
 
 int64_t AttentionPlan::slices() const { return CeilDiv(problem.width, slice()); }

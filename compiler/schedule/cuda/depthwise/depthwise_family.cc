@@ -13,9 +13,9 @@ using graph::Workload;
 
 namespace {
 
-constexpr int64_t kMostRegisters = 224;
+constexpr int64_t kMaxRegisters = 224;
 // Multiply-adds of the straight-line code of one tile.
-constexpr int64_t kMostBody = 4096;
+constexpr int64_t kMaxBody = 4096;
 
 gpu::DepthwisePlan PlanOf(const gpu::DepthwiseProblem& problem, const Config& config) {
   return {problem, static_cast<int>(config["lanes"]), static_cast<int>(config["tw"]),
@@ -26,11 +26,11 @@ RejectReason CheckPlan(const gpu::DepthwisePlan& plan) {
   const auto& axes = plan.problem.axes;
   if (plan.tile_w / 2 >= axes[2].out && plan.tile_w > 1) return RejectReason::kTileExceedsShape;
   if (plan.tile_h / 2 >= axes[1].out && plan.tile_h > 1) return RejectReason::kTileExceedsShape;
-  if (plan.Registers() > kMostRegisters && plan.tile_w * plan.tile_h * plan.lanes > 1) {
+  if (plan.Registers() > kMaxRegisters && plan.tile_w * plan.tile_h * plan.lanes > 1) {
     return RejectReason::kRegisters;
   }
   const int64_t body = plan.problem.Taps() * plan.tile_h * plan.tile_w * plan.lanes;
-  if (body > kMostBody && plan.tile_w * plan.tile_h * plan.lanes > 1) {
+  if (body > kMaxBody && plan.tile_w * plan.tile_h * plan.lanes > 1) {
     return RejectReason::kCodeSize;
   }
   return RejectReason::kNone;
@@ -41,7 +41,7 @@ RejectReason CheckPlan(const gpu::DepthwisePlan& plan) {
 bool GpuDepthwiseFamily::Accepts(const Workload& workload, const target::Target& target) const {
   if (!target.is_cuda()) return false;
   const std::optional<ContractionProblem> p = FindContraction(workload);
-  return p && IsDepthwise(*p) && p->Taps() <= kMostBody;
+  return p && IsDepthwise(*p) && p->Taps() <= kMaxBody;
 }
 
 Space GpuDepthwiseFamily::MakeSpace(const Workload& workload, const target::Target&) const {

@@ -17,7 +17,7 @@ using ir::ExprRef;
 namespace {
 
 constexpr int kAccessBytes = 16;
-constexpr int kMostLanes = 8;
+constexpr int kMaxLanes = 8;
 // Registers of a filter that is held as a whole.
 constexpr int64_t kKeptFilter = 80;
 
@@ -329,7 +329,7 @@ std::optional<DepthwiseProblem> FindDepthwise(const Workload& workload) {
   p.constant_filter = w.op == graph::Op::kWeight;
   p.channels_inner = x.type.EffectiveStrides()[1] == 1;
   if (!p.channels_inner) return p;
-  const int lanes = std::min(kMostLanes, kAccessBytes / SizeOf(x.type.dtype));
+  const int lanes = std::min(kMaxLanes, kAccessBytes / SizeOf(x.type.dtype));
   for (int n = lanes; n > 1 && p.lanes == 1; n /= 2) {
     if (p.channels % n == 0 && VectorisesAll(workload, node, p.anchor, n)) p.lanes = n;
   }

@@ -17,10 +17,10 @@ using ir::ExprRef;
 namespace {
 
 // Bytes of the widest operand or output that a thread's vector may span.
-constexpr int kMostVectorBytes = 64;
+constexpr int kMaxVectorBytes = 64;
 constexpr int kAccessBytes = 16;
 // Of all pieces' tiles.
-constexpr int64_t kMostBlockBytes = 49152;
+constexpr int64_t kMaxBlockBytes = 49152;
 
 const TensorType& OutputType(const Piece& piece, size_t i = 0) {
   return piece.part.graph()[piece.part.outputs()[i]].type;
@@ -260,7 +260,7 @@ int WidestLanes(const Piece& piece) {
     }
     return VectorisesAlong(piece, column, lanes);
   };
-  int lanes = std::min(kAccessBytes / smallest, kMostVectorBytes / widest);
+  int lanes = std::min(kAccessBytes / smallest, kMaxVectorBytes / widest);
   while (lanes > 1 && !fits(lanes)) lanes /= 2;
   return lanes;
 }
@@ -304,7 +304,7 @@ void EmitPieces(ir::KernelBuilder& builder, const Fused& whole, const std::vecto
   int64_t blocks = 0, block_bytes = 0;
   for (const Piece& piece : pieces) {
     plans.push_back(PlanPiece(piece, knobs));
-    if (block_bytes + plans.back().block_bytes > kMostBlockBytes) {
+    if (block_bytes + plans.back().block_bytes > kMaxBlockBytes) {
       PieceKnobs flat = knobs;
       flat.tile = 0;
       plans.back() = PlanPiece(piece, flat);

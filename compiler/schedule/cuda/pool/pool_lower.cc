@@ -18,7 +18,7 @@ using ir::ExprRef;
 namespace {
 
 constexpr int kAccessBytes = 16;
-constexpr int kMostLanes = 8;
+constexpr int kMaxLanes = 8;
 // Windows up to this are unrolled.
 constexpr int64_t kUnrolledTaps = 64;
 
@@ -142,7 +142,7 @@ std::optional<WindowProblem> FindPool(const Workload& workload) {
   for (ValueId id : workload.outputs()) {
     narrowest = std::min(narrowest, SizeOf(workload.graph()[id].type.dtype));
   }
-  for (int lanes = std::min(kMostLanes, kAccessBytes / narrowest); lanes > 1; lanes /= 2) {
+  for (int lanes = std::min(kMaxLanes, kAccessBytes / narrowest); lanes > 1; lanes /= 2) {
     if (problem->Columns() % lanes != 0) continue;
     std::optional<WindowProblem> wide = FindWindow(workload, lanes);
     if (wide && wide->lanes == lanes) return wide;

@@ -16,8 +16,8 @@ using graph::Workload;
 namespace {
 
 // 32-bit registers of a kept row, per thread.
-constexpr int64_t kMostKept = 64;
-constexpr int64_t kMostGroup = 1024;
+constexpr int64_t kMaxKept = 64;
+constexpr int64_t kMaxGroup = 1024;
 constexpr int64_t kOtherRegisters = 28;
 constexpr int64_t kBlockRegisters = 65536;
 // Threads that keep one multiprocessor's memory busy.
@@ -54,7 +54,7 @@ Space GpuRowReduceFamily::MakeSpace(const Workload& workload, const target::Targ
   const bool single = gpu::IsSinglePass(workload, p);
   const int64_t length = p.Elements() / std::max<int64_t>(1, p.Rows()) /
                          (p.inner ? int64_t{p.lanes} : std::max<int64_t>(1, p.Columns()));
-  const int64_t most_group = std::min(p.inner ? kMostGroup : 32, PowerOfTwo(length));
+  const int64_t most_group = std::min(p.inner ? kMaxGroup : 32, PowerOfTwo(length));
   Space space{std::string(name()), version(), {}};
   space.knobs.push_back({"lanes", PowersUpTo(std::max(1, p.lanes / 4), p.lanes)});
   space.knobs.push_back({"group", PowersUpTo(1, most_group)});
@@ -74,7 +74,7 @@ RejectReason GpuRowReduceFamily::Check(const Workload& workload, const target::T
   wide.lanes = static_cast<int>(config["lanes"]);
   const gpu::RowPlan plan = PlanOf(wide, config);
   if (config["group"] > config["threads"]) return RejectReason::kTileExceedsShape;
-  if (plan.keep && KeptRegisters(plan) > kMostKept) return RejectReason::kRegisters;
+  if (plan.keep && KeptRegisters(plan) > kMaxKept) return RejectReason::kRegisters;
   const int64_t kept = plan.keep ? KeptRegisters(plan) : 4 * plan.lanes;
   if ((kOtherRegisters + kept) * plan.threads > kBlockRegisters) return RejectReason::kRegisters;
   if (plan.splits != config["splits"]) return RejectReason::kRedundant;

@@ -19,7 +19,7 @@ std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
 
 // Whether the registers suffice even if the estimate is some too low: what spills is no default.
 bool SurelyFits(const GpuContraction& g, const target::Target& target, const TensorPlan& plan) {
-  constexpr int kMost = 232;
+  constexpr int kMax = 232;
   constexpr int kCounted = 8;  // copies of a thread whose addresses the estimate counts
   // The estimate leaves out some of the fragments of a second unit of narrow operands, and much of
   // what becomes of columns in three passes that are not packed before.
@@ -28,7 +28,7 @@ bool SurelyFits(const GpuContraction& g, const target::Target& target, const Ten
   const int copies = plan.rows.extent * plan.rows.bk / plan.rows.chunk() / plan.threads();
   const int registers = plan.registers() + 3 * std::max(0, copies - kCounted);
   const int resident = ResidentBlocks(g, target, plan);
-  return registers + doubt <= std::min(kMost, gpu::RegistersLeft(plan.threads(), 1)) &&
+  return registers + doubt <= std::min(kMax, gpu::RegistersLeft(plan.threads(), 1)) &&
          registers <= gpu::RegistersLeft(plan.threads(), resident);
 }
 

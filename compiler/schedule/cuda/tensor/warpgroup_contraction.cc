@@ -12,9 +12,9 @@ namespace mlc::schedule {
 namespace {
 
 // Below, tiles are mostly padding.
-constexpr int64_t kLeastRows = 48;
-constexpr int64_t kLeastColumns = 24;
-constexpr int64_t kLeastDepth = 64;
+constexpr int64_t kMinRows = 48;
+constexpr int64_t kMinColumns = 24;
+constexpr int64_t kMinDepth = 64;
 
 std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
   std::erase_if(sizes, [&](int64_t s) { return s > sizes.front() && s / 2 >= extent; });
@@ -28,7 +28,7 @@ bool WarpgroupContractionFamily::Accepts(const graph::Workload& workload,
   if (!target.HasWarpgroupMma()) return false;
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
   if (!g || IsDepthwise(g->p) || !WarpgroupsMultiply(*g)) return false;
-  return g->m >= kLeastRows && g->n >= kLeastColumns && g->k >= kLeastDepth;
+  return g->m >= kMinRows && g->n >= kMinColumns && g->k >= kMinDepth;
 }
 
 Space WarpgroupContractionFamily::MakeSpace(const graph::Workload& workload,

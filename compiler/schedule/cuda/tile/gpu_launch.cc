@@ -81,9 +81,9 @@ int64_t AtMost(const std::vector<int64_t>& domain, int64_t wanted) {
 int RegistersLeft(int threads, int blocks) {
   // Each quarter of the multiprocessor has its own, and hands them out to whole warps by the eight.
   constexpr int kQuarter = 16384;
-  constexpr int kMost = 255;
+  constexpr int kMax = 255;
   const auto warps = static_cast<int>(CeilDiv(int64_t{blocks} * CeilDiv(threads, 32), 4));
-  return std::min(kMost, kQuarter / (32 * warps) / 8 * 8);
+  return std::min(kMax, kQuarter / (32 * warps) / 8 * 8);
 }
 
 Config Cheapest(const Space& space,
