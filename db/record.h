@@ -96,9 +96,9 @@ struct ModelRow {
 // What a person decided about a worker, until a person decides otherwise.
 struct WorkerHold {
   std::string worker;
-  std::string quarantine;  // why it gets no work; empty: it is not in quarantine by hand
-  std::string drain;       // why it is to leave; empty: it is not
-  std::string boot;        // the start of the worker that is to leave
+  std::string quarantine;   // why it gets no work; empty: it is not in quarantine by hand
+  std::string drain;        // why it is to leave; empty: it is not
+  std::string incarnation;  // the start of the worker that is to leave
   int64_t changed_us = 0;
 };
 

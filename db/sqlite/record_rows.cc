@@ -188,7 +188,9 @@ Status ReplaceHold(Database& database, const WorkerHold& hold) {
       database.Cached("INSERT INTO worker_hold(worker, quarantine, drain, boot, changed_us)"
                       " VALUES(?,?,?,?,?)"));
   put.Bind(std::string_view(hold.worker)).Bind(std::string_view(hold.quarantine));
-  put.Bind(std::string_view(hold.drain)).Bind(std::string_view(hold.boot)).Bind(hold.changed_us);
+  put.Bind(std::string_view(hold.drain))
+      .Bind(std::string_view(hold.incarnation))
+      .Bind(hold.changed_us);
   return put.Run();
 }
 

@@ -43,7 +43,7 @@ std::unique_ptr<Provider> MakeProvider(const FleetConfig& config, const std::str
 }
 
 // Different for every server, so that its workers' names are.
-std::string Boot() {
+std::string NewIncarnation() {
   std::random_device device;
   constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuv";
   std::string text = "b";
@@ -64,7 +64,7 @@ class RunningFleet : public Fleet {
         server_(std::move(server)),
         links_(std::move(links)),
         logger_(links_.logger),
-        planner_(config_.name, Boot(), TermsOf(config_)),
+        planner_(config_.name, NewIncarnation(), TermsOf(config_)),
         thread_([this](const std::stop_token& stop) { Loop(stop); }) {}
 
   ~RunningFleet() override {

@@ -18,8 +18,8 @@ std::string WithoutSeat(const std::string& name) {
 
 }  // namespace
 
-Planner::Planner(std::string fleet, std::string boot, std::vector<PoolTerms> pools)
-    : fleet_(std::move(fleet)), boot_(std::move(boot)) {
+Planner::Planner(std::string fleet, std::string incarnation, std::vector<PoolTerms> pools)
+    : fleet_(std::move(fleet)), incarnation_(std::move(incarnation)) {
   for (PoolTerms& terms : pools) {
     order_.push_back(terms.name);
     Pool& pool = pools_[terms.name];
@@ -130,7 +130,7 @@ void Planner::MergeSeen(const std::vector<SeenWorker>& seen, int64_t now_ms) {
     if (owner.empty()) continue;  // started by hand, or gone
     Pool& pool = pools_.at(workers_.at(owner).pool);
     if (entry.silent_ms > pool.terms.lost_ms) continue;
-    const std::string ours = Prefix(pool) + boot_ + "-";
+    const std::string ours = Prefix(pool) + incarnation_ + "-";
     pool.abilities.Learn(entry.offer, owner.starts_with(ours));
     See(workers_.at(owner), entry, now_ms);
   }

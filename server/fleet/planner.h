@@ -63,8 +63,8 @@ struct PoolView {
 
 class Planner {
  public:
-  // Workers are called FLEET-POOL-BOOT-N; `boot` differs from server to server.
-  Planner(std::string fleet, std::string boot, std::vector<PoolTerms> pools);
+  // Workers are called FLEET-POOL-INCARNATION-N; `incarnation` differs from server to server.
+  Planner(std::string fleet, std::string incarnation, std::vector<PoolTerms> pools);
 
   // One round. Without `placed` (the provider did not answer) nothing is started, drained or
   // forgotten.
@@ -126,7 +126,7 @@ class Planner {
   static void Enter(Worker& worker, Phase phase, int64_t now_ms);
 
   std::string fleet_;
-  std::string boot_;
+  std::string incarnation_;
   std::map<std::string, Pool> pools_;
   std::vector<std::string> order_;
   std::map<std::string, Worker> workers_;

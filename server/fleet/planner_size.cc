@@ -82,7 +82,7 @@ void Planner::Grow(Pool& pool, int64_t now_ms, std::vector<Action>& actions) {
   // After failures one start at a time proves that the trouble is over.
   const int64_t most = pool.view.failures > 0 ? 1 : pool.terms.starts_per_round;
   for (int64_t i = 0; i < std::min({missing, room, most}); ++i) {
-    const std::string name = Prefix(pool) + boot_ + "-" + std::to_string(++next_);
+    const std::string name = Prefix(pool) + incarnation_ + "-" + std::to_string(++next_);
     Worker& worker = workers_[name];
     worker.pool = pool.terms.name;
     worker.pending = true;

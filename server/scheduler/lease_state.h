@@ -31,8 +31,8 @@ struct Queue {
 
 struct Worker {
   std::string name;
-  std::string boot;
-  std::deque<std::string> old_boots;
+  std::string incarnation;
+  std::deque<std::string> old_incarnations;
   uint64_t sequence = 0;
   Offer offer;
   int64_t last_contact_ms = 0;
@@ -56,21 +56,22 @@ struct Worker {
   int held = 0;  // since the last contact
   std::vector<Received> received;
 
-  // A call of an earlier start, or one that a later call has overtaken.
-  bool IsPast(const std::string& its_boot, uint64_t its_sequence) const {
-    if (its_boot == boot) return its_sequence != 0 && its_sequence <= sequence;
-    return std::find(old_boots.begin(), old_boots.end(), its_boot) != old_boots.end();
+  // A call of an earlier incarnation, or one that a later call has overtaken.
+  bool IsPast(const std::string& its_incarnation, uint64_t its_sequence) const {
+    if (its_incarnation == incarnation) return its_sequence != 0 && its_sequence <= sequence;
+    return std::find(old_incarnations.begin(), old_incarnations.end(), its_incarnation) !=
+           old_incarnations.end();
   }
   // True if that is another start of the worker. Some are remembered: calls of old ones may still
   // be under way.
-  bool Boot(const std::string& its_boot) {
-    constexpr size_t kOldBoots = 4;
-    const bool restarted = !boot.empty() && boot != its_boot;
+  bool SetIncarnation(const std::string& its_incarnation) {
+    constexpr size_t kOldIncarnations = 4;
+    const bool restarted = !incarnation.empty() && incarnation != its_incarnation;
     if (restarted) {
-      old_boots.push_back(boot);
-      if (old_boots.size() > kOldBoots) old_boots.pop_front();
+      old_incarnations.push_back(incarnation);
+      if (old_incarnations.size() > kOldIncarnations) old_incarnations.pop_front();
     }
-    boot = its_boot;
+    incarnation = its_incarnation;
     return restarted;
   }
 };

@@ -30,8 +30,8 @@ struct LeaseAsk {
 // One call of a worker.
 struct LeaseContact {
   std::string worker;
-  std::string boot;
-  uint64_t sequence = 0;  // of the boot's calls; 0: unknown, taken as the newest
+  std::string incarnation;
+  uint64_t sequence = 0;  // of the incarnation's calls; 0: unknown, taken as the newest
   Offer offer;
   std::vector<Digest> holding;
   int want = 0;

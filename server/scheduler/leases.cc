@@ -114,13 +114,13 @@ void Leases::Move(Worker& worker, int64_t deadline_ms) {
 Leases::Orders Leases::Synchronize(const Contact& contact, int64_t now_ms) {
   Worker& worker = WorkerOf(contact.worker);
   Orders orders;
-  if (worker.IsPast(contact.boot, contact.sequence)) {
+  if (worker.IsPast(contact.incarnation, contact.sequence)) {
     orders.stale = true;
     return orders;
   }
   PayFor(worker, now_ms, orders);
   const std::set<Digest> holding(contact.holding.begin(), contact.holding.end());
-  const bool restarted = worker.Boot(contact.boot);
+  const bool restarted = worker.SetIncarnation(contact.incarnation);
   worker.sequence = contact.sequence;
   worker.offer = contact.offer;
   worker.last_contact_ms = now_ms;

@@ -50,8 +50,8 @@ class Leases {
   // One call of a worker: renews what it holds, takes back what it lost, grants up to `want`. A
   // queued trial that the worker holds already (this side was restarted) becomes its lease.
   Orders Synchronize(const Contact& contact, int64_t now_ms);
-  // The connection of a worker's boot broke: it has `disconnect_ms` to call again.
-  void Disconnected(const std::string& worker, const std::string& boot, int64_t now_ms);
+  // The connection of a worker's incarnation broke: it has `disconnect_ms` to call again.
+  void Disconnected(const std::string& worker, const std::string& incarnation, int64_t now_ms);
 
   enum class Receipt : uint8_t { kFirst, kBeingCommitted, kUnknown };
   // A result arrived, from whomever, with the device time that it cost if the worker tells. kFirst:

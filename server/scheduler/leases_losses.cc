@@ -14,9 +14,10 @@ constexpr int kMaxStrays = 20;
 
 }  // namespace
 
-void Leases::Disconnected(const std::string& name, const std::string& boot, int64_t now_ms) {
+void Leases::Disconnected(const std::string& name, const std::string& incarnation, int64_t now_ms) {
   const auto found = workers_.find(name);
-  if (found == workers_.end() || found->second.boot != boot || !found->second.alive) return;
+  if (found == workers_.end() || found->second.incarnation != incarnation || !found->second.alive)
+    return;
   Worker& worker = found->second;
   Move(worker, std::min(worker.deadline_ms, now_ms + terms_.disconnect_ms));
 }

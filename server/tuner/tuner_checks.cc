@@ -170,7 +170,7 @@ void Tuner::SendCanary(const Call& call) {
     return;
   }
   const Digest uid = DigestOf("canary " + std::to_string(++desk_.numbers) + "\n" + worker + "\n" +
-                              call.request.boot() + "\n" + std::to_string(started_ms_));
+                              call.request.incarnation() + "\n" + std::to_string(started_ms_));
   check.seed = uid.low;
   if (!leases_.Add({uid, kCheckJobId, {call.target_class, {}, 0}, worker, {}, 0})) {
     return desk_.standings.CanaryLost(worker);

@@ -92,7 +92,7 @@ std::string Tuner::UnmadeText(const Job& job) {
 int64_t Tuner::Attend(const proto::AttendRequest& request, std::function<void()> wake,
                       std::function<void()> dismiss) {
   std::lock_guard lock(mutex_);
-  Attendant attendant{static_cast<int64_t>(++desk_.numbers), request.boot(), std::move(wake),
+  Attendant attendant{static_cast<int64_t>(++desk_.numbers), request.incarnation(), std::move(wake),
                       std::move(dismiss)};
   const int64_t id = attendant.id;
   if (draining_) attendant.dismiss();
@@ -106,7 +106,7 @@ void Tuner::Left(int64_t id) {
   std::lock_guard lock(mutex_);
   for (auto it = desk_.attendants.begin(); it != desk_.attendants.end(); ++it) {
     if (it->second.id != id) continue;
-    leases_.Disconnected(it->first, it->second.boot, SteadyMs());
+    leases_.Disconnected(it->first, it->second.incarnation, SteadyMs());
     desk_.attendants.erase(it);
     return;
   }
@@ -204,7 +204,7 @@ Status Tuner::Hold(const std::string& worker, const std::string& what,
     }
     decide();
     const Standings::Hold hold = desk_.standings.HoldOf(worker);
-    row = {worker, hold.quarantine, hold.drain, hold.boot, WallUs()};
+    row = {worker, hold.quarantine, hold.drain, hold.incarnation, WallUs()};
   }
   options_.logger->info("worker={} {}", worker, what);
   return log_.PutHold(row).WithPrefix("until the server restarts, " + worker + " " + what +
@@ -214,7 +214,7 @@ Status Tuner::Hold(const std::string& worker, const std::string& what,
 Status Tuner::RestoreHolds() {
   for (const db::WorkerHold& hold : MLC_TRY(log_.Holds())) {
     std::lock_guard lock(mutex_);
-    desk_.standings.Restore(hold.worker, {hold.quarantine, hold.drain, hold.boot});
+    desk_.standings.Restore(hold.worker, {hold.quarantine, hold.drain, hold.incarnation});
   }
   return Status();
 }

@@ -82,14 +82,14 @@ void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply, const st
 Status Tuner::Note(const Call& call, const std::string& owner) {
   const proto::SynchronizeRequest& request = call.request;
   MLC_TRY(desk_.roll.Called(request.worker(), owner, SteadyMs()));
-  desk_.standings.Met(request.worker(), request.boot(), SteadyMs());
+  desk_.standings.Met(request.worker(), request.incarnation(), SteadyMs());
   WorkerNote& note = desk_.notes[request.worker()];
   note.called_ms = SteadyMs();
   note.leaving = request.draining();
-  if (note.boot != request.boot()) {
+  if (note.incarnation != request.incarnation()) {
     options_.logger->info("worker={}: {} build {}", request.worker(), request.target(),
                           request.build());
-    note.boot = request.boot();
+    note.incarnation = request.incarnation();
   }
   note.target = request.target();
   note.build = request.build();
@@ -131,7 +131,7 @@ void Tuner::FillLeases(Call& call) {
   if (note == nullptr) return call.orders.set_next_poll_ms(kIdlePollMs);
   Leases::Contact contact;
   contact.worker = request.worker();
-  contact.boot = request.boot();
+  contact.incarnation = request.incarnation();
   contact.sequence = request.sequence();
   contact.offer = note->offer;
   for (const std::string& bytes : request.holding()) {
@@ -195,7 +195,8 @@ int64_t Tuner::NextPollMs(const Call& call) const {
   const int64_t least = pending_.empty() ? kIdlePollMs : kBusyPollMs;
   // Its results wait for a confirmation: that takes a while.
   const auto attends = desk_.attendants.find(call.request.worker());
-  if (attends != desk_.attendants.end() && attends->second.boot == call.request.boot() &&
+  if (attends != desk_.attendants.end() &&
+      attends->second.incarnation == call.request.incarnation() &&
       call.request.finished_size() == 0 && call.orders.leases_size() == 0) {
     return std::min(kLongestPollMs, std::max(least, options_.terms.lease_ms / 4));
   }

@@ -15,10 +15,10 @@ const Standings::Worker* Standings::Find(const std::string& name) const {
   return found == workers_.end() ? nullptr : &found->second;
 }
 
-void Standings::Met(const std::string& name, const std::string& boot, int64_t now_ms) {
+void Standings::Met(const std::string& name, const std::string& incarnation, int64_t now_ms) {
   Worker& worker = workers_[name];
-  if (worker.boot == boot) return;
-  worker.boot = boot;
+  if (worker.incarnation == incarnation) return;
+  worker.incarnation = incarnation;
   worker.testing = false;
   worker.draining = false;
   worker.leaves.clear();
@@ -146,7 +146,7 @@ Standings::Hold Standings::HoldOf(const std::string& name) const {
   const Worker* worker = Find(name);
   if (worker == nullptr) return {};
   return {worker->by_hand ? worker->why : "", worker->draining ? worker->leaves : "",
-          worker->draining ? worker->boot : ""};
+          worker->draining ? worker->incarnation : ""};
 }
 
 void Standings::Restore(const std::string& name, const Hold& hold) {
@@ -154,7 +154,7 @@ void Standings::Restore(const std::string& name, const Hold& hold) {
   worker.state = terms_.canaries ? State::kUntested : State::kReady;
   if (!hold.quarantine.empty()) Quarantine(name, hold.quarantine, 0);
   if (hold.drain.empty()) return;
-  worker.boot = hold.boot;
+  worker.incarnation = hold.incarnation;
   Drain(name, hold.drain);
 }
 

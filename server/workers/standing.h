@@ -35,8 +35,8 @@ class Standings {
 
   explicit Standings(StandingTerms terms) : terms_(terms) {}
 
-  // Every call of a worker. A new boot is untested, but a quarantine outlives a restart.
-  void Met(const std::string& worker, const std::string& boot, int64_t now_ms);
+  // Every call of a worker. A new incarnation is untested, but a quarantine outlives a restart.
+  void Met(const std::string& worker, const std::string& incarnation, int64_t now_ms);
   // A canary trial is due, and none is under way.
   bool WantsCanary(const std::string& worker, int64_t now_ms) const;
   void CanarySent(const std::string& worker);
@@ -54,12 +54,12 @@ class Standings {
   void Quarantine(const std::string& worker, const std::string& why, int64_t now_ms);
   void Drain(const std::string& worker, const std::string& why);
   void Release(const std::string& worker);
-  // What a hand did: why it is in quarantine, why the start `boot` of it is to leave; empty for
-  // not.
+  // What a hand did: why it is in quarantine, why the start `incarnation` of it is to leave; empty
+  // for not.
   struct Hold {
     std::string quarantine;
     std::string drain;
-    std::string boot;
+    std::string incarnation;
   };
   Hold HoldOf(const std::string& worker) const;
   // As a hand left it, before anything was heard of the worker.
@@ -86,7 +86,7 @@ class Standings {
 
  private:
   struct Worker {
-    std::string boot;
+    std::string incarnation;
     State state = State::kUntested;
     std::string why;
     std::string leaves;  // why it is to leave

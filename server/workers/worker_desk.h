@@ -18,7 +18,7 @@ namespace mlc::server {
 
 // As its last call told.
 struct WorkerNote {
-  std::string boot;
+  std::string incarnation;
   std::string target;  // full text
   std::string build;
   proto::Capabilities capabilities;
@@ -57,7 +57,7 @@ struct Claim {
 // The stream that a worker holds open.
 struct Attendant {
   int64_t id = 0;
-  std::string boot;
+  std::string incarnation;
   std::function<void()> wake;
   std::function<void()> dismiss;
 };

@@ -51,14 +51,14 @@ std::string NameProblem(const std::string& name) {
 Status CheckWhatIsTold(const proto::SynchronizeRequest& request) {
   const std::string& worker = request.worker();
   if (std::string problem = NameProblem(worker); !problem.empty()) return InvalidArgument(problem);
-  if (request.boot().empty()) {
-    return InvalidArgument(
-        "worker " + worker +
-        " names no boot: it has to be new for each start of its process, so that leases of an "
-        "earlier one are taken back");
+  if (request.incarnation().empty()) {
+    return InvalidArgument("worker " + worker +
+                           " sends no incarnation: it has to be new for each start of its process, "
+                           "so that leases of an "
+                           "earlier one are taken back");
   }
-  if (request.boot().size() > kLongestWord || request.build().size() > kLongestWord) {
-    return InvalidArgument("worker " + worker + " has a boot or a build of over " +
+  if (request.incarnation().size() > kLongestWord || request.build().size() > kLongestWord) {
+    return InvalidArgument("worker " + worker + " has an incarnation or a build of over " +
                            std::to_string(kLongestWord) + " bytes");
   }
   if (request.target().size() > kLongestTarget) {

@@ -12,7 +12,8 @@ namespace mlc::server {
 // Empty if a worker may be called so; else what is wrong with the name.
 std::string NameProblem(const std::string& name);
 
-// INVALID_ARGUMENT if the call has no name or boot, or says more of its worker than a server keeps.
+// INVALID_ARGUMENT if the call has no name or incarnation, or says more of its worker than a server
+// keeps.
 Status CheckWhatIsTold(const proto::SynchronizeRequest& request);
 
 }  // namespace mlc::server

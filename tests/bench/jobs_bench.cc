@@ -72,7 +72,7 @@ void Work(server::Tuner& tuner, const std::string& target) {
   proto::SynchronizeRequest request;
   request.set_protocol(server::kWireProtocol);
   request.set_worker("bench");
-  request.set_boot("1");
+  request.set_incarnation("1");
   request.set_target(target);
   request.set_want(256);
   for (auto looked = Clock::now();;) {

@@ -28,7 +28,7 @@ constexpr int kKilledOfThousand = 2;  // calls after which the worker is gone fo
 
 struct Simulated {
   std::string name;
-  int boot = 1;
+  int incarnation = 1;
   uint64_t sequence = 0;
   std::vector<Digest> holding;
 };
@@ -64,7 +64,7 @@ struct Load {
   // One call: its results, then what it holds and wants. The time of the next one.
   int64_t Call(Simulated& worker, int64_t now) {
     if (rng.Below(1000) < kKilledOfThousand) {
-      ++worker.boot;
+      ++worker.incarnation;
       worker.sequence = 0;
       worker.holding.clear();
       return now + 60'000;
@@ -78,7 +78,7 @@ struct Load {
     }
     Leases::Contact contact;
     contact.worker = worker.name;
-    contact.boot = std::to_string(worker.boot);
+    contact.incarnation = std::to_string(worker.incarnation);
     contact.sequence = ++worker.sequence;
     contact.offer.target_class = "cpu";
     contact.holding = worker.holding;

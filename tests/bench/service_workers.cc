@@ -79,7 +79,7 @@ ServiceWorkers::ServiceWorkers(const ServiceHost& host, FleetOptions options)
   for (int n = 0; n < options_.workers; ++n) {
     worker::AgentOptions agent;
     agent.name = "lab-" + std::to_string(n);
-    agent.boot = std::to_string(getpid());
+    agent.incarnation = std::to_string(getpid());
     agent.build = "service_bench";
     agent.target = options_.target;
     agent.slots = options_.slots;
@@ -93,8 +93,8 @@ ServiceWorkers::ServiceWorkers(const ServiceHost& host, FleetOptions options)
       event.data.u64 = static_cast<uint64_t>(n) * 2 + (fd == &made->ended ? 1 : 0);
       epoll_ctl(epoll_, EPOLL_CTL_ADD, *fd, &event);
     }
-    made->attendance =
-        worker::Attendance::Start(*made->stub, made->agent.name(), made->agent.boot(), made->news);
+    made->attendance = worker::Attendance::Start(*made->stub, made->agent.name(),
+                                                 made->agent.incarnation(), made->news);
     workers_.push_back(std::move(made));
   }
   left_ = options_.workers;

@@ -66,7 +66,7 @@ int Run(const Options& options) {
     proto::SynchronizeRequest request;
     request.set_protocol(server::kWireProtocol);
     request.set_worker(options.name);
-    request.set_boot(std::to_string(getpid()));
+    request.set_incarnation(std::to_string(getpid()));
     request.set_build("fake");
     request.set_target(target::DetectHost(options.threads).ToText());
     request.set_want(draining != 0 ? 0 : options.slots);

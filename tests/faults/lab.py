@@ -101,7 +101,7 @@ class RawWorker(threading.Thread):
     def __init__(self, address, name, target, hurry=0.0):
         super().__init__(daemon=True)
         self.caller = Caller(address)
-        self.request = worker.SynchronizeRequest(protocol=1, worker=name, boot=f"{os.getpid()}-{time.monotonic_ns()}",
+        self.request = worker.SynchronizeRequest(protocol=1, worker=name, incarnation=f"{os.getpid()}-{time.monotonic_ns()}",
                                                  build="raw", target=target, want=16)
         self.results = {}
         self.acknowledged = set()

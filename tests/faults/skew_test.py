@@ -73,7 +73,7 @@ class SkewTest(lab.Lab):
         def calls(protocol):
             job = lab.tuner.SubmitJobRequest(protocol=protocol, target=target)
             yield "worker", "Workers", "Synchronize", lab.worker.SynchronizeRequest(
-                protocol=protocol, worker="w", boot="1", target=target)
+                protocol=protocol, worker="w", incarnation="1", target=target)
             yield "client", "Tuner", "SubmitJob", job
             yield "client", "Tuner", "SubmitUserKernel", lab.tuner.SubmitUserKernelRequest(job=job)
 

@@ -35,7 +35,7 @@ proto::SynchronizeRequest Agent::Request() const {
   proto::SynchronizeRequest request;
   request.set_protocol(server::kWireProtocol);
   request.set_worker(options_.name);
-  request.set_boot(options_.boot);
+  request.set_incarnation(options_.incarnation);
   request.set_build(options_.build);
   request.set_target(options_.target);
   request.set_want(FreeCapacity());
@@ -68,7 +68,7 @@ Agent::Orders Agent::OnReply(const proto::SynchronizeReply& reply, int64_t now_m
   poll_ms_ = std::clamp<int64_t>(reply.next_poll_ms(), 1, 60'000);
   if (reply.drain()) draining_ = true;
   if (reply.stale()) {
-    options_.boot += '\'';
+    options_.incarnation += '\'';
     calls_ = 0;
   }
   Orders orders;

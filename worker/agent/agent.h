@@ -18,7 +18,7 @@ namespace mlc::worker {
 
 struct AgentOptions {
   std::string name;
-  std::string boot;  // new for each start of the process
+  std::string incarnation;  // new for each start of the process
   std::string build;
   std::string target;
   proto::Capabilities capabilities = {};
@@ -65,7 +65,7 @@ class Agent {
   size_t holding() const { return holding_.size(); }
   size_t unacknowledged() const { return spool_.size(); }
   const std::string& name() const { return options_.name; }
-  const std::string& boot() const { return options_.boot; }
+  const std::string& incarnation() const { return options_.incarnation; }
 
  private:
   int FreeCapacity() const;
@@ -73,7 +73,7 @@ class Agent {
 
   AgentOptions options_;
   Rng rng_;
-  uint64_t calls_ = 0;  // of this boot, ended
+  uint64_t calls_ = 0;  // of this incarnation, ended
   proto::DeviceUse use_;
   std::set<Digest> holding_;
   std::map<Digest, TrialResult> spool_;

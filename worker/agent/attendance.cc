@@ -12,11 +12,11 @@ namespace {
 
 class Stream : public Attendance, private grpc::ClientReadReactor<proto::Wake> {
  public:
-  Stream(proto::Workers::Stub& stub, const std::string& worker, const std::string& boot,
+  Stream(proto::Workers::Stub& stub, const std::string& worker, const std::string& incarnation,
          int eventfd)
       : eventfd_(eventfd) {
     request_.set_worker(worker);
-    request_.set_boot(boot);
+    request_.set_incarnation(incarnation);
     stub.async()->Attend(&context_, &request_, this);
     StartRead(&message_);
     StartCall();
@@ -36,7 +36,7 @@ class Stream : public Attendance, private grpc::ClientReadReactor<proto::Wake> {
     return status_.error_code() == grpc::StatusCode::UNIMPLEMENTED ||
            status_.error_code() == grpc::StatusCode::PERMISSION_DENIED;
   }
-  const std::string& boot() const override { return request_.boot(); }
+  const std::string& incarnation() const override { return request_.incarnation(); }
 
  private:
   void OnReadDone(bool ok) override {
@@ -69,8 +69,8 @@ class Stream : public Attendance, private grpc::ClientReadReactor<proto::Wake> {
 }  // namespace
 
 std::unique_ptr<Attendance> Attendance::Start(proto::Workers::Stub& stub, const std::string& worker,
-                                              const std::string& boot, int eventfd) {
-  return std::make_unique<Stream>(stub, worker, boot, eventfd);
+                                              const std::string& incarnation, int eventfd) {
+  return std::make_unique<Stream>(stub, worker, incarnation, eventfd);
 }
 
 }  // namespace mlc::worker

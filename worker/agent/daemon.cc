@@ -65,16 +65,16 @@ class Daemon {
         connection_(connection),
         stub_(proto::Workers::NewStub(connection.channel())),
         parent_(getppid()) {
-    const std::string boot = RandomId();
+    const std::string incarnation = RandomId();
     for (size_t i = 0; i < engine.targets().size(); ++i) {
       const std::string name = SeatName(options.name, engine.targets(), i);
       seats_.push_back({Agent({.name = name,
-                               .boot = boot,
+                               .incarnation = incarnation,
                                .build = options.build,
                                .target = engine.targets()[i],
                                .capabilities = options.capabilities(engine.targets()[i]),
                                .slots = options.slots,
-                               .seed = DigestOf(name + boot).low})});
+                               .seed = DigestOf(name + incarnation).low})});
     }
     if (!options_.gate.empty()) SetGate({options_.gate, /*make=*/true});
   }
@@ -218,12 +218,14 @@ class Daemon {
 
   // REQUIRES: the server has just answered.
   void KeepAttending(Seat& seat) {
-    const bool old = seat.attendance != nullptr && seat.attendance->boot() != seat.agent.boot();
+    const bool old =
+        seat.attendance != nullptr && seat.attendance->incarnation() != seat.agent.incarnation();
     const bool broken = seat.attendance != nullptr && seat.attendance->ended();
     if (broken && seat.attendance->hopeless()) return;
     if (seat.attendance != nullptr && !broken && !old) return;
     seat.attendance.reset();
-    seat.attendance = Attendance::Start(*stub_, seat.agent.name(), seat.agent.boot(), wakes_);
+    seat.attendance =
+        Attendance::Start(*stub_, seat.agent.name(), seat.agent.incarnation(), wakes_);
   }
 
   // gRPC's words do not tell a wrong certificate from a server that is not there. Going the way by

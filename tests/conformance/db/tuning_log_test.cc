@@ -443,13 +443,13 @@ TEST_P(TuningLogTest, OlderVersionsOfModelsAreKeptWhilePinned) {
 TEST_P(TuningLogTest, HoldsOfWorkersAreReplacedAndForgotten) {
   EXPECT_TRUE(log_->Holds()->empty());
   ASSERT_TRUE(log_->PutHold({"w", "fan 'broken'", "", "", 7}).ok());
-  ASSERT_TRUE(log_->PutHold({"v", "", "moves", "boot 1", 8}).ok());
-  ASSERT_TRUE(log_->PutHold({"w", "disk broken", "moves", "boot 2", 9}).ok());
+  ASSERT_TRUE(log_->PutHold({"v", "", "moves", "incarnation 1", 8}).ok());
+  ASSERT_TRUE(log_->PutHold({"w", "disk broken", "moves", "incarnation 2", 9}).ok());
   const auto holds = log_->Holds();
   ASSERT_TRUE(holds.ok());
   ASSERT_EQ(holds->size(), 2u);
   EXPECT_EQ(holds->front().worker, "v");
-  EXPECT_EQ(holds->front().boot, "boot 1");
+  EXPECT_EQ(holds->front().incarnation, "incarnation 1");
   EXPECT_EQ(holds->back().quarantine, "disk broken");
   EXPECT_EQ(holds->back().drain, "moves");
   EXPECT_EQ(holds->back().changed_us, 9);

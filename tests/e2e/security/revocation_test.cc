@@ -72,7 +72,7 @@ TEST_F(SecurityTest, StreamsOfThoseWhoAreLockedOutEnd) {
   context.set_wait_for_ready(true);
   proto::AttendRequest attend;
   attend.set_worker("w");
-  attend.set_boot("b");
+  attend.set_incarnation("b");
   const auto stream = stub->Attend(&context, attend);
 
   lab_.Make("revoke submit alice");

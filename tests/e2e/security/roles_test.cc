@@ -52,7 +52,7 @@ TEST_F(SecurityTest, RolesHoldOverTheWire) {
     proto::SynchronizeRequest request;
     request.set_protocol(protocol);
     request.set_worker(name);
-    request.set_boot("b");
+    request.set_incarnation("b");
     request.set_target(target::Target().ToText());
     proto::SynchronizeReply reply;
     return stub->Synchronize(&context, request, &reply);

@@ -228,7 +228,7 @@ TEST_F(WorkersTest, RepeatedReorderedAndForgedResultsLeaveOneHonestRecordEach) {
   proto::SynchronizeRequest request;
   request.set_protocol(server::kWireProtocol);
   request.set_worker("raw");
-  request.set_boot("1");
+  request.set_incarnation("1");
   request.set_build("raw");
   target::Target machine = Machine();
   machine.fma_gflops = 50;

@@ -139,7 +139,7 @@ class Bench {
     proto::SynchronizeRequest request;
     request.set_protocol(kWireProtocol);
     request.set_worker(target.is_cuda() ? "gpu" : "cpu");
-    request.set_boot("1");
+    request.set_incarnation("1");
     request.set_build("test");
     request.set_target(target.ToText());
     std::promise<void> answered;

@@ -28,7 +28,7 @@ struct Job {
 class World {
  public:
   World(uint64_t seed, PoolTerms terms)
-      : rng_(seed), terms_(terms), planner_("lab", "boot", {std::move(terms)}) {}
+      : rng_(seed), terms_(terms), planner_("lab", "inc", {std::move(terms)}) {}
 
   void Step(bool fault_free) {
     now_ms_ += 1'000;

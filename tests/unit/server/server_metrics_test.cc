@@ -120,7 +120,7 @@ class ServerMetricsTest : public ::testing::Test {
     proto::SynchronizeRequest request;
     request.set_protocol(kWireProtocol);
     request.set_worker(worker);
-    request.set_boot("1");
+    request.set_incarnation("1");
     request.set_build("test");
     target::Target target;
     target.fma_gflops = 100;
@@ -210,11 +210,11 @@ class ServerMetricsTest : public ::testing::Test {
     ASSERT_EQ(Submit(Request()), grpc::OK);
     Await("mlc_jobs_joined_total", 1);
     proto::SynchronizeRequest nobody = Hello("a", 1);
-    nobody.clear_boot();
+    nobody.clear_incarnation();
     proto::SynchronizeReply reply;
     const grpc::Status refused = Synchronize(nobody, &reply);
     EXPECT_EQ(refused.error_code(), grpc::INVALID_ARGUMENT);
-    EXPECT_THAT(refused.error_message(), HasSubstr("names no boot"));
+    EXPECT_THAT(refused.error_message(), HasSubstr("sends no incarnation"));
     Await("mlc_grpc_rejected_total{reason=\"invalid\"}", 1);
   }
   // A canary, then honest work.
@@ -277,7 +277,7 @@ class ServerMetricsTest : public ::testing::Test {
     grpc::ClientContext context;
     proto::AttendRequest attend;
     attend.set_worker("gone");
-    attend.set_boot("1");
+    attend.set_incarnation("1");
     const auto stream = workers_->Attend(&context, attend);
     // Whoever attends need not call so often.
     while (Call(Hello("gone", 0)).next_poll_ms() <= 1000) std::this_thread::yield();

@@ -54,7 +54,7 @@ class ServerTest : public ::testing::Test {
     request.set_worker("w");
     request.mutable_device_use()->set_trial_s(4);
     request.mutable_device_use()->set_busy_s(3);
-    request.set_boot("b");
+    request.set_incarnation("b");
     request.set_target(target::Target().ToText());
     request.set_want(4);
     int64_t acknowledged = 0;

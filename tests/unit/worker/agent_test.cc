@@ -33,7 +33,7 @@ proto::SynchronizeReply Leases(std::initializer_list<uint64_t> numbers) {
 }
 
 Agent NewAgent() {
-  return Agent({.name = "w", .boot = "b", .build = "x", .target = "t", .slots = 4});
+  return Agent({.name = "w", .incarnation = "b", .build = "x", .target = "t", .slots = 4});
 }
 
 TEST(Agent, ReportsHeldTrialsAndFreeCapacity) {
@@ -117,7 +117,7 @@ TEST(Agent, BacksOffAndKeepsResults) {
 TEST(Agent, WorkersThatLostOneServerDoNotComeBackTogether) {
   std::map<int64_t, int> calls;  // by tenths of a second
   for (uint64_t worker = 0; worker < 256; ++worker) {
-    Agent agent({.name = "w", .boot = "b", .build = "x", .target = "t", .seed = worker});
+    Agent agent({.name = "w", .incarnation = "b", .build = "x", .target = "t", .seed = worker});
     int64_t now = 0;
     while (now < 20'000) {
       ASSERT_TRUE(agent.OnFailure(Unavailable("away"), now).ok());
@@ -141,7 +141,7 @@ TEST(Agent, SendsWhatAnEarlierProcessLeft) {
 }
 
 TEST(Agent, ManyResultsGoInSeveralMessagesAndTheRestIsHeld) {
-  Agent agent({.name = "w", .boot = "b", .build = "x", .target = "t", .most_unsent = 300});
+  Agent agent({.name = "w", .incarnation = "b", .build = "x", .target = "t", .most_unsent = 300});
   for (uint64_t n = 0; n < 300; ++n) {
     TrialResult result = Result(n);
     result.measurement.detail = std::string(16'000, 'x');
@@ -179,7 +179,7 @@ TEST(Agent, NumbersItsCallsAndTakesAnotherNameWhenItSeemsOld) {
   stale.set_stale(true);
   (void)agent.OnReply(stale, 50);
   EXPECT_EQ(agent.Request().sequence(), 1u);
-  EXPECT_NE(agent.Request().boot(), "b");
+  EXPECT_NE(agent.Request().incarnation(), "b");
   EXPECT_LE(agent.NextCallMs(), 50) << "at once";
 }
 

@@ -47,7 +47,7 @@ TEST(AblePoolsTest, WorkGoesToThePoolThatCanDoIt) {
   small.name = "small";
   small.declared.memory_bytes = 1 << 20;
   large.name = "large";
-  Planner planner("lab", "boot", {small, large});
+  Planner planner("lab", "inc", {small, large});
   Demand demand;
   demand.work = {{{kCpu, "contraction/3", 1 << 10, false}, 0, 15, 0},
                  {{kCpu, "contraction/3", 1 << 30, false}, 0, 25, 0}};
@@ -59,7 +59,7 @@ TEST(AblePoolsTest, WorkGoesToThePoolThatCanDoIt) {
 TEST(AblePoolsTest, APoolThatMayHaveNoWorkersServesNothing) {
   PoolTerms closed = CpuPool();
   closed.max = 0;
-  Planner planner("lab", "boot", {closed});
+  Planner planner("lab", "inc", {closed});
   Demand demand;
   demand.work = {{kKnown, 0, 1, 0}};
   (void)planner.Plan(demand, std::vector<PlacedWorker>(), 1);

@@ -31,7 +31,7 @@ inline PoolTerms CpuPool() {
 
 class PlannerTest : public ::testing::Test {
  protected:
-  explicit PlannerTest(PoolTerms terms = CpuPool()) : planner_("lab", "boot", {terms}) {}
+  explicit PlannerTest(PoolTerms terms = CpuPool()) : planner_("lab", "inc", {terms}) {}
 
   void Work(int64_t trials, const std::string& target_class = kCpu) {
     demand_.work = {{{.target_class = target_class}, trials > 0 ? 1 : 0, trials, 0}};

@@ -79,7 +79,7 @@ TEST(PoolsTest, WorkThatThePoolInFrontCannotTakeGoesToTheNext) {
   first.name = "near";
   first.max = 2;
   second.name = "far";
-  Planner planner("lab", "boot", {first, second});
+  Planner planner("lab", "inc", {first, second});
   Demand demand;
   demand.work = {{{.target_class = kCpu}, 1, 45, 0}};
   (void)planner.Plan(demand, std::vector<PlacedWorker>(), 1);
@@ -90,7 +90,7 @@ TEST(PoolsTest, WorkThatThePoolInFrontCannotTakeGoesToTheNext) {
 TEST(PoolsTest, TheLeastNumberStaysWithoutWork) {
   PoolTerms terms = CpuPool();
   terms.min = 2;
-  Planner planner("lab", "boot", {terms});
+  Planner planner("lab", "inc", {terms});
   EXPECT_EQ(planner.Plan({}, std::vector<PlacedWorker>(), 1).size(), 2u);
 }
 

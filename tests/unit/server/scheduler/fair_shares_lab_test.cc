@@ -79,7 +79,7 @@ class Lab {
   void Grant() {
     Leases::Contact contact;
     contact.worker = "w";
-    contact.boot = "1";
+    contact.incarnation = "1";
     contact.offer.target_class = "cpu";
     contact.want = idle_;
     contact.holding.assign(held_.begin(), held_.end());

@@ -27,7 +27,7 @@ Digest Uid(uint64_t n) { return Digest{9, n}; }
 Leases::Contact From(int devices, int want, std::vector<Digest> holding = {}) {
   Leases::Contact contact;
   contact.worker = "w";
-  contact.boot = "1";
+  contact.incarnation = "1";
   contact.offer = {"gpu", {}, 0, devices};
   contact.holding = std::move(holding);
   contact.want = want;
@@ -161,7 +161,7 @@ class Fleet {
     });
     Leases::Contact contact;
     contact.worker = worker.name;
-    contact.boot = "1";
+    contact.incarnation = "1";
     contact.offer = worker.offer;
     for (const Running& one : worker.running) contact.holding.push_back(one.uid);
     contact.holding.insert(contact.holding.end(), worker.waiting.begin(), worker.waiting.end());

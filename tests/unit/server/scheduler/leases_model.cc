@@ -17,13 +17,18 @@ bool LeasesModel::Add(const Leases::Ask& ask) {
 }
 
 bool LeasesModel::Renew(Worker& worker, const Leases::Contact& contact, bool& restarted) {
-  constexpr size_t kOldBoots = 4;  // so many old processes of a worker are told from a new one
-  if (contact.boot == worker.boot && contact.sequence <= worker.sequence) return false;
-  if (std::count(worker.old_boots.begin(), worker.old_boots.end(), contact.boot) > 0) return false;
-  restarted = !worker.boot.empty() && worker.boot != contact.boot;
-  if (restarted) worker.old_boots.push_back(worker.boot);
-  if (worker.old_boots.size() > kOldBoots) worker.old_boots.erase(worker.old_boots.begin());
-  worker.boot = contact.boot;
+  constexpr size_t kOldIncarnations =
+      4;  // so many old processes of a worker are told from a new one
+  if (contact.incarnation == worker.incarnation && contact.sequence <= worker.sequence)
+    return false;
+  if (std::count(worker.old_incarnations.begin(), worker.old_incarnations.end(),
+                 contact.incarnation) > 0)
+    return false;
+  restarted = !worker.incarnation.empty() && worker.incarnation != contact.incarnation;
+  if (restarted) worker.old_incarnations.push_back(worker.incarnation);
+  if (worker.old_incarnations.size() > kOldIncarnations)
+    worker.old_incarnations.erase(worker.old_incarnations.begin());
+  worker.incarnation = contact.incarnation;
   worker.sequence = contact.sequence;
   worker.offer = contact.offer;
   worker.alive = true;

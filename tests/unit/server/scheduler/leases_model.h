@@ -32,8 +32,8 @@ class LeasesModel {
   };
 
   struct Worker {
-    std::string boot;
-    std::vector<std::string> old_boots;
+    std::string incarnation;
+    std::vector<std::string> old_incarnations;
     uint64_t sequence = 0;
     Offer offer;
     int64_t deadline = 0;

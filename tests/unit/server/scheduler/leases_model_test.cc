@@ -23,7 +23,7 @@ using At = LeasesModel::At;
 
 // One worker as it is out there, with a network that holds messages back and repeats them.
 struct Outside {
-  int boot = 1;
+  int incarnation = 1;
   uint64_t sequence = 0;
   std::set<Digest> holding;
   std::optional<Leases::Contact> delayed;
@@ -45,14 +45,14 @@ class Scene {
         break;
       case 3:
         if (rng_.Below(6) == 0) {
-          ++worker.boot;
+          ++worker.incarnation;
           worker.sequence = 0;
           worker.holding.clear();
         }
         break;
       case 4:
-        leases_.Disconnected(name, Boot(worker), now_);
-        if (model_.workers[name].alive && model_.workers[name].boot == Boot(worker)) {
+        leases_.Disconnected(name, Incarnation(worker), now_);
+        if (model_.workers[name].alive && model_.workers[name].incarnation == Incarnation(worker)) {
           int64_t& deadline = model_.workers[name].deadline;
           deadline = std::min(deadline, now_ + kTerms.disconnect_ms);
         }
@@ -84,7 +84,9 @@ class Scene {
   static constexpr LeaseTerms kTerms{
       .lease_ms = 200, .disconnect_ms = 60, .max_attempts = 4, .max_losses = 2};
 
-  static std::string Boot(const Outside& worker) { return "b" + std::to_string(worker.boot); }
+  static std::string Incarnation(const Outside& worker) {
+    return "b" + std::to_string(worker.incarnation);
+  }
   Needs SomeNeeds() {
     const uint64_t kind = rng_.Below(3);
     return {kind == 2 ? "gpu" : "cpu", kind == 1 ? "f/2" : "f/1",
@@ -116,7 +118,7 @@ class Scene {
   void Call(const std::string& name, Outside& worker) {
     Leases::Contact contact;
     contact.worker = name;
-    contact.boot = Boot(worker);
+    contact.incarnation = Incarnation(worker);
     contact.sequence = ++worker.sequence;
     contact.offer = OfferOf(name);
     contact.holding.assign(worker.holding.begin(), worker.holding.end());
@@ -149,8 +151,9 @@ class Scene {
     if (fresh) model_.Answered(name);
     ASSERT_LE(static_cast<int>(orders.grants.size()), contact.want);
     // Told so, a process of which an older one seems to be the newer takes another name.
-    if (orders.stale && contact.boot == Boot(worker) && contact.sequence == worker.sequence) {
-      ++worker.boot;
+    if (orders.stale && contact.incarnation == Incarnation(worker) &&
+        contact.sequence == worker.sequence) {
+      ++worker.incarnation;
       worker.sequence = 0;
     }
     if (fresh && static_cast<int>(orders.grants.size()) < contact.want) {
@@ -159,7 +162,7 @@ class Scene {
       }
     }
     // A reply to an old process is lost, as is one now and then.
-    if (contact.boot != Boot(worker) || rng_.Below(10) == 0) return;
+    if (contact.incarnation != Incarnation(worker) || rng_.Below(10) == 0) return;
     for (const Digest& uid : orders.cancelled) worker.holding.erase(uid);
     for (const Leases::Grant& grant : orders.grants) worker.holding.insert(grant.uid);
   }

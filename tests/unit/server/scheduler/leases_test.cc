@@ -17,7 +17,7 @@ const Needs kCpu{"cpu", {}, 0};
 Leases::Contact From(const std::string& worker, int want, std::vector<Digest> holding = {}) {
   Leases::Contact contact;
   contact.worker = worker;
-  contact.boot = "boot";
+  contact.incarnation = "incarnation";
   contact.offer.target_class = "cpu";
   contact.holding = std::move(holding);
   contact.want = want;
@@ -217,14 +217,14 @@ TEST(LeasesTest, ABrokenConnectionShortensTheLeaseAndACallRestoresIt) {
   Leases leases({.lease_ms = 30'000, .disconnect_ms = 5000});
   leases.Add(Uid(1), kJobId, kCpu);
   leases.Synchronize(From("a", 1), 0);
-  leases.Disconnected("a", "another boot", 10);
+  leases.Disconnected("a", "another incarnation", 10);
   leases.Expire(9000);
   EXPECT_EQ(leases.leased(), 1);
-  leases.Disconnected("a", "boot", 10'000);
+  leases.Disconnected("a", "incarnation", 10'000);
   leases.Synchronize(From("a", 0, {Uid(1)}), 12'000);
   leases.Expire(20'000);
   EXPECT_EQ(leases.leased(), 1) << "it was back in time";
-  leases.Disconnected("a", "boot", 21'000);
+  leases.Disconnected("a", "incarnation", 21'000);
   leases.Expire(26'001);
   EXPECT_EQ(leases.queued(), 1);
 }
@@ -241,7 +241,7 @@ TEST(LeasesTest, OldCallsChangeNothing) {
   EXPECT_TRUE(leases.Synchronize(first, 2).stale);
   EXPECT_EQ(leases.leased(), 1);
   Leases::Contact restarted = From("a", 0);
-  restarted.boot = "second boot";
+  restarted.incarnation = "second incarnation";
   restarted.sequence = 1;
   EXPECT_FALSE(leases.Synchronize(restarted, 3).stale);
   second.sequence = 3;
@@ -321,7 +321,7 @@ TEST(LeasesTest, TheTimeOfAWorkerIsSharedNotItsTrials) {
   std::map<Digest, int64_t> spent;
   Leases::Contact contact;
   contact.worker = "w";
-  contact.boot = "1";
+  contact.incarnation = "1";
   contact.offer.target_class = "cpu";
   contact.want = 1;
   int64_t now = 1'000'000;

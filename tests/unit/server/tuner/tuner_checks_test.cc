@@ -70,7 +70,7 @@ class TunerChecksTest : public ::testing::Test {
     proto::SynchronizeRequest request;
     request.set_protocol(kWireProtocol);
     request.set_worker(worker);
-    request.set_boot("1");
+    request.set_incarnation("1");
     request.set_build("test");
     request.set_target(TargetText());
     request.set_want(want);
@@ -296,7 +296,7 @@ TEST_F(TunerChecksTest, DrainedWorkersAreToldAndWokenWorkersCalled) {
   int dismissed = 0;
   proto::AttendRequest attend;
   attend.set_worker("a");
-  attend.set_boot("1");
+  attend.set_incarnation("1");
   const int64_t id = tuner_->Attend(
       attend, [&] { ++wakes; }, [&] { ++dismissed; });
   EXPECT_GT(Call("a", 4).next_poll_ms(), 1000) << "it will be woken";

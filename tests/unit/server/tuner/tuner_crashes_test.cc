@@ -111,7 +111,7 @@ proto::SubmitJobRequest RequestOf(uint64_t seed) {
 int CallOnce(Tuner& tuner, proto::SynchronizeRequest& request, int results) {
   request.set_protocol(kWireProtocol);
   request.set_worker("w0");
-  request.set_boot(std::to_string(getpid()));
+  request.set_incarnation(std::to_string(getpid()));
   request.set_build("test");
   request.set_target(TargetText());
   request.set_want(4);

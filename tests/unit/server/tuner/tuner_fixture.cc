@@ -120,7 +120,7 @@ proto::SynchronizeRequest TunerTest::Hello() {
   proto::SynchronizeRequest request;
   request.set_protocol(kWireProtocol);
   request.set_worker("w0");
-  request.set_boot("1");
+  request.set_incarnation("1");
   request.set_build("test-build");
   request.set_target(TargetText());
   request.set_want(3);

@@ -108,7 +108,8 @@ TEST_F(TunerNamesTest, AWorkerSaysOnlySoMuchOfItself) {
       refused([](auto& h) { h.mutable_capabilities()->set_driver(std::string(1 << 20, 'd')); }),
       HasSubstr("too much of its compilers"));
   EXPECT_THAT(refused([](auto& h) { h.set_build(std::string(1 << 20, 'b')); }), HasSubstr("build"));
-  EXPECT_THAT(refused([](auto& h) { h.set_boot(std::string(1 << 20, 'b')); }), HasSubstr("boot"));
+  EXPECT_THAT(refused([](auto& h) { h.set_incarnation(std::string(1 << 20, 'b')); }),
+              HasSubstr("incarnation"));
   EXPECT_THAT(refused([](auto& h) { h.set_target(std::string(1 << 20, 't')); }),
               HasSubstr("target of over"));
   EXPECT_THAT(refused([](auto& h) { h.set_worker(std::string(300, 'w')); }),

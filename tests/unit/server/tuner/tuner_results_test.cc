@@ -182,9 +182,10 @@ TEST_F(TunerTest, RefusesBadRequestsInWords) {
   request.set_target("toaster");
   EXPECT_THAT(Call(request).status().message(), HasSubstr("worker's target"));
   request = Hello();
-  request.clear_boot();
+  request.clear_incarnation();
   EXPECT_EQ(Call(request).status().code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(Call(request).status().message(), HasSubstr("w0 names no boot: it has to be new"));
+  EXPECT_THAT(Call(request).status().message(),
+              HasSubstr("w0 sends no incarnation: it has to be new"));
 }
 
 // A result that breaks a rule of the log is the worker's fault: others do not hear of it.

@@ -79,7 +79,7 @@ proto::SynchronizeRequest HelloOf(const std::string& worker) {
   proto::SynchronizeRequest request;
   request.set_protocol(kWireProtocol);
   request.set_worker(worker);
-  request.set_boot("1");
+  request.set_incarnation("1");
   request.set_build("year");
   request.set_target(TheTarget().ToText());
   for (int n = 0; n < 12; ++n) {
