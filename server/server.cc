@@ -83,7 +83,7 @@ class RunningServer : public Server {
     endpoint_->SetServing(kWriting, false);
     endpoint_->SetServing(kFiles, false);
     if (grace_ms > 0) tuner_->Drain(grace_ms);
-    tuner_->Dismiss();
+    tuner_->DisconnectSessions();
     endpoint_->Stop(kCallGraceMs);
     tuner_.reset();
     log_.reset();

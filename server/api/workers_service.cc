@@ -17,7 +17,7 @@ namespace mlc::server {
 namespace {
 
 constexpr std::string_view kSynchronize = "/mlc.proto.Workers/Synchronize";
-constexpr std::string_view kAttend = "/mlc.proto.Workers/Attend";
+constexpr std::string_view kOpenSession = "/mlc.proto.Workers/OpenSession";
 constexpr std::string_view kListWorkers = "/mlc.proto.Workers/ListWorkers";
 constexpr std::string_view kDrainWorker = "/mlc.proto.Workers/DrainWorker";
 constexpr std::string_view kQuarantineWorker = "/mlc.proto.Workers/QuarantineWorker";
@@ -30,22 +30,26 @@ using Where = Intake::Where;
 using Desk = proto::Workers;
 // Every call of the service, unparsed.
 using RawWorkers = Desk::WithRawCallbackMethod_Synchronize<
-    Desk::WithRawCallbackMethod_Attend<Desk::WithRawCallbackMethod_ListWorkers<
+    Desk::WithRawCallbackMethod_OpenSession<Desk::WithRawCallbackMethod_ListWorkers<
         Desk::WithRawCallbackMethod_DrainWorker<Desk::WithRawCallbackMethod_QuarantineWorker<
             Desk::WithRawCallbackMethod_ReleaseWorker<Desk::Service>>>>>>;
 
 // A worker's stream: one write at a time, a wake that comes meanwhile is written after it. Ends
-// when the worker leaves, is dismissed or locked out; deletes itself.
-class Attendance : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+// when the worker leaves, is disconnected or locked out; deletes itself.
+class SessionStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  Attendance(Tuner& tuner, const proto::AttendRequest& request, const Gate& gate,
-             const grpc::CallbackServerContext& context, std::unique_ptr<CallLoad::Ticket> ticket)
+  SessionStream(Tuner& tuner, const proto::OpenSessionRequest& request, const Gate& gate,
+                const grpc::CallbackServerContext& context,
+                std::unique_ptr<CallLoad::Ticket> ticket)
       : tuner_(tuner), ticket_(std::move(ticket)) {
-    call_ = gate.Follow(context, kAttend, [this](const Status& status) { End(ToGrpc(status)); });
-    id_ = tuner_.Attend(
+    call_ =
+        gate.Follow(context, kOpenSession, [this](const Status& status) { End(ToGrpc(status)); });
+    id_ = tuner_.OpenSession(
         request, [this] { Wake(); }, [this] { End(grpc::Status::OK); });
   }
-  explicit Attendance(Tuner& tuner, const grpc::Status& refused) : tuner_(tuner) { End(refused); }
+  explicit SessionStream(Tuner& tuner, const grpc::Status& refused) : tuner_(tuner) {
+    End(refused);
+  }
 
   void OnWriteDone(bool ok) override {
     std::lock_guard lock(mutex_);
@@ -54,7 +58,7 @@ class Attendance : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
   void OnCancel() override { End(grpc::Status(grpc::StatusCode::CANCELLED, "the worker left")); }
   void OnDone() override {
-    if (id_ != 0) tuner_.Left(id_);
+    if (id_ != 0) tuner_.Disconnected(id_);
     delete this;
   }
 
@@ -114,13 +118,13 @@ class WorkersService : public RawWorkers {
         });
   }
 
-  grpc::ServerWriteReactor<Wire>* Attend(Context* context, const Wire* wire) override {
-    proto::AttendRequest request;
-    auto ticket = intake_.TakeStream(*context, kAttend, *wire, request);
-    if (!ticket.ok()) return new Attendance(tuner_, ToGrpc(ticket.status()));
+  grpc::ServerWriteReactor<Wire>* OpenSession(Context* context, const Wire* wire) override {
+    proto::OpenSessionRequest request;
+    auto ticket = intake_.TakeStream(*context, kOpenSession, *wire, request);
+    if (!ticket.ok()) return new SessionStream(tuner_, ToGrpc(ticket.status()));
     const Status foreign = Foreign(intake_.gate().CallerOf(*context), request.worker());
-    if (!foreign.ok()) return new Attendance(tuner_, ToGrpc(foreign));
-    return new Attendance(tuner_, request, intake_.gate(), *context, *std::move(ticket));
+    if (!foreign.ok()) return new SessionStream(tuner_, ToGrpc(foreign));
+    return new SessionStream(tuner_, request, intake_.gate(), *context, *std::move(ticket));
   }
 
   grpc::ServerUnaryReactor* ListWorkers(Context* context, const Wire* wire, Wire* reply) override {

@@ -34,7 +34,7 @@ std::vector<Action> Planner::Plan(const Demand& demand,
   std::vector<Action> actions;
   if (placed) {
     Merge(*placed, now_ms);
-    Dismiss(*placed, actions);
+    DrainUnknown(*placed, actions);
   }
   MergeSeen(demand.workers, now_ms);
   Judge(placed.has_value(), now_ms, actions);
@@ -97,16 +97,16 @@ void Planner::Merge(const std::vector<PlacedWorker>& placed, int64_t now_ms) {
 
 // An earlier server of the fleet had such a pool. Each is told once, and again when it waits for a
 // place: that is another life.
-void Planner::Dismiss(const std::vector<PlacedWorker>& placed, std::vector<Action>& actions) {
+void Planner::DrainUnknown(const std::vector<PlacedWorker>& placed, std::vector<Action>& actions) {
   std::set<std::string> told;
   for (const PlacedWorker& entry : placed) {
     if (pools_.contains(entry.pool) || entry.state == PlacedState::kEnding) continue;
     if (entry.state == PlacedState::kRunning) told.insert(entry.name);
-    if (entry.state == PlacedState::kRunning && dismissed_.contains(entry.name)) continue;
+    if (entry.state == PlacedState::kRunning && drained_unknown_.contains(entry.name)) continue;
     actions.push_back({Action::Kind::kDrain, entry.pool, entry.name,
                        "the fleet has no pool " + entry.pool + " any more"});
   }
-  dismissed_ = std::move(told);
+  drained_unknown_ = std::move(told);
 }
 
 // Workers of an earlier server are taken over, even if the provider has no answer yet. The server

@@ -104,7 +104,7 @@ class Planner {
   };
 
   void Merge(const std::vector<PlacedWorker>& placed, int64_t now_ms);
-  void Dismiss(const std::vector<PlacedWorker>& placed, std::vector<Action>& actions);
+  void DrainUnknown(const std::vector<PlacedWorker>& placed, std::vector<Action>& actions);
   void MergeSeen(const std::vector<SeenWorker>& seen, int64_t now_ms);
   void See(Worker& worker, const SeenWorker& seen, int64_t now_ms);
   std::string OwnerOf(const SeenWorker& seen);
@@ -130,7 +130,7 @@ class Planner {
   std::map<std::string, Pool> pools_;
   std::vector<std::string> order_;
   std::map<std::string, Worker> workers_;
-  std::set<std::string> dismissed_;  // of pools that are not here, and told to leave
+  std::set<std::string> drained_unknown_;  // of pools that are not here, and told to leave
   std::vector<Needs> unserved_;
   int64_t next_ = 0;
 };

@@ -29,7 +29,7 @@ constexpr std::array kPolicy = {
     Rule{"/mlc.proto.Tuner/Best", Role::kRead, false, kJobBytes, kBestFields},
     // Under its own name: the handler looks.
     Rule{"/mlc.proto.Workers/Synchronize", Role::kWork, false, kWorkerBytes, kWorkerFields},
-    Rule{"/mlc.proto.Workers/Attend", Role::kWork},
+    Rule{"/mlc.proto.Workers/OpenSession", Role::kWork},
     Rule{"/mlc.proto.Workers/ListWorkers", Role::kRead},
     Rule{"/mlc.proto.Workers/DrainWorker", Role::kAdmin},
     Rule{"/mlc.proto.Workers/QuarantineWorker", Role::kAdmin},

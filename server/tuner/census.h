@@ -16,7 +16,7 @@ struct Census {
   int64_t idle = 0;
   int64_t classes = 0;  // of targets
   int64_t checks = 0;
-  int64_t attendants = 0;
+  int64_t sessions = 0;
   // Of jobs.
   int64_t jobs = 0;    // running, or just ended
   int64_t trials = 0;  // between proposal and commit

@@ -83,13 +83,14 @@ class Tuner {
   // `reply` runs once, on any thread, when all finished trials of the request are in the log.
   // `owner`: whose worker it is; empty for a local one. RESOURCE_EXHAUSTED for one worker too many.
   void Synchronize(proto::SynchronizeRequest request, Reply reply, const std::string& owner = {});
-  // A worker is there until Left(), which takes the id: `wake` runs when there is work for it,
-  // `dismiss` when it should go, both on any thread, quickly, and never after Left() has returned.
-  int64_t Attend(const proto::AttendRequest& request, std::function<void()> wake,
-                 std::function<void()> dismiss);
-  void Left(int64_t id);
-  // Ends all attendance: before the server shuts down.
-  void Dismiss();
+  // A worker is connected until Disconnected(), which takes the id: `wake` runs when there is work
+  // for it, `disconnect` when it should go, both on any thread, quickly, and never after
+  // Disconnected() has returned.
+  int64_t OpenSession(const proto::OpenSessionRequest& request, std::function<void()> wake,
+                      std::function<void()> disconnect);
+  void Disconnected(int64_t id);
+  // Ends all sessions, before the server shuts down.
+  void DisconnectSessions();
   proto::ListWorkersReply ListWorkers() const;
   // By a person; outlives the server, or ends with the log's error. NOT_FOUND: it never called.
   Status DrainWorker(const std::string& worker, const std::string& reason);

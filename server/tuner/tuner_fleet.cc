@@ -89,33 +89,33 @@ std::string Tuner::UnmadeText(const Job& job) {
          " could not be made by any worker, last: " + job.unmade_why.substr(0, kMostOfWhy);
 }
 
-int64_t Tuner::Attend(const proto::AttendRequest& request, std::function<void()> wake,
-                      std::function<void()> dismiss) {
+int64_t Tuner::OpenSession(const proto::OpenSessionRequest& request, std::function<void()> wake,
+                           std::function<void()> disconnect) {
   std::lock_guard lock(mutex_);
-  Attendant attendant{static_cast<int64_t>(++desk_.numbers), request.incarnation(), std::move(wake),
-                      std::move(dismiss)};
-  const int64_t id = attendant.id;
-  if (draining_) attendant.dismiss();
-  std::swap(desk_.attendants[request.worker()], attendant);
+  WorkerSession session{static_cast<int64_t>(++desk_.numbers), request.incarnation(),
+                        std::move(wake), std::move(disconnect)};
+  const int64_t id = session.id;
+  if (draining_) session.disconnect();
+  std::swap(desk_.sessions[request.worker()], session);
   // The stream of an older process: its worker has not noticed yet.
-  if (attendant.dismiss) attendant.dismiss();
+  if (session.disconnect) session.disconnect();
   return id;
 }
 
-void Tuner::Left(int64_t id) {
+void Tuner::Disconnected(int64_t id) {
   std::lock_guard lock(mutex_);
-  for (auto it = desk_.attendants.begin(); it != desk_.attendants.end(); ++it) {
+  for (auto it = desk_.sessions.begin(); it != desk_.sessions.end(); ++it) {
     if (it->second.id != id) continue;
     leases_.Disconnected(it->first, it->second.incarnation, SteadyMs());
-    desk_.attendants.erase(it);
+    desk_.sessions.erase(it);
     return;
   }
 }
 
-void Tuner::Dismiss() {
+void Tuner::DisconnectSessions() {
   std::lock_guard lock(mutex_);
   draining_ = true;
-  for (auto& [name, attendant] : desk_.attendants) attendant.dismiss();
+  for (auto& [name, session] : desk_.sessions) session.disconnect();
 }
 
 // As many as there are trials, of those that asked for more than there was. REQUIRES mutex_.
@@ -126,8 +126,8 @@ void Tuner::WakeWorkers(const std::string& target_class) {
   while (queued-- > 0 && !idle->second.empty()) {
     const std::string name = *idle->second.begin();
     idle->second.erase(idle->second.begin());
-    const auto attendant = desk_.attendants.find(name);
-    if (attendant != desk_.attendants.end()) attendant->second.wake();
+    const auto session = desk_.sessions.find(name);
+    if (session != desk_.sessions.end()) session->second.wake();
   }
 }
 
@@ -178,8 +178,8 @@ proto::ListWorkersReply Tuner::ListWorkers() const {
 Status Tuner::DrainWorker(const std::string& worker, const std::string& reason) {
   return Hold(worker, "is to leave: " + reason, [&] {
     desk_.standings.Drain(worker, reason);
-    const auto attendant = desk_.attendants.find(worker);
-    if (attendant != desk_.attendants.end()) attendant->second.wake();
+    const auto session = desk_.sessions.find(worker);
+    if (session != desk_.sessions.end()) session->second.wake();
   });
 }
 

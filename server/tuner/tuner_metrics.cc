@@ -50,7 +50,7 @@ Census Tuner::Count() const {
   for (const auto& [target_class, names] : desk_.idle) census.idle += std::ssize(names);
   census.classes = std::max(std::ssize(targets_), std::ssize(desk_.idle));
   census.checks = std::ssize(desk_.checks);
-  census.attendants = std::ssize(desk_.attendants);
+  census.sessions = std::ssize(desk_.sessions);
   census.jobs = std::ssize(jobs_);
   census.trials = std::ssize(pending_);
   census.shares = leases_.shares().size();

@@ -18,7 +18,8 @@ constexpr int kMaxWant = 1024;
 constexpr int kMostDevices = 1024;
 constexpr int64_t kBusyPollMs = 10;
 constexpr int64_t kIdlePollMs = 100;
-// All workers together that are only waiting call this often at most; those that attend are woken.
+// All workers together that are only waiting call this often at most; those with a session are
+// woken.
 constexpr int64_t kPollsPerSecond = 500;
 constexpr int64_t kLongestPollMs = 5'000;
 // A restarted server proposes the trials of its jobs again; results and leases of such trials are
@@ -194,9 +195,9 @@ void Tuner::Fill(const Leases::Grant& grant, proto::Lease& lease) {
 int64_t Tuner::NextPollMs(const Call& call) const {
   const int64_t least = pending_.empty() ? kIdlePollMs : kBusyPollMs;
   // Its results wait for a confirmation: that takes a while.
-  const auto attends = desk_.attendants.find(call.request.worker());
-  if (attends != desk_.attendants.end() &&
-      attends->second.incarnation == call.request.incarnation() &&
+  const auto session = desk_.sessions.find(call.request.worker());
+  if (session != desk_.sessions.end() &&
+      session->second.incarnation == call.request.incarnation() &&
       call.request.finished_size() == 0 && call.orders.leases_size() == 0) {
     return std::min(kLongestPollMs, std::max(least, options_.terms.lease_ms / 4));
   }

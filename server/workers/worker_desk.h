@@ -55,11 +55,11 @@ struct Claim {
 };
 
 // The stream that a worker holds open.
-struct Attendant {
+struct WorkerSession {
   int64_t id = 0;
   std::string incarnation;
   std::function<void()> wake;
-  std::function<void()> dismiss;
+  std::function<void()> disconnect;
 };
 
 struct WorkerDesk {
@@ -76,11 +76,11 @@ struct WorkerDesk {
   Standings standings;
   std::map<std::string, WorkerNote> notes;  // by name
   std::map<Digest, Check> checks;           // by their own uid
-  std::map<std::string, Attendant> attendants;
+  std::map<std::string, WorkerSession> sessions;
   std::map<std::string, std::set<std::string>> idle;  // by class: who would take more
   bool classes_change = false;                        // some may have no worker any more
   std::set<Needs> lacking;                            // of the work; the fleet starts none for it
-  uint64_t numbers = 0;                               // of canaries and attendants
+  uint64_t numbers = 0;                               // of canaries and sessions
 };
 
 }  // namespace mlc::server

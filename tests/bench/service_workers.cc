@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "worker/agent/agent.h"
-#include "worker/agent/attendance.h"
+#include "worker/agent/worker_session.h"
 
 namespace mlc::bench {
 namespace {
@@ -57,8 +57,8 @@ struct ServiceWorkers::Worker {
   worker::Agent agent;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<proto::Workers::Stub> stub;
-  std::unique_ptr<worker::Attendance> attendance;
-  int news = -1;   // of the attendance
+  std::unique_ptr<worker::WorkerSession> session;
+  int news = -1;   // of the session
   int ended = -1;  // of the call
   std::deque<worker::Trial> waiting;
   std::optional<worker::Trial> running;
@@ -93,7 +93,7 @@ ServiceWorkers::ServiceWorkers(const ServiceHost& host, FleetOptions options)
       event.data.u64 = static_cast<uint64_t>(n) * 2 + (fd == &made->ended ? 1 : 0);
       epoll_ctl(epoll_, EPOLL_CTL_ADD, *fd, &event);
     }
-    made->attendance = worker::Attendance::Start(*made->stub, made->agent.name(),
+    made->session = worker::WorkerSession::Start(*made->stub, made->agent.name(),
                                                  made->agent.incarnation(), made->news);
     workers_.push_back(std::move(made));
   }
@@ -105,7 +105,7 @@ ServiceWorkers::~ServiceWorkers() {
   stopping_ = true;
   thread_.join();
   for (const auto& worker : workers_) {
-    worker->attendance.reset();
+    worker->session.reset();
     close(worker->news);
     close(worker->ended);
   }

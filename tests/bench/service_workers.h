@@ -1,4 +1,4 @@
-// Many workers in one thread: each with the agent, the connection and the attendance of a real one,
+// Many workers in one thread: each with the agent, the connection and the session of a real one,
 // but with trials that only take time. Thread-safe where it says so.
 #pragma once
 

@@ -16,8 +16,8 @@
 #include "base/rpc/clock_watch.h"
 #include "proto/worker.grpc.pb.h"
 #include "worker/agent/agent.h"
-#include "worker/agent/attendance.h"
 #include "worker/agent/spool.h"
+#include "worker/agent/worker_session.h"
 
 namespace mlc::worker {
 namespace {
@@ -130,7 +130,7 @@ class Daemon {
   struct Seat {
     Agent agent;
     std::unique_ptr<Spool> spool = nullptr;  // null without a state folder
-    std::unique_ptr<Attendance> attendance = nullptr;
+    std::unique_ptr<WorkerSession> session = nullptr;
     bool spool_fails = false;
     bool greeted = false;
     bool idle = false;
@@ -217,15 +217,15 @@ class Daemon {
   }
 
   // REQUIRES: the server has just answered.
-  void KeepAttending(Seat& seat) {
+  void KeepSession(Seat& seat) {
     const bool old =
-        seat.attendance != nullptr && seat.attendance->incarnation() != seat.agent.incarnation();
-    const bool broken = seat.attendance != nullptr && seat.attendance->ended();
-    if (broken && seat.attendance->hopeless()) return;
-    if (seat.attendance != nullptr && !broken && !old) return;
-    seat.attendance.reset();
-    seat.attendance =
-        Attendance::Start(*stub_, seat.agent.name(), seat.agent.incarnation(), wakes_);
+        seat.session != nullptr && seat.session->incarnation() != seat.agent.incarnation();
+    const bool broken = seat.session != nullptr && seat.session->ended();
+    if (broken && seat.session->failed_permanently()) return;
+    if (seat.session != nullptr && !broken && !old) return;
+    seat.session.reset();
+    seat.session =
+        WorkerSession::Start(*stub_, seat.agent.name(), seat.agent.incarnation(), wakes_);
   }
 
   // gRPC's words do not tell a wrong certificate from a server that is not there. Going the way by
@@ -271,7 +271,7 @@ class Daemon {
       if (seat.spool != nullptr) seat.spool->Forget(uid);
     }
     SyncSpool(seat);
-    KeepAttending(seat);
+    KeepSession(seat);
     for (Trial trial : orders.start) {
       trial.target = static_cast<int>(index);
       engine_.Add(trial);

@@ -70,10 +70,10 @@ TEST_F(SecurityTest, StreamsOfThoseWhoAreLockedOutEnd) {
   const auto stub = proto::Workers::NewStub((*worker)->channel());
   grpc::ClientContext context;
   context.set_wait_for_ready(true);
-  proto::AttendRequest attend;
-  attend.set_worker("w");
-  attend.set_incarnation("b");
-  const auto stream = stub->Attend(&context, attend);
+  proto::OpenSessionRequest opening;
+  opening.set_worker("w");
+  opening.set_incarnation("b");
+  const auto stream = stub->OpenSession(&context, opening);
 
   lab_.Make("revoke submit alice");
   lab_.Make("revoke work w");
@@ -86,8 +86,8 @@ TEST_F(SecurityTest, StreamsOfThoseWhoAreLockedOutEnd) {
   EXPECT_THAT(of_ci.end.status().message(), HasSubstr("unknown, or was revoked"));
   proto::Wake wake;
   while (stream->Read(&wake)) continue;
-  const grpc::Status attended = stream->Finish();
-  EXPECT_EQ(attended.error_code(), grpc::UNAUTHENTICATED) << attended.error_message();
+  const grpc::Status ended = stream->Finish();
+  EXPECT_EQ(ended.error_code(), grpc::UNAUTHENTICATED) << ended.error_message();
   EXPECT_THAT(Words(), HasSubstr("audit: ended /mlc.proto.Tuner/WatchJob of alice"));
 
   EXPECT_TRUE(bob->Cancel(submitted->job()).ok());

@@ -275,11 +275,11 @@ class ServerMetricsTest : public ::testing::Test {
     Call(Hello("gone", 0));
     Call(Finish("gone", NextLease("gone"), Time(kHonest)));
     grpc::ClientContext context;
-    proto::AttendRequest attend;
-    attend.set_worker("gone");
-    attend.set_incarnation("1");
-    const auto stream = workers_->Attend(&context, attend);
-    // Whoever attends need not call so often.
+    proto::OpenSessionRequest opening;
+    opening.set_worker("gone");
+    opening.set_incarnation("1");
+    const auto stream = workers_->OpenSession(&context, opening);
+    // A worker with a session need not call so often.
     while (Call(Hello("gone", 0)).next_poll_ms() <= 1000) std::this_thread::yield();
     (void)NextLease("gone");
     AwaitSome("mlc_tasks_leased");

@@ -293,12 +293,12 @@ TEST_F(TunerChecksTest, AConfirmationThatNobodyCanMakeEndsTheTrial) {
 TEST_F(TunerChecksTest, DrainedWorkersAreToldAndWokenWorkersCalled) {
   Start(false);
   int wakes = 0;
-  int dismissed = 0;
-  proto::AttendRequest attend;
-  attend.set_worker("a");
-  attend.set_incarnation("1");
-  const int64_t id = tuner_->Attend(
-      attend, [&] { ++wakes; }, [&] { ++dismissed; });
+  int disconnected = 0;
+  proto::OpenSessionRequest opening;
+  opening.set_worker("a");
+  opening.set_incarnation("1");
+  const int64_t id = tuner_->OpenSession(
+      opening, [&] { ++wakes; }, [&] { ++disconnected; });
   EXPECT_GT(Call("a", 4).next_poll_ms(), 1000) << "it will be woken";
   const std::string job = Submit(8);
   while (tuner_->WorkDemand().work.empty() || tuner_->WorkDemand().work[0].queued == 0) {
@@ -310,9 +310,9 @@ TEST_F(TunerChecksTest, DrainedWorkersAreToldAndWokenWorkersCalled) {
   EXPECT_EQ(reply.leases_size(), 0);
   EXPECT_EQ(Line("a").state(), proto::LEAVING);
   EXPECT_EQ(Line("a").reason(), "to be cleaned");
-  tuner_->Dismiss();
-  EXPECT_EQ(dismissed, 1);
-  tuner_->Left(id);
+  tuner_->DisconnectSessions();
+  EXPECT_EQ(disconnected, 1);
+  tuner_->Disconnected(id);
   EXPECT_GE(wakes, 2);
 }
 

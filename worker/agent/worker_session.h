@@ -10,15 +10,15 @@
 
 namespace mlc::worker {
 
-class Attendance {
+class WorkerSession {
  public:
   // Every message, and the end of the stream, add 1 to the eventfd. Borrows stub and descriptor.
-  static std::unique_ptr<Attendance> Start(proto::Workers::Stub& stub, const std::string& worker,
-                                           const std::string& incarnation, int eventfd);
-  virtual ~Attendance() = default;  // cancels, and waits for the stream's end
+  static std::unique_ptr<WorkerSession> Start(proto::Workers::Stub& stub, const std::string& worker,
+                                              const std::string& incarnation, int eventfd);
+  virtual ~WorkerSession() = default;  // cancels, and waits for the stream's end
   virtual bool ended() const = 0;
   // It makes no sense to try again: the server has no such call, or forbids it. REQUIRES: ended().
-  virtual bool hopeless() const = 0;
+  virtual bool failed_permanently() const = 0;
   virtual const std::string& incarnation() const = 0;
 };
 

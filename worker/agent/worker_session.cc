@@ -1,4 +1,4 @@
-#include "worker/agent/attendance.h"
+#include "worker/agent/worker_session.h"
 
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
@@ -10,14 +10,14 @@
 namespace mlc::worker {
 namespace {
 
-class Stream : public Attendance, private grpc::ClientReadReactor<proto::Wake> {
+class Stream : public WorkerSession, private grpc::ClientReadReactor<proto::Wake> {
  public:
   Stream(proto::Workers::Stub& stub, const std::string& worker, const std::string& incarnation,
          int eventfd)
       : eventfd_(eventfd) {
     request_.set_worker(worker);
     request_.set_incarnation(incarnation);
-    stub.async()->Attend(&context_, &request_, this);
+    stub.async()->OpenSession(&context_, &request_, this);
     StartRead(&message_);
     StartCall();
   }
@@ -31,7 +31,7 @@ class Stream : public Attendance, private grpc::ClientReadReactor<proto::Wake> {
     std::lock_guard lock(mutex_);
     return ended_;
   }
-  bool hopeless() const override {
+  bool failed_permanently() const override {
     std::lock_guard lock(mutex_);
     return status_.error_code() == grpc::StatusCode::UNIMPLEMENTED ||
            status_.error_code() == grpc::StatusCode::PERMISSION_DENIED;
@@ -58,7 +58,7 @@ class Stream : public Attendance, private grpc::ClientReadReactor<proto::Wake> {
 
   const int eventfd_;
   grpc::ClientContext context_;
-  proto::AttendRequest request_;
+  proto::OpenSessionRequest request_;
   proto::Wake message_;
   mutable std::mutex mutex_;
   std::condition_variable end_;
@@ -68,8 +68,9 @@ class Stream : public Attendance, private grpc::ClientReadReactor<proto::Wake> {
 
 }  // namespace
 
-std::unique_ptr<Attendance> Attendance::Start(proto::Workers::Stub& stub, const std::string& worker,
-                                              const std::string& incarnation, int eventfd) {
+std::unique_ptr<WorkerSession> WorkerSession::Start(proto::Workers::Stub& stub,
+                                                    const std::string& worker,
+                                                    const std::string& incarnation, int eventfd) {
   return std::make_unique<Stream>(stub, worker, incarnation, eventfd);
 }
 
