@@ -178,7 +178,7 @@ int Run(const Flags& flags) {
   options.tuner.strategy = mlc::server::MakePortfolioStrategy;
   options.tuner.terms.lease_ms = flags.lease_ms;
   options.tuner.names = flags.names;
-  options.tuner.standing.canaries = flags.canaries == "on";
+  options.tuner.health.canaries = flags.canaries == "on";
   options.tuner.timing_lock = flags.timing_lock;
   mlc::server::LogOptions messages = flags.messages;
   messages.program = "mlc-server";

@@ -11,7 +11,7 @@ struct Census {
   int64_t names = 0;       // on the roll
   int64_t live_names = 0;  // of them, in contact
   int64_t notes = 0;
-  int64_t standings = 0;
+  int64_t health = 0;
   int64_t leasing = 0;  // known to the leases
   int64_t idle = 0;
   int64_t classes = 0;  // of targets

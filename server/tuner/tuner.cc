@@ -26,7 +26,7 @@ Tuner::Tuner(db::TuningLog& log, TunerOptions options)
       started_ms_(SteadyMs()),
       workloads_(log),
       leases_(options_.terms),
-      desk_(options_.standing, options_.names, options_.terms.lease_ms),
+      desk_(options_.health, options_.names, options_.terms.lease_ms),
       quotas_(options_.quotas) {}
 
 Tuner::~Tuner() {

@@ -43,7 +43,7 @@ namespace mlc::server {
 struct TunerOptions {
   StrategyFactory strategy;
   LeaseTerms terms;
-  StandingTerms standing;                  // of workers; without canaries nobody is quarantined
+  HealthTerms health;                      // of workers; without canaries nobody is quarantined
   RollTerms names;                         // of workers: how many, and how long they are known
   int64_t confirm_wait_ms = 20'000;        // for a second worker, then the first one confirms
   bool resume_jobs = true;                 // go on with the running jobs of the log

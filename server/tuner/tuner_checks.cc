@@ -86,7 +86,7 @@ void Tuner::TakeCheck(const std::shared_ptr<Call>& call, const Digest& uid, cons
   desk_.checks.erase(uid);
   if (ended.confirms) return TakeSecond(call, ended, m);
   const Status verdict = JudgeCanary(m, ended.expected_ns, ended.factor);
-  const bool isolated = desk_.standings.CanaryEnded(ended.worker, verdict, SteadyMs());
+  const bool isolated = desk_.health.CanaryEnded(ended.worker, verdict, SteadyMs());
   if (verdict.ok()) return options_.logger->info("worker={}: canary passed", ended.worker);
   options_.metrics->Add(Counter::kCanaryFailures);
   options_.logger->warn("worker={}: canary failed: {}{}", ended.worker, verdict.message(),
@@ -132,7 +132,7 @@ void Tuner::CheckEnded(const Digest& uid, const std::string& why) {
   const auto found = desk_.checks.find(uid);
   const Check check = found->second;
   desk_.checks.erase(found);
-  if (!check.confirms) return desk_.standings.CanaryLost(check.worker);
+  if (!check.confirms) return desk_.health.CanaryLost(check.worker);
   leases_.Quarantine(check.claim.task_uid);
   Impossible(check.claim.task_uid, check.doubt + "; not confirmed: " + why);
 }
@@ -141,8 +141,8 @@ void Tuner::CheckEnded(const Digest& uid, const std::string& why) {
 void Tuner::ToldFalsely(const std::string& worker, const std::string& why) {
   if (WorkerNote* note = desk_.NoteOf(worker)) ++note->refused;
   options_.metrics->Add(Counter::kRefusedResults);
-  if (!desk_.standings.ToldFalsely(worker, why, SteadyMs())) return;
-  options_.logger->warn("worker={} quarantined: {}", worker, desk_.standings.LineOf(worker).why);
+  if (!desk_.health.ReportBadResult(worker, why, SteadyMs())) return;
+  options_.logger->warn("worker={} quarantined: {}", worker, desk_.health.SummaryOf(worker).why);
 }
 
 // Queues a canary for the worker if it is due; the worker gets it with its next call.
@@ -152,8 +152,8 @@ void Tuner::SendCanary(const Call& call) {
   {
     std::lock_guard lock(mutex_);
     if (draining_ || call.request.draining()) return;
-    if (!desk_.standings.WantsCanary(worker, SteadyMs())) return;
-    desk_.standings.CanarySent(worker);
+    if (!desk_.health.CanaryIsDue(worker, SteadyMs())) return;
+    desk_.health.CanarySent(worker);
     for (const auto& [id, job] : jobs_) {
       if (job->target_class != call.target_class) continue;
       for (const db::JobTask& task : job->row.tasks) {
@@ -166,14 +166,14 @@ void Tuner::SendCanary(const Call& call) {
   std::lock_guard lock(mutex_);
   if (check.config.empty()) {
     // Nothing is known that it could run.
-    (void)desk_.standings.CanaryEnded(worker, Status(), SteadyMs());
+    (void)desk_.health.CanaryEnded(worker, Status(), SteadyMs());
     return;
   }
   const Digest uid = DigestOf("canary " + std::to_string(++desk_.numbers) + "\n" + worker + "\n" +
                               call.request.incarnation() + "\n" + std::to_string(started_ms_));
   check.seed = uid.low;
   if (!leases_.Add({uid, kCheckJobId, {call.target_class, {}, 0}, worker, {}, 0})) {
-    return desk_.standings.CanaryLost(worker);
+    return desk_.health.CanaryLost(worker);
   }
   desk_.checks[uid] = std::move(check);
 }

@@ -133,11 +133,11 @@ void Tuner::WakeWorkers(const std::string& target_class) {
 
 // REQUIRES mutex_.
 proto::WorkerState Tuner::StateOf(const std::string& worker, const WorkerNote& note) const {
-  using State = Standings::State;
-  const State state = desk_.standings.StateOf(worker);
+  using State = WorkerHealth::State;
+  const State state = desk_.health.StateOf(worker);
   if (state == State::kQuarantined) return proto::QUARANTINED;
   if (SteadyMs() - note.called_ms > options_.terms.lease_ms) return proto::AWAY;
-  if (draining_ || desk_.standings.Draining(worker)) return proto::LEAVING;
+  if (draining_ || desk_.health.Draining(worker)) return proto::LEAVING;
   return state == State::kUntested ? proto::UNTESTED : proto::READY;
 }
 
@@ -146,12 +146,12 @@ proto::ListWorkersReply Tuner::ListWorkers() const {
   const int64_t now = SteadyMs();
   proto::ListWorkersReply reply;
   for (const auto& [name, note] : desk_.notes) {
-    const Standings::Line standing = desk_.standings.LineOf(name);
+    const WorkerHealth::Summary health = desk_.health.SummaryOf(name);
     const int64_t silent = now - note.called_ms;
     proto::WorkerLine& line = *reply.add_workers();
     line.set_worker(name);
     line.set_state(StateOf(name, note));
-    line.set_reason(standing.why);
+    line.set_reason(health.why);
     line.set_target(note.target);
     line.set_build(note.build);
     *line.mutable_capabilities() = note.capabilities;
@@ -160,15 +160,15 @@ proto::ListWorkersReply Tuner::ListWorkers() const {
     line.set_failures(note.failures);
     line.set_refused(note.refused);
     line.set_silent_ms(silent);
-    line.set_canary_age_ms(standing.canary_ms < 0 ? -1 : now - standing.canary_ms);
+    line.set_canary_age_ms(health.canary_ms < 0 ? -1 : now - health.canary_ms);
   }
-  // Kept from work by hand, and not heard of since this server started.
-  for (const std::string& name : desk_.standings.Held()) {
+  // Quarantined by an administrator, and without a call since this server started.
+  for (const std::string& name : desk_.health.HeldByAdmin()) {
     if (desk_.notes.contains(name)) continue;
     proto::WorkerLine& line = *reply.add_workers();
     line.set_worker(name);
     line.set_state(proto::QUARANTINED);
-    line.set_reason(desk_.standings.LineOf(name).why);
+    line.set_reason(desk_.health.SummaryOf(name).why);
     line.set_silent_ms(now - started_ms_);
     line.set_canary_age_ms(-1);
   }
@@ -177,19 +177,19 @@ proto::ListWorkersReply Tuner::ListWorkers() const {
 
 Status Tuner::DrainWorker(const std::string& worker, const std::string& reason) {
   return Hold(worker, "is to leave: " + reason, [&] {
-    desk_.standings.Drain(worker, reason);
+    desk_.health.Drain(worker, reason);
     const auto session = desk_.sessions.find(worker);
     if (session != desk_.sessions.end()) session->second.wake();
   });
 }
 
 Status Tuner::QuarantineWorker(const std::string& worker, const std::string& reason) {
-  return Hold(worker, "quarantined by hand: " + reason,
-              [&] { desk_.standings.Quarantine(worker, reason, SteadyMs()); });
+  return Hold(worker, "quarantined by an administrator: " + reason,
+              [&] { desk_.health.Quarantine(worker, reason, SteadyMs()); });
 }
 
 Status Tuner::ReleaseWorker(const std::string& worker) {
-  return Hold(worker, "released", [&] { desk_.standings.Release(worker); });
+  return Hold(worker, "released", [&] { desk_.health.Release(worker); });
 }
 
 // A person's decision holds at once, and in the log for servers to come.
@@ -199,11 +199,11 @@ Status Tuner::Hold(const std::string& worker, const std::string& what,
   db::WorkerHold row;
   {
     std::lock_guard lock(mutex_);
-    if (!desk_.notes.contains(worker) && !desk_.standings.LineOf(worker).known) {
+    if (!desk_.notes.contains(worker) && !desk_.health.SummaryOf(worker).known) {
       return NoWorker(worker);
     }
     decide();
-    const Standings::Hold hold = desk_.standings.HoldOf(worker);
+    const WorkerHealth::AdminHold hold = desk_.health.AdminHoldOf(worker);
     row = {worker, hold.quarantine, hold.drain, hold.incarnation, WallUs()};
   }
   options_.logger->info("worker={} {}", worker, what);
@@ -214,7 +214,7 @@ Status Tuner::Hold(const std::string& worker, const std::string& what,
 Status Tuner::RestoreHolds() {
   for (const db::WorkerHold& hold : MLC_TRY(log_.Holds())) {
     std::lock_guard lock(mutex_);
-    desk_.standings.Restore(hold.worker, {hold.quarantine, hold.drain, hold.incarnation});
+    desk_.health.RestoreAdminHold(hold.worker, {hold.quarantine, hold.drain, hold.incarnation});
   }
   return Status();
 }
@@ -240,7 +240,7 @@ Demand Tuner::WorkDemand() const {
     const int64_t silent = SteadyMs() - note.called_ms;
     if (silent > 20 * options_.terms.lease_ms) continue;
     demand.workers.push_back({name, note.offer, leases_.HeldBy(name), silent,
-                              note.leaving || desk_.standings.Draining(name)});
+                              note.leaving || desk_.health.Draining(name)});
   }
   return demand;
 }
@@ -253,14 +253,16 @@ void Tuner::FleetLacks(const std::vector<Needs>& needs) {
 // All that is kept of workers whose names the roll lets go of, and classes of target that nobody
 // has any more. REQUIRES mutex_.
 void Tuner::ForgetWorkers() {
-  const auto is_kept = [this](const std::string& worker) { return desk_.standings.IsKept(worker); };
+  const auto is_kept = [this](const std::string& worker) {
+    return desk_.health.IsExcluded(worker);
+  };
   for (const std::string& worker : desk_.roll.Forget(is_kept, SteadyMs())) {
     if (const WorkerNote* note = desk_.NoteOf(worker)) {
       const auto idle = desk_.idle.find(note->offer.target_class);
       if (idle != desk_.idle.end()) idle->second.erase(worker);
     }
     desk_.notes.erase(worker);
-    desk_.standings.Forget(worker);
+    desk_.health.Forget(worker);
     leases_.Forget(worker);
     desk_.classes_change = true;
   }

@@ -45,7 +45,7 @@ Census Tuner::Count() const {
   census.names = desk_.roll.size();
   census.live_names = desk_.roll.live();
   census.notes = std::ssize(desk_.notes);
-  census.standings = desk_.standings.size();
+  census.health = desk_.health.size();
   census.leasing = leases_.workers();
   for (const auto& [target_class, names] : desk_.idle) census.idle += std::ssize(names);
   census.classes = std::max(std::ssize(targets_), std::ssize(desk_.idle));

@@ -51,7 +51,7 @@ void Tuner::TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
   if (!valid.ok()) return Unusable(call, record, valid);
   {
     std::lock_guard lock(mutex_);
-    desk_.standings.Delivered(record.worker);
+    desk_.health.RecordResult(record.worker);
     JudgeClaim(record);
     doubt = DoubtOf(record);
     if (!doubt.empty()) return Confirm(std::move(record), doubt);
@@ -71,9 +71,9 @@ void Tuner::Unusable(const std::shared_ptr<Call>& call, const db::Record& record
   if (infra) {
     if (WorkerNote* note = desk_.NoteOf(record.worker)) ++note->failures;
     call->orders.add_acknowledged(ToWire(uid));
-    if (desk_.standings.Failed(record.worker, why.message(), SteadyMs())) {
+    if (desk_.health.RecordFailure(record.worker, why.message(), SteadyMs())) {
       options_.logger->warn("worker={} quarantined: {}", record.worker,
-                            desk_.standings.LineOf(record.worker).why);
+                            desk_.health.SummaryOf(record.worker).why);
     }
   } else {
     proto::Refusal& refusal = *call->orders.add_refused();

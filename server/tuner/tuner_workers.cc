@@ -83,7 +83,7 @@ void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply, const st
 Status Tuner::Note(const Call& call, const std::string& owner) {
   const proto::SynchronizeRequest& request = call.request;
   MLC_TRY(desk_.roll.Called(request.worker(), owner, SteadyMs()));
-  desk_.standings.Met(request.worker(), request.incarnation(), SteadyMs());
+  desk_.health.RecordContact(request.worker(), request.incarnation(), SteadyMs());
   WorkerNote& note = desk_.notes[request.worker()];
   note.called_ms = SteadyMs();
   note.leaving = request.draining();
@@ -138,12 +138,12 @@ void Tuner::FillLeases(Call& call) {
   for (const std::string& bytes : request.holding()) {
     if (const std::optional<Digest> uid = DigestFromWire(bytes)) contact.holding.push_back(*uid);
   }
-  const bool leaves = request.draining() || desk_.standings.Draining(request.worker());
+  const bool leaves = request.draining() || desk_.health.Draining(request.worker());
   contact.leaving = leaves;
   contact.want = draining_ || leaves ? 0 : std::clamp(request.want(), 0, kMaxWant);
-  contact.trusted = desk_.standings.MayWork(request.worker());
+  contact.trusted = desk_.health.IsReady(request.worker());
   contact.quarantined =
-      desk_.standings.LineOf(request.worker()).state == Standings::State::kQuarantined;
+      desk_.health.SummaryOf(request.worker()).state == WorkerHealth::State::kQuarantined;
   const Leases::Orders orders = leases_.Synchronize(contact, SteadyMs());
   call.orders.set_stale(orders.stale);
   for (const Leases::Grant& grant : orders.grants) Fill(grant, *call.orders.add_leases());
@@ -161,7 +161,7 @@ void Tuner::FillLeases(Call& call) {
     idle.erase(request.worker());
   }
   call.orders.set_next_poll_ms(NextPollMs(call));
-  call.orders.set_drain(draining_ || desk_.standings.Draining(request.worker()));
+  call.orders.set_drain(draining_ || desk_.health.Draining(request.worker()));
   call.orders.set_timing_lock(options_.timing_lock);
 }
 

@@ -11,7 +11,7 @@
 #include "db/record.h"
 #include "proto/worker.pb.h"
 #include "server/scheduler/capability.h"
-#include "server/workers/standing.h"
+#include "server/workers/worker_health.h"
 #include "server/workers/worker_roll.h"
 
 namespace mlc::server {
@@ -63,8 +63,8 @@ struct WorkerSession {
 };
 
 struct WorkerDesk {
-  WorkerDesk(StandingTerms terms, RollTerms names, int64_t away_ms)
-      : roll(names, away_ms), standings(terms) {}
+  WorkerDesk(HealthTerms terms, RollTerms names, int64_t away_ms)
+      : roll(names, away_ms), health(terms) {}
 
   // Null for a worker that is not known any more.
   WorkerNote* NoteOf(const std::string& worker) {
@@ -73,7 +73,7 @@ struct WorkerDesk {
   }
 
   WorkerRoll roll;  // whose names are remembered, here and in the leases
-  Standings standings;
+  WorkerHealth health;
   std::map<std::string, WorkerNote> notes;  // by name
   std::map<Digest, Check> checks;           // by their own uid
   std::map<std::string, WorkerSession> sessions;

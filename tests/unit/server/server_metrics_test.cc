@@ -79,9 +79,9 @@ class ServerMetricsTest : public ::testing::Test {
     options.tuner.logger = std::make_shared<spdlog::logger>(
         "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(words_));
     options.tuner.terms.disconnect_ms = 1;
-    options.tuner.standing.canaries = true;
-    options.tuner.standing.failures_in_a_row = 1000;
-    options.tuner.standing.false_results = 1000;
+    options.tuner.health.canaries = true;
+    options.tuner.health.max_failures_in_a_row = 1000;
+    options.tuner.health.max_bad_results = 1000;
     options.tuner.quotas = *Quotas::Parse(R"({"default": {"tasks_per_job": 2}})");
     options.tuner.strategy = [](SearchInput input) {
       return std::make_unique<FakeStrategy>(std::move(input), 1000,

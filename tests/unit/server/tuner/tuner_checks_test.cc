@@ -34,9 +34,9 @@ class TunerChecksTest : public ::testing::Test {
     TunerOptions options;
     options.logger =
         std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
-    options.standing.canaries = canaries;
-    options.standing.false_results = 2;
-    options.standing.failures_in_a_row = 4;
+    options.health.canaries = canaries;
+    options.health.max_bad_results = 2;
+    options.health.max_failures_in_a_row = 4;
     options.confirm_wait_ms = confirm_wait_ms;
     options.strategy = [](SearchInput input) {
       return std::make_unique<FakeStrategy>(std::move(input), 1000,

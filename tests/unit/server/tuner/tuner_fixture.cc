@@ -46,7 +46,7 @@ void TunerTest::Restart() {
   options.terms.lease_ms = lease_ms_;
   options.quotas = quotas_;
   options.names = names_;
-  options.standing = standing_;
+  options.health = health_;
   options.search_threads = search_threads_;
   options.strategy = [this](SearchInput input) {
     if (before_start_) before_start_(input.seed);

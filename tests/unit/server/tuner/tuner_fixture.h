@@ -49,7 +49,7 @@ class TunerTest : public ::testing::Test {
   int64_t lease_ms_ = 30'000;
   Quotas quotas_;
   RollTerms names_;
-  StandingTerms standing_;
+  HealthTerms health_;
   StrategyFactory strategy_;  // instead of the fake one
   int search_threads_ = 1;
   bool own_stories_ = false;

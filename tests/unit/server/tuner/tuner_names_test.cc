@@ -55,7 +55,7 @@ TEST_F(TunerNamesTest, NamesOfYesterdayLeaveNothing) {
     const Census census = tuner_->Count();
     EXPECT_EQ(census.names, 100);
     EXPECT_EQ(census.notes, 100);
-    EXPECT_EQ(census.standings, 100);
+    EXPECT_EQ(census.health, 100);
     EXPECT_EQ(census.leasing, 100);
     EXPECT_EQ(census.idle, 100);
     EXPECT_EQ(tuner_->ListWorkers().workers_size(), 100);
@@ -84,7 +84,7 @@ TEST_F(TunerNamesTest, OneWorkerTooManyIsToldSo) {
   EXPECT_THAT(refused.message(), HasSubstr("worker d is one too many: 3 local workers"));
   EXPECT_TRUE(Call(HelloOf("c")).ok());
   EXPECT_EQ(tuner_->Count().notes, 3);
-  EXPECT_EQ(tuner_->Count().standings, 3);
+  EXPECT_EQ(tuner_->Count().health, 3);
   Pass(kHourMs);
   EXPECT_TRUE(Call(HelloOf("d")).ok());
 }
@@ -133,7 +133,7 @@ TEST_F(TunerNamesTest, ClassesThatNobodyHasAnyMoreAreForgotten) {
 }
 
 TEST_F(TunerNamesTest, AQuarantineIsNotForgottenForACrowdOfNewNames) {
-  standing_.canaries = true;
+  health_.canaries = true;
   names_.most_silent = 10;
   Restart();
   (void)Submit(100);

@@ -32,12 +32,11 @@ struct Look {
 };
 
 std::map<std::string, int64_t> FiguresOf(const Census& census) {
-  return {{"names", census.names},       {"live names", census.live_names},
-          {"notes", census.notes},       {"standings", census.standings},
-          {"leasing", census.leasing},   {"idle", census.idle},
-          {"classes", census.classes},   {"checks", census.checks},
-          {"sessions", census.sessions}, {"jobs", census.jobs},
-          {"trials", census.trials},     {"shares", census.shares}};
+  return {
+      {"names", census.names},     {"live names", census.live_names}, {"notes", census.notes},
+      {"health", census.health},   {"leasing", census.leasing},       {"idle", census.idle},
+      {"classes", census.classes}, {"checks", census.checks},         {"sessions", census.sessions},
+      {"jobs", census.jobs},       {"trials", census.trials},         {"shares", census.shares}};
 }
 
 void ExpectFlat(const Census& early, const Census& late) {
