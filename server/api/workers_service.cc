@@ -27,12 +27,12 @@ constexpr std::string_view kReleaseWorker = "/mlc.proto.Workers/ReleaseWorker";
 constexpr int kMostResults = 10'000;
 
 using Where = Intake::Where;
-using Desk = proto::Workers;
+using Workers = proto::Workers;
 // Every call of the service, unparsed.
-using RawWorkers = Desk::WithRawCallbackMethod_Synchronize<
-    Desk::WithRawCallbackMethod_OpenSession<Desk::WithRawCallbackMethod_ListWorkers<
-        Desk::WithRawCallbackMethod_DrainWorker<Desk::WithRawCallbackMethod_QuarantineWorker<
-            Desk::WithRawCallbackMethod_ReleaseWorker<Desk::Service>>>>>>;
+using RawWorkers = Workers::WithRawCallbackMethod_Synchronize<
+    Workers::WithRawCallbackMethod_OpenSession<Workers::WithRawCallbackMethod_ListWorkers<
+        Workers::WithRawCallbackMethod_DrainWorker<Workers::WithRawCallbackMethod_QuarantineWorker<
+            Workers::WithRawCallbackMethod_ReleaseWorker<Workers::Service>>>>>>;
 
 // A worker's stream: one write at a time, a wake that comes meanwhile is written after it. Ends
 // when the worker leaves, is disconnected or locked out; deletes itself.

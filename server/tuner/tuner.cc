@@ -26,7 +26,7 @@ Tuner::Tuner(db::TuningLog& log, TunerOptions options)
       started_ms_(SteadyMs()),
       workloads_(log),
       leases_(options_.terms),
-      desk_(options_.health, options_.names, options_.terms.lease_ms),
+      registry_(options_.health, options_.names, options_.terms.lease_ms),
       quotas_(options_.quotas) {}
 
 Tuner::~Tuner() {
@@ -60,11 +60,11 @@ std::shared_ptr<Tuner::Job> Tuner::FindJob(const std::string& id) const {
 // REQUIRES mutex_.
 double Tuner::GpuBusy(const std::string& target_class) const {
   double trial_s = 0, busy_s = 0;
-  for (const auto& [name, note] : desk_.notes) {
-    if (note.offer.target_class != target_class) continue;
-    if (SteadyMs() - note.called_ms > options_.terms.lease_ms) continue;
-    trial_s += std::max(0.0, note.use.trial_s());
-    busy_s += std::max(0.0, note.use.busy_s());
+  for (const auto& [name, info] : registry_.workers) {
+    if (info.offer.target_class != target_class) continue;
+    if (SteadyMs() - info.called_ms > options_.terms.lease_ms) continue;
+    trial_s += std::max(0.0, info.use.trial_s());
+    busy_s += std::max(0.0, info.use.busy_s());
   }
   // A worker may tell anything.
   return trial_s > 0 ? std::min(1.0, busy_s / trial_s) : 0;
@@ -177,7 +177,7 @@ void Tuner::Drain(int64_t timeout_ms) {
   StirAll();
   const auto under_way = [this] {
     // A result that waits for a second measurement stays with its worker, which sends it again.
-    const auto in_doubt = std::count_if(desk_.checks.begin(), desk_.checks.end(),
+    const auto in_doubt = std::count_if(registry_.checks.begin(), registry_.checks.end(),
                                         [](const auto& entry) { return entry.second.confirms; });
     return leases_.leased() + leases_.received() - in_doubt;
   };

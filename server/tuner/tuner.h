@@ -32,7 +32,7 @@
 #include "server/search/strategy.h"
 #include "server/security/caller.h"
 #include "server/tuner/census.h"
-#include "server/workers/worker_desk.h"
+#include "server/workers/worker_registry.h"
 
 namespace spdlog {
 class logger;
@@ -168,7 +168,7 @@ class Tuner {
   void Close(Job& job, proto::JobState state);
   void Fail(Job& job, const Status& status);
   // tuner_workers.cc
-  Status Note(const Call& call, const std::string& owner);
+  Status RegisterWorker(const Call& call, const std::string& owner);
   void Done(const std::shared_ptr<Call>& call);
   bool KnowsItsTrials() const;
   void FillLeases(Call& call);
@@ -205,7 +205,7 @@ class Tuner {
   Status Hold(const std::string& worker, const std::string& what,
               const std::function<void()>& decide);
   Status RestoreHolds();
-  proto::WorkerState StateOf(const std::string& worker, const WorkerNote& note) const;
+  proto::WorkerState StateOf(const std::string& worker, const WorkerInfo& info) const;
   std::string WaitsFor(const Needs& needs) const;
   std::string DetailOf(const Job& job) const;
   static std::string UnmadeText(const Job& job);
@@ -236,7 +236,7 @@ class Tuner {
   int64_t next_tick_ms_ = 0;
   Leases leases_;
   Leases::Counts reported_;  // as the metrics know them
-  WorkerDesk desk_;
+  WorkerRegistry registry_;
   std::map<Digest, std::shared_ptr<Job>> jobs_;
   std::map<Digest, Pending> pending_;
   std::map<std::string, std::string> targets_;  // class -> text of a worker in contact

@@ -66,7 +66,7 @@ void Tuner::Confirm(db::Record claim, const std::string& doubt) {
   const int64_t until = others ? SteadyMs() + options_.confirm_wait_ms : 0;
   check.claim = std::move(claim);
   (void)leases_.Add({uid, kCheckJobId, needs, {}, check.worker, until});
-  desk_.checks[uid] = std::move(check);
+  registry_.checks[uid] = std::move(check);
   WakeWorkers(needs.target_class);
 }
 
@@ -75,18 +75,18 @@ void Tuner::TakeCheck(const std::shared_ptr<Call>& call, const Digest& uid, cons
   const std::string& worker = call->request.worker();
   // Not in the log under this id: there is nothing to send again.
   call->orders.add_acknowledged(ToWire(uid));
-  const Check& check = desk_.checks.at(uid);
+  const Check& check = registry_.checks.at(uid);
   if (check.confirms && m.outcome == Outcome::kInfra) {
-    if (WorkerNote* note = desk_.NoteOf(worker)) ++note->failures;
+    if (WorkerInfo* info = registry_.Find(worker)) ++info->failures;
     if (!leases_.Retry(uid)) CheckEnded(uid, "no worker could measure it again: " + m.detail);
     return;
   }
   leases_.Finish(uid);
   const Check ended = check;
-  desk_.checks.erase(uid);
+  registry_.checks.erase(uid);
   if (ended.confirms) return TakeSecond(call, ended, m);
   const Status verdict = JudgeCanary(m, ended.expected_ns, ended.factor);
-  const bool isolated = desk_.health.CanaryEnded(ended.worker, verdict, SteadyMs());
+  const bool isolated = registry_.health.CanaryEnded(ended.worker, verdict, SteadyMs());
   if (verdict.ok()) return options_.logger->info("worker={}: canary passed", ended.worker);
   options_.metrics->Add(Counter::kCanaryFailures);
   options_.logger->warn("worker={}: canary failed: {}{}", ended.worker, verdict.message(),
@@ -129,20 +129,21 @@ void Tuner::TakeSecond(const std::shared_ptr<Call>& call, const Check& check,
 
 // The check itself can have no result. REQUIRES mutex_.
 void Tuner::CheckEnded(const Digest& uid, const std::string& why) {
-  const auto found = desk_.checks.find(uid);
+  const auto found = registry_.checks.find(uid);
   const Check check = found->second;
-  desk_.checks.erase(found);
-  if (!check.confirms) return desk_.health.CanaryLost(check.worker);
+  registry_.checks.erase(found);
+  if (!check.confirms) return registry_.health.CanaryLost(check.worker);
   leases_.Quarantine(check.claim.task_uid);
   Impossible(check.claim.task_uid, check.doubt + "; not confirmed: " + why);
 }
 
 // REQUIRES mutex_.
 void Tuner::ToldFalsely(const std::string& worker, const std::string& why) {
-  if (WorkerNote* note = desk_.NoteOf(worker)) ++note->refused;
+  if (WorkerInfo* info = registry_.Find(worker)) ++info->refused;
   options_.metrics->Add(Counter::kRefusedResults);
-  if (!desk_.health.ReportBadResult(worker, why, SteadyMs())) return;
-  options_.logger->warn("worker={} quarantined: {}", worker, desk_.health.SummaryOf(worker).why);
+  if (!registry_.health.ReportBadResult(worker, why, SteadyMs())) return;
+  options_.logger->warn("worker={} quarantined: {}", worker,
+                        registry_.health.SummaryOf(worker).why);
 }
 
 // Queues a canary for the worker if it is due; the worker gets it with its next call.
@@ -152,8 +153,8 @@ void Tuner::SendCanary(const Call& call) {
   {
     std::lock_guard lock(mutex_);
     if (draining_ || call.request.draining()) return;
-    if (!desk_.health.CanaryIsDue(worker, SteadyMs())) return;
-    desk_.health.CanarySent(worker);
+    if (!registry_.health.CanaryIsDue(worker, SteadyMs())) return;
+    registry_.health.CanarySent(worker);
     for (const auto& [id, job] : jobs_) {
       if (job->target_class != call.target_class) continue;
       for (const db::JobTask& task : job->row.tasks) {
@@ -166,16 +167,17 @@ void Tuner::SendCanary(const Call& call) {
   std::lock_guard lock(mutex_);
   if (check.config.empty()) {
     // Nothing is known that it could run.
-    (void)desk_.health.CanaryEnded(worker, Status(), SteadyMs());
+    (void)registry_.health.CanaryEnded(worker, Status(), SteadyMs());
     return;
   }
-  const Digest uid = DigestOf("canary " + std::to_string(++desk_.numbers) + "\n" + worker + "\n" +
-                              call.request.incarnation() + "\n" + std::to_string(started_ms_));
+  const Digest uid =
+      DigestOf("canary " + std::to_string(++registry_.last_number) + "\n" + worker + "\n" +
+               call.request.incarnation() + "\n" + std::to_string(started_ms_));
   check.seed = uid.low;
   if (!leases_.Add({uid, kCheckJobId, {call.target_class, {}, 0}, worker, {}, 0})) {
-    return desk_.health.CanaryLost(worker);
+    return registry_.health.CanaryLost(worker);
   }
-  desk_.checks[uid] = std::move(check);
+  registry_.checks[uid] = std::move(check);
 }
 
 // The best record of somebody else on a workload that jobs of the class have, or a small product.

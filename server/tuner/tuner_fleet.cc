@@ -55,11 +55,11 @@ std::string Tuner::WaitsFor(const Needs& needs) const {
     int all = 0, kept = 0;
   };
   std::map<std::string, Connected> connected;
-  for (const auto& [name, note] : desk_.notes) {
-    const proto::WorkerState state = StateOf(name, note);
-    if (SteadyMs() - note.called_ms > options_.terms.lease_ms) continue;
-    ++connected[note.offer.target_class].all;
-    connected[note.offer.target_class].kept += state == proto::READY && !note.leaving ? 0 : 1;
+  for (const auto& [name, info] : registry_.workers) {
+    const proto::WorkerState state = StateOf(name, info);
+    if (SteadyMs() - info.called_ms > options_.terms.lease_ms) continue;
+    ++connected[info.offer.target_class].all;
+    connected[info.offer.target_class].kept += state == proto::READY && !info.leaving ? 0 : 1;
   }
   text += "; connected: ";
   if (connected.empty()) text += "none";
@@ -71,7 +71,7 @@ std::string Tuner::WaitsFor(const Needs& needs) const {
     }
     first = false;
   }
-  if (desk_.lacking.contains(needs)) text += "; no pool of the fleet has such workers";
+  if (registry_.unserved.contains(needs)) text += "; no pool of the fleet has such workers";
   return text;
 }
 
@@ -92,11 +92,11 @@ std::string Tuner::UnmadeText(const Job& job) {
 int64_t Tuner::OpenSession(const proto::OpenSessionRequest& request, std::function<void()> wake,
                            std::function<void()> disconnect) {
   std::lock_guard lock(mutex_);
-  WorkerSession session{static_cast<int64_t>(++desk_.numbers), request.incarnation(),
+  WorkerSession session{static_cast<int64_t>(++registry_.last_number), request.incarnation(),
                         std::move(wake), std::move(disconnect)};
   const int64_t id = session.id;
   if (draining_) session.disconnect();
-  std::swap(desk_.sessions[request.worker()], session);
+  std::swap(registry_.sessions[request.worker()], session);
   // The stream of an older process: its worker has not noticed yet.
   if (session.disconnect) session.disconnect();
   return id;
@@ -104,10 +104,10 @@ int64_t Tuner::OpenSession(const proto::OpenSessionRequest& request, std::functi
 
 void Tuner::Disconnected(int64_t id) {
   std::lock_guard lock(mutex_);
-  for (auto it = desk_.sessions.begin(); it != desk_.sessions.end(); ++it) {
+  for (auto it = registry_.sessions.begin(); it != registry_.sessions.end(); ++it) {
     if (it->second.id != id) continue;
     leases_.Disconnected(it->first, it->second.incarnation, SteadyMs());
-    desk_.sessions.erase(it);
+    registry_.sessions.erase(it);
     return;
   }
 }
@@ -115,29 +115,29 @@ void Tuner::Disconnected(int64_t id) {
 void Tuner::DisconnectSessions() {
   std::lock_guard lock(mutex_);
   draining_ = true;
-  for (auto& [name, session] : desk_.sessions) session.disconnect();
+  for (auto& [name, session] : registry_.sessions) session.disconnect();
 }
 
 // As many as there are trials, of those that asked for more than there was. REQUIRES mutex_.
 void Tuner::WakeWorkers(const std::string& target_class) {
-  const auto idle = desk_.idle.find(target_class);
-  if (idle == desk_.idle.end()) return;
+  const auto idle = registry_.idle.find(target_class);
+  if (idle == registry_.idle.end()) return;
   int64_t queued = leases_.queued();
   while (queued-- > 0 && !idle->second.empty()) {
     const std::string name = *idle->second.begin();
     idle->second.erase(idle->second.begin());
-    const auto session = desk_.sessions.find(name);
-    if (session != desk_.sessions.end()) session->second.wake();
+    const auto session = registry_.sessions.find(name);
+    if (session != registry_.sessions.end()) session->second.wake();
   }
 }
 
 // REQUIRES mutex_.
-proto::WorkerState Tuner::StateOf(const std::string& worker, const WorkerNote& note) const {
+proto::WorkerState Tuner::StateOf(const std::string& worker, const WorkerInfo& info) const {
   using State = WorkerHealth::State;
-  const State state = desk_.health.StateOf(worker);
+  const State state = registry_.health.StateOf(worker);
   if (state == State::kQuarantined) return proto::QUARANTINED;
-  if (SteadyMs() - note.called_ms > options_.terms.lease_ms) return proto::AWAY;
-  if (draining_ || desk_.health.Draining(worker)) return proto::LEAVING;
+  if (SteadyMs() - info.called_ms > options_.terms.lease_ms) return proto::AWAY;
+  if (draining_ || registry_.health.Draining(worker)) return proto::LEAVING;
   return state == State::kUntested ? proto::UNTESTED : proto::READY;
 }
 
@@ -145,30 +145,30 @@ proto::ListWorkersReply Tuner::ListWorkers() const {
   std::lock_guard lock(mutex_);
   const int64_t now = SteadyMs();
   proto::ListWorkersReply reply;
-  for (const auto& [name, note] : desk_.notes) {
-    const WorkerHealth::Summary health = desk_.health.SummaryOf(name);
-    const int64_t silent = now - note.called_ms;
+  for (const auto& [name, info] : registry_.workers) {
+    const WorkerHealth::Summary health = registry_.health.SummaryOf(name);
+    const int64_t silent = now - info.called_ms;
     proto::WorkerLine& line = *reply.add_workers();
     line.set_worker(name);
-    line.set_state(StateOf(name, note));
+    line.set_state(StateOf(name, info));
     line.set_reason(health.why);
-    line.set_target(note.target);
-    line.set_build(note.build);
-    *line.mutable_capabilities() = note.capabilities;
+    line.set_target(info.target);
+    line.set_build(info.build);
+    *line.mutable_capabilities() = info.capabilities;
     line.set_holding(leases_.HeldBy(name));
-    line.set_results(note.results);
-    line.set_failures(note.failures);
-    line.set_refused(note.refused);
+    line.set_results(info.results);
+    line.set_failures(info.failures);
+    line.set_refused(info.refused);
     line.set_silent_ms(silent);
     line.set_canary_age_ms(health.canary_ms < 0 ? -1 : now - health.canary_ms);
   }
   // Quarantined by an administrator, and without a call since this server started.
-  for (const std::string& name : desk_.health.HeldByAdmin()) {
-    if (desk_.notes.contains(name)) continue;
+  for (const std::string& name : registry_.health.HeldByAdmin()) {
+    if (registry_.workers.contains(name)) continue;
     proto::WorkerLine& line = *reply.add_workers();
     line.set_worker(name);
     line.set_state(proto::QUARANTINED);
-    line.set_reason(desk_.health.SummaryOf(name).why);
+    line.set_reason(registry_.health.SummaryOf(name).why);
     line.set_silent_ms(now - started_ms_);
     line.set_canary_age_ms(-1);
   }
@@ -177,19 +177,19 @@ proto::ListWorkersReply Tuner::ListWorkers() const {
 
 Status Tuner::DrainWorker(const std::string& worker, const std::string& reason) {
   return Hold(worker, "is to leave: " + reason, [&] {
-    desk_.health.Drain(worker, reason);
-    const auto session = desk_.sessions.find(worker);
-    if (session != desk_.sessions.end()) session->second.wake();
+    registry_.health.Drain(worker, reason);
+    const auto session = registry_.sessions.find(worker);
+    if (session != registry_.sessions.end()) session->second.wake();
   });
 }
 
 Status Tuner::QuarantineWorker(const std::string& worker, const std::string& reason) {
   return Hold(worker, "quarantined by an administrator: " + reason,
-              [&] { desk_.health.Quarantine(worker, reason, SteadyMs()); });
+              [&] { registry_.health.Quarantine(worker, reason, SteadyMs()); });
 }
 
 Status Tuner::ReleaseWorker(const std::string& worker) {
-  return Hold(worker, "released", [&] { desk_.health.Release(worker); });
+  return Hold(worker, "released", [&] { registry_.health.Release(worker); });
 }
 
 // A person's decision holds at once, and in the log for servers to come.
@@ -199,11 +199,11 @@ Status Tuner::Hold(const std::string& worker, const std::string& what,
   db::WorkerHold row;
   {
     std::lock_guard lock(mutex_);
-    if (!desk_.notes.contains(worker) && !desk_.health.SummaryOf(worker).known) {
+    if (!registry_.workers.contains(worker) && !registry_.health.SummaryOf(worker).known) {
       return NoWorker(worker);
     }
     decide();
-    const WorkerHealth::AdminHold hold = desk_.health.AdminHoldOf(worker);
+    const WorkerHealth::AdminHold hold = registry_.health.AdminHoldOf(worker);
     row = {worker, hold.quarantine, hold.drain, hold.incarnation, WallUs()};
   }
   options_.logger->info("worker={} {}", worker, what);
@@ -214,7 +214,7 @@ Status Tuner::Hold(const std::string& worker, const std::string& what,
 Status Tuner::RestoreHolds() {
   for (const db::WorkerHold& hold : MLC_TRY(log_.Holds())) {
     std::lock_guard lock(mutex_);
-    desk_.health.RestoreAdminHold(hold.worker, {hold.quarantine, hold.drain, hold.incarnation});
+    registry_.health.RestoreAdminHold(hold.worker, {hold.quarantine, hold.drain, hold.incarnation});
   }
   return Status();
 }
@@ -236,42 +236,42 @@ Demand Tuner::WorkDemand() const {
     needed.needs = needs;
     demand.work.push_back(std::move(needed));
   }
-  for (const auto& [name, note] : desk_.notes) {
-    const int64_t silent = SteadyMs() - note.called_ms;
+  for (const auto& [name, info] : registry_.workers) {
+    const int64_t silent = SteadyMs() - info.called_ms;
     if (silent > 20 * options_.terms.lease_ms) continue;
-    demand.workers.push_back({name, note.offer, leases_.HeldBy(name), silent,
-                              note.leaving || desk_.health.Draining(name)});
+    demand.workers.push_back({name, info.offer, leases_.HeldBy(name), silent,
+                              info.leaving || registry_.health.Draining(name)});
   }
   return demand;
 }
 
 void Tuner::FleetLacks(const std::vector<Needs>& needs) {
   std::lock_guard lock(mutex_);
-  desk_.lacking = {needs.begin(), needs.end()};
+  registry_.unserved = {needs.begin(), needs.end()};
 }
 
 // All that is kept of workers whose names the roll lets go of, and classes of target that nobody
 // has any more. REQUIRES mutex_.
 void Tuner::ForgetWorkers() {
   const auto is_kept = [this](const std::string& worker) {
-    return desk_.health.IsExcluded(worker);
+    return registry_.health.IsExcluded(worker);
   };
-  for (const std::string& worker : desk_.roll.Forget(is_kept, SteadyMs())) {
-    if (const WorkerNote* note = desk_.NoteOf(worker)) {
-      const auto idle = desk_.idle.find(note->offer.target_class);
-      if (idle != desk_.idle.end()) idle->second.erase(worker);
+  for (const std::string& worker : registry_.roll.Forget(is_kept, SteadyMs())) {
+    if (const WorkerInfo* info = registry_.Find(worker)) {
+      const auto idle = registry_.idle.find(info->offer.target_class);
+      if (idle != registry_.idle.end()) idle->second.erase(worker);
     }
-    desk_.notes.erase(worker);
-    desk_.health.Forget(worker);
+    registry_.workers.erase(worker);
+    registry_.health.Forget(worker);
     leases_.Forget(worker);
-    desk_.classes_change = true;
+    registry_.classes_change = true;
   }
-  if (!std::exchange(desk_.classes_change, false)) return;
+  if (!std::exchange(registry_.classes_change, false)) return;
   std::set<std::string> classes;
-  for (const auto& [worker, note] : desk_.notes) classes.insert(note.offer.target_class);
+  for (const auto& [worker, info] : registry_.workers) classes.insert(info.offer.target_class);
   const auto is_gone = [&](const auto& entry) { return !classes.contains(entry.first); };
   std::erase_if(targets_, is_gone);
-  std::erase_if(desk_.idle, is_gone);
+  std::erase_if(registry_.idle, is_gone);
 }
 
 }  // namespace mlc::server

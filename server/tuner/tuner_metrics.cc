@@ -42,15 +42,15 @@ void Tuner::Report() {
 Census Tuner::Count() const {
   std::lock_guard lock(mutex_);
   Census census;
-  census.names = desk_.roll.size();
-  census.live_names = desk_.roll.live();
-  census.notes = std::ssize(desk_.notes);
-  census.health = desk_.health.size();
+  census.names = registry_.roll.size();
+  census.live_names = registry_.roll.live();
+  census.notes = std::ssize(registry_.workers);
+  census.health = registry_.health.size();
   census.leasing = leases_.workers();
-  for (const auto& [target_class, names] : desk_.idle) census.idle += std::ssize(names);
-  census.classes = std::max(std::ssize(targets_), std::ssize(desk_.idle));
-  census.checks = std::ssize(desk_.checks);
-  census.sessions = std::ssize(desk_.sessions);
+  for (const auto& [target_class, names] : registry_.idle) census.idle += std::ssize(names);
+  census.classes = std::max(std::ssize(targets_), std::ssize(registry_.idle));
+  census.checks = std::ssize(registry_.checks);
+  census.sessions = std::ssize(registry_.sessions);
   census.jobs = std::ssize(jobs_);
   census.trials = std::ssize(pending_);
   census.shares = leases_.shares().size();
@@ -60,8 +60,8 @@ Census Tuner::Count() const {
 // REQUIRES mutex_.
 void Tuner::ReportWorkers() const {
   std::map<std::string, int64_t> workers;
-  for (const auto& [name, note] : desk_.notes) {
-    switch (StateOf(name, note)) {
+  for (const auto& [name, info] : registry_.workers) {
+    switch (StateOf(name, info)) {
       case proto::READY:
         ++workers[leases_.HeldBy(name) > 0 ? "busy" : "idle"];
         break;

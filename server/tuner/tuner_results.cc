@@ -38,8 +38,8 @@ void Tuner::TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
     if (receipt == Leases::Receipt::kFirst) {
       options_.metrics->AddResult(m.outcome);
       NoteTimes(uid, m);
-      if (WorkerNote* note = desk_.NoteOf(call->request.worker())) ++note->results;
-      if (desk_.checks.contains(uid)) return TakeCheck(call, uid, m);
+      if (WorkerInfo* info = registry_.Find(call->request.worker())) ++info->results;
+      if (registry_.checks.contains(uid)) return TakeCheck(call, uid, m);
       record = RecordOf(*call, uid, m);
     }
   }
@@ -51,7 +51,7 @@ void Tuner::TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
   if (!valid.ok()) return Unusable(call, record, valid);
   {
     std::lock_guard lock(mutex_);
-    desk_.health.RecordResult(record.worker);
+    registry_.health.RecordResult(record.worker);
     JudgeClaim(record);
     doubt = DoubtOf(record);
     if (!doubt.empty()) return Confirm(std::move(record), doubt);
@@ -69,11 +69,11 @@ void Tuner::Unusable(const std::shared_ptr<Call>& call, const db::Record& record
                         infra ? "" : "result refused: ", why.message());
   std::lock_guard lock(mutex_);
   if (infra) {
-    if (WorkerNote* note = desk_.NoteOf(record.worker)) ++note->failures;
+    if (WorkerInfo* info = registry_.Find(record.worker)) ++info->failures;
     call->orders.add_acknowledged(ToWire(uid));
-    if (desk_.health.RecordFailure(record.worker, why.message(), SteadyMs())) {
+    if (registry_.health.RecordFailure(record.worker, why.message(), SteadyMs())) {
       options_.logger->warn("worker={} quarantined: {}", record.worker,
-                            desk_.health.SummaryOf(record.worker).why);
+                            registry_.health.SummaryOf(record.worker).why);
     }
   } else {
     proto::Refusal& refusal = *call->orders.add_refused();
@@ -199,7 +199,7 @@ void Tuner::Committed(const std::shared_ptr<Call>& call, const db::Record& recor
 
 // The trial can never be made: the search hears so, the log does not. REQUIRES mutex_.
 void Tuner::Impossible(const Digest& uid, const std::string& why) {
-  if (desk_.checks.contains(uid)) return CheckEnded(uid, why);
+  if (registry_.checks.contains(uid)) return CheckEnded(uid, why);
   const auto pending = pending_.find(uid);
   if (pending == pending_.end()) return;
   options_.logger->warn("job={} task={} given up: {}", pending->second.job->row.id.ToText(),

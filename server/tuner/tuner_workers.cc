@@ -65,43 +65,43 @@ void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply, const st
   call->reply = std::move(reply);
   call->target_class = target->ClassText();
   call->arrived_ms = SteadyMs();
-  Status noted;
+  Status registered;
   {
     std::lock_guard lock(mutex_);
-    noted = Note(*call, owner);
+    registered = RegisterWorker(*call, owner);
   }
-  if (!noted.ok()) {
+  if (!registered.ok()) {
     options_.metrics->AddRejected("workers");
-    options_.logger->warn("{}: call refused: {}", WordsOf(call->request), noted.message());
-    return call->reply(noted);
+    options_.logger->warn("{}: call refused: {}", WordsOf(call->request), registered.message());
+    return call->reply(registered);
   }
   TakeResults(call);
   Done(call);
 }
 
 // REQUIRES mutex_.
-Status Tuner::Note(const Call& call, const std::string& owner) {
+Status Tuner::RegisterWorker(const Call& call, const std::string& owner) {
   const proto::SynchronizeRequest& request = call.request;
-  MLC_TRY(desk_.roll.Called(request.worker(), owner, SteadyMs()));
-  desk_.health.RecordContact(request.worker(), request.incarnation(), SteadyMs());
-  WorkerNote& note = desk_.notes[request.worker()];
-  note.called_ms = SteadyMs();
-  note.leaving = request.draining();
-  if (note.incarnation != request.incarnation()) {
+  MLC_TRY(registry_.roll.Called(request.worker(), owner, SteadyMs()));
+  registry_.health.RecordContact(request.worker(), request.incarnation(), SteadyMs());
+  WorkerInfo& info = registry_.workers[request.worker()];
+  info.called_ms = SteadyMs();
+  info.leaving = request.draining();
+  if (info.incarnation != request.incarnation()) {
     options_.logger->info("worker={}: {} build {}", request.worker(), request.target(),
                           request.build());
-    note.incarnation = request.incarnation();
+    info.incarnation = request.incarnation();
   }
-  note.target = request.target();
-  note.build = request.build();
-  note.capabilities = request.capabilities();
-  note.use = request.device_use();
-  if (!note.offer.target_class.empty() && note.offer.target_class != call.target_class) {
-    const auto idle = desk_.idle.find(note.offer.target_class);
-    if (idle != desk_.idle.end()) idle->second.erase(request.worker());
-    desk_.classes_change = true;
+  info.target = request.target();
+  info.build = request.build();
+  info.capabilities = request.capabilities();
+  info.use = request.device_use();
+  if (!info.offer.target_class.empty() && info.offer.target_class != call.target_class) {
+    const auto idle = registry_.idle.find(info.offer.target_class);
+    if (idle != registry_.idle.end()) idle->second.erase(request.worker());
+    registry_.classes_change = true;
   }
-  note.offer = OfferOf(request, call.target_class);
+  info.offer = OfferOf(request, call.target_class);
   if (targets_.emplace(call.target_class, request.target()).second) StirAll();
   return Status();
 }
@@ -128,22 +128,22 @@ bool Tuner::KnowsItsTrials() const { return SteadyMs() - started_ms_ > kGraceMs 
 void Tuner::FillLeases(Call& call) {
   const proto::SynchronizeRequest& request = call.request;
   // A commit took so long that the worker is forgotten: it makes itself known with its next call.
-  const WorkerNote* note = desk_.NoteOf(request.worker());
-  if (note == nullptr) return call.orders.set_next_poll_ms(kIdlePollMs);
+  const WorkerInfo* info = registry_.Find(request.worker());
+  if (info == nullptr) return call.orders.set_next_poll_ms(kIdlePollMs);
   Leases::Contact contact;
   contact.worker = request.worker();
   contact.incarnation = request.incarnation();
   contact.sequence = request.sequence();
-  contact.offer = note->offer;
+  contact.offer = info->offer;
   for (const std::string& bytes : request.holding()) {
     if (const std::optional<Digest> uid = DigestFromWire(bytes)) contact.holding.push_back(*uid);
   }
-  const bool leaves = request.draining() || desk_.health.Draining(request.worker());
+  const bool leaves = request.draining() || registry_.health.Draining(request.worker());
   contact.leaving = leaves;
   contact.want = draining_ || leaves ? 0 : std::clamp(request.want(), 0, kMaxWant);
-  contact.trusted = desk_.health.IsReady(request.worker());
+  contact.trusted = registry_.health.IsReady(request.worker());
   contact.quarantined =
-      desk_.health.SummaryOf(request.worker()).state == WorkerHealth::State::kQuarantined;
+      registry_.health.SummaryOf(request.worker()).state == WorkerHealth::State::kQuarantined;
   const Leases::Orders orders = leases_.Synchronize(contact, SteadyMs());
   call.orders.set_stale(orders.stale);
   for (const Leases::Grant& grant : orders.grants) Fill(grant, *call.orders.add_leases());
@@ -154,14 +154,14 @@ void Tuner::FillLeases(Call& call) {
   if (KnowsItsTrials()) {
     for (const Digest& uid : orders.cancelled) call.orders.add_cancelled(ToWire(uid));
   }
-  std::set<std::string>& idle = desk_.idle[call.target_class];
+  std::set<std::string>& idle = registry_.idle[call.target_class];
   if (static_cast<int>(orders.grants.size()) < contact.want) {
     idle.insert(request.worker());
   } else {
     idle.erase(request.worker());
   }
   call.orders.set_next_poll_ms(NextPollMs(call));
-  call.orders.set_drain(draining_ || desk_.health.Draining(request.worker()));
+  call.orders.set_drain(draining_ || registry_.health.Draining(request.worker()));
   call.orders.set_timing_lock(options_.timing_lock);
 }
 
@@ -170,7 +170,7 @@ void Tuner::Fill(const Leases::Grant& grant, proto::Lease& lease) {
   lease.set_task_uid(ToWire(grant.uid));
   lease.set_attempt(grant.attempt);
   lease.set_lease_ms(options_.terms.lease_ms);
-  if (const auto check = desk_.checks.find(grant.uid); check != desk_.checks.end()) {
+  if (const auto check = registry_.checks.find(grant.uid); check != registry_.checks.end()) {
     lease.set_workload(check->second.workload);
     lease.set_config(check->second.config);
     lease.set_seed(check->second.seed);
@@ -195,13 +195,13 @@ void Tuner::Fill(const Leases::Grant& grant, proto::Lease& lease) {
 int64_t Tuner::NextPollMs(const Call& call) const {
   const int64_t least = pending_.empty() ? kIdlePollMs : kBusyPollMs;
   // Its results wait for a confirmation: that takes a while.
-  const auto session = desk_.sessions.find(call.request.worker());
-  if (session != desk_.sessions.end() &&
+  const auto session = registry_.sessions.find(call.request.worker());
+  if (session != registry_.sessions.end() &&
       session->second.incarnation == call.request.incarnation() &&
       call.request.finished_size() == 0 && call.orders.leases_size() == 0) {
     return std::min(kLongestPollMs, std::max(least, options_.terms.lease_ms / 4));
   }
-  return std::clamp(desk_.roll.live() * 1000 / kPollsPerSecond, least, kLongestPollMs);
+  return std::clamp(registry_.roll.live() * 1000 / kPollsPerSecond, least, kLongestPollMs);
 }
 
 }  // namespace mlc::server

@@ -1,4 +1,4 @@
-// What the server keeps about its workers besides their leases: who they are, and the trials that
+// What the server stores about its workers besides their leases: their data, and the trials that
 // test them or each other. Plain data of the Tuner, guarded by its mutex.
 #pragma once
 
@@ -16,8 +16,8 @@
 
 namespace mlc::server {
 
-// As its last call told.
-struct WorkerNote {
+// What the worker sent with its last call, and counters of its results.
+struct WorkerInfo {
   std::string incarnation;
   std::string target;  // full text
   std::string build;
@@ -37,7 +37,7 @@ struct Check {
   std::string workload;
   std::string config;
   uint64_t seed = 0;
-  std::string worker;  // who is tested, or whose result is in doubt
+  std::string worker;  // the worker under test, or the source of the doubtful result
   // Of a canary.
   double expected_ns = 0;  // 0: it has to be right, however long it takes
   double factor = 1;
@@ -47,11 +47,11 @@ struct Check {
   std::string doubt;
 };
 
-// Who measured the config of a confirmation before, and how fast it was then.
+// The earlier measurement that a confirmation repeats.
 struct Claim {
-  std::string worker;  // empty: nobody that is known
+  std::string worker;  // empty: unknown
   double ns = 0;
-  std::string avoid;  // who is not to confirm it while others can: the worker of the turn's leader
+  std::string avoid;  // not to confirm it while other workers can: the worker of the leader
 };
 
 // The stream that a worker holds open.
@@ -62,25 +62,26 @@ struct WorkerSession {
   std::function<void()> disconnect;
 };
 
-struct WorkerDesk {
-  WorkerDesk(HealthTerms terms, RollTerms names, int64_t away_ms)
+struct WorkerRegistry {
+  WorkerRegistry(HealthTerms terms, RollTerms names, int64_t away_ms)
       : roll(names, away_ms), health(terms) {}
 
   // Null for a worker that is not known any more.
-  WorkerNote* NoteOf(const std::string& worker) {
-    const auto found = notes.find(worker);
-    return found == notes.end() ? nullptr : &found->second;
+  WorkerInfo* Find(const std::string& worker) {
+    const auto found = workers.find(worker);
+    return found == workers.end() ? nullptr : &found->second;
   }
 
   WorkerRoll roll;  // whose names are remembered, here and in the leases
   WorkerHealth health;
-  std::map<std::string, WorkerNote> notes;  // by name
-  std::map<Digest, Check> checks;           // by their own uid
+  std::map<std::string, WorkerInfo> workers;  // by name
+  std::map<Digest, Check> checks;             // by their own uid
   std::map<std::string, WorkerSession> sessions;
-  std::map<std::string, std::set<std::string>> idle;  // by class: who would take more
-  bool classes_change = false;                        // some may have no worker any more
-  std::set<Needs> lacking;                            // of the work; the fleet starts none for it
-  uint64_t numbers = 0;                               // of canaries and sessions
+  std::map<std::string, std::set<std::string>>
+      idle;                     // by target class: workers that asked for more work
+  bool classes_change = false;  // some may have no worker any more
+  std::set<Needs> unserved;     // of the work; the fleet starts none for it
+  uint64_t last_number = 0;     // of canaries and sessions
 };
 
 }  // namespace mlc::server
