@@ -46,7 +46,7 @@ struct Flags {
   std::string timing_lock;
   bool verbose = false;
   int64_t lease_ms = 30'000;
-  mlc::server::RollTerms names;
+  mlc::server::RosterTerms names;
   std::string canaries = "on";
   int64_t grace_ms = 10'000;
   mlc::server::SnapshotOptions snapshots;
@@ -86,10 +86,10 @@ void AddWorkerFlags(CLI::App& app, Flags& flags) {
                  "test workers with known trials and quarantine those that misbehave: on or off")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
-  app.add_option("--max-workers", flags.names.most, "workers in contact at the same time")
+  app.add_option("--max-workers", flags.names.max_live, "workers in contact at the same time")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  app.add_option("--max-workers-each", flags.names.most_of_owner,
+  app.add_option("--max-workers-each", flags.names.max_of_owner,
                  "of them, those of one certificate or token; local ones count as one's")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();

@@ -8,7 +8,7 @@ namespace mlc::server {
 
 struct Census {
   // Of workers.
-  int64_t names = 0;       // on the roll
+  int64_t names = 0;       // on the roster
   int64_t live_names = 0;  // of them, in contact
   int64_t notes = 0;
   int64_t health = 0;

@@ -44,7 +44,7 @@ struct TunerOptions {
   StrategyFactory strategy;
   LeaseTerms terms;
   HealthTerms health;                      // of workers; without canaries nobody is quarantined
-  RollTerms names;                         // of workers: how many, and how long they are known
+  RosterTerms names;                       // of workers: how many, and how long they are known
   int64_t confirm_wait_ms = 20'000;        // for a second worker, then the first one confirms
   bool resume_jobs = true;                 // go on with the running jobs of the log
   int search_threads = 1;                  // jobs whose searches compute at the same time

@@ -250,13 +250,13 @@ void Tuner::FleetLacks(const std::vector<Needs>& needs) {
   registry_.unserved = {needs.begin(), needs.end()};
 }
 
-// All that is kept of workers whose names the roll lets go of, and classes of target that nobody
-// has any more. REQUIRES mutex_.
+// Drops the state of workers that the roster evicts, and target classes without workers.
+// REQUIRES mutex_.
 void Tuner::ForgetWorkers() {
-  const auto is_kept = [this](const std::string& worker) {
+  const auto is_excluded = [this](const std::string& worker) {
     return registry_.health.IsExcluded(worker);
   };
-  for (const std::string& worker : registry_.roll.Forget(is_kept, SteadyMs())) {
+  for (const std::string& worker : registry_.roster.Forget(is_excluded, SteadyMs())) {
     if (const WorkerInfo* info = registry_.Find(worker)) {
       const auto idle = registry_.idle.find(info->offer.target_class);
       if (idle != registry_.idle.end()) idle->second.erase(worker);

@@ -42,8 +42,8 @@ void Tuner::Report() {
 Census Tuner::Count() const {
   std::lock_guard lock(mutex_);
   Census census;
-  census.names = registry_.roll.size();
-  census.live_names = registry_.roll.live();
+  census.names = registry_.roster.size();
+  census.live_names = registry_.roster.live();
   census.notes = std::ssize(registry_.workers);
   census.health = registry_.health.size();
   census.leasing = leases_.workers();

@@ -82,7 +82,7 @@ void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply, const st
 // REQUIRES mutex_.
 Status Tuner::RegisterWorker(const Call& call, const std::string& owner) {
   const proto::SynchronizeRequest& request = call.request;
-  MLC_TRY(registry_.roll.Called(request.worker(), owner, SteadyMs()));
+  MLC_TRY(registry_.roster.RecordContact(request.worker(), owner, SteadyMs()));
   registry_.health.RecordContact(request.worker(), request.incarnation(), SteadyMs());
   WorkerInfo& info = registry_.workers[request.worker()];
   info.called_ms = SteadyMs();
@@ -201,7 +201,7 @@ int64_t Tuner::NextPollMs(const Call& call) const {
       call.request.finished_size() == 0 && call.orders.leases_size() == 0) {
     return std::min(kLongestPollMs, std::max(least, options_.terms.lease_ms / 4));
   }
-  return std::clamp(registry_.roll.live() * 1000 / kPollsPerSecond, least, kLongestPollMs);
+  return std::clamp(registry_.roster.live() * 1000 / kPollsPerSecond, least, kLongestPollMs);
 }
 
 }  // namespace mlc::server

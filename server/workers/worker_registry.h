@@ -12,7 +12,7 @@
 #include "proto/worker.pb.h"
 #include "server/scheduler/capability.h"
 #include "server/workers/worker_health.h"
-#include "server/workers/worker_roll.h"
+#include "server/workers/worker_roster.h"
 
 namespace mlc::server {
 
@@ -63,8 +63,8 @@ struct WorkerSession {
 };
 
 struct WorkerRegistry {
-  WorkerRegistry(HealthTerms terms, RollTerms names, int64_t away_ms)
-      : roll(names, away_ms), health(terms) {}
+  WorkerRegistry(HealthTerms terms, RosterTerms names, int64_t away_ms)
+      : roster(names, away_ms), health(terms) {}
 
   // Null for a worker that is not known any more.
   WorkerInfo* Find(const std::string& worker) {
@@ -72,7 +72,7 @@ struct WorkerRegistry {
     return found == workers.end() ? nullptr : &found->second;
   }
 
-  WorkerRoll roll;  // whose names are remembered, here and in the leases
+  WorkerRoster roster;  // whose names are remembered, here and in the leases
   WorkerHealth health;
   std::map<std::string, WorkerInfo> workers;  // by name
   std::map<Digest, Check> checks;             // by their own uid

@@ -48,7 +48,7 @@ class TunerTest : public ::testing::Test {
   int64_t configs_ = 1000;
   int64_t lease_ms_ = 30'000;
   Quotas quotas_;
-  RollTerms names_;
+  RosterTerms names_;
   HealthTerms health_;
   StrategyFactory strategy_;  // instead of the fake one
   int search_threads_ = 1;

@@ -71,12 +71,12 @@ TEST_F(TunerNamesTest, SilentNamesAreFewAndDoNotSlowTheOthersDown) {
   }
   EXPECT_GT(Call(Hello())->next_poll_ms(), 4'000) << "so many wait";
   Pass(kHourMs);
-  EXPECT_EQ(tuner_->Count().notes, names_.most_silent);
+  EXPECT_EQ(tuner_->Count().notes, names_.max_silent);
   EXPECT_LE(Call(Hello())->next_poll_ms(), 100);
 }
 
 TEST_F(TunerNamesTest, OneWorkerTooManyIsToldSo) {
-  names_.most_of_owner = 3;
+  names_.max_of_owner = 3;
   Restart();
   for (const char* worker : {"a", "b", "c"}) ASSERT_TRUE(Call(HelloOf(worker)).ok());
   const Status refused = Call(HelloOf("d")).status();
@@ -134,7 +134,7 @@ TEST_F(TunerNamesTest, ClassesThatNobodyHasAnyMoreAreForgotten) {
 
 TEST_F(TunerNamesTest, AQuarantineIsNotForgottenForACrowdOfNewNames) {
   health_.canaries = true;
-  names_.most_silent = 10;
+  names_.max_silent = 10;
   Restart();
   (void)Submit(100);
   for (int n = 0; n < 2; ++n) FailOne("bad");
