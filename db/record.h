@@ -93,12 +93,12 @@ struct ModelRow {
   int64_t id = 0;  // the log's order; assigned by the log
 };
 
-// What a person decided about a worker, until a person decides otherwise.
-struct WorkerHold {
+// What an administrator set for a worker, until an administrator changes it.
+struct AdminHold {
   std::string worker;
-  std::string quarantine;   // why it gets no work; empty: it is not in quarantine by hand
-  std::string drain;        // why it is to leave; empty: it is not
-  std::string incarnation;  // the start of the worker that is to leave
+  std::string quarantine;   // why it gets no work; empty: no administrator put it into quarantine
+  std::string drain;        // why it drains; empty: it does not
+  std::string incarnation;  // the incarnation that drains
   int64_t changed_us = 0;
 };
 

@@ -91,8 +91,8 @@ class TuningLog {
   // Forgets all versions but the newest of each model, now and as of each id in `pinned`.
   virtual Status PruneModels(std::span<const int64_t> pinned) = 0;
 
-  // Replaces what is known of the worker; forgets it if it is neither in quarantine nor to leave.
-  virtual Status PutHold(const WorkerHold& hold) = 0;
+  // Replaces the hold of the worker; deletes it if it has neither a quarantine nor a drain.
+  virtual Status PutAdminHold(const AdminHold& hold) = 0;
 
   // Reads.
   // The fastest correct records of a workload, fastest first (ties by id), at most `limit` of those
@@ -119,7 +119,7 @@ class TuningLog {
   virtual Result<std::vector<ModelRow>> Models(const std::string& target,
                                                int64_t up_to_id = INT64_MAX) const = 0;
   // By name of the worker.
-  virtual Result<std::vector<WorkerHold>> Holds() const = 0;
+  virtual Result<std::vector<AdminHold>> AdminHolds() const = 0;
   virtual Result<LogMoment> Now() const = 0;
   virtual Result<LogStats> Stats() const = 0;
 };

@@ -179,7 +179,7 @@ Status ReplaceJob(Database& database, const JobRow& job) {
   return Status();
 }
 
-Status ReplaceHold(Database& database, const WorkerHold& hold) {
+Status ReplaceAdminHold(Database& database, const AdminHold& hold) {
   Statement& clear = *MLC_TRY(database.Cached("DELETE FROM worker_hold WHERE worker=?"));
   clear.Bind(std::string_view(hold.worker));
   MLC_TRY(clear.Run());

@@ -25,8 +25,8 @@ Status CheckDigest(const Statement& row, const Record& record);
 Result<bool> InsertRecord(Database& database, const Record& record);
 Status InsertWorkload(Database& database, const WorkloadRow& row);
 Status ReplaceJob(Database& database, const JobRow& job);
-// See TuningLog::PutHold.
-Status ReplaceHold(Database& database, const WorkerHold& hold);
+// See TuningLog::PutAdminHold.
+Status ReplaceAdminHold(Database& database, const AdminHold& hold);
 Status InsertModel(Database& database, const ModelRow& model);
 // See TuningLog::PruneModels.
 Status DeleteModels(Database& database, std::span<const int64_t> pinned);

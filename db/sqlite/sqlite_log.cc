@@ -67,8 +67,8 @@ class SqliteLog : public TuningLog {
   Status PruneModels(std::span<const int64_t> pinned) override {
     return Write([pinned](Database& database) { return DeleteModels(database, pinned); });
   }
-  Status PutHold(const WorkerHold& hold) override {
-    return Write([&hold](Database& database) { return ReplaceHold(database, hold); });
+  Status PutAdminHold(const AdminHold& hold) override {
+    return Write([&hold](Database& database) { return ReplaceAdminHold(database, hold); });
   }
 
   Result<std::vector<Record>> Best(const Digest& workload, const std::string& target, int limit,
@@ -101,7 +101,7 @@ class SqliteLog : public TuningLog {
   Result<std::vector<ModelRow>> Models(const std::string& target, int64_t up_to_id) const override {
     return reads_.Models(target, up_to_id);
   }
-  Result<std::vector<WorkerHold>> Holds() const override { return reads_.Holds(); }
+  Result<std::vector<AdminHold>> AdminHolds() const override { return reads_.AdminHolds(); }
   Result<LogMoment> Now() const override { return reads_.Now(); }
   Result<LogStats> Stats() const override { return reads_.Stats(); }
 

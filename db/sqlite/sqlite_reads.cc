@@ -272,9 +272,9 @@ Result<std::vector<ModelRow>> SqliteReads::Models(const std::string& target,
   return models;
 }
 
-Result<std::vector<WorkerHold>> SqliteReads::Holds() const {
+Result<std::vector<AdminHold>> SqliteReads::AdminHolds() const {
   Lease lease = MLC_TRY(Lease::Take(*this));
-  std::vector<WorkerHold> holds;
+  std::vector<AdminHold> holds;
   Statement query = MLC_TRY((*lease).Prepare(
       "SELECT worker, quarantine, drain, boot, changed_us FROM worker_hold ORDER BY worker"));
   while (MLC_TRY(query.Step())) {

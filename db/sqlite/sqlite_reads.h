@@ -31,7 +31,7 @@ class SqliteReads {
   Result<std::optional<JobRow>> FindJob(const Digest& id) const;
   Result<std::vector<JobRow>> Jobs(const JobQuery& asked) const;
   Result<std::vector<ModelRow>> Models(const std::string& target, int64_t up_to_id) const;
-  Result<std::vector<WorkerHold>> Holds() const;
+  Result<std::vector<AdminHold>> AdminHolds() const;
   Result<LogMoment> Now() const;
   Result<LogStats> Stats() const;
 

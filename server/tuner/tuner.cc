@@ -41,7 +41,7 @@ Tuner::~Tuner() {
 }
 
 Status Tuner::Start() {
-  MLC_TRY(RestoreHolds());
+  MLC_TRY(RestoreAdminHolds());
   if (options_.resume_jobs) MLC_TRY(Resume());
   for (int i = 0; i < std::max(1, options_.search_threads); ++i) {
     threads_.emplace_back([this] { SearchLoop(); });

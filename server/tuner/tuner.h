@@ -202,9 +202,9 @@ class Tuner {
   // tuner_fleet.cc
   void WakeWorkers(const std::string& target_class);
   void ForgetWorkers();
-  Status Hold(const std::string& worker, const std::string& what,
-              const std::function<void()>& decide);
-  Status RestoreHolds();
+  Status SetAdminHold(const std::string& worker, const std::string& what,
+                      const std::function<void()>& decide);
+  Status RestoreAdminHolds();
   proto::WorkerState StateOf(const std::string& worker, const WorkerInfo& info) const;
   std::string WaitsFor(const Needs& needs) const;
   std::string DetailOf(const Job& job) const;

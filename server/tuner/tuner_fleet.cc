@@ -176,7 +176,7 @@ proto::ListWorkersReply Tuner::ListWorkers() const {
 }
 
 Status Tuner::DrainWorker(const std::string& worker, const std::string& reason) {
-  return Hold(worker, "is to leave: " + reason, [&] {
+  return SetAdminHold(worker, "is to leave: " + reason, [&] {
     registry_.health.Drain(worker, reason);
     const auto session = registry_.sessions.find(worker);
     if (session != registry_.sessions.end()) session->second.wake();
@@ -184,19 +184,19 @@ Status Tuner::DrainWorker(const std::string& worker, const std::string& reason) 
 }
 
 Status Tuner::QuarantineWorker(const std::string& worker, const std::string& reason) {
-  return Hold(worker, "quarantined by an administrator: " + reason,
-              [&] { registry_.health.Quarantine(worker, reason, SteadyMs()); });
+  return SetAdminHold(worker, "quarantined by an administrator: " + reason,
+                      [&] { registry_.health.Quarantine(worker, reason, SteadyMs()); });
 }
 
 Status Tuner::ReleaseWorker(const std::string& worker) {
-  return Hold(worker, "released", [&] { registry_.health.Release(worker); });
+  return SetAdminHold(worker, "released", [&] { registry_.health.Release(worker); });
 }
 
-// A person's decision holds at once, and in the log for servers to come.
-Status Tuner::Hold(const std::string& worker, const std::string& what,
-                   const std::function<void()>& decide) {
+// Applies an administrator's decision at once and stores it in the log for later server processes.
+Status Tuner::SetAdminHold(const std::string& worker, const std::string& what,
+                           const std::function<void()>& decide) {
   std::lock_guard order(rows_);
-  db::WorkerHold row;
+  db::AdminHold row;
   {
     std::lock_guard lock(mutex_);
     if (!registry_.workers.contains(worker) && !registry_.health.SummaryOf(worker).known) {
@@ -207,12 +207,12 @@ Status Tuner::Hold(const std::string& worker, const std::string& what,
     row = {worker, hold.quarantine, hold.drain, hold.incarnation, WallUs()};
   }
   options_.logger->info("worker={} {}", worker, what);
-  return log_.PutHold(row).WithPrefix("until the server restarts, " + worker + " " + what +
-                                      "; it could not be written down");
+  return log_.PutAdminHold(row).WithPrefix("until the server restarts, " + worker + " " + what +
+                                           "; it could not be written down");
 }
 
-Status Tuner::RestoreHolds() {
-  for (const db::WorkerHold& hold : MLC_TRY(log_.Holds())) {
+Status Tuner::RestoreAdminHolds() {
+  for (const db::AdminHold& hold : MLC_TRY(log_.AdminHolds())) {
     std::lock_guard lock(mutex_);
     registry_.health.RestoreAdminHold(hold.worker, {hold.quarantine, hold.drain, hold.incarnation});
   }

@@ -82,7 +82,7 @@ void FillLog(const std::string& path) {
   job.tasks = {{TheWorkload().key, 2, "conv"}};
   ASSERT_TRUE((*log)->PutJob(job).ok());
   ASSERT_TRUE((*log)->SaveModel({"contraction", "cpu", Digest{3, 4}, "bytes", 7}).ok());
-  ASSERT_TRUE((*log)->PutHold({"gpu-07", "fan broken", "", "", 1'700'000'000'000'000}).ok());
+  ASSERT_TRUE((*log)->PutAdminHold({"gpu-07", "fan broken", "", "", 1'700'000'000'000'000}).ok());
   ASSERT_TRUE((*log)->Flush().ok());
 }
 
@@ -152,7 +152,7 @@ TEST(LogGoldenTest, TheGoldenFileOpensAndIsSound) {
     EXPECT_EQ(jobs->front().crashes, 2);
     EXPECT_EQ(jobs->front().tasks.size(), 1u);
     EXPECT_EQ((*log)->Models("cpu")->size(), 1u);
-    EXPECT_EQ((*log)->Holds()->size(), 1u);
+    EXPECT_EQ((*log)->AdminHolds()->size(), 1u);
     EXPECT_EQ((*log)->Stats()->schema_version, db::kSchemaVersion);
   }
 }

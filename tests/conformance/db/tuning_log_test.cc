@@ -440,12 +440,12 @@ TEST_P(TuningLogTest, OlderVersionsOfModelsAreKeptWhilePinned) {
   EXPECT_EQ(log_->Stats()->last_model_id, fourth);
 }
 
-TEST_P(TuningLogTest, HoldsOfWorkersAreReplacedAndForgotten) {
-  EXPECT_TRUE(log_->Holds()->empty());
-  ASSERT_TRUE(log_->PutHold({"w", "fan 'broken'", "", "", 7}).ok());
-  ASSERT_TRUE(log_->PutHold({"v", "", "moves", "incarnation 1", 8}).ok());
-  ASSERT_TRUE(log_->PutHold({"w", "disk broken", "moves", "incarnation 2", 9}).ok());
-  const auto holds = log_->Holds();
+TEST_P(TuningLogTest, AdminHoldsAreReplacedAndForgotten) {
+  EXPECT_TRUE(log_->AdminHolds()->empty());
+  ASSERT_TRUE(log_->PutAdminHold({"w", "fan 'broken'", "", "", 7}).ok());
+  ASSERT_TRUE(log_->PutAdminHold({"v", "", "moves", "incarnation 1", 8}).ok());
+  ASSERT_TRUE(log_->PutAdminHold({"w", "disk broken", "moves", "incarnation 2", 9}).ok());
+  const auto holds = log_->AdminHolds();
   ASSERT_TRUE(holds.ok());
   ASSERT_EQ(holds->size(), 2u);
   EXPECT_EQ(holds->front().worker, "v");
@@ -453,10 +453,10 @@ TEST_P(TuningLogTest, HoldsOfWorkersAreReplacedAndForgotten) {
   EXPECT_EQ(holds->back().quarantine, "disk broken");
   EXPECT_EQ(holds->back().drain, "moves");
   EXPECT_EQ(holds->back().changed_us, 9);
-  ASSERT_TRUE(log_->PutHold({"w", "", "", "", 10}).ok());
-  ASSERT_TRUE(log_->PutHold({"nobody", "", "", "", 10}).ok());
-  EXPECT_EQ(log_->Holds()->size(), 1u);
-  EXPECT_EQ(log_->PutHold({"", "why", "", "", 1}).code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(log_->PutAdminHold({"w", "", "", "", 10}).ok());
+  ASSERT_TRUE(log_->PutAdminHold({"nobody", "", "", "", 10}).ok());
+  EXPECT_EQ(log_->AdminHolds()->size(), 1u);
+  EXPECT_EQ(log_->PutAdminHold({"", "why", "", "", 1}).code(), StatusCode::kInvalidArgument);
 }
 
 Result<std::unique_ptr<TuningLog>> OpenMemory(const std::string&) { return MakeMemoryLog(); }

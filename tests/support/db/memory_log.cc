@@ -70,11 +70,11 @@ class MemoryLog : public TuningLog {
     return Status();
   }
 
-  Status PutHold(const WorkerHold& hold) override {
+  Status PutAdminHold(const AdminHold& hold) override {
     if (hold.worker.empty()) return InvalidArgument("the worker has no name");
     std::lock_guard lock(mutex_);
-    holds_.erase(hold.worker);
-    if (!hold.quarantine.empty() || !hold.drain.empty()) holds_[hold.worker] = hold;
+    admin_holds_.erase(hold.worker);
+    if (!hold.quarantine.empty() || !hold.drain.empty()) admin_holds_[hold.worker] = hold;
     return Status();
   }
 
@@ -194,10 +194,10 @@ class MemoryLog : public TuningLog {
     return models;
   }
 
-  Result<std::vector<WorkerHold>> Holds() const override {
+  Result<std::vector<AdminHold>> AdminHolds() const override {
     std::lock_guard lock(mutex_);
-    std::vector<WorkerHold> holds;
-    for (const auto& [worker, hold] : holds_) holds.push_back(hold);
+    std::vector<AdminHold> holds;
+    for (const auto& [worker, hold] : admin_holds_) holds.push_back(hold);
     return holds;
   }
 
@@ -260,7 +260,7 @@ class MemoryLog : public TuningLog {
   std::vector<Record> records_;
   std::map<Digest, size_t> by_uid_;
   std::map<Digest, JobRow> jobs_;
-  std::map<std::string, WorkerHold> holds_;
+  std::map<std::string, AdminHold> admin_holds_;
   std::map<std::tuple<std::string, std::string, Digest>, std::vector<ModelRow>> models_;
   int64_t last_model_id_ = 0;
 };
