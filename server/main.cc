@@ -216,7 +216,7 @@ int Run(const Flags& flags) {
              [metrics, &server = **server](const mlc::server::fleet::FleetReport& report) {
                metrics->Set(mlc::server::Gauge::kFleetWanted, report.wanted);
                metrics->Set(mlc::server::Gauge::kFleetRunning, report.running);
-               server.FleetLacks(report.unserved);
+               server.SetUnservedNeeds(report.unserved);
              },
          .logger = logger});
   }

@@ -71,7 +71,9 @@ class RunningServer : public Server {
     RefreshQuotas(transport::Look::kNow);
   }
   Demand WorkDemand() const override { return tuner_->WorkDemand(); }
-  void FleetLacks(const std::vector<Needs>& needs) override { tuner_->FleetLacks(needs); }
+  void SetUnservedNeeds(const std::vector<Needs>& needs) override {
+    tuner_->SetUnservedNeeds(needs);
+  }
 
   void Stop(int64_t grace_ms) override {
     if (tuner_ == nullptr) return;
@@ -117,15 +119,15 @@ class RunningServer : public Server {
     endpoint_->Tick();
     load_.Review(SteadyMs());
     RefreshQuotas(transport::Look::kIfChanged);
-    const Status trouble = tuner_->Trouble();
-    endpoint_->SetServing(kWriting, trouble.ok());
-    metrics_->Set(Gauge::kLogWritable, trouble.ok() ? 1 : 0);
-    if (trouble.ok() != writable_) {
-      writable_ = trouble.ok();
+    const Status log_status = tuner_->LogStatus();
+    endpoint_->SetServing(kWriting, log_status.ok());
+    metrics_->Set(Gauge::kLogWritable, log_status.ok() ? 1 : 0);
+    if (log_status.ok() != writable_) {
+      writable_ = log_status.ok();
       if (writable_) {
         logger_->info("the log takes results again");
       } else {
-        logger_->error("the log takes no results: {}", trouble.message());
+        logger_->error("the log takes no results: {}", log_status.message());
       }
     }
     struct statvfs disk;

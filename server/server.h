@@ -34,7 +34,7 @@ class Server {
   // For whoever starts and stops workers; until Stop.
   virtual Demand WorkDemand() const = 0;
   // What of that demand they have no workers for: jobs that wait say so.
-  virtual void FleetLacks(const std::vector<Needs>& needs) = 0;
+  virtual void SetUnservedNeeds(const std::vector<Needs>& needs) = 0;
   // Health to NOT_SERVING, no new trials, waits for those under way at most `grace_ms`, answers the
   // open calls, closes the log. Once.
   virtual void Stop(int64_t grace_ms) = 0;

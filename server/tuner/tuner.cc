@@ -82,8 +82,8 @@ Result<proto::JobProgress> Tuner::Progress(const std::string& id) const {
   {
     std::lock_guard lock(mutex_);
     if (const std::shared_ptr<Job> job = FindJob(id)) {
-      if (!trouble_.ok() && job->progress.state() != proto::DONE) {
-        return trouble_.WithPrefix("results cannot be kept");
+      if (!log_status_.ok() && job->progress.state() != proto::DONE) {
+        return log_status_.WithPrefix("results cannot be kept");
       }
       proto::JobProgress progress = job->progress;
       progress.set_workers(leases_.WorkersOf(job->target_class, SteadyMs()));
@@ -162,9 +162,9 @@ Result<proto::ListJobsReply> Tuner::List(const proto::ListJobsRequest& request) 
   return reply;
 }
 
-Status Tuner::Trouble() const {
+Status Tuner::LogStatus() const {
   std::lock_guard lock(mutex_);
-  return trouble_;
+  return log_status_;
 }
 
 void Tuner::Drain(int64_t timeout_ms) {
@@ -174,7 +174,7 @@ void Tuner::Drain(int64_t timeout_ms) {
   for (auto& [id, job] : jobs_) {
     if (job->stop == Stop::kNo) job->stop = Stop::kDraining;
   }
-  StirAll();
+  ScheduleAll();
   const auto under_way = [this] {
     // A result that waits for a second measurement stays with its worker, which sends it again.
     const auto in_doubt = std::count_if(registry_.checks.begin(), registry_.checks.end(),

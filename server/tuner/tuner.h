@@ -99,10 +99,10 @@ class Tuner {
   // For whoever starts and stops workers.
   Demand WorkDemand() const;
   // What of that demand they have no workers for, from now on: jobs that wait for such say so.
-  void FleetLacks(const std::vector<Needs>& needs);
-  // Why the log keeps nothing at present; OK while it does.
-  Status Trouble() const;
-  // Others than those of the options: for jobs to come, and for the parts of all users at once.
+  void SetUnservedNeeds(const std::vector<Needs>& needs);
+  // OK while the log can be written, else its error.
+  Status LogStatus() const;
+  // Replaces the quotas of the options: for new jobs, and for the parts of all users at once.
   void SetQuotas(const Quotas& quotas);
   Metrics& metrics() const { return *options_.metrics; }
   Census Count() const;
@@ -129,10 +129,10 @@ class Tuner {
   struct Call;  // one Synchronize in progress
 
   // tuner_jobs.cc
-  Result<proto::SubmitJobReply> Enter(const proto::SubmitJobRequest& request, int64_t bytes,
-                                      const Caller& caller,
-                                      const std::function<Result<JobRequest>()>& parse);
-  Status Admit(db::JobRow row);
+  Result<proto::SubmitJobReply> AdmitJob(const proto::SubmitJobRequest& request, int64_t bytes,
+                                         const Caller& caller,
+                                         const std::function<Result<JobRequest>()>& parse);
+  Status StartJob(db::JobRow row);
   Result<std::shared_ptr<Job>> JobOf(db::JobRow row) const;
   Result<std::optional<db::JobRow>> EarlierJob(const JobRequest& request) const;
   Status OpenSearch(Job& job, const db::JobRow& row);
@@ -140,7 +140,7 @@ class Tuner {
   Quotas QuotasNow() const;
   Usage UsageOf(const std::string& owner, const Digest& but) const;
   Result<bool> Join(const db::JobRow& row);
-  void Place(const db::JobRow& row);
+  void UpdateShares(const db::JobRow& row);
   Status Save(Job& job);
   Status CancelInLog(const std::string& id, const Caller& caller);
   Status SaveModels(const Job& job, std::vector<SavedModel> models);
@@ -150,11 +150,11 @@ class Tuner {
   void SearchLoop();
   void Tick();
   std::deque<std::shared_ptr<Job>>::iterator NextDue();
-  void Stir(const std::shared_ptr<Job>& job);
-  void StirAll();
+  void Schedule(const std::shared_ptr<Job>& job);
+  void ScheduleAll();
   bool CatchingUp() const;
   void Step(const std::shared_ptr<Job>& job);
-  Result<bool> Feed(const std::shared_ptr<Job>& job);
+  Result<bool> FeedResults(const std::shared_ptr<Job>& job);
   void Publish(Job& job);
   void ApplyStop(Job& job);
   void ExpireLeases();
@@ -170,7 +170,7 @@ class Tuner {
   // tuner_workers.cc
   Status RegisterWorker(const Call& call, const std::string& owner);
   void Done(const std::shared_ptr<Call>& call);
-  bool KnowsItsTrials() const;
+  bool RecoveryIsOver() const;
   void FillLeases(Call& call);
   void Fill(const Leases::Grant& grant, proto::Lease& lease);
   int64_t NextPollMs(const Call& call) const;
@@ -179,10 +179,10 @@ class Tuner {
   void TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
                   const proto::TrialResult& result);
   void TakeUnknown(const std::shared_ptr<Call>& call, const Digest& uid);
-  void Unusable(const std::shared_ptr<Call>& call, const db::Record& record, const Status& why);
+  void RejectResult(const std::shared_ptr<Call>& call, const db::Record& record, const Status& why);
   void Commit(const std::shared_ptr<Call>& call, db::Record record);
   void Committed(const std::shared_ptr<Call>& call, const db::Record& record, const Status& status);
-  void Impossible(const Digest& uid, const std::string& why);
+  void AbandonTrial(const Digest& uid, const std::string& why);
   void Refuse(Call& call, const std::string& task_uid, const std::string& why);
   void NoteTimes(const Digest& uid, const Measurement& m);
   db::Record RecordOf(const Call& call, const Digest& uid, const Measurement& m) const;
@@ -193,12 +193,13 @@ class Tuner {
   void JudgeClaim(const db::Record& record);
   void Confirm(db::Record claim, const std::string& doubt);
   void TakeCheck(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m);
-  void TakeSecond(const std::shared_ptr<Call>& call, const Check& check, const Measurement& m);
+  void TakeConfirmation(const std::shared_ptr<Call>& call, const Check& check,
+                        const Measurement& m);
   void CheckEnded(const Digest& uid, const std::string& why);
   void SendCanary(const Call& call);
   Check ChooseCanary(const std::string& worker, const target::Target& target,
                      const std::vector<Digest>& workloads) const;
-  void ToldFalsely(const std::string& worker, const std::string& why);
+  void ReportBadResult(const std::string& worker, const std::string& why);
   // tuner_fleet.cc
   void WakeWorkers(const std::string& target_class);
   void ForgetWorkers();
@@ -208,7 +209,7 @@ class Tuner {
   proto::WorkerState StateOf(const std::string& worker, const WorkerInfo& info) const;
   std::string WaitsFor(const Needs& needs) const;
   std::string DetailOf(const Job& job) const;
-  static std::string UnmadeText(const Job& job);
+  static std::string AbandonedText(const Job& job);
   Needs NeedsOf(const Job& job, const Proposal& proposal) const;
   static Needs LeastNeeds(const Job& job);
   std::shared_ptr<Job> FindJob(const std::string& id) const;
@@ -241,7 +242,7 @@ class Tuner {
   std::map<Digest, Pending> pending_;
   std::map<std::string, std::string> targets_;  // class -> text of a worker in contact
   Quotas quotas_;
-  Status trouble_;  // why the log keeps nothing at present
+  Status log_status_;  // the error of the last write to the log
   bool draining_ = false;
   bool stopping_ = false;
   std::vector<std::thread> threads_;

@@ -21,7 +21,7 @@ struct Tuner::Call {
 };
 
 // Whom a line of the log is about, in the words that become its fields.
-inline std::string WordsOf(const db::Record& record) {
+inline std::string LogFields(const db::Record& record) {
   return "job=" + record.job_id.ToText() + " task=" + record.task_uid.ToText() +
          " worker=" + record.worker;
 }

@@ -52,7 +52,7 @@ void Tuner::Confirm(db::Record claim, const std::string& doubt) {
   const Digest uid = DigestOf("second measurement\n" + claim.task_uid.ToText());
   const Pending& pending = pending_.at(claim.task_uid);
   const Needs needs = NeedsOf(*pending.job, pending.proposal);
-  options_.logger->warn("{}: {}: measured again", WordsOf(claim), doubt);
+  options_.logger->warn("{}: {}: measured again", LogFields(claim), doubt);
   options_.metrics->Add(Counter::kSuspectResults);
   Check check;
   check.confirms = true;
@@ -84,7 +84,7 @@ void Tuner::TakeCheck(const std::shared_ptr<Call>& call, const Digest& uid, cons
   leases_.Finish(uid);
   const Check ended = check;
   registry_.checks.erase(uid);
-  if (ended.confirms) return TakeSecond(call, ended, m);
+  if (ended.confirms) return TakeConfirmation(call, ended, m);
   const Status verdict = JudgeCanary(m, ended.expected_ns, ended.factor);
   const bool isolated = registry_.health.CanaryEnded(ended.worker, verdict, SteadyMs());
   if (verdict.ok()) return options_.logger->info("worker={}: canary passed", ended.worker);
@@ -94,8 +94,8 @@ void Tuner::TakeCheck(const std::shared_ptr<Call>& call, const Digest& uid, cons
 }
 
 // REQUIRES mutex_.
-void Tuner::TakeSecond(const std::shared_ptr<Call>& call, const Check& check,
-                       const Measurement& m) {
+void Tuner::TakeConfirmation(const std::shared_ptr<Call>& call, const Check& check,
+                             const Measurement& m) {
   const std::string& second = call->request.worker();
   db::Record record = check.claim;
   const bool same = second == check.worker;
@@ -105,23 +105,24 @@ void Tuner::TakeSecond(const std::shared_ptr<Call>& call, const Check& check,
       record.measurement = Slower(record.measurement, m, "confirmed by " + by);
       break;
     case Confirmation::kDiffers:
-      if (!same && m.outcome == Outcome::kOk) ToldFalsely(check.worker, check.doubt);
+      if (!same && m.outcome == Outcome::kOk) ReportBadResult(check.worker, check.doubt);
       record.measurement = m;
       record.worker = second;
       record.toolchain = call->request.build();
       break;
     case Confirmation::kImpossible:
-      if (same) ToldFalsely(check.worker, check.doubt);
+      if (same) ReportBadResult(check.worker, check.doubt);
       leases_.Quarantine(record.task_uid);
-      return Impossible(record.task_uid, "measured twice: " + check.doubt +
-                                             "; the calibration or the check of results is wrong");
+      return AbandonTrial(
+          record.task_uid,
+          "measured twice: " + check.doubt + "; the calibration or the check of results is wrong");
   }
   if (!pending_.contains(record.task_uid)) return leases_.Finish(record.task_uid);
   record.floor_ns =
       pending_.at(record.task_uid)
           .job->floors_ns[static_cast<size_t>(pending_.at(record.task_uid).proposal.task)];
   if (const Status valid = db::Validate(record); !valid.ok()) {
-    if (!leases_.Retry(record.task_uid)) Impossible(record.task_uid, valid.message());
+    if (!leases_.Retry(record.task_uid)) AbandonTrial(record.task_uid, valid.message());
     return;
   }
   call->confirmed.push_back(std::move(record));
@@ -134,11 +135,11 @@ void Tuner::CheckEnded(const Digest& uid, const std::string& why) {
   registry_.checks.erase(found);
   if (!check.confirms) return registry_.health.CanaryLost(check.worker);
   leases_.Quarantine(check.claim.task_uid);
-  Impossible(check.claim.task_uid, check.doubt + "; not confirmed: " + why);
+  AbandonTrial(check.claim.task_uid, check.doubt + "; not confirmed: " + why);
 }
 
 // REQUIRES mutex_.
-void Tuner::ToldFalsely(const std::string& worker, const std::string& why) {
+void Tuner::ReportBadResult(const std::string& worker, const std::string& why) {
   if (WorkerInfo* info = registry_.Find(worker)) ++info->refused;
   options_.metrics->Add(Counter::kRefusedResults);
   if (!registry_.health.ReportBadResult(worker, why, SteadyMs())) return;

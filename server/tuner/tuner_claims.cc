@@ -69,9 +69,9 @@ void Tuner::JudgeClaim(const db::Record& record) {
   const std::string why = std::to_string(claim.ns / 1e3) + " us for what takes worker " +
                           record.worker + " " + std::to_string(record.measurement.median_ns / 1e3) +
                           " us";
-  options_.logger->warn("{}: worker {} claimed {}", WordsOf(record), claim.worker, why);
+  options_.logger->warn("{}: worker {} claimed {}", LogFields(record), claim.worker, why);
   options_.metrics->Add(Counter::kSuspectResults);
-  ToldFalsely(claim.worker, why);
+  ReportBadResult(claim.worker, why);
 }
 
 }  // namespace mlc::server

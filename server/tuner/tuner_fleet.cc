@@ -79,14 +79,14 @@ std::string Tuner::WaitsFor(const Needs& needs) const {
 std::string Tuner::DetailOf(const Job& job) const {
   if (job.ended || !job.progress.detail().empty()) return job.progress.detail();
   const std::optional<Needs> unserved = leases_.Unserved(job.row.id);
-  return unserved ? WaitsFor(*unserved) : UnmadeText(job);
+  return unserved ? WaitsFor(*unserved) : AbandonedText(job);
 }
 
 // REQUIRES mutex_.
-std::string Tuner::UnmadeText(const Job& job) {
-  if (job.unmade == 0) return {};
-  return std::to_string(job.unmade) + (job.unmade == 1 ? " trial" : " trials") +
-         " could not be made by any worker, last: " + job.unmade_why.substr(0, kMostOfWhy);
+std::string Tuner::AbandonedText(const Job& job) {
+  if (job.abandoned == 0) return {};
+  return std::to_string(job.abandoned) + (job.abandoned == 1 ? " trial" : " trials") +
+         " could not be run by any worker, last: " + job.abandon_reason.substr(0, kMostOfWhy);
 }
 
 int64_t Tuner::OpenSession(const proto::OpenSessionRequest& request, std::function<void()> wake,
@@ -245,7 +245,7 @@ Demand Tuner::WorkDemand() const {
   return demand;
 }
 
-void Tuner::FleetLacks(const std::vector<Needs>& needs) {
+void Tuner::SetUnservedNeeds(const std::vector<Needs>& needs) {
   std::lock_guard lock(mutex_);
   registry_.unserved = {needs.begin(), needs.end()};
 }

@@ -27,8 +27,8 @@ struct Tuner::Job {
   std::optional<db::JobRow> next;
   std::vector<std::pair<Digest, Measurement>> inbox;
   proto::JobProgress progress;
-  int64_t unmade = 0;                       // trials that no worker could make
-  std::string unmade_why;                   // of the last of them
+  int64_t abandoned = 0;                    // trials that no worker could run
+  std::string abandon_reason;               // of the last of them
   std::vector<std::string> workload_texts;  // one per task, for leases
   std::vector<double> flops;                // of each task
   std::vector<double> bytes;

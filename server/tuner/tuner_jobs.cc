@@ -31,8 +31,8 @@ Status Kept(Metrics& metrics, Status status) {
 
 Result<proto::SubmitJobReply> Tuner::Submit(const proto::SubmitJobRequest& request,
                                             const Caller& caller) {
-  return Enter(request, static_cast<int64_t>(request.ByteSizeLong()), caller,
-               [&] { return ParseJobRequest(request); });
+  return AdmitJob(request, static_cast<int64_t>(request.ByteSizeLong()), caller,
+                  [&] { return ParseJobRequest(request); });
 }
 
 Result<proto::SubmitJobReply> Tuner::SubmitUserKernel(const proto::SubmitUserKernelRequest& request,
@@ -43,14 +43,14 @@ Result<proto::SubmitJobReply> Tuner::SubmitUserKernel(const proto::SubmitUserKer
                                                      " may not submit user-supplied kernels: it "
                                                      "takes the role admin");
   }
-  return Enter(request.job(), static_cast<int64_t>(request.ByteSizeLong()), caller,
-               [&] { return ParseUserKernelRequest(request); });
+  return AdmitJob(request.job(), static_cast<int64_t>(request.ByteSizeLong()), caller,
+                  [&] { return ParseUserKernelRequest(request); });
 }
 
 // A job that `parse` reads from the request, once the quotas let it in.
-Result<proto::SubmitJobReply> Tuner::Enter(const proto::SubmitJobRequest& request, int64_t bytes,
-                                           const Caller& caller,
-                                           const std::function<Result<JobRequest>()>& parse) {
+Result<proto::SubmitJobReply> Tuner::AdmitJob(const proto::SubmitJobRequest& request, int64_t bytes,
+                                              const Caller& caller,
+                                              const std::function<Result<JobRequest>()>& parse) {
   const std::string owner = MLC_TRY(OwnerOf(request, caller));
   // How many of its trials are new is known later.
   Asked asked{0, request.tasks_size(), bytes};
@@ -96,7 +96,7 @@ Result<proto::SubmitJobReply> Tuner::Enter(const proto::SubmitJobRequest& reques
     workloads.push_back({workload.digest(), workload.ToText(), workload.Summary()});
   }
   MLC_TRY(Kept(*options_.metrics, log_.PutJob(row, workloads)));
-  MLC_TRY(Admit(std::move(row)));
+  MLC_TRY(StartJob(std::move(row)));
   return reply;
 }
 
@@ -131,7 +131,7 @@ Result<bool> Tuner::Join(const db::JobRow& row) {
     job = running->second;
     if (job->row.owner == row.owner) {
       job->row.priority = row.priority;
-      Place(job->row);
+      UpdateShares(job->row);
     }
     const bool is_ending = job->stop != Stop::kNo && !job->next;
     if (is_ending || asked.trials > job->progress.trials_wanted()) {
@@ -230,17 +230,17 @@ Result<std::shared_ptr<Tuner::Job>> Tuner::JobOf(db::JobRow row) const {
 }
 
 // REQUIRES: the row is in the log, and no job of its id runs.
-Status Tuner::Admit(db::JobRow row) {
+Status Tuner::StartJob(db::JobRow row) {
   std::shared_ptr<Job> job = MLC_TRY(JobOf(std::move(row)));
   std::lock_guard lock(mutex_);
-  Place(job->row);
+  UpdateShares(job->row);
   jobs_[job->row.id] = job;
-  Stir(job);
+  Schedule(job);
   return Status();
 }
 
-// Tells the leases whose the job is. REQUIRES mutex_.
-void Tuner::Place(const db::JobRow& row) {
+// Sets owner, priority and weight of the job for fair sharing. REQUIRES mutex_.
+void Tuner::UpdateShares(const db::JobRow& row) {
   // A job that nobody owns shares like a user of its own.
   const std::string user = row.owner.empty() ? row.id.ToText() : row.owner;
   leases_.shares().Set(row.id, {user, row.priority});
@@ -256,7 +256,7 @@ void Tuner::SetQuotas(const Quotas& quotas) {
   std::lock_guard lock(mutex_);
   quotas_ = quotas;
   for (const auto& [id, job] : jobs_) {
-    if (!job->ended) Place(job->row);
+    if (!job->ended) UpdateShares(job->row);
   }
 }
 
@@ -285,7 +285,7 @@ Status Tuner::Save(Job& job) {
   row.progress = ProgressText(progress);
   const Status status = log_.PutJob(row);
   std::lock_guard lock(mutex_);
-  if (status.ok()) trouble_ = status;
+  if (status.ok()) log_status_ = status;
   return status;
 }
 
@@ -307,7 +307,7 @@ Status Tuner::Cancel(const std::string& id, const Caller& caller) {
   MLC_TRY(Save(*job));
   options_.logger->info("job={} cancelled by {}", id, caller.ToText());
   std::lock_guard lock(mutex_);
-  Stir(job);
+  Schedule(job);
   return Status();
 }
 

@@ -44,11 +44,11 @@ void Tuner::TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
     }
   }
   if (record.config.empty()) return TakeUnknown(call, uid);
-  if (m.outcome == Outcome::kInfra) return Unusable(call, record, Unavailable(m.detail));
+  if (m.outcome == Outcome::kInfra) return RejectResult(call, record, Unavailable(m.detail));
   db::Record without_floor = record;
   without_floor.floor_ns = 0;
   const Status valid = db::Validate(without_floor);
-  if (!valid.ok()) return Unusable(call, record, valid);
+  if (!valid.ok()) return RejectResult(call, record, valid);
   {
     std::lock_guard lock(mutex_);
     registry_.health.RecordResult(record.worker);
@@ -61,11 +61,11 @@ void Tuner::TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
 
 // Nothing that could be kept: another attempt, perhaps another worker. Only what the worker claims
 // to be a result and cannot be one is refused, and held against it.
-void Tuner::Unusable(const std::shared_ptr<Call>& call, const db::Record& record,
-                     const Status& why) {
+void Tuner::RejectResult(const std::shared_ptr<Call>& call, const db::Record& record,
+                         const Status& why) {
   const Digest uid = record.task_uid;
   const bool infra = record.measurement.outcome == Outcome::kInfra;
-  options_.logger->warn("{}: {}{}", WordsOf(record),
+  options_.logger->warn("{}: {}{}", LogFields(record),
                         infra ? "" : "result refused: ", why.message());
   std::lock_guard lock(mutex_);
   if (infra) {
@@ -79,9 +79,9 @@ void Tuner::Unusable(const std::shared_ptr<Call>& call, const db::Record& record
     proto::Refusal& refusal = *call->orders.add_refused();
     refusal.set_task_uid(ToWire(uid));
     refusal.set_reason(why.message());
-    ToldFalsely(record.worker, why.message());
+    ReportBadResult(record.worker, why.message());
   }
-  if (!leases_.Retry(uid)) Impossible(uid, why.message());
+  if (!leases_.Retry(uid)) AbandonTrial(uid, why.message());
 }
 
 // Never taken, and the worker is to forget it. REQUIRES mutex_.
@@ -117,7 +117,7 @@ void Tuner::TakeUnknown(const std::shared_ptr<Call>& call, const Digest& uid) {
   if (found.ok() && *found) {
     options_.metrics->Add(Counter::kDuplicateResults);
     call->orders.add_acknowledged(ToWire(uid));
-  } else if (KnowsItsTrials()) {
+  } else if (RecoveryIsOver()) {
     Refuse(*call, ToWire(uid), "no job of this server asks for it any more");
   }
 }
@@ -169,7 +169,7 @@ void Tuner::Commit(const std::shared_ptr<Call>& call, db::Record record) {
                 }
                 // A record that breaks the log's rules says nothing of the log.
                 if (appended.status().code() == StatusCode::kInvalidArgument) {
-                  Unusable(call, kept, appended.status());
+                  RejectResult(call, kept, appended.status());
                 } else {
                   Committed(call, kept, appended.status());
                 }
@@ -182,7 +182,7 @@ void Tuner::Committed(const std::shared_ptr<Call>& call, const db::Record& recor
   const Digest& uid = record.task_uid;
   std::lock_guard lock(mutex_);
   // A worker sends its results until they are kept: a disk that has space again ends the trouble.
-  trouble_ = status;
+  log_status_ = status;
   if (!status.ok()) {
     leases_.Undo(uid);
     call->status = status;
@@ -193,12 +193,12 @@ void Tuner::Committed(const std::shared_ptr<Call>& call, const db::Record& recor
   const auto pending = pending_.find(uid);
   if (pending == pending_.end()) return;
   pending->second.job->inbox.emplace_back(uid, record.measurement);
-  Stir(pending->second.job);
+  Schedule(pending->second.job);
   pending_.erase(pending);
 }
 
-// The trial can never be made: the search hears so, the log does not. REQUIRES mutex_.
-void Tuner::Impossible(const Digest& uid, const std::string& why) {
+// Gives the trial up: the search learns it, the log does not. REQUIRES mutex_.
+void Tuner::AbandonTrial(const Digest& uid, const std::string& why) {
   if (registry_.checks.contains(uid)) return CheckEnded(uid, why);
   const auto pending = pending_.find(uid);
   if (pending == pending_.end()) return;
@@ -206,12 +206,12 @@ void Tuner::Impossible(const Digest& uid, const std::string& why) {
                         uid.ToText(), why);
   options_.metrics->Add(Counter::kTrialsQuarantined);
   Job& job = *pending->second.job;
-  ++job.unmade;
-  job.unmade_why = why;
+  ++job.abandoned;
+  job.abandon_reason = why;
   Measurement measurement;
   measurement.detail = why;
   job.inbox.emplace_back(uid, measurement);
-  Stir(pending->second.job);
+  Schedule(pending->second.job);
   pending_.erase(pending);
 }
 

@@ -38,7 +38,7 @@ Status Tuner::Resume() {
     }
     const JobAtWork at_work(row.id);
     const Status status =
-        row.crashes < kMostCrashes ? Admit(row) : FailedPrecondition(WhyNotAgain(row));
+        row.crashes < kMostCrashes ? StartJob(row) : FailedPrecondition(WhyNotAgain(row));
     if (status.ok()) {
       options_.logger->info("job={} goes on", row.id.ToText());
       continue;

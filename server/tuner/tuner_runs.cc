@@ -37,7 +37,7 @@ double FloorNs(double flops, const target::Target& target) {
   return flops / (peak * kPeakMargin);
 }
 
-bool IsTroubleOfTheLog(const Status& status) {
+bool IsLogError(const Status& status) {
   return status.code() == StatusCode::kResourceExhausted || status.code() == StatusCode::kDataLoss;
 }
 
@@ -143,8 +143,8 @@ void Tuner::End(Job& job) {
     job.row.state = cancelled                 ? db::JobState::kCancelled
                     : stop == Stop::kDraining ? db::JobState::kRunning
                                               : db::JobState::kDone;
-    const std::string unmade = UnmadeText(job);
-    if (!unmade.empty()) early += (early.empty() ? "" : "; ") + unmade;
+    const std::string abandoned = AbandonedText(job);
+    if (!abandoned.empty()) early += (early.empty() ? "" : "; ") + abandoned;
     if (job.row.state == db::JobState::kDone) job.progress.set_detail(early);
     how = std::string(db::ToText(job.row.state)) + ": " + std::to_string(job.row.trials) +
           " trials" + (early.empty() ? "" : ", " + early);
@@ -173,9 +173,9 @@ void Tuner::Settle(Job& job) {
   }
   (*follower)->next = std::exchange(job.next, std::nullopt);
   Close(job, proto::RUNNING);
-  Place((*follower)->row);
+  UpdateShares((*follower)->row);
   jobs_[job.row.id] = *follower;
-  Stir(*follower);
+  Schedule(*follower);
 }
 
 // REQUIRES mutex_.
@@ -194,7 +194,7 @@ void Tuner::Fail(Job& job, const Status& status) {
   std::unique_ptr<JobRun> over;
   {
     std::lock_guard lock(mutex_);
-    if (IsTroubleOfTheLog(status)) trouble_ = status;
+    if (IsLogError(status)) log_status_ = status;
     job.caught_up = false;
     if (status.code() == StatusCode::kResourceExhausted) return;
     for (const Digest& uid : leases_.DropAll(job.row.id)) pending_.erase(uid);

@@ -55,7 +55,7 @@ void Tuner::SearchLoop() {
     beginning_ -= begins;
     const bool again = job->turn == Turn::kSteppingAndDue;
     job->turn = Turn::kIdle;
-    if (again) Stir(job);
+    if (again) Schedule(job);
   }
 }
 
@@ -68,8 +68,8 @@ std::deque<std::shared_ptr<Tuner::Job>>::iterator Tuner::NextDue() {
   });
 }
 
-// There is something new for the job. REQUIRES mutex_.
-void Tuner::Stir(const std::shared_ptr<Job>& job) {
+// Queues the job for a search thread. REQUIRES mutex_.
+void Tuner::Schedule(const std::shared_ptr<Job>& job) {
   if (job->turn == Turn::kStepping) job->turn = Turn::kSteppingAndDue;
   if (job->turn != Turn::kIdle || job->ended) return;
   job->turn = Turn::kDue;
@@ -78,11 +78,11 @@ void Tuner::Stir(const std::shared_ptr<Job>& job) {
 }
 
 // REQUIRES mutex_.
-void Tuner::StirAll() {
-  for (const auto& [id, job] : jobs_) Stir(job);
+void Tuner::ScheduleAll() {
+  for (const auto& [id, job] : jobs_) Schedule(job);
 }
 
-// What happens by itself: leases and time budgets end. REQUIRES mutex_.
+// Periodic work: expires leases and time budgets. REQUIRES mutex_.
 void Tuner::Tick() {
   const int64_t now = SteadyMs();
   next_tick_ms_ = now + kTick.count();
@@ -93,7 +93,7 @@ void Tuner::Tick() {
   std::erase_if(jobs_, [&](const auto& entry) {
     return entry.second->ended && now - entry.second->ended_ms > kRememberEndedMs;
   });
-  StirAll();
+  ScheduleAll();
 }
 
 // Whether results may come whose trials are about to be proposed again. REQUIRES mutex_.
@@ -106,7 +106,7 @@ bool Tuner::CatchingUp() const {
 
 // REQUIRES mutex_.
 void Tuner::ExpireLeases() {
-  for (const Leases::Ended& ended : leases_.Expire(SteadyMs())) Impossible(ended.uid, ended.why);
+  for (const Leases::Ended& ended : leases_.Expire(SteadyMs())) AbandonTrial(ended.uid, ended.why);
 }
 
 void Tuner::Step(const std::shared_ptr<Job>& job) {
@@ -126,7 +126,7 @@ void Tuner::Step(const std::shared_ptr<Job>& job) {
     (void)job->run->Record(uid, measurement, /*replayed=*/false);
   }
   ApplyStop(*job);
-  const Result<bool> replayed = Feed(job);
+  const Result<bool> replayed = FeedResults(job);
   if (!replayed.ok()) return Fail(*job, replayed.status());
   bool is_old = false;
   Publish(*job);
@@ -134,7 +134,7 @@ void Tuner::Step(const std::shared_ptr<Job>& job) {
     std::lock_guard lock(mutex_);
     job->caught_up = !*replayed;
     is_old = SteadyMs() - job->saved_ms > kSaveEveryMs;
-    if (*replayed) Stir(job);
+    if (*replayed) Schedule(job);
   }
   if (job->run->Finished()) return End(*job);
   // Not for the job's sake, which would find its way without, but for those who ask after it.
@@ -156,7 +156,7 @@ void Tuner::ApplyStop(Job& job) {
 // Proposes until enough batches wait for workers. Trials that the log has are answered from it:
 // true if there were some, and the job has to be looked at again. A long past leaves others their
 // turns.
-Result<bool> Tuner::Feed(const std::shared_ptr<Job>& job) {
+Result<bool> Tuner::FeedResults(const std::shared_ptr<Job>& job) {
   std::vector<Trial> trials;
   MLC_TRY(Contain([&] {
     TimingLock quiet(options_.timing_lock);

@@ -37,7 +37,7 @@ Offer OfferOf(const proto::SynchronizeRequest& request, const std::string& targe
 }
 
 // Whom a refused call is of; its name may be anything, and long.
-std::string WordsOf(const proto::SynchronizeRequest& request) {
+std::string LogFields(const proto::SynchronizeRequest& request) {
   const std::string& name = request.worker();
   return NameProblem(name).empty() ? "worker=" + name : "a worker";
 }
@@ -57,7 +57,7 @@ void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply, const st
   }
   if (!invalid.ok()) {
     options_.metrics->AddRejected("invalid");
-    options_.logger->warn("{}: call refused: {}", WordsOf(request), invalid.message());
+    options_.logger->warn("{}: call refused: {}", LogFields(request), invalid.message());
     return reply(invalid);
   }
   auto call = std::make_shared<Call>();
@@ -72,7 +72,7 @@ void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply, const st
   }
   if (!registered.ok()) {
     options_.metrics->AddRejected("workers");
-    options_.logger->warn("{}: call refused: {}", WordsOf(call->request), registered.message());
+    options_.logger->warn("{}: call refused: {}", LogFields(call->request), registered.message());
     return call->reply(registered);
   }
   TakeResults(call);
@@ -102,7 +102,7 @@ Status Tuner::RegisterWorker(const Call& call, const std::string& owner) {
     registry_.classes_change = true;
   }
   info.offer = OfferOf(request, call.target_class);
-  if (targets_.emplace(call.target_class, request.target()).second) StirAll();
+  if (targets_.emplace(call.target_class, request.target()).second) ScheduleAll();
   return Status();
 }
 
@@ -122,7 +122,7 @@ void Tuner::Done(const std::shared_ptr<Call>& call) {
 }
 
 // Whether a trial that no job has asked for is foreign, not only early. REQUIRES mutex_.
-bool Tuner::KnowsItsTrials() const { return SteadyMs() - started_ms_ > kGraceMs && !CatchingUp(); }
+bool Tuner::RecoveryIsOver() const { return SteadyMs() - started_ms_ > kGraceMs && !CatchingUp(); }
 
 // REQUIRES mutex_.
 void Tuner::FillLeases(Call& call) {
@@ -151,7 +151,7 @@ void Tuner::FillLeases(Call& call) {
     options_.metrics->Observe(Span::kTaskDevice, one.device_s);
   }
   options_.metrics->Add(Counter::kLeasesGranted, static_cast<int64_t>(orders.grants.size()));
-  if (KnowsItsTrials()) {
+  if (RecoveryIsOver()) {
     for (const Digest& uid : orders.cancelled) call.orders.add_cancelled(ToWire(uid));
   }
   std::set<std::string>& idle = registry_.idle[call.target_class];

@@ -95,10 +95,8 @@ bool WorkerHealth::RecordFailure(const std::string& name, const std::string& why
   Worker& worker = known->second;
   if (++worker.failures < terms_.max_failures_in_a_row || !terms_.canaries) return false;
   if (worker.state == State::kQuarantined) return false;
-  EnterQuarantine(
-      worker,
-      std::to_string(worker.failures) + " trials in a row that it could not make, last: " + why,
-      now_ms);
+  EnterQuarantine(worker, std::to_string(worker.failures) + " failed trials in a row, last: " + why,
+                  now_ms);
   return true;
 }
 

@@ -57,7 +57,7 @@ TEST_F(TunerTest, AJobSaysWhyTrialsCouldNotBeMade) {
   }
   EXPECT_EQ(log_->Stats()->records, 0);
   EXPECT_THAT(tuner_->Progress(job)->detail(),
-              HasSubstr("1 trial could not be made by any worker, last: the CUDA compiler ran out "
+              HasSubstr("1 trial could not be run by any worker, last: the CUDA compiler ran out "
                         "of memory for sm_90a"));
 }
 
@@ -205,7 +205,7 @@ TEST_F(TunerTest, AResultThatTheLogCannotHoldIsNoTroubleOfTheLog) {
   for (const Measurement& bad : {negative, late, cold}) {
     const std::string job = tuner_->Submit(WithSeed(Request(1), ++seed), Caller::Local())->job();
     EXPECT_EQ(SendUntilTheEnd(job, ToWire(bad)), 3) << "each attempt counts, there are three";
-    EXPECT_TRUE(tuner_->Trouble().ok());
+    EXPECT_TRUE(tuner_->LogStatus().ok());
   }
   EXPECT_EQ(log_->Stats()->records, 0);
   EXPECT_EQ(tuner_->ListWorkers().workers(0).refused(), 9);
@@ -232,7 +232,7 @@ TEST_F(TunerTest, ARecordThatTheLogRefusesIsHeldAgainstItsWorkerAndEndsAfterThre
   const std::string job = tuner_->Submit(WithSeed(Request(1), 2), Caller::Local())->job();
   EXPECT_GT(SendUntilTheEnd(job, ToWire(bad)), 0);
   EXPECT_TRUE(tuner_->Progress(watched).ok());
-  EXPECT_TRUE(tuner_->Trouble().ok());
+  EXPECT_TRUE(tuner_->LogStatus().ok());
   EXPECT_GE(tuner_->ListWorkers().workers(0).refused(), 3);
   EXPECT_EQ(log_->Stats()->records, 0);
   EXPECT_TRUE(tuner_->Submit(WithSeed(Request(1), 3), Caller::Local()).ok());

@@ -62,7 +62,7 @@ TEST_F(TunerWaitingTest, AndWhetherTheFleetHasSuchWorkers) {
   ASSERT_EQ(begins.work.size(), 1u);
   EXPECT_EQ(begins.work[0].jobs, 1);
   EXPECT_EQ(begins.work[0].needs.kernel, "");
-  tuner_->FleetLacks({begins.work[0].needs});
+  tuner_->SetUnservedNeeds({begins.work[0].needs});
   EXPECT_THAT(Await(job, "no pool"), HasSubstr("; no pool of the fleet has such workers"));
   proto::SynchronizeRequest other = Hello();
   other.set_worker("other");
@@ -80,9 +80,9 @@ TEST_F(TunerWaitingTest, AndWhetherTheFleetHasSuchWorkers) {
   EXPECT_FALSE(needs.empty());
   ASSERT_EQ(waits.workers.size(), 1u);
   EXPECT_EQ(waits.workers[0].offer.kernels, std::set<std::string>{"another/1"});
-  tuner_->FleetLacks(needs);
+  tuner_->SetUnservedNeeds(needs);
   EXPECT_THAT(tuner_->Progress(job)->detail(), HasSubstr("no pool of the fleet"));
-  tuner_->FleetLacks({});
+  tuner_->SetUnservedNeeds({});
   EXPECT_THAT(tuner_->Progress(job)->detail(), Not(HasSubstr("no pool of the fleet")));
   Work(job);
 }
