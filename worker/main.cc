@@ -244,7 +244,7 @@ Result<int> RunWorker(const Flags& flags) {
   daemon.exit_with_parent = flags.exit_with_parent;
   daemon.logger = logger;
   for (size_t i = 0; i < engine->targets().size(); ++i) {
-    logger->info("{} {} sandbox {}", SeatName(daemon.name, engine->targets(), i),
+    logger->info("{} {} sandbox {}", DeviceSlotName(daemon.name, engine->targets(), i),
                  engine->targets()[i], flags.sandbox == "off" ? "off" : sandbox.ToText());
   }
   WarnAboutSandbox(flags, *logger);

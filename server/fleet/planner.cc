@@ -9,7 +9,7 @@ constexpr int kMaxDoublings = 20;
 
 // A worker with several devices presents itself once for each, as NAME-cpu, NAME-gpu, NAME-gpu2;
 // names of ours end with a number.
-std::string WithoutSeat(const std::string& name) {
+std::string WithoutSlotSuffix(const std::string& name) {
   const size_t dash = name.rfind('-');
   if (dash == std::string::npos) return name;
   const bool number = name.find_first_not_of("0123456789", dash + 1) == std::string::npos;
@@ -112,7 +112,7 @@ void Planner::DrainUnknown(const std::vector<PlacedWorker>& placed, std::vector<
 // Workers of an earlier server are taken over, even if the provider has no answer yet. The server
 // remembers workers for long after they left: those are not taken for new ones.
 std::string Planner::OwnerOf(const SeenWorker& seen) {
-  const std::string name = WithoutSeat(seen.name);
+  const std::string name = WithoutSlotSuffix(seen.name);
   if (workers_.contains(name)) return name;
   for (const std::string& pool : order_) {
     if (!name.starts_with(Prefix(pools_.at(pool)))) continue;

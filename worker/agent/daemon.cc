@@ -67,67 +67,68 @@ class Daemon {
         parent_(getppid()) {
     const std::string incarnation = RandomId();
     for (size_t i = 0; i < engine.targets().size(); ++i) {
-      const std::string name = SeatName(options.name, engine.targets(), i);
-      seats_.push_back({Agent({.name = name,
-                               .incarnation = incarnation,
-                               .build = options.build,
-                               .target = engine.targets()[i],
-                               .capabilities = options.capabilities(engine.targets()[i]),
-                               .slots = options.slots,
-                               .seed = DigestOf(name + incarnation).low})});
+      const std::string name = DeviceSlotName(options.name, engine.targets(), i);
+      device_slots_.push_back({Agent({.name = name,
+                                      .incarnation = incarnation,
+                                      .build = options.build,
+                                      .target = engine.targets()[i],
+                                      .capabilities = options.capabilities(engine.targets()[i]),
+                                      .slots = options.slots,
+                                      .seed = DigestOf(name + incarnation).low})});
     }
     if (!options_.gate.empty()) SetGate({options_.gate, /*make=*/true});
   }
   ~Daemon() {
-    seats_.clear();  // their streams write to the descriptor
+    device_slots_.clear();  // their streams write to the descriptor
     close(wakes_);
   }
 
   // Takes up what an earlier process of this worker did not get rid of.
   Status OpenSpools() {
     if (options_.state.empty()) return Status();
-    for (Seat& seat : seats_) {
-      seat.spool = MLC_TRY(Spool::Open(options_.state + "/" + FileName(seat.agent.name())));
-      std::vector<TrialResult> results = seat.spool->results();
+    for (DeviceSlot& slot : device_slots_) {
+      slot.spool = MLC_TRY(Spool::Open(options_.state + "/" + FileName(slot.agent.name())));
+      std::vector<TrialResult> results = slot.spool->results();
       if (!results.empty()) {
         options_.logger->info("{} results of an earlier run to send", results.size());
       }
-      for (TrialResult& result : results) seat.agent.Restore(std::move(result));
+      for (TrialResult& result : results) slot.agent.Restore(std::move(result));
     }
     return Status();
   }
 
   Status Run() {
     for (;;) {
-      if (AllOf([](const Seat& seat) { return seat.agent.done(); })) return end_;
+      if (AllOf([](const DeviceSlot& slot) { return slot.agent.done(); })) return end_;
       WatchClock();
       if (options_.exit_with_parent && getppid() != parent_) return Status();
       int64_t now = NowMs();
       if (drain_deadline_ms_ > 0 && now > drain_deadline_ms_) {
         size_t lost = 0;
-        for (const Seat& seat : seats_) lost += seat.agent.unacknowledged();
+        for (const DeviceSlot& slot : device_slots_) lost += slot.agent.unacknowledged();
         options_.logger->warn("left with {} results that the server does not know{}", lost,
                               options_.state.empty() ? "" : "; they are kept for the next start");
         return end_;
       }
       int64_t next = now + kMaxSleepMs;
       bool called = false;
-      for (size_t i = 0; i < seats_.size(); ++i) {
-        if (seats_[i].agent.done()) continue;
-        if (seats_[i].agent.NextCallMs() <= NowMs()) {
+      for (size_t i = 0; i < device_slots_.size(); ++i) {
+        if (device_slots_[i].agent.done()) continue;
+        if (device_slots_[i].agent.NextCallMs() <= NowMs()) {
           MLC_TRY(Synchronize(i));
           called = true;
         }
-        next = std::min(next, seats_[i].agent.NextCallMs());
+        next = std::min(next, device_slots_[i].agent.NextCallMs());
       }
-      if (called && options_.once && AllOf([](const Seat& seat) { return seat.idle; })) Drain();
+      if (called && options_.once && AllOf([](const DeviceSlot& slot) { return slot.idle; }))
+        Drain();
       now = NowMs();
       MLC_TRY(Wait(called ? 0 : std::max<int64_t>(0, next - now)));
     }
   }
 
  private:
-  struct Seat {
+  struct DeviceSlot {
     Agent agent;
     std::unique_ptr<Spool> spool = nullptr;  // null without a state folder
     std::unique_ptr<WorkerSession> session = nullptr;
@@ -138,11 +139,11 @@ class Daemon {
 
   template <typename Predicate>
   bool AllOf(const Predicate& predicate) const {
-    return std::all_of(seats_.begin(), seats_.end(), predicate);
+    return std::all_of(device_slots_.begin(), device_slots_.end(), predicate);
   }
 
   void Drain() {
-    for (Seat& seat : seats_) seat.agent.Drain();
+    for (DeviceSlot& slot : device_slots_) slot.agent.Drain();
     if (drain_deadline_ms_ == 0) drain_deadline_ms_ = NowMs() + options_.drain_grace_ms;
   }
 
@@ -179,53 +180,53 @@ class Daemon {
     (void)poll(waiting, 3, static_cast<int>(timeout_ms));
     uint64_t wakes = 0;
     if ((waiting[2].revents & POLLIN) != 0 && read(wakes_, &wakes, sizeof(wakes)) > 0) {
-      for (Seat& seat : seats_) seat.agent.Wake();
+      for (DeviceSlot& slot : device_slots_) slot.agent.Wake();
     }
     if ((waiting[1].revents & POLLIN) != 0) {
       signalfd_siginfo info;
       (void)!read(options_.signals, &info, sizeof(info));
       if (++signals_ > 1) return Status(StatusCode::kCancelled, "a second signal");
       size_t holding = 0;
-      for (const Seat& seat : seats_) holding += seat.agent.holding();
+      for (const DeviceSlot& slot : device_slots_) holding += slot.agent.holding();
       options_.logger->info("draining: {} trials to finish", holding);
       Drain();
     }
     engine_.Flush();
     EngineProcess::Events events = MLC_TRY(engine_.Read());
     for (const std::string& warning : events.warnings) options_.logger->warn("{}", warning);
-    for (Seat& seat : seats_) {
+    for (DeviceSlot& slot : device_slots_) {
       // Only the one that holds the trial takes it.
       for (const TrialResult& result : events.results) {
-        if (seat.agent.OnResult(result) && seat.spool != nullptr) seat.spool->Add(result);
+        if (slot.agent.OnResult(result) && slot.spool != nullptr) slot.spool->Add(result);
       }
-      SyncSpool(seat);
-      if (events.measured) seat.agent.set_measuring(false);
-      if (events.wants_to_measure) seat.agent.set_measuring(true);
+      SyncSpool(slot);
+      if (events.measured) slot.agent.set_measuring(false);
+      if (events.wants_to_measure) slot.agent.set_measuring(true);
     }
     if (events.wants_to_measure) engine_.AllowMeasurement();
     return Status();
   }
 
   // Without a disk the worker goes on: the results are in memory, too.
-  void SyncSpool(Seat& seat) {
-    if (seat.spool == nullptr) return;
-    const Status status = seat.spool->Sync();
-    if (!status.ok() && !seat.spool_fails) {
+  void SyncSpool(DeviceSlot& slot) {
+    if (slot.spool == nullptr) return;
+    const Status status = slot.spool->Sync();
+    if (!status.ok() && !slot.spool_fails) {
       options_.logger->warn("results would not survive a restart: {}", status.message());
     }
-    seat.spool_fails = !status.ok();
+    slot.spool_fails = !status.ok();
   }
 
   // REQUIRES: the server has just answered.
-  void KeepSession(Seat& seat) {
+  void KeepSession(DeviceSlot& slot) {
     const bool old =
-        seat.session != nullptr && seat.session->incarnation() != seat.agent.incarnation();
-    const bool broken = seat.session != nullptr && seat.session->ended();
-    if (broken && seat.session->failed_permanently()) return;
-    if (seat.session != nullptr && !broken && !old) return;
-    seat.session.reset();
-    seat.session =
-        WorkerSession::Start(*stub_, seat.agent.name(), seat.agent.incarnation(), wakes_);
+        slot.session != nullptr && slot.session->incarnation() != slot.agent.incarnation();
+    const bool broken = slot.session != nullptr && slot.session->ended();
+    if (broken && slot.session->failed_permanently()) return;
+    if (slot.session != nullptr && !broken && !old) return;
+    slot.session.reset();
+    slot.session =
+        WorkerSession::Start(*stub_, slot.agent.name(), slot.agent.incarnation(), wakes_);
   }
 
   // gRPC's words do not tell a wrong certificate from a server that is not there. Going the way by
@@ -238,8 +239,8 @@ class Daemon {
   }
 
   Status Synchronize(size_t index) {
-    Seat& seat = seats_[index];
-    Agent& agent = seat.agent;
+    DeviceSlot& slot = device_slots_[index];
+    Agent& agent = slot.agent;
     const bool was_connected = agent.connected();
     if (!was_connected) (void)connection_.Await(kReconnectMs);
     grpc::ClientContext context;
@@ -257,9 +258,9 @@ class Daemon {
       ExplainOnce(status);
       return agent.OnFailure(status, NowMs());
     }
-    if (!seat.greeted || !was_connected)
+    if (!slot.greeted || !was_connected)
       options_.logger->info("connected to {}", options_.server.address);
-    seat.greeted = true;
+    slot.greeted = true;
     explained_ = false;
     for (const proto::Refusal& refusal : reply.refused()) {
       options_.logger->warn("a result was refused: {}", refusal.reason());
@@ -268,23 +269,23 @@ class Daemon {
     const Agent::Orders orders = agent.OnReply(reply, NowMs());
     for (const Digest& uid : orders.cancel) engine_.Cancel(uid);
     for (const Digest& uid : orders.forget) {
-      if (seat.spool != nullptr) seat.spool->Forget(uid);
+      if (slot.spool != nullptr) slot.spool->Forget(uid);
     }
-    SyncSpool(seat);
-    KeepSession(seat);
+    SyncSpool(slot);
+    KeepSession(slot);
     for (Trial trial : orders.start) {
       trial.target = static_cast<int>(index);
       engine_.Add(trial);
     }
     if (reply.drain()) Drain();
-    seat.idle = agent.holding() == 0 && agent.unacknowledged() == 0;
+    slot.idle = agent.holding() == 0 && agent.unacknowledged() == 0;
     return Status();
   }
 
   const DaemonOptions& options_;
   EngineProcess& engine_;
   const transport::Connection& connection_;
-  std::vector<Seat> seats_;
+  std::vector<DeviceSlot> device_slots_;
   std::unique_ptr<proto::Workers::Stub> stub_;
   const pid_t parent_;
   const int wakes_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -299,12 +300,12 @@ class Daemon {
 
 }  // namespace
 
-std::string SeatName(const std::string& name, const std::vector<std::string>& targets,
-                     size_t seat) {
+std::string DeviceSlotName(const std::string& name, const std::vector<std::string>& targets,
+                           size_t slot) {
   if (targets.size() == 1) return name;
-  if (!OnGpu(targets[seat])) return name + "-cpu";
+  if (!OnGpu(targets[slot])) return name + "-cpu";
   const auto before =
-      std::count_if(targets.begin(), targets.begin() + static_cast<std::ptrdiff_t>(seat), OnGpu);
+      std::count_if(targets.begin(), targets.begin() + static_cast<std::ptrdiff_t>(slot), OnGpu);
   return name + "-gpu" + (before == 0 ? "" : std::to_string(before + 1));
 }
 

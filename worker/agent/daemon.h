@@ -34,7 +34,8 @@ struct DaemonOptions {
 
 // What the server calls the worker of one of its targets: the name alone if there is only one, else
 // with "-cpu", "-gpu", or "-gpu2" for a second class of GPUs.
-std::string SeatName(const std::string& name, const std::vector<std::string>& targets, size_t seat);
+std::string DeviceSlotName(const std::string& name, const std::vector<std::string>& targets,
+                           size_t slot);
 
 // The file that a server may have this worker lock while it times. A server at the other end of a
 // network names none: it would choose a path on this host. One on this host gets no file made.

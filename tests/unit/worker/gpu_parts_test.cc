@@ -253,14 +253,14 @@ TEST(Expected, LargeOutputsAreCheckedInSlices) {
   EXPECT_EQ(expected.Check(got.data(), 1e-4, 8).detail, "element [2000001] is -1.0 instead of 1.0");
 }
 
-TEST(Daemon, SeatsOfSeveralTargetsHaveNamesOfTheirOwn) {
+TEST(Daemon, DeviceSlotsOfSeveralTargetsHaveTheirOwnNames) {
   const std::vector<std::string> one = {"target v1 cuda arch=sm_80"};
-  EXPECT_EQ(SeatName("box", one, 0), "box");
+  EXPECT_EQ(DeviceSlotName("box", one, 0), "box");
   const std::vector<std::string> all = {"target v1 cpu arch=x86_64", "target v1 cuda arch=sm_80",
                                         "target v1 cuda arch=sm_90a"};
-  EXPECT_EQ(SeatName("box", all, 0), "box-cpu");
-  EXPECT_EQ(SeatName("box", all, 1), "box-gpu");
-  EXPECT_EQ(SeatName("box", all, 2), "box-gpu2");
+  EXPECT_EQ(DeviceSlotName("box", all, 0), "box-cpu");
+  EXPECT_EQ(DeviceSlotName("box", all, 1), "box-gpu");
+  EXPECT_EQ(DeviceSlotName("box", all, 2), "box-gpu2");
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class GpuFleet {
   int busy() const;
   int busy(size_t target) const;
   int size(size_t target) const;
-  int size() const { return static_cast<int>(seats_.size()); }
+  int size() const { return static_cast<int>(device_slots_.size()); }
   // `ticket` comes back with the result. False while another worker of this host has its turn on
   // all that are free: to be tried again within 10 ms.
   bool Submit(size_t target, uint64_t ticket, const GpuTaskMessage& task, int descriptor);
@@ -66,7 +66,7 @@ class GpuFleet {
   void AddTo(std::vector<pollfd>& waiting) const;
 
  private:
-  struct Seat {
+  struct DeviceSlot {
     std::unique_ptr<GpuProcess> process;
     std::optional<GpuLock> lock;  // none: the device is not shared, or no file can be made
     size_t target = 0;
@@ -75,7 +75,7 @@ class GpuFleet {
   GpuFleet() = default;
   Status Await();
 
-  std::vector<Seat> seats_;
+  std::vector<DeviceSlot> device_slots_;
   std::vector<target::Target> targets_;
   std::string warning_;
 };
