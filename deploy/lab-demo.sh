@@ -184,7 +184,7 @@ ask_as_a_build() {
   "$bin/mlc-run" "$work/from_server" --inputs "$work/inputs" --check "$work/expected"
 }
 
-refuse_a_stranger() {
+refuse_an_unauthorized_call() {
   if on build "$bin/mlc-tune" --server "$tuner" --model "$work/alice.onnx" --trials 8 --threads 1 "${tls[@]}" \
     --token-file "$work/certs/read-build.token" >/dev/null 2>"$work/refused"; then
     fail "a build machine's token could submit a job"
@@ -208,5 +208,5 @@ step "The server" start_server
 step "Three workers" eval 'for host in worker1 worker2 worker3; do start_worker "$host"; done'
 step "Two people tune at once, with trouble on the way" tune_both
 step "A build machine asks" ask_as_a_build
-step "Its token may do no more" refuse_a_stranger
+step "Its token may do no more" refuse_an_unauthorized_call
 step "What happened" report

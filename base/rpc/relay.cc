@@ -20,10 +20,10 @@ namespace {
 
 constexpr size_t kChunk = 16 << 10;  // so the next one's turn comes soon
 constexpr int kPausedMs = 10;
-constexpr int kJudgeMs = 500;
+constexpr int kCheckMs = 500;
 constexpr int64_t kStopMs = 1'000;
 // For as long may somebody take what gRPC said before it hung up.
-constexpr int64_t kLastWordsMs = 10'000;
+constexpr int64_t kFlushMs = 10'000;
 constexpr int kEvents = 256;
 
 int64_t NowMs() {
@@ -59,7 +59,7 @@ bool Flush(int fd, std::string& rest) {
 }  // namespace
 
 struct Relay::Link {
-  Link(uint64_t number, Descriptor connection, Inflow::Account begun)
+  Link(uint64_t number, Descriptor connection, InboundLimiter::Account begun)
       : id(number),
         address(SourceOf(connection.get())),
         outer(std::move(connection)),
@@ -75,7 +75,7 @@ struct Relay::Link {
   int64_t inner_ended_ms = -1;  // since when, if it has
   bool paused = false;
   std::array<uint32_t, 2> watched = {0, 0};
-  Inflow::Account account;
+  InboundLimiter::Account account;
 };
 
 Result<std::unique_ptr<Relay>> Relay::Start(RelayOptions options, Taker taker) {
@@ -99,7 +99,7 @@ Relay::Relay(RelayOptions options, Taker taker, Descriptor poll, Descriptor stop
       poll_(std::move(poll)),
       stop_(std::move(stop)),
       names_(RandomName()),
-      inflow_(options.terms, NowMs()),
+      limiter_(options.terms, NowMs()),
       buffer_(kChunk) {}
 
 Relay::~Relay() { Stop(); }
@@ -108,9 +108,10 @@ void Relay::Take(int fd) {
   std::lock_guard lock(mutex_);
   Descriptor outer(fd);
   if (stopping_) return;
-  if (options_.strangers && ++strangers_ > options_.most_strangers) MakeRoom();
+  if (options_.limit_unauthenticated && ++unauthenticated_ > options_.max_unauthenticated)
+    MakeRoom();
   const uint64_t id = ++numbers_;
-  const Inflow::Account account(options_.terms, !options_.strangers, NowMs());
+  const InboundLimiter::Account account(options_.terms, !options_.limit_unauthenticated, NowMs());
   auto link = std::make_unique<Link>(id, std::move(outer), account);
   Watch(*links_.emplace(id, std::move(link)).first->second);
 }
@@ -124,7 +125,7 @@ void Relay::Received(std::string_view peer, size_t bytes) {
   std::lock_guard lock(mutex_);
   const auto link = links_.find(id);
   if (link == links_.end()) return;
-  inflow_.Explain(link->second->account, static_cast<int64_t>(bytes), NowMs());
+  limiter_.Attribute(link->second->account, static_cast<int64_t>(bytes), NowMs());
 }
 
 Relay::Counts Relay::counts() const {
@@ -142,7 +143,7 @@ size_t Relay::size() const {
   return links_.size();
 }
 
-void Relay::HandNoMore() {
+void Relay::StopHandingOver() {
   std::lock_guard lock(mutex_);
   hands_over_ = false;
 }
@@ -161,9 +162,9 @@ void Relay::Stop() {
 
 void Relay::Run() {
   std::array<epoll_event, kEvents> events;
-  int64_t judged_ms = NowMs();
+  int64_t checked_ms = NowMs();
   for (;;) {
-    int timeout_ms = kJudgeMs;
+    int timeout_ms = kCheckMs;
     {
       std::lock_guard lock(mutex_);
       if (Done()) return;
@@ -176,9 +177,9 @@ void Relay::Run() {
       Handle(event.data.u64, event.events);
     }
     WakePaused();
-    if (NowMs() - judged_ms < kJudgeMs) continue;
-    judged_ms = NowMs();
-    Judge();
+    if (NowMs() - checked_ms < kCheckMs) continue;
+    checked_ms = NowMs();
+    CheckLinks();
   }
 }
 
@@ -217,7 +218,7 @@ void Relay::Handle(uint64_t tag, uint32_t events) {
 bool Relay::Up(Link& link) {
   if (!link.up.empty() || link.outer_ended) return true;
   const int64_t now_ms = NowMs();
-  const int64_t allowed = inflow_.MayTake(link.account, now_ms);
+  const int64_t allowed = limiter_.AllowedBytes(link.account, now_ms);
   if (allowed <= 0) {
     link.paused = any_paused_ = true;
     return true;
@@ -230,7 +231,7 @@ bool Relay::Up(Link& link) {
     link.outer_ended = true;
     return link.inner.get() >= 0 && shutdown(link.inner.get(), SHUT_WR) == 0;
   }
-  inflow_.Took(link.account, got, now_ms);
+  limiter_.RecordBytes(link.account, got, now_ms);
   if (link.inner.get() < 0 && !Open(link)) return false;
   return Send(link.inner.get(), buffer_.data(), static_cast<size_t>(got), link.up);
 }
@@ -320,21 +321,21 @@ void Relay::WakePaused() {
   }
 }
 
-void Relay::Judge() {
+void Relay::CheckLinks() {
   const int64_t now_ms = NowMs();
-  strangers_ = 0;
+  unauthenticated_ = 0;
   for (auto next = links_.begin(); next != links_.end();) {
     // One by one: the end of one may be all that the others wait for.
     const auto& [id, link] = *next++;
-    const Inflow::Verdict verdict = inflow_.Judge(link->account, now_ms);
-    const bool left = link->inner_ended_ms >= 0 && now_ms - link->inner_ended_ms > kLastWordsMs;
-    if (verdict == Inflow::Verdict::kKeep && !left) {
-      strangers_ += link->account.known ? 0 : 1;
+    const InboundLimiter::Decision decision = limiter_.Check(link->account, now_ms);
+    const bool left = link->inner_ended_ms >= 0 && now_ms - link->inner_ended_ms > kFlushMs;
+    if (decision == InboundLimiter::Decision::kKeep && !left) {
+      unauthenticated_ += link->account.authenticated ? 0 : 1;
       continue;
     }
-    if (verdict == Inflow::Verdict::kSilent) ++counts_.silent;
-    if (verdict == Inflow::Verdict::kStranger) ++counts_.strangers;
-    if (verdict == Inflow::Verdict::kFlood) {
+    if (decision == InboundLimiter::Decision::kSilent) ++counts_.silent;
+    if (decision == InboundLimiter::Decision::kUnauthenticatedTimeout) ++counts_.unauthenticated;
+    if (decision == InboundLimiter::Decision::kFlood) {
       ++counts_.floods;
       last_flood_ = link->address;
     }
@@ -342,29 +343,29 @@ void Relay::Judge() {
   }
 }
 
-// Hangs up on the oldest stranger of the address that has most of them.
+// Closes the oldest unauthenticated connection of the address that has most of them.
 void Relay::MakeRoom() {
   std::map<std::string_view, int> by_address;
-  strangers_ = 1;  // the one that comes
+  unauthenticated_ = 1;  // the one that comes
   for (const auto& [id, link] : links_) {
-    if (link->account.known) continue;
-    ++strangers_;
+    if (link->account.authenticated) continue;
+    ++unauthenticated_;
     ++by_address[link->address];
   }
-  if (strangers_ <= options_.most_strangers) return;
+  if (unauthenticated_ <= options_.max_unauthenticated) return;
   const auto most =
       std::ranges::max_element(by_address, {}, [](const auto& entry) { return entry.second; });
   const auto oldest = std::ranges::find_if(links_, [&](const auto& entry) {
-    return !entry.second->account.known && entry.second->address == most->first;
+    return !entry.second->account.authenticated && entry.second->address == most->first;
   });
-  ++counts_.crowded;
-  --strangers_;
+  ++counts_.evicted;
+  --unauthenticated_;
   Close(oldest->first);
 }
 
 void Relay::Close(uint64_t id) {
   const auto link = links_.find(id);
-  inflow_.Close(link->second->account);
+  limiter_.Close(link->second->account);
   links_.erase(link);
 }
 

@@ -1,7 +1,7 @@
 // Stands between the connections of a server and gRPC: passes bytes on, as fast and as many as
-// base/rpc/inflow.h allows, and hangs up on floods, on those who say nothing, and on the oldest
-// strangers when there are too many. gRPC hears of a connection with its first byte. One thread.
-// Thread-safe.
+// base/rpc/inbound_limiter.h allows, and closes floods, silent connections, and the oldest
+// unauthenticated ones if there are too many. gRPC gets a connection with its first byte. One
+// thread. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -14,16 +14,16 @@
 #include <thread>
 #include <vector>
 
-#include "base/rpc/inflow.h"
+#include "base/rpc/inbound_limiter.h"
 #include "base/rpc/socket.h"
 #include "base/status.h"
 
 namespace mlc::transport {
 
 struct RelayOptions {
-  bool strangers = true;  // false: whoever connects is known, as without TLS
-  int most_strangers = 2'048;
-  InflowTerms terms;
+  bool limit_unauthenticated = true;  // false: every connection counts as authenticated (no TLS)
+  int max_unauthenticated = 2'048;
+  InboundLimits terms;
 };
 
 class Relay {
@@ -33,8 +33,8 @@ class Relay {
   using Taker = std::function<void(int fd)>;
   struct Counts {
     int64_t silent = 0;
-    int64_t strangers = 0;
-    int64_t crowded = 0;  // strangers that made room for others
+    int64_t unauthenticated = 0;
+    int64_t evicted = 0;  // unauthenticated connections closed in favour of new ones
     int64_t floods = 0;
   };
 
@@ -44,15 +44,15 @@ class Relay {
 
   // Takes over an accepted connection, not blocking.
   void Take(int fd);
-  // A call of that peer with a message of so many bytes was let in.
+  // A call of that peer with a message of `bytes` bytes was admitted.
   void Received(std::string_view peer, size_t bytes);
-  // Hung up on, since the start; and the address of the last flood.
+  // Connections closed since the start; and the address of the last flood.
   Counts counts() const;
   std::string last_flood() const;
   // Connections that are open.
   size_t size() const;
   // Hands over no more connections; those that gRPC has live on.
-  void HandNoMore();
+  void StopHandingOver();
   // Passes on what gRPC has said last, for a second at most, and closes all. Once.
   void Stop();
 
@@ -69,7 +69,7 @@ class Relay {
   void Watch(Link& link);
   void WatchSide(Link& link, Side side, uint32_t wanted);
   void WakePaused();
-  void Judge();
+  void CheckLinks();
   void MakeRoom();
   void Close(uint64_t id);
   bool Done() const;
@@ -83,12 +83,12 @@ class Relay {
   // Guards links and accounts: other threads add the ones and explain bytes of the others. Held
   // while bytes are passed on, which never blocks.
   mutable std::mutex mutex_;
-  Inflow inflow_;
+  InboundLimiter limiter_;
   std::map<uint64_t, std::unique_ptr<Link>> links_;
   uint64_t numbers_ = 0;
   uint64_t first_paused_ = 0;  // whose turn it is
   bool any_paused_ = false;
-  int strangers_ = 0;  // at most; counted anew when there are many
+  int unauthenticated_ = 0;  // at most; counted anew when there are many
   Counts counts_;
   std::string last_flood_;
   bool hands_over_ = true;

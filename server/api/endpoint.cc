@@ -128,7 +128,7 @@ class RunningEndpoint : public Endpoint {
       metrics_->Set(Gauge::kCertificateExpiry,
                     static_cast<double>(tls_files_->expires_s() - now_s));
     }
-    TellOfFloods();
+    ReportClosedConnections();
     const int64_t shortages = acceptor_->shortages();
     if (shortages == seen_shortages_) return;
     logger_->error("descriptors ran short {} times: connections wait; raise the limit of files",
@@ -139,7 +139,7 @@ class RunningEndpoint : public Endpoint {
 
   void Stop(int64_t grace_ms) override {
     if (acceptor_ != nullptr) acceptor_->Stop();
-    if (relay_ != nullptr) relay_->HandNoMore();
+    if (relay_ != nullptr) relay_->StopHandingOver();
     if (server_ == nullptr) return;
     server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(grace_ms));
     server_->Wait();
@@ -149,15 +149,15 @@ class RunningEndpoint : public Endpoint {
   }
 
  private:
-  // Over a Unix socket everybody has every right that floods could get.
+  // Callers on a Unix socket have every role already: nothing to protect.
   Status Accept() {
     if (options_.listen.starts_with("unix:")) {
       acceptor_->Start([this](int listener, int fd) { HandOver(listener, fd); });
       return Status();
     }
     transport::RelayOptions options;
-    options.strangers = tls_gate_ != nullptr;
-    // Whoever listens is no matter of gRPC's.
+    options.limit_unauthenticated = tls_gate_ != nullptr;
+    // gRPC gets no listener.
     relay_ = MLC_TRY(transport::Relay::Start(options, [this](int fd) { HandOver(-1, fd); }));
     const auto account = [this](const std::string& peer, size_t bytes) {
       relay_->Received(peer, bytes);
@@ -173,21 +173,22 @@ class RunningEndpoint : public Endpoint {
     taker_->HandleNewConnection(&connection);
   }
 
-  void TellOfFloods() {
+  void ReportClosedConnections() {
     if (relay_ == nullptr) return;
     const transport::Relay::Counts counts = relay_->counts();
-    const auto tell = [&](const char* reason, int64_t now, int64_t& before) {
+    const auto report = [&](const char* reason, int64_t now, int64_t& before) {
       const int64_t more = now - std::exchange(before, now);
       for (int64_t i = 0; i < more; ++i) metrics_->AddRejected(reason);
       return more;
     };
-    tell("silent", counts.silent, logged_.silent);
-    tell("stranger", counts.strangers, logged_.strangers);
-    if (const int64_t more = tell("crowded", counts.crowded, logged_.crowded); more > 0) {
-      logger_->warn("audit: hung up on {} strangers, the oldest: too many come", more);
+    report("silent", counts.silent, logged_.silent);
+    report("unauthenticated_timeout", counts.unauthenticated, logged_.unauthenticated);
+    if (const int64_t more = report("evicted", counts.evicted, logged_.evicted); more > 0) {
+      logger_->warn("audit: closed the {} oldest unauthenticated connections: too many", more);
     }
-    if (const int64_t more = tell("flood", counts.floods, logged_.floods); more > 0) {
-      logger_->warn("audit: hung up on {} floods, the last from {}", more, relay_->last_flood());
+    if (const int64_t more = report("flood", counts.floods, logged_.floods); more > 0) {
+      logger_->warn("audit: closed {} flooding connections, the last from {}", more,
+                    relay_->last_flood());
     }
   }
 

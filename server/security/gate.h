@@ -30,7 +30,7 @@ class Gate {
                                            std::string_view rpc, OpenCalls::End end) const = 0;
 
   // A call that has passed has brought a message of so many bytes: they are on its connection's
-  // account (base/rpc/inflow.h).
+  // account (base/rpc/inbound_limiter.h).
   void Received(const grpc::ServerContextBase& context, size_t bytes) const {
     if (account_) account_(context.peer(), bytes);
   }

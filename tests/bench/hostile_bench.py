@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What hostile callers cost a server: 100 calls at once of every kind in tests/faults/attacks.py, floods of strangers and of known
+"""What hostile callers cost a server: 100 calls at once of every kind in tests/faults/attacks.py, floods of unauthenticated connections and of known
 callers, crowds of idle connections. Says the most memory, the CPU time and the longest heartbeat of a worker meanwhile.
 usage: hostile_bench.py BUILD [--json FILE] [--seconds 5] [--only NAME,...]"""
 import argparse
@@ -59,7 +59,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     said = target(options.build)
     attempts = [("calls", name, lambda victim, name=name: attacks.call_at_once(victim, name)) for name in attacks.CALLS]
-    for kind, who, count in (("strangers", None, 100), ("known", "read-x", 4)):
+    for kind, who, count in (("unauthenticated", None, 100), ("known", "read-x", 4)):
         attempts += [(kind, name, lambda victim, name=name, who=who, count=count:
                       {"sent_mb": round(attacks.flood_at_once(victim, name, who, count, options.seconds) / 1e6, 1)})
                      for name in attacks.FLOODS]

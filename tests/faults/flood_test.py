@@ -1,4 +1,4 @@
-"""Calls that cost more than they weigh, 100 at once of each kind, and floods from strangers: the server's memory stays
+"""Calls that cost more than they weigh, 100 at once of each kind, and floods from unauthenticated connections: the server's memory stays
 bounded, and workers are answered."""
 
 import threading
@@ -39,7 +39,7 @@ class FloodTest(lab.Lab):
                     self.assertNotIn("OK", codes, name)
         self.end()
 
-    def test_strangers_are_hung_up_on_whatever_they_say(self):
+    def test_unauthenticated_floods_are_disconnected(self):
         ended = []
 
         def say(name):
@@ -53,13 +53,13 @@ class FloodTest(lab.Lab):
                 except OSError:
                     ended.append(name)
 
-        strangers = [threading.Thread(target=say, args=(name,)) for name in attacks.FLOODS]
-        for one in strangers:
+        attackers = [threading.Thread(target=say, args=(name,)) for name in attacks.FLOODS]
+        for one in attackers:
             one.start()
-        for one in strangers:
+        for one in attackers:
             one.join()
         self.assertEqual(sorted(ended), sorted(attacks.FLOODS))
-        self.unharmed("strangers")
+        self.unharmed("unauthenticated")
         self.end()
 
     def test_the_first_request_of_a_connection_may_be_large(self):
@@ -72,13 +72,13 @@ class FloodTest(lab.Lab):
         self.assertIn("trials must be", refused.exception.details())
         self.end()
 
-    def test_floods_of_many_strangers_keep_nobody_from_the_server(self):
+    def test_unauthenticated_floods_do_not_block_other_clients(self):
         for name in attacks.FLOODS:
             attacks.flood_at_once(self.victim, name, count=8, seconds=2)
             self.unharmed(name)
         self.end()
 
-    def test_a_flood_from_one_who_is_known_is_hung_up_on(self):
+    def test_a_flood_from_an_authenticated_client_is_disconnected(self):
         with http2.connect(self.victim.address, str(self.folder), "read-x", timeout=lab.TIMEOUT) as one:
             http2.greet(one)
             http2.first_call(one)
@@ -86,11 +86,11 @@ class FloodTest(lab.Lab):
             with self.assertRaises(OSError):
                 while True:
                     one.sendall(http2.REPEATED["empty data"]()[1])
-        self.until(lambda: "hung up on 1 floods, the last from 127.0.0.1" in (self.folder / "messages").read_text(), "a word of it")
+        self.until(lambda: "closed 1 flooding connections, the last from 127.0.0.1" in (self.folder / "messages").read_text(), "a word of it")
         self.unharmed("a flood")
         self.end()
 
-    def test_a_crowd_of_strangers_makes_room(self):
+    def test_the_oldest_unauthenticated_connections_are_evicted(self):
         crowd, _ = attacks.crowd(self.victim, 6_000)
         with crowd:
             with self.victim.channel("read-x") as channel:

@@ -77,7 +77,7 @@ class RelayTest : public ::testing::Test {
 };
 
 TEST_F(RelayTest, PassesBytesOnInBothDirections) {
-  Start({.strangers = false, .terms = {}});
+  Start({.limit_unauthenticated = false, .terms = {}});
   const Descriptor client = Connect("hello");
   const Descriptor server = Handed();
   EXPECT_EQ(Read(server, 5), "hello");
@@ -96,7 +96,7 @@ TEST_F(RelayTest, PassesBytesOnInBothDirections) {
 }
 
 TEST_F(RelayTest, TheEndOfOneIsTheEndOfTheOther) {
-  Start({.strangers = false, .terms = {}});
+  Start({.limit_unauthenticated = false, .terms = {}});
   {
     Descriptor client = Connect("a");
     const Descriptor server = Handed();
@@ -114,12 +114,12 @@ TEST_F(RelayTest, TheEndOfOneIsTheEndOfTheOther) {
   while (relay_->size() > 0) usleep(1'000);
 }
 
-TEST_F(RelayTest, AStrangerIsReadNoFurtherUntilACallIsLetIn) {
-  InflowTerms terms;
+TEST_F(RelayTest, AnUnauthenticatedConnectionIsNotReadBeyondItsLimit) {
+  InboundLimits terms;
   terms.first_bytes = 300;
   terms.rest_burst = 700;
   terms.rest_rate = 0;
-  Start({.strangers = true, .terms = terms});
+  Start({.limit_unauthenticated = true, .terms = terms});
   const Descriptor client = Connect(std::string(5'000, 'x'));
   const Descriptor server = Handed();
   EXPECT_EQ(Read(server, 1'000).size(), 1'000u);
@@ -133,25 +133,25 @@ TEST_F(RelayTest, AStrangerIsReadNoFurtherUntilACallIsLetIn) {
 }
 
 TEST_F(RelayTest, HangsUpOnThoseWhoSayNothing) {
-  InflowTerms terms;
+  InboundLimits terms;
   terms.silent_ms = 50;
-  terms.stranger_ms = 100;
-  Start({.strangers = true, .terms = terms});
+  terms.unauthenticated_ms = 100;
+  Start({.limit_unauthenticated = true, .terms = terms});
   const Descriptor silent = Connect("");
-  const Descriptor stranger = Connect("who is there?");
+  const Descriptor unauthenticated = Connect("who is there?");
   EXPECT_EQ(Read(silent, 1), "");
-  EXPECT_EQ(Read(stranger, 1), "");
+  EXPECT_EQ(Read(unauthenticated, 1), "");
   const Relay::Counts counts = relay_->counts();
   EXPECT_EQ(counts.silent, 1);
-  EXPECT_EQ(counts.strangers, 1);
+  EXPECT_EQ(counts.unauthenticated, 1);
   std::lock_guard lock(mutex_);
   EXPECT_EQ(handed_.size(), 1u) << "gRPC never heard of the silent one";
 }
 
 TEST_F(RelayTest, HangsUpOnFloods) {
-  InflowTerms terms;
-  terms.unexplained = 500'000;
-  Start({.strangers = false, .terms = terms});
+  InboundLimits terms;
+  terms.unattributed = 500'000;
+  Start({.limit_unauthenticated = false, .terms = terms});
   const Descriptor client = Connect("x");
   const Descriptor server = Handed();
   std::thread reads([&] { (void)Read(server, SIZE_MAX); });
@@ -163,28 +163,28 @@ TEST_F(RelayTest, HangsUpOnFloods) {
   EXPECT_EQ(relay_->last_flood(), "127.0.0.1");
 }
 
-TEST_F(RelayTest, TheOldestStrangerOfACrowdMakesRoom) {
-  Start({.strangers = true, .most_strangers = 3, .terms = {}});
+TEST_F(RelayTest, TheOldestUnauthenticatedConnectionIsEvicted) {
+  Start({.limit_unauthenticated = true, .max_unauthenticated = 3, .terms = {}});
   std::deque<Descriptor> crowd;
   for (int i = 0; i < 3; ++i) crowd.push_back(Connect(std::string(1, static_cast<char>('a' + i))));
   std::deque<Descriptor> handed;
   for (int i = 0; i < 3; ++i) handed.push_back(Handed());
-  // Who is known is no stranger.
+  // Authenticated connections are not evicted.
   relay_->Received(PeerOf(handed[0]), 0);
   crowd.push_back(Connect("d"));
   handed.push_back(Handed());
   crowd.push_back(Connect("e"));
   EXPECT_EQ(Read(crowd[1], 1), "");
-  EXPECT_EQ(relay_->counts().crowded, 1);
+  EXPECT_EQ(relay_->counts().evicted, 1);
   EXPECT_EQ(write(crowd[0].get(), "!", 1), 1);
   EXPECT_EQ(Read(handed[0], 2), "a!");
 }
 
 TEST_F(RelayTest, HandsNothingOverWhenGrpcGoes) {
-  Start({.strangers = false, .terms = {}});
+  Start({.limit_unauthenticated = false, .terms = {}});
   const Descriptor silent = Connect("");
   while (relay_->size() == 0) usleep(1'000);
-  relay_->HandNoMore();
+  relay_->StopHandingOver();
   EXPECT_EQ(write(silent.get(), "x", 1), 1);
   EXPECT_EQ(Read(silent, 1), "");
   std::lock_guard lock(mutex_);
@@ -192,7 +192,7 @@ TEST_F(RelayTest, HandsNothingOverWhenGrpcGoes) {
 }
 
 TEST_F(RelayTest, AStopPassesOnWhatWasSaidLast) {
-  Start({.strangers = false, .terms = {}});
+  Start({.limit_unauthenticated = false, .terms = {}});
   const Descriptor client = Connect("x");
   {
     const Descriptor server = Handed();

@@ -1,0 +1,90 @@
+#include "base/rpc/inbound_limiter.h"
+
+#include <algorithm>
+
+namespace mlc::transport {
+namespace {
+
+// HTTP/2's and TLS's own, of a message in small pieces; and the headers of a call.
+constexpr int64_t kOverhead = 8;  // a part of a message
+constexpr int64_t kBytesOfCall = 1 << 10;
+// Less is never in anybody's way.
+constexpr int64_t kLarge = 256 << 10;
+// For as long may a large request take while others wait.
+constexpr int64_t kLargeMs = 10'000;
+
+}  // namespace
+
+int64_t Bucket::Held(int64_t now_ms) {
+  // So long an idle time fills it, whatever its size; and the product stays in range.
+  const int64_t ms = std::min<int64_t>(now_ms - at_ms_, 3'600'000);
+  const int64_t more = rate_ * ms / 1000;
+  if (more > 0) {
+    held_ = std::min(size_, held_ + more);
+    at_ms_ = now_ms;
+  }
+  return std::max<int64_t>(held_, 0);
+}
+
+bool InboundLimiter::Waits(const Account& account) const {
+  return unattributed_ > terms_.unattributed_of_all && account.unattributed > kLarge;
+}
+
+int64_t InboundLimiter::AllowedBytes(Account& account, int64_t now_ms) {
+  if (!account.authenticated) {
+    const int64_t first = terms_.first_bytes - account.taken;
+    if (first > 0) return std::min(first, first_.Held(now_ms));
+    return Waits(account) ? 0 : rest_.Held(now_ms);
+  }
+  if (Waits(account)) return 0;
+  const int64_t shared = std::max(all_.Held(now_ms), account.quiet.Held(now_ms));
+  return std::min(account.own.Held(now_ms), shared);
+}
+
+void InboundLimiter::RecordBytes(Account& account, int64_t bytes, int64_t now_ms) {
+  Bucket& unauthenticated = account.taken < terms_.first_bytes ? first_ : rest_;
+  account.taken += bytes;
+  Set(account, account.unattributed + bytes, now_ms);
+  if (!account.authenticated) return unauthenticated.Take(bytes);
+  account.own.Take(bytes);
+  account.quiet.Take(std::min(bytes, account.quiet.Held(now_ms)));
+  all_.Take(std::min(bytes, all_.Held(now_ms)));
+}
+
+void InboundLimiter::Attribute(Account& account, int64_t bytes, int64_t now_ms) {
+  account.authenticated = true;
+  // Never in advance: a message may have been smaller on the wire.
+  Set(account, account.unattributed - bytes - bytes / kOverhead - kBytesOfCall, now_ms);
+}
+
+InboundLimiter::Decision InboundLimiter::Check(Account& account, int64_t now_ms) {
+  const int64_t age_ms = now_ms - account.opened_ms;
+  if (account.taken == 0 && age_ms > terms_.silent_ms) return Decision::kSilent;
+  if (!account.authenticated && age_ms > terms_.unauthenticated_ms)
+    return Decision::kUnauthenticatedTimeout;
+  Decay(account, now_ms);
+  if (account.unattributed > terms_.unattributed) return Decision::kFlood;
+  if (Waits(account) && now_ms - account.large_since_ms > kLargeMs) return Decision::kFlood;
+  return Decision::kKeep;
+}
+
+void InboundLimiter::Decay(Account& account, int64_t now_ms) {
+  const int64_t bytes =
+      std::min<int64_t>(now_ms - account.decayed_ms, 3'600'000) * terms_.decay_rate / 1000;
+  if (bytes == 0) return;
+  account.decayed_ms = now_ms;
+  Set(account, account.unattributed - bytes, now_ms);
+}
+
+void InboundLimiter::Set(Account& account, int64_t unattributed, int64_t now_ms) {
+  unattributed_ -= account.unattributed;
+  account.unattributed = std::max<int64_t>(unattributed, 0);
+  unattributed_ += account.unattributed;
+  if (account.unattributed <= kLarge) {
+    account.large_since_ms = -1;
+  } else if (account.large_since_ms < 0) {
+    account.large_since_ms = now_ms;
+  }
+}
+
+}  // namespace mlc::transport

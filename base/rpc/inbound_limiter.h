@@ -1,0 +1,100 @@
+// Limits what connections may send: bytes, rate, and bytes that belong to no call. HTTP/2 lets
+// a client send much that a server has to read and answer before authentication, and gRPC
+// reads all of it. So connections without an admitted call (unauthenticated) are read slowly, and
+// bytes of every connection must belong to calls. Pure; times are those of a steady clock, in
+// milliseconds. Thread-compatible.
+#pragma once
+
+#include <cstdint>
+
+namespace mlc::transport {
+
+struct InboundLimits {
+  // Deadline of the first admitted call, with its message.
+  int64_t unauthenticated_ms = 30'000;
+  int64_t silent_ms = 5'000;  // until the first byte
+  // Of all unauthenticated connections a second: the first bytes of each, since new clients
+  // need about 4 KiB; and the rest: a large first request, or a flood.
+  int64_t first_bytes = 6 << 10;
+  int64_t first_rate = 512 << 10;
+  int64_t first_burst = 1 << 20;
+  int64_t rest_rate = 512 << 10;
+  int64_t rest_burst = 2 << 20;
+  // Of one authenticated connection, and of all of them.
+  int64_t one_rate = 4 << 20;
+  int64_t one_burst = 4 << 20;
+  int64_t all_rate = 16 << 20;
+  int64_t all_burst = 32 << 20;
+  // A connection that sends less than this a second is not limited by the shared rate.
+  int64_t quiet = 64 << 10;
+  // Bytes that belong to no admitted call yet: a request of 16 MiB under way, and some more.
+  int64_t unattributed = 20 << 20;
+  int64_t unattributed_of_all = 192 << 20;
+  int64_t decay_rate = 4 << 10;  // pings, window updates
+};
+
+// Fills with time up to its size.
+class Bucket {
+ public:
+  Bucket(int64_t rate, int64_t size, int64_t now_ms)
+      : rate_(rate), size_(size), held_(size), at_ms_(now_ms) {}
+  int64_t Held(int64_t now_ms);
+  void Take(int64_t bytes) { held_ -= bytes; }
+
+ private:
+  int64_t rate_;  // a second
+  int64_t size_;
+  int64_t held_;
+  int64_t at_ms_;
+};
+
+class InboundLimiter {
+ public:
+  // Of one connection.
+  struct Account {
+    Account(const InboundLimits& terms, bool authenticated, int64_t now_ms)
+        : authenticated(authenticated),
+          opened_ms(now_ms),
+          decayed_ms(now_ms),
+          own(terms.one_rate, terms.one_burst, now_ms),
+          quiet(terms.quiet, terms.quiet, now_ms) {}
+    bool authenticated;
+    int64_t opened_ms;
+    int64_t taken = 0;         // bytes
+    int64_t unattributed = 0;  // of them
+    int64_t decayed_ms;
+    int64_t large_since_ms = -1;  // since so much is unattributed that it may have to wait
+    Bucket own;
+    Bucket quiet;
+  };
+  enum class Decision : uint8_t { kKeep, kSilent, kUnauthenticatedTimeout, kFlood };
+
+  InboundLimiter(const InboundLimits& terms, int64_t now_ms)
+      : terms_(terms),
+        first_(terms.first_rate, terms.first_burst, now_ms),
+        rest_(terms.rest_rate, terms.rest_burst, now_ms),
+        all_(terms.all_rate, terms.all_burst, now_ms) {}
+
+  const InboundLimits& terms() const { return terms_; }
+  // Bytes that may be read from the connection now; 0: later.
+  int64_t AllowedBytes(Account& account, int64_t now_ms);
+  void RecordBytes(Account& account, int64_t bytes, int64_t now_ms);
+  // A call with a message of `bytes` bytes was admitted.
+  void Attribute(Account& account, int64_t bytes, int64_t now_ms);
+  Decision Check(Account& account, int64_t now_ms);
+  // The connection is closed.
+  void Close(const Account& account) { unattributed_ -= account.unattributed; }
+
+ private:
+  bool Waits(const Account& account) const;
+  void Set(Account& account, int64_t unattributed, int64_t now_ms);
+  void Decay(Account& account, int64_t now_ms);
+
+  const InboundLimits terms_;
+  Bucket first_;
+  Bucket rest_;
+  Bucket all_;
+  int64_t unattributed_ = 0;
+};
+
+}  // namespace mlc::transport

@@ -1,0 +1,146 @@
+#include "base/rpc/inbound_limiter.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc::transport {
+namespace {
+
+using Decision = InboundLimiter::Decision;
+
+constexpr InboundLimits kTerms = {.unauthenticated_ms = 10'000,
+                                  .silent_ms = 5'000,
+                                  .first_bytes = 300,
+                                  .first_rate = 100,
+                                  .first_burst = 700,
+                                  .rest_rate = 10,
+                                  .rest_burst = 1'000,
+                                  .one_rate = 1'000'000,
+                                  .one_burst = 1'000'000,
+                                  .all_rate = 2'000'000,
+                                  .all_burst = 2'000'000,
+                                  .quiet = 1'000,
+                                  .unattributed = 2'000'000,
+                                  .unattributed_of_all = 10'000'000,
+                                  .decay_rate = 100};
+
+class InboundLimiterTest : public ::testing::Test {
+ protected:
+  InboundLimiter::Account Unauthenticated() const { return {kTerms, false, 0}; }
+  InboundLimiter::Account Authenticated() const { return {kTerms, true, 0}; }
+  // All that it may now.
+  int64_t Take(InboundLimiter::Account& account, int64_t now_ms) {
+    const int64_t bytes = limiter_.AllowedBytes(account, now_ms);
+    limiter_.RecordBytes(account, bytes, now_ms);
+    return bytes;
+  }
+
+  InboundLimiter limiter_{kTerms, 0};
+};
+
+TEST_F(InboundLimiterTest, AnUnauthenticatedConnectionIsReadSlowly) {
+  InboundLimiter::Account one = Unauthenticated();
+  EXPECT_EQ(Take(one, 0), 300);
+  EXPECT_EQ(Take(one, 0), 1'000);
+  EXPECT_EQ(Take(one, 0), 0);
+  EXPECT_EQ(Take(one, 9'000), 90);
+  limiter_.Attribute(one, 0, 9'000);
+  EXPECT_GT(Take(one, 9'000), 100'000);
+}
+
+TEST_F(InboundLimiterTest, UnauthenticatedConnectionsShareARate) {
+  InboundLimiter::Account one = Unauthenticated(), two = Unauthenticated(),
+                          three = Unauthenticated();
+  EXPECT_EQ(Take(one, 0), 300);
+  EXPECT_EQ(Take(one, 0), 1'000);
+  EXPECT_EQ(Take(two, 0), 300) << "whatever others have said";
+  EXPECT_EQ(Take(two, 0), 0);
+  EXPECT_EQ(Take(three, 0), 100);
+  EXPECT_EQ(Take(three, 0), 0);
+  EXPECT_EQ(Take(three, 1'000), 100);
+  EXPECT_EQ(Take(two, 1'000), 10);
+  InboundLimiter::Account authenticated = Authenticated();
+  EXPECT_EQ(limiter_.AllowedBytes(authenticated, 1'000), 1'000'000)
+      << "they take nothing from the others";
+}
+
+TEST_F(InboundLimiterTest, UnauthenticatedAndSilentConnectionsTimeOut) {
+  InboundLimiter::Account silent = Authenticated(), unauthenticated = Unauthenticated(),
+                          authenticated = Authenticated();
+  (void)Take(unauthenticated, 0);
+  (void)Take(authenticated, 0);
+  limiter_.Attribute(authenticated, 2'000'000, 0);
+  EXPECT_EQ(limiter_.Check(silent, 5'000), Decision::kKeep);
+  EXPECT_EQ(limiter_.Check(silent, 5'001), Decision::kSilent);
+  EXPECT_EQ(limiter_.Check(unauthenticated, 10'000), Decision::kKeep);
+  EXPECT_EQ(limiter_.Check(unauthenticated, 10'001), Decision::kUnauthenticatedTimeout);
+  EXPECT_EQ(limiter_.Check(authenticated, 3'600'000), Decision::kKeep);
+}
+
+TEST_F(InboundLimiterTest, SlowConnectionsAreNotStarvedByFastOnes) {
+  InboundLimiter::Account loud[3] = {Authenticated(), Authenticated(), Authenticated()};
+  for (InboundLimiter::Account& one : loud) {
+    limiter_.RecordBytes(one, limiter_.AllowedBytes(one, 0), 0);
+    limiter_.Attribute(one, 2'000'000, 0);
+  }
+  EXPECT_EQ(limiter_.AllowedBytes(loud[0], 0), 0);
+  InboundLimiter::Account quiet = Authenticated();
+  EXPECT_EQ(Take(quiet, 0), 1'000);
+  EXPECT_EQ(Take(quiet, 0), 0);
+}
+
+TEST_F(InboundLimiterTest, UnattributedBytesAreAFlood) {
+  InboundLimiter::Account one = Authenticated();
+  int64_t now_ms = 0;
+  for (; limiter_.Check(one, now_ms) == Decision::kKeep; now_ms += 100) (void)Take(one, now_ms);
+  EXPECT_GE(one.taken, 2'000'000);
+  EXPECT_LE(one.taken, 3'200'000);
+  limiter_.Close(one);
+}
+
+TEST_F(InboundLimiterTest, CallsAccountForTheirOwnBytesOnly) {
+  InboundLimiter::Account one = Authenticated();
+  for (int64_t now_ms = 0; now_ms < 60'000; now_ms += 500) {
+    const int64_t bytes = Take(one, now_ms);
+    limiter_.Attribute(one, bytes, now_ms);
+    EXPECT_EQ(one.unattributed, 0);
+    ASSERT_EQ(limiter_.Check(one, now_ms), Decision::kKeep);
+  }
+  EXPECT_GT(one.taken, 50'000'000);
+  // Claims of the past buy nothing.
+  for (int i = 0; i < 100; ++i) limiter_.Attribute(one, 1'000'000, 60'000);
+  limiter_.RecordBytes(one, 2'001'000, 60'000);
+  EXPECT_EQ(limiter_.Check(one, 60'000), Decision::kFlood);
+}
+
+TEST_F(InboundLimiterTest, KeepaliveBytesDecayWithTime) {
+  InboundLimiter::Account one = Authenticated();
+  for (int64_t s = 0; s < 100'000; ++s) {
+    limiter_.RecordBytes(one, 90, s * 1'000);
+    ASSERT_EQ(limiter_.Check(one, s * 1'000), Decision::kKeep);
+  }
+  EXPECT_LT(one.unattributed, 1'000);
+}
+
+TEST_F(InboundLimiterTest, LargeRequestsWaitWhenAllTogetherAreTooLarge) {
+  InboundLimits terms = kTerms;
+  terms.unattributed_of_all = 1'000'000;
+  InboundLimiter limiter(terms, 0);
+  InboundLimiter::Account one = Authenticated(), two = Authenticated(), small = Authenticated();
+  limiter.RecordBytes(one, 600'000, 0);
+  limiter.RecordBytes(two, 600'000, 0);
+  limiter.RecordBytes(small, 1'000, 0);
+  EXPECT_EQ(limiter.AllowedBytes(one, 1'000), 0);
+  EXPECT_GT(limiter.AllowedBytes(small, 1'000), 0);
+  EXPECT_EQ(limiter.Check(one, 1'000), Decision::kKeep);
+  // Whoever ends makes room.
+  limiter.Attribute(two, 600'000, 1'000);
+  EXPECT_GT(limiter.AllowedBytes(one, 1'000), 0);
+  limiter.RecordBytes(two, 600'000, 2'000);
+  EXPECT_EQ(limiter.Check(two, 10'001), Decision::kKeep);
+  EXPECT_EQ(limiter.Check(one, 10'001), Decision::kFlood) << "for too long";
+  limiter.Close(one);
+  EXPECT_GT(limiter.AllowedBytes(two, 10'001), 0);
+}
+
+}  // namespace
+}  // namespace mlc::transport
