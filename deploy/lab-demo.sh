@@ -152,7 +152,7 @@ list() {
 metric() { on server /usr/bin/python3 -c 'import sys, urllib.request
 text = urllib.request.urlopen("http://127.0.0.1:9464/metrics").read().decode()
 print(*[line for line in text.splitlines() if line.startswith(tuple(sys.argv[1:]))], sep="\n")' "$@"; }
-results() { metric mlc_results_total | awk '{sum += $2} END {print int(sum)}'; }
+results() { metric mlc_server_results_total | awk '{sum += $2} END {print int(sum)}'; }
 has_results() { (($(results) >= $1)); }
 
 tune_both() {
@@ -195,7 +195,7 @@ refuse_an_unauthorized_call() {
 report() {
   list --workers
   list --jobs
-  metric mlc_results_total mlc_lease_expired_total mlc_duplicate_results_total mlc_grpc_rejected_total
+  metric mlc_server_results_total mlc_server_leases_expired_total mlc_server_results_duplicate_total mlc_server_rejected_total
   "$bin/mlc-log" verify "$work/tuning.db"
 }
 

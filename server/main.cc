@@ -214,7 +214,7 @@ int Run(const Flags& flags) {
         {.demand = [&server = **server] { return server.WorkDemand(); },
          .report =
              [metrics, &server = **server](const mlc::server::fleet::FleetReport& report) {
-               metrics->Set(mlc::server::Gauge::kFleetWanted, report.wanted);
+               metrics->Set(mlc::server::Gauge::kFleetDesired, report.wanted);
                metrics->Set(mlc::server::Gauge::kFleetRunning, report.running);
                server.SetUnservedNeeds(report.unserved);
              },

@@ -14,7 +14,7 @@ constexpr int64_t kAgainMs = 30'000;
 void FileNotes::Note(const std::string& file, const Status& status, int64_t now_ms) {
   std::lock_guard lock(mutex_);
   State& state = files_[file];
-  metrics_->SetFileRefused(file, !status.ok());
+  metrics_->SetFileInvalid(file, !status.ok());
   const bool changed = state.status != status;
   if (!status.ok() && (changed || now_ms - state.said_ms >= kAgainMs)) {
     logger_->error("{}: the old ones stay in force: {}", file, status.message());

@@ -19,43 +19,43 @@ struct Description {
 };
 
 constexpr std::array<Description, kCounters> kCounterNames = {{
-    {"mlc_leases_granted_total", "Trials given to workers"},
-    {"mlc_lease_expired_total", "Leases lost by workers that fell silent"},
-    {"mlc_trial_retries_total", "Trials queued again"},
-    {"mlc_trials_quarantined_total", "Trials given up after their last attempt"},
-    {"mlc_duplicate_results_total", "Results of trials that the log has already"},
-    {"mlc_refused_results_total", "Results that were never taken"},
-    {"mlc_suspect_results_total", "Results sent to a second worker before they count"},
-    {"mlc_canary_failures_total", "Canary trials that a worker failed"},
-    {"mlc_jobs_submitted_total", "Jobs submitted"},
-    {"mlc_jobs_joined_total", "Submitted jobs that joined one already there"},
+    {"mlc_server_leases_granted_total", "Trials given to workers"},
+    {"mlc_server_leases_expired_total", "Leases that expired because their worker stopped calling"},
+    {"mlc_server_trial_retries_total", "Trials queued again"},
+    {"mlc_server_trials_abandoned_total", "Trials given up after their last attempt"},
+    {"mlc_server_results_duplicate_total", "Results of trials that the log has already"},
+    {"mlc_server_results_rejected_total", "Results that were rejected"},
+    {"mlc_server_results_suspect_total", "Results sent to a second worker before they count"},
+    {"mlc_server_canary_failures_total", "Canary trials that a worker failed"},
+    {"mlc_server_jobs_submitted_total", "Jobs submitted"},
+    {"mlc_server_jobs_joined_total", "Submitted jobs that joined one already there"},
 }};
 
 constexpr std::array<Description, kGauges> kGaugeNames = {{
-    {"mlc_tasks_queued", "Trials that wait for a worker"},
-    {"mlc_tasks_leased", "Trials that workers hold"},
-    {"mlc_tasks_received", "Results that are being committed or confirmed"},
-    {"mlc_jobs_running", "Jobs with workers for their trials"},
-    {"mlc_jobs_waiting", "Jobs with trials that no worker in contact can run"},
-    {"mlc_fleet_wanted", "Workers that the fleet is to have"},
-    {"mlc_fleet_running", "Workers that the fleet has"},
-    {"mlc_connections", "Connections accepted since the start"},
-    {"mlc_open_descriptors", "Open file descriptors"},
-    {"mlc_wal_bytes", "Size of the log's write-ahead file"},
-    {"mlc_disk_free_bytes", "Space left where the log is"},
-    {"mlc_log_writable", "1, or 0 while the log keeps nothing"},
-    {"mlc_certificate_expiry_seconds", "Time until the server's certificate expires"},
-    {"mlc_snapshot_failed", "1 while the last snapshot could not be published"},
+    {"mlc_server_trials_queued", "Trials that wait for a worker"},
+    {"mlc_server_trials_leased", "Trials that workers hold"},
+    {"mlc_server_trials_received", "Results that are being committed or confirmed"},
+    {"mlc_server_jobs_running", "Jobs with workers for their trials"},
+    {"mlc_server_jobs_waiting", "Jobs with trials that no worker in contact can run"},
+    {"mlc_server_fleet_workers_desired", "Workers that the fleet should have"},
+    {"mlc_server_fleet_workers_running", "Workers that the fleet has"},
+    {"mlc_server_connections_accepted", "Connections accepted since the start"},
+    {"mlc_server_open_fds", "Open file descriptors"},
+    {"mlc_server_log_wal_bytes", "Size of the log's write-ahead file"},
+    {"mlc_server_log_disk_free_bytes", "Space left where the log is"},
+    {"mlc_server_log_writable", "1 while the log can be written, else 0"},
+    {"mlc_server_certificate_expiry_seconds", "Time until the server's certificate expires"},
+    {"mlc_server_snapshot_failed", "1 while the last snapshot could not be published"},
 }};
 
 constexpr std::array<Description, kSpans> kSpanNames = {{
-    {"mlc_commit_seconds", "Commit of a batch of results"},
-    {"mlc_acknowledge_seconds", "From a result's arrival to its acknowledgement"},
-    {"mlc_task_queue_seconds", "From a trial's proposal to its lease"},
-    {"mlc_task_lease_seconds", "From a trial's lease to its result"},
-    {"mlc_task_build_seconds", "Build of a trial"},
-    {"mlc_task_device_seconds", "Time of devices that a result cost its user"},
-    {"mlc_best_seconds", "Answer to a Best call"},
+    {"mlc_server_commit_duration_seconds", "Commit of a batch of results"},
+    {"mlc_server_acknowledge_duration_seconds", "From a result's arrival to its acknowledgement"},
+    {"mlc_server_trial_queue_seconds", "From a trial's proposal to its lease"},
+    {"mlc_server_trial_lease_seconds", "From a trial's lease to its result"},
+    {"mlc_server_trial_build_seconds", "Build of a trial"},
+    {"mlc_server_trial_device_seconds", "Time of devices that a result cost its user"},
+    {"mlc_server_best_duration_seconds", "Answer to a Best call"},
 }};
 
 // Commits take milliseconds, builds minutes at worst.
@@ -94,19 +94,19 @@ Metrics::Metrics() : families_(std::make_unique<Families>()) {
         &prometheus::BuildHistogram().Name(name).Help(help).Register(registry).Add({}, kBuckets);
   }
   families_->results = &prometheus::BuildCounter()
-                            .Name("mlc_results_total")
+                            .Name("mlc_server_results_total")
                             .Help("Results taken, by outcome")
                             .Register(registry);
   families_->rejected = &prometheus::BuildCounter()
-                             .Name("mlc_grpc_rejected_total")
-                             .Help("Calls and connections turned away, by reason")
+                             .Name("mlc_server_rejected_total")
+                             .Help("Calls and connections that were rejected, by reason")
                              .Register(registry);
   families_->workers = &prometheus::BuildGauge()
-                            .Name("mlc_workers")
+                            .Name("mlc_server_workers")
                             .Help("Workers in contact, by state")
                             .Register(registry);
   families_->files = &prometheus::BuildGauge()
-                          .Name("mlc_file_refused")
+                          .Name("mlc_server_watched_file_invalid")
                           .Help("1 while a followed file cannot be used and the old one counts")
                           .Register(registry);
 }
@@ -137,8 +137,8 @@ void Metrics::SetWorkers(std::string_view state, int64_t count) {
   families_->workers->Add({{"state", std::string(state)}}).Set(static_cast<double>(count));
 }
 
-void Metrics::SetFileRefused(std::string_view file, bool refused) {
-  families_->files->Add({{"file", std::string(file)}}).Set(refused ? 1 : 0);
+void Metrics::SetFileInvalid(std::string_view file, bool invalid) {
+  families_->files->Add({{"file", std::string(file)}}).Set(invalid ? 1 : 0);
 }
 
 Status Metrics::Serve(const std::string& address) {

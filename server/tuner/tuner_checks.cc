@@ -141,7 +141,7 @@ void Tuner::CheckEnded(const Digest& uid, const std::string& why) {
 // REQUIRES mutex_.
 void Tuner::ReportBadResult(const std::string& worker, const std::string& why) {
   if (WorkerInfo* info = registry_.Find(worker)) ++info->refused;
-  options_.metrics->Add(Counter::kRefusedResults);
+  options_.metrics->Add(Counter::kRejectedResults);
   if (!registry_.health.ReportBadResult(worker, why, SteadyMs())) return;
   options_.logger->warn("worker={} quarantined: {}", worker,
                         registry_.health.SummaryOf(worker).why);

@@ -24,9 +24,9 @@ void Tuner::Report() {
   metrics.Add(Counter::kLeasesExpired, counts.lost - reported_.lost);
   metrics.Add(Counter::kTrialRetries, counts.retried - reported_.retried);
   reported_ = counts;
-  metrics.Set(Gauge::kTasksQueued, static_cast<double>(counts.queued));
-  metrics.Set(Gauge::kTasksLeased, static_cast<double>(counts.leased));
-  metrics.Set(Gauge::kTasksReceived, static_cast<double>(counts.received));
+  metrics.Set(Gauge::kTrialsQueued, static_cast<double>(counts.queued));
+  metrics.Set(Gauge::kTrialsLeased, static_cast<double>(counts.leased));
+  metrics.Set(Gauge::kTrialsReceived, static_cast<double>(counts.received));
   int running = 0;
   int waiting = 0;
   for (const auto& [id, job] : jobs_) {

@@ -89,14 +89,14 @@ void Tuner::Refuse(Call& call, const std::string& task_uid, const std::string& w
   proto::Refusal& refusal = *call.orders.add_refused();
   refusal.set_task_uid(task_uid);
   refusal.set_reason(why);
-  options_.metrics->Add(Counter::kRefusedResults);
+  options_.metrics->Add(Counter::kRejectedResults);
   const std::optional<Digest> uid = DigestFromWire(task_uid);
   options_.logger->warn("task={} worker={}: result refused: {}", uid ? uid->ToText() : "?",
                         call.request.worker(), why);
 }
 
 void Tuner::RefusedForeign(const std::string& worker, const std::string& task_uid) const {
-  options_.metrics->Add(Counter::kRefusedResults);
+  options_.metrics->Add(Counter::kRejectedResults);
   const std::optional<Digest> uid = DigestFromWire(task_uid);
   options_.logger->warn("task={} worker={}: result refused: the trial was given to another worker",
                         uid ? uid->ToText() : "?", worker);
@@ -104,10 +104,10 @@ void Tuner::RefusedForeign(const std::string& worker, const std::string& task_ui
 
 // How long the trial's way took so far. REQUIRES mutex_.
 void Tuner::NoteTimes(const Digest& uid, const Measurement& m) {
-  if (m.build_ms > 0) options_.metrics->Observe(Span::kTaskBuild, m.build_ms / 1e3);
+  if (m.build_ms > 0) options_.metrics->Observe(Span::kTrialBuild, m.build_ms / 1e3);
   const auto found = pending_.find(uid);
   if (found == pending_.end() || found->second.leased_ms == 0) return;
-  options_.metrics->Observe(Span::kTaskLease,
+  options_.metrics->Observe(Span::kTrialLease,
                             static_cast<double>(SteadyMs() - found->second.leased_ms) / 1e3);
 }
 
@@ -204,7 +204,7 @@ void Tuner::AbandonTrial(const Digest& uid, const std::string& why) {
   if (pending == pending_.end()) return;
   options_.logger->warn("job={} task={} given up: {}", pending->second.job->row.id.ToText(),
                         uid.ToText(), why);
-  options_.metrics->Add(Counter::kTrialsQuarantined);
+  options_.metrics->Add(Counter::kTrialsAbandoned);
   Job& job = *pending->second.job;
   ++job.abandoned;
   job.abandon_reason = why;

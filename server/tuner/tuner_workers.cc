@@ -148,7 +148,7 @@ void Tuner::FillLeases(Call& call) {
   call.orders.set_stale(orders.stale);
   for (const Leases::Grant& grant : orders.grants) Fill(grant, *call.orders.add_leases());
   for (const LeasePayment& one : orders.paid) {
-    options_.metrics->Observe(Span::kTaskDevice, one.device_s);
+    options_.metrics->Observe(Span::kTrialDevice, one.device_s);
   }
   options_.metrics->Add(Counter::kLeasesGranted, static_cast<int64_t>(orders.grants.size()));
   if (RecoveryIsOver()) {
@@ -180,7 +180,8 @@ void Tuner::Fill(const Leases::Grant& grant, proto::Lease& lease) {
   const int64_t now = SteadyMs();
   // Of later attempts, nobody waited for the search.
   if (pending.leased_ms == 0) {
-    options_.metrics->Observe(Span::kTaskQueue, static_cast<double>(now - pending.queued_ms) / 1e3);
+    options_.metrics->Observe(Span::kTrialQueue,
+                              static_cast<double>(now - pending.queued_ms) / 1e3);
   }
   pending.leased_ms = now;
   const auto task = static_cast<size_t>(pending.proposal.task);

@@ -30,9 +30,10 @@ using ::testing::HasSubstr;
 constexpr std::chrono::seconds kTimeout(60);
 constexpr double kHonest = 5000;
 // What only a program with a fleet, or with TLS, can say: its own tests see to that.
-const std::set<std::string> kElsewhere = {"mlc_fleet_wanted", "mlc_fleet_running",
-                                          "mlc_certificate_expiry_seconds", "mlc_file_refused",
-                                          "mlc_snapshot_failed"};
+const std::set<std::string> kElsewhere = {
+    "mlc_server_fleet_workers_desired", "mlc_server_fleet_workers_running",
+    "mlc_server_certificate_expiry_seconds", "mlc_server_watched_file_invalid",
+    "mlc_server_snapshot_failed"};
 
 Measurement Time(double ns) {
   Measurement m;
@@ -199,44 +200,44 @@ class ServerMetricsTest : public ::testing::Test {
     proto::SubmitJobRequest request = Request();
     request.set_protocol(99);
     EXPECT_EQ(Submit(request), grpc::FAILED_PRECONDITION);
-    Await("mlc_grpc_rejected_total{reason=\"version\"}", 1);
+    Await("mlc_server_rejected_total{reason=\"version\"}", 1);
     request = Request();
     for (int i = 0; i < 2; ++i) *request.add_tasks() = request.tasks(0);
     EXPECT_EQ(Submit(request), grpc::RESOURCE_EXHAUSTED);
-    Await("mlc_grpc_rejected_total{reason=\"quota\"}", 1);
+    Await("mlc_server_rejected_total{reason=\"quota\"}", 1);
     ASSERT_EQ(Submit(Request()), grpc::OK);
-    Await("mlc_jobs_submitted_total", 1);
-    Await("mlc_jobs_waiting", 1);
+    Await("mlc_server_jobs_submitted_total", 1);
+    Await("mlc_server_jobs_waiting", 1);
     ASSERT_EQ(Submit(Request()), grpc::OK);
-    Await("mlc_jobs_joined_total", 1);
+    Await("mlc_server_jobs_joined_total", 1);
     proto::SynchronizeRequest nobody = Hello("a", 1);
     nobody.clear_incarnation();
     proto::SynchronizeReply reply;
     const grpc::Status refused = Synchronize(nobody, &reply);
     EXPECT_EQ(refused.error_code(), grpc::INVALID_ARGUMENT);
     EXPECT_THAT(refused.error_message(), HasSubstr("sends no incarnation"));
-    Await("mlc_grpc_rejected_total{reason=\"invalid\"}", 1);
+    Await("mlc_server_rejected_total{reason=\"invalid\"}", 1);
   }
   // A canary, then honest work.
   void BeginWork() {
     Call(Hello("a", 0));
-    Await("mlc_workers{state=\"untested\"}", 1);
+    Await("mlc_server_workers{state=\"untested\"}", 1);
     Call(Finish("a", NextLease("a"), Time(kHonest)));
-    Await("mlc_workers{state=\"idle\"}", 1);
-    Await("mlc_jobs_running", 1);
-    Await("mlc_jobs_waiting", 0);
-    AwaitSome("mlc_tasks_queued");
+    Await("mlc_server_workers{state=\"idle\"}", 1);
+    Await("mlc_server_jobs_running", 1);
+    Await("mlc_server_jobs_waiting", 0);
+    AwaitSome("mlc_server_trials_queued");
     Work("a", 16);
-    Await("mlc_results_total{outcome=\"ok\"}", 17);
-    EXPECT_EQ(Value("mlc_acknowledge_seconds_count"), 16);
-    EXPECT_EQ(Value("mlc_task_lease_seconds_count"), 16);
-    EXPECT_EQ(Value("mlc_task_build_seconds_count"), 17);
-    EXPECT_GE(Value("mlc_commit_seconds_count"), 16);
-    EXPECT_GE(Value("mlc_task_queue_seconds_count"), 16);
-    EXPECT_GE(Value("mlc_leases_granted_total"), 17);
+    Await("mlc_server_results_total{outcome=\"ok\"}", 17);
+    EXPECT_EQ(Value("mlc_server_acknowledge_duration_seconds_count"), 16);
+    EXPECT_EQ(Value("mlc_server_trial_lease_seconds_count"), 16);
+    EXPECT_EQ(Value("mlc_server_trial_build_seconds_count"), 17);
+    EXPECT_GE(Value("mlc_server_commit_duration_seconds_count"), 16);
+    EXPECT_GE(Value("mlc_server_trial_queue_seconds_count"), 16);
+    EXPECT_GE(Value("mlc_server_leases_granted_total"), 17);
     // Paid with a later call, 20 ms after the last payment.
     const auto deadline = std::chrono::steady_clock::now() + kTimeout;
-    while (Value("mlc_task_device_seconds_count") < 1) {
+    while (Value("mlc_server_trial_device_seconds_count") < 1) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline);
       Call(Hello("a", 0));
     }
@@ -245,23 +246,23 @@ class ServerMetricsTest : public ::testing::Test {
     const proto::Lease once = NextLease("a");
     Call(Finish("a", once, Time(kHonest)));
     EXPECT_EQ(Call(Finish("a", once, Time(kHonest))).acknowledged_size(), 1);
-    Await("mlc_duplicate_results_total", 1);
+    Await("mlc_server_results_duplicate_total", 1);
     const proto::Lease never = NextLease("a");
     const double nothing = std::numeric_limits<double>::quiet_NaN();
     EXPECT_EQ(Call(Finish("a", never, Time(nothing))).refused_size(), 1);
-    Await("mlc_refused_results_total", 1);
-    Await("mlc_trial_retries_total", 1);
+    Await("mlc_server_results_rejected_total", 1);
+    Await("mlc_server_trial_retries_total", 1);
     EXPECT_THAT(words_.str(), ::testing::ContainsRegex(
                                   "job=[0-9a-f]{32} task=[0-9a-f]{32} worker=a: result refused"));
     proto::SynchronizeRequest odd = Hello("a", 0);
     odd.add_finished()->set_task_uid("short");
     EXPECT_EQ(Call(odd).refused_size(), 1);
-    Await("mlc_refused_results_total", 2);
-    for (int i = 0; i < 100 && Value("mlc_trials_quarantined_total") == 0; ++i) {
+    Await("mlc_server_results_rejected_total", 2);
+    for (int i = 0; i < 100 && Value("mlc_server_trials_abandoned_total") == 0; ++i) {
       Call(Finish("a", NextLease("a"), Measurement()));
     }
-    Await("mlc_trials_quarantined_total", 1);
-    AwaitSome("mlc_results_total{outcome=\"infra\"}");
+    Await("mlc_server_trials_abandoned_total", 1);
+    AwaitSome("mlc_server_results_total{outcome=\"infra\"}");
     Work("a", 8);
   }
   // One worker fails its test, one leaves with a trial.
@@ -270,8 +271,8 @@ class ServerMetricsTest : public ::testing::Test {
       Call(Hello("liar", 0));
       Call(Finish("liar", NextLease("liar"), Time(kHonest * 100)));
     }
-    Await("mlc_canary_failures_total", 2);
-    Await("mlc_workers{state=\"quarantined\"}", 1);
+    Await("mlc_server_canary_failures_total", 2);
+    Await("mlc_server_workers{state=\"quarantined\"}", 1);
     Call(Hello("gone", 0));
     Call(Finish("gone", NextLease("gone"), Time(kHonest)));
     grpc::ClientContext context;
@@ -282,11 +283,11 @@ class ServerMetricsTest : public ::testing::Test {
     // A worker with a session need not call so often.
     while (Call(Hello("gone", 0)).next_poll_ms() <= 1000) std::this_thread::yield();
     (void)NextLease("gone");
-    AwaitSome("mlc_tasks_leased");
-    AwaitSome("mlc_workers{state=\"busy\"}");
+    AwaitSome("mlc_server_trials_leased");
+    AwaitSome("mlc_server_workers{state=\"busy\"}");
     context.TryCancel();
     (void)stream->Finish();
-    Await("mlc_lease_expired_total", 1);
+    Await("mlc_server_leases_expired_total", 1);
   }
   void FillTheDisk() {
     const proto::Lease lease = NextLease("a");
@@ -295,13 +296,13 @@ class ServerMetricsTest : public ::testing::Test {
     proto::SynchronizeReply reply;
     EXPECT_EQ(Synchronize(Finish("a", lease, Time(kHonest)), &reply).error_code(),
               grpc::RESOURCE_EXHAUSTED);
-    Await("mlc_grpc_rejected_total{reason=\"full\"}", 1);
-    Await("mlc_log_writable", 0);
+    Await("mlc_server_rejected_total{reason=\"full\"}", 1);
+    Await("mlc_server_log_writable", 0);
     AwaitHealth(2);
     EXPECT_EQ(HealthOf(channel_, "mlc.proto.Tuner"), 1) << "what is in the log can be read";
     db::FaultyDisk::Repair();
     EXPECT_EQ(Call(Finish("a", lease, Time(kHonest))).acknowledged_size(), 1);
-    Await("mlc_log_writable", 1);
+    Await("mlc_server_log_writable", 1);
     AwaitHealth(1);
   }
 
@@ -329,15 +330,15 @@ TEST_F(ServerMetricsTest, EverythingDocumentedMoves) {
   best.set_target(Hello("a", 0).target());
   proto::BestReply found;
   (void)tuner_->Best(&ask, best, &found);
-  Await("mlc_best_seconds_count", 1);
+  Await("mlc_server_best_duration_seconds_count", 1);
   // It waits for a second measurement, received and not acknowledged.
   Call(Finish("a", NextLease("a"), Time(1000)));
-  Await("mlc_suspect_results_total", 1);
-  Await("mlc_tasks_received", 1);
-  AwaitSome("mlc_wal_bytes");
-  AwaitSome("mlc_disk_free_bytes");
-  AwaitSome("mlc_connections");
-  AwaitSome("mlc_open_descriptors");
+  Await("mlc_server_results_suspect_total", 1);
+  Await("mlc_server_trials_received", 1);
+  AwaitSome("mlc_server_log_wal_bytes");
+  AwaitSome("mlc_server_log_disk_free_bytes");
+  AwaitSome("mlc_server_connections_accepted");
+  AwaitSome("mlc_server_open_fds");
   const std::set<std::string> documented = Documented();
   EXPECT_GT(documented.size(), 25u);
   for (const std::string& name : documented) {

@@ -153,7 +153,8 @@ TEST_F(ServerTest, HealthTellsOfAFileThatCannotBeUsed) {
   write("{\"default\": ");
   await(2);
   EXPECT_EQ(HealthOf(channel, "mlc.proto.Tuner"), 1) << "the old ones serve on";
-  EXPECT_THAT(metrics->Text(), ::testing::HasSubstr("mlc_file_refused{file=\"quotas\"} 1"));
+  EXPECT_THAT(metrics->Text(),
+              ::testing::HasSubstr("mlc_server_watched_file_invalid{file=\"quotas\"} 1"));
   write("{\"default\": {}}");
   await(1);
 }

@@ -24,7 +24,8 @@ TEST(FileNotesTest, AFileThatCannotBeUsedIsSaidAgainAndAgainAndCounted) {
     return std::count(text.begin(), text.end(), '\n');
   };
   const auto refused = [&](const std::string& value) {
-    return metrics->Text().find("mlc_file_refused{file=\"tokens\"} " + value) != std::string::npos;
+    return metrics->Text().find("mlc_server_watched_file_invalid{file=\"tokens\"} " + value) !=
+           std::string::npos;
   };
   notes.Note("tokens", Status(), 0);
   EXPECT_EQ(lines(), 0);

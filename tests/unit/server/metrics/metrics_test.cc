@@ -34,19 +34,19 @@ TEST(MetricsTest, CountsWhatItIsTold) {
   Metrics metrics;
   metrics.Add(Counter::kLeasesExpired);
   metrics.Add(Counter::kLeasesExpired, 2);
-  metrics.Set(Gauge::kTasksQueued, 7);
+  metrics.Set(Gauge::kTrialsQueued, 7);
   metrics.Observe(Span::kCommit, 0.004);
   metrics.AddResult(Outcome::kBuildTimeout);
   metrics.AddRejected("denied");
   metrics.SetWorkers("busy", 3);
   const std::string text = metrics.Text();
-  EXPECT_THAT(text, HasSubstr("mlc_lease_expired_total 3"));
-  EXPECT_THAT(text, HasSubstr("mlc_tasks_queued 7"));
-  EXPECT_THAT(text, HasSubstr("mlc_commit_seconds_bucket{le=\"0.005\"} 1"));
-  EXPECT_THAT(text, HasSubstr("mlc_commit_seconds_bucket{le=\"0.002\"} 0"));
-  EXPECT_THAT(text, HasSubstr("mlc_results_total{outcome=\"build_timeout\"} 1"));
-  EXPECT_THAT(text, HasSubstr("mlc_grpc_rejected_total{reason=\"denied\"} 1"));
-  EXPECT_THAT(text, HasSubstr("mlc_workers{state=\"busy\"} 3"));
+  EXPECT_THAT(text, HasSubstr("mlc_server_leases_expired_total 3"));
+  EXPECT_THAT(text, HasSubstr("mlc_server_trials_queued 7"));
+  EXPECT_THAT(text, HasSubstr("mlc_server_commit_duration_seconds_bucket{le=\"0.005\"} 1"));
+  EXPECT_THAT(text, HasSubstr("mlc_server_commit_duration_seconds_bucket{le=\"0.002\"} 0"));
+  EXPECT_THAT(text, HasSubstr("mlc_server_results_total{outcome=\"build_timeout\"} 1"));
+  EXPECT_THAT(text, HasSubstr("mlc_server_rejected_total{reason=\"denied\"} 1"));
+  EXPECT_THAT(text, HasSubstr("mlc_server_workers{state=\"busy\"} 3"));
 }
 
 TEST(MetricsTest, AnswersScrapesOnItsOwnPort) {
@@ -54,7 +54,7 @@ TEST(MetricsTest, AnswersScrapesOnItsOwnPort) {
   EXPECT_EQ(metrics.port(), 0);
   ASSERT_TRUE(metrics.Serve("127.0.0.1:0").ok());
   metrics.Add(Counter::kJobsSubmitted, 5);
-  EXPECT_THAT(Scrape(metrics.port()), HasSubstr("mlc_jobs_submitted_total 5"));
+  EXPECT_THAT(Scrape(metrics.port()), HasSubstr("mlc_server_jobs_submitted_total 5"));
   Metrics second;
   const Status taken = second.Serve("127.0.0.1:" + std::to_string(metrics.port()));
   EXPECT_EQ(taken.code(), StatusCode::kUnavailable);

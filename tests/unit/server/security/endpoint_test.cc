@@ -79,7 +79,7 @@ TEST_F(EndpointTest, ATokenIsAsGoodAsACertificate) {
   for (const std::string& rpc : AllCalls()) {
     EXPECT_EQ(Call(*Connect(""), rpc).error_code(), grpc::UNAUTHENTICATED) << rpc;
   }
-  EXPECT_THAT(metrics_->Text(), HasSubstr("mlc_grpc_rejected_total{reason=\"unauthenticated\"}"));
+  EXPECT_THAT(metrics_->Text(), HasSubstr("mlc_server_rejected_total{reason=\"unauthenticated\"}"));
 }
 
 TEST_F(EndpointTest, WithoutTlsEverybodyOnThisMachineIsLocal) {
