@@ -19,7 +19,7 @@
 #include "base/version.h"
 #include "server/fleet/fleet.h"
 #include "server/fleet_flags.h"
-#include "server/jobs/crash_note.h"
+#include "server/jobs/crash_marker.h"
 #include "server/logging/log_file.h"
 #include "server/logging/logging.h"
 #include "server/search/portfolio_strategy.h"
@@ -193,8 +193,8 @@ int Run(const Flags& flags) {
   options.tuner.search_threads = flags.search_threads;
   options.tuner.search_nice = kSearchNice;
   options.quotas = flags.quotas;
-  options.tuner.crash_note = flags.log + ".crashed";
-  const mlc::Status watching = mlc::server::WatchCrashes(options.tuner.crash_note);
+  options.tuner.crash_marker = flags.log + ".crashed";
+  const mlc::Status watching = mlc::server::InstallCrashMarker(options.tuner.crash_marker);
   if (!watching.ok()) logger->warn("{}", watching.message());
   auto metrics = options.tuner.metrics;
   const auto fleet_config = mlc::server::ReadFleetFlags(flags.fleet, flags.endpoint.listen);

@@ -15,7 +15,7 @@
 #include "db/sqlite/sqlite_log.h"
 #include "server/api/services.h"
 #include "server/jobs/quotas_file.h"
-#include "server/metrics/file_notes.h"
+#include "server/metrics/watched_files.h"
 
 namespace mlc::server {
 namespace {
@@ -36,7 +36,7 @@ class RunningServer : public Server {
       : path_(std::move(path)),
         metrics_(options.metrics),
         logger_(options.logger),
-        notes_(logger_, metrics_),
+        watched_files_(logger_, metrics_),
         log_(std::move(log)),
         endpoint_(std::move(endpoint)),
         tuner_(std::make_unique<Tuner>(*log_, std::move(options))),
@@ -107,12 +107,12 @@ class RunningServer : public Server {
       tuner_->SetQuotas(quotas);
       logger_->info("quotas: read again");
     });
-    notes_.Note("quotas", status, SteadyMs());
+    watched_files_.Update("quotas", status, SteadyMs());
   }
 
   void LookAtFiles() {
     endpoint_->LookAtFiles();
-    endpoint_->SetServing(kFiles, endpoint_->files_sound() && notes_.sound());
+    endpoint_->SetServing(kFiles, endpoint_->files_are_valid() && watched_files_.all_valid());
   }
 
   void Tick() {
@@ -153,7 +153,7 @@ class RunningServer : public Server {
   const std::string path_;
   const std::shared_ptr<Metrics> metrics_;
   const std::shared_ptr<spdlog::logger> logger_;
-  FileNotes notes_;  // of what is not the endpoint's
+  WatchedFiles watched_files_;  // of what is not the endpoint's
   std::unique_ptr<db::TuningLog> log_;
   std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<Tuner> tuner_;

@@ -16,7 +16,7 @@
 #include "base/rpc/relay.h"
 #include "base/rpc/socket.h"
 #include "base/tls/tls_files.h"
-#include "server/metrics/file_notes.h"
+#include "server/metrics/watched_files.h"
 #include "server/security/stream_ends.h"
 #include "server/security/tls_gate.h"
 
@@ -56,7 +56,7 @@ class RunningEndpoint : public Endpoint {
       : options_(std::move(options)),
         logger_(std::move(logger)),
         metrics_(std::move(metrics)),
-        notes_(logger_, metrics_) {}
+        watched_files_(logger_, metrics_) {}
   ~RunningEndpoint() override { Stop(0); }
 
   Status Open() {
@@ -110,14 +110,14 @@ class RunningEndpoint : public Endpoint {
 
   void Reload() override {
     if (tls_files_ != nullptr) (void)tls_files_->Reload();
-    if (tls_gate_ != nullptr) tls_gate_->Refresh(transport::Look::kNow, notes_);
+    if (tls_gate_ != nullptr) tls_gate_->Refresh(transport::Look::kNow, watched_files_);
   }
 
   void LookAtFiles() override {
-    if (tls_gate_ != nullptr) tls_gate_->Refresh(transport::Look::kIfChanged, notes_);
+    if (tls_gate_ != nullptr) tls_gate_->Refresh(transport::Look::kIfChanged, watched_files_);
   }
 
-  bool files_sound() const override { return notes_.sound(); }
+  bool files_are_valid() const override { return watched_files_.all_valid(); }
 
   void Tick() override {
     metrics_->Set(Gauge::kOpenDescriptors, static_cast<double>(transport::OpenDescriptors()));
@@ -227,7 +227,7 @@ class RunningEndpoint : public Endpoint {
     if (options_.tls.empty()) return Status();
     tls_files_ = MLC_TRY(transport::TlsFiles::Open(
         options_.tls, [this](const Status& status, const std::string& description) {
-          notes_.Note("certificates", status, SteadyMs());
+          watched_files_.Update("certificates", status, SteadyMs());
           if (status.ok()) logger_->info("certificates: {}", description);
         }));
     logger_->info("certificates: {}", tls_files_->description());
@@ -262,7 +262,7 @@ class RunningEndpoint : public Endpoint {
   const EndpointOptions options_;
   const std::shared_ptr<spdlog::logger> logger_;
   const std::shared_ptr<Metrics> metrics_;
-  FileNotes notes_;  // outlives those who write into it
+  WatchedFiles watched_files_;  // outlives those who write into it
   OpenGate open_gate_;
   std::unique_ptr<transport::TlsFiles> tls_files_;
   std::unique_ptr<TlsGate> tls_gate_;

@@ -52,7 +52,7 @@ class Endpoint {
   // are to come several times a second.
   virtual void LookAtFiles() = 0;
   // All files that it follows can be used; else the old ones are in force.
-  virtual bool files_sound() const = 0;
+  virtual bool files_are_valid() const = 0;
   // Figures of the connections into the metrics.
   virtual void Tick() = 0;
   // No more connections and calls; those under way have `grace_ms`. Returns when all have ended.

@@ -8,8 +8,8 @@
 
 #include "base/wire/grpc_status.h"
 #include "base/wire/protocol.h"
+#include "server/api/call_admission.h"
 #include "server/api/call_threads.h"
-#include "server/api/intake.h"
 #include "server/api/steady_timer.h"
 
 namespace mlc::server {
@@ -32,7 +32,7 @@ constexpr int kCallThreads = 2;
 // Builds ask for whole models; nobody's job waits for them.
 constexpr int kBestThreads = 2;
 
-using Where = Intake::Where;
+using Where = CallAdmission::Where;
 using Tuners = proto::Tuner;
 // Every call of the service, unparsed.
 using RawTuner =
@@ -45,19 +45,19 @@ using RawTuner =
 // is locked out. One operation is under way at any time: a write or the timer.
 class Watcher : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  Watcher(Tuner& tuner, SteadyTimer& timer, const Intake& intake,
+  Watcher(Tuner& tuner, SteadyTimer& timer, const CallAdmission& admission,
           const grpc::CallbackServerContext& context, const grpc::ByteBuffer& wire)
       : tuner_(tuner), timer_(timer) {
     proto::WatchJobRequest request;
-    auto ticket = intake.TakeStream(context, kWatchJob, wire, request);
+    auto ticket = admission.TakeStream(context, kWatchJob, wire, request);
     if (!ticket.ok()) {
       Finish(ToGrpc(ticket.status()));
       return;
     }
     ticket_ = *std::move(ticket);
     job_ = request.job();
-    call_ =
-        intake.gate().Follow(context, kWatchJob, [this](const Status& status) { LockOut(status); });
+    call_ = admission.gate().Follow(context, kWatchJob,
+                                    [this](const Status& status) { LockOut(status); });
     Send();
   }
 
@@ -86,7 +86,7 @@ class Watcher : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       return timer_.After(kWatchInterval, [this] { Send(); });
     }
     ended_ = progress->state() != proto::RUNNING;
-    progress_ = Intake::ToWire(*progress);
+    progress_ = CallAdmission::ToWire(*progress);
     StartWrite(&progress_);
   }
 
@@ -107,7 +107,7 @@ class TunerService : public RawTuner {
   using Wire = grpc::ByteBuffer;
 
   TunerService(Tuner& tuner, const Gate& gate, CallLoad& load)
-      : tuner_(tuner), intake_(gate, load) {}
+      : tuner_(tuner), admission_(gate, load) {}
 
   grpc::ServerUnaryReactor* SubmitJob(Context* context, const Wire* wire, Wire* reply) override {
     return Later<proto::SubmitJobRequest>(
@@ -127,7 +127,7 @@ class TunerService : public RawTuner {
         });
   }
   grpc::ServerWriteReactor<Wire>* WatchJob(Context* context, const Wire* wire) override {
-    return new Watcher(tuner_, timer_, intake_, *context, *wire);
+    return new Watcher(tuner_, timer_, admission_, *context, *wire);
   }
   grpc::ServerUnaryReactor* GetJob(Context* context, const Wire* wire, Wire* reply) override {
     return Later<proto::GetJobRequest>(context, kGetJob, wire, reply,
@@ -155,16 +155,16 @@ class TunerService : public RawTuner {
       tuner_.metrics().Observe(Span::kBest, took.count());
       call.Answer(best);
     };
-    return intake_.Take<proto::BestRequest>(context, kBest, wire, reply, builds_, Where::kThreads,
-                                            ask);
+    return admission_.Take<proto::BestRequest>(context, kBest, wire, reply, builds_,
+                                               Where::kThreads, ask);
   }
 
  private:
   template <typename Request, typename Act>
   grpc::ServerUnaryReactor* Later(Context* context, std::string_view rpc, const Wire* wire,
                                   Wire* reply, Act act) {
-    return intake_.Take<Request>(context, rpc, wire, reply, calls_, Where::kThreads,
-                                 std::move(act));
+    return admission_.Take<Request>(context, rpc, wire, reply, calls_, Where::kThreads,
+                                    std::move(act));
   }
   void Outdated(UnaryCall& call, const Status& version) {
     tuner_.metrics().AddRejected("version");
@@ -172,7 +172,7 @@ class TunerService : public RawTuner {
   }
 
   Tuner& tuner_;
-  const Intake intake_;
+  const CallAdmission admission_;
   SteadyTimer timer_;
   CallThreads builds_{kBestThreads};
   CallThreads calls_{kCallThreads};

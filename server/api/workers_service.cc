@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/wire/grpc_status.h"
+#include "server/api/call_admission.h"
 #include "server/api/call_threads.h"
-#include "server/api/intake.h"
 #include "server/api/services.h"
 #include "server/security/grants.h"
 
@@ -26,7 +26,7 @@ constexpr std::string_view kReleaseWorker = "/mlc.proto.Workers/ReleaseWorker";
 // looked up in the log.
 constexpr int kMostResults = 10'000;
 
-using Where = Intake::Where;
+using Where = CallAdmission::Where;
 using Workers = proto::Workers;
 // Every call of the service, unparsed.
 using RawWorkers = Workers::WithRawCallbackMethod_Synchronize<
@@ -90,7 +90,7 @@ class SessionStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   bool writing_ = false;
   bool again_ = false;
   bool ended_ = false;
-  const grpc::ByteBuffer message_ = Intake::ToWire(proto::Wake());
+  const grpc::ByteBuffer message_ = CallAdmission::ToWire(proto::Wake());
   std::unique_ptr<OpenCall> call_;  // goes first: uses the others
 };
 
@@ -100,10 +100,10 @@ class WorkersService : public RawWorkers {
   using Wire = grpc::ByteBuffer;
 
   WorkersService(Tuner& tuner, const Gate& gate, CallLoad& load)
-      : tuner_(tuner), intake_(gate, load) {}
+      : tuner_(tuner), admission_(gate, load) {}
 
   grpc::ServerUnaryReactor* Synchronize(Context* context, const Wire* wire, Wire* reply) override {
-    return intake_.Take<proto::SynchronizeRequest>(
+    return admission_.Take<proto::SynchronizeRequest>(
         context, kSynchronize, wire, reply, long_calls_, Where::kHereIfSmall,
         [this](proto::SynchronizeRequest& request, UnaryCall& call) {
           if (const Status status = MaySend(call.caller(), request); !status.ok()) {
@@ -120,11 +120,11 @@ class WorkersService : public RawWorkers {
 
   grpc::ServerWriteReactor<Wire>* OpenSession(Context* context, const Wire* wire) override {
     proto::OpenSessionRequest request;
-    auto ticket = intake_.TakeStream(*context, kOpenSession, *wire, request);
+    auto ticket = admission_.TakeStream(*context, kOpenSession, *wire, request);
     if (!ticket.ok()) return new SessionStream(tuner_, ToGrpc(ticket.status()));
-    const Status foreign = Foreign(intake_.gate().CallerOf(*context), request.worker());
+    const Status foreign = Foreign(admission_.gate().CallerOf(*context), request.worker());
     if (!foreign.ok()) return new SessionStream(tuner_, ToGrpc(foreign));
-    return new SessionStream(tuner_, request, intake_.gate(), *context, *std::move(ticket));
+    return new SessionStream(tuner_, request, admission_.gate(), *context, *std::move(ticket));
   }
 
   grpc::ServerUnaryReactor* ListWorkers(Context* context, const Wire* wire, Wire* reply) override {
@@ -159,8 +159,8 @@ class WorkersService : public RawWorkers {
   template <typename Request, typename Act>
   grpc::ServerUnaryReactor* Later(Context* context, std::string_view rpc, const Wire* wire,
                                   Wire* reply, Act act) {
-    return intake_.Take<Request>(context, rpc, wire, reply, calls_, Where::kThreads,
-                                 std::move(act));
+    return admission_.Take<Request>(context, rpc, wire, reply, calls_, Where::kThreads,
+                                    std::move(act));
   }
   template <typename Reply>
   static void End(UnaryCall& call, const Status& status) {
@@ -218,7 +218,7 @@ class WorkersService : public RawWorkers {
   }
 
   Tuner& tuner_;
-  const Intake intake_;
+  const CallAdmission admission_;
   Grants grants_;
   CallThreads long_calls_{1};  // heartbeats do not wait for the thousands of results of others
   CallThreads calls_{1};

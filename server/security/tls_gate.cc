@@ -110,15 +110,15 @@ class TlsGate::Processor : public grpc::AuthMetadataProcessor {
   }
 
   // Tokens and list, whatever becomes of the first.
-  void Refresh(transport::Look look, FileNotes& notes) {
+  void Refresh(transport::Look look, WatchedFiles& files) {
     const int64_t now_ms = SteadyMs();
     int64_t taken = 0;
     if (tokens_ != nullptr) {
-      notes.Note("tokens", tokens_->Refresh(look), now_ms);
+      files.Update("tokens", tokens_->Refresh(look), now_ms);
       taken += tokens_->taken();
     }
     if (revoked_ != nullptr) {
-      notes.Note("revocations", revoked_->Refresh(look), now_ms);
+      files.Update("revocations", revoked_->Refresh(look), now_ms);
       taken += revoked_->taken();
     }
     // Tokens end with their day, whatever becomes of the file.
@@ -169,6 +169,8 @@ std::unique_ptr<OpenCall> TlsGate::Follow(const grpc::ServerContextBase& context
   return processor_->Follow(context, std::string(rpc), std::move(end));
 }
 
-void TlsGate::Refresh(transport::Look look, FileNotes& notes) { processor_->Refresh(look, notes); }
+void TlsGate::Refresh(transport::Look look, WatchedFiles& files) {
+  processor_->Refresh(look, files);
+}
 
 }  // namespace mlc::server

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "base/tls/revocations.h"
-#include "server/metrics/file_notes.h"
 #include "server/metrics/metrics.h"
+#include "server/metrics/watched_files.h"
 #include "server/security/gate.h"
 #include "server/security/tokens.h"
 
@@ -34,7 +34,7 @@ class TlsGate : public Gate {
                                    OpenCalls::End end) const override;
   // Looks at the files of tokens and revocations, and notes how that went. Ends the streams of
   // those who are not let in any more.
-  void Refresh(transport::Look look, FileNotes& notes);
+  void Refresh(transport::Look look, WatchedFiles& files);
 
  private:
   class Processor;

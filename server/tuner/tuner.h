@@ -31,7 +31,7 @@
 #include "server/scheduler/leases.h"
 #include "server/search/strategy.h"
 #include "server/security/caller.h"
-#include "server/tuner/census.h"
+#include "server/tuner/tuner_counts.h"
 #include "server/workers/worker_registry.h"
 
 namespace spdlog {
@@ -43,15 +43,15 @@ namespace mlc::server {
 struct TunerOptions {
   StrategyFactory strategy;
   LeaseTerms terms;
-  HealthTerms health;                      // of workers; without canaries nobody is quarantined
-  RosterTerms names;                       // of workers: how many, and how long they are known
-  int64_t confirm_wait_ms = 20'000;        // for a second worker, then the first one confirms
-  bool resume_jobs = true;                 // go on with the running jobs of the log
-  int search_threads = 1;                  // jobs whose searches compute at the same time
-  int search_nice = 0;                     // of the search threads; above 0: others come first
-  std::string timing_lock;                 // see TimingLock; empty: none
-  std::string crash_note;                  // see WatchCrashes; empty: crashes are nobody's
-  Quotas quotas;                           // what each user may ask for
+  HealthTerms health;                // of workers; without canaries nobody is quarantined
+  RosterTerms names;                 // of workers: how many, and how long they are known
+  int64_t confirm_wait_ms = 20'000;  // for a second worker, then the first one confirms
+  bool resume_jobs = true;           // go on with the running jobs of the log
+  int search_threads = 1;            // jobs whose searches compute at the same time
+  int search_nice = 0;               // of the search threads; above 0: others come first
+  std::string timing_lock;           // see TimingLock; empty: none
+  std::string crash_marker;          // see InstallCrashMarker; empty: crashes count against no job
+  Quotas quotas;                     // what each user may ask for
   std::shared_ptr<spdlog::logger> logger;  // must be set
   std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>();
 };
@@ -105,7 +105,7 @@ class Tuner {
   // Replaces the quotas of the options: for new jobs, and for the parts of all users at once.
   void SetQuotas(const Quotas& quotas);
   Metrics& metrics() const { return *options_.metrics; }
-  Census Count() const;
+  TunerCounts Count() const;
   // A result that the worker's service does not let through: the trial is another worker's.
   void RefusedForeign(const std::string& worker, const std::string& task_uid) const;
   // No new trials; waits for the ones under way, at most `timeout_ms`. Running jobs stay running in

@@ -39,22 +39,22 @@ void Tuner::Report() {
   ReportWorkers();
 }
 
-Census Tuner::Count() const {
+TunerCounts Tuner::Count() const {
   std::lock_guard lock(mutex_);
-  Census census;
-  census.names = registry_.roster.size();
-  census.live_names = registry_.roster.live();
-  census.notes = std::ssize(registry_.workers);
-  census.health = registry_.health.size();
-  census.leasing = leases_.workers();
-  for (const auto& [target_class, names] : registry_.idle) census.idle += std::ssize(names);
-  census.classes = std::max(std::ssize(targets_), std::ssize(registry_.idle));
-  census.checks = std::ssize(registry_.checks);
-  census.sessions = std::ssize(registry_.sessions);
-  census.jobs = std::ssize(jobs_);
-  census.trials = std::ssize(pending_);
-  census.shares = leases_.shares().size();
-  return census;
+  TunerCounts counts;
+  counts.names = registry_.roster.size();
+  counts.live_names = registry_.roster.live();
+  counts.workers = std::ssize(registry_.workers);
+  counts.health = registry_.health.size();
+  counts.lease_workers = leases_.workers();
+  for (const auto& [target_class, names] : registry_.idle) counts.idle += std::ssize(names);
+  counts.classes = std::max(std::ssize(targets_), std::ssize(registry_.idle));
+  counts.checks = std::ssize(registry_.checks);
+  counts.sessions = std::ssize(registry_.sessions);
+  counts.jobs = std::ssize(jobs_);
+  counts.trials = std::ssize(pending_);
+  counts.shares = leases_.shares().size();
+  return counts;
 }
 
 // REQUIRES mutex_.

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "server/jobs/crash_note.h"
+#include "server/jobs/crash_marker.h"
 #include "server/tuner/tuner.h"
 #include "server/tuner/tuner_job.h"
 
@@ -28,7 +28,7 @@ std::string WhyNotAgain(const db::JobRow& row) {
 
 // A job of the log that cannot be read does not keep the others, or the server, from their work.
 Status Tuner::Resume() {
-  const std::vector<Digest> crashed = CrashedJobs(options_.crash_note);
+  const std::vector<Digest> crashed = CrashedJobs(options_.crash_marker);
   for (db::JobRow& row : MLC_TRY(log_.Jobs({.state = db::JobState::kRunning}))) {
     const auto crashes = std::count(crashed.begin(), crashed.end(), row.id);
     row.crashes += static_cast<int32_t>(crashes);
@@ -36,7 +36,7 @@ Status Tuner::Resume() {
       options_.logger->error("job={}: the server crashed when it computed for it", row.id.ToText());
       MLC_TRY(log_.PutJob(row));
     }
-    const JobAtWork at_work(row.id);
+    const ScopedCrashJob at_work(row.id);
     const Status status =
         row.crashes < kMostCrashes ? StartJob(row) : FailedPrecondition(WhyNotAgain(row));
     if (status.ok()) {
@@ -49,7 +49,7 @@ Status Tuner::Resume() {
     row.changed_us = WallUs();
     MLC_TRY(log_.PutJob(row));
   }
-  ForgetCrashes(options_.crash_note);
+  ClearCrashMarker(options_.crash_marker);
   return Status();
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/contain.h"
-#include "server/jobs/history.h"
+#include "server/jobs/search_input.h"
 #include "server/search/user_kernel_strategy.h"
 #include "server/tuner/timing_lock.h"
 #include "server/tuner/tuner.h"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/contain.h"
-#include "server/jobs/crash_note.h"
+#include "server/jobs/crash_marker.h"
 #include "server/tuner/timing_lock.h"
 #include "server/tuner/tuner.h"
 #include "server/tuner/tuner_job.h"
@@ -48,7 +48,7 @@ void Tuner::SearchLoop() {
     beginning_ += begins;
     lock.unlock();
     if (!over) {
-      const JobAtWork at_work(job->row.id);
+      const ScopedCrashJob at_work(job->row.id);
       Step(job);
     }
     lock.lock();

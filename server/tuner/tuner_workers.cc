@@ -9,7 +9,7 @@
 #include "server/tuner/tuner.h"
 #include "server/tuner/tuner_call.h"
 #include "server/tuner/tuner_job.h"
-#include "server/workers/worker_words.h"
+#include "server/workers/worker_validation.h"
 
 namespace mlc::server {
 namespace {
@@ -49,7 +49,7 @@ void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply, const st
     options_.metrics->AddRejected("version");
     return reply(version);
   }
-  Status invalid = CheckWhatIsTold(request);
+  Status invalid = ValidateSynchronize(request);
   Result<target::Target> target = invalid;
   if (invalid.ok()) {
     target = target::Target::Parse(request.target());

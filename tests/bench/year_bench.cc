@@ -92,7 +92,7 @@ bool Read(const std::string& path, int64_t first_job, Reads& reads) {
 }
 
 void Print(double part, const Scale& scale, server::Year& year, const Reads& reads) {
-  const server::Census census = year.tuner().Count();
+  const server::TunerCounts counts = year.tuner().Count();
   std::printf(
       "{\"part\": %.1f, \"names\": %.0f, \"jobs\": %.0f, \"records\": %.0f, \"kept_names\": %lld, "
       "\"kept_of_jobs\": %lld, \"heap_mib\": %.1f, \"resident_mib\": %.1f, \"tick_ms\": %.3f, "
@@ -100,8 +100,8 @@ void Print(double part, const Scale& scale, server::Year& year, const Reads& rea
       "\"rows_scanned\": %lld, \"most_steps\": %.0f, \"of\": \"%s\", \"index_levels\": %.0f, "
       "\"index_levels_of_the_year\": %.0f}\n",
       part, part * static_cast<double>(scale.names), part * static_cast<double>(scale.jobs),
-      part * static_cast<double>(scale.records), static_cast<long long>(census.notes),
-      static_cast<long long>(census.jobs + census.trials + census.shares),
+      part * static_cast<double>(scale.records), static_cast<long long>(counts.workers),
+      static_cast<long long>(counts.jobs + counts.trials + counts.shares),
       static_cast<double>(mallinfo2().uordblks) / (1 << 20), ResidentMiB(), TickMs(),
       static_cast<long long>(year.NextPollMs()), reads.start_ms, reads.job_ms,
       static_cast<long long>(reads.scanned), reads.steps, reads.statement.c_str(),

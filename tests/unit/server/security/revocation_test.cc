@@ -68,14 +68,14 @@ TEST_F(EndpointTest, ARevokedCertificateIsRefusedOnTheSameConnection) {
   EXPECT_THAT(words_.str(), HasSubstr("revocations: the old ones stay in force: --tls-crl: "));
   EXPECT_THAT(metrics_->Text(),
               HasSubstr("mlc_server_watched_file_invalid{file=\"revocations\"} 1"));
-  EXPECT_FALSE(endpoint_->files_sound());
+  EXPECT_FALSE(endpoint_->files_are_valid());
   EXPECT_FALSE(LetIn(Call(*connection, kRpc)));
   lab_->Make("revoke");
   endpoint_->LookAtFiles();
   EXPECT_THAT(words_.str(), HasSubstr("revocations: the file can be used again"));
   EXPECT_THAT(metrics_->Text(),
               HasSubstr("mlc_server_watched_file_invalid{file=\"revocations\"} 0"));
-  EXPECT_TRUE(endpoint_->files_sound());
+  EXPECT_TRUE(endpoint_->files_are_valid());
   EXPECT_FALSE(LetIn(Call(*connection, kRpc)));
   for (const char* text : {"", "no list"}) {
     std::ofstream(lab_->path("crl.pem")) << text;

@@ -17,7 +17,7 @@
 #include "base/check.h"
 #include "base/wire/protocol.h"
 #include "db/sqlite/sqlite_log.h"
-#include "server/jobs/crash_note.h"
+#include "server/jobs/crash_marker.h"
 #include "tests/unit/server/tuner/fake_strategy.h"
 #include "tests/unit/server/tuner/tuner_fixture.h"
 
@@ -58,12 +58,12 @@ class CrashTest : public ::testing::Test {
       alarm(120);
       {
         auto log = db::OpenSqliteLog(Log());
-        if (!log.ok() || !WatchCrashes(Log() + ".crashed").ok()) _exit(1);
+        if (!log.ok() || !InstallCrashMarker(Log() + ".crashed").ok()) _exit(1);
         TunerOptions options;
         options.logger = std::make_shared<spdlog::logger>(
             "test", std::make_shared<spdlog::sinks::null_sink_mt>());
         options.search_threads = 4;
-        options.crash_note = Log() + ".crashed";
+        options.crash_marker = Log() + ".crashed";
         options.strategy = [&](SearchInput input) {
           before_start(input.seed);
           return std::make_unique<FakeStrategy>(std::move(input), 1000,
@@ -218,17 +218,17 @@ TEST_F(CrashTest, WhoeverKillsTheServerCountsAgainstNoJob) {
   EXPECT_EQ(Rows()[1].crashes, 0);
 }
 
-TEST(CrashNote, TornLinesAreNobodys) {
-  const std::string path = ::testing::TempDir() + "/mlc-crash-note";
+TEST(CrashMarker, TornLinesAreIgnored) {
+  const std::string path = ::testing::TempDir() + "/mlc-crash-marker";
   std::ofstream(path) << "00000000000000010000000000000002\n0000\n\nnonsense\n"
                       << "00000000000000010000000000000002\n000000000000000100";
   EXPECT_THAT(CrashedJobs(path), ::testing::ElementsAre(Digest{1, 2}, Digest{1, 2}));
-  ForgetCrashes(path);
+  ClearCrashMarker(path);
   EXPECT_THAT(CrashedJobs(path), ::testing::IsEmpty());
   std::filesystem::remove(path);
   EXPECT_THAT(CrashedJobs(path), ::testing::IsEmpty());
   EXPECT_THAT(CrashedJobs(""), ::testing::IsEmpty());
-  EXPECT_EQ(WatchCrashes("/nowhere/at/all").code(), StatusCode::kUnavailable);
+  EXPECT_EQ(InstallCrashMarker("/nowhere/at/all").code(), StatusCode::kUnavailable);
 }
 
 }  // namespace

@@ -52,12 +52,12 @@ TEST_F(TunerNamesTest, NamesOfYesterdayLeaveNothing) {
     for (int n = 0; n < 100; ++n) {
       ASSERT_TRUE(Call(HelloOf("pod-" + std::to_string(100 * day + n))).ok());
     }
-    const Census census = tuner_->Count();
-    EXPECT_EQ(census.names, 100);
-    EXPECT_EQ(census.notes, 100);
-    EXPECT_EQ(census.health, 100);
-    EXPECT_EQ(census.leasing, 100);
-    EXPECT_EQ(census.idle, 100);
+    const TunerCounts counts = tuner_->Count();
+    EXPECT_EQ(counts.names, 100);
+    EXPECT_EQ(counts.workers, 100);
+    EXPECT_EQ(counts.health, 100);
+    EXPECT_EQ(counts.lease_workers, 100);
+    EXPECT_EQ(counts.idle, 100);
     EXPECT_EQ(tuner_->ListWorkers().workers_size(), 100);
     Pass(25 * kHourMs);
   }
@@ -71,7 +71,7 @@ TEST_F(TunerNamesTest, SilentNamesAreFewAndDoNotSlowTheOthersDown) {
   }
   EXPECT_GT(Call(Hello())->next_poll_ms(), 4'000) << "so many wait";
   Pass(kHourMs);
-  EXPECT_EQ(tuner_->Count().notes, names_.max_silent);
+  EXPECT_EQ(tuner_->Count().workers, names_.max_silent);
   EXPECT_LE(Call(Hello())->next_poll_ms(), 100);
 }
 
@@ -83,7 +83,7 @@ TEST_F(TunerNamesTest, OneWorkerTooManyIsToldSo) {
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(refused.message(), HasSubstr("worker d is one too many: 3 local workers"));
   EXPECT_TRUE(Call(HelloOf("c")).ok());
-  EXPECT_EQ(tuner_->Count().notes, 3);
+  EXPECT_EQ(tuner_->Count().workers, 3);
   EXPECT_EQ(tuner_->Count().health, 3);
   Pass(kHourMs);
   EXPECT_TRUE(Call(HelloOf("d")).ok());
@@ -116,7 +116,7 @@ TEST_F(TunerNamesTest, AWorkerSaysOnlySoMuchOfItself) {
               HasSubstr("longer than 253"));
   EXPECT_THAT(refused([](auto& h) { h.set_worker("w\nworker=x quarantined"); }),
               HasSubstr("printable"));
-  EXPECT_EQ(tuner_->Count().notes, 0);
+  EXPECT_EQ(tuner_->Count().workers, 0);
 }
 
 TEST_F(TunerNamesTest, ClassesThatNobodyHasAnyMoreAreForgotten) {
@@ -144,7 +144,7 @@ TEST_F(TunerNamesTest, AQuarantineIsNotForgottenForACrowdOfNewNames) {
     ASSERT_TRUE(Call(HelloOf("pod-" + std::to_string(n))).ok());
   }
   Pass(kHourMs);
-  EXPECT_EQ(tuner_->Count().notes, 11);
+  EXPECT_EQ(tuner_->Count().workers, 11);
   EXPECT_EQ(Line("bad").state(), proto::QUARANTINED);
   ASSERT_TRUE(Call(HelloOf("bad")).ok());
   EXPECT_EQ(Line("bad").state(), proto::QUARANTINED) << "it is still the same";

@@ -27,19 +27,19 @@ YearRows PartOf(double part) {
 }
 
 struct Look {
-  Census census;
+  TunerCounts counts;
   int64_t bytes = 0;
 };
 
-std::map<std::string, int64_t> FiguresOf(const Census& census) {
+std::map<std::string, int64_t> FiguresOf(const TunerCounts& counts) {
   return {
-      {"names", census.names},     {"live names", census.live_names}, {"notes", census.notes},
-      {"health", census.health},   {"leasing", census.leasing},       {"idle", census.idle},
-      {"classes", census.classes}, {"checks", census.checks},         {"sessions", census.sessions},
-      {"jobs", census.jobs},       {"trials", census.trials},         {"shares", census.shares}};
+      {"names", counts.names},     {"live names", counts.live_names}, {"workers", counts.workers},
+      {"health", counts.health},   {"leasing", counts.lease_workers}, {"idle", counts.idle},
+      {"classes", counts.classes}, {"checks", counts.checks},         {"sessions", counts.sessions},
+      {"jobs", counts.jobs},       {"trials", counts.trials},         {"shares", counts.shares}};
 }
 
-void ExpectFlat(const Census& early, const Census& late) {
+void ExpectFlat(const TunerCounts& early, const TunerCounts& late) {
   // Few users come and go with their jobs, and so do names at midnight.
   constexpr int64_t kSome = 8;
   const std::map<std::string, int64_t> before = FiguresOf(early);
@@ -60,10 +60,10 @@ TEST(TunerYearTest, WhatItKeepsInMemoryDoesNotGrowWithNamesAndJobs) {
     looks.push_back({year.tuner().Count(), static_cast<int64_t>(mallinfo2().uordblks)});
   }
   ASSERT_EQ(looks.size(), 3u);
-  ExpectFlat(looks[0].census, looks[1].census);
-  ExpectFlat(looks[1].census, looks[2].census);
-  EXPECT_LE(looks[2].census.notes, 2 * kNamesADay);
-  EXPECT_LE(looks[2].census.live_names, 1);
+  ExpectFlat(looks[0].counts, looks[1].counts);
+  ExpectFlat(looks[1].counts, looks[2].counts);
+  EXPECT_LE(looks[2].counts.workers, 2 * kNamesADay);
+  EXPECT_LE(looks[2].counts.live_names, 1);
   EXPECT_LE(looks[2].bytes, looks[1].bytes + kMostBytes);
   EXPECT_LE(year.NextPollMs(), 100) << "the dead do not poll";
 }

@@ -1,5 +1,5 @@
-// How calls come in: size, number of fields and room are looked at before a request is parsed; the
-// gate has looked at the role before. Thread-safe.
+// Admits calls: checks size, number of fields and memory before a request is parsed; access control
+// has checked the role before. Thread-safe.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -40,7 +40,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 
  private:
-  friend class Intake;
+  friend class CallAdmission;
   void End(const grpc::Status& status);
 
   grpc::CallbackServerContext& context_;
@@ -49,10 +49,10 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   std::unique_ptr<CallLoad::Ticket> ticket_;
 };
 
-class Intake {
+class CallAdmission {
  public:
   // Both must outlive every call.
-  Intake(const Gate& gate, CallLoad& load) : gate_(gate), load_(load) {}
+  CallAdmission(const Gate& gate, CallLoad& load) : gate_(gate), load_(load) {}
 
   const Gate& gate() const { return gate_; }
 
@@ -88,7 +88,7 @@ class Intake {
                                                        std::string_view rpc,
                                                        const grpc::ByteBuffer& wire,
                                                        Request& request) const {
-    auto ticket = MLC_TRY(Weigh(context, rpc, wire, gate_.CallerOf(context)));
+    auto ticket = MLC_TRY(Reserve(context, rpc, wire, gate_.CallerOf(context)));
     MLC_TRY(Parse(rpc, wire, *ticket, request));
     return ticket;
   }
@@ -99,10 +99,10 @@ class Intake {
   // Longer requests take a thread of gRPC for too long.
   static constexpr size_t kSmall = size_t{32} << 10;
 
-  Result<std::unique_ptr<CallLoad::Ticket>> Weigh(const grpc::CallbackServerContext& context,
-                                                  std::string_view rpc,
-                                                  const grpc::ByteBuffer& wire,
-                                                  const Caller& caller) const;
+  Result<std::unique_ptr<CallLoad::Ticket>> Reserve(const grpc::CallbackServerContext& context,
+                                                    std::string_view rpc,
+                                                    const grpc::ByteBuffer& wire,
+                                                    const Caller& caller) const;
   Status Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
                const grpc::ByteBuffer& wire, UnaryCall& call) const;
   static Status Parse(std::string_view rpc, const grpc::ByteBuffer& wire, CallLoad::Ticket& ticket,

@@ -1,4 +1,4 @@
-#include "server/jobs/crash_note.h"
+#include "server/jobs/crash_marker.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -17,22 +17,22 @@ constexpr size_t kStackBytes = size_t{64} << 10;
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 // What a signal handler may read and write. A line: the id in hexadecimal digits.
-volatile int note = -1;
-thread_local char job_at_work[kDigits + 1];
+volatile int marker_fd = -1;
+thread_local char current_job[kDigits + 1];
 
 void OnCrash(int signal) {
-  if (job_at_work[0] != 0) [[maybe_unused]]
-    const ssize_t w = write(note, job_at_work, kDigits + 1);
+  if (current_job[0] != 0) [[maybe_unused]]
+    const ssize_t w = write(marker_fd, current_job, kDigits + 1);
   // The handler is gone by now: this ends the process as it would have without.
   (void)raise(signal);
 }
 
 }  // namespace
 
-Status WatchCrashes(const std::string& path) {
-  note = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  if (note < 0) {
-    return Unavailable("crashes cannot be noted in " + path + ": " + std::strerror(errno));
+Status InstallCrashMarker(const std::string& path) {
+  marker_fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  if (marker_fd < 0) {
+    return Unavailable("crashes cannot be recorded in " + path + ": " + std::strerror(errno));
   }
   struct sigaction action = {};
   action.sa_handler = OnCrash;
@@ -46,23 +46,23 @@ std::vector<Digest> CrashedJobs(const std::string& path) {
   std::vector<Digest> jobs;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    // A torn line is nobody's.
+    // A torn line is ignored.
     if (const Result<Digest> job = Digest::Parse(line); job.ok()) jobs.push_back(*job);
   }
   return jobs;
 }
 
-void ForgetCrashes(const std::string& path) {
+void ClearCrashMarker(const std::string& path) {
   if (!path.empty()) (void)truncate(path.c_str(), 0);
 }
 
-JobAtWork::JobAtWork(const Digest& job) {
+ScopedCrashJob::ScopedCrashJob(const Digest& job) {
   const std::string id = job.ToText();
-  std::copy_n(id.begin(), std::min(id.size(), kDigits), job_at_work);
-  job_at_work[kDigits] = '\n';
+  std::copy_n(id.begin(), std::min(id.size(), kDigits), current_job);
+  current_job[kDigits] = '\n';
 }
 
-JobAtWork::~JobAtWork() { job_at_work[0] = 0; }
+ScopedCrashJob::~ScopedCrashJob() { current_job[0] = 0; }
 
 SignalStack::SignalStack() : memory_(std::make_unique<char[]>(kStackBytes)) {
   stack_t stack = {};

@@ -1,4 +1,4 @@
-#include "server/jobs/history.h"
+#include "server/jobs/search_input.h"
 
 #include <algorithm>
 #include <iterator>

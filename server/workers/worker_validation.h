@@ -1,5 +1,5 @@
-// What a worker says of itself, and how much of it: the server keeps it, lists it and writes it
-// into its log. Pure.
+// Validates and bounds the data that a worker sends about itself: the server stores, lists and
+// logs it. Pure.
 #pragma once
 
 #include <string>
@@ -14,6 +14,6 @@ std::string NameProblem(const std::string& name);
 
 // INVALID_ARGUMENT if the call has no name or incarnation, or says more of its worker than a server
 // keeps.
-Status CheckWhatIsTold(const proto::SynchronizeRequest& request);
+Status ValidateSynchronize(const proto::SynchronizeRequest& request);
 
 }  // namespace mlc::server

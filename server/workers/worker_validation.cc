@@ -1,4 +1,4 @@
-#include "server/workers/worker_words.h"
+#include "server/workers/worker_validation.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@ namespace mlc::server {
 namespace {
 
 constexpr size_t kLongestName = 253;  // a host's is not longer
-constexpr size_t kLongestWord = 1'024;
+constexpr size_t kLongestText = 1'024;
 constexpr size_t kLongestTarget = 8'192;
 constexpr int kMostKernels = 256;
 constexpr size_t kLongestKernel = 64;
@@ -27,11 +27,10 @@ Status CheckCapabilities(const std::string& worker, const proto::Capabilities& t
   }
   const bool are_short =
       AreShort(told.precisions(), kMostPrecisions, kLongestKernel) &&
-      std::max({told.llvm().size(), told.nvrtc().size(), told.driver().size()}) <= kLongestWord;
+      std::max({told.llvm().size(), told.nvrtc().size(), told.driver().size()}) <= kLongestText;
   if (!are_short) {
-    return InvalidArgument("worker " + worker +
-                           " says too much of its compilers: a version has at most " +
-                           std::to_string(kLongestWord) + " bytes");
+    return InvalidArgument("worker " + worker + " sends too long a compiler version: at most " +
+                           std::to_string(kLongestText) + " bytes");
   }
   return Status();
 }
@@ -48,7 +47,7 @@ std::string NameProblem(const std::string& name) {
   return printable ? "" : "a worker's name is not of printable ASCII characters without spaces";
 }
 
-Status CheckWhatIsTold(const proto::SynchronizeRequest& request) {
+Status ValidateSynchronize(const proto::SynchronizeRequest& request) {
   const std::string& worker = request.worker();
   if (std::string problem = NameProblem(worker); !problem.empty()) return InvalidArgument(problem);
   if (request.incarnation().empty()) {
@@ -57,9 +56,9 @@ Status CheckWhatIsTold(const proto::SynchronizeRequest& request) {
                            "so that leases of an "
                            "earlier one are taken back");
   }
-  if (request.incarnation().size() > kLongestWord || request.build().size() > kLongestWord) {
+  if (request.incarnation().size() > kLongestText || request.build().size() > kLongestText) {
     return InvalidArgument("worker " + worker + " has an incarnation or a build of over " +
-                           std::to_string(kLongestWord) + " bytes");
+                           std::to_string(kLongestText) + " bytes");
   }
   if (request.target().size() > kLongestTarget) {
     return InvalidArgument("worker " + worker + " has a target of over " +

@@ -1,4 +1,4 @@
-#include "server/api/intake.h"
+#include "server/api/call_admission.h"
 
 #include <google/protobuf/message.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -25,7 +25,7 @@ void UnaryCall::Fail(const Status& status) { End(ToGrpc(status)); }
 void UnaryCall::Send(const google::protobuf::MessageLite& reply) {
   const size_t bytes = reply.ByteSizeLong();
   if (const Status room = ticket_->Resize(kBytesOfCall + bytes); !room.ok()) return Fail(room);
-  *reply_ = Intake::ToWire(reply);
+  *reply_ = CallAdmission::ToWire(reply);
   End(grpc::Status::OK);
 }
 
@@ -34,16 +34,15 @@ void UnaryCall::End(const grpc::Status& status) {
   Finish(status);
 }
 
-grpc::ByteBuffer Intake::ToWire(const google::protobuf::MessageLite& message) {
+grpc::ByteBuffer CallAdmission::ToWire(const google::protobuf::MessageLite& message) {
   grpc::Slice slice(message.ByteSizeLong());
   message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
   return grpc::ByteBuffer(&slice, 1);
 }
 
-Result<std::unique_ptr<CallLoad::Ticket>> Intake::Weigh(const grpc::CallbackServerContext& context,
-                                                        std::string_view rpc,
-                                                        const grpc::ByteBuffer& wire,
-                                                        const Caller& caller) const {
+Result<std::unique_ptr<CallLoad::Ticket>> CallAdmission::Reserve(
+    const grpc::CallbackServerContext& context, std::string_view rpc, const grpc::ByteBuffer& wire,
+    const Caller& caller) const {
   gate_.Received(context, wire.Length());
   const Rule* rule = RuleOf(rpc);
   if (wire.Length() > rule->bytes) {
@@ -54,14 +53,14 @@ Result<std::unique_ptr<CallLoad::Ticket>> Intake::Weigh(const grpc::CallbackServ
   return load_.Take(caller, kBytesOfCall + 2 * wire.Length());
 }
 
-Status Intake::Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
-                     const grpc::ByteBuffer& wire, UnaryCall& call) const {
-  call.ticket_ = MLC_TRY(Weigh(context, rpc, wire, call.caller()));
+Status CallAdmission::Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
+                            const grpc::ByteBuffer& wire, UnaryCall& call) const {
+  call.ticket_ = MLC_TRY(Reserve(context, rpc, wire, call.caller()));
   return Status();
 }
 
-Status Intake::Parse(std::string_view rpc, const grpc::ByteBuffer& wire, CallLoad::Ticket& ticket,
-                     google::protobuf::Message& request) {
+Status CallAdmission::Parse(std::string_view rpc, const grpc::ByteBuffer& wire,
+                            CallLoad::Ticket& ticket, google::protobuf::Message& request) {
   const int64_t fields = MLC_TRY(CountFields(wire, *request.GetDescriptor(), RuleOf(rpc)->fields));
   MLC_TRY(ticket.Resize(kBytesOfCall + 2 * wire.Length() +
                         kBytesOfField * static_cast<size_t>(fields)));

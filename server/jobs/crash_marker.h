@@ -1,6 +1,6 @@
-// Which job the server computed for when it crashed: a note in a file, for its next start. A crash
-// is a signal of the process's own making (a fault of memory or arithmetic, a failed check);
-// whoever kills the server, and a failure of power, says nothing about any job.
+// Records in a marker file which job the server computed for when it crashed, for its next start. A
+// crash is a signal that the process raises itself (a fault of memory or arithmetic, a failed
+// check); a kill from outside or a power failure does not count.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,19 @@ namespace mlc::server {
 
 // From now on a crash appends the id of the job that the thread at fault is at work on. Once a
 // process. UNAVAILABLE if the file cannot be written.
-Status WatchCrashes(const std::string& path);
+Status InstallCrashMarker(const std::string& path);
 
 // The jobs of the file, once for each crash; none if there is no file, or no path.
 std::vector<Digest> CrashedJobs(const std::string& path);
-void ForgetCrashes(const std::string& path);
+void ClearCrashMarker(const std::string& path);
 
 // This thread computes for the job as long as the object lives.
-class JobAtWork {
+class ScopedCrashJob {
  public:
-  explicit JobAtWork(const Digest& job);
-  ~JobAtWork();
-  JobAtWork(const JobAtWork&) = delete;
-  JobAtWork& operator=(const JobAtWork&) = delete;
+  explicit ScopedCrashJob(const Digest& job);
+  ~ScopedCrashJob();
+  ScopedCrashJob(const ScopedCrashJob&) = delete;
+  ScopedCrashJob& operator=(const ScopedCrashJob&) = delete;
 };
 
 // Where this thread handles signals when its own stack has overflowed.

@@ -1,4 +1,4 @@
-#include "server/metrics/file_notes.h"
+#include "server/metrics/watched_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,12 +13,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(FileNotesTest, AFileThatCannotBeUsedIsSaidAgainAndAgainAndCounted) {
+TEST(WatchedFilesTest, AFileThatCannotBeUsedIsSaidAgainAndAgainAndCounted) {
   std::ostringstream words;
   const auto metrics = std::make_shared<Metrics>();
-  FileNotes notes(std::make_shared<spdlog::logger>(
-                      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(words)),
-                  metrics);
+  WatchedFiles files(std::make_shared<spdlog::logger>(
+                         "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(words)),
+                     metrics);
   const auto lines = [&] {
     const std::string text = words.str();
     return std::count(text.begin(), text.end(), '\n');
@@ -27,26 +27,26 @@ TEST(FileNotesTest, AFileThatCannotBeUsedIsSaidAgainAndAgainAndCounted) {
     return metrics->Text().find("mlc_server_watched_file_invalid{file=\"tokens\"} " + value) !=
            std::string::npos;
   };
-  notes.Note("tokens", Status(), 0);
+  files.Update("tokens", Status(), 0);
   EXPECT_EQ(lines(), 0);
   EXPECT_TRUE(refused("0"));
-  EXPECT_TRUE(notes.sound());
-  for (int64_t ms = 1'000; ms < 31'000; ms += 250) notes.Note("tokens", NotFound("a"), ms);
+  EXPECT_TRUE(files.all_valid());
+  for (int64_t ms = 1'000; ms < 31'000; ms += 250) files.Update("tokens", NotFound("a"), ms);
   EXPECT_EQ(lines(), 1);
   EXPECT_THAT(words.str(), HasSubstr("tokens: the old ones stay in force: a"));
   EXPECT_TRUE(refused("1"));
-  notes.Note("quotas", Status(), 31'000);
-  EXPECT_FALSE(notes.sound()) << "one of two is enough";
-  notes.Note("tokens", NotFound("a"), 31'000);
+  files.Update("quotas", Status(), 31'000);
+  EXPECT_FALSE(files.all_valid()) << "one of two is enough";
+  files.Update("tokens", NotFound("a"), 31'000);
   EXPECT_EQ(lines(), 2) << "again, after 30 s";
-  notes.Note("tokens", NotFound("b"), 31'250);
+  files.Update("tokens", NotFound("b"), 31'250);
   EXPECT_EQ(lines(), 3) << "another reason at once";
-  notes.Note("tokens", Status(), 31'500);
-  notes.Note("tokens", Status(), 31'750);
+  files.Update("tokens", Status(), 31'500);
+  files.Update("tokens", Status(), 31'750);
   EXPECT_EQ(lines(), 4);
   EXPECT_THAT(words.str(), HasSubstr("tokens: the file can be used again"));
   EXPECT_TRUE(refused("0"));
-  EXPECT_TRUE(notes.sound());
+  EXPECT_TRUE(files.all_valid());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the log knows that helps a job: input of its search. Bounded by what the job noted when it
+// Reads from the log what a job's search starts from. Bounded by what the job recorded when it
 // began (the last record, the last model), so that a resumed job starts from what it started from
 // the first time, whatever other jobs left since.
 #pragma once

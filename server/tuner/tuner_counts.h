@@ -1,18 +1,18 @@
-// How much a tuner keeps in memory of what it has seen: each figure is bounded by what is there and
-// under way, not by what ever was. For tests and benchmarks. A value.
+// Sizes of the tuner's tables. Each is bounded by what is connected and
+// under way, not by what ever existed. For tests and benchmarks. A value.
 #pragma once
 
 #include <cstdint>
 
 namespace mlc::server {
 
-struct Census {
+struct TunerCounts {
   // Of workers.
   int64_t names = 0;       // on the roster
   int64_t live_names = 0;  // of them, in contact
-  int64_t notes = 0;
+  int64_t workers = 0;
   int64_t health = 0;
-  int64_t leasing = 0;  // known to the leases
+  int64_t lease_workers = 0;  // known to the leases
   int64_t idle = 0;
   int64_t classes = 0;  // of targets
   int64_t checks = 0;

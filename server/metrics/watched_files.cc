@@ -1,4 +1,4 @@
-#include "server/metrics/file_notes.h"
+#include "server/metrics/watched_files.h"
 
 #include <spdlog/spdlog.h>
 
@@ -11,7 +11,7 @@ constexpr int64_t kAgainMs = 30'000;
 
 }  // namespace
 
-void FileNotes::Note(const std::string& file, const Status& status, int64_t now_ms) {
+void WatchedFiles::Update(const std::string& file, const Status& status, int64_t now_ms) {
   std::lock_guard lock(mutex_);
   State& state = files_[file];
   metrics_->SetFileInvalid(file, !status.ok());
@@ -24,7 +24,7 @@ void FileNotes::Note(const std::string& file, const Status& status, int64_t now_
   state.status = status;
 }
 
-bool FileNotes::sound() const {
+bool WatchedFiles::all_valid() const {
   std::lock_guard lock(mutex_);
   return std::ranges::all_of(files_, [](const auto& file) { return file.second.status.ok(); });
 }
