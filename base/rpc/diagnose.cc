@@ -42,10 +42,10 @@ Status Unauthenticated(std::string message) {
   return {StatusCode::kUnauthenticated, std::move(message)};
 }
 
-// What the server's certificate lacks, by OpenSSL's verdict on it.
-Status Judge(long verdict, const std::string& server, const std::string& name,
-             const TlsPaths& tls) {
-  switch (verdict) {
+// What the server's certificate lacks, by OpenSSL's verify result.
+Status ExplainVerifyResult(long result, const std::string& server, const std::string& name,
+                           const TlsPaths& tls) {
+  switch (result) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return Unauthenticated("the certificate of " + server +
                              " has expired: renew it there, or set this machine's clock right");
@@ -67,7 +67,7 @@ Status Judge(long verdict, const std::string& server, const std::string& name,
                              ": use the authority of that server as --tls-ca");
     default:
       return Unauthenticated("the certificate of " + server +
-                             " is refused: " + X509_verify_cert_error_string(verdict));
+                             " is refused: " + X509_verify_cert_error_string(result));
   }
 }
 
@@ -142,11 +142,12 @@ Status Handshake(int fd, const std::string& address, const TlsPaths& tls, const 
   }
   ERR_clear_error();
   if (SSL_connect(ssl.get()) != 1) {
-    const long verdict = SSL_get_verify_result(ssl.get());
-    return verdict != X509_V_OK ? Judge(verdict, address, name, tls) : Refused(address, tls);
+    const long result = SSL_get_verify_result(ssl.get());
+    return result != X509_V_OK ? ExplainVerifyResult(result, address, name, tls)
+                               : Refused(address, tls);
   }
   MLC_TRY(CheckRevoked(ssl.get(), address, tls));
-  // In TLS 1.3 the server judges this side's certificate after its own handshake: its settings
+  // In TLS 1.3 the server checks this side's certificate after its own handshake: its settings
   // arrive, or an alert, or the connection ends.
   char byte;
   ERR_clear_error();

@@ -23,8 +23,8 @@ class ServerVerifier : public ExternalCertificateVerifier {
     // If the new list cannot be used, the old one stays in force.
     (void)revoked_->Refresh(Look::kIfChanged);
     const grpc::string_ref pem = request->peer_cert();
-    const Status verdict = revoked_->Check(std::string_view(pem.data(), pem.size()));
-    if (!verdict.ok()) *status = {grpc::StatusCode::UNAUTHENTICATED, verdict.message()};
+    const Status checked = revoked_->Check(std::string_view(pem.data(), pem.size()));
+    if (!checked.ok()) *status = {grpc::StatusCode::UNAUTHENTICATED, checked.message()};
     return true;
   }
   void Cancel(TlsCustomVerificationCheckRequest*) override {}

@@ -37,7 +37,7 @@ std::vector<Action> Planner::Plan(const Demand& demand,
     DrainUnknown(*placed, actions);
   }
   MergeSeen(demand.workers, now_ms);
-  Judge(placed.has_value(), now_ms, actions);
+  UpdatePhases(placed.has_value(), now_ms, actions);
   CountNeeds(demand, now_ms);
   for (const std::string& name : order_) Size(pools_.at(name), placed.has_value(), now_ms, actions);
   return actions;
@@ -152,7 +152,7 @@ void Planner::See(Worker& worker, const SeenWorker& seen, int64_t now_ms) {
 }
 
 // True if the worker is to be forgotten, as a failed start.
-bool Planner::JudgeStarting(Worker& worker, int64_t now_ms, bool listed) {
+bool Planner::UpdateStarting(Worker& worker, int64_t now_ms, bool listed) {
   const PoolTerms& terms = pools_.at(worker.pool).terms;
   if (!listed) return false;
   if (!worker.listed) return now_ms - worker.listed_ms > terms.unlisted_ms;
@@ -164,7 +164,7 @@ bool Planner::JudgeStarting(Worker& worker, int64_t now_ms, bool listed) {
 }
 
 // True if the worker left by itself, too soon. Its calls outweigh a list without it.
-bool Planner::JudgeAttached(Worker& worker, int64_t now_ms, bool listed) {
+bool Planner::UpdateAttached(Worker& worker, int64_t now_ms, bool listed) {
   Pool& pool = pools_.at(worker.pool);
   const bool silent = now_ms - worker.seen_ms > pool.terms.lost_ms;
   // The provider is sure and the worker has missed a call: no need to wait for the rest.
@@ -180,16 +180,16 @@ bool Planner::JudgeAttached(Worker& worker, int64_t now_ms, bool listed) {
 }
 
 // It finishes what it holds while it still may.
-void Planner::JudgeEvicted(const std::string& name, Worker& worker, int64_t now_ms,
-                           std::vector<Action>& actions) {
+void Planner::UpdateEvicted(const std::string& name, Worker& worker, int64_t now_ms,
+                            std::vector<Action>& actions) {
   const bool works = worker.phase == Phase::kStarting || worker.phase == Phase::kAttached;
   if (!works || !worker.listed || worker.evicted.empty()) return;
   actions.push_back({Action::Kind::kDrain, worker.pool, name, worker.evicted});
   Enter(worker, Phase::kDraining, now_ms);
 }
 
-void Planner::JudgeLeaving(const std::string& name, Worker& worker, int64_t now_ms,
-                           std::vector<Action>& actions) {
+void Planner::UpdateLeaving(const std::string& name, Worker& worker, int64_t now_ms,
+                            std::vector<Action>& actions) {
   const PoolTerms& terms = pools_.at(worker.pool).terms;
   const bool lost = worker.phase == Phase::kLost;
   // Its successor has been asked for; waiting for a place, it holds nothing.
@@ -204,25 +204,25 @@ void Planner::JudgeLeaving(const std::string& name, Worker& worker, int64_t now_
                              : "it does not leave after draining"});
 }
 
-void Planner::Judge(bool listed, int64_t now_ms, std::vector<Action>& actions) {
+void Planner::UpdatePhases(bool listed, int64_t now_ms, std::vector<Action>& actions) {
   for (auto place = workers_.begin(); place != workers_.end();) {
     Worker& worker = place->second;
     Pool& pool = pools_.at(worker.pool);
     bool forget = false;
-    if (worker.phase == Phase::kStarting && JudgeStarting(worker, now_ms, listed)) {
+    if (worker.phase == Phase::kStarting && UpdateStarting(worker, now_ms, listed)) {
       Fail(pool, now_ms);
       forget = true;
-    } else if (worker.phase == Phase::kAttached && JudgeAttached(worker, now_ms, listed)) {
+    } else if (worker.phase == Phase::kAttached && UpdateAttached(worker, now_ms, listed)) {
       Fail(pool, now_ms);
     }
-    if (listed && !forget) JudgeEvicted(place->first, worker, now_ms, actions);
+    if (listed && !forget) UpdateEvicted(place->first, worker, now_ms, actions);
     if (worker.phase == Phase::kRequeued || worker.phase == Phase::kLost ||
         worker.phase == Phase::kDraining) {
       const bool silent = now_ms - worker.seen_ms > pool.terms.lost_ms / 4;
       forget = forget || (listed && !worker.listed && silent);
     }
     const bool leaving = worker.phase == Phase::kLost || worker.phase == Phase::kDraining;
-    if (leaving && !forget) JudgeLeaving(place->first, worker, now_ms, actions);
+    if (leaving && !forget) UpdateLeaving(place->first, worker, now_ms, actions);
     place = forget ? workers_.erase(place) : std::next(place);
   }
 }

@@ -108,13 +108,13 @@ class Planner {
   void MergeSeen(const std::vector<SeenWorker>& seen, int64_t now_ms);
   void See(Worker& worker, const SeenWorker& seen, int64_t now_ms);
   std::string OwnerOf(const SeenWorker& seen);
-  void Judge(bool listed, int64_t now_ms, std::vector<Action>& actions);
-  bool JudgeStarting(Worker& worker, int64_t now_ms, bool listed);
-  bool JudgeAttached(Worker& worker, int64_t now_ms, bool listed);
-  static void JudgeEvicted(const std::string& name, Worker& worker, int64_t now_ms,
-                           std::vector<Action>& actions);
-  void JudgeLeaving(const std::string& name, Worker& worker, int64_t now_ms,
-                    std::vector<Action>& actions);
+  void UpdatePhases(bool listed, int64_t now_ms, std::vector<Action>& actions);
+  bool UpdateStarting(Worker& worker, int64_t now_ms, bool listed);
+  bool UpdateAttached(Worker& worker, int64_t now_ms, bool listed);
+  static void UpdateEvicted(const std::string& name, Worker& worker, int64_t now_ms,
+                            std::vector<Action>& actions);
+  void UpdateLeaving(const std::string& name, Worker& worker, int64_t now_ms,
+                     std::vector<Action>& actions);
   void CountNeeds(const Demand& demand, int64_t now_ms);
   static void Need(Pool& pool, int workers, int64_t now_ms);
   void Divide(int64_t jobs, int64_t trials, const std::vector<size_t>& able);

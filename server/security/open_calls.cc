@@ -17,9 +17,9 @@ class OpenCalls::Handle : public OpenCall {
   const std::list<Entry>::iterator entry_;
 };
 
-std::unique_ptr<OpenCall> OpenCalls::Add(Judge judge, End end) {
+std::unique_ptr<OpenCall> OpenCalls::Add(Authorize authorize, End end) {
   std::lock_guard lock(mutex_);
-  entries_.push_back({std::move(judge), std::move(end)});
+  entries_.push_back({std::move(authorize), std::move(end)});
   return std::make_unique<Handle>(*this, std::prev(entries_.end()));
 }
 
@@ -27,7 +27,7 @@ void OpenCalls::Review() {
   std::lock_guard lock(mutex_);
   for (Entry& entry : entries_) {
     if (!entry.end) continue;
-    const Status status = entry.judge();
+    const Status status = entry.authorize();
     if (!status.ok()) std::exchange(entry.end, nullptr)(status);
   }
 }

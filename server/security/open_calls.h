@@ -20,19 +20,19 @@ class OpenCall {
 class OpenCalls {
  public:
   // OK as long as the caller may go on.
-  using Judge = std::function<Status()>;
+  using Authorize = std::function<Status()>;
   // What ends the call: runs once at most, on the thread of Review(), quickly.
   using End = std::function<void(const Status&)>;
 
   // Neither function runs after the result has gone, which must be before this object. They may
   // not add or remove calls.
-  std::unique_ptr<OpenCall> Add(Judge judge, End end);
+  std::unique_ptr<OpenCall> Add(Authorize authorize, End end);
   // Ends each call whose caller may not go on.
   void Review();
 
  private:
   struct Entry {
-    Judge judge;
+    Authorize authorize;
     End end;
   };
   class Handle;

@@ -97,12 +97,12 @@ class TlsGate::Processor : public grpc::AuthMetadataProcessor {
     const InputMetadata& metadata = context.client_metadata();
     const Result<Caller> first = Identify(metadata, *context.auth_context());
     const std::string name = first.ok() ? first->name : "";
-    const auto judge = [this, &metadata, peer = context.auth_context(), rpc, name]() -> Status {
+    const auto authorize = [this, &metadata, peer = context.auth_context(), rpc, name]() -> Status {
       const Caller caller = MLC_TRY(Identify(metadata, *peer));
       if (caller.name != name) return Unauthenticated("the token is somebody else's now");
       return Check(caller, rpc);
     };
-    return open_.Add(judge, [this, rpc, name, end = std::move(end)](const Status& status) {
+    return open_.Add(authorize, [this, rpc, name, end = std::move(end)](const Status& status) {
       metrics_->AddRejected(ReasonOf(status));
       logger_->warn("audit: ended {} of {}: {}", rpc, name, status.message());
       end(status);

@@ -190,7 +190,7 @@ class Tuner {
   std::string DoubtOf(const db::Record& record) const;
   std::vector<Claim> ClaimsOn(const Job& job, const std::vector<Trial>& trials) const;
   LeaseAsk AskFor(const Job& job, const Trial& trial, const Claim& claim) const;
-  void JudgeClaim(const db::Record& record);
+  void CompareWithClaim(const db::Record& record);
   void Confirm(db::Record claim, const std::string& doubt);
   void TakeCheck(const std::shared_ptr<Call>& call, const Digest& uid, const Measurement& m);
   void TakeConfirmation(const std::shared_ptr<Call>& call, const Check& check,

@@ -85,11 +85,11 @@ void Tuner::TakeCheck(const std::shared_ptr<Call>& call, const Digest& uid, cons
   const Check ended = check;
   registry_.checks.erase(uid);
   if (ended.confirms) return TakeConfirmation(call, ended, m);
-  const Status verdict = JudgeCanary(m, ended.expected_ns, ended.factor);
-  const bool isolated = registry_.health.CanaryEnded(ended.worker, verdict, SteadyMs());
-  if (verdict.ok()) return options_.logger->info("worker={}: canary passed", ended.worker);
+  const Status outcome = EvaluateCanary(m, ended.expected_ns, ended.factor);
+  const bool isolated = registry_.health.CanaryEnded(ended.worker, outcome, SteadyMs());
+  if (outcome.ok()) return options_.logger->info("worker={}: canary passed", ended.worker);
   options_.metrics->Add(Counter::kCanaryFailures);
-  options_.logger->warn("worker={}: canary failed: {}{}", ended.worker, verdict.message(),
+  options_.logger->warn("worker={}: canary failed: {}{}", ended.worker, outcome.message(),
                         isolated ? "; quarantined" : "");
 }
 

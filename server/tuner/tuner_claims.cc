@@ -61,7 +61,7 @@ LeaseAsk Tuner::AskFor(const Job& job, const Trial& trial, const Claim& claim) c
 }
 
 // REQUIRES mutex_; the trial is pending.
-void Tuner::JudgeClaim(const db::Record& record) {
+void Tuner::CompareWithClaim(const db::Record& record) {
   const Claim& claim = pending_.at(record.task_uid).claim;
   if (claim.worker.empty() || claim.worker == record.worker) return;
   if (record.measurement.outcome != Outcome::kOk) return;

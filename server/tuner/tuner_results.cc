@@ -52,7 +52,7 @@ void Tuner::TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
   {
     std::lock_guard lock(mutex_);
     registry_.health.RecordResult(record.worker);
-    JudgeClaim(record);
+    CompareWithClaim(record);
     doubt = DoubtOf(record);
     if (!doubt.empty()) return Confirm(std::move(record), doubt);
   }

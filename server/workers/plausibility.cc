@@ -51,7 +51,7 @@ Measurement Slower(const Measurement& claim, const Measurement& second, const st
   return kept;
 }
 
-Status JudgeCanary(const Measurement& m, double expected_ns, double factor) {
+Status EvaluateCanary(const Measurement& m, double expected_ns, double factor) {
   if (m.outcome != Outcome::kOk) {
     return Internal("a known trial ended as " + std::string(ToText(m.outcome)) +
                     (m.detail.empty() ? "" : ": " + m.detail.substr(0, 200)));

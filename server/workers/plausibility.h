@@ -38,6 +38,6 @@ Measurement Slower(const Measurement& claim, const Measurement& second, const st
 
 // OK if a canary's result is as it should be. `expected_ns`: of another worker of the class, 0 if
 // nobody's is known; `factor`: how far from it is still the same device.
-Status JudgeCanary(const Measurement& m, double expected_ns, double factor);
+Status EvaluateCanary(const Measurement& m, double expected_ns, double factor);
 
 }  // namespace mlc::server

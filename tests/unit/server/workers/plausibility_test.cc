@@ -62,16 +62,16 @@ TEST(PlausibilityTest, TheSecondMeasurementDecides) {
 }
 
 TEST(PlausibilityTest, ACanaryHasToBeRightAndNearTheOthers) {
-  EXPECT_TRUE(JudgeCanary(Time(100), 0, 1.5).ok());
-  EXPECT_TRUE(JudgeCanary(Time(149), 100, 1.5).ok());
-  EXPECT_THAT(JudgeCanary(Time(151), 100, 1.5).message(), HasSubstr("other workers"));
-  EXPECT_FALSE(JudgeCanary(Time(60), 100, 1.5).ok()) << "too fast is as wrong";
-  EXPECT_FALSE(JudgeCanary(Time(std::numeric_limits<double>::quiet_NaN()), 0, 3).ok());
-  EXPECT_FALSE(JudgeCanary(Time(-1), 0, 3).ok());
+  EXPECT_TRUE(EvaluateCanary(Time(100), 0, 1.5).ok());
+  EXPECT_TRUE(EvaluateCanary(Time(149), 100, 1.5).ok());
+  EXPECT_THAT(EvaluateCanary(Time(151), 100, 1.5).message(), HasSubstr("other workers"));
+  EXPECT_FALSE(EvaluateCanary(Time(60), 100, 1.5).ok()) << "too fast is as wrong";
+  EXPECT_FALSE(EvaluateCanary(Time(std::numeric_limits<double>::quiet_NaN()), 0, 3).ok());
+  EXPECT_FALSE(EvaluateCanary(Time(-1), 0, 3).ok());
   Measurement failed;
   failed.outcome = Outcome::kInfra;
   failed.detail = "no compiler";
-  EXPECT_THAT(JudgeCanary(failed, 100, 3).message(), HasSubstr("infra: no compiler"));
+  EXPECT_THAT(EvaluateCanary(failed, 100, 3).message(), HasSubstr("infra: no compiler"));
 }
 
 }  // namespace
