@@ -40,8 +40,8 @@ class RunningServer : public Server {
         log_(std::move(log)),
         endpoint_(std::move(endpoint)),
         tuner_(std::make_unique<Tuner>(*log_, std::move(options))),
-        tuner_service_(MakeTunerService(*tuner_, endpoint_->gate(), load_)),
-        workers_service_(MakeWorkersService(*tuner_, endpoint_->gate(), load_)) {}
+        tuner_service_(MakeTunerService(*tuner_, endpoint_->access(), load_)),
+        workers_service_(MakeWorkersService(*tuner_, endpoint_->access(), load_)) {}
   ~RunningServer() override { Stop(0); }
 
   Status Serve() {

@@ -43,7 +43,7 @@ grpc::ByteBuffer CallAdmission::ToWire(const google::protobuf::MessageLite& mess
 Result<std::unique_ptr<CallLoad::Ticket>> CallAdmission::Reserve(
     const grpc::CallbackServerContext& context, std::string_view rpc, const grpc::ByteBuffer& wire,
     const Caller& caller) const {
-  gate_.Received(context, wire.Length());
+  access_.Received(context, wire.Length());
   const Rule* rule = RuleOf(rpc);
   if (wire.Length() > rule->bytes) {
     return InvalidArgument("a request of " + std::to_string(wire.Length()) + " bytes: " +

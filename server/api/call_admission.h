@@ -13,8 +13,8 @@
 
 #include "base/status.h"
 #include "server/api/call_threads.h"
+#include "server/security/access_control.h"
 #include "server/security/call_load.h"
-#include "server/security/gate.h"
 
 namespace google::protobuf {
 class Message;
@@ -52,9 +52,9 @@ class UnaryCall : public grpc::ServerUnaryReactor {
 class CallAdmission {
  public:
   // Both must outlive every call.
-  CallAdmission(const Gate& gate, CallLoad& load) : gate_(gate), load_(load) {}
+  CallAdmission(const AccessControl& access, CallLoad& load) : access_(access), load_(load) {}
 
-  const Gate& gate() const { return gate_; }
+  const AccessControl& access() const { return access_; }
 
   // Parses the request and has `act(request, call)` answer it: on one of `threads`, or, if `here`
   // allows and the request is small, at once.
@@ -63,7 +63,7 @@ class CallAdmission {
   grpc::ServerUnaryReactor* Take(grpc::CallbackServerContext* context, std::string_view rpc,
                                  const grpc::ByteBuffer* wire, grpc::ByteBuffer* reply,
                                  CallThreads& threads, Where where, Act act) const {
-    auto* call = new UnaryCall(*context, gate_.CallerOf(*context), reply);
+    auto* call = new UnaryCall(*context, access_.CallerOf(*context), reply);
     const Status admitted = Admit(*context, rpc, *wire, *call);
     if (!admitted.ok()) {
       call->Fail(admitted);
@@ -88,7 +88,7 @@ class CallAdmission {
                                                        std::string_view rpc,
                                                        const grpc::ByteBuffer& wire,
                                                        Request& request) const {
-    auto ticket = MLC_TRY(Reserve(context, rpc, wire, gate_.CallerOf(context)));
+    auto ticket = MLC_TRY(Reserve(context, rpc, wire, access_.CallerOf(context)));
     MLC_TRY(Parse(rpc, wire, *ticket, request));
     return ticket;
   }
@@ -108,7 +108,7 @@ class CallAdmission {
   static Status Parse(std::string_view rpc, const grpc::ByteBuffer& wire, CallLoad::Ticket& ticket,
                       google::protobuf::Message& request);
 
-  const Gate& gate_;
+  const AccessControl& access_;
   CallLoad& load_;
 };
 

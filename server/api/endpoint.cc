@@ -18,7 +18,7 @@
 #include "base/tls/tls_files.h"
 #include "server/metrics/watched_files.h"
 #include "server/security/stream_ends.h"
-#include "server/security/tls_gate.h"
+#include "server/security/tls_access_control.h"
 
 namespace mlc::server {
 namespace {
@@ -72,8 +72,8 @@ class RunningEndpoint : public Endpoint {
   }
 
   const std::string& address() const override { return acceptor_->address(); }
-  const Gate& gate() const override {
-    return tls_gate_ == nullptr ? static_cast<const Gate&>(open_gate_) : *tls_gate_;
+  const AccessControl& access() const override {
+    return tls_access_ == nullptr ? static_cast<const AccessControl&>(open_access_) : *tls_access_;
   }
 
   Status Serve(const std::vector<grpc::Service*>& services) override {
@@ -84,7 +84,7 @@ class RunningEndpoint : public Endpoint {
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, Credentials());
     for (grpc::Service* service : services) builder.RegisterService(service);
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> ends;
-    ends.push_back(MakeStreamEnds(gate()));
+    ends.push_back(MakeStreamEnds(access()));
     builder.experimental().SetInterceptorCreators(std::move(ends));
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
     // No client of ours compresses, and 16 KiB may come to 16 MiB.
@@ -110,11 +110,11 @@ class RunningEndpoint : public Endpoint {
 
   void Reload() override {
     if (tls_files_ != nullptr) (void)tls_files_->Reload();
-    if (tls_gate_ != nullptr) tls_gate_->Refresh(transport::Look::kNow, watched_files_);
+    if (tls_access_ != nullptr) tls_access_->Refresh(transport::Look::kNow, watched_files_);
   }
 
   void LookAtFiles() override {
-    if (tls_gate_ != nullptr) tls_gate_->Refresh(transport::Look::kIfChanged, watched_files_);
+    if (tls_access_ != nullptr) tls_access_->Refresh(transport::Look::kIfChanged, watched_files_);
   }
 
   bool files_are_valid() const override { return watched_files_.all_valid(); }
@@ -156,13 +156,13 @@ class RunningEndpoint : public Endpoint {
       return Status();
     }
     transport::RelayOptions options;
-    options.limit_unauthenticated = tls_gate_ != nullptr;
+    options.limit_unauthenticated = tls_access_ != nullptr;
     // gRPC gets no listener.
     relay_ = MLC_TRY(transport::Relay::Start(options, [this](int fd) { HandOver(-1, fd); }));
     const auto account = [this](const std::string& peer, size_t bytes) {
       relay_->Received(peer, bytes);
     };
-    tls_gate_ == nullptr ? open_gate_.KeepAccount(account) : tls_gate_->KeepAccount(account);
+    tls_access_ == nullptr ? open_access_.KeepAccount(account) : tls_access_->KeepAccount(account);
     acceptor_->Start([this](int, int fd) { relay_->Take(fd); });
     return Status();
   }
@@ -238,7 +238,8 @@ class RunningEndpoint : public Endpoint {
       revoked = MLC_TRY(transport::Revocations::Open(options_.tls, kRevoked));
       logger_->info("certificates: {} are revoked", revoked->size());
     }
-    tls_gate_ = std::make_unique<TlsGate>(logger_, metrics_, std::move(tokens), std::move(revoked));
+    tls_access_ = std::make_unique<TlsAccessControl>(logger_, metrics_, std::move(tokens),
+                                                     std::move(revoked));
     return Status();
   }
 
@@ -250,12 +251,13 @@ class RunningEndpoint : public Endpoint {
             kRefreshSeconds));
     tls.watch_root_certs();
     tls.watch_identity_key_cert_pairs();
-    // With tokens, a certificate is not the only way to be known; the gate demands one of both.
+    // With tokens, a certificate is not the only way to be known; access control demands one of
+    // both.
     tls.set_cert_request_type(options_.tokens.empty()
                                   ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
                                   : GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
     auto credentials = grpc::experimental::TlsServerCredentials(tls);
-    credentials->SetAuthMetadataProcessor(tls_gate_->processor());
+    credentials->SetAuthMetadataProcessor(tls_access_->processor());
     return credentials;
   }
 
@@ -263,9 +265,9 @@ class RunningEndpoint : public Endpoint {
   const std::shared_ptr<spdlog::logger> logger_;
   const std::shared_ptr<Metrics> metrics_;
   WatchedFiles watched_files_;  // outlives those who write into it
-  OpenGate open_gate_;
+  OpenAccess open_access_;
   std::unique_ptr<transport::TlsFiles> tls_files_;
-  std::unique_ptr<TlsGate> tls_gate_;
+  std::unique_ptr<TlsAccessControl> tls_access_;
   std::unique_ptr<transport::Acceptor> acceptor_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> taker_;
   // Calls report to it until the server has gone.

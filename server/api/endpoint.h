@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "base/tls/certificates.h"
 #include "server/metrics/metrics.h"
-#include "server/security/gate.h"
+#include "server/security/access_control.h"
 
 namespace grpc {
 class Service;
@@ -40,7 +40,7 @@ class Endpoint {
 
   // With the port that was chosen.
   virtual const std::string& address() const = 0;
-  virtual const Gate& gate() const = 0;
+  virtual const AccessControl& access() const = 0;
   // Answers calls of these services and of health. The services must outlive Stop.
   virtual Status Serve(const std::vector<grpc::Service*>& services) = 0;
   // What the health service says: of everything (""), or of the service of that name.

@@ -56,8 +56,8 @@ class Watcher : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     }
     ticket_ = *std::move(ticket);
     job_ = request.job();
-    call_ = admission.gate().Follow(context, kWatchJob,
-                                    [this](const Status& status) { LockOut(status); });
+    call_ = admission.access().Follow(context, kWatchJob,
+                                      [this](const Status& status) { LockOut(status); });
     Send();
   }
 
@@ -106,8 +106,8 @@ class TunerService : public RawTuner {
   using Context = grpc::CallbackServerContext;
   using Wire = grpc::ByteBuffer;
 
-  TunerService(Tuner& tuner, const Gate& gate, CallLoad& load)
-      : tuner_(tuner), admission_(gate, load) {}
+  TunerService(Tuner& tuner, const AccessControl& access, CallLoad& load)
+      : tuner_(tuner), admission_(access, load) {}
 
   grpc::ServerUnaryReactor* SubmitJob(Context* context, const Wire* wire, Wire* reply) override {
     return Later<proto::SubmitJobRequest>(
@@ -180,8 +180,9 @@ class TunerService : public RawTuner {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeTunerService(Tuner& tuner, const Gate& gate, CallLoad& load) {
-  return std::make_unique<TunerService>(tuner, gate, load);
+std::unique_ptr<grpc::Service> MakeTunerService(Tuner& tuner, const AccessControl& access,
+                                                CallLoad& load) {
+  return std::make_unique<TunerService>(tuner, access, load);
 }
 
 }  // namespace mlc::server

@@ -7,14 +7,16 @@
 #include "base/wire/grpc_status.h"
 #include "proto/tuner.grpc.pb.h"
 #include "proto/worker.grpc.pb.h"
+#include "server/security/access_control.h"
 #include "server/security/call_load.h"
-#include "server/security/gate.h"
 #include "server/tuner/tuner.h"
 
 namespace mlc::server {
 
-// Both borrow tuner, gate and load, which must outlive every call.
-std::unique_ptr<grpc::Service> MakeTunerService(Tuner& tuner, const Gate& gate, CallLoad& load);
-std::unique_ptr<grpc::Service> MakeWorkersService(Tuner& tuner, const Gate& gate, CallLoad& load);
+// Both borrow tuner, access and load, which must outlive every call.
+std::unique_ptr<grpc::Service> MakeTunerService(Tuner& tuner, const AccessControl& access,
+                                                CallLoad& load);
+std::unique_ptr<grpc::Service> MakeWorkersService(Tuner& tuner, const AccessControl& access,
+                                                  CallLoad& load);
 
 }  // namespace mlc::server

@@ -38,12 +38,12 @@ using RawWorkers = Workers::WithRawCallbackMethod_Synchronize<
 // when the worker leaves, is disconnected or locked out; deletes itself.
 class SessionStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  SessionStream(Tuner& tuner, const proto::OpenSessionRequest& request, const Gate& gate,
+  SessionStream(Tuner& tuner, const proto::OpenSessionRequest& request, const AccessControl& access,
                 const grpc::CallbackServerContext& context,
                 std::unique_ptr<CallLoad::Ticket> ticket)
       : tuner_(tuner), ticket_(std::move(ticket)) {
     call_ =
-        gate.Follow(context, kOpenSession, [this](const Status& status) { End(ToGrpc(status)); });
+        access.Follow(context, kOpenSession, [this](const Status& status) { End(ToGrpc(status)); });
     id_ = tuner_.OpenSession(
         request, [this] { Wake(); }, [this] { End(grpc::Status::OK); });
   }
@@ -99,8 +99,8 @@ class WorkersService : public RawWorkers {
   using Context = grpc::CallbackServerContext;
   using Wire = grpc::ByteBuffer;
 
-  WorkersService(Tuner& tuner, const Gate& gate, CallLoad& load)
-      : tuner_(tuner), admission_(gate, load) {}
+  WorkersService(Tuner& tuner, const AccessControl& access, CallLoad& load)
+      : tuner_(tuner), admission_(access, load) {}
 
   grpc::ServerUnaryReactor* Synchronize(Context* context, const Wire* wire, Wire* reply) override {
     return admission_.Take<proto::SynchronizeRequest>(
@@ -122,9 +122,9 @@ class WorkersService : public RawWorkers {
     proto::OpenSessionRequest request;
     auto ticket = admission_.TakeStream(*context, kOpenSession, *wire, request);
     if (!ticket.ok()) return new SessionStream(tuner_, ToGrpc(ticket.status()));
-    const Status foreign = Foreign(admission_.gate().CallerOf(*context), request.worker());
+    const Status foreign = Foreign(admission_.access().CallerOf(*context), request.worker());
     if (!foreign.ok()) return new SessionStream(tuner_, ToGrpc(foreign));
-    return new SessionStream(tuner_, request, admission_.gate(), *context, *std::move(ticket));
+    return new SessionStream(tuner_, request, admission_.access(), *context, *std::move(ticket));
   }
 
   grpc::ServerUnaryReactor* ListWorkers(Context* context, const Wire* wire, Wire* reply) override {
@@ -226,8 +226,9 @@ class WorkersService : public RawWorkers {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeWorkersService(Tuner& tuner, const Gate& gate, CallLoad& load) {
-  return std::make_unique<WorkersService>(tuner, gate, load);
+std::unique_ptr<grpc::Service> MakeWorkersService(Tuner& tuner, const AccessControl& access,
+                                                  CallLoad& load) {
+  return std::make_unique<WorkersService>(tuner, access, load);
 }
 
 }  // namespace mlc::server

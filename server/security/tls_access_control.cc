@@ -1,4 +1,4 @@
-#include "server/security/tls_gate.h"
+#include "server/security/tls_access_control.h"
 
 #include <spdlog/spdlog.h>
 
@@ -49,7 +49,7 @@ Result<Caller> CertificateCaller(const grpc::AuthContext& context) {
 
 }  // namespace
 
-class TlsGate::Processor : public grpc::AuthMetadataProcessor {
+class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
  public:
   Processor(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
             std::unique_ptr<Tokens> tokens, std::unique_ptr<transport::Revocations> revoked)
@@ -149,27 +149,30 @@ class TlsGate::Processor : public grpc::AuthMetadataProcessor {
   OpenCalls open_;
 };
 
-TlsGate::TlsGate(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
-                 std::unique_ptr<Tokens> tokens, std::unique_ptr<transport::Revocations> revoked)
+TlsAccessControl::TlsAccessControl(std::shared_ptr<spdlog::logger> logger,
+                                   std::shared_ptr<Metrics> metrics, std::unique_ptr<Tokens> tokens,
+                                   std::unique_ptr<transport::Revocations> revoked)
     : processor_(std::make_shared<Processor>(std::move(logger), std::move(metrics),
                                              std::move(tokens), std::move(revoked))) {}
-TlsGate::~TlsGate() = default;
+TlsAccessControl::~TlsAccessControl() = default;
 
-std::shared_ptr<grpc::AuthMetadataProcessor> TlsGate::processor() const { return processor_; }
+std::shared_ptr<grpc::AuthMetadataProcessor> TlsAccessControl::processor() const {
+  return processor_;
+}
 
-Caller TlsGate::CallerOf(const grpc::ServerContextBase& context) const {
+Caller TlsAccessControl::CallerOf(const grpc::ServerContextBase& context) const {
   const Result<Caller> caller =
       processor_->Identify(context.client_metadata(), *context.auth_context());
-  // Its token or certificate was revoked since the gate let the call in.
+  // Its token or certificate was revoked since the call was admitted.
   return caller.ok() ? *caller : Caller{"nobody", Role::kRead, false};
 }
 
-std::unique_ptr<OpenCall> TlsGate::Follow(const grpc::ServerContextBase& context,
-                                          std::string_view rpc, OpenCalls::End end) const {
+std::unique_ptr<OpenCall> TlsAccessControl::Follow(const grpc::ServerContextBase& context,
+                                                   std::string_view rpc, OpenCalls::End end) const {
   return processor_->Follow(context, std::string(rpc), std::move(end));
 }
 
-void TlsGate::Refresh(transport::Look look, WatchedFiles& files) {
+void TlsAccessControl::Refresh(transport::Look look, WatchedFiles& files) {
   processor_->Refresh(look, files);
 }
 

@@ -1,6 +1,6 @@
-// The gate of connections with TLS: a caller is who its bearer token says or, without one, who its
-// certificate says, by a URI of the form spiffe://mlc/ROLE/NAME. Who comes with a revoked
-// certificate is nobody, whatever the token says. The policy decides. Every refusal leaves a line
+// Access control with TLS: the caller is named by its bearer token or, without one, by its
+// certificate, by a URI of the form spiffe://mlc/ROLE/NAME. A revoked certificate is rejected,
+// whatever the token says. The policy decides. Every rejection leaves a line
 // in the log and is counted. Thread-safe.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "base/tls/revocations.h"
 #include "server/metrics/metrics.h"
 #include "server/metrics/watched_files.h"
-#include "server/security/gate.h"
+#include "server/security/access_control.h"
 #include "server/security/tokens.h"
 
 namespace spdlog {
@@ -20,12 +20,12 @@ class logger;
 
 namespace mlc::server {
 
-class TlsGate : public Gate {
+class TlsAccessControl : public AccessControl {
  public:
   // Without tokens or revocations, pass nullptr.
-  TlsGate(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
-          std::unique_ptr<Tokens> tokens, std::unique_ptr<transport::Revocations> revoked);
-  ~TlsGate() override;
+  TlsAccessControl(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
+                   std::unique_ptr<Tokens> tokens, std::unique_ptr<transport::Revocations> revoked);
+  ~TlsAccessControl() override;
 
   Caller CallerOf(const grpc::ServerContextBase& context) const override;
   // What gRPC asks before every call; for ServerCredentials::SetAuthMetadataProcessor.

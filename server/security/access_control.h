@@ -1,7 +1,7 @@
-// The gate in front of every call: who is it, and does their role suffice. Over TLS gRPC asks it
-// before any handler, also for methods that do not exist; without TLS everyone is local and passes.
-// Handlers ask it who the caller is, and those of streams to be told when that one is locked out.
-// Thread-safe.
+// Access control of every call: authenticates the caller and checks the role. Over TLS gRPC asks it
+// before any handler, also for methods that do not exist; without TLS every caller is local and
+// passes. Handlers ask it who the caller is, and those of streams to be told when that one is
+// locked out. Thread-safe.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -18,9 +18,9 @@
 
 namespace mlc::server {
 
-class Gate {
+class AccessControl {
  public:
-  virtual ~Gate() = default;
+  virtual ~AccessControl() = default;
   // Of a call that has passed.
   virtual Caller CallerOf(const grpc::ServerContextBase& context) const = 0;
   // Runs `end` when the caller of a stream that has passed may no longer make that call ("/package.
@@ -44,7 +44,7 @@ class Gate {
 };
 
 // For connections without TLS.
-class OpenGate : public Gate {
+class OpenAccess : public AccessControl {
  public:
   Caller CallerOf(const grpc::ServerContextBase&) const override { return Caller::Local(); }
   std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase&, std::string_view,
