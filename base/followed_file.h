@@ -17,7 +17,7 @@ Result<std::string> ReadFileText(const std::string& flag, const std::string& pat
 
 enum class Look : uint8_t {
   kIfChanged,  // from time to time
-  kNow,        // somebody asks for it: the text counts, changed or not, settled or not
+  kNow,        // on request: reads the text, changed or not, settled or not
 };
 
 class FollowedFile {

@@ -9,7 +9,7 @@ namespace mlc::server {
 void AddFleetFlags(CLI::App& app, FleetFlags& flags) {
   auto* kind = app.add_option("--fleet", flags.kind,
                               "who starts workers: local (this server), slurm, exec (a command), "
-                              "static (you); nobody if empty")
+                              "static (you); none if empty")
                    ->check(CLI::IsMember({"local", "static", "slurm", "exec"}));
   app.add_option("--fleet-config", flags.config, "JSON file about pools of workers: docs/fleet.md")
       ->needs(kind);

@@ -31,7 +31,7 @@ namespace {
 constexpr int64_t kStopMs = 60'000;
 // By default; more would be in the way of everything else.
 constexpr int kSearchThreads = 4;
-// Searches compute for as long as they are let; whoever calls waits for milliseconds.
+// Searches compute for long; calls must be answered within milliseconds.
 constexpr int kSearchNice = 10;
 
 struct Flags {

@@ -79,7 +79,7 @@ class RunningServer : public Server {
     if (tuner_ == nullptr) return;
     StopTicking();
     snapshots_.reset();
-    // First nobody new comes, then what is under way ends, then the calls.
+    // First no new connections, then the trials under way end, then the calls.
     endpoint_->SetServing("", false);
     endpoint_->SetServing("mlc.proto.Tuner", false);
     endpoint_->SetServing(kWriting, false);

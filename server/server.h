@@ -31,7 +31,7 @@ class Server {
   virtual std::string address() const = 0;
   // Reads certificates, tokens, revocations and quotas again.
   virtual void Reload() = 0;
-  // For whoever starts and stops workers; until Stop.
+  // For the fleet, which starts and stops workers; until Stop.
   virtual Demand WorkDemand() const = 0;
   // What of that demand they have no workers for: jobs that wait say so.
   virtual void SetUnservedNeeds(const std::vector<Needs>& needs) = 0;

@@ -131,7 +131,7 @@ class Child {
         return InvalidArgument(command_.words[0] + " prints more than 64 MiB");
       }
       if (const std::optional<int> code = Ended()) {
-        // What a grandchild still prints belongs to nobody.
+        // Output that a grandchild still prints is dropped.
         (void)Read(out_, result.output);
         (void)Read(err_, result.errors);
         result.code = *code;

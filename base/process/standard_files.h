@@ -1,4 +1,4 @@
-// What every program may take for granted, and what whoever starts it may have changed: a shell
+// What every program may take for granted, and what its parent process may have changed: a shell
 // (>&-) or a supervisor may have closed descriptors 0 to 2, or ignore the end of children.
 #pragma once
 

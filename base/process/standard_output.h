@@ -1,4 +1,5 @@
-// Standard output carries results: a program whose results nobody got has failed. Thread-safe.
+// Standard output carries results: a program whose results cannot be written has failed.
+// Thread-safe.
 #pragma once
 
 #include "base/status.h"

@@ -19,7 +19,7 @@ namespace {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  // It asks nobody: what is typed is not for it.
+  // It reads no standard input.
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   if (nothing > STDERR_FILENO) close(nothing);
@@ -39,7 +39,7 @@ Result<pid_t> StartWorkerProcess(std::vector<std::string> words, int messages) {
   const pid_t pid = fork();
   if (pid == 0) BecomeWorker(arguments.data(), parent, messages);
   if (pid < 0) return Unavailable(std::string("cannot start a worker: ") + strerror(errno));
-  setpgid(pid, pid);  // whoever is first
+  setpgid(pid, pid);  // in parent and child: either may run first
   return pid;
 }
 

@@ -1,5 +1,5 @@
 // A worker as a child of this process: it dies with the thread that started it, at the latest, and
-// Ctrl-C is not for it, because whoever started it drains it.
+// Ctrl-C is not for it, because the process that started it drains it.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// Ends a call of gRPC that takes too long by the steady clock, or that somebody stops. gRPC's own
+// Ends a call of gRPC that takes too long by the steady clock, or that is cancelled. gRPC's own
 // deadlines wait for times of the day: they rest where the clock is set back (clock_watch.h).
 #pragma once
 

@@ -102,7 +102,8 @@ Result<std::unique_ptr<Connection>> Connection::Open(ChannelOptions options) {
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   if (wanted.tls.empty()) {
     if (!wanted.token_file.empty()) {
-      return InvalidArgument("--token-file needs --tls-ca: without TLS everyone could read it");
+      return InvalidArgument(
+          "--token-file needs --tls-ca: without TLS it could be read on the network");
     }
     if (!wanted.tls.revoked.empty()) return InvalidArgument("--tls-crl needs --tls-ca");
     credentials = grpc::InsecureChannelCredentials();

@@ -29,14 +29,14 @@ class Connection {
   // INVALID_ARGUMENT for a token or a list of revoked certificates without TLS, or one that cannot
   // be used.
   static Result<std::unique_ptr<Connection>> Open(ChannelOptions options);
-  // REQUIRES: nobody else holds the channel any more.
+  // REQUIRES: no other owner of the channel is left.
   ~Connection();
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   // Waits until there is a connection, at most `timeout_ms` by the steady clock. After a failure
-  // gRPC makes handshakes only while someone waits: who calls again and again waits here in
-  // between. Where the clock was set back, gRPC rests before it tries again: only a new Connection
-  // does so at once.
+  // gRPC makes handshakes only while a caller waits, so callers that retry wait here in between.
+  // Where the clock was set back, gRPC rests before it tries again: only a new Connection does so
+  // at once.
   bool Await(int64_t timeout_ms) const;
   // Waits until the server is reached, at most `timeout_ms`. UNAVAILABLE, UNAUTHENTICATED with the
   // cause if it is not.

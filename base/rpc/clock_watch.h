@@ -1,4 +1,4 @@
-// Notices that somebody has set the time of the day back. gRPC's timers (keepalive, deadlines,
+// Detects that the wall clock was set back. gRPC's timers (keepalive, deadlines,
 // reconnecting) wait for times of the day: after a step back they rest until the clock has caught
 // up, for a day after a day's step. Only a new process has timers that run, so a daemon that sees
 // such a step ends, for its supervisor to start it again. Not thread-safe.

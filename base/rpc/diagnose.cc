@@ -112,7 +112,7 @@ Status CheckRevoked(const SSL* ssl, const std::string& server, const TlsPaths& t
   if (tls.revoked.empty()) return Status();
   const auto revoked = MLC_TRY(Revocations::Open(
       tls, "the certificate of " + server + " was revoked, by " + tls.revoked +
-               ": whoever answers there may not be your server; ask its administrator"));
+               ": the host that answers there may not be your server; ask its administrator"));
   const openssl::Certificate certificate(SSL_get1_peer_certificate(ssl));
   const openssl::Bio pem(BIO_new(BIO_s_mem()));
   if (PEM_write_bio_X509(pem.get(), certificate.get()) != 1) {

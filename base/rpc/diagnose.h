@@ -9,7 +9,7 @@
 
 namespace mlc::transport {
 
-// OK if a connection can be made now. UNAVAILABLE: nobody listens, or not with this protocol;
+// OK if a connection can be made now. UNAVAILABLE: no server listens, or not with this protocol;
 // UNAUTHENTICATED: one side refuses the other's certificate. Blocks a few seconds at worst.
 Status Diagnose(const std::string& address, const TlsPaths& tls, const std::string& server_name);
 

@@ -8,7 +8,7 @@ namespace {
 // HTTP/2's and TLS's own, of a message in small pieces; and the headers of a call.
 constexpr int64_t kOverhead = 8;  // a part of a message
 constexpr int64_t kBytesOfCall = 1 << 10;
-// Less is never in anybody's way.
+// Smaller requests are never delayed.
 constexpr int64_t kLarge = 256 << 10;
 // For as long may a large request take while others wait.
 constexpr int64_t kLargeMs = 10'000;

@@ -22,7 +22,7 @@ constexpr size_t kChunk = 16 << 10;  // so the next one's turn comes soon
 constexpr int kPausedMs = 10;
 constexpr int kCheckMs = 500;
 constexpr int64_t kStopMs = 1'000;
-// For as long may somebody take what gRPC said before it hung up.
+// How long a peer may take to read the last bytes of gRPC.
 constexpr int64_t kFlushMs = 10'000;
 constexpr int kEvents = 256;
 
@@ -32,7 +32,7 @@ int64_t NowMs() {
       .count();
 }
 
-// Names of sockets are everybody's on the host: nobody should guess ours.
+// Abstract socket names are visible to the whole host: use an unpredictable one.
 std::string RandomName() {
   uint64_t number = 0;
   (void)!getrandom(&number, sizeof(number), 0);
@@ -41,7 +41,7 @@ std::string RandomName() {
 
 bool Later(ssize_t sent) { return sent < 0 && (errno == EAGAIN || errno == EINTR); }
 
-// What could not be sent stays in `rest`. False: nobody takes it any more.
+// What could not be sent stays in `rest`. False: the peer is gone.
 bool Send(int fd, const char* data, size_t size, std::string& rest) {
   const ssize_t sent = send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent < 0 && !Later(sent)) return false;
@@ -201,7 +201,7 @@ void Relay::Handle(uint64_t tag, uint32_t events) {
   Link& link = *found->second;
   bool good = true;
   if (tag % 2 == static_cast<uint64_t>(Side::kOuter)) {
-    // Gone in both directions: nobody is left to hear the rest.
+    // Closed in both directions: no peer is left to read the rest.
     good = (events & (EPOLLHUP | EPOLLERR)) == 0;
     if (good && (events & EPOLLOUT) != 0) good = Flush(link.outer.get(), link.down) && Down(link);
     if (good && (events & EPOLLIN) != 0) good = Up(link);
@@ -255,8 +255,8 @@ bool Relay::Open(Link& link) {
   return true;
 }
 
-// From gRPC to the connection, until there is no more or nobody takes it. False: gRPC has ended it,
-// and has been heard.
+// From gRPC to the connection, until there is no more or the peer does not read. False: gRPC has
+// ended it, and has been heard.
 bool Relay::Down(Link& link) {
   while (link.down.empty()) {
     const ssize_t got = recv(link.inner.get(), buffer_.data(), kChunk, MSG_DONTWAIT);

@@ -28,7 +28,7 @@ std::string HostOf(const std::string& address);
 // Whether only this machine can reach it: a Unix socket, 127.0.0.0/8, ::1 or "localhost".
 bool IsLocal(const std::string& address);
 
-// The address of whoever is at the other end, without port; of IPv6 the network of 64 bits, all of
+// The address of the peer, without port; of IPv6 the network of 64 bits, all of
 // which one host may have. Empty for a Unix socket.
 std::string SourceOf(int fd);
 

@@ -1,5 +1,5 @@
 // Threads for the calls that wait for the log or compute for long: gRPC has few of its own, and
-// everybody else's calls stand still while those wait. Thread-safe.
+// while those block, all other calls block too. Thread-safe.
 #pragma once
 
 #include <condition_variable>

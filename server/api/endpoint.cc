@@ -201,7 +201,7 @@ class RunningEndpoint : public Endpoint {
     if (!options_.tokens.empty() && options_.tls.empty()) {
       return InvalidArgument(
           "--tokens needs --tls-cert, --tls-key and --tls-ca: without TLS "
-          "everyone could read them");
+          "they could be read on the network");
     }
     if (!options_.tls.empty() && options_.tls.certificate.empty()) {
       return InvalidArgument("a server with TLS needs --tls-cert and --tls-key");
@@ -213,11 +213,11 @@ class RunningEndpoint : public Endpoint {
     if (!options_.insecure_listen) {
       return InvalidArgument(
           "cannot listen on " + options_.listen +
-          ": others can reach it, and without TLS everybody could run code on the workers. Give "
+          ": others can reach it, and without TLS any of them could run code on the workers. Give "
           "--tls-cert, --tls-key and --tls-ca, or --insecure-listen on a network you trust");
     }
     logger_->warn(
-        "INSECURE: {} is open to everybody who can reach it: they may submit, work and "
+        "INSECURE: {} is open to every host that can reach it: callers may submit, work and "
         "administer, and read along. --tls-cert, --tls-key and --tls-ca protect it",
         options_.listen);
     return Status();

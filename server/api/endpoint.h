@@ -30,7 +30,7 @@ struct EndpointOptions {
 
 class Endpoint {
  public:
-  // Takes the address; nobody is answered yet. INVALID_ARGUMENT for an address that others can
+  // Binds the address; no call is answered yet. INVALID_ARGUMENT for an address that others can
   // reach without TLS, UNAVAILABLE if it cannot be listened on, RESOURCE_EXHAUSTED if the process
   // may open too few files; errors of the TLS files and tokens as they are.
   static Result<std::unique_ptr<Endpoint>> Open(EndpointOptions options,

@@ -29,7 +29,7 @@ constexpr std::string_view kBest = "/mlc.proto.Tuner/Best";
 // A submission waits for a few commits; the others wait for it.
 constexpr int kCallThreads = 2;
 
-// Builds ask for whole models; nobody's job waits for them.
+// Builds ask for whole models; jobs must not wait for them.
 constexpr int kBestThreads = 2;
 
 using Where = CallAdmission::Where;

@@ -22,8 +22,8 @@ constexpr std::string_view kListWorkers = "/mlc.proto.Workers/ListWorkers";
 constexpr std::string_view kDrainWorker = "/mlc.proto.Workers/DrainWorker";
 constexpr std::string_view kQuarantineWorker = "/mlc.proto.Workers/QuarantineWorker";
 constexpr std::string_view kReleaseWorker = "/mlc.proto.Workers/ReleaseWorker";
-// A worker sends 2 MiB of them at once, at 256 bytes and more each. Each that nobody waits for is
-// looked up in the log.
+// A worker sends 2 MiB of them at once, at 256 bytes and more each. Each unknown one is looked up
+// in the log.
 constexpr int kMostResults = 10'000;
 
 using Where = CallAdmission::Where;

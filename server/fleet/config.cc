@@ -25,7 +25,7 @@ bool IsName(const std::string& text) {
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
 }
 
-// Reads the members of one object; what nobody asked for is an error.
+// Reads the members of one object; unknown members are errors.
 class Object {
  public:
   Object(const Json& json, std::string where) : json_(json), where_(std::move(where)) {

@@ -54,7 +54,7 @@ class JobRun {
   std::vector<Trial> Advance();
   // False if the trial is not in flight or has its result.
   bool Record(const Digest& uid, const Measurement& measurement, bool replayed);
-  // Forgets a trial in flight that nobody will run.
+  // Forgets a trial in flight that no worker will run.
   void Drop(const Digest& uid);
   // No more proposals. Batches in flight are learned when their trials are recorded.
   void Stop() { stopped_ = true; }

@@ -14,7 +14,7 @@ namespace mlc::server {
 struct NeededWork {
   Needs needs;
   int64_t jobs = 0;    // without trials: each still wants a worker in contact
-  int64_t queued = 0;  // trials nobody has
+  int64_t queued = 0;  // trials that no worker holds
   int64_t leased = 0;
 };
 

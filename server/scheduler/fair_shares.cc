@@ -7,8 +7,8 @@
 namespace mlc::server {
 namespace {
 
-// Nothing takes less; and what a trial is taken for while nobody knows. A power of two, so that
-// equal trials add up exactly.
+// The minimum cost of a trial, and the assumed cost of one without an estimate. A power of two, so
+// that equal trials add up exactly.
 constexpr double kLeastSeconds = 1.0 / 8192;
 // Of a new trial in what is usual.
 constexpr double kNewest = 0.125;

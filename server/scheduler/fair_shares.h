@@ -36,8 +36,7 @@ class FairShares {
   // The part of a user, relative to others; 1 until set. REQUIRES: weight > 0.
   void SetWeight(const std::string& user, double weight);
   // Forgets the job, which does not wait any more; a user without jobs whose lead is used up,
-  // or who is one of too many such users; and a class of which nobody has a job any more, if
-  // there are many classes.
+  // or who is one of too many such users; and a class without jobs, if there are many classes.
   void Remove(const Digest& job_id);
   // Jobs, users, weights and classes that it knows.
   int64_t size() const;
@@ -65,7 +64,7 @@ class FairShares {
   };
   struct Class {
     double now = 0;    // least `had` of those that wait; falls only when trials took less
-    double usual = 0;  // seconds of a trial; 0: nobody knows
+    double usual = 0;  // seconds of a trial; 0: unknown
     std::map<Digest, double> usual_of;
     std::map<std::string, User> users;
     std::set<std::string> waiting;

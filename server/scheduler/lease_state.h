@@ -1,4 +1,4 @@
-// What Leases remembers of queues, trials and workers: its own, nobody else's.
+// What Leases remembers of queues, trials and workers: private to Leases.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@ enum class State : uint8_t { kQueued, kLeased, kReceived };
 struct Queue {
   Digest job_id;
   Needs needs;
-  // By place. Suspects, and trials that avoid a worker, wait apart from those anyone may have.
+  // By place. Suspects, and trials that avoid a worker, wait apart from those that any worker may
+  // take.
   std::map<int64_t, Digest> fresh;
   std::map<int64_t, Digest> special;
   int64_t leased = 0;
@@ -38,13 +39,13 @@ struct Worker {
   int64_t last_contact_ms = 0;
   int64_t deadline_ms = 0;
   bool alive = false;     // in contact, its leases stand
-  bool eligible = false;  // gets trials of anyone
+  bool eligible = false;  // gets trials of any job
   std::set<Digest> leases;
   int suspects = 0;         // of its leases
   std::set<Digest> for_it;  // queued for it alone
   // What its devices' time goes to: how much has passed since the last payment, up to the last
-  // contact, and whose results came since then, with what each trial was taken for (0: nobody pays)
-  // and what the worker says that it cost.
+  // contact, and whose results came since then, with what each trial was taken for (0: charged to
+  // no user) and what the worker says that it cost.
   struct Received {
     Digest job_id;
     double charged = 0;

@@ -147,13 +147,13 @@ bool Leases::Adopt(const Digest& uid, Worker& worker, bool quarantined) {
   if (trial.state != State::kQueued || !worker.offer.Meets(trial.queue->needs)) return false;
   if (trial.only.empty() ? quarantined : trial.only != worker.name) return false;
   if (trial.avoid == worker.name) return false;
-  // Whoever comes back with the trial in its hands did not die of it.
+  // A worker that reconnects and still holds the trial was not killed by it.
   trial.lost.erase(worker.name);
   Lease(uid, trial, worker);
   return true;
 }
 
-// Whether a trial that not everyone may have may go to the worker.
+// Whether a trial that only some workers may take may go to this one.
 bool Leases::Suits(const Trial& trial, const Worker& worker, int64_t now_ms) const {
   if (trial.suspect() && worker.suspects > 0) return false;
   if (trial.avoid == worker.name && now_ms < trial.avoid_until_ms) return false;

@@ -59,10 +59,10 @@ class Leases {
   Receipt Receive(const Digest& uid, std::optional<double> device_s = {});
   void Finish(const Digest& uid);
   void Undo(const Digest& uid);
-  // The worker could not make the trial. False if it is quarantined by that. The caller has told
-  // whoever waits: `Expire` does not name it.
+  // The worker could not make the trial. False if it is quarantined by that. The caller has
+  // reported it: `Expire` does not return it.
   bool Retry(const Digest& uid);
-  // It shall not be tried again. The caller tells whoever waits.
+  // The trial is not retried. The caller reports it to its job.
   void Quarantine(const Digest& uid);
 
   struct Ended {
@@ -79,10 +79,10 @@ class Leases {
 
   // Workers of the class that are not lost.
   int WorkersOf(const std::string& target_class, int64_t now_ms) const;
-  // Workers in contact, of those that take anyone's trials, that can run such.
+  // Workers in contact that take trials of any job and can run such.
   int WorkersFor(const Needs& needs) const;
-  // What the job has queued that no worker in contact, of those that take anyone's trials, can
-  // run; none: somebody can run each of its trials.
+  // Needs of a queued trial of the job that no eligible worker in contact can run; none: each of
+  // its trials has one.
   std::optional<Needs> Unserved(const Digest& job_id) const;
   int64_t HeldBy(const std::string& worker) const;
   // Nothing is kept of a worker that is lost; of one in contact, all.

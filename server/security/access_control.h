@@ -25,7 +25,7 @@ class AccessControl {
   virtual Caller CallerOf(const grpc::ServerContextBase& context) const = 0;
   // Runs `end` when the caller of a stream that has passed may no longer make that call ("/package.
   // Service/Method"): a certificate was revoked, a token taken back. See OpenCalls; null where
-  // nobody is locked out. REQUIRES: the context outlives the result.
+  // callers cannot be locked out. REQUIRES: the context outlives the result.
   virtual std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context,
                                            std::string_view rpc, OpenCalls::End end) const = 0;
 

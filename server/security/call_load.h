@@ -1,6 +1,6 @@
 // The memory that calls under way hold: requests until they are answered, replies until they are
-// sent. Bounded in all and for each caller, so that nobody's calls push the server or others out.
-// Small calls, heartbeats among them, have a part of their own. Thread-safe.
+// sent. Bounded in all and for each caller, so that no caller can exhaust the server's memory or
+// the share of others. Small calls, heartbeats among them, have a part of their own. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,7 @@ class CallLoad {
 
   // RESOURCE_EXHAUSTED that says whose calls are too many. The ticket must go before this object.
   Result<std::unique_ptr<Ticket>> Take(const Caller& caller, size_t bytes);
-  // Ends calls whose answers nobody takes.
+  // Ends calls whose clients do not read the answers.
   void Review(int64_t now_ms);
 
  private:

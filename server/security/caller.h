@@ -1,8 +1,8 @@
 // Who makes a call, and what they may do. A value; thread-compatible.
 //
 // Over TLS the name and the role are those of the client's certificate or of its bearer token. Over
-// a Unix socket or an unprotected loopback port nobody is told apart: the caller is Local(), with
-// every role, and the permissions of the socket's folder decide who gets there.
+// a Unix socket or an unprotected loopback port callers are not distinguished: the caller is
+// Local(), with every role, and the permissions of the socket's folder decide who gets there.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Which worker was given which trial, so that no worker finishes another's. Held for workers that
-// are told apart, in memory: after a restart nobody knows, and a result of a trial that was given
-// to nobody is as good as ever. Thread-safe.
+// are told apart, in memory: after a restart the table is empty, and a result of a trial that was
+// given to no worker is accepted. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class Grants {
   explicit Grants(size_t most = 200'000) : most_(most) {}
 
   void Give(const std::string& uid, const std::string& worker);
-  // The trial was given to this worker, maybe among others, or to nobody.
+  // The trial was given to this worker, maybe among others, or to no worker.
   bool MayFinish(const std::string& uid, const std::string& worker) const;
   // How many workers it knows: those of the trials that it remembers.
   size_t workers() const;

@@ -53,9 +53,9 @@ Status Check(const Caller& caller, std::string_view rpc) {
   if (caller.local) return Status();
   const Rule* rule = RuleOf(rpc);
   if (rule == nullptr) {
-    return {StatusCode::kPermissionDenied, "nobody may call " + std::string(rpc)};
+    return {StatusCode::kPermissionDenied, "no role may call " + std::string(rpc)};
   }
-  if (rule->anyone || caller.Has(rule->role)) return Status();
+  if (rule->any_role || caller.Has(rule->role)) return Status();
   return {StatusCode::kPermissionDenied, caller.ToText() + " may not call " + std::string(rpc) +
                                              ": it takes the role " +
                                              std::string(ToText(rule->role))};

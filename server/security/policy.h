@@ -1,4 +1,4 @@
-// Which role each call needs, and what it may bring: one table. A call without a row is nobody's; a
+// Which role each call needs, and what it may bring: one table. A call without a row is denied; a
 // test goes through the service descriptors and finds calls without one.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace mlc::server {
 struct Rule {
   std::string_view rpc;  // "/package.Service/Method"
   Role role;
-  bool anyone = false;  // whoever is known, whatever the role
+  bool any_role = false;  // every authenticated caller
   // Of its request: bytes, and fields as CountFields counts them.
   size_t bytes = size_t{64} << 10;
   int64_t fields = 1'000;

@@ -69,7 +69,7 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
     const Status status = caller.ok() ? Check(*caller, rpc) : caller.status();
     if (status.ok()) return grpc::Status::OK;
     metrics_->AddRejected(ReasonOf(status));
-    // Whoever calls has written the path.
+    // The path comes from the caller.
     logger_->warn("audit: refused {} to {}: {}", Printable(rpc),
                   caller.ok() ? caller->ToText() : "an unknown caller",
                   Printable(status.message()));
@@ -99,7 +99,7 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
     const std::string name = first.ok() ? first->name : "";
     const auto authorize = [this, &metadata, peer = context.auth_context(), rpc, name]() -> Status {
       const Caller caller = MLC_TRY(Identify(metadata, *peer));
-      if (caller.name != name) return Unauthenticated("the token is somebody else's now");
+      if (caller.name != name) return Unauthenticated("the token belongs to another caller now");
       return Check(caller, rpc);
     };
     return open_.Add(authorize, [this, rpc, name, end = std::move(end)](const Status& status) {
@@ -164,7 +164,7 @@ Caller TlsAccessControl::CallerOf(const grpc::ServerContextBase& context) const 
   const Result<Caller> caller =
       processor_->Identify(context.client_metadata(), *context.auth_context());
   // Its token or certificate was revoked since the call was admitted.
-  return caller.ok() ? *caller : Caller{"nobody", Role::kRead, false};
+  return caller.ok() ? *caller : Caller{"revoked", Role::kRead, false};
 }
 
 std::unique_ptr<OpenCall> TlsAccessControl::Follow(const grpc::ServerContextBase& context,

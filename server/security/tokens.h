@@ -1,5 +1,5 @@
-// Bearer tokens that a server takes, by their SHA-256 digests: who reads the file can call nobody.
-// One line a token:
+// Bearer tokens that a server takes, by their SHA-256 digests: a reader of the file cannot use
+// them. One line a token:
 //
 //   <64 hexadecimal digits> ROLE/NAME [YYYY-MM-DD]
 //

@@ -43,7 +43,7 @@ namespace mlc::server {
 struct TunerOptions {
   StrategyFactory strategy;
   LeaseTerms terms;
-  HealthTerms health;                // of workers; without canaries nobody is quarantined
+  HealthTerms health;                // of workers; without canaries no worker is quarantined
   RosterTerms names;                 // of workers: how many, and how long they are known
   int64_t confirm_wait_ms = 20'000;  // for a second worker, then the first one confirms
   bool resume_jobs = true;           // go on with the running jobs of the log
@@ -96,7 +96,7 @@ class Tuner {
   Status DrainWorker(const std::string& worker, const std::string& reason);
   Status QuarantineWorker(const std::string& worker, const std::string& reason);
   Status ReleaseWorker(const std::string& worker);
-  // For whoever starts and stops workers.
+  // For the fleet, which starts and stops workers.
   Demand WorkDemand() const;
   // What of that demand they have no workers for, from now on: jobs that wait for such say so.
   void SetUnservedNeeds(const std::vector<Needs>& needs);

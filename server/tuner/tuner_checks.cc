@@ -61,7 +61,7 @@ void Tuner::Confirm(db::Record claim, const std::string& doubt) {
   check.seed = uid.low;  // other inputs
   check.worker = claim.worker;
   check.doubt = doubt;
-  // Nobody else there: the worker itself, with other inputs.
+  // No other worker: the same worker, with other inputs.
   const bool others = leases_.WorkersFor(needs) > 1;
   const int64_t until = others ? SteadyMs() + options_.confirm_wait_ms : 0;
   check.claim = std::move(claim);
@@ -181,7 +181,7 @@ void Tuner::SendCanary(const Call& call) {
   registry_.checks[uid] = std::move(check);
 }
 
-// The best record of somebody else on a workload that jobs of the class have, or a small product.
+// The best record of another worker on a workload that jobs of the class have, or a small product.
 Check Tuner::ChooseCanary(const std::string& worker, const target::Target& target,
                           const std::vector<Digest>& workloads) const {
   Check check;

@@ -1,6 +1,6 @@
 // A search measures its leaders again, side by side, and that counts more than what they took
-// before. So they go to another worker than whoever claims the lead, where there is one: no worker
-// confirms itself, and what it forges leads nowhere. Who is contradicted told falsely.
+// before. So they go to another worker than the one that claims the lead, if there is one: no
+// worker confirms itself. A contradicted claim counts as a bad result.
 #include <spdlog/spdlog.h>
 
 #include <map>

@@ -219,7 +219,7 @@ Status Tuner::RestoreAdminHolds() {
   return Status();
 }
 
-// A job's trials say better than the job what is needed: perhaps nobody can run them.
+// The needs of a job's trials are more precise than those of the job: some may fit no worker.
 Demand Tuner::WorkDemand() const {
   std::lock_guard lock(mutex_);
   std::map<Needs, NeededWork> work;

@@ -16,9 +16,9 @@ namespace {
 constexpr int64_t kRecentJobs = 8;
 
 Status NotYours(const std::string& id, const std::string& owner) {
-  return Status(StatusCode::kPermissionDenied, "job " + id + " is " +
-                                                   (owner.empty() ? "nobody's" : owner + "'s") +
-                                                   ": its owner or an administrator can cancel it");
+  return Status(StatusCode::kPermissionDenied,
+                "job " + id + " is " + (owner.empty() ? "without an owner" : owner + "'s") +
+                    ": its owner or an administrator can cancel it");
 }
 
 // The job is turned away if the log has no space for it.
@@ -78,7 +78,7 @@ Result<proto::SubmitJobReply> Tuner::AdmitJob(const proto::SubmitJobRequest& req
     }
     const auto running = jobs_.find(row.id);
     reply.set_joined(running != jobs_.end() && !running->second->ended);
-    // Joining costs nothing; what is wanted beyond the running job is whoever wants it.
+    // Joining is free; trials beyond the running job are charged to the caller.
     const int64_t there = reply.joined() ? running->second->progress.trials_wanted() : row.trials;
     asked.trials = std::max<int64_t>(0, job.options.trials - there);
     if (!reply.joined() || asked.trials > 0) MLC_TRY(admit(UsageOf(owner, row.id)));
@@ -261,7 +261,7 @@ void Tuner::SetQuotas(const Quotas& quotas) {
 }
 
 // Writes the job's row as it stands. What is to follow stands for it: after a crash, that is
-// wanted. But as long as the job goes on it is its owner's, whoever else wants more of it.
+// wanted. While the job runs its owner stays the same, even if another user extends it.
 Status Tuner::Save(Job& job) {
   std::lock_guard order(rows_);
   db::JobRow row;

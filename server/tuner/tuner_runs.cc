@@ -157,7 +157,7 @@ void Tuner::End(Job& job) {
 
 // The job has ended, as its row in the log says. What was asked for meanwhile follows.
 void Tuner::Settle(Job& job) {
-  // Freed at the end, when nobody waits for the mutex.
+  // Destroyed after the mutex is released.
   const std::unique_ptr<JobRun> over = std::move(job.run);
   std::optional<db::JobRow> next;
   {

@@ -178,7 +178,7 @@ void Tuner::Fill(const Leases::Grant& grant, proto::Lease& lease) {
   }
   Pending& pending = pending_.at(grant.uid);
   const int64_t now = SteadyMs();
-  // Of later attempts, nobody waited for the search.
+  // Later attempts did not wait in the queue of proposals.
   if (pending.leased_ms == 0) {
     options_.metrics->Observe(Span::kTrialQueue,
                               static_cast<double>(now - pending.queued_ms) / 1e3);

@@ -4,8 +4,8 @@
 // A time is refused if it is no time at all. It waits for a second measurement if it is below what
 // the device can do, or if it is far ahead of all that is known of its workload and the model did
 // not expect it. The second measurement decides: if it agrees, the slower of the two is kept; if
-// not, it is kept itself. What is below the floor twice is never kept: then it is the floor, or the
-// check of results, that is wrong, and somebody has to look.
+// not, it is kept itself. What is below the floor twice is never kept: then the floor or the check
+// of results is wrong, which a person has to investigate.
 #pragma once
 
 #include <string>
@@ -37,7 +37,7 @@ Confirmation Compare(const Measurement& claim, const Measurement& second, double
 Measurement Slower(const Measurement& claim, const Measurement& second, const std::string& detail);
 
 // OK if a canary's result is as it should be. `expected_ns`: of another worker of the class, 0 if
-// nobody's is known; `factor`: how far from it is still the same device.
+// unknown; `factor`: how far from it is still the same device.
 Status EvaluateCanary(const Measurement& m, double expected_ns, double factor);
 
 }  // namespace mlc::server

@@ -45,7 +45,7 @@ TEST_F(EndpointTest, EveryRoleMakesItsCallsAndNoOther) {
     const auto connection = Connect(std::string(ToText(caller.role)) + "-x");
     for (const Rule& rule : Policy()) {
       const grpc::Status status = Call(*connection, std::string(rule.rpc));
-      const bool may = rule.anyone || caller.Has(rule.role);
+      const bool may = rule.any_role || caller.Has(rule.role);
       EXPECT_EQ(LetIn(status), may)
           << caller.ToText() << " " << rule.rpc << ": " << status.error_message();
       let_in += may ? 1 : 0;
@@ -71,7 +71,7 @@ TEST_F(EndpointTest, ATokenIsAsGoodAsACertificate) {
     const auto by_token = Connect("", role + "-y");
     const auto by_both = Connect("read-x", role + "-y");
     for (const Rule& rule : Policy()) {
-      const bool may = rule.anyone || caller.Has(rule.role);
+      const bool may = rule.any_role || caller.Has(rule.role);
       EXPECT_EQ(LetIn(Call(*by_token, std::string(rule.rpc))), may) << role << " " << rule.rpc;
       EXPECT_EQ(LetIn(Call(*by_both, std::string(rule.rpc))), may) << role << " " << rule.rpc;
     }
