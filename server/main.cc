@@ -224,7 +224,7 @@ int Run(const Flags& flags) {
   std::cout << "listening " << (*server)->address() << std::endl;
   const mlc::ExitCode code = WaitForTheEnd(signals, **server, *logger);
   EndAfter(flags.grace_ms + kStopMs, logger);
-  if (fleet != nullptr) fleet->Hold();
+  if (fleet != nullptr) fleet->Suspend();
   (*server)->Stop(flags.grace_ms);
   logger->info("stopped");
   return static_cast<int>(code);
@@ -258,6 +258,6 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   mlc::transport::OpenStandardFiles();
-  mlc::transport::HearOfChildren();
+  mlc::transport::EnableChildWait();
   return mlc::transport::EndProgram("mlc-server", Main(argc, argv));
 }

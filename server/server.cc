@@ -50,7 +50,7 @@ class RunningServer : public Server {
     endpoint_->SetServing("mlc.proto.Tuner", true);
     ticker_ = std::thread([this] { UntilStopped(kTick, [this] { Tick(); }); });
     // Waits for no lock of the tuner and for no disk of the log: revocations come in time.
-    watcher_ = std::thread([this] { UntilStopped(kLook, [this] { LookAtFiles(); }); });
+    watcher_ = std::thread([this] { UntilStopped(kLook, [this] { RefreshFiles(); }); });
     return Status();
   }
 
@@ -110,8 +110,8 @@ class RunningServer : public Server {
     watched_files_.Update("quotas", status, SteadyMs());
   }
 
-  void LookAtFiles() {
-    endpoint_->LookAtFiles();
+  void RefreshFiles() {
+    endpoint_->RefreshFiles();
     endpoint_->SetServing(kFiles, endpoint_->files_are_valid() && watched_files_.all_valid());
   }
 

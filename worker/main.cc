@@ -329,6 +329,6 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   mlc::transport::OpenStandardFiles();
-  mlc::transport::HearOfChildren();
+  mlc::transport::EnableChildWait();
   return mlc::transport::EndProgram("mlc-worker", Main(argc, argv));
 }

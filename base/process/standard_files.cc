@@ -17,6 +17,6 @@ void OpenStandardFiles() {
   }
 }
 
-void HearOfChildren() { (void)std::signal(SIGCHLD, SIG_DFL); }
+void EnableChildWait() { (void)std::signal(SIGCHLD, SIG_DFL); }
 
 }  // namespace mlc::transport

@@ -11,6 +11,6 @@ void OpenStandardFiles();
 // The system keeps how a child ended until it is asked. Where SIGCHLD is ignored, which a program
 // inherits, it does not: waiting fails, a crash looks like success, and the child's number may
 // already be another process's. For a main() whose program starts processes, before it does.
-void HearOfChildren();
+void EnableChildWait();
 
 }  // namespace mlc::transport

@@ -12,7 +12,7 @@ namespace mlc::server::fleet {
 namespace {
 
 // Runs in the child, between fork and exec: only async-signal-safe calls.
-[[noreturn]] void BecomeWorker(char* const* arguments, pid_t parent, int messages) {
+[[noreturn]] void ExecWorker(char* const* arguments, pid_t parent, int messages) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   setpgid(0, 0);
@@ -37,7 +37,7 @@ Result<pid_t> StartWorkerProcess(std::vector<std::string> words, int messages) {
   arguments.push_back(nullptr);
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid == 0) BecomeWorker(arguments.data(), parent, messages);
+  if (pid == 0) ExecWorker(arguments.data(), parent, messages);
   if (pid < 0) return Unavailable(std::string("cannot start a worker: ") + strerror(errno));
   setpgid(pid, pid);  // in parent and child: either may run first
   return pid;

@@ -60,6 +60,6 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   mlc::transport::OpenStandardFiles();
-  mlc::transport::HearOfChildren();
+  mlc::transport::EnableChildWait();
   return mlc::transport::EndProgram("mlc-tune", mlc::client::Main(argc, argv));
 }

@@ -113,7 +113,7 @@ class RunningEndpoint : public Endpoint {
     if (tls_access_ != nullptr) tls_access_->Refresh(transport::Look::kNow, watched_files_);
   }
 
-  void LookAtFiles() override {
+  void RefreshFiles() override {
     if (tls_access_ != nullptr) tls_access_->Refresh(transport::Look::kIfChanged, watched_files_);
   }
 
@@ -162,7 +162,8 @@ class RunningEndpoint : public Endpoint {
     const auto account = [this](const std::string& peer, size_t bytes) {
       relay_->Received(peer, bytes);
     };
-    tls_access_ == nullptr ? open_access_.KeepAccount(account) : tls_access_->KeepAccount(account);
+    tls_access_ == nullptr ? open_access_.SetTrafficObserver(account)
+                           : tls_access_->SetTrafficObserver(account);
     acceptor_->Start([this](int, int fd) { relay_->Take(fd); });
     return Status();
   }

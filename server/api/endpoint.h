@@ -48,9 +48,9 @@ class Endpoint {
   // Reads certificates, tokens and revocations again now; else it happens within seconds of a
   // change.
   virtual void Reload() = 0;
-  // Looks at the files of tokens and revocations. A change counts after two looks at most, so they
-  // are to come several times a second.
-  virtual void LookAtFiles() = 0;
+  // Rereads the files of tokens and revocations if they changed. A change takes two calls at most,
+  // so call it several times a second.
+  virtual void RefreshFiles() = 0;
   // All files that it follows can be used; else the old ones are in force.
   virtual bool files_are_valid() const = 0;
   // Figures of the connections into the metrics.

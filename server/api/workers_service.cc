@@ -175,17 +175,17 @@ class WorkersService : public RawWorkers {
         std::move(request),
         [this, &call, worker = std::move(worker),
          foreign = std::move(foreign)](Result<proto::SynchronizeReply> orders) {
-          if (orders.ok()) Note(worker, foreign, *orders);
+          if (orders.ok()) RecordGrants(worker, foreign, *orders);
           call.Answer(orders);
         },
         call.caller().name);
   }
-  // Whose the leases are now; and which results were not taken.
-  void Note(const std::string& worker, const std::vector<std::string>& foreign,
-            proto::SynchronizeReply& orders) {
-    for (const proto::Lease& lease : orders.leases()) grants_.Give(lease.task_uid(), worker);
+  // Records who holds the leases now, and rejects the results of others.
+  void RecordGrants(const std::string& worker, const std::vector<std::string>& foreign,
+                    proto::SynchronizeReply& orders) {
+    for (const proto::Lease& lease : orders.leases()) grants_.Record(lease.task_uid(), worker);
     for (const std::string& uid : foreign) {
-      tuner_.RefusedForeign(worker, uid);
+      tuner_.RecordForeignResult(worker, uid);
       proto::Refusal& refusal = *orders.add_refused();
       refusal.set_task_uid(uid);
       refusal.set_reason("the trial was given to another worker");

@@ -28,7 +28,8 @@ class ExecProvider : public Provider {
   Result<std::vector<PlacedWorker>> List() override {
     const Json answer = MLC_TRY(Ask("list", Json::object()));
     const auto workers = answer.find("workers");
-    if (workers == answer.end() || !workers->is_array()) return Strange("has no list \"workers\"");
+    if (workers == answer.end() || !workers->is_array())
+      return BadAnswer("has no list \"workers\"");
     std::vector<PlacedWorker> placed;
     for (const Json& entry : *workers) placed.push_back(MLC_TRY(ReadWorker(entry)));
     return placed;
@@ -40,7 +41,7 @@ class ExecProvider : public Provider {
   Status Kill(const std::string& name) override { return Ask("kill", {{"worker", name}}).status(); }
 
  private:
-  Status Strange(const std::string& what) const {
+  Status BadAnswer(const std::string& what) const {
     return InvalidArgument("the answer of " + config_.command.front() + " " + what +
                            "; docs/fleet.md describes it");
   }
@@ -56,7 +57,7 @@ class ExecProvider : public Provider {
     worker.where = text("where");
     worker.evicted = text("evicted");
     const std::string state = text("state");
-    if (worker.name.empty()) return Strange("has a worker without a name");
+    if (worker.name.empty()) return BadAnswer("has a worker without a name");
     if (state == "pending") {
       worker.state = PlacedState::kPending;
     } else if (state == "running") {
@@ -64,7 +65,7 @@ class ExecProvider : public Provider {
     } else if (state == "ending") {
       worker.state = PlacedState::kEnding;
     } else {
-      return Strange("has worker " + worker.name + " in no known state");
+      return BadAnswer("has worker " + worker.name + " in no known state");
     }
     const bool says = entry.contains("requeued") && entry["requeued"].is_boolean();
     worker.requeued = says && entry["requeued"].get<bool>();
@@ -81,7 +82,7 @@ class ExecProvider : public Provider {
     command.timeout_ms = config_.command_timeout_ms;
     const std::string output = MLC_TRY(RunChecked(command, stop_));
     Json answer = Json::parse(output, nullptr, false);
-    if (!answer.is_object()) return Strange("is not a JSON object");
+    if (!answer.is_object()) return BadAnswer("is not a JSON object");
     if (answer.contains("error")) {
       return Unavailable(config_.command.front() + ": " + answer["error"].dump());
     }

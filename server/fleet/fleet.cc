@@ -72,7 +72,7 @@ class RunningFleet : public Fleet {
     wake_.notify_all();
   }
 
-  void Hold() override {
+  void Suspend() override {
     std::unique_lock lock(mutex_);
     held_ = true;
     in_round_.request_stop();
@@ -122,13 +122,13 @@ class RunningFleet : public Fleet {
     for (const auto& [pool, names] : starts) StartWorkers(provider, pool, names);
     FleetReport report;
     for (const PoolConfig& pool : config_.pools) {
-      Tell(pool.terms.name);
+      LogPool(pool.terms.name);
       report.wanted += planner_.View(pool.terms.name).want;
       report.running += planner_.View(pool.terms.name).attached;
     }
     // Without a provider there are people to start what is needed.
     if (provider.places()) report.unserved = planner_.Unserved();
-    TellUnserved(report.unserved);
+    LogUnserved(report.unserved);
     if (links_.report) links_.report(report);
   }
 
@@ -156,7 +156,7 @@ class RunningFleet : public Fleet {
   }
 
   // Once each; again when it was gone meanwhile.
-  void TellUnserved(const std::vector<Needs>& unserved) {
+  void LogUnserved(const std::vector<Needs>& unserved) {
     for (const Needs& needs : unserved) {
       if (unserved_.contains(needs)) continue;
       logger_->warn("fleet: there is work for a worker of {}; no pool has such workers",
@@ -165,7 +165,7 @@ class RunningFleet : public Fleet {
     unserved_ = {unserved.begin(), unserved.end()};
   }
 
-  void Tell(const std::string& pool) {
+  void LogPool(const std::string& pool) {
     const PoolView& view = planner_.View(pool);
     const std::string text =
         fmt::format("{} wanted, {} placed, {} in contact{}", view.want, view.counted, view.attached,

@@ -33,14 +33,14 @@ class Fleet {
     std::function<void(const FleetReport&)> report;  // after each round; may be empty
     std::shared_ptr<spdlog::logger> logger;
   };
-  // `address`: where this server listens. The links are called from the fleet's thread until Hold
-  // or the destructor returns.
+  // `address`: where this server listens. The links are called from the fleet's thread until
+  // Suspend or the destructor returns.
   static std::unique_ptr<Fleet> Start(FleetConfig config, const std::string& address, Links links);
   // Ends local workers; those of a batch system stay, for the next server.
   virtual ~Fleet() = default;
 
-  // Starts and ends nothing from now on: the server is about to drain its workers itself.
-  virtual void Hold() = 0;
+  // Stops starting and ending workers: the server is about to drain its workers itself.
+  virtual void Suspend() = 0;
 };
 
 }  // namespace mlc::server::fleet

@@ -132,11 +132,11 @@ void Planner::MergeSeen(const std::vector<SeenWorker>& seen, int64_t now_ms) {
     if (entry.silent_ms > pool.terms.lost_ms) continue;
     const std::string ours = Prefix(pool) + incarnation_ + "-";
     pool.abilities.Learn(entry.offer, owner.starts_with(ours));
-    See(workers_.at(owner), entry, now_ms);
+    UpdateSeen(workers_.at(owner), entry, now_ms);
   }
 }
 
-void Planner::See(Worker& worker, const SeenWorker& seen, int64_t now_ms) {
+void Planner::UpdateSeen(Worker& worker, const SeenWorker& seen, int64_t now_ms) {
   worker.held += seen.held;
   const int64_t seen_ms = now_ms - seen.silent_ms;
   // Words of an earlier life: from before it was given up, or requeued.

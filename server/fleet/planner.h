@@ -106,7 +106,7 @@ class Planner {
   void Merge(const std::vector<PlacedWorker>& placed, int64_t now_ms);
   void DrainUnknown(const std::vector<PlacedWorker>& placed, std::vector<Action>& actions);
   void MergeSeen(const std::vector<SeenWorker>& seen, int64_t now_ms);
-  void See(Worker& worker, const SeenWorker& seen, int64_t now_ms);
+  void UpdateSeen(Worker& worker, const SeenWorker& seen, int64_t now_ms);
   std::string OwnerOf(const SeenWorker& seen);
   void UpdatePhases(bool listed, int64_t now_ms, std::vector<Action>& actions);
   bool UpdateStarting(Worker& worker, int64_t now_ms, bool listed);

@@ -34,8 +34,8 @@ class AccessControl {
   void Received(const grpc::ServerContextBase& context, size_t bytes) const {
     if (account_) account_(context.peer(), bytes);
   }
-  // REQUIRES: no call has come yet. The account is kept by peer.
-  void KeepAccount(std::function<void(const std::string&, size_t)> account) {
+  // `account` gets the peer and the bytes of each call. REQUIRES: no call has come yet.
+  void SetTrafficObserver(std::function<void(const std::string&, size_t)> account) {
     account_ = std::move(account);
   }
 

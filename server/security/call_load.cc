@@ -15,7 +15,7 @@ CallLoad::Ticket::~Ticket() {
 
 Status CallLoad::Ticket::Resize(size_t bytes) {
   std::lock_guard lock(load_.mutex_);
-  return load_.Hold(*entry_, bytes);
+  return load_.Reserve(*entry_, bytes);
 }
 
 void CallLoad::Ticket::Answered(int64_t now_ms, std::function<void()> end) {
@@ -29,7 +29,7 @@ Result<std::unique_ptr<CallLoad::Ticket>> CallLoad::Take(const Caller& caller, s
   entries_.push_back({caller.name, caller.local, 0, -1, nullptr});
   ++held_[caller.name].calls;
   auto ticket = std::make_unique<Ticket>(*this, std::prev(entries_.end()));
-  MLC_TRY(Hold(entries_.back(), bytes));
+  MLC_TRY(Reserve(entries_.back(), bytes));
   return ticket;
 }
 
@@ -48,7 +48,7 @@ size_t& CallLoad::Part(Held& held, size_t bytes) const {
 }
 
 // REQUIRES mutex_.
-Status CallLoad::Hold(Entry& entry, size_t bytes) {
+Status CallLoad::Reserve(Entry& entry, size_t bytes) {
   Held& own = held_[entry.caller];
   const bool small = bytes <= limits_.small_call;
   // What it holds already counts only where it holds it.

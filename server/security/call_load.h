@@ -70,7 +70,7 @@ class CallLoad {
   };
 
   size_t& Part(Held& held, size_t bytes) const;
-  Status Hold(Entry& entry, size_t bytes);
+  Status Reserve(Entry& entry, size_t bytes);
 
   const CallLimits limits_;
   // Recursive: the end of a call may come back with its ticket.

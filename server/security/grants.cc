@@ -4,7 +4,7 @@
 
 namespace mlc::server {
 
-void Grants::Give(const std::string& uid, const std::string& worker) {
+void Grants::Record(const std::string& uid, const std::string& worker) {
   const Digest key = DigestOf(std::string_view(uid));
   std::lock_guard lock(mutex_);
   Workers::value_type& given = *workers_.try_emplace(worker, 0).first;

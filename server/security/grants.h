@@ -21,7 +21,7 @@ class Grants {
   // Remembers the newest `most` trials.
   explicit Grants(size_t most = 200'000) : most_(most) {}
 
-  void Give(const std::string& uid, const std::string& worker);
+  void Record(const std::string& uid, const std::string& worker);
   // The trial was given to this worker, maybe among others, or to no worker.
   bool MayFinish(const std::string& uid, const std::string& worker) const;
   // How many workers it knows: those of the trials that it remembers.

@@ -107,7 +107,7 @@ class Tuner {
   Metrics& metrics() const { return *options_.metrics; }
   TunerCounts Count() const;
   // A result that the worker's service does not let through: the trial is another worker's.
-  void RefusedForeign(const std::string& worker, const std::string& task_uid) const;
+  void RecordForeignResult(const std::string& worker, const std::string& task_uid) const;
   // No new trials; waits for the ones under way, at most `timeout_ms`. Running jobs stay running in
   // the log: the next server goes on with them.
   void Drain(int64_t timeout_ms);
@@ -164,7 +164,7 @@ class Tuner {
   bool EndBeforeRun(Job& job);
   bool Calibrate(Job& job);
   void End(Job& job);
-  void Settle(Job& job);
+  void FinishJob(Job& job);
   void Close(Job& job, proto::JobState state);
   void Fail(Job& job, const Status& status);
   // tuner_workers.cc
@@ -184,7 +184,7 @@ class Tuner {
   void Committed(const std::shared_ptr<Call>& call, const db::Record& record, const Status& status);
   void AbandonTrial(const Digest& uid, const std::string& why);
   void Refuse(Call& call, const std::string& task_uid, const std::string& why);
-  void NoteTimes(const Digest& uid, const Measurement& m);
+  void RecordTimes(const Digest& uid, const Measurement& m);
   db::Record RecordOf(const Call& call, const Digest& uid, const Measurement& m) const;
   // tuner_checks.cc, tuner_claims.cc
   std::string DoubtOf(const db::Record& record) const;

@@ -20,7 +20,7 @@ struct Tuner::Call {
   int open = 1;
 };
 
-// Whom a line of the log is about, in the words that become its fields.
+// The fields of a log line about a record.
 inline std::string LogFields(const db::Record& record) {
   return "job=" + record.job_id.ToText() + " task=" + record.task_uid.ToText() +
          " worker=" + record.worker;

@@ -1,4 +1,4 @@
-// Who is there, who is needed, and who shall leave.
+// Worker sessions, worker states, admin holds, and the demand for workers.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>

@@ -37,7 +37,7 @@ void Tuner::TakeResult(const std::shared_ptr<Call>& call, const Digest& uid,
     if (receipt == Leases::Receipt::kBeingCommitted) return;
     if (receipt == Leases::Receipt::kFirst) {
       options_.metrics->AddResult(m.outcome);
-      NoteTimes(uid, m);
+      RecordTimes(uid, m);
       if (WorkerInfo* info = registry_.Find(call->request.worker())) ++info->results;
       if (registry_.checks.contains(uid)) return TakeCheck(call, uid, m);
       record = RecordOf(*call, uid, m);
@@ -95,15 +95,15 @@ void Tuner::Refuse(Call& call, const std::string& task_uid, const std::string& w
                         call.request.worker(), why);
 }
 
-void Tuner::RefusedForeign(const std::string& worker, const std::string& task_uid) const {
+void Tuner::RecordForeignResult(const std::string& worker, const std::string& task_uid) const {
   options_.metrics->Add(Counter::kRejectedResults);
   const std::optional<Digest> uid = DigestFromWire(task_uid);
   options_.logger->warn("task={} worker={}: result refused: the trial was given to another worker",
                         uid ? uid->ToText() : "?", worker);
 }
 
-// How long the trial's way took so far. REQUIRES mutex_.
-void Tuner::NoteTimes(const Digest& uid, const Measurement& m) {
+// Records build and lease time of the trial. REQUIRES mutex_.
+void Tuner::RecordTimes(const Digest& uid, const Measurement& m) {
   if (m.build_ms > 0) options_.metrics->Observe(Span::kTrialBuild, m.build_ms / 1e3);
   const auto found = pending_.find(uid);
   if (found == pending_.end() || found->second.leased_ms == 0) return;

@@ -51,7 +51,7 @@ bool Tuner::EndBeforeRun(Job& job) {
     if (job.stop != Stop::kDraining) job.row.state = db::JobState::kCancelled;
   }
   (void)Save(job);
-  Settle(job);
+  FinishJob(job);
   return true;
 }
 
@@ -152,11 +152,11 @@ void Tuner::End(Job& job) {
   if (status.ok()) status = Save(job);
   if (!status.ok()) return Fail(job, status);
   options_.logger->info("job={} {}", job.row.id.ToText(), how);
-  Settle(job);
+  FinishJob(job);
 }
 
 // The job has ended, as its row in the log says. What was asked for meanwhile follows.
-void Tuner::Settle(Job& job) {
+void Tuner::FinishJob(Job& job) {
   // Destroyed after the mutex is released.
   const std::unique_ptr<JobRun> over = std::move(job.run);
   std::optional<db::JobRow> next;

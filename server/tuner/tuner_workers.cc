@@ -1,4 +1,4 @@
-// What workers say and hear: who they are, leases out.
+// Calls of workers: registration, and leases to run.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Offer OfferOf(const proto::SynchronizeRequest& request, const std::string& targe
   return offer;
 }
 
-// Whom a refused call is of; its name may be anything, and long.
+// The log field of a rejected call; its worker name may be anything, and long.
 std::string LogFields(const proto::SynchronizeRequest& request) {
   const std::string& name = request.worker();
   return NameProblem(name).empty() ? "worker=" + name : "a worker";

@@ -12,7 +12,7 @@ namespace {
 // A supervisor, or `trap '' CHLD` of a shell, has its programs ignore the ends of their children.
 TEST(StandardFiles, HowChildrenEndedIsHeardWhoeverIgnoredIt) {
   std::signal(SIGCHLD, SIG_IGN);
-  HearOfChildren();
+  EnableChildWait();
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) _exit(7);

@@ -8,17 +8,17 @@ namespace {
 TEST(GrantsTest, OnlyWhoWasGivenATrialFinishesIt) {
   Grants grants;
   EXPECT_TRUE(grants.MayFinish("t", "a")) << "given before a restart, maybe";
-  grants.Give("t", "a");
+  grants.Record("t", "a");
   EXPECT_TRUE(grants.MayFinish("t", "a"));
   EXPECT_FALSE(grants.MayFinish("t", "b"));
-  grants.Give("t", "b");
+  grants.Record("t", "b");
   EXPECT_TRUE(grants.MayFinish("t", "a")) << "late, and maybe first all the same";
   EXPECT_TRUE(grants.MayFinish("t", "b"));
 }
 
 TEST(GrantsTest, ForgetsTheOldest) {
   Grants grants(2);
-  for (const char* uid : {"1", "2", "3"}) grants.Give(uid, "a");
+  for (const char* uid : {"1", "2", "3"}) grants.Record(uid, "a");
   EXPECT_TRUE(grants.MayFinish("1", "b"));
   EXPECT_FALSE(grants.MayFinish("2", "b"));
   EXPECT_FALSE(grants.MayFinish("3", "b"));
@@ -26,10 +26,10 @@ TEST(GrantsTest, ForgetsTheOldest) {
 
 TEST(GrantsTest, ForgetsEveryWorkerOfATrial) {
   Grants grants(1);
-  grants.Give("1", "a");
-  grants.Give("1", "b");
-  grants.Give("2", "a");
-  grants.Give("1", "c");
+  grants.Record("1", "a");
+  grants.Record("1", "b");
+  grants.Record("2", "a");
+  grants.Record("1", "c");
   EXPECT_FALSE(grants.MayFinish("1", "b")) << "given anew, to another one";
   EXPECT_TRUE(grants.MayFinish("1", "c"));
 }
@@ -37,8 +37,8 @@ TEST(GrantsTest, ForgetsEveryWorkerOfATrial) {
 TEST(GrantsTest, KnowsOnlyTheWorkersOfTheTrialsThatItRemembers) {
   Grants grants(10);
   for (int n = 0; n < 10'000; ++n) {
-    grants.Give(std::to_string(n), "pod-" + std::to_string(n));
-    if (n % 3 == 0) grants.Give(std::to_string(n), "again-" + std::to_string(n));
+    grants.Record(std::to_string(n), "pod-" + std::to_string(n));
+    if (n % 3 == 0) grants.Record(std::to_string(n), "again-" + std::to_string(n));
     ASSERT_LE(grants.workers(), 20u);
   }
   EXPECT_TRUE(grants.MayFinish("9999", "pod-9999"));

@@ -48,7 +48,7 @@ TEST_F(EndpointTest, ARevokedCertificateIsRefusedOnTheSameConnection) {
   EXPECT_TRUE(LetIn(Call(*connection, kRpc)));
   EXPECT_TRUE(LetIn(Call(*with_token, kRpc)));
   lab_->Make("revoke submit gone");
-  endpoint_->LookAtFiles();
+  endpoint_->RefreshFiles();
   const grpc::Status status = Call(*connection, kRpc);
   EXPECT_EQ(status.error_code(), grpc::UNAUTHENTICATED);
   EXPECT_THAT(status.error_message(), HasSubstr("certificate was revoked"));
@@ -63,7 +63,7 @@ TEST_F(EndpointTest, ARevokedCertificateIsRefusedOnTheSameConnection) {
   other.Make("revoke");
   std::filesystem::copy_file(other.path("crl.pem"), lab_->path("crl.new"));
   std::filesystem::rename(lab_->path("crl.new"), lab_->path("crl.pem"));
-  endpoint_->LookAtFiles();
+  endpoint_->RefreshFiles();
   EXPECT_THAT(words_.str(), HasSubstr("is not signed by the authority"));
   EXPECT_THAT(words_.str(), HasSubstr("revocations: the old ones stay in force: --tls-crl: "));
   EXPECT_THAT(metrics_->Text(),
@@ -71,7 +71,7 @@ TEST_F(EndpointTest, ARevokedCertificateIsRefusedOnTheSameConnection) {
   EXPECT_FALSE(endpoint_->files_are_valid());
   EXPECT_FALSE(LetIn(Call(*connection, kRpc)));
   lab_->Make("revoke");
-  endpoint_->LookAtFiles();
+  endpoint_->RefreshFiles();
   EXPECT_THAT(words_.str(), HasSubstr("revocations: the file can be used again"));
   EXPECT_THAT(metrics_->Text(),
               HasSubstr("mlc_server_watched_file_invalid{file=\"revocations\"} 0"));
