@@ -180,12 +180,12 @@ Status ReplaceJob(Database& database, const JobRow& job) {
 }
 
 Status ReplaceAdminHold(Database& database, const AdminHold& hold) {
-  Statement& clear = *MLC_TRY(database.Cached("DELETE FROM worker_hold WHERE worker=?"));
+  Statement& clear = *MLC_TRY(database.Cached("DELETE FROM admin_hold WHERE worker=?"));
   clear.Bind(std::string_view(hold.worker));
   MLC_TRY(clear.Run());
   if (hold.quarantine.empty() && hold.drain.empty()) return Status();
   Statement& put = *MLC_TRY(
-      database.Cached("INSERT INTO worker_hold(worker, quarantine, drain, boot, changed_us)"
+      database.Cached("INSERT INTO admin_hold(worker, quarantine, drain, incarnation, changed_us)"
                       " VALUES(?,?,?,?,?)"));
   put.Bind(std::string_view(hold.worker)).Bind(std::string_view(hold.quarantine));
   put.Bind(std::string_view(hold.drain))

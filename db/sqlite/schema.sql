@@ -96,11 +96,11 @@ CREATE TABLE model_blob(
 ) STRICT;
 CREATE INDEX model_version ON model_blob(family, target, features, id);
 
-CREATE TABLE worker_hold(
+CREATE TABLE admin_hold(
   worker TEXT PRIMARY KEY CHECK(length(worker) > 0),
   quarantine TEXT NOT NULL,
   drain TEXT NOT NULL,
-  boot TEXT NOT NULL,
+  incarnation TEXT NOT NULL,
   changed_us INTEGER NOT NULL,
   CHECK(length(quarantine) > 0 OR length(drain) > 0)
 ) STRICT, WITHOUT ROWID;

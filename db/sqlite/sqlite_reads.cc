@@ -276,7 +276,7 @@ Result<std::vector<AdminHold>> SqliteReads::AdminHolds() const {
   Lease lease = MLC_TRY(Lease::Take(*this));
   std::vector<AdminHold> holds;
   Statement query = MLC_TRY((*lease).Prepare(
-      "SELECT worker, quarantine, drain, boot, changed_us FROM worker_hold ORDER BY worker"));
+      "SELECT worker, quarantine, drain, incarnation, changed_us FROM admin_hold ORDER BY worker"));
   while (MLC_TRY(query.Step())) {
     holds.push_back({query.Text(0), query.Text(1), query.Text(2), query.Text(3), query.Int(4)});
   }
