@@ -20,10 +20,10 @@ std::string StateOf(const proto::WorkerLine& worker) {
       return "ready";
     case proto::QUARANTINED:
       return "quarantined";
-    case proto::LEAVING:
-      return "leaving";
-    case proto::AWAY:
-      return "away";
+    case proto::DRAINING:
+      return "draining";
+    case proto::OFFLINE:
+      return "offline";
     default:
       return "of a newer server";
   }

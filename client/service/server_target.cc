@@ -50,7 +50,7 @@ Result<std::vector<std::string>> TargetsOfWorkers(TunerClient& server) {
   std::vector<std::string> texts;
   const proto::ListWorkersReply known = MLC_TRY(server.Workers());
   for (const proto::WorkerLine& worker : known.workers()) {
-    if (worker.state() != proto::AWAY) texts.push_back(worker.target());
+    if (worker.state() != proto::OFFLINE) texts.push_back(worker.target());
   }
   return texts;
 }

@@ -36,7 +36,7 @@ struct LeaseContact {
   std::vector<Digest> holding;
   int want = 0;
   bool trusted = true;       // false: it gets trials that are for it alone
-  bool leaving = false;      // it takes no more trials
+  bool draining = false;     // it takes no more trials
   bool quarantined = false;  // nor does it keep what it holds without a lease
 };
 

@@ -125,7 +125,7 @@ Leases::Orders Leases::Synchronize(const Contact& contact, int64_t now_ms) {
   worker.offer = contact.offer;
   worker.last_contact_ms = now_ms;
   worker.alive = true;
-  worker.eligible = contact.trusted && !contact.leaving;
+  worker.eligible = contact.trusted && !contact.draining;
   Move(worker, now_ms + terms_.lease_ms);
   LoseAll(worker, restarted ? Loss::kWorkerLost : Loss::kReplyLost, holding);
   for (const Digest& uid : holding) {

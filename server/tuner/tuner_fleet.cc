@@ -59,7 +59,7 @@ std::string Tuner::WaitsFor(const Needs& needs) const {
     const proto::WorkerState state = StateOf(name, info);
     if (SteadyMs() - info.called_ms > options_.terms.lease_ms) continue;
     ++connected[info.offer.target_class].all;
-    connected[info.offer.target_class].kept += state == proto::READY && !info.leaving ? 0 : 1;
+    connected[info.offer.target_class].kept += state == proto::READY && !info.draining ? 0 : 1;
   }
   text += "; connected: ";
   if (connected.empty()) text += "none";
@@ -67,7 +67,7 @@ std::string Tuner::WaitsFor(const Needs& needs) const {
   for (const auto& [target_class, count] : connected) {
     text += (first ? "" : ", ") + std::to_string(count.all) + " of " + target_class;
     if (count.kept > 0) {
-      text += ", " + std::to_string(count.kept) + " of them untested, quarantined or leaving";
+      text += ", " + std::to_string(count.kept) + " of them untested, quarantined or draining";
     }
     first = false;
   }
@@ -136,8 +136,8 @@ proto::WorkerState Tuner::StateOf(const std::string& worker, const WorkerInfo& i
   using State = WorkerHealth::State;
   const State state = registry_.health.StateOf(worker);
   if (state == State::kQuarantined) return proto::QUARANTINED;
-  if (SteadyMs() - info.called_ms > options_.terms.lease_ms) return proto::AWAY;
-  if (draining_ || registry_.health.Draining(worker)) return proto::LEAVING;
+  if (SteadyMs() - info.called_ms > options_.terms.lease_ms) return proto::OFFLINE;
+  if (draining_ || registry_.health.Draining(worker)) return proto::DRAINING;
   return state == State::kUntested ? proto::UNTESTED : proto::READY;
 }
 
@@ -176,7 +176,7 @@ proto::ListWorkersReply Tuner::ListWorkers() const {
 }
 
 Status Tuner::DrainWorker(const std::string& worker, const std::string& reason) {
-  return SetAdminHold(worker, "is to leave: " + reason, [&] {
+  return SetAdminHold(worker, "drains: " + reason, [&] {
     registry_.health.Drain(worker, reason);
     const auto session = registry_.sessions.find(worker);
     if (session != registry_.sessions.end()) session->second.wake();
@@ -240,7 +240,7 @@ Demand Tuner::WorkDemand() const {
     const int64_t silent = SteadyMs() - info.called_ms;
     if (silent > 20 * options_.terms.lease_ms) continue;
     demand.workers.push_back({name, info.offer, leases_.HeldBy(name), silent,
-                              info.leaving || registry_.health.Draining(name)});
+                              info.draining || registry_.health.Draining(name)});
   }
   return demand;
 }

@@ -13,7 +13,7 @@ namespace mlc::server {
 namespace {
 
 constexpr std::array<const char*, 6> kStates = {"untested", "idle",        "busy",
-                                                "draining", "quarantined", "away"};
+                                                "draining", "quarantined", "offline"};
 
 }  // namespace
 
@@ -65,14 +65,14 @@ void Tuner::ReportWorkers() const {
       case proto::READY:
         ++workers[leases_.HeldBy(name) > 0 ? "busy" : "idle"];
         break;
-      case proto::LEAVING:
+      case proto::DRAINING:
         ++workers["draining"];
         break;
       case proto::QUARANTINED:
         ++workers["quarantined"];
         break;
-      case proto::AWAY:
-        ++workers["away"];
+      case proto::OFFLINE:
+        ++workers["offline"];
         break;
       default:
         ++workers["untested"];

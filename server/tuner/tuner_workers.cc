@@ -86,7 +86,7 @@ Status Tuner::RegisterWorker(const Call& call, const std::string& owner) {
   registry_.health.RecordContact(request.worker(), request.incarnation(), SteadyMs());
   WorkerInfo& info = registry_.workers[request.worker()];
   info.called_ms = SteadyMs();
-  info.leaving = request.draining();
+  info.draining = request.draining();
   if (info.incarnation != request.incarnation()) {
     options_.logger->info("worker={}: {} build {}", request.worker(), request.target(),
                           request.build());
@@ -138,9 +138,9 @@ void Tuner::FillLeases(Call& call) {
   for (const std::string& bytes : request.holding()) {
     if (const std::optional<Digest> uid = DigestFromWire(bytes)) contact.holding.push_back(*uid);
   }
-  const bool leaves = request.draining() || registry_.health.Draining(request.worker());
-  contact.leaving = leaves;
-  contact.want = draining_ || leaves ? 0 : std::clamp(request.want(), 0, kMaxWant);
+  const bool drains = request.draining() || registry_.health.Draining(request.worker());
+  contact.draining = drains;
+  contact.want = draining_ || drains ? 0 : std::clamp(request.want(), 0, kMaxWant);
   contact.trusted = registry_.health.IsReady(request.worker());
   contact.quarantined =
       registry_.health.SummaryOf(request.worker()).state == WorkerHealth::State::kQuarantined;

@@ -72,7 +72,7 @@ class WorkerHealth {
   bool Draining(const std::string& worker) const;
   struct Summary {
     State state = State::kUntested;
-    std::string why;  // it is quarantined, or to leave
+    std::string why;  // it is quarantined, or drains
     bool draining = false;
     bool known = false;
     int64_t canary_ms = -1;  // when one was passed
@@ -89,7 +89,7 @@ class WorkerHealth {
     std::string incarnation;
     State state = State::kUntested;
     std::string why;
-    std::string drain_reason;  // why it is to leave
+    std::string drain_reason;  // why it drains
     bool draining = false;
     bool held_by_admin = false;
     bool canary_running = false;

@@ -25,7 +25,7 @@ struct WorkerInfo {
   proto::DeviceUse use;
   Offer offer;
   int64_t called_ms = 0;
-  bool leaving = false;  // it takes no more work, for reasons of its own
+  bool draining = false;  // as it reported: it takes no more trials
   int64_t results = 0;
   int64_t failures = 0;
   int64_t refused = 0;

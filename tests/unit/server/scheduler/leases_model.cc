@@ -32,7 +32,7 @@ bool LeasesModel::Renew(Worker& worker, const Leases::Contact& contact, bool& re
   worker.sequence = contact.sequence;
   worker.offer = contact.offer;
   worker.alive = true;
-  worker.eligible = contact.trusted && !contact.leaving;
+  worker.eligible = contact.trusted && !contact.draining;
   return true;
 }
 

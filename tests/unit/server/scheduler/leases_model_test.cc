@@ -124,7 +124,7 @@ class Scene {
     contact.holding.assign(worker.holding.begin(), worker.holding.end());
     contact.want = static_cast<int>(rng_.Below(4));
     contact.trusted = rng_.Below(10) != 0;
-    contact.leaving = rng_.Below(30) == 0;
+    contact.draining = rng_.Below(30) == 0;
     contact.quarantined = !contact.trusted && rng_.Below(2) == 0;
     if (rng_.Below(8) == 0) {
       worker.delayed = contact;  // it arrives when it arrives

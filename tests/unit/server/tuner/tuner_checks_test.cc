@@ -308,7 +308,7 @@ TEST_F(TunerChecksTest, DrainedWorkersAreToldAndWokenWorkersCalled) {
   const auto reply = Call("a", 4);
   EXPECT_TRUE(reply.drain());
   EXPECT_EQ(reply.leases_size(), 0);
-  EXPECT_EQ(Line("a").state(), proto::LEAVING);
+  EXPECT_EQ(Line("a").state(), proto::DRAINING);
   EXPECT_EQ(Line("a").reason(), "to be cleaned");
   tuner_->DisconnectSessions();
   EXPECT_EQ(disconnected, 1);
