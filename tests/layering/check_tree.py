@@ -185,11 +185,12 @@ MAX_HEADER, MAX_SOURCE, MAX_FUNCTION = 150, 400, 60
 LONG_FILES = {
     "compiler/codegen/cuda/phase_printer.h": 178,
     "compiler/graph/graph.h": 181,
-    "compiler/ir/interpret/gpu_machine.h": 160,
+    "compiler/ir/interpret/gpu_machine.h": 161,
     "compiler/ir/ir.h": 247,
     "compiler/runtime/cuda_driver.h": 180,
-    "server/search/task_search.h": 166,
-    "server/tuner/tuner.h": 249,
+    "compiler/schedule/cpu/row_reduce/row_walk.h": 153,
+    "server/search/task_search.h": 167,
+    "server/tuner/tuner.h": 251,
 }
 # By file: its longest function.
 LONG_FUNCTIONS = {
