@@ -1,6 +1,6 @@
 // Remeasurement of decisive trials. Trials that lead, or are the first of their task, decide what
 // others are compared with and which config wins, and the fastest of many single times is partly
-// luck. So they are timed a second time at the end of their batch, and the mean of both counts; so
+// noise. So they are timed a second time at the end of their batch, and the mean of both counts; so
 // are disturbed ones that may lead, and a quiet measurement counts more than a disturbed one. Pure;
 // thread-safe.
 #pragma once
