@@ -135,7 +135,7 @@ class SlurmProvider : public Provider {
   }
 
  private:
-  struct SlurmJob {
+  struct PlacedJob {
     int64_t id = 0;
     PlacedState state = PlacedState::kPending;
   };
@@ -179,7 +179,7 @@ class SlurmProvider : public Provider {
   const std::string user_;
   const std::string server_;
   const std::stop_token stop_;
-  std::map<std::string, SlurmJob> jobs_;  // by worker
+  std::map<std::string, PlacedJob> jobs_;  // by worker
 };
 
 }  // namespace
