@@ -146,8 +146,8 @@ TEST_F(EndpointTest, HealthSaysWhatItIsTold) {
   endpoint_->SetServing("", false);
   EXPECT_EQ(Health(*connection, ""), 2);
   endpoint_->Tick();
-  EXPECT_THAT(metrics_->Text(), HasSubstr("\nmlc_connections 1"));
-  EXPECT_THAT(metrics_->Text(), ContainsRegex("\nmlc_certificate_expiry_seconds [1-9]"));
+  EXPECT_THAT(metrics_->Text(), HasSubstr("\nmlc_server_connections_accepted 1"));
+  EXPECT_THAT(metrics_->Text(), ContainsRegex("\nmlc_server_certificate_expiry_seconds [1-9]"));
 }
 
 }  // namespace

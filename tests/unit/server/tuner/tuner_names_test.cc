@@ -106,7 +106,7 @@ TEST_F(TunerNamesTest, AWorkerSaysOnlySoMuchOfItself) {
       HasSubstr("over 64 bytes"));
   EXPECT_THAT(
       refused([](auto& h) { h.mutable_capabilities()->set_driver(std::string(1 << 20, 'd')); }),
-      HasSubstr("too much of its compilers"));
+      HasSubstr("too long a compiler version"));
   EXPECT_THAT(refused([](auto& h) { h.set_build(std::string(1 << 20, 'b')); }), HasSubstr("build"));
   EXPECT_THAT(refused([](auto& h) { h.set_incarnation(std::string(1 << 20, 'b')); }),
               HasSubstr("incarnation"));

@@ -50,7 +50,7 @@ TEST_F(TunerWaitingTest, ForAWorkerThatStays) {
   leaves.set_want(0);
   ASSERT_TRUE(Call(leaves).ok());
   EXPECT_THAT(Await(job, "waits for a worker"),
-              HasSubstr("1 of them untested, quarantined or lea"));
+              HasSubstr("1 of them untested, quarantined or dra"));
   Work(job);
   EXPECT_EQ(tuner_->Progress(job)->state(), proto::DONE);
 }
