@@ -79,6 +79,9 @@ int Run(const Options& options) {
     proto::SynchronizeReply reply;
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    // A call that fails at once polls for nothing: between such calls gRPC never sees that a
+    // connection stands.
+    context.set_wait_for_ready(true);
     if (!stub->Synchronize(&context, request, &reply).ok()) {
       std::this_thread::sleep_for(kReconnect);
       continue;
