@@ -1,4 +1,4 @@
-// Exit codes of every program; docs/exit-codes.md explains each to users.
+// Exit codes of every program; docs/reference/exit-codes.md explains each to users.
 #pragma once
 
 #include "base/status.h"

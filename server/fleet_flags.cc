@@ -11,7 +11,8 @@ void AddFleetFlags(CLI::App& app, FleetFlags& flags) {
                               "who starts workers: local (this server), slurm, exec (a command), "
                               "static (you); none if empty")
                    ->check(CLI::IsMember({"local", "static", "slurm", "exec"}));
-  app.add_option("--fleet-config", flags.config, "JSON file about pools of workers: docs/fleet.md")
+  app.add_option("--fleet-config", flags.config,
+                 "JSON file about pools of workers: docs/how-to/run-a-fleet.md")
       ->needs(kind);
 }
 

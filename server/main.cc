@@ -1,4 +1,4 @@
-// mlc-server: the tuning service. Exit codes: docs/exit-codes.md.
+// mlc-server: the tuning service. Exit codes: docs/reference/exit-codes.md.
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,5 @@
-// mlc-worker: builds, checks and times the trials of a server. Exit codes: docs/exit-codes.md.
+// mlc-worker: builds, checks and times the trials of a server. Exit codes:
+// docs/reference/exit-codes.md.
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/signalfd.h>

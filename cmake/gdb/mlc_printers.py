@@ -8,7 +8,7 @@ expressions, statements and kernels of the kernel IR. A kernel prints with the n
 and variables; a single expression or statement has numbers instead: b3 is buffers[3] and v7 is
 vars[7] of its kernel. Statements and expressions that are rare show their name and fields instead
 of the text form's spelling. The printers read memory only: they work on core files, too.
-docs/debugging.md shows them in use.
+docs/how-to/debugging.md shows them in use.
 """
 
 import re

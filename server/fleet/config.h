@@ -1,4 +1,5 @@
-// The fleet's configuration file: JSON, described in docs/fleet.md. Pure but for reading the file.
+// The fleet's configuration file: JSON, described in docs/how-to/run-a-fleet.md. Pure but for
+// reading the file.
 #pragma once
 
 #include <cstdint>

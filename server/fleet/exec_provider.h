@@ -1,5 +1,6 @@
 // Workers placed by a site's own command: one JSON document in, one out, for each operation
-// (docs/fleet.md has the schema). deploy/kubernetes/fleet_hook.py is one for Kubernetes.
+// (docs/how-to/run-a-fleet.md has the schema). deploy/kubernetes/fleet_hook.py is one for
+// Kubernetes.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // What each user may ask of the server, and what part of the workers is theirs. Read from a JSON
-// file (docs/quotas.md):
+// file (docs/reference/quotas.md):
 //
 //   {"default": {"running_jobs": 8}, "users": {"ada": {"weight": 2, "running_jobs": 32}}}
 //

@@ -1,5 +1,5 @@
 // What the server counts, for Prometheus. Every part of the server may change the figures, from any
-// thread, at any time; only scrapes and tests read them. docs/metrics.md lists names,
+// thread, at any time; only scrapes and tests read them. docs/reference/metrics.md lists names,
 // units and alerts. Thread-safe.
 #pragma once
 

@@ -7,7 +7,7 @@
 #     --trials   for resnet50; the other networks get 400 at most. Default: 2000
 #     --build    a build folder to use instead of build/release
 #     --only     of: tune, models, breadth, convolutions, memory_bound, search, costs, log, worker, service
-# Results go to build/bench/results/*.md; docs/benchmarks.md keeps the published ones. Nothing else should run meanwhile.
+# Results go to build/bench/results/*.md; docs/benchmarks/cpu.md keeps the published ones. Nothing else should run meanwhile.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 source "$root/deploy/steps.sh"

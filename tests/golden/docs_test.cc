@@ -175,7 +175,7 @@ std::string Filled(const std::string& document, const Dumps& dumps) {
 
 TEST(Docs, ShowWhatTheCompilerPrints) {
   const Dumps dumps = MakeDumps();
-  for (const char* path : {"docs/one-convolution.md", "docs/text-forms.md"}) {
+  for (const char* path : {"docs/explanation/one-convolution.md", "docs/reference/text-forms.md"}) {
     const std::string document = Read(path);
     ASSERT_FALSE(document.empty()) << path;
     Check(path, Filled(document, dumps),
@@ -186,9 +186,9 @@ TEST(Docs, ShowWhatTheCompilerPrints) {
 // Files that the documents name in `code` or as links.
 TEST(Docs, NameFilesThatExist) {
   const std::regex name("[`(]([a-z_A-Z]+(?:/[a-z_A-Z0-9.-]+)+/?)[`)]");
-  for (const char* path :
-       {"README.md", "CONTRIBUTING.md", "docs/design.md", "docs/benchmarks.md",
-        "docs/timing-noise.md", "docs/one-convolution.md", "docs/text-forms.md"}) {
+  for (const char* path : {"README.md", "CONTRIBUTING.md", "docs/explanation/design.md",
+                           "docs/benchmarks/cpu.md", "docs/explanation/timing.md",
+                           "docs/explanation/one-convolution.md", "docs/reference/text-forms.md"}) {
     const std::string text = Read(path);
     ASSERT_FALSE(text.empty()) << path;
     for (std::sregex_iterator it(text.begin(), text.end(), name), end; it != end; ++it) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds the code to the glossary: fails where a source, a message or a test has a word that the project replaced by the field's
-term, and where docs/glossary.md has more than 60 terms or one that is not a line of its table.
+term, and where docs/reference/glossary.md has more than 60 terms or one that is not a line of its table.
 
     check_words.py ROOT
 """
@@ -58,7 +58,7 @@ def main():
                 if found := pattern.search(line):
                     print(f"{path.relative_to(root)}:{number}: '{found.group()}' is not in the glossary: use {instead}")
                     bad += 1
-    for problem in problems_of_glossary(root / "docs/glossary.md"):
+    for problem in problems_of_glossary(root / "docs/reference/glossary.md"):
         print(problem)
         bad += 1
     print(f"{count} files, {len(words)} banned words, {bad} problems")

@@ -87,7 +87,7 @@ class DocumentsTest(unittest.TestCase):
         self.assertGreater(checked, 60)
 
     def test_programs_and_variables_of_the_debugging_guide_exist(self):
-        text = (SOURCE / "docs/debugging.md").read_text()
+        text = (SOURCE / "docs/how-to/debugging.md").read_text()
         lists = "\n".join(path.read_text() for path in (SOURCE / "tests").rglob("CMakeLists.txt"))
         for program in re.findall(r"build/\w+/tests/(\w+)", text):
             self.assertIn(f"mlc_test({program} ", lists)

@@ -127,7 +127,7 @@ def flag_problems(yaml, source, programs):
 
 def alert_problems(yaml, source):
     known = set(re.findall(r'"(mlc_[a-z_]+)"', (source / "server/metrics/metrics.cc").read_text()))
-    described = source / "docs/metrics.md"
+    described = source / "docs/reference/metrics.md"
     documented = described.read_text() if described.exists() else ""
     rules = yaml.safe_load((source / "deploy/prometheus/alerts.yml").read_text())["groups"][0]["rules"]
     for rule in rules:
@@ -135,10 +135,10 @@ def alert_problems(yaml, source):
             if name not in known and name.removesuffix("_bucket") not in known:
                 yield f"alerts.yml: {rule['alert']} uses {name}, which the server does not count"
         if rule["alert"] not in documented:
-            yield f"docs/metrics.md does not say what to do about {rule['alert']}"
+            yield f"docs/reference/metrics.md does not say what to do about {rule['alert']}"
     for name in known:
         if name not in documented:
-            yield f"docs/metrics.md lacks {name}"
+            yield f"docs/reference/metrics.md lacks {name}"
 
 
 def unit_problems(source):

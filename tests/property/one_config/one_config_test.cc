@@ -1,5 +1,5 @@
 // The kernels of one config against the reference, all in this process: for someone who looks at a
-// record of the log (docs/debugging.md). Which one, the environment says:
+// record of the log (docs/how-to/debugging.md). Which one, the environment says:
 //   MLC_TEST_WORKLOAD   file with the workload's text
 //   MLC_TEST_CONFIG     the config's text
 //   MLC_TEST_TARGET     the target's class text; a CPU with AVX-512 if not given

@@ -1,4 +1,5 @@
-// A whole server with workers that are functions: everything that docs/metrics.md lists moves.
+// A whole server with workers that are functions: everything that docs/reference/metrics.md lists
+// moves.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -46,7 +47,7 @@ Measurement Time(double ns) {
 
 // The metrics' names in backticks, without labels.
 std::set<std::string> Documented() {
-  std::ifstream file(MLC_SOURCE_DIR "/docs/metrics.md");
+  std::ifstream file(MLC_SOURCE_DIR "/docs/reference/metrics.md");
   std::ostringstream text;
   text << file.rdbuf();
   std::set<std::string> names;
