@@ -12,7 +12,7 @@ void AddFleetFlags(CLI::App& app, FleetFlags& flags) {
                               "static (you); none if empty")
                    ->check(CLI::IsMember({"local", "static", "slurm", "exec"}));
   app.add_option("--fleet-config", flags.config,
-                 "JSON file about pools of workers: docs/how-to/run-a-fleet.md")
+                 "JSON file about pools of workers: docs/reference/fleet-file.md")
       ->needs(kind);
 }
 

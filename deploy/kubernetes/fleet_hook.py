@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Places workers as Kubernetes jobs, for mlc-server --fleet exec (docs/how-to/run-a-fleet.md has the documents).
+"""Places workers as Kubernetes jobs, for mlc-server --fleet exec (docs/reference/fleet-file.md has the documents).
 
     "command": ["/opt/mlc/share/deploy/kubernetes/fleet_hook.py", "/etc/mlc/fleet/worker-job.json", "mlc"]
 

@@ -196,7 +196,7 @@ Result<FleetConfig> LoadFleetConfig(Kind kind, const std::string& path) {
     if (kind == Kind::kLocal || kind == Kind::kStatic) {
       return ParseFleetConfig(kind, R"({"pools": [{"name": "cpu"}]})");
     }
-    return Bad("file", "--fleet-config FILE is needed; docs/how-to/run-a-fleet.md describes it");
+    return Bad("file", "--fleet-config FILE is needed; docs/reference/fleet-file.md describes it");
   }
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

@@ -1,4 +1,4 @@
-// The fleet's configuration file: JSON, described in docs/how-to/run-a-fleet.md. Pure but for
+// The fleet's configuration file: JSON, described in docs/reference/fleet-file.md. Pure but for
 // reading the file.
 #pragma once
 

@@ -43,7 +43,7 @@ class ExecProvider : public Provider {
  private:
   Status BadAnswer(const std::string& what) const {
     return InvalidArgument("the answer of " + config_.command.front() + " " + what +
-                           "; docs/how-to/run-a-fleet.md describes it");
+                           "; docs/reference/fleet-file.md describes it");
   }
 
   Result<PlacedWorker> ReadWorker(const Json& entry) const {

@@ -1,5 +1,5 @@
 // Workers placed by a site's own command: one JSON document in, one out, for each operation
-// (docs/how-to/run-a-fleet.md has the schema). deploy/kubernetes/fleet_hook.py is one for
+// (docs/reference/fleet-file.md has the schema). deploy/kubernetes/fleet_hook.py is one for
 // Kubernetes.
 #pragma once
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A command for --fleet exec that places workers as processes of this machine, in sessions of their own.
-hook.py FOLDER: keeps a file for each, and serves tests; docs/how-to/run-a-fleet.md describes the documents."""
+hook.py FOLDER: keeps a file for each, and serves tests; docs/reference/fleet-file.md describes the documents."""
 import json
 import os
 import pathlib
