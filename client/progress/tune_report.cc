@@ -140,7 +140,7 @@ std::string CompileCommand(const TuneOptions& options) {
   const std::string name = std::filesystem::path(options.model).stem().string() + "-lib";
   std::string command = "mlc-compile";
   for (const std::string& word : options.ModelWords()) command += " " + ShellQuoted(word);
-  command += " --log " + ShellQuoted(options.log) + " -o " + ShellQuoted(name);
+  command += options.SourceFlags() + " -o " + ShellQuoted(name);
   return command;
 }
 

@@ -56,6 +56,10 @@ std::vector<std::string> TuneOptions::ModelWords() const {
   return words;
 }
 
+std::string TuneOptions::SourceFlags() const {
+  return server.empty() ? " --log " + ShellQuoted(log) : ServerFlags(*this);
+}
+
 std::string TuneOptions::Command() const {
   std::string command = "mlc-tune";
   if (is_raw()) {
@@ -68,7 +72,7 @@ std::string TuneOptions::Command() const {
   }
   if (target != TuneOptions().target) command += " --target " + ShellQuoted(target);
   if (threads != 0) command += " --threads " + std::to_string(threads);
-  command += server.empty() ? " --log " + ShellQuoted(log) : ServerFlags(*this);
+  command += SourceFlags();
   for (const std::string& dim : dims) command += " --dim " + ShellQuoted(dim);
   if (precision != TuneOptions().precision) command += " --precision " + precision;
   if (tolerance) command += " --tolerance " + FloatToText(*tolerance);

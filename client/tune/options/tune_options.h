@@ -61,6 +61,8 @@ struct TuneOptions {
   std::vector<std::string> ModelWords() const;
   // The command that repeats this one, quoted for a shell.
   std::string Command() const;
+  // " --log FILE", or the flags of the server and of this user's identity there.
+  std::string SourceFlags() const;
   // "mlc-tune --server S --tls-ca F --watch JOB": another verb at the same server.
   std::string VerbCommand(const std::string& verb) const;
 };

@@ -178,6 +178,11 @@ TEST(TuneOptionsTest, TheCommandIsQuotedForAShell) {
             "mlc-tune --model 'my model.onnx' --trials 10 --log tuning.db --dim N=4");
   EXPECT_EQ(CompileCommand(options),
             "mlc-compile --model 'my model.onnx' --dim N=4 --log tuning.db -o 'my model-lib'");
+  options.server = "tuner.lab:7443";
+  options.channel.tls.authority = "ca.pem";
+  EXPECT_EQ(CompileCommand(options),
+            "mlc-compile --model 'my model.onnx' --dim N=4 --server tuner.lab:7443 --tls-ca ca.pem "
+            "-o 'my model-lib'");
 }
 
 }  // namespace
