@@ -187,6 +187,7 @@ static mlc_status Run(mlc_session* session, const void* const* inputs, void* con
   if (status != MLC_OK) return status;
   void** buffers = session->buffers;
   double started = step_ns != NULL ? NowNs() : 0;
+  mlc_pool_begin(session->pool);
   for (int32_t s = 0; s < image->step_count; ++s) {
     const mlc_step* step = &image->steps[s];
     mlc_run_phases(session->pool, step->phases, step->phase_count, buffers);
@@ -197,6 +198,7 @@ static mlc_status Run(mlc_session* session, const void* const* inputs, void* con
       started = now;
     }
   }
+  mlc_pool_end(session->pool);
   GiveOutputs(session, outputs);
   return MLC_OK;
 }

@@ -18,7 +18,7 @@
 
 /* How long a thread spins before it sleeps. Waking a sleeper costs 20 to 30 microseconds, so
    spinning about twice as long never loses more than it can win. */
-enum { kSpinNanoseconds = 75000, kPausesBetweenClockReads = 32 };
+enum { kSpinNanoseconds = 75000 };
 
 /* A worker that has begun and whose CPU time stands still for so long has lost its CPU
    to another program, which may keep it for many milliseconds. */
@@ -57,28 +57,13 @@ struct mlc_pool {
   int threads;
   int64_t spin_ns;
   int moves;                      /* the threads choose CPUs */
+  atomic_int in_run;              /* between mlc_pool_begin and mlc_pool_end */
   job job;                        /* written by the caller before it offers shares */
   _Alignas(64) atomic_uint share; /* the caller's own */
   _Alignas(64) atomic_int caller_cpu;
   atomic_uint caller_sleeps; /* on a share, or about to */
   worker workers[];          /* threads - 1 */
 };
-
-/* Spins until there is (`some`) or is not a share. 0 when the time is over. */
-static int SpinForShare(const atomic_uint* share, int some, int64_t spin_ns) {
-  int64_t deadline = 0;
-  for (;;) {
-    for (int i = 0; i < kPausesBetweenClockReads; ++i) {
-      const unsigned seen = atomic_load_explicit(share, memory_order_acquire);
-      if ((seen != MLC_NO_SHARE) == (some != 0)) return 1;
-      if (spin_ns == 0) return 0;
-      Pause();
-    }
-    const int64_t now = NowNanoseconds();
-    if (deadline == 0) deadline = now + spin_ns;
-    if (now >= deadline) return 0;
-  }
-}
 
 /* Writes only what changes: others read the word. Returns the CPU. */
 static int NoteCpu(atomic_int* word) {
@@ -179,7 +164,7 @@ static void AwaitShare(worker* self) {
   for (;;) {
     if (mlc_share_begin(&self->share)) return;
     LeaveCrowd(self);
-    if (SpinForShare(&self->share, 1, self->pool->spin_ns)) continue;
+    if (SpinWhile(&self->share, MLC_NO_SHARE, self->pool->spin_ns, &self->pool->in_run)) continue;
     /* Announced before the last look: a caller that offers a share after it sees a sleeper. */
     atomic_store(&self->asleep, 1);
     while (atomic_load(&self->share) == MLC_NO_SHARE && atomic_load(&self->asleep) == 1) {
@@ -259,16 +244,28 @@ static void Sleep(mlc_pool* pool, worker* w, int64_t consumed) {
   atomic_store(&pool->caller_sleeps, 0);
 }
 
+/* Spins until the worker has finished: 1. 0: for too long, or it has lost its CPU. `consumed`: its
+   CPU time some time ago. */
+static int SpinForWorker(const mlc_pool* pool, const worker* w, int64_t* consumed) {
+  if (SpinUntil(&w->share, MLC_NO_SHARE, kFirstSpinNanoseconds)) return 1;
+  int64_t waited = kFirstSpinNanoseconds;
+  do {
+    const int64_t spin_ns = pool->spin_ns - kFirstSpinNanoseconds;
+    if (pool->moves) *consumed = Consumed(w);
+    if (SpinUntil(&w->share, MLC_NO_SHARE, spin_ns)) return 1;
+    waited += spin_ns;
+    if (pool->moves && Consumed(w) - *consumed < kStandstillNanoseconds) return 0;
+  } while (atomic_load_explicit(&pool->in_run, memory_order_relaxed) != 0 &&
+           waited < kRunSpinNanoseconds);
+  return 0;
+}
+
 static void Await(mlc_pool* pool, worker* w) {
   if (atomic_load_explicit(&w->share, memory_order_acquire) == MLC_NO_SHARE) return;
   /* A worker on this CPU cannot go on before the caller sleeps. */
   const int beside = atomic_load_explicit(&w->cpu, memory_order_relaxed) == sched_getcpu();
   int64_t consumed = INT64_MIN / 2;
-  if (!beside && pool->spin_ns > 0) {
-    if (SpinForShare(&w->share, 0, kFirstSpinNanoseconds)) return;
-    if (pool->moves) consumed = Consumed(w);
-    if (SpinForShare(&w->share, 0, pool->spin_ns - kFirstSpinNanoseconds)) return;
-  }
+  if (!beside && pool->spin_ns > 0 && SpinForWorker(pool, w, &consumed)) return;
   Sleep(pool, w, consumed);
 }
 
@@ -329,6 +326,7 @@ mlc_pool* mlc_pool_create(int threads, int pin) {
   pool->spin_ns = cpus != 0 && cpus < threads ? 0 : kSpinNanoseconds;
   pool->moves = pool->spin_ns > 0 && !pin && cpus > 1;
   pool->job = (job){NULL, NULL, NULL, NULL};
+  atomic_init(&pool->in_run, 0);
   atomic_init(&pool->share, MLC_NO_SHARE);
   atomic_init(&pool->caller_cpu, sched_getcpu());
   atomic_init(&pool->caller_sleeps, 0);
@@ -357,6 +355,14 @@ void mlc_pool_destroy(mlc_pool* pool) {
 }
 
 int mlc_pool_threads(const mlc_pool* pool) { return pool == NULL ? 1 : pool->threads; }
+
+void mlc_pool_begin(mlc_pool* pool) {
+  if (pool != NULL) atomic_store_explicit(&pool->in_run, 1, memory_order_relaxed);
+}
+
+void mlc_pool_end(mlc_pool* pool) {
+  if (pool != NULL) atomic_store_explicit(&pool->in_run, 0, memory_order_relaxed);
+}
 
 void mlc_pool_run(mlc_pool* pool, mlc_pool_work work, void* context) {
   if (mlc_pool_threads(pool) == 1) {

@@ -29,6 +29,12 @@ void mlc_pool_destroy(mlc_pool* pool);
 /* 1 for NULL. */
 int mlc_pool_threads(const mlc_pool* pool);
 
+/* Between the two calls, rounds follow one another, as the kernels of a network do: threads that
+   wait for the next one or for the last spin for up to two milliseconds before they sleep. By the
+   caller, around its rounds; not nested. NULL is allowed. */
+void mlc_pool_begin(mlc_pool* pool);
+void mlc_pool_end(mlc_pool* pool);
+
 /* Calls work(context, thread) once on every thread, 0 .. threads-1, and returns when all are done.
    What the caller wrote before is visible to the work, and the work's writes to the caller after.
    NULL runs the one call of thread 0. */

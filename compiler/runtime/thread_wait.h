@@ -40,4 +40,39 @@ static inline int64_t NowNanoseconds(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* While a run is in progress the next round is about to come, and one late thread must not put all
+   others to sleep: on 16 CPUs of a virtual machine a layer norm of 128 x 768 took 51 us behind a
+   product, whose threads had gone to sleep one after the other, and 9 us by itself. */
+enum { kRunSpinNanoseconds = 2000000, kPausesBetweenClockReads = 32 };
+
+/* Spins while the word is `value`: for `spin_ns`, or longer as long as `in_run` is set. 0 when the
+   time is over. */
+static inline int SpinWhile(const atomic_uint* word, unsigned value, int64_t spin_ns,
+                            const atomic_int* in_run) {
+  if (spin_ns == 0) return atomic_load_explicit(word, memory_order_acquire) != value;
+  const int64_t started = NowNanoseconds();
+  for (;;) {
+    for (int i = 0; i < kPausesBetweenClockReads; ++i) {
+      if (atomic_load_explicit(word, memory_order_acquire) != value) return 1;
+      Pause();
+    }
+    const int64_t spun = NowNanoseconds() - started;
+    if (spun < spin_ns) continue;
+    const int longer = atomic_load_explicit(in_run, memory_order_relaxed) != 0;
+    if (!longer || spun >= kRunSpinNanoseconds) return 0;
+  }
+}
+
+/* Spins for `spin_ns` until the word is `value`. 0 when the time is over. */
+static inline int SpinUntil(const atomic_uint* word, unsigned value, int64_t spin_ns) {
+  const int64_t started = NowNanoseconds();
+  do {
+    for (int i = 0; i < kPausesBetweenClockReads; ++i) {
+      if (atomic_load_explicit(word, memory_order_acquire) == value) return 1;
+      Pause();
+    }
+  } while (NowNanoseconds() - started < spin_ns);
+  return 0;
+}
+
 #endif

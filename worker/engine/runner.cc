@@ -308,7 +308,11 @@ Timing Runner::Time(const RunTask& task, Loaded& loaded) {
     Evict();
     evicted = true;
   };
-  return TimeKernel(run, evict, options, watch, gate);
+  // As in a network, no thread sleeps between two executions.
+  mlc_pool_begin(pool_);
+  const Timing timing = TimeKernel(run, evict, options, watch, gate);
+  mlc_pool_end(pool_);
+  return timing;
 }
 
 void Runner::Evict() {

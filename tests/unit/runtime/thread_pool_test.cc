@@ -1,13 +1,17 @@
 #include "compiler/runtime/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -84,6 +88,54 @@ TEST(ThreadPool, CallerWorksWhileWorkersDo) {
     mlc_pool_run(pool.get(), SpinForThreadZero, &flag);
     EXPECT_TRUE(flag.load());
   }
+}
+
+// Whether every other thread of this process sleeps.
+bool OthersSleep() {
+  bool all = true;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (entry.path().filename() == std::to_string(gettid())) continue;
+    std::ifstream stat(entry.path() / "stat");
+    std::string line;
+    std::getline(stat, line);
+    all &= line.find(") S ") != std::string::npos;
+  }
+  return all;
+}
+
+// A deadline for a broken pool alone: a good one takes milliseconds.
+bool OthersFallAsleep() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!OthersSleep()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST(ThreadPool, ThreadsFallAsleepAfterARun) {
+  const Pool pool = MakePool(2);
+  Counts counts{{0, 0}};
+  mlc_pool_begin(pool.get());
+  mlc_pool_run(pool.get(), CountThread, &counts);
+  mlc_pool_end(pool.get());
+  EXPECT_TRUE(OthersFallAsleep());
+}
+
+TEST(ThreadPool, ThreadsFallAsleepInARunThatStandsStillAndGoOnWithIt) {
+  const Pool pool = MakePool(2);
+  Counts counts{{0, 0}};
+  mlc_pool_begin(pool.get());
+  mlc_pool_run(pool.get(), CountThread, &counts);
+  EXPECT_TRUE(OthersFallAsleep());
+  mlc_pool_run(pool.get(), CountThread, &counts);
+  mlc_pool_end(pool.get());
+  EXPECT_EQ(counts.by_thread, (std::vector<int>{2, 2}));
+}
+
+TEST(ThreadPool, BeginAndEndTakeNoPool) {
+  mlc_pool_begin(nullptr);
+  mlc_pool_end(nullptr);
 }
 
 // Kernel phases: buffers[0] holds the values, buffers[1] the thread of each iteration.
