@@ -27,9 +27,30 @@ foreach(program mlc-run mlc-tune mlc-log mlc-server mlc-worker)
   endif()
 endforeach()
 
+# Manual pages and shell completion, from the help texts of the programs. Builds with a sanitizer and
+# machines without Python go without.
+find_program(MLC_PYTHON python3)
+set(mlc_programs mlc-tune mlc-compile mlc-run mlc-log mlc-server mlc-worker)
+if(MLC_PYTHON AND NOT MLC_SANITIZE)
+  set(mlc_generate ${MLC_PYTHON} -B ${CMAKE_SOURCE_DIR}/cmake/program_docs/generate.py)
+  file(GLOB mlc_generator CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/program_docs/*.py)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/share/written
+    COMMAND ${mlc_generate} share ${CMAKE_BINARY_DIR}/bin ${CMAKE_BINARY_DIR}/share ${PROJECT_VERSION}
+    COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/share/written
+    DEPENDS ${mlc_programs} ${mlc_generator} VERBATIM)
+  add_custom_target(program_share ALL DEPENDS ${CMAKE_BINARY_DIR}/share/written)
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/share/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT programs)
+  foreach(folder bash-completion zsh fish)
+    install(DIRECTORY ${CMAKE_BINARY_DIR}/share/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT programs)
+  endforeach()
+  add_custom_target(program_pages
+    COMMAND ${mlc_generate} pages ${CMAKE_BINARY_DIR}/bin ${CMAKE_SOURCE_DIR}/docs/reference
+    DEPENDS ${mlc_programs} VERBATIM)
+endif()
+
 # Programs look for libraries in lib/ beside bin/ first, also for the libraries of libraries: what an unpacked
 # bundle needs. In a build tree there is no such folder.
-foreach(program mlc-tune mlc-compile mlc-run mlc-log mlc-server mlc-worker)
+foreach(program ${mlc_programs})
   target_link_options(${program} PRIVATE "LINKER:--disable-new-dtags")
   set_target_properties(${program} PROPERTIES BUILD_RPATH "$ORIGIN/../lib" INSTALL_RPATH "$ORIGIN/../lib")
 endforeach()
@@ -37,5 +58,8 @@ endforeach()
 # One archive with every program and its libraries, for machines that build nothing.
 add_custom_target(bundle
   COMMAND ${CMAKE_SOURCE_DIR}/deploy/bundle.sh ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/dist ${PROJECT_VERSION}
-  DEPENDS mlc-tune mlc-compile mlc-run mlc-log mlc-server mlc-worker
+  DEPENDS ${mlc_programs}
   VERBATIM)
+if(TARGET program_share)
+  add_dependencies(bundle program_share)
+endif()

@@ -32,6 +32,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cp "$here/LICENSE" "$here/README.md" "$root/"
 mkdir "$root/share"
 cp -r "$here/docs" "$here/deploy" "$root/share/"
+for folder in man bash-completion zsh fish; do
+  if [[ -d $build/share/$folder ]]; then cp -r "$build/share/$folder" "$root/share/"; fi
+done
 
 # The same files give the same bytes. One window over everything finds what the programs share.
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -C "$stage" -cf "$stage/$name.tar" "$name"

@@ -4,7 +4,8 @@ flags that the programs have, test programs and environment variables exist.
 
   documents_test.py SOURCE_FOLDER
 
-The flags are those of tests/golden/help, which help_golden_test holds against the programs.
+The flags are those of tests/golden/help, which help_golden_test holds against the programs, and for
+the subcommands of mlc-log those of docs/reference/mlc-log.md, which program_docs_test holds.
 """
 
 import pathlib
@@ -46,6 +47,12 @@ def flags_of(program):
     return set(re.findall(r"(?<![\w-])(--?[a-z][a-z0-9-]*)", text))
 
 
+def flags_of_log_command(command):
+    page = (SOURCE / "docs/reference/mlc-log.md").read_text()
+    section = page.partition(f"\n## mlc-log {command}\n")[2].partition("\n## ")[0]
+    return set(re.findall(r"(?<=`)(--?[a-z][a-z0-9-]*)", section))
+
+
 def commands(text):
     """(program, words) of each call of a program in code; lines that end in a backslash go on."""
     text = text.replace("\\\n", " ")
@@ -71,6 +78,18 @@ class DocumentsTest(unittest.TestCase):
                     if anchor:
                         self.assertIn(anchor, anchors(other))
 
+    def test_every_page_is_listed(self):
+        folder = SOURCE / "docs"
+        listed = set()
+        for index in (folder / "README.md", folder / "benchmarks/README.md"):
+            for target in re.findall(r"\]\(([^)#\s]+)", index.read_text()):
+                listed.add((index.parent / target).resolve())
+        pages = [path for path in documents() if path.is_relative_to(folder)]
+        self.assertGreater(len(pages), 30)
+        for path in pages:
+            if path != folder / "README.md":
+                self.assertIn(path, listed, "docs/README.md lists every page")
+
     def test_commands_have_flags_that_exist(self):
         checked = 0
         for path in documents():
@@ -80,10 +99,12 @@ class DocumentsTest(unittest.TestCase):
                 ):
                     if program == "mlc-log" and words and re.fullmatch("[a-z]+", words[0]):
                         self.assertIn(words[0], LOG_COMMANDS)
-                        continue
+                        flags = flags_of_log_command(words[0])
+                    else:
+                        flags = flags_of(program)
                     for flag in re.findall(r"(?<!\S)(--[a-z][a-z0-9-]*)", " ".join(words)):
                         checked += 1
-                        self.assertIn(flag, flags_of(program))
+                        self.assertIn(flag, flags)
         self.assertGreater(checked, 60)
 
     def test_programs_and_variables_of_the_debugging_guide_exist(self):

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Holds the reference pages of the programs against their --help, and the manual pages and shell
+completion that are made of it: every flag is in all of them, and the shells understand them.
+
+  program_docs_test.py BIN SOURCE_FOLDER
+
+What a missing shell or formatter would check is skipped.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = pathlib.Path(sys.argv[1]).resolve()
+SOURCE = pathlib.Path(sys.argv[2]).resolve()
+sys.dont_write_bytecode = True  # the source folder stays as it is
+sys.path.insert(0, str(SOURCE / "cmake/program_docs"))
+import completion
+import generate
+import help_text
+import man_page
+
+# A help text as a program with regrouped and wrapped options might print it.
+REGROUPED = """mlc-new: does something new
+Usage: /some/where/mlc-new [OPTIONS] DIR
+
+Positionals:
+  DIR TEXT REQUIRED           where to begin
+
+Model:
+  -m,--model TEXT REQUIRED    ONNX file, or a
+                              folder of them
+  --weights TEXT:{embed,file}=embed
+                              embed, or a file
+  --transfer TEXT:{on,off}=on for a task without a record
+
+[Option Group: Search]
+  --trials INT:INT in [1 - 100] Needs: --model
+                              kernels to time
+  --quiet Excludes: --loud --louder
+                              no progress
+  --locks TEXT:DIR (Env:MLC_LOCKS)
+                              folder
+  --dim TEXT ...              NAME=N
+
+Running it again goes on.
+Example: mlc-new in
+"""
+
+
+def flags_of(text):
+    """The options of a help text, found apart from the parser: they begin their lines."""
+    return {
+        flag for names in re.findall(r"^  (-[\w,-]+)", text, re.M) for flag in names.split(",")
+    }
+
+
+def offered_by_bash(script, line):
+    """What bash offers for the last word of `line`; words are split as bash splits them."""
+    words = re.findall(r"=|[^\s=]+", line) + ([""] if line.endswith(" ") else [])
+    program = words[0]
+    listed = " ".join(f"'{word}'" for word in words)
+    code = f"""{script}
+COMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}
+_{program.replace("-", "_")}
+printf '%s\\n' "${{COMPREPLY[@]}}" """
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+class ProgramDocsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.share = generate.share(BIN, "1.2.3")
+
+    def test_the_reference_pages_are_those_of_the_help_texts(self):
+        for name, text in generate.pages(BIN).items():
+            page = SOURCE / "docs/reference" / name
+            self.assertTrue(page.is_file(), f"{generate.COMMAND} writes {page}")
+            self.assertEqual(page.read_text(), text, f"{generate.COMMAND} writes it again")
+
+    def test_every_flag_is_everywhere(self):
+        for program in help_text.PROGRAMS:
+            texts = [help_text.ask(BIN / program)]
+            page = help_text.read(BIN, program)
+            for sub in page.subcommands:
+                texts.append(help_text.ask(BIN / program, sub.name.split()[-1]))
+            flags = set().union(*map(flags_of, texts))
+            self.assertGreater(len(flags), 5)
+            written = {
+                "page": (SOURCE / f"docs/reference/{program}.md").read_text(),
+                "man": re.sub(r"\\f[BIR]|\\(?=-)", "", self.share[f"man/man1/{program}.1"]),
+            }
+            for path in completion.SHELLS:
+                written[path] = self.share[path.format(program)]
+            for place, text in written.items():
+                for flag in flags:
+                    wanted = f"-{'l' if flag[1] == '-' else 's'} {flag.lstrip('-')}"
+                    shown = wanted if place.startswith("fish/") else flag
+                    found = re.search(rf"(?<![\w-]){re.escape(shown)}(?![\w-])", text)
+                    self.assertTrue(found, f"{program}: {flag} is not in {place}")
+
+    def test_subcommands_are_found(self):
+        found = [sub.name for sub in help_text.read(BIN, "mlc-log").subcommands]
+        self.assertIn("mlc-log best", found)
+        self.assertGreater(len(found), 8)
+
+    def test_bash_completes_flags_values_and_subcommands(self):
+        def offered(line):
+            program = line.split()[0]
+            return offered_by_bash(self.share[f"bash-completion/completions/{program}"], line)
+
+        self.assertEqual(offered("mlc-tune --tri"), ["--trials"])
+        self.assertEqual(offered("mlc-tune --precision f"), ["fp32", "fp16"])
+        self.assertEqual(offered("mlc-tune --precision=t"), ["tf32"])
+        self.assertIn("bf16", offered("mlc-tune --precision="))
+        self.assertEqual(offered("mlc-tune --model "), [])  # bash goes on with file names
+        self.assertEqual(offered("mlc-log ver"), ["verify"])
+        self.assertEqual(offered("mlc-log snapshot --in"), ["--into"])
+        self.assertEqual(offered("mlc-log verify --in"), [])
+
+    def test_shells_and_formatters_take_what_is_written(self):
+        checks = {
+            "bash-completion": ["bash", "-n"],
+            "zsh": ["zsh", "-n"],
+            "fish": ["fish", "--no-execute"],
+            "man": ["groff", "-man", "-Tutf8", "-wall", "-z"],
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            for path, text in self.share.items():
+                file = pathlib.Path(folder) / pathlib.Path(path).name
+                file.write_text(text)
+                check = checks[path.split("/")[0]]
+                if shutil.which(check[0]) is None:
+                    continue
+                done = subprocess.run([*check, str(file)], capture_output=True, text=True)
+                with self.subTest(path=path):
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_regrouped_and_wrapped_options_are_parsed(self):
+        page = help_text.parse("mlc-new", REGROUPED)
+        self.assertEqual(page.usage, "mlc-new [OPTIONS] DIR")
+        self.assertEqual([group for group, _ in page.groups], ["Positionals", "Model", "Search"])
+        items = {item.names[-1]: item for item in page.items()}
+        self.assertEqual(items["DIR"].text, "where to begin")
+        self.assertEqual(items["--model"].names, ["-m", "--model"])
+        self.assertEqual(items["--model"].text, "ONNX file, or a folder of them")
+        self.assertTrue(items["--model"].required)
+        self.assertEqual(items["--weights"].choices, ["embed", "file"])
+        self.assertEqual(items["--weights"].default, "embed")
+        self.assertEqual(items["--transfer"].text, "for a task without a record")
+        self.assertEqual(items["--trials"].bounds, "1 - 100")
+        self.assertEqual(items["--trials"].needs, ["--model"])
+        self.assertEqual(items["--quiet"].excludes, ["--loud", "--louder"])
+        self.assertEqual(items["--quiet"].value, "")
+        self.assertEqual(items["--locks"].environment, "MLC_LOCKS")
+        self.assertTrue(items["--dim"].repeatable)
+        self.assertEqual(page.epilogue, ["Running it again goes on.", "Example: mlc-new in"])
+        with self.assertRaises(ValueError):
+            help_text.parse("mlc-new", "mlc-new: has no options\nUsage: mlc-new\n")
+
+    def test_exit_codes_of_manual_pages_are_those_of_the_reference(self):
+        table = (SOURCE / "docs/reference/exit-codes.md").read_text()
+        listed = re.findall(r"^\| (\d+) \| (.*) \|$", table, re.M)
+        self.assertEqual(listed, list(man_page.EXIT_STATUS))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
