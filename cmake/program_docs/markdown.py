@@ -8,6 +8,7 @@ SEE_ALSO = {
     "mlc-tune": [
         ("Tutorial: a first model", "../tutorial/first-model.md"),
         ("Use a GPU", "../how-to/use-a-gpu.md"),
+        ("How the search works", "../explanation/search.md"),
     ],
     "mlc-compile": [
         ("C interface of a library", "c-interface.md"),
@@ -15,7 +16,7 @@ SEE_ALSO = {
         ("Text forms", "text-forms.md"),
     ],
     "mlc-run": [("Tutorial: a first model", "../tutorial/first-model.md")],
-    "mlc-log": [("Debugging", "../how-to/debugging.md")],
+    "mlc-log": [("Schema of the log", "log-schema.md")],
     "mlc-server": [
         ("Run a lab", "../how-to/run-a-lab.md"),
         ("Secure a server", "../how-to/secure-a-server.md"),
@@ -26,6 +27,7 @@ SEE_ALSO = {
     "mlc-worker": [
         ("Run a lab", "../how-to/run-a-lab.md"),
         ("How a worker times kernels", "../explanation/timing.md"),
+        ("Environment variables", "environment.md"),
     ],
 }
 

@@ -1,4 +1,4 @@
--- Version 1 of the tuning log. schema.md explains every table and column.
+-- Version 1 of the tuning log. docs/reference/log-schema.md explains every table and column.
 CREATE TABLE workload(
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL UNIQUE CHECK(length(key) = 16),

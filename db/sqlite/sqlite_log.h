@@ -1,6 +1,6 @@
-// The tuning log in one SQLite file: write-ahead log, full synchronisation, group commit, exactly
-// one writing connection in the whole machine (see file_lock.h), readers beside it. schema.md
-// describes the file.
+// The tuning log in one SQLite file: write-ahead log, full synchronisation, group commit. At most
+// one process of a machine writes the file (base/process/file_lock.h); others may read it meanwhile.
+// docs/reference/log-schema.md describes the file.
 #pragma once
 
 #include <functional>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kHint[] =
     "The files of a released version do not change: a new one gets a number, a migration and a "
-    "golden file (db/sqlite/schema.md).";
+    "golden file (docs/reference/log-schema.md).";
 
 const std::string kGolden = "tests/golden/log/v" + std::to_string(db::kSchemaVersion) + ".sql";
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Holds the documents against the tree: links lead to files and headings that exist, commands have
-flags that the programs have, test programs and environment variables exist.
+flags that the programs have, test programs and environment variables exist, and the references of
+the wire protocol and of the log are complete.
 
   documents_test.py SOURCE_FOLDER
 
@@ -15,6 +16,10 @@ import sys
 import unittest
 
 SOURCE = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+sys.dont_write_bytecode = True  # the source folder stays as it is
+sys.path.insert(0, str(SOURCE / "cmake"))
+import wire_page
+
 LOG_COMMANDS = re.findall(
     r"^  ([a-z]+) +[a-z]", (SOURCE / "tests/golden/help/mlc-log.txt").read_text(), re.M
 )
@@ -69,7 +74,7 @@ class DocumentsTest(unittest.TestCase):
     def test_links_lead_somewhere(self):
         for path in documents():
             for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
-                if re.match(r"[a-z]+:|\.\./\.\./", target):
+                if re.match(r"[a-z]+:|\.\./\.\./(releases|security)/", target):  # of the code host
                     continue
                 file, _, anchor = target.partition("#")
                 other = (path.parent / file).resolve() if file else path
@@ -107,17 +112,61 @@ class DocumentsTest(unittest.TestCase):
                         self.assertIn(flag, flags)
         self.assertGreater(checked, 60)
 
-    def test_programs_and_variables_of_the_debugging_guide_exist(self):
-        text = (SOURCE / "docs/how-to/debugging.md").read_text()
+    def test_pages_of_the_site_link_to_each_other_only(self):
+        for path in documents():
+            if not path.is_relative_to(SOURCE / "docs"):
+                continue
+            for target in re.findall(r"\]\(([^)#\s]+)", path.read_text()):
+                if not re.match(r"[a-z]+:", target):
+                    other = (path.parent / target).resolve()
+                    self.assertTrue(other.is_relative_to(SOURCE / "docs"), f"{path}: {target}")
+
+    def test_programs_of_the_debugging_guides_exist(self):
         lists = "\n".join(path.read_text() for path in (SOURCE / "tests").rglob("CMakeLists.txt"))
-        for program in re.findall(r"build/\w+/tests/(\w+)", text):
-            self.assertIn(f"mlc_test({program} ", lists)
-        sources = [path for kind in ("*.cc", "*.h") for path in (SOURCE / "tests").rglob(kind)]
-        code = "\n".join(path.read_text() for path in sources)
-        variables = set(re.findall(r"\bMLC_TEST_\w+", text))
-        self.assertGreater(len(variables), 3)
-        for variable in variables:
-            self.assertIn(f'"{variable}"', code)
+        found = 0
+        for page in ("debugging", "wrong-result"):
+            text = (SOURCE / f"docs/how-to/{page}.md").read_text()
+            for program in re.findall(r"build/\w+/tests/(\w+)", text):
+                found += 1
+                self.assertIn(f"mlc_test({program} ", lists)
+        self.assertGreater(found, 3)
+
+    def test_environment_variables_are_those_of_the_code(self):
+        page = (SOURCE / "docs/reference/environment.md").read_text()
+        told = set(re.findall(r"`(MLC_\w+)`", page))
+        files = [
+            path
+            for folder in ("base", "client", "compiler", "server", "worker", "tests", "deploy")
+            for path in (SOURCE / folder).rglob("*")
+            if path.suffix in (".cc", ".h", ".py", ".service") and path != pathlib.Path(__file__)
+        ]
+        code = {path: path.read_text() for path in files}
+        read = set()
+        for path, text in code.items():
+            if path.suffix in (".cc", ".h"):
+                read |= set(re.findall(r"(?:getenv|envname)\(\"(MLC_\w+)\"", text))
+        for page_name in ("debugging", "wrong-result"):
+            text = (SOURCE / f"docs/how-to/{page_name}.md").read_text()
+            read |= set(re.findall(r"\bMLC_TEST_\w+", text))
+        self.assertGreater(len(read), 10)
+        self.assertEqual(read - told, set(), "environment.md lists every variable")
+        named = set().union(*(re.findall(r"\bMLC_\w+", text) for text in code.values()))
+        self.assertEqual(told - named, set(), "nothing reads these variables")
+
+    def test_the_reference_of_the_wire_is_the_one_of_the_messages(self):
+        page = (SOURCE / "docs/reference/wire.md").read_text()
+        self.assertEqual(page, wire_page.write(SOURCE), "python3 cmake/wire_page.py . writes it")
+
+    def test_the_reference_of_the_log_has_every_column(self):
+        schema = (SOURCE / "db/sqlite/schema.sql").read_text()
+        page = (SOURCE / "docs/reference/log-schema.md").read_text()
+        tables = re.findall(r"^CREATE TABLE (\w+)\(\n(.*?)^\)", schema, re.M | re.S)
+        self.assertGreater(len(tables), 5)
+        for table, body in tables:
+            section = page.partition(f"\n## {table}\n")[2].partition("\n## ")[0]
+            cells = "\n".join(re.findall(r"^\| (`.*?) \|", section, re.M))
+            columns = re.findall(r"^  ([a-z]\w*) ", body, re.M)
+            self.assertEqual(sorted(re.findall(r"`(\w+)`", cells)), sorted(columns), table)
 
 
 if __name__ == "__main__":
