@@ -83,6 +83,20 @@ class DocumentsTest(unittest.TestCase):
                     if anchor:
                         self.assertIn(anchor, anchors(other))
 
+    def test_paths_in_code_exist(self):
+        tops = {path.name for path in SOURCE.iterdir() if path.is_dir()} - {"build", "dist"}
+        checked = 0
+        for path in documents():
+            for name in re.findall(r"`([\w.-]+(?:/[\w.-]+)+/?)`", path.read_text()):
+                if name.split("/")[0] not in tops:
+                    continue
+                checked += 1
+                # A component is named without the suffixes of its files.
+                places = [folder / name for folder in (SOURCE, path.parent)]
+                there = any(p.exists() or any(p.parent.glob(p.name + "[._]*")) for p in places)
+                self.assertTrue(there, f"{path.relative_to(SOURCE)} names {name}")
+        self.assertGreater(checked, 100)
+
     def test_every_page_is_listed(self):
         folder = SOURCE / "docs"
         listed = set()
