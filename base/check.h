@@ -1,6 +1,6 @@
-// MLC_CHECK(condition) << "text": a bug of ours. It ends the process; risky work runs in child
-// processes, so the daemon and the log survive it, or in Contain() (contain.h), which it ends
-// alone. Never used for bad input.
+// MLC_CHECK(condition) << "text" states a condition that fails only if the project has a bug. A
+// failure ends the process, or inside Contain() (contain.h) only the contained work. Risky work
+// runs in child processes, so the daemon and the log survive. Never use it for bad input.
 #pragma once
 
 #include <exception>
@@ -10,7 +10,7 @@
 
 namespace mlc::check_internal {
 
-// Thrown by a failure within Contain(), and caught there.
+// Thrown by a failed check inside Contain(), which catches it.
 class Contained : public std::exception {
  public:
   explicit Contained(std::string text) : text_(std::move(text)) {}
@@ -19,7 +19,7 @@ class Contained : public std::exception {
  private:
   std::string text_;
 };
-// How many calls of Contain() this thread is in.
+// Number of nested Contain() calls that this thread is in.
 int& ContainDepth();
 
 // Collects the message.
@@ -32,7 +32,7 @@ class Failure {
   std::ostringstream stream_;
 };
 
-// Lets the macro be one expression of type void; takes the message of a Failure once it is whole.
+// Makes the macro one expression of type void; takes the finished message of a Failure.
 struct Fail {
   [[noreturn]] void operator&(std::ostream& message);
 };

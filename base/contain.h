@@ -1,4 +1,4 @@
-// For work on other people's input, with much code of ours, in a process that must live on.
+// Runs work on untrusted input in a process that must survive a bug in the code for it.
 #pragma once
 
 #include <functional>
@@ -7,10 +7,10 @@
 
 namespace mlc {
 
-// Runs `work`. A failed MLC_CHECK of this thread ends it instead of the process: INTERNAL with the
-// check's text. So do exhausted memory and other exceptions. What it has built so far is destroyed;
-// what it has changed outside must not be used any more. May be nested. Faults of memory and
-// arithmetic end the process as ever.
+// Runs `work`. If an MLC_CHECK of this thread fails inside, the work ends and Contain returns
+// INTERNAL with the text of the check; the process goes on. Exhausted memory and other exceptions
+// do the same. Objects of the work are destroyed; do not use what it changed outside. Calls may be
+// nested. Segmentation faults and arithmetic faults still end the process.
 Status Contain(const std::function<Status()>& work);
 
 }  // namespace mlc

@@ -7,7 +7,7 @@ namespace mlc {
 
 enum class ExitCode : int {
   kOk = 0,
-  kInternal = 1,         // a bug of ours
+  kInternal = 1,         // a bug in the program
   kUsage = 2,            // wrong command line
   kNoResult = 3,         // nothing found, or untuned tasks with --require-tuned; a failed --check
   kTooManyFailures = 4,  // the tuning limit was reached with too many failed trials

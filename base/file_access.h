@@ -1,4 +1,4 @@
-// Why a file cannot be opened, in words that say what to do: whose it is, and who asks.
+// Explains why a file cannot be opened: its owner, the user who asks, and what to do.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace mlc {
 
-// Of an open() that failed with `error`: "cannot read PATH: Permission denied; ...". `doing` is
-// "cannot read" or "cannot write". NOT_FOUND, PERMISSION_DENIED, RESOURCE_EXHAUSTED of a full disk
-// or quota; else UNAVAILABLE.
+// The status for an open() that failed with `error`: "cannot read PATH: Permission denied; ...".
+// `doing` is "cannot read" or "cannot write". NOT_FOUND, PERMISSION_DENIED, or RESOURCE_EXHAUSTED
+// for a full disk or quota; else UNAVAILABLE.
 Status CannotOpen(const std::string& doing, const std::string& path, int error);
 
 }  // namespace mlc

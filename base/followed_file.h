@@ -1,6 +1,6 @@
-// A small file that a program follows while it runs. It is read at every look and its text
-// compared, so nothing hides a change: not its mode, its times, nor a clock. What cannot be read or
-// used is tried again at the next look. One thread at a time.
+// A small file that a program follows while it runs. Each look reads the file and compares its
+// text, so no change escapes it, whatever the mode, times and clock of the file say. If a text
+// cannot be read or used, the next look tries again. Use from one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace mlc::transport {
 
-// All of a regular file; `flag` begins the errors: "--tokens: cannot read ...". NOT_FOUND,
-// PERMISSION_DENIED; INVALID_ARGUMENT for an empty one, one beyond 16 MiB or no regular file.
+// Returns the whole text of a regular file. Errors begin with `flag`: "--tokens: cannot read ...".
+// NOT_FOUND, PERMISSION_DENIED; INVALID_ARGUMENT if it is empty, larger than 16 MiB or not a
+// regular file.
 Result<std::string> ReadFileText(const std::string& flag, const std::string& path);
 
 enum class Look : uint8_t {
@@ -22,16 +23,16 @@ enum class Look : uint8_t {
 
 class FollowedFile {
  public:
-  // With `settles`, a new text counts once two looks have found it: a part of a file that is being
-  // written in place may look sound. One that is another at each look becomes an error.
+  // With `settles`, a new text is used only after two looks have read it, because a part of a file
+  // that is being written may parse. A text that differs at each look becomes an error.
   FollowedFile(std::string flag, std::string path, bool settles)
       : flag_(std::move(flag)), path_(std::move(path)), settles_(settles) {}
 
-  // Hands a text to `use` that it has not taken yet. Errors of reading, and of `use`, which leaves
-  // things as they were then, come at every look until a text is taken.
+  // Passes a text that was not taken yet to `use`. If reading or `use` fails, every look returns
+  // the error until a text is taken; `use` must change nothing when it fails.
   Status Refresh(Look look, const std::function<Status(const std::string& text)>& use);
   const std::string& path() const { return path_; }
-  // How many texts were taken.
+  // Number of texts that were taken.
   int64_t taken() const { return taken_; }
 
  private:

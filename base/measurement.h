@@ -1,6 +1,5 @@
-// The result of one trial, as workers report it, the log stores it and the search learns from it.
-// A value. Times are nanoseconds of one execution of the kernel; zero where the outcome has no
-// time.
+// The result of one trial: workers report it, the log stores it and the search learns from it. A
+// value. Times are nanoseconds of one execution of the kernel, and 0 if the outcome has no time.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +9,8 @@
 
 namespace mlc {
 
-// A search sends its best time, times this, along with a trial: one that takes longer may be
-// dropped. Workers learn from it what the best time is.
+// A trial that takes longer than this factor times the best known time may end early. The search
+// sends the product with each trial as early_stop_ns, so workers know the best time.
 inline constexpr double kEarlyStopFactor = 1.3;
 
 struct Measurement {

@@ -1,6 +1,6 @@
-// How a trial ended. Candidate outcomes are facts about a config and are stored; infrastructure
-// failures are facts about a worker, are counted and retried, and are never stored as a
-// candidate's. The numbers are the ones of the log and of the wire and never change meaning.
+// How a trial ended. All outcomes but kInfra are facts about a config, and the log stores them.
+// kInfra is a fact about a worker: it is counted, the trial is repeated, and the log never stores
+// it. The numbers are those of the log and of the wire and never change their meaning.
 #pragma once
 
 #include <cstdint>

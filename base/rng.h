@@ -1,6 +1,6 @@
-// A small seeded generator (SplitMix64, Steele et al. 2014): the same seed gives the same sequence
-// on every machine. Splitting gives independent streams, so that the order of use in one place does
-// not change another. A value; not thread-safe.
+// A small seeded generator (SplitMix64, Steele et al. 2014). The same seed gives the same sequence
+// on every machine. Split() gives independent streams, so that more draws in one place do not
+// change the numbers of another. A value; not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Status and Result<T>: how every function of the project reports what the caller or the
-// environment got wrong. Codes carry gRPC's numeric values (google.rpc.Code), so a service boundary
-// is one cast. A candidate that a space rejects is not a Status (see
-// compiler/schedule/space/space.h); a bug of ours is MLC_CHECK. Values; thread-compatible.
+// Status and Result<T>: how every function reports an error of the caller or the environment. Codes
+// have gRPC's numeric values (google.rpc.Code), so a service converts them with one cast. A config
+// that a space rejects is not a Status (see compiler/schedule/space/space.h), and a bug is an
+// MLC_CHECK. Values; thread-compatible.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// What all text forms share: a lexer over one string, and shortest round-trip numbers. Text forms
-// are ASCII; '#' starts a comment that runs to the end of the line. Not thread-safe; borrows its
-// input.
+// What all text forms share: a lexer over one string, and the shortest numbers that read back as
+// the same value. Text forms are ASCII; '#' starts a comment that ends with the line. Not
+// thread-safe; borrows its input.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) { SkipSpace(); }
 
   bool AtEnd() const { return pos_ == text_.size(); }
-  // Consumes `token` if the input continues with it. A word token must not run on into a longer
-  // word.
+  // Consumes `token` if the input continues with it. If the token is a word, it must not be the
+  // start of a longer word.
   bool Accept(std::string_view token);
   Status Expect(std::string_view token);
-  // "v1": the version of a text's form. FAILED_PRECONDITION, with what to do, for another one than
+  // Reads the version of a form, such as "v1". FAILED_PRECONDITION, with what to do, if it is not
   // `known`.
   Status Version(int known);
   // [A-Za-z_][A-Za-z0-9_.-]*

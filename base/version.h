@@ -1,4 +1,4 @@
-// The release that a program belongs to. Thread-safe.
+// The release of the programs. Thread-safe.
 #pragma once
 
 #include <string>

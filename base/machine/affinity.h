@@ -1,4 +1,4 @@
-// The CPUs that a thread may run on, of machines with any number of them. Thread-safe.
+// The CPUs that a thread may run on, for any number of CPUs. Thread-safe.
 #pragma once
 
 #include <span>
@@ -6,10 +6,10 @@
 
 namespace mlc::target {
 
-// Of the calling thread, ascending; empty where that cannot be read.
+// The CPUs of the calling thread, ascending; empty if the system does not tell.
 std::vector<int> AllowedCpus();
 
-// Binds the calling thread, and those that it starts from now on. False where that is refused.
+// Binds the calling thread and the threads that it starts later. False if the system refuses.
 bool KeepTo(std::span<const int> cpus);
 
 }  // namespace mlc::target

@@ -8,9 +8,9 @@
 
 namespace mlc::target {
 
-// The folders of the groups above this process that may have a controller ("cpu", "memory"): the
-// limits of all of them hold. Reads proc/self/cgroup and names folders in sys/fs/cgroup below
-// `root`, some of which may not be there.
+// Returns the folders of all groups of this process that may have `controller` ("cpu", "memory");
+// the limits of all of them apply. Reads proc/self/cgroup and names folders of sys/fs/cgroup, both
+// below `root`. Some of the folders may not exist.
 std::vector<std::filesystem::path> ControlGroups(const std::filesystem::path& root,
                                                  const std::string& controller);
 

@@ -5,20 +5,19 @@
 
 namespace mlc::target {
 
-// Those of its affinity mask (taskset(1), cpusets of containers, Slurm), and no more than the quota
-// of its control groups, rounded up. At least 1. The C++ library counts the machine's CPUs
-// instead: more threads than may run at once wait for one another by spinning.
+// The CPUs of the affinity mask (taskset(1), cpusets of containers, Slurm), limited by the quota of
+// the control groups, rounded up. At least 1. The C++ library counts all CPUs of the machine
+// instead; threads beyond the usable CPUs would spin while they wait for one another.
 int UsableCpus();
 
-// One for each core of one socket among the usable CPUs, as far as the quota goes: see
-// topology.h.
+// One thread for each usable core of one socket, limited by the quota: see topology.h.
 int DefaultThreads();
 
-// What a flag for a number of threads means: `asked`, or the default where it is 0.
+// The number of threads that a flag means: `asked`, or the default if it is 0.
 inline int ThreadsFor(int asked) { return asked > 0 ? asked : DefaultThreads(); }
 
-// The least quota of the control groups above this process, in CPUs; 0 where none is set.
-// `root`: see control_groups.h; cpu.max of version 2, cpu.cfs_quota_us of version 1.
+// The smallest quota of the control groups of this process, in CPUs; 0 if there is none. `root`:
+// see control_groups.h. Reads cpu.max of version 2 and cpu.cfs_quota_us of version 1.
 double CpuQuota(const std::filesystem::path& root);
 
 }  // namespace mlc::target

@@ -6,11 +6,11 @@
 
 namespace mlc::target {
 
-// Bytes of the machine, and no more than the limits of its control groups: a container of a large
-// machine is ended by Linux when it takes more than its own.
+// The memory of the machine in bytes, limited by the control groups of this process. Linux ends a
+// container that uses more than its limit, however large the machine is.
 int64_t UsableMemory();
 
-// The least limit of the control groups above this process, in bytes; 0 where none is set. `root`:
+// The smallest limit of the control groups of this process, in bytes; 0 if there is none. `root`:
 // see control_groups.h.
 int64_t MemoryLimit(const std::filesystem::path& root);
 

@@ -1,4 +1,4 @@
-// How programs answer a command line that they cannot take. Thread-compatible.
+// Ends a program whose command line cannot be parsed or asks for help. Thread-compatible.
 #pragma once
 
 #include <iosfwd>
@@ -10,9 +10,9 @@ class ParseError;
 
 namespace mlc::transport {
 
-// Says what is wrong, unknown arguments before anything that is missing; or prints the help or
-// version that was asked for. Returns the exit code (docs/reference/exit-codes.md). `error` was
-// thrown by `app` as it parsed.
+// Prints what is wrong, with unknown arguments before missing ones, or the help or version that was
+// asked for. Returns the exit code (docs/reference/exit-codes.md). `app` threw `error` when it
+// parsed.
 int EndParsing(const CLI::App& app, const CLI::ParseError& error, std::ostream& out,
                std::ostream& errors);
 // To the standard streams.

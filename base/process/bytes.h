@@ -1,5 +1,6 @@
-// Plain values to bytes and back, for messages between processes of one worker (same machine, same
-// program). Reading checks every bound: a child that ran generated code may send anything. Values.
+// Converts plain values to bytes and back, for messages between processes of one worker (same
+// machine, same program). The reader checks all bounds, because a child that ran generated code may
+// send anything. Values.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +43,8 @@ class ByteReader {
     return value;
   }
   std::string GetText() { return std::string(Take(Get<uint64_t>())); }
-  // A count of things that take at least so many bytes each: what is made room for is in
-  // proportion to the message.
+  // Reads the number of items that take at least `least_bytes` each. A count that the rest of the
+  // message cannot hold fails, so callers reserve no more memory than the message justifies.
   size_t GetCount(size_t least_bytes) {
     const auto count = Get<uint64_t>();
     if (count > bytes_.size() / least_bytes) ok_ = false;

@@ -1,7 +1,7 @@
-// A forked child that computes something and sends bytes back: messages over a pipe, its standard
-// error into memory. The parent reads without blocking and can stop, continue and kill it. A child
-// inherits the parent's memory as it is at the fork and none of its descriptors but those named;
-// its standard input is empty. Not thread-safe. REQUIRES: the calling process has one thread.
+// A forked child that computes something and sends messages back over a pipe; its standard error
+// goes to memory. The parent reads without blocking, and can stop, continue and kill the child. The
+// child inherits the parent's memory, but only the descriptors that the parent names. Its standard
+// input is empty. Not thread-safe. REQUIRES: the calling process has one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -17,21 +17,21 @@
 
 namespace mlc::worker {
 
-// Writes everything; false when the reader is gone.
+// Writes everything. False if the reader has closed the pipe.
 bool WriteAll(int fd, std::string_view bytes);
 
 class Child {
  public:
-  // The child's side. The process ends when it returns; an allocation that fails ends it, too.
+  // What the child runs. The child ends when it returns, or when an allocation fails.
   using Body = std::function<void(int pipe)>;
-  // `before` runs in the child before the sandbox closes: what needs privileges. `keep` are
+  // `before` runs in the child before it enters the sandbox, for what needs privileges. `keep` are
   // descriptors that stay open.
   struct Options {
     build::Limits limits;
     std::function<void()> before;
     std::vector<int> keep;
-    // What it may send ahead of what is taken from received(): one that ran foreign code may send
-    // for ever.
+    // Limit of bytes that were sent and not taken from received(). A child that ran untrusted code
+    // may send without end.
     size_t most_bytes = size_t{1} << 20;
   };
   static Result<Child> Start(const Options& options, const Body& body);
@@ -41,20 +41,20 @@ class Child {
   ~Child();  // kills and reaps
 
   int pipe() const { return pipe_; }
-  // Reads what is there. False at the end of the stream, and for a child that sent more than it
-  // may: it is killed.
+  // Reads what has arrived. False at the end of the stream, and if the child sent more than it may;
+  // then it is killed.
   bool Read();
   bool sent_too_much() const { return sent_too_much_; }
-  // What was received and not taken yet.
+  // Bytes that have arrived and were not taken yet.
   std::string& received() { return received_; }
 
   void Stop();
   void Continue();
   void Kill();
-  // Waits for the end; the wait status of waitpid. A child that lives on for longer than `timeout`,
-  // though its pipe is closed, is killed.
+  // Waits for the end of the child and returns the status of waitpid. If the child has closed its
+  // pipe and lives for `timeout` longer, it is killed.
   int Reap(std::chrono::milliseconds timeout = std::chrono::seconds(10));
-  // The first KiB of what it wrote to standard error.
+  // The first KiB that the child wrote to standard error.
   std::string ErrorText() const;
   // Time since the start, stops not counted.
   std::chrono::nanoseconds Running() const;
@@ -76,9 +76,9 @@ class Child {
 // "ended with signal SEGV (Segmentation fault)", "ended with code 3", or "ran out of memory".
 std::string DescribeEnd(int wait_status);
 
-// Whether a child ended for a reason that is the machine's and not that of what it worked on: it
-// could not be sandboxed, memory ran out, or it was killed, which Linux does when memory is out.
-// `errors`: its ErrorText(), where it runs no code that others wrote; else empty.
+// Whether the machine is the cause of a child's end, and not its work: it could not be sandboxed,
+// memory ran out, or it was killed, as Linux does when memory runs out. `errors` is its ErrorText()
+// if it runs no untrusted code; else empty.
 bool IsMachineFailure(int wait_status, const std::string& errors);
 
 }  // namespace mlc::worker

@@ -13,7 +13,7 @@ namespace mlc::server::fleet {
 
 struct Command {
   std::vector<std::string> words;        // the first is a path, or a name found in PATH
-  std::vector<std::string> environment;  // NAME=value, in addition to the server's own
+  std::vector<std::string> environment;  // NAME=value, in addition to this process's own
   std::string input;
   int64_t timeout_ms = 30'000;
 };
@@ -24,12 +24,12 @@ struct CommandOutput {
   std::string errors;  // standard error, its first 4 KiB
 };
 
-// UNAVAILABLE if it cannot be started, INVALID_ARGUMENT if it prints more than 64 MiB,
-// DEADLINE_EXCEEDED after its time, CANCELLED if `stop` was requested; then it is killed with all
-// processes of its group.
+// UNAVAILABLE if the program cannot be started, INVALID_ARGUMENT if it prints more than 64 MiB,
+// DEADLINE_EXCEEDED after its time, CANCELLED if `stop` was requested. In the last three cases all
+// processes of its group are killed.
 Result<CommandOutput> RunCommand(const Command& command, const std::stop_token& stop);
 
-// The same, and an exit code other than 0 is UNAVAILABLE with the first line of its errors.
+// The same. An exit code other than 0 is UNAVAILABLE with the first line of its standard error.
 Result<std::string> RunChecked(const Command& command, const std::stop_token& stop);
 
 }  // namespace mlc::server::fleet

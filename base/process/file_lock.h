@@ -1,5 +1,5 @@
-// One writer per log: an exclusive lock on "<path>.lock" that names its holder. The kernel frees it
-// when the process ends, however it ends; the file stays.
+// One writer per log: an exclusive lock on "<path>.lock", which names its holder. The kernel
+// releases it when the process ends in any way; the file stays.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace mlc::db {
 
 class FileLock {
  public:
-  // ABORTED "another process uses this log: pid N" while another process holds it (if that has
-  // ended, and only a child of its has the lock, that is waited for, ten seconds at most);
-  // INVALID_ARGUMENT on a network file system, where neither locks nor write-ahead logs can be
-  // trusted.
+  // ABORTED "another process uses this log: pid N" if another process holds the lock. If that
+  // process has ended and only a child of it still holds the lock, Take waits for up to ten
+  // seconds. INVALID_ARGUMENT on a network file system, where locks and write-ahead logs are not
+  // reliable.
   static Result<FileLock> Take(const std::string& path);
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;

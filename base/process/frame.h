@@ -18,8 +18,8 @@ inline std::string Frame(std::string_view payload) {
   return bytes;
 }
 
-// The first whole message of `received`, which loses it. An oversized one empties `received` and is
-// never returned.
+// Removes the first whole message from `received` and returns it. A message that is too large
+// empties `received` and is not returned.
 inline std::optional<std::string> TakeFrame(std::string& received) {
   uint32_t size = 0;
   if (received.size() < sizeof(size)) return std::nullopt;

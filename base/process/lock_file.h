@@ -1,5 +1,5 @@
-// Files that processes of several users lock with flock(). Any user who can write to their folder
-// can put other files there, and any user who can read them can hold the locks. Linux only.
+// Files that processes of several users lock with flock(). Any user who can write to the folder can
+// put other files there, and any user who can read a file can hold its lock. Linux only.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace mlc::worker {
 
-// A descriptor of a regular file, for flock() alone. With `make` a missing file is created,
-// lockable by all users. FAILED_PRECONDITION with the reason: also for a symbolic link, or what
-// opening would wait for.
+// Opens a regular file for flock() only. With `make`, creates a missing file that all users can
+// lock. FAILED_PRECONDITION with the reason, also for a symbolic link or a file whose opening would
+// block.
 Result<int> OpenLockFile(const std::string& path, bool make);
 
 // The holder of a lock on the file: "process 4711 (mlc-worker) of user 1000".

@@ -6,12 +6,12 @@
 
 namespace mlc::transport {
 
-// Writes out what is buffered. ALREADY_EXISTS if that failed, now or before: the reader has left,
-// or the disk is full.
+// Flushes standard output. ALREADY_EXISTS if this or an earlier write failed, because the reader
+// has closed it or the disk is full.
 Status FlushOutput();
 
-// The exit code of a program that would end with `code`: if it would be success and output was
-// lost, that is said and another one.
+// Returns the exit code for a program that would end with `code`. If `code` is success and output
+// was lost, prints so and returns the code of that error.
 int EndProgram(const char* program, int code);
 
 }  // namespace mlc::transport

@@ -1,5 +1,5 @@
-// A worker as a child of this process: it dies with the thread that started it, at the latest, and
-// Ctrl-C is not for it, because the process that started it drains it.
+// Starts a worker as a child of this process. It ends at the latest with the thread that started
+// it. Ctrl-C does not reach it, because the process that started it drains it.
 #pragma once
 
 #include <sys/types.h>
@@ -11,10 +11,10 @@
 
 namespace mlc::server::fleet {
 
-// Starts the program `words[0]` with the other words, in a process group of its own. What it prints
-// goes to the descriptor `messages`, or, if that is negative, to our standard error. The caller
-// reaps it. UNAVAILABLE if there can be no more processes; a program that is not there ends with
-// code 127.
+// Starts the program `words[0]` with the other words, in a process group of its own. Its output
+// goes to the descriptor `messages` or, if that is negative, to the standard error of this process.
+// The caller reaps it. UNAVAILABLE if no process can be started; a program that does not exist ends
+// with code 127.
 Result<pid_t> StartWorkerProcess(std::vector<std::string> words, int messages);
 
 }  // namespace mlc::server::fleet

@@ -1,6 +1,6 @@
-// Takes connections and hands them on. gRPC's own listener is dead for good after one moment
-// without free descriptors; this one leaves connections in the queue until there are some again,
-// and keeps a reserve for the log and everything else. Has a thread of its own. Thread-safe.
+// Accepts connections and hands them on. gRPC's own listener stops for good if descriptors run out
+// once. This one leaves connections in the queue until there are descriptors again, and keeps a
+// reserve for the log and everything else. Has a thread of its own. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ struct AcceptorOptions {
 
 class Acceptor {
  public:
-  // Takes over the descriptor of one connection, not blocking.
+  // Takes ownership of the descriptor of a connection, which does not block.
   using Taker = std::function<void(int listener, int fd)>;
 
   // Errors of ListenOn.
@@ -29,14 +29,14 @@ class Acceptor {
                                                   AcceptorOptions options);
   ~Acceptor() { Stop(); }
 
-  // With the port that was chosen.
+  // The address, with the port that was chosen.
   const std::string& address() const { return address_; }
   void Start(Taker taker);
-  // No more connections; those handed over live on.
+  // Accepts no more connections. Those that were handed over stay open.
   void Stop();
 
   int64_t accepted() const { return accepted_; }
-  // Times that the descriptors ran short and connections had to wait.
+  // How often connections had to wait because descriptors were short.
   int64_t shortages() const { return shortages_; }
 
  private:
@@ -56,11 +56,11 @@ class Acceptor {
   std::thread thread_;
 };
 
-// Descriptors open in this process, and how many there may be.
+// Open descriptors of this process, and its limit.
 int64_t OpenDescriptors();
 int64_t DescriptorLimit();
-// Raises the limit as far as it goes, 65,536 at most. RESOURCE_EXHAUSTED below 4,096: a server
-// would sooner or later turn workers away.
+// Raises the limit as far as possible, at most to 65,536. RESOURCE_EXHAUSTED below 4,096: a server
+// would have to reject workers sooner or later.
 Status RaiseDescriptorLimit();
 
 }  // namespace mlc::transport

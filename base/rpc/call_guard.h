@@ -1,5 +1,5 @@
-// Ends a call of gRPC that takes too long by the steady clock, or that is cancelled. gRPC's own
-// deadlines wait for times of the day: they rest where the clock is set back (clock_watch.h).
+// Cancels a gRPC call that takes too long by the steady clock, or when a stop is requested. gRPC's
+// own deadlines use the wall clock and do not fire while it is set back (clock_watch.h).
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -13,7 +13,7 @@
 
 namespace mlc::transport {
 
-// One per call, made before the call begins; `context` outlives it. Thread-safe.
+// Make one per call, before the call begins. `context` must outlive it. Thread-safe.
 class CallGuard {
  public:
   // Cancels the call `timeout` from now, or as soon as `stop` is requested.
@@ -22,7 +22,7 @@ class CallGuard {
   CallGuard(const CallGuard&) = delete;
   ~CallGuard();
 
-  // A message came: the timeout starts again.
+  // Restarts the timeout, because a message arrived.
   void Renew();
   // Whether the call was cancelled because it took too long.
   bool expired() const;

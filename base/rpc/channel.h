@@ -1,5 +1,5 @@
-// The way to a server, as every client of ours goes it: TLS with files that are followed, a bearer
-// token from a file, keepalive that notices a cut wire, and failures in words. Thread-safe.
+// A client's connection to a server: TLS with files that are followed, a bearer token from a file,
+// keepalive that notices a cut wire, and errors that name their cause. Thread-safe.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -25,24 +25,24 @@ struct ChannelOptions {
 
 class Connection {
  public:
-  // Reads the files and begins to connect. Errors of CheckAddress, ReadTls and ReadSecret;
-  // INVALID_ARGUMENT for a token or a list of revoked certificates without TLS, or one that cannot
-  // be used.
+  // Reads the files and starts to connect. Errors of CheckAddress, ReadTls and ReadSecret;
+  // INVALID_ARGUMENT for a token or a list of revoked certificates without TLS, or for one that
+  // cannot be used.
   static Result<std::unique_ptr<Connection>> Open(ChannelOptions options);
   // REQUIRES: no other owner of the channel is left.
   ~Connection();
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
-  // Waits until there is a connection, at most `timeout_ms` by the steady clock. After a failure
-  // gRPC makes handshakes only while a caller waits, so callers that retry wait here in between.
-  // Where the clock was set back, gRPC rests before it tries again: only a new Connection does so
-  // at once.
+  // Waits for a connection, at most `timeout_ms` by the steady clock. After a failure gRPC makes
+  // handshakes only while a caller waits, so callers that retry should wait here in between. After
+  // the wall clock was set back, gRPC waits before it retries; only a new Connection retries at
+  // once.
   bool Await(int64_t timeout_ms) const;
-  // Waits until the server is reached, at most `timeout_ms`. UNAVAILABLE, UNAUTHENTICATED with the
-  // cause if it is not.
+  // Waits until the server is reached, at most `timeout_ms`. Otherwise UNAVAILABLE or
+  // UNAUTHENTICATED with the cause.
   Status WaitUntilReady(int64_t timeout_ms) const;
-  // Why the server cannot be reached, found by trying once more by hand: takes a few seconds at
-  // worst. OK if nothing is wrong any more.
+  // Finds out why the server cannot be reached, by connecting step by step; takes at most a few
+  // seconds. OK if it can be reached now.
   Status Explain() const;
 
  private:

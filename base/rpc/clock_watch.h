@@ -1,7 +1,7 @@
-// Detects that the wall clock was set back. gRPC's timers (keepalive, deadlines,
-// reconnecting) wait for times of the day: after a step back they rest until the clock has caught
-// up, for a day after a day's step. Only a new process has timers that run, so a daemon that sees
-// such a step ends, for its supervisor to start it again. Not thread-safe.
+// Detects that the wall clock was set back. gRPC's timers (keepalive, deadlines, reconnecting) use
+// the wall clock: after a step back they do not fire until the clock has caught up, which takes a
+// day after a step of a day. Only a new process has working timers, so a daemon that sees such a
+// step exits and its supervisor restarts it. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@ namespace mlc::transport {
 
 class ClockWatch {
  public:
-  // Timers rest for less: the daemon stays.
+  // A step below this delays timers for a short time only, so the daemon goes on.
   static constexpr int64_t kMostMs = 60'000;
 
   ClockWatch();
   // With clocks of the caller's.
   ClockWatch(int64_t wall_ms, int64_t steady_ms) : ahead_ms_(wall_ms - steady_ms) {}
 
-  // By how much the time of the day has fallen behind the steady clock since then, in milliseconds;
-  // 0 if that is little.
+  // By how much the wall clock has fallen behind the steady clock since the start, in milliseconds;
+  // 0 if that is less than the threshold.
   int64_t SetBackMs();
   int64_t SetBackMs(int64_t wall_ms, int64_t steady_ms);
 

@@ -1,5 +1,5 @@
-// Why a server cannot be reached, in words: goes the way to it by hand, one step after the other.
-// gRPC's own errors do not tell a wrong authority from an expired certificate or a wrong clock.
+// Finds out why a server cannot be reached: connects step by step without gRPC, whose errors do not
+// distinguish a wrong authority from an expired certificate or a wrong clock.
 #pragma once
 
 #include <string>

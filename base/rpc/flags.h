@@ -1,4 +1,4 @@
-// The flags by which programs say how a connection is protected. Values are paths, never secrets.
+// The flags of programs for protected connections. Their values are paths, never secrets.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,9 @@ void AddTlsFlags(CLI::App& app, TlsPaths& tls, const std::string& whose);
 // Those, --token-file and --server-name.
 void AddClientFlags(CLI::App& app, ChannelOptions& options);
 
-// Takes what no flag gave from MLC_TLS_CERT, MLC_TLS_KEY, MLC_TLS_CA, MLC_TLS_CRL and
-// MLC_TOKEN_FILE; `lookup` is getenv. An address that needs no protection (unix:PATH) gets none.
+// Fills options that no flag set from MLC_TLS_CERT, MLC_TLS_KEY, MLC_TLS_CA, MLC_TLS_CRL and
+// MLC_TOKEN_FILE. `lookup` is getenv. Leaves options for an address that needs no protection
+// (unix:PATH) empty.
 void FillMissing(ChannelOptions& options, const std::function<const char*(const char*)>& lookup);
 
 }  // namespace mlc::transport

@@ -1,8 +1,8 @@
-// Limits what connections may send: bytes, rate, and bytes that belong to no call. HTTP/2 lets
-// a client send much that a server has to read and answer before authentication, and gRPC
-// reads all of it. So connections without an admitted call (unauthenticated) are read slowly, and
-// bytes of every connection must belong to calls. Pure; times are those of a steady clock, in
-// milliseconds. Thread-compatible.
+// Limits what connections may send: bytes, rate, and bytes that belong to no call. HTTP/2 lets a
+// client send much that a server must read and answer before authentication, and gRPC reads all of
+// it. So connections without an admitted call (unauthenticated) are read slowly, and the bytes of
+// every connection must belong to calls. Pure; times are milliseconds of a steady clock.
+// Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace mlc::transport {
 
 struct InboundLimits {
-  // Deadline of the first admitted call, with its message.
+  // Deadline for the first admitted call with its whole message.
   int64_t unauthenticated_ms = 30'000;
   int64_t silent_ms = 5'000;  // until the first byte
   // Of all unauthenticated connections a second: the first bytes of each, since new clients
@@ -27,13 +27,13 @@ struct InboundLimits {
   int64_t all_burst = 32 << 20;
   // A connection that sends less than this a second is not limited by the shared rate.
   int64_t quiet = 64 << 10;
-  // Bytes that belong to no admitted call yet: a request of 16 MiB under way, and some more.
+  // Bytes that belong to no admitted call yet: a request of 16 MiB that is arriving, and some more.
   int64_t unattributed = 20 << 20;
   int64_t unattributed_of_all = 192 << 20;
   int64_t decay_rate = 4 << 10;  // pings, window updates
 };
 
-// Fills with time up to its size.
+// A token bucket: fills with time up to its size.
 class Bucket {
  public:
   Bucket(int64_t rate, int64_t size, int64_t now_ms)
@@ -76,7 +76,7 @@ class InboundLimiter {
         all_(terms.all_rate, terms.all_burst, now_ms) {}
 
   const InboundLimits& terms() const { return terms_; }
-  // Bytes that may be read from the connection now; 0: later.
+  // Bytes that may be read from the connection now; 0: try later.
   int64_t AllowedBytes(Account& account, int64_t now_ms);
   void RecordBytes(Account& account, int64_t bytes, int64_t now_ms);
   // A call with a message of `bytes` bytes was admitted.

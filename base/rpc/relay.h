@@ -1,7 +1,6 @@
-// Stands between the connections of a server and gRPC: passes bytes on, as fast and as many as
-// base/rpc/inbound_limiter.h allows, and closes floods, silent connections, and the oldest
-// unauthenticated ones if there are too many. gRPC gets a connection with its first byte. One
-// thread. Thread-safe.
+// Passes bytes between the connections of a server and gRPC, as base/rpc/inbound_limiter.h permits.
+// Closes floods, silent connections and, if there are too many, the oldest unauthenticated ones.
+// gRPC gets a connection with its first byte. Has one thread. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -28,8 +27,8 @@ struct RelayOptions {
 
 class Relay {
  public:
-  // Takes over a descriptor that speaks for one connection. Its peer's name, as gRPC tells it, is
-  // the connection's in Received().
+  // Takes ownership of a descriptor that stands for one connection. The peer name that gRPC reports
+  // for it is the connection's name in Received().
   using Taker = std::function<void(int fd)>;
   struct Counts {
     int64_t silent = 0;
@@ -42,7 +41,7 @@ class Relay {
   static Result<std::unique_ptr<Relay>> Start(RelayOptions options, Taker taker);
   ~Relay();
 
-  // Takes over an accepted connection, not blocking.
+  // Takes ownership of an accepted connection, which does not block.
   void Take(int fd);
   // A call of that peer with a message of `bytes` bytes was admitted.
   void Received(std::string_view peer, size_t bytes);
@@ -51,9 +50,9 @@ class Relay {
   std::string last_flood() const;
   // Connections that are open.
   size_t size() const;
-  // Hands over no more connections; those that gRPC has live on.
+  // Hands over no more connections; those that gRPC has stay open.
   void StopHandingOver();
-  // Passes on what gRPC has said last, for a second at most, and closes all. Once.
+  // Passes on what gRPC sent last, for a second at most, and closes all connections. Call it once.
   void Stop();
 
  private:
@@ -80,8 +79,8 @@ class Relay {
   const Descriptor stop_;    // an eventfd
   const std::string names_;  // what the names of our sockets begin with
 
-  // Guards links and accounts: other threads add the ones and explain bytes of the others. Held
-  // while bytes are passed on, which never blocks.
+  // Guards links and accounts: other threads add links and attribute bytes in accounts. Held while
+  // bytes are passed on, which never blocks.
   mutable std::mutex mutex_;
   InboundLimiter limiter_;
   std::map<uint64_t, std::unique_ptr<Link>> links_;

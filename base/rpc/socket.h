@@ -1,4 +1,4 @@
-// Addresses and sockets of this project: "unix:PATH", "HOST:PORT", "[V6]:PORT". Thread-safe.
+// The addresses "unix:PATH", "HOST:PORT" and "[V6]:PORT", and their sockets. Thread-safe.
 #pragma once
 
 #include <string>
@@ -25,20 +25,20 @@ class Descriptor {
 
 // The host of an address, without brackets; empty for a Unix socket.
 std::string HostOf(const std::string& address);
-// Whether only this machine can reach it: a Unix socket, 127.0.0.0/8, ::1 or "localhost".
+// Whether only this machine can reach the address: a Unix socket, 127.0.0.0/8, ::1, "localhost".
 bool IsLocal(const std::string& address);
 
-// The address of the peer, without port; of IPv6 the network of 64 bits, all of
-// which one host may have. Empty for a Unix socket.
+// The address of the peer without port; for IPv6 the network of 64 bits, because one host may have
+// all of its addresses. Empty for a Unix socket.
 std::string SourceOf(int fd);
 
-// INVALID_ARGUMENT for what is neither of the three forms, or has no such port.
+// INVALID_ARGUMENT if the address has none of the three forms, or no valid port.
 Status CheckAddress(const std::string& address);
 
-// A listening socket, not blocking. For unix:PATH, a socket that a dead server left is replaced.
-// `bound` becomes the address with the port that was chosen. INVALID_ARGUMENT, UNAVAILABLE.
+// Returns a listening, non-blocking socket. For unix:PATH it replaces a socket that a dead server
+// left. `bound` becomes the address with the port that was chosen. INVALID_ARGUMENT, UNAVAILABLE.
 Result<Descriptor> ListenOn(const std::string& address, std::string& bound);
-// A connected, blocking socket whose operations end after `timeout_ms`. INVALID_ARGUMENT,
+// Returns a connected, blocking socket whose operations end after `timeout_ms`. INVALID_ARGUMENT,
 // UNAVAILABLE.
 Result<Descriptor> ConnectTo(const std::string& address, int timeout_ms);
 

@@ -1,6 +1,6 @@
-// Seccomp filters as they are put together: a program that looks at a call's number and the low
-// halves of its arguments, which are all that the kernel takes of the arguments told apart here.
-// Private to this folder.
+// Builds seccomp filters: programs that read the number of a call and the low halves of its
+// arguments. The kernel ignores the high halves of the arguments that these filters test. Private
+// to this folder.
 #pragma once
 
 #include <linux/audit.h>
@@ -53,7 +53,8 @@ class Filter {
     Add(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
     Return(action);
   }
-  // The rules that `make` adds to an empty filter, for this call alone; they end with a Return.
+  // Adds the rules that `make` adds to an empty filter, for this call only. They must end with a
+  // Return.
   template <typename Make>
   void For(long call, Make make) {
     Filter rules;
@@ -70,12 +71,13 @@ class Filter {
   std::vector<sock_filter> code_;
 };
 
-// Loads the call's number, once the architecture is the one that was compiled for.
+// Checks that the architecture is the one that was compiled for, and loads the number of the call.
 void Begin(Filter& filter);
-// Threads, not processes. REQUIRES: the number of the call is loaded; it stays so.
+// Permits new threads but not new processes. REQUIRES: the number of the call is loaded; it stays
+// loaded.
 void AllowThreads(Filter& filter);
 
-// Where the first argument is a process: this one, which some calls name by 0.
+// Permits a call whose first argument is this process; some calls name it by 0.
 void AllowOnItself(Filter& filter, long call, bool zero_is_itself);
 
 // What InstallDeviceSyscallFilter installs.

@@ -1,9 +1,11 @@
-// What a child process may do: compute, use memory, and write to the descriptors it holds. Nothing
-// can be opened, executed or connected, no process started or signalled. Seccomp enforces it;
-// landlock, where the kernel has it, enforces the part about files once more. A child that drives a
-// device has a wider sandbox: it may read the files that its user may read, and use NVIDIA's
-// devices, but write no file, execute nothing, connect nowhere, reach no other process. There
-// landlock alone keeps files closed: without it there is no sandbox for such a child. Linux only.
+// What a child process may do: compute, use memory, and write to the descriptors it holds. It
+// cannot open, execute or connect anything, nor start or signal a process. Seccomp enforces this;
+// if the kernel has Landlock, Landlock enforces the part about files a second time.
+//
+// A child that drives a device has a wider sandbox. It may read the files that its user may read,
+// and use NVIDIA's devices. It may not write files, execute programs, connect or reach other
+// processes. Only Landlock protects files there, so without Landlock such a child has no sandbox.
+// Linux only.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +26,8 @@ SandboxSupport DetectSandbox();
 
 // child_limits.h computes them.
 struct Limits {
-  // Of address space, beyond what is mapped already: a fork has all that its parent has, inputs of
-  // many GiB among it. 0 = unlimited.
+  // Address space beyond what is mapped already, because a fork has all that its parent has mapped,
+  // for example inputs of many GiB. 0 = unlimited.
   int64_t memory_bytes = int64_t{4} << 30;
   int64_t file_bytes = int64_t{64} << 20;  // size up to which it can write files (that it holds)
   int64_t cpu_seconds = 30;                // of all threads together
@@ -35,16 +37,17 @@ struct Limits {
   SandboxKind sandbox_kind = SandboxKind::kCompute;
 };
 
-// OK if this kernel can sandbox such a child; else PERMISSION_DENIED: what it lacks, what to do.
+// OK if this kernel can sandbox such a child; else PERMISSION_DENIED with what is missing and what
+// to do.
 Status CanSandbox(Limits::SandboxKind kind);
 
-// Closes everything from 3 up but these.
+// Closes all descriptors from 3 up except these.
 void CloseDescriptorsBut(std::vector<int> keep);
 
-// For the calling process, for good; it dies with its parent. The error of CanSandbox where that is
-// not to be had. REQUIRES: one thread; with SandboxKind::kDevice, others are the driver's own: they
-// lose the same system calls, but keep what landlock takes from the caller. Threads may be started
-// afterwards.
+// Puts the calling process into the sandbox, irrevocably; it also ends with its parent. Returns the
+// error of CanSandbox if there is no sandbox. REQUIRES: one thread. With SandboxKind::kDevice the
+// driver may have others: they lose the same system calls, but Landlock does not restrict them.
+// Threads may be started afterwards.
 Status EnterSandbox(const Limits& limits);
 
 }  // namespace mlc::build

@@ -1,15 +1,15 @@
-// The system calls of sandboxed children. Those that compute have an allow-list: every other call
-// gives EPERM. Those that drive a device, whose driver may make any call, have a list of what is
-// forbidden (device_syscalls.cc): starting, signalling and tracing processes, connecting to any
-// socket, mounts, kernel modules, and what landlock does not see of files.
+// The system calls of sandboxed children. Children that compute have an allow-list: every other
+// call gives EPERM. Children that drive a device have a deny-list (device_syscalls.cc), because a
+// driver may make any other call. It has starting, signalling and tracing processes, connecting
+// sockets, mounts, kernel modules, and file operations that Landlock does not cover.
 #pragma once
 
 #include "base/status.h"
 
 namespace mlc::build {
 
-// For the calling process and its later threads; the device's also for its earlier ones. REQUIRES:
-// no_new_privs is set.
+// Applies to the calling process and its later threads; the filter for devices also to its earlier
+// threads. REQUIRES: no_new_privs is set.
 Status InstallSyscallFilter();
 Status InstallDeviceSyscallFilter();
 

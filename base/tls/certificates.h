@@ -1,5 +1,5 @@
-// Certificates and keys as PEM text: read, checked, explained. Pure but for the clock and reading
-// files. Thread-safe. Needs OpenSSL, which gRPC's TLS runs on, too.
+// Reads, checks and explains certificates and keys in PEM files. Pure except for the clock and
+// reading files. Thread-safe. Uses OpenSSL, as gRPC does.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace mlc::transport {
 
-// Where a program's TLS files are. Servers need all three. Clients need the authority; certificate
-// and key come together or not at all.
+// The TLS files of a program. Servers need all three. Clients need the authority; they need
+// certificate and key together or not at all.
 struct TlsPaths {
-  std::string certificate;   // PEM: the program's own, then those between it and the authority
+  std::string certificate;   // PEM: the program's own, then intermediate ones
   std::string key;           // PEM, not encrypted, unreadable to other users
-  std::string authority;     // PEM: who signs the certificates of the other side
-  std::string revoked = {};  // PEM: those of the other side that hold no more; empty: not looked at
+  std::string authority;     // PEM: signs the certificates of the other side
+  std::string revoked = {};  // PEM: list of the other side's revoked ones; empty: not checked
   bool empty() const { return certificate.empty() && key.empty() && authority.empty(); }
 };
 
@@ -27,7 +27,7 @@ struct TlsTexts {
 };
 
 // Reads and checks the files: they parse, key and certificate belong together, nothing has expired.
-// INVALID_ARGUMENT, NOT_FOUND or PERMISSION_DENIED name the file and what to do.
+// INVALID_ARGUMENT, NOT_FOUND and PERMISSION_DENIED name the file and what to do.
 Result<TlsTexts> ReadTls(const TlsPaths& paths);
 
 // A secret: one word in a file that other users cannot read. The same errors.

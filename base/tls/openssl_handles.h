@@ -1,4 +1,4 @@
-// OpenSSL's objects, freed with their owners. For sources that call OpenSSL.
+// Owners of OpenSSL's objects, for sources that call OpenSSL.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ using Key = std::unique_ptr<evp_pkey_st, Free>;
 using RevocationList = std::unique_ptr<X509_crl_st, Free>;
 using Ssl = std::unique_ptr<ssl_st, Free>;
 
-// What reading leaves behind would confuse the next TLS call of the thread.
+// Clears the errors that reading leaves behind; they would disturb the thread's next TLS call.
 struct ForgetErrors {
   ~ForgetErrors();
 };

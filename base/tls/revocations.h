@@ -1,6 +1,6 @@
-// Certificates that were revoked before they ended: a list in a PEM file, signed by the authority
-// that signed them. Servers ask it before every call, so it also ends what connections of old may
-// do; clients at every handshake. Thread-safe. Needs OpenSSL.
+// Revoked certificates: a list in a PEM file, signed by the authority that signed them. A server
+// checks it before every call, so it also ends what old connections may do; a client checks it at
+// every handshake. Thread-safe. Uses OpenSSL.
 #pragma once
 
 #include <map>
@@ -19,18 +19,18 @@ namespace mlc::transport {
 
 class Revocations {
  public:
-  // `paths` has the list, and the authority of those who may sign it; `refusal` is what those on it
-  // are told. Errors of ReadFileText; INVALID_ARGUMENT for what is no list, a damaged one, or one
-  // that none of them has signed.
+  // `paths` names the list and the authority that may sign it. Callers with a certificate on the
+  // list get `refusal` as their error. Errors of ReadFileText; INVALID_ARGUMENT if the file is not
+  // a list, is damaged, or is not signed by the authority.
   static Result<std::unique_ptr<Revocations>> Open(const TlsPaths& paths, std::string refusal);
 
   // UNAUTHENTICATED, with the refusal, for a certificate (PEM) on the list, or one that cannot be
   // read.
   Status Check(std::string_view certificate) const;
-  // Looks at the file. An error leaves the old list in force; so does the loss of an authority's
-  // list that was there, which would give its revoked certificates back.
+  // Reads the file again if it changed. On an error the old list stays in force. It also stays if
+  // the list of an authority disappears, because its revoked certificates would become valid again.
   Status Refresh(Look look);
-  // How often the list was read.
+  // Number of lists that were taken.
   int64_t taken() const;
   size_t size() const;
 
@@ -52,7 +52,8 @@ class Revocations {
   FollowedFile file_;
   mutable std::mutex mutex_;
   List revoked_;
-  // What was found out of certificates: callers are few, and call often.
+  // Serial numbers of certificates that were checked before: there are few callers, and they call
+  // often.
   mutable std::map<std::string, std::string, std::less<>> serial_of_;
 };
 

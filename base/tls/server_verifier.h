@@ -1,5 +1,5 @@
-// What a client holds against a server's certificate besides its chain and dates, which TLS checks:
-// that it is for the server's name, and not revoked. Asked at every handshake.
+// What a client checks of a server's certificate besides chain and dates, which TLS checks: that it
+// has the server's name and is not revoked. Called at every handshake.
 #pragma once
 
 #include <grpcpp/security/tls_certificate_verifier.h>
@@ -10,7 +10,7 @@
 
 namespace mlc::transport {
 
-// `revoked` looks at its file again before every answer. Thread-safe.
+// `revoked` reads its file again before each check if it changed. Thread-safe.
 std::shared_ptr<grpc::experimental::CertificateVerifier> MakeServerVerifier(
     std::unique_ptr<Revocations> revoked);
 

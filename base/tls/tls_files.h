@@ -1,10 +1,10 @@
-// The TLS files of a program, followed while it runs: when they change, the new ones are checked
-// and, only if they are sound, handed to gRPC, for connections from then on. A certificate can so
-// be renewed under load, and a half-written or expired one never replaces one that works.
+// The TLS files of a program, followed while it runs. If they change, the new ones are checked and,
+// only if they are valid, given to gRPC for later connections. So a certificate can be renewed
+// under load, and a half-written or expired one never replaces one that works.
 //
-// gRPC reads certificates from files, at its own times, and serves a key with another's certificate
-// if it reads in the wrong moment. So it reads copies, in memory, that are replaced as a whole.
-// Thread-safe; has a thread of its own.
+// gRPC reads certificates from files at times of its own, and would use a key with another
+// certificate if it read between two writes. So it reads copies in memory, which are replaced as a
+// whole. Thread-safe; has a thread of its own.
 #pragma once
 
 #include <condition_variable>
@@ -21,21 +21,21 @@ namespace mlc::transport {
 
 class TlsFiles {
  public:
-  // Hears of every replacement, OK and a description; why the old ones stay, at every look, twice a
-  // second; and when they are sound again.
+  // Called after every replacement with OK and a description; at every look, twice a second, while
+  // the new files are not valid, with the reason; and when they are valid again.
   using Heard = std::function<void(const Status& status, const std::string& description)>;
 
   // Errors of ReadTls.
   static Result<std::unique_ptr<TlsFiles>> Open(TlsPaths paths, Heard heard);
   ~TlsFiles();
 
-  // What gRPC is given to read, as long as this lives.
+  // The paths that gRPC reads; valid as long as this object lives.
   std::string pair_path() const;  // key and certificates; empty without a certificate
   std::string authority_path() const;
   const TlsPaths& paths() const { return paths_; }
   std::string description() const;
   int64_t expires_s() const;
-  // Looks at the files now. An error leaves everything as it was.
+  // Checks the files now. An error changes nothing.
   Status Reload();
 
  private:

@@ -1,4 +1,4 @@
-// Our Status to and from gRPC's: the numbers are the same.
+// Converts Status to and from gRPC's; the numbers are the same.
 #pragma once
 
 #include <grpcpp/support/status.h>

@@ -1,4 +1,4 @@
-// Measurements and digests to and from the wire.
+// Converts measurements and digests to and from wire messages.
 #pragma once
 
 #include <optional>
@@ -12,19 +12,19 @@
 
 namespace mlc::server {
 
-// The major version of the contract: another one understands it differently. Fields and calls that
-// are added leave it as it is, so programs of neighbouring releases work together.
+// The major version of the protocol. Versions do not understand each other. Added fields and calls
+// do not change it, so programs of neighbouring releases work together.
 inline constexpr int kWireProtocol = 1;
 
-// FAILED_PRECONDITION, with the side to upgrade, if `peer` ("client", "worker") speaks another
-// version than kWireProtocol, or tells none (0).
+// FAILED_PRECONDITION, with the side to upgrade, if `peer` ("client", "worker") reports another
+// version than kWireProtocol, or none (0).
 Status CheckProtocol(const std::string& peer, int protocol);
 
 proto::Measurement ToWire(const Measurement& measurement);
-// A missing or unknown outcome becomes kInfra; an over-long detail is cut.
+// A missing or unknown outcome becomes kInfra; a detail that is too long is cut.
 Measurement FromWire(const proto::Measurement& wire);
 
-// What a result cost, if the worker tells a time.
+// The device time that a result cost, if the worker reports it.
 std::optional<double> DeviceSeconds(const proto::TrialResult& result);
 
 // 16 bytes.
