@@ -1,5 +1,5 @@
-// Gradient-boosted trees over feature rows: small, quick to fit, deterministic. One thread: on a
-// machine that also times kernels a second one costs more than it gives.
+// Gradient-boosted trees over feature rows: small, quick to fit, deterministic. They use one
+// thread, because a second one disturbs timings on the same machine by more than it gains.
 #pragma once
 
 #include <span>
@@ -20,13 +20,14 @@ struct BoostingOptions {
   int trees = 80;
   int depth = 5;
   double eta = 0.15;
-  double columns = 1;  // share of them that each tree may ask, another one for each
+  double columns = 1;  // share of the columns that each tree uses, drawn for each tree
   double min_child_weight = 1;
   double lambda = 1;
 };
 
-// Squared error, starting from 0: far from all rows the trees say 0. INVALID_ARGUMENT if sizes
-// disagree or there is no row. The same rows and options give the same trees, on any thread.
+// Minimises the squared error, starting from 0: far from all rows the trees predict 0.
+// INVALID_ARGUMENT if sizes disagree or there is no row. The same rows and options give the same
+// trees on any thread.
 Result<Forest> FitForest(const TrainingRows& rows, const BoostingOptions& options = {});
 
 }  // namespace mlc::costmodel

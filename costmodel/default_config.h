@@ -1,6 +1,6 @@
-// The config for a workload of which nothing was measured: what a build without a log uses, what a
-// search tries first, and over which its gain is reported. Deterministic, the same for all targets
-// of a class; thread-safe.
+// The config for a workload without any measurement. A build without a log uses it, a search tries
+// it first and reports its gain over it. Deterministic, the same for all targets of a class;
+// thread-safe.
 #pragma once
 
 #include <vector>
@@ -12,17 +12,18 @@
 
 namespace mlc::costmodel {
 
-// The target without its calibrated figures: what prior configs are chosen for, alike on all
-// targets of a class.
+// The target without its calibrated figures. Prior configs are chosen for it, so that they are the
+// same for all targets of a class.
 target::Target ClassOf(target::Target target);
 
-// The default of every family that accepts the workload, the workload's own first, the others in
-// the order of the families; empty if there are none.
+// The default of every family that accepts the workload: the chosen one first, the others in the
+// order of the families. Empty if no family accepts it.
 std::vector<schedule::Config> DefaultConfigs(const graph::Workload& workload,
                                              const target::Target& target);
 
-// The first of them: that of the preferred family, unless the analytic model predicts another one
-// faster; for CPUs, clearly faster. UNIMPLEMENTED if no family accepts the workload.
+// The first of them: the default of the preferred family, unless the analytic model predicts that
+// another one is faster (for CPUs: clearly faster). UNIMPLEMENTED if no family accepts the
+// workload.
 Result<schedule::Config> DefaultConfig(const graph::Workload& workload,
                                        const target::Target& target);
 

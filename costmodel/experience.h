@@ -1,7 +1,7 @@
-// Experience: what measurements of one family taught, as rows of features with the logarithm of
-// measured over estimated time. Rows of different workloads, jobs and shapes stand side by side, so
-// that what one task learns serves all. It is what the log keeps between jobs: models are fitted
-// from it in a moment, and rows, unlike models, can be merged. A value.
+// What measurements of one family taught: rows of features with the logarithm of measured over
+// estimated time. Rows of different workloads, jobs and shapes are kept together, so that each task
+// learns from all. The log keeps them between jobs instead of models, because models are fitted
+// quickly and only rows can be merged. A value.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Experience {
   // `label`: log(measured / estimated). REQUIRES: features.size() == columns.
   void Add(std::span<const float> features, float label, float weight);
   void Append(const Experience& other);
-  // Scales the weights of all rows: older knowledge counts less.
+  // Multiplies the weights of all rows, so that older knowledge counts less.
   void Discount(float factor);
   size_t size() const { return labels_.size(); }
   size_t columns() const { return columns_; }

@@ -1,7 +1,7 @@
-// Regression trees laid out to be asked quickly: a search asks far more often than it fits, and the
-// library that grows the trees takes five times as long to answer. All trees are filled up to one
-// depth, so that the walk down has no branches, and rows take it side by side. A value; const calls
-// are thread-safe.
+// Regression trees with a fast prediction: a search predicts far more often than it fits, and
+// XGBoost takes five times as long to predict. All trees are filled up to one depth, so that the
+// walk has no branches and several rows walk at the same time. A value; const calls are
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ class Forest {
   // than 12.
   static Result<Forest> Parse(std::span<const char* const> trees, size_t columns);
 
-  // The sum of the trees' answers, one value per row; adds in single precision and in the order of
-  // the trees, as XGBoost does. A feature that is no number takes the way of large ones.
-  // REQUIRES: features.size() == columns * out.size().
+  // The sum of the predictions of all trees, one value per row. Adds in single precision and in the
+  // order of the trees, as XGBoost does. NaN takes the branch of large values. REQUIRES:
+  // features.size() == columns * out.size().
   void Predict(std::span<const float> features, std::span<float> out) const;
 
   size_t columns() const { return columns_; }

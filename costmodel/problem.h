@@ -1,4 +1,4 @@
-// A workload in a few numbers: what the features of all its kernels share. A value.
+// A workload as a few numbers that the features of all its kernels share. A value.
 #pragma once
 
 #include "compiler/graph/workload.h"
@@ -7,7 +7,7 @@ namespace mlc::costmodel {
 
 struct Problem {
   graph::Op anchor = graph::Op::kPointwise;  // the node with the most work
-  DType dtype = DType::kF32;                 // of what it reads
+  DType dtype = DType::kF32;                 // of its operands
   double flops = 0;
   double min_bytes = 0;
   double batches = 1;  // independent products, or 1

@@ -1,11 +1,12 @@
-// What to use for a workload of which nothing was measured: a fast config transferred from
-// a similar workload, or the default (default_config.h). One rule for all who need it:
-// searches (the first trial of a task), builds and queries.
+// The config for a workload without records: a config transferred from a similar workload, or the
+// default (default_config.h). Searches (first trial of a task), builds and queries use the same
+// rule.
 //
-// The rule is a proportion. A config is expected to take here what it took there, times the
-// quotient of its analytic estimates; the estimate's error cancels as far as the two problems are
-// alike. A transferred config is preferred where it is so expected to beat the default, whose
-// measured time there, if there is one, is the yardstick. Deterministic; thread-safe.
+// The rule is a proportion. The expected time of a transferred config is its measured time there,
+// times the quotient of its analytic estimates here and there. The more alike the two problems are,
+// the more the errors of the estimates cancel. A transferred config is preferred if its expected
+// time is below that of the default, which follows from the default's measured time there if there
+// is one. Deterministic; thread-safe.
 #pragma once
 
 #include <optional>
@@ -25,7 +26,7 @@ struct Timed {
   double ns = 0;
 };
 
-// What was measured of another workload on the same class of target.
+// The measurements of another workload on the same class of target.
 struct SimilarWorkload {
   graph::Workload workload;
   std::vector<Timed> best;  // best first
@@ -35,27 +36,27 @@ struct SimilarWorkload {
 struct PriorConfig {
   schedule::Config config;
   double expected_ns = 0;  // of one execution
-  int similar = -1;        // place of the workload it was transferred from; -1: the default
+  int similar = -1;        // index of the workload it was transferred from; -1: the default
   size_t place = 0;        // in its `best`
 };
 
-// How far apart two problems may be, in doublings, for one to count as similar to the other.
+// Largest distance of similar problems, in doublings of their sizes.
 inline constexpr double kFarthestSimilar = 4;
-// So many of the nearest ones suffice.
+// Number of nearest workloads that a transfer looks at.
 inline constexpr size_t kMostSimilar = 4;
 
-// Indices of the problems near enough to `problem`, nearest first (ties: in order).
+// Indices of the problems that are similar to `problem`, nearest first (ties: in order).
 std::vector<size_t> NearestProblems(const Problem& problem, std::span<const Problem> others);
 
-// The config of this workload's space closest to one of another workload's, each knob by its value;
-// repaired in one knob if that is illegal. Nothing if the family does not accept the workload, is
-// of another version, or no repair is found.
+// Transfers a config: each knob gets its closest legal value in this workload's space. If the
+// result is illegal, one knob is changed. Empty if the family does not accept the workload or has
+// another version, or if no such change is legal.
 std::optional<schedule::Config> TransferConfig(const schedule::Config& config,
                                                const graph::Workload& workload,
                                                const target::Target& target);
 
-// The default and all transferred configs, distinct, best first. UNIMPLEMENTED if no family accepts
-// the workload. Similar workloads that this build cannot understand are passed over.
+// The default and all transferred configs, without duplicates, best first. UNIMPLEMENTED if no
+// family accepts the workload. Ignores similar workloads that this build does not understand.
 Result<std::vector<PriorConfig>> PriorConfigsFor(const graph::Workload& workload,
                                                  const target::Target& target,
                                                  std::span<const SimilarWorkload* const> nearest);

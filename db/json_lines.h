@@ -1,6 +1,6 @@
-// The log as text, one JSON object a line: workloads before the records that need them, then jobs'
-// records in the log's order. Every line tells the version of its form, in which fields are
-// added and never renamed. For looking, diffing, moving between versions. Cost models and jobs are
+// The log as text, one JSON object a line: workloads come before the records that need them, and
+// records in the log's order. Each line has the version of its form; fields are added and never
+// renamed. For reading, comparing, and moving records between versions. Cost models and jobs are
 // not exported.
 #pragma once
 
@@ -23,12 +23,12 @@ struct ImportCounts {
 };
 
 Status Export(const TuningLog& log, std::ostream& out);
-// Into a file by way of a temporary one beside it: `to` is as it was where that fails. A pipe, a
-// device or a link is written as it is.
+// Writes a temporary file beside `to` and renames it, so `to` is unchanged if that fails. Writes a
+// pipe, a device or a link directly.
 Status ExportToFile(const TuningLog& log, const std::string& to);
-// INVALID_ARGUMENT with the line's number at the first line that is damaged or refused,
-// FAILED_PRECONDITION for one of another version, DATA_LOSS if reading fails; what came before it
-// stays.
+// INVALID_ARGUMENT with the number of the first line that is damaged or refused,
+// FAILED_PRECONDITION for a line of another version, DATA_LOSS if reading fails. Lines before it
+// stay imported.
 Result<ImportCounts> Import(std::istream& in, TuningLog& log);
 
 }  // namespace mlc::db

@@ -1,5 +1,5 @@
-// What the tuning log stores, as values. Every record names everything that shaped it and carries a
-// digest over all of its fields, so that a flipped bit in a file of years is found when it is read.
+// The values that the tuning log stores. Each record has a digest over all of its fields, so that a
+// flipped bit is found when the record is read, years later.
 #pragma once
 
 #include <cstdint>
@@ -27,29 +27,31 @@ struct Record {
   std::string target;  // class text of the target
   std::string config;  // canonical config text; starts with "family/version"
   Measurement measurement;
-  double floor_ns = 0;         // no honest time is below it; 0 when unknown
+  double floor_ns = 0;         // lower bound of any correct time; 0 when unknown
   std::string toolchain;       // build id of the compiler that made the kernel
-  std::string worker;          // who measured
-  std::string arm;             // why the search tried it, one word
+  std::string worker;          // name of the worker that measured
+  std::string arm;             // arm of the search that proposed it, one word
   int64_t predicted_rank = 0;  // 1 = predicted fastest of its candidates; 0 = not ranked
   uint64_t seed = 0;           // of the trial's random inputs
   int64_t created_us = 0;      // microseconds since 1970, server's clock
   int64_t id = 0;              // the log's order; assigned by the log, not part of the digest
 };
 
-// "contraction" and 1 of "contraction/1 mr=14": INVALID_ARGUMENT if the text does not start so.
+// The family and version that a config starts with: "contraction" and 1 of "contraction/1 mr=14".
+// INVALID_ARGUMENT if the text does not start so.
 struct FamilyVersion {
   std::string family;
   int version = 0;
 };
 Result<FamilyVersion> FamilyOf(const std::string& config);
 
-// Over every field but id, in a canonical text form.
+// The digest over every field except id, in a canonical text form.
 Digest DigestOf(const Record& record);
 
-// INVALID_ARGUMENT that names the first field that breaks the schema's rules: what it takes, the
-// log takes. Stricter than the schema where that could not tell (a failure's time, say, which it
-// does not keep): numbers are finite, a correct time has a p10 above 0, and a config is printable.
+// INVALID_ARGUMENT that names the first field that breaks a rule of the schema. The log takes every
+// record that passes. Stricter than the schema for fields that it does not store or check, such as
+// the time of a failure: numbers are finite, the p10 of a correct time is above 0, and a config is
+// printable.
 Status Validate(const Record& record);
 
 enum class JobState : uint8_t { kRunning = 0, kDone = 1, kCancelled = 2, kFailed = 3 };
@@ -70,16 +72,16 @@ struct JobRow {
   std::string options;
   JobState state = JobState::kRunning;
   int64_t trials = 0;     // learned so far
-  int64_t watermark = 0;  // the log's last record id when the job began: its prior knowledge
+  int64_t watermark = 0;  // id of the last record when the job began; it uses no later ones
   std::string detail;     // why it failed
   int64_t created_us = 0;
   std::string owner;       // who asked; empty when unknown
-  int32_t priority = 0;    // among the owner's jobs: the higher, the sooner
-  int64_t spent_ms = 0;    // of the time budget, before the last restart of the server
+  int32_t priority = 0;    // among the owner's jobs; higher goes first
+  int64_t spent_ms = 0;    // part of the time budget used before the last restart
   int64_t changed_us = 0;  // when the row was last written
-  std::string progress;    // the last that was known of its tasks; text of the server alone
-  Digest base;             // the id of such requests that are not fresh: its own or another
-  int32_t crashes = 0;     // of the server while it computed for the job
+  std::string progress;    // last known state of its tasks; only the server reads it
+  Digest base;             // id of the same request without --fresh; its own if it is none
+  int32_t crashes = 0;     // how often the server crashed while it computed for the job
   std::vector<JobTask> tasks;
 };
 
@@ -93,16 +95,18 @@ struct ModelRow {
   int64_t id = 0;  // the log's order; assigned by the log
 };
 
-// What an administrator set for a worker, until an administrator changes it.
+// A quarantine or drain that an administrator set for a worker; it stays until an administrator
+// changes it.
 struct AdminHold {
   std::string worker;
-  std::string quarantine;   // why it gets no work; empty: no administrator put it into quarantine
-  std::string drain;        // why it drains; empty: it does not
+  std::string quarantine;   // reason of the quarantine; empty: none
+  std::string drain;        // reason of the drain; empty: none
   std::string incarnation;  // the incarnation that drains
   int64_t changed_us = 0;
 };
 
-// The arm of records that measure a leader again, side by side with others (see confirmed_best.h).
+// The arm of confirmations: records that measure a leader again, side by side with others (see
+// confirmed_best.h).
 inline constexpr char kConfirmationArm[] = "verify";
 bool IsConfirmation(const Record& record);
 

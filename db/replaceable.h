@@ -1,4 +1,4 @@
-// Which files a snapshot or an export may replace. Thread-safe.
+// Decides whether a snapshot or an export may replace a file. Thread-safe.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace mlc::db {
 
-// ALREADY_EXISTS if `to` is `log` itself or another log that programs write: a writer would go on
-// with the old file. ALREADY_EXISTS also where no file can be made.
+// ALREADY_EXISTS if `to` is `log` itself or another log that a program writes, because the writer
+// would go on with the old file; and if no file can be created there.
 Status CheckReplaceable(const std::string& to, const std::string& log);
 
 }  // namespace mlc::db

@@ -1,11 +1,11 @@
-// The tuning log: what was ever measured, for years. Writes are durable when they are acknowledged:
-// a blocking call returns, and an appended record's callback runs, after the commit. Records are
-// unique by task_uid: the first one wins. Thread-safe.
+// The tuning log: all measurements, kept for years. Writes are durable when they are acknowledged:
+// a blocking call returns, and the callback of an appended record runs, after the commit. Records
+// are unique by task_uid; the first one wins. Thread-safe.
 //
-// Errors of all calls: RESOURCE_EXHAUSTED when the disk is full (reads go on, and so do writes once
-// there is space), DATA_LOSS for a damaged file, FAILED_PRECONDITION for a file of a newer version,
-// ABORTED for one that another process writes, INVALID_ARGUMENT for a value that the schema
-// refuses.
+// Errors of all calls: RESOURCE_EXHAUSTED if the disk is full (reads still work, and writes work
+// again once there is space), DATA_LOSS for a damaged file, FAILED_PRECONDITION for a file of a
+// newer version, ABORTED for a file that another process writes, INVALID_ARGUMENT for a value that
+// the schema refuses.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace mlc::db {
 
-// All given conditions hold; records come in order of id.
+// Conditions that all must hold. Records come in order of id.
 struct RecordQuery {
   std::optional<Digest> workload;
   std::optional<std::string> target;
@@ -28,32 +28,32 @@ struct RecordQuery {
   int64_t after_id = 0;          // exclusive
   int64_t up_to_id = INT64_MAX;  // inclusive
   int64_t limit = INT64_MAX;
-  bool newest = false;  // of more than `limit`, the last ones instead of the first; still in order
+  bool newest = false;  // the last `limit` records instead of the first; still in order of id
 };
 
-// Of a workload's records, the fastest so many are looked at when one is chosen.
+// Number of fastest records of a workload that a choice among them looks at.
 inline constexpr int64_t kMostRanked = 65'536;
 
-// A workload's newest confirmations, so many: those of one config replace each other, and what
-// leads is confirmed again by each later job.
+// Number of newest confirmations of a workload that are read. A newer confirmation of a config
+// replaces older ones, and each later job confirms the leaders again.
 inline constexpr int64_t kMostConfirmations = 512;
 
-// All given conditions hold; the newest jobs come first.
+// Conditions that all must hold. The newest jobs come first.
 struct JobQuery {
   std::optional<JobState> state;
   int64_t limit = INT64_MAX;
-  bool with_tasks = true;                     // without them, many jobs are read in no time
+  bool with_tasks = true;                     // false reads many jobs quickly
   std::optional<Digest> base = std::nullopt;  // of the rows whose base it is
 };
 
-// How far the log has come, at once however long it is.
+// The state of the log at one moment; reading it takes the same time for a log of any size.
 struct LogMoment {
   int64_t last_id = 0;  // of records
   int64_t last_model_id = 0;
   int64_t last_workload_id = 0;
 };
 
-// Counts every record: seconds where there are millions.
+// Counts every record, which takes seconds for millions.
 struct LogStats {
   int64_t workloads = 0;
   int64_t records = 0;
@@ -74,24 +74,27 @@ class TuningLog {
 
   virtual ~TuningLog() = default;
 
-  // Writes. Adding what is there changes nothing; INVALID_ARGUMENT if key and text disagree.
+  // Writes. Adding a workload that is there changes nothing; INVALID_ARGUMENT if key and text
+  // disagree.
   virtual Status AddWorkload(const WorkloadRow& row) = 0;
-  // Queues the record; `done` runs once, after the commit or its failure, in order of appending, on
-  // a thread of the log: it must not block and must not call the log. REQUIRES: workload added.
+  // Queues the record. `done` runs once, after the commit or its failure, in the order of
+  // appending, on a thread of the log; it must not block or call the log. REQUIRES: the workload
+  // was added.
   virtual void Append(Record record, AppendCallback done) = 0;
   // Returns when everything queued so far is committed.
   virtual Status Flush() = 0;
-  // Inserts or replaces the job and its tasks, after adding `workloads`, as one write: all of it is
-  // in the log, or nothing. REQUIRES: the tasks' workloads are among these, or in the log.
+  // Adds `workloads` and inserts or replaces the job and its tasks, as one write. REQUIRES: the
+  // tasks' workloads are among these, or in the log.
   virtual Status PutJob(const JobRow& job, std::span<const WorkloadRow> workloads) = 0;
   Status PutJob(const JobRow& job) { return PutJob(job, {}); }
-  // Adds a version of the model of its family, target and features; the same bytes as the newest
-  // version change nothing.
+  // Adds a version of the model of its family, target and features. Does nothing if the bytes are
+  // those of the newest version.
   virtual Status SaveModel(const ModelRow& model) = 0;
-  // Forgets all versions but the newest of each model, now and as of each id in `pinned`.
+  // Deletes all versions of each model except the newest one now and the newest one as of each id
+  // in `pinned`.
   virtual Status PruneModels(std::span<const int64_t> pinned) = 0;
 
-  // Replaces the hold of the worker; deletes it if it has neither a quarantine nor a drain.
+  // Replaces the hold of the worker, or deletes it if it has neither a quarantine nor a drain.
   virtual Status PutAdminHold(const AdminHold& hold) = 0;
 
   // Reads.
@@ -115,7 +118,7 @@ class TuningLog {
   virtual Result<std::optional<JobRow>> FindJob(const Digest& id) const = 0;
   virtual Result<std::vector<JobRow>> Jobs(const JobQuery& asked) const = 0;
   Result<std::vector<JobRow>> Jobs() const { return Jobs(JobQuery()); }
-  // The newest version of each model, of those up to an id: what the log knew at that time.
+  // The newest version of each model, up to an id: what the log knew at that time.
   virtual Result<std::vector<ModelRow>> Models(const std::string& target,
                                                int64_t up_to_id = INT64_MAX) const = 0;
   // By name of the worker.

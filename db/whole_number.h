@@ -1,5 +1,5 @@
-// Whole numbers out of JSON objects of whatever library: a float, or a number out of range, is an
-// error and no conversion, which the language leaves undefined. Pure.
+// Reads whole numbers from JSON objects of any library. A float, or a number out of range, is an
+// error; the conversion would be undefined. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace mlc::db {
 
-// INVALID_ARGUMENT that names `name`, unless the value is a whole number that an Integer holds.
+// INVALID_ARGUMENT, with `name`, unless the value is a whole number that an Integer can hold.
 template <typename Integer, typename Json>
 Result<Integer> WholeNumber(const Json& value, const std::string& name) {
   if (value.is_number_unsigned()) {
@@ -23,7 +23,7 @@ Result<Integer> WholeNumber(const Json& value, const std::string& name) {
   return InvalidArgument("'" + name + "' is not a whole number in its range");
 }
 
-// The same of the object's field, or `fallback` if it has none.
+// The same for a field of the object; `fallback` if it has none.
 template <typename Integer, typename Json>
 Result<Integer> WholeField(const Json& object, const char* name, Integer fallback) {
   const auto found = object.find(name);

@@ -1,6 +1,6 @@
-// Which kernel each task of a program gets: pinned by a lock file, the best of a log or server, a
-// config transferred from a similar workload (see costmodel/transfer.h), or the default of its
-// family. Thread-safe (no shared state).
+// Chooses the kernel of each task of a program: the one that a lock file pins, the best of a log or
+// server, a config transferred from a similar workload (costmodel/transfer.h), or the default of
+// its family. Thread-safe (no shared state).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace mlc::client {
 inline constexpr char kDefaultOrigin[] = "default";
 // Origin of a transferred config: this, then the uid of the record that it comes from.
 inline constexpr char kTransferOrigin[] = "transfer:";
-// True if the choice was itself measured.
+// True if the choice was measured itself.
 bool IsTuned(const package::Choice& choice);
 bool IsTransferred(const package::Choice& choice);
 
@@ -27,20 +27,20 @@ enum class Transfer : uint8_t { kUse, kIgnore };
 // User-supplied kernels (compiler/schedule/cuda/user_kernel/user_kernel.h).
 enum class UserKernels : uint8_t { kUse, kIgnore };
 
-// The best record of each task whose config this build can still generate (same family version,
-// still legal) or user-supplied; confirmed times count more, see db/confirmed_best.h. Else a
-// transferred config, whose expected time is an estimate, or the default. `source` may be null: all
-// are defaults. For GPUs, a choice that newer ones could not run (instructions of one architecture
-// alone, more on-chip memory than all have, user-supplied) gets a substitute by the same rule.
+// For each task: the best record whose config this build can still generate (same family version,
+// still legal) or that is user-supplied; db/confirmed_best.h says how confirmed times count. Else a
+// transferred config, whose time is an estimate, or the default. If `source` is null, all are
+// defaults. For GPUs, a kernel that newer ones could not run (instructions of one architecture,
+// more on-chip memory than all have, user-supplied) gets a substitute by the same rule.
 // UNIMPLEMENTED if no family accepts a task.
 Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
                                                 const target::Target& target, KernelSource* source,
                                                 Transfer transfer,
                                                 UserKernels user_kernels = UserKernels::kUse);
 
-// Exactly what the lock file pins; a substitute that it lacks is the default. NOT_FOUND if it lacks
-// a task, FAILED_PRECONDITION if it is for another class of target, or pins an unwanted kernel
-// that the user supplied.
+// Exactly the configs that the lock file pins; a substitute that it lacks is the default. NOT_FOUND
+// if it lacks a task; FAILED_PRECONDITION if it is for another class of target, or pins a
+// user-supplied kernel that is not wanted.
 Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& program,
                                                     const target::Target& target,
                                                     const package::LockFile& lock,

@@ -12,7 +12,7 @@ namespace mlc::client {
 struct CompileOptions {
   std::string model;
   std::string log;
-  transport::ChannelOptions server;  // no address: none is asked
+  transport::ChannelOptions server;  // no address: no server
   std::string output;
   std::string name;  // empty: from the folder
   std::string lock;  // empty: in the folder
@@ -36,7 +36,7 @@ struct CompileOptions {
   bool verbose = false;
 };
 
-// Reads the command line, or prints help or what is wrong with it, and sets the exit code.
+// Reads the command line. If it asks for help or is wrong, prints that and sets the exit code.
 std::optional<CompileOptions> ReadCompileOptions(int argc, char** argv, int& exit_code);
 
 }  // namespace mlc::client

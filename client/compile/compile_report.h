@@ -1,5 +1,5 @@
-// What mlc-compile says about a library: each task with its kernel, where the config came from, its
-// expected time and share. Pure.
+// The report of mlc-compile about a library: each task with its kernel, the origin of the config,
+// its expected time and share. Pure.
 #pragma once
 
 #include <string>

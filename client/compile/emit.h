@@ -17,12 +17,12 @@ namespace mlc::client {
 enum class Stage { kGraph, kTasks, kIr, kLlvm, kAsm, kCuda, kPtx };
 Result<Stage> ParseStage(std::string_view name);
 
-// Every workload's text with its occurrences and label.
+// The text of every workload, with its occurrences and label.
 std::string TasksText(const graph::Program& program);
 
-// Kernel IR, LLVM IR, assembly, CUDA C++ or PTX of each task's kernel and, as IR, LLVM IR or
-// assembly of the CPU at hand, of its preparations; `only_task` limits it to one task (-1:
-// all). `cuda_home`: where NVRTC is looked for first. INTERNAL if a kernel does not lower or
+// Kernel IR, LLVM IR, assembly, CUDA C++ or PTX of the kernel of each task. The preparations of a
+// kernel follow as IR, LLVM IR or assembly of this machine's CPU. `only_task` selects one task (-1:
+// all). `cuda_home`: the first place to look for NVRTC. INTERNAL if a kernel does not lower or
 // compile, INVALID_ARGUMENT for a stage that the target does not have.
 Result<std::string> KernelsText(Stage stage, const graph::Program& program,
                                 const std::vector<package::Choice>& choices,

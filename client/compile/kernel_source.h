@@ -1,5 +1,5 @@
-// What is known of kernels, as a build asks for it: from a log or snapshot, or from a server's
-// answer. Both give the same choices for the same records. Used from one thread.
+// Known kernels for a build, from a log or snapshot or from a server's answer. Both give the same
+// choices for the same records. Use it from one thread.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct KnownKernel {
   double median_ns = 0;
 };
 
-// A similar workload, and the records behind similar->best, in the same order.
+// A similar workload, and the records behind similar->best in the same order.
 struct KnownSimilar {
   const costmodel::SimilarWorkload* similar;
   const std::vector<Digest>* records;

@@ -1,4 +1,4 @@
-// One question to a server for all tasks of a model, and its answer as a source of kernels. Pure.
+// One request to a server for all tasks of a model, and its reply as a source of kernels. Pure.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace mlc::client {
 
-// Names the families that this build generates, and asks for similar workloads and user-supplied
-// kernels unless they are ignored.
+// Builds the request. It names the families that this build generates, and asks for similar
+// workloads and user-supplied kernels unless options exclude them.
 proto::BestRequest BestRequestOf(const graph::Program& program, const target::Target& target,
                                  Transfer transfer, UserKernels user_kernels = UserKernels::kUse);
-// INTERNAL if the reply is not one to the request of this program. Copies what it needs.
+// INTERNAL if the reply does not belong to the request of this program. Copies what it needs.
 Result<std::unique_ptr<KernelSource>> MakeServerSource(const graph::Program& program,
                                                        const proto::BestReply& reply);
 

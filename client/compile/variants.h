@@ -1,5 +1,5 @@
-// A variant of a model (model_variants.h) with its kernels, and which one is built: the one that is
-// faster by what was measured. Thread-safe (no shared state).
+// A variant of a model (model_variants.h) with its kernels, and the choice between two: the one
+// that is faster by measurements. Thread-safe (no shared state).
 #pragma once
 
 #include <string>
@@ -16,14 +16,15 @@ struct Variant {
   std::string difference;                // ModelVariant::difference
 };
 
-// All executions of all tasks together, as measured; 0 if a task's kernel was not itself measured.
+// The measured time of all executions of all tasks; 0 if the kernel of a task was not measured
+// itself.
 double MeasuredNs(const Variant& variant);
 
-// `usual`, unless `other` is measured in all its tasks and is plainly faster, or the usual one is
-// not measured in all of them.
+// Returns `other` if all its tasks are measured and it is plainly faster, or if they are and not
+// all tasks of `usual` are. Else `usual`.
 Variant Faster(Variant usual, Variant other);
-// For people: why it is not the usual variant, which takes `usual_ns` (0: not measured); empty if
-// it is.
+// For people: why the choice is not the usual variant, which takes `usual_ns` (0: not measured).
+// Empty if it is.
 std::string NoteOn(const Variant& chosen, double usual_ns);
 
 }  // namespace mlc::client

@@ -1,5 +1,5 @@
 // The server inside mlc-tune: the code of mlc-server on a Unix socket in a private folder, and one
-// mlc-worker child. The child ends with this process, however that ends. Used from one thread.
+// mlc-worker child, which ends with this process in any case. Use it from one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -26,21 +26,21 @@ struct EmbeddedOptions {
   server::StrategyFactory strategy;
 };
 
-// The program `name` in the folder of this one.
+// The path of the program `name` in the folder of this program.
 std::string ProgramBeside(const std::string& name);
 
 class EmbeddedServer {
  public:
-  // UNAVAILABLE if there is no such worker; errors of the server as they are.
+  // UNAVAILABLE if there is no such worker; else the errors of the server.
   static Result<std::unique_ptr<EmbeddedServer>> Start(EmbeddedOptions options);
   ~EmbeddedServer();
 
   std::string address() const { return server_->address(); }
-  // Starts the worker again if it has ended; `trials`: made so far. UNAVAILABLE, beginning with
-  // what to do, when another start would be no better: the worker refuses to run, ends twice in the
-  // same way without a trial in between, or ends too often.
+  // Restarts the worker if it has ended. `trials`: trials that were made so far. UNAVAILABLE,
+  // beginning with what to do, if a restart would not help: the worker refuses to run, ends twice
+  // in the same way without a trial in between, or ends too often.
   Status KeepWorker(int64_t trials);
-  // Lets trials under way end, at most `grace_ms`, then stops worker and server. Once.
+  // Waits for running trials, at most `grace_ms`, then stops worker and server. Call it once.
   void Stop(int64_t grace_ms);
 
  private:
@@ -56,7 +56,7 @@ class EmbeddedServer {
   std::unique_ptr<server::Server> server_;
   pid_t worker_ = -1;
   int exits_ = 0;
-  int64_t trials_ = 0;    // when it last ended
+  int64_t trials_ = 0;    // trials made when the worker last ended
   std::string last_end_;  // how it ended, with its last output
 };
 

@@ -1,6 +1,6 @@
-// A folder of this process alone in the folder for temporary files. It is removed at the end, and
-// if the process is killed, by the next one that makes such a folder: a lock on a file in it tells
-// folders in use from stale ones.
+// A private folder of this process among the temporary files. It is removed at the end. If the
+// process is killed, the next one that makes such a folder removes it: a lock on a file in it marks
+// a folder in use.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace mlc::client {
 
-// Where temporary files belong on this system.
+// The system's folder for temporary files.
 std::string FolderForTemporaries();
 
 class PrivateFolder {
  public:
-  // "<parent>/mlc-tune-XXXXXX", after removing those that were left there. ALREADY_EXISTS with the
-  // reason if it cannot be made.
+  // Creates "<parent>/mlc-tune-XXXXXX", after removing stale ones. ALREADY_EXISTS with the reason
+  // if it cannot.
   static Result<PrivateFolder> Create(const std::string& parent);
   PrivateFolder(PrivateFolder&& other) noexcept
       : path_(std::exchange(other.path_, {})), lock_(std::exchange(other.lock_, -1)) {}

@@ -1,7 +1,7 @@
-// The last step of tuning for a GPU of this machine: the runners-up of the heaviest tasks (see
-// runners_up.h) are timed in the whole model, and what makes it faster is kept in the log. The
-// programs mlc-compile and mlc-run beside this one build and run each library, several builds
-// beside one run, so that a crash or a hang ends a child alone.
+// The last step of tuning for a GPU of this machine. It times the runners-up of the heaviest tasks
+// (runners_up.h) in the whole model, and stores those that make it faster in the log. mlc-compile
+// and mlc-run beside this program build and run each library, several builds during one run, so
+// that a crash or hang ends only a child.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace mlc::client {
 struct WholeModelOptions {
   std::vector<std::string> model_words;  // TuneOptions::ModelWords()
   std::string log;                       // no other process writes it
-  Digest job;                            // that the records are said to be of
+  Digest job;                            // job that the records name
   std::string programs;                  // folder of mlc-compile and mlc-run; empty: this one's
-  int device = 0;                        // as the driver counts
-  int most = 0;                          // runners-up
-  int64_t budget_ms = 0;                 // none is begun after it
+  int device = 0;                        // number of the GPU, as the driver counts
+  int most = 0;                          // largest number of runners-up
+  int64_t budget_ms = 0;                 // no runner-up starts after it
 };
 
 struct WholeModelResult {
@@ -31,8 +31,8 @@ struct WholeModelResult {
   int taken = 0;
 };
 
-// Blocks for about `budget_ms` at most. The log is as it was on any error, CANCELLED among them if
-// `stop` was requested.
+// Blocks for about `budget_ms` at most. On an error the log is unchanged; CANCELLED if `stop` was
+// requested.
 Result<WholeModelResult> TryInWholeModel(const WholeModelOptions& options,
                                          const std::stop_token& stop);
 

@@ -9,7 +9,7 @@
 
 namespace mlc::client {
 
-// One best record per asked workload; `record` is empty when the log has none.
+// The best record of one requested workload; `record` is empty if the log has none.
 struct BestLine {
   Digest workload;
   std::string summary;

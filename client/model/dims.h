@@ -10,7 +10,7 @@
 
 namespace mlc::client {
 
-// INVALID_ARGUMENT for anything else than NAME=N with N >= 1, and for a name given twice.
+// INVALID_ARGUMENT unless each text is NAME=N with N >= 1 and each name occurs once.
 Result<std::map<std::string, int64_t>> ParseDims(const std::vector<std::string>& arguments);
 
 }  // namespace mlc::client

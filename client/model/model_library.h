@@ -15,8 +15,8 @@ namespace mlc::client {
 class ModelLibrary {
  public:
   // Finds libNAME.so (and NAME.weights) in the folder. NOT_FOUND, FAILED_PRECONDITION for a library
-  // of another interface version, or what the library says.
-  // `threads` are the CPU's, `device` is the GPU that a library for GPUs runs on.
+  // of another interface version, or the library's own error. `threads` are those of the CPU;
+  // `device` is the GPU of a library for GPUs.
   static Result<std::unique_ptr<ModelLibrary>> Open(const std::string& directory, int threads,
                                                     int device = 0);
   ~ModelLibrary();
@@ -27,7 +27,7 @@ class ModelLibrary {
   std::vector<const mlc_port*> outputs() const;
   int64_t session_bytes() const { return api_->session_bytes(model_, threads_); }
   int threads() const { return threads_; }
-  // The GPU that it runs on, -1 for the CPU.
+  // The GPU of the library, -1 for the CPU.
   int device() const { return api_->device(model_); }
   std::vector<std::string> step_labels() const;
   double load_ms() const { return load_ms_; }
@@ -37,7 +37,7 @@ class ModelLibrary {
   // Seeded values: normal floats, small integers.
   void SetRandomInputs(uint64_t seed);
   Status Run();
-  // `runs` times in nanoseconds, each of a run right after another.
+  // The times of `runs` consecutive runs in nanoseconds.
   Result<std::vector<double>> RunTimed(int runs);
   // One time per step, in nanoseconds.
   Result<std::vector<double>> RunProfiled();
@@ -48,7 +48,7 @@ class ModelLibrary {
   struct Buffers;
   ModelLibrary() = default;
   Status Load(const std::string& path, const std::string& weights, int threads, int device);
-  // `detail` says more than the status does, if it is not empty.
+  // `detail`, if not empty, explains the status.
   Status Check(mlc_status status, const std::string& what, const std::string& detail) const;
   Status CheckRun(mlc_status status) const;
 

@@ -1,6 +1,6 @@
-// The variants in which a model may be compiled: with a rewrite of the compiler, or without it.
-// Which is faster is a matter of measurement, so mlc-tune measures the tasks of all of them, and
-// mlc-compile takes the one that the measurements are for. Thread-safe (no shared state).
+// The variants of a model: compiled with a rewrite of the compiler, or without it. Only
+// measurements show which is faster, so mlc-tune measures the tasks of all variants, and
+// mlc-compile takes the fastest by these. Thread-safe (no shared state).
 #pragma once
 
 #include <set>
@@ -20,15 +20,15 @@ struct ModelVariant {
   std::set<std::string> skip;  // passes that it leaves out
 };
 
-// What there is of a model that the passes in `trace` were run on. The usual variant comes first.
-// Without fused residuals only for GPUs: on CPUs another way through memory never wins.
+// The variants of a model that the passes in `trace` were run on. The usual variant comes first.
+// The variant without fused residuals exists only for GPUs, because on CPUs another pass through
+// memory never wins.
 std::vector<ModelVariant> VariantsOf(const front::PassTrace& trace, const target::Target& target);
-// Options of the usual variant made into those of another one. It prints no stages.
+// Changes options of the usual variant into those of another one. It prints no stages.
 front::FrontOptions OptionsFor(front::FrontOptions usual, const ModelVariant& variant);
 
-// Whether a variant that comes later in VariantsOf is taken before another one, by the sums of
-// their kernels' times: if it is faster by 2 % at least, as those sums leave out what launches
-// cost.
+// Whether a variant later in VariantsOf is preferred to an earlier one, by the sums of their kernel
+// times: it must be 2 % faster, because these sums leave out the cost of launches.
 bool PlainlyFaster(double later_ns, double earlier_ns);
 
 struct ModelTask {
@@ -37,7 +37,8 @@ struct ModelTask {
   std::vector<int> uses;  // executions in each variant
 };
 
-// The tasks of a model in all its variants, equal workloads once; those of the usual variant first.
+// The tasks of a model in all its variants, without duplicates; those of the usual variant come
+// first.
 struct ModelTasks {
   std::vector<std::string> variants;  // names; one at least
   std::vector<ModelTask> tasks;

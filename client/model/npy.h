@@ -1,4 +1,4 @@
-// NumPy's array file, versions 1 to 3: C order, little-endian, the element types we have.
+// NumPy's array files, versions 1 to 3: C order, little-endian, the element types that graphs have.
 // Source: numpy.lib.format. Pure.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace mlc::client {
 
-// INVALID_ARGUMENT for anything else than such a file. Reads the header alone: the tensor's bytes
-// are those of `bytes`, which `owner` keeps.
+// INVALID_ARGUMENT if `bytes` is not such a file. Reads only the header: the tensor refers to
+// `bytes`, which `owner` keeps alive.
 Result<graph::TensorDataRef> ParseNpy(std::string_view bytes, std::shared_ptr<const void> owner);
 
 }  // namespace mlc::client

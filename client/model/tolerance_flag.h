@@ -1,4 +1,4 @@
-// The flag --tolerance, alike in all programs that read a model.
+// The flag --tolerance of all programs that read a model.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,7 @@ class App;
 namespace mlc::client {
 
 // Sets `tolerance` if the flag is given: 0, which admits no approximate algorithm, or a number
-// below
-// 1. Anything else ends the parsing with what is wrong.
+// below 1. Any other value ends the parsing with an error.
 void AddToleranceFlag(CLI::App& app, std::optional<double>& tolerance, const std::string& help);
 
 }  // namespace mlc::client

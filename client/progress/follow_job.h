@@ -1,4 +1,4 @@
-// A job of a server followed to its end, by the program that submitted it or another one.
+// Follows a job of a server to its end, from the program that submitted it or another one.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@
 namespace mlc::client {
 
 struct Followed {
-  proto::JobProgress progress;  // the last that was seen
-  bool left = false;            // the job goes on without us
+  proto::JobProgress progress;  // the last one received
+  bool left = false;            // true: the caller left, and the job goes on
 };
 
-// Shows progress until the job ends, or until `leave` is requested: the job does not need us. A
-// server that goes away meanwhile, or whose network does, is waited for; UNAVAILABLE with the cause
-// if it stays away for `reconnect_timeout`. The clock may be set meanwhile.
+// Shows progress until the job ends or `leave` is requested; the job goes on without the caller. If
+// the server or its network goes away, waits for up to `reconnect_timeout`, then UNAVAILABLE with
+// the cause. The wall clock may be set meanwhile.
 Result<Followed> FollowJob(TunerClient& client, const std::string& job, ProgressOutput& output,
                            const std::stop_token& leave,
                            std::chrono::milliseconds reconnect_timeout);

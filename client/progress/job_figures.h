@@ -1,4 +1,5 @@
-// Numbers for people: what a job's progress says of the model that it tunes. Pure; thread-safe.
+// Figures for people: what the progress of a job means for the model that it tunes. Pure;
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ struct ModelInfo {
   std::vector<std::string> variants = {""};  // names, the usual one first; a lone one has none
 };
 ModelInfo InfoOf(const ModelTasks& model);
-// Of a submitted job. DATA_LOSS if it cannot be read.
+// The model of a submitted job. DATA_LOSS if the description cannot be read.
 Result<ModelInfo> InfoOf(const proto::JobDescription& description);
 
 struct TaskLine {
@@ -43,13 +44,13 @@ struct TaskLine {
   double KnownNs() const { return best_ns > 0 ? best_ns : estimate_ns; }
 };
 
-// The model's time is that of the library that could be built now: the best measured time of each
-// task, or, where there is none yet, the one to be expected of the config that a build would use,
-// which is a config transferred from the log or the default. 0 while a task has neither.
+// The time of the model is that of the library that could be built now: the best measured time of
+// each task or, without one, the expected time of the config that a build would use (transferred
+// from the log, or the default). 0 while a task has neither.
 struct VariantFigures {
   int tasks = 0;
   int missing = 0;  // tasks without a correct kernel
-  int untried = 0;  // of them, those without a trial
+  int untried = 0;  // of those, tasks without a trial
   double model_ns = 0;
   double measured_share = 0;  // of model_ns
 };
@@ -58,11 +59,11 @@ struct JobFigures {
   std::vector<TaskLine> tasks;
   std::vector<VariantFigures> variants;  // parallel to the model's
   size_t fastest = 0;                    // the variant that would be built
-  // Of the usual variant with the defaults, which are what is built without a log; 0 until every
-  // default is measured.
+  // The usual variant with default configs, which a build without a log uses; 0 until every default
+  // is measured.
   double default_model_ns = 0;
   int defaults_missing = 0;  // tasks of the usual variant whose default was not measured
-  int64_t measured = 0;      // trials that were no answers of the log
+  int64_t measured = 0;      // trials that were measured, not read from the log
   double trials_per_s = 0;   // of those; 0 without any
   double seconds_left = 0;   // 0: unknown
   int64_t failures = 0;

@@ -9,13 +9,12 @@
 
 namespace mlc::client {
 
-// A table with a head, the newest job last, where a prompt follows. `now_us`: microseconds since
-// 1970.
+// A table with a head; the newest job is last, near the prompt. `now_us`: microseconds since 1970.
 std::string JobsTable(const proto::ListJobsReply& jobs, int64_t now_us);
 // One JSON document with "schema": "mlc.jobs/1", newest first. Fields are added, never renamed.
 std::string JobsJson(const proto::ListJobsReply& jobs);
-// The one job that `text` begins: at least four digits of its id. NOT_FOUND for none,
-// INVALID_ARGUMENT for several or for a text that begins no id.
+// The only job whose id begins with `text`, which has at least four digits. NOT_FOUND for none,
+// INVALID_ARGUMENT for several or for a text that cannot begin an id.
 Result<std::string> FindJob(const proto::ListJobsReply& jobs, const std::string& text);
 
 }  // namespace mlc::client

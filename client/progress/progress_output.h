@@ -1,5 +1,5 @@
-// Shows a job's progress while it runs: a redrawn block on a terminal, else a line every 10 s, both
-// on standard error; or JSON lines on standard output. Used from one thread.
+// Shows the progress of a job while it runs: a block that is redrawn on a terminal, else a line
+// every 10 s, both on standard error; or JSON lines on standard output. Use it from one thread.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ class ProgressOutput {
 
   // An error of transport::FlushOutput if the JSON lines cannot be written.
   Status Show(const proto::JobProgress& progress);
-  // The server is away; the next Show says that it is back.
+  // Shows that the server is away; the next Show says that it is back.
   void ShowWaiting(std::chrono::seconds waited);
   // Leaves the last state on the screen.
   void Finish(const proto::JobProgress& progress);
@@ -32,7 +32,7 @@ class ProgressOutput {
   std::chrono::steady_clock::time_point last_;
   bool shown_ = false;
   bool waiting_ = false;
-  proto::JobProgress seen_;    // by Show, on a terminal
+  proto::JobProgress seen_;    // last progress that Show got, on a terminal
   std::vector<size_t> drawn_;  // lengths of the lines on the terminal, the cursor below them
 };
 

@@ -1,5 +1,5 @@
-// What a person sees of a job: pure text from the job's progress and what the client knows of its
-// tasks. No terminal is touched here.
+// The text that a person sees of a job, from its progress and what the client knows of its tasks.
+// Pure; writes to no terminal.
 #pragma once
 
 #include <chrono>
@@ -16,16 +16,16 @@ std::string TimeText(double ns);
 
 // One line, for logs and pipes.
 std::string ProgressLine(const ModelInfo& model, const proto::JobProgress& progress);
-// Said while the server is away.
+// The line that is shown while the server is away.
 std::string WaitingLine(std::chrono::seconds waited);
 // Lines of a block for a terminal, the heaviest tasks first; each at most `width` wide, at most
 // `height` of them.
 std::vector<std::string> ProgressBlock(const ModelInfo& model, const proto::JobProgress& progress,
                                        int width, int height);
-// The same while the server is away: what was seen last, with WaitingLine in the place of totals.
+// The same while the server is away: the last progress, with WaitingLine in place of the totals.
 std::vector<std::string> WaitingBlock(const ModelInfo& model, const proto::JobProgress& progress,
                                       std::chrono::seconds waited, int width, int height);
-// What was gained and where, at the end.
+// The gains of the tasks, at the end.
 std::string FinalTable(const ModelInfo& model, const proto::JobProgress& progress);
 // Which variant of the model is the fastest, and by how much; empty if there is only one.
 std::string VariantsText(const ModelInfo& model, const JobFigures& figures);

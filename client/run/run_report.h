@@ -1,5 +1,4 @@
-// What mlc-run reports, and its two forms: text for people, one JSON document for programs.
-// Values and pure functions.
+// The report of mlc-run as text for people and as one JSON document. Values and pure functions.
 #pragma once
 
 #include <optional>

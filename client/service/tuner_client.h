@@ -1,5 +1,5 @@
-// The client side of the services for people: blocking calls with deadlines by the steady clock,
-// our Status. Thread-safe but for Reconnect.
+// The client side of both services: blocking calls with deadlines by the steady clock and errors as
+// Status. Thread-safe except for Reconnect.
 #pragma once
 
 #include <chrono>
@@ -17,9 +17,9 @@
 namespace mlc::client {
 
 struct WatchLimits {
-  // A server that runs speaks several times a second: UNAVAILABLE after this long without a word.
+  // UNAVAILABLE if no message arrives for this long; a server sends several a second.
   std::optional<std::chrono::milliseconds> silence = std::nullopt;
-  std::stop_token stop = {};  // ends the watching at once: CANCELLED
+  std::stop_token stop = {};  // ends the call at once with CANCELLED
 };
 
 class TunerClient {
@@ -28,39 +28,39 @@ class TunerClient {
   // seconds; errors of transport::Connection::Open.
   static Result<TunerClient> Connect(transport::ChannelOptions server);
 
-  // The calls end with UNAVAILABLE if the server goes away, with DEADLINE_EXCEEDED if it does not
+  // Calls end with UNAVAILABLE if the connection is lost, and with DEADLINE_EXCEEDED if there is no
   // answer for a minute.
   Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request);
-  // PERMISSION_DENIED if the caller is no administrator.
+  // PERMISSION_DENIED if the caller is not an administrator.
   Result<proto::SubmitJobReply> SubmitUserKernel(const proto::SubmitUserKernelRequest& request);
   Status Cancel(const std::string& job);
   Result<proto::JobDescription> Describe(const std::string& job);
-  // All that run, and at most `limit` of those that have ended; newest first.
+  // All running jobs, and at most `limit` of those that have ended; newest first.
   Result<proto::ListJobsReply> List(int limit);
   Result<proto::BestReply> Best(const proto::BestRequest& request);
   Result<proto::ListWorkersReply> Workers();
-  // The worker finishes what it holds and leaves. NOT_FOUND if the server does not know it.
+  // Has the worker finish what it holds and exit. NOT_FOUND if the server does not know it.
   Status Drain(const std::string& worker, const std::string& reason);
-  // Ends its quarantine.
+  // Ends the quarantine of the worker.
   Status Release(const std::string& worker);
 
   // Calls `seen` with each message until the job ends, and returns the last one. An error of `seen`
-  // ends the watching and is returned.
+  // ends the call and is returned.
   Result<proto::JobProgress> Watch(const std::string& job,
                                    const std::function<Status(const proto::JobProgress&)>& seen,
                                    const WatchLimits& limits = {});
 
-  // After a call that failed: begins to connect anew, for Await to wait for. No other call may be
-  // under way. Errors of transport::Connection::Open.
+  // Starts a new connection after a call that failed; Await waits for it. No other call may be
+  // running. Errors of transport::Connection::Open.
   Status Reconnect();
   // Waits for a connection, at most `timeout_ms`.
   bool Await(int64_t timeout_ms) const { return link_->connection->Await(timeout_ms); }
-  // Why the server cannot be reached, as transport::Connection::Explain.
+  // The cause if the server cannot be reached, as transport::Connection::Explain.
   Status Explain() const { return link_->connection->Explain(); }
   const std::string& address() const { return server_.address; }
 
  private:
-  // One connection, and who speaks over it.
+  // One connection and its stubs.
   struct Link {
     explicit Link(std::unique_ptr<transport::Connection> opened)
         : connection(std::move(opened)),
@@ -76,7 +76,7 @@ class TunerClient {
   Result<Reply> Call(Stub& stub,
                      grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
                      const Request& request);
-  // A failed status in words that say which server it is about.
+  // A failed status with the address of the server.
   Status Explained(const grpc::Status& status) const;
 
   transport::ChannelOptions server_;

@@ -1,5 +1,5 @@
-// A question that is asked in a child process, because asking initialises what this process is not
-// to have, such as the CUDA driver.
+// Asks a question in a child process, because asking initialises something that this process must
+// not have, such as the CUDA driver.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 
 namespace mlc::client {
 
-// What `ask` returns in a forked child; empty if there is no child, or it ends without a word or
-// within a minute not at all.
+// Returns what `ask` returns in a forked child. Empty if there is no child, or if it ends without
+// an answer or takes longer than a minute.
 std::string AnswerOfChild(const std::function<std::string()>& ask);
 
 }  // namespace mlc::client

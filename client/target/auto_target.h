@@ -1,6 +1,5 @@
-// What `--target auto` means: the machine's GPU where it can do the work, else its CPU; and
-// where there are records or workers, what those are of. The choice comes with its reason, so that
-// a program can say it.
+// Resolves `--target auto`: the machine's GPU if it can do the work, else its CPU; if there are
+// records or workers, their class. The choice has a reason that a program can print.
 #pragma once
 
 #include <string>
@@ -14,7 +13,7 @@ namespace mlc::client {
 
 inline constexpr std::string_view kAutoTarget = "auto";
 
-// Tuning times kernels, which on a GPU takes CUPTI; compiling takes NVRTC alone.
+// Tuning times kernels, which needs CUPTI on a GPU. Compiling needs only NVRTC.
 enum class Work { kTune, kCompile };
 
 struct AutoTarget {
@@ -26,8 +25,7 @@ struct AutoTarget {
   std::string Line() const { return "target: " + text + " (" + reason + ")"; }
 };
 
-// What this machine offers, asked once. The driver and the CUDA libraries are opened in a child
-// process.
+// What this machine offers; asked once. A child process opens the driver and the CUDA libraries.
 struct Machine {
   target::Target cpu;
   Result<target::Target> gpu;  // GPU 0, or why there is none
@@ -38,19 +36,19 @@ struct Machine {
 };
 Machine LookAtMachine(int threads, const std::string& cuda_home);
 
-// The GPU if it and the CUDA libraries that the work takes are there, else the CPU.
+// Returns the GPU if it and the CUDA libraries for the work are there, else the CPU.
 AutoTarget ChooseForMachine(const Machine& machine, Work work);
 
-// For a model whose kernels are recorded: the machine's GPU, then its CPU, if the records
-// are of its class; a class that is the only one; else as ChooseForMachine. `texts` are targets or
-// classes; those of an unknown form are passed over, as are CPUs of another number of threads
-// if `threads` is not 0. `where`: "the log". Pure.
+// For a model with records: the machine's GPU, then its CPU, if the records are of its class; else
+// the only class there is; else as ChooseForMachine. `texts` are targets or classes. Texts of an
+// unknown form are ignored, and if `threads` is not 0 also CPUs with another number of threads.
+// `where`: "the log". Pure.
 AutoTarget ChooseAmongRecords(const std::vector<std::string>& texts, const Machine& machine,
                               int threads, const std::string& where);
 
-// For workers of a server, of GPUs if it has any, else of CPUs: the machine's class if it is
-// among them, else their only one. INVALID_ARGUMENT, with the list, for several; as
-// ChooseForMachine if there are none. Pure.
+// For the workers of a server, GPUs if it has any, else CPUs: the machine's class if it is among
+// them, else their only class. INVALID_ARGUMENT, with the list, for several; as ChooseForMachine if
+// there are none. Pure.
 Result<AutoTarget> ChooseAmongWorkers(const std::vector<std::string>& texts, const Machine& machine,
                                       int threads);
 

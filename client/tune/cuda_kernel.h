@@ -1,5 +1,5 @@
-// mlc-tune --cuda-kernel: a user-supplied kernel, and the workload that it is for,
-// from their files. Thread-safe.
+// Reads a user-supplied kernel and its workload from their files (mlc-tune --cuda-kernel).
+// Thread-safe.
 #pragma once
 
 #include "base/status.h"
@@ -10,9 +10,9 @@
 
 namespace mlc::client {
 
-// The file's workload as the only task of a model. INVALID_ARGUMENT with the place of a mistake.
+// Reads the workload as the only task of a model. INVALID_ARGUMENT with the place of a mistake.
 Result<ModelTasks> ReadWorkload(const TuneOptions& options);
-// INVALID_ARGUMENT for a file that cannot be read, or a kernel that no server would take.
+// INVALID_ARGUMENT if the file cannot be read, or if no server would accept the kernel.
 Result<proto::UserKernel> ReadCudaKernel(const TuneOptions& options, const target::Target& target);
 
 }  // namespace mlc::client

@@ -1,8 +1,8 @@
-// Ctrl-C, SIGTERM and SIGHUP as events. Until there is something to keep, the first one ends the
-// program at once; from then on the first one asks through a token, and the second one ends it. The
-// exit code is 130. A signal that the parent process has set to be ignored (nohup, a job in the
-// background of a script) stays ignored. Make one before any other thread starts, so that all
-// inherit its blocked signals.
+// Turns Ctrl-C, SIGTERM and SIGHUP into events. Until there is something to keep, the first signal
+// ends the program at once. After that, the first signal requests a stop through a token, and the
+// second one ends the program. The exit code is 130. A signal that the parent process ignores
+// (nohup, a background job of a script) stays ignored. Make one before any other thread starts, so
+// that all threads inherit its blocked signals.
 #pragma once
 
 #include <signal.h>
@@ -19,8 +19,8 @@ class Interrupt {
   Interrupt();
   ~Interrupt();
 
-  // There is something to keep from now on. What waits for the token is called on a thread of its
-  // own, or at once if the signal came already; its std::stop_callback may wait for it.
+  // From now on there is something to keep. Callbacks of the token run on a thread of their own, or
+  // at once if the signal has arrived already; a std::stop_callback may wait for it.
   std::stop_token Keep();
   bool requested() const { return stop_.stop_requested(); }
 
@@ -32,7 +32,7 @@ class Interrupt {
   std::mutex mutex_;
   bool keeping_ = false;
   std::stop_source stop_;
-  std::thread stopper_;  // calls those who wait for the token
+  std::thread stopper_;  // runs the callbacks of the token
   std::atomic<bool> ending_ = false;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// What mlc-tune says of the target and of the CPUs that it chose by itself.
+// Prints the target and the CPUs that mlc-tune chose.
 #pragma once
 
 #include <iostream>
@@ -9,12 +9,12 @@
 
 namespace mlc::client {
 
-// On stderr, where progress goes, unless there is to be none.
+// Prints to stderr, unless progress is off.
 inline void SayTarget(const TuneOptions& options, const AutoTarget& chosen) {
   if (!options.quiet && !options.json_lines) std::cerr << chosen.Line() << std::endl;
 }
 
-// Which CPUs of this machine the kernels' threads will have.
+// Prints the CPUs of this machine that the kernels' threads will have.
 inline void SayPlaces(const TuneOptions& options, int threads) {
   if (options.quiet || options.json_lines) return;
   std::cerr << target::DescribePlaces(target::UsablePlaces(), threads) << std::endl;

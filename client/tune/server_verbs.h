@@ -1,4 +1,4 @@
-// mlc-tune --jobs, --watch, --cancel, --workers, --drain, --release: everything but tuning.
+// The verbs of mlc-tune at a server: --jobs, --watch, --cancel, --workers, --drain, --release.
 #pragma once
 
 #include "base/exit_code.h"

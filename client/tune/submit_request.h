@@ -1,4 +1,4 @@
-// The message by which mlc-tune submits a job. Pure.
+// Builds the message that submits a job. Pure.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace mlc::client {
 
-// A model in one variant is asked for without variants.
+// A model with one variant is submitted without variants.
 proto::SubmitJobRequest SubmitRequestOf(const TuneOptions& options, const ModelTasks& model,
                                         const target::Target& target, const std::string& user);
 

@@ -1,4 +1,4 @@
-// How mlc-tune ends: what it found, on standard output, and its exit code.
+// Prints the result of mlc-tune to standard output and returns its exit code.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace mlc::client {
 
-// Of a job that has ended. INTERNAL if the job failed.
+// For a job that has ended. INTERNAL if the job failed.
 Result<ExitCode> Ended(const TuneOptions& options, const std::string& job, const ModelInfo& model,
                        const proto::JobProgress& progress,
                        const std::optional<WholeModelResult>& whole = std::nullopt);

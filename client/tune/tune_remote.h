@@ -10,7 +10,7 @@
 
 namespace mlc::client {
 
-// Submits what the options ask for, and follows the job unless they say --detach.
+// Submits the job of the options, and follows it unless --detach is given.
 Result<ExitCode> TuneRemote(const TuneSession& session);
 // Follows the job with this id.
 Result<ExitCode> Watch(const TuneSession& session, TunerClient& client, const std::string& job);

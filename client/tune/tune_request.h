@@ -1,4 +1,4 @@
-// What mlc-tune asks of a server: the tasks of a model, or a user-supplied kernel.
+// The request of mlc-tune: the tasks of a model, or a user-supplied kernel.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 namespace mlc::client {
 
 struct TuneRequest {
-  proto::SubmitUserKernelRequest request;  // with a kernel or, if it searches, without
+  proto::SubmitUserKernelRequest request;  // has a kernel unless the job searches
   bool searches = true;
   ModelInfo model;
 };
@@ -22,9 +22,10 @@ struct TuneRequest {
 Result<TuneRequest> TuneRequestOf(const TuneOptions& options, const target::Target& target);
 Result<proto::SubmitJobReply> Submit(TunerClient& client, const TuneRequest& tune);
 
-// Of the kernels: as asked for, or as many as CPUs are usable.
+// Threads of the kernels: as requested, or the number of usable CPUs.
 int ThreadsOf(const TuneOptions& options);
-// Who is logged in, in the letters of the server's names: for servers that cannot tell otherwise.
+// The name of the logged-in user, in characters that servers accept in names; for servers that do
+// not authenticate callers.
 std::string UserName();
 
 }  // namespace mlc::client

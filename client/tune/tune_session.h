@@ -1,4 +1,4 @@
-// What every way of running mlc-tune is given.
+// The input of every mode of mlc-tune.
 #pragma once
 
 #include "base/rpc/channel.h"
@@ -10,7 +10,7 @@ namespace mlc::client {
 
 struct TuneSession {
   const TuneOptions& options;
-  transport::ChannelOptions server;  // of --server, with what the environment adds
+  transport::ChannelOptions server;  // from --server and the environment
   ProgressStyle style = ProgressStyle::kPlain;
   Interrupt& interrupt;
 };

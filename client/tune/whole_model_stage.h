@@ -1,4 +1,4 @@
-// The last stage of tuning for a GPU of this machine: runners-up are timed in the whole model.
+// The last stage of tuning for a GPU of this machine: times runners-up in the whole model.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace mlc::client {
 
-// Nothing if the options or what was measured leave nothing to time. What goes wrong costs nothing
-// that was measured before, and is said on standard error.
+// Does nothing if the options or the measurements leave nothing to time. An error loses no earlier
+// measurement; it is printed to standard error.
 std::optional<WholeModelResult> TryRunnersUp(const TuneOptions& options, const std::string& job,
                                              const proto::JobProgress& progress,
                                              const std::stop_token& stop);

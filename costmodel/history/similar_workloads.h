@@ -1,6 +1,6 @@
-// What the log knows of workloads similar to a given one, for transfer of their configs (see
-// costmodel/transfer.h). Searches, builds and queries read it alike. Not thread-safe; borrows the
-// log and the index.
+// Finds what the log knows of workloads similar to a given one, so that their configs can be
+// transferred (costmodel/transfer.h). Searches, builds and queries use it alike. Not thread-safe;
+// borrows the log and the index.
 #pragma once
 
 #include <map>
@@ -18,8 +18,7 @@ namespace mlc::server {
 
 class SimilarWorkloads {
  public:
-  // `index`: of the same log. `target`: a class text. Records after `up_to_id` are as if they were
-  // not there.
+  // `index` belongs to the same log. `target` is a class text. Ignores records after `up_to_id`.
   SimilarWorkloads(const db::TuningLog& log, WorkloadIndex& index, std::string target,
                    int64_t up_to_id = INT64_MAX)
       : log_(log), index_(index), target_(std::move(target)), up_to_id_(up_to_id) {}
@@ -48,7 +47,7 @@ class SimilarWorkloads {
   WorkloadIndex& index_;
   const std::string target_;
   const int64_t up_to_id_;
-  std::map<Digest, std::unique_ptr<Entry>> entries_;  // that were read
+  std::map<Digest, std::unique_ptr<Entry>> entries_;  // entries that were read
   std::map<const costmodel::SimilarWorkload*, const Entry*> sources_;
 };
 

@@ -1,5 +1,6 @@
-// Which workloads of a log are alike: of the newest ones, since a log only grows. Each is read and
-// described once, some 10 us, however often is asked; some 120 bytes for each. Thread-safe.
+// Finds similar workloads among the newest ones of a log; older ones are left out, because a log
+// only grows. Each workload is read and described once, which takes about 10 us and 120 bytes.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,13 @@ namespace mlc::server {
 
 class WorkloadIndex {
  public:
-  // Borrows the log. Knows the newest `most` workloads at least, and up to half as many more.
+  // Borrows the log. Holds at least the newest `most` workloads, and at most half as many more.
   explicit WorkloadIndex(const db::TuningLog& log, int64_t most = 32'768)
       : log_(log), most_(most) {}
 
-  // Keys of those near enough to teach something about `problem` (costmodel/transfer.h), nearest
-  // first, ties as they came into the log. Itself, too, if the log has it.
+  // Keys of the workloads that are near enough to `problem` for a transfer (costmodel/transfer.h),
+  // nearest first, ties in the order of the log. Includes the problem's own workload if the log has
+  // it.
   Result<std::vector<Digest>> Near(const costmodel::Problem& problem);
   int64_t size() const;
 

@@ -1,5 +1,5 @@
-// Brings the workloads, records and models of another log into this one. Records are taken once by
-// task_uid, so merging again changes nothing; the other log is verified first, from end to end.
+// Adds the workloads, records and models of another log to this one. The other log is verified from
+// end to end first. A record is added once by its task_uid, so a second merge changes nothing.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct MergeCounts {
   int64_t added = 0;
 };
 
-// One transaction: all or nothing. DATA_LOSS or INVALID_ARGUMENT names a damaged or impossible
-// record of `from`; ABORTED if another process writes `into`.
+// Runs in one transaction. DATA_LOSS or INVALID_ARGUMENT names a damaged or impossible record of
+// `from`; ABORTED if another process writes `into`.
 Result<MergeCounts> Merge(const std::string& into, const std::string& from);
 
 }  // namespace mlc::db

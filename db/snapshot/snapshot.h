@@ -1,5 +1,5 @@
-// A snapshot: one closed file that builds read, and that never changes. Published whole or not at
-// all, and only if every record in it is intact.
+// A snapshot: one closed file that builds read and that never changes. It is published as a whole
+// or not at all, and only if every record in it is intact.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct SnapshotInfo {
   int64_t bytes = 0;
 };
 
-// Copies the log, live or not, to `to` by way of a temporary file beside it. DATA_LOSS if the log
-// has a damaged record: `to` is then as it was. ALREADY_EXISTS as CheckReplaceable.
+// Copies the log, which may be in use, to a temporary file beside `to` and renames it. DATA_LOSS if
+// the log has a damaged record, and `to` is unchanged. ALREADY_EXISTS as in CheckReplaceable.
 Result<SnapshotInfo> WriteSnapshot(const std::string& log, const std::string& to);
 
 }  // namespace mlc::db

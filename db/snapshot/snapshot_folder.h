@@ -1,7 +1,7 @@
-// A folder of snapshots for builds: each file is immutable and named by its time and content, and
-// "latest.db" is a link to the newest. Readers of the link or of a file never see half of one; old
-// ones are removed by a policy. Safe with several publishers on one host (a lock file in the
-// folder).
+// A folder of snapshots for builds. Each file is immutable and named by its time and content; the
+// link "latest.db" leads to the newest. A reader of the link or a file never sees half of one. A
+// policy decides which old snapshots are deleted. Several publishers on one host may use a folder;
+// they lock a file in it.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace mlc::db {
 
-// A snapshot is kept if either rule keeps it.
+// Either rule keeps a snapshot.
 struct SnapshotPolicy {
-  int newest = 24;  // so many of the newest, at least 1
-  int days = 30;    // and the last one of each of so many days (UTC) that have any
-  // On the log's volume this share stays free (RoomFor).
+  int newest = 24;  // number of newest ones to keep, at least 1
+  int days = 30;    // and the last one of each of this many days (UTC) with snapshots
+  // Percent of the log's volume that stays free (RoomFor).
   int free_percent = 0;
-  // Old ones go, though the rules keep them, if there is no room for a new one else.
+  // Delete old snapshots that the rules would keep if there is no room for a new one otherwise.
   bool makes_room = false;
 };
 
@@ -32,13 +32,13 @@ struct PublishedSnapshot {
 // "tuning-20261122T021500Z-<32 hexadecimal digits>.db"
 std::string SnapshotName(int64_t wall_us, const Digest& content);
 
-// Of file names, those that the policy drops; names of another form are not ours and stay. Pure.
+// Returns the file names that the policy deletes. Files with other names stay. Pure.
 std::vector<std::string> OutdatedSnapshots(std::vector<std::string> names,
                                            const SnapshotPolicy& policy);
 
-// Publishes the log, live or not, into `folder` (made if missing). DATA_LOSS if the log has a
-// damaged record: nothing is published then. RESOURCE_EXHAUSTED if there is no room for one: none
-// is begun. ABORTED while another process publishes.
+// Publishes the log, which may be in use, in `folder` (created if missing). DATA_LOSS if the log
+// has a damaged record; nothing is published then. RESOURCE_EXHAUSTED if there is no room; the copy
+// is not started. ABORTED while another process publishes.
 Result<PublishedSnapshot> PublishSnapshot(const std::string& log, const std::string& folder,
                                           const SnapshotPolicy& policy, int64_t wall_us);
 

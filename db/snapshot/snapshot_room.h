@@ -1,5 +1,5 @@
-// How much snapshots may take of a volume: the log beside them must be able to grow, and to be
-// copied once when a new version migrates it.
+// How much space snapshots may use on a volume. The log on the same volume must be able to grow,
+// and to be copied once when a new version migrates it.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ struct SnapshotFile {
 };
 
 struct SnapshotRoom {
-  int64_t needed = 0;   // by the next one, at most
-  int64_t free = 0;     // where they are
-  int64_t reserve = 0;  // that has to stay free there
+  int64_t needed = 0;   // upper bound of the size of the next snapshot
+  int64_t free = 0;     // free space of the volume
+  int64_t reserve = 0;  // space that must stay free there
 };
 
-// What one more snapshot of the log would find in `folder`. On the log's volume `free_percent` of
-// it stay free, 8 GiB at most, and as much as the log has; on another one nothing has to.
+// The space for one more snapshot of the log in `folder`. On the log's volume, `free_percent` of it
+// (8 GiB at most) and the size of the log stay free; on another volume nothing has to.
 Result<SnapshotRoom> RoomFor(const std::string& log, const std::string& folder, int free_percent);
 
-// Of the snapshots that are there, those that have to go for the next one, the oldest first; the
-// newest stays. Nothing if that does not suffice. Pure.
+// Returns the snapshots to delete for the next one, the oldest first; the newest stays. Empty if
+// that would not suffice. Pure.
 std::optional<std::vector<std::string>> SnapshotsInTheWay(std::vector<SnapshotFile> there,
                                                           const SnapshotRoom& room);
 
-// RESOURCE_EXHAUSTED in words.
+// RESOURCE_EXHAUSTED with the figures as text.
 Status NoRoom(const std::string& folder, const SnapshotRoom& room);
 
 }  // namespace mlc::db

@@ -1,5 +1,5 @@
-// Checks a log file from end to end: SQLite's own structure, foreign keys, every workload's key,
-// every record's digest and rules, every cost model's digest. Reads only.
+// Checks a log file from end to end: SQLite's structure, foreign keys, the key of every workload,
+// the digest and rules of every record, the digest of every cost model. Reads only.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace mlc::db {
 struct VerifyReport {
   int64_t workloads = 0;
   int64_t records = 0;
-  // One line each, at most kMaxProblems; empty for a sound log.
+  // One line for each problem, at most kMaxProblems; empty for an intact log.
   std::vector<std::string> problems;
 };
 inline constexpr size_t kMaxProblems = 100;

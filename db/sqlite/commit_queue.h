@@ -1,7 +1,7 @@
-// Group commit: one thread owns the one writing connection and puts many queued writes into each
-// transaction, so that full synchronisation costs a few milliseconds per batch instead of per row.
-// A batch closes at 64 writes, 20 ms after its first one, or when a caller waits. After an I/O
-// error the state of the disk is unknown: every later write is refused. Thread-safe.
+// Group commit. One thread owns the only writing connection and puts many queued writes into each
+// transaction, so full synchronisation costs a few milliseconds per batch instead of per row. A
+// batch ends at 64 writes, 20 ms after its first write, or when a caller waits. After an I/O error
+// the state of the disk is unknown, so every later write is refused. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -18,12 +18,12 @@ namespace mlc::db {
 
 class CommitQueue {
  public:
-  // Runs on the queue's thread inside a transaction; an error undoes this write alone.
+  // Runs on the queue's thread inside a transaction. An error undoes only this write.
   using Write = std::function<Status(Database&)>;
   // Runs once, on the queue's thread, after the commit or its failure.
   using Done = std::function<void(const Status&)>;
 
-  // `timed` gets the seconds that each batch took, on the queue's thread; may be empty.
+  // `timed` gets the duration of each batch in seconds, on the queue's thread; may be empty.
   CommitQueue(Database database, std::function<void(double)> timed);
   // Commits what is queued, checkpoints, closes.
   ~CommitQueue();

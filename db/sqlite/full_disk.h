@@ -1,13 +1,12 @@
-// A disk that is full to us: also a used-up quota (EDQUOT), and a file at the process's limit
-// (EFBIG). SQLite reports only the first as a full disk; the others would be I/O errors, after
-// which the log takes no more writes.
+// Makes SQLite treat a used-up quota (EDQUOT) and a file at the limit of the process (EFBIG) as a
+// full disk. Otherwise it would report I/O errors, after which the log takes no more writes.
 #pragma once
 
 namespace mlc::db {
 
-// The errno of a failed write as SQLite is to see it.
+// Returns the errno that SQLite should see for the errno of a failed write.
 int FullDiskError(int error);
-// Has SQLite see it so, for all files of this process. Once is enough.
+// Installs this for all files of the process. Once is enough.
 void TreatQuotasAsFullDisks();
 
 }  // namespace mlc::db

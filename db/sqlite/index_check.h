@@ -1,6 +1,6 @@
-// Whether the indexes of the record table say what the table says. SQLite's own check looks every
-// row up in every index, ten seconds where there are a million rows; here sums over the entries of
-// each are compared, which one pass in order gives. Not thread-safe.
+// Checks that the indexes of the record table agree with the table. SQLite's own check looks up
+// every row in every index, which takes ten seconds for a million rows. This one compares sums over
+// the entries of each index, which one pass in order computes. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ namespace mlc::db {
 
 class IndexCheck {
  public:
-  // A row of the table, with the numbers of its workload and its target.
+  // Adds a row of the table, with the numbers of its workload and its target.
   void AddRow(const Record& record, int64_t workload, int64_t target);
-  // After all rows, in the same transaction. DATA_LOSS that names an index of which entries are
-  // missing, wrong, too many or out of order.
+  // Call it after all rows, in the same transaction. DATA_LOSS names an index with missing, wrong,
+  // surplus or unordered entries.
   Status Compare(Database& database) const;
 
  private:

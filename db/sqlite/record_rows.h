@@ -1,4 +1,4 @@
-// Records, jobs and models to and from rows: the one place that knows the columns.
+// Converts records, jobs and models to and from rows. No other file knows the columns.
 #pragma once
 
 #include <span>
@@ -16,12 +16,13 @@ extern const std::string kSelectRecord;
 inline constexpr int kWorkloadColumn = 25;
 inline constexpr int kTargetColumn = 26;
 Record RecordFrom(const Statement& row);
-// kInfra, which no log keeps, for a number that is none.
+// Returns kInfra, which the log never stores, for a number that is no outcome.
 Outcome OutcomeAt(const Statement& row, int column);
-// DATA_LOSS that names the record if its stored digest is not the digest of its fields.
+// DATA_LOSS, with the record, if its stored digest is not the digest of its fields.
 Status CheckDigest(const Statement& row, const Record& record);
 
-// True if the record is new. Adds the target. INVALID_ARGUMENT if the workload is not in the log.
+// Returns true if the record is new. Adds its target. INVALID_ARGUMENT if its workload is not in
+// the log.
 Result<bool> InsertRecord(Database& database, const Record& record);
 Status InsertWorkload(Database& database, const WorkloadRow& row);
 Status ReplaceJob(Database& database, const JobRow& job);

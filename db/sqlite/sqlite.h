@@ -1,5 +1,5 @@
-// SQLite with our Status, values and lifetimes; the only place that maps its error codes. A
-// Database and its Statements belong to one thread at a time.
+// Wraps SQLite in Status, values and owners. No other file maps its error codes. A Database and its
+// Statements belong to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct sqlite3_stmt;
 
 namespace mlc::db {
 
-// Binds by position from 1, reads columns from 0. Must not outlive its Database.
+// Positions of parameters start with 1, those of columns with 0. Must not outlive its Database.
 class Statement {
  public:
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
@@ -54,8 +54,8 @@ enum class OpenMode : uint8_t {
   kReadOnly,
 };
 
-// Closed for good: written in no other way than by being replaced, as WriteSnapshot does it. Such a
-// file says so: no write-ahead log, none wanted by its header, and no lock of a writer beside it.
+// A published snapshot, which is replaced and never written. Its header asks for no write-ahead
+// log, it has none, and there is no lock of a writer beside it.
 bool IsPublished(const std::string& path);
 
 class Database {
@@ -70,18 +70,19 @@ class Database {
   Status Execute(const std::string& sql);
   // The first column of the first row.
   Result<int64_t> Integer(const std::string& sql);
-  // Writes all of it, as of now, to a new file, page by page; others may write meanwhile. Does not
+  // Copies the database as of now to a new file, page by page; others may write meanwhile. Does not
   // synchronise the file.
   Status CopyTo(const std::string& path);
   // False inside a transaction.
   bool InAutocommit() const;
   int64_t Changes() const;
   int64_t LastInsertId() const;
-  // Pages that this connection's commits have written since the last call, each as often as it was.
+  // Number of pages that the commits of this connection have written since the last call; a page
+  // counts each time.
   int64_t TakePagesWritten();
   Result<Statement> Prepare(std::string_view sql);
-  // A statement that is prepared once and kept; reset, and valid until the next call for the same
-  // text.
+  // Returns a statement that is prepared once and kept. It is reset, and valid until the next call
+  // with the same text.
   Result<Statement*> Cached(std::string_view sql);
 
  private:

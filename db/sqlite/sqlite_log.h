@@ -1,6 +1,6 @@
 // The tuning log in one SQLite file: write-ahead log, full synchronisation, group commit. At most
-// one process of a machine writes the file (base/process/file_lock.h); others may read it meanwhile.
-// docs/reference/log-schema.md describes the file.
+// one process of a machine writes the file (base/process/file_lock.h); others may read it at the
+// same time. docs/reference/log-schema.md describes the file.
 #pragma once
 
 #include <functional>
@@ -11,15 +11,15 @@
 
 namespace mlc::db {
 
-// Both give INVALID_ARGUMENT for an empty path or a folder.
+// Both functions give INVALID_ARGUMENT for an empty path or a folder.
 //
-// Creates the file if needed, migrates it, takes the writer's lock. `timed` gets the seconds that
-// each commit took, on a thread of the log.
+// Creates the file if needed, migrates it and takes the writer's lock. `timed` gets the duration of
+// each commit in seconds, on a thread of the log.
 Result<std::unique_ptr<TuningLog>> OpenSqliteLog(const std::string& path,
                                                  std::function<void(double)> timed = nullptr);
 
-// For tools: reads a live log, a closed one or a snapshot, changes nothing. Writes of the returned
-// log give PERMISSION_DENIED. NOT_FOUND if there is no such file.
+// For tools: reads a log that may be in use, a closed one or a snapshot. Writes through the
+// returned log give PERMISSION_DENIED. NOT_FOUND if there is no such file.
 Result<std::unique_ptr<TuningLog>> OpenSqliteLogForReading(const std::string& path);
 
 }  // namespace mlc::db

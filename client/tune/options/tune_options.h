@@ -19,11 +19,11 @@ struct TuneOptions {
   TuneVerb verb = TuneVerb::kTune;
   std::string job;           // of --watch and --cancel: an id, or its first digits
   std::string named_worker;  // of --drain and --release
-  bool detach = false;       // submit, and leave
+  bool detach = false;       // submit and exit
   int priority = 0;
-  int64_t reconnect_timeout_ms = 900'000;  // with a server that goes away
+  int64_t reconnect_timeout_ms = 900'000;  // how long to retry if the connection is lost
   std::string model;
-  // Of a user-supplied kernel: files, the function, its launch.
+  // For a user-supplied kernel: files, the function, its launch.
   std::string workload;
   std::string cuda_kernel;
   std::string entry;
@@ -55,9 +55,9 @@ struct TuneOptions {
   int whole_model = -1;  // runners-up to time in the whole model; -1: by the trials
 
   bool is_raw() const { return !cuda_kernel.empty(); }
-  // Where the server is and how it is reached.
+  // The address of the server and the options of the connection.
   transport::ChannelOptions Server() const;
-  // The words by which mlc-compile makes the same tasks of the model.
+  // The flags with which mlc-compile makes the same tasks of the model.
   std::vector<std::string> ModelWords() const;
   // The command that repeats this one, quoted for a shell.
   std::string Command() const;
