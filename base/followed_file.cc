@@ -63,8 +63,9 @@ Status FollowedFile::Refresh(Look look, const std::function<Status(const std::st
     if (taken_ > 0 && seen_ == text_) return status_ = Status();
     if (!settled && ++unsettled_ < kMostUnsettled) return status_;
     if (!settled) {
-      return status_ = Unavailable(flag_ + ": " + path_ +
-                                   " changes all the time: write it beside, and rename it");
+      return status_ =
+                 Unavailable(flag_ + ": " + path_ +
+                             " changes all the time: write a new file beside it and rename that");
     }
   }
   unsettled_ = 0;

@@ -135,7 +135,7 @@ Digest DigestOf(const Record& record) {
 
 Status Validate(const Record& record) {
   if (record.measurement.outcome >= Outcome::kInfra) {
-    return Bad("an infrastructure failure is not a fact about a config");
+    return Bad("the outcome infra is not stored: it says nothing about the config");
   }
   if (record.target.empty()) return Bad("no target");
   if (record.target.find('\0') != std::string::npos) return Bad("the target has a NUL");

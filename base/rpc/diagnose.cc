@@ -84,15 +84,16 @@ Status Refused(const std::string& server, const TlsPaths& tls) {
     return Unauthenticated(server + " refuses " + own + ": it is not signed by its --tls-ca");
   }
   if (reason == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED) {
-    return Unauthenticated(server + " wants a certificate: give --tls-cert and --tls-key");
+    return Unauthenticated(server + " requires a certificate: give --tls-cert and --tls-key");
   }
   if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
     // gRPC closes without the alert that would tell why.
-    return Unauthenticated(server + (tls.certificate.empty()
-                                         ? " wants to know who calls: give --tls-cert and --tls-key"
-                                         : " refuses " + own +
-                                               ": it has expired by the clock there, or is not "
-                                               "signed by the --tls-ca there"));
+    return Unauthenticated(server +
+                           (tls.certificate.empty()
+                                ? " requires a certificate or token: give --tls-cert and --tls-key"
+                                : " refuses " + own +
+                                      ": it has expired by the clock there, or is not "
+                                      "signed by the --tls-ca there"));
   }
   if (reason == SSL_R_WRONG_VERSION_NUMBER || reason == 0) {
     return Unavailable(server + " does not speak TLS: leave --tls-ca out, or start it with TLS");
@@ -152,8 +153,9 @@ Status Handshake(int fd, const std::string& address, const TlsPaths& tls, const 
   char byte;
   ERR_clear_error();
   if (SSL_read(ssl.get(), &byte, 1) == 1) return Status();
-  return ERR_peek_last_error() != 0 ? Refused(address, tls)
-                                    : Unavailable(address + " takes connections, but is silent");
+  return ERR_peek_last_error() != 0
+             ? Refused(address, tls)
+             : Unavailable(address + " accepts connections but does not answer");
 }
 
 }  // namespace

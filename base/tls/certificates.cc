@@ -140,7 +140,7 @@ Result<TlsTexts> ReadTls(const TlsPaths& paths) {
     return InvalidArgument("--tls-cert and --tls-key come together");
   }
   if (paths.authority.empty()) {
-    return InvalidArgument("--tls-ca is missing: who signs the other side's certificate?");
+    return InvalidArgument("--tls-ca is missing: give the certificates that sign the other side's");
   }
   TlsTexts texts;
   texts.authority = MLC_TRY(ReadFileText("--tls-ca", paths.authority));

@@ -50,7 +50,8 @@ Result<MergeCounts> CopyAll(Database& database, const TuningLog& source) {
 Status CheckSound(const std::string& path) {
   const VerifyReport report = MLC_TRY(VerifyLog(path));
   if (report.problems.empty()) return Status();
-  return DataLoss(path + " is damaged: " + report.problems[0] + "; mlc-log verify says all");
+  return DataLoss(path + " is damaged: " + report.problems[0] +
+                  "; mlc-log verify lists all problems");
 }
 
 }  // namespace

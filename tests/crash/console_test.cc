@@ -71,7 +71,7 @@ TEST_F(ConsoleTest, OutputThatNobodyTakesIsAFailure) {
                 "exit ${PIPESTATUS[0]}"),
             73)
       << Said();
-  EXPECT_THAT(Said(), HasSubstr("cannot write to standard output: its reader has left"));
+  EXPECT_THAT(Said(), HasSubstr("cannot write to standard output: the reader has closed it"));
   for (const char* command :
        {"mlc-tune --help", "mlc-server --help", "mlc-worker --version", "mlc-log stats a.db",
         "mlc-log export a.db", "mlc-compile --model tiny.onnx --emit=graph"}) {
@@ -145,7 +145,7 @@ TEST_F(ConsoleTest, FilesThatCannotBeUsedAreNamed) {
                 "no worker program none"},
            Case{"mlc-tune --model tiny.onnx --target cpu --trials 5 --log b.db --worker /bin/false",
                 69,
-                "mlc-tune: `/bin/false --doctor` tells what keeps this machine from tuning: "
+                "mlc-tune: `/bin/false --doctor` says why this machine cannot tune: "
                 "/bin/false "
                 "ended with code 1, 2 times, and said nothing"},
        }) {
