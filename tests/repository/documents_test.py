@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the documents against the tree: links lead to files and headings that exist, commands have
-flags that the programs have, test programs and environment variables exist, and the references of
-the wire protocol and of the log are complete.
+flags that the programs have, test programs and environment variables exist, the references of
+the wire protocol and of the log are complete, and charts show their tables.
 
   documents_test.py SOURCE_FOLDER
 
@@ -18,6 +18,7 @@ import unittest
 SOURCE = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 sys.dont_write_bytecode = True  # the source folder stays as it is
 sys.path.insert(0, str(SOURCE / "cmake"))
+import charts
 import wire_page
 
 LOG_COMMANDS = re.findall(
@@ -166,6 +167,14 @@ class DocumentsTest(unittest.TestCase):
         self.assertEqual(read - told, set(), "environment.md lists every variable")
         named = set().union(*(re.findall(r"\bMLC_\w+", text) for text in code.values()))
         self.assertEqual(told - named, set(), "nothing reads these variables")
+
+    def test_charts_show_the_tables_of_their_pages(self):
+        pictures = charts.charts(SOURCE)
+        self.assertGreater(len(pictures), 5)
+        for path, picture in pictures.items():
+            self.assertEqual(path.read_text(), picture, "python3 cmake/charts.py . draws it again")
+        there = set((SOURCE / "docs").rglob("*.svg"))
+        self.assertEqual(there, set(pictures), "every picture has a table")
 
     def test_the_reference_of_the_wire_is_the_one_of_the_messages(self):
         page = (SOURCE / "docs/reference/wire.md").read_text()
