@@ -48,6 +48,8 @@ if(MLC_PYTHON AND NOT MLC_SANITIZE)
     DEPENDS ${mlc_programs} VERBATIM)
 endif()
 
+add_custom_target(programs DEPENDS ${mlc_programs})
+
 # Programs look for libraries in lib/ beside bin/ first, also for the libraries of libraries: what an unpacked
 # bundle needs. In a build tree there is no such folder.
 foreach(program ${mlc_programs})

@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/deploy/steps.sh"
 trials=${1:-2000}
 
-"$root/deploy/setup.sh" release
+"$root/deploy/setup.sh" --programs
 
 work=$root/build/quickstart
 bin=$root/build/release/bin

@@ -1,20 +1,25 @@
 #!/usr/bin/env bash
 # Installs what the project needs on Debian 12 and builds it: the one set-up of quickstart.sh and tests/run.sh.
 #   deploy/setup.sh [PRESET[:TARGET,...]]...     presets of CMakePresets.json, with what to build of each; default: all of release
+#   deploy/setup.sh --programs                   the programs of the preset release alone, with the packages that these need
 #   deploy/setup.sh --packages-only              installs the Debian packages and ends, for images of build machines
 # Safe to run again: packages that are there stay, and only what changed is rebuilt.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/deploy/steps.sh"
 
+# Of the programs.
 packages=(
   ccache cmake g++ git lld ninja-build pkg-config
   llvm-19-dev libpolly-19-dev liblld-19-dev lld-19 libzstd-dev zlib1g-dev
   libxgboost-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libsqlite3-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
   libssl-dev openssl prometheus-cpp-dev
+  python3 python3-numpy python3-onnx python3-pip
+)
+test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
-  clang-14 libclang-rt-14-dev clang-format python3 python3-numpy python3-onnx python3-pip
+  clang-14 libclang-rt-14-dev clang-format
   python3-grpcio libfaketime iproute2 iptables
   slurm-wlm slurm-wlm-basic-plugins munge
 )
@@ -94,11 +99,11 @@ fetch_test_tools() {
   fetch_python clang_tidy 'clang-tidy==23.1.4'
 }
 
-# build PRESET TARGETS
+# build PRESET TARGETS [CMAKE OPTIONS]...
 build() {
   local targets
   IFS=, read -ra targets <<<"$2"
-  cmake --preset "$1" -S "$root" >"$root/build/$1.configure.log" 2>&1 || {
+  cmake --preset "$1" -S "$root" "${@:3}" >"$root/build/$1.configure.log" 2>&1 || {
     cat "$root/build/$1.configure.log" >&2
     return 1
   }
@@ -106,16 +111,24 @@ build() {
 }
 
 cd "$root"
+mkdir -p build
+if [[ ${1:-} == --programs ]]; then
+  step "Install packages" install_packages
+  # Where there is no GPU, only tests need the compiler.
+  if [[ -e /dev/nvidiactl ]]; then step "Find a CUDA compiler" fetch_cuda; fi
+  step "Build (programs)" build release programs -DMLC_BUILD_TESTS=OFF
+  exit 0
+fi
+packages+=("${test_packages[@]}")
 if [[ ${1:-} == --packages-only ]]; then
   step "Install packages" install_packages
   exit 0
 fi
-mkdir -p build
 step "Install packages" install_packages
 step "Find a CUDA compiler" fetch_cuda
 step "Find tools of the tests" fetch_test_tools
 for wanted in "${@:-release}"; do
   preset=${wanted%%:*} targets=
   if [[ $wanted == *:* ]]; then targets=${wanted#*:}; fi
-  step "Build ($preset)" build "$preset" "$targets"
+  step "Build ($preset)" build "$preset" "$targets" -DMLC_BUILD_TESTS=ON
 done
