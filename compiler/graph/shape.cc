@@ -68,12 +68,10 @@ Result<TensorType> InferPointwise(const Value& node, Types operands) {
   if (first == 1 && operands[0]->dtype != DType::kBool) {
     return InvalidArgument("a condition is bool");
   }
-  const bool logic = node.scalar == ScalarOp::kAnd || node.scalar == ScalarOp::kOr ||
-                     node.scalar == ScalarOp::kXor;
-  if (logic && IsFloat(operands[0]->dtype)) {
+  if (info.operands == OperandTypes::kBits && IsFloat(operands[0]->dtype)) {
     return InvalidArgument("logic operators take bool or integers");
   }
-  if (node.scalar == ScalarOp::kNot && operands[0]->dtype != DType::kBool) {
+  if (info.operands == OperandTypes::kBool && operands[0]->dtype != DType::kBool) {
     return InvalidArgument("not takes bool");
   }
   type.dtype = info.gives_bool ? DType::kBool : operands[first]->dtype;

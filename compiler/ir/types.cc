@@ -25,36 +25,6 @@ constexpr std::array kReserved =
                                      "load_peer",    "fence_tiles",  "wait_products",
                                      "warpgroup_mma"});
 
-// Operators with no meaning for integers.
-bool NeedsFloat(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::kExp:
-    case ScalarOp::kExp2:
-    case ScalarOp::kLog:
-    case ScalarOp::kSqrt:
-    case ScalarOp::kRsqrt:
-    case ScalarOp::kReciprocal:
-    case ScalarOp::kTanh:
-    case ScalarOp::kSigmoid:
-    case ScalarOp::kErf:
-    case ScalarOp::kSin:
-    case ScalarOp::kCos:
-    case ScalarOp::kFloor:
-    case ScalarOp::kCeil:
-    case ScalarOp::kRound:
-    case ScalarOp::kIsNan:
-    case ScalarOp::kRoundTf32:
-    case ScalarOp::kFma:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsLogic(ScalarOp op) {
-  return op == ScalarOp::kAnd || op == ScalarOp::kOr || op == ScalarOp::kXor;
-}
-
 std::string TypeText(const Type& type) {
   std::string text(ToText(type.dtype));
   if (type.lanes > 1) text.append("x").append(std::to_string(type.lanes));
@@ -105,16 +75,17 @@ Result<Type> TypeOfApply(ScalarOp op, std::span<const ExprRef> args) {
     }
   }
   const bool is_bool = type.dtype == DType::kBool;
-  if (op == ScalarOp::kNot && !is_bool) {
+  const bool is_logic = info.operands == OperandTypes::kBits;
+  if (info.operands == OperandTypes::kBool && !is_bool) {
     return Misfit(op, "needs bool operands, not " + TypeText(type));
   }
-  if (IsLogic(op) && IsFloat(type.dtype)) {
+  if (is_logic && IsFloat(type.dtype)) {
     return Misfit(op, "needs bool or integer operands, not " + TypeText(type));
   }
   const bool takes_bool =
-      IsLogic(op) || op == ScalarOp::kNot || op == ScalarOp::kEqual || op == ScalarOp::kSelect;
+      is_logic || info.operands == OperandTypes::kBool || info.operands == OperandTypes::kAny;
   if (is_bool && !takes_bool) return Misfit(op, "does not take bool operands");
-  if (NeedsFloat(op) && !IsFloat(type.dtype)) {
+  if (info.operands == OperandTypes::kFloats && !IsFloat(type.dtype)) {
     return Misfit(op, "needs float operands, not " + TypeText(type));
   }
   return Type{info.gives_bool ? DType::kBool : type.dtype, type.lanes};

@@ -48,7 +48,7 @@ ALLOWED = {
     "compiler/front": (
         "base compiler/graph compiler/graph/onnx compiler/graph/passes compiler/graph/physical compiler/target"),
     "compiler/graph": "base compiler/types",
-    "compiler/graph/evaluate": "base compiler/graph",
+    "compiler/graph/evaluate": "base compiler/graph compiler/types",
     "compiler/graph/onnx": "base compiler/graph compiler/graph/evaluate",
     "compiler/graph/onnx/ops": "compiler/graph compiler/graph/onnx",
     "compiler/graph/passes": "base compiler/graph compiler/graph/evaluate",

@@ -44,21 +44,7 @@ void OwnDemand(const Graph& graph, const Value& user, size_t position, InputDoma
       break;
     }
     case Op::kPointwise:
-      switch (user.scalar) {
-        case ScalarOp::kLog:
-        case ScalarOp::kSqrt:
-        case ScalarOp::kRsqrt:
-        case ScalarOp::kReciprocal:
-        case ScalarOp::kPow:
-          domain.positive |= position == 0;
-          break;
-        case ScalarOp::kDiv:
-        case ScalarOp::kMod:
-          domain.positive |= position == 1;
-          break;
-        default:
-          break;
-      }
+      domain.positive |= InfoOf(user.scalar).positive_operand == static_cast<int>(position);
       break;
     default:
       break;

@@ -9,108 +9,8 @@ namespace {
 bool IsPowerOfTwo(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 bool IsNarrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
-// Of narrow operands these give a number of the same type without rounding.
-bool IsExact(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::kNeg:
-    case ScalarOp::kAbs:
-    case ScalarOp::kFloor:
-    case ScalarOp::kCeil:
-    case ScalarOp::kRound:
-    case ScalarOp::kSign:
-    case ScalarOp::kRoundTf32:
-    case ScalarOp::kMod:
-    case ScalarOp::kMax:
-    case ScalarOp::kMin:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Functions of the language; "f" is appended for float.
-const char* BuiltInOf(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::kAbs:
-      return "fabs";
-    case ScalarOp::kExp:
-      return "exp";
-    case ScalarOp::kExp2:
-      return "exp2";
-    case ScalarOp::kLog:
-      return "log";
-    case ScalarOp::kSqrt:
-      return "sqrt";
-    case ScalarOp::kRsqrt:
-      return "rsqrt";
-    case ScalarOp::kTanh:
-      return "tanh";
-    case ScalarOp::kErf:
-      return "erf";
-    case ScalarOp::kSin:
-      return "sin";
-    case ScalarOp::kCos:
-      return "cos";
-    case ScalarOp::kFloor:
-      return "floor";
-    case ScalarOp::kCeil:
-      return "ceil";
-    case ScalarOp::kRound:
-      return "rint";
-    case ScalarOp::kMod:
-      return "fmod";
-    case ScalarOp::kPow:
-      return "pow";
-    case ScalarOp::kFma:
-      return "fma";
-    default:
-      return nullptr;
-  }
-}
-
-// Device functions of the same meaning for float and double.
-const char* DeviceFunctionOf(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::kSigmoid:
-      return "Sigmoid";
-    case ScalarOp::kSign:
-      return "Sign";
-    case ScalarOp::kIsNan:
-      return "IsNan";
-    case ScalarOp::kRoundTf32:
-      return "RoundTf32";
-    case ScalarOp::kMax:
-      return "Max";
-    case ScalarOp::kMin:
-      return "Min";
-    default:
-      return nullptr;
-  }
-}
-
-// Where a kernel is `approximate`.
-const char* ApproximationOf(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::kExp:
-      return "ExpApprox";
-    case ScalarOp::kSqrt:
-      return "SqrtApprox";
-    case ScalarOp::kRsqrt:
-      return "RsqrtApprox";
-    case ScalarOp::kReciprocal:
-      return "ReciprocalApprox";
-    case ScalarOp::kTanh:
-      return "TanhApprox";
-    case ScalarOp::kSigmoid:
-      return "SigmoidApprox";
-    case ScalarOp::kErf:
-      return "ErfApprox";
-    case ScalarOp::kDiv:
-      return "DivideApprox";
-    default:
-      return nullptr;
-  }
-}
+// Functions of the language are in lower case.
+bool IsDeviceFunction(std::string_view name) { return name[0] >= 'A' && name[0] <= 'Z'; }
 
 Text CallAll(std::string_view function, const std::vector<Text>& args) {
   std::string text(function);
@@ -190,14 +90,15 @@ Text PhasePrinter::Operator(ScalarOp op, DType dtype, const std::vector<Text>& a
   if (dtype == DType::kBool && LogicOperator(op, args, &text)) return text;
   if (!IsFloat(dtype)) return IntOperator(op, dtype, args);
   text = FloatOperator(op, dtype, args);
-  const bool rounds = IsNarrow(dtype) && !InfoOf(op).gives_bool && !IsExact(op);
+  const bool rounds = IsNarrow(dtype) && !InfoOf(op).gives_bool && !InfoOf(op).keeps_narrow;
   return rounds ? Rounded(dtype, text) : text;
 }
 
 Text PhasePrinter::FloatOperator(ScalarOp op, DType dtype, const std::vector<Text>& args) {
   const bool is_double = dtype == DType::kF64;
-  if (kernel_.approximate && !is_double && ApproximationOf(op) != nullptr) {
-    return CallAll(functions_.Use(ApproximationOf(op)), args);
+  const std::string_view approximate = InfoOf(op).cuda.approximate;
+  if (kernel_.approximate && !is_double && !approximate.empty()) {
+    return CallAll(functions_.Use(approximate), args);
   }
   switch (op) {
     case ScalarOp::kNeg:
@@ -221,12 +122,10 @@ Text PhasePrinter::FloatOperator(ScalarOp op, DType dtype, const std::vector<Tex
     default:
       break;
   }
-  if (const char* function = DeviceFunctionOf(op); function != nullptr) {
-    return CallAll(functions_.Use(function), args);
-  }
-  const char* built_in = BuiltInOf(op);
-  MLC_CHECK(built_in != nullptr) << InfoOf(op).name;
-  return CallAll(std::string(built_in) + (is_double ? "" : "f"), args);
+  const std::string_view function = InfoOf(op).cuda.function;
+  MLC_CHECK(!function.empty()) << InfoOf(op).name;
+  if (IsDeviceFunction(function)) return CallAll(functions_.Use(function), args);
+  return CallAll(std::string(function) + (is_double ? "" : "f"), args);
 }
 
 Text PhasePrinter::IntOperator(ScalarOp op, DType dtype, const std::vector<Text>& args) {

@@ -1,11 +1,10 @@
 // Scalar operators over broadcast operands: floats in double, integers and logic in 64 bits.
-#include <cmath>
-#include <cstdlib>
-#include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "compiler/graph/evaluate/evaluate_internal.h"
 #include "compiler/graph/tensor_io.h"
+#include "compiler/types/scalar_op.h"
 
 namespace mlc::graph::evaluate_internal {
 
@@ -24,197 +23,38 @@ struct Rows {
   Row<T> a, b, c;
   T* out = nullptr;
   int64_t count = 0;
-
-  template <typename F>
-  void One(F f) const {
-    for (int64_t i = 0; i < count; ++i) out[i] = f(a[i]);
-  }
-  template <typename F>
-  void Two(F f) const {
-    for (int64_t i = 0; i < count; ++i) out[i] = f(a[i], b[i]);
-  }
 };
 
-double Sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
-
-// Each is true if it knows the operator.
-bool UnaryFloatRow(ScalarOp op, const Rows<double>& rows) {
-  switch (op) {
-    case ScalarOp::kNeg:
-      return rows.One([](double x) { return -x; }), true;
-    case ScalarOp::kAbs:
-      return rows.One([](double x) { return std::abs(x); }), true;
-    case ScalarOp::kExp:
-      return rows.One([](double x) { return std::exp(x); }), true;
-    case ScalarOp::kExp2:
-      return rows.One([](double x) { return std::exp2(x); }), true;
-    case ScalarOp::kLog:
-      return rows.One([](double x) { return std::log(x); }), true;
-    case ScalarOp::kSqrt:
-      return rows.One([](double x) { return std::sqrt(x); }), true;
-    case ScalarOp::kRsqrt:
-      return rows.One([](double x) { return 1 / std::sqrt(x); }), true;
-    case ScalarOp::kReciprocal:
-      return rows.One([](double x) { return 1 / x; }), true;
-    case ScalarOp::kTanh:
-      return rows.One([](double x) { return std::tanh(x); }), true;
-    case ScalarOp::kSigmoid:
-      return rows.One([](double x) { return 1 / (1 + std::exp(-x)); }), true;
-    case ScalarOp::kErf:
-      return rows.One([](double x) { return std::erf(x); }), true;
-    case ScalarOp::kSin:
-      return rows.One([](double x) { return std::sin(x); }), true;
-    case ScalarOp::kCos:
-      return rows.One([](double x) { return std::cos(x); }), true;
-    case ScalarOp::kFloor:
-      return rows.One([](double x) { return std::floor(x); }), true;
-    case ScalarOp::kCeil:
-      return rows.One([](double x) { return std::ceil(x); }), true;
-    case ScalarOp::kRound:  // halves to even
-      return rows.One([](double x) { return std::nearbyint(x); }), true;
-    case ScalarOp::kSign:
-      return rows.One([](double x) { return Sign(x); }), true;
-    case ScalarOp::kIsNan:
-      return rows.One([](double x) { return std::isnan(x) ? 1.0 : 0.0; }), true;
-    case ScalarOp::kRoundTf32:
-      return rows.One([](double x) { return RoundToTf32(static_cast<float>(x)); }), true;
-    default:
-      return false;
+template <typename T>
+constexpr const ScalarFunction<T>& FunctionOf(const ScalarOpInfo& info) {
+  if constexpr (std::is_same_v<T, double>) {
+    return info.real.exact;
+  } else {
+    return info.integer;
   }
 }
 
-bool BinaryFloatRow(ScalarOp op, const Rows<double>& rows) {
-  switch (op) {
-    case ScalarOp::kAdd:
-      return rows.Two([](double x, double y) { return x + y; }), true;
-    case ScalarOp::kSub:
-      return rows.Two([](double x, double y) { return x - y; }), true;
-    case ScalarOp::kMul:
-      return rows.Two([](double x, double y) { return x * y; }), true;
-    case ScalarOp::kDiv:
-      return rows.Two([](double x, double y) { return x / y; }), true;
-    case ScalarOp::kMod:  // the sign of the dividend
-      return rows.Two([](double x, double y) { return std::fmod(x, y); }), true;
-    case ScalarOp::kPow:
-      return rows.Two([](double x, double y) { return std::pow(x, y); }), true;
-    case ScalarOp::kMax:  // a NaN wins
-      return rows.Two([](double x, double y) { return x > y || std::isnan(x) ? x : y; }), true;
-    case ScalarOp::kMin:
-      return rows.Two([](double x, double y) { return x < y || std::isnan(x) ? x : y; }), true;
-    case ScalarOp::kEqual:
-      return rows.Two([](double x, double y) { return x == y ? 1.0 : 0.0; }), true;
-    case ScalarOp::kLess:
-      return rows.Two([](double x, double y) { return x < y ? 1.0 : 0.0; }), true;
-    case ScalarOp::kLessEqual:
-      return rows.Two([](double x, double y) { return x <= y ? 1.0 : 0.0; }), true;
-    default:
-      return false;
+// One loop for each operator, so that its function is inlined. False if the operator is not
+// defined on the type. REQUIRES: no divisor of integers is zero.
+template <typename T, size_t kOp>
+bool RunRow(const Rows<T>& rows) {
+  constexpr ScalarFunction<T> kFunction = FunctionOf<T>(scalar::kRows[kOp]);
+  for (int64_t i = 0; i < rows.count; ++i) {
+    if constexpr (kFunction.one != nullptr) {
+      rows.out[i] = kFunction.one(rows.a[i]);
+    } else if constexpr (kFunction.two != nullptr) {
+      rows.out[i] = kFunction.two(rows.a[i], rows.b[i]);
+    } else if constexpr (kFunction.three != nullptr) {
+      rows.out[i] = kFunction.three(rows.a[i], rows.b[i], rows.c[i]);
+    }
   }
+  return kFunction.arity() != 0;
 }
 
-bool TernaryFloatRow(ScalarOp op, const Rows<double>& rows) {
-  switch (op) {
-    case ScalarOp::kFma:
-      for (int64_t i = 0; i < rows.count; ++i) {
-        rows.out[i] = std::fma(rows.a[i], rows.b[i], rows.c[i]);
-      }
-      return true;
-    case ScalarOp::kSelect:
-      for (int64_t i = 0; i < rows.count; ++i) {
-        rows.out[i] = rows.a[i] != 0 ? rows.b[i] : rows.c[i];
-      }
-      return true;
-    default:
-      return false;
-  }
-}
-
-// True if the operator is defined on floats.
-bool FloatRow(ScalarOp op, const Rows<double>& rows) {
-  return UnaryFloatRow(op, rows) || BinaryFloatRow(op, rows) || TernaryFloatRow(op, rows);
-}
-
-// Two's complement without undefined overflow.
-int64_t Wrap(uint64_t x) { return static_cast<int64_t>(x); }
-uint64_t Bits(int64_t x) { return static_cast<uint64_t>(x); }
-
-int64_t Quotient(int64_t x, int64_t y) { return y == -1 ? Wrap(0 - Bits(x)) : x / y; }
-
-// The sign of the divisor.
-int64_t Modulo(int64_t x, int64_t y) {
-  if (y == -1) return 0;
-  const int64_t rest = x % y;
-  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-}
-
-int64_t Power(int64_t base, int64_t exponent) {
-  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
-  uint64_t result = 1, square = Bits(base);
-  for (uint64_t rest = Bits(exponent); rest != 0; rest >>= 1) {
-    if (rest & 1) result *= square;
-    square *= square;
-  }
-  return Wrap(result);
-}
-
-// True if the operator is defined on integers. REQUIRES: no divisor is zero.
-bool IntRow(ScalarOp op, const Rows<int64_t>& rows) {
-  switch (op) {
-    case ScalarOp::kNeg:
-      return rows.One([](int64_t x) { return Wrap(0 - Bits(x)); }), true;
-    case ScalarOp::kAbs:
-      return rows.One([](int64_t x) { return x < 0 ? Wrap(0 - Bits(x)) : x; }), true;
-    case ScalarOp::kSign:
-      return rows.One([](int64_t x) { return int64_t{x > 0} - int64_t{x < 0}; }), true;
-    case ScalarOp::kNot:
-      return rows.One([](int64_t x) { return int64_t{x == 0}; }), true;
-    case ScalarOp::kFloor:
-    case ScalarOp::kCeil:
-    case ScalarOp::kRound:
-      return rows.One([](int64_t x) { return x; }), true;
-    case ScalarOp::kIsNan:
-      return rows.One([](int64_t) { return int64_t{0}; }), true;
-    case ScalarOp::kAdd:
-      return rows.Two([](int64_t x, int64_t y) { return Wrap(Bits(x) + Bits(y)); }), true;
-    case ScalarOp::kSub:
-      return rows.Two([](int64_t x, int64_t y) { return Wrap(Bits(x) - Bits(y)); }), true;
-    case ScalarOp::kMul:
-      return rows.Two([](int64_t x, int64_t y) { return Wrap(Bits(x) * Bits(y)); }), true;
-    case ScalarOp::kDiv:
-      return rows.Two(Quotient), true;
-    case ScalarOp::kMod:
-      return rows.Two(Modulo), true;
-    case ScalarOp::kPow:
-      return rows.Two(Power), true;
-    case ScalarOp::kMax:
-      return rows.Two([](int64_t x, int64_t y) { return x > y ? x : y; }), true;
-    case ScalarOp::kMin:
-      return rows.Two([](int64_t x, int64_t y) { return x < y ? x : y; }), true;
-    case ScalarOp::kEqual:
-      return rows.Two([](int64_t x, int64_t y) { return int64_t{x == y}; }), true;
-    case ScalarOp::kLess:
-      return rows.Two([](int64_t x, int64_t y) { return int64_t{x < y}; }), true;
-    case ScalarOp::kLessEqual:
-      return rows.Two([](int64_t x, int64_t y) { return int64_t{x <= y}; }), true;
-    case ScalarOp::kAnd:
-      return rows.Two([](int64_t x, int64_t y) { return x & y; }), true;
-    case ScalarOp::kOr:
-      return rows.Two([](int64_t x, int64_t y) { return x | y; }), true;
-    case ScalarOp::kXor:
-      return rows.Two([](int64_t x, int64_t y) { return x ^ y; }), true;
-    case ScalarOp::kFma:
-      for (int64_t i = 0; i < rows.count; ++i) {
-        rows.out[i] = Wrap(Bits(rows.a[i]) * Bits(rows.b[i]) + Bits(rows.c[i]));
-      }
-      return true;
-    case ScalarOp::kSelect:
-      for (int64_t i = 0; i < rows.count; ++i) {
-        rows.out[i] = rows.a[i] != 0 ? rows.b[i] : rows.c[i];
-      }
-      return true;
-    default:
-      return false;
-  }
+template <typename T, size_t... kOps>
+bool RunRowOf(ScalarOp op, const Rows<T>& rows, std::index_sequence<kOps...> /*ops*/) {
+  static constexpr bool (*kLoops[])(const Rows<T>&) = {RunRow<T, kOps>...};
+  return kLoops[static_cast<size_t>(op)](rows);
 }
 
 // The index space with adjacent dimensions merged where every operand allows it.
@@ -273,13 +113,9 @@ Result<std::vector<T>> Run(const Value& node, Operands operands,
       for (size_t d = 0; d < at.size(); ++d) offset += at[d] * space.strides[i][d];
       row_of[i]->at = values[i].data() + offset;
     }
-    bool defined = false;
-    if constexpr (std::is_same_v<T, double>) {
-      defined = FloatRow(node.scalar, rows);
-    } else {
-      defined = IntRow(node.scalar, rows);
-    }
-    if (!defined) return Unimplemented("not defined on this element type");
+    constexpr auto kOps = std::make_index_sequence<scalar::kRows.size()>();
+    if (!RunRowOf<T>(node.scalar, rows, kOps))
+      return Unimplemented("not defined on this element type");
     rows.out += rows.count;
   } while (NextIndex(outer, at));
   return out;

@@ -84,54 +84,6 @@ int64_t Saturate(DType dtype, double value) {
   return static_cast<int64_t>(value);
 }
 
-double Sign(double a) { return std::isnan(a) ? a : static_cast<double>((a > 0) - (a < 0)); }
-double Larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
-double Smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
-
-double UnaryFloat(ScalarOp op, double a) {
-  switch (op) {
-    case ScalarOp::kNeg:
-      return -a;
-    case ScalarOp::kAbs:
-      return std::fabs(a);
-    case ScalarOp::kExp:
-      return std::exp(a);
-    case ScalarOp::kExp2:
-      return std::exp2(a);
-    case ScalarOp::kLog:
-      return std::log(a);
-    case ScalarOp::kSqrt:
-      return std::sqrt(a);
-    case ScalarOp::kRsqrt:
-      return 1.0 / std::sqrt(a);
-    case ScalarOp::kReciprocal:
-      return 1.0 / a;
-    case ScalarOp::kTanh:
-      return std::tanh(a);
-    case ScalarOp::kSigmoid:
-      return 1.0 / (1.0 + std::exp(-a));
-    case ScalarOp::kErf:
-      return std::erf(a);
-    case ScalarOp::kSin:
-      return std::sin(a);
-    case ScalarOp::kCos:
-      return std::cos(a);
-    case ScalarOp::kFloor:
-      return std::floor(a);
-    case ScalarOp::kCeil:
-      return std::ceil(a);
-    case ScalarOp::kRound:
-      return std::nearbyint(a);
-    case ScalarOp::kSign:
-      return Sign(a);
-    case ScalarOp::kRoundTf32:
-      return RoundToTf32(static_cast<float>(a));
-    default:
-      MLC_CHECK(false) << InfoOf(op).name;
-      return 0;
-  }
-}
-
 // a*b+c rounded once. The double product of two narrower floats is exact, but the sum of it and c
 // would round twice.
 double FusedFloat(DType dtype, double a, double b, double c) {
@@ -139,150 +91,37 @@ double FusedFloat(DType dtype, double a, double b, double c) {
   return std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
 }
 
-double BinaryFloat(ScalarOp op, double a, double b) {
-  switch (op) {
-    case ScalarOp::kAdd:
-      return a + b;
-    case ScalarOp::kSub:
-      return a - b;
-    case ScalarOp::kMul:
-      return a * b;
-    case ScalarOp::kDiv:
-      return a / b;
-    case ScalarOp::kMod:
-      return std::fmod(a, b);
-    case ScalarOp::kPow:
-      return std::pow(a, b);
-    case ScalarOp::kMax:
-      return Larger(a, b);
-    case ScalarOp::kMin:
-      return Smaller(a, b);
-    default:
-      MLC_CHECK(false) << InfoOf(op).name;
-      return 0;
-  }
-}
-
-bool CompareFloat(ScalarOp op, double a, double b, int64_t* result) {
-  switch (op) {
-    case ScalarOp::kEqual:
-      *result = a == b;
-      return true;
-    case ScalarOp::kLess:
-      *result = a < b;
-      return true;
-    case ScalarOp::kLessEqual:
-      *result = a <= b;
-      return true;
-    case ScalarOp::kIsNan:
-      *result = std::isnan(a);
-      return true;
-    default:
-      return false;
-  }
-}
-
 void ApplyFloat(ScalarOp op, DType dtype, const Lane* args, Lane* result) {
-  const int arity = InfoOf(op).arity;
-  int64_t truth = 0;
-  if (CompareFloat(op, args[0].f, arity > 1 ? args[1].f : 0, &truth)) {
-    result->i = truth;
-    return;
-  }
+  const ScalarOpInfo& info = InfoOf(op);
+  const ScalarFunction<double>& function = info.real.exact;
   double value = 0;
   if (op == ScalarOp::kFma) {
     value = FusedFloat(dtype, args[0].f, args[1].f, args[2].f);
+  } else if (function.one != nullptr) {
+    value = function.one(args[0].f);
   } else {
-    value = arity == 1 ? UnaryFloat(op, args[0].f) : BinaryFloat(op, args[0].f, args[1].f);
+    MLC_CHECK(function.two != nullptr) << info.name;
+    value = function.two(args[0].f, args[1].f);
   }
-  result->f = RoundTo(dtype, value);
-}
-
-uint64_t Unsigned(int64_t value) { return static_cast<uint64_t>(value); }
-
-int64_t DivideInt(DType dtype, int64_t a, int64_t b) {
-  if (b == -1) return static_cast<int64_t>(0 - Unsigned(a));
-  const bool floors = dtype == DType::kI64;
-  return a / b - (floors && a % b != 0 && (a < 0) != (b < 0));
-}
-
-int64_t ModInt(int64_t a, int64_t b) {
-  if (b == -1) return 0;
-  const int64_t rest = a % b;
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-int64_t PowInt(int64_t base, int64_t exponent) {
-  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 != 0 ? -1 : 1) : 0;
-  uint64_t result = 1, power = Unsigned(base);
-  for (; exponent > 0; exponent /= 2, power *= power) {
-    if (exponent % 2 != 0) result *= power;
-  }
-  return static_cast<int64_t>(result);
-}
-
-int64_t UnaryInt(ScalarOp op, int64_t a) {
-  switch (op) {
-    case ScalarOp::kNeg:
-      return static_cast<int64_t>(0 - Unsigned(a));
-    case ScalarOp::kAbs:
-      return a < 0 ? static_cast<int64_t>(0 - Unsigned(a)) : a;
-    case ScalarOp::kSign:
-      return (a > 0) - (a < 0);
-    case ScalarOp::kNot:
-      return a == 0;
-    default:
-      MLC_CHECK(false) << InfoOf(op).name;
-      return 0;
-  }
-}
-
-// REQUIRES: b is not 0 for kDiv and kMod.
-int64_t BinaryInt(ScalarOp op, DType dtype, int64_t a, int64_t b) {
-  switch (op) {
-    case ScalarOp::kAdd:
-      return static_cast<int64_t>(Unsigned(a) + Unsigned(b));
-    case ScalarOp::kSub:
-      return static_cast<int64_t>(Unsigned(a) - Unsigned(b));
-    case ScalarOp::kMul:
-      return static_cast<int64_t>(Unsigned(a) * Unsigned(b));
-    case ScalarOp::kDiv:
-      return DivideInt(dtype, a, b);
-    case ScalarOp::kMod:
-      return ModInt(a, b);
-    case ScalarOp::kPow:
-      return PowInt(a, b);
-    case ScalarOp::kMax:
-      return a > b ? a : b;
-    case ScalarOp::kMin:
-      return a < b ? a : b;
-    case ScalarOp::kEqual:
-      return a == b;
-    case ScalarOp::kLess:
-      return a < b;
-    case ScalarOp::kLessEqual:
-      return a <= b;
-    case ScalarOp::kAnd:
-      return a & b;
-    case ScalarOp::kOr:
-      return a | b;
-    case ScalarOp::kXor:
-      return a ^ b;
-    default:
-      MLC_CHECK(false) << InfoOf(op).name;
-      return 0;
+  if (info.gives_bool) {
+    result->i = value != 0;
+  } else {
+    result->f = RoundTo(dtype, value);
   }
 }
 
 // False for a division by zero.
 bool ApplyInt(ScalarOp op, DType dtype, const Lane* args, int64_t* result) {
-  if (InfoOf(op).arity == 1) {
-    *result = UnaryInt(op, args[0].i);
+  const ScalarFunction<int64_t>& function = InfoOf(op).integer;
+  if (function.one != nullptr) {
+    *result = function.one(args[0].i);
     return true;
   }
+  MLC_CHECK(function.two != nullptr) << InfoOf(op).name;
   const bool divides = op == ScalarOp::kDiv || op == ScalarOp::kMod;
   if (divides && args[1].i == 0) return false;
-  *result = BinaryInt(op, dtype, args[0].i, args[1].i);
+  const bool floors = op == ScalarOp::kDiv && dtype == DType::kI64;
+  *result = (floors ? scalar::FloorQuotient : function.two)(args[0].i, args[1].i);
   return true;
 }
 

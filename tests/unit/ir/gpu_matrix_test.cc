@@ -96,8 +96,8 @@ TEST(GpuMatrix, Tf32TakesRoundedOperandsAndParts) {
   Param a(DType::kF32, rounded_a), b(DType::kF32, rounded_b), c(DType::kF32, 256);
   const Status status = RunText(text, {a.bytes(), b.bytes(), c.bytes()});
   ASSERT_TRUE(status.ok()) << status.ToString();
-  for (double& value : rounded_a) value = RoundToTf32(static_cast<float>(value));
-  for (double& value : rounded_b) value = RoundToTf32(static_cast<float>(value));
+  for (double& value : rounded_a) value = scalar::RoundToTf32(static_cast<float>(value));
+  for (double& value : rounded_b) value = scalar::RoundToTf32(static_cast<float>(value));
   const std::vector<double> want =
       Product(Param(DType::kF32, rounded_a), Param(DType::kF32, rounded_b), 16, 16, 8, 8, 0);
   for (size_t i = 0; i < 256; ++i) ASSERT_EQ(c[i], want[i]) << i;

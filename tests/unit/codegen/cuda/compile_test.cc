@@ -8,6 +8,7 @@
 #include "compiler/ir/build.h"
 #include "compiler/ir/types.h"
 #include "tests/unit/codegen/cuda/kernels.h"
+#include "tests/unit/codegen/operators_of.h"
 
 namespace mlc::codegen {
 namespace {
@@ -118,17 +119,6 @@ TEST_P(CudaCompile, RegistersStayOffMemory) {
   EXPECT_EQ(binary.resources[0].stack_bytes, 0);
 }
 
-// Does the operator take operands of this type? The constructor of expressions ends the process for
-// the others.
-bool Takes(ScalarOp op, DType dtype) {
-  const ExprRef zero = std::make_shared<const ir::Expr>(ir::Expr{{dtype, 1}, ir::IntImm{0}});
-  const ExprRef condition =
-      std::make_shared<const ir::Expr>(ir::Expr{{DType::kBool, 1}, ir::IntImm{0}});
-  std::vector<ExprRef> args(static_cast<size_t>(InfoOf(op).arity), zero);
-  if (op == ScalarOp::kSelect) args[0] = condition;
-  return ir::TypeOfApply(op, args).ok();
-}
-
 // All operators on one type, each into its own part of an output.
 ir::Kernel AllOperators(DType dtype, int lanes, bool approximate) {
   KernelBuilder k("all_operators");
@@ -143,17 +133,15 @@ ir::Kernel AllOperators(DType dtype, int lanes, bool approximate) {
   const BufferId truth = k.Out("truth", DType::kBool, all);
   k.Launch(1, 32, 0, [&](ExprRef, ExprRef thread) {
     const ExprRef at = thread * lanes;
-    for (int i = 0; i < ScalarOpCount(); ++i) {
-      const auto op = static_cast<ScalarOp>(i);
-      if (!Takes(op, dtype)) continue;
+    for (const ScalarOp op : OperatorsOf(dtype)) {
       std::vector<ExprRef> args;
       if (op == ScalarOp::kSelect) args.push_back(k.Load(condition, at, lanes));
       for (const BufferId operand : {a, b, c}) {
         if (static_cast<int>(args.size()) == InfoOf(op).arity) break;
         args.push_back(k.Load(operand, at, lanes));
       }
-      k.Store(InfoOf(op).gives_bool || dtype == DType::kBool ? truth : same, at + i * count,
-              ir::MakeApply(op, args));
+      k.Store(InfoOf(op).gives_bool || dtype == DType::kBool ? truth : same,
+              at + static_cast<int>(op) * count, ir::MakeApply(op, args));
     }
   });
   return k.Finish();

@@ -1,0 +1,37 @@
+#include "compiler/types/scalar_arithmetic.h"
+
+#include <bit>
+
+namespace mlc::scalar {
+
+int64_t Quotient(int64_t x, int64_t y) { return y == -1 ? Wrap(0 - Bits(x)) : x / y; }
+
+int64_t FloorQuotient(int64_t x, int64_t y) {
+  if (y == -1) return Wrap(0 - Bits(x));
+  return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
+
+int64_t FloorRest(int64_t x, int64_t y) {
+  if (y == -1) return 0;
+  const int64_t rest = x % y;
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+int64_t Power(int64_t base, int64_t exponent) {
+  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+  uint64_t result = 1, square = Bits(base);
+  for (uint64_t rest = Bits(exponent); rest != 0; rest >>= 1) {
+    if ((rest & 1) != 0) result *= square;
+    square *= square;
+  }
+  return Wrap(result);
+}
+
+float RoundToTf32(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  constexpr uint32_t kExponent = 0x7f800000;
+  if ((bits & kExponent) == kExponent) return value;
+  return std::bit_cast<float>((bits + 0x1000U) & ~0x1fffU);
+}
+
+}  // namespace mlc::scalar
