@@ -62,6 +62,18 @@ Value* FloatSign(IRBuilderBase& b, Value* x) {
                         b.CreateSelect(b.CreateFCmpOLT(x, zero), minus, x));
 }
 
+// log(u) for u = 1 + x, corrected by what the sum lost: u - 1 is exact, and x over it is near one.
+Value* LogOfOneMore(IRBuilderBase& b, const MathContext& math, Value* x) {
+  Value* one = llvm::ConstantFP::get(x->getType(), 1.0);
+  Value* sum = b.CreateFAdd(x, one);
+  Value* kept = b.CreateFSub(sum, one);
+  Value* log = b.CreateFMul(EmitLog(b, math, sum), b.CreateFDiv(x, kept));
+  // Where nothing of x is in the sum, and where both are infinite.
+  Value* lost = b.CreateFCmpOEQ(sum, one);
+  Value* infinite = b.CreateFCmpOEQ(x, llvm::ConstantFP::getInfinity(x->getType()));
+  return b.CreateSelect(b.CreateOr(lost, infinite), x, log);
+}
+
 // Half a unit of the last kept bit is added and the rest cut off; infinities and NaN stay.
 Value* RoundTf32(IRBuilderBase& b, Value* x) {
   Type* type = x->getType();
@@ -96,6 +108,8 @@ Value* FloatUnary(IRBuilderBase& b, const MathContext& math, ScalarOp op, Value*
       return EmitExp2(b, math, x);
     case ScalarOp::kLog:
       return EmitLog(b, math, x);
+    case ScalarOp::kLog1p:
+      return LogOfOneMore(b, math, x);
     case ScalarOp::kSqrt:
       return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
     case ScalarOp::kRsqrt:

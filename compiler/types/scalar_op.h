@@ -18,13 +18,13 @@ namespace mlc {
 // IEEE 754 for floats, two's complement for integers. Comparisons give kBool; kAnd, kOr and kXor
 // work on bits. kDiv and kMod of integers round towards negative infinity in index arithmetic
 // (i64), kDiv of tensors' integers towards zero, as ONNX Div does; kFma is a*b+c rounded once.
-// kExp2 is 2 to the power of the operand, kRoundTf32 gives the nearest f32 with 10 bits of
+// kExp2 is 2 to the power of the operand, kLog1p the logarithm of one more, kRoundTf32 gives the nearest f32 with 10 bits of
 // mantissa, ties away from zero, kSelect(condition, if_true, if_false).
 // clang-format off
 enum class ScalarOp : uint8_t {
   // one operand
-  kNeg, kAbs, kExp, kExp2, kLog, kSqrt, kRsqrt, kReciprocal, kTanh, kSigmoid, kErf, kSin, kCos,
-  kFloor, kCeil, kRound, kSign, kNot, kIsNan, kRoundTf32,
+  kNeg, kAbs, kExp, kExp2, kLog, kLog1p, kSqrt, kRsqrt, kReciprocal, kTanh, kSigmoid, kErf, kSin,
+  kCos, kFloor, kCeil, kRound, kSign, kNot, kIsNan, kRoundTf32,
   // two operands
   kAdd, kSub, kMul, kDiv, kMod, kPow, kMax, kMin, kEqual, kLess, kLessEqual, kAnd, kOr, kXor,
   // three operands
@@ -50,6 +50,8 @@ inline constexpr auto kRows = std::to_array<ScalarOpInfo>({
      [](auto x) { return std::exp2(x); }, {}, {-126, 127.9, 2e-7, 4e-16}},
     {kLog, "log", kFloats, kPositiveFirst, 20, {"log"},
      [](auto x) { return std::log(x); }, {}, {1e-30, 1e4, 2e-7, 8e-16}},
+    {kLog1p, "log1p", kFloats, kPositiveFirst, 30, {"log1p"},
+     [](auto x) { return std::log1p(x); }, {}, {-0.99, 1e4, 4e-7, 1.5e-15}},
     {kSqrt, "sqrt", kFloats, kExact | kPositiveFirst, 8, {"sqrt", "SqrtApprox"},
      [](auto x) { return std::sqrt(x); }, {}},
     {kRsqrt, "rsqrt", kFloats, kPositiveFirst, 10, {"rsqrt", "RsqrtApprox"},
