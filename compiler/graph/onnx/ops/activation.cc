@@ -76,11 +76,11 @@ void Celu(OpContext& c) {
   c.Out(c.b.Plus(Relu(c.b, x), ExpMinusOne(c.b, scaled, alpha)));
 }
 
-// log(1 + exp(x)), written so that large x does not overflow.
+// log(1 + exp(x)), written so that large x does not overflow and exp(x) is not lost below one.
 ValueId Softplus(Builder& b, ValueId x) {
   const ValueId size = b.Apply(ScalarOp::kAbs, {x});
   const ValueId tail = Exp(b, b.Apply(ScalarOp::kNeg, {size}));
-  return b.Plus(Relu(b, x), b.Apply(ScalarOp::kLog, {b.PlusNumber(tail, 1.0)}));
+  return b.Plus(Relu(b, x), b.Apply(ScalarOp::kLog1p, {tail}));
 }
 
 void Softplus(OpContext& c) { c.Out(Softplus(c.b, c.In(0))); }

@@ -53,6 +53,11 @@ TEST(Activations, DoNotOverflowWhereTheyAreFinite) {
   EXPECT_THAT(RunNode(Node("Elu", {"x"}, {"y"}), 22, {1}, {1000}), ElementsAre(1000));
 }
 
+TEST(Activations, SoftplusKeepsWhatIsSmallBesideOne) {
+  EXPECT_THAT(RunNode(Node("Softplus", {"x"}, {"y"}), 22, {1}, {-40}),
+              ElementsAre(DoubleNear(std::exp(-40.0), 1e-23)));
+}
+
 TEST(Conv, AddsItsBiasAndResolvesAutomaticPads) {
   const std::vector<std::string> weights = {FloatTensor("w", {1, 1, 3}, {1, 1, 1}),
                                             FloatTensor("b", {1}, {10})};
