@@ -11,9 +11,10 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <cstring>
 #include <utility>
+
+#include "base/steady_time.h"
 
 namespace mlc::transport {
 namespace {
@@ -25,12 +26,6 @@ constexpr int64_t kStopMs = 1'000;
 // How long a peer may take to read the last bytes of gRPC.
 constexpr int64_t kFlushMs = 10'000;
 constexpr int kEvents = 256;
-
-int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // Abstract socket names are visible to the whole host: use an unpredictable one.
 std::string RandomName() {

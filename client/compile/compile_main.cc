@@ -15,6 +15,7 @@
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
 #include "base/rpc/flags.h"
+#include "base/write_text.h"
 #include "client/compile/choose_kernels.h"
 #include "client/compile/compile_options.h"
 #include "client/compile/compile_report.h"
@@ -45,14 +46,6 @@ Result<std::string> ReadText(const std::string& path) {
   // Not "nothing found": that exit code tells of untuned tasks.
   if (!in) return InvalidArgument("cannot read '" + path + "'");
   return std::string{std::istreambuf_iterator<char>(in), {}};
-}
-
-Status WriteText(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
-  return {};
 }
 
 // Where kernels come from: a server that is connected, or files.

@@ -2,23 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdarg>
-#include <cstdio>
 
+#include "base/format.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/family.h"
 
 namespace mlc::client {
 namespace {
-
-__attribute__((format(printf, 1, 2))) std::string Format(const char* format, ...) {
-  char buffer[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(buffer, sizeof buffer, format, arguments);
-  va_end(arguments);
-  return buffer;
-}
 
 std::string BytesText(double bytes) {
   if (bytes < 1024) return Format("%.0f B", bytes);

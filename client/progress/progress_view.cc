@@ -2,25 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <numeric>
 
+#include "base/format.h"
 #include "base/outcome.h"
 
 namespace mlc::client {
 namespace {
 
 constexpr int kFixedLines = 3;
-
-__attribute__((format(printf, 1, 2))) std::string Format(const char* format, ...) {
-  char buffer[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(buffer, sizeof buffer, format, arguments);
-  va_end(arguments);
-  return buffer;
-}
 
 std::string DurationText(double seconds) {
   const int64_t whole = std::llround(seconds);

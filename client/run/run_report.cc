@@ -6,16 +6,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/quantile.h"
+
 namespace mlc::client {
 
 namespace {
-
-double Quantile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(at);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 template <typename T>
 T At(const graph::TensorData& tensor, int64_t i) {

@@ -5,10 +5,10 @@
 #include <cctype>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
+#include "base/write_text.h"
 #include "compiler/package/c_header.h"
 #include "compiler/package/elf_object.h"
 #include "compiler/package/embedded.h"
@@ -53,14 +53,6 @@ class WorkFolder {
   explicit WorkFolder(fs::path path) : path_(std::move(path)) {}
   fs::path path_;
 };
-
-Status WriteText(const std::string& path, std::string_view text) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
-  out.close();
-  if (!out) return CannotWrite(path, std::strerror(errno));
-  return {};
-}
 
 // The steps of WriteLibrary, sharing what they have made.
 class LibraryWriter {

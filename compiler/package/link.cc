@@ -5,9 +5,9 @@
 #include <llvm/Support/Path.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <fstream>
 
 #include "base/process/child_process.h"
+#include "base/write_text.h"
 #include "compiler/package/elf_object.h"
 
 LLD_HAS_DRIVER(elf)
@@ -26,14 +26,6 @@ Status RunLinker(const std::vector<std::string>& arguments) {
     if (result.retCode == 0) return {};
     return Internal("linking failed: " + stream.str());
   });
-}
-
-Status WriteText(const std::string& path, const std::string& text) {
-  std::ofstream out(path);
-  out << text;
-  out.close();
-  if (!out) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
-  return {};
 }
 
 std::string EmulationOf(const std::string& machine) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/steady_time.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/config_choice.h"
 #include "tests/bench/conv_cases.h"
@@ -84,10 +85,10 @@ void Print(const Task& task, const Shares& shares, size_t candidates, double bui
 Shares RunTask(const Task& task, const target::Target& target, const Bench& bench, FmaPeak& peak,
                const Options& options) {
   WorkloadData data(task.workload, 7);
-  const double start = Seconds();
+  const double start = NowSeconds();
   std::vector<Candidate> candidates =
       BuildCandidates(task.workload, target, ConfigsToTry(task, target, options), data);
-  const double build_seconds = Seconds() - start;
+  const double build_seconds = NowSeconds() - start;
   CheckAndTime(candidates, data, bench);
   if (candidates.empty()) return {};
   const bool all_families = options.config.empty() && options.family.empty();
@@ -117,11 +118,11 @@ int Main(const Options& options) {
   const Bench bench{threads, options.cold > 0 ? &cold : nullptr};
   for (int i = 0; i < 50; ++i) peak->Measure(threads);
   std::printf("peak %.1f GFLOP/s, %d threads\n", peak->Measure(threads), options.threads);
-  const double start = Seconds();
+  const double start = NowSeconds();
   MeanShares mean;
   for (const Task& task : AllTasks()) {
     if (!options.only.empty() && task.name.find(options.only) == std::string::npos) continue;
-    if (Seconds() - start > options.seconds) {
+    if (NowSeconds() - start > options.seconds) {
       std::printf("out of time before %s\n", task.name.c_str());
       break;
     }

@@ -1,6 +1,7 @@
 #include "tests/bench/fma_peak.h"
 
 #include "base/rng.h"
+#include "base/steady_time.h"
 #include "compiler/ir/build.h"
 #include "tests/bench/measuring.h"
 
@@ -76,9 +77,9 @@ Result<FmaPeak> FmaPeak::Create(const target::Target& target) {
 
 double FmaPeak::Measure(Threads& threads) {
   void* buffers[] = {in_.data(), out_.data(), nullptr, nullptr};
-  const double start = Seconds();
+  const double start = NowSeconds();
   threads.Run(phases_[0], buffers, threads_);
-  return flops_ / (Seconds() - start) * 1e-9;
+  return flops_ / (NowSeconds() - start) * 1e-9;
 }
 
 }  // namespace mlc::bench

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/rng.h"
+#include "base/steady_time.h"
 #include "tests/bench/measuring.h"
 
 namespace mlc::bench {
@@ -197,12 +198,12 @@ double RunnableKernel::Time(Threads& threads, int samples, double sample_s) {
   for (int tries = 8 * samples; static_cast<int>(times.size()) < samples; --tries) {
     int runs = 0;
     const int64_t before = Preemptions();
-    const double start = Seconds();
+    const double start = NowSeconds();
     double end = start;
     do {
       Run(threads);
       ++runs;
-      end = Seconds();
+      end = NowSeconds();
     } while (end - start < sample_s);
     if (Preemptions() == before || tries <= samples) times.push_back((end - start) / runs);
   }

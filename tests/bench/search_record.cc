@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/rng.h"
+#include "base/steady_time.h"
 #include "compiler/front/front.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/config_choice.h"
@@ -61,13 +62,13 @@ int Main(const std::string& model, const std::string& path, std::map<std::string
   std::ofstream out(path, std::ios::app);
   out << json{{"target", target.ToText()}} << "\n";
   Rng rng(static_cast<uint64_t>(options["seed"]));
-  const double start = Seconds();
+  const double start = NowSeconds();
   for (size_t i = 0; i < program->tasks.size(); ++i) {
     const graph::Workload& workload = program->tasks[i].workload;
     const auto configs = RandomConfigs(schedule::FamiliesFor(workload, target), workload, target,
                                        static_cast<size_t>(options["per_task"]), rng.Split(i));
     if (i < static_cast<size_t>(options["first"])) continue;
-    if (Seconds() - start > options["seconds"]) {
+    if (NowSeconds() - start > options["seconds"]) {
       std::printf("out of time before task %zu of %zu\n", i, program->tasks.size());
       return 0;
     }

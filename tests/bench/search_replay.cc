@@ -9,7 +9,6 @@
 // with `earlier` trials, for a second tuning of FILE that starts from its log. facts=1 prints a
 // table for fitting the analytic model instead.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "base/steady_time.h"
 #include "compiler/schedule/space/family.h"
 #include "costmodel/analytic.h"
 #include "costmodel/default_config.h"
@@ -32,10 +32,6 @@ namespace {
 
 using costmodel::Experience;
 using server::SearchInput;
-
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Smooth enough not to repeat the noise of single records.
 constexpr costmodel::BoostingOptions kDevice{
@@ -143,7 +139,7 @@ Run Tune(const Device& device, SearchInput input, const server::StrategyFactory&
   run.timed.resize(tasks.size());
   std::vector<double> occurrences;
   for (const server::SearchTask& task : input.tasks) occurrences.push_back(task.occurrences);
-  const double start = Seconds();
+  const double start = NowSeconds();
   run.strategy = make(std::move(input));
   Look(device, tasks, run);
   double device_s = 0;
@@ -159,7 +155,7 @@ Run Tune(const Device& device, SearchInput input, const server::StrategyFactory&
   propose();
   while (!flight.empty() && !flight.front().empty()) {
     std::vector<server::Observation> seen;
-    const double before = Seconds();
+    const double before = NowSeconds();
     for (const server::Proposal& proposal : flight.front()) {
       const auto t = static_cast<size_t>(proposal.task);
       seen.push_back({proposal, device.Measure(tasks[t].workload, proposal, noise)});
@@ -175,15 +171,15 @@ Run Tune(const Device& device, SearchInput input, const server::StrategyFactory&
       }
       run.curve.push_back(total);
     }
-    device_s += Seconds() - before;
+    device_s += NowSeconds() - before;
     flight.erase(flight.begin());
     run.strategy->Learn(seen);
     propose();
-    const double looked = Seconds();
+    const double looked = NowSeconds();
     Look(device, tasks, run);
-    device_s += Seconds() - looked;
+    device_s += NowSeconds() - looked;
   }
-  run.seconds = Seconds() - start - device_s;
+  run.seconds = NowSeconds() - start - device_s;
   return run;
 }
 

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/steady_time.h"
 #include "db/sqlite/sqlite_log.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/measuring.h"
@@ -68,7 +69,7 @@ struct Reads {
 // A server's start on the log, a job, and what people and builds ask.
 bool Read(const std::string& path, int64_t first_job, Reads& reads) {
   (void)db::StatementCounts::Take();
-  const double begin = Seconds();
+  const double begin = NowSeconds();
   auto log = db::OpenSqliteLog(path);
   if (!log.ok()) {
     std::fprintf(stderr, "year_bench: %s\n", log.status().ToString().c_str());
@@ -76,10 +77,10 @@ bool Read(const std::string& path, int64_t first_job, Reads& reads) {
   }
   {
     server::Year year(**log, first_job);
-    reads.start_ms = 1e3 * (Seconds() - begin);
-    const double job = Seconds();
+    reads.start_ms = 1e3 * (NowSeconds() - begin);
+    const double job = NowSeconds();
     if (!year.Day(1, 1) || !year.Ask()) return false;
-    reads.job_ms = 1e3 * (Seconds() - job);
+    reads.job_ms = 1e3 * (NowSeconds() - job);
   }
   log->reset();
   for (const auto& [text, count] : db::StatementCounts::Take()) {

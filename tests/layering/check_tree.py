@@ -65,9 +65,9 @@ ALLOWED = {
         "compiler/schedule/cpu/window compiler/schedule/cpu/winograd compiler/schedule/cuda "
         "compiler/schedule/fusion compiler/schedule/space"),
     "compiler/schedule/cpu": "compiler/ir",
-    "compiler/schedule/cpu/attention": "compiler/schedule/cpu compiler/schedule/fusion compiler/schedule/space",
+    "compiler/schedule/cpu/attention": "base compiler/schedule/cpu compiler/schedule/fusion compiler/schedule/space",
     "compiler/schedule/cpu/contraction": (
-        "compiler/ir compiler/schedule/cpu compiler/schedule/fusion compiler/schedule/problem "
+        "base compiler/ir compiler/schedule/cpu compiler/schedule/fusion compiler/schedule/problem "
         "compiler/schedule/space compiler/target"),
     "compiler/schedule/cpu/depthwise": (
         "compiler/schedule/cpu compiler/schedule/cpu/contraction compiler/schedule/fusion "
@@ -80,37 +80,37 @@ ALLOWED = {
     "compiler/schedule/cpu/window": (
         "compiler/schedule/cpu compiler/schedule/fusion compiler/schedule/problem compiler/schedule/space"),
     "compiler/schedule/cpu/winograd": (
-        "compiler/ir compiler/schedule/cpu compiler/schedule/cpu/contraction compiler/schedule/fusion "
+        "base compiler/ir compiler/schedule/cpu compiler/schedule/cpu/contraction compiler/schedule/fusion "
         "compiler/schedule/problem compiler/schedule/space"),
     "compiler/schedule/cuda": (
         "compiler/schedule/cuda/attention compiler/schedule/cuda/depthwise compiler/schedule/cuda/pointwise "
         "compiler/schedule/cuda/pool compiler/schedule/cuda/row_reduce compiler/schedule/cuda/simt "
         "compiler/schedule/cuda/skinny compiler/schedule/cuda/tensor compiler/schedule/space"),
     "compiler/schedule/cuda/attention": (
-        "compiler/ir compiler/schedule/cpu/attention compiler/schedule/cuda/tensor compiler/schedule/cuda/tile "
+        "base compiler/ir compiler/schedule/cpu/attention compiler/schedule/cuda/tensor compiler/schedule/cuda/tile "
         "compiler/schedule/fusion compiler/schedule/space"),
     "compiler/schedule/cuda/depthwise": (
-        "compiler/schedule/cuda/tile compiler/schedule/fusion compiler/schedule/problem compiler/schedule/space"),
+        "base compiler/schedule/cuda/tile compiler/schedule/fusion compiler/schedule/problem compiler/schedule/space"),
     "compiler/schedule/cuda/pointwise": (
-        "compiler/ir compiler/schedule/cpu/pointwise compiler/schedule/cuda/tile compiler/schedule/fusion "
+        "base compiler/ir compiler/schedule/cpu/pointwise compiler/schedule/cuda/tile compiler/schedule/fusion "
         "compiler/schedule/problem compiler/schedule/space"),
     "compiler/schedule/cuda/pool": (
-        "compiler/schedule/cpu/window compiler/schedule/cuda/tile compiler/schedule/fusion "
+        "base compiler/schedule/cpu/window compiler/schedule/cuda/tile compiler/schedule/fusion "
         "compiler/schedule/problem compiler/schedule/space"),
     "compiler/schedule/cuda/row_reduce": (
-        "compiler/ir compiler/schedule/cuda/tile compiler/schedule/fusion compiler/schedule/problem "
+        "base compiler/ir compiler/schedule/cuda/tile compiler/schedule/fusion compiler/schedule/problem "
         "compiler/schedule/space"),
     "compiler/schedule/cuda/simt": (
         "compiler/schedule/cuda/tile compiler/schedule/fusion compiler/schedule/problem compiler/schedule/space "
         "compiler/target"),
     "compiler/schedule/cuda/skinny": (
-        "compiler/schedule/cuda/tile compiler/schedule/fusion compiler/schedule/problem compiler/schedule/space "
+        "base compiler/schedule/cuda/tile compiler/schedule/fusion compiler/schedule/problem compiler/schedule/space "
         "compiler/target"),
     "compiler/schedule/cuda/tensor": (
         "compiler/ir compiler/schedule/cuda/tile compiler/schedule/fusion compiler/schedule/problem "
         "compiler/schedule/space compiler/target"),
     "compiler/schedule/cuda/tile": (
-        "compiler/ir compiler/schedule/fusion compiler/schedule/problem compiler/schedule/space compiler/target"),
+        "base compiler/ir compiler/schedule/fusion compiler/schedule/problem compiler/schedule/space compiler/target"),
     "compiler/schedule/cuda/user_kernel": "base compiler/schedule/space compiler/target",
     "compiler/schedule/fusion": "base compiler/graph compiler/ir compiler/schedule/space compiler/target",
     "compiler/schedule/problem": "base compiler/graph compiler/schedule/fusion compiler/schedule/space compiler/target",

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/rpc/clock_watch.h"
+#include "base/steady_time.h"
 #include "proto/worker.grpc.pb.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/spool.h"
@@ -25,12 +26,6 @@ namespace {
 constexpr int64_t kCallTimeoutMs = 10'000;
 constexpr int64_t kMaxSleepMs = 1'000;
 constexpr int64_t kReconnectMs = 1'000;
-
-int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string RandomId() {
   std::random_device device;

@@ -1,11 +1,11 @@
 #include "worker/engine/runner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <limits>
 #include <vector>
 
+#include "base/steady_time.h"
 #include "compiler/build/loaded_kernel.h"
 #include "compiler/graph/physical/strided_data.h"
 #include "worker/build/trial.h"
@@ -23,12 +23,6 @@ constexpr int64_t kClockIntervalNs = 300'000'000;
 constexpr int64_t kSmallLastCache = int64_t{64} << 20;
 // So many times the second caches of the threads come from beyond them.
 constexpr int64_t kSecondCaches = 6;
-
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // Elements of an output that are not its own, between its strides, belong to others.
 bool WritesBetweenStrides(const graph::TensorType& type, const std::byte* output) {

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "base/steady_time.h"
 
 namespace mlc::worker {
 namespace {
@@ -23,10 +24,6 @@ constexpr double kMinScaling = 0.7;
 constexpr size_t kPage = 4096;
 // Neither a power of two, which some CPUs multiply faster, nor denormal in any sum.
 constexpr float kOperand = 0.3F;
-
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Cores that the first CPUs of this process belong to, as far as the machine tells.
 int UsedCores(int threads) {
@@ -60,12 +57,12 @@ double ClockMhz() {
   double best = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {
     uint64_t value = 3;
-    const double start = Seconds();
+    const double start = NowSeconds();
     for (int i = 0; i < kSteps; ++i) {
       value *= 0x9e3779b97f4a7c15u;
       asm volatile("" : "+r"(value));
     }
-    best = std::max(best, kSteps * kLatency / (Seconds() - start) / 1e6);
+    best = std::max(best, kSteps * kLatency / (NowSeconds() - start) / 1e6);
   }
   return best;
 }
@@ -107,15 +104,15 @@ double MachineProbe::RunOnce(mlc_pool* pool, const Probe& part, int threads) con
   std::vector<float> sums(static_cast<size_t>(threads * target_.Lanes(DType::kF32)) + 16);
   void* buffers[] = {aligned(operands_, kPage), aligned(sums, 64), nullptr, nullptr};
   const mlc_phase phase = {part.phase, threads};
-  const double start = Seconds();
+  const double start = NowSeconds();
   mlc_run_phases(pool, &phase, 1, buffers);
-  return threads * part.kernel.flops / (Seconds() - start) / 1e9;
+  return threads * part.kernel.flops / (NowSeconds() - start) / 1e9;
 }
 
 double MachineProbe::FmaGflops(mlc_pool* pool, double enough) const {
   double best = 0;
-  const double start = Seconds();
-  for (int i = 0; i < kMinBursts || (best < enough && Seconds() - start < kWakeUpSeconds); ++i) {
+  const double start = NowSeconds();
+  for (int i = 0; i < kMinBursts || (best < enough && NowSeconds() - start < kWakeUpSeconds); ++i) {
     best = std::max(best, RunOnce(pool, fma_, target_.threads));
   }
   return best;
@@ -133,13 +130,13 @@ double MachineProbe::PeakGflops(mlc_pool* pool) const {
   double alone = 0;
   double best = 0;
   double taken = 0;
-  const double start = Seconds();
+  const double start = NowSeconds();
   // Threads on separate cores are as fast as one alone; a sum far below that was disturbed.
   const auto disturbed = [&] { return best < kMinScaling * alone * cores_; };
   while (taken < kPeakSeconds || (disturbed() && taken < kMaxPeakSeconds)) {
     alone = std::max(alone, RunOnce(pool, fma_, 1));
     best = std::max(best, RunOnce(pool, fma_, target_.threads));
-    taken = Seconds() - start;
+    taken = NowSeconds() - start;
   }
   return best;
 }
@@ -156,14 +153,14 @@ double CopyGbps(mlc_pool* pool) {
   }
   double best = 0;
   for (int i = 0; i < 4; ++i) {
-    const double start = Seconds();
+    const double start = NowSeconds();
     const auto copy = [](void* context, int thread) {
       const auto& work = *static_cast<CopyJob*>(context);
       const auto t = static_cast<size_t>(thread);
       std::memcpy(work.to[t], work.from[t], work.bytes);
     };
     mlc_pool_run(pool, copy, &job);
-    best = std::max(best, 2.0 * static_cast<double>(job.bytes * threads) / (Seconds() - start));
+    best = std::max(best, 2.0 * static_cast<double>(job.bytes * threads) / (NowSeconds() - start));
   }
   return best / 1e9;
 }

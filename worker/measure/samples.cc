@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/quantile.h"
+
 namespace mlc::worker {
 namespace {
 

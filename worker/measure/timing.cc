@@ -3,11 +3,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <limits>
 #include <vector>
 
+#include "base/quantile.h"
+#include "base/steady_time.h"
 #include "worker/measure/samples.h"
 
 namespace mlc::worker {
@@ -60,22 +60,9 @@ Measurement MeasurementOf(const Timing& timing, double error) {
   return m;
 }
 
-double Quantile(const std::vector<double>& sorted, double q) {
-  const double position = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(position);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = position - static_cast<double>(below);
-  // Unlike a weighted sum, lerp is monotonic and exact between equal samples.
-  return std::lerp(sorted[below], sorted[above], part);
-}
-
 Stopwatch SystemStopwatch() {
   Stopwatch watch;
-  watch.now_ns = [] {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  };
+  watch.now_ns = NowNs;
   watch.preemptions = [] {
     rusage usage;
     getrusage(RUSAGE_SELF, &usage);

@@ -49,9 +49,6 @@ struct Timing {
 // caller to fill in.
 Measurement MeasurementOf(const Timing& timing, double error);
 
-// Interpolated. REQUIRES: sorted, not empty.
-double Quantile(const std::vector<double>& sorted, double q);
-
 // `evict` empties the caches near the cores; null: no cold runs.
 Timing TimeKernel(const std::function<void()>& run, const std::function<void()>& evict,
                   const TimingOptions& options, const Stopwatch& watch, QuietMachineGate& gate);

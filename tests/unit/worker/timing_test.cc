@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/quantile.h"
+
 namespace mlc::worker {
 namespace {
 

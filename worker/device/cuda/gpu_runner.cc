@@ -1,10 +1,10 @@
 #include "worker/device/cuda/gpu_runner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
+#include "base/steady_time.h"
 #include "worker/build/trial.h"
 #include "worker/check/check.h"
 
@@ -21,12 +21,6 @@ constexpr int kBurst = 16;
 // Workers that share the card wait no longer for a turn because of more samples.
 constexpr int64_t kMaxMoreNs = 250'000'000;
 constexpr int64_t kCopyBytes = int64_t{256} << 20;
-
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 bool SameBytes(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;

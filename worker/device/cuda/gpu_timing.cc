@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "base/quantile.h"
+
 namespace mlc::worker {
 namespace {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cpu/register_tile.h"
 #include "compiler/schedule/cpu/shifted_exp.h"
 #include "compiler/schedule/fusion/fused.h"
@@ -16,8 +17,6 @@ using graph::Workload;
 using ir::ExprRef;
 
 namespace {
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 ExprRef Do(ScalarOp op, ExprRef a, ExprRef b) {
   return ir::MakeApply(op, {std::move(a), std::move(b)});

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/ceil_div.h"
+
 namespace mlc::schedule {
 namespace {
-
-int64_t CeilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
 std::vector<TapRun> RunsOf(const RowAxis& axis, int64_t start, int rows) {
   std::vector<TapRun> runs;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cpu/pointwise/pointwise_transpose.h"
 #include "compiler/schedule/fusion/fused_rows.h"
 
@@ -13,8 +14,6 @@ using graph::Value;
 using ir::ExprRef;
 
 namespace {
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 const TensorType& OutputType(const Piece& piece) {
   return piece.part.graph()[piece.part.outputs()[0]].type;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cpu/chunk_balance.h"
 #include "compiler/schedule/cpu/winograd/winograd_lower.h"
 #include "compiler/schedule/problem/contraction_space.h"
@@ -19,8 +20,6 @@ constexpr int64_t kMinChannels = 16;
 constexpr int64_t kMinTiles = 32;
 // Of one of many chunks; smaller ones only read the transformed weights more often.
 constexpr double kMinFlops = 2e6;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Large images need many: what is transformed at a time has to stay in the second cache.
 const std::vector<int64_t>& Groups() {

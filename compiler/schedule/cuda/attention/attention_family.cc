@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cuda/attention/attention_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 
@@ -16,7 +17,7 @@ namespace {
 constexpr int64_t kMaxRegisters = 255;
 constexpr int64_t kMin = 16;  // keys of the smallest step
 
-int64_t Padded(int64_t size, int64_t step) { return gpu::CeilDiv(size, step) * step; }
+int64_t Padded(int64_t size, int64_t step) { return CeilDiv(size, step) * step; }
 
 gpu::AttentionPlan PlanOf(gpu::AttentionPlan plan, const Config& config) {
   plan.warps = static_cast<int>(config["warps"]);
@@ -73,7 +74,7 @@ KernelFacts FactsOf(const Workload& workload, const gpu::AttentionPlan& plan,
   const AttentionProblem& p = plan.problem;
   KernelFacts facts;
   const double keys = static_cast<double>(plan.chunks() * plan.chunk);
-  const double rows = static_cast<double>(gpu::CeilDiv(p.queries, plan.rows()) * plan.rows());
+  const double rows = static_cast<double>(CeilDiv(p.queries, plan.rows()) * plan.rows());
   const double heads = static_cast<double>(p.Heads());
   const double blocks = static_cast<double>(plan.blocks());
   const double slices = static_cast<double>(plan.slices());

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cuda/attention/attention_fragments.h"
 #include "compiler/schedule/cuda/attention/attention_plan.h"
 #include "compiler/schedule/cuda/attention/attention_softmax.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cuda/depthwise/depthwise_lower.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 #include "compiler/schedule/problem/contraction_problem.h"
@@ -86,7 +87,7 @@ KernelFacts GpuDepthwiseFamily::Facts(const Workload& workload, const target::Ta
   facts.l2_bytes = facts.l3_bytes = facts.dram_bytes = workload.MinBytes();
   facts.body_ops = taps * tile * plan.lanes;
   gpu::SetLaunch(target,
-                 {static_cast<double>(gpu::CeilDiv(plan.Points(), plan.threads)),
+                 {static_cast<double>(CeilDiv(plan.Points(), plan.threads)),
                   static_cast<double>(plan.threads), 0, static_cast<double>(plan.Registers())},
                  facts);
   return facts;

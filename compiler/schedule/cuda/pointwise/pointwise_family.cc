@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cpu/pointwise/pointwise_scan.h"
 #include "compiler/schedule/cuda/pointwise/pointwise_pieces.h"
 #include "compiler/schedule/cuda/pointwise/scan_lower.h"
@@ -65,7 +66,7 @@ Space GpuPointwiseFamily::MakeSpace(const Workload& workload, const target::Targ
     std::erase_if(values, [&](int64_t v) { return v > limit; });
     return values;
   };
-  const int64_t points = gpu::CeilDiv(LargestOutput(workload), widest);
+  const int64_t points = CeilDiv(LargestOutput(workload), widest);
   Space space{std::string(name()), version(), {}};
   space.knobs.push_back({"lanes", up_to({1, 2, 4, 8, 16}, widest)});
   space.knobs.push_back({"unroll", up_to({1, 2, 4, 8}, std::max<int64_t>(1, points / 128))});

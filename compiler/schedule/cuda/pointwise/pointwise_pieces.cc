@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 #include "compiler/schedule/fusion/fused_rows.h"
 

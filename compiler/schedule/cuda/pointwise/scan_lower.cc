@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 #include "compiler/schedule/fusion/fused.h"
 #include "compiler/schedule/fusion/fused_rows.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cuda/pool/pool_lower.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 
@@ -48,7 +49,7 @@ KernelFacts GpuPoolFamily::Facts(const Workload& workload, const target::Target&
   facts.l1_bytes = outputs * taps * SizeOf(workload.graph()[workload.operands()[0]].type.dtype);
   facts.body_ops = taps * p.lanes * 2;
   const double threads = static_cast<double>(config["threads"]);
-  const int64_t blocks = gpu::CeilDiv(gpu::PoolPoints(p), config["threads"]);
+  const int64_t blocks = CeilDiv(gpu::PoolPoints(p), config["threads"]);
   gpu::SetLaunch(target, {static_cast<double>(blocks), threads, 0, 28.0 + 4 * p.lanes}, facts);
   return facts;
 }

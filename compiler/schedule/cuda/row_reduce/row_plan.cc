@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 
 namespace mlc::schedule::gpu {

@@ -1,5 +1,6 @@
 #include "compiler/schedule/cuda/row_reduce/row_sweep.h"
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 #include "compiler/schedule/fusion/fused_rows.h"
 

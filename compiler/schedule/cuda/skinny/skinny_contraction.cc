@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cuda/skinny/skinny_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 #include "compiler/schedule/problem/contraction_space.h"
@@ -51,9 +52,9 @@ SkinnyPlan MakeSkinnyPlan(const GpuContraction& g, const Config& config) {
   plan.split = split.parts;
   plan.cluster = split.cluster;
   plan.lanes = static_cast<int>(16 / SizeOf(g.p.column_dtype));
-  plan.tiles = gpu::CeilDiv(g.n, plan.width());
-  plan.steps = gpu::CeilDiv(g.k, plan.step());
-  plan.split_steps = gpu::CeilDiv(plan.steps, plan.split);
+  plan.tiles = CeilDiv(g.n, plan.width());
+  plan.steps = CeilDiv(g.k, plan.step());
+  plan.split_steps = CeilDiv(plan.steps, plan.split);
   return plan;
 }
 
@@ -84,7 +85,7 @@ bool SkinnyContractionFamily::Accepts(const graph::Workload& workload,
   return g && g->m <= kMaxSkinnyRows && g->z == 1 && g->p.column_is_weight && g->p.Taps() == 1 &&
          !g->AnyChecked() && !IsDepthwise(g->p) &&
          // The rows of a block's part of k must fit into its memory.
-         4 * g->m * (gpu::CeilDiv(g->k, 16) + 1024) <= target.block_bytes;
+         4 * g->m * (CeilDiv(g->k, 16) + 1024) <= target.block_bytes;
 }
 
 Space SkinnyContractionFamily::MakeSpace(const graph::Workload& workload,
@@ -94,9 +95,9 @@ Space SkinnyContractionFamily::MakeSpace(const graph::Workload& workload,
   Space space{"skinny_contraction", version(), {}};
   space.knobs.push_back({"warps", {1, 2, 4, 8, 16}});
   space.knobs.push_back({"columns", {1, 2, 4, 8}});
-  space.knobs.push_back({"unroll", UpTo({1, 2, 4, 8}, gpu::CeilDiv(g.k, step))});
-  std::vector<int64_t> splits = UpTo({1, 2, 4, 8, 16}, gpu::CeilDiv(g.k, step));
-  AddClusters(target, gpu::CeilDiv(g.k, step), splits);
+  space.knobs.push_back({"unroll", UpTo({1, 2, 4, 8}, CeilDiv(g.k, step))});
+  std::vector<int64_t> splits = UpTo({1, 2, 4, 8, 16}, CeilDiv(g.k, step));
+  AddClusters(target, CeilDiv(g.k, step), splits);
   space.knobs.push_back({"split", splits});
   return space;
 }

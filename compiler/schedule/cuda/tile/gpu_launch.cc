@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/fusion/fused.h"
 
 namespace mlc::schedule::gpu {

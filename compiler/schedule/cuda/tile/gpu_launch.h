@@ -13,8 +13,6 @@
 
 namespace mlc::schedule::gpu {
 
-inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 inline ir::ExprRef Do(ScalarOp op, ir::ExprRef a) { return ir::MakeApply(op, {std::move(a)}); }
 inline ir::ExprRef Do(ScalarOp op, ir::ExprRef a, ir::ExprRef b) {
   return ir::MakeApply(op, {std::move(a), std::move(b)});

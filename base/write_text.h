@@ -1,0 +1,15 @@
+// Writes small output files.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace mlc {
+
+// Replaces the file. "cannot write 'PATH': why" is ALREADY_EXISTS, which ends a program as an
+// output that cannot be written does (exit_code.h).
+Status WriteText(const std::string& path, std::string_view text);
+
+}  // namespace mlc
