@@ -7,28 +7,16 @@
 //               scope: in out shared counter block thread reg
 //   phase    := a parallel loop 0 .. constant; phases run in order, with a barrier between
 //   block    := "{" stmt* "}"
-//   stmt     := for | if | let | store | prefetch, on CPUs also transpose, and on GPUs also
-//               sync | copy_async | load_matrix | load_peer | mma | warpgroup_mma | arrive
+//   stmt     := for | if | let | store | prefetch, on CPUs also turn_square, and on GPUs also
+//               sync | copy_async | load_matrix | load_peer | mma | warpgroup_mma | arrive;
+//               those with a keyword of their own are rules of statement_forms.h, which
+//               docs/reference/text-forms.md prints
 //   for      := ["parallel" | "unrolled" | "threads"] "for" var "in" expr " .. " expr
 //               ["step" int] ["per_sm" int] ["cluster" int] block
 //   if       := "if" expr block ["else" block]
 //   let      := "let" var "=" expr                an index, visible to the end of the block
 //   store    := name "[" expr ["," "stride" "=" int] ["," "mask" "=" expr] "]" "=" expr
 //               ["streaming"]
-//   prefetch := "prefetch" name "[" expr "," "level" "=" int "]"
-//   transpose := "turn_square" name "[" expr "]"
-//   sync     := "barrier" | "warp_barrier" | "commit_copies" | "wait_copies" int
-//             | "fence_tiles" | "wait_products" int | "await_inputs" | "release_dependents"
-//             | "cluster_barrier"
-//   copy_async  := "copy_async" name "[" expr "]" "=" name "[" expr "," "lanes" "=" int
-//                  ["," "mask" "=" expr] "]"
-//   load_matrix := "load_matrix" ["transposed"] name "[" expr "]" "=" name "[" expr "]"
-//   load_peer   := "load_peer" name "[" expr "]" "=" name "[" expr "]" "of" expr
-//   mma      := "mma" name "[" expr "]" "+=" name "[" expr "]" "*" name "[" expr "]"
-//               ["part" "=" int]
-//   warpgroup_mma := "warpgroup_mma" name "[" expr "]" ("+=" | "=") name "[" expr "]"
-//               "*" name "[" expr "]" "columns" "=" int
-//   arrive   := "arrive" var "=" name "[" expr "]" "of" int
 //   load     := name "[" expr ["," "lanes" "=" int] ["," "stride" "=" int]
 //               ["," "mask" "=" expr] "]"
 //   expr     := int | dtype "(" number ")" | var | load | op "(" expr,* ")"

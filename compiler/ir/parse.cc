@@ -105,12 +105,11 @@ Result<StmtRef> Parser::ParseBlock(int depth) {
 Result<StmtRef> Parser::ParseStmt(int depth) {
   if (lexer_.Accept("for")) return ParseForBody(LoopKind::kSerial, depth);
   if (lexer_.Accept("unrolled")) return ParseFor(LoopKind::kUnrolled, depth);
+  if (lexer_.Accept("threads")) return ParseFor(LoopKind::kThreads, depth);
   if (lexer_.Accept("if")) return ParseIf(depth);
   if (lexer_.Accept("let")) return ParseLet(depth);
-  if (lexer_.Accept("prefetch")) return ParsePrefetch(depth);
-  if (lexer_.Accept("turn_square")) return ParseRegisterTranspose(depth);
-  StmtRef gpu = MLC_TRY(ParseGpuStmt(depth));
-  if (gpu != nullptr) return gpu;
+  StmtRef form = MLC_TRY(ParseForm(depth));
+  if (form != nullptr) return form;
   return ParseStore(depth);
 }
 
@@ -153,27 +152,6 @@ Result<StmtRef> Parser::ParseLet(int depth) {
   ExprRef value = MLC_TRY(ParseIndex(depth));
   const VarId var = MLC_TRY(Bind(std::move(name)));
   return MakeStmt(Let{var, std::move(value)});
-}
-
-Result<StmtRef> Parser::ParsePrefetch(int depth) {
-  Prefetch prefetch;
-  const std::string name = MLC_TRY(lexer_.Word());
-  prefetch.buffer = MLC_TRY(Find(name));
-  MLC_TRY(lexer_.Expect("["));
-  prefetch.index = MLC_TRY(ParseIndex(depth));
-  MLC_TRY(lexer_.Expect(","));
-  MLC_TRY(lexer_.Expect("level"));
-  MLC_TRY(lexer_.Expect("="));
-  const int64_t level = MLC_TRY(lexer_.Int());
-  if (level < 1 || level > 2) return lexer_.Error("a prefetch level is 1 or 2");
-  prefetch.level = static_cast<int>(level);
-  MLC_TRY(lexer_.Expect("]"));
-  return MakeStmt(std::move(prefetch));
-}
-
-Result<StmtRef> Parser::ParseRegisterTranspose(int depth) {
-  Place square = MLC_TRY(ParsePlace(depth));
-  return MakeStmt(RegisterTranspose{square.buffer, std::move(square.index)});
 }
 
 Result<StmtRef> Parser::ParseStore(int depth) {

@@ -1,6 +1,6 @@
 // Text to kernel, the inverse of print.cc. Nothing is folded: the tree is the text's. Hostile text
 // ends in INVALID_ARGUMENT: size and nesting are bounded, types are checked as they are met.
-// Buffers and blocks stand in parse.cc, GPU statements in parse_gpu.cc, expressions in
+// Buffers and blocks stand in parse.cc, statements with keywords in parse_forms.cc, expressions in
 // parse_expr.cc. Not thread-safe; borrows its text; serves for one kernel.
 #pragma once
 
@@ -23,10 +23,7 @@ class Parser {
   Result<Kernel> Run();
 
  private:
-  struct Place {
-    BufferId buffer;
-    ExprRef index;
-  };
+  class FormReader;
 
   template <typename Node>
   static ExprRef MakeExpr(Type type, Node node) {
@@ -50,21 +47,12 @@ class Parser {
   Result<StmtRef> ParseForBody(LoopKind kind, int depth);
   Result<StmtRef> ParseIf(int depth);
   Result<StmtRef> ParseLet(int depth);
-  Result<StmtRef> ParsePrefetch(int depth);
-  Result<StmtRef> ParseRegisterTranspose(int depth);
   Result<StmtRef> ParseStore(int depth);
   Status ParseStrideAndMask(int depth, int64_t* stride, ExprRef* mask);
 
-  // Null where the text goes on with another statement.
-  Result<StmtRef> ParseGpuStmt(int depth);
-  Result<StmtRef> ParseWait(SyncKind kind);
-  Result<StmtRef> ParseCopyAsync(int depth);
-  Result<StmtRef> ParseLoadMatrix(int depth);
-  Result<StmtRef> ParseLoadPeer(int depth);
-  Result<StmtRef> ParseMma(int depth);
-  Result<StmtRef> ParseWarpgroupMma(int depth);
-  Result<StmtRef> ParseArrive(int depth);
-  Result<Place> ParsePlace(int depth);       // name "[" expr "]"
+  // A statement that begins with a keyword of statement_forms.h; null where the text goes on with
+  // another one.
+  Result<StmtRef> ParseForm(int depth);
   Result<int> ParseSmall(const char* what);  // 0 .. 2^31-1
 
   Result<VarId> Bind(std::string name);

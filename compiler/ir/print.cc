@@ -2,9 +2,11 @@
 #include <charconv>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "base/text.h"
 #include "compiler/ir/ir.h"
+#include "compiler/ir/statement_forms.h"
 
 namespace mlc::ir {
 
@@ -23,6 +25,8 @@ std::string ConstantText(DType dtype, double value) {
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
+
+const SyncForm& FormOf(SyncKind kind) { return kSyncForms[static_cast<size_t>(kind)]; }
 
 class Printer {
  public:
@@ -110,76 +114,16 @@ class Printer {
     Print(*store.value);
     if (store.streaming) text_ += " streaming";
   }
-  void Line(const Prefetch& prefetch, int) {
-    text_ += "prefetch " + NameOf(prefetch.buffer) + "[";
-    Print(*prefetch.index);
-    text_ += ", level=";
-    text_ += std::to_string(prefetch.level);
-    text_ += ']';
-  }
-
-  void Line(const RegisterTranspose& transpose, int) {
-    text_ += "turn_square ";
-    Place(transpose.registers, transpose.index);
-  }
-
   void Line(const Sync& sync, int) {
-    text_ += ToText(sync.kind);
-    const bool counts = sync.kind == SyncKind::kWaitCopies || sync.kind == SyncKind::kWaitProducts;
-    if (counts) text_ += " " + std::to_string(sync.pending);
+    const SyncForm& form = FormOf(sync.kind);
+    text_ += form.keyword;
+    if (form.counted != nullptr) text_ += " " + std::to_string(sync.pending);
   }
-  void Line(const CopyAsync& copy, int) {
-    text_ += "copy_async ";
-    Place(copy.to, copy.to_index);
-    text_ += " = " + NameOf(copy.from) + "[";
-    Print(*copy.from_index);
-    text_ += ", lanes=" + std::to_string(copy.lanes);
-    Access(1, copy.mask);
-    text_ += ']';
-  }
-  void Line(const LoadMatrix& load, int) {
-    text_ += load.transposed ? "load_matrix transposed " : "load_matrix ";
-    Place(load.to, load.to_index);
-    text_ += " = ";
-    Place(load.from, load.from_index);
-  }
-  void Line(const LoadPeer& load, int) {
-    text_ += "load_peer ";
-    Place(load.to, load.to_index);
-    text_ += " = ";
-    Place(load.from, load.from_index);
-    text_ += " of ";
-    Print(*load.rank);
-  }
-  template <typename Product>
-  void PlaceProduct(const Product& product, bool adds = true) {
-    Place(product.c, product.c_index);
-    text_ += adds ? " += " : " = ";
-    Place(product.a, product.a_index);
-    text_ += " * ";
-    Place(product.b, product.b_index);
-  }
-  void Line(const WarpgroupMma& mma, int) {
-    text_ += "warpgroup_mma ";
-    PlaceProduct(mma, mma.adds);
-    text_ += " columns=" + std::to_string(mma.columns);
-  }
-  void Line(const Mma& mma, int) {
-    text_ += "mma ";
-    PlaceProduct(mma);
-    if (mma.part != 0) text_ += " part=" + std::to_string(mma.part);
-  }
-  void Line(const Arrive& arrive, int) {
-    text_ += "arrive " + VarName(arrive.var) + " = ";
-    Place(arrive.counter, arrive.index);
-    text_ += " of " + std::to_string(arrive.of);
-  }
+  template <HasForm Statement>
+  void Line(const Statement& statement, int);
 
-  void Place(BufferId buffer, const ExprRef& index) {
-    text_ += NameOf(buffer) + "[";
-    Print(*index);
-    text_ += ']';
-  }
+  class FormWriter;
+
   void Access(int64_t stride, const ExprRef& mask) {
     if (stride != 1) {
       text_ += ", stride=";
@@ -276,6 +220,55 @@ class Printer {
   std::string text_;
 };
 
+// A visitor of forms.
+class Printer::FormWriter {
+ public:
+  explicit FormWriter(Printer& printer) : printer_(printer), text_(printer.text_) {}
+
+  void Place(BufferId buffer, const ExprRef& index) {
+    Open(buffer, index);
+    Close();
+  }
+  void Open(BufferId buffer, const ExprRef& index) {
+    Word(printer_.NameOf(buffer));
+    text_ += '[';
+    printer_.Print(*index);
+  }
+  void Close() { text_ += ']'; }
+  void Level(int value) { text_ += ", level=" + std::to_string(value); }
+  void Lanes(int value) { text_ += ", lanes=" + std::to_string(value); }
+  void Mask(const ExprRef& index) { printer_.Access(1, index); }
+  void Index(const ExprRef& index) {
+    text_ += ' ';
+    printer_.Print(*index);
+  }
+  void Variable(VarId var) { Word(printer_.VarName(var)); }
+  void Word(std::string_view word) { (text_ += ' ') += word; }
+  void Flag(std::string_view word, bool value) {
+    if (value) Word(word);
+  }
+  void Either(std::string_view yes, std::string_view no, bool value) { Word(value ? yes : no); }
+  void Int(int64_t value) { Word(std::to_string(value)); }
+  void Attribute(std::string_view word, int value, const char* /*what*/) {
+    Word(word);
+    text_ += "=" + std::to_string(value);
+  }
+  void Part(std::string_view word, int value) {
+    if (value != 0) Attribute(word, value, "");
+  }
+
+ private:
+  Printer& printer_;
+  std::string& text_;
+};
+
+template <HasForm Statement>
+void Printer::Line(const Statement& statement, int) {
+  text_ += Form<Statement>::kKeyword;
+  FormWriter writer(*this);
+  Form<Statement>::Parts(writer, statement);
+}
+
 }  // namespace
 
 // The words for workspace and shared memory are older than the names of the scopes; digests of
@@ -300,29 +293,7 @@ std::string_view ToText(Scope scope) {
   return "?";
 }
 
-std::string_view ToText(SyncKind kind) {
-  switch (kind) {
-    case SyncKind::kBarrier:
-      return "barrier";
-    case SyncKind::kWarpBarrier:
-      return "warp_barrier";
-    case SyncKind::kCommitCopies:
-      return "commit_copies";
-    case SyncKind::kWaitCopies:
-      return "wait_copies";
-    case SyncKind::kFenceTiles:
-      return "fence_tiles";
-    case SyncKind::kWaitProducts:
-      return "wait_products";
-    case SyncKind::kAwaitInputs:
-      return "await_inputs";
-    case SyncKind::kReleaseDependents:
-      return "release_dependents";
-    case SyncKind::kClusterBarrier:
-      return "cluster_barrier";
-  }
-  return "?";
-}
+std::string_view ToText(SyncKind kind) { return FormOf(kind).keyword; }
 
 int Kernel::NumParams() const {
   int count = 0;

@@ -5,25 +5,23 @@
 #include <cmath>
 #include <string>
 
+#include "compiler/ir/statement_forms.h"
+
 namespace mlc::ir {
 
 namespace {
 
-constexpr std::array kReserved =
-    std::to_array<std::string_view>({"kernel",       "in",           "out",
-                                     "shared",       "thread",       "reg",
-                                     "for",          "parallel",     "unrolled",
-                                     "if",           "else",         "let",
-                                     "step",         "prefetch",     "streaming",
-                                     "lanes",        "mask",         "stride",
-                                     "level",        "threads",      "per_sm",
-                                     "overlays",     "transposed",   "copy_async",
-                                     "load_matrix",  "mma",          "arrive",
-                                     "barrier",      "warp_barrier", "commit_copies",
-                                     "wait_copies",  "await_inputs", "release_dependents",
-                                     "turn_square",  "cluster",      "cluster_barrier",
-                                     "load_peer",    "fence_tiles",  "wait_products",
-                                     "warpgroup_mma"});
+// Words of the text form beside the keywords of statement_forms.h.
+constexpr std::array kReserved = std::to_array<std::string_view>(
+    {"kernel",   "in",    "out",     "shared", "thread",   "reg",        "for",    "parallel",
+     "unrolled", "if",    "else",    "let",    "step",     "streaming",  "lanes",  "mask",
+     "stride",   "level", "threads", "per_sm", "overlays", "transposed", "cluster"});
+
+bool IsKeyword(std::string_view name) {
+  const auto is_sync = [&](const SyncForm& form) { return form.keyword == name; };
+  if (std::any_of(kSyncForms.begin(), kSyncForms.end(), is_sync)) return true;
+  return AnyForm([&]<typename Node>() { return Form<Node>::kKeyword == name; });
+}
 
 std::string TypeText(const Type& type) {
   std::string text(ToText(type.dtype));
@@ -53,7 +51,7 @@ bool IsName(std::string_view name) {
   for (const char c : name) {
     if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_')) return false;
   }
-  return std::find(kReserved.begin(), kReserved.end(), name) == kReserved.end();
+  return !IsKeyword(name) && std::find(kReserved.begin(), kReserved.end(), name) == kReserved.end();
 }
 
 Result<Type> TypeOfApply(ScalarOp op, std::span<const ExprRef> args) {

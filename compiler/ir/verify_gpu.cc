@@ -1,6 +1,4 @@
 // What only GPU kernels have: threads loops, shared memory, counters and collective statements.
-#include <type_traits>
-
 #include "compiler/ir/verifier.h"
 
 namespace mlc::ir {
@@ -72,11 +70,7 @@ Status Verifier::CheckCluster(const For& phase) const {
 Status Verifier::CheckGpuStmt(const Stmt& stmt, int depth) {
   return std::visit(
       [&](const auto& node) -> Status {
-        using Node = std::decay_t<decltype(node)>;
-        if constexpr (std::is_same_v<Node, Sync> || std::is_same_v<Node, CopyAsync> ||
-                      std::is_same_v<Node, LoadMatrix> || std::is_same_v<Node, LoadPeer> ||
-                      std::is_same_v<Node, Mma> || std::is_same_v<Node, WarpgroupMma> ||
-                      std::is_same_v<Node, Arrive>) {
+        if constexpr (requires { this->CheckGpu(node, depth); }) {
           return CheckGpu(node, depth);
         } else {
           return Bad("a statement of an unknown kind");

@@ -9,6 +9,7 @@
 #include "compiler/codegen/llvm.h"
 #include "compiler/front/front.h"
 #include "compiler/graph/physical/program_text.h"
+#include "compiler/ir/grammar.h"
 #include "compiler/package/lock_file.h"
 #include "db/json_lines.h"
 #include "tests/golden/golden.h"
@@ -136,6 +137,7 @@ Dumps MakeDumps() {
   lock.choices[workload.digest()] = {
       config, db::DigestOf(record).ToText(), record.measurement.median_ns, {}};
   dumps["lock"] = lock.ToText();
+  dumps["statements"] = ir::StatementGrammar();
   dumps["kernel"] = LoweredBy("row_reduce",
                               Parsed("%0 = input() : f32[4,24]\n%1 = softmax(%0) {axis=1} : "
                                      "f32[4,24]\nreturn %1\n"),

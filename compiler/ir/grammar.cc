@@ -1,0 +1,69 @@
+#include "compiler/ir/grammar.h"
+
+#include "compiler/ir/statement_forms.h"
+
+namespace mlc::ir {
+
+namespace {
+
+std::string Quote(std::string_view word) { return "\"" + std::string(word) + "\""; }
+
+// Writes a form as a rule; the values of the node do not matter.
+class GrammarWriter {
+ public:
+  explicit GrammarWriter(std::string_view keyword) { Word(keyword); }
+
+  void Place(BufferId buffer, const ExprRef& index) {
+    Open(buffer, index);
+    Close();
+  }
+  void Open(BufferId /*buffer*/, const ExprRef& /*index*/) { Add("name \"[\" expr"); }
+  void Close() { Word("]"); }
+  void Level(int /*value*/) { Add("\",\" \"level\" \"=\" int"); }
+  void Lanes(int /*value*/) { Add("\",\" \"lanes\" \"=\" int"); }
+  void Mask(const ExprRef& /*index*/) { Add("[\",\" \"mask\" \"=\" expr]"); }
+  void Index(const ExprRef& /*index*/) { Add("expr"); }
+  void Variable(VarId /*var*/) { Add("var"); }
+  void Word(std::string_view word) { Add(Quote(word)); }
+  void Flag(std::string_view word, bool /*value*/) { Add("[" + Quote(word) + "]"); }
+  void Either(std::string_view yes, std::string_view no, bool /*value*/) {
+    Add("(" + Quote(yes) + " | " + Quote(no) + ")");
+  }
+  void Int(int64_t /*value*/) { Add("int"); }
+  void Attribute(std::string_view word, int /*value*/, const char* /*what*/) {
+    Add(Quote(word) + " \"=\" int");
+  }
+  void Part(std::string_view word, int /*value*/) { Add("[" + Quote(word) + " \"=\" int]"); }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  void Add(std::string_view part) {
+    if (!text_.empty()) text_ += ' ';
+    text_ += part;
+  }
+
+  std::string text_;
+};
+
+}  // namespace
+
+std::string StatementGrammar() {
+  std::string text = "sync := ";
+  const char* between = "";
+  for (const SyncForm& form : kSyncForms) {
+    text += between + Quote(form.keyword) + (form.counted == nullptr ? "" : " int");
+    between = "\n      | ";
+  }
+  text += '\n';
+  AnyForm([&]<typename Node>() {
+    GrammarWriter writer(Form<Node>::kKeyword);
+    const Node node{};
+    Form<Node>::Parts(writer, node);
+    text += std::string(Form<Node>::kKeyword) + " := " + writer.text() + "\n";
+    return false;
+  });
+  return text;
+}
+
+}  // namespace mlc::ir

@@ -1,0 +1,12 @@
+// The grammar of the statements of kernel IR that begin with a keyword, as
+// docs/reference/text-forms.md shows it. Derived from statement_forms.h; no state.
+#pragma once
+
+#include <string>
+
+namespace mlc::ir {
+
+// One rule a line, `name := ...`, the kinds of `sync` in one rule.
+std::string StatementGrammar();
+
+}  // namespace mlc::ir
