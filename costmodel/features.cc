@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <utility>
 
 #include "base/check.h"
 
@@ -21,14 +23,7 @@ double PerFlop(double bytes, const In& in) {
 
 double Chunks(const In& in) { return std::max(1.0, in.facts.parallel_chunks); }
 
-template <size_t kSlot>
-double Knob(const In& in) {
-  if (kSlot >= in.config.knobs.size()) return -1;
-  const auto value = static_cast<double>(in.config.knobs[kSlot].second);
-  return value < 0 ? value : LogOnePlus(value);
-}
-
-constexpr auto kFeatures = std::to_array<Feature>({
+constexpr auto kKernelFeatures = std::to_array<Feature>({
     // The workload
     {"flops", "log2", "operations asked for", [](const In& in) { return Log(in.problem.flops); }},
     {"min_bytes", "log2 bytes", "operands and outputs, each once",
@@ -126,20 +121,45 @@ constexpr auto kFeatures = std::to_array<Feature>({
      [](const In& in) { return Share(in.estimate.l3_ns, in); }},
     {"overhead_share", "ratio", "fork-join and chunks over the estimate",
      [](const In& in) { return Share(in.estimate.overhead_ns, in); }},
-    // The knobs, in the family's order: log2(1 + value), -1 where there is none
-    {"knob0", "log2", "first knob", Knob<0>},
-    {"knob1", "log2", "second knob", Knob<1>},
-    {"knob2", "log2", "third knob", Knob<2>},
-    {"knob3", "log2", "fourth knob", Knob<3>},
-    {"knob4", "log2", "fifth knob", Knob<4>},
-    {"knob5", "log2", "sixth knob", Knob<5>},
-    {"knob6", "log2", "seventh knob", Knob<6>},
-    {"knob7", "log2", "eighth knob", Knob<7>},
-    {"knob8", "log2", "ninth knob", Knob<8>},
-    {"knob9", "log2", "tenth knob", Knob<9>},
-    {"knob10", "log2", "eleventh knob", Knob<10>},
-    {"knob11", "log2", "twelfth knob", Knob<11>},
 });
+
+// The knobs, in the family's order: log2(1 + value), -1 where there is none.
+struct KnobName {
+  std::string_view name;
+  std::string_view meaning;
+};
+constexpr auto kKnobNames = std::to_array<KnobName>({
+    {"knob0", "first knob"},
+    {"knob1", "second knob"},
+    {"knob2", "third knob"},
+    {"knob3", "fourth knob"},
+    {"knob4", "fifth knob"},
+    {"knob5", "sixth knob"},
+    {"knob6", "seventh knob"},
+    {"knob7", "eighth knob"},
+    {"knob8", "ninth knob"},
+    {"knob9", "tenth knob"},
+    {"knob10", "eleventh knob"},
+    {"knob11", "twelfth knob"},
+});
+static_assert(kKnobNames.size() == kKnobSlots);
+
+template <size_t kSlot>
+double Knob(const In& in) {
+  if (kSlot >= in.config.knobs.size()) return -1;
+  const auto value = static_cast<double>(in.config.knobs[kSlot].second);
+  return value < 0 ? value : LogOnePlus(value);
+}
+
+template <size_t... kRows, size_t... kSlots>
+constexpr auto Join(std::index_sequence<kRows...> /*rows*/,
+                    std::index_sequence<kSlots...> /*slots*/) {
+  return std::to_array<Feature>(
+      {kKernelFeatures[kRows]...,
+       Feature{kKnobNames[kSlots].name, "log2", kKnobNames[kSlots].meaning, Knob<kSlots>}...});
+}
+constexpr auto kFeatures = Join(std::make_index_sequence<kKernelFeatures.size()>(),
+                                std::make_index_sequence<kKnobSlots>());
 
 }  // namespace
 
@@ -151,6 +171,8 @@ Digest FeatureSchema() {
 
 void ComputeFeatures(const FeatureInput& input, std::span<float> out) {
   MLC_CHECK(out.size() == kFeatures.size()) << "one float for each feature";
+  MLC_CHECK(input.config.knobs.size() <= kKnobSlots)
+      << input.config.family << " has more knobs than features.cc has slots";
   for (size_t i = 0; i < kFeatures.size(); ++i) {
     out[i] = static_cast<float>(kFeatures[i].value(input));
   }

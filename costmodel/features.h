@@ -4,6 +4,7 @@
 // shape to another. costmodel/features.md lists the table. Pure functions.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,10 +31,14 @@ struct Feature {
   double (*value)(const FeatureInput&);
 };
 
+// Knobs of a config that features describe. A family with more of them needs more rows, which
+// change the schema.
+inline constexpr size_t kKnobSlots = 12;
+
 std::span<const Feature> Features();
 // Changes with names, order and the analytic model: models of another schema are not read.
 Digest FeatureSchema();
-// REQUIRES: out.size() == Features().size().
+// REQUIRES: out.size() == Features().size(), and that the config has at most kKnobSlots knobs.
 void ComputeFeatures(const FeatureInput& input, std::span<float> out);
 // The table as the Markdown of features.md.
 std::string FeatureTable();

@@ -51,6 +51,21 @@ TEST(FeaturesTest, AreFiniteForEveryFamily) {
   EXPECT_GT(described, 20);
 }
 
+// A knob without a slot would vanish from what the models see.
+TEST(FeaturesTest, AKnobBeyondTheSlotsIsABug) {
+  const target::Target target;
+  const Problem problem = DescribeProblem(MakeConv(32, 14, 48, 3));
+  schedule::Config config{"contraction", 1, {}};
+  for (size_t i = 0; i < kKnobSlots; ++i) config.knobs.emplace_back("k" + std::to_string(i), 3);
+  std::vector<float> row(Features().size());
+  ComputeFeatures({problem, {}, {}, config, target}, row);
+  EXPECT_EQ(Features().back().name, "knob11");
+  EXPECT_EQ(row.back(), 2);  // log2(1 + 3)
+  config.knobs.emplace_back("one_more", 3);
+  EXPECT_DEATH(ComputeFeatures({problem, {}, {}, config, target}, row),
+               "contraction has more knobs than features.cc has slots");
+}
+
 TEST(ProblemTest, DistanceIsZeroForEqualsAndInfiniteForOthers) {
   const Problem a = DescribeProblem(MakeConv(32, 14, 48, 3));
   const Problem b = DescribeProblem(MakeConv(32, 14, 96, 3));
