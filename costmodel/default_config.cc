@@ -1,6 +1,7 @@
 #include "costmodel/default_config.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "compiler/schedule/space/family.h"
@@ -27,8 +28,9 @@ std::vector<schedule::Config> DefaultConfigs(const graph::Workload& workload,
   double bar = 0;
   size_t own = 0;
   for (const schedule::Family* family : schedule::FamiliesFor(workload, any)) {
-    configs.push_back(family->Default(workload, any));
-    const double ns = EstimateKernel(family->Facts(workload, any, configs.back()), any).total_ns;
+    const std::unique_ptr<const schedule::Problem> problem = family->Open(workload, any);
+    configs.push_back(problem->Default());
+    const double ns = EstimateKernel(problem->Facts(configs.back()), any).total_ns;
     if (configs.size() == 1) bar = MarginOf(any) * ns;
     if (ns >= bar) continue;
     bar = ns;

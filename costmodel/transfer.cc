@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "costmodel/analytic.h"
@@ -32,23 +33,22 @@ int64_t ClosestIn(const std::vector<int64_t>& domain, int64_t value) {
   });
 }
 
-double EstimateOf(const Family& family, const graph::Workload& workload,
-                  const target::Target& target, const Config& config) {
-  return std::max(1.0, EstimateKernel(family.Facts(workload, target, config), target).total_ns);
+double EstimateOf(const schedule::Problem& problem, const target::Target& target,
+                  const Config& config) {
+  return std::max(1.0, EstimateKernel(problem.Facts(config), target).total_ns);
 }
 
 // The legal config with the lowest estimate that differs in one knob.
-std::optional<Config> Repair(const Family& family, const schedule::Space& space,
-                             const graph::Workload& workload, const target::Target& target,
-                             const Config& wanted) {
+std::optional<Config> Repair(const schedule::Problem& problem, const schedule::Space& space,
+                             const target::Target& target, const Config& wanted) {
   std::optional<Config> best;
   double best_ns = std::numeric_limits<double>::infinity();
   for (size_t k = 0; k < space.knobs.size(); ++k) {
     Config changed = wanted;
     for (const int64_t value : space.knobs[k].domain) {
       changed.knobs[k].second = value;
-      if (family.Check(workload, target, changed) != RejectReason::kNone) continue;
-      const double ns = EstimateOf(family, workload, target, changed);
+      if (problem.Check(changed) != RejectReason::kNone) continue;
+      const double ns = EstimateOf(problem, target, changed);
       if (ns >= best_ns) continue;
       best_ns = ns;
       best = changed;
@@ -57,24 +57,25 @@ std::optional<Config> Repair(const Family& family, const schedule::Space& space,
   return best;
 }
 
-// The family of a config, if this build can make sense of the config for the workload.
-const Family* FamilyOf(const Config& config, const graph::Workload& workload,
-                       const target::Target& target) {
+// The workload opened by a config's family, if this build can make sense of the config for it.
+std::unique_ptr<const schedule::Problem> OpenFor(const Config& config,
+                                                 const graph::Workload& workload,
+                                                 const target::Target& target) {
   const Family* family = schedule::FindFamily(config.family);
   const bool known =
       family != nullptr && family->version() == config.version && family->Accepts(workload, target);
-  return known ? family : nullptr;
+  return known ? family->Open(workload, target) : nullptr;
 }
 
 // A quotient of measured over estimated time, or 0.
 double ErrorOf(const Config& config, double ns, const graph::Workload& workload,
                const target::Target& target) {
-  const Family* family = FamilyOf(config, workload, target);
-  if (family == nullptr || family->MakeSpace(workload, target).RankOf(config) < 0 ||
-      family->Check(workload, target, config) != RejectReason::kNone) {
+  const std::unique_ptr<const schedule::Problem> problem = OpenFor(config, workload, target);
+  if (problem == nullptr || problem->MakeSpace().RankOf(config) < 0 ||
+      problem->Check(config) != RejectReason::kNone) {
     return 0;
   }
-  return ns / EstimateOf(*family, workload, target, config);
+  return ns / EstimateOf(*problem, target, config);
 }
 
 class PriorRanking {
@@ -84,8 +85,7 @@ class PriorRanking {
 
   Status Default() {
     const Config config = MLC_TRY(DefaultConfig(workload_, target_));
-    const Family& family = *schedule::FindFamily(config.family);
-    default_estimate_ = EstimateOf(family, workload_, target_, config);
+    default_estimate_ = EstimateHere(config);
     ranked_.push_back({0, {config, default_estimate_, -1, 0}});
     return Status();
   }
@@ -110,8 +110,7 @@ class PriorRanking {
       const double error = ErrorOf(timed.config, timed.ns, similar.workload, target_);
       std::optional<Config> transferred = TransferConfig(timed.config, workload_, target_);
       if (error <= 0 || !transferred) continue;
-      const Family& family = *schedule::FindFamily(transferred->family);
-      const double ns = error * EstimateOf(family, workload_, target_, *transferred);
+      const double ns = error * EstimateHere(*transferred);
       Add(std::log(ns / ours_ns) + penalty, {*std::move(transferred), ns, number, place});
     }
   }
@@ -125,6 +124,12 @@ class PriorRanking {
   }
 
  private:
+  // REQUIRES: a config of a family that accepts the workload.
+  double EstimateHere(const Config& config) const {
+    const Family& family = *schedule::FindFamily(config.family);
+    return EstimateOf(*family.Open(workload_, target_), target_, config);
+  }
+
   // By log time over the default's.
   void Add(double score, PriorConfig prior) {
     for (const auto& [other, known] : ranked_) {
@@ -157,17 +162,17 @@ std::vector<size_t> NearestProblems(const Problem& problem, std::span<const Prob
 
 std::optional<Config> TransferConfig(const Config& config, const graph::Workload& workload,
                                      const target::Target& target) {
-  const Family* family = FamilyOf(config, workload, target);
-  if (family == nullptr) return std::nullopt;
-  const schedule::Space space = family->MakeSpace(workload, target);
+  const std::unique_ptr<const schedule::Problem> problem = OpenFor(config, workload, target);
+  if (problem == nullptr) return std::nullopt;
+  const schedule::Space space = problem->MakeSpace();
   if (space.NumPoints() == 0 || space.knobs.size() != config.knobs.size()) return std::nullopt;
   Config transferred = config;
   for (size_t k = 0; k < space.knobs.size(); ++k) {
     if (space.knobs[k].name != config.knobs[k].first) return std::nullopt;
     transferred.knobs[k].second = ClosestIn(space.knobs[k].domain, config.knobs[k].second);
   }
-  if (family->Check(workload, target, transferred) == RejectReason::kNone) return transferred;
-  return Repair(*family, space, workload, target, transferred);
+  if (problem->Check(transferred) == RejectReason::kNone) return transferred;
+  return Repair(*problem, space, target, transferred);
 }
 
 Result<std::vector<PriorConfig>> PriorConfigsFor(const graph::Workload& workload,

@@ -132,15 +132,16 @@ Result<std::string> Explain(const graph::Workload& workload, const target::Targe
     return InvalidArgument("family " + config.family + " does not take this workload");
   }
   std::string text = workload.Summary() + "\n" + record.config + "\n" + Provenance(record);
-  if (family->MakeSpace(workload, target).RankOf(config) < 0) {
+  const std::unique_ptr<const schedule::Problem> problem = family->Open(workload, target);
+  if (problem->MakeSpace().RankOf(config) < 0) {
     return text + "rejected today: it is not in the family's space\n";
   }
-  const schedule::RejectReason reason = family->Check(workload, target, config);
+  const schedule::RejectReason reason = problem->Check(config);
   if (reason != schedule::RejectReason::kNone) {
     return text + "rejected today: " + std::string(schedule::Explain(reason)) + "\n";
   }
   const double ns = record.measurement.outcome == Outcome::kOk ? record.measurement.median_ns : 0;
-  const schedule::KernelFacts facts = family->Facts(workload, target, config);
+  const schedule::KernelFacts facts = problem->Facts(config);
   text += Arithmetic(facts, target, ns) + Memory(facts, target, ns) + Parallelism(facts, target);
   return text + Bottleneck(facts, target, ns) + ExplainSpace(workload, target, config);
 }
@@ -149,13 +150,14 @@ std::string ExplainSpace(const graph::Workload& workload, const target::Target& 
                          const schedule::Config& config, int64_t max_points) {
   const schedule::Family* family = schedule::FindFamily(config.family);
   if (family == nullptr) return std::string();
-  const schedule::Space space = family->MakeSpace(workload, target);
+  const std::unique_ptr<const schedule::Problem> problem = family->Open(workload, target);
+  const schedule::Space space = problem->MakeSpace();
   const int64_t points = space.NumPoints();
   const int64_t step = std::max<int64_t>(1, points / max_points);
   std::array<int64_t, schedule::kRejectReasonCount> counts{};
   int64_t seen = 0;
   for (int64_t rank = 0; rank < points; rank += step, ++seen) {
-    ++counts[static_cast<size_t>(family->Check(workload, target, space.At(rank)))];
+    ++counts[static_cast<size_t>(problem->Check(space.At(rank)))];
   }
   std::string text = "space: " + std::to_string(points) + " points";
   if (step > 1) text += ", " + std::to_string(seen) + " looked at";

@@ -1,6 +1,7 @@
 // The one list of families for CPUs, and the choice between it and the one for GPUs.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <string>
 
 #include "compiler/schedule/cpu/attention/attention.h"
@@ -66,8 +67,11 @@ std::vector<const Family*> FamiliesFor(const graph::Workload& workload,
   return accepting;
 }
 
-Status CheckConfig(const graph::Workload& workload, const target::Target& target,
-                   const Config& config) {
+namespace {
+
+// The workload opened by the config's family; an error says why the config cannot be lowered.
+Result<std::unique_ptr<const Problem>> OpenFor(const graph::Workload& workload,
+                                               const target::Target& target, const Config& config) {
   const Family* family = FindFamily(config.family);
   if (!family) {
     std::string known;
@@ -87,22 +91,30 @@ Status CheckConfig(const graph::Workload& workload, const target::Target& target
   if (!family->Accepts(workload, target)) {
     return InvalidArgument("family " + config.family + " has no kernel for " + workload.Summary());
   }
-  if (family->MakeSpace(workload, target).RankOf(config) < 0) {
+  std::unique_ptr<const Problem> problem = family->Open(workload, target);
+  if (problem->MakeSpace().RankOf(config) < 0) {
     return InvalidArgument("config '" + config.ToText() + "' is not in the space of " +
                            workload.Summary());
   }
-  const RejectReason reason = family->Check(workload, target, config);
+  const RejectReason reason = problem->Check(config);
   if (reason != RejectReason::kNone) {
     return InvalidArgument("config '" + config.ToText() +
                            "' is rejected: " + std::string(Explain(reason)));
   }
-  return Status();
+  return problem;
+}
+
+}  // namespace
+
+Status CheckConfig(const graph::Workload& workload, const target::Target& target,
+                   const Config& config) {
+  return OpenFor(workload, target, config).status();
 }
 
 Result<LoweredKernel> LowerConfig(const graph::Workload& workload, const target::Target& target,
                                   const Config& config) {
-  MLC_TRY(CheckConfig(workload, target, config));
-  return FindFamily(config.family)->Lower(workload, target, config);
+  const std::unique_ptr<const Problem> problem = MLC_TRY(OpenFor(workload, target, config));
+  return problem->Lower(config);
 }
 
 }  // namespace mlc::schedule

@@ -13,7 +13,9 @@ KernelCandidates::KernelCandidates(graph::Workload workload, target::Target targ
       target_(std::move(target)),
       problem_(costmodel::DescribeProblem(workload_)) {
   for (const schedule::Family* family : schedule::FamiliesFor(workload_, target_)) {
-    Entry entry{family, family->MakeSpace(workload_, target_), {}, {}, {}};
+    std::unique_ptr<const schedule::Problem> problem = family->Open(workload_, target_);
+    schedule::Space space = problem->MakeSpace();
+    Entry entry{family, std::move(problem), std::move(space), {}, {}, {}};
     if (entry.space.NumPoints() == 0) continue;
     entry.form = entry.tried = entry.space.At(0);
     for (const schedule::Knob& knob : entry.space.knobs) {
@@ -38,10 +40,8 @@ bool KernelCandidates::Describe(size_t family, const Point& point, double& estim
   const Entry& entry = families_[family];
   schedule::Config& config = entry.tried;
   SetKnobs(entry, point, config);
-  if (entry.family->Check(workload_, target_, config) != schedule::RejectReason::kNone) {
-    return false;
-  }
-  const schedule::KernelFacts facts = entry.family->Facts(workload_, target_, config);
+  if (entry.problem->Check(config) != schedule::RejectReason::kNone) return false;
+  const schedule::KernelFacts facts = entry.problem->Facts(config);
   const costmodel::Estimate estimate = costmodel::EstimateKernel(facts, target_);
   costmodel::ComputeFeatures({problem_, facts, estimate, config, target_}, features);
   estimate_ns = std::max(1.0, estimate.total_ns);

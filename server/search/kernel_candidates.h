@@ -2,6 +2,7 @@
 // borrows nothing.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ namespace mlc::server {
 class KernelCandidates : public CandidateSource {
  public:
   KernelCandidates(graph::Workload workload, target::Target target);
+  KernelCandidates(const KernelCandidates&) = delete;
+  KernelCandidates& operator=(const KernelCandidates&) = delete;
 
   size_t families() const override { return families_.size(); }
   std::string_view family_name(size_t family) const override;
@@ -33,6 +36,7 @@ class KernelCandidates : public CandidateSource {
  private:
   struct Entry {
     const schedule::Family* family;
+    std::unique_ptr<const schedule::Problem> problem;  // of workload_ and target_
     schedule::Space space;
     schedule::Config form;  // of the family, values to be filled in
     std::vector<uint16_t> radix;

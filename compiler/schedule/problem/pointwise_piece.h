@@ -12,6 +12,12 @@
 
 namespace mlc::schedule {
 
+// How a pointwise workload is walked: by pieces if all of it is covered, else along its scan.
+struct PointwiseProblem {
+  bool covered = false;
+  graph::ValueId scan = graph::kNoValue;
+};
+
 struct Piece {
   graph::Workload part;          // all outputs have the same dims
   std::vector<int> operands;     // the part's operand i is the whole workload's operands[i]

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -74,6 +75,22 @@ struct KernelFacts {
   double pipeline_steps = 0;    // iterations of the staged loop of one block
 };
 
+// A workload that a family has opened for a target: what the shapes imply is derived once, however
+// many configs are looked at. Borrows the workload, the target and the family. Immutable,
+// thread-safe.
+class Problem {
+ public:
+  virtual ~Problem() = default;
+  virtual Space MakeSpace() const = 0;
+  // kNone if the config is legal; cheap (below 5 us), no allocation on the common path.
+  virtual RejectReason Check(const Config& config) const = 0;
+  virtual KernelFacts Facts(const Config& config) const = 0;
+  // A good config without any search: what a build without a log uses.
+  virtual Config Default() const = 0;
+  // REQUIRES Check() == kNone; an error is a bug of the family and names it.
+  virtual Result<LoweredKernel> Lower(const Config& config) const = 0;
+};
+
 class Family {
  public:
   virtual ~Family() = default;
@@ -81,18 +98,20 @@ class Family {
   virtual int version() const = 0;
   // True if the family has at least one kernel for the workload on the target.
   virtual bool Accepts(const graph::Workload& workload, const target::Target& target) const = 0;
-  // The methods below REQUIRE Accepts().
-  virtual Space MakeSpace(const graph::Workload& workload, const target::Target& target) const = 0;
-  // kNone if the config is legal; cheap (below 5 us), no allocation on the common path.
-  virtual RejectReason Check(const graph::Workload& workload, const target::Target& target,
-                             const Config& config) const = 0;
-  virtual KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
-                            const Config& config) const = 0;
-  // A good config without any search: what a build without a log uses.
-  virtual Config Default(const graph::Workload& workload, const target::Target& target) const = 0;
-  // REQUIRES Check() == kNone; an error is a bug of the family and names it.
-  virtual Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
-                                      const Config& config) const = 0;
+  // Never null if Accepts(); null if the workload is not of the family's kind.
+  virtual std::unique_ptr<const Problem> Open(const graph::Workload& workload,
+                                              const target::Target& target) const = 0;
+
+  // For one look at a workload: opens it and asks. All but Check, which may say kUnsupported,
+  // REQUIRE Accepts().
+  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const;
+  RejectReason Check(const graph::Workload& workload, const target::Target& target,
+                     const Config& config) const;
+  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
+                    const Config& config) const;
+  Config Default(const graph::Workload& workload, const target::Target& target) const;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
+                              const Config& config) const;
 };
 
 // Every family, in order of preference for Default.

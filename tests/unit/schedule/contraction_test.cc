@@ -104,6 +104,22 @@ TEST(ContractionFamily, RejectsWithReasons) {
   EXPECT_EQ(family->Check(workload, Avx512(2), config), RejectReason::kParallelism);
 }
 
+TEST(ContractionFamily, OpensWorkloadsOfItsKindOnce) {
+  const Family* family = FindFamily("contraction");
+  const graph::Workload workload = Conv(3, "1e-04");
+  const target::Target target = Avx512(1);
+  const std::unique_ptr<const Problem> problem = family->Open(workload, target);
+  ASSERT_NE(problem, nullptr);
+  const Config config = problem->Default();
+  EXPECT_EQ(config, family->Default(workload, target));
+  EXPECT_GE(problem->MakeSpace().RankOf(config), 0);
+  EXPECT_EQ(problem->Check(config), RejectReason::kNone);
+  EXPECT_EQ(problem->Facts(config).flops, family->Facts(workload, target, config).flops);
+  // Another family's kind of problem.
+  EXPECT_EQ(FindFamily("attention")->Open(workload, target), nullptr);
+  EXPECT_EQ(FindFamily("attention")->Check(workload, target, config), RejectReason::kUnsupported);
+}
+
 TEST(ContractionFamily, FactsCountSkippedTaps) {
   const Family* family = FindFamily("contraction");
   const graph::Workload workload = Conv(3, "1e-04");

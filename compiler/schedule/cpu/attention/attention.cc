@@ -91,8 +91,13 @@ bool AttentionFamily::Accepts(const Workload& workload, const target::Target&) c
   return FindAttention(workload).has_value();
 }
 
-Space AttentionFamily::MakeSpace(const Workload& workload, const target::Target& target) const {
-  const AttentionProblem p = *FindAttention(workload);
+std::optional<AttentionProblem> AttentionFamily::Find(const Workload& workload,
+                                                      const target::Target&) const {
+  return FindAttention(workload);
+}
+
+Space AttentionFamily::MakeSpace(const Workload&, const AttentionProblem& p,
+                                 const target::Target& target) const {
   const int64_t lanes = target.Lanes(DType::kF32);
   const auto up_to = [](std::vector<int64_t> values, int64_t limit) {
     std::erase_if(values, [&](int64_t v) { return v > limit && v != 1; });
@@ -107,20 +112,19 @@ Space AttentionFamily::MakeSpace(const Workload& workload, const target::Target&
   return space;
 }
 
-RejectReason AttentionFamily::Check(const Workload& workload, const target::Target& target,
-                                    const Config& config) const {
-  const std::optional<AttentionProblem> p = FindAttention(workload);
-  return p ? CheckKnobs(*p, target, KnobsOf(config)) : RejectReason::kUnsupported;
+RejectReason AttentionFamily::Check(const Workload&, const AttentionProblem& p,
+                                    const target::Target& target, const Config& config) const {
+  return CheckKnobs(p, target, KnobsOf(config));
 }
 
-KernelFacts AttentionFamily::Facts(const Workload& workload, const target::Target& target,
-                                   const Config& config) const {
-  return FactsOf(workload, *FindAttention(workload), target, KnobsOf(config));
+KernelFacts AttentionFamily::Facts(const Workload& workload, const AttentionProblem& p,
+                                   const target::Target& target, const Config& config) const {
+  return FactsOf(workload, p, target, KnobsOf(config));
 }
 
-Config AttentionFamily::Default(const Workload& workload, const target::Target& target) const {
-  const AttentionProblem p = *FindAttention(workload);
-  const Space space = MakeSpace(workload, target);
+Config AttentionFamily::Default(const Workload& workload, const AttentionProblem& p,
+                                const target::Target& target) const {
+  const Space space = MakeSpace(workload, p, target);
   const bool wide = target.vector_registers() >= 32;
   // Tiles that fill the registers; fewer rows where the shape or the registers ask for it.
   const int64_t vectors = 2;
@@ -151,11 +155,10 @@ Config AttentionFamily::Default(const Workload& workload, const target::Target& 
   return best;
 }
 
-Result<LoweredKernel> AttentionFamily::Lower(const Workload& workload, const target::Target& target,
+Result<LoweredKernel> AttentionFamily::Lower(const Workload& workload, const AttentionProblem& p,
+                                             const target::Target& target,
                                              const Config& config) const {
-  const std::optional<AttentionProblem> p = FindAttention(workload);
-  if (!p) return Internal("attention: the workload has no single attention");
-  return LowerAttention(workload, target, *p, KnobsOf(config));
+  return LowerAttention(workload, target, p, KnobsOf(config));
 }
 
 }  // namespace mlc::schedule

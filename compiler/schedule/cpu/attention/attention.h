@@ -8,23 +8,30 @@
 // thread-safe.
 #pragma once
 
-#include "compiler/schedule/space/family.h"
+#include "compiler/schedule/cpu/attention/attention_lower.h"
+#include "compiler/schedule/space/family_of.h"
 
 namespace mlc::schedule {
 
-class AttentionFamily final : public Family {
+class AttentionFamily final : public FamilyOf<AttentionProblem> {
  public:
   std::string_view name() const override { return "attention"; }
   int version() const override { return 1; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
-  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
-  RejectReason Check(const graph::Workload& workload, const target::Target& target,
-                     const Config& config) const override;
-  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
-                    const Config& config) const override;
-  Config Default(const graph::Workload& workload, const target::Target& target) const override;
-  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
-                              const Config& config) const override;
+
+ protected:
+  std::optional<AttentionProblem> Find(const graph::Workload& workload,
+                                       const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const AttentionProblem& problem,
+                  const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const AttentionProblem& problem,
+                     const target::Target& target, const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const AttentionProblem& problem,
+                    const target::Target& target, const Config& config) const override;
+  Config Default(const graph::Workload& workload, const AttentionProblem& problem,
+                 const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const AttentionProblem& problem,
+                              const target::Target& target, const Config& config) const override;
 };
 
 }  // namespace mlc::schedule

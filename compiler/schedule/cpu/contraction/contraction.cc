@@ -59,9 +59,13 @@ bool ContractionFamily::Accepts(const graph::Workload& workload, const target::T
   return p && !IsDepthwise(*p);
 }
 
-Space ContractionFamily::MakeSpace(const graph::Workload& workload,
+std::optional<ContractionProblem> ContractionFamily::Find(const graph::Workload& workload,
+                                                          const target::Target&) const {
+  return FindContraction(workload);
+}
+
+Space ContractionFamily::MakeSpace(const graph::Workload&, const ContractionProblem& p,
                                    const target::Target& target) const {
-  const ContractionProblem p = *FindContraction(workload);
   const int64_t vectors = ColumnVectors(p, target.Lanes(DType::kF32));
   const bool few_rows = p.Rows() <= 4;
   Space space{"contraction", version(), {}};
@@ -139,25 +143,22 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   return RejectReason::kNone;
 }
 
-RejectReason ContractionFamily::Check(const graph::Workload& workload, const target::Target& target,
-                                      const Config& config) const {
-  const std::optional<ContractionProblem> problem = FindContraction(workload);
-  if (!problem) return RejectReason::kUnsupported;
-  return CheckPlan(*problem, target, MakePlan(*problem, target, config));
+RejectReason ContractionFamily::Check(const graph::Workload&, const ContractionProblem& problem,
+                                      const target::Target& target, const Config& config) const {
+  return CheckPlan(problem, target, MakePlan(problem, target, config));
 }
 
-KernelFacts ContractionFamily::Facts(const graph::Workload& workload, const target::Target& target,
-                                     const Config& config) const {
-  const ContractionProblem problem = *FindContraction(workload);
+KernelFacts ContractionFamily::Facts(const graph::Workload& workload,
+                                     const ContractionProblem& problem,
+                                     const target::Target& target, const Config& config) const {
   return PlanFacts(workload, problem, target, MakePlan(problem, target, config));
 }
 
 Result<LoweredKernel> ContractionFamily::Lower(const graph::Workload& workload,
+                                               const ContractionProblem& problem,
                                                const target::Target& target,
                                                const Config& config) const {
-  const std::optional<ContractionProblem> problem = FindContraction(workload);
-  if (!problem) return Internal("contraction: the workload has no single contraction");
-  return LowerContraction(workload, *problem, MakePlan(*problem, target, config));
+  return LowerContraction(workload, problem, MakePlan(problem, target, config));
 }
 
 }  // namespace mlc::schedule

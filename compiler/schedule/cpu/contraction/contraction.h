@@ -15,23 +15,29 @@
 
 #include "compiler/schedule/cpu/contraction/contraction_plan.h"
 #include "compiler/schedule/problem/contraction_problem.h"
-#include "compiler/schedule/space/family.h"
+#include "compiler/schedule/space/family_of.h"
 
 namespace mlc::schedule {
 
-class ContractionFamily final : public Family {
+class ContractionFamily final : public FamilyOf<ContractionProblem> {
  public:
   std::string_view name() const override { return "contraction"; }
   int version() const override { return 2; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
-  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
-  RejectReason Check(const graph::Workload& workload, const target::Target& target,
-                     const Config& config) const override;
-  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
-                    const Config& config) const override;
-  Config Default(const graph::Workload& workload, const target::Target& target) const override;
-  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
-                              const Config& config) const override;
+
+ protected:
+  std::optional<ContractionProblem> Find(const graph::Workload& workload,
+                                         const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const ContractionProblem& problem,
+                  const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const ContractionProblem& problem,
+                     const target::Target& target, const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const ContractionProblem& problem,
+                    const target::Target& target, const Config& config) const override;
+  Config Default(const graph::Workload& workload, const ContractionProblem& problem,
+                 const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const ContractionProblem& problem,
+                              const target::Target& target, const Config& config) const override;
 };
 
 // The parts of the family, also for its tests.

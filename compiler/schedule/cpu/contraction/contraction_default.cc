@@ -139,10 +139,9 @@ std::optional<Config> BestSplit(const graph::Workload& workload, const Contracti
 
 }  // namespace
 
-Config ContractionFamily::Default(const graph::Workload& workload,
+Config ContractionFamily::Default(const graph::Workload& workload, const ContractionProblem& p,
                                   const target::Target& target) const {
-  const ContractionProblem p = *FindContraction(workload);
-  const Space space = MakeSpace(workload, target);
+  const Space space = MakeSpace(workload, p, target);
   Config config = BestTile(p, target, space);
   ChooseStreams(p, target, space, config);
   std::optional<Config> split = BestSplit(workload, p, target, space, config);

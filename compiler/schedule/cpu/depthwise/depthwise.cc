@@ -153,9 +153,15 @@ bool DepthwiseFamily::Accepts(const graph::Workload& workload, const target::Tar
   return p && Fits(*p, target);
 }
 
-Space DepthwiseFamily::MakeSpace(const graph::Workload& workload,
+std::optional<ContractionProblem> DepthwiseFamily::Find(const graph::Workload& workload,
+                                                        const target::Target& target) const {
+  std::optional<ContractionProblem> p = FindContraction(workload);
+  if (p && !Fits(*p, target)) p.reset();
+  return p;
+}
+
+Space DepthwiseFamily::MakeSpace(const graph::Workload&, const ContractionProblem& p,
                                  const target::Target& target) const {
-  const ContractionProblem p = *FindContraction(workload);
   const int64_t channels = Groups(p) * p.columns;
   const int lanes = target.Lanes(DType::kF32);
   const int64_t units = p.outer[1].dim >= 0 ? p.outer[1].out : p.inner.out;
@@ -172,16 +178,13 @@ Space DepthwiseFamily::MakeSpace(const graph::Workload& workload,
   return space;
 }
 
-RejectReason DepthwiseFamily::Check(const graph::Workload& workload, const target::Target& target,
-                                    const Config& config) const {
-  const std::optional<ContractionProblem> p = FindContraction(workload);
-  if (!p || !Fits(*p, target)) return RejectReason::kUnsupported;
-  return CheckPlan(*p, target, MakePlan(*p, target, config));
+RejectReason DepthwiseFamily::Check(const graph::Workload&, const ContractionProblem& p,
+                                    const target::Target& target, const Config& config) const {
+  return CheckPlan(p, target, MakePlan(p, target, config));
 }
 
-KernelFacts DepthwiseFamily::Facts(const graph::Workload& workload, const target::Target& target,
-                                   const Config& config) const {
-  const ContractionProblem p = *FindContraction(workload);
+KernelFacts DepthwiseFamily::Facts(const graph::Workload& workload, const ContractionProblem& p,
+                                   const target::Target& target, const Config& config) const {
   const DepthwisePlan plan = MakePlan(p, target, config);
   KernelFacts f;
   const auto padded = static_cast<double>(plan.blocks * plan.width());
@@ -220,17 +223,16 @@ KernelFacts DepthwiseFamily::Facts(const graph::Workload& workload, const target
   return f;
 }
 
-Config DepthwiseFamily::Default(const graph::Workload& workload,
+Config DepthwiseFamily::Default(const graph::Workload& workload, const ContractionProblem& p,
                                 const target::Target& target) const {
-  const ContractionProblem p = *FindContraction(workload);
-  const Space space = MakeSpace(workload, target);
+  const Space space = MakeSpace(workload, p, target);
   Config config = space.At(0);
   Config best = config;
   double best_score = -1;
   const auto consider = [&] {
     const DepthwisePlan plan = MakePlan(p, target, config);
     if (CheckPlan(p, target, plan) != RejectReason::kNone) return;
-    const double score = DefaultScore(p, target, plan, Facts(workload, target, config));
+    const double score = DefaultScore(p, target, plan, Facts(workload, p, target, config));
     if (score <= best_score) return;
     best_score = score;
     best = config;
@@ -256,13 +258,10 @@ Config DepthwiseFamily::Default(const graph::Workload& workload,
 }
 
 Result<LoweredKernel> DepthwiseFamily::Lower(const graph::Workload& workload,
+                                             const ContractionProblem& p,
                                              const target::Target& target,
                                              const Config& config) const {
-  const std::optional<ContractionProblem> p = FindContraction(workload);
-  if (!p || !Fits(*p, target)) {
-    return Internal("depthwise: the workload is no convolution of narrow groups");
-  }
-  return LowerDepthwise(workload, *p, MakePlan(*p, target, config));
+  return LowerDepthwise(workload, p, MakePlan(p, target, config));
 }
 
 }  // namespace mlc::schedule

@@ -9,23 +9,30 @@
 // threads). Stateless, thread-safe.
 #pragma once
 
-#include "compiler/schedule/space/family.h"
+#include "compiler/schedule/problem/contraction_problem.h"
+#include "compiler/schedule/space/family_of.h"
 
 namespace mlc::schedule {
 
-class DepthwiseFamily final : public Family {
+class DepthwiseFamily final : public FamilyOf<ContractionProblem> {
  public:
   std::string_view name() const override { return "depthwise"; }
   int version() const override { return 1; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
-  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
-  RejectReason Check(const graph::Workload& workload, const target::Target& target,
-                     const Config& config) const override;
-  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
-                    const Config& config) const override;
-  Config Default(const graph::Workload& workload, const target::Target& target) const override;
-  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
-                              const Config& config) const override;
+
+ protected:
+  std::optional<ContractionProblem> Find(const graph::Workload& workload,
+                                         const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const ContractionProblem& problem,
+                  const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const ContractionProblem& problem,
+                     const target::Target& target, const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const ContractionProblem& problem,
+                    const target::Target& target, const Config& config) const override;
+  Config Default(const graph::Workload& workload, const ContractionProblem& problem,
+                 const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const ContractionProblem& problem,
+                              const target::Target& target, const Config& config) const override;
 };
 
 }  // namespace mlc::schedule

@@ -108,9 +108,17 @@ bool PointwiseFamily::Accepts(const Workload& workload, const target::Target&) c
   return AllCovered(workload) || FindScan(workload) != graph::kNoValue;
 }
 
-Space PointwiseFamily::MakeSpace(const Workload& workload, const target::Target& target) const {
+std::optional<PointwiseProblem> PointwiseFamily::Find(const Workload& workload,
+                                                      const target::Target&) const {
+  const PointwiseProblem problem{AllCovered(workload), FindScan(workload)};
+  if (!problem.covered && problem.scan == graph::kNoValue) return std::nullopt;
+  return problem;
+}
+
+Space PointwiseFamily::MakeSpace(const Workload& workload, const PointwiseProblem& p,
+                                 const target::Target& target) const {
   Space space{"pointwise", version(), {}};
-  const bool scan = !AllCovered(workload);
+  const bool scan = !p.covered;
   bool transposing = false;
   bool in_registers = false;
   bool vectors = false;
@@ -138,8 +146,8 @@ Space PointwiseFamily::MakeSpace(const Workload& workload, const target::Target&
   return space;
 }
 
-RejectReason PointwiseFamily::Check(const Workload& workload, const target::Target& target,
-                                    const Config& config) const {
+RejectReason PointwiseFamily::Check(const Workload& workload, const PointwiseProblem&,
+                                    const target::Target& target, const Config& config) const {
   const int64_t elements = LargestOutput(workload);
   const int64_t step = config["unroll"] * target.Lanes(DType::kF32);
   if (config["unroll"] > 1 && step > std::max<int64_t>(elements, 1)) {
@@ -153,8 +161,8 @@ RejectReason PointwiseFamily::Check(const Workload& workload, const target::Targ
   return RejectReason::kNone;
 }
 
-KernelFacts PointwiseFamily::Facts(const Workload& workload, const target::Target& target,
-                                   const Config& config) const {
+KernelFacts PointwiseFamily::Facts(const Workload& workload, const PointwiseProblem&,
+                                   const target::Target& target, const Config& config) const {
   KernelFacts facts;
   const double bytes = workload.MinBytes();
   const double written = OutputBytes(workload);
@@ -179,8 +187,9 @@ KernelFacts PointwiseFamily::Facts(const Workload& workload, const target::Targe
   return facts;
 }
 
-Config PointwiseFamily::Default(const Workload& workload, const target::Target& target) const {
-  const Space space = MakeSpace(workload, target);
+Config PointwiseFamily::Default(const Workload& workload, const PointwiseProblem& p,
+                                const target::Target& target) const {
+  const Space space = MakeSpace(workload, p, target);
   Config config = space.At(0);
   const double total = workload.MinBytes();
   for (size_t i = 0; i < space.knobs.size(); ++i) {
@@ -203,16 +212,15 @@ Config PointwiseFamily::Default(const Workload& workload, const target::Target& 
       if (WritesHalfLines(workload, target)) value = 0;
     }
   }
-  if (Check(workload, target, config) != RejectReason::kNone) config = space.At(0);
+  if (Check(workload, p, target, config) != RejectReason::kNone) config = space.At(0);
   return config;
 }
 
-Result<LoweredKernel> PointwiseFamily::Lower(const Workload& workload, const target::Target& target,
+Result<LoweredKernel> PointwiseFamily::Lower(const Workload& workload, const PointwiseProblem& p,
+                                             const target::Target& target,
                                              const Config& config) const {
-  if (AllCovered(workload)) return LowerPieces(workload, target, KnobsOf(config));
-  const ValueId scan = FindScan(workload);
-  if (scan == graph::kNoValue) return Internal("pointwise: the workload is not pointwise");
-  return LowerScan(workload, target, scan);
+  if (p.covered) return LowerPieces(workload, target, KnobsOf(config));
+  return LowerScan(workload, target, p.scan);
 }
 
 }  // namespace mlc::schedule

@@ -8,23 +8,30 @@
 // prefetched). Stateless, thread-safe.
 #pragma once
 
-#include "compiler/schedule/space/family.h"
+#include "compiler/schedule/problem/pointwise_piece.h"
+#include "compiler/schedule/space/family_of.h"
 
 namespace mlc::schedule {
 
-class PointwiseFamily final : public Family {
+class PointwiseFamily final : public FamilyOf<PointwiseProblem> {
  public:
   std::string_view name() const override { return "pointwise"; }
   int version() const override { return 3; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
-  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
-  RejectReason Check(const graph::Workload& workload, const target::Target& target,
-                     const Config& config) const override;
-  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
-                    const Config& config) const override;
-  Config Default(const graph::Workload& workload, const target::Target& target) const override;
-  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
-                              const Config& config) const override;
+
+ protected:
+  std::optional<PointwiseProblem> Find(const graph::Workload& workload,
+                                       const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const PointwiseProblem& problem,
+                  const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const PointwiseProblem& problem,
+                     const target::Target& target, const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const PointwiseProblem& problem,
+                    const target::Target& target, const Config& config) const override;
+  Config Default(const graph::Workload& workload, const PointwiseProblem& problem,
+                 const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const PointwiseProblem& problem,
+                              const target::Target& target, const Config& config) const override;
 };
 
 }  // namespace mlc::schedule

@@ -91,8 +91,13 @@ bool RowReduceFamily::Accepts(const Workload& workload, const target::Target& ta
   return FindRowProblem(workload, target).has_value();
 }
 
-Space RowReduceFamily::MakeSpace(const Workload& workload, const target::Target& target) const {
-  const RowProblem p = *FindRowProblem(workload, target);
+std::optional<RowProblem> RowReduceFamily::Find(const Workload& workload,
+                                                const target::Target& target) const {
+  return FindRowProblem(workload, target);
+}
+
+Space RowReduceFamily::MakeSpace(const Workload& workload, const RowProblem& p,
+                                 const target::Target& target) const {
   Space space{"row_reduce", version(), {}};
   std::vector<int64_t> chains;
   for (int64_t n : {1, 2, 4, 8}) {
@@ -121,39 +126,36 @@ Space RowReduceFamily::MakeSpace(const Workload& workload, const target::Target&
   return space;
 }
 
-RejectReason RowReduceFamily::Check(const Workload& workload, const target::Target& target,
-                                    const Config& config) const {
-  const std::optional<RowProblem> p = FindRowProblem(workload, target);
-  if (!p) return RejectReason::kUnsupported;
-  if (config["chains"] > Vectors(*p)) return RejectReason::kTileExceedsShape;
+RejectReason RowReduceFamily::Check(const Workload&, const RowProblem& p,
+                                    const target::Target& target, const Config& config) const {
+  if (config["chains"] > Vectors(p)) return RejectReason::kTileExceedsShape;
   const auto storage = static_cast<RowStorage>(config["keep"]);
   const bool pipelined = storage == RowStorage::kPipelined;
   if ((storage == RowStorage::kScratch || pipelined) &&
-      RowBytes(*p, config["chains"]) * kRowsInL2 > target.l2_bytes) {
+      RowBytes(p, config["chains"]) * kRowsInL2 > target.l2_bytes) {
     return RejectReason::kCache;
   }
   // Only one pass prefetches, and a chunk of one row has no row to store later.
-  if (pipelined && (config["prefetch"] > 1 || RowBlock(*p, config["grain"]) == 1)) {
+  if (pipelined && (config["prefetch"] > 1 || RowBlock(p, config["grain"]) == 1)) {
     return RejectReason::kRedundant;
   }
   if (storage == RowStorage::kRegisters &&
-      Vectors(*p) + config["chains"] + 6 > target.vector_registers()) {
+      Vectors(p) + config["chains"] + 6 > target.vector_registers()) {
     return RejectReason::kRegisters;
   }
   if (config["parts"] > 1) {
-    if (config["parts"] > CutUnits(*p, config["chains"])) return RejectReason::kTileExceedsShape;
+    if (config["parts"] > CutUnits(p, config["chains"])) return RejectReason::kTileExceedsShape;
     if (config["grain"] > 1) return RejectReason::kRedundant;
     // Nothing that a thread keeps outlives a phase.
     if (storage != RowStorage::kNone) return RejectReason::kUnsupported;
   }
-  const int64_t chunks = Chunks(*p, config);
+  const int64_t chunks = Chunks(p, config);
   if (chunks < target.threads && config["grain"] > 1) return RejectReason::kParallelism;
   return RejectReason::kNone;
 }
 
-KernelFacts RowReduceFamily::Facts(const Workload& workload, const target::Target& target,
-                                   const Config& config) const {
-  const RowProblem p = *FindRowProblem(workload, target);
+KernelFacts RowReduceFamily::Facts(const Workload& workload, const RowProblem& p,
+                                   const target::Target& target, const Config& config) const {
   KernelFacts facts;
   const double elements = static_cast<double>(p.Elements());
   const double bytes = workload.MinBytes();
@@ -188,9 +190,9 @@ KernelFacts RowReduceFamily::Facts(const Workload& workload, const target::Targe
   return facts;
 }
 
-Config RowReduceFamily::Default(const Workload& workload, const target::Target& target) const {
-  const RowProblem p = *FindRowProblem(workload, target);
-  const Space space = MakeSpace(workload, target);
+Config RowReduceFamily::Default(const Workload& workload, const RowProblem& p,
+                                const target::Target& target) const {
+  const Space space = MakeSpace(workload, p, target);
   Config config = space.At(0);
   const auto set = [&](const std::string& name, int64_t wanted) {
     for (size_t i = 0; i < space.knobs.size(); ++i) {
@@ -199,7 +201,8 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
       for (int64_t value : space.knobs[i].domain) {
         if (value <= wanted) config.knobs[i].second = value;
       }
-      if (Check(workload, target, config) != RejectReason::kNone) config.knobs[i].second = before;
+      if (Check(workload, p, target, config) != RejectReason::kNone)
+        config.knobs[i].second = before;
     }
   };
   const int64_t per_thread = p.Elements() / (4 * int64_t{target.threads} * kGrainUnit);
@@ -224,18 +227,17 @@ Config RowReduceFamily::Default(const Workload& workload, const target::Target& 
   return config;
 }
 
-Result<LoweredKernel> RowReduceFamily::Lower(const Workload& workload, const target::Target& target,
+Result<LoweredKernel> RowReduceFamily::Lower(const Workload& workload, const RowProblem& p,
+                                             const target::Target& target,
                                              const Config& config) const {
-  const std::optional<RowProblem> p = FindRowProblem(workload, target);
-  if (!p) return Internal("row_reduce: the workload is no row reduction");
   RowKnobs knobs;
   knobs.chains = static_cast<int>(config["chains"]);
   knobs.storage = static_cast<RowStorage>(config["keep"]);
-  knobs.row_block = RowBlock(*p, config["grain"]);
+  knobs.row_block = RowBlock(p, config["grain"]);
   knobs.streaming = config["streaming"] != 0;
   knobs.prefetch = static_cast<PrefetchRows>(config["prefetch"]);
   knobs.parts = config["parts"];
-  return LowerRows(workload, target, *p, knobs);
+  return LowerRows(workload, target, p, knobs);
 }
 
 }  // namespace mlc::schedule

@@ -12,23 +12,29 @@
 #pragma once
 
 #include "compiler/schedule/problem/row_reduce_problem.h"
-#include "compiler/schedule/space/family.h"
+#include "compiler/schedule/space/family_of.h"
 
 namespace mlc::schedule {
 
-class RowReduceFamily final : public Family {
+class RowReduceFamily final : public FamilyOf<RowProblem> {
  public:
   std::string_view name() const override { return "row_reduce"; }
   int version() const override { return 4; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
-  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
-  RejectReason Check(const graph::Workload& workload, const target::Target& target,
-                     const Config& config) const override;
-  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
-                    const Config& config) const override;
-  Config Default(const graph::Workload& workload, const target::Target& target) const override;
-  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
-                              const Config& config) const override;
+
+ protected:
+  std::optional<RowProblem> Find(const graph::Workload& workload,
+                                 const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const RowProblem& problem,
+                  const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const RowProblem& problem,
+                     const target::Target& target, const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const RowProblem& problem,
+                    const target::Target& target, const Config& config) const override;
+  Config Default(const graph::Workload& workload, const RowProblem& problem,
+                 const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const RowProblem& problem,
+                              const target::Target& target, const Config& config) const override;
 };
 
 }  // namespace mlc::schedule

@@ -31,8 +31,13 @@ bool WindowFamily::Accepts(const Workload& workload, const target::Target& targe
   return FindWindow(workload, target).has_value();
 }
 
-Space WindowFamily::MakeSpace(const Workload& workload, const target::Target& target) const {
-  const WindowProblem p = *FindWindow(workload, target);
+std::optional<WindowProblem> WindowFamily::Find(const Workload& workload,
+                                                const target::Target& target) const {
+  return FindWindow(workload, target);
+}
+
+Space WindowFamily::MakeSpace(const Workload&, const WindowProblem& p,
+                              const target::Target&) const {
   Space space{"window", version(), {}};
   std::vector<int64_t> vectors;
   for (int64_t n : {1, 2, 4, 8}) {
@@ -47,22 +52,19 @@ Space WindowFamily::MakeSpace(const Workload& workload, const target::Target& ta
   return space;
 }
 
-RejectReason WindowFamily::Check(const Workload& workload, const target::Target& target,
-                                 const Config& config) const {
-  const std::optional<WindowProblem> p = FindWindow(workload, target);
-  if (!p) return RejectReason::kUnsupported;
-  if (config["vectors"] > 1 && config["vectors"] > Vectors(*p)) {
+RejectReason WindowFamily::Check(const Workload&, const WindowProblem& p,
+                                 const target::Target& target, const Config& config) const {
+  if (config["vectors"] > 1 && config["vectors"] > Vectors(p)) {
     return RejectReason::kTileExceedsShape;
   }
-  if (config["grain"] > 1 && Chunks(*p, config["grain"]) < target.threads) {
+  if (config["grain"] > 1 && Chunks(p, config["grain"]) < target.threads) {
     return RejectReason::kParallelism;
   }
   return RejectReason::kNone;
 }
 
-KernelFacts WindowFamily::Facts(const Workload& workload, const target::Target& target,
-                                const Config& config) const {
-  const WindowProblem p = *FindWindow(workload, target);
+KernelFacts WindowFamily::Facts(const Workload& workload, const WindowProblem& p,
+                                const target::Target& target, const Config& config) const {
   const double outputs = static_cast<double>(p.Rows() * p.Columns());
   const double size = SizeOf(p.dtype);
   KernelFacts facts;
@@ -80,9 +82,9 @@ KernelFacts WindowFamily::Facts(const Workload& workload, const target::Target& 
   return facts;
 }
 
-Config WindowFamily::Default(const Workload& workload, const target::Target& target) const {
-  const WindowProblem p = *FindWindow(workload, target);
-  const Space space = MakeSpace(workload, target);
+Config WindowFamily::Default(const Workload& workload, const WindowProblem& p,
+                             const target::Target& target) const {
+  const Space space = MakeSpace(workload, p, target);
   Config config = space.At(0);
   for (int64_t vectors : space.knobs[0].domain) {
     if (vectors <= 4) config.knobs[0].second = vectors;
@@ -94,12 +96,10 @@ Config WindowFamily::Default(const Workload& workload, const target::Target& tar
   return config;
 }
 
-Result<LoweredKernel> WindowFamily::Lower(const Workload& workload, const target::Target& target,
-                                          const Config& config) const {
-  const std::optional<WindowProblem> p = FindWindow(workload, target);
-  if (!p) return Internal("window: the workload has no single pooling");
-  const WindowKnobs knobs{static_cast<int>(config["vectors"]), RowBlock(*p, config["grain"])};
-  return LowerWindow(workload, *p, knobs);
+Result<LoweredKernel> WindowFamily::Lower(const Workload& workload, const WindowProblem& p,
+                                          const target::Target&, const Config& config) const {
+  const WindowKnobs knobs{static_cast<int>(config["vectors"]), RowBlock(p, config["grain"])};
+  return LowerWindow(workload, p, knobs);
 }
 
 }  // namespace mlc::schedule

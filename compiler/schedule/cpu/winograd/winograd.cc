@@ -185,9 +185,13 @@ bool WinogradFamily::Accepts(const graph::Workload& workload, const target::Targ
   return p && FitsInGroups(*p, target);
 }
 
-Space WinogradFamily::MakeSpace(const graph::Workload& workload,
+std::optional<ContractionProblem> WinogradFamily::Find(const graph::Workload& workload,
+                                                       const target::Target&) const {
+  return FindProblem(workload);
+}
+
+Space WinogradFamily::MakeSpace(const graph::Workload&, const ContractionProblem& p,
                                 const target::Target& target) const {
-  const ContractionProblem p = *FindProblem(workload);
   const int64_t vectors = CeilDiv(p.columns, target.Lanes(DType::kF32));
   const int64_t tiles = CeilDiv(p.outer[1].out, 2) * CeilDiv(p.inner.out, 2);
   Space space{"winograd", version(), {}};
@@ -200,24 +204,19 @@ Space WinogradFamily::MakeSpace(const graph::Workload& workload,
   return space;
 }
 
-RejectReason WinogradFamily::Check(const graph::Workload& workload, const target::Target& target,
-                                   const Config& config) const {
-  const std::optional<ContractionProblem> p = FindProblem(workload);
-  if (!p) return RejectReason::kUnsupported;
-  return CheckPlan(*p, target, workload.tolerance(), MakePlan(*p, target, config),
-                   config["groups"]);
+RejectReason WinogradFamily::Check(const graph::Workload& workload, const ContractionProblem& p,
+                                   const target::Target& target, const Config& config) const {
+  return CheckPlan(p, target, workload.tolerance(), MakePlan(p, target, config), config["groups"]);
 }
 
-KernelFacts WinogradFamily::Facts(const graph::Workload& workload, const target::Target& target,
-                                  const Config& config) const {
-  const ContractionProblem p = *FindProblem(workload);
+KernelFacts WinogradFamily::Facts(const graph::Workload& workload, const ContractionProblem& p,
+                                  const target::Target& target, const Config& config) const {
   return PlanFacts(workload, p, target, MakePlan(p, target, config));
 }
 
-Config WinogradFamily::Default(const graph::Workload& workload,
+Config WinogradFamily::Default(const graph::Workload& workload, const ContractionProblem& p,
                                const target::Target& target) const {
-  const ContractionProblem p = *FindProblem(workload);
-  const Space space = MakeSpace(workload, target);
+  const Space space = MakeSpace(workload, p, target);
   Config config = space.At(0);
   Config best = config;
   double best_cost = 1e300;
@@ -255,11 +254,10 @@ Config WinogradFamily::Default(const graph::Workload& workload,
 }
 
 Result<LoweredKernel> WinogradFamily::Lower(const graph::Workload& workload,
+                                            const ContractionProblem& p,
                                             const target::Target& target,
                                             const Config& config) const {
-  const std::optional<ContractionProblem> p = FindProblem(workload);
-  if (!p) return Internal("winograd: the workload is not a 3x3 convolution of stride 1");
-  return LowerWinograd(workload, *p, MakePlan(*p, target, config));
+  return LowerWinograd(workload, p, MakePlan(p, target, config));
 }
 
 }  // namespace mlc::schedule

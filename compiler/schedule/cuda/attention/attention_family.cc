@@ -107,8 +107,13 @@ bool GpuAttentionFamily::Accepts(const Workload& workload, const target::Target&
   return plan && plan->block_bytes() <= target.block_bytes;
 }
 
-Space GpuAttentionFamily::MakeSpace(const Workload& workload, const target::Target&) const {
-  const gpu::AttentionPlan plan = *gpu::FindGpuAttention(workload);
+std::optional<gpu::AttentionPlan> GpuAttentionFamily::Find(const Workload& workload,
+                                                           const target::Target&) const {
+  return gpu::FindGpuAttention(workload);
+}
+
+Space GpuAttentionFamily::MakeSpace(const Workload&, const gpu::AttentionPlan& plan,
+                                    const target::Target&) const {
   Space space{std::string(name()), version(), {}};
   space.knobs.push_back({"warps", {1, 2, 4, 8}});
   space.knobs.push_back({"kwarps", {1, 2, 4, 8}});
@@ -123,20 +128,19 @@ Space GpuAttentionFamily::MakeSpace(const Workload& workload, const target::Targ
   return space;
 }
 
-RejectReason GpuAttentionFamily::Check(const Workload& workload, const target::Target& target,
-                                       const Config& config) const {
-  const std::optional<gpu::AttentionPlan> plan = gpu::FindGpuAttention(workload);
-  return plan ? CheckPlan(PlanOf(*plan, config), target, config) : RejectReason::kUnsupported;
+RejectReason GpuAttentionFamily::Check(const Workload&, const gpu::AttentionPlan& problem,
+                                       const target::Target& target, const Config& config) const {
+  return CheckPlan(PlanOf(problem, config), target, config);
 }
 
-KernelFacts GpuAttentionFamily::Facts(const Workload& workload, const target::Target& target,
-                                      const Config& config) const {
-  return FactsOf(workload, PlanOf(*gpu::FindGpuAttention(workload), config), target);
+KernelFacts GpuAttentionFamily::Facts(const Workload& workload, const gpu::AttentionPlan& problem,
+                                      const target::Target& target, const Config& config) const {
+  return FactsOf(workload, PlanOf(problem, config), target);
 }
 
-Config GpuAttentionFamily::Default(const Workload& workload, const target::Target& target) const {
-  const gpu::AttentionPlan problem = *gpu::FindGpuAttention(workload);
-  const Space space = MakeSpace(workload, target);
+Config GpuAttentionFamily::Default(const Workload& workload, const gpu::AttentionPlan& problem,
+                                   const target::Target& target) const {
+  const Space space = MakeSpace(workload, problem, target);
   Config best = space.At(0);
   double fewest = -1;
   for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
@@ -151,11 +155,10 @@ Config GpuAttentionFamily::Default(const Workload& workload, const target::Targe
   return best;
 }
 
-Result<LoweredKernel> GpuAttentionFamily::Lower(const Workload& workload, const target::Target&,
-                                                const Config& config) const {
-  const std::optional<gpu::AttentionPlan> plan = gpu::FindGpuAttention(workload);
-  if (!plan) return Internal("gpu_attention: the workload has no single attention");
-  return gpu::LowerGpuAttention(workload, PlanOf(*plan, config));
+Result<LoweredKernel> GpuAttentionFamily::Lower(const Workload& workload,
+                                                const gpu::AttentionPlan& problem,
+                                                const target::Target&, const Config& config) const {
+  return gpu::LowerGpuAttention(workload, PlanOf(problem, config));
 }
 
 }  // namespace mlc::schedule

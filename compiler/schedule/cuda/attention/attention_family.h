@@ -8,23 +8,30 @@
 // in shared memory). Stateless, thread-safe.
 #pragma once
 
-#include "compiler/schedule/space/family.h"
+#include "compiler/schedule/cuda/attention/attention_plan.h"
+#include "compiler/schedule/space/family_of.h"
 
 namespace mlc::schedule {
 
-class GpuAttentionFamily final : public Family {
+class GpuAttentionFamily final : public FamilyOf<gpu::AttentionPlan> {
  public:
   std::string_view name() const override { return "gpu_attention"; }
   int version() const override { return 2; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
-  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
-  RejectReason Check(const graph::Workload& workload, const target::Target& target,
-                     const Config& config) const override;
-  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
-                    const Config& config) const override;
-  Config Default(const graph::Workload& workload, const target::Target& target) const override;
-  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
-                              const Config& config) const override;
+
+ protected:
+  std::optional<gpu::AttentionPlan> Find(const graph::Workload& workload,
+                                         const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const gpu::AttentionPlan& problem,
+                  const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const gpu::AttentionPlan& problem,
+                     const target::Target& target, const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const gpu::AttentionPlan& problem,
+                    const target::Target& target, const Config& config) const override;
+  Config Default(const graph::Workload& workload, const gpu::AttentionPlan& problem,
+                 const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const gpu::AttentionPlan& problem,
+                              const target::Target& target, const Config& config) const override;
 };
 
 }  // namespace mlc::schedule

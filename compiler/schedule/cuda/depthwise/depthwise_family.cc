@@ -45,8 +45,13 @@ bool GpuDepthwiseFamily::Accepts(const Workload& workload, const target::Target&
   return p && IsDepthwise(*p) && p->Taps() <= kMaxBody;
 }
 
-Space GpuDepthwiseFamily::MakeSpace(const Workload& workload, const target::Target&) const {
-  const gpu::DepthwiseProblem p = *gpu::FindDepthwise(workload);
+std::optional<gpu::DepthwiseProblem> GpuDepthwiseFamily::Find(const Workload& workload,
+                                                              const target::Target&) const {
+  return gpu::FindDepthwise(workload);
+}
+
+Space GpuDepthwiseFamily::MakeSpace(const Workload&, const gpu::DepthwiseProblem& p,
+                                    const target::Target&) const {
   Space space{std::string(name()), version(), {}};
   std::vector<int64_t> lanes;
   for (int64_t n = 1; n <= p.lanes; n *= 2) lanes.push_back(n);
@@ -58,15 +63,14 @@ Space GpuDepthwiseFamily::MakeSpace(const Workload& workload, const target::Targ
   return space;
 }
 
-RejectReason GpuDepthwiseFamily::Check(const Workload& workload, const target::Target&,
-                                       const Config& config) const {
-  const std::optional<gpu::DepthwiseProblem> p = gpu::FindDepthwise(workload);
-  return p ? CheckPlan(PlanOf(*p, config)) : RejectReason::kUnsupported;
+RejectReason GpuDepthwiseFamily::Check(const Workload&, const gpu::DepthwiseProblem& p,
+                                       const target::Target&, const Config& config) const {
+  return CheckPlan(PlanOf(p, config));
 }
 
-KernelFacts GpuDepthwiseFamily::Facts(const Workload& workload, const target::Target& target,
-                                      const Config& config) const {
-  const gpu::DepthwisePlan plan = PlanOf(*gpu::FindDepthwise(workload), config);
+KernelFacts GpuDepthwiseFamily::Facts(const Workload& workload, const gpu::DepthwiseProblem& p,
+                                      const target::Target& target, const Config& config) const {
+  const gpu::DepthwisePlan plan = PlanOf(p, config);
   const auto& axes = plan.problem.axes;
   KernelFacts facts;
   const double tile = plan.tile_w * plan.tile_h;
@@ -93,9 +97,9 @@ KernelFacts GpuDepthwiseFamily::Facts(const Workload& workload, const target::Ta
   return facts;
 }
 
-Config GpuDepthwiseFamily::Default(const Workload& workload, const target::Target& target) const {
-  const gpu::DepthwiseProblem p = *gpu::FindDepthwise(workload);
-  const Space space = MakeSpace(workload, target);
+Config GpuDepthwiseFamily::Default(const Workload& workload, const gpu::DepthwiseProblem& p,
+                                   const target::Target& target) const {
+  const Space space = MakeSpace(workload, p, target);
   Config best = space.At(0);
   const double size = SizeOf(workload.graph()[workload.operands()[0]].type.dtype);
   double best_score = -1;
@@ -104,7 +108,7 @@ Config GpuDepthwiseFamily::Default(const Workload& workload, const target::Targe
     if (config["threads"] != 64 && config["threads"] != 128) continue;
     const gpu::DepthwisePlan plan = PlanOf(p, config);
     if (CheckPlan(plan) != RejectReason::kNone) continue;
-    const KernelFacts facts = Facts(workload, target, config);
+    const KernelFacts facts = Facts(workload, p, target, config);
     // Threads enough for the device, then few reads for each product.
     const double threads = static_cast<double>(plan.Points());
     const double busy = std::min(1.0, threads / (256.0 * std::max(1, target.sms)));
@@ -121,11 +125,10 @@ Config GpuDepthwiseFamily::Default(const Workload& workload, const target::Targe
   return best;
 }
 
-Result<LoweredKernel> GpuDepthwiseFamily::Lower(const Workload& workload, const target::Target&,
-                                                const Config& config) const {
-  const std::optional<gpu::DepthwiseProblem> p = gpu::FindDepthwise(workload);
-  if (!p) return Internal("gpu_depthwise: the workload is not a depthwise convolution");
-  return gpu::LowerDepthwise(workload, PlanOf(*p, config));
+Result<LoweredKernel> GpuDepthwiseFamily::Lower(const Workload& workload,
+                                                const gpu::DepthwiseProblem& p,
+                                                const target::Target&, const Config& config) const {
+  return gpu::LowerDepthwise(workload, PlanOf(p, config));
 }
 
 }  // namespace mlc::schedule

@@ -53,10 +53,18 @@ bool GpuPointwiseFamily::Accepts(const Workload& workload, const target::Target&
   return target.is_cuda() && (AllCovered(workload) || FindScan(workload) != graph::kNoValue);
 }
 
-Space GpuPointwiseFamily::MakeSpace(const Workload& workload, const target::Target&) const {
+std::optional<PointwiseProblem> GpuPointwiseFamily::Find(const Workload& workload,
+                                                         const target::Target&) const {
+  const PointwiseProblem problem{AllCovered(workload), FindScan(workload)};
+  if (!problem.covered && problem.scan == graph::kNoValue) return std::nullopt;
+  return problem;
+}
+
+Space GpuPointwiseFamily::MakeSpace(const Workload& workload, const PointwiseProblem& p,
+                                    const target::Target&) const {
   int widest = 1;
   bool transposing = false;
-  if (AllCovered(workload)) {
+  if (p.covered) {
     for (const Piece& piece : CutPieces(workload)) {
       widest = std::max(widest, gpu::WidestLanes(piece));
       transposing = transposing || gpu::AcrossOf(piece) >= 0;
@@ -76,8 +84,8 @@ Space GpuPointwiseFamily::MakeSpace(const Workload& workload, const target::Targ
   return space;
 }
 
-RejectReason GpuPointwiseFamily::Check(const Workload& workload, const target::Target&,
-                                       const Config& config) const {
+RejectReason GpuPointwiseFamily::Check(const Workload& workload, const PointwiseProblem&,
+                                       const target::Target&, const Config& config) const {
   const int64_t elements = LargestOutput(workload);
   const int64_t block = config["lanes"] * config["unroll"] * config["threads"];
   if (config["unroll"] > 1 && block > elements) return RejectReason::kTileExceedsShape;
@@ -86,8 +94,8 @@ RejectReason GpuPointwiseFamily::Check(const Workload& workload, const target::T
   return RejectReason::kNone;
 }
 
-KernelFacts GpuPointwiseFamily::Facts(const Workload& workload, const target::Target& target,
-                                      const Config& config) const {
+KernelFacts GpuPointwiseFamily::Facts(const Workload& workload, const PointwiseProblem&,
+                                      const target::Target& target, const Config& config) const {
   KernelFacts facts;
   const double elements = static_cast<double>(LargestOutput(workload));
   const double per_thread = static_cast<double>(config["lanes"] * config["unroll"]);
@@ -108,8 +116,9 @@ KernelFacts GpuPointwiseFamily::Facts(const Workload& workload, const target::Ta
   return facts;
 }
 
-Config GpuPointwiseFamily::Default(const Workload& workload, const target::Target& target) const {
-  const Space space = MakeSpace(workload, target);
+Config GpuPointwiseFamily::Default(const Workload& workload, const PointwiseProblem& p,
+                                   const target::Target& target) const {
+  const Space space = MakeSpace(workload, p, target);
   Config config = space.At(0);
   gpu::SetKnob(space, config, "lanes", 16);
   // Enough blocks for every multiprocessor first, then several loads of a thread in flight.
@@ -120,7 +129,7 @@ Config GpuPointwiseFamily::Default(const Workload& workload, const target::Targe
     gpu::SetKnob(space, config, "lanes", config["lanes"] >= 4 ? config["lanes"] / 2 : 1);
   }
   gpu::SetKnob(space, config, "threads", vectors < sms * 256 ? 128 : 256);
-  const bool tiled = AllCovered(workload) && [&] {
+  const bool tiled = p.covered && [&] {
     const std::vector<Piece> pieces = CutPieces(workload);
     return std::any_of(pieces.begin(), pieces.end(), NeedsTile);
   }();
@@ -129,20 +138,16 @@ Config GpuPointwiseFamily::Default(const Workload& workload, const target::Targe
   } else if (vectors >= sms * 256 * 8 * 4) {
     gpu::SetKnob(space, config, "unroll", 4);
   }
-  if (Check(workload, target, config) != RejectReason::kNone) {
+  if (Check(workload, p, target, config) != RejectReason::kNone) {
     gpu::SetKnob(space, config, "unroll", 1);
   }
   return config;
 }
 
-Result<LoweredKernel> GpuPointwiseFamily::Lower(const Workload& workload, const target::Target&,
-                                                const Config& config) const {
+Result<LoweredKernel> GpuPointwiseFamily::Lower(const Workload& workload, const PointwiseProblem& p,
+                                                const target::Target&, const Config& config) const {
   const gpu::PieceKnobs knobs = KnobsOf(config);
-  if (!AllCovered(workload)) {
-    const ValueId scan = FindScan(workload);
-    if (scan == graph::kNoValue) return Internal("gpu_pointwise: the workload is not pointwise");
-    return gpu::LowerScan(workload, scan, knobs);
-  }
+  if (!p.covered) return gpu::LowerScan(workload, p.scan, knobs);
   ir::KernelBuilder builder("pointwise");
   if (gpu::AllNarrow(workload)) builder.Approximate();
   const Fused whole(workload, builder);

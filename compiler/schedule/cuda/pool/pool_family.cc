@@ -15,8 +15,13 @@ bool GpuPoolFamily::Accepts(const Workload& workload, const target::Target& targ
   return target.is_cuda() && FindWindow(workload, 1).has_value();
 }
 
-Space GpuPoolFamily::MakeSpace(const Workload& workload, const target::Target&) const {
-  const WindowProblem p = *gpu::FindPool(workload);
+std::optional<WindowProblem> GpuPoolFamily::Find(const Workload& workload,
+                                                 const target::Target&) const {
+  return gpu::FindPool(workload);
+}
+
+Space GpuPoolFamily::MakeSpace(const Workload&, const WindowProblem& p,
+                               const target::Target&) const {
   Space space{std::string(name()), version(), {}};
   std::vector<int64_t> lanes;
   for (int64_t n = 1; n <= p.lanes; n *= 2) lanes.push_back(n);
@@ -25,8 +30,8 @@ Space GpuPoolFamily::MakeSpace(const Workload& workload, const target::Target&) 
   return space;
 }
 
-RejectReason GpuPoolFamily::Check(const Workload& workload, const target::Target&,
-                                  const Config& config) const {
+RejectReason GpuPoolFamily::Check(const Workload& workload, const WindowProblem&,
+                                  const target::Target&, const Config& config) const {
   const graph::TensorType& type = workload.graph()[workload.outputs()[0]].type;
   const int64_t points = type.NumElements() / config["lanes"];
   if (config["threads"] > 32 && config["threads"] / 2 >= points) {
@@ -35,9 +40,9 @@ RejectReason GpuPoolFamily::Check(const Workload& workload, const target::Target
   return RejectReason::kNone;
 }
 
-KernelFacts GpuPoolFamily::Facts(const Workload& workload, const target::Target& target,
-                                 const Config& config) const {
-  WindowProblem p = *gpu::FindPool(workload);
+KernelFacts GpuPoolFamily::Facts(const Workload& workload, const WindowProblem& problem,
+                                 const target::Target& target, const Config& config) const {
+  WindowProblem p = problem;
   p.lanes = static_cast<int>(config["lanes"]);
   const double outputs = static_cast<double>(p.Rows() * p.Columns());
   const double taps = static_cast<double>(p.Taps());
@@ -54,9 +59,9 @@ KernelFacts GpuPoolFamily::Facts(const Workload& workload, const target::Target&
   return facts;
 }
 
-Config GpuPoolFamily::Default(const Workload& workload, const target::Target& target) const {
-  const WindowProblem p = *gpu::FindPool(workload);
-  const Space space = MakeSpace(workload, target);
+Config GpuPoolFamily::Default(const Workload& workload, const WindowProblem& p,
+                              const target::Target& target) const {
+  const Space space = MakeSpace(workload, p, target);
   Config config = space.At(0);
   // Narrower vectors where wide ones leave multiprocessors without work.
   const int64_t outputs = p.Rows() * p.Columns();
@@ -65,18 +70,17 @@ Config GpuPoolFamily::Default(const Workload& workload, const target::Target& ta
   const int64_t points = outputs / config["lanes"];
   gpu::SetKnob(space, config, "threads",
                std::clamp<int64_t>(points / std::max(1, target.sms), 32, 256));
-  while (Check(workload, target, config) != RejectReason::kNone) {
+  while (Check(workload, p, target, config) != RejectReason::kNone) {
     gpu::SetKnob(space, config, "threads", config["threads"] / 2);
   }
   return config;
 }
 
-Result<LoweredKernel> GpuPoolFamily::Lower(const Workload& workload, const target::Target&,
-                                           const Config& config) const {
-  std::optional<WindowProblem> p = gpu::FindPool(workload);
-  if (!p) return Internal("gpu_pool: the workload has no single pooling");
-  p->lanes = static_cast<int>(config["lanes"]);
-  return gpu::LowerPool(workload, *p, static_cast<int>(config["threads"]));
+Result<LoweredKernel> GpuPoolFamily::Lower(const Workload& workload, const WindowProblem& problem,
+                                           const target::Target&, const Config& config) const {
+  WindowProblem p = problem;
+  p.lanes = static_cast<int>(config["lanes"]);
+  return gpu::LowerPool(workload, p, static_cast<int>(config["threads"]));
 }
 
 }  // namespace mlc::schedule

@@ -49,8 +49,17 @@ bool GpuRowReduceFamily::Accepts(const Workload& workload, const target::Target&
   return target.is_cuda() && FindRowProblem(workload, 1).has_value();
 }
 
-Space GpuRowReduceFamily::MakeSpace(const Workload& workload, const target::Target& target) const {
-  const RowProblem p = *gpu::FindGpuRows(workload);
+std::optional<GpuRows> GpuRowReduceFamily::Find(const Workload& workload,
+                                                const target::Target&) const {
+  const std::optional<RowProblem> wide = gpu::FindGpuRows(workload);
+  const std::optional<RowProblem> narrow = FindRowProblem(workload, 1);
+  if (!wide || !narrow) return std::nullopt;
+  return GpuRows{*wide, *narrow};
+}
+
+Space GpuRowReduceFamily::MakeSpace(const Workload& workload, const GpuRows& rows,
+                                    const target::Target& target) const {
+  const RowProblem& p = rows.wide;
   const bool single = gpu::IsSinglePass(workload, p);
   const int64_t length = p.Elements() / std::max<int64_t>(1, p.Rows()) /
                          (p.inner ? int64_t{p.lanes} : std::max<int64_t>(1, p.Columns()));
@@ -66,11 +75,9 @@ Space GpuRowReduceFamily::MakeSpace(const Workload& workload, const target::Targ
   return space;
 }
 
-RejectReason GpuRowReduceFamily::Check(const Workload& workload, const target::Target&,
+RejectReason GpuRowReduceFamily::Check(const Workload&, const GpuRows& rows, const target::Target&,
                                        const Config& config) const {
-  const std::optional<RowProblem> p = FindRowProblem(workload, 1);
-  if (!p) return RejectReason::kUnsupported;
-  RowProblem wide = *p;
+  RowProblem wide = rows.narrow;
   wide.lanes = static_cast<int>(config["lanes"]);
   const gpu::RowPlan plan = PlanOf(wide, config);
   if (config["group"] > config["threads"]) return RejectReason::kTileExceedsShape;
@@ -82,14 +89,14 @@ RejectReason GpuRowReduceFamily::Check(const Workload& workload, const target::T
     return RejectReason::kParallelism;
   }
   // A thread alone with a long row reads memory that its neighbours do not.
-  if (p->inner && plan.group < 32 && plan.slots() > 64) return RejectReason::kParallelism;
+  if (wide.inner && plan.group < 32 && plan.slots() > 64) return RejectReason::kParallelism;
   if (plan.block_bytes() > 49152) return RejectReason::kCache;
   return RejectReason::kNone;
 }
 
-KernelFacts GpuRowReduceFamily::Facts(const Workload& workload, const target::Target& target,
-                                      const Config& config) const {
-  const gpu::RowPlan plan = PlanOf(*gpu::FindGpuRows(workload), config);
+KernelFacts GpuRowReduceFamily::Facts(const Workload& workload, const GpuRows& rows,
+                                      const target::Target& target, const Config& config) const {
+  const gpu::RowPlan plan = PlanOf(rows.wide, config);
   const RowProblem& p = plan.problem;
   KernelFacts facts;
   const double elements = static_cast<double>(p.Elements());
@@ -117,9 +124,10 @@ KernelFacts GpuRowReduceFamily::Facts(const Workload& workload, const target::Ta
   return facts;
 }
 
-Config GpuRowReduceFamily::Default(const Workload& workload, const target::Target& target) const {
-  const RowProblem p = *gpu::FindGpuRows(workload);
-  const Space space = MakeSpace(workload, target);
+Config GpuRowReduceFamily::Default(const Workload& workload, const GpuRows& rows,
+                                   const target::Target& target) const {
+  const RowProblem& p = rows.wide;
+  const Space space = MakeSpace(workload, rows, target);
   const int64_t busy = std::max(1, target.sms) * kBusyThreads;
   Config config = space.At(0);
   gpu::SetKnob(space, config, "lanes", p.lanes);
@@ -135,26 +143,24 @@ Config GpuRowReduceFamily::Default(const Workload& workload, const target::Targe
   const int64_t threads = std::clamp<int64_t>(PowerOfTwo(wanted), p.inner ? 64 : 128, 256);
   gpu::SetKnob(space, config, "threads", std::max(threads, config["group"]));
   gpu::SetKnob(space, config, "keep", 1);
-  if (Check(workload, target, config) != RejectReason::kNone) {
+  if (Check(workload, rows, target, config) != RejectReason::kNone) {
     gpu::SetKnob(space, config, "keep", 0);
   }
   const int64_t used = plan.items * config["group"];
   if (used < busy / 2) gpu::SetKnob(space, config, "splits", busy / used);
-  while (Check(workload, target, config) != RejectReason::kNone && config["splits"] > 1) {
+  while (Check(workload, rows, target, config) != RejectReason::kNone && config["splits"] > 1) {
     gpu::SetKnob(space, config, "splits", config["splits"] / 2);
   }
-  while (Check(workload, target, config) != RejectReason::kNone && config["group"] < group * 2 &&
-         config["group"] < config["threads"]) {
+  while (Check(workload, rows, target, config) != RejectReason::kNone &&
+         config["group"] < group * 2 && config["group"] < config["threads"]) {
     gpu::SetKnob(space, config, "group", config["group"] * 2);
   }
   return config;
 }
 
-Result<LoweredKernel> GpuRowReduceFamily::Lower(const Workload& workload, const target::Target&,
-                                                const Config& config) const {
-  const std::optional<RowProblem> p = gpu::FindGpuRows(workload);
-  if (!p) return Internal("gpu_row_reduce: the workload is no row reduction");
-  return gpu::LowerGpuRows(workload, PlanOf(*p, config));
+Result<LoweredKernel> GpuRowReduceFamily::Lower(const Workload& workload, const GpuRows& rows,
+                                                const target::Target&, const Config& config) const {
+  return gpu::LowerGpuRows(workload, PlanOf(rows.wide, config));
 }
 
 }  // namespace mlc::schedule

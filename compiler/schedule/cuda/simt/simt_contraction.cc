@@ -26,9 +26,13 @@ bool SimtContractionFamily::Accepts(const graph::Workload& workload,
   return g && !IsDepthwise(g->p);
 }
 
-Space SimtContractionFamily::MakeSpace(const graph::Workload& workload,
+std::optional<GpuContraction> SimtContractionFamily::Find(const graph::Workload& workload,
+                                                          const target::Target&) const {
+  return FindGpuContraction(workload);
+}
+
+Space SimtContractionFamily::MakeSpace(const graph::Workload&, const GpuContraction& g,
                                        const target::Target& target) const {
-  const GpuContraction g = *FindGpuContraction(workload);
   Space space{"simt_contraction", version(), {}};
   const auto tiles = [](int64_t extent) {
     std::vector<int64_t> sizes = {16, 32, 64, 128};
@@ -49,23 +53,19 @@ Space SimtContractionFamily::MakeSpace(const graph::Workload& workload,
   return space;
 }
 
-RejectReason SimtContractionFamily::Check(const graph::Workload& workload,
+RejectReason SimtContractionFamily::Check(const graph::Workload&, const GpuContraction& g,
                                           const target::Target& target,
                                           const Config& config) const {
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
-  if (!g) return RejectReason::kUnsupported;
-  return CheckSimtPlan(*g, target, MakeSimtPlan(*g, config));
+  return CheckSimtPlan(g, target, MakeSimtPlan(g, config));
 }
 
-KernelFacts SimtContractionFamily::Facts(const graph::Workload& workload,
+KernelFacts SimtContractionFamily::Facts(const graph::Workload& workload, const GpuContraction& g,
                                          const target::Target& target, const Config& config) const {
-  const GpuContraction g = *FindGpuContraction(workload);
   return SimtFacts(workload, g, target, MakeSimtPlan(g, config));
 }
 
-Config SimtContractionFamily::Default(const graph::Workload& workload,
+Config SimtContractionFamily::Default(const graph::Workload& workload, const GpuContraction& g,
                                       const target::Target& target) const {
-  const GpuContraction g = *FindGpuContraction(workload);
   const auto cycles = [&](const Config& config) -> std::optional<double> {
     if (SplitOf(config["split"]).cluster) return std::nullopt;
     const SimtPlan plan = MakeSimtPlan(g, config);
@@ -74,17 +74,16 @@ Config SimtContractionFamily::Default(const graph::Workload& workload,
     const int left = gpu::RegistersLeft(plan.threads(), BlocksAtOnce(g, target, plan));
     return SimtCycles(g, target, plan) * (plan.registers() > left ? 1e6 : 1);
   };
-  return gpu::Cheapest(MakeSpace(workload, target), cycles);
+  return gpu::Cheapest(MakeSpace(workload, g, target), cycles);
 }
 
 Result<LoweredKernel> SimtContractionFamily::Lower(const graph::Workload& workload,
+                                                   const GpuContraction& g,
                                                    const target::Target& target,
                                                    const Config& config) const {
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
-  if (!g) return Internal("simt_contraction: the workload has no single contraction");
-  SimtPlan plan = MakeSimtPlan(*g, config);
-  plan.per_sm = BlocksAtOnce(*g, target, plan);
-  return LowerSimt(workload, *g, plan);
+  SimtPlan plan = MakeSimtPlan(g, config);
+  plan.per_sm = BlocksAtOnce(g, target, plan);
+  return LowerSimt(workload, g, plan);
 }
 
 }  // namespace mlc::schedule

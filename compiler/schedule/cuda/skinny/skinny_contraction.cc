@@ -88,9 +88,13 @@ bool SkinnyContractionFamily::Accepts(const graph::Workload& workload,
          4 * g->m * (CeilDiv(g->k, 16) + 1024) <= target.block_bytes;
 }
 
-Space SkinnyContractionFamily::MakeSpace(const graph::Workload& workload,
+std::optional<GpuContraction> SkinnyContractionFamily::Find(const graph::Workload& workload,
+                                                            const target::Target&) const {
+  return FindGpuContraction(workload);
+}
+
+Space SkinnyContractionFamily::MakeSpace(const graph::Workload&, const GpuContraction& g,
                                          const target::Target& target) const {
-  const GpuContraction g = *FindGpuContraction(workload);
   const int64_t step = 32 * (16 / SizeOf(g.p.column_dtype));
   Space space{"skinny_contraction", version(), {}};
   space.knobs.push_back({"warps", {1, 2, 4, 8, 16}});
@@ -102,18 +106,15 @@ Space SkinnyContractionFamily::MakeSpace(const graph::Workload& workload,
   return space;
 }
 
-RejectReason SkinnyContractionFamily::Check(const graph::Workload& workload,
+RejectReason SkinnyContractionFamily::Check(const graph::Workload&, const GpuContraction& g,
                                             const target::Target& target,
                                             const Config& config) const {
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
-  if (!g) return RejectReason::kUnsupported;
-  return CheckSkinnyPlan(*g, target, MakeSkinnyPlan(*g, config));
+  return CheckSkinnyPlan(g, target, MakeSkinnyPlan(g, config));
 }
 
-KernelFacts SkinnyContractionFamily::Facts(const graph::Workload& workload,
+KernelFacts SkinnyContractionFamily::Facts(const graph::Workload& workload, const GpuContraction& g,
                                            const target::Target& target,
                                            const Config& config) const {
-  const GpuContraction g = *FindGpuContraction(workload);
   const SkinnyPlan plan = MakeSkinnyPlan(g, config);
   KernelFacts facts;
   const double blocks = static_cast<double>(plan.blocks());
@@ -147,9 +148,8 @@ KernelFacts SkinnyContractionFamily::Facts(const graph::Workload& workload,
   return facts;
 }
 
-Config SkinnyContractionFamily::Default(const graph::Workload& workload,
+Config SkinnyContractionFamily::Default(const graph::Workload& workload, const GpuContraction& g,
                                         const target::Target& target) const {
-  const GpuContraction g = *FindGpuContraction(workload);
   const auto cycles = [&](const Config& config) -> std::optional<double> {
     const SkinnyPlan plan = MakeSkinnyPlan(g, config);
     if (plan.cluster || CheckSkinnyPlan(g, target, plan) != RejectReason::kNone)
@@ -158,15 +158,13 @@ Config SkinnyContractionFamily::Default(const graph::Workload& workload,
     if (SizeOf(g.p.row_dtype) == 4 && plan.warps > 8) return std::nullopt;
     return Cycles(g, target, plan);
   };
-  return gpu::Cheapest(MakeSpace(workload, target), cycles);
+  return gpu::Cheapest(MakeSpace(workload, g, target), cycles);
 }
 
 Result<LoweredKernel> SkinnyContractionFamily::Lower(const graph::Workload& workload,
-                                                     const target::Target&,
+                                                     const GpuContraction& g, const target::Target&,
                                                      const Config& config) const {
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
-  if (!g) return Internal("skinny_contraction: the workload has no single contraction");
-  return LowerSkinny(workload, *g, MakeSkinnyPlan(*g, config));
+  return LowerSkinny(workload, g, MakeSkinnyPlan(g, config));
 }
 
 }  // namespace mlc::schedule

@@ -57,9 +57,13 @@ bool TensorContractionFamily::Accepts(const graph::Workload& workload,
   return g && TensorMathOf(*g, &math) && !IsDepthwise(g->p);
 }
 
-Space TensorContractionFamily::MakeSpace(const graph::Workload& workload,
+std::optional<GpuContraction> TensorContractionFamily::Find(const graph::Workload& workload,
+                                                            const target::Target&) const {
+  return FindGpuContraction(workload);
+}
+
+Space TensorContractionFamily::MakeSpace(const graph::Workload&, const GpuContraction& g,
                                          const target::Target& target) const {
-  const GpuContraction g = *FindGpuContraction(workload);
   const bool half = SizeOf(g.p.row_dtype) == 2;
   Space space{"tensor_contraction", version(), {}};
   space.knobs.push_back({"bm", Tiles({16, 32, 64, 128, 256}, g.m)});
@@ -89,25 +93,21 @@ Space TensorContractionFamily::MakeSpace(const graph::Workload& workload,
   return space;
 }
 
-RejectReason TensorContractionFamily::Check(const graph::Workload& workload,
+RejectReason TensorContractionFamily::Check(const graph::Workload&, const GpuContraction& g,
                                             const target::Target& target,
                                             const Config& config) const {
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
-  if (!g) return RejectReason::kUnsupported;
-  return CheckTensorPlan(*g, target, MakeTensorPlan(*g, config));
+  return CheckTensorPlan(g, target, MakeTensorPlan(g, config));
 }
 
-KernelFacts TensorContractionFamily::Facts(const graph::Workload& workload,
+KernelFacts TensorContractionFamily::Facts(const graph::Workload& workload, const GpuContraction& g,
                                            const target::Target& target,
                                            const Config& config) const {
-  const GpuContraction g = *FindGpuContraction(workload);
   return TensorFacts(workload, g, target, MakeTensorPlan(g, config));
 }
 
-Config TensorContractionFamily::Default(const graph::Workload& workload,
+Config TensorContractionFamily::Default(const graph::Workload& workload, const GpuContraction& g,
                                         const target::Target& target) const {
-  const GpuContraction g = *FindGpuContraction(workload);
-  const Space space = MakeSpace(workload, target);
+  const Space space = MakeSpace(workload, g, target);
   Config config = space.At(0);
   Config best = config;
   double least = 1e300;
@@ -148,13 +148,12 @@ Config TensorContractionFamily::Default(const graph::Workload& workload,
 }
 
 Result<LoweredKernel> TensorContractionFamily::Lower(const graph::Workload& workload,
+                                                     const GpuContraction& g,
                                                      const target::Target& target,
                                                      const Config& config) const {
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
-  if (!g) return Internal("tensor_contraction: the workload has no single contraction");
-  TensorPlan plan = MakeTensorPlan(*g, config);
-  plan.per_sm = ResidentBlocks(*g, target, plan);
-  return LowerTensor(workload, *g, plan);
+  TensorPlan plan = MakeTensorPlan(g, config);
+  plan.per_sm = ResidentBlocks(g, target, plan);
+  return LowerTensor(workload, g, plan);
 }
 
 }  // namespace mlc::schedule

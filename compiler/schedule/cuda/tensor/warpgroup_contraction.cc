@@ -31,9 +31,13 @@ bool WarpgroupContractionFamily::Accepts(const graph::Workload& workload,
   return g->m >= kMinRows && g->n >= kMinColumns && g->k >= kMinDepth;
 }
 
-Space WarpgroupContractionFamily::MakeSpace(const graph::Workload& workload,
+std::optional<GpuContraction> WarpgroupContractionFamily::Find(const graph::Workload& workload,
+                                                               const target::Target&) const {
+  return FindGpuContraction(workload);
+}
+
+Space WarpgroupContractionFamily::MakeSpace(const graph::Workload&, const GpuContraction& g,
                                             const target::Target& target) const {
-  const GpuContraction g = *FindGpuContraction(workload);
   Space space{"warpgroup_contraction", version(), {}};
   space.knobs.push_back({"bm", Tiles({64, 128, 192, 256}, g.m)});
   space.knobs.push_back({"bn", Tiles({32, 64, 96, 128, 192, 256}, g.n)});
@@ -55,25 +59,21 @@ Space WarpgroupContractionFamily::MakeSpace(const graph::Workload& workload,
   return space;
 }
 
-RejectReason WarpgroupContractionFamily::Check(const graph::Workload& workload,
+RejectReason WarpgroupContractionFamily::Check(const graph::Workload&, const GpuContraction& g,
                                                const target::Target& target,
                                                const Config& config) const {
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
-  if (!g) return RejectReason::kUnsupported;
-  return CheckWarpgroupPlan(*g, target, MakeWarpgroupPlan(*g, config));
+  return CheckWarpgroupPlan(g, target, MakeWarpgroupPlan(g, config));
 }
 
 KernelFacts WarpgroupContractionFamily::Facts(const graph::Workload& workload,
-                                              const target::Target& target,
+                                              const GpuContraction& g, const target::Target& target,
                                               const Config& config) const {
-  const GpuContraction g = *FindGpuContraction(workload);
   return TensorFacts(workload, g, target, MakeWarpgroupPlan(g, config));
 }
 
-Config WarpgroupContractionFamily::Default(const graph::Workload& workload,
+Config WarpgroupContractionFamily::Default(const graph::Workload& workload, const GpuContraction& g,
                                            const target::Target& target) const {
-  const GpuContraction g = *FindGpuContraction(workload);
-  return gpu::Cheapest(MakeSpace(workload, target),
+  return gpu::Cheapest(MakeSpace(workload, g, target),
                        [&](const Config& config) -> std::optional<double> {
                          if (config["raster"] != 0) return std::nullopt;
                          const TensorPlan plan = MakeWarpgroupPlan(g, config);
@@ -84,13 +84,12 @@ Config WarpgroupContractionFamily::Default(const graph::Workload& workload,
 }
 
 Result<LoweredKernel> WarpgroupContractionFamily::Lower(const graph::Workload& workload,
+                                                        const GpuContraction& g,
                                                         const target::Target& target,
                                                         const Config& config) const {
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
-  if (!g) return Internal("warpgroup_contraction: the workload has no single contraction");
-  TensorPlan plan = MakeWarpgroupPlan(*g, config);
-  plan.per_sm = ResidentBlocks(*g, target, plan);
-  return LowerTensor(workload, *g, plan);
+  TensorPlan plan = MakeWarpgroupPlan(g, config);
+  plan.per_sm = ResidentBlocks(g, target, plan);
+  return LowerTensor(workload, g, plan);
 }
 
 }  // namespace mlc::schedule

@@ -11,23 +11,30 @@
 // thread-safe.
 #pragma once
 
-#include "compiler/schedule/space/family.h"
+#include "compiler/schedule/cuda/tile/gpu_tile.h"
+#include "compiler/schedule/space/family_of.h"
 
 namespace mlc::schedule {
 
-class WarpgroupContractionFamily final : public Family {
+class WarpgroupContractionFamily final : public FamilyOf<GpuContraction> {
  public:
   std::string_view name() const override { return "warpgroup_contraction"; }
   int version() const override { return 1; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
-  Space MakeSpace(const graph::Workload& workload, const target::Target& target) const override;
-  RejectReason Check(const graph::Workload& workload, const target::Target& target,
-                     const Config& config) const override;
-  KernelFacts Facts(const graph::Workload& workload, const target::Target& target,
-                    const Config& config) const override;
-  Config Default(const graph::Workload& workload, const target::Target& target) const override;
-  Result<LoweredKernel> Lower(const graph::Workload& workload, const target::Target& target,
-                              const Config& config) const override;
+
+ protected:
+  std::optional<GpuContraction> Find(const graph::Workload& workload,
+                                     const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const GpuContraction& problem,
+                  const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const GpuContraction& problem,
+                     const target::Target& target, const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const GpuContraction& problem,
+                    const target::Target& target, const Config& config) const override;
+  Config Default(const graph::Workload& workload, const GpuContraction& problem,
+                 const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const GpuContraction& problem,
+                              const target::Target& target, const Config& config) const override;
 };
 
 }  // namespace mlc::schedule
