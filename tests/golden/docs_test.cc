@@ -8,6 +8,7 @@
 
 #include "compiler/codegen/llvm.h"
 #include "compiler/front/front.h"
+#include "compiler/graph/onnx/operator_list.h"
 #include "compiler/graph/physical/program_text.h"
 #include "compiler/ir/grammar.h"
 #include "compiler/package/lock_file.h"
@@ -183,6 +184,11 @@ TEST(Docs, ShowWhatTheCompilerPrints) {
     Check(path, Filled(document, dumps),
           "The document quotes the compiler; accept what it prints now.");
   }
+}
+
+TEST(Docs, ListTheOperatorsThatTheImporterTakes) {
+  Check("docs/reference/operators.md", graph::onnx::OperatorList(),
+        "The page is made from the operator tables; accept it when an operator has changed.");
 }
 
 // Files that the documents name in `code` or as links.

@@ -93,12 +93,13 @@ using Handler = void (*)(OpContext& c);
 inline constexpr int kVariadic = std::numeric_limits<int>::max();
 
 // A row of an operator table: how one operator is lowered, and how many operands and results a node
-// of it has at most, over all its versions.
+// of it has at most, over all its versions. All versions are known unless `limits` says otherwise.
 struct OpRow {
   std::string_view op_type;
   Handler handler;
   int max_inputs;
   int max_outputs;
+  std::string_view limits = {};  // what is refused, for the list of operators
 };
 
 }  // namespace mlc::graph::onnx

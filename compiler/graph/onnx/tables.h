@@ -59,6 +59,8 @@ bool IsDefaultDomain(std::string_view domain);
 const OpRow* FindOperator(std::string_view domain, std::string_view op_type);
 // How the operator is lowered; null if it is not supported.
 Handler FindHandler(std::string_view domain, std::string_view op_type);
+// The operators of a domain, by name; empty for an unknown domain.
+std::vector<OpRow> OperatorsOf(std::string_view domain);
 // Every operator of the default domain.
 std::vector<std::string> OperatorNames();
 

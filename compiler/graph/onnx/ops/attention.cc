@@ -233,7 +233,8 @@ void Attention(OpContext& c) {
   c.Out(y);
 }
 
-constexpr OpRow kRows[] = {{"Attention", Attention, 7, 4}};
+constexpr OpRow kRows[] = {
+    {"Attention", Attention, 7, 4, "no negative scale; masks over at most 2^20 positions"}};
 
 }  // namespace
 

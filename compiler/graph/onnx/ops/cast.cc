@@ -37,9 +37,9 @@ void Dropout(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"Cast", Cast, 1, 1},
-    {"CastLike", CastLike, 2, 1},
-    {"Dropout", Dropout, 3, 2},
+    {"Cast", Cast, 1, 1, "not to 4-bit integers"},
+    {"CastLike", CastLike, 2, 1, "not to 4-bit integers"},
+    {"Dropout", Dropout, 3, 2, "inference only"},
     {"Identity", Identity, 1, 1},
 };
 

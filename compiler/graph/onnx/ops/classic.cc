@@ -118,8 +118,8 @@ void LinearClassifier(OpContext& c) {
 
 constexpr OpRow kRows[] = {
     {"ArrayFeatureExtractor", ArrayFeatureExtractor, 2, 1},
-    {"Imputer", Imputer, 1, 1},
-    {"LinearClassifier", LinearClassifier, 1, 2},
+    {"Imputer", Imputer, 1, 1, "f32"},
+    {"LinearClassifier", LinearClassifier, 1, 2, "two or more labels, integers"},
     {"LinearRegressor", LinearRegressor, 1, 1},
     {"Normalizer", Normalizer, 1, 1},
     {"Scaler", Scaler, 1, 1},

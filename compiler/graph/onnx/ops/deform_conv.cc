@@ -138,7 +138,7 @@ void DeformConv(OpContext& c) {
   c.Out(c.Has(3) ? PlusBias(c, y, c.In(3)) : y);
 }
 
-constexpr OpRow kRows[] = {{"DeformConv", DeformConv, 5, 1}};
+constexpr OpRow kRows[] = {{"DeformConv", DeformConv, 5, 1, "two spatial dimensions"}};
 
 }  // namespace
 

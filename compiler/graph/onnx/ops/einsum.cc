@@ -186,7 +186,7 @@ void Einsum(OpContext& c) {
   c.Out(Permute(c.b, total, equation.result));
 }
 
-constexpr OpRow kRows[] = {{"Einsum", Einsum, kVariadic, 1}};
+constexpr OpRow kRows[] = {{"Einsum", Einsum, kVariadic, 1, "no label twice in one term"}};
 
 }  // namespace
 

@@ -137,7 +137,7 @@ constexpr OpRow kRows[] = {
     {"FastGelu", FastGelu, 2, 1},
     {"FusedConv", FusedConv, 4, 1},
     {"FusedGemm", FusedGemm, 3, 1},
-    {"FusedMatMul", FusedMatMul, 2, 1},
+    {"FusedMatMul", FusedMatMul, 2, 1, "no transposed batch"},
     {"Gelu", Gelu, 1, 1},
     {"QuickGelu", QuickGelu, 1, 1},
     {"SkipLayerNormalization", SkipLayerNormalization, 5, 4},

@@ -160,9 +160,9 @@ void EmbedLayerNormalization(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"Attention", Attention, 7, 2},
+    {"Attention", Attention, 7, 2, "no past state, no rotary embedding inside"},
     {"EmbedLayerNormalization", EmbedLayerNormalization, 9, 3},
-    {"MultiHeadAttention", MultiHeadAttention, 10, 4},
+    {"MultiHeadAttention", MultiHeadAttention, 10, 4, "no packed operands, no shared cache"},
 };
 
 }  // namespace

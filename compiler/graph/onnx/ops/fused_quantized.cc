@@ -101,7 +101,7 @@ constexpr OpRow kRows[] = {
     {"QLinearLeakyRelu", QLinearLeakyRelu, 5, 1},
     {"QLinearMul", QLinearMul, 8, 1},
     {"QLinearSigmoid", QLinearSigmoid, 5, 1},
-    {"QLinearSoftmax", QLinearSoftmax, 5, 1},
+    {"QLinearSoftmax", QLinearSoftmax, 5, 1, "the form of operator set 13"},
     {"QuantizeLinear", Standard, 3, 1},
 };
 

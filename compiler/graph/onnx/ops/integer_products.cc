@@ -218,8 +218,8 @@ void QLinearConv(OpContext& c) {
 
 constexpr OpRow kRows[] = {
     {"ConvInteger", ConvInteger, 4, 1},
-    {"MatMulInteger", MatMulInteger, 4, 1},
-    {"QLinearConv", QLinearConv, 9, 1},
+    {"MatMulInteger", MatMulInteger, 4, 1, "one zero point for the left operand"},
+    {"QLinearConv", QLinearConv, 9, 1, "one scale for the result"},
     {"QLinearMatMul", QLinearMatMul, 8, 1},
 };
 

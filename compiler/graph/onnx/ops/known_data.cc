@@ -124,8 +124,8 @@ void TensorScatter(OpContext& c) {
 }
 
 constexpr OpRow kRows[] = {
-    {"Compress", Compress, 2, 1},
-    {"NonZero", NonZero, 1, 1},
+    {"Compress", Compress, 2, 1, "a constant condition"},
+    {"NonZero", NonZero, 1, 1, "a constant operand of at most 2^24 elements"},
     {"ReverseSequence", ReverseSequence, 2, 1},
     {"TensorScatter", TensorScatter, 3, 1},
 };

@@ -161,7 +161,7 @@ constexpr OpRow kRows[] = {
     {"Abs", Unary<ScalarOp::kAbs>, 1, 1},
     {"Add", Binary<ScalarOp::kAdd>, 2, 1},
     {"And", Logic<ScalarOp::kAnd, false>, 2, 1},
-    {"BitShift", BitShift, 2, 1},
+    {"BitShift", BitShift, 2, 1, "u8"},
     {"BitwiseAnd", Logic<ScalarOp::kAnd, true>, 2, 1},
     {"BitwiseNot", BitwiseNot, 1, 1},
     {"BitwiseOr", Logic<ScalarOp::kOr, true>, 2, 1},

@@ -132,7 +132,7 @@ void DynamicQuantizeLinear(OpContext& c) {
 constexpr OpRow kRows[] = {
     {"DequantizeLinear", DequantizeLinear, 3, 1},
     {"DynamicQuantizeLinear", DynamicQuantizeLinear, 1, 3},
-    {"QuantizeLinear", QuantizeLinear, 3, 1},
+    {"QuantizeLinear", QuantizeLinear, 3, 1, "to i8, u8 or i16"},
 };
 
 }  // namespace

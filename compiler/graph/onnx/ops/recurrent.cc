@@ -350,8 +350,11 @@ void DynamicQuantizeLstm(OpContext& c) {
   Recurrent(c, 4, {"Sigmoid", "Tanh", "Tanh"}, LstmCell, false, true);
 }
 
-constexpr OpRow kRows[] = {{"GRU", Gru, 6, 2}, {"LSTM", Lstm, 8, 3}, {"RNN", Rnn, 6, 2}};
-constexpr OpRow kFusedRows[] = {{"DynamicQuantizeLSTM", DynamicQuantizeLstm, 12, 3}};
+constexpr OpRow kRows[] = {{"GRU", Gru, 6, 2, "at most 4096 steps"},
+                           {"LSTM", Lstm, 8, 3, "at most 4096 steps"},
+                           {"RNN", Rnn, 6, 2, "at most 4096 steps"}};
+constexpr OpRow kFusedRows[] = {
+    {"DynamicQuantizeLSTM", DynamicQuantizeLstm, 12, 3, "at most 4096 steps"}};
 
 }  // namespace
 

@@ -1,5 +1,7 @@
 #include "compiler/graph/onnx/tables.h"
 
+#include <algorithm>
+
 namespace mlc::graph::onnx {
 namespace {
 
@@ -53,14 +55,19 @@ const OpRow* FindIn(std::span<const Table> tables, std::string_view op_type) {
   return nullptr;
 }
 
+std::span<const Table> TablesOf(std::string_view domain) {
+  if (IsDefaultDomain(domain)) return kTables;
+  if (domain == kClassicDomain) return kClassicTables;
+  if (domain == kFusedDomain) return kFusedTables;
+  return {};
+}
+
 }  // namespace
 
 bool IsDefaultDomain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
 const OpRow* FindOperator(std::string_view domain, std::string_view op_type) {
-  if (IsDefaultDomain(domain)) return FindIn(kTables, op_type);
-  if (domain == kClassicDomain) return FindIn(kClassicTables, op_type);
-  return domain == kFusedDomain ? FindIn(kFusedTables, op_type) : nullptr;
+  return FindIn(TablesOf(domain), op_type);
 }
 
 Handler FindHandler(std::string_view domain, std::string_view op_type) {
@@ -68,11 +75,18 @@ Handler FindHandler(std::string_view domain, std::string_view op_type) {
   return row == nullptr ? nullptr : row->handler;
 }
 
+std::vector<OpRow> OperatorsOf(std::string_view domain) {
+  std::vector<OpRow> rows;
+  for (const Table table : TablesOf(domain))
+    rows.insert(rows.end(), table().begin(), table().end());
+  const auto by_name = [](const OpRow& a, const OpRow& b) { return a.op_type < b.op_type; };
+  std::sort(rows.begin(), rows.end(), by_name);
+  return rows;
+}
+
 std::vector<std::string> OperatorNames() {
   std::vector<std::string> names;
-  for (const Table table : kTables) {
-    for (const OpRow& row : table()) names.emplace_back(row.op_type);
-  }
+  for (const OpRow& row : OperatorsOf("")) names.emplace_back(row.op_type);
   return names;
 }
 

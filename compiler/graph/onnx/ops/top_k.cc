@@ -124,7 +124,7 @@ void TopK(OpContext& c) {
   c.Out(b.Transpose(b.Reshape(ranked.indices, last), perm), 1);
 }
 
-constexpr OpRow kRows[] = {{"TopK", TopK, 2, 2}};
+constexpr OpRow kRows[] = {{"TopK", TopK, 2, 2, "axes of at most 2^20 elements"}};
 
 }  // namespace
 
