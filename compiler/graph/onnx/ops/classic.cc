@@ -28,6 +28,14 @@ void Scaler(OpContext& c) {
   c.Out(b.Times(centred, PerColumn(c, x, "scale", 1)));
 }
 
+void Binarizer(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const ValueId threshold = b.ScalarLike(x, c.Float("threshold", 0));
+  const ValueId above = b.Apply(ScalarOp::kLess, {threshold, x});
+  c.Out(b.Cast(above, b.DTypeOf(x)));
+}
+
 // Values that stand for missing ones are replaced.
 void Imputer(OpContext& c) {
   Builder& b = c.b;
@@ -118,6 +126,7 @@ void LinearClassifier(OpContext& c) {
 
 constexpr OpRow kRows[] = {
     {"ArrayFeatureExtractor", ArrayFeatureExtractor, 2, 1},
+    {"Binarizer", Binarizer, 1, 1},
     {"Imputer", Imputer, 1, 1, "f32"},
     {"LinearClassifier", LinearClassifier, 1, 2, "two or more labels, integers"},
     {"LinearRegressor", LinearRegressor, 1, 1},

@@ -65,6 +65,13 @@ TEST(ClassicOperators, LinearModels) {
       ElementsAre(0.5, 0.5));
 }
 
+TEST(ClassicOperators, BinarizerComparesWithItsThreshold) {
+  const std::vector<double> xs = {-1, 0.5, 0.75, 2};
+  EXPECT_THAT(RunNode(Classic("Binarizer", wire::FloatAttr("threshold", 0.5F)), 17, {4}, xs),
+              ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(RunNode(Classic("Binarizer", ""), 17, {4}, xs), ElementsAre(0, 1, 1, 1));
+}
+
 TEST(ClassicOperators, RefuseWhatDoesNotFit) {
   const auto message = [](const std::string& node) {
     wire::GraphParts parts;
