@@ -28,7 +28,7 @@ constexpr double kSpecialOps = 2;      // scalar-equivalent cost of a special op
 
 double PeakGflops(const target::Target& target) {
   if (target.fma_gflops > 0) return target.fma_gflops;
-  return 4.0 * target.Lanes(DType::kF32) * kAssumedGhz * target.threads;
+  return 4.0 * target.cpu().Lanes(DType::kF32) * kAssumedGhz * target.cpu().threads;
 }
 
 // Share of peak that the innermost body reaches with its operands in L1.
@@ -47,7 +47,7 @@ double BodyEfficiency(const schedule::KernelFacts& f) {
 
 Estimate EstimateKernel(const schedule::KernelFacts& f, const target::Target& target) {
   if (target.is_cuda()) return EstimateCudaKernel(f, target);
-  const double threads = std::max(1, target.threads);
+  const double threads = std::max(1, target.cpu().threads);
   const double busy = std::min(threads, std::max(1.0, f.parallel_chunks));
   const double peak = PeakGflops(target) * busy / threads;
   const double copy =
@@ -57,7 +57,7 @@ Estimate EstimateKernel(const schedule::KernelFacts& f, const target::Target& ta
   e.l1_ns = f.l1_bytes / (kL1Gbps * busy);
   e.l2_ns = f.l2_bytes / (kL2Gbps * busy);
   e.l3_ns = f.l3_bytes / (kL3Gbps * busy);
-  const bool fits_l3 = f.dram_bytes < 0.5 * static_cast<double>(target.l3_bytes);
+  const bool fits_l3 = f.dram_bytes < 0.5 * static_cast<double>(target.cpu().l3_bytes);
   e.dram_ns = fits_l3 ? 0 : f.dram_bytes / copy;
   e.overhead_ns = kForkNs * f.phases + kChunkNs * f.parallel_chunks / busy;
   const double longest = std::max(e.compute_ns, std::max(e.l1_ns, e.l2_ns));

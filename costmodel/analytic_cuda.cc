@@ -26,7 +26,7 @@ constexpr double kOverlap = 0.12;  // of the shorter parts that does not hide be
 }  // namespace
 
 Estimate EstimateCudaKernel(const schedule::KernelFacts& f, const target::Target& target) {
-  const double sms = std::max(1, target.sms);
+  const double sms = std::max(1, target.gpu().sms);
   const double blocks = std::max(1.0, f.blocks);
   const double active = std::min(sms, blocks);
   // Blocks of one size on one multiprocessor share it: it works as long as its share of them lasts.
@@ -35,8 +35,9 @@ Estimate EstimateCudaKernel(const schedule::KernelFacts& f, const target::Target
   const double issue = warps / (warps + kWantedWarps);
 
   const double fma = target.fma_gflops > 0 ? target.fma_gflops / sms : kAssumedFma;
-  const double mma_sync =
-      target.tensor_gflops > 0 ? kTensorShare * target.tensor_gflops / sms : kAssumedTensor;
+  const double mma_sync = target.gpu().tensor_gflops > 0
+                              ? kTensorShare * target.gpu().tensor_gflops / sms
+                              : kAssumedTensor;
   const double tensor = mma_sync * f.tensor_rate;
   const double copy = target.copy_gbps > 0 ? target.copy_gbps : kAssumedCopyGbps;
 
@@ -45,7 +46,7 @@ Estimate EstimateCudaKernel(const schedule::KernelFacts& f, const target::Target
   e.compute_ns = (f.tensor_flops / tensor + simt_flops / fma) / (busy * issue);
   e.l1_ns = f.l1_bytes / (kSharedMemoryBytes * busy);
   e.l2_ns = std::max(f.l2_bytes / (kL2Bytes * active), f.l2_bytes / kL2TotalBytes);
-  const bool fits_l2 = f.dram_bytes < 0.5 * static_cast<double>(target.l2_bytes);
+  const bool fits_l2 = f.dram_bytes < 0.5 * static_cast<double>(target.gpu().l2_bytes);
   e.dram_ns =
       f.dram_bytes / (copy * (fits_l2 ? 1.5 : 1.0) * std::min(1.0, (warps * active) / (8 * sms)));
   e.overhead_ns = kLaunchNs + kNextLaunchNs * std::max(0.0, f.phases - 1);

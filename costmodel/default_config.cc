@@ -16,14 +16,9 @@ double MarginOf(const target::Target& target) { return target.is_cuda() ? 1 : 0.
 
 }  // namespace
 
-target::Target ClassOf(target::Target target) {
-  target.fma_gflops = target.tensor_gflops = target.copy_gbps = 0;
-  return target;
-}
-
 std::vector<schedule::Config> DefaultConfigs(const graph::Workload& workload,
                                              const target::Target& target) {
-  const target::Target any = ClassOf(target);
+  const target::Target any = target.WithoutPeaks();
   std::vector<schedule::Config> configs;
   double bar = 0;
   size_t own = 0;

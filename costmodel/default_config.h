@@ -12,10 +12,6 @@
 
 namespace mlc::costmodel {
 
-// The target without its calibrated figures. Prior configs are chosen for it, so that they are the
-// same for all targets of a class.
-target::Target ClassOf(target::Target target);
-
 // The default of every family that accepts the workload: the chosen one first, the others in the
 // order of the families. Empty if no family accepts it.
 std::vector<schedule::Config> DefaultConfigs(const graph::Workload& workload,

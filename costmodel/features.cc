@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <utility>
+#include <variant>
 
 #include "base/check.h"
 
@@ -20,6 +21,37 @@ double Share(double part, const In& in) { return part / std::max(1.0, in.estimat
 double PerFlop(double bytes, const In& in) {
   return Log(std::max(1.0, bytes) / std::max(1.0, in.facts.useful_flops));
 }
+
+// What a feature divides by: the registers, caches and processors of the target. A GPU has no
+// vector registers, L1 or threads of a CPU; its units are constants, which models of GPUs are
+// trained with.
+struct Units {
+  double registers, l1_bytes, l2_bytes, threads, sms, block_bytes;
+};
+
+Units UnitsOf(const target::CpuTarget& cpu) {
+  return {static_cast<double>(cpu.vector_registers()),
+          static_cast<double>(cpu.l1_bytes),
+          static_cast<double>(cpu.l2_bytes),
+          static_cast<double>(cpu.threads),
+          1,
+          1};
+}
+
+Units UnitsOf(const target::GpuTarget& gpu) {
+  return {16,
+          32768,
+          static_cast<double>(gpu.l2_bytes),
+          1,
+          static_cast<double>(gpu.sms),
+          static_cast<double>(gpu.block_bytes)};
+}
+
+Units UnitsOf(const In& in) {
+  return std::visit([](const auto& kind) { return UnitsOf(kind); }, in.target.device);
+}
+
+double SecondCaches(const In& in) { return UnitsOf(in).l2_bytes * UnitsOf(in).threads; }
 
 double Chunks(const In& in) { return std::max(1.0, in.facts.parallel_chunks); }
 
@@ -48,7 +80,7 @@ constexpr auto kKernelFeatures = std::to_array<Feature>({
     {"accumulators", "1", "independent FMA chains",
      [](const In& in) { return in.facts.accumulators; }},
     {"register_share", "ratio", "accumulators over registers",
-     [](const In& in) { return in.facts.accumulators / in.target.vector_registers(); }},
+     [](const In& in) { return in.facts.accumulators / UnitsOf(in).registers; }},
     {"loads_per_fma", "1", "loads and broadcasts for each FMA",
      [](const In& in) { return in.facts.loads_per_fma; }},
     {"inner_trip", "log2", "iterations of the innermost loop",
@@ -66,22 +98,15 @@ constexpr auto kKernelFeatures = std::to_array<Feature>({
     {"dram_traffic", "log2 byte", "from memory, for each operation",
      [](const In& in) { return PerFlop(in.facts.dram_bytes, in); }},
     {"l1_set", "log2 ratio", "innermost reused block over L1",
-     [](const In& in) {
-       return Log((1 + in.facts.l1_set_bytes) / static_cast<double>(in.target.l1_bytes));
-     }},
+     [](const In& in) { return Log((1 + in.facts.l1_set_bytes) / UnitsOf(in).l1_bytes); }},
     {"l2_set", "log2 ratio", "next block over L2",
-     [](const In& in) {
-       return Log((1 + in.facts.l2_set_bytes) / static_cast<double>(in.target.l2_bytes));
-     }},
+     [](const In& in) { return Log((1 + in.facts.l2_set_bytes) / UnitsOf(in).l2_bytes); }},
     {"footprint", "log2 ratio", "operands and outputs over all L2",
-     [](const In& in) {
-       return Log(in.problem.min_bytes /
-                  (static_cast<double>(in.target.l2_bytes) * in.target.threads));
-     }},
+     [](const In& in) { return Log(in.problem.min_bytes / SecondCaches(in)); }},
     {"scratch", "ratio", "own intermediate bytes over operands and outputs",
      [](const In& in) { return in.facts.scratch_bytes / in.problem.min_bytes; }},
     {"chunks", "log2", "chunks for each thread",
-     [](const In& in) { return Log(Chunks(in) / in.target.threads); }},
+     [](const In& in) { return Log(Chunks(in) / UnitsOf(in).threads); }},
     {"chunk_flops", "log2", "operations of a chunk",
      [](const In& in) { return Log(in.facts.flops / Chunks(in)); }},
     {"imbalance", "ratio", "longest thread over the mean",
@@ -91,9 +116,7 @@ constexpr auto kKernelFeatures = std::to_array<Feature>({
     {"tensor_share", "ratio", "operations on matrix units over all",
      [](const In& in) { return in.facts.tensor_flops / std::max(1.0, in.facts.flops); }},
     {"blocks", "log2", "blocks for each multiprocessor",
-     [](const In& in) {
-       return Log(std::max(1.0, in.facts.blocks) / std::max(1, in.target.sms));
-     }},
+     [](const In& in) { return Log(std::max(1.0, in.facts.blocks) / UnitsOf(in).sms); }},
     {"waves", "log2", "blocks over what the device holds at once",
      [](const In& in) { return LogOnePlus(in.facts.waves); }},
     {"tail", "ratio", "share of the last wave that is idle",
@@ -101,9 +124,7 @@ constexpr auto kKernelFeatures = std::to_array<Feature>({
     {"block_threads", "log2", "threads of a block",
      [](const In& in) { return LogOnePlus(in.facts.block_threads); }},
     {"shared_memory", "ratio", "on-chip memory of a block over the most it may have",
-     [](const In& in) {
-       return in.facts.block_bytes / std::max(1.0, static_cast<double>(in.target.block_bytes));
-     }},
+     [](const In& in) { return in.facts.block_bytes / UnitsOf(in).block_bytes; }},
     {"registers", "1", "registers of a thread", [](const In& in) { return in.facts.registers; }},
     {"warps", "1", "warps of a multiprocessor",
      [](const In& in) { return in.facts.warp_parallelism; }},

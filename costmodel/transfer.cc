@@ -81,7 +81,7 @@ double ErrorOf(const Config& config, double ns, const graph::Workload& workload,
 class PriorRanking {
  public:
   PriorRanking(const graph::Workload& workload, const target::Target& target)
-      : workload_(workload), target_(ClassOf(target)), problem_(DescribeProblem(workload)) {}
+      : workload_(workload), target_(target.WithoutPeaks()), problem_(DescribeProblem(workload)) {}
 
   Status Default() {
     const Config config = MLC_TRY(DefaultConfig(workload_, target_));

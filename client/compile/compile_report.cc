@@ -63,7 +63,7 @@ std::string Row(const CompileReport& report, size_t i, double total) {
 
 // For which GPUs the library is.
 std::string DevicesText(const CompileReport& report) {
-  const std::string text = "for GPUs of " + report.target.CudaArch();
+  const std::string text = "for GPUs of " + report.target.gpu().CudaArch();
   if (!report.library.portable) return text + " alone\n";
   const auto others =
       std::count_if(report.choices.begin(), report.choices.end(),

@@ -24,7 +24,7 @@ struct Emitter {
   std::unique_ptr<build::Nvrtc> compiler = nullptr;  // of kPtx alone
 
   Result<std::string> PtxText(const std::string& source) const {
-    const std::string arch = "compute" + target.CudaArch().substr(2);  // after "sm"
+    const std::string arch = "compute" + target.gpu().CudaArch().substr(2);  // after "sm"
     return MLC_TRY(compiler->Compile(source, arch)).image;
   }
 

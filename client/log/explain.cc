@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <variant>
 
 #include "base/format.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
@@ -16,23 +17,31 @@ std::string BytesText(double bytes) {
   return Format("%.1f MiB", bytes / (1024 * 1024));
 }
 
-std::string Arithmetic(const schedule::KernelFacts& facts, const target::Target& target,
-                       double ns) {
+bool IsNarrow(const graph::Workload& workload) {
+  return std::ranges::any_of(workload.operands(), [&](graph::ValueId id) {
+    return SizeOf(workload.graph()[id].type.dtype) < 4;
+  });
+}
+
+// The arithmetic at the peak figures of the target; 0 if they are unknown. Operands of four bytes
+// pass matrix units at half the rate, as tf32.
+double PeakNs(const schedule::KernelFacts& facts, const target::Target& target, bool narrow) {
+  if (target.fma_gflops <= 0) return 0;
+  const double vector_ns = (facts.flops - facts.tensor_flops) / target.fma_gflops;
+  if (facts.tensor_flops <= 0) return vector_ns;
+  const auto* gpu = target.As<target::GpuTarget>();
+  const double tensor = gpu != nullptr ? gpu->tensor_gflops / (narrow ? 1 : 2) : 0;
+  return tensor > 0 ? vector_ns + facts.tensor_flops / tensor : 0;
+}
+
+std::string Arithmetic(const schedule::KernelFacts& facts, double peak_ns, double ns) {
   std::string text = Format("arithmetic: %.3g Mflop executed", facts.flops / 1e6);
   if (facts.useful_flops > 0 && facts.flops > 0) {
     text += Format(", %.0f%% of them useful", 100 * facts.useful_flops / facts.flops);
   }
   if (ns > 0) text += Format("; %.1f Gflop/s", facts.flops / ns);
-  if (ns > 0 && target.fma_gflops > 0) {
-    text += Format(" = %.0f%% of the measured peak", 100 * facts.flops / ns / target.fma_gflops);
-  }
-  text += '\n';
-  if (facts.accumulators > 0) {
-    text += Format("registers: %.0f independent sums in the inner loop, %.2f loads per FMA, ",
-                   facts.accumulators, facts.loads_per_fma);
-    text += Format("%.0f%% of the vector lanes filled\n", 100 * facts.lane_fill);
-  }
-  return text;
+  if (ns > 0 && peak_ns > 0) text += Format(" = %.0f%% of the measured peak", 100 * peak_ns / ns);
+  return text + '\n';
 }
 
 // How one cache level is used: does the block fit, and how much flows into the level above.
@@ -48,46 +57,106 @@ std::string Level(const char* name, double set_bytes, int64_t cache_bytes, doubl
   return text + BytesText(moved) + " flow from it per execution\n";
 }
 
+std::string Registers(const schedule::KernelFacts& facts, const target::CpuTarget& /*cpu*/) {
+  if (facts.accumulators <= 0) return std::string();
+  return Format("registers: %.0f independent sums in the inner loop, %.2f loads per FMA, ",
+                facts.accumulators, facts.loads_per_fma) +
+         Format("%.0f%% of the vector lanes filled\n", 100 * facts.lane_fill);
+}
+
+std::string Registers(const schedule::KernelFacts& facts, const target::GpuTarget& /*gpu*/) {
+  return Format("registers: about %.0f of a thread, %.1f warps of a multiprocessor at once\n",
+                facts.registers, facts.warp_parallelism);
+}
+
+std::string Caches(const schedule::KernelFacts& facts, const target::CpuTarget& cpu) {
+  return Level("L1", facts.l1_set_bytes, cpu.l1_bytes, facts.l1_bytes) +
+         Level("L2", facts.l2_set_bytes, cpu.l2_bytes, facts.l2_bytes) +
+         Level("L3", 0, cpu.l3_bytes, facts.l3_bytes);
+}
+
+std::string Caches(const schedule::KernelFacts& facts, const target::GpuTarget& gpu) {
+  return Level("shared memory", facts.block_bytes, gpu.block_bytes, facts.l1_bytes) +
+         Level("L2", 0, gpu.l2_bytes, facts.l2_bytes);
+}
+
 std::string Memory(const schedule::KernelFacts& facts, const target::Target& target, double ns) {
-  std::string text;
-  text += Level("L1", facts.l1_set_bytes, target.l1_bytes, facts.l1_bytes);
-  text += Level("L2", facts.l2_set_bytes, target.l2_bytes, facts.l2_bytes);
-  text += Level("L3", 0, target.l3_bytes, facts.l3_bytes);
-  text += "memory: " + BytesText(facts.dram_bytes) + " when nothing is cached";
+  std::string text = "memory: " + BytesText(facts.dram_bytes) + " when nothing is cached";
   if (ns > 0) text += Format(" = %.1f GB/s at this time", facts.dram_bytes / ns);
   if (target.copy_gbps > 0) text += Format(" (copying reaches %.1f)", target.copy_gbps);
   return text + "\n";
 }
 
-std::string Parallelism(const schedule::KernelFacts& facts, const target::Target& target) {
+std::string Parallelism(const schedule::KernelFacts& facts, const target::CpuTarget& cpu) {
   return Format(
       "threads: %.0f chunks for %d threads in %.0f rounds; the longest thread has %.2f of "
       "the mean\n",
-      facts.parallel_chunks, target.threads, facts.phases, facts.imbalance);
+      facts.parallel_chunks, cpu.threads, facts.phases, facts.imbalance);
+}
+
+std::string Parallelism(const schedule::KernelFacts& facts, const target::GpuTarget& gpu) {
+  return Format("blocks: %.0f of %.0f threads for %d multiprocessors, ", facts.blocks,
+                facts.block_threads, gpu.sms) +
+         Format("%.2f times what they hold at once\n", facts.waves);
+}
+
+double LastCache(const target::CpuTarget& cpu) { return static_cast<double>(cpu.l3_bytes); }
+double LastCache(const target::GpuTarget& gpu) { return static_cast<double>(gpu.l2_bytes); }
+
+// What a kernel that is far from the peak figures suffers from; empty if nothing stands out.
+std::string Fault(const schedule::KernelFacts& facts, const target::CpuTarget& cpu) {
+  if (facts.imbalance > 1.2) return "it loses time to uneven threads\n";
+  if (facts.lane_fill < 0.8) return "it loses time to partly filled vectors\n";
+  if (facts.l1_set_bytes > static_cast<double>(cpu.l1_bytes)) {
+    return "it loses time because its inner block does not fit L1\n";
+  }
+  if (facts.l2_set_bytes > static_cast<double>(cpu.l2_bytes)) {
+    return "it loses time because its block does not fit L2\n";
+  }
+  return std::string();
+}
+
+std::string Fault(const schedule::KernelFacts& facts, const target::GpuTarget& gpu) {
+  if (facts.blocks < 0.8 * gpu.sms) {
+    return "it loses time because its blocks leave multiprocessors idle\n";
+  }
+  const double rounds = std::ceil(facts.waves);
+  if (facts.waves > 1 && rounds > 1.2 * facts.waves) {
+    return "it loses time because few blocks remain for the last round\n";
+  }
+  return std::string();
 }
 
 // The one sentence that matters most.
 std::string Bottleneck(const schedule::KernelFacts& facts, const target::Target& target,
-                       double ns) {
-  if (ns <= 0 || target.fma_gflops <= 0) return std::string();
-  const double compute_ns = facts.flops / target.fma_gflops;
-  const bool streams = facts.dram_bytes > static_cast<double>(target.l3_bytes);
+                       double peak_ns, double ns) {
+  if (ns <= 0 || peak_ns <= 0) return std::string();
+  const double last_cache =
+      std::visit([](const auto& kind) { return LastCache(kind); }, target.device);
+  const bool streams = facts.dram_bytes > last_cache;
   const double memory_ns =
       target.copy_gbps > 0 && streams ? facts.dram_bytes / target.copy_gbps : 0;
-  const double bound = std::max(compute_ns, memory_ns);
-  if (bound > 0.8 * ns) {
-    return memory_ns > compute_ns ? "it runs at the memory's speed: only moving less helps\n"
-                                  : "it runs near the peak: only fewer operations help\n";
+  if (std::max(peak_ns, memory_ns) > 0.8 * ns) {
+    return memory_ns > peak_ns ? "it runs at the memory's speed: only moving less helps\n"
+                               : "it runs near the peak: only fewer operations help\n";
   }
-  if (facts.imbalance > 1.2) return "it loses time to uneven threads\n";
-  if (facts.lane_fill < 0.8) return "it loses time to partly filled vectors\n";
-  if (facts.l1_set_bytes > static_cast<double>(target.l1_bytes)) {
-    return "it loses time because its inner block does not fit L1\n";
-  }
-  if (facts.l2_set_bytes > static_cast<double>(target.l2_bytes)) {
-    return "it loses time because its block does not fit L2\n";
-  }
-  return "it is bound by latency, by the caches or by its epilogue, not by peak figures\n";
+  const std::string fault =
+      std::visit([&](const auto& kind) { return Fault(facts, kind); }, target.device);
+  return !fault.empty() ? fault
+                        : "it is bound by latency, by the caches or by its epilogue, not by peak "
+                          "figures\n";
+}
+
+// Where the time goes, line by line.
+std::string ExplainKernel(const schedule::KernelFacts& facts, const target::Target& target,
+                          bool narrow, double ns) {
+  const double peak_ns = PeakNs(facts, target, narrow);
+  const auto of_kind = [&](const auto& kind) {
+    return Registers(facts, kind) + Caches(facts, kind) + Memory(facts, target, ns) +
+           Parallelism(facts, kind);
+  };
+  return Arithmetic(facts, peak_ns, ns) + std::visit(of_kind, target.device) +
+         Bottleneck(facts, target, peak_ns, ns);
 }
 
 std::string Provenance(const db::Record& record) {
@@ -142,8 +211,8 @@ Result<std::string> Explain(const graph::Workload& workload, const target::Targe
   }
   const double ns = record.measurement.outcome == Outcome::kOk ? record.measurement.median_ns : 0;
   const schedule::KernelFacts facts = problem->Facts(config);
-  text += Arithmetic(facts, target, ns) + Memory(facts, target, ns) + Parallelism(facts, target);
-  return text + Bottleneck(facts, target, ns) + ExplainSpace(workload, target, config);
+  return text + ExplainKernel(facts, target, IsNarrow(workload), ns) +
+         ExplainSpace(workload, target, config);
 }
 
 std::string ExplainSpace(const graph::Workload& workload, const target::Target& target,

@@ -21,15 +21,17 @@ TaskInfo TaskOf(const graph::Workload& workload, const std::string& label, std::
 
 // Operands of four bytes pass tensor cores at half the rate, as tf32.
 double PeakGflops(const TaskInfo& task, const target::Target& target) {
-  if (!target.is_cuda()) return target.fma_gflops;
-  return std::max(target.fma_gflops, target.tensor_gflops / (task.narrow ? 1 : 2));
+  const auto* gpu = target.As<target::GpuTarget>();
+  if (gpu == nullptr) return target.fma_gflops;
+  return std::max(target.fma_gflops, gpu->tensor_gflops / (task.narrow ? 1 : 2));
 }
 
 // Memory traffic bounds a task only when its operands cannot all stay in the last cache.
 double RooflineNs(const TaskInfo& task, const target::Target& target) {
   const double peak = PeakGflops(task, target);
   const double compute = peak > 0 ? task.flops / peak : 0;
-  const int64_t last_cache = target.is_cuda() ? target.l2_bytes : target.l3_bytes;
+  const auto* gpu = target.As<target::GpuTarget>();
+  const int64_t last_cache = gpu != nullptr ? gpu->l2_bytes : target.cpu().l3_bytes;
   const bool streams = task.min_bytes > static_cast<double>(last_cache);
   const double memory = target.copy_gbps > 0 && streams ? task.min_bytes / target.copy_gbps : 0;
   return std::max(compute, memory);

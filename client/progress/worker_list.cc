@@ -38,11 +38,11 @@ std::string ClassOf(const proto::WorkerLine& worker) {
 std::string ShortClassOf(const proto::WorkerLine& worker) {
   const Result<target::Target> target = target::Target::Parse(worker.target());
   if (!target.ok()) return "-";
-  if (target->is_cuda()) return target->CudaArch() + " x" + std::to_string(target->sms);
+  if (target->is_cuda()) return target->gpu().CudaArch() + " x" + std::to_string(target->gpu().sms);
   const std::string text = target->ClassText();
   const size_t isa = text.find("isa=") + 4;
-  return target->arch + " " + text.substr(isa, text.find(' ', isa) - isa) + " x" +
-         std::to_string(target->threads);
+  return target->cpu().arch + " " + text.substr(isa, text.find(' ', isa) - isa) + " x" +
+         std::to_string(target->cpu().threads);
 }
 
 }  // namespace

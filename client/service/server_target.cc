@@ -35,7 +35,7 @@ Result<target::Target> ClassAmong(const std::vector<std::string>& texts, const s
   for (const std::string& text : texts) {
     const Result<target::Target> target = target::Target::Parse(text);
     if (!target.ok() || target->is_cuda() != (word == "cuda")) continue;
-    if (threads > 0 && !target->is_cuda() && target->threads != threads) continue;
+    if (threads > 0 && !target->is_cuda() && target->cpu().threads != threads) continue;
     classes.emplace(target->ClassText(), MLC_TRY(target::Target::Parse(target->ClassText())));
   }
   if (classes.empty() || (here.ok() && classes.contains(here->ClassText()))) return here;

@@ -57,7 +57,7 @@ Classes ClassesOf(const std::vector<std::string>& texts, int threads) {
   for (const std::string& text : texts) {
     const Result<target::Target> target = target::Target::Parse(text);
     if (!target.ok()) continue;
-    if (threads > 0 && !target->is_cuda() && target->threads != threads) continue;
+    if (threads > 0 && !target->is_cuda() && target->cpu().threads != threads) continue;
     const Result<target::Target> of_class = target::Target::Parse(target->ClassText());
     if (of_class.ok()) classes.emplace(target->ClassText(), *of_class);
   }

@@ -52,7 +52,7 @@ Result<ExitCode> TuneLocal(const TuneSession& session) {
   const target::Target target = MLC_TRY(TargetOf(options));
   const TuneRequest tune = MLC_TRY(TuneRequestOf(options, target));
   MLC_TRY(CheckLocal(options, target));
-  if (!target.is_cuda()) SayPlaces(options, target.threads);
+  if (!target.is_cuda()) SayPlaces(options, target.cpu().threads);
   const std::stop_token stop = session.interrupt.Keep();
   const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(EmbeddedServer::Start(
       {options.log, options.worker, ThreadsOf(options), target.is_cuda() ? "cuda" : "cpu",

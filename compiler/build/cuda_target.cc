@@ -4,14 +4,13 @@ namespace mlc::build {
 
 target::Target TargetOfDevice(const mlc_cuda_device_facts& facts) {
   target::Target target;
-  target.device = target::Device::kCuda;
-  target.arch.clear();
-  target.compute = facts.compute;
-  target.arch_specific = facts.compute >= 90;
-  target.sms = facts.sms;
-  target.block_bytes = facts.block_bytes;
-  target.sm_bytes = facts.sm_bytes;
-  target.l2_bytes = facts.l2_bytes;
+  auto& gpu = target.device.emplace<target::GpuTarget>();
+  gpu.compute = facts.compute;
+  gpu.arch_specific = facts.compute >= 90;
+  gpu.sms = facts.sms;
+  gpu.block_bytes = facts.block_bytes;
+  gpu.sm_bytes = facts.sm_bytes;
+  gpu.l2_bytes = facts.l2_bytes;
   return target;
 }
 

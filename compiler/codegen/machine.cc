@@ -40,7 +40,7 @@ void InitializeTargets() {
 // Features are spelled out instead of naming a CPU: "sapphirerapids" would imply tile
 // registers that virtual machines often mask. The CPU only tunes.
 Features FeaturesOf(const target::Target& target) {
-  if (target.arch == "aarch64") {
+  if (target.cpu().arch == "aarch64") {
     return {"aarch64-unknown-linux-gnu",
             "generic",
             "generic",
@@ -53,13 +53,14 @@ Features FeaturesOf(const target::Target& target) {
   }
   Features features{
       "x86_64-unknown-linux-gnu", "x86-64", "x86-64", "", false, false, false, false, 128};
-  if (target.isa == target::Isa::kPlain || target.isa == target::Isa::kNeon) return features;
+  if (target.cpu().isa == target::Isa::kPlain || target.cpu().isa == target::Isa::kNeon)
+    return features;
   features.cpu = "x86-64-v3";
   features.tune = "haswell";
   features.attributes = "+avx2,+fma,+f16c,+bmi,+bmi2";
   features.fma = features.half = features.rounding = features.gather = true;
   features.vector_bits = 256;
-  if (target.isa == target::Isa::kAvx2) return features;
+  if (target.cpu().isa == target::Isa::kAvx2) return features;
   features.cpu = "x86-64-v4";
   features.tune = "sapphirerapids";
   features.attributes += ",+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd";

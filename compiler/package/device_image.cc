@@ -15,7 +15,7 @@ namespace {
 // Older devices know no launch before the end of the one before it, and their code does not wait;
 // nor does a user-supplied kernel, which has no phases.
 bool MayBeginEarly(const ir::Kernel& kernel, size_t phase, const target::Target& target) {
-  return target.compute >= 90 && phase < kernel.phases.size() &&
+  return target.gpu().compute >= 90 && phase < kernel.phases.size() &&
          AwaitsInputs(*kernel.phases[phase]);
 }
 
@@ -132,9 +132,9 @@ Result<std::vector<ImageTable>> AddDeviceTables(
   Shared shared{program, weights, target, {}, builder.AddTable(step_kernels)};
   shared.image.base = base;
   shared.image.kernel_count = static_cast<int32_t>(own.size());
-  shared.image.compute = target.compute;
-  shared.image.arch_specific = target.arch_specific ? 1 : 0;
-  shared.image.portable_compute = portable ? target.compute : 0;
+  shared.image.compute = target.gpu().compute;
+  shared.image.arch_specific = target.gpu().arch_specific ? 1 : 0;
+  shared.image.portable_compute = portable ? target.gpu().compute : 0;
   // With a substitute, newer devices have tables of their own.
   const bool apart = portable && own != newer;
   std::vector<ImageTable> tables = {MLC_TRY(AddImage(

@@ -58,14 +58,14 @@ Result<std::vector<DeviceSource>> DeviceBuilds::Missing(const TaskKernel& kernel
   std::vector<DeviceSource> sources;
   if (!kernel.is_substitute) {
     sources.push_back({.text = kernel.device.text,
-                       .arch = target.CudaArch(),
+                       .arch = target.gpu().CudaArch(),
                        .path = kernel.object_path,
                        .entry = ""});
     if (kernel.is_user_kernel()) sources[0].entry = kernel.device.launches[0].function;
   }
   if (!kernel.portable_source.empty()) {
     sources.push_back({.text = kernel.portable_source,
-                       .arch = "compute_" + std::to_string(target.compute),
+                       .arch = "compute_" + std::to_string(target.gpu().compute),
                        .path = kernel.portable_path,
                        .entry = ""});
   }

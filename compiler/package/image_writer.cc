@@ -47,8 +47,8 @@ constexpr ApiMember kApiMembers[] = {
     {offsetof(mlc_model_api, run_timed), "mlc_runtime_run_timed", "mlc_device_run_timed"},
 };
 
-uint32_t FeaturesOf(const target::Target& target) {
-  switch (target.isa) {
+uint32_t FeaturesOf(const target::CpuTarget& cpu) {
+  switch (cpu.isa) {
     case target::Isa::kAvx512:
       return MLC_NEEDS_AVX2 | MLC_NEEDS_AVX512;
     case target::Isa::kAvx2:
@@ -95,8 +95,9 @@ mlc_image BaseImage(const graph::Program& program, const WeightsPlan& weights,
   image.input_count = static_cast<int32_t>(program.inputs.size());
   image.output_count = static_cast<int32_t>(program.outputs.size());
   image.step_count = static_cast<int32_t>(program.steps.size());
-  image.threads = target.threads;
-  image.required_features = target.is_cuda() ? 0 : FeaturesOf(target);
+  const auto* cpu = target.As<target::CpuTarget>();
+  image.threads = cpu != nullptr ? cpu->threads : 1;
+  image.required_features = cpu != nullptr ? FeaturesOf(*cpu) : 0;
   return image;
 }
 

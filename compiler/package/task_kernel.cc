@@ -33,7 +33,7 @@ Result<TaskKernel> LowerTask(const graph::Workload& workload, const schedule::Co
     kernel.device = MLC_TRY(codegen::PrintCuda(kernel.lowered.kernel, target));
     // Text with instructions of one architecture would run on no newer one.
     target::Target newer = target;
-    newer.arch_specific = false;
+    newer.gpu().arch_specific = false;
     Result<codegen::CudaSource> printed = codegen::PrintCuda(kernel.lowered.kernel, newer);
     if (printed.ok()) kernel.portable_source = std::move(printed->text);
   } else {
@@ -63,7 +63,7 @@ int64_t TaskKernel::thread_bytes() const {
 }
 
 std::string HostMachine(const target::Target& target) {
-  return target.is_cuda() ? target::DetectHost(1).arch : target.arch;
+  return target.is_cuda() ? target::DetectHost(1).cpu().arch : target.cpu().arch;
 }
 
 Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,

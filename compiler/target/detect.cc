@@ -65,14 +65,15 @@ Isa HostIsa() {
 
 Target DetectHost(int threads) {
   Target target;
+  CpuTarget& cpu = target.cpu();
 #if defined(__aarch64__)
-  target.arch = "aarch64";
+  cpu.arch = "aarch64";
 #endif
-  target.isa = HostIsa();
-  target.threads = threads;
-  if (const int64_t bytes = CacheBytes(1); bytes > 0) target.l1_bytes = bytes;
-  if (const int64_t bytes = CacheBytes(2); bytes > 0) target.l2_bytes = bytes;
-  if (const int64_t bytes = CacheBytes(3); bytes > 0) target.l3_bytes = bytes;
+  cpu.isa = HostIsa();
+  cpu.threads = threads;
+  if (const int64_t bytes = CacheBytes(1); bytes > 0) cpu.l1_bytes = bytes;
+  if (const int64_t bytes = CacheBytes(2); bytes > 0) cpu.l2_bytes = bytes;
+  if (const int64_t bytes = CacheBytes(3); bytes > 0) cpu.l3_bytes = bytes;
   return target;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/check.h"
 #include "base/text.h"
 
 namespace mlc::target {
@@ -53,7 +54,7 @@ Result<int64_t> ParseCount(Lexer& lexer, const char* name, int64_t most) {
 }
 
 // sm_80, sm_90a: no compute capability below 8.0, "a" from 9.0 on.
-Status ParseCudaArch(Lexer& lexer, Target& target) {
+Status ParseCudaArch(Lexer& lexer, GpuTarget& gpu) {
   const std::string word = MLC_TRY(lexer.Word());
   int compute = 0;
   size_t i = 3;
@@ -62,11 +63,11 @@ Status ParseCudaArch(Lexer& lexer, Target& target) {
       compute = compute * 10 + (word[i] - '0');
     }
   }
-  target.arch_specific = compute >= 90 && i + 1 == word.size() && word[i] == 'a';
-  if (compute < 80 || (i != word.size() && !target.arch_specific)) {
+  gpu.arch_specific = compute >= 90 && i + 1 == word.size() && word[i] == 'a';
+  if (compute < 80 || (i != word.size() && !gpu.arch_specific)) {
     return lexer.Error("unknown arch '" + word.substr(0, 40) + "': sm_80 or newer, as in sm_90a");
   }
-  target.compute = compute;
+  gpu.compute = compute;
   return {};
 }
 
@@ -82,12 +83,36 @@ Result<double> ParsePeak(Lexer& lexer, const char* name) {
 
 }  // namespace
 
-int Target::vector_bits() const { return RowOf(isa).vector_bits; }
-int Target::vector_registers() const { return RowOf(isa).vector_registers; }
-int Target::Lanes(DType dtype) const { return vector_bits() / 8 / SizeOf(dtype); }
+int CpuTarget::vector_bits() const { return RowOf(isa).vector_bits; }
+int CpuTarget::vector_registers() const { return RowOf(isa).vector_registers; }
+int CpuTarget::Lanes(DType dtype) const { return vector_bits() / 8 / SizeOf(dtype); }
 
-std::string Target::CudaArch() const {
+std::string GpuTarget::CudaArch() const {
   return "sm_" + std::to_string(compute) + (arch_specific ? "a" : "");
+}
+
+const CpuTarget& Target::cpu() const {
+  const auto* cpu = As<CpuTarget>();
+  MLC_CHECK(cpu != nullptr) << "the facts of a CPU are asked of " << ClassText();
+  return *cpu;
+}
+
+CpuTarget& Target::cpu() {
+  auto* cpu = std::get_if<CpuTarget>(&device);
+  MLC_CHECK(cpu != nullptr) << "the facts of a CPU are asked of " << ClassText();
+  return *cpu;
+}
+
+const GpuTarget& Target::gpu() const {
+  const auto* gpu = As<GpuTarget>();
+  MLC_CHECK(gpu != nullptr) << "the facts of a GPU are asked of " << ClassText();
+  return *gpu;
+}
+
+GpuTarget& Target::gpu() {
+  auto* gpu = std::get_if<GpuTarget>(&device);
+  MLC_CHECK(gpu != nullptr) << "the facts of a GPU are asked of " << ClassText();
+  return *gpu;
 }
 
 std::array<Target, 2> NewerDevices(const Target& target) {
@@ -95,53 +120,70 @@ std::array<Target, 2> NewerDevices(const Target& target) {
   constexpr int64_t kMinBlockBytes = 101376;
   constexpr int64_t kMinSmBytes = 102400;
   Target large = target;
-  large.arch_specific = false;
+  large.gpu().arch_specific = false;
   Target any = large;
-  any.block_bytes = std::min(any.block_bytes, kMinBlockBytes);
-  any.sm_bytes = std::min(any.sm_bytes, kMinSmBytes);
+  any.gpu().block_bytes = std::min(any.gpu().block_bytes, kMinBlockBytes);
+  any.gpu().sm_bytes = std::min(any.gpu().sm_bytes, kMinSmBytes);
   return {std::move(any), std::move(large)};
 }
 
-std::string Target::ClassText() const {
-  if (is_cuda()) {
-    std::string text = "target v1 cuda arch=" + CudaArch();
-    text += " sms=" + std::to_string(sms);
-    text += " block=" + std::to_string(block_bytes);
-    text += " sm=" + std::to_string(sm_bytes);
-    text += " l2=" + std::to_string(l2_bytes);
-    return text;
-  }
-  std::string text = "target v1 cpu arch=" + arch + " isa=";
-  text += RowOf(isa).name;
-  text += " threads=" + std::to_string(threads);
-  text += " l1=" + std::to_string(l1_bytes);
-  text += " l2=" + std::to_string(l2_bytes);
-  text += " l3=" + std::to_string(l3_bytes);
+namespace {
+
+std::string ClassOf(const GpuTarget& gpu) {
+  std::string text = "target v1 cuda arch=" + gpu.CudaArch();
+  text += " sms=" + std::to_string(gpu.sms);
+  text += " block=" + std::to_string(gpu.block_bytes);
+  text += " sm=" + std::to_string(gpu.sm_bytes);
+  text += " l2=" + std::to_string(gpu.l2_bytes);
   return text;
+}
+
+std::string ClassOf(const CpuTarget& cpu) {
+  std::string text = "target v1 cpu arch=" + cpu.arch + " isa=";
+  text += RowOf(cpu.isa).name;
+  text += " threads=" + std::to_string(cpu.threads);
+  text += " l1=" + std::to_string(cpu.l1_bytes);
+  text += " l2=" + std::to_string(cpu.l2_bytes);
+  text += " l3=" + std::to_string(cpu.l3_bytes);
+  return text;
+}
+
+}  // namespace
+
+std::string Target::ClassText() const {
+  return std::visit([](const auto& kind) { return ClassOf(kind); }, device);
 }
 
 std::string Target::ToText() const {
   std::string text = ClassText();
   text += " fma_gflops=" + FloatToText(fma_gflops);
-  if (is_cuda()) text += " tensor_gflops=" + FloatToText(tensor_gflops);
+  if (const auto* gpu = As<GpuTarget>()) {
+    text += " tensor_gflops=" + FloatToText(gpu->tensor_gflops);
+  }
   text += " copy_gbps=" + FloatToText(copy_gbps);
   return text;
+}
+
+Target Target::WithoutPeaks() const {
+  Target target = *this;
+  target.fma_gflops = target.copy_gbps = 0;
+  if (auto* gpu = std::get_if<GpuTarget>(&target.device)) gpu->tensor_gflops = 0;
+  return target;
 }
 
 namespace {
 
 Result<Target> ParseCuda(Lexer& lexer) {
   Target target;
-  target.device = Device::kCuda;
-  target.arch.clear();
+  auto& gpu = target.device.emplace<GpuTarget>();
   for (const char* token : {"arch", "="}) MLC_TRY(lexer.Expect(token));
-  MLC_TRY(ParseCudaArch(lexer, target));
-  target.sms = static_cast<int>(MLC_TRY(ParseCount(lexer, "sms", kMaxSms)));
-  target.block_bytes = MLC_TRY(ParseCount(lexer, "block", kMaxCache));
-  target.sm_bytes = MLC_TRY(ParseCount(lexer, "sm", kMaxCache));
-  target.l2_bytes = MLC_TRY(ParseCount(lexer, "l2", kMaxCache));
+  MLC_TRY(ParseCudaArch(lexer, gpu));
+  gpu.sms = static_cast<int>(MLC_TRY(ParseCount(lexer, "sms", kMaxSms)));
+  gpu.block_bytes = MLC_TRY(ParseCount(lexer, "block", kMaxCache));
+  gpu.sm_bytes = MLC_TRY(ParseCount(lexer, "sm", kMaxCache));
+  gpu.l2_bytes = MLC_TRY(ParseCount(lexer, "l2", kMaxCache));
   target.fma_gflops = MLC_TRY(ParsePeak(lexer, "fma_gflops"));
-  target.tensor_gflops = MLC_TRY(ParsePeak(lexer, "tensor_gflops"));
+  gpu.tensor_gflops = MLC_TRY(ParsePeak(lexer, "tensor_gflops"));
   target.copy_gbps = MLC_TRY(ParsePeak(lexer, "copy_gbps"));
   if (!lexer.AtEnd()) return lexer.Error("expected the end of the target");
   return target;
@@ -156,17 +198,18 @@ Result<Target> Target::Parse(std::string_view text) {
   if (lexer.Accept("cuda")) return ParseCuda(lexer);
   for (const char* token : {"cpu", "arch", "="}) MLC_TRY(lexer.Expect(token));
   Target target;
-  target.arch = MLC_TRY(lexer.Word());
-  if (target.arch != "x86_64" && target.arch != "aarch64") {
-    return lexer.Error("unknown arch '" + target.arch.substr(0, 40) + "': x86_64 or aarch64");
+  CpuTarget& cpu = target.cpu();
+  cpu.arch = MLC_TRY(lexer.Word());
+  if (cpu.arch != "x86_64" && cpu.arch != "aarch64") {
+    return lexer.Error("unknown arch '" + cpu.arch.substr(0, 40) + "': x86_64 or aarch64");
   }
   MLC_TRY(lexer.Expect("isa"));
   MLC_TRY(lexer.Expect("="));
-  target.isa = MLC_TRY(ParseIsa(lexer, target.arch));
-  target.threads = static_cast<int>(MLC_TRY(ParseCount(lexer, "threads", kMaxThreads)));
-  target.l1_bytes = MLC_TRY(ParseCount(lexer, "l1", kMaxCache));
-  target.l2_bytes = MLC_TRY(ParseCount(lexer, "l2", kMaxCache));
-  target.l3_bytes = MLC_TRY(ParseCount(lexer, "l3", kMaxCache));
+  cpu.isa = MLC_TRY(ParseIsa(lexer, cpu.arch));
+  cpu.threads = static_cast<int>(MLC_TRY(ParseCount(lexer, "threads", kMaxThreads)));
+  cpu.l1_bytes = MLC_TRY(ParseCount(lexer, "l1", kMaxCache));
+  cpu.l2_bytes = MLC_TRY(ParseCount(lexer, "l2", kMaxCache));
+  cpu.l3_bytes = MLC_TRY(ParseCount(lexer, "l3", kMaxCache));
   target.fma_gflops = MLC_TRY(ParsePeak(lexer, "fma_gflops"));
   target.copy_gbps = MLC_TRY(ParsePeak(lexer, "copy_gbps"));
   if (!lexer.AtEnd()) return lexer.Error("expected the end of the target");

@@ -1,5 +1,6 @@
 // A device described as text: everything a space, a lowering or a feature may ask. The text is the
-// interface: it is stored with every record and travels on the wire. A value.
+// interface: it is stored with every record and travels on the wire. A value, of the facts of its
+// kind and the peak figures that every kind has.
 //
 //   target v1 cpu arch=x86_64 isa=avx512 threads=2 l1=49152 l2=2097152 l3=272629760
 //             fma_gflops=357.0 copy_gbps=26.6
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "base/digest.h"
 #include "base/status.h"
@@ -24,49 +26,70 @@
 
 namespace mlc::target {
 
-enum class Device : uint8_t { kCpu, kCuda };
 enum class Isa : uint8_t { kPlain, kAvx2, kAvx512, kNeon };
 
-struct Target {
-  Device device = Device::kCpu;
-  // CPU
+// What is known of a CPU.
+struct CpuTarget {
   std::string arch = "x86_64";  // or aarch64
   Isa isa = Isa::kPlain;
   int threads = 1;
   int64_t l1_bytes = 32768;
   int64_t l2_bytes = 1048576;
   int64_t l3_bytes = 33554432;
-  // CUDA (l2_bytes holds too)
-  int compute = 0;             // compute capability times ten: 80, 86, 89, 90, ...
-  bool arch_specific = false;  // the "a" of sm_90a
-  int sms = 0;
-  int64_t block_bytes = 0;
-  int64_t sm_bytes = 0;
-  double tensor_gflops = 0;  // fp16 matrix units with fp32 accumulation; 0 when unknown
-
-  double fma_gflops = 0;  // of the whole device, fp32; 0 when unknown
-  double copy_gbps = 0;   // bytes read plus written, out of cache; 0 when unknown
-
-  bool is_cuda() const { return device == Device::kCuda; }
-  // Whether warpgroups of 128 threads can multiply tiles in shared memory (wgmma).
-  bool HasWarpgroupMma() const { return is_cuda() && compute == 90 && arch_specific; }
-  // "sm_90a", as the CUDA compiler spells it. REQUIRES: is_cuda().
-  std::string CudaArch() const;
 
   int vector_bits() const;
   int vector_registers() const;
   // Lanes of one vector register.
   int Lanes(DType dtype) const;
+  friend bool operator==(const CpuTarget&, const CpuTarget&) = default;
+};
+
+// What is known of a CUDA device.
+struct GpuTarget {
+  int compute = 80;            // compute capability times ten: 80, 86, 89, 90, ...
+  bool arch_specific = false;  // the "a" of sm_90a
+  int sms = 1;
+  int64_t block_bytes = 1;
+  int64_t sm_bytes = 1;
+  int64_t l2_bytes = 1;
+  double tensor_gflops = 0;  // fp16 matrix units with fp32 accumulation; 0 when unknown
+
+  // Whether warpgroups of 128 threads can multiply tiles in shared memory (wgmma).
+  bool HasWarpgroupMma() const { return compute == 90 && arch_specific; }
+  // "sm_90a", as the CUDA compiler spells it.
+  std::string CudaArch() const;
+  friend bool operator==(const GpuTarget&, const GpuTarget&) = default;
+};
+
+struct Target {
+  std::variant<CpuTarget, GpuTarget> device;
+  double fma_gflops = 0;  // of the whole device, fp32; 0 when unknown
+  double copy_gbps = 0;   // bytes read plus written, out of cache; 0 when unknown
+
+  // The facts of one kind of device; null if it is another kind.
+  template <typename Kind>
+  const Kind* As() const {
+    return std::get_if<Kind>(&device);
+  }
+  // The same where the kind is known. REQUIRES: the device is of that kind.
+  const CpuTarget& cpu() const;
+  CpuTarget& cpu();
+  const GpuTarget& gpu() const;
+  GpuTarget& gpu();
+  bool is_cuda() const { return As<GpuTarget>() != nullptr; }
+
   std::string ToText() const;
   // The text without the calibrated figures: records of equal class are comparable.
   std::string ClassText() const;
+  // The target without the calibrated figures.
+  Target WithoutPeaks() const;
   static Result<Target> Parse(std::string_view text);
   friend bool operator==(const Target&, const Target&) = default;
 };
 
 // Devices newer than a GPU's target, as code for all of them may take them: first with what every
-// one has at least, then with the shared memory of the target, which large ones have too. REQUIRES:
-// is_cuda().
+// one has at least, then with the shared memory of the target, which large ones have too.
+// REQUIRES: a GPU.
 std::array<Target, 2> NewerDevices(const Target& target);
 
 // The machine at hand, caches and ISA detected, peaks left 0 (the worker calibrates them).

@@ -32,7 +32,8 @@ double FloorNs(double flops, const target::Target& target) {
   double peak = target.fma_gflops;
   if (peak <= 0) return 0;
   if (!target.is_cuda()) {
-    peak = std::max(peak, 2.0 * target.threads * target.Lanes(DType::kF32) * kSlowestClockGhz);
+    peak = std::max(
+        peak, 2.0 * target.cpu().threads * target.cpu().Lanes(DType::kF32) * kSlowestClockGhz);
   }
   return flops / (peak * kPeakMargin);
 }

@@ -63,7 +63,7 @@ std::string BuildWithTimes(const std::string& workload, const std::string& confi
   const auto source = codegen::PrintCuda(lowered->kernel, target);
   t.print = MsSince(start);
   start = Clock::now();
-  const auto binary = nvrtc.Compile(source->text, target.CudaArch());
+  const auto binary = nvrtc.Compile(source->text, target.gpu().CudaArch());
   t.compile = MsSince(start);
   start = Clock::now();
   std::vector<const ir::Kernel*> kernels;
@@ -172,7 +172,7 @@ Status Run(const Flags& flags) {
   const graph::Program program =
       MLC_TRY(front::CompileFront(flags.model, {}, front::ForTarget(front, target), nullptr));
   const auto nvrtc = MLC_TRY(build::Nvrtc::Open(""));
-  MLC_TRY(nvrtc->Compile(std::string(worker::ServiceSource()), target.CudaArch()));
+  MLC_TRY(nvrtc->Compile(std::string(worker::ServiceSource()), target.gpu().CudaArch()));
   std::map<std::string, std::vector<Stages>> by_family;
   std::vector<Stages> all;
   Rng rng(flags.seed);

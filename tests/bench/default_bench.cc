@@ -52,7 +52,7 @@ Status Compare(const graph::Task& task, const target::Target& target, worker::En
   std::printf("%d x %s\n", task.occurrences, task.workload.Summary().c_str());
   double fastest = 0;
   for (size_t i = 0; i < configs.size(); ++i) {
-    const double estimate = EstimateOf(task.workload, costmodel::ClassOf(target), configs[i]);
+    const double estimate = EstimateOf(task.workload, target.WithoutPeaks(), configs[i]);
     double ns = estimate;
     if (engine != nullptr) ns = MLC_TRY(TimeOf(measured[texts[i]], configs[i]));
     std::printf("  %c %9.2f us, estimated %9.2f  %s\n", i == 0 ? '*' : ' ', ns / 1e3,

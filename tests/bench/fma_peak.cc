@@ -18,7 +18,7 @@ struct Registers {
 
 // All in registers; whole rounds of the factors.
 Registers RegistersOf(const target::Target& target) {
-  if (target.vector_registers() >= 32) return {.chains = 24, .factors = 6};
+  if (target.cpu().vector_registers() >= 32) return {.chains = 24, .factors = 6};
   return {.chains = 12, .factors = 3};
 }
 
@@ -57,17 +57,17 @@ ir::Kernel BurstKernel(int lanes, const Registers& registers, int threads) {
 }  // namespace
 
 Result<FmaPeak> FmaPeak::Create(const target::Target& target) {
-  const int lanes = target.Lanes(DType::kF32);
+  const int lanes = target.cpu().Lanes(DType::kF32);
   const Registers registers = RegistersOf(target);
-  const ir::Kernel kernel = BurstKernel(lanes, registers, target.threads);
+  const ir::Kernel kernel = BurstKernel(lanes, registers, target.cpu().threads);
   FmaPeak peak;
   const std::string object = MLC_TRY(codegen::CompileToObject({&kernel}, target));
   peak.object_ = MLC_TRY(build::LoadObject(object));
   peak.phases_ = MLC_TRY(peak.object_->Phases(kernel.name, 1));
-  peak.threads_ = target.threads;
-  peak.flops_ = 2.0 * lanes * registers.chains * kSteps * target.threads;
+  peak.threads_ = target.cpu().threads;
+  peak.flops_ = 2.0 * lanes * registers.chains * kSteps * target.cpu().threads;
   peak.in_ = AlignedBuffer(int64_t{kInputVectors} * lanes * 4);
-  peak.out_ = AlignedBuffer(int64_t{lanes} * registers.chains * target.threads * 4);
+  peak.out_ = AlignedBuffer(int64_t{lanes} * registers.chains * target.cpu().threads * 4);
   Rng rng(5);
   for (int i = 0; i < kInputVectors * lanes; ++i) {
     reinterpret_cast<float*>(peak.in_.data())[i] = static_cast<float>(rng.Uniform() * 2 - 1);

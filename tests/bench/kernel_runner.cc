@@ -149,7 +149,7 @@ Result<std::unique_ptr<RunnableKernel>> RunnableKernel::Create(const graph::Work
   result->phases_ = MLC_TRY(result->object_->Phases(
       lowered.kernel.name, static_cast<int>(result->layout_.phase_extents.size())));
   result->shared_ = AlignedBuffer(result->layout_.workspace_bytes);
-  result->scratch_ = AlignedBuffer(result->layout_.thread_bytes * target.threads);
+  result->scratch_ = AlignedBuffer(result->layout_.thread_bytes * target.cpu().threads);
   for (const schedule::Binding& binding : lowered.bindings) {
     const auto index = static_cast<size_t>(binding.index);
     using Kind = schedule::Binding::Kind;

@@ -42,7 +42,7 @@ void RecordTask(int number, const graph::Task& task, const target::Target& targe
       << "\n";
   // In a thread of its own: timing pins its threads, building must not inherit that.
   std::thread timing([&] {
-    Threads threads(target.threads);
+    Threads threads(target.cpu().threads);
     for (size_t i = 0; i < configs.size(); ++i) {
       const double seconds = kernels[i] ? kernels[i]->Time(threads, 5, 0.001) : 0;
       out << json{{"task", number}, {"config", configs[i].ToText()}, {"ns", seconds * 1e9}} << "\n";

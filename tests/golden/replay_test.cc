@@ -28,8 +28,8 @@ std::string KernelText(const schedule::LoweredKernel& lowered) {
 }
 
 std::string DeviceName(const target::Target& target) {
-  if (target.is_cuda()) return target.CudaArch();
-  return target.isa == target::Isa::kAvx512 ? "avx512" : "avx2";
+  if (target.is_cuda()) return target.gpu().CudaArch();
+  return target.cpu().isa == target::Isa::kAvx512 ? "avx512" : "avx2";
 }
 
 std::vector<schedule::Config> SampledConfigs(Rng& rng, const schedule::Family& family,
@@ -109,11 +109,12 @@ TEST(Replay, KernelsAreTheOnesOnRecord) {
 TEST(Replay, DefaultsAreLegalForAnyNumberOfThreads) {
   for (const NamedWorkload& named : AllKinds()) {
     for (target::Target target : {Avx512(), Avx2()}) {
-      for (target.threads = 1; target.threads <= 256; target.threads += 1 + target.threads / 3) {
+      for (target.cpu().threads = 1; target.cpu().threads <= 256;
+           target.cpu().threads += 1 + target.cpu().threads / 3) {
         for (const schedule::Family* family : schedule::FamiliesFor(named.workload, target)) {
           const schedule::Config config = family->Default(named.workload, target);
           EXPECT_EQ(family->Check(named.workload, target, config), schedule::RejectReason::kNone)
-              << named.name << ", " << target.threads << " threads: " << config.ToText();
+              << named.name << ", " << target.cpu().threads << " threads: " << config.ToText();
         }
       }
     }

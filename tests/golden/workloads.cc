@@ -76,16 +76,16 @@ graph::Workload Transpose(int64_t rows, int64_t columns) {
 
 target::Target Avx512() {
   target::Target target;
-  target.isa = target::Isa::kAvx512;
-  target.threads = 2;
-  target.l1_bytes = 49152;
-  target.l2_bytes = 2 << 20;
+  target.cpu().isa = target::Isa::kAvx512;
+  target.cpu().threads = 2;
+  target.cpu().l1_bytes = 49152;
+  target.cpu().l2_bytes = 2 << 20;
   return target;
 }
 
 target::Target Avx2() {
   target::Target target = Avx512();
-  target.isa = target::Isa::kAvx2;
+  target.cpu().isa = target::Isa::kAvx2;
   return target;
 }
 

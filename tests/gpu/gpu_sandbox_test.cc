@@ -63,7 +63,7 @@ class GpuSandbox : public ::testing::Test {
         "extern \"C\" __global__ void k_p0(const float* in, float* out, unsigned char* scratch, "
         "int* counters) {\n  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
         body + "\n}\n";
-    const auto binary = nvrtc_->Compile(source, gpus_.front().target.CudaArch());
+    const auto binary = nvrtc_->Compile(source, gpus_.front().target.gpu().CudaArch());
     EXPECT_TRUE(binary.ok()) << binary.status().ToString();
     BuiltKernel built;
     built.bindings = {{schedule::Binding::Kind::kOperand, 0},

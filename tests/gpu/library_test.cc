@@ -67,7 +67,7 @@ class GpuLibrary : public ::testing::TestWithParam<Case> {
     const Result<std::string> path = Compile();
     if (path.status().code() == StatusCode::kNotFound) GTEST_SKIP() << path.status().message();
     ASSERT_TRUE(path.ok()) << path.status().message();
-    EXPECT_EQ(GetParam().clusters && target_.compute >= 90, clusters_ > 0);
+    EXPECT_EQ(GetParam().clusters && target_.gpu().compute >= 90, clusters_ > 0);
     Open(*path);
   }
   void TearDown() override {

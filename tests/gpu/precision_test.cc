@@ -112,7 +112,7 @@ class GpuPrecision : public ::testing::TestWithParam<const char*> {
 
 TEST_P(GpuPrecision, ThreePassesAreAsExactAsAPlainSum) {
   const schedule::Family& family = *schedule::FindFamily(GetParam());
-  if (!family.Accepts(Product(64), target_)) GTEST_SKIP() << target_.CudaArch();
+  if (!family.Accepts(Product(64), target_)) GTEST_SKIP() << target_.gpu().CudaArch();
   for (const double low : {-1.0, 0.0, 0.9}) {
     for (const int64_t k : {64, 512, 4608}) {
       const graph::Workload workload = Product(k);

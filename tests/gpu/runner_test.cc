@@ -88,7 +88,7 @@ class GpuRunnerTest : public ::testing::Test {
   GpuTaskMessage Task(const std::string& source, const SharedMemory& set, double early_stop_ns = 0,
                       const std::vector<codegen::CudaLaunch>& launches = {
                           {"k_p0", kElements / kThreads, kThreads, 0}}) {
-    const std::string arch = Machine::Get().gpus.front().target.CudaArch();
+    const std::string arch = Machine::Get().gpus.front().target.gpu().CudaArch();
     const Result<build::CudaBinary> binary = Machine::Get().nvrtc->Compile(source, arch);
     EXPECT_TRUE(binary.ok()) << binary.status().ToString();
     BuiltKernel built;

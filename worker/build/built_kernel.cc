@@ -152,7 +152,7 @@ Result<BuiltKernel> CompileForDevice(const schedule::LoweredKernel& lowered,
   std::vector<const ir::Kernel*> kernels;
   MLC_TRY(AddPreparations(lowered, built, kernels));
   codegen::CudaSource source = MLC_TRY(codegen::PrintCuda(lowered.kernel, target));
-  build::CudaBinary binary = MLC_TRY(tools.nvrtc->Compile(source.text, target.CudaArch()));
+  build::CudaBinary binary = MLC_TRY(tools.nvrtc->Compile(source.text, target.gpu().CudaArch()));
   MLC_TRY(Judge(binary));
   built.device = DevicePart{std::move(binary.image), std::move(source.launches),
                             source.workspace_bytes, source.counter_bytes};
@@ -166,7 +166,8 @@ Result<BuiltKernel> CompileUserKernel(const graph::Workload& workload,
   if (tools.nvrtc == nullptr) return FailedPrecondition("this worker has no CUDA compiler");
   const schedule::UserKernel user_kernel = MLC_TRY(schedule::UserKernel::FromConfig(config));
   MLC_TRY(schedule::CheckFits(user_kernel, target));
-  build::CudaBinary binary = MLC_TRY(tools.nvrtc->Compile(user_kernel.source, target.CudaArch()));
+  build::CudaBinary binary =
+      MLC_TRY(tools.nvrtc->Compile(user_kernel.source, target.gpu().CudaArch()));
   // What spills may still be the fastest: its author decides, and the clock.
   MLC_TRY(build::CheckEntry(binary, user_kernel.entry));
   BuiltKernel built;

@@ -43,10 +43,10 @@ Diagnosis Diagnose(const target::Target& target) {
   line("ok  ", "CPU", Field("/proc/cpuinfo", "model name"));
   line("ok  ", "target", target.ToText());
   const int cpus = target::UsableCpus();
-  line(cpus >= target.threads ? "ok  " : "warn", "CPUs usable",
-       std::to_string(cpus) + " for " + std::to_string(target.threads) + " threads");
+  line(cpus >= target.cpu().threads ? "ok  " : "warn", "CPUs usable",
+       std::to_string(cpus) + " for " + std::to_string(target.cpu().threads) + " threads");
   line("ok  ", "places of the threads",
-       target::DescribePlaces(target::UsablePlaces(), target.threads));
+       target::DescribePlaces(target::UsablePlaces(), target.cpu().threads));
   const std::string load = FirstLine("/proc/loadavg");
   line(std::strtod(load.c_str(), nullptr) < 0.5 ? "ok  " : "warn", "load of others", load);
   line("ok  ", "memory available", Field("/proc/meminfo", "MemAvailable"));

@@ -147,7 +147,7 @@ Diagnosis DiagnoseGpus(const std::string& cuda_home, const std::string& cubins) 
                : "can be sandboxed; they take --allow-user-kernels");
       if (!nvrtc.ok()) continue;
       const Result<build::CudaBinary> built =
-          (*nvrtc)->Compile(std::string(ServiceSource()), gpu.target.CudaArch());
+          (*nvrtc)->Compile(std::string(ServiceSource()), gpu.target.gpu().CudaArch());
       const RunnerCheck check =
           built.ok() ? TryRunner(gpu, cuda_home, built->image) : RunnerCheck{built.status()};
       char text[64];

@@ -73,7 +73,7 @@ Result<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
 }
 
 Status Engine::Calibrate() {
-  const build::ChildWork work = CalibrationWork(options_.target.threads);
+  const build::ChildWork work = CalibrationWork(options_.target.cpu().threads);
   const Peaks peaks = MLC_TRY(MeasurePeaks(*probe_, work, options_.sandbox));
   options_.target.fma_gflops = peaks.fma_gflops;
   options_.target.copy_gbps = peaks.copy_gbps;
@@ -289,10 +289,10 @@ void Engine::Measure() {
     ready.push_back(&job);
     tasks.push_back({&job.data->workload, &job.built, references_.NextSet(*job.data).bytes().data(),
                      job.trial.early_stop_ns, RotationBytesFor(options_.target),
-                     options_.target.threads <= cpus});
+                     options_.target.cpu().threads <= cpus});
   }
   BatchOptions options;
-  options.threads = options_.target.threads;
+  options.threads = options_.target.cpu().threads;
   options.probe = &*probe_;
   options.sandbox = options_.sandbox;
   options.run_timeout_ms = options_.run_timeout_ms;

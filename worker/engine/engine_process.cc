@@ -154,7 +154,7 @@ Result<std::unique_ptr<EngineProcess>> EngineProcess::Start(EngineOptions option
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return ResourceExhausted("no socket pair: too many open files");
   }
-  const build::ChildWork calibration = CalibrationWork(options.target.threads);
+  const build::ChildWork calibration = CalibrationWork(options.target.cpu().threads);
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid == 0) {

@@ -116,10 +116,10 @@ bool Runner::Loaded::WroteInputs() const {
 int64_t RotationBytesFor(const target::Target& target) {
   // Every thread brings a cache of its own, and together those of many threads hold the weights of
   // whole networks.
-  const int64_t beyond_own = target.threads * kSecondCaches * target.l2_bytes;
-  const int64_t beyond_last = target.l3_bytes * 3 / 2;
+  const int64_t beyond_own = target.cpu().threads * kSecondCaches * target.cpu().l2_bytes;
+  const int64_t beyond_last = target.cpu().l3_bytes * 3 / 2;
   const int64_t wanted =
-      target.l3_bytes > kSmallLastCache ? std::min(beyond_own, beyond_last) : beyond_last;
+      target.cpu().l3_bytes > kSmallLastCache ? std::min(beyond_own, beyond_last) : beyond_last;
   return std::max(kMinRotationBytes, wanted);
 }
 

@@ -89,10 +89,10 @@ Result<MachineProbe> MachineProbe::Create(const std::string& kernels,
   };
   probe.fma_ = MLC_TRY(part(FmaProbeOf(target)));
   probe.l1_ = MLC_TRY(part(L1ProbeOf(target)));
-  const auto floats = static_cast<size_t>(target.threads * probe.l1_.kernel.floats);
+  const auto floats = static_cast<size_t>(target.cpu().threads * probe.l1_.kernel.floats);
   probe.operands_.assign(floats + kPage / sizeof(float), kOperand);
   probe.target_ = target;
-  probe.cores_ = UsedCores(target.threads);
+  probe.cores_ = UsedCores(target.cpu().threads);
   return probe;
 }
 
@@ -101,7 +101,7 @@ double MachineProbe::RunOnce(mlc_pool* pool, const Probe& part, int threads) con
     const auto address = reinterpret_cast<uintptr_t>(floats.data());
     return reinterpret_cast<void*>((address + to - 1) / to * to);
   };
-  std::vector<float> sums(static_cast<size_t>(threads * target_.Lanes(DType::kF32)) + 16);
+  std::vector<float> sums(static_cast<size_t>(threads * target_.cpu().Lanes(DType::kF32)) + 16);
   void* buffers[] = {aligned(operands_, kPage), aligned(sums, 64), nullptr, nullptr};
   const mlc_phase phase = {part.phase, threads};
   const double start = NowSeconds();
@@ -113,14 +113,14 @@ double MachineProbe::FmaGflops(mlc_pool* pool, double enough) const {
   double best = 0;
   const double start = NowSeconds();
   for (int i = 0; i < kMinBursts || (best < enough && NowSeconds() - start < kWakeUpSeconds); ++i) {
-    best = std::max(best, RunOnce(pool, fma_, target_.threads));
+    best = std::max(best, RunOnce(pool, fma_, target_.cpu().threads));
   }
   return best;
 }
 
 double MachineProbe::L1Gflops(mlc_pool* pool) const {
   std::array<double, 5> reads;
-  for (double& read : reads) read = RunOnce(pool, l1_, target_.threads);
+  for (double& read : reads) read = RunOnce(pool, l1_, target_.cpu().threads);
   std::nth_element(reads.begin(), reads.begin() + reads.size() / 2, reads.end());
   return reads[reads.size() / 2];
 }
@@ -135,7 +135,7 @@ double MachineProbe::PeakGflops(mlc_pool* pool) const {
   const auto disturbed = [&] { return best < kMinScaling * alone * cores_; };
   while (taken < kPeakSeconds || (disturbed() && taken < kMaxPeakSeconds)) {
     alone = std::max(alone, RunOnce(pool, fma_, 1));
-    best = std::max(best, RunOnce(pool, fma_, target_.threads));
+    best = std::max(best, RunOnce(pool, fma_, target_.cpu().threads));
     taken = NowSeconds() - start;
   }
   return best;

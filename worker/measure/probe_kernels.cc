@@ -16,16 +16,18 @@ constexpr int64_t kPageFloats = 1024;
 constexpr int64_t kMinRows = 6;
 constexpr int64_t kSpareRegisters = 3;
 
-int64_t Chains(const target::Target& target) { return target.vector_registers() >= 32 ? 16 : 12; }
+int64_t Chains(const target::Target& target) {
+  return target.cpu().vector_registers() >= 32 ? 16 : 12;
+}
 
 int64_t Rows(const target::Target& target) {
-  const int64_t ways = target.l1_bytes / (kPageFloats * int64_t{sizeof(float)});
-  return std::clamp(ways + 2, kMinRows, target.vector_registers() - kSpareRegisters);
+  const int64_t ways = target.cpu().l1_bytes / (kPageFloats * int64_t{sizeof(float)});
+  return std::clamp(ways + 2, kMinRows, target.cpu().vector_registers() - kSpareRegisters);
 }
 
 // Of one thread: the rows, and a vector for each of their columns.
 int64_t L1Floats(const target::Target& target) {
-  return kPageFloats * (Rows(target) + target.Lanes(DType::kF32));
+  return kPageFloats * (Rows(target) + target.cpu().Lanes(DType::kF32));
 }
 
 // The sum of registers, as registers that are never read would not be computed.
@@ -39,14 +41,14 @@ ir::ExprRef Total(ir::KernelBuilder& b, ir::BufferId sums, int64_t count) {
 
 ir::Kernel FmaProbeKernel(const target::Target& target) {
   using namespace ir;
-  const int lanes = target.Lanes(DType::kF32);
+  const int lanes = target.cpu().Lanes(DType::kF32);
   const int64_t chains = Chains(target);
   KernelBuilder b(FmaProbeOf(target).name);
   const BufferId in = b.In("factors", DType::kF32, 2);
-  const BufferId out = b.Out("sums", DType::kF32, int64_t{target.threads} * lanes);
+  const BufferId out = b.Out("sums", DType::kF32, int64_t{target.cpu().threads} * lanes);
   const BufferId sums = b.Registers("sum", DType::kF32, lanes, chains);
   const BufferId both = b.Registers("factor", DType::kF32, lanes, 2);
-  b.Parallel("t", target.threads, [&](ExprRef t) {
+  b.Parallel("t", target.cpu().threads, [&](ExprRef t) {
     for (int i = 0; i < 2; ++i) b.Set(both, Int(i), MakeBroadcast(b.Load(in, Int(i)), lanes));
     const ExprRef x = b.Get(both, Int(0));
     const ExprRef y = b.Get(both, Int(1));
@@ -63,15 +65,15 @@ ir::Kernel FmaProbeKernel(const target::Target& target) {
 
 ir::Kernel L1ProbeKernel(const target::Target& target) {
   using namespace ir;
-  const int lanes = target.Lanes(DType::kF32);
+  const int lanes = target.cpu().Lanes(DType::kF32);
   const int64_t rows = Rows(target);
   const int64_t floats = L1Floats(target);
   KernelBuilder b(L1ProbeOf(target).name);
-  const BufferId in = b.In("operands", DType::kF32, target.threads * floats);
-  const BufferId out = b.Out("sums", DType::kF32, int64_t{target.threads} * lanes);
+  const BufferId in = b.In("operands", DType::kF32, target.cpu().threads * floats);
+  const BufferId out = b.Out("sums", DType::kF32, int64_t{target.cpu().threads} * lanes);
   const BufferId sums = b.Registers("sum", DType::kF32, lanes, rows);
   const BufferId vector = b.Registers("vector", DType::kF32, lanes, 1);
-  b.Parallel("t", target.threads, [&](ExprRef t) {
+  b.Parallel("t", target.cpu().threads, [&](ExprRef t) {
     const ExprRef begin = t * floats;
     b.Unrolled("c", rows,
                [&](ExprRef c) { b.Set(sums, c, MakeBroadcast(b.Load(in, begin), lanes)); });
@@ -93,12 +95,12 @@ ir::Kernel L1ProbeKernel(const target::Target& target) {
 
 ProbeKernel FmaProbeOf(const target::Target& target) {
   const auto steps = static_cast<double>(kFmaRounds * Chains(target));
-  return {"burst", 2 * steps * target.Lanes(DType::kF32)};
+  return {"burst", 2 * steps * target.cpu().Lanes(DType::kF32)};
 }
 
 ProbeKernel L1ProbeOf(const target::Target& target) {
   const auto steps = static_cast<double>(kL1Rounds * kPageFloats * Rows(target));
-  return {"rows", 2 * steps * target.Lanes(DType::kF32), L1Floats(target)};
+  return {"rows", 2 * steps * target.cpu().Lanes(DType::kF32), L1Floats(target)};
 }
 
 Result<std::string> BuildProbeKernels(const target::Target& target) {

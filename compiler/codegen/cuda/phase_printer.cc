@@ -60,22 +60,22 @@ Result<CudaLaunch> PhasePrinter::Print(const ir::For& phase, const std::string& 
   }
   launch.block = count;
   if (count < 1 || count > 1024) return bad(std::to_string(count) + " threads; at most 1024 fit");
-  if (threads->cluster > 1 && target_.compute < 90) {
-    return bad("needs clusters of blocks; " + target_.CudaArch() + " has none");
+  if (threads->cluster > 1 && target_.gpu().compute < 90) {
+    return bad("needs clusters of blocks; " + target_.gpu().CudaArch() + " has none");
   }
   if (launch.grid.x > INT32_MAX) return bad(launch.grid.ToText() + " blocks are too many");
-  awaits_ = target_.compute >= 90 && Awaits(*threads->body);
+  awaits_ = target_.gpu().compute >= 90 && Awaits(*threads->body);
   uses_of_ = UsesOf(kernel_, *phase.body);
   const MemoryLayout block = PlaceSharedMemory(kernel_, uses_of_);
   launch.block_bytes = block.bytes;
-  if (block.bytes > target_.block_bytes) {
+  if (block.bytes > target_.gpu().block_bytes) {
     return bad("needs " + std::to_string(block.bytes) + " bytes of memory in a block; " +
-               target_.CudaArch() + " has " + std::to_string(target_.block_bytes));
+               target_.gpu().CudaArch() + " has " + std::to_string(target_.gpu().block_bytes));
   }
   const bool has_tiles = std::any_of(uses_of_.begin(), uses_of_.end(),
                                      [](const BufferUse& use) { return use.is_tile; });
-  if (has_tiles && !target_.HasWarpgroupMma()) {
-    return bad("multiplies by warpgroup_mma, which " + target_.CudaArch() + " lacks");
+  if (has_tiles && !target_.gpu().HasWarpgroupMma()) {
+    return bad("multiplies by warpgroup_mma, which " + target_.gpu().CudaArch() + " lacks");
   }
   analysis_.BindLoop(phase);
   analysis_.BindLoop(*threads);

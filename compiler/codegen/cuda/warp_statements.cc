@@ -7,7 +7,7 @@
 namespace mlc::codegen {
 
 void PhasePrinter::Do(const ir::Sync& sync) {
-  const bool overlaps_launches = target_.compute >= 90;
+  const bool overlaps_launches = target_.gpu().compute >= 90;
   switch (sync.kind) {
     case ir::SyncKind::kBarrier:
       return Line("__syncthreads();");

@@ -28,7 +28,7 @@ int64_t RowCount(const std::vector<int>& order, const std::vector<int64_t>& dims
 
 bool CanStream(const graph::TensorType& type, int column, int lanes, const target::Target& target,
                int64_t offset) {
-  if (column < 0 || lanes * SizeOf(type.dtype) * 8 != target.vector_bits()) return false;
+  if (column < 0 || lanes * SizeOf(type.dtype) * 8 != target.cpu().vector_bits()) return false;
   if (offset % lanes != 0) return false;
   const std::vector<int64_t> strides = type.EffectiveStrides();
   for (int d = 0; d < type.rank(); ++d) {

@@ -252,7 +252,7 @@ int64_t RowProblem::Reduced() const { return RowCount(reduced, dims); }
 int64_t RowProblem::Columns() const { return column < 0 ? 1 : dims[static_cast<size_t>(column)]; }
 
 std::optional<RowProblem> FindRowProblem(const Workload& workload, const target::Target& target) {
-  return Known(workload, target.Lanes(DType::kF32), true);
+  return Known(workload, target.cpu().Lanes(DType::kF32), true);
 }
 
 std::optional<RowProblem> FindRowProblem(const Workload& workload, int lanes) {

@@ -26,8 +26,8 @@ class StrategyTest : public ::testing::TestWithParam<Named> {
  protected:
   static SearchInput Input(int64_t trials) {
     SearchInput input;
-    input.target.isa = target::Isa::kAvx2;
-    input.target.threads = 2;
+    input.target.cpu().isa = target::Isa::kAvx2;
+    input.target.cpu().threads = 2;
     input.seed = 7;
     input.trials = trials;
     input.tasks.push_back({MakeConv(64, 28, 64, 3), 3, {}});

@@ -121,8 +121,9 @@ std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
 // The text of this machine with another instruction set; empty if it cannot run that.
 std::string TargetTextFor(target::Isa isa) {
   target::Target target = target::DetectHost(2);
-  if (isa != target::Isa::kPlain && (target.arch != "x86_64" || isa > target.isa)) return {};
-  target.isa = isa;
+  if (isa != target::Isa::kPlain && (target.cpu().arch != "x86_64" || isa > target.cpu().isa))
+    return {};
+  target.cpu().isa = isa;
   return target.ToText();
 }
 

@@ -21,8 +21,8 @@ using Bytes = std::vector<std::byte>;
 target::Target TargetOf(Rng& rng) {
   target::Target target;
   const target::Isa isas[] = {target::Isa::kAvx512, target::Isa::kAvx2, target::Isa::kPlain};
-  target.isa = isas[rng.Below(3)];
-  target.threads = 1 + static_cast<int>(rng.Below(2));
+  target.cpu().isa = isas[rng.Below(3)];
+  target.cpu().threads = 1 + static_cast<int>(rng.Below(2));
   return target;
 }
 
@@ -243,7 +243,7 @@ TEST(DefaultProperty, IsLegalForAnyNumberOfThreads) {
                                                   : RandomDeepContraction(rng);
     for (const int threads : {1, 2, 3, 4, 5, 8, 16, 48, 256}) {
       target::Target target = TargetOf(rng);
-      target.threads = threads;
+      target.cpu().threads = threads;
       for (const Family* family : FamiliesFor(workload, target)) {
         const Config config = family->Default(workload, target);
         ASSERT_EQ(family->Check(workload, target, config), RejectReason::kNone)

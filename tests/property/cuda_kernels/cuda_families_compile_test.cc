@@ -91,12 +91,12 @@ const char* const kTargets[] = {
 
 void Compile(build::Nvrtc& nvrtc, const graph::Workload& workload, const target::Target& target,
              const Config& config, bool in_registers) {
-  SCOPED_TRACE(config.ToText() + " for " + target.CudaArch() + "\n" + workload.ToText());
+  SCOPED_TRACE(config.ToText() + " for " + target.gpu().CudaArch() + "\n" + workload.ToText());
   const auto lowered = LowerConfig(workload, target, config);
   ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
   const auto source = codegen::PrintCuda(lowered->kernel, target);
   ASSERT_TRUE(source.ok()) << source.status().ToString();
-  const auto binary = nvrtc.Compile(source->text, target.CudaArch());
+  const auto binary = nvrtc.Compile(source->text, target.gpu().CudaArch());
   ASSERT_TRUE(binary.ok()) << binary.status().ToString();
   EXPECT_EQ(binary->resources.size(), source->launches.size());
   if (!in_registers) return;
@@ -138,7 +138,7 @@ TEST(CudaCompile, WarpgroupProductsOverlap) {
   const auto nvrtc = build::Nvrtc::Open(MLC_SOURCE_DIR "/build/cuda");
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
   const auto target = target::Target::Parse(kTargets[0]);
-  ASSERT_TRUE(target.ok() && target->HasWarpgroupMma());
+  ASSERT_TRUE(target.ok() && target->gpu().HasWarpgroupMma());
   const Family& family = *FindFamily("warpgroup_contraction");
   const char* const bodies[] = {
       "%0 = input() : f16[4096,4096]\n%1 = weight() : f16[4096,4096]\n"
@@ -169,7 +169,7 @@ TEST(CudaCompile, WarpgroupProductsOverlap) {
         ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
         const auto source = codegen::PrintCuda(lowered->kernel, *target);
         ASSERT_TRUE(source.ok()) << source.status().ToString();
-        const auto binary = (*nvrtc)->Compile(source->text, target->CudaArch());
+        const auto binary = (*nvrtc)->Compile(source->text, target->gpu().CudaArch());
         ASSERT_TRUE(binary.ok()) << binary.status().ToString() << source->text;
         EXPECT_TRUE(binary->performance_warnings.empty()) << binary->log;
         for (const build::CudaResources& r : binary->resources) {

@@ -49,7 +49,7 @@ void CheckLaunches(const CudaTrial& trial, const target::Target& target) {
   for (const codegen::CudaLaunch& launch : source->launches) {
     EXPECT_TRUE(target::CheckLaunch(launch.grid, launch.block).ok());
     EXPECT_GE(launch.block.x, 32);
-    EXPECT_LE(launch.block_bytes, target.block_bytes);
+    EXPECT_LE(launch.block_bytes, target.gpu().block_bytes);
   }
 }
 
@@ -58,13 +58,14 @@ TEST_P(RandomConfigs, FitTheirDevices) {
   const CaseRange range = CasesFromEnvironment(kLowered);
   for (const char* text : kTargets) {
     const target::Target target = Target(text);
-    if (subject.NeedsClusters() && target.compute < 90) continue;
-    if (subject.family == std::string_view("warpgroup_contraction") && !target.HasWarpgroupMma()) {
+    if (subject.NeedsClusters() && target.gpu().compute < 90) continue;
+    if (subject.family == std::string_view("warpgroup_contraction") &&
+        !target.gpu().HasWarpgroupMma()) {
       continue;
     }
     for (int i = 0; i < range.count && !HasFailure(); ++i) {
       const uint64_t seed = range.seed + static_cast<uint64_t>(i);
-      SCOPED_TRACE(target.CudaArch() + " " + OneCase(seed));
+      SCOPED_TRACE(target.gpu().CudaArch() + " " + OneCase(seed));
       const auto trial = DrawTrial(subject, target, seed);
       ASSERT_TRUE(trial) << "no workload drawn has a config of this kind";
       SCOPED_TRACE(trial->config + "\n" + trial->workload);

@@ -100,8 +100,8 @@ void CheckFamily(Rng& rng, const RandomWorkload& random, std::string_view family
   if (!MakeCase(rng, random, c)) return;
   target::Target target;
   const target::Isa isas[] = {target::Isa::kAvx512, target::Isa::kAvx2, target::Isa::kPlain};
-  target.isa = isas[rng.Below(3)];
-  target.threads = 1 + static_cast<int>(rng.Below(2));
+  target.cpu().isa = isas[rng.Below(3)];
+  target.cpu().threads = 1 + static_cast<int>(rng.Below(2));
   CheckTarget(rng, c, target, *found, false, random.tolerance, configs);
   if (::testing::Test::HasFailure()) return;
   CheckTarget(rng, c, target::DetectHost(2), *found, true, random.tolerance, configs);

@@ -137,7 +137,7 @@ TEST(OneConfigTest, CompiledKernelGivesTheReference) {
   Subject subject;
   if (!MakeSubject(subject)) return;
   if (subject.target.is_cuda()) GTEST_SKIP() << "kernels for GPUs: mlc-worker --trial";
-  if (subject.target.vector_bits() > target::DetectHost(1).vector_bits()) {
+  if (subject.target.cpu().vector_bits() > target::DetectHost(1).cpu().vector_bits()) {
     GTEST_SKIP() << "this machine has shorter vectors than the target";
   }
   const ir::Kernel& kernel = subject.lowered.kernel;

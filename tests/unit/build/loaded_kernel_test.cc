@@ -24,8 +24,8 @@ ir::Kernel Doubler(const std::string& name) {
 target::Target Host() {
   target::Target target;
 #if defined(__aarch64__)
-  target.arch = "aarch64";
-  target.isa = target::Isa::kNeon;
+  target.cpu().arch = "aarch64";
+  target.cpu().isa = target::Isa::kNeon;
 #endif
   return target;
 }
@@ -64,9 +64,9 @@ TEST(LoadObject, NamesAMissingKernel) {
 TEST(LoadObject, RejectsBytesThatAreNoObjectOfThisMachine) {
   const ir::Kernel one = Doubler("one");
   target::Target other;
-  if (Host().arch == "x86_64") {
-    other.arch = "aarch64";
-    other.isa = target::Isa::kNeon;
+  if (Host().cpu().arch == "x86_64") {
+    other.cpu().arch = "aarch64";
+    other.cpu().isa = target::Isa::kNeon;
   }
   const std::string foreign = Compile({&one}, other);
   const std::string own = Compile({&one}, Host());

@@ -101,7 +101,7 @@ TEST(Index, RegisterTilesAddressByDisplacement) {
     });
   });
   target::Target target;
-  target.isa = target::Isa::kAvx512;
+  target.cpu().isa = target::Isa::kAvx512;
   const auto assembly = PrintAssembly(k.Finish(), target);
   ASSERT_TRUE(assembly.ok()) << assembly.status().ToString();
   // The block of the multiply-adds, from its label to its branch.

@@ -251,7 +251,7 @@ TEST(Memory, StreamingStoresAndPrefetchesChangeNothing) {
   const ir::Kernel kernel = k.Finish();
   ExpectSameBytes(kernel, {RandomBytes(DType::kF32, 256, 9), Zeros(DType::kF32, 256)});
   target::Target target;
-  target.isa = target::Isa::kAvx512;
+  target.cpu().isa = target::Isa::kAvx512;
   const auto assembly = PrintAssembly(kernel, target);
   ASSERT_TRUE(assembly.ok()) << assembly.status().ToString();
   EXPECT_NE(assembly->find("vmovntps"), std::string::npos);

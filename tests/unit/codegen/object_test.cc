@@ -44,10 +44,10 @@ ir::Kernel Everything(const std::vector<DType>& types) {
 
 std::vector<target::Target> AllTargets() {
   std::vector<target::Target> targets(4);
-  targets[1].isa = target::Isa::kAvx2;
-  targets[2].isa = target::Isa::kAvx512;
-  targets[3].arch = "aarch64";
-  targets[3].isa = target::Isa::kNeon;
+  targets[1].cpu().isa = target::Isa::kAvx2;
+  targets[2].cpu().isa = target::Isa::kAvx512;
+  targets[3].cpu().arch = "aarch64";
+  targets[3].cpu().isa = target::Isa::kNeon;
   return targets;
 }
 
@@ -82,7 +82,7 @@ TEST(Object, IsRelocatableElfOfTheTargetsMachineWithoutUndefinedSymbols) {
     const auto* header = At<Elf64_Ehdr>(*object, 0);
     EXPECT_EQ(std::memcmp(header->e_ident, ELFMAG, SELFMAG), 0);
     EXPECT_EQ(header->e_type, ET_REL);
-    EXPECT_EQ(header->e_machine, target.arch == "aarch64" ? EM_AARCH64 : EM_X86_64);
+    EXPECT_EQ(header->e_machine, target.cpu().arch == "aarch64" ? EM_AARCH64 : EM_X86_64);
     EXPECT_EQ(UndefinedSymbols(*object), std::vector<std::string>());
   }
 }
@@ -131,7 +131,7 @@ TEST(Object, Avx512UsesWholeVectorsAndNoTiles) {
     k.Store(o, i * 32, ir::MakeApply(ScalarOp::kMul, {x, x}));
   });
   target::Target target;
-  target.isa = target::Isa::kAvx512;
+  target.cpu().isa = target::Isa::kAvx512;
   const auto assembly = PrintAssembly(k.Finish(), target);
   ASSERT_TRUE(assembly.ok());
   EXPECT_NE(assembly->find("%zmm0"), std::string::npos);

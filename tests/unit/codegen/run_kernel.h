@@ -40,9 +40,9 @@ inline std::vector<target::Isa> HostIsas() {
 inline target::Target HostTarget(target::Isa isa) {
   target::Target target;
 #if defined(__aarch64__)
-  target.arch = "aarch64";
+  target.cpu().arch = "aarch64";
 #endif
-  target.isa = isa;
+  target.cpu().isa = isa;
   return target;
 }
 

@@ -19,7 +19,7 @@ schedule::KernelFacts Facts() {
 
 double Total(const schedule::KernelFacts& facts) {
   target::Target target;
-  target.threads = 2;
+  target.cpu().threads = 2;
   return EstimateKernel(facts, target).total_ns;
 }
 

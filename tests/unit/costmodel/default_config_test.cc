@@ -14,8 +14,8 @@ namespace {
 
 TEST(DefaultConfigTest, IsTheDefaultOfAFamilyAndNoWorseThanThePreferredOnes) {
   target::Target target;
-  target.isa = target::Isa::kAvx512;
-  target.threads = 2;
+  target.cpu().isa = target::Isa::kAvx512;
+  target.cpu().threads = 2;
   for (const graph::Workload& workload :
        {MakeConv(64, 56, 64, 3), MakeConv(256, 14, 512, 1), MakeConv(3, 32, 8, 3)}) {
     const auto families = schedule::FamiliesFor(workload, target);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -64,6 +65,30 @@ TEST(FeaturesTest, AKnobBeyondTheSlotsIsABug) {
   config.knobs.emplace_back("one_more", 3);
   EXPECT_DEATH(ComputeFeatures({problem, {}, {}, config, target}, row),
                "contraction has more knobs than features.cc has slots");
+}
+
+// Saved models are trained with these values.
+TEST(FeaturesTest, UnitsOfAGpuAreTheGpusOrConstants) {
+  const target::Target gpu = *target::Target::Parse(
+      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560");
+  const Problem problem = DescribeProblem(MakeConv(32, 14, 48, 3));
+  schedule::KernelFacts facts;
+  facts.accumulators = 8;
+  facts.parallel_chunks = 4;
+  facts.blocks = 264;
+  facts.block_bytes = 58112;
+  facts.l1_set_bytes = 65535;
+  std::vector<float> row(Features().size());
+  ComputeFeatures({problem, facts, EstimateKernel(facts, gpu), {}, gpu}, row);
+  const auto value = [&](std::string_view name) {
+    return row[static_cast<size_t>(std::ranges::find(Features(), name, &Feature::name) -
+                                   Features().begin())];
+  };
+  EXPECT_EQ(value("register_share"), 0.5F);
+  EXPECT_EQ(value("l1_set"), 1);
+  EXPECT_EQ(value("chunks"), 2);
+  EXPECT_EQ(value("blocks"), 1);
+  EXPECT_EQ(value("shared_memory"), 0.25F);
 }
 
 TEST(ProblemTest, DistanceIsZeroForEqualsAndInfiniteForOthers) {

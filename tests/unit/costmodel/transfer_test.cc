@@ -14,8 +14,8 @@ using schedule::Config;
 class TransferTest : public ::testing::Test {
  protected:
   TransferTest() {
-    target_.isa = target::Isa::kAvx512;
-    target_.threads = 2;
+    target_.cpu().isa = target::Isa::kAvx512;
+    target_.cpu().threads = 2;
   }
 
   Config Default(const graph::Workload& workload) const {

@@ -13,8 +13,8 @@ using ::testing::HasSubstr;
 
 target::Target Avx512(int threads) {
   target::Target target;
-  target.isa = target::Isa::kAvx512;
-  target.threads = threads;
+  target.cpu().isa = target::Isa::kAvx512;
+  target.cpu().threads = threads;
   return target;
 }
 

@@ -9,11 +9,11 @@ namespace {
 
 Target Avx512() {
   Target target;
-  target.isa = Isa::kAvx512;
-  target.threads = 2;
-  target.l1_bytes = 49152;
-  target.l2_bytes = 2097152;
-  target.l3_bytes = 272629760;
+  target.cpu().isa = Isa::kAvx512;
+  target.cpu().threads = 2;
+  target.cpu().l1_bytes = 49152;
+  target.cpu().l2_bytes = 2097152;
+  target.cpu().l3_bytes = 272629760;
   target.fma_gflops = 357;
   target.copy_gbps = 26.6;
   return target;
@@ -37,7 +37,7 @@ TEST(Target, ClassLeavesOutCalibratedFiguresOnly) {
   target.fma_gflops = 1;
   target.copy_gbps = 2;
   EXPECT_EQ(target.ClassText(), text);
-  target.l3_bytes = 1;
+  target.cpu().l3_bytes = 1;
   EXPECT_NE(target.ClassText(), text);
   const Result<Target> read = Target::Parse(text);
   ASSERT_TRUE(read.ok()) << read.status().ToString();
@@ -56,21 +56,39 @@ TEST(Target, NewerDevicesHaveNothingOfOneArchitectureAndMayHaveLessSharedMemory)
   EXPECT_EQ(NewerDevices(any)[0], any);
 }
 
+TEST(Target, HasTheFactsOfItsKindOnly) {
+  const Target cpu = Avx512();
+  EXPECT_EQ(cpu.As<CpuTarget>(), &cpu.cpu());
+  EXPECT_EQ(cpu.As<GpuTarget>(), nullptr);
+  EXPECT_DEATH(cpu.gpu(), "the facts of a GPU are asked of target v1 cpu arch=x86_64");
+  const Target gpu = *Target::Parse("target v1 cuda arch=sm_80 sms=108 block=1 sm=2 l2=3");
+  EXPECT_EQ(gpu.gpu().sms, 108);
+  EXPECT_EQ(gpu.As<CpuTarget>(), nullptr);
+  EXPECT_DEATH(gpu.cpu(), "the facts of a CPU are asked of target v1 cuda arch=sm_80");
+}
+
+TEST(Target, WithoutPeaksIsTheClass) {
+  EXPECT_EQ(Avx512().WithoutPeaks(), *Target::Parse(Avx512().ClassText()));
+  const std::string gpu = "target v1 cuda arch=sm_80 sms=108 block=1 sm=2 l2=3";
+  const std::string peaks = " fma_gflops=1 tensor_gflops=2 copy_gbps=3";
+  EXPECT_EQ(Target::Parse(gpu + peaks)->WithoutPeaks(), *Target::Parse(gpu));
+}
+
 TEST(Target, VectorsFollowTheIsa) {
   const auto with = [](Isa isa) {
     Target target;
-    target.isa = isa;
+    target.cpu().isa = isa;
     return target;
   };
-  EXPECT_EQ(with(Isa::kPlain).Lanes(DType::kF32), 4);
-  EXPECT_EQ(with(Isa::kAvx2).Lanes(DType::kF64), 4);
-  EXPECT_EQ(with(Isa::kAvx512).Lanes(DType::kF32), 16);
-  EXPECT_EQ(with(Isa::kAvx512).Lanes(DType::kBF16), 32);
-  EXPECT_EQ(with(Isa::kNeon).Lanes(DType::kI8), 16);
-  EXPECT_EQ(with(Isa::kAvx512).vector_registers(), 32);
-  EXPECT_EQ(with(Isa::kAvx2).vector_registers(), 16);
-  EXPECT_EQ(with(Isa::kNeon).vector_registers(), 32);
-  EXPECT_EQ(with(Isa::kPlain).vector_registers(), 16);
+  EXPECT_EQ(with(Isa::kPlain).cpu().Lanes(DType::kF32), 4);
+  EXPECT_EQ(with(Isa::kAvx2).cpu().Lanes(DType::kF64), 4);
+  EXPECT_EQ(with(Isa::kAvx512).cpu().Lanes(DType::kF32), 16);
+  EXPECT_EQ(with(Isa::kAvx512).cpu().Lanes(DType::kBF16), 32);
+  EXPECT_EQ(with(Isa::kNeon).cpu().Lanes(DType::kI8), 16);
+  EXPECT_EQ(with(Isa::kAvx512).cpu().vector_registers(), 32);
+  EXPECT_EQ(with(Isa::kAvx2).cpu().vector_registers(), 16);
+  EXPECT_EQ(with(Isa::kNeon).cpu().vector_registers(), 32);
+  EXPECT_EQ(with(Isa::kPlain).cpu().vector_registers(), 16);
 }
 
 std::string ErrorOf(std::string text, const std::string& from, const std::string& to) {
@@ -102,10 +120,10 @@ TEST(Target, BadTextIsExplained) {
 
 TEST(Target, HostIsDescribed) {
   const Target host = DetectHost(3);
-  EXPECT_EQ(host.threads, 3);
+  EXPECT_EQ(host.cpu().threads, 3);
   EXPECT_EQ(host.fma_gflops, 0);
-  EXPECT_GE(host.l1_bytes, 4096);
-  EXPECT_GE(host.l2_bytes, host.l1_bytes);
+  EXPECT_GE(host.cpu().l1_bytes, 4096);
+  EXPECT_GE(host.cpu().l2_bytes, host.cpu().l1_bytes);
   const Result<Target> read = Target::Parse(host.ToText());
   ASSERT_TRUE(read.ok()) << read.status().ToString();
   EXPECT_EQ(*read, host);

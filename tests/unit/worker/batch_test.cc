@@ -89,23 +89,23 @@ TEST_F(Batch, FirstTrialsAreTimedTwice) {
 
 TEST(RotationBytesFor, OutgrowsASmallLastCacheAndLeavesALargeOneAlone) {
   target::Target target;
-  target.l3_bytes = int64_t{32} << 20;
+  target.cpu().l3_bytes = int64_t{32} << 20;
   EXPECT_EQ(RotationBytesFor(target), int64_t{48} << 20);
-  target.l3_bytes = int64_t{4} << 20;
+  target.cpu().l3_bytes = int64_t{4} << 20;
   EXPECT_EQ(RotationBytesFor(target), int64_t{24} << 20);
-  target.l3_bytes = int64_t{256} << 20;
+  target.cpu().l3_bytes = int64_t{256} << 20;
   EXPECT_EQ(RotationBytesFor(target), int64_t{24} << 20);
 }
 
 TEST(RotationBytesFor, OutgrowsTheSecondCachesOfAllThreads) {
   target::Target target;
-  target.l2_bytes = int64_t{2} << 20;
-  target.l3_bytes = int64_t{300} << 20;
-  target.threads = 2;
+  target.cpu().l2_bytes = int64_t{2} << 20;
+  target.cpu().l3_bytes = int64_t{300} << 20;
+  target.cpu().threads = 2;
   EXPECT_EQ(RotationBytesFor(target), int64_t{24} << 20);
-  target.threads = 32;
+  target.cpu().threads = 32;
   EXPECT_EQ(RotationBytesFor(target), int64_t{384} << 20);
-  target.threads = 256;
+  target.cpu().threads = 256;
   EXPECT_EQ(RotationBytesFor(target), int64_t{450} << 20) << "beyond the last cache, too";
 }
 

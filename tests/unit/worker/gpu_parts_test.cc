@@ -74,7 +74,7 @@ TEST(GpuDevices, FactsBecomeATarget) {
   EXPECT_EQ(target->ClassText(),
             "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560");
   EXPECT_NEAR(target->fma_gflops, 66908, 1);
-  EXPECT_NEAR(target->tensor_gflops, 1070531, 1);
+  EXPECT_NEAR(target->gpu().tensor_gflops, 1070531, 1);
   EXPECT_EQ(target->copy_gbps, 0);
 }
 

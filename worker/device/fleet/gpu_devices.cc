@@ -120,7 +120,7 @@ Result<target::Target> TargetOf(const mlc_cuda_device_facts& facts) {
   }
   const double ghz = facts.clock_khz / 1e6;
   target.fma_gflops = facts.sms * rates->fp32 * ghz;
-  target.tensor_gflops = facts.sms * rates->tensor * ghz;
+  target.gpu().tensor_gflops = facts.sms * rates->tensor * ghz;
   return target::Target::Parse(target.ToText());
 }
 

@@ -13,7 +13,7 @@ Result<std::unique_ptr<GpuFleet>> GpuFleet::Create(const GpuFleetOptions& option
   auto fleet = std::unique_ptr<GpuFleet>(new GpuFleet());
   std::map<std::string, std::string> images;
   for (const GpuDevice& gpu : options.gpus) {
-    const std::string arch = gpu.target.CudaArch();
+    const std::string arch = gpu.target.gpu().CudaArch();
     if (!images.contains(arch)) {
       Result<build::CudaBinary> built = nvrtc.Compile(std::string(ServiceSource()), arch);
       if (!built.ok()) return built.status().WithPrefix("the CUDA compiler");

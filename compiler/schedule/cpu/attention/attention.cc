@@ -27,7 +27,7 @@ AttentionKnobs KnobsOf(const Config& config) {
 int64_t Padded(int64_t size, int64_t step) { return (size + step - 1) / step * step; }
 
 bool FitsRegisters(const target::Target& target, int64_t rows, int64_t vectors) {
-  return rows * vectors + vectors + 1 <= target.vector_registers();
+  return rows * vectors + vectors + 1 <= target.cpu().vector_registers();
 }
 
 RejectReason CheckKnobs(const AttentionProblem& p, const target::Target& target,
@@ -45,7 +45,7 @@ RejectReason CheckKnobs(const AttentionProblem& p, const target::Target& target,
   const int64_t blocks = (p.queries + knobs.rows - 1) / knobs.rows;
   if (knobs.splits > blocks) return RejectReason::kRedundant;
   const int64_t chunks = p.Heads() * knobs.splits;
-  if (chunks < std::min<int64_t>(target.threads, p.Heads() * blocks) && knobs.splits < 8 &&
+  if (chunks < std::min<int64_t>(target.cpu().threads, p.Heads() * blocks) && knobs.splits < 8 &&
       blocks >= 8) {
     return RejectReason::kParallelism;
   }
@@ -54,7 +54,7 @@ RejectReason CheckKnobs(const AttentionProblem& p, const target::Target& target,
 
 KernelFacts FactsOf(const Workload& workload, const AttentionProblem& p,
                     const target::Target& target, const AttentionKnobs& knobs) {
-  const int64_t lanes = target.Lanes(DType::kF32);
+  const int64_t lanes = target.cpu().Lanes(DType::kF32);
   const int64_t keys = Padded(p.keys, lanes * knobs.key_vectors);
   const int64_t width = Padded(p.width, lanes * knobs.value_vectors);
   const double pairs = static_cast<double>(p.Heads() * p.queries);
@@ -80,14 +80,15 @@ KernelFacts FactsOf(const Workload& workload, const AttentionProblem& p,
   facts.scratch_bytes = static_cast<double>(p.Heads() * knobs.splits) * panels * 2 + scores * 4 * 4;
   facts.l3_bytes = facts.dram_bytes = workload.MinBytes();
   facts.parallel_chunks = static_cast<double>(p.Heads() * knobs.splits);
-  facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.threads);
+  facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.cpu().threads);
   facts.body_ops = rows * mean * knobs.unroll;
   return facts;
 }
 
 }  // namespace
 
-bool AttentionFamily::Accepts(const Workload& workload, const target::Target&) const {
+bool AttentionFamily::Accepts(const Workload& workload, const target::Target& target) const {
+  if (target.As<target::CpuTarget>() == nullptr) return false;
   return FindAttention(workload).has_value();
 }
 
@@ -98,7 +99,7 @@ std::optional<AttentionProblem> AttentionFamily::Find(const Workload& workload,
 
 Space AttentionFamily::MakeSpace(const Workload&, const AttentionProblem& p,
                                  const target::Target& target) const {
-  const int64_t lanes = target.Lanes(DType::kF32);
+  const int64_t lanes = target.cpu().Lanes(DType::kF32);
   const auto up_to = [](std::vector<int64_t> values, int64_t limit) {
     std::erase_if(values, [&](int64_t v) { return v > limit && v != 1; });
     return values;
@@ -125,7 +126,7 @@ KernelFacts AttentionFamily::Facts(const Workload& workload, const AttentionProb
 Config AttentionFamily::Default(const Workload& workload, const AttentionProblem& p,
                                 const target::Target& target) const {
   const Space space = MakeSpace(workload, p, target);
-  const bool wide = target.vector_registers() >= 32;
+  const bool wide = target.cpu().vector_registers() >= 32;
   // Tiles that fill the registers; fewer rows where the shape or the registers ask for it.
   const int64_t vectors = 2;
   Config best = space.At(0);

@@ -33,7 +33,7 @@ class AttentionEmitter {
         problem_(problem),
         knobs_(knobs),
         node_(workload.graph()[problem.anchor]),
-        lanes_(target.Lanes(DType::kF32)),
+        lanes_(target.cpu().Lanes(DType::kF32)),
         builder_("attention"),
         fused_(workload, builder_),
         scores_(builder_, knobs.rows, knobs.key_vectors, lanes_),

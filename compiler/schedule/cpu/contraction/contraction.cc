@@ -54,7 +54,9 @@ double ScratchBytes(const ContractionProblem& p, const ContractionPlan& plan) {
 
 }  // namespace
 
-bool ContractionFamily::Accepts(const graph::Workload& workload, const target::Target&) const {
+bool ContractionFamily::Accepts(const graph::Workload& workload,
+                                const target::Target& target) const {
+  if (target.As<target::CpuTarget>() == nullptr) return false;
   const std::optional<ContractionProblem> p = FindContraction(workload);
   return p && !IsDepthwise(*p);
 }
@@ -66,7 +68,7 @@ std::optional<ContractionProblem> ContractionFamily::Find(const graph::Workload&
 
 Space ContractionFamily::MakeSpace(const graph::Workload&, const ContractionProblem& p,
                                    const target::Target& target) const {
-  const int64_t vectors = ColumnVectors(p, target.Lanes(DType::kF32));
+  const int64_t vectors = ColumnVectors(p, target.cpu().Lanes(DType::kF32));
   const bool few_rows = p.Rows() <= 4;
   Space space{"contraction", version(), {}};
   space.knobs.push_back({"mr", TileSizes(p.inner.out, kMaxRows)});
@@ -96,7 +98,7 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   const int64_t rows = int64_t{plan.inner_rows} * plan.outer_rows;
   const int64_t chains = rows * plan.vectors;
   const int64_t vectors = ColumnVectors(p, plan.lanes);
-  if (chains + plan.vectors + 1 > target.vector_registers()) return RejectReason::kRegisters;
+  if (chains + plan.vectors + 1 > target.cpu().vector_registers()) return RejectReason::kRegisters;
   if (plan.inner_rows > p.inner.out || plan.outer_rows > std::max<int64_t>(1, p.outer[1].out) ||
       plan.vectors > vectors) {
     return RejectReason::kTileExceedsShape;
@@ -122,7 +124,7 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
     return RejectReason::kRedundant;
   }
   if ((plan.stage || plan.k_chunk > 0) &&
-      ScratchBytes(p, plan) > 2 * static_cast<double>(target.l2_bytes)) {
+      ScratchBytes(p, plan) > 2 * static_cast<double>(target.cpu().l2_bytes)) {
     return RejectReason::kCache;
   }
   if (plan.prefetch > 0 && p.depth <= 16) return RejectReason::kRedundant;
@@ -132,11 +134,11 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   const int64_t reachable_chunks = p.Batches() * p.outer[0].out *
                                    LargestUpTo(RowChunks(), plan.row_units) *
                                    LargestUpTo(ColumnChunks(), plan.panels);
-  if (chunks < std::min<int64_t>(target.threads, reachable_chunks)) {
+  if (chunks < std::min<int64_t>(target.cpu().threads, reachable_chunks)) {
     return RejectReason::kParallelism;
   }
   // Chunks of some microseconds each: smaller ones only add overhead.
-  if (plan.row_chunks * plan.column_chunks > 8 * target.threads &&
+  if (plan.row_chunks * plan.column_chunks > 8 * target.cpu().threads &&
       p.Flops() / static_cast<double>(chunks) < 2e5) {
     return RejectReason::kParallelism;
   }

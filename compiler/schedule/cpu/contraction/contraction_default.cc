@@ -21,7 +21,7 @@ bool PagesApart(const ContractionProblem& p, const RowAxis& axis) {
 // one.
 double SharedWays(const ContractionProblem& p, const target::Target& target,
                   const ContractionPlan& plan) {
-  const double ways = static_cast<double>(target.l1_bytes) / kPage;
+  const double ways = static_cast<double>(target.cpu().l1_bytes) / kPage;
   const int inner = PagesApart(p, p.inner) ? plan.inner_rows : 1;
   const int outer = PagesApart(p, p.outer[1]) ? plan.outer_rows : 1;
   return inner * outer / ways;
@@ -42,7 +42,7 @@ double TileScore(const ContractionProblem& p, const target::Target& target,
   const double rows =
       static_cast<double>(p.inner.out * p.outer[1].out) / (inner_tiles * outer_tiles);
   const double chains = rows * plan.vectors;
-  const double wanted = target.vector_registers() >= 32 ? 26 : 10;
+  const double wanted = target.cpu().vector_registers() >= 32 ? 26 : 10;
   double score =
       static_cast<double>(p.columns) / static_cast<double>(plan.panels * plan.panel_width());
   score *= 1 - 0.35 * std::pow(std::max(0.0, 1 - chains / wanted), 2);
@@ -60,7 +60,7 @@ double TileScore(const ContractionProblem& p, const target::Target& target,
 // How k is walked once the tile is known.
 void ChooseStreams(const ContractionProblem& p, const target::Target& target, const Space& space,
                    Config& config) {
-  const auto l2 = static_cast<double>(target.l2_bytes);
+  const auto l2 = static_cast<double>(target.cpu().l2_bytes);
   const double weights = static_cast<double>(p.K() * p.columns) * 4;
   ContractionPlan plan = MakePlan(p, target, config);
   // Small weights stay in the caches and rows are read once; others are read once themselves.
@@ -68,7 +68,7 @@ void ChooseStreams(const ContractionProblem& p, const target::Target& target, co
   SetKnob(config, "rows_first", rows_first ? 1 : 0);
   SetKnob(config, "unroll", p.depth >= 4 ? 4 : 1);
   const double panel = static_cast<double>(p.K() * plan.panel_width()) * 4;
-  const bool far_panel = panel > 0.4 * static_cast<double>(target.l1_bytes);
+  const bool far_panel = panel > 0.4 * static_cast<double>(target.cpu().l1_bytes);
   SetKnob(config, "prefetch", !rows_first && far_panel && plan.vectors < 4 && p.depth > 64 ? 8 : 0);
   const double rows = static_cast<double>(p.Rows() * p.depth) * 4;
   const std::vector<int64_t>& passes = DomainOf(space, "k_chunk");

@@ -61,15 +61,15 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
   const double column_block = chunk_panels * panel_bytes;
   // Panels that stay in L1 across the tiles of a chunk are read from L2 once.
   const bool panel_stays =
-      !plan.rows_first && panel_bytes < 0.6 * static_cast<double>(target.l1_bytes);
+      !plan.rows_first && panel_bytes < 0.6 * static_cast<double>(target.cpu().l1_bytes);
   const bool rows_stay =
-      plan.rows_first && row_tile_bytes < 0.6 * static_cast<double>(target.l1_bytes);
+      plan.rows_first && row_tile_bytes < 0.6 * static_cast<double>(target.cpu().l1_bytes);
   f.l2_bytes = tiles * panels * panel_bytes / (panel_stays ? std::max(1.0, chunk_tiles) : 1.0) +
                tiles * panels * row_tile_bytes / (rows_stay ? std::max(1.0, chunk_panels) : 1.0);
   f.l2_set_bytes = plan.rows_first
                        ? column_block + row_tile_bytes
                        : (row_block + panel_bytes) / static_cast<double>(plan.passes(p));
-  const bool stays = f.l2_set_bytes < 0.8 * static_cast<double>(target.l2_bytes);
+  const bool stays = f.l2_set_bytes < 0.8 * static_cast<double>(target.cpu().l2_bytes);
   const double chunks = static_cast<double>(plan.parallel_chunks(p));
   f.l3_bytes = stays
                    ? chunks * (row_block + column_block)
@@ -84,7 +84,7 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
   if (plan.stage) f.scratch_bytes += 8 * chunks * chunk_tiles * row_tile_bytes / 4;
   f.parallel_chunks = chunks;
   f.imbalance = ChunkImbalance(
-      chunks, target.threads,
+      chunks, target.cpu().threads,
       LargestPart(plan.row_units, plan.row_chunks) * LargestPart(plan.panels, plan.column_chunks));
   f.body_ops = f.accumulators * plan.unroll;
   return f;

@@ -26,7 +26,7 @@ int64_t PartialElements(const ContractionProblem& problem, const ContractionPlan
 ContractionPlan MakePlan(const ContractionProblem& problem, const target::Target& target,
                          const Config& config) {
   ContractionPlan plan;
-  plan.lanes = target.Lanes(DType::kF32);
+  plan.lanes = target.cpu().Lanes(DType::kF32);
   plan.inner_rows = static_cast<int>(config["mr"]);
   plan.outer_rows = static_cast<int>(config["mh"]);
   plan.vectors = static_cast<int>(config["nr"]);
@@ -35,7 +35,7 @@ ContractionPlan MakePlan(const ContractionProblem& problem, const target::Target
   plan.column_chunks = config["col_chunks"];
   plan.unroll = static_cast<int>(config["unroll"]);
   plan.prefetch = static_cast<int>(config["prefetch"]);
-  plan.fetched_beyond_bytes = target.threads * target.l2_bytes;
+  plan.fetched_beyond_bytes = target.cpu().threads * target.cpu().l2_bytes;
   plan.pack = config["pack"] != 0;
   plan.k_chunk = config["k_chunk"];
   plan.stage = config["stage"] != 0;

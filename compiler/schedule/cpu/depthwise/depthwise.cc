@@ -28,7 +28,7 @@ const std::vector<int64_t>& ChannelChunks() {
 bool Fits(const ContractionProblem& p, const target::Target& target) {
   const int64_t width = GroupWidth(p);
   if (width <= 1) return width == 1;
-  return target.Lanes(DType::kF32) % width == 0 && p.row_k_stride == 1 &&
+  return target.cpu().Lanes(DType::kF32) % width == 0 && p.row_k_stride == 1 &&
          p.inner.taps <= kMaxGroupTaps;
 }
 
@@ -39,7 +39,7 @@ int64_t Units(const ContractionProblem& p, int inner_rows, int outer_rows) {
 DepthwisePlan MakePlan(const ContractionProblem& p, const target::Target& target,
                        const Config& config) {
   DepthwisePlan plan;
-  plan.lanes = target.Lanes(DType::kF32);
+  plan.lanes = target.cpu().Lanes(DType::kF32);
   plan.inner_rows = static_cast<int>(config["mr"]);
   plan.outer_rows = static_cast<int>(config["mh"]);
   plan.vectors = static_cast<int>(config["nv"]);
@@ -79,7 +79,7 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
                        const DepthwisePlan& plan) {
   const int64_t chains = int64_t{plan.inner_rows} * plan.outer_rows * plan.vectors;
   const int64_t vectors = (plan.channels + plan.lanes - 1) / plan.lanes;
-  if (Registers(p, plan) > target.vector_registers()) return RejectReason::kRegisters;
+  if (Registers(p, plan) > target.cpu().vector_registers()) return RejectReason::kRegisters;
   if (plan.group_width > 1 && BodyOps(p, plan) > kMaxGroupBody) return RejectReason::kCodeSize;
   if (plan.vectors > vectors) return RejectReason::kTileExceedsShape;
   if (plan.row_chunks > plan.row_units || plan.channel_chunks > plan.blocks) {
@@ -93,10 +93,10 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   }
   const int64_t most = Images(p) * p.outer[0].out * LargestUpTo(RowChunks(), plan.row_units) *
                        LargestUpTo(ChannelChunks(), plan.blocks);
-  if (Chunks(p, plan) < std::min<int64_t>(target.threads, most)) {
+  if (Chunks(p, plan) < std::min<int64_t>(target.cpu().threads, most)) {
     return RejectReason::kParallelism;
   }
-  if (plan.row_chunks * plan.channel_chunks > 16 * target.threads) {
+  if (plan.row_chunks * plan.channel_chunks > 16 * target.cpu().threads) {
     return RejectReason::kParallelism;
   }
   return RejectReason::kNone;
@@ -105,7 +105,7 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
 // Where registers are few, tiles of several rows read less, but for what wider groups share.
 std::vector<int64_t> HeightsOfDefaults(const ContractionProblem& p, const Space& space,
                                        const target::Target& target) {
-  if (target.vector_registers() >= 32 || p.depth > 1) return {1};
+  if (target.cpu().vector_registers() >= 32 || p.depth > 1) return {1};
   return DomainOf(space, "mh");
 }
 
@@ -130,7 +130,7 @@ double TileScore(const ContractionProblem& p, const target::Target& target,
     // in many networks, where few of them stay in the first cache.
     return std::min(1.0, (chains + 8) / 15) * std::min(1.0, 16 / Reach(p.inner, plan.inner_rows));
   }
-  if (target.vector_registers() >= 32) return std::min(1.0, (chains + 8) / 20);
+  if (target.cpu().vector_registers() >= 32) return std::min(1.0, (chains + 8) / 20);
   const double reads = Reach(p.inner, plan.inner_rows) * Reach(p.outer[1], plan.outer_rows) /
                        static_cast<double>(plan.inner_rows * plan.outer_rows);
   // Beside sums, weights and operands, what bounds an activation wants registers.
@@ -149,6 +149,7 @@ double DefaultScore(const ContractionProblem& p, const target::Target& target,
 }  // namespace
 
 bool DepthwiseFamily::Accepts(const graph::Workload& workload, const target::Target& target) const {
+  if (target.As<target::CpuTarget>() == nullptr) return false;
   const std::optional<ContractionProblem> p = FindContraction(workload);
   return p && Fits(*p, target);
 }
@@ -163,7 +164,7 @@ std::optional<ContractionProblem> DepthwiseFamily::Find(const graph::Workload& w
 Space DepthwiseFamily::MakeSpace(const graph::Workload&, const ContractionProblem& p,
                                  const target::Target& target) const {
   const int64_t channels = Groups(p) * p.columns;
-  const int lanes = target.Lanes(DType::kF32);
+  const int lanes = target.cpu().Lanes(DType::kF32);
   const int64_t units = p.outer[1].dim >= 0 ? p.outer[1].out : p.inner.out;
   const int64_t vectors = (channels + lanes - 1) / lanes;
   Space space{"depthwise", version(), {}};
@@ -208,17 +209,17 @@ KernelFacts DepthwiseFamily::Facts(const graph::Workload& workload, const Contra
                            (plan.rows_first ? padded / static_cast<double>(plan.channel_chunks)
                                             : static_cast<double>(plan.width()));
   f.l2_set_bytes = row_bytes * static_cast<double>(p.outer[1].taps);
-  f.l2_bytes = f.l2_set_bytes < static_cast<double>(target.l1_bytes)
+  f.l2_bytes = f.l2_set_bytes < static_cast<double>(target.cpu().l1_bytes)
                    ? x_bytes
                    : x_bytes * static_cast<double>(p.outer[1].taps);
   f.l3_bytes = x_bytes;
   f.dram_bytes = x_bytes;
   const double filter_bytes = static_cast<double>(FiltersOf(p)) * 4;
-  if (plan.rows_first && filter_bytes > static_cast<double>(target.l1_bytes)) {
+  if (plan.rows_first && filter_bytes > static_cast<double>(target.cpu().l1_bytes)) {
     f.l2_bytes += filter_bytes * tiles * static_cast<double>(Images(p) * p.outer[0].out);
   }
   f.parallel_chunks = static_cast<double>(Chunks(p, plan));
-  f.imbalance = ChunkImbalance(f.parallel_chunks, target.threads);
+  f.imbalance = ChunkImbalance(f.parallel_chunks, target.cpu().threads);
   f.body_ops = static_cast<double>(BodyOps(p, plan));
   return f;
 }

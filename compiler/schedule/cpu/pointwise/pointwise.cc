@@ -55,7 +55,7 @@ double SpecialFlops(const Workload& workload) {
 
 // Squares that turn are as wide as a vector.
 bool WritesHalfLines(const Workload& workload, const target::Target& target) {
-  if (target.Lanes(DType::kF32) * SizeOf(DType::kF32) >= kCacheLineBytes) return false;
+  if (target.cpu().Lanes(DType::kF32) * SizeOf(DType::kF32) >= kCacheLineBytes) return false;
   const std::vector<Piece> pieces = CutPieces(workload);
   return std::any_of(pieces.begin(), pieces.end(),
                      [&](const Piece& piece) { return TransposesInRegisters(piece, target); });
@@ -104,7 +104,8 @@ LoweredKernel LowerPieces(const Workload& workload, const target::Target& target
 
 }  // namespace
 
-bool PointwiseFamily::Accepts(const Workload& workload, const target::Target&) const {
+bool PointwiseFamily::Accepts(const Workload& workload, const target::Target& target) const {
+  if (target.As<target::CpuTarget>() == nullptr) return false;
   return AllCovered(workload) || FindScan(workload) != graph::kNoValue;
 }
 
@@ -132,9 +133,10 @@ Space PointwiseFamily::MakeSpace(const Workload& workload, const PointwiseProble
   const int64_t elements = LargestOutput(workload);
   std::vector<int64_t> grains;
   for (int64_t grain : {1, 4, 16, 64, 256}) {
-    if (grain == 1 || (!scan && grain * 1024 * target.threads <= elements)) grains.push_back(grain);
+    if (grain == 1 || (!scan && grain * 1024 * target.cpu().threads <= elements))
+      grains.push_back(grain);
   }
-  const bool spills = OutputBytes(workload) > static_cast<double>(target.l2_bytes);
+  const bool spills = OutputBytes(workload) > static_cast<double>(target.cpu().l2_bytes);
   space.knobs.push_back(
       {"unroll", vectors ? std::vector<int64_t>{1, 2, 4, 8} : std::vector<int64_t>{1}});
   space.knobs.push_back({"tile", in_registers  ? std::vector<int64_t>{0, 16, 32, 64, 256}
@@ -149,13 +151,13 @@ Space PointwiseFamily::MakeSpace(const Workload& workload, const PointwiseProble
 RejectReason PointwiseFamily::Check(const Workload& workload, const PointwiseProblem&,
                                     const target::Target& target, const Config& config) const {
   const int64_t elements = LargestOutput(workload);
-  const int64_t step = config["unroll"] * target.Lanes(DType::kF32);
+  const int64_t step = config["unroll"] * target.cpu().Lanes(DType::kF32);
   if (config["unroll"] > 1 && step > std::max<int64_t>(elements, 1)) {
     return RejectReason::kTileExceedsShape;
   }
   if (config["tile"] > 0 && config["unroll"] > 1) return RejectReason::kRedundant;
   // Chunks below about a microsecond only add overhead.
-  if (elements / (config["grain"] * 1024) > 4096 * int64_t{target.threads}) {
+  if (elements / (config["grain"] * 1024) > 4096 * int64_t{target.cpu().threads}) {
     return RejectReason::kParallelism;
   }
   return RejectReason::kNone;
@@ -167,7 +169,7 @@ KernelFacts PointwiseFamily::Facts(const Workload& workload, const PointwiseProb
   const double bytes = workload.MinBytes();
   const double written = OutputBytes(workload);
   const double elements = static_cast<double>(LargestOutput(workload));
-  const double lanes = target.Lanes(DType::kF32);
+  const double lanes = target.cpu().Lanes(DType::kF32);
   const bool streaming = config["streaming"] != 0;
   facts.flops = facts.useful_flops = workload.Flops();
   facts.special_flops = SpecialFlops(workload);
@@ -183,7 +185,7 @@ KernelFacts PointwiseFamily::Facts(const Workload& workload, const PointwiseProb
   const double grain = static_cast<double>(config["grain"]) * 1024;
   facts.l2_set_bytes = std::min(grain, elements) * (bytes / std::max(1.0, elements));
   facts.parallel_chunks = std::max(1.0, std::ceil(elements / grain));
-  facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.threads);
+  facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.cpu().threads);
   return facts;
 }
 
@@ -201,13 +203,14 @@ Config PointwiseFamily::Default(const Workload& workload, const PointwiseProblem
     if (name == "unroll" && domain.size() > 1 && space.knobs[1].domain.size() == 1) value = 2;
     if (name == "grain") {
       // About four chunks a thread, none larger than a part of the second-level cache.
-      const int64_t wanted = LargestOutput(workload) / (4096 * int64_t{target.threads});
+      const int64_t wanted = LargestOutput(workload) / (4096 * int64_t{target.cpu().threads});
       for (int64_t grain : domain) {
         if (grain <= std::clamp<int64_t>(wanted, 1, 64)) value = grain;
       }
     }
     if (name == "streaming" && domain.size() > 1) {
-      value = total > 2.0 * static_cast<double>(target.l2_bytes) * target.threads ? 1 : 0;
+      value =
+          total > 2.0 * static_cast<double>(target.cpu().l2_bytes) * target.cpu().threads ? 1 : 0;
       // Lines that bypass the caches half written go to memory twice.
       if (WritesHalfLines(workload, target)) value = 0;
     }

@@ -193,7 +193,7 @@ bool IsTransposing(const Piece& piece) { return AcrossOf(piece) >= 0; }
 
 bool TransposesInRegisters(const Piece& piece, const target::Target& target) {
   PieceKnobs blocks;
-  blocks.tile = target.Lanes(DType::kF32);
+  blocks.tile = target.cpu().Lanes(DType::kF32);
   return !PlanPiece(piece, target, blocks).transposed.empty();
 }
 
@@ -210,7 +210,7 @@ PieceLoops PlanPiece(const Piece& piece, const target::Target& target, const Pie
     loops.outer.push_back(d);
     loops.rows *= type.dims[static_cast<size_t>(d)];
   }
-  const int lanes = target.Lanes(DType::kF32);
+  const int lanes = target.cpu().Lanes(DType::kF32);
   if (loops.columns > 1 && VectorisesAlong(piece, loops.column, lanes)) loops.lanes = lanes;
   const int64_t vectors = std::max<int64_t>(1, loops.columns / loops.lanes);
   loops.unroll = static_cast<int>(std::min<int64_t>(knobs.unroll, vectors));

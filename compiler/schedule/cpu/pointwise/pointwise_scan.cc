@@ -49,7 +49,7 @@ ScanSpace SpaceOf(const Workload& workload, const target::Target& target, ValueI
   space.dims = workload.graph()[x].type.dims;
   space.axis = static_cast<size_t>(node.Int("axis"));
   const int last = static_cast<int>(space.dims.size()) - 1;
-  const int lanes = target.Lanes(DType::kF32);
+  const int lanes = target.cpu().Lanes(DType::kF32);
   const bool outputs_follow = node.op == Op::kCumSum || node.Int("keepdims") != 0;
   if (outputs_follow && static_cast<size_t>(last) != space.axis &&
       Fused::Vectorises(workload, x, last, lanes)) {

@@ -24,7 +24,7 @@ int64_t Vectors(const RowProblem& p) { return (p.Columns() + p.lanes - 1) / p.la
 // Two registers for the results, some for the arithmetic of exp.
 bool FitsRegisters(const RowProblem& p, const target::Target& target) {
   return p.inner && p.lanes > 1 && p.Reduced() == 1 &&
-         Vectors(p) <= target.vector_registers() / 2 && p.dtype == DType::kF32;
+         Vectors(p) <= target.cpu().vector_registers() / 2 && p.dtype == DType::kF32;
 }
 
 int64_t RowBytes(const RowProblem& p, int64_t chains) {
@@ -78,8 +78,8 @@ std::vector<int64_t> PartsOf(const Workload& workload, const RowProblem& p,
                              const target::Target& target) {
   std::vector<int64_t> parts = {1};
   const int64_t rows = p.Rows() * (p.inner ? 1 : Vectors(p));
-  if (!CanCut(workload, p) || rows >= 4 * int64_t{target.threads}) return parts;
-  for (int64_t n = 2; n <= 64 && n <= 16 * int64_t{target.threads}; n *= 2) {
+  if (!CanCut(workload, p) || rows >= 4 * int64_t{target.cpu().threads}) return parts;
+  for (int64_t n = 2; n <= 64 && n <= 16 * int64_t{target.cpu().threads}; n *= 2) {
     if (n * kMinPart * p.Rows() <= p.Elements() && n <= CutUnits(p, 1)) parts.push_back(n);
   }
   return parts;
@@ -88,6 +88,7 @@ std::vector<int64_t> PartsOf(const Workload& workload, const RowProblem& p,
 }  // namespace
 
 bool RowReduceFamily::Accepts(const Workload& workload, const target::Target& target) const {
+  if (target.As<target::CpuTarget>() == nullptr) return false;
   return FindRowProblem(workload, target).has_value();
 }
 
@@ -112,7 +113,7 @@ Space RowReduceFamily::MakeSpace(const Workload& workload, const RowProblem& p,
   for (int64_t grain : {1, 4, 16, 64}) {
     if (grain == 1 || RowBlock(p, grain) > RowBlock(p, grain / 4)) grains.push_back(grain);
   }
-  const bool spills = OutputBytes(workload) > static_cast<double>(target.l2_bytes);
+  const bool spills = OutputBytes(workload) > static_cast<double>(target.cpu().l2_bytes);
   space.knobs.push_back({"chains", chains});
   space.knobs.push_back({"keep", keep});
   space.knobs.push_back({"grain", grains});
@@ -132,7 +133,7 @@ RejectReason RowReduceFamily::Check(const Workload&, const RowProblem& p,
   const auto storage = static_cast<RowStorage>(config["keep"]);
   const bool pipelined = storage == RowStorage::kPipelined;
   if ((storage == RowStorage::kScratch || pipelined) &&
-      RowBytes(p, config["chains"]) * kRowsInL2 > target.l2_bytes) {
+      RowBytes(p, config["chains"]) * kRowsInL2 > target.cpu().l2_bytes) {
     return RejectReason::kCache;
   }
   // Only one pass prefetches, and a chunk of one row has no row to store later.
@@ -140,7 +141,7 @@ RejectReason RowReduceFamily::Check(const Workload&, const RowProblem& p,
     return RejectReason::kRedundant;
   }
   if (storage == RowStorage::kRegisters &&
-      Vectors(p) + config["chains"] + 6 > target.vector_registers()) {
+      Vectors(p) + config["chains"] + 6 > target.cpu().vector_registers()) {
     return RejectReason::kRegisters;
   }
   if (config["parts"] > 1) {
@@ -150,7 +151,7 @@ RejectReason RowReduceFamily::Check(const Workload&, const RowProblem& p,
     if (storage != RowStorage::kNone) return RejectReason::kUnsupported;
   }
   const int64_t chunks = Chunks(p, config);
-  if (chunks < target.threads && config["grain"] > 1) return RejectReason::kParallelism;
+  if (chunks < target.cpu().threads && config["grain"] > 1) return RejectReason::kParallelism;
   return RejectReason::kNone;
 }
 
@@ -176,7 +177,7 @@ KernelFacts RowReduceFamily::Facts(const Workload& workload, const RowProblem& p
   const bool scratch = storage == RowStorage::kScratch || storage == RowStorage::kPipelined;
   facts.scratch_bytes = scratch ? (passes - 1) * read : 0;
   facts.l1_set_bytes = static_cast<double>(RowBytes(p, config["chains"]));
-  const bool row_in_l1 = facts.l1_set_bytes < 0.75 * static_cast<double>(target.l1_bytes);
+  const bool row_in_l1 = facts.l1_set_bytes < 0.75 * static_cast<double>(target.cpu().l1_bytes);
   facts.l2_bytes = bytes + (row_in_l1 ? 0 : (passes - 1) * read);
   facts.l2_set_bytes = facts.l1_set_bytes;
   facts.l3_bytes = bytes;
@@ -186,7 +187,7 @@ KernelFacts RowReduceFamily::Facts(const Workload& workload, const RowProblem& p
   facts.body_ops = storage == RowStorage::kRegisters ? 20.0 * static_cast<double>(Vectors(p))
                                                      : (exponential ? 16 : 4) * chains;
   facts.parallel_chunks = static_cast<double>(Chunks(p, config));
-  facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.threads);
+  facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.cpu().threads);
   return facts;
 }
 
@@ -205,14 +206,14 @@ Config RowReduceFamily::Default(const Workload& workload, const RowProblem& p,
         config.knobs[i].second = before;
     }
   };
-  const int64_t per_thread = p.Elements() / (4 * int64_t{target.threads} * kGrainUnit);
+  const int64_t per_thread = p.Elements() / (4 * int64_t{target.cpu().threads} * kGrainUnit);
   set("chains", 4);
   // A part of a norm waits for all others twice.
-  set("parts", (IsNorm(workload, p) ? 1 : 4) * int64_t{target.threads});
+  set("parts", (IsNorm(workload, p) ? 1 : 4) * int64_t{target.cpu().threads});
   set("grain", std::min<int64_t>(per_thread, 16));
   set("keep", 1);
   set("keep", 2);
-  const double resident = 2.0 * static_cast<double>(target.l2_bytes) * target.threads;
+  const double resident = 2.0 * static_cast<double>(target.cpu().l2_bytes) * target.cpu().threads;
   set("streaming", workload.MinBytes() > resident ? 1 : 0);
   // Arithmetic leaves memory idle, unless stores of the row before and loads of the next one go on.
   if (workload.MinBytes() <= resident) return config;

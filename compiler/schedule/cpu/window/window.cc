@@ -28,6 +28,7 @@ int64_t Chunks(const WindowProblem& p, int64_t grain) {
 }  // namespace
 
 bool WindowFamily::Accepts(const Workload& workload, const target::Target& target) const {
+  if (target.As<target::CpuTarget>() == nullptr) return false;
   return FindWindow(workload, target).has_value();
 }
 
@@ -57,7 +58,7 @@ RejectReason WindowFamily::Check(const Workload&, const WindowProblem& p,
   if (config["vectors"] > 1 && config["vectors"] > Vectors(p)) {
     return RejectReason::kTileExceedsShape;
   }
-  if (config["grain"] > 1 && Chunks(p, config["grain"]) < target.threads) {
+  if (config["grain"] > 1 && Chunks(p, config["grain"]) < target.cpu().threads) {
     return RejectReason::kParallelism;
   }
   return RejectReason::kNone;
@@ -78,7 +79,7 @@ KernelFacts WindowFamily::Facts(const Workload& workload, const WindowProblem& p
   facts.l1_set_bytes = static_cast<double>(p.Taps() * config["vectors"] * p.lanes) * size;
   facts.body_ops = static_cast<double>(p.Taps() * config["vectors"] * 2);
   facts.parallel_chunks = static_cast<double>(Chunks(p, config["grain"]));
-  facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.threads);
+  facts.imbalance = ChunkImbalance(facts.parallel_chunks, target.cpu().threads);
   return facts;
 }
 
@@ -89,9 +90,11 @@ Config WindowFamily::Default(const Workload& workload, const WindowProblem& p,
   for (int64_t vectors : space.knobs[0].domain) {
     if (vectors <= 4) config.knobs[0].second = vectors;
   }
-  const int64_t per_thread = p.Rows() * p.Columns() / (16 * int64_t{target.threads} * kGrainUnit);
+  const int64_t per_thread =
+      p.Rows() * p.Columns() / (16 * int64_t{target.cpu().threads} * kGrainUnit);
   for (int64_t grain : space.knobs[1].domain) {
-    if (grain <= per_thread && Chunks(p, grain) >= target.threads) config.knobs[1].second = grain;
+    if (grain <= per_thread && Chunks(p, grain) >= target.cpu().threads)
+      config.knobs[1].second = grain;
   }
   return config;
 }

@@ -262,7 +262,7 @@ void WindowProblem::Inside(size_t s, int64_t* first, int64_t* last) const {
 }
 
 std::optional<WindowProblem> FindWindow(const Workload& workload, const target::Target& target) {
-  return FindWindow(workload, target.Lanes(DType::kF32));
+  return FindWindow(workload, target.cpu().Lanes(DType::kF32));
 }
 
 std::optional<WindowProblem> FindWindow(const Workload& workload, int lanes) {

@@ -39,7 +39,7 @@ int64_t LeastChunks(const ContractionProblem& p, const target::Target& target,
                     const WinogradPlan& plan) {
   const int64_t most =
       p.Batches() * LargestUpTo(Groups(), plan.tiles()) * LargestUpTo(ColumnChunks(), plan.panels);
-  const int64_t wanted = std::min<int64_t>(target.threads, most);
+  const int64_t wanted = std::min<int64_t>(target.cpu().threads, most);
   return wanted <= 2 ? wanted : std::clamp<int64_t>(wanted / 4, 2, 8);
 }
 
@@ -64,7 +64,7 @@ std::optional<ContractionProblem> FindProblem(const graph::Workload& workload) {
 WinogradPlan MakePlan(const ContractionProblem& p, const target::Target& target,
                       const Config& config) {
   WinogradPlan plan;
-  plan.lanes = target.Lanes(DType::kF32);
+  plan.lanes = target.cpu().Lanes(DType::kF32);
   plan.m = static_cast<int>(config["m"]);
   plan.rows = static_cast<int>(config["mr"]);
   plan.vectors = static_cast<int>(config["nr"]);
@@ -86,7 +86,7 @@ double ScratchBytes(const WinogradPlan& plan) {
 }
 
 bool FitsCache(const target::Target& target, const WinogradPlan& plan) {
-  return ScratchBytes(plan) <= 2 * static_cast<double>(target.l2_bytes);
+  return ScratchBytes(plan) <= 2 * static_cast<double>(target.cpu().l2_bytes);
 }
 
 // Whether images are small enough for what the knobs offer.
@@ -113,7 +113,7 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
                        const WinogradPlan& plan, int64_t asked_groups) {
   if (plan.m == 4 && tolerance < kTolerance4) return RejectReason::kTolerance;
   const int64_t chains = int64_t{plan.rows} * plan.vectors;
-  if (chains + plan.vectors + 1 > target.vector_registers()) return RejectReason::kRegisters;
+  if (chains + plan.vectors + 1 > target.cpu().vector_registers()) return RejectReason::kRegisters;
   if (asked_groups > plan.tiles() || plan.rows > plan.group_tiles ||
       plan.vectors > CeilDiv(p.columns, plan.lanes)) {
     return RejectReason::kTileExceedsShape;
@@ -128,7 +128,7 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   if (!FitsCache(target, plan)) return RejectReason::kCache;
   const int64_t chunks = p.Batches() * plan.groups * plan.column_chunks;
   if (chunks < LeastChunks(p, target, plan)) return RejectReason::kParallelism;
-  if (plan.groups * plan.column_chunks > 16 * target.threads &&
+  if (plan.groups * plan.column_chunks > 16 * target.cpu().threads &&
       p.Flops() < kMinFlops * static_cast<double>(chunks)) {
     return RejectReason::kParallelism;
   }
@@ -163,15 +163,15 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
   f.l2_bytes = transformed * (1 + static_cast<double>(plan.panels)) * split +
                filter_bytes * static_cast<double>(plan.groups) + 8 * frequencies * tiles * padded;
   f.scratch_bytes = 2 * transformed * split + 8 * frequencies * tiles * padded;
-  const bool stays = f.l2_set_bytes < 0.9 * static_cast<double>(target.l2_bytes);
-  f.l3_bytes = (stays ? std::min(static_cast<double>(target.threads), chunk_count) / split
+  const bool stays = f.l2_set_bytes < 0.9 * static_cast<double>(target.cpu().l2_bytes);
+  f.l3_bytes = (stays ? std::min(static_cast<double>(target.cpu().threads), chunk_count) / split
                       : static_cast<double>(p.Batches() * plan.groups)) *
                    filter_bytes +
                workload.MinBytes();
   f.dram_bytes = workload.MinBytes() + filter_bytes;
   f.parallel_chunks = chunk_count;
   f.imbalance = ChunkImbalance(
-      chunk_count, target.threads,
+      chunk_count, target.cpu().threads,
       LargestPart(plan.tiles(), plan.groups) * LargestPart(plan.panels, plan.column_chunks));
   f.phases = 1;
   f.body_ops = f.accumulators * plan.unroll;
@@ -181,6 +181,7 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
 }  // namespace
 
 bool WinogradFamily::Accepts(const graph::Workload& workload, const target::Target& target) const {
+  if (target.As<target::CpuTarget>() == nullptr) return false;
   const std::optional<ContractionProblem> p = FindProblem(workload);
   return p && FitsInGroups(*p, target);
 }
@@ -192,7 +193,7 @@ std::optional<ContractionProblem> WinogradFamily::Find(const graph::Workload& wo
 
 Space WinogradFamily::MakeSpace(const graph::Workload&, const ContractionProblem& p,
                                 const target::Target& target) const {
-  const int64_t vectors = CeilDiv(p.columns, target.Lanes(DType::kF32));
+  const int64_t vectors = CeilDiv(p.columns, target.cpu().Lanes(DType::kF32));
   const int64_t tiles = CeilDiv(p.outer[1].out, 2) * CeilDiv(p.inner.out, 2);
   Space space{"winograd", version(), {}};
   space.knobs.push_back({"m", {2, 4}});

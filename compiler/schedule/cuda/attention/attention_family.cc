@@ -45,7 +45,7 @@ RejectReason CheckPlan(const gpu::AttentionPlan& plan, const target::Target& tar
   }
   if (config["chunk"] >= p.keys && config["chunk"] > kMin) return RejectReason::kRedundant;
   if (plan.stages > 1 && plan.chunks() == 1) return RejectReason::kRedundant;
-  if (plan.block_bytes() > target.block_bytes) return RejectReason::kCache;
+  if (plan.block_bytes() > target.gpu().block_bytes) return RejectReason::kCache;
   const bool least = plan.key_block == kMin && plan.warps == 1;
   if (plan.registers() > kMaxRegisters && !least) return RejectReason::kRegisters;
   if (plan.registers() * plan.threads() > 65536 && !least) return RejectReason::kRegisters;
@@ -104,7 +104,7 @@ KernelFacts FactsOf(const Workload& workload, const gpu::AttentionPlan& plan,
 bool GpuAttentionFamily::Accepts(const Workload& workload, const target::Target& target) const {
   if (!target.is_cuda()) return false;
   std::optional<gpu::AttentionPlan> plan = gpu::FindGpuAttention(workload);
-  return plan && plan->block_bytes() <= target.block_bytes;
+  return plan && plan->block_bytes() <= target.gpu().block_bytes;
 }
 
 std::optional<gpu::AttentionPlan> GpuAttentionFamily::Find(const Workload& workload,

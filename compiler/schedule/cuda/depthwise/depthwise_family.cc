@@ -111,7 +111,7 @@ Config GpuDepthwiseFamily::Default(const Workload& workload, const gpu::Depthwis
     const KernelFacts facts = Facts(workload, p, target, config);
     // Threads enough for the device, then few reads for each product.
     const double threads = static_cast<double>(plan.Points());
-    const double busy = std::min(1.0, threads / (256.0 * std::max(1, target.sms)));
+    const double busy = std::min(1.0, threads / (256.0 * std::max(1, target.gpu().sms)));
     // Neighbouring threads should fill whole lines of the cache.
     const double wide = p.channels_inner ? std::min(1.0, 0.4 + plan.lanes * size / 12) : 1;
     const double score = facts.lane_fill * busy * wide / (0.3 + facts.loads_per_fma) /

@@ -124,7 +124,7 @@ Config GpuPointwiseFamily::Default(const Workload& workload, const PointwiseProb
   // Enough blocks for every multiprocessor first, then several loads of a thread in flight.
   const int64_t elements = LargestOutput(workload);
   const int64_t vectors = elements / config["lanes"];
-  const int64_t sms = std::max(1, target.sms);
+  const int64_t sms = std::max(1, target.gpu().sms);
   if (vectors < sms * 256) {
     gpu::SetKnob(space, config, "lanes", config["lanes"] >= 4 ? config["lanes"] / 2 : 1);
   }

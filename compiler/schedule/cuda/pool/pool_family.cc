@@ -65,11 +65,11 @@ Config GpuPoolFamily::Default(const Workload& workload, const WindowProblem& p,
   Config config = space.At(0);
   // Narrower vectors where wide ones leave multiprocessors without work.
   const int64_t outputs = p.Rows() * p.Columns();
-  const int64_t wanted = outputs / (std::max(1, target.sms) * int64_t{128});
+  const int64_t wanted = outputs / (std::max(1, target.gpu().sms) * int64_t{128});
   gpu::SetKnob(space, config, "lanes", std::clamp<int64_t>(wanted, p.lanes > 1 ? 2 : 1, 8));
   const int64_t points = outputs / config["lanes"];
   gpu::SetKnob(space, config, "threads",
-               std::clamp<int64_t>(points / std::max(1, target.sms), 32, 256));
+               std::clamp<int64_t>(points / std::max(1, target.gpu().sms), 32, 256));
   while (Check(workload, p, target, config) != RejectReason::kNone) {
     gpu::SetKnob(space, config, "threads", config["threads"] / 2);
   }

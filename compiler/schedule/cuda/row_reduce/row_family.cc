@@ -70,7 +70,8 @@ Space GpuRowReduceFamily::MakeSpace(const Workload& workload, const GpuRows& row
   space.knobs.push_back({"threads", {64, 128, 256, 512, 1024}});
   space.knobs.push_back({"keep", single ? std::vector<int64_t>{0} : std::vector<int64_t>{0, 1}});
   const int64_t most_splits =
-      single ? std::min<int64_t>(length / (8 * gpu::kRowUnroll), 4 * std::max(1, target.sms)) : 1;
+      single ? std::min<int64_t>(length / (8 * gpu::kRowUnroll), 4 * std::max(1, target.gpu().sms))
+             : 1;
   space.knobs.push_back({"splits", PowersUpTo(1, std::max<int64_t>(1, most_splits))});
   return space;
 }
@@ -128,7 +129,7 @@ Config GpuRowReduceFamily::Default(const Workload& workload, const GpuRows& rows
                                    const target::Target& target) const {
   const RowProblem& p = rows.wide;
   const Space space = MakeSpace(workload, rows, target);
-  const int64_t busy = std::max(1, target.sms) * kBusyThreads;
+  const int64_t busy = std::max(1, target.gpu().sms) * kBusyThreads;
   Config config = space.At(0);
   gpu::SetKnob(space, config, "lanes", p.lanes);
   gpu::RowPlan plan = PlanOf(p, config);
@@ -139,7 +140,7 @@ Config GpuRowReduceFamily::Default(const Workload& workload, const GpuRows& rows
   group = std::min(group, PowerOfTwo(plan.vectors));
   if (p.inner && plan.items * group > busy * 4) group = std::max<int64_t>(32, group / 2);
   gpu::SetKnob(space, config, "group", group);
-  const int64_t wanted = plan.items * config["group"] / std::max(1, target.sms);
+  const int64_t wanted = plan.items * config["group"] / std::max(1, target.gpu().sms);
   const int64_t threads = std::clamp<int64_t>(PowerOfTwo(wanted), p.inner ? 64 : 128, 256);
   gpu::SetKnob(space, config, "threads", std::max(threads, config["group"]));
   gpu::SetKnob(space, config, "keep", 1);

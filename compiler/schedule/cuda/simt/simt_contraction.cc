@@ -12,7 +12,7 @@ namespace {
 
 // How many blocks of a multiprocessor a launch leaves registers for.
 int BlocksAtOnce(const GpuContraction& g, const target::Target& target, const SimtPlan& plan) {
-  const int64_t wanted = plan.blocks(g) / std::max(1, target.sms);
+  const int64_t wanted = plan.blocks(g) / std::max(1, target.gpu().sms);
   return static_cast<int>(
       std::clamp<int64_t>(wanted, 1, static_cast<int64_t>(BlocksPerSm(target, plan))));
 }
@@ -48,7 +48,7 @@ Space SimtContractionFamily::MakeSpace(const graph::Workload&, const GpuContract
   std::erase_if(splits, [&](int64_t s) { return s > 1 && s * 64 > g.k; });
   AddClusters(target, g.k / 64, splits);
   const int64_t smallest = g.z * ((g.m + 127) / 128) * ((g.n + 127) / 128);
-  if (smallest >= 2 * target.sms) splits = {1};
+  if (smallest >= 2 * target.gpu().sms) splits = {1};
   space.knobs.push_back({"split", splits});
   return space;
 }

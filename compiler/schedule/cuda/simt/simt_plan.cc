@@ -12,7 +12,7 @@ int64_t Ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 }  // namespace
 
 double BlocksPerSm(const target::Target& target, const SimtPlan& plan) {
-  const double memory = std::floor(static_cast<double>(target.sm_bytes) /
+  const double memory = std::floor(static_cast<double>(target.gpu().sm_bytes) /
                                    static_cast<double>(plan.block_bytes() + 1024));
   const double threads = std::floor(2048.0 / plan.threads());
   const double registers = std::floor(65536.0 / (plan.registers() * plan.threads()));
@@ -49,11 +49,11 @@ RejectReason CheckSimtPlan(const GpuContraction& g, const target::Target& target
   const auto covers = [](int tile, int64_t extent) { return tile / 2 >= extent && tile > 16; };
   if (covers(plan.bm, g.m) || covers(plan.bn, g.n)) return RejectReason::kTileExceedsShape;
   if (plan.registers() * plan.threads() > 65536) return RejectReason::kRegisters;
-  if (plan.block_bytes() > target.block_bytes) return RejectReason::kCache;
+  if (plan.block_bytes() > target.gpu().block_bytes) return RejectReason::kCache;
   if (plan.split > 1) {
     if ((plan.split - 1) * plan.split_steps >= plan.k_steps) return RejectReason::kRedundant;
     const int64_t tiles = g.z * plan.m_tiles * plan.n_tiles;
-    if (tiles >= 2 * target.sms || tiles * plan.split > 4 * target.sms) {
+    if (tiles >= 2 * target.gpu().sms || tiles * plan.split > 4 * target.gpu().sms) {
       return RejectReason::kParallelism;
     }
     // Clusters that wait for others to end take as long again.

@@ -13,7 +13,7 @@ namespace mlc::schedule {
 namespace {
 
 double BlocksPerSm(const GpuContraction& g, const target::Target& target, const SkinnyPlan& plan) {
-  const double memory = std::floor(static_cast<double>(target.sm_bytes) /
+  const double memory = std::floor(static_cast<double>(target.gpu().sm_bytes) /
                                    static_cast<double>(plan.block_bytes(g) + 1024));
   const double registers = std::floor(65536.0 / (plan.registers(g) * plan.threads()));
   return std::max(1.0, std::min({memory, registers, 2048.0 / plan.threads(), 32.0}));
@@ -63,12 +63,12 @@ RejectReason CheckSkinnyPlan(const GpuContraction& g, const target::Target& targ
   if (plan.registers(g) > 232 || plan.registers(g) * plan.threads() > 65536) {
     return RejectReason::kRegisters;
   }
-  if (plan.block_bytes(g) > target.block_bytes) return RejectReason::kCache;
+  if (plan.block_bytes(g) > target.gpu().block_bytes) return RejectReason::kCache;
   if (plan.unroll > 1 && plan.unroll > plan.split_steps) return RejectReason::kRedundant;
   if (plan.width() > 8 && plan.width() / 2 >= g.n) return RejectReason::kTileExceedsShape;
   if (plan.split > 1) {
     if ((plan.split - 1) * plan.split_steps >= plan.steps) return RejectReason::kRedundant;
-    if (plan.blocks() > 16 * target.sms) return RejectReason::kParallelism;
+    if (plan.blocks() > 16 * target.gpu().sms) return RejectReason::kParallelism;
     // Clusters that wait for others to end take as long again.
     if (plan.cluster && static_cast<double>(plan.blocks()) >
                             UsableSms(target, plan.k_split()) * BlocksPerSm(g, target, plan)) {
@@ -85,7 +85,7 @@ bool SkinnyContractionFamily::Accepts(const graph::Workload& workload,
   return g && g->m <= kMaxSkinnyRows && g->z == 1 && g->p.column_is_weight && g->p.Taps() == 1 &&
          !g->AnyChecked() && !IsDepthwise(g->p) &&
          // The rows of a block's part of k must fit into its memory.
-         4 * g->m * (CeilDiv(g->k, 16) + 1024) <= target.block_bytes;
+         4 * g->m * (CeilDiv(g->k, 16) + 1024) <= target.gpu().block_bytes;
 }
 
 std::optional<GpuContraction> SkinnyContractionFamily::Find(const graph::Workload& workload,

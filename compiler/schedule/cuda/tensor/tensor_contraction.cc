@@ -51,7 +51,7 @@ Config Make(const Space& space, const TensorPlan& plan) {
 
 bool TensorContractionFamily::Accepts(const graph::Workload& workload,
                                       const target::Target& target) const {
-  if (!target.is_cuda() || target.compute < 80) return false;
+  if (!target.is_cuda() || target.gpu().compute < 80) return false;
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
   TensorMath math;
   return g && TensorMathOf(*g, &math) && !IsDepthwise(g->p);
@@ -83,7 +83,7 @@ Space TensorContractionFamily::MakeSpace(const graph::Workload&, const GpuContra
   const int64_t smallest = g.z * ((g.m + 255) / 256) * ((g.n + 255) / 256);
   AddClusters(target, g.k / 64, splits);
   std::erase_if(splits, [&](int64_t s) {
-    return s != 1 && (std::abs(s) * 64 > g.k || smallest >= 2 * target.sms);
+    return s != 1 && (std::abs(s) * 64 > g.k || smallest >= 2 * target.gpu().sms);
   });
   space.knobs.push_back({"split", splits});
   const bool large = g.m >= 512 && g.n >= 512;

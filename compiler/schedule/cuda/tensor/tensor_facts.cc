@@ -23,7 +23,7 @@ constexpr double kClusterLatency = 1600;  // two barriers of a cluster, a read o
 }  // namespace
 
 double BlocksPerSm(const target::Target& target, const TensorPlan& plan) {
-  const double memory = std::floor(static_cast<double>(target.sm_bytes) /
+  const double memory = std::floor(static_cast<double>(target.gpu().sm_bytes) /
                                    static_cast<double>(plan.block_bytes() + 1024));
   const double threads = std::floor(kSmThreads / plan.threads());
   const double registers =
@@ -32,7 +32,7 @@ double BlocksPerSm(const target::Target& target, const TensorPlan& plan) {
 }
 
 int ResidentBlocks(const GpuContraction& g, const target::Target& target, const TensorPlan& plan) {
-  const int64_t sms = std::max(1, target.sms);
+  const int64_t sms = std::max(1, target.gpu().sms);
   const int64_t wanted = (plan.blocks(g) + (plan.resident > 0 ? sms - 1 : 0)) / sms;
   return static_cast<int>(
       std::clamp<int64_t>(wanted, 1, static_cast<int64_t>(BlocksPerSm(target, plan))));

@@ -123,8 +123,9 @@ RejectReason CheckResident(const GpuContraction& g, const target::Target& target
                            const TensorPlan& plan) {
   if (plan.resident == 0) return RejectReason::kNone;
   const int64_t fit = 65536 / (plan.registers() * plan.threads());
-  if (fit * target.sms >= plan.blocks(g)) return RejectReason::kRedundant;
-  if ((fit + 1) * (plan.block_bytes() + 1024) > target.sm_bytes) return RejectReason::kRedundant;
+  if (fit * target.gpu().sms >= plan.blocks(g)) return RejectReason::kRedundant;
+  if ((fit + 1) * (plan.block_bytes() + 1024) > target.gpu().sm_bytes)
+    return RejectReason::kRedundant;
   const int64_t left = 65536 / ((fit + 1) * plan.threads());
   return left * 4 < plan.registers() * 3 ? RejectReason::kRegisters : RejectReason::kNone;
 }
@@ -145,15 +146,15 @@ RejectReason CheckTensorTiles(const GpuContraction& g, const target::Target& tar
   if (plan.registers() > kMaxRegisters || plan.registers() * plan.threads() > 65536) {
     return RejectReason::kRegisters;
   }
-  if (plan.block_bytes() > target.block_bytes) return RejectReason::kCache;
+  if (plan.block_bytes() > target.gpu().block_bytes) return RejectReason::kCache;
   // Every part of a split has work, and enough of it.
   if (plan.split > 1) {
     if ((plan.split - 1) * plan.split_steps >= plan.k_steps) return RejectReason::kRedundant;
     const int64_t tiles = g.z * plan.m_tiles * plan.n_tiles;
-    if (tiles >= 2 * target.sms) return RejectReason::kParallelism;
+    if (tiles >= 2 * target.gpu().sms) return RejectReason::kParallelism;
     // Small blocks share a multiprocessor.
     const int at_once = plan.threads() <= 128 ? 4 : 2;
-    if (tiles * plan.split > at_once * target.sms) return RejectReason::kParallelism;
+    if (tiles * plan.split > at_once * target.gpu().sms) return RejectReason::kParallelism;
     if (plan.split_steps * plan.bk < 64) return RejectReason::kParallelism;
     // Clusters that wait for others to end take as long again.
     if (plan.cluster && static_cast<double>(plan.blocks(g)) >
@@ -162,11 +163,11 @@ RejectReason CheckTensorTiles(const GpuContraction& g, const target::Target& tar
     }
   }
   const int64_t tile = int64_t{plan.bm} * plan.bn;
-  if (4 * plan.blocks(g) < target.sms && tile > 64 * 64) return RejectReason::kParallelism;
+  if (4 * plan.blocks(g) < target.gpu().sms && tile > 64 * 64) return RejectReason::kParallelism;
   if (plan.stages > 2 && plan.stages > plan.split_steps + 1) return RejectReason::kRedundant;
   if (plan.raster != 0 && (plan.m_tiles == 1 || plan.n_tiles == 1)) return RejectReason::kRedundant;
   // The order of tiles matters when they do not run all at once.
-  if (plan.raster != 0 && plan.blocks(g) <= 2 * target.sms) return RejectReason::kRedundant;
+  if (plan.raster != 0 && plan.blocks(g) <= 2 * target.gpu().sms) return RejectReason::kRedundant;
   if (plan.raster == 2 && plan.m_tiles % 8 != 0) return RejectReason::kRedundant;
   return RejectReason::kNone;
 }

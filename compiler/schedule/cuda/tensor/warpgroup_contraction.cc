@@ -25,7 +25,8 @@ std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
 
 bool WarpgroupContractionFamily::Accepts(const graph::Workload& workload,
                                          const target::Target& target) const {
-  if (!target.HasWarpgroupMma()) return false;
+  const auto* gpu = target.As<target::GpuTarget>();
+  if (gpu == nullptr || !gpu->HasWarpgroupMma()) return false;
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
   if (!g || IsDepthwise(g->p) || !WarpgroupsMultiply(*g)) return false;
   return g->m >= kMinRows && g->n >= kMinColumns && g->k >= kMinDepth;
@@ -50,8 +51,9 @@ Space WarpgroupContractionFamily::MakeSpace(const graph::Workload&, const GpuCon
   space.knobs.push_back({"pending", thrice ? std::vector<int64_t>{0} : std::vector<int64_t>{0, 1}});
   std::vector<int64_t> splits = {1, 2, 3, 4, 6, 8};
   const int64_t smallest = g.z * ((g.m + 255) / 256) * ((g.n + 255) / 256);
-  std::erase_if(splits,
-                [&](int64_t s) { return s > 1 && (s * 128 > g.k || smallest >= 2 * target.sms); });
+  std::erase_if(splits, [&](int64_t s) {
+    return s > 1 && (s * 128 > g.k || smallest >= 2 * target.gpu().sms);
+  });
   space.knobs.push_back({"split", splits});
   const bool large = g.m >= 512 && g.n >= 512;
   space.knobs.push_back(

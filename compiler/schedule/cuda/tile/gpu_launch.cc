@@ -35,11 +35,11 @@ bool AllNarrow(const graph::Workload& workload) {
 
 void SetLaunch(const target::Target& target, const LaunchShape& shape, KernelFacts& facts) {
   double resident = std::min(kBlocks, std::floor(kThreads / shape.threads));
-  resident = std::min(resident, std::floor(static_cast<double>(target.sm_bytes) /
+  resident = std::min(resident, std::floor(static_cast<double>(target.gpu().sm_bytes) /
                                            (shape.block_bytes + kReservedBytes)));
   resident = std::min(resident, std::floor(kRegisters / (shape.registers * shape.threads)));
   resident = std::max(resident, 1.0);
-  const double sms = std::max(1, target.sms);
+  const double sms = std::max(1, target.gpu().sms);
   facts.blocks = facts.parallel_chunks = shape.blocks;
   facts.block_threads = shape.threads;
   facts.block_bytes = shape.block_bytes;

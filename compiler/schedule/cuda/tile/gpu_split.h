@@ -24,7 +24,7 @@ inline KSplit SplitOf(int64_t knob) { return {static_cast<int>(std::abs(knob)), 
 // about 16 multiprocessors, which come in pairs; what a group has beyond whole clusters stays
 // empty.
 inline double UsableSms(const target::Target& target, const KSplit& split) {
-  const double sms = std::max(1, target.sms);
+  const double sms = std::max(1, target.gpu().sms);
   return split.cluster ? sms * (16 - (split.parts - 1) / 2) / 16 : sms;
 }
 
@@ -37,7 +37,7 @@ inline void CountSplit(const KSplit& split, double bytes, KernelFacts& facts) {
 
 // Adds the clusters of those sizes up to `most` blocks; none where the device has no clusters.
 inline void AddClusters(const target::Target& target, int64_t most, std::vector<int64_t>& splits) {
-  if (target.compute < 90) return;
+  if (target.gpu().compute < 90) return;
   for (const int64_t size : {8, 6, 4, 3, 2}) {
     if (size <= most) splits.push_back(-size);
   }

@@ -107,10 +107,10 @@ Status CheckFits(const UserKernel& user_kernel, const target::Target& target) {
   if (!target.is_cuda()) {
     return InvalidArgument("a kernel in CUDA is not for " + target.ClassText());
   }
-  if (user_kernel.block_bytes <= target.block_bytes) return Status();
+  if (user_kernel.block_bytes <= target.gpu().block_bytes) return Status();
   return InvalidArgument("the kernel's blocks take " + std::to_string(user_kernel.block_bytes) +
-                         " bytes of shared memory; " + target.CudaArch() + " has " +
-                         std::to_string(target.block_bytes));
+                         " bytes of shared memory; " + target.gpu().CudaArch() + " has " +
+                         std::to_string(target.gpu().block_bytes));
 }
 
 std::vector<Binding> UserKernelBindings(const graph::Workload& workload) {

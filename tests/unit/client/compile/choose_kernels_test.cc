@@ -29,8 +29,8 @@ using ::testing::Not;
 class ChooseKernelsTest : public ::testing::Test {
  protected:
   ChooseKernelsTest() {
-    target_.isa = target::Isa::kAvx512;
-    target_.threads = 2;
+    target_.cpu().isa = target::Isa::kAvx512;
+    target_.cpu().threads = 2;
     for (const graph::Workload& workload : {four_, other_}) {
       program_.tasks.push_back({workload, 1, "conv"});
     }

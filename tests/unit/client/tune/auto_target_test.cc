@@ -106,10 +106,10 @@ TEST(AutoTarget, TheMachineIsAskedInAChild) {
   const Machine machine = LookAtMachine(2, "");
   ASSERT_TRUE(machine.gpu.ok()) << machine.gpu.status().message();
   EXPECT_EQ(machine.gpu_name, "Fake GPU 0");
-  EXPECT_EQ(machine.gpu->CudaArch(), "sm_90a");
+  EXPECT_EQ(machine.gpu->gpu().CudaArch(), "sm_90a");
   EXPECT_THAT(machine.cupti, HasSubstr("libcupti.so"));
   EXPECT_NE(machine.nvrtc.empty(), machine.nvrtc_failure.empty());
-  EXPECT_EQ(machine.cpu.threads, 2);
+  EXPECT_EQ(machine.cpu.cpu().threads, 2);
   setenv("FAKE_GPUS", "0", 1);
   EXPECT_EQ(ChooseForMachine(LookAtMachine(2, ""), Work::kTune).Line(),
             "target: cpu (no CUDA device: the driver sees none)");

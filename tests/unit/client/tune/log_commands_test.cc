@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "client/log/explain.h"
 #include "compiler/schedule/space/family.h"
 #include "db/sqlite/sqlite_log.h"
 
@@ -14,6 +15,7 @@ namespace mlc::client {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class LogCommandsTest : public ::testing::Test {
  protected:
@@ -100,6 +102,31 @@ TEST_F(LogCommandsTest, ExplainSpeaksOfCachesAndOfTheSpace) {
   EXPECT_THAT(*text, HasSubstr("space: "));
   EXPECT_THAT(*text, HasSubstr("legal"));
   EXPECT_EQ(ExplainCommand(options_, "2").status().code(), StatusCode::kFailedPrecondition);
+}
+
+// A product of 32 bits on matrix units has half of their peak at its disposal.
+TEST_F(LogCommandsTest, ExplainJudgesAKernelForGpusByTheGpu) {
+  const target::Target gpu = *target::Target::Parse(
+      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=66908 "
+      "tensor_gflops=1070530 copy_gbps=4150");
+  const schedule::Family* family = schedule::FindFamily("tensor_contraction");
+  ASSERT_TRUE(family->Accepts(*workload_, gpu));
+  const schedule::Config config = family->Default(*workload_, gpu);
+  const schedule::KernelFacts facts = family->Facts(*workload_, gpu, config);
+  ASSERT_EQ(facts.tensor_flops, facts.flops);
+  db::Record record;
+  record.config = config.ToText();
+  record.measurement.outcome = Outcome::kOk;
+  record.measurement.median_ns = facts.flops / (gpu.gpu().tensor_gflops / 2) * 4;
+  const Result<std::string> text = Explain(*workload_, gpu, record);
+  ASSERT_TRUE(text.ok()) << text.status().ToString();
+  EXPECT_THAT(*text, HasSubstr(" = 25% of the measured peak\n"));
+  EXPECT_THAT(*text, HasSubstr(" of a thread, "));
+  EXPECT_THAT(*text, HasSubstr("shared memory: its block of "));
+  EXPECT_THAT(*text, HasSubstr(" for 132 multiprocessors, "));
+  EXPECT_THAT(*text, HasSubstr("its blocks leave multiprocessors idle"));
+  EXPECT_THAT(*text, Not(HasSubstr("L3")));
+  EXPECT_THAT(*text, Not(HasSubstr("vector lanes")));
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST(ModelVariantsTest, ChoicesAreCombined) {
   front::PassTrace trace;
   trace.entries = {{"merge_siblings", true, 0, 1}, {"fuse_residuals", true, 0, 1}};
   target::Target gpu;
-  gpu.device = target::Device::kCuda;
+  gpu.device = target::GpuTarget();
   const std::vector<ModelVariant> variants = VariantsOf(trace, gpu);
   EXPECT_THAT(NamesOf(variants),
               ElementsAre("fused", "products apart", "sums apart", "sums and products apart"));

@@ -85,7 +85,7 @@ TEST_P(CudaCompile, ClustersWhereTheDeviceHasThem) {
 TEST_P(CudaCompile, StatementsOfHopperAlone) {
   for (const NamedKernel& named : HopperKernels()) {
     SCOPED_TRACE(named.name);
-    if (CudaTarget(GetParam()).HasWarpgroupMma()) {
+    if (CudaTarget(GetParam()).gpu().HasWarpgroupMma()) {
       ExpectCompiles(named.kernel);
     } else {
       EXPECT_FALSE(PrintCuda(named.kernel, CudaTarget(GetParam())).ok());

@@ -14,8 +14,8 @@ using costmodel::MakeConv;
 class SimilarWorkloadsTest : public ::testing::Test {
  protected:
   SimilarWorkloadsTest() {
-    target_.isa = target::Isa::kAvx512;
-    target_.threads = 2;
+    target_.cpu().isa = target::Isa::kAvx512;
+    target_.cpu().threads = 2;
   }
 
   std::string Default(const graph::Workload& workload) const {

@@ -124,7 +124,7 @@ TEST_F(TunerNamesTest, ClassesThatNobodyHasAnyMoreAreForgotten) {
   for (int n = 1; n <= 50; ++n) {
     target::Target target;
     target.fma_gflops = 100;
-    target.threads = n;
+    target.cpu().threads = n;
     hello.set_target(target.ToText());
     ASSERT_TRUE(Call(hello).ok());
   }
