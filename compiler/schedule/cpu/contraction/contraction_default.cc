@@ -7,6 +7,7 @@
 #include "compiler/schedule/cpu/contraction/contraction.h"
 #include "compiler/schedule/cpu/contraction/contraction_segments.h"
 #include "compiler/schedule/problem/contraction_space.h"
+#include "compiler/target/calibration.h"
 
 namespace mlc::schedule {
 namespace {
@@ -29,31 +30,32 @@ double SharedWays(const ContractionProblem& p, const target::Target& target,
 
 bool RowsCollide(const ContractionProblem& p, const target::Target& target,
                  const ContractionPlan& plan) {
-  return SharedWays(p, target, plan) > 2.0 / 3;
+  return SharedWays(p, target, plan) > target::CalibrationOf(target.cpu()).tile.shared_ways;
 }
 
-// Share of peak that a register tile reaches when its operands are near, from measurements of an
-// AVX-512 core: chains must cover the FMA latency, broadcasts must fit between.
+// Share of peak that a register tile reaches when its operands are near: chains must cover the FMA
+// latency, broadcasts must fit between.
 double TileScore(const ContractionProblem& p, const target::Target& target,
                  const ContractionPlan& plan) {
+  const target::TileCalibration& core = target::CalibrationOf(target.cpu()).tile;
   const double inner_tiles = static_cast<double>(TileCount(p.inner, plan.inner_rows));
   const double outer_tiles =
       static_cast<double>(p.outer[1].dim >= 0 ? TileCount(p.outer[1], plan.outer_rows) : 1);
   const double rows =
       static_cast<double>(p.inner.out * p.outer[1].out) / (inner_tiles * outer_tiles);
   const double chains = rows * plan.vectors;
-  const double wanted = target.cpu().vector_registers() >= 32 ? 26 : 10;
   double score =
       static_cast<double>(p.columns) / static_cast<double>(plan.panels * plan.panel_width());
-  score *= 1 - 0.35 * std::pow(std::max(0.0, 1 - chains / wanted), 2);
+  score *= 1 - core.few_chains * std::pow(std::max(0.0, 1 - chains / core.chains), 2);
   const double loads = (rows + plan.vectors) / chains;
-  score *= 1 - 0.12 * std::max(0.0, loads - 0.55);
+  score *= 1 - core.more_loads * std::max(0.0, loads - core.loads);
   // Panels from the second cache: few rows leave little time for each of their lines.
-  score *= 1 - 0.005 * std::max(0.0, std::min(12.0, static_cast<double>(p.Rows())) - rows);
-  if (RowsCollide(p, target, plan)) score *= 0.985;
+  score *= 1 - core.fewer_rows *
+                   std::max(0.0, std::min(core.rows, static_cast<double>(p.Rows())) - rows);
+  if (RowsCollide(p, target, plan)) score *= core.colliding;
   // Far more rows than ways: every step of k waits for the second cache.
-  score /= 1 + 6 * std::max(0.0, SharedWays(p, target, plan) - 1.2);
-  if (plan.inner_rows > 16) score *= 0.92;
+  score /= 1 + core.waiting * std::max(0.0, SharedWays(p, target, plan) - core.many_ways);
+  if (plan.inner_rows > core.inner_rows) score *= core.more_inner_rows;
   return score;
 }
 
@@ -84,6 +86,7 @@ void ChooseStreams(const ContractionProblem& p, const target::Target& target, co
 
 // The tile with the best score. Chunks come later, so too few of them are no fault.
 Config BestTile(const ContractionProblem& p, const target::Target& target, const Space& space) {
+  const double copied_rows = target::CalibrationOf(target.cpu()).tile.copied_rows;
   Config config = space.At(0);
   Config best = config;
   double best_score = -1;
@@ -98,7 +101,8 @@ Config BestTile(const ContractionProblem& p, const target::Target& target, const
           const ContractionPlan plan = MakePlan(p, target, config);
           const RejectReason reason = CheckPlan(p, target, plan);
           if (reason != RejectReason::kNone && reason != RejectReason::kParallelism) continue;
-          const double copies = plan.pack && !p.column_is_weight && p.Rows() < 64 ? 0.8 : 1.0;
+          const double copies =
+              plan.pack && !p.column_is_weight && p.Rows() < 64 ? copied_rows : 1.0;
           const double score = TileScore(p, target, plan) * copies;
           if (score > best_score) {
             best_score = score;
@@ -116,6 +120,7 @@ Config BestTile(const ContractionProblem& p, const target::Target& target, const
 std::optional<Config> BestSplit(const graph::Workload& workload, const ContractionProblem& p,
                                 const target::Target& target, const Space& space, Config config) {
   const double weights = p.column_is_weight ? static_cast<double>(p.K() * p.columns) * 4 : 0;
+  const target::SplitCalibration& core = target::CalibrationOf(target.cpu()).split;
   double best_cost = std::numeric_limits<double>::infinity();
   std::optional<Config> best;
   for (int64_t row_chunks : DomainOf(space, "row_chunks")) {
@@ -125,9 +130,9 @@ std::optional<Config> BestSplit(const graph::Workload& workload, const Contracti
       const ContractionPlan plan = MakePlan(p, target, config);
       if (CheckPlan(p, target, plan) != RejectReason::kNone) continue;
       const KernelFacts facts = PlanFacts(workload, p, target, plan);
-      const double cost = facts.flops / 64 * facts.imbalance + facts.l3_bytes / 8 +
-                          500 * facts.parallel_chunks +
-                          weights / 8 * static_cast<double>(row_chunks);
+      const double cost = facts.flops / core.flops * facts.imbalance + facts.l3_bytes / core.bytes +
+                          core.chunk_ns * facts.parallel_chunks +
+                          weights / core.bytes * static_cast<double>(row_chunks);
       if (cost < best_cost) {
         best_cost = cost;
         best = config;
