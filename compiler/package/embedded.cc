@@ -12,9 +12,22 @@ extern const char mlc_embedded_header_end[];
 
 namespace mlc::package {
 
-std::string_view EmbeddedRuntimeObject() {
-  return {mlc_embedded_runtime,
-          static_cast<size_t>(mlc_embedded_runtime_end - mlc_embedded_runtime)};
+namespace {
+
+#if defined(__aarch64__)
+constexpr std::string_view kOwnMachine = "aarch64";
+#else
+constexpr std::string_view kOwnMachine = "x86_64";
+#endif
+
+}  // namespace
+
+Result<std::string_view> EmbeddedRuntimeObject(const std::string& machine) {
+  if (machine != kOwnMachine) {
+    return NotFound("this program has no runtime for libraries for " + machine);
+  }
+  return std::string_view(mlc_embedded_runtime,
+                          static_cast<size_t>(mlc_embedded_runtime_end - mlc_embedded_runtime));
 }
 
 std::string_view EmbeddedDeviceRuntimeObject() {

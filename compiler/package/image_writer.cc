@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/package/device_image.h"
 #include "compiler/package/elf_object.h"
 #include "compiler/package/image_builder.h"
+#include "compiler/package/packaging.h"
 #include "compiler/runtime/image.h"
 
 namespace mlc::package {
@@ -47,47 +47,9 @@ constexpr ApiMember kApiMembers[] = {
     {offsetof(mlc_model_api, run_timed), "mlc_runtime_run_timed", "mlc_device_run_timed"},
 };
 
-uint32_t FeaturesOf(const target::CpuTarget& cpu) {
-  switch (cpu.isa) {
-    case target::Isa::kAvx512:
-      return MLC_NEEDS_AVX2 | MLC_NEEDS_AVX512;
-    case target::Isa::kAvx2:
-      return MLC_NEEDS_AVX2;
-    case target::Isa::kPlain:
-    case target::Isa::kNeon:
-      return 0;
-  }
-  return 0;
-}
-
-// One table of phases per task: steps of the same task share it.
-std::vector<int64_t> AddPhases(ImageBuilder& builder, std::span<const TaskKernel* const> kernels) {
-  std::vector<int64_t> tables;
-  for (const TaskKernel* kernel : kernels) {
-    std::vector<mlc_phase> rows;
-    for (const int64_t extent : kernel->layout.phase_extents) rows.push_back({nullptr, extent});
-    const int64_t table = builder.AddTable(rows);
-    for (size_t p = 0; p < rows.size(); ++p) {
-      builder.PointTo(table + static_cast<int64_t>(p * sizeof(mlc_phase) + offsetof(mlc_phase, fn)),
-                      kernel->lowered.kernel.name + "_p" + std::to_string(p));
-    }
-    tables.push_back(table);
-  }
-  return tables;
-}
-
-// What a step on a CPU needs.
-mlc_step NeedsOf(const TaskKernel& kernel) {
-  mlc_step row = {};
-  row.workspace_bytes = kernel.layout.workspace_bytes;
-  row.thread_bytes = kernel.layout.thread_bytes;
-  row.phase_count = static_cast<int32_t>(kernel.layout.phase_extents.size());
-  return row;
-}
-
 // Everything of the image that CPUs and GPUs share.
 mlc_image BaseImage(const graph::Program& program, const WeightsPlan& weights,
-                    const target::Target& target, const ImageOptions& options) {
+                    const ImageOptions& options) {
   mlc_image image = {};
   image.weights_bytes = weights.bytes;
   image.weights_check = options.weights_check;
@@ -95,9 +57,7 @@ mlc_image BaseImage(const graph::Program& program, const WeightsPlan& weights,
   image.input_count = static_cast<int32_t>(program.inputs.size());
   image.output_count = static_cast<int32_t>(program.outputs.size());
   image.step_count = static_cast<int32_t>(program.steps.size());
-  const auto* cpu = target.As<target::CpuTarget>();
-  image.threads = cpu != nullptr ? cpu->threads : 1;
-  image.required_features = cpu != nullptr ? FeaturesOf(*cpu) : 0;
+  image.threads = 1;
   return image;
 }
 
@@ -122,20 +82,14 @@ std::string WeightsSymbol(const std::string& name) { return "mlc_" + name + "_we
 Status WriteImage(const graph::Program& program, std::span<const TaskKernel> kernels,
                   const WeightsPlan& weights, const target::Target& target,
                   const ImageOptions& options, const std::string& path) {
-  ElfObject object(HostMachine(target));
+  const Packaging& packaging = PackagingOf(target);
+  ElfObject object(packaging.machine(target));
   ImageBuilder builder(options.name, object);
-  mlc_image image = BaseImage(program, weights, target, options);
+  const mlc_image image = BaseImage(program, weights, options);
   const int64_t inputs = AddPorts(builder, program.inputs);
   const int64_t outputs = AddPorts(builder, program.outputs);
-  std::vector<ImageTable> tables;
-  if (target.is_cuda()) {
-    tables = MLC_TRY(AddDeviceTables(builder, program, kernels, weights, target, image));
-  } else {
-    const std::vector<const TaskKernel*> own = OwnKernels(program, kernels);
-    const int64_t steps_at =
-        AddSteps(builder, program, own, weights, NeedsOf, AddPhases(builder, own), image);
-    tables = {{steps_at, builder.AddTable(std::vector<mlc_image>{image})}};
-  }
+  const std::vector<ImageTable> tables =
+      MLC_TRY(packaging.add_tables(builder, program, kernels, weights, target, image));
   for (const ImageTable& table : tables) {
     const auto member = [&](size_t offset) {
       return table.image_at + static_cast<int64_t>(offset);
@@ -147,7 +101,7 @@ Status WriteImage(const graph::Program& program, std::span<const TaskKernel> ker
       builder.PointTo(member(offsetof(mlc_image, weights)), WeightsSymbol(options.name));
     }
   }
-  const int64_t table_at = AddApi(builder, target.is_cuda(), tables[0].image_at);
+  const int64_t table_at = AddApi(builder, packaging.has_device_code, tables[0].image_at);
   const int section = builder.Finish();
   object.Define(options.name + "_model", section, table_at, sizeof(mlc_table), false);
   if (options.entry) object.Define(MLC_MODEL_ENTRY, section, table_at, sizeof(mlc_table), false);

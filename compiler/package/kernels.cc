@@ -14,6 +14,7 @@
 #include "base/process/child_process.h"
 #include "compiler/build/loaded_kernel.h"
 #include "compiler/package/device_kernels.h"
+#include "compiler/package/packaging.h"
 
 namespace mlc::package {
 
@@ -96,7 +97,7 @@ class KernelCompiler {
 
   Result<CompiledKernels> Run(const target::Target& target, const LibraryOptions& options) {
     target_ = target;
-    if (target.is_cuda()) {
+    if (PackagingOf(target).has_device_code) {
       device_ = MLC_TRY(DeviceBuilds::Open(options));
       for (const TaskKernel& kernel : kernels_) {
         missing_.push_back(MLC_TRY(device_->Missing(kernel, target)));

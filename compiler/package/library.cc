@@ -11,10 +11,10 @@
 #include "base/write_text.h"
 #include "compiler/package/c_header.h"
 #include "compiler/package/elf_object.h"
-#include "compiler/package/embedded.h"
 #include "compiler/package/image_writer.h"
 #include "compiler/package/kernels.h"
 #include "compiler/package/link.h"
+#include "compiler/package/packaging.h"
 #include "compiler/package/weights.h"
 #include "compiler/runtime/model.h"
 
@@ -59,12 +59,16 @@ class LibraryWriter {
  public:
   LibraryWriter(const graph::Program& program, const target::Target& target,
                 const LibraryOptions& options, WorkFolder work)
-      : program_(program), target_(target), options_(options), work_(std::move(work)) {}
+      : program_(program),
+        target_(target),
+        packaging_(PackagingOf(target)),
+        options_(options),
+        work_(std::move(work)) {}
 
   Result<LibraryReport> Write(std::span<const Choice> choices) {
     MLC_TRY(MakeKernels(choices));
     MLC_TRY(MakeWeightsObject());
-    MLC_TRY(MakeRuntimeObject());
+    MLC_TRY(MakeRuntimeObjects());
     MLC_TRY(MakeLibraries());
     MLC_TRY(MakeHeaders());
     MLC_TRY(MoveIn());
@@ -93,25 +97,24 @@ class LibraryWriter {
 
   Status MakeWeightsObject() {
     if (!options_.embed_weights) return {};
-    ElfObject object(HostMachine(target_));
+    ElfObject object(packaging_.machine(target_));
     const int section = object.AddFileSection("weights", weights_file(), weights_.bytes);
     object.Define(WeightsSymbol(options_.name), section, 0, weights_.bytes, true);
     objects_.push_back(work_.File(options_.name + "_weights.o"));
     return object.WriteTo(objects_.back());
   }
 
-  Status MakeRuntimeObject() {
-    objects_.push_back(work_.File("mlc_runtime.o"));
-    MLC_TRY(WriteText(objects_.back(), EmbeddedRuntimeObject()));
-    if (!target_.is_cuda()) return {};
-    objects_.push_back(work_.File("mlc_device_runtime.o"));
-    return WriteText(objects_.back(), EmbeddedDeviceRuntimeObject());
+  Status MakeRuntimeObjects() {
+    for (const RuntimeObject& object : MLC_TRY(packaging_.runtime(target_))) {
+      objects_.push_back(work_.File(object.name));
+      MLC_TRY(WriteText(objects_.back(), object.bytes));
+    }
+    return {};
   }
 
   Status MakeLibraries() {
-    // A GPU's code is data of the image.
     for (const TaskKernel& kernel : kernels_) {
-      if (!target_.is_cuda()) objects_.push_back(kernel.object_path);
+      if (!packaging_.has_device_code) objects_.push_back(kernel.object_path);
     }
     ImageOptions image{options_.name, options_.embed_weights, weights_check_, /*entry=*/true};
     const std::string shared_image = work_.File(options_.name + "_shared.o");
@@ -125,7 +128,7 @@ class LibraryWriter {
     job.objects.push_back(shared_image);
     job.exported = {options_.name + "_model", MLC_MODEL_ENTRY};
     job.soname = shared_name();
-    job.machine = HostMachine(target_);
+    job.machine = packaging_.machine(target_);
     job.output = work_.File(shared_name());
     job.scratch_dir = work_.path().string();
     MLC_TRY(LinkShared(job));
@@ -174,7 +177,8 @@ class LibraryWriter {
       }
     }
     for (const TaskKernel* kernel : KernelsForNewer(program_, kernels_)) {
-      report.portable = report.portable && (!target_.is_cuda() || !kernel->portable_path.empty());
+      report.portable =
+          report.portable && (!packaging_.has_device_code || !kernel->portable_path.empty());
     }
     report.code_found = compiled_.found;
     report.code_made = compiled_.made;
@@ -187,6 +191,7 @@ class LibraryWriter {
 
   const graph::Program& program_;
   const target::Target& target_;
+  const Packaging& packaging_;
   const LibraryOptions& options_;
   WorkFolder work_;
   std::vector<TaskKernel> kernels_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "compiler/package/packaging.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/check_config.h"
 
@@ -29,16 +30,7 @@ Result<TaskKernel> LowerTask(const graph::Workload& workload, const schedule::Co
   TaskKernel kernel;
   kernel.lowered = MLC_TRY(schedule::LowerConfig(workload, target, config));
   kernel.lowered.kernel.name = name;
-  if (target.is_cuda()) {
-    kernel.device = MLC_TRY(codegen::PrintCuda(kernel.lowered.kernel, target));
-    // Text with instructions of one architecture would run on no newer one.
-    target::Target newer = target;
-    newer.gpu().arch_specific = false;
-    Result<codegen::CudaSource> printed = codegen::PrintCuda(kernel.lowered.kernel, newer);
-    if (printed.ok()) kernel.portable_source = std::move(printed->text);
-  } else {
-    kernel.layout = codegen::LayoutOf(kernel.lowered.kernel);
-  }
+  MLC_TRY(PackagingOf(target).complete(kernel, target));
   return kernel;
 }
 
@@ -60,10 +52,6 @@ int64_t TaskKernel::workspace_bytes() const {
 
 int64_t TaskKernel::thread_bytes() const {
   return device.launches.empty() ? layout.thread_bytes : device.counter_bytes;
-}
-
-std::string HostMachine(const target::Target& target) {
-  return target.is_cuda() ? target::DetectHost(1).cpu().arch : target.cpu().arch;
 }
 
 Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
@@ -88,7 +76,7 @@ Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,
       kernel->task = static_cast<int>(i);
       if (!substitutes && choice.substitute) kernel->portable_source.clear();
       const std::string path = temporary_directory + "/" + file;
-      if (!substitutes) kernel->object_path = path + (target.is_cuda() ? ".cubin" : ".o");
+      if (!substitutes) kernel->object_path = path + std::string(PackagingOf(target).code_suffix);
       if (!kernel->portable_source.empty()) kernel->portable_path = path + ".ptx";
       kernels.push_back(*std::move(kernel));
     }

@@ -34,9 +34,6 @@ struct TaskKernel {
   int64_t thread_bytes() const;
 };
 
-// The machine that the library's own code is for: the one at hand when kernels run on a GPU.
-std::string HostMachine(const target::Target& target);
-
 // Lowers every task with its choice and gives the kernels their symbols: "mlc_NAME_kI". Substitutes
 // follow, "mlc_NAME_nI"; the tasks that have one have no portable text of their own.
 Result<std::vector<TaskKernel>> LowerKernels(const graph::Program& program,

@@ -1,0 +1,46 @@
+// How a library for one kind of device is made: one row of a table, beside the row of
+// compiler/backend. Rows are values and pure functions; thread-safe.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/graph/program.h"
+#include "compiler/package/image_builder.h"
+#include "compiler/package/task_kernel.h"
+#include "compiler/package/weights.h"
+#include "compiler/runtime/image.h"
+#include "compiler/target/target.h"
+
+namespace mlc::package {
+
+// An object of the library that this program carries inside itself.
+struct RuntimeObject {
+  std::string name;
+  std::string_view bytes;
+};
+
+struct Packaging {
+  std::string_view code_suffix;  // of the files that kernels are compiled to
+  // Whether these are data of the image, which the runtime for devices loads; else they are objects
+  // of the library.
+  bool has_device_code;
+  // What follows the lowering of a kernel: its source, or the sizes of its scratch.
+  Status (*complete)(TaskKernel& kernel, const target::Target& target);
+  // The machine that the library's own code is for: x86_64 or aarch64.
+  std::string (*machine)(const target::Target& target);
+  // NOT_FOUND if this program has no runtime for that machine.
+  Result<std::vector<RuntimeObject>> (*runtime)(const target::Target& target);
+  // The image of `base`, what all kinds have, completed; the first one is that of the target.
+  // REQUIRES: CompileKernels() has run.
+  Result<std::vector<ImageTable>> (*add_tables)(
+      ImageBuilder& builder, const graph::Program& program, std::span<const TaskKernel> kernels,
+      const WeightsPlan& weights, const target::Target& target, const mlc_image& base);
+};
+
+const Packaging& PackagingOf(const target::Target& target);
+
+}  // namespace mlc::package
