@@ -3,6 +3,7 @@
 // build without a log to choose among configs. Pure functions.
 #pragma once
 
+#include "compiler/backend/backend.h"
 #include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
 
@@ -11,17 +12,11 @@ namespace mlc::costmodel {
 // Raised when an estimate changes: the learned models correct estimates.
 inline constexpr int kAnalyticVersion = 1;
 
-// Nanoseconds of one execution. The parts overlap; they do not add up to the total.
-struct Estimate {
-  double compute_ns = 0;
-  double l1_ns = 0;
-  double l2_ns = 0;
-  double l3_ns = 0;
-  double dram_ns = 0;
-  double overhead_ns = 0;  // fork-join rounds and chunks
-  double total_ns = 0;
-};
+using backend::Estimate;
 
-Estimate EstimateKernel(const schedule::KernelFacts& facts, const target::Target& target);
+// By the target's backend.
+inline Estimate EstimateKernel(const schedule::KernelFacts& facts, const target::Target& target) {
+  return backend::BackendOf(target).estimate(facts, target);
+}
 
 }  // namespace mlc::costmodel

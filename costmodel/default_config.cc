@@ -8,14 +8,6 @@
 #include "costmodel/analytic.h"
 
 namespace mlc::costmodel {
-namespace {
-
-// Of the preferred family's estimate, what another's has to stay below. On CPUs the preferred
-// one was faster wherever the model predicted less than this; on an H200 the model's best one was.
-double MarginOf(const target::Target& target) { return target.is_cuda() ? 1 : 0.75; }
-
-}  // namespace
-
 std::vector<schedule::Config> DefaultConfigs(const graph::Workload& workload,
                                              const target::Target& target) {
   const target::Target any = target.WithoutPeaks();
@@ -26,7 +18,7 @@ std::vector<schedule::Config> DefaultConfigs(const graph::Workload& workload,
     const std::unique_ptr<const schedule::Problem> problem = family->Open(workload, any);
     configs.push_back(problem->Default());
     const double ns = EstimateKernel(problem->Facts(configs.back()), any).total_ns;
-    if (configs.size() == 1) bar = MarginOf(any) * ns;
+    if (configs.size() == 1) bar = backend::BackendOf(any).default_margin * ns;
     if (ns >= bar) continue;
     bar = ns;
     own = configs.size() - 1;

@@ -86,7 +86,8 @@ Status TestTarget(Engine& engine, int target) {
 
 Status SelfTest(Engine& engine) {
   for (size_t i = 0; i < engine.targets().size(); ++i) {
-    const std::string kind = engine.targets()[i].is_cuda() ? "on the GPU" : "on the CPU";
+    const bool on_gpu = engine.targets()[i].As<target::GpuTarget>() != nullptr;
+    const std::string kind = on_gpu ? "on the GPU" : "on the CPU";
     MLC_TRY(TestTarget(engine, static_cast<int>(i)).WithPrefix(kind));
   }
   return Status();

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/backend/backend.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/check_config.h"
 #include "compiler/schedule/space/family.h"
@@ -82,10 +83,9 @@ Result<package::Choice> ChooseOne(const graph::Workload& workload, const target:
 Result<std::optional<schedule::Config>> SubstituteFor(const schedule::Config& config,
                                                       const graph::Workload& workload,
                                                       const target::Target& target, Sources from) {
-  if (!target.is_cuda()) return std::optional<schedule::Config>();
   from.user_kernels = UserKernels::kIgnore;
   const bool is_user_kernel = schedule::IsUserKernel(config);
-  for (const target::Target& newer : target::NewerDevices(target)) {
+  for (const target::Target& newer : backend::BackendOf(target).other_devices(target)) {
     if (!is_user_kernel && schedule::CheckConfig(workload, newer, config).ok()) break;
     if (schedule::FamiliesFor(workload, newer).empty()) continue;
     return std::optional(MLC_TRY(ChooseOne(workload, newer, from)).config);

@@ -62,8 +62,8 @@ std::string Row(const CompileReport& report, size_t i, double total) {
 }
 
 // For which GPUs the library is.
-std::string DevicesText(const CompileReport& report) {
-  const std::string text = "for GPUs of " + report.target.gpu().CudaArch();
+std::string DevicesText(const CompileReport& report, const target::GpuTarget& gpu) {
+  const std::string text = "for GPUs of " + gpu.CudaArch();
   if (!report.library.portable) return text + " alone\n";
   const auto others =
       std::count_if(report.choices.begin(), report.choices.end(),
@@ -100,7 +100,7 @@ std::string ToText(const CompileReport& report) {
       report.program.unshared_bytes / 1e6, report.library.scratch_bytes / 1e6,
       report.library.weights_bytes / 1e6, report.library.code_bytes / 1e6);
   text += line;
-  if (report.target.is_cuda()) text += DevicesText(report);
+  if (const auto* gpu = report.target.As<target::GpuTarget>()) text += DevicesText(report, *gpu);
   if (!report.note.empty()) text += report.note + "\n";
   text += UntunedText(report.choices);
   return text;
@@ -119,7 +119,7 @@ std::string ToJson(const CompileReport& report) {
   json["weights_bytes"] = report.library.weights_bytes;
   json["code_bytes"] = report.library.code_bytes;
   if (!report.note.empty()) json["variant"] = report.note;
-  if (report.target.is_cuda()) {
+  if (report.target.As<target::GpuTarget>() != nullptr) {
     json["portable"] = report.library.portable;
     json["substitute_weights_bytes"] = report.library.substitute_weights_bytes;
   }

@@ -1,6 +1,10 @@
 #include "client/compile/emit.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "base/process/child_process.h"
+#include "compiler/backend/backend.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/llvm.h"
@@ -14,7 +18,33 @@ namespace {
 constexpr std::string_view kNames[] = {"graph", "tasks", "ir", "llvm", "asm", "cuda", "ptx"};
 
 bool IsForGpus(Stage stage) { return stage == Stage::kCuda || stage == Stage::kPtx; }
-bool IsForCpus(Stage stage) { return stage == Stage::kLlvm || stage == Stage::kAsm; }
+
+// Where the weights of a library are prepared: for a CPU, on one like it.
+target::Target HostOf(const target::Target& target) {
+  return target.As<target::CpuTarget>() != nullptr ? target : target::DetectHost(1);
+}
+
+// Whether it shows code of some kind of device, and which kinds those are.
+std::vector<const backend::Backend*> BackendsWith(std::string_view stage) {
+  std::vector<const backend::Backend*> found;
+  for (const backend::Backend& row : backend::Backends()) {
+    const auto stages = row.code_stages;
+    if (std::ranges::find(stages, stage) != stages.end()) found.push_back(&row);
+  }
+  return found;
+}
+
+Status CheckStage(std::string_view stage, const backend::Backend& backend) {
+  const std::vector<const backend::Backend*> with = BackendsWith(stage);
+  if (with.empty() || std::ranges::find(with, &backend) != with.end()) return {};
+  std::string own;
+  for (const std::string_view name : backend.code_stages) {
+    own += (own.empty() ? "" : " or ") + std::string(name);
+  }
+  return InvalidArgument("--emit=" + std::string(stage) + " is for " +
+                         std::string(with.front()->plural) + "; this target is a " +
+                         std::string(backend.device) + ": " + own);
+}
 
 // What turns kernels into text, opened before the process enters the sandbox.
 struct Emitter {
@@ -95,14 +125,8 @@ Result<std::string> KernelsText(Stage stage, const graph::Program& program,
                                 const std::vector<package::Choice>& choices,
                                 const target::Target& target, int only_task,
                                 const std::string& cuda_home) {
-  if (target.is_cuda() ? IsForCpus(stage) : IsForGpus(stage)) {
-    return InvalidArgument("--emit=" + std::string(kNames[static_cast<size_t>(stage)]) +
-                           " is for " +
-                           (target.is_cuda() ? "CPUs; this target is a GPU: cuda or ptx"
-                                             : "GPUs; this target is a CPU: llvm or asm"));
-  }
-  Emitter emitter{
-      .stage = stage, .target = target, .host = target.is_cuda() ? target::DetectHost(1) : target};
+  MLC_TRY(CheckStage(kNames[static_cast<size_t>(stage)], backend::BackendOf(target)));
+  Emitter emitter{.stage = stage, .target = target, .host = HostOf(target)};
   if (stage == Stage::kPtx) {
     emitter.compiler = MLC_TRY(build::Nvrtc::Open(cuda_home));
     MLC_TRY(build::WarmUp(*emitter.compiler));

@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "compiler/backend/backend.h"
 #include "compiler/graph/physical/build_program.h"
 
 namespace mlc::client {
@@ -12,13 +13,12 @@ namespace {
 // A pass without which a model is executed in another way.
 struct Rewrite {
   std::string_view pass;
-  bool gpu_only;
   const char* name;   // of what stays apart without it
   const char* words;  // the same with more of them
 };
 constexpr Rewrite kRewrites[] = {
-    {"merge_siblings", false, "products", "products of one value"},
-    {graph::kFuseResiduals, true, "sums", "residual sums"},
+    {"merge_siblings", "products", "products of one value"},
+    {graph::kFuseResiduals, "sums", "residual sums"},
 };
 
 bool HasChanged(const front::PassTrace& trace, std::string_view pass) {
@@ -43,9 +43,11 @@ ModelVariant Without(const ModelVariant& variant, const Rewrite& rewrite) {
 }  // namespace
 
 std::vector<ModelVariant> VariantsOf(const front::PassTrace& trace, const target::Target& target) {
+  const auto apart = backend::BackendOf(target).passes_apart;
   std::vector<ModelVariant> variants = {{"fused", "", {}}};
   for (const Rewrite& rewrite : kRewrites) {
-    if (!HasChanged(trace, rewrite.pass) || (rewrite.gpu_only && !target.is_cuda())) continue;
+    if (!HasChanged(trace, rewrite.pass) || std::ranges::find(apart, rewrite.pass) == apart.end())
+      continue;
     const size_t so_far = variants.size();
     for (size_t v = 0; v < so_far; ++v) variants.push_back(Without(variants[v], rewrite));
   }

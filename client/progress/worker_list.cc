@@ -38,7 +38,9 @@ std::string ClassOf(const proto::WorkerLine& worker) {
 std::string ShortClassOf(const proto::WorkerLine& worker) {
   const Result<target::Target> target = target::Target::Parse(worker.target());
   if (!target.ok()) return "-";
-  if (target->is_cuda()) return target->gpu().CudaArch() + " x" + std::to_string(target->gpu().sms);
+  if (const auto* gpu = target->As<target::GpuTarget>()) {
+    return gpu->CudaArch() + " x" + std::to_string(gpu->sms);
+  }
   const std::string text = target->ClassText();
   const size_t isa = text.find("isa=") + 4;
   return target->cpu().arch + " " + text.substr(isa, text.find(' ', isa) - isa) + " x" +

@@ -6,6 +6,7 @@
 
 #include "base/machine/cpus.h"
 #include "client/target/target_choice.h"
+#include "compiler/backend/backend.h"
 
 namespace mlc::client {
 namespace {
@@ -34,8 +35,9 @@ Result<target::Target> ClassAmong(const std::vector<std::string>& texts, const s
   std::map<std::string, target::Target> classes;
   for (const std::string& text : texts) {
     const Result<target::Target> target = target::Target::Parse(text);
-    if (!target.ok() || target->is_cuda() != (word == "cuda")) continue;
-    if (threads > 0 && !target->is_cuda() && target->cpu().threads != threads) continue;
+    if (!target.ok() || backend::BackendOf(*target).name != word) continue;
+    const auto* cpu = target->As<target::CpuTarget>();
+    if (threads > 0 && cpu != nullptr && cpu->threads != threads) continue;
     classes.emplace(target->ClassText(), MLC_TRY(target::Target::Parse(target->ClassText())));
   }
   if (classes.empty() || (here.ok() && classes.contains(here->ClassText()))) return here;

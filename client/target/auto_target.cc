@@ -10,6 +10,7 @@
 
 #include "client/target/answering_child.h"
 #include "client/target/target_choice.h"
+#include "compiler/backend/backend.h"
 #include "compiler/build/cupti_places.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/runtime/cuda_driver.h"
@@ -57,7 +58,8 @@ Classes ClassesOf(const std::vector<std::string>& texts, int threads) {
   for (const std::string& text : texts) {
     const Result<target::Target> target = target::Target::Parse(text);
     if (!target.ok()) continue;
-    if (threads > 0 && !target->is_cuda() && target->cpu().threads != threads) continue;
+    const auto* cpu = target->As<target::CpuTarget>();
+    if (threads > 0 && cpu != nullptr && cpu->threads != threads) continue;
     const Result<target::Target> of_class = target::Target::Parse(target->ClassText());
     if (of_class.ok()) classes.emplace(target->ClassText(), *of_class);
   }
@@ -138,15 +140,20 @@ Result<AutoTarget> ChooseAmongWorkers(const std::vector<std::string>& texts, con
     chosen.reason += "; the server has no such workers at present";
     return chosen;
   }
-  const bool cuda = std::ranges::any_of(classes, [](const auto& c) { return c.second.is_cuda(); });
   Classes kind;
-  for (const auto& [text, target] : classes) {
-    if (target.is_cuda() == cuda) kind.emplace(text, target);
+  std::string_view devices;
+  for (const backend::Backend& row : backend::Backends()) {
+    Classes of_row;
+    for (const auto& [text, target] : classes) {
+      if (&backend::BackendOf(target) == &row) of_row.emplace(text, target);
+    }
+    if (of_row.empty()) continue;
+    kind = std::move(of_row);
+    devices = row.plural;
   }
   if (auto own = OfMachine(kind, machine, "the server has workers like")) return *std::move(own);
   if (kind.size() == 1) {
-    return OfClass(kind.begin()->second,
-                   std::string("the server's only class of ") + (cuda ? "GPUs" : "CPUs"));
+    return OfClass(kind.begin()->second, "the server's only class of " + std::string(devices));
   }
   std::string list;
   for (const auto& [text, target] : kind) list += "\n  --target '" + text + "'";

@@ -12,6 +12,7 @@
 #include "client/tune/said_target.h"
 #include "client/tune/tune_end.h"
 #include "client/tune/whole_model_stage.h"
+#include "compiler/backend/backend.h"
 #include "server/search/portfolio_strategy.h"
 
 namespace mlc::client {
@@ -26,8 +27,8 @@ constexpr char kWithoutGpu[] =
 // The embedded worker is this machine.
 Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
   if (IsLocalTarget(options.target)) return Status();
-  const target::Target here =
-      MLC_TRY(ChooseTarget(asked.is_cuda() ? "cuda" : "cpu", ThreadsOf(options), kWithoutGpu));
+  const target::Target here = MLC_TRY(
+      ChooseTarget(std::string(backend::BackendOf(asked).name), ThreadsOf(options), kWithoutGpu));
   if (asked.ClassText() == here.ClassText()) return Status();
   return InvalidArgument("this machine is not the --target: it is '" + here.ClassText() +
                          "'; give --server with workers of that target");
@@ -52,12 +53,13 @@ Result<ExitCode> TuneLocal(const TuneSession& session) {
   const target::Target target = MLC_TRY(TargetOf(options));
   const TuneRequest tune = MLC_TRY(TuneRequestOf(options, target));
   MLC_TRY(CheckLocal(options, target));
-  if (!target.is_cuda()) SayPlaces(options, target.cpu().threads);
+  const backend::Backend& backend = backend::BackendOf(target);
+  if (const auto* cpu = target.As<target::CpuTarget>()) SayPlaces(options, cpu->threads);
   const std::stop_token stop = session.interrupt.Keep();
-  const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(EmbeddedServer::Start(
-      {options.log, options.worker, ThreadsOf(options), target.is_cuda() ? "cuda" : "cpu",
-       options.cuda_home, options.cubin_cache, options.verbose, options.is_raw(),
-       server::MakePortfolioStrategy}));
+  const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(
+      EmbeddedServer::Start({options.log, options.worker, ThreadsOf(options),
+                             std::string(backend.name), options.cuda_home, options.cubin_cache,
+                             options.verbose, options.is_raw(), server::MakePortfolioStrategy}));
   TunerClient client = MLC_TRY(TunerClient::Connect({embedded->address(), {}, {}, {}}));
   const proto::SubmitJobReply job = MLC_TRY(Submit(client, tune));
   if (options.resume && !job.resumed()) std::cerr << "nothing to resume: starting anew\n";
@@ -73,7 +75,7 @@ Result<ExitCode> TuneLocal(const TuneSession& session) {
   if (!ended.ok()) return ended.status();
   if (ended->state() != proto::FAILED) output.Finish(*ended);
   std::optional<WholeModelResult> whole;
-  if (target.is_cuda() && !options.is_raw()) {
+  if (backend.times_whole_models && !options.is_raw()) {
     whole = TryRunnersUp(options, job.job(), *ended, stop);
   }
   return Ended(options, job.job(), tune.model, *ended, whole);

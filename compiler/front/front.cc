@@ -4,10 +4,10 @@
 #include <chrono>
 #include <utility>
 
+#include "compiler/backend/backend.h"
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/passes/pad_channels.h"
 #include "compiler/graph/passes/pipeline.h"
-#include "compiler/graph/passes/spread_norms.h"
 #include "compiler/graph/physical/build_program.h"
 
 namespace mlc::front {
@@ -95,13 +95,10 @@ Status RunOptional(std::string_view name, graph::Graph& graph, const FrontOption
 }  // namespace
 
 FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
-  if (!target.is_cuda()) return options;
-  options.rules.alignment = 16;
-  options.rules.write_over_operands = false;
-  options.rules.resizes_by_element = false;
-  options.rules.few_channels = 3;
-  options.pad_channels = true;
-  options.skip.emplace(graph::kSpreadNorms);
+  const backend::Backend& backend = backend::BackendOf(target);
+  options.rules = backend.rules;
+  options.pad_channels = backend.pad_channels;
+  for (const std::string_view pass : backend.skipped_passes) options.skip.emplace(pass);
   return options;
 }
 

@@ -51,8 +51,7 @@ struct PassTrace {
 // Every pass in order, the names of --print-after; a name may stand more than once.
 std::vector<std::string> PassNames();
 
-// `options` for kernels of the target: GPU kernels take operands at multiples of 16 bytes, write
-// over none, and want channels innermost and whole.
+// `options` for kernels of the target, by its backend's rules.
 FrontOptions ForTarget(FrontOptions options, const target::Target& target);
 // The tolerance of the tasks.
 double ToleranceOf(const FrontOptions& options);

@@ -1,40 +1,15 @@
-// The one list of families for CPUs, and the choice between it and the one for GPUs.
+// The families of all kinds of device, from the rows of compiler/backend.
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
 
-#include "compiler/schedule/cpu/attention/attention.h"
-#include "compiler/schedule/cpu/contraction/contraction.h"
-#include "compiler/schedule/cpu/depthwise/depthwise.h"
-#include "compiler/schedule/cpu/pointwise/pointwise.h"
-#include "compiler/schedule/cpu/row_reduce/row_reduce.h"
-#include "compiler/schedule/cpu/window/window.h"
-#include "compiler/schedule/cpu/winograd/winograd.h"
-#include "compiler/schedule/cuda/families.h"
+#include "compiler/backend/backend.h"
 #include "compiler/schedule/space/check_config.h"
 #include "compiler/schedule/space/family.h"
 
 namespace mlc::schedule {
 
 namespace {
-
-std::span<const Family* const> CpuFamilies() {
-  static const ContractionFamily contraction;
-  static const DepthwiseFamily depthwise;
-  static const WinogradFamily winograd;
-  static const AttentionFamily attention;
-  static const WindowFamily window;
-  static const PointwiseFamily pointwise;
-  static const RowReduceFamily row_reduce;
-  static const std::array<const Family*, 7> families = {
-      &winograd, &depthwise, &contraction, &attention, &window, &row_reduce, &pointwise};
-  return families;
-}
-
-std::span<const Family* const> FamiliesOf(const target::Target& target) {
-  return target.is_cuda() ? CudaFamilies() : CpuFamilies();
-}
 
 bool IsAmong(std::span<const Family* const> families, const Family* family) {
   return std::find(families.begin(), families.end(), family) != families.end();
@@ -44,9 +19,11 @@ bool IsAmong(std::span<const Family* const> families, const Family* family) {
 
 std::span<const Family* const> Families() {
   static const std::vector<const Family*> all = [] {
-    std::vector<const Family*> both(CpuFamilies().begin(), CpuFamilies().end());
-    both.insert(both.end(), CudaFamilies().begin(), CudaFamilies().end());
-    return both;
+    std::vector<const Family*> every;
+    for (const backend::Backend& row : backend::Backends()) {
+      every.insert(every.end(), row.families().begin(), row.families().end());
+    }
+    return every;
   }();
   return all;
 }
@@ -61,7 +38,7 @@ const Family* FindFamily(std::string_view name) {
 std::vector<const Family*> FamiliesFor(const graph::Workload& workload,
                                        const target::Target& target) {
   std::vector<const Family*> accepting;
-  for (const Family* family : FamiliesOf(target)) {
+  for (const Family* family : backend::BackendOf(target).families()) {
     if (family->Accepts(workload, target)) accepting.push_back(family);
   }
   return accepting;
@@ -85,7 +62,7 @@ Result<std::unique_ptr<const Problem>> OpenFor(const graph::Workload& workload,
                               std::to_string(config.version) + ", this build has version " +
                               std::to_string(family->version()) + "; tune the workload again");
   }
-  if (!IsAmong(FamiliesOf(target), family)) {
+  if (!IsAmong(backend::BackendOf(target).families(), family)) {
     return InvalidArgument("family " + config.family + " is not for " + target.ClassText());
   }
   if (!family->Accepts(workload, target)) {

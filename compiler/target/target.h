@@ -76,7 +76,6 @@ struct Target {
   CpuTarget& cpu();
   const GpuTarget& gpu() const;
   GpuTarget& gpu();
-  bool is_cuda() const { return As<GpuTarget>() != nullptr; }
 
   std::string ToText() const;
   // The text without the calibrated figures: records of equal class are comparable.

@@ -186,7 +186,7 @@ Check Tuner::ChooseCanary(const std::string& worker, const target::Target& targe
                           const std::vector<Digest>& workloads) const {
   Check check;
   check.worker = worker;
-  check.factor = target.is_cuda() ? kSameGpu : kSameCpu;
+  check.factor = target.As<target::GpuTarget>() != nullptr ? kSameGpu : kSameCpu;
   // User-supplied kernels are only for workers that allow them, and do not verify a worker.
   const auto by_others = [&](const db::Record& record) {
     return record.worker != worker && !schedule::IsUserKernel(record.config);

@@ -31,9 +31,8 @@ constexpr double kSlowestClockGhz = 2;
 double FloorNs(double flops, const target::Target& target) {
   double peak = target.fma_gflops;
   if (peak <= 0) return 0;
-  if (!target.is_cuda()) {
-    peak = std::max(
-        peak, 2.0 * target.cpu().threads * target.cpu().Lanes(DType::kF32) * kSlowestClockGhz);
+  if (const auto* cpu = target.As<target::CpuTarget>()) {
+    peak = std::max(peak, 2.0 * cpu->threads * cpu->Lanes(DType::kF32) * kSlowestClockGhz);
   }
   return flops / (peak * kPeakMargin);
 }
@@ -108,7 +107,7 @@ Status Tuner::OpenSearch(Job& job, const db::JobRow& row) {
   plan.target_class = job.target_class;
   plan.trials = job.options.trials;
   plan.batch = job.options.batch;
-  if (input.target.is_cuda()) plan.in_flight = kGpuBatchesInFlight;
+  if (input.target.As<target::GpuTarget>() != nullptr) plan.in_flight = kGpuBatchesInFlight;
   for (const db::JobTask& task : row.tasks) plan.workloads.push_back(task.workload);
   TimingLock quiet(options_.timing_lock);
   job.run = std::make_unique<JobRun>(

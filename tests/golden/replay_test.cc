@@ -28,7 +28,7 @@ std::string KernelText(const schedule::LoweredKernel& lowered) {
 }
 
 std::string DeviceName(const target::Target& target) {
-  if (target.is_cuda()) return target.gpu().CudaArch();
+  if (const auto* gpu = target.As<target::GpuTarget>()) return gpu->CudaArch();
   return target.cpu().isa == target::Isa::kAvx512 ? "avx512" : "avx2";
 }
 

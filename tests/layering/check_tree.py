@@ -18,7 +18,7 @@ ALLOWED = {
     "base/wire": "base proto",
     "client/compile": (
         "base base/machine base/process base/rpc base/wire client/model client/service client/target "
-        "compiler/build compiler/codegen compiler/codegen/cuda compiler/front compiler/graph "
+        "compiler/backend compiler/build compiler/codegen compiler/codegen/cuda compiler/front compiler/graph "
         "compiler/graph/physical compiler/package compiler/schedule/cuda/user_kernel compiler/schedule/space "
         "compiler/target costmodel costmodel/history db db/sqlite proto"),
     "client/local": (
@@ -28,25 +28,31 @@ ALLOWED = {
         "base base/machine base/process client/model client/target compiler/front compiler/graph "
         "compiler/schedule/cuda/user_kernel compiler/schedule/space compiler/target db db/snapshot db/sqlite"),
     "client/model": (
-        "base compiler/front compiler/graph compiler/graph/onnx compiler/graph/physical compiler/runtime "
+        "base compiler/backend compiler/front compiler/graph compiler/graph/onnx compiler/graph/physical compiler/runtime "
         "compiler/target"),
     "client/progress": (
         "base base/process client/local client/model client/service client/tune/options compiler/target proto"),
     "client/run": (
         "base base/machine base/process client/model compiler/graph compiler/graph/evaluate compiler/graph/onnx "
         "compiler/graph/passes"),
-    "client/service": "base base/machine base/rpc base/wire client/target compiler/target proto",
-    "client/target": "base compiler/build compiler/runtime compiler/target",
+    "client/service": "base base/machine base/rpc base/wire client/target compiler/backend compiler/target proto",
+    "client/target": "base compiler/backend compiler/build compiler/runtime compiler/target",
     "client/tune": (
         "base base/machine base/process base/rpc base/wire client/local client/model client/progress "
-        "client/service client/target client/tune/options compiler/front compiler/schedule/cuda/user_kernel "
-        "compiler/target proto server/search"),
+        "client/service client/target client/tune/options compiler/backend compiler/front "
+        "compiler/schedule/cuda/user_kernel compiler/target proto server/search"),
     "client/tune/options": "base base/process base/rpc client/model client/target compiler/target",
+    "compiler/backend": (
+        "compiler/graph/passes compiler/graph/physical compiler/schedule/cpu/attention "
+        "compiler/schedule/cpu/contraction compiler/schedule/cpu/depthwise compiler/schedule/cpu/pointwise "
+        "compiler/schedule/cpu/row_reduce compiler/schedule/cpu/window compiler/schedule/cpu/winograd "
+        "compiler/schedule/cuda compiler/schedule/space compiler/target"),
     "compiler/build": "base base/process compiler/runtime compiler/target",
     "compiler/codegen": "base compiler/ir compiler/target compiler/types",
     "compiler/codegen/cuda": "base compiler/ir compiler/runtime compiler/target compiler/types",
     "compiler/front": (
-        "base compiler/graph compiler/graph/onnx compiler/graph/passes compiler/graph/physical compiler/target"),
+        "base compiler/backend compiler/graph compiler/graph/onnx compiler/graph/passes compiler/graph/physical "
+        "compiler/target"),
     "compiler/graph": "base compiler/types",
     "compiler/graph/evaluate": "base compiler/graph compiler/types",
     "compiler/graph/onnx": "base compiler/graph compiler/graph/evaluate",
@@ -60,10 +66,7 @@ ALLOWED = {
         "compiler/runtime compiler/schedule/cuda/user_kernel compiler/schedule/space compiler/target"),
     "compiler/runtime": "",
     "compiler/schedule": (
-        "base compiler/graph compiler/ir compiler/schedule/cpu/attention compiler/schedule/cpu/contraction "
-        "compiler/schedule/cpu/depthwise compiler/schedule/cpu/pointwise compiler/schedule/cpu/row_reduce "
-        "compiler/schedule/cpu/window compiler/schedule/cpu/winograd compiler/schedule/cuda "
-        "compiler/schedule/fusion compiler/schedule/space"),
+        "base compiler/backend compiler/graph compiler/ir compiler/schedule/fusion compiler/schedule/space"),
     "compiler/schedule/cpu": "compiler/ir",
     "compiler/schedule/cpu/attention": "base compiler/schedule/cpu compiler/schedule/fusion compiler/schedule/space",
     "compiler/schedule/cpu/contraction": (
@@ -117,7 +120,8 @@ ALLOWED = {
     "compiler/schedule/space": "base compiler/graph compiler/ir compiler/target",
     "compiler/target": "base compiler/types",
     "compiler/types": "base",
-    "costmodel": "base compiler/graph compiler/schedule/problem compiler/schedule/space compiler/target",
+    "costmodel": (
+        "base compiler/backend compiler/graph compiler/schedule/problem compiler/schedule/space compiler/target"),
     "costmodel/history": "base compiler/schedule compiler/schedule/cuda/user_kernel costmodel db",
     "db": "base",
     "db/snapshot": "base base/process db db/sqlite",

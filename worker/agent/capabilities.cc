@@ -66,7 +66,7 @@ proto::Capabilities CapabilitiesOf(const Toolkit& toolkit, const std::string& ta
     capabilities.add_kernels(std::string(family->name()) + "/" + std::to_string(family->version()));
   }
   const Result<target::Target> parsed = target::Target::Parse(target);
-  if (parsed.ok() && parsed->is_cuda()) {
+  if (parsed.ok() && parsed->As<target::GpuTarget>() != nullptr) {
     if (toolkit.allow_user_kernels) capabilities.add_kernels(schedule::UserKernelName());
     DescribeGpus(toolkit, parsed->ClassText(), capabilities);
     return capabilities;

@@ -186,7 +186,8 @@ Result<BuiltKernel> BuildConfig(const graph::Workload& workload, const schedule:
                                 const target::Target& target, const CudaToolchain& tools) {
   if (schedule::IsUserKernel(config)) return CompileUserKernel(workload, config, target, tools);
   const schedule::LoweredKernel lowered = MLC_TRY(schedule::LowerConfig(workload, target, config));
-  return target.is_cuda() ? CompileForDevice(lowered, target, tools) : Compile(lowered, target);
+  if (target.As<target::CpuTarget>() != nullptr) return Compile(lowered, target);
+  return CompileForDevice(lowered, target, tools);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ class Engine {
   Status StartGpus();
   Status CheckUserKernel() const;
   bool OnCpu(const Job& job) const {
-    return !targets_[static_cast<size_t>(job.trial.target)].is_cuda();
+    return targets_[static_cast<size_t>(job.trial.target)].As<target::CpuTarget>() != nullptr;
   }
   size_t ClassOf(const Job& job) const;  // among the fleet's; REQUIRES: !OnCpu(job)
   bool IsWorkWaiting(const std::vector<Job*>& group);

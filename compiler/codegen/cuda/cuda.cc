@@ -5,7 +5,7 @@
 namespace mlc::codegen {
 
 Result<CudaSource> PrintCuda(const ir::Kernel& kernel, const target::Target& target) {
-  if (!target.is_cuda()) {
+  if (target.As<target::GpuTarget>() == nullptr) {
     return InvalidArgument("kernel '" + kernel.name + "': CUDA C++ needs a CUDA target, not " +
                            target.ToText());
   }

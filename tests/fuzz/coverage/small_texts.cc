@@ -48,7 +48,7 @@ void ReadTarget(const std::string& text) {
   const Result<target::Target> of_class = target::Target::Parse(target->ClassText());
   MLC_CHECK(of_class.ok()) << of_class.status().message() << "\n" << target->ClassText();
   MLC_CHECK(of_class->ClassText() == target->ClassText()) << target->ClassText();
-  if (!target->is_cuda()) return;
+  if (target->As<target::GpuTarget>() == nullptr) return;
   for (const target::Target& newer : target::NewerDevices(*target)) {
     MLC_CHECK(target::Target::Parse(newer.ToText()).ok()) << newer.ToText();
   }

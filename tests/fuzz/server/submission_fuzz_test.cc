@@ -138,7 +138,7 @@ class Bench {
   void Call(const target::Target& target) {
     proto::SynchronizeRequest request;
     request.set_protocol(kWireProtocol);
-    request.set_worker(target.is_cuda() ? "gpu" : "cpu");
+    request.set_worker(target.As<target::GpuTarget>() != nullptr ? "gpu" : "cpu");
     request.set_incarnation("1");
     request.set_build("test");
     request.set_target(target.ToText());
@@ -183,7 +183,8 @@ class SubmissionFuzz : public ::testing::Test {
         for (const Hostile& hostile : texts) {
           for (const target::Target& target : {golden::Avx512(), golden::Hopper()}) {
             std::snprintf(shared_->name, sizeof(shared_->name) / 2,
-                          "%s on %s: ", hostile.name.c_str(), target.is_cuda() ? "cuda" : "cpu");
+                          "%s on %s: ", hostile.name.c_str(),
+                          target.As<target::GpuTarget>() != nullptr ? "cuda" : "cpu");
             std::strncpy(shared_->text, hostile.text.c_str(), kShownText - 1);
             bench.Try(hostile.text, target);
           }

@@ -1,4 +1,4 @@
-#include "costmodel/analytic_cuda.h"
+#include "costmodel/analytic.h"
 
 #include <gtest/gtest.h>
 

@@ -102,7 +102,7 @@ KernelFacts FactsOf(const Workload& workload, const gpu::AttentionPlan& plan,
 }  // namespace
 
 bool GpuAttentionFamily::Accepts(const Workload& workload, const target::Target& target) const {
-  if (!target.is_cuda()) return false;
+  if (target.As<target::GpuTarget>() == nullptr) return false;
   std::optional<gpu::AttentionPlan> plan = gpu::FindGpuAttention(workload);
   return plan && plan->block_bytes() <= target.gpu().block_bytes;
 }

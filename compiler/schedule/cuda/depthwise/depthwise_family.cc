@@ -40,7 +40,7 @@ RejectReason CheckPlan(const gpu::DepthwisePlan& plan) {
 }  // namespace
 
 bool GpuDepthwiseFamily::Accepts(const Workload& workload, const target::Target& target) const {
-  if (!target.is_cuda()) return false;
+  if (target.As<target::GpuTarget>() == nullptr) return false;
   const std::optional<ContractionProblem> p = FindContraction(workload);
   return p && IsDepthwise(*p) && p->Taps() <= kMaxBody;
 }

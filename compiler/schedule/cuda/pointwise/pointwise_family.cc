@@ -50,7 +50,8 @@ bool NeedsTile(const Piece& piece) {
 }  // namespace
 
 bool GpuPointwiseFamily::Accepts(const Workload& workload, const target::Target& target) const {
-  return target.is_cuda() && (AllCovered(workload) || FindScan(workload) != graph::kNoValue);
+  return target.As<target::GpuTarget>() != nullptr &&
+         (AllCovered(workload) || FindScan(workload) != graph::kNoValue);
 }
 
 std::optional<PointwiseProblem> GpuPointwiseFamily::Find(const Workload& workload,

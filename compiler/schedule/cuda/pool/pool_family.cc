@@ -12,7 +12,7 @@ namespace mlc::schedule {
 using graph::Workload;
 
 bool GpuPoolFamily::Accepts(const Workload& workload, const target::Target& target) const {
-  return target.is_cuda() && FindWindow(workload, 1).has_value();
+  return target.As<target::GpuTarget>() != nullptr && FindWindow(workload, 1).has_value();
 }
 
 std::optional<WindowProblem> GpuPoolFamily::Find(const Workload& workload,

@@ -46,7 +46,7 @@ std::vector<int64_t> PowersUpTo(int64_t first, int64_t last) {
 }  // namespace
 
 bool GpuRowReduceFamily::Accepts(const Workload& workload, const target::Target& target) const {
-  return target.is_cuda() && FindRowProblem(workload, 1).has_value();
+  return target.As<target::GpuTarget>() != nullptr && FindRowProblem(workload, 1).has_value();
 }
 
 std::optional<GpuRows> GpuRowReduceFamily::Find(const Workload& workload,

@@ -21,7 +21,7 @@ int BlocksAtOnce(const GpuContraction& g, const target::Target& target, const Si
 
 bool SimtContractionFamily::Accepts(const graph::Workload& workload,
                                     const target::Target& target) const {
-  if (!target.is_cuda()) return false;
+  if (target.As<target::GpuTarget>() == nullptr) return false;
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
   return g && !IsDepthwise(g->p);
 }

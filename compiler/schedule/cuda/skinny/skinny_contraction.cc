@@ -80,7 +80,7 @@ RejectReason CheckSkinnyPlan(const GpuContraction& g, const target::Target& targ
 
 bool SkinnyContractionFamily::Accepts(const graph::Workload& workload,
                                       const target::Target& target) const {
-  if (!target.is_cuda()) return false;
+  if (target.As<target::GpuTarget>() == nullptr) return false;
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
   return g && g->m <= kMaxSkinnyRows && g->z == 1 && g->p.column_is_weight && g->p.Taps() == 1 &&
          !g->AnyChecked() && !IsDepthwise(g->p) &&

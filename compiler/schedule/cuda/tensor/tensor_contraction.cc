@@ -51,7 +51,8 @@ Config Make(const Space& space, const TensorPlan& plan) {
 
 bool TensorContractionFamily::Accepts(const graph::Workload& workload,
                                       const target::Target& target) const {
-  if (!target.is_cuda() || target.gpu().compute < 80) return false;
+  const auto* gpu = target.As<target::GpuTarget>();
+  if (gpu == nullptr || gpu->compute < 80) return false;
   const std::optional<GpuContraction> g = FindGpuContraction(workload);
   TensorMath math;
   return g && TensorMathOf(*g, &math) && !IsDepthwise(g->p);

@@ -104,13 +104,14 @@ bool IsUserKernel(std::string_view config) {
 }
 
 Status CheckFits(const UserKernel& user_kernel, const target::Target& target) {
-  if (!target.is_cuda()) {
+  const auto* gpu = target.As<target::GpuTarget>();
+  if (gpu == nullptr) {
     return InvalidArgument("a kernel in CUDA is not for " + target.ClassText());
   }
-  if (user_kernel.block_bytes <= target.gpu().block_bytes) return Status();
+  if (user_kernel.block_bytes <= gpu->block_bytes) return Status();
   return InvalidArgument("the kernel's blocks take " + std::to_string(user_kernel.block_bytes) +
-                         " bytes of shared memory; " + target.gpu().CudaArch() + " has " +
-                         std::to_string(target.gpu().block_bytes));
+                         " bytes of shared memory; " + gpu->CudaArch() + " has " +
+                         std::to_string(gpu->block_bytes));
 }
 
 std::vector<Binding> UserKernelBindings(const graph::Workload& workload) {

@@ -1,9 +1,10 @@
-#include "costmodel/analytic_cuda.h"
-
+// The analytic model of kernels on GPUs.
 #include <algorithm>
 #include <cmath>
 
-namespace mlc::costmodel {
+#include "compiler/backend/estimate.h"
+
+namespace mlc::backend {
 namespace {
 
 // Rates of one multiprocessor, per nanosecond, where the target's peaks are not calibrated: a clock
@@ -25,7 +26,7 @@ constexpr double kOverlap = 0.12;  // of the shorter parts that does not hide be
 
 }  // namespace
 
-Estimate EstimateCudaKernel(const schedule::KernelFacts& f, const target::Target& target) {
+Estimate EstimateOnGpu(const schedule::KernelFacts& f, const target::Target& target) {
   const double sms = std::max(1, target.gpu().sms);
   const double blocks = std::max(1.0, f.blocks);
   const double active = std::min(sms, blocks);
@@ -61,4 +62,4 @@ Estimate EstimateCudaKernel(const schedule::KernelFacts& f, const target::Target
   return e;
 }
 
-}  // namespace mlc::costmodel
+}  // namespace mlc::backend
