@@ -4,10 +4,12 @@
 #include <memory>
 #include <utility>
 
+#include "compiler/backend/backend.h"
 #include "compiler/schedule/space/family.h"
 #include "costmodel/analytic.h"
 
 namespace mlc::costmodel {
+
 std::vector<schedule::Config> DefaultConfigs(const graph::Workload& workload,
                                              const target::Target& target) {
   const target::Target any = target.WithoutPeaks();
