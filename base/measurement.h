@@ -1,10 +1,15 @@
 // The result of one trial: workers report it, the log stores it and the search learns from it. A
-// value. Times are nanoseconds of one execution of the kernel, and 0 if the outcome has no time.
+// value. Times are nanoseconds of one execution of the kernel, and 0 if the outcome has no time. A
+// new field is a member and a row of kMeasurementFields, and a field of proto/common.proto: the
+// log, exported lines, digests, both wires and their tests follow from the table.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <tuple>
+#include <utility>
 
+#include "base/fields.h"
 #include "base/outcome.h"
 
 namespace mlc {
@@ -34,5 +39,33 @@ struct Measurement {
   // Compiler message, signal name or wrong element; at most 16 KiB; empty for kOk.
   std::string detail;
 };
+
+// Of the log: a best time, and one that is none.
+inline constexpr double kMaxTimeNs = 1e12;
+inline constexpr double kMaxLongTimeNs = 1e15;
+
+// In the order of the log's columns. New rows go to the end.
+inline constexpr std::tuple kMeasurementFields{
+    Field{&Measurement::outcome, {.name = "outcome", .label = "outcome"}},
+    Field{&Measurement::median_ns, {.name = "median_ns", .label = "median", .unit = "ns"}},
+    Field{&Measurement::p10_ns,
+          {.name = "p10_ns", .label = "p10", .unit = "ns", .limit = kMaxTimeNs}},
+    Field{&Measurement::p90_ns,
+          {.name = "p90_ns", .label = "p90", .unit = "ns", .limit = kMaxLongTimeNs}},
+    Field{&Measurement::runs, {.name = "runs", .label = "number of runs"}},
+    Field{&Measurement::cold_ns,
+          {.name = "cold_ns", .label = "cold", .unit = "ns", .limit = kMaxLongTimeNs}},
+    Field{&Measurement::max_error, {.name = "max_error", .label = "largest error"}},
+    Field{&Measurement::build_ms, {.name = "build_ms", .label = "build", .unit = "ms"}},
+    Field{&Measurement::clock_mhz, {.name = "clock_mhz", .label = "clock", .unit = "MHz"}},
+    Field{&Measurement::machine_speed, {.name = "machine_speed", .label = "machine speed"}},
+    Field{&Measurement::detail, {.name = "detail", .label = "detail"}},
+};
+
+// visit(const FieldInfo&, value) for each field. `measurement` may be const.
+template <MaybeConst<Measurement> M, typename Visit>
+void VisitFields(M& measurement, Visit&& visit) {
+  VisitTable(kMeasurementFields, measurement, std::forward<Visit>(visit));
+}
 
 }  // namespace mlc

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <concepts>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "db/record_fields.h"
 #include "db/whole_number.h"
 
 namespace mlc::db {
@@ -36,32 +38,41 @@ Result<WorkloadRow> WorkloadFrom(const Json& json) {
   return row;
 }
 
+Status Read(const Json& json, const char* key, Digest& value) {
+  value = MLC_TRY(DigestField(json, key));
+  return Status();
+}
+
+Status Read(const Json& json, const char* key, Outcome& value) {
+  value = MLC_TRY(ParseOutcome(json.value(key, std::string())));
+  return Status();
+}
+
+// Of numbers and texts: nothing where the line lacks the key.
+template <typename T>
+Status Read(const Json& json, const char* key, T& value) {
+  if constexpr (std::integral<T>) {
+    value = MLC_TRY(WholeField<T>(json, key, T()));
+  } else {
+    value = json.value(key, T());
+  }
+  return Status();
+}
+
+Json ToJson(const Digest& value) { return value.ToText(); }
+Json ToJson(Outcome value) { return ToText(value); }
+template <typename T>
+Json ToJson(const T& value) {
+  return value;
+}
+
 Result<Record> RecordFrom(const Json& json) {
   Record record;
-  Measurement& m = record.measurement;
-  record.task_uid = MLC_TRY(DigestField(json, "task_uid"));
-  record.job_id = MLC_TRY(DigestField(json, "job_id"));
-  record.workload = MLC_TRY(DigestField(json, "workload"));
-  record.target = json.value("target", std::string());
-  record.config = json.value("config", std::string());
-  m.outcome = MLC_TRY(ParseOutcome(json.value("outcome", std::string())));
-  m.median_ns = json.value("median_ns", 0.0);
-  m.p10_ns = json.value("p10_ns", 0.0);
-  m.p90_ns = json.value("p90_ns", 0.0);
-  m.runs = MLC_TRY(WholeField<int32_t>(json, "runs", 0));
-  m.cold_ns = json.value("cold_ns", 0.0);
-  m.max_error = json.value("max_error", 0.0);
-  m.build_ms = json.value("build_ms", 0.0);
-  m.clock_mhz = json.value("clock_mhz", 0.0);
-  m.machine_speed = json.value("machine_speed", 0.0);
-  m.detail = json.value("detail", std::string());
-  record.floor_ns = json.value("floor_ns", 0.0);
-  record.toolchain = json.value("toolchain", std::string());
-  record.worker = json.value("worker", std::string());
-  record.arm = json.value("arm", std::string());
-  record.predicted_rank = MLC_TRY(WholeField<int64_t>(json, "predicted_rank", 0));
-  record.seed = MLC_TRY(WholeField<uint64_t>(json, "seed", 0));
-  record.created_us = MLC_TRY(WholeField<int64_t>(json, "created_us", 0));
+  Status status;
+  VisitFields(record, [&](const FieldInfo& field, auto& value) {
+    if (status.ok()) status = Read(json, std::string(field.name).c_str(), value);
+  });
+  MLC_TRY(status);
   if (MLC_TRY(DigestField(json, "digest")) != DigestOf(record)) {
     return DataLoss("the record's fields do not give its digest");
   }
@@ -112,33 +123,12 @@ std::string ToJsonLine(const WorkloadRow& row) {
 }
 
 std::string ToJsonLine(const Record& record) {
-  const Measurement& m = record.measurement;
   Json json;
   json["kind"] = "record";
   json["version"] = kVersion;
-  json["task_uid"] = record.task_uid.ToText();
-  json["job_id"] = record.job_id.ToText();
-  json["workload"] = record.workload.ToText();
-  json["target"] = record.target;
-  json["config"] = record.config;
-  json["outcome"] = ToText(m.outcome);
-  json["median_ns"] = m.median_ns;
-  json["p10_ns"] = m.p10_ns;
-  json["p90_ns"] = m.p90_ns;
-  json["runs"] = m.runs;
-  json["cold_ns"] = m.cold_ns;
-  json["floor_ns"] = record.floor_ns;
-  json["max_error"] = m.max_error;
-  json["build_ms"] = m.build_ms;
-  json["clock_mhz"] = m.clock_mhz;
-  json["machine_speed"] = m.machine_speed;
-  json["detail"] = m.detail;
-  json["toolchain"] = record.toolchain;
-  json["worker"] = record.worker;
-  json["arm"] = record.arm;
-  json["predicted_rank"] = record.predicted_rank;
-  json["seed"] = record.seed;
-  json["created_us"] = record.created_us;
+  VisitFields(record, [&](const FieldInfo& field, const auto& value) {
+    if (!IsAbsent(field, value)) json[std::string(field.name)] = ToJson(value);
+  });
   json["digest"] = DigestOf(record).ToText();
   return Dump(json);
 }

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <concepts>
 #include <string_view>
+#include <type_traits>
 
 #include "base/text.h"
+#include "db/record_fields.h"
 
 namespace mlc::db {
 namespace {
@@ -16,8 +19,6 @@ constexpr size_t kMaxConfig = 8191;
 constexpr std::string_view kWithSource = "user_kernel/";
 constexpr size_t kMaxDetail = 16384;
 constexpr size_t kMaxName = 255;  // of a family and its version, where a source follows
-constexpr double kMaxTimeNs = 1e12;
-constexpr double kMaxLongTimeNs = 1e15;  // of those that are no best times
 constexpr int kMinRuns = 3;
 
 // Length-prefixed, so that no two different records share one text.
@@ -27,30 +28,46 @@ void Put(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(":").append(size, end).append(":").append(value).push_back('\n');
 }
 
+// What the digest says of a field that came after version 1.
+std::string DigestText(double value) { return FloatToText(value); }
+std::string DigestText(const std::string& value) { return value; }
+std::string DigestText(const Digest& value) { return value.ToText(); }
+std::string DigestText(Outcome value) { return std::string(mlc::ToText(value)); }
+template <std::integral Integer>
+std::string DigestText(Integer value) {
+  return std::to_string(value);
+}
+
 Status Bad(std::string_view what) {
   return InvalidArgument("record refused: " + std::string(what));
 }
 
 bool GoodTime(double ns) { return std::isfinite(ns) && ns > 0 && ns < kMaxTimeNs; }
 
-bool IsBetween0And(double value, double most) { return value >= 0 && value < most; }
+Status ValidateNumber(const FieldInfo& field, double value) {
+  const std::string name(field.name);
+  if (!std::isfinite(value) || value < 0) return Bad(name + " is negative or not finite");
+  if (field.limit == 0 || value < field.limit) return Status();
+  char limit[32];
+  const auto end = std::to_chars(limit, limit + sizeof(limit), field.limit).ptr;
+  return Bad(name + " is not below " + std::string(limit, end));
+}
 
-// What the schema says of the numbers of any record.
+// What the schema says of the numbers of any record, each by itself.
 Status ValidateNumbers(const Record& record) {
-  const Measurement& m = record.measurement;
-  for (double value : {m.p10_ns, m.p90_ns, m.cold_ns, m.max_error, m.build_ms, m.clock_mhz,
-                       m.machine_speed, record.floor_ns}) {
-    if (!std::isfinite(value) || value < 0) return Bad("a number is negative or not finite");
-  }
-  if (!IsBetween0And(m.p10_ns, kMaxTimeNs)) return Bad("p10 is not below 1000 s");
-  if (!IsBetween0And(m.p90_ns, kMaxLongTimeNs)) return Bad("p90 is not below 1000000 s");
-  if (!IsBetween0And(m.cold_ns, kMaxLongTimeNs)) {
-    return Bad("the time of the first run is not below 1000000 s");
-  }
-  if (!IsBetween0And(record.floor_ns, kMaxTimeNs)) return Bad("the floor is not below 1000 s");
-  if (m.runs < 0) return Bad("a negative number of runs");
-  if (record.predicted_rank < 0) return Bad("a negative rank");
-  return Status();
+  Status status;
+  VisitFields(record, [&](const FieldInfo& field, const auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    if (!status.ok()) return;
+    if constexpr (std::same_as<Value, double>) {
+      status = ValidateNumber(field, value);
+    } else if constexpr (std::signed_integral<Value>) {
+      if (value < 0 && field.range != Range::kAny) {
+        status = Bad(std::string(field.name) + " is negative");
+      }
+    }
+  });
+  return status;
 }
 
 Status ValidateTimes(const Record& record) {
@@ -112,6 +129,7 @@ Digest DigestOf(const Record& record) {
   std::string text;
   text.reserve(1024);
   text = "record v1\n";
+  // The fields of version 1, under the names and in the order of the digests in existing logs.
   Put(text, "task_uid", record.task_uid.ToText());
   Put(text, "study", record.job_id.ToText());
   Put(text, "workload", record.workload.ToText());
@@ -130,6 +148,9 @@ Digest DigestOf(const Record& record) {
   Put(text, "rank", std::to_string(record.predicted_rank));
   Put(text, "seed", std::to_string(record.seed));
   Put(text, "created", std::to_string(record.created_us));
+  VisitFields(record, [&](const FieldInfo& field, const auto& value) {
+    if (field.since > 1 && !IsAbsent(field, value)) Put(text, field.name, DigestText(value));
+  });
   return mlc::DigestOf(std::string_view(text));
 }
 

@@ -1,8 +1,13 @@
 #include "db/sqlite/record_rows.h"
 
+#include <concepts>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <vector>
+
+#include "base/fields.h"
+#include "db/record_fields.h"
 
 namespace mlc::db {
 namespace {
@@ -52,6 +57,59 @@ Result<std::string> StoredConfig(Database& database, const std::string& config) 
   return name;
 }
 
+void Read(const Statement& row, int column, Digest& value) { value = row.DigestAt(column); }
+void Read(const Statement& row, int column, std::string& value) { value = row.Text(column); }
+void Read(const Statement& row, int column, double& value) { value = row.Real(column); }
+void Read(const Statement& row, int column, Outcome& value) { value = OutcomeAt(row, column); }
+template <std::integral Integer>
+void Read(const Statement& row, int column, Integer& value) {
+  value = static_cast<Integer>(row.Int(column));
+}
+
+void Write(Statement& row, const Digest& value) { row.Bind(value); }
+void Write(Statement& row, const std::string& value) { row.Bind(std::string_view(value)); }
+void Write(Statement& row, double value) { row.BindReal(value); }
+void Write(Statement& row, Outcome value) { row.Bind(static_cast<int64_t>(value)); }
+template <std::integral Integer>
+void Write(Statement& row, Integer value) {
+  row.Bind(static_cast<int64_t>(value));
+}
+
+// Of kSelectRecord, after the workload and the target.
+constexpr int kIdColumn = 2;
+constexpr int kDigestColumn = 3;
+constexpr int kFirstField = 4;
+
+// Where the field's value stands, for rows of the tables in SelectRecord.
+std::string Source(std::string_view field) {
+  if (field == "workload") return "w.key";
+  if (field == "target") return "t.class";
+  if (field == "config") {
+    return "CASE WHEN r.family='user_kernel' AND instr(r.config, '#')>0 THEN"
+           " (SELECT text FROM long_config WHERE name=r.config) ELSE r.config END";
+  }
+  return "r." + std::string(field);
+}
+
+std::string SelectRecord() {
+  std::string sql = "SELECT r.workload, r.target, r.id, r.digest";
+  const Record record;
+  VisitFields(record,
+              [&](const FieldInfo& field, const auto&) { sql += ", " + Source(field.name); });
+  return sql + " FROM record r JOIN workload w ON w.id=r.workload JOIN target t ON t.id=r.target";
+}
+
+std::string InsertSql() {
+  std::string sql = "INSERT INTO record(family, family_version, digest";
+  std::string values = "?,?,?";
+  const Record record;
+  VisitFields(record, [&](const FieldInfo& field, const auto&) {
+    sql += ", " + std::string(field.name);
+    values += ",?";
+  });
+  return sql + ") VALUES(" + values + ") ON CONFLICT(task_uid) DO NOTHING";
+}
+
 }  // namespace
 
 Outcome OutcomeAt(const Statement& row, int column) {
@@ -60,82 +118,43 @@ Outcome OutcomeAt(const Statement& row, int column) {
   return known ? static_cast<Outcome>(number) : Outcome::kInfra;
 }
 
-const std::string kSelectRecord =
-    "SELECT r.id, r.task_uid, r.job_id, w.key, t.class,"
-    " CASE WHEN r.family='user_kernel' AND instr(r.config, '#')>0 THEN"
-    "  (SELECT text FROM long_config WHERE name=r.config) ELSE r.config END,"
-    " r.outcome, r.median_ns, r.p10_ns,"
-    " r.p90_ns, r.runs, r.cold_ns, r.floor_ns, r.max_error, r.build_ms, r.clock_mhz, "
-    "r.machine_speed,"
-    " r.detail, r.toolchain, r.worker, r.arm, r.predicted_rank, r.seed, r.created_us, r.digest,"
-    " r.workload, r.target"
-    " FROM record r JOIN workload w ON w.id=r.workload JOIN target t ON t.id=r.target";
+const std::string kSelectRecord = SelectRecord();
 
 Record RecordFrom(const Statement& row) {
   Record record;
-  Measurement& m = record.measurement;
-  record.id = row.Int(0);
-  record.task_uid = row.DigestAt(1);
-  record.job_id = row.DigestAt(2);
-  record.workload = row.DigestAt(3);
-  record.target = row.Text(4);
-  record.config = row.Text(5);
-  m.outcome = OutcomeAt(row, 6);
-  m.median_ns = row.Real(7);
-  m.p10_ns = row.Real(8);
-  m.p90_ns = row.Real(9);
-  m.runs = static_cast<int32_t>(row.Int(10));
-  m.cold_ns = row.Real(11);
-  record.floor_ns = row.Real(12);
-  m.max_error = row.Real(13);
-  m.build_ms = row.Real(14);
-  m.clock_mhz = row.Real(15);
-  m.machine_speed = row.Real(16);
-  m.detail = row.Text(17);
-  record.toolchain = row.Text(18);
-  record.worker = row.Text(19);
-  record.arm = row.Text(20);
-  record.predicted_rank = row.Int(21);
-  record.seed = static_cast<uint64_t>(row.Int(22));
-  record.created_us = row.Int(23);
+  record.id = row.Int(kIdColumn);
+  int column = kFirstField;
+  VisitFields(record, [&](const FieldInfo&, auto& value) { Read(row, column++, value); });
   return record;
 }
 
 Status CheckDigest(const Statement& row, const Record& record) {
-  if (row.DigestAt(24) == DigestOf(record)) return Status();
+  if (row.DigestAt(kDigestColumn) == DigestOf(record)) return Status();
   return DataLoss("record " + std::to_string(record.id) + " (" + record.task_uid.ToText() +
                   ") is damaged: its fields do not give its digest; run mlc-log verify");
 }
 
 Result<bool> InsertRecord(Database& database, const Record& record) {
+  static const std::string kSql = InsertSql();
   const int64_t workload = MLC_TRY(RequireWorkload(database, record.workload));
   const int64_t target = MLC_TRY(IdOfTarget(database, record.target));
   const FamilyVersion family = MLC_TRY(FamilyOf(record.config));
-  const Measurement& m = record.measurement;
-  Statement& add = *MLC_TRY(database.Cached(
-      "INSERT INTO record(task_uid, job_id, workload, target, family, family_version, config,"
-      " outcome, median_ns, p10_ns, p90_ns, runs, cold_ns, floor_ns, max_error, build_ms,"
-      " clock_mhz, machine_speed, detail, toolchain, worker, arm, predicted_rank, seed, "
-      "created_us, digest)"
-      " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-      " ON CONFLICT(task_uid) DO NOTHING"));
-  add.Bind(record.task_uid).Bind(record.job_id).Bind(workload).Bind(target);
-  add.Bind(std::string_view(family.family)).Bind(int64_t{family.version});
   const std::string config = MLC_TRY(StoredConfig(database, record.config));
-  add.Bind(std::string_view(config)).Bind(static_cast<int64_t>(m.outcome));
-  if (HasTime(m.outcome)) {
-    add.BindReal(m.median_ns);
-  } else {
-    add.BindNull();
-  }
-  add.BindReal(m.p10_ns).BindReal(m.p90_ns).Bind(int64_t{m.runs}).BindReal(m.cold_ns);
-  add.BindReal(record.floor_ns).BindReal(m.max_error).BindReal(m.build_ms).BindReal(m.clock_mhz);
-  add.BindReal(m.machine_speed)
-      .Bind(std::string_view(m.detail))
-      .Bind(std::string_view(record.toolchain));
-  add.Bind(std::string_view(record.worker)).Bind(std::string_view(record.arm));
-  add.Bind(record.predicted_rank).Bind(static_cast<int64_t>(record.seed));
-  add.Bind(record.created_us).Bind(DigestOf(record));
+  Statement& add = *MLC_TRY(database.Cached(kSql));
+  add.Bind(std::string_view(family.family)).Bind(int64_t{family.version}).Bind(DigestOf(record));
+  VisitFields(record, [&](const FieldInfo& field, const auto& value) {
+    if (field.name == "workload") {
+      add.Bind(workload);
+    } else if (field.name == "target") {
+      add.Bind(target);
+    } else if (field.name == "config") {
+      add.Bind(std::string_view(config));
+    } else if (field.name == "median_ns" && !HasTime(record.measurement.outcome)) {
+      add.BindNull();
+    } else {
+      Write(add, value);
+    }
+  });
   MLC_TRY(add.Run());
   return database.Changes() == 1;
 }

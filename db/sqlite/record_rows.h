@@ -11,10 +11,10 @@
 namespace mlc::db {
 
 // "SELECT <columns> FROM record ..." ready for a WHERE clause; RecordFrom reads its rows.
-// The last two columns are the numbers of workload and target.
+// It starts with the numbers of workload and target.
 extern const std::string kSelectRecord;
-inline constexpr int kWorkloadColumn = 25;
-inline constexpr int kTargetColumn = 26;
+inline constexpr int kWorkloadColumn = 0;
+inline constexpr int kTargetColumn = 1;
 Record RecordFrom(const Statement& row);
 // Returns kInfra, which the log never stores, for a number that is no outcome.
 Outcome OutcomeAt(const Statement& row, int column);

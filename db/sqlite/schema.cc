@@ -2,8 +2,12 @@
 
 #include <unistd.h>
 
+#include <concepts>
 #include <string>
+#include <type_traits>
 #include <vector>
+
+#include "base/text.h"
 
 namespace mlc::db {
 namespace {
@@ -39,14 +43,6 @@ Status SetVersion(Database& database, int version) {
   return database.Execute("PRAGMA user_version=" + std::to_string(version));
 }
 
-Status Create(Database& database, int version) {
-  return InTransaction(database, [&]() -> Status {
-    MLC_TRY(database.Execute(std::string(SchemaText())));
-    MLC_TRY(database.Execute("PRAGMA application_id=" + std::to_string(kApplicationId)));
-    return SetVersion(database, version);
-  });
-}
-
 Status Backup(Database& database, const std::string& path, int64_t found) {
   const std::string backup = path + ".v" + std::to_string(found) + ".bak";
   (void)unlink(backup.c_str());  // left by an earlier attempt that did not migrate
@@ -70,17 +66,72 @@ Result<std::vector<Migration>> StepsFrom(int64_t found, int version,
                             ": use the version that wrote it, or another --log");
 }
 
-Status Migrate(Database& database, const std::vector<Migration>& steps, int version) {
+Status TakeSteps(Database& database, const std::vector<Migration>& steps, int version) {
+  for (const Migration& step : steps) {
+    MLC_TRY(database.Execute(step.sql).WithPrefix("migration of the tuning log from " +
+                                                  Schema(step.from)));
+  }
+  return SetVersion(database, version);
+}
+
+Status Create(Database& database, const std::vector<Migration>& steps, int version) {
   return InTransaction(database, [&]() -> Status {
-    for (const Migration& step : steps) {
-      MLC_TRY(database.Execute(std::string(step.sql))
-                  .WithPrefix("migration of the tuning log from " + Schema(step.from)));
-    }
-    return SetVersion(database, version);
+    MLC_TRY(database.Execute(std::string(SchemaText())));
+    MLC_TRY(database.Execute("PRAGMA application_id=" + std::to_string(kApplicationId)));
+    return TakeSteps(database, steps, version);
   });
 }
 
+Status Migrate(Database& database, const std::vector<Migration>& steps, int version) {
+  return InTransaction(database, [&] { return TakeSteps(database, steps, version); });
+}
+
+std::string ColumnOf(const FieldInfo& field, const std::string& type, const std::string& absent) {
+  return "ALTER TABLE record ADD COLUMN " + std::string(field.name) + " " + type +
+         " NOT NULL DEFAULT " + absent;
+}
+
+// A column with the rules that Validate has for the field.
+std::string AddColumn(const FieldInfo& field, double) {
+  const std::string name(field.name);
+  std::string sql = ColumnOf(field, "REAL", "0") + " CHECK(" + name + " >= 0";
+  if (field.limit > 0) sql += " AND " + name + " < " + FloatToText(field.limit);
+  return sql + ");";
+}
+
+template <std::integral Integer>
+std::string AddColumn(const FieldInfo& field, Integer) {
+  std::string sql = ColumnOf(field, "INTEGER", "0");
+  if (field.range != Range::kAny) sql += " CHECK(" + std::string(field.name) + " >= 0)";
+  return sql + ";";
+}
+
+std::string AddColumn(const FieldInfo& field, const std::string&) {
+  return ColumnOf(field, "TEXT", "''") + ";";
+}
+
+std::vector<Migration> AllMigrations() {
+  std::vector<Migration> steps;
+  for (int from = 1; from < kSchemaVersion; ++from) steps.push_back({from, ""});
+  const Record record;
+  VisitFields(record, [&](const FieldInfo& field, const auto& value) {
+    // Of digests and outcomes there is none that a record may lack.
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>) {
+      if (field.since > 1) {
+        steps[static_cast<size_t>(field.since) - 2].sql += AddColumn(field, value);
+      }
+    }
+  });
+  return steps;
+}
+
 }  // namespace
+
+std::span<const Migration> Migrations() {
+  static const std::vector<Migration> kAll = AllMigrations();
+  return kAll;
+}
 
 Status PrepareSchema(Database& database, const std::string& path,
                      std::span<const Migration> migrations, int version) {
@@ -88,7 +139,7 @@ Status PrepareSchema(Database& database, const std::string& path,
   const int64_t found = MLC_TRY(database.Integer("PRAGMA user_version"));
   if (id == 0 && found == 0) {
     if (MLC_TRY(database.Integer("SELECT count(*) FROM sqlite_schema")) != 0) return Foreign(path);
-    return Create(database, version);
+    return Create(database, MLC_TRY(StepsFrom(1, version, migrations, path)), version);
   }
   if (id != kApplicationId) return Foreign(path);
   if (found > version) return Newer(path, found, version);

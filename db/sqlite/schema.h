@@ -8,31 +8,34 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "db/record_fields.h"
 #include "db/sqlite/sqlite.h"
 
 namespace mlc::db {
 
 inline constexpr int kApplicationId = 0x4d4c4354;  // "MLCT"
-inline constexpr int kSchemaVersion = 1;
+// A later version comes with a field of records.
+inline constexpr int kSchemaVersion = NewestField();
 
 // One step: migrates a file of version `from` to `from + 1`.
 struct Migration {
   int from = 0;
-  std::string_view sql;
+  std::string sql;
 };
 
-// The steps in order. Version 1 is the first.
-inline constexpr std::span<const Migration> kMigrations = {};
+// From every version to the next one, in order: version 1 is the first. A step adds the columns of
+// the fields that are `since` the version it leads to.
+std::span<const Migration> Migrations();
 
-// The current schema as SQL, for new files (schema.sql).
+// Version 1 of the schema as SQL (schema.sql).
 std::string_view SchemaText();
 
-// Creates the schema in an empty file, or migrates an older file to `version` with a backup
-// "<path>.v<old>.bak". FAILED_PRECONDITION for a newer file, and for one from which no migration
-// leads to `version`; INVALID_ARGUMENT for a file that is not a tuning log. A migration that fails
-// changes nothing.
+// Creates version 1 in an empty file, and migrates it or an older file to `version`. An older file
+// is backed up as "<path>.v<old>.bak" before. FAILED_PRECONDITION for a newer file, and for one
+// from which no migration leads to `version`; INVALID_ARGUMENT for a file that is not a tuning log.
+// A migration that fails changes nothing.
 Status PrepareSchema(Database& database, const std::string& path,
-                     std::span<const Migration> migrations = kMigrations,
+                     std::span<const Migration> migrations = Migrations(),
                      int version = kSchemaVersion);
 // For readers, which cannot migrate: checks that the file is a tuning log of `version`.
 Status CheckSchema(Database& database, const std::string& path, int version = kSchemaVersion);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "db/sqlite/sqlite_log.h"
+#include "tests/support/db/full_record.h"
 #include "tests/support/db/memory_log.h"
 
 namespace mlc::db {
@@ -76,20 +77,12 @@ class TuningLogTest : public ::testing::TestWithParam<Kind> {
 };
 
 TEST_P(TuningLogTest, ReturnsARecordWithEveryField) {
-  Record record = MakeRecord(1, 1234.5, first_);
-  record.measurement.cold_ns = 2222.25;
-  record.measurement.max_error = 1e-6;
-  record.measurement.build_ms = 14.5;
-  record.measurement.clock_mhz = 3100;
-  record.measurement.machine_speed = 0.97;
-  record.floor_ns = 100;
-  record.predicted_rank = 3;
+  const Record record = tests::FullRecord(MakeRecord(1, 1234.5, first_));
   EXPECT_EQ(Add(record), Appended::kNew);
   auto found = log_->Find(record.task_uid);
   ASSERT_TRUE(found.ok() && *found);
   EXPECT_EQ((**found).id, 1);
-  EXPECT_EQ((**found).seed, record.seed);
-  EXPECT_EQ((**found).measurement.detail, "");
+  EXPECT_EQ(tests::TextsOf(**found), tests::TextsOf(record));
   EXPECT_EQ(DigestOf(**found), DigestOf(record));
 }
 

@@ -2,13 +2,16 @@
 // afterwards, and a merge takes all or nothing.
 #include <gtest/gtest.h>
 
+#include <concepts>
 #include <filesystem>
 #include <limits>
 #include <sstream>
+#include <type_traits>
 #include <vector>
 
 #include "base/rng.h"
 #include "db/json_lines.h"
+#include "db/record_fields.h"
 #include "db/snapshot/merge.h"
 #include "db/snapshot/snapshot.h"
 #include "db/snapshot/verify.h"
@@ -116,13 +119,13 @@ TEST_F(BringInFuzzTest, AMergeOfForgedRowsTakesAllOrNothing) {
                                            "CAST(zeroblob(20000) AS TEXT)",
                                            "'a' || char(0) || 'b'",
                                            "CAST(x'ff' AS TEXT)"};
+  std::vector<std::string> columns_of_record = {"id", "family", "family_version", "digest"};
+  const Record record;
+  VisitFields(record, [&](const FieldInfo& field, const auto&) {
+    columns_of_record.emplace_back(field.name);
+  });
   const std::vector<std::pair<std::string, std::vector<std::string>>> tables = {
-      {"record", {"id",         "task_uid",       "job_id",    "workload",       "target",
-                  "family",     "family_version", "config",    "outcome",        "median_ns",
-                  "p10_ns",     "p90_ns",         "runs",      "cold_ns",        "floor_ns",
-                  "max_error",  "build_ms",       "clock_mhz", "machine_speed",  "detail",
-                  "toolchain",  "worker",         "arm",       "predicted_rank", "seed",
-                  "created_us", "digest"}},
+      {"record", columns_of_record},
       {"workload", {"id", "key", "text", "summary"}},
       {"target", {"id", "class"}},
       {"model_blob", {"family", "target", "features", "bytes", "created_us", "digest"}}};
@@ -163,26 +166,27 @@ Record Forged(Record record, Rng& rng) {
                                std::string("a\0b", 3),
                                std::string(20'000, 'y'),
                                "\xff\xfe"};
-  Measurement& m = record.measurement;
-  double* const numbers[] = {&m.median_ns, &m.p10_ns,        &m.p90_ns,
-                             &m.cold_ns,   &m.max_error,     &m.build_ms,
-                             &m.clock_mhz, &m.machine_speed, &record.floor_ns};
-  std::string* const words[] = {&record.target,    &record.config, &m.detail,
-                                &record.toolchain, &record.worker, &record.arm};
+  std::vector<double*> numbers;
+  std::vector<std::string*> words;
+  VisitFields(record, [&](const FieldInfo&, auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::same_as<Value, double>) numbers.push_back(&value);
+    if constexpr (std::same_as<Value, std::string>) words.push_back(&value);
+  });
   for (uint64_t edits = 1 + rng.Below(2); edits > 0; --edits) {
     switch (rng.Below(5)) {
       case 0:
-        *words[rng.Below(std::size(words))] = texts[rng.Below(std::size(texts))];
+        *words[rng.Below(words.size())] = texts[rng.Below(std::size(texts))];
         break;
       case 1:
-        m.outcome = static_cast<Outcome>(rng.Below(8));
+        record.measurement.outcome = static_cast<Outcome>(rng.Below(8));
         break;
       case 2:
-        m.runs = static_cast<int32_t>(rng.Next());
+        record.measurement.runs = static_cast<int32_t>(rng.Next());
         record.predicted_rank = static_cast<int64_t>(rng.Next());
         break;
       default:
-        *numbers[rng.Below(std::size(numbers))] = kNumbers[rng.Below(std::size(kNumbers))];
+        *numbers[rng.Below(numbers.size())] = kNumbers[rng.Below(std::size(kNumbers))];
     }
   }
   return record;

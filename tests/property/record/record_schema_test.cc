@@ -3,13 +3,18 @@
 // stricter rules. So no result that a worker sends can fail in the middle of a commit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <concepts>
+#include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/rng.h"
 #include "db/record.h"
+#include "db/record_fields.h"
 #include "db/sqlite/record_rows.h"
 #include "db/sqlite/schema.h"
 #include "db/sqlite/sqlite.h"
@@ -106,61 +111,49 @@ std::string Config(Rng& rng) {
   return One(rng, configs);
 }
 
+void Change(Rng& rng, const FieldInfo&, double& value) { value = Number(rng); }
+void Change(Rng& rng, const FieldInfo&, int32_t& value) {
+  value = One<int32_t>(rng, {INT32_MIN, -1, 0, 2, 3, INT32_MAX});
+}
+void Change(Rng& rng, const FieldInfo&, int64_t& value) {
+  value = One<int64_t>(rng, {INT64_MIN, -1, 0, INT64_MAX});
+}
+void Change(Rng& rng, const FieldInfo&, uint64_t& value) { value = rng.Next(); }
+// Another workload than the schema's would be refused for that alone.
+void Change(Rng&, const FieldInfo&, const Digest&) {}
+void Change(Rng& rng, const FieldInfo&, Outcome& value) {
+  value = static_cast<Outcome>(rng.Below(8));
+}
+void Change(Rng& rng, const FieldInfo& field, std::string& value) {
+  if (field.name == "config") {
+    value = Config(rng);
+  } else if (field.name == "target") {
+    value = One<std::string>(rng, {"", "c", std::string("\0c", 2)});
+  } else {
+    value = std::string(One<size_t>(rng, {0, 1, 16384, 16385}), 'd');
+  }
+}
+
+size_t CountFields() {
+  size_t count = 0;
+  const Record record;
+  VisitFields(record, [&](const FieldInfo&, const auto&) { ++count; });
+  return count;
+}
+
 // One to three fields of a good record are at or beyond a bound.
 Record RandomRecord(Rng& rng, uint64_t n) {
+  static const size_t kFields = CountFields();
   Record record = GoodRecord(n);
   Measurement& m = record.measurement;
   for (uint64_t changes = 1 + rng.Below(3); changes > 0; --changes) {
-    switch (rng.Below(16)) {
-      case 0:
-        m.outcome = static_cast<Outcome>(rng.Below(8));
-        if (rng.Below(2) == 0) m.median_ns = 0;
-        break;
-      case 1:
-        m.median_ns = Number(rng);
-        break;
-      case 2:
-        m.p10_ns = Number(rng);
-        break;
-      case 3:
-        m.p90_ns = Number(rng);
-        break;
-      case 4:
-        m.median_ns = m.p10_ns = m.p90_ns = Number(rng);
-        break;
-      case 5:
-        m.runs = One<int32_t>(rng, {INT32_MIN, -1, 0, 2, 3, INT32_MAX});
-        break;
-      case 6:
-        m.cold_ns = Number(rng);
-        break;
-      case 7:
-        record.floor_ns = Number(rng);
-        break;
-      case 8:
-        m.max_error = Number(rng);
-        break;
-      case 9:
-        m.build_ms = Number(rng);
-        break;
-      case 10:
-        m.clock_mhz = Number(rng);
-        break;
-      case 11:
-        m.machine_speed = Number(rng);
-        break;
-      case 12:
-        m.detail = std::string(One<size_t>(rng, {0, 1, 16384, 16385}), 'd');
-        break;
-      case 13:
-        record.predicted_rank = One<int64_t>(rng, {INT64_MIN, -1, 0, INT64_MAX});
-        break;
-      case 14:
-        record.target = One<std::string>(rng, {"", "c", std::string("\0c", 2)});
-        break;
-      default:
-        record.config = Config(rng);
-    }
+    const uint64_t chosen = rng.Below(kFields + 1);
+    size_t at = 0;
+    VisitFields(record, [&](const FieldInfo& field, auto& value) {
+      if (at++ == chosen) Change(rng, field, value);
+    });
+    if (chosen == kFields) m.median_ns = m.p10_ns = m.p90_ns = Number(rng);
+    if (m.outcome != Outcome::kOk && rng.Below(2) == 0) m.median_ns = 0;
   }
   return record;
 }
@@ -168,9 +161,13 @@ Record RandomRecord(Rng& rng, uint64_t n) {
 // What Validate refuses although the schema would keep it: what the schema cannot see.
 bool IsOwnRule(const Record& record) {
   const Measurement& m = record.measurement;
-  for (double value : {m.max_error, m.build_ms, m.clock_mhz, m.machine_speed}) {
-    if (std::isinf(value)) return true;
-  }
+  bool is_infinite = false;
+  VisitFields(record, [&](const FieldInfo& field, const auto& value) {
+    if constexpr (std::same_as<std::decay_t<decltype(value)>, double>) {
+      is_infinite = is_infinite || (field.limit == 0 && std::isinf(value));
+    }
+  });
+  if (is_infinite) return true;
   const bool timed = m.outcome == Outcome::kOk || m.outcome == Outcome::kTooSlow;
   if (!timed && m.median_ns != 0) return true;  // the row would not have it
   if (m.outcome == Outcome::kOk && m.p10_ns == 0) return true;
@@ -184,16 +181,14 @@ bool IsOwnRule(const Record& record) {
 }
 
 std::string WordsOf(const Record& record) {
-  const Measurement& m = record.measurement;
-  std::string text = std::string(ToText(m.outcome)) + " runs=" + std::to_string(m.runs) +
-                     " rank=" + std::to_string(record.predicted_rank) +
-                     " detail=" + std::to_string(m.detail.size());
-  for (double value : {m.median_ns, m.p10_ns, m.p90_ns, m.cold_ns, record.floor_ns, m.max_error,
-                       m.build_ms, m.clock_mhz, m.machine_speed}) {
-    text += " " + std::to_string(value);
-  }
-  return text + " config=" + record.config.substr(0, 30) + " of " +
-         std::to_string(record.config.size());
+  std::string text(ToText(record.measurement.outcome));
+  VisitFields(record, [&](const FieldInfo& field, const auto& value) {
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
+      text += " " + std::string(field.name) + "=" + std::to_string(value);
+    }
+  });
+  return text + " detail of " + std::to_string(record.measurement.detail.size()) +
+         " config=" + record.config.substr(0, 30) + " of " + std::to_string(record.config.size());
 }
 
 TEST(RecordSchemaTest, ValidateTakesExactlyWhatTheSchemaTakesButForItsOwnRules) {

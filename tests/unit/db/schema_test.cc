@@ -1,11 +1,12 @@
-// Versions of the log's file. Released migrations there are none yet: tests bring chains of their
-// own, from a version 0 that never was to versions to come.
+// Versions of the log's file. Tests bring chains of their own, from a version 0 that never was to
+// versions to come.
 #include "db/sqlite/schema.h"
 
 #include <gmock/gmock.h>
 
 #include <fstream>
 
+#include "db/record_fields.h"
 #include "db/sqlite/sqlite.h"
 #include "tests/unit/db/log_fixture.h"
 
@@ -15,10 +16,10 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kNow = kSchemaVersion;
-constexpr Migration kToNow = {kNow - 1, "ALTER TABLE before RENAME TO now"};
-constexpr Migration kToNext = {kNow, "ALTER TABLE now ADD COLUMN next TEXT"};
-constexpr Migration kToLast = {kNow + 1, "ALTER TABLE now ADD COLUMN last TEXT"};
-constexpr Migration kChain[] = {kToNow, kToNext, kToLast};
+const Migration kToNow = {kNow - 1, "ALTER TABLE before RENAME TO now"};
+const Migration kToNext = {kNow, "ALTER TABLE now ADD COLUMN next TEXT"};
+const Migration kToLast = {kNow + 1, "ALTER TABLE now ADD COLUMN last TEXT"};
+const Migration kChain[] = {kToNow, kToNext, kToLast};
 
 Result<std::unique_ptr<TuningLog>> OpenForWriting(const std::string& path) {
   return OpenSqliteLog(path);
@@ -50,6 +51,19 @@ TEST_F(SchemaTest, ANewFileIsOfTheCurrentVersion) {
   EXPECT_TRUE(CheckSchema(database, Path("a.db")).ok());
   EXPECT_TRUE(PrepareSchema(database, Path("a.db")).ok()) << "the second time it is there";
   EXPECT_FALSE(std::filesystem::exists(Path("a.db.v1.bak")));
+}
+
+TEST_F(SchemaTest, RecordsHaveTheColumnsOfTheTables) {
+  Database database = Open("a.db");
+  ASSERT_TRUE(PrepareSchema(database, Path("a.db")).ok());
+  std::vector<std::string> columns = {"id", "family", "family_version", "digest"};
+  const Record record;
+  VisitFields(record,
+              [&](const FieldInfo& field, const auto&) { columns.emplace_back(field.name); });
+  Statement query = *database.Prepare("SELECT name FROM pragma_table_info('record')");
+  std::vector<std::string> found;
+  while (*query.Step()) found.push_back(query.Text(0));
+  EXPECT_THAT(found, ::testing::UnorderedElementsAreArray(columns));
 }
 
 TEST_F(SchemaTest, AnOlderFileGoesThroughEveryStepAfterABackup) {
@@ -105,9 +119,9 @@ TEST_F(SchemaTest, AStepThatFailsInTheMiddleLeavesTheFileAsItWas) {
 TEST_F(SchemaTest, AFileWithoutAWayToTheCurrentVersionIsRefusedUntouched) {
   Database database = Synthetic("a.db", kNow - 1, "before");
   const Migration gap[] = {kToNow, kToLast};
-  for (const Status& refused :
-       {PrepareSchema(database, Path("a.db")), PrepareSchema(database, Path("a.db"), gap, kNow + 2),
-        PrepareSchema(database, Path("a.db"), kChain, kNow + 3)}) {
+  for (const Status& refused : {PrepareSchema(database, Path("a.db"), {}),
+                                PrepareSchema(database, Path("a.db"), gap, kNow + 2),
+                                PrepareSchema(database, Path("a.db"), kChain, kNow + 3)}) {
     EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
     EXPECT_THAT(refused.message(), HasSubstr("has schema " + std::to_string(kNow - 1) +
                                              ", from which this program has no migration to"));
