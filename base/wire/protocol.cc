@@ -1,11 +1,74 @@
 #include "base/wire/protocol.h"
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <vector>
+
+#include "base/check.h"
+#include "base/fields.h"
 
 namespace mlc::server {
 namespace {
-constexpr size_t kMaxDetail = 16384;
+
+using google::protobuf::FieldDescriptor;
+
+constexpr size_t kMaxText = 16384;
+
+// The message's field of each row of kMeasurementFields: equal names.
+std::vector<const FieldDescriptor*> FindWireFields() {
+  std::vector<const FieldDescriptor*> fields;
+  const Measurement measurement;
+  VisitFields(measurement, [&](const FieldInfo& field, const auto&) {
+    fields.push_back(proto::Measurement::descriptor()->FindFieldByName(std::string(field.name)));
+    MLC_CHECK(fields.back() != nullptr);
+  });
+  return fields;
+}
+
+const std::vector<const FieldDescriptor*>& WireFields() {
+  static const std::vector<const FieldDescriptor*> kFields = FindWireFields();
+  return kFields;
+}
+
+void Write(double value, proto::Measurement& wire, const FieldDescriptor& field) {
+  wire.GetReflection()->SetDouble(&wire, &field, value);
+}
+
+void Write(int32_t value, proto::Measurement& wire, const FieldDescriptor& field) {
+  wire.GetReflection()->SetInt32(&wire, &field, value);
+}
+
+void Write(const std::string& value, proto::Measurement& wire, const FieldDescriptor& field) {
+  wire.GetReflection()->SetString(&wire, &field, value);
+}
+
+void Write(Outcome value, proto::Measurement& wire, const FieldDescriptor& field) {
+  wire.GetReflection()->SetEnumValue(&wire, &field, static_cast<int>(value));
+}
+
+void Read(const proto::Measurement& wire, const FieldDescriptor& field, double& value) {
+  value = wire.GetReflection()->GetDouble(wire, &field);
+}
+
+void Read(const proto::Measurement& wire, const FieldDescriptor& field, int32_t& value) {
+  value = wire.GetReflection()->GetInt32(wire, &field);
+}
+
+void Read(const proto::Measurement& wire, const FieldDescriptor& field, std::string& value) {
+  value = wire.GetReflection()->GetString(wire, &field).substr(0, kMaxText);
+}
+
+void Read(const proto::Measurement& wire, const FieldDescriptor& field, Outcome& value) {
+  const int number = wire.GetReflection()->GetEnumValue(wire, &field);
+  const bool known = wire.GetReflection()->HasField(wire, &field) && number >= 0 &&
+                     number <= static_cast<int>(Outcome::kInfra);
+  value = known ? static_cast<Outcome>(number) : Outcome::kInfra;
+}
+
 }  // namespace
 
 Status CheckProtocol(const std::string& peer, int protocol) {
@@ -19,35 +82,18 @@ Status CheckProtocol(const std::string& peer, int protocol) {
 
 proto::Measurement ToWire(const Measurement& measurement) {
   proto::Measurement wire;
-  wire.set_outcome(static_cast<proto::Outcome>(measurement.outcome));
-  wire.set_median_ns(measurement.median_ns);
-  wire.set_p10_ns(measurement.p10_ns);
-  wire.set_p90_ns(measurement.p90_ns);
-  wire.set_runs(measurement.runs);
-  wire.set_cold_ns(measurement.cold_ns);
-  wire.set_max_error(measurement.max_error);
-  wire.set_build_ms(measurement.build_ms);
-  wire.set_clock_mhz(measurement.clock_mhz);
-  wire.set_machine_speed(measurement.machine_speed);
-  wire.set_detail(measurement.detail);
+  size_t at = 0;
+  VisitFields(measurement, [&](const FieldInfo&, const auto& value) {
+    Write(value, wire, *WireFields()[at++]);
+  });
   return wire;
 }
 
 Measurement FromWire(const proto::Measurement& wire) {
   Measurement measurement;
-  const bool known = wire.has_outcome() && wire.outcome() >= 0 &&
-                     wire.outcome() <= static_cast<int>(Outcome::kInfra);
-  measurement.outcome = known ? static_cast<Outcome>(wire.outcome()) : Outcome::kInfra;
-  measurement.median_ns = wire.median_ns();
-  measurement.p10_ns = wire.p10_ns();
-  measurement.p90_ns = wire.p90_ns();
-  measurement.runs = wire.runs();
-  measurement.cold_ns = wire.cold_ns();
-  measurement.max_error = wire.max_error();
-  measurement.build_ms = wire.build_ms();
-  measurement.clock_mhz = wire.clock_mhz();
-  measurement.machine_speed = wire.machine_speed();
-  measurement.detail = wire.detail().substr(0, kMaxDetail);
+  size_t at = 0;
+  VisitFields(measurement,
+              [&](const FieldInfo&, auto& value) { Read(wire, *WireFields()[at++], value); });
   return measurement;
 }
 

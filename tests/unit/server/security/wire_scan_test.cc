@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "base/measurement.h"
+#include "base/wire/protocol.h"
 #include "proto/tuner.pb.h"
 #include "proto/worker.pb.h"
+#include "tests/support/db/full_record.h"
 
 namespace mlc::server {
 namespace {
@@ -101,24 +104,19 @@ TEST(WireScanTest, NestingIsBounded) {
 TEST(WireScanTest, HonestRequestsPass) {
   proto::SynchronizeRequest request;
   request.set_worker("w");
+  Measurement measurement;
+  measurement.outcome = Outcome::kOk;
+  tests::FillEmptyFields(measurement);
   for (int i = 0; i < 8'192; ++i) {
     proto::TrialResult& result = *request.add_finished();
     result.set_task_uid(std::string(16, 'u'));
     result.set_device_s(0.25);
-    proto::Measurement& m = *result.mutable_measurement();
-    m.set_outcome(proto::OK);
-    for (auto set : {&proto::Measurement::set_median_ns, &proto::Measurement::set_p10_ns,
-                     &proto::Measurement::set_p90_ns, &proto::Measurement::set_cold_ns,
-                     &proto::Measurement::set_max_error, &proto::Measurement::set_build_ms,
-                     &proto::Measurement::set_clock_mhz, &proto::Measurement::set_machine_speed}) {
-      (m.*set)(1.5);
-    }
-    m.set_runs(9);
-    m.set_detail("fine");
+    *result.mutable_measurement() = ToWire(measurement);
   }
   const auto count = Count<proto::SynchronizeRequest>(request.SerializeAsString(), 200'000, 4'000);
   ASSERT_TRUE(count.ok()) << count.status().ToString();
-  EXPECT_EQ(*count, 1 + 8'192 * 15);
+  const auto fields = static_cast<int64_t>(tests::TextsOf(measurement).size());
+  EXPECT_EQ(*count, 1 + 8'192 * (fields + 4)) << "and the result with its three fields";
 }
 
 }  // namespace
