@@ -1,8 +1,12 @@
 #include "worker/local_trial.h"
 
+#include <concepts>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
 
+#include "base/fields.h"
 #include "compiler/schedule/space/family.h"
 
 namespace mlc::worker {
@@ -30,17 +34,14 @@ std::vector<Measurement> RunTrial(Engine& engine, const Trial& trial, int repeat
 }
 
 std::string ToJson(const Measurement& m) {
-  const nlohmann::ordered_json json = {{"outcome", ToText(m.outcome)},
-                                       {"median_ns", m.median_ns},
-                                       {"p10_ns", m.p10_ns},
-                                       {"p90_ns", m.p90_ns},
-                                       {"runs", m.runs},
-                                       {"cold_ns", m.cold_ns},
-                                       {"max_error", m.max_error},
-                                       {"build_ms", m.build_ms},
-                                       {"clock_mhz", m.clock_mhz},
-                                       {"machine_speed", m.machine_speed},
-                                       {"detail", m.detail}};
+  nlohmann::ordered_json json;
+  VisitFields(m, [&](const FieldInfo& field, const auto& value) {
+    if constexpr (std::same_as<std::decay_t<decltype(value)>, Outcome>) {
+      json[std::string(field.name)] = ToText(value);
+    } else {
+      json[std::string(field.name)] = value;
+    }
+  });
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 

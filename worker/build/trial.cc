@@ -1,5 +1,12 @@
 #include "worker/build/trial.h"
 
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "base/fields.h"
+
 namespace mlc::worker {
 
 Measurement Failed(Outcome outcome, std::string_view detail) {
@@ -24,13 +31,13 @@ void Put(ByteWriter& out, const Trial& trial) {
 }
 
 void Put(ByteWriter& out, const Measurement& m) {
-  out.Put(m.outcome);
-  for (double value : {m.median_ns, m.p10_ns, m.p90_ns, m.cold_ns, m.max_error, m.build_ms,
-                       m.clock_mhz, m.machine_speed}) {
-    out.Put(value);
-  }
-  out.Put(m.runs);
-  out.PutText(m.detail);
+  VisitFields(m, [&](const FieldInfo&, const auto& value) {
+    if constexpr (std::same_as<std::decay_t<decltype(value)>, std::string>) {
+      out.PutText(value);
+    } else {
+      out.Put(value);
+    }
+  });
 }
 
 Digest GetDigest(ByteReader& in) {
@@ -53,13 +60,17 @@ Trial GetTrial(ByteReader& in) {
 
 Measurement GetMeasurement(ByteReader& in) {
   Measurement m;
-  const auto outcome = in.Get<uint8_t>();
-  for (double* value : {&m.median_ns, &m.p10_ns, &m.p90_ns, &m.cold_ns, &m.max_error, &m.build_ms,
-                        &m.clock_mhz, &m.machine_speed}) {
-    *value = in.Get<double>();
-  }
-  m.runs = in.Get<int32_t>();
-  m.detail = in.GetText().substr(0, kMaxDetail);
+  uint8_t outcome = 0;
+  VisitFields(m, [&](const FieldInfo&, auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::same_as<Value, std::string>) {
+      value = in.GetText().substr(0, kMaxDetail);
+    } else if constexpr (std::same_as<Value, Outcome>) {
+      outcome = in.Get<uint8_t>();
+    } else {
+      value = in.Get<Value>();
+    }
+  });
   const bool known = in.ok() && outcome <= static_cast<uint8_t>(Outcome::kInfra);
   m.outcome = known ? static_cast<Outcome>(outcome) : Outcome::kInfra;
   return m;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/process/frame.h"
+#include "tests/support/db/full_record.h"
 #include "worker/build/built_kernel.h"
 
 namespace mlc::worker {
@@ -63,9 +64,7 @@ TEST(BuiltKernel, LaunchesThatNoDeviceCouldMakeAreRefused) {
 TEST(Messages, TrialsAndMeasurementsComeBack) {
   Measurement measurement;
   measurement.outcome = Outcome::kWrongResult;
-  measurement.p90_ns = 7;
-  measurement.runs = 3;
-  measurement.detail = "element [1]";
+  tests::FillEmptyFields(measurement);
   ByteWriter out;
   Put(out, Trial{{1, 2}, "workload", "config", 9, 1.5, 2});
   Put(out, measurement);
@@ -76,8 +75,7 @@ TEST(Messages, TrialsAndMeasurementsComeBack) {
   EXPECT_EQ(trial.early_stop_ns, 1.5);
   EXPECT_EQ(trial.target, 2);
   const Measurement back = GetMeasurement(in);
-  EXPECT_EQ(back.outcome, Outcome::kWrongResult);
-  EXPECT_EQ(back.detail, "element [1]");
+  EXPECT_EQ(tests::TextsOf(back), tests::TextsOf(measurement));
   EXPECT_TRUE(in.AtEnd());
 }
 
