@@ -14,11 +14,12 @@ namespace mlc {
 enum class Range : uint8_t { kNotNegative, kAny };
 
 struct FieldInfo {
-  std::string_view name;   // of the log's column, the key of exported lines, the wire's field
-  std::string_view label;  // in messages and reports
+  std::string_view name;       // of the log's column, the key of exported lines, the wire's field
+  std::string_view label;      // in messages and reports
   std::string_view unit = {};  // "ns", "ms", "MHz"; empty for ratios, counts and texts
-  double limit = 0;        // a number is below it; 0: none
+  double limit = 0;            // a number is below it; 0: none
   Range range = Range::kNotNegative;  // of numbers
+  bool listed = false;  // among the figures that reports list where the number is not zero
   // The version of the log's schema that has it first. A later field than version 1 is left out of
   // digests and exported lines where it has the value of records that lack it: zero, or no text.
   int since = 1;

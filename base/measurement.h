@@ -56,9 +56,12 @@ inline constexpr std::tuple kMeasurementFields{
     Field{&Measurement::cold_ns,
           {.name = "cold_ns", .label = "cold", .unit = "ns", .limit = kMaxLongTimeNs}},
     Field{&Measurement::max_error, {.name = "max_error", .label = "largest error"}},
-    Field{&Measurement::build_ms, {.name = "build_ms", .label = "build", .unit = "ms"}},
-    Field{&Measurement::clock_mhz, {.name = "clock_mhz", .label = "clock", .unit = "MHz"}},
-    Field{&Measurement::machine_speed, {.name = "machine_speed", .label = "machine speed"}},
+    Field{&Measurement::build_ms,
+          {.name = "build_ms", .label = "build", .unit = "ms", .listed = true}},
+    Field{&Measurement::clock_mhz,
+          {.name = "clock_mhz", .label = "clock", .unit = "MHz", .listed = true}},
+    Field{&Measurement::machine_speed,
+          {.name = "machine_speed", .label = "machine speed", .listed = true}},
     Field{&Measurement::detail, {.name = "detail", .label = "detail"}},
 };
 

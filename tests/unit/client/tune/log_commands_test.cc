@@ -54,6 +54,8 @@ class LogCommandsTest : public ::testing::Test {
     record.measurement.outcome = Outcome::kOk;
     record.measurement.median_ns = record.measurement.p10_ns = record.measurement.p90_ns = ns;
     record.measurement.runs = 5;
+    record.measurement.build_ms = 18.5;
+    record.measurement.clock_mhz = 3100;
     record.arm = "default";
     ASSERT_TRUE(db::AppendAndWait(log, record).ok());
   }
@@ -99,6 +101,7 @@ TEST_F(LogCommandsTest, ExplainSpeaksOfCachesAndOfTheSpace) {
   ASSERT_TRUE(text.ok()) << text.status().ToString();
   EXPECT_THAT(*text, HasSubstr("arithmetic: "));
   EXPECT_THAT(*text, HasSubstr("tried as 'default'"));
+  EXPECT_THAT(*text, HasSubstr("\nfigures: build 18.5 ms, clock 3100 MHz, machine speed 1\n"));
   EXPECT_THAT(*text, HasSubstr("space: "));
   EXPECT_THAT(*text, HasSubstr("legal"));
   EXPECT_EQ(ExplainCommand(options_, "2").status().code(), StatusCode::kFailedPrecondition);
