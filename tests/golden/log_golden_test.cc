@@ -18,7 +18,7 @@ constexpr char kHint[] =
     "The files of a released version do not change: a new one gets a number, a migration and a "
     "golden file (docs/reference/log-schema.md).";
 
-const std::string kGolden = "tests/golden/log/v" + std::to_string(db::kSchemaVersion) + ".sql";
+std::string Golden(int version) { return "tests/golden/log/v" + std::to_string(version) + ".sql"; }
 
 db::WorkloadRow TheWorkload() {
   const std::string text = "workload v1 of tests";
@@ -121,41 +121,52 @@ std::string DumpOf(const std::string& path) {
   return text;
 }
 
-TEST(LogGoldenTest, AnUnchangedVersionHasUnchangedFiles) {
+TEST(LogFileTest, AnUnchangedVersionHasUnchangedFiles) {
   const tests::TemporaryFolder folder;
   FillLog(folder.path("a.db"));
-  Check(kGolden, DumpOf(folder.path("a.db")), kHint);
+  Check(Golden(db::kSchemaVersion), DumpOf(folder.path("a.db")), kHint);
 }
 
-TEST(LogGoldenTest, TheGoldenFileOpensAndIsSound) {
+void ExpectAllOf(db::TuningLog& log) {
+  const auto best = log.Best(TheWorkload().key, "cpu", 1);
+  ASSERT_TRUE(best.ok()) << best.status().ToString();
+  ASSERT_EQ(best->size(), 1u);
+  EXPECT_EQ(best->front().config, "contraction/1 mr=2");
+  EXPECT_EQ(log.Confirmations(TheWorkload().key, "cpu")->size(), 1u);
+  EXPECT_EQ(log.List({})->back().config, LongConfig());
+  const auto jobs = log.Jobs();
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_EQ(jobs->front().owner, "ada");
+  EXPECT_EQ(jobs->front().crashes, 2);
+  EXPECT_EQ(jobs->front().tasks.size(), 1u);
+  EXPECT_EQ(log.Models("cpu")->size(), 1u);
+  EXPECT_EQ(log.AdminHolds()->size(), 1u);
+  EXPECT_EQ(log.Stats()->schema_version, db::kSchemaVersion);
+}
+
+class LogGoldenTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(LogGoldenTest, TheFileOfEachVersionOpensAndIsSound) {
   const tests::TemporaryFolder folder;
   const std::string path = folder.path("golden.db");
   {
-    const Status made = db::Database::Open(path, db::OpenMode::kReadWrite)->Execute(Read(kGolden));
+    const Status made =
+        db::Database::Open(path, db::OpenMode::kReadWrite)->Execute(Read(Golden(GetParam())));
     ASSERT_TRUE(made.ok()) << made.ToString();
+  }
+  EXPECT_EQ(db::OpenSqliteLogForReading(path).status().code(),
+            GetParam() == db::kSchemaVersion ? StatusCode::kOk : StatusCode::kFailedPrecondition);
+  for (const bool writing : {true, false}) {
+    auto log = writing ? db::OpenSqliteLog(path) : db::OpenSqliteLogForReading(path);
+    ASSERT_TRUE(log.ok()) << log.status().ToString();
+    ExpectAllOf(**log);
   }
   const auto report = db::VerifyLog(path);
   ASSERT_TRUE(report.ok()) << report.status().ToString();
   EXPECT_TRUE(report->problems.empty()) << report->problems[0];
-  for (const bool writing : {false, true}) {
-    auto log = writing ? db::OpenSqliteLog(path) : db::OpenSqliteLogForReading(path);
-    ASSERT_TRUE(log.ok()) << log.status().ToString();
-    const auto best = (*log)->Best(TheWorkload().key, "cpu", 1);
-    ASSERT_TRUE(best.ok()) << best.status().ToString();
-    ASSERT_EQ(best->size(), 1u);
-    EXPECT_EQ(best->front().config, "contraction/1 mr=2");
-    EXPECT_EQ((*log)->Confirmations(TheWorkload().key, "cpu")->size(), 1u);
-    EXPECT_EQ((*log)->List({})->back().config, LongConfig());
-    const auto jobs = (*log)->Jobs();
-    ASSERT_EQ(jobs->size(), 1u);
-    EXPECT_EQ(jobs->front().owner, "ada");
-    EXPECT_EQ(jobs->front().crashes, 2);
-    EXPECT_EQ(jobs->front().tasks.size(), 1u);
-    EXPECT_EQ((*log)->Models("cpu")->size(), 1u);
-    EXPECT_EQ((*log)->AdminHolds()->size(), 1u);
-    EXPECT_EQ((*log)->Stats()->schema_version, db::kSchemaVersion);
-  }
 }
+
+INSTANTIATE_TEST_SUITE_P(Versions, LogGoldenTest, ::testing::Range(1, db::kSchemaVersion + 1));
 
 }  // namespace
 }  // namespace mlc::golden
