@@ -38,6 +38,9 @@ struct Measurement {
   double machine_speed = 1;
   // Compiler message, signal name or wrong element; at most 16 KiB; empty for kOk.
   std::string detail;
+  // What the trial cost of its device: checks, timings, and its part of the time for which the
+  // device waited while there were trials for it; 0 in records of schema version 1.
+  double device_ms = 0;
 };
 
 // Of the log: a best time, and one that is none.
@@ -63,6 +66,8 @@ inline constexpr std::tuple kMeasurementFields{
     Field{&Measurement::machine_speed,
           {.name = "machine_speed", .label = "machine speed", .listed = true}},
     Field{&Measurement::detail, {.name = "detail", .label = "detail"}},
+    Field{&Measurement::device_ms,
+          {.name = "device_ms", .label = "device", .unit = "ms", .listed = true, .since = 2}},
 };
 
 // visit(const FieldInfo&, value) for each field. `measurement` may be const.

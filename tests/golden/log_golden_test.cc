@@ -38,6 +38,7 @@ db::Record MakeRecord(int n, double median, const std::string& config, const std
   record.measurement.runs = 9;
   record.measurement.clock_mhz = 3400;
   record.measurement.machine_speed = 0.75;
+  record.measurement.device_ms = 125;
   record.toolchain = "llvm";
   record.worker = "cpu0";
   record.arm = arm;

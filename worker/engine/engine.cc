@@ -123,6 +123,7 @@ void Engine::Fail(Job& job, Measurement measurement) {
 }
 
 void Engine::Finish(Job& job, Measurement measurement, double device_s) {
+  measurement.device_ms = 1e3 * device_s;
   results_.push_back({job.trial.uid, std::move(measurement), device_s});
   if (job.data != nullptr) --job.data->users;
   job.data = nullptr;

@@ -20,14 +20,15 @@ using tests::TextsOf;
 
 class RecordFieldsTest : public LogFixture {
  protected:
-  static Record Full() {
+  static Record Base() {
     Record record = MakeRecord(1);
     record.job_id = Digest{3, 4};
     record.measurement.median_ns = 1000;
     record.measurement.p10_ns = 900;
     record.measurement.p90_ns = 1100;
-    return FullRecord(record);
+    return record;
   }
+  static Record Full() { return FullRecord(Base()); }
 };
 
 template <typename Value>
@@ -73,6 +74,15 @@ TEST_F(RecordFieldsTest, EachComesBackFromALine) {
   const auto counts = Import(lines, *log);
   ASSERT_TRUE(counts.ok()) << counts.status().ToString();
   EXPECT_EQ(TextsOf(**log->Find(record.task_uid)), TextsOf(record));
+}
+
+// So digests and lines of records from before are what they were.
+TEST_F(RecordFieldsTest, ALaterFieldThatARecordLacksIsNeitherInItsLineNorInItsDigest) {
+  Record record = Base();
+  EXPECT_EQ(ToJsonLine(record).find("device_ms"), std::string::npos);
+  EXPECT_EQ(DigestOf(record).ToText(), "79721485570363f19a89baecbb78544a") << "as of version 1";
+  record.measurement.device_ms = 5;
+  EXPECT_NE(ToJsonLine(record).find("\"device_ms\":5.0"), std::string::npos);
 }
 
 }  // namespace

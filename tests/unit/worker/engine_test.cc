@@ -82,6 +82,7 @@ TEST(Engine, TellsWhatTrialsCostAndNoMoreThanHasPassed) {
     for (const TrialResult& result : engine->TakeResults()) {
       ASSERT_TRUE(result.device_s);
       EXPECT_GE(*result.device_s, result.measurement.median_ns * 1e-9);
+      EXPECT_EQ(result.measurement.device_ms, 1e3 * *result.device_s);
       reported_s += *result.device_s;
       ++results;
     }
