@@ -5,7 +5,8 @@
 
 namespace mlc::client {
 
-void AddToleranceFlag(CLI::App& app, std::optional<double>& tolerance, const std::string& help) {
+CLI::Option* AddToleranceFlag(CLI::App& app, std::optional<double>& tolerance,
+                              const std::string& help) {
   const auto read = [&tolerance](const std::string& text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -20,7 +21,7 @@ void AddToleranceFlag(CLI::App& app, std::optional<double>& tolerance, const std
     }
     tolerance = value;
   };
-  app.add_option_function<std::string>("--tolerance", read, help)->type_name("FLOAT");
+  return app.add_option_function<std::string>("--tolerance", read, help)->type_name("FLOAT");
 }
 
 }  // namespace mlc::client

@@ -1,10 +1,50 @@
 #include "client/tune/submit_request.h"
 
-#include <algorithm>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/check.h"
 #include "base/wire/protocol.h"
+#include "client/tune/options/tune_flags.h"
 
 namespace mlc::client {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+
+void Set(proto::JobOptions& job, const FieldDescriptor& field, int64_t value) {
+  job.GetReflection()->SetInt64(&job, &field, value);
+}
+
+void Set(proto::JobOptions& job, const FieldDescriptor& field, uint64_t value) {
+  job.GetReflection()->SetUInt64(&job, &field, value);
+}
+
+void Set(proto::JobOptions& job, const FieldDescriptor& field, int32_t value) {
+  job.GetReflection()->SetInt32(&job, &field, value);
+}
+
+void Set(proto::JobOptions& job, const FieldDescriptor& field, bool value) {
+  job.GetReflection()->SetBool(&job, &field, value);
+}
+
+proto::JobOptions JobOptionsOf(const TuneOptions& options) {
+  proto::JobOptions job;
+  ForEachFlag([&](const auto& flag) {
+    using Value = std::decay_t<decltype(options.*(flag.member))>;
+    if (flag.info.sent == nullptr) return;
+    const FieldDescriptor* field = proto::JobOptions::descriptor()->FindFieldByName(flag.info.sent);
+    MLC_CHECK(field != nullptr) << flag.info.sent;
+    if constexpr (std::is_arithmetic_v<Value>) Set(job, *field, options.*(flag.member));
+  });
+  return job;
+}
+
+}  // namespace
 
 proto::SubmitJobRequest SubmitRequestOf(const TuneOptions& options, const ModelTasks& model,
                                         const target::Target& target, const std::string& user) {
@@ -25,12 +65,7 @@ proto::SubmitJobRequest SubmitRequestOf(const TuneOptions& options, const ModelT
   request.set_target(target.ToText());
   request.set_label(options.is_raw() ? options.cuda_kernel : options.model);
   request.set_user(user);
-  proto::JobOptions& job = *request.mutable_options();
-  job.set_trials(options.trials);
-  job.set_seed(options.seed);
-  job.set_fresh(options.fresh);
-  job.set_time_budget_ms(options.time_budget_ms);
-  job.set_priority(options.priority);
+  *request.mutable_options() = JobOptionsOf(options);
   return request;
 }
 

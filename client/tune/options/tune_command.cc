@@ -1,9 +1,12 @@
 // The commands that mlc-tune tells people, from its own.
+#include <concepts>
+#include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "base/text.h"
+#include "client/tune/options/tune_flags.h"
 #include "client/tune/options/tune_options.h"
 
 namespace mlc::client {
@@ -33,6 +36,34 @@ std::string ServerFlags(const TuneOptions& options) {
   return flags;
 }
 
+std::string TextOf(const std::string& value) { return value; }
+std::string TextOf(double value) { return FloatToText(value); }
+std::string TextOf(const target::Dim3& value) { return value.ToText(); }
+template <std::integral Integer>
+std::string TextOf(Integer value) {
+  return std::to_string(value);
+}
+
+template <typename T>
+std::vector<std::string> TextsOf(const T& value) {
+  return {TextOf(value)};
+}
+template <typename T>
+std::vector<std::string> TextsOf(const std::optional<T>& value) {
+  return value ? std::vector{TextOf(*value)} : std::vector<std::string>();
+}
+std::vector<std::string> TextsOf(const std::vector<std::string>& values) { return values; }
+
+// What the flag was given, if `command` has it and it is not the default.
+template <typename T>
+std::vector<std::string> GivenValues(const TuneOptions& options, const Flag<TuneOptions, T>& flag,
+                                     Repeats command) {
+  static const TuneOptions kDefaults;
+  if (flag.info.repeats < command) return {};
+  std::vector<std::string> texts = TextsOf(options.*(flag.member));
+  return texts == TextsOf(kDefaults.*(flag.member)) ? std::vector<std::string>() : texts;
+}
+
 }  // namespace
 
 transport::ChannelOptions TuneOptions::Server() const {
@@ -42,17 +73,12 @@ transport::ChannelOptions TuneOptions::Server() const {
 }
 
 std::vector<std::string> TuneOptions::ModelWords() const {
-  std::vector<std::string> words = {"--model", model};
-  const auto add = [&](const char* flag, const std::string& value) {
-    words.insert(words.end(), {flag, value});
-  };
-  for (const std::string& dim : dims) add("--dim", dim);
-  if (target != TuneOptions().target) add("--target", target);
-  if (threads != 0) add("--threads", std::to_string(threads));
-  if (precision != TuneOptions().precision) add("--precision", precision);
-  for (const std::string& pass : skipped_passes) add("--skip-pass", pass);
-  if (!cuda_home.empty()) add("--cuda-home", cuda_home);
-  if (tolerance) add("--tolerance", FloatToText(*tolerance));
+  std::vector<std::string> words;
+  ForEachFlag([&](const auto& flag) {
+    for (const std::string& value : GivenValues(*this, flag, Repeats::kCompile)) {
+      words.insert(words.end(), {flag.info.name, value});
+    }
+  });
   return words;
 }
 
@@ -62,27 +88,12 @@ std::string TuneOptions::SourceFlags() const {
 
 std::string TuneOptions::Command() const {
   std::string command = "mlc-tune";
-  if (is_raw()) {
-    command += " --cuda-kernel " + ShellQuoted(cuda_kernel) + " --workload " +
-               ShellQuoted(workload) + " --entry " + ShellQuoted(entry) + " --grid " +
-               grid->ToText() + " --block " + block->ToText();
-    if (shared != 0) command += " --shared " + std::to_string(shared);
-  } else {
-    command += " --model " + ShellQuoted(model) + " --trials " + std::to_string(trials);
-  }
-  if (target != TuneOptions().target) command += " --target " + ShellQuoted(target);
-  if (threads != 0) command += " --threads " + std::to_string(threads);
-  command += SourceFlags();
-  for (const std::string& dim : dims) command += " --dim " + ShellQuoted(dim);
-  if (precision != TuneOptions().precision) command += " --precision " + precision;
-  if (tolerance) command += " --tolerance " + FloatToText(*tolerance);
-  for (const std::string& pass : skipped_passes) command += " --skip-pass " + ShellQuoted(pass);
-  if (!cuda_home.empty()) command += " --cuda-home " + ShellQuoted(cuda_home);
-  if (whole_model >= 0) command += " --whole-model " + std::to_string(whole_model);
-  if (!cubin_cache.empty()) command += " --cubin-cache " + ShellQuoted(cubin_cache);
-  if (!worker.empty()) command += " --worker " + ShellQuoted(worker);
-  if (seed != 0) command += " --seed " + std::to_string(seed);
-  if (priority != 0) command += " --priority " + std::to_string(priority);
+  ForEachFlag([&](const auto& flag) {
+    if (std::string_view(flag.info.name) == "--log") command += SourceFlags();
+    for (const std::string& value : GivenValues(*this, flag, Repeats::kAgain)) {
+      command += " " + std::string(flag.info.name) + " " + ShellQuoted(value);
+    }
+  });
   return command;
 }
 

@@ -2,9 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <limits>
+#include <concepts>
+#include <iterator>
 #include <sstream>
-#include <utility>
+#include <string_view>
 
 #include "base/exit_code.h"
 #include "base/process/arguments.h"
@@ -13,123 +14,129 @@
 #include "base/version.h"
 #include "client/model/tolerance_flag.h"
 #include "client/target/target_choice.h"
+#include "client/tune/options/tune_flags.h"
 
 namespace mlc::client {
 namespace {
 
 constexpr char kFooter[] =
-    "Running the same command again goes on where the last run stopped.\n"
-    "Example: mlc-tune --model resnet50.onnx --trials 2000";
-
-constexpr char kAtServer[] =
-    "; with --server, auto, cpu and cuda are its workers', if of one class";
+    "Running the same command again goes on where the last run stopped.\n\n"
+    "Examples\n"
+    "  mlc-tune --model resnet50.onnx --trials 2000\n"
+    "  mlc-tune --model bert.onnx --trials 5000 --dim batch=8 --target cuda --precision fp16\n"
+    "  mlc-tune --server tuner.lab:7443 --model resnet50.onnx --trials 5000 --detach\n"
+    "  mlc-tune --server tuner.lab:7443 --jobs";
 
 constexpr char kRawNeeds[] =
     "a user-supplied kernel takes --cuda-kernel, --workload, --entry, --grid and --block";
 
-// What is read after the flags are known.
-struct Durations {
-  std::string budget;
-  std::string reconnect_timeout;
+constexpr const char* kGroups[] = {"Common",        "The model", "The search",           "Output",
+                                   "With --server", "For GPUs",  "User-supplied kernels"};
+
+// What to do instead of tuning: each is a flag of its own, with what it is about, if anything.
+struct Verb {
+  const char* flag;
+  TuneVerb verb;
+  std::string TuneOptions::*about;
+  const char* help;
 };
 
-struct JobVerbs {
-  std::string watch;
-  std::string cancel;
-  std::string drain;
-  std::string release;
-  bool list = false;
-  bool workers = false;
+constexpr Verb kVerbs[] = {
+    {"--watch", TuneVerb::kWatch, &TuneOptions::job, "follow a job, by its id or a part of it"},
+    {"--jobs", TuneVerb::kList, nullptr, "list the jobs"},
+    {"--cancel", TuneVerb::kCancel, &TuneOptions::job, "stop a job; what it measured is kept"},
+    {"--workers", TuneVerb::kWorkers, nullptr, "list the workers"},
+    {"--drain", TuneVerb::kDrain, &TuneOptions::named_worker,
+     "have a worker finish what it holds and leave; for administrators"},
+    {"--release", TuneVerb::kRelease, &TuneOptions::named_worker,
+     "end a worker's quarantine; for administrators"},
 };
 
-void AddFlags(CLI::App& app, TuneOptions& options, Durations& durations) {
-  app.add_option("--model", options.model, "ONNX file");
-  app.add_option("--trials", options.trials, "kernels to build and time, over all tasks")
-      ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
-  app.add_option("--target", options.target, TargetHelp() + kAtServer)->capture_default_str();
-  app.add_option("--threads", options.threads,
-                 "threads of the kernels; 0 means one for each core of one socket")
-      ->check(CLI::Range(0, 1024));
-  app.add_option("--log", options.log, "tuning log of the embedded server")->capture_default_str();
-  app.add_option("--server", options.server, "address of an mlc-server; embedded if not given");
-  transport::AddClientFlags(app, options.channel);
-  app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension; repeatable");
-  app.add_option("--time-budget", durations.budget,
-                 "stop after this long, for example 10m or 1h30m");
-  app.add_option("--precision", options.precision,
-                 "what the model computes in: model (its own), fp32, tf32, fp16, bf16")
-      ->check(CLI::IsMember({"model", "fp32", "tf32", "fp16", "bf16"}))
-      ->capture_default_str();
-  AddToleranceFlag(
-      app, options.tolerance,
-      "largest relative difference to the reference that an algorithm may make; 0: no "
-      "approximate algorithm, such as Winograd's; default: 1e-4, or what the precision "
-      "needs");
-  app.add_option("--cuda-home", options.cuda_home,
-                 "where NVRTC and CUPTI are, for GPUs; default: the usual places");
-  app.add_option("--cubin-cache", options.cubin_cache,
-                 "for GPUs: folder of compiled device code, or off; default: mlc-tune/cubins in "
-                 "the user's cache folder");
-  app.add_option("--whole-model", options.whole_model,
-                 "for GPUs of this machine: how many runners-up to time in the whole model at the "
-                 "end; 0: none; default: a tenth of the trials, at most 48")
-      ->check(CLI::Range(0, 10'000));
-  app.add_option("--skip-pass", options.skipped_passes,
-                 "leave this pass of the compiler out, for example merge_siblings; repeatable");
-  app.add_option("--seed", options.seed, "of the search");
-  auto* resume = app.add_flag("--resume", options.resume, "go on with the last run (the default)");
-  app.add_flag("--fresh", options.fresh, "start anew and ignore what the log knows")
-      ->excludes(resume);
-  auto* json = app.add_flag("--json", options.json, "one JSON document at the end");
-  app.add_flag("--json-lines", options.json_lines, "one JSON event a line, while it runs")
-      ->excludes(json);
-  app.add_flag("-q,--quiet", options.quiet, "no progress");
-  app.add_flag("-v,--verbose", options.verbose, "messages of server and worker");
-  app.add_option("--worker", options.worker, "mlc-worker program of the embedded server");
+// "--watch, --jobs and --cancel".
+std::string VerbNames() {
+  std::string names;
+  for (const Verb& verb : kVerbs) {
+    const bool is_last = &verb == std::end(kVerbs) - 1;
+    names += std::string(names.empty() ? "" : is_last ? " and " : ", ") + verb.flag;
+  }
+  return names;
 }
 
-void AddExtent(CLI::App& app, const std::string& flag, std::optional<target::Dim3>& extent,
-               const std::string& help) {
-  const auto read = [flag, &extent](const std::string& text) {
+CLI::Option* Add(CLI::App& app, const FlagInfo& flag, bool& value) {
+  return app.add_flag(flag.name, value, flag.help);
+}
+
+CLI::Option* Add(CLI::App& app, const FlagInfo& flag, std::string& value) {
+  // Which targets there are is not this program's to say.
+  const bool is_target = std::string_view(flag.name) == "--target";
+  CLI::Option* option =
+      app.add_option(flag.name, value, (is_target ? TargetHelp() : std::string()) + flag.help);
+  if (!flag.choices.empty()) {
+    option->check(
+        CLI::IsMember(std::vector<std::string>(flag.choices.begin(), flag.choices.end())));
+  }
+  return value.empty() ? option : option->capture_default_str();
+}
+
+CLI::Option* Add(CLI::App& app, const FlagInfo& flag, std::vector<std::string>& values) {
+  return app.add_option(flag.name, values, flag.help);
+}
+
+CLI::Option* Add(CLI::App& app, const FlagInfo& flag, std::optional<double>& value) {
+  return AddToleranceFlag(app, value, flag.help);
+}
+
+CLI::Option* Add(CLI::App& app, const FlagInfo& flag, std::optional<target::Dim3>& extent) {
+  const auto read = [name = flag.name, &extent](const std::string& text) {
     const Result<target::Dim3> parsed = target::ParseDim3(text);
-    if (!parsed.ok()) throw CLI::ValidationError(flag, parsed.status().message());
+    if (!parsed.ok()) throw CLI::ValidationError(name, parsed.status().message());
     extent = *parsed;
   };
-  app.add_option_function<std::string>(flag, read, help)->type_name("X[,Y[,Z]]");
+  return app.add_option_function<std::string>(flag.name, read, flag.help)->type_name("X[,Y[,Z]]");
 }
 
-void AddKernelFlags(CLI::App& app, TuneOptions& options) {
-  app.add_option("--cuda-kernel", options.cuda_kernel,
-                 "instead of --model: file with a kernel in CUDA C++, to be checked and measured; "
-                 "at a server, for administrators");
-  app.add_option("--workload", options.workload,
-                 "of --cuda-kernel: file with the workload, as mlc-compile --emit=tasks prints it");
-  app.add_option("--entry", options.entry,
-                 "of --cuda-kernel: its extern \"C\" __global__ function, which takes pointers to "
-                 "the inputs and weights in order, then the outputs");
-  AddExtent(app, "--grid", options.grid, "of --cuda-kernel: blocks along x, y and z");
-  AddExtent(app, "--block", options.block, "of --cuda-kernel: threads of a block along x, y and z");
-  app.add_option("--shared", options.shared,
-                 "of --cuda-kernel: dynamic shared memory of a block, in bytes")
-      ->check(CLI::Range(0, 1 << 20));
+CLI::Option* AddDuration(CLI::App& app, const FlagInfo& flag, int64_t& ms) {
+  const auto read = [name = flag.name, &ms](const std::string& text) {
+    const Result<int64_t> duration = ParseDuration(text);
+    if (!duration.ok()) throw CLI::ValidationError(name, duration.status().message());
+    ms = *duration;
+  };
+  return app.add_option_function<std::string>(flag.name, read, flag.help);
 }
 
-void AddJobFlags(CLI::App& app, TuneOptions& options, Durations& durations, JobVerbs& verbs) {
-  app.add_option("--priority", options.priority,
-                 "with --server: among your own jobs, the higher goes first, -100 to 100")
-      ->check(CLI::Range(-100, 100));
-  app.add_option("--reconnect-timeout", durations.reconnect_timeout,
-                 "with --server: how long to keep retrying if the connection to the server is "
-                 "lost; default: 15m");
-  app.add_flag("--detach", options.detach, "with --server: submit the job and leave it to run");
-  app.add_option("--watch", verbs.watch, "with --server: follow a job, by its id or a part of it");
-  app.add_flag("--jobs", verbs.list, "with --server: list the jobs");
-  app.add_option("--cancel", verbs.cancel, "with --server: stop a job; what it measured is kept");
-  app.add_flag("--workers", verbs.workers, "with --server: list the workers");
-  app.add_option("--drain", verbs.drain,
-                 "with --server: have a worker finish what it holds and leave; for administrators");
-  app.add_option("--release", verbs.release,
-                 "with --server: end a worker's quarantine; for administrators");
+template <std::integral Integer>
+CLI::Option* Add(CLI::App& app, const FlagInfo& flag, Integer& value) {
+  if constexpr (std::same_as<Integer, int64_t>) {
+    if (flag.is_duration) return AddDuration(app, flag, value);
+  }
+  CLI::Option* option = app.add_option(flag.name, value, flag.help);
+  if (flag.least == flag.most) return option;
+  return option->check(
+      CLI::Range(static_cast<Integer>(flag.least), static_cast<Integer>(flag.most)));
+}
+
+// In the order of --help: group by group.
+void AddFlags(CLI::App& app, TuneOptions& options) {
+  app.get_help_ptr()->group(kGroups[0]);
+  app.set_version_flag("--version", VersionText("mlc-tune"))->group(kGroups[0]);
+  for (size_t group = 0; group < std::size(kGroups); ++group) {
+    ForEachFlag([&](const auto& flag) {
+      const FlagInfo& info = flag.info;
+      if (static_cast<size_t>(info.group) != group) return;
+      CLI::Option* option = Add(app, info, options.*(flag.member))->group(kGroups[group]);
+      if (info.excludes != nullptr) option->excludes(app.get_option(info.excludes));
+    });
+    if (group != static_cast<size_t>(FlagGroup::kServer)) continue;
+    app.option_defaults()->group(kGroups[group]);
+    for (const Verb& verb : kVerbs) {
+      if (verb.about == nullptr) {
+        app.add_flag(verb.flag, verb.help);
+      } else {
+        app.add_option(verb.flag, options.*(verb.about), verb.help);
+      }
+    }
+    transport::AddClientFlags(app, options.channel);
+  }
 }
 
 // What is wrong with the flags of a user-supplied kernel; empty if nothing.
@@ -146,28 +153,18 @@ std::string CheckKernel(const TuneOptions& options) {
 }
 
 // What is wrong with the flags together; empty if nothing.
-std::string SetVerb(TuneOptions& options, const JobVerbs& verbs) {
-  const std::pair<bool, TuneVerb> given[] = {{!verbs.watch.empty(), TuneVerb::kWatch},
-                                             {!verbs.cancel.empty(), TuneVerb::kCancel},
-                                             {verbs.list, TuneVerb::kList},
-                                             {verbs.workers, TuneVerb::kWorkers},
-                                             {!verbs.drain.empty(), TuneVerb::kDrain},
-                                             {!verbs.release.empty(), TuneVerb::kRelease}};
+std::string SetVerb(const CLI::App& app, TuneOptions& options) {
   int count = 0;
-  for (const auto& [is_given, verb] : given) {
-    if (!is_given) continue;
+  for (const Verb& verb : kVerbs) {
+    const bool is_blank = verb.about != nullptr && (options.*(verb.about)).empty();
+    if (app.count(verb.flag) == 0 || is_blank) continue;
     ++count;
-    options.verb = verb;
+    options.verb = verb.verb;
   }
-  if (count > 1) {
-    return "--watch, --jobs, --cancel, --workers, --drain and --release exclude each other";
-  }
-  options.job = verbs.watch + verbs.cancel;
-  options.named_worker = verbs.drain + verbs.release;
+  if (count > 1) return VerbNames() + " exclude each other";
   const bool tunes = options.verb == TuneVerb::kTune;
   if (options.server.empty() && (!tunes || options.detach || options.priority != 0)) {
-    return "--detach, --priority, --watch, --jobs, --cancel, --workers, --drain and --release need "
-           "--server";
+    return "--detach, --priority, " + VerbNames() + " need --server";
   }
   if (!tunes && options.detach) return "--detach submits a job: it goes with --model";
   if (const std::string wrong = CheckKernel(options); !wrong.empty() || options.is_raw()) {
@@ -199,31 +196,11 @@ Result<int64_t> ParseDuration(const std::string& text) {
   return total;
 }
 
-namespace {
-
-Status SetDurations(TuneOptions& options, const Durations& durations) {
-  const auto set = [](const char* flag, const std::string& text, int64_t& ms) {
-    if (text.empty()) return Status();
-    const Result<int64_t> duration = ParseDuration(text);
-    if (duration.ok()) ms = *duration;
-    return duration.status().WithPrefix(flag);
-  };
-  MLC_TRY(set("--time-budget", durations.budget, options.time_budget_ms));
-  return set("--reconnect-timeout", durations.reconnect_timeout, options.reconnect_timeout_ms);
-}
-
-}  // namespace
-
 ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
   ParsedCommand parsed;
   CLI::App app("mlc-tune: finds fast kernels for a model on the hardware at hand", "mlc-tune");
-  app.set_version_flag("--version", VersionText("mlc-tune"));
   app.footer(kFooter);
-  Durations durations;
-  JobVerbs verbs;
-  AddFlags(app, parsed.options, durations);
-  AddKernelFlags(app, parsed.options);
-  AddJobFlags(app, parsed.options, durations, verbs);
+  AddFlags(app, parsed.options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -232,18 +209,13 @@ ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
     parsed.message = words.str();
     return parsed;
   }
-  const std::string wrong = SetVerb(parsed.options, verbs);
+  const std::string wrong = SetVerb(app, parsed.options);
   if (!wrong.empty()) {
     parsed.message = wrong + "\nRun with --help for more information.\n";
     parsed.exit_code = static_cast<int>(ExitCode::kUsage);
     return parsed;
   }
   if (parsed.options.is_raw() && app.count("--target") == 0) parsed.options.target = "cuda";
-  const Status read = SetDurations(parsed.options, durations);
-  if (!read.ok()) {
-    parsed.message = read.message() + "\n";
-    parsed.exit_code = static_cast<int>(ExitCode::kUsage);
-  }
   return parsed;
 }
 

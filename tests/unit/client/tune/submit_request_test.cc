@@ -1,9 +1,15 @@
 #include "client/tune/submit_request.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/message.h>
 #include <gtest/gtest.h>
 
+#include <concepts>
+#include <type_traits>
+#include <vector>
+
 #include "client/progress/job_figures.h"
+#include "client/tune/options/tune_flags.h"
 #include "tests/unit/costmodel/conv_workload.h"
 
 namespace mlc::client {
@@ -63,6 +69,26 @@ TEST(TuneRequestTest, EqualTasksOfSeveralVariantsAreOne) {
   }
   description.mutable_tasks(0)->clear_uses();
   EXPECT_EQ(InfoOf(description).status().code(), StatusCode::kDataLoss);
+}
+
+TEST(TuneRequestTest, EachFlagOfAJobIsSent) {
+  TuneOptions options;
+  int sent = 0;
+  ForEachFlag([&](const auto& flag) {
+    if (flag.info.sent == nullptr) return;
+    ++sent;
+    using Value = std::decay_t<decltype(options.*(flag.member))>;
+    if constexpr (std::is_arithmetic_v<Value>) {
+      options.*(flag.member) = static_cast<Value>(std::same_as<Value, bool> ? 1 : sent);
+    }
+  });
+  const proto::JobOptions job = SubmitRequestOf(options, {}, target::Target(), "ada").options();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  job.GetReflection()->ListFields(job, &fields);
+  EXPECT_EQ(fields.size(), static_cast<size_t>(sent));
+  EXPECT_EQ(job.trials(), options.trials);
+  EXPECT_EQ(job.priority(), options.priority);
+  EXPECT_TRUE(job.fresh());
 }
 
 }  // namespace

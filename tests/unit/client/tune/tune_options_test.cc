@@ -3,7 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <concepts>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
 #include "client/progress/tune_report.h"
+#include "client/tune/options/tune_flags.h"
 
 namespace mlc::client {
 namespace {
@@ -133,6 +143,61 @@ TEST(TuneOptionsTest, AUserKernelStandsForAModel) {
             "--server", "s", "--jobs"}}) {
     EXPECT_EQ(Parse(wrong).exit_code, 2) << wrong.back();
   }
+}
+
+// A value that is not the default, as one would write it.
+std::string Other(const FlagInfo& flag, const std::string&) {
+  return flag.choices.empty() ? "given" : flag.choices.back();
+}
+std::string Other(const FlagInfo&, const std::vector<std::string>&) { return "N=4"; }
+std::string Other(const FlagInfo&, const std::optional<double>&) { return "0.5"; }
+std::string Other(const FlagInfo&, const std::optional<target::Dim3>&) { return "2,3,4"; }
+template <std::integral Integer>
+std::string Other(const FlagInfo& flag, Integer) {
+  if (flag.is_duration) return "90s";
+  return std::to_string(flag.most == flag.least ? 7 : flag.most);
+}
+
+std::vector<std::string> Words(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+TEST(TuneOptionsTest, EachFlagOfTheTableIsReadAndGoesWhereItsRowSays) {
+  const TuneOptions defaults;
+  ForEachFlag([&](const auto& flag) {
+    using Value = std::decay_t<decltype(defaults.*(flag.member))>;
+    const std::string name = LongName(flag.info);
+    std::vector<std::string> words;
+    if (name != "--server") words = {"--server", "lab"};
+    // They need each other, and go without a model.
+    const bool of_kernel = flag.info.group == FlagGroup::kKernel;
+    for (const char* word : {"--cuda-kernel", "--workload", "--entry"}) {
+      if (of_kernel && name != word) words.insert(words.end(), {word, "file"});
+    }
+    for (const char* word : {"--grid", "--block"}) {
+      if (of_kernel && name != word) words.insert(words.end(), {word, "8"});
+    }
+    for (const char* word : {"--model", "--trials"}) {
+      if (!of_kernel && name != word) words.insert(words.end(), {word, "5"});
+    }
+    words.push_back(name);
+    const std::string value = Other(flag.info, defaults.*(flag.member));
+    if constexpr (!std::same_as<Value, bool>) words.push_back(value);
+    std::vector<const char*> arguments;
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    const ParsedCommand parsed = Parse(arguments);
+    ASSERT_EQ(parsed.exit_code, -1) << name << ": " << parsed.message;
+    EXPECT_NE(parsed.options.*(flag.member), defaults.*(flag.member)) << name;
+    const auto has = [&](const std::vector<std::string>& all) {
+      const auto at = std::find(all.begin(), all.end(), name);
+      return at != all.end() && at + 1 != all.end() && *(at + 1) == value;
+    };
+    if (name != "--server") {
+      EXPECT_EQ(has(Words(parsed.options.Command())), flag.info.repeats != Repeats::kNo) << name;
+    }
+    EXPECT_EQ(has(parsed.options.ModelWords()), flag.info.repeats == Repeats::kCompile) << name;
+  });
 }
 
 TEST(TuneOptionsTest, HelpIsSuccess) {

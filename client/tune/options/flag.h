@@ -1,0 +1,75 @@
+// A row of the table of mlc-tune's flags (tune_flags.h). Values, known at compile time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace mlc::client {
+
+// The groups of --help, in its order.
+enum class FlagGroup : uint8_t { kCommon, kModel, kSearch, kOutput, kServer, kGpu, kKernel };
+
+// Which commands that mlc-tune prints have the flag, if it was given.
+enum class Repeats : uint8_t {
+  kNo,
+  kAgain,    // the command that goes on
+  kCompile,  // that one, and mlc-compile of the same tasks
+};
+
+struct FlagInfo {
+  const char* name;  // as CLI11 takes it: "-q,--quiet"
+  FlagGroup group;
+  const char* help;
+  Repeats repeats = Repeats::kNo;
+  const char* sent = nullptr;  // the field of proto::JobOptions that has the value
+  // Of a number, both included; any if equal.
+  int64_t least = 0;
+  int64_t most = 0;
+  std::span<const char* const> choices = {};  // of a text; none: any
+  bool is_duration = false;                   // "10m" for milliseconds
+  const char* excludes = nullptr;             // a flag that contradicts it
+};
+
+template <typename Options, typename T>
+struct Flag {
+  constexpr Flag(T Options::*of, const char* name, FlagGroup group, const char* help)
+      : member(of), info{name, group, help} {}
+  constexpr Flag Repeated(Repeats repeats) const {
+    return With([&](FlagInfo& to) { to.repeats = repeats; });
+  }
+  constexpr Flag Sent(const char* field) const {
+    return With([&](FlagInfo& to) { to.sent = field; });
+  }
+  constexpr Flag In(int64_t least, int64_t most) const {
+    return With([&](FlagInfo& to) { to.least = least, to.most = most; });
+  }
+  constexpr Flag OneOf(std::span<const char* const> choices) const {
+    return With([&](FlagInfo& to) { to.choices = choices; });
+  }
+  constexpr Flag Duration() const {
+    return With([](FlagInfo& to) { to.is_duration = true; });
+  }
+  constexpr Flag Excludes(const char* flag) const {
+    return With([&](FlagInfo& to) { to.excludes = flag; });
+  }
+
+  T Options::*member;
+  FlagInfo info;
+
+ private:
+  template <typename Change>
+  constexpr Flag With(const Change& change) const {
+    Flag changed = *this;
+    change(changed.info);
+    return changed;
+  }
+};
+
+// The last of its names: "--quiet".
+inline std::string LongName(const FlagInfo& info) {
+  const std::string names(info.name);
+  return names.substr(names.rfind(',') + 1);
+}
+
+}  // namespace mlc::client

@@ -1,0 +1,110 @@
+// The flags of mlc-tune but for its verbs and those of a connection (base/rpc/flags.h), once: the
+// command line, the commands that mlc-tune prints and the options of a job on the wire follow from
+// this table. A new flag is a member of TuneOptions, a row here, and what it does. Rows stand in
+// the order in which commands have them.
+#pragma once
+
+#include <tuple>
+
+#include "client/tune/options/flag.h"
+#include "client/tune/options/tune_options.h"
+
+namespace mlc::client {
+
+inline constexpr const char* kPrecisions[] = {"model", "fp32", "tf32", "fp16", "bf16"};
+
+using G = FlagGroup;
+using R = Repeats;
+using O = TuneOptions;
+
+inline constexpr std::tuple kTuneFlags{
+    Flag{&O::model, "--model", G::kCommon, "ONNX file"}.Repeated(R::kCompile),
+    Flag{&O::trials, "--trials", G::kCommon, "kernels to build and time, over all tasks"}
+        .In(1, 100'000'000)
+        .Sent("trials")
+        .Repeated(R::kAgain),
+    Flag{&O::cuda_kernel, "--cuda-kernel", G::kKernel,
+         "instead of --model: file with a kernel in CUDA C++, to be checked and measured; at a "
+         "server, for administrators"}
+        .Repeated(R::kAgain),
+    Flag{&O::workload, "--workload", G::kKernel,
+         "file with the workload, as mlc-compile --emit=tasks prints it"}
+        .Repeated(R::kAgain),
+    Flag{&O::entry, "--entry", G::kKernel,
+         "its extern \"C\" __global__ function, which takes pointers to the inputs and weights in "
+         "order, then the outputs"}
+        .Repeated(R::kAgain),
+    Flag{&O::grid, "--grid", G::kKernel, "blocks along x, y and z"}.Repeated(R::kAgain),
+    Flag{&O::block, "--block", G::kKernel, "threads of a block along x, y and z"}.Repeated(
+        R::kAgain),
+    Flag{&O::shared, "--shared", G::kKernel, "dynamic shared memory of a block, in bytes"}
+        .In(0, 1 << 20)
+        .Repeated(R::kAgain),
+    Flag{&O::target, "--target", G::kCommon,
+         "; with --server, auto, cpu and cuda are its workers', if of one class"}
+        .Repeated(R::kCompile),
+    Flag{&O::threads, "--threads", G::kModel,
+         "threads of the kernels; 0 means one for each core of one socket"}
+        .In(0, 1024)
+        .Repeated(R::kCompile),
+    Flag{&O::log, "--log", G::kCommon, "tuning log of the embedded server"},
+    Flag{&O::server, "--server", G::kCommon, "address of an mlc-server; embedded if not given"},
+    Flag{&O::dims, "--dim", G::kModel, "NAME=N: size of a symbolic dimension; repeatable"}.Repeated(
+        R::kCompile),
+    Flag{&O::precision, "--precision", G::kModel,
+         "what the model computes in: model (its own), fp32, tf32, fp16, bf16"}
+        .OneOf(kPrecisions)
+        .Repeated(R::kCompile),
+    Flag{&O::tolerance, "--tolerance", G::kModel,
+         "largest relative difference to the reference that an algorithm may make; 0: no "
+         "approximate algorithm, such as Winograd's; default: 1e-4, or what the precision needs"}
+        .Repeated(R::kCompile),
+    Flag{&O::skipped_passes, "--skip-pass", G::kModel,
+         "leave this pass of the compiler out, for example merge_siblings; repeatable"}
+        .Repeated(R::kCompile),
+    Flag{&O::cuda_home, "--cuda-home", G::kGpu,
+         "where NVRTC and CUPTI are; default: the usual places"}
+        .Repeated(R::kCompile),
+    Flag{&O::whole_model, "--whole-model", G::kGpu,
+         "with GPUs of this machine: how many runners-up to time in the whole model at the end; "
+         "0: none; default: a tenth of the trials, at most 48"}
+        .In(0, 10'000)
+        .Repeated(R::kAgain),
+    Flag{&O::cubin_cache, "--cubin-cache", G::kGpu,
+         "folder of compiled device code, or off; default: mlc-tune/cubins in the user's cache "
+         "folder"}
+        .Repeated(R::kAgain),
+    Flag{&O::time_budget_ms, "--time-budget", G::kCommon,
+         "stop after this long, for example 10m or 1h30m"}
+        .Duration()
+        .Sent("time_budget_ms"),
+    Flag{&O::worker, "--worker", G::kSearch, "mlc-worker program of the embedded server"}.Repeated(
+        R::kAgain),
+    Flag{&O::seed, "--seed", G::kSearch, "of the search"}.Sent("seed").Repeated(R::kAgain),
+    Flag{&O::resume, "--resume", G::kSearch, "go on with the last run (the default)"},
+    Flag{&O::fresh, "--fresh", G::kSearch, "start anew and ignore what the log knows"}
+        .Excludes("--resume")
+        .Sent("fresh"),
+    Flag{&O::json, "--json", G::kOutput, "one JSON document at the end"},
+    Flag{&O::json_lines, "--json-lines", G::kOutput, "one JSON event a line, while it runs"}
+        .Excludes("--json"),
+    Flag{&O::quiet, "-q,--quiet", G::kOutput, "no progress"},
+    Flag{&O::verbose, "-v,--verbose", G::kOutput, "messages of server and worker"},
+    Flag{&O::priority, "--priority", G::kServer,
+         "among your own jobs, the higher goes first, -100 to 100"}
+        .In(-100, 100)
+        .Sent("priority")
+        .Repeated(R::kAgain),
+    Flag{&O::detach, "--detach", G::kServer, "submit the job and leave it to run"},
+    Flag{&O::reconnect_timeout_ms, "--reconnect-timeout", G::kServer,
+         "how long to keep retrying if the connection to the server is lost; default: 15m"}
+        .Duration(),
+};
+
+// visit(flag) for each row, in the table's order.
+template <typename Visit>
+void ForEachFlag(const Visit& visit) {
+  std::apply([&](const auto&... flag) { (visit(flag), ...); }, kTuneFlags);
+}
+
+}  // namespace mlc::client
