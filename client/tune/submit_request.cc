@@ -63,7 +63,8 @@ proto::SubmitJobRequest SubmitRequestOf(const TuneOptions& options, const ModelT
   }
   request.set_protocol(server::kWireProtocol);
   request.set_target(target.ToText());
-  request.set_label(options.is_raw() ? options.cuda_kernel : options.model);
+  const std::string& file = options.is_raw() ? options.cuda_kernel : options.model;
+  request.set_label(options.label.empty() ? file : options.label);
   request.set_user(user);
   *request.mutable_options() = JobOptionsOf(options);
   return request;

@@ -95,6 +95,9 @@ inline constexpr std::tuple kTuneFlags{
         .In(-100, 100)
         .Sent("priority")
         .Repeated(R::kAgain),
+    Flag{&O::label, "--label", G::kSearch,
+         "name of the job in lists and logs; default: the model's file"}
+        .Repeated(R::kAgain),
     Flag{&O::detach, "--detach", G::kServer, "submit the job and leave it to run"},
     Flag{&O::reconnect_timeout_ms, "--reconnect-timeout", G::kServer,
          "how long to keep retrying if the connection to the server is lost; default: 15m"}

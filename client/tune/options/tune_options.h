@@ -21,6 +21,7 @@ struct TuneOptions {
   std::string named_worker;  // of --drain and --release
   bool detach = false;       // submit and exit
   int priority = 0;
+  std::string label;                       // of the job, for people; empty: the model's file
   int64_t reconnect_timeout_ms = 900'000;  // how long to retry if the connection is lost
   std::string model;
   // For a user-supplied kernel: files, the function, its launch.

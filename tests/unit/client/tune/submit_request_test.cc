@@ -71,6 +71,14 @@ TEST(TuneRequestTest, EqualTasksOfSeveralVariantsAreOne) {
   EXPECT_EQ(InfoOf(description).status().code(), StatusCode::kDataLoss);
 }
 
+TEST(TuneRequestTest, AJobIsCalledByItsLabelOrElseByItsFile) {
+  TuneOptions options;
+  options.model = "m.onnx";
+  EXPECT_EQ(SubmitRequestOf(options, {}, target::Target(), "ada").label(), "m.onnx");
+  options.label = "nightly resnet";
+  EXPECT_EQ(SubmitRequestOf(options, {}, target::Target(), "ada").label(), "nightly resnet");
+}
+
 TEST(TuneRequestTest, EachFlagOfAJobIsSent) {
   TuneOptions options;
   int sent = 0;
