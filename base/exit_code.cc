@@ -27,8 +27,9 @@ ExitCode ExitCodeOf(const Status& status) {
       return ExitCode::kUnavailable;
     case StatusCode::kDataLoss:
       return ExitCode::kStorage;
-    case StatusCode::kAlreadyExists:
+    case StatusCode::kUnwritable:
       return ExitCode::kCannotWrite;
+    case StatusCode::kAlreadyExists:
     case StatusCode::kUnknown:
     case StatusCode::kInternal:
       return ExitCode::kInternal;

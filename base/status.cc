@@ -5,7 +5,7 @@
 namespace mlc {
 
 std::string_view ToText(StatusCode code) {
-  static constexpr std::array<std::string_view, 17> kNames = {"OK",
+  static constexpr std::array<std::string_view, 18> kNames = {"OK",
                                                               "CANCELLED",
                                                               "UNKNOWN",
                                                               "INVALID_ARGUMENT",
@@ -21,7 +21,8 @@ std::string_view ToText(StatusCode code) {
                                                               "INTERNAL",
                                                               "UNAVAILABLE",
                                                               "DATA_LOSS",
-                                                              "UNAUTHENTICATED"};
+                                                              "UNAUTHENTICATED",
+                                                              "UNWRITABLE"};
   const auto index = static_cast<size_t>(code);
   return index < kNames.size() ? kNames[index] : "UNKNOWN";
 }
@@ -42,6 +43,9 @@ Status InvalidArgument(std::string message) {
 Status NotFound(std::string message) { return Status(StatusCode::kNotFound, std::move(message)); }
 Status FailedPrecondition(std::string message) {
   return Status(StatusCode::kFailedPrecondition, std::move(message));
+}
+Status Unwritable(std::string message) {
+  return Status(StatusCode::kUnwritable, std::move(message));
 }
 Status Unimplemented(std::string message) {
   return Status(StatusCode::kUnimplemented, std::move(message));

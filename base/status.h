@@ -1,7 +1,7 @@
 // Status and Result<T>: how every function reports an error of the caller or the environment. Codes
-// have gRPC's numeric values (google.rpc.Code), so a service converts them with one cast. A config
-// that a space rejects is not a Status (see compiler/schedule/space/space.h), and a bug is an
-// MLC_CHECK. Values; thread-compatible.
+// have gRPC's numeric values (google.rpc.Code), except kUnwritable. A config that a space rejects
+// is not a Status (see compiler/schedule/space/space.h), and a bug is an MLC_CHECK. Values;
+// thread-compatible.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,10 @@ enum class StatusCode : int {
   kUnavailable = 14,
   kDataLoss = 15,
   kUnauthenticated = 16,
+  // None of gRPC's: a program's output cannot be written. INTERNAL at a service boundary.
+  kUnwritable = 17,
 };
+inline constexpr StatusCode kLastStatusCode = StatusCode::kUnwritable;
 
 // The code's canonical name, for example "INVALID_ARGUMENT".
 std::string_view ToText(StatusCode code);
@@ -58,6 +61,7 @@ class [[nodiscard]] Status {
 Status InvalidArgument(std::string message);
 Status NotFound(std::string message);
 Status FailedPrecondition(std::string message);
+Status Unwritable(std::string message);
 Status Unimplemented(std::string message);
 Status Unavailable(std::string message);
 Status ResourceExhausted(std::string message);

@@ -144,7 +144,7 @@ Status Export(const TuningLog& log, std::ostream& out) {
     query.after_id = page.back().id;
   }
   out.flush();
-  if (!out) return Status(StatusCode::kAlreadyExists, "cannot write the export");
+  if (!out) return Unwritable("cannot write the export");
   return Status();
 }
 
@@ -158,7 +158,7 @@ Status ExportToFile(const TuningLog& log, const std::string& to) {
   out.close();
   if (!replaced) return status.WithPrefix(to);
   if (status.ok() && rename(written.c_str(), to.c_str()) != 0) {
-    status = Status(StatusCode::kAlreadyExists, strerror(errno));
+    status = Unwritable(strerror(errno));
   }
   if (!status.ok()) (void)unlink(written.c_str());
   return status.WithPrefix(to);

@@ -10,7 +10,7 @@ namespace mlc::db {
 namespace {
 
 Status Refuse(const std::string& to, const std::string& why) {
-  return Status(StatusCode::kAlreadyExists, "cannot write " + to + ": " + why);
+  return Unwritable("cannot write " + to + ": " + why);
 }
 
 }  // namespace

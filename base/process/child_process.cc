@@ -72,8 +72,7 @@ Status ReadReport(const Child& child, int wait_status) {
                     strsignal(WTERMSIG(wait_status)) + behind);
   }
   const int code = size < 1 ? -1 : buffer[0];
-  if (WEXITSTATUS(wait_status) != 0 || code < 0 ||
-      code > static_cast<int>(StatusCode::kUnauthenticated)) {
+  if (WEXITSTATUS(wait_status) != 0 || code < 0 || code > static_cast<int>(kLastStatusCode)) {
     return Internal("the compiler's child process ended without a report" + behind);
   }
   return Status(static_cast<StatusCode>(code),

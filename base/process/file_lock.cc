@@ -78,7 +78,7 @@ Result<FileLock> FileLock::Take(const std::string& path) {
   if (fd < 0) {
     const Status why = CannotOpen("cannot create", name, errno);
     const bool missing = why.code() == StatusCode::kNotFound;
-    return missing ? Status(StatusCode::kAlreadyExists, why.message()) : why;
+    return missing ? Unwritable(why.message()) : why;
   }
   FileLock lock(fd);
   MLC_TRY(RefuseNetwork(fd, path));

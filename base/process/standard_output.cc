@@ -8,8 +8,8 @@ namespace mlc::transport {
 
 Status FlushOutput() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return Status();
-  return {StatusCode::kAlreadyExists,
-          "cannot write to standard output: the reader has closed it, or the disk is full"};
+  return Unwritable(
+      "cannot write to standard output: the reader has closed it, or the disk is full");
 }
 
 int EndProgram(const char* program, int code) {

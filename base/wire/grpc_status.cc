@@ -4,7 +4,9 @@ namespace mlc::server {
 
 grpc::Status ToGrpc(const Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return {static_cast<grpc::StatusCode>(status.code()), status.message()};
+  const bool is_ours = status.code() == StatusCode::kUnwritable;
+  const StatusCode code = is_ours ? StatusCode::kInternal : status.code();
+  return {static_cast<grpc::StatusCode>(code), status.message()};
 }
 
 Status FromGrpc(const grpc::Status& status) {

@@ -78,8 +78,7 @@ Result<PrivateFolder> PrivateFolder::Create(const std::string& parent) {
     if (marker >= 0) return PrivateFolder(std::move(path), marker);
     if (access(path.c_str(), F_OK) == 0) break;  // not removed by another process: the disk fails
   }
-  return Status(StatusCode::kAlreadyExists,
-                "cannot create a folder like " + path + ": " + strerror(errno));
+  return Unwritable("cannot create a folder like " + path + ": " + strerror(errno));
 }
 
 PrivateFolder::~PrivateFolder() {

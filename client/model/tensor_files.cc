@@ -111,8 +111,7 @@ Status WriteTensors(const std::string& directory, const std::string& prefix,
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) {
-    return Status(StatusCode::kAlreadyExists,
-                  "cannot create '" + directory + "': " + error.message());
+    return Unwritable("cannot create '" + directory + "': " + error.message());
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::string path = directory + "/" + prefix + "_" + std::to_string(i) + ".pb";
@@ -120,7 +119,7 @@ Status WriteTensors(const std::string& directory, const std::string& prefix,
     const std::string bytes = TensorProtoBytes(*tensors[i], names[i]);
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     out.close();
-    if (!out) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
+    if (!out) return Unwritable("cannot write '" + path + "'");
   }
   return {};
 }

@@ -34,7 +34,7 @@ Status WriteFile(const std::string& path, const std::string& bytes) {
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
-  if (!out) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
+  if (!out) return Unwritable("cannot write '" + path + "'");
   return {};
 }
 

@@ -110,7 +110,7 @@ class ElfObject::Writer {
       out.write(reinterpret_cast<const char*>(&chunk.header), sizeof(chunk.header));
     }
     out.close();
-    if (!out) return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "'");
+    if (!out) return Unwritable("cannot write '" + path + "'");
     return {};
   }
 

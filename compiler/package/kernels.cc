@@ -161,7 +161,7 @@ class KernelCompiler {
   }
 
   static Status CannotWrite(const std::string& path) {
-    return {StatusCode::kAlreadyExists, "cannot write '" + path + "': " + std::strerror(errno)};
+    return Unwritable("cannot write '" + path + "': " + std::strerror(errno));
   }
   static Status WriteTo(int file, const std::string& path, const char* data, int64_t size,
                         int64_t offset) {

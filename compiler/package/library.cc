@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Status CannotWrite(const fs::path& path, const std::string& why) {
-  return Status(StatusCode::kAlreadyExists, "cannot write '" + path.string() + "': " + why);
+  return Unwritable("cannot write '" + path.string() + "': " + why);
 }
 
 // A folder beside the results; gone with the object.

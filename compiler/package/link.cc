@@ -88,8 +88,7 @@ Status WriteArchive(const std::vector<std::string>& objects, const std::string& 
                                          llvm::object::Archive::K_GNU, /*Deterministic=*/true,
                                          /*Thin=*/false);
   if (error) {
-    return Status(StatusCode::kAlreadyExists,
-                  "cannot write '" + output + "': " + llvm::toString(std::move(error)));
+    return Unwritable("cannot write '" + output + "': " + llvm::toString(std::move(error)));
   }
   return {};
 }

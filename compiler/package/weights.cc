@@ -20,7 +20,7 @@ constexpr int64_t kAlignment = 64;
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 Status CannotWrite(const std::string& path) {
-  return Status(StatusCode::kAlreadyExists, "cannot write '" + path + "': " + std::strerror(errno));
+  return Unwritable("cannot write '" + path + "': " + std::strerror(errno));
 }
 
 // Identifies a prepared constant by what it is made from: equal keys are stored once.

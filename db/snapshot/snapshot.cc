@@ -20,7 +20,7 @@ namespace mlc::db {
 namespace {
 
 Status CannotWrite(const std::string& path) {
-  return Status(StatusCode::kAlreadyExists, "cannot write " + path + ": " + strerror(errno));
+  return Unwritable("cannot write " + path + ": " + strerror(errno));
 }
 
 Status Sync(const std::string& path, int flags) {

@@ -29,7 +29,7 @@ constexpr size_t kTimeEnd = kStart.size() + 16;
 constexpr size_t kNameLength = kTimeEnd + 1 + 32 + 3;
 
 Status CannotWrite(const std::string& path, int error) {
-  return Status(StatusCode::kAlreadyExists, "cannot write " + path + ": " + strerror(error));
+  return Unwritable("cannot write " + path + ": " + strerror(error));
 }
 
 bool IsSnapshotName(const std::string& name) {

@@ -102,7 +102,7 @@ Result<std::shared_ptr<spdlog::sinks::sink>> OpenLogFile(const std::string& path
   if (fd < 0) {
     const Status why = CannotOpen("cannot write", path, errno);
     const bool missing = why.code() == StatusCode::kNotFound;
-    return missing ? Status(StatusCode::kAlreadyExists, why.message()) : why;
+    return missing ? Unwritable(why.message()) : why;
   }
   return std::shared_ptr<spdlog::sinks::sink>(std::make_shared<LogFile>(path, fd));
 }

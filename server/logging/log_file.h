@@ -17,7 +17,7 @@ class sink;
 
 namespace mlc::server {
 
-// Errors of CannotOpen, but ALREADY_EXISTS, as of all outputs, if there is no such folder.
+// Errors of CannotOpen, but UNWRITABLE, as of all outputs, if there is no such folder.
 // Thread-safe.
 Result<std::shared_ptr<spdlog::sinks::sink>> OpenLogFile(const std::string& path);
 

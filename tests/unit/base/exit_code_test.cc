@@ -11,6 +11,7 @@ TEST(ExitCode, FollowsTheStatus) {
   EXPECT_EQ(ExitCodeOf(Unimplemented("")), ExitCode::kBadInput);
   EXPECT_EQ(ExitCodeOf(FailedPrecondition("")), ExitCode::kVersion);
   EXPECT_EQ(ExitCodeOf(Internal("")), ExitCode::kInternal);
+  EXPECT_EQ(ExitCodeOf(Unwritable("")), ExitCode::kCannotWrite);
   EXPECT_EQ(static_cast<int>(ExitCode::kBadInput), 65);
 }
 

@@ -74,7 +74,7 @@ TEST(ElfObject, StreamsASectionFromAFile) {
 
 TEST(ElfObject, SaysWhatItCannotWrite) {
   EXPECT_EQ(TwoSections("x86_64").WriteTo("/nowhere/at/all.o"),
-            Status(StatusCode::kAlreadyExists, "cannot write '/nowhere/at/all.o'"));
+            Unwritable("cannot write '/nowhere/at/all.o'"));
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST_F(Library, FolderThatCannotBeMadeIsNamed) {
   LibraryOptions options = Options("a");
   options.directory = "/proc/nowhere";
   const Status status = Write(options).status();
-  EXPECT_EQ(status.code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(status.code(), StatusCode::kUnwritable);
   EXPECT_TRUE(status.message().starts_with("cannot write '/proc/nowhere': ")) << status.message();
 }
 

@@ -58,7 +58,7 @@ std::optional<GpuHello> DecodeGpuHello(std::string_view bytes) {
   const auto code = in.Get<int32_t>();
   const std::string message = in.GetText();
   hello.copy_gbps = in.Get<double>();
-  const bool known = code >= 0 && code <= static_cast<int32_t>(StatusCode::kUnauthenticated);
+  const bool known = code >= 0 && code <= static_cast<int32_t>(kLastStatusCode);
   if (!in.AtEnd() || !known) return std::nullopt;
   hello.status = Status(static_cast<StatusCode>(code), code == 0 ? std::string() : message);
   return hello;

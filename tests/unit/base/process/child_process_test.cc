@@ -43,6 +43,13 @@ TEST(Children, AreWaitedForWhereTheirEndsAreIgnored) {
   EXPECT_THAT(crashed.message(), HasSubstr("ended without a report"));
 }
 
+TEST(Children, ReportEachCode) {
+  for (int code = 1; code <= static_cast<int>(kLastStatusCode); ++code) {
+    const Status sent(static_cast<StatusCode>(code), "so it is");
+    EXPECT_EQ(RunInChildren(1, 1, [&](int) { return sent; }), sent);
+  }
+}
+
 class SandboxedChildren : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/wire/grpc_status.h"
 #include "tests/support/db/full_record.h"
 
 namespace mlc::server {
@@ -53,6 +54,12 @@ TEST(ProtocolTest, AnOverLongDetailIsCut) {
   proto::Measurement wire;
   wire.set_detail(std::string(20'000, 'x'));
   EXPECT_EQ(FromWire(wire).detail.size(), 16'384u);
+}
+
+TEST(GrpcStatusTest, AnOutputThatCannotBeWrittenIsAnInternalErrorOfTheService) {
+  const grpc::Status sent = ToGrpc(Unwritable("cannot write 'a'"));
+  EXPECT_EQ(sent.error_code(), grpc::StatusCode::INTERNAL);
+  EXPECT_EQ(FromGrpc(sent), Internal("cannot write 'a'"));
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST_F(PrivateFolderTest, TheNextOneRemovesThoseOfTheDeadAlone) {
 
 TEST_F(PrivateFolderTest, SaysWhyItCannotBeMade) {
   const Status status = PrivateFolder::Create(parent_ + "/none").status();
-  EXPECT_EQ(status.code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(status.code(), StatusCode::kUnwritable);
   EXPECT_THAT(status.message(), HasSubstr("cannot create a folder like " + parent_ + "/none"));
   EXPECT_THAT(status.message(), HasSubstr("No such file"));
 }

@@ -137,7 +137,7 @@ TEST(LoggingTest, MessagesThatFoundNoSpaceAreToldOfLater) {
 
 TEST(LoggingTest, AFileThatCannotBeWrittenIsAnError) {
   const Status missing = MakeLogger({.program = "p", .file = "/proc/no/such/file"}).status();
-  EXPECT_EQ(missing.code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(missing.code(), StatusCode::kUnwritable);
   EXPECT_THAT(missing.message(),
               ::testing::StartsWith("--log-file: cannot write /proc/no/such/file: No such file"));
 }
