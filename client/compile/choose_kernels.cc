@@ -3,8 +3,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "compiler/backend/backend.h"
+#include "compiler/package/origin.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/check_config.h"
 #include "compiler/schedule/space/family.h"
@@ -45,7 +47,7 @@ Result<std::optional<package::Choice>> Measured(const graph::Workload& workload,
   if (!best) return std::optional<package::Choice>();
   package::Choice choice;
   choice.config = MLC_TRY(schedule::Config::Parse(best->config));
-  choice.origin = best->record.ToText();
+  choice.origin = package::FromRecord{best->record.ToText()};
   choice.expected_ns = best->median_ns;
   return std::optional(std::move(choice));
 }
@@ -58,10 +60,10 @@ Result<package::Choice> PriorChoice(const graph::Workload& workload, const targe
   const std::vector<costmodel::PriorConfig> priors =
       MLC_TRY(costmodel::PriorConfigsFor(workload, target, nearest));
   const costmodel::PriorConfig& prior = priors[0];
-  package::Choice choice{prior.config, kDefaultOrigin, 0, ""};
+  package::Choice choice{prior.config, package::FromDefault(), 0, ""};
   if (prior.similar < 0) return choice;
   const KnownSimilar& similar = near[static_cast<size_t>(prior.similar)];
-  choice.origin = kTransferOrigin + (*similar.records)[prior.place].ToText();
+  choice.origin = package::FromSimilar{(*similar.records)[prior.place].ToText()};
   choice.expected_ns = prior.expected_ns;
   choice.note = similar.similar->workload.Summary();
   return choice;
@@ -96,11 +98,11 @@ Result<std::optional<schedule::Config>> SubstituteFor(const schedule::Config& co
 }  // namespace
 
 bool IsTuned(const package::Choice& choice) {
-  return choice.origin != kDefaultOrigin && !IsTransferred(choice);
+  return std::holds_alternative<package::FromRecord>(choice.origin);
 }
 
 bool IsTransferred(const package::Choice& choice) {
-  return choice.origin.starts_with(kTransferOrigin);
+  return std::holds_alternative<package::FromSimilar>(choice.origin);
 }
 
 Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,

@@ -15,10 +15,6 @@
 
 namespace mlc::client {
 
-// Origin of a default config: the log has neither a record nor a similar workload.
-inline constexpr char kDefaultOrigin[] = "default";
-// Origin of a transferred config: this, then the uid of the record that it comes from.
-inline constexpr char kTransferOrigin[] = "transfer:";
 // True if the choice was measured itself.
 bool IsTuned(const package::Choice& choice);
 bool IsTransferred(const package::Choice& choice);

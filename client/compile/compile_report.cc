@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <variant>
 
 #include "client/compile/choose_kernels.h"
+#include "compiler/package/origin.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 
 namespace mlc::client {
@@ -23,17 +25,19 @@ double TotalNs(const CompileReport& report) {
 }
 
 std::string OriginText(const package::Choice& choice) {
-  if (choice.origin == kDefaultOrigin) return "(untuned: default config)";
-  if (!IsTransferred(choice)) return "(record " + choice.origin.substr(0, 8) + ")";
-  const std::string record = choice.origin.substr(std::string(kTransferOrigin).size(), 8);
-  return "(untuned: transferred, record " + record +
+  if (const auto* measured = std::get_if<package::FromRecord>(&choice.origin)) {
+    return "(record " + measured->record.substr(0, 8) + ")";
+  }
+  const auto* similar = std::get_if<package::FromSimilar>(&choice.origin);
+  if (similar == nullptr) return "(untuned: default config)";
+  return "(untuned: transferred, record " + similar->record.substr(0, 8) +
          (choice.note.empty() ? ")" : " of " + choice.note + ")");
 }
 
 // What the untuned tasks were given.
 std::string UntunedText(const std::vector<package::Choice>& choices) {
   const auto defaults = std::count_if(choices.begin(), choices.end(), [](const auto& choice) {
-    return choice.origin == kDefaultOrigin;
+    return std::holds_alternative<package::FromDefault>(choice.origin);
   });
   const auto transferred = std::count_if(choices.begin(), choices.end(), IsTransferred);
   if (defaults + transferred == 0) return "";
@@ -131,7 +135,7 @@ std::string ToJson(const CompileReport& report) {
                      {"summary", task.workload.Summary()},
                      {"occurrences", task.occurrences},
                      {"config", choice.config.ToText()},
-                     {"origin", choice.origin},
+                     {"origin", package::ToText(choice.origin)},
                      {"user_kernel", schedule::IsUserKernel(choice.config)},
                      {"tuned", IsTuned(choice)},
                      {"transferred_from", choice.note},

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "compiler/package/origin.h"
 #include "compiler/schedule/space/family.h"
 
 namespace mlc::client {
@@ -62,10 +63,11 @@ package::LockFile Substituted(package::LockFile lock, std::span<const Substituti
   for (const Substitution& substitution : made) {
     const Result<schedule::Config> config = schedule::Config::Parse(substitution.record.config);
     if (!config.ok()) continue;
-    lock.choices[substitution.workload] = {*config,
-                                           substitution.record.task_uid.ToText(),
-                                           substitution.record.measurement.median_ns,
-                                           {}};
+    lock.choices[substitution.workload] = {
+        *config,
+        package::FromRecord{substitution.record.task_uid.ToText()},
+        substitution.record.measurement.median_ns,
+        {}};
   }
   return lock;
 }

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "compiler/graph/program.h"
+#include "compiler/package/origin.h"
 #include "compiler/schedule/space/config.h"
 #include "compiler/target/target.h"
 
@@ -21,8 +22,7 @@ namespace mlc::package {
 // The kernel of one task of the program, in the order of its tasks.
 struct Choice {
   schedule::Config config;
-  // Where the config comes from: the digest of its record, or a word for the rule that chose it.
-  std::string origin;
+  Origin origin;
   double expected_ns = 0;  // of one execution; 0 when unknown
   std::string note;        // on the origin, for people; no lock file keeps it
   // For GPUs: of the kernel that newer ones run instead. REQUIRES: legal on a target::NewerDevices.

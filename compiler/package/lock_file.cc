@@ -13,9 +13,10 @@ namespace {
 constexpr std::string_view kHeader = "mlc lock v1";
 
 Result<std::pair<Digest, Choice>> ParseTask(std::istringstream& words) {
-  std::string digest, expected, config;
+  std::string digest, origin, expected, config;
   Choice choice;
-  words >> digest >> choice.origin >> expected;
+  words >> digest >> origin >> expected;
+  choice.origin = ParseOrigin(origin);
   std::getline(words >> std::ws, config);
   if (config.empty()) return InvalidArgument("expected: task DIGEST ORIGIN NANOSECONDS CONFIG");
   const auto [end, error] =
@@ -48,7 +49,7 @@ Status ParseSubstitute(std::istringstream& words, std::map<Digest, Choice>& choi
 std::string LockFile::ToText() const {
   std::string text = std::string(kHeader) + "\ntarget " + target_class + "\n";
   for (const auto& [workload, choice] : choices) {
-    text += "task " + workload.ToText() + " " + choice.origin + " " +
+    text += "task " + workload.ToText() + " " + package::ToText(choice.origin) + " " +
             FloatToText(choice.expected_ns) + " " + choice.config.ToText() + "\n";
     if (!choice.substitute) continue;
     text += "newer " + workload.ToText() + " " + choice.substitute->ToText() + "\n";

@@ -136,7 +136,7 @@ Dumps MakeDumps() {
   package::LockFile lock;
   lock.target_class = target.ClassText();
   lock.choices[workload.digest()] = {
-      config, db::DigestOf(record).ToText(), record.measurement.median_ns, {}};
+      config, package::FromRecord{db::DigestOf(record).ToText()}, record.measurement.median_ns, {}};
   dumps["lock"] = lock.ToText();
   dumps["statements"] = ir::StatementGrammar();
   dumps["kernel"] = LoweredBy("row_reduce",

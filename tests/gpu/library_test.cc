@@ -86,7 +86,8 @@ class GpuLibrary : public ::testing::TestWithParam<Case> {
     for (const graph::Task& task : program.tasks) {
       const auto families = schedule::FamiliesFor(task.workload, target_);
       if (families.empty()) return Internal("no family for " + task.workload.Summary());
-      choices.push_back({families[0]->Default(task.workload, target_), "default", 0, {}});
+      choices.push_back(
+          {families[0]->Default(task.workload, target_), package::FromDefault(), 0, {}});
       if (GetParam().clusters) Cluster(task.workload, choices.back().config);
     }
     package::LibraryOptions options;

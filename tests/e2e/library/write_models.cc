@@ -24,7 +24,7 @@ Status WriteModel(const std::string& directory, const std::string& name, const g
   for (const graph::Task& task : program.tasks) {
     const auto families = schedule::FamiliesFor(task.workload, target);
     if (families.empty()) return Internal("no family for " + task.workload.Summary());
-    choices.push_back({families[0]->Default(task.workload, target), "default", 0, {}});
+    choices.push_back({families[0]->Default(task.workload, target), package::FromDefault(), 0, {}});
   }
   package::LibraryOptions options;
   options.directory = directory + "/" + name;

@@ -22,7 +22,7 @@ std::string Seed(Rng& rng) {
                                        static_cast<int64_t>(rng.Below(100)) - 50);
     }
     if (rng.Below(4) == 0) choice.substitute = choice.config;
-    choice.origin = rng.Below(2) == 0 ? "default" : "0123456789abcdef";
+    choice.origin = ParseOrigin(rng.Below(2) == 0 ? "default" : "0123456789abcdef");
     choice.expected_ns = rng.Uniform() * 1e9;
     lock.choices[DigestOf(std::to_string(rng.Below(1000)))] = choice;
   }

@@ -123,7 +123,8 @@ class DeviceLibrary : public ::testing::TestWithParam<graph::Precision> {
     if (families.empty()) return Internal("no family for " + workload.Summary());
     const schedule::Family* const warpgroups = schedule::FindFamily("warpgroup_contraction");
     const bool use = warpgroups_ && warpgroups->Accepts(workload, target_);
-    Choice choice{(use ? warpgroups : families[0])->Default(workload, target_), "default", 0, {}};
+    Choice choice{
+        (use ? warpgroups : families[0])->Default(workload, target_), FromDefault(), 0, {}};
     Kernels()["mlc_net_k" + number] =
         MLC_TRY(schedule::LowerConfig(workload, target_, choice.config)).kernel;
     if (!use || !substitutes_) return choice;
@@ -344,7 +345,7 @@ TEST_F(OneDeviceLibrary, TakesAUserKernel) {
   LibraryOptions options;
   options.directory = root_ + "/hand";
   options.name = "net";
-  const std::vector<Choice> choices = {{*user_kernel.ToConfig(), "record", 0, {}}};
+  const std::vector<Choice> choices = {{*user_kernel.ToConfig(), FromRecord{"record"}, 0, {}}};
   const Result<LibraryReport> report = WriteLibrary(*program, choices, target_, options);
   SKIP_WITHOUT_NVRTC(report);
   EXPECT_FALSE(report->portable) << "it was tried on the target alone";
@@ -353,7 +354,7 @@ TEST_F(OneDeviceLibrary, TakesAUserKernel) {
               HasSubstr("launch user_kernel_p0 blocks=2,4,1 threads=16,8,1 bytes=64 "
                         "programmatic=0"));
   const schedule::UserKernel broken{"gone", "// gone\nnonsense", 1, 32, 0};
-  const std::vector<Choice> bad = {{*broken.ToConfig(), "record", 0, {}}};
+  const std::vector<Choice> bad = {{*broken.ToConfig(), FromRecord{"record"}, 0, {}}};
   const Status refused = WriteLibrary(*program, bad, target_, options).status();
   EXPECT_THAT(refused.message(), HasSubstr("task 0"));
 }

@@ -26,7 +26,7 @@ class Library : public ::testing::Test {
     for (const graph::Task& task : program_.tasks) {
       const auto families = schedule::FamiliesFor(task.workload, target_);
       ASSERT_FALSE(families.empty()) << task.workload.Summary();
-      choices_.push_back({families[0]->Default(task.workload, target_), "default", 0, {}});
+      choices_.push_back({families[0]->Default(task.workload, target_), FromDefault(), 0, {}});
     }
     root_ = ::testing::TempDir() + "mlc_library_test_" + std::to_string(getpid());
     fs::remove_all(root_);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 namespace mlc::package {
 namespace {
 
@@ -15,10 +18,19 @@ TEST(LockFile, TextReadsBack) {
   EXPECT_EQ(lock->target_class, "target v1 cpu arch=x86_64");
   ASSERT_EQ(lock->choices.size(), 1u);
   const Choice& choice = lock->choices.begin()->second;
-  EXPECT_EQ(choice.origin, "00ff");
+  EXPECT_EQ(choice.origin, Origin(FromRecord{"00ff"}));
   EXPECT_EQ(choice.expected_ns, 1250.5);
   EXPECT_EQ(choice.config.ToText(), "contraction/3 mr=14 nr=2");
   EXPECT_EQ(lock->ToText(), kText);
+}
+
+TEST(Origin, TextReadsBack) {
+  for (const auto& [origin, text] : {std::pair<Origin, std::string>{FromDefault(), "default"},
+                                     {FromRecord{"00ff"}, "00ff"},
+                                     {FromSimilar{"00ff"}, "transfer:00ff"}}) {
+    EXPECT_EQ(ToText(origin), text);
+    EXPECT_EQ(ParseOrigin(text), origin);
+  }
 }
 
 TEST(LockFile, ALockWithoutTasksReadsBack) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "base/rng.h"
 #include "client/compile/compile_report.h"
@@ -73,15 +74,16 @@ TEST_F(ChooseKernelsTest, ATaskWithoutARecordGetsTheFastKernelOfASimilarOne) {
   const std::vector<package::Choice> choices = Choose(Transfer::kUse);
   EXPECT_TRUE(IsTransferred(choices[0]));
   EXPECT_FALSE(IsTuned(choices[0]));
-  EXPECT_EQ(choices[0].origin, "transfer:" + DigestOf(std::string("record 2")).ToText());
+  EXPECT_EQ(package::ToText(choices[0].origin),
+            "transfer:" + DigestOf(std::string("record 2")).ToText());
   EXPECT_NE(choices[0].config, Default(four_));
   EXPECT_GT(choices[0].expected_ns, 10'000) << "four times the work";
   EXPECT_EQ(choices[0].note, one_.Summary());
-  EXPECT_EQ(choices[1].origin, kDefaultOrigin) << "a 1x1 convolution is of another kind";
+  EXPECT_EQ(choices[1].origin, package::Origin()) << "a 1x1 convolution is of another kind";
   EXPECT_EQ(choices[1].config, Default(other_));
 
   const std::vector<package::Choice> plain = Choose(Transfer::kIgnore);
-  EXPECT_EQ(plain[0].origin, kDefaultOrigin);
+  EXPECT_EQ(plain[0].origin, package::Origin());
   EXPECT_EQ(plain[0].config, Default(four_));
 }
 
@@ -167,7 +169,7 @@ TEST_F(ChooseKernelsTest, AServersAnswerGivesTheFirstKernelThatThisBuildGenerate
   ASSERT_TRUE(choices.ok()) << choices.status().ToString();
   EXPECT_EQ((*choices)[0].config, Another(four_));
   EXPECT_EQ((*choices)[0].expected_ns, 7000);
-  EXPECT_EQ((*choices)[1].origin, kDefaultOrigin);
+  EXPECT_EQ((*choices)[1].origin, package::Origin());
 }
 
 TEST_F(ChooseKernelsTest, AnAnswerToAnotherQuestionIsAnError) {
@@ -189,9 +191,10 @@ TEST_F(ChooseKernelsTest, TheReportExplainsTransferredConfigs) {
   const std::vector<package::Choice> choices = Choose(Transfer::kUse);
   const package::LibraryReport library;
   const std::string text = ToText(CompileReport{program_, choices, target_, library});
-  EXPECT_THAT(text, HasSubstr("(untuned: transferred, record " +
-                              choices[0].origin.substr(std::string(kTransferOrigin).size(), 8) +
-                              " of " + one_.Summary() + ")"));
+  EXPECT_THAT(text,
+              HasSubstr("(untuned: transferred, record " +
+                        std::get<package::FromSimilar>(choices[0].origin).record.substr(0, 8) +
+                        " of " + one_.Summary() + ")"));
   EXPECT_THAT(text, HasSubstr("2 of 2 tasks are untuned and use a default config or one "
                               "transferred from a similar task in the log (1 of them"));
   const std::vector<package::Choice> plain = Choose(Transfer::kIgnore);

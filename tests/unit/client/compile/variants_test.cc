@@ -17,7 +17,7 @@ Variant Of(const std::vector<std::pair<double, int>>& tasks) {
   for (const auto& [ns, occurrences] : tasks) {
     variant.program.tasks.push_back({costmodel::MakeConv(64, 28, 128, 3), occurrences, "conv"});
     package::Choice choice;
-    choice.origin = ns > 0 ? "0123" : kDefaultOrigin;
+    if (ns > 0) choice.origin = package::FromRecord{"0123"};
     choice.expected_ns = ns > 0 ? ns : 0;
     variant.choices.push_back(choice);
   }
@@ -57,7 +57,7 @@ TEST(Variants, OnlyMeasuredTimesCount) {
   EXPECT_EQ(Say(Of({{-1, 1}}), Apart({{-1, 1}})), "");
   EXPECT_THAT(Say(Of({{100, 1}, {-1, 1}}), Apart({{500, 3}})), HasSubstr("fused not measured"));
   Variant near = Apart({{10, 1}});
-  near.choices[0].origin = std::string(kTransferOrigin) + "0123";
+  near.choices[0].origin = package::FromSimilar{"0123"};
   EXPECT_EQ(Say(Of({{100, 1}}), near), "") << "an estimate";
 }
 

@@ -72,8 +72,10 @@ TEST(RunnersUpTest, WhatIsKeptLeadsInTheLogByWhatTheModelGained) {
 
 TEST(RunnersUpTest, ALockTakesSubstitutions) {
   package::LockFile lock;
-  lock.choices[DigestOf("a")] = {*schedule::Config::Parse("f/1 a=0"), "x", 5000, {}};
-  lock.choices[DigestOf("b")] = {*schedule::Config::Parse("f/1 a=0"), "y", 5000, {}};
+  lock.choices[DigestOf("a")] = {
+      *schedule::Config::Parse("f/1 a=0"), package::FromRecord{"x"}, 5000, {}};
+  lock.choices[DigestOf("b")] = {
+      *schedule::Config::Parse("f/1 a=0"), package::FromRecord{"y"}, 5000, {}};
   const auto tried = RunnersUp({Task("a", 10, 5000, 2)}, 10);
   const package::LockFile made = Substituted(lock, tried);
   EXPECT_EQ(made.choices.at(DigestOf("a")).config.ToText(), "f/1 a=1");
