@@ -38,16 +38,11 @@ Status TunerClient::Explained(const grpc::Status& status) const {
                                                  : ours;
 }
 
-template <typename Stub, typename Request, typename Reply>
-Result<Reply> TunerClient::Call(Stub& stub,
-                                grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                             Reply*),
-                                const Request& request) {
+Status TunerClient::Guarded(const std::function<grpc::Status(grpc::ClientContext&)>& call) const {
   grpc::ClientContext context;
-  Reply reply;
   const transport::CallGuard guard(context, kCallTimeout);
-  const grpc::Status status = (stub.*method)(&context, request, &reply);
-  if (status.ok()) return reply;
+  const grpc::Status status = call(context);
+  if (status.ok()) return Status();
   if (!guard.expired()) return Explained(status);
   return Status(StatusCode::kDeadlineExceeded,
                 "no answer from " + address() + " for " + std::to_string(kCallTimeout.count()) +
@@ -55,51 +50,51 @@ Result<Reply> TunerClient::Call(Stub& stub,
 }
 
 Result<proto::SubmitJobReply> TunerClient::Submit(const proto::SubmitJobRequest& request) {
-  return Call(*link_->tuner, &proto::Tuner::Stub::SubmitJob, request);
+  return Call(&proto::Tuner::Stub::SubmitJob, request);
 }
 
 Result<proto::SubmitJobReply> TunerClient::SubmitUserKernel(
     const proto::SubmitUserKernelRequest& request) {
-  return Call(*link_->tuner, &proto::Tuner::Stub::SubmitUserKernel, request);
+  return Call(&proto::Tuner::Stub::SubmitUserKernel, request);
 }
 
 Status TunerClient::Cancel(const std::string& job) {
   proto::CancelJobRequest request;
   request.set_job(job);
-  return Call(*link_->tuner, &proto::Tuner::Stub::CancelJob, request).status();
+  return Call(&proto::Tuner::Stub::CancelJob, request).status();
 }
 
 Result<proto::JobDescription> TunerClient::Describe(const std::string& job) {
   proto::GetJobRequest request;
   request.set_job(job);
-  return Call(*link_->tuner, &proto::Tuner::Stub::GetJob, request);
+  return Call(&proto::Tuner::Stub::GetJob, request);
 }
 
 Result<proto::ListJobsReply> TunerClient::List(int limit) {
   proto::ListJobsRequest request;
   request.set_limit(limit);
-  return Call(*link_->tuner, &proto::Tuner::Stub::ListJobs, request);
+  return Call(&proto::Tuner::Stub::ListJobs, request);
 }
 
 Result<proto::BestReply> TunerClient::Best(const proto::BestRequest& request) {
-  return Call(*link_->tuner, &proto::Tuner::Stub::Best, request);
+  return Call(&proto::Tuner::Stub::Best, request);
 }
 
 Result<proto::ListWorkersReply> TunerClient::Workers() {
-  return Call(*link_->workers, &proto::Workers::Stub::ListWorkers, proto::ListWorkersRequest());
+  return Call(&proto::Workers::Stub::ListWorkers, proto::ListWorkersRequest());
 }
 
 Status TunerClient::Drain(const std::string& worker, const std::string& reason) {
   proto::DrainWorkerRequest request;
   request.set_worker(worker);
   request.set_reason(reason);
-  return Call(*link_->workers, &proto::Workers::Stub::DrainWorker, request).status();
+  return Call(&proto::Workers::Stub::DrainWorker, request).status();
 }
 
 Status TunerClient::Release(const std::string& worker) {
   proto::ReleaseWorkerRequest request;
   request.set_worker(worker);
-  return Call(*link_->workers, &proto::Workers::Stub::ReleaseWorker, request).status();
+  return Call(&proto::Workers::Stub::ReleaseWorker, request).status();
 }
 
 Result<proto::JobProgress> TunerClient::Watch(

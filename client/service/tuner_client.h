@@ -2,7 +2,10 @@
 // Status. Thread-safe except for Reconnect.
 #pragma once
 
+#include <grpcpp/client_context.h>
+
 #include <chrono>
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,8 +31,24 @@ class TunerClient {
   // seconds; errors of transport::Connection::Open.
   static Result<TunerClient> Connect(transport::ChannelOptions server);
 
-  // Calls end with UNAVAILABLE if the connection is lost, and with DEADLINE_EXCEEDED if there is no
-  // answer for a minute.
+  // Any unary call: `method` is &proto::Tuner::Stub::X or &proto::Workers::Stub::X. Calls end with
+  // UNAVAILABLE if the connection is lost, and with DEADLINE_EXCEEDED if there is no answer for a
+  // minute.
+  template <typename Stub, typename Request, typename Reply>
+  Result<Reply> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
+                     const Request& request) {
+    Reply reply;
+    MLC_TRY(Guarded([&](grpc::ClientContext& context) {
+      if constexpr (std::same_as<Stub, proto::Tuner::Stub>) {
+        return (link_->tuner.get()->*method)(&context, request, &reply);
+      } else {
+        return (link_->workers.get()->*method)(&context, request, &reply);
+      }
+    }));
+    return reply;
+  }
+
+  // The usual ones.
   Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request);
   // PERMISSION_DENIED if the caller is not an administrator.
   Result<proto::SubmitJobReply> SubmitUserKernel(const proto::SubmitUserKernelRequest& request);
@@ -72,10 +91,8 @@ class TunerClient {
   };
 
   explicit TunerClient(transport::ChannelOptions server) : server_(std::move(server)) {}
-  template <typename Stub, typename Request, typename Reply>
-  Result<Reply> Call(Stub& stub,
-                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
-                     const Request& request);
+  // Makes a call, with its deadline.
+  Status Guarded(const std::function<grpc::Status(grpc::ClientContext&)>& call) const;
   // A failed status with the address of the server.
   Status Explained(const grpc::Status& status) const;
 
