@@ -25,13 +25,19 @@ Result<ExitCode> ListJobs(const TuneOptions& options, TunerClient& client) {
   return ExitCode::kOk;
 }
 
-// --workers, --drain, --release.
+// --workers, --drain, --quarantine, --release.
 Result<ExitCode> AboutWorkers(const TuneOptions& options, TunerClient& client) {
   const std::string& worker = options.named_worker;
   std::string said;
   if (options.verb == TuneVerb::kDrain) {
     MLC_TRY(client.Drain(worker, "asked for by " + UserName()));
     said = "Worker " + worker + " finishes what it holds and leaves.\n";
+  } else if (options.verb == TuneVerb::kQuarantine) {
+    proto::QuarantineWorkerRequest request;
+    request.set_worker(worker);
+    request.set_reason("asked for by " + UserName());
+    MLC_TRY(client.Call(&proto::Workers::Stub::QuarantineWorker, request));
+    said = "Worker " + worker + " gets no trials until it is released.\n";
   } else if (options.verb == TuneVerb::kRelease) {
     MLC_TRY(client.Release(worker));
     said = "Worker " + worker + " is released; a canary trial comes first.\n";

@@ -1,4 +1,5 @@
-// The verbs of mlc-tune at a server: --jobs, --watch, --cancel, --workers, --drain, --release.
+// The verbs of mlc-tune at a server: --jobs, --watch, --cancel, --workers, --drain, --quarantine,
+// --release.
 #pragma once
 
 #include "base/exit_code.h"

@@ -48,6 +48,8 @@ constexpr Verb kVerbs[] = {
     {"--workers", TuneVerb::kWorkers, nullptr, "list the workers"},
     {"--drain", TuneVerb::kDrain, &TuneOptions::named_worker,
      "have a worker finish what it holds and leave; for administrators"},
+    {"--quarantine", TuneVerb::kQuarantine, &TuneOptions::named_worker,
+     "give a worker no trials until it is released; for administrators"},
     {"--release", TuneVerb::kRelease, &TuneOptions::named_worker,
      "end a worker's quarantine; for administrators"},
 };

@@ -13,12 +13,21 @@
 namespace mlc::client {
 
 // What mlc-tune is to do.
-enum class TuneVerb : uint8_t { kTune, kWatch, kList, kCancel, kWorkers, kDrain, kRelease };
+enum class TuneVerb : uint8_t {
+  kTune,
+  kWatch,
+  kList,
+  kCancel,
+  kWorkers,
+  kDrain,
+  kQuarantine,
+  kRelease
+};
 
 struct TuneOptions {
   TuneVerb verb = TuneVerb::kTune;
   std::string job;           // of --watch and --cancel: an id, or its first digits
-  std::string named_worker;  // of --drain and --release
+  std::string named_worker;  // of --drain, --quarantine and --release
   bool detach = false;       // submit and exit
   int priority = 0;
   std::string label;                       // of the job, for people; empty: the model's file

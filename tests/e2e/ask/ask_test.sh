@@ -89,6 +89,12 @@ jobs = {job["job"]: job for job in json.load(open(sys.argv[1]))["jobs"]}
 sys.exit(" threads=2 " not in jobs[sys.argv[2]]["target"])
 END
 expect 0 mlc-tune --server "$at" --cancel "$job"
+expect 3 mlc-tune --server "$at" --quarantine nobody
+expect 0 mlc-tune --server "$at" --quarantine wanda
+says "gets no trials until it is released"
+expect 0 mlc-tune --server "$at" --workers
+says quarantined
+expect 0 mlc-tune --server "$at" --release wanda
 expect 3 mlc-tune --server "$at" --drain nobody
 says nobody
 expect 0 mlc-tune --server "$at" --drain wanda

@@ -75,6 +75,9 @@ TEST(TuneOptionsTest, VerbsNeedAServerAndNothingElse) {
   EXPECT_EQ(watch.options.job, "beef");
   EXPECT_EQ(Parse({"--server", "lab:7443", "--jobs"}).options.verb, TuneVerb::kList);
   EXPECT_EQ(Parse({"--server", "lab:7443", "--cancel", "beef"}).options.verb, TuneVerb::kCancel);
+  const ParsedCommand held = Parse({"--server", "lab:7443", "--quarantine", "gpu-07"});
+  EXPECT_EQ(held.options.verb, TuneVerb::kQuarantine);
+  EXPECT_EQ(held.options.named_worker, "gpu-07");
   const ParsedCommand detach = Parse({"--server", "lab:7443", "--model", "m.onnx", "--trials", "5",
                                       "--detach", "--priority", "-3"});
   ASSERT_EQ(detach.exit_code, -1) << detach.message;
