@@ -8,7 +8,7 @@
 
 namespace mlc {
 
-// Replaces the file. "cannot write 'PATH': why" is ALREADY_EXISTS, which ends a program as an
+// Replaces the file. "cannot write 'PATH': why" is UNWRITABLE, which ends a program as an
 // output that cannot be written does (exit_code.h).
 Status WriteText(const std::string& path, std::string_view text);
 

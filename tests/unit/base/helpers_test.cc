@@ -56,7 +56,7 @@ TEST(WriteText, ReplacesTheFile) {
 
 TEST(WriteText, SaysWhyAFileCannotBeWritten) {
   const Status status = WriteText("/proc/nowhere/text", "x");
-  EXPECT_EQ(status.code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(status.code(), StatusCode::kUnwritable);
   EXPECT_EQ(status.message(), "cannot write '/proc/nowhere/text': No such file or directory");
 }
 
