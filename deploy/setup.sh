@@ -19,6 +19,7 @@ packages=(
 )
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
+  qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
   clang-14 libclang-rt-14-dev clang-format
   python3-grpcio libfaketime iproute2 iptables
   slurm-wlm slurm-wlm-basic-plugins munge

@@ -1,7 +1,10 @@
 #include "compiler/codegen/machine.h"
 
+#include <array>
 #include <mutex>
+#include <string_view>
 
+#include "base/check.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -35,38 +38,68 @@ void InitializeTargets() {
   });
 }
 
+struct Processor {
+  std::string_view arch;
+  target::Isa isa;  // kPlain: any that no row before has
+  Features features;
+};
+
+const std::array<Processor, 4>& Processors() {
+  static const std::array<Processor, 4> rows = {
+      {{"x86_64",
+        target::Isa::kAvx512,
+        {.triple = "x86_64-unknown-linux-gnu",
+         .cpu = "x86-64-v4",
+         .tune = "sapphirerapids",
+         .attributes =
+             "+avx2,+fma,+f16c,+bmi,+bmi2,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd",
+         .fma = true,
+         .half = true,
+         .rounding = true,
+         .gather = true,
+         .vector_bits = 512,
+         .scaling = true}},
+       {"x86_64",
+        target::Isa::kAvx2,
+        {.triple = "x86_64-unknown-linux-gnu",
+         .cpu = "x86-64-v3",
+         .tune = "haswell",
+         .attributes = "+avx2,+fma,+f16c,+bmi,+bmi2",
+         .fma = true,
+         .half = true,
+         .rounding = true,
+         .gather = true,
+         .vector_bits = 256}},
+       {"x86_64",
+        target::Isa::kPlain,
+        {.triple = "x86_64-unknown-linux-gnu",
+         .cpu = "x86-64",
+         .tune = "x86-64",
+         .attributes = ""}},
+       {"aarch64",
+        target::Isa::kPlain,
+        {.triple = "aarch64-unknown-linux-gnu",
+         .cpu = "generic",
+         .tune = "generic",
+         .attributes = "+neon,+fp-armv8",
+         .fma = true,
+         .half = true,
+         .rounding = true}}}};
+  return rows;
+}
+
 }  // namespace
 
 // Features are spelled out instead of naming a CPU: "sapphirerapids" would imply tile
 // registers that virtual machines often mask. The CPU only tunes.
 Features FeaturesOf(const target::Target& target) {
-  if (target.cpu().arch == "aarch64") {
-    return {"aarch64-unknown-linux-gnu",
-            "generic",
-            "generic",
-            "+neon,+fp-armv8",
-            true,
-            true,
-            true,
-            false,
-            128};
+  for (const Processor& processor : Processors()) {
+    const bool any_isa = processor.isa == target::Isa::kPlain;
+    if (processor.arch != target.cpu().arch) continue;
+    if (any_isa || processor.isa == target.cpu().isa) return processor.features;
   }
-  Features features{
-      "x86_64-unknown-linux-gnu", "x86-64", "x86-64", "", false, false, false, false, 128};
-  if (target.cpu().isa == target::Isa::kPlain || target.cpu().isa == target::Isa::kNeon)
-    return features;
-  features.cpu = "x86-64-v3";
-  features.tune = "haswell";
-  features.attributes = "+avx2,+fma,+f16c,+bmi,+bmi2";
-  features.fma = features.half = features.rounding = features.gather = true;
-  features.vector_bits = 256;
-  if (target.cpu().isa == target::Isa::kAvx2) return features;
-  features.cpu = "x86-64-v4";
-  features.tune = "sapphirerapids";
-  features.attributes += ",+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd";
-  features.vector_bits = 512;
-  features.scaling = true;
-  return features;
+  MLC_CHECK(false) << "no code for " << target.ClassText();
+  return {};
 }
 
 Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(const Features& features) {

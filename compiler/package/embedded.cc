@@ -1,9 +1,13 @@
 #include "compiler/package/embedded.h"
 
+#include <array>
+
 // Defined by embedded.S.
 extern "C" {
-extern const char mlc_embedded_runtime[];
-extern const char mlc_embedded_runtime_end[];
+extern const char mlc_embedded_runtime_x86_64[];
+extern const char mlc_embedded_runtime_x86_64_end[];
+extern const char mlc_embedded_runtime_aarch64[];
+extern const char mlc_embedded_runtime_aarch64_end[];
 extern const char mlc_embedded_device_runtime[];
 extern const char mlc_embedded_device_runtime_end[];
 extern const char mlc_embedded_header[];
@@ -14,20 +18,25 @@ namespace mlc::package {
 
 namespace {
 
-#if defined(__aarch64__)
-constexpr std::string_view kOwnMachine = "aarch64";
-#else
-constexpr std::string_view kOwnMachine = "x86_64";
-#endif
+struct Runtime {
+  std::string_view machine;
+  const char* begin;
+  const char* end;  // as `begin`: this program was built without a compiler for the machine
+};
+
+constexpr std::array<Runtime, 2> kRuntimes = {
+    {{"x86_64", mlc_embedded_runtime_x86_64, mlc_embedded_runtime_x86_64_end},
+     {"aarch64", mlc_embedded_runtime_aarch64, mlc_embedded_runtime_aarch64_end}}};
 
 }  // namespace
 
 Result<std::string_view> EmbeddedRuntimeObject(const std::string& machine) {
-  if (machine != kOwnMachine) {
-    return NotFound("this program has no runtime for libraries for " + machine);
+  for (const Runtime& runtime : kRuntimes) {
+    if (runtime.machine != machine || runtime.begin == runtime.end) continue;
+    return std::string_view(runtime.begin, static_cast<size_t>(runtime.end - runtime.begin));
   }
-  return std::string_view(mlc_embedded_runtime,
-                          static_cast<size_t>(mlc_embedded_runtime_end - mlc_embedded_runtime));
+  return NotFound("this program has no runtime for libraries for " + machine + ": build it where " +
+                  machine + "-linux-gnu-gcc is installed");
 }
 
 std::string_view EmbeddedDeviceRuntimeObject() {
