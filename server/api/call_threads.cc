@@ -10,32 +10,32 @@ CallThreads::CallThreads(int threads) {
 
 CallThreads::~CallThreads() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   for (std::thread& thread : threads_) thread.join();
 }
 
 void CallThreads::Run(std::function<void()> call) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting_.push_back(std::move(call));
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
+}
+
+std::function<void()> CallThreads::Next() {
+  const MutexLock lock(mutex_);
+  while (!stopping_ && waiting_.empty()) wake_.Wait(mutex_);
+  if (waiting_.empty()) return {};
+  std::function<void()> call = std::move(waiting_.front());
+  waiting_.pop_front();
+  return call;
 }
 
 void CallThreads::Loop() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    const std::function<void()> call = std::move(waiting_.front());
-    waiting_.pop_front();
-    lock.unlock();
-    call();
-    lock.lock();
-  }
+  while (const std::function<void()> call = Next()) call();
 }
 
 }  // namespace mlc::server

@@ -2,12 +2,12 @@
 // while those block, all other calls block too. Thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace mlc::server {
 
@@ -24,11 +24,13 @@ class CallThreads {
 
  private:
   void Loop();
+  // Waits for the next call; empty at the end.
+  std::function<void()> Next() MLC_EXCLUDES(mutex_);
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> waiting_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  std::deque<std::function<void()>> waiting_ MLC_GUARDED_BY(mutex_);
+  bool stopping_ MLC_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

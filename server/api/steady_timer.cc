@@ -6,39 +6,43 @@ namespace mlc::server {
 
 SteadyTimer::~SteadyTimer() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
   thread_.join();
 }
 
 void SteadyTimer::After(std::chrono::milliseconds wait, std::function<void()> callback) {
   {
-    std::lock_guard lock(mutex_);
-    due_.emplace(Clock::now() + wait, std::move(callback));
+    const MutexLock lock(mutex_);
+    due_.emplace(std::chrono::steady_clock::now() + wait, std::move(callback));
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
 }
 
-void SteadyTimer::Run() {
-  std::unique_lock lock(mutex_);
+std::function<void()> SteadyTimer::Next() {
+  const MutexLock lock(mutex_);
   while (!stopping_ || !due_.empty()) {
     if (due_.empty()) {
-      wake_.wait(lock);
+      wake_.Wait(mutex_);
       continue;
     }
     const auto first = due_.begin();
-    if (!stopping_ && Clock::now() < first->first) {
-      wake_.wait_until(lock, Clock::time_point(first->first));
+    const Time when = first->first;
+    if (!stopping_ && std::chrono::steady_clock::now() < when) {
+      (void)wake_.WaitUntil(mutex_, when);
       continue;
     }
-    const std::function<void()> callback = std::move(first->second);
+    std::function<void()> callback = std::move(first->second);
     due_.erase(first);
-    lock.unlock();
-    callback();
-    lock.lock();
+    return callback;
   }
+  return {};
+}
+
+void SteadyTimer::Run() {
+  while (const std::function<void()> callback = Next()) callback();
 }
 
 }  // namespace mlc::server

@@ -5,11 +5,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace mlc::server {
 
@@ -24,13 +24,15 @@ class SteadyTimer {
   void After(std::chrono::milliseconds wait, std::function<void()> callback);
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Time = std::chrono::steady_clock::time_point;
   void Run();
+  // Waits until a callback is due; empty at the end.
+  std::function<void()> Next() MLC_EXCLUDES(mutex_);
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::multimap<Clock::time_point, std::function<void()>> due_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  std::multimap<Time, std::function<void()>> due_ MLC_GUARDED_BY(mutex_);
+  bool stopping_ MLC_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "base/digest.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "proto/tuner.pb.h"
 
@@ -26,8 +26,8 @@ class BestCache {
 
   // A number for the question, whose words are the caller's: they are kept once, not with each
   // workload. Not a digest, for which callers could find a second question.
-  uint64_t NumberOf(const std::string& question) {
-    std::lock_guard lock(mutex_);
+  uint64_t NumberOf(const std::string& question) MLC_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     const auto found = questions_.find(question);
     if (found != questions_.end()) return found->second;
     if (bytes_ + question.size() >= kMostBytes) Forget();
@@ -37,10 +37,11 @@ class BestCache {
   // The answer to the question about the workload; `ask` finds one that is not kept. What changes
   // while it asks is not kept: the next one asks again.
   template <typename Ask>
-  Result<proto::BestConfig> Get(const Digest& workload, uint64_t question, const Ask& ask) {
+  Result<proto::BestConfig> Get(const Digest& workload, uint64_t question, const Ask& ask)
+      MLC_EXCLUDES(mutex_) {
     std::pair<uint64_t, uint64_t> version;
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (entries_.size() >= kMostKept || kept_ >= kMostKept || bytes_ >= kMostBytes) Forget();
       const Entry& entry = entries_[workload];
       const auto found = entry.answers.find(question);
@@ -48,7 +49,7 @@ class BestCache {
       version = {forgotten_, entry.version};
     }
     Answer answer = MLC_TRY(ask());
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Entry& entry = entries_[workload];
     const size_t bytes = answer.best.SpaceUsedLong();
     const bool large = bytes > kMostBytesOfOne;
@@ -61,12 +62,12 @@ class BestCache {
   }
   // There is a new correct record of the workload with this time; 0 if no answer holds against it.
   // REQUIRES: it can be read already.
-  void Changed(const Digest& workload, double median_ns) {
-    std::lock_guard lock(mutex_);
+  void Changed(const Digest& workload, double median_ns) MLC_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     const auto entry = entries_.find(workload);
     if (entry == entries_.end()) return;
     ++entry->second.version;
-    kept_ -= std::erase_if(entry->second.answers, [&](const auto& kept) {
+    kept_ -= std::erase_if(entry->second.answers, [&](const auto& kept) MLC_REQUIRES(mutex_) {
       if (median_ns > kept.second.answer.holds_above_ns) return false;
       bytes_ -= kept.second.bytes;
       return true;
@@ -91,7 +92,7 @@ class BestCache {
   // Longer answers, with sources of kernels, are read again each time.
   static constexpr size_t kMostBytesOfOne = 32'768;
 
-  void Forget() {
+  void Forget() MLC_REQUIRES(mutex_) {
     ++forgotten_;
     entries_.clear();
     questions_.clear();
@@ -99,13 +100,13 @@ class BestCache {
     bytes_ = 0;
   }
 
-  std::mutex mutex_;
-  std::unordered_map<Digest, Entry, Hash> entries_;
-  size_t kept_ = 0;   // answers
-  size_t bytes_ = 0;  // of them and of the questions
-  std::map<std::string, uint64_t> questions_;
-  uint64_t numbers_ = 0;    // given to questions, never twice
-  uint64_t forgotten_ = 0;  // times
+  Mutex mutex_;
+  std::unordered_map<Digest, Entry, Hash> entries_ MLC_GUARDED_BY(mutex_);
+  size_t kept_ MLC_GUARDED_BY(mutex_) = 0;   // answers
+  size_t bytes_ MLC_GUARDED_BY(mutex_) = 0;  // of them and of the questions
+  std::map<std::string, uint64_t> questions_ MLC_GUARDED_BY(mutex_);
+  uint64_t numbers_ MLC_GUARDED_BY(mutex_) = 0;    // given to questions, never twice
+  uint64_t forgotten_ MLC_GUARDED_BY(mutex_) = 0;  // times
 };
 
 }  // namespace mlc::server

@@ -11,13 +11,13 @@ Result<std::unique_ptr<QuotasFile>> QuotasFile::Open(const std::string& path) {
 }
 
 Quotas QuotasFile::quotas() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return quotas_;
 }
 
 Status QuotasFile::Refresh(transport::Look look, const std::function<void(const Quotas&)>& use) {
-  std::lock_guard lock(mutex_);
-  return file_.Refresh(look, [&](const std::string& text) -> Status {
+  const MutexLock lock(mutex_);
+  return file_.Refresh(look, [&](const std::string& text) MLC_REQUIRES(mutex_) -> Status {
     Result<Quotas> quotas = Quotas::Parse(text);
     if (!quotas.ok()) return quotas.status().WithPrefix(file_.path());
     quotas_ = *std::move(quotas);

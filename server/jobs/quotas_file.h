@@ -3,10 +3,10 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/followed_file.h"
+#include "base/mutex.h"
 #include "server/jobs/quotas.h"
 
 namespace mlc::server {
@@ -25,9 +25,9 @@ class QuotasFile {
   // A part of a JSON object is none.
   explicit QuotasFile(std::string path) : file_("--quotas", std::move(path), /*settles=*/false) {}
 
-  mutable std::mutex mutex_;
-  transport::FollowedFile file_;
-  Quotas quotas_;
+  mutable Mutex mutex_;
+  transport::FollowedFile file_ MLC_GUARDED_BY(mutex_);
+  Quotas quotas_ MLC_GUARDED_BY(mutex_);
 };
 
 }  // namespace mlc::server

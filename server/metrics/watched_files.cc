@@ -12,7 +12,7 @@ constexpr int64_t kAgainMs = 30'000;
 }  // namespace
 
 void WatchedFiles::Update(const std::string& file, const Status& status, int64_t now_ms) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   State& state = files_[file];
   metrics_->SetFileInvalid(file, !status.ok());
   const bool changed = state.status != status;
@@ -25,7 +25,7 @@ void WatchedFiles::Update(const std::string& file, const Status& status, int64_t
 }
 
 bool WatchedFiles::all_valid() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::ranges::all_of(files_, [](const auto& file) { return file.second.status.ok(); });
 }
 

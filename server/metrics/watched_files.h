@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "server/metrics/metrics.h"
 
@@ -37,8 +37,8 @@ class WatchedFiles {
 
   const std::shared_ptr<spdlog::logger> logger_;
   const std::shared_ptr<Metrics> metrics_;
-  mutable std::mutex mutex_;
-  std::map<std::string, State> files_;
+  mutable Mutex mutex_;
+  std::map<std::string, State> files_ MLC_GUARDED_BY(mutex_);
 };
 
 }  // namespace mlc::server

@@ -6,7 +6,7 @@ namespace mlc::server {
 
 void Grants::Record(const std::string& uid, const std::string& worker) {
   const Digest key = DigestOf(std::string_view(uid));
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Workers::value_type& given = *workers_.try_emplace(worker, 0).first;
   const auto [place, is_new] = first_.try_emplace(key, &given);
   if (!is_new) {
@@ -26,20 +26,19 @@ void Grants::Record(const std::string& uid, const std::string& worker) {
   others_.erase(others);
 }
 
-// One trial less of the worker. REQUIRES mutex_.
 void Grants::Release(const std::string& worker) {
   const auto known = workers_.find(worker);
   if (--known->second == 0) workers_.erase(known);
 }
 
 size_t Grants::workers() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return workers_.size();
 }
 
 bool Grants::MayFinish(const std::string& uid, const std::string& worker) const {
   const Digest key = DigestOf(std::string_view(uid));
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto first = first_.find(key);
   if (first == first_.end()) return true;
   if (first->second->first == worker) return true;

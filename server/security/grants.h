@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <unordered_map>
 
 #include "base/digest.h"
+#include "base/mutex.h"
 
 namespace mlc::server {
 
@@ -21,11 +21,11 @@ class Grants {
   // Remembers the newest `most` trials.
   explicit Grants(size_t most = 200'000) : most_(most) {}
 
-  void Record(const std::string& uid, const std::string& worker);
+  void Record(const std::string& uid, const std::string& worker) MLC_EXCLUDES(mutex_);
   // The trial was given to this worker, maybe among others, or to no worker.
-  bool MayFinish(const std::string& uid, const std::string& worker) const;
+  bool MayFinish(const std::string& uid, const std::string& worker) const MLC_EXCLUDES(mutex_);
   // How many workers it knows: those of the trials that it remembers.
-  size_t workers() const;
+  size_t workers() const MLC_EXCLUDES(mutex_);
 
  private:
   struct Hash {
@@ -35,15 +35,16 @@ class Grants {
   const size_t most_;
   using Workers = std::map<std::string, int64_t>;  // and of how many of the trials they are known
   using Worker = const Workers::value_type*;
-  void Release(const std::string& worker);
+  // One trial less of the worker.
+  void Release(const std::string& worker) MLC_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  Workers workers_;
+  mutable Mutex mutex_;
+  Workers workers_ MLC_GUARDED_BY(mutex_);
   // By digests of uids: some 70 bytes a trial. The first worker of each; the others of the few
   // trials that were given again stand apart.
-  std::unordered_map<Digest, Worker, Hash> first_;
-  std::map<Digest, std::set<Worker>> others_;
-  std::deque<Digest> order_;
+  std::unordered_map<Digest, Worker, Hash> first_ MLC_GUARDED_BY(mutex_);
+  std::map<Digest, std::set<Worker>> others_ MLC_GUARDED_BY(mutex_);
+  std::deque<Digest> order_ MLC_GUARDED_BY(mutex_);
 };
 
 }  // namespace mlc::server

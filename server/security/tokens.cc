@@ -96,7 +96,7 @@ Result<std::vector<Tokens::Entry>> Tokens::Parse(const std::string& path, const 
 
 Result<Caller> Tokens::Find(std::string_view token, int64_t today) const {
   const std::string digest = TokenDigest(token);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Entry* found = nullptr;
   for (const Entry& entry : entries_) {
     // Takes as long whichever digit differs.
@@ -113,22 +113,22 @@ Result<Caller> Tokens::Find(std::string_view token, int64_t today) const {
 }
 
 Status Tokens::Refresh(transport::Look look) {
-  std::lock_guard file_lock(file_mutex_);
-  return file_.Refresh(look, [this](const std::string& text) {
+  const MutexLock file_lock(file_mutex_);
+  return file_.Refresh(look, [this](const std::string& text) MLC_REQUIRES(file_mutex_) -> Status {
     std::vector<Entry> entries = MLC_TRY(Parse(file_.path(), text));
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     entries_ = std::move(entries);
     return Status();
   });
 }
 
 int64_t Tokens::taken() const {
-  std::lock_guard lock(file_mutex_);
+  const MutexLock lock(file_mutex_);
   return file_.taken();
 }
 
 size_t Tokens::size() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return entries_.size();
 }
 

@@ -9,12 +9,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/followed_file.h"
+#include "base/mutex.h"
 #include "server/security/caller.h"
 
 namespace mlc::server {
@@ -45,10 +45,10 @@ class Tokens {
   static Result<std::vector<Entry>> Parse(const std::string& path, const std::string& text);
   static Result<Entry> ParseLine(const std::string& line);
 
-  mutable std::mutex file_mutex_;  // before the other one
-  transport::FollowedFile file_;
-  mutable std::mutex mutex_;
-  std::vector<Entry> entries_;
+  mutable Mutex file_mutex_ MLC_ACQUIRED_BEFORE(mutex_);
+  transport::FollowedFile file_ MLC_GUARDED_BY(file_mutex_);
+  mutable Mutex mutex_;
+  std::vector<Entry> entries_ MLC_GUARDED_BY(mutex_);
 };
 
 }  // namespace mlc::server
