@@ -1,192 +1,172 @@
 #include "server/tuner/tuner.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
-#include <set>
+#include <optional>
 #include <utility>
 
-#include "base/clock.h"
-#include "base/wire/protocol.h"
-#include "server/jobs/job_progress.h"
-#include "server/tuner/tuner_job.h"
+#include "server/tuner/admin_holds.h"
+#include "server/tuner/best_configs.h"
+#include "server/tuner/canaries.h"
+#include "server/tuner/dispatcher.h"
+#include "server/tuner/job_admission.h"
+#include "server/tuner/job_queries.h"
+#include "server/tuner/job_runner.h"
+#include "server/tuner/job_store.h"
+#include "server/tuner/result_intake.h"
+#include "server/tuner/search_threads.h"
+#include "server/tuner/trial_checks.h"
+#include "server/tuner/tuner_report.h"
+#include "server/tuner/tuner_tables.h"
+#include "server/tuner/worker_directory.h"
+#include "server/tuner/worker_sessions.h"
 
 namespace mlc::server {
 namespace {
 
-constexpr int64_t kListedJobs = 100;
-constexpr int64_t kMostListedJobs = 10'000;
-constexpr std::chrono::milliseconds kDrainPoll(10);
+constexpr int64_t kRememberEndedMs = 60'000;
+
+int ThreadsOf(const TunerOptions& options) { return std::max(1, options.search_threads); }
 
 }  // namespace
 
+// In the order in which they use each other.
+struct Tuner::Parts {
+  Parts(db::TuningLog& log, TunerOptions options) : context(log, std::move(options)) {}
+
+  // Periodic work: expires leases and time budgets.
+  void Tick() MLC_EXCLUDES(tables.mutex);
+
+  TunerContext context;
+  TunerTables tables{context.options};
+  LogHealth log_health;
+  SearchQueue queue{ThreadsOf(context.options)};
+  WorkloadIndex workloads{context.log};
+  BestConfigs best{context.log, workloads};
+  WorkerSessions sessions{context, tables};
+  AdminHolds holds{context, tables};
+  WorkerDirectory workers{context, tables, queue};
+  TunerReport report{context, workers};
+  Canaries canaries{context, tables};
+  Dispatcher dispatcher{context, tables, queue};
+  TrialChecks checks{context, dispatcher, workers};
+  ResultIntake intake{context, {tables, log_health, best, workers, dispatcher, checks, canaries}};
+  JobStore store{context, tables, log_health};
+  JobQueries queries{context, {tables, store, log_health, workers}};
+  JobAdmission admission{context, tables, queue, store};
+  JobRunner runner{context, {tables, queue, store, log_health, workloads, workers, dispatcher}};
+  // Stopped first by the tuner's destructor.
+  std::optional<SearchThreads> threads{std::in_place, context, queue, runner, [this] { Tick(); }};
+};
+
+void Tuner::Parts::Tick() {
+  const MutexLock lock(tables.mutex);
+  const int64_t now = context.NowMs();
+  for (const Leases::Ended& ended : tables.leases.Expire(now)) {
+    checks.GiveUp(tables, ended.uid, ended.why);
+  }
+  workers.Forget(tables);
+  report.Report(tables);
+  // The log answers for jobs that have ended.
+  for (auto it = tables.jobs.begin(); it != tables.jobs.end();) {
+    const JobFacts& facts = tables.Of(*it->second);
+    const bool is_over = facts.ended && now - facts.ended_ms > kRememberEndedMs;
+    it = is_over ? tables.jobs.erase(it) : std::next(it);
+  }
+  tables.ScheduleAll(queue);
+}
+
 Tuner::Tuner(db::TuningLog& log, TunerOptions options)
-    : log_(log),
-      options_(std::move(options)),
-      started_ms_(SteadyMs()),
-      workloads_(log),
-      leases_(options_.terms),
-      registry_(options_.health, options_.names, options_.terms.lease_ms),
-      quotas_(options_.quotas) {}
+    : parts_(std::make_unique<Parts>(log, std::move(options))) {}
 
 Tuner::~Tuner() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-  // Callbacks of queued commits refer to this object.
-  (void)log_.Flush();
+  parts_->threads.reset();
+  // Callbacks of queued commits refer to the parts.
+  (void)parts_->context.log.Flush();
 }
 
 Status Tuner::Start() {
-  MLC_TRY(RestoreAdminHolds());
-  if (options_.resume_jobs) MLC_TRY(Resume());
-  for (int i = 0; i < std::max(1, options_.search_threads); ++i) {
-    threads_.emplace_back([this] { SearchLoop(); });
-  }
+  MLC_TRY(parts_->holds.Restore());
+  if (parts_->context.options.resume_jobs) MLC_TRY(parts_->admission.Resume());
+  parts_->threads->Start(ThreadsOf(parts_->context.options));
   return Status();
 }
 
-// REQUIRES mutex_. Null for a job that neither runs here nor has just ended.
-std::shared_ptr<Tuner::Job> Tuner::FindJob(const std::string& id) const {
-  const Result<Digest> digest = Digest::Parse(id);
-  if (!digest.ok()) return nullptr;
-  const auto found = jobs_.find(*digest);
-  return found == jobs_.end() ? nullptr : found->second;
+Result<proto::SubmitJobReply> Tuner::Submit(const proto::SubmitJobRequest& request,
+                                            const Caller& caller) {
+  return parts_->admission.Submit(request, caller);
 }
 
-// REQUIRES mutex_.
-double Tuner::GpuBusy(const std::string& target_class) const {
-  double trial_s = 0, busy_s = 0;
-  for (const auto& [name, info] : registry_.workers) {
-    if (info.offer.target_class != target_class) continue;
-    if (SteadyMs() - info.called_ms > options_.terms.lease_ms) continue;
-    trial_s += std::max(0.0, info.use.trial_s());
-    busy_s += std::max(0.0, info.use.busy_s());
-  }
-  // A worker may tell anything.
-  return trial_s > 0 ? std::min(1.0, busy_s / trial_s) : 0;
+Result<proto::SubmitJobReply> Tuner::SubmitUserKernel(const proto::SubmitUserKernelRequest& request,
+                                                      const Caller& caller) {
+  return parts_->admission.SubmitUserKernel(request, caller);
 }
 
-Result<db::JobRow> Tuner::RowInLog(const std::string& id) const {
-  const Result<Digest> digest = Digest::Parse(id);
-  std::optional<db::JobRow> row;
-  if (digest.ok()) row = MLC_TRY(log_.FindJob(*digest));
-  if (!row) return NotFound("there is no job " + id + " on this server");
-  return *std::move(row);
+Status Tuner::Cancel(const std::string& job, const Caller& caller) {
+  return parts_->admission.Cancel(job, caller);
 }
 
-Result<proto::JobProgress> Tuner::Progress(const std::string& id) const {
-  {
-    std::lock_guard lock(mutex_);
-    if (const std::shared_ptr<Job> job = FindJob(id)) {
-      if (!log_status_.ok() && job->progress.state() != proto::DONE) {
-        return log_status_.WithPrefix("results cannot be kept");
-      }
-      proto::JobProgress progress = job->progress;
-      progress.set_workers(leases_.WorkersOf(job->target_class, SteadyMs()));
-      progress.set_gpu_busy(GpuBusy(job->target_class));
-      progress.set_detail(DetailOf(*job));
-      if (!job->ended) {
-        progress.set_elapsed_s(static_cast<double>(SteadyMs() - job->started_ms) / 1000);
-      }
-      return progress;
-    }
-  }
-  return ProgressFrom(MLC_TRY(RowInLog(id)));
+Result<proto::JobProgress> Tuner::Progress(const std::string& job) const {
+  return parts_->queries.Progress(job);
 }
 
-Result<proto::JobDescription> Tuner::Describe(const std::string& id) const {
-  const db::JobRow row = MLC_TRY(RowInLog(id));
-  proto::JobDescription description;
-  *description.mutable_summary() = SummaryNow(row);
-  const JobOptions options = MLC_TRY(JobOptions::Parse(row.options));
-  description.mutable_options()->set_trials(options.trials);
-  description.mutable_options()->set_seed(options.seed);
-  description.mutable_options()->set_fresh(!options.use_history);
-  description.mutable_options()->set_time_budget_ms(options.time_budget_ms);
-  description.mutable_options()->set_batch(options.batch);
-  description.mutable_options()->set_priority(row.priority);
-  for (const db::JobTask& task : row.tasks) {
-    proto::Task& wire = *description.add_tasks();
-    const std::optional<db::WorkloadRow> workload = MLC_TRY(log_.FindWorkload(task.workload));
-    if (!workload) return DataLoss("the log lacks workload " + task.workload.ToText());
-    wire.set_workload(workload->text);
-    wire.set_occurrences(task.occurrences);
-    wire.set_label(task.label);
-  }
-  for (const JobVariant& variant : options.variants) {
-    description.add_variants()->set_name(variant.name);
-    const auto tasks =
-        std::min<int>(description.tasks_size(), static_cast<int>(variant.uses.size()));
-    for (int i = 0; i < tasks; ++i) {
-      description.mutable_tasks(i)->add_uses(variant.uses[static_cast<size_t>(i)]);
-    }
-  }
-  return description;
-}
-
-// A running job has moved since its row was written.
-proto::JobSummary Tuner::SummaryNow(const db::JobRow& row) const {
-  proto::JobSummary summary = SummaryOf(row);
-  std::lock_guard lock(mutex_);
-  const auto found = jobs_.find(row.id);
-  if (found == jobs_.end() || found->second->ended) return summary;
-  const Job& job = *found->second;
-  summary.set_state(proto::RUNNING);
-  summary.set_priority(job.row.priority);
-  summary.set_trials(job.progress.trials());
-  summary.set_trials_wanted(job.progress.trials_wanted());
-  summary.set_detail(DetailOf(job));
-  return summary;
+Result<proto::JobDescription> Tuner::Describe(const std::string& job) const {
+  return parts_->queries.Describe(job);
 }
 
 Result<proto::ListJobsReply> Tuner::List(const proto::ListJobsRequest& request) const {
-  const int64_t limit =
-      request.limit() > 0 ? std::min<int64_t>(request.limit(), kMostListedJobs) : kListedJobs;
-  proto::ListJobsReply reply;
-  std::set<Digest> listed;
-  for (const db::JobQuery& query :
-       {db::JobQuery{.state = db::JobState::kRunning, .with_tasks = false},
-        db::JobQuery{.state = {}, .limit = limit, .with_tasks = false}}) {
-    for (const db::JobRow& row : MLC_TRY(log_.Jobs(query))) {
-      if (listed.insert(row.id).second) *reply.add_jobs() = SummaryNow(row);
-    }
-  }
-  std::stable_sort(reply.mutable_jobs()->begin(), reply.mutable_jobs()->end(),
-                   [](const proto::JobSummary& a, const proto::JobSummary& b) {
-                     return a.created_us() > b.created_us();
-                   });
-  return reply;
+  return parts_->queries.List(request);
 }
 
-Status Tuner::LogStatus() const {
-  std::lock_guard lock(mutex_);
-  return log_status_;
+Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
+  return parts_->best.Find(request);
 }
 
-void Tuner::Drain(int64_t timeout_ms) {
-  const int64_t deadline = SteadyMs() + timeout_ms;
-  std::unique_lock lock(mutex_);
-  draining_ = true;
-  for (auto& [id, job] : jobs_) {
-    if (job->stop == Stop::kNo) job->stop = Stop::kDraining;
-  }
-  ScheduleAll();
-  const auto under_way = [this] {
-    // A result that waits for a second measurement stays with its worker, which sends it again.
-    const auto in_doubt = std::count_if(registry_.checks.begin(), registry_.checks.end(),
-                                        [](const auto& entry) { return entry.second.confirms; });
-    return leases_.leased() + leases_.received() - in_doubt;
-  };
-  options_.logger->info("draining: {} trials under way", under_way());
-  while (under_way() > 0 && SteadyMs() < deadline) {
-    lock.unlock();
-    std::this_thread::sleep_for(kDrainPoll);
-    lock.lock();
-  }
+void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply, const std::string& owner) {
+  parts_->intake.Synchronize(std::move(request), std::move(reply), owner);
 }
+
+int64_t Tuner::OpenSession(const proto::OpenSessionRequest& request, std::function<void()> wake,
+                           std::function<void()> disconnect) {
+  return parts_->sessions.Open(request, std::move(wake), std::move(disconnect));
+}
+
+void Tuner::Disconnected(int64_t id) { parts_->sessions.Disconnected(id); }
+
+void Tuner::DisconnectSessions() { parts_->sessions.DisconnectAll(); }
+
+proto::ListWorkersReply Tuner::ListWorkers() const { return parts_->workers.List(); }
+
+Status Tuner::DrainWorker(const std::string& worker, const std::string& reason) {
+  return parts_->holds.Drain(worker, reason);
+}
+
+Status Tuner::QuarantineWorker(const std::string& worker, const std::string& reason) {
+  return parts_->holds.Quarantine(worker, reason);
+}
+
+Status Tuner::ReleaseWorker(const std::string& worker) { return parts_->holds.Release(worker); }
+
+Demand Tuner::WorkDemand() const { return parts_->workers.WorkDemand(); }
+
+void Tuner::SetUnservedNeeds(const std::vector<Needs>& needs) {
+  parts_->workers.SetUnservedNeeds(needs);
+}
+
+Status Tuner::LogStatus() const { return parts_->log_health.status(); }
+
+void Tuner::SetQuotas(const Quotas& quotas) { parts_->admission.SetQuotas(quotas); }
+
+Metrics& Tuner::metrics() const { return parts_->context.metrics(); }
+
+TunerCounts Tuner::Count() const {
+  const MutexLock lock(parts_->tables.mutex);
+  return TunerReport::Count(parts_->tables);
+}
+
+void Tuner::RecordForeignResult(const std::string& worker, const std::string& task_uid) const {
+  parts_->intake.RecordForeignResult(worker, task_uid);
+}
+
+void Tuner::Drain(int64_t timeout_ms) { parts_->dispatcher.Drain(timeout_ms); }
 
 }  // namespace mlc::server

@@ -1,5 +1,5 @@
 // What the server stores about its workers besides their leases: their data, and the trials that
-// test them or each other. Plain data of the Tuner, guarded by its mutex.
+// test them or each other. Plain data, which TunerTables guards.
 #pragma once
 
 #include <cstdint>

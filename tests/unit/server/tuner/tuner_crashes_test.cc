@@ -18,6 +18,7 @@
 #include "base/wire/protocol.h"
 #include "db/sqlite/sqlite_log.h"
 #include "server/jobs/crash_marker.h"
+#include "server/jobs/job_request.h"
 #include "tests/unit/server/tuner/fake_strategy.h"
 #include "tests/unit/server/tuner/tuner_fixture.h"
 

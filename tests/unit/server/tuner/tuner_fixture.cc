@@ -43,6 +43,7 @@ void TunerTest::Restart() {
   TunerOptions options;
   options.logger =
       std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
+  options.clock = &clock_;
   options.terms.lease_ms = lease_ms_;
   options.quotas = quotas_;
   options.names = names_;

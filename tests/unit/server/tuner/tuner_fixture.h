@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/tuner/tuner.h"
+#include "tests/support/clock/skipping_clock.h"
 #include "tests/support/db/memory_log.h"
 
 namespace mlc::server {
@@ -44,6 +45,7 @@ class TunerTest : public ::testing::Test {
   // Sends `bad` for every trial until the job has ended; how many results were refused.
   int SendUntilTheEnd(const std::string& job, const proto::Measurement& bad);
 
+  tests::SkippingClock clock_;
   std::unique_ptr<db::TuningLog> log_ = db::MakeMemoryLog();
   int64_t configs_ = 1000;
   int64_t lease_ms_ = 30'000;

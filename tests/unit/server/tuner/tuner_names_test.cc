@@ -3,7 +3,6 @@
 
 #include <thread>
 
-#include "base/clock.h"
 #include "base/wire/protocol.h"
 #include "tests/unit/server/tuner/tuner_fixture.h"
 
@@ -23,7 +22,7 @@ class TunerNamesTest : public TunerTest {
   }
   // So much time passes, and the tuner has looked at the clock: whoever was there is silent.
   void Pass(int64_t ms) {
-    SkipMs(ms);
+    clock_.Skip(ms);
     while (tuner_->Count().live_names > 0) std::this_thread::yield();
   }
   proto::WorkerLine Line(const std::string& worker) const {

@@ -1,7 +1,6 @@
 // Jobs that do not go on for want of a worker say what they lack, wherever one asks after them.
 #include <gmock/gmock.h>
 
-#include <chrono>
 #include <thread>
 
 #include "tests/unit/server/tuner/tuner_fixture.h"
@@ -100,7 +99,7 @@ TEST_F(TunerWaitingTest, AndWhatItHadBeforeIsFromTheLog) {
 
 TEST_F(TunerWaitingTest, AndThatIsNotItsTime) {
   const auto spent_ms = [&](const std::string& job) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    clock_.Skip(20);
     EXPECT_TRUE(tuner_->Cancel(job, Caller::Local()).ok());
     return log_->FindJob(*Digest::Parse(job))->value().spent_ms;
   };

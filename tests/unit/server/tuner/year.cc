@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/wire/protocol.h"
 #include "db/sqlite/record_rows.h"
 #include "db/sqlite/schema.h"
@@ -117,6 +116,7 @@ Status FillYear(const std::string& log, const YearRows& from, const YearRows& to
 
 Year::Year(db::TuningLog& log, int64_t first_job) : log_(log), jobs_(first_job) {
   TunerOptions options;
+  options.clock = &clock_;
   options.logger =
       std::make_shared<spdlog::logger>("year", std::make_shared<spdlog::sinks::null_sink_mt>());
   options.strategy = [](SearchInput input) {
@@ -145,7 +145,7 @@ bool Year::Day(int names, int jobs) {
     if (!reply.ok()) return Wrong("a worker was refused", reply.status());
   }
   // Whoever is awake looks at the clock when a job comes.
-  SkipMs(kDayMs);
+  clock_.Skip(kDayMs);
   for (int n = 0; n < jobs; ++n) {
     if (!RunJob()) return false;
   }

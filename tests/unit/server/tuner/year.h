@@ -1,6 +1,6 @@
 // A server's year, by sample: names of workers that come for a day and never again, jobs that each
-// ask for something new, and a log that holds all of them. Days pass at once, by the clock's
-// SkipMs. For the test of what grows and for its benchmark.
+// ask for something new, and a log that holds all of them. Days pass at once, by a clock
+// that skips them. For the test of what grows and for its benchmark.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "db/tuning_log.h"
 #include "server/tuner/tuner.h"
+#include "tests/support/clock/skipping_clock.h"
 
 namespace mlc::server {
 
@@ -45,6 +46,7 @@ class Year {
   Result<proto::SynchronizeReply> Call(const proto::SynchronizeRequest& request);
 
   db::TuningLog& log_;
+  tests::SkippingClock clock_;
   std::unique_ptr<Tuner> tuner_;
   int64_t names_ = 0;
   int64_t jobs_;

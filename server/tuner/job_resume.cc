@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clock.h"
 #include "server/jobs/crash_marker.h"
-#include "server/tuner/tuner.h"
-#include "server/tuner/tuner_job.h"
+#include "server/tuner/job_admission.h"
 
 namespace mlc::server {
 namespace {
@@ -27,29 +25,30 @@ std::string WhyNotAgain(const db::JobRow& row) {
 }  // namespace
 
 // A job of the log that cannot be read does not keep the others, or the server, from their work.
-Status Tuner::Resume() {
-  const std::vector<Digest> crashed = CrashedJobs(options_.crash_marker);
-  for (db::JobRow& row : MLC_TRY(log_.Jobs({.state = db::JobState::kRunning}))) {
+Status JobAdmission::Resume() {
+  const std::vector<Digest> crashed = CrashedJobs(context_.options.crash_marker);
+  for (db::JobRow& row : MLC_TRY(context_.log.Jobs({.state = db::JobState::kRunning}))) {
     const auto crashes = std::count(crashed.begin(), crashed.end(), row.id);
     row.crashes += static_cast<int32_t>(crashes);
     if (crashes > 0) {
-      options_.logger->error("job={}: the server crashed when it computed for it", row.id.ToText());
-      MLC_TRY(log_.PutJob(row));
+      context_.logger().error("job={}: the server crashed when it computed for it",
+                              row.id.ToText());
+      MLC_TRY(context_.log.PutJob(row));
     }
     const ScopedCrashJob at_work(row.id);
     const Status status =
-        row.crashes < kMostCrashes ? StartJob(row) : FailedPrecondition(WhyNotAgain(row));
+        row.crashes < kMostCrashes ? Start(row) : FailedPrecondition(WhyNotAgain(row));
     if (status.ok()) {
-      options_.logger->info("job={} goes on", row.id.ToText());
+      context_.logger().info("job={} goes on", row.id.ToText());
       continue;
     }
-    options_.logger->error("job={} cannot go on: {}", row.id.ToText(), status.ToString());
+    context_.logger().error("job={} cannot go on: {}", row.id.ToText(), status.ToString());
     row.state = db::JobState::kFailed;
     row.detail = "cannot go on: " + status.message();
-    row.changed_us = WallUs();
-    MLC_TRY(log_.PutJob(row));
+    row.changed_us = context_.WallUs();
+    MLC_TRY(context_.log.PutJob(row));
   }
-  ClearCrashMarker(options_.crash_marker);
+  ClearCrashMarker(context_.options.crash_marker);
   return Status();
 }
 

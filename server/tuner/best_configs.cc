@@ -1,5 +1,7 @@
-// What the log knows best, for builds and for people.
+#include "server/tuner/best_configs.h"
+
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -8,8 +10,6 @@
 #include "costmodel/history/similar_workloads.h"
 #include "db/confirmed_best.h"
 #include "server/jobs/job_request.h"
-#include "server/tuner/tuner.h"
-#include "server/tuner/tuner_job.h"
 
 namespace mlc::server {
 namespace {
@@ -112,7 +112,7 @@ class SimilarWriter {
 
 }  // namespace
 
-Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
+Result<proto::BestReply> BestConfigs::Find(const proto::BestRequest& request) {
   MLC_TRY(CheckSize(request));
   proto::BestReply reply;
   if (request.target().empty()) {
@@ -120,8 +120,8 @@ Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
   }
   const int candidates = std::clamp(request.candidates(), 1, kMaxCandidates);
   const db::TuningLog::Accept accept = GeneratedBy(request);
-  const uint64_t question = best_cache_.NumberOf(QuestionOf(request, candidates));
-  SimilarWriter similar(log_, workloads_, request.target(), reply);
+  const uint64_t question = cache_.NumberOf(QuestionOf(request, candidates));
+  SimilarWriter similar(log_, index_, request.target(), reply);
   size_t bytes = 0;
   for (int i = 0; i < request.workloads_size(); ++i) {
     const Digest key = MLC_TRY(Digest::Parse(request.workloads(i)));
@@ -135,7 +135,7 @@ Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
       return answer;
     };
     proto::BestConfig& best = *reply.add_best();
-    best = MLC_TRY(best_cache_.Get(key, question, ask));
+    best = MLC_TRY(cache_.Get(key, question, ask));
     if (best.config().empty() && request.texts_size() > 0) {
       MLC_TRY(Contain([&] { return similar.AddFor(key, request.texts(i), best); }));
     }

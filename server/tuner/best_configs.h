@@ -1,0 +1,28 @@
+// What the log knows best, for builds and for people: fast configs of workloads, and those of
+// similar ones. Thread-safe.
+#pragma once
+
+#include "base/status.h"
+#include "costmodel/history/workload_index.h"
+#include "db/tuning_log.h"
+#include "proto/tuner.pb.h"
+#include "server/jobs/best_cache.h"
+
+namespace mlc::server {
+
+class BestConfigs {
+ public:
+  // Borrows both; the index is of the log.
+  BestConfigs(const db::TuningLog& log, WorkloadIndex& index) : log_(log), index_(index) {}
+
+  Result<proto::BestReply> Find(const proto::BestRequest& request);
+  // See BestCache::Changed.
+  void Changed(const Digest& workload, double median_ns) { cache_.Changed(workload, median_ns); }
+
+ private:
+  const db::TuningLog& log_;
+  WorkloadIndex& index_;
+  BestCache cache_;
+};
+
+}  // namespace mlc::server

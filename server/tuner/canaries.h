@@ -1,0 +1,28 @@
+// Trials with a known result that test workers: sends them when they are due. Thread-safe.
+#pragma once
+
+#include "base/digest.h"
+#include "server/tuner/sync_call.h"
+#include "server/tuner/tuner_context.h"
+#include "server/tuner/tuner_tables.h"
+
+namespace mlc::server {
+
+// Canaries and second measurements are of no job: users share the workers with them as with one
+// more user.
+inline constexpr Digest kCheckJobId{0, 1};
+
+class Canaries {
+ public:
+  // Borrows both.
+  Canaries(const TunerContext& context, TunerTables& tables) : context_(context), tables_(tables) {}
+
+  // Queues a canary for the worker if it is due; the worker gets it with its next call.
+  void Send(const SyncCall& call) MLC_EXCLUDES(tables_.mutex);
+
+ private:
+  const TunerContext& context_;
+  TunerTables& tables_;
+};
+
+}  // namespace mlc::server

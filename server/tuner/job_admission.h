@@ -1,0 +1,58 @@
+// Lets jobs in and takes them out: submissions, within the quotas of their users, cancellations,
+// and the jobs that the log brings back after a restart. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/status.h"
+#include "proto/tuner.pb.h"
+#include "server/security/caller.h"
+#include "server/tuner/job_store.h"
+#include "server/tuner/tuner_context.h"
+#include "server/tuner/tuner_tables.h"
+
+namespace mlc::server {
+
+class JobAdmission {
+ public:
+  // Borrows all of them.
+  JobAdmission(const TunerContext& context, TunerTables& tables, SearchQueue& queue,
+               JobStore& store)
+      : context_(context), tables_(tables), queue_(queue), store_(store) {}
+
+  // Before the first call: the running jobs of the log go on.
+  Status Resume() MLC_EXCLUDES(tables_.mutex);
+  // See the functions of Tuner.
+  Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request, const Caller& caller)
+      MLC_EXCLUDES(store_.knowledge, tables_.mutex);
+  Result<proto::SubmitJobReply> SubmitUserKernel(const proto::SubmitUserKernelRequest& request,
+                                                 const Caller& caller)
+      MLC_EXCLUDES(store_.knowledge, tables_.mutex);
+  Status Cancel(const std::string& id, const Caller& caller) MLC_EXCLUDES(tables_.mutex);
+  void SetQuotas(const Quotas& quotas) MLC_EXCLUDES(tables_.mutex);
+
+ private:
+  using Parse = std::function<Result<JobRequest>()>;
+  Result<proto::SubmitJobReply> Admit(const proto::SubmitJobRequest& request, int64_t bytes,
+                                      const Caller& caller, const Parse& parse)
+      MLC_EXCLUDES(store_.knowledge, tables_.mutex);
+  // Whether the job runs already, if the quotas let it in.
+  Result<bool> CheckQuotas(const db::JobRow& row, const Quotas& quotas, Asked asked,
+                           int64_t trials) const MLC_EXCLUDES(tables_.mutex);
+  Status Admitted(const Status& status) const;
+  // Of a user, without the job `but`.
+  Usage UsageOf(const std::string& owner, const Digest& but) const MLC_REQUIRES(tables_.mutex);
+  Result<bool> Join(const db::JobRow& row) MLC_EXCLUDES(tables_.mutex);
+  // REQUIRES: the row is in the log, and no job of its id runs.
+  Status Start(db::JobRow row) MLC_EXCLUDES(tables_.mutex);
+  Status CancelInLog(const std::string& id, const Caller& caller) const;
+
+  const TunerContext& context_;
+  TunerTables& tables_;
+  SearchQueue& queue_;
+  JobStore& store_;
+};
+
+}  // namespace mlc::server

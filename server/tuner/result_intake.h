@@ -1,0 +1,71 @@
+// What becomes of a result: refused, tried again, measured again, or kept in the log. A result's
+// way: Synchronize -> log commit -> acknowledgement, and the search learns it. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/tuner/best_configs.h"
+#include "server/tuner/canaries.h"
+#include "server/tuner/dispatcher.h"
+#include "server/tuner/log_health.h"
+#include "server/tuner/sync_call.h"
+#include "server/tuner/trial_checks.h"
+#include "server/tuner/tuner_context.h"
+#include "server/tuner/tuner_tables.h"
+#include "server/tuner/worker_directory.h"
+
+namespace mlc::server {
+
+class ResultIntake {
+ public:
+  // Other parts of the tuner, borrowed.
+  struct Parts {
+    TunerTables& tables;
+    LogHealth& log_health;
+    BestConfigs& best;
+    WorkerDirectory& workers;
+    Dispatcher& dispatcher;
+    TrialChecks& checks;
+    Canaries& canaries;
+  };
+  ResultIntake(const TunerContext& context, Parts parts);
+
+  // See Tuner::Synchronize and Tuner::RecordForeignResult.
+  void Synchronize(proto::SynchronizeRequest request, SyncCall::Reply reply,
+                   const std::string& owner) MLC_EXCLUDES(tables_.mutex);
+  void RecordForeignResult(const std::string& worker, const std::string& task_uid) const;
+
+ private:
+  using Call = std::shared_ptr<SyncCall>;
+
+  void Take(const Call& call, const Digest& uid, const proto::TrialResult& result,
+            std::vector<db::Record>& confirmed) MLC_EXCLUDES(tables_.mutex);
+  // True if the result is of a trial that a job waits for, and `record` says of which.
+  bool Receive(const Call& call, const Digest& uid, const proto::TrialResult& result,
+               db::Record& record, std::vector<db::Record>& confirmed) MLC_EXCLUDES(tables_.mutex);
+  void TakeUnknown(const Call& call, const Digest& uid) MLC_EXCLUDES(tables_.mutex);
+  void Reject(const Call& call, const db::Record& record, const Status& why)
+      MLC_EXCLUDES(tables_.mutex);
+  void Refuse(SyncCall& call, const std::string& task_uid, const std::string& why) const;
+  void Commit(const Call& call, db::Record record);
+  void Committed(const Call& call, const db::Record& record, const Status& status)
+      MLC_EXCLUDES(tables_.mutex);
+  void Answer(const Call& call) MLC_EXCLUDES(tables_.mutex);
+  db::Record RecordOf(const TunerTables& tables, const SyncCall& call, const Digest& uid,
+                      const Measurement& m) const MLC_REQUIRES(tables.mutex);
+  void RecordTimes(const TunerTables& tables, const Digest& uid, const Measurement& m) const
+      MLC_REQUIRES(tables.mutex);
+
+  const TunerContext& context_;
+  TunerTables& tables_;
+  LogHealth& log_health_;
+  BestConfigs& best_;
+  WorkerDirectory& workers_;
+  Dispatcher& dispatcher_;
+  TrialChecks& checks_;
+  Canaries& canaries_;
+};
+
+}  // namespace mlc::server

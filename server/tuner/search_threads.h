@@ -1,0 +1,42 @@
+// The threads that run searches: each takes the job that is due, makes its step, and takes the next
+// one. One of them does the periodic work in between. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "server/tuner/job_runner.h"
+#include "server/tuner/search_queue.h"
+#include "server/tuner/tuner_context.h"
+
+namespace mlc::server {
+
+class SearchThreads {
+ public:
+  // Borrows context, queue and runner. `tick`: the periodic work, on one of the threads.
+  SearchThreads(const TunerContext& context, SearchQueue& queue, JobRunner& runner,
+                std::function<void()> tick);
+  // Stops at once: after the steps that are being made.
+  ~SearchThreads();
+  SearchThreads(const SearchThreads&) = delete;
+  SearchThreads& operator=(const SearchThreads&) = delete;
+
+  // Once.
+  void Start(int threads);
+
+ private:
+  void Loop();
+  bool TickIsDue();
+
+  const TunerContext& context_;
+  SearchQueue& queue_;
+  JobRunner& runner_;
+  const std::function<void()> tick_;
+  std::atomic<int64_t> next_tick_ms_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace mlc::server

@@ -1,0 +1,27 @@
+// What all parts of a tuner use and none of them changes: the log, the options, the clock. Borrows
+// the log and the clock.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "db/tuning_log.h"
+#include "server/tuner/tuner_options.h"
+
+namespace mlc::server {
+
+struct TunerContext {
+  TunerContext(db::TuningLog& its_log, TunerOptions its_options)
+      : log(its_log), options(std::move(its_options)), started_ms(options.clock->SteadyMs()) {}
+
+  db::TuningLog& log;
+  const TunerOptions options;
+  const int64_t started_ms;  // of the steady time
+
+  int64_t NowMs() const { return options.clock->SteadyMs(); }
+  int64_t WallUs() const { return options.clock->WallUs(); }
+  Metrics& metrics() const { return *options.metrics; }
+  spdlog::logger& logger() const { return *options.logger; }
+};
+
+}  // namespace mlc::server

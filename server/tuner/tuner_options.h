@@ -1,0 +1,39 @@
+// How a tuner works. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "server/jobs/quotas.h"
+#include "server/metrics/metrics.h"
+#include "server/scheduler/lease_types.h"
+#include "server/search/strategy.h"
+#include "server/workers/worker_health.h"
+#include "server/workers/worker_roster.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace mlc::server {
+
+struct TunerOptions {
+  StrategyFactory strategy;
+  LeaseTerms terms;
+  HealthTerms health;                // of workers; without canaries no worker is quarantined
+  RosterTerms names;                 // of workers: how many, and how long they are known
+  int64_t confirm_wait_ms = 20'000;  // for a second worker, then the first one confirms
+  bool resume_jobs = true;           // go on with the running jobs of the log
+  int search_threads = 1;            // jobs whose searches compute at the same time
+  int search_nice = 0;               // of the search threads; above 0: others come first
+  std::string timing_lock;           // see TimingLock; empty: none
+  std::string crash_marker;          // see InstallCrashMarker; empty: crashes count against no job
+  Quotas quotas;                     // what each user may ask for
+  const Clock* clock = &SystemClock();     // must outlive the tuner
+  std::shared_ptr<spdlog::logger> logger;  // must be set
+  std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>();
+};
+
+}  // namespace mlc::server

@@ -1,0 +1,56 @@
+// The workers that call: who they are, what state they are in, what jobs wait for and the fleet
+// needs to know of them. Thread-safe; functions that take the tables are called with their mutex.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "proto/worker.pb.h"
+#include "server/scheduler/demand.h"
+#include "server/tuner/sync_call.h"
+#include "server/tuner/tuner_context.h"
+#include "server/tuner/tuner_tables.h"
+
+namespace mlc::server {
+
+class WorkerDirectory {
+ public:
+  // Borrows all of them.
+  WorkerDirectory(const TunerContext& context, TunerTables& tables, SearchQueue& queue)
+      : context_(context), tables_(tables), queue_(queue) {}
+
+  // Every call of a worker. `owner`: whose it is; empty for a local one. RESOURCE_EXHAUSTED for one
+  // worker too many.
+  Status Register(TunerTables& tables, const SyncCall& call, const std::string& owner)
+      MLC_REQUIRES(tables.mutex);
+  // Drops the state of workers that the roster evicts, and target classes without workers.
+  void Forget(TunerTables& tables) MLC_REQUIRES(tables.mutex);
+  // A result of the worker breaks a rule, or another worker contradicts it.
+  void ReportBadResult(TunerTables& tables, const std::string& worker, const std::string& why)
+      MLC_REQUIRES(tables.mutex);
+
+  proto::WorkerState StateOf(const TunerTables& tables, const std::string& worker,
+                             const WorkerInfo& info) const MLC_REQUIRES(tables.mutex);
+  // What a job lacks, for people.
+  std::string WaitsFor(const TunerTables& tables, const Needs& needs) const
+      MLC_REQUIRES(tables.mutex);
+  // The part of the time of trials in which the class's devices computed; 0: nobody says.
+  double GpuBusy(const TunerTables& tables, const std::string& target_class) const
+      MLC_REQUIRES(tables.mutex);
+
+  proto::ListWorkersReply List() const MLC_EXCLUDES(tables_.mutex);
+  Demand WorkDemand() const MLC_EXCLUDES(tables_.mutex);
+  // What of that demand the fleet has no workers for.
+  void SetUnservedNeeds(const std::vector<Needs>& needs) MLC_EXCLUDES(tables_.mutex);
+
+ private:
+  // It has not called for longer than a lease lasts.
+  bool IsSilent(const WorkerInfo& info) const;
+
+  const TunerContext& context_;
+  TunerTables& tables_;
+  SearchQueue& queue_;
+};
+
+}  // namespace mlc::server
