@@ -20,12 +20,4 @@ class Clock {
 // The clock of the machine.
 const Clock& SystemClock();
 
-namespace server {
-
-// Of the machine's clock, for parts that get none.
-inline int64_t SteadyMs() { return SystemClock().SteadyMs(); }
-inline int64_t WallUs() { return SystemClock().WallUs(); }
-
-}  // namespace server
-
 }  // namespace mlc

@@ -4,14 +4,12 @@
 #include <sys/statvfs.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 
-#include "base/clock.h"
+#include "base/mutex.h"
 #include "db/sqlite/sqlite_log.h"
 #include "server/api/services.h"
 #include "server/jobs/quotas_file.h"
@@ -34,14 +32,15 @@ class RunningServer : public Server {
   RunningServer(std::string path, std::unique_ptr<db::TuningLog> log,
                 std::unique_ptr<Endpoint> endpoint, TunerOptions options)
       : path_(std::move(path)),
+        clock_(*options.clock),
         metrics_(options.metrics),
         logger_(options.logger),
         watched_files_(logger_, metrics_),
         log_(std::move(log)),
         endpoint_(std::move(endpoint)),
         tuner_(std::make_unique<Tuner>(*log_, std::move(options))),
-        tuner_service_(MakeTunerService(*tuner_, endpoint_->access(), load_)),
-        workers_service_(MakeWorkersService(*tuner_, endpoint_->access(), load_)) {}
+        tuner_service_(MakeTunerService(*tuner_, endpoint_->access(), load_, clock_)),
+        workers_service_(MakeWorkersService(*tuner_, endpoint_->access(), load_, clock_)) {}
   ~RunningServer() override { Stop(0); }
 
   Status Serve() {
@@ -93,12 +92,17 @@ class RunningServer : public Server {
 
  private:
   void UntilStopped(std::chrono::milliseconds period, const std::function<void()>& turn) {
-    std::unique_lock lock(tick_mutex_);
     do {
-      lock.unlock();
       turn();
-      lock.lock();
-    } while (!tick_wake_.wait_for(lock, period, [this] { return stopping_; }));
+    } while (!StopsWithin(period));
+  }
+
+  bool StopsWithin(std::chrono::milliseconds period) MLC_EXCLUDES(tick_mutex_) {
+    const auto end = std::chrono::steady_clock::now() + period;
+    const MutexLock lock(tick_mutex_);
+    while (!stopping_ && tick_wake_.WaitUntil(tick_mutex_, end)) {
+    }
+    return stopping_;
   }
 
   void RefreshQuotas(transport::Look look) {
@@ -107,7 +111,7 @@ class RunningServer : public Server {
       tuner_->SetQuotas(quotas);
       logger_->info("quotas: read again");
     });
-    watched_files_.Update("quotas", status, SteadyMs());
+    watched_files_.Update("quotas", status, clock_.SteadyMs());
   }
 
   void RefreshFiles() {
@@ -117,7 +121,7 @@ class RunningServer : public Server {
 
   void Tick() {
     endpoint_->Tick();
-    load_.Review(SteadyMs());
+    load_.Review(clock_.SteadyMs());
     RefreshQuotas(transport::Look::kIfChanged);
     const Status log_status = tuner_->LogStatus();
     endpoint_->SetServing(kWriting, log_status.ok());
@@ -142,15 +146,16 @@ class RunningServer : public Server {
 
   void StopTicking() {
     {
-      std::lock_guard lock(tick_mutex_);
+      const MutexLock lock(tick_mutex_);
       stopping_ = true;
     }
-    tick_wake_.notify_all();
+    tick_wake_.NotifyAll();
     if (ticker_.joinable()) ticker_.join();
     if (watcher_.joinable()) watcher_.join();
   }
 
   const std::string path_;
+  const Clock& clock_;
   const std::shared_ptr<Metrics> metrics_;
   const std::shared_ptr<spdlog::logger> logger_;
   WatchedFiles watched_files_;  // of what is not the endpoint's
@@ -162,9 +167,9 @@ class RunningServer : public Server {
   std::unique_ptr<grpc::Service> workers_service_;
   std::unique_ptr<SnapshotSchedule> snapshots_;
   std::unique_ptr<QuotasFile> quotas_;
-  std::mutex tick_mutex_;
-  std::condition_variable tick_wake_;
-  bool stopping_ = false;
+  Mutex tick_mutex_;
+  CondVar tick_wake_;
+  bool stopping_ MLC_GUARDED_BY(tick_mutex_) = false;
   bool writable_ = true;  // the ticker's alone
   std::thread ticker_;
   std::thread watcher_;
@@ -183,6 +188,8 @@ Result<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
       MLC_TRY(db::OpenSqliteLog(options.log, [metrics = options.tuner.metrics](double seconds) {
         metrics->Observe(Span::kCommit, seconds);
       }));
+  options.endpoint.clock = options.tuner.clock;
+  options.snapshots.clock = options.tuner.clock;
   auto endpoint =
       MLC_TRY(Endpoint::Open(std::move(options.endpoint), logger, options.tuner.metrics));
   auto server = std::make_unique<RunningServer>(options.log, std::move(log), std::move(endpoint),

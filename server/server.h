@@ -16,7 +16,7 @@ namespace mlc::server {
 struct ServerOptions {
   std::string log;  // path of the tuning log
   EndpointOptions endpoint;
-  TunerOptions tuner;
+  TunerOptions tuner;         // its clock is the clock of all parts
   std::string quotas;         // file of quotas, which is followed; instead of those in `tuner`
   SnapshotOptions snapshots;  // for builds that ask; none by default
 };

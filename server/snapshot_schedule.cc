@@ -1,9 +1,6 @@
 #include "server/snapshot_schedule.h"
 
-#include <chrono>
 #include <utility>
-
-#include "base/clock.h"
 
 namespace mlc::server {
 
@@ -15,27 +12,30 @@ SnapshotSchedule::SnapshotSchedule(std::string log, SnapshotOptions options,
 
 SnapshotSchedule::~SnapshotSchedule() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
 void SnapshotSchedule::Run() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    lock.unlock();
+  do {
     Publish();
-    lock.lock();
-    wake_.wait_for(lock, std::chrono::milliseconds(options_.every_ms),
-                   [this] { return stopping_; });
+  } while (!StopsWithin(std::chrono::milliseconds(options_.every_ms)));
+}
+
+bool SnapshotSchedule::StopsWithin(std::chrono::milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  const MutexLock lock(mutex_);
+  while (!stopping_ && wake_.WaitUntil(mutex_, end)) {
   }
+  return stopping_;
 }
 
 void SnapshotSchedule::Publish() {
   const Result<db::PublishedSnapshot> published =
-      db::PublishSnapshot(log_, options_.folder, options_.policy, WallUs());
+      db::PublishSnapshot(log_, options_.folder, options_.policy, options_.clock->WallUs());
   if (options_.heard) options_.heard(published.status());
   if (!published.ok()) {
     logger_->error("no snapshot: {}; builds go on with the last one", published.status().message());

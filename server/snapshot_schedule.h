@@ -5,14 +5,15 @@
 
 #include <spdlog/spdlog.h>
 
-#include <condition_variable>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/clock.h"
+#include "base/mutex.h"
 #include "db/snapshot/snapshot_folder.h"
 
 namespace mlc::server {
@@ -23,6 +24,7 @@ struct SnapshotOptions {
   db::SnapshotPolicy policy = {.free_percent = 10, .makes_room = true};
   // Hears how each turn went, on the schedule's thread; may be empty.
   std::function<void(const Status&)> heard = {};
+  const Clock* clock = &SystemClock();
 };
 
 class SnapshotSchedule {
@@ -37,15 +39,17 @@ class SnapshotSchedule {
 
  private:
   void Run();
+  // Waits so long for the end; true if it has come.
+  bool StopsWithin(std::chrono::milliseconds time) MLC_EXCLUDES(mutex_);
   void Publish();
 
   const std::string log_;
   const SnapshotOptions options_;
   const std::shared_ptr<spdlog::logger> logger_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;     // last: runs with the members above
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ MLC_GUARDED_BY(mutex_) = false;  // guarded by mutex_
+  std::thread thread_;                            // last: runs with the members above
 };
 
 }  // namespace mlc::server

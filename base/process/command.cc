@@ -117,12 +117,12 @@ class Child {
   }
 
   Result<CommandOutput> Finish() {
-    const int64_t deadline = SteadyMs() + command_.timeout_ms;
+    const int64_t deadline = SystemClock().SteadyMs() + command_.timeout_ms;
     CommandOutput result;
     if (command_.input.empty()) in_.ours.Close();
     while (true) {
       if (stop_.stop_requested()) return Status(StatusCode::kCancelled, "the fleet stops");
-      if (SteadyMs() > deadline) {
+      if (SystemClock().SteadyMs() > deadline) {
         return Status(
             StatusCode::kDeadlineExceeded,
             command_.words[0] + " took more than " + std::to_string(command_.timeout_ms) + " ms");

@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "base/clock.h"
 #include "base/wire/grpc_status.h"
 #include "server/security/policy.h"
 #include "server/security/wire_scan.h"
@@ -30,7 +29,7 @@ void UnaryCall::Send(const google::protobuf::MessageLite& reply) {
 }
 
 void UnaryCall::End(const grpc::Status& status) {
-  if (ticket_ != nullptr) ticket_->Answered(SteadyMs(), [this] { context_.TryCancel(); });
+  if (ticket_ != nullptr) ticket_->Answered(clock_.SteadyMs(), [this] { context_.TryCancel(); });
   Finish(status);
 }
 

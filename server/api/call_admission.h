@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "server/api/call_threads.h"
 #include "server/security/access_control.h"
@@ -26,8 +27,9 @@ namespace mlc::server {
 // One call under way, with what it holds. Deletes itself when its answer has been sent.
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
-  UnaryCall(grpc::CallbackServerContext& context, Caller caller, grpc::ByteBuffer* reply)
-      : context_(context), caller_(std::move(caller)), reply_(reply) {}
+  UnaryCall(grpc::CallbackServerContext& context, Caller caller, const Clock& clock,
+            grpc::ByteBuffer* reply)
+      : context_(context), caller_(std::move(caller)), clock_(clock), reply_(reply) {}
 
   const Caller& caller() const { return caller_; }
   // Once; the call may be gone when they return.
@@ -45,14 +47,16 @@ class UnaryCall : public grpc::ServerUnaryReactor {
 
   grpc::CallbackServerContext& context_;
   const Caller caller_;
+  const Clock& clock_;
   grpc::ByteBuffer* const reply_;
   std::unique_ptr<CallLoad::Ticket> ticket_;
 };
 
 class CallAdmission {
  public:
-  // Both must outlive every call.
-  CallAdmission(const AccessControl& access, CallLoad& load) : access_(access), load_(load) {}
+  // All must outlive every call.
+  CallAdmission(const AccessControl& access, CallLoad& load, const Clock& clock)
+      : access_(access), load_(load), clock_(clock) {}
 
   const AccessControl& access() const { return access_; }
 
@@ -63,7 +67,7 @@ class CallAdmission {
   grpc::ServerUnaryReactor* Take(grpc::CallbackServerContext* context, std::string_view rpc,
                                  const grpc::ByteBuffer* wire, grpc::ByteBuffer* reply,
                                  CallThreads& threads, Where where, Act act) const {
-    auto* call = new UnaryCall(*context, access_.CallerOf(*context), reply);
+    auto* call = new UnaryCall(*context, access_.CallerOf(*context), clock_, reply);
     const Status admitted = Admit(*context, rpc, *wire, *call);
     if (!admitted.ok()) {
       call->Fail(admitted);
@@ -110,6 +114,7 @@ class CallAdmission {
 
   const AccessControl& access_;
   CallLoad& load_;
+  const Clock& clock_;
 };
 
 }  // namespace mlc::server

@@ -123,8 +123,7 @@ class RunningEndpoint : public Endpoint {
     metrics_->Set(Gauge::kOpenDescriptors, static_cast<double>(transport::OpenDescriptors()));
     metrics_->Set(Gauge::kConnections, static_cast<double>(acceptor_->accepted()));
     if (tls_files_ != nullptr) {
-      const auto now = std::chrono::system_clock::now().time_since_epoch();
-      const auto now_s = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+      const int64_t now_s = options_.clock->WallUs() / 1'000'000;
       metrics_->Set(Gauge::kCertificateExpiry,
                     static_cast<double>(tls_files_->expires_s() - now_s));
     }
@@ -228,7 +227,7 @@ class RunningEndpoint : public Endpoint {
     if (options_.tls.empty()) return Status();
     tls_files_ = MLC_TRY(transport::TlsFiles::Open(
         options_.tls, [this](const Status& status, const std::string& description) {
-          watched_files_.Update("certificates", status, SteadyMs());
+          watched_files_.Update("certificates", status, options_.clock->SteadyMs());
           if (status.ok()) logger_->info("certificates: {}", description);
         }));
     logger_->info("certificates: {}", tls_files_->description());
@@ -239,8 +238,8 @@ class RunningEndpoint : public Endpoint {
       revoked = MLC_TRY(transport::Revocations::Open(options_.tls, kRevoked));
       logger_->info("certificates: {} are revoked", revoked->size());
     }
-    tls_access_ = std::make_unique<TlsAccessControl>(logger_, metrics_, std::move(tokens),
-                                                     std::move(revoked));
+    tls_access_ = std::make_unique<TlsAccessControl>(*options_.clock, logger_, metrics_,
+                                                     std::move(tokens), std::move(revoked));
     return Status();
   }
 

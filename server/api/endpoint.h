@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/tls/certificates.h"
 #include "server/metrics/metrics.h"
@@ -26,6 +27,7 @@ struct EndpointOptions {
   std::string tokens;            // file of tokens, see security/tokens.h; needs TLS
   bool insecure_listen = false;  // without TLS, listen beyond this machine all the same
   bool reflection = false;       // answer grpc.reflection
+  const Clock* clock = &SystemClock();
 };
 
 class Endpoint {

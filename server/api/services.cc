@@ -1,11 +1,11 @@
 #include "server/api/services.h"
 
 #include <chrono>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/wire/grpc_status.h"
 #include "base/wire/protocol.h"
 #include "server/api/call_admission.h"
@@ -70,11 +70,11 @@ class Watcher : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
  private:
   void LockOut(const Status& status) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     locked_out_ = status;
   }
   Status LockedOut() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return locked_out_;
   }
   void Send() {
@@ -96,9 +96,9 @@ class Watcher : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   std::string job_;
   grpc::ByteBuffer progress_;
   bool ended_ = false;  // the job, by that progress
-  std::mutex mutex_;
-  Status locked_out_;               // what the stream is to end with
-  std::unique_ptr<OpenCall> call_;  // goes first: uses the others
+  Mutex mutex_;
+  Status locked_out_ MLC_GUARDED_BY(mutex_);  // what the stream is to end with
+  std::unique_ptr<OpenCall> call_;            // goes first: uses the others
 };
 
 class TunerService : public RawTuner {
@@ -106,8 +106,8 @@ class TunerService : public RawTuner {
   using Context = grpc::CallbackServerContext;
   using Wire = grpc::ByteBuffer;
 
-  TunerService(Tuner& tuner, const AccessControl& access, CallLoad& load)
-      : tuner_(tuner), admission_(access, load) {}
+  TunerService(Tuner& tuner, const AccessControl& access, CallLoad& load, const Clock& clock)
+      : tuner_(tuner), admission_(access, load, clock) {}
 
   grpc::ServerUnaryReactor* SubmitJob(Context* context, const Wire* wire, Wire* reply) override {
     return Later<proto::SubmitJobRequest>(
@@ -181,8 +181,8 @@ class TunerService : public RawTuner {
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeTunerService(Tuner& tuner, const AccessControl& access,
-                                                CallLoad& load) {
-  return std::make_unique<TunerService>(tuner, access, load);
+                                                CallLoad& load, const Clock& clock) {
+  return std::make_unique<TunerService>(tuner, access, load, clock);
 }
 
 }  // namespace mlc::server

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/clock.h"
 #include "base/wire/grpc_status.h"
 #include "proto/tuner.grpc.pb.h"
 #include "proto/worker.grpc.pb.h"
@@ -13,10 +14,10 @@
 
 namespace mlc::server {
 
-// Both borrow tuner, access and load, which must outlive every call.
+// Both borrow all of it, which must outlive every call.
 std::unique_ptr<grpc::Service> MakeTunerService(Tuner& tuner, const AccessControl& access,
-                                                CallLoad& load);
+                                                CallLoad& load, const Clock& clock);
 std::unique_ptr<grpc::Service> MakeWorkersService(Tuner& tuner, const AccessControl& access,
-                                                  CallLoad& load);
+                                                  CallLoad& load, const Clock& clock);
 
 }  // namespace mlc::server

@@ -1,12 +1,12 @@
 // The calls of workers, and of people about workers.
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/wire/grpc_status.h"
 #include "server/api/call_admission.h"
 #include "server/api/call_threads.h"
@@ -52,7 +52,7 @@ class SessionStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
 
   void OnWriteDone(bool ok) override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     writing_ = false;
     if (!ended_ && ok && again_) Write();
   }
@@ -64,7 +64,7 @@ class SessionStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
  private:
   void Wake() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (ended_) return;
     if (writing_) {
       again_ = true;
@@ -72,13 +72,13 @@ class SessionStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       Write();
     }
   }
-  void Write() {
+  void Write() MLC_REQUIRES(mutex_) {
     writing_ = true;
     again_ = false;
     StartWrite(&message_);
   }
   void End(const grpc::Status& status) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(ended_, true)) return;
     Finish(status);
   }
@@ -86,10 +86,10 @@ class SessionStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   Tuner& tuner_;
   const std::unique_ptr<CallLoad::Ticket> ticket_;
   int64_t id_ = 0;
-  std::mutex mutex_;
-  bool writing_ = false;
-  bool again_ = false;
-  bool ended_ = false;
+  Mutex mutex_;
+  bool writing_ MLC_GUARDED_BY(mutex_) = false;
+  bool again_ MLC_GUARDED_BY(mutex_) = false;
+  bool ended_ MLC_GUARDED_BY(mutex_) = false;
   const grpc::ByteBuffer message_ = CallAdmission::ToWire(proto::Wake());
   std::unique_ptr<OpenCall> call_;  // goes first: uses the others
 };
@@ -99,8 +99,8 @@ class WorkersService : public RawWorkers {
   using Context = grpc::CallbackServerContext;
   using Wire = grpc::ByteBuffer;
 
-  WorkersService(Tuner& tuner, const AccessControl& access, CallLoad& load)
-      : tuner_(tuner), admission_(access, load) {}
+  WorkersService(Tuner& tuner, const AccessControl& access, CallLoad& load, const Clock& clock)
+      : tuner_(tuner), admission_(access, load, clock) {}
 
   grpc::ServerUnaryReactor* Synchronize(Context* context, const Wire* wire, Wire* reply) override {
     return admission_.Take<proto::SynchronizeRequest>(
@@ -227,8 +227,8 @@ class WorkersService : public RawWorkers {
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeWorkersService(Tuner& tuner, const AccessControl& access,
-                                                  CallLoad& load) {
-  return std::make_unique<WorkersService>(tuner, access, load);
+                                                  CallLoad& load, const Clock& clock) {
+  return std::make_unique<WorkersService>(tuner, access, load, clock);
 }
 
 }  // namespace mlc::server

@@ -9,7 +9,6 @@
 #include <set>
 #include <thread>
 
-#include "base/clock.h"
 #include "server/fleet/exec_provider.h"
 #include "server/fleet/local_provider.h"
 #include "server/fleet/planner.h"
@@ -107,7 +106,7 @@ class RunningFleet : public Fleet {
       Note("list", listed.status());
       if (listed.ok()) placed = *std::move(listed);
     }
-    const std::vector<Action> actions = planner_.Plan(demand, placed, SteadyMs());
+    const std::vector<Action> actions = planner_.Plan(demand, placed, links_.clock->SteadyMs());
     std::map<std::string, std::vector<std::string>> starts;
     for (const Action& action : actions) {
       const bool drains = action.kind == Action::Kind::kDrain;
@@ -140,7 +139,7 @@ class RunningFleet : public Fleet {
     Note("start", status);
     if (status.ok()) return;
     // Those that were started before the error are in the next list.
-    for (const std::string& name : names) planner_.StartFailed(name, SteadyMs());
+    for (const std::string& name : names) planner_.StartFailed(name, links_.clock->SteadyMs());
   }
 
   void Note(const std::string& what, const Status& status) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "server/fleet/config.h"
 #include "server/scheduler/demand.h"
 
@@ -32,6 +33,7 @@ class Fleet {
     std::function<Demand()> demand;
     std::function<void(const FleetReport&)> report;  // after each round; may be empty
     std::shared_ptr<spdlog::logger> logger;
+    const Clock* clock = &SystemClock();
   };
   // `address`: where this server listens. The links are called from the fleet's thread until
   // Suspend or the destructor returns.

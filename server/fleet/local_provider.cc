@@ -28,8 +28,8 @@ class LocalProvider : public Provider {
 
   ~LocalProvider() override {
     for (const auto& [name, process] : processes_) kill(process.pid, SIGTERM);
-    const int64_t deadline = SteadyMs() + kLeaveMs;
-    for (Reap(); !processes_.empty() && SteadyMs() < deadline; Reap()) {
+    const int64_t deadline = SystemClock().SteadyMs() + kLeaveMs;
+    for (Reap(); !processes_.empty() && SystemClock().SteadyMs() < deadline; Reap()) {
       std::this_thread::sleep_for(kPoll);
     }
     for (const auto& [name, process] : processes_) {

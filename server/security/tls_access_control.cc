@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/clock.h"
 #include "server/security/policy.h"
 
 namespace mlc::server {
@@ -22,10 +21,8 @@ constexpr char kPeerCertificate[] = "x509_pem_cert";
 
 std::string_view View(const grpc::string_ref& text) { return {text.data(), text.size()}; }
 
-int64_t Today() {
-  return std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())
-      .time_since_epoch()
-      .count();
+int64_t Today(const Clock& clock) {
+  return std::chrono::floor<std::chrono::days>(std::chrono::microseconds(clock.WallUs())).count();
 }
 
 Status Unauthenticated(std::string message) {
@@ -51,9 +48,11 @@ Result<Caller> CertificateCaller(const grpc::AuthContext& context) {
 
 class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
  public:
-  Processor(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
-            std::unique_ptr<Tokens> tokens, std::unique_ptr<transport::Revocations> revoked)
-      : logger_(std::move(logger)),
+  Processor(const Clock& clock, std::shared_ptr<spdlog::logger> logger,
+            std::shared_ptr<Metrics> metrics, std::unique_ptr<Tokens> tokens,
+            std::unique_ptr<transport::Revocations> revoked)
+      : clock_(clock),
+        logger_(std::move(logger)),
         metrics_(std::move(metrics)),
         tokens_(std::move(tokens)),
         revoked_(std::move(revoked)) {}
@@ -89,7 +88,7 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
       return Unauthenticated("authorization is 'Bearer TOKEN', once");
     }
     if (tokens_ == nullptr) return Unauthenticated("this server takes no tokens");
-    return tokens_->Find(value.substr(kBearer.size()), Today());
+    return tokens_->Find(value.substr(kBearer.size()), Today(clock_));
   }
 
   std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context, std::string rpc,
@@ -111,7 +110,7 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
 
   // Tokens and list, whatever becomes of the first.
   void Refresh(transport::Look look, WatchedFiles& files) {
-    const int64_t now_ms = SteadyMs();
+    const int64_t now_ms = clock_.SteadyMs();
     int64_t taken = 0;
     if (tokens_ != nullptr) {
       files.Update("tokens", tokens_->Refresh(look), now_ms);
@@ -140,6 +139,7 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
     return clean;
   }
 
+  const Clock& clock_;
   const std::shared_ptr<spdlog::logger> logger_;
   const std::shared_ptr<Metrics> metrics_;
   const std::unique_ptr<Tokens> tokens_;
@@ -149,10 +149,10 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
   OpenCalls open_;
 };
 
-TlsAccessControl::TlsAccessControl(std::shared_ptr<spdlog::logger> logger,
+TlsAccessControl::TlsAccessControl(const Clock& clock, std::shared_ptr<spdlog::logger> logger,
                                    std::shared_ptr<Metrics> metrics, std::unique_ptr<Tokens> tokens,
                                    std::unique_ptr<transport::Revocations> revoked)
-    : processor_(std::make_shared<Processor>(std::move(logger), std::move(metrics),
+    : processor_(std::make_shared<Processor>(clock, std::move(logger), std::move(metrics),
                                              std::move(tokens), std::move(revoked))) {}
 TlsAccessControl::~TlsAccessControl() = default;
 

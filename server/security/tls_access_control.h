@@ -8,6 +8,7 @@
 
 #include <memory>
 
+#include "base/clock.h"
 #include "base/tls/revocations.h"
 #include "server/metrics/metrics.h"
 #include "server/metrics/watched_files.h"
@@ -22,9 +23,10 @@ namespace mlc::server {
 
 class TlsAccessControl : public AccessControl {
  public:
-  // Without tokens or revocations, pass nullptr.
-  TlsAccessControl(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics,
-                   std::unique_ptr<Tokens> tokens, std::unique_ptr<transport::Revocations> revoked);
+  // Borrows the clock. Without tokens or revocations, pass nullptr.
+  TlsAccessControl(const Clock& clock, std::shared_ptr<spdlog::logger> logger,
+                   std::shared_ptr<Metrics> metrics, std::unique_ptr<Tokens> tokens,
+                   std::unique_ptr<transport::Revocations> revoked);
   ~TlsAccessControl() override;
 
   Caller CallerOf(const grpc::ServerContextBase& context) const override;
