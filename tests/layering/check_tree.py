@@ -32,9 +32,10 @@ ALLOWED = {
         "compiler/target"),
     "client/progress": (
         "base base/process client/local client/model client/service client/tune/options compiler/target proto"),
+    "client/report/page": "base",
     "client/run": (
-        "base base/machine base/process client/model compiler/graph compiler/graph/evaluate compiler/graph/onnx "
-        "compiler/graph/passes"),
+        "base base/machine base/process client/model client/report/page compiler/graph "
+        "compiler/graph/evaluate compiler/graph/onnx compiler/graph/passes"),
     "client/service": "base base/machine base/rpc base/wire client/target compiler/backend compiler/target proto",
     "client/target": "base compiler/backend compiler/build compiler/runtime compiler/target",
     "client/tune": (

@@ -1,0 +1,148 @@
+#include "client/report/page/markup.h"
+
+#include <cstdint>
+
+#include "client/report/page/style.h"
+
+namespace mlc::client {
+namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+
+struct CodePoint {
+  uint32_t value = 0;
+  size_t bytes = 1;
+  bool valid = false;
+};
+
+CodePoint CodePointAt(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t first = byte(0);
+  if (first < 0x80) return {first, 1, true};
+  const size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < bytes) return {};
+  uint32_t value = first & (0x7fU >> bytes);
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    value = value << 6 | (byte(i) & 0x3fU);
+  }
+  const bool overlong = (bytes == 3 && value < 0x800) || (bytes == 4 && value < 0x10000);
+  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
+  if (overlong || surrogate || value > 0x10ffff) return {};
+  return {value, bytes, true};
+}
+
+// Characters that XML 1.0 forbids, that show nothing, or that reorder what stands around them.
+bool IsShown(uint32_t c) {
+  if (c < 0x20) return c == '\n' || c == '\t';
+  if (c >= 0x7f && c <= 0x9f) return false;
+  if (c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e)) return false;
+  if (c >= 0x2066 && c <= 0x2069) return false;
+  return (c & 0xfffe) != 0xfffe;
+}
+
+std::string Escaped(std::string_view text) {
+  std::string html;
+  html.reserve(text.size());
+  while (!text.empty()) {
+    const CodePoint c = CodePointAt(text);
+    if (!c.valid || !IsShown(c.value)) {
+      html += kReplacement;
+    } else if (c.value == '&') {
+      html += "&amp;";
+    } else if (c.value == '<') {
+      html += "&lt;";
+    } else if (c.value == '>') {
+      html += "&gt;";
+    } else if (c.value == '"') {
+      html += "&quot;";
+    } else if (c.value == '\'') {
+      html += "&#39;";
+    } else {
+      html += text.substr(0, c.bytes);
+    }
+    text.remove_prefix(c.bytes);
+  }
+  return html;
+}
+
+}  // namespace
+
+Markup::Markup(std::string_view text) : html_(Escaped(text)) {}
+
+Markup Markup::Trusted(std::string html) {
+  Markup markup;
+  markup.html_ = std::move(html);
+  return markup;
+}
+
+Markup& Markup::operator+=(const Markup& more) {
+  html_ += more.html_;
+  return *this;
+}
+
+Markup Element(std::string_view tag, const Markup& content, Attributes attributes) {
+  std::string html = "<" + std::string(tag);
+  for (const auto& [name, value] : attributes) {
+    html += " " + std::string(name) + "=\"" + Escaped(value) + "\"";
+  }
+  return Markup::Trusted(html + ">" + content.html() + "</" + std::string(tag) + ">");
+}
+
+Markup Paragraph(const Markup& content) { return Element("p", content) + Markup::Trusted("\n"); }
+
+Markup Section(std::string_view id, const Markup& title, const Markup& content) {
+  return Element("section", Element("h2", title) + Markup::Trusted("\n") + content, {{"id", id}}) +
+         Markup::Trusted("\n");
+}
+
+Markup Details(const Markup& summary, const Markup& content, bool open) {
+  const Markup inner = Element("summary", summary) + Markup::Trusted("\n") + content;
+  const Markup all =
+      open ? Element("details", inner, {{"open", "open"}}) : Element("details", inner);
+  return all + Markup::Trusted("\n");
+}
+
+Markup Table(const Markup& caption, const std::vector<Column>& columns,
+             const std::vector<std::vector<Markup>>& rows) {
+  Markup head;
+  for (const Column& column : columns) {
+    head += Element("th", column.title,
+                    {{"scope", "col"}, {"class", column.is_number ? "number" : "text"}});
+  }
+  Markup body;
+  for (const std::vector<Markup>& row : rows) {
+    Markup cells;
+    for (size_t i = 0; i < row.size(); ++i) {
+      cells += Element("td", row[i], {{"class", columns[i].is_number ? "number" : "text"}});
+    }
+    body += Element("tr", cells) + Markup::Trusted("\n");
+  }
+  const Markup table =
+      Element("table", Element("caption", caption) + Element("thead", Element("tr", head)) +
+                           Element("tbody", body));
+  // The frame can be reached with the keyboard, so that it can be scrolled without a mouse.
+  return Element("div", table, {{"class", "scroll"}, {"tabindex", "0"}}) + Markup::Trusted("\n");
+}
+
+Markup Grid(const std::vector<Markup>& figures) {
+  Markup all;
+  for (const Markup& figure : figures) all += figure;
+  return Element("div", all, {{"class", "grid"}}) + Markup::Trusted("\n");
+}
+
+std::string PageText(std::string_view title, const Markup& body) {
+  std::string html =
+      "<!DOCTYPE html>\n"
+      "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\" />\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\" />\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n"
+      "<meta name=\"color-scheme\" content=\"light dark\" />\n"
+      "<meta name=\"referrer\" content=\"no-referrer\" />\n";
+  html += Element("title", title).html() + "\n<style>" + std::string(PageStyle()) +
+          "</style>\n</head>\n<body>\n";
+  return html + Element("main", body).html() + "\n</body>\n</html>\n";
+}
+
+}  // namespace mlc::client
