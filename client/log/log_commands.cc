@@ -7,9 +7,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "client/log/explain.h"
+#include "client/report/explain.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
-#include "compiler/schedule/space/family.h"
+#include "compiler/target/target.h"
 #include "db/confirmed_best.h"
 #include "db/json_lines.h"
 #include "db/snapshot/verify.h"
@@ -17,15 +17,6 @@
 
 namespace mlc::client {
 namespace {
-
-// Old versions of a family are history: their kernels cannot be made any more.
-bool IsCurrent(const db::Record& record) {
-  const Result<db::FamilyVersion> head = db::FamilyOf(record.config);
-  if (!head.ok()) return false;
-  if (schedule::IsUserKernel(record.config)) return true;
-  const schedule::Family* family = schedule::FindFamily(head->family);
-  return family != nullptr && family->version() == head->version;
-}
 
 Result<std::vector<std::string>> TargetsOf(const LogOptions& options, const db::TuningLog& log) {
   if (!options.target.empty()) return std::vector<std::string>{options.target};
@@ -39,7 +30,7 @@ Result<BestLine> BestOf(const LogOptions& options, const db::TuningLog& log, con
   if (const auto row = MLC_TRY(log.FindWorkload(key))) line.summary = row->summary;
   for (const std::string& target : targets) {
     for (db::Record& record :
-         MLC_TRY(db::BestConfigs(log, key, target, options.limit, IsCurrent))) {
+         MLC_TRY(db::BestConfigs(log, key, target, options.limit, CanGenerate))) {
       line.records.push_back(std::move(record));
     }
   }

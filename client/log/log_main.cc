@@ -15,6 +15,7 @@
 #include "client/log/log_commands.h"
 #include "client/model/dims.h"
 #include "client/model/tolerance_flag.h"
+#include "client/report/write_report.h"
 #include "client/target/target_choice.h"
 #include "compiler/front/front.h"
 #include "db/json_lines.h"
@@ -37,6 +38,7 @@ struct Flags {
   std::string folder;
   db::SnapshotPolicy policy;
   std::optional<double> tolerance;
+  JobChoice job;
 };
 
 // A model is cut into tasks for one target: the given one, else the log's only one, else this
@@ -134,6 +136,14 @@ int Print(const Result<std::string>& text) {
   return static_cast<int>(ExitCodeOf(text.status()));
 }
 
+int Report(const Flags& flags) {
+  if (flags.other.empty() || flags.other == "-") {
+    return Print(ReportText(flags.log.file, flags.job));
+  }
+  const Status status = WriteReport(flags.log.file, flags.job, flags.other);
+  return status.ok() ? 0 : Print(status);
+}
+
 int Verify(const Flags& flags) {
   bool sound = false;
   const int code = Print(VerifyCommand(flags.log, sound));
@@ -187,6 +197,19 @@ void AddReading(CLI::App& app, Flags& flags, int& code) {
   verify->callback([&] { code = Verify(flags); });
 }
 
+void AddReport(CLI::App& app, Flags& flags, int& code) {
+  CLI::App* report = app.add_subcommand("report", "one HTML file about a job");
+  report->add_option("FILE", flags.log.file, "tuning log")->required();
+  CLI::Option* job = report->add_option(
+      "--job", flags.job.job, "its id, or the first digits; default: the newest of the log");
+  report
+      ->add_option("--model", flags.job.model,
+                   "the newest job of this model, by the name that stats shows")
+      ->excludes(job);
+  report->add_option("-o,--output", flags.other, "file to write; standard output if not given");
+  report->callback([&] { code = Report(flags); });
+}
+
 void AddMoving(CLI::App& app, Flags& flags, int& code) {
   CLI::App* out = Add(app, flags, "export", "write workloads and records as JSON lines");
   out->add_option("TO", flags.other, "file; standard output if not given");
@@ -224,6 +247,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", VersionText("mlc-log"));
   app.require_subcommand(1);
   AddReading(app, flags, code);
+  AddReport(app, flags, code);
   AddMoving(app, flags, code);
   try {
     app.parse(argc, argv);

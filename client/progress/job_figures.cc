@@ -4,37 +4,16 @@
 
 #include "base/outcome.h"
 #include "client/model/model_variants.h"
+#include "client/model/roofline.h"
 #include "compiler/target/target.h"
 
 namespace mlc::client {
 namespace {
 
 TaskInfo TaskOf(const graph::Workload& workload, const std::string& label, std::vector<int> uses) {
-  const auto& operands = workload.operands();
-  const bool narrow = std::any_of(operands.begin(), operands.end(), [&](graph::ValueId id) {
-    const DType dtype = workload.graph()[id].type.dtype;
-    return dtype == DType::kF16 || dtype == DType::kBF16;
-  });
-  return {workload.digest().ToText(), workload.Summary(),  label, std::move(uses),
-          workload.Flops(),           workload.MinBytes(), narrow};
-}
-
-// Operands of four bytes pass tensor cores at half the rate, as tf32.
-double PeakGflops(const TaskInfo& task, const target::Target& target) {
-  const auto* gpu = target.As<target::GpuTarget>();
-  if (gpu == nullptr) return target.fma_gflops;
-  return std::max(target.fma_gflops, gpu->tensor_gflops / (task.narrow ? 1 : 2));
-}
-
-// Memory traffic bounds a task only when its operands cannot all stay in the last cache.
-double RooflineNs(const TaskInfo& task, const target::Target& target) {
-  const double peak = PeakGflops(task, target);
-  const double compute = peak > 0 ? task.flops / peak : 0;
-  const auto* gpu = target.As<target::GpuTarget>();
-  const int64_t last_cache = gpu != nullptr ? gpu->l2_bytes : target.cpu().l3_bytes;
-  const bool streams = task.min_bytes > static_cast<double>(last_cache);
-  const double memory = target.copy_gbps > 0 && streams ? task.min_bytes / target.copy_gbps : 0;
-  return std::max(compute, memory);
+  const RooflineInput roofline = RooflineInputOf(workload);
+  return {workload.digest().ToText(), workload.Summary(), label, std::move(uses), roofline.flops,
+          roofline.min_bytes,         roofline.narrow};
 }
 
 std::vector<TaskLine> LinesOf(const ModelInfo& model, const proto::JobProgress& progress) {
@@ -43,7 +22,8 @@ std::vector<TaskLine> LinesOf(const ModelInfo& model, const proto::JobProgress& 
   std::vector<TaskLine> lines;
   for (size_t i = 0; i < model.tasks.size(); ++i) {
     TaskLine& line = lines.emplace_back();
-    line.roofline_ns = RooflineNs(model.tasks[i], target);
+    line.roofline_ns =
+        RooflineNs({model.tasks[i].flops, model.tasks[i].min_bytes, model.tasks[i].narrow}, target);
     if (static_cast<int>(i) >= progress.tasks_size()) continue;
     const proto::TaskProgress& task = progress.tasks(static_cast<int>(i));
     line.best_ns = task.best_ns();

@@ -25,13 +25,16 @@ ALLOWED = {
         "base base/machine base/process compiler/package compiler/schedule/cuda/user_kernel "
         "compiler/schedule/space db db/sqlite server server/search"),
     "client/log": (
-        "base base/machine base/process client/model client/target compiler/front compiler/graph "
-        "compiler/schedule/cuda/user_kernel compiler/schedule/space compiler/target db db/snapshot db/sqlite"),
+        "base base/machine base/process client/model client/report client/target compiler/front compiler/graph "
+        "compiler/schedule/cuda/user_kernel compiler/target db db/snapshot db/sqlite"),
     "client/model": (
         "base compiler/backend compiler/front compiler/graph compiler/graph/onnx compiler/graph/physical compiler/runtime "
         "compiler/target"),
     "client/progress": (
         "base base/process client/local client/model client/service client/tune/options compiler/target proto"),
+    "client/report": (
+        "base client/model client/report/page compiler/graph compiler/schedule/cuda/user_kernel "
+        "compiler/schedule/space compiler/target costmodel db db/sqlite"),
     "client/report/page": "base",
     "client/run": (
         "base base/machine base/process client/model client/report/page compiler/graph "

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "client/compile/compile_report.h"
 #include "client/compile/server_best.h"
-#include "client/log/explain.h"
+#include "client/report/explain.h"
 #include "compiler/schedule/space/check_config.h"
 #include "compiler/schedule/space/family.h"
 #include "costmodel/default_config.h"

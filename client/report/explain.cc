@@ -1,8 +1,8 @@
-#include "client/log/explain.h"
+#include "client/report/explain.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -153,14 +153,12 @@ std::string Bottleneck(const schedule::KernelFacts& facts, const target::Target&
 
 // Where the time goes, line by line.
 std::string ExplainKernel(const schedule::KernelFacts& facts, const target::Target& target,
-                          bool narrow, double ns) {
-  const double peak_ns = PeakNs(facts, target, narrow);
+                          double peak_ns, double ns) {
   const auto of_kind = [&](const auto& kind) {
     return Registers(facts, kind) + Caches(facts, kind) + Memory(facts, target, ns) +
            Parallelism(facts, kind);
   };
-  return Arithmetic(facts, peak_ns, ns) + std::visit(of_kind, target.device) +
-         Bottleneck(facts, target, peak_ns, ns);
+  return Arithmetic(facts, peak_ns, ns) + std::visit(of_kind, target.device);
 }
 
 // "figures: build 18.5 ms, clock 3100 MHz\n"; empty if nothing was recorded.
@@ -206,10 +204,20 @@ Result<std::string> ExplainUserKernel(const graph::Workload& workload,
 
 }  // namespace
 
-Result<std::string> Explain(const graph::Workload& workload, const target::Target& target,
-                            const db::Record& record) {
+bool CanGenerate(const db::Record& record) {
+  const Result<db::FamilyVersion> head = db::FamilyOf(record.config);
+  if (!head.ok()) return false;
+  if (schedule::IsUserKernel(record.config)) return true;
+  const schedule::Family* family = schedule::FindFamily(head->family);
+  return family != nullptr && family->version() == head->version;
+}
+
+Result<Explanation> ExplainConfig(const graph::Workload& workload, const target::Target& target,
+                                  const db::Record& record) {
   const schedule::Config config = MLC_TRY(schedule::Config::Parse(record.config));
-  if (schedule::IsUserKernel(config)) return ExplainUserKernel(workload, config, record);
+  if (schedule::IsUserKernel(config)) {
+    return Explanation{MLC_TRY(ExplainUserKernel(workload, config, record)), "", std::nullopt};
+  }
   const schedule::Family* family = schedule::FindFamily(config.family);
   if (family == nullptr || family->version() != config.version) {
     return FailedPrecondition("this program does not know " + config.family + "/" +
@@ -221,39 +229,55 @@ Result<std::string> Explain(const graph::Workload& workload, const target::Targe
   std::string text = workload.Summary() + "\n" + record.config + "\n" + Provenance(record);
   const std::unique_ptr<const schedule::Problem> problem = family->Open(workload, target);
   if (problem->MakeSpace().RankOf(config) < 0) {
-    return text + "rejected today: it is not in the family's space\n";
+    return Explanation{text + "rejected today: it is not in the family's space\n", "",
+                       std::nullopt};
   }
   const schedule::RejectReason reason = problem->Check(config);
   if (reason != schedule::RejectReason::kNone) {
-    return text + "rejected today: " + std::string(schedule::Explain(reason)) + "\n";
+    return Explanation{text + "rejected today: " + std::string(schedule::Explain(reason)) + "\n",
+                       "", std::nullopt};
   }
   const double ns = record.measurement.outcome == Outcome::kOk ? record.measurement.median_ns : 0;
   const schedule::KernelFacts facts = problem->Facts(config);
-  return text + ExplainKernel(facts, target, IsNarrow(workload), ns) +
-         ExplainSpace(workload, target, config);
+  const double peak_ns = PeakNs(facts, target, IsNarrow(workload));
+  text += ExplainKernel(facts, target, peak_ns, ns);
+  return Explanation{text, Bottleneck(facts, target, peak_ns, ns), config};
+}
+
+Result<std::string> Explain(const graph::Workload& workload, const target::Target& target,
+                            const db::Record& record) {
+  const Explanation explained = MLC_TRY(ExplainConfig(workload, target, record));
+  const std::string text = explained.text + explained.bottleneck;
+  return explained.config ? text + ExplainSpace(workload, target, *explained.config) : text;
+}
+
+SpaceCounts CountSpace(const graph::Workload& workload, const target::Target& target,
+                       const schedule::Family& family, int64_t max_points) {
+  const std::unique_ptr<const schedule::Problem> problem = family.Open(workload, target);
+  const schedule::Space space = problem->MakeSpace();
+  SpaceCounts counts;
+  counts.points = space.NumPoints();
+  const int64_t step = std::max<int64_t>(1, counts.points / max_points);
+  for (int64_t rank = 0; rank < counts.points; rank += step, ++counts.seen) {
+    ++counts.by_reason[static_cast<size_t>(problem->Check(space.At(rank)))];
+  }
+  return counts;
 }
 
 std::string ExplainSpace(const graph::Workload& workload, const target::Target& target,
                          const schedule::Config& config, int64_t max_points) {
   const schedule::Family* family = schedule::FindFamily(config.family);
   if (family == nullptr) return std::string();
-  const std::unique_ptr<const schedule::Problem> problem = family->Open(workload, target);
-  const schedule::Space space = problem->MakeSpace();
-  const int64_t points = space.NumPoints();
-  const int64_t step = std::max<int64_t>(1, points / max_points);
-  std::array<int64_t, schedule::kRejectReasonCount> counts{};
-  int64_t seen = 0;
-  for (int64_t rank = 0; rank < points; rank += step, ++seen) {
-    ++counts[static_cast<size_t>(problem->Check(space.At(rank)))];
-  }
-  std::string text = "space: " + std::to_string(points) + " points";
-  if (step > 1) text += ", " + std::to_string(seen) + " looked at";
+  const SpaceCounts counted = CountSpace(workload, target, *family, max_points);
+  const auto& counts = counted.by_reason;
+  std::string text = "space: " + std::to_string(counted.points) + " points";
+  if (counted.seen < counted.points) text += ", " + std::to_string(counted.seen) + " looked at";
   text += '\n';
   for (size_t reason = 0; reason < counts.size(); ++reason) {
     if (counts[reason] == 0) continue;
     const auto which = static_cast<schedule::RejectReason>(reason);
     text += Format("  %5.1f%% ", 100.0 * static_cast<double>(counts[reason]) /
-                                     static_cast<double>(std::max<int64_t>(seen, 1)));
+                                     static_cast<double>(std::max<int64_t>(counted.seen, 1)));
     text +=
         which == schedule::RejectReason::kNone ? "legal" : std::string(schedule::Explain(which));
     text += '\n';

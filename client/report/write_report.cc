@@ -1,0 +1,24 @@
+#include "client/report/write_report.h"
+
+#include <memory>
+
+#include "client/report/page/write_page.h"
+#include "client/report/tuning_page.h"
+#include "db/replaceable.h"
+#include "db/sqlite/sqlite_log.h"
+
+namespace mlc::client {
+
+Result<std::string> ReportText(const std::string& log, const JobChoice& choice) {
+  const std::unique_ptr<db::TuningLog> opened = MLC_TRY(db::OpenSqliteLogForReading(log));
+  TuningData data = MLC_TRY(ReadTuning(*opened, choice));
+  data.log = log;
+  return TuningPage(data);
+}
+
+Status WriteReport(const std::string& log, const JobChoice& choice, const std::string& to) {
+  MLC_TRY(db::CheckReplaceable(to, log));
+  return WritePage(to, MLC_TRY(ReportText(log, choice)));
+}
+
+}  // namespace mlc::client
