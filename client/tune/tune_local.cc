@@ -4,8 +4,11 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include "client/local/embedded_server.h"
+#include "client/report/page/write_page.h"
+#include "client/report/write_report.h"
 #include "client/service/tuner_client.h"
 #include "client/target/auto_target.h"
 #include "client/target/target_choice.h"
@@ -46,10 +49,24 @@ Result<target::Target> TargetOf(TuneOptions& options) {
   return chosen.target;
 }
 
+// A report that cannot be made is an error of its own only where the run has none.
+Result<ExitCode> Reported(const TuneOptions& options, const std::string& job, ExitCode code) {
+  if (options.report.empty()) return code;
+  const Status written = WriteReport(options.log, {job, ""}, options.report);
+  if (written.ok()) {
+    std::cerr << "Report: " << options.report << std::endl;
+    return code;
+  }
+  if (code == ExitCode::kOk) return written;
+  std::cerr << "no report: " << written.message() << std::endl;
+  return code;
+}
+
 }  // namespace
 
 Result<ExitCode> TuneLocal(const TuneSession& session) {
   TuneOptions options = session.options;
+  if (!options.report.empty()) MLC_TRY(CheckPageWritable(options.report));
   const target::Target target = MLC_TRY(TargetOf(options));
   const TuneRequest tune = MLC_TRY(TuneRequestOf(options, target));
   MLC_TRY(CheckLocal(options, target));
@@ -78,7 +95,8 @@ Result<ExitCode> TuneLocal(const TuneSession& session) {
   if (backend.times_whole_models && !options.is_raw()) {
     whole = TryRunnersUp(options, job.job(), *ended, stop);
   }
-  return Ended(options, job.job(), tune.model, *ended, whole);
+  const ExitCode code = MLC_TRY(Ended(options, job.job(), tune.model, *ended, whole));
+  return Reported(options, job.job(), code);
 }
 
 }  // namespace mlc::client

@@ -43,8 +43,8 @@ ALLOWED = {
     "client/target": "base compiler/backend compiler/build compiler/runtime compiler/target",
     "client/tune": (
         "base base/machine base/process base/rpc base/wire client/local client/model client/progress "
-        "client/service client/target client/tune/options compiler/backend compiler/front "
-        "compiler/schedule/cuda/user_kernel compiler/target proto server/search"),
+        "client/report client/report/page client/service client/target client/tune/options compiler/backend "
+        "compiler/front compiler/schedule/cuda/user_kernel compiler/target proto server/search"),
     "client/tune/options": "base base/process base/rpc client/model client/target compiler/target",
     "compiler/backend": (
         "compiler/graph/passes compiler/graph/physical compiler/schedule/cpu/attention "

@@ -89,6 +89,9 @@ inline constexpr std::tuple kTuneFlags{
     Flag{&O::json_lines, "--json-lines", G::kOutput, "one JSON event a line, while it runs"}
         .Excludes("--json"),
     Flag{&O::quiet, "-q,--quiet", G::kOutput, "no progress"},
+    Flag{&O::report, "--report", G::kOutput,
+         "without --server: write a report of the job to this HTML file at the end"}
+        .Repeated(R::kAgain),
     Flag{&O::verbose, "-v,--verbose", G::kOutput, "messages of server and worker"},
     Flag{&O::priority, "--priority", G::kServer,
          "among your own jobs, the higher goes first, -100 to 100"}

@@ -168,6 +168,10 @@ std::string SetVerb(const CLI::App& app, TuneOptions& options) {
   if (options.server.empty() && (!tunes || options.detach || options.priority != 0)) {
     return "--detach, --priority, " + VerbNames() + " need --server";
   }
+  if (!options.server.empty() && !options.report.empty()) {
+    return "--report reads the log of the embedded server: where the server's log is, "
+           "mlc-log report makes the same report";
+  }
   if (!tunes && options.detach) return "--detach submits a job: it goes with --model";
   if (const std::string wrong = CheckKernel(options); !wrong.empty() || options.is_raw()) {
     return wrong;

@@ -44,6 +44,7 @@ struct TuneOptions {
   std::string target = "auto";
   int threads = 0;  // 0: all usable CPUs
   std::string log = "tuning.db";
+  std::string report;                 // HTML file to write at the end; empty: none
   std::string server;                 // empty: embedded
   transport::ChannelOptions channel;  // how to reach it; without the address
   std::vector<std::string> dims;

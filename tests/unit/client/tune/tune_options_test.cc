@@ -57,6 +57,17 @@ TEST(TuneOptionsTest, RefusesWhatIsNoTolerance) {
   }
 }
 
+TEST(TuneOptionsTest, AReportIsOfTheEmbeddedServersLog) {
+  const ParsedCommand local = Parse({"--model", "m", "--trials", "5", "--report", "r one.html"});
+  ASSERT_EQ(local.exit_code, -1) << local.message;
+  EXPECT_EQ(local.options.report, "r one.html");
+  EXPECT_THAT(local.options.Command(), HasSubstr(" --report 'r one.html'"));
+  const ParsedCommand remote =
+      Parse({"--model", "m", "--trials", "5", "--report", "r.html", "--server", "a:1"});
+  EXPECT_EQ(remote.exit_code, 2);
+  EXPECT_THAT(remote.message, HasSubstr("mlc-log report makes the same report"));
+}
+
 TEST(TuneOptionsTest, RefusesWrongUseWithCode2) {
   EXPECT_EQ(Parse({"--trials", "5"}).exit_code, 2);
   EXPECT_EQ(Parse({"--model", "m"}).exit_code, 2);
