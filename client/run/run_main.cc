@@ -1,5 +1,6 @@
 // mlc-run: loads a compiled model through its C interface; runs, checks, times and profiles it.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -18,6 +19,8 @@
 #include "client/model/dims.h"
 #include "client/model/model_library.h"
 #include "client/model/tensor_files.h"
+#include "client/report/page/write_page.h"
+#include "client/run/run_page.h"
 #include "client/run/run_report.h"
 #include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/onnx/import.h"
@@ -40,6 +43,7 @@ struct Options {
   uint64_t seed = 0;
   bool profile = false;
   bool json = false;
+  std::string html;
   std::vector<std::string> dims;
 };
 
@@ -63,21 +67,12 @@ Result<LatencyStatistics> Bench(ModelLibrary& library, double seconds) {
   return Summarize(std::move(milliseconds));
 }
 
-// Medians per step over several runs, summed over the steps of one label.
-Result<std::vector<ProfileRow>> Profile(ModelLibrary& library) {
-  constexpr int kRuns = 21;
-  std::vector<std::vector<double>> by_step;
-  for (int run = 0; run < kRuns; ++run) {
-    const std::vector<double> times = MLC_TRY(library.RunProfiled());
-    by_step.resize(times.size());
-    for (size_t s = 0; s < times.size(); ++s) by_step[s].push_back(times[s]);
-  }
-  const std::vector<std::string> labels = library.step_labels();
+std::vector<ProfileRow> SumByLabel(const std::vector<StepTime>& steps) {
   std::map<std::string, ProfileRow> rows;
-  for (size_t s = 0; s < by_step.size(); ++s) {
-    ProfileRow& row = rows[labels[s]];
-    row.label = labels[s];
-    row.median_us += Summarize(by_step[s]).median / 1e3;
+  for (const StepTime& step : steps) {
+    ProfileRow& row = rows[step.label];
+    row.label = step.label;
+    row.median_us += step.median_us;
     ++row.calls;
   }
   std::vector<ProfileRow> sorted;
@@ -87,7 +82,28 @@ Result<std::vector<ProfileRow>> Profile(ModelLibrary& library) {
   return sorted;
 }
 
+// Medians per step over several runs, summed over the steps of one label; beside them whole runs,
+// which also have the time between kernels.
+Status Profile(ModelLibrary& library, RunReport& report) {
+  constexpr int kRuns = 21;
+  std::vector<std::vector<double>> by_step;
+  for (int run = 0; run < kRuns; ++run) {
+    const std::vector<double> times = MLC_TRY(library.RunProfiled());
+    by_step.resize(times.size());
+    for (size_t s = 0; s < times.size(); ++s) by_step[s].push_back(times[s]);
+  }
+  const std::vector<std::string> labels = library.step_labels();
+  for (size_t s = 0; s < by_step.size(); ++s) {
+    const LatencyStatistics ns = Summarize(by_step[s]);
+    report.steps.push_back({labels[s], ns.median / 1e3, ns.p10 / 1e3, ns.p90 / 1e3});
+  }
+  report.profile = SumByLabel(report.steps);
+  report.run_us = Summarize(MLC_TRY(library.RunTimed(kRuns))).median / 1e3;
+  return Status();
+}
+
 Result<ExitCode> RunLibrary(const Options& options) {
+  if (!options.html.empty()) MLC_TRY(CheckPageWritable(options.html));
   const int threads = target::ThreadsFor(options.threads);
   target::KeepToPlaces(threads);
   const std::unique_ptr<ModelLibrary> library =
@@ -114,7 +130,10 @@ Result<ExitCode> RunLibrary(const Options& options) {
     for (const OutputCheck& check : report.checks) passed = passed && check.passed;
   }
   if (options.bench_seconds > 0) report.latency = MLC_TRY(Bench(*library, options.bench_seconds));
-  if (options.profile) report.profile = MLC_TRY(Profile(*library));
+  if (options.profile) MLC_TRY(Profile(*library, report));
+  if (!options.html.empty()) {
+    MLC_TRY(WritePage(options.html, RunPage(report, options.directory)));
+  }
   const std::string text = options.json ? ToJson(report) : ToText(report);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return passed ? ExitCode::kOk : ExitCode::kNoResult;
@@ -175,7 +194,9 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--seed", options.seed, "of random inputs")->capture_default_str();
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension, for --reference");
-  app.add_flag("--profile", options.profile, "time per kernel");
+  CLI::Option* profile = app.add_flag("--profile", options.profile, "time per kernel");
+  app.add_option("--html", options.html, "write the profile to this HTML file as well")
+      ->needs(profile);
   app.add_flag("--json", options.json, "one JSON document");
   try {
     app.parse(argc, argv);

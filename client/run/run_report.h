@@ -37,6 +37,14 @@ struct ProfileRow {
   int calls = 0;
 };
 
+// One kernel of a run, in the order of execution.
+struct StepTime {
+  std::string label;
+  double median_us = 0;
+  double p10_us = 0;
+  double p90_us = 0;
+};
+
 struct RunReport {
   int threads = 0;
   int device = -1;  // the GPU; -1 for the CPU
@@ -45,6 +53,8 @@ struct RunReport {
   std::optional<LatencyStatistics> latency;
   std::vector<OutputCheck> checks;
   std::vector<ProfileRow> profile;  // longest first
+  std::vector<StepTime> steps;      // of the profile
+  double run_us = 0;                // median of whole runs beside the profile; 0 without one
 };
 
 std::string ToText(const RunReport& report);

@@ -6,6 +6,7 @@
 
 #include "client/model/dims.h"
 #include "client/model/tensor_files.h"
+#include "client/run/run_page.h"
 #include "compiler/graph/tensor_io.h"
 #include "tests/temporary_folder.h"
 
@@ -30,6 +31,21 @@ TEST(RunReport, QuantilesAreInterpolated) {
   EXPECT_DOUBLE_EQ(l.p90, 4.6);
   EXPECT_EQ(l.runs, 5);
   EXPECT_DOUBLE_EQ(Summarize({2}).p90, 2);
+}
+
+TEST(RunPage, HasEveryKernelAndTheTimeBetweenThem) {
+  RunReport report;
+  report.threads = 2;
+  report.steps = {{"conv <a>", 30, 29, 31}, {"pool", 10, 9, 11}, {"conv <a>", 40, 39, 41}};
+  report.profile = {{"conv <a>", 70, 2}, {"pool", 10, 1}};
+  report.run_us = 100;
+  const std::string html = RunPage(report, "lib \"x\"");
+  EXPECT_NE(html.find("Profile of lib &quot;x&quot;"), std::string::npos);
+  EXPECT_NE(html.find("conv &lt;a&gt;: 40.0 µs"), std::string::npos);
+  EXPECT_EQ(html.find("<a>"), std::string::npos);
+  EXPECT_NE(html.find("<data value=\"20000.0\">20.0 µs</data></b><span>between the kernels"),
+            std::string::npos);
+  EXPECT_NE(html.find("87.5 %"), std::string::npos);
 }
 
 TEST(RunReport, DifferencesAreOverTheLargestMagnitude) {
