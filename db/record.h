@@ -64,7 +64,7 @@ struct JobTask {
   std::string label;
 };
 
-// One user's request. `options` is text that only the server interprets.
+// One user's request. `options` is text of the server; a report reads the variants in it.
 struct JobRow {
   Digest id;           // equal requests have equal ids
   std::string label;   // the model's name, for people
