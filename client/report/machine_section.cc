@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
+#include "base/quantile.h"
 #include "client/report/page/axis.h"
 #include "client/report/page/number_text.h"
 #include "client/report/page/plot.h"
-#include "client/report/page/quantile.h"
 #include "client/report/tuning_page.h"
 
 namespace mlc::client {

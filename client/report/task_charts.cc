@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <string_view>
 
@@ -194,15 +196,17 @@ Markup KnobsFigure(const std::vector<KnobWeight>& knobs) {
 std::vector<Predicted> PredictedTimes(const TaskData& task, const target::Target& target) {
   std::vector<Predicted> times;
   if (!task.parsed) return times;
+  std::map<const schedule::Family*, std::unique_ptr<const schedule::Problem>> problems;
   for (const db::Record* record : SomeCorrect(task)) {
     const Result<schedule::Config> config = schedule::Config::Parse(record->config);
     if (!config.ok()) continue;
     const schedule::Family* family = schedule::FindFamily(config->family);
     if (family == nullptr || !family->Accepts(*task.parsed, target)) continue;
-    if (family->MakeSpace(*task.parsed, target).RankOf(*config) < 0) continue;
-    if (family->Check(*task.parsed, target, *config) != schedule::RejectReason::kNone) continue;
-    const auto facts = family->Facts(*task.parsed, target, *config);
-    const double ns = costmodel::EstimateKernel(facts, target).total_ns;
+    std::unique_ptr<const schedule::Problem>& problem = problems[family];
+    if (problem == nullptr) problem = family->Open(*task.parsed, target);
+    if (problem->MakeSpace().RankOf(*config) < 0) continue;
+    if (problem->Check(*config) != schedule::RejectReason::kNone) continue;
+    const double ns = costmodel::EstimateKernel(problem->Facts(*config), target).total_ns;
     if (ns > 0) times.push_back({ns, record->measurement.median_ns});
   }
   return times;

@@ -4,11 +4,11 @@
 #include <map>
 #include <utility>
 
+#include "base/quantile.h"
 #include "client/report/advice.h"
 #include "client/report/explain.h"
 #include "client/report/knob_weights.h"
 #include "client/report/page/number_text.h"
-#include "client/report/page/quantile.h"
 #include "client/report/task_charts.h"
 #include "client/report/tuning_page.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "client/log/explain.h"
+#include "client/report/explain.h"
 #include "compiler/schedule/space/family.h"
 #include "db/sqlite/sqlite_log.h"
 
