@@ -86,10 +86,9 @@ Status TestTarget(Engine& engine, int target) {
 }  // namespace
 
 Status SelfTest(Engine& engine) {
-  for (size_t i = 0; i < engine.targets().size(); ++i) {
-    const bool on_gpu = engine.targets()[i].As<target::GpuTarget>() != nullptr;
-    const std::string kind = on_gpu ? "on the GPU" : "on the CPU";
-    MLC_TRY(TestTarget(engine, static_cast<int>(i)).WithPrefix(kind));
+  const std::vector<DeviceDescription> devices = engine.Describe();
+  for (size_t i = 0; i < devices.size(); ++i) {
+    MLC_TRY(TestTarget(engine, static_cast<int>(i)).WithPrefix("on the " + devices[i].kind));
   }
   return Status();
 }

@@ -22,11 +22,10 @@
 #include "base/rpc/flags.h"
 #include "base/version.h"
 #include "compiler/build/cubin_cache.h"
-#include "worker/agent/capabilities.h"
 #include "worker/agent/daemon.h"
+#include "worker/devices.h"
 #include "worker/doctor/doctor.h"
 #include "worker/doctor/gpu_doctor.h"
-#include "worker/engine/engine.h"
 #include "worker/local_trial.h"
 
 namespace {
@@ -99,8 +98,9 @@ Result<std::vector<GpuDevice>> UsableGpus(const Flags& flags) {
   return FindGpus();
 }
 
-Result<EngineOptions> OptionsOf(const Flags& flags) {
-  EngineOptions options;
+Result<WorkerOptions> OptionsOf(const Flags& flags) {
+  WorkerOptions options;
+  options.llvm = MLC_LLVM_VERSION;
   options.target = mlc::target::DetectHost(mlc::target::ThreadsFor(flags.threads));
   options.builders = flags.builders > 0 ? flags.builders : mlc::target::UsableCpus();
   const bool can_sandbox = mlc::build::CanSandbox(mlc::build::Limits::SandboxKind::kCompute).ok();
@@ -130,7 +130,7 @@ mlc::transport::ChannelOptions ServerOf(const Flags& flags) {
 Result<int> RunDoctor(const Flags& flags) {
   Flags cpu = flags;
   cpu.target = "cpu";
-  const auto engine = MLC_TRY(Engine::Create(MLC_TRY(OptionsOf(cpu))));
+  const auto engine = MLC_TRY(CreateEngine(MLC_TRY(OptionsOf(cpu))));
   const Diagnosis diagnosis = Diagnose(engine->target());
   std::cout << diagnosis.report;
   const Diagnosis gpus = DiagnoseGpus(flags.cuda_home, CubinFolderOf(flags));
@@ -148,7 +148,7 @@ Result<int> RunDoctor(const Flags& flags) {
 }
 
 Result<int> RunSelfTest(const Flags& flags) {
-  const auto engine = MLC_TRY(Engine::Create(MLC_TRY(OptionsOf(flags))));
+  const auto engine = MLC_TRY(CreateEngine(MLC_TRY(OptionsOf(flags))));
   MLC_TRY(SelfTest(*engine));
   for (const mlc::target::Target& target : engine->targets()) {
     std::cout << "self-test passed: " << target.ToText() << "\n";
@@ -158,7 +158,7 @@ Result<int> RunSelfTest(const Flags& flags) {
 
 Result<int> RunLocalTrial(const Flags& flags) {
   // The class alone decides what is built; without the peaks' measuring, the start is faster.
-  EngineOptions options = MLC_TRY(OptionsOf(flags));
+  WorkerOptions options = MLC_TRY(OptionsOf(flags));
   options.target.fma_gflops = 1;
   for (GpuDevice& gpu : options.gpus) gpu.target.copy_gbps = 1;
   Trial trial;
@@ -170,7 +170,7 @@ Result<int> RunLocalTrial(const Flags& flags) {
       flags.config.empty() ? MLC_TRY(DefaultConfig(trial.workload, target)) : flags.config;
   trial.seed = flags.seed;
   trial.early_stop_ns = flags.early_stop_ns;
-  const auto engine = MLC_TRY(Engine::Create(std::move(options)));
+  const auto engine = MLC_TRY(CreateEngine(options));
   bool ok = true;
   if (!flags.json) std::cout << workload.Summary() << "\n" << trial.config << "\n";
   for (const mlc::Measurement& m : RunTrial(*engine, trial, flags.repeat)) {
@@ -217,18 +217,14 @@ Result<int> RunWorker(const Flags& flags) {
                                                  std::make_shared<spdlog::sinks::stderr_sink_st>());
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   logger->set_level(flags.verbose ? spdlog::level::info : spdlog::level::warn);
-  EngineOptions options = MLC_TRY(OptionsOf(flags));
+  const WorkerOptions options = MLC_TRY(OptionsOf(flags));
   DaemonOptions daemon;
-  daemon.capabilities = [toolkit = Toolkit{MLC_LLVM_VERSION, FindNvrtc(options), options.gpus,
-                                           flags.allow_user_kernels}](const std::string& target) {
-    return CapabilitiesOf(toolkit, target);
-  };
   daemon.slots = flags.slots > 0 ? flags.slots : 16 * options.builders;
   daemon.signals = SignalDescriptor();
   // Each build and each set of inputs takes some: more than the usual 1,024 with 200 CPUs.
   // Where the limit stays low, fewer are built at a time.
   (void)mlc::transport::RaiseDescriptorLimit();
-  const auto engine = MLC_TRY(EngineProcess::Start(std::move(options)));
+  const auto engine = MLC_TRY(StartEngineProcess(options));
   daemon.server = ServerOf(flags);
   daemon.state = flags.state;
   // Under systemd the unit's state folder.
@@ -237,20 +233,20 @@ Result<int> RunWorker(const Flags& flags) {
   daemon.name = flags.name;
   if (daemon.name.empty()) {
     daemon.name = HostName();
-    if (engine->targets().size() == 1) daemon.name += flags.target == "cuda" ? "-gpu" : "-cpu";
+    if (engine->devices().size() == 1) daemon.name += SuffixOf(engine->devices().front());
   }
   daemon.build = MLC_BUILD_ID;
   daemon.gate = flags.gate;
   daemon.once = flags.once;
   daemon.exit_with_parent = flags.exit_with_parent;
   daemon.logger = logger;
-  for (size_t i = 0; i < engine->targets().size(); ++i) {
-    logger->info("{} {} sandbox {}", DeviceSlotName(daemon.name, engine->targets(), i),
-                 engine->targets()[i], flags.sandbox == "off" ? "off" : sandbox.ToText());
+  for (size_t i = 0; i < engine->devices().size(); ++i) {
+    logger->info("{} {} sandbox {}", DeviceSlotName(daemon.name, engine->devices(), i),
+                 engine->devices()[i].target, flags.sandbox == "off" ? "off" : sandbox.ToText());
   }
   WarnAboutSandbox(flags, *logger);
   const Status status = RunDaemon(daemon, *engine);
-  if (!engine->gpu_usage().empty()) logger->info("{}", engine->gpu_usage());
+  if (!engine->use().text.empty()) logger->info("{}", engine->use().text);
   if (status.code() == mlc::StatusCode::kCancelled) return static_cast<int>(ExitCode::kInterrupted);
   MLC_TRY(status);
   return 0;

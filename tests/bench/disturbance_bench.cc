@@ -10,6 +10,7 @@
 #include "base/machine/cpus.h"
 #include "base/rng.h"
 #include "compiler/schedule/space/family.h"
+#include "worker/devices.h"
 #include "worker/local_trial.h"
 
 namespace {
@@ -78,10 +79,10 @@ int main(int argc, char** argv) {
   std::ostringstream text;
   text << file.rdbuf();
   const auto workload = graph::Workload::Parse(text.str());
-  EngineOptions options;
+  WorkerOptions options;
   options.target = target::DetectHost(argc > 3 ? std::atoi(argv[3]) : cpus);
   options.builders = cpus;
-  auto engine = Engine::Create(options);
+  auto engine = CreateEngine(options);
   if (!workload.ok() || !engine.ok()) {
     const Status& status = workload.ok() ? engine.status() : workload.status();
     std::fprintf(stderr, "%s\n", status.ToString().c_str());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/machine/cpus.h"
+#include "worker/devices.h"
 #include "worker/local_trial.h"
 
 namespace mlc::bench {
@@ -17,7 +18,7 @@ Result<target::Target> TypicalH200() {
 }
 
 Result<std::unique_ptr<worker::Engine>> FirstGpu() {
-  worker::EngineOptions options;
+  worker::WorkerOptions options;
   options.gpus = MLC_TRY(worker::FindGpus());
   options.gpus.resize(1);
   options.cpu = false;
@@ -26,7 +27,7 @@ Result<std::unique_ptr<worker::Engine>> FirstGpu() {
   options.target.fma_gflops = 1;
   const char* sandbox = std::getenv("MLC_TEST_SANDBOX");
   options.sandbox = sandbox == nullptr || std::string_view(sandbox) != "off";
-  return worker::Engine::Create(std::move(options));
+  return worker::CreateEngine(options);
 }
 
 std::map<std::string, Measurement> Measure(worker::Engine& engine, const std::string& workload,

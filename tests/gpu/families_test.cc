@@ -18,7 +18,7 @@
 #include "base/machine/cpus.h"
 #include "tests/workloads/case_range.h"
 #include "tests/workloads/cuda_subjects.h"
-#include "worker/engine/engine.h"
+#include "worker/devices.h"
 #include "worker/local_trial.h"
 
 namespace mlc::worker {
@@ -40,7 +40,7 @@ struct Case {
 using Cases = std::map<size_t, std::vector<Case>>;
 
 Result<std::unique_ptr<Engine>> NewEngine() {
-  EngineOptions options;
+  WorkerOptions options;
   options.gpus = MLC_TRY(FindGpus());
   // A second device would be another target; its peaks do not matter here.
   options.gpus.resize(1);
@@ -52,7 +52,7 @@ Result<std::unique_ptr<Engine>> NewEngine() {
   // For hosts whose driver does not work in the sandbox.
   const char* sandbox = std::getenv("MLC_TEST_SANDBOX");
   options.sandbox = sandbox == nullptr || std::string_view(sandbox) != "off";
-  return Engine::Create(std::move(options));
+  return CreateEngine(options);
 }
 
 // The subjects of the running suite that the program's filter leaves.
@@ -115,7 +115,7 @@ class GpuFamilies : public ::testing::TestWithParam<size_t> {
     if (!engine.ok()) return;
     cases_ = Draw(Wanted(), (*engine)->target());
     RunAll(**engine, cases_);
-    printf("%s\n", (*engine)->GpuUsageText().c_str());
+    printf("%s\n", (*engine)->Use().text.c_str());
   }
 
   static Status missing_;  // why there is no engine

@@ -10,7 +10,7 @@
 #include "worker/build/built_kernel.h"
 #include "worker/check/reference.h"
 #include "worker/device/fleet/gpu_fleet.h"
-#include "worker/engine/engine.h"
+#include "worker/devices.h"
 
 namespace mlc::worker {
 namespace {
@@ -114,14 +114,14 @@ TEST_F(GpuSandbox, WhereKernelsReachTheirProcessNoUserKernelRuns) {
   EXPECT_EQ(tried.outcome == Outcome::kOk, gpus_.front().reaches_host) << tried.detail;
   EXPECT_EQ(in_the_host, 1) << "a runner's memory is its own";
   EXPECT_EQ(Run("out[i] = 2.0f * in[i];").outcome, Outcome::kOk);
-  EngineOptions options;
+  WorkerOptions options;
   options.target = target::DetectHost(1);
   options.cpu = false;
   options.gpus = gpus_;
   options.cuda_home = MLC_SOURCE_DIR "/build/cuda";
   options.gpu_locks = ::testing::TempDir();
   options.allow_user_kernels = true;
-  const auto engine = Engine::Create(options);
+  const auto engine = CreateEngine(options);
   EXPECT_EQ(engine.ok(), !gpus_.front().reaches_host) << engine.status().ToString();
 }
 

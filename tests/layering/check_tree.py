@@ -149,28 +149,32 @@ ALLOWED = {
         "server/metrics server/scheduler server/search server/security server/workers"),
     "server/workers": "base db proto server/scheduler",
     "worker": (
-        "base base/machine base/process base/rpc compiler/build compiler/schedule/space worker/agent "
-        "worker/doctor worker/engine"),
+        "base base/machine base/process base/rpc base/sandbox compiler/build compiler/schedule/space "
+        "compiler/target worker/agent worker/check worker/device/cpu worker/device/fleet worker/doctor "
+        "worker/engine worker/measure"),
     "worker/agent": (
-        "base base/machine base/process base/rpc base/sandbox base/wire compiler/build "
-        "compiler/schedule/cuda/user_kernel compiler/schedule/space proto worker/build worker/device/fleet "
-        "worker/engine"),
+        "base base/rpc base/wire compiler/schedule/cuda/user_kernel compiler/schedule/space "
+        "proto worker/build worker/device worker/engine"),
     "worker/build": (
         "base base/process compiler/build compiler/codegen compiler/codegen/cuda compiler/graph "
         "compiler/schedule/cuda/user_kernel compiler/schedule/space compiler/target"),
     "worker/check": "base base/process base/sandbox compiler/graph compiler/graph/evaluate compiler/graph/physical",
+    "worker/device": "base base/process compiler/graph compiler/target worker/build worker/check",
+    "worker/device/cpu": (
+        "base base/machine base/process base/sandbox compiler/build compiler/graph compiler/graph/physical "
+        "compiler/runtime compiler/target worker/build worker/check worker/device worker/measure"),
     "worker/device/cuda": (
         "base compiler/build compiler/codegen/cuda compiler/graph compiler/graph/physical compiler/runtime "
         "worker/build worker/check worker/measure"),
     "worker/device/fleet": (
         "base base/process base/sandbox compiler/build compiler/runtime compiler/target worker/build "
-        "worker/device/cuda"),
+        "worker/device worker/device/cuda"),
     "worker/doctor": (
         "base/machine base/process base/rpc base/sandbox compiler/build compiler/target worker/device/cuda "
         "worker/device/fleet"),
     "worker/engine": (
-        "base base/machine base/process base/sandbox compiler/build compiler/graph compiler/graph/physical "
-        "compiler/runtime compiler/target worker/build worker/check worker/device/fleet worker/measure"),
+        "base base/machine base/process base/sandbox compiler/target worker/build worker/check worker/device "
+        "worker/measure"),
     "worker/measure": (
         "base base/machine base/process base/sandbox compiler/build compiler/codegen compiler/ir compiler/runtime "
         "compiler/target"),
@@ -203,7 +207,7 @@ LONG_FILES = {
 LONG_FUNCTIONS = {
     "compiler/schedule/cpu/contraction/contraction_facts.cc": 64,
     "server/main.cc": 61,
-    "worker/engine/runner.cc": 65,
+    "worker/device/cpu/runner.cc": 65,
 }
 BANNED = [
     (re.compile(r"\bgetenv\("), "reads the environment", lambda p: not p.name.endswith("main.cc")),

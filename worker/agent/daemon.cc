@@ -17,6 +17,7 @@
 #include "base/steady_time.h"
 #include "proto/worker.grpc.pb.h"
 #include "worker/agent/agent.h"
+#include "worker/agent/capabilities.h"
 #include "worker/agent/spool.h"
 #include "worker/agent/worker_session.h"
 
@@ -43,12 +44,10 @@ std::string FileName(std::string name) {
   return name + ".spool";
 }
 
-bool OnGpu(const std::string& target) { return target.starts_with("target v1 cuda"); }
-
 proto::DeviceUse UseOf(const EngineProcess& engine) {
   proto::DeviceUse use;
-  use.set_trial_s(engine.gpu_trial_seconds());
-  use.set_busy_s(engine.gpu_busy_seconds());
+  use.set_trial_s(engine.use().trial_s);
+  use.set_busy_s(engine.use().busy_s);
   return use;
 }
 
@@ -61,13 +60,14 @@ class Daemon {
         stub_(proto::Workers::NewStub(connection.channel())),
         parent_(getppid()) {
     const std::string incarnation = RandomId();
-    for (size_t i = 0; i < engine.targets().size(); ++i) {
-      const std::string name = DeviceSlotName(options.name, engine.targets(), i);
+    for (size_t i = 0; i < engine.devices().size(); ++i) {
+      const DeviceDescription& device = engine.devices()[i];
+      const std::string name = DeviceSlotName(options.name, engine.devices(), i);
       device_slots_.push_back({Agent({.name = name,
                                       .incarnation = incarnation,
                                       .build = options.build,
-                                      .target = engine.targets()[i],
-                                      .capabilities = options.capabilities(engine.targets()[i]),
+                                      .target = device.target,
+                                      .capabilities = CapabilitiesOf(device),
                                       .slots = options.slots,
                                       .seed = DigestOf(name + incarnation).low})});
     }
@@ -242,7 +242,7 @@ class Daemon {
     context.set_deadline(std::chrono::system_clock::now() +
                          std::chrono::milliseconds(kCallTimeoutMs));
     proto::SynchronizeReply reply;
-    if (OnGpu(engine_.targets()[index])) agent.set_device_use(UseOf(engine_));
+    if (engine_.devices()[index].tells_use) agent.set_device_use(UseOf(engine_));
     const proto::SynchronizeRequest request = agent.Request();
     const grpc::Status called = stub_->Synchronize(&context, request, &reply);
     if (!called.ok()) {
@@ -295,13 +295,19 @@ class Daemon {
 
 }  // namespace
 
-std::string DeviceSlotName(const std::string& name, const std::vector<std::string>& targets,
+std::string SuffixOf(const DeviceDescription& device) {
+  std::string suffix = "-" + device.kind;
+  for (char& c : suffix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return suffix;
+}
+
+std::string DeviceSlotName(const std::string& name, const std::vector<DeviceDescription>& devices,
                            size_t slot) {
-  if (targets.size() == 1) return name;
-  if (!OnGpu(targets[slot])) return name + "-cpu";
-  const auto before =
-      std::count_if(targets.begin(), targets.begin() + static_cast<std::ptrdiff_t>(slot), OnGpu);
-  return name + "-gpu" + (before == 0 ? "" : std::to_string(before + 1));
+  if (devices.size() == 1) return name;
+  const auto before = std::count_if(
+      devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(slot),
+      [&](const DeviceDescription& other) { return other.kind == devices[slot].kind; });
+  return name + SuffixOf(devices[slot]) + (before == 0 ? "" : std::to_string(before + 1));
 }
 
 GateFile GateNamedBy(const std::string& server_address, const std::string& path) {

@@ -5,14 +5,12 @@
 
 #include <spdlog/logger.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/rpc/channel.h"
 #include "base/status.h"
-#include "proto/worker.pb.h"
 #include "worker/engine/engine_process.h"
 
 namespace mlc::worker {
@@ -22,7 +20,6 @@ struct DaemonOptions {
   std::string name;   // stable name of this worker; each target of several gets a suffix
   std::string build;  // build id of the compiler
   std::string state;  // folder for results that are not acknowledged; empty: they die with it
-  std::function<proto::Capabilities(const std::string& target)> capabilities;  // must be set
   std::string gate;   // used while the server names none
   int slots = 32;     // of each target
   bool once = false;  // leave when the server has nothing to do any more
@@ -32,9 +29,11 @@ struct DaemonOptions {
   std::shared_ptr<spdlog::logger> logger;
 };
 
+// "-cpu" or "-gpu".
+std::string SuffixOf(const DeviceDescription& device);
 // What the server calls the worker of one of its targets: the name alone if there is only one, else
-// with "-cpu", "-gpu", or "-gpu2" for a second class of GPUs.
-std::string DeviceSlotName(const std::string& name, const std::vector<std::string>& targets,
+// with its suffix, which is "-gpu2" for a second class of GPUs.
+std::string DeviceSlotName(const std::string& name, const std::vector<DeviceDescription>& devices,
                            size_t slot);
 
 // The file that a server may have this worker lock while it times. A server at the other end of a

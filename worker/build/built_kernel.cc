@@ -182,28 +182,48 @@ Result<BuiltKernel> CompileUserKernel(const graph::Workload& workload,
 
 namespace {
 
-Result<BuiltKernel> BuildConfig(const graph::Workload& workload, const schedule::Config& config,
+constexpr char kNoUserKernels[] =
+    "this worker runs no user-supplied kernels: it was started without --allow-user-kernels";
+
+Result<schedule::LoweredKernel> Lower(std::string_view workload, const schedule::Config& config,
+                                      const target::Target& target) {
+  return schedule::LowerConfig(MLC_TRY(graph::Workload::Parse(workload)), target, config);
+}
+
+Result<BuiltKernel> BuildConfig(std::string_view workload, const schedule::Config& config,
                                 const target::Target& target, const CudaToolchain& tools) {
-  if (schedule::IsUserKernel(config)) return CompileUserKernel(workload, config, target, tools);
-  const schedule::LoweredKernel lowered = MLC_TRY(schedule::LowerConfig(workload, target, config));
-  if (target.As<target::CpuTarget>() != nullptr) return Compile(lowered, target);
-  return CompileForDevice(lowered, target, tools);
+  if (schedule::IsUserKernel(config)) {
+    return CompileUserKernel(MLC_TRY(graph::Workload::Parse(workload)), config, target, tools);
+  }
+  return CompileForDevice(MLC_TRY(Lower(workload, config, target)), target, tools);
+}
+
+double MsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 }  // namespace
+
+Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view config,
+                                const target::Target& target) {
+  const auto start = std::chrono::steady_clock::now();
+  const schedule::Config point = MLC_TRY(schedule::Config::Parse(config));
+  if (schedule::IsUserKernel(point)) return FailedPrecondition(kNoUserKernels);
+  BuiltKernel built = MLC_TRY(Compile(MLC_TRY(Lower(workload, point, target)), target));
+  built.build_ms = MsSince(start);
+  return built;
+}
 
 Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view config,
                                 const target::Target& target, const CudaToolchain& tools) {
   const auto start = std::chrono::steady_clock::now();
   const schedule::Config point = MLC_TRY(schedule::Config::Parse(config));
   if (schedule::IsUserKernel(point) && !tools.allow_user_kernels) {
-    return FailedPrecondition(
-        "this worker runs no user-supplied kernels: it was started without --allow-user-kernels");
+    return FailedPrecondition(kNoUserKernels);
   }
-  const graph::Workload parsed = MLC_TRY(graph::Workload::Parse(workload));
-  BuiltKernel built = MLC_TRY(BuildConfig(parsed, point, target, tools));
-  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-  built.build_ms = taken.count();
+  BuiltKernel built = MLC_TRY(BuildConfig(workload, point, target, tools));
+  built.build_ms = MsSince(start);
   return built;
 }
 

@@ -63,8 +63,11 @@ Result<BuiltKernel> CompileForDevice(const schedule::LoweredKernel& lowered,
 Result<BuiltKernel> CompileUserKernel(const graph::Workload& workload,
                                       const schedule::Config& config, const target::Target& target,
                                       const CudaToolchain& tools);
-// From texts: parse, lower, verify, compile. Runs in a build child. FAILED_PRECONDITION for a
-// user-supplied kernel where those are not allowed, whatever else its text says.
+// From texts: parse, lower, verify, compile. Runs in a build child. For a CPU; FAILED_PRECONDITION
+// for a user-supplied kernel, whatever else its text says.
+Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view config,
+                                const target::Target& target);
+// The same for a CUDA device. User-supplied kernels are refused where they are not allowed.
 Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view config,
                                 const target::Target& target, const CudaToolchain& tools);
 

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/process/frame.h"
-#include "worker/measure/calibration.h"
 
 namespace mlc::worker {
 namespace {
@@ -30,8 +29,6 @@ constexpr char kWarning = 'W';
 
 // Bytes of a trial's result: its digest, its measurement and the device's time.
 constexpr size_t kMinResult = 2 * sizeof(uint64_t) + kMinMeasurement + sizeof(double);
-
-constexpr int kStartTimeoutMs = 120'000;  // GPUs take their time
 
 // Reads what is there; false at the end of the stream.
 bool Receive(int fd, std::string& received) {
@@ -107,9 +104,10 @@ class Server {
       Put(out, result.measurement);
       out.Put(result.device_s.value_or(0));
     }
-    out.PutText(engine_.GpuUsageText());
-    out.Put(engine_.gpu_usage().trial_seconds());
-    out.Put(engine_.gpu_usage().busy_seconds());
+    const DeviceUse use = engine_.Use();
+    out.PutText(use.text);
+    out.Put(use.trial_s);
+    out.Put(use.busy_s);
     return WriteAll(fd_, Frame(out.Take()));
   }
 
@@ -125,13 +123,13 @@ Status ErrorOf(std::string_view report) {
   return {static_cast<StatusCode>(report[0]), std::string(report.substr(1))};
 }
 
-[[noreturn]] void RunEngine(EngineOptions options, int fd, pid_t parent) {
+[[noreturn]] void RunEngine(const EngineMaker& make, int fd, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   // The daemon decides when to stop.
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
   prctl(PR_SET_NAME, "mlc-engine");
-  Result<std::unique_ptr<Engine>> engine = Engine::Create(std::move(options));
+  Result<std::unique_ptr<Engine>> engine = make();
   if (!engine.ok()) {
     const auto code = static_cast<char>(engine.status().code());
     WriteAll(fd, Frame(std::string{kError, code} + engine.status().message()));
@@ -139,8 +137,9 @@ Status ErrorOf(std::string_view report) {
   }
   ByteWriter hello;
   hello.Put(kHello);
-  hello.Put<uint64_t>((*engine)->targets().size());
-  for (const target::Target& target : (*engine)->targets()) hello.PutText(target.ToText());
+  const std::vector<DeviceDescription> devices = (*engine)->Describe();
+  hello.Put<uint64_t>(devices.size());
+  for (const DeviceDescription& device : devices) Put(hello, device);
   WriteAll(fd, Frame(hello.Take()));
   Server(**engine, fd).Serve();
   engine->reset();
@@ -149,17 +148,17 @@ Status ErrorOf(std::string_view report) {
 
 }  // namespace
 
-Result<std::unique_ptr<EngineProcess>> EngineProcess::Start(EngineOptions options) {
+Result<std::unique_ptr<EngineProcess>> EngineProcess::Start(const EngineMaker& make,
+                                                            int64_t timeout_ms) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return ResourceExhausted("no socket pair: too many open files");
   }
-  const build::ChildWork calibration = CalibrationWork(options.target.cpu().threads);
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid == 0) {
     close(ends[0]);
-    RunEngine(std::move(options), ends[1], parent);
+    RunEngine(make, ends[1], parent);
   }
   close(ends[1]);
   if (pid < 0) {
@@ -167,7 +166,6 @@ Result<std::unique_ptr<EngineProcess>> EngineProcess::Start(EngineOptions option
     return ResourceExhausted("cannot start the engine's process");
   }
   auto process = std::unique_ptr<EngineProcess>(new EngineProcess(ends[0], pid));
-  const int64_t timeout_ms = kStartTimeoutMs + build::WallMs(calibration, build::ThisMachine());
   for (;;) {
     pollfd waiting = {ends[0], POLLIN, 0};
     if (poll(&waiting, 1, static_cast<int>(timeout_ms)) == 0)
@@ -178,8 +176,8 @@ Result<std::unique_ptr<EngineProcess>> EngineProcess::Start(EngineOptions option
       const std::string_view rest = std::string_view(*hello).substr(1);
       if ((*hello)[0] != kHello) return ErrorOf(rest);
       ByteReader in(rest);
-      process->targets_.resize(in.GetCount(ByteReader::kLeastText));
-      for (std::string& target : process->targets_) target = in.GetText();
+      process->devices_.resize(in.GetCount(kMinDeviceDescription));
+      for (DeviceDescription& device : process->devices_) device = GetDeviceDescription(in);
       return process;
     }
     if (!open) return Internal("the engine's process ended at its start");
@@ -242,9 +240,9 @@ Result<EngineProcess::Events> EngineProcess::Read() {
       Measurement measurement = GetMeasurement(in);
       events.results.push_back({uid, std::move(measurement), in.Get<double>()});
     }
-    if (std::string usage = in.GetText(); !usage.empty()) gpu_usage_ = std::move(usage);
-    gpu_trial_s_ = in.Get<double>();
-    gpu_busy_s_ = in.Get<double>();
+    if (std::string use = in.GetText(); !use.empty()) use_.text = std::move(use);
+    use_.trial_s = in.Get<double>();
+    use_.busy_s = in.Get<double>();
   }
   if (!open && events.results.empty()) return Unavailable("the engine's process has ended");
   return events;

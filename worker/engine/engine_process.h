@@ -3,25 +3,31 @@
 // it measures, the engine asks, so that the daemon can hold still. Not thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "worker/device/device_description.h"
 #include "worker/engine/engine.h"
 
 namespace mlc::worker {
 
+// Runs in the engine's process.
+using EngineMaker = std::function<Result<std::unique_ptr<Engine>>()>;
+
 class EngineProcess {
  public:
-  // REQUIRES: this process has one thread. Waits for the engine: below a second.
-  static Result<std::unique_ptr<EngineProcess>> Start(EngineOptions options);
+  // REQUIRES: this process has one thread. Waits until the engine is made, for no longer than
+  // `timeout_ms`.
+  static Result<std::unique_ptr<EngineProcess>> Start(const EngineMaker& make, int64_t timeout_ms);
   ~EngineProcess();  // ends it and its children
   EngineProcess(const EngineProcess&) = delete;
   EngineProcess& operator=(const EngineProcess&) = delete;
 
-  // The targets with their measured peaks; Trial::target is an index into them.
-  const std::vector<std::string>& targets() const { return targets_; }
+  // What the engine measures on; Trial::target is an index into it.
+  const std::vector<DeviceDescription>& devices() const { return devices_; }
 
   void Add(const Trial& trial);
   void Cancel(const Digest& uid);
@@ -40,11 +46,8 @@ class EngineProcess {
   // Sends what is queued as far as the socket takes it.
   void Flush();
 
-  // How the GPUs' time went so far, for people; empty without any.
-  const std::string& gpu_usage() const { return gpu_usage_; }
-  // Seconds over all GPUs: with trials, and of them at work.
-  double gpu_trial_seconds() const { return gpu_trial_s_; }
-  double gpu_busy_seconds() const { return gpu_busy_s_; }
+  // How the devices' time went so far, of those that tell it.
+  const DeviceUse& use() const { return use_; }
 
   // For poll(): readable on events, and writable when there is something to flush.
   int fd() const { return fd_; }
@@ -56,10 +59,8 @@ class EngineProcess {
 
   int fd_;
   pid_t pid_;
-  std::vector<std::string> targets_;
-  std::string gpu_usage_;
-  double gpu_trial_s_ = 0;
-  double gpu_busy_s_ = 0;
+  std::vector<DeviceDescription> devices_;
+  DeviceUse use_;
   std::string incoming_;
   std::string outgoing_;
 };

@@ -1,6 +1,6 @@
 // Kernels that misbehave, written by hand: what the runner says about each, and that the next trial
 // does not suffer.
-#include "worker/engine/batch.h"
+#include "worker/device/cpu/batch.h"
 
 #include <gtest/gtest.h>
 

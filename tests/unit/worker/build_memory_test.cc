@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "worker/engine/engine.h"
+#include "worker/devices.h"
 #include "worker/local_trial.h"
 
 namespace mlc::worker {
@@ -32,11 +32,11 @@ std::vector<void*> TakeFreeHeap() {
 
 TEST(Engine, ACompilerWithoutMemoryIsTheMachinesTrouble) {
   if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "a sanitizer: no limits of memory";
-  EngineOptions options;
+  WorkerOptions options;
   options.target = target::DetectHost(2);
   options.target.fma_gflops = 1;  // given: not measured
   options.build_memory_bytes = 1;
-  auto engine = Engine::Create(std::move(options));
+  auto engine = CreateEngine(options);
   ASSERT_TRUE(engine.ok()) << engine.status().ToString();
   const std::string workload =
       graph::Workload::Parse(

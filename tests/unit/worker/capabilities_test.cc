@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "worker/device/cpu/cpu_device.h"
+#include "worker/device/fleet/cuda_device.h"
+
 namespace mlc::worker {
 namespace {
 
@@ -24,11 +27,26 @@ GpuDevice Gpu(int sms, int64_t memory_bytes) {
   return gpu;
 }
 
+DeviceDescription ThroughBytes(const DeviceDescription& device) {
+  ByteWriter out;
+  Put(out, device);
+  const std::string bytes = out.Take();
+  EXPECT_GE(bytes.size(), kMinDeviceDescription);
+  ByteReader in(bytes);
+  const DeviceDescription read = GetDeviceDescription(in);
+  EXPECT_TRUE(in.AtEnd());
+  return read;
+}
+
 TEST(CapabilitiesTest, AGpuTellsItsDriverCompilerAndMemory) {
-  const Toolkit toolkit{"19.1", "13.0", {Gpu(132, 141), Gpu(132, 80), Gpu(114, 24)}};
-  target::Target calibrated = toolkit.gpus[0].target;
+  const std::vector<GpuDevice> gpus = {Gpu(132, 141), Gpu(132, 80), Gpu(114, 24)};
+  target::Target calibrated = gpus[0].target;
   calibrated.copy_gbps = 3900;
-  const proto::Capabilities told = CapabilitiesOf(toolkit, calibrated.ToText());
+  DeviceDescription device = DescribeGpus(gpus, calibrated);
+  device.nvrtc = "13.0";
+  EXPECT_EQ(device.target, calibrated.ToText());
+  EXPECT_TRUE(device.tells_use);
+  const proto::Capabilities told = CapabilitiesOf(ThroughBytes(device));
   EXPECT_EQ(told.memory_bytes(), 80) << "the least of its class, whatever other classes have";
   EXPECT_EQ(told.devices(), 2);
   EXPECT_EQ(told.driver(), "CUDA 13.1");
@@ -39,30 +57,36 @@ TEST(CapabilitiesTest, AGpuTellsItsDriverCompilerAndMemory) {
 }
 
 TEST(CapabilitiesTest, ACpuTargetReportsTheMachinesMemoryAndNoDriver) {
-  const Toolkit toolkit{"19.1", "13.0", {Gpu(132, 141)}};
-  const proto::Capabilities told = CapabilitiesOf(toolkit, target::DetectHost(2).ToText());
+  CpuDeviceOptions options;
+  options.target = target::DetectHost(2);
+  options.target.fma_gflops = 1;  // given: not measured
+  options.probe_kernels = *BuildProbeKernels(options.target);
+  options.llvm = "19.1";
+  const auto cpu = CpuDevice::Create(options);
+  ASSERT_TRUE(cpu.ok()) << cpu.status().ToString();
+  const DeviceDescription device = ThroughBytes((*cpu)->Describe(0));
+  EXPECT_EQ(device.target, options.target.ToText());
+  EXPECT_FALSE(device.tells_use);
+  const proto::Capabilities told = CapabilitiesOf(device);
   EXPECT_GT(told.memory_bytes(), 1 << 20);
   EXPECT_EQ(told.devices(), 1);
   EXPECT_EQ(told.llvm(), "19.1");
   EXPECT_EQ(told.nvrtc(), "");
   EXPECT_EQ(told.driver(), "");
+  EXPECT_EQ(told.precisions_size(), 0);
 }
 
-TEST(CapabilitiesTest, UserKernelsAreForGpusThatAllowThem) {
-  const auto takes = [](const Toolkit& toolkit, const std::string& target) {
-    const proto::Capabilities told = CapabilitiesOf(toolkit, target);
+TEST(CapabilitiesTest, UserKernelsAreForDevicesThatRunThem) {
+  const auto takes = [](const DeviceDescription& device) {
+    const proto::Capabilities told = CapabilitiesOf(ThroughBytes(device));
     return std::find(told.kernels().begin(), told.kernels().end(), "user_kernel/1") !=
            told.kernels().end();
   };
-  Toolkit toolkit{"19.1", "13.0", {Gpu(132, 141)}};
-  const std::string gpu = toolkit.gpus[0].target.ToText();
-  EXPECT_FALSE(takes(toolkit, gpu));
-  toolkit.allow_user_kernels = true;
-  EXPECT_TRUE(takes(toolkit, gpu));
-  EXPECT_FALSE(takes(toolkit, target::DetectHost(2).ToText()));
+  DeviceDescription device;
+  EXPECT_FALSE(takes(device));
+  device.user_kernels = true;
+  EXPECT_TRUE(takes(device));
 }
-
-TEST(CapabilitiesTest, WithoutAGpuNoCompilerIsLookedFor) { EXPECT_EQ(FindNvrtc({}), ""); }
 
 }  // namespace
 }  // namespace mlc::worker

@@ -1,4 +1,4 @@
-#include "worker/engine/engine.h"
+#include "worker/devices.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -20,16 +20,16 @@ constexpr char kMatMul[] =
 
 std::string Canonical(const char* text) { return graph::Workload::Parse(text)->ToText(); }
 
-EngineOptions Options() {
-  EngineOptions options;
+WorkerOptions Options() {
+  WorkerOptions options;
   options.target = target::DetectHost(2);
   options.target.fma_gflops = 1;  // given: not measured
   options.builders = 2;
   return options;
 }
 
-std::unique_ptr<Engine> NewEngine(EngineOptions options = Options()) {
-  auto engine = Engine::Create(std::move(options));
+std::unique_ptr<Engine> NewEngine(WorkerOptions options = Options()) {
+  auto engine = CreateEngine(options);
   EXPECT_TRUE(engine.ok()) << engine.status().ToString();
   return *std::move(engine);
 }
@@ -106,7 +106,7 @@ TEST(Engine, CancelledTrialsHaveNoResult) {
 }
 
 TEST(Engine, BuildsThatTakeTooLongEnd) {
-  EngineOptions options = Options();
+  WorkerOptions options = Options();
   options.build_timeout_ms = 0;
   auto engine = NewEngine(std::move(options));
   const std::string workload = Canonical(kMatMul);
@@ -158,7 +158,7 @@ TEST(Engine, SaysWhatToDoWhereThreadsHaveTooLittleTime) {
 }
 
 TEST(Engine, MeasuresThePeaksOfAnUnknownMachine) {
-  EngineOptions options = Options();
+  WorkerOptions options = Options();
   options.target.fma_gflops = 0;
   auto engine = NewEngine(std::move(options));
   EXPECT_GT(engine->target().fma_gflops, 1);

@@ -13,8 +13,8 @@
 #include "tests/without_landlock.h"
 #include "worker/build/built_kernel.h"
 #include "worker/check/reference.h"
+#include "worker/devices.h"
 #include "worker/doctor/gpu_doctor.h"
-#include "worker/engine/engine.h"
 #include "worker/local_trial.h"
 
 namespace mlc::worker {
@@ -244,7 +244,7 @@ TEST_F(FakeGpus, MissingCuptiIsAnErrorThatSaysWhatToInstall) {
 TEST_F(FakeGpus, WithoutLandlockTheEngineRefusesThemUnlessItIsTold) {
   if (!build::DetectSandbox().seccomp) GTEST_SKIP() << "no seccomp here, or a sanitizer";
   const auto say = [&](bool sandbox, bool lenient) {
-    EngineOptions options;
+    WorkerOptions options;
     options.target = target::DetectHost(1);
     options.cpu = false;
     options.gpus = {gpus_.front()};
@@ -258,7 +258,7 @@ TEST_F(FakeGpus, WithoutLandlockTheEngineRefusesThemUnlessItIsTold) {
     child.limits.sandbox = false;
     Result<Child> asked = Child::Start(child, [&](int pipe) {
       if (!testing::TakeLandlockAway()) return;
-      const auto engine = Engine::Create(options);
+      const auto engine = CreateEngine(options);
       WriteAll(pipe, engine.ok() ? "it serves" : engine.status().message());
     });
     while (asked->Read()) usleep(500);
@@ -299,17 +299,18 @@ TEST_F(FakeGpus, ARunnerThatSendsWithoutEndIsReplaced) {
 
 TEST_F(FakeGpus, TheEngineServesCpuAndGpus) {
   if (!build::Nvrtc::Open("").ok()) GTEST_SKIP() << "no CUDA compiler (NVRTC) here";
-  EngineOptions options;
+  WorkerOptions options;
   options.target = target::DetectHost(2);
   options.target.fma_gflops = 1;
   options.builders = 2;
   options.gpus = gpus_;
   options.cuda_home = kHome;
   options.gpu_locks = ::testing::TempDir();
-  auto engine = Engine::Create(std::move(options));
+  auto engine = CreateEngine(options);
   ASSERT_TRUE(engine.ok()) << engine.status().ToString();
   ASSERT_EQ((*engine)->targets().size(), 2u);
-  EXPECT_NE((*engine)->targets()[1].As<target::GpuTarget>(), nullptr);
+  EXPECT_EQ((*engine)->Describe()[0].kind, "CPU");
+  EXPECT_EQ((*engine)->Describe()[1].kind, "GPU");
   const std::string workload = Doubled().ToText();
   const std::string on_cpu = *DefaultConfig(workload, (*engine)->targets()[0]);
   const std::string on_gpu = *DefaultConfig(workload, (*engine)->targets()[1]);
@@ -342,14 +343,14 @@ TEST_F(FakeGpus, TheEngineServesCpuAndGpus) {
   EXPECT_EQ(results.at(4).outcome, Outcome::kBuildError);
   EXPECT_EQ(results.at(5).outcome, Outcome::kInfra);
   EXPECT_EQ((*engine)->held(), 0u);
-  EXPECT_NE((*engine)->GpuUsageText().find("timed); idle: "), std::string::npos);
+  EXPECT_NE((*engine)->Use().text.find("timed); idle: "), std::string::npos);
 }
 
 TEST_F(FakeGpus, TheEngineCompilesADeviceKernelOnce) {
   if (!build::Nvrtc::Open("").ok()) GTEST_SKIP() << "no CUDA compiler (NVRTC) here";
   const std::string folder = ::testing::TempDir() + "/engine_cubins_" + std::to_string(getpid());
   std::filesystem::remove_all(folder);
-  EngineOptions options;
+  WorkerOptions options;
   options.target = target::DetectHost(2);
   options.cpu = false;
   options.builders = 2;
@@ -357,7 +358,7 @@ TEST_F(FakeGpus, TheEngineCompilesADeviceKernelOnce) {
   options.cuda_home = kHome;
   options.gpu_locks = ::testing::TempDir();
   options.cubin_cache = folder;
-  auto engine = Engine::Create(std::move(options));
+  auto engine = CreateEngine(options);
   ASSERT_TRUE(engine.ok()) << engine.status().ToString();
   const std::string workload = Doubled().ToText();
   const std::string config = *DefaultConfig(workload, (*engine)->targets()[0]);
@@ -372,8 +373,8 @@ TEST_F(FakeGpus, TheEngineCompilesADeviceKernelOnce) {
     EXPECT_EQ(results[0].measurement.outcome, Outcome::kWrongResult);
     EXPECT_NE(results[0].measurement.detail.find("is nan instead of"), std::string::npos);
   }
-  EXPECT_NE((*engine)->GpuUsageText().find("; 2 of 3 kernels from the cache"), std::string::npos)
-      << (*engine)->GpuUsageText();
+  EXPECT_NE((*engine)->Use().text.find("; 2 of 3 kernels from the cache"), std::string::npos)
+      << (*engine)->Use().text;
   EXPECT_NE(
       DiagnoseGpus(kHome, folder).report.find("cache of device code: " + folder + ", 1 files"),
       std::string::npos);
@@ -385,13 +386,13 @@ TEST_F(FakeGpus, TheEngineFillsTheGpusIdleTimeWithSamples) {
   // Whatever code is loaded computes the right result.
   setenv("FAKE_IMAGE", "right 1000", 1);
   gpus_.resize(1);
-  EngineOptions options;
+  WorkerOptions options;
   options.target = target::DetectHost(2);
   options.cpu = false;
   options.gpus = gpus_;
   options.cuda_home = kHome;
   options.gpu_locks = ::testing::TempDir();
-  auto engine = Engine::Create(std::move(options));
+  auto engine = CreateEngine(options);
   unsetenv("FAKE_IMAGE");
   ASSERT_TRUE(engine.ok()) << engine.status().ToString();
   const std::string workload = Doubled().ToText();
@@ -404,8 +405,8 @@ TEST_F(FakeGpus, TheEngineFillsTheGpusIdleTimeWithSamples) {
   }
   EXPECT_EQ(results[0].measurement.outcome, Outcome::kOk) << results[0].measurement.detail;
   EXPECT_GT(results[0].measurement.runs, 20) << "nothing else was there to be timed";
-  EXPECT_NE((*engine)->GpuUsageText().find("% with more samples) of"), std::string::npos)
-      << (*engine)->GpuUsageText();
+  EXPECT_NE((*engine)->Use().text.find("% with more samples) of"), std::string::npos)
+      << (*engine)->Use().text;
 }
 
 TEST_F(FakeGpus, TheDoctorDescribesEachCard) {

@@ -254,10 +254,12 @@ TEST(Expected, LargeOutputsAreCheckedInSlices) {
 }
 
 TEST(Daemon, DeviceSlotsOfSeveralTargetsHaveTheirOwnNames) {
-  const std::vector<std::string> one = {"target v1 cuda arch=sm_80"};
+  DeviceDescription cpu, gpu;
+  cpu.kind = "CPU";
+  gpu.kind = "GPU";
+  const std::vector<DeviceDescription> one = {gpu};
   EXPECT_EQ(DeviceSlotName("box", one, 0), "box");
-  const std::vector<std::string> all = {"target v1 cpu arch=x86_64", "target v1 cuda arch=sm_80",
-                                        "target v1 cuda arch=sm_90a"};
+  const std::vector<DeviceDescription> all = {cpu, gpu, gpu};
   EXPECT_EQ(DeviceSlotName("box", all, 0), "box-cpu");
   EXPECT_EQ(DeviceSlotName("box", all, 1), "box-gpu");
   EXPECT_EQ(DeviceSlotName("box", all, 2), "box-gpu2");

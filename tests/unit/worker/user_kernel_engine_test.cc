@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
-#include "worker/engine/engine.h"
+#include "worker/devices.h"
 
 namespace mlc::worker {
 namespace {
@@ -20,8 +20,8 @@ class UserKernelEngine : public ::testing::Test {
     if (!gpus->front().name.starts_with("Fake GPU")) GTEST_SKIP() << "a real driver is in the way";
   }
 
-  static EngineOptions Options(bool allowed) {
-    EngineOptions options;
+  static WorkerOptions Options(bool allowed) {
+    WorkerOptions options;
     options.target = target::DetectHost(2);
     options.cpu = false;
     options.gpus = *FindGpus();
@@ -35,11 +35,11 @@ class UserKernelEngine : public ::testing::Test {
 
   // What becomes of one trial. `image` is what the device does, whatever code it is given.
   static Measurement Run(const std::string& config, bool allowed, const char* image,
-                         int64_t compiler_bytes = EngineOptions().build_memory_bytes) {
+                         int64_t compiler_bytes = WorkerOptions().build_memory_bytes) {
     setenv("FAKE_IMAGE", image, 1);
-    EngineOptions options = Options(allowed);
+    WorkerOptions options = Options(allowed);
     options.build_memory_bytes = compiler_bytes;
-    auto engine = Engine::Create(std::move(options));
+    auto engine = CreateEngine(options);
     unsetenv("FAKE_IMAGE");
     if (!engine.ok()) return Failed(Outcome::kInfra, engine.status().ToString());
     const std::string workload = graph::Workload::Parse(
@@ -136,7 +136,7 @@ TEST(UserKernelOnDevicesThatReachTheHost, IsRefusedAtTheStart) {
   if (!gpus->front().name.starts_with("Fake GPU")) GTEST_SKIP() << "a real driver is in the way";
   EXPECT_TRUE(gpus->front().reaches_host);
   EXPECT_FALSE((*FindGpus()).front().reaches_host);
-  EngineOptions options;
+  WorkerOptions options;
   options.target = target::DetectHost(2);
   options.target.fma_gflops = 1;
   options.cpu = false;
@@ -144,7 +144,7 @@ TEST(UserKernelOnDevicesThatReachTheHost, IsRefusedAtTheStart) {
   options.cuda_home = MLC_FAKE_CUDA;
   options.gpu_locks = ::testing::TempDir();
   options.allow_user_kernels = true;
-  const auto refused = Engine::Create(options);
+  const auto refused = CreateEngine(options);
   EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
   for (const char* word : {"--allow-user-kernels is refused", "Fake GPU 0", "uvm_disable_hmm=1",
                            "CUDA_VISIBLE_DEVICES", "--sandbox=off"}) {
@@ -154,10 +154,10 @@ TEST(UserKernelOnDevicesThatReachTheHost, IsRefusedAtTheStart) {
   if (!build::Nvrtc::Open("").ok()) return;
   // Generated kernels are no risk, and a worker without a sandbox loses nothing by it.
   options.allow_user_kernels = false;
-  EXPECT_TRUE(Engine::Create(options).ok());
+  EXPECT_TRUE(CreateEngine(options).ok());
   options.allow_user_kernels = true;
   options.sandbox = false;
-  EXPECT_TRUE(Engine::Create(options).ok());
+  EXPECT_TRUE(CreateEngine(options).ok());
 }
 
 }  // namespace

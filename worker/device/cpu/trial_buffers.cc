@@ -1,4 +1,4 @@
-#include "worker/engine/trial_buffers.h"
+#include "worker/device/cpu/trial_buffers.h"
 
 #include <algorithm>
 

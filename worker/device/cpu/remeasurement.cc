@@ -1,4 +1,4 @@
-#include "worker/engine/remeasurement.h"
+#include "worker/device/cpu/remeasurement.h"
 
 #include <algorithm>
 

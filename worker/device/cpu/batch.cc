@@ -1,4 +1,4 @@
-#include "worker/engine/batch.h"
+#include "worker/device/cpu/batch.h"
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@
 #include "base/process/priority.h"
 #include "base/sandbox/child_limits.h"
 #include "worker/build/trial.h"
-#include "worker/engine/remeasurement.h"
+#include "worker/device/cpu/remeasurement.h"
 
 namespace mlc::worker {
 namespace {

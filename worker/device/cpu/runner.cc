@@ -1,4 +1,4 @@
-#include "worker/engine/runner.h"
+#include "worker/device/cpu/runner.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include "compiler/graph/physical/strided_data.h"
 #include "worker/build/trial.h"
 #include "worker/check/check.h"
-#include "worker/engine/trial_buffers.h"
+#include "worker/device/cpu/trial_buffers.h"
 
 namespace mlc::worker {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "worker/engine/runner.h"
+#include "worker/device/cpu/runner.h"
 
 namespace mlc::worker {
 
