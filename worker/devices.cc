@@ -63,7 +63,7 @@ Result<std::unique_ptr<Engine>> CreateEngine(const WorkerOptions& options) {
 }
 
 Result<std::unique_ptr<EngineProcess>> StartEngineProcess(const WorkerOptions& options) {
-  const build::ChildWork calibration = CalibrationWork(options.target.threads);
+  const build::ChildWork calibration = CalibrationWork(options.target.cpu().threads);
   const int64_t timeout_ms = kStartTimeoutMs + build::WallMs(calibration, build::ThisMachine());
   return EngineProcess::Start([&options] { return CreateEngine(options); }, timeout_ms);
 }

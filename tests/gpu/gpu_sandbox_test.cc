@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/worker/await.h"
 #include "worker/build/built_kernel.h"
 #include "worker/check/reference.h"
 #include "worker/device/fleet/gpu_fleet.h"
@@ -76,7 +77,7 @@ class GpuSandbox : public ::testing::Test {
     fleet_->Submit(0, 1, task, set->descriptor());
     for (;;) {
       for (GpuFleet::Ended& ended : fleet_->Collect()) return ended.measurements.front();
-      usleep(200);
+      testing::AwaitNews(*fleet_);
     }
   }
 

@@ -2,7 +2,6 @@
 // sums in a way that only it knows: no worse than plain f32 sums, also where all terms have one
 // sign. Skips where there is no device or compiler, and families that it has not.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +14,7 @@
 #include "base/rng.h"
 #include "compiler/build/nvrtc.h"
 #include "compiler/schedule/space/family.h"
+#include "tests/support/worker/await.h"
 #include "worker/build/built_kernel.h"
 #include "worker/check/reference.h"
 #include "worker/device/fleet/gpu_fleet.h"
@@ -101,7 +101,7 @@ class GpuPrecision : public ::testing::TestWithParam<const char*> {
     fleet_->Submit(0, 1, {workload.ToText(), {Encode(*built)}, set.serial(), 0}, set.descriptor());
     for (;;) {
       for (GpuFleet::Ended& ended : fleet_->Collect()) return ended.measurements.front();
-      usleep(200);
+      testing::AwaitNews(*fleet_);
     }
   }
 

@@ -1,7 +1,6 @@
 // The GPU runner on a real device: times, and every way in which a trial can fail, with
 // user-supplied kernels. Skips where there is no device.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 
 #include "compiler/build/nvrtc.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
+#include "tests/support/worker/await.h"
 #include "worker/build/built_kernel.h"
 #include "worker/check/reference.h"
 #include "worker/device/fleet/gpu_fleet.h"
@@ -110,7 +110,7 @@ class GpuRunnerTest : public ::testing::Test {
     fleet.Submit(0, 1, task, set.descriptor());
     for (;;) {
       for (GpuFleet::Ended& ended : fleet.Collect()) return std::move(ended.measurements);
-      usleep(200);
+      testing::AwaitNews(fleet);
     }
   }
   Measurement Run(GpuFleet& fleet, const GpuTaskMessage& task, const SharedMemory& set) {
@@ -316,7 +316,7 @@ TEST_F(GpuRunnerTest, ASecondGpuWorksBesideTheFirst) {
     for (GpuFleet::Ended& ended : fleet->Collect()) {
       results[ended.ticket] = std::move(ended.measurements.front());
     }
-    usleep(200);
+    testing::AwaitNews(*fleet);
   }
   EXPECT_EQ(results.at(1).outcome, Outcome::kOk) << results.at(1).detail;
   EXPECT_EQ(results.at(2).outcome, Outcome::kOk) << results.at(2).detail;

@@ -9,6 +9,7 @@
 #include "base/process/child.h"
 #include "base/sandbox/sandbox.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
+#include "tests/support/worker/await.h"
 #include "worker/build/built_kernel.h"
 #include "worker/device/cuda/service_kernels.h"
 #include "worker/local_trial.h"
@@ -48,7 +49,7 @@ class CudaBuild : public ::testing::Test {
       WriteAll(pipe, built.ok() ? "+" + Encode(*built) : "-" + built.status().message());
     });
     if (!child.ok()) return child.status();
-    while (child->Read()) usleep(500);
+    testing::AwaitEnd(*child);
     const int end = child->Reap();
     if (child->received().empty()) return Internal(DescribeEnd(end) + " " + child->ErrorText());
     if (child->received()[0] != '+') return InvalidArgument(child->received().substr(1));
@@ -180,7 +181,7 @@ std::string CompileInChild(const std::string& source, int cpu_seconds = 60) {
     WriteAll(pipe, compiled.ok() ? "+" + compiled->image : "-" + compiled.status().message());
   });
   if (!child.ok()) return child.status().message();
-  while (child->Read()) usleep(500);
+  testing::AwaitEnd(*child);
   const int end = child->Reap();
   return child->received().empty() ? DescribeEnd(end) : child->received();
 }

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/process/child.h"
+#include "tests/support/worker/await.h"
 #include "tests/without_landlock.h"
 #include "worker/build/built_kernel.h"
 #include "worker/check/reference.h"
@@ -81,7 +82,7 @@ class FakeGpus : public ::testing::Test {
     fleet.Submit(0, 1, task, set_->descriptor());
     for (;;) {
       for (GpuFleet::Ended& ended : fleet.Collect()) return std::move(ended.measurements);
-      usleep(200);
+      testing::AwaitNews(fleet);
     }
   }
   Measurement Run(GpuFleet& fleet, const GpuTaskMessage& task) const {
@@ -131,7 +132,7 @@ TEST_F(FakeGpus, WhileNothingElseWaitsContendersGetMoreSamples) {
     fleet->Submit(0, 1, task, set_->descriptor());
     fleet->StopExtraSamples(0);
     fleet->StopExtraSamples(0);
-    while (fleet->Collect().empty()) usleep(200);
+    while (fleet->Collect().empty()) testing::AwaitNews(*fleet);
     EXPECT_GT(Run(*fleet, task).runs, 20);
   }
   task.early_stop_ns = 3000;
@@ -198,7 +199,7 @@ TEST_F(FakeGpus, DevicesWorkSideBySide) {
       results[ended.ticket] = ended.measurements.front().outcome;
       order.push_back(ended.ticket);
     }
-    usleep(200);
+    testing::AwaitNews(*fleet);
   }
   EXPECT_EQ(order.front(), 8u);
   EXPECT_EQ(results.at(7), Outcome::kRunTimeout);
@@ -215,12 +216,12 @@ TEST_F(FakeGpus, WorkersOfOneHostTimeOnOneCardInTurns) {
   EXPECT_FALSE(other->Submit(0, 1, Task("right 1000"), set_->descriptor()));
   EXPECT_TRUE(other->waits());
   EXPECT_TRUE(other->AllIdle());
-  while (one->Collect().empty()) usleep(200);
+  while (one->Collect().empty()) testing::AwaitNews(*one);
   const bool taken = other->Submit(0, 1, Task("right 1000"), set_->descriptor());
   if (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(400)) {
     EXPECT_FALSE(taken) << "its turn lasts half a second";
   }
-  while (taken && other->Collect().empty()) usleep(200);
+  while (taken && other->Collect().empty()) testing::AwaitNews(*other);
   one->Leave();
   EXPECT_EQ(Run(*other, Task("right 1000")).outcome, Outcome::kOk);
   EXPECT_FALSE(other->waits());
@@ -261,7 +262,7 @@ TEST_F(FakeGpus, WithoutLandlockTheEngineRefusesThemUnlessItIsTold) {
       const auto engine = CreateEngine(options);
       WriteAll(pipe, engine.ok() ? "it serves" : engine.status().message());
     });
-    while (asked->Read()) usleep(500);
+    testing::AwaitEnd(*asked);
     return asked->received();
   };
   const std::string refused = say(true, false);

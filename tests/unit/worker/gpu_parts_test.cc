@@ -9,6 +9,7 @@
 
 #include "compiler/build/cupti_places.h"
 #include "compiler/graph/tensor_io.h"
+#include "tests/support/worker/await.h"
 #include "worker/agent/daemon.h"
 #include "worker/device/cuda/cupti.h"
 #include "worker/device/cuda/expected.h"
@@ -114,7 +115,7 @@ TEST(GpuProcess, ARunnerThatCannotStartIsNoFaultOfTheTrial) {
   std::optional<std::vector<Measurement>> result;
   while (!result) {
     result = process.Collect();
-    usleep(1000);
+    testing::AwaitNews(process);
   }
   EXPECT_EQ(result->front().outcome, Outcome::kInfra);
   EXPECT_EQ(result->front().detail, ready.message());

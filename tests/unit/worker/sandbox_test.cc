@@ -23,6 +23,7 @@
 #include "base/process/child.h"
 #include "base/sandbox/child_limits.h"
 #include "compiler/runtime/thread_pool.h"
+#include "tests/support/worker/await.h"
 
 namespace mlc::worker {
 namespace {
@@ -36,7 +37,7 @@ std::string Inside(const std::function<std::string()>& body, Limits limits = {})
   options.limits = limits;
   Result<Child> child = Child::Start(options, [&](int pipe) { WriteAll(pipe, body()); });
   if (!child.ok()) return child.status().ToString();
-  while (child->Read()) usleep(200);
+  testing::AwaitEnd(*child);
   const int end = child->Reap();
   if (!child->received().empty()) return child->received();
   return DescribeEnd(end) + " " + child->ErrorText();
@@ -207,7 +208,7 @@ TEST(ChildProcess, TheMachinesFaultsAreToldFromTheWorks) {
     Child::Options options;
     options.limits = {.memory_bytes = int64_t{64} << 20, .sandbox = false};
     Result<Child> child = Child::Start(options, [&](int) { body(); });
-    while (child->Read()) usleep(200);
+    testing::AwaitEnd(*child);
     const int end = child->Reap();
     errors = child->ErrorText();
     return end;
@@ -244,7 +245,9 @@ TEST(ChildProcess, StoppedTimeDoesNotCount) {
   ASSERT_TRUE(child.ok());
   child->Stop();
   const auto before = child->Running();
-  usleep(20'000);
+  const auto stopped = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() == stopped) {
+  }
   EXPECT_EQ(child->Running(), before);
   child->Continue();
   child->Kill();
@@ -259,7 +262,7 @@ TEST(ChildProcess, OneThatDoesNotEndIsKilled) {
     for (;;) pause();
   });
   ASSERT_TRUE(child.ok());
-  while (child->Read()) usleep(200);
+  testing::AwaitEnd(*child);
   EXPECT_EQ(WTERMSIG(child->Reap(std::chrono::milliseconds(20))), SIGKILL);
 }
 
@@ -274,7 +277,7 @@ TEST(ChildProcess, OneThatSendsMoreThanExpectedIsKilled) {
     }
   });
   ASSERT_TRUE(child.ok());
-  while (child->Read()) usleep(200);
+  testing::AwaitEnd(*child);
   EXPECT_TRUE(child->sent_too_much());
   EXPECT_LT(child->received().size(), size_t{1} << 17);
   EXPECT_FALSE(child->Read());
@@ -299,7 +302,7 @@ TEST(ChildProcess, OneThatSendsWhatIsTakenMayGoOn) {
     child->received().clear();
   }
   ASSERT_EQ(write(turns[1], "-", 1), 1);
-  while (child->Read()) usleep(200);
+  testing::AwaitEnd(*child);
   EXPECT_FALSE(child->sent_too_much());
   EXPECT_EQ(child->Reap(), 0);
   for (const int end : turns) close(end);

@@ -34,7 +34,7 @@ Result<std::unique_ptr<CpuDevice>> CpuDevice::Create(CpuDeviceOptions options) {
 }
 
 Status CpuDevice::Calibrate() {
-  const build::ChildWork work = CalibrationWork(options_.target.threads);
+  const build::ChildWork work = CalibrationWork(options_.target.cpu().threads);
   const Peaks peaks = MLC_TRY(MeasurePeaks(*probe_, work, options_.sandbox));
   options_.target.fma_gflops = peaks.fma_gflops;
   options_.target.copy_gbps = peaks.copy_gbps;
