@@ -77,12 +77,8 @@ class Engine {
   void DropFinished();
 
   // engine_devices.cc
-  bool WaitsToBeAlone() const;
-  std::vector<Job*> GroupOf(Job& job);
-  bool IsWorkWaiting(const std::vector<Job*>& group);
   bool Submit(const std::vector<Job*>& group, bool may_take_more_samples);
   void SubmitReady();
-  std::vector<Job*> JobsOf(const EndedTask& ended);
   void FinishTask(const std::vector<Job*>& group, EndedTask& ended, double waited_s);
   void CollectMeasured();
   void MeasureAlone(Slot& slot);

@@ -5,10 +5,12 @@
 #include "worker/engine/engine.h"
 
 namespace mlc::worker {
+namespace {
 
-bool Engine::WaitsToBeAlone() const {
+// Trials that are to be measured alone are all built, and one of them at least can be.
+bool WaitToBeAlone(const std::list<Job>& jobs) {
   bool any = false;
-  for (const Job& job : jobs_) {
+  for (const Job& job : jobs) {
     if (job.stage == Stage::kDone || !job.device->rules().alone) continue;
     if (job.stage != Stage::kBuilt) return false;
     any |= job.ready();
@@ -16,19 +18,13 @@ bool Engine::WaitsToBeAlone() const {
   return any;
 }
 
-bool Engine::ReadyToMeasure() const {
-  return WaitsToBeAlone() && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
-           return slot.device->busy(slot.target) == 0;
-         });
-}
-
 // The trials of the interleaved group of this one, itself included; empty while one of them is not
 // built. Trials of one workload on the same inputs are a comparison.
-std::vector<Job*> Engine::GroupOf(Job& job) {
+std::vector<Job*> GroupOf(std::list<Job>& jobs, Job& job) {
   std::vector<Job*> group = {&job};
   const size_t most = job.device->rules().most_together;
   if (most == 1 || job.alone) return group;
-  for (Job& other : jobs_) {
+  for (Job& other : jobs) {
     if (&other == &job || other.data != job.data || other.alone) continue;
     if (other.trial.seed != job.trial.seed || other.trial.target != job.trial.target) continue;
     if (other.stage > Stage::kBuilt) continue;
@@ -39,11 +35,28 @@ std::vector<Job*> Engine::GroupOf(Job& job) {
 }
 
 // Something else than the group could be timed on its device.
-bool Engine::IsWorkWaiting(const std::vector<Job*>& group) {
-  return std::any_of(jobs_.begin(), jobs_.end(), [&](Job& job) {
+bool IsWorkWaiting(std::list<Job>& jobs, const std::vector<Job*>& group) {
+  return std::any_of(jobs.begin(), jobs.end(), [&](Job& job) {
     if (!job.ready() || job.trial.target != group.front()->trial.target) return false;
-    return std::find(group.begin(), group.end(), &job) == group.end() && !GroupOf(job).empty();
+    return std::find(group.begin(), group.end(), &job) == group.end() &&
+           !GroupOf(jobs, job).empty();
   });
+}
+
+std::vector<Job*> JobsOf(std::list<Job>& jobs, const EndedTask& ended) {
+  std::vector<Job*> group;
+  for (Job& job : jobs) {
+    if (job.ticket == ended.ticket && job.stage == Stage::kMeasuring) group.push_back(&job);
+  }
+  return group;
+}
+
+}  // namespace
+
+bool Engine::ReadyToMeasure() const {
+  return WaitToBeAlone(jobs_) && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+           return slot.device->busy(slot.target) == 0;
+         });
 }
 
 bool Engine::Submit(const std::vector<Job*>& group, bool may_take_more_samples) {
@@ -67,28 +80,20 @@ bool Engine::Submit(const std::vector<Job*>& group, bool may_take_more_samples) 
 
 void Engine::SubmitReady() {
   // Timings alone have their turn when the other devices are done.
-  if (WaitsToBeAlone()) {
+  if (WaitToBeAlone(jobs_)) {
     for (const Slot& slot : slots_) slot.device->StopExtraSamples(slot.target);
     return;
   }
   for (Job& job : jobs_) {
     if (!job.ready() || job.device->rules().alone) continue;
-    const std::vector<Job*> group = GroupOf(job);
+    const std::vector<Job*> group = GroupOf(jobs_, job);
     if (group.empty()) continue;
     if (job.device->busy(job.device_target) >= TimeOf(job).devices()) {
       job.device->StopExtraSamples(job.device_target);
       continue;
     }
-    (void)Submit(group, !IsWorkWaiting(group));
+    (void)Submit(group, !IsWorkWaiting(jobs_, group));
   }
-}
-
-std::vector<Job*> Engine::JobsOf(const EndedTask& ended) {
-  std::vector<Job*> group;
-  for (Job& job : jobs_) {
-    if (job.ticket == ended.ticket && job.stage == Stage::kMeasuring) group.push_back(&job);
-  }
-  return group;
 }
 
 void Engine::FinishTask(const std::vector<Job*>& group, EndedTask& ended, double waited_s) {
@@ -104,7 +109,7 @@ void Engine::FinishTask(const std::vector<Job*>& group, EndedTask& ended, double
 void Engine::CollectMeasured() {
   for (const std::unique_ptr<WorkerDevice>& device : devices_) {
     for (EndedTask& ended : device->Collect()) {
-      const std::vector<Job*> group = JobsOf(ended);
+      const std::vector<Job*> group = JobsOf(jobs_, ended);
       if (group.empty()) continue;
       DeviceTime& time = TimeOf(*group.front());
       // A failure of one, or one was cancelled.
@@ -151,7 +156,7 @@ void Engine::MeasureAlone(Slot& slot) {
   std::vector<EndedTask> ended = slot.device->Collect();
   if (ended.empty()) return;
   const double waited_s = slot.time.TakeUnattributed() / static_cast<double>(ended.size());
-  for (EndedTask& task : ended) FinishTask(JobsOf(task), task, waited_s);
+  for (EndedTask& task : ended) FinishTask(JobsOf(jobs_, task), task, waited_s);
 }
 
 // What each target's trials and devices do from now on.
