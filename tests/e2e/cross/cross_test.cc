@@ -214,7 +214,7 @@ TEST_F(Cross, LibrariesAgreeWithTheReference) {
     for (const graph::Task& task : program->tasks) {
       const auto config = costmodel::DefaultConfig(task.workload, target_);
       ASSERT_TRUE(config.ok()) << config.status().ToString();
-      choices.push_back({*config, "default", 0, {}});
+      choices.push_back({*config, package::FromDefault(), 0, {}});
     }
     package::LibraryOptions options;
     options.directory = File(name);

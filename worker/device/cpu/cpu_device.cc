@@ -59,14 +59,14 @@ bool CpuDevice::Submit(size_t /*target*/, const DeviceTask& task) {
   tickets_.push_back(task.ticket);
   tasks_.push_back({task.workload, task.kernels.front(), task.set->bytes().data(),
                     task.early_stop_ns, RotationBytesFor(target()),
-                    target().threads <= target::UsableCpus()});
+                    target().cpu().threads <= target::UsableCpus()});
   return true;
 }
 
 std::vector<EndedTask> CpuDevice::Collect() {
   if (tasks_.empty()) return {};
   BatchOptions options;
-  options.threads = target().threads;
+  options.threads = target().cpu().threads;
   options.probe = &*probe_;
   options.sandbox = options_.sandbox;
   options.run_timeout_ms = options_.run_timeout_ms;
