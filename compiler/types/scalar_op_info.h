@@ -25,19 +25,22 @@ struct ScalarFunction {
   T (*one)(T) = nullptr;
   T (*two)(T, T) = nullptr;
   T (*three)(T, T, T) = nullptr;
+  int arity = 0;  // kept: with sanitizers, GCC compares no address of a function in constants
 
   constexpr ScalarFunction() = default;
   template <typename F>
   constexpr ScalarFunction(F f) {
     if constexpr (std::is_invocable_v<F, T>) {
       one = f;
+      arity = 1;
     } else if constexpr (std::is_invocable_v<F, T, T>) {
       two = f;
+      arity = 2;
     } else {
       three = f;
+      arity = 3;
     }
   }
-  constexpr int arity() const { return one != nullptr ? 1 : two != nullptr ? 2 : three ? 3 : 0; }
 };
 
 // The result on floats, in double and, for tests, in a wider type. Made of one generic function.
@@ -96,7 +99,7 @@ struct ScalarOpInfo {
                          ScalarFunction<int64_t> on_integers, ErrorBound bound = {})
       : op(o),
         name(text),
-        arity(on_floats.exact.arity() != 0 ? on_floats.exact.arity() : on_integers.arity()),
+        arity(on_floats.exact.arity != 0 ? on_floats.exact.arity : on_integers.arity),
         operands(types),
         commutes((traits & kCommutes) != 0),
         gives_bool((traits & kGivesBool) != 0),
