@@ -209,7 +209,11 @@ Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view conf
                                 const target::Target& target) {
   const auto start = std::chrono::steady_clock::now();
   const schedule::Config point = MLC_TRY(schedule::Config::Parse(config));
-  if (schedule::IsUserKernel(point)) return FailedPrecondition(kNoUserKernels);
+  if (schedule::IsUserKernel(point)) {
+    return FailedPrecondition(
+        "this worker runs no user-supplied kernels on its CPU: they are CUDA "
+        "C++, for workers with a GPU and --allow-user-kernels");
+  }
   BuiltKernel built = MLC_TRY(Compile(MLC_TRY(Lower(workload, point, target)), target));
   built.build_ms = MsSince(start);
   return built;
