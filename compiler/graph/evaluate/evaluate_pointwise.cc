@@ -40,15 +40,15 @@ template <typename T, size_t kOp>
 bool RunRow(const Rows<T>& rows) {
   constexpr ScalarFunction<T> kFunction = FunctionOf<T>(scalar::kRows[kOp]);
   for (int64_t i = 0; i < rows.count; ++i) {
-    if constexpr (kFunction.one != nullptr) {
+    if constexpr (kFunction.arity == 1) {
       rows.out[i] = kFunction.one(rows.a[i]);
-    } else if constexpr (kFunction.two != nullptr) {
+    } else if constexpr (kFunction.arity == 2) {
       rows.out[i] = kFunction.two(rows.a[i], rows.b[i]);
-    } else if constexpr (kFunction.three != nullptr) {
+    } else if constexpr (kFunction.arity == 3) {
       rows.out[i] = kFunction.three(rows.a[i], rows.b[i], rows.c[i]);
     }
   }
-  return kFunction.arity() != 0;
+  return kFunction.arity != 0;
 }
 
 template <typename T, size_t... kOps>
