@@ -10,7 +10,7 @@ namespace mlc::client {
 
 // The report of a job as HTML. What OpenSqliteLogForReading and ReadTuning say.
 Result<std::string> ReportText(const std::string& log, const JobChoice& choice);
-// The same into a file. ALREADY_EXISTS if it cannot be written or is a log itself; it is as it was
+// The same into a file. UNWRITABLE if it cannot be written or is a log itself; it is as it was
 // after an error.
 Status WriteReport(const std::string& log, const JobChoice& choice, const std::string& to);
 

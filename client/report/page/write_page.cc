@@ -14,7 +14,7 @@ namespace mlc::client {
 namespace {
 
 Status CannotWrite(const std::string& path, const std::string& why) {
-  return Status(StatusCode::kAlreadyExists, "cannot write " + path + ": " + why);
+  return Unwritable("cannot write " + path + ": " + why);
 }
 
 }  // namespace

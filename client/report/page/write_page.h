@@ -9,11 +9,11 @@
 namespace mlc::client {
 
 // Replaces a file by way of a temporary one beside it: `path` is as it was
-// where that fails. A pipe, a device or a link is written as it is. ALREADY_EXISTS with the path if
+// where that fails. A pipe, a device or a link is written as it is. UNWRITABLE with the path if
 // it cannot be written.
 Status WritePage(const std::string& path, std::string_view text);
 
-// ALREADY_EXISTS as WritePage would, as far as that shows without writing: for programs that work
+// UNWRITABLE as WritePage would, as far as that shows without writing: for programs that work
 // for long before they write.
 Status CheckPageWritable(const std::string& path);
 

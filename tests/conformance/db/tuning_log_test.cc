@@ -189,7 +189,7 @@ TEST_P(TuningLogTest, RefusesRecordsThatCannotBeTrue) {
   EXPECT_THAT(refused([](Record& r) { r.measurement.runs = 2; }), HasSubstr("3 runs"));
   EXPECT_THAT(refused([](Record& r) { r.measurement.p10_ns = 200; }), HasSubstr("p10"));
   EXPECT_THAT(refused([](Record& r) { r.measurement.outcome = Outcome::kInfra; }),
-              HasSubstr("infrastructure"));
+              HasSubstr("infra is not stored"));
   EXPECT_THAT(refused([](Record& r) { r.measurement.outcome = Outcome::kWrongResult; }),
               HasSubstr("a failure has a time"));
   EXPECT_THAT(refused([](Record& r) { r.config = "no version"; }), HasSubstr("family/version"));

@@ -110,8 +110,8 @@ TEST_F(ReportTest, ALogWithoutAJobOrARecordSaysSo) {
 
 TEST_F(ReportTest, IsNotWrittenOverALog) {
   Write({});
-  EXPECT_EQ(WriteReport(log_, {}, log_).code(), StatusCode::kAlreadyExists);
-  EXPECT_EQ(WriteReport(log_, {}, folder_ + "/none/r.html").code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(WriteReport(log_, {}, log_).code(), StatusCode::kUnwritable);
+  EXPECT_EQ(WriteReport(log_, {}, folder_ + "/none/r.html").code(), StatusCode::kUnwritable);
   const std::string out = folder_ + "/report.html";
   std::ofstream(out) << "old";
   EXPECT_TRUE(WriteReport(log_, {}, out).ok());

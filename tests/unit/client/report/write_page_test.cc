@@ -37,15 +37,15 @@ TEST_F(WritePageTest, ReplacesAFileAndLeavesNothingBeside) {
 TEST_F(WritePageTest, SaysWhichFileCannotBeWritten) {
   for (const std::string& path : {folder_ + "/none/page.html", folder_, std::string()}) {
     const Status written = WritePage(path, "x");
-    EXPECT_EQ(written.code(), StatusCode::kAlreadyExists);
+    EXPECT_EQ(written.code(), StatusCode::kUnwritable);
     EXPECT_THAT(written.message(), ::testing::HasSubstr("cannot write " + path));
-    EXPECT_EQ(CheckPageWritable(path).code(), StatusCode::kAlreadyExists);
+    EXPECT_EQ(CheckPageWritable(path).code(), StatusCode::kUnwritable);
   }
   EXPECT_TRUE(CheckPageWritable(folder_ + "/page.html").ok());
 }
 
 TEST_F(WritePageTest, AFullDeviceIsAnError) {
-  EXPECT_EQ(WritePage("/dev/full", "x").code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(WritePage("/dev/full", "x").code(), StatusCode::kUnwritable);
 }
 
 }  // namespace
