@@ -22,7 +22,8 @@ std::vector<double> Multiples(double step, double low, double high) {
   std::vector<double> ticks;
   const double first = std::ceil(low / step - 1e-6), last = std::floor(high / step + 1e-6);
   // Adding zero turns a negative zero into a positive one.
-  for (double i = first; i <= last; ++i) ticks.push_back(i * step + 0.0);
+  const int count = static_cast<int>(last - first) + 1;
+  for (int i = 0; i < count; ++i) ticks.push_back((first + i) * step + 0.0);
   return ticks;
 }
 
