@@ -5,7 +5,6 @@
 #include <llvm/Support/Path.h>
 #include <llvm/Support/raw_ostream.h>
 
-
 #include "base/process/child_process.h"
 #include "base/write_text.h"
 #include "compiler/package/elf_object.h"

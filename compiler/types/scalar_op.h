@@ -18,8 +18,8 @@ namespace mlc {
 // IEEE 754 for floats, two's complement for integers. Comparisons give kBool; kAnd, kOr and kXor
 // work on bits. kDiv and kMod of integers round towards negative infinity in index arithmetic
 // (i64), kDiv of tensors' integers towards zero, as ONNX Div does; kFma is a*b+c rounded once.
-// kExp2 is 2 to the power of the operand, kLog1p the logarithm of one more, kRoundTf32 gives the nearest f32 with 10 bits of
-// mantissa, ties away from zero, kSelect(condition, if_true, if_false).
+// kExp2 is 2 to the power of the operand, kLog1p the logarithm of one more, kRoundTf32 gives the
+// nearest f32 with 10 bits of mantissa, ties away from zero, kSelect(condition, if_true, if_false).
 // clang-format off
 enum class ScalarOp : uint8_t {
   // one operand

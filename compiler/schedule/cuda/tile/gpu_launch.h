@@ -13,7 +13,6 @@
 
 namespace mlc::schedule::gpu {
 
-
 inline ir::ExprRef Do(ScalarOp op, ir::ExprRef a) { return ir::MakeApply(op, {std::move(a)}); }
 inline ir::ExprRef Do(ScalarOp op, ir::ExprRef a, ir::ExprRef b) {
   return ir::MakeApply(op, {std::move(a), std::move(b)});
