@@ -11,7 +11,7 @@ Status WriteText(const std::string& path, std::string_view text) {
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
   out.close();
   if (out) return {};
-  return Status(StatusCode::kUnwritable, "cannot write '" + path + "': " + std::strerror(errno));
+  return Unwritable("cannot write '" + path + "': " + std::strerror(errno));
 }
 
 }  // namespace mlc

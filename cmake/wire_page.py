@@ -7,9 +7,10 @@
 import pathlib
 import re
 import sys
-import textwrap
 
-COLUMNS = 100
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "program_docs"))
+from markdown import wrap
+
 TITLES = {
     "tuner": "Calls of clients and builds",
     "worker": "Calls of workers",
@@ -27,17 +28,6 @@ them: `python3 cmake/wire_page.py .` writes it again.
 - [Security](../explanation/security.md) says which role may make which call.
 - In brackets: the type and the number of a field.
 """
-
-
-def wrap(text, first="", rest=""):
-    return textwrap.fill(
-        text,
-        COLUMNS,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def sentence(text):

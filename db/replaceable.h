@@ -7,7 +7,7 @@
 
 namespace mlc::db {
 
-// ALREADY_EXISTS if `to` is `log` itself or another log that a program writes, because the writer
+// UNWRITABLE if `to` is `log` itself or another log that a program writes, because the writer
 // would go on with the old file; and if no file can be created there.
 Status CheckReplaceable(const std::string& to, const std::string& log);
 

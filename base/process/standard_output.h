@@ -6,7 +6,7 @@
 
 namespace mlc::transport {
 
-// Flushes standard output. ALREADY_EXISTS if this or an earlier write failed, because the reader
+// Flushes standard output. UNWRITABLE if this or an earlier write failed, because the reader
 // has closed it or the disk is full.
 Status FlushOutput();
 

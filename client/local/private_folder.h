@@ -15,7 +15,7 @@ std::string FolderForTemporaries();
 
 class PrivateFolder {
  public:
-  // Creates "<parent>/mlc-tune-XXXXXX", after removing stale ones. ALREADY_EXISTS with the reason
+  // Creates "<parent>/mlc-tune-XXXXXX", after removing stale ones. UNWRITABLE with the reason
   // if it cannot.
   static Result<PrivateFolder> Create(const std::string& parent);
   PrivateFolder(PrivateFolder&& other) noexcept

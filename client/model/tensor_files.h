@@ -19,7 +19,7 @@ Result<std::vector<graph::TensorDataRef>> ReadTensors(const std::string& directo
 
 // The bytes of a TensorProto file.
 std::string TensorProtoBytes(const graph::TensorData& tensor, const std::string& name);
-// Writes DIRECTORY/PREFIX_K.pb, creating the directory. ALREADY_EXISTS when that fails.
+// Writes DIRECTORY/PREFIX_K.pb, creating the directory. UNWRITABLE when that fails.
 Status WriteTensors(const std::string& directory, const std::string& prefix,
                     const std::vector<graph::TensorDataRef>& tensors,
                     const std::vector<std::string>& names);

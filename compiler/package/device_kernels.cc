@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/process/child_process.h"
+#include "base/write_text.h"
 #include "compiler/codegen/cuda/cuda.h"
 
 namespace mlc::package {
@@ -27,18 +28,6 @@ Result<std::string> ReadFile(const std::string& path) {
   if (!in) return Internal("cannot read '" + path + "'");
   return std::string{std::istreambuf_iterator<char>(in), {}};
 }
-
-namespace {
-
-Status WriteFile(const std::string& path, const std::string& bytes) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) return Unwritable("cannot write '" + path + "'");
-  return {};
-}
-
-}  // namespace
 
 Result<DeviceBuilds> DeviceBuilds::Open(const LibraryOptions& options) {
   DeviceBuilds builds;
@@ -118,7 +107,7 @@ CompiledKernels DeviceBuilds::Finish() {
 
 Status DeviceBuilds::Write(const DeviceSource& source, const build::CudaBinary& binary) {
   if (!source.entry.empty()) MLC_TRY(build::CheckEntry(binary, source.entry));
-  return WriteFile(source.path, binary.image);
+  return WriteText(source.path, binary.image);
 }
 
 }  // namespace mlc::package

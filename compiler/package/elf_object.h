@@ -30,7 +30,7 @@ class ElfObject {
   // that is not defined here is left to the linker.
   void Point(int section, int64_t offset, std::string_view symbol, int64_t addend);
 
-  // NOT_FOUND or DATA_LOSS for a section's file, ALREADY_EXISTS when `path` cannot be written.
+  // NOT_FOUND or DATA_LOSS for a section's file, UNWRITABLE when `path` cannot be written.
   Status WriteTo(const std::string& path) const;
 
  private:

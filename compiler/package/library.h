@@ -55,7 +55,7 @@ struct LibraryReport {
   std::string cache_failure;
 };
 
-// RESOURCE_EXHAUSTED or ALREADY_EXISTS when files cannot be written; INTERNAL naming the task when
+// RESOURCE_EXHAUSTED or UNWRITABLE when files cannot be written; INTERNAL naming the task when
 // a kernel does not compile.
 Result<LibraryReport> WriteLibrary(const graph::Program& program, std::span<const Choice> choices,
                                    const target::Target& target, const LibraryOptions& options);

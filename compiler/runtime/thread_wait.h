@@ -41,8 +41,8 @@ static inline int64_t NowNanoseconds(void) {
 }
 
 /* While a run is in progress the next round is about to come, and one late thread must not put all
-   others to sleep: on 16 CPUs of a virtual machine a layer norm of 128 x 768 took 51 us behind a
-   product, whose threads had gone to sleep one after the other, and 9 us by itself. */
+   others to sleep: with this, bert_base takes 33 ms on 8 of 16 CPUs of a virtual machine, without
+   it 41 ms. */
 enum { kRunSpinNanoseconds = 2000000, kPausesBetweenClockReads = 32 };
 
 /* Spins while the word is `value`: for `spin_ns`, or longer as long as `in_run` is set. 0 when the

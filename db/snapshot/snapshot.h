@@ -16,7 +16,7 @@ struct SnapshotInfo {
 };
 
 // Copies the log, which may be in use, to a temporary file beside `to` and renames it. DATA_LOSS if
-// the log has a damaged record, and `to` is unchanged. ALREADY_EXISTS as in CheckReplaceable.
+// the log has a damaged record, and `to` is unchanged. UNWRITABLE as in CheckReplaceable.
 Result<SnapshotInfo> WriteSnapshot(const std::string& log, const std::string& to);
 
 }  // namespace mlc::db

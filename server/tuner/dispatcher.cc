@@ -23,7 +23,7 @@ constexpr int64_t kLongestPollMs = 5'000;
 // A restarted server proposes the trials of its jobs again; results and leases of such trials are
 // not foreign, only early.
 constexpr int64_t kGraceMs = 60'000;
-// Leases also end by time, which wakes nobody.
+// Leases also end by time, without a wake-up.
 constexpr std::chrono::milliseconds kDrainLook(10);
 
 }  // namespace

@@ -26,7 +26,7 @@ class SearchQueue {
   // there was none, or the queue has stopped.
   std::shared_ptr<RunningJob> Take(std::chrono::milliseconds longest) MLC_EXCLUDES(mutex_);
   void Done(const std::shared_ptr<RunningJob>& job) MLC_EXCLUDES(mutex_);
-  // Nothing is taken any more, and nobody waits.
+  // From now on Take returns null at once.
   void Stop() MLC_EXCLUDES(mutex_);
   bool stopped() const MLC_EXCLUDES(mutex_);
 

@@ -20,7 +20,7 @@ void TunerTables::Insert(const std::shared_ptr<RunningJob>& job) {
 }
 
 void TunerTables::UpdateShares(const db::JobRow& row) {
-  // A job that nobody owns shares like a user of its own.
+  // A job without an owner shares like a user of its own.
   const std::string user = row.owner.empty() ? row.id.ToText() : row.owner;
   leases.shares().Set(row.id, {user, row.priority});
   leases.shares().SetWeight(user, quotas.LimitsOf(user).weight);

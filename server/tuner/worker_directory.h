@@ -35,7 +35,7 @@ class WorkerDirectory {
   // What a job lacks, for people.
   std::string WaitsFor(const TunerTables& tables, const Needs& needs) const
       MLC_REQUIRES(tables.mutex);
-  // The part of the time of trials in which the class's devices computed; 0: nobody says.
+  // The part of the time of trials in which the class's devices computed; 0: unknown.
   double GpuBusy(const TunerTables& tables, const std::string& target_class) const
       MLC_REQUIRES(tables.mutex);
 

@@ -63,9 +63,9 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::Create(CudaDeviceOptions options
   return device;
 }
 
-// In the sandbox a kernel's author gets at nothing but what the device holds. On a device that
-// reaches the memory of its process, he would be in that process: he would write its results and,
-// once he runs code there, read the files that its user may read.
+// In the sandbox a kernel's author reaches only what the device holds. On a device that
+// reaches the memory of its process, the author would write its results and, with code that runs
+// there, read the files that its user may read.
 Status CudaDevice::CheckUserKernel() const {
   if (!options_.allow_user_kernels || !options_.sandbox || options_.lenient) return Status();
   for (const GpuDevice& gpu : options_.gpus) {
@@ -73,9 +73,8 @@ Status CudaDevice::CheckUserKernel() const {
     return FailedPrecondition(
         "--allow-user-kernels is refused: kernels on GPU " + std::to_string(gpu.ordinal) + " (" +
         gpu.name +
-        ") reach all memory of the process that drives it, so no sandbox contains what somebody "
-        "wrote "
-        "by hand. Where that is HMM, load the module nvidia-uvm with uvm_disable_hmm=1; leave such "
+        ") reach all memory of the process that drives it, so no sandbox contains user-supplied "
+        "kernels. Where that is HMM, load the module nvidia-uvm with uvm_disable_hmm=1; leave such "
         "GPUs out with CUDA_VISIBLE_DEVICES; or accept it with --sandbox=off");
   }
   return Status();
