@@ -8,10 +8,15 @@ namespace {
 
 std::string Quote(std::string_view word) { return "\"" + std::string(word) + "\""; }
 
+constexpr size_t kColumns = 100;
+constexpr std::string_view kNextLine = "\n    ";
+
 // Writes a form as a rule; the values of the node do not matter.
 class GrammarWriter {
  public:
-  explicit GrammarWriter(std::string_view keyword) { Word(keyword); }
+  explicit GrammarWriter(std::string_view keyword) : text_(std::string(keyword) + " :=") {
+    Word(keyword);
+  }
 
   void Place(BufferId buffer, const ExprRef& index) {
     Open(buffer, index);
@@ -39,7 +44,8 @@ class GrammarWriter {
 
  private:
   void Add(std::string_view part) {
-    if (!text_.empty()) text_ += ' ';
+    const size_t line = text_.size() - (text_.rfind('\n') + 1);  // npos + 1 is 0
+    text_ += line + 1 + part.size() > kColumns ? kNextLine : " ";
     text_ += part;
   }
 
@@ -60,7 +66,7 @@ std::string StatementGrammar() {
     GrammarWriter writer(Form<Node>::kKeyword);
     const Node node{};
     Form<Node>::Parts(writer, node);
-    text += std::string(Form<Node>::kKeyword) + " := " + writer.text() + "\n";
+    text += writer.text() + "\n";
     return false;
   });
   return text;

@@ -6,7 +6,7 @@
 
 namespace mlc::ir {
 
-// One rule a line, `name := ...`, the kinds of `sync` in one rule.
+// Rules, `name := ...`, the kinds of `sync` in one; lines after the first of a rule are indented.
 std::string StatementGrammar();
 
 }  // namespace mlc::ir
