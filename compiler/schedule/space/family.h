@@ -1,7 +1,8 @@
 // A family: a way to generate kernels for a class of workloads. It is a builder of kernel IR: every
 // fused pointwise prologue and epilogue, on every target, goes through the same IR. Families are
-// stateless, thread-safe and listed once, in families.cc. A change that alters the kernels of a
-// config raises the version: records of other versions are history, not truth.
+// stateless, thread-safe and listed once, in compiler/backend/cpu_families.cc or
+// compiler/schedule/cuda/families.cc. A change that alters the kernels of a config raises the
+// version: records of other versions are not used.
 #pragma once
 
 #include <cstdint>
