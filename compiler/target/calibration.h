@@ -1,5 +1,5 @@
 // What a processor costs beyond what its target says: coefficients of default configs and of the
-// analytic model, one row for each instruction set. Values; thread-safe.
+// analytic model. CPUs have one row for each instruction set; GPUs share one. Values; thread-safe.
 #pragma once
 
 #include "compiler/target/target.h"
@@ -53,12 +53,81 @@ struct AnalyticCalibration {
   double loop;  // cost of an iteration of the innermost loop, in bodies
 };
 
+// What Winograd convolutions cost, to choose their default config; only its order matters.
+struct WinogradCalibration {
+  double chains;      // as in TileCalibration, but of the whole cost
+  double few_chains;  // cost of a tile that has none of them
+  double loads;
+  double more_loads;
+  double flops;     // that take one unit of cost
+  double l2_bytes;  // likewise
+  double l3_bytes;
+};
+
+// Share of its best speed that a tile of a depthwise or grouped convolution reaches: chains and
+// what overlaps anyway, over what suffices.
+struct DepthwiseCalibration {
+  double chains;          // that suffice, with what overlaps
+  double overlap;         // in chains
+  double spilled_chains;  // from here on beside sums, weights and operands, what bounds an
+                          // activation wants registers
+  double spilling;        // share of a tile that has more
+  double more_reads;      // slower by so much for each input read for an output
+  double group_chains;    // where groups are wider than one channel, as chains
+  double group_overlap;
+  double group_pixels;   // of a row of inputs, that stay in the first cache
+  double chunk;          // slower by so much for each chunk of work
+  double channel_split;  // slower by so much where channels are cut into chunks
+};
+
 struct CpuCalibration {
   TileCalibration tile;
   SplitCalibration split;
+  WinogradCalibration winograd;
+  DepthwiseCalibration depthwise;
   AnalyticCalibration analytic;
 };
 
+// The analytic model of kernels on GPUs. Rates are of one multiprocessor, per nanosecond, unless
+// they say otherwise.
+struct GpuAnalyticCalibration {
+  // Where the target's peaks are not measured.
+  double fma;        // floating-point operations
+  double tensor;     // of matrix units, 2-byte types, mma.sync
+  double copy_gbps;  // of the device
+  // Of the measured matrix peak, which large products reach with other instructions.
+  double tensor_share;
+  double shared_memory_bytes;
+  double l2_bytes;        // into one multiprocessor
+  double l2_total_bytes;  // into all of them
+  double near_data;       // share of the second cache in which data stays
+  double near_speed;      // of such data, over that of memory
+  double half_warps;      // of one multiprocessor, for half of its rate
+  double copy_warps;      // of one multiprocessor, for the full rate of memory
+  double step_ns;         // one step of a staged loop that nothing overlaps
+  double launch_ns;       // the first launch
+  double next_launch_ns;  // each more
+  double overlap;         // of the shorter parts that does not hide behind the longest
+};
+
+// One multiprocessor in clock cycles, to choose the default config of a product on matrix units.
+struct GpuTensorCalibration {
+  double mma_flops;        // of mma.sync on 2-byte types, per cycle
+  double warpgroup_flops;  // of wgmma, likewise
+  double shared_memory_bytes;
+  double l2_bytes;
+  double step_latency;     // barrier and first fragments of a step
+  double memory_latency;   // of a copy to shared memory
+  double arrive_latency;   // of the blocks that share a tile, at a counter
+  double cluster_latency;  // two barriers of a cluster, a read of another block
+};
+
+struct GpuCalibration {
+  GpuAnalyticCalibration analytic;
+  GpuTensorCalibration tensor;
+};
+
 const CpuCalibration& CalibrationOf(const CpuTarget& cpu);
+const GpuCalibration& CalibrationOf(const GpuTarget& gpu);
 
 }  // namespace mlc::target

@@ -78,7 +78,7 @@ ALLOWED = {
         "compiler/schedule/space compiler/target"),
     "compiler/schedule/cpu/depthwise": (
         "compiler/schedule/cpu compiler/schedule/cpu/contraction compiler/schedule/fusion "
-        "compiler/schedule/problem compiler/schedule/space"),
+        "compiler/schedule/problem compiler/schedule/space compiler/target"),
     "compiler/schedule/cpu/pointwise": (
         "base compiler/ir compiler/schedule/cpu compiler/schedule/fusion compiler/schedule/problem "
         "compiler/schedule/space compiler/target"),
@@ -88,7 +88,7 @@ ALLOWED = {
         "compiler/schedule/cpu compiler/schedule/fusion compiler/schedule/problem compiler/schedule/space"),
     "compiler/schedule/cpu/winograd": (
         "base compiler/ir compiler/schedule/cpu compiler/schedule/cpu/contraction compiler/schedule/fusion "
-        "compiler/schedule/problem compiler/schedule/space"),
+        "compiler/schedule/problem compiler/schedule/space compiler/target"),
     "compiler/schedule/cuda": (
         "compiler/schedule/cuda/attention compiler/schedule/cuda/depthwise compiler/schedule/cuda/pointwise "
         "compiler/schedule/cuda/pool compiler/schedule/cuda/row_reduce compiler/schedule/cuda/simt "

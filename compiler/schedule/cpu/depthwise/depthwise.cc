@@ -6,6 +6,7 @@
 #include "compiler/schedule/cpu/contraction/contraction_segments.h"
 #include "compiler/schedule/cpu/depthwise/depthwise_lower.h"
 #include "compiler/schedule/problem/contraction_space.h"
+#include "compiler/target/calibration.h"
 
 namespace mlc::schedule {
 namespace {
@@ -122,27 +123,28 @@ double OperandsPerFma(const ContractionProblem& p, const DepthwisePlan& plan) {
   return std::min(1.0, Reach(p.inner, plan.inner_rows) / static_cast<double>(products));
 }
 
-// Share of its best speed that a tile reaches, from measurements of an AVX-512 and of an AVX2 core.
-double TileScore(const ContractionProblem& p, const target::Target& target,
+// Share of its best speed that a tile reaches.
+double TileScore(const ContractionProblem& p, const target::DepthwiseCalibration& core,
                  const DepthwisePlan& plan, double chains) {
   if (plan.group_width > 1) {
     // A row of inputs is read once for each channel of a group. Its pixels lie a power of two apart
     // in many networks, where few of them stay in the first cache.
-    return std::min(1.0, (chains + 8) / 15) * std::min(1.0, 16 / Reach(p.inner, plan.inner_rows));
+    return std::min(1.0, (chains + core.group_overlap) / core.group_chains) *
+           std::min(1.0, core.group_pixels / Reach(p.inner, plan.inner_rows));
   }
-  if (target.cpu().vector_registers() >= 32) return std::min(1.0, (chains + 8) / 20);
   const double reads = Reach(p.inner, plan.inner_rows) * Reach(p.outer[1], plan.outer_rows) /
                        static_cast<double>(plan.inner_rows * plan.outer_rows);
-  // Beside sums, weights and operands, what bounds an activation wants registers.
-  const double spills = chains > 9 ? 0.7 : 1.0;
-  return spills * std::min(1.0, (chains + 4) / 12) / (1 + 0.1 * reads);
+  const double spills = chains > core.spilled_chains ? core.spilling : 1.0;
+  return spills * std::min(1.0, (chains + core.overlap) / core.chains) /
+         (1 + core.more_reads * reads);
 }
 
 // What a legal config guarantees by its tile and chunks.
-double DefaultScore(const ContractionProblem& p, const target::Target& target,
+double DefaultScore(const ContractionProblem& p, const target::DepthwiseCalibration& core,
                     const DepthwisePlan& plan, const KernelFacts& facts) {
-  const double tile = TileScore(p, target, plan, facts.accumulators);
-  const double chunks = 1 + 0.005 * facts.parallel_chunks + (plan.channel_chunks > 1 ? 0.1 : 0.0);
+  const double tile = TileScore(p, core, plan, facts.accumulators);
+  const double chunks =
+      1 + core.chunk * facts.parallel_chunks + (plan.channel_chunks > 1 ? core.channel_split : 0.0);
   return facts.lane_fill * tile / facts.imbalance / chunks;
 }
 
@@ -226,6 +228,7 @@ KernelFacts DepthwiseFamily::Facts(const graph::Workload& workload, const Contra
 
 Config DepthwiseFamily::Default(const graph::Workload& workload, const ContractionProblem& p,
                                 const target::Target& target) const {
+  const target::DepthwiseCalibration& core = target::CalibrationOf(target.cpu()).depthwise;
   const Space space = MakeSpace(workload, p, target);
   Config config = space.At(0);
   Config best = config;
@@ -233,7 +236,7 @@ Config DepthwiseFamily::Default(const graph::Workload& workload, const Contracti
   const auto consider = [&] {
     const DepthwisePlan plan = MakePlan(p, target, config);
     if (CheckPlan(p, target, plan) != RejectReason::kNone) return;
-    const double score = DefaultScore(p, target, plan, Facts(workload, p, target, config));
+    const double score = DefaultScore(p, core, plan, Facts(workload, p, target, config));
     if (score <= best_score) return;
     best_score = score;
     best = config;

@@ -7,6 +7,7 @@
 #include "compiler/schedule/cpu/chunk_balance.h"
 #include "compiler/schedule/cpu/winograd/winograd_lower.h"
 #include "compiler/schedule/problem/contraction_space.h"
+#include "compiler/target/calibration.h"
 
 namespace mlc::schedule {
 namespace {
@@ -178,6 +179,16 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
   return f;
 }
 
+// Cycles, of which only the order matters: multiply-adds slowed by short chains, and what streams
+// from the outer caches.
+double CostOf(const KernelFacts& f, const target::WinogradCalibration& core) {
+  const double few = std::max(0.0, 1 - f.accumulators / core.chains);
+  const double slow = 1 + core.few_chains * std::pow(few, 2) +
+                      core.more_loads * std::max(0.0, f.loads_per_fma - core.loads);
+  return (f.flops * slow / core.flops + f.l3_bytes / core.l3_bytes + f.l2_bytes / core.l2_bytes) *
+         f.imbalance;
+}
+
 }  // namespace
 
 bool WinogradFamily::Accepts(const graph::Workload& workload, const target::Target& target) const {
@@ -217,6 +228,7 @@ KernelFacts WinogradFamily::Facts(const graph::Workload& workload, const Contrac
 
 Config WinogradFamily::Default(const graph::Workload& workload, const ContractionProblem& p,
                                const target::Target& target) const {
+  const target::WinogradCalibration& core = target::CalibrationOf(target.cpu()).winograd;
   const Space space = MakeSpace(workload, p, target);
   Config config = space.At(0);
   Config best = config;
@@ -236,12 +248,7 @@ Config WinogradFamily::Default(const graph::Workload& workload, const Contractio
             if (CheckPlan(p, target, workload.tolerance(), plan, groups) != RejectReason::kNone) {
               continue;
             }
-            const KernelFacts f = PlanFacts(workload, p, target, plan);
-            // Cycles: FMAs slowed by short chains, and what streams from the outer cache.
-            const double slow = 1 + 0.5 * std::pow(std::max(0.0, 1 - f.accumulators / 24), 2) +
-                                0.15 * std::max(0.0, f.loads_per_fma - 0.5);
-            const double cost =
-                (f.flops * slow / 64 + f.l3_bytes / 10 + f.l2_bytes / 60) * f.imbalance;
+            const double cost = CostOf(PlanFacts(workload, p, target, plan), core);
             if (cost < best_cost) {
               best_cost = cost;
               best = config;

@@ -3,22 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/target/calibration.h"
+
 namespace mlc::schedule {
 
 namespace {
 
 constexpr double kSmThreads = 2048;
 constexpr double kSmRegisters = 65536;
-// Of one multiprocessor, per clock: floating-point operations of mma.sync on 2-byte types, bytes
-// from shared memory, bytes from the second cache.
-constexpr double kTensorRate = 2500;
-constexpr double kWarpgroupRate = 3700;  // of wgmma, likewise
-constexpr double kSharedMemoryRate = 128;
-constexpr double kCacheRate = 48;
-constexpr double kStepLatency = 90;     // barrier and first fragments of a step
-constexpr double kMemoryLatency = 750;  // of a copy to shared memory
-constexpr double kArriveLatency = 1800;
-constexpr double kClusterLatency = 1600;  // two barriers of a cluster, a read of another block
 
 }  // namespace
 
@@ -97,6 +89,7 @@ double StepInstructions(const GpuContraction& g, const TensorPlan& plan) {
 }  // namespace
 
 double TensorCycles(const GpuContraction& g, const target::Target& target, const TensorPlan& plan) {
+  const target::GpuTensorCalibration& core = target::CalibrationOf(target.gpu()).tensor;
   const double sms = UsableSms(target, plan.k_split());
   const double per_sm = std::ceil(static_cast<double>(plan.blocks(g)) / sms);
   const double at_once = std::min(per_sm, BlocksPerSm(target, plan));
@@ -106,41 +99,44 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
   const double chains = plan.warp_rows() / 16.0 * (plan.warp_columns() / 8.0);
   const double fed = plan.warpgroups ? 1 : std::min(1.0, warps / 4 * std::min(1.0, chains / 8));
   const double busy = plan.warpgroups ? 1 : fed * std::min(1.0, 0.7 + 0.1 * (warps / 4 - 1));
-  const double rate = plan.warpgroups ? kWarpgroupRate : kTensorRate;
+  const double rate = plan.warpgroups ? core.warpgroup_flops : core.mma_flops;
   const double tensor = at_once * step_flops / (rate * std::max(0.1, busy));
-  const double memory = at_once * (ReadBytes(plan) + CopiedBytes(plan)) / kSharedMemoryRate;
+  const double memory = at_once * (ReadBytes(plan) + CopiedBytes(plan)) / core.shared_memory_bytes;
   const double spread = std::min(sms, static_cast<double>(plan.blocks(g))) / sms;
-  const double cache = at_once * CopiedBytes(plan) / (kCacheRate / std::max(0.5, spread));
+  const double cache = at_once * CopiedBytes(plan) / (core.l2_bytes / std::max(0.5, spread));
   const double issue = at_once * plan.warps() * StepInstructions(g, plan) / 4;
   // Warps multiply what they have loaded; warpgroups wait for copies that began `prefetch_distance`
   // steps ago.
   const double latency =
-      plan.warpgroups ? 2 * kStepLatency + (kMemoryLatency + cache) / plan.prefetch_distance()
-                      : kStepLatency + step_flops / (rate / 4) / plan.warps() +
-                            kMemoryLatency / std::max(1, plan.stages - 1);
+      plan.warpgroups
+          ? 2 * core.step_latency + (core.memory_latency + cache) / plan.prefetch_distance()
+          : core.step_latency + step_flops / (rate / 4) / plan.warps() +
+                core.memory_latency / std::max(1, plan.stages - 1);
   // The longest hides most of the others.
   const double longest = std::max({tensor, memory, cache, issue, latency});
   const double rest = tensor + memory + cache + issue - std::min(longest, tensor + memory);
-  const double alone = plan.warpgroups && at_once == 1 && plan.pending == 0 ? kStepLatency : 0;
+  const double alone = plan.warpgroups && at_once == 1 && plan.pending == 0 ? core.step_latency : 0;
   const double step = alone + longest + 0.12 * std::max(0.0, rest) + 8 * at_once;
   const double sums = static_cast<double>(plan.bm) * plan.bn * 4;
-  double end = at_once * (sums * (1 + plan.slices) / kSharedMemoryRate + sums / kCacheRate) + 400;
+  double end =
+      at_once * (sums * (1 + plan.slices) / core.shared_memory_bytes + sums / core.l2_bytes) + 400;
   if (plan.cluster) {
     // Each block adds up its share of the outputs, from shared memory at the speed of a cache.
-    end += kClusterLatency + at_once * sums / kCacheRate;
+    end += core.cluster_latency + at_once * sums / core.l2_bytes;
   } else if (plan.split > 1) {
-    end += kArriveLatency + at_once * sums / kCacheRate + sums * plan.split / kCacheRate;
+    end += core.arrive_latency + at_once * sums / core.l2_bytes + sums * plan.split / core.l2_bytes;
   }
   const double rounds = std::ceil(per_sm / at_once);
   // Elements that pass through registers fill the first stages one after the other.
   const bool fetches = plan.rows.bytes == 2 && plan.rows.mode == TileMode::kElements;
-  const double start = 1200 + (fetches ? kMemoryLatency * (plan.stages - 1) : 0);
+  const double start = 1200 + (fetches ? core.memory_latency * (plan.stages - 1) : 0);
   return start + rounds * (static_cast<double>(plan.split_steps) * step + end + 300);
 }
 
 KernelFacts TensorFacts(const graph::Workload& workload, const GpuContraction& g,
                         const target::Target& target, const TensorPlan& plan) {
   KernelFacts facts;
+  const target::GpuTensorCalibration& core = target::CalibrationOf(target.gpu()).tensor;
   const double blocks = static_cast<double>(plan.blocks(g));
   const double steps = static_cast<double>(plan.split_steps);
   const double sms = UsableSms(target, plan.k_split());
@@ -149,7 +145,7 @@ KernelFacts TensorFacts(const graph::Workload& workload, const GpuContraction& g
   // In time of 2-byte types.
   const double passes = MathPasses(plan);
   facts.tensor_flops = blocks / plan.split * tile_flops * passes;
-  if (plan.warpgroups) facts.tensor_rate = kWarpgroupRate / kTensorRate;
+  if (plan.warpgroups) facts.tensor_rate = core.warpgroup_flops / core.mma_flops;
   facts.flops = facts.tensor_flops + std::max(0.0, facts.useful_flops - g.p.Flops());
   facts.lane_fill = g.p.Flops() * passes / facts.tensor_flops;
   facts.accumulators = plan.warp_rows() / 16.0 * (plan.warp_columns() / 8.0);
