@@ -18,10 +18,10 @@ Result<CudaSource> PrintCuda(const ir::Kernel& kernel, const target::Target& tar
   DeviceFunctions functions;
   std::string text;
   for (size_t i = 0; i < kernel.phases.size(); ++i) {
-    PhasePrinter printer(kernel, target, global, functions);
     text += '\n';
-    source.launches.push_back(MLC_TRY(printer.Print(
-        std::get<ir::For>(kernel.phases[i]->node), kernel.name + "_p" + std::to_string(i), &text)));
+    source.launches.push_back(
+        MLC_TRY(PrintPhase(kernel, target, global, std::get<ir::For>(kernel.phases[i]->node),
+                           kernel.name + "_p" + std::to_string(i), functions, &text)));
   }
   source.text = functions.ToText() + text;
   return source;

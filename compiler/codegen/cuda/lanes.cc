@@ -1,55 +1,26 @@
-// Vectors, lane by lane.
-#include <utility>
+#include "compiler/codegen/cuda/lanes.h"
 
-#include "compiler/codegen/cuda/phase_printer.h"
+#include <vector>
 
 namespace mlc::codegen {
 
-namespace {
-
-// Statements of so many lanes are printed one by one: NVRTC is slow at unrolling loops, and a
-// kernel has hundreds of these.
-constexpr int kMaxLines = 8;
-
-}  // namespace
-
-PhasePrinter::Rep PhasePrinter::RepOf(DType dtype, int lanes) {
-  const int bytes = SizeOf(dtype) * lanes;
-  if (SizeOf(dtype) < 4 && bytes % 4 == 0) return {"unsigned", bytes / 4, true};
-  return {StorageType(dtype), lanes, false};
+void LanePrinter::Forget() {
+  ready_.clear();
+  raw_.clear();
 }
 
-void PhasePrinter::LaneLoop(int begin, int end, const std::function<std::string()>& statement) {
-  loop_ready_.clear();
-  std::string before = std::exchange(lines_, std::string());
-  ++depth_;
-  const std::string last = statement();
-  --depth_;
-  const std::string body = std::exchange(lines_, std::move(before));
-  loop_ready_.clear();
-  if (body.empty() && end - begin <= kMaxLines) {
-    for (int lane = begin; lane < end; ++lane) Line(WithValue(last, "L", lane));
-    return;
-  }
-  const std::string head =
-      "for (int L = " + std::to_string(begin) + "; L < " + std::to_string(end) + "; ++L)";
-  Line("#pragma unroll");
-  if (body.empty()) {
-    Line(head + " " + last);
-    return;
-  }
-  Open(head);
-  lines_ += body;
-  Line(last);
-  Close();
+void LanePrinter::Loop(int begin, int end, const std::function<std::string()>& statement) {
+  in_loop_.clear();
+  text_.LaneLoop(begin, end, statement);
+  in_loop_.clear();
 }
 
-Text PhasePrinter::LaneOf(const std::string& array, const Text& first, const Rep& rep,
-                          DType dtype) {
+Text LanePrinter::LaneOf(const std::string& array, const Text& first, const LaneArray& form,
+                         DType dtype) {
   const bool at_start = first.text == "0";
-  if (!rep.words) {
+  if (!form.words) {
     const Text at = at_start ? Text{"L"} : Infix(first, "+", Text{"L"}, Precedence::kAdd);
-    return FromStorage(dtype, Text{array + "[" + at.text + "]"});
+    return operators_.FromStorage(dtype, Text{array + "[" + at.text + "]"});
   }
   const char* function = dtype == DType::kF16    ? "F16Lane"
                          : dtype == DType::kBF16 ? "BF16Lane"
@@ -57,99 +28,101 @@ Text PhasePrinter::LaneOf(const std::string& array, const Text& first, const Rep
                          : dtype == DType::kI8   ? "I8Lane"
                                                  : "U8Lane";
   const std::string words = at_start ? array : "&" + array + "[" + first.text + "]";
-  const Text lane = Call(functions_.Use(function), Text{words}, Text{"L"});
+  const Text lane = Call(scope_.functions.Use(function), Text{words}, Text{"L"});
   return dtype == DType::kBool ? Infix(lane, "!=", Text{"0"}, Precedence::kEqual) : lane;
 }
 
-Text PhasePrinter::Broadcasted(const ir::ExprRef& value) {
+Text LanePrinter::Broadcasted(const ir::ExprRef& value) {
   const bool wide = value->type.dtype == DType::kI64;
   if (const auto* constant = std::get_if<ir::IntImm>(&value->node); constant != nullptr && wide) {
     return IntText(constant->value, true);
   }
-  Text text = Scalar(value);
-  if (wide && Fits(*value)) text = CastTo("long long", text);
+  Text text = scalars_.Scalar(value);
+  if (wide && scope_.Fits(*value)) text = CastTo("long long", text);
   const bool constant = std::holds_alternative<ir::FloatImm>(value->node) ||
                         std::holds_alternative<ir::IntImm>(value->node);
-  return constant || text.IsWord() ? text : Temporary(ValueType(value->type.dtype), text);
+  return constant || text.IsWord() ? text : text_.Temporary(ValueType(value->type.dtype), text);
 }
 
-void PhasePrinter::PrepareLanes(const ir::ExprRef& e) {
-  if (lane_ready_.contains(e.get())) return;
+void LanePrinter::Prepare(const ir::ExprRef& e) {
+  if (ready_.contains(e.get())) return;
   if (const auto* load = std::get_if<ir::Load>(&e->node)) {
-    const ir::Buffer& buffer = BufferOf(load->buffer);
-    if (buffer.scope != ir::Scope::kRegister) return LoadVector(e, *load);
-    const Text first = RegisterBase(buffer, load->index);
-    const Rep rep = RepOf(buffer.dtype, buffer.lanes);
-    lane_ready_.emplace(e.get(), LaneOf(NameOf(load->buffer), first, rep, buffer.dtype));
-    raw_.emplace(e.get(), first.text == "0" ? NameOf(load->buffer)
-                                            : "(" + NameOf(load->buffer) + " + " +
+    const ir::Buffer& buffer = scope_.BufferOf(load->buffer);
+    if (buffer.scope != ir::Scope::kRegister) return Load(e, *load);
+    const Text first = scalars_.RegisterBase(buffer, load->index);
+    const LaneArray form = LaneArray::Of(buffer.dtype, buffer.lanes);
+    ready_.emplace(e.get(), LaneOf(scope_.NameOf(load->buffer), first, form, buffer.dtype));
+    raw_.emplace(e.get(), first.text == "0" ? scope_.NameOf(load->buffer)
+                                            : "(" + scope_.NameOf(load->buffer) + " + " +
                                                   first.At(Precedence::kMul) + ")");
   } else if (const auto* broadcast = std::get_if<ir::Broadcast>(&e->node)) {
-    lane_ready_.emplace(e.get(), Broadcasted(broadcast->value));
+    ready_.emplace(e.get(), Broadcasted(broadcast->value));
   } else if (const auto* mask = std::get_if<ir::LaneMask>(&e->node)) {
-    Text active = Scalar(mask->active);
-    if (!active.IsWord()) active = Temporary(TypeOf(mask->active), active);
-    lane_ready_.emplace(e.get(), Infix(Text{"L"}, "<", active, Precedence::kLess));
+    Text active = scalars_.Scalar(mask->active);
+    if (!active.IsWord()) active = text_.Temporary(scope_.TypeOf(mask->active), active);
+    ready_.emplace(e.get(), Infix(Text{"L"}, "<", active, Precedence::kLess));
   } else if (std::holds_alternative<ir::LaneIndex>(e->node)) {
     const std::string_view type = ValueType(e->type.dtype);
-    lane_ready_.emplace(e.get(), type == "int" ? Text{"L"} : CastTo(type, Text{"L"}));
+    ready_.emplace(e.get(), type == "int" ? Text{"L"} : CastTo(type, Text{"L"}));
   } else if (const auto* cast = std::get_if<ir::Cast>(&e->node)) {
-    PrepareLanes(cast->value);
+    Prepare(cast->value);
   } else if (const auto* apply = std::get_if<ir::Apply>(&e->node)) {
-    for (const ir::ExprRef& arg : apply->args) PrepareLanes(arg);
+    for (const ir::ExprRef& arg : apply->args) Prepare(arg);
   }
 }
 
-Text PhasePrinter::Lane(const ir::ExprRef& e) {
-  if (const auto found = lane_ready_.find(e.get()); found != lane_ready_.end()) {
+Text LanePrinter::Lane(const ir::ExprRef& e) {
+  if (const auto found = ready_.find(e.get()); found != ready_.end()) {
     return found->second;
   }
-  if (const auto found = loop_ready_.find(e.get()); found != loop_ready_.end()) {
+  if (const auto found = in_loop_.find(e.get()); found != in_loop_.end()) {
     return found->second;
   }
   Text text;
   if (const auto* cast = std::get_if<ir::Cast>(&e->node)) {
-    text = Converted(cast->value->type.dtype, e->type.dtype, Lane(cast->value));
+    text = operators_.Convert(cast->value->type.dtype, e->type.dtype, Lane(cast->value));
   } else {
     const auto& apply = std::get<ir::Apply>(e->node);
     std::vector<Text> args;
     for (const ir::ExprRef& arg : apply.args) args.push_back(Lane(arg));
-    text = Operator(apply.op, apply.args.back()->type.dtype, args);
+    text = operators_.Apply(apply.op, apply.args.back()->type.dtype, args);
   }
-  if (uses_[e.get()] > 1 && !text.IsWord()) text = Temporary(ValueType(e->type.dtype), text);
-  loop_ready_.emplace(e.get(), text);
+  if (scalars_.IsReused(e) && !text.IsWord())
+    text = text_.Temporary(ValueType(e->type.dtype), text);
+  in_loop_.emplace(e.get(), text);
   return text;
 }
 
-std::string PhasePrinter::Values(const ir::ExprRef& e) {
+std::string LanePrinter::Values(const ir::ExprRef& e) {
   const auto found = raw_.find(e.get());
   const bool as_stored = StorageType(e->type.dtype) == ValueType(e->type.dtype);
   if (found != raw_.end() && as_stored) return found->second;
-  const std::string array = NewArray(ValueType(e->type.dtype), e->type.lanes, false);
-  LaneLoop(0, e->type.lanes, [&] { return array + "[L] = " + Lane(e).text + ";"; });
+  const std::string array = text_.NewArray(ValueType(e->type.dtype), e->type.lanes, false);
+  Loop(0, e->type.lanes, [&] { return array + "[L] = " + Lane(e).text + ";"; });
   return array;
 }
 
-std::string PhasePrinter::StorageArray(const ir::ExprRef& e) {
+std::string LanePrinter::StorageArray(const ir::ExprRef& e) {
   if (const auto found = raw_.find(e.get()); found != raw_.end()) return found->second;
-  const Rep rep = RepOf(e->type.dtype, e->type.lanes);
-  const std::string array = NewArray(rep.type, rep.count, false);
-  if (rep.words) {
+  const LaneArray form = LaneArray::Of(e->type.dtype, e->type.lanes);
+  const std::string array = text_.NewArray(form.type, form.count, false);
+  if (form.words) {
     PackWords(e, array, Text{"0"});
   } else {
-    LaneLoop(0, e->type.lanes,
-             [&] { return array + "[L] = " + ToStorage(e->type.dtype, Lane(e)).text + ";"; });
+    Loop(0, e->type.lanes, [&] {
+      return array + "[L] = " + operators_.ToStorage(e->type.dtype, Lane(e)).text + ";";
+    });
   }
   return array;
 }
 
-void PhasePrinter::PackWords(const ir::ExprRef& e, const std::string& array, const Text& first) {
+void LanePrinter::PackWords(const ir::ExprRef& e, const std::string& array, const Text& first) {
   const DType dtype = e->type.dtype;
-  const int words = RepOf(dtype, e->type.lanes).count;
+  const int words = LaneArray::Of(dtype, e->type.lanes).count;
   const std::string at =
       first.text == "0" ? "L" : Infix(first, "+", Text{"L"}, Precedence::kAdd).text;
   if (const auto found = raw_.find(e.get()); found != raw_.end()) {
-    LaneLoop(0, words, [&] { return array + "[" + at + "] = " + found->second + "[L];"; });
+    Loop(0, words, [&] { return array + "[" + at + "] = " + found->second + "[L];"; });
     return;
   }
   const auto* cast = std::get_if<ir::Cast>(&e->node);
@@ -158,19 +131,47 @@ void PhasePrinter::PackWords(const ir::ExprRef& e, const std::string& array, con
   const bool from_float =
       is_float && cast != nullptr && ValueType(cast->value->type.dtype) == "float";
   const std::string values = Values(from_float ? cast->value : e);
-  LaneLoop(0, words, [&] {
+  Loop(0, words, [&] {
     const char* function = dtype == DType::kF16    ? "PackF16"
                            : dtype == DType::kBF16 ? "PackBF16"
                            : dtype == DType::kI16  ? "PackI16"
                                                    : "PackBytes";
     const int lanes = 4 / SizeOf(dtype);
-    std::string text = array + "[" + at + "] = " + std::string(functions_.Use(function)) + "(";
+    std::string text =
+        array + "[" + at + "] = " + std::string(scope_.functions.Use(function)) + "(";
     for (int i = 0; i < lanes; ++i) {
       text += (i == 0 ? "" : ", ") + values + "[" + std::to_string(lanes) + " * L";
       text += i == 0 ? "]" : " + " + std::to_string(i) + "]";
     }
     return text + ");";
   });
+}
+
+void LanePrinter::Load(const ir::ExprRef& e, const ir::Load& load) {
+  const ir::Buffer& buffer = scope_.BufferOf(load.buffer);
+  const int lanes = e->type.lanes;
+  const Pieces pieces =
+      memory_.Cut(load.buffer, load.index, lanes, load.stride, load.mask, Access::kLoad);
+  const LaneArray packed = LaneArray::Of(buffer.dtype, lanes);
+  const LaneArray form =
+      pieces.packed() ? packed : LaneArray{StorageType(buffer.dtype), lanes, false};
+  const std::string array = text_.NewArray(form.type, form.count, load.mask != nullptr);
+  memory_.Move(pieces, array, form);
+  ready_.emplace(e.get(), LaneOf(array, Text{"0"}, form, buffer.dtype));
+  if (form.words == packed.words) raw_.emplace(e.get(), array);
+}
+
+Text LanePrinter::Reduce(const ir::ReduceLanes& reduce) {
+  const ir::Type type = reduce.value->type;
+  Prepare(reduce.value);
+  const std::string values = Values(reduce.value);
+  const Text sum = text_.NewName();
+  text_.Line(std::string(ValueType(type.dtype)) + " " + sum.text + " = " + values + "[0];");
+  Loop(1, type.lanes, [&] {
+    return sum.text + " = " +
+           operators_.Apply(reduce.op, type.dtype, {sum, Text{values + "[L]"}}).text + ";";
+  });
+  return sum;
 }
 
 }  // namespace mlc::codegen

@@ -1,12 +1,14 @@
-// Each scalar operator and conversion in C++.
+#include "compiler/codegen/cuda/scalar_operators.h"
+
+#include <string>
+#include <string_view>
+
 #include "base/check.h"
-#include "compiler/codegen/cuda/phase_printer.h"
 
 namespace mlc::codegen {
 
 namespace {
 
-bool IsPowerOfTwo(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 bool IsNarrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
 // Functions of the language are in lower case.
@@ -17,17 +19,6 @@ Text CallAll(std::string_view function, const std::vector<Text>& args) {
   text += '(';
   for (size_t i = 0; i < args.size(); ++i) text += (i == 0 ? "" : ", ") + args[i].text;
   return {text + ")"};
-}
-
-Text Negated(const Text& a) {
-  return {"-" + (a.text.starts_with('-') ? "(" + a.text + ")" : a.At(Precedence::kUnary)),
-          Precedence::kUnary};
-}
-
-Text Chosen(const std::vector<Text>& args) {
-  return {args[0].At(Precedence::kOr) + " ? " + args[1].At(Precedence::kOr) + " : " +
-              args[2].At(Precedence::kTernary),
-          Precedence::kTernary};
 }
 
 // In parentheses, because `|` and `^` bind like nothing else does.
@@ -78,26 +69,37 @@ bool PlainOperator(ScalarOp op, const std::vector<Text>& args, Text* text) {
 
 }  // namespace
 
-Text PhasePrinter::Rounded(DType dtype, const Text& value) {
+Text Negated(const Text& a) {
+  return {"-" + (a.text.starts_with('-') ? "(" + a.text + ")" : a.At(Precedence::kUnary)),
+          Precedence::kUnary};
+}
+
+Text Chosen(const std::vector<Text>& args) {
+  return {args[0].At(Precedence::kOr) + " ? " + args[1].At(Precedence::kOr) + " : " +
+              args[2].At(Precedence::kTernary),
+          Precedence::kTernary};
+}
+
+Text ScalarOperators::Rounded(DType dtype, const Text& value) {
   if (dtype == DType::kF16) return Call(functions_.Use("RoundF16"), value);
   if (dtype == DType::kBF16) return Call(functions_.Use("RoundBF16"), value);
   return value;
 }
 
-Text PhasePrinter::Operator(ScalarOp op, DType dtype, const std::vector<Text>& args) {
+Text ScalarOperators::Apply(ScalarOp op, DType dtype, const std::vector<Text>& args) {
   Text text;
   if (PlainOperator(op, args, &text)) return text;
   if (dtype == DType::kBool && LogicOperator(op, args, &text)) return text;
-  if (!IsFloat(dtype)) return IntOperator(op, dtype, args);
-  text = FloatOperator(op, dtype, args);
+  if (!IsFloat(dtype)) return ApplyToInts(op, dtype, args);
+  text = ApplyToFloats(op, dtype, args);
   const bool rounds = IsNarrow(dtype) && !InfoOf(op).gives_bool && !InfoOf(op).keeps_narrow;
   return rounds ? Rounded(dtype, text) : text;
 }
 
-Text PhasePrinter::FloatOperator(ScalarOp op, DType dtype, const std::vector<Text>& args) {
+Text ScalarOperators::ApplyToFloats(ScalarOp op, DType dtype, const std::vector<Text>& args) {
   const bool is_double = dtype == DType::kF64;
   const std::string_view approximate = InfoOf(op).cuda.approximate;
-  if (kernel_.approximate && !is_double && !approximate.empty()) {
+  if (approximate_ && !is_double && !approximate.empty()) {
     return CallAll(functions_.Use(approximate), args);
   }
   switch (op) {
@@ -128,7 +130,7 @@ Text PhasePrinter::FloatOperator(ScalarOp op, DType dtype, const std::vector<Tex
   return CallAll(std::string(function) + (is_double ? "" : "f"), args);
 }
 
-Text PhasePrinter::IntOperator(ScalarOp op, DType dtype, const std::vector<Text>& args) {
+Text ScalarOperators::ApplyToInts(ScalarOp op, DType dtype, const std::vector<Text>& args) {
   const auto use = [&](const char* function) { return CallAll(functions_.Use(function), args); };
   const bool wide = dtype == DType::kI64;
   // The low bits of the type; 32-bit and wider results have wrapped around already.
@@ -170,74 +172,7 @@ Text PhasePrinter::IntOperator(ScalarOp op, DType dtype, const std::vector<Text>
   }
 }
 
-// 32-bit where neither an operand nor the result can leave 32 bits.
-Text PhasePrinter::IndexOperator(const ir::Expr& e, const ir::Apply& apply) {
-  std::vector<Text> args;
-  bool all_fit = true;
-  for (const ir::ExprRef& arg : apply.args) {
-    args.push_back(Scalar(arg));
-    if (arg->type.dtype == DType::kI64) all_fit = all_fit && Fits(*arg);
-  }
-  const bool fits = Fits(e);
-  if (apply.op == ScalarOp::kSelect) return Chosen(args);
-  const bool narrow = fits && all_fit;
-  if (!narrow) {
-    for (size_t i = 0; i < args.size(); ++i) {
-      const auto* constant = std::get_if<ir::IntImm>(&apply.args[i]->node);
-      if (constant != nullptr) {
-        args[i] = IntText(constant->value, true);
-      } else if (Fits(*apply.args[i])) {
-        args[i] = CastTo("long long", args[i]);
-      }
-    }
-  }
-  const auto done = [&](const Text& text) { return fits && !narrow ? CastTo("int", text) : text; };
-  if (analysis_.Of(e).wraps) return done(IntOperator(apply.op, DType::kI64, args));
-  int64_t constant = 0;
-  if (const auto* imm = std::get_if<ir::IntImm>(&apply.args.back()->node)) constant = imm->value;
-  switch (apply.op) {
-    case ScalarOp::kAdd:
-      if (constant < 0 && constant > INT32_MIN) {
-        return done(Infix(args[0], "-", IntText(-constant, !narrow), Precedence::kAdd));
-      }
-      return done(Infix(args[0], "+", args[1], Precedence::kAdd));
-    case ScalarOp::kSub:
-      return done(Infix(args[0], "-", args[1], Precedence::kAdd));
-    case ScalarOp::kMul:
-      return done(Infix(args[0], "*", args[1], Precedence::kMul));
-    case ScalarOp::kNeg:
-      return done(Negated(args[0]));
-    case ScalarOp::kDiv:
-    case ScalarOp::kMod:
-      return done(IndexDivision(apply, args[0], args[1], narrow));
-    default:
-      return done(IntOperator(apply.op, DType::kI64, args));
-  }
-}
-
-Text PhasePrinter::IndexDivision(const ir::Apply& apply, const Text& a, const Text& b,
-                                 bool narrow) {
-  const IndexFacts dividend = analysis_.Of(apply.args[0]);
-  const IndexFacts divisor = analysis_.Of(apply.args[1]);
-  const bool is_div = apply.op == ScalarOp::kDiv;
-  if (dividend.low >= 0 && divisor.low > 0) {
-    const std::string type = narrow ? "unsigned" : "unsigned long long";
-    const bool constant = divisor.low == divisor.high;
-    const Text by =
-        constant ? Text{std::to_string(divisor.low) + (narrow ? "u" : "ull")} : CastTo(type, b);
-    return CastTo(narrow ? "int" : "long long",
-                  Infix(CastTo(type, a), is_div ? "/" : "%", by, Precedence::kMul));
-  }
-  if (divisor.low == divisor.high && IsPowerOfTwo(divisor.low)) {
-    const Text whole{a.At(Precedence::kUnary)};
-    if (!is_div) return Infix(whole, "&", IntText(divisor.low - 1, !narrow), Precedence::kBitAnd);
-    return Infix(whole, ">>", IntText(__builtin_ctzll(static_cast<uint64_t>(divisor.low)), false),
-                 Precedence::kShift);
-  }
-  return Call(functions_.Use(is_div ? "FloorDivide" : "FloorMod"), a, b);
-}
-
-Text PhasePrinter::Converted(DType from, DType to, const Text& value) {
+Text ScalarOperators::Convert(DType from, DType to, const Text& value) {
   if (from == to) return value;
   const bool from_double = from == DType::kF64;
   if (IsFloat(from) && IsFloat(to)) {
@@ -259,6 +194,19 @@ Text PhasePrinter::Converted(DType from, DType to, const Text& value) {
   }
   if (IsFloat(to)) return Rounded(to, CastTo(to == DType::kF64 ? "double" : "float", value));
   return CastTo(StorageType(to), value);
+}
+
+Text ScalarOperators::FromStorage(DType dtype, const Text& raw) {
+  if (dtype == DType::kF16) return Call(functions_.Use("F16ToFloat"), raw);
+  if (dtype == DType::kBF16) return Call(functions_.Use("BF16ToFloat"), raw);
+  if (dtype == DType::kBool) return Infix(raw, "!=", Text{"0"}, Precedence::kEqual);
+  return raw;
+}
+
+Text ScalarOperators::ToStorage(DType dtype, const Text& value) {
+  if (dtype == DType::kF16) return Call(functions_.Use("F16Bits"), value);
+  if (dtype == DType::kBF16) return Call(functions_.Use("BF16Bits"), value);
+  return value;
 }
 
 }  // namespace mlc::codegen

@@ -1,7 +1,7 @@
-// Statements other than those of warps.
-#include <algorithm>
+#include "compiler/codegen/cuda/statements.h"
 
-#include "compiler/codegen/cuda/phase_printer.h"
+#include <algorithm>
+#include <string>
 
 namespace mlc::codegen {
 
@@ -35,89 +35,60 @@ bool HasShape(const ir::Stmt& stmt) {
 
 }  // namespace
 
-void PhasePrinter::Print(const ir::Stmt& stmt) {
+void StatementPrinter::Print(const ir::Stmt& stmt) {
   std::visit([this](const auto& node) { Do(node); }, stmt.node);
 }
 
-void PhasePrinter::Begin(std::initializer_list<ir::ExprRef> expressions) {
-  uses_.clear();
-  ready_.clear();
-  lane_ready_.clear();
-  raw_.clear();
-  for (const ir::ExprRef& e : expressions) CountUses(e);
-}
-
-void PhasePrinter::CountUses(const ir::ExprRef& e) {
-  if (e == nullptr || ++uses_[e.get()] > 1) return;
-  if (const auto* load = std::get_if<ir::Load>(&e->node)) {
-    CountUses(load->index);
-    CountUses(load->mask);
-  } else if (const auto* apply = std::get_if<ir::Apply>(&e->node)) {
-    for (const ir::ExprRef& arg : apply->args) CountUses(arg);
-  } else if (const auto* cast = std::get_if<ir::Cast>(&e->node)) {
-    CountUses(cast->value);
-  } else if (const auto* broadcast = std::get_if<ir::Broadcast>(&e->node)) {
-    CountUses(broadcast->value);
-  } else if (const auto* reduce = std::get_if<ir::ReduceLanes>(&e->node)) {
-    CountUses(reduce->value);
-  } else if (const auto* mask = std::get_if<ir::LaneMask>(&e->node)) {
-    CountUses(mask->active);
-  } else if (const auto* shuffle = std::get_if<ir::ShuffleXor>(&e->node)) {
-    CountUses(shuffle->value);
-  }
-}
-
-void PhasePrinter::Do(const ir::Block& block) {
+void StatementPrinter::Do(const ir::Block& block) {
   for (const ir::StmtRef& stmt : block.body) Print(*stmt);
 }
 
-void PhasePrinter::Do(const ir::For& loop) {
-  Begin({loop.begin, loop.end});
-  const Text begin = Scalar(loop.begin);
-  Text end = Scalar(loop.end);
-  if (HasLoad(*loop.end)) end = Temporary(TypeOf(loop.end), end);
-  analysis_.BindLoop(loop);
-  IndexFacts facts = analysis_.OfVar(loop.var);
+void StatementPrinter::Do(const ir::For& loop) {
+  expressions_.Begin({loop.begin, loop.end});
+  const Text begin = expressions_.scalars.Scalar(loop.begin);
+  Text end = expressions_.scalars.Scalar(loop.end);
+  if (HasLoad(*loop.end)) end = text_.Temporary(scope_.TypeOf(loop.end), end);
+  scope_.analysis.BindLoop(loop);
+  IndexFacts facts = scope_.analysis.OfVar(loop.var);
   if (facts.FitsInt() && facts.high > INT32_MAX - loop.step) {
     facts.high = int64_t{INT32_MAX} + loop.step;  // the last step leaves 32 bits
-    analysis_.Bind(loop.var, facts);
+    scope_.analysis.Bind(loop.var, facts);
   }
   if (loop.kind == ir::LoopKind::kUnrolled) {
-    Line("#pragma unroll");
+    text_.Line("#pragma unroll");
   } else if (HasShape(*loop.body)) {
-    Line("#pragma unroll 1");
+    text_.Line("#pragma unroll 1");
   }
-  const std::string& name = VarName(loop.var);
+  const std::string& name = scope_.VarName(loop.var);
   const std::string step = loop.step == 1 ? "++" + name : name + " += " + std::to_string(loop.step);
-  Open("for (" + std::string(IndexType(facts)) + " " + name + " = " + begin.text + "; " + name +
-       " < " + end.At(Precedence::kShift) + "; " + step + ")");
+  text_.Open("for (" + std::string(IndexType(facts)) + " " + name + " = " + begin.text + "; " +
+             name + " < " + end.At(Precedence::kShift) + "; " + step + ")");
   Print(*loop.body);
-  Close();
+  text_.Close();
 }
 
-void PhasePrinter::Do(const ir::If& branch) {
-  Begin({branch.condition});
-  Open("if (" + Scalar(branch.condition).text + ")");
+void StatementPrinter::Do(const ir::If& branch) {
+  expressions_.Begin({branch.condition});
+  text_.Open("if (" + expressions_.scalars.Scalar(branch.condition).text + ")");
   Print(*branch.then_body);
   if (branch.else_body != nullptr) {
-    --depth_;
-    Open("} else");
+    text_.Else();
     Print(*branch.else_body);
   }
-  Close();
+  text_.Close();
 }
 
-void PhasePrinter::Do(const ir::Let& let) {
-  Begin({let.value});
-  const Text value = Scalar(let.value);
-  analysis_.Bind(let.var, analysis_.Of(let.value));
-  Line("const " + std::string(TypeOf(let.value)) + " " + VarName(let.var) + " = " + value.text +
-       ";");
+void StatementPrinter::Do(const ir::Let& let) {
+  expressions_.Begin({let.value});
+  const Text value = expressions_.scalars.Scalar(let.value);
+  scope_.analysis.Bind(let.var, scope_.analysis.Of(let.value));
+  text_.Line("const " + std::string(scope_.TypeOf(let.value)) + " " + scope_.VarName(let.var) +
+             " = " + value.text + ";");
 }
 
-void PhasePrinter::Do(const ir::Store& store) {
-  Begin({store.index, store.value, store.mask});
-  if (BufferOf(store.buffer).scope == ir::Scope::kRegister) {
+void StatementPrinter::Do(const ir::Store& store) {
+  expressions_.Begin({store.index, store.value, store.mask});
+  if (scope_.BufferOf(store.buffer).scope == ir::Scope::kRegister) {
     StoreRegister(store);
   } else if (store.value->type.lanes == 1) {
     StoreScalar(store);
@@ -126,49 +97,81 @@ void PhasePrinter::Do(const ir::Store& store) {
   }
 }
 
-void PhasePrinter::StoreRegister(const ir::Store& store) {
-  const ir::Buffer& buffer = BufferOf(store.buffer);
-  const std::string& name = NameOf(store.buffer);
+void StatementPrinter::StoreRegister(const ir::Store& store) {
+  const ir::Buffer& buffer = scope_.BufferOf(store.buffer);
+  const std::string& name = scope_.NameOf(store.buffer);
   if (buffer.lanes == 1) {
-    const Text value = StorageOf(store.value);
-    Line(name + "[" + Scalar(store.index).text + "] = " + value.text + ";");
+    const Text value = expressions_.scalars.StorageOf(store.value);
+    text_.Line(name + "[" + expressions_.scalars.Scalar(store.index).text + "] = " + value.text +
+               ";");
     return;
   }
-  PrepareLanes(store.value);
-  const Text first = RegisterBase(buffer, store.index);
-  if (RepOf(buffer.dtype, buffer.lanes).words) {
-    PackWords(store.value, name, first);
+  expressions_.lanes.Prepare(store.value);
+  const Text first = expressions_.scalars.RegisterBase(buffer, store.index);
+  if (LaneArray::Of(buffer.dtype, buffer.lanes).words) {
+    expressions_.lanes.PackWords(store.value, name, first);
     return;
   }
-  LaneLoop(0, buffer.lanes, [&] {
-    const Text value = ToStorage(buffer.dtype, Lane(store.value));
+  expressions_.lanes.Loop(0, buffer.lanes, [&] {
+    const Text value =
+        expressions_.operators.ToStorage(buffer.dtype, expressions_.lanes.Lane(store.value));
     const std::string at = Infix(first, "+", Text{"L"}, Precedence::kAdd).text;
     return name + "[" + (first.text == "0" ? "L" : at) + "] = " + value.text + ";";
   });
 }
 
-void PhasePrinter::StoreScalar(const ir::Store& store) {
-  const Text value = StorageOf(store.value);
-  const Text index = Scalar(store.index);
-  const std::string place = NameOf(store.buffer) + "[" + index.text + "]";
+void StatementPrinter::StoreScalar(const ir::Store& store) {
+  const Text value = expressions_.scalars.StorageOf(store.value);
+  const Text index = expressions_.scalars.Scalar(store.index);
+  const std::string place = scope_.NameOf(store.buffer) + "[" + index.text + "]";
   std::string line;
-  if (store.mask != nullptr) line = "if (" + Scalar(store.mask).At(Precedence::kShift) + " > 0) ";
-  const bool global = BufferOf(store.buffer).scope != ir::Scope::kSharedMemory &&
-                      BufferOf(store.buffer).scope != ir::Scope::kThread;
+  if (store.mask != nullptr)
+    line = "if (" + expressions_.scalars.Scalar(store.mask).At(Precedence::kShift) + " > 0) ";
+  const bool global = scope_.BufferOf(store.buffer).scope != ir::Scope::kSharedMemory &&
+                      scope_.BufferOf(store.buffer).scope != ir::Scope::kThread;
   if (store.streaming && global) {
-    Line(line + "__stcs(&" + place + ", (" +
-         std::string(StorageType(BufferOf(store.buffer).dtype)) + ")(" + value.text + "));");
+    text_.Line(line + "__stcs(&" + place + ", (" +
+               std::string(StorageType(scope_.BufferOf(store.buffer).dtype)) + ")(" + value.text +
+               "));");
   } else {
-    Line(line + place + " = " + value.text + ";");
+    text_.Line(line + place + " = " + value.text + ";");
   }
 }
 
-void PhasePrinter::Do(const ir::Prefetch& prefetch) {
-  const ir::Scope scope = BufferOf(prefetch.buffer).scope;
+void StatementPrinter::Do(const ir::Prefetch& prefetch) {
+  const ir::Scope scope = scope_.BufferOf(prefetch.buffer).scope;
   if (scope != ir::Scope::kIn && scope != ir::Scope::kOut && scope != ir::Scope::kWorkspace) return;
-  Begin({prefetch.index});
-  const auto function = functions_.Use(prefetch.level == 1 ? "PrefetchL1" : "PrefetchL2");
-  Line(Call(function, Place(prefetch.buffer, prefetch.index)).text + ";");
+  expressions_.Begin({prefetch.index});
+  const auto function = scope_.functions.Use(prefetch.level == 1 ? "PrefetchL1" : "PrefetchL2");
+  text_.Line(Call(function, expressions_.scalars.Place(prefetch.buffer, prefetch.index)).text +
+             ";");
+}
+
+void StatementPrinter::StoreVector(const ir::Store& store) {
+  const ir::Buffer& buffer = scope_.BufferOf(store.buffer);
+  const bool global = buffer.scope == ir::Scope::kOut || buffer.scope == ir::Scope::kWorkspace;
+  const Access access = store.streaming && global ? Access::kStoreStreaming : Access::kStore;
+  expressions_.lanes.Prepare(store.value);
+  const int lanes = store.value->type.lanes;
+  const Pieces pieces =
+      expressions_.memory.Cut(store.buffer, store.index, lanes, store.stride, store.mask, access);
+  if (pieces.packed()) {
+    return expressions_.memory.Move(pieces, expressions_.lanes.StorageArray(store.value),
+                                    LaneArray::Of(buffer.dtype, lanes));
+  }
+  const Text base = pieces.index;
+  expressions_.lanes.Loop(0, lanes, [&] {
+    const Text offset = store.stride == 1
+                            ? Text{"L"}
+                            : Infix(IntText(store.stride, false), "*", Text{"L"}, Precedence::kMul);
+    const Text at = Infix(base, "+", offset, Precedence::kAdd);
+    std::string text;
+    if (store.mask != nullptr) text = "if (L < " + pieces.mask.text + ") ";
+    return text + pieces.name + "[" + at.text + "] = " +
+           expressions_.operators.ToStorage(buffer.dtype, expressions_.lanes.Lane(store.value))
+               .text +
+           ";";
+  });
 }
 
 }  // namespace mlc::codegen

@@ -1,0 +1,39 @@
+// Each scalar operator and conversion in C++. Not thread-safe; borrows the device functions, of
+// which it marks those that it calls.
+#pragma once
+
+#include <vector>
+
+#include "compiler/codegen/cuda/cxx_text.h"
+#include "compiler/codegen/cuda/device_functions.h"
+#include "compiler/types/scalar_op.h"
+
+namespace mlc::codegen {
+
+Text Negated(const Text& a);
+// The condition, and one of two values.
+Text Chosen(const std::vector<Text>& args);
+
+class ScalarOperators {
+ public:
+  // `approximate`: as Kernel::approximate.
+  ScalarOperators(DeviceFunctions& functions, bool approximate)
+      : functions_(functions), approximate_(approximate) {}
+
+  // Of operands of the type.
+  Text Apply(ScalarOp op, DType dtype, const std::vector<Text>& args);
+  Text ApplyToInts(ScalarOp op, DType dtype, const std::vector<Text>& args);
+  Text Convert(DType from, DType to, const Text& value);
+  // Between what lies in memory and what is computed with.
+  Text FromStorage(DType dtype, const Text& raw);
+  Text ToStorage(DType dtype, const Text& value);
+
+ private:
+  Text ApplyToFloats(ScalarOp op, DType dtype, const std::vector<Text>& args);
+  Text Rounded(DType dtype, const Text& value);
+
+  DeviceFunctions& functions_;
+  const bool approximate_;
+};
+
+}  // namespace mlc::codegen

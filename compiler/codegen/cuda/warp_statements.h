@@ -1,0 +1,37 @@
+// Statements that threads carry out together, and copies in the background. Not thread-safe;
+// borrows its arguments.
+#pragma once
+
+#include <set>
+
+#include "compiler/codegen/cuda/expressions.h"
+#include "compiler/codegen/cuda/phase_scope.h"
+#include "compiler/codegen/cuda/phase_text.h"
+
+namespace mlc::codegen {
+
+class WarpStatementPrinter {
+ public:
+  WarpStatementPrinter(PhaseScope& scope, PhaseText& text, Expressions& expressions)
+      : scope_(scope), text_(text), expressions_(expressions), scalars_(expressions.scalars) {}
+
+  void Print(const ir::Sync& sync);
+  void Print(const ir::CopyAsync& copy);
+  void Print(const ir::LoadMatrix& load);
+  void Print(const ir::LoadPeer& load);
+  void Print(const ir::Mma& mma);
+  void Print(const ir::WarpgroupMma& mma);
+  void Print(const ir::Arrive& arrive);
+
+ private:
+  void AwaitInputs();
+  void WaitProducts(int pending);
+
+  PhaseScope& scope_;
+  PhaseText& text_;
+  Expressions& expressions_;
+  ScalarPrinter& scalars_;
+  std::set<ir::BufferId> product_registers_;  // of the warpgroup_mmas so far
+};
+
+}  // namespace mlc::codegen
