@@ -1,10 +1,9 @@
-// load_matrix and mma in the GPU interpreter, with the fragments of the PTX ISA.
+#include "compiler/ir/interpret/gpu_matrix.h"
+
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
-
-#include "compiler/ir/interpret/gpu_machine.h"
 
 namespace mlc::ir {
 
@@ -89,88 +88,89 @@ void TruncateTf32(Lane* values, size_t count) {
 
 }  // namespace
 
-bool GpuMachine::Operand(BufferId id, const ExprRef& index, Lane* values) {
-  LaneStack::Frame frame(stack_);
-  Lane* at = frame.Take(Count());
-  Eval(*index, at);
-  GpuPrivate& from = *PrivateOf(id);
+bool GpuMatrices::Operand(BufferId id, const ExprRef& index, Lane* values) {
+  LaneStack::Frame frame(state_.stack);
+  Lane* at = frame.Take(state_.Count());
+  expressions_.Eval(*index, at);
+  GpuPrivate& from = *state_.PrivateOf(id);
   const auto lanes = static_cast<size_t>(from.buffer().lanes);
-  for (size_t i = 0; i < Count(); ++i) {
-    if (failed_ || !ReadPrivate(from, at[i].i, active_[i], values + i * lanes)) return false;
+  for (size_t i = 0; i < state_.Count(); ++i) {
+    if (state_.failed || !state_.ReadPrivate(from, at[i].i, state_.active[i], values + i * lanes))
+      return false;
   }
   return true;
 }
 
-void GpuMachine::Do(const Mma& mma) {
-  if (!AllOfWarps("mma")) return;
-  LaneStack::Frame frame(stack_);
-  const Buffer& a_buffer = kernel_.buffers[static_cast<size_t>(mma.a)];
-  const int b_lanes = kernel_.buffers[static_cast<size_t>(mma.b)].lanes;
+void GpuMatrices::Do(const Mma& mma) {
+  if (!state_.AllOfWarps("mma")) return;
+  LaneStack::Frame frame(state_.stack);
+  const Buffer& a_buffer = state_.BufferOf(mma.a);
+  const int b_lanes = state_.BufferOf(mma.b).lanes;
   const auto a_lanes = static_cast<size_t>(a_buffer.lanes);
-  Lane* a = frame.Take(Count() * a_lanes);
-  Lane* b = frame.Take(Count() * static_cast<size_t>(b_lanes));
-  Lane* c = frame.Take(Count() * 4);
+  Lane* a = frame.Take(state_.Count() * a_lanes);
+  Lane* b = frame.Take(state_.Count() * static_cast<size_t>(b_lanes));
+  Lane* c = frame.Take(state_.Count() * 4);
   if (!Operand(mma.a, mma.a_index, a) || !Operand(mma.b, mma.b_index, b) ||
       !Operand(mma.c, mma.c_index, c)) {
     return;
   }
   const bool is_tf32 = a_buffer.dtype == DType::kF32;
   if (is_tf32) {
-    TruncateTf32(a, Count() * a_lanes);
-    TruncateTf32(b, Count() * static_cast<size_t>(b_lanes));
+    TruncateTf32(a, state_.Count() * a_lanes);
+    TruncateTf32(b, state_.Count() * static_cast<size_t>(b_lanes));
   }
   const Lane* part = b + static_cast<size_t>(mma.part) * a_lanes / 2;
-  for (size_t i = 0; i < Count(); i += kWarpThreads) {
+  for (size_t i = 0; i < state_.Count(); i += kWarpThreads) {
     MultiplyWarp(is_tf32 ? 8 : 16, a + i * a_lanes, part + i * static_cast<size_t>(b_lanes),
                  b_lanes, c + i * 4);
   }
-  Lane* at = frame.Take(Count());
-  Eval(*mma.c_index, at);
-  GpuPrivate& to = *PrivateOf(mma.c);
-  for (size_t i = 0; i < Count(); ++i) {
-    if (!WritePrivate(to, at[i].i, active_[i], c + i * 4)) return;
+  Lane* at = frame.Take(state_.Count());
+  expressions_.Eval(*mma.c_index, at);
+  GpuPrivate& to = *state_.PrivateOf(mma.c);
+  for (size_t i = 0; i < state_.Count(); ++i) {
+    if (!state_.WritePrivate(to, at[i].i, state_.active[i], c + i * 4)) return;
   }
 }
 
 // `rows` rows of 16 bytes, whose places the threads from `first` on give.
-bool GpuMachine::ReadRows(const LoadMatrix& load, size_t first, const Lane* index, int rows,
-                          Lane* values) {
-  GpuMemory& from = MemoryOf(load.from);
+bool GpuMatrices::ReadRows(const LoadMatrix& load, size_t first, const Lane* index, int rows,
+                           Lane* values) {
+  GpuMemory& from = state_.MemoryOf(load.from);
   const int elements = 16 / SizeOf(from.buffer().dtype);
   for (int row = 0; row < rows; ++row) {
     const size_t i = first + static_cast<size_t>(row);
     if (index[i].i % elements != 0) {
-      Fail(StatusCode::kFailedPrecondition,
-           "loads a matrix row at '" + from.buffer().name + "[" + std::to_string(index[i].i) +
-               "]', which is not aligned to 16 bytes",
-           active_[i]);
+      state_.Fail(StatusCode::kFailedPrecondition,
+                  "loads a matrix row at '" + from.buffer().name + "[" +
+                      std::to_string(index[i].i) + "]', which is not aligned to 16 bytes",
+                  state_.active[i]);
       return false;
     }
     int64_t bad = 0;
     const GpuFault fault =
-        from.Read(index[i].i, 1, elements, active_[i], values + row * elements, &bad);
+        from.Read(index[i].i, 1, elements, state_.active[i], values + row * elements, &bad);
     if (fault != GpuFault::kNone) {
-      FailAccess(fault, "reads", from.buffer(), bad, active_[i]);
+      state_.FailAccess(fault, "reads", from.buffer(), bad, state_.active[i]);
       return false;
     }
   }
   return true;
 }
 
-void GpuMachine::Do(const LoadMatrix& load) {
-  if (!AllOfWarps("load_matrix")) return;
-  LaneStack::Frame frame(stack_);
-  Lane* to_index = frame.Take(Count());
-  Lane* from_index = frame.Take(Count());
-  Eval(*load.to_index, to_index);
-  Eval(*load.from_index, from_index);
-  if (failed_) return;
-  GpuPrivate& to = *PrivateOf(load.to);
+void GpuMatrices::Do(const LoadMatrix& load) {
+  if (!state_.AllOfWarps("load_matrix")) return;
+  LaneStack::Frame frame(state_.stack);
+  Lane* to_index = frame.Take(state_.Count());
+  Lane* from_index = frame.Take(state_.Count());
+  expressions_.Eval(*load.to_index, to_index);
+  expressions_.Eval(*load.from_index, from_index);
+  if (state_.failed) return;
+  GpuPrivate& to = *state_.PrivateOf(load.to);
   const int packed = 4 / SizeOf(to.buffer().dtype);  // elements of the 4 bytes of a thread
   const int elements = packed * 4;                   // of a row
   const int matrices = to.buffer().lanes / packed;
   std::array<Lane, 4 * 8 * 8> values;
-  for (size_t first = 0; first < Count(); first += kWarpThreads) {
+  for (size_t first = 0; first < state_.Count(); first += kWarpThreads) {
     if (!ReadRows(load, first, from_index, matrices * 8, values.data())) return;
     for (int t = 0; t < kWarpThreads; ++t) {
       std::array<Lane, 8> lanes;
@@ -183,7 +183,7 @@ void GpuMachine::Do(const LoadMatrix& load) {
         }
       }
       const size_t i = first + static_cast<size_t>(t);
-      if (!WritePrivate(to, to_index[i].i, active_[i], lanes.data())) return;
+      if (!state_.WritePrivate(to, to_index[i].i, state_.active[i], lanes.data())) return;
     }
   }
 }

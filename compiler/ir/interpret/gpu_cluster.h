@@ -1,0 +1,46 @@
+// The blocks of a cluster while they do not run, in an interpreted GPU kernel. A block alone is a
+// cluster of one. Not thread-safe; borrows the state and the expressions.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compiler/ir/interpret/gpu_expr.h"
+#include "compiler/ir/interpret/gpu_state.h"
+
+namespace mlc::ir {
+
+class GpuCluster {
+ public:
+  GpuCluster(GpuState& state, GpuExpressions& expressions)
+      : state_(state), expressions_(expressions) {}
+
+  // The memory and the variables of the state's block. Parameters come first among the buffers.
+  void MakeBlock(std::span<const std::span<std::byte>> params);
+  // What the other blocks of the largest cluster need. REQUIRES: MakeBlock.
+  void MakeOthers(int blocks);
+
+  // Changes places with the block of the state's rank.
+  void Swap();
+  void Leave();  // the state's block stops at a cluster barrier
+  // It goes on; `seen`: what the blocks of the cluster published before the barrier.
+  void Resume(const std::vector<GpuClock::Span>& seen);
+  void Do(const LoadPeer& load);
+
+ private:
+  struct WaitingBlock {
+    GpuBlock block;  // memories: null where not of a block
+    GpuClock::Place place;
+  };
+
+  std::unique_ptr<GpuMemory> MakeMemory(size_t buffer, std::span<std::byte> param,
+                                        std::span<const std::unique_ptr<GpuMemory>> others);
+
+  GpuState& state_;
+  GpuExpressions& expressions_;
+  std::vector<WaitingBlock> waiting_;  // by rank; empty without clusters
+};
+
+}  // namespace mlc::ir
