@@ -1,0 +1,39 @@
+// The rules of what only GPU kernels have: threads loops, shared memory, counters and collective
+// statements. Not thread-safe; borrows the scope and the expressions.
+#pragma once
+
+#include "compiler/ir/verify_expr.h"
+#include "compiler/ir/verify_scope.h"
+
+namespace mlc::ir {
+
+class GpuVerifier {
+ public:
+  GpuVerifier(VerifyScope& scope, const ExpressionVerifier& expressions)
+      : scope_(scope), expressions_(expressions) {}
+
+  // Of any kernel.
+  Status CheckBuffers() const;
+  // The phase's body is one threads loop, which it keeps.
+  Status CheckThreads(const For& phase);
+  bool IsThreadsLoop(const For& loop) const { return &loop == threads_; }
+  // A statement that only GPU kernels have.
+  Status CheckStmt(const Stmt& stmt, int depth);
+
+ private:
+  Status CheckCluster(const For& phase) const;
+  Status Check(const Sync& sync, int depth);
+  Status Check(const CopyAsync& copy, int depth) const;
+  Status Check(const LoadMatrix& load, int depth) const;
+  Status Check(const LoadPeer& load, int depth) const;
+  Status Check(const Mma& mma, int depth) const;
+  Status Check(const WarpgroupMma& mma, int depth) const;
+  Status Check(const Arrive& arrive, int depth);
+
+  VerifyScope& scope_;
+  const ExpressionVerifier& expressions_;
+  const For* threads_ = nullptr;  // of the current phase
+  int awaits_ = 0;                // in the current phase
+};
+
+}  // namespace mlc::ir
