@@ -28,102 +28,21 @@ std::string ConstantText(DType dtype, double value) {
 
 const SyncForm& FormOf(SyncKind kind) { return kSyncForms[static_cast<size_t>(kind)]; }
 
-class Printer {
+// Prints expressions into a text.
+class ExpressionPrinter {
  public:
-  explicit Printer(const Kernel& kernel) : kernel_(kernel) {}
+  ExpressionPrinter(const Kernel& kernel, std::string& text) : kernel_(kernel), text_(text) {}
 
-  std::string Run() {
-    text_ = "kernel " + kernel_.name;
-    if (kernel_.approximate) text_ += " approximate";
-    text_ += " {\n";
-    for (const Buffer& buffer : kernel_.buffers) {
-      text_ += "  ";
-      text_ += ToText(buffer.scope);
-      text_ += " " + buffer.name + ": ";
-      text_ += ToText(buffer.dtype);
-      if (buffer.lanes > 1) {
-        text_ += 'x';
-        text_ += std::to_string(buffer.lanes);
-      }
-      text_ += '[';
-      text_ += std::to_string(buffer.size);
-      text_ += ']';
-      if (buffer.overlays >= 0) text_ += " overlays " + NameOf(buffer.overlays);
-      text_ += '\n';
-    }
-    for (const StmtRef& phase : kernel_.phases) Print(*phase, 1);
-    return text_ + "}\n";
+  const std::string& NameOf(BufferId id) const {
+    return kernel_.buffers[static_cast<size_t>(id)].name;
+  }
+  const std::string& VarName(VarId id) const { return kernel_.vars[static_cast<size_t>(id)]; }
+
+  void Print(const Expr& e) {
+    std::visit([&](const auto& node) { Node(e.type, node); }, e.node);
   }
 
- private:
-  void Indent(int depth) { text_.append(static_cast<size_t>(depth) * 2, ' '); }
-  const std::string& NameOf(BufferId id) { return kernel_.buffers[static_cast<size_t>(id)].name; }
-  const std::string& VarName(VarId id) { return kernel_.vars[static_cast<size_t>(id)]; }
-
-  void Print(const Stmt& stmt, int depth) {
-    if (const Block* block = std::get_if<Block>(&stmt.node)) {
-      for (const StmtRef& s : block->body) Print(*s, depth);
-      return;
-    }
-    Indent(depth);
-    std::visit([&](const auto& node) { Line(node, depth); }, stmt.node);
-    text_ += '\n';
-  }
-
-  void Braced(const StmtRef& body, int depth) {
-    text_ += " {\n";
-    Print(*body, depth + 1);
-    Indent(depth);
-    text_ += '}';
-  }
-
-  void Line(const Block&, int) {}
-  void Line(const For& loop, int depth) {
-    if (loop.kind == LoopKind::kParallel) text_ += "parallel ";
-    if (loop.kind == LoopKind::kUnrolled) text_ += "unrolled ";
-    if (loop.kind == LoopKind::kThreads) text_ += "threads ";
-    text_ += "for " + VarName(loop.var) + " in ";
-    Print(*loop.begin);
-    text_ += " .. ";
-    Print(*loop.end);
-    if (loop.step != 1) {
-      text_ += " step ";
-      text_ += std::to_string(loop.step);
-    }
-    if (loop.per_sm != 0) text_ += " per_sm " + std::to_string(loop.per_sm);
-    if (loop.cluster != 1) text_ += " cluster " + std::to_string(loop.cluster);
-    Braced(loop.body, depth);
-  }
-  void Line(const If& branch, int depth) {
-    text_ += "if ";
-    Print(*branch.condition);
-    Braced(branch.then_body, depth);
-    if (branch.else_body == nullptr) return;
-    text_ += " else";
-    Braced(branch.else_body, depth);
-  }
-  void Line(const Let& let, int) {
-    text_ += "let " + VarName(let.var) + " = ";
-    Print(*let.value);
-  }
-  void Line(const Store& store, int) {
-    text_ += NameOf(store.buffer) + "[";
-    Print(*store.index);
-    Access(store.stride, store.mask);
-    text_ += "] = ";
-    Print(*store.value);
-    if (store.streaming) text_ += " streaming";
-  }
-  void Line(const Sync& sync, int) {
-    const SyncForm& form = FormOf(sync.kind);
-    text_ += form.keyword;
-    if (form.counted != nullptr) text_ += " " + std::to_string(sync.pending);
-  }
-  template <HasForm Statement>
-  void Line(const Statement& statement, int);
-
-  class FormWriter;
-
+  // What follows the index of an access.
   void Access(int64_t stride, const ExprRef& mask) {
     if (stride != 1) {
       text_ += ", stride=";
@@ -134,10 +53,7 @@ class Printer {
     Print(*mask);
   }
 
-  void Print(const Expr& e) {
-    std::visit([&](const auto& node) { Node(e.type, node); }, e.node);
-  }
-
+ private:
   void Typed(DType dtype, const std::string& value) {
     text_ += ToText(dtype);
     text_ += "(" + value + ")";
@@ -217,32 +133,133 @@ class Printer {
   }
 
   const Kernel& kernel_;
+  std::string& text_;
+};
+
+class Printer {
+ public:
+  explicit Printer(const Kernel& kernel) : kernel_(kernel), expressions_(kernel, text_) {}
+  Printer(const Printer&) = delete;
+  Printer& operator=(const Printer&) = delete;
+
+  std::string Run() {
+    text_ = "kernel " + kernel_.name;
+    if (kernel_.approximate) text_ += " approximate";
+    text_ += " {\n";
+    for (const Buffer& buffer : kernel_.buffers) {
+      text_ += "  ";
+      text_ += ToText(buffer.scope);
+      text_ += " " + buffer.name + ": ";
+      text_ += ToText(buffer.dtype);
+      if (buffer.lanes > 1) {
+        text_ += 'x';
+        text_ += std::to_string(buffer.lanes);
+      }
+      text_ += '[';
+      text_ += std::to_string(buffer.size);
+      text_ += ']';
+      if (buffer.overlays >= 0) text_ += " overlays " + expressions_.NameOf(buffer.overlays);
+      text_ += '\n';
+    }
+    for (const StmtRef& phase : kernel_.phases) Print(*phase, 1);
+    return text_ + "}\n";
+  }
+
+ private:
+  void Indent(int depth) { text_.append(static_cast<size_t>(depth) * 2, ' '); }
+  void Print(const Stmt& stmt, int depth) {
+    if (const Block* block = std::get_if<Block>(&stmt.node)) {
+      for (const StmtRef& s : block->body) Print(*s, depth);
+      return;
+    }
+    Indent(depth);
+    std::visit([&](const auto& node) { Line(node, depth); }, stmt.node);
+    text_ += '\n';
+  }
+
+  void Braced(const StmtRef& body, int depth) {
+    text_ += " {\n";
+    Print(*body, depth + 1);
+    Indent(depth);
+    text_ += '}';
+  }
+
+  void Line(const Block&, int) {}
+  void Line(const For& loop, int depth) {
+    if (loop.kind == LoopKind::kParallel) text_ += "parallel ";
+    if (loop.kind == LoopKind::kUnrolled) text_ += "unrolled ";
+    if (loop.kind == LoopKind::kThreads) text_ += "threads ";
+    text_ += "for " + expressions_.VarName(loop.var) + " in ";
+    expressions_.Print(*loop.begin);
+    text_ += " .. ";
+    expressions_.Print(*loop.end);
+    if (loop.step != 1) {
+      text_ += " step ";
+      text_ += std::to_string(loop.step);
+    }
+    if (loop.per_sm != 0) text_ += " per_sm " + std::to_string(loop.per_sm);
+    if (loop.cluster != 1) text_ += " cluster " + std::to_string(loop.cluster);
+    Braced(loop.body, depth);
+  }
+  void Line(const If& branch, int depth) {
+    text_ += "if ";
+    expressions_.Print(*branch.condition);
+    Braced(branch.then_body, depth);
+    if (branch.else_body == nullptr) return;
+    text_ += " else";
+    Braced(branch.else_body, depth);
+  }
+  void Line(const Let& let, int) {
+    text_ += "let " + expressions_.VarName(let.var) + " = ";
+    expressions_.Print(*let.value);
+  }
+  void Line(const Store& store, int) {
+    text_ += expressions_.NameOf(store.buffer) + "[";
+    expressions_.Print(*store.index);
+    expressions_.Access(store.stride, store.mask);
+    text_ += "] = ";
+    expressions_.Print(*store.value);
+    if (store.streaming) text_ += " streaming";
+  }
+  void Line(const Sync& sync, int) {
+    const SyncForm& form = FormOf(sync.kind);
+    text_ += form.keyword;
+    if (form.counted != nullptr) text_ += " " + std::to_string(sync.pending);
+  }
+  template <HasForm Statement>
+  void Line(const Statement& statement, int);
+
+  class FormWriter;
+
+  const Kernel& kernel_;
   std::string text_;
+  ExpressionPrinter expressions_;
 };
 
 // A visitor of forms.
 class Printer::FormWriter {
  public:
-  explicit FormWriter(Printer& printer) : printer_(printer), text_(printer.text_) {}
+  explicit FormWriter(Printer& printer)
+      : expressions_(printer.expressions_), text_(printer.text_) {}
 
   void Place(BufferId buffer, const ExprRef& index) {
     Open(buffer, index);
     Close();
   }
   void Open(BufferId buffer, const ExprRef& index) {
-    Word(printer_.NameOf(buffer));
+    Word(expressions_.NameOf(buffer));
     text_ += '[';
-    printer_.Print(*index);
+    expressions_.Print(*index);
   }
   void Close() { text_ += ']'; }
   void Level(int value) { text_ += ", level=" + std::to_string(value); }
   void Lanes(int value) { text_ += ", lanes=" + std::to_string(value); }
-  void Mask(const ExprRef& index) { printer_.Access(1, index); }
+  void Mask(const ExprRef& index) { expressions_.Access(1, index); }
   void Index(const ExprRef& index) {
     text_ += ' ';
-    printer_.Print(*index);
+    expressions_.Print(*index);
   }
-  void Variable(VarId var) { Word(printer_.VarName(var)); }
+  void Variable(VarId var) { Word(expressions_.VarName(var)); }
   void Word(std::string_view word) { (text_ += ' ') += word; }
   void Flag(std::string_view word, bool value) {
     if (value) Word(word);
@@ -258,7 +275,7 @@ class Printer::FormWriter {
   }
 
  private:
-  Printer& printer_;
+  ExpressionPrinter& expressions_;
   std::string& text_;
 };
 

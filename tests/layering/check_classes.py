@@ -18,7 +18,6 @@ WAITING = {
     ("compiler/codegen/emit_kernel.h", "PhaseEmitter"): 38,
     ("compiler/graph/onnx/op_context.h", "OpContext"): 29,
     ("compiler/ir/parser.h", "Parser"): 34,
-    ("compiler/ir/print.cc", "Printer"): 28,
     ("compiler/schedule/cpu/row_reduce/row_walk.h", "RowWalk"): 45,
     ("compiler/schedule/fusion/fused.h", "Fused"): 38,
     ("db/sqlite/sqlite_log.cc", "SqliteLog"): 26,
