@@ -18,6 +18,15 @@
 namespace mlc::db {
 namespace {
 
+Status CheckKey(const WorkloadRow& row) {
+  if (mlc::DigestOf(std::string_view(row.text)) == row.key) return Status();
+  return InvalidArgument("a workload's key must be the digest of its text");
+}
+
+Status ReadOnly() {
+  return Status(StatusCode::kPermissionDenied, "this log was opened for reading only");
+}
+
 // Reads go to the pool in both modes; writes to the queue, which only a writing log has.
 class SqliteLog : public TuningLog {
  public:
@@ -106,13 +115,6 @@ class SqliteLog : public TuningLog {
   Result<LogStats> Stats() const override { return reads_.Stats(); }
 
  private:
-  static Status CheckKey(const WorkloadRow& row) {
-    if (mlc::DigestOf(std::string_view(row.text)) == row.key) return Status();
-    return InvalidArgument("a workload's key must be the digest of its text");
-  }
-  static Status ReadOnly() {
-    return Status(StatusCode::kPermissionDenied, "this log was opened for reading only");
-  }
   Status Write(CommitQueue::Write write) {
     return queue_ ? queue_->PushAndWait(std::move(write)) : ReadOnly();
   }

@@ -20,7 +20,6 @@ WAITING = {
     ("compiler/ir/parser.h", "Parser"): 34,
     ("compiler/schedule/cpu/row_reduce/row_walk.h", "RowWalk"): 45,
     ("compiler/schedule/fusion/fused.h", "Fused"): 38,
-    ("db/sqlite/sqlite_log.cc", "SqliteLog"): 26,
     ("server/scheduler/leases.h", "Leases"): 48,
     ("server/search/task_search.h", "TaskSearch"): 44,
     ("server/tuner/tuner.h", "Tuner"): 26,
