@@ -23,7 +23,6 @@ WAITING = {
     ("server/scheduler/leases.h", "Leases"): 48,
     ("server/search/task_search.h", "TaskSearch"): 44,
     ("server/tuner/tuner.h", "Tuner"): 26,
-    ("worker/engine/engine.h", "Engine"): 26,
 }
 
 LITERAL = re.compile(

@@ -20,6 +20,20 @@ ReferenceOptions ReferencesOf(const EngineOptions& options) {
   return references;
 }
 
+// What the trials of a device wait for.
+DeviceDemand DemandOf(const std::list<Job>& jobs, const WorkerDevice& device, int builders) {
+  DeviceDemand demand;
+  demand.builders = builders;
+  for (const Job& job : jobs) {
+    if (job.device != &device) continue;
+    ++demand.held;
+    if (job.stage <= Stage::kBuilding) ++demand.unbuilt;
+    if (job.stage == Stage::kBuilding) ++demand.building;
+    if (job.stage == Stage::kBuilt && job.data->sets.empty()) ++demand.unchecked;
+  }
+  return demand;
+}
+
 }  // namespace
 
 Engine::Engine(const EngineOptions& options, std::vector<std::unique_ptr<WorkerDevice>> devices)
@@ -104,8 +118,8 @@ void Engine::Work(int timeout_ms, int fd) {
   Builders::AddTo(jobs_, waiting);
   references_.AddTo(waiting);
   NoteTimes();
-  NoteDemand();
   for (const std::unique_ptr<WorkerDevice>& device : devices_) {
+    device->Note(DemandOf(jobs_, *device, builders_.most()));
     timeout_ms = device->AddTo(waiting, timeout_ms);
   }
   if (fd >= 0) waiting.push_back({fd, POLLIN, 0});

@@ -83,7 +83,6 @@ class Engine {
   void CollectMeasured();
   void MeasureAlone(Slot& slot);
   void NoteTimes();
-  void NoteDemand();
 
   std::vector<std::unique_ptr<WorkerDevice>> devices_;
   std::vector<target::Target> targets_;

@@ -169,19 +169,4 @@ void Engine::NoteTimes() {
   }
 }
 
-void Engine::NoteDemand() {
-  for (const std::unique_ptr<WorkerDevice>& device : devices_) {
-    DeviceDemand demand;
-    demand.builders = builders_.most();
-    for (const Job& job : jobs_) {
-      if (job.device != device.get()) continue;
-      ++demand.held;
-      if (job.stage <= Stage::kBuilding) ++demand.unbuilt;
-      if (job.stage == Stage::kBuilding) ++demand.building;
-      if (job.stage == Stage::kBuilt && job.data->sets.empty()) ++demand.unchecked;
-    }
-    device->Note(demand);
-  }
-}
-
 }  // namespace mlc::worker
