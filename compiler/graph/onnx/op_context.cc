@@ -10,11 +10,6 @@ ValueId OpContext::In(int i) {
   return kNoValue;
 }
 
-std::optional<ValueId> OpContext::Optional(int i) {
-  if (!Has(i)) return std::nullopt;
-  return operands_[static_cast<size_t>(i)];
-}
-
 Dims OpContext::IntsIn(int i) { return b.Ints(In(i), "operand " + std::to_string(i)); }
 
 bool OpContext::HasAttr(std::string_view name) const {
@@ -75,34 +70,6 @@ TensorDataRef OpContext::Tensor(std::string_view name) {
   if (data.ok()) return *std::move(data);
   b.Fail(data.status());
   return nullptr;
-}
-
-int64_t OpContext::Axis(int64_t axis, int64_t rank) {
-  if (axis < -rank || axis >= rank) {
-    Fail("axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
-    return 0;
-  }
-  return axis < 0 ? axis + rank : axis;
-}
-
-Dims OpContext::Axes(Dims axes, int64_t rank) {
-  std::vector<bool> seen(static_cast<size_t>(rank), false);
-  for (int64_t& axis : axes) {
-    axis = Axis(axis, rank);
-    if (!ok()) return {};
-    if (seen[static_cast<size_t>(axis)]) {
-      Fail("axis " + std::to_string(axis) + " is given twice");
-      return {};
-    }
-    seen[static_cast<size_t>(axis)] = true;
-  }
-  return axes;
-}
-
-std::optional<Dims> OpContext::AxesOperandOrAttr(int i) {
-  if (Has(i)) return IntsIn(i);
-  if (HasAttr("axes")) return Ints("axes");
-  return std::nullopt;
 }
 
 void OpContext::Out(ValueId value, int k) {

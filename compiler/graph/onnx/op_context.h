@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,8 +45,6 @@ class OpContext {
   int OperandCount() const { return static_cast<int>(operands_.size()); }
   bool Has(int i) const { return i < OperandCount() && operands_[static_cast<size_t>(i)] >= 0; }
   ValueId In(int i);
-  std::optional<ValueId> Optional(int i);
-  const std::vector<ValueId>& operands() const { return operands_; }
   // A constant operand's elements.
   Dims IntsIn(int i);
 
@@ -62,13 +59,6 @@ class OpContext {
   Dims Ints(std::string_view name, const Dims& fallback = {});
   std::vector<double> Floats(std::string_view name);
   TensorDataRef Tensor(std::string_view name);
-
-  // `axis` counted from the front; fails if it lies outside [-rank, rank).
-  int64_t Axis(int64_t axis, int64_t rank);
-  // Each normalised; fails on a repeated one.
-  Dims Axes(Dims axes, int64_t rank);
-  // The axes from operand `i` or, before it existed, from attribute "axes"; nullopt if absent.
-  std::optional<Dims> AxesOperandOrAttr(int i);
 
   // Results. Unused optional outputs may be left out.
   int OutputCount() const { return static_cast<int>(node_.outputs.size()); }

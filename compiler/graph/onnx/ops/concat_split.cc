@@ -1,4 +1,5 @@
 // Joining values along an axis and cutting them apart.
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
@@ -14,7 +15,7 @@ void Concat(OpContext& c) {
     if (c.b.RankOf(part) != rank) return c.Fail("operands have different ranks");
   }
   if (c.opset() >= 4 && !c.HasAttr("axis")) return c.Fail("attribute 'axis' is missing");
-  const int64_t axis = c.Axis(c.Int("axis", 1), rank);
+  const int64_t axis = Axis(c, c.Int("axis", 1), rank);
   if (!c.ok()) return;
   c.Out(c.b.Concat(parts, axis));
 }
@@ -37,7 +38,7 @@ Dims EqualParts(OpContext& c, int64_t dim) {
 
 void Split(OpContext& c) {
   const ValueId x = c.In(0);
-  const int64_t axis = c.Axis(c.Int("axis", 0), c.b.RankOf(x));
+  const int64_t axis = Axis(c, c.Int("axis", 0), c.b.RankOf(x));
   if (!c.ok()) return;
   const int64_t dim = c.b.Dim(x, axis);
   Dims sizes;

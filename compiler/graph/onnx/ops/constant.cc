@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
 #include "compiler/graph/onnx/tensor.h"
 #include "compiler/graph/tensor_io.h"
@@ -137,7 +138,7 @@ void OneHot(OpContext& c) {
   const ValueId depth_operand = b.Cast(c.In(1), DType::kI64);
   const ValueId values = c.In(2);
   const Dims depth = b.Ints(depth_operand, "operand 1");
-  const int64_t axis = c.Axis(c.Int("axis", -1), b.RankOf(indices) + 1);
+  const int64_t axis = Axis(c, c.Int("axis", -1), b.RankOf(indices) + 1);
   if (!c.ok()) return;
   if (depth.size() != 1 || depth[0] < 1 || depth[0] > kMaxRange) {
     return c.Fail("depth must be a positive scalar");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
 #include "compiler/graph/onnx/tensor.h"
 
@@ -83,7 +84,7 @@ int64_t TransformAxis(OpContext& c, int64_t rank) {
     if (!c.ok()) return 0;
     axis = given[0];
   }
-  axis = c.Axis(axis, rank);
+  axis = Axis(c, axis, rank);
   if (c.ok() && axis == rank - 1) c.Fail("the axis must not be the last");
   return axis;
 }

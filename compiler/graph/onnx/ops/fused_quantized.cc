@@ -2,6 +2,7 @@
 // the arithmetic of what they stand for.
 #include <algorithm>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/ops/pools.h"
 #include "compiler/graph/onnx/ops/quantize.h"
 #include "compiler/graph/onnx/tables.h"
@@ -54,7 +55,7 @@ void QLinearLeakyRelu(OpContext& c) {
 
 void QLinearSoftmax(OpContext& c) {
   const ValueId x = Real(c, 0);
-  const int64_t axis = c.Axis(c.Int("axis", -1), c.b.RankOf(x));
+  const int64_t axis = Axis(c, c.Int("axis", -1), c.b.RankOf(x));
   if (c.Int("opset", 13) < 13) return c.Unsupported("the flat form of operator sets before 13");
   OutQuantized(c, c.b.Softmax(x, axis), 3, c.b.DTypeOf(c.In(0)));
 }
@@ -84,7 +85,7 @@ void QLinearConcat(OpContext& c) {
   std::vector<ValueId> parts;
   for (int at = 2; at < c.OperandCount() && c.ok(); at += 3) parts.push_back(Real(c, at));
   if (parts.empty()) return c.Fail("there is nothing to join");
-  const int64_t axis = c.Axis(c.RequiredInt("axis"), c.b.RankOf(parts[0]));
+  const int64_t axis = Axis(c, c.RequiredInt("axis"), c.b.RankOf(parts[0]));
   if (!c.ok()) return;
   OutQuantized(c, c.b.Concat(std::move(parts), axis), 0, c.b.DTypeOf(c.In(2)));
 }

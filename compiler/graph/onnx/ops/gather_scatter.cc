@@ -1,6 +1,7 @@
 // Gathers and scatters. Constant indices are checked here; others are the kernels' to bound.
 #include <algorithm>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
@@ -53,7 +54,7 @@ std::string Reduction(OpContext& c) {
 void GatherAlong(OpContext& c, Op op) {
   const ValueId data = c.In(0);
   const ValueId indices = c.In(1);
-  const int64_t axis = c.Axis(c.Int("axis", 0), c.b.RankOf(data));
+  const int64_t axis = Axis(c, c.Int("axis", 0), c.b.RankOf(data));
   if (!c.ok() || !CheckAxisIndices(c, indices, c.b.Dim(data, axis))) return;
   Value gather;
   gather.op = op;
@@ -83,7 +84,7 @@ void ScatterElements(OpContext& c) {
   const ValueId data = c.In(0);
   const ValueId indices = c.In(1);
   const ValueId updates = c.In(2);
-  const int64_t axis = c.Axis(c.Int("axis", 0), c.b.RankOf(data));
+  const int64_t axis = Axis(c, c.Int("axis", 0), c.b.RankOf(data));
   const std::string reduction = Reduction(c);
   if (!c.ok() || !CheckAxisIndices(c, indices, c.b.Dim(data, axis))) return;
   Value scatter;

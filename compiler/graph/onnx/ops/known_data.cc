@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
@@ -48,7 +49,7 @@ void Compress(OpContext& c) {
   if (!c.ok()) return;
   int64_t axis = 0;
   if (c.HasAttr("axis")) {
-    axis = c.Axis(c.Int("axis", 0), b.RankOf(x));
+    axis = Axis(c, c.Int("axis", 0), b.RankOf(x));
   } else {
     x = b.Reshape(x, {b.TypeOf(x).NumElements()});
   }
@@ -75,8 +76,8 @@ void ReverseSequence(OpContext& c) {
   const ValueId x = c.In(0);
   const ValueId lengths = b.Cast(c.In(1), DType::kI64);
   const int rank = b.RankOf(x);
-  const int64_t batch = c.Axis(c.Int("batch_axis", 1), rank);
-  const int64_t time = c.Axis(c.Int("time_axis", 0), rank);
+  const int64_t batch = Axis(c, c.Int("batch_axis", 1), rank);
+  const int64_t time = Axis(c, c.Int("time_axis", 0), rank);
   if (!c.ok()) return;
   if (batch == time || b.DimsOf(lengths) != Dims{b.Dim(x, batch)}) {
     return c.Fail("the lengths do not fit the batch");
@@ -99,7 +100,7 @@ void TensorScatter(OpContext& c) {
   const ValueId cache = c.In(0);
   const ValueId update = c.In(1);
   const int rank = b.RankOf(cache);
-  const int64_t axis = c.Axis(c.Int("axis", -2), rank);
+  const int64_t axis = Axis(c, c.Int("axis", -2), rank);
   const std::string mode = c.Text("mode", "linear");
   if (!c.ok()) return;
   if (mode != "linear" && mode != "circular") return c.Fail("the mode must be linear or circular");

@@ -1,6 +1,7 @@
 // Normalisations. What is constant per channel folds into one scale and one shift here.
 #include <algorithm>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/ops/norms.h"
 #include "compiler/graph/onnx/tables.h"
 
@@ -137,7 +138,7 @@ void LayerNormalization(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
   const ValueId scale = c.In(1);
-  const int64_t axis = c.Axis(c.Int("axis", -1), b.RankOf(x));
+  const int64_t axis = Axis(c, c.Int("axis", -1), b.RankOf(x));
   if (!c.ok()) return;
   const double epsilon = c.Float("epsilon", 1e-5);
   std::vector<ValueId> operands = {x, scale};
@@ -157,7 +158,7 @@ void RmsNormalization(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
   const ValueId scale = c.In(1);
-  const int64_t axis = c.Axis(c.Int("axis", -1), b.RankOf(x));
+  const int64_t axis = Axis(c, c.Int("axis", -1), b.RankOf(x));
   if (!c.ok()) return;
   c.Out(RmsNorm(b, x, scale, axis, c.Float("epsilon", 1e-5)));
 }
@@ -165,7 +166,7 @@ void RmsNormalization(OpContext& c) {
 void LpNormalization(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
-  const int64_t axis = c.Axis(c.Int("axis", -1), b.RankOf(x));
+  const int64_t axis = Axis(c, c.Int("axis", -1), b.RankOf(x));
   const int64_t p = c.Int("p", 2);
   if (!c.ok()) return;
   if (p != 1 && p != 2) return c.Fail("p must be 1 or 2");
@@ -178,7 +179,7 @@ void LpNormalization(OpContext& c) {
 void MeanVarianceNormalization(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
-  Dims axes = c.Axes(c.Ints("axes", {0, 2, 3}), b.RankOf(x));
+  Dims axes = Axes(c, c.Ints("axes", {0, 2, 3}), b.RankOf(x));
   std::sort(axes.begin(), axes.end());
   if (!c.ok()) return;
   const ValueId off = b.Minus(x, b.Reduce("mean", x, axes, true));

@@ -1,6 +1,7 @@
 // Pad, and CenterCropPad, which crops and pads around the middle.
 #include <algorithm>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
@@ -42,7 +43,7 @@ void Pad(OpContext& c) {
   const bool attrs = c.opset() < 11;
   Dims pads = attrs ? c.Ints(c.HasAttr("pads") ? "pads" : "paddings") : c.IntsIn(1);
   if (c.Has(3)) {
-    const Dims axes = c.Axes(c.IntsIn(3), b.RankOf(x));
+    const Dims axes = Axes(c, c.IntsIn(3), b.RankOf(x));
     if (!c.ok()) return;
     if (pads.size() != 2 * axes.size()) return c.Fail("pads must have two entries per axis");
     pads = SpreadPads(pads, axes, rank);
@@ -70,7 +71,7 @@ void CenterCropPad(OpContext& c) {
   const Dims sizes = c.IntsIn(1);
   Dims axes;
   for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
-  axes = c.Axes(c.Ints("axes", axes), rank);
+  axes = Axes(c, c.Ints("axes", axes), rank);
   if (!c.ok()) return;
   if (sizes.size() != axes.size()) return c.Fail("the shape must have one entry per axis");
   if (!InRange(c, sizes)) return;

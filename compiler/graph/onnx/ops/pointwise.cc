@@ -1,6 +1,7 @@
 // Operators that are one scalar operator, or a few, element by element.
 #include <limits>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
@@ -16,7 +17,7 @@ void Unary(OpContext& c) {
 ValueId RightOperand(OpContext& c) {
   const ValueId b = c.In(1);
   if (c.opset() >= 7 || !c.HasAttr("axis")) return b;
-  const int64_t axis = c.Axis(c.Int("axis", 0), c.b.RankOf(c.In(0)));
+  const int64_t axis = Axis(c, c.Int("axis", 0), c.b.RankOf(c.In(0)));
   Dims dims = c.b.DimsOf(b);
   const int64_t trailing = c.b.RankOf(c.In(0)) - axis - static_cast<int64_t>(dims.size());
   if (trailing > 0) dims.insert(dims.end(), static_cast<size_t>(trailing), 1);

@@ -1,6 +1,7 @@
 // Quantisation as the arithmetic it stands for: casts, scales and rounding.
 #include <utility>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/ops/quantize.h"
 #include "compiler/graph/onnx/tables.h"
 #include "compiler/graph/onnx/tensor.h"
@@ -78,7 +79,7 @@ ValueId AlongAxis(OpContext& c, ValueId x, ValueId parameter) {
   const int64_t block = c.Int("block_size", 0);
   if (!c.ok()) return kNoValue;
   if (block == 0 && b.TypeOf(parameter).NumElements() == 1) return b.Reshape(parameter, {});
-  const int64_t at = c.Axis(c.Int("axis", 1), b.RankOf(x));
+  const int64_t at = Axis(c, c.Int("axis", 1), b.RankOf(x));
   if (!c.ok()) return kNoValue;
   if (block != 0) return RepeatBlocks(c, x, parameter, at, block);
   if (b.DimsOf(parameter) != Dims{b.Dim(x, at)}) {

@@ -1,6 +1,7 @@
 // Reductions, choices of the largest or smallest element, and cumulative sums.
 #include <algorithm>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
@@ -8,13 +9,13 @@ namespace {
 
 // The axes to reduce, ascending; nullopt: none, the value passes unreduced.
 std::optional<Dims> ReducedAxes(OpContext& c, ValueId x) {
-  Dims axes = c.AxesOperandOrAttr(1).value_or(Dims{});
+  Dims axes = AxesOperandOrAttr(c, 1).value_or(Dims{});
   if (axes.empty()) {
     if (c.Flag("noop_with_empty_axes", false)) return std::nullopt;
     for (int64_t i = 0; i < c.b.RankOf(x); ++i) axes.push_back(i);
     return axes;
   }
-  axes = c.Axes(std::move(axes), c.b.RankOf(x));
+  axes = Axes(c, std::move(axes), c.b.RankOf(x));
   std::sort(axes.begin(), axes.end());
   return axes;
 }
@@ -47,7 +48,7 @@ void Min(OpContext& c) { Extreme(c, "min"); }
 
 void Arg(OpContext& c, const char* kind) {
   const ValueId x = c.In(0);
-  const int64_t axis = c.Axis(c.Int("axis", 0), c.b.RankOf(x));
+  const int64_t axis = Axis(c, c.Int("axis", 0), c.b.RankOf(x));
   if (!c.ok()) return;
   Value arg;
   arg.op = Op::kArg;
@@ -70,7 +71,7 @@ void CumSum(OpContext& c) {
   Value sum;
   sum.op = Op::kCumSum;
   sum.operands = {x};
-  sum.attrs["axis"] = c.Axis(axis[0], c.b.RankOf(x));
+  sum.attrs["axis"] = Axis(c, axis[0], c.b.RankOf(x));
   sum.attrs["exclusive"] = int64_t{c.Flag("exclusive", false)};
   sum.attrs["reverse"] = int64_t{c.Flag("reverse", false)};
   if (!c.ok()) return;

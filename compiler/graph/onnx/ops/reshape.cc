@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
@@ -48,15 +49,15 @@ void Flatten(OpContext& c) {
   const ValueId x = c.In(0);
   const int64_t rank = c.b.RankOf(x);
   int64_t axis = c.Int("axis", 1);
-  if (axis != rank) axis = c.Axis(axis, std::max<int64_t>(rank, 1));
+  if (axis != rank) axis = Axis(c, axis, std::max<int64_t>(rank, 1));
   c.Out(c.b.Reshape(x, TwoDims(c.b.DimsOf(x), axis)));
 }
 
 void Squeeze(OpContext& c) {
   const ValueId x = c.In(0);
-  const std::optional<Dims> given = c.AxesOperandOrAttr(1);
+  const std::optional<Dims> given = AxesOperandOrAttr(c, 1);
   const int64_t rank = c.b.RankOf(x);
-  Dims axes = c.Axes(given.value_or(Dims{}), rank);
+  Dims axes = Axes(c, given.value_or(Dims{}), rank);
   if (!c.ok()) return;
   Dims dims;
   for (int64_t i = 0; i < rank; ++i) {
@@ -73,11 +74,11 @@ void Squeeze(OpContext& c) {
 
 void Unsqueeze(OpContext& c) {
   const ValueId x = c.In(0);
-  const std::optional<Dims> given = c.AxesOperandOrAttr(1);
+  const std::optional<Dims> given = AxesOperandOrAttr(c, 1);
   if (!given.has_value()) return c.Fail("axes are missing");
   const int64_t rank = c.b.RankOf(x) + static_cast<int64_t>(given->size());
   if (given->size() > 8) return c.Fail("there are too many axes");
-  const Dims axes = c.Axes(*given, rank);
+  const Dims axes = Axes(c, *given, rank);
   if (!c.ok()) return;
   Dims dims;
   int64_t next = 0;
@@ -96,7 +97,7 @@ void Transpose(OpContext& c) {
   if (perm.size() != static_cast<size_t>(c.b.RankOf(x))) {
     return c.Fail("perm must have one entry per dimension");
   }
-  c.Out(c.b.Transpose(x, c.Axes(perm, c.b.RankOf(x))));
+  c.Out(c.b.Transpose(x, Axes(c, perm, c.b.RankOf(x))));
 }
 
 void Expand(OpContext& c) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/ops/resize_matrix.h"
 #include "compiler/graph/onnx/tables.h"
 
@@ -86,7 +87,7 @@ bool ReadRequest(OpContext& c, ValueId x, Request& request) {
   const int64_t rank = c.b.RankOf(x);
   Dims axes;
   for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
-  axes = c.Axes(c.Ints("axes", axes), rank);
+  axes = Axes(c, c.Ints("axes", axes), rank);
   request.sizes = c.b.DimsOf(x);
   request.scales.assign(static_cast<size_t>(rank), 1.0);
   request.roi.assign(static_cast<size_t>(2 * rank), 0.0);

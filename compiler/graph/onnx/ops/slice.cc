@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
@@ -59,7 +60,7 @@ void Slice(OpContext& c) {
   if (end.size() != begin.size() || axes.size() != begin.size() || step.size() != begin.size()) {
     return c.Fail("starts, ends, axes and steps must be equally long");
   }
-  axes = c.Axes(axes, b.RankOf(x));
+  axes = Axes(c, axes, b.RankOf(x));
   if (!c.ok()) return;
   Dims starts(b.DimsOf(x).size(), 0);
   Dims steps = starts;

@@ -1,5 +1,6 @@
 // Softmax and its kin. Before version 13 they worked on the matrix that the axis cuts the operand
 // into; since then along one axis.
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
@@ -37,7 +38,7 @@ void Along(OpContext& c, Formula formula) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
   const bool flat = c.opset() < 13;
-  const int64_t axis = c.Axis(c.Int("axis", flat ? 1 : -1), b.RankOf(x));
+  const int64_t axis = Axis(c, c.Int("axis", flat ? 1 : -1), b.RankOf(x));
   if (!c.ok()) return;
   if (!flat || axis == b.RankOf(x) - 1) return c.Out(formula(b, x, axis));
   Dims two = {1, 1};

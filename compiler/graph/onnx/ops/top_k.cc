@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
@@ -96,7 +97,7 @@ Ranked RankRows(Builder& b, ValueId x, int64_t k, bool largest) {
 void TopK(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
-  const int64_t axis = c.Axis(c.Int("axis", -1), b.RankOf(x));
+  const int64_t axis = Axis(c, c.Int("axis", -1), b.RankOf(x));
   const Dims count = c.opset() < 10 ? Dims{c.RequiredInt("k")} : c.IntsIn(1);
   const bool largest = c.Flag("largest", true);
   if (!c.ok()) return;
