@@ -16,41 +16,28 @@ constexpr Type kCondition{DType::kBool, 1};
 
 }  // namespace
 
-std::string Parser::Quoted(const std::string& word) {
-  std::string quoted = "'";
-  quoted.append(word, 0, 40);
-  quoted += '\'';
-  return quoted;
-}
-
 Result<Kernel> Parser::Run() {
   MLC_TRY(lexer_.Expect("kernel"));
-  kernel_.name = MLC_TRY(Name("a kernel"));
-  kernel_.approximate = lexer_.Accept("approximate");
+  scope_.kernel.name = MLC_TRY(scope_.Name("a kernel"));
+  scope_.kernel.approximate = lexer_.Accept("approximate");
   MLC_TRY(lexer_.Expect("{"));
   for (bool more = true; more;) more = MLC_TRY(ParseBuffer());
   while (!lexer_.Accept("}")) {
     MLC_TRY(lexer_.Expect("parallel"));
-    kernel_.phases.push_back(MLC_TRY(ParseFor(LoopKind::kParallel, 0)));
+    scope_.kernel.phases.push_back(MLC_TRY(ParseFor(LoopKind::kParallel, 0)));
   }
   if (!lexer_.AtEnd()) return lexer_.Error("expected the end of the text");
-  MLC_TRY(kernel_.Verify());
-  return std::move(kernel_);
-}
-
-Result<std::string> Parser::Name(const char* what) {
-  std::string name = MLC_TRY(lexer_.Word());
-  if (IsName(name)) return name;
-  return lexer_.Error(Quoted(name).append(" cannot name ").append(what));
+  MLC_TRY(scope_.kernel.Verify());
+  return std::move(scope_.kernel);
 }
 
 Result<bool> Parser::ParseBuffer() {
   for (const Scope scope : kScopes) {
     if (!lexer_.Accept(ir::ToText(scope))) continue;
-    if (kernel_.buffers.size() == kMaxBuffers) return lexer_.Error("too many buffers");
+    if (scope_.kernel.buffers.size() == kMaxBuffers) return lexer_.Error("too many buffers");
     Buffer buffer;
     buffer.scope = scope;
-    buffer.name = MLC_TRY(Name("a buffer"));
+    buffer.name = MLC_TRY(scope_.Name("a buffer"));
     MLC_TRY(lexer_.Expect(":"));
     MLC_TRY(ParseElement(buffer));
     MLC_TRY(lexer_.Expect("["));
@@ -58,13 +45,13 @@ Result<bool> Parser::ParseBuffer() {
     MLC_TRY(lexer_.Expect("]"));
     if (lexer_.Accept("overlays")) {
       const std::string base = MLC_TRY(lexer_.Word());
-      buffer.overlays = MLC_TRY(Find(base));
+      buffer.overlays = MLC_TRY(scope_.Find(base));
     }
-    const auto id = static_cast<BufferId>(kernel_.buffers.size());
-    if (!buffers_.emplace(buffer.name, id).second) {
+    const auto id = static_cast<BufferId>(scope_.kernel.buffers.size());
+    if (!scope_.buffers.emplace(buffer.name, id).second) {
       return lexer_.Error("buffer '" + buffer.name + "' is declared twice");
     }
-    kernel_.buffers.push_back(std::move(buffer));
+    scope_.kernel.buffers.push_back(std::move(buffer));
     return true;
   }
   return false;
@@ -86,19 +73,13 @@ Status Parser::ParseElement(Buffer& buffer) {
   return {};
 }
 
-Result<BufferId> Parser::Find(const std::string& name) {
-  const auto found = buffers_.find(name);
-  if (found != buffers_.end()) return found->second;
-  return lexer_.Error("unknown buffer " + Quoted(name));
-}
-
 Result<StmtRef> Parser::ParseBlock(int depth) {
   if (depth > kMaxDepth) return lexer_.Error("nested too deeply");
   MLC_TRY(lexer_.Expect("{"));
   Block block;
-  const size_t mark = scope_.size();
+  const size_t mark = scope_.Mark();
   while (!lexer_.Accept("}")) block.body.push_back(MLC_TRY(ParseStmt(depth)));
-  CloseTo(mark);
+  scope_.CloseTo(mark);
   return MakeStmt(std::move(block));
 }
 
@@ -122,24 +103,24 @@ Result<StmtRef> Parser::ParseForBody(LoopKind kind, int depth) {
   For loop{};
   loop.kind = kind;
   loop.step = 1;
-  std::string name = MLC_TRY(Name("a variable"));
+  std::string name = MLC_TRY(scope_.Name("a variable"));
   MLC_TRY(lexer_.Expect("in"));
-  loop.begin = MLC_TRY(ParseIndex(depth));
+  loop.begin = MLC_TRY(expressions_.ParseIndex(depth));
   MLC_TRY(lexer_.Expect(".."));
-  loop.end = MLC_TRY(ParseIndex(depth));
+  loop.end = MLC_TRY(expressions_.ParseIndex(depth));
   if (lexer_.Accept("step")) loop.step = MLC_TRY(lexer_.Int());
-  if (lexer_.Accept("per_sm")) loop.per_sm = MLC_TRY(ParseSmall("number of blocks"));
-  if (lexer_.Accept("cluster")) loop.cluster = MLC_TRY(ParseSmall("number of blocks"));
-  const size_t mark = scope_.size();
-  loop.var = MLC_TRY(Bind(std::move(name)));
+  if (lexer_.Accept("per_sm")) loop.per_sm = MLC_TRY(scope_.ParseSmall("number of blocks"));
+  if (lexer_.Accept("cluster")) loop.cluster = MLC_TRY(scope_.ParseSmall("number of blocks"));
+  const size_t mark = scope_.Mark();
+  loop.var = MLC_TRY(scope_.Bind(std::move(name)));
   loop.body = MLC_TRY(ParseBlock(depth + 1));
-  CloseTo(mark);
+  scope_.CloseTo(mark);
   return MakeStmt(std::move(loop));
 }
 
 Result<StmtRef> Parser::ParseIf(int depth) {
   If branch;
-  branch.condition = MLC_TRY(ParseExpr(depth));
+  branch.condition = MLC_TRY(expressions_.ParseExpr(depth));
   if (branch.condition->type != kCondition) return lexer_.Error("a condition must be a bool");
   branch.then_body = MLC_TRY(ParseBlock(depth + 1));
   if (lexer_.Accept("else")) branch.else_body = MLC_TRY(ParseBlock(depth + 1));
@@ -147,57 +128,24 @@ Result<StmtRef> Parser::ParseIf(int depth) {
 }
 
 Result<StmtRef> Parser::ParseLet(int depth) {
-  std::string name = MLC_TRY(Name("a variable"));
+  std::string name = MLC_TRY(scope_.Name("a variable"));
   MLC_TRY(lexer_.Expect("="));
-  ExprRef value = MLC_TRY(ParseIndex(depth));
-  const VarId var = MLC_TRY(Bind(std::move(name)));
+  ExprRef value = MLC_TRY(expressions_.ParseIndex(depth));
+  const VarId var = MLC_TRY(scope_.Bind(std::move(name)));
   return MakeStmt(Let{var, std::move(value)});
 }
 
 Result<StmtRef> Parser::ParseStore(int depth) {
   const std::string name = MLC_TRY(lexer_.Word());
   Store store;
-  store.buffer = MLC_TRY(Find(name));
+  store.buffer = MLC_TRY(scope_.Find(name));
   MLC_TRY(lexer_.Expect("["));
-  store.index = MLC_TRY(ParseIndex(depth));
-  MLC_TRY(ParseStrideAndMask(depth, &store.stride, &store.mask));
+  store.index = MLC_TRY(expressions_.ParseIndex(depth));
+  MLC_TRY(expressions_.ParseStrideAndMask(depth, &store.stride, &store.mask));
   MLC_TRY(lexer_.Expect("="));
-  store.value = MLC_TRY(ParseExpr(depth));
+  store.value = MLC_TRY(expressions_.ParseExpr(depth));
   store.streaming = lexer_.Accept("streaming");
   return MakeStmt(std::move(store));
-}
-
-// [", stride=" int] [", mask=" expr] "]"
-Status Parser::ParseStrideAndMask(int depth, int64_t* stride, ExprRef* mask) {
-  bool comma = lexer_.Accept(",");
-  if (comma && lexer_.Accept("stride")) {
-    MLC_TRY(lexer_.Expect("="));
-    *stride = MLC_TRY(lexer_.Int());
-    comma = lexer_.Accept(",");
-  }
-  if (comma) {
-    MLC_TRY(lexer_.Expect("mask"));
-    MLC_TRY(lexer_.Expect("="));
-    *mask = MLC_TRY(ParseIndex(depth));
-  }
-  return lexer_.Expect("]");
-}
-
-Result<VarId> Parser::Bind(std::string name) {
-  const auto id = static_cast<VarId>(kernel_.vars.size());
-  if (buffers_.count(name) != 0 || !vars_.emplace(name, id).second) {
-    return lexer_.Error(Quoted(name) + " is declared twice");
-  }
-  in_scope_.push_back(true);
-  scope_.push_back(id);
-  kernel_.vars.push_back(std::move(name));
-  return id;
-}
-
-void Parser::CloseTo(size_t mark) {
-  for (; scope_.size() > mark; scope_.pop_back()) {
-    in_scope_[static_cast<size_t>(scope_.back())] = false;
-  }
 }
 
 Result<Kernel> Kernel::Parse(std::string_view text) {

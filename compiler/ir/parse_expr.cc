@@ -1,5 +1,8 @@
-// Expressions of the text form.
-#include "compiler/ir/parser.h"
+#include "compiler/ir/parse_expr.h"
+
+#include <memory>
+#include <utility>
+
 #include "compiler/ir/types.h"
 
 namespace mlc::ir {
@@ -8,15 +11,20 @@ namespace {
 
 constexpr Type kIndex{DType::kI64, 1};
 
+template <typename Node>
+ExprRef MakeExpr(Type type, Node node) {
+  return std::make_shared<const Expr>(Expr{type, std::move(node)});
+}
+
 }  // namespace
 
-Result<ExprRef> Parser::ParseIndex(int depth) {
+Result<ExprRef> ExpressionParser::ParseIndex(int depth) {
   ExprRef e = MLC_TRY(ParseExpr(depth));
   if (e->type != kIndex) return lexer_.Error("expected an i64 scalar before this");
   return e;
 }
 
-Result<ExprRef> Parser::ParseExpr(int depth) {
+Result<ExprRef> ExpressionParser::ParseExpr(int depth) {
   if (depth > kMaxDepth) return lexer_.Error("nested too deeply");
   if (lexer_.PeekNumber()) {
     const int64_t value = MLC_TRY(lexer_.Int());
@@ -25,23 +33,19 @@ Result<ExprRef> Parser::ParseExpr(int depth) {
   const std::string word = MLC_TRY(lexer_.Word());
   if (lexer_.Accept("(")) return ParseCall(word, depth + 1);
   if (lexer_.Accept("[")) return ParseLoad(word, depth + 1);
-  const auto found = vars_.find(word);
-  if (found == vars_.end() || !in_scope_[static_cast<size_t>(found->second)]) {
-    return lexer_.Error("no variable " + Quoted(word) + " in scope");
-  }
-  return MakeExpr(kIndex, VarRef{found->second});
+  return MakeExpr(kIndex, VarRef{MLC_TRY(scope_.FindVar(word))});
 }
 
-Result<ExprRef> Parser::ParseLoad(const std::string& name, int depth) {
+Result<ExprRef> ExpressionParser::ParseLoad(const std::string& name, int depth) {
   Load load;
-  load.buffer = MLC_TRY(Find(name));
-  const Buffer& buffer = kernel_.buffers[static_cast<size_t>(load.buffer)];
+  load.buffer = MLC_TRY(scope_.Find(name));
+  const Buffer& buffer = scope_.kernel.buffers[static_cast<size_t>(load.buffer)];
   Type type{buffer.dtype, buffer.lanes};
   load.index = MLC_TRY(ParseIndex(depth));
   Lexer before = lexer_;
   if (lexer_.Accept(",") && lexer_.Accept("lanes")) {
     MLC_TRY(lexer_.Expect("="));
-    type.lanes = MLC_TRY(ParseLanes());
+    type.lanes = MLC_TRY(scope_.ParseLanes());
   } else {
     lexer_ = before;
   }
@@ -49,20 +53,30 @@ Result<ExprRef> Parser::ParseLoad(const std::string& name, int depth) {
   return MakeExpr(type, std::move(load));
 }
 
-Result<int> Parser::ParseLanes() {
-  const int64_t lanes = MLC_TRY(lexer_.Int());
-  if (!IsLanes(lanes)) return lexer_.Error("lanes must be 1 to 64");
-  return static_cast<int>(lanes);
-}
-
-Result<DType> Parser::ParseType() {
+Result<DType> ExpressionParser::ParseType() {
   Result<DType> dtype = ParseDType(MLC_TRY(lexer_.Word()));
   if (!dtype.ok()) return lexer_.Error(dtype.status().message());
   return dtype;
 }
 
+// [", stride=" int] [", mask=" expr] "]"
+Status ExpressionParser::ParseStrideAndMask(int depth, int64_t* stride, ExprRef* mask) {
+  bool comma = lexer_.Accept(",");
+  if (comma && lexer_.Accept("stride")) {
+    MLC_TRY(lexer_.Expect("="));
+    *stride = MLC_TRY(lexer_.Int());
+    comma = lexer_.Accept(",");
+  }
+  if (comma) {
+    MLC_TRY(lexer_.Expect("mask"));
+    MLC_TRY(lexer_.Expect("="));
+    *mask = MLC_TRY(ParseIndex(depth));
+  }
+  return lexer_.Expect("]");
+}
+
 // After `word` and "(".
-Result<ExprRef> Parser::ParseCall(const std::string& word, int depth) {
+Result<ExprRef> ExpressionParser::ParseCall(const std::string& word, int depth) {
   if (word == "cast") return ParseCast(depth);
   if (word == "broadcast" || word == "lane_mask") return ParseWiden(word == "lane_mask", depth);
   if (word == "lane_index") return ParseLaneIndex();
@@ -72,7 +86,7 @@ Result<ExprRef> Parser::ParseCall(const std::string& word, int depth) {
   return ParseApply(word, depth);
 }
 
-Result<ExprRef> Parser::ParseConstant(DType dtype) {
+Result<ExprRef> ExpressionParser::ParseConstant(DType dtype) {
   ExprRef constant;
   if (IsFloat(dtype)) {
     const double value = MLC_TRY(lexer_.Float());
@@ -86,7 +100,7 @@ Result<ExprRef> Parser::ParseConstant(DType dtype) {
   return constant;
 }
 
-Result<ExprRef> Parser::ParseCast(int depth) {
+Result<ExprRef> ExpressionParser::ParseCast(int depth) {
   const DType dtype = MLC_TRY(ParseType());
   MLC_TRY(lexer_.Expect(","));
   ExprRef value = MLC_TRY(ParseExpr(depth));
@@ -95,10 +109,10 @@ Result<ExprRef> Parser::ParseCast(int depth) {
   return MakeExpr({dtype, lanes}, Cast{std::move(value)});
 }
 
-Result<ExprRef> Parser::ParseWiden(bool is_mask, int depth) {
+Result<ExprRef> ExpressionParser::ParseWiden(bool is_mask, int depth) {
   ExprRef value = MLC_TRY(ParseExpr(depth));
   MLC_TRY(lexer_.Expect(","));
-  const int lanes = MLC_TRY(ParseLanes());
+  const int lanes = MLC_TRY(scope_.ParseLanes());
   MLC_TRY(lexer_.Expect(")"));
   if (value->type.lanes != 1) return lexer_.Error("expected a scalar before this");
   const DType dtype = value->type.dtype;
@@ -107,15 +121,15 @@ Result<ExprRef> Parser::ParseWiden(bool is_mask, int depth) {
   return MakeExpr({DType::kBool, lanes}, LaneMask{std::move(value)});
 }
 
-Result<ExprRef> Parser::ParseLaneIndex() {
+Result<ExprRef> ExpressionParser::ParseLaneIndex() {
   const DType dtype = MLC_TRY(ParseType());
   MLC_TRY(lexer_.Expect(","));
-  const int lanes = MLC_TRY(ParseLanes());
+  const int lanes = MLC_TRY(scope_.ParseLanes());
   MLC_TRY(lexer_.Expect(")"));
   return MakeExpr({dtype, lanes}, LaneIndex{});
 }
 
-Result<ExprRef> Parser::ParseReduce(const std::string& name, int depth) {
+Result<ExprRef> ExpressionParser::ParseReduce(const std::string& name, int depth) {
   const Result<ScalarOp> op = ParseScalarOp(name);
   if (!op.ok()) return lexer_.Error("unknown reduction");
   ExprRef value = MLC_TRY(ParseExpr(depth));
@@ -125,16 +139,16 @@ Result<ExprRef> Parser::ParseReduce(const std::string& name, int depth) {
   return MakeExpr(*type, ReduceLanes{*op, std::move(value)});
 }
 
-Result<ExprRef> Parser::ParseShuffle(int depth) {
+Result<ExprRef> ExpressionParser::ParseShuffle(int depth) {
   ExprRef value = MLC_TRY(ParseExpr(depth));
   MLC_TRY(lexer_.Expect(","));
-  const int mask = MLC_TRY(ParseSmall("lane mask"));
+  const int mask = MLC_TRY(scope_.ParseSmall("lane mask"));
   MLC_TRY(lexer_.Expect(")"));
   const Type type = value->type;
   return MakeExpr(type, ShuffleXor{std::move(value), mask});
 }
 
-Result<ExprRef> Parser::ParseApply(const std::string& name, int depth) {
+Result<ExprRef> ExpressionParser::ParseApply(const std::string& name, int depth) {
   const Result<ScalarOp> op = ParseScalarOp(name);
   if (!op.ok()) return lexer_.Error("unknown operator " + Quoted(name));
   Apply apply{*op, {}};

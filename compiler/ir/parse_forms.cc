@@ -1,5 +1,5 @@
 // Statements that begin with a keyword, read by their forms (statement_forms.h).
-#include <limits>
+#include <string>
 
 #include "compiler/ir/parser.h"
 #include "compiler/ir/statement_forms.h"
@@ -18,7 +18,7 @@ class Parser::FormReader {
   void Open(BufferId& buffer, ExprRef& index) {
     Step([&]() -> Status {
       const std::string name = MLC_TRY(parser_.lexer_.Word());
-      buffer = MLC_TRY(parser_.Find(name));
+      buffer = MLC_TRY(parser_.scope_.Find(name));
       return parser_.lexer_.Expect("[");
     });
     Index(index);
@@ -36,7 +36,7 @@ class Parser::FormReader {
   void Lanes(int& value) {
     Step([&]() -> Status {
       MLC_TRY(Inside("lanes"));
-      value = MLC_TRY(parser_.ParseLanes());
+      value = MLC_TRY(parser_.scope_.ParseLanes());
       return {};
     });
   }
@@ -45,19 +45,19 @@ class Parser::FormReader {
       if (!parser_.lexer_.Accept(",")) return {};
       MLC_TRY(parser_.lexer_.Expect("mask"));
       MLC_TRY(parser_.lexer_.Expect("="));
-      index = MLC_TRY(parser_.ParseIndex(depth_));
+      index = MLC_TRY(parser_.expressions_.ParseIndex(depth_));
       return {};
     });
   }
   void Index(ExprRef& index) {
     Step([&]() -> Status {
-      index = MLC_TRY(parser_.ParseIndex(depth_));
+      index = MLC_TRY(parser_.expressions_.ParseIndex(depth_));
       return {};
     });
   }
   void Variable(VarId& var) {
     Step([&]() -> Status {
-      name_ = MLC_TRY(parser_.Name("a variable"));
+      name_ = MLC_TRY(parser_.scope_.Name("a variable"));
       bound_ = &var;
       return {};
     });
@@ -82,7 +82,7 @@ class Parser::FormReader {
     Word(word);
     Word("=");
     Step([&]() -> Status {
-      value = MLC_TRY(parser_.ParseSmall(what));
+      value = MLC_TRY(parser_.scope_.ParseSmall(what));
       return {};
     });
   }
@@ -91,7 +91,7 @@ class Parser::FormReader {
       // A store to a buffer of that name may follow instead.
       const Lexer before = parser_.lexer_;
       if (parser_.lexer_.Accept(word) && parser_.lexer_.Accept("=")) {
-        value = MLC_TRY(parser_.ParseSmall("part"));
+        value = MLC_TRY(parser_.scope_.ParseSmall("part"));
       } else {
         parser_.lexer_ = before;
       }
@@ -101,7 +101,7 @@ class Parser::FormReader {
 
   Status Finish() {
     Step([&]() -> Status {
-      if (bound_ != nullptr) *bound_ = MLC_TRY(parser_.Bind(std::move(name_)));
+      if (bound_ != nullptr) *bound_ = MLC_TRY(parser_.scope_.Bind(std::move(name_)));
       return {};
     });
     return status_;
@@ -129,7 +129,7 @@ Result<StmtRef> Parser::ParseForm(int depth) {
   for (const SyncForm& form : kSyncForms) {
     if (!lexer_.Accept(form.keyword)) continue;
     Sync sync{form.kind};
-    if (form.counted != nullptr) sync.pending = MLC_TRY(ParseSmall(form.counted));
+    if (form.counted != nullptr) sync.pending = MLC_TRY(scope_.ParseSmall(form.counted));
     return MakeStmt(sync);
   }
   StmtRef found;
@@ -145,12 +145,6 @@ Result<StmtRef> Parser::ParseForm(int depth) {
   });
   MLC_TRY(status);
   return found;
-}
-
-Result<int> Parser::ParseSmall(const char* what) {
-  const int64_t value = MLC_TRY(lexer_.Int());
-  if (value >= 0 && value <= std::numeric_limits<int>::max()) return static_cast<int>(value);
-  return lexer_.Error(std::string("bad ") + what);
 }
 
 }  // namespace mlc::ir
