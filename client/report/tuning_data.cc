@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/report/explain.h"
+#include "client/report/latency_curve.h"
 #include "db/confirmed_best.h"
 
 namespace mlc::client {
@@ -113,6 +114,11 @@ Result<TaskData> ReadTask(const db::TuningLog& log, const db::JobTask& task,
     }
   }
   data.before = BeforeOf(data.records);
+  if (data.before) {
+    BestSoFar before(data.records);
+    before.Add(*data.before);
+    data.before_ns = before.ns();
+  }
   std::vector<db::Record> best =
       MLC_TRY(db::BestConfigs(log, task.workload, target.ClassText(), 1, CanGenerate));
   if (!best.empty()) data.chosen = std::move(best.front());

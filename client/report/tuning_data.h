@@ -29,8 +29,10 @@ struct TaskData {
   int64_t outdated = 0;              // further ones, of kernels that this program does not make
   std::optional<db::Record> before;  // the default config, else the first correct record
   std::optional<db::Record> chosen;  // what mlc-compile takes
+  // Time of `before`, weighed as LatencyCurve weighs it, so that both tell one gain; 0: unknown.
+  double before_ns = 0;
 
-  double BeforeNs() const { return before ? before->measurement.median_ns : 0; }
+  double BeforeNs() const { return before_ns; }
   double BestNs() const { return chosen ? chosen->measurement.median_ns : 0; }
 };
 

@@ -9,7 +9,7 @@
 namespace mlc::client {
 namespace {
 
-constexpr double kWidth = 360, kLeft = 40, kRight = 12, kTop = 22, kBottom = 36;
+constexpr double kWidth = 360, kLeft = 40, kRight = 20, kTop = 22, kBottom = 36;
 
 class Canvas {
  public:

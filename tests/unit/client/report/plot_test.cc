@@ -35,9 +35,9 @@ TEST(PlotFigure, DrawsPointsWhereTheAxesSay) {
                  {"steps", 3, Mark::kSteps, {{0, 10}, {5, 5}}},
                  {"dots", 4, Mark::kDots, {{5, 10}}}};
   const std::string html = PlotFigure(plot).html();
-  EXPECT_THAT(html, HasSubstr("class=\"line c2\" d=\"M40 184L348 22\""));
-  EXPECT_THAT(html, HasSubstr("class=\"line c3\" d=\"M40 22H194V103\""));
-  EXPECT_THAT(html, HasSubstr("class=\"dots c4\" d=\"M194 22h0\""));
+  EXPECT_THAT(html, HasSubstr("class=\"line c2\" d=\"M40 184L340 22\""));
+  EXPECT_THAT(html, HasSubstr("class=\"line c3\" d=\"M40 22H190V103\""));
+  EXPECT_THAT(html, HasSubstr("class=\"dots c4\" d=\"M190 22h0\""));
 }
 
 TEST(PlotFigure, LeavesOutWhatIsNoNumber) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "client/report/latency_curve.h"
 #include "client/report/tuning_data.h"
 #include "client/report/write_report.h"
 #include "db/sqlite/sqlite_log.h"
@@ -48,6 +49,26 @@ TEST_F(ReportTest, ReadsWhatTheJobFound) {
   EXPECT_DOUBLE_EQ(data->best_ns(), 4 * 3000);
   EXPECT_DOUBLE_EQ(data->ShareAfter(data->tasks[1]), 0.75);
   EXPECT_DOUBLE_EQ(data->tasks[0].roofline_ns, 2.0 * 64 * 128 * 96 / 100);
+}
+
+TEST_F(ReportTest, TheGainIsTheOneOfTheCurve) {
+  Write({});
+  {
+    const std::unique_ptr<db::TuningLog> log = *db::OpenSqliteLog(log_);
+    const Result<TuningData> data = Read({});
+    ASSERT_TRUE(data.ok());
+    db::Record confirmation = *data->tasks[0].chosen;
+    confirmation.task_uid = DigestOf(std::string_view("a confirmation"));
+    confirmation.arm = db::kConfirmationArm;
+    Measurement& m = confirmation.measurement;
+    for (double* ns : {&m.p10_ns, &m.median_ns, &m.p90_ns}) *ns *= 1.5;
+    ASSERT_TRUE(db::AppendAndWait(*log, confirmation).ok());
+  }
+  const Result<TuningData> data = Read({});
+  ASSERT_TRUE(data.ok()) << data.status().ToString();
+  EXPECT_GT(data->tasks[0].BeforeNs(), 9000) << "as if it were confirmed";
+  EXPECT_DOUBLE_EQ(data->before_ns, LatencyCurve(*data).front().ns);
+  EXPECT_DOUBLE_EQ(data->best_ns(), LatencyCurve(*data).back().ns);
 }
 
 TEST_F(ReportTest, TheFastestVariantCounts) {
