@@ -17,7 +17,6 @@ TABLES = {
 WAITING = {
     ("compiler/codegen/emit_kernel.h", "PhaseEmitter"): 38,
     ("compiler/schedule/cpu/row_reduce/row_walk.h", "RowWalk"): 45,
-    ("compiler/schedule/fusion/fused.h", "Fused"): 38,
     ("server/scheduler/leases.h", "Leases"): 48,
     ("server/search/task_search.h", "TaskSearch"): 44,
     ("server/tuner/tuner.h", "Tuner"): 26,

@@ -1,4 +1,4 @@
-#include "compiler/schedule/fusion/fused.h"
+#include "compiler/schedule/fusion/fused_values.h"
 
 namespace mlc::schedule {
 

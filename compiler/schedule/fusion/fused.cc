@@ -15,47 +15,56 @@ using graph::Value;
 using graph::ValueId;
 using ir::ExprRef;
 
-bool Fused::Place::Uniform() const {
-  return std::all_of(at.begin(), at.end(), [](const Coord& c) { return c.step == 0; });
-}
+namespace {
 
-Fused::Fused(const graph::Workload& workload, ir::KernelBuilder& builder, std::vector<int> without)
-    : workload_(workload), builder_(builder) {
-  const graph::Graph& graph = workload.graph();
+// Declares a parameter for each operand but those in `without`.
+OperandBuffers DeclareOperands(const graph::Workload& workload, ir::KernelBuilder& builder,
+                               const std::vector<int>& without, std::vector<Binding>& bindings) {
+  OperandBuffers operands;
   for (size_t i = 0; i < workload.operands().size(); ++i) {
     const int operand = static_cast<int>(i);
-    operand_of_[workload.operands()[i]] = operand;
+    operands.numbers[workload.operands()[i]] = operand;
     if (std::find(without.begin(), without.end(), operand) != without.end()) continue;
-    const TensorType& type = graph[workload.operands()[i]].type;
-    operands_[operand] = builder.In("x", type.dtype, type.Extent());
-    bindings_.push_back({Binding::Kind::kOperand, operand});
+    const TensorType& type = workload.graph()[workload.operands()[i]].type;
+    operands.buffers[operand] = builder.In("x", type.dtype, type.Extent());
+    bindings.push_back({Binding::Kind::kOperand, operand});
   }
+  return operands;
+}
+
+OperandBuffers OperandsOf(const graph::Workload& part, const Fused& whole,
+                          const std::vector<int>& operands) {
+  OperandBuffers own;
+  for (size_t i = 0; i < part.operands().size(); ++i) {
+    own.numbers[part.operands()[i]] = static_cast<int>(i);
+    own.buffers[static_cast<int>(i)] = whole.OperandBuffer(operands[i]);
+  }
+  return own;
+}
+
+}  // namespace
+
+Fused::Fused(const graph::Workload& workload, ir::KernelBuilder& builder,
+             const std::vector<int>& without)
+    : workload_(workload),
+      builder_(builder),
+      values_(workload, builder, DeclareOperands(workload, builder, without, bindings_)) {
   for (size_t i = 0; i < workload.outputs().size(); ++i) {
-    const TensorType& type = graph[workload.outputs()[i]].type;
+    const TensorType& type = workload.graph()[workload.outputs()[i]].type;
     outputs_.push_back(builder.Out("y", type.dtype, type.Extent()));
     bindings_.push_back({Binding::Kind::kOutput, static_cast<int>(i)});
   }
   output_offsets_.assign(outputs_.size(), 0);
-  CountUses();
 }
 
 Fused::Fused(const graph::Workload& part, ir::KernelBuilder& builder, const Fused& whole,
              const std::vector<int>& operands, const std::vector<int>& outputs,
              std::vector<int64_t> offsets)
-    : workload_(part), builder_(builder), output_offsets_(std::move(offsets)) {
-  for (size_t i = 0; i < part.operands().size(); ++i) {
-    operand_of_[part.operands()[i]] = static_cast<int>(i);
-    operands_[static_cast<int>(i)] = whole.OperandBuffer(operands[i]);
-  }
+    : workload_(part),
+      builder_(builder),
+      values_(part, builder, OperandsOf(part, whole, operands)),
+      output_offsets_(std::move(offsets)) {
   for (int output : outputs) outputs_.push_back(whole.OutputBuffer(output));
-  CountUses();
-}
-
-void Fused::CountUses() {
-  for (const auto& users : workload_.graph().Users()) {
-    uses_.push_back(static_cast<int>(users.size()));
-  }
-  for (ValueId output : workload_.outputs()) ++uses_[static_cast<size_t>(output)];
 }
 
 ExprRef Fused::Offset(const TensorType& type, std::span<const ExprRef> at) const {
@@ -67,77 +76,15 @@ ExprRef Fused::Offset(const TensorType& type, std::span<const ExprRef> at) const
   return offset;
 }
 
-ir::BufferId Fused::NextRegister(DType dtype, int lanes) {
-  const std::pair<DType, int> key(dtype, lanes);
-  std::vector<ir::BufferId>& pool = registers_[key];
-  const size_t slot = registers_used_[key]++;
-  if (slot == pool.size()) {
-    pool.push_back(builder_.Registers("t", dtype, lanes, 1));
-  }
-  return pool[slot];
-}
-
-ExprRef Fused::Keep(ExprRef value) {
-  const ir::BufferId slot = NextRegister(value->type.dtype, value->type.lanes);
-  builder_.Set(slot, ir::Int(0), std::move(value));
-  return builder_.Get(slot, ir::Int(0));
-}
-
-ExprRef Fused::Branch(const ExprRef& condition, const std::function<ExprRef()>& then_value,
-                      const std::function<ExprRef()>& else_value, DType dtype, int lanes) {
-  const ir::BufferId slot = NextRegister(dtype, lanes);
-  bool complete = true;
-  const size_t known = remembered_.size();
-  const auto side = [&](const std::function<ExprRef()>& value) {
-    ExprRef result = value();
-    complete = complete && result;
-    if (result) {
-      if (result->type.lanes != lanes) result = ir::MakeBroadcast(result, lanes);
-      builder_.Set(slot, ir::Int(0), result);
-    }
-    // What one side computed does not exist on the other, nor after both.
-    for (; remembered_.size() > known; remembered_.pop_back()) memo_.erase(remembered_.back());
-  };
-  builder_.If(
-      condition, [&] { side(then_value); }, [&] { side(else_value); });
-  return complete ? builder_.Get(slot, ir::Int(0)) : nullptr;
-}
-
-Fused::PlaceRef Fused::PlaceOf(const TensorType& type, const Point& point) const {
-  auto place = std::make_shared<Place>();
-  place->lanes = point.lanes;
-  place->active = point.active;
-  for (size_t d = 0; d < type.dims.size(); ++d) {
-    const bool along = static_cast<int>(d) == point.dim && point.lanes > 1;
-    if (type.dims[d] == 1) {
-      place->at.push_back({ir::Int(0), 0, 0});
-    } else {
-      int64_t constant = 0;
-      const bool known = ir::IsConstInt(point.at[d], &constant);
-      const int64_t step = point.step == 0 ? 1 : point.step;
-      const int64_t align = known ? constant : along && point.step == 1 ? point.lanes : 1;
-      place->at.push_back({point.at[d], along ? step : 0, align});
-    }
-  }
-  return place;
-}
-
-void Fused::Forget() {
-  memo_.clear();
-  remembered_.clear();
-}
-
-ExprRef Fused::TryEmit(ValueId value, const Point& point, const Bound& bound) {
-  bound_ = &bound;
-  Forget();
-  ExprRef result = ValueAt(value, PlaceOf(workload_.graph()[value].type, point));
-  bound_ = nullptr;
-  Forget();
+ExprRef Fused::TryEmit(ValueId value, const Point& point, const FusedValues::Bound& bound) {
+  values_.Begin(bound);
+  ExprRef result = values_.ValueAt(value, PlaceOf(workload_.graph()[value].type, point));
+  values_.End();
   if (result && result->type.lanes != point.lanes) result = ir::MakeBroadcast(result, point.lanes);
   return result;
 }
 
-ExprRef Fused::Emit(ValueId value, const Point& point, const Bound& bound) {
+ExprRef Fused::Emit(ValueId value, const Point& point, const FusedValues::Bound& bound) {
   ExprRef result = TryEmit(value, point, bound);
   MLC_CHECK(result) << "value " << value << " cannot be emitted at a vector point";
   return result;
@@ -155,12 +102,11 @@ void Fused::Store(int output, const Point& point, ExprRef value, bool streaming)
                  along ? point.active : nullptr, streaming && stride == 1 && !point.active);
 }
 
-void Fused::StoreOutputs(const Point& point, const Bound& bound, bool streaming) {
+void Fused::StoreOutputs(const Point& point, const FusedValues::Bound& bound, bool streaming) {
   std::vector<ValueId> anchors;
   for (const auto& [id, expr] : bound) anchors.push_back(id);
-  const auto used_before = registers_used_;
-  bound_ = &bound;
-  Forget();
+  const RegisterPool::Used used_before = values_.registers().used();
+  values_.Begin(bound);
   std::map<std::vector<int64_t>, PlaceRef> places;
   for (size_t i = 0; i < workload_.outputs().size(); ++i) {
     const ValueId id = workload_.outputs()[i];
@@ -168,13 +114,12 @@ void Fused::StoreOutputs(const Point& point, const Bound& bound, bool streaming)
     const TensorType& type = workload_.graph()[id].type;
     PlaceRef& place = places[type.dims];
     if (!place) place = PlaceOf(type, point);
-    ExprRef value = ValueAt(id, place);
+    ExprRef value = values_.ValueAt(id, place);
     MLC_CHECK(value) << "output " << i << " cannot be emitted at a vector point";
     Store(static_cast<int>(i), point, value, streaming);
   }
-  bound_ = nullptr;
-  Forget();
-  registers_used_ = used_before;
+  values_.End();
+  values_.registers().ReturnTo(used_before);
 }
 
 namespace {
@@ -269,10 +214,10 @@ bool Fused::Vectorises(const graph::Workload& workload, ValueId value, int dim, 
     for (int d = 0; d < type.rank(); ++d) point.at.push_back(d == dim ? p * lanes : p);
     point.dim = dim;
     point.lanes = lanes;
-    Bound bound;
+    FusedValues::Bound bound;
     for (ValueId anchor : anchors) {
       const DType dtype = ComputeType(workload.graph()[anchor].type.dtype);
-      bound[anchor] = probe.Get(fused.NextRegister(dtype, lanes), ir::Int(0));
+      bound[anchor] = probe.Get(fused.values_.registers().Next(dtype, lanes), ir::Int(0));
     }
     possible = fused.TryEmit(value, point, bound) != nullptr;
   });

@@ -1,42 +1,27 @@
 // The pointwise and data-movement part of a workload, emitted at one point of an index space.
 // Families use it for prologues, epilogues and whole pointwise kernels, so that fusion works the
-// same everywhere. Data movement costs no pass over memory: it becomes a change of coordinates on
-// the way from the output to the sources. Not thread-safe; borrows the workload and the builder.
+// same everywhere. Data movement costs no pass over memory (fused_values.h). Not thread-safe;
+// borrows the workload and the builder.
 #pragma once
 
-#include <functional>
 #include <map>
-#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "compiler/graph/workload.h"
 #include "compiler/ir/build.h"
+#include "compiler/schedule/fusion/fused_place.h"
+#include "compiler/schedule/fusion/fused_values.h"
 #include "compiler/schedule/space/family.h"
 
 namespace mlc::schedule {
-
-// A point, or `lanes` consecutive points along logical dimension `dim`, of a value's index space.
-// A vector starts at a multiple of `lanes` along `dim`, unless `step` says otherwise.
-struct Point {
-  std::vector<ir::ExprRef> at;  // one i64 per logical dimension; the first lane's coordinates
-  int dim = -1;                 // vectorised dimension; -1 for a scalar
-  int lanes = 1;
-  ir::ExprRef active;  // number of lanes inside the shape; null when all are
-  // Coordinates between lanes; 0 stands for neighbours that start anywhere. Anything but 1 needs a
-  // value without data movement.
-  int64_t step = 1;
-};
-
-// f32 for the narrow floats, the type itself otherwise.
-DType ComputeType(DType storage);
 
 class Fused {
  public:
   // Declares one kIn parameter for each operand of the workload but those in `without` (prepared
   // weights, which the family declares itself), then one kOut for each output.
-  Fused(const graph::Workload& workload, ir::KernelBuilder& builder, std::vector<int> without = {});
+  Fused(const graph::Workload& workload, ir::KernelBuilder& builder,
+        const std::vector<int>& without = {});
   // A part of `whole` over the same buffers: the part's operand i is the whole's operands[i], its
   // output i begins at element offsets[i] of the whole's outputs[i].
   Fused(const graph::Workload& part, ir::KernelBuilder& builder, const Fused& whole,
@@ -45,7 +30,7 @@ class Fused {
 
   // Bindings of the declared parameters, in order of declaration.
   const std::vector<Binding>& bindings() const { return bindings_; }
-  ir::BufferId OperandBuffer(int operand) const { return operands_.at(operand); }
+  ir::BufferId OperandBuffer(int operand) const { return values_.Buffer(operand); }
   ir::BufferId OutputBuffer(int output) const { return outputs_[static_cast<size_t>(output)]; }
 
   // Element offset of a point in the storage of a value with strides.
@@ -73,72 +58,14 @@ class Fused {
                          std::span<const graph::ValueId> anchors = {});
 
  private:
-  // One coordinate of a vector of points: base + step * lane; base is a multiple of `align` (0: the
-  // base is zero).
-  struct Coord {
-    ir::ExprRef base;
-    int64_t step = 0;
-    int64_t align = 1;
-  };
-  struct Place {
-    std::vector<Coord> at;
-    int lanes = 1;
-    ir::ExprRef active;
-    bool Uniform() const;
-  };
-  using PlaceRef = std::shared_ptr<const Place>;
-  using Memo = std::map<std::pair<graph::ValueId, PlaceRef>, ir::ExprRef>;
-  using Bound = std::map<graph::ValueId, ir::ExprRef>;
-
-  // Each gives the value, scalar if the place is uniform; null when a vector cannot be formed.
-  ir::ExprRef ValueAt(graph::ValueId id, const PlaceRef& place);
-  ir::ExprRef Compute(graph::ValueId id, const PlaceRef& place);
-  ir::ExprRef Source(graph::ValueId id, const Place& place, const graph::TensorType& type,
-                     int64_t offset);
-  ir::ExprRef Constant(const graph::Value& node) const;
-  ir::ExprRef Pointwise(const graph::Value& node, const PlaceRef& place);
-  ir::ExprRef CastTo(DType dtype, ir::ExprRef value) const;
-  ir::ExprRef Moved(const graph::Value& node, const Place& place);
-  ir::ExprRef View(const graph::Value& node, const Place& place);
-  ir::ExprRef Concat(const graph::Value& node, const Place& place, size_t from);
-  ir::ExprRef Pad(const graph::Value& node, const Place& place);
-  ir::ExprRef Trilu(const graph::Value& node, const Place& place);
-  ir::ExprRef Gather(const graph::Value& node, const Place& place);
-  ir::ExprRef GatherElements(const graph::Value& node, const Place& place);
-  ir::ExprRef GatherND(const graph::Value& node, const Place& place);
-  ir::ExprRef Resize(const graph::Value& node, const Place& place);
-  ir::ExprRef ResizeAxis(const graph::Value& node, Place place, size_t dim);
-
-  // An index read from memory, wrapped if negative and clamped into [0, size).
-  ir::ExprRef Index(graph::ValueId indices, Place place, int64_t size);
-  bool Reshape(const Place& from, const std::vector<int64_t>& from_dims,
-               const std::vector<int64_t>& to_dims, Place* to);
-  // base / size and base % size; false if a vector would straddle a multiple of size.
-  bool Split(const Coord& linear, int64_t size, int lanes, Coord* quotient, Coord* rest);
-  PlaceRef Broadcasted(const PlaceRef& place, const std::vector<int64_t>& dims);
-  // One of two values under a scalar condition, through a register; only one side is computed.
-  ir::ExprRef Branch(const ir::ExprRef& condition, const std::function<ir::ExprRef()>& then_value,
-                     const std::function<ir::ExprRef()>& else_value, DType dtype, int lanes);
-  ir::ExprRef Keep(ir::ExprRef value);  // in a register
-  ir::BufferId NextRegister(DType dtype, int lanes);
-  void CountUses();
-  void Forget();
-  PlaceRef PlaceOf(const graph::TensorType& type, const Point& point) const;
-  ir::ExprRef TryEmit(graph::ValueId value, const Point& point, const Bound& bound);
+  ir::ExprRef TryEmit(graph::ValueId value, const Point& point, const FusedValues::Bound& bound);
 
   const graph::Workload& workload_;
   ir::KernelBuilder& builder_;
   std::vector<Binding> bindings_;
-  std::map<int, ir::BufferId> operands_;
-  std::map<graph::ValueId, int> operand_of_;
+  FusedValues values_;
   std::vector<ir::BufferId> outputs_;
   std::vector<int64_t> output_offsets_;
-  std::vector<int> uses_;
-  Memo memo_;
-  std::vector<Memo::iterator> remembered_;  // all of memo_, in the order of coming
-  const Bound* bound_ = nullptr;
-  std::map<std::pair<DType, int>, std::vector<ir::BufferId>> registers_;
-  std::map<std::pair<DType, int>, size_t> registers_used_;
 };
 
 }  // namespace mlc::schedule

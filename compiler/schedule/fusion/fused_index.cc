@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "compiler/schedule/fusion/fused.h"
+#include "compiler/schedule/fusion/fused_values.h"
 
 namespace mlc::schedule {
 
@@ -11,7 +11,7 @@ using graph::Value;
 using graph::ValueId;
 using ir::ExprRef;
 
-ExprRef Fused::Index(ValueId indices, Place place, int64_t size) {
+ExprRef FusedValues::Index(ValueId indices, Place place, int64_t size) {
   // One index serves all lanes: a vector never varies along a dimension of the indices.
   if (!place.Uniform()) return nullptr;
   place.lanes = 1;
@@ -25,7 +25,7 @@ ExprRef Fused::Index(ValueId indices, Place place, int64_t size) {
   return builder_.Let("i", ir::Min(ir::Max(wrapped, ir::Int(0)), ir::Int(size - 1)));
 }
 
-ExprRef Fused::Gather(const Value& node, const Place& place) {
+ExprRef FusedValues::Gather(const Value& node, const Place& place) {
   const ValueId data = node.operands[0];
   const std::vector<int64_t>& dims = workload_.graph()[data].type.dims;
   const size_t axis = static_cast<size_t>(node.Int("axis"));
@@ -45,7 +45,7 @@ ExprRef Fused::Gather(const Value& node, const Place& place) {
   return ValueAt(data, from);
 }
 
-ExprRef Fused::GatherElements(const Value& node, const Place& place) {
+ExprRef FusedValues::GatherElements(const Value& node, const Place& place) {
   const ValueId data = node.operands[0];
   const size_t axis = static_cast<size_t>(node.Int("axis"));
   const int64_t size = workload_.graph()[data].type.dims[axis];
@@ -56,7 +56,7 @@ ExprRef Fused::GatherElements(const Value& node, const Place& place) {
   return ValueAt(data, from);
 }
 
-ExprRef Fused::GatherND(const Value& node, const Place& place) {
+ExprRef FusedValues::GatherND(const Value& node, const Place& place) {
   const ValueId data = node.operands[0];
   const std::vector<int64_t>& dims = workload_.graph()[data].type.dims;
   const std::vector<int64_t>& index_dims = workload_.graph()[node.operands[1]].type.dims;
@@ -141,11 +141,9 @@ ExprRef Clamped(const ExprRef& position, int64_t size) {
 
 }  // namespace
 
-ExprRef Fused::Resize(const Value& node, const Place& place) { return ResizeAxis(node, place, 0); }
-
 // Resolves the coordinates of dimension `dim` and of those after it; linear interpolation reads two
 // neighbours in each resized dimension.
-ExprRef Fused::ResizeAxis(const Value& node, Place place, size_t dim) {
+ExprRef FusedValues::ResizeAxis(const Value& node, Place place, size_t dim) {
   const ValueId operand = node.operands[0];
   const std::vector<int64_t>& dims = workload_.graph()[operand].type.dims;
   while (dim < dims.size() && AxisOf(node, dims, dim).in == AxisOf(node, dims, dim).out &&
@@ -170,7 +168,7 @@ ExprRef Fused::ResizeAxis(const Value& node, Place place, size_t dim) {
   const DType dtype = below->type.dtype;
   ExprRef weight = ir::MakeCast(dtype, Do(ScalarOp::kSub, position, low));
   if (below->type.lanes > 1) weight = ir::MakeBroadcast(weight, below->type.lanes);
-  const ExprRef kept = Keep(below);
+  const ExprRef kept = registers_.Keep(below);
   return ir::MakeApply(ScalarOp::kFma, {Do(ScalarOp::kSub, above, kept), weight, kept});
 }
 

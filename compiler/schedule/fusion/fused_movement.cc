@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/check.h"
-#include "compiler/schedule/fusion/fused.h"
+#include "compiler/schedule/fusion/fused_values.h"
 
 namespace mlc::schedule {
 
@@ -22,83 +22,7 @@ ExprRef LessEqual(const ExprRef& a, const ExprRef& b) {
 
 }  // namespace
 
-bool Fused::Split(const Coord& linear, int64_t size, int lanes, Coord* quotient, Coord* rest) {
-  if (size == 1) {
-    *quotient = linear;
-    *rest = {ir::Int(0), 0, 0};
-    return true;
-  }
-  const auto divided = [&](const ExprRef& value) {
-    return builder_.Let("q", ir::FloorDiv(value, size));
-  };
-  const auto remaining = [&](const ExprRef& value) {
-    return builder_.Let("r", ir::Mod(value, size));
-  };
-  const int64_t align = std::gcd(linear.align, size);
-  const int64_t rest_align = align == size ? 0 : align;
-  const int64_t quotient_align = linear.align % size == 0 ? linear.align / size : 1;
-  if (lanes == 1 || linear.step == 0) {
-    *quotient = {divided(linear.base), 0, quotient_align};
-    *rest = {remaining(linear.base), 0, rest_align};
-    return true;
-  }
-  if (linear.step % size == 0) {
-    *quotient = {divided(linear.base), linear.step / size, quotient_align};
-    *rest = {remaining(linear.base), 0, rest_align};
-    return true;
-  }
-  const int64_t span = linear.step * lanes;
-  if (span > 0 && size % span == 0 && linear.align % span == 0) {
-    *quotient = {divided(linear.base), 0, quotient_align};
-    *rest = {remaining(linear.base), linear.step, rest_align};
-    return true;
-  }
-  return false;
-}
-
-bool Fused::Reshape(const Place& from, const std::vector<int64_t>& from_dims,
-                    const std::vector<int64_t>& to_dims, Place* to) {
-  to->lanes = from.lanes;
-  to->active = from.active;
-  to->at.assign(to_dims.size(), Coord{ir::Int(0), 0, 0});
-  size_t i = 0;
-  size_t j = 0;
-  while (i < from_dims.size() || j < to_dims.size()) {
-    // The smallest groups of dimensions with equal numbers of elements.
-    const size_t first_from = i;
-    const size_t first_to = j;
-    int64_t from_size = i < from_dims.size() ? from_dims[i++] : 1;
-    int64_t to_size = j < to_dims.size() ? to_dims[j++] : 1;
-    while (from_size != to_size) {
-      if (from_size < to_size) {
-        from_size *= from_dims[i++];
-      } else {
-        to_size *= to_dims[j++];
-      }
-    }
-    Coord linear{ir::Int(0), 0, 0};
-    int64_t stride = from_size;
-    for (size_t d = first_from; d < i; ++d) {
-      stride /= from_dims[d];
-      if (from_dims[d] == 1) continue;
-      linear.base = linear.base + from.at[d].base * stride;
-      linear.step += from.at[d].step * stride;
-      linear.align = std::gcd(linear.align, from.at[d].align * stride);
-    }
-    // The leading dimension that is not 1 takes what is left: it needs no remainder.
-    size_t lead = first_to;
-    while (lead + 1 < j && to_dims[lead] == 1) ++lead;
-    for (size_t d = j; d-- > lead + 1;) {
-      Coord quotient;
-      if (!Split(linear, to_dims[d], from.lanes, &quotient, &to->at[d])) return false;
-      linear = quotient;
-    }
-    if (lead < j && to_dims[lead] != 1) to->at[lead] = linear;
-  }
-  return true;
-}
-
-ExprRef Fused::Moved(const Value& node, const Place& place) {
+ExprRef FusedValues::Moved(const Value& node, const Place& place) {
   const ValueId operand = node.operands[0];
   const std::vector<int64_t>& dims = workload_.graph()[operand].type.dims;
   auto from = std::make_shared<Place>(place);
@@ -109,7 +33,7 @@ ExprRef Fused::Moved(const Value& node, const Place& place) {
       return ValueAt(operand, from);
     }
     case Op::kReshape:
-      if (!Reshape(place, node.type.dims, dims, from.get())) return nullptr;
+      if (!Reshape(builder_, place, node.type.dims, dims, from.get())) return nullptr;
       return ValueAt(operand, from);
     case Op::kExpand:
       return ValueAt(operand, Broadcasted(from, dims));
@@ -127,7 +51,8 @@ ExprRef Fused::Moved(const Value& node, const Place& place) {
       for (size_t d = 0; d < dims.size(); ++d) {
         Coord round;
         if (node.type.dims[d] == dims[d]) continue;
-        if (!Split(place.at[d], dims[d], place.lanes, &round, &from->at[d])) return nullptr;
+        if (!Split(builder_, place.at[d], dims[d], place.lanes, &round, &from->at[d]))
+          return nullptr;
         if (round.step != 0) return nullptr;
       }
       return ValueAt(operand, from);
@@ -145,7 +70,7 @@ ExprRef Fused::Moved(const Value& node, const Place& place) {
   }
 }
 
-ExprRef Fused::View(const Value& node, const Place& place) {
+ExprRef FusedValues::View(const Value& node, const Place& place) {
   const ValueId operand = node.operands[0];
   const Value& source = workload_.graph()[operand];
   const int64_t offset = node.Has("offset") ? node.Int("offset") : 0;
@@ -168,11 +93,11 @@ ExprRef Fused::View(const Value& node, const Place& place) {
   }
   auto from = std::make_shared<Place>();
   const int64_t elements = source.type.NumElements();
-  if (!Reshape(linear, {elements}, source.type.dims, from.get())) return nullptr;
+  if (!Reshape(builder_, linear, {elements}, source.type.dims, from.get())) return nullptr;
   return ValueAt(operand, from);
 }
 
-ExprRef Fused::Concat(const Value& node, const Place& place, size_t from) {
+ExprRef FusedValues::Concat(const Value& node, const Place& place, size_t from) {
   const size_t axis = static_cast<size_t>(node.Int("axis"));
   int64_t start = 0;
   for (size_t i = 0; i < from; ++i) {
@@ -198,7 +123,7 @@ ExprRef Fused::Concat(const Value& node, const Place& place, size_t from) {
       ComputeType(node.type.dtype), place.Uniform() ? 1 : place.lanes);
 }
 
-ExprRef Fused::Pad(const Value& node, const Place& place) {
+ExprRef FusedValues::Pad(const Value& node, const Place& place) {
   const ValueId operand = node.operands[0];
   const std::vector<int64_t>& dims = workload_.graph()[operand].type.dims;
   const std::vector<int64_t>& pads = node.Ints("pads");
@@ -237,11 +162,11 @@ ExprRef Fused::Pad(const Value& node, const Place& place) {
   }
   if (!inside) return ValueAt(operand, from);
   return Branch(
-      inside, [&] { return ValueAt(operand, from); }, [&] { return Constant(node); },
+      inside, [&] { return ValueAt(operand, from); }, [&] { return SplatOf(node); },
       ComputeType(node.type.dtype), place.Uniform() ? 1 : place.lanes);
 }
 
-ExprRef Fused::Trilu(const Value& node, const Place& place) {
+ExprRef FusedValues::Trilu(const Value& node, const Place& place) {
   const size_t rank = place.at.size();
   const Coord& row = place.at[rank - 2];
   const Coord& column = place.at[rank - 1];

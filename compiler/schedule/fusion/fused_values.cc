@@ -1,10 +1,11 @@
-// Values of Fused that need no change of coordinates: sources, constants, arithmetic, casts.
+// Values that need no change of coordinates: sources, constants, arithmetic, casts.
+#include "compiler/schedule/fusion/fused_values.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "base/check.h"
-#include "compiler/schedule/fusion/fused.h"
 
 namespace mlc::schedule {
 
@@ -63,7 +64,7 @@ ExprRef IntegerDivision(ScalarOp op, const ExprRef& a, const ExprRef& b) {
 
 }  // namespace
 
-ExprRef Fused::Constant(const Value& node) const {
+ExprRef SplatOf(const Value& node) {
   const auto found = node.attrs.find("value");
   MLC_CHECK(found != node.attrs.end()) << "a workload's constant is a splat";
   if (const auto* integer = std::get_if<int64_t>(&found->second)) {
@@ -74,13 +75,35 @@ ExprRef Fused::Constant(const Value& node) const {
   return Literal(node.type.dtype, node.Float("value"));
 }
 
-ExprRef Fused::CastTo(DType dtype, ExprRef value) const {
+ExprRef CastTo(DType dtype, ExprRef value) {
   if (value->type.dtype == dtype) return value;
   if (dtype == DType::kBool) return NonZero(value);
   return ir::MakeCast(dtype, std::move(value));
 }
 
-ExprRef Fused::Source(ValueId id, const Place& place, const TensorType& type, int64_t offset) {
+FusedValues::FusedValues(const graph::Workload& workload, ir::KernelBuilder& builder,
+                         OperandBuffers operands)
+    : workload_(workload), builder_(builder), operands_(std::move(operands)), registers_(builder) {
+  for (const auto& users : workload_.graph().Users()) {
+    uses_.push_back(static_cast<int>(users.size()));
+  }
+  for (ValueId output : workload_.outputs()) ++uses_[static_cast<size_t>(output)];
+}
+
+void FusedValues::Begin(const Bound& bound) {
+  bound_ = &bound;
+  memo_.clear();
+  remembered_.clear();
+}
+
+void FusedValues::End() {
+  bound_ = nullptr;
+  memo_.clear();
+  remembered_.clear();
+}
+
+ExprRef FusedValues::Source(ValueId id, const Place& place, const TensorType& type,
+                            int64_t offset) {
   const std::vector<int64_t> strides = type.EffectiveStrides();
   ExprRef index = ir::Int(offset);
   int64_t step = 0;
@@ -89,32 +112,15 @@ ExprRef Fused::Source(ValueId id, const Place& place, const TensorType& type, in
     index = place.at[d].base * strides[d] + index;
     step += place.at[d].step * strides[d];
   }
-  const int operand = operand_of_.at(id);
+  const int operand = operands_.numbers.at(id);
   const bool vector = step != 0 && place.lanes > 1;
-  ExprRef loaded = builder_.Load(OperandBuffer(operand), index, vector ? place.lanes : 1,
+  ExprRef loaded = builder_.Load(Buffer(operand), index, vector ? place.lanes : 1,
                                  vector ? step : 1, vector ? place.active : nullptr);
   const DType compute = ComputeType(type.dtype);
   return compute == type.dtype ? loaded : ir::MakeCast(compute, loaded);
 }
 
-Fused::PlaceRef Fused::Broadcasted(const PlaceRef& place, const std::vector<int64_t>& dims) {
-  const size_t rank = place->at.size();
-  bool same = dims.size() == rank;
-  for (size_t d = 0; same && d < rank; ++d) {
-    same = dims[d] != 1 || (place->at[d].step == 0 && place->at[d].align == 0);
-  }
-  if (same) return place;
-  auto result = std::make_shared<Place>();
-  result->lanes = place->lanes;
-  result->active = place->active;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    const Coord& from = place->at[rank - dims.size() + d];
-    result->at.push_back(dims[d] == 1 ? Coord{ir::Int(0), 0, 0} : from);
-  }
-  return result;
-}
-
-ExprRef Fused::Pointwise(const Value& node, const PlaceRef& place) {
+ExprRef FusedValues::Pointwise(const Value& node, const PlaceRef& place) {
   std::vector<ExprRef> args;
   int lanes = 1;
   for (ValueId operand : node.operands) {
@@ -133,7 +139,7 @@ ExprRef Fused::Pointwise(const Value& node, const PlaceRef& place) {
   return ir::MakeApply(node.scalar, std::move(args));
 }
 
-ExprRef Fused::ValueAt(ValueId id, const PlaceRef& place) {
+ExprRef FusedValues::ValueAt(ValueId id, const PlaceRef& place) {
   if (const auto given = bound_->find(id); given != bound_->end()) return given->second;
   const auto key = std::make_pair(id, place);
   if (const auto known = memo_.find(key); known != memo_.end()) return known->second;
@@ -141,19 +147,19 @@ ExprRef Fused::ValueAt(ValueId id, const PlaceRef& place) {
   if (!result) return nullptr;
   const Op op = workload_.graph()[id].op;
   const bool costly = op == Op::kPointwise || op == Op::kCast;
-  if (costly && uses_[static_cast<size_t>(id)] > 1) result = Keep(std::move(result));
+  if (costly && uses_[static_cast<size_t>(id)] > 1) result = registers_.Keep(std::move(result));
   remembered_.push_back(memo_.emplace(key, result).first);
   return result;
 }
 
-ExprRef Fused::Compute(ValueId id, const PlaceRef& place) {
+ExprRef FusedValues::Compute(ValueId id, const PlaceRef& place) {
   const Value& node = workload_.graph()[id];
   switch (node.op) {
     case Op::kInput:
     case Op::kWeight:
       return Source(id, *place, node.type, 0);
     case Op::kConstant:
-      return Constant(node);
+      return SplatOf(node);
     case Op::kPointwise:
       return Pointwise(node, place);
     case Op::kCopy:
@@ -172,10 +178,30 @@ ExprRef Fused::Compute(ValueId id, const PlaceRef& place) {
     case Op::kGatherND:
       return GatherND(node, *place);
     case Op::kResize:
-      return Resize(node, *place);
+      return ResizeAxis(node, *place, 0);
     default:
       return Moved(node, *place);
   }
+}
+
+ExprRef FusedValues::Branch(const ExprRef& condition, const std::function<ExprRef()>& then_value,
+                            const std::function<ExprRef()>& else_value, DType dtype, int lanes) {
+  const ir::BufferId slot = registers_.Next(dtype, lanes);
+  bool complete = true;
+  const size_t known = remembered_.size();
+  const auto side = [&](const std::function<ExprRef()>& value) {
+    ExprRef result = value();
+    complete = complete && result;
+    if (result) {
+      if (result->type.lanes != lanes) result = ir::MakeBroadcast(result, lanes);
+      builder_.Set(slot, ir::Int(0), result);
+    }
+    // What one side computed does not exist on the other, nor after both.
+    for (; remembered_.size() > known; remembered_.pop_back()) memo_.erase(remembered_.back());
+  };
+  builder_.If(
+      condition, [&] { side(then_value); }, [&] { side(else_value); });
+  return complete ? builder_.Get(slot, ir::Int(0)) : nullptr;
 }
 
 }  // namespace mlc::schedule
