@@ -158,7 +158,7 @@ Value* PhaseEmitter::EvalLoad(const ir::Expr& expr, const ir::Load& load) {
     access.active = EvalIndex(load.mask);
     access.masked = !access.active.IsConstant() || access.active.constant < type.lanes;
   }
-  Value* value = LoadAccess(access);
+  Value* value = memory_.Load(access);
   if (type.dtype != DType::kBool) return value;
   return b_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
 }

@@ -1,11 +1,9 @@
 #include "compiler/codegen/emit_kernel.h"
 
 #include "compiler/codegen/convert.h"
-#include "compiler/codegen/scratch.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/MDBuilder.h"
 
 namespace mlc::codegen {
 
@@ -19,75 +17,17 @@ PhaseEmitter::PhaseEmitter(const ir::Kernel& kernel, const Features& features,
       b_(builder),
       function_(function),
       pool_(builder),
-      bases_(kernel.buffers.size()),
-      own_scope_(kernel.buffers.size()),
-      other_scopes_(kernel.buffers.size()),
+      memory_(kernel, features, builder, function, pool_),
       vars_(kernel.vars.size()) {}
 
 void PhaseEmitter::Fail(const std::string& message) {
   if (status_.ok()) status_ = InvalidArgument("kernel " + kernel_.name + ": " + message);
 }
 
-// Parameters first, then the bases of the two scratch areas, as runtime/abi.h orders them.
-void PhaseEmitter::EmitBases() {
-  int64_t workspace_bytes = 0;
-  int64_t thread_bytes = 0;
-  const auto shared = ScratchOffsets(kernel_, ir::Scope::kWorkspace, &workspace_bytes);
-  const auto thread = ScratchOffsets(kernel_, ir::Scope::kThread, &thread_bytes);
-  Value* table = function_.getArg(0);
-  const auto entry = [&](int index) {
-    Value* slot = b_.CreateConstGEP1_64(b_.getPtrTy(), table, static_cast<uint64_t>(index));
-    return b_.CreateLoad(b_.getPtrTy(), slot);
-  };
-  const int params = kernel_.NumParams();
-  Value* workspace_base = workspace_bytes > 0 ? entry(params) : nullptr;
-  Value* thread_base = nullptr;
-  if (thread_bytes > 0) {
-    Value* own = b_.CreateMul(function_.getArg(3), b_.getInt64(thread_bytes));
-    thread_base = b_.CreateGEP(b_.getInt8Ty(), entry(params + 1), own);
-  }
-  int param = 0;
-  for (size_t i = 0; i < bases_.size(); ++i) {
-    switch (kernel_.buffers[i].scope) {
-      case ir::Scope::kIn:
-      case ir::Scope::kOut:
-        bases_[i] = entry(param++);
-        break;
-      case ir::Scope::kWorkspace:
-        bases_[i] = b_.CreateGEP(b_.getInt8Ty(), workspace_base, b_.getInt64(shared[i]));
-        break;
-      case ir::Scope::kThread:
-        bases_[i] = b_.CreateGEP(b_.getInt8Ty(), thread_base, b_.getInt64(thread[i]));
-        break;
-      case ir::Scope::kRegister:
-      case ir::Scope::kCounter:
-      case ir::Scope::kSharedMemory:
-        break;
-    }
-  }
-}
-
-// Buffers do not overlap, so an access to one never waits for an access to another.
-void PhaseEmitter::EmitAliasScopes() {
-  llvm::MDBuilder metadata(b_.getContext());
-  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain();
-  std::vector<llvm::Metadata*> scopes(bases_.size());
-  for (size_t i = 0; i < scopes.size(); ++i) {
-    scopes[i] = metadata.createAnonymousAliasScope(domain);
-  }
-  for (size_t i = 0; i < scopes.size(); ++i) {
-    std::vector<llvm::Metadata*> others = scopes;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    own_scope_[i] = llvm::MDNode::get(b_.getContext(), scopes[i]);
-    other_scopes_[i] = llvm::MDNode::get(b_.getContext(), others);
-  }
-}
-
 Status PhaseEmitter::Emit(const ir::For& phase) {
   BasicBlock* entry = BasicBlock::Create(b_.getContext(), "entry", &function_);
   b_.SetInsertPoint(entry);
-  EmitBases();
-  EmitAliasScopes();
+  memory_.Begin();
   pool_.OpenScope();
   const Affine begin = EvalIndex(phase.begin);
   const Affine step = Constant(phase.step);
@@ -244,12 +184,12 @@ void PhaseEmitter::EmitStore(const ir::Store& store) {
     access.active = EvalIndex(store.mask);
     access.masked = true;
   }
-  StoreAccess(access, value, store.streaming);
+  memory_.Store(access, value, store.streaming);
 }
 
 void PhaseEmitter::EmitPrefetch(const ir::Prefetch& prefetch) {
   const Affine index = EvalIndex(prefetch.index);
-  Value* address = AddressOf(prefetch.buffer, index);
+  Value* address = memory_.AddressOf(prefetch.buffer, index);
   const int locality = prefetch.level == 1 ? 3 : 2;
   b_.CreateIntrinsic(
       llvm::Intrinsic::prefetch, {b_.getPtrTy()},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/codegen/affine.h"
+#include "compiler/codegen/emit_memory.h"
 #include "compiler/codegen/features.h"
 #include "compiler/ir/ir.h"
 
@@ -16,7 +17,6 @@ namespace llvm {
 class AllocaInst;
 class BasicBlock;
 class Function;
-class MDNode;
 }  // namespace llvm
 
 namespace mlc::codegen {
@@ -25,25 +25,15 @@ class PhaseEmitter {
  public:
   PhaseEmitter(const ir::Kernel& kernel, const Features& features, llvm::IRBuilderBase& builder,
                llvm::Function& function);
+  PhaseEmitter(const PhaseEmitter&) = delete;
+  PhaseEmitter& operator=(const PhaseEmitter&) = delete;
 
   // Fills the function. INVALID_ARGUMENT for IR that cannot be printed (see ir::Kernel::Verify).
   Status Emit(const ir::For& phase);
   const std::vector<llvm::AllocaInst*>& registers() const { return allocas_; }
 
  private:
-  // Where a vector access lies: all its lanes `stride` elements apart.
-  struct Access {
-    ir::BufferId buffer;
-    Affine index;
-    int64_t stride;
-    int lanes;
-    Affine active;  // lanes touched, when masked
-    bool masked;
-  };
-
   // emit_kernel.cc: statements.
-  void EmitBases();
-  void EmitAliasScopes();
   void EmitStmt(const ir::StmtRef& stmt);
   void EmitUnrolled(const ir::For& loop);
   void EmitLoop(ir::VarId var, llvm::Value* begin, llvm::Value* end, int64_t step,
@@ -68,23 +58,6 @@ class PhaseEmitter {
   Affine EvalIndexNode(const ir::ExprRef& expr);
   llvm::Value* Zero(DType dtype, int lanes);
 
-  // emit_memory.cc: loads and stores. Values are in memory types.
-  llvm::Value* LoadAccess(const Access& access);
-  llvm::Value* LoadStrided(const Access& access);
-  llvm::Value* LoadPicked(const Access& access);
-  void StoreAccess(const Access& access, llvm::Value* value, bool streaming);
-  void StoreStreaming(const Access& access, llvm::Value* value, llvm::Value* address);
-  void StoreStrided(const Access& access, llvm::Value* value);
-  void StoreLeading(const Access& access, llvm::Value* value, int64_t count);
-  llvm::Value* AddressOf(ir::BufferId buffer, const Affine& index);
-  llvm::Value* LaneAddresses(const Access& access);
-  uint64_t AlignmentOf(ir::BufferId buffer, const Affine& index) const;
-  // The same if the base were aligned to a cache line.
-  uint64_t OffsetAlignment(ir::BufferId buffer, const Affine& index) const;
-  llvm::Value* MaskOf(const Access& access);
-  template <typename Instruction>
-  Instruction* Tag(Instruction* memory, ir::BufferId buffer);
-
   void Fail(const std::string& message);
 
   const ir::Kernel& kernel_;
@@ -92,10 +65,8 @@ class PhaseEmitter {
   llvm::IRBuilderBase& b_;
   llvm::Function& function_;
   IndexPool pool_;
+  MemoryEmitter memory_;
   Status status_;
-  std::vector<llvm::Value*> bases_;          // by BufferId
-  std::vector<llvm::MDNode*> own_scope_;     // by BufferId
-  std::vector<llvm::MDNode*> other_scopes_;  // by BufferId
   std::map<std::pair<int, int64_t>, llvm::AllocaInst*> by_register_;
   std::vector<llvm::AllocaInst*> allocas_;
   std::vector<Affine> vars_;                                  // by VarId

@@ -1,12 +1,15 @@
+#include "compiler/codegen/emit_memory.h"
+
 #include <algorithm>
 #include <bit>
 #include <numeric>
 
 #include "compiler/codegen/convert.h"
-#include "compiler/codegen/emit_kernel.h"
+#include "compiler/codegen/scratch.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/MDBuilder.h"
 
 namespace mlc::codegen {
 
@@ -23,21 +26,93 @@ llvm::MaybeAlign ElementAlign(int64_t element_bytes) {
 
 }  // namespace
 
+MemoryEmitter::MemoryEmitter(const ir::Kernel& kernel, const Features& features,
+                             llvm::IRBuilderBase& builder, llvm::Function& function,
+                             IndexPool& pool)
+    : kernel_(kernel),
+      features_(features),
+      b_(builder),
+      function_(function),
+      pool_(pool),
+      bases_(kernel.buffers.size()),
+      own_scope_(kernel.buffers.size()),
+      other_scopes_(kernel.buffers.size()) {}
+
+void MemoryEmitter::Begin() {
+  EmitBases();
+  EmitAliasScopes();
+}
+
+// Parameters first, then the bases of the two scratch areas, as runtime/abi.h orders them.
+void MemoryEmitter::EmitBases() {
+  int64_t workspace_bytes = 0;
+  int64_t thread_bytes = 0;
+  const auto shared = ScratchOffsets(kernel_, ir::Scope::kWorkspace, &workspace_bytes);
+  const auto thread = ScratchOffsets(kernel_, ir::Scope::kThread, &thread_bytes);
+  Value* table = function_.getArg(0);
+  const auto entry = [&](int index) {
+    Value* slot = b_.CreateConstGEP1_64(b_.getPtrTy(), table, static_cast<uint64_t>(index));
+    return b_.CreateLoad(b_.getPtrTy(), slot);
+  };
+  const int params = kernel_.NumParams();
+  Value* workspace_base = workspace_bytes > 0 ? entry(params) : nullptr;
+  Value* thread_base = nullptr;
+  if (thread_bytes > 0) {
+    Value* own = b_.CreateMul(function_.getArg(3), b_.getInt64(thread_bytes));
+    thread_base = b_.CreateGEP(b_.getInt8Ty(), entry(params + 1), own);
+  }
+  int param = 0;
+  for (size_t i = 0; i < bases_.size(); ++i) {
+    switch (kernel_.buffers[i].scope) {
+      case ir::Scope::kIn:
+      case ir::Scope::kOut:
+        bases_[i] = entry(param++);
+        break;
+      case ir::Scope::kWorkspace:
+        bases_[i] = b_.CreateGEP(b_.getInt8Ty(), workspace_base, b_.getInt64(shared[i]));
+        break;
+      case ir::Scope::kThread:
+        bases_[i] = b_.CreateGEP(b_.getInt8Ty(), thread_base, b_.getInt64(thread[i]));
+        break;
+      case ir::Scope::kRegister:
+      case ir::Scope::kCounter:
+      case ir::Scope::kSharedMemory:
+        break;
+    }
+  }
+}
+
+// Buffers do not overlap, so an access to one never waits for an access to another.
+void MemoryEmitter::EmitAliasScopes() {
+  llvm::MDBuilder metadata(b_.getContext());
+  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain();
+  std::vector<llvm::Metadata*> scopes(bases_.size());
+  for (size_t i = 0; i < scopes.size(); ++i) {
+    scopes[i] = metadata.createAnonymousAliasScope(domain);
+  }
+  for (size_t i = 0; i < scopes.size(); ++i) {
+    std::vector<llvm::Metadata*> others = scopes;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    own_scope_[i] = llvm::MDNode::get(b_.getContext(), scopes[i]);
+    other_scopes_[i] = llvm::MDNode::get(b_.getContext(), others);
+  }
+}
+
 template <typename Instruction>
-Instruction* PhaseEmitter::Tag(Instruction* memory, ir::BufferId buffer) {
+Instruction* MemoryEmitter::Tag(Instruction* memory, ir::BufferId buffer) {
   memory->setMetadata(llvm::LLVMContext::MD_alias_scope, own_scope_[static_cast<size_t>(buffer)]);
   memory->setMetadata(llvm::LLVMContext::MD_noalias, other_scopes_[static_cast<size_t>(buffer)]);
   return memory;
 }
 
-Value* PhaseEmitter::AddressOf(ir::BufferId buffer, const Affine& index) {
+Value* MemoryEmitter::AddressOf(ir::BufferId buffer, const Affine& index) {
   const size_t i = static_cast<size_t>(buffer);
   return pool_.Address(buffer, bases_[i], SizeOf(kernel_.buffers[i].dtype), index);
 }
 
 // What every base's alignment and the factors of the index prove. An operand or a result may be a
 // part of a larger buffer, so its base is only as aligned as its elements.
-uint64_t PhaseEmitter::AlignmentOf(ir::BufferId buffer, const Affine& index) const {
+uint64_t MemoryEmitter::AlignmentOf(ir::BufferId buffer, const Affine& index) const {
   const ir::Buffer& declared = kernel_.buffers[static_cast<size_t>(buffer)];
   if (declared.scope == ir::Scope::kIn || declared.scope == ir::Scope::kOut) {
     return static_cast<uint64_t>(SizeOf(declared.dtype));
@@ -45,7 +120,7 @@ uint64_t PhaseEmitter::AlignmentOf(ir::BufferId buffer, const Affine& index) con
   return OffsetAlignment(buffer, index);
 }
 
-uint64_t PhaseEmitter::OffsetAlignment(ir::BufferId buffer, const Affine& index) const {
+uint64_t MemoryEmitter::OffsetAlignment(ir::BufferId buffer, const Affine& index) const {
   const ir::Buffer& declared = kernel_.buffers[static_cast<size_t>(buffer)];
   int64_t factors = index.constant;
   for (const Term& term : index.terms) factors = std::gcd(factors, term.factor);
@@ -55,14 +130,14 @@ uint64_t PhaseEmitter::OffsetAlignment(ir::BufferId buffer, const Affine& index)
   return std::min(kBaseAlign, low_bit);
 }
 
-Value* PhaseEmitter::MaskOf(const Access& access) {
+Value* MemoryEmitter::MaskOf(const Access& access) {
   if (access.lanes > 1) return pool_.LaneMask(access.active, access.lanes);
   Value* active = b_.CreateICmpSGT(pool_.ValueOf(access.active), b_.getInt64(0));
   return b_.CreateVectorSplat(1, active);
 }
 
 // Constant offsets in 32 bits keep the index vector narrow.
-Value* PhaseEmitter::LaneAddresses(const Access& access) {
+Value* MemoryEmitter::LaneAddresses(const Access& access) {
   const size_t i = static_cast<size_t>(access.buffer);
   const int64_t element = SizeOf(kernel_.buffers[i].dtype);
   std::vector<uint64_t> offsets(static_cast<size_t>(access.lanes));
@@ -75,7 +150,7 @@ Value* PhaseEmitter::LaneAddresses(const Access& access) {
 
 // Elements a few apart: the vectors they lie in, the last one up to the last element, and a shuffle
 // for each but the first. A gather takes more than one cycle a lane.
-Value* PhaseEmitter::LoadPicked(const Access& access) {
+Value* MemoryEmitter::LoadPicked(const Access& access) {
   const int lanes = access.lanes;
   const int stride = static_cast<int>(access.stride);
   Value* picked = nullptr;
@@ -87,7 +162,7 @@ Value* PhaseEmitter::LoadPicked(const Access& access) {
                        lanes,
                        Constant(lanes - stride + 1),
                        last};
-    Value* const vector = LoadAccess(piece);
+    Value* const vector = Load(piece);
     if (k == 0) {
       picked = vector;
       continue;
@@ -104,7 +179,7 @@ Value* PhaseEmitter::LoadPicked(const Access& access) {
   return picked;
 }
 
-Value* PhaseEmitter::LoadStrided(const Access& access) {
+Value* MemoryEmitter::LoadStrided(const Access& access) {
   const DType dtype = kernel_.buffers[static_cast<size_t>(access.buffer)].dtype;
   llvm::Type* type = MemoryType(b_.getContext(), dtype, access.lanes);
   const bool fills = access.lanes * SizeOf(dtype) * 8 == features_.vector_bits;
@@ -124,12 +199,12 @@ Value* PhaseEmitter::LoadStrided(const Access& access) {
   for (int lane = 0; lane < access.lanes; ++lane) {
     const Access one{access.buffer, Sum(access.index, Constant(lane * access.stride)), 1, 1, {},
                      false};
-    vector = b_.CreateInsertElement(vector, LoadAccess(one), static_cast<uint64_t>(lane));
+    vector = b_.CreateInsertElement(vector, Load(one), static_cast<uint64_t>(lane));
   }
   return vector;
 }
 
-Value* PhaseEmitter::LoadAccess(const Access& access) {
+Value* MemoryEmitter::Load(const Access& access) {
   const DType dtype = kernel_.buffers[static_cast<size_t>(access.buffer)].dtype;
   llvm::Type* type = MemoryType(b_.getContext(), dtype, access.lanes);
   if (access.masked && access.active.IsConstant() && access.active.constant <= 0) {
@@ -138,7 +213,7 @@ Value* PhaseEmitter::LoadAccess(const Access& access) {
   if (access.lanes > 1 && access.stride == 0) {
     Access one = access;
     one.lanes = 1;
-    Value* splat = b_.CreateVectorSplat(static_cast<unsigned>(access.lanes), LoadAccess(one));
+    Value* splat = b_.CreateVectorSplat(static_cast<unsigned>(access.lanes), Load(one));
     if (!access.masked) return splat;
     return b_.CreateSelect(MaskOf(access), splat, llvm::Constant::getNullValue(type));
   }
@@ -153,7 +228,7 @@ Value* PhaseEmitter::LoadAccess(const Access& access) {
   return access.lanes > 1 ? value : b_.CreateExtractElement(value, uint64_t{0});
 }
 
-void PhaseEmitter::StoreStrided(const Access& access, Value* value) {
+void MemoryEmitter::StoreStrided(const Access& access, Value* value) {
   const int64_t element = SizeOf(kernel_.buffers[static_cast<size_t>(access.buffer)].dtype);
   if (access.masked) {
     Tag(b_.CreateMaskedScatter(value, LaneAddresses(access), *ElementAlign(element),
@@ -164,28 +239,28 @@ void PhaseEmitter::StoreStrided(const Access& access, Value* value) {
   for (int lane = 0; lane < access.lanes; ++lane) {
     const Access one{access.buffer, Sum(access.index, Constant(lane * access.stride)), 1, 1, {},
                      false};
-    StoreAccess(one, b_.CreateExtractElement(value, static_cast<uint64_t>(lane)), false);
+    Store(one, b_.CreateExtractElement(value, static_cast<uint64_t>(lane)), false);
   }
 }
 
 // In parts of powers of two, the largest first: some cores are slow at masked stores of 256 bits.
-void PhaseEmitter::StoreLeading(const Access& access, Value* value, int64_t count) {
+void MemoryEmitter::StoreLeading(const Access& access, Value* value, int64_t count) {
   int64_t at = 0;
   while (at < count) {
     const auto lanes = static_cast<int>(std::bit_floor(static_cast<uint64_t>(count - at)));
     const Access part{access.buffer, Sum(access.index, Constant(at)), 1, lanes, {}, false};
     if (lanes == 1) {
-      StoreAccess(part, b_.CreateExtractElement(value, static_cast<uint64_t>(at)), false);
+      Store(part, b_.CreateExtractElement(value, static_cast<uint64_t>(at)), false);
     } else {
       std::vector<int> from(static_cast<size_t>(lanes));
       std::iota(from.begin(), from.end(), static_cast<int>(at));
-      StoreAccess(part, b_.CreateShuffleVector(value, from), false);
+      Store(part, b_.CreateShuffleVector(value, from), false);
     }
     at += lanes;
   }
 }
 
-void PhaseEmitter::StoreAccess(const Access& access, Value* value, bool streaming) {
+void MemoryEmitter::Store(const Access& access, Value* value, bool streaming) {
   if (access.masked && access.active.IsConstant() && access.active.constant <= 0) return;
   if (access.lanes > 1 && access.stride != 1) return StoreStrided(access, value);
   if (access.masked && access.lanes > 1 && access.active.IsConstant() &&
@@ -210,7 +285,7 @@ void PhaseEmitter::StoreAccess(const Access& access, Value* value, bool streamin
 
 // Only an aligned vector may bypass the caches: the instruction traps on others. The offset is
 // aligned, so the base decides, once for all stores of a kernel.
-void PhaseEmitter::StoreStreaming(const Access& access, Value* value, Value* address) {
+void MemoryEmitter::StoreStreaming(const Access& access, Value* value, Value* address) {
   const uint64_t vector_bytes = static_cast<uint64_t>(features_.vector_bits) / 8;
   llvm::LLVMContext& context = b_.getContext();
   llvm::BasicBlock* const bypass = llvm::BasicBlock::Create(context, "bypass", &function_);
