@@ -11,6 +11,7 @@
 #include "server/api/call_admission.h"
 #include "server/api/call_threads.h"
 #include "server/api/steady_timer.h"
+#include "server/api/tuner_calls.h"
 
 namespace mlc::server {
 namespace {
@@ -45,9 +46,9 @@ using RawTuner =
 // is locked out. One operation is under way at any time: a write or the timer.
 class Watcher : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  Watcher(Tuner& tuner, SteadyTimer& timer, const CallAdmission& admission,
+  Watcher(const TunerCalls& calls, SteadyTimer& timer, const CallAdmission& admission,
           const grpc::CallbackServerContext& context, const grpc::ByteBuffer& wire)
-      : tuner_(tuner), timer_(timer) {
+      : tuner_(calls), timer_(timer) {
     proto::WatchJobRequest request;
     auto ticket = admission.TakeStream(context, kWatchJob, wire, request);
     if (!ticket.ok()) {
@@ -90,7 +91,7 @@ class Watcher : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     StartWrite(&progress_);
   }
 
-  Tuner& tuner_;
+  const TunerCalls tuner_;
   SteadyTimer& timer_;
   std::unique_ptr<CallLoad::Ticket> ticket_;
   std::string job_;
@@ -111,19 +112,19 @@ class TunerService : public RawTuner {
 
   grpc::ServerUnaryReactor* SubmitJob(Context* context, const Wire* wire, Wire* reply) override {
     return Later<proto::SubmitJobRequest>(
-        context, kSubmitJob, wire, reply, [this](const auto& request, UnaryCall& call) {
+        context, kSubmitJob, wire, reply, [this](auto& request, UnaryCall& call) {
           const Status version = CheckProtocol("client", request.protocol());
           if (!version.ok()) return Outdated(call, version);
-          call.Answer(tuner_.Submit(request, call.caller()));
+          call.Answer(tuner_.Submit(std::move(request), call.caller()));
         });
   }
   grpc::ServerUnaryReactor* SubmitUserKernel(Context* context, const Wire* wire,
                                              Wire* reply) override {
     return Later<proto::SubmitUserKernelRequest>(
-        context, kSubmitUserKernel, wire, reply, [this](const auto& request, UnaryCall& call) {
+        context, kSubmitUserKernel, wire, reply, [this](auto& request, UnaryCall& call) {
           const Status version = CheckProtocol("client", request.job().protocol());
           if (!version.ok()) return Outdated(call, version);
-          call.Answer(tuner_.SubmitUserKernel(request, call.caller()));
+          call.Answer(tuner_.SubmitUserKernel(std::move(request), call.caller()));
         });
   }
   grpc::ServerWriteReactor<Wire>* WatchJob(Context* context, const Wire* wire) override {
@@ -138,7 +139,7 @@ class TunerService : public RawTuner {
   grpc::ServerUnaryReactor* CancelJob(Context* context, const Wire* wire, Wire* reply) override {
     return Later<proto::CancelJobRequest>(
         context, kCancelJob, wire, reply, [this](const auto& request, UnaryCall& call) {
-          const Status status = tuner_.Cancel(request.job(), call.caller());
+          const Status status = tuner_.tuner().Cancel(request.job(), call.caller());
           status.ok() ? call.Send(proto::CancelJobReply()) : call.Fail(status);
         });
   }
@@ -148,11 +149,11 @@ class TunerService : public RawTuner {
         [this](const auto& request, UnaryCall& call) { call.Answer(tuner_.List(request)); });
   }
   grpc::ServerUnaryReactor* Best(Context* context, const Wire* wire, Wire* reply) override {
-    const auto ask = [this](const proto::BestRequest& request, UnaryCall& call) {
+    const auto ask = [this](proto::BestRequest& request, UnaryCall& call) {
       const auto begin = std::chrono::steady_clock::now();
-      const Result<proto::BestReply> best = tuner_.Best(request);
+      const Result<proto::BestReply> best = tuner_.Best(std::move(request));
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-      tuner_.metrics().Observe(Span::kBest, took.count());
+      tuner_.tuner().metrics().Observe(Span::kBest, took.count());
       call.Answer(best);
     };
     return admission_.Take<proto::BestRequest>(context, kBest, wire, reply, builds_,
@@ -167,11 +168,11 @@ class TunerService : public RawTuner {
                                     std::move(act));
   }
   void Outdated(UnaryCall& call, const Status& version) {
-    tuner_.metrics().AddRejected("version");
+    tuner_.tuner().metrics().AddRejected("version");
     call.Fail(version);
   }
 
-  Tuner& tuner_;
+  const TunerCalls tuner_;
   const CallAdmission admission_;
   SteadyTimer timer_;
   CallThreads builds_{kBestThreads};

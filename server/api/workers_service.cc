@@ -8,9 +8,11 @@
 
 #include "base/mutex.h"
 #include "base/wire/grpc_status.h"
+#include "base/wire/protocol.h"
 #include "server/api/call_admission.h"
 #include "server/api/call_threads.h"
 #include "server/api/services.h"
+#include "server/api/tuner_calls.h"
 #include "server/security/grants.h"
 
 namespace mlc::server {
@@ -38,8 +40,8 @@ using RawWorkers = Workers::WithRawCallbackMethod_Synchronize<
 // when the worker leaves, is disconnected or locked out; deletes itself.
 class SessionStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  SessionStream(Tuner& tuner, const proto::OpenSessionRequest& request, const AccessControl& access,
-                const grpc::CallbackServerContext& context,
+  SessionStream(const TunerCalls& tuner, const proto::OpenSessionRequest& request,
+                const AccessControl& access, const grpc::CallbackServerContext& context,
                 std::unique_ptr<CallLoad::Ticket> ticket)
       : tuner_(tuner), ticket_(std::move(ticket)) {
     call_ =
@@ -47,7 +49,7 @@ class SessionStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     id_ = tuner_.OpenSession(
         request, [this] { Wake(); }, [this] { End(grpc::Status::OK); });
   }
-  explicit SessionStream(Tuner& tuner, const grpc::Status& refused) : tuner_(tuner) {
+  explicit SessionStream(const TunerCalls& tuner, const grpc::Status& refused) : tuner_(tuner) {
     End(refused);
   }
 
@@ -58,7 +60,7 @@ class SessionStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
   void OnCancel() override { End(grpc::Status(grpc::StatusCode::CANCELLED, "the worker left")); }
   void OnDone() override {
-    if (id_ != 0) tuner_.Disconnected(id_);
+    if (id_ != 0) tuner_.tuner().Disconnected(id_);
     delete this;
   }
 
@@ -83,7 +85,7 @@ class SessionStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     Finish(status);
   }
 
-  Tuner& tuner_;
+  const TunerCalls tuner_;
   const std::unique_ptr<CallLoad::Ticket> ticket_;
   int64_t id_ = 0;
   Mutex mutex_;
@@ -135,8 +137,8 @@ class WorkersService : public RawWorkers {
   grpc::ServerUnaryReactor* DrainWorker(Context* context, const Wire* wire, Wire* reply) override {
     return Later<proto::DrainWorkerRequest>(
         context, kDrainWorker, wire, reply, [this](const auto& request, UnaryCall& call) {
-          End<proto::DrainWorkerReply>(call,
-                                       tuner_.DrainWorker(request.worker(), request.reason()));
+          End<proto::DrainWorkerReply>(
+              call, tuner_.tuner().DrainWorker(request.worker(), request.reason()));
         });
   }
   grpc::ServerUnaryReactor* QuarantineWorker(Context* context, const Wire* wire,
@@ -144,14 +146,14 @@ class WorkersService : public RawWorkers {
     return Later<proto::QuarantineWorkerRequest>(
         context, kQuarantineWorker, wire, reply, [this](const auto& request, UnaryCall& call) {
           End<proto::QuarantineWorkerReply>(
-              call, tuner_.QuarantineWorker(request.worker(), request.reason()));
+              call, tuner_.tuner().QuarantineWorker(request.worker(), request.reason()));
         });
   }
   grpc::ServerUnaryReactor* ReleaseWorker(Context* context, const Wire* wire,
                                           Wire* reply) override {
     return Later<proto::ReleaseWorkerRequest>(
         context, kReleaseWorker, wire, reply, [this](const auto& request, UnaryCall& call) {
-          End<proto::ReleaseWorkerReply>(call, tuner_.ReleaseWorker(request.worker()));
+          End<proto::ReleaseWorkerReply>(call, tuner_.tuner().ReleaseWorker(request.worker()));
         });
   }
 
@@ -185,10 +187,11 @@ class WorkersService : public RawWorkers {
                     proto::SynchronizeReply& orders) {
     for (const proto::Lease& lease : orders.leases()) grants_.Record(lease.task_uid(), worker);
     for (const std::string& uid : foreign) {
-      tuner_.RecordForeignResult(worker, uid);
+      static constexpr char kWhy[] = "the trial was given to another worker";
+      tuner_.tuner().RecordRefusal(worker, DigestFromWire(uid), kWhy);
       proto::Refusal& refusal = *orders.add_refused();
       refusal.set_task_uid(uid);
-      refusal.set_reason("the trial was given to another worker");
+      refusal.set_reason(kWhy);
     }
   }
   // Takes out results of trials that were given to others, and returns their ids.
@@ -212,12 +215,12 @@ class WorkersService : public RawWorkers {
   // One worker cannot speak for another.
   Status Foreign(const Caller& caller, const std::string& worker) const {
     if (caller.RunsWorker(worker)) return Status();
-    tuner_.metrics().AddRejected("denied");
+    tuner_.tuner().metrics().AddRejected("denied");
     return {StatusCode::kPermissionDenied,
             caller.ToText() + " cannot speak for a worker called " + worker};
   }
 
-  Tuner& tuner_;
+  const TunerCalls tuner_;
   const CallAdmission admission_;
   Grants grants_;
   CallThreads long_calls_{1};  // heartbeats do not wait for the thousands of results of others

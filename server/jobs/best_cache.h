@@ -13,14 +13,14 @@
 #include "base/digest.h"
 #include "base/mutex.h"
 #include "base/status.h"
-#include "proto/tuner.pb.h"
+#include "server/jobs/best_answer.h"
 
 namespace mlc::server {
 
 class BestCache {
  public:
   struct Answer {
-    proto::BestConfig best;
+    BestConfig best;
     double holds_above_ns = std::numeric_limits<double>::infinity();  // see db::BestFound
   };
 
@@ -37,7 +37,7 @@ class BestCache {
   // The answer to the question about the workload; `ask` finds one that is not kept. What changes
   // while it asks is not kept: the next one asks again.
   template <typename Ask>
-  Result<proto::BestConfig> Get(const Digest& workload, uint64_t question, const Ask& ask)
+  Result<BestConfig> Get(const Digest& workload, uint64_t question, const Ask& ask)
       MLC_EXCLUDES(mutex_) {
     std::pair<uint64_t, uint64_t> version;
     {
@@ -51,7 +51,7 @@ class BestCache {
     Answer answer = MLC_TRY(ask());
     const MutexLock lock(mutex_);
     Entry& entry = entries_[workload];
-    const size_t bytes = answer.best.SpaceUsedLong();
+    const size_t bytes = BytesOf(answer.best);
     const bool large = bytes > kMostBytesOfOne;
     if (large || version != std::pair(forgotten_, entry.version)) return std::move(answer.best);
     if (entry.answers.try_emplace(question, Kept{answer, bytes}).second) {

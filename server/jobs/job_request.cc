@@ -13,59 +13,59 @@
 namespace mlc::server {
 namespace {
 
-constexpr int kMaxTasks = 10'000;
+constexpr size_t kMaxTasks = 10'000;
 constexpr int64_t kMaxTrials = 100'000'000;
 constexpr int kMaxBatch = 1024;
 constexpr size_t kMaxLabel = 200;
 constexpr int kMaxPriority = 100;
-constexpr int kMaxVariants = 16;
+constexpr size_t kMaxVariants = 16;
 constexpr size_t kMaxVariantName = 64;
 constexpr int32_t kMaxUses = 1'000'000'000;
 // Over all tasks: opening their spaces keeps a search thread for so long that others wait.
 constexpr double kMaxPlaces = 200'000;
 
-Status CheckOptions(const proto::JobOptions& options) {
-  if (options.trials() < 1 || options.trials() > kMaxTrials) {
+Status CheckOptions(const SubmittedOptions& options) {
+  if (options.trials < 1 || options.trials > kMaxTrials) {
     return InvalidArgument("trials must be between 1 and " + std::to_string(kMaxTrials));
   }
-  if (options.batch() < 0 || options.batch() > kMaxBatch) {
+  if (options.batch < 0 || options.batch > kMaxBatch) {
     return InvalidArgument("batch must be between 0 and " + std::to_string(kMaxBatch));
   }
-  if (options.priority() < -kMaxPriority || options.priority() > kMaxPriority) {
+  if (options.priority < -kMaxPriority || options.priority > kMaxPriority) {
     return InvalidArgument("priority must be between -100 and 100");
   }
-  if (options.time_budget_ms() < 0) return InvalidArgument("a negative time budget");
+  if (options.time_budget_ms < 0) return InvalidArgument("a negative time budget");
   return Status();
 }
 
-Result<std::vector<JobVariant>> VariantsOf(const proto::SubmitJobRequest& request) {
-  if (request.variants_size() > kMaxVariants) {
+Result<std::vector<JobVariant>> VariantsOf(const Submission& request) {
+  if (request.variants.size() > kMaxVariants) {
     return InvalidArgument("more than " + std::to_string(kMaxVariants) + " variants");
   }
   std::vector<JobVariant> variants;
-  for (const proto::Variant& variant : request.variants()) {
+  for (const std::string& name : request.variants) {
     const std::string where = "variant " + std::to_string(variants.size());
     const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
-    if (variant.name().empty() || variant.name().size() > kMaxVariantName ||
-        !std::all_of(variant.name().begin(), variant.name().end(), is_printable)) {
+    if (name.empty() || name.size() > kMaxVariantName ||
+        !std::all_of(name.begin(), name.end(), is_printable)) {
       return InvalidArgument(where + ": a name of 1 to 64 printable characters is needed");
     }
     for (const JobVariant& other : variants) {
-      if (other.name == variant.name()) return InvalidArgument(where + ": a name used before");
+      if (other.name == name) return InvalidArgument(where + ": a name used before");
     }
-    variants.push_back({variant.name(), {}});
+    variants.push_back({name, {}});
   }
   return variants;
 }
 
 // Notes how often each variant uses the task.
-Status AddUses(const proto::Task& task, std::vector<JobVariant>& variants) {
-  if (task.uses_size() != static_cast<int>(variants.size())) {
+Status AddUses(const SubmittedTask& task, std::vector<JobVariant>& variants) {
+  if (task.uses.size() != variants.size()) {
     return InvalidArgument("as many uses are needed as the job has variants");
   }
   bool used = variants.empty();
   for (size_t v = 0; v < variants.size(); ++v) {
-    const int32_t uses = task.uses(static_cast<int>(v));
+    const int32_t uses = task.uses[v];
     if (uses < 0 || uses > kMaxUses) return InvalidArgument("uses out of range");
     used = used || uses > 0;
     variants[v].uses.push_back(uses);
@@ -133,17 +133,17 @@ Result<graph::Workload> ParseWorkload(std::string_view text) {
   return workload;
 }
 
-Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request) {
-  MLC_TRY(CheckOptions(request.options()));
-  if (request.tasks_size() == 0) return InvalidArgument("the job has no tasks");
-  if (request.tasks_size() > kMaxTasks) return InvalidArgument("the job has too many tasks");
+Result<JobRequest> ParseJobRequest(const Submission& request) {
+  MLC_TRY(CheckOptions(request.options));
+  if (request.tasks.empty()) return InvalidArgument("the job has no tasks");
+  if (request.tasks.size() > kMaxTasks) return InvalidArgument("the job has too many tasks");
   JobRequest job;
   job.options.variants = MLC_TRY(VariantsOf(request));
   std::set<Digest> seen;
   double places = 0;
-  for (const proto::Task& task : request.tasks()) {
+  for (const SubmittedTask& task : request.tasks) {
     const std::string where = "task " + std::to_string(job.tasks.size());
-    Result<graph::Workload> workload = ParseWorkload(task.workload());
+    Result<graph::Workload> workload = ParseWorkload(task.workload);
     if (!workload.ok()) return workload.status().WithPrefix(where);
     places += schedule::PlacesToCompute(*workload);
     if (places > kMaxPlaces) {
@@ -151,54 +151,47 @@ Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request) {
                              ": this workload and those before it compute more than "
                              "200000 values for an element of each: cut the model in parts");
     }
-    if (workload->ToText() != task.workload()) {
+    if (workload->ToText() != task.workload) {
       return InvalidArgument(where + ": the workload's text is not canonical");
     }
     if (!seen.insert(workload->digest()).second) {
       return InvalidArgument(where + ": the same workload as an earlier task");
     }
-    if (task.occurrences() < 1) return InvalidArgument(where + ": occurrences must be positive");
+    if (task.occurrences < 1) return InvalidArgument(where + ": occurrences must be positive");
     if (Status uses = AddUses(task, job.options.variants); !uses.ok()) {
       return uses.WithPrefix(where);
     }
-    job.tasks.push_back(
-        {workload->digest(), task.occurrences(), task.label().substr(0, kMaxLabel)});
+    job.tasks.push_back({workload->digest(), task.occurrences, task.label.substr(0, kMaxLabel)});
     job.workloads.push_back(*std::move(workload));
   }
-  job.target = MLC_TRY(target::Target::Parse(request.target()));
-  job.options.trials = request.options().trials();
-  job.options.seed = request.options().seed();
-  job.options.use_history = !request.options().fresh();
-  job.options.time_budget_ms = request.options().time_budget_ms();
-  if (request.options().batch() > 0) job.options.batch = request.options().batch();
-  job.fresh = request.options().fresh();
-  job.priority = request.options().priority();
-  job.label = request.label().substr(0, kMaxLabel);
+  job.target = MLC_TRY(target::Target::Parse(request.target));
+  job.options.trials = request.options.trials;
+  job.options.seed = request.options.seed;
+  job.options.use_history = !request.options.fresh;
+  job.options.time_budget_ms = request.options.time_budget_ms;
+  if (request.options.batch > 0) job.options.batch = request.options.batch;
+  job.fresh = request.options.fresh;
+  job.priority = request.options.priority;
+  job.label = request.label.substr(0, kMaxLabel);
   return job;
 }
 
-Result<JobRequest> ParseUserKernelRequest(const proto::SubmitUserKernelRequest& request) {
-  proto::SubmitJobRequest asked = request.job();
-  asked.mutable_options()->set_trials(kUserKernelTrials);
-  asked.mutable_options()->set_batch(kUserKernelTrials);
+Result<JobRequest> ParseUserKernelRequest(const KernelSubmission& request) {
+  Submission asked = request.job;
+  asked.options.trials = kUserKernelTrials;
+  asked.options.batch = kUserKernelTrials;
   JobRequest job = MLC_TRY(ParseJobRequest(asked));
   if (job.tasks.size() != 1) return InvalidArgument("a user-supplied kernel is for one workload");
-  const proto::UserKernel& kernel = request.kernel();
-  const schedule::UserKernel user_kernel{kernel.entry(),
-                                         kernel.source(),
-                                         {kernel.blocks(), kernel.blocks_y(), kernel.blocks_z()},
-                                         {kernel.threads(), kernel.threads_y(), kernel.threads_z()},
-                                         kernel.block_bytes()};
-  const Result<schedule::Config> config = user_kernel.ToConfig();
+  const Result<schedule::Config> config = request.kernel.ToConfig();
   if (!config.ok()) return config.status();
-  MLC_TRY(schedule::CheckFits(user_kernel, job.target));
+  MLC_TRY(schedule::CheckFits(request.kernel, job.target));
   job.options.user_kernel = config->ToText();
   return job;
 }
 
-Result<std::string> OwnerOf(const proto::SubmitJobRequest& request, const Caller& caller) {
-  if (!caller.local || request.user().empty()) return caller.name;
-  const Result<Caller> named = ParseIdentity("submit/" + request.user());
+Result<std::string> OwnerOf(const Submission& request, const Caller& caller) {
+  if (!caller.local || request.user.empty()) return caller.name;
+  const Result<Caller> named = ParseIdentity("submit/" + request.user);
   if (!named.ok()) return named.status().WithPrefix("user");
   return named->name;
 }

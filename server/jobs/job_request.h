@@ -10,7 +10,7 @@
 #include "compiler/graph/workload.h"
 #include "compiler/target/target.h"
 #include "db/record.h"
-#include "proto/tuner.pb.h"
+#include "server/jobs/submission.h"
 #include "server/security/caller.h"
 
 namespace mlc::server {
@@ -51,14 +51,14 @@ struct JobRequest {
 
 // Whose job it is: the caller's, or, of a local caller, whose it says. INVALID_ARGUMENT for a name
 // that is none.
-Result<std::string> OwnerOf(const proto::SubmitJobRequest& request, const Caller& caller);
+Result<std::string> OwnerOf(const Submission& request, const Caller& caller);
 
 // INVALID_ARGUMENT that names the task or option at fault.
-Result<JobRequest> ParseJobRequest(const proto::SubmitJobRequest& request);
+Result<JobRequest> ParseJobRequest(const Submission& request);
 
 // The same for a user-supplied kernel, with all that UserKernel::ToConfig refuses. The number of
 // trials is not the caller's.
-Result<JobRequest> ParseUserKernelRequest(const proto::SubmitUserKernelRequest& request);
+Result<JobRequest> ParseUserKernelRequest(const KernelSubmission& request);
 
 // INVALID_ARGUMENT for a workload that would cost its server too much: see
 // schedule::CheckAdmissible. All that a server reads goes this way, from the log, too.

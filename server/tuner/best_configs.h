@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "costmodel/history/workload_index.h"
 #include "db/tuning_log.h"
-#include "proto/tuner.pb.h"
+#include "server/jobs/best_answer.h"
 #include "server/jobs/best_cache.h"
 
 namespace mlc::server {
@@ -15,7 +15,7 @@ class BestConfigs {
   // Borrows both; the index is of the log.
   BestConfigs(const db::TuningLog& log, WorkloadIndex& index) : log_(log), index_(index) {}
 
-  Result<proto::BestReply> Find(const proto::BestRequest& request);
+  Result<BestAnswer> Find(const BestQuestion& question);
   // See BestCache::Changed.
   void Changed(const Digest& workload, double median_ns) { cache_.Changed(workload, median_ns); }
 

@@ -53,7 +53,7 @@ void Canaries::Send(const SyncCall& call) {
   std::vector<Digest> workloads;
   {
     const MutexLock lock(tables_.mutex);
-    if (tables_.draining || call.request.draining()) return;
+    if (tables_.draining || call.request.draining) return;
     if (!tables_.registry.health.CanaryIsDue(worker, context_.NowMs())) return;
     tables_.registry.health.CanarySent(worker);
     for (const auto& [id, job] : tables_.jobs) {
@@ -63,7 +63,7 @@ void Canaries::Send(const SyncCall& call) {
       }
     }
   }
-  const Result<target::Target> target = target::Target::Parse(call.request.target());
+  const Result<target::Target> target = target::Target::Parse(call.request.target);
   Check check = Choose(context_.log, worker, *target, workloads);
   const MutexLock lock(tables_.mutex);
   if (check.config.empty()) {
@@ -73,7 +73,7 @@ void Canaries::Send(const SyncCall& call) {
   }
   const Digest uid =
       DigestOf("canary " + std::to_string(++tables_.registry.last_number) + "\n" + worker + "\n" +
-               call.request.incarnation() + "\n" + std::to_string(context_.started_ms));
+               call.request.incarnation + "\n" + std::to_string(context_.started_ms));
   check.seed = uid.low;
   LeaseAsk ask;
   ask.uid = uid;

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <utility>
 
-#include "base/wire/protocol.h"
 #include "server/tuner/trial_needs.h"
 #include "server/tuner/worker_sessions.h"
 
@@ -76,64 +75,63 @@ bool Dispatcher::RecoveryIsOver(const TunerTables& tables) const {
 
 LeaseContact Dispatcher::ContactOf(const TunerTables& tables, const SyncCall& call,
                                    const WorkerInfo& info) const {
-  const proto::SynchronizeRequest& request = call.request;
+  const WorkerCall& request = call.request;
   const WorkerHealth& health = tables.registry.health;
   LeaseContact contact;
-  contact.worker = request.worker();
-  contact.incarnation = request.incarnation();
-  contact.sequence = request.sequence();
+  contact.worker = request.worker;
+  contact.incarnation = request.incarnation;
+  contact.sequence = request.sequence;
   contact.offer = info.offer;
-  for (const std::string& bytes : request.holding()) {
-    if (const std::optional<Digest> uid = DigestFromWire(bytes)) contact.holding.push_back(*uid);
-  }
-  contact.draining = request.draining() || health.Draining(request.worker());
-  contact.want = tables.draining || contact.draining ? 0 : std::clamp(request.want(), 0, kMaxWant);
-  contact.trusted = health.IsReady(request.worker());
-  contact.quarantined =
-      health.SummaryOf(request.worker()).state == WorkerHealth::State::kQuarantined;
+  contact.holding = request.holding;
+  contact.draining = request.draining || health.Draining(request.worker);
+  contact.want = tables.draining || contact.draining ? 0 : std::clamp(request.want, 0, kMaxWant);
+  contact.trusted = health.IsReady(request.worker);
+  contact.quarantined = health.SummaryOf(request.worker).state == WorkerHealth::State::kQuarantined;
   return contact;
 }
 
-void Dispatcher::FillLeases(const SyncCall& call, proto::SynchronizeReply& orders) {
+void Dispatcher::FillLeases(const SyncCall& call, WorkerOrders& orders) {
   const MutexLock lock(tables_.mutex);
   // The results of the call are dealt with.
   tables_.fewer.NotifyAll();
   WorkerRegistry& registry = tables_.registry;
   // A commit took so long that the worker is forgotten: it makes itself known with its next call.
   const WorkerInfo* info = registry.Find(call.worker());
-  if (info == nullptr) return orders.set_next_poll_ms(kIdlePollMs);
+  if (info == nullptr) {
+    orders.next_poll_ms = kIdlePollMs;
+    return;
+  }
   const LeaseContact contact = ContactOf(tables_, call, *info);
   const LeaseOrders given = tables_.leases.Synchronize(contact, context_.NowMs());
-  orders.set_stale(given.stale);
-  for (const LeaseGrant& grant : given.grants) Fill(tables_, grant, *orders.add_leases());
+  orders.stale = given.stale;
+  for (const LeaseGrant& grant : given.grants) orders.leases.push_back(Fill(tables_, grant));
   for (const LeasePayment& one : given.paid) {
     context_.metrics().Observe(Span::kTrialDevice, one.device_s);
   }
   context_.metrics().Add(Counter::kLeasesGranted, static_cast<int64_t>(given.grants.size()));
-  if (RecoveryIsOver(tables_)) {
-    for (const Digest& uid : given.cancelled) orders.add_cancelled(ToWire(uid));
-  }
+  if (RecoveryIsOver(tables_)) orders.cancelled = given.cancelled;
   std::set<std::string>& idle = registry.idle[call.target_class];
   if (static_cast<int>(given.grants.size()) < contact.want) {
     idle.insert(call.worker());
   } else {
     idle.erase(call.worker());
   }
-  orders.set_next_poll_ms(NextPollMs(tables_, call, orders.leases_size() > 0));
-  orders.set_drain(tables_.draining || registry.health.Draining(call.worker()));
-  orders.set_timing_lock(context_.options.timing_lock);
+  orders.next_poll_ms = NextPollMs(tables_, call, !orders.leases.empty());
+  orders.drain = tables_.draining || registry.health.Draining(call.worker());
+  orders.timing_lock = context_.options.timing_lock;
 }
 
-void Dispatcher::Fill(TunerTables& tables, const LeaseGrant& grant, proto::Lease& lease) const {
-  lease.set_task_uid(ToWire(grant.uid));
-  lease.set_attempt(grant.attempt);
-  lease.set_lease_ms(context_.options.terms.lease_ms);
+LeasedTrial Dispatcher::Fill(TunerTables& tables, const LeaseGrant& grant) const {
+  LeasedTrial lease;
+  lease.uid = grant.uid;
+  lease.attempt = grant.attempt;
+  lease.lease_ms = context_.options.terms.lease_ms;
   const auto& checks = tables.registry.checks;
   if (const auto check = checks.find(grant.uid); check != checks.end()) {
-    lease.set_workload(check->second.workload);
-    lease.set_config(check->second.config);
-    lease.set_seed(check->second.seed);
-    return;
+    lease.workload = check->second.workload;
+    lease.config = check->second.config;
+    lease.seed = check->second.seed;
+    return lease;
   }
   PendingTrial& pending = tables.pending.at(grant.uid);
   const int64_t now = context_.NowMs();
@@ -145,10 +143,11 @@ void Dispatcher::Fill(TunerTables& tables, const LeaseGrant& grant, proto::Lease
   pending.leased_ms = now;
   const auto task = static_cast<size_t>(pending.proposal.task);
   const JobSpec& job = pending.job->spec;
-  lease.set_workload(job.workload_texts[task]);
-  lease.set_config(pending.proposal.config.ToText());
-  lease.set_seed(SeedOf(grant.uid, job.id, job.tasks[task].workload, pending.proposal));
-  lease.set_early_stop_ns(pending.proposal.early_stop_ns);
+  lease.workload = job.workload_texts[task];
+  lease.config = pending.proposal.config.ToText();
+  lease.seed = SeedOf(grant.uid, job.id, job.tasks[task].workload, pending.proposal);
+  lease.early_stop_ns = pending.proposal.early_stop_ns;
+  return lease;
 }
 
 int64_t Dispatcher::NextPollMs(const TunerTables& tables, const SyncCall& call,
@@ -157,8 +156,8 @@ int64_t Dispatcher::NextPollMs(const TunerTables& tables, const SyncCall& call,
   // Its results wait for a confirmation: that takes a while.
   const auto session = tables.registry.sessions.find(call.worker());
   if (session != tables.registry.sessions.end() &&
-      session->second.incarnation == call.request.incarnation() &&
-      call.request.finished_size() == 0 && !has_leases) {
+      session->second.incarnation == call.request.incarnation && call.request.finished.empty() &&
+      !has_leases) {
     return std::min(kLongestPollMs, std::max(least, context_.options.terms.lease_ms / 4));
   }
   return std::clamp(tables.registry.roster.live() * 1000 / kPollsPerSecond, least, kLongestPollMs);

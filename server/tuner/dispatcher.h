@@ -29,8 +29,7 @@ class Dispatcher {
   void DropAll(TunerTables& tables, const Digest& job) const MLC_REQUIRES(tables.mutex);
 
   // Leases for a call whose results are all kept.
-  void FillLeases(const SyncCall& call, proto::SynchronizeReply& orders)
-      MLC_EXCLUDES(tables_.mutex);
+  void FillLeases(const SyncCall& call, WorkerOrders& orders) MLC_EXCLUDES(tables_.mutex);
   // Whether a trial that no job has asked for is foreign, not only early.
   bool RecoveryIsOver(const TunerTables& tables) const MLC_REQUIRES(tables.mutex);
 
@@ -49,8 +48,7 @@ class Dispatcher {
                   const Claim& claim) const MLC_REQUIRES(tables.mutex);
   LeaseContact ContactOf(const TunerTables& tables, const SyncCall& call,
                          const WorkerInfo& info) const MLC_REQUIRES(tables.mutex);
-  void Fill(TunerTables& tables, const LeaseGrant& grant, proto::Lease& lease) const
-      MLC_REQUIRES(tables.mutex);
+  LeasedTrial Fill(TunerTables& tables, const LeaseGrant& grant) const MLC_REQUIRES(tables.mutex);
   int64_t NextPollMs(const TunerTables& tables, const SyncCall& call, bool has_leases) const
       MLC_REQUIRES(tables.mutex);
   static int64_t UnderWay(const TunerTables& tables) MLC_REQUIRES(tables.mutex);

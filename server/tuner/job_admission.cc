@@ -32,22 +32,19 @@ std::vector<db::WorkloadRow> RowsOf(const std::vector<graph::Workload>& workload
 
 }  // namespace
 
-Result<proto::SubmitJobReply> JobAdmission::Submit(const proto::SubmitJobRequest& request,
-                                                   const Caller& caller) {
-  return Admit(request, static_cast<int64_t>(request.ByteSizeLong()), caller,
-               [&] { return ParseJobRequest(request); });
+Result<Submitted> JobAdmission::Submit(const Submission& request, const Caller& caller) {
+  return Admit(request, caller, [&] { return ParseJobRequest(request); });
 }
 
-Result<proto::SubmitJobReply> JobAdmission::SubmitUserKernel(
-    const proto::SubmitUserKernelRequest& request, const Caller& caller) {
+Result<Submitted> JobAdmission::SubmitUserKernel(const KernelSubmission& request,
+                                                 const Caller& caller) {
   // As the policy of calls has it: whatever way a request came, it brings code.
   if (!caller.Has(Role::kAdmin)) {
     return Status(StatusCode::kPermissionDenied, caller.ToText() +
                                                      " may not submit user-supplied kernels: it "
                                                      "takes the role admin");
   }
-  return Admit(request.job(), static_cast<int64_t>(request.ByteSizeLong()), caller,
-               [&] { return ParseUserKernelRequest(request); });
+  return Admit(request.job, caller, [&] { return ParseUserKernelRequest(request); });
 }
 
 Status JobAdmission::Admitted(const Status& status) const {
@@ -56,12 +53,11 @@ Status JobAdmission::Admitted(const Status& status) const {
 }
 
 // A job that `parse` reads from the request, once the quotas let it in.
-Result<proto::SubmitJobReply> JobAdmission::Admit(const proto::SubmitJobRequest& request,
-                                                  int64_t bytes, const Caller& caller,
-                                                  const Parse& parse) {
+Result<Submitted> JobAdmission::Admit(const Submission& request, const Caller& caller,
+                                      const Parse& parse) {
   const std::string owner = MLC_TRY(OwnerOf(request, caller));
   // How many of its trials are new is known later.
-  const Asked asked{0, request.tasks_size(), bytes};
+  const Asked asked{0, static_cast<int64_t>(request.tasks.size()), request.bytes};
   Quotas quotas;
   {
     const MutexLock lock(tables_.mutex);
@@ -75,11 +71,8 @@ Result<proto::SubmitJobReply> JobAdmission::Admit(const proto::SubmitJobRequest&
   bool resumed = false;
   db::JobRow row = MLC_TRY(store_.RowFor(job, resumed));
   const bool joined = MLC_TRY(CheckQuotas(row, quotas, asked, job.options.trials));
-  proto::SubmitJobReply reply;
-  reply.set_job(row.id.ToText());
-  reply.set_resumed(resumed);
-  reply.set_joined(joined);
-  context_.logger().info("job={} {} by {}: {} tasks, {} trials{}", reply.job(),
+  const Submitted reply{row.id.ToText(), resumed, joined};
+  context_.logger().info("job={} {} by {}: {} tasks, {} trials{}", reply.job,
                          joined    ? "joined"
                          : resumed ? "resumed"
                                    : "submitted",
@@ -103,7 +96,7 @@ Result<bool> JobAdmission::CheckQuotas(const db::JobRow& row, const Quotas& quot
   const auto running = tables_.jobs.find(row.id);
   const JobFacts* facts = running == tables_.jobs.end() ? nullptr : &tables_.Of(*running->second);
   const bool joined = facts != nullptr && !facts->ended;
-  const int64_t there = joined ? facts->progress.trials_wanted() : row.trials;
+  const int64_t there = joined ? facts->progress.trials_wanted : row.trials;
   asked.trials = std::max<int64_t>(0, trials - there);
   if (!joined || asked.trials > 0) {
     MLC_TRY(Admitted(quotas.Admit(row.owner, UsageOf(row.owner, row.id), asked)));
@@ -121,9 +114,9 @@ Usage JobAdmission::UsageOf(const std::string& owner, const Digest& but) const {
     const bool follows = facts.next && facts.next->owner == owner;
     const int64_t wanted = job->spec.options.trials;
     usage.running_jobs += mine || follows ? 1 : 0;
-    if (mine) usage.queued_trials += std::max<int64_t>(0, wanted - facts.progress.trials());
+    if (mine) usage.queued_trials += std::max<int64_t>(0, wanted - facts.progress.trials);
     if (follows) {
-      usage.queued_trials += std::max<int64_t>(0, facts.progress.trials_wanted() - wanted);
+      usage.queued_trials += std::max<int64_t>(0, facts.progress.trials_wanted - wanted);
     }
   }
   return usage;
@@ -146,9 +139,9 @@ Result<bool> JobAdmission::Join(const db::JobRow& row) {
       tables_.UpdateShares(facts.row);
     }
     const bool is_ending = facts.stop != JobStop::kNo && !facts.next;
-    if (is_ending || asked.trials > facts.progress.trials_wanted()) {
+    if (is_ending || asked.trials > facts.progress.trials_wanted) {
       facts.next = row;
-      facts.progress.set_trials_wanted(asked.trials);
+      facts.progress.trials_wanted = asked.trials;
     }
   }
   MLC_TRY(store_.Save(*job));

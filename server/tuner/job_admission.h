@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/status.h"
-#include "proto/tuner.pb.h"
 #include "server/security/caller.h"
 #include "server/tuner/job_store.h"
 #include "server/tuner/tuner_context.h"
@@ -25,18 +24,16 @@ class JobAdmission {
   // Before the first call: the running jobs of the log go on.
   Status Resume() MLC_EXCLUDES(tables_.mutex);
   // See the functions of Tuner.
-  Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request, const Caller& caller)
+  Result<Submitted> Submit(const Submission& request, const Caller& caller)
       MLC_EXCLUDES(store_.knowledge, tables_.mutex);
-  Result<proto::SubmitJobReply> SubmitUserKernel(const proto::SubmitUserKernelRequest& request,
-                                                 const Caller& caller)
+  Result<Submitted> SubmitUserKernel(const KernelSubmission& request, const Caller& caller)
       MLC_EXCLUDES(store_.knowledge, tables_.mutex);
   Status Cancel(const std::string& id, const Caller& caller) MLC_EXCLUDES(tables_.mutex);
   void SetQuotas(const Quotas& quotas) MLC_EXCLUDES(tables_.mutex);
 
  private:
   using Parse = std::function<Result<JobRequest>()>;
-  Result<proto::SubmitJobReply> Admit(const proto::SubmitJobRequest& request, int64_t bytes,
-                                      const Caller& caller, const Parse& parse)
+  Result<Submitted> Admit(const Submission& request, const Caller& caller, const Parse& parse)
       MLC_EXCLUDES(store_.knowledge, tables_.mutex);
   // Whether the job runs already, if the quotas let it in.
   Result<bool> CheckQuotas(const db::JobRow& row, const Quotas& quotas, Asked asked,

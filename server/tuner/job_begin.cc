@@ -70,7 +70,7 @@ bool JobRunner::Calibrate(RunningJob& job) {
   JobFacts& facts = tables_.Of(job);
   const auto worker = tables_.targets.find(job.spec.target_class);
   if (worker == tables_.targets.end()) {
-    facts.progress.set_detail(workers_.WaitsFor(tables_, LeastNeeds(job.spec)));
+    facts.progress.detail = workers_.WaitsFor(tables_, LeastNeeds(job.spec));
     return false;
   }
   Result<target::Target> target = target::Target::Parse(facts.row.target);
@@ -82,8 +82,8 @@ bool JobRunner::Calibrate(RunningJob& job) {
   for (size_t i = 0; target.ok() && i < job.spec.flops.size(); ++i) {
     facts.floors_ns[i] = FloorNs(job.spec.flops[i], *target);
   }
-  facts.progress.set_target(facts.row.target);
-  facts.progress.clear_detail();
+  facts.progress.target = facts.row.target;
+  facts.progress.detail.clear();
   // Neither time for which no worker was there.
   if (!facts.has_begun) facts.started_ms = context_.NowMs();
   facts.has_begun = true;

@@ -52,7 +52,7 @@ std::string JobRunner::NameEnd(RunningJob& job, JobStop stop, std::string early)
                                                  : db::JobState::kDone;
   const std::string abandoned = AbandonedText(facts);
   if (!abandoned.empty()) early += (early.empty() ? "" : "; ") + abandoned;
-  if (facts.row.state == db::JobState::kDone) facts.progress.set_detail(early);
+  if (facts.row.state == db::JobState::kDone) facts.progress.detail = early;
   return std::string(db::ToText(facts.row.state)) + ": " + std::to_string(facts.row.trials) +
          " trials" + (early.empty() ? "" : ", " + early);
 }
@@ -66,28 +66,28 @@ void JobRunner::Finish(RunningJob& job) {
     const MutexLock lock(tables_.mutex);
     JobFacts& facts = tables_.Of(job);
     if (!tables_.draining) next = std::exchange(facts.next, std::nullopt);
-    if (!next) return Close(job, static_cast<proto::JobState>(facts.row.state));
+    if (!next) return Close(job, facts.row.state);
   }
   const Result<std::shared_ptr<RunningJob>> follower = store_.Open(*std::move(next));
   const MutexLock lock(tables_.mutex);
   JobFacts& facts = tables_.Of(job);
   if (!follower.ok()) {
-    facts.progress.set_detail(follower.status().message());
-    return Close(job, proto::FAILED);
+    facts.progress.detail = follower.status().message();
+    return Close(job, db::JobState::kFailed);
   }
   tables_.Of(**follower).next = std::exchange(facts.next, std::nullopt);
-  Close(job, proto::RUNNING);
+  Close(job, db::JobState::kRunning);
   tables_.Insert(*follower);
   queue_.Schedule(*follower);
 }
 
-void JobRunner::Close(RunningJob& job, proto::JobState state) {
+void JobRunner::Close(RunningJob& job, db::JobState state) {
   JobFacts& facts = tables_.Of(job);
   facts.ended = true;
   facts.ended_ms = context_.NowMs();
   tables_.leases.shares().Remove(job.spec.id);
-  facts.progress.set_state(state);
-  facts.progress.set_elapsed_s(static_cast<double>(facts.ended_ms - facts.started_ms) / 1000);
+  facts.progress.state = state;
+  facts.progress.elapsed_s = static_cast<double>(facts.ended_ms - facts.started_ms) / 1000;
 }
 
 // A full disk is no fault of the job: it waits for space, as results do.
@@ -103,9 +103,9 @@ void JobRunner::Fail(RunningJob& job, const Status& status) {
     dispatcher_.DropAll(tables_, job.spec.id);
     facts.row.state = db::JobState::kFailed;
     facts.row.detail = status.message();
-    facts.progress.set_detail(status.message());
+    facts.progress.detail = status.message();
     facts.next.reset();
-    Close(job, proto::FAILED);
+    Close(job, db::JobState::kFailed);
     over = std::move(job.run);
   }
   (void)store_.Save(job);

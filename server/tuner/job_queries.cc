@@ -23,27 +23,27 @@ JobQueries::JobQueries(const TunerContext& context, Parts parts)
 
 std::string JobQueries::DetailOf(const RunningJob& job) const {
   const JobFacts& facts = tables_.Of(job);
-  if (facts.ended || !facts.progress.detail().empty()) return facts.progress.detail();
+  if (facts.ended || !facts.progress.detail.empty()) return facts.progress.detail;
   const std::optional<Needs> unserved = tables_.leases.Unserved(job.spec.id);
   return unserved ? workers_.WaitsFor(tables_, *unserved) : AbandonedText(facts);
 }
 
-Result<proto::JobProgress> JobQueries::Progress(const std::string& id) const {
+Result<JobProgress> JobQueries::Progress(const std::string& id) const {
   {
     const MutexLock lock(tables_.mutex);
     if (const std::shared_ptr<RunningJob> job = tables_.FindJob(id)) {
       const JobFacts& facts = tables_.Of(*job);
       const Status log_status = log_health_.status();
-      if (!log_status.ok() && facts.progress.state() != proto::DONE) {
+      if (!log_status.ok() && facts.progress.state != db::JobState::kDone) {
         return log_status.WithPrefix("results cannot be kept");
       }
       const int64_t now = context_.NowMs();
-      proto::JobProgress progress = facts.progress;
-      progress.set_workers(tables_.leases.WorkersOf(job->spec.target_class, now));
-      progress.set_gpu_busy(workers_.GpuBusy(tables_, job->spec.target_class));
-      progress.set_detail(DetailOf(*job));
+      JobProgress progress = facts.progress;
+      progress.workers = tables_.leases.WorkersOf(job->spec.target_class, now);
+      progress.gpu_busy = workers_.GpuBusy(tables_, job->spec.target_class);
+      progress.detail = DetailOf(*job);
       if (!facts.ended) {
-        progress.set_elapsed_s(static_cast<double>(now - facts.started_ms) / 1000);
+        progress.elapsed_s = static_cast<double>(now - facts.started_ms) / 1000;
       }
       return progress;
     }
@@ -51,66 +51,61 @@ Result<proto::JobProgress> JobQueries::Progress(const std::string& id) const {
   return ProgressFrom(MLC_TRY(store_.Row(id)));
 }
 
-Result<proto::JobDescription> JobQueries::Describe(const std::string& id) const {
+Result<JobDescription> JobQueries::Describe(const std::string& id) const {
   const db::JobRow row = MLC_TRY(store_.Row(id));
-  proto::JobDescription description;
-  *description.mutable_summary() = SummaryNow(row);
+  JobDescription description;
+  description.summary = SummaryNow(row);
   const JobOptions options = MLC_TRY(JobOptions::Parse(row.options));
-  description.mutable_options()->set_trials(options.trials);
-  description.mutable_options()->set_seed(options.seed);
-  description.mutable_options()->set_fresh(!options.use_history);
-  description.mutable_options()->set_time_budget_ms(options.time_budget_ms);
-  description.mutable_options()->set_batch(options.batch);
-  description.mutable_options()->set_priority(row.priority);
+  description.options.trials = options.trials;
+  description.options.seed = options.seed;
+  description.options.fresh = !options.use_history;
+  description.options.time_budget_ms = options.time_budget_ms;
+  description.options.batch = options.batch;
+  description.options.priority = row.priority;
   for (const db::JobTask& task : row.tasks) {
-    proto::Task& wire = *description.add_tasks();
-    wire.set_workload(MLC_TRY(store_.WorkloadText(task.workload)));
-    wire.set_occurrences(task.occurrences);
-    wire.set_label(task.label);
+    SubmittedTask& submitted = description.tasks.emplace_back();
+    submitted.workload = MLC_TRY(store_.WorkloadText(task.workload));
+    submitted.occurrences = task.occurrences;
+    submitted.label = task.label;
   }
   for (const JobVariant& variant : options.variants) {
-    description.add_variants()->set_name(variant.name);
-    const auto tasks =
-        std::min<int>(description.tasks_size(), static_cast<int>(variant.uses.size()));
-    for (int i = 0; i < tasks; ++i) {
-      description.mutable_tasks(i)->add_uses(variant.uses[static_cast<size_t>(i)]);
-    }
+    description.variants.push_back(variant.name);
+    const size_t tasks = std::min(description.tasks.size(), variant.uses.size());
+    for (size_t i = 0; i < tasks; ++i) description.tasks[i].uses.push_back(variant.uses[i]);
   }
   return description;
 }
 
-proto::JobSummary JobQueries::SummaryNow(const db::JobRow& row) const {
-  proto::JobSummary summary = SummaryOf(row);
+JobSummary JobQueries::SummaryNow(const db::JobRow& row) const {
+  JobSummary summary = SummaryOf(row);
   const MutexLock lock(tables_.mutex);
   const auto found = tables_.jobs.find(row.id);
   if (found == tables_.jobs.end()) return summary;
   const JobFacts& facts = tables_.Of(*found->second);
   if (facts.ended) return summary;
-  summary.set_state(proto::RUNNING);
-  summary.set_priority(facts.row.priority);
-  summary.set_trials(facts.progress.trials());
-  summary.set_trials_wanted(facts.progress.trials_wanted());
-  summary.set_detail(DetailOf(*found->second));
+  summary.state = db::JobState::kRunning;
+  summary.priority = facts.row.priority;
+  summary.trials = facts.progress.trials;
+  summary.trials_wanted = facts.progress.trials_wanted;
+  summary.detail = DetailOf(*found->second);
   return summary;
 }
 
-Result<proto::ListJobsReply> JobQueries::List(const proto::ListJobsRequest& request) const {
-  const int64_t limit =
-      request.limit() > 0 ? std::min<int64_t>(request.limit(), kMostListedJobs) : kListedJobs;
-  proto::ListJobsReply reply;
+Result<std::vector<JobSummary>> JobQueries::List(int32_t asked) const {
+  const int64_t limit = asked > 0 ? std::min<int64_t>(asked, kMostListedJobs) : kListedJobs;
+  std::vector<JobSummary> jobs;
   std::set<Digest> listed;
   for (const db::JobQuery& query :
        {db::JobQuery{.state = db::JobState::kRunning, .with_tasks = false},
         db::JobQuery{.state = {}, .limit = limit, .with_tasks = false}}) {
     for (const db::JobRow& row : MLC_TRY(context_.log.Jobs(query))) {
-      if (listed.insert(row.id).second) *reply.add_jobs() = SummaryNow(row);
+      if (listed.insert(row.id).second) jobs.push_back(SummaryNow(row));
     }
   }
-  std::stable_sort(reply.mutable_jobs()->begin(), reply.mutable_jobs()->end(),
-                   [](const proto::JobSummary& a, const proto::JobSummary& b) {
-                     return a.created_us() > b.created_us();
-                   });
-  return reply;
+  std::stable_sort(jobs.begin(), jobs.end(), [](const JobSummary& a, const JobSummary& b) {
+    return a.created_us > b.created_us;
+  });
+  return jobs;
 }
 
 }  // namespace mlc::server

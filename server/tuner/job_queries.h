@@ -2,10 +2,12 @@
 // from the log. Thread-safe; changes nothing.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
-#include "proto/tuner.pb.h"
+#include "server/jobs/job_progress.h"
 #include "server/tuner/job_store.h"
 #include "server/tuner/log_health.h"
 #include "server/tuner/tuner_context.h"
@@ -26,16 +28,15 @@ class JobQueries {
   JobQueries(const TunerContext& context, Parts parts);
 
   // See the functions of Tuner.
-  Result<proto::JobProgress> Progress(const std::string& id) const MLC_EXCLUDES(tables_.mutex);
-  Result<proto::JobDescription> Describe(const std::string& id) const MLC_EXCLUDES(tables_.mutex);
-  Result<proto::ListJobsReply> List(const proto::ListJobsRequest& request) const
-      MLC_EXCLUDES(tables_.mutex);
+  Result<JobProgress> Progress(const std::string& id) const MLC_EXCLUDES(tables_.mutex);
+  Result<JobDescription> Describe(const std::string& id) const MLC_EXCLUDES(tables_.mutex);
+  Result<std::vector<JobSummary>> List(int32_t limit) const MLC_EXCLUDES(tables_.mutex);
 
  private:
   // Why the job failed, ended early or does not go on, now.
   std::string DetailOf(const RunningJob& job) const MLC_REQUIRES(tables_.mutex);
   // Of a job with this row in the log: if it runs, it has moved since the row was written.
-  proto::JobSummary SummaryNow(const db::JobRow& row) const MLC_EXCLUDES(tables_.mutex);
+  JobSummary SummaryNow(const db::JobRow& row) const MLC_EXCLUDES(tables_.mutex);
 
   const TunerContext& context_;
   const TunerTables& tables_;

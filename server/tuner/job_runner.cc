@@ -114,27 +114,26 @@ std::vector<Trial> JobRunner::Replay(RunningJob& job, std::vector<Trial> trials,
 
 void JobRunner::Publish(RunningJob& job) {
   const JobRun& run = *job.run;
-  proto::JobProgress now;
+  std::vector<TaskFigures> now;
   for (const TaskProgress& known : run.strategy().Progress()) {
-    proto::TaskProgress& task = *now.add_tasks();
-    task.set_trials(known.trials);
-    task.set_best_ns(known.best_ns);
-    task.set_default_ns(known.default_ns);
-    task.set_best_config(known.best ? known.best->ToText() : std::string());
-    task.set_done(known.done);
-    task.set_prior_config(known.prior_config ? known.prior_config->ToText() : std::string());
-    task.set_estimate_ns(known.estimate_ns);
+    TaskFigures& task = now.emplace_back();
+    task.trials = known.trials;
+    task.best_ns = known.best_ns;
+    task.default_ns = known.default_ns;
+    task.best_config = known.best ? known.best->ToText() : std::string();
+    task.done = known.done;
+    task.prior_config = known.prior_config ? known.prior_config->ToText() : std::string();
+    task.estimate_ns = known.estimate_ns;
   }
   const MutexLock lock(tables_.mutex);
   JobFacts& facts = tables_.Of(job);
   facts.row.trials = run.learned();
-  facts.progress.set_trials(run.recorded());
-  facts.progress.set_replayed(run.replayed());
-  facts.progress.clear_outcomes();
-  for (int64_t count : run.outcomes()) facts.progress.add_outcomes(count);
-  for (int i = 0; i < now.tasks_size(); ++i) {
-    facts.progress.mutable_tasks(i)->Swap(now.mutable_tasks(i));
-  }
+  facts.progress.trials = run.recorded();
+  facts.progress.replayed = run.replayed();
+  facts.progress.outcomes.assign(run.outcomes().begin(), run.outcomes().end());
+  // The old ones are destroyed after the mutex is released.
+  now.resize(facts.progress.tasks.size());
+  facts.progress.tasks.swap(now);
 }
 
 }  // namespace mlc::server

@@ -11,7 +11,6 @@
 
 #include "base/status.h"
 #include "costmodel/history/workload_index.h"
-#include "proto/tuner.pb.h"
 #include "server/tuner/dispatcher.h"
 #include "server/tuner/job_store.h"
 #include "server/tuner/log_health.h"
@@ -56,7 +55,7 @@ class JobRunner {
   void End(RunningJob& job) MLC_EXCLUDES(tables_.mutex);
   std::string NameEnd(RunningJob& job, JobStop stop, std::string early) MLC_EXCLUDES(tables_.mutex);
   void Finish(RunningJob& job) MLC_EXCLUDES(tables_.mutex);
-  void Close(RunningJob& job, proto::JobState state) MLC_REQUIRES(tables_.mutex);
+  void Close(RunningJob& job, db::JobState state) MLC_REQUIRES(tables_.mutex);
   void Fail(RunningJob& job, const Status& status) MLC_EXCLUDES(tables_.mutex);
 
   const TunerContext& context_;

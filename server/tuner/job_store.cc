@@ -101,7 +101,7 @@ Result<std::shared_ptr<RunningJob>> JobStore::Open(db::JobRow row) const {
   JobFacts facts;
   facts.progress = ProgressFrom(row);
   // All that it has is in the log, and took none of the time that counts from now on.
-  facts.progress.set_replayed(facts.progress.trials());
+  facts.progress.replayed = facts.progress.trials;
   facts.floors_ns.resize(row.tasks.size());
   facts.started_ms = context_.NowMs();
   facts.saved_ms = facts.started_ms;
@@ -114,7 +114,7 @@ Result<std::shared_ptr<RunningJob>> JobStore::Open(db::JobRow row) const {
 Status JobStore::Save(RunningJob& job) {
   const MutexLock order(rows_);
   db::JobRow row;
-  proto::JobProgress progress;
+  JobProgress progress;
   {
     const MutexLock lock(tables_.mutex);
     JobFacts& facts = tables_.Of(job);

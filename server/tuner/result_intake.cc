@@ -5,15 +5,14 @@
 #include <optional>
 #include <utility>
 
-#include "base/wire/protocol.h"
 #include "server/workers/worker_validation.h"
 
 namespace mlc::server {
 namespace {
 
 // The log field of a rejected call; its worker name may be anything, and long.
-std::string CallFields(const proto::SynchronizeRequest& request) {
-  const std::string& name = request.worker();
+std::string CallFields(const WorkerCall& request) {
+  const std::string& name = request.worker;
   return NameProblem(name).empty() ? "worker=" + name : "a worker";
 }
 
@@ -40,16 +39,12 @@ ResultIntake::ResultIntake(const TunerContext& context, Parts parts)
       checks_(parts.checks),
       canaries_(parts.canaries) {}
 
-void ResultIntake::Synchronize(proto::SynchronizeRequest request, SyncCall::Reply reply,
+void ResultIntake::Synchronize(WorkerCall request, SyncCall::Reply reply,
                                const std::string& owner) {
-  if (const Status version = CheckProtocol("worker", request.protocol()); !version.ok()) {
-    context_.metrics().AddRejected("version");
-    return reply(version);
-  }
   Status invalid = ValidateSynchronize(request);
   Result<target::Target> target = invalid;
   if (invalid.ok()) {
-    target = target::Target::Parse(request.target());
+    target = target::Target::Parse(request.target);
     invalid = target.status().WithPrefix("worker's target");
   }
   if (!invalid.ok()) {
@@ -70,22 +65,17 @@ void ResultIntake::Synchronize(proto::SynchronizeRequest request, SyncCall::Repl
     return call->reply(registered);
   }
   std::vector<db::Record> confirmed;  // results of others that this call has confirmed
-  for (const proto::TrialResult& result : call->request.finished()) {
-    if (const std::optional<Digest> uid = DigestFromWire(result.task_uid())) {
-      Take(call, *uid, result, confirmed);
-    } else {
-      Refuse(*call, result.task_uid(), "a task_uid has 16 bytes");
-    }
-  }
+  for (const FinishedTrial& result : call->request.finished) Take(call, result, confirmed);
   for (db::Record& record : confirmed) Commit(call, std::move(record));
   Answer(call);
 }
 
-bool ResultIntake::Receive(const Call& call, const Digest& uid, const proto::TrialResult& result,
-                           db::Record& record, std::vector<db::Record>& confirmed) {
-  const Measurement m = FromWire(result.measurement());
+bool ResultIntake::Receive(const Call& call, const FinishedTrial& result, db::Record& record,
+                           std::vector<db::Record>& confirmed) {
+  const Digest& uid = result.uid;
+  const Measurement& m = result.measurement;
   const MutexLock lock(tables_.mutex);
-  switch (tables_.leases.Receive(uid, DeviceSeconds(result))) {
+  switch (tables_.leases.Receive(uid, result.device_s)) {
     // It is being committed for another call, or waits for its confirmation: the worker hears of it
     // another time.
     case Leases::Receipt::kBeingCommitted:
@@ -106,11 +96,11 @@ bool ResultIntake::Receive(const Call& call, const Digest& uid, const proto::Tri
   return true;
 }
 
-void ResultIntake::Take(const Call& call, const Digest& uid, const proto::TrialResult& result,
+void ResultIntake::Take(const Call& call, const FinishedTrial& result,
                         std::vector<db::Record>& confirmed) {
   db::Record record;
-  if (!Receive(call, uid, result, record, confirmed)) return;
-  if (record.config.empty()) return TakeUnknown(call, uid);
+  if (!Receive(call, result, record, confirmed)) return;
+  if (record.config.empty()) return TakeUnknown(call, result.uid);
   if (record.measurement.outcome == Outcome::kInfra) {
     return Reject(call, record, Unavailable(record.measurement.detail));
   }
@@ -145,27 +135,22 @@ void ResultIntake::Reject(const Call& call, const db::Record& record, const Stat
                              health.SummaryOf(record.worker).why);
     }
   } else {
-    call->Refuse(ToWire(uid), why.message());
+    call->Refuse(uid, why.message());
     workers_.ReportBadResult(tables_, record.worker, why.message());
   }
   if (!tables_.leases.Retry(uid)) checks_.GiveUp(tables_, uid, why.message());
 }
 
-void ResultIntake::Refuse(SyncCall& call, const std::string& task_uid,
-                          const std::string& why) const {
-  call.Refuse(task_uid, why);
-  context_.metrics().Add(Counter::kRejectedResults);
-  const std::optional<Digest> uid = DigestFromWire(task_uid);
-  context_.logger().warn("task={} worker={}: result refused: {}", uid ? uid->ToText() : "?",
-                         call.worker(), why);
+void ResultIntake::Refuse(SyncCall& call, const Digest& uid, const std::string& why) const {
+  call.Refuse(uid, why);
+  RecordRefusal(call.worker(), uid, why);
 }
 
-void ResultIntake::RecordForeignResult(const std::string& worker,
-                                       const std::string& task_uid) const {
+void ResultIntake::RecordRefusal(const std::string& worker, std::optional<Digest> uid,
+                                 const std::string& why) const {
   context_.metrics().Add(Counter::kRejectedResults);
-  const std::optional<Digest> uid = DigestFromWire(task_uid);
-  context_.logger().warn("task={} worker={}: result refused: the trial was given to another worker",
-                         uid ? uid->ToText() : "?", worker);
+  context_.logger().warn("task={} worker={}: result refused: {}", uid ? uid->ToText() : "?", worker,
+                         why);
 }
 
 // Build and lease time of the trial.
@@ -186,7 +171,7 @@ void ResultIntake::TakeUnknown(const Call& call, const Digest& uid) {
   }
   const MutexLock lock(tables_.mutex);
   if (dispatcher_.RecoveryIsOver(tables_)) {
-    Refuse(*call, ToWire(uid), "no job of this server asks for it any more");
+    Refuse(*call, uid, "no job of this server asks for it any more");
   }
 }
 
@@ -204,7 +189,7 @@ db::Record ResultIntake::RecordOf(const TunerTables& tables, const SyncCall& cal
   record.config = pending.proposal.config.ToText();
   record.measurement = m;
   record.floor_ns = tables.Of(*pending.job).floors_ns[task];
-  record.toolchain = call.request.build();
+  record.toolchain = call.request.build;
   record.worker = call.worker();
   record.arm = pending.proposal.arm;
   record.predicted_rank = pending.proposal.predicted_rank;
@@ -253,7 +238,7 @@ void ResultIntake::Committed(const Call& call, const db::Record& record, const S
 
 // Once all that the answer waits for is there.
 void ResultIntake::Answer(const Call& call) {
-  std::optional<Result<proto::SynchronizeReply>> orders = call->Done();
+  std::optional<Result<WorkerOrders>> orders = call->Done();
   if (!orders) return;
   if (!orders->ok()) {
     const bool full = orders->status().code() == StatusCode::kResourceExhausted;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,23 +33,24 @@ class ResultIntake {
   };
   ResultIntake(const TunerContext& context, Parts parts);
 
-  // See Tuner::Synchronize and Tuner::RecordForeignResult.
-  void Synchronize(proto::SynchronizeRequest request, SyncCall::Reply reply,
-                   const std::string& owner) MLC_EXCLUDES(tables_.mutex);
-  void RecordForeignResult(const std::string& worker, const std::string& task_uid) const;
+  // See Tuner::Synchronize and Tuner::RecordRefusal.
+  void Synchronize(WorkerCall request, SyncCall::Reply reply, const std::string& owner)
+      MLC_EXCLUDES(tables_.mutex);
+  void RecordRefusal(const std::string& worker, std::optional<Digest> uid,
+                     const std::string& why) const;
 
  private:
   using Call = std::shared_ptr<SyncCall>;
 
-  void Take(const Call& call, const Digest& uid, const proto::TrialResult& result,
-            std::vector<db::Record>& confirmed) MLC_EXCLUDES(tables_.mutex);
+  void Take(const Call& call, const FinishedTrial& result, std::vector<db::Record>& confirmed)
+      MLC_EXCLUDES(tables_.mutex);
   // True if the result is of a trial that a job waits for, and `record` says of which.
-  bool Receive(const Call& call, const Digest& uid, const proto::TrialResult& result,
-               db::Record& record, std::vector<db::Record>& confirmed) MLC_EXCLUDES(tables_.mutex);
+  bool Receive(const Call& call, const FinishedTrial& result, db::Record& record,
+               std::vector<db::Record>& confirmed) MLC_EXCLUDES(tables_.mutex);
   void TakeUnknown(const Call& call, const Digest& uid) MLC_EXCLUDES(tables_.mutex);
   void Reject(const Call& call, const db::Record& record, const Status& why)
       MLC_EXCLUDES(tables_.mutex);
-  void Refuse(SyncCall& call, const std::string& task_uid, const std::string& why) const;
+  void Refuse(SyncCall& call, const Digest& uid, const std::string& why) const;
   void Commit(const Call& call, db::Record record);
   void Committed(const Call& call, const db::Record& record, const Status& status)
       MLC_EXCLUDES(tables_.mutex);

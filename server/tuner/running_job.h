@@ -11,8 +11,8 @@
 
 #include "base/digest.h"
 #include "db/record.h"
-#include "proto/tuner.pb.h"
 #include "server/jobs/job.h"
+#include "server/jobs/job_progress.h"
 #include "server/jobs/job_request.h"
 
 namespace mlc::server {
@@ -45,7 +45,7 @@ struct JobFacts {
   // It was submitted again meanwhile, with more to do: what follows when it has ended.
   std::optional<db::JobRow> next;
   std::vector<std::pair<Digest, Measurement>> inbox;
-  proto::JobProgress progress;
+  JobProgress progress;
   int64_t abandoned = 0;       // trials that no worker could run
   std::string abandon_reason;  // of the last of them
   std::vector<double> floors_ns;

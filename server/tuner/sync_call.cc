@@ -2,12 +2,9 @@
 
 #include <utility>
 
-#include "base/wire/protocol.h"
-
 namespace mlc::server {
 
-SyncCall::SyncCall(proto::SynchronizeRequest asked, Reply answer, std::string its_class,
-                   int64_t now_ms)
+SyncCall::SyncCall(WorkerCall asked, Reply answer, std::string its_class, int64_t now_ms)
     : request(std::move(asked)),
       reply(std::move(answer)),
       target_class(std::move(its_class)),
@@ -15,14 +12,12 @@ SyncCall::SyncCall(proto::SynchronizeRequest asked, Reply answer, std::string it
 
 void SyncCall::Acknowledge(const Digest& uid) {
   const MutexLock lock(mutex_);
-  orders_.add_acknowledged(ToWire(uid));
+  orders_.acknowledged.push_back(uid);
 }
 
-void SyncCall::Refuse(const std::string& task_uid, const std::string& why) {
+void SyncCall::Refuse(const Digest& uid, const std::string& why) {
   const MutexLock lock(mutex_);
-  proto::Refusal& refusal = *orders_.add_refused();
-  refusal.set_task_uid(task_uid);
-  refusal.set_reason(why);
+  orders_.refused.push_back({uid, why});
 }
 
 void SyncCall::Fail(const Status& status) {
@@ -35,11 +30,11 @@ void SyncCall::Await() {
   ++open_;
 }
 
-std::optional<Result<proto::SynchronizeReply>> SyncCall::Done() {
+std::optional<Result<WorkerOrders>> SyncCall::Done() {
   const MutexLock lock(mutex_);
   if (--open_ > 0) return std::nullopt;
-  if (!status_.ok()) return Result<proto::SynchronizeReply>(status_);
-  return Result<proto::SynchronizeReply>(std::move(orders_));
+  if (!status_.ok()) return Result<WorkerOrders>(status_);
+  return Result<WorkerOrders>(std::move(orders_));
 }
 
 std::string LogFields(const db::Record& record) {

@@ -26,14 +26,14 @@ void TrialChecks::CompareWithClaim(TunerTables& tables, const db::Record& record
 
 std::string TrialChecks::DoubtOf(const TunerTables& tables, const db::Record& record) const {
   const PendingTrial& pending = tables.pending.at(record.task_uid);
-  const proto::JobProgress& progress = tables.Of(*pending.job).progress;
+  const std::vector<TaskFigures>& tasks = tables.Of(*pending.job).progress.tasks;
   Known known;
   known.floor_ns = record.floor_ns;
   known.predicted_ns = pending.proposal.predicted_ns;
-  if (pending.proposal.task < progress.tasks_size()) {
-    const proto::TaskProgress& task = progress.tasks(pending.proposal.task);
-    known.best_ns = task.best_ns();
-    known.results = task.trials();
+  const auto task = static_cast<size_t>(pending.proposal.task);
+  if (task < tasks.size()) {
+    known.best_ns = tasks[task].best_ns;
+    known.results = tasks[task].trials;
   }
   return Doubt(record.measurement, known);
 }
@@ -105,7 +105,7 @@ void TrialChecks::TakeConfirmation(TunerTables& tables, const SyncCall& call, co
       }
       record.measurement = m;
       record.worker = second;
-      record.toolchain = call.request.build();
+      record.toolchain = call.request.build;
       break;
     case Confirmation::kImpossible:
       if (same) workers_.ReportBadResult(tables, check.worker, check.doubt);

@@ -91,13 +91,11 @@ Status Tuner::Start() {
   return Status();
 }
 
-Result<proto::SubmitJobReply> Tuner::Submit(const proto::SubmitJobRequest& request,
-                                            const Caller& caller) {
+Result<Submitted> Tuner::Submit(const Submission& request, const Caller& caller) {
   return parts_->admission.Submit(request, caller);
 }
 
-Result<proto::SubmitJobReply> Tuner::SubmitUserKernel(const proto::SubmitUserKernelRequest& request,
-                                                      const Caller& caller) {
+Result<Submitted> Tuner::SubmitUserKernel(const KernelSubmission& request, const Caller& caller) {
   return parts_->admission.SubmitUserKernel(request, caller);
 }
 
@@ -105,36 +103,36 @@ Status Tuner::Cancel(const std::string& job, const Caller& caller) {
   return parts_->admission.Cancel(job, caller);
 }
 
-Result<proto::JobProgress> Tuner::Progress(const std::string& job) const {
+Result<JobProgress> Tuner::Progress(const std::string& job) const {
   return parts_->queries.Progress(job);
 }
 
-Result<proto::JobDescription> Tuner::Describe(const std::string& job) const {
+Result<JobDescription> Tuner::Describe(const std::string& job) const {
   return parts_->queries.Describe(job);
 }
 
-Result<proto::ListJobsReply> Tuner::List(const proto::ListJobsRequest& request) const {
-  return parts_->queries.List(request);
+Result<std::vector<JobSummary>> Tuner::List(int32_t limit) const {
+  return parts_->queries.List(limit);
 }
 
-Result<proto::BestReply> Tuner::Best(const proto::BestRequest& request) const {
-  return parts_->best.Find(request);
+Result<BestAnswer> Tuner::Best(const BestQuestion& question) const {
+  return parts_->best.Find(question);
 }
 
-void Tuner::Synchronize(proto::SynchronizeRequest request, Reply reply, const std::string& owner) {
+void Tuner::Synchronize(WorkerCall request, Reply reply, const std::string& owner) {
   parts_->intake.Synchronize(std::move(request), std::move(reply), owner);
 }
 
-int64_t Tuner::OpenSession(const proto::OpenSessionRequest& request, std::function<void()> wake,
-                           std::function<void()> disconnect) {
-  return parts_->sessions.Open(request, std::move(wake), std::move(disconnect));
+int64_t Tuner::OpenSession(const std::string& worker, const std::string& incarnation,
+                           std::function<void()> wake, std::function<void()> disconnect) {
+  return parts_->sessions.Open(worker, incarnation, std::move(wake), std::move(disconnect));
 }
 
 void Tuner::Disconnected(int64_t id) { parts_->sessions.Disconnected(id); }
 
 void Tuner::DisconnectSessions() { parts_->sessions.DisconnectAll(); }
 
-proto::ListWorkersReply Tuner::ListWorkers() const { return parts_->workers.List(); }
+std::vector<WorkerLine> Tuner::ListWorkers() const { return parts_->workers.List(); }
 
 Status Tuner::DrainWorker(const std::string& worker, const std::string& reason) {
   return parts_->holds.Drain(worker, reason);
@@ -163,8 +161,9 @@ TunerCounts Tuner::Count() const {
   return TunerReport::Count(parts_->tables);
 }
 
-void Tuner::RecordForeignResult(const std::string& worker, const std::string& task_uid) const {
-  parts_->intake.RecordForeignResult(worker, task_uid);
+void Tuner::RecordRefusal(const std::string& worker, std::optional<Digest> uid,
+                          const std::string& why) const {
+  parts_->intake.RecordRefusal(worker, uid, why);
 }
 
 void Tuner::Drain(int64_t timeout_ms) { parts_->dispatcher.Drain(timeout_ms); }

@@ -8,23 +8,26 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "db/tuning_log.h"
-#include "proto/tuner.pb.h"
-#include "proto/worker.pb.h"
+#include "server/jobs/best_answer.h"
+#include "server/jobs/job_progress.h"
+#include "server/jobs/submission.h"
 #include "server/scheduler/demand.h"
 #include "server/security/caller.h"
 #include "server/tuner/tuner_counts.h"
 #include "server/tuner/tuner_options.h"
+#include "server/workers/worker_call.h"
 
 namespace mlc::server {
 
 class Tuner {
  public:
-  using Reply = std::function<void(Result<proto::SynchronizeReply>)>;
+  using Reply = std::function<void(Result<WorkerOrders>)>;
 
   Tuner(db::TuningLog& log, TunerOptions options);
   // Stops at once; see Drain for the gentle way.
@@ -33,31 +36,29 @@ class Tuner {
   // Resumes jobs and starts the search threads.
   Status Start();
   // RESOURCE_EXHAUSTED if the quotas allow the caller no such job now.
-  Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request,
-                                       const Caller& caller);
+  Result<Submitted> Submit(const Submission& request, const Caller& caller);
   // A job that measures one user-supplied kernel. PERMISSION_DENIED for callers who are no
   // administrators.
-  Result<proto::SubmitJobReply> SubmitUserKernel(const proto::SubmitUserKernelRequest& request,
-                                                 const Caller& caller);
+  Result<Submitted> SubmitUserKernel(const KernelSubmission& request, const Caller& caller);
   // For good when it returns. PERMISSION_DENIED for another user's job.
   Status Cancel(const std::string& job, const Caller& caller);
   // While the log cannot be written, the error of the log: RESOURCE_EXHAUSTED, DATA_LOSS.
-  Result<proto::JobProgress> Progress(const std::string& job) const;
-  Result<proto::JobDescription> Describe(const std::string& job) const;
-  Result<proto::ListJobsReply> List(const proto::ListJobsRequest& request) const;
-  Result<proto::BestReply> Best(const proto::BestRequest& request) const;
+  Result<JobProgress> Progress(const std::string& job) const;
+  Result<JobDescription> Describe(const std::string& job) const;
+  Result<std::vector<JobSummary>> List(int32_t limit) const;
+  Result<BestAnswer> Best(const BestQuestion& question) const;
   // `reply` runs once, on any thread, when all finished trials of the request are in the log.
   // `owner`: whose worker it is; empty for a local one. RESOURCE_EXHAUSTED for one worker too many.
-  void Synchronize(proto::SynchronizeRequest request, Reply reply, const std::string& owner = {});
+  void Synchronize(WorkerCall request, Reply reply, const std::string& owner = {});
   // A worker is connected until Disconnected(), which takes the id: `wake` runs when there is work
   // for it, `disconnect` when it should go, both on any thread, quickly, and never after
   // Disconnected() has returned.
-  int64_t OpenSession(const proto::OpenSessionRequest& request, std::function<void()> wake,
-                      std::function<void()> disconnect);
+  int64_t OpenSession(const std::string& worker, const std::string& incarnation,
+                      std::function<void()> wake, std::function<void()> disconnect);
   void Disconnected(int64_t id);
   // Ends all sessions, before the server shuts down.
   void DisconnectSessions();
-  proto::ListWorkersReply ListWorkers() const;
+  std::vector<WorkerLine> ListWorkers() const;
   // By a person; outlives the server, or ends with the log's error. NOT_FOUND: it never called.
   Status DrainWorker(const std::string& worker, const std::string& reason);
   Status QuarantineWorker(const std::string& worker, const std::string& reason);
@@ -72,8 +73,10 @@ class Tuner {
   void SetQuotas(const Quotas& quotas);
   Metrics& metrics() const;
   TunerCounts Count() const;
-  // A result that the worker's service does not let through: the trial is another worker's.
-  void RecordForeignResult(const std::string& worker, const std::string& task_uid) const;
+  // A result that the worker's service does not let through, and why: the trial is another
+  // worker's, or, without a uid, none.
+  void RecordRefusal(const std::string& worker, std::optional<Digest> uid,
+                     const std::string& why) const;
   // No new trials; waits for the ones under way, at most `timeout_ms`. Running jobs stay running in
   // the log: the next server goes on with them.
   void Drain(int64_t timeout_ms);

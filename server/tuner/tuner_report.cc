@@ -57,16 +57,16 @@ void TunerReport::ReportWorkers(const TunerTables& tables) const {
   std::map<std::string, int64_t> workers;
   for (const auto& [name, info] : tables.registry.workers) {
     switch (workers_.StateOf(tables, name, info)) {
-      case proto::READY:
+      case WorkerState::kReady:
         ++workers[tables.leases.HeldBy(name) > 0 ? "busy" : "idle"];
         break;
-      case proto::DRAINING:
+      case WorkerState::kDraining:
         ++workers["draining"];
         break;
-      case proto::QUARANTINED:
+      case WorkerState::kQuarantined:
         ++workers["quarantined"];
         break;
-      case proto::OFFLINE:
+      case WorkerState::kOffline:
         ++workers["offline"];
         break;
       default:

@@ -16,13 +16,12 @@ constexpr int kMostDevices = 1024;
 // A worker is lost for the fleet after so many leases of silence.
 constexpr int64_t kLostLeases = 20;
 
-Offer OfferOf(const proto::SynchronizeRequest& request, const std::string& target_class) {
+Offer OfferOf(const Capabilities& capabilities, const std::string& target_class) {
   Offer offer;
   offer.target_class = target_class;
-  offer.memory_bytes = request.capabilities().memory_bytes();
-  offer.kernels.insert(request.capabilities().kernels().begin(),
-                       request.capabilities().kernels().end());
-  offer.devices = std::clamp(request.capabilities().devices(), 1, kMostDevices);
+  offer.memory_bytes = capabilities.memory_bytes;
+  offer.kernels.insert(capabilities.kernels.begin(), capabilities.kernels.end());
+  offer.devices = std::clamp(capabilities.devices, 1, kMostDevices);
   return offer;
 }
 
@@ -34,30 +33,29 @@ bool WorkerDirectory::IsSilent(const WorkerInfo& info) const {
 
 Status WorkerDirectory::Register(TunerTables& tables, const SyncCall& call,
                                  const std::string& owner) {
-  const proto::SynchronizeRequest& request = call.request;
+  const WorkerCall& request = call.request;
   WorkerRegistry& registry = tables.registry;
   const int64_t now = context_.NowMs();
-  MLC_TRY(registry.roster.RecordContact(request.worker(), owner, now));
-  registry.health.RecordContact(request.worker(), request.incarnation(), now);
-  WorkerInfo& info = registry.workers[request.worker()];
+  MLC_TRY(registry.roster.RecordContact(request.worker, owner, now));
+  registry.health.RecordContact(request.worker, request.incarnation, now);
+  WorkerInfo& info = registry.workers[request.worker];
   info.called_ms = now;
-  info.draining = request.draining();
-  if (info.incarnation != request.incarnation()) {
-    context_.logger().info("worker={}: {} build {}", request.worker(), request.target(),
-                           request.build());
-    info.incarnation = request.incarnation();
+  info.draining = request.draining;
+  if (info.incarnation != request.incarnation) {
+    context_.logger().info("worker={}: {} build {}", request.worker, request.target, request.build);
+    info.incarnation = request.incarnation;
   }
-  info.target = request.target();
-  info.build = request.build();
-  info.capabilities = request.capabilities();
-  info.use = request.device_use();
+  info.target = request.target;
+  info.build = request.build;
+  info.capabilities = request.capabilities;
+  info.use = request.use;
   if (!info.offer.target_class.empty() && info.offer.target_class != call.target_class) {
     const auto idle = registry.idle.find(info.offer.target_class);
-    if (idle != registry.idle.end()) idle->second.erase(request.worker());
+    if (idle != registry.idle.end()) idle->second.erase(request.worker);
     registry.classes_change = true;
   }
-  info.offer = OfferOf(request, call.target_class);
-  if (tables.targets.emplace(call.target_class, request.target()).second) {
+  info.offer = OfferOf(request.capabilities, call.target_class);
+  if (tables.targets.emplace(call.target_class, request.target).second) {
     tables.ScheduleAll(queue_);
   }
   return Status();
@@ -96,14 +94,14 @@ void WorkerDirectory::ReportBadResult(TunerTables& tables, const std::string& wo
                          registry.health.SummaryOf(worker).why);
 }
 
-proto::WorkerState WorkerDirectory::StateOf(const TunerTables& tables, const std::string& worker,
-                                            const WorkerInfo& info) const {
+WorkerState WorkerDirectory::StateOf(const TunerTables& tables, const std::string& worker,
+                                     const WorkerInfo& info) const {
   using State = WorkerHealth::State;
   const State state = tables.registry.health.StateOf(worker);
-  if (state == State::kQuarantined) return proto::QUARANTINED;
-  if (IsSilent(info)) return proto::OFFLINE;
-  if (tables.draining || tables.registry.health.Draining(worker)) return proto::DRAINING;
-  return state == State::kUntested ? proto::UNTESTED : proto::READY;
+  if (state == State::kQuarantined) return WorkerState::kQuarantined;
+  if (IsSilent(info)) return WorkerState::kOffline;
+  if (tables.draining || tables.registry.health.Draining(worker)) return WorkerState::kDraining;
+  return state == State::kUntested ? WorkerState::kUntested : WorkerState::kReady;
 }
 
 std::string WorkerDirectory::WaitsFor(const TunerTables& tables, const Needs& needs) const {
@@ -113,10 +111,11 @@ std::string WorkerDirectory::WaitsFor(const TunerTables& tables, const Needs& ne
   };
   std::map<std::string, Connected> connected;
   for (const auto& [name, info] : tables.registry.workers) {
-    const proto::WorkerState state = StateOf(tables, name, info);
+    const WorkerState state = StateOf(tables, name, info);
     if (IsSilent(info)) continue;
     ++connected[info.offer.target_class].all;
-    connected[info.offer.target_class].kept += state == proto::READY && !info.draining ? 0 : 1;
+    connected[info.offer.target_class].kept +=
+        state == WorkerState::kReady && !info.draining ? 0 : 1;
   }
   text += "; connected: ";
   if (connected.empty()) text += "none";
@@ -136,44 +135,43 @@ double WorkerDirectory::GpuBusy(const TunerTables& tables, const std::string& ta
   double trial_s = 0, busy_s = 0;
   for (const auto& [name, info] : tables.registry.workers) {
     if (info.offer.target_class != target_class || IsSilent(info)) continue;
-    trial_s += std::max(0.0, info.use.trial_s());
-    busy_s += std::max(0.0, info.use.busy_s());
+    trial_s += std::max(0.0, info.use.trial_s);
+    busy_s += std::max(0.0, info.use.busy_s);
   }
   // A worker may tell anything.
   return trial_s > 0 ? std::min(1.0, busy_s / trial_s) : 0;
 }
 
-proto::ListWorkersReply WorkerDirectory::List() const {
+std::vector<WorkerLine> WorkerDirectory::List() const {
   const MutexLock lock(tables_.mutex);
   const int64_t now = context_.NowMs();
-  proto::ListWorkersReply reply;
+  std::vector<WorkerLine> lines;
   for (const auto& [name, info] : tables_.registry.workers) {
     const WorkerHealth::Summary health = tables_.registry.health.SummaryOf(name);
-    proto::WorkerLine& line = *reply.add_workers();
-    line.set_worker(name);
-    line.set_state(StateOf(tables_, name, info));
-    line.set_reason(health.why);
-    line.set_target(info.target);
-    line.set_build(info.build);
-    *line.mutable_capabilities() = info.capabilities;
-    line.set_holding(tables_.leases.HeldBy(name));
-    line.set_results(info.results);
-    line.set_failures(info.failures);
-    line.set_refused(info.refused);
-    line.set_silent_ms(now - info.called_ms);
-    line.set_canary_age_ms(health.canary_ms < 0 ? -1 : now - health.canary_ms);
+    WorkerLine& line = lines.emplace_back();
+    line.worker = name;
+    line.state = StateOf(tables_, name, info);
+    line.reason = health.why;
+    line.target = info.target;
+    line.build = info.build;
+    line.capabilities = info.capabilities;
+    line.holding = tables_.leases.HeldBy(name);
+    line.results = info.results;
+    line.failures = info.failures;
+    line.refused = info.refused;
+    line.silent_ms = now - info.called_ms;
+    line.canary_age_ms = health.canary_ms < 0 ? -1 : now - health.canary_ms;
   }
   // Quarantined by an administrator, and without a call since this server started.
   for (const std::string& name : tables_.registry.health.HeldByAdmin()) {
     if (tables_.registry.workers.contains(name)) continue;
-    proto::WorkerLine& line = *reply.add_workers();
-    line.set_worker(name);
-    line.set_state(proto::QUARANTINED);
-    line.set_reason(tables_.registry.health.SummaryOf(name).why);
-    line.set_silent_ms(now - context_.started_ms);
-    line.set_canary_age_ms(-1);
+    WorkerLine& line = lines.emplace_back();
+    line.worker = name;
+    line.state = WorkerState::kQuarantined;
+    line.reason = tables_.registry.health.SummaryOf(name).why;
+    line.silent_ms = now - context_.started_ms;
   }
-  return reply;
+  return lines;
 }
 
 // The needs of a job's trials are more precise than those of the job: some may fit no worker.

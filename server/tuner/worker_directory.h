@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/status.h"
-#include "proto/worker.pb.h"
 #include "server/scheduler/demand.h"
 #include "server/tuner/sync_call.h"
 #include "server/tuner/tuner_context.h"
@@ -30,8 +29,8 @@ class WorkerDirectory {
   void ReportBadResult(TunerTables& tables, const std::string& worker, const std::string& why)
       MLC_REQUIRES(tables.mutex);
 
-  proto::WorkerState StateOf(const TunerTables& tables, const std::string& worker,
-                             const WorkerInfo& info) const MLC_REQUIRES(tables.mutex);
+  WorkerState StateOf(const TunerTables& tables, const std::string& worker,
+                      const WorkerInfo& info) const MLC_REQUIRES(tables.mutex);
   // What a job lacks, for people.
   std::string WaitsFor(const TunerTables& tables, const Needs& needs) const
       MLC_REQUIRES(tables.mutex);
@@ -39,7 +38,7 @@ class WorkerDirectory {
   double GpuBusy(const TunerTables& tables, const std::string& target_class) const
       MLC_REQUIRES(tables.mutex);
 
-  proto::ListWorkersReply List() const MLC_EXCLUDES(tables_.mutex);
+  std::vector<WorkerLine> List() const MLC_EXCLUDES(tables_.mutex);
   Demand WorkDemand() const MLC_EXCLUDES(tables_.mutex);
   // What of that demand the fleet has no workers for.
   void SetUnservedNeeds(const std::vector<Needs>& needs) MLC_EXCLUDES(tables_.mutex);

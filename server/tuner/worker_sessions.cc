@@ -4,15 +4,15 @@
 
 namespace mlc::server {
 
-int64_t WorkerSessions::Open(const proto::OpenSessionRequest& request, std::function<void()> wake,
-                             std::function<void()> disconnect) {
+int64_t WorkerSessions::Open(const std::string& worker, const std::string& incarnation,
+                             std::function<void()> wake, std::function<void()> disconnect) {
   const MutexLock lock(tables_.mutex);
   WorkerRegistry& registry = tables_.registry;
-  WorkerSession session{static_cast<int64_t>(++registry.last_number), request.incarnation(),
-                        std::move(wake), std::move(disconnect)};
+  WorkerSession session{static_cast<int64_t>(++registry.last_number), incarnation, std::move(wake),
+                        std::move(disconnect)};
   const int64_t id = session.id;
   if (tables_.draining) session.disconnect();
-  std::swap(registry.sessions[request.worker()], session);
+  std::swap(registry.sessions[worker], session);
   // The stream of an older process: its worker has not noticed yet.
   if (session.disconnect) session.disconnect();
   return id;

@@ -6,7 +6,6 @@
 #include <functional>
 #include <string>
 
-#include "proto/worker.pb.h"
 #include "server/tuner/tuner_context.h"
 #include "server/tuner/tuner_tables.h"
 
@@ -19,8 +18,9 @@ class WorkerSessions {
       : context_(context), tables_(tables) {}
 
   // See Tuner::OpenSession, Tuner::Disconnected and Tuner::DisconnectSessions.
-  int64_t Open(const proto::OpenSessionRequest& request, std::function<void()> wake,
-               std::function<void()> disconnect) MLC_EXCLUDES(tables_.mutex);
+  int64_t Open(const std::string& worker, const std::string& incarnation,
+               std::function<void()> wake, std::function<void()> disconnect)
+      MLC_EXCLUDES(tables_.mutex);
   void Disconnected(int64_t id) MLC_EXCLUDES(tables_.mutex);
   void DisconnectAll() MLC_EXCLUDES(tables_.mutex);
   // As many workers of the class as there are trials, of those that asked for more than there was.

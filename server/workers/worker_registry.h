@@ -9,8 +9,8 @@
 #include <string>
 
 #include "db/record.h"
-#include "proto/worker.pb.h"
 #include "server/scheduler/capability.h"
+#include "server/workers/worker_call.h"
 #include "server/workers/worker_health.h"
 #include "server/workers/worker_roster.h"
 
@@ -21,8 +21,8 @@ struct WorkerInfo {
   std::string incarnation;
   std::string target;  // full text
   std::string build;
-  proto::Capabilities capabilities;
-  proto::DeviceUse use;
+  Capabilities capabilities;
+  DeviceUse use;
   Offer offer;
   int64_t called_ms = 0;
   bool draining = false;  // as it reported: it takes no more trials

@@ -8,26 +8,25 @@ namespace {
 constexpr size_t kLongestName = 253;  // a host's is not longer
 constexpr size_t kLongestText = 1'024;
 constexpr size_t kLongestTarget = 8'192;
-constexpr int kMostKernels = 256;
+constexpr size_t kMostKernels = 256;
 constexpr size_t kLongestKernel = 64;
-constexpr int kMostPrecisions = 16;
+constexpr size_t kMostPrecisions = 16;
 
-bool AreShort(const google::protobuf::RepeatedPtrField<std::string>& words, int most,
-              size_t longest) {
+bool AreShort(const std::vector<std::string>& words, size_t most, size_t longest) {
   return words.size() <= most &&
          std::all_of(words.begin(), words.end(),
                      [&](const std::string& word) { return word.size() <= longest; });
 }
 
-Status CheckCapabilities(const std::string& worker, const proto::Capabilities& told) {
-  if (!AreShort(told.kernels(), kMostKernels, kLongestKernel)) {
+Status CheckCapabilities(const std::string& worker, const Capabilities& told) {
+  if (!AreShort(told.kernels, kMostKernels, kLongestKernel)) {
     return InvalidArgument("worker " + worker + " names more than " + std::to_string(kMostKernels) +
                            " families of kernels, or one of over " +
                            std::to_string(kLongestKernel) + " bytes");
   }
   const bool are_short =
-      AreShort(told.precisions(), kMostPrecisions, kLongestKernel) &&
-      std::max({told.llvm().size(), told.nvrtc().size(), told.driver().size()}) <= kLongestText;
+      AreShort(told.precisions, kMostPrecisions, kLongestKernel) &&
+      std::max({told.llvm.size(), told.nvrtc.size(), told.driver.size()}) <= kLongestText;
   if (!are_short) {
     return InvalidArgument("worker " + worker + " sends too long a compiler version: at most " +
                            std::to_string(kLongestText) + " bytes");
@@ -47,24 +46,24 @@ std::string NameProblem(const std::string& name) {
   return printable ? "" : "a worker's name is not of printable ASCII characters without spaces";
 }
 
-Status ValidateSynchronize(const proto::SynchronizeRequest& request) {
-  const std::string& worker = request.worker();
+Status ValidateSynchronize(const WorkerCall& call) {
+  const std::string& worker = call.worker;
   if (std::string problem = NameProblem(worker); !problem.empty()) return InvalidArgument(problem);
-  if (request.incarnation().empty()) {
+  if (call.incarnation.empty()) {
     return InvalidArgument("worker " + worker +
                            " sends no incarnation: it has to be new for each start of its process, "
                            "so that leases of an "
                            "earlier one are taken back");
   }
-  if (request.incarnation().size() > kLongestText || request.build().size() > kLongestText) {
+  if (call.incarnation.size() > kLongestText || call.build.size() > kLongestText) {
     return InvalidArgument("worker " + worker + " has an incarnation or a build of over " +
                            std::to_string(kLongestText) + " bytes");
   }
-  if (request.target().size() > kLongestTarget) {
+  if (call.target.size() > kLongestTarget) {
     return InvalidArgument("worker " + worker + " has a target of over " +
                            std::to_string(kLongestTarget) + " bytes");
   }
-  return CheckCapabilities(worker, request.capabilities());
+  return CheckCapabilities(worker, call.capabilities);
 }
 
 }  // namespace mlc::server

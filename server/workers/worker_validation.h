@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "proto/worker.pb.h"
+#include "server/workers/worker_call.h"
 
 namespace mlc::server {
 
@@ -14,6 +14,6 @@ std::string NameProblem(const std::string& name);
 
 // INVALID_ARGUMENT if the call has no name or incarnation, or says more of its worker than a server
 // keeps.
-Status ValidateSynchronize(const proto::SynchronizeRequest& request);
+Status ValidateSynchronize(const WorkerCall& call);
 
 }  // namespace mlc::server

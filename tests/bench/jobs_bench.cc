@@ -16,9 +16,9 @@
 
 #include "base/wire/protocol.h"
 #include "server/search/portfolio_strategy.h"
-#include "server/tuner/tuner.h"
 #include "tests/bench/products.h"
 #include "tests/support/db/memory_log.h"
+#include "tests/support/server/wire_tuner.h"
 
 namespace mlc::bench {
 namespace {
@@ -52,7 +52,7 @@ Measurement MeasurementOf(const std::string& config) {
   return m;
 }
 
-proto::SynchronizeReply Call(server::Tuner& tuner, const proto::SynchronizeRequest& request) {
+proto::SynchronizeReply Call(server::WireTuner& tuner, const proto::SynchronizeRequest& request) {
   std::promise<Result<proto::SynchronizeReply>> promise;
   tuner.Synchronize(
       request, [&](Result<proto::SynchronizeReply> reply) { promise.set_value(std::move(reply)); });
@@ -62,13 +62,13 @@ proto::SynchronizeReply Call(server::Tuner& tuner, const proto::SynchronizeReque
   std::exit(1);
 }
 
-bool AllDone(const server::Tuner& tuner) {
+bool AllDone(const server::WireTuner& tuner) {
   const auto jobs = tuner.List({});
   return std::none_of(jobs->jobs().begin(), jobs->jobs().end(),
                       [](const auto& job) { return job.state() == proto::RUNNING; });
 }
 
-void Work(server::Tuner& tuner, const std::string& target) {
+void Work(server::WireTuner& tuner, const std::string& target) {
   proto::SynchronizeRequest request;
   request.set_protocol(server::kWireProtocol);
   request.set_worker("bench");
@@ -103,7 +103,7 @@ int Main(int argc, char** argv) {
   options.search_threads = threads;
   options.logger =
       std::make_shared<spdlog::logger>("bench", std::make_shared<spdlog::sinks::null_sink_mt>());
-  server::Tuner tuner(*log, std::move(options));
+  server::WireTuner tuner(*log, std::move(options));
   (void)tuner.Start();
   std::string target;
   for (int job = 0; job < jobs; ++job) {

@@ -134,20 +134,21 @@ ALLOWED = {
     "server": (
         "base base/machine base/process base/rpc db/snapshot db/sqlite server/api server/fleet server/jobs "
         "server/logging server/metrics server/search server/tuner"),
-    "server/api": "base base/rpc base/tls base/wire proto server/metrics server/security server/tuner",
+    "server/api": (
+        "base base/rpc base/tls base/wire proto server/jobs server/metrics server/security server/tuner server/workers"),
     "server/fleet": "base base/process server/scheduler",
     "server/jobs": (
         "base compiler/graph compiler/schedule compiler/schedule/cuda/user_kernel compiler/target "
-        "costmodel/history db proto server/search server/security"),
+        "costmodel/history db server/search server/security"),
     "server/logging": "base",
     "server/metrics": "base",
     "server/scheduler": "base",
     "server/search": "base compiler/graph compiler/schedule/space compiler/target costmodel db",
     "server/security": "base base/tls server/metrics",
     "server/tuner": (
-        "base base/wire compiler/schedule/cuda/user_kernel costmodel costmodel/history db proto server/jobs "
+        "base compiler/schedule/cuda/user_kernel costmodel costmodel/history db server/jobs "
         "server/metrics server/scheduler server/search server/security server/workers"),
-    "server/workers": "base db proto server/scheduler",
+    "server/workers": "base db server/scheduler",
     "worker": (
         "base base/machine base/process base/rpc base/sandbox compiler/build compiler/schedule/space "
         "compiler/target worker/agent worker/check worker/device/cpu worker/device/fleet worker/doctor "
@@ -192,6 +193,10 @@ VENDORS = {
     r"<openssl/": {"base/tls", "base/rpc", "server/security"},
     r"<zlib\.h>": {"compiler/schedule/cuda/user_kernel"},
 }
+# Below the layer of calls, the server knows no message of the wire: no generated or library header of protobuf reaches
+# these folders, by whatever way.
+WITHOUT_MESSAGES = ("server/jobs", "server/scheduler", "server/search", "server/tuner", "server/workers")
+MESSAGES = re.compile(r'\s*#\s*include\s*["<]([^">]+\.pb\.h|google/protobuf/[^">]+)[">]')
 # CONTRIBUTING.md states the limits. What is longer today may shrink, not grow.
 MAX_HEADER, MAX_SOURCE, MAX_FUNCTION = 150, 400, 60
 LONG_FILES = {
@@ -283,6 +288,34 @@ def problems_of(root, path, text, used):
                 yield number, why
 
 
+def message_problems(root):
+    """Files of WITHOUT_MESSAGES that include protobuf, with the way by which they do."""
+    includes = {}
+
+    def includes_of(name):
+        if name not in includes:
+            text = (root / name).read_text()
+            ours = [one for one in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.M) if (root / one).is_file()]
+            found = [match.group(1) for match in map(MESSAGES.match, text.splitlines()) if match]
+            includes[name] = ours, found
+        return includes[name]
+
+    for folder in WITHOUT_MESSAGES:
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix not in (".h", ".cc"):
+                continue
+            name = str(file.relative_to(root))
+            seen, todo = {name}, [(name,)]
+            while todo:
+                way = todo.pop()
+                ours, found = includes_of(way[-1])
+                if found:
+                    yield f"{name}: knows messages of the wire, by {' -> '.join((*way[1:], found[0]))}"
+                    break
+                todo += [(*way, one) for one in ours if one not in seen]
+                seen.update(ours)
+
+
 def table_problems(used):
     """Arrows that no file needs, and folders that include each other, directly or by way of others."""
     arrows = {folder: set(targets.split()) for folder, targets in ALLOWED.items()}
@@ -324,6 +357,9 @@ def main():
                 bad += 1
     for why in table_problems(used):
         print(f"tests/layering/check_tree.py: {why}")
+        bad += 1
+    for why in message_problems(root):
+        print(why)
         bad += 1
     print(f"{count} files, {bad} problems")
     return 1 if bad or not count else 0

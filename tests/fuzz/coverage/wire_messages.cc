@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/check.h"
 #include "base/wire/protocol.h"
 #include "db/record.h"
+#include "server/api/job_messages.h"
 #include "server/jobs/job_request.h"
 
 namespace mlc {
@@ -35,12 +37,14 @@ void CheckJob(const Result<server::JobRequest>& job) {
 
 void ReadJob(std::string_view bytes) {
   proto::SubmitJobRequest request;
-  if (Decode(bytes, request)) CheckJob(server::ParseJobRequest(request));
+  if (Decode(bytes, request))
+    CheckJob(server::ParseJobRequest(server::FromWire(std::move(request))));
 }
 
 void ReadUserKernel(std::string_view bytes) {
   proto::SubmitUserKernelRequest request;
-  if (Decode(bytes, request)) CheckJob(server::ParseUserKernelRequest(request));
+  if (Decode(bytes, request))
+    CheckJob(server::ParseUserKernelRequest(server::FromWire(std::move(request))));
 }
 
 void ReadResults(std::string_view bytes) {

@@ -20,10 +20,10 @@
 #include "base/rng.h"
 #include "base/wire/protocol.h"
 #include "server/search/portfolio_strategy.h"
-#include "server/tuner/tuner.h"
 #include "tests/fuzz/server/hostile_workloads.h"
 #include "tests/golden/workloads.h"
 #include "tests/support/db/memory_log.h"
+#include "tests/support/server/wire_tuner.h"
 
 namespace mlc::server {
 namespace {
@@ -93,7 +93,7 @@ class Bench {
     options.strategy = [this](SearchInput input) {
       return std::make_unique<ToldStrategy>(MakePortfolioStrategy(std::move(input)), opened_);
     };
-    tuner_ = std::make_unique<Tuner>(*log_, std::move(options));
+    tuner_ = std::make_unique<WireTuner>(*log_, std::move(options));
     if (!tuner_->Start().ok()) _exit(kOwnFault);
     for (const target::Target& target : {golden::Avx512(), golden::Hopper()}) Call(target);
     heart_ = std::thread([this] { Beat(); });
@@ -156,7 +156,7 @@ class Bench {
   Shared& shared_;
   Opened opened_;
   std::unique_ptr<db::TuningLog> log_ = db::MakeMemoryLog();
-  std::unique_ptr<Tuner> tuner_;
+  std::unique_ptr<WireTuner> tuner_;
   std::atomic<bool> stopping_ = false;
   std::thread heart_;
 };

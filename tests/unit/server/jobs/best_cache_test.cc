@@ -8,9 +8,9 @@ namespace {
 constexpr Digest kOne{1, 1}, kTwo{2, 2};
 constexpr uint64_t kA = 1, kB = 2;
 
-proto::BestConfig Named(const std::string& config) {
-  proto::BestConfig best;
-  best.set_config(config);
+BestConfig Named(const std::string& config) {
+  BestConfig best;
+  best.best.config = config;
   return best;
 }
 
@@ -20,7 +20,7 @@ class BestCacheTest : public ::testing::Test {
     const auto answer = cache_.Get(workload, question, [&]() -> Result<BestCache::Answer> {
       return BestCache::Answer{Named("answer " + std::to_string(++asked_)), holds_above_ns_};
     });
-    return answer.ok() ? answer->config() : answer.status().message();
+    return answer.ok() ? answer->best.config : answer.status().message();
   }
 
   BestCache cache_;
@@ -58,8 +58,8 @@ TEST_F(BestCacheTest, KeepsNoLongAnswers) {
     ++asked_;
     return BestCache::Answer{Named(std::string(100'000, 'x')), 1};
   };
-  EXPECT_EQ(cache_.Get(kOne, kA, ask)->config().size(), 100'000u);
-  EXPECT_EQ(cache_.Get(kOne, kA, ask)->config().size(), 100'000u);
+  EXPECT_EQ(cache_.Get(kOne, kA, ask)->best.config.size(), 100'000u);
+  EXPECT_EQ(cache_.Get(kOne, kA, ask)->best.config.size(), 100'000u);
   EXPECT_EQ(asked_, 2);
 }
 
@@ -69,7 +69,7 @@ TEST_F(BestCacheTest, KeepsNoAnswerThatAChangeOvertook) {
     cache_.Changed(kOne, 100);
     return BestCache::Answer{Named("old"), 1};
   });
-  EXPECT_EQ(overtaken->config(), "old");
+  EXPECT_EQ(overtaken->best.config, "old");
   EXPECT_EQ(Get(kOne, kA), "answer 1");
 }
 

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "base/wire/protocol.h"
-#include "server/tuner/tuner.h"
 #include "tests/support/db/memory_log.h"
+#include "tests/support/server/wire_tuner.h"
 #include "tests/unit/server/tuner/fake_strategy.h"
 
 namespace mlc::server {
@@ -42,7 +42,7 @@ class TunerChecksTest : public ::testing::Test {
       return std::make_unique<FakeStrategy>(std::move(input), 1000,
                                             std::make_shared<std::string>());
     };
-    tuner_ = std::make_unique<Tuner>(*log_, std::move(options));
+    tuner_ = std::make_unique<WireTuner>(*log_, std::move(options));
     ASSERT_TRUE(tuner_->Start().ok());
   }
   ~TunerChecksTest() override { tuner_.reset(); }
@@ -120,7 +120,7 @@ class TunerChecksTest : public ::testing::Test {
   }
 
   std::unique_ptr<db::TuningLog> log_ = db::MakeMemoryLog();
-  std::unique_ptr<Tuner> tuner_;
+  std::unique_ptr<WireTuner> tuner_;
 };
 
 // Wherever it came from: the best of an imported log, for example.

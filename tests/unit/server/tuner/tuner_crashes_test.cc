@@ -51,7 +51,7 @@ class CrashTest : public ::testing::Test {
   }
   ~CrashTest() override { std::filesystem::remove_all(folder_); }
 
-  using Life = std::function<void(Tuner&, const db::TuningLog&)>;
+  using Life = std::function<void(WireTuner&, const db::TuningLog&)>;
   // The signal that ended the server, 0 if its life just ended. `before_start`: of each search.
   int Live(const std::function<void(uint64_t seed)>& before_start, const Life& life) {
     const pid_t child = fork();
@@ -70,7 +70,7 @@ class CrashTest : public ::testing::Test {
           return std::make_unique<FakeStrategy>(std::move(input), 1000,
                                                 std::make_shared<std::string>());
         };
-        Tuner tuner(**log, std::move(options));
+        WireTuner tuner(**log, std::move(options));
         if (!tuner.Start().ok()) _exit(1);
         life(tuner, **log);
       }
@@ -109,7 +109,7 @@ proto::SubmitJobRequest RequestOf(uint64_t seed) {
 }
 
 // One call of a worker, which returns `results` of what it was given.
-int CallOnce(Tuner& tuner, proto::SynchronizeRequest& request, int results) {
+int CallOnce(WireTuner& tuner, proto::SynchronizeRequest& request, int results) {
   request.set_protocol(kWireProtocol);
   request.set_worker("w0");
   request.set_incarnation(std::to_string(getpid()));
@@ -133,7 +133,7 @@ int CallOnce(Tuner& tuner, proto::SynchronizeRequest& request, int results) {
 }
 
 // Until all jobs of the log have ended.
-void WorkAll(Tuner& tuner, const db::TuningLog& log) {
+void WorkAll(WireTuner& tuner, const db::TuningLog& log) {
   proto::SynchronizeRequest request;
   while (!log.Jobs({.state = db::JobState::kRunning})->empty()) {
     (void)CallOnce(tuner, request, 4);
@@ -153,7 +153,7 @@ class HostileJobTest : public CrashTest {
  protected:
   int CrashesUntilAllHasEnded(int expected_signal,
                               const std::function<void(uint64_t seed)>& before_start) {
-    int signal = Live(before_start, [](Tuner& tuner, const db::TuningLog& log) {
+    int signal = Live(before_start, [](WireTuner& tuner, const db::TuningLog& log) {
       for (const uint64_t seed : {uint64_t{1}, uint64_t{2}, kPoison, uint64_t{3}}) {
         if (!tuner.Submit(RequestOf(seed), Submitter("ada")).ok()) _exit(1);
       }
@@ -185,7 +185,7 @@ TEST_F(HostileJobTest, AJobThatCrashesTheServerIsFailedAndTheOthersGoOn) {
   };
   EXPECT_EQ(CrashesUntilAllHasEnded(SIGABRT, before_start), 3);
   ExpectThatThePoisonAloneFailed();
-  const auto submit = [](Tuner& tuner, const db::TuningLog& log) {
+  const auto submit = [](WireTuner& tuner, const db::TuningLog& log) {
     if (!tuner.Submit(RequestOf(kPoison), Submitter("ada")).ok()) _exit(1);
     WorkAll(tuner, log);
   };
@@ -208,7 +208,7 @@ TEST_F(CrashTest, WhoeverKillsTheServerCountsAgainstNoJob) {
   for (int life = 0; life < 8; ++life) {
     const auto killed = [](uint64_t) { (void)std::raise(SIGKILL); };
     EXPECT_EQ(Live(killed,
-                   [&](Tuner& tuner, const db::TuningLog& log) {
+                   [&](WireTuner& tuner, const db::TuningLog& log) {
                      if (life == 0 && !tuner.Submit(RequestOf(1), Submitter("ada")).ok()) _exit(1);
                      WorkAll(tuner, log);
                    }),

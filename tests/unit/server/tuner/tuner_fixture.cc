@@ -62,7 +62,7 @@ void TunerTest::Restart() {
     return std::make_unique<FakeStrategy>(std::move(input), configs_, story_);
   };
   if (strategy_) options.strategy = strategy_;
-  tuner_ = std::make_unique<Tuner>(*log_, std::move(options));
+  tuner_ = std::make_unique<WireTuner>(*log_, std::move(options));
   ASSERT_TRUE(tuner_->Start().ok());
 }
 

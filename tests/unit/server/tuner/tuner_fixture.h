@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "server/tuner/tuner.h"
 #include "tests/support/clock/skipping_clock.h"
 #include "tests/support/db/memory_log.h"
+#include "tests/support/server/wire_tuner.h"
 
 namespace mlc::server {
 
@@ -61,7 +61,7 @@ class TunerTest : public ::testing::Test {
   size_t related_ = 0;
   size_t models_ = 0;
   std::string knowledge_;
-  std::unique_ptr<Tuner> tuner_;
+  std::unique_ptr<WireTuner> tuner_;
 };
 
 }  // namespace mlc::server

@@ -122,7 +122,7 @@ Year::Year(db::TuningLog& log, int64_t first_job) : log_(log), jobs_(first_job) 
   options.strategy = [](SearchInput input) {
     return std::make_unique<FakeStrategy>(std::move(input), 1000, std::make_shared<std::string>());
   };
-  tuner_ = std::make_unique<Tuner>(log_, std::move(options));
+  tuner_ = std::make_unique<WireTuner>(log_, std::move(options));
   const Status started = tuner_->Start();
   if (!started.ok()) (void)Wrong("the tuner did not start", started);
 }

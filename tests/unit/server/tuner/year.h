@@ -8,8 +8,8 @@
 #include <string>
 
 #include "db/tuning_log.h"
-#include "server/tuner/tuner.h"
 #include "tests/support/clock/skipping_clock.h"
+#include "tests/support/server/wire_tuner.h"
 
 namespace mlc::server {
 
@@ -39,7 +39,7 @@ class Year {
   // Milliseconds after which a worker that waits calls again.
   int64_t NextPollMs();
 
-  Tuner& tuner() { return *tuner_; }
+  WireTuner& tuner() { return *tuner_; }
 
  private:
   bool RunJob();
@@ -47,7 +47,7 @@ class Year {
 
   db::TuningLog& log_;
   tests::SkippingClock clock_;
-  std::unique_ptr<Tuner> tuner_;
+  std::unique_ptr<WireTuner> tuner_;
   int64_t names_ = 0;
   int64_t jobs_;
 };

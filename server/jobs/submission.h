@@ -1,0 +1,52 @@
+// A request for a job as it came: nothing of it is checked. Values, apart from the wire: server/api
+// converts them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
+
+namespace mlc::server {
+
+struct SubmittedTask {
+  std::string workload;  // text
+  int32_t occurrences = 0;
+  std::string label;
+  std::vector<int32_t> uses;  // in each variant, in their order
+};
+
+struct SubmittedOptions {
+  int64_t trials = 0;
+  uint64_t seed = 0;
+  bool fresh = false;
+  int64_t time_budget_ms = 0;
+  int32_t batch = 0;  // 0: the server's choice
+  int32_t priority = 0;
+};
+
+struct Submission {
+  std::vector<SubmittedTask> tasks;
+  std::string target;  // full text
+  SubmittedOptions options;
+  std::string label;
+  std::string user;                   // as a local caller says; see OwnerOf
+  std::vector<std::string> variants;  // names, the default one first; none: one variant
+  int64_t bytes = 0;                  // of the message that it came in
+};
+
+// For one user-supplied kernel.
+struct KernelSubmission {
+  Submission job;
+  schedule::UserKernel kernel;
+};
+
+// What became of it.
+struct Submitted {
+  std::string job;       // id, 32 hexadecimal digits
+  bool resumed = false;  // the log knew the job before
+  bool joined = false;   // it was running
+};
+
+}  // namespace mlc::server
