@@ -188,6 +188,16 @@ TEST_F(TunerTest, RefusesBadRequestsInWords) {
               HasSubstr("w0 sends no incarnation: it has to be new"));
 }
 
+TEST_F(TunerTest, AResultWhoseIdIsNoneIsRefused) {
+  proto::SynchronizeRequest request = Hello();
+  request.add_finished()->set_task_uid("short");
+  const auto reply = Call(request);
+  ASSERT_TRUE(reply.ok()) << reply.status().ToString();
+  ASSERT_EQ(reply->refused_size(), 1);
+  EXPECT_EQ(reply->refused(0).task_uid(), "short") << "the worker knows it by that";
+  EXPECT_EQ(reply->refused(0).reason(), "a task_uid has 16 bytes");
+}
+
 // A result that breaks a rule of the log is the worker's fault: others do not hear of it.
 TEST_F(TunerTest, AResultThatTheLogCannotHoldIsNoTroubleOfTheLog) {
   const tests::TemporaryFolder folder;
