@@ -1,4 +1,4 @@
-// What Leases remembers of queues, trials and workers: private to Leases.
+// What leases remember of queues, trials and workers: private to the parts of Leases.
 #pragma once
 
 #include <algorithm>

@@ -65,4 +65,9 @@ struct LeaseCounts {
   int64_t granted = 0, lost = 0, retried = 0;  // leases, those of lost workers, new attempts
 };
 
+// Trials under way.
+struct LeaseLoad {
+  int64_t queued = 0, leased = 0;
+};
+
 }  // namespace mlc::server

@@ -9,24 +9,21 @@
 // with it while there is another, so that of all trials that a dying worker held only the guilty
 // one meets the next victim. A reply that never reached the worker costs nothing.
 //
-// Whose trial comes next is up to FairShares, which is told what the time of devices goes to. Time
-// passes on as many devices of a worker as it holds trials for. A result costs what the worker
-// says, within reason: at most what all its devices have had since the lease. Where a worker says
-// nothing, the time between two calls goes to the results that came, in equal parts.
+// LeaseBook holds the trials' states, TrialQueues those that wait, LeaseWorkers who is in contact.
+// Whose trial comes next is up to FairShares, which device_time.h tells what the time of devices
+// goes to.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/digest.h"
 #include "server/scheduler/capability.h"
 #include "server/scheduler/fair_shares.h"
-#include "server/scheduler/lease_state.h"
+#include "server/scheduler/lease_book.h"
 #include "server/scheduler/lease_types.h"
 
 namespace mlc::server {
@@ -77,72 +74,35 @@ class Leases {
   // Drops the job's leased trials, too: workers are told to stop them.
   std::vector<Digest> DropAll(const Digest& job_id);
 
-  // Workers of the class that are not lost.
-  int WorkersOf(const std::string& target_class, int64_t now_ms) const;
-  // Workers in contact that take trials of any job and can run such.
-  int WorkersFor(const Needs& needs) const;
   // Needs of a queued trial of the job that no eligible worker in contact can run; none: each of
   // its trials has one.
   std::optional<Needs> Unserved(const Digest& job_id) const;
-  int64_t HeldBy(const std::string& worker) const;
   // Nothing is kept of a worker that is lost; of one in contact, all.
   void Forget(const std::string& worker);
-  int64_t workers() const { return static_cast<int64_t>(workers_.size()); }
+  // Who is in contact, and what waits.
+  const LeaseWorkers& workers() const { return book_.workers(); }
+  const TrialQueues& queues() const { return book_.queues(); }
+  using Load = LeaseLoad;
   using Counts = LeaseCounts;
-  const Counts& counts() const { return counts_; }
-  int64_t queued() const { return counts_.queued; }
-  int64_t leased() const { return counts_.leased; }
-  int64_t received() const { return counts_.received; }
-  // Queued and leased trials by what they need, and of a job.
-  struct Load {
-    int64_t queued = 0, leased = 0;
-  };
-  std::map<Needs, Load> LoadByNeeds() const;
-  Load LoadOf(const Digest& job_id) const;
+  const Counts& counts() const { return book_.counts(); }
 
  private:
-  using State = lease_state::State;
-  using Queue = lease_state::Queue;
   using Trial = lease_state::Trial;
   using Worker = lease_state::Worker;
   enum class Loss : uint8_t { kReplyLost, kWorkerLost, kNotMade };
-  using Queues = std::map<std::pair<Digest, Needs>, Queue>;
-  Queues::const_iterator FirstOf(const Digest& job_id) const;
-  static void Count(const Queue& queue, Load& load);
-  Queue& QueueOf(const Digest& job_id, const Needs& needs);
-  Worker& WorkerOf(const std::string& name);
-  void Move(Worker& worker, int64_t deadline_ms);
-  void Enqueue(const Digest& uid, Trial& trial, bool in_front);
-  void Dequeue(const Digest& uid, Trial& trial);
-  void Wait(const Queue& queue, int count);
-  void Lease(const Digest& uid, Trial& trial, Worker& worker);
-  void Release(const Digest& uid, Trial& trial);
-  void Erase(const Digest& uid);
+
+  // leases.cc
+  bool Adopt(const Digest& uid, Worker& worker, bool quarantined);
+  bool Suits(const Digest& uid, const Worker& worker, int64_t now_ms);
+  void GrantTo(Worker& worker, const Contact& contact, int64_t now_ms, Orders& orders);
+  // leases_losses.cc
   // Ends a lease without a result; the reason if that ends the trial, which is then gone.
   std::string Lose(const Digest& uid, Loss loss);
   void LoseAll(Worker& worker, Loss loss, const std::set<Digest>& but);
-  bool Adopt(const Digest& uid, Worker& worker, bool quarantined);
-  void PayFor(Worker& worker, int64_t now_ms, Orders& orders);
-  void Pay(Worker& worker, int64_t now_ms, Orders& orders);
-  void GrantTo(Worker& worker, const Contact& contact, int64_t now_ms, Orders& orders);
-  std::optional<Digest> NextFor(const Worker& worker, int64_t now_ms);
-  std::optional<Digest> Next(const Queue& queue, const Worker& worker, int64_t now_ms) const;
-  bool Suits(const Trial& trial, const Worker& worker, int64_t now_ms) const;
-  bool OthersCan(const Trial& trial, const Worker& worker) const;
 
   LeaseTerms terms_;
-  std::unordered_map<std::string, Worker> workers_;
-  struct Hash {
-    size_t operator()(const Digest& digest) const { return digest.low; }
-  };
-  std::unordered_map<Digest, Trial, Hash> trials_;
-  Queues queues_;
-  std::map<std::pair<std::string, Digest>, int64_t> waiting_;  // by class and job id
   FairShares shares_;
-  std::set<std::pair<int64_t, Worker*>> deadlines_;
-  int64_t first_place_ = 0;
-  int64_t last_place_ = 0;
-  Counts counts_;
+  LeaseBook book_{shares_};
   std::vector<Ended> ended_;
 };
 

@@ -45,7 +45,7 @@ LeaseAsk Dispatcher::AskFor(const TunerTables& tables, const RunningJob& job, co
                             const Claim& claim) const {
   LeaseAsk ask{trial.uid, job.spec.id, NeedsOf(job.spec, tables.Of(job), trial.proposal),
                {},        {},          0};
-  if (claim.avoid.empty() || tables.leases.WorkersFor(ask.needs) < 2) return ask;
+  if (claim.avoid.empty() || tables.leases.workers().CountFor(ask.needs) < 2) return ask;
   ask.avoid = claim.avoid;
   ask.avoid_until_ms = context_.NowMs() + context_.options.confirm_wait_ms;
   return ask;
@@ -195,7 +195,7 @@ int64_t Dispatcher::UnderWay(const TunerTables& tables) {
   // A result that waits for a second measurement stays with its worker, which sends it again.
   int64_t in_doubt = 0;
   for (const auto& [uid, check] : tables.registry.checks) in_doubt += check.confirms ? 1 : 0;
-  return tables.leases.leased() + tables.leases.received() - in_doubt;
+  return tables.leases.counts().leased + tables.leases.counts().received - in_doubt;
 }
 
 void Dispatcher::Drain(int64_t timeout_ms) {

@@ -39,7 +39,7 @@ Result<JobProgress> JobQueries::Progress(const std::string& id) const {
       }
       const int64_t now = context_.NowMs();
       JobProgress progress = facts.progress;
-      progress.workers = tables_.leases.WorkersOf(job->spec.target_class, now);
+      progress.workers = tables_.leases.workers().CountOf(job->spec.target_class, now);
       progress.gpu_busy = workers_.GpuBusy(tables_, job->spec.target_class);
       progress.detail = DetailOf(*job);
       if (!facts.ended) {

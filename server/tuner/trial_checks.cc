@@ -52,7 +52,7 @@ void TrialChecks::Confirm(TunerTables& tables, db::Record claim, const std::stri
   check.worker = claim.worker;
   check.doubt = doubt;
   // No other worker: the same worker, with other inputs.
-  const bool others = tables.leases.WorkersFor(needs) > 1;
+  const bool others = tables.leases.workers().CountFor(needs) > 1;
   const int64_t until = others ? context_.NowMs() + context_.options.confirm_wait_ms : 0;
   check.claim = std::move(claim);
   (void)tables.leases.Add({uid, kCheckJobId, needs, {}, check.worker, until});

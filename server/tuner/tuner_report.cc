@@ -28,7 +28,8 @@ void TunerReport::Report(const TunerTables& tables) {
   int waiting = 0;
   for (const auto& [id, job] : tables.jobs) {
     if (tables.Of(*job).ended) continue;
-    const bool there = tables.leases.WorkersOf(job->spec.target_class, context_.NowMs()) > 0;
+    const bool there =
+        tables.leases.workers().CountOf(job->spec.target_class, context_.NowMs()) > 0;
     ++(there && !tables.leases.Unserved(id) ? running : waiting);
   }
   metrics.Set(Gauge::kJobsRunning, running);
@@ -42,7 +43,7 @@ TunerCounts TunerReport::Count(const TunerTables& tables) {
   counts.live_names = tables.registry.roster.live();
   counts.workers = std::ssize(tables.registry.workers);
   counts.health = tables.registry.health.size();
-  counts.lease_workers = tables.leases.workers();
+  counts.lease_workers = tables.leases.workers().size();
   for (const auto& [target_class, names] : tables.registry.idle) counts.idle += std::ssize(names);
   counts.classes = std::max(std::ssize(tables.targets), std::ssize(tables.registry.idle));
   counts.checks = std::ssize(tables.registry.checks);
@@ -58,7 +59,7 @@ void TunerReport::ReportWorkers(const TunerTables& tables) const {
   for (const auto& [name, info] : tables.registry.workers) {
     switch (workers_.StateOf(tables, name, info)) {
       case WorkerState::kReady:
-        ++workers[tables.leases.HeldBy(name) > 0 ? "busy" : "idle"];
+        ++workers[tables.leases.workers().HeldBy(name) > 0 ? "busy" : "idle"];
         break;
       case WorkerState::kDraining:
         ++workers["draining"];

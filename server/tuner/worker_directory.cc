@@ -155,7 +155,7 @@ std::vector<WorkerLine> WorkerDirectory::List() const {
     line.target = info.target;
     line.build = info.build;
     line.capabilities = info.capabilities;
-    line.holding = tables_.leases.HeldBy(name);
+    line.holding = tables_.leases.workers().HeldBy(name);
     line.results = info.results;
     line.failures = info.failures;
     line.refused = info.refused;
@@ -179,12 +179,12 @@ Demand WorkerDirectory::WorkDemand() const {
   const MutexLock lock(tables_.mutex);
   std::map<Needs, NeededWork> work;
   for (const auto& [id, job] : tables_.jobs) {
-    const Leases::Load load = tables_.leases.LoadOf(id);
+    const Leases::Load load = tables_.leases.queues().LoadOf(id);
     if (!tables_.Of(*job).ended && load.queued + load.leased == 0) {
       ++work[LeastNeeds(job->spec)].jobs;
     }
   }
-  for (const auto& [needs, load] : tables_.leases.LoadByNeeds()) {
+  for (const auto& [needs, load] : tables_.leases.queues().LoadByNeeds()) {
     work[needs].queued = load.queued;
     work[needs].leased = load.leased;
   }
@@ -196,7 +196,7 @@ Demand WorkerDirectory::WorkDemand() const {
   for (const auto& [name, info] : tables_.registry.workers) {
     const int64_t silent = context_.NowMs() - info.called_ms;
     if (silent > kLostLeases * context_.options.terms.lease_ms) continue;
-    demand.workers.push_back({name, info.offer, tables_.leases.HeldBy(name), silent,
+    demand.workers.push_back({name, info.offer, tables_.leases.workers().HeldBy(name), silent,
                               info.draining || tables_.registry.health.Draining(name)});
   }
   return demand;

@@ -38,7 +38,7 @@ void WorkerSessions::DisconnectAll() {
 void WorkerSessions::Wake(TunerTables& tables, const std::string& target_class) {
   const auto idle = tables.registry.idle.find(target_class);
   if (idle == tables.registry.idle.end()) return;
-  int64_t queued = tables.leases.queued();
+  int64_t queued = tables.leases.counts().queued;
   while (queued-- > 0 && !idle->second.empty()) {
     const std::string name = *idle->second.begin();
     idle->second.erase(idle->second.begin());

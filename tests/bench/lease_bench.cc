@@ -55,7 +55,7 @@ struct Load {
   // Jobs keep enough queued for a round of the fleet.
   void Propose() {
     const auto wanted = static_cast<int64_t>(fleet.size()) * kWindow;
-    while (leases.queued() < wanted) {
+    while (leases.counts().queued < wanted) {
       const Digest job_id{2, issued % kJobs};
       leases.Add(Digest{1, issued++ * 0x9e3779b97f4a7c15u}, job_id, {"cpu", "contraction/3", 0});
     }

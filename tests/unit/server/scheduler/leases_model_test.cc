@@ -270,7 +270,7 @@ class Scene {
     for (uint64_t n = 0; n < 3; ++n) {
       const Digest job_id{2, n};
       ASSERT_EQ(leases_.Unserved(job_id).has_value(), model_.Stuck(job_id));
-      const Leases::Load load = leases_.LoadOf(job_id);
+      const Leases::Load load = leases_.queues().LoadOf(job_id);
       ASSERT_EQ(load.queued, model_.LoadOf(job_id).queued);
       ASSERT_EQ(load.leased, model_.LoadOf(job_id).leased);
     }

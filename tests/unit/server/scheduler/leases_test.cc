@@ -45,7 +45,7 @@ TEST(LeasesTest, GrantsInOrderToTheRightClass) {
   EXPECT_THAT(Uids(leases.Synchronize(other, 0)), IsEmpty());
   EXPECT_THAT(Uids(leases.Synchronize(From("a", 2), 0)), ElementsAre(Uid(1), Uid(2)));
   EXPECT_THAT(Uids(leases.Synchronize(From("b", 2), 0)), ElementsAre(Uid(3)));
-  EXPECT_EQ(leases.WorkersOf("cpu", 0), 2);
+  EXPECT_EQ(leases.workers().CountOf("cpu", 0), 2);
 }
 
 TEST(LeasesTest, ALostWorkerCanBeForgottenAndOneInContactCannot) {
@@ -54,10 +54,10 @@ TEST(LeasesTest, ALostWorkerCanBeForgottenAndOneInContactCannot) {
   EXPECT_THAT(Uids(leases.Synchronize(From("a", 1), 0)), ElementsAre(Uid(1)));
   leases.Forget("a");
   leases.Forget("nobody");
-  EXPECT_EQ(leases.workers(), 1) << "it holds a trial";
+  EXPECT_EQ(leases.workers().size(), 1) << "it holds a trial";
   (void)leases.Expire(30'001);
   leases.Forget("a");
-  EXPECT_EQ(leases.workers(), 0);
+  EXPECT_EQ(leases.workers().size(), 0);
   (void)leases.Expire(10'000'000);
   EXPECT_THAT(Uids(leases.Synchronize(From("b", 1), 10'000'000)), ElementsAre(Uid(1)));
 }
@@ -94,9 +94,9 @@ TEST(LeasesTest, ASilentWorkerLosesItsLeases) {
   leases.Add(Uid(1), kJobId, kCpu);
   leases.Synchronize(From("a", 1), 0);
   EXPECT_THAT(leases.Expire(1000), IsEmpty());
-  EXPECT_EQ(leases.leased(), 1);
+  EXPECT_EQ(leases.counts().leased, 1);
   EXPECT_THAT(leases.Expire(1001), IsEmpty());
-  EXPECT_EQ(leases.queued(), 1);
+  EXPECT_EQ(leases.counts().queued, 1);
   const Leases::Orders again = leases.Synchronize(From("b", 1), 1002);
   ASSERT_EQ(again.grants.size(), 1u);
   EXPECT_EQ(again.grants[0].attempt, 2);
@@ -112,7 +112,7 @@ TEST(LeasesTest, ContactRenews) {
     leases.Synchronize(From("a", 0, {Uid(1)}), now);
     EXPECT_THAT(leases.Expire(now + 50), IsEmpty());
   }
-  EXPECT_EQ(leases.leased(), 1);
+  EXPECT_EQ(leases.counts().leased, 1);
 }
 
 TEST(LeasesTest, ARestartedWorkerGivesBackWhatItForgot) {
@@ -121,7 +121,7 @@ TEST(LeasesTest, ARestartedWorkerGivesBackWhatItForgot) {
   leases.Add(Uid(2), kJobId, kCpu);
   leases.Synchronize(From("a", 2), 0);
   EXPECT_THAT(Uids(leases.Synchronize(From("a", 0, {Uid(2)}), 10)), IsEmpty());
-  EXPECT_EQ(leases.queued(), 1);
+  EXPECT_EQ(leases.counts().queued, 1);
   EXPECT_THAT(Uids(leases.Synchronize(From("b", 5), 11)), ElementsAre(Uid(1)));
 }
 
@@ -131,7 +131,7 @@ TEST(LeasesTest, ARestartedServerAdoptsWhatWorkersHold) {
   const Leases::Orders orders = leases.Synchronize(From("a", 1, {Uid(1), Uid(9)}), 0);
   EXPECT_THAT(Uids(orders), IsEmpty());
   EXPECT_THAT(orders.cancelled, ElementsAre(Uid(9)));
-  EXPECT_EQ(leases.leased(), 1);
+  EXPECT_EQ(leases.counts().leased, 1);
 }
 
 TEST(LeasesTest, TheFirstResultWinsEvenLate) {
@@ -153,7 +153,7 @@ TEST(LeasesTest, AFailedCommitCostsNoAttempt) {
   leases.Synchronize(From("a", 1), 0);
   EXPECT_EQ(leases.Receive(Uid(1)), Leases::Receipt::kFirst);
   leases.Undo(Uid(1));
-  EXPECT_EQ(leases.queued(), 1);
+  EXPECT_EQ(leases.counts().queued, 1);
   EXPECT_EQ(leases.Receive(Uid(1)), Leases::Receipt::kFirst);
 }
 
@@ -172,9 +172,9 @@ TEST(LeasesTest, DroppedJobsLeaveNothing) {
   for (uint64_t n = 0; n < 4; ++n) leases.Add(Uid(n), kJobId, kCpu);
   leases.Synchronize(From("a", 1), 0);
   EXPECT_EQ(leases.DropQueued(kJobId).size(), 3u);
-  EXPECT_EQ(leases.leased(), 1);
+  EXPECT_EQ(leases.counts().leased, 1);
   EXPECT_THAT(leases.DropAll(kJobId), ElementsAre(Uid(0)));
-  EXPECT_EQ(leases.queued() + leases.leased() + leases.received(), 0);
+  EXPECT_EQ(leases.counts().queued + leases.counts().leased + leases.counts().received, 0);
 }
 
 TEST(LeasesTest, TwoDifferentWorkersLostEndATrialAndSpareTheOthers) {
@@ -187,7 +187,7 @@ TEST(LeasesTest, TwoDifferentWorkersLostEndATrialAndSpareTheOthers) {
   EXPECT_THAT(Uids(leases.Synchronize(From("b", 9), 2000)), ElementsAre(Uid(3), Uid(4)));
   EXPECT_THAT(Uids(leases.Expire(4000)), ElementsAre(Uid(3)));
   EXPECT_EQ(leases.counts().quarantined, 1);
-  EXPECT_EQ(leases.queued(), 3);
+  EXPECT_EQ(leases.counts().queued, 3);
 }
 
 TEST(LeasesTest, ASuspectGoesToAnotherWorkerIfThereIsOne) {
@@ -219,14 +219,14 @@ TEST(LeasesTest, ABrokenConnectionShortensTheLeaseAndACallRestoresIt) {
   leases.Synchronize(From("a", 1), 0);
   leases.Disconnected("a", "another incarnation", 10);
   leases.Expire(9000);
-  EXPECT_EQ(leases.leased(), 1);
+  EXPECT_EQ(leases.counts().leased, 1);
   leases.Disconnected("a", "incarnation", 10'000);
   leases.Synchronize(From("a", 0, {Uid(1)}), 12'000);
   leases.Expire(20'000);
-  EXPECT_EQ(leases.leased(), 1) << "it was back in time";
+  EXPECT_EQ(leases.counts().leased, 1) << "it was back in time";
   leases.Disconnected("a", "incarnation", 21'000);
   leases.Expire(26'001);
-  EXPECT_EQ(leases.queued(), 1);
+  EXPECT_EQ(leases.counts().queued, 1);
 }
 
 TEST(LeasesTest, OldCallsChangeNothing) {
@@ -239,7 +239,7 @@ TEST(LeasesTest, OldCallsChangeNothing) {
   EXPECT_THAT(Uids(leases.Synchronize(first, 0)), ElementsAre(Uid(1)));
   EXPECT_FALSE(leases.Synchronize(second, 1).stale);
   EXPECT_TRUE(leases.Synchronize(first, 2).stale);
-  EXPECT_EQ(leases.leased(), 1);
+  EXPECT_EQ(leases.counts().leased, 1);
   Leases::Contact restarted = From("a", 0);
   restarted.incarnation = "second incarnation";
   restarted.sequence = 1;
@@ -267,7 +267,7 @@ TEST(LeasesTest, TrialsGoToWorkersThatCanMakeThem) {
   small.offer.memory_bytes = 1 << 10;
   EXPECT_THAT(Uids(leases.Synchronize(old, 0)), IsEmpty());
   EXPECT_THAT(Uids(leases.Synchronize(small, 0)), IsEmpty());
-  EXPECT_EQ(leases.WorkersFor({"cpu", "conv/2", 1 << 20}), 0);
+  EXPECT_EQ(leases.workers().CountFor({"cpu", "conv/2", 1 << 20}), 0);
   small.offer.memory_bytes = 1 << 20;
   EXPECT_THAT(Uids(leases.Synchronize(small, 0)), ElementsAre(Uid(1)));
 }
