@@ -3,70 +3,70 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string_view>
+#include <optional>
 #include <utility>
 
 #include "base/measurement.h"
+#include "db/record.h"
 
 namespace mlc::server {
 namespace {
 
-constexpr size_t kSample = 1200;  // candidates of a family to start with
-constexpr size_t kDraws = 12000;  // tries for them
-constexpr int kPriorRounds = 4;   // of growth before the first trial
-// With a prior, seeds predicted this much slower than the best predicted one (log) are left out.
-constexpr double kPoorSeed = 0.1;
+constexpr size_t kSample = 1200;        // candidates of a family to start with
+constexpr size_t kDraws = 12000;        // tries for them
+constexpr int kPriorRounds = 4;         // of growth before the first trial
 constexpr double kImprovement = 0.995;  // an improvement that counts
 // A failed trial counts as a sample this many times slower than expected.
 constexpr double kFailureFactor = 4;
 constexpr double kFailureWeight = 0.3;
 constexpr double kSlowWeight = 0.4;
+// Rounds of confirmation: the second for those that the first one's winner lost its lead to.
+constexpr int kRounds = 3;
 
 }  // namespace
 
 TaskSearch::TaskSearch(std::unique_ptr<CandidateSource> source, SharedModels& models, Rng rng)
     : pool_(std::move(source)),
-      models_(models),
       rng_(rng),
-      offset_(pool_.source().families(), 0.0),
-      versions_(pool_.source().families(), -1) {
+      scores_(pool_, models),
+      arms_({pool_, times_, scores_, tried_, rng_}) {
   for (const PointRef& point : pool_.source().Defaults()) {
     const int candidate = pool_.Add(point.family, point.point);
     if (candidate == Pool::kIllegal) continue;
     if (default_ < 0) default_ = candidate;
-    seeds_.push_back({candidate, "default"});
+    seeds_.AddDefault(candidate);
   }
-  tried_.resize(static_cast<size_t>(pool_.size()), 0);
 }
 
 void TaskSearch::AddKnown(const PointRef& point, Ending ending, double ns, bool confirmed) {
   const int candidate = pool_.Add(point.family, point.point);
   if (candidate == Pool::kIllegal || ending == Ending::kNotMade) return;
-  tried_.resize(static_cast<size_t>(pool_.size()), 0);
   ++known_;
   if (ending == Ending::kTimed) {
-    timed_[candidate].Add(ns, confirmed);
-    FindBest();
+    times_.Add(candidate, ns, confirmed);
     if (candidate == default_ && default_ns_ == 0) default_ns_ = ns;
     return;
   }
-  tried_[static_cast<size_t>(candidate)] = 1;
+  tried_.SetTried(candidate, true);
 }
 
 void TaskSearch::AddPriorConfig(const PointRef& point, const char* arm, double expected_ns) {
   const int candidate = pool_.Repair(point);
   if (candidate == Pool::kIllegal) return;
-  tried_.resize(static_cast<size_t>(pool_.size()), 0);
   if (prior_config_ < 0) {
     prior_config_ = candidate;
     expected_ns_ = expected_ns;
   }
-  prior_configs_.push_back({candidate, arm});
+  seeds_.AddPriorConfig(candidate, arm);
 }
 
 double TaskSearch::estimate_ns() const {
   if (expected_ns_ > 0 || prior_config_ < 0) return expected_ns_;
-  return std::exp(Score(prior_config_));
+  return std::exp(scores_.Score(prior_config_));
+}
+
+double TaskSearch::default_ns() const {
+  return times_.Has(default_) ? times_.ComparableNs(default_) : default_ns_;
 }
 
 void TaskSearch::Start() {
@@ -75,153 +75,145 @@ void TaskSearch::Start() {
     return;
   }
   pool_.Sample(kSample, kDraws, rng_);
-  tried_.resize(static_cast<size_t>(pool_.size()), 0);
-  Predict();
+  scores_.Update(times_);
   // With knowledge of earlier jobs the sample moves towards what they would choose.
-  const bool informed = ModelOf(0).has_prior();
+  const bool informed = scores_.has_prior();
   for (int round = 0; informed && round < kPriorRounds; ++round) {
-    grown_at_ = 0;
-    Grow();
-    Predict();
+    arms_.GrowNow(trials_);
+    scores_.Update(times_);
   }
   // What is known is tried again only if it is among the best; the rest only trains the models.
-  const std::vector<int> best = Incumbents(3);
-  for (const auto& [candidate, timed] : timed_) tried_[static_cast<size_t>(candidate)] = 1;
-  std::deque<Seed> seeds;
-  for (int candidate : best) {
-    tried_[static_cast<size_t>(candidate)] = 0;
-    seeds.push_back({candidate, "transfer"});
-  }
-  OrderSeeds(informed, seeds);
+  const std::vector<int> best = times_.Fastest(3);
+  for (const int candidate : times_.All()) tried_.SetTried(candidate, true);
+  for (const int candidate : best) tried_.SetTried(candidate, false);
+  // A default that the models predict slow waits for NextDefault.
+  if (prior_config_ < 0) prior_config_ = default_;
+  seeds_.Order(best, prior_config_, {scores_, times_, pool_.size(), informed});
   done_ = pool_.size() == 0;
 }
 
-// The best prior config first; then by the models if they are trained, else prior configs as they
-// came and the defaults of other families. A default that the models predict slow waits for
-// NextDefault.
-void TaskSearch::OrderSeeds(bool informed, std::deque<Seed>& seeds) {
-  if (prior_config_ < 0) prior_config_ = default_;
-  std::vector<Seed> rest = informed ? std::vector<Seed>() : prior_configs_;
-  std::vector<Seed> scored(seeds_.begin(), seeds_.end());
-  if (informed) scored.insert(scored.begin(), prior_configs_.begin(), prior_configs_.end());
-  std::stable_sort(scored.begin(), scored.end(), [&](const Seed& a, const Seed& b) {
-    return Score(a.candidate) < Score(b.candidate);
-  });
-  rest.insert(rest.end(), scored.begin(), scored.end());
-  std::stable_partition(rest.begin(), rest.end(),
-                        [&](const Seed& seed) { return seed.candidate == prior_config_; });
-  double bar = std::numeric_limits<double>::infinity();
-  for (int i = 0; informed && i < pool_.size(); ++i) bar = std::min(bar, Score(i) + kPoorSeed);
-  for (const Seed& seed : rest) {
-    const bool is_wanted = seed.candidate == prior_config_ || Score(seed.candidate) < bar;
-    if (is_wanted && timed_.count(seed.candidate) == 0) seeds.push_back(seed);
+bool TaskSearch::Next(Pick& pick) {
+  if (done_) return false;
+  scores_.Update(times_);
+  if (const std::optional<Seed> seed = seeds_.Next(tried_)) {
+    Fill(pick, seed->candidate, seed->arm);
+    return true;
   }
-  seeds_ = std::move(seeds);
+  arms_.Grow(trials_);
+  scores_.Update(times_);
+  const char* arm = "";
+  const int candidate = arms_.Choose(stale_, arm);
+  if (candidate == Pool::kIllegal) {
+    done_ = true;
+    return false;
+  }
+  Fill(pick, candidate, arm);
+  return true;
 }
 
-SharedModel& TaskSearch::ModelOf(size_t family) const {
-  const std::string_view name = pool_.source().family_name(family);
-  const auto found = models_.find(name);
-  if (found != models_.end()) return found->second;
-  return models_.emplace(std::string(name), SharedModel(pool_.source().columns())).first->second;
+bool TaskSearch::NextDefault(Pick& pick) {
+  if (!lacks_default()) return false;
+  scores_.Update(times_);
+  Fill(pick, default_, "default");
+  // However slow it is, its time is wanted.
+  pick.early_stop_ns = 0;
+  return true;
 }
 
-// Only what is new is asked: candidates, and the families whose models have changed. Runs of
-// candidates of one family are predicted together.
-void TaskSearch::Predict() {
-  const auto known = static_cast<int>(online_.size());
-  std::vector<char> changed(versions_.size());
-  bool any = false;
-  for (size_t f = 0; f < versions_.size(); ++f) {
-    const int64_t version = ModelOf(f).version();
-    changed[f] = version != versions_[f];
-    versions_[f] = version;
-    any = any || changed[f];
+std::vector<Pick> TaskSearch::NextGroup(size_t most) {
+  if (groups_ >= kRounds || most < 2 || confirming_ > 0) return {};
+  std::vector<int> group = times_.Unconfirmed(most);
+  if (group.empty()) return {};
+  if (times_.best_is_confirmed()) {
+    // The winner so far: all of a round meet the same conditions.
+    group.resize(std::min(group.size(), most - 1));
+    group.push_back(times_.best());
   }
-  const auto size = static_cast<size_t>(pool_.size());
-  prior_.resize(size, 0);
-  online_.resize(size, 0);
-  tried_.resize(size, 0);
-  for (int begin = any ? 0 : known; begin < pool_.size();) {
-    const size_t family = pool_.family(begin);
-    int end = begin + 1;
-    while (end < pool_.size() && end != known && pool_.family(end) == family) ++end;
-    if (begin >= known || changed[family]) PredictRun(begin, end, known);
-    begin = end;
+  if (group.size() < 2) return {};
+  ++groups_;
+  std::vector<Pick> picks;
+  for (int candidate : group) {
+    Pick& pick = picks.emplace_back();
+    Fill(pick, candidate, db::kConfirmationArm);
+    ++confirming_;
+    pick.repeat = ++repeats_[candidate];
+    pick.group = groups_;
+    pick.early_stop_ns = 0;
   }
-  FitOffsets();
-}
-
-void TaskSearch::PredictRun(int begin, int end, int known) {
-  const auto from = static_cast<size_t>(begin), count = static_cast<size_t>(end - begin);
-  std::vector<float> rows(count * pool_.source().columns());
-  pool_.ReadFeatures(begin, rows);
-  const SharedModel& model = ModelOf(pool_.family(begin));
-  const std::span<float> prior = std::span(prior_).subspan(from, count);
-  const std::span<float> both = std::span(online_).subspan(from, count);
-  // The prior does not change: it is asked once for each candidate.
-  if (begin >= known) model.AddPrior(rows, prior);
-  std::copy(prior.begin(), prior.end(), both.begin());
-  model.AddOnline(rows, both);
-}
-
-void TaskSearch::FitOffsets() {
-  std::vector<double> sum(offset_.size(), 0.0), count(offset_.size(), 0.0);
-  for (const auto& [candidate, timed] : timed_) {
-    const size_t family = pool_.family(candidate);
-    sum[family] += std::log(timed.single()) - pool_.log_estimate(candidate) -
-                   static_cast<double>(online_[static_cast<size_t>(candidate)]);
-    ++count[family];
-  }
-  for (size_t f = 0; f < offset_.size(); ++f) offset_[f] = sum[f] / (count[f] + 1);
+  return picks;
 }
 
 void TaskSearch::Learn(const Pick& pick, Ending ending, double ns) {
-  pending_.erase(pick.candidate);
+  tried_.End(pick.candidate);
   confirming_ -= pick.repeat > 0 ? 1 : 0;
   if (ending == Ending::kNotMade) return;
   ++trials_;
   ++stale_;
   switch (ending) {
     case Ending::kTimed: {
-      timed_[pick.candidate].Add(ns, pick.repeat > 0);
+      const double before = best_ns();
+      times_.Add(pick.candidate, ns, pick.repeat > 0);
       if (pick.candidate == default_ && default_ns_ == 0) default_ns_ = ns;
-      const double before = best_ns_;
-      FindBest();
-      if (before == 0 || best_ns_ < before * kImprovement) stale_ = 0;
-      if (pick.repeat == 0) AddSample(pick.candidate, ns, best_ns_ / ns);
+      if (before == 0 || best_ns() < before * kImprovement) stale_ = 0;
+      if (pick.repeat == 0) scores_.Learn(pick.candidate, ns, best_ns() / ns);
       break;
     }
     case Ending::kTooSlow:
-      AddSample(pick.candidate, std::max(ns, kEarlyStopFactor * best_ns_), kSlowWeight);
+      scores_.Learn(pick.candidate, std::max(ns, kEarlyStopFactor * best_ns()), kSlowWeight);
       break;
     default: {
-      // A candidate that fails even once is not a best one.
-      if (timed_.erase(pick.candidate) > 0) FindBest();
-      const double expected = std::exp(Score(pick.candidate));
-      AddSample(pick.candidate, kFailureFactor * expected, kFailureWeight);
+      times_.Drop(pick.candidate);
+      const double expected = std::exp(scores_.Score(pick.candidate));
+      scores_.Learn(pick.candidate, kFailureFactor * expected, kFailureWeight);
     }
   }
-}
-
-void TaskSearch::AddSample(int candidate, double ns, double weight) {
-  std::vector<float> row(pool_.source().columns());
-  pool_.ReadFeatures(candidate, row);
-  ModelOf(pool_.family(candidate)).Add(row, std::log(ns) - pool_.log_estimate(candidate), weight);
 }
 
 void TaskSearch::Fill(Pick& pick, int candidate, const char* arm) {
   pick.candidate = candidate;
   pick.arm = arm;
-  pick.early_stop_ns = best_ns_ * kEarlyStopFactor;
-  const double score = Score(candidate);
-  if (ModelOf(pool_.family(candidate)).trained()) {
+  pick.early_stop_ns = best_ns() * kEarlyStopFactor;
+  const double score = scores_.Score(candidate);
+  if (scores_.IsTrained(candidate)) {
     pick.predicted_ns = std::exp(score);
     pick.rank = 1;
-    for (int i = 0; i < pool_.size(); ++i) pick.rank += Free(i) && Score(i) < score;
+    for (int i = 0; i < pool_.size(); ++i) pick.rank += tried_.Free(i) && scores_.Score(i) < score;
   }
-  tried_[static_cast<size_t>(candidate)] = 1;
-  pending_.insert(candidate);
+  tried_.Begin(candidate);
+}
+
+// What was measured counts, not what the models make of it: a best one that came out much slower
+// than expected, as a transferred config may, has the largest predicted gain. Models learn single
+// times.
+TaskCourse TaskSearch::CourseNow() {
+  scores_.Update(times_);
+  const int64_t under_way = tried_.count_under_way();
+  TaskCourse course;
+  course.tries = static_cast<double>(trials_ + under_way) + 0.5 * static_cast<double>(known_);
+  course.stale = stale_ + under_way;
+  if (best_ns() == 0) return course;
+  double best_score = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < pool_.size(); ++i) {
+    if (tried_.Free(i)) best_score = std::min(best_score, scores_.Score(i));
+  }
+  // What a transferred config was expected to take is what searches come close to in the end, even
+  // where that config itself is slower here.
+  if (expected_ns_ > 0) best_score = std::min(best_score, std::log(expected_ns_));
+  course.predicted_gain = std::clamp(std::log(times_.SingleNs(best())) - best_score, 0.0, 0.5);
+  return course;
+}
+
+double TaskSearch::ExpectedGain() {
+  if (done_) return 0;
+  if (predicted() && tried_.under_way().empty()) return GainOfPredicted();
+  return GainOfNext(CourseNow());
+}
+
+double TaskSearch::Headroom() {
+  if (done_) return 0;
+  // An estimate rules nothing out.
+  if (times_.empty() && !given_up()) return 1;
+  return GainOfAll(CourseNow());
 }
 
 }  // namespace mlc::server
