@@ -61,6 +61,7 @@ void Write(TaskFigures&& task, proto::TaskProgress& wire) {
   wire.set_done(task.done);
   wire.set_prior_config(std::move(task.prior_config));
   wire.set_estimate_ns(task.estimate_ns);
+  wire.set_under_way(task.under_way);
 }
 
 // One without a config has no record: nothing of it is sent.
@@ -157,6 +158,7 @@ proto::JobProgress ToWire(JobProgress&& progress) {
   wire.set_elapsed_s(progress.elapsed_s);
   wire.set_target(std::move(progress.target));
   wire.set_gpu_busy(progress.gpu_busy);
+  wire.set_budget_left_s(progress.budget_left_s);
   return wire;
 }
 

@@ -121,6 +121,16 @@ void JobRun::LearnFront() {
   strategy_->Learn(observations);
 }
 
+std::vector<int> JobRun::UnderWay() const {
+  std::vector<int> counts(plan_.workloads.size());
+  for (const Batch& batch : in_flight_) {
+    for (const Slot& slot : batch) {
+      if (!slot.measurement) ++counts[static_cast<size_t>(slot.trial.proposal.task)];
+    }
+  }
+  return counts;
+}
+
 std::string JobRun::WhyEarly() const {
   const bool early = !stopped_ && in_flight_.empty() && proposed_ < plan_.trials;
   if (!early || !(exhausted_ || strategy_->Done())) return "";

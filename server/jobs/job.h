@@ -68,6 +68,8 @@ class JobRun {
   int64_t recorded() const { return recorded_; }
   int64_t replayed() const { return replayed_; }
   const std::array<int64_t, 8>& outcomes() const { return outcomes_; }
+  // For each task, its trials in flight that have no result yet.
+  std::vector<int> UnderWay() const;
   const Plan& plan() const { return plan_; }
   const Strategy& strategy() const { return *strategy_; }
 

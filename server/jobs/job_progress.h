@@ -20,6 +20,7 @@ struct TaskFigures {
   // While there is no correct trial: what a build would use, and its predicted time; 0: unknown.
   std::string prior_config;
   double estimate_ns = 0;
+  int32_t under_way = 0;  // trials that were proposed and have no result yet
 };
 
 struct JobProgress {
@@ -34,6 +35,7 @@ struct JobProgress {
   double elapsed_s = 0;           // since this part of the job began
   std::string target;             // with the figures of the first worker
   double gpu_busy = 0;            // share of the time of trials; 0: not reported
+  double budget_left_s = 0;       // of the time budget; 0: it has none, or it has ended
 };
 
 struct JobSummary {
@@ -59,7 +61,8 @@ struct JobDescription {
 };
 
 // One line of JSON with what a job's tasks have reached, for JobRow::progress. What changes without
-// the job, or stands in columns of its own, is left out: state, workers, gpu_busy.
+// the job, or stands in columns of its own, is left out: state, workers, gpu_busy, under_way,
+// budget_left_s.
 std::string ProgressText(const JobProgress& progress);
 // What the log knows of a job: its state, and what its tasks had reached when the row was written.
 // A text that cannot be read, or none, gives tasks without figures.

@@ -12,6 +12,14 @@ namespace {
 constexpr int64_t kListedJobs = 100;
 constexpr int64_t kMostListedJobs = 10'000;
 
+// 0: it has none. What is over is a moment, for 0 would be no limit.
+double BudgetLeftS(const RunningJob& job, const JobFacts& facts, int64_t elapsed_ms) {
+  const int64_t budget_ms = job.spec.options.time_budget_ms;
+  if (budget_ms <= 0) return 0;
+  return static_cast<double>(std::max<int64_t>(1, budget_ms - facts.row.spent_ms - elapsed_ms)) /
+         1000;
+}
+
 }  // namespace
 
 JobQueries::JobQueries(const TunerContext& context, Parts parts)
@@ -43,7 +51,9 @@ Result<JobProgress> JobQueries::Progress(const std::string& id) const {
       progress.gpu_busy = workers_.GpuBusy(tables_, job->spec.target_class);
       progress.detail = DetailOf(*job);
       if (!facts.ended) {
-        progress.elapsed_s = static_cast<double>(now - facts.started_ms) / 1000;
+        const int64_t elapsed_ms = now - facts.started_ms;
+        progress.elapsed_s = static_cast<double>(elapsed_ms) / 1000;
+        progress.budget_left_s = BudgetLeftS(*job, facts, elapsed_ms);
       }
       return progress;
     }

@@ -125,6 +125,8 @@ void JobRunner::Publish(RunningJob& job) {
     task.prior_config = known.prior_config ? known.prior_config->ToText() : std::string();
     task.estimate_ns = known.estimate_ns;
   }
+  const std::vector<int> under_way = run.UnderWay();
+  for (size_t i = 0; i < now.size(); ++i) now[i].under_way = under_way[i];
   const MutexLock lock(tables_.mutex);
   JobFacts& facts = tables_.Of(job);
   facts.row.trials = run.learned();

@@ -47,6 +47,19 @@ TEST(JobRunTest, KeepsAsManyBatchesInFlightAsPlanned) {
   EXPECT_EQ(rig.run.learned(), 8);
 }
 
+TEST(JobRunTest, CountsWhatIsUnderWayOfEachTask) {
+  Rig rig(8);
+  const std::vector<Trial> trials = rig.run.Advance();
+  std::vector<int> expected(2);
+  for (const Trial& trial : trials) ++expected[static_cast<size_t>(trial.proposal.task)];
+  EXPECT_EQ(rig.run.UnderWay(), expected);
+  rig.Record(trials[2]);
+  --expected[static_cast<size_t>(trials[2].proposal.task)];
+  EXPECT_EQ(rig.run.UnderWay(), expected);
+  for (const Trial& trial : trials) (void)rig.run.Record(trial.uid, FakeMeasurement(1), false);
+  EXPECT_EQ(rig.run.UnderWay(), std::vector<int>(2));
+}
+
 TEST(JobRunTest, KeepsTwoBatchesInFlightAndLearnsInOrder) {
   Rig rig(12);
   std::vector<Trial> trials = rig.run.Advance();
