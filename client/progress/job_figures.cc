@@ -5,6 +5,7 @@
 #include "base/outcome.h"
 #include "client/model/model_variants.h"
 #include "client/model/roofline.h"
+#include "client/progress/executed_work.h"
 #include "compiler/target/target.h"
 
 namespace mlc::client {
@@ -12,8 +13,24 @@ namespace {
 
 TaskInfo TaskOf(const graph::Workload& workload, const std::string& label, std::vector<int> uses) {
   const RooflineInput roofline = RooflineInputOf(workload);
-  return {workload.digest().ToText(), workload.Summary(), label, std::move(uses), roofline.flops,
-          roofline.min_bytes,         roofline.narrow};
+  return {workload.digest().ToText(),
+          workload.Summary(),
+          label,
+          std::move(uses),
+          roofline.flops,
+          roofline.min_bytes,
+          roofline.narrow,
+          std::make_shared<const graph::Workload>(workload)};
+}
+
+void SetRoofline(const TaskInfo& task, const target::Target& target, const std::string& config,
+                 TaskLine& line) {
+  line.roofline_ns = RooflineNs({task.flops, task.min_bytes, task.narrow}, target);
+  line.executed_roofline_ns = line.roofline_ns;
+  if (task.definition == nullptr || config.empty()) return;
+  line.executed_share = ExecutedShare(*task.definition, target, config);
+  line.executed_roofline_ns =
+      RooflineNs({task.flops * line.executed_share, task.min_bytes, task.narrow}, target);
 }
 
 std::vector<TaskLine> LinesOf(const ModelInfo& model, const proto::JobProgress& progress) {
@@ -22,14 +39,15 @@ std::vector<TaskLine> LinesOf(const ModelInfo& model, const proto::JobProgress& 
   std::vector<TaskLine> lines;
   for (size_t i = 0; i < model.tasks.size(); ++i) {
     TaskLine& line = lines.emplace_back();
-    line.roofline_ns =
-        RooflineNs({model.tasks[i].flops, model.tasks[i].min_bytes, model.tasks[i].narrow}, target);
-    if (static_cast<int>(i) >= progress.tasks_size()) continue;
-    const proto::TaskProgress& task = progress.tasks(static_cast<int>(i));
+    const bool has_progress = static_cast<int>(i) < progress.tasks_size();
+    const proto::TaskProgress task =
+        has_progress ? progress.tasks(static_cast<int>(i)) : proto::TaskProgress();
+    SetRoofline(model.tasks[i], target, task.best_config(), line);
     line.best_ns = task.best_ns();
     line.default_ns = task.default_ns();
     line.estimate_ns = task.estimate_ns();
     line.trials = task.trials();
+    line.under_way = task.under_way();
   }
   return lines;
 }
@@ -129,10 +147,6 @@ JobFigures FiguresOf(const ModelInfo& model, const proto::JobProgress& progress)
   figures.measured = std::max<int64_t>(0, progress.trials() - progress.replayed());
   if (progress.elapsed_s() > 0) {
     figures.trials_per_s = static_cast<double>(figures.measured) / progress.elapsed_s();
-  }
-  if (figures.trials_per_s > 0 && progress.state() == proto::RUNNING) {
-    figures.seconds_left =
-        static_cast<double>(progress.trials_wanted() - progress.trials()) / figures.trials_per_s;
   }
   for (int i = 1; i < progress.outcomes_size(); ++i) {
     if (i != static_cast<int>(Outcome::kTooSlow)) figures.failures += progress.outcomes(i);

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "client/model/model_variants.h"
+#include "compiler/graph/workload.h"
 #include "proto/tuner.pb.h"
 
 namespace mlc::client {
@@ -21,6 +23,8 @@ struct TaskInfo {
   double flops = 0;
   double min_bytes = 0;
   bool narrow = false;  // it reads 16-bit floating point
+  // To ask its family about configs; null: not asked.
+  std::shared_ptr<const graph::Workload> definition = nullptr;
 };
 
 // What a client knows of the model that a job tunes.
@@ -36,10 +40,15 @@ struct TaskLine {
   double best_ns = 0;      // of one execution; 0: none yet
   double estimate_ns = 0;  // while there is none; 0: unknown
   double default_ns = 0;   // 0: not measured
-  double roofline_ns = 0;  // 0: unknown
-  double share = 0;        // of the model's time, 0..1
+  double roofline_ns = 0;  // of the work that the task asks for; 0: unknown
+  // Work that the best kernel executes over what the task asks for, at most 1, and the roofline of
+  // that work.
+  double executed_share = 1;
+  double executed_roofline_ns = 0;
+  double share = 0;  // of the model's time, 0..1
   int64_t trials = 0;
-  int uses = 0;  // by the variant that would be built
+  int under_way = 0;  // trials
+  int uses = 0;       // by the variant that would be built
 
   double KnownNs() const { return best_ns > 0 ? best_ns : estimate_ns; }
 };
@@ -65,7 +74,6 @@ struct JobFigures {
   int defaults_missing = 0;  // tasks of the usual variant whose default was not measured
   int64_t measured = 0;      // trials that were measured, not read from the log
   double trials_per_s = 0;   // of those; 0 without any
-  double seconds_left = 0;   // 0: unknown
   int64_t failures = 0;
 
   const VariantFigures& model() const { return variants[fastest]; }

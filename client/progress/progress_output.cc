@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string>
 
 #include "base/process/standard_output.h"
+#include "client/progress/progress_block.h"
 #include "client/progress/tune_report.h"
 
 namespace mlc::client {
@@ -29,46 +31,45 @@ winsize TerminalSize() {
     size.ws_col = 100;
     size.ws_row = 24;
   }
+  size.ws_row = std::max<unsigned short>(size.ws_row, 1);
   return size;
 }
 
-int WidthOf(const winsize& size) { return size.ws_col - 1; }
-// The cursor stands on a line of its own below the block.
-int HeightOf(const winsize& size) {
-  return std::min<int>(kMaxHeight, std::max<int>(size.ws_row, 2) - 1);
+BlockRoom RoomOf(const winsize& size, Charset charset) {
+  // The cursor stands on a line of its own below the block.
+  const auto rows = static_cast<size_t>(std::min<int>(kMaxHeight, std::max<int>(size.ws_row, 2)));
+  return {static_cast<size_t>(std::max<int>(size.ws_col, 2)) - 1, rows - 1, charset};
 }
 
 }  // namespace
 
 Status ProgressOutput::Show(const proto::JobProgress& progress) {
   waiting_ = false;
-  if (style_ == ProgressStyle::kNone) return Status();
-  if (style_ == ProgressStyle::kTerminal) {
-    seen_ = progress;
-    const winsize size = TerminalSize();
-    Draw(ProgressBlock(model_, progress, WidthOf(size), HeightOf(size)), size.ws_col);
+  if (form_.style == ProgressStyle::kNone) return Status();
+  history_.Add(progress, FiguresOf(model_, progress).model().model_ns);
+  if (form_.style == ProgressStyle::kTerminal) {
+    Draw(progress);
     return Status();
   }
   const auto now = std::chrono::steady_clock::now();
-  const auto interval =
-      style_ == ProgressStyle::kPlain ? std::chrono::milliseconds(kPlainInterval) : kJsonInterval;
+  const auto interval = form_.style == ProgressStyle::kPlain
+                            ? std::chrono::milliseconds(kPlainInterval)
+                            : kJsonInterval;
   if (shown_ && now - last_ < interval) return Status();
   shown_ = true;
   last_ = now;
-  if (style_ == ProgressStyle::kPlain) {
-    Write(stderr, ProgressLine(model_, progress) + "\n");
+  if (form_.style == ProgressStyle::kPlain) {
+    const std::string line = ProgressLine(model_, progress, history_.SecondsLeft());
+    Write(stderr, PrintableOf(line, form_.charset) + "\n");
     return Status();
   }
-  Write(stdout, ProgressJson(model_, progress) + "\n");
+  Write(stdout, ProgressJson(model_, progress, history_.SecondsLeft()) + "\n");
   return transport::FlushOutput();
 }
 
 void ProgressOutput::ShowWaiting(std::chrono::seconds waited) {
-  if (style_ == ProgressStyle::kNone) return;
-  if (style_ == ProgressStyle::kTerminal && !drawn_.empty()) {
-    const winsize size = TerminalSize();
-    return Draw(WaitingBlock(model_, seen_, waited, WidthOf(size), HeightOf(size)), size.ws_col);
-  }
+  if (form_.style == ProgressStyle::kNone) return;
+  if (form_.style == ProgressStyle::kTerminal && block_.is_drawn()) return DrawWaiting(waited);
   const auto now = std::chrono::steady_clock::now();
   if (waiting_ && now - last_ < kWaitingInterval) return;
   waiting_ = true;
@@ -82,18 +83,19 @@ void ProgressOutput::Finish(const proto::JobProgress& progress) {
   (void)Show(progress);
 }
 
-void ProgressOutput::Draw(const std::vector<std::string>& lines, size_t columns) {
-  // A terminal made narrower since has wrapped the longer lines.
-  size_t rows = 0;
-  for (const size_t length : drawn_) rows += 1 + (length > 0 ? (length - 1) / columns : 0);
-  std::string text = rows > 0 ? "\x1b[" + std::to_string(rows) + "F" : "";
-  drawn_.clear();
-  for (const std::string& line : lines) {
-    text += line + "\x1b[K\n";
-    drawn_.push_back(line.size());
-  }
-  text += "\x1b[J";
-  Write(stderr, text);
+void ProgressOutput::Draw(const proto::JobProgress& progress) {
+  seen_ = progress;
+  const winsize size = TerminalSize();
+  Write(stderr,
+        block_.Redraw(ProgressBlock(model_, progress, history_, RoomOf(size, form_.charset)),
+                      size.ws_col, size.ws_row));
+}
+
+void ProgressOutput::DrawWaiting(std::chrono::seconds waited) {
+  const winsize size = TerminalSize();
+  Write(stderr,
+        block_.Redraw(WaitingBlock(model_, seen_, history_, waited, RoomOf(size, form_.charset)),
+                      size.ws_col, size.ws_row));
 }
 
 }  // namespace mlc::client

@@ -3,19 +3,28 @@
 #pragma once
 
 #include <chrono>
-#include <string>
-#include <vector>
+#include <cstdint>
+#include <utility>
 
 #include "base/status.h"
+#include "client/progress/job_history.h"
 #include "client/progress/progress_view.h"
+#include "client/progress/terminal_block.h"
+#include "client/progress/text_columns.h"
 
 namespace mlc::client {
 
 enum class ProgressStyle : uint8_t { kNone, kPlain, kTerminal, kJsonLines };
 
+// How to show progress, from the flags, the terminal and its locale.
+struct ProgressForm {
+  ProgressStyle style = ProgressStyle::kPlain;
+  Charset charset = Charset::kAscii;
+};
+
 class ProgressOutput {
  public:
-  ProgressOutput(ProgressStyle style, ModelInfo model) : style_(style), model_(std::move(model)) {}
+  ProgressOutput(ProgressForm form, ModelInfo model) : form_(form), model_(std::move(model)) {}
 
   // An error of transport::FlushOutput if the JSON lines cannot be written.
   Status Show(const proto::JobProgress& progress);
@@ -25,15 +34,17 @@ class ProgressOutput {
   void Finish(const proto::JobProgress& progress);
 
  private:
-  void Draw(const std::vector<std::string>& lines, size_t columns);
+  void Draw(const proto::JobProgress& progress);
+  void DrawWaiting(std::chrono::seconds waited);
 
-  ProgressStyle style_;
+  ProgressForm form_;
   ModelInfo model_;
+  JobHistory history_;
+  TerminalBlock block_;
   std::chrono::steady_clock::time_point last_;
   bool shown_ = false;
   bool waiting_ = false;
-  proto::JobProgress seen_;    // last progress that Show got, on a terminal
-  std::vector<size_t> drawn_;  // lengths of the lines on the terminal, the cursor below them
+  proto::JobProgress seen_;  // last progress that Show got, on a terminal
 };
 
 }  // namespace mlc::client

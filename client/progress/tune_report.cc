@@ -81,8 +81,10 @@ std::string SubmittedJson(const proto::SubmitJobReply& reply) {
   return Dump(json);
 }
 
-std::string ProgressJson(const ModelInfo& model, const proto::JobProgress& progress) {
+std::string ProgressJson(const ModelInfo& model, const proto::JobProgress& progress,
+                         double seconds_left) {
   Json json = Summary(model, FiguresOf(model, progress), progress);
+  if (seconds_left > 0) json["seconds_left"] = seconds_left;
   json["event"] = "progress";
   return Dump(json);
 }
@@ -118,6 +120,7 @@ std::string ResultJson(const TuneOptions& options, const std::string& job, const
     task["estimate_ns"] = figures.tasks[i].estimate_ns;
     task["default_ns"] = figures.tasks[i].default_ns;
     task["roofline_ns"] = figures.tasks[i].roofline_ns;
+    task["executed_share"] = figures.tasks[i].executed_share;
     task["share"] = figures.tasks[i].share;
     if (static_cast<int>(i) < progress.tasks_size()) {
       task["config"] = progress.tasks(static_cast<int>(i)).best_config();

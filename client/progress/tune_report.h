@@ -6,6 +6,9 @@
 // model and `occurrences` and `share` of each task are those of `variant`; `uses` of a task are its
 // executions in each. A model with one variant has none of the three.
 //
+// `executed_share` of a task is the work that its best kernel executes over the work that the task
+// asks for, at most 1; `roofline_ns` is that of the latter.
+//
 // `whole_model` is there if runners-up were timed in the whole model: its latency `before_ms` and
 // `after_ms`, and how many were `tried` and `taken`.
 #pragma once
@@ -29,8 +32,9 @@ std::string ResultJson(const TuneOptions& options, const std::string& job, const
                        const std::optional<WholeModelResult>& whole = std::nullopt);
 // The output of --detach.
 std::string SubmittedJson(const proto::SubmitJobReply& reply);
-// One event of --json-lines.
-std::string ProgressJson(const ModelInfo& model, const proto::JobProgress& progress);
+// One event of --json-lines. `seconds_left`: 0 if unknown.
+std::string ProgressJson(const ModelInfo& model, const proto::JobProgress& progress,
+                         double seconds_left = 0);
 
 // The result of timing runners-up in the whole model, one line for people.
 std::string WholeModelText(const WholeModelResult& result);

@@ -80,7 +80,7 @@ Result<ExitCode> TuneLocal(const TuneSession& session) {
   TunerClient client = MLC_TRY(TunerClient::Connect({embedded->address(), {}, {}, {}}));
   const proto::SubmitJobReply job = MLC_TRY(Submit(client, tune));
   if (options.resume && !job.resumed()) std::cerr << "nothing to resume: starting anew\n";
-  ProgressOutput output(session.style, tune.model);
+  ProgressOutput output(session.progress, tune.model);
   const Result<proto::JobProgress> ended = [&] {
     const std::stop_callback cancel(stop, [&] { (void)client.Cancel(job.job()); });
     return client.Watch(job.job(), [&](const proto::JobProgress& progress) {

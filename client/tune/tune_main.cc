@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 #include "base/exit_code.h"
 #include "base/process/standard_files.h"
@@ -21,13 +22,24 @@
 namespace mlc::client {
 namespace {
 
+std::string_view FromEnvironment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// A view that is drawn again and again is for people who see it on a terminal that can move up.
 ProgressStyle StyleOf(const TuneOptions& options) {
   if (options.json_lines) return ProgressStyle::kJsonLines;
   if (options.quiet) return ProgressStyle::kNone;
-  const char* terminal = std::getenv("TERM");
-  const bool smart = terminal != nullptr && std::string(terminal) != "dumb";
-  return isatty(STDERR_FILENO) == 1 && smart && !options.verbose ? ProgressStyle::kTerminal
-                                                                 : ProgressStyle::kPlain;
+  const std::string_view terminal = FromEnvironment("TERM");
+  const bool redraws = !terminal.empty() && terminal != "dumb" && isatty(STDERR_FILENO) == 1;
+  const bool wanted = !options.plain && !options.verbose && FromEnvironment("NO_COLOR").empty();
+  return redraws && wanted ? ProgressStyle::kTerminal : ProgressStyle::kPlain;
+}
+
+ProgressForm FormOf(const TuneOptions& options) {
+  return {StyleOf(options), CharsetOf(FromEnvironment("LC_ALL"), FromEnvironment("LC_CTYPE"),
+                                      FromEnvironment("LANG"))};
 }
 
 transport::ChannelOptions ServerOf(const TuneOptions& options) {
@@ -49,7 +61,7 @@ int Main(int argc, char** argv) {
   }
   const TuneOptions& options = command.options;
   Interrupt interrupt;
-  const Result<ExitCode> code = Run({options, ServerOf(options), StyleOf(options), interrupt});
+  const Result<ExitCode> code = Run({options, ServerOf(options), FormOf(options), interrupt});
   if (code.ok()) return static_cast<int>(*code);
   std::cerr << "mlc-tune: " << code.status().message() << std::endl;
   return static_cast<int>(ExitCodeOf(code.status()));

@@ -23,7 +23,7 @@ std::string ComeBack(const TuneOptions& options, const std::string& job) {
 
 Result<ExitCode> Follow(const TuneSession& session, const TuneOptions& options, TunerClient& client,
                         const std::string& job, const ModelInfo& model) {
-  ProgressOutput output(session.style, model);
+  ProgressOutput output(session.progress, model);
   const Result<Followed> seen = FollowJob(client, job, output, session.interrupt.Keep(),
                                           std::chrono::milliseconds(options.reconnect_timeout_ms));
   if (!seen.ok() && seen.status().code() == StatusCode::kUnavailable) {

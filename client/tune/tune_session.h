@@ -11,7 +11,7 @@ namespace mlc::client {
 struct TuneSession {
   const TuneOptions& options;
   transport::ChannelOptions server;  // from --server and the environment
-  ProgressStyle style = ProgressStyle::kPlain;
+  ProgressForm progress;
   Interrupt& interrupt;
 };
 

@@ -16,6 +16,8 @@ namespace mlc::crash {
 namespace {
 
 constexpr int kQuietMs = 20;
+// Stands for any character that is not ASCII.
+constexpr char kCharacter = '~';
 
 }  // namespace
 
@@ -34,6 +36,7 @@ void Terminal::Start(const std::vector<std::string>& arguments) {
   child_ = forkpty(&fd_, nullptr, nullptr, &size);
   if (child_ != 0) return;
   setenv("TERM", "xterm", 1);
+  setenv("LC_ALL", locale_.c_str(), 1);
   for (const int sent : {SIGINT, SIGHUP}) signal(sent, SIG_DFL);
   execv(words[0], words.data());
   _exit(127);
@@ -116,6 +119,10 @@ void Terminal::Show(char c) {
     column_ = 0;
   } else if (byte >= 0x20 && byte < 0x7f) {
     Put(c);
+  } else if (locale_ == "C.UTF-8" && byte >= 0xc0) {
+    Put(kCharacter);
+  } else if (locale_ == "C.UTF-8" && byte >= 0x80) {
+    // The rest of the character.
   } else {
     garbage_ += "<" + std::to_string(byte) + ">";
   }
@@ -137,6 +144,7 @@ void Terminal::NewLine() {
 }
 
 void Terminal::Escape(char final) {
+  ++sequences_;
   const int count = std::max(1, std::atoi(escape_.c_str() + 2));
   if (final == 'F') {
     // Not above the screen: what has scrolled off stays.

@@ -5,13 +5,17 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mlc::crash {
 
 class Terminal {
  public:
-  Terminal(int columns, int rows) : columns_(columns), rows_(rows) {}
+  // `locale`: LC_ALL of the program. With C.UTF-8, each character that is not ASCII is taken to
+  // have one column, and shown as a tilde.
+  Terminal(int columns, int rows, std::string locale = "C")
+      : columns_(columns), rows_(rows), locale_(std::move(locale)) {}
   Terminal(const Terminal&) = delete;
   ~Terminal();
 
@@ -35,6 +39,8 @@ class Terminal {
   // Bytes that are neither text nor a known sequence, escaped.
   const std::string& garbage() const { return garbage_; }
   int cursor_column() const { return column_; }
+  // How many control sequences came, known or not.
+  int sequences() const { return sequences_; }
 
  private:
   bool Read();
@@ -45,12 +51,14 @@ class Terminal {
 
   int columns_;
   int rows_;
+  std::string locale_;
   int fd_ = -1;
   pid_t child_ = -1;
   std::vector<std::string> lines_{std::string()};
   size_t line_ = 0;
   int column_ = 0;
   std::string escape_;  // the sequence under way
+  int sequences_ = 0;
   std::string garbage_;
 };
 

@@ -88,6 +88,14 @@ TEST_P(TerminalTest, AFinishedRunLeavesItsLastBlockAndItsTable) {
   EXPECT_EQ(terminal.cursor_column(), 0);
 }
 
+TEST_P(TerminalTest, InALocaleOfUtf8ItHasTheSameLines) {
+  Terminal terminal(GetParam().columns, GetParam().rows, "C.UTF-8");
+  terminal.Start(Tune(3000));
+  EXPECT_EQ(terminal.Finish(), 0) << terminal.Text();
+  EXPECT_THAT(terminal.garbage(), IsEmpty());
+  EXPECT_EQ(Count(Unwrapped(terminal), "/3000 tr"), 1) << terminal.Text();
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, TerminalTest,
                          ::testing::Values(Size{100, 30}, Size{40, 10}, Size{20, 4}, Size{24, 2}),
                          [](const auto& info) {
@@ -108,6 +116,47 @@ TEST_F(TerminalTest, AResizedTerminalShowsOneBlock) {
   EXPECT_EQ(terminal.Finish(), 130) << terminal.Text();
   EXPECT_THAT(terminal.garbage(), IsEmpty());
   EXPECT_EQ(Count(Unwrapped(terminal), "/100000 tr"), 1) << terminal.Text();
+}
+
+// Lines that a lower terminal pushed out come back when it is higher, and are drawn over.
+TEST_F(TerminalTest, ATerminalMadeLowerAndHigherAgainShowsOneBlock) {
+  Terminal terminal(100, 24);
+  terminal.Start(Tune(100'000));
+  ASSERT_TRUE(terminal.WaitFor("/100000 tr")) << terminal.Text();
+  for (const int rows : {4, 24, 2, 30}) {
+    terminal.Pause();
+    terminal.Settle();
+    terminal.Resize(100, rows);
+    terminal.Continue();
+    terminal.Settle();
+  }
+  terminal.Press(kCtrlC);
+  EXPECT_EQ(terminal.Finish(), 130) << terminal.Text();
+  EXPECT_THAT(terminal.garbage(), IsEmpty());
+  EXPECT_EQ(Count(Unwrapped(terminal), "/100000 tr"), 1) << terminal.Text();
+}
+
+TEST_F(TerminalTest, WhoAsksForPlainLinesGetsNoSequences) {
+  const std::vector<std::string> asks[] = {{"--plain"},
+                                           {"/usr/bin/env", "NO_COLOR=1"},
+                                           {"/usr/bin/env", "TERM=dumb"},
+                                           {"/usr/bin/env", "-u", "TERM"}};
+  for (const std::vector<std::string>& ask : asks) {
+    std::vector<std::string> command = Tune(20);
+    command.insert(ask[0] == "--plain" ? command.end() : command.begin(), ask.begin(), ask.end());
+    Terminal terminal(80, 24, "C.UTF-8");
+    terminal.Start(command);
+    EXPECT_EQ(terminal.Finish(), 0) << terminal.Text();
+    EXPECT_EQ(terminal.sequences(), 0) << ask.back();
+    EXPECT_THAT(terminal.Text(), HasSubstr("20/20 trials, ")) << ask.back();
+    EXPECT_THAT(terminal.garbage(), IsEmpty());
+  }
+  Terminal terminal(80, 24);
+  std::vector<std::string> command = Tune(20);
+  command.insert(command.begin(), {"/usr/bin/env", "NO_COLOR="});
+  terminal.Start(command);
+  EXPECT_EQ(terminal.Finish(), 0) << terminal.Text();
+  EXPECT_GT(terminal.sequences(), 0) << "an empty variable asks for nothing";
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ ALLOWED = {
         "base compiler/backend compiler/front compiler/graph compiler/graph/onnx compiler/graph/physical compiler/runtime "
         "compiler/target"),
     "client/progress": (
-        "base base/process client/local client/model client/service client/tune/options compiler/target proto"),
+        "base base/process client/local client/model client/service client/tune/options compiler/graph "
+        "compiler/schedule/space compiler/target proto"),
     "client/report": (
         "base client/model client/report/page compiler/graph compiler/schedule/cuda/user_kernel "
         "compiler/schedule/space compiler/target costmodel db db/sqlite"),

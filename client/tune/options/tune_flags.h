@@ -89,6 +89,9 @@ inline constexpr std::tuple kTuneFlags{
     Flag{&O::json_lines, "--json-lines", G::kOutput, "one JSON event a line, while it runs"}
         .Excludes("--json"),
     Flag{&O::quiet, "-q,--quiet", G::kOutput, "no progress"},
+    Flag{&O::plain, "--plain", G::kOutput,
+         "a line of progress every 10 s instead of a view that is drawn again, for screen readers; "
+         "the same with NO_COLOR or TERM=dumb"},
     Flag{&O::report, "--report", G::kOutput,
          "without --server: write a report of the job to this HTML file at the end"}
         .Repeated(R::kAgain),

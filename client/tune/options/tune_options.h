@@ -60,6 +60,7 @@ struct TuneOptions {
   bool json = false;
   bool json_lines = false;
   bool quiet = false;
+  bool plain = false;
   bool verbose = false;
   std::string worker;  // path of mlc-worker; empty: beside this program
 

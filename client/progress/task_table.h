@@ -1,0 +1,30 @@
+// The tasks of a job as a table for people. Pure; thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client/progress/job_figures.h"
+
+namespace mlc::client {
+
+// "412 us", "3.21 ms".
+std::string TimeText(double ns);
+
+// What a terminal has room for.
+enum class TaskColumns : uint8_t {
+  kFew,     // share, best, task
+  kUsual,   // and roof, gain, trials, use
+  kLabels,  // and the label
+};
+
+std::string TaskHeader(TaskColumns columns);
+std::string TaskRow(const TaskInfo& task, const TaskLine& line, TaskColumns columns);
+// Indices into the tasks.
+std::vector<size_t> HeaviestFirst(const JobFigures& figures);
+// What the mark behind a share of the roof means; empty if no row has one.
+std::string RoofNote(const ModelInfo& model, const JobFigures& figures);
+
+}  // namespace mlc::client
