@@ -147,7 +147,7 @@ tune() {
 }
 list() {
   as carol admin
-  on alice "$bin/mlc-tune" --server "$tuner" "$1" "${tls_of[@]}"
+  on alice "$bin/mlc-tune" "$1" --server "$tuner" "${tls_of[@]}"
 }
 metric() { on server /usr/bin/python3 -c 'import sys, urllib.request
 text = urllib.request.urlopen("http://127.0.0.1:9464/metrics").read().decode()
@@ -193,8 +193,8 @@ refuse_an_unauthorized_call() {
 }
 
 report() {
-  list --workers
-  list --jobs
+  list workers
+  list jobs
   metric mlc_server_results_total mlc_server_leases_expired_total mlc_server_results_duplicate_total mlc_server_rejected_total
   "$bin/mlc-log" verify "$work/tuning.db"
 }

@@ -62,7 +62,7 @@ Result<std::string> FindJob(const proto::ListJobsReply& jobs, const std::string&
   const bool hexadecimal = text.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!hexadecimal || text.size() < kLeastId || text.size() > kWholeId) {
     return InvalidArgument("'" + text + "' is no job: give an id, or its first digits, at least " +
-                           std::to_string(kLeastId) + " (mlc-tune --jobs lists them)");
+                           std::to_string(kLeastId) + " (mlc-tune jobs lists them)");
   }
   std::string found;
   for (const proto::JobSummary& job : jobs.jobs()) {

@@ -1,5 +1,4 @@
-// The verbs of mlc-tune at a server: --jobs, --watch, --cancel, --workers, --drain, --quarantine,
-// --release.
+// The subcommands of mlc-tune (client/tune/options/tune_verbs.h): requests to a server.
 #pragma once
 
 #include "base/exit_code.h"

@@ -17,8 +17,8 @@ namespace {
 
 // How to come back to a job that goes on.
 std::string ComeBack(const TuneOptions& options, const std::string& job) {
-  return "Watch it with:\n  " + options.VerbCommand("--watch " + job) + "\nCancel it with:\n  " +
-         options.VerbCommand("--cancel " + job) + "\n";
+  return "Watch it with:\n  " + options.VerbCommand("watch " + job) + "\nCancel it with:\n  " +
+         options.VerbCommand("cancel " + job) + "\n";
 }
 
 Result<ExitCode> Follow(const TuneSession& session, const TuneOptions& options, TunerClient& client,

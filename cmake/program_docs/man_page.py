@@ -64,7 +64,7 @@ def write(page, version, others):
     out += groups(page, ".SH")
     for sub in page.subcommands:
         out += [f".SH {roff(sub.name.upper())}", roff(sentence(sub.summary[0])), ".PP"]
-        out += [roff(sub.usage), *groups(sub, ".SS")]
+        out += [roff(sub.usage), *groups(sub, ".SS"), *text_lines(sub.epilogue)]
     if page.epilogue:
         out += [".SH NOTES", *text_lines(page.epilogue)]
     out.append(".SH EXIT STATUS")

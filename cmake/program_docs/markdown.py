@@ -126,6 +126,8 @@ def write(page, command):
     for sub in page.subcommands:
         out += ["", f"## {sub.name}", "", wrap(sentence(prose(sub.summary[0]).capitalize()))]
         out += [*usage(sub), *groups(sub, 3)]
+        if sub.epilogue:
+            out += ["", *paragraphs(sub.epilogue)]
     if page.epilogue:
         out += ["", "## Notes", "", *paragraphs(page.epilogue)]
     links = [*SEE_ALSO.get(page.name, []), ("Exit codes", "exit-codes.md")]

@@ -94,7 +94,7 @@ Status Quotas::Admit(const std::string& user, const Usage& usage, const Asked& a
   }
   if (usage.running_jobs >= limits.running_jobs) {
     return Exceeds(user + " has " + std::to_string(usage.running_jobs) + " jobs running",
-                   limits.running_jobs, "wait for one of them, or cancel one (mlc-tune --jobs)");
+                   limits.running_jobs, "wait for one of them, or cancel one (mlc-tune jobs)");
   }
   if (usage.queued_trials + asked.trials > limits.queued_trials) {
     return Exceeds(user + " waits for " + std::to_string(usage.queued_trials) +

@@ -6,7 +6,7 @@ namespace mlc::server {
 namespace {
 
 Status NoWorker(const std::string& name) {
-  return NotFound("no worker " + name + " has called this server; mlc-tune --workers lists them");
+  return NotFound("no worker " + name + " has called this server; mlc-tune workers lists them");
 }
 
 }  // namespace

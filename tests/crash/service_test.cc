@@ -131,7 +131,7 @@ TEST_F(ServiceTest, AJobWithoutAClientOutlivesAHundredKillsOfTheServer) {
     server = StartServer();
   }
   while (!Answers(Path("socket")) && Running(server)) Doze(5'000);
-  const Outcome watched = Tune({"--watch", job, "--json", "-q"});
+  const Outcome watched = Tune({"watch", job, "--json", "-q"});
   EXPECT_EQ(watched.code, 0) << watched.text << Messages();
   EXPECT_EQ(watched.json()["state"], "done") << watched.text;
   // The search may end before its budget, where nothing more is to be gained.
@@ -169,15 +169,15 @@ TEST_F(ServiceTest, JobsAreListedJoinedWatchedLeftAndCancelled) {
   EXPECT_EQ(again.json()["job"], job);
 
   while (Acknowledged() < 50) Doze(5'000);
-  Outcome list = Tune({"--jobs", "--json"});
+  Outcome list = Tune({"jobs", "--json"});
   ASSERT_EQ(list.json()["jobs"].size(), 1u) << list.text;
   EXPECT_EQ(list.json()["jobs"][0]["state"], "running");
   EXPECT_EQ(list.json()["jobs"][0]["trials_wanted"], 100'000);
   EXPECT_NE(list.json()["jobs"][0]["owner"], "");
-  EXPECT_THAT(Tune({"--jobs"}).text, HasSubstr(job.substr(0, 12) + "  running"));
+  EXPECT_THAT(Tune({"jobs"}).text, HasSubstr(job.substr(0, 12) + "  running"));
 
   const pid_t watcher =
-      Spawn(TuneCommand({"--watch", job.substr(0, 8), "--json-lines"}), Path("watched"));
+      Spawn(TuneCommand({"watch", job.substr(0, 8), "--json-lines"}), Path("watched"));
   while (Text("watched").find("\"progress\"") == std::string::npos && Running(watcher)) Doze(5'000);
   // A server that is killed and comes back meanwhile is waited for.
   KillNow(server);
@@ -187,29 +187,29 @@ TEST_F(ServiceTest, JobsAreListedJoinedWatchedLeftAndCancelled) {
   kill(watcher, SIGINT);
   EXPECT_EQ(Wait(watcher), 130) << Text("watched");
   EXPECT_THAT(Text("watched"), HasSubstr("The job goes on at the server."));
-  EXPECT_THAT(Text("watched"), HasSubstr("--cancel " + job));
-  EXPECT_EQ(Tune({"--jobs", "--json"}).json()["jobs"][0]["state"], "running");
+  EXPECT_THAT(Text("watched"), HasSubstr("mlc-tune cancel " + job));
+  EXPECT_EQ(Tune({"jobs", "--json"}).json()["jobs"][0]["state"], "running");
 
-  const Outcome cancelled = Tune({"--cancel", job.substr(0, 8)});
+  const Outcome cancelled = Tune({"cancel", job.substr(0, 8)});
   EXPECT_EQ(cancelled.code, 0) << cancelled.text;
   KillNow(server);
   StartServerAndWait();
-  list = Tune({"--jobs", "--json"});
+  list = Tune({"jobs", "--json"});
   EXPECT_EQ(list.json()["jobs"][0]["state"], "cancelled") << list.text;
-  const Outcome watched = Tune({"--watch", job, "--json", "-q"});
+  const Outcome watched = Tune({"watch", job, "--json", "-q"});
   EXPECT_EQ(watched.code, 130) << watched.text;
   EXPECT_THAT(watched.text, HasSubstr("The job was cancelled."));
 }
 
 TEST_F(ServiceTest, WrongJobsAndVerbsAreToldInWords) {
   StartServerAndWait();
-  Outcome outcome = Tune({"--cancel", "beef"});
+  Outcome outcome = Tune({"cancel", "beef"});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_THAT(outcome.text, HasSubstr("there is no job beef on this server"));
-  outcome = Tune({"--watch", "nothing"});
+  outcome = Tune({"watch", "nothing"});
   EXPECT_EQ(outcome.code, 65);
   EXPECT_THAT(outcome.text, HasSubstr("'nothing' is no job"));
-  EXPECT_EQ(Tune({"--jobs", "--cancel", "beef"}).code, 2);
+  EXPECT_EQ(Tune({"jobs", "cancel", "beef"}).code, 2);
 }
 
 TEST_F(ServiceTest, QuotasAreTold) {

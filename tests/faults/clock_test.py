@@ -92,7 +92,7 @@ class ClockTest(lab.Lab):
         # Without a worker the job never ends, and its watcher hears of it several times a second.
         caller = self.start_server()
         job = self.submit(caller, 100, self.target())
-        tune = self.start_tune("--watch", job, "--json-lines", env=self.stepped("watcher"), output="events")
+        tune = self.start_tune("watch", job, "--json-lines", env=self.stepped("watcher"), output="events")
         events = self.folder / "events"
 
         def hears(what):
@@ -136,7 +136,7 @@ class ClockTest(lab.Lab):
         for step in ("+1d", "-1d"):
             entered.clear()
             answer.clear()
-            tune = self.start_tune("--jobs", env=env)
+            tune = self.start_tune("jobs", env=env)
             self.assertTrue(entered.wait(lab.TIMEOUT))
             self.step(step)
             answer.set()
@@ -144,7 +144,7 @@ class ClockTest(lab.Lab):
         # What never comes is given up.
         entered.clear()
         answer.clear()
-        tune = self.start_tune("--jobs", env=env)
+        tune = self.start_tune("jobs", env=env)
         self.assertTrue(entered.wait(lab.TIMEOUT))
         self.step("+1d")
         self.assertEqual(tune.wait(lab.TIMEOUT), 75, self.messages()[-2000:])

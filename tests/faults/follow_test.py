@@ -19,7 +19,7 @@ class FollowTest(lab.Lab):
 
     def begin(self, *flags):
         self.job = self.submit(self.caller, 200, self.target())
-        self.tune = self.start_tune("--watch", self.job, *flags)
+        self.tune = self.start_tune("watch", self.job, *flags)
         self.until(lambda: "trials/s" in self.messages(), "the watcher's first line")
 
     def start_raw_worker(self):
@@ -59,7 +59,7 @@ class FollowTest(lab.Lab):
             self.until(lambda seen=lines: self.messages().count("trials/s") > seen, "progress of the new server")
         self.start_raw_worker()
         self.end(0)
-        again = self.start_tune("--watch", self.job, "--json", "-q", output="again")
+        again = self.start_tune("watch", self.job, "--json", "-q", output="again")
         self.assertEqual(again.wait(lab.TIMEOUT), 0)
         tables = [json.loads((self.folder / name).read_text()) for name in ("table", "again")]
         self.assertEqual(tables[0], tables[1])
@@ -73,7 +73,7 @@ class FollowTest(lab.Lab):
         said = self.messages()
         self.assertIn(f"s for the server at {self.address}: ", said)
         self.assertIn("The job goes on when the server is back. Watch it with:\n"
-                      f"  mlc-tune --server {self.address} --watch {self.job}\n", said)
+                      f"  mlc-tune watch {self.job} --server {self.address}\n", said)
         self.caller = self.start_server()
         self.assertEqual(self.caller.progress(self.job).state, lab.tuner.RUNNING)
         self.finish_and_check()

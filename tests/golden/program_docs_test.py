@@ -104,10 +104,36 @@ class ProgramDocsTest(unittest.TestCase):
                     found = re.search(rf"(?<![\w-]){re.escape(shown)}(?![\w-])", text)
                     self.assertTrue(found, f"{program}: {flag} is not in {place}")
 
+    def test_flags_of_a_subcommand_are_where_it_is(self):
+        for program in help_text.PROGRAMS:
+            page = (SOURCE / f"docs/reference/{program}.md").read_text()
+            man = self.share[f"man/man1/{program}.1"].replace("\\-", "-")
+            shells = {path: self.share[path.format(program)] for path in completion.SHELLS}
+            bash, zsh, fish = shells.values()
+            for sub in help_text.read(BIN, program).subcommands:
+                command = sub.name.split()[-1]
+                flags = flags_of(help_text.ask(BIN / program, command))
+                self.assertGreater(len(flags), 1)
+                section = page.partition(f"\n## {sub.name}\n")[2].partition("\n## ")[0]
+                manual = man.partition(f"\n.SH {sub.name.upper()}\n")[2].partition("\n.SH ")[0]
+                words = zsh.partition(f"    {command}) _arguments")[2].partition(";;")[0]
+                lines = [line for line in fish.splitlines() if f"_from {command}'" in line]
+                self.assertEqual(set(offered_by_bash(bash, f"{program} {command} -")), flags)
+                for flag in flags:
+                    self.assertIn(f"`{flag}", section, sub.name)
+                    self.assertIn(f"\\fB{flag}\\fR", manual, sub.name)
+                    self.assertRegex(words, rf"{flag}[=\[]", sub.name)
+                    option = f" -{'l' if flag[1] == '-' else 's'} {flag.lstrip('-')} "
+                    self.assertTrue(any(option in line for line in lines), f"{sub.name} {flag}")
+
     def test_subcommands_are_found(self):
-        found = [sub.name for sub in help_text.read(BIN, "mlc-log").subcommands]
-        self.assertIn("mlc-log best", found)
-        self.assertGreater(len(found), 8)
+        def found(program):
+            return [sub.name for sub in help_text.read(BIN, program).subcommands]
+
+        self.assertIn("mlc-log best", found("mlc-log"))
+        self.assertGreater(len(found("mlc-log")), 8)
+        self.assertIn("mlc-tune jobs", found("mlc-tune"))
+        self.assertIn("mlc-tune release", found("mlc-tune"))
 
     def test_bash_completes_flags_values_and_subcommands(self):
         def offered(line):
@@ -120,6 +146,9 @@ class ProgramDocsTest(unittest.TestCase):
         self.assertIn("bf16", offered("mlc-tune --precision="))
         self.assertEqual(offered("mlc-tune --model "), [])  # bash goes on with file names
         self.assertEqual(offered("mlc-log ver"), ["verify"])
+        self.assertEqual(offered("mlc-tune dra"), ["drain"])
+        self.assertEqual(offered("mlc-tune watch --rec"), ["--reconnect-timeout"])
+        self.assertEqual(offered("mlc-tune jobs --tri"), [])
         self.assertEqual(offered("mlc-log snapshot --in"), ["--into"])
         self.assertEqual(offered("mlc-log verify --in"), [])
 

@@ -29,7 +29,13 @@ struct FlagInfo {
   std::span<const char* const> choices = {};  // of a text; none: any
   bool is_duration = false;                   // "10m" for milliseconds
   const char* excludes = nullptr;             // a flag that contradicts it
+  uint32_t verbs = 0;                         // VerbBit of the subcommands that have it, too
 };
+
+template <typename Verb>
+constexpr uint32_t VerbBit(Verb verb) {
+  return uint32_t{1} << static_cast<uint32_t>(verb);
+}
 
 template <typename Options, typename T>
 struct Flag {
@@ -52,6 +58,10 @@ struct Flag {
   }
   constexpr Flag Excludes(const char* flag) const {
     return With([&](FlagInfo& to) { to.excludes = flag; });
+  }
+  template <typename... Verbs>
+  constexpr Flag AlsoOf(Verbs... verbs) const {
+    return With([&](FlagInfo& to) { to.verbs = (0 | ... | VerbBit(verbs)); });
   }
 
   T Options::*member;

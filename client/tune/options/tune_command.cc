@@ -98,7 +98,7 @@ std::string TuneOptions::Command() const {
 }
 
 std::string TuneOptions::VerbCommand(const std::string& verb) const {
-  return "mlc-tune" + ServerFlags(*this) + " " + verb;
+  return "mlc-tune " + verb + ServerFlags(*this);
 }
 
 }  // namespace mlc::client

@@ -1,7 +1,7 @@
-// The flags of mlc-tune but for its verbs and those of a connection (base/rpc/flags.h), once: the
-// command line, the commands that mlc-tune prints and the options of a job on the wire follow from
-// this table. A new flag is a member of TuneOptions, a row here, and what it does. Rows stand in
-// the order in which commands have them.
+// The flags of mlc-tune but for those of a connection (base/rpc/flags.h), once: the command line
+// with its subcommands (tune_verbs.h), the commands that mlc-tune prints and the options of a job
+// on the wire follow from this table. A new flag is a member of TuneOptions, a row here, and what
+// it does. Rows stand in the order in which commands have them.
 #pragma once
 
 #include <tuple>
@@ -15,6 +15,7 @@ inline constexpr const char* kPrecisions[] = {"model", "fp32", "tf32", "fp16", "
 
 using G = FlagGroup;
 using R = Repeats;
+using V = TuneVerb;
 using O = TuneOptions;
 
 inline constexpr std::tuple kTuneFlags{
@@ -48,7 +49,9 @@ inline constexpr std::tuple kTuneFlags{
         .In(0, 1024)
         .Repeated(R::kCompile),
     Flag{&O::log, "--log", G::kCommon, "tuning log of the embedded server"},
-    Flag{&O::server, "--server", G::kCommon, "address of an mlc-server; embedded if not given"},
+    Flag{&O::server, "--server", G::kCommon, "address of an mlc-server; embedded if not given"}
+        .AlsoOf(V::kJobs, V::kWatch, V::kCancel, V::kWorkers, V::kDrain, V::kQuarantine,
+                V::kRelease),
     Flag{&O::dims, "--dim", G::kModel, "NAME=N: size of a symbolic dimension; repeatable"}.Repeated(
         R::kCompile),
     Flag{&O::precision, "--precision", G::kModel,
@@ -85,13 +88,17 @@ inline constexpr std::tuple kTuneFlags{
     Flag{&O::fresh, "--fresh", G::kSearch, "start anew and ignore what the log knows"}
         .Excludes("--resume")
         .Sent("fresh"),
-    Flag{&O::json, "--json", G::kOutput, "one JSON document at the end"},
+    Flag{&O::json, "--json", G::kOutput, "one JSON document at the end"}.AlsoOf(V::kJobs, V::kWatch,
+                                                                                V::kWorkers),
     Flag{&O::json_lines, "--json-lines", G::kOutput, "one JSON event a line, while it runs"}
-        .Excludes("--json"),
-    Flag{&O::quiet, "-q,--quiet", G::kOutput, "no progress"},
+        .Excludes("--json")
+        .AlsoOf(V::kWatch),
+    Flag{&O::quiet, "-q,--quiet", G::kOutput, "no progress"}.AlsoOf(
+        V::kWatch, V::kCancel, V::kDrain, V::kQuarantine, V::kRelease),
     Flag{&O::plain, "--plain", G::kOutput,
          "a line of progress every 10 s instead of a view that is drawn again, for screen readers; "
-         "the same with NO_COLOR or TERM=dumb"},
+         "the same with NO_COLOR or TERM=dumb"}
+        .AlsoOf(V::kWatch),
     Flag{&O::report, "--report", G::kOutput,
          "without --server: write a report of the job to this HTML file at the end"}
         .Repeated(R::kAgain),
@@ -107,7 +114,8 @@ inline constexpr std::tuple kTuneFlags{
     Flag{&O::detach, "--detach", G::kServer, "submit the job and leave it to run"},
     Flag{&O::reconnect_timeout_ms, "--reconnect-timeout", G::kServer,
          "how long to keep retrying if the connection to the server is lost; default: 15m"}
-        .Duration(),
+        .Duration()
+        .AlsoOf(V::kWatch),
 };
 
 // visit(flag) for each row, in the table's order.

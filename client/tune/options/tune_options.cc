@@ -15,6 +15,7 @@
 #include "client/model/tolerance_flag.h"
 #include "client/target/target_choice.h"
 #include "client/tune/options/tune_flags.h"
+#include "client/tune/options/tune_verbs.h"
 
 namespace mlc::client {
 namespace {
@@ -25,44 +26,13 @@ constexpr char kFooter[] =
     "  mlc-tune --model resnet50.onnx --trials 2000\n"
     "  mlc-tune --model bert.onnx --trials 5000 --dim batch=8 --target cuda --precision fp16\n"
     "  mlc-tune --server tuner.lab:7443 --model resnet50.onnx --trials 5000 --detach\n"
-    "  mlc-tune --server tuner.lab:7443 --jobs";
+    "  mlc-tune jobs --server tuner.lab:7443";
 
 constexpr char kRawNeeds[] =
     "a user-supplied kernel takes --cuda-kernel, --workload, --entry, --grid and --block";
 
 constexpr const char* kGroups[] = {"Common",        "The model", "The search",           "Output",
                                    "With --server", "For GPUs",  "User-supplied kernels"};
-
-// What to do instead of tuning: each is a flag of its own, with what it is about, if anything.
-struct Verb {
-  const char* flag;
-  TuneVerb verb;
-  std::string TuneOptions::*about;
-  const char* help;
-};
-
-constexpr Verb kVerbs[] = {
-    {"--watch", TuneVerb::kWatch, &TuneOptions::job, "follow a job, by its id or a part of it"},
-    {"--jobs", TuneVerb::kList, nullptr, "list the jobs"},
-    {"--cancel", TuneVerb::kCancel, &TuneOptions::job, "stop a job; what it measured is kept"},
-    {"--workers", TuneVerb::kWorkers, nullptr, "list the workers"},
-    {"--drain", TuneVerb::kDrain, &TuneOptions::named_worker,
-     "have a worker finish what it holds and leave; for administrators"},
-    {"--quarantine", TuneVerb::kQuarantine, &TuneOptions::named_worker,
-     "give a worker no trials until it is released; for administrators"},
-    {"--release", TuneVerb::kRelease, &TuneOptions::named_worker,
-     "end a worker's quarantine; for administrators"},
-};
-
-// "--watch, --jobs and --cancel".
-std::string VerbNames() {
-  std::string names;
-  for (const Verb& verb : kVerbs) {
-    const bool is_last = &verb == std::end(kVerbs) - 1;
-    names += std::string(names.empty() ? "" : is_last ? " and " : ", ") + verb.flag;
-  }
-  return names;
-}
 
 CLI::Option* Add(CLI::App& app, const FlagInfo& flag, bool& value) {
   return app.add_flag(flag.name, value, flag.help);
@@ -130,15 +100,36 @@ void AddFlags(CLI::App& app, TuneOptions& options) {
     });
     if (group != static_cast<size_t>(FlagGroup::kServer)) continue;
     app.option_defaults()->group(kGroups[group]);
-    for (const Verb& verb : kVerbs) {
-      if (verb.about == nullptr) {
-        app.add_flag(verb.flag, verb.help);
-      } else {
-        app.add_option(verb.flag, options.*(verb.about), verb.help);
-      }
-    }
     transport::AddClientFlags(app, options.channel);
   }
+}
+
+void AddVerb(CLI::App& app, const VerbInfo& verb, TuneOptions& options) {
+  CLI::App* command = app.add_subcommand(verb.name, verb.help)->group("At a server");
+  std::string example = "mlc-tune " + std::string(verb.name);
+  if (verb.about != nullptr) {
+    command->add_option(verb.positional, options.*(verb.about), verb.of)->required();
+    example +=
+        verb.verb == TuneVerb::kWatch || verb.verb == TuneVerb::kCancel ? " 3f2a9c" : " gpu-07";
+  }
+  command->footer("Examples\n  " + example + " --server tuner.lab:7443");
+  command->get_help_ptr()->group(kGroups[0]);
+  ForEachFlag([&](const auto& flag) {
+    const FlagInfo& info = flag.info;
+    if ((info.verbs & VerbBit(verb.verb)) == 0) return;
+    CLI::Option* option = Add(*command, info, options.*(flag.member))->group(kGroups[0]);
+    if (LongName(info) == "--server") option->description("address of the mlc-server");
+    CLI::Option* other =
+        info.excludes == nullptr ? nullptr : command->get_option_no_throw(info.excludes);
+    if (other != nullptr) option->excludes(other);
+  });
+  command->option_defaults()->group("The connection");
+  transport::AddClientFlags(*command, options.channel);
+}
+
+void AddVerbs(CLI::App& app, TuneOptions& options) {
+  app.require_subcommand(0, 1);
+  for (const VerbInfo& verb : kTuneVerbs) AddVerb(app, verb, options);
 }
 
 // What is wrong with the flags of a user-supplied kernel; empty if nothing.
@@ -146,38 +137,46 @@ std::string CheckKernel(const TuneOptions& options) {
   const bool some = options.is_raw() || !options.workload.empty() || !options.entry.empty() ||
                     options.grid || options.block || options.shared != 0;
   if (!some) return {};
-  if (options.verb != TuneVerb::kTune || !options.model.empty() || options.trials != 0) {
-    return "--cuda-kernel measures one kernel: it goes without --model, --trials and verbs";
+  if (!options.model.empty() || options.trials != 0) {
+    return "--cuda-kernel measures one kernel: it goes without --model and --trials";
   }
   const bool all = options.is_raw() && !options.workload.empty() && !options.entry.empty() &&
                    options.grid && options.block;
   return all ? target::CheckLaunch(*options.grid, *options.block).message() : kRawNeeds;
 }
 
-// What is wrong with the flags together; empty if nothing.
-std::string SetVerb(const CLI::App& app, TuneOptions& options) {
-  int count = 0;
-  for (const Verb& verb : kVerbs) {
-    const bool is_blank = verb.about != nullptr && (options.*(verb.about)).empty();
-    if (app.count(verb.flag) == 0 || is_blank) continue;
-    ++count;
+// Sets the verb; what is wrong with its flags, empty if nothing. Those of a connection may also
+// stand before it.
+std::string SetVerb(CLI::App& app, TuneOptions& options) {
+  for (const VerbInfo& verb : kTuneVerbs) {
+    CLI::App* command = app.get_subcommand(verb.name);
+    if (!command->parsed()) continue;
     options.verb = verb.verb;
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->count() == 0 || command->get_option_no_throw(option->get_name()) != nullptr) {
+        continue;
+      }
+      return option->get_name() + " does not go with " + verb.name;
+    }
+    if (options.server.empty()) return std::string(verb.name) + " needs --server";
   }
-  if (count > 1) return VerbNames() + " exclude each other";
-  const bool tunes = options.verb == TuneVerb::kTune;
-  if (options.server.empty() && (!tunes || options.detach || options.priority != 0)) {
-    return "--detach, --priority, " + VerbNames() + " need --server";
+  return {};
+}
+
+// What is wrong with the flags of a job together; empty if nothing.
+std::string CheckJob(const TuneOptions& options) {
+  if (options.server.empty() && (options.detach || options.priority != 0)) {
+    return "--detach and --priority need --server";
   }
   if (!options.server.empty() && !options.report.empty()) {
     return "--report reads the log of the embedded server: where the server's log is, "
            "mlc-log report makes the same report";
   }
-  if (!tunes && options.detach) return "--detach submits a job: it goes with --model";
   if (const std::string wrong = CheckKernel(options); !wrong.empty() || options.is_raw()) {
     return wrong;
   }
-  if (tunes && options.model.empty()) return "--model is required";
-  if (tunes && options.trials == 0) return "--trials is required";
+  if (options.model.empty()) return "--model is required";
+  if (options.trials == 0) return "--trials is required";
   return {};
 }
 
@@ -207,6 +206,7 @@ ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
   CLI::App app("mlc-tune: finds fast kernels for a model on the hardware at hand", "mlc-tune");
   app.footer(kFooter);
   AddFlags(app, parsed.options);
+  AddVerbs(app, parsed.options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -215,7 +215,8 @@ ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
     parsed.message = words.str();
     return parsed;
   }
-  const std::string wrong = SetVerb(app, parsed.options);
+  std::string wrong = SetVerb(app, parsed.options);
+  if (wrong.empty() && parsed.options.verb == TuneVerb::kTune) wrong = CheckJob(parsed.options);
   if (!wrong.empty()) {
     parsed.message = wrong + "\nRun with --help for more information.\n";
     parsed.exit_code = static_cast<int>(ExitCode::kUsage);

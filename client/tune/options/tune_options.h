@@ -12,11 +12,11 @@
 
 namespace mlc::client {
 
-// What mlc-tune is to do.
+// What mlc-tune is to do: without a subcommand kTune, else what a server is asked for.
 enum class TuneVerb : uint8_t {
   kTune,
+  kJobs,
   kWatch,
-  kList,
   kCancel,
   kWorkers,
   kDrain,
@@ -26,8 +26,8 @@ enum class TuneVerb : uint8_t {
 
 struct TuneOptions {
   TuneVerb verb = TuneVerb::kTune;
-  std::string job;           // of --watch and --cancel: an id, or its first digits
-  std::string named_worker;  // of --drain, --quarantine and --release
+  std::string job;           // of watch and cancel: an id, or its first digits
+  std::string named_worker;  // of drain, quarantine and release
   bool detach = false;       // submit and exit
   int priority = 0;
   std::string label;                       // of the job, for people; empty: the model's file
@@ -75,7 +75,7 @@ struct TuneOptions {
   std::string Command() const;
   // " --log FILE", or the flags of the server and of this user's identity there.
   std::string SourceFlags() const;
-  // "mlc-tune --server S --tls-ca F --watch JOB": another verb at the same server.
+  // "mlc-tune watch JOB --server S --tls-ca F": `verb`, with what it is about, at the same server.
   std::string VerbCommand(const std::string& verb) const;
 };
 

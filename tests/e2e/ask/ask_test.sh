@@ -77,32 +77,36 @@ expect 0 mlc-compile --model "$models/resnet18.onnx" --server "$at" --target "$o
 # A worker of two threads is there: mlc-tune takes its class.
 mlc-worker --server "$at" --name wanda --threads 2 --builders 1 2>"$work/worker.log" &
 worker=$!
-until mlc-tune --server "$at" --workers --json | grep wanda >/dev/null; do kill -0 "$worker" || fail "$(cat "$work/worker.log")"; done
-expect 0 mlc-tune --server "$at" --workers
+until mlc-tune workers --server "$at" --json | grep wanda >/dev/null; do kill -0 "$worker" || fail "$(cat "$work/worker.log")"; done
+expect 0 mlc-tune workers --server "$at"
 says wanda
 expect 0 mlc-tune --server "$at" --model "$models/resnet18.onnx" --trials 100000 --detach --quiet
 job=$(tail -n 1 "$work/said")
-expect 0 mlc-tune --server "$at" --jobs --json
+expect 0 mlc-tune jobs --server "$at" --json
 /usr/bin/python3 - "$work/said" "$job" <<'END' || fail "the job is not of the worker's class: $(cat "$work/said")"
 import json, sys
 jobs = {job["job"]: job for job in json.load(open(sys.argv[1]))["jobs"]}
 sys.exit(" threads=2 " not in jobs[sys.argv[2]]["target"])
 END
-expect 0 mlc-tune --server "$at" --cancel "$job"
-expect 3 mlc-tune --server "$at" --quarantine nobody
-expect 0 mlc-tune --server "$at" --quarantine wanda
+expect 0 mlc-tune cancel "$job" --server "$at"
+expect 3 mlc-tune quarantine nobody --server "$at"
+expect 0 mlc-tune quarantine wanda --server "$at"
 says "gets no trials until it is released"
-expect 0 mlc-tune --server "$at" --workers
+expect 0 mlc-tune workers --server "$at"
 says quarantined
-expect 0 mlc-tune --server "$at" --release wanda
-expect 3 mlc-tune --server "$at" --drain nobody
+expect 0 mlc-tune release wanda --server "$at"
+expect 3 mlc-tune drain nobody --server "$at"
 says nobody
-expect 0 mlc-tune --server "$at" --drain wanda
+expect 0 mlc-tune drain wanda --server "$at"
 wait "$worker" || fail "the drained worker ended with $?: $(cat "$work/worker.log")"
-expect 2 mlc-tune --server "$at" --workers --jobs
-expect 2 mlc-tune --workers
+expect 2 mlc-tune workers --server "$at" jobs
+expect 2 mlc-tune workers
+says "workers needs --server"
+expect 2 mlc-tune --trials 5 workers --server "$at"
+says "--trials does not go with workers"
+expect 0 mlc-tune --server "$at" workers
 
 stop_server
 expect 69 mlc-compile --model "$models/resnet18.onnx" --server "$at" -o "$work/none"
-expect 69 mlc-tune --server "$at" --workers
+expect 69 mlc-tune workers --server "$at"
 echo "asking a server works"

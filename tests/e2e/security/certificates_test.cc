@@ -103,7 +103,7 @@ TEST_F(SecurityTest, ARevokedServerIsRefusedUntilItHasANewCertificate) {
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
   const auto list = [&] {
-    return crash::Wait(crash::Spawn(words("mlc-tune", "read-ci", {"--jobs"}), lab_.path("tune")));
+    return crash::Wait(crash::Spawn(words("mlc-tune", "read-ci", {"jobs"}), lab_.path("tune")));
   };
   EXPECT_EQ(list(), 77) << said("tune");
   EXPECT_THAT(said("tune"), HasSubstr("was revoked, by"));

@@ -115,7 +115,7 @@ TEST_F(SecurityTest, TheProgramsTakeTheFlags) {
                                           lab_.path("ca.pem"),
                                           "--token-file",
                                           lab_.path("submit-alice.token"),
-                                          "--jobs"};
+                                          "jobs"};
   EXPECT_EQ(crash::Wait(crash::Spawn(words, lab_.path("client.log"))), 0);
   ASSERT_EQ(kill(server_, SIGTERM), 0);
   EXPECT_EQ(crash::Wait(server_), 0);

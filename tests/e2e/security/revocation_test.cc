@@ -113,9 +113,9 @@ TEST_F(SecurityTest, ProgramsOfThoseWhoAreLockedOutEnd) {
             0)
       << Said("submit-alice");
   std::string job = Said("submit-alice");
-  job = job.substr(job.find("--watch ") + 8);
+  job = job.substr(job.find(" watch ") + 7);
   job = job.substr(0, job.find_first_of(" \n"));
-  const pid_t watcher = Call("mlc-tune", "read-ci", {"--watch", job});
+  const pid_t watcher = Call("mlc-tune", "read-ci", {"watch", job});
   wait_for("read-ci", "trials", watcher);
   const pid_t worker = Call("mlc-worker", "work-w", {"--name", "w", "-v", "--builders", "1"});
   wait_for("work-w", "connected to", worker);

@@ -14,11 +14,13 @@
 
 #include "client/progress/tune_report.h"
 #include "client/tune/options/tune_flags.h"
+#include "client/tune/options/tune_verbs.h"
 
 namespace mlc::client {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ParsedCommand Parse(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "mlc-tune");
@@ -79,16 +81,59 @@ TEST(TuneOptionsTest, RefusesWrongUseWithCode2) {
   EXPECT_THAT(budget.message, HasSubstr("'soon' is not a duration"));
 }
 
-TEST(TuneOptionsTest, VerbsNeedAServerAndNothingElse) {
-  const ParsedCommand watch = Parse({"--server", "lab:7443", "--watch", "beef"});
+TEST(TuneOptionsTest, ASubcommandIsARequestToAServer) {
+  const ParsedCommand watch = Parse({"watch", "beef", "--server", "lab:7443"});
   ASSERT_EQ(watch.exit_code, -1) << watch.message;
   EXPECT_EQ(watch.options.verb, TuneVerb::kWatch);
   EXPECT_EQ(watch.options.job, "beef");
-  EXPECT_EQ(Parse({"--server", "lab:7443", "--jobs"}).options.verb, TuneVerb::kList);
-  EXPECT_EQ(Parse({"--server", "lab:7443", "--cancel", "beef"}).options.verb, TuneVerb::kCancel);
-  const ParsedCommand held = Parse({"--server", "lab:7443", "--quarantine", "gpu-07"});
+  EXPECT_EQ(watch.options.server, "lab:7443");
+  const ParsedCommand held = Parse({"quarantine", "gpu-07", "--server", "lab:7443", "-q"});
   EXPECT_EQ(held.options.verb, TuneVerb::kQuarantine);
   EXPECT_EQ(held.options.named_worker, "gpu-07");
+  EXPECT_TRUE(held.options.quiet);
+  const ParsedCommand before = Parse({"--server", "lab:7443", "--tls-ca", "ca.pem", "jobs"});
+  ASSERT_EQ(before.exit_code, -1) << "flags of the connection may stand before it";
+  EXPECT_EQ(before.options.verb, TuneVerb::kJobs);
+  EXPECT_EQ(before.options.channel.tls.authority, "ca.pem");
+  for (const std::vector<const char*>& wrong :
+       std::vector<std::vector<const char*>>{{"jobs"},
+                                             {"watch", "beef"},
+                                             {"watch", "--server", "s"},
+                                             {"jobs", "watch", "beef", "--server", "s"},
+                                             {"jobs", "--server", "s", "--detach"},
+                                             {"jobs", "--server", "s", "--trials", "5"},
+                                             {"cancel", "beef", "--server", "s", "--json"},
+                                             {"--cuda-kernel", "k", "jobs", "--server", "s"},
+                                             {"--server", "s", "--detach", "jobs"},
+                                             {"--jobs", "--server", "s"}}) {
+    EXPECT_EQ(Parse(wrong).exit_code, 2) << wrong.back();
+  }
+  EXPECT_THAT(Parse({"--trials", "5", "jobs", "--server", "s"}).message,
+              HasSubstr("--trials does not go with jobs"));
+}
+
+TEST(TuneOptionsTest, EachSubcommandIsReadAndItsHelpShowsOnlyWhatApplies) {
+  for (const VerbInfo& verb : kTuneVerbs) {
+    std::vector<const char*> words = {verb.name, "--server", "s"};
+    if (verb.about != nullptr) words.push_back("beef");
+    const ParsedCommand parsed = Parse(words);
+    ASSERT_EQ(parsed.exit_code, -1) << verb.name << ": " << parsed.message;
+    EXPECT_EQ(parsed.options.verb, verb.verb);
+    if (verb.about != nullptr) {
+      EXPECT_EQ(parsed.options.*(verb.about), "beef") << verb.name;
+    }
+    const ParsedCommand help = Parse({verb.name, "--help"});
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_THAT(help.message, HasSubstr("Usage: mlc-tune " + std::string(verb.name)));
+    EXPECT_THAT(help.message, HasSubstr("--tls-ca"));
+    EXPECT_THAT(help.message, Not(HasSubstr("--trials")));
+    EXPECT_EQ(help.message.find("--reconnect-timeout") != std::string::npos,
+              verb.verb == TuneVerb::kWatch)
+        << verb.name;
+  }
+}
+
+TEST(TuneOptionsTest, WhatNeedsAServerIsRefusedWithoutOne) {
   const ParsedCommand detach = Parse({"--server", "lab:7443", "--model", "m.onnx", "--trials", "5",
                                       "--detach", "--priority", "-3"});
   ASSERT_EQ(detach.exit_code, -1) << detach.message;
@@ -96,29 +141,30 @@ TEST(TuneOptionsTest, VerbsNeedAServerAndNothingElse) {
   EXPECT_EQ(detach.options.priority, -3);
   EXPECT_THAT(detach.options.Command(), HasSubstr(" --priority -3"));
   for (const std::vector<const char*>& wrong : std::vector<std::vector<const char*>>{
-           {"--jobs"},
-           {"--watch", "beef"},
            {"--model", "m", "--trials", "5", "--detach"},
            {"--model", "m", "--trials", "5", "--priority", "1"},
-           {"--server", "s", "--jobs", "--watch", "beef"},
-           {"--server", "s", "--watch", "beef", "--cancel", "beef"},
-           {"--server", "s", "--jobs", "--detach"},
            {"--server", "s", "--detach"},
            {"--server", "s", "--model", "m", "--trials", "5", "--priority", "101"}}) {
     EXPECT_EQ(Parse(wrong).exit_code, 2) << wrong.back();
   }
+}
+
+TEST(TuneOptionsTest, CommandsAtTheSameServerHaveItsFlags) {
   TuneOptions options;
   options.server = "my lab";
-  EXPECT_EQ(options.VerbCommand("--jobs"), "mlc-tune --server 'my lab' --jobs");
+  EXPECT_EQ(options.VerbCommand("jobs"), "mlc-tune jobs --server 'my lab'");
   options.channel.tls.authority = "ca.pem";
   options.channel.tls.revoked = "crl.pem";
-  EXPECT_EQ(options.VerbCommand("--jobs"),
-            "mlc-tune --server 'my lab' --tls-ca ca.pem --tls-crl crl.pem --jobs");
-  const ParsedCommand timed =
-      Parse({"--server", "s", "--watch", "beef", "--reconnect-timeout", "2h"});
-  EXPECT_EQ(timed.options.reconnect_timeout_ms, 7'200'000);
+  EXPECT_EQ(options.VerbCommand("watch beef"),
+            "mlc-tune watch beef --server 'my lab' --tls-ca ca.pem --tls-crl crl.pem");
+}
+
+TEST(TuneOptionsTest, HowLongToRetryIsADuration) {
+  EXPECT_EQ(Parse({"watch", "beef", "--server", "s", "--reconnect-timeout", "2h"})
+                .options.reconnect_timeout_ms,
+            7'200'000);
   const ParsedCommand never =
-      Parse({"--server", "s", "--watch", "beef", "--reconnect-timeout", "never"});
+      Parse({"watch", "beef", "--server", "s", "--reconnect-timeout", "never"});
   EXPECT_EQ(never.exit_code, 2);
   EXPECT_THAT(never.message, HasSubstr("--reconnect-timeout: 'never' is not a duration"));
 }
@@ -154,7 +200,7 @@ TEST(TuneOptionsTest, AUserKernelStandsForAModel) {
            {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "1", "--block", "1",
             "--trials", "5"},
            {"--cuda-kernel", "k", "--workload", "w", "--entry", "k", "--grid", "1", "--block", "1",
-            "--server", "s", "--jobs"}}) {
+            "--server", "s", "jobs"}}) {
     EXPECT_EQ(Parse(wrong).exit_code, 2) << wrong.back();
   }
 }
