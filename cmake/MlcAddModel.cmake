@@ -65,9 +65,11 @@ function(mlc_add_model target model)
     list(APPEND outputs ${directory}/${ARG_NAME}.weights)
   endif()
   file(MAKE_DIRECTORY ${directory})
-  # The report goes into report.txt, there for whoever asks.
+  # The report goes into report.txt, there for whoever asks. What a user likes to have, in a
+  # configuration file or in variables, does not change what a build makes.
   add_custom_command(OUTPUT ${outputs}
-    COMMAND mlc::compile --model ${model} -o ${directory} ${options}
+    COMMAND ${CMAKE_COMMAND} -E env MLC_SERVER= MLC_LOG= MLC_TARGET= MLC_THREADS=
+      $<TARGET_FILE:mlc::compile> --config "" --model ${model} -o ${directory} ${options}
     DEPENDS ${inputs} mlc::compile
     COMMENT "Compiling model ${target}" VERBATIM)
   add_custom_target(${target}_model_files DEPENDS ${outputs})

@@ -13,7 +13,7 @@ packages=(
   ccache cmake g++ git lld ninja-build pkg-config
   llvm-19-dev libpolly-19-dev liblld-19-dev lld-19 libzstd-dev zlib1g-dev
   libxgboost-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
-  libsqlite3-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
+  libsqlite3-dev libspdlog-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev
   libssl-dev openssl prometheus-cpp-dev
   python3 python3-numpy python3-onnx python3-pip
 )

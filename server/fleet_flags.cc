@@ -2,17 +2,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/settings/setting_table.h"
 #include "server/fleet/fleet.h"
 
 namespace mlc::server {
 
 void AddFleetFlags(CLI::App& app, FleetFlags& flags) {
-  auto* kind = app.add_option("--fleet", flags.kind,
-                              "who starts workers: local (this server), slurm, exec (a command), "
-                              "static (you); none if empty")
-                   ->check(CLI::IsMember({"local", "static", "slurm", "exec"}));
+  auto* kind =
+      app.add_option("--fleet", flags.kind, settings::HelpOf(settings::Program::kServer, "fleet"))
+          ->check(CLI::IsMember({"local", "static", "slurm", "exec"}));
   app.add_option("--fleet-config", flags.config,
-                 "JSON file about pools of workers: docs/reference/fleet-file.md")
+                 settings::HelpOf(settings::Program::kServer, "fleet-config"))
       ->needs(kind);
 }
 

@@ -11,11 +11,12 @@
 
 #include "base/exit_code.h"
 #include "base/machine/cpus.h"
-#include "base/process/arguments.h"
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
 #include "base/rpc/clock_watch.h"
 #include "base/rpc/flags.h"
+#include "base/settings/setting_table.h"
+#include "base/settings/settings.h"
 #include "base/version.h"
 #include "server/fleet/fleet.h"
 #include "server/fleet_flags.h"
@@ -26,6 +27,13 @@
 #include "server/server.h"
 
 namespace {
+
+constexpr char kFooter[] =
+    "Examples\n"
+    "  mlc-server --log tuning.db\n"
+    "  mlc-server --log tuning.db --fleet local\n"
+    "  mlc-server --log tuning.db --listen 0.0.0.0:7443 --tls-cert server.pem --tls-key server.key "
+    "--tls-ca ca.pem";
 
 // Beyond the grace: open calls, the last commits, the checkpoint.
 constexpr int64_t kStopMs = 60'000;
@@ -70,64 +78,79 @@ sigset_t BlockedSignals() {
   return signals;
 }
 
+consteval const char* SettingHelp(std::string_view name) {
+  return mlc::settings::HelpOf(mlc::settings::Program::kServer, name);
+}
+
+// --help lists groups, and options in them, in the order in which they are added.
+void BeginGroup(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
+
 void AddJobFlags(CLI::App& app, Flags& flags) {
-  app.add_option("--quotas", flags.quotas,
-                 "JSON file with what each user may ask for, and their parts of the workers");
-  app.add_option("--search-threads", flags.search_threads,
-                 "jobs whose searches compute at the same time; default: all cores, at most 4")
+  BeginGroup(app, "Jobs");
+  app.add_option("--quotas", flags.quotas, SettingHelp("quotas"));
+  app.add_option("--search-threads", flags.search_threads, SettingHelp("search-threads"))
       ->check(CLI::Range(1, 256));
+  app.add_option("--grace-ms", flags.grace_ms, SettingHelp("grace-ms"))
+      ->check(CLI::Range(0, 600'000))
+      ->capture_default_str();
+  app.add_option("--timing-lock", flags.timing_lock, SettingHelp("timing-lock"));
 }
 
 void AddWorkerFlags(CLI::App& app, Flags& flags) {
-  app.add_option("--lease-ms", flags.lease_ms, "a silent worker loses its trials after this")
+  BeginGroup(app, "Workers");
+  app.add_option("--lease-ms", flags.lease_ms, SettingHelp("lease-ms"))
       ->check(CLI::Range(100, 3'600'000))
       ->capture_default_str();
-  app.add_option("--canaries", flags.canaries,
-                 "test workers with known trials and quarantine those that misbehave: on or off")
+  app.add_option("--canaries", flags.canaries, SettingHelp("canaries"))
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
-  app.add_option("--max-workers", flags.names.max_live, "workers in contact at the same time")
+  app.add_option("--max-workers", flags.names.max_live, SettingHelp("max-workers"))
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  app.add_option("--max-workers-each", flags.names.max_of_owner,
-                 "of them, those of one certificate or token; local ones count as one's")
+  app.add_option("--max-workers-each", flags.names.max_of_owner, SettingHelp("max-workers-each"))
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
 }
 
+void AddCommonFlags(CLI::App& app, Flags& flags) {
+  BeginGroup(app, "Common");
+  app.get_help_ptr()->group("Common");
+  app.set_version_flag("--version", mlc::VersionText("mlc-server"));
+  app.add_option("--log", flags.log, SettingHelp("log"))->capture_default_str();
+  app.add_option("--listen", flags.endpoint.listen, SettingHelp("listen"))->capture_default_str();
+  app.add_flag("-v,--verbose", flags.verbose, "more messages");
+}
+
 void AddSnapshotFlags(CLI::App& app, Flags& flags) {
-  app.add_option("--snapshots", flags.snapshots.folder,
-                 "folder for snapshots that builds read; none if empty");
-  app.add_option("--snapshot-minutes", flags.snapshot_minutes, "how often one is published")
+  BeginGroup(app, "Snapshots");
+  app.add_option("--snapshots", flags.snapshots.folder, SettingHelp("snapshots"));
+  app.add_option("--snapshot-minutes", flags.snapshot_minutes, SettingHelp("snapshot-minutes"))
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  app.add_option("--snapshot-keep", flags.snapshots.policy.newest, "keep so many of the newest")
+  app.add_option("--snapshot-keep", flags.snapshots.policy.newest, SettingHelp("snapshot-keep"))
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  app.add_option("--snapshot-days", flags.snapshots.policy.days,
-                 "and the last one of each of so many days")
+  app.add_option("--snapshot-days", flags.snapshots.policy.days, SettingHelp("snapshot-days"))
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();
   app.add_option("--snapshot-free", flags.snapshots.policy.free_percent,
-                 "percent of the log's volume to leave free; old ones go before")
+                 SettingHelp("snapshot-free"))
       ->check(CLI::Range(0, 90))
       ->capture_default_str();
 }
 
 void AddEndpointFlags(CLI::App& app, Flags& flags) {
-  app.add_option("--listen", flags.endpoint.listen, "unix:PATH or HOST:PORT; port 0 picks one")
-      ->capture_default_str();
-  mlc::transport::AddTlsFlags(app, flags.endpoint.tls, "of this server");
-  app.add_option("--tokens", flags.endpoint.tokens,
-                 "file with the digests of bearer tokens and whom they stand for");
-  app.add_flag("--insecure-listen", flags.endpoint.insecure_listen,
-               "without TLS, let others than this machine connect and do everything");
-  app.add_option("--metrics", flags.metrics, "HOST:PORT that answers Prometheus; none if empty");
-  app.add_option("--log-file", flags.messages.file, "where messages go; standard error if empty");
-  app.add_option("--log-format", flags.messages.format, "of messages: text or json")
+  BeginGroup(app, "Who may connect");
+  mlc::transport::AddTlsFlags(app, flags.endpoint.tls, mlc::settings::Program::kServer);
+  app.add_option("--tokens", flags.endpoint.tokens, SettingHelp("tokens"));
+  app.add_flag("--insecure-listen", flags.endpoint.insecure_listen, SettingHelp("insecure-listen"));
+  BeginGroup(app, "Messages and metrics");
+  app.add_option("--metrics", flags.metrics, SettingHelp("metrics"));
+  app.add_option("--log-file", flags.messages.file, SettingHelp("log-file"));
+  app.add_option("--log-format", flags.messages.format, SettingHelp("log-format"))
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  app.add_option("--log-level", flags.messages.level, "of messages: debug, info, warn, error")
+  app.add_option("--log-level", flags.messages.level, SettingHelp("log-level"))
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
 }
@@ -233,23 +256,18 @@ int Run(const Flags& flags) {
 int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app("mlc-server: gives trials to workers and keeps the tuning log", "mlc-server");
-  app.set_version_flag("--version", mlc::VersionText("mlc-server"));
-  app.add_option("--log", flags.log, "tuning log, created if missing")->capture_default_str();
+  app.footer(kFooter);
+  mlc::settings::Settings settings(mlc::settings::Program::kServer,
+                                   [](const char* name) { return std::getenv(name); });
+  AddCommonFlags(app, flags);
+  settings.AddFlags(app);
   AddEndpointFlags(app, flags);
-  app.add_option("--timing-lock", flags.timing_lock,
-                 "file that keeps the search's computing and local timings apart");
-  AddWorkerFlags(app, flags);
-  app.add_option("--grace-ms", flags.grace_ms, "how long a stop waits for trials under way")
-      ->check(CLI::Range(0, 600'000))
-      ->capture_default_str();
   AddJobFlags(app, flags);
-  AddSnapshotFlags(app, flags);
+  AddWorkerFlags(app, flags);
   mlc::server::AddFleetFlags(app, flags.fleet);
-  app.add_flag("-v,--verbose", flags.verbose, "more messages");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return mlc::transport::EndParsing(app, error);
+  AddSnapshotFlags(app, flags);
+  if (const std::optional<int> end = settings.Parse(app, argc, argv, std::cout, std::cerr)) {
+    return *end;
   }
   return Run(flags);
 }

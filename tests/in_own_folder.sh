@@ -5,4 +5,4 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/mlc.XXXXXX") || exit 1
 trap 'chmod -R u+w "$folder" 2>/dev/null; rm -rf "$folder"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-TMPDIR=$folder TEST_TMPDIR=$folder MLC_GPU_LOCKS=$folder "$@"
+TMPDIR=$folder TEST_TMPDIR=$folder XDG_CONFIG_HOME=$folder MLC_GPU_LOCKS=$folder "$@"

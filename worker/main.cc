@@ -15,11 +15,12 @@
 
 #include "base/exit_code.h"
 #include "base/machine/cpus.h"
-#include "base/process/arguments.h"
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
 #include "base/rpc/acceptor.h"
 #include "base/rpc/flags.h"
+#include "base/settings/setting_table.h"
+#include "base/settings/settings.h"
 #include "base/version.h"
 #include "compiler/build/cubin_cache.h"
 #include "worker/agent/daemon.h"
@@ -29,6 +30,12 @@
 #include "worker/local_trial.h"
 
 namespace {
+
+constexpr char kFooter[] =
+    "Examples\n"
+    "  mlc-worker --doctor --server tuner.lab:7443\n"
+    "  mlc-worker --server tuner.lab:7443 --target all --tls-ca ca.pem --token-file token\n"
+    "  mlc-worker --trial workload.txt --repeat 10";
 
 using mlc::ExitCode;
 using mlc::Result;
@@ -121,12 +128,6 @@ Result<WorkerOptions> OptionsOf(const Flags& flags) {
   return options;
 }
 
-mlc::transport::ChannelOptions ServerOf(const Flags& flags) {
-  mlc::transport::ChannelOptions server = flags.server;
-  mlc::transport::FillMissing(server, [](const char* name) { return std::getenv(name); });
-  return server;
-}
-
 Result<int> RunDoctor(const Flags& flags) {
   Flags cpu = flags;
   cpu.target = "cpu";
@@ -139,7 +140,7 @@ Result<int> RunDoctor(const Flags& flags) {
   bool reached = true;
   if (flags.server_given) {
     // Last: the driver is asked in a child, which needs a process of one thread.
-    const Diagnosis server = DiagnoseServer(ServerOf(flags));
+    const Diagnosis server = DiagnoseServer(flags.server);
     std::cout << server.report;
     reached = server.usable;
   }
@@ -225,7 +226,7 @@ Result<int> RunWorker(const Flags& flags) {
   // Where the limit stays low, fewer are built at a time.
   (void)mlc::transport::RaiseDescriptorLimit();
   const auto engine = MLC_TRY(StartEngineProcess(options));
-  daemon.server = ServerOf(flags);
+  daemon.server = flags.server;
   daemon.state = flags.state;
   // Under systemd the unit's state folder.
   const char* folder = std::getenv("STATE_DIRECTORY");
@@ -252,66 +253,73 @@ Result<int> RunWorker(const Flags& flags) {
   return 0;
 }
 
-void AddOptions(CLI::App& app, Flags& flags) {
-  app.add_option("--server", flags.server.address, "HOST:PORT or unix:PATH")->capture_default_str();
-  app.add_option("--threads", flags.threads,
-                 "threads of a kernel; 0 = one for each core of one socket")
-      ->check(CLI::Range(0, 1024));
-  app.add_option("--target", flags.target, "devices: cpu, cuda (all visible GPUs), or all (both)")
+consteval const char* SettingHelp(std::string_view name) {
+  return mlc::settings::HelpOf(mlc::settings::Program::kWorker, name);
+}
+
+// --help lists groups, and options in them, in the order in which they are added.
+void BeginGroup(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
+
+void AddCommonFlags(CLI::App& app, Flags& flags) {
+  BeginGroup(app, "Common");
+  app.get_help_ptr()->group("Common");
+  app.set_version_flag("--version", mlc::VersionText("mlc-worker"));
+  app.add_option("--server", flags.server.address, SettingHelp("server"))->capture_default_str();
+  app.add_option("--target", flags.target, SettingHelp("target"))
       ->check(CLI::IsMember({"cpu", "cuda", "all"}))
       ->capture_default_str();
-  app.add_option("--cuda-home", flags.cuda_home,
-                 "where NVRTC and CUPTI are; the usual places if empty");
-  app.add_option("--cubin-cache", flags.cubin_cache,
-                 "for GPUs: folder of compiled device code, or off; default: mlc-tune/cubins in "
-                 "the user's cache folder");
-  app.add_option("--name", flags.name, "stable name of this worker; the host's if empty");
-  app.add_option("--state", flags.state,
-                 "folder for results that the server has not acknowledged; a restart sends them")
-      ->check(CLI::ExistingDirectory);
-  app.add_option("--builders", flags.builders, "compilers at a time; 0 = one per CPU")
-      ->check(CLI::Range(0, 1024));
-  app.add_option("--slots", flags.slots, "trials held at a time; 0 = 16 per compiler")
-      ->check(CLI::Range(0, 1024));
-  app.add_option("--gate", flags.gate, "file locked while timing, if the server names none");
-  app.add_option(
-         "--gpu-locks", flags.gpu_locks,
-         "folder, the same for all workers of a host, of the locks by which they take turns "
-         "on GPUs; /run/mlc-gpu if that is there, else /tmp")
-      ->check(CLI::ExistingDirectory)
-      ->envname("MLC_GPU_LOCKS");
-  app.add_option(
-         "--sandbox", flags.sandbox,
-         "sandbox child processes: on (what cannot be sandboxed here is refused), best (it runs "
-         "without a sandbox), or off")
+  app.add_option("--threads", flags.threads, SettingHelp("threads"))->check(CLI::Range(0, 1024));
+  app.add_option("--name", flags.name, SettingHelp("name"));
+  app.add_flag("-v,--verbose", flags.verbose, "more messages");
+}
+
+void AddTrialFlags(CLI::App& app, Flags& flags) {
+  BeginGroup(app, "Building and timing");
+  app.add_option("--builders", flags.builders, SettingHelp("builders"))->check(CLI::Range(0, 1024));
+  app.add_option("--slots", flags.slots, SettingHelp("slots"))->check(CLI::Range(0, 1024));
+  app.add_option("--state", flags.state, SettingHelp("state"))->check(CLI::ExistingDirectory);
+  app.add_option("--gate", flags.gate, SettingHelp("gate"));
+  app.add_option("--sandbox", flags.sandbox, SettingHelp("sandbox"))
       ->check(CLI::IsMember({"on", "best", "off"}));
-  app.add_flag("--allow-user-kernels", flags.allow_user_kernels,
-               "for GPUs: run user-supplied kernels, too");
+  app.add_flag("--allow-user-kernels", flags.allow_user_kernels, SettingHelp("allow-user-kernels"));
   app.add_flag("--once", flags.once, "leave when the server has no work");
   app.add_flag("--exit-with-parent", flags.exit_with_parent,
                "leave when the starting process ends (implied by unix:)");
-  mlc::transport::AddClientFlags(app, flags.server);
+  BeginGroup(app, "For GPUs");
+  app.add_option("--cuda-home", flags.cuda_home, SettingHelp("cuda-home"));
+  app.add_option("--cubin-cache", flags.cubin_cache, SettingHelp("cubin-cache"));
+  app.add_option("--gpu-locks", flags.gpu_locks, SettingHelp("gpu-locks"))
+      ->check(CLI::ExistingDirectory);
+}
+
+void AddCheckFlags(CLI::App& app, Flags& flags) {
+  BeginGroup(app, "Checks of this machine");
   app.add_flag("--doctor", flags.doctor,
                "say what this machine offers and if --server answers; leave");
   app.add_flag("--self-test", flags.self_test, "try the whole pipeline, and leave");
+  BeginGroup(app, "One trial without a server");
   app.add_option("--trial", flags.trial, "measure one config of the workload in this file");
-  app.add_option("--config", flags.config, "of --trial; the family's default if empty");
+  app.add_option("--trial-config", flags.config, "of --trial; the family's default if empty");
   app.add_option("--repeat", flags.repeat, "of --trial")->check(CLI::Range(1, 100'000));
   app.add_option("--early-stop-ns", flags.early_stop_ns, "of --trial: end as too_slow beyond this");
   app.add_option("--seed", flags.seed, "of --trial: of its random inputs");
   app.add_flag("--json", flags.json, "of --trial: one object per line");
-  app.add_flag("-v,--verbose", flags.verbose, "more messages");
 }
 
 int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app("mlc-worker: builds, checks and times the trials of a server", "mlc-worker");
-  app.set_version_flag("--version", mlc::VersionText("mlc-worker"));
-  AddOptions(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return mlc::transport::EndParsing(app, error);
+  app.footer(kFooter);
+  mlc::settings::Settings settings(mlc::settings::Program::kWorker,
+                                   [](const char* name) { return std::getenv(name); });
+  AddCommonFlags(app, flags);
+  settings.AddFlags(app);
+  AddTrialFlags(app, flags);
+  BeginGroup(app, "The connection");
+  mlc::transport::AddClientFlags(app, flags.server);
+  AddCheckFlags(app, flags);
+  if (const std::optional<int> end = settings.Parse(app, argc, argv, std::cout, std::cerr)) {
+    return *end;
   }
   flags.server_given = app.count("--server") > 0;
   if (flags.server.address.starts_with("unix:")) flags.exit_with_parent = true;

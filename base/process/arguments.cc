@@ -28,7 +28,11 @@ int EndParsing(const CLI::App& app, const CLI::ParseError& error, std::ostream& 
   errors << (unknown.size() == 1 ? "The following argument was not expected:"
                                  : "The following arguments were not expected:");
   for (const std::string& argument : unknown) errors << " " << argument;
-  errors << "\nRun with --help for more information.\n";
+  return EndUsage("", errors);
+}
+
+int EndUsage(const std::string& wrong, std::ostream& errors) {
+  errors << wrong << "\nRun with --help for more information.\n";
   return static_cast<int>(ExitCode::kUsage);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 
 namespace CLI {
 class App;
@@ -17,5 +18,9 @@ int EndParsing(const CLI::App& app, const CLI::ParseError& error, std::ostream& 
                std::ostream& errors);
 // To the standard streams.
 int EndParsing(const CLI::App& app, const CLI::ParseError& error);
+
+// Prints `wrong`, what is wrong with a command line that parses, and where to read more. Returns
+// the exit code.
+int EndUsage(const std::string& wrong, std::ostream& errors);
 
 }  // namespace mlc::transport

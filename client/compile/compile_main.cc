@@ -14,7 +14,6 @@
 #include "base/machine/cpus.h"
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
-#include "base/rpc/flags.h"
 #include "base/write_text.h"
 #include "client/compile/choose_kernels.h"
 #include "client/compile/compile_options.h"
@@ -56,9 +55,7 @@ struct Source {
 Result<Source> OpenSource(const CompileOptions& options) {
   Source source;
   if (options.server.address.empty()) return source;
-  transport::ChannelOptions server = options.server;
-  transport::FillMissing(server, [](const char* name) { return std::getenv(name); });
-  source.server = MLC_TRY(TunerClient::Connect(std::move(server)));
+  source.server = MLC_TRY(TunerClient::Connect(options.server));
   return source;
 }
 
@@ -298,7 +295,8 @@ Result<ExitCode> Compile(const CompileOptions& options) {
 
 int Main(int argc, char** argv) {
   int exit_code = 0;
-  const std::optional<CompileOptions> options = ReadCompileOptions(argc, argv, exit_code);
+  const std::optional<CompileOptions> options = ReadCompileOptions(
+      argc, argv, [](const char* name) { return std::getenv(name); }, exit_code);
   if (!options) return exit_code;
   const Result<ExitCode> result = Compile(*options);
   if (result.ok()) return static_cast<int>(*result);

@@ -1,9 +1,12 @@
 #include "client/compile/compile_options.h"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 
 #include "base/process/arguments.h"
 #include "base/rpc/flags.h"
+#include "base/settings/setting_table.h"
+#include "base/settings/settings.h"
 #include "base/version.h"
 #include "client/model/tolerance_flag.h"
 #include "client/target/target_choice.h"
@@ -12,15 +15,15 @@
 namespace mlc::client {
 namespace {
 
-constexpr char kAtServer[] =
-    "; auto is what the log, the lock file or the server has records of, if that is this machine's "
-    "or one class; with --server, cpu and cuda are what it has records of, if that is one class";
-
 constexpr char kFooter[] =
     "Examples\n"
     "  mlc-compile --model resnet50.onnx --log tuning.db -o resnet50\n"
     "  mlc-compile --model resnet50.onnx --log tuning.db --emit=asm --task 3\n"
     "  mlc-compile --model resnet50.onnx --server tuner.lab:7443 --require-tuned -o resnet50";
+
+consteval const char* SettingHelp(std::string_view name) {
+  return settings::HelpOf(settings::Program::kCompile, name);
+}
 
 // --help lists groups, and options in them, in the order in which they are added.
 void BeginGroup(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
@@ -30,14 +33,13 @@ void AddCommonOptions(CLI::App& app, CompileOptions& options) {
   app.get_help_ptr()->group("Common");
   app.set_version_flag("--version", VersionText("mlc-compile"));
   app.add_option("--model", options.model, "ONNX file")->required();
-  auto* log = app.add_option("--log", options.log, "tuning log or snapshot with the best kernels");
-  app.add_option("--server", options.server.address,
-                 "mlc-server to ask for the best kernels instead, in one call")
-      ->excludes(log);
+  auto* log = app.add_option("--log", options.log, SettingHelp("log"));
+  app.add_option("--server", options.server.address, SettingHelp("server"))->excludes(log);
   app.add_option("-o,--output", options.output, "folder of the library; made if needed");
   app.add_option("--name", options.name,
                  "names files and symbols: a-z, 0-9, _; default: from the folder");
-  app.add_option("--target", options.target, TargetHelp() + kAtServer)->capture_default_str();
+  app.add_option("--target", options.target, TargetHelp() + SettingHelp("target"))
+      ->capture_default_str();
 }
 
 void AddKernelOptions(CLI::App& app, CompileOptions& options) {
@@ -62,9 +64,7 @@ void AddKernelOptions(CLI::App& app, CompileOptions& options) {
 
 void AddModelOptions(CLI::App& app, CompileOptions& options) {
   BeginGroup(app, "The model and its library");
-  app.add_option("--threads", options.threads,
-                 "threads the kernels are chosen for; 0 means one for each core of one socket")
-      ->check(CLI::Range(0, 1024));
+  app.add_option("--threads", options.threads, SettingHelp("threads"))->check(CLI::Range(0, 1024));
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension");
   app.add_option("--precision", options.precision,
                  "what the model computes in: model (its own), fp32, tf32, fp16, bf16; inputs and "
@@ -80,10 +80,8 @@ void AddModelOptions(CLI::App& app, CompileOptions& options) {
       ->check(CLI::IsMember({"embed", "file"}))
       ->capture_default_str();
   BeginGroup(app, "For GPUs");
-  app.add_option("--cuda-home", options.cuda_home, "where NVRTC is; default: the usual places");
-  app.add_option("--cubin-cache", options.cubin_cache,
-                 "folder of compiled device code, or off; default: mlc-tune/cubins in "
-                 "the user's cache folder");
+  app.add_option("--cuda-home", options.cuda_home, SettingHelp("cuda-home"));
+  app.add_option("--cubin-cache", options.cubin_cache, SettingHelp("cubin-cache"));
 }
 
 void AddStageOptions(CLI::App& app, CompileOptions& options) {
@@ -108,23 +106,25 @@ void AddStageOptions(CLI::App& app, CompileOptions& options) {
 
 }  // namespace
 
-std::optional<CompileOptions> ReadCompileOptions(int argc, char** argv, int& exit_code) {
-  CLI::App app{"Writes a library from an ONNX model and a tuning log."};
+std::optional<CompileOptions> ReadCompileOptions(int argc, char** argv,
+                                                 const settings::Lookup& lookup, int& exit_code) {
+  CLI::App app{"Writes a library from an ONNX model and a tuning log.", "mlc-compile"};
   app.footer(kFooter);
   CompileOptions options;
+  settings::Settings settings(settings::Program::kCompile, lookup);
   AddCommonOptions(app, options);
+  settings.AddFlags(app);
   AddKernelOptions(app, options);
   AddModelOptions(app, options);
   AddStageOptions(app, options);
   BeginGroup(app, "With --server");
   transport::AddClientFlags(app, options.server);
-  try {
-    app.parse(argc, argv);
-    if (options.output.empty() && options.emit.empty() && options.print_after.empty()) {
-      throw CLI::RequiredError("--output, --emit or --print-after");
-    }
-  } catch (const CLI::ParseError& error) {
-    exit_code = transport::EndParsing(app, error);
+  if (const std::optional<int> end = settings.Parse(app, argc, argv, std::cout, std::cerr)) {
+    exit_code = *end;
+    return std::nullopt;
+  }
+  if (options.output.empty() && options.emit.empty() && options.print_after.empty()) {
+    exit_code = transport::EndUsage("--output, --emit or --print-after is required", std::cerr);
     return std::nullopt;
   }
   return options;

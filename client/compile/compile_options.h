@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/rpc/channel.h"
+#include "base/settings/config_file.h"
 
 namespace mlc::client {
 
@@ -36,7 +37,9 @@ struct CompileOptions {
   bool verbose = false;
 };
 
-// Reads the command line. If it asks for help or is wrong, prints that and sets the exit code.
-std::optional<CompileOptions> ReadCompileOptions(int argc, char** argv, int& exit_code);
+// Reads the command line, and what variables and the configuration file say (base/settings). If it
+// asks for help or is wrong, prints that and sets the exit code.
+std::optional<CompileOptions> ReadCompileOptions(int argc, char** argv,
+                                                 const settings::Lookup& lookup, int& exit_code);
 
 }  // namespace mlc::client

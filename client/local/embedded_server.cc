@@ -87,7 +87,9 @@ Status EmbeddedServer::StartWorker() {
   std::vector<std::string> words = {options_.worker, "--server", server_->address(), "--threads",
                                     std::to_string(options_.threads), "--target", options_.device,
                                     // What it runs is the user's own, as it is in mlc-run.
-                                    "--sandbox", "best"};
+                                    "--sandbox", "best",
+                                    // Settings of a worker at a server are not for this one.
+                                    "--config", ""};
   if (!options_.cuda_home.empty()) {
     words.insert(words.end(), {"--cuda-home", options_.cuda_home});
   }

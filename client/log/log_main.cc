@@ -150,16 +150,39 @@ int Verify(const Flags& flags) {
   return code == 0 && !sound ? static_cast<int>(ExitCode::kStorage) : code;
 }
 
-// One sub-command: its name, its help and what it runs.
-CLI::App* Add(CLI::App& app, Flags& flags, const char* name, const char* help) {
-  CLI::App* command = app.add_subcommand(name, help);
-  command->add_option("FILE", flags.log.file, "tuning log")->required();
+constexpr char kFooter[] =
+    "Examples\n"
+    "  mlc-log stats tuning.db\n"
+    "  mlc-log best tuning.db --model resnet50.onnx\n"
+    "  mlc-log report tuning.db -o report.html\n"
+    "  mlc-log merge tuning.db other.db";
+
+// --help lists groups in the order in which they are added.
+constexpr char kReading[] = "To look into a log";
+constexpr char kMoving[] = "To move records";
+
+// A subcommand: its group, its name and its help. The examples are what follows its name.
+CLI::App* Begin(CLI::App& app, Flags& flags, const char* group, const char* name, const char* help,
+                const char* example) {
+  CLI::App* command = app.add_subcommand(name, help)->group(group);
+  command->footer("Examples\n  mlc-log " + std::string(name) + " tuning.db" + example);
+  command->get_help_ptr()->group("Common");
+  command->option_defaults()->group("Common");
+  command->add_option("FILE", flags.log.file, "tuning log")->required()->group("Positionals");
+  return command;
+}
+
+CLI::App* Add(CLI::App& app, Flags& flags, const char* group, const char* name, const char* help,
+              const char* example = "") {
+  CLI::App* command = Begin(app, flags, group, name, help, example);
   command->add_flag("--json", flags.log.json, "print JSON");
   return command;
 }
 
 void AddReading(CLI::App& app, Flags& flags, int& code) {
-  CLI::App* best = Add(app, flags, "best", "the fastest known configs of a workload or model");
+  CLI::App* best =
+      Add(app, flags, kReading, "best", "the fastest known configs of a workload or model",
+          " --model resnet50.onnx");
   best->add_option("WORKLOAD", flags.what, "a digest, or a file with the workload's text");
   best->add_option("--model", flags.model, "all tasks of an ONNX file");
   best->add_option("--dim", flags.dims, "NAME=N: size of a symbolic dimension of the model");
@@ -177,29 +200,30 @@ void AddReading(CLI::App& app, Flags& flags, int& code) {
     }
     code = Print(Best(flags));
   });
-  CLI::App* list = Add(app, flags, "list", "workloads, or the records of one");
+  CLI::App* list = Add(app, flags, kReading, "list", "workloads, or the records of one");
   list->add_option("WORKLOAD", flags.what, "a digest, or a file with the workload's text");
   list->add_option("--target", flags.log.target, "class text");
   list->callback([&] {
     flags.log.limit = 1'000'000'000;
     code = Print(ListCommand(flags.log, flags.what));
   });
-  CLI::App* show = Add(app, flags, "show", "everything about one record");
+  CLI::App* show = Add(app, flags, kReading, "show", "everything about one record", " 42");
   show->add_option("RECORD", flags.what, "its number or task_uid")->required();
   show->callback([&] { code = Print(ShowCommand(flags.log, flags.what)); });
-  CLI::App* explain = Add(app, flags, "explain", "why a config is fast or slow, in words");
+  CLI::App* explain =
+      Add(app, flags, kReading, "explain", "why a config is fast or slow, in words", " 42");
   explain->add_option("WHAT", flags.what, "a record, or a workload for its best")->required();
   explain->add_option("--target", flags.log.target, "class text");
   explain->callback([&] { code = Print(ExplainCommand(flags.log, flags.what)); });
-  CLI::App* stats = Add(app, flags, "stats", "how much of what the log holds");
+  CLI::App* stats = Add(app, flags, kReading, "stats", "how much of what the log holds");
   stats->callback([&] { code = Print(StatsCommand(flags.log)); });
-  CLI::App* verify = Add(app, flags, "verify", "check the file and every record in it");
+  CLI::App* verify = Add(app, flags, kReading, "verify", "check the file and every record in it");
   verify->callback([&] { code = Verify(flags); });
 }
 
 void AddReport(CLI::App& app, Flags& flags, int& code) {
-  CLI::App* report = app.add_subcommand("report", "one HTML file about a job");
-  report->add_option("FILE", flags.log.file, "tuning log")->required();
+  CLI::App* report =
+      Begin(app, flags, kReading, "report", "one HTML file about a job", " -o report.html");
   CLI::Option* job = report->add_option(
       "--job", flags.job.job, "its id, or the first digits; default: the newest of the log");
   report
@@ -211,19 +235,22 @@ void AddReport(CLI::App& app, Flags& flags, int& code) {
 }
 
 void AddMoving(CLI::App& app, Flags& flags, int& code) {
-  CLI::App* out = Add(app, flags, "export", "write workloads and records as JSON lines");
+  CLI::App* out = Add(app, flags, kMoving, "export", "write workloads and records as JSON lines",
+                      " records.jsonl");
   out->add_option("TO", flags.other, "file; standard output if not given");
   out->callback([&] {
     const Status status = ExportTo(flags);
     code = status.ok() ? 0 : Print(status);
   });
-  CLI::App* in = Add(app, flags, "import", "add workloads and records from JSON lines");
+  CLI::App* in = Add(app, flags, kMoving, "import", "add workloads and records from JSON lines",
+                     " records.jsonl");
   in->add_option("FROM", flags.other, "file")->required();
   in->callback([&] { code = Print(ImportFrom(flags)); });
-  CLI::App* merge = Add(app, flags, "merge", "add what another log holds");
+  CLI::App* merge = Add(app, flags, kMoving, "merge", "add what another log holds", " other.db");
   merge->add_option("FROM", flags.other, "the other log")->required();
   merge->callback([&] { code = Print(MergeFrom(flags)); });
-  CLI::App* snapshot = Add(app, flags, "snapshot", "write a closed copy for builds to read");
+  CLI::App* snapshot = Add(app, flags, kMoving, "snapshot",
+                           "write a closed copy for builds to read", " --into /srv/snapshots");
   snapshot->add_option("TO", flags.other, "file");
   snapshot->add_option("--into", flags.folder,
                        "folder: a new file there, with latest.db as a link to it");
@@ -244,7 +271,9 @@ int Main(int argc, char** argv) {
   Flags flags;
   int code = 0;
   CLI::App app("mlc-log: looks into a tuning log and moves records between logs", "mlc-log");
-  app.set_version_flag("--version", VersionText("mlc-log"));
+  app.footer(kFooter);
+  app.get_help_ptr()->group("Common");
+  app.set_version_flag("--version", VersionText("mlc-log"))->group("Common");
   app.require_subcommand(1);
   AddReading(app, flags, code);
   AddReport(app, flags, code);

@@ -5,8 +5,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/exit_code.h"
@@ -15,6 +18,8 @@
 #include "base/process/arguments.h"
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
+#include "base/settings/setting_table.h"
+#include "base/settings/settings.h"
 #include "base/version.h"
 #include "client/model/dims.h"
 #include "client/model/model_library.h"
@@ -155,20 +160,32 @@ Result<ExitCode> RunReference(const Options& options) {
   return ExitCode::kOk;
 }
 
-int Main(int argc, char** argv) {
-  CLI::App app{
-      "Runs a compiled model: checks its outputs, times it, profiles its kernels.\n\n"
-      "  mlc-run resnet50 --inputs in --check expected --bench 3\n"
-      "  mlc-run --reference resnet50.onnx --inputs in --outputs expected\n"};
-  app.set_version_flag("--version", VersionText("mlc-run"));
-  Options options;
+constexpr char kFooter[] =
+    "Examples\n"
+    "  mlc-run resnet50 --bench 3\n"
+    "  mlc-run resnet50 --inputs in --check expected --bench 3\n"
+    "  mlc-run --reference resnet50.onnx --inputs in --outputs expected";
+
+consteval const char* SettingHelp(std::string_view name) {
+  return settings::HelpOf(settings::Program::kRun, name);
+}
+
+// --help lists groups, and options in them, in the order in which they are added.
+void BeginGroup(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
+
+void AddCommonFlags(CLI::App& app, Options& options) {
   app.add_option("DIR", options.directory, "folder that mlc-compile wrote");
-  app.add_option("--reference", options.reference_model,
-                 "evaluate this ONNX model plainly instead, in double precision");
-  app.add_option("--inputs", options.inputs,
-                 "folder with input_K.pb or input_K.npy; random inputs without it");
-  app.add_option("--outputs", options.outputs, "write output_K.pb there");
-  app.add_option("--check", options.check, "folder with the expected output_K.pb or output_K.npy");
+  BeginGroup(app, "Common");
+  app.get_help_ptr()->group("Common");
+  app.set_version_flag("--version", VersionText("mlc-run"));
+  app.add_option("--threads", options.threads, SettingHelp("threads"))->check(CLI::Range(0, 1024));
+  app.add_option("--device", options.device, SettingHelp("device"))
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_flag("--json", options.json, "one JSON document");
+}
+
+void AddTensorFlags(CLI::App& app, Options& options) {
   // Also refuses what is no number.
   const CLI::Validator finite(
       [](const std::string& text) {
@@ -176,36 +193,48 @@ int Main(int argc, char** argv) {
         return value >= 0 && std::isfinite(value) ? "" : "is to be a number, 0 or more";
       },
       "");
+  BeginGroup(app, "Inputs and outputs");
+  app.add_option("--inputs", options.inputs,
+                 "folder with input_K.pb or input_K.npy; random inputs without it");
+  app.add_option("--seed", options.seed, "of random inputs")->capture_default_str();
+  app.add_option("--outputs", options.outputs, "write output_K.pb there");
+  app.add_option("--check", options.check, "folder with the expected output_K.pb or output_K.npy");
   app.add_option("--rtol", options.rtol, "tolerance over the largest magnitude of the reference")
       ->check(finite)
       ->capture_default_str();
   app.add_option("--atol", options.atol, "tolerance added to it")
       ->check(finite)
       ->capture_default_str();
+  BeginGroup(app, "Times");
   app.add_option(
          "--bench", options.bench_seconds,
          "time runs for so many seconds; on a GPU with its own clock, on data that it holds")
       ->check(finite);
-  app.add_option("--threads", options.threads,
-                 "threads of the session; 0 means one for each core of one socket")
-      ->check(CLI::Range(0, 1024));
-  app.add_option("--device", options.device, "GPU of a library for GPUs, as the driver counts")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--seed", options.seed, "of random inputs")->capture_default_str();
-  app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension, for --reference");
   CLI::Option* profile = app.add_flag("--profile", options.profile, "time per kernel");
   app.add_option("--html", options.html, "write the profile to this HTML file as well")
       ->needs(profile);
-  app.add_flag("--json", options.json, "one JSON document");
-  try {
-    app.parse(argc, argv);
-    if (options.directory.empty() == options.reference_model.empty()) {
-      throw CLI::ValidationError("DIR",
-                                 "give either the folder of a compiled model or --reference MODEL");
-    }
-  } catch (const CLI::ParseError& error) {
-    return transport::EndParsing(app, error);
+  BeginGroup(app, "Reference");
+  app.add_option("--reference", options.reference_model,
+                 "evaluate this ONNX model plainly instead, in double precision");
+  app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension, for --reference");
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app("mlc-run: runs a compiled model: checks its outputs, times it, profiles its kernels",
+               "mlc-run");
+  app.footer(kFooter);
+  settings::Settings settings(settings::Program::kRun,
+                              [](const char* name) { return std::getenv(name); });
+  AddCommonFlags(app, options);
+  settings.AddFlags(app);
+  AddTensorFlags(app, options);
+  if (const std::optional<int> end = settings.Parse(app, argc, argv, std::cout, std::cerr)) {
+    return *end;
+  }
+  if (options.directory.empty() == options.reference_model.empty()) {
+    return transport::EndUsage(
+        "DIR: give either the folder of a compiled model or --reference MODEL", std::cerr);
   }
   const Result<ExitCode> result =
       options.reference_model.empty() ? RunLibrary(options) : RunReference(options);

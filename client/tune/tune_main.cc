@@ -11,7 +11,6 @@
 #include "base/exit_code.h"
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
-#include "base/rpc/flags.h"
 #include "client/tune/interrupt.h"
 #include "client/tune/options/tune_options.h"
 #include "client/tune/server_verbs.h"
@@ -42,26 +41,21 @@ ProgressForm FormOf(const TuneOptions& options) {
                                       FromEnvironment("LANG"))};
 }
 
-transport::ChannelOptions ServerOf(const TuneOptions& options) {
-  transport::ChannelOptions server = options.Server();
-  transport::FillMissing(server, [](const char* name) { return std::getenv(name); });
-  return server;
-}
-
 Result<ExitCode> Run(const TuneSession& session) {
   if (session.options.verb != TuneVerb::kTune) return AtServer(session);
   return session.options.server.empty() ? TuneLocal(session) : TuneRemote(session);
 }
 
 int Main(int argc, char** argv) {
-  const ParsedCommand command = ParseTuneCommand(argc, argv);
+  const ParsedCommand command =
+      ParseTuneCommand(argc, argv, [](const char* name) { return std::getenv(name); });
   if (command.exit_code >= 0) {
     (command.exit_code == 0 ? std::cout : std::cerr) << command.message;
     return command.exit_code;
   }
   const TuneOptions& options = command.options;
   Interrupt interrupt;
-  const Result<ExitCode> code = Run({options, ServerOf(options), FormOf(options), interrupt});
+  const Result<ExitCode> code = Run({options, options.Server(), FormOf(options), interrupt});
   if (code.ok()) return static_cast<int>(*code);
   std::cerr << "mlc-tune: " << code.status().message() << std::endl;
   return static_cast<int>(ExitCodeOf(code.status()));

@@ -10,7 +10,7 @@ namespace mlc::client {
 
 struct TuneSession {
   const TuneOptions& options;
-  transport::ChannelOptions server;  // from --server and the environment
+  transport::ChannelOptions server;  // where --server is
   ProgressForm progress;
   Interrupt& interrupt;
 };

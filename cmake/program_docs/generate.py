@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes what follows from the --help of the programs.
 
-    generate.py pages BIN FOLDER            the reference pages, FOLDER/PROGRAM.md
+    generate.py pages BIN FOLDER            the reference pages, FOLDER/PROGRAM.md and the page
+                                            of the configuration file
     generate.py share BIN FOLDER VERSION    manual pages and shell completion, below FOLDER
 
 BIN holds the built programs. Help texts are the only source: to change a page, change the program.
@@ -12,6 +13,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import completion
+import config_page
 import help_text
 import man_page
 import markdown
@@ -21,10 +23,9 @@ COMMAND = "ninja -C build/release program_pages"
 
 def pages(folder):
     """{file name: text} of the reference pages of the programs in `folder`."""
-    return {
-        f"{name}.md": markdown.write(help_text.read(folder, name), COMMAND)
-        for name in help_text.PROGRAMS
-    }
+    helps = [help_text.read(folder, name) for name in help_text.PROGRAMS]
+    files = {f"{page.name}.md": markdown.write(page, COMMAND) for page in helps}
+    return {**files, "configuration.md": config_page.write(helps, COMMAND)}
 
 
 def share(folder, version):

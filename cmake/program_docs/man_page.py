@@ -19,6 +19,11 @@ EXIT_STATUS = (
     ("130", "interrupted or cancelled"),
 )
 
+CONFIG_FILE = (
+    "Settings in TOML: the options above that have an environment variable. A flag wins over a "
+    "variable, a variable over the file."
+)
+
 
 def roff(text):
     """Text that troff prints as it stands."""
@@ -67,6 +72,8 @@ def write(page, version, others):
         out += [roff(sub.usage), *groups(sub, ".SS"), *text_lines(sub.epilogue)]
     if page.epilogue:
         out += [".SH NOTES", *text_lines(page.epilogue)]
+    if any("--config" in item.names for item in page.options()):
+        out += [".SH FILES", ".TP", "\\fI~/.config/mlc/config.toml\\fR", roff(CONFIG_FILE)]
     out.append(".SH EXIT STATUS")
     for code, meaning in EXIT_STATUS:
         out += [".TP", f"\\fB{code}\\fR", roff(meaning)]

@@ -131,5 +131,7 @@ def write(page, command):
     if page.epilogue:
         out += ["", "## Notes", "", *paragraphs(page.epilogue)]
     links = [*SEE_ALSO.get(page.name, []), ("Exit codes", "exit-codes.md")]
+    if any("--config" in item.names for item in page.options()):
+        links.insert(-1, ("Configuration file", "configuration.md"))
     out += ["", "## See also", "", *(f"- [{text}]({link})" for text, link in links)]
     return "\n".join(out) + "\n"

@@ -109,7 +109,7 @@ int Run(const Options& options) {
 
 int main(int argc, char** argv) {
   mlc::Options options;
-  std::string target, sandbox;
+  std::string target, sandbox, settings;
   CLI::App app("a worker that measures nothing");
   app.add_option("--server", options.server)->required();
   app.add_option("--name", options.name);
@@ -118,6 +118,7 @@ int main(int argc, char** argv) {
   app.add_option("--slots", options.slots);
   app.add_option("--target", target);
   app.add_option("--sandbox", sandbox);
+  app.add_option("--config", settings);
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGTERM, [](int) { mlc::draining = 1; });
   return mlc::Run(options);

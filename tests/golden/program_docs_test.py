@@ -20,6 +20,7 @@ SOURCE = pathlib.Path(sys.argv[2]).resolve()
 sys.dont_write_bytecode = True  # the source folder stays as it is
 sys.path.insert(0, str(SOURCE / "cmake/program_docs"))
 import completion
+import config_page
 import generate
 import help_text
 import man_page
@@ -126,6 +127,35 @@ class ProgramDocsTest(unittest.TestCase):
                     option = f" -{'l' if flag[1] == '-' else 's'} {flag.lstrip('-')} "
                     self.assertTrue(any(option in line for line in lines), f"{sub.name} {flag}")
 
+    def test_settings_are_keys_variables_and_flags_of_one_name(self):
+        page = (SOURCE / "docs/reference/configuration.md").read_text()
+        every = 0
+        for program in help_text.PROGRAMS:
+            found = config_page.settings(help_text.read(BIN, program))
+            man = self.share[f"man/man1/{program}.1"].replace("\\-", "-")
+            for name, item in found.items():
+                variables = config_page.variable(name), config_page.variable(name, program)
+                self.assertIn(item.environment, variables, f"{program} --{name}")
+                self.assertIn(f"`{name}`, `{item.environment}`", page, f"{program} --{name}")
+                self.assertIn(f"Environment variable: {item.environment}.", man)
+            printed = self.printed_config(program) if found else set()
+            self.assertEqual(printed, set(found), f"{program} --print-config has every setting")
+            every += len(found)
+        self.assertGreater(every, 60)
+
+    def printed_config(self, program):
+        """Keys that a program prints, with or without a value."""
+        done = subprocess.run(
+            [BIN / program, "--print-config"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PATH": "/usr/bin:/bin"},
+        )
+        self.assertIn(f"\n[{program}]\n", done.stdout)
+        body = done.stdout.partition(f"[{program}]\n")[2]
+        return set(re.findall(r"^(?:# )?([a-z-]+)(?: =| is not set)", body, re.M))
+
     def test_subcommands_are_found(self):
         def found(program):
             return [sub.name for sub in help_text.read(BIN, program).subcommands]
@@ -148,6 +178,7 @@ class ProgramDocsTest(unittest.TestCase):
         self.assertEqual(offered("mlc-log ver"), ["verify"])
         self.assertEqual(offered("mlc-tune dra"), ["drain"])
         self.assertEqual(offered("mlc-tune watch --rec"), ["--reconnect-timeout"])
+        self.assertEqual(offered("mlc-server --print"), ["--print-config"])
         self.assertEqual(offered("mlc-tune jobs --tri"), [])
         self.assertEqual(offered("mlc-log snapshot --in"), ["--into"])
         self.assertEqual(offered("mlc-log verify --in"), [])

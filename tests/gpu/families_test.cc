@@ -150,7 +150,7 @@ TEST_P(GpuFamilies, AgreesWithTheReference) {
     EXPECT_EQ(fault, "") << "again: " << schedule::OneCase(c.seed)
                          << " gpu_families_test --gtest_filter='*/" << subject.name
                          << "'\nor: mlc-worker --target cuda --seed " << c.seed
-                         << " --trial FILE --config '" << (c.trial ? c.trial->config : "")
+                         << " --trial FILE --trial-config '" << (c.trial ? c.trial->config : "")
                          << "', with this in FILE:\n"
                          << (c.trial ? c.trial->workload : "");
     if (!fault.empty()) continue;

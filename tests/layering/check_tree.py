@@ -12,13 +12,14 @@ ALLOWED = {
     "base": "",
     "base/machine": "",
     "base/process": "base base/sandbox",
-    "base/rpc": "base base/tls",
+    "base/rpc": "base base/settings base/tls",
     "base/sandbox": "base base/machine",
+    "base/settings": "base base/process",
     "base/tls": "base",
     "base/wire": "base proto",
     "client/compile": (
-        "base base/machine base/process base/rpc base/wire client/model client/service client/target "
-        "compiler/backend compiler/build compiler/codegen compiler/codegen/cuda compiler/front compiler/graph "
+        "base base/machine base/process base/rpc base/settings base/wire client/model client/service "
+        "client/target compiler/backend compiler/build compiler/codegen compiler/codegen/cuda compiler/front compiler/graph "
         "compiler/graph/physical compiler/package compiler/schedule/cuda/user_kernel compiler/schedule/space "
         "compiler/target costmodel costmodel/history db db/sqlite proto"),
     "client/local": (
@@ -38,7 +39,7 @@ ALLOWED = {
         "compiler/schedule/space compiler/target costmodel db db/sqlite"),
     "client/report/page": "base",
     "client/run": (
-        "base base/machine base/process client/model client/report/page compiler/graph "
+        "base base/machine base/process base/settings client/model client/report/page compiler/graph "
         "compiler/graph/evaluate compiler/graph/onnx compiler/graph/passes"),
     "client/service": "base base/machine base/rpc base/wire client/target compiler/backend compiler/target proto",
     "client/target": "base compiler/backend compiler/build compiler/runtime compiler/target",
@@ -46,7 +47,7 @@ ALLOWED = {
         "base base/machine base/process base/rpc base/wire client/local client/model client/progress "
         "client/report client/report/page client/service client/target client/tune/options compiler/backend "
         "compiler/front compiler/schedule/cuda/user_kernel compiler/target proto server/search"),
-    "client/tune/options": "base base/process base/rpc client/model client/target compiler/target",
+    "client/tune/options": "base base/process base/rpc base/settings client/model client/target compiler/target",
     "compiler/backend": (
         "compiler/graph/passes compiler/graph/physical compiler/schedule/cpu/attention "
         "compiler/schedule/cpu/contraction compiler/schedule/cpu/depthwise compiler/schedule/cpu/pointwise "
@@ -133,8 +134,8 @@ ALLOWED = {
     "db/sqlite": "base base/process db",
     "proto": "",
     "server": (
-        "base base/machine base/process base/rpc db/snapshot db/sqlite server/api server/fleet server/jobs "
-        "server/logging server/metrics server/search server/tuner"),
+        "base base/machine base/process base/rpc base/settings db/snapshot db/sqlite server/api server/fleet "
+        "server/jobs server/logging server/metrics server/search server/tuner"),
     "server/api": (
         "base base/rpc base/tls base/wire proto server/jobs server/metrics server/security server/tuner server/workers"),
     "server/fleet": "base base/process server/scheduler",
@@ -151,8 +152,8 @@ ALLOWED = {
         "server/metrics server/scheduler server/search server/security server/workers"),
     "server/workers": "base db server/scheduler",
     "worker": (
-        "base base/machine base/process base/rpc base/sandbox compiler/build compiler/schedule/space "
-        "compiler/target worker/agent worker/check worker/device/cpu worker/device/fleet worker/doctor "
+        "base base/machine base/process base/rpc base/sandbox base/settings compiler/build "
+        "compiler/schedule/space compiler/target worker/agent worker/check worker/device/cpu worker/device/fleet worker/doctor "
         "worker/engine worker/measure"),
     "worker/agent": (
         "base base/rpc base/wire compiler/schedule/cuda/user_kernel compiler/schedule/space "
@@ -192,6 +193,7 @@ VENDORS = {
     r"<(grpc|grpcpp)/": {"base/rpc", "base/tls", "base/wire", "server/api", "server/security",
                            "worker/agent", "client/service", "proto"},
     r"<openssl/": {"base/tls", "base/rpc", "server/security"},
+    r"<toml\+\+/": {"base/settings"},
     r"<zlib\.h>": {"compiler/schedule/cuda/user_kernel"},
 }
 # Below the layer of calls, the server knows no message of the wire: no generated or library header of protobuf reaches

@@ -4,12 +4,19 @@
 // it does. Rows stand in the order in which commands have them.
 #pragma once
 
+#include <string_view>
 #include <tuple>
 
+#include "base/settings/setting_table.h"
 #include "client/tune/options/flag.h"
 #include "client/tune/options/tune_options.h"
 
 namespace mlc::client {
+
+// Flags that a variable or the configuration file can stand for have their help there.
+consteval const char* SettingHelp(std::string_view name) {
+  return settings::HelpOf(settings::Program::kTune, name);
+}
 
 inline constexpr const char* kPrecisions[] = {"model", "fp32", "tf32", "fp16", "bf16"};
 
@@ -41,17 +48,12 @@ inline constexpr std::tuple kTuneFlags{
     Flag{&O::shared, "--shared", G::kKernel, "dynamic shared memory of a block, in bytes"}
         .In(0, 1 << 20)
         .Repeated(R::kAgain),
-    Flag{&O::target, "--target", G::kCommon,
-         "; with --server, auto, cpu and cuda are its workers', if of one class"}
-        .Repeated(R::kCompile),
-    Flag{&O::threads, "--threads", G::kModel,
-         "threads of the kernels; 0 means one for each core of one socket"}
-        .In(0, 1024)
-        .Repeated(R::kCompile),
-    Flag{&O::log, "--log", G::kCommon, "tuning log of the embedded server"},
-    Flag{&O::server, "--server", G::kCommon, "address of an mlc-server; embedded if not given"}
-        .AlsoOf(V::kJobs, V::kWatch, V::kCancel, V::kWorkers, V::kDrain, V::kQuarantine,
-                V::kRelease),
+    Flag{&O::target, "--target", G::kCommon, SettingHelp("target")}.Repeated(R::kCompile),
+    Flag{&O::threads, "--threads", G::kModel, SettingHelp("threads")}.In(0, 1024).Repeated(
+        R::kCompile),
+    Flag{&O::log, "--log", G::kCommon, SettingHelp("log")},
+    Flag{&O::server, "--server", G::kCommon, SettingHelp("server")}.AlsoOf(
+        V::kJobs, V::kWatch, V::kCancel, V::kWorkers, V::kDrain, V::kQuarantine, V::kRelease),
     Flag{&O::dims, "--dim", G::kModel, "NAME=N: size of a symbolic dimension; repeatable"}.Repeated(
         R::kCompile),
     Flag{&O::precision, "--precision", G::kModel,
@@ -65,24 +67,18 @@ inline constexpr std::tuple kTuneFlags{
     Flag{&O::skipped_passes, "--skip-pass", G::kModel,
          "leave this pass of the compiler out, for example merge_siblings; repeatable"}
         .Repeated(R::kCompile),
-    Flag{&O::cuda_home, "--cuda-home", G::kGpu,
-         "where NVRTC and CUPTI are; default: the usual places"}
-        .Repeated(R::kCompile),
+    Flag{&O::cuda_home, "--cuda-home", G::kGpu, SettingHelp("cuda-home")}.Repeated(R::kCompile),
     Flag{&O::whole_model, "--whole-model", G::kGpu,
          "with GPUs of this machine: how many runners-up to time in the whole model at the end; "
          "0: none; default: a tenth of the trials, at most 48"}
         .In(0, 10'000)
         .Repeated(R::kAgain),
-    Flag{&O::cubin_cache, "--cubin-cache", G::kGpu,
-         "folder of compiled device code, or off; default: mlc-tune/cubins in the user's cache "
-         "folder"}
-        .Repeated(R::kAgain),
+    Flag{&O::cubin_cache, "--cubin-cache", G::kGpu, SettingHelp("cubin-cache")}.Repeated(R::kAgain),
     Flag{&O::time_budget_ms, "--time-budget", G::kCommon,
          "stop after this long, for example 10m or 1h30m"}
         .Duration()
         .Sent("time_budget_ms"),
-    Flag{&O::worker, "--worker", G::kSearch, "mlc-worker program of the embedded server"}.Repeated(
-        R::kAgain),
+    Flag{&O::worker, "--worker", G::kSearch, SettingHelp("worker")}.Repeated(R::kAgain),
     Flag{&O::seed, "--seed", G::kSearch, "of the search"}.Sent("seed").Repeated(R::kAgain),
     Flag{&O::resume, "--resume", G::kSearch, "go on with the last run (the default)"},
     Flag{&O::fresh, "--fresh", G::kSearch, "start anew and ignore what the log knows"}
@@ -113,7 +109,7 @@ inline constexpr std::tuple kTuneFlags{
         .Repeated(R::kAgain),
     Flag{&O::detach, "--detach", G::kServer, "submit the job and leave it to run"},
     Flag{&O::reconnect_timeout_ms, "--reconnect-timeout", G::kServer,
-         "how long to keep retrying if the connection to the server is lost; default: 15m"}
+         SettingHelp("reconnect-timeout")}
         .Duration()
         .AlsoOf(V::kWatch),
 };

@@ -7,9 +7,9 @@
 #include <sstream>
 #include <string_view>
 
-#include "base/exit_code.h"
 #include "base/process/arguments.h"
 #include "base/rpc/flags.h"
+#include "base/settings/settings.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "client/model/tolerance_flag.h"
@@ -67,13 +67,20 @@ CLI::Option* Add(CLI::App& app, const FlagInfo& flag, std::optional<target::Dim3
   return app.add_option_function<std::string>(flag.name, read, flag.help)->type_name("X[,Y[,Z]]");
 }
 
+// "15m", "90s".
+std::string DurationText(int64_t ms) {
+  const int64_t seconds = ms / 1000;
+  return seconds % 60 == 0 ? std::to_string(seconds / 60) + "m" : std::to_string(seconds) + "s";
+}
+
 CLI::Option* AddDuration(CLI::App& app, const FlagInfo& flag, int64_t& ms) {
   const auto read = [name = flag.name, &ms](const std::string& text) {
     const Result<int64_t> duration = ParseDuration(text);
     if (!duration.ok()) throw CLI::ValidationError(name, duration.status().message());
     ms = *duration;
   };
-  return app.add_option_function<std::string>(flag.name, read, flag.help);
+  CLI::Option* option = app.add_option_function<std::string>(flag.name, read, flag.help);
+  return ms == 0 ? option : option->default_str(DurationText(ms));
 }
 
 template <std::integral Integer>
@@ -88,9 +95,10 @@ CLI::Option* Add(CLI::App& app, const FlagInfo& flag, Integer& value) {
 }
 
 // In the order of --help: group by group.
-void AddFlags(CLI::App& app, TuneOptions& options) {
+void AddFlags(CLI::App& app, TuneOptions& options, settings::Settings& settings) {
+  app.option_defaults()->group(kGroups[0]);
   app.get_help_ptr()->group(kGroups[0]);
-  app.set_version_flag("--version", VersionText("mlc-tune"))->group(kGroups[0]);
+  app.set_version_flag("--version", VersionText("mlc-tune"));
   for (size_t group = 0; group < std::size(kGroups); ++group) {
     ForEachFlag([&](const auto& flag) {
       const FlagInfo& info = flag.info;
@@ -98,13 +106,15 @@ void AddFlags(CLI::App& app, TuneOptions& options) {
       CLI::Option* option = Add(app, info, options.*(flag.member))->group(kGroups[group]);
       if (info.excludes != nullptr) option->excludes(app.get_option(info.excludes));
     });
+    if (group == static_cast<size_t>(FlagGroup::kCommon)) settings.AddFlags(app);
     if (group != static_cast<size_t>(FlagGroup::kServer)) continue;
     app.option_defaults()->group(kGroups[group]);
     transport::AddClientFlags(app, options.channel);
   }
 }
 
-void AddVerb(CLI::App& app, const VerbInfo& verb, TuneOptions& options) {
+void AddVerb(CLI::App& app, const VerbInfo& verb, TuneOptions& options,
+             settings::Settings& settings) {
   CLI::App* command = app.add_subcommand(verb.name, verb.help)->group("At a server");
   std::string example = "mlc-tune " + std::string(verb.name);
   if (verb.about != nullptr) {
@@ -123,13 +133,15 @@ void AddVerb(CLI::App& app, const VerbInfo& verb, TuneOptions& options) {
         info.excludes == nullptr ? nullptr : command->get_option_no_throw(info.excludes);
     if (other != nullptr) option->excludes(other);
   });
+  command->option_defaults()->group(kGroups[0]);
+  settings.AddFlags(*command);
   command->option_defaults()->group("The connection");
   transport::AddClientFlags(*command, options.channel);
 }
 
-void AddVerbs(CLI::App& app, TuneOptions& options) {
+void AddVerbs(CLI::App& app, TuneOptions& options, settings::Settings& settings) {
   app.require_subcommand(0, 1);
-  for (const VerbInfo& verb : kTuneVerbs) AddVerb(app, verb, options);
+  for (const VerbInfo& verb : kTuneVerbs) AddVerb(app, verb, options, settings);
 }
 
 // What is wrong with the flags of a user-supplied kernel; empty if nothing.
@@ -147,9 +159,9 @@ std::string CheckKernel(const TuneOptions& options) {
 
 // Sets the verb; what is wrong with its flags, empty if nothing. Those of a connection may also
 // stand before it.
-std::string SetVerb(CLI::App& app, TuneOptions& options) {
+std::string SetVerb(const CLI::App& app, TuneOptions& options) {
   for (const VerbInfo& verb : kTuneVerbs) {
-    CLI::App* command = app.get_subcommand(verb.name);
+    const CLI::App* command = app.get_subcommand(verb.name);
     if (!command->parsed()) continue;
     options.verb = verb.verb;
     for (const CLI::Option* option : app.get_options()) {
@@ -201,25 +213,24 @@ Result<int64_t> ParseDuration(const std::string& text) {
   return total;
 }
 
-ParsedCommand ParseTuneCommand(int argc, const char* const* argv) {
+ParsedCommand ParseTuneCommand(int argc, const char* const* argv, const settings::Lookup& lookup) {
   ParsedCommand parsed;
+  settings::Settings settings(settings::Program::kTune, lookup);
   CLI::App app("mlc-tune: finds fast kernels for a model on the hardware at hand", "mlc-tune");
   app.footer(kFooter);
-  AddFlags(app, parsed.options);
-  AddVerbs(app, parsed.options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream words;
-    parsed.exit_code = transport::EndParsing(app, error, words, words);
+  AddFlags(app, parsed.options, settings);
+  AddVerbs(app, parsed.options, settings);
+  std::ostringstream words;
+  if (const std::optional<int> end = settings.Parse(app, argc, argv, words, words)) {
+    parsed.exit_code = *end;
     parsed.message = words.str();
     return parsed;
   }
   std::string wrong = SetVerb(app, parsed.options);
   if (wrong.empty() && parsed.options.verb == TuneVerb::kTune) wrong = CheckJob(parsed.options);
   if (!wrong.empty()) {
-    parsed.message = wrong + "\nRun with --help for more information.\n";
-    parsed.exit_code = static_cast<int>(ExitCode::kUsage);
+    parsed.exit_code = transport::EndUsage(wrong, words);
+    parsed.message = words.str();
     return parsed;
   }
   if (parsed.options.is_raw() && app.count("--target") == 0) parsed.options.target = "cuda";

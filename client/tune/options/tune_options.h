@@ -1,4 +1,5 @@
-// The command line of mlc-tune, parsed and checked. Pure but for the help text.
+// The command line of mlc-tune, parsed and checked. Pure but for the help text, variables and the
+// configuration file.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "base/rpc/channel.h"
+#include "base/settings/config_file.h"
 #include "base/status.h"
 #include "compiler/target/launch.h"
 
@@ -87,7 +89,8 @@ struct ParsedCommand {
   std::string message;  // help, version or what is wrong with the arguments
   int exit_code = -1;   // -1: go on
 };
-ParsedCommand ParseTuneCommand(int argc, const char* const* argv);
+// Variables and the configuration file stand for flags that are not given (base/settings).
+ParsedCommand ParseTuneCommand(int argc, const char* const* argv, const settings::Lookup& lookup);
 
 // `text` as one word of a POSIX shell.
 std::string ShellQuoted(const std::string& text);

@@ -30,6 +30,10 @@ if(NOT EXISTS ${MODELS}/resnet18.onnx)
   return()
 endif()
 file(REMOVE_RECURSE ${SCRATCH})
+# What a user likes to have changes nothing of what a build makes.
+set(ENV{MLC_SERVER} nowhere.invalid:1)
+set(ENV{MLC_THREADS} 99999)
+set(ENV{MLC_CONFIG} ${SCRATCH}/no_such_file.toml)
 build_project(from_build_tree -Dmlc_DIR=${BUILD_TREE})
 run(${CMAKE_COMMAND} --install ${BUILD_TREE} --prefix ${SCRATCH}/prefix --component compile)
 # Moved, so that no path of the build can be in it.

@@ -24,7 +24,8 @@ using ::testing::Not;
 
 ParsedCommand Parse(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "mlc-tune");
-  return ParseTuneCommand(static_cast<int>(arguments.size()), arguments.data());
+  return ParseTuneCommand(static_cast<int>(arguments.size()), arguments.data(),
+                          [](const char*) -> const char* { return nullptr; });
 }
 
 TEST(TuneOptionsTest, ReadsEveryFlag) {

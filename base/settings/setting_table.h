@@ -1,0 +1,145 @@
+// The settings of the programs, once: flags, variables, keys of the configuration file and what
+// --help says of them follow from this table. A new setting is a row here, and a flag of that name
+// whose help is HelpOf its row.
+#pragma once
+
+#include <span>
+
+#include "base/settings/setting.h"
+
+namespace mlc::settings {
+namespace table {
+
+using K = ValueKind;
+
+constexpr uint8_t kTune = static_cast<uint8_t>(Program::kTune);
+constexpr uint8_t kCompile = static_cast<uint8_t>(Program::kCompile);
+constexpr uint8_t kRun = static_cast<uint8_t>(Program::kRun);
+constexpr uint8_t kServer = static_cast<uint8_t>(Program::kServer);
+constexpr uint8_t kWorker = static_cast<uint8_t>(Program::kWorker);
+constexpr uint8_t kClients = kTune | kCompile | kWorker;
+
+constexpr Setting Shared(std::string_view name, K kind, uint8_t programs, const char* help) {
+  return {name, kind, Scope::kAllPrograms, programs, help};
+}
+constexpr Setting Own(std::string_view name, K kind, uint8_t program, const char* help) {
+  return {name, kind, Scope::kOwn, program, help};
+}
+
+// A setting that programs explain in different words has a row for each. `server` goes first: the
+// rows for the network depend on it.
+inline constexpr Setting kRows[] = {
+    Shared("server", K::kText, kTune, "address of an mlc-server; embedded if not given")
+        .YieldsTo("log"),
+    Shared("server", K::kText, kCompile,
+           "mlc-server to ask for the best kernels instead, in one call")
+        .YieldsTo("log"),
+    Shared("server", K::kText, kWorker, "HOST:PORT or unix:PATH"),
+    Shared("tls-cert", K::kPath, kClients, "PEM certificate of this client, with its chain")
+        .YieldsTo("tls-key")
+        .ForNetwork(),
+    Shared("tls-key", K::kPath, kClients, "PEM key of --tls-cert")
+        .YieldsTo("tls-cert")
+        .ForNetwork(),
+    Shared("tls-ca", K::kPath, kClients, "PEM certificates that sign the other side's")
+        .ForNetwork(),
+    Shared("tls-crl", K::kPath, kClients,
+           "PEM list of revoked certificates of the other side, signed by --tls-ca")
+        .ForNetwork(),
+    Shared("token-file", K::kPath, kClients, "file with a bearer token, instead of --tls-cert")
+        .ForNetwork(),
+    Shared("server-name", K::kText, kClients,
+           "name in the server's certificate, if it is not the host of --server")
+        .ForNetwork(),
+    Shared("log", K::kPath, kTune, "tuning log of the embedded server"),
+    Shared("log", K::kPath, kCompile, "tuning log or snapshot with the best kernels"),
+    Shared("target", K::kText, kTune,
+           "; with --server, auto, cpu and cuda are its workers', if of one class"),
+    Shared("target", K::kText, kCompile,
+           "; auto is what the log, the lock file or the server has records of, if that is "
+           "this machine's or one class; with --server, cpu and cuda are what it has "
+           "records of, if that is one class"),
+    Shared("threads", K::kNumber, kTune | kCompile | kRun | kWorker,
+           "threads of the kernels; 0 means one for each core of one socket"),
+    Shared("cuda-home", K::kPath, kClients, "where NVRTC and CUPTI are; default: the usual places"),
+    Shared("cubin-cache", K::kPathOrOff, kClients,
+           "folder of compiled device code, or off; default: mlc-tune/cubins in the user's "
+           "cache folder"),
+    Own("worker", K::kPath, kTune, "mlc-worker program of the embedded server"),
+    Own("reconnect-timeout", K::kText, kTune,
+        "how long to keep retrying if the connection to the server is lost"),
+    Own("device", K::kNumber, kRun, "GPU of a library for GPUs, as the driver counts"),
+    Own("log", K::kPath, kServer, "tuning log, created if missing"),
+    Own("listen", K::kText, kServer, "unix:PATH or HOST:PORT; port 0 picks one"),
+    Own("tls-cert", K::kPath, kServer, "PEM certificate of this server, with its chain")
+        .YieldsTo("tls-key"),
+    Own("tls-key", K::kPath, kServer, "PEM key of --tls-cert").YieldsTo("tls-cert"),
+    Own("tls-ca", K::kPath, kServer, "PEM certificates that sign the other side's"),
+    Own("tls-crl", K::kPath, kServer,
+        "PEM list of revoked certificates of the other side, signed by --tls-ca"),
+    Own("tokens", K::kPath, kServer,
+        "file with the digests of bearer tokens and whom they stand for"),
+    Own("insecure-listen", K::kSwitch, kServer,
+        "without TLS, let others than this machine connect and do everything"),
+    Own("metrics", K::kText, kServer, "HOST:PORT that answers Prometheus; none if empty"),
+    Own("log-file", K::kPath, kServer, "where messages go; standard error if empty"),
+    Own("log-format", K::kText, kServer, "of messages: text or json"),
+    Own("log-level", K::kText, kServer, "of messages: debug, info, warn, error"),
+    Own("timing-lock", K::kPath, kServer,
+        "file that keeps the search's computing and local timings apart"),
+    Own("lease-ms", K::kNumber, kServer, "a silent worker loses its trials after this"),
+    Own("canaries", K::kText, kServer,
+        "test workers with known trials and quarantine those that misbehave: on or off"),
+    Own("max-workers", K::kNumber, kServer, "workers in contact at the same time"),
+    Own("max-workers-each", K::kNumber, kServer,
+        "of them, those of one certificate or token; local ones count as one's"),
+    Own("grace-ms", K::kNumber, kServer, "how long a stop waits for trials under way"),
+    Own("quotas", K::kPath, kServer,
+        "JSON file with what each user may ask for, and their parts of the workers"),
+    Own("search-threads", K::kNumber, kServer,
+        "jobs whose searches compute at the same time; default: all cores, at most 4"),
+    Own("snapshots", K::kPath, kServer, "folder for snapshots that builds read; none if empty"),
+    Own("snapshot-minutes", K::kNumber, kServer, "how often one is published"),
+    Own("snapshot-keep", K::kNumber, kServer, "keep so many of the newest"),
+    Own("snapshot-days", K::kNumber, kServer, "and the last one of each of so many days"),
+    Own("snapshot-free", K::kNumber, kServer,
+        "percent of the log's volume to leave free; old ones go before"),
+    Own("fleet", K::kText, kServer,
+        "who starts workers: local (this server), slurm, exec (a command), static (you); "
+        "none if empty"),
+    Own("fleet-config", K::kPath, kServer,
+        "JSON file about pools of workers: docs/reference/fleet-file.md"),
+    Own("target", K::kText, kWorker, "devices: cpu, cuda (all visible GPUs), or all (both)"),
+    Own("name", K::kText, kWorker, "stable name of this worker; the host's if empty"),
+    Own("state", K::kPath, kWorker,
+        "folder for results that the server has not acknowledged; a restart sends them"),
+    Own("builders", K::kNumber, kWorker, "compilers at a time; 0 = one per CPU"),
+    Own("slots", K::kNumber, kWorker, "trials held at a time; 0 = 16 per compiler"),
+    Own("gate", K::kPath, kWorker, "file locked while timing, if the server names none"),
+    Shared("gpu-locks", K::kPath, kWorker,
+           "folder, the same for all workers of a host, of the locks by which they take "
+           "turns on GPUs; /run/mlc-gpu if that is there, else /tmp"),
+    Own("sandbox", K::kText, kWorker,
+        "sandbox child processes: on (what cannot be sandboxed here is refused), best (it "
+        "runs without a sandbox), or off"),
+    Own("allow-user-kernels", K::kSwitch, kWorker, "for GPUs: run user-supplied kernels, too"),
+};
+
+}  // namespace table
+
+inline constexpr std::span<const Setting> kSettings = table::kRows;
+
+// The setting of the program with this name; null if it has none.
+constexpr const Setting* Find(Program program, std::string_view name) {
+  for (const Setting& setting : kSettings) {
+    if (setting.name == name && setting.IsOf(program)) return &setting;
+  }
+  return nullptr;
+}
+
+// What --help says of it. A name that the program does not have is an error of the compiler.
+consteval const char* HelpOf(Program program, std::string_view name) {
+  return Find(program, name)->help;
+}
+
+}  // namespace mlc::settings

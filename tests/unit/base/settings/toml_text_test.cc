@@ -1,0 +1,40 @@
+#include "base/settings/toml_text.h"
+
+#include <gtest/gtest.h>
+
+#include "base/settings/spelling.h"
+
+namespace mlc::settings {
+namespace {
+
+TEST(TomlTextTest, TextsAreQuotedAndEscaped) {
+  EXPECT_EQ(TomlText(""), "\"\"");
+  EXPECT_EQ(TomlText("a b"), "\"a b\"");
+  EXPECT_EQ(TomlText("C:\\x\"y\""), "\"C:\\\\x\\\"y\\\"\"");
+  EXPECT_EQ(TomlText("a\nb\x7F"), "\"a\\u000Ab\\u007F\"");
+  EXPECT_EQ(TomlText("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"),
+            "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
+}
+
+TEST(TomlTextTest, WhatIsNoCharacterIsReplaced) {
+  const std::string mark = "\xEF\xBF\xBD";
+  EXPECT_EQ(TomlText("a\xFF"), "\"a" + mark + "\"");
+  EXPECT_EQ(TomlText("\xC0\x80"), "\"" + mark + mark + "\"") << "longer than needed";
+  EXPECT_EQ(TomlText("\xED\xA0\x80"), "\"" + mark + mark + mark + "\"") << "half of a pair";
+  EXPECT_EQ(TomlText("\xE2\x82"), "\"" + mark + mark + "\"") << "cut off";
+  EXPECT_EQ(TomlText("\xF4\x90\x80\x80"), "\"" + mark + mark + mark + mark + "\"");
+}
+
+TEST(TomlTextTest, ACommentIsOneLine) {
+  EXPECT_EQ(CommentText("a\nserver = 'evil'\r\x1B[2J"), "a?server = 'evil'??[2J");
+}
+
+TEST(SpellingTest, TheNearestNameIsGuessedIfItIsNear) {
+  EXPECT_EQ(NearestOf("thread", {"log", "threads", "server"}), "threads");
+  EXPECT_EQ(NearestOf("sevrer", {"log", "threads", "server"}), "server");
+  EXPECT_EQ(NearestOf("banana", {"log", "threads", "server"}), "");
+  EXPECT_EQ(NearestOf(std::string(1'000'000, 'x'), {"log"}), "") << "a key of a whole file";
+}
+
+}  // namespace
+}  // namespace mlc::settings
