@@ -1,10 +1,12 @@
 // Limits what connections may send: bytes, rate, and bytes that belong to no call. HTTP/2 lets a
 // client send much that a server must read and answer before authentication, and gRPC reads all of
 // it. So connections without an admitted call (unauthenticated) are read slowly, and the bytes of
-// every connection must belong to calls. Pure; times are milliseconds of a steady clock.
-// Thread-compatible.
+// every connection must belong to calls. Each stream that a client opens costs gRPC far more than
+// its bytes do, even if it is reset at once: such calls without a message are limited, too.
+// Pure; times are milliseconds of a steady clock. Thread-compatible.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace mlc::transport {
@@ -31,6 +33,14 @@ struct InboundLimits {
   int64_t unattributed = 20 << 20;
   int64_t unattributed_of_all = 192 << 20;
   int64_t decay_rate = 4 << 10;  // pings, window updates
+  // An authenticated connection may owe so much; the bytes beyond are large requests, or streams
+  // that nobody has seen yet. They share a rate, which calls without a message use up.
+  int64_t small = 8 << 10;
+  int64_t large_rate = 8 << 20;
+  int64_t large_burst = 128 << 10;
+  int64_t call_cost = 4 << 10;   // bytes, until its message has come
+  int64_t open_calls = 1'024;    // of one connection, without a message: more are a flood
+  int64_t open_calls_decay = 4;  // a second: calls that were cancelled or refused
 };
 
 // A token bucket: fills with time up to its size.
@@ -40,6 +50,7 @@ class Bucket {
       : rate_(rate), size_(size), held_(size), at_ms_(now_ms) {}
   int64_t Held(int64_t now_ms);
   void Take(int64_t bytes) { held_ -= bytes; }
+  void Return(int64_t bytes) { held_ = std::min(size_, held_ + bytes); }
 
  private:
   int64_t rate_;  // a second
@@ -56,6 +67,7 @@ class InboundLimiter {
         : authenticated(authenticated),
           opened_ms(now_ms),
           decayed_ms(now_ms),
+          open_calls_decayed_ms(now_ms),
           own(terms.one_rate, terms.one_burst, now_ms),
           quiet(terms.quiet, terms.quiet, now_ms) {}
     bool authenticated;
@@ -63,6 +75,8 @@ class InboundLimiter {
     int64_t taken = 0;         // bytes
     int64_t unattributed = 0;  // of them
     int64_t decayed_ms;
+    int64_t open_calls = 0;  // whose messages have not come
+    int64_t open_calls_decayed_ms;
     int64_t large_since_ms = -1;  // since so much is unattributed that it may have to wait
     Bucket own;
     Bucket quiet;
@@ -73,20 +87,27 @@ class InboundLimiter {
       : terms_(terms),
         first_(terms.first_rate, terms.first_burst, now_ms),
         rest_(terms.rest_rate, terms.rest_burst, now_ms),
-        all_(terms.all_rate, terms.all_burst, now_ms) {}
+        all_(terms.all_rate, terms.all_burst, now_ms),
+        large_(terms.large_rate, terms.large_burst, now_ms) {}
 
   const InboundLimits& terms() const { return terms_; }
   // Bytes that may be read from the connection now; 0: try later.
   int64_t AllowedBytes(Account& account, int64_t now_ms);
   void RecordBytes(Account& account, int64_t bytes, int64_t now_ms);
-  // A call with a message of `bytes` bytes was admitted.
+  // A caller began a call: gRPC has its headers.
+  void Open(Account& account, int64_t now_ms);
+  // A call was admitted, and its message of `bytes` bytes has come.
   void Attribute(Account& account, int64_t bytes, int64_t now_ms);
+  // Bytes that belong to no call yet, and the cost of calls without a message. 0 if the connection
+  // is unauthenticated.
+  int64_t Owed(const Account& account) const;
   Decision Check(Account& account, int64_t now_ms);
   // The connection is closed.
   void Close(const Account& account) { unattributed_ -= account.unattributed; }
 
  private:
   bool Waits(const Account& account) const;
+  int64_t Small(const Account& account) const;
   void Set(Account& account, int64_t unattributed, int64_t now_ms);
   void Decay(Account& account, int64_t now_ms);
 
@@ -94,6 +115,7 @@ class InboundLimiter {
   Bucket first_;
   Bucket rest_;
   Bucket all_;
+  Bucket large_;
   int64_t unattributed_ = 0;
 };
 

@@ -71,6 +71,7 @@ struct Relay::Link {
   bool paused = false;
   std::array<uint32_t, 2> watched = {0, 0};
   InboundLimiter::Account account;
+  const void* connection = nullptr;  // see Received()
 };
 
 Result<std::unique_ptr<Relay>> Relay::Start(RelayOptions options, Taker taker) {
@@ -111,7 +112,7 @@ void Relay::Take(int fd) {
   Watch(*links_.emplace(id, std::move(link)).first->second);
 }
 
-void Relay::Received(std::string_view peer, size_t bytes) {
+void Relay::Received(std::string_view peer, const void* connection, size_t bytes) {
   const size_t at = peer.find(names_);
   if (at == std::string_view::npos) return;
   const std::string_view digits = peer.substr(at + names_.size());
@@ -121,6 +122,15 @@ void Relay::Received(std::string_view peer, size_t bytes) {
   const auto link = links_.find(id);
   if (link == links_.end()) return;
   limiter_.Attribute(link->second->account, static_cast<int64_t>(bytes), NowMs());
+  if (connection == nullptr || link->second->connection != nullptr) return;
+  link->second->connection = connection;
+  by_connection_[connection] = id;
+}
+
+void Relay::Opened(const void* connection) {
+  std::lock_guard lock(mutex_);
+  const auto known = by_connection_.find(connection);
+  if (known != by_connection_.end()) limiter_.Open(links_.at(known->second)->account, NowMs());
 }
 
 Relay::Counts Relay::counts() const {
@@ -153,6 +163,7 @@ void Relay::Stop() {
   if (thread_.joinable()) thread_.join();
   std::lock_guard lock(mutex_);
   links_.clear();
+  by_connection_.clear();
 }
 
 void Relay::Run() {
@@ -293,13 +304,16 @@ void Relay::WatchSide(Link& link, Side side, uint32_t wanted) {
 void Relay::WakePaused() {
   if (!any_paused_) return;
   any_paused_ = false;
-  // Each one's turn is first some time.
+  // Each one's turn is first some time; but of those known, who owes least goes first, so that
+  // small requests do not wait for floods.
   std::vector<uint64_t> waiting;
   for (const auto& [id, link] : links_) {
     if (link->paused) waiting.push_back(id);
   }
   const auto first = std::ranges::lower_bound(waiting, first_paused_);
   std::rotate(waiting.begin(), first, waiting.end());
+  std::ranges::stable_sort(waiting, {},
+                           [this](uint64_t id) { return limiter_.Owed(links_.at(id)->account); });
   for (const uint64_t id : waiting) {
     Link& link = *links_.at(id);
     link.paused = false;
@@ -361,6 +375,9 @@ void Relay::MakeRoom() {
 void Relay::Close(uint64_t id) {
   const auto link = links_.find(id);
   limiter_.Close(link->second->account);
+  // The name may belong to a newer connection by now.
+  const auto known = by_connection_.find(link->second->connection);
+  if (known != by_connection_.end() && known->second == id) by_connection_.erase(known);
   links_.erase(link);
 }
 

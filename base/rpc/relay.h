@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "base/rpc/inbound_limiter.h"
@@ -43,8 +44,11 @@ class Relay {
 
   // Takes ownership of an accepted connection, which does not block.
   void Take(int fd);
-  // A call of that peer with a message of `bytes` bytes was admitted.
-  void Received(std::string_view peer, size_t bytes);
+  // A call of that peer with a message of `bytes` bytes was admitted. `connection` is what
+  // Opened() tells for the connection from now on; null if it is never told.
+  void Received(std::string_view peer, const void* connection, size_t bytes);
+  // A caller began a call on that connection, if it is one of Received().
+  void Opened(const void* connection);
   // Connections closed since the start; and the address of the last flood.
   Counts counts() const;
   std::string last_flood() const;
@@ -84,6 +88,7 @@ class Relay {
   mutable std::mutex mutex_;
   InboundLimiter limiter_;
   std::map<uint64_t, std::unique_ptr<Link>> links_;
+  std::unordered_map<const void*, uint64_t> by_connection_;  // see Received()
   uint64_t numbers_ = 0;
   uint64_t first_paused_ = 0;  // whose turn it is
   bool any_paused_ = false;

@@ -42,6 +42,8 @@ grpc::ByteBuffer CallAdmission::ToWire(const google::protobuf::MessageLite& mess
 Result<std::unique_ptr<CallLoad::Ticket>> CallAdmission::Reserve(
     const grpc::CallbackServerContext& context, std::string_view rpc, const grpc::ByteBuffer& wire,
     const Caller& caller) const {
+  // Cancelled before its message came. gRPC admits such a call, too.
+  if (!wire.Valid()) return InvalidArgument("a call without a request");
   access_.Received(context, wire.Length());
   const Rule* rule = RuleOf(rpc);
   if (wire.Length() > rule->bytes) {

@@ -158,11 +158,12 @@ class RunningEndpoint : public Endpoint {
     options.limit_unauthenticated = tls_access_ != nullptr;
     // gRPC gets no listener.
     relay_ = MLC_TRY(transport::Relay::Start(options, [this](int fd) { HandOver(-1, fd); }));
-    const auto account = [this](const std::string& peer, size_t bytes) {
-      relay_->Received(peer, bytes);
-    };
-    tls_access_ == nullptr ? open_access_.SetTrafficObserver(account)
-                           : tls_access_->SetTrafficObserver(account);
+    const AccessControl::TrafficObserver accounts = {
+        .opened = [this](const void* connection) { relay_->Opened(connection); },
+        .received = [this](const std::string& peer, const void* connection,
+                           size_t bytes) { relay_->Received(peer, connection, bytes); }};
+    tls_access_ == nullptr ? open_access_.SetTrafficObserver(accounts)
+                           : tls_access_->SetTrafficObserver(accounts);
     acceptor_->Start([this](int, int fd) { relay_->Take(fd); });
     return Status();
   }

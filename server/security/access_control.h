@@ -29,19 +29,26 @@ class AccessControl {
   virtual std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context,
                                            std::string_view rpc, OpenCalls::End end) const = 0;
 
-  // A call that has passed has brought a message of so many bytes: they are on its connection's
-  // account (base/rpc/inbound_limiter.h).
-  void Received(const grpc::ServerContextBase& context, size_t bytes) const {
-    if (account_) account_(context.peer(), bytes);
-  }
-  // `account` gets the peer and the bytes of each call. REQUIRES: no call has come yet.
-  void SetTrafficObserver(std::function<void(const std::string&, size_t)> account) {
-    account_ = std::move(account);
-  }
+  // Is told of calls, for the accounts of their connections (base/rpc/inbound_limiter.h). The
+  // second argument names the connection while it lasts: null without TLS.
+  struct TrafficObserver {
+    // A caller began a call, whatever access control makes of it. Only with TLS.
+    std::function<void(const void* connection)> opened;
+    // A call has passed and brought a message of so many bytes; the first argument is the peer.
+    std::function<void(const std::string&, const void* connection, size_t)> received;
+  };
+  // A call that has passed has brought a message of so many bytes. Tell it once of each call.
+  void Received(const grpc::ServerContextBase& context, size_t bytes) const;
+  // REQUIRES: no call has come yet.
+  virtual void SetTrafficObserver(TrafficObserver observer) { observer_ = std::move(observer); }
 
  private:
-  std::function<void(const std::string&, size_t)> account_;
+  TrafficObserver observer_;
 };
+
+// Names the connection of a call, while the connection lasts. gRPC keeps one context for all calls
+// of a connection, so the place of a property in memory does. Null without TLS.
+const void* ConnectionOf(const grpc::AuthContext& context);
 
 // For connections without TLS.
 class OpenAccess : public AccessControl {

@@ -1,5 +1,5 @@
 // Ends the streams of gRPC's own services, health and reflection, when their callers are locked
-// out, and reports their calls to the access control; ours do so themselves, and say why.
+// out, and reports messages of their calls to the access control; ours do so themselves.
 // Thread-safe.
 #pragma once
 

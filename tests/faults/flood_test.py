@@ -1,6 +1,7 @@
 """Calls that cost more than they weigh, 100 at once of each kind, and floods from unauthenticated connections: the server's memory stays
 bounded, and workers are answered."""
 
+import itertools
 import threading
 
 import attacks
@@ -45,11 +46,9 @@ class FloodTest(lab.Lab):
         def say(name):
             with http2.connect(self.victim.address, str(self.folder), timeout=lab.TIMEOUT) as one:
                 http2.greet(one)
-                first, again = (b"", http2.resets()(5)) if name == "resets" else http2.REPEATED[name]()
                 try:
-                    one.sendall(first)
-                    while True:
-                        one.sendall(again)
+                    for piece in http2.flood(name):
+                        one.sendall(piece)
                 except OSError:
                     ended.append(name)
 
@@ -88,6 +87,35 @@ class FloodTest(lab.Lab):
                     one.sendall(http2.REPEATED["empty data"]()[1])
         self.until(lambda: "closed 1 flooding connections, the last from 127.0.0.1" in (self.folder / "messages").read_text(), "a word of it")
         self.unharmed("a flood")
+        self.end()
+
+    def test_known_callers_that_reset_their_streams_are_disconnected(self):
+        for number, name in enumerate(http2.RESETS, 1):
+            with self.subTest(name), http2.connect(self.victim.address, str(self.folder), "read-x", timeout=lab.TIMEOUT) as one:
+                http2.greet(one)
+                http2.first_call(one)
+                with self.assertRaises(OSError):
+                    # 200,000 streams, many times what the server and the sockets hold.
+                    for piece in itertools.islice(http2.flood(name), 2_000):
+                        one.sendall(piece)
+                self.until(lambda: (self.folder / "messages").read_text().count("closed 1 flooding") == number, "a word of it")  # noqa: B023
+                self.unharmed(name)
+        self.end()
+
+    def test_a_large_request_passes_beside_resets(self):
+        stop = threading.Event()
+        resets = threading.Thread(target=attacks.flood, args=(self.victim, "resets", "read-x", stop))
+        resets.start()
+        text = attacks.field(2, attacks.field(1, b"x" * (1 << 20)))
+        with self.victim.channel("submit-x") as channel:
+            submit = channel.unary_unary(attacks.TUNER + "SubmitJob", None, None)
+            for _ in range(3):
+                with self.assertRaises(grpc.RpcError) as refused:
+                    submit(attacks.request(text), timeout=lab.TIMEOUT)
+                self.assertEqual(refused.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
+        stop.set()
+        resets.join()
+        self.unharmed("resets")
         self.end()
 
     def test_the_oldest_unauthenticated_connections_are_evicted(self):

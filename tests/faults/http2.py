@@ -1,5 +1,6 @@
 """HTTP/2 by hand, over TLS or not, for callers that no library would let us be."""
 import gzip
+import itertools
 import socket
 import ssl
 import struct
@@ -7,6 +8,7 @@ import struct
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 0, 1, 2, 3, 4, 6, 8, 9
 END_STREAM = ACK = 1
 END_HEADERS = 4
+CHECK = "/grpc.health.v1.Health/Check"
 GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
@@ -60,7 +62,7 @@ def greet(connection):
     connection.sendall(GREETING + frame(SETTINGS))
 
 
-def first_call(connection, path="/grpc.health.v1.Health/Check"):
+def first_call(connection, path=CHECK):
     """Makes one small call and waits for its end; what the server says meanwhile."""
     connection.sendall(frame(HEADERS, END_HEADERS, 1, call_headers(path)) + frame(DATA, END_STREAM, 1, bytes(5)))
     said = b""
@@ -92,14 +94,33 @@ def empty_continuations():
     return frame(HEADERS, 0, 3, call_headers("/x")), frame(CONTINUATION, 0, 3) * 1500
 
 
-def resets(path="/grpc.health.v1.Health/Check"):
-    """Streams that are taken back at once; a new number for each, so a function of the first."""
-    block = call_headers(path)
+def streams(block, rest=lambda _: b""):
+    """Without end, 100 streams at a time that are reset at once; `rest` is what comes between."""
+    for first in itertools.count(5, 200):
+        yield b"".join(frame(HEADERS, END_HEADERS, n, block) + rest(n) + frame(RST_STREAM, 0, n, struct.pack(">I", 8))
+                       for n in range(first, first + 200, 2))
 
-    def more(first):
-        return b"".join(frame(HEADERS, END_HEADERS, n, block) + frame(RST_STREAM, 0, n, struct.pack(">I", 8))
-                        for n in range(first, first + 200, 2))
-    return more
+
+def resets():
+    return streams(call_headers(CHECK))
+
+
+def short_resets():
+    """Headers of six bytes: those of the first stream are in the table of the connection, see RFC 7541."""
+    fields = [(b":path", CHECK.encode()), (b":authority", b"localhost"), (b"te", b"trailers"), (b"content-type", b"application/grpc")]
+    block = b"\x83\x87" + b"".join(b"\x40" + text(name) + text(value) for name, value in fields)
+    yield frame(HEADERS, END_HEADERS, 3, block) + frame(RST_STREAM, 0, 3, struct.pack(">I", 8))
+    yield from streams(b"\x83\x87\xc1\xc0\xbf\xbe")
+
+
+def refused_resets():
+    """Of calls that no role of a known caller permits."""
+    return streams(call_headers("/mlc.proto.Tuner/Nothing"))
+
+
+def cancelled_calls():
+    """Whole calls, with their message."""
+    return streams(call_headers(CHECK), lambda n: frame(DATA, END_STREAM, n, bytes(5)))
 
 
 REPEATED = {
@@ -112,6 +133,24 @@ REPEATED = {
     "empty data": lambda: (frame(HEADERS, END_HEADERS, 3, call_headers("/mlc.proto.Tuner/Best")), frame(DATA, 0, 3) * 1500),
     "unknown frames": lambda: (b"", frame(0xee, 0, 0, bytes(16000))),
 }
+
+
+RESETS = {
+    "resets": resets,
+    "resets with short headers": short_resets,
+    "resets of refused calls": refused_resets,
+    "cancelled calls": cancelled_calls,
+}
+
+
+def flood(name):
+    """What a flood of that name sends, piece by piece, without end."""
+    if name in RESETS:
+        yield from RESETS[name]()
+    first, again = REPEATED[name]()
+    yield first
+    while True:
+        yield again
 
 
 def gzip_bomb(mib):

@@ -21,7 +21,9 @@ constexpr InboundLimits kTerms = {.unauthenticated_ms = 10'000,
                                   .quiet = 1'000,
                                   .unattributed = 2'000'000,
                                   .unattributed_of_all = 10'000'000,
-                                  .decay_rate = 100};
+                                  .decay_rate = 100,
+                                  .large_rate = 10'000'000,
+                                  .large_burst = 10'000'000};
 
 class InboundLimiterTest : public ::testing::Test {
  protected:
@@ -140,6 +142,78 @@ TEST_F(InboundLimiterTest, LargeRequestsWaitWhenAllTogetherAreTooLarge) {
   EXPECT_EQ(limiter.Check(one, 10'001), Decision::kFlood) << "for too long";
   limiter.Close(one);
   EXPECT_GT(limiter.AllowedBytes(two, 10'001), 0);
+}
+
+// Of large requests, and of calls without a message.
+class LargeRequestsTest : public ::testing::Test {
+ protected:
+  static InboundLimits Terms() {
+    InboundLimits terms = kTerms;
+    terms.small = 500;
+    terms.large_rate = 10'000;
+    terms.large_burst = 2'000;
+    terms.call_cost = 400;
+    terms.open_calls = 10;
+    terms.open_calls_decay = 2;
+    return terms;
+  }
+  static InboundLimiter::Account Authenticated() { return {Terms(), true, 0}; }
+
+  InboundLimiter limiter_{Terms(), 0};
+};
+
+TEST_F(LargeRequestsTest, BytesBeyondASmallRequestShareARate) {
+  InboundLimiter::Account one = Authenticated(), two = Authenticated();
+  EXPECT_EQ(limiter_.AllowedBytes(one, 0), 2'000);
+  limiter_.RecordBytes(one, 2'500, 0);
+  EXPECT_EQ(limiter_.AllowedBytes(one, 0), 0);
+  EXPECT_EQ(limiter_.AllowedBytes(two, 0), 500) << "small requests always pass";
+  EXPECT_EQ(limiter_.AllowedBytes(one, 100), 1'000);
+  limiter_.Attribute(one, 2'500, 100);
+  limiter_.RecordBytes(one, 300, 100);
+  EXPECT_EQ(limiter_.AllowedBytes(two, 100), 1'000) << "a small request takes nothing of it";
+}
+
+TEST_F(LargeRequestsTest, CallsWithoutAMessageUseUpTheirRate) {
+  InboundLimiter::Account one = Authenticated(), two = Authenticated();
+  for (int i = 0; i < 10; ++i) limiter_.Open(one, 0);
+  EXPECT_EQ(limiter_.Owed(one), 4'000);
+  EXPECT_EQ(limiter_.AllowedBytes(one, 0), 0) << "not even a small request";
+  EXPECT_EQ(limiter_.AllowedBytes(two, 0), 500);
+  EXPECT_EQ(limiter_.AllowedBytes(one, 200), 0) << "2000 are still to be paid for";
+  EXPECT_GT(limiter_.AllowedBytes(one, 300), 0);
+}
+
+TEST_F(LargeRequestsTest, ACallIsPaidForWhenItsMessageComes) {
+  InboundLimiter::Account one = Authenticated();
+  for (int i = 0; i < 1'000; ++i) {
+    limiter_.RecordBytes(one, 300, 0);
+    limiter_.Open(one, 0);
+    limiter_.Attribute(one, 50, 0);
+    ASSERT_EQ(limiter_.Owed(one), 0);
+  }
+  EXPECT_EQ(limiter_.AllowedBytes(one, 0), 2'000);
+  EXPECT_EQ(limiter_.Check(one, 0), Decision::kKeep);
+}
+
+TEST_F(LargeRequestsTest, ManyCallsWithoutAMessageAreAFlood) {
+  InboundLimiter::Account one = Authenticated();
+  limiter_.RecordBytes(one, 100, 0);
+  for (int i = 0; i < 10; ++i) limiter_.Open(one, 0);
+  EXPECT_EQ(limiter_.Check(one, 0), Decision::kKeep);
+  limiter_.Open(one, 0);
+  EXPECT_EQ(limiter_.Check(one, 0), Decision::kFlood);
+  EXPECT_EQ(limiter_.Check(one, 500), Decision::kKeep) << "one is forgotten";
+  EXPECT_EQ(limiter_.Check(one, 60'000), Decision::kKeep);
+  EXPECT_EQ(limiter_.Owed(one), 0);
+}
+
+TEST_F(LargeRequestsTest, CallsOfUnauthenticatedConnectionsCostOthersNothing) {
+  InboundLimiter::Account unauthenticated(Terms(), false, 0);
+  InboundLimiter::Account one = Authenticated();
+  for (int i = 0; i < 100; ++i) limiter_.Open(unauthenticated, 0);
+  EXPECT_EQ(limiter_.Owed(unauthenticated), 0);
+  EXPECT_EQ(limiter_.AllowedBytes(one, 0), 2'000);
 }
 
 }  // namespace

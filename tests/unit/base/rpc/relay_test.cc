@@ -125,10 +125,10 @@ TEST_F(RelayTest, AnUnauthenticatedConnectionIsNotReadBeyondItsLimit) {
   EXPECT_EQ(Read(server, 1'000).size(), 1'000u);
   char more = 0;
   EXPECT_LT(recv(server.get(), &more, 1, MSG_DONTWAIT), 0);
-  relay_->Received("ipv4:127.0.0.1:5", 100);
-  relay_->Received(PeerOf(server) + "7", 100);
+  relay_->Received("ipv4:127.0.0.1:5", nullptr, 100);
+  relay_->Received(PeerOf(server) + "7", nullptr, 100);
   EXPECT_LT(recv(server.get(), &more, 1, MSG_DONTWAIT), 0) << "another's call";
-  relay_->Received(PeerOf(server), 100);
+  relay_->Received(PeerOf(server), nullptr, 100);
   EXPECT_EQ(Read(server, 4'000).size(), 4'000u);
 }
 
@@ -163,6 +163,47 @@ TEST_F(RelayTest, HangsUpOnFloods) {
   EXPECT_EQ(relay_->last_flood(), "127.0.0.1");
 }
 
+TEST_F(RelayTest, HangsUpOnThoseWhoseCallsBringNoMessage) {
+  InboundLimits terms;
+  terms.open_calls = 10;
+  Start({.limit_unauthenticated = true, .terms = terms});
+  const Descriptor client = Connect("x");
+  const Descriptor server = Handed();
+  const char name = 0, other = 0;
+  for (int i = 0; i < 100; ++i) relay_->Opened(&name);  // of nobody that is known yet
+  relay_->Received(PeerOf(server), &name, 0);
+  for (int i = 0; i < 100; ++i) {
+    relay_->Opened(&name);
+    relay_->Received(PeerOf(server), &name, 0);
+    relay_->Opened(&other);
+  }
+  EXPECT_EQ(write(client.get(), "y", 1), 1);
+  EXPECT_EQ(Read(server, 2), "xy");
+  for (int i = 0; i < 100; ++i) relay_->Opened(&name);
+  EXPECT_EQ(Read(client, 1), "");
+  EXPECT_EQ(relay_->counts().floods, 1);
+}
+
+TEST_F(RelayTest, ANameBelongsToTheConnectionThatUsedItLast) {
+  InboundLimits terms;
+  terms.open_calls = 10;
+  Start({.limit_unauthenticated = true, .terms = terms});
+  const char name = 0;
+  Descriptor old_client = Connect("x");
+  Descriptor old_server = Handed();
+  relay_->Received(PeerOf(old_server), &name, 0);
+  const Descriptor client = Connect("y");
+  const Descriptor server = Handed();
+  relay_->Received(PeerOf(server), &name, 0);
+  old_client.Close();
+  old_server.Close();
+  while (relay_->size() > 1) usleep(1'000);
+  for (int i = 0; i < 100; ++i) relay_->Opened(&name);
+  EXPECT_EQ(Read(client, 1), "");
+  while (relay_->size() > 0) usleep(1'000);
+  relay_->Opened(&name);  // of a connection that has gone
+}
+
 TEST_F(RelayTest, TheOldestUnauthenticatedConnectionIsEvicted) {
   Start({.limit_unauthenticated = true, .max_unauthenticated = 3, .terms = {}});
   std::deque<Descriptor> crowd;
@@ -170,7 +211,7 @@ TEST_F(RelayTest, TheOldestUnauthenticatedConnectionIsEvicted) {
   std::deque<Descriptor> handed;
   for (int i = 0; i < 3; ++i) handed.push_back(Handed());
   // Authenticated connections are not evicted.
-  relay_->Received(PeerOf(handed[0]), 0);
+  relay_->Received(PeerOf(handed[0]), nullptr, 0);
   crowd.push_back(Connect("d"));
   handed.push_back(Handed());
   crowd.push_back(Connect("e"));
