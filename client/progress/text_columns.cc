@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/utf8.h"
+
 namespace mlc::client {
 namespace {
 
@@ -33,7 +35,7 @@ constexpr Range kCombining[] = {
 // joiners and marks of direction, separators of lines, private use, tags.
 constexpr Range kUnprintable[] = {
     {0x0000, 0x001f}, {0x007f, 0x009f},   {0x00ad, 0x00ad},    {0x061c, 0x061c}, {0x200b, 0x200f},
-    {0x2028, 0x202e}, {0x2060, 0x206f},   {0xd800, 0xf8ff},    {0xfeff, 0xfeff}, {0xfff0, 0xfffb},
+    {0x2028, 0x202e}, {0x2060, 0x206f},   {0xe000, 0xf8ff},    {0xfeff, 0xfeff}, {0xfff0, 0xfffb},
     {0xfffe, 0xffff}, {0xe0000, 0xe0fff}, {0xf0000, 0x10ffff},
 };
 
@@ -43,30 +45,7 @@ bool IsIn(const Range (&ranges)[N], char32_t code) {
                      [&](const Range& range) { return range.first <= code && code <= range.last; });
 }
 
-struct Character {
-  char32_t code = 0;
-  size_t bytes = 1;
-  bool valid = false;
-};
-
-// The first character of a text that is not empty; of a malformed one, its first byte.
-Character FirstOf(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1, true};
-  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
-  char32_t code = lead & (0xff >> (bytes + 1));
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[bytes] || code > 0x10ffff) return {};
-  return {code, bytes, true};
-}
-
-size_t ColumnsOf(const Character& character) {
+size_t ColumnsOf(const Utf8Character& character) {
   if (!character.valid) return 1;
   if (IsIn(kCombining, character.code)) return 0;
   return IsIn(kWide, character.code) ? 2 : 1;
@@ -77,7 +56,7 @@ std::string_view HeadOf(std::string_view text, size_t width) {
   size_t columns = 0;
   size_t at = 0;
   while (at < text.size()) {
-    const Character character = FirstOf(text.substr(at));
+    const Utf8Character character = FirstCharacter(text.substr(at));
     columns += ColumnsOf(character);
     if (columns > width) break;
     at += character.bytes;
@@ -99,7 +78,7 @@ Charset CharsetOf(std::string_view lc_all, std::string_view lc_ctype, std::strin
 size_t ColumnsOf(std::string_view text) {
   size_t columns = 0;
   while (!text.empty()) {
-    const Character character = FirstOf(text);
+    const Utf8Character character = FirstCharacter(text);
     columns += ColumnsOf(character);
     text.remove_prefix(character.bytes);
   }
@@ -109,7 +88,7 @@ size_t ColumnsOf(std::string_view text) {
 std::string PrintableOf(std::string_view text, Charset charset) {
   std::string printable;
   while (!text.empty()) {
-    const Character character = FirstOf(text);
+    const Utf8Character character = FirstCharacter(text);
     const bool shown = character.valid && !IsIn(kUnprintable, character.code) &&
                        (charset == Charset::kUtf8 || character.code < 0x80);
     printable += shown ? text.substr(0, character.bytes) : std::string_view("?");

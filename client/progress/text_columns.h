@@ -15,7 +15,7 @@ enum class Charset : uint8_t { kAscii, kUtf8 };
 // Of a locale: the values of LC_ALL, LC_CTYPE and LANG, of which the first that is set decides.
 Charset CharsetOf(std::string_view lc_all, std::string_view lc_ctype, std::string_view lang);
 
-// Columns of a text that Printable has made.
+// Columns of a text that PrintableOf has made.
 size_t ColumnsOf(std::string_view text);
 // The text without anything that moves the cursor or turns the direction of writing, and without
 // what the terminal cannot show: each such character becomes a question mark.

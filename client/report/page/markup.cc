@@ -1,7 +1,6 @@
 #include "client/report/page/markup.h"
 
-#include <cstdint>
-
+#include "base/utf8.h"
 #include "client/report/page/style.h"
 
 namespace mlc::client {
@@ -9,31 +8,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-struct CodePoint {
-  uint32_t value = 0;
-  size_t bytes = 1;
-  bool valid = false;
-};
-
-CodePoint CodePointAt(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t first = byte(0);
-  if (first < 0x80) return {first, 1, true};
-  const size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < bytes) return {};
-  uint32_t value = first & (0x7fU >> bytes);
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    value = value << 6 | (byte(i) & 0x3fU);
-  }
-  const bool overlong = (bytes == 3 && value < 0x800) || (bytes == 4 && value < 0x10000);
-  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
-  if (overlong || surrogate || value > 0x10ffff) return {};
-  return {value, bytes, true};
-}
-
 // Characters that XML 1.0 forbids, that show nothing, or that reorder what stands around them.
-bool IsShown(uint32_t c) {
+bool IsShown(char32_t c) {
   if (c < 0x20) return c == '\n' || c == '\t';
   if (c >= 0x7f && c <= 0x9f) return false;
   if (c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e)) return false;
@@ -45,18 +21,18 @@ std::string Escaped(std::string_view text) {
   std::string html;
   html.reserve(text.size());
   while (!text.empty()) {
-    const CodePoint c = CodePointAt(text);
-    if (!c.valid || !IsShown(c.value)) {
+    const Utf8Character c = FirstCharacter(text);
+    if (!c.valid || !IsShown(c.code)) {
       html += kReplacement;
-    } else if (c.value == '&') {
+    } else if (c.code == '&') {
       html += "&amp;";
-    } else if (c.value == '<') {
+    } else if (c.code == '<') {
       html += "&lt;";
-    } else if (c.value == '>') {
+    } else if (c.code == '>') {
       html += "&gt;";
-    } else if (c.value == '"') {
+    } else if (c.code == '"') {
       html += "&quot;";
-    } else if (c.value == '\'') {
+    } else if (c.code == '\'') {
       html += "&#39;";
     } else {
       html += text.substr(0, c.bytes);
