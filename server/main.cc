@@ -11,6 +11,7 @@
 
 #include "base/exit_code.h"
 #include "base/machine/cpus.h"
+#include "base/process/arguments.h"
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
 #include "base/rpc/clock_watch.h"
@@ -82,11 +83,8 @@ consteval const char* SettingHelp(std::string_view name) {
   return mlc::settings::HelpOf(mlc::settings::Program::kServer, name);
 }
 
-// --help lists groups, and options in them, in the order in which they are added.
-void BeginGroup(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
-
 void AddJobFlags(CLI::App& app, Flags& flags) {
-  BeginGroup(app, "Jobs");
+  mlc::transport::BeginGroup(app, "Jobs");
   app.add_option("--quotas", flags.quotas, SettingHelp("quotas"));
   app.add_option("--search-threads", flags.search_threads, SettingHelp("search-threads"))
       ->check(CLI::Range(1, 256));
@@ -97,7 +95,7 @@ void AddJobFlags(CLI::App& app, Flags& flags) {
 }
 
 void AddWorkerFlags(CLI::App& app, Flags& flags) {
-  BeginGroup(app, "Workers");
+  mlc::transport::BeginGroup(app, "Workers");
   app.add_option("--lease-ms", flags.lease_ms, SettingHelp("lease-ms"))
       ->check(CLI::Range(100, 3'600'000))
       ->capture_default_str();
@@ -113,7 +111,7 @@ void AddWorkerFlags(CLI::App& app, Flags& flags) {
 }
 
 void AddCommonFlags(CLI::App& app, Flags& flags) {
-  BeginGroup(app, "Common");
+  mlc::transport::BeginGroup(app, "Common");
   app.get_help_ptr()->group("Common");
   app.set_version_flag("--version", mlc::VersionText("mlc-server"));
   app.add_option("--log", flags.log, SettingHelp("log"))->capture_default_str();
@@ -122,7 +120,7 @@ void AddCommonFlags(CLI::App& app, Flags& flags) {
 }
 
 void AddSnapshotFlags(CLI::App& app, Flags& flags) {
-  BeginGroup(app, "Snapshots");
+  mlc::transport::BeginGroup(app, "Snapshots");
   app.add_option("--snapshots", flags.snapshots.folder, SettingHelp("snapshots"));
   app.add_option("--snapshot-minutes", flags.snapshot_minutes, SettingHelp("snapshot-minutes"))
       ->check(CLI::Range(1, 100'000))
@@ -140,11 +138,11 @@ void AddSnapshotFlags(CLI::App& app, Flags& flags) {
 }
 
 void AddEndpointFlags(CLI::App& app, Flags& flags) {
-  BeginGroup(app, "Who may connect");
+  mlc::transport::BeginGroup(app, "Who may connect");
   mlc::transport::AddTlsFlags(app, flags.endpoint.tls, mlc::settings::Program::kServer);
   app.add_option("--tokens", flags.endpoint.tokens, SettingHelp("tokens"));
   app.add_flag("--insecure-listen", flags.endpoint.insecure_listen, SettingHelp("insecure-listen"));
-  BeginGroup(app, "Messages and metrics");
+  mlc::transport::BeginGroup(app, "Messages and metrics");
   app.add_option("--metrics", flags.metrics, SettingHelp("metrics"));
   app.add_option("--log-file", flags.messages.file, SettingHelp("log-file"));
   app.add_option("--log-format", flags.messages.format, SettingHelp("log-format"))

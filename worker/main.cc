@@ -15,6 +15,7 @@
 
 #include "base/exit_code.h"
 #include "base/machine/cpus.h"
+#include "base/process/arguments.h"
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
 #include "base/rpc/acceptor.h"
@@ -257,11 +258,8 @@ consteval const char* SettingHelp(std::string_view name) {
   return mlc::settings::HelpOf(mlc::settings::Program::kWorker, name);
 }
 
-// --help lists groups, and options in them, in the order in which they are added.
-void BeginGroup(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
-
 void AddCommonFlags(CLI::App& app, Flags& flags) {
-  BeginGroup(app, "Common");
+  mlc::transport::BeginGroup(app, "Common");
   app.get_help_ptr()->group("Common");
   app.set_version_flag("--version", mlc::VersionText("mlc-worker"));
   app.add_option("--server", flags.server.address, SettingHelp("server"))->capture_default_str();
@@ -274,7 +272,7 @@ void AddCommonFlags(CLI::App& app, Flags& flags) {
 }
 
 void AddTrialFlags(CLI::App& app, Flags& flags) {
-  BeginGroup(app, "Building and timing");
+  mlc::transport::BeginGroup(app, "Building and timing");
   app.add_option("--builders", flags.builders, SettingHelp("builders"))->check(CLI::Range(0, 1024));
   app.add_option("--slots", flags.slots, SettingHelp("slots"))->check(CLI::Range(0, 1024));
   app.add_option("--state", flags.state, SettingHelp("state"))->check(CLI::ExistingDirectory);
@@ -285,7 +283,7 @@ void AddTrialFlags(CLI::App& app, Flags& flags) {
   app.add_flag("--once", flags.once, "leave when the server has no work");
   app.add_flag("--exit-with-parent", flags.exit_with_parent,
                "leave when the starting process ends (implied by unix:)");
-  BeginGroup(app, "For GPUs");
+  mlc::transport::BeginGroup(app, "For GPUs");
   app.add_option("--cuda-home", flags.cuda_home, SettingHelp("cuda-home"));
   app.add_option("--cubin-cache", flags.cubin_cache, SettingHelp("cubin-cache"));
   app.add_option("--gpu-locks", flags.gpu_locks, SettingHelp("gpu-locks"))
@@ -293,11 +291,11 @@ void AddTrialFlags(CLI::App& app, Flags& flags) {
 }
 
 void AddCheckFlags(CLI::App& app, Flags& flags) {
-  BeginGroup(app, "Checks of this machine");
+  mlc::transport::BeginGroup(app, "Checks of this machine");
   app.add_flag("--doctor", flags.doctor,
                "say what this machine offers and if --server answers; leave");
   app.add_flag("--self-test", flags.self_test, "try the whole pipeline, and leave");
-  BeginGroup(app, "One trial without a server");
+  mlc::transport::BeginGroup(app, "One trial without a server");
   app.add_option("--trial", flags.trial, "measure one config of the workload in this file");
   app.add_option("--trial-config", flags.config, "of --trial; the family's default if empty");
   app.add_option("--repeat", flags.repeat, "of --trial")->check(CLI::Range(1, 100'000));
@@ -315,7 +313,7 @@ int Main(int argc, char** argv) {
   AddCommonFlags(app, flags);
   settings.AddFlags(app);
   AddTrialFlags(app, flags);
-  BeginGroup(app, "The connection");
+  mlc::transport::BeginGroup(app, "The connection");
   mlc::transport::AddClientFlags(app, flags.server);
   AddCheckFlags(app, flags);
   if (const std::optional<int> end = settings.Parse(app, argc, argv, std::cout, std::cerr)) {

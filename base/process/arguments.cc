@@ -31,6 +31,8 @@ int EndParsing(const CLI::App& app, const CLI::ParseError& error, std::ostream& 
   return EndUsage("", errors);
 }
 
+void BeginGroup(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
+
 int EndUsage(const std::string& wrong, std::ostream& errors) {
   errors << wrong << "\nRun with --help for more information.\n";
   return static_cast<int>(ExitCode::kUsage);

@@ -19,6 +19,10 @@ int EndParsing(const CLI::App& app, const CLI::ParseError& error, std::ostream& 
 // To the standard streams.
 int EndParsing(const CLI::App& app, const CLI::ParseError& error);
 
+// Options that are added from now on belong to this group of --help, which lists groups, and the
+// options in them, in the order in which they are added.
+void BeginGroup(CLI::App& app, const char* name);
+
 // Prints `wrong`, what is wrong with a command line that parses, and where to read more. Returns
 // the exit code.
 int EndUsage(const std::string& wrong, std::ostream& errors);

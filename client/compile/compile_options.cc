@@ -25,11 +25,8 @@ consteval const char* SettingHelp(std::string_view name) {
   return settings::HelpOf(settings::Program::kCompile, name);
 }
 
-// --help lists groups, and options in them, in the order in which they are added.
-void BeginGroup(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
-
 void AddCommonOptions(CLI::App& app, CompileOptions& options) {
-  BeginGroup(app, "Common");
+  transport::BeginGroup(app, "Common");
   app.get_help_ptr()->group("Common");
   app.set_version_flag("--version", VersionText("mlc-compile"));
   app.add_option("--model", options.model, "ONNX file")->required();
@@ -43,7 +40,7 @@ void AddCommonOptions(CLI::App& app, CompileOptions& options) {
 }
 
 void AddKernelOptions(CLI::App& app, CompileOptions& options) {
-  BeginGroup(app, "Choice of kernels");
+  transport::BeginGroup(app, "Choice of kernels");
   app.add_flag("--require-tuned", options.require_tuned,
                "fail if a task has no record (exit code 3)");
   app.add_option("--transfer", options.transfer,
@@ -63,7 +60,7 @@ void AddKernelOptions(CLI::App& app, CompileOptions& options) {
 }
 
 void AddModelOptions(CLI::App& app, CompileOptions& options) {
-  BeginGroup(app, "The model and its library");
+  transport::BeginGroup(app, "The model and its library");
   app.add_option("--threads", options.threads, SettingHelp("threads"))->check(CLI::Range(0, 1024));
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension");
   app.add_option("--precision", options.precision,
@@ -79,13 +76,13 @@ void AddModelOptions(CLI::App& app, CompileOptions& options) {
   app.add_option("--weights", options.weights, "embed in the library, or a file beside it")
       ->check(CLI::IsMember({"embed", "file"}))
       ->capture_default_str();
-  BeginGroup(app, "For GPUs");
+  transport::BeginGroup(app, "For GPUs");
   app.add_option("--cuda-home", options.cuda_home, SettingHelp("cuda-home"));
   app.add_option("--cubin-cache", options.cubin_cache, SettingHelp("cubin-cache"));
 }
 
 void AddStageOptions(CLI::App& app, CompileOptions& options) {
-  BeginGroup(app, "Output and stages");
+  transport::BeginGroup(app, "Output and stages");
   app.add_option("--emit", options.emit,
                  "print a stage instead: graph, tasks, ir, llvm, asm; for GPUs cuda, ptx")
       ->check(CLI::IsMember({"graph", "tasks", "ir", "llvm", "asm", "cuda", "ptx"}));
@@ -117,7 +114,7 @@ std::optional<CompileOptions> ReadCompileOptions(int argc, char** argv,
   AddKernelOptions(app, options);
   AddModelOptions(app, options);
   AddStageOptions(app, options);
-  BeginGroup(app, "With --server");
+  transport::BeginGroup(app, "With --server");
   transport::AddClientFlags(app, options.server);
   if (const std::optional<int> end = settings.Parse(app, argc, argv, std::cout, std::cerr)) {
     exit_code = *end;

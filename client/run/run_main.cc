@@ -170,12 +170,9 @@ consteval const char* SettingHelp(std::string_view name) {
   return settings::HelpOf(settings::Program::kRun, name);
 }
 
-// --help lists groups, and options in them, in the order in which they are added.
-void BeginGroup(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
-
 void AddCommonFlags(CLI::App& app, Options& options) {
   app.add_option("DIR", options.directory, "folder that mlc-compile wrote");
-  BeginGroup(app, "Common");
+  transport::BeginGroup(app, "Common");
   app.get_help_ptr()->group("Common");
   app.set_version_flag("--version", VersionText("mlc-run"));
   app.add_option("--threads", options.threads, SettingHelp("threads"))->check(CLI::Range(0, 1024));
@@ -193,7 +190,7 @@ void AddTensorFlags(CLI::App& app, Options& options) {
         return value >= 0 && std::isfinite(value) ? "" : "is to be a number, 0 or more";
       },
       "");
-  BeginGroup(app, "Inputs and outputs");
+  transport::BeginGroup(app, "Inputs and outputs");
   app.add_option("--inputs", options.inputs,
                  "folder with input_K.pb or input_K.npy; random inputs without it");
   app.add_option("--seed", options.seed, "of random inputs")->capture_default_str();
@@ -205,7 +202,7 @@ void AddTensorFlags(CLI::App& app, Options& options) {
   app.add_option("--atol", options.atol, "tolerance added to it")
       ->check(finite)
       ->capture_default_str();
-  BeginGroup(app, "Times");
+  transport::BeginGroup(app, "Times");
   app.add_option(
          "--bench", options.bench_seconds,
          "time runs for so many seconds; on a GPU with its own clock, on data that it holds")
@@ -213,7 +210,7 @@ void AddTensorFlags(CLI::App& app, Options& options) {
   CLI::Option* profile = app.add_flag("--profile", options.profile, "time per kernel");
   app.add_option("--html", options.html, "write the profile to this HTML file as well")
       ->needs(profile);
-  BeginGroup(app, "Reference");
+  transport::BeginGroup(app, "Reference");
   app.add_option("--reference", options.reference_model,
                  "evaluate this ONNX model plainly instead, in double precision");
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension, for --reference");
