@@ -31,7 +31,7 @@ struct Descriptor {
   const int number;
 };
 
-// Whoever can change the file can choose programs and libraries that run as this user.
+// A user who can change the file can choose programs and libraries that run as this user.
 Status CheckOwner(const struct stat& file, const std::string& path) {
   if (file.st_uid != 0 && file.st_uid != geteuid()) {
     return Status(StatusCode::kPermissionDenied,

@@ -33,9 +33,9 @@ struct ConfigFile {
 };
 
 // Which file is to be read: `flag` (of --config) if given, else MLC_CONFIG, else mlc/config.toml in
-// XDG_CONFIG_HOME or in ~/.config, which may be missing. Nothing if `flag` is given and empty, or
-// no folder is known. The current folder is never looked into: whoever wrote a file there could
-// choose programs and libraries that run.
+// XDG_CONFIG_HOME or in ~/.config, which may be missing or out of reach. Nothing if `flag` is given
+// and empty, or no folder is known. The current folder is not searched: a user who can write there
+// could choose programs and libraries that run.
 struct ConfigPlace {
   std::string path;
   bool may_be_missing = false;

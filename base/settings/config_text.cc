@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
+#include <utility>
 
 #include "base/settings/config_file.h"
 #include "base/settings/setting_table.h"
@@ -110,11 +110,10 @@ Status AddValues(const toml::table& from, const std::string& table, const Lookup
     if (value.wanted != nullptr) {
       return FailedPrecondition(at + "'" + name + "' is to be " + value.wanted);
     }
-    const bool is_path = setting->kind == ValueKind::kPath ||
-                         (setting->kind == ValueKind::kPathOrOff && value.text != "off");
-    file.values.push_back({table, name,
-                           is_path ? AbsolutePath(value.text, file.path, lookup) : value.text,
-                           static_cast<int>(key.source().begin.line)});
+    std::string text = value.text;
+    if (setting->IsPath(text)) text = AbsolutePath(text, file.path, lookup);
+    file.values.push_back(
+        {table, name, std::move(text), static_cast<int>(key.source().begin.line)});
   }
   return Status();
 }

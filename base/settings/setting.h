@@ -37,6 +37,10 @@ struct Setting {
   constexpr bool IsOf(Program program) const {
     return (programs & static_cast<uint8_t>(program)) != 0;
   }
+  // Whether this value of it is a path.
+  constexpr bool IsPath(std::string_view value) const {
+    return kind == ValueKind::kPath || (kind == ValueKind::kPathOrOff && value != "off");
+  }
   constexpr Setting YieldsTo(std::string_view other) const {
     Setting changed = *this;
     changed.yields_to = other;

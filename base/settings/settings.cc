@@ -170,9 +170,7 @@ std::string Settings::ValueText(const Entry& entry) {
     return given ? std::to_string(option.as<int64_t>()) : text;
   }
   if (setting.kind == ValueKind::kSwitch) return given && option.as<bool>() ? "true" : "false";
-  const bool is_path =
-      setting.kind == ValueKind::kPath || (setting.kind == ValueKind::kPathOrOff && text != "off");
-  if (is_path && !text.empty())
+  if (setting.IsPath(text) && !text.empty())
     return TomlText(std::filesystem::absolute(text).lexically_normal().string());
   return text.empty() ? "" : TomlText(text);
 }
