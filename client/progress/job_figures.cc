@@ -40,8 +40,8 @@ std::vector<TaskLine> LinesOf(const ModelInfo& model, const proto::JobProgress& 
   for (size_t i = 0; i < model.tasks.size(); ++i) {
     TaskLine& line = lines.emplace_back();
     const bool has_progress = static_cast<int>(i) < progress.tasks_size();
-    const proto::TaskProgress task =
-        has_progress ? progress.tasks(static_cast<int>(i)) : proto::TaskProgress();
+    const proto::TaskProgress& task = has_progress ? progress.tasks(static_cast<int>(i))
+                                                   : proto::TaskProgress::default_instance();
     SetRoofline(model.tasks[i], target, task.best_config(), line);
     line.best_ns = task.best_ns();
     line.default_ns = task.default_ns();

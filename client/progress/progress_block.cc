@@ -74,10 +74,9 @@ std::vector<std::string> ProgressBlock(const ModelInfo& model, const proto::JobP
                                        const JobHistory& history, const BlockRoom& room) {
   const JobFigures figures = FiguresOf(model, progress);
   const double seconds_left = history.SecondsLeft();
+  const bool has_extras = room.rows >= kRowsForExtras;
   std::vector<std::string> extras;
-  std::string totals = ProgressLine(model, progress, seconds_left);
-  if (room.rows >= kRowsForExtras) {
-    totals = CourseText(figures, progress, seconds_left);
+  if (has_extras) {
     extras = {RoofNote(model, figures), LatencyLine(history, room), TryingLine(model, figures),
               RemarksText(progress)};
     std::erase(extras, "");
@@ -87,7 +86,8 @@ std::vector<std::string> ProgressBlock(const ModelInfo& model, const proto::JobP
     lines = Table(model, figures, room.rows - 1 - extras.size(), ColumnsFor(room.columns));
   }
   lines.insert(lines.end(), extras.begin(), extras.end());
-  lines.push_back(totals);
+  lines.push_back(has_extras ? CourseText(figures, progress, seconds_left)
+                             : ProgressLine(model, progress, seconds_left));
   for (std::string& line : lines) line = Fit(line, room.columns, room.charset);
   return lines;
 }
