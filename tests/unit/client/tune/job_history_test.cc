@@ -53,7 +53,7 @@ void Replay(std::span<const Point> course, JobHistory& history, const See& see) 
   history.Add(At(course.back().elapsed_s, course.back().trials, course.back().trials), 1e6);
 }
 
-// The last seconds are shown as whole ones; nobody compares those in percent.
+// The last seconds are shown as whole ones, so their error in percent says nothing.
 TEST(JobHistoryTest, TheTimeLeftIsRightInTheSecondHalf) {
   for (const std::span<const Point> course : {std::span<const Point>(kLarge), {kSmall}}) {
     JobHistory history;

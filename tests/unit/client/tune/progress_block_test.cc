@@ -6,7 +6,7 @@
 
 #include "client/progress/sparkline.h"
 #include "client/progress/terminal_block.h"
-#include "compiler/target/target.h"
+#include "tests/unit/client/tune/half_done_job.h"
 
 namespace mlc::client {
 namespace {
@@ -23,20 +23,9 @@ class ProgressBlockTest : public ::testing::Test {
   ProgressBlockTest() {
     model_.tasks = {{"k0", "conv 3x3 64->64 56x56 s1 +add +max", "layer1.0.conv1", {3}, 2e6, 1e4},
                     {"k1", "matmul 1x2048 * 2048x1000 +add", "fc", {1}, 1e6, 1e9}};
-    target::Target target;
-    target.fma_gflops = 100;
-    target.copy_gbps = 10;
-    progress_.set_target(target.ToText());
-    progress_.set_trials(50);
-    progress_.set_trials_wanted(100);
+    progress_ = HalfDoneJob({40'000.0, 380'000.0});
     progress_.set_elapsed_s(25);
     for (int i = 0; i < 8; ++i) progress_.add_outcomes(i == 3 ? 2 : 0);
-    for (double best : {40'000.0, 380'000.0}) {
-      proto::TaskProgress& task = *progress_.add_tasks();
-      task.set_best_ns(best);
-      task.set_default_ns(2 * best);
-      task.set_trials(25);
-    }
     proto::JobProgress before = progress_;
     before.set_trials(0);
     before.set_elapsed_s(0);

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/progress/tune_report.h"
-#include "compiler/target/target.h"
+#include "tests/unit/client/tune/half_done_job.h"
 
 namespace mlc::client {
 namespace {
@@ -19,24 +19,13 @@ class ProgressViewTest : public ::testing::Test {
   ProgressViewTest() {
     model_.tasks = {{"k0", "conv 3x3", "conv1", {3}, 2e6, 1e4},
                     {"k1", "matmul", "fc", {1}, 1e6, 1e9}};
-    target::Target target;
-    target.fma_gflops = 100;
-    target.copy_gbps = 10;
-    progress_.set_target(target.ToText());
-    progress_.set_trials(50);
-    progress_.set_trials_wanted(100);
+    progress_ = HalfDoneJob({40'000.0, 380'000'000.0});
     progress_.set_replayed(10);
     progress_.set_elapsed_s(20);
     for (int i = 0; i < 8; ++i) progress_.add_outcomes(0);
     progress_.set_outcomes(0, 46);
     progress_.set_outcomes(3, 3);
     progress_.set_outcomes(6, 1);
-    for (double best : {40'000.0, 380'000'000.0}) {
-      proto::TaskProgress& task = *progress_.add_tasks();
-      task.set_best_ns(best);
-      task.set_default_ns(2 * best);
-      task.set_trials(25);
-    }
   }
 
   ModelInfo model_;
