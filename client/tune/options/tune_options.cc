@@ -119,8 +119,7 @@ void AddVerb(CLI::App& app, const VerbInfo& verb, TuneOptions& options,
   std::string example = "mlc-tune " + std::string(verb.name);
   if (verb.about != nullptr) {
     command->add_option(verb.positional, options.*(verb.about), verb.of)->required();
-    example +=
-        verb.verb == TuneVerb::kWatch || verb.verb == TuneVerb::kCancel ? " 3f2a9c" : " gpu-07";
+    example += verb.about == &TuneOptions::job ? " 3f2a9c" : " gpu-07";
   }
   command->footer("Examples\n  " + example + " --server tuner.lab:7443");
   command->get_help_ptr()->group(kGroups[0]);
