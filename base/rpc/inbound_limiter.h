@@ -34,7 +34,7 @@ struct InboundLimits {
   int64_t unattributed_of_all = 192 << 20;
   int64_t decay_rate = 4 << 10;  // pings, window updates
   // An authenticated connection may owe so much; the bytes beyond are large requests, or streams
-  // that nobody has seen yet. They share a rate, which calls without a message use up.
+  // that gRPC has not reported yet. They share a rate, which calls without a message use up.
   int64_t small = 8 << 10;
   int64_t large_rate = 8 << 20;
   int64_t large_burst = 128 << 10;

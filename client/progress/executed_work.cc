@@ -9,7 +9,7 @@ namespace mlc::client {
 
 double ExecutedShare(const graph::Workload& workload, const target::Target& target,
                      const std::string& config) {
-  // A server's text is anybody's.
+  // The text comes from a server, so it may be anything.
   const Result<schedule::Config> parsed = schedule::Config::Parse(config);
   if (!parsed.ok() || !schedule::CheckConfig(workload, target, *parsed).ok()) return 1;
   const schedule::Family* const family = schedule::FindFamily(parsed->family);

@@ -6,6 +6,7 @@
 #include "compiler/target/calibration.h"
 
 namespace mlc::backend {
+
 Estimate EstimateOnGpu(const schedule::KernelFacts& f, const target::Target& target) {
   const target::GpuAnalyticCalibration& core = target::CalibrationOf(target.gpu()).analytic;
   const double sms = std::max(1, target.gpu().sms);

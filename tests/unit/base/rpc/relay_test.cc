@@ -170,7 +170,7 @@ TEST_F(RelayTest, HangsUpOnThoseWhoseCallsBringNoMessage) {
   const Descriptor client = Connect("x");
   const Descriptor server = Handed();
   const char name = 0, other = 0;
-  for (int i = 0; i < 100; ++i) relay_->Opened(&name);  // of nobody that is known yet
+  for (int i = 0; i < 100; ++i) relay_->Opened(&name);  // of no connection that is known yet
   relay_->Received(PeerOf(server), &name, 0);
   for (int i = 0; i < 100; ++i) {
     relay_->Opened(&name);
