@@ -29,10 +29,11 @@ A program reads one file:
 1. the file of `--config`; `--config ''` means none,
 2. the file that the variable `MLC_CONFIG` names,
 3. `$XDG_CONFIG_HOME/mlc/config.toml`, or `~/.config/mlc/config.toml` if `XDG_CONFIG_HOME` is not
-   set. This file may be missing.
+   set. This file may be missing, or lie in a folder that the user cannot enter, such as the home
+   folder of another user.
 
-The programs do not read a file of the current folder: whoever wrote it could choose programs and
-libraries that run. For the same reason a program refuses a file that others can change: the file
+The programs do not read a file of the current folder: another user who can write there could choose
+programs and libraries that run. For the same reason a program refuses a file that others can change: the file
 belongs to the user of the program or to root, and only its owner can write to it. The file holds no
 secrets: `tls-key` and `token-file` are paths.
 
