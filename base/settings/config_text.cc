@@ -1,7 +1,3 @@
-// The only source that knows the TOML library.
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -9,6 +5,7 @@
 #include "base/settings/config_file.h"
 #include "base/settings/setting_table.h"
 #include "base/settings/spelling.h"
+#include "base/settings/toml_library.h"
 
 namespace mlc::settings {
 namespace {

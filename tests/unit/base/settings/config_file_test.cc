@@ -100,6 +100,7 @@ TEST(ConfigFileTest, WhatIsWrongIsToldWithItsLine) {
   EXPECT_THAT(ErrorOf("server = "), StartsWith("/etc/mlc/config.toml:1: this is no TOML: "));
   EXPECT_THAT(ErrorOf("threads = 1\nthreads = 2"), HasSubstr(":2: this is no TOML"));
   EXPECT_THAT(ErrorOf("server = '\xFF'"), HasSubstr("this is no TOML"));
+  EXPECT_THAT(ErrorOf("[=]"), HasSubstr("this is no TOML"));
   EXPECT_THAT(ErrorOf(std::string(100'000, '[')), HasSubstr("this is no TOML")) << "no stack";
 }
 

@@ -1,9 +1,7 @@
 #include "base/settings/settings.h"
 
-#define TOML_EXCEPTIONS 0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +13,7 @@
 #include <sstream>
 
 #include "base/settings/setting_table.h"
+#include "base/settings/toml_library.h"
 
 namespace mlc::settings {
 namespace {
