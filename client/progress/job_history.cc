@@ -6,8 +6,8 @@ namespace mlc::client {
 namespace {
 
 // The speed of a search changes: its first trials are those of every task, the later ones those of
-// the heaviest. The newer part of the job says best how fast the rest will be.
-constexpr double kWindow = 0.5;
+// the heaviest. The newest part of the job says best how fast the rest will be.
+constexpr double kWindow = 0.4;
 // How fast the largest step is forgotten, for each later one.
 constexpr double kForget = 0.8;
 // A job that runs has something left, also where a trial takes longer than was expected.
