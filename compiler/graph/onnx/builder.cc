@@ -32,6 +32,12 @@ void Widen(const TensorData& data, std::vector<To>& out) {
   }
 }
 
+Status DependsOnInputs(std::string_view what) {
+  return Status(
+      StatusCode::kFailedPrecondition,
+      std::string(what) + " depends on the model's inputs; bind the input that it comes from");
+}
+
 int64_t BytesOf(const TensorType& type) { return type.NumElements() * SizeOf(type.dtype); }
 
 }  // namespace
@@ -44,7 +50,7 @@ ValueId Builder::Fail(Status status) {
 ValueId Builder::Fail(std::string why) { return Fail(InvalidArgument(std::move(why))); }
 
 const TensorType& Builder::TypeOf(ValueId id) const {
-  return id < 0 || id >= graph_.size() ? kUnknownType : std::as_const(graph_)[id].type;
+  return id < 0 || id >= graph_->size() ? kUnknownType : std::as_const(*graph_)[id].type;
 }
 
 int64_t Builder::Dim(ValueId id, int64_t axis) const {
@@ -54,11 +60,11 @@ int64_t Builder::Dim(ValueId id, int64_t axis) const {
 }
 
 bool Builder::IsConstant(ValueId id) const {
-  return id >= 0 && id < graph_.size() && std::as_const(graph_)[id].op == Op::kConstant;
+  return id >= 0 && id < graph_->size() && std::as_const(*graph_)[id].op == Op::kConstant;
 }
 
 TensorDataRef Builder::DataOf(ValueId id) {
-  const Value& value = std::as_const(graph_)[id];
+  const Value& value = std::as_const(*graph_)[id];
   if (value.data != nullptr) return value.data;
   Result<TensorDataRef> data = EvaluateNode(value, {});
   if (data.ok()) return *std::move(data);
@@ -70,8 +76,7 @@ Dims Builder::Ints(ValueId id, std::string_view what) {
   Dims values;
   if (!ok()) return values;
   if (!IsConstant(id)) {
-    Fail(Unimplemented(std::string(what) +
-                       " depends on the model's inputs; bind the input that it comes from"));
+    Fail(DependsOnInputs(what));
     return values;
   }
   const TensorDataRef data = DataOf(id);
@@ -103,8 +108,7 @@ std::vector<double> Builder::Floats(ValueId id, std::string_view what) {
   std::vector<double> values;
   if (!ok()) return values;
   if (!IsConstant(id)) {
-    Fail(Unimplemented(std::string(what) +
-                       " depends on the model's inputs; bind the input that it comes from"));
+    Fail(DependsOnInputs(what));
     return values;
   }
   const ValueId wide = Cast(id, DType::kF64);
@@ -133,7 +137,7 @@ ValueId Builder::Fold(const Value& value) {
   if (!ok()) return kNoValue;
   Result<TensorDataRef> data = EvaluateNode(value, operands);
   if (!data.ok()) return Fail(data.status());
-  return graph_.Constant(*std::move(data));
+  return graph_->Constant(*std::move(data));
 }
 
 ValueId Builder::Add(Value value) {
@@ -148,15 +152,15 @@ ValueId Builder::Add(Value value) {
   const Result<int64_t> elements = CheckedElements(value.type.dims, value.type.dtype, "its result");
   if (!elements.ok()) return Fail(elements.status());
   if (Foldable(value)) return Fold(value);
-  return graph_.Add(std::move(value));
+  return graph_->Add(std::move(value));
 }
 
 ValueId Builder::Constant(TensorDataRef data, std::string name) {
-  return ok() ? graph_.Constant(std::move(data), std::move(name)) : kNoValue;
+  return ok() ? graph_->Constant(std::move(data), std::move(name)) : kNoValue;
 }
 
 ValueId Builder::Scalar(DType dtype, double value) {
-  return ok() ? graph_.Splat(dtype, value) : kNoValue;
+  return ok() ? graph_->Splat(dtype, value) : kNoValue;
 }
 
 ValueId Builder::IntVector(const Dims& values) {

@@ -1,7 +1,7 @@
 // Builds the graph while importing: infers types, limits sizes and folds what is constant, so that
 // shape arithmetic never becomes a run-time node. Errors stick: after the first one every call
 // returns kNoValue and adds nothing, so decompositions read as formulas and the caller checks
-// status() once. Not thread-safe.
+// status() once; a new builder of the same graph goes on without the error. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ using Dims = std::vector<int64_t>;
 
 class Builder {
  public:
-  explicit Builder(Graph& graph) : graph_(graph) {}
+  explicit Builder(Graph& graph) : graph_(&graph) {}
 
   bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }
@@ -35,8 +35,8 @@ class Builder {
   // 1 beyond the rank.
   int64_t Dim(ValueId id, int64_t axis) const;
   bool IsConstant(ValueId id) const;
-  // The elements of a constant, for operands that shape the graph. Fails for other values, naming
-  // `what`.
+  // The elements of a constant, for operands that shape the graph. For other values they fail with
+  // FAILED_PRECONDITION, naming `what`.
   Dims Ints(ValueId id, std::string_view what);
   std::vector<double> Floats(ValueId id, std::string_view what);
 
@@ -87,7 +87,7 @@ class Builder {
   ValueId Fold(const Value& value);
   TensorDataRef DataOf(ValueId id);
 
-  Graph& graph_;
+  Graph* graph_;
   Status status_;
 };
 

@@ -87,6 +87,7 @@ Result<std::vector<ValueId>> Importer::Subgraph(const NodeMessage& node, std::st
       return InvalidArgument(Describe(node) + ": the subgraph does not define its output " +
                              Quote(output.name));
     }
+    if (*value == kUnknownValue) return Status(StatusCode::kCancelled, "needs a hidden value");
     results.push_back(*value);
   }
   return results;

@@ -38,7 +38,9 @@ Result<Graph> ImportOnnx(const std::string& path, const ImportOptions& options,
 
 // An operator that the importer cannot lower, and where the model uses it.
 struct UnsupportedOperator {
-  std::string name;                // "TopK", or "domain:Name"
+  std::string name;    // "TopK", or "domain:Name"
+  std::string domain;  // empty: the default one
+  std::string op_type;
   std::vector<std::string> nodes;  // the first ones, by name, fit for printing
   int64_t count = 0;
 };

@@ -67,12 +67,15 @@ bool IsSupported(const NodeMessage& node) {
 
 Result<Graph> Importer::Run() {
   Scope scope;
-  scope.opset = MLC_TRY(DefaultOpset(model_.opsets, "the model"));
+  const Result<int64_t> opset = DefaultOpset(model_.opsets, "the model");
+  if (!opset.ok() && notes_ == nullptr) return opset.status();
+  scope.opset = opset.ok() ? *opset : kMaxOpset;
   MLC_TRY(Initializers(model_.graph, scope));
   MLC_TRY(Inputs(scope));
   MLC_TRY(CheckOptionsUsed());
   MLC_TRY(Nodes(model_.graph.nodes, scope));
   MLC_TRY(Outputs(scope));
+  if (notes_ != nullptr) return std::move(graph_);
   graph_.Compact();
   MLC_TRY(graph_.Verify());
   return std::move(graph_);
@@ -99,11 +102,16 @@ const ValueId* Importer::Find(std::string_view name, const Scope& scope) {
 
 Status Importer::Initializers(const GraphMessage& graph, Scope& scope) {
   if (graph.sparse_initializers > 0) {
-    return Unimplemented("sparse initializers are not supported");
+    MLC_TRY(NoteObstacle(ObstacleKind::kConstant, "",
+                         Unimplemented("sparse initializers are not supported"), scope));
   }
   for (const TensorMessage& tensor : graph.initializers) {
-    const TensorDataRef data = MLC_TRY(ReadTensor(tensor, file_, &files_));
-    MLC_TRY(Define(tensor.name, graph_.Constant(data, Printable(tensor.name)), scope));
+    const Result<TensorDataRef> data = ReadTensor(tensor, file_, &files_);
+    if (!data.ok()) {
+      MLC_TRY(NoteObstacle(ObstacleKind::kConstant, tensor.name, data.status(), scope));
+      continue;
+    }
+    MLC_TRY(Define(tensor.name, graph_.Constant(*data, Printable(tensor.name)), scope));
   }
   return Status();
 }
@@ -120,8 +128,15 @@ Status Importer::Inputs(Scope& scope) {
       MLC_TRY(BindInput(input, bound->second, scope));
     } else if (scope.values.find(input.name) == scope.values.end()) {
       // An initializer of the same name is the input's value.
-      const TensorType type = MLC_TRY(TypeOfInput(input));
-      MLC_TRY(Define(input.name, graph_.Input(type, std::string(input.name)), scope));
+      const int64_t sizes_before = notes_ == nullptr ? 0 : notes_->sizes();
+      const Result<TensorType> type = TypeOfInput(input);
+      if (!type.ok()) {
+        MLC_TRY(NoteObstacle(ObstacleKind::kInput, input.name, type.status(), scope));
+        continue;
+      }
+      const ValueId value = graph_.Input(*type, std::string(input.name));
+      MLC_TRY(Define(input.name, value, scope));
+      if (notes_ != nullptr && notes_->sizes() > sizes_before) notes_->Assume(value);
     }
   }
   return Status();
@@ -153,6 +168,10 @@ Result<int64_t> Importer::SizeOfDim(const ValueMessage& input, size_t axis) {
   const std::string name = dim.param.empty() ? unnamed : std::string(dim.param);
   const auto bound = options_.dims.find(name);
   if (bound == options_.dims.end()) {
+    if (notes_ != nullptr) {
+      notes_->AddSize(input.name, name);
+      return 1;
+    }
     return InvalidArgument("input " + Quote(input.name) + " has the symbolic dimension " +
                            Quote(name) + ": give its size with --dim " + Printable(name) +
                            "=<size>");
@@ -217,6 +236,7 @@ Result<std::vector<ValueId>> Importer::Operands(const NodeMessage& node, const S
       return InvalidArgument(Describe(node) + " reads " + Quote(name) +
                              ", which is not defined before it");
     }
+    if (*value == kUnknownValue) return Status(StatusCode::kCancelled, "needs a hidden value");
     operands.push_back(*value);
   }
   return operands;
@@ -224,11 +244,10 @@ Result<std::vector<ValueId>> Importer::Operands(const NodeMessage& node, const S
 
 Status Importer::Nodes(const std::vector<NodeMessage>& nodes, Scope& scope) {
   for (const NodeMessage& node : nodes) {
-    if (scope.call != nullptr && HasReferences(node)) {
-      MLC_TRY(Node(ResolveReferences(node, *scope.call), scope));
-    } else {
-      MLC_TRY(Node(node, scope));
-    }
+    const bool refers = scope.call != nullptr && HasReferences(node);
+    const Status lowered =
+        refers ? Node(ResolveReferences(node, *scope.call), scope) : Node(node, scope);
+    if (!lowered.ok()) MLC_TRY(NoteFailure(node, lowered, scope));
   }
   return Status();
 }
@@ -240,13 +259,15 @@ Status Importer::Node(const NodeMessage& node, Scope& scope) {
   const OpRow* const row = FindOperator(node.domain, node.op_type);
   if (row == nullptr) return Unimplemented(Describe(node) + ": the operator is not supported");
   MLC_TRY(CheckArity(node, *row));
-  OpContext context(builder_, node, MLC_TRY(Operands(node, scope)), scope.opset, ReadAttribute,
-                    this);
+  std::vector<ValueId> operands = MLC_TRY(Operands(node, scope));
+  const bool is_assumed = notes_ != nullptr && notes_->IsAnyAssumed(operands);
+  OpContext context(builder_, node, std::move(operands), scope.opset, ReadAttribute, this);
   row->handler(context);
   if (!builder_.ok()) return builder_.status().WithPrefix(Describe(node));
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     if (node.outputs[k].empty()) continue;
     const ValueId value = context.results()[k];
+    if (is_assumed) notes_->Assume(value);
     if (value == kNoValue) {
       return Unimplemented(Describe(node) + ": result " + std::to_string(k) + " is not supported");
     }

@@ -17,6 +17,7 @@
 #include "compiler/graph/onnx/model.h"
 #include "compiler/graph/onnx/op_context.h"
 #include "compiler/graph/onnx/preflight.h"
+#include "compiler/graph/onnx/survey_notes.h"
 
 namespace mlc::graph::onnx {
 
@@ -29,15 +30,17 @@ class Importer {
  public:
   // All arguments outlive the importer; `file` also outlives the graph, by reference.
   Importer(const ModelMessage& model, const FunctionTable& functions, MappedFileRef file,
-           ExternalFiles& files, const ImportOptions& options)
+           ExternalFiles& files, const ImportOptions& options, SurveyNotes* notes = nullptr)
       : model_(model),
         functions_(functions),
         file_(std::move(file)),
         files_(files),
         options_(options),
+        notes_(notes),
         builder_(graph_) {}
 
-  // REQUIRES: called once.
+  // With notes, goes on after what cannot be lowered, and returns a graph without it, which is for
+  // nothing else. REQUIRES: called once.
   Result<Graph> Run();
 
  private:
@@ -75,11 +78,20 @@ class Importer {
   static const ValueId* Find(std::string_view name, const Scope& scope);
   static Result<TensorDataRef> ReadAttribute(void* importer, const TensorMessage& tensor);
 
+  // For surveys, in survey.cc. The first two return the failure where there is none.
+  Status NoteObstacle(ObstacleKind kind, std::string_view name, const Status& failure,
+                      Scope& scope);
+  Status NoteFailure(const NodeMessage& node, const Status& failure, Scope& scope);
+
+  // A value that an obstacle hides. What needs it fails with kCancelled.
+  static constexpr ValueId kUnknownValue = kNoValue - 1;
+
   const ModelMessage& model_;
   const FunctionTable& functions_;
   MappedFileRef file_;
   ExternalFiles& files_;
   const ImportOptions& options_;
+  SurveyNotes* notes_;  // null: no survey
   Graph graph_;
   Builder builder_;
   int64_t iterations_ = 0;  // unrolled so far

@@ -112,6 +112,7 @@ struct GraphMessage {
   size_t sparse_initializers = 0;
   std::vector<ValueMessage> inputs;
   std::vector<ValueMessage> outputs;
+  std::vector<ValueMessage> values;  // value_info, if asked for (ParseLimits)
 };
 
 struct OpsetMessage {

@@ -17,6 +17,8 @@ struct ParseLimits {
   int64_t messages = 4'000'000;
   int depth = 32;  // of nested subgraphs
   size_t name_bytes = 4096;
+  // Read what the file says of values between nodes. Nothing but a survey believes it.
+  bool value_info = false;
 };
 
 // INVALID_ARGUMENT if the bytes are not such a message, RESOURCE_EXHAUSTED never: a file over a

@@ -8,14 +8,13 @@
 namespace mlc::graph::onnx {
 namespace {
 
-constexpr size_t kListedNodes = 3;
 constexpr int kMaxCallDepth = 32;
 
 // Walks everything that can be reached from the model's graph, each function once.
 class Walker {
  public:
-  Walker(const FunctionTable& functions, int64_t max_nodes)
-      : functions_(functions), max_nodes_(max_nodes) {}
+  Walker(const FunctionTable& functions, int64_t max_nodes, size_t listed_nodes)
+      : functions_(functions), max_nodes_(max_nodes), listed_nodes_(listed_nodes) {}
 
   // Nodes after inlining.
   Result<int64_t> Nodes(const std::vector<NodeMessage>& nodes) {
@@ -35,11 +34,13 @@ class Walker {
     for (auto& [name, entry] : unsupported_) list.push_back(std::move(entry));
     return list;
   }
+  std::map<std::string, int64_t> TakeOperators() { return std::move(operators_); }
 
  private:
   Result<int64_t> Node(const NodeMessage& node) {
     const auto function = functions_.find(KeyOf(node));
     if (function != functions_.end()) return Call(node, *function->second);
+    ++operators_[NameOf(node)];
     if (!IsSupported(node)) Note(node);
     int64_t total = 0;
     for (const AttributeMessage& attribute : node.attributes) {
@@ -66,12 +67,18 @@ class Walker {
     return size;
   }
 
+  static std::string NameOf(const NodeMessage& node) {
+    const std::string name = Printable(node.op_type);
+    return IsDefaultDomain(node.domain) ? name : Printable(node.domain) + ":" + name;
+  }
+
   void Note(const NodeMessage& node) {
-    std::string name = Printable(node.op_type);
-    if (!IsDefaultDomain(node.domain)) name = Printable(node.domain) + ":" + name;
+    const std::string name = NameOf(node);
     UnsupportedOperator& entry = unsupported_[name];
     entry.name = name;
-    if (entry.nodes.size() < kListedNodes) {
+    entry.domain = IsDefaultDomain(node.domain) ? "" : Printable(node.domain);
+    entry.op_type = Printable(node.op_type);
+    if (entry.nodes.size() < listed_nodes_) {
       const std::string_view fallback = node.outputs.empty() ? "" : node.outputs[0];
       entry.nodes.push_back(Printable(node.name.empty() ? fallback : node.name));
     }
@@ -80,9 +87,11 @@ class Walker {
 
   const FunctionTable& functions_;
   int64_t max_nodes_;
+  size_t listed_nodes_;
   int depth_ = 0;
   std::map<const FunctionMessage*, int64_t> sizes_;  // -1 while being walked
   std::map<std::string, UnsupportedOperator> unsupported_;
+  std::map<std::string, int64_t> operators_;
 };
 
 }  // namespace
@@ -133,7 +142,7 @@ Status CheckOpsetsUnique(const std::vector<OpsetMessage>& opsets, const std::str
 
 }  // namespace
 
-Result<Preflight> CheckModel(const ModelMessage& model, int64_t max_nodes) {
+Result<Preflight> CheckModel(const ModelMessage& model, int64_t max_nodes, size_t listed_nodes) {
   Preflight preflight;
   MLC_TRY(CheckOpsetsUnique(model.opsets, "the model"));
   for (const FunctionMessage& function : model.functions) {
@@ -143,9 +152,10 @@ Result<Preflight> CheckModel(const ModelMessage& model, int64_t max_nodes) {
       return InvalidArgument("function " + Quote(function.name) + " is defined twice");
     }
   }
-  Walker walker(preflight.functions, max_nodes);
+  Walker walker(preflight.functions, max_nodes, listed_nodes);
   MLC_TRY(walker.Nodes(model.graph.nodes));
   preflight.unsupported = walker.TakeUnsupported();
+  preflight.operators = walker.TakeOperators();
   return preflight;
 }
 

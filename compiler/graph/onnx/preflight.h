@@ -32,11 +32,13 @@ Result<int64_t> DefaultOpset(const std::vector<OpsetMessage>& opsets, std::strin
 struct Preflight {
   FunctionTable functions;
   std::vector<UnsupportedOperator> unsupported;
+  std::map<std::string, int64_t> operators;  // nodes of each, once in each function
 };
 
 // INVALID_ARGUMENT for functions that are defined twice, call themselves or expand to more than
 // `max_nodes` nodes.
-Result<Preflight> CheckModel(const ModelMessage& model, int64_t max_nodes);
+// Names up to `listed_nodes` nodes of each unsupported operator.
+Result<Preflight> CheckModel(const ModelMessage& model, int64_t max_nodes, size_t listed_nodes = 3);
 
 // UNIMPLEMENTED naming every unsupported operator in one line; OK if there is none.
 Status UnsupportedStatus(const std::vector<UnsupportedOperator>& unsupported);

@@ -20,6 +20,7 @@ class ReadBudget {
   Status Name(std::string_view text, std::string_view& name) const;
   // The same for one of a list of names, each of which counts as a message.
   Status ListedName(std::string_view text, std::string_view& name);
+  bool reads_value_info() const { return limits_.value_info; }
   // Around a graph inside a node. After an error nothing needs to be left.
   Status EnterSubgraph();
   void LeaveSubgraph() { --depth_; }

@@ -120,6 +120,10 @@ Status ReadGraph(std::string_view bytes, ReadBudget& budget, GraphMessage& graph
       case 12:
         MLC_TRY(budget.CountMessage());
         return ReadValue(content, budget, graph.outputs.emplace_back());
+      case 13:
+        if (!budget.reads_value_info()) return Status();
+        MLC_TRY(budget.CountMessage());
+        return ReadValue(content, budget, graph.values.emplace_back());
       case 15:
         ++graph.sparse_initializers;
         return Status();

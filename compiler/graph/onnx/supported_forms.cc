@@ -1,0 +1,100 @@
+#include "compiler/graph/onnx/supported_forms.h"
+
+#include <array>
+
+namespace mlc::graph::onnx {
+namespace {
+
+constexpr std::string_view kDraws =
+    "draw the numbers outside of the model and give them as an input";
+constexpr std::string_view kTexts =
+    "prepare texts outside of the model and give numbers as an input";
+constexpr std::string_view kSequences =
+    "tensors with one more axis: `Concat`, `Split`, `Slice` and `Gather`";
+constexpr std::string_view kTraining = "export the model for inference, without training";
+constexpr std::string_view kBoxes =
+    "end the model before it and choose outside: the shape of its result depends on data";
+constexpr std::string_view kPacked =
+    "4-bit constants with `DequantizeLinear` in blocks, then `MatMul`";
+constexpr std::string_view kTrees = "evaluate the trees outside of the model";
+constexpr std::string_view kCached =
+    "`Attention` of ai.onnx, with past keys and values as inputs and outputs of the model";
+
+constexpr std::array kReplacements = {
+    Replacement{"", "Bernoulli", kDraws},
+    Replacement{"", "ConcatFromSequence", kSequences},
+    Replacement{"", "ImageDecoder", "decode outside of the model and give the pixels as an input"},
+    Replacement{"", "MaxRoiPool", "`RoiAlign` with mode max"},
+    Replacement{"", "Multinomial", kDraws},
+    Replacement{"", "NegativeLogLikelihoodLoss", kTraining},
+    Replacement{"", "NonMaxSuppression", kBoxes},
+    Replacement{"", "RandomNormal", kDraws},
+    Replacement{"", "RandomNormalLike", kDraws},
+    Replacement{"", "RandomUniform", kDraws},
+    Replacement{"", "RandomUniformLike", kDraws},
+    Replacement{"", "RegexFullMatch", kTexts},
+    Replacement{"", "SequenceAt", kSequences},
+    Replacement{"", "SequenceConstruct", kSequences},
+    Replacement{"", "SequenceEmpty", kSequences},
+    Replacement{"", "SequenceErase", kSequences},
+    Replacement{"", "SequenceInsert", kSequences},
+    Replacement{"", "SequenceLength", kSequences},
+    Replacement{"", "SequenceMap", kSequences},
+    Replacement{"", "SoftmaxCrossEntropyLoss", kTraining},
+    Replacement{"", "SplitToSequence", kSequences},
+    Replacement{"", "StringConcat", kTexts},
+    Replacement{"", "StringNormalizer", kTexts},
+    Replacement{"", "StringSplit", kTexts},
+    Replacement{"", "TfIdfVectorizer", kTexts},
+    Replacement{"", "Unique", kBoxes},
+    Replacement{kClassicDomain, "TreeEnsemble", kTrees},
+    Replacement{kClassicDomain, "TreeEnsembleClassifier", kTrees},
+    Replacement{kClassicDomain, "TreeEnsembleRegressor", kTrees},
+    Replacement{kFusedDomain, "DecoderMaskedMultiHeadAttention", kCached},
+    Replacement{kFusedDomain, "GatherBlockQuantized",
+                "4-bit constants with `DequantizeLinear` in blocks, then `Gather`"},
+    Replacement{kFusedDomain, "GroupNorm", "`GroupNormalization` of ai.onnx"},
+    Replacement{kFusedDomain, "GroupQueryAttention", kCached},
+    Replacement{kFusedDomain, "MatMulBnb4", kPacked},
+    Replacement{kFusedDomain, "MatMulFpQ4", kPacked},
+    Replacement{kFusedDomain, "MatMulNBits", kPacked},
+    Replacement{kFusedDomain, "NhwcConv", "`Conv` with channels first; layouts are chosen later"},
+    Replacement{kFusedDomain, "QAttention", "`Attention` in floating point"},
+};
+
+constexpr std::string_view kDomains[] = {"", kFusedDomain, kClassicDomain};
+
+}  // namespace
+
+std::span<const Replacement> Replacements() { return kReplacements; }
+
+std::string InsteadOf(std::string_view domain, std::string_view op_type) {
+  for (const Replacement& row : kReplacements) {
+    if (row.domain == domain && row.op_type == op_type) return std::string(row.instead);
+  }
+  for (const std::string_view other : kDomains) {
+    if (other == domain || FindOperator(other, op_type) == nullptr) continue;
+    return "`" + std::string(op_type) + "` of " + (other.empty() ? "ai.onnx" : std::string(other));
+  }
+  return "operators of docs/reference/operators.md, also in a function of the model of this name";
+}
+
+std::string SupportedForm(const OpRow& row) {
+  const auto count = [](int most) {
+    return most == kVariadic ? std::string("any number") : std::to_string(most) + " at most";
+  };
+  std::string text = std::string(row.op_type);
+  if (!row.limits.empty()) text += " with these limits: " + std::string(row.limits);
+  return text + " (operands: " + count(row.max_inputs) + ", results: " + count(row.max_outputs) +
+         ")";
+}
+
+std::string InsteadOfInputs() {
+  return "make it constant: export with fixed shapes, or fold constants in the model first";
+}
+
+std::string SupportedTypes() {
+  return "tensors of f64, f32, f16, bf16, i64, i32, i16, i8, u8 or bool, with a shape";
+}
+
+}  // namespace mlc::graph::onnx

@@ -1,0 +1,43 @@
+// What a model needs of the importer, and everything of it that cannot be lowered: for people who
+// want to know before they tune. Unlike ImportOnnx it goes on after an obstacle, with what does not
+// depend on it. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/graph/onnx/import.h"
+
+namespace mlc::graph::onnx {
+
+enum class ObstacleKind : uint8_t { kModel, kInput, kConstant, kOperator, kNode };
+
+// One reason why the model cannot be lowered, and where. All texts are fit for printing.
+struct Obstacle {
+  ObstacleKind kind = ObstacleKind::kModel;
+  std::string what;                // "operator set 30", "com.microsoft:MatMulNBits", "Cast"
+  std::vector<std::string> names;  // of the nodes, inputs or constants; the first thousand
+  int64_t count = 0;               // of them all
+  std::string why;
+  std::string instead;  // the nearest form that is supported; empty if none is known
+};
+
+struct ModelSurvey {
+  int64_t opset = 0;
+  std::map<std::string, int64_t> operators;  // nodes of each, once in each function
+  std::vector<Obstacle> obstacles;           // by kind, then in the order of the model
+  // Nodes that could not be looked at, because they need a value that an obstacle hides and whose
+  // type the file does not say. If there are obstacles, others may follow when these are gone.
+  int64_t unchecked = 0;
+};
+
+// Errors as ImportOnnx's for what is no obstacle: a broken or hostile file, wrong options, no file.
+Result<ModelSurvey> SurveyOnnx(const std::string& path, const ImportOptions& options);
+
+// The words for a kind: "model", "input", "constant", "operator", "node".
+std::string ToText(ObstacleKind kind);
+
+}  // namespace mlc::graph::onnx

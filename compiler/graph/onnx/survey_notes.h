@@ -1,0 +1,57 @@
+// What an importer notes while it surveys a model. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+#include "compiler/graph/onnx/import.h"
+#include "compiler/graph/onnx/model.h"
+#include "compiler/graph/onnx/survey.h"
+
+namespace mlc::graph::onnx {
+
+class SurveyNotes {
+ public:
+  // Both outlive the notes.
+  SurveyNotes(const ModelMessage& model, const ImportOptions& options);
+
+  // One thing, named `name`, that stands in the way. Things with the same words are counted
+  // together.
+  void Add(Obstacle obstacle, std::string_view name);
+  void CountUnchecked() { ++unchecked_; }
+
+  // A dimension of an input whose size is not given, and is taken as 1.
+  void AddSize(std::string_view input, const std::string& dim);
+  int64_t sizes() const { return sizes_; }
+
+  // Values that are not what the model says: of an assumed size or type, or made of such.
+  void Assume(ValueId value) { assumed_.insert(value); }
+  bool IsAnyAssumed(std::span<const ValueId> values) const;
+  // The type that the file declares for a value, if that can be used.
+  std::optional<TensorType> DeclaredType(std::string_view name) const;
+
+  int64_t unchecked() const { return unchecked_; }
+  // By kind, then in the order in which they came.
+  std::vector<Obstacle> Take();
+
+ private:
+  const ImportOptions& options_;
+  std::map<std::string_view, const ValueMessage*> declared_;  // what the model says of its values
+  std::set<ValueId> assumed_;
+  std::set<std::string, std::less<>> assumed_dims_;
+  int64_t sizes_ = 0;
+  std::vector<Obstacle> obstacles_;
+  std::map<std::string, size_t> places_;  // by kind and words
+  int64_t unchecked_ = 0;
+};
+
+}  // namespace mlc::graph::onnx
