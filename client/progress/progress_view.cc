@@ -8,16 +8,6 @@
 namespace mlc::client {
 namespace {
 
-std::string DurationText(double seconds) {
-  const int64_t whole = std::llround(seconds);
-  if (whole >= 3600) {
-    return Format("%lldh%02lldm", static_cast<long long>(whole / 3600),
-                  static_cast<long long>(whole / 60 % 60));
-  }
-  return Format("%lld:%02lld", static_cast<long long>(whole / 60),
-                static_cast<long long>(whole % 60));
-}
-
 std::string FailuresText(const proto::JobProgress& progress) {
   std::string text;
   for (int i = 1; i < progress.outcomes_size(); ++i) {
@@ -58,6 +48,16 @@ std::string DefaultsText(const JobFigures& figures) {
 
 }  // namespace
 
+std::string ClockText(double seconds) {
+  const int64_t whole = std::llround(seconds);
+  if (whole >= 3600) {
+    return Format("%lldh%02lldm", static_cast<long long>(whole / 3600),
+                  static_cast<long long>(whole / 60 % 60));
+  }
+  return Format("%lld:%02lld", static_cast<long long>(whole / 60),
+                static_cast<long long>(whole % 60));
+}
+
 std::string VariantsText(const ModelInfo& model, const JobFigures& figures) {
   if (model.variants.size() < 2) return "";
   const double fastest_ns = figures.model().model_ns;
@@ -81,7 +81,7 @@ std::string CourseText(const JobFigures& figures, const proto::JobProgress& prog
                        double seconds_left) {
   std::string text = Format("%lld/%lld trials, ", static_cast<long long>(progress.trials()),
                             static_cast<long long>(progress.trials_wanted()));
-  if (seconds_left > 0) text += DurationText(seconds_left) + " left, ";
+  if (seconds_left > 0) text += ClockText(seconds_left) + " left, ";
   text += ModelText(figures) + ", ";
   text += AllFromTheLog(figures, progress) ? "all from the log, nothing was measured"
                                            : Format("%.1f trials/s", figures.trials_per_s);
@@ -104,7 +104,7 @@ std::string ProgressLine(const ModelInfo& model, const proto::JobProgress& progr
 }
 
 std::string WaitingLine(std::chrono::seconds waited) {
-  return "no answer from the server for " + DurationText(static_cast<double>(waited.count())) +
+  return "no answer from the server for " + ClockText(static_cast<double>(waited.count())) +
          "; waiting (Ctrl-C leaves, the job goes on there)";
 }
 
@@ -120,7 +120,7 @@ std::string FinalTable(const ModelInfo& model, const proto::JobProgress& progres
   if (AllFromTheLog(figures, progress)) {
     text += ", all from the log, nothing was measured";
   } else {
-    text += " in " + DurationText(progress.elapsed_s());
+    text += " in " + ClockText(progress.elapsed_s());
     if (progress.replayed() > 0) {
       text += " (" + std::to_string(progress.replayed()) + " from the log)";
     }

@@ -18,6 +18,8 @@ std::string ProgressLine(const ModelInfo& model, const proto::JobProgress& progr
 std::string CourseText(const JobFigures& figures, const proto::JobProgress& progress,
                        double seconds_left);
 std::string RemarksText(const proto::JobProgress& progress);
+// "0:25", "1h02m".
+std::string ClockText(double seconds);
 // The line that is shown while the server is away.
 std::string WaitingLine(std::chrono::seconds waited);
 // The gains of the tasks, at the end.

@@ -37,18 +37,6 @@ Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
                          "'; give --server with workers of that target");
 }
 
-// `options` names the device afterwards, so that what is said and run later means the same one.
-Result<target::Target> TargetOf(TuneOptions& options) {
-  if (options.target != kAutoTarget) {
-    return ChooseTarget(options.target, ThreadsOf(options), kWithoutGpu);
-  }
-  const AutoTarget chosen =
-      ChooseForMachine(LookAtMachine(ThreadsOf(options), options.cuda_home), Work::kTune);
-  SayTarget(options, chosen);
-  options.target = chosen.text;
-  return chosen.target;
-}
-
 // A report that cannot be made is an error of its own only where the run has none.
 Result<ExitCode> Reported(const TuneOptions& options, const std::string& job, ExitCode code) {
   if (options.report.empty()) return code;
@@ -64,10 +52,21 @@ Result<ExitCode> Reported(const TuneOptions& options, const std::string& job, Ex
 
 }  // namespace
 
+Result<target::Target> LocalTargetOf(TuneOptions& options) {
+  if (options.target != kAutoTarget) {
+    return ChooseTarget(options.target, ThreadsOf(options), kWithoutGpu);
+  }
+  const AutoTarget chosen =
+      ChooseForMachine(LookAtMachine(ThreadsOf(options), options.cuda_home), Work::kTune);
+  SayTarget(options, chosen);
+  options.target = chosen.text;
+  return chosen.target;
+}
+
 Result<ExitCode> TuneLocal(const TuneSession& session) {
   TuneOptions options = session.options;
   if (!options.report.empty()) MLC_TRY(CheckPageWritable(options.report));
-  const target::Target target = MLC_TRY(TargetOf(options));
+  const target::Target target = MLC_TRY(LocalTargetOf(options));
   const TuneRequest tune = MLC_TRY(TuneRequestOf(options, target));
   MLC_TRY(CheckLocal(options, target));
   const backend::Backend& backend = backend::BackendOf(target);

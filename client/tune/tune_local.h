@@ -10,5 +10,8 @@
 namespace mlc::client {
 
 Result<ExitCode> TuneLocal(const TuneSession& session);
+// The target of --target on this machine; says which one auto took. `options` names the device
+// afterwards, so that what is said and run later means the same one.
+Result<target::Target> LocalTargetOf(TuneOptions& options);
 
 }  // namespace mlc::client

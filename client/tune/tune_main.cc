@@ -11,6 +11,7 @@
 #include "base/exit_code.h"
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
+#include "client/tune/dry_run.h"
 #include "client/tune/interrupt.h"
 #include "client/tune/options/tune_options.h"
 #include "client/tune/server_verbs.h"
@@ -43,6 +44,7 @@ ProgressForm FormOf(const TuneOptions& options) {
 
 Result<ExitCode> Run(const TuneSession& session) {
   if (session.options.verb != TuneVerb::kTune) return AtServer(session);
+  if (session.options.dry_run) return DryRun(session);
   return session.options.server.empty() ? TuneLocal(session) : TuneRemote(session);
 }
 

@@ -156,6 +156,28 @@ TEST_F(ConsoleTest, FilesThatCannotBeUsedAreNamed) {
   EXPECT_FALSE(std::filesystem::exists(Path(".lock")));
 }
 
+// The bytes are those of a model; nothing else of a run is needed.
+TEST_F(ConsoleTest, ADryRunNeedsNeitherLogNorWorker) {
+  EXPECT_EQ(Run("mlc-tune --dry-run --model tiny.onnx --target cpu --threads 2 --worker none"), 0)
+      << Said();
+  EXPECT_THAT(Said(), HasSubstr("MatMul 5"));
+  EXPECT_THAT(Said(), HasSubstr("5 tasks, 5 executions:"));
+  EXPECT_THAT(Said(), HasSubstr("320 trials (usual for so many tasks) take about "));
+  EXPECT_THAT(Said(), HasSubstr("The model can be tuned."));
+  EXPECT_EQ(Run("[ \"$(ls)\" = \"$(printf 'said\ntiny.onnx')\" ]"), 0) << "no log";
+  // Operators of the same length that do not exist.
+  EXPECT_EQ(Run("sed 's/MatMul/MatMuX/g' tiny.onnx > odd.onnx; mlc-tune --dry-run --model "
+                "odd.onnx --target cpu"),
+            65);
+  EXPECT_THAT(Said(), HasSubstr("not supported, in 5 places:\n  MatMuX 'c0', 'c1', 'c2', 'c3' and "
+                                "others, 5 in all: the operator is not supported"));
+  EXPECT_EQ(Run("mlc-tune --dry-run --json --model odd.onnx --target cpu > odd.json"), 65);
+  EXPECT_EQ(Run("grep -q '\"schema\":\"mlc.dry-run/1\".*\"can_be_tuned\":false' odd.json"), 0);
+  EXPECT_EQ(Run("mlc-tune --dry-run --model no.onnx --target cpu"), 65);
+  EXPECT_EQ(Run("mlc-tune --dry-run --model tiny.onnx --server unix:none"), 2);
+  EXPECT_EQ(Run("mlc-tune --dry-run"), 2) << "no model";
+}
+
 TEST_F(ConsoleTest, AWorkerThatRefusesToRunIsNotStartedAgain) {
   const std::string worker =
       "printf '#!/bin/sh\\necho >> starts\\necho mlc-worker: take another machine\\nexit 78\\n' > "

@@ -46,7 +46,8 @@ ALLOWED = {
     "client/tune": (
         "base base/machine base/process base/rpc base/wire client/local client/model client/progress "
         "client/report client/report/page client/service client/target client/tune/options compiler/backend "
-        "compiler/front compiler/schedule/cuda/user_kernel compiler/target proto server/search"),
+        "compiler/front compiler/graph/onnx compiler/schedule/cuda/user_kernel compiler/schedule/space "
+        "compiler/target proto server/search"),
     "client/tune/options": "base base/process base/rpc base/settings client/model client/target compiler/target",
     "compiler/backend": (
         "compiler/graph/passes compiler/graph/physical compiler/schedule/cpu/attention "

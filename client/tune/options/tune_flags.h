@@ -74,6 +74,10 @@ inline constexpr std::tuple kTuneFlags{
         .In(0, 10'000)
         .Repeated(R::kAgain),
     Flag{&O::cubin_cache, "--cubin-cache", G::kGpu, SettingHelp("cubin-cache")}.Repeated(R::kAgain),
+    Flag{&O::dry_run, "--dry-run", G::kCommon,
+         "list operators, tasks, the time that tuning takes, and all that is not supported; "
+         "measures nothing; ends with code 0 if the model can be tuned"}
+        .Excludes("--server"),
     Flag{&O::time_budget_ms, "--time-budget", G::kCommon,
          "stop after this long, for example 10m or 1h30m"}
         .Duration()

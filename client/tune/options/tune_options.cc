@@ -148,8 +148,8 @@ std::string CheckKernel(const TuneOptions& options) {
   const bool some = options.is_raw() || !options.workload.empty() || !options.entry.empty() ||
                     options.grid || options.block || options.shared != 0;
   if (!some) return {};
-  if (!options.model.empty() || options.trials != 0) {
-    return "--cuda-kernel measures one kernel: it goes without --model and --trials";
+  if (!options.model.empty() || options.trials != 0 || options.dry_run) {
+    return "--cuda-kernel measures one kernel: it goes without --model, --trials and --dry-run";
   }
   const bool all = options.is_raw() && !options.workload.empty() && !options.entry.empty() &&
                    options.grid && options.block;
@@ -187,7 +187,7 @@ std::string CheckJob(const TuneOptions& options) {
     return wrong;
   }
   if (options.model.empty()) return "--model is required";
-  if (options.trials == 0) return "--trials is required";
+  if (options.trials == 0 && !options.dry_run) return "--trials is required";
   return {};
 }
 

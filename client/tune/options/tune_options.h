@@ -63,6 +63,7 @@ struct TuneOptions {
   bool json_lines = false;
   bool quiet = false;
   bool plain = false;
+  bool dry_run = false;
   bool verbose = false;
   std::string worker;  // path of mlc-worker; empty: beside this program
 

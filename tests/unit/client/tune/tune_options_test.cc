@@ -230,8 +230,9 @@ TEST(TuneOptionsTest, EachFlagOfTheTableIsReadAndGoesWhereItsRowSays) {
     using Value = std::decay_t<decltype(defaults.*(flag.member))>;
     const std::string name = LongName(flag.info);
     std::vector<std::string> words;
-    // Only an embedded server has a log to report on.
-    if (name != "--server" && name != "--report") words = {"--server", "lab"};
+    // Only an embedded server has a log to report on, and a dry run asks none.
+    const bool is_local = name == "--server" || name == "--report" || name == "--dry-run";
+    if (!is_local) words = {"--server", "lab"};
     // They need each other, and go without a model.
     const bool of_kernel = flag.info.group == FlagGroup::kKernel;
     for (const char* word : {"--cuda-kernel", "--workload", "--entry"}) {
@@ -260,6 +261,15 @@ TEST(TuneOptionsTest, EachFlagOfTheTableIsReadAndGoesWhereItsRowSays) {
     }
     EXPECT_EQ(has(parsed.options.ModelWords()), flag.info.repeats == Repeats::kCompile) << name;
   });
+}
+
+TEST(TuneOptionsTest, ADryRunNeedsAModelAlone) {
+  const ParsedCommand parsed = Parse({"--model", "m", "--dry-run"});
+  EXPECT_EQ(parsed.exit_code, -1) << parsed.message;
+  EXPECT_TRUE(parsed.options.dry_run);
+  EXPECT_EQ(Parse({"--dry-run"}).exit_code, 2);
+  EXPECT_THAT(Parse({"--model", "m", "--dry-run", "--server", "a:1"}).message,
+              HasSubstr("excludes"));
 }
 
 TEST(TuneOptionsTest, HelpIsSuccess) {

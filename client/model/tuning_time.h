@@ -1,0 +1,16 @@
+// How long tuning takes, before anything is measured. Pure; thread-safe.
+#pragma once
+
+#include <vector>
+
+#include "client/model/roofline.h"
+#include "compiler/target/target.h"
+
+namespace mlc::client {
+
+// Seconds for one trial on average, within a factor of two on a quiet machine. `cpus`: of the
+// machine that builds; for GPUs, whose compiler takes most of the time.
+double SecondsPerTrial(const std::vector<RooflineInput>& tasks, const target::Target& target,
+                       int cpus);
+
+}  // namespace mlc::client

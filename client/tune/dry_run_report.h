@@ -1,0 +1,30 @@
+// What mlc-tune --dry-run prints: for people, and as JSON with "schema": "mlc.dry-run/1", whose
+// fields are added, never renamed. Pure; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client/progress/job_figures.h"
+#include "compiler/graph/onnx/survey.h"
+
+namespace mlc::client {
+
+struct DryRunResult {
+  std::string model;  // the file
+  std::string target;
+  graph::onnx::ModelSurvey survey;
+  ModelInfo tasks;                          // none if there are obstacles
+  std::vector<std::string> without_kernel;  // tasks that no family takes on the target
+  int64_t trials = 0;                       // as asked for, or as is usual for so many tasks
+  bool trials_are_usual = false;
+  double seconds = 0;  // for these trials
+
+  bool CanBeTuned() const { return survey.obstacles.empty() && without_kernel.empty(); }
+};
+
+std::string DryRunText(const DryRunResult& result);
+std::string DryRunJson(const DryRunResult& result);
+
+}  // namespace mlc::client
