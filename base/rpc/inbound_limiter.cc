@@ -1,6 +1,7 @@
 #include "base/rpc/inbound_limiter.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace mlc::transport {
 namespace {
@@ -65,7 +66,7 @@ void InboundLimiter::RecordBytes(Account& account, int64_t bytes, int64_t now_ms
 }
 
 void InboundLimiter::Open(Account& account, int64_t now_ms) {
-  // Unauthenticated connections are read slowly as it is, and must not slow down the others.
+  // See OpenUnauthenticated().
   if (!account.authenticated) return;
   if (account.open_calls++ == 0) account.open_calls_decayed_ms = now_ms;
   // May go far below 0: then large requests wait until every stream is paid for.
@@ -73,7 +74,7 @@ void InboundLimiter::Open(Account& account, int64_t now_ms) {
 }
 
 void InboundLimiter::Attribute(Account& account, int64_t bytes, int64_t now_ms) {
-  account.authenticated = true;
+  if (!std::exchange(account.authenticated, true)) rest_.Return(terms_.unauthenticated_call_cost);
   if (account.open_calls > 0) {
     --account.open_calls;
     large_.Return(terms_.call_cost);

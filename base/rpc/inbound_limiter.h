@@ -22,6 +22,7 @@ struct InboundLimits {
   int64_t first_burst = 1 << 20;
   int64_t rest_rate = 512 << 10;
   int64_t rest_burst = 2 << 20;
+  int64_t unauthenticated_call_cost = 1 << 10;  // of the rest, until its message has come
   // Of one authenticated connection, and of all of them.
   int64_t one_rate = 4 << 20;
   int64_t one_burst = 4 << 20;
@@ -96,6 +97,8 @@ class InboundLimiter {
   void RecordBytes(Account& account, int64_t bytes, int64_t now_ms);
   // A caller began a call: gRPC has its headers.
   void Open(Account& account, int64_t now_ms);
+  // The same on an unauthenticated connection, it is not known which.
+  void OpenUnauthenticated() { rest_.Take(terms_.unauthenticated_call_cost); }
   // A call was admitted, and its message of `bytes` bytes has come.
   void Attribute(Account& account, int64_t bytes, int64_t now_ms);
   // Bytes that belong to no call yet, and the cost of calls without a message. 0 if the connection

@@ -130,7 +130,8 @@ void Relay::Received(std::string_view peer, const void* connection, size_t bytes
 void Relay::Opened(const void* connection) {
   std::lock_guard lock(mutex_);
   const auto known = by_connection_.find(connection);
-  if (known != by_connection_.end()) limiter_.Open(links_.at(known->second)->account, NowMs());
+  if (known == by_connection_.end()) return limiter_.OpenUnauthenticated();
+  limiter_.Open(links_.at(known->second)->account, NowMs());
 }
 
 Relay::Counts Relay::counts() const {

@@ -47,7 +47,7 @@ class Relay {
   // A call of that peer with a message of `bytes` bytes was admitted. `connection` is what
   // Opened() tells for the connection from now on; null if it is never told.
   void Received(std::string_view peer, const void* connection, size_t bytes);
-  // A caller began a call on that connection, if it is one of Received().
+  // A caller began a call on that connection: an unauthenticated one if Received() told none such.
   void Opened(const void* connection);
   // Connections closed since the start; and the address of the last flood.
   Counts counts() const;

@@ -14,6 +14,7 @@ constexpr InboundLimits kTerms = {.unauthenticated_ms = 10'000,
                                   .first_burst = 700,
                                   .rest_rate = 10,
                                   .rest_burst = 1'000,
+                                  .unauthenticated_call_cost = 200,
                                   .one_rate = 1'000'000,
                                   .one_burst = 1'000'000,
                                   .all_rate = 2'000'000,
@@ -142,6 +143,28 @@ TEST_F(InboundLimiterTest, LargeRequestsWaitWhenAllTogetherAreTooLarge) {
   EXPECT_EQ(limiter.Check(one, 10'001), Decision::kFlood) << "for too long";
   limiter.Close(one);
   EXPECT_GT(limiter.AllowedBytes(two, 10'001), 0);
+}
+
+TEST_F(InboundLimiterTest, CallsOfUnauthenticatedConnectionsUseUpTheirRate) {
+  InboundLimiter::Account one = Unauthenticated(), two = Unauthenticated();
+  EXPECT_EQ(Take(one, 0), 300);
+  for (int i = 0; i < 10; ++i) limiter_.OpenUnauthenticated();
+  EXPECT_EQ(Take(one, 0), 0);
+  EXPECT_EQ(Take(two, 0), 300) << "the first bytes of others pass";
+  EXPECT_EQ(Take(one, 100'000), 0) << "1000 are still to be paid for";
+  EXPECT_GT(Take(one, 101'000), 0);
+}
+
+TEST_F(InboundLimiterTest, TheFirstCallOfAConnectionIsPaidForWhenItsMessageComes) {
+  for (int i = 0; i < 100; ++i) {
+    InboundLimiter::Account one = Unauthenticated();
+    limiter_.OpenUnauthenticated();
+    limiter_.Attribute(one, 0, 0);
+    limiter_.Attribute(one, 0, 0);
+  }
+  InboundLimiter::Account other = Unauthenticated();
+  EXPECT_EQ(Take(other, 0), 300);
+  EXPECT_EQ(Take(other, 0), 1'000);
 }
 
 // Of large requests, and of calls without a message.
