@@ -73,8 +73,16 @@ void InboundLimiter::Open(Account& account, int64_t now_ms) {
   large_.Take(terms_.call_cost);
 }
 
+void InboundLimiter::OpenUnauthenticated() {
+  first_.Charge(terms_.unauthenticated_call_cost);
+  rest_.Charge(terms_.unauthenticated_call_cost);
+}
+
 void InboundLimiter::Attribute(Account& account, int64_t bytes, int64_t now_ms) {
-  if (!std::exchange(account.authenticated, true)) rest_.Return(terms_.unauthenticated_call_cost);
+  if (!std::exchange(account.authenticated, true)) {
+    first_.Return(terms_.unauthenticated_call_cost);
+    rest_.Return(terms_.unauthenticated_call_cost);
+  }
   if (account.open_calls > 0) {
     --account.open_calls;
     large_.Return(terms_.call_cost);

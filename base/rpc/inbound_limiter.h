@@ -16,13 +16,14 @@ struct InboundLimits {
   int64_t unauthenticated_ms = 30'000;
   int64_t silent_ms = 5'000;  // until the first byte
   // Of all unauthenticated connections a second: the first bytes of each, since new clients
-  // need about 4 KiB; and the rest: a large first request, or a flood.
+  // need about 4 KiB; and the rest: a large first request, or a flood. Little at once: 28 bytes can
+  // be a call, of which gRPC tells after it has read them.
   int64_t first_bytes = 6 << 10;
   int64_t first_rate = 512 << 10;
-  int64_t first_burst = 1 << 20;
+  int64_t first_burst = 128 << 10;
   int64_t rest_rate = 512 << 10;
   int64_t rest_burst = 2 << 20;
-  int64_t unauthenticated_call_cost = 1 << 10;  // of the rest, until its message has come
+  int64_t unauthenticated_call_cost = 1 << 10;  // of both, until its message has come
   // Of one authenticated connection, and of all of them.
   int64_t one_rate = 4 << 20;
   int64_t one_burst = 4 << 20;
@@ -51,6 +52,8 @@ class Bucket {
       : rate_(rate), size_(size), held_(size), at_ms_(now_ms) {}
   int64_t Held(int64_t now_ms);
   void Take(int64_t bytes) { held_ -= bytes; }
+  // The same, but it is never longer in debt than an empty bucket takes to fill.
+  void Charge(int64_t bytes) { held_ = std::max(held_ - bytes, std::min(held_, -size_)); }
   void Return(int64_t bytes) { held_ = std::min(size_, held_ + bytes); }
 
  private:
@@ -98,7 +101,7 @@ class InboundLimiter {
   // A caller began a call: gRPC has its headers.
   void Open(Account& account, int64_t now_ms);
   // The same on an unauthenticated connection, it is not known which.
-  void OpenUnauthenticated() { rest_.Take(terms_.unauthenticated_call_cost); }
+  void OpenUnauthenticated();
   // A call was admitted, and its message of `bytes` bytes has come.
   void Attribute(Account& account, int64_t bytes, int64_t now_ms);
   // Bytes that belong to no call yet, and the cost of calls without a message. 0 if the connection

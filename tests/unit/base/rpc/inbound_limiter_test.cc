@@ -145,14 +145,23 @@ TEST_F(InboundLimiterTest, LargeRequestsWaitWhenAllTogetherAreTooLarge) {
   EXPECT_GT(limiter.AllowedBytes(two, 10'001), 0);
 }
 
-TEST_F(InboundLimiterTest, CallsOfUnauthenticatedConnectionsUseUpTheirRate) {
+TEST_F(InboundLimiterTest, CallsOfUnauthenticatedConnectionsUseUpTheirRates) {
   InboundLimiter::Account one = Unauthenticated(), two = Unauthenticated();
   EXPECT_EQ(Take(one, 0), 300);
   for (int i = 0; i < 10; ++i) limiter_.OpenUnauthenticated();
-  EXPECT_EQ(Take(one, 0), 0);
-  EXPECT_EQ(Take(two, 0), 300) << "the first bytes of others pass";
+  EXPECT_EQ(Take(one, 0), 0) << "the rest";
+  EXPECT_EQ(Take(two, 0), 0) << "and the first bytes of others";
+  EXPECT_EQ(Take(two, 7'000), 0) << "700 are still to be paid for";
+  EXPECT_GT(Take(two, 8'000), 0);
   EXPECT_EQ(Take(one, 100'000), 0) << "1000 are still to be paid for";
   EXPECT_GT(Take(one, 101'000), 0);
+}
+
+TEST_F(InboundLimiterTest, AFloodOfCallsShutsNewClientsOutNoLongerThanABucketTakesToFill) {
+  for (int i = 0; i < 1'000'000; ++i) limiter_.OpenUnauthenticated();
+  InboundLimiter::Account one = Unauthenticated();
+  EXPECT_EQ(Take(one, 7'000), 0);
+  EXPECT_GT(Take(one, 8'000), 0);
 }
 
 TEST_F(InboundLimiterTest, TheFirstCallOfAConnectionIsPaidForWhenItsMessageComes) {
