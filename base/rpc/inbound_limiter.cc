@@ -16,17 +16,6 @@ constexpr int64_t kLargeMs = 10'000;
 
 }  // namespace
 
-int64_t Bucket::Held(int64_t now_ms) {
-  // So long an idle time fills it, whatever its size; and the product stays in range.
-  const int64_t ms = std::min<int64_t>(now_ms - at_ms_, 3'600'000);
-  const int64_t more = rate_ * ms / 1000;
-  if (more > 0) {
-    held_ = std::min(size_, held_ + more);
-    at_ms_ = now_ms;
-  }
-  return std::max<int64_t>(held_, 0);
-}
-
 bool InboundLimiter::Waits(const Account& account) const {
   return unattributed_ > terms_.unattributed_of_all && account.unattributed > kLarge;
 }
@@ -54,7 +43,7 @@ int64_t InboundLimiter::AllowedBytes(Account& account, int64_t now_ms) {
 }
 
 void InboundLimiter::RecordBytes(Account& account, int64_t bytes, int64_t now_ms) {
-  Bucket& unauthenticated = account.taken < terms_.first_bytes ? first_ : rest_;
+  TokenBucket& unauthenticated = account.taken < terms_.first_bytes ? first_ : rest_;
   account.taken += bytes;
   const int64_t large = std::max<int64_t>(bytes - Small(account), 0);
   Set(account, account.unattributed + bytes, now_ms);

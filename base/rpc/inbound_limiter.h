@@ -6,8 +6,9 @@
 // Pure; times are milliseconds of a steady clock. Thread-compatible.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+
+#include "base/token_bucket.h"
 
 namespace mlc::transport {
 
@@ -45,24 +46,6 @@ struct InboundLimits {
   int64_t open_calls_decay = 4;  // a second: calls that were cancelled or refused
 };
 
-// A token bucket: fills with time up to its size.
-class Bucket {
- public:
-  Bucket(int64_t rate, int64_t size, int64_t now_ms)
-      : rate_(rate), size_(size), held_(size), at_ms_(now_ms) {}
-  int64_t Held(int64_t now_ms);
-  void Take(int64_t bytes) { held_ -= bytes; }
-  // The same, but it is never longer in debt than an empty bucket takes to fill.
-  void Charge(int64_t bytes) { held_ = std::max(held_ - bytes, std::min(held_, -size_)); }
-  void Return(int64_t bytes) { held_ = std::min(size_, held_ + bytes); }
-
- private:
-  int64_t rate_;  // a second
-  int64_t size_;
-  int64_t held_;
-  int64_t at_ms_;
-};
-
 class InboundLimiter {
  public:
   // Of one connection.
@@ -82,8 +65,8 @@ class InboundLimiter {
     int64_t open_calls = 0;  // whose messages have not come
     int64_t open_calls_decayed_ms;
     int64_t large_since_ms = -1;  // since so much is unattributed that it may have to wait
-    Bucket own;
-    Bucket quiet;
+    TokenBucket own;
+    TokenBucket quiet;
   };
   enum class Decision : uint8_t { kKeep, kSilent, kUnauthenticatedTimeout, kFlood };
 
@@ -118,10 +101,10 @@ class InboundLimiter {
   void Decay(Account& account, int64_t now_ms);
 
   const InboundLimits terms_;
-  Bucket first_;
-  Bucket rest_;
-  Bucket all_;
-  Bucket large_;
+  TokenBucket first_;
+  TokenBucket rest_;
+  TokenBucket all_;
+  TokenBucket large_;
   int64_t unattributed_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "server/security/audit_limiter.h"
 #include "server/security/policy.h"
 
 namespace mlc::server {
@@ -70,10 +71,12 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
     const Status status = caller.ok() ? Check(*caller, rpc) : caller.status();
     if (status.ok()) return grpc::Status::OK;
     metrics_->AddRejected(ReasonOf(status));
-    // The path comes from the caller.
-    logger_->warn("audit: refused {} to {}: {}", Printable(rpc),
-                  caller.ok() ? caller->ToText() : "an unknown caller",
-                  Printable(status.message()));
+    const std::string name = caller.ok() ? caller->ToText() : "an unknown caller";
+    if (audit_.Allow(name, clock_.SteadyMs())) {
+      // The path comes from the caller.
+      logger_->warn("audit: refused {} to {}: {}", Printable(rpc), name,
+                    Printable(status.message()));
+    }
     return {static_cast<grpc::StatusCode>(status.code()), status.message()};
   }
 
@@ -112,9 +115,12 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
     });
   }
 
-  // Tokens and list, whatever becomes of the first.
+  // Tokens and list, whatever becomes of the first; and the audit lines that were left out.
   void Refresh(transport::Look look, WatchedFiles& files) {
     const int64_t now_ms = clock_.SteadyMs();
+    for (const AuditLimiter::Suppressed& more : audit_.TakeSummary(now_ms)) {
+      logger_->warn("audit: refused {} more calls to {}", more.lines, more.caller);
+    }
     int64_t taken = 0;
     if (tokens_ != nullptr) {
       files.Update("tokens", tokens_->Refresh(look), now_ms);
@@ -150,6 +156,7 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
   const std::unique_ptr<transport::Revocations> revoked_;
   std::atomic<int64_t> taken_ = 0;        // texts of both files at the last look
   std::atomic<int64_t> reviewed_ms_ = 0;  // when the streams were looked at
+  AuditLimiter audit_;
   OpenCalls open_;
   std::function<void(const void*)> opened_;  // see AccessControl::TrafficObserver
 };

@@ -1,7 +1,7 @@
 // Access control with TLS: the caller is named by its bearer token or, without one, by its
 // certificate, by a URI of the form spiffe://mlc/ROLE/NAME. A revoked certificate is rejected,
-// whatever the token says. The policy decides. Every rejection leaves a line
-// in the log and is counted. Thread-safe.
+// whatever the token says. The policy decides. Every rejection is counted and
+// leaves a line in the log, within AuditLimits. Thread-safe.
 #pragma once
 
 #include <grpcpp/security/auth_metadata_processor.h>
