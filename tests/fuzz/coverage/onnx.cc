@@ -1,5 +1,5 @@
 // An ONNX file: whatever its bytes, it is refused in one line, or imported to a graph that verifies
-// and, if it is small, can be evaluated.
+// and, if it is small, can be evaluated. A survey finds an obstacle in what cannot be imported.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "compiler/graph/onnx/import.h"
+#include "compiler/graph/onnx/survey.h"
 #include "tests/fuzz/coverage/small_graph.h"
 
 namespace mlc {
@@ -35,19 +36,39 @@ class ModelFile {
   std::string path_;
 };
 
-void Import(const std::string& path) {
+graph::onnx::ImportOptions SmallOptions() {
   graph::onnx::ImportOptions options;
   options.max_nodes = 2'000;
   options.max_values = 20'000;
+  return options;
+}
+
+bool IsOneLine(const std::string& text) {
+  return !text.empty() && text.find('\n') == std::string::npos;
+}
+
+bool Import(const std::string& path, const graph::onnx::ImportOptions& options) {
   const Result<graph::Graph> graph = graph::onnx::ImportOnnx(path, options);
   if (!graph.ok()) {
-    const std::string& message = graph.status().message();
-    MLC_CHECK(!message.empty() && message.find('\n') == std::string::npos) << message;
-    return;
+    MLC_CHECK(IsOneLine(graph.status().message())) << graph.status().message();
+    return false;
   }
   const Status verified = graph->Verify();
   MLC_CHECK(verified.ok()) << verified.message();
   fuzz::EvaluateSmall(*graph);
+  return true;
+}
+
+void Survey(const std::string& path, const graph::onnx::ImportOptions& options, bool imported) {
+  const Result<graph::onnx::ModelSurvey> survey = graph::onnx::SurveyOnnx(path, options);
+  if (!survey.ok()) {
+    MLC_CHECK(!imported && IsOneLine(survey.status().message())) << survey.status().message();
+    return;
+  }
+  MLC_CHECK(imported == survey->obstacles.empty());
+  for (const graph::onnx::Obstacle& obstacle : survey->obstacles) {
+    MLC_CHECK(IsOneLine(obstacle.what) && IsOneLine(obstacle.why)) << obstacle.what;
+  }
 }
 
 }  // namespace
@@ -56,7 +77,8 @@ void Import(const std::string& path) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const mlc::ModelFile file;
   const std::string& path = file.Write(data, size);
-  mlc::Import(path);
+  const mlc::graph::onnx::ImportOptions options = mlc::SmallOptions();
+  mlc::Survey(path, options, mlc::Import(path, options));
   (void)mlc::graph::onnx::ListUnsupportedOperators(path);
   (void)mlc::graph::onnx::ReadTensorFile(path);
   return 0;
