@@ -2,6 +2,7 @@
 // analytic model. CPUs have one row for each instruction set; GPUs share one. Values; thread-safe.
 #pragma once
 
+#include "compiler/target/gpu_calibration.h"
 #include "compiler/target/target.h"
 
 namespace mlc::target {
@@ -86,45 +87,6 @@ struct CpuCalibration {
   WinogradCalibration winograd;
   DepthwiseCalibration depthwise;
   AnalyticCalibration analytic;
-};
-
-// The analytic model of kernels on GPUs. Rates are of one multiprocessor, per nanosecond, unless
-// they say otherwise.
-struct GpuAnalyticCalibration {
-  // Where the target's peaks are not measured.
-  double fma;        // floating-point operations
-  double tensor;     // of matrix units, 2-byte types, mma.sync
-  double copy_gbps;  // of the device
-  // Of the measured matrix peak, which large products reach with other instructions.
-  double tensor_share;
-  double shared_memory_bytes;
-  double l2_bytes;        // into one multiprocessor
-  double l2_total_bytes;  // into all of them
-  double near_data;       // share of the second cache in which data stays
-  double near_speed;      // of such data, over that of memory
-  double half_warps;      // of one multiprocessor, for half of its rate
-  double copy_warps;      // of one multiprocessor, for the full rate of memory
-  double step_ns;         // one step of a staged loop that nothing overlaps
-  double launch_ns;       // the first launch
-  double next_launch_ns;  // each more
-  double overlap;         // of the shorter parts that does not hide behind the longest
-};
-
-// One multiprocessor in clock cycles, to choose the default config of a product on matrix units.
-struct GpuTensorCalibration {
-  double mma_flops;        // of mma.sync on 2-byte types, per cycle
-  double warpgroup_flops;  // of wgmma, likewise
-  double shared_memory_bytes;
-  double l2_bytes;
-  double step_latency;     // barrier and first fragments of a step
-  double memory_latency;   // of a copy to shared memory
-  double arrive_latency;   // of the blocks that share a tile, at a counter
-  double cluster_latency;  // two barriers of a cluster, a read of another block
-};
-
-struct GpuCalibration {
-  GpuAnalyticCalibration analytic;
-  GpuTensorCalibration tensor;
 };
 
 const CpuCalibration& CalibrationOf(const CpuTarget& cpu);

@@ -7,6 +7,7 @@
 #include "base/ceil_div.h"
 #include "compiler/schedule/cuda/attention/attention_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
+#include "compiler/target/calibration.h"
 
 namespace mlc::schedule {
 
@@ -53,19 +54,20 @@ RejectReason CheckPlan(const gpu::AttentionPlan& plan, const target::Target& tar
 }
 
 // Cycles of one block that has a multiprocessor's share to itself, and of the launch.
-double CyclesOf(const gpu::AttentionPlan& plan, const KernelFacts& facts) {
+double CyclesOf(const gpu::AttentionPlan& plan, const target::GpuAttentionCalibration& core,
+                const KernelFacts& facts) {
   const double keys = static_cast<double>(plan.chunks() * plan.chunk) / plan.key_warps;
   const double columns = static_cast<double>(plan.depth() + plan.slice());
-  // A quarter of a multiprocessor: 256 products of 16 bits and 4 exponentials a cycle.
-  const double rate = plan.data == DType::kF32 ? 128.0 / plan.passes : 256;
+  const double rate = plan.data == DType::kF32 ? core.mma_f32 / plan.passes : core.mma;
   const double products = gpu::kQueryRows * keys * columns / rate;
-  const double exponentials = gpu::kQueryRows * keys / 4 * 2;
+  const double exponentials = gpu::kQueryRows * keys / core.exponentials * core.exponential_work;
   const double held = std::max(1.0, facts.warp_parallelism / 4);
   const double bytes = static_cast<double>(plan.chunks() * plan.chunk) * columns *
                        SizeOf(plan.data) * std::max(1.0, facts.warp_parallelism / plan.warps);
   const double steps = keys / plan.key_block;
-  const double merge = plan.key_warps > 1 ? 500 : 0;
-  const double block = 1200 + merge + steps * 120 + (products + exponentials) * held + bytes / 48;
+  const double merge = plan.key_warps > 1 ? core.merge : 0;
+  const double block = core.start + merge + steps * core.step_latency +
+                       (products + exponentials) * held + bytes / core.l2_bytes;
   return std::max(1.0, std::ceil(facts.waves)) * block;
 }
 
@@ -142,12 +144,13 @@ Config GpuAttentionFamily::Default(const Workload& workload, const gpu::Attentio
                                    const target::Target& target) const {
   const Space space = MakeSpace(workload, problem, target);
   Config best = space.At(0);
+  const target::GpuAttentionCalibration& core = target::CalibrationOf(target.gpu()).attention;
   double fewest = -1;
   for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
     const Config config = space.At(rank);
     const gpu::AttentionPlan plan = PlanOf(problem, config);
     if (CheckPlan(plan, target, config) != RejectReason::kNone) continue;
-    const double cycles = CyclesOf(plan, FactsOf(workload, plan, target));
+    const double cycles = CyclesOf(plan, core, FactsOf(workload, plan, target));
     if (fewest >= 0 && cycles >= fewest) continue;
     fewest = cycles;
     best = config;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/target/calibration.h"
+
 namespace mlc::schedule {
 
 namespace {
@@ -66,24 +68,29 @@ RejectReason CheckSimtPlan(const GpuContraction& g, const target::Target& target
 }
 
 double SimtCycles(const GpuContraction& g, const target::Target& target, const SimtPlan& plan) {
+  const target::GpuSimtCalibration& core = target::CalibrationOf(target.gpu()).simt;
   const double sms = UsableSms(target, plan.k_split());
   const double per_sm = std::ceil(static_cast<double>(plan.blocks(g)) / sms);
   const double at_once = std::min(per_sm, BlocksPerSm(target, plan));
   const double warps = at_once * plan.threads() / 32;
-  const double busy = std::min(1.0, warps / 8 * (0.5 + plan.tm * plan.tn / 64.0));
-  const double fma = at_once * plan.bm * plan.bn * plan.bk / (128 * std::max(0.05, busy));
-  const double reads =
-      at_once * plan.threads() * plan.bk * ((plan.tm + 3) / 4 + plan.tn / 4.0) * 4 / 32;
-  const double copies =
-      at_once * (plan.bm + plan.bn) * plan.bk * (g.AnyChecked() ? 12.0 : 6.0) / 128;
-  const double step = std::max({fma, reads, fma * 0.7 + copies, 120.0 + 6.0 * plan.bk});
-  double end = 600 + at_once * plan.bm * plan.bn / 10.0;
+  const double tile_busy = core.tile_share + plan.tm * plan.tn / core.tile;
+  const double busy = std::min(1.0, warps / core.enough_warps * tile_busy);
+  const double fma =
+      at_once * plan.bm * plan.bn * plan.bk / (core.fma * std::max(core.least_busy, busy));
+  const double reads = at_once * plan.threads() * plan.bk * ((plan.tm + 3) / 4 + plan.tn / 4.0) *
+                       4 / core.shared_reads;
+  const double copies = at_once * (plan.bm + plan.bn) * plan.bk *
+                        (g.AnyChecked() ? core.checked_copy_work : core.copy_work) / core.copies;
+  const double step = std::max(
+      {fma, reads, fma * core.overlap + copies, core.step_latency + core.row_latency * plan.bk});
+  double end = core.end + at_once * plan.bm * plan.bn / core.outputs;
   if (plan.cluster) {
-    end += 1600 + plan.bm * plan.bn / 12.0;
+    end += core.cluster_latency + plan.bm * plan.bn / core.merged_outputs;
   } else if (plan.split > 1) {
-    end += 1800 + plan.bm * plan.bn * plan.split / 12.0;
+    end += core.arrive_latency + plan.bm * plan.bn * plan.split / core.merged_outputs;
   }
-  return 1500 + std::ceil(per_sm / at_once) * (static_cast<double>(plan.split_steps) * step + end);
+  return core.start +
+         std::ceil(per_sm / at_once) * (static_cast<double>(plan.split_steps) * step + end);
 }
 
 KernelFacts SimtFacts(const graph::Workload& workload, const GpuContraction& g,

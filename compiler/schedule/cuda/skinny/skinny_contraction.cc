@@ -7,6 +7,7 @@
 #include "compiler/schedule/cuda/skinny/skinny_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 #include "compiler/schedule/problem/contraction_space.h"
+#include "compiler/target/calibration.h"
 
 namespace mlc::schedule {
 
@@ -21,22 +22,24 @@ double BlocksPerSm(const GpuContraction& g, const target::Target& target, const 
 
 // Estimated clock cycles; only their order matters.
 double Cycles(const GpuContraction& g, const target::Target& target, const SkinnyPlan& plan) {
+  const target::GpuSkinnyCalibration& core = target::CalibrationOf(target.gpu()).skinny;
   const double sms = UsableSms(target, plan.k_split());
   const double blocks = static_cast<double>(plan.blocks());
   const double per_sm = std::ceil(blocks / sms);
   const double at_once = std::min(per_sm, BlocksPerSm(g, target, plan));
   const double rounds = std::ceil(per_sm / at_once);
   const double block_bytes = static_cast<double>(plan.split_steps) * 512.0 * plan.width();
-  // What one multiprocessor has in flight bounds what it gets during a latency of 700 cycles.
+  // What one multiprocessor has in flight bounds what it gets during a latency.
   const double flight = at_once * plan.warps * plan.columns * plan.unroll * 512.0;
-  const double bytes_per_cycle = std::min(24.0, flight / 700);
+  const double bytes_per_cycle = std::min(core.bytes, flight / core.memory_latency);
   const double memory = at_once * block_bytes / bytes_per_cycle;
   const double rows = static_cast<double>(g.m);
-  const double issue = at_once * block_bytes / (16.0 / plan.lanes) / 16 * (1 + 1.2 * rows) *
-                       (16.0 / plan.lanes) / 128;
-  const double start = 700 + rows * static_cast<double>(plan.row_elements()) / plan.threads() * 8;
-  double end = 250 + 30 * rows * plan.columns;
-  if (plan.split > 1) end += plan.cluster ? 1600 : 1800;
+  const double issue = at_once * block_bytes / (16.0 / plan.lanes) / 16 *
+                       (1 + core.row_work * rows) * (16.0 / plan.lanes) / 128;
+  const double start = core.start + rows * static_cast<double>(plan.row_elements()) /
+                                        plan.threads() * core.row_start;
+  double end = core.end + core.output_end * rows * plan.columns;
+  if (plan.split > 1) end += plan.cluster ? core.cluster_latency : core.arrive_latency;
   return rounds * (start + std::max(memory, issue) + end);
 }
 

@@ -1,0 +1,96 @@
+// Coefficients of default configs and of the analytic model on GPUs: see calibration.h. Values;
+// thread-safe.
+#pragma once
+
+namespace mlc::target {
+
+// The analytic model of kernels on GPUs. Rates are of one multiprocessor, per nanosecond, unless
+// they say otherwise.
+struct GpuAnalyticCalibration {
+  // Where the target's peaks are not measured.
+  double fma;        // floating-point operations
+  double tensor;     // of matrix units, 2-byte types, mma.sync
+  double copy_gbps;  // of the device
+  // Of the measured matrix peak, which large products reach with other instructions.
+  double tensor_share;
+  double shared_memory_bytes;
+  double l2_bytes;        // into one multiprocessor
+  double l2_total_bytes;  // into all of them
+  double near_data;       // share of the second cache in which data stays
+  double near_speed;      // of such data, over that of memory
+  double half_warps;      // of one multiprocessor, for half of its rate
+  double copy_warps;      // of one multiprocessor, for the full rate of memory
+  double step_ns;         // one step of a staged loop that nothing overlaps
+  double launch_ns;       // the first launch
+  double next_launch_ns;  // each more
+  double overlap;         // of the shorter parts that does not hide behind the longest
+};
+
+// One multiprocessor in clock cycles, to choose the default config of a product on matrix units.
+struct GpuTensorCalibration {
+  double mma_flops;        // of mma.sync on 2-byte types, per cycle
+  double warpgroup_flops;  // of wgmma, likewise
+  double shared_memory_bytes;
+  double l2_bytes;
+  double step_latency;     // barrier and first fragments of a step
+  double memory_latency;   // of a copy to shared memory
+  double arrive_latency;   // of the blocks that share a tile, at a counter
+  double cluster_latency;  // two barriers of a cluster, a read of another block
+};
+
+// The same for a product without matrix units.
+struct GpuSimtCalibration {
+  double fma;                // fused multiply-adds per cycle,
+  double enough_warps;       // that so many warps keep busy
+  double tile_share;         // of it, whatever the tile of a thread;
+  double tile;               // sums of a thread that add the whole to this share
+  double least_busy;         // of it
+  double shared_reads;       // of 4 bytes, per cycle, as instructions of a warp
+  double copies;             // instructions per cycle
+  double copy_work;          // instructions of one element's copy,
+  double checked_copy_work;  // with checks of bounds
+  double overlap;            // share of the multiply-adds that hides no copies
+  double step_latency;       // barrier of a step,
+  double row_latency;        // and of each of its rows
+  double start;              // of the kernel
+  double end;                // of a round of blocks,
+  double outputs;            // and outputs per cycle
+  double arrive_latency;     // as in GpuTensorCalibration
+  double cluster_latency;
+  double merged_outputs;  // per cycle, of parts of k
+};
+
+// The same for a product of a few rows, which reads columns at the rate of memory.
+struct GpuSkinnyCalibration {
+  double bytes;           // per cycle, of one multiprocessor
+  double memory_latency;  // what is in flight during it bounds the rate
+  double row_work;        // instructions of a row for each of a load
+  double start;
+  double row_start;   // of each element of a row, by one thread
+  double end;         // of a block,
+  double output_end;  // and of each output
+  double arrive_latency;
+  double cluster_latency;
+};
+
+// The same for attention: one block that has its share of a multiprocessor.
+struct GpuAttentionCalibration {
+  double mma;               // products of 16 bits per cycle, of a quarter of a multiprocessor,
+  double mma_f32;           // and of one pass of 32 bits
+  double exponentials;      // per cycle, likewise
+  double exponential_work;  // instructions of one
+  double l2_bytes;
+  double start;
+  double step_latency;
+  double merge;  // of the warps that share a row
+};
+
+struct GpuCalibration {
+  GpuAnalyticCalibration analytic;
+  GpuTensorCalibration tensor;
+  GpuSimtCalibration simt;
+  GpuSkinnyCalibration skinny;
+  GpuAttentionCalibration attention;
+};
+
+}  // namespace mlc::target
