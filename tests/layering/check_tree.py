@@ -98,7 +98,7 @@ ALLOWED = {
         "compiler/schedule/cuda/skinny compiler/schedule/cuda/tensor compiler/schedule/space"),
     "compiler/schedule/cuda/attention": (
         "base compiler/ir compiler/schedule/cpu/attention compiler/schedule/cuda/tensor compiler/schedule/cuda/tile "
-        "compiler/schedule/fusion compiler/schedule/space"),
+        "compiler/schedule/fusion compiler/schedule/space compiler/target"),
     "compiler/schedule/cuda/depthwise": (
         "base compiler/schedule/cuda/tile compiler/schedule/fusion compiler/schedule/problem compiler/schedule/space"),
     "compiler/schedule/cuda/pointwise": (
