@@ -1,3 +1,6 @@
+// The only source that knows the TOML library.
+#include <toml++/toml.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -5,7 +8,6 @@
 #include "base/settings/config_file.h"
 #include "base/settings/setting_table.h"
 #include "base/settings/spelling.h"
-#include "base/settings/toml_library.h"
 
 namespace mlc::settings {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +14,6 @@
 #include <sstream>
 
 #include "base/settings/setting_table.h"
-#include "base/settings/toml_library.h"
 
 namespace mlc::settings {
 namespace {
