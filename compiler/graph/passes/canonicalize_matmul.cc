@@ -105,7 +105,7 @@ Replacement FlattenLayerNorm(Graph& graph, const Value& node) {
   return Reshape(graph, graph.Add(std::move(flat)), node.type.dims);
 }
 
-ValueId Visit(Rewriter& rewriter, const Value& node) {
+ValueId VisitMatMul(Rewriter& rewriter, const Value& node) {
   Graph& graph = rewriter.out();
   if (const Replacement id = Flatten(graph, node)) return *id;
   if (const Replacement id = SinkBelowPointwise(graph, node)) return *id;
@@ -117,6 +117,6 @@ ValueId Visit(Rewriter& rewriter, const Value& node) {
 
 }  // namespace
 
-Result<bool> CanonicalizeMatMul(Graph& graph) { return Rewriter::Run(graph, Visit); }
+Result<bool> CanonicalizeMatMul(Graph& graph) { return Rewriter::Run(graph, VisitMatMul); }
 
 }  // namespace mlc::graph

@@ -49,7 +49,7 @@ std::optional<ValueId> ScaleAnchor(Rewriter& rewriter, ValueId id, ValueId facto
   return graph.Add(std::move(anchor));
 }
 
-ValueId Visit(Rewriter& rewriter, const Value& node) {
+ValueId VisitScale(Rewriter& rewriter, const Value& node) {
   Graph& graph = rewriter.out();
   const bool scales = node.op == Op::kPointwise && node.scalar == ScalarOp::kMul &&
                       IsConstant(graph, node.operands[1]) &&
@@ -71,6 +71,6 @@ ValueId Visit(Rewriter& rewriter, const Value& node) {
 
 }  // namespace
 
-Result<bool> FoldScale(Graph& graph) { return Rewriter::Run(graph, Visit); }
+Result<bool> FoldScale(Graph& graph) { return Rewriter::Run(graph, VisitScale); }
 
 }  // namespace mlc::graph

@@ -100,7 +100,7 @@ bool SameLeading(const Graph& graph, ValueId a, ValueId b) {
   return x.size() == y.size() && std::equal(x.begin(), x.end() - 2, y.begin());
 }
 
-ValueId Visit(Rewriter& rewriter, const Value& node) {
+ValueId VisitAttention(Rewriter& rewriter, const Value& node) {
   Graph& graph = rewriter.out();
   const int rank = node.type.rank();
   if (node.op != Op::kMatMul || rank < 3 || rank > 4 || !IsFloat(node.type.dtype)) {
@@ -129,6 +129,6 @@ ValueId Visit(Rewriter& rewriter, const Value& node) {
 
 }  // namespace
 
-Result<bool> RecognizeAttention(Graph& graph) { return Rewriter::Run(graph, Visit); }
+Result<bool> RecognizeAttention(Graph& graph) { return Rewriter::Run(graph, VisitAttention); }
 
 }  // namespace mlc::graph

@@ -143,7 +143,7 @@ Replacement LogSoftmax(Rewriter& rewriter, const Value& node) {
   return graph.Add(std::move(merged));
 }
 
-ValueId Visit(Rewriter& rewriter, const Value& node) {
+ValueId VisitNorm(Rewriter& rewriter, const Value& node) {
   Graph& graph = rewriter.out();
   if (const Replacement id = LayerNormCore(graph, node)) return *id;
   if (const Replacement id = LayerNormAffine(rewriter, node)) return *id;
@@ -154,6 +154,6 @@ ValueId Visit(Rewriter& rewriter, const Value& node) {
 
 }  // namespace
 
-Result<bool> RecognizeNorms(Graph& graph) { return Rewriter::Run(graph, Visit); }
+Result<bool> RecognizeNorms(Graph& graph) { return Rewriter::Run(graph, VisitNorm); }
 
 }  // namespace mlc::graph

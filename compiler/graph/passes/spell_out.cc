@@ -111,7 +111,7 @@ class SpelledConv {
   const Value& node_;
 };
 
-ValueId Visit(Rewriter& rewriter, const Value& node) {
+ValueId VisitProduct(Rewriter& rewriter, const Value& node) {
   Graph& graph = rewriter.out();
   const bool product = node.op == Op::kMatMul || node.op == Op::kConv;
   if (!product || HasKernel(node.type.dtype) || node.type.NumElements() == 0) {
@@ -123,6 +123,6 @@ ValueId Visit(Rewriter& rewriter, const Value& node) {
 
 }  // namespace
 
-Result<bool> SpellOutProducts(Graph& graph) { return Rewriter::Run(graph, Visit); }
+Result<bool> SpellOutProducts(Graph& graph) { return Rewriter::Run(graph, VisitProduct); }
 
 }  // namespace mlc::graph

@@ -32,7 +32,7 @@ std::optional<size_t> CutAt(int64_t points, std::vector<int64_t>& dims) {
 }
 
 // layer_norm(reshape(x)) -> reshape(layer_norm(x)), where x is an image.
-ValueId Visit(Rewriter& rewriter, const Value& node) {
+ValueId VisitNormReader(Rewriter& rewriter, const Value& node) {
   Graph& graph = rewriter.out();
   const bool plain =
       node.op == Op::kLayerNorm && std::all_of(node.operands.begin() + 1, node.operands.end(),
@@ -55,6 +55,6 @@ ValueId Visit(Rewriter& rewriter, const Value& node) {
 
 }  // namespace
 
-Result<bool> SpreadNorms(Graph& graph) { return Rewriter::Run(graph, Visit); }
+Result<bool> SpreadNorms(Graph& graph) { return Rewriter::Run(graph, VisitNormReader); }
 
 }  // namespace mlc::graph

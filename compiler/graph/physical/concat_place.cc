@@ -11,10 +11,6 @@ namespace mlc::graph {
 
 namespace {
 
-bool IsSource(const Value& node) {
-  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
-}
-
 int64_t Bytes(const TensorType& type) { return type.NumElements() * SizeOf(type.dtype); }
 
 // Values that must be, or whose view must be, a model output's own buffer.

@@ -11,6 +11,7 @@
 
 #include "compiler/graph/physical/concat_place.h"
 #include "compiler/graph/physical/lower_views.h"
+#include "compiler/graph/physical/views.h"
 #include "compiler/graph/tensor_io.h"
 
 namespace mlc::graph {
@@ -19,10 +20,6 @@ namespace {
 
 // Tensors up to this size are looked at for being one value repeated.
 constexpr int64_t kMaxSplatElements = 1 << 16;
-
-bool IsSource(const Value& node) {
-  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
-}
 
 // The value that all elements of the constant have, if they agree bit for bit.
 std::optional<double> SplatOf(const TensorData& data) {

@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "compiler/graph/physical/partition.h"
+#include "compiler/graph/physical/views.h"
 
 namespace mlc::graph {
 
 namespace {
-
-bool IsSource(const Value& node) {
-  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
-}
 
 void SortUnique(std::vector<ValueId>* ids) {
   std::sort(ids->begin(), ids->end());

@@ -15,10 +15,6 @@ using Order = std::vector<int>;
 
 constexpr int kRounds = 6;
 
-bool IsSource(const Value& node) {
-  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
-}
-
 class LayoutSearch {
  public:
   LayoutSearch(const Graph& graph, const PlaceRules& rules)

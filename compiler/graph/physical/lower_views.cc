@@ -17,10 +17,6 @@ namespace {
 // A batch, channels, and two more dimensions.
 constexpr int kImageRank = 4;
 
-bool IsSource(const Value& node) {
-  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
-}
-
 class ViewLowering {
  public:
   ViewLowering(const Graph& from, const PlaceRules& rules)

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/graph/physical/fuser.h"
+#include "compiler/graph/physical/views.h"
 
 namespace mlc::graph {
 
@@ -15,10 +16,6 @@ constexpr size_t kMaxResults = 3;
 constexpr size_t kMaxMembers = 256;
 // Arithmetic per element, in table units, below which computing it again at each read is free.
 constexpr double kTrivialFlops = 4;
-
-bool IsSource(const Value& node) {
-  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
-}
 
 bool IsPointwise(const Value& node) { return node.op == Op::kPointwise || node.op == Op::kCast; }
 

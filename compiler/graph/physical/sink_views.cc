@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/graph/physical/views.h"
+
 namespace mlc::graph {
 
 namespace {
@@ -11,10 +13,6 @@ namespace {
 using Dims = std::vector<int64_t>;
 
 bool IsPointwise(const Value& node) { return node.op == Op::kPointwise || node.op == Op::kCast; }
-
-bool IsSource(const Value& node) {
-  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
-}
 
 bool IsView(const Value& node) {
   return node.op == Op::kReshape || node.op == Op::kTranspose || node.op == Op::kSlice ||

@@ -69,6 +69,10 @@ bool SameAddresses(const TensorType& type, const std::vector<int64_t>& strides) 
 
 }  // namespace
 
+bool IsSource(const Value& node) {
+  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
+}
+
 bool IsViewOp(const Value& node) {
   switch (node.op) {
     case Op::kTranspose:

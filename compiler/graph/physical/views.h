@@ -16,6 +16,9 @@ struct StridedView {
   TensorType type;  // strides always present
 };
 
+// True for nodes that bring data in: inputs, weights and constants.
+bool IsSource(const Value& node);
+
 // True for nodes that may be views: transpose, reshape, expand, and slice with positive steps.
 bool IsViewOp(const Value& node);
 

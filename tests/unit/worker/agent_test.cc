@@ -12,7 +12,7 @@ std::string Uid(uint64_t number) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-TrialResult Result(uint64_t number) {
+TrialResult ResultOf(uint64_t number) {
   Measurement measurement;
   measurement.outcome = Outcome::kOk;
   measurement.median_ns = 5;
@@ -64,7 +64,7 @@ TEST(Agent, LeasedTwiceStartsOnce) {
 TEST(Agent, SpoolsResultsUntilAcknowledged) {
   Agent agent = NewAgent();
   (void)agent.OnReply(Leases({1, 2}), 0);
-  agent.OnResult(Result(1));
+  agent.OnResult(ResultOf(1));
   EXPECT_EQ(agent.NextCallMs(), 0) << "a result is sent at once";
   EXPECT_EQ(agent.Request().finished_size(), 1);
   (void)agent.OnReply(Leases({}), 100);
@@ -82,7 +82,7 @@ TEST(Agent, SpoolsResultsUntilAcknowledged) {
 TEST(Agent, ForgetsRefusedResultsAndCancelledTrials) {
   Agent agent = NewAgent();
   (void)agent.OnReply(Leases({1, 2}), 0);
-  agent.OnResult(Result(1));
+  agent.OnResult(ResultOf(1));
   proto::SynchronizeReply reply = Leases({});
   reply.add_refused()->set_task_uid(Uid(1));
   reply.add_cancelled(Uid(2));
@@ -92,14 +92,14 @@ TEST(Agent, ForgetsRefusedResultsAndCancelledTrials) {
   ASSERT_EQ(orders.cancel.size(), 1u);
   EXPECT_EQ(orders.cancel[0], (Digest{0, 2}));
   EXPECT_EQ(agent.unacknowledged(), 0u);
-  agent.OnResult(Result(2));
+  agent.OnResult(ResultOf(2));
   EXPECT_EQ(agent.unacknowledged(), 0u) << "nobody waits for it";
 }
 
 TEST(Agent, BacksOffAndKeepsResults) {
   Agent agent = NewAgent();
   (void)agent.OnReply(Leases({1}), 0);
-  agent.OnResult(Result(1));
+  agent.OnResult(ResultOf(1));
   int64_t now = 1000;
   for (int64_t longest : {100, 200, 400, 800, 1600, 3200, 5000, 5000}) {
     ASSERT_TRUE(agent.OnFailure(Unavailable("away"), now).ok());
@@ -131,7 +131,7 @@ TEST(Agent, WorkersThatLostOneServerDoNotComeBackTogether) {
 
 TEST(Agent, SendsWhatAnEarlierProcessLeft) {
   Agent agent = NewAgent();
-  agent.Restore(Result(7));
+  agent.Restore(ResultOf(7));
   EXPECT_EQ(agent.Request().finished_size(), 1);
   EXPECT_TRUE(agent.OnReply(Leases({7}), 0).start.empty()) << "measured already";
   proto::SynchronizeReply reply = Leases({});
@@ -143,7 +143,7 @@ TEST(Agent, SendsWhatAnEarlierProcessLeft) {
 TEST(Agent, ManyResultsGoInSeveralMessagesAndTheRestIsHeld) {
   Agent agent({.name = "w", .incarnation = "b", .build = "x", .target = "t", .most_unsent = 300});
   for (uint64_t n = 0; n < 300; ++n) {
-    TrialResult result = Result(n);
+    TrialResult result = ResultOf(n);
     result.measurement.detail = std::string(16'000, 'x');
     agent.Restore(std::move(result));
   }
@@ -157,10 +157,10 @@ TEST(Agent, ManyResultsGoInSeveralMessagesAndTheRestIsHeld) {
 TEST(Agent, TellsWhatATrialCostUntilItIsAcknowledged) {
   Agent agent = NewAgent();
   (void)agent.OnReply(Leases({1, 2}), 0);
-  TrialResult result = Result(1);
+  TrialResult result = ResultOf(1);
   result.device_s = 0.25;
   agent.OnResult(result);
-  agent.Restore(Result(7));
+  agent.Restore(ResultOf(7));
   for (int call = 0; call < 2; ++call) {
     const proto::SynchronizeRequest request = agent.Request();
     ASSERT_EQ(request.finished_size(), 2);
@@ -207,7 +207,7 @@ TEST(Agent, HoldsStillWhileMeasuringExceptForTheLease) {
   (void)agent.OnReply(Leases({1}), 500);
   agent.set_measuring(true);
   EXPECT_EQ(agent.Request().want(), 0);
-  agent.OnResult(Result(1));
+  agent.OnResult(ResultOf(1));
   EXPECT_EQ(agent.NextCallMs(), 500 + 10'000);
   agent.set_measuring(false);
   EXPECT_EQ(agent.NextCallMs(), 500);
@@ -221,7 +221,7 @@ TEST(Agent, DrainsAfterTheLastAcknowledgement) {
   EXPECT_FALSE(agent.done());
   EXPECT_TRUE(agent.Request().draining());
   EXPECT_EQ(agent.Request().want(), 0);
-  agent.OnResult(Result(1));
+  agent.OnResult(ResultOf(1));
   EXPECT_FALSE(agent.done());
   reply.clear_leases();
   reply.add_acknowledged(Uid(1));
@@ -232,7 +232,7 @@ TEST(Agent, DrainsAfterTheLastAcknowledgement) {
 TEST(Agent, SendsNoBytesThatAreNotText) {
   Agent agent = NewAgent();
   (void)agent.OnReply(Leases({1}), 0);
-  TrialResult result = Result(1);
+  TrialResult result = ResultOf(1);
   result.measurement.detail = "bad \xff\xfe";
   agent.OnResult(result);
   EXPECT_EQ(agent.Request().finished(0).measurement().detail(), "bad ??");

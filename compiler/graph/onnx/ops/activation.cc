@@ -150,7 +150,7 @@ void Clip(OpContext& c) {
   c.Out(x);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kActivationRows[] = {
     {"Celu", Celu, 1, 1},
     {"Clip", Clip, 3, 1},
     {"Elu", Elu, 1, 1},
@@ -172,6 +172,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> ActivationOps() { return kRows; }
+std::span<const OpRow> ActivationOps() { return kActivationRows; }
 
 }  // namespace mlc::graph::onnx

@@ -233,11 +233,11 @@ void Attention(OpContext& c) {
   c.Out(y);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kAttentionRows[] = {
     {"Attention", Attention, 7, 4, "no negative scale; masks over at most 2^20 positions"}};
 
 }  // namespace
 
-std::span<const OpRow> AttentionOps() { return kRows; }
+std::span<const OpRow> AttentionOps() { return kAttentionRows; }
 
 }  // namespace mlc::graph::onnx

@@ -36,7 +36,7 @@ void Dropout(OpContext& c) {
   if (c.IsOutputUsed(1)) c.Out(c.b.Expand(c.b.Scalar(DType::kBool, 1), c.b.DimsOf(x)), 1);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kCastRows[] = {
     {"Cast", Cast, 1, 1, "not to 4-bit integers"},
     {"CastLike", CastLike, 2, 1, "not to 4-bit integers"},
     {"Dropout", Dropout, 3, 2, "inference only"},
@@ -45,6 +45,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> CastOps() { return kRows; }
+std::span<const OpRow> CastOps() { return kCastRows; }
 
 }  // namespace mlc::graph::onnx

@@ -124,7 +124,7 @@ void LinearClassifier(OpContext& c) {
   c.Out(b.Gather(b.IntVector(labels), b.Add(std::move(arg)), 0), 0);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kClassicRows[] = {
     {"ArrayFeatureExtractor", ArrayFeatureExtractor, 2, 1},
     {"Binarizer", Binarizer, 1, 1},
     {"Imputer", Imputer, 1, 1, "f32"},
@@ -136,6 +136,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> ClassicOps() { return kRows; }
+std::span<const OpRow> ClassicOps() { return kClassicRows; }
 
 }  // namespace mlc::graph::onnx

@@ -118,10 +118,10 @@ void Col2Im(OpContext& c) {
   c.Out(sum);
 }
 
-constexpr OpRow kRows[] = {{"Col2Im", Col2Im, 3, 1}};
+constexpr OpRow kCol2imRows[] = {{"Col2Im", Col2Im, 3, 1}};
 
 }  // namespace
 
-std::span<const OpRow> Col2ImOps() { return kRows; }
+std::span<const OpRow> Col2ImOps() { return kCol2imRows; }
 
 }  // namespace mlc::graph::onnx

@@ -62,10 +62,11 @@ void Split(OpContext& c) {
   if (start != dim) c.Fail("split sizes do not add up to the dimension");
 }
 
-constexpr OpRow kRows[] = {{"Concat", Concat, kVariadic, 1}, {"Split", Split, 2, kVariadic}};
+constexpr OpRow kConcatSplitRows[] = {{"Concat", Concat, kVariadic, 1},
+                                      {"Split", Split, 2, kVariadic}};
 
 }  // namespace
 
-std::span<const OpRow> ConcatSplitOps() { return kRows; }
+std::span<const OpRow> ConcatSplitOps() { return kConcatSplitRows; }
 
 }  // namespace mlc::graph::onnx

@@ -160,7 +160,7 @@ void OneHot(OpContext& c) {
   c.Out(b.Select(hit, on, off));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kConstantRows[] = {
     {"Constant", Constant, 0, 1}, {"ConstantOfShape", ConstantOfShape, 1, 1},
     {"EyeLike", EyeLike, 1, 1},   {"OneHot", OneHot, 3, 1},
     {"Range", Range, 3, 1},       {"Shape", Shape, 1, 1},
@@ -169,6 +169,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> ConstantOps() { return kRows; }
+std::span<const OpRow> ConstantOps() { return kConstantRows; }
 
 }  // namespace mlc::graph::onnx

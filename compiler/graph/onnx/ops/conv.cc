@@ -47,10 +47,10 @@ void Conv(OpContext& c) {
   c.Out(c.Has(2) ? PlusBias(c, y, c.In(2)) : y);
 }
 
-constexpr OpRow kRows[] = {{"Conv", Conv, 3, 1}};
+constexpr OpRow kConvRows[] = {{"Conv", Conv, 3, 1}};
 
 }  // namespace
 
-std::span<const OpRow> ConvOps() { return kRows; }
+std::span<const OpRow> ConvOps() { return kConvRows; }
 
 }  // namespace mlc::graph::onnx

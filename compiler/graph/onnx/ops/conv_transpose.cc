@@ -271,10 +271,10 @@ void ConvTranspose(OpContext& c) {
   c.Out(SuitsResidues(b, t) ? ByResidues(b, t) : ByZeros(b, t));
 }
 
-constexpr OpRow kRows[] = {{"ConvTranspose", ConvTranspose, 3, 1}};
+constexpr OpRow kConvTransposeRows[] = {{"ConvTranspose", ConvTranspose, 3, 1}};
 
 }  // namespace
 
-std::span<const OpRow> ConvTransposeOps() { return kRows; }
+std::span<const OpRow> ConvTransposeOps() { return kConvTransposeRows; }
 
 }  // namespace mlc::graph::onnx

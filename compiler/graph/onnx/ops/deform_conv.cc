@@ -138,10 +138,10 @@ void DeformConv(OpContext& c) {
   c.Out(c.Has(3) ? PlusBias(c, y, c.In(3)) : y);
 }
 
-constexpr OpRow kRows[] = {{"DeformConv", DeformConv, 5, 1, "two spatial dimensions"}};
+constexpr OpRow kDeformConvRows[] = {{"DeformConv", DeformConv, 5, 1, "two spatial dimensions"}};
 
 }  // namespace
 
-std::span<const OpRow> DeformConvOps() { return kRows; }
+std::span<const OpRow> DeformConvOps() { return kDeformConvRows; }
 
 }  // namespace mlc::graph::onnx

@@ -186,10 +186,10 @@ void Einsum(OpContext& c) {
   c.Out(Permute(c.b, total, equation.result));
 }
 
-constexpr OpRow kRows[] = {{"Einsum", Einsum, kVariadic, 1, "no label twice in one term"}};
+constexpr OpRow kEinsumRows[] = {{"Einsum", Einsum, kVariadic, 1, "no label twice in one term"}};
 
 }  // namespace
 
-std::span<const OpRow> EinsumOps() { return kRows; }
+std::span<const OpRow> EinsumOps() { return kEinsumRows; }
 
 }  // namespace mlc::graph::onnx

@@ -170,7 +170,7 @@ void BlackmanWindow(OpContext& c) { OutWindow(c, 0.42, 0.5, 0.08); }
 void HammingWindow(OpContext& c) { OutWindow(c, 25.0 / 46, 21.0 / 46, 0); }
 void HannWindow(OpContext& c) { OutWindow(c, 0.5, 0.5, 0); }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kFourierRows[] = {
     {"BlackmanWindow", BlackmanWindow, 1, 1},
     {"DFT", Dft, 3, 1},
     {"HammingWindow", HammingWindow, 1, 1},
@@ -180,6 +180,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> FourierOps() { return kRows; }
+std::span<const OpRow> FourierOps() { return kFourierRows; }
 
 }  // namespace mlc::graph::onnx

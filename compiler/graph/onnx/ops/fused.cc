@@ -132,7 +132,7 @@ void SkipSimplifiedLayerNormalization(OpContext& c) {
   c.Out(RmsNorm(c.b, sum, scale, c.b.RankOf(sum) - 1, c.Float("epsilon", 1e-12)));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kFusedRows[] = {
     {"BiasGelu", BiasGelu, 2, 1},
     {"FastGelu", FastGelu, 2, 1},
     {"FusedConv", FusedConv, 4, 1},
@@ -146,6 +146,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> FusedOps() { return kRows; }
+std::span<const OpRow> FusedOps() { return kFusedRows; }
 
 }  // namespace mlc::graph::onnx

@@ -159,7 +159,7 @@ void EmbedLayerNormalization(OpContext& c) {
         1);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kFusedAttentionRows[] = {
     {"Attention", Attention, 7, 2, "no past state, no rotary embedding inside"},
     {"EmbedLayerNormalization", EmbedLayerNormalization, 9, 3},
     {"MultiHeadAttention", MultiHeadAttention, 10, 4, "no packed operands, no shared cache"},
@@ -167,6 +167,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> FusedAttentionOps() { return kRows; }
+std::span<const OpRow> FusedAttentionOps() { return kFusedAttentionRows; }
 
 }  // namespace mlc::graph::onnx

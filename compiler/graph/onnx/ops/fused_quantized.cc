@@ -92,7 +92,7 @@ void QLinearConcat(OpContext& c) {
 
 void Standard(OpContext& c) { FindHandler({}, c.op_type())(c); }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kFusedQuantizedRows[] = {
     {"DequantizeLinear", Standard, 3, 1},
     {"QLinearAdd", QLinearAdd, 8, 1},
     {"QLinearAveragePool", QLinearAveragePool, 5, 1},
@@ -108,6 +108,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> FusedQuantizedOps() { return kRows; }
+std::span<const OpRow> FusedQuantizedOps() { return kFusedQuantizedRows; }
 
 }  // namespace mlc::graph::onnx

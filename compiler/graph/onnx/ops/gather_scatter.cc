@@ -108,7 +108,7 @@ void ScatterND(OpContext& c) {
   c.Out(c.b.Add(std::move(scatter)));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kGatherScatterRows[] = {
     {"Gather", Gather, 2, 1},
     {"GatherElements", GatherElements, 2, 1},
     {"GatherND", GatherND, 2, 1},
@@ -119,6 +119,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> GatherScatterOps() { return kRows; }
+std::span<const OpRow> GatherScatterOps() { return kGatherScatterRows; }
 
 }  // namespace mlc::graph::onnx

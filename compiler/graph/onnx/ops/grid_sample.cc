@@ -239,10 +239,11 @@ void AffineGrid(OpContext& c) {
   c.Out(b.Reshape(grid, dims));
 }
 
-constexpr OpRow kRows[] = {{"AffineGrid", AffineGrid, 2, 1}, {"GridSample", GridSample, 2, 1}};
+constexpr OpRow kGridSampleRows[] = {{"AffineGrid", AffineGrid, 2, 1},
+                                     {"GridSample", GridSample, 2, 1}};
 
 }  // namespace
 
-std::span<const OpRow> GridSampleOps() { return kRows; }
+std::span<const OpRow> GridSampleOps() { return kGridSampleRows; }
 
 }  // namespace mlc::graph::onnx

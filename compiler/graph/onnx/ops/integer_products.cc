@@ -216,7 +216,7 @@ void QLinearConv(OpContext& c) {
   OutRequantized(c, sum, b.Reshape(b.Cast(c.In(1), DType::kF32), {}), along, 6, 7);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kIntegerProductsRows[] = {
     {"ConvInteger", ConvInteger, 4, 1},
     {"MatMulInteger", MatMulInteger, 4, 1, "one zero point for the left operand"},
     {"QLinearConv", QLinearConv, 9, 1, "one scale for the result"},
@@ -239,7 +239,7 @@ ValueId DynamicProduct(OpContext& c, ValueId x, ValueId y, ValueId scale) {
   return b.Times(b.Cast(sum, DType::kF32), b.Times(left.scale, scale));
 }
 
-std::span<const OpRow> IntegerProductOps() { return kRows; }
+std::span<const OpRow> IntegerProductOps() { return kIntegerProductsRows; }
 std::span<const OpRow> FusedIntegerProductOps() { return kFusedRows; }
 
 }  // namespace mlc::graph::onnx

@@ -79,13 +79,13 @@ void Atanh(OpContext& c) {
   c.Out(b.TimesNumber(Log(b, ratio), 0.5));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kInverseTrigonometryRows[] = {
     {"Acos", Acos, 1, 1},   {"Acosh", Acosh, 1, 1}, {"Asin", Asin, 1, 1},
     {"Asinh", Asinh, 1, 1}, {"Atan", Atan, 1, 1},   {"Atanh", Atanh, 1, 1},
 };
 
 }  // namespace
 
-std::span<const OpRow> InverseTrigonometryOps() { return kRows; }
+std::span<const OpRow> InverseTrigonometryOps() { return kInverseTrigonometryRows; }
 
 }  // namespace mlc::graph::onnx

@@ -124,7 +124,7 @@ void TensorScatter(OpContext& c) {
   c.Out(b.Add(std::move(scatter)));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kKnownDataRows[] = {
     {"Compress", Compress, 2, 1, "a constant condition"},
     {"NonZero", NonZero, 1, 1, "a constant operand of at most 2^24 elements"},
     {"ReverseSequence", ReverseSequence, 2, 1},
@@ -133,6 +133,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> KnownDataOps() { return kRows; }
+std::span<const OpRow> KnownDataOps() { return kKnownDataRows; }
 
 }  // namespace mlc::graph::onnx

@@ -53,13 +53,13 @@ void Gemm(OpContext& c) {
   c.Out(product);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kMatmulRows[] = {
     {"Gemm", Gemm, 3, 1},
     {"MatMul", MatMul, 2, 1},
 };
 
 }  // namespace
 
-std::span<const OpRow> MatMulOps() { return kRows; }
+std::span<const OpRow> MatMulOps() { return kMatmulRows; }
 
 }  // namespace mlc::graph::onnx

@@ -210,7 +210,7 @@ void Lrn(OpContext& c) {
   c.Out(b.Over(x, b.Apply(ScalarOp::kPow, {base, b.ScalarLike(x, c.Float("beta", 0.75))})));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kNormalizationRows[] = {
     {"BatchNormalization", BatchNormalization, 5, 5},
     {"GroupNormalization", GroupNormalization, 3, 1},
     {"InstanceNormalization", InstanceNormalization, 3, 1},
@@ -225,6 +225,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> NormalizationOps() { return kRows; }
+std::span<const OpRow> NormalizationOps() { return kNormalizationRows; }
 
 }  // namespace mlc::graph::onnx

@@ -86,10 +86,10 @@ void CenterCropPad(OpContext& c) {
   c.Out(c.b.Pad(x, SpreadPads(pads, axes, static_cast<size_t>(rank)), 0));
 }
 
-constexpr OpRow kRows[] = {{"CenterCropPad", CenterCropPad, 2, 1}, {"Pad", Pad, 4, 1}};
+constexpr OpRow kPadRows[] = {{"CenterCropPad", CenterCropPad, 2, 1}, {"Pad", Pad, 4, 1}};
 
 }  // namespace
 
-std::span<const OpRow> PadOps() { return kRows; }
+std::span<const OpRow> PadOps() { return kPadRows; }
 
 }  // namespace mlc::graph::onnx

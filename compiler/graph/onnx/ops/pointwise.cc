@@ -158,7 +158,7 @@ void Hyperbolic(OpContext& c) {
   c.Out(b.TimesNumber(b.Apply(join, {up, down}), 0.5));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kPointwiseRows[] = {
     {"Abs", Unary<ScalarOp::kAbs>, 1, 1},
     {"Add", Binary<ScalarOp::kAdd>, 2, 1},
     {"And", Logic<ScalarOp::kAnd, false>, 2, 1},
@@ -207,6 +207,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> PointwiseOps() { return kRows; }
+std::span<const OpRow> PointwiseOps() { return kPointwiseRows; }
 
 }  // namespace mlc::graph::onnx

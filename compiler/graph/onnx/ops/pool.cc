@@ -200,7 +200,7 @@ void Global(OpContext& c, const char* kind) {
 void GlobalAveragePool(OpContext& c) { Global(c, "mean"); }
 void GlobalMaxPool(OpContext& c) { Global(c, "max"); }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kPoolRows[] = {
     {"AveragePool", AveragePool, 1, 1},
     {"GlobalAveragePool", GlobalAveragePool, 1, 1},
     {"GlobalMaxPool", GlobalMaxPool, 1, 1},
@@ -235,6 +235,6 @@ ValueId AveragePooled(OpContext& c, ValueId x) {
   return Pool(c, "avg", x, window, include_pad);
 }
 
-std::span<const OpRow> PoolOps() { return kRows; }
+std::span<const OpRow> PoolOps() { return kPoolRows; }
 
 }  // namespace mlc::graph::onnx

@@ -130,7 +130,7 @@ void DynamicQuantizeLinear(OpContext& c) {
   c.Out(quantised.zero, 2);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kQuantizeRows[] = {
     {"DequantizeLinear", DequantizeLinear, 3, 1},
     {"DynamicQuantizeLinear", DynamicQuantizeLinear, 1, 3},
     {"QuantizeLinear", QuantizeLinear, 3, 1, "to i8, u8 or i16"},
@@ -138,6 +138,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> QuantizeOps() { return kRows; }
+std::span<const OpRow> QuantizeOps() { return kQuantizeRows; }
 
 }  // namespace mlc::graph::onnx

@@ -350,15 +350,15 @@ void DynamicQuantizeLstm(OpContext& c) {
   Recurrent(c, 4, {"Sigmoid", "Tanh", "Tanh"}, LstmCell, false, true);
 }
 
-constexpr OpRow kRows[] = {{"GRU", Gru, 6, 2, "at most 4096 steps"},
-                           {"LSTM", Lstm, 8, 3, "at most 4096 steps"},
-                           {"RNN", Rnn, 6, 2, "at most 4096 steps"}};
+constexpr OpRow kRecurrentRows[] = {{"GRU", Gru, 6, 2, "at most 4096 steps"},
+                                    {"LSTM", Lstm, 8, 3, "at most 4096 steps"},
+                                    {"RNN", Rnn, 6, 2, "at most 4096 steps"}};
 constexpr OpRow kFusedRows[] = {
     {"DynamicQuantizeLSTM", DynamicQuantizeLstm, 12, 3, "at most 4096 steps"}};
 
 }  // namespace
 
-std::span<const OpRow> RecurrentOps() { return kRows; }
+std::span<const OpRow> RecurrentOps() { return kRecurrentRows; }
 std::span<const OpRow> FusedRecurrentOps() { return kFusedRows; }
 
 }  // namespace mlc::graph::onnx

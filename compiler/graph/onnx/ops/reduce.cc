@@ -93,7 +93,7 @@ void Trilu(OpContext& c) {
   c.Out(c.b.Add(std::move(trilu)));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kReduceRows[] = {
     {"ArgMax", ArgMax, 1, 1},
     {"ArgMin", ArgMin, 1, 1},
     {"CumSum", CumSum, 2, 1},
@@ -112,6 +112,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> ReduceOps() { return kRows; }
+std::span<const OpRow> ReduceOps() { return kReduceRows; }
 
 }  // namespace mlc::graph::onnx

@@ -158,7 +158,7 @@ void SpaceToDepth(OpContext& c) {
   c.Out(c.b.Reshape(y, {d[0], d[1] * s * s, d[2] / s, d[3] / s}));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kReshapeRows[] = {
     {"DepthToSpace", DepthToSpace, 1, 1},
     {"Expand", Expand, 2, 1},
     {"Flatten", Flatten, 1, 1},
@@ -172,6 +172,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> ReshapeOps() { return kRows; }
+std::span<const OpRow> ReshapeOps() { return kReshapeRows; }
 
 }  // namespace mlc::graph::onnx

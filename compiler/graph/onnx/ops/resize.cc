@@ -182,10 +182,10 @@ void Resize(OpContext& c) {
   c.Out(c.b.Add(std::move(resize)));
 }
 
-constexpr OpRow kRows[] = {{"Resize", Resize, 4, 1}, {"Upsample", Resize, 2, 1}};
+constexpr OpRow kResizeRows[] = {{"Resize", Resize, 4, 1}, {"Upsample", Resize, 2, 1}};
 
 }  // namespace
 
-std::span<const OpRow> ResizeOps() { return kRows; }
+std::span<const OpRow> ResizeOps() { return kResizeRows; }
 
 }  // namespace mlc::graph::onnx

@@ -102,10 +102,10 @@ void RoiAlign(OpContext& c) {
   c.Out(b.Transpose(b.Reduce(p.max ? "max" : "mean", bins, {2, 4}, false), {0, 3, 1, 2}));
 }
 
-constexpr OpRow kRows[] = {{"RoiAlign", RoiAlign, 3, 1, "sampling_ratio above 0"}};
+constexpr OpRow kRoiAlignRows[] = {{"RoiAlign", RoiAlign, 3, 1, "sampling_ratio above 0"}};
 
 }  // namespace
 
-std::span<const OpRow> RoiAlignOps() { return kRows; }
+std::span<const OpRow> RoiAlignOps() { return kRoiAlignRows; }
 
 }  // namespace mlc::graph::onnx

@@ -63,10 +63,10 @@ void RotaryEmbedding(OpContext& c) {
   c.Out(b.Reshape(y, original));
 }
 
-constexpr OpRow kRows[] = {{"RotaryEmbedding", RotaryEmbedding, 4, 1}};
+constexpr OpRow kRotaryEmbeddingRows[] = {{"RotaryEmbedding", RotaryEmbedding, 4, 1}};
 
 }  // namespace
 
-std::span<const OpRow> RotaryEmbeddingOps() { return kRows; }
+std::span<const OpRow> RotaryEmbeddingOps() { return kRotaryEmbeddingRows; }
 
 }  // namespace mlc::graph::onnx

@@ -78,10 +78,10 @@ void Slice(OpContext& c) {
   c.Out(b.Slice(x, starts, steps, sizes));
 }
 
-constexpr OpRow kRows[] = {{"Slice", Slice, 5, 1}};
+constexpr OpRow kSliceRows[] = {{"Slice", Slice, 5, 1}};
 
 }  // namespace
 
-std::span<const OpRow> SliceOps() { return kRows; }
+std::span<const OpRow> SliceOps() { return kSliceRows; }
 
 }  // namespace mlc::graph::onnx

@@ -51,7 +51,7 @@ void Softmax(OpContext& c) { Along(c, Soft); }
 void LogSoftmax(OpContext& c) { Along(c, LogSoft); }
 void Hardmax(OpContext& c) { Along(c, Hard); }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kSoftmaxRows[] = {
     {"Hardmax", Hardmax, 1, 1},
     {"LogSoftmax", LogSoftmax, 1, 1},
     {"Softmax", Softmax, 1, 1},
@@ -59,6 +59,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> SoftmaxOps() { return kRows; }
+std::span<const OpRow> SoftmaxOps() { return kSoftmaxRows; }
 
 }  // namespace mlc::graph::onnx

@@ -125,10 +125,10 @@ void TopK(OpContext& c) {
   c.Out(b.Transpose(b.Reshape(ranked.indices, last), perm), 1);
 }
 
-constexpr OpRow kRows[] = {{"TopK", TopK, 2, 2, "axes of at most 2^20 elements"}};
+constexpr OpRow kTopKRows[] = {{"TopK", TopK, 2, 2, "axes of at most 2^20 elements"}};
 
 }  // namespace
 
-std::span<const OpRow> TopKOps() { return kRows; }
+std::span<const OpRow> TopKOps() { return kTopKRows; }
 
 }  // namespace mlc::graph::onnx

@@ -37,8 +37,8 @@ int64_t Units(const ContractionProblem& p, int inner_rows, int outer_rows) {
   return p.outer[1].dim >= 0 ? TileCount(p.outer[1], outer_rows) : TileCount(p.inner, inner_rows);
 }
 
-DepthwisePlan MakePlan(const ContractionProblem& p, const target::Target& target,
-                       const Config& config) {
+DepthwisePlan MakeDepthwisePlan(const ContractionProblem& p, const target::Target& target,
+                                const Config& config) {
   DepthwisePlan plan;
   plan.lanes = target.cpu().Lanes(DType::kF32);
   plan.inner_rows = static_cast<int>(config["mr"]);
@@ -183,12 +183,12 @@ Space DepthwiseFamily::MakeSpace(const graph::Workload&, const ContractionProble
 
 RejectReason DepthwiseFamily::Check(const graph::Workload&, const ContractionProblem& p,
                                     const target::Target& target, const Config& config) const {
-  return CheckPlan(p, target, MakePlan(p, target, config));
+  return CheckPlan(p, target, MakeDepthwisePlan(p, target, config));
 }
 
 KernelFacts DepthwiseFamily::Facts(const graph::Workload& workload, const ContractionProblem& p,
                                    const target::Target& target, const Config& config) const {
-  const DepthwisePlan plan = MakePlan(p, target, config);
+  const DepthwisePlan plan = MakeDepthwisePlan(p, target, config);
   KernelFacts f;
   const auto padded = static_cast<double>(plan.blocks * plan.width());
   const double pixels = static_cast<double>(Images(p) * p.Rows());
@@ -234,7 +234,7 @@ Config DepthwiseFamily::Default(const graph::Workload& workload, const Contracti
   Config best = config;
   double best_score = -1;
   const auto consider = [&] {
-    const DepthwisePlan plan = MakePlan(p, target, config);
+    const DepthwisePlan plan = MakeDepthwisePlan(p, target, config);
     if (CheckPlan(p, target, plan) != RejectReason::kNone) return;
     const double score = DefaultScore(p, core, plan, Facts(workload, p, target, config));
     if (score <= best_score) return;
@@ -265,7 +265,7 @@ Result<LoweredKernel> DepthwiseFamily::Lower(const graph::Workload& workload,
                                              const ContractionProblem& p,
                                              const target::Target& target,
                                              const Config& config) const {
-  return LowerDepthwise(workload, p, MakePlan(p, target, config));
+  return LowerDepthwise(workload, p, MakeDepthwisePlan(p, target, config));
 }
 
 }  // namespace mlc::schedule

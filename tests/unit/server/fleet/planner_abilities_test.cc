@@ -26,7 +26,7 @@ TEST_F(PlannerTest, OnceAWorkerHasToldWhatItBuildsNoOtherIsStartedForTheRest) {
   EXPECT_EQ(Starts(), 0u);
   EXPECT_THAT(planner_.Unserved(), ElementsAre(kUnknown));
   // They leave when they have been idle, and nobody comes after them.
-  EXPECT_EQ(Names(Round(CpuPool().idle_ms + 1), Kind::kDrain).size(), 2u);
+  EXPECT_EQ(Names(Round(CpuPool().idle_ms + 1), ActionKind::kDrain).size(), 2u);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(Starts(60'000), 0u);
   EXPECT_EQ(planner_.View("cpu").want, 0);
   demand_.work.push_back({kKnown, 0, 10, 0});

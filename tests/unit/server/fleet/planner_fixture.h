@@ -15,7 +15,7 @@
 
 namespace mlc::server::fleet {
 
-using Kind = Action::Kind;
+using ActionKind = Action::Kind;
 
 inline constexpr const char* kCpu = "target v1 cpu arch=x86_64 isa=avx512 threads=8";
 inline constexpr const char* kGpu = "target v1 cuda arch=sm_90a sms=132";
@@ -46,7 +46,7 @@ class PlannerTest : public ::testing::Test {
     const auto placed = answers_ ? std::optional(placed_) : std::nullopt;
     const std::vector<Action> actions = planner_.Plan(demand_, placed, now_ms_);
     for (const Action& action : actions) {
-      if (action.kind != Kind::kStart) {
+      if (action.kind != ActionKind::kStart) {
         if (obeys_) Leave(action.worker);
         continue;
       }
@@ -66,14 +66,16 @@ class PlannerTest : public ::testing::Test {
     std::erase_if(placed_, [&](const PlacedWorker& worker) { return worker.name == name; });
     std::erase_if(demand_.workers, [&](const SeenWorker& worker) { return worker.name == name; });
   }
-  static std::vector<std::string> Names(const std::vector<Action>& actions, Kind kind) {
+  static std::vector<std::string> Names(const std::vector<Action>& actions, ActionKind kind) {
     std::vector<std::string> names;
     for (const Action& action : actions) {
       if (action.kind == kind) names.push_back(action.worker);
     }
     return names;
   }
-  size_t Starts(int64_t passed_ms = 1'000) { return Names(Round(passed_ms), Kind::kStart).size(); }
+  size_t Starts(int64_t passed_ms = 1'000) {
+    return Names(Round(passed_ms), ActionKind::kStart).size();
+  }
 
   Planner planner_;
   Demand demand_;

@@ -13,17 +13,17 @@ TEST_F(PlannerTest, ReplacesASilentWorkerThoughTheProviderCallsItRunning) {
   for (PlacedWorker& worker : placed_) worker.where = "node7: ImagePullBackOff";
   int64_t waited = 0;
   std::vector<Action> actions;
-  while (Names(actions, Kind::kStart).empty() && waited < 60'000) {
+  while (Names(actions, ActionKind::kStart).empty() && waited < 60'000) {
     actions = Round();
     waited += 1'000;
   }
   EXPECT_LT(waited, 60'000);
-  EXPECT_THAT(Names(actions, Kind::kKill), ::testing::ElementsAre(silent));
+  EXPECT_THAT(Names(actions, ActionKind::kKill), ::testing::ElementsAre(silent));
   for (const Action& action : actions) {
-    if (action.kind != Kind::kKill) continue;
+    if (action.kind != ActionKind::kKill) continue;
     EXPECT_EQ(action.why, "no contact with it (node7: ImagePullBackOff)");
   }
-  EXPECT_EQ(Names(actions, Kind::kStart).size(), 1u);
+  EXPECT_EQ(Names(actions, ActionKind::kStart).size(), 1u);
 }
 
 TEST_F(PlannerTest, ReplacesARequeuedWorkerAtOnceAndEndsTheDuplicateThatComesBack) {
@@ -43,8 +43,8 @@ TEST_F(PlannerTest, ReplacesARequeuedWorkerAtOnceAndEndsTheDuplicateThatComesBac
   frozen_.clear();
   for (SeenWorker& worker : demand_.workers) worker.silent_ms = 0;
   const std::vector<Action> actions = Round();
-  EXPECT_EQ(Names(actions, Kind::kStart).size(), 0u);
-  EXPECT_EQ(Names(actions, Kind::kDrain).size(), 1u) << "three work, two are wanted";
+  EXPECT_EQ(Names(actions, ActionKind::kStart).size(), 0u);
+  EXPECT_EQ(Names(actions, ActionKind::kDrain).size(), 1u) << "three work, two are wanted";
 }
 
 TEST_F(PlannerTest, WithoutTheProvidersAnswerNothingStartsAndNobodyIsForgotten) {
@@ -82,10 +82,10 @@ TEST_F(PlannerTest, AWorkerWhosePlaceIsTakenAwayIsDrainedAndReplacedAtOnce) {
   placed_[0].evicted = "its node is drained";
   const std::vector<Action> actions = Round();
   ASSERT_EQ(actions.size(), 2u);
-  EXPECT_EQ(actions[0].kind, Kind::kDrain);
+  EXPECT_EQ(actions[0].kind, ActionKind::kDrain);
   EXPECT_EQ(actions[0].worker, evicted);
   EXPECT_EQ(actions[0].why, "its node is drained");
-  EXPECT_EQ(actions[1].kind, Kind::kStart);
+  EXPECT_EQ(actions[1].kind, ActionKind::kStart);
   EXPECT_TRUE(Round().empty()) << "it is told once";
   EXPECT_EQ(planner_.View("cpu").failures, 0) << "young, but no failed start";
 }
@@ -101,8 +101,8 @@ TEST_F(PlannerTest, WhatIsRequeuedAfterItsDrainingIsEnded) {
   frozen_ = {evicted};
   placed_[0] = {evicted, "cpu", PlacedState::kPending, true, ""};
   const std::vector<Action> actions = Round();
-  EXPECT_THAT(Names(actions, Kind::kKill), ::testing::ElementsAre(evicted));
-  EXPECT_EQ(Names(actions, Kind::kStart).size(), 0u);
+  EXPECT_THAT(Names(actions, ActionKind::kKill), ::testing::ElementsAre(evicted));
+  EXPECT_EQ(Names(actions, ActionKind::kStart).size(), 0u);
 }
 
 TEST_F(PlannerTest, WorkersThatTheServerStillRemembersAreNotFailedStarts) {
@@ -124,11 +124,12 @@ TEST_F(PlannerTest, ADrainedWorkerThatStaysIsKilled) {
   obeys_ = false;
   Work(0);
   Round(200'000);
-  EXPECT_EQ(Names(Round(110'000), Kind::kDrain).size(), 2u);
-  EXPECT_EQ(Names(Round(119'000), Kind::kKill).size(), 0u);
-  EXPECT_EQ(Names(Round(2'000), Kind::kKill).size(), 2u);
-  EXPECT_EQ(Names(Round(5'000), Kind::kKill).size(), 0u);
-  EXPECT_EQ(Names(Round(6'000), Kind::kKill).size(), 2u) << "again: the first may have failed";
+  EXPECT_EQ(Names(Round(110'000), ActionKind::kDrain).size(), 2u);
+  EXPECT_EQ(Names(Round(119'000), ActionKind::kKill).size(), 0u);
+  EXPECT_EQ(Names(Round(2'000), ActionKind::kKill).size(), 2u);
+  EXPECT_EQ(Names(Round(5'000), ActionKind::kKill).size(), 0u);
+  EXPECT_EQ(Names(Round(6'000), ActionKind::kKill).size(), 2u)
+      << "again: the first may have failed";
 }
 
 }  // namespace

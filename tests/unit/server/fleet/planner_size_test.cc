@@ -39,7 +39,8 @@ TEST_F(PlannerTest, ASurplusIsDrainedAfterTheIdleTimeOnly) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(Round(25'000).empty());
   std::vector<std::string> drained;
   for (int i = 0; i < 5; ++i) {
-    for (const std::string& name : Names(Round(25'000), Kind::kDrain)) drained.push_back(name);
+    for (const std::string& name : Names(Round(25'000), ActionKind::kDrain))
+      drained.push_back(name);
   }
   EXPECT_EQ(drained.size(), 3u);
   EXPECT_EQ(placed_.size(), 1u);
@@ -62,7 +63,7 @@ TEST_F(PlannerTest, DrainsTheIdleBeforeTheBusy) {
   Round(290'000);
   const std::string idle = demand_.workers[3].name;
   Round();
-  EXPECT_THAT(Names(Round(20'000), Kind::kDrain), ::testing::ElementsAre(idle));
+  EXPECT_THAT(Names(Round(20'000), ActionKind::kDrain), ::testing::ElementsAre(idle));
 }
 
 TEST_F(PlannerTest, OneWorkerWithTwoDevicesIsOneWorker) {

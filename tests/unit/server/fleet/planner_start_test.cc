@@ -8,7 +8,7 @@ TEST_F(PlannerTest, FailedStartsWaitLongerEachTimeAndOneGoodStartEndsThat) {
   Work(10);
   std::vector<int64_t> moments;
   while (moments.size() < 6) {
-    for (const std::string& name : Names(Round(), Kind::kStart)) {
+    for (const std::string& name : Names(Round(), ActionKind::kStart)) {
       Leave(name);
       planner_.StartFailed(name, now_ms_);
       moments.push_back(now_ms_);
@@ -26,7 +26,7 @@ TEST_F(PlannerTest, FailedStartsWaitLongerEachTimeAndOneGoodStartEndsThat) {
 
 TEST_F(PlannerTest, ARefusalOfManyStartsIsOneFailure) {
   Work(80);
-  const auto names = Names(Round(), Kind::kStart);
+  const auto names = Names(Round(), ActionKind::kStart);
   ASSERT_EQ(names.size(), 8u);
   for (const std::string& name : names) planner_.StartFailed(name, now_ms_);
   EXPECT_EQ(planner_.View("cpu").failures, 1);
@@ -49,8 +49,8 @@ TEST_F(PlannerTest, AWorkerThatRunsAndNeverCallsIsReplaced) {
   size_t kills = 0, starts = 0;
   for (int i = 0; i < 200; ++i) {
     const auto actions = Round();
-    kills += Names(actions, Kind::kKill).size();
-    starts += Names(actions, Kind::kStart).size();
+    kills += Names(actions, ActionKind::kKill).size();
+    starts += Names(actions, ActionKind::kStart).size();
   }
   EXPECT_EQ(kills, 1u);
   EXPECT_EQ(starts, 1u);

@@ -8,8 +8,8 @@ TEST_F(PlannerTest, ARequeuedWorkerOfAnEarlierServerIsNotWaitedFor) {
   placed_ = {{"lab-cpu-old-1", "cpu", PlacedState::kPending, true, ""}};
   Work(5);
   const std::vector<Action> actions = Round();
-  EXPECT_EQ(Names(actions, Kind::kStart).size(), 1u);
-  EXPECT_THAT(Names(actions, Kind::kKill), ::testing::ElementsAre("lab-cpu-old-1"));
+  EXPECT_EQ(Names(actions, ActionKind::kStart).size(), 1u);
+  EXPECT_THAT(Names(actions, ActionKind::kKill), ::testing::ElementsAre("lab-cpu-old-1"));
 }
 
 TEST_F(PlannerTest, TakesOverTheWorkersOfAnEarlierServer) {
@@ -29,7 +29,7 @@ TEST_F(PlannerTest, DrainsNoWorkerOfAnEarlierServerBeforeTheIdleTime) {
   Work(1);
   EXPECT_TRUE(Round().empty());
   EXPECT_TRUE(Round(CpuPool().idle_ms - 1).empty());
-  EXPECT_EQ(Names(Round(2), Kind::kDrain).size(), 2u);
+  EXPECT_EQ(Names(Round(2), ActionKind::kDrain).size(), 2u);
 }
 
 TEST_F(PlannerTest, WorkersOfAPoolThatIsNotThereAnyMoreAreDrained) {
@@ -38,17 +38,18 @@ TEST_F(PlannerTest, WorkersOfAPoolThatIsNotThereAnyMoreAreDrained) {
   placed_ = {{"lab-old-b-1", "old", PlacedState::kRunning, false, ""},
              {"lab-old-b-2", "old", PlacedState::kEnding, false, ""}};
   const std::vector<Action> actions = Round();
-  EXPECT_THAT(Names(actions, Kind::kDrain), ::testing::ElementsAre("lab-old-b-1"));
+  EXPECT_THAT(Names(actions, ActionKind::kDrain), ::testing::ElementsAre("lab-old-b-1"));
   EXPECT_EQ(actions[0].why, "the fleet has no pool old any more");
-  EXPECT_EQ(Names(actions, Kind::kStart).size(), 1u) << "its successor is one of a pool of ours";
+  EXPECT_EQ(Names(actions, ActionKind::kStart).size(), 1u)
+      << "its successor is one of a pool of ours";
   EXPECT_TRUE(Round().empty()) << "it is told once";
   // Its batch system starts it again.
   placed_[0].state = PlacedState::kPending;
   for (int round = 0; round < 2; ++round) {
-    EXPECT_THAT(Names(Round(), Kind::kDrain), ::testing::ElementsAre("lab-old-b-1"));
+    EXPECT_THAT(Names(Round(), ActionKind::kDrain), ::testing::ElementsAre("lab-old-b-1"));
   }
   placed_[0].state = PlacedState::kRunning;
-  EXPECT_THAT(Names(Round(), Kind::kDrain), ::testing::ElementsAre("lab-old-b-1"));
+  EXPECT_THAT(Names(Round(), ActionKind::kDrain), ::testing::ElementsAre("lab-old-b-1"));
 }
 
 }  // namespace
