@@ -33,25 +33,25 @@ std::string ReasonText(uint64_t bits, bool all) {
 constexpr unsigned kSmClock = 1;
 constexpr int kInsufficientSize = 7;
 
-struct ProcessInfo {
-  unsigned pid;
-  unsigned long long used_bytes;
-  unsigned gpu_instance;
-  unsigned compute_instance;
-};
-
-struct MemoryInfo {
-  unsigned long long total;
-  unsigned long long free;
-  unsigned long long used;
-};
-
 }  // namespace
 
 std::string HardSlowdown(uint64_t bits) { return ReasonText(bits, false); }
 std::string AnySlowdown(uint64_t bits) { return ReasonText(bits, true); }
 
 struct Nvml::Functions {
+  struct ProcessInfo {
+    unsigned pid;
+    unsigned long long used_bytes;
+    unsigned gpu_instance;
+    unsigned compute_instance;
+  };
+
+  struct MemoryInfo {
+    unsigned long long total;
+    unsigned long long free;
+    unsigned long long used;
+  };
+
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
   int (*handle_by_pci)(const char*, void**) = nullptr;
@@ -121,11 +121,11 @@ CardState Nvml::Read() const {
   if (functions_->temperature(card_, 0, &value) == 0) state.temperature_c = value;
   unsigned long long bits = 0;
   if (functions_->reasons(card_, &bits) == 0) state.slowdown_bits = bits;
-  std::vector<ProcessInfo> processes(64);
+  std::vector<Functions::ProcessInfo> processes(64);
   auto count = static_cast<unsigned>(processes.size());
   const int listed = functions_->processes(card_, &count, processes.data());
   if (listed == 0 || listed == kInsufficientSize) state.compute_processes = static_cast<int>(count);
-  MemoryInfo memory{};
+  Functions::MemoryInfo memory{};
   if (functions_->memory(card_, &memory) == 0) {
     state.memory_bytes = static_cast<int64_t>(memory.total);
     state.memory_used_bytes = static_cast<int64_t>(memory.used);
