@@ -14,6 +14,11 @@ find_program(CCACHE ccache)
 if(CCACHE)
   # Relative to the tree, so that all clones of the project share their objects.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR})
+  if(MLC_UNITY)
+    # In a build from nothing most is compiled: what a source includes is taken from the compiler, without
+    # preprocessing it once more. Precompiled headers take the sloppiness.
+    list(APPEND launcher CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros)
+  endif()
   if(MLC_SANITIZE)
     # Line tables name the folder of the build; sharing is worth more.
     list(APPEND launcher CCACHE_NOHASHDIR=1)
@@ -49,6 +54,9 @@ elseif(MLC_SANITIZE STREQUAL "fuzzer")
 elseif(MLC_SANITIZE)
   message(FATAL_ERROR "MLC_SANITIZE is '${MLC_SANITIZE}': use address+undefined, thread or fuzzer")
 endif()
+
+# Code that runs once in a program, such as the reading of flags: a third faster built.
+set(MLC_COLD $<$<CONFIG:Release>:-O1>)
 
 # mlc_library(NAME SOURCES a.cc b.cc [LINK x y]): a static library whose includes start at the project root.
 function(mlc_library name)

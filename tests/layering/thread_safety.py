@@ -7,13 +7,14 @@ base/mutex.h has the annotations that it checks, the order of mutexes among them
 in tests/layering/unguarded.cc. Prints each finding; exit code 1 if there is one, 77 if there is no Clang.
 """
 import concurrent.futures
-import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+
+from compile_database import compilations
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CLANG = next(filter(None, map(shutil.which, ("clang++-14", "clang++-15", "clang++-16", "clang++"))), None)
@@ -26,19 +27,18 @@ FINDING = re.compile(r"^(/[^:]+:\d+):\d+: (?:error|fatal error): (.*)$", re.M)
 def commands(build, wanted):
     """Source -> directory and arguments of its compilation, without what only gcc understands."""
     found = {}
-    with open(f"{build}/compile_commands.json") as f:
-        for entry in json.load(f):
-            name = os.path.relpath(entry["file"], ROOT)
-            if name not in wanted and (wanted or not name.startswith("server/")):
-                continue
-            kept = [word for word in shlex.split(entry["command"]) if re.match(r"-[DI]|-std=|-isystem|/", word)]
-            # -isystem has its folder in the next word; compilers, sources and objects are words of their own, too.
-            words, after = [], ""
-            for word in kept:
-                if word.startswith("-") or after == "-isystem":
-                    words.append(word)
-                after = word
-            found[entry["file"]] = entry["directory"], words
+    for entry in compilations(build):
+        name = os.path.relpath(entry["file"], ROOT)
+        if name not in wanted and (wanted or not name.startswith("server/")):
+            continue
+        kept = [word for word in shlex.split(entry["command"]) if re.match(r"-[DI]|-std=|-isystem|/", word)]
+        # -isystem has its folder in the next word; compilers, sources and objects are words of their own, too.
+        words, after = [], ""
+        for word in kept:
+            if word.startswith("-") or after == "-isystem":
+                words.append(word)
+            after = word
+        found[entry["file"]] = entry["directory"], words
     return found
 
 

@@ -6,11 +6,13 @@
 Prints each finding once; exit code 1 if there is one, 77 if clang-tidy was not fetched.
 """
 import concurrent.futures
-import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
+
+from compile_database import compilations, write_database
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # The one that deploy/setup.sh fetches: unlike Debian's, it leaves system headers alone, which takes a quarter of the time.
@@ -21,14 +23,13 @@ TREES = ("base", "compiler", "costmodel", "db", "server", "worker", "client")
 
 
 def sources(build, folders):
-    with open(f"{build}/compile_commands.json") as f:
-        files = sorted({entry["file"] for entry in json.load(f)})
+    files = sorted({entry["file"] for entry in compilations(build)})
     prefixes = tuple(os.path.join(ROOT, folder) + "/" for folder in folders)
     return [f for f in files if f.startswith(prefixes) and f.endswith(".cc")]
 
 
-def check(build, source):
-    run = subprocess.run([TIDY, "-p", build, "--quiet", source], capture_output=True, text=True)
+def check(database, source):
+    run = subprocess.run([TIDY, "-p", database, "--quiet", source], capture_output=True, text=True)
     found = FINDING.findall(run.stdout)
     if run.returncode != 0 and not found:
         found = [f"{source}: clang-tidy ended with {run.returncode}: {(run.stdout + run.stderr).strip()[-400:]}"]
@@ -45,8 +46,9 @@ def main():
         print(f"no sources of {' '.join(folders)} in {build}/compile_commands.json")
         return 1
     findings = set()
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for found in pool.map(lambda f: check(build, f), files):
+    with tempfile.TemporaryDirectory() as database, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        write_database(build, database)
+        for found in pool.map(lambda f: check(database, f), files):
             for line in found:
                 if line not in findings:
                     print(line.replace(ROOT + "/", ""), flush=True)
