@@ -1,7 +1,7 @@
 """The cache of compiled models: a folder for each model, version, options and machine.
 
 A library is code, so a cache that others can write is not used. Processes that want the same
-library at the same time wait for the first one. If the cache cannot be written, the library goes to
+library at the same time wait for the first one. If the cache cannot be written, the library stays in
 a temporary folder.
 """
 
@@ -18,7 +18,7 @@ import warnings
 from typing import Callable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from . import _programs
-from ._errors import Error, OutputError, TemporaryError
+from ._errors import Error
 from ._temporary import TemporaryFolder
 
 FORMAT = "1"
@@ -27,6 +27,10 @@ _SETTINGS = ("MLC_", "CUDA_VISIBLE_DEVICES", "XDG_CONFIG_HOME")
 
 class CacheWarning(UserWarning):
     """The cache cannot be used; the library was compiled into a temporary folder."""
+
+
+class CacheError(Exception):
+    """Why the cache cannot be used."""
 
 
 def folder() -> Optional[str]:
@@ -109,18 +113,18 @@ def key(
 
 
 def _own(path: str) -> None:
-    """Makes the cache's folder. OutputError if it belongs to another user or others write it."""
+    """Makes the cache's folder. CacheError if it belongs to another user or others write it."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         os.makedirs(path, mode=0o700, exist_ok=True)
         folders = [(one, os.stat(one)) for one in (os.path.dirname(path), path)]
     except OSError as error:
-        raise OutputError(f"cannot make the folder {path}: {error.strerror}") from error
+        raise CacheError(f"cannot make the folder {path}: {error.strerror}") from error
     for one, about in folders:
         if about.st_uid != os.geteuid() or about.st_mode & 0o022:
-            raise OutputError(f"other users can write the folder {one}")
+            raise CacheError(f"other users can write the folder {one}")
     if not os.access(path, os.W_OK | os.X_OK):
-        raise OutputError(f"the folder {path} cannot be written")
+        raise CacheError(f"the folder {path} cannot be written")
 
 
 @contextlib.contextmanager
@@ -130,7 +134,7 @@ def _locked(path: str) -> Iterator[None]:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+        raise CacheError(f"cannot write {path}: {error.strerror}") from error
     try:
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -143,28 +147,25 @@ def _complete(path: str) -> bool:
     return os.path.isfile(os.path.join(path, "report.json"))
 
 
-def _make(root: str, name: str, compile_into: Callable[[str], object], again: bool) -> str:
-    _own(root)
+def _store(root: str, name: str, made: str) -> str:
+    """Copies a compiled library into the cache, so that it is there as a whole or not at all.
+
+    It was compiled elsewhere: on a full disk the linker, which maps its output, would be killed.
+    """
     final = os.path.join(root, name)
-    if _complete(final) and not again:
-        return final
-    with _locked(final + ".lock"):
-        if _complete(final):
-            if not again:
-                return final
-            shutil.rmtree(final, ignore_errors=True)
+    try:
+        temporary = tempfile.mkdtemp(prefix=".new-", dir=root)
         try:
-            temporary = tempfile.mkdtemp(prefix=".new-", dir=root)
-        except OSError as error:
-            raise OutputError(f"cannot write {root}: {error.strerror}") from error
-        try:
-            compile_into(os.path.join(temporary, "model"))
-            with contextlib.suppress(OSError):  # another process was faster
-                os.rename(os.path.join(temporary, "model"), final)
+            copy = os.path.join(temporary, "model")
+            shutil.copytree(made, copy, ignore=shutil.ignore_patterns("*.a"))
+            with contextlib.suppress(OSError):  # a process without locks was faster
+                os.rename(copy, final)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+    except (OSError, shutil.Error) as error:
+        raise CacheError(f"cannot write {root}: {error}") from error
     if not _complete(final):
-        raise OutputError(f"cannot move the library to {final}")
+        raise CacheError(f"cannot move the library to {final}")
     return final
 
 
@@ -176,21 +177,33 @@ def library(
     `again` compiles it in any case, to replace a damaged one.
     """
     root = folder()
+    made: Optional[TemporaryFolder] = None
     why = "neither XDG_CACHE_HOME nor HOME is an absolute path"
     if root is not None:
         try:
-            return _make(root, name, compile_into, again), None
-        except (OutputError, TemporaryError) as error:
+            _own(root)
+            final = os.path.join(root, name)
+            if not again and _complete(final):
+                return final, None
+            with _locked(final + ".lock"):
+                if again:
+                    shutil.rmtree(final, ignore_errors=True)
+                if _complete(final):
+                    return final, None
+                made = TemporaryFolder()
+                compile_into(os.path.join(made.path, "model"))
+                return _store(root, name, os.path.join(made.path, "model")), None
+        except CacheError as error:
             why = str(error)
-    temporary = TemporaryFolder()
-    path = os.path.join(temporary.path, "model")
-    compile_into(path)
+    if made is None:
+        made = TemporaryFolder()
+        compile_into(os.path.join(made.path, "model"))
     warnings.warn(
-        f"the cache of compiled models cannot be used, the model is compiled in each process: {why}",
+        f"the cache of compiled models cannot be used, each process compiles the model: {why}",
         CacheWarning,
         stacklevel=4,
     )
-    return path, temporary
+    return os.path.join(made.path, "model"), made
 
 
 def entries() -> List[pathlib.Path]:

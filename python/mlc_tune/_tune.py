@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
@@ -80,8 +79,8 @@ def _tune_flags(
 def _follow(arguments: Sequence[str], progress: Progress, remote: bool) -> TuneResult:
     """Runs mlc-tune to its end and shows its events.
 
-    On an exception (Ctrl-C, or of the callback) it gets the signal that it gets from Ctrl-C, and
-    ends on its own: everything measured is in the log.
+    On an exception (Ctrl-C, or of the callback) it is asked to end, and everything that it
+    measured is in the log.
     """
     last: Dict[str, Any] = {}
     view = shower(progress)
@@ -122,8 +121,11 @@ def _event_of(line: str) -> Dict[str, Any]:
 
 
 def _interrupt(process: "subprocess.Popen[str]") -> None:
-    """Asks the program to end, as Ctrl-C does; a second Ctrl-C ends it at once."""
-    process.send_signal(signal.SIGINT)
+    """Asks the program to end, which it does as after Ctrl-C; a second Ctrl-C ends it at once.
+
+    By SIGTERM: a process in the background may have SIGINT ignored, and its children then, too.
+    """
+    process.terminate()
     try:
         assert process.stdout is not None
         for _ in process.stdout:  # a full pipe would keep it from its end
