@@ -16,7 +16,7 @@ packages=(
   libxgboost-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libsqlite3-dev libspdlog-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev
   libssl-dev openssl prometheus-cpp-dev
-  python3 python3-numpy python3-onnx python3-pip
+  python3 python3-numpy python3-onnx python3-pip libdeflate0
 )
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
