@@ -1,10 +1,10 @@
 """mlc-tune in Python: compile, tune and run ONNX models.
 
-    import mlc_tune
+import mlc_tune
 
-    mlc_tune.tune("model.onnx", trials=2000, log="tuning.db")
-    library = mlc_tune.compile("model.onnx", log="tuning.db")
-    y = library(x)[0]
+mlc_tune.tune("model.onnx", trials=2000, log="tuning.db")
+library = mlc_tune.compile("model.onnx", log="tuning.db")
+y = library(x)[0]
 """
 
 from __future__ import annotations

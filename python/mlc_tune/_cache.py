@@ -1,8 +1,8 @@
 """The cache of compiled models: a folder for each model, version, options and machine.
 
 A library is code, so a cache that others can write is not used. Processes that want the same
-library at the same time wait for the first one. If the cache cannot be written, the library stays in
-a temporary folder.
+library at the same time wait for the first one. If the cache cannot be written, the library stays
+in a temporary folder.
 """
 
 from __future__ import annotations
@@ -87,7 +87,11 @@ def file_digest(path: str) -> bytes:
 
 
 def key(
-    model: Union[bytes, memoryview], beside: str, external: Set[str], options: Sequence[str], log: str
+    model: Union[bytes, memoryview],
+    beside: str,
+    external: Set[str],
+    options: Sequence[str],
+    log: str,
 ) -> str:
     """The name of a library: SHA-256 of all that it depends on.
 

@@ -6,7 +6,7 @@ from typing import Dict, Optional, Type
 
 
 class Error(Exception):
-    """A fault of the user, the environment or a program. The text says what happened, why, and what to do.
+    """A fault of the user, the environment or a program: what happened, why, and what to do.
 
     ``code`` is the exit code of the program that failed, or the code that it would end with.
     """

@@ -62,7 +62,8 @@ class ModelMetadata(NamedTuple):
 def _node_arg(info: ValueInfo) -> NodeArg:
     # A size without a name is called INPUT:AXIS by the compiler and None by ONNX Runtime.
     shape = [
-        None if size == f"{info.name}:{axis}" else size for axis, size in enumerate(info.shape or [])
+        None if size == f"{info.name}:{axis}" else size
+        for axis, size in enumerate(info.shape or [])
     ]
     return NodeArg(info.name, shape, f"tensor({_ELEMENTS.get(info.elem_type, 'undefined')})")
 

@@ -26,9 +26,7 @@ class OpenModel:
             ctypes.cast(said, ctypes.c_char_p),
             len(said),
         )
-        status = api.open_with(
-            ctypes.addressof(api), ctypes.byref(options), ctypes.byref(handle)
-        )
+        status = api.open_with(ctypes.addressof(api), ctypes.byref(options), ctypes.byref(handle))
         if status != 0:
             text = said.value.decode("utf-8", "replace")
             error = _abi.error_of_status(api, status, f"cannot open '{path}'", text)
@@ -53,9 +51,7 @@ class OpenModel:
     def create_session(self, threads: int) -> int:
         handle = ctypes.c_void_p()
         options = _abi.SessionOptions(threads)
-        status = self.api.create_session(
-            self.handle, ctypes.byref(options), ctypes.byref(handle)
-        )
+        status = self.api.create_session(self.handle, ctypes.byref(options), ctypes.byref(handle))
         if status != 0:
             raise _abi.error_of_status(self.api, status, "cannot create a session")
         return handle.value or 0

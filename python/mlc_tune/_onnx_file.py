@@ -1,4 +1,5 @@
-"""What an ONNX file says of its inputs, outputs, origin and external data, without the package onnx.
+"""What an ONNX file says of its inputs, outputs, origin and external data, without the package
+onnx.
 
 Reads protobuf's wire format and skips weights. Files are data of others: every length is checked,
 and nesting is bounded.

@@ -1,4 +1,4 @@
-"""Progress of a job: a bar of tqdm if it is installed, else one line on a terminal, else nothing."""
+"""Progress of a job: a bar of tqdm if it is installed, else one line on a terminal, or nothing."""
 
 from __future__ import annotations
 

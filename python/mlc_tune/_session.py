@@ -51,9 +51,7 @@ class Session:
         self._lock = threading.Lock()
         self._process = _forks.generation
         self._handle = model.create_session(threads)
-        self._finalizer = weakref.finalize(
-            self, model.destroy_session, self._handle, self._process
-        )
+        self._finalizer = weakref.finalize(self, model.destroy_session, self._handle, self._process)
         self._finalizer.atexit = False
         self._run = model.api.run
         self._names = tuple(info.name for info in model.inputs)
@@ -67,7 +65,13 @@ class Session:
         staged_out = [o.empty() if o.nbytes <= STAGED else None for o in model.outputs]
         # One row a port, for the loop of a call.
         self._takes = [
-            (i, info.dtype, info.shape, memory, 0 if memory is None else _tensors.address_of(memory))
+            (
+                i,
+                info.dtype,
+                info.shape,
+                memory,
+                0 if memory is None else _tensors.address_of(memory),
+            )
             for i, (info, memory) in enumerate(zip(model.inputs, self._staged))
         ]
         self._gives = [
@@ -160,9 +164,7 @@ class Session:
         self._copies[i][...] = array
         self._in[i] = _tensors.address_of(self._copies[i])
 
-    def _foreign(
-        self, i: int, value: Any, kept: List[Any]
-    ) -> Optional["np.ndarray[Any, Any]"]:
+    def _foreign(self, i: int, value: Any, kept: List[Any]) -> Optional["np.ndarray[Any, Any]"]:
         """An array of what is not a plain one; None if the table has its address already."""
         info = self._model.inputs[i]
         if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack_device__"):

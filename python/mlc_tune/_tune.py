@@ -158,9 +158,10 @@ def tune(
 ) -> TuneResult:
     """Tunes a model and waits for the end; the same call continues a job that was interrupted.
 
-    `model` is a path, bytes or an onnx.ModelProto. `progress` is True, False or a function that gets
-    each event. The others are the flags of mlc-tune; None leaves the choice to it. Ctrl-C raises
-    KeyboardInterrupt after the job has ended; a job at a server continues without the caller.
+    `model` is a path, bytes or an onnx.ModelProto. `progress` is True, False or a function that
+    gets each event. The others are the flags of mlc-tune; None leaves the choice to it. Ctrl-C
+    raises KeyboardInterrupt after the job has ended; a job at a server continues without the
+    caller.
     """
     arguments = _tune_flags(
         trials,

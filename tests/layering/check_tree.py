@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Holds the shape of the source tree: which folder may include which, how long files and functions may be, and
-words that stand for habits the project avoids. Prints every offending line; exits with 1 if there is one."""
+"""Holds the shape of the source tree: which folder may include which, which Python module may import which, how long files
+and functions may be, and words that stand for habits the project avoids. Prints every offending line; exits with 1 if there is one."""
+import ast
 import pathlib
 import re
 import sys
@@ -183,6 +184,35 @@ ALLOWED = {
         "base base/machine base/process base/sandbox compiler/build compiler/codegen compiler/ir compiler/runtime "
         "compiler/target"),
 }
+# Module of the Python package -> the modules of it that it imports, without their underscores. It imports only the standard
+# library and NumPy besides, at the top of a file; OPTIONAL packages within functions.
+PYTHON_ALLOWED = {
+    "__init__": (
+        "arguments cache compile errors inference library log options session session_options tensors tune"),
+    "abi": "errors",
+    "arguments": "errors tensors",
+    "cache": "errors programs temporary",
+    "compile": "library options programs temporary",
+    "cuda": "errors",
+    "errors": "",
+    "forks": "",
+    "inference": "cache compile errors io_binding library onnx_file options programs session_options",
+    "io_binding": "cuda errors inference library tensors",
+    "library": "arguments errors forks model programs session tensors",
+    "log": "errors options programs",
+    "model": "abi arguments errors forks tensors",
+    "onnx_file": "errors",
+    "onnxruntime": "inference io_binding session_options",
+    "options": "errors programs",
+    "programs": "errors",
+    "progress": "",
+    "session": "abi arguments errors forks model tensors",
+    "session_options": "errors",
+    "temporary": "forks",
+    "tensors": "errors",
+    "tune": "errors options programs progress",
+}
+OPTIONAL = {"ml_dtypes", "onnx", "pandas", "tqdm"}
 # Arrows that close a cycle, with the reason why each may: (from, to): reason. Any other is an error.
 KNOWN_CYCLES = {}
 # Third-party headers stay in the sources of their one folder (and its sub-folders).
@@ -342,6 +372,48 @@ def table_problems(used):
                 yield f"{folder} -> {target} closes a cycle"
 
 
+def imports_of(tree):
+    """(line, module, at the top) of each import; modules of the package have a dot before their names."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    within = {inner for function in functions for inner in ast.walk(function)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            own = [f".{alias.name}" for alias in node.names]
+            names = own if node.level and not node.module else ["." * node.level + node.module]
+        else:
+            continue
+        for name in names:
+            yield node.lineno, name, node not in within
+
+
+def python_problems(root):
+    """Lengths, imports and habits of the Python package."""
+    for file in sorted((root / "python").rglob("*.py")):
+        path, text = file.relative_to(root), file.read_text()
+        tree = ast.parse(text, str(path), feature_version=(3, 9))
+        if len(text.splitlines()) > MAX_SOURCE:
+            yield f"{path}: is {len(text.splitlines())} lines long; the limit is {MAX_SOURCE}"
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                length = node.end_lineno - node.body[0].lineno + 1
+                if length > MAX_FUNCTION:
+                    yield f"{path}:{node.lineno}: a function of {length} lines; the limit is {MAX_FUNCTION}"
+        name = file.stem if file.stem.startswith("__") else file.stem.lstrip("_")
+        allowed = PYTHON_ALLOWED.get(name, "").split() if path.parts[1] == "mlc_tune" else []
+        for line, module, top in imports_of(tree):
+            first = module.split(".")[0]
+            if module.startswith("."):
+                if module.lstrip("._") not in allowed:
+                    yield f"{path}:{line}: {name} may not import {module}"
+            elif first != "numpy" and first not in sys.stdlib_module_names and (top or first not in OPTIONAL):
+                yield f"{path}:{line}: imports {first}, which is neither of the standard library nor NumPy"
+        for number, line in enumerate(text.splitlines(), 1):
+            if re.search(r"\b(TODO|FIXME|XXX)\b", line):
+                yield f"{path}:{number}: leaves work behind"
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     count = bad = 0
@@ -361,7 +433,7 @@ def main():
     for why in table_problems(used):
         print(f"tests/layering/check_tree.py: {why}")
         bad += 1
-    for why in message_problems(root):
+    for why in (*message_problems(root), *python_problems(root)):
         print(why)
         bad += 1
     print(f"{count} files, {bad} problems")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """InferenceSession: parity with ONNX Runtime's interface, and the cache of compiled models.
 
-  inference_test.py BIN_FOLDER SOURCE_FOLDER
+inference_test.py BIN_FOLDER SOURCE_FOLDER
 """
 
 import os
@@ -134,7 +134,9 @@ class InferenceTest(PackageTest):
         with self.assertRaises(mlc_tune.UnavailableError):
             ort.InferenceSession(self.path, providers=[("CUDAExecutionProvider", {"device_id": 0})])
         with self.assertWarnsRegex(UserWarning, "CUDAExecutionProvider is not available"):
-            session = ort.InferenceSession(self.path, providers=["CUDAExecutionProvider", "CPUExecutionProvider"])
+            session = ort.InferenceSession(
+                self.path, providers=["CUDAExecutionProvider", "CPUExecutionProvider"]
+            )
         self.assertEqual(session.get_providers(), ["CPUExecutionProvider"])
 
     def test_buffers_are_bound(self):
@@ -166,7 +168,14 @@ class InferenceTest(PackageTest):
 
     def test_bad_models_are_refused(self):
         whole = product().SerializeToString()
-        cases = (b"", b"words", whole[:40], b"\x3a\xff\xff\xff\xff\x0f", b"\xff" * 20, unsupported())
+        cases = (
+            b"",
+            b"words",
+            whole[:40],
+            b"\x3a\xff\xff\xff\xff\x0f",
+            b"\xff" * 20,
+            unsupported(),
+        )
         for model in cases:
             with self.subTest(model=str(model)[:30]), self.assertRaises(mlc_tune.DataError):
                 ort.InferenceSession(model, ONE_THREAD)

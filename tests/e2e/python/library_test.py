@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Libraries in Python: values, types, wrong inputs, the caller's buffers, DLPack, threads, forks.
 
-  library_test.py BIN_FOLDER SOURCE_FOLDER
+library_test.py BIN_FOLDER SOURCE_FOLDER
 """
 
 import gc

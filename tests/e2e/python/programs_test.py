@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs from Python: tuning with progress and Ctrl-C, jobs at a server, logs, errors.
 
-  programs_test.py BIN_FOLDER SOURCE_FOLDER
+programs_test.py BIN_FOLDER SOURCE_FOLDER
 """
 
 import contextlib
@@ -279,7 +279,11 @@ class ProgramsTest(PackageTest):
         self.assertEqual(job.status()["state"], "done")
 
         endless = mlc_tune.submit(
-            product(rows=9), server=mlc_tune.Server(address), trials=100000, threads=1, target=target
+            product(rows=9),
+            server=mlc_tune.Server(address),
+            trials=100000,
+            threads=1,
+            target=target,
         )
         endless.cancel()
         with self.assertRaises(mlc_tune.CancelledError):

@@ -1,4 +1,4 @@
-"""Models of a node or three for the tests of the Python package, as bytes; and what they compute."""
+"""Small models for the tests of the Python package, and what they compute."""
 
 import sys
 import unittest
@@ -24,7 +24,7 @@ def model(nodes, inputs, outputs, weights=(), opset=14):
     return made
 
 
-def product(rows=2, inputs=("x",)):
+def product(rows=2):
     """relu(x[rows,4] w[4,3]); rows may be a name."""
     nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["y"])]
     return model(
@@ -63,7 +63,7 @@ def unsupported():
 
 
 class PackageTest(unittest.TestCase):
-    """A test with the package at hand: `python` and the programs come from the command line."""
+    """A test that compares arrays."""
 
     def assert_close(self, got, wanted):
         self.assertEqual(np.shape(got), np.shape(wanted))
