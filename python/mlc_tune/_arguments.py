@@ -78,11 +78,12 @@ def checked_view(what: str, info: TensorInfo, value: Any, stream: Optional[int] 
 def writable_address(info: TensorInfo, value: Any) -> Tuple[int, object]:
     """Address of the caller's buffer for an output on the host, and what keeps it."""
     if isinstance(value, np.ndarray):
+        flags = value.flags
         if value.dtype != info.dtype and not (info.type == "bf16" and value.dtype == np.uint16):
             raise _misfit("output", info, value.shape, str(value.dtype))
         if value.shape != info.shape:
             raise _misfit("output", info, value.shape, str(value.dtype))
-        if not (value.flags.c_contiguous and value.flags.writeable):
+        if not (flags.c_contiguous and flags.writeable):
             raise InputError(f"output {info.name!r}: its buffer is not contiguous and writable")
         return _tensors.address_of(value), value
     if hasattr(value, "__dlpack_device__") and not _tensors.is_device_tensor(value):
@@ -96,29 +97,27 @@ def writable_address(info: TensorInfo, value: Any) -> Tuple[int, object]:
     )
 
 
-def overlaps(ranges: Sequence[Tuple[int, int]], others: Sequence[Tuple[int, int]]) -> bool:
-    """Whether a range of addresses (begin, bytes) shares a byte with one of the others."""
-    return any(a < d + m and d < a + n for a, n in ranges for d, m in others if n and m)
-
-
 def arranged(what: str, infos: Sequence[TensorInfo], given: Arrays) -> List[Any]:
     """Values in the model's order, from a mapping by name, a sequence or a single value."""
-    names = [info.name for info in infos]
-    ports = ", ".join(map(str, infos))
-    if isinstance(given, Mapping):
-        unknown = [name for name in given if name not in names]
-        if unknown:
-            raise InputError(f"the model has no {what} {unknown[0]!r}; its {what}s: {ports}")
-        missing = [name for name in names if name not in given]
-        if missing:
-            raise InputError(f"{what} {missing[0]!r} is missing; the model's {what}s: {ports}")
-        return [given[name] for name in names]
-    values = list(given) if isinstance(given, (tuple, list)) else [given]
-    if len(values) != len(names):
+    if not isinstance(given, Mapping):
+        values = list(given) if isinstance(given, (tuple, list)) else [given]
+        if len(values) == len(infos):
+            return values
         raise InputError(
-            f"the model has {len(names)} {what}(s), {len(values)} are given; its {what}s: {ports}"
+            f"the model has {len(infos)} {what}(s), {len(values)} are given; "
+            f"its {what}s: {', '.join(map(str, infos))}"
         )
-    return values
+    if len(given) == len(infos):
+        try:
+            return [given[info.name] for info in infos]
+        except KeyError:
+            pass  # said below
+    names, ports = [info.name for info in infos], ", ".join(map(str, infos))
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise InputError(f"the model has no {what} {unknown[0]!r}; its {what}s: {ports}")
+    missing = next(name for name in names if name not in given)
+    raise InputError(f"{what} {missing!r} is missing; the model's {what}s: {ports}")
 
 
 def arranged_inputs(

@@ -160,7 +160,7 @@ class InferenceSession:
     ) -> List[Any]:
         """Runs the model and returns the outputs, all or those that are named."""
         library = self._static or self._library_of(input_feed)
-        outputs = library(dict(input_feed) if type(input_feed) is not dict else input_feed)
+        outputs = library.call((), input_feed)
         if not output_names:
             return list(outputs)
         for name in output_names:

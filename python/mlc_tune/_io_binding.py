@@ -149,7 +149,7 @@ class IOBinding:
         for info in library.outputs:
             buffer = self._outputs.get(info.name)
             buffers[info.name] = info.empty() if buffer is None else buffer
-        library(self.inputs, out=buffers)
+        library.call((), self.inputs, buffers)
         if any(map(_tensors.is_device_tensor, buffers.values())):
             _cuda.synchronize(library.device)
         self._results = {name: buffers[name] for name in names if name in self._outputs}

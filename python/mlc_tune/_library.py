@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from . import _forks
 from ._arguments import Array, Arrays, Outputs
@@ -77,6 +77,16 @@ class Library:
         self, /, *arrays: Array, out: Optional[Arrays] = None, stream: Any = None, **named: Array
     ) -> Outputs:
         """Runs the model. Threads that call at the same time get a session each."""
+        return self.call(arrays, named, out, stream)
+
+    def call(
+        self,
+        arrays: Sequence[Array],
+        named: Mapping[str, Array],
+        out: Optional[Arrays] = None,
+        stream: Any = None,
+    ) -> Outputs:
+        """As a call, with the inputs by position and by name apart."""
         idle = self._idle
         try:
             session = idle.pop()

@@ -21,7 +21,6 @@ from ._arguments import (
     arranged,
     arranged_inputs,
     checked_view,
-    overlaps,
     to_numpy,
     writable_address,
 )
@@ -62,6 +61,8 @@ class Session:
         # Memory of the session for small arrays, and for copies of large ones in another layout.
         self._staged = [i.empty() if i.nbytes <= STAGED else None for i in model.inputs]
         self._copies: Dict[int, Any] = {}
+        self._in_sizes = [info.nbytes for info in model.inputs]
+        self._out_sizes = [info.nbytes for info in model.outputs]
         staged_out = [o.empty() if o.nbytes <= STAGED else None for o in model.outputs]
         # One row a port, for the loop of a call.
         self._takes = [
@@ -75,7 +76,7 @@ class Session:
             for i, (info, memory) in enumerate(zip(model.inputs, self._staged))
         ]
         self._gives = [
-            (i, info, memory, 0 if memory is None else _tensors.address_of(memory))
+            (i, info, info.nbytes, memory, 0 if memory is None else _tensors.address_of(memory))
             for i, (info, memory) in enumerate(zip(model.outputs, staged_out))
         ]
 
@@ -126,7 +127,7 @@ class Session:
             else:
                 values = self._fresh_outputs()
                 self._execute(self._in_at, self._out_at)
-                for i, _, memory, _ in self._gives:
+                for i, _, _, memory, _ in self._gives:
                     if memory is not None:
                         values[i] = memory.copy()
         del kept
@@ -185,10 +186,9 @@ class Session:
 
     def _fresh_outputs(self) -> List[Any]:
         values: List[Any] = []
-        for i, info, memory, address in self._gives:
+        for i, info, size, memory, address in self._gives:
             if memory is None:
-                memory = info.empty()
-                address = _tensors.address_of(memory)
+                memory, address = _tensors.aligned(size, info.shape, info.dtype)
             self._out[i] = address
             values.append(memory)
         return values
@@ -202,12 +202,12 @@ class Session:
         return values
 
     def _check_apart(self, inputs: Any, outputs: Any) -> None:
-        model = self._model
-        taken = [(inputs[i] or 0, info.nbytes) for i, info in enumerate(model.inputs)]
-        given = [(outputs[i] or 0, info.nbytes) for i, info in enumerate(model.outputs)]
-        within = any(overlaps(given[i : i + 1], given[i + 1 :]) for i in range(len(given)))
-        if within or overlaps(given, taken):
-            raise InputError("the buffer of an output overlaps an input or another output")
+        others = list(zip(inputs, self._in_sizes))
+        for begin, size in zip(outputs, self._out_sizes):
+            for other, length in others:
+                if begin < other + length and other < begin + size and size and length:
+                    raise InputError("the buffer of an output overlaps an input or another output")
+            others.append((begin, size))
 
     def _execute(self, inputs: int, outputs: int) -> None:
         if not self._handle or self._process != _forks.generation:

@@ -86,9 +86,17 @@ def aligned_empty(shape: Tuple[int, ...], dtype: "np.dtype[Any]") -> "np.ndarray
     count = dtype.itemsize
     for size in shape:
         count *= size
+    return aligned(count, shape, dtype)[0]
+
+
+def aligned(
+    count: int, shape: Tuple[int, ...], dtype: "np.dtype[Any]"
+) -> Tuple["np.ndarray[Any, Any]", int]:
+    """A new array of `count` bytes, and its address."""
     memory = np.empty(count + ALIGNMENT, np.uint8)
-    offset = -address_of(memory) % ALIGNMENT
-    return memory[offset : offset + count].view(dtype).reshape(shape)
+    address = address_of(memory)
+    offset = -address % ALIGNMENT
+    return np.ndarray(shape, dtype, memory, offset), address + offset
 
 
 class _Device(ctypes.Structure):
@@ -172,7 +180,7 @@ def view_of(what: str, tensor: Any, stream: Optional[int] = None) -> View:
     shape = tuple(held.shape[: held.ndim]) if held.ndim else ()
     kind = _BY_DLPACK.get((held.dtype.code, held.dtype.bits)) if held.dtype.lanes == 1 else None
     return View(
-        (held.data or 0) + held.byte_offset,
+        (held.data or 0) + held.byte_offset or ALIGNMENT,  # of no elements: any but null
         shape,
         kind or f"type {held.dtype.code} of {held.dtype.bits} bits",
         (int(device[0]), int(device[1])),
