@@ -15,7 +15,7 @@ Arrays = Union[Array, Sequence[Array], Mapping[str, Array]]
 
 
 class Outputs(Tuple[Any, ...]):
-    """The outputs of a run: a tuple in the model's order that also takes names: ``y["logits"]``."""
+    """The outputs of a run: a tuple in the model's order that also takes names: `y["logits"]`."""
 
     names: Tuple[str, ...] = ()
 
@@ -28,7 +28,7 @@ class Outputs(Tuple[Any, ...]):
         return tuple.__getitem__(self, key)
 
     def keys(self) -> Tuple[str, ...]:
-        """Names of the outputs; with it, ``dict(outputs)`` is a dictionary by name."""
+        """Names of the outputs; with it, `dict(outputs)` is a dictionary by name."""
         return self.names
 
     def __reduce__(self) -> Any:

@@ -26,7 +26,7 @@ _SETTINGS = ("MLC_", "CUDA_VISIBLE_DEVICES", "XDG_CONFIG_HOME")
 
 
 class CacheWarning(UserWarning):
-    """The cache cannot be used; the library was compiled into a temporary folder."""
+    """The cache cannot be used; the library is in a temporary folder."""
 
 
 class CacheError(Exception):

@@ -8,7 +8,7 @@ from typing import Dict, Optional, Type
 class Error(Exception):
     """A fault of the user, the environment or a program: what happened, why, and what to do.
 
-    ``code`` is the exit code of the program that failed, or the code that it would end with.
+    `code` is the exit code of the program that failed, or the code that it would end with.
     """
 
     code: int = 1

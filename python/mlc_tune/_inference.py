@@ -172,9 +172,11 @@ class InferenceSession:
         return [outputs[name] for name in output_names]
 
     def get_inputs(self) -> List[NodeArg]:
+        """The inputs as the model declares them."""
         return [_node_arg(info) for info in self._source.file.inputs]
 
     def get_outputs(self) -> List[NodeArg]:
+        """The outputs; with the library's shapes if the model has no symbolic sizes."""
         if self._static is None:
             return [_node_arg(info) for info in self._source.file.outputs]
         declared = {info.name: _node_arg(info) for info in self._source.file.outputs}
@@ -190,6 +192,7 @@ class InferenceSession:
         return [CUDA_PROVIDER, CPU_PROVIDER] if name == CUDA_PROVIDER else [CPU_PROVIDER]
 
     def get_provider_options(self) -> Dict[str, Dict[str, str]]:
+        """Options of each provider: the number of the GPU."""
         device = self._targets[0][2]
         return {
             name: {"device_id": str(device)} if name == CUDA_PROVIDER else {}
@@ -197,6 +200,7 @@ class InferenceSession:
         }
 
     def get_modelmeta(self) -> ModelMetadata:
+        """What the model's file says of itself."""
         file = self._source.file
         return ModelMetadata(
             file.producer_name,
@@ -209,6 +213,7 @@ class InferenceSession:
         )
 
     def get_session_options(self) -> Any:
+        """The options that the session was opened with."""
         return self._options
 
     def io_binding(self) -> IOBinding:

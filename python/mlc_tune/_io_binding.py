@@ -41,6 +41,7 @@ class OrtValue:
     def ortvalue_from_numpy(
         array: "np.ndarray[Any, Any]", device_type: str = "cpu", device_id: int = 0
     ) -> "OrtValue":
+        """A value with a contiguous array."""
         OrtValue._host_only(device_type)
         return OrtValue(np.ascontiguousarray(array).reshape(np.shape(array)))
 
@@ -48,6 +49,7 @@ class OrtValue:
     def ortvalue_from_shape_and_type(
         shape: Sequence[int], element_type: Any, device_type: str = "cpu", device_id: int = 0
     ) -> "OrtValue":
+        """A value with a new array."""
         OrtValue._host_only(device_type)
         return OrtValue(_tensors.aligned_empty(tuple(shape), np.dtype(element_type)))
 
@@ -60,18 +62,23 @@ class OrtValue:
             )
 
     def numpy(self) -> "np.ndarray[Any, Any]":
+        """The array itself."""
         return self._array
 
     def shape(self) -> List[int]:
+        """The sizes of the array."""
         return list(self._array.shape)
 
     def device_name(self) -> str:
+        """Always cpu."""
         return "cpu"
 
     def data_ptr(self) -> int:
+        """The address of the array."""
         return _tensors.address_of(self._array)
 
     def is_tensor(self) -> bool:
+        """Always True."""
         return True
 
 
@@ -86,9 +93,11 @@ class IOBinding:
         self._results: Dict[str, Any] = {}
 
     def bind_cpu_input(self, name: str, array: "np.ndarray[Any, Any]") -> None:
+        """Binds an array to an input."""
         self.inputs[name] = array
 
     def bind_ortvalue_input(self, name: str, value: OrtValue) -> None:
+        """Binds the array of a value to an input."""
         self.inputs[name] = value.numpy()
 
     def bind_input(
@@ -112,6 +121,7 @@ class IOBinding:
         shape: Optional[Sequence[int]] = None,
         buffer_ptr: Optional[int] = None,
     ) -> None:
+        """Has an output written to the memory at an address, or to a new array without one."""
         if buffer_ptr is None:
             if device_type != "cpu":
                 raise UsageError(f"output {name!r} on a GPU needs buffer_ptr, type and shape")
@@ -122,12 +132,15 @@ class IOBinding:
             self._outputs[name] = _buffer(device_type, device_id, element_type, shape, buffer_ptr)
 
     def bind_ortvalue_output(self, name: str, value: OrtValue) -> None:
+        """Has an output written into the array of a value."""
         self._outputs[name] = value.numpy()
 
     def clear_binding_inputs(self) -> None:
+        """Forgets all inputs."""
         self.inputs.clear()
 
     def clear_binding_outputs(self) -> None:
+        """Forgets all outputs."""
         self._outputs.clear()
         self._results.clear()
 

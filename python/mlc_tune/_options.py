@@ -30,6 +30,7 @@ class Server:
     server_name: Optional[str] = None
 
     def flags(self) -> List[str]:
+        """Its flags for a program."""
         arguments = flag("server", self.address)
         for field in fields(self)[1:]:
             arguments += path_flag(field.name.replace("_", "-"), getattr(self, field.name))

@@ -82,10 +82,12 @@ class Session:
 
     @property
     def inputs(self) -> Tuple[TensorInfo, ...]:
+        """Names, shapes and types of the inputs."""
         return self._model.inputs
 
     @property
     def outputs(self) -> Tuple[TensorInfo, ...]:
+        """Names, shapes and types of the outputs."""
         return self._model.outputs
 
     def close(self) -> None:

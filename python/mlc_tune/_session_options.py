@@ -57,6 +57,7 @@ class SessionOptions:
         self._entries: Dict[str, str] = {}
 
     def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
+        """Sets the size of a symbolic dimension."""
         self._dims[name] = size
 
     def add_free_dimension_override_by_denotation(self, denotation: str, size: int) -> None:
@@ -67,9 +68,11 @@ class SessionOptions:
         self._entries[key] = value
 
     def get_session_config_entry(self, key: str) -> str:
+        """The value that was added for the key."""
         return self._entries[key]
 
     def register_custom_ops_library(self, path: str) -> None:
+        """Raises UsageError: operators come from ONNX alone."""
         raise UsageError("operators of your own are not supported: express them in ONNX operators")
 
     @property

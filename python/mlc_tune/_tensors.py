@@ -58,6 +58,7 @@ class TensorInfo(NamedTuple):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of an array for it."""
         count = self.dtype.itemsize
         for size in self.shape:
             count *= size

@@ -152,7 +152,7 @@ class DocumentsTest(unittest.TestCase):
         told = set(re.findall(r"`(MLC_\w+)`", page))
         files = [
             path
-            for folder in ("base", "client", "compiler", "server", "worker", "tests", "deploy")
+            for folder in ("base", "client", "compiler", "python", "server", "worker", "tests", "deploy")
             for path in (SOURCE / folder).rglob("*")
             if path.suffix in (".cc", ".h", ".py", ".service") and path != pathlib.Path(__file__)
         ]
