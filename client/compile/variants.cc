@@ -5,6 +5,7 @@
 
 #include "client/compile/choose_kernels.h"
 #include "client/model/model_variants.h"
+#include "costmodel/plainly_faster.h"
 
 namespace mlc::client {
 
@@ -20,7 +21,8 @@ double MeasuredNs(const Variant& variant) {
 
 Variant Faster(Variant usual, Variant other) {
   const double usual_ns = MeasuredNs(usual), other_ns = MeasuredNs(other);
-  if (other_ns <= 0 || (usual_ns > 0 && !PlainlyFaster(other_ns, usual_ns))) return usual;
+  if (other_ns <= 0 || (usual_ns > 0 && !costmodel::PlainlyFaster(other_ns, usual_ns)))
+    return usual;
   return other;
 }
 

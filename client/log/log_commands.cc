@@ -7,11 +7,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "client/report/explain.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/target/target.h"
 #include "db/confirmed_best.h"
 #include "db/json_lines.h"
+#include "db/report/explain.h"
 #include "db/snapshot/verify.h"
 #include "db/sqlite/sqlite_log.h"
 
@@ -30,7 +30,7 @@ Result<BestLine> BestOf(const LogOptions& options, const db::TuningLog& log, con
   if (const auto row = MLC_TRY(log.FindWorkload(key))) line.summary = row->summary;
   for (const std::string& target : targets) {
     for (db::Record& record :
-         MLC_TRY(db::BestConfigs(log, key, target, options.limit, CanGenerate))) {
+         MLC_TRY(db::BestConfigs(log, key, target, options.limit, report::CanGenerate))) {
       line.records.push_back(std::move(record));
     }
   }
@@ -130,7 +130,7 @@ Result<std::string> ExplainCommand(const LogOptions& options, const std::string&
   if (!row) return DataLoss("the log lacks workload " + record->workload.ToText());
   const graph::Workload workload = MLC_TRY(graph::Workload::Parse(row->text));
   const target::Target target = MLC_TRY(TargetOfRecord(*log, *record));
-  std::string text = MLC_TRY(Explain(workload, target, *record));
+  std::string text = MLC_TRY(report::Explain(workload, target, *record));
   if (!options.json) return text;
   nlohmann::ordered_json json;
   json["schema"] = "mlc.log.explain/1";

@@ -15,11 +15,11 @@
 #include "client/log/log_commands.h"
 #include "client/model/dims.h"
 #include "client/model/tolerance_flag.h"
-#include "client/report/write_report.h"
 #include "client/target/target_choice.h"
 #include "compiler/front/front.h"
 #include "db/json_lines.h"
 #include "db/replaceable.h"
+#include "db/report/write_report.h"
 #include "db/snapshot/merge.h"
 #include "db/snapshot/snapshot.h"
 #include "db/snapshot/snapshot_folder.h"
@@ -38,7 +38,7 @@ struct Flags {
   std::string folder;
   db::SnapshotPolicy policy;
   std::optional<double> tolerance;
-  JobChoice job;
+  report::JobChoice job;
 };
 
 // A model is cut into tasks for one target: the given one, else the log's only one, else this
@@ -138,9 +138,9 @@ int Print(const Result<std::string>& text) {
 
 int Report(const Flags& flags) {
   if (flags.other.empty() || flags.other == "-") {
-    return Print(ReportText(flags.log.file, flags.job));
+    return Print(report::ReportText(flags.log.file, flags.job));
   }
-  const Status status = WriteReport(flags.log.file, flags.job, flags.other);
+  const Status status = report::WriteReport(flags.log.file, flags.job, flags.other);
   return status.ok() ? 0 : Print(status);
 }
 

@@ -60,11 +60,6 @@ front::FrontOptions OptionsFor(front::FrontOptions usual, const ModelVariant& va
   return usual;
 }
 
-bool PlainlyFaster(double later_ns, double earlier_ns) {
-  constexpr double kMargin = 1.02;
-  return later_ns * kMargin < earlier_ns;
-}
-
 void ModelTasks::Add(const std::string& variant, const std::vector<graph::Task>& its_tasks) {
   std::map<Digest, size_t> places;
   for (size_t i = 0; i < tasks.size(); ++i) places[tasks[i].workload.digest()] = i;

@@ -27,10 +27,6 @@ std::vector<ModelVariant> VariantsOf(const front::PassTrace& trace, const target
 // Changes options of the usual variant into those of another one. It prints no stages.
 front::FrontOptions OptionsFor(front::FrontOptions usual, const ModelVariant& variant);
 
-// Whether a variant later in VariantsOf is preferred to an earlier one, by the sums of their kernel
-// times: it must be 2 % faster, because these sums leave out the cost of launches.
-bool PlainlyFaster(double later_ns, double earlier_ns);
-
 struct ModelTask {
   graph::Workload workload;
   std::string label;      // as graph::Task's

@@ -28,14 +28,14 @@ double NominalPeak(const target::CpuTarget& cpu) {
 
 }  // namespace
 
-double SecondsPerTrial(const std::vector<RooflineInput>& tasks, const target::Target& target,
-                       int cpus) {
+double SecondsPerTrial(const std::vector<costmodel::RooflineInput>& tasks,
+                       const target::Target& target, int cpus) {
   const auto* cpu = target.As<target::CpuTarget>();
   if (cpu == nullptr) return kGpuSeconds + kGpuBuildSeconds / std::max(cpus, 1);
   target::Target rated = target;
   if (rated.fma_gflops <= 0) rated.fma_gflops = NominalPeak(*cpu) * cpu->threads;
   double ns = 0;
-  for (const RooflineInput& task : tasks) ns += RooflineNs(task, rated);
+  for (const costmodel::RooflineInput& task : tasks) ns += costmodel::RooflineNs(task, rated);
   const double mean_ns = tasks.empty() ? 0 : ns / static_cast<double>(tasks.size());
   return kSeconds + kExecutions * mean_ns / 1e9;
 }

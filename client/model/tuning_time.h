@@ -3,14 +3,14 @@
 
 #include <vector>
 
-#include "client/model/roofline.h"
 #include "compiler/target/target.h"
+#include "costmodel/roofline.h"
 
 namespace mlc::client {
 
 // Seconds for one trial on average, within a factor of two on a quiet machine. `cpus`: of the
 // machine that builds; for GPUs, whose compiler takes most of the time.
-double SecondsPerTrial(const std::vector<RooflineInput>& tasks, const target::Target& target,
-                       int cpus);
+double SecondsPerTrial(const std::vector<costmodel::RooflineInput>& tasks,
+                       const target::Target& target, int cpus);
 
 }  // namespace mlc::client

@@ -1,15 +1,12 @@
 #include "client/progress/job_list.h"
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "client/progress/table_text.h"
-#include "client/progress/tune_report.h"
+#include "server/state/state_json.h"
 
 namespace mlc::client {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr size_t kShortId = 12;
 constexpr size_t kLeastId = 4;
@@ -19,7 +16,7 @@ std::vector<std::string> RowOf(const proto::JobSummary& job, int64_t now_us) {
   std::string label = job.label();
   if (!job.detail().empty()) label += "  (" + job.detail() + ")";
   return {job.job().substr(0, kShortId),
-          StateText(job.state()),
+          server::StateText(job.state()),
           job.owner().empty() ? "-" : job.owner(),
           std::to_string(job.priority()),
           std::to_string(job.trials()) + "/" + std::to_string(job.trials_wanted()),
@@ -34,28 +31,6 @@ std::string JobsTable(const proto::ListJobsReply& jobs, int64_t now_us) {
       {"JOB", "STATE", "OWNER", "PRIORITY", "TRIALS", "AGE", "MODEL"}};
   for (int i = jobs.jobs_size(); i-- > 0;) rows.push_back(RowOf(jobs.jobs(i), now_us));
   return TableText(rows);
-}
-
-std::string JobsJson(const proto::ListJobsReply& jobs) {
-  Json json;
-  json["schema"] = "mlc.jobs/1";
-  json["jobs"] = Json::array();
-  for (const proto::JobSummary& job : jobs.jobs()) {
-    Json entry;
-    entry["job"] = job.job();
-    entry["state"] = StateText(job.state());
-    entry["owner"] = job.owner();
-    entry["priority"] = job.priority();
-    entry["trials"] = job.trials();
-    entry["trials_wanted"] = job.trials_wanted();
-    entry["model"] = job.label();
-    entry["target"] = job.target();
-    entry["detail"] = job.detail();
-    entry["created_us"] = job.created_us();
-    entry["changed_us"] = job.changed_us();
-    json["jobs"].push_back(entry);
-  }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<std::string> FindJob(const proto::ListJobsReply& jobs, const std::string& text) {

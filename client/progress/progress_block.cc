@@ -22,8 +22,8 @@ TaskColumns ColumnsFor(size_t columns) {
 }
 
 // The heaviest tasks in at most `rows` lines, with their head.
-std::vector<std::string> Table(const ModelInfo& model, const JobFigures& figures, size_t rows,
-                               TaskColumns columns) {
+std::vector<std::string> Table(const server::ModelInfo& model, const server::JobFigures& figures,
+                               size_t rows, TaskColumns columns) {
   std::vector<std::string> lines = {TaskHeader(columns)};
   const size_t count = model.tasks.size();
   // The last line says how many are left out, unless all fit.
@@ -52,7 +52,7 @@ std::string LatencyLine(const JobHistory& history, const BlockRoom& room) {
 }
 
 // "trying 12 x conv 3x3 64->64, 4 x matmul 1x512 * 512x10"; empty if nothing is.
-std::string TryingLine(const ModelInfo& model, const JobFigures& figures) {
+std::string TryingLine(const server::ModelInfo& model, const server::JobFigures& figures) {
   std::vector<size_t> tried;
   for (size_t i = 0; i < figures.tasks.size(); ++i) {
     if (figures.tasks[i].under_way > 0) tried.push_back(i);
@@ -70,9 +70,10 @@ std::string TryingLine(const ModelInfo& model, const JobFigures& figures) {
 
 }  // namespace
 
-std::vector<std::string> ProgressBlock(const ModelInfo& model, const proto::JobProgress& progress,
+std::vector<std::string> ProgressBlock(const server::ModelInfo& model,
+                                       const proto::JobProgress& progress,
                                        const JobHistory& history, const BlockRoom& room) {
-  const JobFigures figures = FiguresOf(model, progress);
+  const server::JobFigures figures = server::FiguresOf(model, progress);
   const double seconds_left = history.SecondsLeft();
   const bool has_extras = room.rows >= kRowsForExtras;
   std::vector<std::string> extras;
@@ -92,9 +93,9 @@ std::vector<std::string> ProgressBlock(const ModelInfo& model, const proto::JobP
   return lines;
 }
 
-std::vector<std::string> WaitingBlock(const ModelInfo& model, const proto::JobProgress& progress,
-                                      const JobHistory& history, std::chrono::seconds waited,
-                                      const BlockRoom& room) {
+std::vector<std::string> WaitingBlock(const server::ModelInfo& model,
+                                      const proto::JobProgress& progress, const JobHistory& history,
+                                      std::chrono::seconds waited, const BlockRoom& room) {
   std::vector<std::string> lines = ProgressBlock(model, progress, history, room);
   lines.back() = Fit(WaitingLine(waited), room.columns, room.charset);
   return lines;

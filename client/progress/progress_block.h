@@ -21,11 +21,12 @@ struct BlockRoom {
 };
 
 // The totals are the last line, and the only one where there is no room for more.
-std::vector<std::string> ProgressBlock(const ModelInfo& model, const proto::JobProgress& progress,
+std::vector<std::string> ProgressBlock(const server::ModelInfo& model,
+                                       const proto::JobProgress& progress,
                                        const JobHistory& history, const BlockRoom& room);
 // The same while the server is away: the last progress, with WaitingLine in place of the totals.
-std::vector<std::string> WaitingBlock(const ModelInfo& model, const proto::JobProgress& progress,
-                                      const JobHistory& history, std::chrono::seconds waited,
-                                      const BlockRoom& room);
+std::vector<std::string> WaitingBlock(const server::ModelInfo& model,
+                                      const proto::JobProgress& progress, const JobHistory& history,
+                                      std::chrono::seconds waited, const BlockRoom& room);
 
 }  // namespace mlc::client

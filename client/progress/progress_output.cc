@@ -10,6 +10,7 @@
 #include "base/process/standard_output.h"
 #include "client/progress/progress_block.h"
 #include "client/progress/tune_report.h"
+#include "server/state/state_json.h"
 
 namespace mlc::client {
 namespace {
@@ -46,7 +47,7 @@ BlockRoom RoomOf(const winsize& size, Charset charset) {
 Status ProgressOutput::Show(const proto::JobProgress& progress) {
   waiting_ = false;
   if (form_.style == ProgressStyle::kNone) return Status();
-  history_.Add(progress, FiguresOf(model_, progress).model().model_ns);
+  history_.Add(progress, server::FiguresOf(model_, progress).model().model_ns);
   if (form_.style == ProgressStyle::kTerminal) {
     Draw(progress);
     return Status();
@@ -63,7 +64,7 @@ Status ProgressOutput::Show(const proto::JobProgress& progress) {
     Write(stderr, PrintableOf(line, form_.charset) + "\n");
     return Status();
   }
-  Write(stdout, ProgressJson(model_, progress, history_.SecondsLeft()) + "\n");
+  Write(stdout, server::ProgressJson(model_, progress, history_.SecondsLeft()) + "\n");
   return transport::FlushOutput();
 }
 

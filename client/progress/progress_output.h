@@ -24,7 +24,8 @@ struct ProgressForm {
 
 class ProgressOutput {
  public:
-  ProgressOutput(ProgressForm form, ModelInfo model) : form_(form), model_(std::move(model)) {}
+  ProgressOutput(ProgressForm form, server::ModelInfo model)
+      : form_(form), model_(std::move(model)) {}
 
   // An error of transport::FlushOutput if the JSON lines cannot be written.
   Status Show(const proto::JobProgress& progress);
@@ -38,7 +39,7 @@ class ProgressOutput {
   void DrawWaiting(std::chrono::seconds waited);
 
   ProgressForm form_;
-  ModelInfo model_;
+  server::ModelInfo model_;
   JobHistory history_;
   TerminalBlock block_;
   std::chrono::steady_clock::time_point last_;

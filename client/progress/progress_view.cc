@@ -19,8 +19,8 @@ std::string FailuresText(const proto::JobProgress& progress) {
   return text;
 }
 
-std::string ModelText(const JobFigures& figures) {
-  const VariantFigures& model = figures.model();
+std::string ModelText(const server::JobFigures& figures) {
+  const server::VariantFigures& model = figures.model();
   const std::string missing = std::to_string(model.missing) + " tasks without a kernel yet";
   if (model.model_ns <= 0) return missing;
   std::string text = "model " + TimeText(model.model_ns);
@@ -34,12 +34,12 @@ std::string ModelText(const JobFigures& figures) {
 }
 
 // A job that has ended without a worker: the log knew all of its trials.
-bool AllFromTheLog(const JobFigures& figures, const proto::JobProgress& progress) {
+bool AllFromTheLog(const server::JobFigures& figures, const proto::JobProgress& progress) {
   return progress.state() != proto::RUNNING && progress.trials() > 0 && figures.measured == 0;
 }
 
 // Why no gain is reported for the model.
-std::string DefaultsText(const JobFigures& figures) {
+std::string DefaultsText(const server::JobFigures& figures) {
   if (figures.defaults_missing == 0 || figures.model().missing > 0) return "";
   return Format(
       "\nno gain over the defaults is known: %d of %d tasks were searched without measuring theirs",
@@ -58,14 +58,14 @@ std::string ClockText(double seconds) {
                 static_cast<long long>(whole % 60));
 }
 
-std::string VariantsText(const ModelInfo& model, const JobFigures& figures) {
+std::string VariantsText(const server::ModelInfo& model, const server::JobFigures& figures) {
   if (model.variants.size() < 2) return "";
   const double fastest_ns = figures.model().model_ns;
   std::string text = "fastest variant: " + model.variants[figures.fastest];
   if (fastest_ns > 0) text += ", " + TimeText(fastest_ns);
   for (size_t v = 0; v < model.variants.size(); ++v) {
     if (v == figures.fastest) continue;
-    const VariantFigures& other = figures.variants[v];
+    const server::VariantFigures& other = figures.variants[v];
     text += "; " + model.variants[v];
     if (other.missing > 0) {
       text += Format(": %d of %d tasks not measured", other.missing, other.tasks);
@@ -77,7 +77,7 @@ std::string VariantsText(const ModelInfo& model, const JobFigures& figures) {
   return text;
 }
 
-std::string CourseText(const JobFigures& figures, const proto::JobProgress& progress,
+std::string CourseText(const server::JobFigures& figures, const proto::JobProgress& progress,
                        double seconds_left) {
   std::string text = Format("%lld/%lld trials, ", static_cast<long long>(progress.trials()),
                             static_cast<long long>(progress.trials_wanted()));
@@ -96,10 +96,10 @@ std::string RemarksText(const proto::JobProgress& progress) {
   return text;
 }
 
-std::string ProgressLine(const ModelInfo& model, const proto::JobProgress& progress,
+std::string ProgressLine(const server::ModelInfo& model, const proto::JobProgress& progress,
                          double seconds_left) {
   const std::string remarks = RemarksText(progress);
-  return CourseText(FiguresOf(model, progress), progress, seconds_left) +
+  return CourseText(server::FiguresOf(model, progress), progress, seconds_left) +
          (remarks.empty() ? "" : ", " + remarks);
 }
 
@@ -108,8 +108,8 @@ std::string WaitingLine(std::chrono::seconds waited) {
          "; waiting (Ctrl-C leaves, the job goes on there)";
 }
 
-std::string FinalTable(const ModelInfo& model, const proto::JobProgress& progress) {
-  const JobFigures figures = FiguresOf(model, progress);
+std::string FinalTable(const server::ModelInfo& model, const proto::JobProgress& progress) {
+  const server::JobFigures figures = server::FiguresOf(model, progress);
   std::string text = TaskHeader(TaskColumns::kUsual) + "\n";
   for (size_t i : HeaviestFirst(figures)) {
     text += TaskRow(model.tasks[i], figures.tasks[i], TaskColumns::kUsual) + "\n";

@@ -5,17 +5,17 @@
 #include <chrono>
 #include <string>
 
-#include "client/progress/job_figures.h"
 #include "client/progress/task_table.h"
 #include "proto/tuner.pb.h"
+#include "server/state/job_figures.h"
 
 namespace mlc::client {
 
 // One line, for logs and pipes. `seconds_left`: 0 if unknown.
-std::string ProgressLine(const ModelInfo& model, const proto::JobProgress& progress,
+std::string ProgressLine(const server::ModelInfo& model, const proto::JobProgress& progress,
                          double seconds_left = 0);
 // Its two parts: how far the job is, and what it has to say otherwise, which may be empty.
-std::string CourseText(const JobFigures& figures, const proto::JobProgress& progress,
+std::string CourseText(const server::JobFigures& figures, const proto::JobProgress& progress,
                        double seconds_left);
 std::string RemarksText(const proto::JobProgress& progress);
 // "0:25", "1h02m".
@@ -23,8 +23,8 @@ std::string ClockText(double seconds);
 // The line that is shown while the server is away.
 std::string WaitingLine(std::chrono::seconds waited);
 // The gains of the tasks, at the end.
-std::string FinalTable(const ModelInfo& model, const proto::JobProgress& progress);
+std::string FinalTable(const server::ModelInfo& model, const proto::JobProgress& progress);
 // Which variant of the model is the fastest, and by how much; empty if there is only one.
-std::string VariantsText(const ModelInfo& model, const JobFigures& figures);
+std::string VariantsText(const server::ModelInfo& model, const server::JobFigures& figures);
 
 }  // namespace mlc::client

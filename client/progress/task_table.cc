@@ -12,17 +12,17 @@ namespace {
 constexpr double kSavesWork = 0.95;
 constexpr int kTaskWidth = 48;  // of most; labels begin behind it
 
-bool SavesWork(const TaskLine& line) {
+bool SavesWork(const server::TaskLine& line) {
   return line.executed_share < kSavesWork && line.executed_roofline_ns > 0 && line.best_ns > 0;
 }
 
-std::string RoofText(const TaskLine& line) {
+std::string RoofText(const server::TaskLine& line) {
   if (line.roofline_ns <= 0 || line.best_ns <= 0) return "   - ";
   if (!SavesWork(line)) return Format("%3.0f%% ", 100 * line.roofline_ns / line.best_ns);
   return Format("%3.0f%%*", 100 * line.executed_roofline_ns / line.best_ns);
 }
 
-std::string GainText(const TaskLine& line) {
+std::string GainText(const server::TaskLine& line) {
   if (line.default_ns <= 0 || line.best_ns <= 0) return "    -";
   return Format("%4.2fx", line.default_ns / line.best_ns);
 }
@@ -43,7 +43,8 @@ std::string TaskHeader(TaskColumns columns) {
   return header;
 }
 
-std::string TaskRow(const TaskInfo& task, const TaskLine& line, TaskColumns columns) {
+std::string TaskRow(const server::TaskInfo& task, const server::TaskLine& line,
+                    TaskColumns columns) {
   const std::string best = line.best_ns > 0 ? TimeText(line.best_ns) : "-";
   std::string row = Format("%5.1f%% %9s", 100 * line.share, best.c_str());
   if (columns == TaskColumns::kFew) return row + "  " + task.summary;
@@ -55,7 +56,7 @@ std::string TaskRow(const TaskInfo& task, const TaskLine& line, TaskColumns colu
   return row + std::string(missing + 2, ' ') + task.label;
 }
 
-std::vector<size_t> HeaviestFirst(const JobFigures& figures) {
+std::vector<size_t> HeaviestFirst(const server::JobFigures& figures) {
   std::vector<size_t> order(figures.tasks.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -64,9 +65,9 @@ std::vector<size_t> HeaviestFirst(const JobFigures& figures) {
   return order;
 }
 
-std::string RoofNote(const ModelInfo& model, const JobFigures& figures) {
+std::string RoofNote(const server::ModelInfo& model, const server::JobFigures& figures) {
   for (const size_t i : HeaviestFirst(figures)) {
-    const TaskLine& line = figures.tasks[i];
+    const server::TaskLine& line = figures.tasks[i];
     if (!SavesWork(line)) continue;
     return Format(
                "* roof of the executed arithmetic, %.0f %% of the task's (whose roof: %.0f %%): ",

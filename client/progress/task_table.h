@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "client/progress/job_figures.h"
+#include "server/state/job_figures.h"
 
 namespace mlc::client {
 
@@ -21,10 +21,11 @@ enum class TaskColumns : uint8_t {
 };
 
 std::string TaskHeader(TaskColumns columns);
-std::string TaskRow(const TaskInfo& task, const TaskLine& line, TaskColumns columns);
+std::string TaskRow(const server::TaskInfo& task, const server::TaskLine& line,
+                    TaskColumns columns);
 // Indices into the tasks.
-std::vector<size_t> HeaviestFirst(const JobFigures& figures);
+std::vector<size_t> HeaviestFirst(const server::JobFigures& figures);
 // What the mark behind a share of the roof means; empty if no row has one.
-std::string RoofNote(const ModelInfo& model, const JobFigures& figures);
+std::string RoofNote(const server::ModelInfo& model, const server::JobFigures& figures);
 
 }  // namespace mlc::client

@@ -4,72 +4,19 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/outcome.h"
 #include "base/text.h"
+#include "server/state/state_json.h"
 
 namespace mlc::client {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Only of a model that has more than one.
-void AddVariants(const ModelInfo& model, const JobFigures& figures, Json& json) {
-  if (model.variants.size() < 2) return;
-  json["variant"] = model.variants[figures.fastest];
-  json["variants"] = Json::array();
-  for (size_t v = 0; v < model.variants.size(); ++v) {
-    const VariantFigures& variant = figures.variants[v];
-    json["variants"].push_back({{"name", model.variants[v]},
-                                {"model_ms", variant.model_ns / 1e6},
-                                {"measured_share", variant.measured_share},
-                                {"tasks_without_kernel", variant.missing}});
-  }
-}
-
-Json Summary(const ModelInfo& model, const JobFigures& figures,
-             const proto::JobProgress& progress) {
-  Json json;
-  json["schema"] = "mlc.tune/1";
-  json["state"] = StateText(progress.state());
-  json["detail"] = progress.detail();
-  json["trials"] = progress.trials();
-  json["trials_wanted"] = progress.trials_wanted();
-  json["replayed"] = progress.replayed();
-  json["elapsed_s"] = progress.elapsed_s();
-  json["trials_per_s"] = figures.trials_per_s;
-  if (progress.gpu_busy() > 0) json["gpu_busy"] = progress.gpu_busy();
-  json["model_ms"] = figures.model().model_ns / 1e6;
-  json["measured_share"] = figures.model().measured_share;
-  json["default_model_ms"] = figures.default_model_ns / 1e6;
-  json["tasks_without_default"] = figures.defaults_missing;
-  json["tasks_without_kernel"] = figures.model().missing;
-  AddVariants(model, figures, json);
-  Json outcomes = Json::object();
-  for (int i = 0; i < progress.outcomes_size(); ++i) {
-    outcomes[std::string(ToText(static_cast<Outcome>(i)))] = progress.outcomes(i);
-  }
-  json["outcomes"] = outcomes;
-  return json;
-}
-
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
-
-const char* StateText(proto::JobState state) {
-  switch (state) {
-    case proto::RUNNING:
-      return "running";
-    case proto::DONE:
-      return "done";
-    case proto::CANCELLED:
-      return "cancelled";
-    default:
-      return "failed";
-  }
-}
 
 std::string SubmittedJson(const proto::SubmitJobReply& reply) {
   Json json;
@@ -81,19 +28,11 @@ std::string SubmittedJson(const proto::SubmitJobReply& reply) {
   return Dump(json);
 }
 
-std::string ProgressJson(const ModelInfo& model, const proto::JobProgress& progress,
-                         double seconds_left) {
-  Json json = Summary(model, FiguresOf(model, progress), progress);
-  if (seconds_left > 0) json["seconds_left"] = seconds_left;
-  json["event"] = "progress";
-  return Dump(json);
-}
-
-std::string ResultJson(const TuneOptions& options, const std::string& job, const ModelInfo& model,
-                       const proto::JobProgress& progress,
+std::string ResultJson(const TuneOptions& options, const std::string& job,
+                       const server::ModelInfo& model, const proto::JobProgress& progress,
                        const std::optional<WholeModelResult>& whole) {
-  const JobFigures figures = FiguresOf(model, progress);
-  Json json = Summary(model, figures, progress);
+  const server::JobFigures figures = server::FiguresOf(model, progress);
+  Json json = Json::parse(server::ProgressJson(model, progress));
   json["event"] = "result";
   json["job"] = job;
   json["model"] = options.model;
@@ -108,7 +47,7 @@ std::string ResultJson(const TuneOptions& options, const std::string& job, const
   }
   json["tasks"] = Json::array();
   for (size_t i = 0; i < model.tasks.size(); ++i) {
-    const TaskInfo& info = model.tasks[i];
+    const server::TaskInfo& info = model.tasks[i];
     Json task;
     task["workload"] = info.workload;
     task["summary"] = info.summary;

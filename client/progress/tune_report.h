@@ -24,17 +24,12 @@
 
 namespace mlc::client {
 
-// "running", "done", "cancelled", "failed".
-const char* StateText(proto::JobState state);
 // The whole result, for --json and as the last event of --json-lines.
-std::string ResultJson(const TuneOptions& options, const std::string& job, const ModelInfo& model,
-                       const proto::JobProgress& progress,
+std::string ResultJson(const TuneOptions& options, const std::string& job,
+                       const server::ModelInfo& model, const proto::JobProgress& progress,
                        const std::optional<WholeModelResult>& whole = std::nullopt);
 // The output of --detach.
 std::string SubmittedJson(const proto::SubmitJobReply& reply);
-// One event of --json-lines. `seconds_left`: 0 if unknown.
-std::string ProgressJson(const ModelInfo& model, const proto::JobProgress& progress,
-                         double seconds_left = 0);
 
 // The result of timing runners-up in the whole model, one line for people.
 std::string WholeModelText(const WholeModelResult& result);

@@ -1,4 +1,4 @@
-// The workers of a server for people and programs. Pure.
+// The workers of a server for people. Pure.
 #pragma once
 
 #include <string>
@@ -9,7 +9,5 @@ namespace mlc::client {
 
 // A table with a head, in the order of names.
 std::string WorkersTable(const proto::ListWorkersReply& workers);
-// One JSON document with "schema": "mlc.workers/1". Fields are added, never renamed.
-std::string WorkersJson(const proto::ListWorkersReply& workers);
 
 }  // namespace mlc::client

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/exit_code.h"
+#include "base/html/write_page.h"
 #include "base/machine/cpus.h"
 #include "base/machine/topology.h"
 #include "base/process/arguments.h"
@@ -24,7 +25,6 @@
 #include "client/model/dims.h"
 #include "client/model/model_library.h"
 #include "client/model/tensor_files.h"
-#include "client/report/page/write_page.h"
 #include "client/run/run_page.h"
 #include "client/run/run_report.h"
 #include "compiler/graph/evaluate/evaluate.h"
@@ -108,7 +108,7 @@ Status Profile(ModelLibrary& library, RunReport& report) {
 }
 
 Result<ExitCode> RunLibrary(const Options& options) {
-  if (!options.html.empty()) MLC_TRY(CheckPageWritable(options.html));
+  if (!options.html.empty()) MLC_TRY(html::CheckPageWritable(options.html));
   const int threads = target::ThreadsFor(options.threads);
   target::KeepToPlaces(threads);
   const std::unique_ptr<ModelLibrary> library =
@@ -137,7 +137,7 @@ Result<ExitCode> RunLibrary(const Options& options) {
   if (options.bench_seconds > 0) report.latency = MLC_TRY(Bench(*library, options.bench_seconds));
   if (options.profile) MLC_TRY(Profile(*library, report));
   if (!options.html.empty()) {
-    MLC_TRY(WritePage(options.html, RunPage(report, options.directory)));
+    MLC_TRY(html::WritePage(options.html, RunPage(report, options.directory)));
   }
   const std::string text = options.json ? ToJson(report) : ToText(report);
   std::fwrite(text.data(), 1, text.size(), stdout);

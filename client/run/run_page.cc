@@ -4,14 +4,33 @@
 #include <map>
 #include <vector>
 
-#include "client/report/page/bars.h"
-#include "client/report/page/markup.h"
-#include "client/report/page/number_text.h"
-#include "client/report/page/style.h"
-#include "client/report/page/timeline.h"
+#include "base/html/bars.h"
+#include "base/html/markup.h"
+#include "base/html/number_text.h"
+#include "base/html/style.h"
+#include "base/html/timeline.h"
 
 namespace mlc::client {
 namespace {
+
+using html::BarChart;
+using html::BarFigure;
+using html::ByteText;
+using html::Details;
+using html::DurationText;
+using html::Element;
+using html::kSeriesColors;
+using html::Markup;
+using html::Number;
+using html::PageText;
+using html::Paragraph;
+using html::PercentText;
+using html::Section;
+using html::Shortened;
+using html::Table;
+using html::Time;
+using html::Timeline;
+using html::TimelineFigure;
 
 constexpr size_t kMostBars = 14;
 constexpr int kOther = kSeriesColors - 1;  // of what is not among the longest, and of gaps

@@ -10,6 +10,7 @@
 #include "client/tune/tune_local.h"
 #include "client/tune/tune_request.h"
 #include "compiler/schedule/space/family.h"
+#include "costmodel/roofline.h"
 
 namespace mlc::client {
 namespace {
@@ -17,10 +18,10 @@ namespace {
 // Usual for networks of full size.
 constexpr int64_t kTrialsOfTask = 64;
 
-void AddTasks(const TuneOptions& options, const target::Target& target, ModelInfo model,
+void AddTasks(const TuneOptions& options, const target::Target& target, server::ModelInfo model,
               DryRunResult& result) {
-  std::vector<RooflineInput> work;
-  for (const TaskInfo& task : model.tasks) {
+  std::vector<costmodel::RooflineInput> work;
+  for (const server::TaskInfo& task : model.tasks) {
     work.push_back({task.flops, task.min_bytes, task.narrow});
     if (schedule::FamiliesFor(*task.definition, target).empty()) {
       result.without_kernel.push_back(task.summary);

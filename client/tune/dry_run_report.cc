@@ -72,10 +72,10 @@ std::string ObstaclesText(const DryRunResult& result) {
 
 std::string TasksText(const DryRunResult& result) {
   int64_t executions = 0;
-  for (const TaskInfo& task : result.tasks.tasks) executions += task.uses.front();
+  for (const server::TaskInfo& task : result.tasks.tasks) executions += task.uses.front();
   std::string text = CountText(static_cast<int64_t>(result.tasks.tasks.size()), "task") + ", " +
                      CountText(executions, "execution") + ":\n  use  task\n";
-  for (const TaskInfo& task : result.tasks.tasks) {
+  for (const server::TaskInfo& task : result.tasks.tasks) {
     // A task of another variant alone.
     const int uses = task.uses.front();
     text += Format("  %3dx ", uses) + " " + task.summary +
@@ -120,7 +120,7 @@ std::string DryRunJson(const DryRunResult& result) {
   json["unchecked_nodes"] = result.survey.unchecked;
   json["variants"] = result.tasks.variants;
   json["tasks"] = Json::array();
-  for (const TaskInfo& task : result.tasks.tasks) {
+  for (const server::TaskInfo& task : result.tasks.tasks) {
     json["tasks"].push_back({{"workload", task.workload},
                              {"summary", task.summary},
                              {"label", task.label},

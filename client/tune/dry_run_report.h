@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "client/progress/job_figures.h"
 #include "compiler/graph/onnx/survey.h"
+#include "server/state/job_figures.h"
 
 namespace mlc::client {
 
@@ -15,7 +15,7 @@ struct DryRunResult {
   std::string model;  // the file
   std::string target;
   graph::onnx::ModelSurvey survey;
-  ModelInfo tasks;                          // none if there are obstacles
+  server::ModelInfo tasks;                  // none if there are obstacles
   std::vector<std::string> without_kernel;  // tasks that no family takes on the target
   int64_t trials = 0;                       // as asked for, or as is usual for so many tasks
   bool trials_are_usual = false;

@@ -7,6 +7,7 @@
 #include "client/progress/worker_list.h"
 #include "client/tune/tune_remote.h"
 #include "client/tune/tune_request.h"
+#include "server/state/state_json.h"
 
 namespace mlc::client {
 namespace {
@@ -19,13 +20,15 @@ Result<ExitCode> ListJobs(const TuneOptions& options, TunerClient& client) {
   const proto::ListJobsReply jobs = MLC_TRY(client.List(kShownJobs));
   const auto now = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::system_clock::now().time_since_epoch());
-  std::cout << (options.json ? JobsJson(jobs) + "\n" : JobsTable(jobs, now.count())) << std::flush;
+  std::cout << (options.json ? server::JobsJson(jobs) + "\n" : JobsTable(jobs, now.count()))
+            << std::flush;
   return ExitCode::kOk;
 }
 
 Result<ExitCode> ListWorkers(const TuneOptions& options, TunerClient& client) {
   const proto::ListWorkersReply workers = MLC_TRY(client.Workers());
-  std::cout << (options.json ? WorkersJson(workers) + "\n" : WorkersTable(workers)) << std::flush;
+  std::cout << (options.json ? server::WorkersJson(workers) + "\n" : WorkersTable(workers))
+            << std::flush;
   return ExitCode::kOk;
 }
 

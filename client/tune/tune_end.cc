@@ -11,10 +11,10 @@ namespace {
 // More failed trials than this share of all is a fault to look into, not an exception.
 constexpr double kTooManyFailures = 0.5;
 
-ExitCode Verdict(const proto::JobProgress& progress, const JobFigures& figures) {
+ExitCode Verdict(const proto::JobProgress& progress, const server::JobFigures& figures) {
   if (progress.state() == proto::CANCELLED) return ExitCode::kInterrupted;
   // A task that the budget did not reach is built with a prior config.
-  const VariantFigures& model = figures.model();
+  const server::VariantFigures& model = figures.model();
   const bool nothing = model.untried == model.tasks;
   if (model.missing > model.untried || nothing) return ExitCode::kNoResult;
   const auto failures = static_cast<double>(figures.failures);
@@ -24,7 +24,7 @@ ExitCode Verdict(const proto::JobProgress& progress, const JobFigures& figures) 
   return ExitCode::kOk;
 }
 
-void Report(const TuneOptions& options, const std::string& job, const ModelInfo& model,
+void Report(const TuneOptions& options, const std::string& job, const server::ModelInfo& model,
             const proto::JobProgress& progress, const std::optional<WholeModelResult>& whole) {
   if (options.json || options.json_lines) {
     std::cout << ResultJson(options, job, model, progress, whole) << std::endl;
@@ -49,12 +49,12 @@ void Report(const TuneOptions& options, const std::string& job, const ModelInfo&
 
 }  // namespace
 
-Result<ExitCode> Ended(const TuneOptions& options, const std::string& job, const ModelInfo& model,
-                       const proto::JobProgress& progress,
+Result<ExitCode> Ended(const TuneOptions& options, const std::string& job,
+                       const server::ModelInfo& model, const proto::JobProgress& progress,
                        const std::optional<WholeModelResult>& whole) {
   if (progress.state() == proto::FAILED) return Internal("the job failed: " + progress.detail());
   Report(options, job, model, progress, whole);
-  return Verdict(progress, FiguresOf(model, progress));
+  return Verdict(progress, server::FiguresOf(model, progress));
 }
 
 }  // namespace mlc::client

@@ -6,9 +6,8 @@
 #include <stop_token>
 #include <string>
 
+#include "base/html/write_page.h"
 #include "client/local/embedded_server.h"
-#include "client/report/page/write_page.h"
-#include "client/report/write_report.h"
 #include "client/service/tuner_client.h"
 #include "client/target/auto_target.h"
 #include "client/target/target_choice.h"
@@ -16,6 +15,7 @@
 #include "client/tune/tune_end.h"
 #include "client/tune/whole_model_stage.h"
 #include "compiler/backend/backend.h"
+#include "db/report/write_report.h"
 #include "server/search/portfolio_strategy.h"
 
 namespace mlc::client {
@@ -40,7 +40,7 @@ Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
 // A report that cannot be made is an error of its own only where the run has none.
 Result<ExitCode> Reported(const TuneOptions& options, const std::string& job, ExitCode code) {
   if (options.report.empty()) return code;
-  const Status written = WriteReport(options.log, {job, ""}, options.report);
+  const Status written = report::WriteReport(options.log, {job, ""}, options.report);
   if (written.ok()) {
     std::cerr << "Report: " << options.report << std::endl;
     return code;
@@ -65,7 +65,7 @@ Result<target::Target> LocalTargetOf(TuneOptions& options) {
 
 Result<ExitCode> TuneLocal(const TuneSession& session) {
   TuneOptions options = session.options;
-  if (!options.report.empty()) MLC_TRY(CheckPageWritable(options.report));
+  if (!options.report.empty()) MLC_TRY(html::CheckPageWritable(options.report));
   const target::Target target = MLC_TRY(LocalTargetOf(options));
   const TuneRequest tune = MLC_TRY(TuneRequestOf(options, target));
   MLC_TRY(CheckLocal(options, target));

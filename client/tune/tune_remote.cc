@@ -22,7 +22,7 @@ std::string ComeBack(const TuneOptions& options, const std::string& job) {
 }
 
 Result<ExitCode> Follow(const TuneSession& session, const TuneOptions& options, TunerClient& client,
-                        const std::string& job, const ModelInfo& model) {
+                        const std::string& job, const server::ModelInfo& model) {
   ProgressOutput output(session.progress, model);
   const Result<Followed> seen = FollowJob(client, job, output, session.interrupt.Keep(),
                                           std::chrono::milliseconds(options.reconnect_timeout_ms));
@@ -82,7 +82,7 @@ Result<ExitCode> Watch(const TuneSession& session, TunerClient& client, const st
   TuneOptions options = session.options;
   const proto::JobDescription description = MLC_TRY(client.Describe(job));
   options.model = description.summary().label();
-  return Follow(session, options, client, job, MLC_TRY(InfoOf(description)));
+  return Follow(session, options, client, job, MLC_TRY(server::InfoOf(description)));
 }
 
 }  // namespace mlc::client

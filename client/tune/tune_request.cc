@@ -9,6 +9,7 @@
 #include "base/machine/cpus.h"
 #include "client/model/dims.h"
 #include "client/model/model_variants.h"
+#include "client/progress/model_info.h"
 #include "client/tune/cuda_kernel.h"
 #include "client/tune/submit_request.h"
 #include "compiler/front/front.h"

@@ -4,18 +4,18 @@
 #include <string>
 
 #include "base/status.h"
-#include "client/progress/job_figures.h"
 #include "client/service/tuner_client.h"
 #include "client/tune/options/tune_options.h"
 #include "compiler/target/target.h"
 #include "proto/tuner.pb.h"
+#include "server/state/job_figures.h"
 
 namespace mlc::client {
 
 struct TuneRequest {
   proto::SubmitUserKernelRequest request;  // has a kernel unless the job searches
   bool searches = true;
-  ModelInfo model;
+  server::ModelInfo model;
 };
 
 // Reads the files that the options name. Errors of the functions that read them.

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "client/model/model_variants.h"
+#include "costmodel/plainly_faster.h"
 #include "tests/e2e/models/run_program.h"
 
 namespace mlc::testing {
@@ -105,7 +105,7 @@ TEST_F(TuneVariants, OneRunMeasuresBothAndABuildTakesTheFaster) {
   EXPECT_GT(TrialsOfOne(result, 1), 0);
   const double fused_ms = fused["model_ms"], apart_ms = apart["model_ms"];
   const bool apart_wins =
-      apart["tasks_without_kernel"] == 0 && client::PlainlyFaster(apart_ms, fused_ms);
+      apart["tasks_without_kernel"] == 0 && costmodel::PlainlyFaster(apart_ms, fused_ms);
   EXPECT_EQ(result["variant"], apart_wins ? "products apart" : "fused");
   EXPECT_EQ(result["model_ms"], apart_wins ? apart_ms : fused_ms);
   const std::string built = Compile();

@@ -1,4 +1,4 @@
-#include "client/progress/executed_work.h"
+#include "server/state/executed_work.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class ExecutedWorkTest : public ::testing::Test {
     return schedule::FindFamily(family)->Default(*workload_, target_).ToText();
   }
   double Share(const std::string& config) const {
-    return ExecutedShare(*workload_, target_, config);
+    return server::ExecutedShare(*workload_, target_, config);
   }
 
   std::shared_ptr<const graph::Workload> workload_;
@@ -57,7 +57,7 @@ TEST_F(ExecutedWorkTest, OfAnUnknownConfigNothingIsSaid) {
 }
 
 TEST_F(ExecutedWorkTest, AShareOfTheRoofOfTheExecutedWorkIsMarked) {
-  ModelInfo model;
+  server::ModelInfo model;
   model.tasks = {{"k0",
                   "conv 3x3",
                   "conv1",

@@ -1,4 +1,4 @@
-#include "client/progress/job_figures.h"
+#include "server/state/job_figures.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 
 #include "client/progress/progress_view.h"
 #include "client/progress/tune_report.h"
+#include "server/state/state_json.h"
 
 namespace mlc::client {
 namespace {
@@ -37,7 +38,7 @@ class JobFiguresTest : public ::testing::Test {
     return progress;
   }
 
-  ModelInfo model_;
+  server::ModelInfo model_;
 };
 
 TEST_F(JobFiguresTest, TheRooflineOfAGpuIsThatOfItsTensorCores) {
@@ -48,7 +49,7 @@ TEST_F(JobFiguresTest, TheRooflineOfAGpuIsThatOfItsTensorCores) {
   progress.set_target(
       "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=50000.0 "
       "tensor_gflops=1000000.0 copy_gbps=4000.0");
-  const JobFigures figures = FiguresOf(model_, progress);
+  const server::JobFigures figures = server::FiguresOf(model_, progress);
   EXPECT_DOUBLE_EQ(figures.tasks[0].roofline_ns, 1000);
   EXPECT_DOUBLE_EQ(figures.tasks[1].roofline_ns, 2000);
   EXPECT_DOUBLE_EQ(figures.tasks[2].roofline_ns, 25000);
@@ -56,7 +57,7 @@ TEST_F(JobFiguresTest, TheRooflineOfAGpuIsThatOfItsTensorCores) {
 
 TEST_F(JobFiguresTest, TheModelIsItsFastestVariant) {
   const proto::JobProgress merged = Timed({10e6, 4e6, 1e6});
-  JobFigures figures = FiguresOf(model_, merged);
+  server::JobFigures figures = server::FiguresOf(model_, merged);
   EXPECT_EQ(figures.fastest, 0u);
   EXPECT_EQ(figures.model().model_ns, 12e6);
   EXPECT_EQ(figures.variants[1].model_ns, 14e6);
@@ -66,7 +67,7 @@ TEST_F(JobFiguresTest, TheModelIsItsFastestVariant) {
               HasSubstr("\nfastest variant: fused, 12.0 ms; products apart 14.0 ms (+16.7 %)\n"));
 
   const proto::JobProgress apart = Timed({10e6, 2e6, 1e6});
-  figures = FiguresOf(model_, apart);
+  figures = server::FiguresOf(model_, apart);
   EXPECT_EQ(figures.fastest, 1u);
   EXPECT_EQ(figures.model().model_ns, 8e6);
   EXPECT_EQ(figures.tasks[1].uses, 3);
@@ -78,12 +79,13 @@ TEST_F(JobFiguresTest, TheModelIsItsFastestVariant) {
 TEST_F(JobFiguresTest, AsABuildChooses) {
   // The other one has to be measured whole.
   const proto::JobProgress half = Timed({10e6, 0, 1e6});
-  EXPECT_EQ(FiguresOf(model_, half).fastest, 0u);
+  EXPECT_EQ(server::FiguresOf(model_, half).fastest, 0u);
   EXPECT_THAT(FinalTable(model_, half),
               HasSubstr("fused, 12.0 ms; products apart: 1 of 2 tasks not measured"));
-  EXPECT_EQ(FiguresOf(model_, Timed({0, 9e6, 1e6})).fastest, 1u);
-  EXPECT_EQ(FiguresOf(model_, Timed({6e6, 2e6, 1e6})).fastest, 0u) << "as fast is not faster";
-  const JobFigures none = FiguresOf(model_, Timed({0, 0, 0}));
+  EXPECT_EQ(server::FiguresOf(model_, Timed({0, 9e6, 1e6})).fastest, 1u);
+  EXPECT_EQ(server::FiguresOf(model_, Timed({6e6, 2e6, 1e6})).fastest, 0u)
+      << "as fast is not faster";
+  const server::JobFigures none = server::FiguresOf(model_, Timed({0, 0, 0}));
   EXPECT_EQ(none.fastest, 0u);
   EXPECT_EQ(none.model().untried, none.model().tasks);
   EXPECT_EQ(none.model().model_ns, 3e6) << "what is to be expected";
@@ -101,7 +103,8 @@ TEST_F(JobFiguresTest, JsonTellsOfEveryVariant) {
   EXPECT_EQ(json["variants"][0]["tasks_without_kernel"], 0);
   EXPECT_EQ(json["tasks"][1]["occurrences"], 3);
   EXPECT_THAT(json["tasks"][1]["uses"].get<std::vector<int>>(), ElementsAre(0, 3));
-  EXPECT_EQ(nlohmann::json::parse(ProgressJson(model_, Timed({1, 1, 1})))["variant"], "fused");
+  EXPECT_EQ(nlohmann::json::parse(server::ProgressJson(model_, Timed({1, 1, 1})))["variant"],
+            "fused");
 }
 
 TEST_F(JobFiguresTest, AModelInOneVariantHasNoWordsForIt) {

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "server/state/state_json.h"
+
 namespace mlc::client {
 namespace {
 
@@ -43,7 +45,7 @@ TEST(JobListTest, ATableHasTheNewestLast) {
 }
 
 TEST(JobListTest, JsonHasEveryField) {
-  const auto json = nlohmann::json::parse(JobsJson(TwoJobs()));
+  const auto json = nlohmann::json::parse(server::JobsJson(TwoJobs()));
   EXPECT_EQ(json["schema"], "mlc.jobs/1");
   ASSERT_EQ(json["jobs"].size(), 2u);
   EXPECT_EQ(json["jobs"][0]["job"], "beef0000000000000000000000000001");

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "client/report/explain.h"
 #include "compiler/schedule/space/family.h"
+#include "db/report/explain.h"
 #include "db/sqlite/sqlite_log.h"
 
 namespace mlc::client {
@@ -121,7 +121,7 @@ TEST_F(LogCommandsTest, ExplainJudgesAKernelForGpusByTheGpu) {
   record.config = config.ToText();
   record.measurement.outcome = Outcome::kOk;
   record.measurement.median_ns = facts.flops / (gpu.gpu().tensor_gflops / 2) * 4;
-  const Result<std::string> text = Explain(*workload_, gpu, record);
+  const Result<std::string> text = report::Explain(*workload_, gpu, record);
   ASSERT_TRUE(text.ok()) << text.status().ToString();
   EXPECT_THAT(*text, HasSubstr(" = 25% of the measured peak\n"));
   EXPECT_THAT(*text, HasSubstr(" of a thread, "));

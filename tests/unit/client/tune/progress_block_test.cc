@@ -38,7 +38,7 @@ class ProgressBlockTest : public ::testing::Test {
     return ProgressBlock(model_, progress_, history_, {columns, rows, charset});
   }
 
-  ModelInfo model_;
+  server::ModelInfo model_;
   proto::JobProgress progress_;
   JobHistory history_;
 };

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/progress/tune_report.h"
+#include "server/state/state_json.h"
 #include "tests/unit/client/tune/half_done_job.h"
 
 namespace mlc::client {
@@ -28,12 +29,12 @@ class ProgressViewTest : public ::testing::Test {
     progress_.set_outcomes(6, 1);
   }
 
-  ModelInfo model_;
+  server::ModelInfo model_;
   proto::JobProgress progress_;
 };
 
 TEST_F(ProgressViewTest, Figures) {
-  const JobFigures figures = FiguresOf(model_, progress_);
+  const server::JobFigures figures = server::FiguresOf(model_, progress_);
   EXPECT_DOUBLE_EQ(figures.model().model_ns, 3 * 40'000 + 380'000'000);
   EXPECT_DOUBLE_EQ(figures.default_model_ns, 2 * figures.model().model_ns);
   EXPECT_DOUBLE_EQ(figures.tasks[0].roofline_ns, 20'000) << "2e6 flops at 100 Gflop/s";
@@ -52,8 +53,8 @@ TEST_F(ProgressViewTest, LineAndTable) {
   on_gpu.set_gpu_busy(0.614);
   EXPECT_THAT(ProgressLine(model_, on_gpu), HasSubstr("2.0 trials/s, GPU busy 61 %, failed"));
   EXPECT_THAT(FinalTable(model_, on_gpu), HasSubstr(", GPU busy 61 %, failed: "));
-  EXPECT_THAT(ProgressJson(model_, on_gpu), HasSubstr("\"gpu_busy\":0.614,"));
-  EXPECT_THAT(ProgressJson(model_, progress_), Not(HasSubstr("gpu_busy")));
+  EXPECT_THAT(server::ProgressJson(model_, on_gpu), HasSubstr("\"gpu_busy\":0.614,"));
+  EXPECT_THAT(server::ProgressJson(model_, progress_), Not(HasSubstr("gpu_busy")));
   EXPECT_THAT(line, Not(HasSubstr("too_slow")));
   const std::string table = FinalTable(model_, progress_);
   EXPECT_LT(table.find("matmul"), table.find("conv 3x3")) << "the heaviest task first";
@@ -63,7 +64,7 @@ TEST_F(ProgressViewTest, LineAndTable) {
 TEST_F(ProgressViewTest, AJobThatTheLogAnswersHasNoSpeed) {
   progress_.set_replayed(progress_.trials());
   progress_.set_elapsed_s(0.001);
-  EXPECT_DOUBLE_EQ(FiguresOf(model_, progress_).trials_per_s, 0);
+  EXPECT_DOUBLE_EQ(server::FiguresOf(model_, progress_).trials_per_s, 0);
   EXPECT_THAT(ProgressLine(model_, progress_), HasSubstr("0.0 trials/s")) << "so far";
   progress_.set_state(proto::DONE);
   EXPECT_THAT(ProgressLine(model_, progress_),
@@ -72,7 +73,7 @@ TEST_F(ProgressViewTest, AJobThatTheLogAnswersHasNoSpeed) {
               HasSubstr("50 trials, all from the log, nothing was measured, failed:"));
   // A server may say anything.
   progress_.set_replayed(1'000'000);
-  EXPECT_DOUBLE_EQ(FiguresOf(model_, progress_).trials_per_s, 0);
+  EXPECT_DOUBLE_EQ(server::FiguresOf(model_, progress_).trials_per_s, 0);
   progress_.set_replayed(progress_.trials() - 1);
   EXPECT_THAT(FinalTable(model_, progress_), HasSubstr("50 trials in 0:00 (49 from the log)"));
 }
@@ -89,7 +90,7 @@ TEST_F(ProgressViewTest, ATaskWithoutAKernelCountsWithWhatIsToBeExpected) {
   untried.set_default_ns(0);
   untried.set_trials(0);
   untried.set_estimate_ns(1'880'000);
-  const JobFigures figures = FiguresOf(model_, progress_);
+  const server::JobFigures figures = server::FiguresOf(model_, progress_);
   EXPECT_DOUBLE_EQ(figures.model().model_ns, 3 * 40'000 + 1'880'000);
   EXPECT_DOUBLE_EQ(figures.model().measured_share, 0.06);
   EXPECT_DOUBLE_EQ(figures.tasks[1].share, 0.94);
@@ -98,7 +99,7 @@ TEST_F(ProgressViewTest, ATaskWithoutAKernelCountsWithWhatIsToBeExpected) {
   EXPECT_EQ(figures.default_model_ns, 0) << "a gain over what was not measured is not claimed";
   EXPECT_THAT(ProgressLine(model_, progress_),
               HasSubstr("model 2.00 ms, 94 % of it estimated: 1 tasks without a kernel yet"));
-  const auto json = nlohmann::json::parse(ProgressJson(model_, progress_));
+  const auto json = nlohmann::json::parse(server::ProgressJson(model_, progress_));
   EXPECT_DOUBLE_EQ(json["model_ms"], 2);
   EXPECT_DOUBLE_EQ(json["measured_share"], 0.06);
   EXPECT_EQ(json["tasks_without_kernel"], 1);
@@ -111,7 +112,7 @@ TEST_F(ProgressViewTest, NoGainIsReportedOverDefaultsThatWereNotMeasured) {
   EXPECT_THAT(table, Not(HasSubstr("x), ")));
   EXPECT_THAT(table, HasSubstr("no gain over the defaults is known: 1 of 2 tasks were searched "
                                "without measuring theirs"));
-  const auto json = nlohmann::json::parse(ProgressJson(model_, progress_));
+  const auto json = nlohmann::json::parse(server::ProgressJson(model_, progress_));
   EXPECT_EQ(json["default_model_ms"], 0);
   EXPECT_EQ(json["tasks_without_default"], 1);
 }
@@ -135,7 +136,7 @@ TEST_F(ProgressViewTest, JsonHasTheSchemaAndTheTasks) {
   EXPECT_EQ(json["outcomes"]["run_error"], 3);
   EXPECT_EQ(json["tasks"].size(), 2u);
   EXPECT_EQ(json["tasks"][1]["roofline_ns"], 1e8);
-  EXPECT_EQ(nlohmann::json::parse(ProgressJson(model_, progress_))["event"], "progress");
+  EXPECT_EQ(nlohmann::json::parse(server::ProgressJson(model_, progress_))["event"], "progress");
 }
 
 }  // namespace

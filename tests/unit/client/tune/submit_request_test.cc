@@ -8,8 +8,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "client/progress/job_figures.h"
+#include "client/progress/model_info.h"
 #include "client/tune/options/tune_flags.h"
+#include "server/state/job_figures.h"
 #include "tests/unit/costmodel/conv_workload.h"
 
 namespace mlc::client {
@@ -59,16 +60,16 @@ TEST(TuneRequestTest, EqualTasksOfSeveralVariantsAreOne) {
   proto::JobDescription description;
   *description.mutable_tasks() = request.tasks();
   *description.mutable_variants() = request.variants();
-  const Result<ModelInfo> watched = InfoOf(description);
+  const Result<server::ModelInfo> watched = server::InfoOf(description);
   ASSERT_TRUE(watched.ok());
-  const ModelInfo own = InfoOf(model);
+  const server::ModelInfo own = InfoOf(model);
   EXPECT_EQ(watched->variants, own.variants);
   for (size_t i = 0; i < own.tasks.size(); ++i) {
     EXPECT_EQ(watched->tasks[i].uses, own.tasks[i].uses);
     EXPECT_EQ(watched->tasks[i].workload, own.tasks[i].workload);
   }
   description.mutable_tasks(0)->clear_uses();
-  EXPECT_EQ(InfoOf(description).status().code(), StatusCode::kDataLoss);
+  EXPECT_EQ(server::InfoOf(description).status().code(), StatusCode::kDataLoss);
 }
 
 TEST(TuneRequestTest, AJobIsCalledByItsLabelOrElseByItsFile) {

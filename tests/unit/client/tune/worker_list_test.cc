@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "server/state/state_json.h"
+
 namespace mlc::client {
 namespace {
 
@@ -43,7 +45,7 @@ TEST(WorkerListTest, ATableSaysWhyAWorkerGetsNothing) {
 }
 
 TEST(WorkerListTest, JsonHasClassesAsTheLogNamesThem) {
-  const auto json = nlohmann::json::parse(WorkersJson(TwoWorkers()));
+  const auto json = nlohmann::json::parse(server::WorkersJson(TwoWorkers()));
   EXPECT_EQ(json["schema"], "mlc.workers/1");
   ASSERT_EQ(json["workers"].size(), 2u);
   EXPECT_EQ(json["workers"][0]["state"], "quarantined");
