@@ -138,7 +138,8 @@ class WorkersService : public RawWorkers {
     return Later<proto::DrainWorkerRequest>(
         context, kDrainWorker, wire, reply, [this](const auto& request, UnaryCall& call) {
           End<proto::DrainWorkerReply>(
-              call, tuner_.tuner().DrainWorker(request.worker(), request.reason()));
+              call, tuner_.tuner().SetAdminHold(request.worker(), AdminHoldKind::kDrain,
+                                                request.reason()));
         });
   }
   grpc::ServerUnaryReactor* QuarantineWorker(Context* context, const Wire* wire,
@@ -146,14 +147,16 @@ class WorkersService : public RawWorkers {
     return Later<proto::QuarantineWorkerRequest>(
         context, kQuarantineWorker, wire, reply, [this](const auto& request, UnaryCall& call) {
           End<proto::QuarantineWorkerReply>(
-              call, tuner_.tuner().QuarantineWorker(request.worker(), request.reason()));
+              call, tuner_.tuner().SetAdminHold(request.worker(), AdminHoldKind::kQuarantine,
+                                                request.reason()));
         });
   }
   grpc::ServerUnaryReactor* ReleaseWorker(Context* context, const Wire* wire,
                                           Wire* reply) override {
     return Later<proto::ReleaseWorkerRequest>(
         context, kReleaseWorker, wire, reply, [this](const auto& request, UnaryCall& call) {
-          End<proto::ReleaseWorkerReply>(call, tuner_.tuner().ReleaseWorker(request.worker()));
+          End<proto::ReleaseWorkerReply>(
+              call, tuner_.tuner().SetAdminHold(request.worker(), AdminHoldKind::kNone, ""));
         });
   }
 

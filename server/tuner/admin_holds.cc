@@ -9,6 +9,18 @@ Status NoWorker(const std::string& name) {
   return NotFound("no worker " + name + " has called this server; mlc-tune workers lists them");
 }
 
+std::string TextOf(AdminHoldKind hold, const std::string& reason) {
+  switch (hold) {
+    case AdminHoldKind::kNone:
+      return "released";
+    case AdminHoldKind::kDrain:
+      return "drains: " + reason;
+    case AdminHoldKind::kQuarantine:
+      return "quarantined by an administrator: " + reason;
+  }
+  return "";
+}
+
 }  // namespace
 
 Status AdminHolds::Restore() {
@@ -20,27 +32,22 @@ Status AdminHolds::Restore() {
   return Status();
 }
 
-Status AdminHolds::Drain(const std::string& worker, const std::string& reason) {
-  return Set(worker, "drains: " + reason, [&](WorkerRegistry& registry) {
-    registry.health.Drain(worker, reason);
-    const auto session = registry.sessions.find(worker);
-    if (session != registry.sessions.end()) session->second.wake();
-  });
+void AdminHolds::Decide(TunerTables& tables, const std::string& worker, AdminHoldKind hold,
+                        const std::string& reason) const {
+  WorkerRegistry& registry = tables.registry;
+  switch (hold) {
+    case AdminHoldKind::kNone:
+      return registry.health.Release(worker);
+    case AdminHoldKind::kQuarantine:
+      return registry.health.Quarantine(worker, reason, context_.NowMs());
+    case AdminHoldKind::kDrain:
+      registry.health.Drain(worker, reason);
+      const auto session = registry.sessions.find(worker);
+      if (session != registry.sessions.end()) session->second.wake();
+  }
 }
 
-Status AdminHolds::Quarantine(const std::string& worker, const std::string& reason) {
-  return Set(worker, "quarantined by an administrator: " + reason, [&](WorkerRegistry& registry) {
-    registry.health.Quarantine(worker, reason, context_.NowMs());
-  });
-}
-
-Status AdminHolds::Release(const std::string& worker) {
-  return Set(worker, "released",
-             [&](WorkerRegistry& registry) { registry.health.Release(worker); });
-}
-
-Status AdminHolds::Set(const std::string& worker, const std::string& what,
-                       const std::function<void(WorkerRegistry&)>& decide) {
+Status AdminHolds::Set(const std::string& worker, AdminHoldKind hold, const std::string& reason) {
   const MutexLock order(rows_);
   db::AdminHold row;
   {
@@ -49,10 +56,11 @@ Status AdminHolds::Set(const std::string& worker, const std::string& what,
     if (!registry.workers.contains(worker) && !registry.health.SummaryOf(worker).known) {
       return NoWorker(worker);
     }
-    decide(registry);
-    const WorkerHealth::AdminHold hold = registry.health.AdminHoldOf(worker);
-    row = {worker, hold.quarantine, hold.drain, hold.incarnation, context_.WallUs()};
+    Decide(tables_, worker, hold, reason);
+    const WorkerHealth::AdminHold held = registry.health.AdminHoldOf(worker);
+    row = {worker, held.quarantine, held.drain, held.incarnation, context_.WallUs()};
   }
+  const std::string what = TextOf(hold, reason);
   context_.logger().info("worker={} {}", worker, what);
   return context_.log.PutAdminHold(row).WithPrefix("until the server restarts, " + worker + " " +
                                                    what + "; it could not be written down");

@@ -2,12 +2,12 @@
 // the log stores it, for later server processes. Thread-safe.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/status.h"
 #include "server/tuner/tuner_context.h"
 #include "server/tuner/tuner_tables.h"
+#include "server/workers/admin_hold_kind.h"
 
 namespace mlc::server {
 
@@ -20,15 +20,12 @@ class AdminHolds {
   // Of earlier server processes; before the first call of a worker.
   Status Restore() MLC_EXCLUDES(tables_.mutex);
   // NOT_FOUND for a worker that never called; the log's error if the hold ends with this process.
-  Status Drain(const std::string& worker, const std::string& reason) MLC_EXCLUDES(tables_.mutex);
-  Status Quarantine(const std::string& worker, const std::string& reason)
+  Status Set(const std::string& worker, AdminHoldKind hold, const std::string& reason)
       MLC_EXCLUDES(tables_.mutex);
-  Status Release(const std::string& worker) MLC_EXCLUDES(tables_.mutex);
 
  private:
-  // `decide` runs with the mutex of the tables held.
-  Status Set(const std::string& worker, const std::string& what,
-             const std::function<void(WorkerRegistry&)>& decide) MLC_EXCLUDES(tables_.mutex);
+  void Decide(TunerTables& tables, const std::string& worker, AdminHoldKind hold,
+              const std::string& reason) const MLC_REQUIRES(tables.mutex);
 
   const TunerContext& context_;
   TunerTables& tables_;

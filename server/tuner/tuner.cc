@@ -134,15 +134,10 @@ void Tuner::DisconnectSessions() { parts_->sessions.DisconnectAll(); }
 
 std::vector<WorkerLine> Tuner::ListWorkers() const { return parts_->workers.List(); }
 
-Status Tuner::DrainWorker(const std::string& worker, const std::string& reason) {
-  return parts_->holds.Drain(worker, reason);
+Status Tuner::SetAdminHold(const std::string& worker, AdminHoldKind hold,
+                           const std::string& reason) {
+  return parts_->holds.Set(worker, hold, reason);
 }
-
-Status Tuner::QuarantineWorker(const std::string& worker, const std::string& reason) {
-  return parts_->holds.Quarantine(worker, reason);
-}
-
-Status Tuner::ReleaseWorker(const std::string& worker) { return parts_->holds.Release(worker); }
 
 Demand Tuner::WorkDemand() const { return parts_->workers.WorkDemand(); }
 

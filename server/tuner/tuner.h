@@ -21,6 +21,7 @@
 #include "server/security/caller.h"
 #include "server/tuner/tuner_counts.h"
 #include "server/tuner/tuner_options.h"
+#include "server/workers/admin_hold_kind.h"
 #include "server/workers/worker_call.h"
 
 namespace mlc::server {
@@ -60,9 +61,7 @@ class Tuner {
   void DisconnectSessions();
   std::vector<WorkerLine> ListWorkers() const;
   // By a person; outlives the server, or ends with the log's error. NOT_FOUND: it never called.
-  Status DrainWorker(const std::string& worker, const std::string& reason);
-  Status QuarantineWorker(const std::string& worker, const std::string& reason);
-  Status ReleaseWorker(const std::string& worker);
+  Status SetAdminHold(const std::string& worker, AdminHoldKind hold, const std::string& reason);
   // For the fleet, which starts and stops workers.
   Demand WorkDemand() const;
   // What of that demand they have no workers for, from now on: jobs that wait for such say so.

@@ -172,12 +172,12 @@ TEST_F(TunerChecksTest, AWorkerUnlikeTheOthersOfItsClassIsQuarantined) {
   EXPECT_EQ(Line("b").state(), proto::QUARANTINED);
   EXPECT_THAT(Line("b").reason(), HasSubstr("other workers of its class take 5.000 us"));
   EXPECT_EQ(Call("b", 4).leases_size(), 0);
-  EXPECT_TRUE(tuner_->ReleaseWorker("b").ok());
+  EXPECT_TRUE(tuner_->SetAdminHold("b", AdminHoldKind::kNone, "").ok());
   EXPECT_EQ(Line("b").state(), proto::UNTESTED);
   (void)Call("b", 0);
   (void)Call("b", 0, {Of(NextLease("b"), Time(kHonest * 1.1))});
   EXPECT_EQ(Line("b").state(), proto::READY);
-  EXPECT_EQ(tuner_->ReleaseWorker("nobody").code(), StatusCode::kNotFound);
+  EXPECT_EQ(tuner_->SetAdminHold("nobody", AdminHoldKind::kNone, "").code(), StatusCode::kNotFound);
 }
 
 TEST_F(TunerChecksTest, AWorkerThatCanMakeNothingIsQuarantined) {
@@ -304,7 +304,7 @@ TEST_F(TunerChecksTest, DrainedWorkersAreToldAndWokenWorkersCalled) {
   while (tuner_->WorkDemand().work.empty() || tuner_->WorkDemand().work[0].queued == 0) {
     (void)tuner_->Progress(job);
   }
-  EXPECT_TRUE(tuner_->DrainWorker("a", "to be cleaned").ok());
+  EXPECT_TRUE(tuner_->SetAdminHold("a", AdminHoldKind::kDrain, "to be cleaned").ok());
   const auto reply = Call("a", 4);
   EXPECT_TRUE(reply.drain());
   EXPECT_EQ(reply.leases_size(), 0);

@@ -158,7 +158,7 @@ TEST_F(TunerNamesTest, AQuarantineIsNotForgottenForACrowdOfNewNames) {
 
 TEST_F(TunerNamesTest, AQuarantineByHandIsForGood) {
   ASSERT_TRUE(Call(HelloOf("bad")).ok());
-  ASSERT_TRUE(tuner_->QuarantineWorker("bad", "smells").ok());
+  ASSERT_TRUE(tuner_->SetAdminHold("bad", AdminHoldKind::kQuarantine, "smells").ok());
   Pass(100 * 24 * kHourMs);
   while (tuner_->Count().names > 0) std::this_thread::yield();
   EXPECT_EQ(Line("bad").state(), proto::QUARANTINED);
