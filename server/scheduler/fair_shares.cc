@@ -168,6 +168,17 @@ void FairShares::Leave(Class& shared, const Digest& job_id, const Place& place) 
   shared.waiting.erase(place.user);
 }
 
+std::map<std::string, std::vector<FairShares::Share>> FairShares::SharesByClass() const {
+  std::map<std::string, std::vector<Share>> all;
+  for (const auto& [name, shared] : classes_) {
+    std::vector<Share>& shares = all[name];
+    for (const auto& [user, state] : shared.users) {
+      shares.push_back({user, state.had, WeightOf(user), state.waiting});
+    }
+  }
+  return all;
+}
+
 std::vector<Digest> FairShares::Order(const std::string& target_class) const {
   const auto found = classes_.find(target_class);
   if (found == classes_.end()) return {};

@@ -45,6 +45,14 @@ class FairShares {
   void SetWaiting(const std::string& target_class, const Digest& job_id, bool waiting);
   // The jobs that wait for the class, whose turn it is first.
   std::vector<Digest> Order(const std::string& target_class) const;
+  // What a user has had of a class, for people.
+  struct Share {
+    std::string user;
+    double had_s = 0;  // seconds of devices over weight, ahead of nobody at 0
+    double weight = 1;
+    int waiting = 0;  // jobs
+  };
+  std::map<std::string, std::vector<Share>> SharesByClass() const;
   // A worker of the class took one of the job's trials. Returns what that counts for now.
   double Charge(const std::string& target_class, const Digest& job_id);
   // A trial that counted for `charged` took so many seconds of a device.

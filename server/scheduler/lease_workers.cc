@@ -81,4 +81,10 @@ int64_t LeaseWorkers::HeldBy(const std::string& name) const {
   return worker == nullptr ? 0 : static_cast<int64_t>(worker->leases.size());
 }
 
+std::vector<Digest> LeaseWorkers::TrialsOf(const std::string& name) const {
+  const Worker* worker = Find(name);
+  if (worker == nullptr) return {};
+  return {worker->leases.begin(), worker->leases.end()};
+}
+
 }  // namespace mlc::server

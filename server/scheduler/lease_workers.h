@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "server/scheduler/capability.h"
 #include "server/scheduler/lease_state.h"
@@ -36,8 +37,9 @@ class LeaseWorkers {
   bool Serve(const Needs& needs) const;
   // Whether another one than `but` could take the trial, of those that were not lost with it.
   bool OthersServe(const lease_state::Trial& trial, const Worker& but) const;
-  // Leases of the worker.
+  // Leases of the worker: how many, and which trials.
   int64_t HeldBy(const std::string& name) const;
+  std::vector<Digest> TrialsOf(const std::string& name) const;
   int64_t size() const { return static_cast<int64_t>(workers_.size()); }
 
  private:

@@ -87,7 +87,10 @@ bool ResultIntake::Receive(const Call& call, const FinishedTrial& result, db::Re
   }
   context_.metrics().AddResult(m.outcome);
   RecordTimes(tables_, uid, m);
-  if (WorkerInfo* info = tables_.registry.Find(call->worker())) ++info->results;
+  if (WorkerInfo* info = tables_.registry.Find(call->worker())) {
+    ++info->results;
+    if (m.clock_mhz > 0) info->clock_mhz = m.clock_mhz;
+  }
   if (tables_.registry.checks.contains(uid)) {
     checks_.Take(tables_, *call, uid, m, confirmed);
     return false;

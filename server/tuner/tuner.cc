@@ -134,6 +134,8 @@ void Tuner::DisconnectSessions() { parts_->sessions.DisconnectAll(); }
 
 std::vector<WorkerLine> Tuner::ListWorkers() const { return parts_->workers.List(); }
 
+LiveState Tuner::Live() const { return parts_->workers.Live(); }
+
 Status Tuner::SetAdminHold(const std::string& worker, AdminHoldKind hold,
                            const std::string& reason) {
   return parts_->holds.Set(worker, hold, reason);

@@ -19,6 +19,7 @@
 #include "server/jobs/submission.h"
 #include "server/scheduler/demand.h"
 #include "server/security/caller.h"
+#include "server/tuner/live_state.h"
 #include "server/tuner/tuner_counts.h"
 #include "server/tuner/tuner_options.h"
 #include "server/workers/admin_hold_kind.h"
@@ -60,6 +61,7 @@ class Tuner {
   // Ends all sessions, before the server shuts down.
   void DisconnectSessions();
   std::vector<WorkerLine> ListWorkers() const;
+  LiveState Live() const;
   // By a person; outlives the server, or ends with the log's error. NOT_FOUND: it never called.
   Status SetAdminHold(const std::string& worker, AdminHoldKind hold, const std::string& reason);
   // For the fleet, which starts and stops workers.

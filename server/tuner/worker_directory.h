@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "server/scheduler/demand.h"
+#include "server/tuner/live_state.h"
 #include "server/tuner/sync_call.h"
 #include "server/tuner/tuner_context.h"
 #include "server/tuner/tuner_tables.h"
@@ -39,11 +40,14 @@ class WorkerDirectory {
       MLC_REQUIRES(tables.mutex);
 
   std::vector<WorkerLine> List() const MLC_EXCLUDES(tables_.mutex);
+  LiveState Live() const MLC_EXCLUDES(tables_.mutex);
   Demand WorkDemand() const MLC_EXCLUDES(tables_.mutex);
   // What of that demand the fleet has no workers for.
   void SetUnservedNeeds(const std::vector<Needs>& needs) MLC_EXCLUDES(tables_.mutex);
 
  private:
+  WorkerActivity ActivityOf(const std::string& worker, const WorkerInfo& info) const
+      MLC_REQUIRES(tables_.mutex);
   // It has not called for longer than a lease lasts.
   bool IsSilent(const WorkerInfo& info) const;
 

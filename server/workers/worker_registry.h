@@ -26,6 +26,7 @@ struct WorkerInfo {
   Offer offer;
   int64_t called_ms = 0;
   bool draining = false;  // as it reported: it takes no more trials
+  double clock_mhz = 0;   // of its device in its last result; 0: not reported
   int64_t results = 0;
   int64_t failures = 0;
   int64_t refused = 0;

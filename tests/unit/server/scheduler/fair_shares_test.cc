@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace mlc::server {
 namespace {
@@ -33,6 +34,26 @@ TEST(FairSharesTest, UsersShareEquallyHoweverManyJobsTheyHave) {
   int bobs = 0;
   for (int turn = 0; turn < 100; ++turn) bobs += Next(shares) == JobId(100) ? 1 : 0;
   EXPECT_EQ(bobs, 50);
+}
+
+TEST(FairSharesTest, SharesTellWhatEachUserHasHadOfAClass) {
+  FairShares shares;
+  shares.SetWeight("ada", 2);
+  shares.Set(JobId(1), {"ada", 0});
+  shares.Set(JobId(2), {"bob", 0});
+  shares.SetWaiting("cpu", JobId(1), true);
+  shares.SetWaiting("cpu", JobId(2), true);
+  shares.Settle("cpu", JobId(1), shares.Charge("cpu", JobId(1)), 6);
+  const std::map<std::string, std::vector<FairShares::Share>> all = shares.SharesByClass();
+  ASSERT_EQ(all.size(), 1U);
+  const std::vector<FairShares::Share>& users = all.at("cpu");
+  ASSERT_EQ(users.size(), 2U);
+  EXPECT_EQ(users[0].user, "ada");
+  EXPECT_EQ(users[0].weight, 2);
+  EXPECT_EQ(users[0].had_s, 3) << "seconds over weight";
+  EXPECT_EQ(users[0].waiting, 1);
+  EXPECT_EQ(users[1].user, "bob");
+  EXPECT_EQ(users[1].had_s, 0);
 }
 
 TEST(FairSharesTest, WeightsSetTheProportion) {

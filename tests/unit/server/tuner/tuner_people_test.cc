@@ -1,6 +1,7 @@
 // Whose jobs are whose: joining, cancelling, quotas, lists.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/wire/protocol.h"
@@ -22,6 +23,27 @@ TEST_F(TunerTest, ACancelledJobIsCancelledForGoodBeforeTheAnswer) {
   EXPECT_EQ(tuner_->Progress(job)->state(), proto::CANCELLED);
   EXPECT_EQ(Call(Hello())->leases_size(), 0);
   EXPECT_TRUE(tuner_->Cancel(job, Caller::Local()).ok()) << "again changes nothing";
+}
+
+TEST_F(TunerTest, PeopleSeeWhatEachWorkerHoldsAndWhoWaits) {
+  const std::string job = tuner_->Submit(Request(100), Submitter("ada"))->job();
+  int64_t held = 0;
+  while (held == 0) held = Call(Hello())->leases_size();
+  const LiveState live = tuner_->Live();
+  ASSERT_EQ(live.workers.size(), 1U);
+  const WorkerActivity& worker = live.workers.at(Hello().worker());
+  ASSERT_EQ(static_cast<int64_t>(worker.held.size()), std::min<int64_t>(held, 8));
+  EXPECT_EQ(worker.held[0].job, job);
+  EXPECT_LT(worker.use, 0) << "not reported";
+  ASSERT_EQ(live.queues.size(), 1U);
+  const ClassQueue& queue = live.queues[0];
+  ASSERT_EQ(queue.users.size(), 1U);
+  EXPECT_EQ(queue.users[0].user, "ada");
+  for (const WaitingJob& waiting : queue.jobs) {
+    EXPECT_EQ(waiting.job, job);
+    EXPECT_EQ(waiting.owner, "ada");
+    EXPECT_EQ(waiting.leased, held);
+  }
 }
 
 TEST_F(TunerTest, OnlyTheOwnerOrAnAdministratorCancels) {
