@@ -12,17 +12,30 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "server/security/caller.h"
 #include "server/security/open_calls.h"
 
 namespace mlc::server {
 
+// What a caller who does not come through gRPC shows of itself.
+struct Proof {
+  std::string certificate;        // PEM, verified by TLS; empty for none
+  std::vector<std::string> uris;  // of the certificate
+  std::string token_digest;       // TokenDigest of its bearer token; empty for none
+};
+
 class AccessControl {
  public:
   virtual ~AccessControl() = default;
   // Of a call that has passed.
   virtual Caller CallerOf(const grpc::ServerContextBase& context) const = 0;
+  // The same for who comes by another way, at each of its requests: UNAUTHENTICATED for a proof
+  // that is missing, unknown, expired or revoked.
+  virtual Result<Caller> Identify(const Proof& proof) const = 0;
+  // Whether a bearer token can be a proof.
+  virtual bool takes_tokens() const = 0;
   // Runs `end` when the caller of a stream that has passed may no longer make that call ("/package.
   // Service/Method"): a certificate was revoked, a token taken back. See OpenCalls; null where
   // callers cannot be locked out. REQUIRES: the context outlives the result.
@@ -54,6 +67,8 @@ const void* ConnectionOf(const grpc::AuthContext& context);
 class OpenAccess : public AccessControl {
  public:
   Caller CallerOf(const grpc::ServerContextBase&) const override { return Caller::Local(); }
+  Result<Caller> Identify(const Proof&) const override { return Caller::Local(); }
+  bool takes_tokens() const override { return false; }
   std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase&, std::string_view,
                                    OpenCalls::End) const override {
     return nullptr;

@@ -31,14 +31,13 @@ Status Unauthenticated(std::string message) {
   return {StatusCode::kUnauthenticated, std::move(message)};
 }
 
-Result<Caller> CertificateCaller(const grpc::AuthContext& context) {
-  for (const grpc::string_ref& uri : context.FindPropertyValues(kPeerUri)) {
-    const std::string_view text = View(uri);
+Result<Caller> CertificateCaller(const std::vector<std::string>& uris, bool has_certificate) {
+  for (const std::string_view text : uris) {
     if (text.starts_with(kIdentityPrefix)) {
       return ParseIdentity(text.substr(kIdentityPrefix.size()));
     }
   }
-  if (!context.IsPeerAuthenticated()) {
+  if (!has_certificate) {
     return Unauthenticated("who calls? give --tls-cert and --tls-key, or --token-file");
   }
   return Unauthenticated(
@@ -89,7 +88,13 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
       }
     }
     const auto [begin, end] = metadata.equal_range("authorization");
-    if (begin == end) return CertificateCaller(context);
+    if (begin == end) {
+      std::vector<std::string> uris;
+      for (const grpc::string_ref& uri : context.FindPropertyValues(kPeerUri)) {
+        uris.emplace_back(View(uri));
+      }
+      return CertificateCaller(uris, context.IsPeerAuthenticated());
+    }
     const std::string_view value = View(begin->second);
     if (std::next(begin) != end || !value.starts_with(kBearer)) {
       return Unauthenticated("authorization is 'Bearer TOKEN', once");
@@ -97,6 +102,18 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
     if (tokens_ == nullptr) return Unauthenticated("this server takes no tokens");
     return tokens_->Find(value.substr(kBearer.size()), Today(clock_));
   }
+
+  Result<Caller> Identify(const Proof& proof) const {
+    if (revoked_ != nullptr && !proof.certificate.empty()) {
+      MLC_TRY(revoked_->Check(proof.certificate));
+    }
+    if (proof.token_digest.empty()) {
+      return CertificateCaller(proof.uris, !proof.certificate.empty());
+    }
+    if (tokens_ == nullptr) return Unauthenticated("this server takes no tokens");
+    return tokens_->FindDigest(proof.token_digest, Today(clock_));
+  }
+  bool takes_tokens() const { return tokens_ != nullptr; }
 
   std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context, std::string rpc,
                                    OpenCalls::End end) {
@@ -178,6 +195,12 @@ Caller TlsAccessControl::CallerOf(const grpc::ServerContextBase& context) const 
   // Its token or certificate was revoked since the call was admitted.
   return caller.ok() ? *caller : Caller{"revoked", Role::kRead, false};
 }
+
+Result<Caller> TlsAccessControl::Identify(const Proof& proof) const {
+  return processor_->Identify(proof);
+}
+
+bool TlsAccessControl::takes_tokens() const { return processor_->takes_tokens(); }
 
 std::unique_ptr<OpenCall> TlsAccessControl::Follow(const grpc::ServerContextBase& context,
                                                    std::string_view rpc, OpenCalls::End end) const {

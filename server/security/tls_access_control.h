@@ -30,6 +30,8 @@ class TlsAccessControl : public AccessControl {
   ~TlsAccessControl() override;
 
   Caller CallerOf(const grpc::ServerContextBase& context) const override;
+  Result<Caller> Identify(const Proof& proof) const override;
+  bool takes_tokens() const override;
   // What gRPC asks before every call; for ServerCredentials::SetAuthMetadataProcessor.
   std::shared_ptr<grpc::AuthMetadataProcessor> processor() const;
   std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context, std::string_view rpc,

@@ -95,7 +95,13 @@ Result<std::vector<Tokens::Entry>> Tokens::Parse(const std::string& path, const 
 }
 
 Result<Caller> Tokens::Find(std::string_view token, int64_t today) const {
-  const std::string digest = TokenDigest(token);
+  return FindDigest(TokenDigest(token), today);
+}
+
+Result<Caller> Tokens::FindDigest(std::string_view digest, int64_t today) const {
+  if (digest.size() != kDigestLength) {
+    return Status(StatusCode::kUnauthenticated, "the token is unknown, or was revoked");
+  }
   const MutexLock lock(mutex_);
   const Entry* found = nullptr;
   for (const Entry& entry : entries_) {

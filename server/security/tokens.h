@@ -29,6 +29,8 @@ class Tokens {
 
   // UNAUTHENTICATED for an unknown or an expired token. `today` is days since 1970-01-01, UTC.
   Result<Caller> Find(std::string_view token, int64_t today) const;
+  // The same of a token's digest, for those who keep no tokens.
+  Result<Caller> FindDigest(std::string_view digest, int64_t today) const;
   // Looks at the file, which settles (FollowedFile). An error leaves the old tokens in force.
   Status Refresh(transport::Look look);
   // How often the tokens were read.
