@@ -15,7 +15,7 @@ packages=(
   llvm-19-dev libpolly-19-dev liblld-19-dev lld-19 libzstd-dev zlib1g-dev
   libxgboost-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libsqlite3-dev libspdlog-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev
-  libssl-dev openssl prometheus-cpp-dev
+  libssl-dev openssl prometheus-cpp-dev libcpp-httplib-dev
   python3 python3-numpy python3-onnx python3-pip libdeflate0
 )
 test_packages=(

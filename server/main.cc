@@ -52,6 +52,7 @@ struct Flags {
                                            .reflection = true};
   mlc::server::LogOptions messages = {.program = "mlc-server", .file = {}};
   std::string metrics;
+  std::string http;
   std::string timing_lock;
   bool verbose = false;
   int64_t lease_ms = 30'000;
@@ -116,6 +117,7 @@ void AddCommonFlags(CLI::App& app, Flags& flags) {
   app.set_version_flag("--version", mlc::VersionText("mlc-server"));
   app.add_option("--log", flags.log, SettingHelp("log"))->capture_default_str();
   app.add_option("--listen", flags.endpoint.listen, SettingHelp("listen"))->capture_default_str();
+  app.add_option("--http", flags.http, SettingHelp("http"));
   app.add_flag("-v,--verbose", flags.verbose, "more messages");
 }
 
@@ -194,6 +196,7 @@ int Run(const Flags& flags) {
   mlc::server::ServerOptions options;
   options.log = flags.log;
   options.endpoint = flags.endpoint;
+  options.page.listen = flags.http;
   options.snapshots = flags.snapshots;
   options.snapshots.every_ms = flags.snapshot_minutes * 60'000;
   options.tuner.strategy = mlc::server::MakePortfolioStrategy;
@@ -202,7 +205,6 @@ int Run(const Flags& flags) {
   options.tuner.health.canaries = flags.canaries == "on";
   options.tuner.timing_lock = flags.timing_lock;
   mlc::server::LogOptions messages = flags.messages;
-  messages.program = "mlc-server";
   if (flags.verbose) messages.level = "debug";
   const auto made = mlc::server::MakeLogger(messages);
   if (!made.ok()) {

@@ -64,7 +64,17 @@ class RunningServer : public Server {
     snapshots_ = std::make_unique<SnapshotSchedule>(log, std::move(options), logger);
   }
 
+  // REQUIRES: after Serve.
+  Status ServePage(page::PageOptions options) {
+    if (options.listen.empty()) return Status();
+    source_ = page::MakeTunerSource(*tuner_, path_);
+    page_ = MLC_TRY(page::LivePage::Start(std::move(options), *source_, endpoint_->access(),
+                                          logger_, metrics_));
+    return Status();
+  }
+
   std::string address() const override { return endpoint_->address(); }
+  std::string page_url() const override { return page_ == nullptr ? "" : page_->url(); }
   void Reload() override {
     endpoint_->Reload();
     RefreshQuotas(transport::Look::kNow);
@@ -76,6 +86,7 @@ class RunningServer : public Server {
 
   void Stop(int64_t grace_ms) override {
     if (tuner_ == nullptr) return;
+    page_.reset();
     StopTicking();
     snapshots_.reset();
     // First no new connections, then the trials under way end, then the calls.
@@ -167,6 +178,8 @@ class RunningServer : public Server {
   std::unique_ptr<grpc::Service> workers_service_;
   std::unique_ptr<SnapshotSchedule> snapshots_;
   std::unique_ptr<QuotasFile> quotas_;
+  std::unique_ptr<page::PageSource> source_;
+  std::unique_ptr<page::LivePage> page_;
   Mutex tick_mutex_;
   CondVar tick_wake_;
   bool stopping_ MLC_GUARDED_BY(tick_mutex_) = false;
@@ -190,12 +203,17 @@ Result<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
       }));
   options.endpoint.clock = options.tuner.clock;
   options.snapshots.clock = options.tuner.clock;
+  options.page.clock = options.tuner.clock;
+  options.page.tls = options.endpoint.tls;
+  options.page.insecure_listen = options.endpoint.insecure_listen;
+  options.page.read_only = options.endpoint.listen.starts_with("unix:");
   auto endpoint =
       MLC_TRY(Endpoint::Open(std::move(options.endpoint), logger, options.tuner.metrics));
   auto server = std::make_unique<RunningServer>(options.log, std::move(log), std::move(endpoint),
                                                 std::move(options.tuner));
   server->FollowQuotas(std::move(quotas));
   MLC_TRY(server->Serve());
+  MLC_TRY(server->ServePage(std::move(options.page)));
   server->PublishSnapshots(options.log, std::move(options.snapshots), logger);
   return std::unique_ptr<Server>(std::move(server));
 }

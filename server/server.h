@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "server/api/endpoint.h"
+#include "server/page/live_page.h"
 #include "server/snapshot_schedule.h"
 #include "server/tuner/tuner.h"
 
@@ -19,6 +20,9 @@ struct ServerOptions {
   TunerOptions tuner;         // its clock is the clock of all parts
   std::string quotas;         // file of quotas, which is followed; instead of those in `tuner`
   SnapshotOptions snapshots;  // for builds that ask; none by default
+  // For browsers; none by default. TLS, tokens and the clock are those of the endpoint; behind a
+  // Unix socket it is read-only, because a port has no folder that protects it.
+  page::PageOptions page;
 };
 
 class Server {
@@ -29,6 +33,8 @@ class Server {
 
   // What workers and clients connect to.
   virtual std::string address() const = 0;
+  // Where browsers connect to; empty without a page.
+  virtual std::string page_url() const = 0;
   // Reads certificates, tokens, revocations and quotas again.
   virtual void Reload() = 0;
   // For the fleet, which starts and stops workers; until Stop.

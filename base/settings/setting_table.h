@@ -71,6 +71,8 @@ inline constexpr Setting kRows[] = {
     Own("device", K::kNumber, kRun, "GPU of a library for GPUs, as the driver counts"),
     Own("log", K::kPath, kServer, "tuning log, created if missing"),
     Own("listen", K::kText, kServer, "unix:PATH or HOST:PORT; port 0 picks one"),
+    Own("http", K::kText, kServer,
+        "HOST:PORT of a page for browsers, with the TLS and tokens of the calls; none if empty"),
     Own("tls-cert", K::kPath, kServer, "PEM certificate of this server, with its chain")
         .YieldsTo("tls-key"),
     Own("tls-key", K::kPath, kServer, "PEM key of --tls-cert").YieldsTo("tls-cert"),

@@ -124,16 +124,20 @@ Markup AdviceSection(const TuningData& data, const std::vector<size_t>& order) {
                               rows));
 }
 
-std::string TuningPage(const TuningData& data) {
+Markup TuningBody(const TuningData& data) {
   const std::vector<size_t> order = TaskOrder(data);
-  Markup body = Header(data) + Facts(data) + VariantsTable(data);
+  Markup body = Facts(data) + VariantsTable(data);
   body += LatencySection(data);
   body += SharesSection(data, order);
   body += AdviceSection(data, order);
   body += RooflineSection(data, order);
   body += TasksSection(data, order);
   body += MachineSection(data);
-  return PageText("Tuning of " + data.job.label, body);
+  return body;
+}
+
+std::string TuningPage(const TuningData& data) {
+  return PageText("Tuning of " + data.job.label, Header(data) + TuningBody(data));
 }
 
 }  // namespace mlc::report

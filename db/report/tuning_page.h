@@ -11,6 +11,8 @@
 namespace mlc::report {
 
 std::string TuningPage(const TuningData& data);
+// The same below its heading, for a page around it.
+html::Markup TuningBody(const TuningData& data);
 
 // The parts of the page, in its order. Tasks are numbered from 1 in `order`, which are indices of
 // data.tasks.

@@ -138,7 +138,7 @@ ALLOWED = {
     "proto": "",
     "server": (
         "base base/machine base/process base/rpc base/settings db/snapshot db/sqlite server/api server/fleet "
-        "server/jobs server/logging server/metrics server/search server/tuner"),
+        "server/jobs server/logging server/metrics server/page server/search server/tuner"),
     "server/api": (
         "base base/rpc base/tls base/wire proto server/jobs server/metrics server/security server/tuner server/workers"),
     "server/fleet": "base base/process server/scheduler",
@@ -147,6 +147,9 @@ ALLOWED = {
         "costmodel/history db server/search server/security"),
     "server/logging": "base",
     "server/metrics": "base",
+    "server/page": (
+        "base base/html base/rpc base/tls compiler/target db/report proto server/api server/metrics server/security "
+        "server/state server/tuner server/workers"),
     "server/scheduler": "base",
     "server/search": "base compiler/graph compiler/schedule/space compiler/target costmodel db",
     "server/security": "base base/tls server/metrics",
@@ -222,6 +225,7 @@ KNOWN_CYCLES = {}
 VENDORS = {
     r"[<\"](llvm|lld)/": {"compiler/codegen", "compiler/build", "compiler/package"},
     r"<sqlite3\.h>": {"db/sqlite"},
+    r"<httplib\.h>": {"server/page"},
     r"<xgboost/": {"costmodel"},
     r"<prometheus/": {"server/metrics"},
     r"<(grpc|grpcpp)/": {"base/rpc", "base/tls", "base/wire", "server/api", "server/security",
