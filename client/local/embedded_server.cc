@@ -68,6 +68,8 @@ Status EmbeddedServer::StartServer() {
   server::ServerOptions server;
   server.log = options_.log;
   server.endpoint.listen = "unix:" + folder_.path() + "/server";
+  server.page.listen = options_.page;
+  server.page.flag = "--page";
   server.tuner.strategy = options_.strategy;
   // Other models' interrupted jobs wait for their own mlc-tune.
   server.tuner.resume_jobs = false;

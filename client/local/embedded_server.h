@@ -21,6 +21,7 @@ struct EmbeddedOptions {
   std::string device = "cpu";  // what mlc-worker --target takes
   std::string cuda_home;
   std::string cubin_cache;
+  std::string page;  // HOST:PORT of the live page, which changes nothing; empty: none
   bool verbose = false;
   bool allow_user_kernels = false;  // as mlc-worker takes it
   server::StrategyFactory strategy;
@@ -36,6 +37,7 @@ class EmbeddedServer {
   ~EmbeddedServer();
 
   std::string address() const { return server_->address(); }
+  std::string page_url() const { return server_->page_url(); }
   // Restarts the worker if it has ended. `trials`: trials that were made so far. UNAVAILABLE,
   // beginning with what to do, if a restart would not help: the worker refuses to run, ends twice
   // in the same way without a trial in between, or ends too often.

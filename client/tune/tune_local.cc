@@ -72,10 +72,11 @@ Result<ExitCode> TuneLocal(const TuneSession& session) {
   const backend::Backend& backend = backend::BackendOf(target);
   if (const auto* cpu = target.As<target::CpuTarget>()) SayPlaces(options, cpu->threads);
   const std::stop_token stop = session.interrupt.Keep();
-  const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(
-      EmbeddedServer::Start({options.log, options.worker, ThreadsOf(options),
-                             std::string(backend.name), options.cuda_home, options.cubin_cache,
-                             options.verbose, options.is_raw(), server::MakePortfolioStrategy}));
+  const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(EmbeddedServer::Start(
+      {options.log, options.worker, ThreadsOf(options), std::string(backend.name),
+       options.cuda_home, options.cubin_cache, options.page, options.verbose, options.is_raw(),
+       server::MakePortfolioStrategy}));
+  if (!options.page.empty()) std::cerr << "page: " << embedded->page_url() << "\n";
   TunerClient client = MLC_TRY(TunerClient::Connect({embedded->address(), {}, {}, {}}));
   const proto::SubmitJobReply job = MLC_TRY(Submit(client, tune));
   if (options.resume && !job.resumed()) std::cerr << "nothing to resume: starting anew\n";

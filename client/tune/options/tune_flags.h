@@ -102,6 +102,11 @@ inline constexpr std::tuple kTuneFlags{
     Flag{&O::report, "--report", G::kOutput,
          "without --server: write a report of the job to this HTML file at the end"}
         .Repeated(R::kAgain),
+    Flag{&O::page, "--page", G::kOutput,
+         "without --server: HOST:PORT of this machine for a page that shows the progress to "
+         "browsers; port 0 picks one"}
+        .Excludes("--server")
+        .Repeated(R::kAgain),
     Flag{&O::verbose, "-v,--verbose", G::kOutput, "messages of server and worker"},
     Flag{&O::priority, "--priority", G::kServer,
          "among your own jobs, the higher goes first, -100 to 100"}

@@ -47,6 +47,7 @@ struct TuneOptions {
   int threads = 0;  // 0: all usable CPUs
   std::string log = "tuning.db";
   std::string report;                 // HTML file to write at the end; empty: none
+  std::string page;                   // HOST:PORT of the live page; empty: none
   std::string server;                 // empty: embedded
   transport::ChannelOptions channel;  // how to reach it; without the address
   std::vector<std::string> dims;

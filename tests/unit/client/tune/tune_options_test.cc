@@ -231,7 +231,8 @@ TEST(TuneOptionsTest, EachFlagOfTheTableIsReadAndGoesWhereItsRowSays) {
     const std::string name = LongName(flag.info);
     std::vector<std::string> words;
     // Only an embedded server has a log to report on, and a dry run asks none.
-    const bool is_local = name == "--server" || name == "--report" || name == "--dry-run";
+    const bool is_local =
+        name == "--server" || name == "--report" || name == "--page" || name == "--dry-run";
     if (!is_local) words = {"--server", "lab"};
     // They need each other, and go without a model.
     const bool of_kernel = flag.info.group == FlagGroup::kKernel;
