@@ -4,6 +4,7 @@
 #   deploy/setup.sh [PRESET[:TARGET,...]]...     presets of CMakePresets.json, with what to build of each; default: all of release
 #   deploy/setup.sh --programs                   the programs of the preset release alone, with the packages that these need
 #   deploy/setup.sh --packages-only              installs the Debian packages and ends, for images of build machines
+#   deploy/setup.sh --browser                    installs Chromium (400 MB) for the test of the server's page, which is else skipped
 # Safe to run again: packages that are there stay, and only what changed is rebuilt.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -25,6 +26,7 @@ test_packages=(
   python3-grpcio libfaketime iproute2 iptables
   slurm-wlm slurm-wlm-basic-plugins munge
 )
+browser_packages=(chromium chromium-driver python3-selenium)
 
 install_packages() {
   local missing=() package
@@ -122,6 +124,13 @@ if [[ ${1:-} == --programs ]]; then
   # Where there is no GPU, only tests need the compiler.
   if [[ -e /dev/nvidiactl ]]; then step "Find a CUDA compiler" fetch_cuda; fi
   step "Build (programs)" build release programs -DMLC_BUILD_TESTS=OFF
+  exit 0
+fi
+if [[ ${1:-} == --browser ]]; then
+  packages=("${browser_packages[@]}")
+  step "Install a browser" install_packages
+  # It finds what keeps people from using a page.
+  step "Find tools of the test" fetch_python axe_core_python 'axe-core-python==0.1.0'
   exit 0
 fi
 packages+=("${test_packages[@]}")
