@@ -139,6 +139,24 @@ def alert_problems(yaml, source):
     for name in known:
         if name not in documented:
             yield f"docs/reference/metrics.md lacks {name}"
+    yield from dashboard_problems(known, source)
+
+
+def dashboard_problems(known, source):
+    """Every panel of the dashboard asks for what the server counts."""
+    panels = json.loads((source / "deploy/grafana/mlc-server.json").read_text())["panels"]
+    asked = 0
+    for panel in panels:
+        for target in panel["targets"]:
+            names = re.findall(r"\bmlc_[a-z_]+", target["expr"])
+            asked += len(names)
+            if not names:
+                yield f"mlc-server.json: '{panel['title']}' asks for nothing"
+            for name in names:
+                if not known & {name, name.removesuffix("_bucket"), name.removesuffix("_sum")}:
+                    yield f"mlc-server.json: '{panel['title']}' uses {name}, which the server does not count"
+    if asked < 20:
+        yield f"only {asked} metrics were found in mlc-server.json: this test reads it wrongly"
 
 
 def unit_problems(source):
