@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 import warnings
@@ -99,7 +100,10 @@ def key(
     which counts by its size and time.
     """
     digest = hashlib.sha256()
-    for part in (FORMAT, _compiler(), _machine(), _settings(), *options):
+    settings = _settings()
+    if not log and (set_log := re.search(r'^log = "(.+?)"', settings, re.M)):
+        log = set_log[1]
+    for part in (FORMAT, _compiler(), _machine(), settings, *options):
         _add(digest, part.encode("utf-8", "surrogateescape"))
     _add(digest, model)
     base = os.path.realpath(beside)
@@ -121,11 +125,13 @@ def _own(path: str) -> None:
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         os.makedirs(path, mode=0o700, exist_ok=True)
-        folders = [(one, os.stat(one)) for one in (os.path.dirname(path), path)]
+        # The programs make the folder above, with the rights that the user's umask leaves.
+        folders = [(os.path.dirname(path), 0o002), (path, 0o022)]
+        abouts = [(one, os.stat(one), others) for one, others in folders]
     except OSError as error:
         raise CacheError(f"cannot make the folder {path}: {error.strerror}") from error
-    for one, about in folders:
-        if about.st_uid != os.geteuid() or about.st_mode & 0o022:
+    for one, about, others in abouts:
+        if about.st_uid != os.geteuid() or about.st_mode & others:
             raise CacheError(f"other users can write the folder {one}")
     if not os.access(path, os.W_OK | os.X_OK):
         raise CacheError(f"the folder {path} cannot be written")

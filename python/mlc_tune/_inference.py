@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import mmap
+import hashlib
 import os
 import threading
 import warnings
@@ -69,40 +69,43 @@ def _node_arg(info: ValueInfo) -> NodeArg:
 
 
 class _Source:
-    """The model: its bytes, its file if it has one, and what they say."""
+    """The model: its bytes or its file, and what it says. A file is read again for new sizes."""
 
     def __init__(self, model: Model) -> None:
         self.path: Optional[str] = None
         if isinstance(model, (str, os.PathLike)):
             self.path = os.fspath(model)
-            try:
-                with open(self.path, "rb") as file:
-                    if os.fstat(file.fileno()).st_size == 0:
-                        raise DataError(f"the model file '{self.path}' is empty")
-                    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            except (OSError, ValueError) as error:
-                if isinstance(error, DataError):
-                    raise
-                why = getattr(error, "strerror", None) or error
-                raise DataError(f"cannot open the model file '{self.path}': {why}") from error
-            self.data: Union[bytes, memoryview] = memoryview(mapped)
         elif isinstance(model, (bytes, bytearray, memoryview)):
-            self.data = bytes(model)
+            self._data = bytes(model)
         elif hasattr(model, "SerializeToString"):
-            self.data = model.SerializeToString()
+            self._data = model.SerializeToString()
         else:
             raise UsageError(
                 f"a model is a path, bytes or an onnx.ModelProto, not a {type(model).__name__}"
             )
-        self.file: OnnxFile = _onnx_file.read(self.data)
+        self.file: OnnxFile = _onnx_file.read(self.read())
+
+    def read(self) -> bytes:
+        if self.path is None:
+            return self._data
+        try:
+            with open(self.path, "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise DataError(
+                f"cannot open the model file '{self.path}': {error.strerror}"
+            ) from error
 
     def key(self, options: Sequence[str], log: str) -> str:
         beside = os.path.dirname(os.path.abspath(self.path)) if self.path else os.getcwd()
         external = self.file.external if self.path else set()
-        return _cache.key(self.data, beside, external, options, log)
+        return _cache.key(self.read(), beside, external, options, log)
 
     def compile(self, options: Sequence[str], folder: str) -> None:
-        run_compile(self.path if self.path else self.data, options, folder)
+        before = hashlib.sha256(self.read()).digest()
+        run_compile(self._data if self.path is None else self.path, options, folder)
+        if hashlib.sha256(self.read()).digest() != before:
+            raise DataError(f"the model file '{self.path}' changed while it was compiled")
 
 
 class InferenceSession:

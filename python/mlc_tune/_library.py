@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from . import _forks
 from ._arguments import Array, Arrays, Outputs
-from ._errors import DataError, UsageError
+from ._errors import DataError, UnavailableError, UsageError
 from ._model import OpenModel
 from ._programs import PathLike
 from ._session import Session
@@ -95,9 +95,15 @@ class Library:
         if self._process != _forks.generation:
             session = self._after_fork()
         try:
-            return session.call(arrays, named, out, stream)
-        finally:
+            outputs = session.call(arrays, named, out, stream)
+        except UnavailableError:  # a GPU failed: the session is of no more use
+            session.close()
+            raise
+        except BaseException:
             idle.append(session)
+            raise
+        idle.append(session)
+        return outputs
 
     def _after_fork(self) -> Session:
         """The threads of sessions are in the parent alone: this process takes new ones."""

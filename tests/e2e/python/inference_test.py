@@ -12,6 +12,7 @@ import sys
 import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 import place
 from small_models import (
@@ -26,7 +27,7 @@ from small_models import (
 
 import mlc_tune
 import mlc_tune.onnxruntime as ort
-from mlc_tune import _cache
+from mlc_tune import _cache, _inference
 
 RNG = np.random.default_rng(11)
 ONE_THREAD = ort.SessionOptions()
@@ -228,6 +229,43 @@ class InferenceTest(PackageTest):
             wanted = factor * expected_product(self.x)
             self.assert_close(session.run(None, {"x": self.x})[0], wanted)
         self.assertEqual(len(self.entries()), 5)
+
+    def test_a_log_counts_with_its_content(self):
+        log = self.folder + "/tuning.db"
+        tune = {"trials": 2, "log": log, "target": "cpu", "threads": 1, "progress": False}
+        mlc_tune.tune(self.path, **tune)
+        for _ in range(3):
+            ort.InferenceSession(self.path, ONE_THREAD, log=log)
+        self.assertEqual(len(self.entries()), 1)
+        with mock.patch.dict(os.environ, MLC_LOG=log):
+            for _ in range(2):
+                ort.InferenceSession(self.path, ONE_THREAD)
+            self.assertEqual(len(self.entries()), 2)
+            mlc_tune.tune(two_by_two(), **tune)
+            ort.InferenceSession(self.path, ONE_THREAD)
+            self.assertEqual(len(self.entries()), 3)
+
+    def test_a_model_file_that_changes_is_seen(self):
+        file = pathlib.Path(self.path)
+        whole = product(rows="batch").SerializeToString()
+        file.write_bytes(whole)
+        session = ort.InferenceSession(self.path, ONE_THREAD)
+        self.assert_close(session.run(None, {"x": self.x})[0], expected_product(self.x))
+        file.write_bytes(whole[:20])
+        self.assert_close(session.run(None, {"x": self.x})[0], expected_product(self.x))
+        with self.assertRaises(mlc_tune.DataError):
+            session.run(None, {"x": self.x[:1]})
+
+        compile_model = _inference.run_compile
+
+        def overtaken(model, *arguments):
+            compile_model(model, *arguments)
+            file.write_bytes(two_by_two().SerializeToString())
+
+        file.write_bytes(product(rows=3).SerializeToString())
+        with mock.patch.object(_inference, "run_compile", overtaken):
+            with self.assertRaisesRegex(mlc_tune.DataError, "changed while it was compiled"):
+                ort.InferenceSession(self.path, ONE_THREAD)
 
     def test_a_damaged_library_is_compiled_again(self):
         ort.InferenceSession(self.path, ONE_THREAD)

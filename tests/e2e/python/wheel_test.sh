@@ -18,7 +18,10 @@ $python -B -c "$pure" "$source/python/backend" "$work/first"
 $python -B -c "$pure" "$work/python/backend" "$work/second"
 cmp "$work/first"/*.whl "$work/second"/*.whl || fail "two wheels of the same files differ"
 
-"$source/deploy/wheel.sh" --build "$build" "$work/dist"
+code=0
+"$source/deploy/wheel.sh" --build "$build" "$work/dist" || code=$?
+((code != 78)) || skip "the programs need a newer C library than the wheel's: it is made on Debian 12"
+((code == 0)) || fail "wheel.sh ended with $code"
 wheel=$(echo "$work"/dist/mlc_tune-*-py3-none-manylinux_2_36_x86_64.whl)
 size=$(stat -c %s "$wheel")
 ((size <= limit)) || fail "the wheel has $size bytes, more than $limit"
