@@ -1,134 +1,67 @@
 #include "compiler/graph/passes/recognize_attention.h"
 
-#include <numeric>
+#include <utility>
 
+#include "compiler/graph/passes/attention_operands.h"
+#include "compiler/graph/passes/attention_walk.h"
+#include "compiler/graph/passes/grouped_heads.h"
+#include "compiler/graph/passes/regroup.h"
 #include "compiler/graph/passes/rewrite.h"
-#include "compiler/graph/passes/simplify.h"
 
 namespace mlc::graph {
 
 namespace {
 
-struct Scores {
-  ValueId q = kNoValue;
-  ValueId k_transposed = kNoValue;
-  ValueId mask = kNoValue;
-  double scale = 1;
-};
-
-// Strips a multiplication by a number.
-ValueId StripScale(const Graph& graph, ValueId id, double& scale) {
-  while (IsScalarOp(graph, id, ScalarOp::kMul)) {
-    const Value& product = graph[id];
-    const std::optional<double> factor = SplatOf(graph, product.operands[1]);
-    if (!factor || graph[product.operands[0]].type.dims != product.type.dims) break;
-    scale *= *factor;
-    id = product.operands[0];
-  }
-  return id;
+ValueId ZeroHidden(Graph& graph, ValueId hidden, ValueId x) {
+  if (hidden == kNoValue) return x;
+  return SimplifiedPointwise(graph, ScalarOp::kSelect,
+                             {hidden, graph.Splat(graph[x].type.dtype, 0), x});
 }
 
-bool IsOnlyRead(const Rewriter& rewriter, ValueId id) { return rewriter.Uses(id) == 1; }
-
-// True if `candidate` can be the scores and not the mask: a product, scaled or not.
-bool LooksLikeScores(const Graph& graph, ValueId candidate) {
-  double ignored = 1;
-  return IsOp(graph, StripScale(graph, candidate, ignored), Op::kMatMul);
-}
-
-// The additive mask of select(condition, scores, very negative).
-std::optional<ValueId> MaskOfSelect(Graph& graph, const Value& select) {
-  constexpr double kVeryNegative = -1e9;
-  const std::optional<double> otherwise = SplatOf(graph, select.operands[2]);
-  if (!otherwise || !(*otherwise <= kVeryNegative)) return std::nullopt;
-  const DType dtype = select.type.dtype;
-  return AddPointwise(graph, ScalarOp::kSelect,
-                      {select.operands[0], graph.Splat(dtype, 0), graph.Splat(dtype, *otherwise)});
-}
-
-std::optional<Scores> MatchScores(Rewriter& rewriter, ValueId id) {
+// The node that replaces the product with the values; null, and a reason if it is like attention.
+std::optional<ValueId> Attend(Rewriter& rewriter, const Value& node, std::string& reason) {
   Graph& graph = rewriter.out();
-  Scores scores;
-  if (!IsOnlyRead(rewriter, id)) return std::nullopt;
-  const std::vector<int64_t> dims = graph[id].type.dims;
-  if (IsScalarOp(graph, id, ScalarOp::kAdd)) {
-    const Value& add = graph[id];
-    const size_t which = LooksLikeScores(graph, add.operands[0]) ? 0 : 1;
-    scores.mask = add.operands[1 - which];
-    id = add.operands[which];
-  } else if (IsScalarOp(graph, id, ScalarOp::kSelect)) {
-    const Value select = graph[id];
-    const std::optional<ValueId> mask = MaskOfSelect(graph, select);
-    if (!mask) return std::nullopt;
-    scores.mask = *mask;
-    id = select.operands[1];
-  }
-  if (graph[id].type.dims != dims || !IsOnlyRead(rewriter, id)) return std::nullopt;
-  id = StripScale(graph, id, scores.scale);
-  if (!IsOp(graph, id, Op::kMatMul) || !IsOnlyRead(rewriter, id)) return std::nullopt;
-  scores.q = StripScale(graph, graph[id].operands[0], scores.scale);
-  scores.k_transposed = StripScale(graph, graph[id].operands[1], scores.scale);
-  return scores;
-}
-
-// Rank 3 becomes rank 4 with one batch.
-ValueId WithBatch(Graph& graph, ValueId x) {
-  std::vector<int64_t> dims = graph[x].type.dims;
-  if (dims.size() == 4) return x;
-  dims.insert(dims.begin(), 1);
-  Value reshape;
-  reshape.op = Op::kReshape;
-  reshape.operands = {x};
-  reshape.type = {graph[x].type.dtype, dims, {}};
-  return AddSimplified(graph, std::move(reshape));
-}
-
-ValueId SwapLastTwo(Graph& graph, ValueId x) {
-  std::vector<int64_t> perm(static_cast<size_t>(graph[x].type.rank()));
-  std::iota(perm.begin(), perm.end(), 0);
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  Value transpose;
-  transpose.op = Op::kTranspose;
-  transpose.operands = {x};
-  transpose.attrs["perm"] = std::move(perm);
-  return AddSimplified(graph, std::move(transpose));
-}
-
-bool SameLeading(const Graph& graph, ValueId a, ValueId b) {
-  const std::vector<int64_t>& x = graph[a].type.dims;
-  const std::vector<int64_t>& y = graph[b].type.dims;
-  return x.size() == y.size() && std::equal(x.begin(), x.end() - 2, y.begin());
-}
-
-ValueId VisitAttention(Rewriter& rewriter, const Value& node) {
-  Graph& graph = rewriter.out();
-  const int rank = node.type.rank();
-  if (node.op != Op::kMatMul || rank < 3 || rank > 4 || !IsFloat(node.type.dtype)) {
-    return graph.Add(node);
-  }
-  const ValueId weights = node.operands[0], v = node.operands[1];
-  if (!IsOp(graph, weights, Op::kSoftmax) || graph[weights].Int("axis") != rank - 1 ||
-      !IsOnlyRead(rewriter, weights)) {
-    return graph.Add(node);
-  }
-  const std::optional<Scores> scores = MatchScores(rewriter, graph[weights].operands[0]);
-  if (!scores || graph[scores->q].type.rank() != rank ||
-      !SameLeading(graph, scores->q, scores->k_transposed) || !SameLeading(graph, scores->q, v)) {
-    return graph.Add(node);
-  }
+  const AttentionSearch search = FindAttention(rewriter, graph, node);
+  reason = search.reason;
+  if (!search.found) return std::nullopt;
+  const std::optional<AttentionOperands> built = BuildOperands(graph, search.match, reason);
+  if (!built) return std::nullopt;
   Value attention;
   attention.op = Op::kAttention;
-  attention.operands = {WithBatch(graph, scores->q),
-                        WithBatch(graph, SwapLastTwo(graph, scores->k_transposed)),
-                        WithBatch(graph, v)};
-  // A mask of rank 3 broadcasts to the scores of rank 4 as it is.
-  if (scores->mask != kNoValue) attention.operands.push_back(scores->mask);
-  attention.attrs["scale"] = scores->scale;
-  return AddReshape(graph, AddNode(graph, std::move(attention)), node.type.dims);
+  attention.operands = {built->q, built->k, built->v};
+  if (built->mask != kNoValue) attention.operands.push_back(built->mask);
+  attention.attrs["scale"] = built->scale;
+  ValueId result = AddAttention(graph, std::move(attention));
+  result = ZeroHidden(graph, built->hidden, result);
+  if (!search.match.transposed) return SimplifiedReshape(graph, result, node.type.dims);
+  return SimplifiedReshape(graph, SwapLastTwo(graph, result), node.type.dims);
+}
+
+ValueId Visit(Rewriter& rewriter, const Value& node) {
+  if (node.op == Op::kAttention) return AddAttention(rewriter.out(), node);
+  std::string reason;
+  if (node.op == Op::kMatMul) {
+    if (const std::optional<ValueId> attention = Attend(rewriter, node, reason)) return *attention;
+  }
+  return rewriter.out().Add(node);
 }
 
 }  // namespace
 
-Result<bool> RecognizeAttention(Graph& graph) { return Rewriter::Run(graph, VisitAttention); }
+Result<bool> RecognizeAttention(Graph& graph) { return Rewriter::Run(graph, Visit); }
+
+std::vector<std::string> UnfusedAttention(const Graph& graph) {
+  std::vector<std::string> notes;
+  Graph copy = graph;
+  Rewriter::Run(copy, [&](Rewriter& rewriter, const Value& node) {
+    std::string reason;
+    if (node.op == Op::kMatMul && !Attend(rewriter, node, reason) && !reason.empty()) {
+      const std::string name = node.name.empty() ? "attention" : "attention '" + node.name + "'";
+      notes.push_back(name + " is not fused: " + reason);
+    }
+    return rewriter.out().Add(node);
+  });
+  return notes;
+}
 
 }  // namespace mlc::graph

@@ -1,0 +1,15 @@
+// Attention whose heads of keys and values serve several heads of queries each. Exporters repeat
+// such keys and values in memory; here they are read in place. Not thread-safe, as Graph.
+#pragma once
+
+#include "compiler/graph/graph.h"
+
+namespace mlc::graph {
+
+// Adds an attention node, whose type need not be set, and gives its result of shape [batch, heads,
+// queries, width]. Where keys and values are repeated for groups of heads, the node attends in
+// groups: one query of each head of a group makes the rows of a matrix, or a group is one batch
+// whose heads share their keys.
+ValueId AddAttention(Graph& graph, Value attention);
+
+}  // namespace mlc::graph
