@@ -262,6 +262,9 @@ Result<ExitCode> Compile(const CompileOptions& options) {
   front::Model model = MLC_TRY(front::ReadModel(options.model, import));
   graph::Program program = MLC_TRY(front::CompileModel(model, front, &trace));
   const Compilation compilation{options, model, front, target};
+  for (const std::string& note : trace.Notes()) {
+    std::fprintf(stderr, "mlc-compile: note: %s\n", note.c_str());
+  }
   if (options.verbose) PrintTrace(trace);
   if (!options.emit.empty()) {
     return Emit(compilation, MLC_TRY(ParseStage(options.emit)), source, std::move(program), trace);

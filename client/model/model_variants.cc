@@ -80,6 +80,7 @@ Result<ModelTasks> TasksOfModel(const front::Model& model, const front::FrontOpt
   front::PassTrace trace;
   // The tasks alone: a program may hold weights of its own.
   std::vector<graph::Task> tasks = MLC_TRY(front::CompileModel(model, options, &trace)).tasks;
+  all.notes = trace.Notes();
   for (const ModelVariant& variant : VariantsOf(trace, target)) {
     if (!all.variants.empty()) {
       tasks = MLC_TRY(front::CompileModel(model, OptionsFor(options, variant))).tasks;

@@ -95,6 +95,7 @@ std::string DryRunText(const DryRunResult& result) {
   std::string text = result.model + ": operator set " + std::to_string(result.survey.opset) +
                      ", for " + result.target + "\noperators:\n" + OperatorsText(result.survey);
   if (!result.tasks.tasks.empty()) text += TasksText(result);
+  for (const std::string& note : result.tasks.notes) text += "note: " + note + "\n";
   if (!result.CanBeTuned()) {
     return text + ObstaclesText(result) + "The model cannot be tuned as it is.\n";
   }
@@ -128,6 +129,7 @@ std::string DryRunJson(const DryRunResult& result) {
                              {"flops", task.flops},
                              {"min_bytes", task.min_bytes}});
   }
+  json["notes"] = result.tasks.notes;
   json["trials"] = result.trials;
   json["seconds"] = result.seconds;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -68,7 +68,7 @@ graph::PhysicalOptions PhysicalPart(const FrontOptions& options, PassTrace* trac
                                         const graph::Graph& graph) {
     if (trace != nullptr) {
       trace->entries.push_back(
-          {std::string(report.pass), report.changed, report.milliseconds, graph.size()});
+          {std::string(report.pass), report.changed, report.milliseconds, graph.size(), {}});
     }
     if (IsWanted(options, report.pass)) options.print(report.pass, graph);
   };
@@ -86,13 +86,21 @@ Status RunOptional(std::string_view name, graph::Graph& graph, const FrontOption
   }
   if (trace != nullptr) {
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    trace->entries.push_back({std::string(name), changed, took.count(), graph.size()});
+    trace->entries.push_back({std::string(name), changed, took.count(), graph.size(), {}});
   }
   if (IsWanted(options, name)) options.print(name, graph);
   return {};
 }
 
 }  // namespace
+
+std::vector<std::string> PassTrace::Notes() const {
+  std::vector<std::string> notes;
+  for (const Entry& entry : entries) {
+    notes.insert(notes.end(), entry.notes.begin(), entry.notes.end());
+  }
+  return notes;
+}
 
 FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
   const backend::Backend& backend = backend::BackendOf(target);
@@ -122,8 +130,8 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
       MLC_TRY(graph::RunPasses(graph, LogicalOptions(options)));
   if (trace != nullptr) {
     for (const graph::PassReport& report : reports) {
-      trace->entries.push_back(
-          {std::string(report.name), report.changed, report.milliseconds, report.values_after});
+      trace->entries.push_back({std::string(report.name), report.changed, report.milliseconds,
+                                report.values_after, report.notes});
     }
   }
   MLC_TRY(RunOptional(kPrecision, graph, options, trace, [&](graph::Graph& at) {

@@ -30,7 +30,7 @@ constexpr std::array<Pass, 16> kPasses = {{
     kCse,
     {"recognize_norms", "layer norm and softmax are single nodes", RecognizeNorms},
     {kSpreadNorms, "norms of images keep their dimensions", SpreadNorms},
-    {"recognize_attention", "attention is a single node", RecognizeAttention},
+    {"recognize_attention", "attention is a single node", RecognizeAttention, UnfusedAttention},
     {"fold_scale", "per-channel factors are part of the weights", FoldScale},
     {"canonicalize_matmul", "products with one matrix have rank 2", CanonicalizeMatMul},
     kCse,
@@ -80,6 +80,7 @@ Result<std::vector<PassReport>> RunPasses(Graph& graph, const PassOptions& optio
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     report.changed = *changed;
     report.values_after = graph.size();
+    if (pass.left_alone != nullptr) report.notes = pass.left_alone(graph);
     reports.push_back(report);
     if (options.verify) {
       if (const Status status = graph.Verify(); !status.ok()) {

@@ -77,6 +77,15 @@ TEST(DryRunReportTest, NamesEveryObstacleWithItsSupportedForm) {
   EXPECT_EQ(json["unchecked_nodes"], 1);
 }
 
+TEST(DryRunReportTest, SaysWhatTheCompilerLeftAlone) {
+  DryRunResult result = Tunable();
+  result.tasks.notes = {"attention 'y' is not fused: its scores have other readers"};
+  EXPECT_THAT(DryRunText(result),
+              HasSubstr("note: attention 'y' is not fused: its scores have other readers\n128"));
+  EXPECT_EQ(nlohmann::json::parse(DryRunJson(result))["notes"][0], result.tasks.notes[0]);
+  EXPECT_TRUE(result.CanBeTuned());
+}
+
 TEST(DryRunReportTest, ATaskWithoutAFamilyCannotBeTuned) {
   DryRunResult result = Tunable();
   result.without_kernel = {"conv 3x3"};
