@@ -38,7 +38,7 @@ struct ModelTask {
 struct ModelTasks {
   std::vector<std::string> variants;  // names; one at least
   std::vector<ModelTask> tasks;
-  std::vector<std::string> notes;  // of the compiler, on the usual variant; a line each
+  std::vector<std::string> notes = {};  // of the compiler, on the usual variant; a line each
 
   void Add(const std::string& variant, const std::vector<graph::Task>& its_tasks);
 };

@@ -43,8 +43,9 @@ struct PassTrace {
     std::string pass;
     bool changed = false;  // physical passes before the cut into tasks always rewrite
     double milliseconds = 0;
-    int values = 0;                  // in the graph afterwards
-    std::vector<std::string> notes;  // what the pass left alone, and why, for people; a line each
+    int values = 0;  // in the graph afterwards
+    std::vector<std::string> notes =
+        {};  // what the pass left alone, and why, for people; a line each
   };
   std::vector<Entry> entries;
 

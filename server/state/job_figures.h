@@ -31,7 +31,7 @@ TaskInfo InfoOf(const graph::Workload& workload, const std::string& label, std::
 struct ModelInfo {
   std::vector<TaskInfo> tasks;
   std::vector<std::string> variants = {""};  // names, the usual one first; a lone one has none
-  std::vector<std::string> notes;            // of the compiler; none of a submitted job
+  std::vector<std::string> notes = {};       // of the compiler; none of a submitted job
 };
 // The model of a submitted job. DATA_LOSS if the description cannot be read.
 Result<ModelInfo> InfoOf(const proto::JobDescription& description);

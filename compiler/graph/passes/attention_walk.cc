@@ -15,7 +15,7 @@ using Dims = std::vector<int64_t>;
 
 // Below this, a score that is hidden adds nothing whatever the scores are.
 constexpr double kHidden = -1e4;
-// So far is unfused attention looked for.
+// Operators between two parts, at most.
 constexpr int kFarthest = 24;
 
 Dims WithLastTwoSwapped(Dims dims) {

@@ -31,7 +31,7 @@ struct PassReport {
   double milliseconds = 0;
   int values_before = 0;
   int values_after = 0;
-  std::vector<std::string> notes;  // of Pass::left_alone
+  std::vector<std::string> notes = {};  // of Pass::left_alone
 };
 
 // INVALID_ARGUMENT if `skip` or `print_after` name a pass that does not exist (the message lists
