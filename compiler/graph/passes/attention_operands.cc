@@ -19,6 +19,8 @@ using Dims = std::vector<int64_t>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Sums of this and a score are this, whatever the score is, up to a few units.
 constexpr double kAbsorbs = -1e9;
+// Sums of this or less in halves are rounded to multiples of 32.
+constexpr double kRoundsInHalf = -32768;
 // Wider heads take more memory of a block than GPUs have.
 constexpr int64_t kWidest = 1024;
 // So far is a factor of queries or keys looked for below changes of shape.
@@ -247,6 +249,7 @@ class Operands {
   }
 
   ValueId Sum(ValueId mask, const ScoreTerm& term) {
+    ForgetRoundedRows(term);
     ValueId value = MaskToTop(term.value, term);
     const DType dtype = graph_[value].type.dtype;
     const double scale = term.negated ? -term.scale : term.scale;
@@ -255,6 +258,19 @@ class Operands {
     const DType wide = Wider(dtype, graph_[mask].type.dtype);
     return SimplifiedPointwise(graph_, ScalarOp::kAdd,
                                {CastTo(graph_, mask, wide), CastTo(graph_, value, wide)});
+  }
+
+  // Sums of scores and a number near the lowest half are that number again in halves, but not in
+  // the wider type that kernels add in.
+  void ForgetRoundedRows(const ScoreTerm& term) {
+    const Value node = graph_[term.value];
+    const bool selects = node.op == Op::kPointwise && node.scalar == ScalarOp::kSelect;
+    if (!selects || node.type.dtype != DType::kF16 || term.negated || term.scale != 1) return;
+    for (size_t at = 1; at < 3; ++at) {
+      const std::optional<double> number = SplatOf(graph_, node.operands[at]);
+      if (!number || *number > kRoundsInHalf || *number == -kInfinity) continue;
+      ForgetHiddenRows(MaskToTop(node.operands[0], term), at == 1);
+    }
   }
 
   ValueId Selection(ValueId mask, const ScoreTerm& term) {

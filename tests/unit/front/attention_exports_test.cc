@@ -52,7 +52,7 @@ std::vector<graph::TensorDataRef> Inputs(const graph::Graph& graph) {
       if (IsFloat(type.dtype)) {
         value = 4 * rng.Uniform() - 2;
       } else {
-        value = static_cast<double>(rng.Below(type.dtype == DType::kBool ? 2 : 4));
+        value = static_cast<double>(rng.Below(2));
       }
     }
     inputs.push_back(graph::WriteDoubles(type.dtype, type.dims, values));

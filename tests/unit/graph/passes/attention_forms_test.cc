@@ -96,7 +96,7 @@ constexpr Form kMasks[] = {
            n.Where(n.BoolInput({kB, 1, kS, kT}, 3), n.Number(0), n.Number(kLowest));
        return Attended(n, n.Add(Scores(n), mask));
      },
-     nullptr},
+     nullptr, false},
     {"selected by a causal constant",
      [](Net& n) { return Attended(n, n.Where(n.Causal(kS, kT), Scores(n), n.Number(-kInf))); },
      nullptr},
@@ -138,7 +138,7 @@ constexpr Form kMasks[] = {
        const ValueId masked = n.Add(Scores(n), Hidden(n, 1));
        return Attended(n, n.Max(masked, n.Number(kLowest)));
      },
-     nullptr},
+     nullptr, false},
     {"scores that stay in sight",
      [](Net& n) { return Attended(n, n.Where(n.Causal(kS, kT), Scores(n), n.Number(-8))); },
      "hidden scores become -8, which does not hide them for certain"},

@@ -91,7 +91,7 @@ struct Form {
   const char* name;
   ValueId (*build)(Net&);  // gives the result
   const char* reason;      // why it stays; null: it becomes one attention node
-  bool narrow = true;      // no row of it is NaN, so that its values are the same in narrow types
+  bool narrow = true;      // each row sees a key, or becomes zero: narrow masks hide less
   DType dtype = DType::kF32;
 };
 std::ostream& operator<<(std::ostream& out, const Form& form);

@@ -55,6 +55,13 @@ constexpr Form kHalves[] = {
        return n.MatMul(n.Softmax(n.Where(shown, Scores(n), n.Number(-65504))), K(n));
      },
      nullptr, true, DType::kF16},
+    {"the lowest half is added, rows that see nothing weigh their keys alike",
+     [](Net& n) {
+       const ValueId shown = n.BoolInput({kB, 1, kS, kT}, 1);
+       const ValueId mask = n.Where(shown, n.Number(0), n.Number(-65504));
+       return n.MatMul(n.Softmax(n.Add(Scores(n), mask)), K(n));
+     },
+     nullptr, true, DType::kF16},
     {"of another type than the values",
      [](Net& n) {
        const ValueId q = n.graph.Input({DType::kF32, {kB, kH, kS, kD}, {}});

@@ -1,6 +1,6 @@
-"""Writes tests/unit/front/exports: attention as PyTorch's exporters write it, in models of a few kB.
+"""Writes the models beside it: attention as PyTorch's exporters write it, in models of a few kB.
 
-Needs torch, onnxscript and transformers: attention_exports.py FOLDER
+Needs torch, onnxscript and transformers: write_exports.py FOLDER
 """
 import os
 import sys
