@@ -12,6 +12,7 @@
 #include "compiler/graph/passes/narrow.h"
 #include "compiler/graph/passes/recognize_attention.h"
 #include "compiler/graph/passes/recognize_norms.h"
+#include "compiler/graph/passes/recognize_rotary.h"
 #include "compiler/graph/passes/simplify.h"
 #include "compiler/graph/passes/spell_out.h"
 #include "compiler/graph/passes/spread_norms.h"
@@ -24,13 +25,14 @@ constexpr Pass kFoldConstants = {"fold_constants", "known values are constants",
 constexpr Pass kSimplify = {"simplify", "no local algebraic rule applies", Simplify};
 constexpr Pass kCse = {"cse", "equal computations are one value", EliminateCommonSubexpressions};
 
-constexpr std::array<Pass, 16> kPasses = {{
+constexpr std::array<Pass, 17> kPasses = {{
     kFoldConstants,
     kSimplify,
     kCse,
     {"recognize_norms", "layer norm and softmax are single nodes", RecognizeNorms},
     {kSpreadNorms, "norms of images keep their dimensions", SpreadNorms},
     {"recognize_attention", "attention is a single node", RecognizeAttention, UnfusedAttention},
+    {"recognize_rotary", "rotary embeddings join no halves", RecognizeRotary},
     {"fold_scale", "per-channel factors are part of the weights", FoldScale},
     {"canonicalize_matmul", "products with one matrix have rank 2", CanonicalizeMatMul},
     kCse,

@@ -1,4 +1,5 @@
-// RotaryEmbedding: pairs of a head's elements rotated by their position's angle.
+// RotaryEmbedding: pairs of a head's elements rotated by their position's
+// angle.
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
@@ -13,6 +14,31 @@ ValueId Angles(OpContext& c, int operand, const Dims& dims, int64_t half) {
     c.Fail("operand " + std::to_string(operand) + " does not fit batch, sequence and half a head");
   }
   return c.ok() ? b.Reshape(cache, {dims[0], dims[1], 1, half}) : kNoValue;
+}
+
+// Pairs are elements side by side.
+ValueId TurnPairs(Builder& b, ValueId x, ValueId cosine, ValueId sine) {
+  const Dims dims = b.DimsOf(x);
+  const Dims part = {dims[0], dims[1], dims[2], dims[3] / 2};
+  const ValueId first = b.Slice(x, {0, 0, 0, 0}, {1, 1, 1, 2}, part);
+  const ValueId second = b.Slice(x, {0, 0, 0, 1}, {1, 1, 1, 2}, part);
+  const ValueId real = b.Minus(b.Times(cosine, first), b.Times(sine, second));
+  const ValueId imaginary = b.Plus(b.Times(sine, first), b.Times(cosine, second));
+  const Dims pair = {dims[0], dims[1], dims[2], dims[3] / 2, 1};
+  return b.Reshape(b.Concat({b.Reshape(real, pair), b.Reshape(imaginary, pair)}, 4), dims);
+}
+
+// Pairs are elements half the width apart. The halves are a dimension of two,
+// so that no tensor is joined of halves.
+ValueId TurnHalves(Builder& b, ValueId x, ValueId cosine, ValueId sine) {
+  const Dims dims = b.DimsOf(x);
+  const Dims halves = {dims[0], dims[1], dims[2], 2, dims[3] / 2};
+  const Dims angles = {dims[0], dims[1], 1, 1, dims[3] / 2};
+  const ValueId apart = b.Reshape(x, halves);
+  const ValueId swapped = b.Slice(apart, {0, 0, 0, 1, 0}, {1, 1, 1, -1, 1}, halves);
+  const ValueId sign = b.Cast(b.Reshape(b.IntVector({-1, 1}), {2, 1}), b.DTypeOf(x));
+  const ValueId turned = b.Times(b.Times(b.Reshape(sine, angles), sign), swapped);
+  return b.Reshape(b.Plus(b.Times(b.Reshape(cosine, angles), apart), turned), dims);
 }
 
 void RotaryEmbedding(OpContext& c) {
@@ -43,21 +69,9 @@ void RotaryEmbedding(OpContext& c) {
   const ValueId cosine = Angles(c, 1, dims, half);
   const ValueId sine = Angles(c, 2, dims, half);
   const ValueId turning = b.SliceAxis(x, 3, 0, rotated);
-  const bool interleaved = c.Flag("interleaved", false);
-  const Dims part = {dims[0], dims[1], dims[2], half};
-  const Dims steps = {1, 1, 1, interleaved ? 2 : 1};
-  const ValueId first = b.Slice(turning, {0, 0, 0, 0}, steps, part);
-  const ValueId second = b.Slice(turning, {0, 0, 0, interleaved ? 1 : half}, steps, part);
-  ValueId real = b.Minus(b.Times(cosine, first), b.Times(sine, second));
-  ValueId imaginary = b.Plus(b.Times(sine, first), b.Times(cosine, second));
-  ValueId y = kNoValue;
-  if (interleaved) {
-    const Dims pair = {dims[0], dims[1], dims[2], half, 1};
-    y = b.Reshape(b.Concat({b.Reshape(real, pair), b.Reshape(imaginary, pair)}, 4),
-                  {dims[0], dims[1], dims[2], rotated});
-  } else {
-    y = b.Concat({real, imaginary}, 3);
-  }
+  if (!c.ok()) return;
+  ValueId y = c.Flag("interleaved", false) ? TurnPairs(b, turning, cosine, sine)
+                                           : TurnHalves(b, turning, cosine, sine);
   if (rotated < dims[3]) y = b.Concat({y, b.SliceAxis(x, 3, rotated, dims[3] - rotated)}, 3);
   if (original.size() == 4) return c.Out(b.Transpose(y, {0, 2, 1, 3}));
   c.Out(b.Reshape(y, original));

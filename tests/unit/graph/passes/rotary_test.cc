@@ -1,0 +1,74 @@
+#include "compiler/graph/passes/recognize_rotary.h"
+#include "tests/unit/graph/passes/check.h"
+
+namespace mlc::graph {
+namespace {
+
+// [-second half, first half] of %0 is %5.
+constexpr char kTurned[] =
+    "%0 = input() : f32[2,3,4] %1 = input() : f32[3,4] %2 = input() : f32[3,4] "
+    "%3 = slice(%0) {starts=[0,0,2]} : f32[2,3,2] %4 = neg(%3) : f32[2,3,2] "
+    "%5 = slice(%0) {starts=[0,0,0]} : f32[2,3,2] "
+    "%6 = concat(%4, %5) {axis=2} : f32[2,3,4] ";
+
+TEST(RecognizeRotary, JoinsNoHalves) {
+  Check(RecognizeRotary,
+        std::string(kTurned) +
+            "%7 = mul(%0, %1) : f32[2,3,4] %8 = mul(%6, %2) : f32[2,3,4] "
+            "%9 = add(%7, %8) : f32[2,3,4] return %9",
+        "%0 = input() : f32[2,3,4] %1 = input() : f32[3,4] %2 = input() : "
+        "f32[3,4] "
+        "%3 = reshape(%0) : f32[2,3,2,2] "
+        "%4 = slice(%3) {starts=[0,0,1,0], steps=[1,1,-1,1]} : f32[2,3,2,2] "
+        "%5 = constant() {values=[-1.0,1.0]} : f32[2,1] %6 = reshape(%2) : "
+        "f32[3,2,2] "
+        "%7 = mul(%6, %5) : f32[3,2,2] %8 = reshape(%1) : f32[3,2,2] "
+        "%9 = mul(%3, %8) : f32[2,3,2,2] %10 = mul(%4, %7) : f32[2,3,2,2] "
+        "%11 = add(%9, %10) : f32[2,3,2,2] %12 = reshape(%11) : f32[2,3,4] "
+        "return %12");
+}
+
+TEST(RecognizeRotary, TurnsTheFirstElementsAlone) {
+  const std::string before =
+      "%0 = input() : f32[2,6] %1 = input() : f32[2,4] %2 = slice(%0) "
+      "{starts=[0,0]} : f32[2,4] "
+      "%3 = slice(%0) {starts=[0,2]} : f32[2,2] %4 = neg(%3) : f32[2,2] "
+      "%5 = slice(%0) {starts=[0,0]} : f32[2,2] %6 = concat(%4, %5) {axis=1} : "
+      "f32[2,4] "
+      "%7 = mul(%6, %1) : f32[2,4] %8 = mul(%1, %2) : f32[2,4] %9 = add(%7, "
+      "%8) : f32[2,4] "
+      "return %9";
+  const Result<Graph> from = Graph::Parse("graph v1 { " + before + " }");
+  ASSERT_TRUE(from.ok()) << from.status().message();
+  Graph graph = *from;
+  const Result<bool> changed = RecognizeRotary(graph);
+  ASSERT_TRUE(changed.ok() && *changed);
+  EXPECT_EQ(graph.ToText().find("concat"), std::string::npos);
+  EXPECT_LT(Difference(*from, graph, 7), 1e-7);
+}
+
+TEST(RecognizeRotary, LeavesOtherJoinedHalves) {
+  for (const char* body : {// not negated
+                           "%0 = input() : f32[2,4] %1 = input() : f32[2,4] "
+                           "%2 = slice(%0) {starts=[0,2]} : f32[2,2] %3 = slice(%0) "
+                           "{starts=[0,0]} : f32[2,2] "
+                           "%4 = concat(%2, %3) {axis=1} : f32[2,4] %5 = mul(%4, %1) : f32[2,4] "
+                           "%6 = mul(%0, %1) : f32[2,4] %7 = add(%6, %5) : f32[2,4] return %7",
+                           // halves in order
+                           "%0 = input() : f32[2,4] %1 = input() : f32[2,4] "
+                           "%2 = slice(%0) {starts=[0,0]} : f32[2,2] %3 = neg(%2) : f32[2,2] "
+                           "%4 = slice(%0) {starts=[0,2]} : f32[2,2] "
+                           "%5 = concat(%3, %4) {axis=1} : f32[2,4] %6 = mul(%5, %1) : f32[2,4] "
+                           "%7 = mul(%0, %1) : f32[2,4] %8 = add(%7, %6) : f32[2,4] return %8",
+                           // thirds
+                           "%0 = input() : f32[2,4] %1 = input() : f32[2,4] "
+                           "%2 = slice(%0) {starts=[0,1]} : f32[2,3] %3 = neg(%2) : f32[2,3] "
+                           "%4 = slice(%0) {starts=[0,0]} : f32[2,1] "
+                           "%5 = concat(%3, %4) {axis=1} : f32[2,4] %6 = mul(%5, %1) : f32[2,4] "
+                           "%7 = mul(%0, %1) : f32[2,4] %8 = add(%7, %6) : f32[2,4] return %8"}) {
+    Check(RecognizeRotary, body, body);
+  }
+}
+
+}  // namespace
+}  // namespace mlc::graph
