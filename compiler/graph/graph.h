@@ -85,7 +85,7 @@ enum class Op : uint8_t {
   kArg,         // attrs kind=max|min axis keepdims select_last; gives i64
   kSoftmax,     // attr axis
   kLogSoftmax,  // attr axis
-  kLayerNorm,   // (x, scale?, bias?) attrs axis epsilon: over dimensions axis..rank-1
+  kLayerNorm,   // (x, scale?, bias?) attrs axis epsilon kind: over dimensions axis..rank-1
   // Data movement
   kTranspose,        // attr perm
   kReshape,          // to the type's dims

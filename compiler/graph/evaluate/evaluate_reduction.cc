@@ -219,7 +219,7 @@ TensorDataRef LayerNorm(const Value& node, Operands operands) {
   }
   for (size_t row = 0; size > 0 && row < x.size(); row += size) {
     double mean = 0, variance = 0;
-    for (size_t i = 0; i < size; ++i) mean += x[row + i];
+    for (size_t i = 0; i < size && !node.Has("kind"); ++i) mean += x[row + i];
     mean /= static_cast<double>(size);
     for (size_t i = 0; i < size; ++i) variance += (x[row + i] - mean) * (x[row + i] - mean);
     const double factor =

@@ -1,5 +1,7 @@
 #include "compiler/graph/passes/recognize_norms.h"
 
+#include <limits>
+
 #include "compiler/graph/passes/rewrite.h"
 
 namespace mlc::graph {
@@ -10,12 +12,28 @@ using Replacement = std::optional<ValueId>;
 
 ValueId OperandOf(const Graph& graph, ValueId id, size_t i) { return graph[id].operands[i]; }
 
-// reduce `kind` of `x` with kept dimensions over the returned axes.
+// `dims` with ones at `axes`.
+std::vector<int64_t> Kept(std::vector<int64_t> dims, const std::vector<int64_t>& axes) {
+  for (const int64_t axis : axes) dims[static_cast<size_t>(axis)] = 1;
+  return dims;
+}
+
+// reduce `kind` of `x` over the returned axes, with dimensions that are kept or brought back, and
+// no less than minus infinity.
 std::optional<std::vector<int64_t>> ReductionOf(const Graph& graph, ValueId id, ValueId x,
                                                 std::string_view kind) {
-  if (!IsOp(graph, id, Op::kReduce) || graph[id].operands[0] != x) return std::nullopt;
-  if (graph[id].Word("kind") != kind || graph[id].Int("keepdims") == 0) return std::nullopt;
-  return graph[id].Ints("axes");
+  const std::vector<int64_t> dims = graph[id].type.dims;
+  while (!IsOp(graph, id, Op::kReduce)) {
+    const bool bound =
+        IsScalarOp(graph, id, ScalarOp::kMax) &&
+        SplatOf(graph, OperandOf(graph, id, 1)) == -std::numeric_limits<double>::infinity();
+    if (!bound && !IsOp(graph, id, Op::kReshape)) return std::nullopt;
+    id = OperandOf(graph, id, 0);
+  }
+  const Value& reduce = graph[id];
+  if (reduce.operands[0] != x || reduce.Word("kind") != kind) return std::nullopt;
+  if (dims != Kept(graph[x].type.dims, reduce.Ints("axes"))) return std::nullopt;
+  return reduce.Ints("axes");
 }
 
 // The first of trailing axes; null if they are not the last ones.
@@ -68,6 +86,24 @@ std::optional<Deviation> NormalizedBy(const Graph& graph, const Value& node, Val
     return VarianceOf(graph, OperandOf(graph, node.operands[i], 0));
   }
   return std::nullopt;
+}
+
+// x over the root of its mean square: a norm without a mean.
+Replacement RmsNorm(Graph& graph, const Value& node) {
+  ValueId x = kNoValue;
+  const std::optional<Deviation> deviation = NormalizedBy(graph, node, x);
+  if (!deviation || deviation->centered != x || graph[x].type.dims != node.type.dims) {
+    return std::nullopt;
+  }
+  const std::optional<int64_t> axis = TrailingFrom(deviation->axes, node.type.rank());
+  if (!axis) return std::nullopt;
+  Value norm;
+  norm.op = Op::kLayerNorm;
+  norm.operands = {x, kNoValue, kNoValue};
+  norm.attrs["axis"] = *axis;
+  norm.attrs["epsilon"] = deviation->epsilon;
+  norm.attrs["kind"] = std::string("rms");
+  return AddNode(graph, std::move(norm));
 }
 
 Replacement LayerNormCore(Graph& graph, const Value& node) {
@@ -146,6 +182,7 @@ Replacement LogSoftmax(Rewriter& rewriter, const Value& node) {
 ValueId VisitNorm(Rewriter& rewriter, const Value& node) {
   Graph& graph = rewriter.out();
   if (const Replacement id = LayerNormCore(graph, node)) return *id;
+  if (const Replacement id = RmsNorm(graph, node)) return *id;
   if (const Replacement id = LayerNormAffine(rewriter, node)) return *id;
   if (const Replacement id = Softmax(graph, node)) return *id;
   if (const Replacement id = LogSoftmax(rewriter, node)) return *id;

@@ -1,5 +1,6 @@
 #include "compiler/schedule/cpu/row_reduce/row_reduce_lower.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -100,6 +101,9 @@ bool HasOperand(const RowWalk& walk, size_t operand) {
   return operand < operands.size() && operands[operand] != graph::kNoValue;
 }
 
+// False for a norm whose mean counts as zero.
+bool IsCentered(const RowWalk& walk) { return !walk.frame.node.Has("kind"); }
+
 void SumRow(RowWalk& walk) {
   walk.results.Accumulate(ScalarOp::kAdd, walk.results.first(),
                           [&](const Visit& v) { return walk.input.Load(v); });
@@ -112,6 +116,10 @@ void MeanOfSum(RowWalk& walk) {
 }
 void SumSquares(RowWalk& walk) {
   walk.results.Accumulate(ScalarOp::kAdd, walk.results.second(), [&](const Visit& v) {
+    if (!IsCentered(walk)) {
+      const ExprRef x = walk.input.Materialize(walk.input.Load(v));
+      return Do(ScalarOp::kMul, x, x);
+    }
     walk.input.Prefetch(v, PrefetchRows::kSecondPass);
     const ExprRef d = walk.input.Materialize(
         Do(ScalarOp::kSub, walk.input.Reload(v), walk.results.Get(walk.results.first(), v.chain)));
@@ -131,9 +139,11 @@ void StoreNormal(RowWalk& walk) {
   walk.loops.Sweep([&](const Visit& v) {
     walk.input.Prefetch(v, PrefetchRows::kLastPass);
     const ExprRef x = walk.input.Materialize(walk.input.Reload(v));
-    ExprRef y =
-        Do(ScalarOp::kMul, Do(ScalarOp::kSub, x, walk.results.Get(walk.results.first(), v.chain)),
-           walk.results.Get(walk.results.second(), v.chain));
+    ExprRef y = x;
+    if (IsCentered(walk)) {
+      y = Do(ScalarOp::kSub, x, walk.results.Get(walk.results.first(), v.chain));
+    }
+    y = Do(ScalarOp::kMul, y, walk.results.Get(walk.results.second(), v.chain));
     if (HasOperand(walk, 1) && HasOperand(walk, 2)) {
       y = ir::MakeApply(ScalarOp::kFma,
                         {y, Parameter(walk, 1, v.point), Parameter(walk, 2, v.point)});
@@ -147,8 +157,10 @@ void StoreNormal(RowWalk& walk) {
 }
 
 void LayerNorm(RowWalk& walk) {
-  SumRow(walk);
-  MeanOfSum(walk);
+  if (IsCentered(walk)) {
+    SumRow(walk);
+    MeanOfSum(walk);
+  }
   SumSquares(walk);
   FactorOfSquares(walk);
   StoreNormal(walk);
@@ -277,17 +289,22 @@ void ReduceInParts(RowWalk& walk) {
   });
 }
 
-// Three phases: sums, sums of squares of what is left of the mean, results.
+// Three phases: sums, sums of squares of what is left of the mean, results. The first is left out
+// where the mean counts as zero.
 void NormInParts(RowWalk& walk) {
   const int64_t parts = walk.frame.knobs.parts;
-  Partials sums(walk, "sums", ScalarOp::kAdd);
+  std::optional<Partials> sums;
+  if (IsCentered(walk)) sums.emplace(walk, "sums", ScalarOp::kAdd);
   Partials squares(walk, "squares", ScalarOp::kAdd);
-  walk.loops.ForEachRow("p", parts, [&](const ExprRef& place, const ExprRef& part) {
-    SumRow(walk);
-    sums.Put(walk.results.first(), place, part);
-  });
+  if (sums) {
+    walk.loops.ForEachRow("p", parts, [&](const ExprRef& place, const ExprRef& part) {
+      SumRow(walk);
+      sums->Put(walk.results.first(), place, part);
+    });
+  }
   const auto join_mean = [&](const ExprRef& place) {
-    sums.Join(walk.results.first(), place);
+    if (!sums) return;
+    sums->Join(walk.results.first(), place);
     MeanOfSum(walk);
   };
   walk.loops.ForEachRow("q", parts, [&](const ExprRef& place, const ExprRef& part) {

@@ -168,15 +168,29 @@ class RowEmitter {
     return static_cast<double>(problem_.Reduced() * (problem_.inner ? problem_.Columns() : 1));
   }
 
-  void LayerNorm() {
-    const double count = Count();
+  // Sums of squares of what is left of the mean. A norm of kind rms has none: its mean counts as
+  // zero.
+  void Squares(bool centered) {
+    if (!centered) {
+      Accumulate(ScalarOp::kAdd, second_, [&](const RowVisit& v) {
+        const ExprRef x = Once(Keep(v, Read(v)));
+        return Do(ScalarOp::kMul, x, x);
+      });
+      return;
+    }
     Accumulate(ScalarOp::kAdd, first_, [&](const RowVisit& v) { return Keep(v, Read(v)); });
     Update(first_,
-           [&](ExprRef s, int lanes) { return Do(ScalarOp::kMul, s, Number(1 / count, lanes)); });
+           [&](ExprRef s, int lanes) { return Do(ScalarOp::kMul, s, Number(1 / Count(), lanes)); });
     Accumulate(ScalarOp::kAdd, second_, [&](const RowVisit& v) {
       const ExprRef d = Once(Shifted(v));
       return Do(ScalarOp::kMul, d, d);
     });
+  }
+
+  void LayerNorm() {
+    const double count = Count();
+    const bool centered = !node_.Has("kind");
+    Squares(centered);
     Update(second_, [&](ExprRef s, int lanes) {
       const ExprRef variance = Do(ScalarOp::kMul, s, Number(1 / count, lanes));
       const ExprRef shifted = Do(ScalarOp::kAdd, variance, Number(node_.Float("epsilon"), lanes));
@@ -184,7 +198,8 @@ class RowEmitter {
     });
     sweep_.ForVectorsInside([&](const RowVisit& v) {
       const ExprRef x = Once(Kept(v));
-      const ExprRef y = Do(ScalarOp::kMul, Do(ScalarOp::kSub, x, Result(first_)), Result(second_));
+      const ExprRef left = centered ? Do(ScalarOp::kSub, x, Result(first_)) : x;
+      const ExprRef y = Do(ScalarOp::kMul, left, Result(second_));
       StoreRow(v, scale_.Apply(v, y), x);
     });
   }

@@ -31,6 +31,17 @@ TEST(RecognizeNorms, LayerNormWithRsqrt) {
         "return %1");
 }
 
+TEST(RecognizeNorms, RootMeanSquareWithScale) {
+  Check(RecognizeNorms,
+        "%0 = input() : f32[3,4] %1 = constant() {value=0.001} : f32[] "
+        "%2 = constant() {values=[1.0,2.0,3.0,4.0]} : f32[4] %3 = mul(%0, %0) : f32[3,4] "
+        "%4 = reduce(%3) {axes=[1], kind=mean} : f32[3,1] %5 = add(%4, %1) : f32[3,1] "
+        "%6 = rsqrt(%5) : f32[3,1] %7 = mul(%0, %6) : f32[3,4] %8 = mul(%7, %2) : f32[3,4] "
+        "return %8",
+        "%0 = input() : f32[3,4] %1 = constant() {values=[1.0,2.0,3.0,4.0]} : f32[4] "
+        "%2 = layer_norm(%0, %1, _) {axis=1, epsilon=0.001, kind=rms} : f32[3,4] return %2");
+}
+
 TEST(RecognizeNorms, LeavesInstanceNorm) {
   const char* body =
       "%0 = input() : f32[3,4] %1 = constant() {value=0.001} : f32[] "
@@ -120,11 +131,11 @@ TEST(RecognizeAttention, SelectedMaskAndRankThree) {
         "%5 = matmul(%0, %1) : f32[3,5,6] %6 = select(%3, %5, %4) : f32[3,5,6] "
         "%7 = softmax(%6) {axis=2} : f32[3,5,6] %8 = matmul(%7, %2) : f32[3,5,4] return %8",
         "%0 = input() : f32[3,5,4] %1 = input() : f32[3,4,6] %2 = input() : f32[3,6,4] "
-        "%3 = input() : bool[5,6] %4 = constant() {value=0.0} : f32[] "
-        "%5 = constant() {value=-1e10} : f32[] %6 = select(%3, %4, %5) : f32[5,6] "
-        "%7 = reshape(%0) : f32[1,3,5,4] %8 = transpose(%1) {perm=[0,2,1]} : f32[3,6,4] "
-        "%9 = reshape(%8) : f32[1,3,6,4] %10 = reshape(%2) : f32[1,3,6,4] "
-        "%11 = attention(%7, %9, %10, %6) {scale=1.0} : f32[1,3,5,4] %12 = reshape(%11) : "
+        "%3 = input() : bool[5,6] %4 = transpose(%1) {perm=[0,2,1]} : f32[3,6,4] "
+        "%5 = reshape(%4) : f32[1,3,6,4] %6 = reshape(%2) : f32[1,3,6,4] "
+        "%7 = reshape(%0) : f32[1,3,5,4] %8 = constant() {value=0.0} : f32[] "
+        "%9 = constant() {value=-1e10} : f32[] %10 = select(%3, %8, %9) : f32[5,6] "
+        "%11 = attention(%7, %5, %6, %10) {scale=1.0} : f32[1,3,5,4] %12 = reshape(%11) : "
         "f32[3,5,4] return %12");
 }
 
