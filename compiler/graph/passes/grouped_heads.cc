@@ -127,25 +127,29 @@ std::optional<Repeated> FindRepeats(Graph& graph, ValueId id, size_t axis, int d
 }
 
 struct Shape {
-  int64_t batch, heads, queries, keys, groups, times;
+  int64_t batch, heads, queries, groups, times;
+  int64_t columns;  // of keys and values
 };
 
-// The mask, of rank 4, for attention of shape [batch, groups, times, ...].
-std::optional<ValueId> MaskOfRows(Graph& graph, ValueId mask, const Shape& s) {
+// What broadcasts to scores, for attention of shape [batch * groups, times, queries, ...]. Null if
+// it would have to be repeated and is larger than the keys and values, repeated.
+std::optional<ValueId> InBatches(Graph& graph, ValueId mask, const Shape& s) {
+  const Dims dims = graph[mask].type.dims;
+  const int64_t all = s.batch * s.groups;
+  if (dims[0] == 1 && dims[1] == 1) return mask;
+  if (dims[1] == s.heads && dims[0] == s.batch) {
+    return SimplifiedReshape(graph, mask, {all, s.times, dims[2], dims[3]});
+  }
+  if (dims[1] != 1 || s.groups * dims[2] > s.heads * s.columns) return std::nullopt;
+  const ValueId each = SimplifiedExpand(graph, mask, {s.batch, s.groups, dims[2], dims[3]});
+  return SimplifiedReshape(graph, each, {all, 1, dims[2], dims[3]});
+}
+
+// The same for attention of shape [batch, groups, times, ...].
+std::optional<ValueId> InRows(Graph& graph, ValueId mask, const Shape& s) {
   Dims dims = graph[mask].type.dims;
   if (dims[1] == 1) return mask;
   return SimplifiedReshape(graph, mask, {dims[0], s.groups, s.times, dims[3]});
-}
-
-// The mask for attention of shape [batch * groups, times, queries, ...]. Null if it would have to
-// be repeated.
-std::optional<ValueId> MaskOfBatches(Graph& graph, ValueId mask, const Shape& s) {
-  const Dims dims = graph[mask].type.dims;
-  if (dims[0] == 1 && dims[1] == 1) return mask;
-  if (dims[1] == s.heads && dims[0] == s.batch) {
-    return SimplifiedReshape(graph, mask, {s.batch * s.groups, s.times, dims[2], dims[3]});
-  }
-  return std::nullopt;
 }
 
 // Attention of groups; null if nothing is repeated, or a mask does not fit.
@@ -156,12 +160,12 @@ std::optional<ValueId> Grouped(Graph& graph, const Value& attention) {
   const std::optional<Repeated> v = FindRepeats(graph, attention.operands[2], 1);
   if (!v || v->times != k->times || q[1] % k->times != 0) return std::nullopt;
   const Dims keys = graph[k->of].type.dims, values = graph[v->of].type.dims;
-  const Shape s{q[0], q[1], q[2], keys[2], q[1] / k->times, k->times};
+  const Shape s{q[0], q[1], q[2], q[1] / k->times, k->times, keys[3] + values[3]};
   const bool masked = attention.operands.size() > 3 && attention.operands[3] != kNoValue;
   const ValueId mask = masked ? PadRank(graph, attention.operands[3], 4) : kNoValue;
   const bool rows = s.queries == 1;
   std::optional<ValueId> grouped_mask;
-  if (masked) grouped_mask = rows ? MaskOfRows(graph, mask, s) : MaskOfBatches(graph, mask, s);
+  if (masked) grouped_mask = rows ? InRows(graph, mask, s) : InBatches(graph, mask, s);
   if (masked && !grouped_mask) return std::nullopt;
   Value node = attention;
   if (rows) {
@@ -185,6 +189,29 @@ std::optional<ValueId> Grouped(Graph& graph, const Value& attention) {
 }
 
 }  // namespace
+
+ValueId ZeroRows(Graph& graph, ValueId rows, ValueId x) {
+  const ValueId zero = graph.Splat(graph[x].type.dtype, 0);
+  const ValueId below = graph[x].op == Op::kReshape ? graph[x].operands[0] : kNoValue;
+  const Dims dims = graph[x].type.dims;
+  if (below != kNoValue && graph[below].op == Op::kAttention && dims.size() == 4) {
+    const Dims in = graph[below].type.dims;
+    // One query of each head of a group is a row; or a group is a batch.
+    const bool are_rows = in[0] == dims[0] && dims[2] == 1 && in[2] != 1;
+    const int64_t times = are_rows ? in[2] : in[1];
+    const Shape s{dims[0], dims[1], dims[2], dims[1] / times, times, dims[3]};
+    const Dims wanted = are_rows ? Dims{s.batch, s.groups, times, dims[3]}
+                                 : Dims{s.batch * s.groups, times, s.queries, dims[3]};
+    const ValueId padded = PadRank(graph, rows, 4);
+    std::optional<ValueId> grouped;
+    if (in == wanted) grouped = are_rows ? InRows(graph, padded, s) : InBatches(graph, padded, s);
+    if (grouped) {
+      const ValueId zeroed = SimplifiedPointwise(graph, ScalarOp::kSelect, {*grouped, zero, below});
+      return SimplifiedReshape(graph, zeroed, dims);
+    }
+  }
+  return SimplifiedPointwise(graph, ScalarOp::kSelect, {rows, zero, x});
+}
 
 ValueId AddAttention(Graph& graph, Value attention) {
   if (const std::optional<ValueId> grouped = Grouped(graph, attention)) return *grouped;

@@ -12,4 +12,8 @@ namespace mlc::graph {
 // whose heads share their keys.
 ValueId AddAttention(Graph& graph, Value attention);
 
+// select(rows, 0, x), where `x` is the result of AddAttention and `rows` has the shape [...,
+// queries, 1]; in the shape of the groups, so that it is the end of attention's task.
+ValueId ZeroRows(Graph& graph, ValueId rows, ValueId x);
+
 }  // namespace mlc::graph

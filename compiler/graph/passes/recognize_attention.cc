@@ -12,12 +12,6 @@ namespace mlc::graph {
 
 namespace {
 
-ValueId ZeroHidden(Graph& graph, ValueId hidden, ValueId x) {
-  if (hidden == kNoValue) return x;
-  return SimplifiedPointwise(graph, ScalarOp::kSelect,
-                             {hidden, graph.Splat(graph[x].type.dtype, 0), x});
-}
-
 // The node that replaces the product with the values; null, and a reason if it is like attention.
 std::optional<ValueId> Attend(Rewriter& rewriter, const Value& node, std::string& reason) {
   Graph& graph = rewriter.out();
@@ -32,12 +26,26 @@ std::optional<ValueId> Attend(Rewriter& rewriter, const Value& node, std::string
   if (built->mask != kNoValue) attention.operands.push_back(built->mask);
   attention.attrs["scale"] = built->scale;
   ValueId result = AddAttention(graph, std::move(attention));
-  result = ZeroHidden(graph, built->hidden, result);
+  if (built->hidden != kNoValue) result = ZeroRows(graph, built->hidden, result);
   if (!search.match.transposed) return SimplifiedReshape(graph, result, node.type.dims);
   return SimplifiedReshape(graph, SwapLastTwo(graph, result), node.type.dims);
 }
 
+// select(rows, 0, attention), as the importer writes it.
+bool ZeroesRows(const Rewriter& rewriter, const Graph& graph, const Value& node) {
+  if (node.op != Op::kPointwise || node.scalar != ScalarOp::kSelect) return false;
+  const ValueId x = node.operands[2];
+  if (SplatOf(graph, node.operands[1]) != 0.0 || graph[x].op != Op::kReshape) return false;
+  const std::vector<int64_t>& rows = graph[node.operands[0]].type.dims;
+  return graph[graph[x].operands[0]].op == Op::kAttention && rewriter.Uses(x) == 1 &&
+         graph[x].type.dims == node.type.dims && !rows.empty() && rows.size() <= 4 &&
+         rows.back() == 1;
+}
+
 ValueId Visit(Rewriter& rewriter, const Value& node) {
+  if (ZeroesRows(rewriter, rewriter.out(), node)) {
+    return ZeroRows(rewriter.out(), node.operands[0], node.operands[2]);
+  }
   if (node.op == Op::kAttention) return AddAttention(rewriter.out(), node);
   std::string reason;
   if (node.op == Op::kMatMul) {
