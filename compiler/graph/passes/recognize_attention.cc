@@ -42,7 +42,26 @@ bool ZeroesRows(const Rewriter& rewriter, const Graph& graph, const Value& node)
          rows.back() == 1;
 }
 
+// The result of attention of groups, of one batch, with its heads brought to the end: transposed
+// before groups are joined to heads, so that the result can be written in that order.
+std::optional<ValueId> JoinedHeads(Graph& graph, const Value& node) {
+  if (node.op != Op::kTranspose || node.Ints("perm") != std::vector<int64_t>{0, 2, 1, 3}) {
+    return std::nullopt;
+  }
+  const Value& reshape = graph[node.operands[0]];
+  if (reshape.op != Op::kReshape) return std::nullopt;
+  const ValueId below = reshape.operands[0];
+  const bool zeroed = IsScalarOp(graph, below, ScalarOp::kSelect);
+  if (!IsOp(graph, zeroed ? graph[below].operands[2] : below, Op::kAttention)) return std::nullopt;
+  const std::vector<int64_t> in = graph[below].type.dims, out = reshape.type.dims;
+  if (in.size() != 4 || out != std::vector<int64_t>{1, in[0] * in[1], in[2], in[3]}) {
+    return std::nullopt;
+  }
+  return SimplifiedReshape(graph, SimplifiedTranspose(graph, below, {2, 0, 1, 3}), node.type.dims);
+}
+
 ValueId Visit(Rewriter& rewriter, const Value& node) {
+  if (const std::optional<ValueId> joined = JoinedHeads(rewriter.out(), node)) return *joined;
   if (ZeroesRows(rewriter, rewriter.out(), node)) {
     return ZeroRows(rewriter.out(), node.operands[0], node.operands[2]);
   }

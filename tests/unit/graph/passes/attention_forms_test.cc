@@ -245,7 +245,28 @@ ValueId Grouped(Net& n, ValueId k, ValueId v, int64_t queries) {
   return n.MatMul(n.Softmax(n.Add(scores, n.Input({queries, kT}))), v);
 }
 
+// Row `hidden` sees nothing, and becomes zero.
+ValueId SafelyGrouped(Net& n, int64_t queries, int64_t hidden) {
+  const ValueId k = Joined(n, Few(n));
+  const ValueId scores = n.MatMul(n.Input({kB, kH, queries, kD}), n.Transpose(k, kTurned));
+  const ValueId mask =
+      n.Where(n.BoolInput({kB, 1, queries, kT}, hidden), n.Number(0), n.Number(-kInf));
+  const ValueId weights = n.NanToZero(n.Softmax(n.Add(scores, mask)));
+  return n.MatMul(weights, Joined(n, Few(n)));
+}
+
 constexpr Form kGroups[] = {
+    {"rows that see nothing are zero", [](Net& n) { return SafelyGrouped(n, kS, 2); }, nullptr},
+    {"one query that sees nothing is zero", [](Net& n) { return SafelyGrouped(n, 1, 0); }, nullptr},
+    {"heads joined to rows",
+     [](Net& n) {
+       const ValueId k = n.Expand(n.Input({1, 2, 1, kT, kD}), {1, 2, 2, kT, kD});
+       const ValueId keys = n.Reshape(k, {1, kH, kT, kD});
+       const ValueId scores = n.MatMul(n.Input({1, kH, kS, kD}), n.Transpose(keys, kTurned));
+       const ValueId y = n.MatMul(n.Softmax(n.Times(scores, 0.5)), keys);
+       return n.Reshape(n.Transpose(y, {0, 2, 1, 3}), {kS, kH * kD});
+     },
+     nullptr},
     {"repeated by a reshape",
      [](Net& n) { return Grouped(n, Joined(n, Few(n)), Joined(n, Few(n)), kS); }, nullptr},
     {"one query", [](Net& n) { return Grouped(n, Joined(n, Few(n)), Joined(n, Few(n)), 1); },
