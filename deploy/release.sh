@@ -7,6 +7,7 @@
 # 2. Builds the bundle, and writes to dist/release-VERSION/
 #      mlc-VERSION-linux-ARCH.tar.xz              the bundle, for machines that build nothing
 #      mlc-VERSION-linux-ARCH.spdx.json           its software bill of materials, SPDX 2.3
+#      mlc_tune-VERSION-py3-none-PLATFORM.whl     the Python package with the programs (wheel.sh)
 #      mlc-tune-VERSION.tar.gz                    the sources
 #      CHANGES.md                                 the section of CHANGELOG.md
 #      SHA256SUMS                                 checksums of all of them
@@ -72,6 +73,7 @@ collect() {
   rm -rf "$out" && mkdir -p "$out" && cp "dist/$name.tar.xz" "$out/" || return
   python3 deploy/sbom.py build/release "$out/$name.tar.xz" "$version" "$created" \
     "$out/$name.spdx.json" || return
+  deploy/wheel.sh --build build/release "$out" || return
   git archive --prefix="$sources/" HEAD | gzip -9n >"$out/$sources.tar.gz" || return
   changes >"$out/CHANGES.md" || return
   (cd "$out" && sha256sum -- * >../SHA256SUMS && mv ../SHA256SUMS .) || return

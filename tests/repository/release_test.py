@@ -50,6 +50,9 @@ ninja -C build/release
 mkdir -p dist
 tar -cJf "dist/mlc-1.2.3-linux-$(uname -m).tar.xz" -C build/release bin
 """
+WHEEL = """#!/usr/bin/env bash
+[[ $1 == --build && -x $2/bin/mlc-tune ]] && echo wheel >"$3/mlc_tune-1.2.3-py3-none-any.whl"
+"""
 BUILD = """rule compile
   command = g++ -MD -MF $out.d -c $in -o $out
   depfile = $out.d
@@ -133,6 +136,7 @@ class ReleaseTest(unittest.TestCase):
         )
         self.write(".gitignore", "/build/\n/dist/\n")
         self.write("deploy/setup.sh", SETUP).chmod(0o755)
+        self.write("deploy/wheel.sh", WHEEL).chmod(0o755)
         for name in ("release.sh", "sbom.py", "steps.sh"):
             shutil.copy(SOURCE / "deploy" / name, self.folder / "deploy")
         self.write("build/release/build.ninja", BUILD)
@@ -210,6 +214,7 @@ class ReleaseTest(unittest.TestCase):
         out = self.folder / "dist/release-1.2.3"
         name = f"mlc-1.2.3-linux-{os.uname().machine}"
         parts = {f"{name}.tar.xz", f"{name}.spdx.json", "mlc-tune-1.2.3.tar.gz", "CHANGES.md"}
+        parts.add("mlc_tune-1.2.3-py3-none-any.whl")
         self.assertEqual({path.name for path in out.iterdir()}, parts | {"SHA256SUMS"})
         sums = dict(
             reversed(line.split("  ")) for line in (out / "SHA256SUMS").read_text().splitlines()
