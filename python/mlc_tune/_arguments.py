@@ -75,16 +75,21 @@ def checked_view(what: str, info: TensorInfo, value: Any, stream: Optional[int] 
     return view
 
 
+def check_writable(info: TensorInfo, array: "np.ndarray[Any, Any]") -> None:
+    """InputError unless the array can take the output."""
+    flags = array.flags
+    if array.dtype != info.dtype and not (info.type == "bf16" and array.dtype == np.uint16):
+        raise _misfit("output", info, array.shape, str(array.dtype))
+    if array.shape != info.shape:
+        raise _misfit("output", info, array.shape, str(array.dtype))
+    if not (flags.c_contiguous and flags.writeable):
+        raise InputError(f"output {info.name!r}: its buffer is not contiguous and writable")
+
+
 def writable_address(info: TensorInfo, value: Any) -> Tuple[int, object]:
     """Address of the caller's buffer for an output on the host, and what keeps it."""
     if isinstance(value, np.ndarray):
-        flags = value.flags
-        if value.dtype != info.dtype and not (info.type == "bf16" and value.dtype == np.uint16):
-            raise _misfit("output", info, value.shape, str(value.dtype))
-        if value.shape != info.shape:
-            raise _misfit("output", info, value.shape, str(value.dtype))
-        if not (flags.c_contiguous and flags.writeable):
-            raise InputError(f"output {info.name!r}: its buffer is not contiguous and writable")
+        check_writable(info, value)
         return _tensors.address_of(value), value
     if hasattr(value, "__dlpack_device__") and not _tensors.is_device_tensor(value):
         view = checked_view("output", info, value)

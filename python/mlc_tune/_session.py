@@ -20,6 +20,7 @@ from ._arguments import (
     Outputs,
     arranged,
     arranged_inputs,
+    check_writable,
     checked_view,
     to_numpy,
     writable_address,
@@ -116,7 +117,7 @@ class Session:
         stream: Any = None,
     ) -> Outputs:
         """As a call, with the inputs by position and by name apart."""
-        if named or len(arrays) != self._count or type(arrays[0]) is not np.ndarray:
+        if named or len(arrays) != self._count or (arrays and type(arrays[0]) is not np.ndarray):
             arrays = self._arranged(arrays, named)
         if self._model.device >= 0 or stream is not None:
             if stream is not None or any(map(_tensors.is_device_tensor, arrays)):
@@ -124,8 +125,10 @@ class Session:
         with self._lock:
             kept = self._take_inputs(arrays)
             if out is not None:
-                values = self._take_outputs(out, kept)
+                values, small = self._take_outputs(out, kept)
                 self._execute(self._in_at, self._out_at)
+                for value, memory in small:
+                    value[...] = memory if value.dtype == memory.dtype else memory.view(np.uint16)
             else:
                 values = self._fresh_outputs()
                 self._execute(self._in_at, self._out_at)
@@ -195,13 +198,23 @@ class Session:
             values.append(memory)
         return values
 
-    def _take_outputs(self, out: Arrays, kept: List[Any]) -> List[Any]:
+    def _take_outputs(self, out: Arrays, kept: List[Any]) -> Tuple[List[Any], List[Any]]:
+        """The caller's buffers, and those of small arrays with what they get after the run."""
         values = arranged("output", self._model.outputs, out)
-        for i, (info, value) in enumerate(zip(self._model.outputs, values)):
-            self._out[i], owner = writable_address(info, value)
-            kept.append(owner)
-        self._check_apart(self._in, self._out)
-        return values
+        small: List[Any] = []
+        for value, (i, info, _, memory, address) in zip(values, self._gives):
+            if memory is not None and type(value) is np.ndarray:
+                check_writable(info, value)
+                if any(value is other for other, _ in small):
+                    raise InputError(f"output {info.name!r}: its buffer overlaps another output")
+                small.append((value, memory))
+                self._out[i] = address
+            else:
+                self._out[i], owner = writable_address(info, value)
+                kept.append(owner)
+        if len(small) < len(values):
+            self._check_apart(self._in, self._out)
+        return values, small
 
     def _check_apart(self, inputs: Any, outputs: Any) -> None:
         others = list(zip(inputs, self._in_sizes))

@@ -16,7 +16,10 @@ import place
 from small_models import (
     PackageTest,
     TensorProto,
+    WEIGHTS,
     expected_product,
+    helper,
+    model,
     np,
     product,
     twice,
@@ -100,11 +103,20 @@ class LibraryTest(PackageTest):
                     bits = np.full((3, 5), 0x3F80, np.uint16)  # 1.0
                     (y,) = library(bits)
                     self.assertEqual(set(y.view(np.uint16).ravel()), {0x4000})  # 2.0
+                    library(bits, out=bits)
+                    self.assertEqual(set(bits.ravel()), {0x4000})
                     continue
                 x = (np.arange(15).reshape(3, 5) % 2).astype(dtype)
                 (y,) = library(x)
                 self.assertEqual(y.dtype, dtype)
                 np.testing.assert_array_equal(y, ~x if name == "BOOL" else x + x)
+
+    def test_a_model_without_inputs_is_called_with_nothing(self):
+        node = helper.make_node("Relu", ["w"], ["y"])
+        port = ("y", TensorProto.FLOAT, list(WEIGHTS.shape))
+        library = compiled(model([node], [], [port], [("w", WEIGHTS)]))
+        self.assert_close(library()[0], np.maximum(WEIGHTS, 0))
+        self.assert_close(library({})["y"], np.maximum(WEIGHTS, 0))
 
     def test_layouts_and_byte_orders_are_converted(self):
         a, b = (RNG.standard_normal(200_000).astype(np.float32)[::2] for _ in range(2))
