@@ -99,7 +99,8 @@ class Operands {
     for (size_t i = 0; i < lead_.size(); ++i) heads_[i + 1 == lead_.size() ? 1 : 0] *= lead_[i];
     built_.scale = match_.scale;
     if (!BuildKeys() || !BuildValues() || !BuildQueries()) return Refuse(reason, reason_);
-    if (!(built_.scale > 0)) return Refuse(reason, "its scale is not positive");
+    const bool scales = built_.scale > 0 && built_.scale < kInfinity;
+    if (!scales) return Refuse(reason, "its scale is not positive");
     BuildMask();
     return built_;
   }
@@ -301,7 +302,7 @@ class Operands {
   static DType Wider(DType a, DType b) { return SizeOf(a) >= SizeOf(b) ? a : b; }
 
   // Whether the mask can hold minus infinity.
-  bool MayHide(ValueId id) const {
+  bool MayHide(ValueId id, size_t depth = 0) const {
     const Value& node = graph_[id];
     if (const std::optional<double> number = SplatOf(graph_, id)) return *number == -kInfinity;
     if (IsConstant(graph_, id)) {
@@ -309,7 +310,8 @@ class Operands {
       return std::find(values.begin(), values.end(), -kInfinity) != values.end();
     }
     const bool selects = node.op == Op::kPointwise && node.scalar == ScalarOp::kSelect;
-    return !selects || MayHide(node.operands[1]) || MayHide(node.operands[2]);
+    return !selects || depth == kFarthest || MayHide(node.operands[1], depth + 1) ||
+           MayHide(node.operands[2], depth + 1);
   }
 
   // In the type of the operands. Finite numbers stay finite, since rows that they hide have values.

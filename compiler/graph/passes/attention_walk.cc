@@ -15,6 +15,8 @@ using Dims = std::vector<int64_t>;
 
 // Below this, a score that is hidden adds nothing whatever the scores are.
 constexpr double kHidden = -1e4;
+// More masks than any network has.
+constexpr size_t kMostTerms = 64;
 // Operators between two parts, at most.
 constexpr int kFarthest = 24;
 
@@ -99,6 +101,7 @@ class Walk {
   }
 
   AttentionSearch Result() {
+    if (match_.terms.size() > kMostTerms) Refuse("it has more than 64 masks");
     AttentionSearch search;
     search.found = !refused_;
     search.match = std::move(match_);
@@ -134,8 +137,11 @@ class Walk {
       return true;
     }
     if (node.op == Op::kReshape) {
-      const size_t kept = swapped_ ? 2 : 1;
-      if (!KeepsLast(node, graph_, kept)) Refuse("a reshape splits or joins its keys");
+      const bool matrices = node.type.rank() >= 2 && graph_[node.operands[0]].type.rank() >= 2;
+      if (!matrices || !KeepsLast(node, graph_, swapped_ ? 2 : 1)) {
+        Refuse("a reshape splits or joins its keys");
+        return true;
+      }
       AddReshape(node, swapped_);
       return true;
     }
@@ -338,7 +344,9 @@ class Walk {
 AttentionSearch FindAttention(const Rewriter& rewriter, const Graph& graph, const Value& product) {
   AttentionSearch none;
   if (product.op != Op::kMatMul || !IsFloat(product.type.dtype)) return none;
-  if (product.type.NumElements() == 0 || !LooksLikeAttention(graph, product)) return none;
+  const bool has_keys = graph[product.operands[0]].type.dims.back() > 0;
+  if (product.type.NumElements() == 0 || !has_keys) return none;
+  if (!LooksLikeAttention(graph, product)) return none;
   const bool left = NearestBelow(graph, product.operands[0], Op::kSoftmax) != kNoValue;
   Walk walk(rewriter, graph, product.type.dtype);
   if (left) {

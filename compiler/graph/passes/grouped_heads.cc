@@ -42,7 +42,7 @@ std::optional<size_t> RepeatedDimension(const Graph& graph, const Value& node) {
   std::optional<size_t> found;
   for (size_t i = 0; i < to.size(); ++i) {
     if (from[i] == to[i]) continue;
-    if (from[i] != 1 || found) return std::nullopt;
+    if (from[i] != 1 || to[i] == 0 || found) return std::nullopt;
     found = i;
   }
   return found;
@@ -194,7 +194,8 @@ ValueId ZeroRows(Graph& graph, ValueId rows, ValueId x) {
   const ValueId zero = graph.Splat(graph[x].type.dtype, 0);
   const ValueId below = graph[x].op == Op::kReshape ? graph[x].operands[0] : kNoValue;
   const Dims dims = graph[x].type.dims;
-  if (below != kNoValue && graph[below].op == Op::kAttention && dims.size() == 4) {
+  if (below != kNoValue && graph[below].op == Op::kAttention && dims.size() == 4 &&
+      graph[x].type.NumElements() > 0) {
     const Dims in = graph[below].type.dims;
     // One query of each head of a group is a row; or a group is a batch.
     const bool are_rows = in[0] == dims[0] && dims[2] == 1 && in[2] != 1;

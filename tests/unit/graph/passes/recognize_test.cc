@@ -139,6 +139,20 @@ TEST(RecognizeAttention, SelectedMaskAndRankThree) {
         "f32[3,5,4] return %12");
 }
 
+TEST(RecognizeAttention, LeavesWhatHasNoKeys) {
+  // Without elements, any shape may become any other.
+  Result<Graph> graph = Graph::Parse(
+      "graph v1 { %0 = input() : f32[2,3,5,4] %1 = input() : f32[2,3,4,0] "
+      "%2 = input() : f32[7,0,4] %3 = matmul(%0, %1) : f32[2,3,5,0] "
+      "%4 = reshape(%3) : f32[7,5,0] %5 = softmax(%4) {axis=2} : f32[7,5,0] "
+      "%6 = matmul(%5, %2) : f32[7,5,4] return %6 }");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const Result<bool> changed = RecognizeAttention(*graph);
+  ASSERT_TRUE(changed.ok());
+  EXPECT_FALSE(*changed);
+  EXPECT_TRUE(UnfusedAttention(*graph).empty());
+}
+
 TEST(RecognizeAttention, LeavesScoresThatOthersRead) {
   const std::string body =
       std::string(kHeads) +
