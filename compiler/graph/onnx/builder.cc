@@ -118,6 +118,13 @@ std::vector<double> Builder::Floats(ValueId id, std::string_view what) {
   return values;
 }
 
+TensorDataRef Builder::Data(ValueId id, std::string_view what) {
+  if (!ok()) return nullptr;
+  if (IsConstant(id)) return DataOf(id);
+  Fail(DependsOnInputs(what));
+  return nullptr;
+}
+
 bool Builder::Foldable(const Value& value) const {
   if (BytesOf(value.type) > kMaxFoldedBytes) return false;
   int64_t bytes = 0;

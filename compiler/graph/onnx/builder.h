@@ -39,6 +39,8 @@ class Builder {
   // FAILED_PRECONDITION, naming `what`.
   Dims Ints(ValueId id, std::string_view what);
   std::vector<double> Floats(ValueId id, std::string_view what);
+  // A constant's tensor; null after such a failure.
+  TensorDataRef Data(ValueId id, std::string_view what);
 
   // Any node: its type is inferred (Reshape, Expand, Slice, Cast and Resize bring theirs).
   ValueId Add(Value value);

@@ -27,6 +27,8 @@ struct ImportOptions {
   // Nodes after functions are inlined, and graph values after operators are decomposed.
   int64_t max_nodes = 400'000;
   int64_t max_values = 2'000'000;
+  // Bytes of weights of a few bits, decoded to real numbers.
+  int64_t max_decoded_bytes = int64_t{1} << 36;
 };
 
 // Errors, each one line that names the tensor or node: INVALID_ARGUMENT for a broken or hostile

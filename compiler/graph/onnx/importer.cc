@@ -261,7 +261,8 @@ Status Importer::Node(const NodeMessage& node, Scope& scope) {
   MLC_TRY(CheckArity(node, *row));
   std::vector<ValueId> operands = MLC_TRY(Operands(node, scope));
   const bool is_assumed = notes_ != nullptr && notes_->IsAnyAssumed(operands);
-  OpContext context(builder_, node, std::move(operands), scope.opset, ReadAttribute, this);
+  OpContext context(builder_, node, std::move(operands), scope.opset, decoded_, ReadAttribute,
+                    this);
   row->handler(context);
   if (!builder_.ok()) return builder_.status().WithPrefix(Describe(node));
   for (size_t k = 0; k < node.outputs.size(); ++k) {

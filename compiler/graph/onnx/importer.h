@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/onnx/builder.h"
+#include "compiler/graph/onnx/decoded_weights.h"
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/onnx/model.h"
@@ -37,7 +38,8 @@ class Importer {
         files_(files),
         options_(options),
         notes_(notes),
-        builder_(graph_) {}
+        builder_(graph_),
+        decoded_(options.max_decoded_bytes) {}
 
   // With notes, goes on after what cannot be lowered, and returns a graph without it, which is for
   // nothing else. REQUIRES: called once.
@@ -94,6 +96,7 @@ class Importer {
   SurveyNotes* notes_;  // null: no survey
   Graph graph_;
   Builder builder_;
+  DecodedWeights decoded_;
   int64_t iterations_ = 0;  // unrolled so far
   std::set<std::string, std::less<>> used_dims_;
   std::set<std::string, std::less<>> used_bindings_;

@@ -28,8 +28,16 @@ enum OnnxType : int32_t {
   kFloat16 = 10,
   kDouble = 11,
   kBfloat16 = 16,
+  kFloat8E4M3Fn = 17,
+  kFloat8E4M3Fnuz = 18,
+  kFloat8E5M2 = 19,
+  kFloat8E5M2Fnuz = 20,
   kUint4 = 21,
   kInt4 = 22,
+  kFloat4E2M1 = 23,
+  kFloat8E8M0 = 24,
+  kUint2 = 25,
+  kInt2 = 26,
 };
 
 struct StringPair {

@@ -19,6 +19,10 @@ bool OpContext::HasAttr(std::string_view name) const {
   return false;
 }
 
+TensorDataRef OpContext::DataIn(int i) {
+  return Has(i) ? b.Data(In(i), "operand " + std::to_string(i)) : nullptr;
+}
+
 const AttributeMessage* OpContext::Attr(std::string_view name, AttrKind kind) {
   for (const AttributeMessage& attribute : node_.attributes) {
     if (attribute.name != name) continue;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/graph/onnx/builder.h"
+#include "compiler/graph/onnx/decoded_weights.h"
 #include "compiler/graph/onnx/model.h"
 
 namespace mlc::graph::onnx {
@@ -21,8 +22,9 @@ class OpContext {
   using TensorReader = Result<TensorDataRef> (*)(void* importer, const TensorMessage& tensor);
 
   OpContext(Builder& builder, const NodeMessage& node, std::vector<ValueId> operands, int64_t opset,
-            TensorReader read_tensor, void* importer)
+            DecodedWeights& decoded, TensorReader read_tensor, void* importer)
       : b(builder),
+        decoded(decoded),
         node_(node),
         operands_(std::move(operands)),
         opset_(opset),
@@ -30,7 +32,8 @@ class OpContext {
         importer_(importer),
         results_(node.outputs.size(), kNoValue) {}
 
-  Builder& b;  // NOLINT: the one word that every formula starts with
+  Builder& b;               // NOLINT: the one word that every formula starts with
+  DecodedWeights& decoded;  // NOLINT: of the whole import
 
   bool ok() const { return b.ok(); }
   // The version of the node's operator set.
@@ -43,10 +46,14 @@ class OpContext {
 
   // Operands: Has() for optional ones; In() fails if it is absent.
   int OperandCount() const { return static_cast<int>(operands_.size()); }
-  bool Has(int i) const { return i < OperandCount() && operands_[static_cast<size_t>(i)] >= 0; }
+  bool Has(int i) const {
+    return i >= 0 && i < OperandCount() && operands_[static_cast<size_t>(i)] >= 0;
+  }
   ValueId In(int i);
   // A constant operand's elements.
   Dims IntsIn(int i);
+  // A constant operand; null if it is absent, or after an error.
+  TensorDataRef DataIn(int i);
 
   // Attributes, with the default of an absent one.
   const AttributeMessage* Attr(std::string_view name, AttrKind kind);

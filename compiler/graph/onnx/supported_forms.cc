@@ -50,16 +50,10 @@ constexpr std::array kReplacements = {
     Replacement{kClassicDomain, "TreeEnsemble", kTrees},
     Replacement{kClassicDomain, "TreeEnsembleClassifier", kTrees},
     Replacement{kClassicDomain, "TreeEnsembleRegressor", kTrees},
+    Replacement{kFusedDomain, "CropAndResize", "`RoiAlign` of ai.onnx"},
     Replacement{kFusedDomain, "DecoderMaskedMultiHeadAttention", kCached},
-    Replacement{kFusedDomain, "GatherBlockQuantized",
-                "4-bit constants with `DequantizeLinear` in blocks, then `Gather`"},
-    Replacement{kFusedDomain, "GroupNorm", "`GroupNormalization` of ai.onnx"},
-    Replacement{kFusedDomain, "GroupQueryAttention", kCached},
     Replacement{kFusedDomain, "MatMulBnb4", kPacked},
     Replacement{kFusedDomain, "MatMulFpQ4", kPacked},
-    Replacement{kFusedDomain, "MatMulNBits", kPacked},
-    Replacement{kFusedDomain, "NhwcConv", "`Conv` with channels first; layouts are chosen later"},
-    Replacement{kFusedDomain, "QAttention", "`Attention` in floating point"},
 };
 
 constexpr std::string_view kDomains[] = {"", kFusedDomain, kClassicDomain};

@@ -18,7 +18,7 @@ enum class ObstacleKind : uint8_t { kModel, kInput, kConstant, kOperator, kNode 
 // One reason why the model cannot be lowered, and where. All texts are fit for printing.
 struct Obstacle {
   ObstacleKind kind = ObstacleKind::kModel;
-  std::string what;                // "operator set 30", "com.microsoft:MatMulNBits", "Cast"
+  std::string what;                // "operator set 30", "com.microsoft:MatMulBnb4", "Cast"
   std::vector<std::string> names;  // of the nodes, inputs or constants; the first thousand
   int64_t count = 0;               // of them all
   std::string why;

@@ -28,6 +28,7 @@ std::span<const OpRow> FusedIntegerProductOps();
 std::span<const OpRow> FusedOps();
 std::span<const OpRow> FusedQuantizedOps();
 std::span<const OpRow> FusedRecurrentOps();
+std::span<const OpRow> FusedWeightOps();
 std::span<const OpRow> GatherScatterOps();
 std::span<const OpRow> GridSampleOps();
 std::span<const OpRow> IntegerProductOps();

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "compiler/graph/onnx/import.h"
+#include "compiler/graph/onnx/low_bits.h"
 #include "compiler/graph/onnx/parse.h"
 #include "compiler/graph/ops.h"
 
@@ -15,8 +16,6 @@ static_assert(std::endian::native == std::endian::little, "raw data is little-en
 
 // No value of a sensible model is larger; sizes below it never overflow 64-bit arithmetic.
 constexpr int64_t kMaxValueBytes = int64_t{1} << 36;
-
-bool IsFourBit(int32_t onnx_type) { return onnx_type == kInt4 || onnx_type == kUint4; }
 
 std::string What(const TensorMessage& message) { return "tensor " + Quote(message.name); }
 
@@ -33,17 +32,6 @@ TensorDataRef Wrap(DType dtype, const std::vector<int64_t>& dims, std::string_vi
   tensor->bytes = {data, bytes.size()};
   tensor->owner = owner;
   return tensor;
-}
-
-// Two elements a byte, the low half first.
-TensorDataRef Widen(const TensorMessage& message, DType dtype, int64_t count,
-                    std::string_view packed) {
-  std::vector<std::byte> bytes(static_cast<size_t>(count));
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    const int half = (static_cast<uint8_t>(packed[i / 2]) >> (i % 2 * 4)) & 15;
-    bytes[i] = static_cast<std::byte>(message.data_type == kInt4 && half >= 8 ? half - 16 : half);
-  }
-  return MakeTensorData(dtype, message.dims, std::move(bytes));
 }
 
 Result<uint64_t> ParseUnsigned(const TensorMessage& message, const StringPair& pair) {
@@ -88,7 +76,13 @@ Result<ExternalPlace> PlaceOf(const TensorMessage& message) {
   return place;
 }
 
-Result<TensorDataRef> ReadExternal(const TensorMessage& message, DType dtype, uint64_t size,
+struct ExternalBytes {
+  MappedFileRef file;
+  std::string_view bytes;
+};
+
+// The `size` bytes beside the model that hold the elements.
+Result<ExternalBytes> ReadExternal(const TensorMessage& message, uint64_t size,
                                    ExternalFiles* files) {
   const ExternalPlace place = MLC_TRY(PlaceOf(message));
   if (files == nullptr) {
@@ -107,7 +101,7 @@ Result<TensorDataRef> ReadExternal(const TensorMessage& message, DType dtype, ui
     return InvalidArgument(What(message) + ": external data has " + std::to_string(length) +
                            " bytes, its shape needs " + std::to_string(size));
   }
-  return Wrap(dtype, message.dims, file->bytes().substr(place.offset, size), file);
+  return ExternalBytes{file, file->bytes().substr(place.offset, size)};
 }
 
 // float_data and double_data: usually one chunk, which is used in place.
@@ -146,26 +140,28 @@ Result<TensorDataRef> ReadInts(const TensorMessage& message, DType dtype, int64_
   return MakeTensorData(dtype, message.dims, std::move(bytes));
 }
 
-Result<TensorDataRef> ReadRaw(const TensorMessage& message, DType dtype, int64_t count,
-                              uint64_t size, const std::shared_ptr<const void>& owner) {
-  const bool four_bit = IsFourBit(message.data_type);
-  const uint64_t stored = four_bit ? (size + 1) / 2 : size;
-  if (message.raw.size() != stored) {
-    return InvalidArgument(What(message) + " has " + std::to_string(message.raw.size()) +
-                           " bytes of data, its shape needs " + std::to_string(stored));
-  }
-  if (four_bit) return Widen(message, dtype, count, message.raw);
-  return Wrap(dtype, message.dims, message.raw, owner);
+Status CheckRawSize(const TensorMessage& message, uint64_t size) {
+  if (message.raw.size() == size) return Status();
+  return InvalidArgument(What(message) + " has " + std::to_string(message.raw.size()) +
+                         " bytes of data, its shape needs " + std::to_string(size));
 }
 
-// Packed 4-bit elements in int32_data: each entry is one byte of two elements.
-Result<TensorDataRef> ReadFourBitInts(const TensorMessage& message, DType dtype, int64_t count) {
+// Elements narrower than any type of the graph. In int32_data each entry is one byte of them.
+Result<TensorDataRef> ReadLowBits(const TensorMessage& message, const LowBitType& type,
+                                  int64_t count, ExternalFiles* files) {
+  const uint64_t size = static_cast<uint64_t>(PackedBytes(type, count));
+  if (message.external) {
+    const ExternalBytes stored = MLC_TRY(ReadExternal(message, size, files));
+    return WidenLowBits(type, message.dims, stored.bytes);
+  }
+  if (message.has_raw) {
+    MLC_TRY(CheckRawSize(message, size));
+    return WidenLowBits(type, message.dims, message.raw);
+  }
   std::string packed;
   for (const int64_t entry : message.ints) packed.push_back(static_cast<char>(entry));
-  if (static_cast<int64_t>(packed.size()) != (count + 1) / 2) {
-    return InvalidArgument(What(message) + " has data that does not fit its shape");
-  }
-  return Widen(message, dtype, count, packed);
+  if (packed.size() == size) return WidenLowBits(type, message.dims, packed);
+  return InvalidArgument(What(message) + " has data that does not fit its shape");
 }
 
 // Elements come from one field; two are ambiguous.
@@ -242,23 +238,25 @@ Result<int64_t> CheckedElements(const std::vector<int64_t>& dims, DType dtype,
 Result<TensorDataRef> ReadTensor(const TensorMessage& message,
                                  const std::shared_ptr<const void>& owner, ExternalFiles* files) {
   const std::string what = What(message);
-  Result<DType> type = DTypeOf(message.data_type);
+  const LowBitType* const narrow = FindLowBitType(message.data_type);
+  Result<DType> type = narrow != nullptr ? narrow->wide : DTypeOf(message.data_type);
   if (!type.ok()) return type.status().WithPrefix(what);
   const DType dtype = *type;
   const int64_t count = MLC_TRY(CheckedElements(message.dims, dtype, what));
   const uint64_t size = static_cast<uint64_t>(count) * static_cast<uint64_t>(SizeOf(dtype));
   MLC_TRY(CheckOneSource(message));
-  if (message.external) {
-    if (IsFourBit(message.data_type)) {
-      return Unimplemented(what + ": 4-bit external data is not supported");
-    }
-    return ReadExternal(message, dtype, size, files);
-  }
   if (message.strings > 0) return InvalidArgument(what + " has text for numbers");
-  if (message.has_raw) return ReadRaw(message, dtype, count, size, owner);
+  if (narrow != nullptr) return ReadLowBits(message, *narrow, count, files);
+  if (message.external) {
+    const ExternalBytes stored = MLC_TRY(ReadExternal(message, size, files));
+    return Wrap(dtype, message.dims, stored.bytes, stored.file);
+  }
+  if (message.has_raw) {
+    MLC_TRY(CheckRawSize(message, size));
+    return Wrap(dtype, message.dims, message.raw, owner);
+  }
   if (dtype == DType::kF32) return ReadChunks(message, dtype, size, message.float_data, owner);
   if (dtype == DType::kF64) return ReadChunks(message, dtype, size, message.double_data, owner);
-  if (IsFourBit(message.data_type)) return ReadFourBitInts(message, dtype, count);
   return ReadInts(message, dtype, count);
 }
 

@@ -1,4 +1,5 @@
 // Quantisation as the arithmetic it stands for: casts, scales and rounding.
+#include <algorithm>
 #include <utility>
 
 #include "compiler/graph/onnx/axes.h"
@@ -45,17 +46,14 @@ DynamicQuantisation QuantizedByRange(Builder& b, ValueId x) {
   return {Quantized(b, x, scale, zero, DType::kU8), scale, zero};
 }
 
-namespace {
-
-// One parameter a block of `block` elements along the axis, repeated to one an element.
 ValueId RepeatBlocks(OpContext& c, ValueId x, ValueId parameter, int64_t axis, int64_t block) {
   Builder& b = c.b;
   const Dims dims = b.DimsOf(x);
   const size_t at = static_cast<size_t>(axis);
-  if (block < 1 || block > dims[at]) {
-    c.Fail("block_size does not fit the axis");
-    return kNoValue;
-  }
+  if (c.ok() && block < 1) c.Fail("block_size must be positive");
+  if (!c.ok()) return kNoValue;
+  // A block beyond the axis is one of the axis.
+  block = std::min(block, std::max<int64_t>(dims[at], 1));
   Dims blocks = dims;
   blocks[at] = (dims[at] + block - 1) / block;
   if (b.DimsOf(parameter) != blocks) {
@@ -71,6 +69,8 @@ ValueId RepeatBlocks(OpContext& c, ValueId x, ValueId parameter, int64_t axis, i
   const ValueId repeated = b.Reshape(b.Expand(b.Reshape(parameter, split), wide), joined);
   return b.SliceAxis(repeated, axis, 0, dims[at]);
 }
+
+namespace {
 
 // A scale or zero point per tensor stays a scalar; one per slice of the axis is shaped to it; one
 // per block repeats along it.
@@ -91,12 +91,52 @@ ValueId AlongAxis(OpContext& c, ValueId x, ValueId parameter) {
   return b.Reshape(parameter, dims);
 }
 
+// Weights in blocks as one constant; kNoValue if the operands are of another kind. Kernels would
+// decode them anew in every run.
+ValueId DecodedBlocks(OpContext& c, DType type) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const int64_t block = c.Int("block_size", 0);
+  const bool is_narrow = b.DTypeOf(x) == DType::kU8 || b.DTypeOf(x) == DType::kI8;
+  const bool are_constant =
+      b.IsConstant(x) && b.IsConstant(c.In(1)) && (!c.Has(2) || b.IsConstant(c.In(2)));
+  if (block < 1 || !is_narrow || !are_constant || type == DType::kF64) return kNoValue;
+  const int64_t axis = Axis(c, c.Int("axis", 1), b.RankOf(x));
+  BlockCodes codes;
+  codes.codes = c.DataIn(0);
+  codes.scales = c.DataIn(1);
+  codes.zeros = c.DataIn(2);
+  if (!c.ok() || codes.scales->dtype == DType::kF64) return kNoValue;
+  const int64_t length = b.Dim(x, axis);
+  Dims dims = b.DimsOf(x);
+  dims[static_cast<size_t>(axis)] = length / block + (length % block == 0 ? 0 : 1);
+  if (b.DimsOf(c.In(1)) != dims || (c.Has(2) && b.DimsOf(c.In(2)) != dims)) return kNoValue;
+  codes.axis = axis;
+  codes.blocks = dims[static_cast<size_t>(axis)];
+  for (int64_t k = 0; k < length; ++k) codes.block_of.push_back(k / block);
+  DecodingWay way = {{codes.codes, codes.scales, codes.zeros},
+                     {block, axis, static_cast<int64_t>(type)}};
+  way.numbers.insert(way.numbers.end(), b.DimsOf(x).begin(), b.DimsOf(x).end());
+  const Result<TensorDataRef> weights = c.decoded.Once(
+      way, b.TypeOf(x).NumElements() * SizeOf(type), [&] { return DecodeBlocks(codes, type); });
+  return weights.ok() ? b.Constant(*weights) : b.Fail(weights.status());
+}
+
 void DequantizeLinear(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
   const ValueId scale = c.In(1);
+  const int64_t named = c.Int("output_dtype", 0);
+  DType type = b.DTypeOf(scale);
+  if (named != 0 && c.ok()) {
+    const Result<DType> asked = DTypeOf(static_cast<int32_t>(std::clamp<int64_t>(named, 0, 1000)));
+    if (!asked.ok()) return static_cast<void>(b.Fail(asked.status().WithPrefix("output_dtype")));
+    type = *asked;
+  }
+  if (c.ok() && !IsFloat(type)) return c.Fail("output_dtype must be a float type");
   if (!c.ok()) return;
-  const DType type = b.DTypeOf(scale);
+  const ValueId decoded = DecodedBlocks(c, type);
+  if (decoded != kNoValue || !c.ok()) return c.Out(decoded);
   const DType wide = type == DType::kF64 ? type : DType::kF32;
   ValueId y = b.Cast(x, wide);
   if (c.Has(2)) y = b.Minus(y, AlongAxis(c, x, b.Cast(c.In(2), wide)));

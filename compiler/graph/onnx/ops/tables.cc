@@ -42,7 +42,7 @@ constexpr Table kTables[] = {
 };
 
 constexpr Table kFusedTables[] = {FusedAttentionOps, FusedIntegerProductOps, FusedOps,
-                                  FusedQuantizedOps, FusedRecurrentOps};
+                                  FusedQuantizedOps, FusedRecurrentOps, FusedWeightOps};
 
 constexpr Table kClassicTables[] = {ClassicOps};
 

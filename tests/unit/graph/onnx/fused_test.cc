@@ -68,8 +68,8 @@ TEST(FusedOperators, RefuseWhatTheyDoNotKnow) {
               HasSubstr("the node has no results"));
   EXPECT_THAT(RefusalOf(Fused("Attention", {"x", "x"}, wire::IntAttr("num_heads", 1))).message(),
               HasSubstr("operands 0 and 1 must have rank 3 and 2"));
-  EXPECT_THAT(RefusalOf(Fused("NhwcConv", {"x", "x"})).message(),
-              HasSubstr("unsupported operators: com.microsoft:NhwcConv"));
+  EXPECT_THAT(RefusalOf(Fused("MatMulBnb4", {"x", "x"})).message(),
+              HasSubstr("unsupported operators: com.microsoft:MatMulBnb4"));
 }
 
 TEST(FusedOperators, NormalisationsSkip) {

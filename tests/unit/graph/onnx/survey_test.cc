@@ -55,8 +55,8 @@ TEST(Survey, AModelThatCanBeLoweredHasNoObstacles) {
 TEST(Survey, FindsObstaclesOfEveryKindAtOnce) {
   GraphParts parts;
   parts.nodes = {wire::Node("NoSuch", {"x"}, {"a"}),
-                 wire::Node("MatMulNBits", {"x", "w"}, {"b"}, "", "com.microsoft"),
-                 wire::Node("MatMulNBits", {"x", "w"}, {"c"}, "", "com.microsoft"),
+                 wire::Node("MatMulBnb4", {"x", "w"}, {"b"}, "", "com.microsoft"),
+                 wire::Node("MatMulBnb4", {"x", "w"}, {"c"}, "", "com.microsoft"),
                  // Of a supported operator: a type, and an operand that has to be known.
                  wire::Node("Cast", {"x"}, {"d"}, wire::IntAttr("to", 22)),
                  wire::Node("Reshape", {"x", "shape"}, {"e"}), wire::Node("Relu", {"x"}, {"y"})};
@@ -74,7 +74,7 @@ TEST(Survey, FindsObstaclesOfEveryKindAtOnce) {
           IsObstacle("input", {"free", "more"}, "dimension 'batch'", "--dim batch=<size>"),
           IsObstacle("constant", {"w"}, "not supported", "tensors of f64, f32"),
           IsObstacle("NoSuch", {"a"}, "the operator is not supported", "operators.md"),
-          IsObstacle("com.microsoft:MatMulNBits", {"b", "c"}, "the operator is not supported",
+          IsObstacle("com.microsoft:MatMulBnb4", {"b", "c"}, "the operator is not supported",
                      "`DequantizeLinear` in blocks, then `MatMul`"),
           IsObstacle("Cast", {"d"}, "not supported", "not to 4-bit integers"),
           IsObstacle("Reshape", {"e"}, "depends on the model's inputs", "make it constant")));
