@@ -7,6 +7,11 @@
 #include "compiler/graph/onnx/tables.h"
 
 namespace mlc::graph::onnx {
+namespace {
+
+constexpr int64_t kMaxLength = int64_t{1} << 20;
+
+}  // namespace
 
 ValueId SplitHeads(OpContext& c, ValueId x, int64_t heads) {
   Builder& b = c.b;
@@ -22,6 +27,23 @@ ValueId JoinHeads(Builder& b, ValueId x) {
   if (!b.ok()) return kNoValue;
   const Dims d = b.DimsOf(x);
   return b.Reshape(b.Transpose(x, {0, 2, 1, 3}), {d[0], d[2], d[1] * d[3]});
+}
+
+ValueId RepeatHeads(Builder& b, ValueId x, int64_t times) {
+  if (times == 1 || !b.ok()) return x;
+  const Dims d = b.DimsOf(x);
+  const ValueId wide =
+      b.Expand(b.Reshape(x, {d[0], d[1], 1, d[2], d[3]}), {d[0], d[1], times, d[2], d[3]});
+  return b.Reshape(wide, {d[0], d[1] * times, d[2], d[3]});
+}
+
+ValueId Numbered(Builder& b, int64_t count) {
+  if (count > kMaxLength) {
+    return b.Fail(Unimplemented("a mask over more than 2^20 positions is not supported"));
+  }
+  Dims values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i);
+  return b.IntVector(values);
 }
 
 ValueId AttendTo(Builder& b, ValueId q, ValueId k, ValueId v, ValueId bias, double scale) {
@@ -45,15 +67,6 @@ struct Heads {
   int64_t past = 0;
   bool flat = false;  // the operands had rank 3
 };
-
-// Each key or value head serves `times` query heads.
-ValueId RepeatHeads(Builder& b, ValueId x, int64_t times) {
-  if (times == 1) return x;
-  const Dims d = b.DimsOf(x);
-  const ValueId wide =
-      b.Expand(b.Reshape(x, {d[0], d[1], 1, d[2], d[3]}), {d[0], d[1], times, d[2], d[3]});
-  return b.Reshape(wide, {d[0], d[1] * times, d[2], d[3]});
-}
 
 bool ReadHeads(OpContext& c, Heads& heads) {
   Builder& b = c.b;
@@ -96,12 +109,6 @@ bool ReadHeads(OpContext& c, Heads& heads) {
   return c.ok();
 }
 
-Dims Count(int64_t count) {
-  Dims values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i);
-  return values;
-}
-
 ValueId And(Builder& b, ValueId x, ValueId y) {
   return x == kNoValue ? y : y == kNoValue ? x : b.Apply(ScalarOp::kAnd, {x, y});
 }
@@ -115,11 +122,8 @@ ValueId Visible(OpContext& c, const Heads& heads) {
   const int64_t right = c.Int("right_window_size", -1);
   const int64_t queries = b.Dim(heads.q, 2);
   const int64_t keys = b.Dim(heads.k, 2);
-  constexpr int64_t kMaxLength = int64_t{1} << 20;
   if (!causal && left < 0 && right < 0 && !c.Has(6)) return kNoValue;
-  if (queries > kMaxLength || keys > kMaxLength) c.Unsupported("a mask over so many positions");
-  if (!c.ok()) return kNoValue;
-  const ValueId key = b.IntVector(Count(keys));
+  const ValueId key = Numbered(b, keys);
   ValueId offset = b.IntScalar(heads.past);
   ValueId visible = kNoValue;
   if (c.Has(6)) {
@@ -127,7 +131,7 @@ ValueId Visible(OpContext& c, const Heads& heads) {
     visible = b.Apply(ScalarOp::kLess, {key, valid});
     if (!c.Has(4)) offset = b.Minus(valid, b.IntScalar(queries));
   }
-  const ValueId query = b.Plus(b.Reshape(b.IntVector(Count(queries)), {queries, 1}), offset);
+  const ValueId query = b.Plus(b.Reshape(Numbered(b, queries), {queries, 1}), offset);
   if (causal) visible = And(b, visible, b.Apply(ScalarOp::kLessEqual, {key, query}));
   if (left >= 0) {
     const ValueId first = b.Minus(query, b.IntScalar(std::min(left, kMaxLength)));

@@ -8,14 +8,6 @@
 namespace mlc::graph::onnx {
 namespace {
 
-constexpr int64_t kMaxLength = int64_t{1} << 20;
-
-Dims Count(int64_t count) {
-  Dims values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i);
-  return values;
-}
-
 // Heads as [batch, heads, sequence, size], and which operands of the node mask them.
 struct FusedHeads {
   ValueId q = kNoValue;
@@ -33,7 +25,7 @@ ValueId Kept(OpContext& c, ValueId mask, int64_t batch, int64_t keys) {
   const Dims d = b.DimsOf(mask);
   if (d == Dims{batch}) {
     const ValueId length = b.Reshape(b.Cast(mask, DType::kI64), {batch, 1, 1, 1});
-    return b.Apply(ScalarOp::kLess, {b.IntVector(Count(keys)), length});
+    return b.Apply(ScalarOp::kLess, {Numbered(b, keys), length});
   }
   const ValueId flag = b.Cast(mask, DType::kBool);
   if (d == Dims{batch, keys}) return b.Reshape(flag, {batch, 1, 1, keys});
@@ -48,7 +40,6 @@ ValueId ScoreBias(OpContext& c, const FusedHeads& heads) {
   const DType type = b.DTypeOf(heads.q);
   const int64_t queries = b.Dim(heads.q, 2);
   const int64_t keys = b.Dim(heads.k, 2);
-  if (queries > kMaxLength || keys > kMaxLength) c.Unsupported("a mask over so many positions");
   if (!c.ok()) return kNoValue;
   const ValueId hidden = b.Scalar(type, c.Float("mask_filter_value", -10000));
   ValueId bias = kNoValue;
@@ -57,9 +48,9 @@ ValueId ScoreBias(OpContext& c, const FusedHeads& heads) {
     bias = b.Select(kept, b.Scalar(type, 0), hidden);
   }
   if (c.Flag("unidirectional", false)) {
-    const ValueId query = b.PlusNumber(b.IntVector(Count(queries)), double(keys - queries));
+    const ValueId query = b.PlusNumber(Numbered(b, queries), double(keys - queries));
     const ValueId seen =
-        b.Apply(ScalarOp::kLessEqual, {b.IntVector(Count(keys)), b.Reshape(query, {queries, 1})});
+        b.Apply(ScalarOp::kLessEqual, {Numbered(b, keys), b.Reshape(query, {queries, 1})});
     bias = Sum(b, bias, b.Select(seen, b.Scalar(type, 0), hidden));
   }
   if (c.Has(heads.bias)) bias = Sum(b, bias, c.In(heads.bias));

@@ -42,7 +42,8 @@ constexpr Table kTables[] = {
 };
 
 constexpr Table kFusedTables[] = {FusedAttentionOps, FusedIntegerProductOps, FusedOps,
-                                  FusedQuantizedOps, FusedRecurrentOps, FusedWeightOps};
+                                  FusedQuantizedOps, FusedRecurrentOps, FusedRotaryEmbeddingOps,
+                                  FusedWeightOps,    GroupedQueryOps};
 
 constexpr Table kClassicTables[] = {ClassicOps};
 

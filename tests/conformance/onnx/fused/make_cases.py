@@ -8,10 +8,11 @@ The formulas follow the operators' published descriptions; they share no code wi
 """
 import sys
 
+import attention_cases
 import cases as files
 import weight_cases
 
-FAMILIES = (weight_cases,)
+FAMILIES = (attention_cases, weight_cases)
 
 
 def compare_with_runtime(cases):
