@@ -150,6 +150,20 @@ void QLinearMatMul(OpContext& c) {
   OutRequantized(c, IntegerMatMul(c, left, right), scale(1, true), scale(4, false), 6, 7);
 }
 
+}  // namespace
+
+ValueId ScaledIntegerProduct(OpContext& c, const IntegerOperands& operands, ValueId scale) {
+  Builder& b = c.b;
+  const auto [x, y, x_zero, y_zero] = operands;
+  const Dims rows = c.Has(x_zero) ? PerRow(b, c.In(x_zero)) : Dims{};
+  const Dims columns = c.Has(y_zero) ? PerColumn(b, c.In(y_zero)) : Dims{};
+  const ValueId sum =
+      IntegerMatMul(c, Centred(c, c.In(x), x_zero, rows), Centred(c, c.In(y), y_zero, columns));
+  return b.Times(b.Cast(sum, DType::kF32), scale);
+}
+
+namespace {
+
 // The sums of products as what they stand for, and an operand of the node added.
 void OutReal(OpContext& c, ValueId sum, ValueId scale, int bias) {
   Builder& b = c.b;
@@ -161,13 +175,12 @@ void OutReal(OpContext& c, ValueId sum, ValueId scale, int bias) {
 // Operands: a, b, their scales, their zero points, bias.
 void MatMulIntegerToFloat(OpContext& c) {
   Builder& b = c.b;
-  const ValueId x = Centred(c, c.In(0), 4, c.Has(4) ? PerRow(b, c.In(4)) : Dims{});
-  const ValueId y = Centred(c, c.In(1), 5, c.Has(5) ? PerColumn(b, c.In(5)) : Dims{});
   if (c.ok() && b.TypeOf(c.In(2)).NumElements() != 1) {
     return c.Unsupported("quantisation of the left operand per row");
   }
   const ValueId scale = b.Times(b.Reshape(c.In(2), {}), c.In(3));
-  OutReal(c, IntegerMatMul(c, x, y), scale, 6);
+  const ValueId y = ScaledIntegerProduct(c, {0, 1, 4, 5}, scale);
+  c.Out(c.Has(6) ? b.Plus(y, c.In(6)) : y);
 }
 
 // Operands: a, which is quantised here, b, its scale and zero point, bias.

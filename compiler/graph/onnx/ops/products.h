@@ -17,6 +17,17 @@ ValueId MatMulOfAnyRank(OpContext& c, ValueId x, ValueId y, const MatMulForm& pr
 // real numbers; `scale` is y's, one or one a column.
 ValueId DynamicProduct(OpContext& c, ValueId x, ValueId y, ValueId scale);
 
+// Operands of a node: 8-bit integers and their zero points, which may be absent.
+struct IntegerOperands {
+  int x;
+  int y;
+  int x_zero;
+  int y_zero;
+};
+
+// The exact product of x and y, each less its zero point, times `scale`: one or one a column.
+ValueId ScaledIntegerProduct(OpContext& c, const IntegerOperands& operands, ValueId scale);
+
 // The convolution that the node's attributes describe, of `x` and `w`, without bias.
 ValueId Convolution(OpContext& c, ValueId x, ValueId w);
 
