@@ -109,6 +109,15 @@ void HardSigmoid(OpContext& c) {
   c.Out(HardSigmoid(c.b, c.In(0), c.Float("alpha", 0.2), c.Float("beta", 0.5)));
 }
 
+void SwiGlu(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const ValueId y = c.In(1);
+  if (c.ok() && b.DimsOf(x) != b.DimsOf(y)) return c.Fail("the operands must have one shape");
+  const ValueId gate = Sigmoid(b, b.TimesNumber(x, c.Float("alpha", 1)));
+  c.Out(b.Times(b.Times(x, gate), y));
+}
+
 void HardSwish(OpContext& c) {
   const ValueId x = c.In(0);
   c.Out(c.b.Times(x, HardSigmoid(c.b, x, 1.0 / 6, 0.5)));
@@ -166,6 +175,7 @@ constexpr OpRow kActivationRows[] = {
     {"Sigmoid", Sigmoid, 1, 1},
     {"Softplus", Softplus, 1, 1},
     {"Softsign", Softsign, 1, 1},
+    {"SwiGLU", SwiGlu, 2, 1},
     {"Swish", Swish, 1, 1},
     {"ThresholdedRelu", ThresholdedRelu, 1, 1},
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/graph/onnx/axes.h"
+#include "compiler/graph/onnx/ops/channels.h"
 #include "compiler/graph/onnx/ops/pools.h"
 #include "compiler/graph/onnx/ops/quantize.h"
 #include "compiler/graph/onnx/tables.h"
@@ -56,8 +57,18 @@ void QLinearLeakyRelu(OpContext& c) {
 void QLinearSoftmax(OpContext& c) {
   const ValueId x = Real(c, 0);
   const int64_t axis = Axis(c, c.Int("axis", -1), c.b.RankOf(x));
-  if (c.Int("opset", 13) < 13) return c.Unsupported("the flat form of operator sets before 13");
-  OutQuantized(c, c.b.Softmax(x, axis), 3, c.b.DTypeOf(c.In(0)));
+  if (!c.ok()) return;
+  const Dims dims = c.b.DimsOf(x);
+  ValueId y = kNoValue;
+  if (c.Int("opset", 13) < 13) {  // over all dimensions from the axis on
+    Dims flat(dims.begin(), dims.begin() + axis);
+    flat.push_back(1);
+    for (size_t i = static_cast<size_t>(axis); i < dims.size(); ++i) flat.back() *= dims[i];
+    y = c.b.Reshape(c.b.Softmax(c.b.Reshape(x, flat), axis), dims);
+  } else {
+    y = c.b.Softmax(x, axis);
+  }
+  OutQuantized(c, y, 3, c.b.DTypeOf(c.In(0)));
 }
 
 void QLinearGlobalAveragePool(OpContext& c) {
@@ -68,10 +79,22 @@ void QLinearGlobalAveragePool(OpContext& c) {
   OutQuantized(c, c.b.Reduce("mean", x, axes, true), 3, c.b.DTypeOf(c.In(0)));
 }
 
+void QLinearReduceMean(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = Real(c, 0);
+  Dims axes = Axes(c, c.Ints("axes"), b.RankOf(x));
+  if (axes.empty()) {
+    for (int64_t i = 0; i < b.RankOf(x); ++i) axes.push_back(i);
+  }
+  std::sort(axes.begin(), axes.end());
+  OutQuantized(c, b.Reduce("mean", x, axes, c.Flag("keepdims", true)), 3, b.DTypeOf(c.In(0)));
+}
+
 void QLinearAveragePool(OpContext& c) {
   const ValueId x = Real(c, 0);
-  if (c.Flag("channels_last", false)) return c.Unsupported("channels_last=1");
-  OutQuantized(c, AveragePooled(c, x), 3, c.b.DTypeOf(c.In(0)));
+  const bool is_last = c.Flag("channels_last", false);
+  const ValueId y = AveragePooled(c, is_last ? ChannelsSecond(c.b, x) : x);
+  OutQuantized(c, is_last ? ChannelsLast(c.b, y) : y, 3, c.b.DTypeOf(c.In(0)));
 }
 
 void QLinearWhere(OpContext& c) {
@@ -101,8 +124,9 @@ constexpr OpRow kFusedQuantizedRows[] = {
     {"QLinearGlobalAveragePool", QLinearGlobalAveragePool, 5, 1},
     {"QLinearLeakyRelu", QLinearLeakyRelu, 5, 1},
     {"QLinearMul", QLinearMul, 8, 1},
+    {"QLinearReduceMean", QLinearReduceMean, 5, 1},
     {"QLinearSigmoid", QLinearSigmoid, 5, 1},
-    {"QLinearSoftmax", QLinearSoftmax, 5, 1, "the form of operator set 13"},
+    {"QLinearSoftmax", QLinearSoftmax, 5, 1},
     {"QuantizeLinear", Standard, 3, 1},
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/graph/onnx/ops/channels.h"
 #include "compiler/graph/onnx/ops/products.h"
 #include "compiler/graph/onnx/ops/quantize.h"
 #include "compiler/graph/onnx/tables.h"
@@ -116,7 +117,7 @@ void ConvInteger(OpContext& c) {
 }
 
 // The sums of products, scaled to the result's quantisation.
-void OutRequantized(OpContext& c, ValueId sum, ValueId x_scale, ValueId w_scale, int y_scale,
+ValueId Requantized(OpContext& c, ValueId sum, ValueId x_scale, ValueId w_scale, int y_scale,
                     int y_zero) {
   Builder& b = c.b;
   const auto scalar = [&](int i) {
@@ -130,7 +131,7 @@ void OutRequantized(OpContext& c, ValueId sum, ValueId x_scale, ValueId w_scale,
   const ValueId scale = b.Cast(scalar(y_scale), DType::kF32);
   const ValueId factor = b.Over(b.Times(x_scale, w_scale), scale);
   const ValueId value = b.Times(b.Cast(sum, DType::kF32), factor);
-  c.Out(Quantized(b, value, b.Scalar(DType::kF32, 1), zero, b.DTypeOf(zero)));
+  return Quantized(b, value, b.Scalar(DType::kF32, 1), zero, b.DTypeOf(zero));
 }
 
 // Operands: a, scale, zero, b, scale, zero, scale, zero.
@@ -147,7 +148,7 @@ void QLinearMatMul(OpContext& c) {
   const ValueId left = Centred(c, x, 2, PerRow(b, c.In(2)));
   const ValueId right = Centred(c, y, 5, PerColumn(b, c.In(5)));
   if (!c.ok()) return;
-  OutRequantized(c, IntegerMatMul(c, left, right), scale(1, true), scale(4, false), 6, 7);
+  c.Out(Requantized(c, IntegerMatMul(c, left, right), scale(1, true), scale(4, false), 6, 7));
 }
 
 }  // namespace
@@ -207,26 +208,34 @@ void QGemm(OpContext& c) {
   if (c.Has(6)) sum = b.Plus(sum, c.In(6));
   const ValueId x_scale = b.TimesNumber(b.Reshape(c.In(1), {}), c.Float("alpha", 1));
   if (!c.Has(7)) return OutReal(c, sum, b.Times(x_scale, c.In(4)), c.OperandCount());
-  OutRequantized(c, sum, x_scale, c.In(4), 7, 8);
+  c.Out(Requantized(c, sum, x_scale, c.In(4), 7, 8));
 }
 
-// Operands: x, scale, zero, w, scale, zero, scale, zero, bias of i32.
-void QLinearConv(OpContext& c) {
+// Operands: x, scale, zero, w, scale, zero, scale, zero, bias of i32. `x` is operand 0 with its
+// channels second, and so is the result.
+ValueId QuantisedConv(OpContext& c, ValueId x) {
   Builder& b = c.b;
-  const ValueId x = c.In(0);
   const ValueId w = c.In(3);
   const int rank = b.RankOf(w);
   const ValueId w_scale = b.Cast(c.In(4), DType::kF32);
   if (c.ok() && b.TypeOf(c.In(1)).NumElements() != 1) {
-    return c.Unsupported("quantisation of the operand per channel");
+    c.Unsupported("quantisation of the operand per channel");
   }
+  if (!c.ok()) return kNoValue;
   ValueId sum =
       IntegerConv(c, Centred(c, x, 2, {}), Centred(c, w, 5, PerOutputChannel(b, c.In(5), rank)));
   if (c.Has(8)) sum = b.Plus(sum, b.Reshape(c.In(8), PerOutputChannel(b, c.In(8), rank - 1)));
   const bool single = b.TypeOf(w_scale).NumElements() == 1;
   const ValueId along =
       b.Reshape(w_scale, single ? Dims{} : PerOutputChannel(b, w_scale, rank - 1));
-  OutRequantized(c, sum, b.Reshape(b.Cast(c.In(1), DType::kF32), {}), along, 6, 7);
+  return Requantized(c, sum, b.Reshape(b.Cast(c.In(1), DType::kF32), {}), along, 6, 7);
+}
+
+void QLinearConv(OpContext& c) { c.Out(QuantisedConv(c, c.In(0))); }
+
+void FusedQLinearConv(OpContext& c) {
+  if (!c.Flag("channels_last", false)) return QLinearConv(c);
+  c.Out(ChannelsLast(c.b, QuantisedConv(c, ChannelsSecond(c.b, c.In(0)))));
 }
 
 constexpr OpRow kIntegerProductsRows[] = {
@@ -240,6 +249,7 @@ constexpr OpRow kFusedRows[] = {
     {"DynamicQuantizeMatMul", DynamicQuantizeMatMul, 5, 1},
     {"MatMulIntegerToFloat", MatMulIntegerToFloat, 7, 1},
     {"QGemm", QGemm, 9, 1},
+    {"QLinearConv", FusedQLinearConv, 9, 1, "one scale for the result"},
 };
 
 }  // namespace

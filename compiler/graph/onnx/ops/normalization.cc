@@ -160,7 +160,12 @@ void RmsNormalization(OpContext& c) {
   const ValueId scale = c.In(1);
   const int64_t axis = Axis(c, c.Int("axis", -1), b.RankOf(x));
   if (!c.ok()) return;
-  c.Out(RmsNorm(b, x, scale, axis, c.Float("epsilon", 1e-5)));
+  const double epsilon = c.Float("epsilon", 1e-5);
+  c.Out(RmsNorm(b, x, scale, axis, epsilon));
+  if (!c.IsOutputUsed(1)) return;
+  const ValueId wide = b.Cast(x, DType::kF32);
+  const ValueId square = b.Reduce("mean", b.Times(wide, wide), AxesFrom(axis, b.RankOf(x)), true);
+  c.Out(b.Apply(ScalarOp::kRsqrt, {b.PlusNumber(square, epsilon)}), 1);
 }
 
 void LpNormalization(OpContext& c) {

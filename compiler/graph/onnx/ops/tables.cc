@@ -41,9 +41,9 @@ constexpr Table kTables[] = {
     TopKOps,
 };
 
-constexpr Table kFusedTables[] = {FusedAttentionOps, FusedIntegerProductOps, FusedOps,
-                                  FusedQuantizedOps, FusedRecurrentOps, FusedRotaryEmbeddingOps,
-                                  FusedWeightOps,    GroupedQueryOps};
+constexpr Table kFusedTables[] = {
+    FusedAttentionOps, FusedConvOps,      FusedIntegerProductOps,  FusedNormOps,   FusedOps,
+    FusedQuantizedOps, FusedRecurrentOps, FusedRotaryEmbeddingOps, FusedWeightOps, GroupedQueryOps};
 
 constexpr Table kClassicTables[] = {ClassicOps};
 
