@@ -22,6 +22,7 @@ std::span<const OpRow> ConvOps();
 std::span<const OpRow> ConvTransposeOps();
 std::span<const OpRow> DeformConvOps();
 std::span<const OpRow> EinsumOps();
+std::span<const OpRow> ExpertOps();
 std::span<const OpRow> FourierOps();
 std::span<const OpRow> FusedAttentionOps();
 std::span<const OpRow> FusedConvOps();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/graph/onnx/axes.h"
+#include "compiler/graph/onnx/ops/packed_rows.h"
 #include "compiler/graph/onnx/ops/products.h"
 #include "compiler/graph/onnx/ops/quantize.h"
 #include "compiler/graph/onnx/tables.h"
@@ -34,14 +35,14 @@ Packing ReadPacking(OpContext& c, int64_t fallback_block) {
 
 int64_t CeilOver(int64_t x, int64_t y) { return x / y + (x % y == 0 ? 0 : 1); }
 
-// Which block's scale each of the `inner` rows takes: blocks in order, or as operand 4 says.
-std::vector<int64_t> BlockOfEach(OpContext& c, int64_t inner, int64_t blocks, int64_t block) {
-  std::vector<int64_t> of(static_cast<size_t>(inner));
-  for (size_t k = 0; k < of.size(); ++k) of[k] = static_cast<int64_t>(k) / block;
-  if (!c.Has(4)) return of;
-  const Dims given = c.IntsIn(4);
+// Which block's scale each element of a row takes: blocks in order, or as an operand says.
+std::vector<int64_t> BlockOfEach(OpContext& c, const PackedRows& form, int64_t blocks) {
+  std::vector<int64_t> of(static_cast<size_t>(form.inner));
+  for (size_t k = 0; k < of.size(); ++k) of[k] = static_cast<int64_t>(k) / form.block;
+  if (!c.Has(form.order)) return of;
+  const Dims given = c.IntsIn(form.order);
   if (!c.ok()) return of;
-  if (given.size() < of.size() || static_cast<int64_t>(given.size()) > blocks * block) {
+  if (given.size() < of.size() || static_cast<int64_t>(given.size()) > blocks * form.block) {
     c.Fail("g_idx has " + std::to_string(given.size()) + " entries: it must have K");
     return of;
   }
@@ -55,35 +56,49 @@ std::vector<int64_t> BlockOfEach(OpContext& c, int64_t inner, int64_t blocks, in
   return of;
 }
 
-// The transposed weights [N, K] of a MatMulNBits node.
-ValueId DecodedRows(OpContext& c, int64_t rows, int64_t inner, const Packing& packing) {
-  const TensorDataRef packed = c.DataIn(1);
-  const TensorDataRef scales = c.DataIn(2);
-  const TensorDataRef zeros = c.DataIn(3);
-  const TensorDataRef order = c.DataIn(4);
-  if (!c.ok() || packed == nullptr || scales == nullptr) return kNoValue;
+bool CheckPackedTypes(OpContext& c, const PackedRows& form) {
+  const DType scales = c.b.DTypeOf(c.In(form.scales));
+  if (c.ok() &&
+      (c.b.DTypeOf(c.In(form.packed)) != DType::kU8 || !IsFloat(scales) || scales == DType::kF64)) {
+    c.Fail("the packed weights must be u8, and their scales f32, f16 or bf16");
+  }
+  return c.ok();
+}
+
+}  // namespace
+
+ValueId DecodedRows(OpContext& c, const PackedRows& form) {
+  if (!CheckPackedTypes(c, form)) return kNoValue;
+  const TensorDataRef packed = c.DataIn(form.packed);
+  const TensorDataRef scales = c.DataIn(form.scales);
+  const TensorDataRef zeros = c.DataIn(form.zeros);
+  const TensorDataRef order = c.DataIn(form.order);
+  if (!c.ok()) return kNoValue;
   BlockCodes codes;
   codes.axis = 1;
-  codes.blocks = CeilOver(inner, packing.block);
-  codes.zero = 1 << (packing.bits - 1);
+  codes.blocks = CeilOver(form.inner, form.block);
+  codes.zero = 1 << (form.bits - 1);
   codes.scales = scales;
   codes.zeros = zeros;
   const auto decode = [&]() -> Result<TensorDataRef> {
     codes.codes =
-        MLC_TRY(UnpackRows(*packed, packing.bits, rows, codes.blocks * packing.block, inner));
+        MLC_TRY(UnpackRows(*packed, form.bits, form.rows, codes.blocks * form.block, form.inner));
     if (zeros != nullptr && zeros->dtype == DType::kU8) {
-      codes.zeros = MLC_TRY(UnpackRows(*zeros, packing.bits, rows, codes.blocks, codes.blocks));
+      const int64_t in_a_row = form.rows / form.zero_rows * codes.blocks;
+      codes.zeros = MLC_TRY(UnpackRows(*zeros, form.bits, form.zero_rows, in_a_row, in_a_row));
     }
-    codes.block_of = BlockOfEach(c, inner, codes.blocks, packing.block);
+    codes.block_of = BlockOfEach(c, form, codes.blocks);
     MLC_TRY(c.b.status());
     return DecodeBlocks(codes, scales->dtype);
   };
   const DecodingWay way = {{packed, scales, zeros, order},
-                           {packing.bits, packing.block, rows, inner}};
+                           {form.bits, form.block, form.rows, form.inner, form.zero_rows}};
   const Result<TensorDataRef> weights =
-      c.decoded.Once(way, rows * inner * SizeOf(scales->dtype), decode);
+      c.decoded.Once(way, form.rows * form.inner * SizeOf(scales->dtype), decode);
   return weights.ok() ? c.b.Constant(*weights) : c.b.Fail(weights.status());
 }
+
+namespace {
 
 // Operands: x, packed weights, scales, zero points, block of each row, bias.
 void MatMulNBits(OpContext& c) {
@@ -99,12 +114,9 @@ void MatMulNBits(OpContext& c) {
   if (c.ok() && (b.RankOf(x) < 1 || b.Dim(x, b.RankOf(x) - 1) != inner)) {
     return c.Fail("the last dimension of operand 0 is not K=" + std::to_string(inner));
   }
-  if (c.ok() && (b.DTypeOf(c.In(1)) != DType::kU8 || !IsFloat(b.DTypeOf(c.In(2))) ||
-                 b.DTypeOf(c.In(2)) == DType::kF64)) {
-    return c.Fail("the packed weights must be u8, and their scales f32, f16 or bf16");
-  }
   if (!c.ok()) return;
-  const ValueId stored = b.Cast(DecodedRows(c, rows, inner, packing), b.DTypeOf(x));
+  const PackedRows form = {1, 2, 3, 4, packing.bits, rows, inner, packing.block, rows};
+  const ValueId stored = b.Cast(DecodedRows(c, form), b.DTypeOf(x));
   const ValueId weights = b.Transpose(stored, {1, 0});
   ValueId y = MatMulOfAnyRank(c, x, weights, [&](ValueId l, ValueId r) { return b.MatMul(l, r); });
   if (c.Has(5)) y = b.Plus(y, c.In(5));

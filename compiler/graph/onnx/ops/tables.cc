@@ -42,8 +42,9 @@ constexpr Table kTables[] = {
 };
 
 constexpr Table kFusedTables[] = {
-    FusedAttentionOps, FusedConvOps,      FusedIntegerProductOps,  FusedNormOps,   FusedOps,
-    FusedQuantizedOps, FusedRecurrentOps, FusedRotaryEmbeddingOps, FusedWeightOps, GroupedQueryOps};
+    ExpertOps,      FusedAttentionOps, FusedConvOps,      FusedIntegerProductOps,  FusedNormOps,
+    FusedOps,       FusedQuantizedOps, FusedRecurrentOps, FusedRotaryEmbeddingOps, FusedWeightOps,
+    GroupedQueryOps};
 
 constexpr Table kClassicTables[] = {ClassicOps};
 

@@ -10,11 +10,12 @@ import sys
 
 import attention_cases
 import cases as files
+import expert_cases
 import head_cases
 import product_cases
 import weight_cases
 
-FAMILIES = (attention_cases, head_cases, product_cases, weight_cases)
+FAMILIES = (attention_cases, expert_cases, head_cases, product_cases, weight_cases)
 
 
 def compare_with_runtime(cases):
