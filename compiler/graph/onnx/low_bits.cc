@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "compiler/graph/onnx/model.h"
+#include "compiler/graph/onnx/onnx_type.h"
 #include "compiler/graph/tensor_io.h"
 
 namespace mlc::graph::onnx {

@@ -38,6 +38,15 @@ int64_t OpContext::Int(std::string_view name, int64_t fallback) {
   return attribute == nullptr ? fallback : attribute->i;
 }
 
+bool OpContext::Flag(std::string_view name, bool fallback) {
+  const int64_t value = Int(name, fallback ? 1 : 0);
+  if (value != 0 && value != 1) {
+    Fail("attribute '" + std::string(name) + "' is " + std::to_string(value) +
+         ": it must be 0 or 1");
+  }
+  return value == 1;
+}
+
 int64_t OpContext::RequiredInt(std::string_view name) {
   if (!HasAttr(name)) Fail("attribute '" + std::string(name) + "' is missing");
   return Int(name, 0);

@@ -60,7 +60,7 @@ class OpContext {
   bool HasAttr(std::string_view name) const;
   int64_t Int(std::string_view name, int64_t fallback);
   int64_t RequiredInt(std::string_view name);
-  bool Flag(std::string_view name, bool fallback) { return Int(name, fallback ? 1 : 0) != 0; }
+  bool Flag(std::string_view name, bool fallback);  // fails on numbers other than 0 and 1
   double Float(std::string_view name, double fallback);
   std::string Text(std::string_view name, std::string_view fallback);
   Dims Ints(std::string_view name, const Dims& fallback = {});

@@ -32,8 +32,8 @@ std::string OperatorList() {
       std::to_string(kMinOpset) + " to " + std::to_string(kMaxOpset) +
       ", in all versions of an operator unless its limits say otherwise.\n"
       "- Operands and results are the most that a node may have.\n"
-      "- Element types: f64, f32, f16, bf16, i64, i32, i16, i8, u8, bool. Constants may have 4 "
-      "bits.\n"
+      "- Element types: f64, f32, f16, bf16, i64, i32, i16, i8, u8, bool. Constants may\n"
+      "  also be integers of 2 or 4 bits, or floats of 4 or 8 bits.\n"
       "- `If`, `Loop` and `Scan` are taken where conditions and counts are known.\n"
       "- Functions of a model are inlined.\n"
       "- `compiler/graph/onnx/README.md` has the limits of all operators.\n";

@@ -14,7 +14,7 @@
 namespace mlc::graph::onnx {
 
 // UNIMPLEMENTED for types without a counterpart (string, complex, 8-bit floats, ...); 4-bit
-// integers widen to 8 bits. INVALID_ARGUMENT for numbers that name no type.
+// integers count as 8 bits. INVALID_ARGUMENT for numbers that name no type.
 Result<DType> DTypeOf(int32_t onnx_type);
 
 // Elements of `dims`; INVALID_ARGUMENT naming `what` for a negative dimension, a rank over the
@@ -22,7 +22,8 @@ Result<DType> DTypeOf(int32_t onnx_type);
 Result<int64_t> CheckedElements(const std::vector<int64_t>& dims, DType dtype,
                                 const std::string& what);
 
-// `owner` keeps the bytes that `message` borrows; `files` opens external data (null: refused).
+// Elements that are narrower than any type of the graph widen. `owner` keeps the bytes that
+// `message` borrows; `files` opens external data (null: refused).
 Result<TensorDataRef> ReadTensor(const TensorMessage& message,
                                  const std::shared_ptr<const void>& owner, ExternalFiles* files);
 

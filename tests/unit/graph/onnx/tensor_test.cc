@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "compiler/graph/onnx/parse.h"
 #include "tests/unit/graph/onnx/imported.h"
 
@@ -36,6 +39,42 @@ TEST(Tensors, WidenFourBitIntegers) {
   const std::string raw("\xf1\x07", 2);  // 1, -1, 7
   EXPECT_THAT(ReadInts(**Read(wire::Tensor("q", 22, {3}, raw))), ElementsAre(1, -1, 7));
   EXPECT_THAT(ReadInts(**Read(wire::Tensor("q", 21, {3}, raw))), ElementsAre(1, 15, 7));
+}
+
+TEST(Tensors, WidenTwoBitIntegers) {
+  EXPECT_THAT(ReadInts(**Read(wire::Tensor("q", 26, {4}, "\xe4"))), ElementsAre(0, 1, -2, -1));
+  EXPECT_THAT(ReadInts(**Read(wire::Tensor("q", 25, {3}, "\xe4"))), ElementsAre(0, 1, 2));
+}
+
+// Each form by one, its largest number, its smallest one and minus one; the rest follow from these.
+TEST(Tensors, WidenNarrowFloats) {
+  const auto read = [](int32_t type, std::string_view raw, int64_t count) {
+    const Result<TensorDataRef> tensor = Read(wire::Tensor("q", type, {count}, raw));
+    EXPECT_TRUE(tensor.ok()) << tensor.status().ToString();
+    return tensor.ok() ? ReadDoubles(**tensor) : std::vector<double>();
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(read(17, std::string("\x38\x7e\x01\xb8", 4), 4),
+              ElementsAre(1, 448, std::ldexp(1, -9), -1));
+  EXPECT_THAT(read(18, std::string("\x40\x7f\x01\xc0", 4), 4),
+              ElementsAre(1, 240, std::ldexp(1, -10), -1));
+  EXPECT_THAT(read(19, std::string("\x3c\x7b\x01\xfc", 4), 4),
+              ElementsAre(1, 57344, std::ldexp(1, -16), -infinity));
+  EXPECT_THAT(read(20, std::string("\x40\x7f\x01\xc0", 4), 4),
+              ElementsAre(1, 57344, std::ldexp(1, -17), -1));
+  EXPECT_THAT(read(23, std::string("\x71\xf2", 2), 4), ElementsAre(0.5, 6, 1, -6));
+  EXPECT_THAT(read(24, std::string("\x7f\x82\x01", 3), 3), ElementsAre(1, 8, std::ldexp(1, -126)));
+  for (const auto& [type, code] :
+       {std::pair{17, '\xff'}, {18, '\x80'}, {19, '\x7d'}, {24, '\xff'}}) {
+    EXPECT_THAT(read(type, std::string(1, code), 1), ElementsAre(testing::IsNan())) << type;
+  }
+}
+
+TEST(Tensors, RefuseNarrowDataThatDoesNotFitTheShape) {
+  EXPECT_EQ(Read(wire::Tensor("q", 22, {3}, "1")).status(),
+            InvalidArgument("tensor 'q' has 1 bytes of data, its shape needs 2"));
+  EXPECT_EQ(Read(wire::Tensor("q", 17, {3}, "12")).status(),
+            InvalidArgument("tensor 'q' has 2 bytes of data, its shape needs 3"));
 }
 
 TEST(Tensors, RefuseDataThatDoesNotFitTheShape) {
@@ -96,6 +135,30 @@ TEST(ExternalData, IsReadBesideTheModel) {
   const std::string path = folder.Write(
       "m.onnx", ExternalModel({{"location", "w.bin"}, {"offset", "5"}, {"length", "8"}}));
   EXPECT_THAT(EvaluateFirst(ImportOnnx(path, {}), {Floats({2}, {1, 1})}), ElementsAre(4, 5));
+}
+
+TEST(ExternalData, MayHaveFourBits) {
+  const TempFolder folder;
+  folder.Write("w.bin", std::string("?\x21\x0f", 3));
+  const auto model = [&](const std::string& length) {
+    const auto pair = [](const std::string& key, const std::string& value) {
+      return wire::Bytes(13, wire::Bytes(1, key) + wire::Bytes(2, value));
+    };
+    wire::GraphParts parts;
+    parts.nodes = {wire::Node("DequantizeLinear", {"w", "s"}, {"d"}),
+                   wire::Node("Add", {"x", "d"}, {"y"})};
+    parts.initializers = {wire::Number(1, 3) + wire::Number(2, 22) + wire::Bytes(8, "w") +
+                              wire::Number(14, 1) + pair("location", "w.bin") +
+                              pair("offset", "1") + pair("length", length),
+                          wire::FloatTensor("s", {}, {1})};
+    parts.inputs = {wire::FloatValue("x", {3})};
+    parts.outputs = {wire::FloatValue("y", {})};
+    return ImportOnnx(folder.Write("m.onnx", wire::Model(parts, 21)), {});
+  };
+  EXPECT_THAT(EvaluateFirst(model("2"), {Floats({3}, {0, 0, 0})}), ElementsAre(1, 2, -1));
+  EXPECT_THAT(model("3").status().message(), testing::HasSubstr("runs past the end"));
+  EXPECT_THAT(model("1").status().message(),
+              testing::HasSubstr("external data has 1 bytes, its shape needs 2"));
 }
 
 TEST(ExternalData, IsFoundBesideTheFileThatALinkedModelResolvesTo) {
