@@ -212,7 +212,7 @@ void QMoE(OpContext& c) {
   OutMixed(c, first, second, third);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kExpertsRows[] = {
     {"MoE", MoE, 8, 1, "all experts are evaluated"},
     {"QMoE", QMoE, 21, 1,
      "all experts are evaluated; integers, weights_prepacked=0, normalize_routing_weights=1"},
@@ -220,6 +220,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> ExpertOps() { return kRows; }
+std::span<const OpRow> ExpertOps() { return kExpertsRows; }
 
 }  // namespace mlc::graph::onnx

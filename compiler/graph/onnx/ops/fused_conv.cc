@@ -86,7 +86,7 @@ void NhwcFusedConv(OpContext& c) {
   c.Out(ConvActivated(c, y));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kFusedConvRows[] = {
     {"FusedConv", FusedConv, 4, 1},
     {"NhwcConv", NhwcConv, 3, 1, "weights whose channels can be told from their shape"},
     {"NhwcFusedConv", NhwcFusedConv, 4, 1},
@@ -94,6 +94,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> FusedConvOps() { return kRows; }
+std::span<const OpRow> FusedConvOps() { return kFusedConvRows; }
 
 }  // namespace mlc::graph::onnx

@@ -130,7 +130,7 @@ void SkipGroupNorm(OpContext& c) {
   OutGroupNorm(c, sum);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kFusedNormsRows[] = {
     {"GatedRMSNorm", GatedRmsNorm, 3, 1},
     {"GroupNorm", GroupNorm, 3, 1},
     {"SimplifiedLayerNormalization", SimplifiedLayerNormalization, 2, 2},
@@ -141,6 +141,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> FusedNormOps() { return kRows; }
+std::span<const OpRow> FusedNormOps() { return kFusedNormsRows; }
 
 }  // namespace mlc::graph::onnx

@@ -222,7 +222,7 @@ void GatherBlockQuantized(OpContext& c) {
   c.Out(b.Cast(y, b.DTypeOf(scales)));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kFusedWeightsRows[] = {
     {"GatherBlockQuantized", GatherBlockQuantized, 4, 1,
      "integers; blocks along another axis than the gathered one"},
     {"MatMulNBits", MatMulNBits, 6, 1, "constant weights of 2, 4 or 8 bits, not prepacked"},
@@ -230,6 +230,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> FusedWeightOps() { return kRows; }
+std::span<const OpRow> FusedWeightOps() { return kFusedWeightsRows; }
 
 }  // namespace mlc::graph::onnx

@@ -300,13 +300,13 @@ void GroupQueryAttention(OpContext& c) {
   Attend(c, heads);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kGroupedQueryRows[] = {
     {"GroupQueryAttention", GroupQueryAttention, 17, 4,
      "a constant total_sequence_length; no quantised or windowed cache, no scores as a result"},
 };
 
 }  // namespace
 
-std::span<const OpRow> GroupedQueryOps() { return kRows; }
+std::span<const OpRow> GroupedQueryOps() { return kGroupedQueryRows; }
 
 }  // namespace mlc::graph::onnx

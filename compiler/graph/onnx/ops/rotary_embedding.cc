@@ -150,13 +150,13 @@ void FusedRotaryEmbedding(OpContext& c) {
 
 constexpr OpRow kRotaryEmbeddingRows[] = {{"RotaryEmbedding", RotaryEmbedding, 4, 1}};
 
-constexpr OpRow kFusedRows[] = {
+constexpr OpRow kFusedRotaryRows[] = {
     {"RotaryEmbedding", FusedRotaryEmbedding, 4, 1, "no packed batch, no scale"},
 };
 
 }  // namespace
 
 std::span<const OpRow> RotaryEmbeddingOps() { return kRotaryEmbeddingRows; }
-std::span<const OpRow> FusedRotaryEmbeddingOps() { return kFusedRows; }
+std::span<const OpRow> FusedRotaryEmbeddingOps() { return kFusedRotaryRows; }
 
 }  // namespace mlc::graph::onnx
