@@ -40,6 +40,18 @@ Status DependsOnInputs(std::string_view what) {
 
 int64_t BytesOf(const TensorType& type) { return type.NumElements() * SizeOf(type.dtype); }
 
+// Whether it is known and small enough to compute now.
+bool Foldable(const Builder& builder, const Value& value) {
+  if (BytesOf(value.type) > kMaxFoldedBytes) return false;
+  int64_t bytes = 0;
+  for (const ValueId id : value.operands) {
+    if (id == kNoValue) continue;
+    if (!builder.IsConstant(id)) return false;
+    bytes += BytesOf(builder.TypeOf(id));
+  }
+  return bytes <= kMaxFoldedOperandBytes;
+}
+
 }  // namespace
 
 ValueId Builder::Fail(Status status) {
@@ -125,17 +137,6 @@ TensorDataRef Builder::Data(ValueId id, std::string_view what) {
   return nullptr;
 }
 
-bool Builder::Foldable(const Value& value) const {
-  if (BytesOf(value.type) > kMaxFoldedBytes) return false;
-  int64_t bytes = 0;
-  for (const ValueId id : value.operands) {
-    if (id == kNoValue) continue;
-    if (!IsConstant(id)) return false;
-    bytes += BytesOf(TypeOf(id));
-  }
-  return bytes <= kMaxFoldedOperandBytes;
-}
-
 ValueId Builder::Fold(const Value& value) {
   std::vector<TensorDataRef> operands;
   for (const ValueId id : value.operands) {
@@ -158,7 +159,7 @@ ValueId Builder::Add(Value value) {
   value.type = *std::move(type);
   const Result<int64_t> elements = CheckedElements(value.type.dims, value.type.dtype, "its result");
   if (!elements.ok()) return Fail(elements.status());
-  if (Foldable(value)) return Fold(value);
+  if (Foldable(*this, value)) return Fold(value);
   return graph_->Add(std::move(value));
 }
 

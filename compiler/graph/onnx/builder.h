@@ -85,7 +85,6 @@ class Builder {
   ValueId Gather(ValueId data, ValueId indices, int64_t axis);
 
  private:
-  bool Foldable(const Value& value) const;
   ValueId Fold(const Value& value);
   TensorDataRef DataOf(ValueId id);
 
