@@ -11,8 +11,10 @@
 #include "base/tls/tls_server.h"
 #include "compiler/target/target.h"
 #include "server/page/assets.h"
+#include "server/page/changes.h"
 #include "server/page/listener.h"
 #include "server/page/page_access.h"
+#include "server/page/page_audit.h"
 #include "server/page/reports.h"
 #include "server/page/topics.h"
 #include "server/page/views.h"
@@ -32,11 +34,7 @@ constexpr char kJson[] = "application/json";
 constexpr std::string_view kListJobs = "/mlc.proto.Tuner/ListJobs";
 constexpr std::string_view kWatchJob = "/mlc.proto.Tuner/WatchJob";
 constexpr std::string_view kBest = "/mlc.proto.Tuner/Best";
-constexpr std::string_view kCancelJob = "/mlc.proto.Tuner/CancelJob";
 constexpr std::string_view kListWorkers = "/mlc.proto.Workers/ListWorkers";
-constexpr std::string_view kDrainWorker = "/mlc.proto.Workers/DrainWorker";
-constexpr std::string_view kQuarantineWorker = "/mlc.proto.Workers/QuarantineWorker";
-constexpr std::string_view kReleaseWorker = "/mlc.proto.Workers/ReleaseWorker";
 
 int HttpStatusOf(const Status& status) {
   switch (status.code()) {
@@ -77,8 +75,8 @@ class RunningPage : public LivePage {
               std::shared_ptr<spdlog::logger> logger, std::shared_ptr<Metrics> metrics)
       : options_(options),
         source_(source),
-        logger_(std::move(logger)),
         metrics_(std::move(metrics)),
+        audit_(*options.clock, std::move(logger)),
         access_(access, *options.clock, {options.listen, !options.tls.empty(), options.read_only}),
         reports_(source, *options.clock),
         feed_([this](const std::string& topic) { return TopicText(source_, topic); },
@@ -150,7 +148,7 @@ class RunningPage : public LivePage {
         status = cookie.status();
       }
       metrics_->AddRejected("unauthenticated");
-      logger_->warn("audit: refused a login at the page: {}", status.message());
+      audit_.Refused("an unknown caller", "refused a login: " + status.message());
       error = status.message();
     }
     HttpReply reply = Document({"Log in", "", nullptr},
@@ -309,7 +307,7 @@ class RunningPage : public LivePage {
     const Status forged = access_.CheckForgery(request, visitor.form_secret, visitor.by_token);
     if (!forged.ok()) {
       metrics_->AddRejected("forged");
-      logger_->warn("audit: {} at the page, as {}", forged.message(), visitor.caller.ToText());
+      audit_.Refused(visitor.caller.ToText(), forged.message());
       return Fail(request, forged, &visitor);
     }
     if (request.path == "/logout") {
@@ -317,39 +315,17 @@ class RunningPage : public LivePage {
       reply.headers.emplace_back("Set-Cookie", access_.Logout(request));
       return reply;
     }
-    const bool of_job = request.path == "/cancel";
-    const std::string_view rpc = of_job                          ? kCancelJob
-                                 : request.path == "/drain"      ? kDrainWorker
-                                 : request.path == "/quarantine" ? kQuarantineWorker
-                                 : request.path == "/release"    ? kReleaseWorker
-                                                                 : "";
-    if (rpc.empty())
-      return Fail(request, NotFound("there is no " + Printable(request.path)), &visitor);
-    const std::string what = request.Field(of_job ? "job" : "worker");
-    Status status = Check(visitor.caller, rpc);
-    if (status.ok()) status = Do(rpc, what, Printable(request.Field("reason")), visitor.caller);
-    if (status.code() == StatusCode::kPermissionDenied) metrics_->AddRejected("denied");
-    logger_->info("audit: {} of {} by {} at the page: {}", request.path.substr(1), Printable(what),
-                  visitor.caller.ToText(), status.ok() ? "done" : status.message());
-    if (!status.ok()) return Fail(request, status, &visitor);
-    return Redirect(of_job ? "/jobs/" + what : "/worker?name=" + UrlEncoded(what));
-  }
-  Status Do(std::string_view rpc, const std::string& what, const std::string& reason,
-            const Caller& caller) {
-    if (rpc == kCancelJob) {
-      if (!IsJobId(what)) return InvalidArgument("a job has 32 hexadecimal digits");
-      return source_.Cancel(what, caller);
-    }
-    if (rpc == kDrainWorker) return source_.SetAdminHold(what, AdminHoldKind::kDrain, reason);
-    if (rpc == kQuarantineWorker)
-      return source_.SetAdminHold(what, AdminHoldKind::kQuarantine, reason);
-    return source_.SetAdminHold(what, AdminHoldKind::kNone, "");
+    const Result<std::string> next = MakeChange(source_, request, visitor.caller);
+    if (next.status().code() == StatusCode::kPermissionDenied) metrics_->AddRejected("denied");
+    audit_.Changed(visitor.caller.ToText(),
+                   SubjectOf(request) + ": " + (next.ok() ? "done" : next.status().message()));
+    return next.ok() ? Redirect(*next) : Fail(request, next.status(), &visitor);
   }
 
   const PageOptions options_;
   PageSource& source_;
-  const std::shared_ptr<spdlog::logger> logger_;
   const std::shared_ptr<Metrics> metrics_;
+  PageAudit audit_;
   PageAccess access_;
   Reports reports_;
   Feed feed_;

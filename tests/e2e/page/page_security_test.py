@@ -186,7 +186,7 @@ class TlsTest(unittest.TestCase):
         form = {"worker": "w", "reason": "r", "secret": "0" * 64}
         self.assertEqual(self.ask("/quarantine", who="admin-root", form=form, Origin=self.origin)[0], 403)
         self.assertEqual(self.ask("/quarantine", who="admin-root", form=form, Origin="https://evil.example")[0], 403)
-        self.server.said(r"(audit: refused: .* as admin root)")
+        self.server.said(r"(audit: refused: .* by admin root)")
 
     def test_a_token_becomes_a_session_that_ends_with_the_token(self):
         self.assertEqual(self.login()[0], 401, "no origin")
