@@ -128,45 +128,34 @@ std::optional<Repeated> FindRepeats(Graph& graph, ValueId id, size_t axis, int d
 
 struct Shape {
   int64_t batch, heads, queries, groups, times;
-  int64_t columns;  // of keys and values
 };
 
-// What broadcasts to scores, for attention of shape [batch * groups, times, queries, ...]. Null if
-// it would have to be repeated and is larger than the keys and values, repeated.
-std::optional<ValueId> InBatches(Graph& graph, ValueId mask, const Shape& s) {
-  const Dims dims = graph[mask].type.dims;
-  const int64_t all = s.batch * s.groups;
-  if (dims[0] == 1 && dims[1] == 1) return mask;
-  if (dims[1] == s.heads && dims[0] == s.batch) {
-    return SimplifiedReshape(graph, mask, {all, s.times, dims[2], dims[3]});
-  }
-  if (dims[1] != 1 || s.groups * dims[2] > s.heads * s.columns) return std::nullopt;
-  const ValueId each = SimplifiedExpand(graph, mask, {s.batch, s.groups, dims[2], dims[3]});
-  return SimplifiedReshape(graph, each, {all, 1, dims[2], dims[3]});
+// What broadcasts to scores of one batch, for attention of shape [groups, times, queries, ...].
+ValueId InBatches(Graph& graph, ValueId x, const Shape& s) {
+  const Dims dims = graph[x].type.dims;
+  if (dims[1] == 1) return x;
+  return SimplifiedReshape(graph, x, {s.groups, s.times, dims[2], dims[3]});
 }
 
 // The same for attention of shape [batch, groups, times, ...].
-std::optional<ValueId> InRows(Graph& graph, ValueId mask, const Shape& s) {
-  Dims dims = graph[mask].type.dims;
-  if (dims[1] == 1) return mask;
-  return SimplifiedReshape(graph, mask, {dims[0], s.groups, s.times, dims[3]});
+ValueId InRows(Graph& graph, ValueId x, const Shape& s) {
+  const Dims dims = graph[x].type.dims;
+  if (dims[1] == 1) return x;
+  return SimplifiedReshape(graph, x, {dims[0], s.groups, s.times, dims[3]});
 }
 
-// Attention of groups; null if nothing is repeated, or a mask does not fit.
+// Attention of groups; null if nothing is repeated. Several queries of several batches stay, since
+// their operands would have to be copied for the joined dimension.
 std::optional<ValueId> Grouped(Graph& graph, const Value& attention) {
   const Dims q = graph[attention.operands[0]].type.dims;
+  const bool rows = q[2] == 1;
+  if (!rows && q[0] != 1) return std::nullopt;
   const std::optional<Repeated> k = FindRepeats(graph, attention.operands[1], 1);
   if (!k) return std::nullopt;
   const std::optional<Repeated> v = FindRepeats(graph, attention.operands[2], 1);
   if (!v || v->times != k->times || q[1] % k->times != 0) return std::nullopt;
   const Dims keys = graph[k->of].type.dims, values = graph[v->of].type.dims;
-  const Shape s{q[0], q[1], q[2], q[1] / k->times, k->times, keys[3] + values[3]};
-  const bool masked = attention.operands.size() > 3 && attention.operands[3] != kNoValue;
-  const ValueId mask = masked ? PadRank(graph, attention.operands[3], 4) : kNoValue;
-  const bool rows = s.queries == 1;
-  std::optional<ValueId> grouped_mask;
-  if (masked) grouped_mask = rows ? InRows(graph, mask, s) : InBatches(graph, mask, s);
-  if (masked && !grouped_mask) return std::nullopt;
+  const Shape s{q[0], q[1], q[2], q[1] / k->times, k->times};
   Value node = attention;
   if (rows) {
     node.operands[0] =
@@ -174,16 +163,18 @@ std::optional<ValueId> Grouped(Graph& graph, const Value& attention) {
     node.operands[1] = k->of;
     node.operands[2] = v->of;
   } else {
-    const int64_t all = s.batch * s.groups;
     const auto shared = [&](ValueId x, const Dims& d) {
-      return SimplifiedExpand(graph, SimplifiedReshape(graph, x, {all, 1, d[2], d[3]}),
-                              {all, s.times, d[2], d[3]});
+      return SimplifiedExpand(graph, SimplifiedReshape(graph, x, {s.groups, 1, d[2], d[3]}),
+                              {s.groups, s.times, d[2], d[3]});
     };
-    node.operands[0] = SimplifiedReshape(graph, node.operands[0], {all, s.times, q[2], q[3]});
+    node.operands[0] = SimplifiedReshape(graph, node.operands[0], {s.groups, s.times, q[2], q[3]});
     node.operands[1] = shared(k->of, keys);
     node.operands[2] = shared(v->of, values);
   }
-  if (masked) node.operands[3] = *grouped_mask;
+  if (node.operands.size() > 3 && node.operands[3] != kNoValue) {
+    const ValueId mask = PadRank(graph, node.operands[3], 4);
+    node.operands[3] = rows ? InRows(graph, mask, s) : InBatches(graph, mask, s);
+  }
   const ValueId result = AddNode(graph, std::move(node));
   return SimplifiedReshape(graph, result, {s.batch, s.heads, s.queries, values[3]});
 }
@@ -200,14 +191,13 @@ ValueId ZeroRows(Graph& graph, ValueId rows, ValueId x) {
     // One query of each head of a group is a row; or a group is a batch.
     const bool are_rows = in[0] == dims[0] && dims[2] == 1 && in[2] != 1;
     const int64_t times = are_rows ? in[2] : in[1];
-    const Shape s{dims[0], dims[1], dims[2], dims[1] / times, times, dims[3]};
+    const Shape s{dims[0], dims[1], dims[2], dims[1] / times, times};
     const Dims wanted = are_rows ? Dims{s.batch, s.groups, times, dims[3]}
-                                 : Dims{s.batch * s.groups, times, s.queries, dims[3]};
-    const ValueId padded = PadRank(graph, rows, 4);
-    std::optional<ValueId> grouped;
-    if (in == wanted) grouped = are_rows ? InRows(graph, padded, s) : InBatches(graph, padded, s);
-    if (grouped) {
-      const ValueId zeroed = SimplifiedPointwise(graph, ScalarOp::kSelect, {*grouped, zero, below});
+                                 : Dims{s.groups, times, s.queries, dims[3]};
+    if (in == wanted && (are_rows || s.batch == 1)) {
+      const ValueId padded = PadRank(graph, rows, 4);
+      const ValueId grouped = are_rows ? InRows(graph, padded, s) : InBatches(graph, padded, s);
+      const ValueId zeroed = SimplifiedPointwise(graph, ScalarOp::kSelect, {grouped, zero, below});
       return SimplifiedReshape(graph, zeroed, dims);
     }
   }

@@ -8,8 +8,8 @@ namespace mlc::graph {
 
 // Adds an attention node, whose type need not be set, and gives its result of shape [batch, heads,
 // queries, width]. Where keys and values are repeated for groups of heads, the node attends in
-// groups: one query of each head of a group makes the rows of a matrix, or a group is one batch
-// whose heads share their keys.
+// groups: one query of each head of a group makes the rows of a matrix; or, of one batch, a group
+// is a batch whose heads share their keys.
 ValueId AddAttention(Graph& graph, Value attention);
 
 // select(rows, 0, x), where `x` is the result of AddAttention and `rows` has the shape [...,

@@ -233,14 +233,15 @@ constexpr Form kShapes[] = {
      "'mul' stands between the softmax and the product with the values"},
 };
 
-// Keys and values of two heads serve four.
-ValueId Few(Net& n) { return n.Input({kB, 2, kT, kD}); }
+// Keys and values of two heads serve four, in one batch unless more are named.
+constexpr int64_t kOne = 1;
+ValueId Few(Net& n) { return n.Input({kOne, 2, kT, kD}); }
 ValueId Joined(Net& n, ValueId x) {
-  const Dims wide = {kB, 2, 2, kT, kD};
-  return n.Reshape(n.Expand(n.Reshape(x, {kB, 2, 1, kT, kD}), wide), {kB, kH, kT, kD});
+  const Dims wide = {kOne, 2, 2, kT, kD};
+  return n.Reshape(n.Expand(n.Reshape(x, {kOne, 2, 1, kT, kD}), wide), {kOne, kH, kT, kD});
 }
 ValueId Grouped(Net& n, ValueId k, ValueId v, int64_t queries) {
-  const ValueId q = n.Input({kB, kH, queries, kD});
+  const ValueId q = n.Input({kOne, kH, queries, kD});
   const ValueId scores = n.Times(n.MatMul(q, n.Transpose(k, kTurned)), 0.3);
   return n.MatMul(n.Softmax(n.Add(scores, n.Input({queries, kT}))), v);
 }
@@ -248,9 +249,9 @@ ValueId Grouped(Net& n, ValueId k, ValueId v, int64_t queries) {
 // Row `hidden` sees nothing, and becomes zero.
 ValueId SafelyGrouped(Net& n, int64_t queries, int64_t hidden) {
   const ValueId k = Joined(n, Few(n));
-  const ValueId scores = n.MatMul(n.Input({kB, kH, queries, kD}), n.Transpose(k, kTurned));
+  const ValueId scores = n.MatMul(n.Input({kOne, kH, queries, kD}), n.Transpose(k, kTurned));
   const ValueId mask =
-      n.Where(n.BoolInput({kB, 1, queries, kT}, hidden), n.Number(0), n.Number(-kInf));
+      n.Where(n.BoolInput({kOne, 1, queries, kT}, hidden), n.Number(0), n.Number(-kInf));
   const ValueId weights = n.NanToZero(n.Softmax(n.Add(scores, mask)));
   return n.MatMul(weights, Joined(n, Few(n)));
 }
@@ -280,8 +281,8 @@ constexpr Form kGroups[] = {
     {"repeated by a tile",
      [](Net& n) {
        const auto tiled = [&](ValueId x) {
-         return n.Reshape(n.Tile(n.Reshape(x, {kB, 2, 1, kT, kD}), {1, 1, 2, 1, 1}),
-                          {kB, kH, kT, kD});
+         return n.Reshape(n.Tile(n.Reshape(x, {kOne, 2, 1, kT, kD}), {1, 1, 2, 1, 1}),
+                          {kOne, kH, kT, kD});
        };
        return Grouped(n, tiled(Few(n)), tiled(Few(n)), kS);
      },
@@ -289,8 +290,8 @@ constexpr Form kGroups[] = {
     {"repeated before a transpose",
      [](Net& n) {
        const auto turned = [&] {
-         const ValueId x = n.Expand(n.Input({kB, kT, 2, 1, kD}), {kB, kT, 2, 2, kD});
-         return n.Transpose(n.Reshape(x, {kB, kT, kH, kD}), {0, 2, 1, 3});
+         const ValueId x = n.Expand(n.Input({kOne, kT, 2, 1, kD}), {kOne, kT, 2, 2, kD});
+         return n.Transpose(n.Reshape(x, {kOne, kT, kH, kD}), {0, 2, 1, 3});
        };
        const ValueId k = turned();
        return Grouped(n, k, turned(), kS);
@@ -298,27 +299,47 @@ constexpr Form kGroups[] = {
      nullptr},
     {"one head for all",
      [](Net& n) {
-       const ValueId k = n.Expand(n.Input({kB, 1, kT, kD}), {kB, kH, kT, kD});
-       return Grouped(n, k, n.Expand(n.Input({kB, 1, kT, kD}), {kB, kH, kT, kD}), kS);
+       const ValueId k = n.Expand(n.Input({kOne, 1, kT, kD}), {kOne, kH, kT, kD});
+       return Grouped(n, k, n.Expand(n.Input({kOne, 1, kT, kD}), {kOne, kH, kT, kD}), kS);
      },
      nullptr},
     {"one head for all, by broadcasting",
      [](Net& n) {
-       return Grouped(n, n.Input({kB, 1, kT, kD}), n.Input({kB, 1, kT, kD}), kS);
+       return Grouped(n, n.Input({kOne, 1, kT, kD}), n.Input({kOne, 1, kT, kD}), kS);
      },
      nullptr},
     {"a mask for each head",
      [](Net& n) {
        const ValueId k = Joined(n, Few(n));
-       const ValueId scores = n.MatMul(Q(n), n.Transpose(k, kTurned));
-       return n.MatMul(n.Softmax(n.Add(scores, n.Input({kB, kH, kS, kT}))), Joined(n, Few(n)));
+       const ValueId scores = n.MatMul(n.Input({kOne, kH, kS, kD}), n.Transpose(k, kTurned));
+       return n.MatMul(n.Softmax(n.Add(scores, n.Input({kOne, kH, kS, kT}))), Joined(n, Few(n)));
      },
      nullptr},
-    {"a mask for each batch",
+    {"several batches",
+     [](Net& n) {
+       const auto joined = [&] {
+         const ValueId x = n.Reshape(n.Input({kB, 2, kT, kD}), {kB, 2, 1, kT, kD});
+         return n.Reshape(n.Expand(x, {kB, 2, 2, kT, kD}), {kB, kH, kT, kD});
+       };
+       const ValueId k = joined();
+       const ValueId scores = n.Add(n.MatMul(Q(n), n.Transpose(k, kTurned)), Hidden(n, 1));
+       return n.MatMul(n.NanToZero(n.Softmax(scores)), joined());
+     },
+     nullptr},
+    {"one query of several batches",
+     [](Net& n) {
+       const ValueId x = n.Reshape(n.Input({kB, 2, kT, kD}), {kB, 2, 1, kT, kD});
+       const ValueId k = n.Reshape(n.Expand(x, {kB, 2, 2, kT, kD}), {kB, kH, kT, kD});
+       const ValueId scores = n.MatMul(n.Input({kB, kH, 1, kD}), n.Transpose(k, kTurned));
+       const ValueId mask = n.Where(n.BoolInput({kB, 1, 1, kT}, -1), n.Number(0), n.Number(-kInf));
+       return n.MatMul(n.NanToZero(n.Softmax(n.Add(scores, mask))), k);
+     },
+     nullptr},
+    {"a mask for each query",
      [](Net& n) {
        const ValueId k = Joined(n, Few(n));
-       const ValueId scores = n.MatMul(Q(n), n.Transpose(k, kTurned));
-       return n.MatMul(n.Softmax(n.Add(scores, n.Input({kB, 1, kS, kT}))), Joined(n, Few(n)));
+       const ValueId scores = n.MatMul(n.Input({kOne, kH, kS, kD}), n.Transpose(k, kTurned));
+       return n.MatMul(n.Softmax(n.Add(scores, n.Input({kOne, 1, kS, kT}))), Joined(n, Few(n)));
      },
      nullptr},
 };
