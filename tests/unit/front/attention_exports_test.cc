@@ -116,6 +116,18 @@ TEST_P(AttentionExports, IsOneTaskEach) {
   EXPECT_EQ(executions, entry.attentions);
 }
 
+// Two norms, the joined projections, a rotary embedding each for queries and keys, attention, the
+// projection back, the joined gates, their product, and the product down.
+TEST(AttentionExportsTest, ABlockOfLlamaIsTenKernels) {
+  const Result<graph::Program> program =
+      CompileFront(Folder() + "/hf_llama_one.dynamo.onnx", {}, {});
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  int executions = 0;
+  for (const graph::Task& task : program->tasks) executions += task.occurrences;
+  constexpr int kTableAndLastNorm = 2;
+  EXPECT_EQ(executions - kTableAndLastNorm, 10);
+}
+
 INSTANTIATE_TEST_SUITE_P(Exports, AttentionExports, ::testing::ValuesIn(Exports()));
 
 TEST(AttentionExportsTest, EveryFileIsExpected) {

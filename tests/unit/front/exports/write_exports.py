@@ -181,6 +181,14 @@ def write_networks(writer):
                          text if names == IDS else image)
 
 
+def write_block(writer):
+    """A batch of one, without padding: the kernels of a block are counted."""
+    config = tf.LlamaConfig(**GROUPED)
+    config._attn_implementation = "sdpa"
+    model = First(tf.LlamaModel(config), IDS[:1], {"use_cache": False})
+    writer.write("hf_llama_one", model, (torch.randint(0, 8, (1, 6)),), 20)
+
+
 def main():
     os.makedirs(sys.argv[1], exist_ok=True)
     torch.manual_seed(0)
@@ -188,6 +196,7 @@ def main():
     write_products(writer)
     write_modules(writer)
     write_networks(writer)
+    write_block(writer)
 
 
 if __name__ == "__main__":
