@@ -245,7 +245,7 @@ ValueId SpelledOut(OpContext& c, const GroupedHeads& heads, ValueId bias, double
     scores = b.TimesNumber(held, cap);
   }
   scores = b.Plus(scores, b.Cast(bias, DType::kF32));
-  const bool has_sink = c.Has(kSink) || c.Flag("smooth_softmax", false);
+  const bool has_sink = c.Has(kSink) || c.Int("smooth_softmax", 0) == 1;
   if (has_sink && c.ok()) {
     const Dims column = {heads.batch, heads.q_heads, heads.queries, 1};
     if (c.Has(kSink) && b.TypeOf(c.In(kSink)).NumElements() != heads.q_heads) {
@@ -275,7 +275,7 @@ void Attend(OpContext& c, GroupedHeads heads) {
   const ValueId bias = b.Select(seen, shown, hidden);
   heads.k = RepeatHeads(b, heads.k, heads.q_heads / heads.kv_heads);
   heads.v = RepeatHeads(b, heads.v, heads.q_heads / heads.kv_heads);
-  const bool is_plain = cap == 0 && !c.Has(kSink) && !c.Flag("smooth_softmax", false);
+  const bool is_plain = cap == 0 && !c.Has(kSink) && c.Int("smooth_softmax", 0) != 1;
   const ValueId y = is_plain ? AttendTo(b, heads.q, heads.k, heads.v, bias, scale)
                              : SpelledOut(c, heads, bias, scale, cap);
   c.Out(JoinHeads(b, y));
