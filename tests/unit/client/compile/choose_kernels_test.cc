@@ -135,7 +135,7 @@ TEST_F(ChooseKernelsTest, ForgedConfigsArePassedOver) {
     }
     db::Record record;
     record.config = forged.ToText();
-    (void)Explain(four_, target_, record);
+    (void)report::Explain(four_, target_, record);
   }
 }
 
