@@ -36,9 +36,8 @@ constexpr AttrInfo kArgAttrs[] = {{"axis", kInt},
                                   {"kind", kWord, kRequired, 0, "max min"},
                                   {"select_last", kInt, kNumber, 0}};
 constexpr AttrInfo kAxisAttrs[] = {{"axis", kInt}};
-constexpr AttrInfo kLayerNormAttrs[] = {{"axis", kInt},
-                                        {"epsilon", kFloat, kNumber, 1e-5},
-                                        {"kind", kWord, kOptional, 0, "rms"}};
+constexpr AttrInfo kLayerNormAttrs[] = {
+    {"axis", kInt}, {"epsilon", kFloat, kNumber, 1e-5}, {"kind", kWord, kOptional, 0, "rms"}};
 constexpr AttrInfo kTransposeAttrs[] = {{"perm", kInts}};
 constexpr AttrInfo kSliceAttrs[] = {{"starts", kInts}, {"steps", kInts, kOnes}};
 constexpr AttrInfo kPadAttrs[] = {{"mode", kWord, kFirstWord, 0, "constant reflect edge wrap"},
