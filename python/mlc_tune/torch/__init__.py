@@ -1,0 +1,54 @@
+"""A backend of torch.compile, and what goes with it.
+
+    import mlc_tune.torch
+
+    model = torch.compile(model.eval(), backend="mlc", options={"log": "tuning.db"})
+    with torch.inference_mode():
+        y = model(x)
+
+What a graph needs and a library cannot give is left to eager mode, with a warning that says why.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any, Mapping, Optional, Sequence
+
+import torch as _torch
+
+from .. import _programs
+from .._errors import UnavailableError
+from ._graph import MOST_PLANS, Graph
+from ._options import options_of
+from ._reasons import EagerWarning
+
+__all__ = ["EagerWarning", "MOST_PLANS", "backend"]
+
+
+def backend(
+    gm: "_torch.fx.GraphModule",
+    example_inputs: Sequence[Any],
+    *,
+    options: Optional[Mapping[str, Any]] = None,
+) -> Graph:
+    """The backend "mlc" of torch.compile.
+
+    Options: `log`, `server`, `target`, `precision`, `threads` as in `mlc_tune.compile`, and `cache`
+    (False: libraries stay in temporary folders). UsageError for others. UnavailableError if a
+    program or a package is missing.
+    """
+    checked = options_of(options)
+    _programs.program("mlc-compile")
+    for package in ("onnx", "onnxscript"):
+        if importlib.util.find_spec(package) is None:
+            raise UnavailableError(
+                f"the backend writes ONNX files with the package {package}: pip install {package}"
+            )
+    return Graph(gm, checked)
+
+
+# An installed package is found by its entry point, which torch registers by itself.
+if "mlc" not in _torch.compiler.list_backends(exclude_tags=None):
+    from torch._dynamo import register_backend as _register
+
+    _register(compiler_fn=backend, name="mlc")

@@ -1,0 +1,134 @@
+"""From a graph of Dynamo to an ONNX file.
+
+Weights are constants of the file, sizes are numbers. Inputs that the graph writes are copied first:
+an exporter drops writes without a word. Their new values are outputs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import logging
+import warnings
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
+
+import torch
+
+from ._reasons import Unsuited, first_line
+from ._store import Source
+
+
+def _is_item(node: "torch.fx.Node") -> bool:
+    return node.op == "call_method" and node.target in ("item", "tolist")
+
+
+def with_tensor_scalars(gm: "torch.fx.GraphModule") -> "torch.fx.GraphModule":
+    """The graph without `item` of inputs: Dynamo passes a float that varies as a tensor without
+    dimensions, which operators take in place of a number."""
+    graph = copy.deepcopy(gm.graph)
+    for node in list(graph.nodes):
+        if node.op == "placeholder" and node.users and all(map(_is_item, node.users)):
+            for user in list(node.users):
+                user.replace_all_uses_with(node)
+                graph.erase_node(user)
+    return torch.fx.GraphModule(gm, graph)
+
+
+class Whole(torch.nn.Module):
+    """The graph as a module of tensors alone: it owns weights and numbers, and writes no input."""
+
+    def __init__(
+        self,
+        gm: "torch.fx.GraphModule",
+        args: Sequence[Any],
+        constants: Sequence[int],
+        wanted: Sequence[int],
+        written: Sequence[int],
+    ) -> None:
+        super().__init__()
+        self.graph = with_tensor_scalars(gm)
+        self.fixed: Dict[int, Any] = {}
+        #: Positions of the arguments that `forward` takes.
+        self.free: List[int] = []
+        self._weights = {i: f"w{i}" for i in constants}
+        self._wanted, self._written = list(wanted), set(written)
+        for i, arg in enumerate(args):
+            if i in self._weights:
+                self.register_buffer(self._weights[i], arg.detach())
+            elif isinstance(arg, torch.Tensor):
+                self.free.append(i)
+            else:
+                self.fixed[i] = arg
+
+    def forward(self, *tensors: Any) -> Tuple[Any, ...]:
+        full: Dict[int, Any] = dict(self.fixed)
+        full.update((i, getattr(self, name)) for i, name in self._weights.items())
+        for i, tensor in zip(self.free, tensors):
+            full[i] = tensor.clone() if i in self._written else tensor
+        outputs = self.graph(*(full[i] for i in range(len(full))))
+        results = [outputs[i] for i in self._wanted]
+        return (*results, *(full[i] for i in sorted(self._written)))
+
+
+@contextlib.contextmanager
+def plain_mode() -> Iterator[None]:
+    """Without gradients, and without remarks of the exporter that no user can act on."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), torch.inference_mode(False), torch.no_grad():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _check(program: Any) -> None:
+    """Unsuited if values decide sizes, or a write is left that an exporter would drop."""
+    if program.range_constraints:
+        raise Unsuited("values decide the size of a tensor or a number that it uses")
+    for spec in program.run_decompositions().graph_signature.output_specs:
+        if spec.kind.name.endswith("_MUTATION") or spec.kind.name == "TOKEN":
+            raise Unsuited(f"it writes {spec.target!r} in a way that cannot be followed")
+
+
+def save(program: Any, source: Source, **names: List[str]) -> None:
+    """Writes the ONNX file of an exported program."""
+    made = torch.onnx.export(program, dynamo=True, verbose=False, **names)
+    model = made.model
+    for graph in (model.graph, *model.functions.values()):
+        for node in graph:
+            # Where in the sources a node came from: equal graphs of two programs stay equal.
+            node.metadata_props.clear()
+            node.doc_string = None
+    made.save(source.path)
+    source.read()
+
+
+def _sample(tensor: "torch.Tensor") -> "torch.Tensor":
+    return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype)
+
+
+def export(whole: Whole, args: Sequence[Any], outputs: int) -> Source:
+    """The ONNX file of the module: inputs x0, x1, ... and outputs y0, y1, ...
+
+    Unsuited, with the reason, if it cannot be written.
+    """
+    source = Source()
+    try:
+        with plain_mode():
+            samples = tuple(_sample(args[i]) for i in whole.free)
+            program = torch.export.export(whole, samples, strict=False)
+            _check(program)
+            save(
+                program,
+                source,
+                input_names=[f"x{i}" for i in whole.free],
+                output_names=[f"y{i}" for i in range(outputs)],
+            )
+    except Unsuited:
+        raise
+    except Exception as error:  # any operator may fail in any way there
+        raise Unsuited(f"it cannot be exported to ONNX: {first_line(error)}") from error
+    return source

@@ -1,0 +1,57 @@
+"""From an ONNX file that the exporter wrote to a loaded library, by the cache of compiled models."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from .. import _cache, _onnx_file
+from .._compile import run_compile
+from .._errors import ConfigurationError, DataError
+from .._library import Library
+from .._temporary import TemporaryFolder
+from ._options import Options
+
+
+class Source:
+    """The ONNX file of a graph, in a temporary folder that goes with this object."""
+
+    def __init__(self) -> None:
+        self._folder = TemporaryFolder()
+        self.path: str = os.path.join(self._folder.path, "model.onnx")
+
+    def read(self) -> None:
+        """Reads the file after it was written."""
+        with open(self.path, "rb") as file:
+            self._data = file.read()
+        self._external = _onnx_file.read(self._data).external
+        digest = hashlib.sha256(self._data)
+        for location in sorted(self._external):
+            digest.update(_cache.file_digest(os.path.join(self._folder.path, location)))
+        #: Equal for equal graphs with equal weights.
+        self.digest: str = digest.hexdigest()
+
+    def library(self, options: Options) -> Library:
+        """Compiles it, unless the cache has it."""
+        flags = options.flags()
+
+        def into(folder: str) -> None:
+            run_compile(self.path, flags, folder)
+
+        if not options.cache:
+            made = TemporaryFolder()
+            folder = os.path.join(made.path, "model")
+            into(folder)
+            return Library(folder, owner=made)
+        name = _cache.key(
+            self._data, self._folder.path, self._external, flags, options.log or ""
+        )
+        folder, owner = _cache.library(name, into)
+        try:
+            return Library(folder, owner=owner)
+        except (DataError, ConfigurationError):
+            if owner is not None:
+                raise
+        # A damaged file, or one of a machine that looked the same.
+        folder, owner = _cache.library(name, into, again=True)
+        return Library(folder, owner=owner)
