@@ -12,17 +12,21 @@ What a graph needs and a library cannot give is left to eager mode, with a warni
 from __future__ import annotations
 
 import importlib.util
+import os
+import warnings
 from typing import Any, Mapping, Optional, Sequence
 
 import torch as _torch
 
 from .. import _programs
 from .._errors import UnavailableError
+from ._aot import compile_aot
 from ._graph import MOST_PLANS, Graph
 from ._options import options_of
 from ._reasons import EagerWarning
+from ._tune import tune
 
-__all__ = ["EagerWarning", "MOST_PLANS", "backend"]
+__all__ = ["EagerWarning", "MOST_PLANS", "backend", "compile_aot", "tune"]
 
 
 def backend(
@@ -44,6 +48,12 @@ def backend(
             raise UnavailableError(
                 f"the backend writes ONNX files with the package {package}: pip install {package}"
             )
+    if checked.log and not os.path.exists(checked.log):
+        warnings.warn(
+            f"mlc: there is no tuning log {checked.log} yet: kernels are chosen without it until "
+            "mlc_tune.torch.tune writes it",
+            stacklevel=2,
+        )
     return Graph(gm, checked)
 
 

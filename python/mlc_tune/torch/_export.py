@@ -9,14 +9,16 @@ from __future__ import annotations
 import contextlib
 import copy
 import logging
+import threading
 import warnings
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, ContextManager, Dict, Iterator, List, Sequence, Tuple
 
 import torch
 
 from ._reasons import Unsuited, first_line
 from ._store import Source
 
+_OWN_LOCK = threading.RLock()
 
 def _is_item(node: "torch.fx.Node") -> bool:
     return node.op == "call_method" and node.target in ("item", "tolist")
@@ -50,11 +52,11 @@ class Whole(torch.nn.Module):
         self.fixed: Dict[int, Any] = {}
         #: Positions of the arguments that `forward` takes.
         self.free: List[int] = []
-        self._weights = {i: f"w{i}" for i in constants}
+        self.weights = {i: f"w{i}" for i in constants}
         self._wanted, self._written = list(wanted), set(written)
         for i, arg in enumerate(args):
-            if i in self._weights:
-                self.register_buffer(self._weights[i], arg.detach())
+            if i in self.weights:
+                self.register_buffer(self.weights[i], arg.detach())
             elif isinstance(arg, torch.Tensor):
                 self.free.append(i)
             else:
@@ -62,7 +64,7 @@ class Whole(torch.nn.Module):
 
     def forward(self, *tensors: Any) -> Tuple[Any, ...]:
         full: Dict[int, Any] = dict(self.fixed)
-        full.update((i, getattr(self, name)) for i, name in self._weights.items())
+        full.update((i, getattr(self, name)) for i, name in self.weights.items())
         for i, tensor in zip(self.free, tensors):
             full[i] = tensor.clone() if i in self._written else tensor
         outputs = self.graph(*(full[i] for i in range(len(full))))
@@ -70,27 +72,50 @@ class Whole(torch.nn.Module):
         return (*results, *(full[i] for i in sorted(self._written)))
 
 
+def _export_lock() -> ContextManager[Any]:
+    """An export changes global state that Dynamo reads, so one of them runs at a time in a process:
+    with the lock of Dynamo, where this version of torch has it."""
+    from torch._dynamo import convert_frame
+
+    return getattr(convert_frame, "compile_lock", _OWN_LOCK)
+
+
 @contextlib.contextmanager
 def plain_mode() -> Iterator[None]:
-    """Without gradients, and without remarks of the exporter that no user can act on."""
+    """Alone, without gradients, and without remarks of the exporter that no user can act on."""
     logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings(), torch.inference_mode(False), torch.no_grad():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(level)
+    with _export_lock():
+        level = logger.level
+        logger.setLevel(logging.ERROR)
+        try:
+            with warnings.catch_warnings(), torch.inference_mode(False), torch.no_grad():
+                warnings.simplefilter("ignore")
+                yield
+        finally:
+            logger.setLevel(level)
 
 
-def _check(program: Any) -> None:
-    """Unsuited if values decide sizes, or a write is left that an exporter would drop."""
+class Writes(Exception):
+    """The graph writes more arguments than were known; `places` are their positions."""
+
+    def __init__(self, places: List[int]) -> None:
+        super().__init__(str(places))
+        self.places = places
+
+
+def _check(program: Any, whole: Whole) -> None:
+    """Unsuited if values decide sizes; Writes if a write is left that an exporter would drop."""
     if program.range_constraints:
         raise Unsuited("values decide the size of a tensor or a number that it uses")
-    for spec in program.run_decompositions().graph_signature.output_specs:
-        if spec.kind.name.endswith("_MUTATION") or spec.kind.name == "TOKEN":
-            raise Unsuited(f"it writes {spec.target!r} in a way that cannot be followed")
+    signature = program.run_decompositions().graph_signature
+    written = [s.target for s in signature.output_specs if s.kind.name.endswith("_MUTATION")]
+    places = dict(zip(signature.user_inputs, whole.free))
+    places.update((name, i) for i, name in whole.weights.items())
+    unknown = [name for name in written if name not in places]
+    if unknown:
+        raise Unsuited(f"it writes {unknown[0]!r}, which is no input")
+    if written:
+        raise Writes([places[name] for name in written])
 
 
 def save(program: Any, source: Source, **names: List[str]) -> None:
@@ -113,21 +138,21 @@ def _sample(tensor: "torch.Tensor") -> "torch.Tensor":
 def export(whole: Whole, args: Sequence[Any], outputs: int) -> Source:
     """The ONNX file of the module: inputs x0, x1, ... and outputs y0, y1, ...
 
-    Unsuited, with the reason, if it cannot be written.
+    Unsuited, with the reason, if it cannot be written. Writes if `whole` has to copy more inputs.
     """
     source = Source()
     try:
         with plain_mode():
             samples = tuple(_sample(args[i]) for i in whole.free)
             program = torch.export.export(whole, samples, strict=False)
-            _check(program)
+            _check(program, whole)
             save(
                 program,
                 source,
                 input_names=[f"x{i}" for i in whole.free],
                 output_names=[f"y{i}" for i in range(outputs)],
             )
-    except Unsuited:
+    except (Unsuited, Writes):
         raise
     except Exception as error:  # any operator may fail in any way there
         raise Unsuited(f"it cannot be exported to ONNX: {first_line(error)}") from error

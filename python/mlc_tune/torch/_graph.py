@@ -6,12 +6,16 @@ in memory and which values they have; the library must give the same values.
 
 from __future__ import annotations
 
+import ctypes
 import threading
+import weakref
 from typing import Any, Dict, Hashable, List, Optional, Sequence, Set
 
 import torch
 
 from .._errors import Error, UsageError
+from .._library import Library
+from ._export import Writes
 from ._options import Options
 from ._plan import Plan, check_tensor
 from ._reasons import Unsuited, warn
@@ -20,25 +24,56 @@ from ._reasons import Unsuited, warn
 MOST_PLANS = 16
 # A weight that changes as often becomes an input of the library.
 _MOST_CHANGES = 3
+# Buffers of up to so many bytes are compared at each call.
+_COMPARED = 1 << 16
+_compare = ctypes.PyDLL(None).memcmp
+_compare.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
 
 
 class _Weights:
-    """Arguments that are constants of the libraries, and how to notice that one was changed."""
+    """Arguments that are constants of the libraries, and how to notice that one was changed.
+
+    Versions count writes, but not those of batch norm to its statistics: small buffers are compared.
+    """
 
     def __init__(self, args: Sequence[Any], indices: Sequence[int]) -> None:
         self.indices = list(indices)
         #: Positions of all other arguments.
         self.others = sorted(set(range(len(args))) - set(indices))
         self._rows = [(i, args[i], args[i]._version, args[i].data_ptr()) for i in indices]
+        self._contents = [
+            (i, args[i].data_ptr(), size, ctypes.string_at(args[i].data_ptr(), size))
+            for i in indices
+            if not isinstance(args[i], torch.nn.Parameter)
+            and args[i].is_contiguous()
+            and (size := args[i].numel() * args[i].element_size()) <= _COMPARED
+        ]
 
     def changed(self, args: Sequence[Any]) -> List[int]:
-        return [
+        other = [
             i
             for i, tensor, version, address in self._rows
             if args[i] is not tensor
             or tensor._version != version
             or tensor.data_ptr() != address
         ]
+        if other or not self._contents:
+            return other
+        return [i for i, at, size, content in self._contents if _compare(at, content, size)]
+
+
+_live: "weakref.WeakSet[Graph]" = weakref.WeakSet()
+_live_lock = threading.Lock()
+
+
+def live_graphs() -> "List[Graph]":
+    """All graphs of this process, so that tuning can give them better libraries."""
+    with _live_lock:
+        return list(_live)
+
+
+class _WritesWeights(Writes):
+    """The graph writes arguments that were taken for constants."""
 
 
 class Graph:
@@ -60,11 +95,25 @@ class Graph:
             getattr(node.target, "__name__", "") == "_enter_autocast" for node in gm.graph.nodes
         )
         self._title = f"a graph of {count} operators"
+        with _live_lock:
+            _live.add(self)
 
     @property
     def plans(self) -> List[Plan]:
         with self._lock:
             return [plan for plan in self._plans.values() if plan is not None]
+
+    def improve(self, digest: str, options: Options, library: Library) -> None:
+        """Uses another library from the next call on, if one of the plans has this ONNX file and
+        options differ only in where tuning keeps its results. Later plans use these options, too."""
+        with self._lock:
+            if self._options.kind != options.kind:
+                return
+            plans = [p for p in self._plans.values() if p is not None and p.source.digest == digest]
+            for plan in plans:
+                plan.library = library
+            if plans:
+                self._options = options
 
     def __call__(self, *args: Any) -> Any:
         if self._eager:
@@ -115,15 +164,15 @@ class Graph:
             versions = self._versions(args)
             state = torch.get_rng_state()
             outputs = self._gm(*args)
-            written = [i for i, version in self._versions(args).items() if version != versions[i]]
-            if fixed.intersection(written):
-                self._inputs.update(fixed.intersection(written))
-                self._weights = None
-                return outputs
+            written = {i for i, version in self._versions(args).items() if version != versions[i]}
             try:
                 if not torch.equal(state, torch.get_rng_state()):
                     raise Unsuited("it draws random numbers, as dropout does in training")
                 self._plans[key] = self._plan(before, args, outputs, written)
+            except _WritesWeights as weight:
+                # Their old values are gone: the next call makes the plan.
+                self._inputs.update(weight.places)
+                self._weights = None
             except Unsuited as reason:
                 self._refuse(key, reason)
             return outputs
@@ -167,7 +216,7 @@ class Graph:
                 raise Unsuited(f"an argument is a {type(arg).__name__}")
 
     def _plan(
-        self, before: Sequence[Any], args: Sequence[Any], outputs: Any, written: Sequence[int]
+        self, before: Sequence[Any], args: Sequence[Any], outputs: Any, written: Set[int]
     ) -> Plan:
         assert self._weights is not None
         tensors = [t for t in outputs if isinstance(t, torch.Tensor)]
@@ -176,14 +225,20 @@ class Graph:
                 "gradients are wanted: for inference, call the model under torch.no_grad() or "
                 "torch.inference_mode()"
             )
-        try:
-            return Plan(
-                self._gm, before, args, outputs, self._weights.indices, written, self._options
-            )
-        except UsageError:
-            raise  # an option is wrong
-        except Error as error:
-            raise Unsuited(str(error)) from error
+        while True:
+            weights = written.intersection(self._weights.indices)
+            if weights:
+                raise _WritesWeights(sorted(weights))
+            try:
+                return Plan(
+                    self._gm, before, args, outputs, self._weights.indices, written, self._options
+                )
+            except Writes as more:
+                written |= set(more.places)
+            except UsageError:
+                raise  # an option is wrong
+            except Error as error:
+                raise Unsuited(str(error)) from error
 
     def _refuse(self, key: Hashable, reason: Unsuited) -> None:
         if reason.always:

@@ -31,9 +31,9 @@ class Options:
         return replace(self, log=log, server=server)
 
     def flags(self) -> List[str]:
-        """Flags of mlc-compile."""
+        """Flags of mlc-compile. A log that tuning has not made yet gives no kernels."""
         return compile_flags(
-            log=self.log,
+            log=self.log if self.log and os.path.exists(self.log) else None,
             server=self.server,
             target=self.target,
             threads=self.threads,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import weakref
-from typing import Any, List, Sequence, Tuple
+from typing import Any, Iterable, List, Sequence, Tuple
 
 import torch
 
@@ -28,8 +27,6 @@ _TYPES = {
 }
 # How far a result may be from that of eager mode, over its largest magnitude.
 _EXACT, _HALF = 1e-3, 5e-2
-#: All plans with a library, so that tuning can give them a better one.
-plans: "weakref.WeakSet[Plan]" = weakref.WeakSet()
 
 
 def check_tensor(tensor: "torch.Tensor") -> None:
@@ -93,19 +90,19 @@ class Plan:
         args: Sequence[Any],
         outputs: Sequence[Any],
         constants: Sequence[int],
-        written: Sequence[int],
+        written: Iterable[int],
         options: Options,
     ) -> None:
         """Compiles. `before` are the arguments as they were before eager mode gave `outputs`."""
         self._layout = Layout(args, outputs)
         wanted = self._layout.wanted
-        if not wanted and not written:
-            raise Unsuited("it computes nothing")
         self._written = tuple(sorted(written))
+        if not wanted and not self._written:
+            raise Unsuited("it computes nothing")
         self._tensors = tuple(i for i, arg in enumerate(args) if isinstance(arg, torch.Tensor))
         if self.overlaps(args):
             raise Unsuited("it writes to memory that two of its tensors share")
-        whole = Whole(gm, args, constants, wanted, written)
+        whole = Whole(gm, args, constants, wanted, self._written)
         if not whole.free:
             raise Unsuited("it depends on weights alone")
         expected = [*(outputs[i] for i in wanted), *(args[i] for i in self._written)]
@@ -121,7 +118,6 @@ class Plan:
         }
         for got, tensor in zip(self._results(before), expected):
             _check_value(got, tensor, exact and tensor.dtype in (torch.float32, torch.float64))
-        plans.add(self)
 
     def _bind(self, free: Sequence[int], args: Sequence[Any], expected: Sequence[Any]) -> None:
         names = {f"x{i}": i for i in free}
