@@ -67,9 +67,18 @@ def metadata():
     for needed in re.findall(r'"([^"]+)"', re.search(r"^dependencies = (.*)$", text, re.M)[1]):
         lines.append(f"Requires-Dist: {needed}")
     extras = text.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
-    for extra, needed in re.findall(r'^(\w+) = \["([^"]+)"\]$', extras, re.M):
-        lines += [f"Provides-Extra: {extra}", f'Requires-Dist: {needed}; extra == "{extra}"']
+    for extra, packages in re.findall(r"^(\w+) = \[(.+)\]$", extras, re.M):
+        lines.append(f"Provides-Extra: {extra}")
+        for needed in re.findall(r'"([^"]+)"', packages):
+            lines.append(f'Requires-Dist: {needed}; extra == "{extra}"')
     return "\n".join(lines) + "\n\n" + (PACKAGE / "README.md").read_text()
+
+
+def entry_points():
+    """entry_points.txt from pyproject.toml."""
+    text = (PACKAGE / "pyproject.toml").read_text()
+    groups = re.findall(r"^\[project\.entry-points\.(\w+)\]\n((?:\w+ = .*\n)+)", text, re.M)
+    return "\n".join(f"[{group}]\n{rows}".replace('"', "") for group, rows in groups)
 
 
 def deflate(data):
@@ -122,6 +131,7 @@ def write_wheel(folder, tag, files):
     files += [
         (f"{info}/METADATA", metadata().encode(), 0o644),
         (f"{info}/WHEEL", wheel.encode(), 0o644),
+        (f"{info}/entry_points.txt", entry_points().encode(), 0o644),
         (f"{info}/licenses/LICENSE", licence, 0o644),
     ]
     record = ""
@@ -137,8 +147,8 @@ def write_wheel(folder, tag, files):
 
 
 def modules():
-    paths = [p for p in (PACKAGE / "mlc_tune").iterdir() if p.suffix in (".py", ".typed")]
-    return [(f"mlc_tune/{path.name}", path.read_bytes(), 0o644) for path in paths]
+    paths = [p for p in (PACKAGE / "mlc_tune").rglob("*") if p.suffix in (".py", ".typed")]
+    return [(str(path.relative_to(PACKAGE)), path.read_bytes(), 0o644) for path in paths]
 
 
 def programs(tree):

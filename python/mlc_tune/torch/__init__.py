@@ -19,7 +19,7 @@ from typing import Any, Mapping, Optional, Sequence
 import torch as _torch
 
 from .. import _programs
-from .._errors import UnavailableError
+from .._errors import UnavailableError, UsageError
 from ._aot import compile_aot
 from ._graph import MOST_PLANS, Graph
 from ._options import options_of
@@ -34,13 +34,18 @@ def backend(
     example_inputs: Sequence[Any],
     *,
     options: Optional[Mapping[str, Any]] = None,
+    mode: Optional[str] = None,
+    name: Optional[str] = None,
 ) -> Graph:
     """The backend "mlc" of torch.compile.
 
     Options: `log`, `server`, `target`, `precision`, `threads` as in `mlc_tune.compile`, and `cache`
-    (False: libraries stay in temporary folders). UsageError for others. UnavailableError if a
+    (False: libraries stay in temporary folders). `name` is that of torch.compile, for its messages
+    alone. UsageError for others, and for a `mode`. UnavailableError if a
     program or a package is missing.
     """
+    if mode is not None:
+        raise UsageError(f"the backend has no mode {mode!r}: give options instead")
     checked = options_of(options)
     _programs.program("mlc-compile")
     for package in ("onnx", "onnxscript"):

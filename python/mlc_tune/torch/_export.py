@@ -20,6 +20,7 @@ from ._store import Source
 
 _OWN_LOCK = threading.RLock()
 
+
 def _is_item(node: "torch.fx.Node") -> bool:
     return node.op == "call_method" and node.target in ("item", "tolist")
 

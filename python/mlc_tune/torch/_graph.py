@@ -24,8 +24,8 @@ from ._reasons import Unsuited, warn
 MOST_PLANS = 16
 # A weight that changes as often becomes an input of the library.
 _MOST_CHANGES = 3
-# Buffers of up to so many bytes are compared at each call.
-_COMPARED = 1 << 16
+# Buffers of up to _COMPARED bytes are compared at each call, and _SAMPLED bytes of other tensors.
+_COMPARED, _SAMPLED = 1 << 16, 256
 _compare = ctypes.PyDLL(None).memcmp
 _compare.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
 
@@ -33,7 +33,8 @@ _compare.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
 class _Weights:
     """Arguments that are constants of the libraries, and how to notice that one was changed.
 
-    Versions count writes, but not those of batch norm to its statistics: small buffers are compared.
+    Versions count writes, but not those of batch norm to its statistics nor those by `.data`: small
+    tensors are compared, and a part of large ones.
     """
 
     def __init__(self, args: Sequence[Any], indices: Sequence[int]) -> None:
@@ -41,21 +42,22 @@ class _Weights:
         #: Positions of all other arguments.
         self.others = sorted(set(range(len(args))) - set(indices))
         self._rows = [(i, args[i], args[i]._version, args[i].data_ptr()) for i in indices]
-        self._contents = [
-            (i, args[i].data_ptr(), size, ctypes.string_at(args[i].data_ptr(), size))
-            for i in indices
-            if not isinstance(args[i], torch.nn.Parameter)
-            and args[i].is_contiguous()
-            and (size := args[i].numel() * args[i].element_size()) <= _COMPARED
-        ]
+        self._contents = []
+        for i in indices:
+            size = args[i].numel() * args[i].element_size()
+            if not args[i].is_contiguous() or args[i].device.type != "cpu":
+                continue
+            parameter = isinstance(args[i], torch.nn.Parameter)
+            whole = size <= (_SAMPLED if parameter else _COMPARED)
+            begin = args[i].data_ptr() + (0 if whole else (size - _SAMPLED) // 2)
+            length = size if whole else _SAMPLED
+            self._contents.append((i, begin, length, ctypes.string_at(begin, length)))
 
     def changed(self, args: Sequence[Any]) -> List[int]:
         other = [
             i
             for i, tensor, version, address in self._rows
-            if args[i] is not tensor
-            or tensor._version != version
-            or tensor.data_ptr() != address
+            if args[i] is not tensor or tensor._version != version or tensor.data_ptr() != address
         ]
         if other or not self._contents:
             return other
@@ -79,9 +81,11 @@ class _WritesWeights(Writes):
 class Graph:
     """What Dynamo calls in place of the graph. Threads may call it at the same time."""
 
-    def __init__(self, gm: "torch.fx.GraphModule", options: Options) -> None:
+    def __init__(self, gm: "torch.fx.GraphModule", options: Options, keep: bool = False) -> None:
+        """`keep`: plans keep their ONNX files, to be tuned."""
         self._gm = gm
         self._options = options
+        self._keep = keep
         self._lock = threading.Lock()
         self._plans: Dict[Hashable, Optional[Plan]] = {}  # None: eager mode
         self._eager = False
@@ -105,11 +109,12 @@ class Graph:
 
     def improve(self, digest: str, options: Options, library: Library) -> None:
         """Uses another library from the next call on, if one of the plans has this ONNX file and
-        options differ only in where tuning keeps its results. Later plans use these options, too."""
+        options differ only in where tuning keeps its results. Later plans use these options, too.
+        """
         with self._lock:
             if self._options.kind != options.kind:
                 return
-            plans = [p for p in self._plans.values() if p is not None and p.source.digest == digest]
+            plans = [p for p in self._plans.values() if p is not None and p.digest == digest]
             for plan in plans:
                 plan.library = library
             if plans:
@@ -122,10 +127,10 @@ class Graph:
         if weights is None or weights.changed(args):
             return self._first(args)
         key = self._key(args, weights)
-        plan = self._plans.get(key, self)
-        if plan is self:
-            return self._first(args)
-        if plan is None or plan.overlaps(args):
+        plan = self._plans.get(key)
+        if plan is None:
+            return self._gm(*args) if key in self._plans else self._first(args)
+        if plan.overlaps(args):
             return self._gm(*args)
         return plan.run(args)
 
@@ -136,9 +141,7 @@ class Graph:
             arg = args[i]
             parts.append((arg.shape, arg.stride()) if isinstance(arg, torch.Tensor) else arg)
         if torch.is_grad_enabled():
-            parts.append(
-                tuple(arg.requires_grad for arg in args if isinstance(arg, torch.Tensor))
-            )
+            parts.append(tuple(arg.requires_grad for arg in args if isinstance(arg, torch.Tensor)))
         return tuple(parts)
 
     def _first(self, args: Sequence[Any]) -> Any:
@@ -230,9 +233,12 @@ class Graph:
             if weights:
                 raise _WritesWeights(sorted(weights))
             try:
-                return Plan(
+                plan = Plan(
                     self._gm, before, args, outputs, self._weights.indices, written, self._options
                 )
+                if not self._keep:
+                    plan.source = None
+                return plan
             except Writes as more:
                 written |= set(more.places)
             except UsageError:

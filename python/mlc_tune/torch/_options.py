@@ -52,9 +52,7 @@ def options_of(given: Optional[Mapping[str, Any]]) -> Options:
     known = [field.name for field in fields(Options)]
     for name in values:
         if name not in known:
-            raise UsageError(
-                f"the backend has no option {name!r}; its options: {', '.join(known)}"
-            )
+            raise UsageError(f"the backend has no option {name!r}; its options: {', '.join(known)}")
     if values.get("log") is not None:
         if not isinstance(values["log"], (str, os.PathLike)):
             raise UsageError(f"the option 'log' is {values['log']!r}: give the path of a log")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, List, Sequence, Tuple
+from typing import Any, Iterable, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -12,6 +12,7 @@ from ._export import Whole, export
 from ._layout import Layout, storage_of
 from ._options import Options
 from ._reasons import Unsuited
+from ._store import Source
 
 _TYPES = {
     torch.float32: "f32",
@@ -27,6 +28,7 @@ _TYPES = {
 }
 # How far a result may be from that of eager mode, over its largest magnitude.
 _EXACT, _HALF = 1e-3, 5e-2
+_HALVES = (torch.float16, torch.bfloat16)
 
 
 def check_tensor(tensor: "torch.Tensor") -> None:
@@ -65,7 +67,7 @@ def _check_port(info: "_tensors.TensorInfo", tensor: "torch.Tensor") -> None:
         )
 
 
-def _check_value(got: "torch.Tensor", wanted: "torch.Tensor", exact: bool) -> None:
+def _check_value(got: "torch.Tensor", wanted: "torch.Tensor", tolerance: float) -> None:
     """Unsuited if a result is not that of eager mode."""
     got, wanted = got.detach(), wanted.detach()
     if not wanted.is_floating_point():
@@ -75,7 +77,7 @@ def _check_value(got: "torch.Tensor", wanted: "torch.Tensor", exact: bool) -> No
     a, b = got.double(), wanted.double()
     finite = b[b.isfinite()]
     largest = float(finite.abs().max()) if finite.numel() else 0.0
-    bound = (_EXACT if exact else _HALF) * largest
+    bound = tolerance * largest
     if not torch.allclose(a, b, rtol=0.0, atol=max(bound, 1e-30), equal_nan=True):
         raise Unsuited("the library gives other values than eager mode")
 
@@ -110,14 +112,16 @@ class Plan:
             check_tensor(tensor)
         self._types = [tensor.dtype for tensor in expected]
         self.options = options
-        self.source = export(whole, args, len(expected))
-        self.library: Library = self.source.library(options)
+        source = export(whole, args, len(expected))
+        #: The ONNX file, and its digest.
+        self.source: Optional[Source] = source
+        self.digest: str = source.digest
+        self.library: Library = source.library(options)
         self._bind(whole.free, args, expected)
-        exact = options.precision in (None, "model", "fp32") and torch.float32 in {
-            tensor.dtype for tensor in expected
-        }
+        half = any(isinstance(t, torch.Tensor) and t.dtype in _HALVES for t in (*args, *outputs))
+        exact = not half and options.precision in (None, "model", "fp32")
         for got, tensor in zip(self._results(before), expected):
-            _check_value(got, tensor, exact and tensor.dtype in (torch.float32, torch.float64))
+            _check_value(got, tensor, _EXACT if exact else _HALF)
 
     def _bind(self, free: Sequence[int], args: Sequence[Any], expected: Sequence[Any]) -> None:
         names = {f"x{i}": i for i in free}

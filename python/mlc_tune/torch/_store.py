@@ -22,14 +22,17 @@ class Source:
 
     def read(self) -> None:
         """Reads the file after it was written."""
-        with open(self.path, "rb") as file:
-            self._data = file.read()
-        self._external = _onnx_file.read(self._data).external
-        digest = hashlib.sha256(self._data)
+        data = self._data()
+        self._external = _onnx_file.read(data).external
+        digest = hashlib.sha256(data)
         for location in sorted(self._external):
             digest.update(_cache.file_digest(os.path.join(self._folder.path, location)))
         #: Equal for equal graphs with equal weights.
         self.digest: str = digest.hexdigest()
+
+    def _data(self) -> bytes:
+        with open(self.path, "rb") as file:
+            return file.read()
 
     def library(self, options: Options) -> Library:
         """Compiles it, unless the cache has it."""
@@ -43,9 +46,7 @@ class Source:
             folder = os.path.join(made.path, "model")
             into(folder)
             return Library(folder, owner=made)
-        name = _cache.key(
-            self._data, self._folder.path, self._external, flags, options.log or ""
-        )
+        name = _cache.key(self._data(), self._folder.path, self._external, flags, options.log or "")
         folder, owner = _cache.library(name, into)
         try:
             return Library(folder, owner=owner)

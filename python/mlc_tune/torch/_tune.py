@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import torch
 
@@ -15,6 +15,7 @@ from .._tune import TuneResult
 from ._graph import Graph, live_graphs
 from ._options import options_of
 from ._plan import Plan
+from ._store import Source
 
 
 def _plans_of(
@@ -25,7 +26,7 @@ def _plans_of(
     graphs: List[Graph] = []
 
     def collect(gm: "torch.fx.GraphModule", _examples: Sequence[Any]) -> Graph:
-        graphs.append(Graph(gm, checked))
+        graphs.append(Graph(gm, checked, keep=True))
         return graphs[-1]
 
     # A compiled module keeps the one that it was made of.
@@ -33,7 +34,7 @@ def _plans_of(
     with torch.no_grad():
         for _ in range(2):  # a graph that writes its weights has a plan after the second call
             compiled(*inputs, **named)
-    return list({plan.source.digest: plan for graph in graphs for plan in graph.plans}.values())
+    return list({plan.digest: plan for graph in graphs for plan in graph.plans}.values())
 
 
 def tune(
@@ -59,34 +60,35 @@ def tune(
     """
     if (log is None) == (server is None):
         raise UsageError("give 'log' or 'server': where the results of tuning are kept")
-    choices = {"target": target, "precision": precision, "threads": threads}
+    choices: Dict[str, Any] = {"target": target, "precision": precision, "threads": threads}
     plans = _plans_of(model, example_inputs, dict(example_kwargs or {}), **choices)
     if not plans:
         raise NoResultError("no graph of the model can be tuned: warnings say why")
     results = []
     for plan in plans:
+        assert plan.source is not None
         results.append(
             _tune.tune(
                 plan.source.path,
                 trials=trials,
                 log=log,
                 server=server,
-                target=target,
-                precision=precision,
-                threads=threads,
                 time_budget=time_budget,
                 label="torch",
                 progress=progress,
+                **choices,
             )
         )
-        _improve(plan, log, server)
+        _improve(plan, plan.source, log, server)
     return results
 
 
-def _improve(tuned: Plan, log: Optional[PathLike], server: Optional[ServerLike]) -> None:
+def _improve(
+    tuned: Plan, source: Source, log: Optional[PathLike], server: Optional[ServerLike]
+) -> None:
     """Compiles a graph again, and lets all equal graphs run the new library."""
     better = options_of({"log": log, "server": server})
     options = tuned.options.tuned_by(better.log, better.server)
-    library = tuned.source.library(options)
+    library = source.library(options)
     for graph in live_graphs():
-        graph.improve(tuned.source.digest, options, library)
+        graph.improve(source.digest, options, library)
