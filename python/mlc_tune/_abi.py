@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import stat
 import struct
@@ -119,6 +120,20 @@ def check_whole(path: str, descriptor: int) -> None:
         raise DataError(f"'{path}' is cut short: compile the model again")
 
 
+_loads = itertools.count(1)
+
+
+def _name_of(descriptor: int) -> str:
+    """A path of the open file that no load had before.
+
+    The loader keeps the names of a library until its last user closes it, and answers with it for
+    the same name. A number of a descriptor comes back earlier: with two users of one file, after
+    the first has closed it.
+    """
+    bits = "".join("/." if bit == "1" else "/" for bit in f"{next(_loads):b}")
+    return f"/proc/self/fd{bits}/{descriptor}"
+
+
 class LoadedObject:
     """A shared library with a model in it.
 
@@ -141,10 +156,11 @@ class LoadedObject:
             raise
 
     def _load(self, path: str) -> Api:
+        name = _name_of(self._descriptor)
         try:
-            loaded = ctypes.CDLL(f"/proc/self/fd/{self._descriptor}", mode=os.RTLD_NOW)
+            loaded = ctypes.CDLL(name, mode=os.RTLD_NOW)
         except OSError as error:
-            text = str(error).replace(f"/proc/self/fd/{self._descriptor}", path)
+            text = str(error).replace(name, path)
             raise DataError(f"cannot load '{path}': {text}") from error
         self._handle = loaded._handle
         try:

@@ -279,6 +279,15 @@ class LibraryTest(PackageTest):
             again = mlc_tune.load(folder + "/net")
             self.assertEqual([info.name for info in again.inputs], ["a", "b"])
 
+    def test_two_users_of_one_library_leave_nothing_to_the_next_one(self):
+        folder = os.path.join(place.SCRATCH, "two-users")
+        mlc_tune.compile(product(), output=folder, threads=1).close()
+        with mlc_tune.load(folder):
+            mlc_tune.load(folder).close()
+            # It gets the numbers of descriptors that the closed one had.
+            with mlc_tune.compile(two_by_two(), threads=1) as other:
+                self.assertEqual([info.name for info in other.inputs], ["a", "b"])
+
     def test_weights_in_a_file_are_found_beside_the_library(self):
         with tempfile.TemporaryDirectory() as folder:
             compiled(product(), output=folder, name="net", weights="file")
