@@ -19,6 +19,8 @@ import zipfile
 
 import place
 
+tempfile.tempdir = os.environ["TMPDIR"] = place.SCRATCH
+
 try:
     import onnxscript  # noqa: F401  the exporter of torch needs it
     import torch
@@ -320,11 +322,12 @@ class MemoryTest(TorchTest):
             return x + 1
 
         compiled = torch.compile(model, backend="mlc")
-        with torch.inference_mode(), eager_warnings() as warned:
+        with torch.inference_mode(), library_runs() as runs:
             for values in ([1.0, 2.0], [-1.0, 2.0], [-1.0, -2.0]):
                 x = torch.tensor(values)
                 self.assert_same(compiled(x), F.relu(torch.tensor(values)) + 1)
                 self.assert_same(x, F.relu(torch.tensor(values)))
+        self.assertEqual(len(runs), 2)
 
 
 class WeightTest(TorchTest):
