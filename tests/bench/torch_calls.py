@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Times calls of small networks by torch.compile: eager mode, inductor and the backend "mlc".
 
-  MLC_BIN=build/release/bin PYTHONPATH=python tests/bench/torch_calls.py [--rounds N] [--threads N] [--log LOG] [OUTPUT.json]
+  torch_calls.py [--rounds N] [--threads N] [--log LOG] [OUTPUT.json]
+
+In a clone, MLC_BIN is build/release/bin and PYTHONPATH is python.
 
 Prints JSON: for each network and way, the median, the quartiles and the fastest time of one call in
 us. Rounds of all ways alternate, so that a slow phase of the machine meets all of them. `identity`

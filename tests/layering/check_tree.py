@@ -217,6 +217,19 @@ PYTHON_ALLOWED = {
     "temporary": "forks",
     "tensors": "errors",
     "tune": "errors options programs progress",
+    # A folder of its own, which also imports PyTorch.
+    "torch.__init__": "errors programs torch.aot torch.graph torch.options torch.reasons torch.tune",
+    "torch.aot": "compile errors library onnx_file programs torch.export torch.reasons torch.store",
+    "torch.export": "torch.reasons torch.store",
+    "torch.graph": "errors library torch.export torch.options torch.plan torch.reasons",
+    "torch.layout": "torch.reasons",
+    "torch.options": "compile errors options",
+    "torch.plan": (
+        "library tensors torch.export torch.layout torch.options torch.reasons torch.store"),
+    "torch.reasons": "",
+    "torch.store": "cache compile errors library onnx_file temporary torch.options",
+    "torch.tune": (
+        "errors options programs progress torch.graph torch.options torch.plan torch.store tune"),
 }
 OPTIONAL = {"ml_dtypes", "onnx", "pandas", "tqdm"}
 # Arrows that close a cycle, with the reason why each may: (from, to): reason. Any other is an error.
@@ -387,7 +400,7 @@ def imports_of(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            own = [f".{alias.name}" for alias in node.names]
+            own = ["." * node.level + alias.name for alias in node.names]
             names = own if node.level and not node.module else ["." * node.level + node.module]
         else:
             continue
@@ -407,14 +420,18 @@ def python_problems(root):
                 length = node.end_lineno - node.body[0].lineno + 1
                 if length > MAX_FUNCTION:
                     yield f"{path}:{node.lineno}: a function of {length} lines; the limit is {MAX_FUNCTION}"
+        folders = path.parts[2:-1]
         name = file.stem if file.stem.startswith("__") else file.stem.lstrip("_")
+        name = ".".join((*folders, name))
         allowed = PYTHON_ALLOWED.get(name, "").split() if path.parts[1] == "mlc_tune" else []
         for line, module, top in imports_of(tree):
             first = module.split(".")[0]
             if module.startswith("."):
-                if module.lstrip("._") not in allowed:
+                above = len(module) - len(module.lstrip(".")) - 1
+                target = ".".join((*folders[: len(folders) - above], module.lstrip("._")))
+                if target not in allowed:
                     yield f"{path}:{line}: {name} may not import {module}"
-            elif first != "numpy" and first not in sys.stdlib_module_names and (top or first not in OPTIONAL):
+            elif first not in ("numpy", *folders) and first not in sys.stdlib_module_names and (top or first not in OPTIONAL):
                 yield f"{path}:{line}: imports {first}, which is neither of the standard library nor NumPy"
         for number, line in enumerate(text.splitlines(), 1):
             if re.search(r"\b(TODO|FIXME|XXX)\b", line):

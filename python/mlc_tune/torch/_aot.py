@@ -42,8 +42,8 @@ def _check_writes(program: "torch.export.ExportedProgram") -> None:
     ]
     if written:
         raise DataError(
-            f"the model writes {', '.join(written)}, and a library keeps nothing from call to call: "
-            "pass it in and return it instead"
+            f"the model writes {', '.join(written)}, and a library keeps nothing from call to "
+            "call: pass it in and return it instead"
         )
 
 
@@ -91,8 +91,8 @@ def compile_aot(
     """Compiles a model into the folder `output`, and loads the library.
 
     `model` is a module in evaluation mode or an exported program. The library has the sizes of the
-    example inputs, which need not be those of the export if the program has dynamic sizes. `options`
-    are those of `mlc_tune.compile`. DataError, with the reason, if the model cannot be compiled.
+    example inputs, which need not be those of the export if the program has dynamic sizes.
+    `options` are those of `mlc_tune.compile`. DataError, with the reason, if the model cannot be compiled.
     """
     named = dict(example_kwargs or {})
     source = Source()

@@ -1,7 +1,7 @@
 """A graph of Dynamo: it chooses between libraries, one for each set of sizes, and eager mode.
 
-The first call with new sizes runs in eager mode. It shows what the graph writes, how its outputs lie
-in memory and which values they have; the library must give the same values.
+The first call with new sizes runs in eager mode. It shows what the graph writes, how its outputs
+lie in memory and which values they have; the library must give the same values.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Graph:
         return tuple(parts)
 
     def _first(self, args: Sequence[Any]) -> Any:
-        """A call for which there is no plan: runs in eager mode, and makes one from what it shows."""
+        """A call without a plan: runs in eager mode, and makes one from what it shows."""
         with self._lock:
             weights = self._current_weights(args)
             key = self._key(args, weights)
@@ -201,8 +201,8 @@ class Graph:
         return self._weights
 
     def _fixed(self, i: int, arg: Any) -> bool:
-        """Whether the argument may be a constant. Dynamo names buffers; a wrong guess costs time
-        alone, since changes are noticed."""
+        """Whether the argument may be a constant. Dynamo names buffers; a buffer that is
+        none costs time alone, since changes are noticed."""
         if not isinstance(arg, torch.Tensor) or i in self._inputs or arg.is_inference():
             return False
         return isinstance(arg, torch.nn.Parameter) or "_buffers_" in self._names[i]

@@ -21,7 +21,7 @@ def storage_of(tensor: "torch.Tensor") -> int:
 
 
 def _own_part(tensor: "torch.Tensor") -> Tuple[slice, ...]:
-    """Indices of elements that lie apart, whose values are all values. Unsuited if others overlap."""
+    """Indices of elements that lie apart and have all values. Unsuited if others overlap."""
     index = []
     rest = []
     for size, stride in zip(tensor.size(), tensor.stride()):

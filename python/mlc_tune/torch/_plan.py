@@ -35,7 +35,8 @@ def check_tensor(tensor: "torch.Tensor") -> None:
     """Unsuited if a library cannot take the tensor."""
     if tensor.device.type != "cpu":
         raise Unsuited(
-            f"a tensor is on the device {tensor.device}; the backend compiles for tensors on the CPU"
+            f"a tensor is on the device {tensor.device}; the backend compiles for tensors on the "
+            "CPU"
         )
     if tensor.layout != torch.strided or tensor.dtype not in _TYPES:
         raise Unsuited(f"a tensor is of the type {tensor.dtype}, {tensor.layout}")

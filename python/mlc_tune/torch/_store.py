@@ -1,4 +1,4 @@
-"""From an ONNX file that the exporter wrote to a loaded library, by the cache of compiled models."""
+"""From an ONNX file of the exporter to a loaded library, by the cache of compiled models."""
 
 from __future__ import annotations
 

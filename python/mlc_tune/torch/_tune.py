@@ -1,4 +1,4 @@
-"""Tunes the graphs of a model, and gives the better libraries to models that are compiled already."""
+"""Tunes the graphs of a model, and gives the better libraries to compiled models."""
 
 from __future__ import annotations
 

@@ -613,8 +613,8 @@ class ProcessTest(TorchTest):
         with zipfile.ZipFile(pathlib.Path(site, mlc_wheel.build_wheel(site))) as wheel:
             wheel.extractall(site)
         code = (
-            "import torch; print(torch.compile(torch.nn.ReLU(), backend='mlc')(torch.ones(2)).sum());"
-            "import mlc_tune.torch"
+            "import torch; run = torch.compile(torch.nn.ReLU(), backend='mlc');"
+            "print(run(torch.ones(2)).sum()); import mlc_tune.torch"
         )
         done = subprocess.run(
             [sys.executable, "-c", code],
