@@ -92,7 +92,8 @@ def compile_aot(
 
     `model` is a module in evaluation mode or an exported program. The library has the sizes of the
     example inputs, which need not be those of the export if the program has dynamic sizes.
-    `options` are those of `mlc_tune.compile`. DataError, with the reason, if the model cannot be compiled.
+    `options` are those of `mlc_tune.compile`. DataError, with the reason, if the model cannot be
+    compiled.
     """
     named = dict(example_kwargs or {})
     source = Source()

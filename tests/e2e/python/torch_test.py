@@ -759,6 +759,23 @@ class TuningTest(TorchTest):
             )
 
 
+class DocumentTest(TorchTest):
+    def test_the_code_of_the_how_to_runs(self):
+        text = (place.SOURCE / "docs/how-to/use-from-pytorch.md").read_text()
+        names, before = {}, os.getcwd()
+        try:
+            os.chdir(tempfile.mkdtemp())
+            for section in ("Run", "Tune", "Deploy"):
+                lines = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0].splitlines()
+                code = "\n".join(line[4:] for line in lines if line.startswith("    "))
+                with eager_warnings() as warned:
+                    exec(code.replace("trials=2000", "trials=4, progress=False"), names)
+                self.assertEqual(warned, [])
+            self.assertEqual(names["library"](names["x"].numpy())[0].shape, (8, 16))
+        finally:
+            os.chdir(before)
+
+
 class TransformersTest(TorchTest):
     def setUp(self):
         super().setUp()
