@@ -43,11 +43,10 @@ class Layout:
         #: Positions of the outputs that a library must compute.
         self.wanted: List[int] = []
         self._shared: List[Tuple[int, "torch.dtype"]] = []  # memory: elements, type
-        inputs = {
-            storage_of(arg): i
-            for i, arg in reversed(list(enumerate(args)))
-            if isinstance(arg, torch.Tensor) and storage_of(arg)
-        }
+        inputs: Dict[int, List[int]] = {}
+        for i, arg in enumerate(args):
+            if isinstance(arg, torch.Tensor) and storage_of(arg):
+                inputs.setdefault(storage_of(arg), []).append(i)
         owners: Dict[int, List[int]] = {}
         for i, output in enumerate(outputs):
             if isinstance(output, torch.Tensor) and storage_of(output) not in inputs:
@@ -62,7 +61,7 @@ class Layout:
         i: int,
         args: Sequence[Any],
         outputs: Sequence[Any],
-        inputs: Dict[int, int],
+        inputs: Dict[int, List[int]],
         owners: Dict[int, List[int]],
     ) -> Maker:
         output = outputs[i]
@@ -74,9 +73,8 @@ class Layout:
             raise Unsuited("an output is a negated or conjugated view")
         if output.numel() == 0:
             raise Unsuited("an output is empty", always=False)
-        at = inputs.get(storage_of(output))
-        if at is not None:
-            return _of_input(at, args[at], output)
+        if storage_of(output) in inputs:
+            return _of_input(inputs[storage_of(output)], args, output)
         place = len(self.wanted)
         self.wanted.append(i)
         if len(owners[storage_of(output)]) > 1:
@@ -116,9 +114,14 @@ class Layout:
         return tuple([make(args, results, shared) for make in self._makers])
 
 
-def _of_input(at: int, arg: "torch.Tensor", output: "torch.Tensor") -> Maker:
-    if output is arg:
-        return lambda args, _results, _shared: args[at]
+def _of_input(places: Sequence[int], args: Sequence[Any], output: "torch.Tensor") -> Maker:
+    """A view of one of the arguments at `places`, which share their memory."""
+    for at in places:
+        if output is args[at]:
+            return lambda args, _results, _shared: args[at]
+    at, arg = places[0], args[places[0]]
+    if len(places) > 1:  # in a later call, they may not
+        raise Unsuited("it gives a view of memory that two inputs share", always=False)
     if output.dtype != arg.dtype:
         raise Unsuited("it gives a view of an input as another type")
     size, stride = output.size(), output.stride()

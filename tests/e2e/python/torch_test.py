@@ -237,6 +237,16 @@ class MemoryTest(TorchTest):
             self.assertEqual(turned.abs().sum() + rest.abs().sum(), 0)
             self.assertNotEqual(twice.abs().sum(), 0)
 
+    def test_a_view_is_one_of_the_right_input(self):
+        compiled = torch.compile(lambda x, y: (x + y, y.t()), backend="mlc")
+        for shared in (True, True, False, False):
+            x = torch.randn(3, 4)
+            y = x.view(3, 4) if shared else torch.randn(3, 4)
+            total, turned = compiled(x, y)
+            self.assert_same((total, turned), (x + y, y.t()))
+            y.zero_()
+            self.assertEqual(turned.abs().sum(), 0)
+
     def test_outputs_that_share_memory_share_it(self):
         def model(x):
             y = x + 1
