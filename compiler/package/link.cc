@@ -1,9 +1,16 @@
 #include "compiler/package/link.h"
 
+#include <fcntl.h>
 #include <lld/Common/Driver.h>
 #include <llvm/Object/ArchiveWriter.h>
 #include <llvm/Support/Path.h>
 #include <llvm/Support/raw_ostream.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
 
 #include "base/process/child_process.h"
 #include "base/write_text.h"
@@ -27,6 +34,25 @@ Status RunLinker(const std::vector<std::string>& arguments) {
   });
 }
 
+// The linker maps its output: on a full disk a signal ends it. So whether there is space for what
+// goes into the library, which is at least as large, is asked before.
+Status CheckSpace(const LinkJob& job) {
+  int64_t bytes = int64_t{64} << 10;  // tables of its own
+  for (const std::string& object : job.objects) {
+    std::error_code error;
+    const uintmax_t size = std::filesystem::file_size(object, error);
+    if (!error) bytes += static_cast<int64_t>(size);
+  }
+  const int file = open(job.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int error = file < 0 ? errno : posix_fallocate(file, 0, bytes);
+  if (file >= 0) close(file);
+  (void)unlink(job.output.c_str());
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  if (file >= 0 && !full) return {};  // some file systems cannot tell
+  return Unwritable("cannot write '" + job.output + "', some " + std::to_string(bytes >> 10) +
+                    " KiB: " + std::strerror(error));
+}
+
 std::string EmulationOf(const std::string& machine) {
   return machine == "aarch64" ? "aarch64linux" : "elf_x86_64";
 }
@@ -45,6 +71,7 @@ Result<std::string> StandInForLibc(const LinkJob& job) {
 }  // namespace
 
 Status LinkShared(const LinkJob& job) {
+  MLC_TRY(CheckSpace(job));
   const std::string libc = MLC_TRY(StandInForLibc(job));
   std::string script = "{ global:";
   for (const std::string& symbol : job.exported) script += " " + symbol + ";";

@@ -19,7 +19,8 @@ struct LinkJob {
   std::string scratch_dir;  // for the linker's own inputs
 };
 
-// The library needs libc.so.6 and nothing else. INTERNAL with the linker's message when it fails.
+// The library needs libc.so.6 and nothing else. UNWRITABLE if there is no space for it; INTERNAL
+// with the linker's message when it fails.
 Status LinkShared(const LinkJob& job);
 
 // A GNU archive with a symbol table, without times and owners.

@@ -2,7 +2,11 @@
 is space again."""
 import ctypes
 import os
+import pathlib
+import shutil
 import subprocess
+import sys
+import tempfile
 import unittest
 
 import lab
@@ -123,6 +127,32 @@ class LimitTest(Fullness, lab.Lab):
         self.refuses()
         self.limit("unlimited")
         self.goes_on()
+
+
+@unittest.skipUnless(own_mounts(), "needs root and a kernel that lets us make mount namespaces")
+class CompileTest(unittest.TestCase):
+    def test_a_library_without_space_is_an_output_that_cannot_be_written(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="mlc-disk-"))
+        self.addCleanup(shutil.rmtree, folder)
+        disk = folder / "disk"
+        disk.mkdir()
+        if not mount(disk, 8):
+            self.skipTest("this system mounts nothing")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], check=False)
+        model = folder / "model.onnx"
+        subprocess.run([sys.executable, lab.SOURCE / "tests/models/make_model.py", "resnet18", model, "--reduced"], check=True)
+        codes = set()
+        # From nothing to more than enough, so that space ends at every step of the writing.
+        for free_kib in (0, 16, 64, 128, 192, 256, 384, 512, 768, 1024, 4096):
+            with open(disk / "filler", "wb") as filler:
+                os.posix_fallocate(filler.fileno(), 0, (8 * 1024 - free_kib) << 10)
+            said = subprocess.run([lab.BUILD / "bin/mlc-compile", "--model", model, "--target", "cpu", "--threads", "1", "-o",
+                                   disk / "library"], capture_output=True, text=True, check=False)
+            codes.add(said.returncode)
+            self.assertIn(said.returncode, (0, 73), f"{free_kib} KiB free: {said.stderr}")
+            self.assertEqual((disk / "library/liblibrary.so").exists(), said.returncode == 0)
+            shutil.rmtree(disk / "library", ignore_errors=True)
+        self.assertEqual(codes, {0, 73})
 
 
 if __name__ == "__main__":
