@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <numeric>
 
 #include "compiler/codegen/convert.h"
@@ -91,8 +92,9 @@ void MemoryEmitter::EmitAliasScopes() {
     scopes[i] = metadata.createAnonymousAliasScope(domain);
   }
   for (size_t i = 0; i < scopes.size(); ++i) {
-    std::vector<llvm::Metadata*> others = scopes;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    std::vector<llvm::Metadata*> others;
+    std::copy_if(scopes.begin(), scopes.end(), std::back_inserter(others),
+                 [&](const llvm::Metadata* scope) { return scope != scopes[i]; });
     own_scope_[i] = llvm::MDNode::get(b_.getContext(), scopes[i]);
     other_scopes_[i] = llvm::MDNode::get(b_.getContext(), others);
   }

@@ -53,7 +53,9 @@ std::vector<Digest> CrashedJobs(const std::string& path) {
 }
 
 void ClearCrashMarker(const std::string& path) {
-  if (!path.empty()) (void)truncate(path.c_str(), 0);
+  if (path.empty()) return;
+  // A marker that cannot be emptied is read again at the next start.
+  [[maybe_unused]] const int failed = truncate(path.c_str(), 0);
 }
 
 ScopedCrashJob::ScopedCrashJob(const Digest& job) {
