@@ -9,9 +9,9 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 
+#include "base/file_access.h"
 #include "base/process/child_process.h"
 #include "base/write_text.h"
 #include "compiler/package/elf_object.h"
@@ -34,23 +34,23 @@ Status RunLinker(const std::vector<std::string>& arguments) {
   });
 }
 
-// The linker maps its output: on a full disk a signal ends it. So whether there is space for what
-// goes into the library, which is at least as large, is asked before.
-Status CheckSpace(const LinkJob& job) {
+// On a full disk a signal ends the linker, which maps its output, and an error of LLVM's streams
+// the program. So whether there is space for what goes into the output is asked before.
+Status CheckSpace(const std::vector<std::string>& objects, const std::string& output) {
   int64_t bytes = int64_t{64} << 10;  // tables of its own
-  for (const std::string& object : job.objects) {
+  for (const std::string& object : objects) {
     std::error_code error;
     const uintmax_t size = std::filesystem::file_size(object, error);
     if (!error) bytes += static_cast<int64_t>(size);
   }
-  const int file = open(job.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int file = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   const int error = file < 0 ? errno : posix_fallocate(file, 0, bytes);
   if (file >= 0) close(file);
-  (void)unlink(job.output.c_str());
-  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  if (file >= 0 && !full) return {};  // some file systems cannot tell
-  return Unwritable("cannot write '" + job.output + "', some " + std::to_string(bytes >> 10) +
-                    " KiB: " + std::strerror(error));
+  (void)unlink(output.c_str());
+  const Status status = CannotOpen("cannot write", output, error);
+  // Some file systems cannot tell.
+  if (file >= 0 && status.code() != StatusCode::kResourceExhausted) return {};
+  return status;
 }
 
 std::string EmulationOf(const std::string& machine) {
@@ -71,7 +71,7 @@ Result<std::string> StandInForLibc(const LinkJob& job) {
 }  // namespace
 
 Status LinkShared(const LinkJob& job) {
-  MLC_TRY(CheckSpace(job));
+  MLC_TRY(CheckSpace(job.objects, job.output));
   const std::string libc = MLC_TRY(StandInForLibc(job));
   std::string script = "{ global:";
   for (const std::string& symbol : job.exported) script += " " + symbol + ";";
@@ -100,6 +100,7 @@ Status LinkShared(const LinkJob& job) {
 }
 
 Status WriteArchive(const std::vector<std::string>& objects, const std::string& output) {
+  MLC_TRY(CheckSpace(objects, output));
   std::vector<llvm::NewArchiveMember> members;
   for (const std::string& path : objects) {
     llvm::Expected<llvm::NewArchiveMember> member =

@@ -19,11 +19,12 @@ struct LinkJob {
   std::string scratch_dir;  // for the linker's own inputs
 };
 
-// The library needs libc.so.6 and nothing else. UNWRITABLE if there is no space for it; INTERNAL
-// with the linker's message when it fails.
+// The library needs libc.so.6 and nothing else. RESOURCE_EXHAUSTED if there is no space for it;
+// INTERNAL with the linker's message when it fails.
 Status LinkShared(const LinkJob& job);
 
-// A GNU archive with a symbol table, without times and owners.
+// A GNU archive with a symbol table, without times and owners. RESOURCE_EXHAUSTED or UNWRITABLE if
+// it cannot be written.
 Status WriteArchive(const std::vector<std::string>& objects, const std::string& output);
 
 }  // namespace mlc::package

@@ -131,28 +131,28 @@ class LimitTest(Fullness, lab.Lab):
 
 @unittest.skipUnless(own_mounts(), "needs root and a kernel that lets us make mount namespaces")
 class CompileTest(unittest.TestCase):
-    def test_a_library_without_space_is_an_output_that_cannot_be_written(self):
+    def test_a_library_without_space_ends_with_a_documented_code(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="mlc-disk-"))
         self.addCleanup(shutil.rmtree, folder)
         disk = folder / "disk"
         disk.mkdir()
-        if not mount(disk, 8):
+        if not mount(disk, 64):
             self.skipTest("this system mounts nothing")
         self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], check=False)
         model = folder / "model.onnx"
         subprocess.run([sys.executable, lab.SOURCE / "tests/models/make_model.py", "resnet18", model, "--reduced"], check=True)
         codes = set()
         # From nothing to more than enough, so that space ends at every step of the writing.
-        for free_kib in (0, 16, 64, 128, 192, 256, 384, 512, 768, 1024, 4096):
+        for free_kib in (0, 64, 256, 1024, 2048, 4096, 6144, 8192, 16384, 49152):
             with open(disk / "filler", "wb") as filler:
-                os.posix_fallocate(filler.fileno(), 0, (8 * 1024 - free_kib) << 10)
+                os.posix_fallocate(filler.fileno(), 0, (64 * 1024 - free_kib) << 10)
             said = subprocess.run([lab.BUILD / "bin/mlc-compile", "--model", model, "--target", "cpu", "--threads", "1", "-o",
                                    disk / "library"], capture_output=True, text=True, check=False)
             codes.add(said.returncode)
-            self.assertIn(said.returncode, (0, 73), f"{free_kib} KiB free: {said.stderr}")
+            self.assertIn(said.returncode, (0, 73, 75), f"{free_kib} KiB free: {said.stderr}")
             self.assertEqual((disk / "library/liblibrary.so").exists(), said.returncode == 0)
             shutil.rmtree(disk / "library", ignore_errors=True)
-        self.assertEqual(codes, {0, 73})
+        self.assertTrue(0 in codes and codes - {0}, codes)
 
 
 if __name__ == "__main__":
