@@ -81,7 +81,7 @@ std::optional<Repeated> BelowOnes(Graph& graph, const Value& reshape, size_t axi
 }
 
 std::optional<Repeated> BelowTranspose(Graph& graph, const Value& node, size_t axis, int depth) {
-  const Dims perm = node.Ints("perm");
+  const Dims& perm = node.Ints("perm");
   std::optional<Repeated> found =
       FindRepeats(graph, node.operands[0], static_cast<size_t>(perm[axis]), depth + 1);
   if (found) found->of = SimplifiedTranspose(graph, found->of, perm);
