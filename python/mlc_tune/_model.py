@@ -13,7 +13,7 @@ from ._errors import ConfigurationError
 
 
 class OpenModel:
-    """A model of a loaded library. It does not change; it closes when nobody refers to it."""
+    """A model of a loaded library. It does not change; it closes with its last reference."""
 
     def __init__(self, path: str, weights: Optional[str], device: int, owner: object) -> None:
         loaded = _abi.LoadedObject(path)

@@ -25,7 +25,7 @@ struct PageOptions {
   std::string listen;            // HOST:PORT; empty: no page
   transport::TlsPaths tls;       // of the calls; empty: plain HTTP, for this machine alone
   bool insecure_listen = false;  // without TLS, listen beyond this machine all the same
-  bool read_only = false;        // without TLS: nobody may change anything
+  bool read_only = false;        // without TLS: refuses every change
   FeedTerms feed;
   const Clock* clock = &SystemClock();
 };

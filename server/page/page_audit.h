@@ -1,5 +1,5 @@
 // The audit lines of the live page: who changed what, and who was refused. Of one caller so many
-// are written as of its calls (audit_limiter.h), so that nobody can fill a disk. Thread-safe.
+// are written as of its calls (audit_limiter.h), so that no visitor can fill a disk. Thread-safe.
 #pragma once
 
 #include <memory>

@@ -23,7 +23,7 @@ build = pathlib.Path(sys.argv[1])
 source = pathlib.Path(__file__).resolve().parents[3]
 LIMIT_S = 120  # of waiting for what must come
 NO_JOB = "0" * 32
-HOLDS = 100  # streams that nobody reads
+HOLDS = 100  # streams without a reader
 
 
 def wait(condition, what):

@@ -200,7 +200,7 @@ class ProgramsTest(PackageTest):
         out, err = process.communicate()
         self.assertEqual(process.returncode, 0, err)
         self.assertEqual(out.splitlines()[-1], "KeyboardInterrupt", err)
-        # Nobody uses the log any more, and it holds what was measured.
+        # No process uses the log any more, and it holds what was measured.
         self.assertGreater(mlc_tune.log(log).stats()["records"], 0)
         stats = mlc_tune.log(log).stats()
         self.assertNotEqual(stats["jobs"][0]["state"], "running")
