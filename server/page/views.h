@@ -1,6 +1,6 @@
 // The pages as markup. A view is made of what it shows and nothing else; the live part of a page is
-// the same text for every visitor, so forms, which are each visitor's own, stand outside of it. Pure;
-// thread-safe.
+// the same text for every visitor, so forms, which are each visitor's own, stand outside of it.
+// Pure; thread-safe.
 #pragma once
 
 #include <string>
