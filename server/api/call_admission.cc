@@ -41,7 +41,7 @@ grpc::ByteBuffer CallAdmission::ToWire(const google::protobuf::MessageLite& mess
 
 Result<std::unique_ptr<CallLoad::Ticket>> CallAdmission::Reserve(
     const grpc::CallbackServerContext& context, std::string_view rpc, const grpc::ByteBuffer& wire,
-    const Caller& caller) const {
+    const Result<Caller>& caller) const {
   // Cancelled before its message came. gRPC admits such a call, too.
   if (!wire.Valid()) return InvalidArgument("a call without a request");
   access_.Received(context, wire.Length());
@@ -50,13 +50,15 @@ Result<std::unique_ptr<CallLoad::Ticket>> CallAdmission::Reserve(
     return InvalidArgument("a request of " + std::to_string(wire.Length()) + " bytes: " +
                            std::string(rpc) + " takes at most " + std::to_string(rule->bytes));
   }
+  if (!caller.ok()) return caller.status();
   // The message as it came, and its texts once more.
-  return load_.Take(caller, kBytesOfCall + 2 * wire.Length());
+  return load_.Take(*caller, kBytesOfCall + 2 * wire.Length());
 }
 
 Status CallAdmission::Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
-                            const grpc::ByteBuffer& wire, UnaryCall& call) const {
-  call.ticket_ = MLC_TRY(Reserve(context, rpc, wire, call.caller()));
+                            const grpc::ByteBuffer& wire, const Result<Caller>& caller,
+                            UnaryCall& call) const {
+  call.ticket_ = MLC_TRY(Reserve(context, rpc, wire, caller));
   return Status();
 }
 

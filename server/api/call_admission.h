@@ -67,8 +67,9 @@ class CallAdmission {
   grpc::ServerUnaryReactor* Take(grpc::CallbackServerContext* context, std::string_view rpc,
                                  const grpc::ByteBuffer* wire, grpc::ByteBuffer* reply,
                                  CallThreads& threads, Where where, Act act) const {
-    auto* call = new UnaryCall(*context, access_.CallerOf(*context), clock_, reply);
-    const Status admitted = Admit(*context, rpc, *wire, *call);
+    const Result<Caller> caller = access_.CallerOf(*context);
+    auto* call = new UnaryCall(*context, caller.ok() ? *caller : Caller(), clock_, reply);
+    const Status admitted = Admit(*context, rpc, *wire, caller, *call);
     if (!admitted.ok()) {
       call->Fail(admitted);
       return call;
@@ -106,9 +107,9 @@ class CallAdmission {
   Result<std::unique_ptr<CallLoad::Ticket>> Reserve(const grpc::CallbackServerContext& context,
                                                     std::string_view rpc,
                                                     const grpc::ByteBuffer& wire,
-                                                    const Caller& caller) const;
+                                                    const Result<Caller>& caller) const;
   Status Admit(const grpc::CallbackServerContext& context, std::string_view rpc,
-               const grpc::ByteBuffer& wire, UnaryCall& call) const;
+               const grpc::ByteBuffer& wire, const Result<Caller>& caller, UnaryCall& call) const;
   static Status Parse(std::string_view rpc, const grpc::ByteBuffer& wire, CallLoad::Ticket& ticket,
                       google::protobuf::Message& request);
 

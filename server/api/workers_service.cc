@@ -124,8 +124,9 @@ class WorkersService : public RawWorkers {
     proto::OpenSessionRequest request;
     auto ticket = admission_.TakeStream(*context, kOpenSession, *wire, request);
     if (!ticket.ok()) return new SessionStream(tuner_, ToGrpc(ticket.status()));
-    const Status foreign = Foreign(admission_.access().CallerOf(*context), request.worker());
-    if (!foreign.ok()) return new SessionStream(tuner_, ToGrpc(foreign));
+    const Result<Caller> caller = admission_.access().CallerOf(*context);
+    const Status own = caller.ok() ? Foreign(*caller, request.worker()) : caller.status();
+    if (!own.ok()) return new SessionStream(tuner_, ToGrpc(own));
     return new SessionStream(tuner_, request, admission_.access(), *context, *std::move(ticket));
   }
 

@@ -29,8 +29,9 @@ struct Proof {
 class AccessControl {
  public:
   virtual ~AccessControl() = default;
-  // Of a call that has passed.
-  virtual Caller CallerOf(const grpc::ServerContextBase& context) const = 0;
+  // Of a call that has passed. UNAUTHENTICATED, with the reason, when the caller's token or
+  // certificate was revoked since then.
+  virtual Result<Caller> CallerOf(const grpc::ServerContextBase& context) const = 0;
   // The same for who comes by another way, at each of its requests: UNAUTHENTICATED for a proof
   // that is missing, unknown, expired or revoked.
   virtual Result<Caller> Identify(const Proof& proof) const = 0;
@@ -66,7 +67,7 @@ const void* ConnectionOf(const grpc::AuthContext& context);
 // For connections without TLS.
 class OpenAccess : public AccessControl {
  public:
-  Caller CallerOf(const grpc::ServerContextBase&) const override { return Caller::Local(); }
+  Result<Caller> CallerOf(const grpc::ServerContextBase&) const override { return Caller::Local(); }
   Result<Caller> Identify(const Proof&) const override { return Caller::Local(); }
   bool takes_tokens() const override { return false; }
   std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase&, std::string_view,

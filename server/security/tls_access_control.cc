@@ -189,11 +189,8 @@ std::shared_ptr<grpc::AuthMetadataProcessor> TlsAccessControl::processor() const
   return processor_;
 }
 
-Caller TlsAccessControl::CallerOf(const grpc::ServerContextBase& context) const {
-  const Result<Caller> caller =
-      processor_->Identify(context.client_metadata(), *context.auth_context());
-  // Its token or certificate was revoked since the call was admitted.
-  return caller.ok() ? *caller : Caller{"revoked", Role::kRead, false};
+Result<Caller> TlsAccessControl::CallerOf(const grpc::ServerContextBase& context) const {
+  return processor_->Identify(context.client_metadata(), *context.auth_context());
 }
 
 Result<Caller> TlsAccessControl::Identify(const Proof& proof) const {

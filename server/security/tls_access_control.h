@@ -29,7 +29,7 @@ class TlsAccessControl : public AccessControl {
                    std::unique_ptr<transport::Revocations> revoked);
   ~TlsAccessControl() override;
 
-  Caller CallerOf(const grpc::ServerContextBase& context) const override;
+  Result<Caller> CallerOf(const grpc::ServerContextBase& context) const override;
   Result<Caller> Identify(const Proof& proof) const override;
   bool takes_tokens() const override;
   // What gRPC asks before every call; for ServerCredentials::SetAuthMetadataProcessor.
