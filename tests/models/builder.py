@@ -76,13 +76,18 @@ class Builder:
         return model
 
 
-def write_inputs(model, directory, seed):
-    """Seeded inputs as directory/input_K.pb, in the order of the graph's inputs."""
+def write_inputs(model, directory, seed, most_id=1000):
+    """Seeded inputs as directory/input_K.pb, in the order of the graph's inputs; ids are below most_id."""
     rng = np.random.default_rng([seed, 1])
+    lengths = {i.name: i.type.tensor_type.shape.dim[-1].dim_value for i in model.graph.input}
     for k, value in enumerate(model.graph.input):
         shape = [d.dim_value or 1 for d in value.type.tensor_type.shape.dim]
-        if value.type.tensor_type.elem_type == TensorProto.INT64:
-            array = np.ones(shape, np.int64) if "mask" in value.name else rng.integers(0, 1000, shape)
+        if value.name == "position_ids":
+            array = np.arange(shape[0], dtype=np.int64)
+        elif value.name == "seqlens_k":
+            array = np.full(shape, lengths["input_ids"] - 1, np.int32)
+        elif value.type.tensor_type.elem_type == TensorProto.INT64:
+            array = np.ones(shape, np.int64) if "mask" in value.name else rng.integers(0, most_id, shape)
         else:
             array = rng.standard_normal(shape).astype(np.float32)
         with open(f"{directory}/input_{k}.pb", "wb") as f:

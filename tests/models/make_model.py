@@ -4,18 +4,25 @@
     make_model.py resnet50 resnet50.onnx
     make_model.py bert_base bert.onnx --length 128 --inputs bert_inputs
     make_model.py resnet50 small.onnx --reduced     the same structure, small enough for a reference run
+    make_model.py llama step.onnx --length 1 --cache 1024 --form fixed --bits 4     one step of a decoder, see decoders.py
 
 Only the weights' values differ from a trained network, so speed and memory are those of the real one.
-Needs the Python packages onnx and numpy. The same seed gives the same bytes.
+A model of more than 1.5 GB keeps its weights in a second file, OUT.data. Needs the Python packages onnx and numpy. The
+same seed gives the same bytes.
 """
 import argparse
 import os
 
+import onnx
+
+import decoders
 from builder import write_inputs
 from convolutional import mobilenet_v2, resnet
 from transformers import bert, gpt2, vit
 
-MODELS = ("resnet18", "resnet50", "mobilenet_v2", "bert_base", "gpt2", "vit_b_16")
+MODELS = ("resnet18", "resnet50", "mobilenet_v2", "bert_base", "gpt2", "vit_b_16", *decoders.FAMILIES)
+MOST_BYTES = 3 << 29  # of one file: protocol buffers end at 2 GiB
+SIZES = ("layers", "width", "heads", "kv_heads", "gates", "vocabulary", "bits")
 
 
 def make(name, batch, length, reduced, seed):
@@ -37,6 +44,19 @@ def make(name, batch, length, reduced, seed):
     return vit(name, batch, size, seed, **small)
 
 
+def write(model, out):
+    temporary = out + ".part"
+    if model.ByteSize() > MOST_BYTES:
+        data = os.path.basename(out) + ".data"
+        if os.path.exists(out + ".data"):
+            os.remove(out + ".data")
+        onnx.save(model, temporary, save_as_external_data=True, location=data)
+    else:
+        with open(temporary, "wb") as f:
+            f.write(model.SerializeToString())
+    os.replace(temporary, out)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", choices=MODELS)
@@ -46,15 +66,28 @@ def main():
     parser.add_argument("--reduced", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--inputs", metavar="DIR", help="also write DIR/input_K.pb")
+    cached = parser.add_argument_group("decoders")
+    cached.add_argument("--form", choices=decoders.FORMS, default="fixed")
+    cached.add_argument("--past", type=int, default=0, help="tokens before, with --form growing")
+    cached.add_argument("--cache", type=int, default=256, help="positions of a fixed cache")
+    for size in SIZES:
+        cached.add_argument("--" + size.replace("_", "-"), type=int, choices=(4, 8, 32) if size == "bits" else None)
     args = parser.parse_args()
-    model = make(args.model, args.batch, args.length, args.reduced, args.seed)
-    temporary = args.out + ".part"
-    with open(temporary, "wb") as f:
-        f.write(model.SerializeToString())
-    os.replace(temporary, args.out)
+    most_id = 1000
+    if args.model in decoders.FAMILIES:
+        most_id = 200
+        sizes = {size: getattr(args, size) for size in SIZES}
+        try:
+            model = decoders.decoder(args.model, args.form, args.batch, args.length, args.past, args.cache, args.seed,
+                                     args.reduced, **sizes)
+        except ValueError as error:
+            parser.error(str(error))
+    else:
+        model = make(args.model, args.batch, args.length, args.reduced, args.seed)
+    write(model, args.out)
     if args.inputs:
         os.makedirs(args.inputs, exist_ok=True)
-        write_inputs(model, args.inputs, args.seed)
+        write_inputs(model, args.inputs, args.seed, most_id)
 
 
 if __name__ == "__main__":

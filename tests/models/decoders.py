@@ -1,0 +1,257 @@
+"""Decoders with caches of keys and values, of any size: Llama (Touvron et al. 2023), Qwen2 and Qwen3 (Qwen team 2024,
+2025) and GPT-2 (Radford et al. 2019), in the forms that exporters write.
+
+    fixed     torch.onnx.export of a static cache: plain operators; new keys are scattered to their positions
+    growing   torch.onnx.export of a dynamic cache: plain operators; new keys are appended
+    genai     the builder of ONNX Runtime GenAI: operators of the domain com.microsoft
+
+The same seed gives the same weights in every form, so that the forms compute the same logits.
+"""
+import dataclasses
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from builder import Builder
+
+FORMS = ("fixed", "growing", "genai")
+BLOCK = 32  # weights that share a scale
+DOMAIN = "com.microsoft"
+INT4 = 22  # of TensorProto.DataType; the oldest package that this runs with does not name it
+
+
+@dataclasses.dataclass
+class Shape:
+    layers: int = 16
+    width: int = 2048
+    heads: int = 32
+    kv_heads: int = 8
+    gates: int = 5632
+    vocabulary: int = 32000
+    bits: int = 32  # of the weights of products: 32, 8 or 4
+
+    @property
+    def size(self):
+        return self.width // self.heads
+
+
+# What tells the families apart: biases of queries, keys and values, and norms of each head.
+BIASES, HEAD_NORMS = ("qwen2",), ("qwen3",)
+EPSILON, THETA = 1e-6, 10000.0
+FAMILIES = {
+    "llama": Shape(),
+    "qwen2": Shape(layers=24, width=896, heads=14, kv_heads=2, gates=4864, vocabulary=151936),
+    "qwen3": Shape(layers=28, width=1024, heads=16, kv_heads=8, gates=3072, vocabulary=151936),
+    "gpt2_decoder": Shape(layers=12, width=768, heads=12, kv_heads=12, gates=3072, vocabulary=50257),
+}
+
+
+class Decoder(Builder):
+    """batch sequences of `length` new tokens after `past` cached ones; a fixed cache holds `cache` positions."""
+
+    def __init__(self, family, form, shape, batch, length, past, cache, seed):
+        super().__init__(family, seed)
+        self.family, self.form, self.s = family, form, shape
+        self.batch, self.length, self.past = batch, length, past
+        self.total = {"fixed": cache, "growing": past + length, "genai": cache}[form]
+        self.presents = []
+
+    def number(self, value, dtype=np.float32):
+        return self.constant(np.array(value, dtype))
+
+    def microsoft(self, kind, inputs, outputs=1, **attributes):
+        self.count += 1
+        names = [f"{kind.lower()}_{self.count}_{i}" for i in range(outputs)]
+        self.nodes.append(helper.make_node(kind, inputs, names, domain=DOMAIN, **attributes))
+        return names
+
+    # y = x w, with w[cin, cout] in the bits of the model.
+    def project(self, x, name, cin, cout):
+        if self.s.bits == 32:
+            return self.op("MatMul", [x, self.weight(f"{name}.weight", (cin, cout), (1.0 / cin) ** 0.5)])
+        self.weight(f"{name}.weight", (cin, cout), (1.0 / cin) ** 0.5)
+        w = numpy_helper.to_array(self.initializers.pop())
+        blocks = w.T.reshape(cout, cin // BLOCK, BLOCK)
+        most = 2 ** (self.s.bits - 1) - 1
+        scales = np.abs(blocks).max(axis=2) / np.float32(most)
+        steps = np.clip(np.rint(blocks / scales[..., None]), -most - 1, most).astype(np.int8)
+        if self.form == "genai":
+            packed = (steps.astype(np.int16) + most + 1).astype(np.uint8)
+            if self.s.bits == 4:
+                packed = packed[..., 0::2] | packed[..., 1::2] << 4
+            inputs = [x, self.constant(packed, f"{name}.packed"), self.constant(scales, f"{name}.scales")]
+            return self.microsoft("MatMulNBits", inputs, K=cin, N=cout, bits=self.s.bits, block_size=BLOCK)[0]
+        steps = steps.reshape(cout, cin).T
+        if self.s.bits == 8:
+            packed = self.constant(steps, f"{name}.packed")
+        else:
+            flat = steps.reshape(-1).astype(np.uint8) & 15
+            packed = f"{name}.packed"
+            self.initializers.append(TensorProto(name=packed, data_type=INT4, dims=(cin, cout),
+                                                 raw_data=(flat[0::2] | flat[1::2] << 4).tobytes()))
+        scales = self.constant(np.ascontiguousarray(scales.T), f"{name}.scales")
+        return self.op("MatMul", [x, self.op("DequantizeLinear", [packed, scales], axis=0, block_size=BLOCK)])
+
+    def linear(self, x, name, cin, cout):
+        return self.op("Add", [self.project(x, name, cin, cout), self.weight(f"{name}.bias", (cout,), 0.05)])
+
+    def rms_norm(self, x, name, width):
+        scale = self.weight(f"{name}.weight", (width,), 0.1, mean=1.0)
+        if self.form == "genai":
+            return self.op("SimplifiedLayerNormalization", [x, scale], axis=-1, epsilon=EPSILON, stash_type=1)
+        square = self.op("Pow", [x, self.number(2.0)])
+        mean = self.op("ReduceMean", [square, self.constant(np.array([-1], np.int64))], keepdims=1)
+        root = self.op("Sqrt", [self.op("Add", [mean, self.number(EPSILON)])])
+        return self.op("Mul", [scale, self.op("Mul", [x, self.op("Reciprocal", [root])])])
+
+    def norm(self, x, name):
+        return self.layer_norm(x, name, self.s.width) if self.family == "gpt2_decoder" else self.rms_norm(
+            x, name, self.s.width)
+
+    def by_head(self, x, heads, name=None):
+        x = self.reshape(x, [self.batch, self.length, heads, self.s.size])
+        if name and self.family in HEAD_NORMS:
+            x = self.rms_norm(x, name, self.s.size)
+        return self.transpose(x, [0, 2, 1, 3])
+
+    # The two halves of each head, rotated by the position's angles (Su et al. 2021).
+    def rotate(self, x):
+        half, end = self.s.size // 2, 2 ** 62
+
+        def part(start, stop):
+            return self.op("Slice", [x, *(self.constant(np.array([v], np.int64)) for v in (start, stop, 3, 1))])
+
+        turned = self.op("Concat", [self.op("Neg", [part(half, end)]), part(0, half)], axis=-1)
+        return self.op("Add", [self.op("Mul", [x, self.cosine]), self.op("Mul", [turned, self.sine])])
+
+    def angles(self):
+        return THETA ** (-np.arange(0, self.s.size, 2, dtype=np.float32) / self.s.size)
+
+    def cached(self, side, layer, new):
+        dims = [self.batch, self.s.kv_heads, self.total if self.form == "fixed" else self.past, self.s.size]
+        past = self.input(f"past_key_values.{layer}.{side}", dims)
+        if self.form == "growing":
+            present = self.op("Concat", [past, new], axis=2)
+        else:
+            places = self.reshape(self.positions, [self.length, 1])
+            swap = [2, 1, 0, 3]
+            scattered = self.op("ScatterND", [self.transpose(past, swap), places, self.transpose(new, swap)])
+            present = self.transpose(scattered, swap)
+        self.presents.append((present, f"present.{layer}.{side}",
+                              [self.batch, self.s.kv_heads, self.total, self.s.size]))
+        return present
+
+    def repeat(self, x):
+        groups = self.s.heads // self.s.kv_heads
+        if groups == 1:
+            return x
+        wide = self.op("Unsqueeze", [x, self.constant(np.array([2], np.int64))])
+        dims = [self.batch, self.s.kv_heads, groups, self.total, self.s.size]
+        wide = self.op("Expand", [wide, self.constant(np.array(dims, np.int64))])
+        return self.reshape(wide, [self.batch, self.s.heads, self.total, self.s.size])
+
+    def attend(self, q, k, v, layer):
+        p = f"layer.{layer}"
+        if self.form == "genai":
+            return self.attend_genai(q, k, v, layer)
+        q, k = self.by_head(q, self.s.heads, f"{p}.q_norm"), self.by_head(k, self.s.kv_heads, f"{p}.k_norm")
+        v = self.by_head(v, self.s.kv_heads)
+        if self.family != "gpt2_decoder":
+            q, k = self.rotate(q), self.rotate(k)
+        k, v = (self.repeat(self.cached(side, layer, x)) for side, x in (("key", k), ("value", v)))
+        root = self.number(self.s.size ** -0.25)
+        scores = self.op("MatMul", [self.op("Mul", [q, root]),
+                                    self.op("Mul", [self.transpose(k, [0, 1, 3, 2]), root])])
+        weights = self.op("Softmax", [self.op("Add", [scores, self.mask])], axis=-1)
+        weights = self.op("Where", [self.op("IsNaN", [weights]), self.number(0.0), weights])
+        x = self.transpose(self.op("MatMul", [weights, v]), [0, 2, 1, 3])
+        return self.reshape(x, [self.batch, self.length, self.s.width])
+
+    def attend_genai(self, q, k, v, layer):
+        if self.family in HEAD_NORMS:
+            def normed(x, heads, name):
+                x = self.rms_norm(self.reshape(x, [self.batch, self.length * heads, self.s.size]), name, self.s.size)
+                return self.reshape(x, [self.batch, self.length, heads * self.s.size])
+
+            q = normed(q, self.s.heads, f"layer.{layer}.q_norm")
+            k = normed(k, self.s.kv_heads, f"layer.{layer}.k_norm")
+        dims = [self.batch, self.s.kv_heads, self.total, self.s.size]
+        pasts = [self.input(f"past_key_values.{layer}.{side}", dims) for side in ("key", "value")]
+        rotary = [] if self.family == "gpt2_decoder" else [self.cosine, self.sine]
+        attended, *presents = self.microsoft(
+            "GroupQueryAttention", [q, k, v, *pasts, self.last, self.number(self.total, np.int32), *rotary], 3,
+            num_heads=self.s.heads, kv_num_heads=self.s.kv_heads, do_rotary=1 if rotary else 0)
+        self.presents += [(name, f"present.{layer}.{side}", dims) for name, side in zip(presents, ("key", "value"))]
+        return attended
+
+    # What every layer reads: the positions of the new tokens, their angles, and who sees whom.
+    def places(self):
+        if self.form == "genai":
+            self.last = self.input("seqlens_k", [self.batch], TensorProto.INT32)
+            if self.family == "gpt2_decoder":
+                self.positions = self.input("position_ids", [self.length], TensorProto.INT64)
+                return
+            turns = np.outer(np.arange(self.total, dtype=np.float32), self.angles())
+            self.cosine, self.sine = self.constant(np.cos(turns), "cos_cache"), self.constant(np.sin(turns), "sin_cache")
+            return
+        self.positions = self.input("position_ids", [self.length], TensorProto.INT64)
+        column = self.reshape(self.positions, [self.length, 1])
+        turns = self.op("Mul", [self.op("Cast", [column], to=TensorProto.FLOAT),
+                                self.constant(self.angles().reshape(1, -1))])
+        turns = self.op("Concat", [turns, turns], axis=-1)
+        self.cosine, self.sine = self.op("Cos", [turns]), self.op("Sin", [turns])
+        keys = self.op("Range", [self.number(v, np.int64) for v in (0, self.total, 1)])
+        visible = self.op("LessOrEqual", [keys, column])
+        self.mask = self.op("Where", [visible, self.number(0.0), self.number(-np.inf)])
+
+    def layer(self, x, i):
+        s, p, gpt2 = self.s, f"layer.{i}", self.family == "gpt2_decoder"
+        h = self.norm(x, f"{p}.norm1")
+        make = self.linear if gpt2 or self.family in BIASES else self.project
+        wide = s.kv_heads * s.size
+        q, k, v = (make(h, f"{p}.{name}", s.width, n) for name, n in (("q", s.width), ("k", wide), ("v", wide)))
+        plain = self.linear if gpt2 else self.project
+        x = self.op("Add", [x, plain(self.attend(q, k, v, i), f"{p}.out", s.width, s.width)])
+        h = self.norm(x, f"{p}.norm2")
+        if gpt2:
+            h = self.op("Gelu", [self.linear(h, f"{p}.up", s.width, s.gates)], approximate="tanh")
+        else:
+            gate = self.project(h, f"{p}.gate", s.width, s.gates)
+            gate = self.op("Mul", [gate, self.op("Sigmoid", [gate])])
+            h = self.op("Mul", [gate, self.project(h, f"{p}.up", s.width, s.gates)])
+        return self.op("Add", [x, plain(h, f"{p}.down", s.gates, s.width)])
+
+    def make(self):
+        s = self.s
+        ids = self.input("input_ids", [self.batch, self.length], TensorProto.INT64)
+        self.places()
+        x = self.op("Gather", [self.weight("embed", (s.vocabulary, s.width), 1.0), ids], axis=0)
+        if self.family == "gpt2_decoder":
+            table = self.weight("wpe", (max(self.total, 1024), s.width), 0.05)
+            x = self.op("Add", [x, self.op("Gather", [table, self.positions], axis=0)])
+        for i in range(s.layers):
+            x = self.layer(x, i)
+        logits = self.project(self.norm(x, "norm"), "head", s.width, s.vocabulary)
+        for value, name, _ in [(logits, "logits", None), *self.presents]:
+            self.nodes.append(helper.make_node("Identity", [value], [name]))
+        outputs = [("logits", [self.batch, self.length, s.vocabulary])]
+        model = self.model(outputs + [(name, dims) for _, name, dims in self.presents], opset=21)
+        model.opset_import.append(helper.make_opsetid(DOMAIN, 1))
+        model.ir_version = 10
+        return model
+
+
+def reduced(family):
+    whole = FAMILIES[family]
+    kv_heads = 4 if whole.kv_heads == whole.heads else 2
+    return dataclasses.replace(whole, layers=2, width=64, heads=4, kv_heads=kv_heads, gates=96, vocabulary=200)
+
+
+def decoder(family, form, batch, length, past, cache, seed, is_reduced, **sizes):
+    given = {name: value for name, value in sizes.items() if value is not None}
+    shape = dataclasses.replace(reduced(family) if is_reduced else FAMILIES[family], **given)
+    if shape.width % shape.heads or shape.heads % shape.kv_heads:
+        raise ValueError(f"{shape.width} elements, {shape.heads} heads and {shape.kv_heads} heads of keys do not divide")
+    if shape.bits != 32 and (shape.width % BLOCK or shape.gates % BLOCK):
+        raise ValueError(f"{shape.width} elements and {shape.gates} gates are not whole blocks of {BLOCK} weights")
+    return Decoder(family, form, shape, batch, length, past, cache, seed).make()
