@@ -19,7 +19,7 @@ namespace mlc::server::page {
 
 struct FeedTerms {
   std::chrono::milliseconds period{1'000};
-  std::chrono::milliseconds heartbeat{10'000};
+  std::chrono::milliseconds heartbeat{2'000};  // a lock-out ends a quiet stream after so long
   int most = 256;
   int most_of_one = 256;  // callers who are not told apart count as one
 };

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What open pages cost a server: opens streams of one job's page and of the list of jobs while a worker tunes, and reads
-the CPU time of the page's threads, which have a nice value of their own, and how long calls take with and without them.
+the CPU time of the page's threads, which have a nice value of their own. Calls, waits for a lease and acknowledgements of
+results are timed with and without them.
 
     page_bench.py BUILD_FOLDER [--pages 100] [--seconds 20]
 
@@ -17,6 +18,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import urllib.request
 
 PAGE_NICE = 15  # server/page/listener.cc
 
@@ -82,6 +84,21 @@ def records_of(log, job):
         return database.execute("SELECT count(*) FROM record WHERE job_id = ?", (bytes.fromhex(job),)).fetchone()[0]
 
 
+def sums_of(address):
+    """Sum and count of the histograms of the metrics."""
+    with urllib.request.urlopen(f"http://{address}/metrics") as reply:
+        text = reply.read().decode()
+    read = lambda name: float(re.search(rf"^mlc_server_{name} (\S+)$", text, re.M)[1])
+    return {what: (read(f"{name}_sum"), read(f"{name}_count")) for what, name in
+            (("lease_wait_ms", "trial_queue_seconds"), ("acknowledge_ms", "acknowledge_duration_seconds"))}
+
+
+def means(before, after):
+    """Of what was observed between two readings, in ms."""
+    return {what: round(1e3 * (after[what][0] - total) / max(1, after[what][1] - count), 3)
+            for what, (total, count) in before.items()}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
@@ -95,8 +112,9 @@ def main():
         model, log, words = folder / "resnet18.onnx", folder / "tuning.db", folder / "words"
         subprocess.run(["/usr/bin/python3", source / "tests/models/make_model.py", "resnet18", model, "--reduced"], check=True)
         with open(words, "a") as output:
-            server = subprocess.Popen([program("mlc-server"), "--log", log, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"],
-                                      stdout=output, stderr=output)
+            server = subprocess.Popen([program("mlc-server"), "--log", log, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0",
+                                       "--metrics", "127.0.0.1:0"], stdout=output, stderr=output)
+            metrics = "127.0.0.1:" + words_of(words, r"metrics on port (\d+)")
             address = words_of(words, r"listening (\S+)")
             host, port = re.match(r"http://(.*):(\d+)$", words_of(words, r"the page is on (http://\S+)/")).groups()
             worker = subprocess.Popen([program("mlc-worker"), "--server", address, "--threads", "1", "--builders", "1",
@@ -109,22 +127,25 @@ def main():
                                   "cpu", "--threads", "1", "--detach", "--quiet"], check=True, capture_output=True,
                                  text=True).stdout.split()[-1]
             time.sleep(5)
-            alone_ms, before, begin = call_ms(program("mlc-tune"), address, 11), records_of(log, job), time.monotonic()
+            alone_ms = call_ms(program("mlc-tune"), address, 11)
+            before, sums, begin = records_of(log, job), sums_of(metrics), time.monotonic()
             time.sleep(args.seconds)
-            alone_rate = (records_of(log, job) - before) / (time.monotonic() - begin)
+            alone_rate, alone = (records_of(log, job) - before) / (time.monotonic() - begin), means(sums, sums_of(metrics))
             pages = [Reader(host, int(port), path) for _ in range(args.pages // 2) for path in (f"/events/jobs/{job}", "/events/jobs")]
             time.sleep(2)
-            before, spent, begin = records_of(log, job), page_seconds(server.pid), time.monotonic()
+            before, sums = records_of(log, job), sums_of(metrics)
+            spent, begin = page_seconds(server.pid), time.monotonic()
             time.sleep(args.seconds)
             wall = time.monotonic() - begin
             spent = page_seconds(server.pid) - spent
-            rate = (records_of(log, job) - before) / wall
+            rate, crowded = (records_of(log, job) - before) / wall, means(sums, sums_of(metrics))
             open_ms = call_ms(program("mlc-tune"), address, 11)
             print(json.dumps({"pages": len(pages), "core_percent": round(100 * spent / wall, 2),
                               "events_each_s": round(sum(page.events for page in pages) / len(pages) / (wall + 2), 2),
                               "kib_s": round(sum(page.bytes for page in pages) / 1024 / (wall + 2)),
                               "records_s": {"without": round(alone_rate, 2), "with": round(rate, 2)},
-                              "call_ms": {"without": round(alone_ms, 1), "with": round(open_ms, 1)}}))
+                              "call_ms": {"without": round(alone_ms, 1), "with": round(open_ms, 1)}}
+                             | {what: {"without": alone[what], "with": crowded[what]} for what in alone}))
         finally:
             for process in (worker, server):
                 process.send_signal(signal.SIGTERM)
