@@ -47,13 +47,16 @@ FAMILIES = {
 
 
 class Decoder(Builder):
-    """batch sequences of `length` new tokens after `past` cached ones; a fixed cache holds `cache` positions."""
+    """batch sequences of `length` new tokens after `past` cached ones; a fixed cache holds `cache` positions. The length
+    may be the name of a dimension, but for a growing cache."""
 
     def __init__(self, family, form, shape, batch, length, past, cache, seed):
         super().__init__(family, seed)
         self.family, self.form, self.s = family, form, shape
         self.batch, self.length, self.past = batch, length, past
-        self.total = {"fixed": cache, "growing": past + length, "genai": cache}[form]
+        if form == "growing" and isinstance(length, str):
+            raise ValueError("the cache grows by a number of tokens: give the length as a number")
+        self.total = past + length if form == "growing" else cache
         self.presents = []
 
     def number(self, value, dtype=np.float32):
@@ -109,7 +112,7 @@ class Decoder(Builder):
             x, name, self.s.width)
 
     def by_head(self, x, heads, name=None):
-        x = self.reshape(x, [self.batch, self.length, heads, self.s.size])
+        x = self.reshape(x, [self.batch, 0, heads, self.s.size])
         if name and self.family in HEAD_NORMS:
             x = self.rms_norm(x, name, self.s.size)
         return self.transpose(x, [0, 2, 1, 3])
@@ -133,7 +136,7 @@ class Decoder(Builder):
         if self.form == "growing":
             present = self.op("Concat", [past, new], axis=2)
         else:
-            places = self.reshape(self.positions, [self.length, 1])
+            places = self.reshape(self.positions, [-1, 1])
             swap = [2, 1, 0, 3]
             scattered = self.op("ScatterND", [self.transpose(past, swap), places, self.transpose(new, swap)])
             present = self.transpose(scattered, swap)
@@ -165,13 +168,13 @@ class Decoder(Builder):
         weights = self.op("Softmax", [self.op("Add", [scores, self.mask])], axis=-1)
         weights = self.op("Where", [self.op("IsNaN", [weights]), self.number(0.0), weights])
         x = self.transpose(self.op("MatMul", [weights, v]), [0, 2, 1, 3])
-        return self.reshape(x, [self.batch, self.length, self.s.width])
+        return self.reshape(x, [self.batch, 0, self.s.width])
 
     def attend_genai(self, q, k, v, layer):
         if self.family in HEAD_NORMS:
             def normed(x, heads, name):
-                x = self.rms_norm(self.reshape(x, [self.batch, self.length * heads, self.s.size]), name, self.s.size)
-                return self.reshape(x, [self.batch, self.length, heads * self.s.size])
+                x = self.rms_norm(self.reshape(x, [self.batch, 0, heads, self.s.size]), name, self.s.size)
+                return self.reshape(x, [self.batch, 0, heads * self.s.size])
 
             q = normed(q, self.s.heads, f"layer.{layer}.q_norm")
             k = normed(k, self.s.kv_heads, f"layer.{layer}.k_norm")
@@ -195,7 +198,7 @@ class Decoder(Builder):
             self.cosine, self.sine = self.constant(np.cos(turns), "cos_cache"), self.constant(np.sin(turns), "sin_cache")
             return
         self.positions = self.input("position_ids", [self.length], TensorProto.INT64)
-        column = self.reshape(self.positions, [self.length, 1])
+        column = self.reshape(self.positions, [-1, 1])
         turns = self.op("Mul", [self.op("Cast", [column], to=TensorProto.FLOAT),
                                 self.constant(self.angles().reshape(1, -1))])
         turns = self.op("Concat", [turns, turns], axis=-1)

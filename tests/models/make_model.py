@@ -44,6 +44,10 @@ def make(name, batch, length, reduced, seed):
     return vit(name, batch, size, seed, **small)
 
 
+def length(text):
+    return int(text) if text.isdecimal() else text
+
+
 def write(model, out):
     temporary = out + ".part"
     if model.ByteSize() > MOST_BYTES:
@@ -62,7 +66,7 @@ def main():
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("out")
     parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--length", type=int, default=128, help="tokens of a transformer")
+    parser.add_argument("--length", type=length, default=128, help="tokens of a transformer; the name of a dimension for a decoder")
     parser.add_argument("--reduced", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--inputs", metavar="DIR", help="also write DIR/input_K.pb")
@@ -82,6 +86,8 @@ def main():
                                      args.reduced, **sizes)
         except ValueError as error:
             parser.error(str(error))
+    elif isinstance(args.length, str):
+        parser.error(f"--length: {args.model} takes a number of tokens")
     else:
         model = make(args.model, args.batch, args.length, args.reduced, args.seed)
     write(model, args.out)
