@@ -24,7 +24,8 @@ class MessageLite;
 
 namespace mlc::server {
 
-// One call under way, with what it holds. Deletes itself when its answer has been sent.
+// A unary call in progress and the memory that it reserved. Deletes itself after gRPC has sent the
+// answer.
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
   UnaryCall(grpc::CallbackServerContext& context, Caller caller, const Clock& clock,
@@ -32,7 +33,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
       : context_(context), caller_(std::move(caller)), clock_(clock), reply_(reply) {}
 
   const Caller& caller() const { return caller_; }
-  // Once; the call may be gone when they return.
+  // Call one of them once. The object may be deleted when it returns.
   void Fail(const Status& status);
   void Send(const google::protobuf::MessageLite& reply);
   template <typename Message>
@@ -60,8 +61,8 @@ class CallAdmission {
 
   const AccessControl& access() const { return access_; }
 
-  // Parses the request and has `act(request, call)` answer it: on one of `threads`, or, if `here`
-  // allows and the request is small, at once.
+  // Parses the request and lets `act(request, call)` answer it: on one of `threads`, or immediately
+  // if `here` allows it and the request is small.
   enum class Where : uint8_t { kThreads, kHereIfSmall };
   template <typename Request, typename Act>
   grpc::ServerUnaryReactor* Take(grpc::CallbackServerContext* context, std::string_view rpc,
@@ -87,7 +88,7 @@ class CallAdmission {
     return call;
   }
 
-  // Of a stream's one request, which is small.
+  // Admits the single, small request of a server-streaming call.
   template <typename Request>
   Result<std::unique_ptr<CallLoad::Ticket>> TakeStream(const grpc::CallbackServerContext& context,
                                                        std::string_view rpc,
@@ -101,7 +102,7 @@ class CallAdmission {
   static grpc::ByteBuffer ToWire(const google::protobuf::MessageLite& message);
 
  private:
-  // Longer requests take a thread of gRPC for too long.
+  // A longer request would occupy a thread of gRPC for too long.
   static constexpr size_t kSmall = size_t{32} << 10;
 
   Result<std::unique_ptr<CallLoad::Ticket>> Reserve(const grpc::CallbackServerContext& context,

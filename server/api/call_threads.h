@@ -1,5 +1,5 @@
-// Threads for the calls that wait for the log or compute for long: gRPC has few of its own, and
-// while those block, all other calls block too. Thread-safe.
+// Threads for calls that read the log or compute for long. gRPC has few threads; if these calls
+// blocked them, all other calls would wait. Thread-safe.
 #pragma once
 
 #include <deque>
@@ -14,17 +14,17 @@ namespace mlc::server {
 class CallThreads {
  public:
   explicit CallThreads(int threads);
-  // What was given to it is run.
+  // Runs all calls that were passed to Run, then returns.
   ~CallThreads();
   CallThreads(const CallThreads&) = delete;
   CallThreads& operator=(const CallThreads&) = delete;
 
-  // In the order given, as many at a time as there are threads.
+  // Runs calls in the order of submission, at most one per thread at a time.
   void Run(std::function<void()> call);
 
  private:
   void Loop();
-  // Waits for the next call; empty at the end.
+  // Waits for the next call; empty once the destructor has begun and no call is left.
   std::function<void()> Next() MLC_EXCLUDES(mutex_);
 
   Mutex mutex_;

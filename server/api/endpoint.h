@@ -1,5 +1,5 @@
-// Where calls come in: the listening socket, its protection, and the settings of gRPC that keep a
-// server alive for months. Thread-safe.
+// The listening socket of the server, its TLS and access control, and the gRPC settings that a
+// server needs to run for months. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -32,32 +32,36 @@ struct EndpointOptions {
 
 class Endpoint {
  public:
-  // Binds the address; no call is answered yet. INVALID_ARGUMENT for an address that others can
-  // reach without TLS, UNAVAILABLE if it cannot be listened on, RESOURCE_EXHAUSTED if the process
-  // may open too few files; errors of the TLS files and tokens as they are.
+  // Binds the address, but answers no call yet. INVALID_ARGUMENT for an address that other machines
+  // can reach without TLS, UNAVAILABLE if the server cannot listen on it, RESOURCE_EXHAUSTED if the
+  // process may open too few files. Errors of the TLS and token files are returned unchanged.
   static Result<std::unique_ptr<Endpoint>> Open(EndpointOptions options,
                                                 std::shared_ptr<spdlog::logger> logger,
                                                 std::shared_ptr<Metrics> metrics);
   virtual ~Endpoint() = default;
 
-  // With the port that was chosen.
+  // The bound address, with the actual port.
   virtual const std::string& address() const = 0;
   virtual const AccessControl& access() const = 0;
-  // Answers calls of these services and of health. The services must outlive Stop.
+  // Starts to answer calls of these services and of the health service. The services must outlive
+  // Stop.
   virtual Status Serve(const std::vector<grpc::Service*>& services) = 0;
-  // What the health service says: of everything (""), or of the service of that name.
+  // Sets the state that the health service reports for the service of that name; "" is the server
+  // as a whole.
   virtual void SetServing(const std::string& service, bool serving) = 0;
-  // Reads certificates, tokens and revocations again now; else it happens within seconds of a
-  // change.
+  // Rereads certificates, tokens and revocations immediately. Without it, the endpoint rereads a
+  // file within seconds of a change.
   virtual void Reload() = 0;
-  // Rereads the files of tokens and revocations if they changed. A change takes two calls at most,
-  // so call it several times a second.
+  // Rereads the files of tokens and revocations if they changed. A change takes effect after at
+  // most two calls, so call it several times a second.
   virtual void RefreshFiles() = 0;
-  // All files that it follows can be used; else the old ones are in force.
+  // True if every watched file was usable when it was last read. Otherwise the last usable content
+  // is in force.
   virtual bool files_are_valid() const = 0;
-  // Figures of the connections into the metrics.
+  // Writes the figures of the connections to the metrics.
   virtual void Tick() = 0;
-  // No more connections and calls; those under way have `grace_ms`. Returns when all have ended.
+  // Accepts no more connections and calls, gives calls in progress `grace_ms`, and returns when all
+  // have ended.
   virtual void Stop(int64_t grace_ms) = 0;
 };
 

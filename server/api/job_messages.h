@@ -1,5 +1,5 @@
-// Messages about jobs and their answers: to values of the server and back. What is moved in gives
-// its texts away. Pure.
+// Converts messages about jobs to values of the server and back. Arguments taken by && lose their
+// strings to the result. Pure.
 #pragma once
 
 #include <vector>

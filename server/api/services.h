@@ -1,5 +1,5 @@
-// The gRPC services, thin: each call becomes one call of the Tuner. Callback services, so that no
-// thread waits for a worker or a watcher.
+// The gRPC services. Each call becomes one call of the Tuner. The services use gRPC's callback
+// interface, so that no thread waits for a worker or a watcher. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace mlc::server {
 
-// Both borrow all of it, which must outlive every call.
+// Both borrow all arguments, which must outlive every call.
 std::unique_ptr<grpc::Service> MakeTunerService(Tuner& tuner, const AccessControl& access,
                                                 CallLoad& load, const Clock& clock);
 std::unique_ptr<grpc::Service> MakeWorkersService(Tuner& tuner, const AccessControl& access,

@@ -1,5 +1,5 @@
-// Calls back later, by the steady clock. gRPC's own alarms wait for a time of the day: where the
-// clock is set back, they come as much later, and a stop waits for them.
+// Runs callbacks after a delay measured by the steady clock. gRPC's own alarms use the wall clock:
+// if somebody sets that clock back, they fire late and delay the shutdown.
 //
 // Callbacks run one after another on a thread of the timer's own and should be quick. Thread-safe.
 #pragma once
@@ -16,7 +16,7 @@ namespace mlc::server {
 class SteadyTimer {
  public:
   SteadyTimer() : thread_([this] { Run(); }) {}
-  // What still waits runs at once.
+  // Runs the pending callbacks immediately, then returns.
   ~SteadyTimer();
   SteadyTimer(const SteadyTimer&) = delete;
   SteadyTimer& operator=(const SteadyTimer&) = delete;
@@ -26,7 +26,7 @@ class SteadyTimer {
  private:
   using Time = std::chrono::steady_clock::time_point;
   void Run();
-  // Waits until a callback is due; empty at the end.
+  // Waits until a callback is due; empty once the destructor has begun and none is left.
   std::function<void()> Next() MLC_EXCLUDES(mutex_);
 
   Mutex mutex_;

@@ -1,5 +1,6 @@
-// The tuner's calls, in messages of the wire: reads a message into values, makes the call, and
-// writes the answer. Below this folder no part of the server knows a message. Thread-safe.
+// The calls of the tuner on wire messages: converts the request to values, calls the tuner and
+// converts the answer. No part of the server below server/api depends on message types.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Messages of workers and about them: to values of the server and back. What is moved in gives its
-// texts away. Pure.
+// Converts messages of workers and about workers to values of the server and back. Arguments taken
+// by && lose their strings to the result. Pure.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace mlc::server {
 
-// `malformed` gets the ids of results that have other than 16 bytes: they are of no trial, and are
-// left out, as are such trials that the worker holds.
+// Appends to `malformed` the ids of results that do not have 16 bytes. Such results belong to no
+// trial and are left out of the call; so are ids of this kind among the trials that the worker
+// holds.
 WorkerCall FromWire(proto::SynchronizeRequest&& wire, std::vector<std::string>& malformed);
 
 proto::SynchronizeReply ToWire(WorkerOrders&& orders);
