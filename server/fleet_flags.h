@@ -1,4 +1,4 @@
-// --fleet and --fleet-config of mlc-server.
+// The flags --fleet and --fleet-config of mlc-server.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,9 @@ struct FleetFlags {
 
 void AddFleetFlags(CLI::App& app, FleetFlags& flags);
 
-// Nothing without --fleet. FAILED_PRECONDITION for a configuration that cannot be used, also if
-// workers would not know where to connect to: `listen` is where the server listens.
+// Reads the configuration; empty without --fleet. `listen`: where the server listens.
+// FAILED_PRECONDITION if the configuration is unusable, or if it gives workers no address to
+// connect to.
 Result<std::optional<fleet::FleetConfig>> ReadFleetFlags(const FleetFlags& flags,
                                                          const std::string& listen);
 

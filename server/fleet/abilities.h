@@ -1,9 +1,9 @@
-// Which work the workers of a pool can do: what its terms declare, until its workers have told it
-// themselves. Pure; not thread-safe.
+// Which work the workers of a pool can run. Until a worker of the pool has reported its abilities,
+// the declaration in the fleet file counts. Pure; not thread-safe.
 //
-// What a worker that this server asked for tells is final: the next one would be of the same make.
-// Those that an earlier server left tell which class their machines are of, but they may be of an
-// older make: what they cannot do, a new one may.
+// A report of a worker that this server started is final, because the next worker of the pool would
+// be equal. A worker that an earlier server started shows only the target class of the machines.
+// Its build may be older, so a new worker may run kernels that this one cannot.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Abilities {
  public:
   explicit Abilities(DeclaredAbilities declared = {}) : declared_(std::move(declared)) {}
 
-  // A worker of the pool is there. `ours`: this server asked for it.
+  // Records what a worker of the pool offers. `ours`: this server started the worker.
   void Learn(const Offer& offer, bool ours);
   bool Meet(const Needs& needs) const;
 
@@ -36,7 +36,7 @@ class Abilities {
   bool Declared(const Needs& needs) const;
 
   DeclaredAbilities declared_;
-  // Of different classes or kernels; of the same ones, that with the most memory.
+  // Offers that differ in class or kernels; of offers equal in both, the one with the most memory.
   std::vector<Offer> ours_;
   std::vector<Offer> earlier_;
 };

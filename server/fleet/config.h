@@ -32,20 +32,22 @@ struct PoolConfig {
 struct FleetConfig {
   Kind kind = Kind::kStatic;
   std::string name = "fleet";
-  std::string server;  // what workers connect to; empty: where this server listens
+  std::string server;  // address for workers; empty: where this server listens
   int64_t poll_ms = 1'000;
   std::string logs;                  // local: folder of the workers' messages; empty: the server's
   std::string slurm_bin;             // folder of sbatch, squeue and scancel; empty: found in PATH
-  std::string slurm_conf;            // SLURM_CONF of those; empty: as it is
-  std::string slurm_user;            // whose jobs they submit; empty: this program's user
+  std::string slurm_conf;            // their SLURM_CONF; empty: inherited
+  std::string slurm_user;            // user of the batch jobs; empty: the user of this process
   std::vector<std::string> command;  // exec
   int64_t command_timeout_ms = 30'000;
   std::vector<PoolConfig> pools;
 };
 
-// FAILED_PRECONDITION, with the place in the file, for what is unknown, missing or out of range.
+// FAILED_PRECONDITION, with the place in the file, for fields that are unknown, missing or out of
+// range.
 Result<FleetConfig> ParseFleetConfig(Kind kind, const std::string& text);
-// The same of a file; an empty path is a fleet of one default pool, for `local` and `static`.
+// Reads and parses the file. An empty path gives a fleet with one default pool; only `local` and
+// `static` allow that.
 Result<FleetConfig> LoadFleetConfig(Kind kind, const std::string& path);
 
 }  // namespace mlc::server::fleet

@@ -1,6 +1,6 @@
-// Workers placed by a site's own command: one JSON document in, one out, for each operation
-// (docs/reference/fleet-file.md has the schema). deploy/kubernetes/fleet_hook.py is one for
-// Kubernetes.
+// A provider that runs a command of the site for each operation, with one JSON document as input
+// and one as output (schema: docs/reference/fleet-file.md). deploy/kubernetes/fleet_hook.py is such
+// a command for Kubernetes.
 #pragma once
 
 #include <memory>

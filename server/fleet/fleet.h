@@ -1,6 +1,6 @@
-// Keeps as many workers as the work needs: looks at the demand and at the provider every `poll_ms`,
-// lets the planner decide, and does it. One thread of its own. Thread-safe. Trouble with the
-// provider is logged, once each time it changes, and never ends the server.
+// Keeps as many workers running as the queued work needs. Every `poll_ms` it reads the demand and
+// the provider's list, asks the planner for actions and performs them, on a thread of its own.
+// Thread-safe. Errors of the provider never end the server; each new error is logged once.
 #pragma once
 
 #include <functional>
@@ -18,13 +18,13 @@ class logger;
 
 namespace mlc::server::fleet {
 
-// What --fleet says; nothing if there is no such kind.
+// Parses the value of --fleet. INVALID_ARGUMENT for an unknown kind.
 Result<Kind> ParseKind(const std::string& text);
 
 struct FleetReport {
   int wanted = 0;               // workers
   int running = 0;              // in contact
-  std::vector<Needs> unserved;  // of the work; no pool has workers for these
+  std::vector<Needs> unserved;  // needs of queued work that no pool can meet
 };
 
 class Fleet {
@@ -38,10 +38,10 @@ class Fleet {
   // `address`: where this server listens. The links are called from the fleet's thread until
   // Suspend or the destructor returns.
   static std::unique_ptr<Fleet> Start(FleetConfig config, const std::string& address, Links links);
-  // Ends local workers; those of a batch system stay, for the next server.
+  // Ends local workers. Workers of a batch system keep running for the next server.
   virtual ~Fleet() = default;
 
-  // Stops starting and ending workers: the server is about to drain its workers itself.
+  // Stops starting and ending workers. Call it before the server drains its workers itself.
   virtual void Suspend() = 0;
 };
 

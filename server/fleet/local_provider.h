@@ -1,5 +1,6 @@
-// Workers as processes of this machine. They die with the thread that started them, so that no
-// crash of the server leaves one behind; the destructor drains them and kills those that stay.
+// A provider that runs workers as child processes of this machine. The kernel kills them when the
+// thread that started them ends, so that a crash of the server leaves none behind. The destructor
+// drains the workers and kills those that do not exit.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,8 @@
 
 namespace mlc::server::fleet {
 
-// `server` is what workers connect to. The thread that calls Ensure must outlive the workers.
+// `server`: the address that workers connect to. The thread that calls Ensure must outlive the
+// workers.
 std::unique_ptr<Provider> MakeLocalProvider(const FleetConfig& config, const std::string& server);
 
 }  // namespace mlc::server::fleet

@@ -1,15 +1,14 @@
-// Decides which workers to start, drain and kill: a pure state machine. No clock, no I/O, no
-// threads; time comes in as milliseconds of a steady clock. Not thread-safe.
+// Decides which workers to start, drain and kill: a pure state machine. It has no clock, I/O or
+// threads; the caller passes the time in milliseconds of a steady clock. Not thread-safe.
 //
-// A worker counts while it is asked for, placed, or in contact with the server. One that was in
-// contact and falls silent counts no more, whatever the provider says of it: its successor is
-// started at once. If it comes back, there is one too many, and the fewest trials are drained away.
-// One whose place will be taken away is drained and replaced at once; what its batch system starts
-// again after that is one too many, too.
-// Workers of a pool that is not here any more are drained.
-// A pool keeps what it needed at most during the last `idle_ms`; what it finds at its first list of
-// workers counts as needed then. Starts that fail make the pool
-// wait, longer each time.
+// A worker counts while it is requested, placed or in contact with the server. If a worker that was
+// in contact falls silent, it no longer counts, whatever the provider reports, and the planner
+// starts a replacement. If the silent worker comes back, the planner drains the surplus worker with
+// the fewest trials. If the provider announces that a worker will lose its place, the planner
+// drains and replaces it immediately; if the batch system then restarts it, it is surplus too.
+// Workers of a pool that the fleet file no longer has are drained. A pool keeps the largest number
+// of workers that it needed during the last `idle_ms`; workers in the provider's first list count
+// as needed at that time. Failed starts make the pool back off exponentially.
 #pragma once
 
 #include <cstdint>
@@ -29,17 +28,17 @@ namespace mlc::server::fleet {
 
 struct PoolTerms {
   std::string name;
-  DeclaredAbilities declared;  // of its workers
+  DeclaredAbilities declared;  // abilities of its workers
   int min = 0;
   int max = 1;
   int trials_per_worker = 16;          // trials queued or leased that justify one worker
-  int starts_per_round = 16;           // a queue that appears at once does not flood the provider
-  int64_t idle_ms = 300'000;           // a surplus lasts this long before it is drained
+  int starts_per_round = 16;           // limits the load on the provider
+  int64_t idle_ms = 300'000;           // a surplus worker is drained after this
   int64_t start_timeout_ms = 180'000;  // from running to the first call
   int64_t lost_ms = 20'000;            // silence after which a worker is replaced
   int64_t drain_ms = 120'000;          // from drained to killed
-  int64_t stable_ms = 30'000;          // one that leaves sooner has failed
-  int64_t unlisted_ms = 15'000;        // how long the provider may take to list what it accepted
+  int64_t stable_ms = 30'000;          // a start whose worker leaves sooner has failed
+  int64_t unlisted_ms = 15'000;        // until the provider lists a worker that it accepted
   int64_t retry_ms = 10'000;           // between two kills of the same worker
   int64_t first_backoff_ms = 5'000;
   int64_t longest_backoff_ms = 300'000;
@@ -54,11 +53,11 @@ struct Action {
 };
 
 struct PoolView {
-  int need = 0;      // by the present demand
+  int need = 0;      // by the current demand
   int want = 0;      // after hysteresis and bounds
-  int counted = 0;   // asked for, placed or in contact
+  int counted = 0;   // requested, placed or in contact
   int attached = 0;  // in contact
-  int failures = 0;  // starts in a row
+  int failures = 0;  // failed starts in a row
 };
 
 class Planner {
@@ -66,14 +65,14 @@ class Planner {
   // Workers are called FLEET-POOL-INCARNATION-N; `incarnation` differs from server to server.
   Planner(std::string fleet, std::string incarnation, std::vector<PoolTerms> pools);
 
-  // One round. Without `placed` (the provider did not answer) nothing is started, drained or
-  // forgotten.
+  // Plans one round. If `placed` is empty because the provider did not answer, the planner starts,
+  // drains and forgets no worker.
   std::vector<Action> Plan(const Demand& demand,
                            const std::optional<std::vector<PlacedWorker>>& placed, int64_t now_ms);
-  // The provider refused to start workers of the pool.
+  // The provider refused to start this worker.
   void StartFailed(const std::string& worker, int64_t now_ms);
 
-  // What no pool has workers for, as of the last round: nothing is started for it.
+  // Needs that no pool can meet, as of the last round. The planner starts no workers for them.
   const std::vector<Needs>& Unserved() const { return unserved_; }
   const PoolView& View(const std::string& pool) const { return pools_.at(pool).view; }
 

@@ -1,7 +1,8 @@
-// Who places workers: this machine, a batch system, a site's own command. A provider only starts,
-// lists and ends processes; what it says of them is advisory, because a batch system may be stale
-// or away. Whether a worker works is known from its calls alone. Calls come from one thread, may
-// take seconds, and give up when `stop` of the provider's options is requested.
+// The interface of what places workers: this machine, a batch system or a command of the site. A
+// provider only starts, lists and ends processes. Its list is advisory, because a batch system may
+// be stale or unreachable; only the calls of a worker prove that it works. The fleet calls a
+// provider from one thread. A call may take seconds, and gives up when the stop token of the
+// provider is requested.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace mlc::server::fleet {
 enum class PlacedState : uint8_t {
   kPending,  // accepted, without a place
   kRunning,
-  kEnding,  // leaves, or is left by its machine
+  kEnding,  // it exits, or its machine goes away
 };
 
 struct PlacedWorker {
@@ -24,7 +25,7 @@ struct PlacedWorker {
   PlacedState state = PlacedState::kPending;
   bool requeued = false;  // the batch system lost it once and starts it again by itself
   std::string where;      // machine, job or process, for people
-  // Why its place will be taken away soon; empty: it will not.
+  // Why the provider will take its place away soon; empty: it will not.
   std::string evicted = {};
 };
 
@@ -32,16 +33,16 @@ class Provider {
  public:
   virtual ~Provider() = default;
 
-  // False if it starts nothing: workers are started by hand.
+  // False if the provider starts nothing, because administrators start the workers.
   virtual bool places() const { return true; }
-  // Asks for workers of these names. An error may come after some were started: List tells. A name
-  // that exists already is left alone.
+  // Requests workers of these names. An existing name is left alone. After an error some of them
+  // may have started; List shows which.
   virtual Status Ensure(const std::string& pool, const std::vector<std::string>& names) = 0;
-  // All workers of this fleet, also those that an earlier server asked for.
+  // All workers of this fleet, including those that an earlier server requested.
   virtual Result<std::vector<PlacedWorker>> List() = 0;
-  // The worker finishes what it holds and leaves. OK if there is no such worker.
+  // Lets the worker finish its trials and exit. OK if there is no such worker.
   virtual Status Drain(const std::string& name) = 0;
-  // Ends it now, or takes it out of the queue. OK if there is no such worker.
+  // Ends the worker immediately, or removes it from the queue. OK if there is no such worker.
   virtual Status Kill(const std::string& name) = 0;
 };
 

@@ -1,6 +1,7 @@
-// Workers as batch jobs of Slurm, one job a worker: sbatch, squeue --json, sinfo, scancel. Jobs
-// carry the fleet, the pool and the worker's name in their comment, so a restarted server finds
-// them again. What Slurm says may be old: after a crash its controller restores an earlier state.
+// A provider that runs each worker as a batch job of Slurm, with sbatch, squeue --json, sinfo and
+// scancel. The comment of a job holds the fleet, the pool and the worker's name, so that a
+// restarted server finds its workers. Slurm's answers may be outdated: after a crash, its
+// controller restores an earlier state.
 #pragma once
 
 #include <map>
@@ -20,18 +21,18 @@ struct SlurmJob {
   std::string node;  // where its script runs; empty without a place
 };
 
-// The jobs of a fleet that are not over, from what `squeue --json` prints (22.05 and later). Those
-// of other users, who may write any comment, and fields of other types than expected, are passed
-// over; `user` is a name or a number. UNAVAILABLE if it tells of errors, INVALID_ARGUMENT if it is
-// no such document at all.
+// Reads the unfinished jobs of a fleet from the output of `squeue --json` (22.05 and later). It
+// skips jobs of other users, who may write any comment, and fields with unexpected types. `user` is
+// a name or a number. UNAVAILABLE if the document reports errors, INVALID_ARGUMENT if it is not
+// such a document.
 Result<std::vector<SlurmJob>> ReadSqueue(const std::string& json, const std::string& fleet,
                                          const std::string& user);
 
-// Nodes that are to become empty, with the reason, from what
-// `sinfo --noheader --Node --format="%N %T %E"` prints.
+// Reads the draining nodes and their reasons from the output of `sinfo --noheader --Node
+// --format="%N %T %E"`.
 std::map<std::string, std::string> ReadDrainingNodes(const std::string& text);
 
-// The words of sbatch for one worker.
+// The sbatch command line for one worker.
 std::vector<std::string> SbatchWords(const FleetConfig& config, const std::string& pool,
                                      const std::string& server, const std::string& name);
 

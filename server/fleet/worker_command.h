@@ -8,8 +8,8 @@
 
 namespace mlc::server::fleet {
 
-// The pool's program and arguments (mlc-worker beside this program, if it names none), and what
-// every worker is told: the server and its own name. REQUIRES: the pool exists.
+// The pool's program and arguments (default: mlc-worker in the folder of this program), followed by
+// the address of the server and the worker's name. REQUIRES: the pool exists.
 std::vector<std::string> WorkerCommand(const FleetConfig& config, const std::string& pool,
                                        const std::string& server, const std::string& name);
 
