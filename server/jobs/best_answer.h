@@ -1,5 +1,5 @@
-// What a build asks of the log, and the answer: configs of workloads, and of similar ones. Values,
-// apart from the wire: server/api converts them.
+// The question of a build to the log and the answer: the best configs of workloads and of similar
+// workloads. Plain values; server/api converts them from and to messages.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,18 @@ struct BestQuestion {
   std::vector<std::string> texts;      // of the workloads; none: no similar ones are wanted
 };
 
-// A config that was measured; an empty one has no record.
+// A measured config. If `config` is empty, the workload has no record.
 struct MeasuredConfig {
   std::string config;
   Measurement measurement;
   Digest record;  // its task_uid
 };
 
-// Of one workload of the question.
+// The answer for one workload of the question.
 struct BestConfig {
   MeasuredConfig best;
   std::vector<MeasuredConfig> others;  // the next best ones
-  std::vector<int32_t> similar;        // places in BestAnswer::similar, if it has no record
+  std::vector<int32_t> similar;        // indices into BestAnswer::similar; only if it has no record
 };
 
 // A workload similar to one without a record.
@@ -47,7 +47,7 @@ struct BestAnswer {
   std::vector<std::string> targets;  // classes with records, if the question names none
 };
 
-// In memory and, about, in a message.
+// Approximate size in memory and in a message.
 inline size_t BytesOf(const MeasuredConfig& config) {
   return sizeof(config) + config.config.size() + config.measurement.detail.size();
 }

@@ -1,6 +1,6 @@
-// Answers about the best configs of workloads, kept until a result of the workload is committed
-// that may change them: builds ask the same again and again, and an answer takes the reading of
-// dozens of records. Its memory is bounded, whatever is asked. Thread-safe.
+// Caches the best configs of workloads until a committed result of the workload may change them.
+// Builds repeat their questions, and one answer takes the reading of dozens of records. The cache
+// has a fixed memory bound, whatever callers ask. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class BestCache {
     double holds_above_ns = std::numeric_limits<double>::infinity();  // see db::BestFound
   };
 
-  // A number for the question, whose words are the caller's: they are kept once, not with each
-  // workload. Not a digest, for which callers could find a second question.
+  // A number for the question, so that its text is stored once and not for each workload. It is not
+  // a digest, because a caller could find two questions with the same digest.
   uint64_t NumberOf(const std::string& question) MLC_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     const auto found = questions_.find(question);
@@ -34,8 +34,8 @@ class BestCache {
     bytes_ += question.size() + sizeof(Entry);
     return questions_.emplace(question, ++numbers_).first->second;
   }
-  // The answer to the question about the workload; `ask` finds one that is not kept. What changes
-  // while it asks is not kept: the next one asks again.
+  // Returns the cached answer to the question about the workload, or calls `ask` for it. If the
+  // workload changes while `ask` runs, the answer is not cached.
   template <typename Ask>
   Result<BestConfig> Get(const Digest& workload, uint64_t question, const Ask& ask)
       MLC_EXCLUDES(mutex_) {
@@ -60,8 +60,8 @@ class BestCache {
     }
     return std::move(answer.best);
   }
-  // There is a new correct record of the workload with this time; 0 if no answer holds against it.
-  // REQUIRES: it can be read already.
+  // Drops the answers that a new correct record of the workload with this time may change; 0 drops
+  // all. REQUIRES: readers of the log can see the record.
   void Changed(const Digest& workload, double median_ns) MLC_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     const auto entry = entries_.find(workload);
@@ -86,10 +86,10 @@ class BestCache {
   struct Hash {
     size_t operator()(const Digest& digest) const { return digest.low; }
   };
-  // Some 10 MiB of usual answers.
+  // About 10 MiB of typical answers.
   static constexpr size_t kMostKept = 20'000;
   static constexpr size_t kMostBytes = size_t{32} << 20;  // of all answers and questions
-  // Longer answers, with sources of kernels, are read again each time.
+  // The cache does not keep longer answers, such as those with kernel sources.
   static constexpr size_t kMostBytesOfOne = 32'768;
 
   void Forget() MLC_REQUIRES(mutex_) {

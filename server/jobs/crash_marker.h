@@ -12,15 +12,15 @@
 
 namespace mlc::server {
 
-// From now on a crash appends the id of the job that the thread at fault is at work on. Once a
-// process. UNAVAILABLE if the file cannot be written.
+// Installs handlers that append to the file, on a crash, the id of the job that the faulting thread
+// works on. Call it once per process. UNAVAILABLE if the file cannot be written.
 Status InstallCrashMarker(const std::string& path);
 
-// The jobs of the file, once for each crash; none if there is no file, or no path.
+// The jobs in the file, one entry per crash. Empty if the file does not exist or the path is empty.
 std::vector<Digest> CrashedJobs(const std::string& path);
 void ClearCrashMarker(const std::string& path);
 
-// This thread computes for the job as long as the object lives.
+// Marks this thread as computing for the job during the lifetime of the object.
 class ScopedCrashJob {
  public:
   explicit ScopedCrashJob(const Digest& job);
@@ -29,7 +29,7 @@ class ScopedCrashJob {
   ScopedCrashJob& operator=(const ScopedCrashJob&) = delete;
 };
 
-// Where this thread handles signals when its own stack has overflowed.
+// An alternative stack on which this thread handles signals after its own stack has overflowed.
 class SignalStack {
  public:
   SignalStack();

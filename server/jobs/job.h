@@ -1,8 +1,7 @@
-// One job's run: keeps batches of the search in flight, gathers their results in whatever order
-// they come, and teaches the search in the order of proposal. Pure: no clock, no I/O; not
-// thread-safe. Because a trial's uid depends on its job, workload, class of target, config and
-// repeat alone, a job that starts again finds its earlier trials in the log by uid and goes the
-// same way.
+// One run of a job: keeps batches of the search in flight, collects results in any order, and
+// passes them to the search in the order of proposal. Pure: no clock, no I/O; not thread-safe. The
+// uid of a trial depends only on its job, workload, target class, config and repeat. A restarted
+// job therefore finds its earlier trials in the log by uid, and repeats the same search.
 #pragma once
 
 #include <array>
@@ -20,13 +19,13 @@
 
 namespace mlc::server {
 
-// Raised when the meaning of a measurement changes: other trials, other uids.
+// Increase it when the meaning of a measurement changes, so that all trials get new uids.
 inline constexpr int kMeasurementProtocol = 1;
 
 Digest TaskUid(const Digest& job_id, const Digest& workload, const std::string& target_class,
                const Proposal& proposal);
 
-// Of the trial's random inputs. Trials that are to be measured side by side have the same one.
+// The seed of the trial's random inputs. Trials of one interleaved group have the same seed.
 uint64_t SeedOf(const Digest& uid, const Digest& job_id, const Digest& workload,
                 const Proposal& proposal);
 
@@ -48,27 +47,30 @@ class JobRun {
 
   JobRun(Plan plan, std::unique_ptr<Strategy> strategy);
 
-  // Learns the whole batches at the front, each followed by the next proposal, so that as many as
-  // planned are in flight until the budget is proposed. Returns the new trials, each to be answered
-  // by one Record. May compute for long; call again after Records until it returns nothing.
+  // Passes complete batches at the front to the search and requests the next proposals, so that the
+  // planned number of batches stays in flight until the budget is spent. Returns the new trials;
+  // answer each with one Record. It may compute for long. Call it again after Records until it
+  // returns no trials.
   std::vector<Trial> Advance();
-  // False if the trial is not in flight or has its result.
+  // Records the result of a trial. False if the trial is not in flight or already has a result.
   bool Record(const Digest& uid, const Measurement& measurement, bool replayed);
-  // Forgets a trial in flight that no worker will run.
+  // Removes a trial in flight that no worker can run.
   void Drop(const Digest& uid);
-  // No more proposals. Batches in flight are learned when their trials are recorded.
+  // Ends the proposals. The search still learns the batches in flight when their trials are
+  // recorded.
   void Stop() { stopped_ = true; }
-  // Nothing is in flight and nothing will be proposed any more.
+  // True if no trial is in flight and none will be proposed.
   bool Finished() const;
-  // Why the search ended by itself before its budget was spent; empty if it did not.
+  // Why the search ended before its budget was spent; empty if it did not.
   std::string WhyEarly() const;
 
   int64_t learned() const { return learned_; }
-  // Of the budget; those that no worker could make leave it, but not the outcomes.
+  // Trials of the budget that have a result. A trial that no worker could run leaves this count,
+  // but stays among the outcomes.
   int64_t recorded() const { return recorded_; }
   int64_t replayed() const { return replayed_; }
   const std::array<int64_t, 8>& outcomes() const { return outcomes_; }
-  // For each task, its trials in flight that have no result yet.
+  // For each task, the number of its trials in flight without a result.
   std::vector<int> UnderWay() const;
   const Plan& plan() const { return plan_; }
   const Strategy& strategy() const { return *strategy_; }
@@ -98,7 +100,7 @@ class JobRun {
   std::array<int64_t, 8> outcomes_{};
   bool stopped_ = false;
   bool exhausted_ = false;
-  bool dry_ = false;  // the search had nothing to propose before it learns more
+  bool dry_ = false;  // the search proposes nothing until it learns more
 };
 
 }  // namespace mlc::server

@@ -1,4 +1,5 @@
-// Jobs for people: progress, summaries and descriptions, and progress as the log keeps it. Pure.
+// Progress, summaries and descriptions of jobs, and the form in which the log stores progress.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +11,29 @@
 
 namespace mlc::server {
 
-// What the search of a task has reached; times in ns.
+// What the search of a task has reached. Times are in ns.
 struct TaskFigures {
   int64_t trials = 0;
   double best_ns = 0;     // 0: no correct trial yet
   double default_ns = 0;  // of the default config; 0: not measured yet
   std::string best_config;
   bool done = false;
-  // While there is no correct trial: what a build would use, and its predicted time; 0: unknown.
+  // Until there is a correct trial: the config that a build would use, and its predicted time (0:
+  // unknown).
   std::string prior_config;
   double estimate_ns = 0;
-  int32_t under_way = 0;  // trials that were proposed and have no result yet
+  int32_t under_way = 0;  // proposed trials without a result
 };
 
 struct JobProgress {
   db::JobState state = db::JobState::kRunning;
   std::string detail;  // why it failed or ended early, or what it waits for
-  int64_t trials = 0;  // that the search has learned
+  int64_t trials = 0;  // results that the search has learned
   int64_t trials_wanted = 0;
-  int64_t replayed = 0;  // of the learned ones, those read from the log
+  int64_t replayed = 0;  // learned results that came from the log
   std::vector<TaskFigures> tasks;
   std::vector<int64_t> outcomes;  // trials by Outcome
-  int32_t workers = 0;            // in contact, of the job's class
+  int32_t workers = 0;            // of the job's class, in contact
   double elapsed_s = 0;           // since this part of the job began
   std::string target;             // with the figures of the first worker
   double gpu_busy = 0;            // share of the time of trials; 0: not reported
@@ -52,7 +54,7 @@ struct JobSummary {
   int64_t changed_us = 0;
 };
 
-// What a job was submitted with.
+// The request that the job was submitted with.
 struct JobDescription {
   JobSummary summary;
   std::vector<SubmittedTask> tasks;
@@ -60,14 +62,14 @@ struct JobDescription {
   std::vector<std::string> variants;
 };
 
-// One line of JSON with what a job's tasks have reached, for JobRow::progress. What changes without
-// the job, or stands in columns of its own, is left out: state, workers, gpu_busy, under_way,
+// The figures of the job's tasks as one line of JSON, for JobRow::progress. It leaves out what
+// changes without the job or has its own column: state, workers, gpu_busy, under_way,
 // budget_left_s.
 std::string ProgressText(const JobProgress& progress);
-// What the log knows of a job: its state, and what its tasks had reached when the row was written.
-// A text that cannot be read, or none, gives tasks without figures.
+// The progress that the log has of a job: its state, and the figures of its tasks when the row was
+// written. If the text is empty or unreadable, the tasks have no figures.
 JobProgress ProgressFrom(const db::JobRow& row);
-// Of a row as it is in the log.
+// The summary of a row of the log.
 JobSummary SummaryOf(const db::JobRow& row);
 
 }  // namespace mlc::server

@@ -1,4 +1,4 @@
-// A request for a job, checked and parsed; its text form in the log; the id of its job.
+// A checked and parsed request for a job, its text form in the log, and the id of its job.
 #pragma once
 
 #include <string>
@@ -29,11 +29,11 @@ struct JobOptions {
   int batch = 16;
   int64_t models = 0;  // prior knowledge: the newest model in the log when the job began; 0: none
   std::vector<JobVariant> variants;  // none: one, in which tasks are used as often as they occur
-  // The config of a user-supplied kernel, which is all that the job measures; empty: it searches.
-  // Only requests that the role admin may make have one.
+  // The config of a user-supplied kernel. If it is not empty, the job measures only this kernel; if
+  // it is empty, the job searches. Only requests that need the role admin set it.
   std::string user_kernel;
 
-  // One line of JSON, as the log keeps it.
+  // The options as one line of JSON, as the log stores them.
   std::string ToText() const;
   static Result<JobOptions> Parse(const std::string& text);
 };
@@ -46,26 +46,27 @@ struct JobRequest {
   bool fresh = false;
   std::string label;
   int32_t priority = 0;
-  std::string owner;  // not of the request's text: see OwnerOf
+  std::string owner;  // from the caller, see OwnerOf
 };
 
-// Whose job it is: the caller's, or, of a local caller, whose it says. INVALID_ARGUMENT for a name
-// that is none.
+// The owner of the job: the caller's name or, for a local caller, the name in the request.
+// INVALID_ARGUMENT for an invalid name.
 Result<std::string> OwnerOf(const Submission& request, const Caller& caller);
 
 // INVALID_ARGUMENT that names the task or option at fault.
 Result<JobRequest> ParseJobRequest(const Submission& request);
 
-// The same for a user-supplied kernel, with all that UserKernel::ToConfig refuses. The number of
-// trials is not the caller's.
+// Parses a request for a user-supplied kernel; rejects all that UserKernel::ToConfig rejects. The
+// caller cannot choose the number of trials.
 Result<JobRequest> ParseUserKernelRequest(const KernelSubmission& request);
 
-// INVALID_ARGUMENT for a workload that would cost its server too much: see
-// schedule::CheckAdmissible. All that a server reads goes this way, from the log, too.
+// Parses a workload. INVALID_ARGUMENT if the server would spend too much on it
+// (schedule::CheckAdmissible). The server reads every workload with this function, also those of
+// the log.
 Result<graph::Workload> ParseWorkload(std::string_view text);
 
-// Equal for equal tasks, variants, class of target, seed and kernel. `salt` sets a fresh job apart;
-// 0 for none.
+// The id of the job. It is equal for equal tasks, variants, target class, seed and kernel. `salt`
+// gives a fresh job its own id; 0 for none.
 Digest JobIdOf(const JobRequest& request, int64_t salt);
 
 }  // namespace mlc::server

@@ -1,10 +1,10 @@
-// What each user may ask of the server, and what part of the workers is theirs. Read from a JSON
-// file (docs/reference/quotas.md):
+// The limits of each user and each user's share of the workers. They come from a JSON file
+// (docs/reference/quotas.md):
 //
 //   {"default": {"running_jobs": 8}, "users": {"ada": {"weight": 2, "running_jobs": 32}}}
 //
-// A limit that a user's entry leaves out is the default's; one that the default leaves out is
-// below.
+// If a user's entry leaves out a limit, the limit of "default" applies; if that leaves it out too,
+// the value below.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@
 namespace mlc::server {
 
 struct Limits {
-  double weight = 1;                   // part of the workers, relative to other users that wait
-  int64_t running_jobs = 100;          // at the same time
-  int64_t queued_trials = 10'000'000;  // still to be made, over all running jobs
+  double weight = 1;                   // share of the workers, relative to other waiting users
+  int64_t running_jobs = 100;          // running at the same time
+  int64_t queued_trials = 10'000'000;  // not yet made, over all running jobs
   int64_t tasks_per_job = 10'000;
-  int64_t request_bytes = 16 << 20;  // of one SubmitJob
+  int64_t request_bytes = 16 << 20;  // size of one SubmitJob request
 };
 
-// What a user has at present, without the job that is asked for.
+// What a user has now, without the requested job.
 struct Usage {
   int64_t running_jobs = 0;
   int64_t queued_trials = 0;
 };
 
-// What a job asks for.
+// The size of a requested job.
 struct Asked {
   int64_t trials = 0;
   int64_t tasks = 0;

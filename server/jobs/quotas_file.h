@@ -1,4 +1,4 @@
-// The file of quotas, followed while a server runs. Thread-safe.
+// The quota file, reread when it changes. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,12 @@ class QuotasFile {
   static Result<std::unique_ptr<QuotasFile>> Open(const std::string& path);
 
   Quotas quotas() const;
-  // Looks at the file; `use` runs with new quotas. An error leaves the old ones in force, and comes
-  // at every look until the file can be used.
+  // Rereads the file if it changed, and calls `use` with the new quotas. After an error the old
+  // quotas stay in force, and each call returns the error until the file is usable.
   Status Refresh(transport::Look look, const std::function<void(const Quotas&)>& use);
 
  private:
-  // A part of a JSON object is none.
+  // A partly written JSON object does not parse, so the file need not settle.
   explicit QuotasFile(std::string path) : file_("--quotas", std::move(path), /*settles=*/false) {}
 
   mutable Mutex mutex_;

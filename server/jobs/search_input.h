@@ -1,6 +1,6 @@
-// Reads from the log what a job's search starts from. Bounded by what the job recorded when it
-// began (the last record, the last model), so that a resumed job starts from what it started from
-// the first time, whatever other jobs left since.
+// Reads the input of a job's search from the log. It reads only up to the last record and the last
+// model that the job noted when it began. A resumed job therefore starts from the same input,
+// whatever other jobs have added since.
 #pragma once
 
 #include "base/status.h"
@@ -10,8 +10,8 @@
 
 namespace mlc::server {
 
-// The job's row must be in the log, with its tasks; its target must parse. `index`: of the same
-// log.
+// REQUIRES: the log has the job's row with its tasks, the target parses, and `index` belongs to the
+// same log.
 Result<SearchInput> SearchInputOf(const db::TuningLog& log, WorkloadIndex& index,
                                   const db::JobRow& job);
 

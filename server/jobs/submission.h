@@ -1,5 +1,5 @@
-// A request for a job as it came: nothing of it is checked. Values, apart from the wire: server/api
-// converts them.
+// A request for a job as received, without any check. Plain values; server/api converts them from
+// messages.
 #pragma once
 
 #include <cstdint>
@@ -31,22 +31,22 @@ struct Submission {
   std::string target;  // full text
   SubmittedOptions options;
   std::string label;
-  std::string user;                   // as a local caller says; see OwnerOf
+  std::string user;                   // from a local caller, see OwnerOf
   std::vector<std::string> variants;  // names, the default one first; none: one variant
-  int64_t bytes = 0;                  // of the message that it came in
+  int64_t bytes = 0;                  // size of the message
 };
 
-// For one user-supplied kernel.
+// A request to measure one user-supplied kernel.
 struct KernelSubmission {
   Submission job;
   schedule::UserKernel kernel;
 };
 
-// What became of it.
+// The answer to a submission.
 struct Submitted {
   std::string job;       // id, 32 hexadecimal digits
   bool resumed = false;  // the log knew the job before
-  bool joined = false;   // it was running
+  bool joined = false;   // the job was running already
 };
 
 }  // namespace mlc::server
