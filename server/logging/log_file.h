@@ -1,6 +1,6 @@
-// The file of a program's messages, as logrotate and full disks treat it: one that was moved or
-// removed is opened anew at the next message, and messages that found no space are counted and
-// told of once there is some.
+// The log file of a program, safe for logrotate and full disks. If the file was moved or removed,
+// the next message opens it anew. If messages find no space, the sink counts them and reports the
+// count once there is space.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,11 @@ class sink;
 
 namespace mlc::server {
 
-// Errors of CannotOpen, but UNWRITABLE, as of all outputs, if there is no such folder.
-// Thread-safe.
+// Opens the file. Errors of CannotOpen, but UNWRITABLE, as for all outputs, if the folder does not
+// exist. Thread-safe.
 Result<std::shared_ptr<spdlog::sinks::sink>> OpenLogFile(const std::string& path);
 
-// Opens the files that it writes again now, if there are any.
+// Reopens the files of the logger immediately, if it has any.
 void ReopenLogFiles(spdlog::logger& logger);
 
 }  // namespace mlc::server

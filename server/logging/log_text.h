@@ -1,5 +1,5 @@
-// One message, one line: what callers have chosen, names, labels and details, must not begin a line
-// of its own or talk to a terminal. Pure.
+// Escapes text that callers chose (names, labels, details), so that it cannot start a new line in
+// the log or control a terminal. Pure.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace mlc::server {
 
-// Control characters, those that end lines or turn their direction, and bytes that are no UTF-8 as
-// \n, \t or \xHH; everything else as it is.
+// Returns the text with control characters, line separators, direction marks and invalid UTF-8
+// escaped as
+// , \t or \xHH.
 std::string OneLine(std::string_view text);
 
 }  // namespace mlc::server

@@ -1,4 +1,4 @@
-// Messages of a long-running program: lines for people, or JSON objects for machines, one a line.
+// The logger of a long-running program: one message per line, as text or as JSON objects.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,13 @@ struct LogOptions {
   std::string level = "info";   // debug, info, warn, error
 };
 
-// A message is one line. As text, OneLine; as JSON, {"time", "level", "program", "message"} in
-// ASCII, and words of the form job=, task=, worker=, caller= and rpc= in it become fields of these
-// names, too: the first of each, since what callers chose comes later. Errors of OpenLogFile.
+// Makes a logger. As text, OneLine escapes each message. As JSON, a message is {"time", "level",
+// "program", "message"} in ASCII, and the first word of each form job=, task=, worker=, caller= and
+// rpc= also becomes a field. Later words of the same form are ignored, because text that callers
+// chose comes later. Errors of OpenLogFile.
 Result<std::shared_ptr<spdlog::logger>> MakeLogger(const LogOptions& options);
 
-// The object of one message, without an end of line.
+// The JSON object of one message, without a line end.
 std::string ToJsonLine(const std::string& time, const std::string& level,
                        const std::string& program, const std::string& message);
 

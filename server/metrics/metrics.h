@@ -1,6 +1,6 @@
-// What the server counts, for Prometheus. Every part of the server may change the figures, from any
-// thread, at any time; only scrapes and tests read them. docs/reference/metrics.md lists names,
-// units and alerts. Thread-safe.
+// The Prometheus metrics of the server. Any part of the server may change a figure, from any
+// thread; only scrapes and tests read them. docs/reference/metrics.md lists names, units and
+// alerts. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@
 
 namespace mlc::server {
 
-// Events, counted since the start; each becomes mlc_server_<name>_total.
+// Events since the start; each is the counter mlc_server_<name>_total.
 enum class Counter : uint8_t {
   kLeasesGranted,
   kLeasesExpired,     // of silent workers
-  kTrialRetries,      // a trial queued again, for whatever reason
+  kTrialRetries,      // trials queued again, for any reason
   kTrialsAbandoned,   // given up after their last attempt
-  kDuplicateResults,  // of a trial that the log has already
-  kRejectedResults,   // never taken: foreign, malformed, of another worker's trial
-  kSuspectResults,    // below the floor or out of line, sent to a second worker
+  kDuplicateResults,  // of a trial that is already in the log
+  kRejectedResults,   // foreign, malformed or of another worker's trial
+  kSuspectResults,    // implausible, measured again by a second worker
   kCanaryFailures,
   kJobsSubmitted,
-  kJobsJoined,  // of them, joined to one that was there
+  kJobsJoined,  // submissions that joined an existing job
 };
 inline constexpr int kCounters = 10;
 
-// States; each becomes mlc_server_<name>.
+// States; each is the gauge mlc_server_<name>.
 enum class Gauge : uint8_t {
   kTrialsQueued,
   kTrialsLeased,
   kTrialsReceived,  // results that are being committed or confirmed
-  kJobsRunning,     // with workers for their trials
-  kJobsWaiting,     // for a worker that can run what they have queued
+  kJobsRunning,     // jobs that have workers
+  kJobsWaiting,     // for a worker that can run their queued trials
   kFleetDesired,    // workers that the fleet should have
   kFleetRunning,
   kConnections,
@@ -47,15 +47,15 @@ enum class Gauge : uint8_t {
 };
 inline constexpr int kGauges = 14;
 
-// Lengths of time; each becomes the histogram mlc_server_<name>_seconds.
+// Durations; each is the histogram mlc_server_<name>_seconds.
 enum class Span : uint8_t {
   kCommit,       // of a batch of results
   kAcknowledge,  // from a result's arrival to its acknowledgement
   kTrialQueue,   // from proposal to lease
   kTrialLease,   // from lease to result
   kTrialBuild,
-  kTrialDevice,  // time of devices that a result cost its user
-  kBest,         // answering a Best call
+  kTrialDevice,  // device time of a result, charged to its user
+  kBest,         // of a Best call
 };
 inline constexpr int kSpans = 7;
 
@@ -69,21 +69,21 @@ class Metrics {
   void Observe(Span span, double seconds);
   // mlc_server_results_total{outcome}
   void AddResult(Outcome outcome);
-  // mlc_server_rejected_total{reason}: "unauthenticated", "denied", "version", "quota", "full",
-  // ...; a word of the code, never of a caller.
+  // mlc_server_rejected_total{reason}: "unauthenticated", "denied", "version", "quota", "full", ...
+  // `reason` is a constant of the code, never text of a caller.
   void AddRejected(std::string_view reason);
-  // mlc_server_workers{state}: "idle", "busy", "draining", "quarantined", ...; again words of the
-  // code.
+  // mlc_server_workers{state}: "idle", "busy", "draining", "quarantined", ...; constants too.
   void SetWorkers(std::string_view state, int64_t count);
-  // mlc_server_watched_file_invalid{file}: 1 while a file that is followed cannot be used; again
-  // words of the code.
+  // mlc_server_watched_file_invalid{file}: 1 while a watched file is unusable. `file` is a
+  // constant.
   void SetFileInvalid(std::string_view file, bool invalid);
 
-  // Answers GET /metrics at HOST:PORT, without any protection: the loopback interface is the place
-  // for it. Port 0 picks one. INVALID_ARGUMENT or UNAVAILABLE if it cannot.
+  // Serves GET /metrics at HOST:PORT without TLS or authentication, so use the loopback interface.
+  // Port 0 picks a free port. INVALID_ARGUMENT for a malformed address, UNAVAILABLE if it cannot
+  // listen.
   Status Serve(const std::string& address);
   int port() const;  // 0 before Serve
-  // What a scrape gets.
+  // The text of a scrape.
   std::string Text() const;
 
  private:
