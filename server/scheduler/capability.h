@@ -1,4 +1,4 @@
-// What a trial needs and what a worker offers. Values; pure.
+// What a trial needs of a worker, and what a worker offers. Plain values; the functions are pure.
 #pragma once
 
 #include <compare>
@@ -10,8 +10,8 @@ namespace mlc::server {
 
 struct Needs {
   std::string target_class;
-  std::string kernel = {};     // "contraction/3": the family that builds it; empty: any worker can
-  int64_t memory_bytes = 0;    // of its tensors
+  std::string kernel = {};     // family that builds it, "contraction/3"; empty: any
+  int64_t memory_bytes = 0;    // size of its tensors
   bool reported_only = false;  // only for workers that report `kernel`
 
   friend auto operator<=>(const Needs&, const Needs&) = default;
@@ -30,9 +30,9 @@ inline std::string ToText(const Needs& needs) {
 
 struct Offer {
   std::string target_class;
-  std::set<std::string> kernels = {};  // empty: not reported, all are assumed
-  int64_t memory_bytes = 0;            // 0: not reported, enough is assumed
-  int devices = 1;                     // of the class, at the same time
+  std::set<std::string> kernels = {};  // empty: not reported, taken as all
+  int64_t memory_bytes = 0;            // 0: not reported, taken as enough
+  int devices = 1;                     // of the class, which run trials in parallel
 
   bool Meets(const Needs& needs) const {
     if (needs.target_class != target_class) return false;

@@ -1,5 +1,5 @@
-// What the server's work asks of its workers, and who is there: all that a fleet has to know of
-// jobs and leases. Plain values.
+// The demand for workers: what the queued work needs, and which workers are known. It is all that a
+// fleet knows of jobs and leases. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace mlc::server {
 
-// Work that asks the same of a worker.
+// Work with the same needs.
 struct NeededWork {
   Needs needs;
-  int64_t jobs = 0;    // without trials: each still wants a worker in contact
+  int64_t jobs = 0;    // without trials yet; each needs a worker in contact
   int64_t queued = 0;  // trials that no worker holds
   int64_t leased = 0;
 };
@@ -28,7 +28,7 @@ struct SeenWorker {
 
 struct Demand {
   std::vector<NeededWork> work;
-  std::vector<SeenWorker> workers;  // in contact, or lost a short while ago
+  std::vector<SeenWorker> workers;  // in contact or recently lost
 };
 
 }  // namespace mlc::server

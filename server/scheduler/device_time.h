@@ -1,7 +1,8 @@
-// What the time of workers' devices goes to. Time passes on as many devices of a worker as it holds
-// trials for. A result costs what the worker says, within reason: at most what all its devices have
-// had since the lease. Where a worker says nothing, the time between two calls goes to the results
-// that came, in equal parts. Pure.
+// Charges device time to the jobs that use it. While a worker holds N trials, time passes on N of
+// its devices (on all of them if it has fewer). A result costs the device time that the worker
+// reports, but at most the time that passed on all its devices since the lease. If the worker
+// reports none, the time since the last payment is divided equally among the results since then.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace mlc::server {
 
-// The worker calls: its results since the last payment are paid, if that is due. Adds to `paid`.
-// REQUIRES: the worker is as of its last call.
+// Call it for each call of a worker. If a payment is due, it pays for the results since the last
+// payment and appends to `paid`. REQUIRES: `worker` is in the state of its last call.
 void PayForDevices(lease_state::Worker& worker, int64_t now_ms, FairShares& shares,
                    std::vector<LeasePayment>& paid);
 

@@ -1,17 +1,17 @@
-// Whose trial comes next: weighted fair queueing over users, then over a user's jobs. A pure state
-// machine without clock or I/O; not thread-safe.
+// Decides whose trial comes next: weighted fair queueing over users, then over the jobs of a user.
+// A pure state machine without clock or I/O; not thread-safe.
 //
-// Each class of target is shared for itself. Between users that wait for it, the devices' time is
-// in proportion to their weights, however many jobs each has; who has had least for the weight
-// comes next. What a trial will take is known when its result is there: until then it counts as
-// much as the job's trials usually take, or those of the class. Who did not wait has saved up
-// nothing. A user's jobs of a higher priority come before those of a lower one, and equal ones take
-// turns: a priority orders one's own jobs and takes nothing from others. Within a job, trials go in
-// the order of proposal, because a search learns whole batches.
+// Each target class is shared on its own. Users that wait for a class get device time in proportion
+// to their weights, however many jobs each has: the next trial goes to the user with the least time
+// over weight. The cost of a trial is known when its result arrives. Until then, it is charged the
+// usual cost of the job's trials or, without any, of the class's trials. A user gains no credit
+// while it does not wait. Priorities order the jobs of one user: a job of higher priority goes
+// first, jobs of equal priority take turns, and other users lose nothing. Within a job, trials go
+// in the order of proposal, because a search learns whole batches.
 //
-// The bound that tests hold it to: while two users wait, and trials take what they are taken for,
-// what they have had over weight differs by at most a trial over weight of the one plus one of the
-// other. Trials under way add the error of what they are taken for.
+// Bound (held by tests): if two users wait and each trial costs its expected time, their device
+// time over weight differs by at most one trial over weight of the one plus one of the other. The
+// error of the expected cost of trials in progress comes on top.
 #pragma once
 
 #include <cstdint>
@@ -31,31 +31,33 @@ class FairShares {
     int priority = 0;
   };
 
-  // Where a job belongs; until told, it is a user of its own. What it has had stays counted.
+  // Sets the user and priority of a job. A job without a place counts as a user of its own. The
+  // time that the job has had stays counted.
   void Set(const Digest& job_id, Place place);
-  // The part of a user, relative to others; 1 until set. REQUIRES: weight > 0.
+  // Sets the weight of a user, relative to others (default: 1). REQUIRES: weight > 0.
   void SetWeight(const std::string& user, double weight);
-  // Forgets the job, which does not wait any more; a user without jobs whose lead is used up,
-  // or who is one of too many such users; and a class without jobs, if there are many classes.
+  // Forgets a job that no longer waits. Also forgets a user without jobs once its lead is used up
+  // or if there are too many such users, and a class without jobs if there are many classes.
   void Remove(const Digest& job_id);
-  // Jobs, users, weights and classes that it knows.
+  // The number of stored jobs, users, weights and classes.
   int64_t size() const;
 
-  // Whether the job has trials that wait for workers of the class.
+  // Sets whether the job has trials that wait for workers of the class.
   void SetWaiting(const std::string& target_class, const Digest& job_id, bool waiting);
-  // The jobs that wait for the class, whose turn it is first.
+  // The jobs that wait for the class, in the order of their turns.
   std::vector<Digest> Order(const std::string& target_class) const;
-  // What a user has had of a class, for people.
+  // The device time that a user has had of a class, for display.
   struct Share {
     std::string user;
-    double had_s = 0;  // seconds of devices over weight, ahead of nobody at 0
+    double had_s = 0;  // device seconds over weight, beyond those of the user with the least
     double weight = 1;
     int waiting = 0;  // jobs
   };
   std::map<std::string, std::vector<Share>> SharesByClass() const;
-  // A worker of the class took one of the job's trials. Returns what that counts for now.
+  // A worker of the class leased one of the job's trials. Returns its provisional charge, which
+  // Settle takes.
   double Charge(const std::string& target_class, const Digest& job_id);
-  // A trial that counted for `charged` took so many seconds of a device.
+  // Replaces the provisional charge `charged` of a trial by its cost of `seconds` of a device.
   void Settle(const std::string& target_class, const Digest& job_id, double charged,
               double seconds);
 

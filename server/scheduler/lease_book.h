@@ -1,6 +1,6 @@
-// Every trial's state, with the queues, workers and counts that go with it: each function is one
-// step of a trial and keeps them in agreement. When a step is due is up to Leases. A pure state
-// machine; not thread-safe.
+// The state of every trial, with the queues, workers and counts. Each function is one transition of
+// a trial and keeps them consistent; Leases decides when it is due. A pure state machine; not
+// thread-safe.
 //
 //            Lease           Take, Receive
 //   queued --------> leased ---------------> received      Take: out of any state, before Receive,
@@ -30,20 +30,20 @@ class LeaseBook {
   LeaseBook(const LeaseBook&) = delete;
   LeaseBook& operator=(const LeaseBook&) = delete;
 
-  // The trial is queued; false if it is here already. REQUIRES: the worker that it is for alone is
-  // in contact.
+  // Queues the trial; false if it is already known. REQUIRES: if the trial names its only worker,
+  // that worker is in contact.
   bool Add(const LeaseAsk& ask);
-  // Null if it is not here.
+  // Null for an unknown trial.
   Trial* Find(const Digest& uid);
   Trial& At(const Digest& uid) { return trials_.at(uid); }
-  // Of a queued trial.
+  // Leases a queued trial to the worker.
   void Lease(const Digest& uid, Trial& trial, Worker& worker);
-  // Out of its state, whichever that is.
+  // Takes the trial out of its current state.
   void Take(const Digest& uid, Trial& trial);
-  // REQUIRES, of the three: it was taken.
+  // REQUIRES for Receive, Requeue and End: the trial was taken.
   void Receive(Trial& trial);
-  void Requeue(const Digest& uid, Trial& trial);  // in front
-  // The trial is gone; `how` is what counts it: done, quarantined, dropped.
+  void Requeue(const Digest& uid, Trial& trial);  // before all others
+  // Removes the trial. `how`: the counter of its end (done, quarantined or dropped).
   void End(const Digest& uid, int64_t LeaseCounts::*how);
 
   // Trials of the job that workers hold.
@@ -52,7 +52,7 @@ class LeaseBook {
   const TrialQueues& queues() const { return queues_; }
   LeaseWorkers& workers() { return workers_; }
   const LeaseWorkers& workers() const { return workers_; }
-  // One more of these.
+  // Increments a counter.
   void Count(int64_t LeaseCounts::*what) { ++(counts_.*what); }
   const LeaseCounts& counts() const { return counts_; }
 

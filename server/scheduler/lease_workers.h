@@ -1,5 +1,5 @@
-// The workers that leases know: who is in contact, until when, and what they can run. A pure state
-// machine: time comes in as milliseconds of a steady clock. Not thread-safe.
+// The workers known to the leases: which are in contact, until when, and what they can run. A pure
+// state machine; the caller passes the time in milliseconds of a steady clock. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +18,28 @@ class LeaseWorkers {
  public:
   using Worker = lease_state::Worker;
 
-  // The worker of that name, new if it is not known.
+  // The worker of that name; adds it if it is unknown.
   Worker& Of(const std::string& name);
-  // Null if it is not known.
+  // Null for an unknown worker.
   Worker* Find(const std::string& name);
   const Worker* Find(const std::string& name) const;
-  // What is to happen by then: a call, or the worker is lost; if it is lost, it is forgotten.
+  // Sets the deadline of the worker: a worker in contact is lost if it does not call until then; a
+  // lost worker is forgotten at that time.
   void SetDeadline(Worker& worker, int64_t deadline_ms);
-  // One whose deadline is over; null for none.
+  // A worker whose deadline has passed; null if there is none.
   Worker* Overdue(int64_t now_ms);
   void Erase(const Worker& worker);
 
   bool IsInContact(const std::string& name) const;
-  // Those of the class that are not lost.
+  // The number of workers of the class that are not lost.
   int CountOf(const std::string& target_class, int64_t now_ms) const;
-  // Those in contact that take trials of any job and can run such.
+  // The number of workers in contact that take trials of any job and meet the needs.
   int CountFor(const Needs& needs) const;
   bool Serve(const Needs& needs) const;
-  // Whether another one than `but` could take the trial, of those that were not lost with it.
+  // Whether a worker other than `but` could take the trial. Workers that were lost with it do not
+  // count.
   bool OthersServe(const lease_state::Trial& trial, const Worker& but) const;
-  // Leases of the worker: how many, and which trials.
+  // The leases of the worker: their number, and their trials.
   int64_t HeldBy(const std::string& name) const;
   std::vector<Digest> TrialsOf(const std::string& name) const;
   int64_t size() const { return static_cast<int64_t>(workers_.size()); }

@@ -1,17 +1,19 @@
-// Who may run which trial until when: a pure state machine. No clock, no I/O, no threads: time
-// comes in as milliseconds of a steady clock that never runs backwards. Not thread-safe.
+// Decides which worker may run which trial until when: a pure state machine. It has no clock, I/O
+// or threads; the caller passes the time in milliseconds of a steady clock that never runs
+// backwards. Not thread-safe.
 //
-// A trial is queued, leased, or received (its result is being committed or confirmed); it ends as
-// done, quarantined or dropped. Workers say with every call what they hold. A lease ends without a
-// result when its worker is silent past the deadline, has left, or restarted: that is a strike
-// against the trial, and after two such workers, or three attempts of any kind, it is quarantined.
-// A trial with a strike is a suspect: a worker holds one at a time, and not the one that was lost
-// with it while there is another, so that of all trials that a dying worker held only the guilty
-// one meets the next victim. A reply that never reached the worker costs nothing.
+// A trial is queued, leased or received (its result is being committed or confirmed); it ends as
+// done, quarantined or dropped. Each call of a worker lists the trials that it holds. A lease ends
+// without a result if its worker is silent past the deadline, leaves or restarts. Such a loss is a
+// strike against the trial. After two lost workers or three attempts of any kind, the trial is
+// quarantined. A trial with a strike is a suspect. A worker holds at most one suspect, and the
+// worker that was lost with it gets it only if there is no other. So if a worker dies with several
+// trials, only the trial that caused it meets the next worker alone. A reply that never reached the
+// worker costs no attempt.
 //
-// LeaseBook holds the trials' states, TrialQueues those that wait, LeaseWorkers who is in contact.
-// Whose trial comes next is up to FairShares, which device_time.h tells what the time of devices
-// goes to.
+// LeaseBook has the states of the trials, TrialQueues the waiting ones, and LeaseWorkers the
+// workers in contact. FairShares decides whose trial comes next, with the device time that
+// device_time.h charges.
 #pragma once
 
 #include <cstdint>
@@ -33,53 +35,55 @@ class Leases {
   explicit Leases(LeaseTerms terms) : terms_(terms) {}
 
   using Ask = LeaseAsk;
-  // Queues a trial. False if it is here already, or for a worker alone that is not in contact.
+  // Queues a trial. False if the trial is already known, or if its only worker is not in contact.
   bool Add(const Ask& ask);
   bool Add(const Digest& uid, const Digest& job_id, const Needs& needs) {
     return Add(Ask{uid, job_id, needs, {}, {}, 0});
   }
-  FairShares& shares() { return shares_; }  // where users and their jobs are told
+  FairShares& shares() { return shares_; }  // to set users and their jobs
   const FairShares& shares() const { return shares_; }
 
   using Contact = LeaseContact;
   using Grant = LeaseGrant;
   using Orders = LeaseOrders;
-  // One call of a worker: renews what it holds, takes back what it lost, grants up to `want`. A
-  // queued trial that the worker holds already (this side was restarted) becomes its lease.
+  // Handles one call of a worker: renews its leases, takes back those that it lost, and grants up
+  // to `want` trials. If the worker already holds a queued trial, because the server was restarted,
+  // the trial becomes its lease.
   Orders Synchronize(const Contact& contact, int64_t now_ms);
-  // The connection of a worker's incarnation broke: it has `disconnect_ms` to call again.
+  // The connection of this incarnation broke. The worker is lost unless it calls within
+  // `disconnect_ms`.
   void Disconnected(const std::string& worker, const std::string& incarnation, int64_t now_ms);
 
   enum class Receipt : uint8_t { kFirst, kBeingCommitted, kUnknown };
-  // A result arrived, from whomever, with the device time that it cost if the worker tells. kFirst:
-  // commit it, then call Finish or, if that failed, Undo.
+  // A result arrived, from any worker, with its device time if the worker reports it. If it is
+  // kFirst, commit the result and then call Finish; if the commit failed, call Undo.
   Receipt Receive(const Digest& uid, std::optional<double> device_s = {});
   void Finish(const Digest& uid);
   void Undo(const Digest& uid);
-  // The worker could not make the trial. False if it is quarantined by that. The caller has
-  // reported it: `Expire` does not return it.
+  // The worker could not run the trial. False if this quarantines the trial; the caller then
+  // reports it, and Expire does not return it.
   bool Retry(const Digest& uid);
-  // The trial is not retried. The caller reports it to its job.
+  // Quarantines the trial without a retry. The caller reports it to its job.
   void Quarantine(const Digest& uid);
 
   struct Ended {
     Digest uid;
     std::string why;
   };
-  // Queues trials of silent workers again and forgets workers long gone; returns the trials
-  // quarantined since the last call, and those for one worker that was lost.
+  // Requeues the trials of silent workers and forgets workers that are long gone. Returns the
+  // trials that were quarantined since the last call, and those whose only worker was lost.
   std::vector<Ended> Expire(int64_t now_ms);
-  // Drops the job's queued trials and returns them; its leased ones may still finish.
+  // Drops the queued trials of the job and returns them. Its leased trials may still finish.
   std::vector<Digest> DropQueued(const Digest& job_id);
-  // Drops the job's leased trials, too: workers are told to stop them.
+  // Also drops the leased trials of the job; the workers are told to stop them.
   std::vector<Digest> DropAll(const Digest& job_id);
 
-  // Needs of a queued trial of the job that no eligible worker in contact can run; none: each of
-  // its trials has one.
+  // The needs of a queued trial of the job that no eligible worker in contact meets. Empty if each
+  // of its trials has a worker.
   std::optional<Needs> Unserved(const Digest& job_id) const;
-  // Nothing is kept of a worker that is lost; of one in contact, all.
+  // Forgets a lost worker. Has no effect on a worker in contact.
   void Forget(const std::string& worker);
-  // Who is in contact, and what waits.
+  // The workers in contact and the waiting trials.
   const LeaseWorkers& workers() const { return book_.workers(); }
   const TrialQueues& queues() const { return book_.queues(); }
   using Load = LeaseLoad;
@@ -96,7 +100,7 @@ class Leases {
   bool Suits(const Digest& uid, const Worker& worker, int64_t now_ms);
   void GrantTo(Worker& worker, const Contact& contact, int64_t now_ms, Orders& orders);
   // leases_losses.cc
-  // Ends a lease without a result; the reason if that ends the trial, which is then gone.
+  // Ends a lease without a result. Returns the reason if that ends and removes the trial.
   std::string Lose(const Digest& uid, Loss loss);
   void LoseAll(Worker& worker, Loss loss, const std::set<Digest>& but);
 

@@ -1,5 +1,5 @@
-// Trials that wait for a worker of their class: by job and needs, in the order of proposal. Whose
-// trial comes next is up to FairShares, which is told what jobs wait. A pure state machine; not
+// The trials that wait for a worker of their class, by job and needs, in the order of proposal.
+// FairShares decides whose trial comes next and is told which jobs wait. A pure state machine; not
 // thread-safe.
 #pragma once
 
@@ -24,25 +24,26 @@ class TrialQueues {
   // Borrows the shares.
   explicit TrialQueues(FairShares& shares) : shares_(shares) {}
 
-  // One more trial of the job, with the queue of its needs: it does not wait yet.
+  // Adds a trial of the job to the queue of its needs. The trial does not wait yet.
   lease_state::Queue& Join(const Digest& job_id, const Needs& needs);
-  // A trial of the queue has ended. REQUIRES: it does not wait. The queue is gone with its last.
+  // Removes a trial of the queue. REQUIRES: the trial does not wait. Removing the last trial
+  // removes the queue.
   void Leave(lease_state::Queue& queue);
-  // The trial waits, behind all others or before them; gets its place.
+  // Lets the trial wait, behind all others or before them, and sets its place.
   void Push(const Digest& uid, lease_state::Trial& trial, bool in_front);
-  // It waits no longer.
+  // Ends the wait of the trial.
   void Remove(const lease_state::Trial& trial);
 
-  // The trial that comes next for who offers that. `suits`: asked of those that only some workers
-  // may take.
+  // The next trial that the offer meets. `suits` decides about trials that not every worker may
+  // take.
   std::optional<Digest> NextFor(const Offer& offer,
                                 const std::function<bool(const Digest&)>& suits) const;
-  // All trials of the job that wait.
+  // All waiting trials of the job.
   std::vector<Digest> QueuedOf(const Digest& job_id) const;
-  // Needs of a trial of the job that waits and is not served; none: all are.
+  // The needs of a waiting trial of the job for which `is_served` is false; empty if there is none.
   std::optional<Needs> Unserved(const Digest& job_id,
                                 const std::function<bool(const Needs&)>& is_served) const;
-  // Queued and leased trials by what they need, and of a job.
+  // The numbers of queued and leased trials, by needs and of one job.
   std::map<Needs, LeaseLoad> LoadByNeeds() const;
   LeaseLoad LoadOf(const Digest& job_id) const;
 
@@ -50,7 +51,7 @@ class TrialQueues {
   using Queues = std::map<std::pair<Digest, Needs>, lease_state::Queue>;
 
   Queues::const_iterator FirstOf(const Digest& job_id) const;
-  // So many more trials of the queue's job wait for workers of its class.
+  // Adds `count` to the waiting trials of the queue's job in its class.
   void Wait(const lease_state::Queue& queue, int count);
 
   FairShares& shares_;
