@@ -1,6 +1,6 @@
-// Which candidate of a task to try next: a fixed mix of arms (best predictions of the models, of
-// the prior models alone, neighbours of the fastest, random ones), then coordinate descent around
-// the fastest, then the mix again. Deterministic; not thread-safe.
+// Chooses the candidate of a task to try next: from a fixed mix of arms (best predictions of all
+// models, best predictions of the prior models, neighbours of the fastest, random ones), then by
+// coordinate descent around the fastest, then from the mix again. Deterministic; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace mlc::server {
 
 class CandidateArms {
  public:
-  // Parts of the task's search, borrowed.
+  // The parts of the task's search, borrowed.
   struct Parts {
     Pool& pool;
     const CandidateTimes& times;
@@ -30,12 +30,13 @@ class CandidateArms {
         tried_(parts.tried),
         rng_(parts.rng) {}
 
-  // Adds candidates like the best ones, measured and predicted, after `trials` results: if it is
-  // due, or now. Scores have to be brought up to date before and after.
+  // Adds candidates similar to the best measured and predicted ones. Grow adds them only if they
+  // are due after `trials` results. Update the scores before and after.
   void Grow(int64_t trials);
   void GrowNow(int64_t trials);
-  // A candidate that is free, and the arm that chose it, after `stale` results without an
-  // improvement. kIllegal if nothing promises more. REQUIRES: scores are up to date.
+  // Returns a free candidate and the arm that chose it; `stale` is the number of results since the
+  // last improvement. kIllegal if no candidate promises a gain. REQUIRES: the scores are up to
+  // date.
   int Choose(int64_t stale, const char*& arm);
 
  private:

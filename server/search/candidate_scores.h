@@ -1,5 +1,5 @@
-// What the models of families, with an offset of this task, predict of its candidates. A score is
-// the log of a time in ns. Deterministic; not thread-safe.
+// The scores of a task's candidates: predictions of the models of their families, plus an offset of
+// this task. A score is the log of a time in ns. Deterministic; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ class CandidateScores {
   // Borrows both.
   CandidateScores(const Pool& pool, SharedModels& models);
 
-  // Brings scores up to date with the models and the pool; `times` set the offset of the task.
+  // Updates the scores to the models and the pool; `times` determines the offset of the task.
   void Update(const CandidateTimes& times);
-  // REQUIRES, of both: Update() since the candidate was added. The second is of what earlier jobs
-  // left, alone.
+  // REQUIRES for both: Update() was called since the candidate was added. PriorScore uses only the
+  // models of earlier jobs.
   double Score(int candidate) const;
   double PriorScore(int candidate) const;
-  // There is knowledge of earlier jobs. REQUIRES: the task has a family.
+  // True if earlier jobs have left a model. REQUIRES: the task has a family.
   bool has_prior() const { return ModelOf(0).has_prior(); }
-  // The score is more than an estimate.
+  // True if a model has corrected the estimate.
   bool IsTrained(int candidate) const { return ModelOf(pool_.family(candidate)).trained(); }
-  // The candidate took so long.
+  // Adds a measured time of the candidate to the models.
   void Learn(int candidate, double ns, double weight);
 
  private:

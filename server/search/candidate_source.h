@@ -1,6 +1,6 @@
-// What a search chooses from for one task: a grid of points for each family, with the reasons why
-// some are illegal hidden behind a yes or no. The search itself knows neither kernels nor devices,
-// so that it can be replayed on recorded spaces. Not thread-safe.
+// The candidates of one task: a grid of points for each family, some of them illegal. The search
+// depends only on this interface, not on kernels or devices, so tests can replay it on recorded
+// spaces. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -23,17 +23,17 @@ class CandidateSource {
  public:
   virtual ~CandidateSource() = default;
   virtual size_t families() const = 0;
-  // Tasks share what they learn about families of one name.
+  // Tasks share the models of families with the same name.
   virtual std::string_view family_name(size_t family) const = 0;
   // Domain sizes of the family's knobs.
   virtual std::span<const uint16_t> radix(size_t family) const = 0;
   // Features of a candidate; the same for all tasks of a search.
   virtual size_t columns() const = 0;
-  // False if the point is illegal. Else its estimated time, above 0, and its features, `columns`
-  // values.
+  // False if the point is illegal. Otherwise sets its estimated time in ns, above 0, and its
+  // features (`columns` values).
   virtual bool Describe(size_t family, const Point& point, double& estimate_ns,
                         std::span<float> features) const = 0;
-  // One good point of each family, first the one that would be used without a search; legal.
+  // A good legal point of each family. The first one is the config that is used without a search.
   virtual std::vector<PointRef> Defaults() const = 0;
 };
 

@@ -1,6 +1,6 @@
-// What was measured of a task's candidates, alone and side by side with other leaders, and which is
-// the best. The fastest of many single times is in part measurement noise, so the leaders are
-// measured again side by side, and what was so measured counts more than what was not.
+// The measured times of a task's candidates, single and confirmed, and the best candidate. The
+// fastest of many single times is partly measurement noise. The leaders are therefore measured
+// again in one interleaved group, and these confirmed times take precedence over single ones.
 // Deterministic; not thread-safe.
 #pragma once
 
@@ -14,30 +14,32 @@ namespace mlc::server {
 
 class CandidateTimes {
  public:
-  // A correct trial; `confirms`: side by side with other leaders.
+  // Adds a correct trial. `confirms`: it was measured in a group with other leaders.
   void Add(int candidate, double ns, bool confirms);
-  // It has failed: a candidate that fails even once is not a best one.
+  // Removes a candidate that failed. A candidate that fails once is never the best one.
   void Drop(int candidate);
 
   bool empty() const { return timed_.empty(); }
   bool Has(int candidate) const { return timed_.contains(candidate); }
-  // -1 and 0 for none.
+  // The best candidate and its time; -1 and 0 if there is none.
   int best() const { return best_; }
   double best_ns() const { return best_ns_; }
-  // It was compared with other leaders.
+  // True if the best candidate was measured in a group with other leaders.
   bool best_is_confirmed() const;
-  // As comparable to best_ns() as is known; 0 if it has no time.
+  // The candidate's time, scaled as well as possible to be comparable with best_ns(); 0 without a
+  // time.
   double ComparableNs(int candidate) const;
-  // What models learn from: single times of all candidates are alike. REQUIRES: it has a time.
+  // The mean of the single times, from which models learn: it is of the same kind for all
+  // candidates. REQUIRES: the candidate has a time.
   double SingleNs(int candidate) const { return timed_.at(candidate).single(); }
-  // All that have a time, in order of number.
+  // All candidates with a time, in order of number.
   std::vector<int> All() const;
   std::vector<int> Fastest(size_t count) const;
-  // Leaders whose order is not confirmed, fastest first.
+  // Leaders whose order is not confirmed; fastest first.
   std::vector<int> Unconfirmed(size_t most) const;
 
  private:
-  // Means of what was measured.
+  // Means of the measurements.
   struct Timed {
     db::ConfigTimes means;
     int singles = 0, confirmations = 0;

@@ -1,6 +1,6 @@
-// The features of one task's candidates. Most of them say something of the workload or the target,
-// and are the same in every row: those are kept once. What is read is what was added, bit for bit.
-// Not thread-safe.
+// The features of one task's candidates. Most features describe the workload or the target and are
+// equal in all rows, so they are stored once. Read returns exactly the bits that were added. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>

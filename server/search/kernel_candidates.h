@@ -1,5 +1,5 @@
-// The candidates of a workload: every config of every family that accepts it. Not thread-safe;
-// borrows nothing.
+// The candidates of a workload: all configs of all families that accept it. Not thread-safe; copies
+// its arguments.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class KernelCandidates : public CandidateSource {
   std::vector<PointRef> Defaults() const override;
 
   schedule::Config ConfigOf(size_t family, const Point& point) const;
-  // Nothing if the config is of another version or not on the grid.
+  // The point of the config; empty if the config has another version or is not on the grid.
   std::optional<PointRef> Find(const schedule::Config& config) const;
 
  private:
@@ -40,7 +40,8 @@ class KernelCandidates : public CandidateSource {
     schedule::Space space;
     schedule::Config form;  // of the family, values to be filled in
     std::vector<uint16_t> radix;
-    mutable schedule::Config tried;  // the last one described: names need not be copied each time
+    mutable schedule::Config
+        tried;  // the last described config, kept so that its names are not copied each time
   };
 
   static void SetKnobs(const Entry& entry, const Point& point, schedule::Config& config);

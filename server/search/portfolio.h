@@ -1,9 +1,9 @@
 // The search of a whole job over abstract candidates: which task gets the next trial, and what all
-// tasks learn together. Every task of unknown time, heaviest first, gets the config that is best
-// without a trial, until it has a correct kernel; then trials go where they are expected to save
-// most time of the whole model, tasks whose time is predicted from earlier jobs among them; the
-// last ones measure the leaders again, side by side. Of a model in variants, tasks count by what
-// the variants that may still win use them. Deterministic; not thread-safe.
+// tasks learn together. Tasks without a time go first, heaviest first: each gets its prior config
+// until it has a correct kernel. After that, each trial goes to the task where it is expected to
+// save most time of the whole model; these tasks include those whose time is predicted from earlier
+// jobs. The last trials measure the leaders again in groups. If the model has variants, a task
+// counts by its uses in the variants that may still win. Deterministic; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct PortfolioTask {
   std::unique_ptr<CandidateSource> source;
   std::vector<double> uses = {1};  // executions in each variant of the model
   std::vector<Known> known;
-  // What is best without a trial, best first: defaults, and configs transferred from similar tasks
-  // with the times that they should take (0: unknown).
+  // The configs to use without a trial, best first: defaults, and configs transferred from similar
+  // tasks with their expected times (0: unknown).
   struct PriorConfig {
     PointRef point;
     bool transferred = false;
@@ -51,14 +51,15 @@ class Portfolio {
   };
   using SavedRows = std::vector<std::pair<std::string, costmodel::Experience>>;
 
-  // `rows`: by family name, what earlier jobs left. REQUIRES: all tasks have as many uses.
+  // `rows`: the rows of earlier jobs, by family name. REQUIRES: all tasks have the same number of
+  // uses.
   Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Options options);
 
   std::vector<Pick> Propose(int count);
   void Learn(std::span<const Seen> batch);
-  // The last Propose found nothing, and nothing was learned since.
+  // True if the last Propose found no trial and nothing was learned since.
   bool Done() const { return exhausted_; }
-  // Why nothing is worth a trial any more, for people.
+  // Why no trial is worth making, for display.
   std::string WhyDone() const;
   const TaskSearch& task(int number) const { return *tasks_[static_cast<size_t>(number)].search; }
   size_t size() const { return tasks_.size(); }
@@ -68,22 +69,23 @@ class Portfolio {
   struct Task {
     std::unique_ptr<TaskSearch> search;
     std::vector<double> uses;
-    double weight = 1;    // executions that may count in the end; 0: none
+    double weight = 1;    // executions in the variants that may win, weighted; 0: none
     double headroom = 0;  // see TaskOutlook; only of models in variants
     double gain = 0;      // per trial, in time of the model
     bool fresh = false;   // gain and headroom are up to date
   };
 
   WinProbabilities VariantWinProbabilities();
-  // What a task without a kernel counts beyond the gain of its next trial.
+  // The weight of a task without a kernel beyond the gain of its next trial.
   double FirstTrialBonus(const Task& task, size_t leader, bool due) const;
-  // Predicted times are measured now: there were as many trials as tasks, or few are left.
+  // True once predicted times are to be measured: there were as many trials as tasks, or few trials
+  // are left.
   bool PredictionsAreDue() const;
   int NextTask();
-  // The default of a task that was searched without it; false if none lacks it.
+  // Picks the default of a task that was searched without it; false if there is no such task.
   bool ProposeDefault(std::vector<Pick>& picks);
   int64_t DefaultsLeft() const;
-  // Leaders of one task, at most `most`; false if none needs it.
+  // Picks at most `most` leaders of one task; false if no task needs it.
   bool ProposeGroup(size_t most, std::vector<Pick>& picks);
   bool ProposeNew(std::vector<Pick>& picks);
   // Tasks whose leaders may have to be measured again.

@@ -1,6 +1,6 @@
-// The default search of a job: the portfolio over the kernel spaces of its tasks. Earlier results
-// of the same workloads are known from the start; the best configs of similar workloads are tried
-// early; the rows of earlier jobs train the prior model.
+// The default search of a job: the portfolio over the kernel spaces of its tasks. It knows earlier
+// results of the same workloads from the start, tries the best configs of similar workloads early,
+// and trains the prior model with the rows of earlier jobs. Deterministic; not thread-safe.
 #pragma once
 
 #include <memory>

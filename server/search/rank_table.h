@@ -1,5 +1,5 @@
-// Numbers by rank, for the points that a pool has looked at: thousands for each task of each
-// running job, so 8 bytes an entry and no allocation of their own. Not thread-safe.
+// A hash table from the rank of a point to a number. Each task of each running job has thousands of
+// entries, so an entry takes 8 bytes and no allocation. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace mlc::server {
 
 class RankTable {
  public:
-  // The number kept with the rank, and whether it is new: then it is `number`. Valid until the next
-  // call. REQUIRES: rank < kNone.
+  // Returns the number of the rank and whether the entry is new. A new entry gets `number`. The
+  // pointer is valid until the next call. REQUIRES: rank < kNone.
   std::pair<int32_t*, bool> Insert(uint32_t rank, int32_t number) {
     if ((size_ + 1) * 5 > entries_.size() * 4) Grow();
     Entry& entry = *PlaceOf(rank);
@@ -34,7 +34,7 @@ class RankTable {
   };
   static constexpr size_t kLeast = 64;
 
-  // The rank's entry, or the free one where it belongs.
+  // The entry of the rank, or the free entry for it.
   Entry* PlaceOf(uint32_t rank) {
     const uint64_t hash = rank * uint64_t{0x9e3779b97f4a7c15};
     size_t place = ((hash >> 32) * entries_.size()) >> 32;
@@ -43,7 +43,7 @@ class RankTable {
     }
     return &entries_[place];
   }
-  // By half: what is twice as large as needed is most of the memory.
+  // Grows by half, because a table of twice the size would waste most of the memory.
   void Grow() {
     std::vector<Entry> old(entries_.empty() ? kLeast : entries_.size() * 3 / 2);
     old.swap(entries_);

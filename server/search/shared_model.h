@@ -1,6 +1,6 @@
-// What all tasks of a search learn together about one family: how measured times differ from
-// estimated ones. Two layers of boosted trees: the prior, fitted once from what earlier jobs left,
-// and the online one, fitted again as this job's results come in, which corrects the prior.
+// The model of one family that all tasks of a search share: it predicts log(measured / estimated).
+// It has two layers of boosted trees. The prior layer is fitted once from the rows of earlier jobs.
+// The online layer is fitted again as results of this job arrive, and corrects the prior layer.
 // Deterministic; not thread-safe.
 #pragma once
 
@@ -17,20 +17,20 @@ class SharedModel {
  public:
   explicit SharedModel(size_t columns);
 
-  // Once, before anything else.
+  // Sets the rows of earlier jobs. Call it once, before all other functions.
   void SetPrior(costmodel::Experience rows);
-  // A result: log(measured / estimated).
+  // Adds a result: `log_ratio` is log(measured / estimated).
   void Add(std::span<const float> features, double log_ratio, double weight);
-  // Fits again if enough is new.
+  // Fits the online layer again if there are enough new results.
   void Refresh();
   bool has_prior() const { return prior_.has_value(); }
   bool trained() const { return has_prior() || online_.has_value(); }
-  // Changes with the predictions.
+  // A number that changes whenever predictions change.
   int64_t version() const { return version_; }
-  // Adds the correction of the layers to each `out`. Features row by row.
+  // Adds the correction of the layer to each element of `out`. `features`: row by row.
   void AddPrior(std::span<const float> features, std::span<float> out) const;
   void AddOnline(std::span<const float> features, std::span<float> out) const;
-  // Earlier experience and this job's, for the log.
+  // The rows of earlier jobs and of this job, for the log.
   costmodel::Experience Gathered() const;
 
  private:

@@ -1,5 +1,5 @@
-// The search of one task: which candidate to try next, and what is to be gained by it. Its parts
-// hold what was measured, what is predicted, what was tried, the seeds and the arms. Deterministic;
+// The search of one task: chooses the candidate to try next and predicts its gain. Its parts have
+// the measured times, the predictions, the tried candidates, the seeds and the arms. Deterministic;
 // not thread-safe.
 #pragma once
 
@@ -30,7 +30,7 @@ struct Pick {
   double early_stop_ns = 0;
 };
 
-// How a trial ended, for the search.
+// How a trial ended, as the search distinguishes it.
 enum class Ending : uint8_t { kTimed, kTooSlow, kFailed, kNotMade };
 
 class TaskSearch {
@@ -40,55 +40,56 @@ class TaskSearch {
   TaskSearch(const TaskSearch&) = delete;
   TaskSearch& operator=(const TaskSearch&) = delete;
 
-  // Before the first pick. An earlier result of this very task: no trial, but known.
+  // Adds a result of an earlier job for this workload. It does not count as a trial. Call it before
+  // the first pick.
   void AddKnown(const PointRef& point, Ending ending, double ns, bool confirmed);
-  // A point to try early; the first one added is tried first. `arm` is a literal. `expected_ns`: 0
+  // Adds a point to try early, in the order of the calls. `arm`: a string literal. `expected_ns`: 0
   // if unknown.
   void AddPriorConfig(const PointRef& point, const char* arm, double expected_ns);
-  // Fills the pool and puts the seeds in order.
+  // Fills the pool and orders the seeds.
   void Start();
 
-  // Nothing if the pool is exhausted. Marks the pick as under way.
+  // Picks the next candidate and marks it as in progress. False if the pool is exhausted.
   bool Next(Pick& pick);
-  // The first default, where no trial and no earlier job has measured it: what a gain is reported
-  // against. Marks it as under way.
+  // Picks the first default if neither a trial nor an earlier job has measured it, because gains
+  // are reported relative to it. Marks it as in progress.
   bool NextDefault(Pick& pick);
   bool lacks_default() const { return default_ >= 0 && default_ns_ == 0 && tried_.Free(default_); }
-  // The leaders, to be measured again side by side: at most `most`, and none if the best one needs
-  // no confirmation. Marks them as under way.
+  // Picks at most `most` leaders for a measurement in one group, and marks them as in progress.
+  // Empty if the best one needs no confirmation.
   std::vector<Pick> NextGroup(size_t most);
   void Learn(const Pick& pick, Ending ending, double ns);
 
   // Expected relative gain of one more trial, 0 to 1.
   double ExpectedGain();
-  // The same of all trials to come, at most. 1 while nothing was measured.
+  // Upper bound of the relative gain of all further trials; 1 until there is a measurement.
   double Headroom();
   // Best known time, else the estimate of the prior config.
   double TimeOrEstimate() const { return best_ns() > 0 ? best_ns() : estimate_ns(); }
-  // The best one without a trial, or -1, and the estimate of its time: from a similar workload if
-  // it was transferred, else by the models.
+  // The candidate to use without a trial, or -1, and its estimated time: from a similar workload if
+  // it was transferred, else from the models.
   int prior_config() const { return prior_config_; }
   double estimate_ns() const;
   double best_ns() const { return times_.best_ns(); }
   int best() const { return times_.best(); }
-  // Of the first default, as comparable to best_ns() as is known; 0 until measured.
+  // The time of the first default, scaled to be comparable with best_ns(); 0 until measured.
   double default_ns() const;
   int64_t trials() const { return trials_; }
 
-  // No correct kernel yet, none under way, and not given up.
+  // True if the task has no correct kernel, none in progress, and is not given up.
   bool wants_first() const {
     return times_.empty() && tried_.under_way().empty() && trials_ < kFirstTries;
   }
-  // The time of the prior config is predicted from a similar workload, and no trial has corrected
-  // it.
+  // True if the time of the prior config is predicted from a similar workload and no trial has
+  // corrected it.
   bool predicted() const { return expected_ns_ > 0 && trials_ == 0; }
   bool done() const { return done_; }
-  // No correct kernel in as many tries as others wait for.
+  // True if the task has no correct kernel after as many tries as other tasks wait for.
   bool given_up() const { return times_.empty() && (done_ || trials_ >= kFirstTries); }
   const Pool& pool() const { return pool_; }
 
  private:
-  // After so many failures a task competes like the others.
+  // After this many failures, a task competes like the others.
   static constexpr int64_t kFirstTries = 8;
 
   TaskCourse CourseNow();

@@ -1,5 +1,5 @@
-// What a task's search tries first: what earlier jobs found best, configs of similar workloads, and
-// defaults. Not thread-safe.
+// The candidates that a task's search tries first: the best ones of earlier jobs, configs of
+// similar workloads, and defaults. Not thread-safe.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace mlc::server {
 
-// A candidate, and the literal that says why it is tried.
+// A candidate and the arm that it counts for, a string literal.
 struct Seed {
   int candidate;
   const char* arm;
@@ -25,9 +25,10 @@ class TaskSeeds {
     prior_configs_.push_back({candidate, arm});
   }
 
-  // Puts them in order: `again`, then `first`, which is one of them; then by the scores if the
-  // models are `informed`, else prior configs as they came and the defaults of other families. One
-  // that is scored far behind the best of the `candidates` is left out, unless it is the first.
+  // Orders the seeds: `again`, then `first`, which is one of the seeds. If the models are
+  // `informed`, the others follow by score; else the prior configs follow in the order of their
+  // addition, then the defaults of other families. It leaves out a seed whose score is far behind
+  // the best of the `candidates`, unless it is `first`.
   struct Basis {
     const CandidateScores& scores;
     const CandidateTimes& times;
@@ -35,7 +36,7 @@ class TaskSeeds {
     bool informed;
   };
   void Order(const std::vector<int>& again, int first, const Basis& basis);
-  // The next one that is free.
+  // The next seed that is free.
   std::optional<Seed> Next(const TriedCandidates& tried);
 
  private:

@@ -1,4 +1,4 @@
-// Which candidates of a task were tried, and which are under way. Not thread-safe.
+// Records which candidates of a task were tried and which are in progress. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace mlc::server {
 
 class TriedCandidates {
  public:
-  // Neither tried nor under way.
+  // True if the candidate is neither tried nor in progress.
   bool Free(int candidate) const {
     const auto place = static_cast<size_t>(candidate);
     return place >= tried_.size() || tried_[place] == 0;
@@ -20,7 +20,7 @@ class TriedCandidates {
     if (place >= tried_.size()) tried_.resize(place + 1, 0);
     tried_[place] = tried ? 1 : 0;
   }
-  // A trial of it begins, and ends; it stays tried.
+  // Begin and End of a trial of the candidate. It stays tried after End.
   void Begin(int candidate) {
     SetTried(candidate, true);
     under_way_.insert(candidate);

@@ -1,6 +1,7 @@
-// The search of a job that has one user-supplied kernel measured: once alone and,
-// if it is right, once more side by side with the best that is known of the workload (or the
-// default), so that a build compares like with like. Nothing is learned from it for other searches.
+// The search of a job that measures one user-supplied kernel. It measures the kernel once alone
+// and, if the result is correct, once more in a group with the best known config of the workload
+// (or the default), so that their times are comparable. Other searches learn nothing from it.
+// Deterministic; not thread-safe.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace mlc::server {
 
-// Of such a job's budget.
+// The trial budget of such a job.
 inline constexpr int kUserKernelTrials = 3;
 
 // REQUIRES: the input has one task.
