@@ -1,7 +1,7 @@
-// Access control of every call: authenticates the caller and checks the role. Over TLS gRPC asks it
-// before any handler, also for methods that do not exist; without TLS every caller is local and
-// passes. Handlers ask it who the caller is, and those of streams to be told when that one is
-// locked out. Thread-safe.
+// Access control: authenticates the caller of every call and checks its role. With TLS, gRPC asks
+// it before any handler runs, also for methods that do not exist. Without TLS, every caller is
+// local and passes. Handlers ask it who the caller is; handlers of streams also register to be told
+// when the caller loses its access. Thread-safe.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -19,7 +19,7 @@
 
 namespace mlc::server {
 
-// What a caller who does not come through gRPC shows of itself.
+// The credentials of a caller that does not use gRPC, such as a browser.
 struct Proof {
   std::string certificate;        // PEM, verified by TLS; empty for none
   std::vector<std::string> uris;  // of the certificate
@@ -29,42 +29,43 @@ struct Proof {
 class AccessControl {
  public:
   virtual ~AccessControl() = default;
-  // Of a call that has passed. UNAUTHENTICATED, with the reason, when the caller's token or
+  // The caller of a call that has passed. UNAUTHENTICATED, with the reason, if its token or
   // certificate was revoked since then.
   virtual Result<Caller> CallerOf(const grpc::ServerContextBase& context) const = 0;
-  // The same for who comes by another way, at each of its requests: UNAUTHENTICATED for a proof
-  // that is missing, unknown, expired or revoked.
+  // Authenticates a caller that does not use gRPC; call it for each of its requests.
+  // UNAUTHENTICATED if the proof is missing, unknown, expired or revoked.
   virtual Result<Caller> Identify(const Proof& proof) const = 0;
-  // Whether a bearer token can be a proof.
+  // True if callers may authenticate with a bearer token.
   virtual bool takes_tokens() const = 0;
-  // Runs `end` when the caller of a stream that has passed may no longer make that call ("/package.
-  // Service/Method"): a certificate was revoked, a token taken back. See OpenCalls; null where
-  // callers cannot be locked out. REQUIRES: the context outlives the result.
+  // Runs `end` when the caller of an admitted stream may no longer call `rpc`
+  // ("/package.Service/Method"), because its certificate or token was revoked (see OpenCalls). Null
+  // if access cannot be revoked. REQUIRES: the context outlives the result.
   virtual std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context,
                                            std::string_view rpc, OpenCalls::End end) const = 0;
 
-  // Is told of calls, for the accounts of their connections (base/rpc/inbound_limiter.h). The
-  // second argument names the connection while it lasts: null without TLS.
+  // Observes calls, to account them to their connections (base/rpc/inbound_limiter.h). `connection`
+  // identifies the connection while it lasts; null without TLS.
   struct TrafficObserver {
-    // A caller began a call, whatever access control makes of it. Only with TLS.
+    // A caller began a call, before access control decides about it. Only with TLS.
     std::function<void(const void* connection)> opened;
-    // A call has passed and brought a message of so many bytes; the first argument is the peer.
+    // An admitted call received a message of this many bytes. The first argument is the peer.
     std::function<void(const std::string&, const void* connection, size_t)> received;
   };
-  // A call that has passed has brought a message of so many bytes. Tell it once of each call.
+  // Reports the message of an admitted call, in bytes. Call it once per call.
   void Received(const grpc::ServerContextBase& context, size_t bytes) const;
-  // REQUIRES: no call has come yet.
+  // REQUIRES: no call was received yet.
   virtual void SetTrafficObserver(TrafficObserver observer) { observer_ = std::move(observer); }
 
  private:
   TrafficObserver observer_;
 };
 
-// Names the connection of a call, while the connection lasts. gRPC keeps one context for all calls
-// of a connection, so the place of a property in memory does. Null without TLS.
+// Identifies the connection of a call while the connection lasts; null without TLS. gRPC keeps one
+// authentication context for all calls of a connection, so the address of a property in it is
+// unique.
 const void* ConnectionOf(const grpc::AuthContext& context);
 
-// For connections without TLS.
+// Access control without TLS: admits every caller as local.
 class OpenAccess : public AccessControl {
  public:
   Result<Caller> CallerOf(const grpc::ServerContextBase&) const override { return Caller::Local(); }

@@ -1,5 +1,5 @@
-// Limits the audit lines that a caller can cause, so that refused calls cannot fill a disk. Each
-// caller has a rate of its own: a caller that floods the audit hides no refusal of another.
+// Limits the audit lines that a caller can cause, so that rejected calls cannot fill a disk. Each
+// caller has its own rate, so a flood of one caller does not suppress the lines about others.
 // Thread-safe.
 #pragma once
 
@@ -15,25 +15,25 @@
 namespace mlc::server {
 
 struct AuditLimits {
-  int64_t rate = 1;     // lines of one caller a second,
-  int64_t burst = 100;  // and at once
+  int64_t rate = 1;     // lines per caller and second
+  int64_t burst = 100;  // lines per caller at once
   int64_t summary_ms = 10'000;
-  size_t callers = 1'024;  // that are remembered; the others share one rate
+  size_t callers = 1'024;  // callers with a rate of their own; the others share one
 };
 
 class AuditLimiter {
  public:
   explicit AuditLimiter(const AuditLimits& limits = {}) : limits_(limits) {}
 
-  // Whether a line about this caller may be written. If not, it is counted.
+  // True if a line about this caller may be written. Otherwise the limiter counts the line.
   bool Allow(std::string_view caller, int64_t now_ms);
 
   struct Suppressed {
     std::string caller;
     int64_t lines;
   };
-  // Lines that were not written since the last summary, at most one entry a caller. Empty until
-  // the next summary is due.
+  // The lines that were suppressed since the last summary, at most one entry per caller. Empty
+  // until the next summary is due.
   std::vector<Suppressed> TakeSummary(int64_t now_ms);
 
  private:

@@ -1,6 +1,7 @@
-// The memory that calls under way hold: requests until they are answered, replies until they are
-// sent. Bounded in all and for each caller, so that no caller can exhaust the server's memory or
-// the share of others. Small calls, heartbeats among them, have a part of their own. Thread-safe.
+// Accounts the memory of calls in progress: requests until they are answered, replies until they
+// are sent. The total and the share of each caller are bounded, so that no caller can exhaust the
+// server's memory or the share of others. Small calls, such as heartbeats, have their own budget.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -23,24 +24,25 @@ struct CallLimits {
   size_t small_of_one = size_t{32} << 20;
   size_t large_total = size_t{256} << 20;
   size_t large_of_one = size_t{96} << 20;
-  int64_t longest_ms = 60'000;  // from the answer until it has been sent
+  int64_t longest_ms = 60'000;  // from the answer until gRPC has sent it
 };
 
 class CallLoad {
   struct Entry;
 
  public:
-  // What one call holds; given back with it.
+  // The reservation of one call. The destructor releases it.
   class Ticket {
    public:
     Ticket(CallLoad& load, std::list<Entry>::iterator entry) : load_(load), entry_(entry) {}
     ~Ticket();
     Ticket(const Ticket&) = delete;
     Ticket& operator=(const Ticket&) = delete;
-    // Holds so much from now on. RESOURCE_EXHAUSTED, and nothing changes, if there is no room.
+    // Changes the reservation to this many bytes. RESOURCE_EXHAUSTED, without a change, if there is
+    // no room.
     Status Resize(size_t bytes);
-    // The answer is on its way: `end` runs once, in Review, if that takes too long. It may end in
-    // this ticket's destruction.
+    // Starts the time limit for sending the answer. If sending takes too long, Review runs `end`
+    // once. `end` may destroy this ticket.
     void Answered(int64_t now_ms, std::function<void()> end);
 
    private:
@@ -50,9 +52,10 @@ class CallLoad {
 
   explicit CallLoad(CallLimits limits = {}) : limits_(limits) {}
 
-  // RESOURCE_EXHAUSTED that says whose calls are too many. The ticket must go before this object.
+  // Reserves memory for a call. RESOURCE_EXHAUSTED, with the caller or total that exceeds its
+  // limit. The ticket must not outlive this object.
   Result<std::unique_ptr<Ticket>> Take(const Caller& caller, size_t bytes);
-  // Ends calls whose clients do not read the answers.
+  // Ends calls whose clients do not read their answers in time.
   void Review(int64_t now_ms);
 
  private:
@@ -73,7 +76,7 @@ class CallLoad {
   Status Reserve(Entry& entry, size_t bytes);
 
   const CallLimits limits_;
-  // Recursive: the end of a call may come back with its ticket.
+  // Recursive, because the end of a call may destroy its ticket, which locks again.
   std::recursive_mutex mutex_;
   std::list<Entry> entries_;
   Held all_;

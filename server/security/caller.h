@@ -1,8 +1,8 @@
-// Who makes a call, and what they may do. A value; thread-compatible.
+// The caller of a call, and what it may do. A value; thread-compatible.
 //
-// Over TLS the name and the role are those of the client's certificate or of its bearer token. Over
-// a Unix socket or an unprotected loopback port callers are not distinguished: the caller is
-// Local(), with every role, and the permissions of the socket's folder decide who gets there.
+// With TLS, name and role come from the client's certificate or bearer token. On a Unix socket or
+// an unprotected loopback port, the server cannot distinguish callers: every caller is Local(),
+// with every role. The permissions of the socket's folder control who can connect.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 namespace mlc::server {
 
 enum class Role : uint8_t {
-  kRead,    // asks: jobs, progress, best configs
-  kSubmit,  // starts and cancels jobs of its own, and reads
-  kWork,    // runs trials, and nothing else
-  kAdmin,   // everything but to work: other people's jobs, workers, reflection
+  kRead,    // reads jobs, progress and best configs
+  kSubmit,  // submits jobs, cancels its own, and reads
+  kWork,    // runs trials; nothing else
+  kAdmin,   // all but kWork: jobs of others, workers, reflection
 };
 inline constexpr int kRoles = 4;
 
@@ -28,24 +28,25 @@ std::optional<Role> ParseRole(std::string_view text);
 
 struct Caller {
   std::string name;         // of the person, the build machine or the worker; never empty
-  Role role = Role::kRead;  // of a caller that is not local
-  bool local = false;       // reached the server unprotected: has every role
+  Role role = Role::kRead;  // if the caller is not local
+  bool local = false;       // connected without TLS: has every role
 
   static Caller Local() { return {"local", Role::kAdmin, true}; }
-  // A submitter also reads; an administrator also submits and reads.
+  // Submit includes read; admin includes submit and read.
   bool Has(Role wanted) const;
-  // May act on what `owner` has submitted: the owner, an administrator, a local caller.
+  // True if the caller may act on a job that `owner` submitted: the owner, an administrator or a
+  // local caller.
   bool Owns(std::string_view owner) const;
-  // A worker called `worker` is this caller's: of that very name, or of it with a suffix after '-'
-  // or '.', which names one of several devices of a host.
+  // True if the caller may run a worker of this name: the caller's name, or the caller's name with
+  // a suffix after '-' or '.' for one of several devices of a host.
   bool RunsWorker(std::string_view worker) const;
-  // "admin alice", for messages and the audit.
+  // "admin alice", for messages and audit lines.
   std::string ToText() const;
 };
 
-// The caller that an identity of the form "ROLE/NAME" stands for: what certificates carry after
-// "spiffe://mlc/", and what a line of a token file grants. A name is 1 to 64 letters, digits, '.',
-// '_', '-' and '@'. INVALID_ARGUMENT otherwise.
+// Parses an identity of the form "ROLE/NAME", as certificates have it after "spiffe://mlc/" and
+// token files in each line. A name is 1 to 64 letters, digits, '.', '_', '-' and '@'.
+// INVALID_ARGUMENT otherwise.
 Result<Caller> ParseIdentity(std::string_view identity);
 
 }  // namespace mlc::server

@@ -1,5 +1,5 @@
-// The calls that stay open, streams: their callers were let in when they began, and are looked at
-// again for as long as they last. Thread-safe.
+// The open streams, whose callers are authorized when the stream begins and again at each review.
+// Thread-safe.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace mlc::server {
 
-// One of them, for as long as this lives.
+// A registered stream; the destructor removes it.
 class OpenCall {
  public:
   virtual ~OpenCall() = default;
@@ -19,15 +19,15 @@ class OpenCall {
 
 class OpenCalls {
  public:
-  // OK as long as the caller may go on.
+  // OK while the caller is authorized.
   using Authorize = std::function<Status()>;
-  // What ends the call: runs once at most, on the thread of Review(), quickly.
+  // Ends the call. Runs at most once, on the thread of Review(); must be quick.
   using End = std::function<void(const Status&)>;
 
-  // Neither function runs after the result has gone, which must be before this object. They may
-  // not add or remove calls.
+  // Registers a stream. Neither function runs after the returned object is destroyed, which must
+  // happen before this object is. The functions may not add or remove calls.
   std::unique_ptr<OpenCall> Add(Authorize authorize, End end);
-  // Ends each call whose caller may not go on.
+  // Ends each call whose caller is no longer authorized.
   void Review();
 
  private:

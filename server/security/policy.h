@@ -1,5 +1,5 @@
-// Which role each call needs, and what it may bring: one table. A call without a row is denied; a
-// test goes through the service descriptors and finds calls without one.
+// The policy: one table with the role that each call needs and the limits of its request. A call
+// without a row is denied; a test checks that every method of the services has a row.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@ namespace mlc::server {
 struct Rule {
   std::string_view rpc;  // "/package.Service/Method"
   Role role;
-  bool any_role = false;  // every authenticated caller
-  // Of its request: bytes, and fields as CountFields counts them.
+  bool any_role = false;  // open to every authenticated caller
+  // Limits of its request: bytes, and fields as counted by CountFields.
   size_t bytes = size_t{64} << 10;
   int64_t fields = 1'000;
 };
 
 std::span<const Rule> Policy();
-// Null for a call without one.
+// The row of the call; null if it has none.
 const Rule* RuleOf(std::string_view rpc);
 
-// OK if the caller may make the call; else PERMISSION_DENIED, with the role that is needed.
+// OK if the caller may make the call; else PERMISSION_DENIED, with the required role.
 Status Check(const Caller& caller, std::string_view rpc);
 
 }  // namespace mlc::server

@@ -1,6 +1,6 @@
-// Ends the streams of gRPC's own services, health and reflection, when their callers are locked
-// out, and reports messages of their calls to the access control; ours do so themselves.
-// Thread-safe.
+// Ends streams of gRPC's own services (health and reflection) when their callers lose access, and
+// reports the messages of their calls to the access control. The project's own services do both
+// themselves. Thread-safe.
 #pragma once
 
 #include <grpcpp/support/server_interceptor.h>
@@ -11,7 +11,7 @@
 
 namespace mlc::server {
 
-// For ServerBuilder. The access control must outlive every call.
+// Makes the interceptor for ServerBuilder. The access control must outlive every call.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> MakeStreamEnds(
     const AccessControl& access);
 

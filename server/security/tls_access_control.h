@@ -1,7 +1,7 @@
-// Access control with TLS: the caller is named by its bearer token or, without one, by its
-// certificate, by a URI of the form spiffe://mlc/ROLE/NAME. A revoked certificate is rejected,
-// whatever the token says. The policy decides. Every rejection is counted and
-// leaves a line in the log, within AuditLimits. Thread-safe.
+// Access control with TLS. The caller's identity is that of its bearer token or, without one, of a
+// URI of the form spiffe://mlc/ROLE/NAME in its certificate. A revoked certificate is rejected even
+// with a valid token. The policy decides about each call. Every rejection is counted and logged,
+// within AuditLimits. Thread-safe.
 #pragma once
 
 #include <grpcpp/security/auth_metadata_processor.h>
@@ -32,13 +32,14 @@ class TlsAccessControl : public AccessControl {
   Result<Caller> CallerOf(const grpc::ServerContextBase& context) const override;
   Result<Caller> Identify(const Proof& proof) const override;
   bool takes_tokens() const override;
-  // What gRPC asks before every call; for ServerCredentials::SetAuthMetadataProcessor.
+  // The processor that gRPC asks before every call; for
+  // ServerCredentials::SetAuthMetadataProcessor.
   std::shared_ptr<grpc::AuthMetadataProcessor> processor() const;
   std::unique_ptr<OpenCall> Follow(const grpc::ServerContextBase& context, std::string_view rpc,
                                    OpenCalls::End end) const override;
   void SetTrafficObserver(TrafficObserver observer) override;
-  // Looks at the files of tokens and revocations, and notes how that went. Ends the streams of
-  // those who are not let in any more.
+  // Rereads the files of tokens and revocations if they changed, records the results in `files`,
+  // and ends the streams of callers that lost their access.
   void Refresh(transport::Look look, WatchedFiles& files);
 
  private:

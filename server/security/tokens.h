@@ -1,11 +1,11 @@
-// Bearer tokens that a server takes, by their SHA-256 digests: a reader of the file cannot use
-// them. One line a token:
+// The bearer tokens that a server accepts, as SHA-256 digests: a reader of the file cannot use
+// them. Each line is one token:
 //
 //   <64 hexadecimal digits> ROLE/NAME [YYYY-MM-DD]
 //
-// with the last day on which it is good. Empty lines and lines that begin with '#' are skipped.
-// Each line has an end: a file that was written in part could else make one identity another. A
-// token is revoked by taking its line out; the file is followed while the server runs. Thread-safe.
+// The date is the last day of validity. Empty lines and lines that begin with '#' are skipped. Each
+// line must end with a newline, because a truncated identity could be a different, valid one. To
+// revoke a token, remove its line; the server rereads the file while it runs. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace mlc::server {
 
-// Lower case hexadecimal digits of the SHA-256 digest.
+// The SHA-256 digest as lower-case hexadecimal digits.
 std::string TokenDigest(std::string_view token);
 
 class Tokens {
@@ -27,13 +27,15 @@ class Tokens {
   // Errors of ReadFileText; INVALID_ARGUMENT with file and line.
   static Result<std::unique_ptr<Tokens>> Open(const std::string& path);
 
-  // UNAUTHENTICATED for an unknown or an expired token. `today` is days since 1970-01-01, UTC.
+  // The caller of the token. UNAUTHENTICATED for an unknown or expired token. `today`: days since
+  // 1970-01-01, UTC.
   Result<Caller> Find(std::string_view token, int64_t today) const;
-  // The same of a token's digest, for those who keep no tokens.
+  // The same for the digest of a token, for callers that store no tokens.
   Result<Caller> FindDigest(std::string_view digest, int64_t today) const;
-  // Looks at the file, which settles (FollowedFile). An error leaves the old tokens in force.
+  // Rereads the file if it changed and has settled (FollowedFile). After an error the old tokens
+  // stay in force.
   Status Refresh(transport::Look look);
-  // How often the tokens were read.
+  // How often the file was read successfully.
   int64_t taken() const;
   size_t size() const;
 

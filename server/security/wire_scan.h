@@ -1,5 +1,5 @@
-// What a message will cost, seen before it is parsed: an empty message inside another takes two
-// bytes on the wire and some 90 in memory. Thread-safe.
+// Estimates the memory of a message before it is parsed: an empty nested message takes two bytes on
+// the wire and about 90 bytes in memory. Thread-safe.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -14,9 +14,9 @@ class Descriptor;
 
 namespace mlc::server {
 
-// Fields of the message of that type and of all messages inside it, each element of a repeated one;
-// eight bytes of packed numbers count as one. INVALID_ARGUMENT for what is no such message, and as
-// soon as there are more than `most`.
+// Counts the fields of a message of this type and of all messages inside it. Each element of a
+// repeated field counts; eight bytes of packed numbers count as one field. INVALID_ARGUMENT if the
+// bytes are not such a message, or as soon as the count exceeds `most`.
 Result<int64_t> CountFields(const grpc::ByteBuffer& wire, const google::protobuf::Descriptor& type,
                             int64_t most);
 
