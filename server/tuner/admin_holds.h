@@ -1,5 +1,5 @@
-// What administrators decide about single workers: a drain or a quarantine holds at once, and, as
-// the log stores it, for later server processes. Thread-safe.
+// The decisions of administrators about single workers: drain and quarantine. A decision takes
+// effect immediately. The log stores it for later server processes. Thread-safe.
 #pragma once
 
 #include <string>
@@ -17,9 +17,10 @@ class AdminHolds {
   AdminHolds(const TunerContext& context, TunerTables& tables)
       : context_(context), tables_(tables) {}
 
-  // Of earlier server processes; before the first call of a worker.
+  // Restores the holds of earlier server processes. Call it before the first call of a worker.
   Status Restore() MLC_EXCLUDES(tables_.mutex);
-  // NOT_FOUND for a worker that never called; the log's error if the hold ends with this process.
+  // Sets a hold. NOT_FOUND for a worker that never called. If the log's error is returned, the hold
+  // takes effect but ends with this process.
   Status Set(const std::string& worker, AdminHoldKind hold, const std::string& reason)
       MLC_EXCLUDES(tables_.mutex);
 
@@ -29,7 +30,7 @@ class AdminHolds {
 
   const TunerContext& context_;
   TunerTables& tables_;
-  // Holds are written in the order of the decisions.
+  // Held while a hold is written, so that the log has the holds in the order of the decisions.
   Mutex rows_ MLC_ACQUIRED_BEFORE(tables_.mutex);
 };
 

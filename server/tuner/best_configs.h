@@ -1,5 +1,5 @@
-// What the log knows best, for builds and for people: fast configs of workloads, and those of
-// similar ones. Thread-safe.
+// Answers questions of builds about the best configs of the log: fast configs of workloads and of
+// similar workloads. Thread-safe.
 #pragma once
 
 #include "base/status.h"
@@ -12,7 +12,7 @@ namespace mlc::server {
 
 class BestConfigs {
  public:
-  // Borrows both; the index is of the log.
+  // Borrows both. REQUIRES: the index belongs to the log.
   BestConfigs(const db::TuningLog& log, WorkloadIndex& index) : log_(log), index_(index) {}
 
   Result<BestAnswer> Find(const BestQuestion& question);

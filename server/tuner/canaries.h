@@ -1,4 +1,4 @@
-// Trials with a known result that test workers: sends them when they are due. Thread-safe.
+// Sends canaries, trials with a known result that test workers, when they are due. Thread-safe.
 #pragma once
 
 #include "base/digest.h"
@@ -8,8 +8,8 @@
 
 namespace mlc::server {
 
-// Canaries and second measurements are of no job: users share the workers with them as with one
-// more user.
+// The job id of canaries and second measurements, which belong to no job. Fair sharing counts them
+// as one more user.
 inline constexpr Digest kCheckJobId{0, 1};
 
 class Canaries {
@@ -17,7 +17,7 @@ class Canaries {
   // Borrows both.
   Canaries(const TunerContext& context, TunerTables& tables) : context_(context), tables_(tables) {}
 
-  // Queues a canary for the worker if it is due; the worker gets it with its next call.
+  // Queues a canary for the worker if one is due. The worker gets it in its next call.
   void Send(const SyncCall& call) MLC_EXCLUDES(tables_.mutex);
 
  private:

@@ -1,6 +1,6 @@
-// A search measures its leaders again, side by side, and that counts more than what they took
-// before. So they go to another worker than the one that claims the lead, if there is one: no
-// worker confirms itself.
+// Finds the measurement that a confirmation repeats. A search measures its leaders again in one
+// group, and the confirmed times take precedence. A confirmation therefore goes to another worker
+// than the one that measured the leader, if there is one: no worker confirms itself.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,8 @@
 
 namespace mlc::server {
 
-// What each of the job's trials repeats, empty for one that confirms nothing. Reads the log.
+// The claim of each trial, parallel to `trials`; empty for a trial that confirms nothing. Reads the
+// log.
 std::vector<Claim> ClaimsOn(const db::TuningLog& log, const JobSpec& job,
                             const std::vector<Trial>& trials);
 

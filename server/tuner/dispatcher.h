@@ -1,6 +1,6 @@
-// Hands trials to workers: takes them from searches, queues them as leases, fills the answers of
-// calls, and tells the search of a trial that ended. Thread-safe; functions that take the tables
-// are called with their mutex.
+// Dispatches trials to workers: takes them from searches, queues them as leases, fills the answers
+// of calls, and tells the search when a trial ends. Thread-safe. Functions that take the tables are
+// called with their mutex.
 #pragma once
 
 #include <map>
@@ -20,27 +20,29 @@ class Dispatcher {
   Dispatcher(const TunerContext& context, TunerTables& tables, SearchQueue& queue)
       : context_(context), tables_(tables), queue_(queue) {}
 
-  // Queues the job's trials, whose claims are parallel to them, and wakes workers for them.
+  // Queues the job's trials and wakes workers for them. `claims` is parallel to `trials`.
   void Queue(const std::shared_ptr<RunningJob>& job, std::vector<Trial> trials,
              std::vector<Claim> claims) MLC_EXCLUDES(tables_.mutex);
-  // Of the job: the trials that no worker holds, or all. Returns what was dropped.
+  // DropQueued drops the job's trials that no worker holds and returns them. DropAll drops all
+  // trials of the job.
   std::vector<Digest> DropQueued(TunerTables& tables, const Digest& job) const
       MLC_REQUIRES(tables.mutex);
   void DropAll(TunerTables& tables, const Digest& job) const MLC_REQUIRES(tables.mutex);
 
-  // Leases for a call whose results are all kept.
+  // Adds leases to the answer of a call whose results are all stored.
   void FillLeases(const SyncCall& call, WorkerOrders& orders) MLC_EXCLUDES(tables_.mutex);
-  // Whether a trial that no job has asked for is foreign, not only early.
+  // True once every job has proposed its earlier trials again. From then on a result of a trial
+  // that no job asked for is foreign; before, its job may still propose it.
   bool RecoveryIsOver(const TunerTables& tables) const MLC_REQUIRES(tables.mutex);
 
-  // A result of the trial is in the log: the search learns it.
+  // Passes a result of the trial to its search. REQUIRES: the log has the result.
   void Deliver(TunerTables& tables, const Digest& uid, const Measurement& measurement)
       MLC_REQUIRES(tables.mutex);
-  // Gives the trial up: the search learns it, the log does not.
+  // Gives up the trial: the search learns that, the log does not store it.
   void Abandon(TunerTables& tables, const Digest& uid, const std::string& why)
       MLC_REQUIRES(tables.mutex);
 
-  // No new trials; waits for those under way, at most so long.
+  // Hands out no new trials, and waits at most this long for trials in progress.
   void Drain(int64_t timeout_ms) MLC_EXCLUDES(tables_.mutex);
 
  private:

@@ -1,5 +1,5 @@
-// Lets jobs in and takes them out: submissions, within the quotas of their users, cancellations,
-// and the jobs that the log brings back after a restart. Thread-safe.
+// Admits and ends jobs: submissions, within the quotas of their users, cancellations, and jobs that
+// resume from the log after a restart. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class JobAdmission {
                JobStore& store)
       : context_(context), tables_(tables), queue_(queue), store_(store) {}
 
-  // Before the first call: the running jobs of the log go on.
+  // Resumes the running jobs of the log. Call it before the first call.
   Status Resume() MLC_EXCLUDES(tables_.mutex);
   // See the functions of Tuner.
   Result<Submitted> Submit(const Submission& request, const Caller& caller)
@@ -35,14 +35,14 @@ class JobAdmission {
   using Parse = std::function<Result<JobRequest>()>;
   Result<Submitted> Admit(const Submission& request, const Caller& caller, const Parse& parse)
       MLC_EXCLUDES(store_.knowledge, tables_.mutex);
-  // Whether the job runs already, if the quotas let it in.
+  // Whether the job already runs. RESOURCE_EXHAUSTED if the quotas do not admit it.
   Result<bool> CheckQuotas(const db::JobRow& row, const Quotas& quotas, Asked asked,
                            int64_t trials) const MLC_EXCLUDES(tables_.mutex);
   Status Admitted(const Status& status) const;
-  // Of a user, without the job `but`.
+  // The usage of a user, without the job `but`.
   Usage UsageOf(const std::string& owner, const Digest& but) const MLC_REQUIRES(tables_.mutex);
   Result<bool> Join(const db::JobRow& row) MLC_EXCLUDES(tables_.mutex);
-  // REQUIRES: the row is in the log, and no job of its id runs.
+  // REQUIRES: the row is in the log, and no job with its id runs.
   Status Start(db::JobRow row) MLC_EXCLUDES(tables_.mutex);
   Status CancelInLog(const std::string& id, const Caller& caller) const;
 

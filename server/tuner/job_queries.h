@@ -1,5 +1,5 @@
-// What people ask of jobs: progress, descriptions, lists. Jobs that do not run here are answered
-// from the log. Thread-safe; changes nothing.
+// Answers queries about jobs: progress, descriptions and lists. For jobs that do not run here, it
+// reads the log. Thread-safe; changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,10 @@ class JobQueries {
   Result<std::vector<JobSummary>> List(int32_t limit) const MLC_EXCLUDES(tables_.mutex);
 
  private:
-  // Why the job failed, ended early or does not go on, now.
+  // Why the job failed, ended early or waits, as of now.
   std::string DetailOf(const RunningJob& job) const MLC_REQUIRES(tables_.mutex);
-  // Of a job with this row in the log: if it runs, it has moved since the row was written.
+  // The summary of a job with this row in the log. If the job runs, the summary is newer than the
+  // row.
   JobSummary SummaryNow(const db::JobRow& row) const MLC_EXCLUDES(tables_.mutex);
 
   const TunerContext& context_;

@@ -1,7 +1,6 @@
-// Runs the search of one job, a step at a time: begins it, feeds it results, takes its proposals,
-// ends it. The only part that touches a JobRun, and the only one that computes for long. A step is
-// made by the thread whose turn the job is (see SearchQueue); steps of several jobs run at the same
-// time.
+// Runs the searches of jobs in steps: begins a search, passes results to it, takes its proposals,
+// and ends it. Only this class uses JobRun, and only this class computes for long. The thread that
+// took the job from SearchQueue makes its step; steps of different jobs run in parallel.
 #pragma once
 
 #include <memory>
@@ -34,7 +33,7 @@ class JobRunner {
   };
   JobRunner(const TunerContext& context, Parts parts);
 
-  // REQUIRES: it is the job's turn on this thread. Nothing for a job that has ended.
+  // REQUIRES: this thread took the job from the SearchQueue. Does nothing for a job that has ended.
   void Step(const std::shared_ptr<RunningJob>& job) MLC_EXCLUDES(tables_.mutex);
 
  private:

@@ -1,5 +1,5 @@
-// Jobs in the log: their rows as requests make them and as runs move them, and the models that
-// they leave. Thread-safe.
+// Stores jobs in the log: their rows, from requests and from runs, and the models that they leave.
+// Thread-safe.
 #pragma once
 
 #include <memory>
@@ -22,32 +22,32 @@ class JobStore {
   JobStore(const TunerContext& context, TunerTables& tables, LogHealth& log_health)
       : context_(context), tables_(tables), log_health_(log_health) {}
 
-  // A job notes what it knows, or leaves what it learned: one at a time. Held from RowFor until the
-  // row is in the log.
+  // Serialises two things: a job that notes what it knows when it begins, and a job that stores
+  // what it learned. Hold it from RowFor until the row is in the log.
   Mutex knowledge;
 
-  // The row of the same job if the log has one (`resumed`), brought up to the request; else a new
-  // one. What the job knew when it began stays.
+  // The row of this job. If the log has one (`resumed`), it is updated with the request and keeps
+  // what the job knew when it began; else it is a new row.
   Result<db::JobRow> RowFor(const JobRequest& request, bool& resumed) const MLC_REQUIRES(knowledge);
-  // What a job taught, for later ones; models that no job needs any more are forgotten.
+  // Stores the models that a job has trained, and deletes models that no job needs any more.
   Status SaveModels(const JobSpec& job, std::vector<SavedModel> models) MLC_EXCLUDES(knowledge);
 
   // NOT_FOUND if the log has no such job.
   Result<db::JobRow> Row(const std::string& id) const;
   Result<std::string> WorkloadText(const Digest& workload) const;
-  // The job of a row, ready to run.
+  // Opens the job of a row, ready to run.
   Result<std::shared_ptr<RunningJob>> Open(db::JobRow row) const;
-  // Writes the row of a job that runs, as it stands.
+  // Writes the current row of a running job.
   Status Save(RunningJob& job) MLC_EXCLUDES(rows_, tables_.mutex);
 
  private:
-  // The newest job of the log that asked for the same, a fresh one included.
+  // The newest job of the log with an equal request, including fresh ones.
   Result<std::optional<db::JobRow>> EarlierJob(const JobRequest& request) const;
 
   const TunerContext& context_;
   TunerTables& tables_;
   LogHealth& log_health_;
-  // Rows are written in the order of their states.
+  // Held while a row is written, so that the log has the rows in the order of their states.
   Mutex rows_ MLC_ACQUIRED_BEFORE(tables_.mutex);
 };
 

@@ -1,5 +1,5 @@
-// What happens on a server at this moment, for people who look on: what each worker does, and who
-// waits for workers. Plain values.
+// The activity of a server at this moment, for the live page: what each worker runs, and which jobs
+// wait for workers. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace mlc::server {
 
 // A trial that a worker holds.
 struct HeldTrial {
-  std::string job;  // id; empty for one that tests workers
+  std::string job;  // id; empty for a canary or second measurement
   std::string model;
-  int task = 0;  // of the job, from 0
+  int task = 0;  // index in the job, from 0
   int64_t held_ms = 0;
 };
 
 struct WorkerActivity {
-  std::vector<HeldTrial> held;  // the oldest first; the first few
+  std::vector<HeldTrial> held;  // the first few, oldest first
   double clock_mhz = 0;         // of its device, in its last result; 0: not reported
   double use = -1;  // part of the time of trials in which its devices computed; -1: not reported
 };
@@ -37,7 +37,7 @@ struct WaitingJob {
 // A class of targets.
 struct ClassQueue {
   std::string target_class;
-  std::vector<WaitingJob> jobs;  // whose turn it is first
+  std::vector<WaitingJob> jobs;  // in the order of their turns
   std::vector<FairShares::Share> users;
 };
 

@@ -1,4 +1,4 @@
-// Whether the log can be written: the error of the last write. Thread-safe.
+// The health of the log: the status of the last write. Thread-safe.
 #pragma once
 
 #include "base/mutex.h"
@@ -8,7 +8,8 @@ namespace mlc::server {
 
 class LogHealth {
  public:
-  // OK after a write, which ends the trouble: workers send their results until they are kept.
+  // Records the result of a write. A success clears an earlier error, because workers resend their
+  // results until the log has them.
   void Set(const Status& status) MLC_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     status_ = status;

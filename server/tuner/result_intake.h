@@ -1,5 +1,6 @@
-// What becomes of a result: refused, tried again, measured again, or kept in the log. A result's
-// way: Synchronize -> log commit -> acknowledgement, and the search learns it. Thread-safe.
+// Handles the results of a call: refuses them, requeues the trial, has it measured again, or stores
+// the result. The path of a stored result: Synchronize -> log commit -> acknowledgement to the
+// worker and delivery to the search. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -44,7 +45,7 @@ class ResultIntake {
 
   void Take(const Call& call, const FinishedTrial& result, std::vector<db::Record>& confirmed)
       MLC_EXCLUDES(tables_.mutex);
-  // True if the result is of a trial that a job waits for, and `record` says of which.
+  // True if a job waits for the result; `record` gets the job's data.
   bool Receive(const Call& call, const FinishedTrial& result, db::Record& record,
                std::vector<db::Record>& confirmed) MLC_EXCLUDES(tables_.mutex);
   void TakeUnknown(const Call& call, const Digest& uid) MLC_EXCLUDES(tables_.mutex);

@@ -1,5 +1,5 @@
-// A job while it runs, and shortly after: what is known of it from the start, the run of its
-// search, and what calls and search threads share of it.
+// A job while it runs and shortly after: its specification, the run of its search, and the state
+// that calls and search threads share.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace mlc::server {
 
 struct TunerTables;
 
-// Fixed when the job comes.
+// What is fixed when the job is admitted.
 struct JobSpec {
   Digest id;
   JobOptions options;
@@ -32,22 +32,24 @@ struct JobSpec {
 
 enum class JobStop : uint8_t { kNo, kCancelled, kTimeOver, kDraining };
 
-// What changes while it runs. Reached by TunerTables::Of, and guarded by the mutex there.
+// What changes while the job runs. Access it through TunerTables::Of; the mutex of the tables
+// guards it.
 struct JobFacts {
   db::JobRow row;
-  int64_t started_ms = 0;  // when it came here; once it has had a worker: when it had the first
-  bool has_begun = false;  // it has had one, and its time counts
+  int64_t started_ms = 0;  // time of admission; from the first worker on: time of that worker
+  bool has_begun = false;  // it has had a worker, so its time budget counts
   int64_t saved_ms = 0;    // when its row was last written
   int64_t ended_ms = 0;
   JobStop stop = JobStop::kNo;
   bool ended = false;
-  bool caught_up = false;  // it has proposed again all that the log knows of it
-  // It was submitted again meanwhile, with more to do: what follows when it has ended.
+  bool caught_up = false;  // it has proposed all its trials of the log again
+  // The row of a later submission of the same job with more trials. The job continues with it after
+  // this run.
   std::optional<db::JobRow> next;
   std::vector<std::pair<Digest, Measurement>> inbox;
   JobProgress progress;
   int64_t abandoned = 0;       // trials that no worker could run
-  std::string abandon_reason;  // of the last of them
+  std::string abandon_reason;  // reason of the last abandoned trial
   std::vector<double> floors_ns;
   std::vector<int64_t> memory_bytes;  // of each task's tensors, rounded up
 };
@@ -57,7 +59,7 @@ class RunningJob {
   RunningJob(JobSpec what, JobFacts facts) : spec(std::move(what)), facts_(std::move(facts)) {}
 
   const JobSpec spec;
-  std::unique_ptr<JobRun> run;  // of the thread whose turn it is (see SearchQueue)
+  std::unique_ptr<JobRun> run;  // used only by the thread that took the job (see SearchQueue)
 
  private:
   friend struct TunerTables;
@@ -65,7 +67,8 @@ class RunningJob {
   JobFacts facts_;
 };
 
-// For people: how many trials no worker could run, and why the last one; empty for none.
+// The number of trials that no worker could run and the last reason, for display; empty if there
+// are none.
 std::string AbandonedText(const JobFacts& facts);
 
 }  // namespace mlc::server

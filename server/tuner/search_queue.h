@@ -1,5 +1,6 @@
-// Which job's search takes its next step: jobs come in the order in which something new came for
-// them, and none is on two threads. Thread-safe; its mutex is the last one that a thread takes.
+// The queue of jobs whose searches are due for a step. Jobs are served in the order in which events
+// arrived for them, and no job is on two threads. Thread-safe. A thread that holds several mutexes
+// takes this one last.
 #pragma once
 
 #include <chrono>
@@ -15,26 +16,26 @@ namespace mlc::server {
 
 class SearchQueue {
  public:
-  // `threads`: that take jobs from it. At most half of them start searches at the same time: a
-  // start takes long, and where all threads make starts, the workers of the other jobs run out of
-  // trials.
+  // `threads`: the number of threads that take jobs. At most half of them start searches at the
+  // same time. A start takes long; if all threads made starts, workers of other jobs would run out
+  // of trials.
   explicit SearchQueue(int threads);
 
-  // The job is due for a step, or for another one if it takes one just now.
+  // Makes the job due for a step, or for another step if it takes one now.
   void Schedule(const std::shared_ptr<RunningJob>& job) MLC_EXCLUDES(mutex_);
-  // The next job that is due, whose turn it is until Done; waits for one, at most so long. Null if
-  // there was none, or the queue has stopped.
+  // Takes the next due job, which stays with this thread until Done. Waits at most this long; null
+  // if no job became due or the queue was stopped.
   std::shared_ptr<RunningJob> Take(std::chrono::milliseconds longest) MLC_EXCLUDES(mutex_);
   void Done(const std::shared_ptr<RunningJob>& job) MLC_EXCLUDES(mutex_);
-  // From now on Take returns null at once.
+  // Stops the queue: Take returns null immediately.
   void Stop() MLC_EXCLUDES(mutex_);
   bool stopped() const MLC_EXCLUDES(mutex_);
 
  private:
   using Jobs = std::deque<std::shared_ptr<RunningJob>>;
   struct Turn {
-    bool starts = false;  // its search
-    bool again = false;   // it became due meanwhile
+    bool starts = false;  // it starts its search in this step
+    bool again = false;   // it became due during the step
   };
   Jobs::iterator NextDue() MLC_REQUIRES(mutex_);
   void Append(const std::shared_ptr<RunningJob>& job) MLC_REQUIRES(mutex_);

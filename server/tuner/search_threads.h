@@ -1,5 +1,5 @@
-// The threads that run searches: each takes the job that is due, makes its step, and takes the next
-// one. One of them does the periodic work in between. Thread-safe.
+// The threads that run searches: each takes a due job from the queue, makes its step, and takes the
+// next job. One thread also does the periodic work. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -19,12 +19,12 @@ class SearchThreads {
   // Borrows context, queue and runner. `tick`: the periodic work, on one of the threads.
   SearchThreads(const TunerContext& context, SearchQueue& queue, JobRunner& runner,
                 std::function<void()> tick);
-  // Stops at once: after the steps that are being made.
+  // Stops after the steps in progress.
   ~SearchThreads();
   SearchThreads(const SearchThreads&) = delete;
   SearchThreads& operator=(const SearchThreads&) = delete;
 
-  // Once.
+  // Call it once.
   void Start(int threads);
 
  private:

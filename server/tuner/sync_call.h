@@ -1,5 +1,5 @@
-// One Synchronize on its way through the tuner: alive until the last commit of its results. What
-// it was asked never changes; its answer grows from any thread. Thread-safe.
+// One Synchronize call in progress. It lives until the last commit of its results. The request
+// never changes; any thread may add to the answer. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class SyncCall {
  public:
   using Reply = std::function<void(Result<WorkerOrders>)>;
 
-  // Counts as the first of what the answer waits for.
+  // The answer waits for the caller of the constructor as for one commit.
   SyncCall(WorkerCall asked, Reply reply, std::string its_class, int64_t now_ms);
 
   const WorkerCall request;
@@ -28,12 +28,13 @@ class SyncCall {
   const int64_t arrived_ms;
 
   const std::string& worker() const { return request.worker; }
-  // The log has the result, or never will: the worker may forget it.
+  // Tells the worker that it may forget the result: the log has it or will never need it.
   void Acknowledge(const Digest& uid) MLC_EXCLUDES(mutex_);
-  // Never taken, and the worker is to forget it.
+  // Tells the worker that the result was refused and that it is to forget it.
   void Refuse(const Digest& uid, const std::string& why) MLC_EXCLUDES(mutex_);
   void Fail(const Status& status) MLC_EXCLUDES(mutex_);
-  // The answer waits for one more commit, or for one less: the last one gets the answer so far.
+  // Await: the answer waits for one more commit. Done: one commit has ended; the last one gets the
+  // answer.
   void Await() MLC_EXCLUDES(mutex_);
   std::optional<Result<WorkerOrders>> Done() MLC_EXCLUDES(mutex_);
 
@@ -44,7 +45,7 @@ class SyncCall {
   int open_ MLC_GUARDED_BY(mutex_) = 1;
 };
 
-// The fields of a log line about a record.
+// The fields of a log message about a record.
 std::string LogFields(const db::Record& record);
 
 }  // namespace mlc::server

@@ -1,5 +1,5 @@
-// Keeps the search's computing and a local worker's timing apart: both hold one file lock while
-// they work. Without a path it does nothing.
+// A file lock that keeps the computation of the search and the timing of a local worker apart: each
+// holds it while it works. With an empty path, it does nothing.
 #pragma once
 
 #include <string>

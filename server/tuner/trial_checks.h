@@ -1,7 +1,7 @@
-// Results that are hard to believe are measured a second time, by another worker if there is one;
-// and what becomes of canaries. Called with the mutex of the tables, which each function takes.
+// Checks results: has implausible ones measured again, by another worker if there is one, and
+// evaluates canaries. Call the functions with the mutex of the tables that they take.
 //
-// Its checks are trials of the leases, too: GiveUp knows which of both a trial is.
+// Checks are leased like trials; GiveUp distinguishes both.
 #pragma once
 
 #include <string>
@@ -21,20 +21,20 @@ class TrialChecks {
   TrialChecks(const TunerContext& context, Dispatcher& dispatcher, WorkerDirectory& workers)
       : context_(context), dispatcher_(dispatcher), workers_(workers) {}
 
-  // Compares a pending trial's result with the claim that it confirms: a contradicted claim counts
-  // as a bad result.
+  // Compares the result of a confirmation with the claim that it repeats. A contradicted claim
+  // counts as a bad result of the worker that made it.
   void CompareWithClaim(TunerTables& tables, const db::Record& record) MLC_REQUIRES(tables.mutex);
-  // Why the result of a pending trial is hard to believe; empty if it is not.
+  // Why the result of a pending trial is implausible; empty if it is plausible.
   std::string DoubtOf(const TunerTables& tables, const db::Record& record) const
       MLC_REQUIRES(tables.mutex);
-  // The record waits, received, until a second measurement has a result.
+  // Queues a second measurement; the record waits in state received until its result arrives.
   void Confirm(TunerTables& tables, db::Record claim, const std::string& doubt) const
       MLC_REQUIRES(tables.mutex);
-  // Takes the result of a check, which is received. Records that it confirms are added to
-  // `confirmed`: they are to be committed.
+  // Handles the result of a check, which is received. Adds the confirmed records to `confirmed`,
+  // for the caller to commit.
   void Take(TunerTables& tables, SyncCall& call, const Digest& uid, const Measurement& m,
             std::vector<db::Record>& confirmed) MLC_REQUIRES(tables.mutex);
-  // No worker could run the trial, or the check.
+  // Gives up a trial or check that no worker could run.
   void GiveUp(TunerTables& tables, const Digest& uid, const std::string& why)
       MLC_REQUIRES(tables.mutex);
 

@@ -1,4 +1,4 @@
-// What a job's trials ask of a worker. Pure.
+// The needs of a job's trials. Pure; thread-safe.
 #pragma once
 
 #include "server/scheduler/capability.h"
@@ -7,9 +7,9 @@
 
 namespace mlc::server {
 
-// `facts`: of the job.
+// `facts`: those of the same job.
 Needs NeedsOf(const JobSpec& job, const JobFacts& facts, const Proposal& proposal);
-// Of whatever trials the job will have.
+// The needs that all trials of the job have at least.
 Needs LeastNeeds(const JobSpec& job);
 
 }  // namespace mlc::server

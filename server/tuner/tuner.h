@@ -1,9 +1,9 @@
-// The heart of the server: jobs, their searches, the leases of workers and the log, put together.
-// Threads of its own run the searches, each job on one at a time; calls come from any thread and
-// never wait for a search. Thread-safe. Borrows the log, which must outlive it.
+// The core of the server: combines jobs, their searches, the leases of workers and the log. Its own
+// threads run the searches, each job on one thread at a time. Any thread may make calls, and no
+// call waits for a search. Thread-safe. Borrows the log, which must outlive it.
 //
-// Nothing is decided here: each function is one of a part of the tuner, and the search never sees a
-// result that the log does not hold. README.md lists the parts.
+// Each function forwards to a part of the tuner, which server/tuner/README.md lists. The search
+// learns a result only after the log has it.
 #pragma once
 
 #include <functional>
@@ -32,54 +32,58 @@ class Tuner {
   using Reply = std::function<void(Result<WorkerOrders>)>;
 
   Tuner(db::TuningLog& log, TunerOptions options);
-  // Stops at once; see Drain for the gentle way.
+  // Stops immediately; call Drain first for an orderly stop.
   ~Tuner();
 
   // Resumes jobs and starts the search threads.
   Status Start();
   // RESOURCE_EXHAUSTED if the quotas allow the caller no such job now.
   Result<Submitted> Submit(const Submission& request, const Caller& caller);
-  // A job that measures one user-supplied kernel. PERMISSION_DENIED for callers who are no
-  // administrators.
+  // Submits a job that measures one user-supplied kernel. PERMISSION_DENIED unless the caller is an
+  // administrator.
   Result<Submitted> SubmitUserKernel(const KernelSubmission& request, const Caller& caller);
-  // For good when it returns. PERMISSION_DENIED for another user's job.
+  // Cancels the job; the log has that when the call returns. PERMISSION_DENIED for the job of
+  // another user.
   Status Cancel(const std::string& job, const Caller& caller);
-  // While the log cannot be written, the error of the log: RESOURCE_EXHAUSTED, DATA_LOSS.
+  // If the log cannot be written, returns the log's error: RESOURCE_EXHAUSTED or DATA_LOSS.
   Result<JobProgress> Progress(const std::string& job) const;
   Result<JobDescription> Describe(const std::string& job) const;
   Result<std::vector<JobSummary>> List(int32_t limit) const;
   Result<BestAnswer> Best(const BestQuestion& question) const;
-  // `reply` runs once, on any thread, when all finished trials of the request are in the log.
-  // `owner`: whose worker it is; empty for a local one. RESOURCE_EXHAUSTED for one worker too many.
+  // Runs `reply` once, on any thread, when the log has all finished trials of the request. `owner`:
+  // the caller that runs the worker; empty for a local one. RESOURCE_EXHAUSTED if there are too
+  // many workers.
   void Synchronize(WorkerCall request, Reply reply, const std::string& owner = {});
-  // A worker is connected until Disconnected(), which takes the id: `wake` runs when there is work
-  // for it, `disconnect` when it should go, both on any thread, quickly, and never after
-  // Disconnected() has returned.
+  // Opens the session of a worker and returns its id, which Disconnected() takes. `wake` runs when
+  // there is work, `disconnect` when the worker should disconnect. Both run on any thread, must be
+  // quick, and never run after Disconnected() has returned.
   int64_t OpenSession(const std::string& worker, const std::string& incarnation,
                       std::function<void()> wake, std::function<void()> disconnect);
   void Disconnected(int64_t id);
-  // Ends all sessions, before the server shuts down.
+  // Ends all sessions; call it before the server shuts down.
   void DisconnectSessions();
   std::vector<WorkerLine> ListWorkers() const;
   LiveState Live() const;
-  // By a person; outlives the server, or ends with the log's error. NOT_FOUND: it never called.
+  // Sets the hold of an administrator on a worker. The hold outlives the server; if the log's error
+  // is returned, it ends with the server. NOT_FOUND if the worker never called.
   Status SetAdminHold(const std::string& worker, AdminHoldKind hold, const std::string& reason);
-  // For the fleet, which starts and stops workers.
+  // The demand for workers, for the fleet.
   Demand WorkDemand() const;
-  // What of that demand they have no workers for, from now on: jobs that wait for such say so.
+  // Sets the part of the demand that the fleet has no workers for. Jobs that wait for it report
+  // that.
   void SetUnservedNeeds(const std::vector<Needs>& needs);
-  // OK while the log can be written, else its error.
+  // OK if the log can be written, else the error of the last write.
   Status LogStatus() const;
-  // Replaces the quotas of the options: for new jobs, and for the parts of all users at once.
+  // Replaces the quotas: the limits of new jobs, and immediately the shares of all users.
   void SetQuotas(const Quotas& quotas);
   Metrics& metrics() const;
   TunerCounts Count() const;
-  // A result that the worker's service does not let through, and why: the trial is another
-  // worker's, or, without a uid, none.
+  // Records that the service refused a result, and why. `uid`: the trial, which belongs to another
+  // worker; empty if the id is malformed.
   void RecordRefusal(const std::string& worker, std::optional<Digest> uid,
                      const std::string& why) const;
-  // No new trials; waits for the ones under way, at most `timeout_ms`. Running jobs stay running in
-  // the log: the next server goes on with them.
+  // Hands out no new trials, and waits at most `timeout_ms` for trials in progress. Running jobs
+  // stay in state running in the log, so that the next server resumes them.
   void Drain(int64_t timeout_ms);
 
  private:

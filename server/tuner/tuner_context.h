@@ -1,5 +1,5 @@
-// What all parts of a tuner use and none of them changes: the log, the options, the clock. Borrows
-// the log and the clock.
+// What all parts of a tuner share and none changes: log, options and clock. Borrows the log and the
+// clock.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct TunerContext {
 
   db::TuningLog& log;
   const TunerOptions options;
-  const int64_t started_ms;  // of the steady time
+  const int64_t started_ms;  // by the steady clock
 
   int64_t NowMs() const { return options.clock->SteadyMs(); }
   int64_t WallUs() const { return options.clock->WallUs(); }

@@ -1,5 +1,5 @@
-// Sizes of the tuner's tables. Each is bounded by what is connected and
-// under way, not by what ever existed. For tests and benchmarks. A value.
+// The sizes of the tuner's tables, for tests and benchmarks. What is connected and in progress
+// bounds each of them, not the history of the server. A value.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 namespace mlc::server {
 
 struct TunerCounts {
-  // Of workers.
+  // Tables of workers.
   int64_t names = 0;       // on the roster
-  int64_t live_names = 0;  // of them, in contact
+  int64_t live_names = 0;  // in contact
   int64_t workers = 0;
   int64_t health = 0;
   int64_t lease_workers = 0;  // known to the leases
@@ -17,8 +17,8 @@ struct TunerCounts {
   int64_t classes = 0;  // of targets
   int64_t checks = 0;
   int64_t sessions = 0;
-  // Of jobs.
-  int64_t jobs = 0;    // running, or just ended
+  // Tables of jobs.
+  int64_t jobs = 0;    // running or recently ended
   int64_t trials = 0;  // between proposal and commit
   int64_t shares = 0;  // jobs, users and classes that the shares know
 };

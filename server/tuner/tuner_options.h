@@ -1,4 +1,4 @@
-// How a tuner works. Plain values.
+// The options of a tuner. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ namespace mlc::server {
 struct TunerOptions {
   StrategyFactory strategy;
   LeaseTerms terms;
-  HealthTerms health;                // of workers; without canaries no worker is quarantined
-  RosterTerms names;                 // of workers: how many, and how long they are known
-  int64_t confirm_wait_ms = 20'000;  // for a second worker, then the first one confirms
+  HealthTerms health;                // of workers; without canaries, none is quarantined
+  RosterTerms names;                 // of workers: most names, and how long they are remembered
+  int64_t confirm_wait_ms = 20'000;  // for a second worker; after it, the first one may confirm
   bool resume_jobs = true;           // go on with the running jobs of the log
   int search_threads = 1;            // jobs whose searches compute at the same time
-  int search_nice = 0;               // of the search threads; above 0: others come first
+  int search_nice = 0;               // niceness of the search threads
   std::string timing_lock;           // see TimingLock; empty: none
   std::string crash_marker;          // see InstallCrashMarker; empty: crashes count against no job
   Quotas quotas;                     // what each user may ask for

@@ -1,5 +1,4 @@
-// What the tuner knows about jobs, leases and workers, as figures: for the metrics, as often as it
-// ticks, and for tests.
+// Reports figures about jobs, leases and workers: to the metrics at each tick, and to tests.
 #pragma once
 
 #include "server/tuner/tuner_context.h"
@@ -15,7 +14,7 @@ class TunerReport {
   TunerReport(const TunerContext& context, const WorkerDirectory& workers)
       : context_(context), workers_(workers) {}
 
-  // Into the metrics. The mutex of the tables guards what was reported last, too.
+  // Updates the metrics. The mutex of the tables also guards the last reported figures.
   void Report(const TunerTables& tables) MLC_REQUIRES(tables.mutex);
   static TunerCounts Count(const TunerTables& tables) MLC_REQUIRES(tables.mutex);
 
@@ -24,7 +23,7 @@ class TunerReport {
 
   const TunerContext& context_;
   const WorkerDirectory& workers_;
-  LeaseCounts reported_;  // as the metrics know them
+  LeaseCounts reported_;  // the last counts in the metrics
 };
 
 }  // namespace mlc::server

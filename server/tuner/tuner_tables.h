@@ -1,10 +1,10 @@
-// What calls, search threads and commits of a tuner share, with the one mutex that guards it: jobs,
-// the trials between proposal and commit, leases, workers. A call or a step changes several of them
-// at once. The parts of the tuner work on these tables; each holds the mutex briefly, never while
-// it reads or writes the log and never while a search computes.
+// The state that calls, search threads and commits of a tuner share, with the mutex that guards it:
+// jobs, trials between proposal and commit, leases and workers. One mutex guards all tables,
+// because a call or a step changes several of them together. The parts of the tuner hold it
+// briefly: never during reads or writes of the log, and never while a search computes.
 //
-// Order of mutexes, where a thread holds several: JobStore's knowledge, JobStore's rows or
-// AdminHolds' rows, this one, then those of SearchQueue, SyncCall and LogHealth.
+// Lock order: JobStore::knowledge, then the row mutex of JobStore or AdminHolds, then this one,
+// then those of SearchQueue, SyncCall and LogHealth.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +36,13 @@ struct TunerTables {
 
   JobFacts& Of(RunningJob& job) MLC_REQUIRES(mutex) { return job.facts_; }
   const JobFacts& Of(const RunningJob& job) const MLC_REQUIRES(mutex) { return job.facts_; }
-  // Null for a job that neither runs here nor has just ended.
+  // Null for a job that neither runs here nor ended recently.
   std::shared_ptr<RunningJob> FindJob(const std::string& id) const MLC_REQUIRES(mutex);
-  // The job runs from now on, instead of an ended one of its id.
+  // Adds a running job; it replaces an ended one with its id.
   void Insert(const std::shared_ptr<RunningJob>& job) MLC_REQUIRES(mutex);
   // Sets owner, priority and weight of the job for fair sharing.
   void UpdateShares(const db::JobRow& row) MLC_REQUIRES(mutex);
-  // All jobs that run are due.
+  // Makes all running jobs due.
   void ScheduleAll(SearchQueue& queue) const MLC_REQUIRES(mutex);
 
   mutable Mutex mutex;
@@ -50,11 +50,11 @@ struct TunerTables {
   std::map<Digest, PendingTrial> pending MLC_GUARDED_BY(mutex);
   Leases leases MLC_GUARDED_BY(mutex);
   WorkerRegistry registry MLC_GUARDED_BY(mutex);
-  // Class -> text of a worker in contact.
+  // Target class -> target text of a worker in contact.
   std::map<std::string, std::string> targets MLC_GUARDED_BY(mutex);
   Quotas quotas MLC_GUARDED_BY(mutex);
   bool draining MLC_GUARDED_BY(mutex) = false;
-  CondVar fewer;  // trials are under way, perhaps
+  CondVar fewer;  // notified when fewer trials are in progress
 };
 
 }  // namespace mlc::server

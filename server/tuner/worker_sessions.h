@@ -1,4 +1,4 @@
-// The streams that workers hold open, over which the server wakes them when there is work.
+// The streams that workers hold open. The server wakes a worker over its stream when there is work.
 // Thread-safe.
 #pragma once
 
@@ -23,7 +23,8 @@ class WorkerSessions {
       MLC_EXCLUDES(tables_.mutex);
   void Disconnected(int64_t id) MLC_EXCLUDES(tables_.mutex);
   void DisconnectAll() MLC_EXCLUDES(tables_.mutex);
-  // As many workers of the class as there are trials, of those that asked for more than there was.
+  // Wakes workers of the class that asked for more trials than there were, at most one per queued
+  // trial.
   static void Wake(TunerTables& tables, const std::string& target_class) MLC_REQUIRES(tables.mutex);
 
  private:
