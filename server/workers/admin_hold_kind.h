@@ -1,4 +1,4 @@
-// What a person decides about one worker.
+// The decision of an administrator about one worker.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace mlc::server {
 
 enum class AdminHoldKind : uint8_t {
-  kNone,        // released: it gets trials again, after a test
+  kNone,        // released: it gets trials again after a canary
   kDrain,       // it finishes what it holds and exits
   kQuarantine,  // it gets no trials until it is released
 };

@@ -1,11 +1,11 @@
-// Whether a result can be true: what is taken at once, what a second worker has to confirm, what is
-// refused. Pure.
+// Decides whether a result is plausible: accepted, to be confirmed by a second worker, or refused.
+// Pure; thread-safe.
 //
-// A time is refused if it is no time at all. It waits for a second measurement if it is below what
-// the device can do, or if it is far ahead of all that is known of its workload and the model did
-// not expect it. The second measurement decides: if it agrees, the slower of the two is kept; if
-// not, it is kept itself. What is below the floor twice is never kept: then the floor or the check
-// of results is wrong, which a person has to investigate.
+// A time that is not a positive number is refused. A time needs a second measurement if it is below
+// what the device can do, or if it is far ahead of all known results of its workload and the model
+// did not predict it. If the second measurement agrees, the slower of both is stored; otherwise the
+// second one is. A time that is below the floor twice is never stored: then the floor or the check
+// of results is wrong, and an administrator has to investigate.
 #pragma once
 
 #include <string>
@@ -15,29 +15,29 @@
 
 namespace mlc::server {
 
-// What a result of a task is held against.
+// What is known of a task, to compare a result with.
 struct Known {
-  double floor_ns = 0;      // no honest time is below it; 0: unknown
-  double best_ns = 0;       // of the task, so far; 0: none
-  int64_t results = 0;      // of the task, so far
+  double floor_ns = 0;      // least possible time; 0: unknown
+  double best_ns = 0;       // best time so far; 0: none
+  int64_t results = 0;      // results so far
   double predicted_ns = 0;  // of this trial; 0: not predicted
 };
 
-// Whether a confirmation that took `second_ns` says that the claim was false, not only noise, or
-// made on a better device of the class.
+// True if a confirmation of `second_ns` shows that the claim was wrong, beyond noise and
+// differences between devices of a class.
 bool Contradicts(double claim_ns, double second_ns);
 
-// Empty if the result can be taken, else why it has to be confirmed. REQUIRES: it is valid.
+// Why the result needs a confirmation; empty if it can be accepted. REQUIRES: the result is valid.
 std::string Doubt(const Measurement& m, const Known& known);
 
 enum class Confirmation { kAgrees, kDiffers, kImpossible };
 Confirmation Compare(const Measurement& claim, const Measurement& second, double floor_ns);
 
-// What is kept of two that agree.
+// The measurement to store of two that agree.
 Measurement Slower(const Measurement& claim, const Measurement& second, const std::string& detail);
 
-// OK if a canary's result is as it should be. `expected_ns`: of another worker of the class, 0 if
-// unknown; `factor`: how far from it is still the same device.
+// OK if the result of a canary is as expected. `expected_ns`: the time on another worker of the
+// class, 0 if unknown. `factor`: the largest accepted ratio to it.
 Status EvaluateCanary(const Measurement& m, double expected_ns, double factor);
 
 }  // namespace mlc::server

@@ -1,5 +1,5 @@
-// What a worker says with a call, what the server answers, and what it lists of its workers.
-// Values, apart from the wire: server/api converts them.
+// The call of a worker, the answer of the server, and the list of workers. Plain values; server/api
+// converts them from and to messages.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ namespace mlc::server {
 struct Capabilities {
   int64_t memory_bytes = 0;          // for the tensors of a trial; 0: not reported
   std::vector<std::string> kernels;  // families that it builds, "contraction/3"; empty: all
-  // Versions of its compilers and drivers, and what it computes in, for people.
+  // Versions of its compilers and drivers, and its precisions, for display.
   std::string llvm;
   std::string nvrtc;
   std::string driver;
   std::vector<std::string> precisions;
-  int32_t devices = 0;  // that run trials at the same time; 0: not reported, taken as one
+  int32_t devices = 0;  // that run trials in parallel; 0: not reported, taken as one
 };
 
-// Of a worker's devices since it started: seconds, summed over the devices.
+// The use of a worker's devices since its start, in seconds, summed over the devices.
 struct DeviceUse {
-  double trial_s = 0;  // in which the worker held trials for the devices
-  double busy_s = 0;   // of that, in which the devices ran kernels for trials
+  double trial_s = 0;  // time with trials for the devices
+  double busy_s = 0;   // part of it in which the devices ran kernels of trials
 };
 
 struct FinishedTrial {
@@ -41,11 +41,11 @@ struct WorkerCall {
   std::string incarnation;  // new for each start of the process
   std::string build;        // build id of its compiler
   std::string target;       // full text
-  int32_t want = 0;         // leases that it can take now
+  int32_t want = 0;         // the number of leases that it can take now
   std::vector<Digest> holding;
-  std::vector<FinishedTrial> finished;  // not acknowledged yet
+  std::vector<FinishedTrial> finished;  // results without an acknowledgement
   bool draining = false;                // takes no more work
-  uint64_t sequence = 0;                // of the incarnation's calls; 0: not counted
+  uint64_t sequence = 0;                // number of the call in the incarnation; 0: not counted
   Capabilities capabilities;
   DeviceUse use;
 };
@@ -69,7 +69,7 @@ struct RefusedResult {
 // The answer to a WorkerCall.
 struct WorkerOrders {
   std::vector<Digest> acknowledged;    // results that the log holds
-  std::vector<RefusedResult> refused;  // results that the server never takes
+  std::vector<RefusedResult> refused;  // results that the server will never accept
   std::vector<LeasedTrial> leases;
   std::vector<Digest> cancelled;  // trials whose results are not needed
   int64_t next_poll_ms = 0;
@@ -78,20 +78,20 @@ struct WorkerOrders {
   bool stale = false;       // the server has seen a newer process of this name, or a later call
 };
 
-// Of the wire: the numbers are those of proto::WorkerState.
+// The numbers are those of proto::WorkerState.
 enum class WorkerState : uint8_t {
   kUntested = 0,  // gets its canary trial first
   kReady = 1,
   kQuarantined = 2,  // gets only canary trials
   kDraining = 3,     // takes no more trials
-  kOffline = 4,      // has not called for the time of a lease
+  kOffline = 4,      // has not called for longer than a lease lasts
 };
 
-// One worker of a list for people.
+// One worker in a list.
 struct WorkerLine {
   std::string worker;
   WorkerState state = WorkerState::kUntested;
-  std::string reason;  // why it is in quarantine or drains
+  std::string reason;  // of the quarantine or drain
   std::string target;
   std::string build;
   Capabilities capabilities;
@@ -100,7 +100,7 @@ struct WorkerLine {
   int64_t failures = 0;
   int64_t refused = 0;
   int64_t silent_ms = 0;
-  int64_t canary_age_ms = -1;  // -1: it passed none
+  int64_t canary_age_ms = -1;  // since the last passed canary; -1: none
 };
 
 }  // namespace mlc::server

@@ -1,5 +1,5 @@
-// The health of each worker: whether it must first pass a canary trial, whether it is in quarantine
-// and why, and whether it drains. A pure state machine: time comes in as
+// The health of each worker: whether it must first pass a canary, whether and why it is in
+// quarantine, and whether it drains. A pure state machine; the caller passes the time in
 // milliseconds of a steady clock. Not thread-safe.
 //
 //              canary passed
@@ -23,7 +23,7 @@ struct HealthTerms {
   bool canaries = false;                  // off: every worker is ready
   int64_t canary_every_ms = 15 * 60'000;  // of workers that are ready
   int max_canary_failures = 2;            // failed in a row
-  int max_failures_in_a_row = 16;         // infrastructure failures, no result between them
+  int max_failures_in_a_row = 16;         // failed trials without a result between them
   int max_bad_results = 2;                // refused, or contradicted by another worker
   int64_t first_backoff_ms = 30'000;      // from quarantine to the next canary; doubles
   int64_t longest_backoff_ms = 3'600'000;
@@ -35,14 +35,14 @@ class WorkerHealth {
 
   explicit WorkerHealth(HealthTerms terms) : terms_(terms) {}
 
-  // Every call of a worker. A new incarnation is untested, but a quarantine outlives a restart.
+  // Records a call of the worker. A new incarnation is untested; a quarantine outlives a restart.
   void RecordContact(const std::string& worker, const std::string& incarnation, int64_t now_ms);
-  // A canary trial is due, and none is under way.
+  // True if a canary is due and none is in progress.
   bool CanaryIsDue(const std::string& worker, int64_t now_ms) const;
   void CanarySent(const std::string& worker);
-  // `outcome`: OK, or the error. True if the worker enters quarantine.
+  // `outcome`: OK, or why the canary failed. True if the worker enters quarantine.
   bool CanaryEnded(const std::string& worker, const Status& outcome, int64_t now_ms);
-  // The result was lost: the canary is due again.
+  // The result of the canary was lost, so it is due again.
   void CanaryLost(const std::string& worker);
 
   // True if the worker enters quarantine. No effect on unknown workers.
@@ -50,12 +50,12 @@ class WorkerHealth {
   bool ReportBadResult(const std::string& worker, const std::string& why, int64_t now_ms);
   void RecordResult(const std::string& worker);
 
-  // By an administrator: no passed canary ends it.
+  // Quarantine by an administrator; a passed canary does not end it.
   void Quarantine(const std::string& worker, const std::string& why, int64_t now_ms);
   void Drain(const std::string& worker, const std::string& why);
   void Release(const std::string& worker);
-  // What a hand did: why it is in quarantine, why the start `incarnation` of it is to leave; empty
-  // for not.
+  // The hold of an administrator: the reason of the quarantine, or the reason to drain and the
+  // incarnation that is to leave. Empty strings: no hold.
   struct AdminHold {
     std::string quarantine;
     std::string drain;
@@ -72,13 +72,13 @@ class WorkerHealth {
   bool Draining(const std::string& worker) const;
   struct Summary {
     State state = State::kUntested;
-    std::string why;  // it is quarantined, or drains
+    std::string why;  // reason of the quarantine or drain
     bool draining = false;
     bool known = false;
-    int64_t canary_ms = -1;  // when one was passed
+    int64_t canary_ms = -1;  // time of the last passed canary
   };
   Summary SummaryOf(const std::string& worker) const;
-  // It is in quarantine or drains.
+  // True if the worker is in quarantine or drains.
   bool IsExcluded(const std::string& worker) const;
   int64_t size() const { return static_cast<int64_t>(workers_.size()); }
   // Forgets a worker, unless an administrator put it into quarantine.

@@ -1,5 +1,5 @@
 // What the server stores about its workers besides their leases: their data, and the trials that
-// test them or each other. Plain data, which TunerTables guards.
+// check workers and results. Plain data, which TunerTables guards.
 #pragma once
 
 #include <cstdint>
@@ -32,17 +32,17 @@ struct WorkerInfo {
   int64_t refused = 0;
 };
 
-// A trial that no job asked for and that the log never sees under its own id: a canary, which tests
-// one worker, or the second measurement of a result that is hard to believe.
+// A trial that no job asked for and that the log never stores under its own uid: a canary, which
+// tests one worker, or the second measurement of an implausible result.
 struct Check {
   std::string workload;
   std::string config;
   uint64_t seed = 0;
   std::string worker;  // the worker under test, or the source of the doubtful result
-  // Of a canary.
-  double expected_ns = 0;  // 0: it has to be right, however long it takes
+  // For a canary.
+  double expected_ns = 0;  // 0: only the values are checked
   double factor = 1;
-  // Of a second measurement: the record in doubt waits, neither committed nor acknowledged.
+  // For a second measurement: the doubtful record waits, neither committed nor acknowledged.
   bool confirms = false;
   db::Record claim;
   std::string doubt;
@@ -52,7 +52,7 @@ struct Check {
 struct Claim {
   std::string worker;  // empty: unknown
   double ns = 0;
-  std::string avoid;  // not to confirm it while other workers can: the worker of the leader
+  std::string avoid;  // the worker of the leader, which confirms it only if no other worker can
 };
 
 // The stream that a worker holds open.
@@ -67,22 +67,22 @@ struct WorkerRegistry {
   WorkerRegistry(HealthTerms terms, RosterTerms names, int64_t away_ms)
       : roster(names, away_ms), health(terms) {}
 
-  // Null for a worker that is not known any more.
+  // Null for an unknown worker.
   WorkerInfo* Find(const std::string& worker) {
     const auto found = workers.find(worker);
     return found == workers.end() ? nullptr : &found->second;
   }
 
-  WorkerRoster roster;  // whose names are remembered, here and in the leases
+  WorkerRoster roster;  // the workers that the registry and the leases remember
   WorkerHealth health;
   std::map<std::string, WorkerInfo> workers;  // by name
   std::map<Digest, Check> checks;             // by their own uid
   std::map<std::string, WorkerSession> sessions;
   std::map<std::string, std::set<std::string>>
       idle;                     // by target class: workers that asked for more work
-  bool classes_change = false;  // some may have no worker any more
-  std::set<Needs> unserved;     // of the work; the fleet starts none for it
-  uint64_t last_number = 0;     // of canaries and sessions
+  bool classes_change = false;  // some class may have no worker any more
+  std::set<Needs> unserved;     // needs for which the fleet starts no workers
+  uint64_t last_number = 0;     // last number of a canary or session
 };
 
 }  // namespace mlc::server

@@ -1,10 +1,10 @@
-// The workers that the server remembers. Worker names never repeat (pods, batch jobs),
-// so the server drops the state of a worker when the roster evicts its name. Names in contact are
-// bounded, in all and for each owner (whom a certificate or a token stands for); silent ones are
-// forgotten after a while, and beyond a number at once, those silent longest first. Those that are
-// kept from work (in quarantine, or draining) are remembered longer and apart from the others, so
-// that a flood of new names does not erase a quarantine. A pure state machine: time comes in as
-// milliseconds of a steady clock. Not thread-safe.
+// The workers that the server remembers. Worker names never repeat (pods, batch jobs), so the
+// server drops the state of a worker when the roster evicts its name. The number of workers in
+// contact is bounded, in total and per owner (the identity of a certificate or token). A silent
+// worker is forgotten after `forget_ms`, or earlier if there are too many silent workers: longest
+// silence first. Excluded workers (in quarantine or draining) are remembered longer and counted
+// separately, so that a flood of new names does not erase a quarantine. A pure state machine; the
+// caller passes the time in milliseconds of a steady clock. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@
 namespace mlc::server {
 
 struct RosterTerms {
-  int64_t max_live = 20'000;     // in contact at the same time
-  int64_t max_of_owner = 4'096;  // of them, of one owner
+  int64_t max_live = 20'000;     // most workers in contact
+  int64_t max_of_owner = 4'096;  // most workers of one owner in contact
   int64_t max_silent = 2'000;
-  int64_t max_silent_excluded = 2'000;                // silent ones that are kept from work
-  int64_t forget_ms = 24 * 3'600'000LL;               // of silence
-  int64_t forget_excluded_ms = 7 * 24 * 3'600'000LL;  // of those that are kept from work
+  int64_t max_silent_excluded = 2'000;                // silent excluded workers
+  int64_t forget_ms = 24 * 3'600'000LL;               // silence until a worker is forgotten
+  int64_t forget_excluded_ms = 7 * 24 * 3'600'000LL;  // the same for excluded workers
 };
 
 class WorkerRoster {
@@ -33,15 +33,15 @@ class WorkerRoster {
   // `away_ms`: a worker that has not called for longer is no longer in contact.
   WorkerRoster(RosterTerms terms, int64_t away_ms) : terms_(terms), away_ms_(away_ms) {}
 
-  // The worker calls, and is in contact from now on. RESOURCE_EXHAUSTED if it was not, and there
-  // are as many as may be: nothing has changed then.
+  // Records a call: the worker is in contact. RESOURCE_EXHAUSTED, without a change, if it was not
+  // in contact and the limit is reached.
   Status RecordContact(const std::string& worker, const std::string& owner, int64_t now_ms);
-  // Those that are forgotten now; the caller forgets what it knows of them. `is_excluded`: whether
-  // a worker is kept from work; asked once, when it falls silent.
+  // The workers to forget now; the caller drops their state. `is_excluded`: whether a worker is in
+  // quarantine or draining; called once, when the worker falls silent.
   std::vector<std::string> Forget(const std::function<bool(const std::string&)>& is_excluded,
                                   int64_t now_ms);
 
-  // In contact as of the last call, and remembered.
+  // The numbers of workers in contact, as of the last call, and of remembered ones.
   int64_t live() const { return static_cast<int64_t>(live_.size()); }
   int64_t size() const { return static_cast<int64_t>(workers_.size()); }
 

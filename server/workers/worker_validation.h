@@ -1,5 +1,5 @@
-// Validates and bounds the data that a worker sends about itself: the server stores, lists and
-// logs it. Pure.
+// Validates the data that a worker sends about itself, because the server stores, lists and logs
+// it. Pure; thread-safe.
 #pragma once
 
 #include <string>
@@ -9,11 +9,10 @@
 
 namespace mlc::server {
 
-// Empty if a worker may be called so; else what is wrong with the name.
+// What is wrong with the name of a worker; empty if nothing is.
 std::string NameProblem(const std::string& name);
 
-// INVALID_ARGUMENT if the call has no name or incarnation, or says more of its worker than a server
-// keeps.
+// INVALID_ARGUMENT if the call lacks a name or an incarnation, or if a field exceeds its limit.
 Status ValidateSynchronize(const WorkerCall& call);
 
 }  // namespace mlc::server
