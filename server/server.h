@@ -1,5 +1,5 @@
-// A whole server: log, tuner and gRPC endpoint, started and stopped together. mlc-server runs one,
-// and mlc-tune embeds the same one. Thread-safe.
+// A complete server: log, tuner and gRPC endpoint, started and stopped together. mlc-server runs
+// one, and mlc-tune embeds one. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,11 @@ namespace mlc::server {
 struct ServerOptions {
   std::string log;  // path of the tuning log
   EndpointOptions endpoint;
-  TunerOptions tuner;         // its clock is the clock of all parts
-  std::string quotas;         // file of quotas, which is followed; instead of those in `tuner`
-  SnapshotOptions snapshots;  // for builds that ask; none by default
-  // For browsers; none by default. TLS, tokens and the clock are those of the endpoint; behind a
-  // Unix socket it is read-only, because a port has no folder that protects it.
+  TunerOptions tuner;         // all parts use its clock
+  std::string quotas;         // quota file, watched for changes; replaces those in `tuner`
+  SnapshotOptions snapshots;  // for build machines; none by default
+  // The live page for browsers; none by default. It uses TLS, tokens and clock of the endpoint. If
+  // the endpoint is a Unix socket, the page is read-only, because no folder protects its port.
   page::PageOptions page;
 };
 
@@ -31,18 +31,19 @@ class Server {
   static Result<std::unique_ptr<Server>> Start(ServerOptions options);
   virtual ~Server() = default;
 
-  // What workers and clients connect to.
+  // The address for workers and clients.
   virtual std::string address() const = 0;
-  // Where browsers connect to; empty without a page.
+  // The address for browsers; empty without a page.
   virtual std::string page_url() const = 0;
-  // Reads certificates, tokens, revocations and quotas again.
+  // Rereads certificates, tokens, revocations and quotas.
   virtual void Reload() = 0;
-  // For the fleet, which starts and stops workers; until Stop.
+  // The demand for workers, for the fleet. Call it only before Stop.
   virtual Demand WorkDemand() const = 0;
-  // What of that demand they have no workers for: jobs that wait say so.
+  // Sets the part of the demand that the fleet has no workers for. Jobs that wait for it report
+  // that.
   virtual void SetUnservedNeeds(const std::vector<Needs>& needs) = 0;
-  // Health to NOT_SERVING, no new trials, waits for those under way at most `grace_ms`, answers the
-  // open calls, closes the log. Once.
+  // Sets the health service to NOT_SERVING, hands out no new trials, waits at most `grace_ms` for
+  // trials in progress, answers the open calls and closes the log. Call it once.
   virtual void Stop(int64_t grace_ms) = 0;
 };
 

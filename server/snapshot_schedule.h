@@ -1,6 +1,6 @@
-// Publishes snapshots of the log into a folder, again and again, on a thread of its own, so that
-// builds find a fresh one without asking the server. A failure is logged and tried again at the
-// next turn. Thread-safe.
+// Publishes snapshots of the log into a folder at a fixed interval, on a thread of its own, so that
+// builds get recent records without a server. A failure is logged, and the next turn tries again.
+// Thread-safe.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -22,24 +22,24 @@ struct SnapshotOptions {
   std::string folder;  // empty: no snapshots
   int64_t every_ms = 3'600'000;
   db::SnapshotPolicy policy = {.free_percent = 10, .makes_room = true};
-  // Hears how each turn went, on the schedule's thread; may be empty.
+  // Called with the result of each turn, on the schedule's thread; may be empty.
   std::function<void(const Status&)> heard = {};
   const Clock* clock = &SystemClock();
 };
 
 class SnapshotSchedule {
  public:
-  // The first one is published at once. REQUIRES: `log` is the path of a log that exists.
+  // Publishes the first snapshot immediately. REQUIRES: `log` is the path of an existing log.
   SnapshotSchedule(std::string log, SnapshotOptions options,
                    std::shared_ptr<spdlog::logger> logger);
-  // Waits for one that is being written.
+  // Waits for a snapshot in progress.
   ~SnapshotSchedule();
   SnapshotSchedule(const SnapshotSchedule&) = delete;
   SnapshotSchedule& operator=(const SnapshotSchedule&) = delete;
 
  private:
   void Run();
-  // Waits so long for the end; true if it has come.
+  // Waits at most this long for the stop; true if it was requested.
   bool StopsWithin(std::chrono::milliseconds time) MLC_EXCLUDES(mutex_);
   void Publish();
 

@@ -49,7 +49,7 @@ class FairShares {
   // The device time that a user has had of a class, for display.
   struct Share {
     std::string user;
-    double had_s = 0;  // device seconds over weight, beyond those of the user with the least
+    double had_s = 0;  // device seconds over weight; only differences between users count
     double weight = 1;
     int waiting = 0;  // jobs
   };

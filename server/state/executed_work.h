@@ -1,5 +1,6 @@
-// How much of a workload's arithmetic a kernel executes: Winograd's needs less than a direct
-// convolution, so its time may lie below the roofline of the workload. Pure; thread-safe.
+// The share of a workload's arithmetic that a kernel executes. Winograd's algorithm executes less
+// than a direct convolution, so its time may lie below the roofline of the workload. Pure;
+// thread-safe.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace mlc::server {
 
-// Executed over asked-for operations if the config saves some, below 1; else 1, also for a config
-// that is not of this version or comes from a user.
+// Executed operations divided by those of the workload: below 1 if the config saves some, else 1.
+// Also 1 for a config of another version and for a user-supplied kernel.
 double ExecutedShare(const graph::Workload& workload, const target::Target& target,
                      const std::string& config);
 

@@ -1,5 +1,5 @@
-// What a server says of its jobs and workers, as JSON for programs: mlc-tune prints it, and the
-// live page serves it. Fields are added, never renamed. Pure; thread-safe.
+// The jobs and workers of a server as JSON for programs: mlc-tune prints it, and the live page
+// serves it. Fields may be added, but are never renamed. Pure; thread-safe.
 #pragma once
 
 #include <string>
