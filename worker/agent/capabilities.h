@@ -1,4 +1,5 @@
-// What the worker tells the server that it can do, by target. docs: proto/worker.proto.
+// The capabilities of one target that the worker reports to the server. Documented in
+// proto/worker.proto. Pure; thread-safe.
 #pragma once
 
 #include "proto/worker.pb.h"

@@ -1,8 +1,7 @@
-// Results that the server has not acknowledged yet, kept in a file, so that a worker that is killed
-// sends them when it is back. The file is only appended to: a result, or that one is forgotten;
-// each entry with a digest. A torn or damaged tail is cut off when the file is opened, and the file
-// is rewritten when most of it is history. Entries are meant for the same build of the program. Not
-// thread-safe.
+// A file with the results that the server has not acknowledged, so that a worker that was killed
+// sends them after its restart. The file is append-only: an entry adds or forgets a result and has
+// a digest. Open cuts off a torn or damaged tail. If most of the file is obsolete, it is rewritten.
+// Only the same build of the program can read the entries. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,25 +19,24 @@ class Spool {
  public:
   static constexpr int64_t kMaxBytes = int64_t{64} << 20;
 
-  // Creates the file if it is missing. ABORTED if another process has it open, PERMISSION_DENIED or
-  // UNAVAILABLE if it cannot be written; DATA_LOSS if it is no spool.
+  // Opens the file or creates it. ABORTED if another process has it open, PERMISSION_DENIED or
+  // UNAVAILABLE if it cannot be written, DATA_LOSS if it is not a spool.
   static Result<std::unique_ptr<Spool>> Open(const std::string& path,
                                              int64_t most_bytes = kMaxBytes);
   ~Spool();
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  // What is in the file and not forgotten.
+  // The results that are not forgotten.
   std::vector<TrialResult> results() const;
-  // Bytes of the tail that was no whole entry when the file was opened.
+  // Bytes of the damaged tail that Open cut off.
   int64_t cut_bytes() const { return cut_bytes_; }
 
-  // Noted, and written by the next Sync. A result beyond the bound is not: it lives as long as the
-  // worker.
+  // Adds a result; the next Sync writes it. A result beyond the size limit is kept in memory only.
   void Add(const TrialResult& result);
   void Forget(const Digest& uid);
-  // Writes what was noted; results, not what is forgotten, also reach the disk. RESOURCE_EXHAUSTED
-  // or UNAVAILABLE if that fails: it is tried again with the next one.
+  // Writes the pending entries, and flushes results to the disk. RESOURCE_EXHAUSTED or UNAVAILABLE
+  // if that fails; the next Sync tries again.
   Status Sync();
 
  private:
@@ -53,7 +51,7 @@ class Spool {
   int64_t file_bytes_ = 0;
   int64_t live_bytes_ = 0;
   int64_t cut_bytes_ = 0;
-  bool has_results_ = false;  // among the unwritten
+  bool has_results_ = false;  // among the pending entries
   std::string unwritten_;
   std::map<Digest, std::string> live_;  // the entries of results
 };
