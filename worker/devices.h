@@ -1,5 +1,5 @@
-// What a worker is told, and the engine that comes of it: the one place that knows which kinds of
-// devices there are.
+// The options of a worker and its engine. This is the only place that knows which kinds of devices
+// exist. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,26 @@ struct WorkerOptions {
   std::string cuda_home;           // where CUDA's libraries are; empty: the usual places
   std::string cubin_cache;         // folder of compiled device code; empty: none
   std::string gpu_locks = "/tmp";  // folder of the locks that workers of one host share
-  int builders = 1;                // build children at a time
+  int builders = 1;                // build children in parallel
   bool sandbox = true;
-  // GPUs whose runners this machine cannot sandbox run without a sandbox, instead of not at all.
+  // If this machine cannot sandbox the runner of a GPU, run it without a sandbox instead of not at
+  // all.
   bool lenient = false;
-  bool allow_user_kernels = false;  // GPUs run user-supplied kernels, too
-  // Of CPU time, of a trial where tensors are small and each thread has a CPU;
-  // deadlines are longer where they are not (child_limits.h).
-  int64_t build_memory_bytes = int64_t{4} << 30;  // of a compiler, besides what the engine holds
+  bool allow_user_kernels = false;  // GPUs also run user-supplied kernels
+  // Limits of CPU time for a trial with small tensors whose threads have a CPU each; otherwise the
+  // deadlines are longer (child_limits.h).
+  int64_t build_memory_bytes = int64_t{4} << 30;  // of a compiler, without the engine's memory
   int64_t build_timeout_ms = 10'000;
   int64_t run_timeout_ms = 10'000;
   ReferenceOptions references;
 };
 
-// Warms the compilers up, so that build children need not; measures the peaks of targets that have
-// none: below a second, and a few for GPUs. The error says what the use of a device lacks.
-// REQUIRES: the process has one thread.
+// Creates the engine. Warms up the compilers for the build children, and measures the peaks of
+// targets without them, in less than a second, or a few seconds for GPUs. The error says what the
+// use of a device lacks. REQUIRES: the process has one thread.
 Result<std::unique_ptr<Engine>> CreateEngine(const WorkerOptions& options);
 
-// The same in a process of its own.
+// The same in a separate process.
 Result<std::unique_ptr<EngineProcess>> StartEngineProcess(const WorkerOptions& options);
 
 }  // namespace mlc::worker

@@ -1,5 +1,5 @@
-// What a worker says about one of its device slots: to the server as capabilities, to people as a
-// name; and its form between the worker's processes. A value.
+// The description of one device slot: capabilities for the server, a name for the user, and the
+// encoding between the worker's processes. A value.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ struct DeviceDescription {
   std::string target;  // text, with measured peaks
   std::string kind;    // "CPU" or "GPU"
   int devices = 1;     // of the target
-  // Any of the devices may get a trial: the least memory of them.
+  // The least memory of the devices, because any of them may get a trial.
   int64_t memory_bytes = 0;
-  std::string llvm;                     // version of the compiler; empty: another one is used
-  std::string nvrtc;                    // the same
+  std::string llvm;                     // version of LLVM; empty: not used
+  std::string nvrtc;                    // version of NVRTC; empty: not used
   std::string driver;                   // empty: none
-  std::vector<std::string> precisions;  // of matrix products; empty: its only one
+  std::vector<std::string> precisions;  // of matrix products; empty: there is only one
   bool user_kernels = false;            // runs user-supplied kernels
-  bool tells_use = false;               // the server is told how its time went
+  bool tells_use = false;               // reports its device time to the server
 };
 
-// Bytes of a DeviceDescription without words.
+// Encoded size of a DeviceDescription with empty strings.
 inline constexpr size_t kMinDeviceDescription =
     6 * ByteReader::kLeastText + sizeof(int) + sizeof(int64_t);
 

@@ -1,7 +1,6 @@
-// What the engine asks of something that trials are measured on: the CPU, or all GPUs of the
-// worker. One object may serve several classes of devices; each is a target, named by its index.
-// The engine schedules; a device says how a kernel is built for it and measures what was built. Not
-// thread-safe. REQUIRES: the calling process has one thread.
+// The interface of what measures trials: the CPU, or all GPUs of the worker. One object may serve
+// several device classes; each class is a target with an index. The engine schedules; the device
+// builds kernels and measures them. Not thread-safe. REQUIRES: the calling process has one thread.
 #pragma once
 
 #include <poll.h>
@@ -21,100 +20,100 @@
 
 namespace mlc::worker {
 
-// What one build child does. The engine starts the child, limits it, and takes the kernel from it.
+// The work of one build child. The engine starts the child, limits it and takes the kernel from it.
 class KernelBuild {
  public:
   virtual ~KernelBuild() = default;
 
-  // In the child: from texts to a kernel. Errors: see BuildKernel.
+  // Child side: builds the kernel. Errors of BuildKernel.
   virtual Result<BuiltKernel> Run(const std::string& workload, const std::string& config) = 0;
-  // Descriptors that the child keeps.
+  // The descriptors that the child keeps open.
   virtual std::vector<int> ChildDescriptors() const { return {}; }
-  // In the parent, after the fork.
+  // Parent side: called after the fork.
   virtual void OnStarted() {}
-  // In the parent: readable when the child asks for something; -1: it never does.
+  // Parent side: readable when the child has a request; -1: it never has one.
   virtual int fd() const { return -1; }
-  // In the parent: answers what the child has asked for. Does not block.
+  // Parent side: answers the requests of the child. Does not block.
   virtual void Serve() {}
 };
 
 struct MeasuringRules {
-  // Nothing else of this worker may run while it measures. It takes all tasks that are ready, and
-  // measures them in Collect, which blocks. Others take a task for each idle device and measure
-  // while the engine goes on.
+  // True if nothing else of this worker may run while the device measures. Such a device takes all
+  // ready tasks and measures them in Collect, which blocks. Other devices take one task per idle
+  // device and measure while the engine continues.
   bool alone = false;
-  // Kernels of one workload and seed are timed as an interleaved group of up to so many.
+  // The largest interleaved group: kernels of one workload and seed that are timed together.
   size_t most_together = 1;
 };
 
 // Kernels of one workload, measured on the same inputs: one, or an interleaved group.
 struct DeviceTask {
-  uint64_t ticket = 0;  // comes back with the result
+  uint64_t ticket = 0;  // returned with the result
   std::string workload_text;
   const graph::Workload* workload = nullptr;
   std::vector<const BuiltKernel*> kernels;
   const SharedMemory* set = nullptr;
   double early_stop_ns = 0;
-  // Nothing else waits: contenders may get more samples, until StopExtraSamples.
+  // No other task waits, so contenders may get extra samples, until StopExtraSamples.
   bool may_take_more_samples = false;
 };
 
 struct EndedTask {
   uint64_t ticket = 0;
-  // One for each kernel. Another number: a kernel of several failed, and nothing is said about the
-  // others; each is to be measured by itself.
+  // One per kernel. Any other number means that a kernel of the group failed and the others have no
+  // result; each kernel then has to be measured alone.
   std::vector<Measurement> measurements;
-  double took_s = 0;  // of the device's time
+  double took_s = 0;  // device time in seconds
 };
 
-// The trials that the engine holds for a device, at one moment.
+// The trials that the engine holds for a device at one moment.
 struct DeviceDemand {
-  int held = 0;       // those that are being measured included
-  int unbuilt = 0;    // waiting for a compiler or being compiled
+  int held = 0;       // all trials, including those being measured
+  int unbuilt = 0;    // trials that wait for a compiler or are being compiled
   int unchecked = 0;  // built, but without reference data
-  int building = 0;   // of the unbuilt: being compiled
-  int builders = 1;   // compilers that may run at a time
+  int building = 0;   // trials that are being compiled
+  int builders = 1;   // most compilers in parallel
 };
 
-// How the time went in which there were trials.
+// The use of the devices while there were trials.
 struct DeviceUse {
-  double trial_s = 0;  // over all devices: with trials
-  double busy_s = 0;   // of them, at work
-  std::string text;    // for people; empty: nothing to say
+  double trial_s = 0;  // seconds with trials, over all devices
+  double busy_s = 0;   // seconds of it at work
+  std::string text;    // report for the user; empty: none
 };
 
 class WorkerDevice {
  public:
   virtual ~WorkerDevice() = default;
 
-  // At least one, with measured peaks. Do not change.
+  // At least one target, with measured peaks. The targets never change.
   virtual const std::vector<target::Target>& targets() const = 0;
   virtual DeviceDescription Describe(size_t target) const = 0;
   virtual MeasuringRules rules() const = 0;
 
-  // RESOURCE_EXHAUSTED for lack of descriptors: to be tried again later.
+  // RESOURCE_EXHAUSTED if there are too few descriptors; try again later.
   virtual Result<std::unique_ptr<KernelBuild>> NewBuild(size_t target) = 0;
 
-  // Devices of the target that have a task.
+  // The number of devices of the target with a task.
   virtual int busy(size_t target) const = 0;
-  // False while others use all that are free: to be tried again, see AddTo. What the task points to
-  // must live until this returns, where a device measures alone until Collect returns. REQUIRES: a
-  // device of the target is idle, or the device measures alone. A task is never taken back: who
-  // does not want it any more drops its result.
+  // Gives the task to a device. False while others use all free devices; try again (see AddTo).
+  // What the task points to must live until this returns or, if the device measures alone, until
+  // Collect returns. A task cannot be withdrawn: the caller drops its result instead. REQUIRES: a
+  // device of the target is idle, or the device measures alone.
   virtual bool Submit(size_t target, const DeviceTask& task) = 0;
-  // Something waits for a device of the target.
+  // A task waits for a device of the target: stop extra samples.
   virtual void StopExtraSamples(size_t target) = 0;
-  // The tasks that have ended since the last call; where a device measures alone, all submitted
-  // ones, in their order.
+  // The tasks that ended since the last call. If the device measures alone: all submitted tasks, in
+  // order.
   virtual std::vector<EndedTask> Collect() = 0;
-  // For poll(): readable when a task may have ended. Returns the longest time to wait, `timeout_ms`
-  // or less.
+  // Adds descriptors for poll() that are readable when a task may have ended. Returns the longest
+  // time to wait, at most `timeout_ms`.
   virtual int AddTo(std::vector<pollfd>& waiting, int timeout_ms) const = 0;
 
-  // What holds from now until the next call. Without demand, others may use the device.
+  // Records the demand from now until the next call. Without demand, others may use the device.
   virtual void Note(const DeviceDemand& demand) = 0;
   virtual DeviceUse Use() const = 0;
-  // What people should know, once; empty: nothing new.
+  // A new warning for the user; empty if there is none.
   virtual std::string TakeWarning() = 0;
 };
 

@@ -1,7 +1,7 @@
-// Runs a batch of built kernels one after the other in runner children, with nothing else of this
-// worker running. A crash or a hang costs its own trial only: the next ones get a new child. First
-// trials and those that lead are measured twice (remeasurement.h). Not thread-safe. REQUIRES: the
-// calling process has one thread.
+// Measures a batch of built kernels one after the other in runner children, while nothing else of
+// this worker runs. A crash or hang ends only its own trial; the next trial gets a new child. First
+// and leading trials are measured twice (remeasurement.h). Not thread-safe. REQUIRES: the calling
+// process has one thread.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct BatchOptions {
 
 struct TimedMeasurement {
   Measurement measurement;
-  double took_s = 0;  // of the batch's time
+  double took_s = 0;  // its part of the batch's time, in seconds
 };
 
-// Parallel to `tasks`. `machine` is updated.
+// Returns one measurement per task, in their order, and updates `machine`.
 std::vector<TimedMeasurement> RunBatch(const std::vector<RunTask>& tasks,
                                        const BatchOptions& options, MachineState& machine);
 

@@ -1,5 +1,5 @@
-// The CPU as a device: trials are built with LLVM and measured in batches, by runner children, with
-// nothing else of this worker running. Not thread-safe. REQUIRES: the calling process has one
+// The CPU as a worker device: LLVM builds the trials, and runner children measure them in batches
+// while nothing else of this worker runs. Not thread-safe. REQUIRES: the calling process has one
 // thread.
 #pragma once
 
@@ -25,7 +25,7 @@ struct CpuDeviceOptions {
 
 class CpuDevice : public WorkerDevice {
  public:
-  // Measures the peaks of a target that has none: below a second. Errors: see MeasurePeaks.
+  // Measures the peaks if the target has none, in less than a second. Errors of MeasurePeaks.
   static Result<std::unique_ptr<CpuDevice>> Create(CpuDeviceOptions options);
 
   const std::vector<target::Target>& targets() const override { return targets_; }

@@ -1,7 +1,7 @@
-// Remeasurement of decisive trials. Trials that lead, or are the first of their task, decide what
-// others are compared with and which config wins, and the fastest of many single times is partly
-// noise. So they are timed a second time at the end of their batch, and the mean of both counts; so
-// are disturbed ones that may lead, and a quiet measurement counts more than a disturbed one. Pure;
+// Remeasurement of first and leading trials. Other trials are compared with them, and they decide
+// which config wins; but the fastest of many single times is partly noise. So they are timed a
+// second time at the end of their batch, and the mean of both times counts. Disturbed trials that
+// may lead are timed again too; a quiet measurement takes precedence over a disturbed one. Pure;
 // thread-safe.
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace mlc::worker {
 
-// Whether a trial with this threshold (RunTask::early_stop_ns; 0: none) is measured a second time.
+// True if a trial with this threshold (RunTask::early_stop_ns; 0: none) needs a second measurement.
 bool NeedsRemeasurement(const Measurement& first, double early_stop_ns);
 
-// Combines both measurements. A kernel that fails in either has failed; if the second one failed
-// because of the machine, the first one counts.
+// Combines both measurements. If the kernel fails in either, the result is that failure; if the
+// machine caused the failure of the second one, the first one counts.
 Measurement CombineMeasurements(const Measurement& first, const Measurement& second);
 
 }  // namespace mlc::worker

@@ -1,5 +1,5 @@
-// Runs built kernels on reference inputs, checks what they write, and times them. Lives in a child
-// process: a kernel may crash or hang it, and the parent sees that. Not thread-safe.
+// Runs built kernels on reference inputs, checks their results and times them. It runs in a child
+// process, because a kernel may crash or hang; the parent detects that. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -27,23 +27,22 @@ struct RunTask {
   const BuiltKernel* built = nullptr;
   const std::byte* reference = nullptr;  // laid out by ReferenceLayoutOf, filled by MakeReference
   double early_stop_ns = 0;
-  // Timed executions walk through copies of the prepared weights of about this size together.
+  // Timed executions rotate through copies of the prepared weights with about this total size.
   int64_t rotation_bytes = kMinRotationBytes;
-  // Timed executions find tensors in the caches of all threads (spread.h). Of no use where threads
-  // share CPUs.
+  // If true, timed executions find their tensors in the caches of all threads (spread.h). It has no
+  // effect where threads share CPUs.
   bool spread = true;
 };
 
-// How far the weights of a trial rotate on a CPU, so that they come from where they do in a
-// network: from memory, if the last cache is of the size of a network's weights or smaller. In a
-// larger one they may stay from one run of the network to the next; then they come from beyond the
-// second caches of all threads.
+// The rotation size of a CPU, so that timed executions read the weights from where a network would:
+// from memory if the last-level cache is not much larger than the weights of a network, else from
+// beyond the second-level caches of all threads.
 int64_t RotationBytesFor(const target::Target& target);
 
-// What a runner learnt about the machine; handed from one runner child to the next.
+// What a runner knows of the machine; each runner child passes it to the next one.
 struct MachineState {
   ReferenceSpeed fma;  // of multiply-adds in registers
-  ReferenceSpeed l1;   // of multiply-adds on rows in the first cache
+  ReferenceSpeed l1;   // of multiply-adds on rows in the first-level cache
   double clock_mhz = 0;
   int64_t clock_read_at_ns = 0;
   RetryBudget retry_budget;
@@ -51,20 +50,20 @@ struct MachineState {
 
 class Runner {
  public:
-  // Starts the threads and binds them to CPUs. `probe` is borrowed; without it no machine state is
-  // read.
+  // Starts the threads and pins them to CPUs. Borrows `probe`; if it is null, the machine state is
+  // not probed.
   Runner(int threads, const MachineProbe* probe, MachineState state);
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Address space that a runner of the trial may want besides its threads' stacks and heaps: its
-  // buffers, what the threads evict, and some to spare.
+  // The address space, in bytes, that a runner needs for the trial besides the stacks and heaps of
+  // its threads: buffers, eviction buffers and a reserve.
   static int64_t MemoryFor(const RunTask& task, int threads);
   Measurement Run(const RunTask& task);
   const MachineState& machine() const { return state_; }
-  // A kernel wrote where it must not, or gave wrong results: the memory of this process is not to
-  // be trusted any more.
+  // True if a kernel wrote out of bounds or gave wrong results: the memory of this process may be
+  // damaged.
   bool tainted() const { return tainted_; }
 
  private:
@@ -72,7 +71,7 @@ class Runner {
   Status Bind(const RunTask& task, Loaded& loaded);
   void AddToSpread(std::byte* tensor, int64_t bytes, Spread& spread) const;
   void Execute(Loaded& loaded);
-  // Wrong results as a measurement; nullopt if all is right.
+  // A measurement for wrong results; nullopt if the results are correct.
   std::optional<Measurement> Check(const RunTask& task, const Loaded& loaded, double& error);
   Timing Time(const RunTask& task, Loaded& loaded);
   // Speed of the machine now, relative to the reference speed.

@@ -1,4 +1,4 @@
-// How large the buffers of a trial are, and which there are. Pure.
+// The buffers of a trial and their sizes in bytes. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace mlc::worker {
 
 int64_t OutputBytes(const graph::Workload& workload, size_t i);
 int64_t OperandBytes(const graph::Workload& workload, size_t i);
-// Operands that other kernels of a network would have made. None where tensors are not spread:
-// one thread finds them in its own cache.
+// The operands that another kernel of the network would write. Empty if tensors are not spread: a
+// single thread finds them in its own cache.
 std::vector<size_t> MadeByOthers(const RunTask& task, int threads);
-// Copies of the prepared weights beside the original.
+// The number of copies of the prepared weights besides the original.
 int64_t CopiesOf(const RunTask& task);
-// In the order in which a runner takes them; shared and thread scratch come last.
+// The sizes in the order in which a runner takes the buffers; shared and thread scratch are last.
 std::vector<int64_t> SizesOf(const RunTask& task, int threads);
 
 }  // namespace mlc::worker

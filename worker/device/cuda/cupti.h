@@ -1,7 +1,7 @@
-// Kernel times from CUPTI's activity records, opened at run time. The times are the device's own,
-// mapped to CLOCK_MONOTONIC_RAW. One object per process, because CUPTI has one subscriber, and it
-// is opened before the process makes a CUDA context. Not thread-safe. Record layout: the kernel
-// record of CUPTI 12 and 13, which agree on the fields read here.
+// Kernel times from the activity records of CUPTI, which is loaded at run time. Times are those of
+// the device, mapped to CLOCK_MONOTONIC_RAW. A process may have one object, because CUPTI allows
+// one subscriber. Create it before the process makes a CUDA context. Not thread-safe. Source: the
+// layout of kernel records in CUPTI 12 and 13, which agree in the fields used here.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct KernelRecord {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
 
-  // CUPTI gives records whose times it lost; they say nothing.
+  // True for a record without times; CUPTI returns one if it lost them.
   bool lost() const { return start_ns == 0 || end_ns <= start_ns; }
   double ns() const { return static_cast<double>(end_ns - start_ns); }
 };
@@ -29,18 +29,19 @@ std::optional<KernelRecord> DecodeActivity(const void* record);
 
 class Cupti {
  public:
-  // NOT_FOUND says where it looked and what to install; PERMISSION_DENIED what to allow.
+  // NOT_FOUND, with the searched folders and what to install; PERMISSION_DENIED, with the
+  // permission to set.
   static Result<std::unique_ptr<Cupti>> Open(const std::string& cuda_home);
   ~Cupti();
   Cupti(const Cupti&) = delete;
   Cupti& operator=(const Cupti&) = delete;
 
-  // CUPTI's own number, 130000 or the like, and the file it came from.
+  // The version as CUPTI numbers it, such as 130000, and the path of the library.
   uint32_t version() const { return version_; }
   const std::string& path() const { return path_; }
 
-  // The records of all kernels that ended since the last call, in the order of their launches.
-  // REQUIRES: the stream is synchronized.
+  // The records of all kernels that ended since the last call, in launch order. REQUIRES: the
+  // stream is synchronized.
   Result<std::vector<KernelRecord>> Take();
 
  private:

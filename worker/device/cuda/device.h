@@ -1,6 +1,6 @@
-// One GPU as its runner holds it: the driver, the primary context, a stream, memory. Not
-// thread-safe. Errors carry the driver's words; after one that is not RESOURCE_EXHAUSTED the
-// context may be lost, and with it the process's use.
+// One GPU of a runner: the driver, the primary context, a stream and memory. Not thread-safe.
+// Errors include the driver's message. After an error other than RESOURCE_EXHAUSTED, the context
+// may be lost, and the process should not use the GPU again.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace mlc::worker {
 
-// Starts the driver in this process. For a child that enters a sandbox afterwards: the driver's
-// start may run programs of its own, which the sandbox forbids. The thread that the driver starts
-// runs the driver alone. A failure shows again, with its words, when a device is opened.
+// Initialises the driver in this process. A child calls it before it enters the sandbox, because
+// the initialisation may run programs, which the sandbox forbids. The thread that the driver starts
+// runs only driver code. A failure appears again, with its message, when a device is opened.
 void StartDriver();
 
 class Device {
  public:
-  // FAILED_PRECONDITION or UNAVAILABLE: no driver, no such device, no context.
+  // FAILED_PRECONDITION or UNAVAILABLE if there is no driver, no such device or no context.
   static Result<std::unique_ptr<Device>> Open(int ordinal);
   ~Device();
   Device(const Device&) = delete;
@@ -31,12 +31,12 @@ class Device {
   mlc_cu_stream stream() const { return stream_; }
   const mlc_cuda_device_facts& facts() const { return facts_; }
 
-  // OK, RESOURCE_EXHAUSTED when memory is out, else ABORTED: "launch of k_p0: CUDA_ERROR_...
+  // OK; RESOURCE_EXHAUSTED if memory is exhausted; else ABORTED: "launch of k_p0: CUDA_ERROR_...
   // (...)".
   Status Check(int result, std::string_view what) const;
-  // Waits for everything enqueued; says what a kernel did wrong.
+  // Waits for all enqueued work; returns the error of a failed kernel.
   Status Synchronize(std::string_view what);
-  // Through pinned memory, and waits.
+  // Copies through pinned memory and waits.
   Status Upload(mlc_cu_ptr to, const void* from, int64_t bytes);
   Status Download(void* to, mlc_cu_ptr from, int64_t bytes);
 
@@ -44,7 +44,8 @@ class Device {
   friend class DeviceMemory;
   Device() = default;
   Status OpenContext(int ordinal);
-  // Memory of that capacity, from the blocks given back if there is one: the driver takes long.
+  // Returns memory of this capacity, preferably a free block, because an allocation by the driver
+  // is slow.
   Result<mlc_cu_ptr> TakeBlock(int64_t capacity);
   void GiveBlock(mlc_cu_ptr address, int64_t capacity);
   void FreeBlocks();
@@ -54,11 +55,11 @@ class Device {
   mlc_cu_device device_ = -1;
   mlc_cu_stream stream_ = nullptr;
   void* staging_ = nullptr;
-  std::multimap<int64_t, mlc_cu_ptr> blocks_;  // free ones by capacity
+  std::multimap<int64_t, mlc_cu_ptr> blocks_;  // free blocks by capacity
   int64_t free_bytes_ = 0;
 };
 
-// Device memory, aligned to 256 bytes, that goes back to its device at the end. Moves.
+// Owns device memory, aligned to 256 bytes, and returns it to its device at the end. Movable.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -77,7 +78,7 @@ class DeviceMemory {
   int64_t capacity_ = 0;
 };
 
-// A loaded image, unloaded at the end.
+// Owns a loaded image and unloads it at the end.
 class DeviceCode {
  public:
   static Result<std::unique_ptr<DeviceCode>> Load(Device& device, const std::string& image);
@@ -85,7 +86,7 @@ class DeviceCode {
   DeviceCode(const DeviceCode&) = delete;
   DeviceCode& operator=(const DeviceCode&) = delete;
 
-  // Ready for `block_bytes` of dynamic on-chip memory.
+  // The function, configured for `block_bytes` of dynamic shared memory.
   Result<mlc_cu_function> Function(const std::string& name, int64_t block_bytes);
 
  private:

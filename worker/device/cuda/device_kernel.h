@@ -16,25 +16,25 @@ namespace mlc::worker {
 
 class DeviceKernel {
  public:
-  // Loads, runs the preparations on `pool` and uploads what they made, allocates. Reference data in
-  // `set` is laid out by ReferenceLayoutOf. INVALID_ARGUMENT if the device refuses the code,
-  // RESOURCE_EXHAUSTED if memory is out.
+  // Loads the code, runs the preparations on `pool`, uploads their results and allocates memory.
+  // `set` is laid out by ReferenceLayoutOf. INVALID_ARGUMENT if the device rejects the code,
+  // RESOURCE_EXHAUSTED if memory is exhausted.
   static Result<std::unique_ptr<DeviceKernel>> Bind(Device& device, const graph::Workload& workload,
                                                     const BuiltKernel& built, const DeviceSet& set,
                                                     mlc_pool* pool);
 
-  // Everything that a kernel writes but its counters becomes 0xff, NaN as any float.
+  // Fills all memory that the kernel writes, except counters, with 0xff (NaN as any float).
   Status Poison();
-  // Enqueues one execution with a copy of the weights below copies().
+  // Enqueues one execution with weight copy `copy`. REQUIRES: copy < copies().
   Status Execute(int copy);
   int copies() const { return static_cast<int>(parameters_.size()); }
   int launches() const { return static_cast<int>(functions_.size()); }
 
-  // All outputs with their guard zones, waiting for the stream first.
+  // Waits for the stream, then copies all outputs with their guard zones.
   Status ReadOutputs(std::vector<std::byte>& outputs);
-  // Output i in what ReadOutputs() gave.
+  // Output i in the result of ReadOutputs().
   const std::byte* Output(const std::vector<std::byte>& outputs, size_t i) const;
-  // Empty, or which output's end or beginning was overrun.
+  // Which output was overrun at its beginning or end; empty if none was.
   std::string GuardError(const std::vector<std::byte>& outputs) const;
 
  private:

@@ -1,5 +1,5 @@
-// The reference sets that a runner keeps on its device: operands uploaded once, expected outputs
-// ready for checking. What was not used for longest makes room. Not thread-safe.
+// The reference sets that a runner keeps on its device: operands are uploaded once, expected
+// outputs are prepared for checking. The least recently used set is evicted. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace mlc::worker {
 
 struct DeviceSet {
   uint64_t serial = 0;
-  SharedMemory memory;  // the host's side
+  SharedMemory memory;  // the set on the host
   DeviceMemory operands_memory;
   std::vector<mlc_cu_ptr> operands;      // parallel to Workload::operands()
   std::vector<ExpectedOutput> expected;  // parallel to Workload::outputs()
@@ -28,7 +28,7 @@ class DeviceSets {
   DeviceSets(Device& device, int64_t budget_bytes) : device_(device), budget_(budget_bytes) {}
 
   bool Holds(uint64_t serial) const;
-  // Takes over the set's memory. RESOURCE_EXHAUSTED if it does not fit.
+  // Takes ownership of the set's memory. RESOURCE_EXHAUSTED if it does not fit.
   Status Add(const graph::Workload& workload, uint64_t serial, SharedMemory memory);
   // REQUIRES: Holds(serial). Valid until the next Add.
   const DeviceSet& Use(uint64_t serial);

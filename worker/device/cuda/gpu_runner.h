@@ -1,6 +1,6 @@
-// Runs built kernels on one GPU: checks what they write against the reference, twice, and times
-// them with CUPTI. Lives in a child process that holds the context: a kernel may poison it or hang,
-// and the parent replaces the process. Not thread-safe.
+// Runs built kernels on one GPU: checks their results against the reference twice, and times them
+// with CUPTI. It runs in a child process that owns the context, because a kernel may corrupt it or
+// hang; the parent replaces the process. Not thread-safe.
 #pragma once
 
 #include <deque>
@@ -33,41 +33,42 @@ struct GpuRunnerOptions {
 struct GpuTask {
   const graph::Workload* workload = nullptr;
   std::span<const BuiltKernel> built;  // at least one
-  uint64_t set = 0;                    // held by sets()
+  uint64_t set = 0;                    // serial of a set in sets()
   double early_stop_ns = 0;
-  // True while there is time for more samples of contenders; null: there is none.
+  // True while there is time for more samples of contenders; null: never.
   std::function<bool()> more = nullptr;
 };
 
 class GpuRunner {
  public:
-  // Opens CUPTI, then the device. What is missing is an error that says what to do.
+  // Opens CUPTI, then the device. If something is missing, the error says what to do.
   static Result<std::unique_ptr<GpuRunner>> Create(const GpuRunnerOptions& options);
   ~GpuRunner();
 
   DeviceSets& sets() { return *sets_; }
-  // Several kernels are timed in turns. One measurement each; one alone if a kernel failed: its.
+  // Times several kernels in turns. Returns one measurement per kernel; if a kernel fails, only the
+  // measurement of that one.
   std::vector<Measurement> Run(const GpuTask& task);
-  // Bytes read plus written per second, by copies in device memory. About 20 ms.
+  // The copy bandwidth of device memory in GB/s, bytes read plus written. Takes about 20 ms.
   Result<double> CopyGbps();
-  // The context may be lost, or memory overwritten: this process must not run anything else.
+  // True if the context may be lost or memory damaged: this process must not run another kernel.
   bool tainted() const { return tainted_; }
-  // What the last Run() spent on more samples.
+  // The time that the last Run() spent on extra samples.
   double more_seconds() const { return static_cast<double>(more_ns_) * 1e-9; }
 
  private:
-  // A kernel of the task under way.
+  // A kernel of the current task.
   struct Contender {
     std::unique_ptr<DeviceKernel> kernel;
-    std::vector<std::byte>* outputs = nullptr;  // of its checked execution
+    std::vector<std::byte>* outputs = nullptr;  // outputs of its checked execution
     double error = 0;
   };
   GpuRunner() = default;
   std::optional<Measurement> Prepare(const GpuTask& task, const BuiltKernel& built,
                                      Contender& contender);
-  // Two executions on the same inputs; a wrong result as a measurement.
+  // Runs two executions on the same inputs; a measurement if a result is wrong.
   std::optional<Measurement> Check(const GpuTask& task, Contender& contender);
-  // A later execution must have given the same as the checked one.
+  // Checks that a later execution gives the same results as the checked one.
   std::optional<Measurement> CheckSame(Contender& contender, const char* otherwise);
   GpuStage StageOf(Contender& contender);
   Result<std::vector<Timing>> Time(const GpuTask& task, std::vector<Contender>& contenders);
@@ -75,16 +76,16 @@ class GpuRunner {
   Measurement Wrong(const std::string& detail, double error);
   Measurement Broken(const Status& status);
   Status WarmUp();
-  // Waits for the clock to rise after idle times; what it is then.
+  // Waits until the clock has risen after an idle time, and returns it.
   Result<double> SteadyClock();
   void ReadCard();
   std::string DeviceNotes() const;
 
   int threads_ = 1;
-  // In the order of their making: CUPTI comes before the context.
+  // In the order of construction: CUPTI before the context.
   std::unique_ptr<Cupti> cupti_;
   std::unique_ptr<Device> device_;
-  std::unique_ptr<Nvml> nvml_;  // null where there is none
+  std::unique_ptr<Nvml> nvml_;  // null without NVML
   std::unique_ptr<ServiceKernels> service_;
   std::unique_ptr<DeviceSets> sets_;
   mlc_pool* pool_ = nullptr;
@@ -93,7 +94,7 @@ class GpuRunner {
   double best_clock_mhz_ = 0;
   bool tainted_ = false;
   int64_t more_ns_ = 0;
-  // Of the checked executions and of another one; kept, because new memory takes long.
+  // Outputs of the checked executions and of a later one; kept, because allocation takes long.
   std::deque<std::vector<std::byte>> outputs_;
   std::vector<std::byte> others_;
 };

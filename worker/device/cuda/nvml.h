@@ -1,5 +1,5 @@
-// The state of a card as NVML tells it, opened at run time: clock, power, what slows it down, who
-// else computes on it. A missing library costs these facts, nothing else. Not thread-safe.
+// The state of a GPU as NVML reports it: clock, power, throttling, other processes. NVML is loaded
+// at run time; without it, only these facts are missing. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace mlc::worker {
 
 struct CardState {
-  double sm_clock_mhz = 0;  // at the moment
+  double sm_clock_mhz = 0;  // current
   double max_sm_clock_mhz = 0;
   double power_w = 0;
   double temperature_c = 0;
@@ -21,21 +21,21 @@ struct CardState {
   int64_t memory_used_bytes = 0;
 };
 
-// "thermal slowdown, power brake"; empty if nothing slows the card down but its own power limit,
-// idleness or settings.
+// The names of hardware slowdowns, such as "thermal slowdown, power brake"; empty if only the power
+// limit, idleness or settings reduce the clock.
 std::string HardSlowdown(uint64_t bits);
-// The same with the power limit and the settings.
+// The same, including the power limit and settings.
 std::string AnySlowdown(uint64_t bits);
 
 class Nvml {
  public:
-  // NOT_FOUND when there is no library or it does not know the card. `pci`: "0000:1b:00.0".
+  // NOT_FOUND if the library is missing or does not know the GPU. `pci`: "0000:1b:00.0".
   static Result<std::unique_ptr<Nvml>> Open(const std::string& pci);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // Zero where the card does not tell.
+  // The current state. A value that the GPU does not report is 0.
   CardState Read() const;
   // "580.95.05"
   std::string DriverVersion() const;

@@ -1,5 +1,5 @@
-// The runner's own device code, compiled once per worker: emptying the L2 cache by reading, and
-// measuring the clock. CUDA C++ without includes.
+// The device code of the runner itself, compiled once per worker: a kernel that evicts the L2 cache
+// by reading, and one that measures the clock. CUDA C++ without includes. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ class ServiceKernels {
   // `image`: the compiled ServiceSource().
   static Result<std::unique_ptr<ServiceKernels>> Create(Device& device, const std::string& image);
 
-  // Enqueues one kernel that reads twice the L2 cache's size: what was there before is gone, and
-  // nothing is left to be written back.
+  // Enqueues one kernel that reads twice the size of the L2 cache: it evicts all earlier lines and
+  // leaves none to write back.
   Status EvictL2();
-  // The clock of the multiprocessors now, in MHz: about 20 us. Waits.
+  // Measures the current clock of the multiprocessors, in MHz. Waits about 20 us.
   Result<double> ClockMhz();
 
  private:

@@ -1,6 +1,6 @@
-// The GPUs of a worker as a device: trials are built with NVRTC and go to the fleet's runners at
-// once, while the next ones are built. This process never initialises CUDA. Not thread-safe.
-// REQUIRES: the calling process has one thread.
+// The GPUs of a worker as a worker device. NVRTC builds the trials; each goes to a runner of the
+// fleet immediately, while the next ones are built. This process never initialises CUDA. Not
+// thread-safe. REQUIRES: the calling process has one thread.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ namespace mlc::worker {
 struct CudaDeviceOptions {
   target::Target host;  // where preparations of weights run
   std::vector<GpuDevice> gpus;
-  // The others: see WorkerOptions.
+  // For the other fields, see WorkerOptions.
   std::string cuda_home;
   std::string cubin_cache;
   std::string gpu_locks = "/tmp";
@@ -34,8 +34,8 @@ struct CudaDeviceOptions {
 
 class CudaDevice : public WorkerDevice {
  public:
-  // Warms the CUDA compiler up and starts the runners, which measure peaks: a few seconds. The
-  // error says what the use of a GPU lacks.
+  // Warms up the CUDA compiler and starts the runners, which measure peaks. Takes a few seconds.
+  // The error says what the use of a GPU lacks.
   static Result<std::unique_ptr<CudaDevice>> Create(CudaDeviceOptions options);
 
   const std::vector<target::Target>& targets() const override { return fleet_->targets(); }
@@ -67,7 +67,7 @@ class CudaDevice : public WorkerDevice {
   std::map<uint64_t, Clock::time_point> submitted_;  // by ticket
 };
 
-// A class of GPUs: the number of devices and the least memory of those of the target's class.
+// The number of devices of the target's class and the least memory among them.
 DeviceDescription DescribeGpus(const std::vector<GpuDevice>& gpus, const target::Target& target);
 
 }  // namespace mlc::worker

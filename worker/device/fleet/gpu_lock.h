@@ -1,8 +1,8 @@
-// Workers of one host that use one GPU time on it in turns: a lock on a file named by the device's
-// UUID, and one that those hold who wait for it. The holder releases it after its turn if another
-// worker waits. Nothing blocks. Any process that can read the files can hold the lock: a holder
-// that does not release it is waited for no longer than kTimeout, then timing goes on without
-// turns, which costs precision. Not thread-safe; locks end with the process.
+// A lock by which workers of one host take turns in timing on one GPU. It uses two lock files named
+// by the device's UUID: one for the holder and one for the waiting worker. After its turn, the
+// holder releases the lock if another worker waits. No function blocks. Any process that can read
+// the files can hold the lock. If a holder does not release it within kTimeout, the waiting worker
+// continues without turns, which costs precision. Not thread-safe; the locks end with the process.
 #pragma once
 
 #include <chrono>
@@ -16,25 +16,27 @@ namespace mlc::worker {
 class GpuLock {
  public:
   using Clock = std::chrono::steady_clock;
-  // Several workers have several turns, each of which may last as long as the trials of one task.
+  // There may be several workers, and a turn may last as long as the trials of one task.
   static constexpr std::chrono::minutes kTimeout{3};
 
-  // Makes the files in `folder` if need be; those of other users serve as well.
+  // Opens the files in `folder`, or creates them. Files of other users are usable.
   static Result<GpuLock> Open(const std::string& folder, const std::string& uuid);
   GpuLock(GpuLock&& other) noexcept;
   GpuLock& operator=(GpuLock&&) = delete;
   ~GpuLock();
 
-  // True if the lock is held now, or was waited for for too long. Else it counts as waited for,
-  // until a Take succeeds or Leave.
+  // True if this worker holds the lock or has waited too long. Otherwise the worker counts as
+  // waiting until a Take succeeds or Leave is called.
   bool Take(Clock::time_point now);
-  // No kernel runs: releases the lock if its turn is over and another worker waits.
+  // Call it when no kernel runs. Releases the lock if the worker's turn is over and another worker
+  // waits.
   void EndOfKernel(Clock::time_point now);
-  // No trial waits for the device: releases the lock and the place in the queue.
+  // Releases the lock and the place in the queue, because no trial waits for the device.
   void Leave();
   bool held() const { return held_; }
   bool waits() const { return waits_; }
-  // The holder that was waited for for too long, once for each; empty: none.
+  // A warning that names a holder that did not release the lock, once per holder; empty if there is
+  // none.
   std::string TakeWarning() { return std::exchange(warning_, {}); }
 
  private:
@@ -49,8 +51,8 @@ class GpuLock {
   std::string path_;
   bool held_ = false;
   bool waits_ = false;
-  bool queued_ = false;   // with the other file's lock
-  bool ignored_ = false;  // the lock: held_ says that this worker may go on, no more
+  bool queued_ = false;   // holds the lock of the queue file
+  bool ignored_ = false;  // timed out: held_ is true without the lock
   std::string warning_;
   Clock::time_point since_;
   Clock::time_point waits_since_;

@@ -1,6 +1,6 @@
-// What an engine and a GPU's runner child say to each other. The engine sends tasks over a socket,
-// each with the descriptor of its reference set; the child answers over its pipe: a hello, then one
-// report for each task. Values.
+// The messages between an engine and the runner child of a GPU. The engine sends tasks over a
+// socket, each with the descriptor of its reference set. The child answers over its pipe: a hello,
+// then one report per task. Values.
 #pragma once
 
 #include <deque>
@@ -14,13 +14,13 @@
 
 namespace mlc::worker {
 
-// Kernels of one workload: one that is measured alone, or several that are measured in turns.
+// One or more kernels of one workload; several are measured in turns.
 struct GpuTaskMessage {
   std::string workload;
   std::vector<std::string> built;  // Encode(BuiltKernel)
   uint64_t set = 0;
   double early_stop_ns = 0;
-  // Nothing else waits: contenders get more samples until the next message comes.
+  // No other task waits, so contenders get extra samples until the next message.
   bool may_take_more_samples = false;
 };
 // Stops extra samples; not a task.
@@ -29,7 +29,7 @@ inline constexpr std::string_view kStopExtraSamples;
 std::string Encode(const GpuTaskMessage& message);
 std::optional<GpuTaskMessage> DecodeGpuTask(std::string_view bytes);
 
-// A runner is ready, or why it is not.
+// The first message of a runner: it is ready, or the reason why it is not.
 struct GpuHello {
   Status status;
   double copy_gbps = 0;
@@ -38,19 +38,19 @@ std::string Encode(const GpuHello& hello);
 std::optional<GpuHello> DecodeGpuHello(std::string_view bytes);
 
 struct GpuReport {
-  // One for each kernel. One alone for several: a kernel failed, and the others say nothing.
+  // One per kernel. If a kernel of several failed, only its measurement.
   std::vector<Measurement> measurements;
-  bool tainted = false;  // the child is to be replaced
-  double more_s = 0;     // spent on more samples while no task waited
+  bool tainted = false;  // the engine has to replace the child
+  double more_s = 0;     // seconds of extra samples
 };
 std::string Encode(const GpuReport& report);
 std::optional<GpuReport> DecodeGpuReport(std::string_view bytes);
 
-// Sends a message over a local socket, with a descriptor (-1: none). False when the other side is
-// gone.
+// Sends a message over a local socket, with a descriptor (-1: none). False if the other side has
+// closed.
 bool SendWithDescriptor(int socket, std::string_view payload, int descriptor);
 
-// The other side. Not thread-safe.
+// Receives such messages. Not thread-safe.
 class DescriptorReader {
  public:
   explicit DescriptorReader(int socket) : socket_(socket) {}
@@ -61,7 +61,7 @@ class DescriptorReader {
   // Waits for the next message and its descriptor (-1: none), which the caller owns. False at the
   // end of the stream.
   bool Receive(std::string& payload, int& descriptor);
-  // A message, its beginning or the end of the stream has arrived.
+  // True if a message, part of a message or the end of the stream has arrived.
   bool Waiting() const;
 
  private:

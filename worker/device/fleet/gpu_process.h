@@ -1,6 +1,7 @@
-// A GPU's runner child as the engine holds it: started ahead, given one task at a time, watched,
-// replaced after a crash, a hang, a wrong result. Nothing blocks but Start of the process itself.
-// Not thread-safe. REQUIRES: the calling process has one thread and has not initialised CUDA.
+// The engine's handle of the runner child of a GPU: starts it ahead of the first task, gives it one
+// task at a time, watches it, and replaces it after a crash, a hang or a wrong result. Only the
+// start of the process blocks. Not thread-safe. REQUIRES: the calling process has one thread and
+// has not initialised CUDA.
 #pragma once
 
 #include <poll.h>
@@ -35,21 +36,22 @@ class GpuProcess {
   ~GpuProcess();
 
   const GpuDevice& device() const { return options_.device; }
-  // Starts the child, or a new one, if there is none.
+  // Starts a child if there is none.
   void Ensure();
-  // Waits until the child is ready. Its error says what the device's use lacks.
+  // Waits until the child is ready. The error says what the use of the device lacks.
   Status AwaitReady();
   double copy_gbps() const { return copy_gbps_; }
 
   bool busy() const { return task_.has_value(); }
-  // REQUIRES: !busy(). The descriptor, of the task's reference set, stays the caller's.
+  // Gives the child a task. The caller keeps the descriptor, which is of the task's reference set.
+  // REQUIRES: !busy().
   void Submit(GpuTaskMessage task, int descriptor);
-  // Another task waits: stops sampling beyond the protocol.
+  // Another task waits: the child stops taking extra samples.
   void StopExtraSamples();
-  // Time spent on more samples, since the last call.
+  // The time in seconds spent on extra samples since the last call.
   double TakeMoreSeconds() { return std::exchange(more_s_, 0); }
   void AddTo(std::vector<pollfd>& waiting) const;
-  // The results of the task, once it has ended in whatever way: see GpuReport.
+  // The measurements of the task once it has ended in any way; see GpuReport.
   std::optional<std::vector<Measurement>> Collect();
 
  private:
@@ -59,7 +61,7 @@ class GpuProcess {
   void Stop();
   void Send();
   void ForgetTask();
-  // After the child's end or a breach of its protocol.
+  // Ends the task after the end of the child or a protocol violation.
   std::optional<Measurement> HandleChildFailure();
   std::optional<std::vector<Measurement>> TakeMessages();
   bool IsOverdue() const;
@@ -74,9 +76,9 @@ class GpuProcess {
   int descriptor_ = -1;
   bool sent_ = false;
   double more_s_ = 0;
-  int64_t done_ = 0;  // tasks of this child
+  int64_t done_ = 0;  // finished tasks of this child
   Clock::time_point deadline_;
-  int64_t timeout_ms_ = 0;  // until it, for the task
+  int64_t timeout_ms_ = 0;  // time limit of the task
 };
 
 }  // namespace mlc::worker
