@@ -1,6 +1,6 @@
-// One config compiled: object bytes and everything needed to bind and run them, without the kernel
-// IR. What a build child hands over. For a CUDA device the kernel itself is device code, and the
-// object holds the preparations of weights alone, which run on the host. A value.
+// A compiled config: object code and all data to bind and run it, without the kernel IR. Build
+// children return it. For a CUDA device, the kernel is device code and the object contains only the
+// preparations of weights, which run on the host. A value.
 #pragma once
 
 #include <optional>
@@ -46,33 +46,34 @@ struct BuiltKernel {
   double build_ms = 0;
 };
 
-// What builds for CUDA devices need besides the target. `nvrtc` may be null: then they fail.
+// What a build for CUDA devices needs besides the target. If `nvrtc` is null, the build fails.
 struct CudaToolchain {
   build::Nvrtc* nvrtc = nullptr;
   target::Target host;              // where preparations run
-  bool allow_user_kernels = false;  // user-supplied kernels are built, too
+  bool allow_user_kernels = false;  // also builds user-supplied kernels
 };
 
 // Compiles a lowered kernel and its preparations into one object.
 Result<BuiltKernel> Compile(const schedule::LoweredKernel& lowered, const target::Target& target);
-// The same for a CUDA device. INVALID_ARGUMENT with the reason for a kernel that spills registers
-// or that the compiler warns about: it would only waste the device's time.
+// The same for a CUDA device. INVALID_ARGUMENT, with the reason, for a kernel that spills registers
+// or causes a compiler warning, because its measurement would waste the device's time.
 Result<BuiltKernel> CompileForDevice(const schedule::LoweredKernel& lowered,
                                      const target::Target& target, const CudaToolchain& tools);
-// The same for a user-supplied kernel. INVALID_ARGUMENT with the compiler's words.
+// The same for a user-supplied kernel. INVALID_ARGUMENT with the compiler's message.
 Result<BuiltKernel> CompileUserKernel(const graph::Workload& workload,
                                       const schedule::Config& config, const target::Target& target,
                                       const CudaToolchain& tools);
-// From texts: parse, lower, verify, compile. Runs in a build child. For a CPU; FAILED_PRECONDITION
-// for a user-supplied kernel, whatever else its text says.
+// Parses, lowers, verifies and compiles a config for a CPU. Runs in a build child.
+// FAILED_PRECONDITION for any user-supplied kernel.
 Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view config,
                                 const target::Target& target);
-// The same for a CUDA device. User-supplied kernels are refused where they are not allowed.
+// The same for a CUDA device. FAILED_PRECONDITION for a user-supplied kernel if `tools` does not
+// allow them.
 Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view config,
                                 const target::Target& target, const CudaToolchain& tools);
 
 std::string Encode(const BuiltKernel& built);
-// DATA_LOSS for bytes that are no BuiltKernel for this workload, for example with a binding to an
+// DATA_LOSS if the bytes are not a BuiltKernel for this workload, for example if a binding names an
 // operand that the workload does not have.
 Result<BuiltKernel> Decode(std::string_view bytes, const graph::Workload& workload);
 

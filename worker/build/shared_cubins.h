@@ -1,6 +1,7 @@
-// The way of build children, which open no files, to the cache of device code: a child asks for
-// what a source compiles to, and hands over what it had to compile itself. The engine answers; it
-// alone reads and writes files, and names them by the source that the child sent. Not thread-safe.
+// The access of build children to the cache of device code. A sandboxed child opens no files: it
+// asks the engine for the device code of a source, and sends what it had to compile itself. Only
+// the engine reads and writes files; it names them by the source that the child sent. Not
+// thread-safe.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@
 
 namespace mlc::worker {
 
-// One child's way, opened before the fork.
+// The channel of one child. Open it before the fork.
 class CubinExchange {
  public:
   static Result<std::unique_ptr<CubinExchange>> Open();
@@ -22,12 +23,13 @@ class CubinExchange {
   CubinExchange(const CubinExchange&) = delete;
   CubinExchange& operator=(const CubinExchange&) = delete;
 
-  // In the child. The descriptors that it keeps, and a compiler that asks before it compiles;
-  // `nvrtc` and this object outlive it.
+  // Child side: the descriptors to keep, and a compiler that asks the engine before it compiles.
+  // `nvrtc` and this object must outlive the compiler.
   std::vector<int> ChildDescriptors() const { return {child_, answer_}; }
   std::unique_ptr<build::Nvrtc> Compiler(build::Nvrtc& nvrtc) const;
 
-  // In the parent, after the fork. For poll(): readable when the child asks or hands over.
+  // Parent side, after the fork. The descriptor is readable when the child asks or sends device
+  // code.
   void CloseChildSide();
   int fd() const { return parent_; }
 
@@ -38,23 +40,23 @@ class CubinExchange {
 
   int parent_;
   int child_;
-  int answer_;  // memory that holds what was found
+  int answer_;  // shared memory for the found device code
   std::string received_;
-  std::optional<Digest> missing_;  // asked for and not found
+  std::optional<Digest> missing_;  // the last request that had no entry
   bool asked_ = false;
 };
 
-// The engine's side: the cache, and what came of it.
+// The engine's side: the cache and its statistics.
 class SharedCubins {
  public:
-  // Of a folder; empty: nothing is found and nothing kept. A folder that cannot be used is the
-  // same, with a warning.
+  // Uses the cache in `folder`. An empty path disables the cache; so does an unusable folder, with
+  // a warning.
   explicit SharedCubins(const std::string& folder);
 
   bool used() const { return cache_.has_value(); }
-  // Takes what the child sent; does not block. `nvrtc` is the compiler that it uses.
+  // Handles the messages of the child; does not block. `nvrtc` is the compiler that the child uses.
   void Serve(CubinExchange& exchange, const build::Nvrtc& nvrtc);
-  // What people should know, once; empty: nothing new.
+  // A new warning for the user; empty if there is none.
   std::string TakeWarning() { return std::exchange(warning_, {}); }
   // "120 of 2000 kernels from the cache"; empty before the first one.
   std::string ToText() const;

@@ -16,9 +16,9 @@ struct Trial {
   Digest uid;
   std::string workload;
   std::string config;
-  uint64_t seed = 0;         // of random inputs, where this trial is the one that needs new ones
-  double early_stop_ns = 0;  // may end as too_slow once surely slower; 0 = never
-  int target = 0;            // which of the worker's targets it is for
+  uint64_t seed = 0;         // of the random inputs, if this trial needs new ones
+  double early_stop_ns = 0;  // the trial may end as too_slow above it; 0: never
+  int target = 0;            // index of the worker's target
 };
 
 struct TrialResult {
@@ -27,9 +27,9 @@ struct TrialResult {
   std::optional<double> device_s = {};  // see DeviceTime; an earlier process's results have none
 };
 
-// Details longer than this are cut: a compiler may print without end.
+// Longer details are truncated, because the output of a compiler has no bound.
 inline constexpr size_t kMaxDetail = 16384;
-// Bytes of a Measurement without words.
+// Encoded size of a Measurement with empty strings.
 inline constexpr size_t kMinMeasurement =
     1 + 8 * sizeof(double) + sizeof(int32_t) + ByteReader::kLeastText;
 

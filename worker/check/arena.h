@@ -1,6 +1,5 @@
-// Memory of one trial: buffers poisoned with 0xff (NaN as any float) and surrounded by guard zones
-// that tell afterwards whether a kernel wrote past an end. Reused from trial to trial. Not
-// thread-safe.
+// The memory of a trial: guarded buffers that are poisoned with 0xff (NaN as any float), so that
+// writes past an end and unwritten elements are found. Trials reuse the memory. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +19,19 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  // Forgets all buffers; there is room for these sizes afterwards.
+  // Releases all buffers and makes room for buffers of these sizes.
   Status Reset(std::span<const int64_t> sizes);
-  // The next buffer, in the order of `sizes`: aligned to 64 bytes, poisoned. `what` is for
-  // GuardError.
+  // Returns the next buffer, in the order of `sizes`: aligned to 64 bytes and poisoned. `what`
+  // names it in GuardError.
   std::byte* Take(int64_t bytes, std::string what);
-  // Empty, or which buffer's end was overrun.
+  // Which buffer was overrun; empty if none was.
   std::string GuardError() const;
 
  private:
   struct Buffer {
     std::byte* begin;
     std::byte* end;        // of the buffer
-    std::byte* guard_end;  // of the zone behind it
+    std::byte* guard_end;  // of the guard zone behind it
     std::string what;
   };
   std::byte* memory_ = nullptr;

@@ -1,6 +1,7 @@
-// Random values for the operands of a workload, such that its result is defined and says something:
-// indices lie in range, arguments of roots and logarithms and divisors are positive, masks are 0 or
-// 1, other integers are small. Pure: the same seed gives the same values. Thread-safe.
+// Random values for the operands of a workload, chosen so that the result is defined and
+// meaningful: indices are in range; arguments of roots and logarithms and divisors are positive;
+// masks are 0 or 1; other integers are small. Pure: the same seed gives the same values.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,11 @@
 
 namespace mlc::worker {
 
-// What the uses of an operand demand of its values.
+// What the uses of an operand require of its values.
 struct InputDomain {
   bool positive = false;  // floats in [0.5, 1.5), integers from 1
   bool index = false;     // integers from 0
-  int64_t below = 0;      // integers are smaller; 0 = no demand
+  int64_t below = 0;      // upper bound of integers, exclusive; 0: none
 };
 // Parallel to workload.operands().
 std::vector<InputDomain> InputDomains(const graph::Workload& workload);

@@ -1,6 +1,6 @@
-// One set of inputs of a workload with the results that the reference gives for them, in memory
-// that processes share: made by a child, read by runner children, and safe from what they run,
-// because their mapping cannot be written.
+// A reference set: the inputs of a workload and the reference results, in shared memory. A child
+// process makes it; runner children map it read-only, so the kernels that they run cannot change
+// it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace mlc::worker {
 
-// Where the tensors lie: operands in their strides, then reference results, dense row-major.
+// Offsets of the tensors: operands in their strides, then reference results, dense row-major.
 struct ReferenceLayout {
   std::vector<int64_t> operands;
   std::vector<int64_t> results;
@@ -21,28 +21,28 @@ struct ReferenceLayout {
 };
 ReferenceLayout ReferenceLayoutOf(const graph::Workload& workload);
 
-// Draws the inputs and evaluates the workload on up to so many threads, 0 for all CPUs.
-// Elements between strides are NaN. REQUIRES: memory.size() == ReferenceLayoutOf(workload).bytes.
+// Draws the inputs and evaluates the workload on up to `threads` threads (0: all CPUs). Padding
+// between strides is NaN. REQUIRES: memory.size() == ReferenceLayoutOf(workload).bytes.
 Status MakeReference(const graph::Workload& workload, uint64_t seed, std::span<std::byte> memory,
                      int threads = 0);
 
-// A shared memory object of its own, unmapped and freed at the end. Its descriptor can be sent to
-// other processes.
+// Owns a shared memory object, which the destructor unmaps. Its descriptor can be sent to other
+// processes. Not thread-safe.
 class SharedMemory {
  public:
   static Result<SharedMemory> Create(int64_t bytes);
-  // Maps what another process made, for reading. Takes the descriptor over.
+  // Maps an object that another process created, read-only. Takes ownership of the descriptor.
   static Result<SharedMemory> Map(int descriptor);
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
   ~SharedMemory();
   std::span<std::byte> bytes() const { return bytes_; }
   int descriptor() const { return descriptor_; }
-  // Different for each object of this process that was created, and from 1.
+  // A number from 1, unique among the objects that this process created.
   uint64_t serial() const { return serial_; }
-  // Later children of this process do not have it, until it is protected.
+  // Removes it from later children of this process, until it is protected.
   void KeepFromChildren();
-  // From now on this process, its later children and all owners of the descriptor can only read.
+  // Makes it read-only for this process, its later children and all owners of the descriptor.
   void Protect();
 
  private:

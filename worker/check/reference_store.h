@@ -1,6 +1,6 @@
-// The reference inputs and results of the workloads under way, made by children and kept in shared
-// memory: two sets for each workload, one of which is renewed from time to time. What was not used
-// for longest makes room. Not thread-safe. REQUIRES: the calling process has one thread.
+// Keeps the reference sets of the workloads in progress in shared memory; children make them. Each
+// workload has two sets, one of which is renewed from time to time. The store evicts the least
+// recently used ones. Not thread-safe. REQUIRES: the calling process has one thread.
 #pragma once
 
 #include <poll.h>
@@ -20,50 +20,50 @@ namespace mlc::worker {
 struct ReferenceOptions {
   int64_t budget_bytes = int64_t{2} << 30;
   int64_t timeout_ms = 300'000;
-  // A set is renewed after this many trials, later for slow references: renewals take at most 2 ms
-  // of a trial's time.
+  // A set is renewed after this many trials, or later if the reference is slow: renewals add at
+  // most 2 ms per trial.
   int64_t renew_trials = 16;
-  int makers = 1;  // children at a time, to begin with
-  int cpus = 1;    // that they share
-  // Makers of large tensors wait for each other rather than want more memory than this together.
+  int makers = 1;  // initial number of children in parallel
+  int cpus = 1;    // CPUs that the children share
+  // Memory limit of all makers together; a maker of large tensors waits if it would exceed it.
   int64_t maker_bytes = int64_t{8} << 30;
   bool sandbox = true;
 };
 
-// One workload's sets. Stays where it is in memory while the store keeps it.
+// The sets of one workload. Its address is stable while the store keeps it.
 struct WorkloadData {
   graph::Workload workload;
   std::vector<SharedMemory> sets;
   std::optional<Child> maker;
-  std::optional<SharedMemory> made;  // what the maker fills
-  std::optional<uint64_t> waiting;   // the seed of a first set that waits for its maker
-  Status failure;                    // of the last maker
-  int64_t timeout_ms = 0;            // with the maker
+  std::optional<SharedMemory> made;  // the set that the maker fills
+  std::optional<uint64_t> waiting;   // seed of a first set that waits for a maker
+  Status failure;                    // failure of the last maker
+  int64_t timeout_ms = 0;            // of the maker
   double make_ms = 0;
   int64_t trials = 0;
   int64_t renewed_at = 0;
   int64_t last_use = 0;
-  int users = 0;  // trials under way: not forgotten
+  int users = 0;  // trials in progress; the store does not evict it
 };
 
 class ReferenceStore {
  public:
   explicit ReferenceStore(ReferenceOptions options) : options_(options) {}
 
-  // The workload's data; its first set is begun, or waits for a maker, if there is none. `seed`
-  // draws the inputs if new ones are needed. INVALID_ARGUMENT for text that is no workload.
+  // The data of the workload. If it has no set, the store starts a maker or queues one. `seed`
+  // draws new inputs if they are needed. INVALID_ARGUMENT if the text is not a workload.
   Result<WorkloadData*> Find(const std::string& text, uint64_t seed);
   // The set for the next trial. REQUIRES: there is one.
   const SharedMemory& NextSet(WorkloadData& data);
-  // Begins a second or a newer set, where it is time for one.
+  // Starts to make a second or newer set if it is due.
   void Renew(WorkloadData& data, uint64_t seed);
 
-  // For poll(): what the makers report on.
+  // Adds the descriptors of the makers, for poll().
   void AddTo(std::vector<pollfd>& waiting) const;
   int makers() const;
-  // How many makers may work at a time; those that wait begin.
+  // Sets the number of makers that may run in parallel, and starts waiting ones.
   void SetMakers(int most);
-  // Takes what finished makers made, and begins the next.
+  // Takes the sets of finished makers and starts the next makers.
   void Collect();
   void StopMakers();
   void ContinueMakers();

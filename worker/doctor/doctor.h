@@ -1,4 +1,4 @@
-// Says what this machine offers a worker, and what is in its way.
+// Diagnoses what this machine offers a worker and what prevents its use.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct Diagnosis {
   bool usable = true;  // false: the worker refuses to start
 };
 Diagnosis Diagnose(const target::Target& target);
-// Whether the server can be reached, and if not, why: address, TLS, clocks. Starts threads of gRPC;
-// seconds at worst.
+// Checks whether the server is reachable, and if not, why: address, TLS, clocks. Starts threads of
+// gRPC; takes seconds at worst.
 Diagnosis DiagnoseServer(const transport::ChannelOptions& server);
 
 }  // namespace mlc::worker

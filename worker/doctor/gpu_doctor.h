@@ -1,4 +1,4 @@
-// Says what this machine offers for trials on GPUs, and what to do about what is missing.
+// Diagnoses what this machine offers for trials on GPUs, and says how to fix what is missing.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace mlc::worker {
 
-// Driver, devices, CUDA compiler, CUPTI and its permission, clocks, memory, other users of each
-// card; the cache of device code in `cubins` (a folder; empty: none). `usable`: trials on at least
-// one GPU work. REQUIRES: the process has one thread.
+// Checks the driver, devices, CUDA compiler, CUPTI and its permission, clocks, memory, other users
+// of each GPU, and the cache of device code in `cubins` (a folder; empty: none). `usable`: trials
+// run on at least one GPU. REQUIRES: the process has one thread.
 Diagnosis DiagnoseGpus(const std::string& cuda_home, const std::string& cubins);
 
 }  // namespace mlc::worker

@@ -1,5 +1,5 @@
-// The build children of an engine: starts them, watches them and takes what they built. What a
-// child does is its device's matter. Not thread-safe. REQUIRES: the process has one thread.
+// The build children of an engine: starts them, watches them and takes their kernels. The device
+// defines what a child does. Not thread-safe. REQUIRES: the process has one thread.
 #pragma once
 
 #include <poll.h>
@@ -17,10 +17,10 @@
 namespace mlc::worker {
 
 struct BuilderOptions {
-  int builders = 1;  // children at a time
+  int builders = 1;  // children in parallel
   bool sandbox = true;
-  int64_t memory_bytes = 0;  // of a child
-  int64_t timeout_ms = 0;    // of CPU time; deadlines by the clock are longer (child_limits.h)
+  int64_t memory_bytes = 0;  // memory limit of a child
+  int64_t timeout_ms = 0;  // limit of CPU time; the wall-clock deadline is longer (child_limits.h)
 };
 
 class Builders {
@@ -28,15 +28,16 @@ class Builders {
   explicit Builders(const BuilderOptions& options);
 
   int most() const { return options_.builders; }
-  // Starts builds of jobs that are queued, in their order, as CPUs allow. References are made
-  // beside them.
+  // Starts builds of queued jobs, in order, as long as CPUs are free. `references`: the makers that
+  // share the CPUs.
   void Start(std::list<Job>& jobs, ReferenceStore& references);
-  // For poll().
+  // Adds the descriptors of the children, for poll().
   static void AddTo(const std::list<Job>& jobs, std::vector<pollfd>& waiting);
-  // Takes what the job's child sent. Once it has ended the job is built, or this is how it failed.
+  // Reads what the job's child sent. Once the child has ended, the job is built, or the returned
+  // measurement says how it failed.
   std::optional<Measurement> Collect(Job& job);
 
-  // Stops all children, until Continue.
+  // Stops all children until Continue is called.
   static void Stop(std::list<Job>& jobs);
   static void Continue(std::list<Job>& jobs);
 
@@ -46,7 +47,7 @@ class Builders {
 
   BuilderOptions options_;
   build::ChildWork work_;
-  std::chrono::milliseconds timeout_;  // by the clock
+  std::chrono::milliseconds timeout_;  // wall-clock deadline
 };
 
 }  // namespace mlc::worker

@@ -1,6 +1,7 @@
-// What trials cost in time of the devices of one target. A trial costs the time for which it had a
-// device, and its part of the time for which devices waited while there were trials for them: what
-// has passed since the last result goes to the next ones, in equal parts. Value; time comes in.
+// Attributes the time of one target's devices to trials. A trial costs the time for which it had a
+// device, plus its share of the time for which devices waited while there were trials for them: the
+// waiting time since the last result is divided equally among the next results. A value; the caller
+// passes the time.
 #pragma once
 
 #include <chrono>
@@ -15,17 +16,18 @@ class DeviceTime {
   explicit DeviceTime(int devices) : devices_(devices) {}
 
   int devices() const { return devices_; }
-  // What holds from now until the next call: trials that are there, and devices that have one.
+  // Records the state from now until the next call: the number of trials, and of devices with a
+  // trial.
   void Note(int trials, int busy, Clock::time_point now);
-  // Adds the time of a device that gave no result.
+  // Adds the time of a device that returned no result.
   void AddUnattributed(double seconds) { waited_s_ += seconds; }
-  // Takes the seconds that are attributed to no trial yet; the caller divides them among the next
+  // Takes the seconds that no trial was charged for; the caller divides them among the next
   // results.
   double TakeUnattributed() { return std::exchange(waited_s_, 0); }
 
  private:
   int devices_;
-  int waiting_ = 0;  // devices, since `since_`
+  int waiting_ = 0;  // devices that wait, since `since_`
   Clock::time_point since_;
   double waited_s_ = 0;
 };

@@ -1,8 +1,9 @@
-// The worker without a network: trials in, measurements out. It builds in parallel children. What
-// is built for a device that measures beside other work goes to it at once, while the next ones are
-// built. What is built for a device that must be alone is measured with nothing else running, in
-// turns with building, once the other devices are done. Single-threaded; its children are forked
-// from it. Not thread-safe. REQUIRES: the process has one thread.
+// The worker without its network part: trials in, measurements out. It builds trials in parallel
+// children. For a device that measures beside other work, a built trial goes to the device
+// immediately. For a device that must be alone, the engine alternates between building and
+// measuring, and measures only when nothing else runs and the other devices are idle.
+// Single-threaded; it forks its children itself. Not thread-safe. REQUIRES: the process has one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@
 namespace mlc::worker {
 
 struct EngineOptions {
-  int builders = 1;  // build children at a time
+  int builders = 1;  // build children in parallel
   bool sandbox = true;
   int64_t build_memory_bytes = int64_t{4} << 30;
   int64_t build_timeout_ms = 10'000;
@@ -35,38 +36,39 @@ class Engine {
   // REQUIRES: at least one device.
   Engine(const EngineOptions& options, std::vector<std::unique_ptr<WorkerDevice>> devices);
 
-  // What it measures on, in the order of the devices; Trial::target is an index into it.
+  // The targets, in the order of the devices; Trial::target is an index into them.
   const std::vector<target::Target>& targets() const { return targets_; }
   const target::Target& target() const { return targets_.front(); }
   // Parallel to targets().
   std::vector<DeviceDescription> Describe() const;
-  // A lock file held while a device measures alone.
+  // Sets the lock file to hold while a device measures alone.
   void set_gate(GateFile file);
 
   void Add(Trial trial);
-  // Forgets a trial; one that is being measured runs to its end, and its result is dropped.
+  // Cancels a trial. A trial in measurement runs to its end, and its result is dropped.
   void Cancel(const Digest& uid);
   size_t held() const { return jobs_.size(); }
 
-  // Starts what can start and waits for children or for `fd` to become readable (-1: none).
+  // Starts all work that can start, then waits for children or for `fd` to become readable (-1:
+  // none).
   void Work(int timeout_ms, int fd);
-  // Something is built for a device that measures alone, nothing is building for one, and no other
-  // device is at work.
+  // True if a trial is built for a device that measures alone, no such trial is being built, and
+  // all other devices are idle.
   bool ReadyToMeasure() const;
-  // Measures everything that is ready for devices that measure alone. Blocks.
+  // Measures all ready trials of devices that measure alone. Blocks.
   void Measure();
-  // How the devices' time went, of those that tell it.
+  // The use of the devices that report it.
   DeviceUse Use() const;
-  // What people should know of the machine's state, once; empty: nothing new.
+  // A new warning about the machine for the user; empty if there is none.
   std::string TakeWarning();
   // Results since the last call.
   std::vector<TrialResult> TakeResults();
 
  private:
-  // One target, with the device that serves it.
+  // A target and the device that serves it.
   struct Slot {
     WorkerDevice* device;
-    size_t target;  // among the device's
+    size_t target;  // index among the device's targets
     DeviceTime time;
   };
 

@@ -1,6 +1,6 @@
-// The engine in a process of its own, which the daemon forks before it starts any thread: the
-// daemon itself holds no compiler and runs no generated code. Messages over a socket pair; before
-// it measures, the engine asks, so that the daemon can hold still. Not thread-safe.
+// Runs the engine in a separate process, which the daemon forks before it starts threads. The
+// daemon itself therefore has no compiler and runs no generated code. Both exchange messages over a
+// socket pair. Before it measures, the engine asks the daemon to stay idle. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -14,39 +14,39 @@
 
 namespace mlc::worker {
 
-// Runs in the engine's process.
+// Creates the engine; runs in its process.
 using EngineMaker = std::function<Result<std::unique_ptr<Engine>>()>;
 
 class EngineProcess {
  public:
-  // REQUIRES: this process has one thread. Waits until the engine is made, for no longer than
-  // `timeout_ms`.
+  // Starts the process and waits at most `timeout_ms` until the engine is created. REQUIRES: this
+  // process has one thread.
   static Result<std::unique_ptr<EngineProcess>> Start(const EngineMaker& make, int64_t timeout_ms);
-  ~EngineProcess();  // ends it and its children
+  ~EngineProcess();  // ends the process and its children
   EngineProcess(const EngineProcess&) = delete;
   EngineProcess& operator=(const EngineProcess&) = delete;
 
-  // What the engine measures on; Trial::target is an index into it.
+  // The devices of the engine; Trial::target is an index into them.
   const std::vector<DeviceDescription>& devices() const { return devices_; }
 
   void Add(const Trial& trial);
   void Cancel(const Digest& uid);
   void SetGate(const GateFile& file);
-  // The answer to Events::wants_to_measure. Measuring lasts until Events::measured.
+  // Answers Events::wants_to_measure. The measurement lasts until Events::measured.
   void AllowMeasurement();
 
   struct Events {
     std::vector<TrialResult> results;
     bool wants_to_measure = false;
     bool measured = false;
-    std::vector<std::string> warnings;  // for people
+    std::vector<std::string> warnings;  // for the user
   };
-  // What happened since the last call. UNAVAILABLE when the engine has ended.
+  // The events since the last call. UNAVAILABLE if the engine has ended.
   Result<Events> Read();
-  // Sends what is queued as far as the socket takes it.
+  // Sends queued messages as far as the socket accepts them.
   void Flush();
 
-  // How the devices' time went so far, of those that tell it.
+  // The use of the devices that report it, so far.
   const DeviceUse& use() const { return use_; }
 
   // For poll(): readable on events, and writable when there is something to flush.

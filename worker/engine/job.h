@@ -1,4 +1,4 @@
-// A trial on its way through the engine. Stays where it is in memory.
+// A trial in the engine. Its address is stable. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -17,24 +17,24 @@ enum class Stage : uint8_t {
   kQueued,
   kBuilding,
   kBuilt,
-  kMeasuring,  // its device has it
-  kDone,       // it has a result or is cancelled, and is dropped at the next opportunity
+  kMeasuring,  // its device measures it
+  kDone,       // it has a result or was cancelled; the engine removes it next
 };
 
 struct Job {
   Trial trial;
   Stage stage = Stage::kQueued;
   WorkerDevice* device = nullptr;
-  size_t device_target = 0;      // among the device's
-  WorkloadData* data = nullptr;  // null for one that fails when it comes in
+  size_t device_target = 0;      // index among the device's targets
+  WorkloadData* data = nullptr;  // null if the trial failed on arrival
   std::unique_ptr<KernelBuild> build;
   std::optional<Child> builder;
   BuiltKernel built;
-  uint64_t ticket = 0;  // of the device's task that it is part of
-  size_t together = 1;  // kernels of that task
-  bool alone = false;   // a kernel that it was to be timed beside failed
+  uint64_t ticket = 0;  // of the device task that includes it
+  size_t together = 1;  // kernels of the device task
+  bool alone = false;   // measure it alone: another kernel of its group failed
 
-  // Built, with something to compare its results with.
+  // True if it is built and has a reference set.
   bool ready() const { return stage == Stage::kBuilt && !data->sets.empty(); }
 };
 

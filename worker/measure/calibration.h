@@ -1,4 +1,4 @@
-// What a machine can do at best, measured once when a worker starts.
+// The peak rates of a machine, measured once when a worker starts.
 #pragma once
 
 #include "base/sandbox/child_limits.h"
@@ -12,12 +12,12 @@ struct Peaks {
   double copy_gbps = 0;
 };
 
-// What measuring with so many threads is allowed to take.
+// The resource limits of a calibration with this many threads.
 build::ChildWork CalibrationWork(int threads);
 
-// In a child; `machine_probe` has work.threads threads. Errors begin with what is to be done:
-// UNAVAILABLE where the machine cannot run so many threads or gives them too little time, INTERNAL
-// for the rest. REQUIRES: this process has one thread.
+// Measures the peaks in a child; `probe` has work.threads threads. Errors begin with what to do:
+// UNAVAILABLE if the machine cannot run so many threads or gives them too little time, INTERNAL
+// otherwise. REQUIRES: this process has one thread.
 Result<Peaks> MeasurePeaks(const MachineProbe& probe, const build::ChildWork& work, bool sandbox);
 
 }  // namespace mlc::worker

@@ -20,17 +20,17 @@ class MachineProbe {
   // `kernels`: see probe_kernels.h.
   static Result<MachineProbe> Create(const std::string& kernels, const target::Target& target);
 
-  // The FMA probe, the best of some bursts, in GFLOP/s: 0.1 ms, and up to 2 ms until one reaches
-  // `enough`, as the pool's threads may have to wake up first. REQUIRES: the calling thread is
-  // pinned.
+  // The FMA probe in GFLOP/s: the best of several bursts. Takes 0.1 ms, or up to 2 ms until a burst
+  // reaches `enough`, because the threads of the pool may have to wake up first. REQUIRES: the
+  // calling thread is pinned.
   double FmaGflops(mlc_pool* pool, double enough) const;
-  // The L1 probe, the median of a few: it shows how much of the first-level caches other threads
-  // leave. Such threads may pause for some of them, so that the best is not representative. 0.1 ms.
-  // REQUIRES: the threads are awake.
+  // The L1 probe in GFLOP/s: the median of several runs. It shows how much of the first-level
+  // caches other code uses. That code may pause during single runs, so the best run is not
+  // representative. Takes 0.1 ms. REQUIRES: the threads are awake.
   double L1Gflops(mlc_pool* pool) const;
-  // The peak after warming up: 30 ms, and up to 1 s while all threads together are far slower
-  // than one thread alone, times the cores. Pins the calling thread to the first CPU:
-  // unpinned, it may share one with a thread of the pool.
+  // The peak after a warm-up, in GFLOP/s. Takes 30 ms, or up to 1 s while all threads together are
+  // far slower than one thread times the cores. Pins the calling thread to the first CPU; unpinned,
+  // it might share a CPU with a thread of the pool.
   double PeakGflops(mlc_pool* pool) const;
 
  private:
@@ -44,18 +44,18 @@ class MachineProbe {
   std::shared_ptr<build::LoadedObject> object_;
   Probe fma_;
   Probe l1_;
-  std::vector<float> operands_;  // of all threads, and room to start at a page
+  std::vector<float> operands_;  // of all threads, with padding to a page boundary
   target::Target target_;
   int cores_ = 1;
 };
 
-// Of the calling thread's CPU, by instructions that wait for one another. 0.1 ms.
+// The clock of the calling thread's CPU, from a chain of dependent instructions. Takes 0.1 ms.
 double ClockMhz();
 
-// The caller of a pool works along as thread 0: on the first CPU, as worker i is on the i-th.
+// The caller of a pool works as thread 0, on the first CPU; worker i is on the i-th CPU.
 void PinToFirst();
 
-// Bytes read plus written, out of cache, all threads.
+// Copy bandwidth of all threads beyond the caches: bytes read plus written.
 double CopyGbps(mlc_pool* pool);
 
 }  // namespace mlc::worker

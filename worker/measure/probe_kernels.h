@@ -17,14 +17,14 @@ namespace mlc::worker {
 
 struct ProbeKernel {
   const char* name;
-  double flops;        // of one thread
-  int64_t floats = 0;  // that one thread reads, in pages of its own
+  double flops;        // operations of one thread
+  int64_t floats = 0;  // values that one thread reads, in its own pages
 };
 
 ProbeKernel FmaProbeOf(const target::Target& target);
 ProbeKernel L1ProbeOf(const target::Target& target);
 
-// An object with both.
+// Object code of both kernels.
 Result<std::string> BuildProbeKernels(const target::Target& target);
 
 }  // namespace mlc::worker

@@ -1,7 +1,7 @@
-// Waits for a quiet machine. Two virtual CPUs may share one physical core for a while, and a kernel
-// then takes twice its time; inside the guest only the speed of multiply-adds shows it. The timer
-// probes that speed again and again, waits while the machine is disturbed, and repeats the samples
-// taken meanwhile, within a retry budget. Not thread-safe.
+// Waits for a quiet machine. If two virtual CPUs share a physical core for a while, a kernel takes
+// twice its time; inside the guest, only the speed of multiply-adds shows that. The gate probes
+// this speed repeatedly, waits during a disturbance, and lets the timer repeat the disturbed
+// samples, within a retry budget. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace mlc::worker {
 
-// What the gate needs from outside; tests replace it.
+// The environment of the gate; tests replace it.
 struct MachineWatch {
-  // Speed of the machine now, relative to the speed that timings are compared at: the best one seen
-  // or, on a shared machine, the usual one (reference_speed.h). In (0, 1]; 1: undisturbed.
+  // Current speed of the machine relative to the reference speed: the best speed seen or, on a
+  // shared machine, the usual speed (reference_speed.h). In (0, 1]; 1: undisturbed.
   std::function<double()> machine_speed;
-  std::function<void(int64_t)> wait;  // for so many nanoseconds
+  std::function<void(int64_t)> wait;  // waits this many nanoseconds
 };
 
-// Time that the timings of a runner, and of the runners before it, took; and what they lost by
-// waiting and repeating. They may lose three times what they take otherwise.
+// The time of the timings of a runner and the runners before it, and the time lost by waiting and
+// repeating. The lost time may be three times the timed one.
 struct RetryBudget {
   int64_t timed_ns = 0;
   int64_t lost_ns = 0;
@@ -32,9 +32,9 @@ class QuietMachineGate {
   QuietMachineGate(MachineWatch watch, RetryBudget& budget)
       : watch_(std::move(watch)), budget_(budget) {}
 
-  // Whether samples taken at this machine speed count as undisturbed.
+  // True if samples at this machine speed count as undisturbed.
   static bool IsQuiet(double speed);
-  // Whether the retry budget covers so many nanoseconds more.
+  // True if the retry budget covers this many more nanoseconds.
   bool CanAfford(int64_t ns) const;
   // Waits while the machine is disturbed and the budget allows it; returns the last machine speed.
   double WaitUntilQuiet();
@@ -50,7 +50,7 @@ class QuietMachineGate {
  private:
   MachineWatch watch_;
   RetryBudget& budget_;
-  int64_t lost_ns_ = 0;  // by this timing alone
+  int64_t lost_ns_ = 0;  // lost by this timing
 };
 
 }  // namespace mlc::worker

@@ -1,7 +1,7 @@
-// The speed that probes of a machine are compared with: the best one seen, as long as the machine
-// mostly reaches it. A machine with many CPUs whose neighbours use the same cores hardly ever does:
-// all of them are free at once for moments only, and times taken in such moments are not what a
-// model will meet. There the reference is the usual speed. A value; not thread-safe.
+// The speed that probes of a machine are compared with. It is the best speed seen, if the machine
+// reaches it most of the time. A machine with many CPUs that shares its cores with other guests
+// rarely does: all cores are free at once only for moments, and a model will not run at that speed.
+// There, the reference is the usual speed. A value; not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,21 @@ namespace mlc::worker {
 
 class ReferenceSpeed {
  public:
-  // `best`: known before; 0 if not.
+  // `best`: the best speed known before, in GFLOP/s; 0 if unknown.
   explicit ReferenceSpeed(double best = 0) : best_(best) {}
 
-  // Adds a probe to the usual speed; it has to be taken at a moment that was not chosen for its
-  // speed.
+  // Adds a probe to the usual speed. The moment of the probe must not be chosen for its speed.
   void Record(double gflops);
-  // How close `gflops` is, from below or above, to the best speed or, on a shared machine, to the
-  // usual one. In (0, 1]; 1 without a speed.
+  // The ratio of `gflops` to the best speed or, on a shared machine, to the usual speed (or its
+  // inverse if that is below 1). In (0, 1]; 1 without a reference.
   double Closeness(double gflops);
-  // Whether the usual speed is far below the best.
+  // True if the usual speed is far below the best one.
   bool IsShared() const { return shared_; }
   double best() const { return best_; }
 
   void PutInto(ByteWriter& out) const;
-  // False if no process of ours can have written it: `in` comes from one that ran generated code.
+  // False if the bytes are not those of a valid value: `in` comes from a process that ran generated
+  // code.
   bool GetFrom(ByteReader& in);
 
  private:
@@ -36,7 +36,7 @@ class ReferenceSpeed {
   double best_;
   double usual_ = 0;  // the median of the probes
   bool shared_ = false;
-  std::vector<double> probes_;  // the newest, as a ring
+  std::vector<double> probes_;  // ring of the newest probes
   size_t next_ = 0;
 };
 

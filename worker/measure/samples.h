@@ -1,5 +1,5 @@
-// The samples of a timing. They are taken in slices; the machine is probed between slices, and
-// slices that were disturbed, or are slower than others, are repeated. Not thread-safe.
+// Takes the samples of a timing in slices. The machine is probed between slices; slices that were
+// disturbed or are slower than others are repeated. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct Samples {
   double machine_speed = 1;    // the lowest of their slices
 };
 
-// Nanoseconds of one of `runs` executions.
+// Nanoseconds per execution over `runs` executions.
 double TimeRuns(const std::function<void()>& run, int64_t runs, const Stopwatch& watch);
 
-// Uninterrupted samples of quiet slices within 10 % of the fastest slice. If the machine is so busy
-// that there are too few, those of the slices with the highest machine speed; if nearly all were
-// interrupted, all samples. `estimate`: nanoseconds of one execution.
+// Returns the uninterrupted samples of quiet slices within 10 % of the fastest slice. If there are
+// too few of them, it returns those of the slices with the highest machine speed; if nearly all
+// samples were interrupted, all samples. `estimate`: nanoseconds of one execution.
 Samples TakeSamples(const std::function<void()>& run, double estimate, const TimingOptions& options,
                     const Stopwatch& watch, QuietMachineGate& gate);
 

@@ -1,7 +1,7 @@
-// Puts tensors of a trial where those of a network are: in the caches of other cores. A kernel that
-// runs again and again on the same tensors finds what its threads read last in their own caches.
-// In a network another kernel has just written it, and cut it otherwise: a layer norm of 128 x 768
-// took 5 us on 16 CPUs by itself, and 50 behind a product. Not thread-safe.
+// Puts the tensors of a trial where those of a network are: in the caches of other cores. A kernel
+// that runs repeatedly on the same tensors finds them in the caches of its own threads. In a
+// network, another kernel has just written them, with another distribution over the threads: on 16
+// CPUs, a layer norm of 128 x 768 takes 5 us alone and 50 us after a product. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,11 @@ namespace mlc::worker {
 
 class Spread {
  public:
-  // `begin` is borrowed; whole cache lines of it take part.
+  // Adds the whole cache lines of the tensor. Borrows `begin`.
   void Add(std::byte* begin, int64_t bytes);
   bool empty() const { return parts_.empty(); }
-  // Each thread writes its blocks, as they are, in turns with the other threads. No kernel may run.
+  // Each thread rewrites its blocks of the tensors unchanged; blocks alternate between the threads.
+  // REQUIRES: no kernel runs.
   void Over(mlc_pool* pool) const;
 
  private:
