@@ -1,4 +1,5 @@
-// The part of the text form that graphs and workloads share. For those two only.
+// The part of the text form that graphs and workloads share. Only for these two. Not thread-safe
+// for one lexer.
 #pragma once
 
 #include "base/text.h"
@@ -7,7 +8,8 @@
 namespace mlc::graph {
 
 inline constexpr int kMaxModelValues = 1 << 20;
-// A task is a small part of a model; its text comes from others, and each value takes memory.
+// A workload is a small part of a model. The limit bounds its memory, because its text may come
+// from other users.
 inline constexpr int kMaxWorkloadValues = 1 << 14;
 
 // "{ line* return ... }" up to the end of the text; the result verifies. Work and memory are

@@ -1,6 +1,6 @@
-// The end of the compiler front: a model cut into tasks, in execution order, with every tensor
-// placed. Final code generation turns each step into a kernel call; the tuner only needs the tasks.
-// Values; thread-compatible.
+// The result of the compiler front end: a model cut into tasks, in execution order, with memory
+// assigned to every tensor. Final code generation turns each step into a kernel call; the tuner
+// needs only the tasks. Values; thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace mlc::graph {
 
-// Where a kernel operand lives at run time.
+// The memory of a kernel operand at run time.
 struct Placement {
   enum class Kind : uint8_t { kModelInput, kModelOutput, kArena, kConstant };
   Kind kind = Kind::kArena;
-  int index = 0;            // which model input, model output or constant; 0 for the arena
+  int index = 0;            // of the model input, model output or constant; 0 for the arena
   int64_t byte_offset = 0;  // of the operand's first element
 };
 
 struct Task {
   Workload workload;
   int occurrences = 0;
-  // For people: the model's name of the node it is built around, where it first occurs; its summary
-  // if it has none.
+  // For display: the model's name of the anchor node at its first occurrence, or the summary of the
+  // workload.
   std::string label;
 };
 
@@ -46,10 +46,10 @@ struct Program {
   std::vector<TensorDataRef> constants;
   std::vector<Port> inputs;
   std::vector<Port> outputs;
-  // Values in it start at multiples of 64 bytes; views and parts of a concatenation where their
-  // first element lies. An output may stand in the place of an operand only in pointwise tasks.
+  // Values in the arena start at multiples of 64 bytes; views and parts of a concatenation start at
+  // their first element. Only in pointwise tasks may an output overwrite an operand.
   int64_t arena_bytes = 0;
-  // Bytes the arena would need without sharing, for the report.
+  // Bytes of the arena without sharing, for the report.
   int64_t unshared_bytes = 0;
 };
 

@@ -9,13 +9,13 @@
 
 namespace mlc::graph {
 
-// Element count and strides are within limits (ops.h); INVALID_ARGUMENT else.
+// INVALID_ARGUMENT if the element count or strides exceed the limits (ops.h).
 Status CheckType(const TensorType& type);
 
-// The dtype and dims that the node's result has (strides empty). `operands`: one per operand, null
-// where absent. Of sources, cast, reshape, expand, slice, resize, view and copy the node's own
-// `type` says what it is to be, and the rule checks it. REQUIRES: attributes of the right kinds
-// are present (CheckAttrs).
+// The dtype and dims of the node's result (without strides). `operands`: one per operand, null if
+// absent. For sources, cast, reshape, expand, slice, resize, view and copy, the node's own `type`
+// is the wanted result, and the rule checks it. REQUIRES: attributes of the right kinds are present
+// (CheckAttrs).
 Result<TensorType> InferType(const Value& node, std::span<const TensorType* const> operands);
 
 // Operand count and attributes of the node against the table in ops.h.

@@ -1,7 +1,7 @@
-// The reference: evaluates graphs slowly and plainly, one node at a time, accumulating in double.
-// It is the oracle for workloads, for constant folding and for whole models on reduced sizes.
-// Logical values in, logical values out: strides play no part; every tensor is dense row-major.
-// Thread-safe (no shared state).
+// The reference evaluator: evaluates graphs one node at a time, without optimisation, and
+// accumulates in double. Tests, workers and constant folding take its results as correct. It works
+// on logical values: strides have no effect, and every tensor is dense row-major. Thread-safe (no
+// shared state).
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace mlc::graph {
 
-// The value of one node from its operands' values (absent operands are null). `threads`: that large
-// products may use; 0: as many as there are CPUs. The result is the same with any number.
+// The value of one node, from the values of its operands (null for absent ones). `threads`: for
+// large products; 0: as many as there are CPUs. The result does not depend on it.
 Result<TensorDataRef> EvaluateNode(const Value& node, const std::vector<TensorDataRef>& operands,
                                    int threads = 0);
 

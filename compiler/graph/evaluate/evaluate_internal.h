@@ -1,4 +1,5 @@
-// The evaluator's parts, one per group of operators. For evaluate*.cc only.
+// The parts of the evaluator, one per group of operators. For evaluate*.cc only. Thread-safe (no
+// shared state).
 #pragma once
 
 #include <span>

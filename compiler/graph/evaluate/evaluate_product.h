@@ -1,7 +1,7 @@
 // Large products of doubles for the evaluator: panels of the right operand, made where they are
-// used, times all rows of the left one. Every element is summed in the order of k with a rounding
-// after each step, on every machine alike. Work beyond a tenth of a second goes to several threads.
-// Thread-safe.
+// used, times all rows of the left one. Each element is summed in the order of k and rounded after
+// each step, so every machine gives the same bits. Work above a tenth of a second is split over
+// several threads. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct Product {
   std::function<void(int64_t first, int64_t count, int64_t stride, double* panel)> fill;
 };
 
-// Runs products 0 .. count-1 of equal sizes on up to so many threads, 0 for all CPUs, or on
-// as many as can be started; `make` is called from several threads.
+// Runs products 0 .. count-1 of equal sizes on up to `threads` threads (0: all CPUs), or on as many
+// as can be started. Several threads call `make`.
 void RunProducts(int64_t count, int threads, const std::function<Product(int64_t)>& make);
 
 }  // namespace mlc::graph::evaluate_internal

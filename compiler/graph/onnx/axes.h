@@ -1,4 +1,5 @@
-// Axes as nodes name them. Errors go to the context and stick there. Not thread-safe.
+// Normalises the axes of ONNX nodes. Errors go to the context, which keeps the first one. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,10 @@ namespace mlc::graph::onnx {
 
 // `axis` counted from the front; fails if it lies outside [-rank, rank).
 int64_t Axis(OpContext& c, int64_t axis, int64_t rank);
-// Each normalised; fails on a repeated one.
+// Normalises each axis; fails if one is repeated.
 Dims Axes(OpContext& c, Dims axes, int64_t rank);
-// The axes from operand `i` or, before it existed, from attribute "axes"; nullopt if absent.
+// The axes from operand `i` or, in older operator versions, from attribute "axes"; nullopt if
+// absent.
 std::optional<Dims> AxesOperandOrAttr(OpContext& c, int i);
 
 }  // namespace mlc::graph::onnx

@@ -1,7 +1,8 @@
-// Builds the graph while importing: infers types, limits sizes and folds what is constant, so that
-// shape arithmetic never becomes a run-time node. Errors stick: after the first one every call
-// returns kNoValue and adds nothing, so decompositions read as formulas and the caller checks
-// status() once; a new builder of the same graph goes on without the error. Not thread-safe.
+// Builds the graph during the import: infers types, limits sizes and folds constants, so that shape
+// arithmetic never becomes a run-time node. Errors are sticky: after the first one, every call
+// returns kNoValue and adds nothing. Decompositions can therefore be written as formulas, and the
+// caller checks status() once. A new builder of the same graph starts without the error. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,12 @@ class Builder {
 
   bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }
-  // The first error wins. Returns kNoValue.
+  // Records the error unless there is one already. Returns kNoValue.
   ValueId Fail(Status status);
   // INVALID_ARGUMENT with `why`.
   ValueId Fail(std::string why);
 
-  // What is known of a value; kNoValue reads as a scalar f32.
+  // The type of a value; kNoValue reads as a scalar f32.
   const TensorType& TypeOf(ValueId id) const;
   const Dims& DimsOf(ValueId id) const { return TypeOf(id).dims; }
   int RankOf(ValueId id) const { return TypeOf(id).rank(); }
@@ -42,7 +43,7 @@ class Builder {
   // A constant's tensor; null after such a failure.
   TensorDataRef Data(ValueId id, std::string_view what);
 
-  // Any node: its type is inferred (Reshape, Expand, Slice, Cast and Resize bring theirs).
+  // Adds any node and infers its type (Reshape, Expand, Slice, Cast and Resize bring theirs).
   ValueId Add(Value value);
 
   ValueId Constant(TensorDataRef data, std::string name = {});
@@ -58,7 +59,8 @@ class Builder {
   ValueId Minus(ValueId a, ValueId b) { return Apply(ScalarOp::kSub, {a, b}); }
   ValueId Times(ValueId a, ValueId b) { return Apply(ScalarOp::kMul, {a, b}); }
   ValueId Over(ValueId a, ValueId b) { return Apply(ScalarOp::kDiv, {a, b}); }
-  // With a number for the right operand; named apart because value ids are numbers too.
+  // The same with a number as the right operand. The name differs because value ids are numbers
+  // too.
   ValueId PlusNumber(ValueId a, double b) { return Plus(a, ScalarLike(a, b)); }
   ValueId TimesNumber(ValueId a, double b) { return Times(a, ScalarLike(a, b)); }
   ValueId PlusNumber(ValueId a, ValueId b) = delete;

@@ -1,6 +1,6 @@
-// Read-only mappings of the model file and of the weight files beside it. External data is opened
-// beneath the model's own directory only (openat2 with RESOLVE_BENEATH): no absolute path, "..",
-// or link leads out of it, and only regular files are mapped. Values; thread-compatible.
+// Read-only mappings of the model file and of its external weight files. External data is opened
+// beneath the model's directory only (openat2 with RESOLVE_BENEATH): no absolute path, ".." or link
+// leads out of it, and only regular files are mapped. Values; thread-compatible.
 #pragma once
 
 #include <map>
@@ -13,17 +13,17 @@
 
 namespace mlc::graph::onnx {
 
-// A mapped regular file; unmapped when the last reference goes.
+// A mapped regular file. The last reference unmaps it.
 class MappedFile {
  public:
-  // Takes over `fd`. `what` names the file in messages.
+  // Takes ownership of `fd`. `what` names the file in messages.
   static Result<std::shared_ptr<const MappedFile>> Map(int fd, const std::string& what);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
   std::string_view bytes() const { return bytes_; }
-  // Takes the pages that were read out of the process's memory; reading them brings them back.
+  // Releases the pages that were read from memory; reading them again loads them.
   void DropPages() const;
 
  private:

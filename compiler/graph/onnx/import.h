@@ -22,19 +22,19 @@ struct ImportOptions {
   // Sizes of symbolic dimensions by name; an unnamed one is "INPUT:AXIS". A name that the model
   // does not have is an error.
   std::map<std::string, int64_t> dims;
-  // Inputs with known values: they become constants and are not inputs of the graph.
+  // Inputs with known values. They become constants instead of inputs of the graph.
   std::map<std::string, TensorDataRef> bound_inputs;
   // Nodes after functions are inlined, and graph values after operators are decomposed.
   int64_t max_nodes = 400'000;
   int64_t max_values = 2'000'000;
-  // Bytes of weights of a few bits, decoded to real numbers.
+  // Most bytes of decoded weights (see DecodedWeights).
   int64_t max_decoded_bytes = int64_t{1} << 36;
 };
 
-// Errors, each one line that names the tensor or node: INVALID_ARGUMENT for a broken or hostile
-// file and for wrong options, UNIMPLEMENTED for what the file may hold and we cannot lower (all
-// unsupported operators at once, before any work), NOT_FOUND for no file. The result verifies.
-// `files`, if given, gets the mappings that the tensor data point into.
+// Imports a model. Each error is one line that names the tensor or node: INVALID_ARGUMENT for a
+// broken or hostile file or wrong options; UNIMPLEMENTED for a valid model that we cannot lower
+// (lists all unsupported operators, before any work); NOT_FOUND if there is no file. The result
+// verifies. `files`, if given, receives the mappings that the tensor data point into.
 Result<Graph> ImportOnnx(const std::string& path, const ImportOptions& options,
                          std::vector<std::shared_ptr<const MappedFile>>* files = nullptr);
 
@@ -50,7 +50,7 @@ struct UnsupportedOperator {
 // Empty if every operator is known. Errors as ImportOnnx's for broken files.
 Result<std::vector<UnsupportedOperator>> ListUnsupportedOperators(const std::string& path);
 
-// A tensor from a file of its own (TensorProto): test data, inputs on the command line.
+// Reads a tensor from a TensorProto file: test data, or an input of the command line.
 Result<TensorDataRef> ReadTensorFile(const std::string& path);
 
 // Every operator of the default domain that the importer lowers, sorted.

@@ -41,8 +41,8 @@ class Importer {
         builder_(graph_),
         decoded_(options.max_decoded_bytes) {}
 
-  // With notes, goes on after what cannot be lowered, and returns a graph without it, which is for
-  // nothing else. REQUIRES: called once.
+  // Runs the import. With notes, it continues after nodes that it cannot lower, and the returned
+  // graph is incomplete: use it for nothing. REQUIRES: called once.
   Result<Graph> Run();
 
  private:
@@ -71,7 +71,7 @@ class Importer {
   Status Loop(const NodeMessage& node, Scope& scope);
   Status Scan(const NodeMessage& node, Scope& scope);
   Status CountIteration(const NodeMessage& node);
-  // Lowers the subgraph that the attribute holds, once; gives its outputs.
+  // Lowers the subgraph of the attribute once; returns its outputs.
   Result<std::vector<ValueId>> Subgraph(const NodeMessage& node, std::string_view name,
                                         std::span<const ValueId> inputs, const Scope& scope);
   Status DefineResults(const NodeMessage& node, std::span<const ValueId> values, Scope& scope);
@@ -85,7 +85,7 @@ class Importer {
                       Scope& scope);
   Status NoteFailure(const NodeMessage& node, const Status& failure, Scope& scope);
 
-  // A value that an obstacle hides. What needs it fails with kCancelled.
+  // A value that an obstacle makes unknown. Nodes that need it fail with kCancelled.
   static constexpr ValueId kUnknownValue = kNoValue - 1;
 
   const ModelMessage& model_;

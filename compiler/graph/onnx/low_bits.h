@@ -1,5 +1,5 @@
-// Element types of a tensor in a file that are narrower than any of the graph's: they widen to one
-// that holds all their numbers when the tensor is read. Immutable; thread-safe.
+// Element types of ONNX tensors that are narrower than those of the graph. Reading a tensor widens
+// them to a type that holds all their values. Immutable; thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -121,7 +121,7 @@ struct ModelMessage {
   std::vector<FunctionMessage> functions;
 };
 
-// A model's text made fit for a one-line message: printable ASCII, at most 80 characters.
+// Text of a model, escaped for a one-line message: printable ASCII, at most 80 characters.
 std::string Printable(std::string_view text);
 // The same in single quotes.
 std::string Quote(std::string_view text);

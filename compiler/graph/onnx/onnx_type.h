@@ -1,11 +1,11 @@
-// Numbers of element types in an ONNX file.
+// The numbers of element types in ONNX files. Source: TensorProto.DataType of the ONNX standard.
 #pragma once
 
 #include <cstdint>
 
 namespace mlc::graph::onnx {
 
-// TensorProto.DataType, the ones with a meaning here.
+// The values of TensorProto.DataType that the importer knows.
 enum OnnxType : int32_t {
   kUndefined = 0,
   kFloat = 1,

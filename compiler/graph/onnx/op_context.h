@@ -1,6 +1,7 @@
-// One node as a handler sees it: operands, attributes, results. Like the Builder's, errors stick:
-// a getter that fails returns a harmless value and records why; the importer checks once after the
-// handler. Handlers stop early only where wrong values would lead them astray. Not thread-safe.
+// One node for its handler: operands, attributes and results. As in Builder, errors are sticky: a
+// failing getter returns a harmless value and records the error; the importer checks once after the
+// handler. A handler returns early only where it cannot continue with wrong values. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -86,17 +87,17 @@ class OpContext {
 
 using Handler = void (*)(OpContext& c);
 
-// As many operands or results as a node likes.
+// No limit on operands or results.
 inline constexpr int kVariadic = std::numeric_limits<int>::max();
 
-// A row of an operator table: how one operator is lowered, and how many operands and results a node
-// of it has at most, over all its versions. All versions are known unless `limits` says otherwise.
+// A row of an operator table: the handler of an operator, and the largest number of operands and
+// results over all its versions. All versions are supported unless `limits` says otherwise.
 struct OpRow {
   std::string_view op_type;
   Handler handler;
   int max_inputs;
   int max_outputs;
-  std::string_view limits = {};  // what is refused, for the list of operators
+  std::string_view limits = {};  // what is not supported, for the list of operators
 };
 
 }  // namespace mlc::graph::onnx

@@ -1,4 +1,4 @@
-// The operators that the importer knows, for people. No state.
+// The documentation of the operators that the importer supports. Thread-safe (no state).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Repeated numbers of the wire format: a field carries one of them, or many packed together.
+// Repeated numbers of the protobuf wire format: a field has one number, or many packed numbers.
 // Thread-safe.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace mlc::graph::onnx {
 
-// Appends the numbers of the reader's field. Of a packed field it reads no more than make `ints`
-// longer than `limit` by one, so that a caller sees the excess without holding it.
+// Appends the numbers of the reader's field. It stops once `ints` has `limit` + 1 numbers, so that
+// the caller detects the excess without storing it.
 Status AppendInts(const WireReader& reader, std::vector<int64_t>& ints, size_t limit = SIZE_MAX);
 Status AppendFloats(const WireReader& reader, std::vector<float>& floats);
 

@@ -1,5 +1,5 @@
-// Wire format to messages. Unknown fields are skipped, newer versions are tolerated; counts, depth
-// and rank are limited, so that memory stays proportional to the file. Thread-safe.
+// Parses the wire format into messages. Skips unknown fields and accepts newer versions. Limits
+// counts, depth and rank, so that memory stays proportional to the file. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct ParseLimits {
   int64_t messages = 4'000'000;
   int depth = 32;  // of nested subgraphs
   size_t name_bytes = 4096;
-  // Read what the file says of values between nodes. Nothing but a survey believes it.
+  // Reads the value_info of values between nodes. Only a survey uses it, because it may be wrong.
   bool value_info = false;
 };
 
-// INVALID_ARGUMENT if the bytes are not such a message, RESOURCE_EXHAUSTED never: a file over a
-// limit is the file's fault. The messages borrow `bytes`.
+// INVALID_ARGUMENT if the bytes are not such a message or exceed a limit. The messages borrow
+// `bytes`.
 Result<ModelMessage> ParseModel(std::string_view bytes, const ParseLimits& limits);
 Result<TensorMessage> ParseTensor(std::string_view bytes);
 

@@ -1,5 +1,5 @@
-// What is checked of a whole model before any node is lowered: its operator sets, its functions
-// (unique, acyclic, of bounded expansion) and the operators that it needs. Thread-safe.
+// Checks of the whole model before the first node is lowered: its operator sets, its functions
+// (unique, acyclic, with bounded expansion) and the operators that it needs. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,11 @@ Result<int64_t> DefaultOpset(const std::vector<OpsetMessage>& opsets, std::strin
 struct Preflight {
   FunctionTable functions;
   std::vector<UnsupportedOperator> unsupported;
-  std::map<std::string, int64_t> operators;  // nodes of each, once in each function
+  std::map<std::string, int64_t> operators;  // number of nodes; a function counts once
 };
 
 // INVALID_ARGUMENT for functions that are defined twice, call themselves or expand to more than
-// `max_nodes` nodes.
-// Names up to `listed_nodes` nodes of each unsupported operator.
+// `max_nodes` nodes. Lists up to `listed_nodes` nodes of each unsupported operator.
 Result<Preflight> CheckModel(const ModelMessage& model, int64_t max_nodes, size_t listed_nodes = 3);
 
 // UNIMPLEMENTED naming every unsupported operator in one line; OK if there is none.

@@ -1,5 +1,5 @@
-// What reading one file may cost: its messages, nodes, nesting and names are counted against
-// ParseLimits, and every error says which limit was met. One file's; not thread-safe.
+// The budget of reading one file: counts messages, nodes, nesting and name lengths against
+// ParseLimits. Every error names the exceeded limit. One object per file; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ class ReadBudget {
 
   Status CountMessage();
   Status CountNode();
-  // `name` = text, unless it is too long.
+  // Sets `name` to the text; fails if it is too long.
   Status Name(std::string_view text, std::string_view& name) const;
   // The same for one of a list of names, each of which counts as a message.
   Status ListedName(std::string_view text, std::string_view& name);
   bool reads_value_info() const { return limits_.value_info; }
-  // Around a graph inside a node. After an error nothing needs to be left.
+  // Call them around a graph inside a node. After an error, LeaveSubgraph is not needed.
   Status EnterSubgraph();
   void LeaveSubgraph() { --depth_; }
 

@@ -1,7 +1,7 @@
-// Readers of the messages inside a model, one for each kind: the fields of `bytes` are added to an
-// empty message, which then borrows the bytes. INVALID_ARGUMENT if the bytes are malformed or over
-// a limit of the budget. Each counts its parts; whether the message itself counts depends on what
-// holds it, except nodes and attributes, which always do. Not thread-safe for one budget.
+// Readers of the messages inside a model, one for each kind. A reader adds the fields of `bytes` to
+// an empty message, which then borrows the bytes. INVALID_ARGUMENT if the bytes are malformed or
+// exceed the budget. Each reader counts the parts of its message; nodes and attributes count
+// themselves, other messages are counted by their container. Not thread-safe for one budget.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// For people: what is supported where something is not. Pure; thread-safe.
+// Advice for users: the supported alternative to an unsupported form. Pure; thread-safe.
 #pragma once
 
 #include <span>
@@ -9,8 +9,7 @@
 
 namespace mlc::graph::onnx {
 
-// What replaces an operator that is not supported. `instead` names supported operators in back
-// quotes.
+// The replacement of an unsupported operator. `instead` names supported operators in back quotes.
 struct Replacement {
   std::string_view domain;
   std::string_view op_type;
@@ -18,12 +17,12 @@ struct Replacement {
 };
 std::span<const Replacement> Replacements();
 
-// The nearest supported form of an operator that is not supported: its replacement, an operator of
-// the same name in another domain, or what goes for all operators.
+// The nearest supported alternative of an unsupported operator: its replacement, an operator with
+// the same name in another domain, or general advice.
 std::string InsteadOf(std::string_view domain, std::string_view op_type);
 // The limits of an operator's row, and the element types.
 std::string SupportedForm(const OpRow& row);
-// For an operand that has to be constant.
+// The advice for an operand that has to be constant.
 std::string InsteadOfInputs();
 // The element types of inputs and constants.
 std::string SupportedTypes();

@@ -1,4 +1,4 @@
-// What an importer notes while it surveys a model. Not thread-safe.
+// The notes of an importer during a survey. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -24,23 +24,23 @@ class SurveyNotes {
   // Both outlive the notes.
   SurveyNotes(const ModelMessage& model, const ImportOptions& options);
 
-  // One thing, named `name`, that stands in the way. Things with the same words are counted
+  // Adds an obstacle at the node, input or constant `name`. Obstacles with equal texts are counted
   // together.
   void Add(Obstacle obstacle, std::string_view name);
   void CountUnchecked() { ++unchecked_; }
 
-  // A dimension of an input whose size is not given, and is taken as 1.
+  // Adds an input dimension whose size is not given, and is assumed to be 1.
   void AddSize(std::string_view input, const std::string& dim);
   int64_t sizes() const { return sizes_; }
 
-  // Values that are not what the model says: of an assumed size or type, or made of such.
+  // Marks a value whose size or type is assumed, or that depends on such a value.
   void Assume(ValueId value) { assumed_.insert(value); }
   bool IsAnyAssumed(std::span<const ValueId> values) const;
-  // The type that the file declares for a value, if that can be used.
+  // The type that the file declares for a value, if it is usable.
   std::optional<TensorType> DeclaredType(std::string_view name) const;
 
   int64_t unchecked() const { return unchecked_; }
-  // By kind, then in the order in which they came.
+  // The obstacles, by kind, then in the order of their addition.
   std::vector<Obstacle> Take();
 
  private:

@@ -1,5 +1,5 @@
-// The operator tables, one per file of this folder: the importer looks an operator up in them in
-// turn. Immutable; thread-safe.
+// The operator tables, one per file of this folder. The importer searches them in order. Immutable;
+// thread-safe.
 #pragma once
 
 #include <span>
@@ -63,7 +63,7 @@ inline constexpr std::string_view kClassicDomain = "ai.onnx.ml";
 bool IsDefaultDomain(std::string_view domain);
 // The operator's row; null if it is not supported.
 const OpRow* FindOperator(std::string_view domain, std::string_view op_type);
-// How the operator is lowered; null if it is not supported.
+// The handler of the operator; null if it is not supported.
 Handler FindHandler(std::string_view domain, std::string_view op_type);
 // The operators of a domain, by name; empty for an unknown domain.
 std::vector<OpRow> OperatorsOf(std::string_view domain);

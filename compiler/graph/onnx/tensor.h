@@ -22,8 +22,8 @@ Result<DType> DTypeOf(int32_t onnx_type);
 Result<int64_t> CheckedElements(const std::vector<int64_t>& dims, DType dtype,
                                 const std::string& what);
 
-// Elements that are narrower than any type of the graph widen. `owner` keeps the bytes that
-// `message` borrows; `files` opens external data (null: refused).
+// Reads a tensor and widens elements that are narrower than any type of the graph. `owner` keeps
+// the bytes that `message` borrows alive; `files` opens external data (null: an error).
 Result<TensorDataRef> ReadTensor(const TensorMessage& message,
                                  const std::shared_ptr<const void>& owner, ExternalFiles* files);
 

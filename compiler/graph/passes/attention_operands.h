@@ -1,5 +1,5 @@
-// Builds the operands of attention from what the walk to it met: queries, keys, values and mask of
-// logical shape [batch, heads, length, depth]. Not thread-safe, as Graph.
+// Builds the operands of attention from a match: queries, keys, values and mask of logical shape
+// [batch, heads, length, depth]. Not thread-safe, as Graph.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct AttentionOperands {
   ValueId k = kNoValue;
   ValueId v = kNoValue;
   ValueId mask = kNoValue;    // kNoValue: none
-  ValueId hidden = kNoValue;  // [..., queries, 1]: true for rows to become zero; kNoValue: none
+  ValueId hidden = kNoValue;  // [..., queries, 1]: true for rows that become zero; kNoValue: none
   double scale = 1;
 };
 
@@ -22,8 +22,7 @@ struct AttentionOperands {
 std::optional<AttentionOperands> BuildOperands(Graph& graph, const AttentionMatch& match,
                                                std::string& reason);
 
-// The same operation in operators that need not be of full size: `x`, of shape [..., m, n], is
-// [..., n, m].
+// Swaps the last two dimensions: `x` of shape [..., m, n] becomes [..., n, m].
 ValueId SwapLastTwo(Graph& graph, ValueId x);
 
 }  // namespace mlc::graph

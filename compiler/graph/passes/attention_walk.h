@@ -1,7 +1,6 @@
-// Finds attention: the way from a product with the values down to the product of queries and keys,
-// with everything that stands between. Before: softmax is one node. What the walk meets is noted
-// and nothing is rewritten; attention_terms.h builds operands from the notes. Not thread-safe, as
-// Rewriter.
+// Finds attention: walks from a product with the values down to the product of queries and keys,
+// and records everything in between. Before: softmax is one node. It rewrites nothing;
+// attention_operands.h builds the operands from the match. Not thread-safe, as Rewriter.
 //
 //   values <- weights: cast, reshape, transpose, 0 for NaN
 //          <- softmax
@@ -23,20 +22,20 @@ struct ScoreStep {
   std::vector<int64_t> perm;  // of a transpose; else empty
 };
 
-// What is done to scores between the product and softmax, apart from the scale.
+// An operation on the scores between the product and softmax, other than the scale.
 struct ScoreTerm {
   enum class Kind : uint8_t { kAdd, kSelect, kAtLeast };
   Kind kind = Kind::kAdd;
   ValueId value = kNoValue;   // kAdd: the other term; kSelect: the condition
   bool negated = false;       // kAdd: it is subtracted; kSelect: the condition hides
   double number = 0;          // kSelect: instead of hidden scores; kAtLeast: the bound
-  double scale = 1;           // of what stands above
+  double scale = 1;           // scale of everything above
   size_t above = 0;           // steps above
-  std::vector<int64_t> dims;  // of the scores there
+  std::vector<int64_t> dims;  // of the scores at this place
 };
 
 struct RowFactor {
-  ValueId value = kNoValue;  // its last dimension is one
+  ValueId value = kNoValue;  // its last dimension has size 1
   bool divides = false;
   size_t above = 0;
   std::vector<int64_t> dims;
@@ -49,7 +48,7 @@ struct AttentionMatch {
   ValueId v = kNoValue;      // [..., keys, width], or transposed
   double scale = 1;
   std::vector<int64_t> product_dims;  // of q k^T
-  std::vector<int64_t> weight_dims;   // of what multiplies the values
+  std::vector<int64_t> weight_dims;   // of the left operand of the product with the values
   std::vector<ScoreStep> steps;       // from the values down
   std::vector<ScoreTerm> terms;       // from the values down
   std::vector<RowFactor> factors;
@@ -60,11 +59,12 @@ struct AttentionMatch {
 struct AttentionSearch {
   bool found = false;
   AttentionMatch match;  // if found
-  // Why not, in words that follow "because"; empty if this is nothing like attention.
+  // Why not, as a clause after "because"; empty if the graph does not resemble attention.
   std::string reason;
 };
 
-// Looks at a product of values, whose operands are in `graph`, what `rewriter` writes.
+// Examines a product with the values; its operands are in `graph`, the graph that `rewriter`
+// writes.
 AttentionSearch FindAttention(const Rewriter& rewriter, const Graph& graph, const Value& product);
 
 }  // namespace mlc::graph

@@ -2,8 +2,8 @@
 // recognised. After: [..., M, K] x [K, N] is [M', K] x [K, N] between reshapes, and reshapes have
 // sunk below the pointwise operators and layer norms that follow, as far as the lower rank allows,
 // so that a product and its epilogue share one index space; layer norms of the last dimension have
-// rank 2 everywhere, so that equal ones are one workload. Reshapes always move down and ranks
-// always fall: it ends.
+// rank 2 everywhere, so that equal ones are one workload. The pass terminates, because reshapes
+// only move down and ranks only fall.
 #pragma once
 
 #include "compiler/graph/graph.h"

@@ -1,5 +1,4 @@
-// What a pass is: a function on a graph that verifies before and after. Thread-safe: passes keep no
-// state.
+// A pass: a function on a graph that verifies before and after. Thread-safe: passes have no state.
 #pragma once
 
 #include <string>
@@ -13,10 +12,11 @@ namespace mlc::graph {
 
 struct Pass {
   std::string_view name;
-  std::string_view contract;  // one line for people: what holds afterwards
+  std::string_view contract;  // the postcondition in one line, for display
   // True if it changed the graph. An error leaves the graph in an unspecified but valid state.
   Result<bool> (*run)(Graph&);
-  // For people: what the pass left as it is although it looks like its work, and why, a line each.
+  // Messages for the user, one line each: what resembles the pattern of the pass but was left
+  // unchanged, and why.
   std::vector<std::string> (*left_alone)(const Graph&) = nullptr;
 };
 

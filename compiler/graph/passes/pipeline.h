@@ -1,4 +1,4 @@
-// The one ordered list of passes, and how it is run. Thread-safe.
+// The ordered list of passes, and the function that runs it. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace mlc::graph {
 
-// In order; a pass may stand in the list more than once.
+// The passes in order; a pass may occur more than once.
 std::span<const Pass> Passes();
 
 struct PassOptions {

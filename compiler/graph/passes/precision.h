@@ -27,8 +27,8 @@ double ToleranceOf(Precision precision);
 // by digest only.
 Result<bool> ConvertPrecision(Graph& graph, Precision precision);
 
-// Every float becomes f64 between the graph's edges: what the reference evaluates, so that only
-// its outputs are rounded.
+// Converts every float between the graph's edges to f64. The reference evaluates this graph, so
+// that only the outputs are rounded.
 Result<bool> WidenToDouble(Graph& graph);
 
 }  // namespace mlc::graph

@@ -16,8 +16,8 @@ namespace mlc::graph {
 
 Result<bool> RecognizeAttention(Graph& graph);
 
-// For people: what of the graph looks like attention that RecognizeAttention leaves alone, and why,
-// a line each, in order. The texts may hold names from the model.
+// Messages for the user, one line each, in order: the parts of the graph that resemble attention
+// but that RecognizeAttention leaves alone, and why. The texts may contain names of the model.
 std::vector<std::string> UnfusedAttention(const Graph& graph);
 
 }  // namespace mlc::graph

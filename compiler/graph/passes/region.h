@@ -1,6 +1,5 @@
-// Boxes of elements, and how operators carry them from a result to its operands: what must be known
-// of each operand to know a part of the result. Only logical operators; strides play no part.
-// Thread-safe (no state).
+// Boxes of elements, and the boxes of its operands that a node needs to compute a part of its
+// result. Only for logical operators; strides have no effect. Thread-safe (no state).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@ Region Hull(const Region& a, const Region& b);
 // parts of its operands.
 Region ComputableRegion(const Graph& graph, const Value& node, const Region& region);
 
-// What operand `index` must offer for that part. REQUIRES: `region` is computable.
+// The region of operand `index` that this part needs. REQUIRES: `region` is computable.
 Region OperandRegion(const Graph& graph, const Value& node, size_t index, const Region& region);
 
 }  // namespace mlc::graph

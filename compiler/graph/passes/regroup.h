@@ -1,5 +1,5 @@
-// Other dimensions for what broadcasts to a tensor whose dimensions are split, joined or reordered.
-// Dimensions of size one stay so where they can, so that less is computed and stored. Not
+// Adapts values that broadcast to a tensor when the dimensions of that tensor are split, joined or
+// reordered. Dimensions of size one stay if possible, so that less is computed and stored. Not
 // thread-safe, as Graph.
 #pragma once
 
@@ -9,8 +9,9 @@
 
 namespace mlc::graph {
 
-// `x` has `kept` last dimensions of its own; those before broadcast to `from`. The result's
-// broadcast to `to`, of as many elements. REQUIRES: no dimension of `from` and `to` is zero.
+// `x` has `kept` last dimensions of its own; those before broadcast to `from`. The dimensions of
+// the result broadcast to `to`, which has the same number of elements as `from`. REQUIRES: no
+// dimension of `from` and `to` is zero.
 ValueId Regroup(Graph& graph, ValueId x, const std::vector<int64_t>& from,
                 const std::vector<int64_t>& to, size_t kept);
 

@@ -1,6 +1,6 @@
-// How passes rewrite: the graph is built anew from its sources to its outputs, and each node may be
-// replaced on the way by something built from operands that are final already. Rules therefore look
-// upwards only, and one walk reaches what they would reach by repetition. Not thread-safe.
+// The rewriter of passes. It builds the graph anew from its sources to its outputs, and may replace
+// each node by values built from operands that are already final. Rules therefore look only at
+// operands, and one walk has the effect of repeated walks. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,14 @@ namespace mlc::graph {
 
 class Rewriter {
  public:
-  // Gives the replacement of `node`, whose operands are ids of `out` already.
+  // Returns the replacement of `node`, whose operands are already ids of `out`.
   using Visit = std::function<ValueId(Rewriter&, const Value& node)>;
 
   // Rewrites `graph`; true if anything differs afterwards. Dead values are dropped.
   static bool Run(Graph& graph, const Visit& visit);
 
   Graph& out() { return out_; }
-  // Readers that a value of `out` had in the graph as it was; 1 for values made on the way.
+  // The number of readers that a value of `out` had in the original graph; 1 for new values.
   int Uses(ValueId id) const;
 
  private:

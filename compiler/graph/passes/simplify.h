@@ -1,8 +1,8 @@
 // simplify: local algebra, one rule per row of a table. Before: any graph; best after
 // fold_constants, since rules look for constants. After: no rule applies; constants stand last in
 // commutative operators, scalar constants are rank-0 splats, subtraction of and division by
-// constants are gone. Rules never look at readers and never change what a model computes beyond the
-// rounding of a merged constant.
+// constants are gone. Rules do not depend on readers and never change what a model computes beyond
+// the rounding of a merged constant.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ std::span<const SimplifyRule> PointwiseRules();
 std::span<const SimplifyRule> MovementRules();
 std::span<const SimplifyRule> ScatterRules();
 
-// Adds the node, simplified: for rules whose results may be simplified again.
+// Adds the node in simplified form, for rules whose results may be simplified again.
 ValueId AddSimplified(Graph& graph, Value node);
 
 }  // namespace mlc::graph

@@ -1,6 +1,7 @@
-// spread_norms: group and instance norms are written as layer norms of reshaped images. After:
-// they normalise the image's own dimensions (channels cut into groups), so that no order in memory
-// has to change for them. Before: layer norms are single nodes.
+// spread_norms: group and instance norms normalise the image's own dimensions (channels cut into
+// groups) instead of a reshaped image, so that they do not force a change of the memory order.
+// Before: layer norms are single nodes; group and instance norms are layer norms of reshaped
+// images.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
-// Views that begin where a kernel may not read from are moved: the range they see is copied to the
-// start of a buffer of its own (a constant's here and now), and the view looks there. Runs last.
-// Pure.
+// Moves views whose start address a kernel cannot read from: copies the viewed range to the start
+// of a separate buffer (at compile time for a constant) and lets the view refer to it. Runs last.
+// Pure; thread-safe.
 #pragma once
 
 #include <cstdint>

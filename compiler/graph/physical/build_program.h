@@ -13,7 +13,7 @@
 
 namespace mlc::graph {
 
-// The step of the cut into tasks that may be left out.
+// The step of the partition into tasks that may be left out.
 inline constexpr std::string_view kFuseResiduals = "fuse_residuals";
 
 struct PhysicalReport {
@@ -31,11 +31,11 @@ struct PhysicalOptions {
   std::function<void(const PhysicalReport& report, const Graph& graph)> after_pass;
 };
 
-// The passes, in order; the last one is the cut into tasks, which leaves the graph as it is.
+// The passes in order. The last one is the partition into tasks, which does not change the graph.
 std::span<const std::string_view> PhysicalPassNames();
 
-// REQUIRES: the graph verifies. INVALID_ARGUMENT if it holds a kView, kCopy or kWeight, or a
-// constant without its data; INTERNAL for bugs.
+// Builds the program. REQUIRES: the graph verifies. INVALID_ARGUMENT if it contains a kView, kCopy
+// or kWeight, or a constant without its data; INTERNAL for bugs.
 Result<Program> BuildPhysical(Graph graph, const PhysicalOptions& options);
 
 }  // namespace mlc::graph

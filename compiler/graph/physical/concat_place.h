@@ -1,5 +1,5 @@
-// Concatenation without a kernel: when each operand is written into its slice of the result's
-// storage by the task that computes it, nothing is left to move.
+// Concatenation without a kernel: if the task that computes an operand writes it directly into its
+// slice of the result, no copy is needed. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct Containment {
   int64_t offset = 0;            // elements
 };
 
-// For a lowered graph, per value: the concatenation it lies in, if that one needs no kernel because
-// all its operands lie in it. Containers may lie in containers.
+// For each value of a lowered graph: the concatenation that contains its storage, if that one needs
+// no kernel because it contains all its operands. Containers may be contained in others.
 std::vector<Containment> FindContained(const Graph& graph, const PlaceRules& rules = {});
 
 }  // namespace mlc::graph

@@ -1,6 +1,6 @@
 // Writes each group of a partition as a workload: values read from outside become input() or
-// weight() operands with the strides they are read through, splats stay constants, results keep
-// the strides they are written in. Equal workloads are one task with a count. Pure.
+// weight() operands with the strides of their use, splats stay constants, results keep the strides
+// they are written in. Equal workloads are one task with a count. Pure.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@ namespace mlc::graph {
 
 class Fuser {
  public:
-  // Every node that computes starts as a group of its own; so does every view, which stays alone.
+  // Every computing node starts as a group; so does every view, which stays a group of its own.
   explicit Fuser(const Graph& graph);
 
   // The group of a value: the smallest id in it.
@@ -18,14 +18,14 @@ class Fuser {
   const std::vector<ValueId>& Members(ValueId group) const;
   // The group's anchor, kNoValue if it is pointwise.
   ValueId Anchor(ValueId group) const;
-  // Members read outside the group, or by the model's outputs; ascending.
+  // The members that other groups or the model's outputs read; ascending.
   std::vector<ValueId> Results(ValueId group) const;
-  // Groups that read the group's members, views among them; ascending.
+  // The groups that read the group's members, including views; ascending.
   std::vector<ValueId> Readers(ValueId group) const;
-  // Groups that the group reads, sources left out; ascending.
+  // The groups that the group reads, without sources; ascending.
   std::vector<ValueId> Reads(ValueId group) const;
 
-  // True if one task can do the work of both: no third group lies between them.
+  // True if one task can compute both: no third group is between them.
   bool CanMerge(ValueId producer, ValueId consumer) const;
   // REQUIRES CanMerge().
   void Merge(ValueId producer, ValueId consumer);

@@ -17,9 +17,10 @@ class LayoutCost {
   LayoutCost(const Graph& graph, const std::vector<std::vector<int>>& orders,
              const PlaceRules& rules);
 
-  // What the order costs the value's producer and the users it reaches, itself or through views.
+  // The cost, in bytes, of the order for the value's producer and for its users, direct or through
+  // views.
   double Of(ValueId value, const std::vector<int>& order) const;
-  // What the users of a value pay if it is seen so.
+  // The cost, in bytes, for the users of a value with this view.
   double OfSeen(ValueId value, const StridedView& view) const { return UsersCost(value, view); }
   // The order in which a view lies in memory under the current orders.
   std::vector<int> OrderOf(ValueId view) const;
@@ -28,7 +29,7 @@ class LayoutCost {
   double ProducerCost(const Value& node, const StridedView& result) const;
   double UsersCost(ValueId value, const StridedView& view) const;
   double UserCost(const Value& user, size_t slot, const StridedView& operand) const;
-  // Where a value lies under the current orders; a reshape that must copy starts afresh.
+  // The storage of a value under the current orders; a reshape that must copy starts new storage.
   StridedView Locate(ValueId value) const;
   TensorType Stored(ValueId value) const;
 
@@ -39,7 +40,8 @@ class LayoutCost {
   std::vector<bool> is_output_;
 };
 
-// True for a layer norm over several dimensions without parameters: any order of them will do.
+// True for a layer norm over several dimensions without parameters, which accepts any order of
+// them.
 bool NormalisesImage(const Value& node);
 
 // The dimension of size above one with the smallest stride; -1 if there is none.

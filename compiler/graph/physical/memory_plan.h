@@ -1,8 +1,7 @@
-// Gives every computed value its place: in a model output when it is one, else in the arena, where
-// values whose lifetimes do not meet share bytes. Greedy, largest first, best fit; offsets are
-// multiples of 64. Where the rules allow it, a pointwise task writes over an operand of the same
-// layout that dies with it.
-// Pure.
+// Assigns memory to every computed value: the model output if it is one, else a range of the arena,
+// where values with disjoint lifetimes share bytes. Greedy: largest first, best fit; offsets are
+// multiples of 64 bytes. If the rules allow it, a pointwise task writes over an operand of the same
+// layout that it reads last. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ struct Interval {
   int last = 0;
 };
 
-// Offsets, multiples of 64, such that intervals that meet in time do not overlap in place.
+// Offsets, multiples of 64 bytes, so that intervals that overlap in time do not overlap in memory.
 std::vector<int64_t> PlaceIntervals(const std::vector<Interval>& intervals);
 
 }  // namespace mlc::graph

@@ -18,21 +18,21 @@ struct Group {
 };
 
 struct PartitionOptions {
-  // A sum with a tensor computed elsewhere joins the product or convolution that it follows. Else
-  // it is left to pointwise tasks, and to norms and reductions that read nothing else.
+  // If true, a sum with a tensor of another task joins the product or convolution before it.
+  // Otherwise pointwise tasks compute such sums, and norms and reductions that read nothing else.
   bool fuse_residuals = true;
 };
 
 struct Partition {
   std::vector<Group> groups;  // in execution order
   std::vector<int> group_of;  // per value; -1 for sources and views
-  int residuals = 0;          // such sums in the epilogue of a product or convolution
+  int residuals = 0;          // fused residual sums (see PartitionOptions)
 };
 
 // REQUIRES: LowerViews() has run. INTERNAL if the tasks cannot be ordered (a bug).
 Result<Partition> PartitionGraph(const Graph& graph, const PartitionOptions& options = {});
 
-// True for nodes a task is built around.
+// True for operators that a task is built around.
 bool IsAnchor(Op op);
 
 }  // namespace mlc::graph

@@ -1,4 +1,4 @@
-// What a device asks of the places of operands and results. A value.
+// The requirements of a device on the memory of operands and results. A value.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,14 @@
 namespace mlc::graph {
 
 struct PlaceRules {
-  // Operands and results begin at multiples of so many bytes from an aligned base; 1: anywhere.
+  // Operands and results start at multiples of this many bytes from an aligned base; 1: anywhere.
   int64_t alignment = 1;
-  // A pointwise task may write over an operand that dies with it. Not where threads read memory
-  // that others write.
+  // A pointwise task may write over an operand that it reads last. False if threads read memory
+  // that other threads write.
   bool write_over_operands = true;
-  // Resizing along the innermost dimension reads element by element, where other kernels have
-  // vectors.
+  // Resizing along the innermost dimension reads single elements, where other kernels read vectors.
   bool resizes_by_element = true;
-  // Convolutions of at most so many channels read an operand in any layout.
+  // Convolutions of at most this many channels accept any layout of their operand.
   int64_t few_channels = 4;
 };
 

@@ -1,5 +1,6 @@
-// A program for people and golden tests: ports, tasks with their workloads, steps with places.
-// Stable; constants appear by index, type and byte count. Names of the model are left out.
+// The text of a program, for display and golden tests: ports, tasks with their workloads, steps
+// with their memory. Stable; constants appear as index, type and byte count. It contains no names
+// of the model. Pure; thread-safe.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace mlc::graph {
 std::string ToText(const Placement& place);
 std::string ToText(const Program& program);
 
-// One line per distinct task, with how often it occurs: the summary a person reads first.
+// A summary with one line per distinct task and its number of occurrences.
 std::string TaskTable(const Program& program);
 
 }  // namespace mlc::graph

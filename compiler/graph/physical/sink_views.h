@@ -1,8 +1,9 @@
 // Moves reshapes and transposes below the pointwise nodes that follow them, so that a contraction
 // and its bias, activation and residual add stand side by side and can be one task:
 //   add(reshape(matmul), residual)  ->  reshape(add(matmul, reshape(residual)))
-// Only views of computed values move; the other operands get the inverse view, which is free or
-// falls on a constant. Runs before layouts are chosen. Keeps the meaning of the graph; pure.
+// Only views of computed values move. The other operands get the inverse view, which is free or
+// applies to a constant. Runs before layouts are chosen. Does not change the result of the graph;
+// pure.
 #pragma once
 
 #include "base/status.h"

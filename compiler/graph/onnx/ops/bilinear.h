@@ -1,13 +1,13 @@
-// Samples of images at places between pixels, as weighted sums of gathered rows: an image is a
-// matrix of one row a pixel and one column a channel. Not thread-safe, as Builder.
+// Bilinear samples of images at fractional positions, as weighted sums of gathered rows. An image
+// is a matrix with one row per pixel and one column per channel. Not thread-safe, as Builder.
 #pragma once
 
 #include "compiler/graph/onnx/builder.h"
 
 namespace mlc::graph::onnx {
 
-// The two pixels that a place lies between along one axis (i64, inside the image), and the weight
-// of each (f32). All have one shape.
+// The two pixels next to a position along one axis (i64, inside the image) and their weights (f32).
+// All have the same shape.
 struct Neighbours {
   ValueId low = kNoValue;
   ValueId high = kNoValue;
@@ -15,19 +15,19 @@ struct Neighbours {
   ValueId high_weight = kNoValue;
 };
 
-// The longest side of an image whose pixels f32 can tell apart.
+// The longest side of an image whose pixel positions f32 represents exactly.
 inline constexpr int64_t kMaxImageSide = int64_t{1} << 24;
 
-// Of `at` (f32, in pixels) in an image of `size` pixels, surrounded by zeros.
-// REQUIRES: 0 < size <= kMaxImageSide.
+// The neighbours of positions `at` (f32, in pixels) in an image of `size` pixels that is padded
+// with zeros. REQUIRES: 0 < size <= kMaxImageSide.
 Neighbours NeighboursAmongZeros(Builder& b, ValueId at, int64_t size);
 
-// The same, where the border reaches one pixel further and everything beyond weighs nothing.
+// The same, but the border pixel extends one pixel outwards, and positions beyond have weight 0.
 Neighbours NeighboursWithinReach(Builder& b, ValueId at, int64_t size);
 
-// Each of the four weighted pixels of a sample, [places..., channels]. `pixels` is [rows,
-// channels], a row y * width + x behind `first` (i64). The places are the shapes of `first`, `y`
-// and `x`, broadcast.
+// The four weighted corner pixels of each sample, each [positions..., channels]. `pixels` is [rows,
+// channels]; pixel (y, x) is row `first` + y * width + x (i64). The positions have the broadcast
+// shape of `first`, `y` and `x`.
 std::vector<ValueId> WeightedCorners(Builder& b, ValueId pixels, ValueId first, const Neighbours& y,
                                      const Neighbours& x, int64_t width);
 

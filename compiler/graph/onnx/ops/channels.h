@@ -1,4 +1,4 @@
-// Where the channels of a value stand. Not thread-safe, as Builder.
+// Moves the channel dimension of a value. Not thread-safe, as Builder.
 #pragma once
 
 #include "compiler/graph/onnx/builder.h"
@@ -7,7 +7,7 @@ namespace mlc::graph::onnx {
 
 // From [N, ..., C] to [N, C, ...]; fails below rank 3.
 ValueId ChannelsSecond(Builder& b, ValueId x);
-// The way back.
+// The inverse.
 ValueId ChannelsLast(Builder& b, ValueId x);
 
 }  // namespace mlc::graph::onnx

@@ -1,4 +1,4 @@
-// What several operators that ONNX Runtime adds have in common. Not thread-safe, as OpContext.
+// Shared code of operators that ONNX Runtime adds. Not thread-safe, as OpContext.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,13 @@
 
 namespace mlc::graph::onnx {
 
-// The activation `name` of y; its parameters default to the standard's. Fails on unknown names.
+// Applies the activation `name` to y. Absent parameters have the defaults of the ONNX standard.
+// Fails on unknown names.
 ValueId Activated(OpContext& c, ValueId y, const std::string& name, std::optional<double> alpha,
                   std::optional<double> beta);
 
-// Result 0 of the operator of the default domain on the node's operands; the results are set, too.
+// Applies the operator of the default domain to the node's operands, sets all results and returns
+// result 0.
 ValueId Standard(OpContext& c, std::string_view op_type);
 
 }  // namespace mlc::graph::onnx

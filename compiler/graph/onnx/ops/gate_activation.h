@@ -14,13 +14,13 @@ struct GateActivation {
   std::string name;  // in lower case
   double alpha = 0;
   double beta = 0;
-  double clip = 0;  // of the argument to [-clip, clip]; 0: none
+  double clip = 0;  // clips the argument to [-clip, clip]; 0: none
 
   ValueId Apply(Builder& b, ValueId x) const;
 };
 
-// The functions `names`, with attributes activation_alpha and activation_beta given to those that
-// have such a parameter, in order. Fails on names that the standard does not have.
+// Reads the functions `names`. Values of activation_alpha and activation_beta go, in order, to the
+// functions with such a parameter. Fails on names that the standard does not have.
 std::optional<std::vector<GateActivation>> ReadGateActivations(
     OpContext& c, const std::vector<std::string>& names, double clip);
 

@@ -1,4 +1,4 @@
-// Normalisations as several operators need them. Not thread-safe, as Builder.
+// Normalisations, shared by several operators. Not thread-safe, as Builder.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace mlc::graph::onnx {
 
-// Of x, scale and shift (the last two may be left out), over the dimensions from `axis` on.
+// Layer normalisation of x over the dimensions from `axis` on. `operands`: x, scale and shift; the
+// last two are optional.
 ValueId LayerNorm(Builder& b, std::vector<ValueId> operands, int64_t axis, double epsilon);
 
 // scale * x / root of the mean square over the dimensions from `axis` on.

@@ -1,4 +1,4 @@
-// Constant weights in rows of packed integers, as several operators store them. Not thread-safe, as
+// Constant weights in rows of packed integers, shared by several operators. Not thread-safe, as
 // OpContext.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace mlc::graph::onnx {
 
-// Which operands of the node hold them, and their shape.
+// The operands of the node that hold the weights, and their shape.
 struct PackedRows {
   int packed = 0;
   int scales = 0;
@@ -16,7 +16,7 @@ struct PackedRows {
   int64_t rows = 0;
   int64_t inner = 0;  // elements of a row
   int64_t block = 0;  // elements that share a scale; a row's last block may be shorter
-  // Packed zero points start a byte in each of these rows; real ones are not packed.
+  // Packed zero points start a new byte in each of these rows; floating-point ones are not packed.
   int64_t zero_rows = 0;
 };
 

@@ -1,11 +1,11 @@
-// Pools as several operators need them. Not thread-safe, as OpContext.
+// Pooling, shared by several operators. Not thread-safe, as OpContext.
 #pragma once
 
 #include "compiler/graph/onnx/op_context.h"
 
 namespace mlc::graph::onnx {
 
-// The means of the windows that the node's attributes describe, of `x`.
+// Average-pools `x` over the windows of the node's attributes.
 ValueId AveragePooled(OpContext& c, ValueId x);
 
 }  // namespace mlc::graph::onnx

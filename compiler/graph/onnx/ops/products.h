@@ -1,4 +1,4 @@
-// Matrix products and convolutions as several operators need them. Not thread-safe, as OpContext.
+// Matrix products and convolutions, shared by several operators. Not thread-safe, as OpContext.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,15 @@ namespace mlc::graph::onnx {
 // The product of two values of rank 2 or more.
 using MatMulForm = std::function<ValueId(ValueId x, ValueId y)>;
 
-// Vectors join as a row on the left and a column on the right, and leave again after.
+// The product of values of any rank. A vector on the left becomes a row, one on the right a column;
+// the added dimension is removed from the result.
 ValueId MatMulOfAnyRank(OpContext& c, ValueId x, ValueId y, const MatMulForm& product_of);
 
-// `x`, quantised by its range to 8 bits, times 8-bit integers `y` less their zero point (f32), as
-// real numbers; `scale` is y's, one or one a column.
+// Quantises `x` by its range to 8 bits, multiplies it by 8-bit integers `y` minus their zero point
+// (f32), and returns real numbers. `scale` is that of y: one value, or one per column.
 ValueId DynamicProduct(OpContext& c, ValueId x, ValueId y, ValueId scale);
 
-// Operands of a node: 8-bit integers and their zero points, which may be absent.
+// The operand indices of 8-bit integers and their optional zero points.
 struct IntegerOperands {
   int x;
   int y;
@@ -25,16 +26,17 @@ struct IntegerOperands {
   int y_zero;
 };
 
-// The exact product of x and y, each less its zero point, times `scale`: one or one a column.
+// The exact product of x and y, each minus its zero point, times `scale`: one value, or one per
+// column.
 ValueId ScaledIntegerProduct(OpContext& c, const IntegerOperands& operands, ValueId scale);
 
 // The convolution that the node's attributes describe, of `x` and `w`, without bias.
 ValueId Convolution(OpContext& c, ValueId x, ValueId w);
 
-// `y` of rank 2 or more, and a bias of one entry a channel.
+// Adds a bias with one entry per channel to `y` of rank 2 or more.
 ValueId PlusBias(OpContext& c, ValueId y, ValueId bias);
 
-// strides[i]-1 zeros after every element but the last of spatial dimension i.
+// Inserts strides[i]-1 zeros after every element but the last of spatial dimension i.
 ValueId Spread(Builder& b, ValueId x, const Dims& strides);
 
 }  // namespace mlc::graph::onnx

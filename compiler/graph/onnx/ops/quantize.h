@@ -1,4 +1,4 @@
-// Quantisation as several operators need it. Not thread-safe, as OpContext.
+// Quantisation, shared by several operators. Not thread-safe, as OpContext.
 #pragma once
 
 #include "compiler/graph/onnx/op_context.h"
@@ -8,8 +8,8 @@ namespace mlc::graph::onnx {
 // round(x / scale) + zero point, saturated to `to`: u8, i8 or i16. `zero` may be absent.
 ValueId Quantized(Builder& b, ValueId x, ValueId scale, ValueId zero, DType to);
 
-// A scale or zero point for each block of `block` elements of x along the axis, repeated to one an
-// element; fails if there is not one a block.
+// Repeats a scale or zero point per block of `block` elements of x along the axis, so that there is
+// one per element. Fails if the number of blocks does not match.
 ValueId RepeatBlocks(OpContext& c, ValueId x, ValueId parameter, int64_t axis, int64_t block);
 
 struct DynamicQuantisation {
@@ -18,7 +18,7 @@ struct DynamicQuantisation {
   ValueId zero = kNoValue;
 };
 
-// x on the scale that its own range needs.
+// Quantises x with the scale of its range, as ONNX DynamicQuantizeLinear.
 DynamicQuantisation QuantizedByRange(Builder& b, ValueId x);
 
 }  // namespace mlc::graph::onnx

@@ -1,5 +1,5 @@
-// Resizing along one axis as a matrix, for the forms that the graph's resize does not have: filters
-// that widen when shrinking (antialias), and crops. Thread-safe.
+// The matrix that resizes along one axis, for forms that the graph's resize does not support:
+// filters that widen for downscaling (antialias), and crops. Thread-safe.
 #pragma once
 
 #include <cstdint>
