@@ -1,5 +1,5 @@
-// How families write kernel IR: constructors that fold constants and check types, and a builder
-// that keeps the block structure. Not thread-safe; one builder makes one kernel.
+// The construction of kernel IR: functions that fold constants and check types, and a builder that
+// keeps the block structure. Not thread-safe; one builder makes one kernel.
 #pragma once
 
 #include <functional>
@@ -50,8 +50,8 @@ class KernelBuilder {
   BufferId Counter(std::string name, int64_t size);
   BufferId SharedMemory(std::string name, DType dtype, int64_t size, BufferId overlays = -1);
 
-  // Loops call `body` once, with the loop variable. A serial or unrolled loop of one iteration is
-  // replaced by its body; a loop of none by nothing.
+  // A loop calls `body` once, with the loop variable. A serial or unrolled loop of one iteration
+  // becomes its body; a loop of none is omitted.
   using Body = std::function<void(ExprRef)>;
   void Parallel(std::string var, int64_t extent, const Body& body);  // top level: one phase
   // One launch: `body` gets the block's and the thread's number.
@@ -112,7 +112,7 @@ class KernelBuilder {
   Kernel kernel_;
   std::vector<std::vector<StmtRef>> open_;  // innermost block last
   std::set<std::string> names_;             // of buffers and variables
-  std::map<std::string, int> suffixes_;     // the last one of each name that came again
+  std::map<std::string, int> suffixes_;     // last suffix of each repeated name
 };
 
 }  // namespace mlc::ir

@@ -1,5 +1,5 @@
-// Expressions of the kernel IR: types, the nodes of values and addresses. Their meaning, and the
-// text form, stand in ir.h. Immutable and shared; thread-compatible.
+// Expressions of the kernel IR: types, and the nodes of values and addresses. ir.h documents their
+// meaning and text form. Immutable and shared; thread-compatible.
 #pragma once
 
 #include <cstdint>

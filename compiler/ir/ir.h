@@ -1,6 +1,5 @@
-// Kernel IR: the one small loop-level language that every family lowers to, every code generator
-// prints and the interpreter runs. Nodes are immutable and shared; a kernel is a value.
-// Thread-compatible.
+// Kernel IR: the loop-level language that every family lowers to, every code generator prints, and
+// the interpreter runs. Nodes are immutable and shared; a kernel is a value. Thread-compatible.
 //
 //   kernel   := "kernel" name ["approximate"] "{" buffer* phase* "}"
 //   buffer   := scope name ":" dtype ["x" lanes] "[" size "]" ["overlays" name]
@@ -110,8 +109,8 @@ struct RegisterTranspose {
 
 // Copies `lanes` consecutive elements (4, 8 or 16 bytes in all, both ends aligned to that) from a
 // global buffer to a block buffer, in the background: the data may be read after a kWaitCopies that
-// covers it and, by other threads, a barrier. With a mask only so many are read and the rest become
-// zero.
+// covers it and, by other threads, a barrier. With a mask, only that many elements are read; the
+// others become zero.
 struct CopyAsync {
   BufferId to;
   ExprRef to_index;
@@ -174,7 +173,7 @@ struct WarpgroupMma {
   BufferId b;
   ExprRef b_index;
   int columns = 64;
-  bool adds = true;  // to c; otherwise what c holds does not matter
+  bool adds = true;  // adds to c; otherwise the value of c is ignored
 };
 // Block-collective. Counts one arrival at a counter; `var` is 1 in the block that is the last of
 // `of` to arrive, which then sees all that the others wrote to global memory before they arrived,

@@ -1,5 +1,5 @@
-// What a text has declared where it is being parsed: the rest of the text, the kernel so far, and
-// the variables in scope. Errors are INVALID_ARGUMENT. Not thread-safe; borrows its text.
+// The state of a parser: the rest of the text, the kernel so far, and the variables in scope.
+// Errors are INVALID_ARGUMENT. Not thread-safe; borrows its text.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace mlc::ir {
 
-// Long hostile words are cut.
+// The word in quotes, truncated if it is long.
 std::string Quoted(const std::string& word);
 
 struct ParseScope {

@@ -1,7 +1,7 @@
-// Text to kernel, the inverse of print.cc. Nothing is folded: the tree is the text's. Hostile text
-// ends in INVALID_ARGUMENT: size and nesting are bounded, types are checked as they are met.
-// Buffers and blocks stand in parse.cc, statements with keywords in parse_forms.cc. Not
-// thread-safe; borrows its text; serves for one kernel.
+// Parses the text of a kernel, the inverse of print.cc. It folds nothing. Hostile text gives
+// INVALID_ARGUMENT: size and nesting are bounded, and types are checked during parsing. parse.cc
+// has buffers and blocks, parse_forms.cc statements with keywords. Not thread-safe; borrows its
+// text; one parser parses one kernel.
 #pragma once
 
 #include <memory>

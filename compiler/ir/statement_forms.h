@@ -117,8 +117,8 @@ struct Form<Arrive> {
   }
 };
 
-// Each kind of Sync, in the order of the enumerators, is its own keyword, followed by a count where
-// `counted` says of what.
+// Each kind of Sync, in the order of the enumerators. Its keyword is followed by a count if
+// `counted` names one.
 struct SyncForm {
   SyncKind kind;
   std::string_view keyword;

@@ -1,5 +1,4 @@
-// What threads of GPU kernels wait for and make known: one statement each of the kernel IR (ir.h).
-// Values.
+// The synchronisation statements of GPU kernels in the kernel IR (ir.h). Values.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +6,7 @@
 namespace mlc::ir {
 
 enum class SyncKind : uint8_t {
-  kBarrier,       // block: all threads arrive; what they wrote before is seen after
+  kBarrier,       // block: all threads arrive; earlier writes are visible afterwards
   kWarpBarrier,   // the same for a warp
   kCommitCopies,  // this thread's copies since the last commit become one group
   kWaitCopies,    // until at most `pending` groups of this thread are under way

@@ -13,7 +13,7 @@
 namespace mlc::ir {
 
 inline constexpr int kMaxLanes = 64;
-// Blocks and expressions together; keeps recursion over hostile text within any thread's stack.
+// Most nested blocks and expressions, so that recursion over hostile text fits any thread's stack.
 inline constexpr int kMaxDepth = 512;
 inline constexpr int64_t kMaxBufferSize = int64_t{1} << 40;
 
@@ -29,7 +29,7 @@ bool IsLanes(int64_t lanes);     // 1 .. kMaxLanes
 
 // The nearest value of a float type, ties to even; overflow gives infinity.
 double RoundTo(DType dtype, double value);
-// The low bits of an integer type, extended as its sign demands; kBool keeps "not zero".
+// The low bits of an integer type, sign- or zero-extended; kBool is "not zero".
 int64_t WrapTo(DType dtype, int64_t value);
 
 }  // namespace mlc::ir

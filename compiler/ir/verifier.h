@@ -1,6 +1,6 @@
-// The rules of a well-formed kernel; what Kernel::Verify runs: phases and the statements that every
-// kernel may have. Errors are INVALID_ARGUMENT and name the first offender. Not thread-safe;
-// borrows the kernel; serves once.
+// Kernel::Verify: the rules of a well-formed kernel, for phases and statements of all kernels.
+// Errors are INVALID_ARGUMENT and name the first offender. Not thread-safe; borrows the kernel; use
+// it once.
 #pragma once
 
 #include "compiler/ir/ir.h"

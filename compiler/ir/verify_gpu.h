@@ -1,4 +1,4 @@
-// The rules of what only GPU kernels have: threads loops, shared memory, counters and collective
+// The rules that only apply to GPU kernels: threads loops, shared memory, counters and collective
 // statements. Not thread-safe; borrows the scope and the expressions.
 #pragma once
 
@@ -12,9 +12,9 @@ class GpuVerifier {
   GpuVerifier(VerifyScope& scope, const ExpressionVerifier& expressions)
       : scope_(scope), expressions_(expressions) {}
 
-  // Of any kernel.
+  // Checks the buffers of any kernel.
   Status CheckBuffers() const;
-  // The phase's body is one threads loop, which it keeps.
+  // Checks that the phase's body is one threads loop, and stores it.
   Status CheckThreads(const For& phase);
   bool IsThreadsLoop(const For& loop) const { return &loop == threads_; }
   // A statement that only GPU kernels have.

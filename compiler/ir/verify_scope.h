@@ -1,5 +1,5 @@
-// What a kernel under verification declares: its buffers, and which variables are bound where the
-// verifier is. Errors are INVALID_ARGUMENT. Not thread-safe; borrows the kernel.
+// The scope of verification: the buffers of the kernel, and the variables bound at the current
+// place. Errors are INVALID_ARGUMENT. Not thread-safe; borrows the kernel.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace mlc::ir {
 inline bool IsConstantIndex(const ExprRef& e) {
   return IsIndex(e) && std::holds_alternative<IntImm>(e->node);
 }
-// From 0, by 1.
+// True for a loop from 0 to a constant by 1.
 bool RunsToConstant(const For& loop);
 
 class VerifyScope {

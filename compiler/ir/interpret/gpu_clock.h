@@ -1,6 +1,6 @@
-// What happens before what while a GPU kernel is interpreted. Blocks run one after another, those
-// of a cluster part by part, from one cluster barrier to the next; every barrier, part, block and
-// launch moves one clock on, so that a moment tells what lies before it. Not thread-safe.
+// The happens-before order of an interpreted GPU kernel. Blocks run one after another; blocks of a
+// cluster run in parts, from one cluster barrier to the next. Every barrier, part, block and launch
+// advances a clock, so that a time stamp shows what came before it. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ inline constexpr int kWarpgroupThreads = 128;  // of a warpgroup_mma
 
 enum class Order : uint8_t { kOrdered, kThreadRace, kBlockRace };
 
-// Who touched an element: a thread's number or one of these; warp w: kOneWarp - w.
+// The last accessor of an element: a thread's number or one of these; warp w is kOneWarp - w.
 inline constexpr int16_t kManyWarps = -1;
 inline constexpr int16_t kOneWarp = -2;
 
@@ -26,7 +26,7 @@ class GpuClock {
     uint32_t last;
   };
 
-  // What a block keeps while the others of its cluster run.
+  // The state of a block while other blocks of its cluster run.
   struct Place {
     uint32_t block = 0;
     std::vector<bool> is_early;
@@ -37,7 +37,7 @@ class GpuClock {
   // `awaits`: the launch has await_inputs, before which each thread is early.
   void StartBlock(bool awaits);
   Place Leave() const { return {block_, is_early_, early_}; }
-  // Goes on after a cluster barrier; `seen`: what the blocks of the cluster published before it.
+  // Continues after a cluster barrier. `seen`: what the blocks of the cluster published before it.
   void Resume(const Place& place, const std::vector<Span>& seen);
   void Barrier();
   void WarpBarrier(int warp) { warps_[static_cast<size_t>(warp)] = now_; }  // after Advance
@@ -48,11 +48,12 @@ class GpuClock {
   uint32_t now() const { return now_; }
   uint32_t launch() const { return launch_; }
   uint32_t block() const { return block_; }
-  uint32_t part() const { return part_; }        // since when nothing but this block ran
-  uint32_t barrier() const { return barrier_; }  // the last one's moment, or the block's start
+  uint32_t part() const { return part_; }        // start of the time in which only this block ran
+  uint32_t barrier() const { return barrier_; }  // time of the last barrier, or the block's start
   uint32_t warp_barrier(int warp) const { return warps_[static_cast<size_t>(warp)]; }
 
-  // Whether what `who` did at `when` lies before what `thread` of this block does now.
+  // The order of an access of `who` at time `when` relative to an access of `thread` of this block
+  // now.
   Order OrderOf(int who, uint32_t when, int thread) const {
     if (when < launch_) return Order::kOrdered;
     if (when < part_) return Acquired(when) ? Order::kOrdered : Order::kBlockRace;
@@ -62,10 +63,10 @@ class GpuClock {
     if (same_warp && when < warps_[static_cast<size_t>(warp)]) return Order::kOrdered;
     return Order::kThreadRace;
   }
-  // Whether an arrival or a cluster barrier of this block has made what was done at `when` visible.
+  // True if an arrival or cluster barrier of this block has made accesses at `when` visible.
   bool Acquired(uint32_t when) const;
   void Acquire(const std::vector<Span>& spans);
-  // What this block passes on when it arrives: its own part and what it has acquired.
+  // What this block publishes when it arrives: its own part, and what it has acquired.
   void Publish(std::vector<Span>* spans) const;
 
  private:

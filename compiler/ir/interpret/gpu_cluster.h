@@ -1,5 +1,5 @@
-// The blocks of a cluster while they do not run, in an interpreted GPU kernel. A block alone is a
-// cluster of one. Not thread-safe; borrows the state and the expressions.
+// The state of the blocks of a cluster in an interpreted GPU kernel while they do not run. A block
+// alone is a cluster of one. Not thread-safe; borrows the state and the expressions.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,16 @@ class GpuCluster {
   GpuCluster(GpuState& state, GpuExpressions& expressions)
       : state_(state), expressions_(expressions) {}
 
-  // The memory and the variables of the state's block. Parameters come first among the buffers.
+  // Creates the memory and the variables of the current block. Parameters come first among the
+  // buffers.
   void MakeBlock(std::span<const std::span<std::byte>> params);
-  // What the other blocks of the largest cluster need. REQUIRES: MakeBlock.
+  // Creates those of the other blocks of the largest cluster. REQUIRES: MakeBlock.
   void MakeOthers(int blocks);
 
-  // Changes places with the block of the state's rank.
+  // Swaps the current block with the stored block of the state's rank.
   void Swap();
-  void Leave();  // the state's block stops at a cluster barrier
-  // It goes on; `seen`: what the blocks of the cluster published before the barrier.
+  void Leave();  // the current block stops at a cluster barrier
+  // Continues the block. `seen`: what the blocks of the cluster published before the barrier.
   void Resume(const std::vector<GpuClock::Span>& seen);
   void Do(const LoadPeer& load);
 

@@ -1,5 +1,5 @@
-// The copies of one thread of an interpreted GPU kernel that are under way to shared memory, in the
-// groups that its commits make of them. Not thread-safe; borrows the memories.
+// The asynchronous copies of one thread of an interpreted GPU kernel to shared memory, in the
+// groups that its commits form. Not thread-safe; borrows the memories.
 #pragma once
 
 #include <array>
@@ -26,8 +26,7 @@ class GpuCopies {
     under_way_.back().group = committed_;
   }
   void Commit() { ++committed_; }
-  // Lands all groups but the last `pending` that were committed.
-  // Whether there were any.
+  // Completes all committed groups but the last `pending`. True if there were any.
   bool Wait(int pending, int thread) {
     size_t landed = 0;
     for (; landed < under_way_.size(); ++landed) {

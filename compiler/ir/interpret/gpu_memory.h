@@ -1,6 +1,7 @@
-// Global and shared memory of an interpreted GPU kernel: the elements of one buffer and who wrote
-// and read each last, which finds reads of nothing, races of threads and of blocks, and data that a
-// copy has not brought yet. Not thread-safe; borrows the parameter, the clock and other memories.
+// Global and shared memory of an interpreted GPU kernel: the elements of one buffer, and the last
+// writer and reader of each. It detects reads of unwritten elements, races of threads and blocks,
+// and reads of data whose copy is not complete. Not thread-safe; borrows the parameter, the clock
+// and other memories.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ enum class GpuFault : uint8_t {
   kNone,
   kBounds,
   kUninitialised,
-  kLost,     // to a buffer that shares the memory
+  kLost,     // overwritten through an overlay
   kPending,  // a copy that its thread has not waited for
   kThreadRace,
   kBlockRace,
@@ -36,12 +37,12 @@ class GpuMemory {
   void StartBlock();
   // `count` elements from `index`, `stride` apart, by `thread`; *bad is the element of a fault.
   GpuFault Read(int64_t index, int64_t stride, int count, int thread, Lane* values, int64_t* bad);
-  // The same of consecutive elements by a thread of another block of the cluster.
+  // The same for consecutive elements, by a thread of another block of the cluster.
   GpuFault ReadPeer(int64_t index, int count, int thread, Lane* values, int64_t* bad);
   GpuFault Write(int64_t index, int64_t stride, int count, int thread, const Lane* values,
                  int64_t* bad);
-  // A copy into consecutive elements of shared memory: reserved when it is issued, then landed with
-  // its values or, at the end of the block, dropped.
+  // A copy into consecutive elements of shared memory: reserved when it is issued, then completed
+  // with its values or, at the end of the block, dropped.
   GpuFault Reserve(int64_t index, int count, int thread, int64_t* bad);
   void Land(int64_t index, int count, int thread, const Lane* values);
   void Drop(int64_t index, int count);
@@ -52,7 +53,7 @@ class GpuMemory {
   struct Touch {
     uint32_t written = 0;  // moments; 0 for never
     uint32_t read = 0;
-    uint32_t read_elsewhere = 0;  // the last read of another block, or part of this one
+    uint32_t read_elsewhere = 0;  // last read by another block, or in another part of this block
     int16_t writer = 0;
     int16_t reader = 0;
   };
@@ -60,7 +61,7 @@ class GpuMemory {
   GpuFault CheckRead(int64_t index, int thread);
   GpuFault CheckWrite(int64_t index, int thread);
   void NoteRead(Touch& touch, int thread);
-  // Makes the memory that buffers share this buffer's.
+  // Makes this buffer the owner of the memory that it shares with others.
   GpuFault TakeOver();
   Lane Get(size_t at) const;
   void Put(size_t at, Lane value);
@@ -75,11 +76,11 @@ class GpuMemory {
   std::byte* bytes_ = nullptr;  // of a parameter
   std::vector<Lane> lanes_;     // else
   std::vector<Touch> touches_;  // empty for inputs
-  uint32_t valid_since_ = 1;    // what was written before is gone
+  uint32_t valid_since_ = 1;    // earlier writes are invalid
   uint32_t last_access_ = 0;
   uint32_t last_peer_ = 0;      // the last read by another block of the cluster
   int in_flight_ = 0;           // reserved elements
-  GpuMemory* owner_ = nullptr;  // of a base: whose the shared memory is
+  GpuMemory* owner_ = nullptr;  // of a base: the current owner of the shared memory
 };
 
 }  // namespace mlc::ir

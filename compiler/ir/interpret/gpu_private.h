@@ -23,7 +23,8 @@ class GpuPrivate {
   bool Inside(int64_t index) const {
     return static_cast<uint64_t>(index) < static_cast<uint64_t>(buffer_->size);
   }
-  // REQUIRES: Inside(index). The block's number tells its writes from those of earlier blocks.
+  // REQUIRES: Inside(index). The block number distinguishes its writes from those of earlier
+  // blocks.
   bool IsWritten(int64_t index, int thread, uint32_t block) const {
     return written_[Entry(index, thread)] == block;
   }

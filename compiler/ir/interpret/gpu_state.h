@@ -1,6 +1,5 @@
-// The block of a GPU kernel that is interpreted right now: its memory, its variables, which of its
-// threads are active, and the first fault. What the parts of the interpreter share. Not
-// thread-safe; borrows the kernel.
+// The state of the interpreter that its parts share: the current block with its memory, variables
+// and active threads, and the first fault. Not thread-safe; borrows the kernel.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +20,13 @@
 
 namespace mlc::ir {
 
-// A product of a warpgroup that is under way: places in the buffers of the statement.
+// A pending product of a warpgroup, with its indices into the buffers of the statement.
 struct GpuProduct {
   const WarpgroupMma* mma;
   int64_t c, a, b;
 };
 
-// What each block of a cluster has for itself.
+// The state that each block of a cluster has.
 struct GpuBlock {
   std::vector<std::unique_ptr<GpuMemory>> memories;   // by buffer, null where private
   std::vector<std::unique_ptr<GpuPrivate>> privates;  // by buffer, null where not
@@ -49,12 +48,13 @@ struct GpuState {
   // One thread's access to its own memory; false after a fault.
   bool ReadPrivate(GpuPrivate& from, int64_t index, int thread, Lane* values);
   bool WritePrivate(GpuPrivate& to, int64_t index, int thread, const Lane* values);
-  // Whether whole warps, whole warpgroups, or the whole block, are active; fails otherwise.
+  // True if whole warps, whole warpgroups or the whole block are active; otherwise records a
+  // failure.
   bool AllOfWarps(const char* what);
   bool AllOfWarpgroups(const char* what);
   bool AllOfBlock(const char* what);
 
-  // The first one counts. `thread` -1: of the block as a whole.
+  // Records a failure; only the first one counts. `thread` -1: of the block as a whole.
   void Fail(StatusCode code, const std::string& what, int thread);
   void FailAccess(GpuFault fault, const char* verb, const Buffer& buffer, int64_t index,
                   int thread);
@@ -68,7 +68,7 @@ struct GpuState {
   LaneStack stack;
   int rank = 0;            // of the block in its cluster
   int cluster_size = 1;    // of the current launch
-  bool last_part = false;  // no cluster barrier lies ahead
+  bool last_part = false;  // no cluster barrier follows
   int64_t launch = -1;
   int64_t block_number = -1;
   bool failed = false;

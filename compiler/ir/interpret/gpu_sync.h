@@ -1,5 +1,5 @@
-// Barriers, copies in the background and arrivals of an interpreted GPU kernel. Not thread-safe;
-// borrows the state and the parts of the interpreter that it calls.
+// Barriers, asynchronous copies and arrivals of an interpreted GPU kernel. Not thread-safe; borrows
+// the state and the parts of the interpreter that it calls.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class GpuSync {
   void CheckCounters();
 
  private:
-  // The arrivals at one counter since it was zero, and what the blocks had done before.
+  // The arrivals at one counter since it was zero, and what the arriving blocks had published.
   struct Round {
     int64_t arrived = 0;
     std::vector<GpuClock::Span> seen;

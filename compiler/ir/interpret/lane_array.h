@@ -12,11 +12,11 @@
 
 namespace mlc::ir {
 
-// ApplyLane on `count` lanes; `args` are as many arrays as the operator has operands. The number of
-// the first lane that divides by zero, or -1. `out` may be one of `args`.
+// Applies ApplyLane to `count` lanes. `args`: one array per operand of the operator. Returns the
+// first lane that divides by zero, or -1. `out` may be one of `args`.
 int64_t ApplyLanes(ScalarOp op, DType dtype, size_t count, const Lane* const* args, Lane* out);
 
-// A stack of arrays. A Frame gives back what was taken after it was made.
+// A stack of arrays. A Frame releases all arrays that were taken after its construction.
 class LaneStack {
  public:
   class Frame {

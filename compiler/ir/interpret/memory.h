@@ -1,6 +1,7 @@
-// The memory of an interpreted kernel: bytes or registers of each buffer, and who touched each
-// element last, which finds reads of nothing and races. Iterations have increasing numbers over all
-// phases; a phase's first number is one past its `base`. Not thread-safe; borrows parameters.
+// The memory of an interpreted CPU kernel: the bytes or registers of each buffer, and the last
+// accessor of each element. It detects reads of unwritten elements and races. Iterations are
+// numbered across all phases; the first number of a phase is its `base` + 1. Not thread-safe;
+// borrows parameters.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ class Memory {
   // `param`: the bytes of a parameter; empty for scratch, which the object owns.
   Memory(const Buffer& buffer, std::span<std::byte> param);
 
-  // One element as iteration `now` of the phase after `base` reads or writes it.
+  // Reads or writes one element in iteration `now` of the phase with this `base`.
   Fault Read(int64_t index, uint32_t now, uint32_t base, Lane* value);
   Fault Write(int64_t index, uint32_t now, uint32_t base, Lane value);
   // A whole register of the buffer's lanes. REQUIRES: scope is kRegister.
@@ -39,8 +40,8 @@ class Memory {
   std::byte* data_ = nullptr;
   std::vector<std::byte> own_;
   std::vector<Lane> registers_;
-  // Per element: the iteration that wrote it last, 0 for none; and the one that read it last, or
-  // the phase's base once several did.
+  // Per element: the iteration of the last write, 0 for none; and the iteration of the last read,
+  // or the phase's base if several iterations read it.
   std::vector<uint32_t> writer_;
   std::vector<uint32_t> reader_;
 };
