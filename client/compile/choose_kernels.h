@@ -15,7 +15,7 @@
 
 namespace mlc::client {
 
-// True if the choice was measured itself.
+// True if the chosen config itself was measured.
 bool IsTuned(const package::Choice& choice);
 bool IsTransferred(const package::Choice& choice);
 
@@ -23,20 +23,20 @@ enum class Transfer : uint8_t { kUse, kIgnore };
 // User-supplied kernels (compiler/schedule/cuda/user_kernel/user_kernel.h).
 enum class UserKernels : uint8_t { kUse, kIgnore };
 
-// For each task: the best record whose config this build can still generate (same family version,
-// still legal) or that is user-supplied; db/confirmed_best.h says how confirmed times count. Else a
-// transferred config, whose time is an estimate, or the default. If `source` is null, all are
-// defaults. For GPUs, a kernel that newer ones could not run (instructions of one architecture,
-// more on-chip memory than all have, user-supplied) gets a substitute by the same rule.
-// UNIMPLEMENTED if no family accepts a task.
+// Chooses for each task the best record whose config this build can generate (same family version,
+// still legal) or that is user-supplied; db/confirmed_best.h says how confirmed times count.
+// Without one, it takes a transferred config, whose time is an estimate, or the default. If
+// `source` is null, all choices are defaults. On GPUs, a kernel that newer GPUs could not run
+// (instructions of one architecture, more shared memory than all have, user-supplied) also gets a
+// substitute, chosen by the same rule. UNIMPLEMENTED if no family accepts a task.
 Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
                                                 const target::Target& target, KernelSource* source,
                                                 Transfer transfer,
                                                 UserKernels user_kernels = UserKernels::kUse);
 
-// Exactly the configs that the lock file pins; a substitute that it lacks is the default. NOT_FOUND
-// if it lacks a task; FAILED_PRECONDITION if it is for another class of target, or pins a
-// user-supplied kernel that is not wanted.
+// Takes exactly the configs that the lock file pins; if it lacks a substitute, the default is
+// taken. NOT_FOUND if it lacks a task; FAILED_PRECONDITION if it is for another target class, or
+// pins a user-supplied kernel and `user_kernels` is kIgnore.
 Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& program,
                                                     const target::Target& target,
                                                     const package::LockFile& lock,

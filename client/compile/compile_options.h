@@ -37,8 +37,8 @@ struct CompileOptions {
   bool verbose = false;
 };
 
-// Reads the command line, and what variables and the configuration file say (base/settings). If it
-// asks for help or is wrong, prints that and sets the exit code.
+// Reads the command line, environment variables and the configuration file (base/settings). For
+// --help or an error, it prints the text, sets the exit code and returns nothing.
 std::optional<CompileOptions> ReadCompileOptions(int argc, char** argv,
                                                  const settings::Lookup& lookup, int& exit_code);
 

@@ -22,8 +22,8 @@ std::string TasksText(const graph::Program& program);
 
 // Kernel IR, LLVM IR, assembly, CUDA C++ or PTX of the kernel of each task. The preparations of a
 // kernel follow as IR, LLVM IR or assembly of this machine's CPU. `only_task` selects one task (-1:
-// all). `cuda_home`: the first place to look for NVRTC. INTERNAL if a kernel does not lower or
-// compile, INVALID_ARGUMENT for a stage that the target does not have.
+// all). `cuda_home`: the folder that is searched first for NVRTC. INTERNAL if a kernel does not
+// lower or compile, INVALID_ARGUMENT for a stage that the target does not have.
 Result<std::string> KernelsText(Stage stage, const graph::Program& program,
                                 const std::vector<package::Choice>& choices,
                                 const target::Target& target, int only_task,

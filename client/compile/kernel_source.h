@@ -1,5 +1,5 @@
-// Known kernels for a build, from a log or snapshot or from a server's answer. Both give the same
-// choices for the same records. Use it from one thread.
+// The source of measured kernels for a build: a log, a snapshot or a server's answer. All give the
+// same choices for the same records. Use it from one thread.
 #pragma once
 
 #include <functional>
@@ -33,10 +33,11 @@ class KernelSource {
   using Accept = std::function<bool(const std::string& config)>;
 
   virtual ~KernelSource() = default;
-  // The best record (db/confirmed_best.h) whose config `accept` takes.
+  // The best record (db/confirmed_best.h) whose config `accept` returns true for.
   virtual Result<std::optional<KnownKernel>> Best(const graph::Workload& workload,
                                                   const Accept& accept) = 0;
-  // Similar workloads with records, nearest first. They live as long as this object.
+  // Similar workloads with records, nearest first. The pointers are valid during the lifetime of
+  // this object.
   virtual Result<std::vector<KnownSimilar>> Near(const graph::Workload& workload) = 0;
 };
 

@@ -16,15 +16,15 @@ struct Variant {
   std::string difference;                // ModelVariant::difference
 };
 
-// The measured time of all executions of all tasks; 0 if the kernel of a task was not measured
+// The measured time of all executions of all tasks, in ns; 0 if a chosen config was not measured
 // itself.
 double MeasuredNs(const Variant& variant);
 
-// Returns `other` if all its tasks are measured and it is plainly faster, or if they are and not
-// all tasks of `usual` are. Else `usual`.
+// Returns `other` if all its tasks are measured and it is clearly faster, or if not all tasks of
+// `usual` are measured. Otherwise returns `usual`.
 Variant Faster(Variant usual, Variant other);
-// For people: why the choice is not the usual variant, which takes `usual_ns` (0: not measured).
-// Empty if it is.
+// A note for the user why the choice is not the usual variant, which takes `usual_ns` (0: not
+// measured). Empty if it is.
 std::string NoteOn(const Variant& chosen, double usual_ns);
 
 }  // namespace mlc::client

@@ -21,7 +21,7 @@ struct EmbeddedOptions {
   std::string device = "cpu";  // what mlc-worker --target takes
   std::string cuda_home;
   std::string cubin_cache;
-  std::string page;  // HOST:PORT of the live page, which changes nothing; empty: none
+  std::string page;  // HOST:PORT of the read-only live page; empty: none
   bool verbose = false;
   bool allow_user_kernels = false;  // as mlc-worker takes it
   server::StrategyFactory strategy;
@@ -38,9 +38,9 @@ class EmbeddedServer {
 
   std::string address() const { return server_->address(); }
   std::string page_url() const { return server_->page_url(); }
-  // Restarts the worker if it has ended. `trials`: trials that were made so far. UNAVAILABLE,
-  // beginning with what to do, if a restart would not help: the worker refuses to run, ends twice
-  // in the same way without a trial in between, or ends too often.
+  // Restarts the worker if it has ended. `trials`: the number of trials so far. UNAVAILABLE, with
+  // what to do first, if a restart would not help: the worker refuses to run, ends twice in the
+  // same way without a trial in between, or ends too often.
   Status KeepWorker(int64_t trials);
   // Waits for running trials, at most `grace_ms`, then stops worker and server. Call it once.
   void Stop(int64_t grace_ms);

@@ -1,6 +1,6 @@
-// A private folder of this process among the temporary files. It is removed at the end. If the
-// process is killed, the next one that makes such a folder removes it: a lock on a file in it marks
-// a folder in use.
+// A private temporary folder of this process, which the destructor removes. A lock on a file in it
+// marks a folder in use. If a process is killed, the next one that creates such a folder removes
+// the old one.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// The commands of mlc-log: one function each, from options to the text that it prints.
+// The commands of mlc-log: one function each, from options to the printed text. Thread-safe (no
+// shared state).
 #pragma once
 
 #include <iosfwd>
@@ -21,7 +22,7 @@ struct LogOptions {
 // A digest, or the path of a file with a workload's text. NOT_FOUND if it is neither.
 Result<Digest> WorkloadKeyOf(const std::string& what);
 
-// The fastest records of each workload whose configs this program can still generate.
+// The fastest records of each workload whose configs this build can generate.
 Result<std::string> BestCommand(const LogOptions& options, const std::vector<Digest>& workloads);
 Result<std::string> ListCommand(const LogOptions& options, const std::string& workload);
 // Full record by id or task_uid.

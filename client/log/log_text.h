@@ -1,4 +1,4 @@
-// Records, workloads and statistics as lines for people and as JSON. Pure.
+// Records, workloads and statistics as text for the user and as JSON. Pure.
 #pragma once
 
 #include <string>

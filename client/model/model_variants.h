@@ -24,7 +24,7 @@ struct ModelVariant {
 // The variant without fused residuals exists only for GPUs, because on CPUs another pass through
 // memory never wins.
 std::vector<ModelVariant> VariantsOf(const front::PassTrace& trace, const target::Target& target);
-// Changes options of the usual variant into those of another one. It prints no stages.
+// Turns options of the usual variant into those of another one, without printed stages.
 front::FrontOptions OptionsFor(front::FrontOptions usual, const ModelVariant& variant);
 
 struct ModelTask {

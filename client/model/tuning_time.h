@@ -1,4 +1,4 @@
-// How long tuning takes, before anything is measured. Pure; thread-safe.
+// Estimates how long tuning takes, before any measurement. Pure; thread-safe.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace mlc::client {
 
-// Seconds for one trial on average, within a factor of two on a quiet machine. `cpus`: of the
-// machine that builds; for GPUs, whose compiler takes most of the time.
+// Average seconds per trial, within a factor of two on a quiet machine. `cpus`: CPUs of the machine
+// that builds; used for GPUs, where compiling takes most of the time.
 double SecondsPerTrial(const std::vector<costmodel::RooflineInput>& tasks,
                        const target::Target& target, int cpus);
 

@@ -1,4 +1,4 @@
-// Follows a job of a server to its end, from the program that submitted it or another one.
+// Follows a job of a server to its end. Another program may have submitted the job.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,12 @@ namespace mlc::client {
 
 struct Followed {
   proto::JobProgress progress;  // the last one received
-  bool left = false;            // true: the caller left, and the job goes on
+  bool left = false;            // true: the caller left, and the job continues
 };
 
-// Shows progress until the job ends or `leave` is requested; the job goes on without the caller. If
-// the server or its network goes away, waits for up to `reconnect_timeout`, then UNAVAILABLE with
-// the cause. The wall clock may be set meanwhile.
+// Shows progress until the job ends or `leave` is requested; the job continues without the caller.
+// If the server or the network fails, retries for `reconnect_timeout`, then returns UNAVAILABLE
+// with the cause. Changes of the wall clock have no effect.
 Result<Followed> FollowJob(TunerClient& client, const std::string& job, ProgressOutput& output,
                            const std::stop_token& leave,
                            std::chrono::milliseconds reconnect_timeout);

@@ -1,5 +1,6 @@
-// What the course of a job says: the latency of the model so far, and the time left. Fed with the
-// progress as it comes; the times are those of the server's clock in it. A value; not thread-safe.
+// The history of a job: the latency of the model over time, and the estimated time left. The caller
+// adds each progress message; times are those of the server's clock in it. A value; not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,11 @@ namespace mlc::client {
 
 class JobHistory {
  public:
-  // `model_ns`: expected time of the model, 0 if unknown. A job that was started again, so that its
-  // time or its trials are less than before, is counted anew.
+  // Adds a message. `model_ns`: the expected time of the model, 0 if unknown. If time or trials
+  // decrease, the job was restarted, and the history starts anew.
   void Add(const proto::JobProgress& progress, double model_ns);
 
-  // Times of the model at even intervals since it is known, at most kPoints.
+  // Latencies of the model at even intervals, from the first known one; at most kPoints.
   const std::vector<double>& latencies() const { return latencies_; }
   // 0: unknown, or the job has ended.
   double SecondsLeft() const;
@@ -24,7 +25,7 @@ class JobHistory {
   static constexpr size_t kPoints = 256;
 
  private:
-  // Results come in batches: what the job had when one was complete.
+  // The state of the job when a batch of results was complete.
   struct Step {
     double elapsed_s = 0;
     int64_t measured = 0;
@@ -35,7 +36,7 @@ class JobHistory {
   double SecondsByTrials() const;
 
   std::vector<Step> steps_;  // of the last window, which grows with the job; at most kPoints
-  double batch_ = 0;         // trials of a step, as recent ones had them at most
+  double batch_ = 0;         // most trials of a recent step
   Step now_;
   std::vector<double> latencies_;
   double interval_s_ = 0.25;  // between two latencies

@@ -1,4 +1,4 @@
-// The jobs of a server for people. Pure.
+// The jobs of a server as text. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@
 
 namespace mlc::client {
 
-// A table with a head; the newest job is last, near the prompt. `now_us`: microseconds since 1970.
+// A table with a header. The newest job is last, next to the prompt. `now_us`: microseconds since
+// 1970.
 std::string JobsTable(const proto::ListJobsReply& jobs, int64_t now_us);
-// The only job whose id begins with `text`, which has at least four digits. NOT_FOUND for none,
-// INVALID_ARGUMENT for several or for a text that cannot begin an id.
+// The job whose id begins with `text`, at least four digits. NOT_FOUND if there is none,
+// INVALID_ARGUMENT if there are several or the text cannot begin an id.
 Result<std::string> FindJob(const proto::ListJobsReply& jobs, const std::string& text);
 
 }  // namespace mlc::client

@@ -1,5 +1,5 @@
-// What a terminal shows of a job while it runs: the heaviest tasks, the course of the latency, what
-// is being tried, and the totals. Pure; writes to no terminal.
+// The lines that a terminal shows of a running job: the heaviest tasks, the latency over time, the
+// current trials, and the totals. Pure; writes to no terminal.
 #pragma once
 
 #include <chrono>
@@ -13,18 +13,19 @@
 
 namespace mlc::client {
 
-// The room for a block. Each line has at most `columns`, and there are at most `rows` of them.
+// The size limit of a block: at most `rows` lines of at most `columns` columns.
 struct BlockRoom {
   size_t columns = 100;
   size_t rows = 24;
   Charset charset = Charset::kAscii;
 };
 
-// The totals are the last line, and the only one where there is no room for more.
+// The totals are the last line. If there is room for one line only, they are that line.
 std::vector<std::string> ProgressBlock(const server::ModelInfo& model,
                                        const proto::JobProgress& progress,
                                        const JobHistory& history, const BlockRoom& room);
-// The same while the server is away: the last progress, with WaitingLine in place of the totals.
+// The same while the server is unreachable: the last progress, with WaitingLine instead of the
+// totals.
 std::vector<std::string> WaitingBlock(const server::ModelInfo& model,
                                       const proto::JobProgress& progress, const JobHistory& history,
                                       std::chrono::seconds waited, const BlockRoom& room);

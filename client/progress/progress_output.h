@@ -1,5 +1,6 @@
-// Shows the progress of a job while it runs: a block that is redrawn on a terminal, else a line
-// every 10 s, both on standard error; or JSON lines on standard output. Use it from one thread.
+// Shows the progress of a running job: on a terminal, a block that is redrawn; otherwise a line
+// every 10 s. Both go to standard error. Alternatively, JSON lines on standard output. Use it from
+// one thread.
 #pragma once
 
 #include <chrono>
@@ -29,7 +30,7 @@ class ProgressOutput {
 
   // An error of transport::FlushOutput if the JSON lines cannot be written.
   Status Show(const proto::JobProgress& progress);
-  // Shows that the server is away; the next Show says that it is back.
+  // Shows that the server is unreachable; the next Show ends that.
   void ShowWaiting(std::chrono::seconds waited);
   // Leaves the last state on the screen.
   void Finish(const proto::JobProgress& progress);

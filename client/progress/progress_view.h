@@ -1,5 +1,5 @@
-// The text that a person sees of a job, from its progress and what the client knows of its tasks.
-// Pure; writes to no terminal.
+// The text of a job's progress, from its messages and the client's data of its tasks. Pure; writes
+// to no terminal.
 #pragma once
 
 #include <chrono>
@@ -14,13 +14,13 @@ namespace mlc::client {
 // One line, for logs and pipes. `seconds_left`: 0 if unknown.
 std::string ProgressLine(const server::ModelInfo& model, const proto::JobProgress& progress,
                          double seconds_left = 0);
-// Its two parts: how far the job is, and what it has to say otherwise, which may be empty.
+// The two parts of that line: how far the job is, and remarks, which may be empty.
 std::string CourseText(const server::JobFigures& figures, const proto::JobProgress& progress,
                        double seconds_left);
 std::string RemarksText(const proto::JobProgress& progress);
 // "0:25", "1h02m".
 std::string ClockText(double seconds);
-// The line that is shown while the server is away.
+// The line that is shown while the server is unreachable.
 std::string WaitingLine(std::chrono::seconds waited);
 // The gains of the tasks, at the end.
 std::string FinalTable(const server::ModelInfo& model, const proto::JobProgress& progress);

@@ -9,8 +9,9 @@
 
 namespace mlc::client {
 
-// The values as bars between their least and their largest one, one for each column: at most
-// `columns`, each of which then has the last of its values. Empty for no values.
+// The values as bars between their minimum and maximum, one bar per column, at most `columns`. If
+// there are more values than columns, each bar shows the last value of its range. Empty for no
+// values.
 std::string Sparkline(std::span<const double> values, size_t columns, Charset charset);
 
 }  // namespace mlc::client

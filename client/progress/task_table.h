@@ -1,4 +1,4 @@
-// The tasks of a job as a table for people. Pure; thread-safe.
+// The tasks of a job as a table. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace mlc::client {
 // "412 us", "3.21 ms".
 std::string TimeText(double ns);
 
-// What a terminal has room for.
+// The columns that a terminal has room for.
 enum class TaskColumns : uint8_t {
   kFew,     // share, best, task
   kUsual,   // and roof, gain, trials, use
@@ -25,7 +25,7 @@ std::string TaskRow(const server::TaskInfo& task, const server::TaskLine& line,
                     TaskColumns columns);
 // Indices into the tasks.
 std::vector<size_t> HeaviestFirst(const server::JobFigures& figures);
-// What the mark behind a share of the roof means; empty if no row has one.
+// The legend of the mark behind a share of the roof; empty if no row has the mark.
 std::string RoofNote(const server::ModelInfo& model, const server::JobFigures& figures);
 
 }  // namespace mlc::client

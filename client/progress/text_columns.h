@@ -1,5 +1,5 @@
-// Text on a terminal: how many columns it takes, and cutting it to fit. UTF-8, where letters of
-// East Asia take two columns and combining marks none. Pure; thread-safe.
+// The width of text on a terminal in columns, and truncation to a width. UTF-8: East Asian wide
+// letters take two columns, combining marks none. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,19 @@
 
 namespace mlc::client {
 
-// What a terminal shows besides ASCII.
+// The characters that a terminal shows.
 enum class Charset : uint8_t { kAscii, kUtf8 };
 
-// Of a locale: the values of LC_ALL, LC_CTYPE and LANG, of which the first that is set decides.
+// The charset of a locale: the first of LC_ALL, LC_CTYPE and LANG that is set decides.
 Charset CharsetOf(std::string_view lc_all, std::string_view lc_ctype, std::string_view lang);
 
-// Columns of a text that PrintableOf has made.
+// The width of a text that PrintableOf has returned.
 size_t ColumnsOf(std::string_view text);
-// The text without anything that moves the cursor or turns the direction of writing, and without
-// what the terminal cannot show: each such character becomes a question mark.
+// The text without characters that move the cursor or change the writing direction. Each of them,
+// and each character that the terminal cannot show, becomes a question mark.
 std::string PrintableOf(std::string_view text, Charset charset);
-// A printable text of at most `width` columns. What is cut ends in an ellipsis if there is room.
+// The printable text, truncated to `width` columns. A truncated text ends in an ellipsis if there
+// is room.
 std::string Fit(std::string_view text, size_t width, Charset charset);
 
 }  // namespace mlc::client

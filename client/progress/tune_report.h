@@ -1,13 +1,13 @@
-// The output of mlc-tune for programs: JSON with "schema": "mlc.tune/1". Fields are added, never
-// renamed. Pure.
+// The output of mlc-tune for programs: JSON with "schema": "mlc.tune/1". Fields may be added, but
+// are never renamed. Pure.
 //
 // For a model in variants, `variant` names the one that is built, and `variants` has `model_ms`,
 // `measured_share` and `tasks_without_kernel` of each, the usual one first. The figures of the
 // model and `occurrences` and `share` of each task are those of `variant`; `uses` of a task are its
 // executions in each. A model with one variant has none of the three.
 //
-// `executed_share` of a task is the work that its best kernel executes over the work that the task
-// asks for, at most 1; `roofline_ns` is that of the latter.
+// `executed_share` of a task is the work that its best kernel executes over the work of its
+// workload, at most 1; `roofline_ns` is the roofline of the latter.
 //
 // `whole_model` is there if runners-up were timed in the whole model: its latency `before_ms` and
 // `after_ms`, and how many were `tried` and `taken`.

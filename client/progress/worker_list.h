@@ -1,4 +1,4 @@
-// The workers of a server for people. Pure.
+// The workers of a server as text. Pure.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace mlc::client {
 
-// A table with a head, in the order of names.
+// A table with a header, in the order of names.
 std::string WorkersTable(const proto::ListWorkersReply& workers);
 
 }  // namespace mlc::client

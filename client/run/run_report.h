@@ -1,4 +1,4 @@
-// The report of mlc-run as text for people and as one JSON document. Values and pure functions.
+// The report of mlc-run as text and as one JSON document. Values and pure functions.
 #pragma once
 
 #include <optional>
@@ -33,7 +33,7 @@ Result<std::vector<OutputCheck>> CheckOutputs(const std::vector<graph::TensorDat
 
 struct ProfileRow {
   std::string label;
-  double median_us = 0;  // sum over all its steps
+  double median_us = 0;  // sum over all steps with the label
   int calls = 0;
 };
 
@@ -54,7 +54,7 @@ struct RunReport {
   std::vector<OutputCheck> checks;
   std::vector<ProfileRow> profile;  // longest first
   std::vector<StepTime> steps;      // of the profile
-  double run_us = 0;                // median of whole runs beside the profile; 0 without one
+  double run_us = 0;  // median of whole runs without profiling; 0 if there is no profile
 };
 
 std::string ToText(const RunReport& report);

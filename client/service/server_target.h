@@ -1,4 +1,4 @@
-// Resolves `--target cpu` and `--target cuda` at a server, whose workers need not be like this
+// Resolves `--target cpu` and `--target cuda` for a server, whose workers may differ from this
 // machine. Thread-safe.
 #pragma once
 
@@ -13,9 +13,9 @@
 namespace mlc::client {
 
 // Returns the only class among `texts` (of targets or classes) that is of the device `word` and, if
-// `threads` is not 0, has that many threads. Ignores texts of an unknown form. Prefers `here` if it
-// is among them, and returns it if there are none. INVALID_ARGUMENT, with the list, for several;
-// the error of `here` if there are none and it failed. Pure.
+// `threads` is not 0, has this number of threads. Ignores texts of an unknown form. If `here` is
+// among the classes, or if there are none, it returns `here`. INVALID_ARGUMENT, with the list, for
+// several classes; the error of `here` if there are none. Pure.
 Result<target::Target> ClassAmong(const std::vector<std::string>& texts, const std::string& word,
                                   int threads, const Result<target::Target>& here);
 

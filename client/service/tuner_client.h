@@ -48,17 +48,17 @@ class TunerClient {
     return reply;
   }
 
-  // The usual ones.
+  // The common calls.
   Result<proto::SubmitJobReply> Submit(const proto::SubmitJobRequest& request);
   // PERMISSION_DENIED if the caller is not an administrator.
   Result<proto::SubmitJobReply> SubmitUserKernel(const proto::SubmitUserKernelRequest& request);
   Status Cancel(const std::string& job);
   Result<proto::JobDescription> Describe(const std::string& job);
-  // All running jobs, and at most `limit` of those that have ended; newest first.
+  // All running jobs and at most `limit` ended ones; newest first.
   Result<proto::ListJobsReply> List(int limit);
   Result<proto::BestReply> Best(const proto::BestRequest& request);
   Result<proto::ListWorkersReply> Workers();
-  // Has the worker finish what it holds and exit. NOT_FOUND if the server does not know it.
+  // Lets the worker finish its trials and exit. NOT_FOUND if the server does not know it.
   Status Drain(const std::string& worker, const std::string& reason);
   // Ends the quarantine of the worker.
   Status Release(const std::string& worker);
@@ -74,7 +74,7 @@ class TunerClient {
   Status Reconnect();
   // Waits for a connection, at most `timeout_ms`.
   bool Await(int64_t timeout_ms) const { return link_->connection->Await(timeout_ms); }
-  // The cause if the server cannot be reached, as transport::Connection::Explain.
+  // The cause if the server is unreachable; see transport::Connection::Explain.
   Status Explain() const { return link_->connection->Explain(); }
   const std::string& address() const { return server_.address; }
 
@@ -91,9 +91,9 @@ class TunerClient {
   };
 
   explicit TunerClient(transport::ChannelOptions server) : server_(std::move(server)) {}
-  // Makes a call, with its deadline.
+  // Makes a call with its deadline.
   Status Guarded(const std::function<grpc::Status(grpc::ClientContext&)>& call) const;
-  // A failed status with the address of the server.
+  // A failed status, with the address of the server added.
   Status Explained(const grpc::Status& status) const;
 
   transport::ChannelOptions server_;

@@ -1,5 +1,5 @@
-// Asks a question in a child process, because asking initialises something that this process must
-// not have, such as the CUDA driver.
+// Runs a query in a child process, because it initialises something that this process must not
+// have, such as the CUDA driver. Not thread-safe (forks).
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 
 namespace mlc::client {
 
-// Returns what `ask` returns in a forked child. Empty if there is no child, or if it ends without
-// an answer or takes longer than a minute.
+// Returns the result of `ask`, run in a forked child. Empty if the fork fails, or if the child ends
+// without a result or takes longer than a minute.
 std::string AnswerOfChild(const std::function<std::string()>& ask);
 
 }  // namespace mlc::client

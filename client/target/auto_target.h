@@ -1,5 +1,5 @@
-// Resolves `--target auto`: the machine's GPU if it can do the work, else its CPU; if there are
-// records or workers, their class. The choice has a reason that a program can print.
+// Resolves `--target auto`: the machine's GPU if it can do the work, else its CPU; with records or
+// workers, their class. The choice includes a reason to print. Thread-safe.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct AutoTarget {
   std::string Line() const { return "target: " + text + " (" + reason + ")"; }
 };
 
-// What this machine offers; asked once. A child process opens the driver and the CUDA libraries.
+// What this machine offers, queried once. A child process opens the driver and the CUDA libraries.
 struct Machine {
   target::Target cpu;
   Result<target::Target> gpu;  // GPU 0, or why there is none
@@ -36,19 +36,19 @@ struct Machine {
 };
 Machine LookAtMachine(int threads, const std::string& cuda_home);
 
-// Returns the GPU if it and the CUDA libraries for the work are there, else the CPU.
+// Returns the GPU if it is present with the CUDA libraries for the work, else the CPU.
 AutoTarget ChooseForMachine(const Machine& machine, Work work);
 
-// For a model with records: the machine's GPU, then its CPU, if the records are of its class; else
-// the only class there is; else as ChooseForMachine. `texts` are targets or classes. Texts of an
-// unknown form are ignored, and if `threads` is not 0 also CPUs with another number of threads.
+// The target of a model with records: the machine's GPU, then its CPU, if the records are of its
+// class; else the only class there is; else as ChooseForMachine. `texts` are targets or classes. It
+// ignores texts of an unknown form and, if `threads` is not 0, CPUs with another number of threads.
 // `where`: "the log". Pure.
 AutoTarget ChooseAmongRecords(const std::vector<std::string>& texts, const Machine& machine,
                               int threads, const std::string& where);
 
-// For the workers of a server, GPUs if it has any, else CPUs: the machine's class if it is among
-// them, else their only class. INVALID_ARGUMENT, with the list, for several; as ChooseForMachine if
-// there are none. Pure.
+// The target for the workers of a server. It considers their GPUs or, without any, their CPUs, and
+// takes the machine's class if it is among them, else their only class. INVALID_ARGUMENT, with the
+// list, for several; as ChooseForMachine if there are none. Pure.
 Result<AutoTarget> ChooseAmongWorkers(const std::vector<std::string>& texts, const Machine& machine,
                                       int threads);
 

@@ -12,9 +12,9 @@
 
 namespace mlc::client {
 
-// Takes cpu; cuda (GPU 0) or cuda:N, as the driver counts the GPUs that CUDA_VISIBLE_DEVICES shows;
-// h200; "target v1 ...". `threads`: of kernels for the CPU. UNAVAILABLE, with what to do, if there
-// is no such GPU; INVALID_ARGUMENT for another text.
+// Accepts cpu; cuda (GPU 0) or cuda:N, as the driver counts the GPUs that CUDA_VISIBLE_DEVICES
+// shows; h200; "target v1 ...". `threads`: of kernels for the CPU. UNAVAILABLE, with what to do, if
+// there is no such GPU; INVALID_ARGUMENT for another text.
 Result<target::Target> ChooseTarget(
     const std::string& text, int threads,
     std::string_view without_gpu = "--target takes h200 or a target's text");

@@ -10,7 +10,7 @@
 
 namespace mlc::client {
 
-// Reads the workload as the only task of a model. INVALID_ARGUMENT with the place of a mistake.
+// Reads the workload as the only task of a model. INVALID_ARGUMENT with the position of the error.
 Result<ModelTasks> ReadWorkload(const TuneOptions& options);
 // INVALID_ARGUMENT if the file cannot be read, or if no server would accept the kernel.
 Result<proto::UserKernel> ReadCudaKernel(const TuneOptions& options, const target::Target& target);

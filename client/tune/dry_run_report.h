@@ -1,5 +1,5 @@
-// What mlc-tune --dry-run prints: for people, and as JSON with "schema": "mlc.dry-run/1", whose
-// fields are added, never renamed. Pure; thread-safe.
+// The report of mlc-tune --dry-run, as text and as JSON with "schema": "mlc.dry-run/1". Fields may
+// be added, but are never renamed. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct DryRunResult {
   std::string target;
   graph::onnx::ModelSurvey survey;
   server::ModelInfo tasks;                  // none if there are obstacles
-  std::vector<std::string> without_kernel;  // tasks that no family takes on the target
-  int64_t trials = 0;                       // as asked for, or as is usual for so many tasks
+  std::vector<std::string> without_kernel;  // tasks that no family accepts on the target
+  int64_t trials = 0;                       // as requested, or the default for this number of tasks
   bool trials_are_usual = false;
   double seconds = 0;  // for these trials
 

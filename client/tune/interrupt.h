@@ -1,8 +1,8 @@
-// Turns Ctrl-C, SIGTERM and SIGHUP into events. Until there is something to keep, the first signal
-// ends the program at once. After that, the first signal requests a stop through a token, and the
-// second one ends the program. The exit code is 130. A signal that the parent process ignores
-// (nohup, a background job of a script) stays ignored. Make one before any other thread starts, so
-// that all threads inherit its blocked signals.
+// Turns Ctrl-C, SIGTERM and SIGHUP into events. Before Keep(), the first signal ends the program
+// immediately. After it, the first signal requests a stop through a token, and the second one ends
+// the program. The exit code is 130. A signal that the parent process ignores (nohup, a background
+// job of a script) stays ignored. Create the object before any other thread starts, because threads
+// inherit its blocked signals.
 #pragma once
 
 #include <signal.h>
@@ -19,8 +19,9 @@ class Interrupt {
   Interrupt();
   ~Interrupt();
 
-  // From now on there is something to keep. Callbacks of the token run on a thread of their own, or
-  // at once if the signal has arrived already; a std::stop_callback may wait for it.
+  // From now on a signal first requests a stop, because there is work to keep. Callbacks of the
+  // token run on a thread of this object, or immediately if the signal has already arrived; a
+  // std::stop_callback may wait for it.
   std::stop_token Keep();
   bool requested() const { return stop_.stop_requested(); }
 
