@@ -1,6 +1,6 @@
-// The variants of a model: compiled with a rewrite of the compiler, or without it. Only
-// measurements show which is faster, so mlc-tune measures the tasks of all variants, and
-// mlc-compile takes the fastest by these. Thread-safe (no shared state).
+// The variants of a model: compiled with or without a rewrite of the compiler. Only measurements
+// show which variant is faster. Therefore mlc-tune measures the tasks of all variants, and
+// mlc-compile takes the fastest variant. Thread-safe (no shared state).
 #pragma once
 
 #include <set>
