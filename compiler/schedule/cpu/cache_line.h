@@ -1,4 +1,4 @@
-// The unit in which caches and memory exchange data, on every CPU that kernels are made for.
+// The cache-line size of all CPUs that kernels are generated for.
 #pragma once
 
 #include <cstdint>

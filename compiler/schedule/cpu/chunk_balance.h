@@ -1,5 +1,4 @@
-// How evenly the chunks of a kernel occupy the threads that take them one after the other. Pure;
-// thread-safe.
+// The load balance of a kernel whose threads take chunks one after the other. Pure; thread-safe.
 #pragma once
 
 #include <cmath>
@@ -7,14 +6,14 @@
 
 namespace mlc::schedule {
 
-// The largest of `chunks` parts into which so many units are cut, over the mean one.
+// Cuts `units` into `chunks` parts; returns the largest part over the mean one.
 inline double LargestPart(int64_t units, int64_t chunks) {
   const int64_t largest = (units + chunks - 1) / chunks;
   return static_cast<double>(largest * chunks) / static_cast<double>(units);
 }
 
 // The longest thread's share over the mean. `largest`: the largest chunk over the mean one; with
-// many chunks a thread, others make up for it.
+// many chunks per thread, other chunks compensate for it.
 inline double ChunkImbalance(double chunks, int threads, double largest = 1) {
   const double rounds = std::ceil(chunks / threads);
   return rounds * threads / chunks * (1 + (largest - 1) / rounds);

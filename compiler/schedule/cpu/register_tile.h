@@ -65,7 +65,7 @@ class RegisterTile {
   int vectors() const { return vectors_; }
 
   void Zero(int rows);
-  // Starts from values that the caller gives, one vector for each (row, vector).
+  // Starts from the caller's values, one vector for each (row, vector).
   void Init(int rows, const std::function<ir::ExprRef(ir::ExprRef, ir::ExprRef)>& value);
   // One step of k: acc[row][v] += a[row][k] * b[k][v] for the rows of the block.
   void Step(const RowBlock& block, const RowOperand& a, const ColumnOperand& b,

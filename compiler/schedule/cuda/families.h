@@ -1,4 +1,4 @@
-// The one list of families for CUDA devices. Thread-safe.
+// The list of families for CUDA devices. Thread-safe.
 #pragma once
 
 #include <span>

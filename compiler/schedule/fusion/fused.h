@@ -36,20 +36,20 @@ class Fused {
   // Element offset of a point in the storage of a value with strides.
   ir::ExprRef Offset(const graph::TensorType& type, std::span<const ir::ExprRef> at) const;
 
-  // The value at the point. Nodes in `bound` are taken as given (the anchor's accumulator);
-  // pointwise, cast and data-movement nodes are emitted in place; an intermediate read more than
-  // once is kept in a register. Values are in compute type: f32 for f16 and bf16 storage. REQUIRES:
-  // Covers(value, bound's keys), and Vectorises() for a vector point.
+  // Emits the value at the point. Nodes in `bound` have given values (the anchor's accumulator).
+  // Pointwise, cast and data-movement nodes are emitted in place; an intermediate that is read more
+  // than once goes to a register. Values are in compute type: f32 for f16 and bf16 storage.
+  // REQUIRES: Covers(value, bound's keys), and Vectorises() for a vector point.
   ir::ExprRef Emit(graph::ValueId value, const Point& point,
                    const std::map<graph::ValueId, ir::ExprRef>& bound = {});
-  // Emits and stores every output of the workload that Covers(); all have the anchor's index space.
+  // Emits and stores every output of the workload with Covers(); all have the anchor's index space.
   void StoreOutputs(const Point& point, const std::map<graph::ValueId, ir::ExprRef>& bound,
                     bool streaming = false);
   // Stores `value` (compute type; a scalar is broadcast) at a point of one output.
   void Store(int output, const Point& point, ir::ExprRef value, bool streaming = false);
 
   // True if `value` can be emitted from sources and the given anchors alone. Anchors are read at
-  // the point itself, so only pointwise nodes of the same shape may stand between.
+  // the point itself, so only pointwise nodes of the same shape may be in between.
   static bool Covers(const graph::Workload& workload, graph::ValueId value,
                      std::span<const graph::ValueId> anchors);
   // True if Covers() holds and vectors of `lanes` along `dim` of the value can be emitted: no

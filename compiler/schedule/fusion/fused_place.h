@@ -1,5 +1,5 @@
-// Places in the index space of a value, as vectors of points, and how reshaping and broadcasting
-// change their coordinates. Thread-safe (no state).
+// Places in the index space of a value, as vectors of points, and the change of their coordinates
+// by reshaping and broadcasting. Thread-safe (no state).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Point {
   int dim = -1;                 // vectorised dimension; -1 for a scalar
   int lanes = 1;
   ir::ExprRef active;  // number of lanes inside the shape; null when all are
-  // Coordinates between lanes; 0 stands for neighbours that start anywhere. Anything but 1 needs a
-  // value without data movement.
+  // The distance of the lanes' coordinates; 0 is a distance of 1 with any start. Anything but 1
+  // requires a value without data movement.
   int64_t step = 1;
 };
 

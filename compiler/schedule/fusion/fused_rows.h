@@ -1,4 +1,4 @@
-// Rows of an index space: a flat number taken apart into coordinates.
+// Rows of an index space: splits a flat index into coordinates. Thread-safe (no state).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ void SetRow(ir::KernelBuilder& builder, ir::ExprRef row, const std::vector<int>&
 int64_t RowCount(const std::vector<int>& order, const std::vector<int64_t>& dims);
 
 // True if vectors of `lanes` along `column` fill a register and start at multiples of its size, as
-// streaming stores need; `offset` is where the tensor begins in its storage.
+// streaming stores require. `offset`: the first element of the tensor in its storage.
 bool CanStream(const graph::TensorType& type, int column, int lanes, const target::Target& target,
                int64_t offset = 0);
 

@@ -1,6 +1,6 @@
-// The values of a workload at places of their index spaces: sources, arithmetic, and data movement,
-// which becomes a change of coordinates on the way from the output to the sources. Not thread-safe;
-// borrows the workload and the builder.
+// The values of a workload at places of their index spaces: sources, arithmetic and data movement.
+// Data movement becomes a change of coordinates between the output and the sources. Not
+// thread-safe; borrows the workload and the builder.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ namespace mlc::schedule {
 
 // f32 for the narrow floats, the type itself otherwise.
 DType ComputeType(DType storage);
-// The splat that a constant or the edge of a padding holds, in compute type.
+// The value of a splat constant or of the border of a padding, in compute type.
 ir::ExprRef SplatOf(const graph::Value& node);
-// For bool: whether it is not zero.
+// Casts a value; a cast to bool is "not zero".
 ir::ExprRef CastTo(DType dtype, ir::ExprRef value);
 
 // Buffers of a workload's operands.
@@ -37,12 +37,13 @@ class FusedValues {
   ir::BufferId Buffer(int operand) const { return operands_.buffers.at(operand); }
   RegisterPool& registers() { return registers_; }
 
-  // Begins a part of the kernel in which `bound` are taken as given; it is borrowed until End.
+  // Begins a part of the kernel in which the values in `bound` are given. Borrows `bound` until
+  // End.
   void Begin(const Bound& bound);
-  // What was computed since is forgotten.
+  // Ends the part and forgets the values that were computed in it.
   void End();
-  // The value, scalar if the place is uniform; null when a vector cannot be formed. An intermediate
-  // read more than once is kept in a register. REQUIRES: between Begin and End.
+  // Emits the value: scalar if the place is uniform; null if a vector cannot be formed. An
+  // intermediate that is read more than once goes to a register. REQUIRES: between Begin and End.
   ir::ExprRef ValueAt(graph::ValueId id, const PlaceRef& place);
 
  private:
@@ -63,7 +64,8 @@ class FusedValues {
   ir::ExprRef ResizeAxis(const graph::Value& node, Place place, size_t dim);
   // An index read from memory, wrapped if negative and clamped into [0, size).
   ir::ExprRef Index(graph::ValueId indices, Place place, int64_t size);
-  // One of two values under a scalar condition, through a register; only one side is computed.
+  // One of two values under a scalar condition, through a register; the kernel computes only that
+  // one.
   ir::ExprRef Branch(const ir::ExprRef& condition, const std::function<ir::ExprRef()>& then_value,
                      const std::function<ir::ExprRef()>& else_value, DType dtype, int lanes);
 
@@ -74,7 +76,7 @@ class FusedValues {
   std::vector<int> uses_;  // of each value, by the workload
   const Bound* bound_ = nullptr;
   Memo memo_;
-  std::vector<Memo::iterator> remembered_;  // all of memo_, in the order of coming
+  std::vector<Memo::iterator> remembered_;  // all of memo_, in the order of insertion
 };
 
 }  // namespace mlc::schedule

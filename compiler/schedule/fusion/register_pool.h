@@ -1,4 +1,4 @@
-// Registers of one element each, handed out one after the other. Not thread-safe; borrows the
+// A pool of registers of one element each, handed out in order. Not thread-safe; borrows the
 // builder.
 #pragma once
 
@@ -13,16 +13,16 @@ namespace mlc::schedule {
 
 class RegisterPool {
  public:
-  // How many are handed out, by type and lanes.
+  // The number of registers in use, by type and lanes.
   using Used = std::map<std::pair<DType, int>, size_t>;
 
   explicit RegisterPool(ir::KernelBuilder& builder) : builder_(builder) {}
 
   ir::BufferId Next(DType dtype, int lanes);
-  ir::ExprRef Keep(ir::ExprRef value);  // in the next one
+  ir::ExprRef Keep(ir::ExprRef value);  // stores it in the next register
 
   const Used& used() const { return used_; }
-  // Takes back those that were handed out since.
+  // Takes back the registers that were handed out since.
   void ReturnTo(Used used) { used_ = std::move(used); }
 
  private:

@@ -1,4 +1,4 @@
-// Domains that the spaces of contractions share.
+// Domains that the spaces of contractions share. Thread-safe (no state).
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@
 
 namespace mlc::schedule {
 
-// Sizes of the larger tile when an axis is cut into equal parts; another size would repeat one.
+// The sizes of the larger tile when an axis is cut into equal parts. Other sizes would give the
+// same cuts.
 std::vector<int64_t> TileSizes(int64_t extent, int64_t limit);
 std::vector<int64_t> UpTo(std::vector<int64_t> values, int64_t limit);
-// The last of ascending values that UpTo leaves.
+// The largest of ascending values that is at most `limit`, as in UpTo.
 int64_t LargestUpTo(std::span<const int64_t> values, int64_t limit);
 // Domain of the named knob. REQUIRES: it exists.
 const std::vector<int64_t>& DomainOf(const Space& space, std::string_view knob);

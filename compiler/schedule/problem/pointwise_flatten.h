@@ -10,9 +10,9 @@
 
 namespace mlc::schedule {
 
-// `roots` are values of `graph` with equal dims, to be stored with strides[i]. The result has one
-// kCopy output per root, dims by falling stride, and the sources of `graph` under the same ids.
-// Null if an operand is read at strides that are not constant.
+// `roots` are values of `graph` with equal dims, which are stored with strides[i]. The result has
+// one kCopy output per root, dims by falling stride, and the sources of `graph` with the same ids.
+// Empty if the strides of an operand are not constant.
 std::optional<graph::Graph> Flatten(const graph::Graph& graph,
                                     const std::vector<graph::ValueId>& roots,
                                     const std::vector<std::vector<int64_t>>& strides);

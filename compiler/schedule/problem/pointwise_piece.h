@@ -1,7 +1,7 @@
-// Cuts a pointwise workload into pieces that are each one plain loop nest, and gives each piece the
-// simplest index space there is: concatenations and constant borders become pieces of the output
-// (so that no condition stands in an inner loop), transposes, slices and broadcasts become strides
-// of the operands, and dimensions that all operands walk together are merged. Thread-safe.
+// Cuts a pointwise workload into pieces, each of which is one plain loop nest with the simplest
+// possible index space. Concatenations and constant borders become pieces of the output, so that no
+// condition is in an inner loop. Transposes, slices and broadcasts become strides of the operands,
+// and dimensions that all operands walk together are merged. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace mlc::schedule {
 
-// How a pointwise workload is walked: by pieces if all of it is covered, else along its scan.
+// How a pointwise workload is computed: by pieces if they cover all of it, else along its scan.
 struct PointwiseProblem {
   bool covered = false;
   graph::ValueId scan = graph::kNoValue;

@@ -1,5 +1,5 @@
-// What a row reduction does, read from the workload: one softmax, log-softmax, layer norm or
-// reduction, with fused pointwise prologues and epilogues. A row is one point of the kept
+// The problem of a row reduction, derived from the workload: one softmax, log-softmax, layer norm
+// or reduction, with fused pointwise prologues and epilogues. A row is one point of the kept
 // dimensions. Thread-safe.
 #pragma once
 
@@ -22,10 +22,10 @@ struct RowProblem {
   bool inner = true;          // `column` is reduced: lanes are partial results of one row
   int lanes = 1;              // 1 if no vector can be formed
   DType dtype = DType::kF32;  // of the arithmetic
-  bool needs_x = false;       // an output reads x, too
+  bool needs_x = false;       // an output also reads x
   bool computed = false;      // x is more than a load
-  bool plain = false;         // x lies in memory as a row is walked: reading it again is a load
-  bool same_space = true;     // outputs have x's dims (all but kReduce)
+  bool plain = false;      // x is in memory in the order of the walk, so reading it again is a load
+  bool same_space = true;  // outputs have x's dims (all but kReduce)
 
   std::vector<graph::ValueId> streams;  // inputs of x's own dims, read once each
 
@@ -37,7 +37,7 @@ struct RowProblem {
 
 std::optional<RowProblem> FindRowProblem(const graph::Workload& workload,
                                          const target::Target& target);
-// With vectors of `lanes` where they can be formed.
+// The same with vectors of `lanes`, if such vectors can be formed.
 std::optional<RowProblem> FindRowProblem(const graph::Workload& workload, int lanes);
 
 }  // namespace mlc::schedule

@@ -1,9 +1,9 @@
 // A config: one point of a family's space, as text. Family and version come first, then every knob
 // by name, in the space's order:
 //   contraction/1 mr=14 nr=2 order=1 kc=0
-// Knob values are integers; a named choice is the number of its word in the family's list.
-// User-supplied kernels alone (compiler/schedule/cuda/user_kernel/user_kernel.h) have words after
-// the integers. At most 64 knobs. A value; Parse(ToText(c)) == c.
+// Knob values are integers; a named choice is the number of its word in the family's list. Only
+// user-supplied kernels (compiler/schedule/cuda/user_kernel/user_kernel.h) have words after the
+// integers. At most 64 knobs. A value; Parse(ToText(c)) == c.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace mlc::schedule {
 
-// The name of user-supplied kernels where families have theirs.
+// The family name of user-supplied kernels.
 inline constexpr std::string_view kUserKernel = "user_kernel";
 
 struct Config {

@@ -20,7 +20,7 @@
 
 namespace mlc::schedule {
 
-// What one parameter of a kernel is bound to.
+// The binding of one parameter of a kernel.
 struct Binding {
   enum class Kind : uint8_t { kOperand, kOutput, kPrepared };
   Kind kind = Kind::kOperand;
@@ -42,11 +42,11 @@ struct LoweredKernel {
   std::vector<Preparation> preparations;
 };
 
-// What a config implies, from arithmetic alone: inputs of the analytic model and of the features.
-// Bytes are per execution, over all threads; zero where a quantity does not apply.
+// The properties of a config, computed without lowering it: the inputs of the analytic model and of
+// the features. Bytes are per execution, over all threads; 0 if a quantity does not apply.
 struct KernelFacts {
   double flops = 0;          // executed, with padding waste
-  double useful_flops = 0;   // asked for by the workload
+  double useful_flops = 0;   // of the workload
   double lane_fill = 1;      // useful lanes over executed lanes
   double accumulators = 0;   // independent FMA chains
   double loads_per_fma = 0;  // vector loads and broadcasts issued per vector FMA
@@ -76,8 +76,8 @@ struct KernelFacts {
   double pipeline_steps = 0;    // iterations of the staged loop of one block
 };
 
-// A workload that a family has opened for a target: what the shapes imply is derived once, however
-// many configs are looked at. Borrows the workload, the target and the family. Immutable,
+// A workload that a family has opened for a target. It derives the consequences of the shapes once
+// for any number of configs. Borrows the workload, the target and the family. Immutable,
 // thread-safe.
 class Problem {
  public:
@@ -103,8 +103,8 @@ class Family {
   virtual std::unique_ptr<const Problem> Open(const graph::Workload& workload,
                                               const target::Target& target) const = 0;
 
-  // For one look at a workload: opens it and asks. All but Check, which may say kUnsupported,
-  // REQUIRE Accepts().
+  // For a single query about a workload: opens it and calls the function of Problem. All but Check,
+  // which may return kUnsupported, REQUIRE Accepts().
   Space MakeSpace(const graph::Workload& workload, const target::Target& target) const;
   RejectReason Check(const graph::Workload& workload, const target::Target& target,
                      const Config& config) const;
@@ -122,7 +122,7 @@ const Family* FindFamily(std::string_view name);
 // Families that accept the workload, in order of preference.
 std::vector<const Family*> FamiliesFor(const graph::Workload& workload,
                                        const target::Target& target);
-// Parses, finds the family, refuses an unknown family or another version, checks, lowers.
+// Finds the family, rejects an unknown family or another version, checks and lowers the config.
 Result<LoweredKernel> LowerConfig(const graph::Workload& workload, const target::Target& target,
                                   const Config& config);
 

@@ -1,5 +1,5 @@
-// A family whose problem is a value of type P, which Find derives from a workload. The functions
-// below get it; none derives it again. Stateless, thread-safe.
+// A family whose problem is a value of type P, which Find derives from a workload once. The
+// functions below receive it. Stateless, thread-safe.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@ struct AttentionProblem {
   bool masked = false;
 
   int64_t Heads() const { return batch * heads; }
-  // Of both products, multiply-adds counting two.
+  // Operations of both products; a multiply-add counts two.
   double Flops() const;
 };
 
@@ -29,7 +29,7 @@ struct AttentionKnobs {
   int unroll = 2;
 };
 
-// Null if the workload is no single attention, or its parts cannot be emitted.
+// Empty if the workload is not a single attention, or if its parts cannot be emitted.
 std::optional<AttentionProblem> FindAttention(const graph::Workload& workload);
 
 LoweredKernel LowerAttention(const graph::Workload& workload, const target::Target& target,

@@ -2,8 +2,9 @@
 // and direct convolutions (one to three spatial axes; any stride, dilation, padding, group) as
 // implicit matrix multiplication. Columns (output channels) are packed into panels, weights once at
 // compile time; rows (pixels) are read in place, whatever their strides; register tiles of mr x mh
-// rows by nr vectors are multiplied without any copy of a padded input. What the epilogue reads of
-// tensors of the result's shape, beyond the second-level caches, is prefetched when a tile starts.
+// rows by nr vectors are multiplied without any copy of a padded input. If the epilogue reads
+// tensors of the result's shape that exceed the second-level caches, they are prefetched when a
+// tile starts.
 //
 // Knobs: mr rows of the tile along the row axis, mh along the axis outside it, nr column vectors,
 // rows_first (row tiles outside column panels), row_chunks and col_chunks (pieces spread over
@@ -40,7 +41,7 @@ class ContractionFamily final : public FamilyOf<ContractionProblem> {
                               const target::Target& target, const Config& config) const override;
 };
 
-// The parts of the family, also for its tests.
+// Parts of the family, declared for its tests.
 RejectReason CheckPlan(const ContractionProblem& problem, const target::Target& target,
                        const ContractionPlan& plan);
 KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem& problem,

@@ -1,5 +1,5 @@
-// One chunk of a contraction's output: what a worker thread takes at a time. Values of a kernel
-// that is being built.
+// One chunk of a contraction's output, the unit of work of a thread. Values of a kernel under
+// construction. Not thread-safe.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ struct ContractionChunk {
   ir::ExprRef column_group;  // first logical column of the group
 };
 
-// Emits the parts of chunk number `index`, of ContractionPlan::parallel_chunks.
+// Emits the coordinates of chunk `index` of ContractionPlan::parallel_chunks.
 ContractionChunk LocateChunk(const ContractionProblem& problem, const ContractionPlan& plan,
                              const ir::ExprRef& index, ir::KernelBuilder& builder);
 

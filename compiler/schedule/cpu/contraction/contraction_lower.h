@@ -1,5 +1,5 @@
-// Emits the kernel of a contraction plan: implicit matrix multiplication over register tiles, the
-// epilogue applied to the accumulators before they are stored.
+// Emits the kernel of a contraction plan: implicit matrix multiplication over register tiles; the
+// epilogue is applied to the accumulators before they are stored. Thread-safe.
 #pragma once
 
 #include "compiler/schedule/cpu/contraction/contraction_plan.h"

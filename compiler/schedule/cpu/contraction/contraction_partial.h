@@ -1,6 +1,6 @@
-// The sums of a register tile across passes over k: a pass goes on from where the one before it
-// left them, in scratch of the thread. With one pass, sums start from zero and are final. Not
-// thread-safe; borrows its collaborators.
+// The sums of a register tile across passes over k: each pass continues with the sums of the pass
+// before, which are kept in thread scratch. If there is one pass, sums start from zero and are
+// final. Not thread-safe; borrows its collaborators.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@ class PartialSums {
   PartialSums(const ContractionProblem& problem, const ContractionPlan& plan,
               RegisterTile& registers, ir::KernelBuilder& builder);
 
-  // Takes the tile's place in its chunk, by the number of its panel there; first of all.
+  // Computes the tile's place in its chunk from the number of its panel there. Call it first.
   void Locate(const RowTile& tile, const ir::ExprRef& panel);
   void Start(const RowTile& tile, const ir::ExprRef& pass);
-  // Keeps the sums for the next pass; after the last one emits `store`.
+  // Stores the sums for the next pass; after the last pass, emits `store`.
   void Finish(const RowTile& tile, const ir::ExprRef& pass, const std::function<void()>& store);
 
  private:

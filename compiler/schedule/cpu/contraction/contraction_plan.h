@@ -1,4 +1,4 @@
-// A config of the contraction family read as decisions. A value.
+// The decisions of a config of the contraction family. A value; the functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ContractionPlan {
   int64_t k_chunk = 0;          // k steps of a pass over the output; 0: all in one
   bool stage = false;           // rows are copied to scratch first, a pass at a time
   bool prefetch_panel = false;  // the next panel is prefetched while this one is multiplied
-  // What the epilogue reads of larger tensors is fetched: others wait in the second-level caches.
+  // The epilogue prefetches tensors larger than this; smaller ones stay in the second-level caches.
   int64_t fetched_beyond_bytes = 0;
 
   int64_t panels = 1;     // column panels of `vectors` vectors
@@ -32,7 +32,7 @@ struct ContractionPlan {
   int64_t passes(const ContractionProblem& p) const { return k_chunk > 0 ? p.K() / k_chunk : 1; }
   int64_t pass_depth(const ContractionProblem& p) const { return k_chunk > 0 ? k_chunk : p.depth; }
   int64_t panel_width() const { return int64_t{vectors} * lanes; }
-  // Elements of a staged row: not a power of two, which would share few cache sets.
+  // Elements of a staged row. Not a power of two, because such rows would share few cache sets.
   int64_t pitch(const ContractionProblem& p) const {
     return (pass_depth(p) + lanes - 1) / lanes * lanes + lanes;
   }
@@ -48,10 +48,11 @@ int64_t PartialElements(const ContractionProblem& problem, const ContractionPlan
 ContractionPlan MakePlan(const ContractionProblem& problem, const target::Target& target,
                          const Config& config);
 
-// True if k may be cut into passes and rows may be staged: one tap, which always meets the input.
+// True if k may be cut into passes and rows may be staged: there is one tap, which always meets the
+// input.
 bool HasPasses(const ContractionProblem& problem);
 
-// True if columns may be read where they are: whole panels of consecutive elements.
+// True if columns can be read in place: whole panels of consecutive elements.
 bool ColumnsInPlace(const ContractionProblem& problem, int64_t panel_width);
 
 }  // namespace mlc::schedule

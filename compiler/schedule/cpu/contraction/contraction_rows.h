@@ -1,5 +1,5 @@
-// The row operand of a contraction's inner loop: read where it is, or from a thread's copy of a
-// chunk's rows, in f32, which a pass makes of them. Not thread-safe; borrows its collaborators.
+// The row operand of a contraction's inner loop: read in place, or from a copy in f32 that each
+// pass makes of a chunk's rows. Not thread-safe; borrows its collaborators.
 #pragma once
 
 #include "compiler/schedule/cpu/contraction/contraction_chunk.h"
@@ -15,9 +15,9 @@ class ContractionRows {
   ContractionRows(const ContractionProblem& problem, const ContractionPlan& plan,
                   const Fused& fused, RowTiles& tiles, ir::KernelBuilder& builder);
 
-  // Copies the chunk's rows for one pass; nothing where they are read in place.
+  // Copies the chunk's rows for one pass; does nothing if rows are read in place.
   void Stage(const ContractionChunk& chunk, const ir::ExprRef& pass);
-  // Where the tile's first row begins in a pass.
+  // The offset of the tile's first row in a pass.
   ir::ExprRef Base(const RowTile& tile, const ContractionChunk& chunk,
                    const ir::ExprRef& pass) const;
   // Rows of a tile from element `base` on.

@@ -1,5 +1,6 @@
-// How an axis of outputs is cut into tiles, and which taps each tile meets. Padding costs nothing:
-// tiles at the edges are their own variants, in which a tap outside the input is never multiplied.
+// Cuts an axis of outputs into tiles and finds the taps that each tile needs. Padding costs
+// nothing: tiles at the edges are separate variants, which never multiply a tap outside the input.
+// Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace mlc::schedule {
 
-// Taps [tap_begin, tap_end) meet exactly the rows [row_begin, row_end) of a tile.
+// The taps [tap_begin, tap_end) need exactly the rows [row_begin, row_end) of a tile.
 struct TapRun {
   int64_t tap_begin = 0;
   int64_t tap_end = 0;

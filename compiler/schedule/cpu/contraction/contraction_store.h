@@ -17,10 +17,11 @@ class ContractionStore {
                    const ContractionPlan& plan, Fused& fused, RegisterTile& registers,
                    ir::KernelBuilder& builder);
 
-  // Asks for what the epilogue will read of other tensors of the output's shape, as residual sums
-  // do, in the tile's rows of one column panel. At the tile's start: by its end it is there.
+  // Prefetches what the epilogue will read of other tensors of the output's shape (residual sums),
+  // for the tile's rows of one column panel. Call it at the tile's start, so that the data has
+  // arrived by its end.
   void Fetch(const RowTile& tile, const ContractionChunk& chunk, const ir::ExprRef& panel);
-  // The tile's rows in one column panel; columns beyond the last are left out.
+  // Stores the tile's rows of one column panel, without columns beyond the last.
   void Store(const RowTile& tile, const ContractionChunk& chunk, const ir::ExprRef& panel);
 
  private:

@@ -1,5 +1,5 @@
-// Walks the register tiles of a contraction's output: chunks of row tiles, edges as variants of
-// their own, and the taps that each tile meets. Not thread-safe; borrows problem and builder.
+// Loops over the register tiles of a contraction's output: chunks of row tiles, edges as separate
+// variants, and the taps of each tile. Not thread-safe; borrows problem and builder.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace mlc::schedule {
 
-// Where a tile lies: its first output on both tiled axes.
+// The place of a tile: its first output on both tiled axes.
 struct RowTile {
   const TileSegment* outer = nullptr;  // null when one row of the outer axis at a time
   const TileSegment* inner = nullptr;
@@ -22,12 +22,12 @@ struct RowTile {
   int rows() const { return outer_rows() * inner->rows; }
 };
 
-// Rows of the image before the tile's first one.
+// The number of rows of the image before the tile's first one.
 inline ir::ExprRef RowOf(const ContractionProblem& problem, const RowTile& tile) {
   return tile.outer_at * problem.inner.out + tile.inner_at;
 }
 
-// Taps of the outer axis that some rows of a tile meet.
+// The taps of the outer axis that some rows of a tile need.
 struct OuterTaps {
   ir::ExprRef begin;
   ir::ExprRef end;
@@ -42,11 +42,12 @@ class RowTiles {
 
   // Rows of the largest tile.
   int MaxRows() const;
-  // What chunks divide: tiles of the outer axis, else of the inner one.
+  // The units that chunks divide: tiles of the outer axis, else of the inner one.
   int64_t units() const { return units_; }
   void ForEach(const ir::ExprRef& chunk, int64_t chunks,
                const std::function<void(const RowTile&)>& body);
-  // Loops over the taps of both outer axes that meet the input: body(depth tap, height tap, rows).
+  // Loops over the taps of both outer axes that are inside the input: body(depth tap, height tap,
+  // rows).
   void ForOuterTaps(
       const RowTile& tile, const ir::ExprRef& depth_at,
       const std::function<void(const ir::ExprRef&, const ir::ExprRef&, const OuterTaps&)>& body);

@@ -1,4 +1,4 @@
-// Emits the kernel of a depthwise plan.
+// Emits the kernel of a depthwise plan. Thread-safe.
 #pragma once
 
 #include "compiler/schedule/problem/contraction_problem.h"

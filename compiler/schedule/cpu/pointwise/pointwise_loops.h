@@ -1,7 +1,7 @@
-// The loop nest of one piece of a pointwise workload. Rows (all dimensions but the innermost) and
-// blocks of columns are dealt out in chunks; a piece that reads an operand across the grain (a
-// transpose) walks blocks, so that both sides use whole cache lines, and transposes them in
-// registers where that is possible (pointwise_transpose.h). Thread-safe.
+// The loop nest of one piece of a pointwise workload. Chunks consist of rows (all dimensions but
+// the innermost) and blocks of columns. A piece that reads a transposed operand walks blocks, so
+// that both sides use whole cache lines, and transposes them in registers where possible
+// (pointwise_transpose.h). Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ PieceLoops PlanPiece(const Piece& piece, const target::Target& target, const Pie
 void EmitChunk(ir::KernelBuilder& builder, Fused& fused, const Piece& piece,
                const PieceLoops& loops, const ir::ExprRef& chunk);
 
-// True if an operand of an affine piece runs across the output's innermost dimension.
+// True if an operand of an affine piece is contiguous along another dimension than the output.
 bool IsTransposing(const Piece& piece);
 // True if such an operand is transposed in registers.
 bool TransposesInRegisters(const Piece& piece, const target::Target& target);

@@ -6,7 +6,7 @@
 
 namespace mlc::schedule {
 
-// The scanned node of the workload, if everything else of it is pointwise around it; or kNoValue.
+// The scanned node of the workload if all other nodes are pointwise around it; else kNoValue.
 graph::ValueId FindScan(const graph::Workload& workload);
 // REQUIRES FindScan(workload) == scan.
 LoweredKernel LowerScan(const graph::Workload& workload, const target::Target& target,

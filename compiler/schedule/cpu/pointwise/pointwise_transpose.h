@@ -1,6 +1,6 @@
-// Operands of a pointwise piece that are contiguous across the output's innermost dimension are
-// loaded as vectors along that dimension and transposed in registers, in squares of lanes x lanes,
-// so that every load and every store is of consecutive elements. Thread-safe.
+// Transposes operands of a pointwise piece in registers. An operand that is contiguous across the
+// output's innermost dimension is loaded as vectors along that dimension and transposed in squares
+// of lanes x lanes, so that all loads and stores are of consecutive elements. Thread-safe.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace mlc::schedule {
 
-// The views of the piece that are contiguous along `across` and not along `column`, if transposing
-// them pays: none where the chain is too long to be repeated for every row of a square.
+// The views of the piece that are contiguous along `across` and not along `column`. Empty if
+// transposing does not pay, because the chain is too long to repeat for every row of a square.
 std::vector<graph::ValueId> TransposedViews(const Piece& piece, int column, int across, int lanes);
 
 class RegisterTransposer {

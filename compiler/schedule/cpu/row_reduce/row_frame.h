@@ -1,5 +1,6 @@
-// What all parts of the walk over rows share: the problem with its choices, the kernel that is
-// built, and the row at hand. Not thread-safe; borrows what it is given, for one kernel.
+// The state that all parts of a row reduction share: the problem with its decisions, the kernel
+// under construction, and the current row. Not thread-safe; borrows its arguments; one object per
+// kernel.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace mlc::schedule {
 ir::ExprRef Do(ScalarOp op, ir::ExprRef a);
 ir::ExprRef Do(ScalarOp op, ir::ExprRef a, ir::ExprRef b);
 
-// One visited vector of a row: where it is, which chain it belongs to, where the row is kept.
+// One visited vector of a row: its coordinates, its accumulation chain, and its place in the row
+// buffer.
 struct Visit {
   Point point;
   ir::ExprRef chain;
@@ -29,10 +31,10 @@ struct RowFrame {
 
   int64_t Width() const { return int64_t{chains} * lanes; }  // of a block
   int64_t Blocks() const;                                    // of kept columns, in a row
-  // Elements that a result is made of, unless they are cut into parts.
+  // The number of elements that are reduced to one result, unless the row is cut into parts.
   double Count() const;
   ir::ExprRef Number(double value) const;
-  ir::ExprRef Neutral(ScalarOp op) const;  // the value that changes nothing
+  ir::ExprRef Neutral(ScalarOp op) const;  // the neutral element
 
   const graph::Workload& workload;
   const RowProblem& problem;

@@ -11,27 +11,27 @@ class RowInput {
   // Declares the buffers.
   explicit RowInput(RowFrame& frame);
 
-  // x at a vector: computed; computed and written to the row buffer if later passes read it there;
-  // from the row buffer, or computed again.
+  // Returns x at a vector. Compute computes it. Load also writes it to the row buffer if later
+  // passes read it there. Reload reads it from the row buffer, or computes it again.
   ir::ExprRef Compute(const Visit& visit);
   ir::ExprRef Load(const Visit& visit);
   ir::ExprRef Reload(const Visit& visit);
   // Writes the row buffer at a vector and returns the value; reads it.
   ir::ExprRef WriteRowBuffer(const Visit& visit, ir::ExprRef value);
   ir::ExprRef ReadRowBuffer(const Visit& visit);
-  // The pipeline buffer at a vector: reads the value of the row before, valid until the next call;
-  // writes this row's in its place and returns it.
+  // The pipeline buffer at a vector. Read returns the value of the previous row, valid until the
+  // next call; Write stores this row's value in its place and returns it.
   ir::ExprRef ReadPipelineBuffer(const Visit& visit);
   ir::ExprRef WritePipelineBuffer(const Visit& visit, ir::ExprRef value);
-  // Puts the value into a register, valid until the next call: computed once, read any number of
-  // times.
+  // Puts the value into a register, valid until the next call, so that it is computed once for any
+  // number of reads.
   ir::ExprRef Materialize(ir::ExprRef value);
-  // Prefetches the same place of a later row, while this one keeps the arithmetic busy. Where two
+  // Prefetches the same place of a later row, in parallel with the arithmetic of this one. If two
   // passes share the work, each prefetches half of the row.
   void Prefetch(const Visit& visit, PrefetchRows pass);
 
  private:
-  // Whether x is copied into the row buffer, since computing it again costs more than a load.
+  // True if x is copied into the row buffer, because a load costs less than computing it again.
   bool CopiesInput() const;
 
   RowFrame& frame_;

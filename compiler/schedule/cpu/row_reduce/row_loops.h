@@ -14,20 +14,20 @@ namespace mlc::schedule {
 class RowLoops {
  public:
   using Body = std::function<void(const Visit&)>;
-  // At a row, or a block of kept columns: which of all it is, and which part of it.
+  // The body of a row or a block of kept columns. Arguments: its index, and the index of its part.
   using RowBody = std::function<void(const ir::ExprRef& place, const ir::ExprRef& part)>;
 
   explicit RowLoops(RowFrame& frame) : frame_(frame) {}
 
-  // A phase: `body` runs for every row, or block of kept columns, and every part.
+  // Emits a phase that runs `body` for every row, or block of kept columns, and every part.
   void ForEachRow(const std::string& name, int64_t parts, const RowBody& body);
   // The same as a software pipeline, for rows that are reduced along their columns: `prologue` runs
-  // for the first row of a chunk, `steady` for each later one with the row before at hand, and
+  // for the first row of a chunk, `steady` for each later row, with access to the previous one, and
   // `epilogue` after the last.
   void ForEachRowPipelined(const std::string& name, const std::function<void()>& prologue,
                            const std::function<void()>& steady,
                            const std::function<void()>& epilogue);
-  // Every vector of the present row, or of its part, once.
+  // Visits every vector of the current row, or of its part, once.
   void Sweep(const Body& body);
 
  private:

@@ -6,12 +6,13 @@
 
 namespace mlc::schedule {
 
-// Where a row stays between passes: nowhere (x is computed again), in thread scratch, in registers.
-// kPipelined: a software pipeline (row_walk.h) of softmax, which stores a row from scratch while it
-// computes the next one.
+// Where a row is kept between passes: nowhere (x is computed again), in thread scratch, or in
+// registers. kPipelined is a software pipeline (row_walk.h) of softmax, which stores a row from
+// scratch while it computes the next one.
 enum class RowStorage : uint8_t { kNone = 0, kScratch = 1, kRegisters = 2, kPipelined = 3 };
 
-// The passes over a row that prefetch later rows, so that memory works while this row is computed.
+// The passes over a row that prefetch later rows, so that memory accesses overlap with the
+// arithmetic of this row.
 enum class PrefetchRows : uint8_t { kNever = 0, kSecondPass = 1, kLastPass = 2, kBothPasses = 3 };
 
 struct RowKnobs {
@@ -23,7 +24,7 @@ struct RowKnobs {
   int64_t parts = 1;  // of a row, each a partial result; above 1 for norms and one-pass reductions
 };
 
-// What parts of a row are cut from: steps of `chains` vectors, or points of `reduced`.
+// The units that parts of a row consist of: steps of `chains` vectors, or points of `reduced`.
 bool CutsColumns(const RowProblem& problem, int64_t chains);
 int64_t CutUnits(const RowProblem& problem, int64_t chains);
 

@@ -1,5 +1,5 @@
-// What a row is reduced to: the registers that a pass accumulates into, and the stores of rows and
-// of results. Not thread-safe; borrows the frame and the loops.
+// The results of a row: the registers that a pass accumulates into, and the stores of rows and of
+// results. Not thread-safe; borrows the frame and the loops.
 #pragma once
 
 #include <functional>
@@ -20,12 +20,13 @@ class RowResults {
   int Count() const { return frame_.problem.inner ? 1 : frame_.used; }
   ir::ExprRef Get(ir::BufferId registers, const ir::ExprRef& chain);
   void Update(ir::BufferId registers, const std::function<ir::ExprRef(ir::ExprRef)>& function);
-  // op over `value` of every vector of the row; then into each register of `to`, broadcast.
+  // Reduces `value` over every vector of the row with `op`, and broadcasts the result into each
+  // register of `to`.
   void Accumulate(ScalarOp op, ir::BufferId to,
                   const std::function<ir::ExprRef(const Visit&)>& value);
 
-  // The outputs at a vector, from the anchor's value and, unless null, x; and those that live in
-  // the space of the kept dimensions, from first().
+  // Stores the outputs at a vector, from the anchor's value and, unless null, x. StoreResults
+  // stores the outputs in the space of the kept dimensions, from first().
   void StoreRow(const Visit& visit, ir::ExprRef value, ir::ExprRef x);
   void StorePreviousRow(const Visit& visit, ir::ExprRef value);  // at the row before
   void StoreResults();

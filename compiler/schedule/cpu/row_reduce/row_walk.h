@@ -1,7 +1,7 @@
 // The walk over the rows of a row reduction that all its formulas share: the loops over rows and
 // vectors (row_loops.h), the row buffer between passes, software prefetch and the software pipeline
 // (row_input.h), and the registers that a pass accumulates into (row_results.h). Not thread-safe;
-// borrows what it is given, for one kernel.
+// borrows its arguments; one object per kernel.
 //
 // Passes over one row. A later pass recomputes x, or reads the row buffer (RowStorage):
 //

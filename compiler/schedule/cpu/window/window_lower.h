@@ -34,7 +34,7 @@ struct WindowKnobs {
 
 std::optional<WindowProblem> FindWindow(const graph::Workload& workload,
                                         const target::Target& target);
-// With vectors of `lanes` where they can be formed.
+// The same with vectors of `lanes`, if such vectors can be formed.
 std::optional<WindowProblem> FindWindow(const graph::Workload& workload, int lanes);
 
 LoweredKernel LowerWindow(const graph::Workload& workload, const WindowProblem& problem,

@@ -10,8 +10,8 @@
 //
 // Knobs: m output tile, mr and nr of the register tile, groups (of tiles; at most so many, as they
 // are of one size), col_chunks (pieces of the columns, each with its own input transform), unroll.
-// Images of more tiles than groups can bring into the cache are not accepted. Stateless,
-// thread-safe.
+// The family does not accept an image with so many tiles that no number of groups fits the cache.
+// Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/problem/contraction_problem.h"

@@ -1,4 +1,4 @@
-// Emits the kernel of a Winograd plan.
+// Emits the kernel of a Winograd plan. Thread-safe.
 #pragma once
 
 #include "compiler/schedule/problem/contraction_problem.h"

@@ -30,7 +30,7 @@ class AttentionFragments {
   int64_t output_tiles() const { return plan_.slice() / 8; }
   const ir::ExprRef& group() const { return group_; }
   const ir::ExprRef& pair() const { return pair_; }
-  // Four floats of this thread, to take lanes apart and put them together.
+  // Four floats of this thread, for splitting and joining lanes.
   ir::BufferId fold() const { return fold_; }
 
  private:

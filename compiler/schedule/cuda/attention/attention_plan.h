@@ -1,7 +1,7 @@
-// How attention is dealt to a GPU. A block takes 16 queries per warp of one head, and keys in
-// chunks that rest in shared memory; a warp takes a block of keys at a time through scores, a
-// running softmax and the output, all in the fragments of its matrix unit. Values wider than a
-// slice are split over blocks. Thread-safe.
+// The mapping of attention to a GPU. A block takes 16 queries per warp of one head, and keys in
+// chunks in shared memory. A warp takes one block of keys at a time through scores, a running
+// softmax and the output, all in the fragments of its matrix unit. Values wider than a slice are
+// split over blocks. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +31,14 @@ struct AttentionPlan {
   int64_t slice() const;                                     // value columns of a block, padded
   int64_t slices() const;
   int64_t chunks() const;
-  // Elements between rows in shared memory; neighbours lie in different banks.
+  // Elements between rows in shared memory, chosen so that adjacent rows use different banks.
   int64_t pitch(int64_t columns) const;
   int64_t blocks() const;
   int64_t block_bytes() const;
   int64_t registers() const;  // of a thread, an estimate
 };
 
-// The plan's problem and data; knobs are left at their least.
+// A plan with the problem and data of the workload, and the smallest value of each knob.
 std::optional<AttentionPlan> FindGpuAttention(const graph::Workload& workload);
 
 LoweredKernel LowerGpuAttention(const graph::Workload& workload, const AttentionPlan& plan);

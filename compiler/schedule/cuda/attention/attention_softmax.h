@@ -14,18 +14,19 @@ class AttentionSoftmax {
   AttentionSoftmax(ir::KernelBuilder& builder, const AttentionPlan& plan,
                    const AttentionFragments& fragments);
 
-  // Before the first scores.
+  // Call it before the first scores.
   void Reset();
-  // Scores become weights relative to the running maximum; sum and output follow it.
+  // Turns scores into weights relative to the running maximum, and rescales sum and output.
   void Update();
-  // Once no scores are left: the threads of a row add up their sums. Then one of both:
+  // Adds up the sums of the threads of a row. Call it after the last scores, then one of the
+  // Normalize functions.
   void AddUp();
-  // The output over the sums.
+  // Divides the output by the sums.
   void Normalize();
-  // As Normalize, but over the scores of all warps that share the rows: their outputs then add up.
-  // `stats` is shared memory for two floats a row. First every warp puts its own there, of which
-  // `mine` is the thread's first row; then each takes those of all, from the row `first` of the
-  // first such warp on.
+  // As Normalize, but over the scores of all warps that share the rows, so that the sum of their
+  // outputs is the result. `stats` is shared memory for two floats per row. First, every warp
+  // stores its own floats there; `mine` is the thread's first row. After a barrier, each warp reads
+  // those of all, from row `first` of the first such warp on.
   void ShareStats(ir::BufferId stats, const ir::ExprRef& mine);
   void NormalizeAcrossWarps(ir::BufferId stats, const ir::ExprRef& first);
 
@@ -38,7 +39,7 @@ class AttentionSoftmax {
   ir::KernelBuilder& builder_;
   const AttentionPlan& plan_;
   const AttentionFragments& fragments_;
-  // Of the thread's rows, 8 apart: maximum, sum, and what is on its way into them.
+  // For the thread's rows, 8 apart: maximum, sum, and their pending updates.
   const ir::BufferId top_, sum_, next_, factor_;
   const ir::BufferId spread_, scale_;  // a fragment each
 };

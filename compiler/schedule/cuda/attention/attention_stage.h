@@ -1,5 +1,5 @@
-// Queries, keys and values on their way into shared memory: copied in the background where they lie
-// in vectors of 16 bytes, computed and stored otherwise. What lies outside becomes zero.
+// Moves queries, keys and values into shared memory: with asynchronous copies if they consist of
+// vectors of 16 bytes, otherwise computed and stored. Elements outside the tensors become zero.
 // Thread-safe.
 #pragma once
 
@@ -27,12 +27,12 @@ class AttentionStage {
     int64_t columns = 0;
     int64_t column_end = 0;
   };
-  // Element (r, c) of the part goes to `base` + r * pitch + c of `to`. All threads take part.
+  // Copies element (r, c) of the part to `base` + r * pitch + c of `to`. All threads take part.
   void Copy(ir::BufferId to, const ir::ExprRef& base, int64_t pitch, const Part& part,
             const ir::ExprRef& thread);
 
  private:
-  // Where the value lies if it is an operand's memory as it stands.
+  // The place of the value if it is an operand in memory.
   struct Plain {
     int operand = 0;
     int64_t offset = 0;

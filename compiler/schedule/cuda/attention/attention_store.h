@@ -1,5 +1,5 @@
-// The way of attention's results from registers to the workload's outputs, through its fused
-// epilogue. What lies outside is left out. Not thread-safe.
+// Stores attention's results from registers to the workload's outputs, through the fused epilogue.
+// It skips elements outside the outputs. Not thread-safe.
 #pragma once
 
 #include "compiler/ir/build.h"
@@ -10,7 +10,7 @@ namespace mlc::schedule::gpu {
 
 class AttentionStore {
  public:
-  // `fold` are four floats of this thread, free while it stores.
+  // `fold`: four floats of this thread, which it may use during the store.
   AttentionStore(const graph::Workload& workload, ir::KernelBuilder& builder, Fused& fused,
                  const AttentionPlan& plan, ir::BufferId fold)
       : workload_(workload), builder_(builder), fused_(fused), plan_(plan), fold_(fold) {}
@@ -20,7 +20,7 @@ class AttentionStore {
     batch_ = batch;
     head_ = head;
   }
-  // The two floats in `pair`, as columns `column` and `column` + 1 of one row.
+  // Stores the two floats in `pair` as columns `column` and `column` + 1 of one row.
   void Pair(const ir::ExprRef& row, const ir::ExprRef& column, ir::BufferId pair);
 
  private:

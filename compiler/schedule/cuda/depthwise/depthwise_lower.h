@@ -1,6 +1,6 @@
-// Depthwise convolutions on a GPU: a thread takes a tile of neighbouring outputs of a vector of
-// channels. It reads each row of the tile's inputs once into registers, where the windows of the
-// tile slide over it, and holds the filter in registers while it is small. Thread-safe.
+// Depthwise convolutions on a GPU: a thread computes a tile of neighbouring outputs of a vector of
+// channels. It reads each input row of the tile once into registers, slides the windows of the tile
+// over it, and keeps a small filter in registers. Thread-safe.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct SpatialAxis {
   int64_t dilation = 1;
   int64_t pad = 0;  // before
 
-  // Inputs that `outputs` neighbouring outputs span.
+  // The number of inputs that `outputs` neighbouring outputs span.
   int64_t Span(int64_t outputs) const { return (outputs - 1) * stride + (taps - 1) * dilation + 1; }
 };
 

@@ -1,7 +1,6 @@
-// One piece of a pointwise workload on a GPU. Threads take vectors along the output's innermost
-// dimension, `unroll` of them a block's width apart. Where an operand runs across that dimension (a
-// transpose), a square of it passes through shared memory, so that both sides move whole vectors.
-// Thread-safe.
+// One piece of a pointwise workload on a GPU. A thread computes `unroll` vectors along the output's
+// innermost dimension, a block's width apart. A transposed operand passes through shared memory in
+// squares, so that both sides move whole vectors. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +42,7 @@ int AcrossOf(const Piece& piece);
 
 PiecePlan PlanPiece(const Piece& piece, const PieceKnobs& knobs);
 
-// One launch that does all pieces.
+// Emits one launch that computes all pieces.
 void EmitPieces(ir::KernelBuilder& builder, const Fused& whole, const std::vector<Piece>& pieces,
                 const PieceKnobs& knobs);
 

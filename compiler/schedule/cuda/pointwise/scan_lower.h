@@ -1,7 +1,7 @@
-// Operators that are loops over pointwise values on a GPU. A cumulative sum takes a thread per
-// line; the index of an extremum a warp per line where values are 32 bits wide; a scatter copies
-// its data in one launch and applies the updates in a second, where updates that may meet belong to
-// one thread, in order. Thread-safe.
+// Operators that are loops over pointwise values, on a GPU. A cumulative sum uses one thread per
+// line. The index of an extremum uses one warp per line if values are 32 bits wide. A scatter
+// copies its data in one launch and applies the updates in a second one; updates of the same
+// element belong to one thread, in order. Thread-safe.
 #pragma once
 
 #include "compiler/schedule/cuda/pointwise/pointwise_pieces.h"

@@ -1,5 +1,5 @@
-// Pooling on a GPU: a thread takes one output, or a vector of neighbouring channels. Windows that
-// lie inside the input run without conditions. Thread-safe.
+// Pooling on a GPU: a thread computes one output, or a vector of neighbouring channels. Windows
+// inside the input run without conditions. Thread-safe.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace mlc::schedule::gpu {
 
-// The widest vectors of channels of which there is a whole number; lanes of 1 where channels are
-// not the innermost dimension.
+// The problem with the widest vectors of channels that divide their number; lanes of 1 if channels
+// are not the innermost dimension.
 std::optional<WindowProblem> FindPool(const graph::Workload& workload);
 
 // Outputs over vectors of problem.lanes.

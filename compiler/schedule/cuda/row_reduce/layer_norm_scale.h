@@ -1,6 +1,5 @@
-// Scale and bias of a layer norm, either of which may be absent. Weights that fit into registers
-// beside the row are on their way while earlier launches end. Not thread-safe; borrows its
-// collaborators.
+// Scale and bias of a layer norm, each of them optional. If they fit into registers besides the
+// row, they are loaded while earlier launches end. Not thread-safe; borrows its collaborators.
 #pragma once
 
 #include "compiler/ir/build.h"
@@ -16,7 +15,7 @@ class LayerNormScale {
   LayerNormScale(const graph::Workload& workload, const RowPlan& plan, Fused& fused,
                  ir::KernelBuilder& builder);
 
-  // Reads the weights that are kept; before the launch waits for earlier ones.
+  // Loads the weights that are kept in registers. Call it before the launch waits for earlier ones.
   void Preload(RowSweep& sweep);
   // value * scale + bias at the point of a vector.
   ir::ExprRef Apply(const RowVisit& visit, ir::ExprRef value);

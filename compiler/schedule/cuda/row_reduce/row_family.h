@@ -1,8 +1,8 @@
 // The row-reduction family for GPUs: softmax, log-softmax, layer norm and reductions over any axes
 // and strides, with fused pointwise prologues and epilogues. Small rows share a warp, larger ones
-// take one or more; columns are reduced side by side, so that neighbouring threads read
-// neighbouring memory; a reduction with few results is shared by several blocks, the last of which
-// adds up.
+// take one or more. Columns are reduced side by side, so that neighbouring threads read
+// neighbouring memory. Several blocks share a reduction with few results, and the last block adds
+// up their parts.
 //
 // Knobs: lanes (of a vector), group (threads of a row), threads (of a block, at least a group),
 // keep (1: x stays in registers between passes), splits (blocks of a row). Stateless, thread-safe.

@@ -1,6 +1,7 @@
-// The threads that reduce one item together: their places, and the combination of what each has.
-// Groups of up to a warp combine by shuffles, larger ones through shared memory as well; vectors of
-// columns and values that are not 32 bits wide through shared memory alone. Not thread-safe.
+// The threads that reduce one item together: their places, and the combination of their values.
+// Groups of up to a warp combine by shuffles, larger ones through shared memory as well. Vectors of
+// columns, and values that are not 32 bits wide, combine through shared memory only. Not
+// thread-safe.
 #pragma once
 
 #include "compiler/ir/build.h"
@@ -8,14 +9,14 @@
 
 namespace mlc::schedule::gpu {
 
-// The value that changes nothing under `op`.
+// The neutral element of `op`.
 ir::ExprRef NeutralOf(ScalarOp op, DType dtype, int lanes);
 
 class RowGroup {
  public:
   RowGroup(ir::KernelBuilder& builder, const RowPlan& plan);
 
-  // Takes the thread's number apart; call it first in the launch.
+  // Derives item and lane from the thread's number. Call it first in the launch.
   void SetThread(const ir::ExprRef& thread);
   const ir::ExprRef& item() const { return item_; }  // of the block
   const ir::ExprRef& lane() const { return lane_; }  // 0 .. group - 1

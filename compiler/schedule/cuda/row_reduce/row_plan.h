@@ -1,6 +1,6 @@
-// How a row reduction is dealt to the threads of a GPU. An item is what a group of threads reduces
-// together: a row where the innermost dimension is reduced, and a vector of neighbouring columns
-// where it is kept. The group walks the item's vectors side by side. Thread-safe.
+// The mapping of a row reduction to the threads of a GPU. A group of threads reduces one item: a
+// row if the innermost dimension is reduced, or a vector of neighbouring columns if it is kept. The
+// threads of a group walk the item's vectors side by side. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct RowPlan {
 // Vectors per thread and round of a loop that is not unrolled as a whole.
 inline constexpr int kRowUnroll = 4;
 
-// The widest vectors of which every row or column holds a whole number.
+// The problem with the widest vectors that divide every row or column.
 std::optional<RowProblem> FindGpuRows(const graph::Workload& workload);
 // True for reductions that read x once.
 bool IsSinglePass(const graph::Workload& workload, const RowProblem& problem);

@@ -1,5 +1,5 @@
-// Totals of items that several blocks share: each block leaves its part in memory, and the one that
-// arrives last joins them. Not thread-safe; borrows its collaborators.
+// Totals of items that several blocks share: each block writes its part to memory, and the last one
+// to arrive combines them. Not thread-safe; borrows its collaborators.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@ class RowSplits {
   RowSplits(ir::KernelBuilder& builder, const RowPlan& plan, const RowSweep& sweep,
             RowGroup& group);
 
-  // Register 0 of `total`, the group's part, becomes op over the parts of all splits, in the block
-  // that comes last alone. Nothing to do where no item is split.
+  // Sets register 0 of `total`, which holds the group's part, to op over the parts of all splits,
+  // only in the block that arrives last. Does nothing if items are not split.
   void Share(ScalarOp op, ir::BufferId total);
-  // What the totals are for: `body` in the blocks that hold them.
+  // Emits `body` in the blocks that hold totals.
   void WhereShared(const std::function<void()>& body);
 
  private:

@@ -1,5 +1,5 @@
-// A thread's share of a row reduction: which item its group reduces, and the walk over the vectors
-// of the item that are the thread's. Not thread-safe; borrows its collaborators.
+// A thread's share of a row reduction: the item of its group, and the loop over the thread's
+// vectors of the item. Not thread-safe; borrows its collaborators.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace mlc::schedule::gpu {
 
-// One vector of an item: where it is, where it is kept, which accumulator it belongs to.
+// One vector of an item: its coordinates, its register, and its accumulator.
 struct RowVisit {
   Point point;
   ir::ExprRef slot;
@@ -25,11 +25,11 @@ class RowSweep {
 
   RowSweep(ir::KernelBuilder& builder, const RowPlan& plan, RowGroup& group);
 
-  // Finds the thread's item and its place in the group; first of all in the launch.
+  // Finds the thread's item and its place in the group. Call it first in the launch.
   void Locate(const ir::ExprRef& block, const ir::ExprRef& thread);
   // Calls body for every vector of the thread; rows kept in registers are unrolled as a whole.
   void ForVectors(const Body& body);
-  // The same for what only threads with an item may do.
+  // The same, only in threads that have an item.
   void ForVectorsInside(const Body& body);
   // True in one thread of each group whose item exists.
   ir::ExprRef IsFirst() const;
@@ -37,7 +37,7 @@ class RowSweep {
   const ir::ExprRef& item() const { return item_; }  // clamped to the last one
   const ir::ExprRef& item_block() const { return item_block_; }
   const ir::ExprRef& split() const { return split_; }
-  // The item's coordinates; zero along what is reduced.
+  // The item's coordinates; zero along reduced dimensions.
   const std::vector<ir::ExprRef>& at() const { return at_; }
 
  private:

@@ -1,6 +1,6 @@
-// One operand of a contraction without matrix units: from global memory through registers (constant
-// columns: copied asynchronously) to a step in shared memory, as f32 in rows of k. Appends to a
-// builder; not thread-safe; borrows everything it is given.
+// One operand of a contraction without matrix units. It moves from global memory through registers
+// to a step in shared memory, as f32 in rows of k; constant columns are copied asynchronously.
+// Appends to a builder; not thread-safe; borrows its arguments.
 #pragma once
 
 #include <vector>
@@ -19,8 +19,8 @@ class SimtOperand {
   // index of its panel instead.
   void Place(const ir::ExprRef& thread, const ir::ExprRef& first, const ir::ExprRef& offset,
              const ir::ExprRef& panel);
-  // Starts a step's journey; Deposit ends it, when the place in shared memory is free. A packed
-  // operand needs its place at once.
+  // Fetch starts to load a step; Deposit stores it once its place in shared memory is free. A
+  // packed operand writes to that place already in Fetch.
   void Fetch(const ir::ExprRef& step, const ir::ExprRef& stage);
   void Deposit(const ir::ExprRef& stage);
 

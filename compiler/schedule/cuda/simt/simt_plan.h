@@ -1,4 +1,4 @@
-// A config of the simt_contraction family read as decisions. A value.
+// The decisions of a config of the simt_contraction family. A value; the functions are pure.
 //
 // The block computes bm x bn outputs in steps of bk along k, two steps in shared memory at a time;
 // each thread has tm x tn of them, in groups of 4 columns. `split` blocks divide k.
@@ -38,9 +38,9 @@ RejectReason CheckSimtPlan(const GpuContraction& g, const target::Target& target
                            const SimtPlan& plan);
 KernelFacts SimtFacts(const graph::Workload& workload, const GpuContraction& g,
                       const target::Target& target, const SimtPlan& plan);
-// Blocks that a multiprocessor holds at once, by their resources.
+// The number of blocks that a multiprocessor holds at once, by their resources.
 double BlocksPerSm(const target::Target& target, const SimtPlan& plan);
-// Estimated clock cycles of the kernel; only their order matters.
+// Estimated clock cycles of the kernel, for comparisons between plans only.
 double SimtCycles(const GpuContraction& g, const target::Target& target, const SimtPlan& plan);
 
 Result<LoweredKernel> LowerSimt(const graph::Workload& workload, const GpuContraction& g,

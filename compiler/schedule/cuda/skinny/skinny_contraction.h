@@ -1,8 +1,8 @@
-// The skinny_contraction family: products of at most 8 rows with constant columns, at the speed of
-// memory. Each warp owns a few columns; its lanes divide k, hold several 16-byte loads of columns
-// in flight, and add up their sums with shuffles. The rows lie in shared memory as f32. Columns are
-// packed at compile time in the order in which warps read them. f32, f16 and bf16; sums are f32.
-// Any pointwise epilogue.
+// The skinny_contraction family: products of at most 8 rows with constant columns, limited by
+// memory bandwidth. Each warp computes a few columns: its lanes divide k, keep several 16-byte
+// loads of columns in flight, and add up their sums with shuffles. The rows are in shared memory as
+// f32. Columns are packed at compile time in the order in which warps read them. f32, f16 and bf16;
+// sums are f32. Any pointwise epilogue.
 //
 // Knobs: warps of a block, columns of a warp, unroll (loads of a column in flight), split (blocks
 // that divide k). Stateless, thread-safe.

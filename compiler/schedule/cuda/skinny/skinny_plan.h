@@ -1,4 +1,4 @@
-// A config of the skinny_contraction family read as decisions. A value.
+// The decisions of a config of the skinny_contraction family. A value; the functions are pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What kernels of the families for GPUs share: how a launch begins, which results allow approximate
-// functions, and the figures of a launch. Thread-safe.
+// Shared code of the families for GPUs: the beginning of a launch, the results that allow
+// approximate functions, and the figures of a launch. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@ inline ir::ExprRef Do(ScalarOp op, ir::ExprRef a, ir::ExprRef b) {
 inline ir::ExprRef Less(ir::ExprRef a, ir::ExprRef b) {
   return Do(ScalarOp::kLess, std::move(a), std::move(b));
 }
-// The value with `lanes` lanes; a scalar is spread.
+// The value with `lanes` lanes; broadcasts a scalar.
 ir::ExprRef Widened(const ir::ExprRef& value, int lanes);
 
-// Lets the next launch start early, then waits for what the earlier ones wrote.
+// Lets the next launch start early, then waits for the results of earlier ones.
 void BeginLaunch(ir::KernelBuilder& builder);
 
 // True if every output is f16 or bf16.
@@ -39,17 +39,17 @@ struct LaunchShape {
 // Fills in the GPU fields of the facts and the imbalance of the last wave.
 void SetLaunch(const target::Target& target, const LaunchShape& shape, KernelFacts& facts);
 
-// Registers that each thread may have where a multiprocessor holds so many blocks at once.
+// Registers per thread if a multiprocessor holds this many blocks at once.
 int RegistersLeft(int threads, int blocks);
 
 double OutputBytes(const graph::Workload& workload);
 // Flops of pointwise operators that take more than one instruction.
 double SpecialFlops(const graph::Workload& workload);
 
-// The value of `domain` nearest to `wanted` from below, or its first.
+// The largest value of `domain` that is at most `wanted`, or its first value.
 int64_t AtMost(const std::vector<int64_t>& domain, int64_t wanted);
-// The config of the space that costs least; `cost` is empty for those that are not generated. The
-// space's first point if that is all of them.
+// The config of the space with the least cost. `cost` is empty for configs that are not generated;
+// if all are, the result is the first point of the space.
 Config Cheapest(const Space& space,
                 const std::function<std::optional<double>(const Config&)>& cost);
 void SetKnob(const Space& space, Config& config, std::string_view knob, int64_t wanted);

@@ -1,6 +1,6 @@
-// A contraction as a tiled GPU kernel sees it: one flat row index m, one column index n, one
-// reduction index k (taps, then channels) and one batch index z; and the addresses of both operands
-// at such indices, as kernel IR. Values; functions that take a builder append to it.
+// A contraction in the terms of a tiled GPU kernel: a flat row index m, a column index n, a
+// reduction index k (taps, then channels) and a batch index z, and the addresses of both operands
+// at such indices as kernel IR. Values; functions that take a builder append to it.
 #pragma once
 
 #include <array>
@@ -43,23 +43,24 @@ struct GpuContraction {
 
 std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload);
 
-// The column operand, when it is a weight that only the contraction reads: its packed form replaces
-// it. Indices of operands.
+// The operand index of the columns if they are a weight that only the contraction reads: their
+// packed form replaces it.
 std::vector<int> PackedOperands(const graph::Workload& workload, const GpuContraction& g);
 
 enum class Side : uint8_t { kRow, kColumn };
 
-// Largest power of two, at most `limit`, such that runs of so many elements along k (or along the
-// rows or columns) start at multiples of it and are contiguous in the operand's memory; 1: none.
+// The largest power of two, at most `limit`, for which runs of this many elements along k (or along
+// rows or columns) start at multiples of it and are contiguous in the operand's memory; 1 if there
+// is none.
 int ContiguousAlongK(const GpuContraction& g, Side side, int limit);
 int ContiguousAcross(const GpuContraction& g, Side side, int limit);
 
-// Where a row or column lies in its operand, at the first tap and channel.
+// The place of a row or column in its operand, at the first tap and channel.
 struct CrossPlace {
   ir::ExprRef offset;
   std::array<ir::ExprRef, 3> origin;  // input coordinate at tap 0 of checked axes, else null
 };
-// What a reduction index means.
+// The channel and taps of a reduction index.
 struct DepthPlace {
   ir::ExprRef channel;
   std::array<ir::ExprRef, 3> tap;  // constants 0 on axes with one tap
@@ -68,13 +69,13 @@ struct DepthPlace {
 CrossPlace PlaceCross(ir::KernelBuilder& b, const GpuContraction& g, Side side,
                       const ir::ExprRef& index);
 DepthPlace PlaceDepth(ir::KernelBuilder& b, const GpuContraction& g, const ir::ExprRef& k);
-// Offset that taps and channel add.
+// The offset of taps and channel.
 ir::ExprRef DepthOffset(const GpuContraction& g, Side side, const DepthPlace& place);
-// Whether the tap meets the input: a bool, or null when it always does.
+// Whether the tap is inside the input: a bool, or null if it always is.
 ir::ExprRef TapInside(const GpuContraction& g, Side side, const CrossPlace& cross,
                       const DepthPlace& depth);
 
-// Offsets of batch z in both operands, and what it contributes to the output's coordinates.
+// Offsets of batch z in both operands, and its coordinates in the output.
 struct BatchPlace {
   ir::ExprRef row_offset;
   ir::ExprRef column_offset;
@@ -91,8 +92,8 @@ ir::ExprRef LanesIf(const ir::ExprRef& condition, int lanes);
 ir::ExprRef LaneOf(const ir::ExprRef& value, int lane);
 // Bitwise exclusive or of two indices below `limit`, a power of two.
 ir::ExprRef Xor(ir::KernelBuilder& b, const ir::ExprRef& x, const ir::ExprRef& y, int64_t limit);
-// Where a 16-byte chunk of a row lies when rows of `chunks` chunks (a power of two) are swizzled so
-// that the same chunk of 8 rows, and 8 chunks of one row, touch different banks.
+// The place of a 16-byte chunk in rows of `chunks` chunks (a power of two), swizzled so that the
+// same chunk of 8 rows, and 8 chunks of one row, use different banks.
 ir::ExprRef Swizzled(ir::KernelBuilder& b, const ir::ExprRef& row, const ir::ExprRef& chunk,
                      int64_t chunks);
 

@@ -1,8 +1,8 @@
-// The end of a tiled contraction: sums of a block lie in shared memory, row by row; threads take
-// runs of neighbouring outputs, add up the slices, add up the parts of a split k in their order,
-// and store through the fused epilogue. The last block to arrive adds up the parts, or, in a
-// cluster, each block its share of the runs. Appends to a builder; not thread-safe; borrows
-// everything it is given.
+// The end of a tiled contraction. The sums of a block are in shared memory, row by row. Threads
+// take runs of neighbouring outputs, add up the slices, add up the parts of a split k in order, and
+// store through the fused epilogue. The last block to arrive adds up the parts; in a cluster, each
+// block adds up its share of the runs. Appends to a builder; not thread-safe; borrows its
+// arguments.
 #pragma once
 
 #include <vector>
@@ -42,7 +42,7 @@ class TileOutput {
     ir::ExprRef row, column;  // in the tile
     ir::ExprRef index;        // among the runs of the tile
   };
-  // Over the runs of the block: all of the tile, or its share of `shares` equal ones.
+  // Loops over the runs of the block: all of the tile, or its part of `shares` equal ones.
   void ForRuns(const Place& place, int shares, const std::function<void(const Run&)>& body);
   void StoreShare(ir::BufferId sums, const Place& place);
   ir::ExprRef SumAt(const Run& run);

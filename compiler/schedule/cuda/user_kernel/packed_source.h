@@ -1,5 +1,5 @@
-// Source code as one word of a text form: compressed (zlib), then written in the letters of base64
-// that suit a word ('-' and '_' for '+' and '/', no padding). Thread-safe.
+// Source code as one word of a text form: compressed with zlib, then encoded in base64 with '-' and
+// '_' for '+' and '/', without padding. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 namespace mlc::schedule {
 
 inline constexpr size_t kMaxSource = size_t{1} << 20;
-// Of a source that cannot be compressed at all.
+// The length for a source that does not compress.
 inline constexpr size_t kMaxPacked = kMaxSource / 3 * 4 + 1024;
 
-// At most kMaxPacked letters. INVALID_ARGUMENT for a source that is empty, longer than kMaxSource,
-// no UTF-8, or has a zero byte.
+// Returns at most kMaxPacked characters. INVALID_ARGUMENT if the source is empty, longer than
+// kMaxSource, not UTF-8, or contains a zero byte.
 Result<std::string> PackSource(std::string_view source);
-// The source again, never more than kMaxSource bytes whatever the word. INVALID_ARGUMENT for a word
-// that no source was packed to.
+// Returns the source, at most kMaxSource bytes for any word. INVALID_ARGUMENT if PackSource cannot
+// have written the word.
 Result<std::string> UnpackSource(std::string_view word);
 
 }  // namespace mlc::schedule

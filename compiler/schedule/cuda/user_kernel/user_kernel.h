@@ -3,11 +3,11 @@
 //   user_kernel/1 blocks=4096 threads=256 block_bytes=0 entry=scale
 //   source=eJxLzs8tKEotLlbIS8xNVa...
 //
-// so that a log, a lease and a lock file hold them as they hold any config. What older builds do
-// not take, more extents than one or a longer source, is of version 2, which names all extents.
-// They are of no family: no space has them, no search proposes them, they are not transferred to
-// other shapes, and no model learns from their times. Only BuildKernel and the package make code of
-// them, and only where allowed.
+// Logs, leases and lock files therefore store them like other configs. A kernel that older builds
+// do not accept (more extents than one, or a longer source) has version 2, which names all extents.
+// They belong to no family: no space contains them, no search proposes them, they are not
+// transferred to other shapes, and no model learns from their times. Only BuildKernel and the
+// package compile them, and only if that is allowed.
 //
 // The function takes the workload's operands in order, then its outputs, as pointers aligned to 16
 // bytes, in the layouts of the workload, and nothing else: no scratch. Thread-safe.
@@ -30,27 +30,28 @@ struct UserKernel {
   target::Dim3 block = 32;  // in threads
   int64_t block_bytes = 0;  // dynamic shared memory of one block
 
-  // INVALID_ARGUMENT with what is wrong: of PackSource, a name that is none or that the source has
-  // not, a launch that no device takes.
+  // INVALID_ARGUMENT for errors of PackSource, for an entry that is not a name or not in the
+  // source, and for a launch that no device supports.
   Result<Config> ToConfig() const;
-  // INVALID_ARGUMENT for another form, or what ToConfig refuses; FAILED_PRECONDITION for a version
-  // unknown here.
+  // INVALID_ARGUMENT for another form, or if ToConfig rejects the kernel; FAILED_PRECONDITION for
+  // an unknown version.
   static Result<UserKernel> FromConfig(const Config& config);
   friend bool operator==(const UserKernel&, const UserKernel&) = default;
 };
 
-// "user_kernel/1": how workers and builds say that they take such kernels.
+// "user_kernel/1", with which workers and builds report that they accept such kernels.
 std::string UserKernelName();
-// The same of a config's text, which may be of another version.
+// The same for a config's text, which may have another version.
 std::string UserKernelName(std::string_view config);
 bool IsUserKernel(const Config& config);
-// Of a config's text; cheap.
+// The same for a config's text; cheap.
 bool IsUserKernel(std::string_view config);
-// INVALID_ARGUMENT if the target is none for CUDA, or a block takes more memory than it has.
+// INVALID_ARGUMENT if the target is not a CUDA device, or if a block needs more shared memory than
+// it has.
 Status CheckFits(const UserKernel& user_kernel, const target::Target& target);
-// What the parameters of such a kernel are.
+// The bindings of the parameters of such a kernel.
 std::vector<Binding> UserKernelBindings(const graph::Workload& workload);
-// A config's text for people's tables: without the letters of a source.
+// A config's text for tables: without the source.
 std::string BriefConfig(std::string_view config);
 
 }  // namespace mlc::schedule
