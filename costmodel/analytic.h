@@ -1,6 +1,7 @@
-// The analytic model: a kernel's time from what its config implies, without data. Its coefficients
-// are measured shares of peak; the search uses it as a draft to be corrected by what it learns, a
-// build without a log to choose among configs. Pure functions.
+// The analytic model: predicts a kernel's time from the facts of its config, without measurements.
+// Its coefficients are measured shares of peak. A search starts from its predictions and corrects
+// them with what it learns; a build without a log uses them to choose among configs. Pure
+// functions; thread-safe.
 #pragma once
 
 #include "compiler/backend/backend.h"
@@ -9,12 +10,12 @@
 
 namespace mlc::costmodel {
 
-// Raised when an estimate changes: the learned models correct estimates.
+// Increase it when an estimate changes, because learned models correct estimates.
 inline constexpr int kAnalyticVersion = 1;
 
 using backend::Estimate;
 
-// By the target's backend.
+// The estimate of the target's backend.
 inline Estimate EstimateKernel(const schedule::KernelFacts& facts, const target::Target& target) {
   return backend::BackendOf(target).estimate(facts, target);
 }

@@ -1,7 +1,7 @@
-// What measurements of one family taught: rows of features with the logarithm of measured over
-// estimated time. Rows of different workloads, jobs and shapes are kept together, so that each task
-// learns from all. The log keeps them between jobs instead of models, because models are fitted
-// quickly and only rows can be merged. A value.
+// The training rows of one family: features with the logarithm of measured over estimated time.
+// Rows of different workloads, jobs and shapes are stored together, so that each task learns from
+// all. The log stores the rows between jobs instead of models, because fitting is fast and only
+// rows can be merged. A value; not thread-safe.
 #pragma once
 
 #include <cstdint>

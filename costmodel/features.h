@@ -1,7 +1,7 @@
-// Features: what the learned models see of a kernel. One named table; every row is computed from
-// the config, the facts of its family, the workload and the target alone, so that a whole space can
-// be scored. Sizes stand as logarithms or as ratios to the target: trees then transfer from one
-// shape to another. costmodel/features.md lists the table. Pure functions.
+// Features: the inputs of the learned models. One table with names; each row is computed only from
+// the config, the facts of its family, the workload and the target, so that a whole space can be
+// scored. Sizes are logarithms or ratios to the target, so that trees transfer between shapes.
+// costmodel/features.md lists the table. Pure functions; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct Feature {
 inline constexpr size_t kKnobSlots = 12;
 
 std::span<const Feature> Features();
-// Changes with names, order and the analytic model: models of another schema are not read.
+// The digest of names, order and the analytic model. Models with another schema are not loaded.
 Digest FeatureSchema();
 // REQUIRES: out.size() == Features().size(), and that the config has at most kKnobSlots knobs.
 void ComputeFeatures(const FeatureInput& input, std::span<float> out);

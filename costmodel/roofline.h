@@ -7,7 +7,7 @@
 
 namespace mlc::costmodel {
 
-// What a roofline asks of a workload.
+// The inputs of a roofline.
 struct RooflineInput {
   double flops = 0;
   double min_bytes = 0;
@@ -18,7 +18,7 @@ RooflineInput RooflineInputOf(const graph::Workload& workload);
 
 // Gflop/s; 0 if unknown.
 double PeakGflops(const RooflineInput& task, const target::Target& target);
-// Whether the operands flow from memory at each execution.
+// True if each execution reads the operands from memory.
 bool Streams(const RooflineInput& task, const target::Target& target);
 // 0 if unknown.
 double RooflineNs(const RooflineInput& task, const target::Target& target);

@@ -1,6 +1,6 @@
-// Finds what the log knows of workloads similar to a given one, so that their configs can be
-// transferred (costmodel/transfer.h). Searches, builds and queries use it alike. Not thread-safe;
-// borrows the log and the index.
+// Finds the records of workloads similar to a given one, so that their configs can be transferred
+// (costmodel/transfer.h). Searches, builds and queries all use it. Not thread-safe; borrows the log
+// and the index.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ class SimilarWorkloads {
       : log_(log), index_(index), target_(std::move(target)), up_to_id_(up_to_id) {}
 
   // The nearest other workloads with correct records on the target, nearest first, at most
-  // costmodel::kMostSimilar. They live as long as this object.
+  // costmodel::kMostSimilar. The pointers are valid during the lifetime of this object.
   Result<std::vector<const costmodel::SimilarWorkload*>> For(const graph::Workload& workload);
   // Key of the workload and uid of the record behind similar->best[place].
   struct Source {

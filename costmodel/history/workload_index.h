@@ -1,5 +1,5 @@
-// Finds similar workloads among the newest ones of a log; older ones are left out, because a log
-// only grows. Each workload is read and described once, which takes about 10 us and 120 bytes.
+// Finds similar workloads among the newest ones of a log; it ignores older ones, because a log only
+// grows. Each workload is read and described once, which takes about 10 us and 120 bytes.
 // Thread-safe.
 #pragma once
 
