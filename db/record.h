@@ -1,5 +1,5 @@
-// The values that the tuning log stores. Each record has a digest over all of its fields, so that a
-// flipped bit is found when the record is read, years later.
+// The values that the tuning log stores. The digest of a record covers all its fields, so that
+// readers detect a flipped bit. Values; thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -48,10 +48,10 @@ Result<FamilyVersion> FamilyOf(const std::string& config);
 // The digest over every field except id, in a canonical text form.
 Digest DigestOf(const Record& record);
 
-// INVALID_ARGUMENT that names the first field that breaks a rule of the schema. The log takes every
-// record that passes. Stricter than the schema for fields that it does not store or check, such as
-// the time of a failure: numbers are finite, the p10 of a correct time is above 0, and a config is
-// printable.
+// INVALID_ARGUMENT that names the first field that breaks a rule of the schema. The log accepts
+// every record that passes. It is stricter than the schema for fields that the schema does not
+// check, such as the time of a failure: numbers are finite, the p10 of a correct time is above 0,
+// and a config is printable.
 Status Validate(const Record& record);
 
 enum class JobState : uint8_t { kRunning = 0, kDone = 1, kCancelled = 2, kFailed = 3 };

@@ -7,8 +7,8 @@
 
 namespace mlc::db {
 
-// UNWRITABLE if `to` is `log` itself or another log that a program writes, because the writer
-// would go on with the old file; and if no file can be created there.
+// UNWRITABLE if `to` is `log` itself or another log in use, because its writer would continue with
+// the old file; also if no file can be created there.
 Status CheckReplaceable(const std::string& to, const std::string& log);
 
 }  // namespace mlc::db

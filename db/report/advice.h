@@ -1,4 +1,4 @@
-// What would be worth tuning further. Pure; thread-safe.
+// Advises which tasks are worth more tuning. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace mlc::report {
 
 struct Advice {
   int64_t trials = 0;     // records of the task
-  int64_t last_gain = 0;  // which of them last made the best time shorter by 1 % or more; 0: none
-  // Of the model's time, what would be saved if the task ran at its roofline; all of its time if
-  // that is unknown.
+  int64_t last_gain = 0;  // the last one that reduced the best time by 1 % or more; 0: none
+  // The share of the model's time that would be saved if the task ran at its roofline; its whole
+  // share if the roofline is unknown.
   double headroom = 0;
   std::string verdict;  // one sentence
 };

@@ -1,5 +1,5 @@
-// Why a config is fast or slow, in words: what it computes and moves against what the device can
-// do, which cache level each block needs, and what else the space holds. Pure.
+// Explains why a config is fast or slow: what it computes and moves compared with the peaks of the
+// device, the cache level that each block needs, and the rest of its space. Pure; thread-safe.
 #pragma once
 
 #include <array>
@@ -17,13 +17,14 @@
 
 namespace mlc::report {
 
-// Whether this program makes the kernel that was measured: old versions of a family are history.
+// True if this program generates the kernel that was measured; it does not for old versions of a
+// family.
 bool CanGenerate(const db::Record& record);
 
 struct Explanation {
-  std::string text;                        // lines: where it is from, what it computes and moves
+  std::string text;                        // lines: its origin, what it computes and moves
   std::string bottleneck;                  // one line; empty if unknown
-  std::optional<schedule::Config> config;  // if its space holds it and takes it
+  std::optional<schedule::Config> config;  // if it is legal in its space
 };
 
 // FAILED_PRECONDITION if the record's config is of a family or version that this program does not
@@ -34,8 +35,8 @@ Result<Explanation> ExplainConfig(const graph::Workload& workload, const target:
 Result<std::string> Explain(const graph::Workload& workload, const target::Target& target,
                             const db::Record& record);
 
-// How many points of a family's space there are, and, of those that were looked at, how many are
-// rejected for each reason. Spaces beyond `max_points` are sampled evenly.
+// The points of a family's space and, of those that were checked, the number of each reject reason.
+// Spaces beyond `max_points` are sampled evenly.
 struct SpaceCounts {
   int64_t points = 0;
   int64_t seen = 0;
@@ -45,7 +46,7 @@ struct SpaceCounts {
 SpaceCounts CountSpace(const graph::Workload& workload, const target::Target& target,
                        const schedule::Family& family, int64_t max_points);
 
-// How many points of the family's space are legal, and why the others are not. Spaces beyond
+// The number of legal points of the family's space, and why the others are illegal. Spaces beyond
 // `max_points` are sampled evenly.
 std::string ExplainSpace(const graph::Workload& workload, const target::Target& target,
                          const schedule::Config& config, int64_t max_points = 200'000);

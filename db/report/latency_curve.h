@@ -1,4 +1,4 @@
-// How the model's time fell while a job ran. Pure; thread-safe.
+// The model's time during a job. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace mlc::report {
 
 struct CurvePoint {
-  int64_t trial = 0;   // of the job's own, from 1; 0: before the first
+  int64_t trial = 0;   // number among the job's trials, from 1; 0: before the first
   double seconds = 0;  // of tuning, without pauses
   double ns = 0;       // of the fastest variant
 };
 
-// Pauses of the job, for example between two calls of mlc-tune, count as no longer than this.
+// Longer pauses of the job, for example between two calls of mlc-tune, count as this long.
 inline constexpr double kLongestPauseSeconds = 300;
 
 // A point for each own record, after one for the start. A task counts with the best config known so
@@ -26,14 +26,14 @@ inline constexpr double kLongestPauseSeconds = 300;
 // a fresh job: with the default config). Empty if a task of every variant has no time.
 std::vector<CurvePoint> LatencyCurve(const TuningData& data);
 
-// The best time of one task as its records come in.
+// The best time of one task, updated with each record.
 class BestSoFar {
  public:
   explicit BestSoFar(const std::vector<db::Record>& all);
   void Add(const db::Record& record);
-  // Weighed; 0 if there is none.
+  // The weighed time in ns; 0 if there is none.
   double ns() const { return best_ns_; }
-  // What single times are multiplied by; 1 if nothing was confirmed.
+  // The factor of single times; 1 if nothing was confirmed.
   double factor() const { return factor_; }
 
  private:

@@ -9,22 +9,22 @@
 
 namespace mlc::report {
 
-// Each is empty where there is nothing to show.
+// Each figure is empty if there is no data for it.
 //
-// Every record over its number, by what proposed it.
+// The time of every record by its number, by the arm that proposed it.
 html::Markup TrialsFigure(const TaskData& task);
-// How often which time came, over the best.
+// The histogram of times over the best.
 html::Markup DistributionFigure(const TaskData& task);
 html::Markup KnobsFigure(const std::vector<KnobWeight>& knobs);
 
-// The analytic estimate of configs that were measured, and what was measured. Not all of many.
+// The estimated and the measured times of configs; a sample if there are many.
 struct Predicted {
   double estimate_ns = 0;
   double measured_ns = 0;
 };
 std::vector<Predicted> PredictedTimes(const TaskData& task, const target::Target& target);
-// Of the ranks of both: 1 if estimates sort the configs as measurements do, 0 if they say nothing.
-// 0 for less than three. Ties share their mean rank.
+// The rank correlation: 1 if estimates sort the configs as measurements do, 0 if they are unrelated
+// or there are less than three. Ties share their mean rank.
 double RankCorrelation(const std::vector<Predicted>& times);
 html::Markup PredictedFigure(const std::vector<Predicted>& times);
 

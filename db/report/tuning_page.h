@@ -11,7 +11,7 @@
 namespace mlc::report {
 
 std::string TuningPage(const TuningData& data);
-// The same below its heading, for a page around it.
+// The page without its heading, for embedding into another page.
 html::Markup TuningBody(const TuningData& data);
 
 // The parts of the page, in its order. Tasks are numbered from 1 in `order`, which are indices of
@@ -23,8 +23,8 @@ html::Markup RooflineSection(const TuningData& data, const std::vector<size_t>& 
 html::Markup TasksSection(const TuningData& data, const std::vector<size_t>& order);
 html::Markup MachineSection(const TuningData& data);
 
-// Those with the largest share of the model's time first, those that the fastest variant does not
-// execute last.
+// The tasks with the largest share of the model's time first; those that the fastest variant does
+// not execute last.
 std::vector<size_t> TaskOrder(const TuningData& data);
 // "3. matmul 16x64 * 64x64 +add".
 std::string TaskName(const TuningData& data, const std::vector<size_t>& order, size_t number);

@@ -1,4 +1,4 @@
-// From a log to a report on disk.
+// Reads a log and writes a report to a file. Thread-safe for different files.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace mlc::report {
 
-// The report of a job as HTML. What OpenSqliteLogForReading and ReadTuning say.
+// The report of a job as HTML. Errors of OpenSqliteLogForReading and ReadTuning.
 Result<std::string> ReportText(const std::string& log, const JobChoice& choice);
-// Its body without the heading, for a page around it. The same errors.
+// The report without its heading, for embedding into another page. The same errors.
 Result<html::Markup> ReportBody(const std::string& log, const JobChoice& choice);
-// The whole report into a file. UNWRITABLE if it cannot be written or is a log itself; it is as it
-// was after an error.
+// Writes the report to a file. UNWRITABLE if the file cannot be written or is a log itself; an
+// error leaves it unchanged.
 Status WriteReport(const std::string& log, const JobChoice& choice, const std::string& to);
 
 }  // namespace mlc::report

@@ -18,7 +18,7 @@ struct SnapshotPolicy {
   int days = 30;    // and the last one of each of this many days (UTC) with snapshots
   // Percent of the log's volume that stays free (RoomFor).
   int free_percent = 0;
-  // Delete old snapshots that the rules would keep if there is no room for a new one otherwise.
+  // If there is no room for a new snapshot, delete old ones that the rules would keep.
   bool makes_room = false;
 };
 

@@ -25,7 +25,7 @@ class CommitQueue {
 
   // `timed` gets the duration of each batch in seconds, on the queue's thread; may be empty.
   CommitQueue(Database database, std::function<void(double)> timed);
-  // Commits what is queued, checkpoints, closes.
+  // Commits all queued writes, checkpoints and closes the connection.
   ~CommitQueue();
 
   void Push(Write write, Done done);

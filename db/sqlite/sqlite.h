@@ -32,7 +32,7 @@ class Statement {
 
   // True if there is a row, false at the end.
   Result<bool> Step();
-  // Runs to the end, then is ready to bind again.
+  // Runs the statement to its end and resets it for new bindings.
   Status Run();
   void Reset();
 
@@ -54,8 +54,8 @@ enum class OpenMode : uint8_t {
   kReadOnly,
 };
 
-// A published snapshot, which is replaced and never written. Its header asks for no write-ahead
-// log, it has none, and there is no lock of a writer beside it.
+// True for a published snapshot, which is replaced as a whole and never written: its header selects
+// no write-ahead log, it has none, and no writer's lock is beside it.
 bool IsPublished(const std::string& path);
 
 class Database {
@@ -68,12 +68,12 @@ class Database {
 
   // Runs statements that give no rows.
   Status Execute(const std::string& sql);
-  // The first column of the first row.
+  // Returns the first column of the first row.
   Result<int64_t> Integer(const std::string& sql);
-  // Copies the database as of now to a new file, page by page; others may write meanwhile. Does not
-  // synchronise the file.
+  // Copies the current state of the database to a new file, page by page; others may write in
+  // parallel. Does not synchronise the file.
   Status CopyTo(const std::string& path);
-  // False inside a transaction.
+  // True outside a transaction.
   bool InAutocommit() const;
   int64_t Changes() const;
   int64_t LastInsertId() const;
