@@ -1,6 +1,6 @@
-// Time as an argument: parts that need to know it get a clock when they are made, so that a test
-// moves its own clock instead of waiting. Leases and deadlines use the steady time, records are
-// stamped with the other one. Clocks are thread-safe, and outlive those who use them.
+// An injectable clock: a part that needs the time receives a clock, so that tests control the time
+// instead of waiting. Leases and deadlines use the steady time; records are stamped with the wall
+// time. Clocks are thread-safe, and must outlive their users.
 #pragma once
 
 #include <cstdint>

@@ -19,9 +19,10 @@ struct FieldInfo {
   std::string_view unit = {};  // "ns", "ms", "MHz"; empty for ratios, counts and texts
   double limit = 0;            // a number is below it; 0: none
   Range range = Range::kNotNegative;  // of numbers
-  bool listed = false;  // among the figures that reports list where the number is not zero
-  // The version of the log's schema that has it first. A later field than version 1 is left out of
-  // digests and exported lines where it has the value of records that lack it: zero, or no text.
+  bool listed = false;                // reports list it if the number is not zero
+  // The first version of the log's schema that has the field. A field of a version above 1 is left
+  // out of digests and exported lines if it has the default value (zero or an empty text), which
+  // older records have.
   int since = 1;
 };
 

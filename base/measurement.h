@@ -38,12 +38,12 @@ struct Measurement {
   double machine_speed = 1;
   // Compiler message, signal name or wrong element; at most 16 KiB; empty for kOk.
   std::string detail;
-  // What the trial cost of its device: checks, timings, and its part of the time for which the
-  // device waited while there were trials for it; 0 in records of schema version 1.
+  // The device time of the trial: checks, timings, and its share of the time for which the device
+  // waited while there were trials for it; 0 in records of schema version 1.
   double device_ms = 0;
 };
 
-// Of the log: a best time, and one that is none.
+// Limits of the log: for a best time, and for other times.
 inline constexpr double kMaxTimeNs = 1e12;
 inline constexpr double kMaxLongTimeNs = 1e15;
 

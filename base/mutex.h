@@ -54,8 +54,8 @@ class MLC_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-// Waits let go of the mutex meanwhile and may return without a reason: ask for the condition again
-// in a loop, where the analysis sees what the condition reads.
+// A condition variable. A wait releases the mutex and may return spuriously: test the condition in
+// a loop in the caller, where the analysis sees the guarded members that it reads.
 class CondVar {
  public:
   void NotifyOne() { wake_.notify_one(); }
@@ -66,7 +66,7 @@ class CondVar {
     wake_.wait(lock);
     (void)lock.release();
   }
-  // False if the time is over.
+  // False if the deadline has passed.
   bool WaitUntil(Mutex& mutex, std::chrono::steady_clock::time_point deadline) MLC_REQUIRES(mutex) {
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     const bool woken = wake_.wait_until(lock, deadline) == std::cv_status::no_timeout;

@@ -14,7 +14,8 @@ struct Axis {
   double high = 1;
   std::vector<double> ticks;  // ascending, within [low, high]
 
-  // 0 at `low`, 1 at `high`; a value outside is set to the nearer end, as is what is no number.
+  // The position of a value: 0 at `low`, 1 at `high`. A value outside, and NaN, is set to the
+  // nearer end.
   double At(double value) const;
 };
 

@@ -1,6 +1,6 @@
-// HTML that is safe by its type: text becomes Markup only by being escaped, so what a model, a log
-// or a compiler wrote cannot end an element or an attribute. Elements are written as XML wants
-// them, so a page is also a well-formed XML document. Values; thread-compatible.
+// HTML that is safe by its type: text becomes Markup only by escaping, so text of a model, a log or
+// a compiler cannot end an element or an attribute. Elements are written in XML form, so a page is
+// also a well-formed XML document. Values; thread-compatible.
 #pragma once
 
 #include <initializer_list>
@@ -19,7 +19,8 @@ class Markup {
   Markup(std::string_view text);
   Markup(const std::string& text) : Markup(std::string_view(text)) {}
   Markup(const char* text) : Markup(std::string_view(text)) {}
-  // HTML as it is. For code that writes markup itself; never for text of others.
+  // Returns `html` as Markup without escaping. Only for markup that the code itself writes, never
+  // for other text.
   static Markup Trusted(std::string html);
 
   const std::string& html() const { return html_; }
@@ -44,13 +45,15 @@ struct Column {
   Markup title;
   bool is_number = false;  // set to the right, in digits of equal width
 };
-// Scrolls sideways where it is wider than the screen. REQUIRES: as many cells in a row as columns.
+// A table that scrolls horizontally if it is wider than the screen. REQUIRES: as many cells in a
+// row as columns.
 Markup Table(const Markup& caption, const std::vector<Column>& columns,
              const std::vector<std::vector<Markup>>& rows);
-// Charts side by side where the screen is wide enough, below each other where it is not.
+// Charts side by side if the screen is wide enough, else one below the other.
 Markup Grid(const std::vector<Markup>& figures);
 
-// The whole document: one file that loads nothing, runs nothing and forbids both to itself.
+// The whole document: one file that loads no other file, runs no script, and has a content-security
+// policy that forbids both.
 std::string PageText(std::string_view title, const Markup& body);
 
 }  // namespace mlc::html

@@ -1,5 +1,5 @@
-// Numbers as people read them: three digits and a unit. In a page they also carry the exact value,
-// for programs. Pure; thread-safe.
+// Numbers for display: three digits and a unit. On a page they also carry the exact value, for
+// programs. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Unit {
   double size = 1;
   std::string name;
 };
-// ns, µs, ms or s, so that `largest_ns` is not below 1 in it.
+// ns, µs, ms or s: the largest unit in which `largest_ns` is at least 1.
 Unit TimeUnit(double largest_ns);
 
 // At least `digits` significant digits, and no exponent between 1e-4 and 1e15.

@@ -46,7 +46,7 @@ struct Label {
 struct Plot {
   std::string title;
   std::string note;         // below the title; may be empty
-  std::string description;  // what the chart shows, for those who cannot see it
+  std::string description;  // what the chart shows, for screen readers
   Axis x;
   Axis y;
   std::vector<Series> series;  // later ones cover earlier ones
@@ -57,8 +57,8 @@ struct Plot {
 // A figure with title, chart and legend. REQUIRES: colours in range.
 Markup PlotFigure(const Plot& plot);
 
-// At most about `most` of the points, in their order. Of each stretch the first, the last, the
-// lowest and the highest stay, so no extreme of y is lost. REQUIRES: most >= 4.
+// Selects about `most` of the points, in their order. Of each stretch it keeps the first, the last,
+// the lowest and the highest one, so no extreme of y is lost. REQUIRES: most >= 4.
 std::vector<Point> Thinned(std::span<const Point> points, size_t most);
 
 }  // namespace mlc::html

@@ -1,4 +1,4 @@
-// What all charts share: numbers of SVG and the legend below a chart. Pure; thread-safe.
+// Shared parts of the charts: numbers of SVG and the legend below a chart. Pure; thread-safe.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What follows what: segments of time from left to right, in several rows like lines of text, so
-// that short ones are seen, as inline SVG. See plot.h. Pure; thread-safe.
+// A timeline as inline SVG: segments of time from left to right, wrapped into several rows like
+// lines of text, so that short segments are visible. See plot.h. Pure; thread-safe.
 #pragma once
 
 #include <string>

@@ -8,13 +8,12 @@
 
 namespace mlc::html {
 
-// Replaces a file by way of a temporary one beside it: `path` is as it was
-// where that fails. A pipe, a device or a link is written as it is. UNWRITABLE with the path if
-// it cannot be written.
+// Replaces a file through a temporary one beside it, so that `path` is unchanged if that fails. A
+// pipe, a device or a link is written directly. UNWRITABLE with the path if it cannot be written.
 Status WritePage(const std::string& path, std::string_view text);
 
-// UNWRITABLE as WritePage would, as far as that shows without writing: for programs that work
-// for long before they write.
+// The error that WritePage would return, as far as it can be found without writing. For programs
+// that compute for long before they write.
 Status CheckPageWritable(const std::string& path);
 
 }  // namespace mlc::html

@@ -53,7 +53,7 @@ class Connection {
   std::shared_ptr<grpc::Channel> channel_;
   mutable std::mutex awaiting_;
   mutable grpc::CompletionQueue changes_;  // of the channel's state
-  mutable bool watching_ = false;          // a change is waited for
+  mutable bool watching_ = false;          // waits for a change
 };
 
 }  // namespace mlc::transport

@@ -17,8 +17,8 @@ class ClockWatch {
   // With clocks of the caller's.
   ClockWatch(int64_t wall_ms, int64_t steady_ms) : ahead_ms_(wall_ms - steady_ms) {}
 
-  // By how much the wall clock has fallen behind the steady clock since the start, in milliseconds;
-  // 0 if that is less than the threshold.
+  // How far the wall clock has fallen behind the steady clock since the start, in milliseconds; 0
+  // below the threshold.
   int64_t SetBackMs();
   int64_t SetBackMs(int64_t wall_ms, int64_t steady_ms);
 

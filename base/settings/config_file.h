@@ -28,23 +28,23 @@ struct ConfigFile {
   std::string path;  // empty: there is none
   std::vector<FileValue> values;
 
-  // What it says of the program's setting, in its table or else at the top; null if nothing.
+  // The value of the program's setting: in its table, else at the top; null if there is none.
   const FileValue* Find(Program program, const Setting& setting) const;
 };
 
-// Which file is to be read: `flag` (of --config) if given, else MLC_CONFIG, else mlc/config.toml in
-// XDG_CONFIG_HOME or in ~/.config, which may be missing or out of reach. Nothing if `flag` is given
-// and empty, or no folder is known. The current folder is not searched: a user who can write there
-// could choose programs and libraries that run.
+// The file to read: `flag` (of --config) if given, else MLC_CONFIG, else mlc/config.toml in
+// XDG_CONFIG_HOME or in ~/.config, which may be missing or unreachable. None if `flag` is given and
+// empty, or no folder is known. The current folder is never searched, because a user who can write
+// there could choose programs and libraries to run.
 struct ConfigPlace {
   std::string path;
   bool may_be_missing = false;
 };
 std::optional<ConfigPlace> FindConfig(const std::optional<std::string>& flag, const Lookup& lookup);
 
-// FAILED_PRECONDITION, with file, line and what to do, for a file that is missing, no TOML, or has
-// unknown keys or values of a wrong type; PERMISSION_DENIED for one that this user cannot read, or
-// that others can change.
+// FAILED_PRECONDITION, with file, line and what to do, for a file that is missing, not TOML, or has
+// unknown keys or values of a wrong type; PERMISSION_DENIED for a file that this user cannot read
+// or that others can change.
 Result<ConfigFile> ReadConfigFile(const ConfigPlace& place, const Lookup& lookup);
 
 // The same of its text. `path` is absolute.

@@ -29,10 +29,10 @@ struct Setting {
   Scope scope;
   uint8_t programs;
   const char* help;
-  // A setting or flag that takes this one's place: if it comes from a stronger source, this one is
-  // set aside. Empty: none.
+  // A setting or flag that replaces this one: if it comes from a stronger source, this one is
+  // ignored. Empty: none.
   std::string_view yields_to = "";
-  bool for_network = false;  // is set aside if the server is at a unix:PATH
+  bool for_network = false;  // ignored if the server is at a unix:PATH
 
   constexpr bool IsOf(Program program) const {
     return (programs & static_cast<uint8_t>(program)) != 0;

@@ -1,6 +1,6 @@
-// The settings of the programs, once: flags, variables, keys of the configuration file and what
-// --help says of them follow from this table. A new setting is a row here, and a flag of that name
-// whose help is HelpOf its row.
+// The table of the programs' settings: flags, environment variables, keys of the configuration file
+// and their --help texts follow from it. To add a setting, add a row here and a flag of that name
+// whose help is HelpOf its row. Constant; thread-safe.
 #pragma once
 
 #include <span>
@@ -139,7 +139,7 @@ constexpr const Setting* Find(Program program, std::string_view name) {
   return nullptr;
 }
 
-// What --help says of it. A name that the program does not have is an error of the compiler.
+// The --help text of the setting. An unknown name is a compile-time error.
 consteval const char* HelpOf(Program program, std::string_view name) {
   return Find(program, name)->help;
 }

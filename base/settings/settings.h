@@ -1,6 +1,6 @@
-// Gives the flags of a program's command line the values that no flag has: from variables and the
-// configuration file. The stronger source wins: flag, variable, file, default. The caller says how
-// variables are looked up. Not thread-safe.
+// Fills flags that are not on the command line from environment variables and the configuration
+// file. Precedence: flag, variable, file, default. The caller passes the function that reads
+// variables. Not thread-safe.
 #pragma once
 
 #include <iosfwd>
@@ -42,7 +42,7 @@ class Settings {
     Source source = Source::kDefault;
     std::string origin;  // "MLC_LOG", "/etc/mlc.toml:3"
     std::string text;    // as the origin has it
-    std::string aside;   // why it is not used; empty: it is
+    std::string aside;   // why it is ignored; empty: it is used
   };
 
   // Fills in the command that was given: a subcommand, or the program itself. INVALID_ARGUMENT
@@ -53,7 +53,7 @@ class Settings {
   // Collects the settings that `command`, of `app` or itself, has.
   void CollectEntries(CLI::App& app, CLI::App& command);
   void FindSource(Entry& entry) const;
-  // Why the entry is not to be used: empty if it is.
+  // Why the entry is ignored; empty if it is used.
   std::string WhyAside(const Entry& entry) const;
   static Status Use(Entry& entry);
   std::string ToToml() const;

@@ -42,7 +42,7 @@ class Revocations {
   Revocations(const TlsPaths& paths, std::string refusal)
       : authority_(paths.authority),
         refusal_(std::move(refusal)),
-        // A part of a list has no valid signature.
+        // A partly written list has no valid signature, so the file need not settle.
         file_("--tls-crl", paths.revoked, /*settles=*/false) {}
   Result<List> Parse(const std::string& text) const;
 

@@ -1,4 +1,4 @@
-// What a client checks of a server's certificate besides chain and dates, which TLS checks: that it
+// The checks of a client on a server's certificate besides chain and dates, which TLS checks: it
 // has the server's name and is not revoked. Called at every handshake.
 #pragma once
 

@@ -21,8 +21,8 @@ namespace mlc::transport {
 
 class TlsFiles {
  public:
-  // Called after every replacement with OK and a description; at every look, twice a second, while
-  // the new files are not valid, with the reason; and when they are valid again.
+  // Called with OK and a description after every replacement; with the reason at every check (twice
+  // a second) while the new files are invalid; and with OK when they are valid again.
   using Heard = std::function<void(const Status& status, const std::string& description)>;
 
   // Errors of ReadTls.
@@ -49,7 +49,7 @@ class TlsFiles {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   TlsTexts texts_;
-  TlsTexts seen_;  // by the last look that found them sound
+  TlsTexts seen_;  // of the last valid read
   bool sound_ = true;
   int pair_ = -1;  // descriptors of memory files; their numbers never change
   int authority_ = -1;

@@ -1,7 +1,7 @@
-// The server's side of TLS over a socket, for listeners that are not gRPC's. Certificates are
-// followed as gRPC's are (tls_files.h). A client may show a certificate, which is checked; a
-// session is never resumed, so the check is made for every connection. A server is thread-safe; a
-// stream belongs to one thread. Uses OpenSSL.
+// The server side of TLS over a socket, for listeners without gRPC. Certificates are reloaded as
+// for gRPC (tls_files.h). A client may present a certificate, which is checked. Sessions are never
+// resumed, so every connection is checked. A server is thread-safe; a stream belongs to one thread.
+// Uses OpenSSL.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@
 
 namespace mlc::transport {
 
-// What the client's certificate says, which the authority has signed; empty without one.
+// The contents of the client's certificate, which the authority has signed; empty without one.
 struct TlsPeer {
   std::string certificate;  // PEM
   std::vector<std::string> uris;
@@ -35,13 +35,13 @@ class TlsStream {
   TlsStream(int fd, openssl::Ssl ssl);
 
   const TlsPeer& peer() const { return peer_; }
-  // Bytes are decrypted already and can be read without waiting.
+  // True if decrypted bytes can be read without waiting.
   bool has_pending() const;
   // At least one byte; 0 at the end; -1 for an error, or if nothing came until the deadline.
   ssize_t Read(char* to, size_t size, Time deadline);
-  // All of it, else false.
+  // Writes all bytes; false if it fails.
   bool Write(std::string_view bytes, Time deadline);
-  // Tells the client that this is the end, without waiting.
+  // Tells the client that the stream has ended, without waiting.
   void Close();
 
  private:
