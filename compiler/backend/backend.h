@@ -1,6 +1,6 @@
-// What the compiler and its tools do differently for one kind of device: one row of a table. Rows
-// are values and pure functions; thread-safe. What a row generates code with is the row of
-// compiler/package, since a server links no code generator.
+// What differs between kinds of devices in the compiler and its tools: one row of a table. Rows are
+// values and pure functions; thread-safe. compiler/package has the rows with the code generators,
+// because a server links none.
 #pragma once
 
 #include <span>
@@ -23,29 +23,30 @@ struct Backend {
   std::span<const schedule::Family* const> (*families)();
   // The time of a kernel of one of them. REQUIRES: the target is of this kind.
   Estimate (*estimate)(const schedule::KernelFacts& facts, const target::Target& target);
-  // Of the preferred family's estimate, what another's has to stay below to be the default.
+  // The share of the preferred family's estimate that another family's must stay below to become
+  // the default.
   double default_margin;
 
-  // What kernels ask of the places of operands.
+  // The requirements of kernels on the memory of operands.
   graph::PlaceRules rules;
-  // Whether images of few channels are padded.
+  // True if images of few channels are padded.
   bool pad_channels;
   // Logical passes that make kernels slower.
   std::span<const std::string_view> skipped_passes;
-  // Fusing passes that sometimes make a model slower: it is tuned without each of them, too.
+  // Fusing passes that sometimes make a model slower: the model is also tuned without each of them.
   std::span<const std::string_view> passes_apart;
-  // Whether the end of a tuning times the fastest kernels in the whole model.
+  // True if the fastest kernels are timed in the whole model at the end of tuning.
   bool times_whole_models;
 
   // The stages of generated code that --emit prints.
   std::span<const std::string_view> code_stages;
-  // Devices that run a library for the target, too, but not each of its kernels, as targets: a
-  // kernel that the first ones cannot run gets a substitute.
+  // Targets of devices that run a library for the target, but not each of its kernels. A kernel
+  // that the first of them cannot run gets a substitute.
   std::vector<target::Target> (*other_devices)(const target::Target& target);
 };
 
-// A row for each kind of target, in the order of the kinds. Where several kinds of device would do,
-// tools take the last one.
+// A row for each kind of target, in the order of the kinds. If several kinds are possible, tools
+// take the last one.
 std::span<const Backend> Backends();
 const Backend& BackendOf(const target::Target& target);
 

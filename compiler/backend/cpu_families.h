@@ -1,4 +1,4 @@
-// The one list of families for CPUs. Thread-safe.
+// The list of families for CPUs. Thread-safe.
 #pragma once
 
 #include <span>

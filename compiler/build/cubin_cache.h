@@ -1,6 +1,6 @@
-// Device code on disk, found by what it was compiled from. Files are named by digests, begin with
-// them and are replaced in one step, so that processes may share a folder; what cannot be read, is
-// damaged or belongs to another key counts as absent. Thread-safe.
+// A cache of device code on disk, keyed by what it was compiled from. Files are named by digests,
+// contain them and are replaced atomically, so that processes may share a folder. An unreadable,
+// damaged or foreign file counts as absent. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,21 @@ inline constexpr int64_t kCubinCacheBytes = int64_t{1} << 30;
 
 class CubinCache {
  public:
-  // Makes the folder if need be. Trim() keeps the files within `max_bytes` together.
+  // Opens the cache and creates its folder. Trim() keeps the total size of the files within
+  // `max_bytes`.
   static Result<CubinCache> Open(const std::string& folder, int64_t max_bytes = kCubinCacheBytes);
 
-  // Of source, architecture, options, and the compiler's version and size: its patches have no
-  // numbers.
+  // The key of source, architecture, options, and the version and file size of the compiler,
+  // because its patch releases have no numbers.
   static Digest KeyOf(const Nvrtc& nvrtc, const std::string& source, const std::string& arch);
 
-  // Marks what it finds as just used, where the folder can be written.
+  // Finds an entry and marks it as just used, if the folder is writable.
   std::optional<CudaBinary> Find(const Digest& key) const;
-  // RESOURCE_EXHAUSTED or FAILED_PRECONDITION when it cannot be kept.
+  // RESOURCE_EXHAUSTED or FAILED_PRECONDITION if it cannot be stored.
   Status Put(const Digest& key, const CudaBinary& binary) const;
-  // Removes the files used longest ago until the rest is within the bound (the newest one stays),
-  // and what writers that died left. Reads the whole folder: for now and then, not for every Put.
+  // Removes the least recently used files until the rest is within the bound (the newest one
+  // stays), and files of writers that died. It reads the whole folder, so call it rarely, not after
+  // every Put.
   void Trim() const;
 
   struct Size {
@@ -50,10 +52,10 @@ class CubinCache {
   int64_t max_bytes_;
 };
 
-// The folder that a program's flag names: "off" gives none (empty); an empty flag the usual place
-// of the environment ($CACHE_DIRECTORY, as systemd sets it, $XDG_CACHE_HOME, $HOME/.cache), or none
-// without any. `use` is the folder inside it: each kind of user has its own, so that a build child
-// that compiles what a server sent has no way into a library.
+// The folder for the value of a program's flag: "off" gives none (empty). An empty value gives the
+// default of the environment ($CACHE_DIRECTORY, as systemd sets it, $XDG_CACHE_HOME, $HOME/.cache),
+// or none if no variable is set. `use` is the folder inside it. Each kind of use has its own, so
+// that device code of a build child, which compiles what a server sent, cannot get into a library.
 std::string CubinFolder(const std::string& flag, const std::string& use,
                         const std::function<const char*(const char*)>& environment);
 

@@ -1,4 +1,4 @@
-// Device code and what its compiler said of it. Values; the functions are thread-safe.
+// Device code and the report of its compiler. Values; the functions are thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace mlc::build {
 
-// What the compiler says of one function, from its log.
+// The resources of one function, from the compiler's log.
 struct CudaResources {
   std::string function;
   int registers = 0;
@@ -25,8 +25,8 @@ struct CudaBinary {
   std::string image;  // cubin, or PTX text
   std::string log;
   std::vector<CudaResources> resources;
-  // Codes and texts of ptxas, as in C7508, that mean slow code: ignored register requests, matrix
-  // instructions made to wait.
+  // ptxas warnings, such as C7508, that mean slow code: ignored register requests, serialised
+  // matrix instructions.
   std::vector<std::string> performance_warnings;
   friend bool operator==(const CudaBinary&, const CudaBinary&) = default;
 };
@@ -34,11 +34,10 @@ struct CudaBinary {
 // Fills `resources` and `performance_warnings` from `log`.
 void ReadCompilerLog(CudaBinary* binary);
 
-// OK if the compiler's log names `entry` among the functions that a host can launch; else
-// INVALID_ARGUMENT with those that it names.
+// OK if the compiler's log lists `entry` among the kernels; else INVALID_ARGUMENT with the list.
 Status CheckEntry(const CudaBinary& binary, const std::string& entry);
 
-// The form in which a cache keeps it: text, then the image and a checksum. Decode(Encode(b)) == b.
+// The encoding in a cache: text, then the image and a checksum. Decode(Encode(b)) == b.
 std::string Encode(const CudaBinary& binary);
 // DATA_LOSS for other bytes.
 Result<CudaBinary> DecodeCudaBinary(std::string_view bytes);

@@ -6,8 +6,8 @@
 
 namespace mlc::build {
 
-// Without peak figures. Code for it is compiled for exactly this device: newer ones may have
-// instructions of their own. Whether the device can be used, Target::Parse of the text says.
+// The target without peak figures. Its code is compiled for exactly this device; newer ones may
+// have other instructions. Target::Parse of its text checks whether the device is usable.
 target::Target TargetOfDevice(const mlc_cuda_device_facts& facts);
 
 }  // namespace mlc::build

@@ -1,5 +1,6 @@
-// An object file made runnable in this process (for runner children, tests and compile-time
-// preparation; a library links objects instead). Not thread-safe while loading; the functions are.
+// An object file that is loaded and runnable in this process, for runner children, tests and
+// compile-time preparations; a library links objects instead. Not thread-safe while loading; the
+// functions are.
 #pragma once
 
 #include <memory>

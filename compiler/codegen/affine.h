@@ -1,8 +1,8 @@
 // Index arithmetic as sums of constant * atom + constant, and where its run-time part is computed.
 // An atom is a run-time i64: a loop variable, a hoisted division, or a value loaded in place. Every
 // atom belongs to the scope (a loop body or a branch) in which it is defined; a sum is computed at
-// the start of the innermost scope that one of its atoms belongs to and kept there. So nothing is
-// computed twice or in a deeper loop than needed, and constants end up as displacements of memory
+// the start of the innermost scope that one of its atoms belongs to and kept there. So no sum is
+// computed twice or in a deeper loop than needed, and constants become displacements of memory
 // operands. Not thread-safe; one pool serves one function.
 #pragma once
 
@@ -44,7 +44,7 @@ class IndexPool {
  public:
   explicit IndexPool(llvm::IRBuilderBase& builder) : builder_(builder) {}
 
-  // A scope starts at the builder's position; what it keeps is computed there.
+  // Opens a scope at the builder's position; its kept values are computed there.
   void OpenScope();
   void CloseScope();
 

@@ -31,7 +31,7 @@ class MemoryEmitter {
   MemoryEmitter(const ir::Kernel& kernel, const Features& features, llvm::IRBuilderBase& builder,
                 llvm::Function& function, IndexPool& pool);
 
-  // The bases of all buffers, at the builder's position. Before anything else.
+  // Emits the bases of all buffers at the builder's position. Call it first.
   void Begin();
   llvm::Value* Load(const Access& access);
   void Store(const Access& access, llvm::Value* value, bool streaming);
@@ -47,7 +47,7 @@ class MemoryEmitter {
   void StoreLeading(const Access& access, llvm::Value* value, int64_t count);
   llvm::Value* LaneAddresses(const Access& access);
   uint64_t AlignmentOf(ir::BufferId buffer, const Affine& index) const;
-  // The same if the base were aligned to a cache line.
+  // The same for a base that is aligned to a cache line.
   uint64_t OffsetAlignment(ir::BufferId buffer, const Affine& index) const;
   llvm::Value* MaskOf(const Access& access);
   template <typename Instruction>

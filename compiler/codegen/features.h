@@ -1,4 +1,4 @@
-// What instruction selection may count on for a target, and its names in LLVM's terms. A value.
+// The features of a target that instruction selection may use, and its names in LLVM. A value.
 #pragma once
 
 #include <string>

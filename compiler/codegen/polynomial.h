@@ -1,4 +1,5 @@
-// Pieces that the elementary functions share. Sources include it beside LLVM's headers.
+// Building blocks of the elementary functions. Sources include it together with LLVM's headers. Not
+// thread-safe beyond the builder.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Where the buffers of a scratch area lie in it: in order of declaration, each aligned to 64 bytes
-// (runtime/abi.h). A pure function.
+// The placement of buffers in a scratch area: in order of declaration, each aligned to 64 bytes
+// (runtime/abi.h). A pure function; thread-safe.
 #pragma once
 
 #include <cstdint>

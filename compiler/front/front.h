@@ -1,5 +1,6 @@
-// The compiler front in one call: from a model file to a Program. Import, logical passes, physical
-// passes, tasks and memory, with hooks that show each stage. Thread-safe.
+// The compiler front end in one call: from a model file to a Program. It runs import, logical
+// passes, physical passes, partition and memory planning, with hooks that show each stage.
+// Thread-safe.
 #pragma once
 
 #include <functional>
@@ -23,12 +24,12 @@ namespace mlc::front {
 struct FrontOptions {
   // The element type that the model computes in; its inputs and outputs keep theirs.
   graph::Precision precision = graph::Precision::kModel;
-  // Largest admissible |difference| over the largest |reference| of a task's output that an
-  // algorithm may make; 0: no approximate one; none: what the precision needs.
+  // Largest admissible |difference| over the largest |reference| of a task's output. 0: no
+  // approximate algorithm; empty: the tolerance of the precision.
   std::optional<double> tolerance;
-  // What the device asks of operands' places; see ForTarget.
+  // The requirements of the device on operands; see ForTarget.
   graph::PlaceRules rules;
-  // Images of few channels are padded to what a GPU copies at a time.
+  // True to pad images of few channels to the size of a GPU's copies.
   bool pad_channels = false;
   // Names of logical passes, pad_channels or fuse_residuals, to leave out.
   std::set<std::string, std::less<>> skip;
@@ -37,7 +38,7 @@ struct FrontOptions {
   std::function<void(std::string_view pass, const graph::Graph&)> print;
 };
 
-// What happened, in order, for --verbose.
+// The passes that ran, in order, for --verbose.
 struct PassTrace {
   struct Entry {
     std::string pass;
@@ -53,7 +54,7 @@ struct PassTrace {
   std::vector<std::string> Notes() const;
 };
 
-// Every pass in order, the names of --print-after; a name may stand more than once.
+// The names of all passes in order, for --print-after; a name may occur more than once.
 std::vector<std::string> PassNames();
 
 // `options` for kernels of the target, by its backend's rules.
@@ -65,19 +66,19 @@ double ToleranceOf(const FrontOptions& options);
 Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& options,
                                    PassTrace* trace = nullptr);
 
-// The whole way from an imported graph. `trace` may be null; entries are appended.
+// Builds the program of an imported graph. `trace` may be null; entries are appended.
 Result<graph::Program> BuildProgram(graph::Graph graph, const FrontOptions& options,
                                     PassTrace* trace = nullptr);
 
-// A model as it was read. Its weights lie in the files, and copies share them.
+// A model as imported. Its weights are in the mapped files; copies share them.
 struct Model {
   graph::Graph graph;
   std::vector<std::shared_ptr<const graph::onnx::MappedFile>> files;
 };
 // Errors as ImportOnnx's.
 Result<Model> ReadModel(const std::string& path, const graph::onnx::ImportOptions& import);
-// BuildProgram, after which no page of the files is held. To compile a model several times, pass
-// copies.
+// BuildProgram, then releases the memory of the file's pages. To compile a model several times,
+// pass copies.
 Result<graph::Program> CompileModel(Model model, const FrontOptions& options,
                                     PassTrace* trace = nullptr);
 

@@ -7,26 +7,27 @@ namespace mlc::target {
 // The analytic model of kernels on GPUs. Rates are of one multiprocessor, per nanosecond, unless
 // they say otherwise.
 struct GpuAnalyticCalibration {
-  // Where the target's peaks are not measured.
+  // If the target's peaks are not measured:
   double fma;        // floating-point operations
   double tensor;     // of matrix units, 2-byte types, mma.sync
   double copy_gbps;  // of the device
-  // Of the measured matrix peak, which large products reach with other instructions.
+  // Share of the measured matrix peak, which large products reach with other instructions.
   double tensor_share;
   double shared_memory_bytes;
   double l2_bytes;        // into one multiprocessor
   double l2_total_bytes;  // into all of them
-  double near_data;       // share of the second cache in which data stays
-  double near_speed;      // of such data, over that of memory
-  double half_warps;      // of one multiprocessor, for half of its rate
-  double copy_warps;      // of one multiprocessor, for the full rate of memory
-  double step_ns;         // one step of a staged loop that nothing overlaps
+  double near_data;       // share of the L2 cache that keeps data
+  double near_speed;      // speed of such data over that of memory
+  double half_warps;      // warps of one multiprocessor for half of its rate
+  double copy_warps;      // warps of one multiprocessor for the full rate of memory
+  double step_ns;         // one step of a staged loop without overlap
   double launch_ns;       // the first launch
-  double next_launch_ns;  // each more
-  double overlap;         // of the shorter parts that does not hide behind the longest
+  double next_launch_ns;  // each further launch
+  double overlap;         // share of the shorter parts that the longest does not hide
 };
 
-// One multiprocessor in clock cycles, to choose the default config of a product on matrix units.
+// One multiprocessor, in clock cycles, for the choice of the default config of a product on matrix
+// units.
 struct GpuTensorCalibration {
   double mma_flops;        // of mma.sync on 2-byte types, per cycle
   double warpgroup_flops;  // of wgmma, likewise
@@ -41,7 +42,7 @@ struct GpuTensorCalibration {
 // The same for a product without matrix units.
 struct GpuSimtCalibration {
   double fma;                // fused multiply-adds per cycle,
-  double enough_warps;       // that so many warps keep busy
+  double enough_warps;       // warps that keep the units busy
   double tile_share;         // of it, whatever the tile of a thread;
   double tile;               // sums of a thread that add the whole to this share
   double least_busy;         // of it
@@ -63,8 +64,8 @@ struct GpuSimtCalibration {
 // The same for a product of a few rows, which reads columns at the rate of memory.
 struct GpuSkinnyCalibration {
   double bytes;           // per cycle, of one multiprocessor
-  double memory_latency;  // what is in flight during it bounds the rate
-  double row_work;        // instructions of a row for each of a load
+  double memory_latency;  // bytes in flight during it bound the rate
+  double row_work;        // instructions per row for each instruction of a load
   double start;
   double row_start;   // of each element of a row, by one thread
   double end;         // of a block,

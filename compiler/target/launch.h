@@ -22,7 +22,7 @@ struct Dim3 {
 
 // Up to three numbers with commas between them. INVALID_ARGUMENT for anything else.
 Result<Dim3> ParseDim3(const std::string& text);
-// INVALID_ARGUMENT for a launch that no CUDA device makes.
+// INVALID_ARGUMENT for a launch that no CUDA device supports.
 Status CheckLaunch(const Dim3& grid, const Dim3& block);
 
 }  // namespace mlc::target

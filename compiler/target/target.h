@@ -1,6 +1,6 @@
-// A device described as text: everything a space, a lowering or a feature may ask. The text is the
-// interface: it is stored with every record and travels on the wire. A value, of the facts of its
-// kind and the peak figures that every kind has.
+// A device described as text: all facts that a space, a lowering or a feature uses. The text is
+// stored with every record and sent on the wire. A value: the facts of its kind and the peak
+// figures that all kinds have.
 //
 //   target v1 cpu arch=x86_64 isa=avx512 threads=2 l1=49152 l2=2097152 l3=272629760
 //             fma_gflops=357.0 copy_gbps=26.6
@@ -10,8 +10,9 @@
 //
 //   target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=60000
 //             tensor_gflops=800000 copy_gbps=4350
-// block and sm: on-chip bytes that one block may ask for and that one multiprocessor has. sm_90a
-// stands for a device of compute capability 9.0, whose own instructions the code may use.
+// block and sm: bytes of shared memory that one block may request and that one multiprocessor has.
+// sm_90a is a device of compute capability 9.0 whose architecture-specific instructions the code
+// may use.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@ namespace mlc::target {
 
 enum class Isa : uint8_t { kPlain, kAvx2, kAvx512, kNeon };
 
-// What is known of a CPU.
+// The facts of a CPU.
 struct CpuTarget {
   std::string arch = "x86_64";  // or aarch64
   Isa isa = Isa::kPlain;
@@ -44,7 +45,7 @@ struct CpuTarget {
   friend bool operator==(const CpuTarget&, const CpuTarget&) = default;
 };
 
-// What is known of a CUDA device.
+// The facts of a CUDA device.
 struct GpuTarget {
   int compute = 80;            // compute capability times ten: 80, 86, 89, 90, ...
   bool arch_specific = false;  // the "a" of sm_90a
@@ -54,7 +55,7 @@ struct GpuTarget {
   int64_t l2_bytes = 1;
   double tensor_gflops = 0;  // fp16 matrix units with fp32 accumulation; 0 when unknown
 
-  // Whether warpgroups of 128 threads can multiply tiles in shared memory (wgmma).
+  // True if warpgroups of 128 threads can multiply tiles in shared memory (wgmma).
   bool HasWarpgroupMma() const { return compute == 90 && arch_specific; }
   // "sm_90a", as the CUDA compiler spells it.
   std::string CudaArch() const;
@@ -71,7 +72,7 @@ struct Target {
   const Kind* As() const {
     return std::get_if<Kind>(&device);
   }
-  // The same where the kind is known. REQUIRES: the device is of that kind.
+  // The same if the kind is known. REQUIRES: the device is of that kind.
   const CpuTarget& cpu() const;
   CpuTarget& cpu();
   const GpuTarget& gpu() const;
@@ -86,12 +87,12 @@ struct Target {
   friend bool operator==(const Target&, const Target&) = default;
 };
 
-// Devices newer than a GPU's target, as code for all of them may take them: first with what every
-// one has at least, then with the shared memory of the target, which large ones have too.
+// Targets for code that also runs on devices newer than a GPU's target: first with the shared
+// memory that every device has, then with that of the target, which large devices have too.
 // REQUIRES: a GPU.
 std::array<Target, 2> NewerDevices(const Target& target);
 
-// The machine at hand, caches and ISA detected, peaks left 0 (the worker calibrates them).
+// This machine: detects caches and ISA; peaks are 0 (the worker calibrates them).
 Target DetectHost(int threads);
 
 }  // namespace mlc::target

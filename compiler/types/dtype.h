@@ -1,5 +1,5 @@
-// Element types of tensors, buffers and scalars. Numbers are stable: they stand in text forms by
-// name only. The accumulation type of a narrow float is kF32.
+// Element types of tensors, buffers and scalars. Text forms contain their names, never their
+// numbers. The accumulation type of a narrow float is kF32. Thread-safe (no state).
 #pragma once
 
 #include <cstdint>

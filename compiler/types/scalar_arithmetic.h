@@ -9,15 +9,15 @@ namespace mlc::scalar {
 constexpr uint64_t Bits(int64_t x) { return static_cast<uint64_t>(x); }
 constexpr int64_t Wrap(uint64_t x) { return static_cast<int64_t>(x); }
 
-// Towards zero. REQUIRES: y is not 0, here and below.
+// Rounds towards zero. REQUIRES: y is not 0, here and below.
 int64_t Quotient(int64_t x, int64_t y);
-// Towards negative infinity.
+// Rounds towards negative infinity.
 int64_t FloorQuotient(int64_t x, int64_t y);
-// The rest of FloorQuotient, with the sign of y.
+// The remainder of FloorQuotient, with the sign of y.
 int64_t FloorRest(int64_t x, int64_t y);
 // A negative exponent gives 1 or -1 of a base of 1 or -1, and 0 of any other.
 int64_t Power(int64_t base, int64_t exponent);
-// What ScalarOp::kRoundTf32 computes; infinities and NaN stay.
+// The result of ScalarOp::kRoundTf32; infinities and NaN are unchanged.
 float RoundToTf32(float value);
 
 }  // namespace mlc::scalar

@@ -1,4 +1,4 @@
-// What a row of the table of scalar operators (scalar_op.h) says of one operator. Literal values.
+// A row of the table of scalar operators (scalar_op.h). Literal values.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +70,7 @@ struct ErrorBound {
   bool absolute = false;
 };
 
-// Of ScalarOpInfo, in one sum.
+// Traits of ScalarOpInfo, combined by addition.
 inline constexpr unsigned kCommutes = 1;
 inline constexpr unsigned kGivesBool = 2;
 inline constexpr unsigned kExact = 4;

@@ -1,5 +1,5 @@
-// Pieces of C++: expressions that know how tightly they bind, names, constants and element types.
-// Thread-safe (no state).
+// Pieces of C++: expressions with their precedence, names, constants and element types. Thread-safe
+// (no state).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Text {
   std::string text;
   Precedence precedence = Precedence::kPrimary;
 
-  // In parentheses unless it binds at least so tightly.
+  // The text, in parentheses if its precedence is below `least`.
   std::string At(Precedence least) const;
   bool IsWord() const;  // a name or a number
 };
@@ -39,18 +39,18 @@ Text Call(std::string_view function, const Text& a);
 Text Call(std::string_view function, const Text& a, const Text& b);
 Text CastTo(std::string_view type, const Text& a);
 
-// The name of the kernel IR, with a letter appended where C++ or CUDA knows the word already.
+// The name in the kernel IR, with a letter appended if it is a word of C++ or CUDA.
 std::string CxxName(std::string_view name);
 
-// `code` with the value in the place of the name; in an index, what it is added to is folded.
+// `code` with the value instead of the name; a sum in an index is folded.
 std::string WithValue(std::string_view code, std::string_view name, int64_t value);
 
 Text IntText(int64_t value, bool wide);
 Text FloatText(double value, bool is_double);
 
-// As it lies in memory: f16 and bf16 are unsigned short, bool is unsigned char.
+// The type in memory: f16 and bf16 are unsigned short, bool is unsigned char.
 std::string_view StorageType(DType dtype);
-// As it is computed with: narrow floats are float, i64 is long long, other integers int.
+// The type in computations: narrow floats are float, i64 is long long, other integers int.
 std::string_view ValueType(DType dtype);
 
 }  // namespace mlc::codegen

@@ -1,5 +1,5 @@
-// The table of device functions: name, what it needs, its definitions. In the order of the text:
-// what a function needs stands before it. Thread-safe.
+// The table of device functions: name, dependencies and definitions. A function is after those that
+// it depends on. Immutable; thread-safe.
 #pragma once
 
 #include <string_view>

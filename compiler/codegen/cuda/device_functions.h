@@ -13,19 +13,19 @@
 
 namespace mlc::codegen {
 
-// What a vector access is to memory.
+// The kind of a vector access.
 enum class Access : uint8_t { kLoad, kStore, kStoreStreaming };
 
 class DeviceFunctions {
  public:
-  // Marks a function of the table as used; gives its name back.
+  // Marks a function of the table as used; returns its name.
   std::string_view Use(std::string_view name);
   // A function (to, from) that moves `count` (2 or 4, 16 bytes at most) values of `type` ("float",
   // "double", "long long", "int" or "unsigned") in one access; its name.
   std::string UseVector(Access access, std::string_view type, int count);
   // A function (sums, a, b) that begins a warpgroup_mma; its name.
   std::string UseWarpgroupMma(const WarpgroupMmaShape& shape);
-  // The definitions of what was used, with what those need.
+  // The definitions of the used functions and their dependencies.
   std::string ToText() const;
 
  private:

@@ -1,4 +1,4 @@
-// The expressions of one statement at a time, as scalars and as lanes of vectors. Not thread-safe;
+// The printers of one statement's expressions, as scalars and as lanes of vectors. Not thread-safe;
 // borrows its arguments.
 #pragma once
 
@@ -21,7 +21,7 @@ struct Expressions {
   Expressions(const Expressions&) = delete;
   Expressions& operator=(const Expressions&) = delete;
 
-  // A new statement, with all its expressions.
+  // Begins a new statement with these expressions.
   void Begin(std::initializer_list<ir::ExprRef> expressions) {
     scalars.Begin(expressions);
     lanes.Forget();

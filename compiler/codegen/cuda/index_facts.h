@@ -1,5 +1,5 @@
-// What is known of an index before the kernel runs: the interval it stays in and a number that
-// divides it. They decide between 32-bit and 64-bit arithmetic, unsigned divisions and the width of
+// What is known of an index at compile time: an interval that contains it and a number that divides
+// it. The facts decide between 32-bit and 64-bit arithmetic, unsigned divisions and the width of
 // memory accesses. Not thread-safe; borrows the kernel.
 #pragma once
 
@@ -15,7 +15,7 @@ struct IndexFacts {
   int64_t low = INT64_MIN;
   int64_t high = INT64_MAX;
   int64_t multiple = 1;  // a divisor of every value; 0: the value is 0
-  // The operation that gives it may wrap around in 64 bits.
+  // True if the operation may wrap around in 64 bits.
   bool wraps = false;
 
   bool FitsInt() const { return low >= INT32_MIN && high <= INT32_MAX; }
@@ -28,10 +28,10 @@ class IndexAnalysis {
  public:
   explicit IndexAnalysis(const ir::Kernel& kernel) : vars_(kernel.vars.size()) {}
 
-  // Every variable is bound before an expression that uses it is asked for.
+  // Binds a variable. Call it before an expression that uses the variable.
   void Bind(ir::VarId var, const IndexFacts& facts) { vars_[static_cast<size_t>(var)] = facts; }
   void BindLoop(const ir::For& loop);
-  // Of an integer scalar; anything else has no facts.
+  // The facts of an integer scalar; other expressions have none.
   IndexFacts Of(const ir::Expr& e);
   IndexFacts Of(const ir::ExprRef& e) { return Of(*e); }
   const IndexFacts& OfVar(ir::VarId var) const { return vars_[static_cast<size_t>(var)]; }

@@ -17,21 +17,22 @@ class LanePrinter {
               ScalarPrinter& scalars, VectorMemory& memory)
       : scope_(scope), text_(text), operators_(operators), scalars_(scalars), memory_(memory) {}
 
-  // What the previous statement computed.
+  // Forgets the values of the previous statement.
   void Forget();
-  // Prints what the lanes of `e` need; afterwards Lane gives lane L of it inside a Loop.
+  // Prints the statements that the lanes of `e` need. After that, Lane returns lane L of it inside
+  // a Loop.
   void Prepare(const ir::ExprRef& e);
   Text Lane(const ir::ExprRef& e);
   void Loop(int begin, int end, const std::function<std::string()>& statement);
-  // A new array of all lanes as they lie in memory, or the one that holds them.
+  // The array with all lanes of `e` in their memory form; prints a new one if needed.
   std::string StorageArray(const ir::ExprRef& e);
-  // The lanes as words, into the array from element `first` on.
+  // Packs the lanes as words into the array, from element `first` on.
   void PackWords(const ir::ExprRef& e, const std::string& array, const Text& first);
-  // The scalar that the lanes are reduced to.
+  // Reduces the lanes to a scalar.
   Text Reduce(const ir::ReduceLanes& reduce);
 
  private:
-  // As StorageArray, as they are computed with.
+  // As StorageArray, but in the form for computations.
   std::string Values(const ir::ExprRef& e);
   void Load(const ir::ExprRef& e, const ir::Load& load);
   Text Broadcasted(const ir::ExprRef& value);

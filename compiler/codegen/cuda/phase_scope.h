@@ -1,6 +1,6 @@
-// What the statements of one phase refer to: the kernel's buffers and variables with their names in
-// C++, what is known of indices, and the device functions used so far. Not thread-safe; borrows the
-// kernel, the target and the functions.
+// The scope of one phase: the kernel's buffers and variables with their C++ names, the facts of
+// indices, and the device functions used so far. Not thread-safe; borrows the kernel, the target
+// and the functions.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The lines of a function as they are printed, and the names that the printer makes up. Those have
-// capital letters, names of the kernel have none. Not thread-safe.
+// The printed lines of a function, and the names that the printer generates. Generated names have
+// capital letters; names of the kernel have none. Not thread-safe.
 #pragma once
 
 #include <functional>

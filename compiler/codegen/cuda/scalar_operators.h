@@ -1,5 +1,5 @@
-// Each scalar operator and conversion in C++. Not thread-safe; borrows the device functions, of
-// which it marks those that it calls.
+// Scalar operators and conversions in C++. Not thread-safe; borrows the device functions and marks
+// those that it calls.
 #pragma once
 
 #include <vector>
@@ -20,11 +20,11 @@ class ScalarOperators {
   ScalarOperators(DeviceFunctions& functions, bool approximate)
       : functions_(functions), approximate_(approximate) {}
 
-  // Of operands of the type.
+  // Applies an operator to operands of the type.
   Text Apply(ScalarOp op, DType dtype, const std::vector<Text>& args);
   Text ApplyToInts(ScalarOp op, DType dtype, const std::vector<Text>& args);
   Text Convert(DType from, DType to, const Text& value);
-  // Between what lies in memory and what is computed with.
+  // Converts between the form in memory and the form for computations.
   Text FromStorage(DType dtype, const Text& raw);
   Text ToStorage(DType dtype, const Text& value);
 

@@ -1,5 +1,5 @@
-// Scalars of one statement: an expression becomes text; a value that is used twice becomes a
-// constant, printed first. Not thread-safe; borrows its arguments.
+// Prints the scalars of one statement: an expression becomes text; a value that is used twice
+// becomes a constant, which is printed first. Not thread-safe; borrows its arguments.
 #pragma once
 
 #include <functional>
@@ -14,18 +14,18 @@ namespace mlc::codegen {
 
 class ScalarPrinter {
  public:
-  // Prints the loop over lanes and returns the scalar that it leaves.
+  // Prints the loop over lanes and returns the scalar that holds the result.
   using Reduction = std::function<Text(const ir::ReduceLanes&)>;
 
   ScalarPrinter(PhaseScope& scope, PhaseText& text, ScalarOperators& operators, Reduction reduction)
       : scope_(scope), text_(text), operators_(operators), reduction_(std::move(reduction)) {}
 
-  // Forgets what the previous statement computed and counts uses in this one.
+  // Forgets the values of the previous statement and counts uses in this one.
   void Begin(std::initializer_list<ir::ExprRef> expressions);
   bool IsReused(const ir::ExprRef& e) const;
 
   Text Scalar(const ir::ExprRef& e);
-  // What lies in memory for this scalar; no detour through the rounded value.
+  // The memory form of this scalar, without a conversion to the rounded value.
   Text StorageOf(const ir::ExprRef& e);
 
   Text Place(ir::BufferId buffer, const ir::ExprRef& index);  // "&buffer[index]"

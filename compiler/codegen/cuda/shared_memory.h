@@ -1,4 +1,4 @@
-// Where buffers lie in the memory that a launch gets: on-chip memory per phase, global scratch and
+// The placement of buffers in the memory of a launch: shared memory per phase, global scratch and
 // counters per kernel. Thread-safe (no state).
 #pragma once
 
@@ -19,13 +19,14 @@ struct BufferUse {
   bool loaded = false;   // by an expression
   bool is_tile = false;  // of a warpgroup_mma
 };
-// Per buffer: what the phase does with it.
+// The use of each buffer in the phase.
 std::vector<BufferUse> UsesOf(const ir::Kernel& kernel, const ir::Stmt& phase);
 
 constexpr int64_t kTileAlignment = 1024;
 
-// On-chip memory of one phase: the buffers that it uses, each aligned to 128 bytes, to
-// kTileAlignment if warpgroup_mma reads it. A buffer lies where the one lies that it overlays.
+// Places the shared memory of one phase: the buffers that it uses, aligned to 128 bytes, or to
+// kTileAlignment if warpgroup_mma reads them. An overlay has the place of the buffer that it
+// overlays.
 MemoryLayout PlaceSharedMemory(const ir::Kernel& kernel, const std::vector<BufferUse>& uses);
 // All buffers of the scope (kWorkspace or kCounter), aligned to 128 bytes.
 MemoryLayout PlaceGlobal(const ir::Kernel& kernel, ir::Scope scope);

@@ -1,5 +1,5 @@
-// The statements of a phase. What must be computed before the text of one can stand (vector loads,
-// reductions over lanes, values used twice) is printed as statements first. Not thread-safe;
+// Prints the statements of a phase. If the text of a statement needs other values first (vector
+// loads, reductions over lanes, values used twice), it prints these as statements. Not thread-safe;
 // borrows its arguments.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Vectors in memory: the widest accesses that the index proves aligned, all lanes or some. Not
-// thread-safe; borrows its arguments.
+// Vector accesses to memory: the widest accesses that the index proves aligned, for all lanes or
+// some. Not thread-safe; borrows its arguments.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace mlc::codegen {
 
-// How lanes lie in a local array: narrow types are packed into 32-bit words if they fill them.
+// The layout of lanes in a local array: narrow types are packed into 32-bit words if they fill
+// them.
 struct LaneArray {
   std::string_view type;
   int count = 1;  // array elements in all
@@ -39,7 +40,7 @@ class VectorMemory {
 
   Pieces Cut(ir::BufferId buffer, const ir::ExprRef& index, int lanes, int64_t stride,
              const ir::ExprRef& mask, Access access);
-  // Between memory and the local array.
+  // Moves lanes between memory and the local array.
   void Move(const Pieces& pieces, const std::string& array, const LaneArray& form);
 
  private:

@@ -1,5 +1,5 @@
-// Statements that threads carry out together, and copies in the background. Not thread-safe;
-// borrows its arguments.
+// Prints collective statements of threads, and asynchronous copies. Not thread-safe; borrows its
+// arguments.
 #pragma once
 
 #include <set>
