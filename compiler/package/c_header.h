@@ -1,5 +1,5 @@
-// The text of NAME.h: declares the model's table and says its shapes. Names from the model do not
-// occur in it; they are data of the library. Pure.
+// The text of NAME.h, which declares the model's table and documents its shapes. It contains no
+// names of the model; those are data of the library. Pure; thread-safe.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace mlc::package {
 
 std::string CHeader(const graph::Program& program, const std::string& name);
 
-// The text of mlc_model.h, the interface all libraries share.
+// The text of mlc_model.h, the interface that all libraries share.
 std::string SharedHeader();
 
 }  // namespace mlc::package

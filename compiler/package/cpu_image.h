@@ -1,4 +1,4 @@
-// The part of a model's static tables that a library for CPUs has: the phases of each kernel. Pure.
+// The static tables of a library for CPUs: the phases of each kernel. Pure.
 #pragma once
 
 #include <span>
@@ -14,7 +14,8 @@
 
 namespace mlc::package {
 
-// `base`: what GPUs have too; completed here. One image.
+// `base`: the tables that all kinds of devices have; this function completes them. Returns one
+// image.
 Result<std::vector<ImageTable>> AddCpuTables(ImageBuilder& builder, const graph::Program& program,
                                              std::span<const TaskKernel> kernels,
                                              const WeightsPlan& weights,

@@ -1,6 +1,7 @@
-// Kernels for GPUs: CUDA C++ from kernel IR, then device code by NVRTC, for the target's own
-// architecture and as text for newer ones. The compiler reads what others may have written, so it
-// runs in sandboxed children; the cache of what it made is read and written outside of them.
+// Builds kernels for GPUs: CUDA C++ from kernel IR, then device code by NVRTC, for the target's
+// architecture and as portable text for newer ones. The input may come from other users, so the
+// compiler runs in sandboxed children; only the parent reads and writes the cache of device code.
+// Not thread-safe (forks).
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@
 
 namespace mlc::package {
 
-// True if the phase waits by itself for earlier launches, so that it may begin before they end.
+// True if the phase itself waits for earlier launches, so that it may start before they end.
 bool AwaitsInputs(const ir::Stmt& phase);
 
 Result<std::string> ReadFile(const std::string& path);
@@ -27,21 +28,22 @@ struct DeviceSource {
   std::string text;
   std::string arch;   // as build::Nvrtc::Compile takes it
   std::string path;   // of the result
-  std::string entry;  // the function that it has to have; empty: ours, it has them
+  std::string entry;  // function that it must define; empty: the source is generated
 };
 
 class DeviceBuilds {
  public:
-  // NOT_FOUND when there is no NVRTC. A cache that cannot be used is no error.
+  // NOT_FOUND without NVRTC. An unusable cache is not an error.
   static Result<DeviceBuilds> Open(const LibraryOptions& options);
 
-  // What is to be compiled for the kernel. The files of what the cache has are written.
+  // The compilations that the kernel needs and the cache does not have. Writes the files of those
+  // that the cache has.
   Result<std::vector<DeviceSource>> Missing(const TaskKernel& kernel, const target::Target& target);
-  // In a child: compiles into the files, which are those of `missing`, in its order.
+  // Child side: compiles into `files`, which are those of `missing`, in the same order.
   Status Compile(const std::vector<DeviceSource>& missing, std::span<const int> files) const;
-  // Makes what a child left in the files the kernel's code, and keeps it in the cache.
+  // Reads the files that a child wrote as the kernel's code, and stores them in the cache.
   Status Take(const std::vector<DeviceSource>& missing);
-  // Of all of them, once they are taken.
+  // The statistics of all kernels. Call it after the last Take.
   CompiledKernels Finish();
 
  private:

@@ -26,8 +26,8 @@ class ElfObject {
   int AddFileSection(std::string name, std::string path, int64_t size);
   // A defined global symbol; hidden symbols are seen by the objects linked together only.
   void Define(std::string symbol, int section, int64_t offset, int64_t size, bool hidden);
-  // The 8 bytes at `offset` of `section` become the address of `symbol` plus `addend`. A symbol
-  // that is not defined here is left to the linker.
+  // Sets the 8 bytes at `offset` of `section` to the address of `symbol` plus `addend`. The linker
+  // resolves a symbol that is not defined here.
   void Point(int section, int64_t offset, std::string_view symbol, int64_t addend);
 
   // NOT_FOUND or DATA_LOSS for a section's file, UNWRITABLE when `path` cannot be written.

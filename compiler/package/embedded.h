@@ -1,5 +1,5 @@
-// Files that mlc-compile carries inside itself: the runtime's object code and the C
-// header of the libraries it writes.
+// Files that are embedded in mlc-compile: the object code of the runtime and the C header of
+// libraries. Thread-safe.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace mlc::package {
 // The runtime as one relocatable object for a machine, x86_64 or aarch64. NOT_FOUND if this program
 // has none for it.
 Result<std::string_view> EmbeddedRuntimeObject(const std::string& machine);
-// What libraries for GPUs need beside it.
+// The additional runtime object of libraries for GPUs.
 std::string_view EmbeddedDeviceRuntimeObject();
 std::string_view EmbeddedModelHeader();
 

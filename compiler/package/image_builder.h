@@ -1,6 +1,6 @@
-// The static tables of a model while they are collected: one relocated block ("tables"), one plain
-// block of texts, dimensions and code ("texts"), and the pointers between them, which go through
-// two section symbols. Not thread-safe.
+// Collects the static tables of a model: one relocated block ("tables"), one plain block of texts,
+// dimensions and code ("texts"), and the pointers between them, which go through two section
+// symbols. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class ImageBuilder {
     texts_.append(text).push_back('\0');
     return offset;
   }
-  // Bytes that are used where they lie, aligned to 64.
+  // Adds bytes that are used in place, aligned to 64.
   int64_t AddBlob(const std::string& bytes) {
     texts_.resize((texts_.size() + 63) / 64 * 64);
     return AddText(bytes);
@@ -82,7 +82,7 @@ class ImageBuilder {
 // The table of ports; returns its offset.
 int64_t AddPorts(ImageBuilder& builder, const std::vector<graph::Port>& ports);
 
-// Where an image (mlc_image, or a mlc_device_image, which begins with one) and its steps are.
+// The place of an image (mlc_image, or a mlc_device_image, which begins with one) and of its steps.
 struct ImageTable {
   int64_t steps_at = 0;
   int64_t image_at = 0;

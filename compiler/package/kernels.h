@@ -15,8 +15,8 @@
 
 namespace mlc::package {
 
-// Of kernels for GPUs: how much device code the cache had, how much was compiled, and why the cache
-// could not be used or written (empty: it could).
+// For GPUs: the number of kernels from the cache, the number of compiled ones, and the error of the
+// cache (empty: none).
 struct CompiledKernels {
   int64_t found = 0;
   int64_t made = 0;
@@ -24,8 +24,8 @@ struct CompiledKernels {
 };
 
 // Compiles every kernel to its object file and writes the prepared constants into the weights file.
-// NOT_FOUND when there is no NVRTC for a GPU. FAILED_PRECONDITION for a user-supplied kernel on a
-// machine without seccomp: there is no sandbox; generated kernels need none.
+// NOT_FOUND without NVRTC for a GPU. FAILED_PRECONDITION for a user-supplied kernel on a machine
+// without seccomp, because it needs a sandbox; generated kernels do not.
 Result<CompiledKernels> CompileKernels(const graph::Program& program,
                                        std::span<const TaskKernel> kernels,
                                        const WeightsPlan& weights, const std::string& weights_path,

@@ -1,5 +1,5 @@
-// Where the config of a task's kernel comes from. One word as text: "default", the record, or
-// "transfer:" and the record. Values; thread-safe.
+// The origin of a task's config. As text: "default", the record, or "transfer:" and the record.
+// Values; thread-safe.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace mlc::package {
 struct FromDefault {
   friend bool operator==(const FromDefault&, const FromDefault&) = default;
 };
-// Measured itself. `record`: the digest by which the log has it, as text.
+// The config itself was measured. `record`: the record's digest in the log, as text.
 struct FromRecord {
   std::string record;
   friend bool operator==(const FromRecord&, const FromRecord&) = default;
@@ -25,7 +25,7 @@ struct FromSimilar {
 using Origin = std::variant<FromDefault, FromRecord, FromSimilar>;
 
 std::string ToText(const Origin& origin);
-// Of any word: what is neither of the others names a record.
+// Accepts any word: a word that is neither of the other forms names a record.
 Origin ParseOrigin(std::string_view word);
 
 }  // namespace mlc::package

@@ -1,4 +1,4 @@
-// How a library for one kind of device is made: one row of a table, beside the row of
+// The packaging of libraries for one kind of device: one row of a table, parallel to the rows of
 // compiler/backend. Rows are values and pure functions; thread-safe.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace mlc::package {
 
-// An object of the library that this program carries inside itself.
+// A runtime object that is embedded in this program.
 struct RuntimeObject {
   std::string name;
   std::string_view bytes;
@@ -25,16 +25,16 @@ struct RuntimeObject {
 
 struct Packaging {
   std::string_view code_suffix;  // of the files that kernels are compiled to
-  // Whether these are data of the image, which the runtime for devices loads; else they are objects
-  // of the library.
+  // True if these files are data of the image, which the device runtime loads; false if they are
+  // objects of the library.
   bool has_device_code;
-  // What follows the lowering of a kernel: its source, or the sizes of its scratch.
+  // Completes a lowered kernel: prints its source, or computes its scratch sizes.
   Status (*complete)(TaskKernel& kernel, const target::Target& target);
   // The machine that the library's own code is for: x86_64 or aarch64.
   std::string (*machine)(const target::Target& target);
   // NOT_FOUND if this program has no runtime for that machine.
   Result<std::vector<RuntimeObject>> (*runtime)(const target::Target& target);
-  // The image of `base`, what all kinds have, completed; the first one is that of the target.
+  // Completes the tables in `base`, which all kinds have. The first image is for the target.
   // REQUIRES: CompileKernels() has run.
   Result<std::vector<ImageTable>> (*add_tables)(
       ImageBuilder& builder, const graph::Program& program, std::span<const TaskKernel> kernels,

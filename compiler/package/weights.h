@@ -1,7 +1,7 @@
-// Where every constant of a library lies in its one block of weights: raw constants that kernels
-// read as they are, and prepared ones (packed, transformed), each stored once however many steps
-// use it. What substitutes alone read comes last. All are aligned to 64 bytes; the first 64 bytes
-// hold a check value. A value.
+// The layout of a library's block of weights: raw constants, which kernels read unchanged, and
+// prepared ones (packed, transformed). Each is stored once, however many steps use it. Constants
+// that only substitutes read come last. All are aligned to 64 bytes; the first 64 bytes contain a
+// check value. A value.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct WeightsPlan {
   std::map<int, int64_t> raw_offset;  // by constant
   // By step, for_substitute and preparation.
   std::map<std::tuple<int, bool, int>, int64_t> prepared_offset;
-  int64_t own_bytes = 0;  // from the begin: what no substitute alone reads
+  int64_t own_bytes = 0;  // bytes from the start without those that only substitutes read
   int64_t bytes = 0;
 };
 
@@ -47,7 +47,8 @@ WeightsPlan PlanWeights(const graph::Program& program,
 Status WriteRawWeights(const graph::Program& program, const WeightsPlan& plan,
                        const std::string& path);
 
-// Sets the first 8 bytes to the digest of the rest, once all constants are there, and returns it.
+// Sets the first 8 bytes to the digest of the rest and returns it. REQUIRES: all constants are
+// written.
 Result<uint64_t> SealWeights(const std::string& path);
 
 }  // namespace mlc::package
