@@ -52,7 +52,8 @@ def navigation(folder):
         for page in list(pages):
             if page.endswith("/README.md"):
                 parent = page.removesuffix("README.md")
-                pages += [parent + link for link in links((folder / page).read_text())]
+                below = links((folder / page).read_text())
+                pages += [parent + link for link in below if not link.startswith("..")]
         # A page may be linked more than once, and to other sections.
         own = [page for page in dict.fromkeys(pages) if page.startswith(pages[0].split("/")[0])]
         nav.append({title: own})
