@@ -5,6 +5,7 @@ python_page.py SOURCE_FOLDER
 """
 
 import enum
+import importlib
 import inspect
 import pathlib
 import re
@@ -42,6 +43,14 @@ RUNTIME_HEAD = """
 
 The names that programs take from `onnxruntime`: `import mlc_tune.onnxruntime as ort`.
 `InferenceSession` and `SessionOptions` are also in `mlc_tune`.
+"""
+FRAMEWORKS = ("jax", "keras", "sklearn", "tensorflow")
+FRAMEWORKS_HEAD = """
+## Other frameworks
+
+One module for each of them, imported by its own name: `import mlc_tune.jax`.
+[The how-to](../how-to/use-from-other-frameworks.md) shows how to use them; `mlc_tune.torch` has
+[its own](../how-to/use-from-pytorch.md).
 """
 
 
@@ -171,6 +180,11 @@ def write(source):
     text += RUNTIME_HEAD
     for name in runtime.__all__:
         text += section(name, getattr(runtime, name), not is_enum(getattr(runtime, name)))
+    text += FRAMEWORKS_HEAD
+    for framework in FRAMEWORKS:
+        module = importlib.import_module(f"mlc_tune.{framework}")
+        for name in module.__all__:
+            text += section(f"mlc_tune.{framework}.{name}", getattr(module, name))
     return text
 
 

@@ -201,9 +201,12 @@ PYTHON_ALLOWED = {
     "compile": "library options programs temporary",
     "cuda": "errors",
     "errors": "",
+    "exporters": "errors",
     "forks": "",
     "inference": "cache compile errors io_binding library onnx_file options programs session_options",
     "io_binding": "cuda errors inference library tensors",
+    "jax": "compile errors exporters library",
+    "keras": "compile errors exporters library",
     "library": "arguments errors forks model programs session tensors",
     "log": "errors options programs",
     "model": "abi arguments errors forks tensors",
@@ -214,7 +217,9 @@ PYTHON_ALLOWED = {
     "progress": "",
     "session": "abi arguments errors forks model tensors",
     "session_options": "errors",
+    "sklearn": "compile errors exporters library",
     "temporary": "forks",
+    "tensorflow": "compile errors exporters library",
     "tensors": "errors",
     "tune": "errors options programs progress",
     # A folder of its own, which also imports PyTorch.
@@ -231,7 +236,7 @@ PYTHON_ALLOWED = {
     "torch.tune": (
         "errors options programs progress torch.graph torch.options torch.plan torch.store tune"),
 }
-OPTIONAL = {"ml_dtypes", "onnx", "pandas", "tqdm"}
+OPTIONAL = {"ml_dtypes", "onnx", "pandas", "tf2onnx", "tqdm"}
 # Arrows that close a cycle, with the reason why each may: (from, to): reason. Any other is an error.
 KNOWN_CYCLES = {}
 # Third-party headers stay in the sources of their one folder (and its sub-folders).

@@ -6,6 +6,7 @@ package_test.py BIN_FOLDER SOURCE_FOLDER
 
 import ast
 import contextlib
+import importlib
 import importlib.util
 import io
 import os
@@ -62,8 +63,12 @@ class PackageTest(unittest.TestCase):
                 listed = f"\n### {name}\n" in page or f"\n| `{name}` |" in page
                 self.assertTrue(listed, f"{name} is not listed")
                 self.assertTrue(getattr(module, name).__doc__, f"{name} says nothing")
+        for framework in python_page.FRAMEWORKS:
+            for name in importlib.import_module(f"mlc_tune.{framework}").__all__:
+                self.assertIn(f"\n### mlc_tune.{framework}.{name}\n", page)
         shown = {name for name in vars(mlc_tune) if not name.startswith("_")}
-        self.assertEqual(shown - set(mlc_tune.__all__) - {"annotations", "onnxruntime"}, set())
+        others = {"annotations", "onnxruntime", *python_page.FRAMEWORKS}
+        self.assertEqual(shown - set(mlc_tune.__all__) - others, set())
 
     def test_every_function_has_types(self):
         for path in (place.PACKAGE / "mlc_tune").glob("*.py"):
