@@ -1,0 +1,74 @@
+// A kernel space of which every config is known: read from a gzipped JSON file of the Auto-Tuning
+// Association's benchmark hub, or made. Replays measure it in the place of a device. Immutable.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "server/search/candidate_source.h"
+
+namespace mlc::bench {
+
+class RecordedSpace {
+ public:
+  struct Row {
+    double ns = 0;              // 0: the config fails
+    double estimate_ns = 0;     // of an analytic model; 0: there is none
+    std::vector<float> timing;  // single timings as multiples of `ns`; empty: no noise
+  };
+  using Rows = std::map<server::Point, Row>;
+  // By knob, its values.
+  using Domains = std::vector<std::vector<double>>;
+
+  // NOT_FOUND or DATA_LOSS for a file that is no recorded space.
+  static Result<std::shared_ptr<const RecordedSpace>> Read(const std::string& path);
+  // REQUIRES: a config succeeds, and every point of the rows is on the grid of the domains.
+  RecordedSpace(std::string problem, std::string device, Domains domains, Rows rows);
+
+  const std::string& problem() const { return problem_; }
+  const std::string& device() const { return device_; }
+  bool Has(const server::Point& point) const { return rows_.contains(point); }
+  // REQUIRES: Has(point).
+  const Row& At(const server::Point& point) const { return rows_.at(point); }
+  const Rows& rows() const { return rows_; }
+  const std::vector<uint16_t>& radix() const { return radix_; }
+  const Domains& domains() const { return domains_; }
+  // Time of the fastest config.
+  double best_ns() const { return best_ns_; }
+
+ private:
+  std::string problem_, device_;
+  Domains domains_;
+  std::vector<uint16_t> radix_;
+  Rows rows_;
+  double best_ns_ = 0;
+};
+
+using SpaceRef = std::shared_ptr<const RecordedSpace>;
+
+// The space as the search sees it. Failing configs are legal, and the default is the first config.
+class RecordedSource : public server::CandidateSource {
+ public:
+  // What is withheld from the search.
+  struct Blind {
+    bool estimates = false;  // all estimates are alike
+    bool features = false;   // the models see one constant column, so that trees cannot split
+  };
+  RecordedSource(SpaceRef space, Blind blind) : space_(std::move(space)), blind_(blind) {}
+  size_t families() const override { return 1; }
+  std::string_view family_name(size_t) const override { return "recorded"; }
+  std::span<const uint16_t> radix(size_t) const override { return space_->radix(); }
+  size_t columns() const override;
+  bool Describe(size_t family, const server::Point& point, double& estimate_ns,
+                std::span<float> features) const override;
+  std::vector<server::PointRef> Defaults() const override;
+
+ private:
+  SpaceRef space_;
+  Blind blind_;
+};
+
+}  // namespace mlc::bench

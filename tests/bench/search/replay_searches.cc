@@ -1,0 +1,153 @@
+// Replays searches on spaces of which every config is known; prints one JSON object for each run:
+//   replay_searches SPACES [seeds=30] [first=1] [trials=256] [noise=1] [methods=cold,warm,...]
+//                   [only=PROBLEM/DEVICE,...]
+// SPACES: a folder of *.json.gz files named KERNEL_DEVICE.json.gz, or rugged:FIRST:COUNT for made
+// problems of three devices each. Methods:
+//   cold, warm     the search of the service, without a log, and with that of the other devices
+//   no_estimate    cold, without the analytic model (made spaces only: recorded ones have none)
+//   no_trees       cold, without boosted trees
+//   random, genetic, descent   simple searches
+// Exit codes: 0; 1 for spaces that cannot be read; 2 for a wrong command line.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/bench/arguments.h"
+#include "tests/bench/search/rugged_space.h"
+#include "tests/bench/search/searches.h"
+
+namespace mlc::bench {
+namespace {
+
+constexpr uint64_t kRuggedDevices = 3;
+
+struct Options {
+  uint64_t seeds = 30, first = 1;
+  int trials = 256;
+  bool noise = true;
+  std::vector<std::string> methods = {"cold", "warm", "random", "genetic", "descent"};
+  std::vector<std::string> only;
+};
+
+std::vector<std::string> SplitAt(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+Result<std::vector<SpaceRef>> ReadSpaces(const std::string& name) {
+  std::vector<SpaceRef> spaces;
+  if (name.starts_with("rugged:")) {
+    const std::vector<std::string> parts = SplitAt(name, ':');
+    if (parts.size() != 3) return InvalidArgument("not rugged:FIRST:COUNT: '" + name + "'");
+    const uint64_t first = std::stoull(parts[1]), count = std::stoull(parts[2]);
+    for (uint64_t problem = first; problem < first + count; ++problem) {
+      for (uint64_t device = 0; device < kRuggedDevices; ++device) {
+        spaces.push_back(MakeRuggedSpace(problem, device));
+      }
+    }
+    return spaces;
+  }
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(name)) {
+    if (entry.path().string().ends_with(".json.gz")) paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  for (const std::string& path : paths) spaces.push_back(MLC_TRY(RecordedSpace::Read(path)));
+  return spaces;
+}
+
+// False for a name of no method.
+bool Run(const std::string& method, const SpaceRef& space, const std::vector<SpaceRef>& others,
+         const Options& options, uint64_t seed, Trials& trials) {
+  const std::map<std::string, RecordedSource::Blind> portfolios = {
+      {"cold", {}},
+      {"warm", {}},
+      {"no_estimate", {.estimates = true}},
+      {"no_trees", {.features = true}}};
+  const auto portfolio = portfolios.find(method);
+  if (portfolio != portfolios.end()) {
+    server::Portfolio::SavedRows rows;
+    if (method == "warm") rows = RowsOfOthers(others, options.trials, options.noise, seed + 1000);
+    RunPortfolio(space, portfolio->second, rows, options.trials, seed, trials);
+  } else if (method == "random") {
+    RunRandom(*space, seed, trials);
+  } else if (method == "genetic") {
+    RunGenetic(*space, seed, trials);
+  } else if (method == "descent") {
+    RunDescent(*space, seed, trials);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+int Main(const std::string& name, const Options& options) {
+  const auto spaces = ReadSpaces(name);
+  if (!spaces.ok()) {
+    std::fprintf(stderr, "%s\n", spaces.status().ToString().c_str());
+    return 1;
+  }
+  for (const SpaceRef& space : *spaces) {
+    const std::string full = space->problem() + "/" + space->device();
+    const auto& only = options.only;
+    if (!only.empty() && std::find(only.begin(), only.end(), full) == only.end()) continue;
+    std::vector<SpaceRef> others;
+    for (const SpaceRef& other : *spaces) {
+      if (other->problem() == space->problem() && other != space) others.push_back(other);
+    }
+    for (const std::string& method : options.methods) {
+      for (uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
+        Trials trials(space, options.trials, options.noise, Rng(seed).Split(7));
+        if (!Run(method, space, others, options, seed, trials)) {
+          std::fprintf(stderr, "no method '%s'\n", method.c_str());
+          return 2;
+        }
+        std::cout << nlohmann::json{{"problem", space->problem()},
+                                    {"device", space->device()},
+                                    {"method", method},
+                                    {"seed", seed},
+                                    {"trials", trials.count()},
+                                    {"reached", trials.Reached(0.95)},
+                                    {"steps", trials.steps()}}
+                  << "\n";
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace mlc::bench
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: replay_searches SPACES [key=value...]\n");
+    return 2;
+  }
+  mlc::bench::Options options;
+  for (const auto& [word, key, value, has_value] : mlc::bench::Arguments(argc - 1, argv + 1)) {
+    if (key == "seeds") {
+      options.seeds = std::stoull(value);
+    } else if (key == "first") {
+      options.first = std::stoull(value);
+    } else if (key == "trials") {
+      options.trials = std::stoi(value);
+    } else if (key == "noise") {
+      options.noise = value != "0";
+    } else if (key == "methods") {
+      options.methods = mlc::bench::SplitAt(value, ',');
+    } else if (key == "only") {
+      options.only = mlc::bench::SplitAt(value, ',');
+    } else {
+      std::fprintf(stderr, "unknown argument '%s'\n", word.c_str());
+      return 2;
+    }
+  }
+  return mlc::bench::Main(argv[1], options);
+}

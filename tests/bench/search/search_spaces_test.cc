@@ -1,0 +1,104 @@
+// The replay of searches itself, and what the search of the service must hold on made spaces: these
+// runs are few, so only wide margins are tested. replay_searches and judge.py have the figures.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/bench/search/rugged_space.h"
+#include "tests/bench/search/searches.h"
+
+namespace mlc::bench {
+namespace {
+
+constexpr int kTrials = 128;
+constexpr uint64_t kSeeds = 4;
+constexpr double kGoal = 0.95;
+
+int PortfolioReaches(const SpaceRef& space, uint64_t seed,
+                     const server::Portfolio::SavedRows& rows) {
+  Trials trials(space, kTrials, /*noise=*/true, Rng(seed));
+  RunPortfolio(space, {}, rows, kTrials, seed, trials);
+  return trials.Reached(kGoal);
+}
+
+TEST(TrialsTest, AFailureCountsAsATrial) {
+  RecordedSpace::Rows rows;
+  rows[{0}].ns = 0;
+  rows[{1}].ns = 100;
+  const auto space =
+      std::make_shared<RecordedSpace>("p", "d", RecordedSpace::Domains{{1, 2}}, rows);
+  Trials trials(space, 2, true, Rng(1));
+  EXPECT_EQ(trials.Measure({0}), 0);
+  EXPECT_EQ(trials.Measure({1}), 100);
+  EXPECT_EQ(trials.Reached(kGoal), 2);
+  EXPECT_TRUE(trials.over());
+}
+
+// One timing that is too short makes a slower config the choice: its true time counts.
+TEST(TrialsTest, QualityIsOfTheChosenConfigWithoutNoise) {
+  RecordedSpace::Rows rows;
+  rows[{0}].ns = 100;
+  rows[{1}] = {125, 100, {0.5F}};
+  const auto space =
+      std::make_shared<RecordedSpace>("p", "d", RecordedSpace::Domains{{1, 2}}, rows);
+  Trials trials(space, 2, true, Rng(1));
+  trials.Measure({1});
+  trials.Measure({0});
+  EXPECT_EQ(trials.steps(), (Trials::Steps{{1, 0.8}}));
+  EXPECT_EQ(trials.Reached(kGoal), 0);
+}
+
+TEST(RuggedSpaceTest, ANumberGivesTheSameSpaceAndOtherDevicesDiffer) {
+  const SpaceRef a = MakeRuggedSpace(1, 0), b = MakeRuggedSpace(1, 0), c = MakeRuggedSpace(1, 1);
+  EXPECT_EQ(a->best_ns(), b->best_ns());
+  EXPECT_EQ(a->rows().size(), b->rows().size());
+  EXPECT_EQ(a->domains(), c->domains());
+  EXPECT_NE(a->best_ns(), c->best_ns());
+}
+
+TEST(SearchSpacesTest, TheSameSeedMakesTheSameTrials) {
+  const SpaceRef space = MakeRuggedSpace(1, 0);
+  Trials first(space, kTrials, true, Rng(3)), second(space, kTrials, true, Rng(3));
+  RunPortfolio(space, {}, {}, kTrials, 5, first);
+  RunPortfolio(space, {}, {}, kTrials, 5, second);
+  EXPECT_EQ(first.steps(), second.steps());
+}
+
+TEST(SearchSpacesTest, TheSearchOfTheServiceBeatsRandomTrials) {
+  int cold = 0, warm = 0, random = 0;
+  for (uint64_t problem = 1; problem <= 6; ++problem) {
+    const std::vector<SpaceRef> others = {MakeRuggedSpace(problem, 1), MakeRuggedSpace(problem, 2)};
+    const SpaceRef space = MakeRuggedSpace(problem, 0);
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      Trials trials(space, kTrials, true, Rng(seed));
+      RunRandom(*space, seed, trials);
+      random += trials.Reached(kGoal) > 0 ? 1 : 0;
+      cold += PortfolioReaches(space, seed, {}) > 0 ? 1 : 0;
+      const auto rows = RowsOfOthers(others, kTrials, true, seed);
+      warm += PortfolioReaches(space, seed, rows) > 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GE(cold, random + 4);
+  EXPECT_GE(warm, random + 4);
+}
+
+TEST(SearchSpacesTest, RecordedSpacesAreReadWhole) {
+  const char* folder = std::getenv("MLC_TUNING_SPACES");
+  if (folder == nullptr) GTEST_SKIP() << "MLC_TUNING_SPACES names no folder of recorded spaces";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.path().string().ends_with(".json.gz")) continue;
+    const auto space = RecordedSpace::Read(entry.path().string());
+    ASSERT_TRUE(space.ok()) << space.status().ToString();
+    EXPECT_GT((*space)->rows().size(), 1000U);
+    EXPECT_GT(PortfolioReaches(*space, 1, {}), -1);
+  }
+}
+
+TEST(SearchSpacesTest, AFileThatIsNoSpaceIsAnError) {
+  EXPECT_FALSE(RecordedSpace::Read("/nowhere/kernel_device.json.gz").ok());
+}
+
+}  // namespace
+}  // namespace mlc::bench

@@ -1,0 +1,40 @@
+#include "tests/bench/search/trials.h"
+
+#include <algorithm>
+#include <array>
+
+namespace mlc::bench {
+
+double Trials::Timing(const RecordedSpace::Row& row) {
+  if (!noise_ || row.timing.empty()) return row.ns;
+  std::array<float, 5> timings{};
+  for (float& timing : timings) timing = row.timing[rng_.Below(row.timing.size())];
+  std::sort(timings.begin(), timings.end());
+  return row.ns * static_cast<double>(timings[timings.size() / 2]);
+}
+
+double Trials::Measure(const server::Point& point) {
+  ++count_;
+  const RecordedSpace::Row& row = space_->At(point);
+  if (row.ns <= 0) return 0;
+  const double ns = Timing(row);
+  Mean& mean = measured_[point];
+  mean.sum += ns;
+  ++mean.count;
+  const auto best =
+      std::min_element(measured_.begin(), measured_.end(), [](const auto& a, const auto& b) {
+        return a.second.sum / a.second.count < b.second.sum / b.second.count;
+      });
+  const double quality = space_->best_ns() / space_->At(best->first).ns;
+  if (steps_.empty() || steps_.back().second != quality) steps_.emplace_back(count_, quality);
+  return ns;
+}
+
+int Trials::Reached(double goal) const {
+  for (const auto& [trial, quality] : steps_) {
+    if (quality >= goal) return trial;
+  }
+  return 0;
+}
+
+}  // namespace mlc::bench

@@ -1,0 +1,49 @@
+// Follows the trials of one search on a recorded space: what a worker would report of each, and how
+// good the config is that the search would choose so far. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/rng.h"
+#include "tests/bench/search/recorded_space.h"
+
+namespace mlc::bench {
+
+class Trials {
+ public:
+  // After so many trials, the quality from then on: time of the optimum over that of the config
+  // with the lowest measured time, both without noise.
+  using Steps = std::vector<std::pair<int, double>>;
+
+  // `noise`: a trial reports the median of five of the recorded timings.
+  Trials(SpaceRef space, int most, bool noise, Rng rng)
+      : space_(std::move(space)), most_(most), noise_(noise), rng_(rng) {}
+
+  // Makes a trial, which counts even if it fails: its time in ns, or 0. REQUIRES: !over(), and the
+  // point is in the space.
+  double Measure(const server::Point& point);
+  bool over() const { return count_ >= most_; }
+  int count() const { return count_; }
+  const Steps& steps() const { return steps_; }
+  // The first trial from which the quality is `goal` or more; 0: never.
+  int Reached(double goal) const;
+
+ private:
+  struct Mean {
+    double sum = 0;
+    int count = 0;
+  };
+  double Timing(const RecordedSpace::Row& row);
+
+  SpaceRef space_;
+  int most_;
+  bool noise_;
+  Rng rng_;
+  int count_ = 0;
+  std::map<server::Point, Mean> measured_;
+  Steps steps_;
+};
+
+}  // namespace mlc::bench
