@@ -58,7 +58,7 @@ Status Check(const Caller& caller, std::string_view rpc) {
   }
   if (rule->any_role || caller.Has(rule->role)) return Status();
   return {StatusCode::kPermissionDenied, caller.ToText() + " may not call " + std::string(rpc) +
-                                             ": it takes the role " +
+                                             ": it requires the role " +
                                              std::string(ToText(rule->role))};
 }
 

@@ -42,7 +42,7 @@ Result<Submitted> JobAdmission::SubmitUserKernel(const KernelSubmission& request
   if (!caller.Has(Role::kAdmin)) {
     return Status(StatusCode::kPermissionDenied, caller.ToText() +
                                                      " may not submit user-supplied kernels: it "
-                                                     "takes the role admin");
+                                                     "requires the role admin");
   }
   return Admit(request.job, caller, [&] { return ParseUserKernelRequest(request); });
 }

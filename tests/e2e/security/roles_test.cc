@@ -33,7 +33,7 @@ TEST_F(SecurityTest, RolesHoldOverTheWire) {
   const Status code = submitter->SubmitUserKernel({}).status();
   EXPECT_EQ(code.code(), StatusCode::kPermissionDenied);
   EXPECT_THAT(code.message(), HasSubstr("submit alice may not call"));
-  EXPECT_THAT(code.message(), HasSubstr("takes the role admin"));
+  EXPECT_THAT(code.message(), HasSubstr("requires the role admin"));
   const auto refused = [&](int protocol) {
     job.set_protocol(protocol);
     const Status status = submitter->Submit(job).status();
@@ -103,7 +103,7 @@ TEST_F(SecurityTest, OnlyAdministratorsSubmitUserKernels) {
          "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560", "--detach"}));
   };
   EXPECT_EQ(submit("submit-alice"), 77) << Said("submit-alice");
-  EXPECT_THAT(Said("submit-alice"), HasSubstr("takes the role admin"));
+  EXPECT_THAT(Said("submit-alice"), HasSubstr("requires the role admin"));
   EXPECT_EQ(submit("admin-root"), 0) << Said("admin-root");
   EXPECT_THAT(Said("admin-root"), HasSubstr("goes on at the server"));
   EXPECT_THAT(Words(),

@@ -105,7 +105,7 @@ TEST_F(UserKernelTest, IsForAdministrators) {
     const Status refused =
         tuner_->SubmitUserKernel(UserKernelRequest(), Caller{"x", role}).status();
     EXPECT_EQ(refused.code(), StatusCode::kPermissionDenied);
-    EXPECT_THAT(refused.message(), HasSubstr("it takes the role admin"));
+    EXPECT_THAT(refused.message(), HasSubstr("it requires the role admin"));
   }
   EXPECT_TRUE(tuner_->SubmitUserKernel(UserKernelRequest(), Caller{"root", Role::kAdmin}).ok());
   EXPECT_TRUE(tuner_->SubmitUserKernel(UserKernelRequest(), Caller::Local()).ok());
