@@ -1,4 +1,4 @@
-// Division of integers that rounds up.
+// Division of integers that rounds up. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Runs work on untrusted input in a process that must survive a bug in the code for it.
+// Thread-safe.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // Stable 128-bit digests (XXH3-128) of canonical text and of bytes: keys of the log, of caches and
 // of file names. The same bytes give the same digest on every machine and release; tests hold
-// vectors. Not a cryptographic hash: integrity, not authenticity.
+// vectors. Not a cryptographic hash: integrity, not authenticity. Values; thread-compatible.
 #pragma once
 
 #include <array>

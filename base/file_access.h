@@ -1,4 +1,4 @@
-// Explains why a file cannot be opened: its owner, the user who asks, and what to do.
+// Explains why a file cannot be opened: its owner, the user who asks, and what to do. Thread-safe.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Text by a printf format, for what people read; text forms use base/text.h. At most 511 bytes, the
-// rest is cut.
+// rest is cut. Thread-safe.
 #pragma once
 
 #include <string>

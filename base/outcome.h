@@ -1,6 +1,7 @@
 // How a trial ended. All outcomes but kInfra are facts about a config, and the log stores them.
 // kInfra is a fact about a worker: it is counted, the trial is repeated, and the log never stores
-// it. The numbers are those of the log and of the wire and never change their meaning.
+// it. The numbers are those of the log and of the wire and never change their meaning. Pure;
+// thread-safe.
 #pragma once
 
 #include <cstdint>

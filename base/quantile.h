@@ -1,4 +1,4 @@
-// Quantiles of samples.
+// Quantiles of samples. Pure; thread-safe.
 #pragma once
 
 #include <algorithm>

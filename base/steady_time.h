@@ -1,5 +1,5 @@
 // The steady clock as a number, for durations. The server's clocks, which simulations let jump, are
-// in clock.h.
+// in clock.h. Thread-safe.
 #pragma once
 
 #include <chrono>

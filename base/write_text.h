@@ -1,4 +1,4 @@
-// Writes small output files.
+// Writes small output files. Thread-safe for different files.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // The log as text, one JSON object a line: workloads come before the records that need them, and
 // records in the log's order. Each line has the version of its form; fields are added and never
 // renamed. For reading, comparing, and moving records between versions. Cost models and jobs are
-// not exported.
+// not exported. Thread-safe for different streams.
 #pragma once
 
 #include <istream>

@@ -1,4 +1,4 @@
-// The flags --fleet and --fleet-config of mlc-server.
+// The flags --fleet and --fleet-config of mlc-server. Not thread-safe.
 #pragma once
 
 #include <optional>

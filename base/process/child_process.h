@@ -1,6 +1,7 @@
 // Runs risky work, such as compiling and running generated code, in forked children. A crash ends
 // the child and becomes a Status here. Children share this process's memory as it is at the call,
-// and write their results to files. REQUIRES: no other thread runs in this process.
+// and write their results to files. REQUIRES: no other thread runs in this process. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>

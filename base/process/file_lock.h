@@ -1,5 +1,6 @@
 // One writer per log: an exclusive lock on "<path>.lock", which names its holder. The kernel
-// releases it when the process ends in any way; the file stays.
+// releases it when the process ends in any way; the file stays. A lock belongs to one thread at a
+// time.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // Files that processes of several users lock with flock(). Any user who can write to the folder can
 // put other files there, and any user who can read a file can hold its lock. Linux only.
+// Thread-safe.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Starts a worker as a child of this process. It ends at the latest with the thread that started
-// it. Ctrl-C does not reach it, because the process that started it drains it.
+// it. Ctrl-C does not reach it, because the process that started it drains it. Thread-safe.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 // Finds out why a server cannot be reached: connects step by step without gRPC, whose errors do not
-// distinguish a wrong authority from an expired certificate or a wrong clock.
+// distinguish a wrong authority from an expired certificate or a wrong clock. Thread-safe.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Builds seccomp filters: programs that read the number of a call and the low halves of its
 // arguments. The kernel ignores the high halves of the arguments that these filters test. Private
-// to this folder.
+// to this folder. Not thread-safe.
 #pragma once
 
 #include <linux/audit.h>

@@ -1,4 +1,4 @@
-// Converts Status to and from gRPC's; the numbers are the same.
+// Converts Status to and from gRPC's; the numbers are the same. Pure; thread-safe.
 #pragma once
 
 #include <grpcpp/support/status.h>

@@ -1,4 +1,4 @@
-// Converts measurements and digests to and from wire messages.
+// Converts measurements and digests to and from wire messages. Pure; thread-safe.
 #pragma once
 
 #include <optional>

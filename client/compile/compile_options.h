@@ -1,4 +1,4 @@
-// The command line of mlc-compile.
+// The command line of mlc-compile. Not thread-safe.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // A private temporary folder of this process, which the destructor removes. A lock on a file in it
 // marks a folder in use. If a process is killed, the next one that creates such a folder removes
-// the old one.
+// the old one. Not thread-safe.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // The last step of tuning for a GPU of this machine. It times the runners-up of the heaviest tasks
 // (runners_up.h) in the whole model, and stores those that make it faster in the log. mlc-compile
 // and mlc-run beside this program build and run each library, several builds during one run, so
-// that a crash or hang ends only a child.
+// that a crash or hang ends only a child. Use it from one thread.
 #pragma once
 
 #include <cstdint>

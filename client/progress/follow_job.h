@@ -1,4 +1,5 @@
-// Follows a job of a server to its end. Another program may have submitted the job.
+// Follows a job of a server to its end. Another program may have submitted the job. Use it from one
+// thread.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // mlc-tune --dry-run: reports what tuning a model would do, and everything that prevents it. It
-// starts no server and no worker, opens no log and measures nothing.
+// starts no server and no worker, opens no log and measures nothing. Use it from one thread.
 #pragma once
 
 #include "base/exit_code.h"

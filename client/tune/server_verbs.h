@@ -1,4 +1,5 @@
-// The subcommands of mlc-tune (client/tune/options/tune_verbs.h): requests to a server.
+// The subcommands of mlc-tune (client/tune/options/tune_verbs.h): requests to a server. Use it from
+// one thread.
 #pragma once
 
 #include "base/exit_code.h"

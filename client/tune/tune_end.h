@@ -1,4 +1,5 @@
-// Prints the result of mlc-tune to standard output and returns its exit code.
+// Prints the result of mlc-tune to standard output and returns its exit code. Use it from one
+// thread.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Tuning with a server and a worker inside this program, which end with it.
+// Tuning with a server and a worker inside this program, which end with it. Use it from one thread.
 #pragma once
 
 #include "base/exit_code.h"

@@ -1,4 +1,4 @@
-// Jobs of a remote server: submits one, or follows any.
+// Jobs of a remote server: submits one, or follows any. Use it from one thread.
 #pragma once
 
 #include <string>

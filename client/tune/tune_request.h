@@ -1,4 +1,4 @@
-// The request of mlc-tune: the tasks of a model, or a user-supplied kernel.
+// The request of mlc-tune: the tasks of a model, or a user-supplied kernel. Use it from one thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The input of every mode of mlc-tune.
+// The input of every mode of mlc-tune. Borrows what it refers to; use it from one thread.
 #pragma once
 
 #include "base/rpc/channel.h"

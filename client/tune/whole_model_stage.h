@@ -1,4 +1,5 @@
-// The last stage of tuning for a GPU of this machine: times runners-up in the whole model.
+// The last stage of tuning for a GPU of this machine: times runners-up in the whole model. Use it
+// from one thread.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
 // The scalar operators, one row each: the same table serves the graph's pointwise nodes, kernel IR,
 // its text, the interpreters, flop counts, the CUDA printer and the lists of the tests. To add an
 // operator: an enumerator and its row here, and its instructions in compiler/codegen/scalar_ops.cc.
+// Immutable; thread-safe.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // Adds the workloads, records and models of another log to this one. The other log is verified from
 // end to end first. A record is added once by its task_uid, so a second merge changes nothing.
+// Thread-safe for different files.
 #pragma once
 
 #include <string>

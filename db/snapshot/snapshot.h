@@ -1,5 +1,5 @@
 // A snapshot: one closed file that builds read and that never changes. It is published as a whole
-// or not at all, and only if every record in it is intact.
+// or not at all, and only if every record in it is intact. Thread-safe for different files.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Checks a log file from end to end: SQLite's structure, foreign keys, the key of every workload,
-// the digest and rules of every record, the digest of every cost model. Reads only.
+// the digest and rules of every record, the digest of every cost model. Reads only. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Converts records, jobs and models to and from rows. No other file knows the columns.
+// Converts records, jobs and models to and from rows. No other file knows the columns. Use it on
+// the thread of the database.
 #pragma once
 
 #include <span>

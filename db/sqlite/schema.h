@@ -1,6 +1,6 @@
 // The schema of the log and its migrations. A file has the version of its schema (user_version) and
 // the mark of a tuning log (application_id). Newer files are refused. The writer migrates older
-// ones in one transaction, after a backup beside the file.
+// ones in one transaction, after a backup beside the file. Use it on the thread of the database.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The command line of a worker of a pool.
+// The command line of a worker of a pool. Pure; thread-safe.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Records in a marker file which job the server computed for when it crashed, for its next start. A
 // crash is a signal that the process raises itself (a fault of memory or arithmetic, a failed
-// check); a kill from outside or a power failure does not count.
+// check); a kill from outside or a power failure does not count. Thread-safe.
 #pragma once
 
 #include <memory>

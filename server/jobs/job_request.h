@@ -1,4 +1,5 @@
-// A checked and parsed request for a job, its text form in the log, and the id of its job.
+// A checked and parsed request for a job, its text form in the log, and the id of its job. Values;
+// the functions are pure.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Reads the input of a job's search from the log. It reads only up to the last record and the last
 // model that the job noted when it began. A resumed job therefore starts from the same input,
-// whatever other jobs have added since.
+// whatever other jobs have added since. Thread-safe.
 #pragma once
 
 #include "base/status.h"

@@ -1,4 +1,5 @@
-// The logger of a long-running program: one message per line, as text or as JSON objects.
+// The logger of a long-running program: one message per line, as text or as JSON objects. Loggers
+// are thread-safe.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // The policy: one table with the role that each call needs and the limits of its request. A call
-// without a row is denied; a test checks that every method of the services has a row.
+// without a row is denied; a test checks that every method of the services has a row. Constant;
+// thread-safe.
 #pragma once
 
 #include <cstddef>

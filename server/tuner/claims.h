@@ -1,6 +1,6 @@
 // Finds the measurement that a confirmation repeats. A search measures its leaders again in one
 // group, and the confirmed times take precedence. A confirmation therefore goes to another worker
-// than the one that measured the leader, if there is one: no worker confirms itself.
+// than the one that measured the leader, if there is one: no worker confirms itself. Thread-safe.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,7 @@
 // Runs the searches of jobs in steps: begins a search, passes results to it, takes its proposals,
 // and ends it. Only this class uses JobRun, and only this class computes for long. The thread that
 // took the job from SearchQueue makes its step; steps of different jobs run in parallel.
+// Thread-safe.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // A file lock that keeps the computation of the search and the timing of a local worker apart: each
-// holds it while it works. With an empty path, it does nothing.
+// holds it while it works. With an empty path, it does nothing. Not thread-safe.
 #pragma once
 
 #include <string>

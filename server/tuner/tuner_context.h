@@ -1,5 +1,5 @@
 // What all parts of a tuner share and none changes: log, options and clock. Borrows the log and the
-// clock.
+// clock. Immutable; thread-safe.
 #pragma once
 
 #include <cstdint>

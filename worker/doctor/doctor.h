@@ -1,4 +1,4 @@
-// Diagnoses what this machine offers a worker and what prevents its use.
+// Diagnoses what this machine offers a worker and what prevents its use. Use it from one thread.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // The flags of mlc-tune but for those of a connection (base/rpc/flags.h), once: the command line
 // with its subcommands (tune_verbs.h), the commands that mlc-tune prints and the options of a job
 // on the wire follow from this table. A new flag is a member of TuneOptions, a row here, and what
-// it does. Rows stand in the order in which commands have them.
+// it does. Rows stand in the order in which commands have them. Constant; thread-safe.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // The subcommands of mlc-tune, each a request to a server, once: the command line follows from this
 // table. Which flags one has, the flags' rows say (tune_flags.h). A new one is an enumerator of
-// TuneVerb, a row here, and what it does (client/tune/server_verbs.cc).
+// TuneVerb, a row here, and what it does (client/tune/server_verbs.cc). Constant; thread-safe.
 #pragma once
 
 #include <string>

@@ -2,7 +2,7 @@
 // log2(e)), which takes a third fewer instructions than exp with AVX-512. Rounding the product
 // changes a result by 6e-8 * |x - top| of itself, which for x <= top is never more than 3e-8 of the
 // largest. The shift is that of Milakov and Gimelshein, "Online normalizer calculation for
-// softmax", 2018.
+// softmax", 2018. Thread-safe (no state).
 #pragma once
 
 #include "compiler/ir/build.h"
