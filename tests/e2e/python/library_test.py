@@ -163,6 +163,29 @@ class LibraryTest(PackageTest):
             library(b, a, out={"difference.1": buffers[0], "sum": buffers[1]})
             self.assert_close(buffers[0], b - a)
 
+    def test_small_arrays_of_any_form_give_the_same_values(self):
+        a = np.arange(6, dtype=np.float32)
+        wanted, x = self.pair(a, 2 * a), np.ones((2, 4), np.float32)
+        y, wide, swapped = self.product(x), np.zeros((2, 6), np.float32), np.zeros((2, 3), ">f4")
+        for first, second in (
+            (a, 2 * a),
+            (np.repeat(a, 2)[::2], (2 * a).astype(">f4")),
+            (a, memoryview(2 * a).toreadonly()),
+        ):
+            first, second = np.asarray(first), np.asarray(second)
+            for buffers in (None, [np.empty(6, np.float32) for _ in range(2)]):
+                for got in (
+                    self.pair(first, second, out=buffers),
+                    self.pair(first, b=second, out=buffers),
+                    self.pair({"b": second, "a": first}, out=buffers and tuple(buffers)),
+                ):
+                    np.testing.assert_array_equal(got, wanted)
+        for out in (np.empty((2, 3), np.float32), [np.empty((2, 3), np.float32)]):
+            np.testing.assert_array_equal(self.product(x, out=out)[0], y[0])
+        for out in (wide[:, ::2], swapped, [np.empty((3, 2), np.float32).T]):
+            with self.assertRaisesRegex(mlc_tune.InputError, "output 'y'"):
+                self.product(x, out=out)
+
     def test_a_wrong_buffer_is_refused(self):
         a, b = np.zeros((2, 6), np.float32)
         good = np.empty(6, np.float32)
