@@ -34,7 +34,7 @@ Result<std::string> ReadFileText(const std::string& flag, const std::string& pat
   if (file.fd < 0) return CannotOpen("cannot read", path, errno).WithPrefix(flag);
   struct stat info;
   if (fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    return InvalidArgument(flag + ": " + path + " is no regular file");
+    return InvalidArgument(flag + ": " + path + " is not a regular file");
   }
   std::string text;
   char block[1 << 14];
@@ -65,7 +65,7 @@ Status FollowedFile::Refresh(Look look, const std::function<Status(const std::st
     if (!settled) {
       return status_ =
                  Unavailable(flag_ + ": " + path_ +
-                             " changes all the time: write a new file beside it and rename that");
+                             " changes at every read: write a new file beside it and rename that");
     }
   }
   unsettled_ = 0;

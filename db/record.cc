@@ -101,7 +101,7 @@ Status ValidateConfig(const std::string& config) {
   if (config.find('#') != std::string::npos) return Bad("the config has a '#'");
   if (!IsPrintable(config)) return Bad("the config is not of printable ASCII characters");
   if (has_source && std::min(config.find(' '), config.size()) > kMaxName) {
-    return Bad("the version of the config's family is no number of any use");
+    return Bad("the version of the config's family is not a valid number");
   }
   return FamilyOf(config).status();
 }

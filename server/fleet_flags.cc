@@ -24,7 +24,7 @@ Result<std::optional<fleet::FleetConfig>> ReadFleetFlags(const FleetFlags& flags
   const bool anywhere = listen.starts_with("0.0.0.0:") || listen.starts_with("[::]:");
   if (anywhere && config->server.empty() && config->kind != fleet::Kind::kStatic) {
     return FailedPrecondition("fleet configuration: file.server: is needed, because " + listen +
-                              " is no address that workers can connect to");
+                              " is not an address that workers can connect to");
   }
   return config;
 }

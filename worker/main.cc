@@ -212,7 +212,7 @@ Result<int> RunWorker(const Flags& flags) {
   const mlc::build::SandboxSupport sandbox = mlc::build::DetectSandbox();
   if (flags.sandbox == "on" && !sandbox.seccomp) {
     return Status(mlc::StatusCode::kPermissionDenied,
-                  "this kernel has no seccomp: kernels of a server cannot be sandboxed; "
+                  "this Linux kernel has no seccomp: kernels of a server cannot be sandboxed; "
                   "--sandbox=off accepts that");
   }
   auto logger = std::make_shared<spdlog::logger>("mlc-worker",

@@ -62,7 +62,8 @@ bool WriteAll(int fd, std::string_view bytes) {
 
 Result<Child> Child::Start(const Options& options, const Body& body) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return ResourceExhausted("no pipe: too many open files");
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return ResourceExhausted("cannot create a pipe: too many open files");
   const int errors = memfd_create("stderr", MFD_CLOEXEC);
   const pid_t parent = getpid();
   const pid_t pid = fork();

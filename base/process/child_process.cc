@@ -58,7 +58,7 @@ Status ReadReport(const Child& child, int wait_status) {
   char buffer[4096];
   const ssize_t size = read(child.pipe, buffer, sizeof(buffer));
   if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGXCPU) {
-    return InvalidArgument("the compiler computes for longer than it may");
+    return InvalidArgument("the compiler exceeded its limit of CPU time");
   }
   const std::string words = LastWords(child.errors);
   const std::string behind = words.empty() ? "" : ": " + words;
@@ -86,7 +86,8 @@ void Close(const Child& child) {
 
 Result<std::pair<pid_t, Child>> Start(int job, bool keep_errors, const Body& body) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return ResourceExhausted("no pipe: too many open files");
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return ResourceExhausted("cannot create a pipe: too many open files");
   Child child{job, ends[0], keep_errors ? memfd_create("stderr", MFD_CLOEXEC) : -1};
   const pid_t parent = getpid();
   const pid_t pid = fork();
@@ -175,7 +176,7 @@ Status RunSandboxed(const SandboxedJobs& jobs) {
 Result<std::string> TextFromSandbox(const Limits& limits,
                                     const std::function<Result<std::string>()>& make) {
   const int memory = memfd_create("text", MFD_CLOEXEC);
-  if (memory < 0) return ResourceExhausted("no memory file: too many open files");
+  if (memory < 0) return ResourceExhausted("cannot create a memory file: too many open files");
   SandboxedJobs jobs;
   jobs.count = 1;
   jobs.limits = [&](int) { return limits; };

@@ -87,7 +87,7 @@ class Child {
 
   Status Start() {
     if (!in_.Open() || !out_.Open() || !err_.Open()) {
-      return Unavailable(std::string("no descriptors for a command: ") + strerror(errno));
+      return Unavailable(std::string("cannot open descriptors for a command: ") + strerror(errno));
     }
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);

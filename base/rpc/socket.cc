@@ -89,13 +89,13 @@ Status CheckAddress(const std::string& address) {
   if (address.starts_with(kUnix)) return UnixAddress(address).status();
   const size_t colon = address.rfind(':');
   if (colon == std::string::npos || HostOf(address).empty() || colon + 1 == address.size()) {
-    return InvalidArgument("'" + address + "' is no address: write HOST:PORT or unix:PATH");
+    return InvalidArgument("'" + address + "' is not an address: write HOST:PORT or unix:PATH");
   }
   // The system's resolver takes any number, and its last 16 bits.
   const std::string port = address.substr(colon + 1);
   const bool number = port.find_first_not_of("0123456789") == std::string::npos;
   if (number && (port.size() > 5 || std::stoi(port) > kLastPort)) {
-    return InvalidArgument("'" + address + "' is no address: ports end with 65535");
+    return InvalidArgument("'" + address + "' is not an address: the largest port is 65535");
   }
   return Status();
 }

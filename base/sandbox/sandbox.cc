@@ -178,7 +178,7 @@ Status CanSandbox(Limits::SandboxKind kind) {
   const SandboxSupport support = DetectSandbox();
   if (!support.seccomp) {
     return Status(StatusCode::kPermissionDenied,
-                  "this kernel has no seccomp: kernels of a server cannot be sandboxed");
+                  "this Linux kernel has no seccomp: kernels of a server cannot be sandboxed");
   }
   if (kind == Limits::SandboxKind::kCompute || support.landlock_abi > 0) return Status();
   return Status(

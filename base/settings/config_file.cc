@@ -56,7 +56,7 @@ Result<std::string> ReadAll(int descriptor, const std::string& path) {
     if (count == 0) return text;
     text.append(buffer, static_cast<size_t>(count));
     if (text.size() > kMostBytes) {
-      return FailedPrecondition(path + " is longer than 1 MiB: no configuration file is");
+      return FailedPrecondition(path + " is longer than 1 MiB, the limit of a configuration file");
     }
   }
 }

@@ -125,7 +125,7 @@ Result<ConfigFile> ParseConfig(std::string_view text, const std::string& path,
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
     return FailedPrecondition(At(path, error.source()) +
-                              "this is no TOML: " + std::string(error.description()));
+                              "this is not valid TOML: " + std::string(error.description()));
   }
   ConfigFile file{path, {}};
   MLC_TRY(AddValues(parsed.table(), "", lookup, file));

@@ -35,7 +35,7 @@ Status Swap(int& fd, const std::string& text) {
     fd = fresh;
   }
   return good ? Status()
-              : ResourceExhausted(std::string("no memory file for certificates: ") +
+              : ResourceExhausted(std::string("cannot create a memory file for certificates: ") +
                                   strerror(error));
 }
 

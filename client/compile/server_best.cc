@@ -17,7 +17,7 @@ constexpr int kCandidates = 8;
 
 Result<KnownKernel> ToKnown(const proto::BestConfig& best) {
   const std::optional<Digest> record = server::DigestFromWire(best.record());
-  if (!record) return Internal("the server's answer names a record by other than 16 bytes");
+  if (!record) return Internal("the server's answer has a record id that is not 16 bytes long");
   return KnownKernel{best.config(), *record, best.measurement().median_ns()};
 }
 
@@ -88,7 +88,8 @@ class ServerSource : public KernelSource {
     }
     for (const int place : wire.similar_workloads()) {
       if (place < 0 || place >= static_cast<int>(near_.size())) {
-        return Internal("the server's answer points at a similar workload that it does not have");
+        return Internal(
+            "the server's answer refers to a similar workload that it does not contain");
       }
       answer.near.push_back(place);
     }

@@ -126,8 +126,9 @@ Status EmbeddedServer::WhyNoWorker(const std::string& how, const std::string& wo
   const std::string times = exits_ == 1 ? "" : ", " + std::to_string(exits_) + " times";
   const std::string end = options_.worker + " " + how + times;
   if (!words.empty()) return Unavailable(words + " (" + end + ")");
-  return Unavailable("`" + options_.worker + " --doctor` says why this machine cannot tune: " +
-                     end + (options_.verbose ? ", its messages are above" : ", and said nothing"));
+  return Unavailable("`" + options_.worker +
+                     " --doctor` says why this machine cannot tune: " + end +
+                     (options_.verbose ? ", its messages are above" : " and printed nothing"));
 }
 
 Status EmbeddedServer::KeepWorker(int64_t trials) {

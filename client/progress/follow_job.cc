@@ -42,7 +42,7 @@ Status StaysAway(const TunerClient& client, seconds waited) {
   const Status cause = client.Explain();
   return Unavailable("waited " + std::to_string(waited.count()) + " s for the server at " +
                      client.address() + ": " +
-                     (cause.ok() ? "the connection breaks again and again" : cause.message()));
+                     (cause.ok() ? "the connection keeps breaking" : cause.message()));
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ std::string JobsTable(const proto::ListJobsReply& jobs, int64_t now_us) {
 Result<std::string> FindJob(const proto::ListJobsReply& jobs, const std::string& text) {
   const bool hexadecimal = text.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!hexadecimal || text.size() < kLeastId || text.size() > kWholeId) {
-    return InvalidArgument("'" + text + "' is no job: give an id, or its first digits, at least " +
+    return InvalidArgument("'" + text +
+                           "' is not a job id: give an id, or its first digits, at least " +
                            std::to_string(kLeastId) + " (mlc-tune jobs lists them)");
   }
   std::string found;

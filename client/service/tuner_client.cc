@@ -116,7 +116,7 @@ Result<proto::JobProgress> TunerClient::Watch(
   }
   const grpc::Status status = reader->Finish();
   if (status.ok()) return progress;
-  if (guard.expired()) return Unavailable("nothing comes from " + address());
+  if (guard.expired()) return Unavailable("no message from " + address());
   return Explained(status);
 }
 

@@ -86,7 +86,7 @@ Result<target::Target> ChooseTarget(const std::string& text, int threads,
   }
   const Result<target::Target> parsed = target::Target::Parse(text);
   if (parsed.ok() || text.starts_with("target ")) return parsed;
-  return InvalidArgument("--target '" + text.substr(0, 60) + "' is none of " + TargetHelp());
+  return InvalidArgument("--target '" + text.substr(0, 60) + "' is not one of " + TargetHelp());
 }
 
 }  // namespace mlc::client

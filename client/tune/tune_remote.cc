@@ -27,7 +27,7 @@ Result<ExitCode> Follow(const TuneSession& session, const TuneOptions& options, 
   const Result<Followed> seen = FollowJob(client, job, output, session.interrupt.Keep(),
                                           std::chrono::milliseconds(options.reconnect_timeout_ms));
   if (!seen.ok() && seen.status().code() == StatusCode::kUnavailable) {
-    return Unavailable(seen.status().message() + "\nThe job goes on when the server is back. " +
+    return Unavailable(seen.status().message() + "\nThe job continues when the server is back. " +
                        ComeBack(options, job));
   }
   const Followed followed = MLC_TRY(seen);

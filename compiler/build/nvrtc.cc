@@ -219,7 +219,7 @@ Result<std::unique_ptr<Nvrtc>> Nvrtc::Open(const std::string& cuda_home) {
       if (library == nullptr) continue;
       Functions functions;
       if (!FindAll(library, &functions)) {
-        return FailedPrecondition(path + " is no NVRTC of CUDA 12 or 13");
+        return FailedPrecondition(path + " is not NVRTC of CUDA 12 or 13");
       }
       auto nvrtc = std::make_unique<OpenedNvrtc>(functions, PathOf(library, path));
       OpenBuiltins(nvrtc->path(), nvrtc->version());

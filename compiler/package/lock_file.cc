@@ -25,7 +25,7 @@ Result<std::pair<Digest, Choice>> ParseTask(std::istringstream& words) {
     return InvalidArgument("'" + expected + "' is not a number of nanoseconds");
   }
   if (!std::isfinite(choice.expected_ns) || choice.expected_ns < 0) {
-    return InvalidArgument("'" + expected + "' is no time");
+    return InvalidArgument("'" + expected + "' is not a valid time");
   }
   choice.config = MLC_TRY(schedule::Config::Parse(config));
   return std::pair(MLC_TRY(Digest::Parse(digest)), choice);

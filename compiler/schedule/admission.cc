@@ -117,9 +117,9 @@ std::string NumberText(double number) {
 }
 
 Status Exceeds(const std::string& what, double has, double limit) {
-  return InvalidArgument("the workload has " + what + ": " + NumberText(has) + ", and at most " +
-                         NumberText(limit) +
-                         " are taken; cut it in several workloads, as the tools do with a model");
+  return InvalidArgument(
+      "the workload has " + what + ": " + NumberText(has) + ", and at most " + NumberText(limit) +
+      " are accepted: split it into several workloads, as the tools do with a model");
 }
 
 Status CheckCounts(const graph::Workload& workload) {
@@ -204,9 +204,9 @@ Status CheckAdmissible(const graph::Workload& workload) {
   MLC_TRY(CheckTypes(workload));
   if (PlacesToCompute(workload) > WorkloadLimits::kPlaces) {
     return InvalidArgument(
-        "the workload reads values again and again at other coordinates, more than " +
+        "the workload reads values repeatedly at different coordinates, more than " +
         NumberText(WorkloadLimits::kPlaces) +
-        " times for one element; cut it in several workloads, as the tools do with a model");
+        " times for one element: split it into several workloads, as the tools do with a model");
   }
   return Status();
 }

@@ -35,7 +35,7 @@ Result<Dim3> ParseDim3(const std::string& text) {
     if (*stop != ',') break;
     at = stop + 1;
   }
-  return InvalidArgument("'" + text.substr(0, 60) + "' is no extent: expected X, X,Y or X,Y,Z");
+  return InvalidArgument("'" + text.substr(0, 60) + "' is not an extent: expected X, X,Y or X,Y,Z");
 }
 
 Status CheckLaunch(const Dim3& grid, const Dim3& block) {

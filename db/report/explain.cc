@@ -224,7 +224,7 @@ Result<Explanation> ExplainConfig(const graph::Workload& workload, const target:
                               std::to_string(config.version));
   }
   if (!family->Accepts(workload, target)) {
-    return InvalidArgument("family " + config.family + " does not take this workload");
+    return InvalidArgument("family " + config.family + " does not accept this workload");
   }
   std::string text = workload.Summary() + "\n" + record.config + "\n" + Provenance(record);
   const std::unique_ptr<const schedule::Problem> problem = family->Open(workload, target);

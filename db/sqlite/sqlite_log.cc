@@ -135,7 +135,7 @@ Status CheckName(const std::string& path) {
   if (path.empty()) return InvalidArgument("a tuning log needs a name");
   struct stat info;
   const bool is_folder = stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-  return is_folder ? InvalidArgument(path + " is a folder, no tuning log: name a file in it")
+  return is_folder ? InvalidArgument(path + " is a folder, not a tuning log: name a file in it")
                    : Status();
 }
 

@@ -34,7 +34,7 @@ Status CheckOptions(const SubmittedOptions& options) {
   if (options.priority < -kMaxPriority || options.priority > kMaxPriority) {
     return InvalidArgument("priority must be between -100 and 100");
   }
-  if (options.time_budget_ms < 0) return InvalidArgument("a negative time budget");
+  if (options.time_budget_ms < 0) return InvalidArgument("the time budget is negative");
   return Status();
 }
 
@@ -149,7 +149,7 @@ Result<JobRequest> ParseJobRequest(const Submission& request) {
     if (places > kMaxPlaces) {
       return InvalidArgument(where +
                              ": this workload and those before it compute more than "
-                             "200000 values for an element of each: cut the model in parts");
+                             "200000 values for an element of each: split the model");
     }
     if (workload->ToText() != task.workload) {
       return InvalidArgument(where + ": the workload's text is not canonical");

@@ -39,7 +39,7 @@ Status SetLimit(const std::string& name, const Json& value, Limits& limits) {
     return Status();
   }
   return InvalidArgument("'" + name +
-                         "' is none of weight, running_jobs, queued_trials, tasks_per_job, "
+                         "' is not one of weight, running_jobs, queued_trials, tasks_per_job, "
                          "request_bytes");
 }
 
@@ -90,7 +90,7 @@ Status Quotas::Admit(const std::string& user, const Usage& usage, const Asked& a
   }
   if (asked.tasks > limits.tasks_per_job) {
     return Exceeds("the job has " + std::to_string(asked.tasks) + " tasks", limits.tasks_per_job,
-                   "cut the model in parts, or ask the administrator for more");
+                   "split the model, or ask the administrator for more");
   }
   if (usage.running_jobs >= limits.running_jobs) {
     return Exceeds(user + " has " + std::to_string(usage.running_jobs) + " jobs running",

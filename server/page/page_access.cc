@@ -91,7 +91,7 @@ Status PageAccess::CheckHost(const HttpRequest& request) const {
                    name == NameOf(transport::HostOf(terms_.listen)) || name == MachineName();
   if (!name.empty() && (terms_.has_tls || own)) return Status();
   return InvalidArgument(
-      "this server does not go by that name: use its address, or the name of its machine");
+      "this server does not have that name: use its address, or the name of its machine");
 }
 
 Result<Visitor> PageAccess::Identify(const HttpRequest& request) const {
@@ -107,7 +107,8 @@ Result<Visitor> PageAccess::Identify(const HttpRequest& request) const {
   std::string whom = "certificate " + TokenDigest(proof.certificate);
   if (!request.authorization.empty()) {
     if (!request.authorization.starts_with(kBearer)) {
-      return Status(StatusCode::kUnauthenticated, "authorization is 'Bearer TOKEN'");
+      return Status(StatusCode::kUnauthenticated,
+                    "the authorization header must be 'Bearer TOKEN'");
     }
     proof.token_digest =
         TokenDigest(std::string_view(request.authorization).substr(kBearer.size()));

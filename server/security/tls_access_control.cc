@@ -38,7 +38,8 @@ Result<Caller> CertificateCaller(const std::vector<std::string>& uris, bool has_
     }
   }
   if (!has_certificate) {
-    return Unauthenticated("who calls? give --tls-cert and --tls-key, or --token-file");
+    return Unauthenticated(
+        "the call has no identity: give --tls-cert and --tls-key, or --token-file");
   }
   return Unauthenticated(
       "the client's certificate has no URI of the form spiffe://mlc/ROLE/NAME: make one with "
@@ -97,7 +98,7 @@ class TlsAccessControl::Processor : public grpc::AuthMetadataProcessor {
     }
     const std::string_view value = View(begin->second);
     if (std::next(begin) != end || !value.starts_with(kBearer)) {
-      return Unauthenticated("authorization is 'Bearer TOKEN', once");
+      return Unauthenticated("the authorization header must be 'Bearer TOKEN', once");
     }
     if (tokens_ == nullptr) return Unauthenticated("this server takes no tokens");
     return tokens_->Find(value.substr(kBearer.size()), Today(clock_));

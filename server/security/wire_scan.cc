@@ -84,7 +84,7 @@ Result<int64_t> CountFields(const grpc::ByteBuffer& wire, const Descriptor& type
     return InvalidArgument("the message has more than " + std::to_string(most) +
                            " fields: ask for less in one call");
   }
-  return InvalidArgument("the message is no " + type.full_name());
+  return InvalidArgument("the message is not a " + type.full_name());
 }
 
 }  // namespace mlc::server

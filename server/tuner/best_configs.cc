@@ -35,7 +35,7 @@ Status CheckSize(const BestQuestion& question) {
   }
   const auto is_long = [](const std::string& name) { return name.size() > kMaxKernelName; };
   if (question.kernels.size() > kMaxKernels || std::ranges::any_of(question.kernels, is_long)) {
-    return InvalidArgument("the caller generates too much: at most " + std::to_string(kMaxKernels) +
+    return InvalidArgument("too many families of kernels: at most " + std::to_string(kMaxKernels) +
                            " families of kernels, of " + std::to_string(kMaxKernelName) +
                            " characters each");
   }

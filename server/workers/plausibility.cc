@@ -53,10 +53,11 @@ Measurement Slower(const Measurement& claim, const Measurement& second, const st
 
 Status EvaluateCanary(const Measurement& m, double expected_ns, double factor) {
   if (m.outcome != Outcome::kOk) {
-    return Internal("a known trial ended as " + std::string(ToText(m.outcome)) +
+    return Internal("the canary ended as " + std::string(ToText(m.outcome)) +
                     (m.detail.empty() ? "" : ": " + m.detail.substr(0, 200)));
   }
-  if (!std::isfinite(m.median_ns) || m.median_ns <= 0) return Internal("its time is no time");
+  if (!std::isfinite(m.median_ns) || m.median_ns <= 0)
+    return Internal("its time is not a positive number");
   if (expected_ns <= 0) return Status();
   const double ratio = m.median_ns / expected_ns;
   if (ratio <= factor && ratio >= 1 / factor) return Status();

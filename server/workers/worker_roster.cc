@@ -5,15 +5,15 @@ namespace mlc::server {
 Status WorkerRoster::Admit(const std::string& worker, const std::string& owner) const {
   if (live() >= terms_.max_live) {
     return ResourceExhausted("worker " + worker +
-                             " is one too many: " + std::to_string(terms_.max_live) +
-                             " are in contact, or were a moment ago (mlc-server --max-workers)");
+                             " exceeds a limit: " + std::to_string(terms_.max_live) +
+                             " are in contact or called a moment ago (mlc-server --max-workers)");
   }
   const auto of_owner = live_of_.find(owner);
   if (of_owner == live_of_.end() || of_owner->second < terms_.max_of_owner) return Status();
-  return ResourceExhausted("worker " + worker +
-                           " is one too many: " + std::to_string(terms_.max_of_owner) +
-                           (owner.empty() ? " local workers" : " workers of " + owner) +
-                           " are in contact, or were a moment ago (mlc-server --max-workers-each)");
+  return ResourceExhausted(
+      "worker " + worker + " exceeds a limit: " + std::to_string(terms_.max_of_owner) +
+      (owner.empty() ? " local workers" : " workers of " + owner) +
+      " are in contact or called a moment ago (mlc-server --max-workers-each)");
 }
 
 Status WorkerRoster::RecordContact(const std::string& worker, const std::string& owner,

@@ -135,19 +135,19 @@ TEST_F(ConsoleTest, FilesThatCannotBeUsedAreNamed) {
            Case{"mlc-tune --model no.onnx --trials 5", 65, "'no.onnx': No such file"},
            Case{"mlc-tune --model / --trials 5", 65, "'/' is not a regular file"},
            Case{"mlc-compile --model no.onnx -o out", 65, "'no.onnx': No such file"},
-           Case{"$tune --trials 5 --log .", 65, ". is a folder, no tuning log"},
+           Case{"$tune --trials 5 --log .", 65, ". is a folder, not a tuning log"},
            Case{"$tune --trials 5 --log ''", 65, "a tuning log needs a name"},
            Case{"$tune --trials 5 --log none/a.db", 73, "cannot create none/a.db.lock"},
            Case{"$tune --trials 5 --log newer.db", 78, "newer.db is from a newer mlc-tune"},
            Case{"$tune --trials 5 --log words.db", 74, "file is not a database"},
-           Case{"mlc-log stats .", 65, ". is a folder, no tuning log"},
+           Case{"mlc-log stats .", 65, ". is a folder, not a tuning log"},
            Case{"mlc-tune --model tiny.onnx --target cpu --trials 5 --worker none", 69,
                 "no worker program none"},
            Case{"mlc-tune --model tiny.onnx --target cpu --trials 5 --log b.db --worker /bin/false",
                 69,
                 "mlc-tune: `/bin/false --doctor` says why this machine cannot tune: "
                 "/bin/false "
-                "ended with code 1, 2 times, and said nothing"},
+                "ended with code 1, 2 times and printed nothing"},
        }) {
     EXPECT_EQ(Run(wrong.command), wrong.code) << wrong.command << "\n" << Said();
     EXPECT_THAT(Said(), HasSubstr(wrong.words)) << wrong.command;

@@ -208,7 +208,7 @@ TEST_F(ServiceTest, WrongJobsAndVerbsAreToldInWords) {
   EXPECT_THAT(outcome.text, HasSubstr("there is no job beef on this server"));
   outcome = Tune({"watch", "nothing"});
   EXPECT_EQ(outcome.code, 65);
-  EXPECT_THAT(outcome.text, HasSubstr("'nothing' is no job"));
+  EXPECT_THAT(outcome.text, HasSubstr("'nothing' is not a job id"));
   EXPECT_EQ(Tune({"jobs", "cancel", "beef"}).code, 2);
 }
 

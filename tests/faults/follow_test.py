@@ -72,7 +72,7 @@ class FollowTest(lab.Lab):
         self.end(69)
         said = self.messages()
         self.assertIn(f"s for the server at {self.address}: ", said)
-        self.assertIn("The job goes on when the server is back. Watch it with:\n"
+        self.assertIn("The job continues when the server is back. Watch it with:\n"
                       f"  mlc-tune watch {self.job} --server {self.address}\n", said)
         self.caller = self.start_server()
         self.assertEqual(self.caller.progress(self.job).state, lab.tuner.RUNNING)

@@ -145,9 +145,10 @@ class Daemon {
   void WatchClock() {
     const int64_t back_ms = end_.ok() ? clock_.SetBackMs() : 0;
     if (back_ms == 0) return;
-    end_ = Status(StatusCode::kAborted,
-                  "the clock was set back by " + std::to_string(back_ms / 1000) +
-                      " s: timers of connections would rest as long. Start the worker again");
+    end_ =
+        Status(StatusCode::kAborted,
+               "the clock was set back by " + std::to_string(back_ms / 1000) +
+                   " s, which stops the timers of connections for as long: start the worker again");
     options_.logger->warn("draining: {}", end_.message());
     Drain();
   }
@@ -180,7 +181,7 @@ class Daemon {
     if ((waiting[1].revents & POLLIN) != 0) {
       signalfd_siginfo info;
       (void)!read(options_.signals, &info, sizeof(info));
-      if (++signals_ > 1) return Status(StatusCode::kCancelled, "a second signal");
+      if (++signals_ > 1) return Status(StatusCode::kCancelled, "stopped by a second signal");
       size_t holding = 0;
       for (const DeviceSlot& slot : device_slots_) holding += slot.agent.holding();
       options_.logger->info("draining: {} trials to finish", holding);

@@ -106,7 +106,7 @@ Status Spool::Load() {
   const std::string bytes = MLC_TRY(ReadAll(fd_, path_));
   const std::string_view start = std::string_view(bytes).substr(0, kMagic.size());
   if (start != kMagic.substr(0, start.size())) {
-    return DataLoss(path_ + " is no spool of this version; move it away");
+    return DataLoss(path_ + " is not a spool of this version: move it away");
   }
   std::string_view rest = std::string_view(bytes).substr(start.size());
   if (start.size() < kMagic.size()) rest = {};

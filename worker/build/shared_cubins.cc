@@ -85,7 +85,7 @@ Result<std::unique_ptr<CubinExchange>> CubinExchange::Open() {
   int ends[2];
   if (answer < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     if (answer >= 0) close(answer);
-    return ResourceExhausted("no socket pair: too many open files");
+    return ResourceExhausted("cannot create a socket pair: too many open files");
   }
   return std::unique_ptr<CubinExchange>(new CubinExchange(ends[0], ends[1], answer));
 }

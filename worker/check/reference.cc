@@ -69,7 +69,7 @@ Status MakeReference(const graph::Workload& workload, uint64_t seed, std::span<s
 Result<SharedMemory> SharedMemory::Create(int64_t bytes) {
   static uint64_t serials = 0;
   const int descriptor = memfd_create("reference", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (descriptor < 0) return ResourceExhausted("no shared memory: too many open files");
+  if (descriptor < 0) return ResourceExhausted("cannot create shared memory: too many open files");
   void* memory = MAP_FAILED;
   if (ftruncate(descriptor, bytes) == 0) {
     memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED,

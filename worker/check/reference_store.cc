@@ -142,8 +142,8 @@ void ReferenceStore::Collect() {
     } else if (data.maker->Running() > std::chrono::milliseconds(data.timeout_ms)) {
       data.maker->Kill();
       Finish(data);
-      data.failure =
-          Unavailable("the reference is not made after " + std::to_string(data.timeout_ms) + " ms");
+      data.failure = Unavailable("the reference is not ready after " +
+                                 std::to_string(data.timeout_ms) + " ms");
     }
   }
   StartQueuedMakers();

@@ -152,7 +152,7 @@ Result<std::unique_ptr<EngineProcess>> EngineProcess::Start(const EngineMaker& m
                                                             int64_t timeout_ms) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return ResourceExhausted("no socket pair: too many open files");
+    return ResourceExhausted("cannot create a socket pair: too many open files");
   }
   const pid_t parent = getpid();
   const pid_t pid = fork();

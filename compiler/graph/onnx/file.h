@@ -33,7 +33,7 @@ class MappedFile {
 };
 using MappedFileRef = std::shared_ptr<const MappedFile>;
 
-// NOT_FOUND if it does not exist, INVALID_ARGUMENT if it is no regular file.
+// NOT_FOUND if it does not exist, INVALID_ARGUMENT if it is not a regular file.
 Result<MappedFileRef> OpenModelFile(const std::string& path);
 
 // The weight files of one model, each mapped once. Not thread-safe.

@@ -236,7 +236,7 @@ TEST_F(DevicePrograms, TheGpuAtHandIsFound) {
   const Finished unknown =
       WithDriver(CompileCommand({"--model", Model(), "--target", "gpu", "-o", root_ + "/none"}));
   EXPECT_EQ(unknown.exit_code, 65);
-  EXPECT_THAT(unknown.output, HasSubstr("is none of auto ("));
+  EXPECT_THAT(unknown.output, HasSubstr("is not one of auto ("));
 }
 
 TEST_F(DevicePrograms, RunsTimesAndProfilesOnTheGpu) {

@@ -68,9 +68,9 @@ TEST(LockFile, BadTextIsExplained) {
   EXPECT_EQ(error(head + "task " + kDigest + " default 1x copy/1\n"),
             InvalidArgument("line 3: '1x' is not a number of nanoseconds"));
   EXPECT_EQ(error(head + "task " + kDigest + " default -1 copy/1\n"),
-            InvalidArgument("line 3: '-1' is no time"));
+            InvalidArgument("line 3: '-1' is not a valid time"));
   EXPECT_EQ(error(head + "task " + kDigest + " default nan copy/1\n"),
-            InvalidArgument("line 3: 'nan' is no time"));
+            InvalidArgument("line 3: 'nan' is not a valid time"));
   const std::string task = "task " + kDigest + " default 0 copy/1\n";
   EXPECT_EQ(error(head + task + task), InvalidArgument("line 4: the task is pinned twice"));
   const std::string newer = "newer " + kDigest + " copy/1\n";

@@ -67,7 +67,7 @@ TEST(Admission, CountsEveryWayOfCoordinates) {
 }
 
 TEST(Admission, RefusesShortTextsThatExplode) {
-  EXPECT_THAT(WhyNot(Doublings(35)), HasSubstr("again and again at other coordinates"));
+  EXPECT_THAT(WhyNot(Doublings(35)), HasSubstr("repeatedly at different coordinates"));
   const graph::Workload gathers = Parsed(
       "%0 = input() : f32[1]\n%1 = input() : i64[1]\n%2 = exp(%0) : f32[1]\n"
       "%3 = gather(%2, %1) {axis=0} : f32[1]\nreturn %3\n");

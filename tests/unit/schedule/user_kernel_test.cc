@@ -57,7 +57,7 @@ TEST(UserKernel, IsOfNoFamily) {
   EXPECT_EQ(bindings[1].index, 1);
   EXPECT_EQ(bindings[2].kind, Binding::Kind::kOutput);
   EXPECT_TRUE(CheckFits(Scale(), target).ok());
-  EXPECT_THAT(CheckFits(Scale(), target::DetectHost(1)).message(), HasSubstr("is not for"));
+  EXPECT_THAT(CheckFits(Scale(), target::DetectHost(1)).message(), HasSubstr("cannot run on"));
   UserKernel large = Scale();
   large.block_bytes = 232449;
   EXPECT_THAT(CheckFits(large, target).message(), HasSubstr("sm_90a has 232448"));
@@ -72,7 +72,7 @@ TEST(UserKernel, WhatNoDeviceCanRunIsExplained) {
   EXPECT_THAT(why(user_kernel), HasSubstr("the source has no function 'scalar'"));
   for (const char* name : {"", "2x", "a-b", "a b", "ns::f"}) {
     user_kernel.entry = name;
-    EXPECT_THAT(why(user_kernel), HasSubstr("is no name of a function")) << name;
+    EXPECT_THAT(why(user_kernel), HasSubstr("is not the name of a function")) << name;
   }
   user_kernel = Scale();
   for (const target::Dim3& grid :
@@ -89,15 +89,15 @@ TEST(UserKernel, WhatNoDeviceCanRunIsExplained) {
   }
   user_kernel = Scale();
   user_kernel.block_bytes = -1;
-  EXPECT_THAT(why(user_kernel), HasSubstr("no block has -1 bytes"));
+  EXPECT_THAT(why(user_kernel), HasSubstr("a block cannot have -1 bytes"));
   user_kernel = Scale();
   user_kernel.source.clear();
   EXPECT_EQ(why(user_kernel), "the source is empty");
   user_kernel.source = kSource + std::string(kMaxSource, ' ');
-  EXPECT_THAT(why(user_kernel), HasSubstr("1 MiB is the most"));
+  EXPECT_THAT(why(user_kernel), HasSubstr("at most 1 MiB is accepted"));
   user_kernel.source = kSource;
   user_kernel.source[5] = '\0';
-  EXPECT_THAT(why(user_kernel), HasSubstr("no text in UTF-8: see byte 5"));
+  EXPECT_THAT(why(user_kernel), HasSubstr("not UTF-8 text: see byte 5"));
 }
 
 // Printable noise, which hardly compresses, as a comment.

@@ -84,7 +84,8 @@ TEST(GpuDevices, OldDevicesAreRefused) {
   facts.compute = 75;
   const Result<target::Target> target = TargetOf(facts);
   EXPECT_EQ(target.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(target.status().message(), "NVIDIA H200 has compute capability 7.5: 8.0 is the least");
+  EXPECT_EQ(target.status().message(),
+            "NVIDIA H200 has compute capability 7.5: at least 8.0 is needed");
 }
 
 TEST(GpuDevices, AMachineWithoutOneSaysWhatToDo) {

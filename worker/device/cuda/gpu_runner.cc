@@ -255,7 +255,7 @@ Result<double> GpuRunner::CopyGbps() {
     if (best_ms == 0 || ms < best_ms) best_ms = ms;
   }
   for (mlc_cu_event event : events) cuda.event_destroy(event);
-  if (best_ms <= 0) return Unavailable("copies in device memory take no time");
+  if (best_ms <= 0) return Unavailable("copies in device memory took no measurable time");
   return 2.0 * kCopies * static_cast<double>(kCopyBytes) / (static_cast<double>(best_ms) * 1e6);
 }
 

@@ -46,7 +46,7 @@ Result<GpuDevice> GetGpu(ByteReader& in) {
   gpu.memory_bytes = in.Get<int64_t>();
   gpu.reaches_host = in.Get<bool>();
   const std::string target = in.GetText();
-  if (!in.ok()) return Internal("asking the driver gave no answer");
+  if (!in.ok()) return Internal("the driver did not answer");
   gpu.target = MLC_TRY(target::Target::Parse(target));
   return gpu;
 }
@@ -116,7 +116,7 @@ Result<target::Target> TargetOf(const mlc_cuda_device_facts& facts) {
   if (rates == nullptr) {
     return InvalidArgument(std::string(facts.name) + " has compute capability " +
                            std::to_string(facts.compute / 10) + "." +
-                           std::to_string(facts.compute % 10) + ": 8.0 is the least");
+                           std::to_string(facts.compute % 10) + ": at least 8.0 is needed");
   }
   const double ghz = facts.clock_khz / 1e6;
   target.fma_gflops = facts.sms * rates->fp32 * ghz;

@@ -101,7 +101,7 @@ void GpuProcess::Ensure() {
   if (state_ != State::kNone) return;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    failure_ = ResourceExhausted("no socket pair: too many open files");
+    failure_ = ResourceExhausted("cannot create a socket pair: too many open files");
     return;
   }
   Child::Options options;

@@ -204,7 +204,7 @@ void QMoE(OpContext& c) {
   const auto bits_of = [&](const char* name) { return c.Int(name, bits); };
   if (bits_of("fc1_expert_weight_bits") != bits || bits_of("fc2_expert_weight_bits") != bits ||
       bits_of("fc3_expert_weight_bits") != bits) {
-    return c.Unsupported("a width of its own for a layer");
+    return c.Unsupported("a layer of another width");
   }
   const Layer first = QuantisedLayer(c, 2, 11, bits);
   const Layer second = QuantisedLayer(c, 5, 12, bits);

@@ -26,7 +26,8 @@ void Reshape(OpContext& c) {
   int64_t* unknown = nullptr;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0 && !zero_is_zero) {
-      if (static_cast<int>(i) >= c.b.RankOf(x)) return c.Fail("a 0 in the shape has no dimension");
+      if (static_cast<int>(i) >= c.b.RankOf(x))
+        return c.Fail("a 0 in the shape refers to no dimension of the operand");
       dims[i] = c.b.Dim(x, static_cast<int64_t>(i));
     }
     if (dims[i] < -1) return c.Fail("the shape has a negative dimension");

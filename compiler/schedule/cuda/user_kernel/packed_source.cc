@@ -94,12 +94,12 @@ Status Check(std::string_view source) {
   if (source.empty()) return InvalidArgument("the source is empty");
   if (source.size() > kMaxSource) {
     return InvalidArgument("the source has " + std::to_string(source.size()) +
-                           " bytes: 1 MiB is the most");
+                           " bytes: at most 1 MiB is accepted");
   }
   const size_t zero = source.find('\0');
   const size_t bad = FirstBadByte(source);
   if (zero == std::string_view::npos && bad == std::string_view::npos) return Status();
-  return InvalidArgument("the source is no text in UTF-8: see byte " +
+  return InvalidArgument("the source is not UTF-8 text: see byte " +
                          std::to_string(std::min(zero, bad)));
 }
 
@@ -118,7 +118,7 @@ Result<std::string> PackSource(std::string_view source) {
 }
 
 Result<std::string> UnpackSource(std::string_view word) {
-  const Status bad = InvalidArgument("the word is no packed source");
+  const Status bad = InvalidArgument("the word is not a packed source");
   std::string packed;
   if (word.size() > kMaxPacked || !FromLetters(word, &packed)) return bad;
   std::string source(kMaxSource, '\0');

@@ -24,17 +24,18 @@ bool IsName(std::string_view text) {
 
 Status CheckBlockBytes(int64_t block_bytes) {
   if (block_bytes >= 0 && block_bytes <= kMaxBlockBytes) return Status();
-  return InvalidArgument("no block has " + std::to_string(block_bytes) + " bytes of shared memory");
+  return InvalidArgument("a block cannot have " + std::to_string(block_bytes) +
+                         " bytes of shared memory");
 }
 
 Status CheckEntry(const std::string& entry, const std::string& source) {
   if (!IsName(entry)) {
     return InvalidArgument("'" + entry.substr(0, 60) +
-                           "' is no name of a function: 1 to 200 letters, digits and _");
+                           "' is not the name of a function: 1 to 200 letters, digits and _");
   }
   if (source.find(entry) != std::string::npos) return Status();
   return InvalidArgument("the source has no function '" + entry +
-                         "': it is to be extern \"C\" __global__");
+                         "': it must be extern \"C\" __global__");
 }
 
 Config ConfigOf(const UserKernel& user_kernel, const std::string& packed) {
@@ -64,7 +65,8 @@ Result<Config> UserKernel::ToConfig() const {
 }
 
 Result<UserKernel> UserKernel::FromConfig(const Config& config) {
-  if (!IsUserKernel(config)) return InvalidArgument(config.family + " is no user-supplied kernel");
+  if (!IsUserKernel(config))
+    return InvalidArgument(config.family + " is not a user-supplied kernel");
   if (config.version != kUserKernelVersion) {
     return FailedPrecondition("the kernel is of " + std::string(kUserKernel) + " version " +
                               std::to_string(config.version) + ", this build takes version " +
@@ -106,7 +108,7 @@ bool IsUserKernel(std::string_view config) {
 Status CheckFits(const UserKernel& user_kernel, const target::Target& target) {
   const auto* gpu = target.As<target::GpuTarget>();
   if (gpu == nullptr) {
-    return InvalidArgument("a kernel in CUDA is not for " + target.ClassText());
+    return InvalidArgument("a CUDA kernel cannot run on " + target.ClassText());
   }
   if (user_kernel.block_bytes <= gpu->block_bytes) return Status();
   return InvalidArgument("the kernel's blocks take " + std::to_string(user_kernel.block_bytes) +

@@ -97,11 +97,12 @@ TEST(ConfigFileTest, WhatIsWrongIsToldWithItsLine) {
   EXPECT_THAT(ErrorOf("server = \"a\\u0000b\""), HasSubstr("a text in quotes"));
   EXPECT_THAT(ErrorOf("[mlc-server]\ninsecure-listen = 1"), HasSubstr("true or false"));
   EXPECT_THAT(ErrorOf("[mlc-tune.inner]\nthreads = 1"), HasSubstr("mlc-tune has no setting"));
-  EXPECT_THAT(ErrorOf("server = "), StartsWith("/etc/mlc/config.toml:1: this is no TOML: "));
-  EXPECT_THAT(ErrorOf("threads = 1\nthreads = 2"), HasSubstr(":2: this is no TOML"));
-  EXPECT_THAT(ErrorOf("server = '\xFF'"), HasSubstr("this is no TOML"));
-  EXPECT_THAT(ErrorOf("[=]"), HasSubstr("this is no TOML"));
-  EXPECT_THAT(ErrorOf(std::string(100'000, '[')), HasSubstr("this is no TOML")) << "no stack";
+  EXPECT_THAT(ErrorOf("server = "), StartsWith("/etc/mlc/config.toml:1: this is not valid TOML: "));
+  EXPECT_THAT(ErrorOf("threads = 1\nthreads = 2"), HasSubstr(":2: this is not valid TOML"));
+  EXPECT_THAT(ErrorOf("server = '\xFF'"), HasSubstr("this is not valid TOML"));
+  EXPECT_THAT(ErrorOf("[=]"), HasSubstr("this is not valid TOML"));
+  EXPECT_THAT(ErrorOf(std::string(100'000, '[')), HasSubstr("this is not valid TOML"))
+      << "no stack";
 }
 
 TEST(ConfigFileTest, TheFileIsNamedOrInTheUsersFolder) {

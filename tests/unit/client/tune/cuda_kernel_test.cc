@@ -66,7 +66,7 @@ TEST_F(CudaKernelTest, WhatCannotBeIsSaidWithItsFile) {
   EXPECT_THAT(Why(), HasSubstr("sm_90a has 232448"));
   options_.shared = 0;
   options_.cuda_kernel = Write("bad.cu", "void k() { \xff }");
-  EXPECT_THAT(Why(), HasSubstr("bad.cu': the source is no text in UTF-8"));
+  EXPECT_THAT(Why(), HasSubstr("bad.cu': the source is not UTF-8 text"));
   options_.cuda_kernel = Write("long.cu", "k" + std::string(2'000'000, ' '));
   EXPECT_THAT(Why(), HasSubstr("long.cu' is longer than 1 MiB"));
   options_.cuda_kernel = folder_ + "/none.cu";

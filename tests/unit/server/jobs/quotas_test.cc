@@ -39,7 +39,7 @@ TEST(QuotasTest, NamesTheEntryAtFault) {
   EXPECT_THAT(words(R"({"users": 3})"), HasSubstr("users is not an object"));
   EXPECT_THAT(words(R"({"users": {"ada": 3}})"), HasSubstr("user ada is not an object"));
   EXPECT_THAT(words(R"({"users": {"ada": {"jobs": 3}}})"),
-              HasSubstr("user ada: 'jobs' is none of"));
+              HasSubstr("user ada: 'jobs' is not one of"));
   EXPECT_THAT(words(R"({"default": {"weight": 0}})"), HasSubstr("default: weight must be above 0"));
   EXPECT_THAT(words(R"({"default": {"weight": "1"}})"), HasSubstr("weight"));
   EXPECT_THAT(words(R"({"default": {"running_jobs": -1}})"), HasSubstr("running_jobs must be"));

@@ -146,7 +146,7 @@ TEST_F(TokensTest, AFileThatNeverSettlesIsToldOf) {
     Write(text += "#\n");
     status = (*tokens)->Refresh(Look::kIfChanged);
   }
-  EXPECT_THAT(status.message(), HasSubstr("changes all the time"));
+  EXPECT_THAT(status.message(), HasSubstr("changes at every read"));
   EXPECT_FALSE((*tokens)->Find("one", 0).ok());
   EXPECT_TRUE((*tokens)->Refresh(Look::kIfChanged).ok());
   EXPECT_TRUE((*tokens)->Find("one", 0).ok());
@@ -154,7 +154,7 @@ TEST_F(TokensTest, AFileThatNeverSettlesIsToldOf) {
 
 TEST_F(TokensTest, WhatIsNoFileIsRefusedInsteadOfWaitedFor) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_THAT(Tokens::Open(path_).status().message(), HasSubstr("is no regular file"));
+  EXPECT_THAT(Tokens::Open(path_).status().message(), HasSubstr("is not a regular file"));
 }
 
 }  // namespace

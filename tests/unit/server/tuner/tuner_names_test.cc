@@ -80,7 +80,7 @@ TEST_F(TunerNamesTest, OneWorkerTooManyIsToldSo) {
   for (const char* worker : {"a", "b", "c"}) ASSERT_TRUE(Call(HelloOf(worker)).ok());
   const Status refused = Call(HelloOf("d")).status();
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
-  EXPECT_THAT(refused.message(), HasSubstr("worker d is one too many: 3 local workers"));
+  EXPECT_THAT(refused.message(), HasSubstr("worker d exceeds a limit: 3 local workers"));
   EXPECT_TRUE(Call(HelloOf("c")).ok());
   EXPECT_EQ(tuner_->Count().workers, 3);
   EXPECT_EQ(tuner_->Count().health, 3);

@@ -117,7 +117,7 @@ TEST_F(TunerTest, AWorkloadThatCostsTooMuchIsRefusedWithTheReason) {
   const Status refused = tuner_->Submit(request, Submitter("eve")).status();
   EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(refused.message(), HasSubstr("task 1"));
-  EXPECT_THAT(refused.message(), HasSubstr("again and again at other coordinates"));
+  EXPECT_THAT(refused.message(), HasSubstr("repeatedly at different coordinates"));
   text = "workload v1 tolerance=1e-04 {\n  %0 = input() : f32[1]\n";
   for (int i = 1; i < 20'000; ++i) {
     text += "  %" + std::to_string(i) + " = exp(%" + std::to_string(i - 1) + ") : f32[1]\n";

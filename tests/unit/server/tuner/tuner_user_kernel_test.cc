@@ -127,7 +127,7 @@ TEST_F(UserKernelTest, WhatNobodyCouldRunIsRefusedAtOnce) {
               }),
               HasSubstr("for one workload"));
   EXPECT_THAT(why([](auto& r) { r.mutable_job()->set_target(TargetText()); }),
-              HasSubstr("in CUDA is not for"));
+              HasSubstr("CUDA kernel cannot run on"));
   EXPECT_THAT(why([](auto& r) { r.clear_kernel(); }), HasSubstr("blocks"));
   EXPECT_THAT(why([](auto& r) { r.mutable_kernel()->set_threads_z(0); }), HasSubstr("threads"));
   EXPECT_THAT(why([](auto& r) { r.mutable_kernel()->set_entry("other"); }),
@@ -135,7 +135,7 @@ TEST_F(UserKernelTest, WhatNobodyCouldRunIsRefusedAtOnce) {
   EXPECT_THAT(why([](auto& r) { r.mutable_kernel()->set_block_bytes(300'000); }),
               HasSubstr("sm_90a has 232448"));
   EXPECT_THAT(why([](auto& r) { r.mutable_kernel()->set_source(std::string(2'000'000, ' ')); }),
-              HasSubstr("1 MiB is the most"));
+              HasSubstr("at most 1 MiB is accepted"));
 }
 
 TEST_F(UserKernelTest, OnlyWorkersThatSaySoGetIt) {

@@ -65,7 +65,7 @@ TEST_F(WorkerRosterTest, AnOwnerAndTheServerHaveOnlySoManyInContact) {
   for (const char* worker : {"a", "b", "c"}) ASSERT_TRUE(Call(worker, 0).ok());
   const Status fourth = Call("d", 1);
   EXPECT_EQ(fourth.code(), StatusCode::kResourceExhausted);
-  EXPECT_THAT(fourth.message(), HasSubstr("worker d is one too many: 3 workers of lab"));
+  EXPECT_THAT(fourth.message(), HasSubstr("worker d exceeds a limit: 3 workers of lab"));
   EXPECT_THAT(fourth.message(), HasSubstr("--max-workers-each"));
   EXPECT_TRUE(Call("a", 1).ok()) << "those that are there go on";
   ASSERT_TRUE(Call("x", 1, "home").ok());
