@@ -18,8 +18,9 @@ struct BarChart {
   std::string title;
   std::string note;
   std::string description;
-  std::vector<std::string> series;  // names, for the legend; a lone one has none
-  std::vector<int> colors;          // parallel to `series`
+  std::vector<std::string>
+      series;               // names, for the legend; without one if there is only one series
+  std::vector<int> colors;  // parallel to `series`
   std::vector<Bar> bars;
 };
 // REQUIRES: as many values, texts and colours as series.

@@ -17,8 +17,8 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-// The places of the given CPUs, read from sys/ below `root`. If it does not tell, each CPU counts
-// as a core of its own on socket 0.
+// The places of the given CPUs, read from sys/ below `root`. If sys/ has no data, each CPU counts
+// as a separate core on socket 0.
 std::vector<Place> PlacesOf(std::span<const int> cpus, const std::filesystem::path& root);
 
 // Sorts places in the order in which threads take them: one CPU of each core of the socket with the

@@ -1,6 +1,6 @@
-// Accepts connections and hands them on. gRPC's own listener stops for good if descriptors run out
-// once. This one leaves connections in the queue until there are descriptors again, and keeps a
-// reserve for the log and everything else. Has a thread of its own. Thread-safe.
+// Accepts connections and passes them on. The listener of gRPC stops for good if descriptors run
+// out once. This one leaves connections in the queue until descriptors are free again, and keeps a
+// reserve for the log and everything else. It has its own thread. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -10,7 +10,7 @@ namespace mlc::transport {
 
 class ClockWatch {
  public:
-  // A step below this delays timers for a short time only, so the daemon goes on.
+  // A step below this delays timers for a short time only, so the daemon continues.
   static constexpr int64_t kMostMs = 60'000;
 
   ClockWatch();

@@ -1,4 +1,4 @@
-// Finds the name that a misspelled one stands for. Pure.
+// Finds the name that a misspelled one probably means. Pure; thread-safe.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace mlc::settings {
 
-// The name that fewest insertions, deletions and replacements of characters make of `word`; empty
-// if that takes more than a third of the word's length.
+// The name with the smallest edit distance (insertions, deletions, replacements) to `word`; empty
+// if that is more than a third of the word's length.
 std::string NearestOf(const std::string& word, const std::vector<std::string>& names);
 
 }  // namespace mlc::settings

@@ -12,8 +12,8 @@
 
 namespace mlc::server {
 
-// The major version of the protocol. Versions do not understand each other. Added fields and calls
-// do not change it, so programs of neighbouring releases work together.
+// The major version of the protocol. Different versions are incompatible. Adding fields and calls
+// does not change it, so programs of neighbouring releases work together.
 inline constexpr int kWireProtocol = 1;
 
 // FAILED_PRECONDITION, with the side to upgrade, if `peer` ("client", "worker") reports another
@@ -21,7 +21,7 @@ inline constexpr int kWireProtocol = 1;
 Status CheckProtocol(const std::string& peer, int protocol);
 
 proto::Measurement ToWire(const Measurement& measurement);
-// A missing or unknown outcome becomes kInfra; a detail that is too long is cut.
+// A missing or unknown outcome becomes kInfra; a detail that is too long is truncated.
 Measurement FromWire(const proto::Measurement& wire);
 
 // The device time that a result cost, if the worker reports it.

@@ -1,5 +1,5 @@
-// The subcommands of mlc-tune (client/tune/options/tune_verbs.h): requests to a server. Use it from
-// one thread.
+// Runs the subcommands of mlc-tune (client/tune/options/tune_verbs.h), which are requests to a
+// server. Use it from one thread.
 #pragma once
 
 #include "base/exit_code.h"

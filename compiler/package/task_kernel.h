@@ -17,7 +17,7 @@
 
 namespace mlc::package {
 
-// One task's kernel, lowered and named; its code lies in files.
+// The kernel of one task, lowered and named. Its code is in files.
 struct TaskKernel {
   int task = 0;
   bool is_substitute = false;       // for GPUs newer than the target

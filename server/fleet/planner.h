@@ -129,7 +129,8 @@ class Planner {
   std::map<std::string, Pool> pools_;
   std::vector<std::string> order_;
   std::map<std::string, Worker> workers_;
-  std::set<std::string> drained_unknown_;  // of pools that are not here, and told to leave
+  std::set<std::string>
+      drained_unknown_;  // drained workers of pools that the fleet file no longer has
   std::vector<Needs> unserved_;
   int64_t next_ = 0;
 };

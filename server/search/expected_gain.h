@@ -9,7 +9,7 @@ namespace mlc::server {
 // A search ends after this many results without an improvement.
 inline constexpr int64_t kStaleEnd = 120;
 
-// Where the search of a task stands.
+// The state of a task's search.
 struct TaskCourse {
   double tries = 0;   // trials, also those in progress; known results of earlier jobs count half
   int64_t stale = 0;  // trials without an improvement, and those in progress

@@ -77,7 +77,7 @@ struct Proposal {
   double early_stop_ns = 0;
 };
 
-// The result of a proposal. kInfra: no worker could run the trial, so it tells nothing about the
+// The result of a proposal. kInfra: no worker could run the trial, so it says nothing about the
 // config.
 struct Observation {
   Proposal proposal;

@@ -1,5 +1,5 @@
 // Connects an engine with a server until the worker is drained. The server sees each target of the
-// engine as a worker of its own. It runs on one thread, besides those of gRPC. Not thread-safe.
+// engine as a worker of its own. It runs on one thread; gRPC has its own. Not thread-safe.
 #pragma once
 
 #include <spdlog/logger.h>

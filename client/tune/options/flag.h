@@ -10,11 +10,11 @@ namespace mlc::client {
 // The groups of --help, in its order.
 enum class FlagGroup : uint8_t { kCommon, kModel, kSearch, kOutput, kServer, kGpu, kKernel };
 
-// Which commands that mlc-tune prints have the flag, if it was given.
+// The printed commands that repeat the flag if it was given.
 enum class Repeats : uint8_t {
   kNo,
-  kAgain,    // the command that goes on
-  kCompile,  // that one, and mlc-compile of the same tasks
+  kAgain,    // the command that continues the job
+  kCompile,  // also mlc-compile for the same tasks
 };
 
 struct FlagInfo {
@@ -23,13 +23,13 @@ struct FlagInfo {
   const char* help;
   Repeats repeats = Repeats::kNo;
   const char* sent = nullptr;  // the field of proto::JobOptions that has the value
-  // Of a number, both included; any if equal.
+  // Inclusive range of a number; no limit if both are equal.
   int64_t least = 0;
   int64_t most = 0;
-  std::span<const char* const> choices = {};  // of a text; none: any
+  std::span<const char* const> choices = {};  // values of a text; empty: any
   bool is_duration = false;                   // "10m" for milliseconds
   const char* excludes = nullptr;             // a flag that contradicts it
-  uint32_t verbs = 0;                         // VerbBit of the subcommands that have it, too
+  uint32_t verbs = 0;                         // VerbBit of the subcommands that also have it
 };
 
 template <typename Verb>
@@ -76,7 +76,7 @@ struct Flag {
   }
 };
 
-// The last of its names: "--quiet".
+// Its long name: "--quiet".
 inline std::string LongName(const FlagInfo& info) {
   const std::string names(info.name);
   return names.substr(names.rfind(',') + 1);

@@ -1,7 +1,7 @@
-// The flags of mlc-tune but for those of a connection (base/rpc/flags.h), once: the command line
+// The table of mlc-tune's flags, except those of a connection (base/rpc/flags.h). The command line
 // with its subcommands (tune_verbs.h), the commands that mlc-tune prints and the options of a job
-// on the wire follow from this table. A new flag is a member of TuneOptions, a row here, and what
-// it does. Rows stand in the order in which commands have them. Constant; thread-safe.
+// on the wire follow from it. To add a flag, add a member of TuneOptions, a row here, and its
+// effect. Rows are in the order in which commands print them. Constant; thread-safe.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,8 @@
 
 namespace mlc::client {
 
-// Flags that a variable or the configuration file can stand for have their help there.
+// The help of a flag that an environment variable or the configuration file can replace is in the
+// table of settings.
 consteval const char* SettingHelp(std::string_view name) {
   return settings::HelpOf(settings::Program::kTune, name);
 }

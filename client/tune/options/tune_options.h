@@ -1,5 +1,5 @@
-// The command line of mlc-tune, parsed and checked. Pure but for the help text, variables and the
-// configuration file.
+// The command line of mlc-tune, parsed and checked. Pure, except for the help text, variables and
+// the configuration file.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace mlc::client {
 
-// What mlc-tune is to do: without a subcommand kTune, else what a server is asked for.
+// The action of mlc-tune: without a subcommand kTune, else a request to a server.
 enum class TuneVerb : uint8_t {
   kTune,
   kJobs,
@@ -89,9 +89,10 @@ Result<int64_t> ParseDuration(const std::string& text);
 struct ParsedCommand {
   TuneOptions options;
   std::string message;  // help, version or what is wrong with the arguments
-  int exit_code = -1;   // -1: go on
+  int exit_code = -1;   // -1: continue
 };
-// Variables and the configuration file stand for flags that are not given (base/settings).
+// Parses the command line. Environment variables and the configuration file replace flags that are
+// not given (base/settings).
 ParsedCommand ParseTuneCommand(int argc, const char* const* argv, const settings::Lookup& lookup);
 
 // `text` as one word of a POSIX shell.

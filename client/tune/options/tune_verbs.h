@@ -1,6 +1,7 @@
-// The subcommands of mlc-tune, each a request to a server, once: the command line follows from this
-// table. Which flags one has, the flags' rows say (tune_flags.h). A new one is an enumerator of
-// TuneVerb, a row here, and what it does (client/tune/server_verbs.cc). Constant; thread-safe.
+// The table of mlc-tune's subcommands, each a request to a server. The command line follows from
+// it. The rows of the flags say which subcommands have them (tune_flags.h). To add one, add an
+// enumerator of TuneVerb, a row here, and its effect (client/tune/server_verbs.cc). Constant;
+// thread-safe.
 #pragma once
 
 #include <string>
@@ -12,9 +13,9 @@ namespace mlc::client {
 struct VerbInfo {
   const char* name;
   TuneVerb verb;
-  std::string TuneOptions::*about;  // what it is about; null: nothing
-  const char* positional;           // how --help calls that
-  const char* of;                   // what --help says of that
+  std::string TuneOptions::*about;  // its argument; null: none
+  const char* positional;           // name of the argument in --help
+  const char* of;                   // help text of the argument
   const char* help;
 };
 

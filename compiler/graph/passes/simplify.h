@@ -1,8 +1,8 @@
 // simplify: local algebra, one rule per row of a table. Before: any graph; best after
-// fold_constants, since rules look for constants. After: no rule applies; constants stand last in
-// commutative operators, scalar constants are rank-0 splats, subtraction of and division by
-// constants are gone. Rules do not depend on readers and never change what a model computes beyond
-// the rounding of a merged constant.
+// fold_constants, since rules look for constants. After: no rule applies; constants are the last
+// operands of commutative operators, scalar constants are rank-0 splats, subtraction of and
+// division by constants are gone. Rules do not depend on readers and never change what a model
+// computes beyond the rounding of a merged constant.
 #pragma once
 
 #include <optional>

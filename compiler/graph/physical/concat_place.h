@@ -11,15 +11,15 @@
 
 namespace mlc::graph {
 
-// Gives operands of concatenations the strides of the result, where their values are computed for
-// it (no views, no model outputs, no part of another concatenation) and are most of its bytes; a
-// kCopy puts the rest in place. A concatenation with a part that would begin where the rules do not
-// allow it stays as it is. Runs between ChooseLayouts() and LowerViews().
+// Gives operands of concatenations the strides of the result, if their values are computed for it
+// (no views, no model outputs, no part of another concatenation) and are most of its bytes; a kCopy
+// moves the others. A concatenation with a part whose start the rules do not allow stays as it is.
+// Runs between ChooseLayouts() and LowerViews().
 Result<Graph> PlaceConcats(Graph graph, const PlaceRules& rules = {});
 
 // Storage inside of another value's storage.
 struct Containment {
-  ValueId container = kNoValue;  // kNoValue: storage of its own
+  ValueId container = kNoValue;  // kNoValue: separate storage
   int64_t offset = 0;            // elements
 };
 

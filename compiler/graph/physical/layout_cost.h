@@ -22,7 +22,7 @@ class LayoutCost {
   double Of(ValueId value, const std::vector<int>& order) const;
   // The cost, in bytes, for the users of a value with this view.
   double OfSeen(ValueId value, const StridedView& view) const { return UsersCost(value, view); }
-  // The order in which a view lies in memory under the current orders.
+  // The memory order of a view under the current orders.
   std::vector<int> OrderOf(ValueId view) const;
 
  private:

@@ -8,10 +8,10 @@
 // error over the largest output at 16, 128 and 512 channels is 2.2e-7, 4.3e-7 and 8.4e-7 for F(2,3)
 // and 2.2e-6, 7.4e-6 and 1.5e-5 for F(4,3): they are admitted from tolerances of 1e-5 and 1e-4.
 //
-// Knobs: m output tile, mr and nr of the register tile, groups (of tiles; at most so many, as they
-// are of one size), col_chunks (pieces of the columns, each with its own input transform), unroll.
-// The family does not accept an image with so many tiles that no number of groups fits the cache.
-// Stateless, thread-safe.
+// Knobs: m output tile, mr and nr of the register tile, groups (largest number of groups of tiles;
+// they have one size), col_chunks (pieces of the columns, each with its own input transform),
+// unroll. The family does not accept an image with so many tiles that no number of groups fits the
+// cache. Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/problem/contraction_problem.h"
