@@ -31,8 +31,8 @@ class Dispatcher {
 
   // Adds leases to the answer of a call whose results are all stored.
   void FillLeases(const SyncCall& call, WorkerOrders& orders) MLC_EXCLUDES(tables_.mutex);
-  // True once every job has proposed its earlier trials again. From then on a result of a trial
-  // that no job asked for is foreign; before, its job may still propose it.
+  // True once every job whose class has workers has proposed its earlier trials again. From then on
+  // a result of a trial that no job asked for is foreign; before, its job may still propose it.
   bool RecoveryIsOver(const TunerTables& tables) const MLC_REQUIRES(tables.mutex);
 
   // Passes a result of the trial to its search. REQUIRES: the log has the result.

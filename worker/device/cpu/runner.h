@@ -35,8 +35,8 @@ struct RunTask {
 };
 
 // The rotation size of a CPU, so that timed executions read the weights from where a network would:
-// from memory if the last-level cache is not much larger than the weights of a network, else from
-// beyond the second-level caches of all threads.
+// from memory if the last-level cache is not larger than the weights of a network, else from beyond
+// the second-level caches of all threads.
 int64_t RotationBytesFor(const target::Target& target);
 
 // What a runner knows of the machine; each runner child passes it to the next one.
