@@ -16,6 +16,7 @@ from ._compile import compile as _compile
 from ._errors import UsageError
 from ._exporters import exporting, required
 from ._library import Library
+from ._trees import without_trees
 
 __all__ = ["compile", "export"]
 
@@ -49,6 +50,7 @@ def export(estimator: Any, example: Any) -> Any:
         model = _converted(skl2onnx, estimator, port)
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = rows
     del model.graph.value_info[:]
+    without_trees(required("onnx", "sklearn"), model, rows)
     opsets = {opset.domain: opset for opset in model.opset_import}  # some are listed twice
     kept = [type(o)(domain=o.domain, version=o.version) for o in opsets.values()]
     del model.opset_import[:]
@@ -68,6 +70,6 @@ def compile(estimator: Any, example: Any, **options: Any) -> Library:
     """Compiles an estimator for the sizes of the example, and loads the library.
 
     `options` are those of `mlc_tune.compile`. DataError if the estimator has operators that cannot
-    be compiled, as those of trees.
+    be compiled, as those of support vector machines with kernels.
     """
     return _compile(export(estimator, example), **options)

@@ -218,10 +218,11 @@ PYTHON_ALLOWED = {
     "progress": "",
     "session": "abi arguments errors forks model quick tensors",
     "session_options": "errors",
-    "sklearn": "compile errors exporters library",
+    "sklearn": "compile errors exporters library trees",
     "temporary": "forks",
     "tensorflow": "compile errors exporters library",
     "tensors": "errors",
+    "trees": "errors",
     "tune": "errors options programs progress",
     # A folder of its own, which also imports PyTorch.
     "torch.__init__": "errors programs torch.aot torch.graph torch.options torch.reasons torch.tune",

@@ -18,15 +18,19 @@ import sys
 import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 import place
-from small_models import PackageTest
+from small_models import PackageTest, model
 
+import onnx
+from onnx import TensorProto, helper
 import mlc_tune
 import mlc_tune.jax
 import mlc_tune.keras
 import mlc_tune.sklearn
 import mlc_tune.tensorflow
+from mlc_tune import _trees
 import numpy as np
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -95,6 +99,103 @@ class MissingTest(unittest.TestCase):
         extras = text.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
         for module in ("jax", "tensorflow", "keras", "sklearn", "torch"):
             self.assertRegex(extras, rf"(?m)^{module} = \[")
+
+
+class TreesTest(PackageTest):
+    """Trees as skl2onnx writes them, which no framework is needed for."""
+
+    # Of two features: x0 <= 0 ? (x1 <= 1 ? leaf 3 : leaf 4) : leaf 2, and x1 <= -1 ? 1 : 2.
+    NODES = {
+        "nodes_treeids": [0, 0, 0, 0, 0, 1, 1, 1],
+        "nodes_nodeids": [0, 1, 2, 3, 4, 0, 1, 2],
+        "nodes_featureids": [0, 1, 0, 0, 0, 1, 0, 0],
+        "nodes_modes": ["BRANCH_LEQ"] * 2 + ["LEAF"] * 3 + ["BRANCH_LEQ"] + ["LEAF"] * 2,
+        "nodes_truenodeids": [1, 3, 0, 0, 0, 1, 0, 0],
+        "nodes_falsenodeids": [2, 4, 0, 0, 0, 2, 0, 0],
+        "nodes_values": [0.0, 1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0],
+    }
+    X = np.array([[-1, 0], [-1, 2], [3, 0], [0, 1], [1, -2]], np.float32)
+    LEAVES = [(3, 2), (4, 2), (2, 2), (3, 2), (2, 1)]  # that each row reaches
+
+    def run_trees(self, kind, outputs, **given):
+        node = helper.make_node(kind, ["x"], outputs, domain="ai.onnx.ml", **self.NODES, **given)
+        ports = [("x", TensorProto.FLOAT, [5, 2])], [
+            (name, TensorProto.INT64 if name == "label" else TensorProto.FLOAT, None)
+            for name in outputs
+        ]
+        made = model([node], *ports, opset=18)
+        made.opset_import.append(helper.make_opsetid("ai.onnx.ml", 1))
+        _trees.without_trees(onnx, made, 5)
+        return mlc_tune.compile(made)(self.X)
+
+    def sums(self, weights, count=1):
+        table = np.zeros((5, count), np.float32)
+        for row, leaves in enumerate(self.LEAVES):
+            for tree, node, column, weight in weights:
+                if leaves[tree] == node:
+                    table[row, column] += weight
+        return table
+
+    def attributes(self, what, weights):
+        names = ("treeids", "nodeids", "ids", "weights")
+        return {f"{what}_{name}": list(column) for name, column in zip(names, zip(*weights))}
+
+    def test_a_regressor_adds_the_leaves_of_its_trees(self):
+        weights = [(0, 2, 0, 1.5), (0, 3, 1, -2.0), (0, 4, 0, 4.0), (1, 1, 0, 8.0), (1, 2, 1, 16.0)]
+        given = self.attributes("target", weights)
+        wanted = self.sums(weights, 2)
+        got = self.run_trees("TreeEnsembleRegressor", ["y"], n_targets=2, **given)
+        self.assert_close(got[0], wanted)
+        more = {"base_values": [1.0, -1.0], "aggregate_function": "AVERAGE"}
+        got = self.run_trees("TreeEnsembleRegressor", ["y"], n_targets=2, **given, **more)
+        self.assert_close(got[0], wanted / 2 + np.array([1, -1], np.float32))
+
+    def test_a_classifier_gives_labels_and_scores(self):
+        weights = [(0, n, c, 0.1 * n + 0.2 * c) for n in (2, 3, 4) for c in range(3)]
+        weights += [(1, 1, 0, 2.0), (1, 2, 1, 0.5)]
+        given = self.attributes("class", weights)
+        sums = self.sums(weights, 3)
+        for how in ("NONE", "SOFTMAX"):
+            label, scores = self.run_trees(
+                "TreeEnsembleClassifier",
+                ["label", "scores"],
+                classlabels_int64s=[10, 20, 30],
+                post_transform=how,
+                **given,
+            )
+            np.testing.assert_array_equal(label, 10 * (1 + sums.argmax(1)))
+            powers = np.exp(sums - sums.max(1, keepdims=True))
+            wanted = sums if how == "NONE" else powers / powers.sum(1, keepdims=True)
+            self.assert_close(scores, wanted)
+
+    def test_two_classes_have_one_score(self):
+        for sign, how in ((1, "NONE"), (-1, "LOGISTIC")):
+            weights = [(0, 2, 0, sign * 0.1), (0, 3, 0, 0.2), (0, 4, 0, 0.3), (1, 2, 0, 0.25)]
+            label, scores = self.run_trees(
+                "TreeEnsembleClassifier",
+                ["label", "scores"],
+                classlabels_int64s=[0, 1],
+                post_transform=how,
+                **self.attributes("class", weights),
+            )
+            s = self.sums(weights)
+            chance = s if sign > 0 else 1 / (1 + np.exp(-s))
+            np.testing.assert_array_equal(label, (chance[:, 0] > 0.5).astype(np.int64))
+            self.assertEqual(len(set(label)), 2)
+            self.assert_close(scores, np.concatenate([1 - chance, chance], 1))
+
+    def test_forms_that_are_not_supported_are_said(self):
+        weights = self.attributes("target", [(0, 2, 0, 1.0)])
+        for more, text in (
+            ({"aggregate_function": "MAX"}, "combined by MAX"),
+            ({"post_transform": "PROBIT"}, "PROBIT"),
+        ):
+            with self.assertRaisesRegex(mlc_tune.DataError, text):
+                self.run_trees("TreeEnsembleRegressor", ["y"], n_targets=1, **weights, **more)
+        modes = ["BRANCH_GT", *self.NODES["nodes_modes"][1:]]
+        with mock.patch.dict(self.NODES, nodes_modes=modes):
+            with self.assertRaisesRegex(mlc_tune.DataError, "mode BRANCH_GT"):
+                self.run_trees("TreeEnsembleRegressor", ["y"], n_targets=1, **weights)
 
 
 @needs("jax", "jax2onnx")
@@ -310,8 +411,8 @@ class ScikitLearnTest(FrameworkTest):
             compared(result[1], estimator.predict_proba(x[:7]))
 
     def test_estimators_have_the_values_of_scikit_learn(self):
-        from sklearn import cluster, decomposition, linear_model, naive_bayes, neighbors
-        from sklearn import neural_network, preprocessing, svm
+        from sklearn import cluster, decomposition, ensemble, linear_model, naive_bayes, neighbors
+        from sklearn import neural_network, preprocessing, svm, tree
         from sklearn.pipeline import make_pipeline
 
         scaled = make_pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression())
@@ -333,6 +434,15 @@ class ScikitLearnTest(FrameworkTest):
             (cluster.KMeans(3, n_init=1, random_state=0), None),
             (decomposition.PCA(2), None),
             (preprocessing.PolynomialFeatures(2), None),
+            (tree.DecisionTreeClassifier(), self.classes),
+            (tree.DecisionTreeRegressor(), np.stack([self.target, 2 * self.target], 1)),
+            (ensemble.RandomForestClassifier(10), self.classes),
+            (ensemble.RandomForestClassifier(10), self.classes > 0),
+            (ensemble.ExtraTreesRegressor(10), self.target),
+            (ensemble.GradientBoostingClassifier(n_estimators=10), self.classes),
+            (ensemble.GradientBoostingClassifier(n_estimators=10), self.classes > 0),
+            (ensemble.GradientBoostingRegressor(n_estimators=10), self.target),
+            (make_pipeline(preprocessing.StandardScaler(), tree.ExtraTreeRegressor()), self.target),
         ):
             with self.subTest(type(estimator).__name__):
                 self.check(estimator, target)
