@@ -280,9 +280,9 @@ void AddTrialFlags(CLI::App& app, Flags& flags) {
   app.add_option("--sandbox", flags.sandbox, SettingHelp("sandbox"))
       ->check(CLI::IsMember({"on", "best", "off"}));
   app.add_flag("--allow-user-kernels", flags.allow_user_kernels, SettingHelp("allow-user-kernels"));
-  app.add_flag("--once", flags.once, "leave when the server has no work");
+  app.add_flag("--once", flags.once, "exit when the server has no work");
   app.add_flag("--exit-with-parent", flags.exit_with_parent,
-               "leave when the starting process ends (implied by unix:)");
+               "exit when the parent process ends (implied by unix:)");
   mlc::transport::BeginGroup(app, "For GPUs");
   app.add_option("--cuda-home", flags.cuda_home, SettingHelp("cuda-home"));
   app.add_option("--cubin-cache", flags.cubin_cache, SettingHelp("cubin-cache"));
@@ -293,15 +293,17 @@ void AddTrialFlags(CLI::App& app, Flags& flags) {
 void AddCheckFlags(CLI::App& app, Flags& flags) {
   mlc::transport::BeginGroup(app, "Checks of this machine");
   app.add_flag("--doctor", flags.doctor,
-               "say what this machine offers and if --server answers; leave");
-  app.add_flag("--self-test", flags.self_test, "try the whole pipeline, and leave");
+               "report what this machine offers and whether --server answers, then exit");
+  app.add_flag("--self-test", flags.self_test, "test the whole pipeline, then exit");
   mlc::transport::BeginGroup(app, "One trial without a server");
   app.add_option("--trial", flags.trial, "measure one config of the workload in this file");
-  app.add_option("--trial-config", flags.config, "of --trial; the family's default if empty");
+  app.add_option("--trial-config", flags.config,
+                 "config of --trial; the family's default if empty");
   app.add_option("--repeat", flags.repeat, "of --trial")->check(CLI::Range(1, 100'000));
-  app.add_option("--early-stop-ns", flags.early_stop_ns, "of --trial: end as too_slow beyond this");
-  app.add_option("--seed", flags.seed, "of --trial: of its random inputs");
-  app.add_flag("--json", flags.json, "of --trial: one object per line");
+  app.add_option("--early-stop-ns", flags.early_stop_ns,
+                 "with --trial: end it as too_slow above this time");
+  app.add_option("--seed", flags.seed, "with --trial: seed of the random inputs");
+  app.add_flag("--json", flags.json, "with --trial: one JSON object per line");
 }
 
 int Main(int argc, char** argv) {

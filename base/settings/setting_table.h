@@ -31,8 +31,7 @@ constexpr Setting Own(std::string_view name, K kind, uint8_t program, const char
 inline constexpr Setting kRows[] = {
     Shared("server", K::kText, kTune, "address of an mlc-server; embedded if not given")
         .YieldsTo("log"),
-    Shared("server", K::kText, kCompile,
-           "mlc-server to ask for the best kernels instead, in one call")
+    Shared("server", K::kText, kCompile, "mlc-server to ask for the best kernels, instead of a log")
         .YieldsTo("log"),
     Shared("server", K::kText, kWorker, "HOST:PORT or unix:PATH"),
     Shared("tls-cert", K::kPath, kClients, "PEM certificate of this client, with its chain")
@@ -41,10 +40,11 @@ inline constexpr Setting kRows[] = {
     Shared("tls-key", K::kPath, kClients, "PEM key of --tls-cert")
         .YieldsTo("tls-cert")
         .ForNetwork(),
-    Shared("tls-ca", K::kPath, kClients, "PEM certificates that sign the other side's")
+    Shared("tls-ca", K::kPath, kClients,
+           "PEM certificates of the authority that signs the peer's certificate")
         .ForNetwork(),
     Shared("tls-crl", K::kPath, kClients,
-           "PEM list of revoked certificates of the other side, signed by --tls-ca")
+           "PEM list of revoked certificates of peers, signed by --tls-ca")
         .ForNetwork(),
     Shared("token-file", K::kPath, kClients, "file with a bearer token, instead of --tls-cert")
         .ForNetwork(),
@@ -76,36 +76,37 @@ inline constexpr Setting kRows[] = {
     Own("tls-cert", K::kPath, kServer, "PEM certificate of this server, with its chain")
         .YieldsTo("tls-key"),
     Own("tls-key", K::kPath, kServer, "PEM key of --tls-cert").YieldsTo("tls-cert"),
-    Own("tls-ca", K::kPath, kServer, "PEM certificates that sign the other side's"),
+    Own("tls-ca", K::kPath, kServer,
+        "PEM certificates of the authority that signs the peer's certificate"),
     Own("tls-crl", K::kPath, kServer,
-        "PEM list of revoked certificates of the other side, signed by --tls-ca"),
+        "PEM list of revoked certificates of peers, signed by --tls-ca"),
     Own("tokens", K::kPath, kServer,
-        "file with the digests of bearer tokens and whom they stand for"),
+        "file with the digests of bearer tokens and the identity of each"),
     Own("insecure-listen", K::kSwitch, kServer,
-        "without TLS, let others than this machine connect and do everything"),
+        "without TLS, accept connections from other machines; every caller then has every role"),
     Own("metrics", K::kText, kServer, "HOST:PORT that answers Prometheus; none if empty"),
-    Own("log-file", K::kPath, kServer, "where messages go; standard error if empty"),
-    Own("log-format", K::kText, kServer, "of messages: text or json"),
-    Own("log-level", K::kText, kServer, "of messages: debug, info, warn, error"),
+    Own("log-file", K::kPath, kServer, "file for messages; standard error if empty"),
+    Own("log-format", K::kText, kServer, "format of messages: text or json"),
+    Own("log-level", K::kText, kServer, "least level of messages: debug, info, warn, error"),
     Own("timing-lock", K::kPath, kServer,
-        "file that keeps the search's computing and local timings apart"),
-    Own("lease-ms", K::kNumber, kServer, "a silent worker loses its trials after this"),
+        "lock file that keeps the search and the timings of local workers apart"),
+    Own("lease-ms", K::kNumber, kServer, "a silent worker loses its trials after this many ms"),
     Own("canaries", K::kText, kServer,
         "test workers with known trials and quarantine those that misbehave: on or off"),
-    Own("max-workers", K::kNumber, kServer, "workers in contact at the same time"),
+    Own("max-workers", K::kNumber, kServer, "most workers in contact at the same time"),
     Own("max-workers-each", K::kNumber, kServer,
-        "of them, those of one certificate or token; local ones count as one's"),
-    Own("grace-ms", K::kNumber, kServer, "how long a stop waits for trials under way"),
-    Own("quotas", K::kPath, kServer,
-        "JSON file with what each user may ask for, and their parts of the workers"),
+        "most workers in contact for one certificate or token; all local workers count together"),
+    Own("grace-ms", K::kNumber, kServer, "how long a stop waits for trials in progress, in ms"),
+    Own("quotas", K::kPath, kServer, "JSON file with the limits and the share of each user"),
     Own("search-threads", K::kNumber, kServer,
         "jobs whose searches compute at the same time; default: all cores, at most 4"),
     Own("snapshots", K::kPath, kServer, "folder for snapshots that builds read; none if empty"),
-    Own("snapshot-minutes", K::kNumber, kServer, "how often one is published"),
-    Own("snapshot-keep", K::kNumber, kServer, "keep so many of the newest"),
-    Own("snapshot-days", K::kNumber, kServer, "and the last one of each of so many days"),
+    Own("snapshot-minutes", K::kNumber, kServer, "minutes between two snapshots"),
+    Own("snapshot-keep", K::kNumber, kServer, "number of newest snapshots to keep"),
+    Own("snapshot-days", K::kNumber, kServer,
+        "also keep the last snapshot of each of this many days"),
     Own("snapshot-free", K::kNumber, kServer,
-        "percent of the log's volume to leave free; old ones go before"),
+        "percent of the log's volume to leave free; old snapshots are deleted for it"),
     Own("fleet", K::kText, kServer,
         "who starts workers: local (this server), slurm, exec (a command), static (you); "
         "none if empty"),
@@ -115,16 +116,16 @@ inline constexpr Setting kRows[] = {
     Own("name", K::kText, kWorker, "stable name of this worker; the host's if empty"),
     Own("state", K::kPath, kWorker,
         "folder for results that the server has not acknowledged; a restart sends them"),
-    Own("builders", K::kNumber, kWorker, "compilers at a time; 0 = one per CPU"),
+    Own("builders", K::kNumber, kWorker, "compilers in parallel; 0 = one per CPU"),
     Own("slots", K::kNumber, kWorker, "trials held at a time; 0 = 16 per compiler"),
     Own("gate", K::kPath, kWorker, "file locked while timing, if the server names none"),
     Shared("gpu-locks", K::kPath, kWorker,
-           "folder, the same for all workers of a host, of the locks by which they take "
-           "turns on GPUs; /run/mlc-gpu if that is there, else /tmp"),
+           "folder of the locks with which all workers of a host take turns on GPUs; default: "
+           "/run/mlc-gpu if it exists, else /tmp"),
     Own("sandbox", K::kText, kWorker,
-        "sandbox child processes: on (what cannot be sandboxed here is refused), best (it "
-        "runs without a sandbox), or off"),
-    Own("allow-user-kernels", K::kSwitch, kWorker, "for GPUs: run user-supplied kernels, too"),
+        "sandbox of child processes: on (refuse what cannot be sandboxed here), best (run it "
+        "without a sandbox), or off"),
+    Own("allow-user-kernels", K::kSwitch, kWorker, "for GPUs: also run user-supplied kernels"),
 };
 
 }  // namespace table

@@ -45,9 +45,9 @@ void Settings::AddFlags(CLI::App& app) {
     // What is missing is not needed to print.
     for (CLI::Option* option : app.get_options()) option->required(false);
   };
-  app.add_flag_callback("--print-config", print,
-                        "print each setting with its value and where that is from, as a "
-                        "configuration file; leave");
+  app.add_flag_callback(
+      "--print-config", print,
+      "print each setting with its value and source as a configuration file, then exit");
 }
 
 std::optional<int> Settings::Parse(CLI::App& app, int argc, const char* const* argv,

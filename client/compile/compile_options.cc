@@ -49,8 +49,7 @@ void AddKernelOptions(CLI::App& app, CompileOptions& options) {
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   app.add_option("--user-kernels", options.user_kernels,
-                 "user-supplied kernels, where the log has them as the fastest: "
-                 "on takes them, off does not")
+                 "use a user-supplied kernel if it is the fastest of the log: on or off")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   auto* lock = app.add_option("--lock", options.lock, "write the lock file there");
@@ -63,9 +62,10 @@ void AddModelOptions(CLI::App& app, CompileOptions& options) {
   transport::BeginGroup(app, "The model and its library");
   app.add_option("--threads", options.threads, SettingHelp("threads"))->check(CLI::Range(0, 1024));
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension");
-  app.add_option("--precision", options.precision,
-                 "what the model computes in: model (its own), fp32, tf32, fp16, bf16; inputs and "
-                 "outputs keep their types")
+  app.add_option(
+         "--precision", options.precision,
+         "element type of the computation: model (its own), fp32, tf32, fp16, bf16; inputs and "
+         "outputs keep their types")
       ->check(CLI::IsMember({"model", "fp32", "tf32", "fp16", "bf16"}))
       ->capture_default_str();
   AddToleranceFlag(app, options.tolerance,

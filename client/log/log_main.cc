@@ -215,7 +215,8 @@ void AddReading(CLI::App& app, Flags& flags, int& code) {
   explain->add_option("WHAT", flags.what, "a record, or a workload for its best")->required();
   explain->add_option("--target", flags.log.target, "class text");
   explain->callback([&] { code = Print(ExplainCommand(flags.log, flags.what)); });
-  CLI::App* stats = Add(app, flags, kReading, "stats", "how much of what the log holds");
+  CLI::App* stats =
+      Add(app, flags, kReading, "stats", "number of workloads, records, models and jobs");
   stats->callback([&] { code = Print(StatsCommand(flags.log)); });
   CLI::App* verify = Add(app, flags, kReading, "verify", "check the file and every record in it");
   verify->callback([&] { code = Verify(flags); });
@@ -257,7 +258,9 @@ void AddMoving(CLI::App& app, Flags& flags, int& code) {
   snapshot->add_option("--keep", flags.policy.newest, "with --into: so many of the newest stay")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  snapshot->add_option("--days", flags.policy.days, "and the last one of each of so many days")
+  snapshot
+      ->add_option("--days", flags.policy.days,
+                   "also keep the last snapshot of each of this many days")
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();
   snapshot->callback([&] {

@@ -205,14 +205,15 @@ void AddTensorFlags(CLI::App& app, Options& options) {
   transport::BeginGroup(app, "Times");
   app.add_option(
          "--bench", options.bench_seconds,
-         "time runs for so many seconds; on a GPU with its own clock, on data that it holds")
+         "time runs for this many seconds; on a GPU with its own clock, on data in its memory")
       ->check(finite);
   CLI::Option* profile = app.add_flag("--profile", options.profile, "time per kernel");
   app.add_option("--html", options.html, "write the profile to this HTML file as well")
       ->needs(profile);
   transport::BeginGroup(app, "Reference");
-  app.add_option("--reference", options.reference_model,
-                 "evaluate this ONNX model plainly instead, in double precision");
+  app.add_option(
+      "--reference", options.reference_model,
+      "instead evaluate this ONNX model with the reference evaluator, in double precision");
   app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension, for --reference");
 }
 

@@ -58,7 +58,7 @@ inline constexpr std::tuple kTuneFlags{
     Flag{&O::dims, "--dim", G::kModel, "NAME=N: size of a symbolic dimension; repeatable"}.Repeated(
         R::kCompile),
     Flag{&O::precision, "--precision", G::kModel,
-         "what the model computes in: model (its own), fp32, tf32, fp16, bf16"}
+         "element type of the computation: model (its own), fp32, tf32, fp16, bf16"}
         .OneOf(kPrecisions)
         .Repeated(R::kCompile),
     Flag{&O::tolerance, "--tolerance", G::kModel,
@@ -85,7 +85,7 @@ inline constexpr std::tuple kTuneFlags{
         .Sent("time_budget_ms"),
     Flag{&O::worker, "--worker", G::kSearch, SettingHelp("worker")}.Repeated(R::kAgain),
     Flag{&O::seed, "--seed", G::kSearch, "of the search"}.Sent("seed").Repeated(R::kAgain),
-    Flag{&O::resume, "--resume", G::kSearch, "go on with the last run (the default)"},
+    Flag{&O::resume, "--resume", G::kSearch, "continue the last run (the default)"},
     Flag{&O::fresh, "--fresh", G::kSearch, "start anew and ignore what the log knows"}
         .Excludes("--resume")
         .Sent("fresh"),
@@ -110,14 +110,14 @@ inline constexpr std::tuple kTuneFlags{
         .Repeated(R::kAgain),
     Flag{&O::verbose, "-v,--verbose", G::kOutput, "messages of server and worker"},
     Flag{&O::priority, "--priority", G::kServer,
-         "among your own jobs, the higher goes first, -100 to 100"}
+         "priority among your own jobs, -100 to 100; higher goes first"}
         .In(-100, 100)
         .Sent("priority")
         .Repeated(R::kAgain),
     Flag{&O::label, "--label", G::kSearch,
          "name of the job in lists and logs; default: the model's file"}
         .Repeated(R::kAgain),
-    Flag{&O::detach, "--detach", G::kServer, "submit the job and leave it to run"},
+    Flag{&O::detach, "--detach", G::kServer, "submit the job and exit; it runs without the client"},
     Flag{&O::reconnect_timeout_ms, "--reconnect-timeout", G::kServer,
          SettingHelp("reconnect-timeout")}
         .Duration()

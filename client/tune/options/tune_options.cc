@@ -21,7 +21,7 @@ namespace mlc::client {
 namespace {
 
 constexpr char kFooter[] =
-    "Running the same command again goes on where the last run stopped.\n\n"
+    "The same command again continues where the last run stopped.\n\n"
     "Examples\n"
     "  mlc-tune --model resnet50.onnx --trials 2000\n"
     "  mlc-tune --model bert.onnx --trials 5000 --dim batch=8 --target cuda --precision fp16\n"

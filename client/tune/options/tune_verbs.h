@@ -29,7 +29,7 @@ inline constexpr VerbInfo kTuneVerbs[] = {
      "stop a job; what it measured is kept"},
     {"workers", TuneVerb::kWorkers, nullptr, nullptr, nullptr, "list the workers of a server"},
     {"drain", TuneVerb::kDrain, &TuneOptions::named_worker, "WORKER", kAWorker,
-     "have a worker finish what it holds and leave; for administrators"},
+     "let a worker finish its trials and exit; for administrators"},
     {"quarantine", TuneVerb::kQuarantine, &TuneOptions::named_worker, "WORKER", kAWorker,
      "give a worker no trials until it is released; for administrators"},
     {"release", TuneVerb::kRelease, &TuneOptions::named_worker, "WORKER", kAWorker,
