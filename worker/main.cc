@@ -299,7 +299,8 @@ void AddCheckFlags(CLI::App& app, Flags& flags) {
   app.add_option("--trial", flags.trial, "measure one config of the workload in this file");
   app.add_option("--trial-config", flags.config,
                  "config of --trial; the family's default if empty");
-  app.add_option("--repeat", flags.repeat, "of --trial")->check(CLI::Range(1, 100'000));
+  app.add_option("--repeat", flags.repeat, "how often to run --trial")
+      ->check(CLI::Range(1, 100'000));
   app.add_option("--early-stop-ns", flags.early_stop_ns,
                  "with --trial: end it as too_slow above this time");
   app.add_option("--seed", flags.seed, "with --trial: seed of the random inputs");

@@ -193,7 +193,7 @@ void AddTensorFlags(CLI::App& app, Options& options) {
   transport::BeginGroup(app, "Inputs and outputs");
   app.add_option("--inputs", options.inputs,
                  "folder with input_K.pb or input_K.npy; random inputs without it");
-  app.add_option("--seed", options.seed, "of random inputs")->capture_default_str();
+  app.add_option("--seed", options.seed, "seed of the random inputs")->capture_default_str();
   app.add_option("--outputs", options.outputs, "write output_K.pb there");
   app.add_option("--check", options.check, "folder with the expected output_K.pb or output_K.npy");
   app.add_option("--rtol", options.rtol, "tolerance over the largest magnitude of the reference")

@@ -84,7 +84,7 @@ inline constexpr std::tuple kTuneFlags{
         .Duration()
         .Sent("time_budget_ms"),
     Flag{&O::worker, "--worker", G::kSearch, SettingHelp("worker")}.Repeated(R::kAgain),
-    Flag{&O::seed, "--seed", G::kSearch, "of the search"}.Sent("seed").Repeated(R::kAgain),
+    Flag{&O::seed, "--seed", G::kSearch, "seed of the search"}.Sent("seed").Repeated(R::kAgain),
     Flag{&O::resume, "--resume", G::kSearch, "continue the last run (the default)"},
     Flag{&O::fresh, "--fresh", G::kSearch, "start anew and ignore what the log knows"}
         .Excludes("--resume")
