@@ -1,16 +1,18 @@
-// The text of NAME.h, which declares the model's table and documents its shapes. It contains no
-// names of the model; those are data of the library. Pure; thread-safe.
+// The text of NAME.h: declares the model's table and says its shapes and sizes. Names from the
+// model do not occur in it; they are data of the library. Pure.
 #pragma once
 
 #include <string>
 
-#include "compiler/graph/program.h"
+#include "compiler/package/plans.h"
 
 namespace mlc::package {
 
-std::string CHeader(const graph::Program& program, const std::string& name);
+std::string CHeader(const Plans& plans, const std::string& name);
 
-// The text of mlc_model.h, the interface that all libraries share.
+// The text of mlc_model.h, the interface all libraries share, and of mlc_sizes.h, which those of
+// several sizes have beside it.
 std::string SharedHeader();
+std::string SizesHeader();
 
 }  // namespace mlc::package

@@ -1,5 +1,6 @@
 #include "compiler/package/cpu_image.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -49,16 +50,34 @@ mlc_step NeedsOf(const TaskKernel& kernel) {
 }  // namespace
 
 Result<std::vector<ImageTable>> AddCpuTables(ImageBuilder& builder, const graph::Program& program,
+                                             std::span<const Plan> plans,
                                              std::span<const TaskKernel> kernels,
                                              const WeightsPlan& weights,
-                                             const target::Target& target, const mlc_image& base) {
-  mlc_image image = base;
-  image.threads = target.cpu().threads;
-  image.required_features = FeaturesOf(target.cpu());
+                                             const target::Target& target,
+                                             std::span<const mlc_image> bases) {
   const std::vector<const TaskKernel*> own = OwnKernels(program, kernels);
-  const int64_t steps_at =
-      AddSteps(builder, program, own, weights, NeedsOf, AddPhases(builder, own), image);
-  return std::vector<ImageTable>{{steps_at, builder.AddTable(std::vector<mlc_image>{image})}};
+  const std::vector<int64_t> phases = AddPhases(builder, own);
+  std::vector<mlc_image> images(bases.begin(), bases.end());
+  std::vector<ImageTable> tables;
+  mlc_image most = {};
+  for (size_t p = 0; p < plans.size(); ++p) {
+    mlc_image& image = images[p];
+    const int64_t steps_at =
+        AddSteps(builder, program, plans[p], own, weights, NeedsOf, phases, image);
+    tables.push_back({p, steps_at, 0});
+    most.arena_bytes = std::max(most.arena_bytes, image.arena_bytes);
+    most.workspace_bytes = std::max(most.workspace_bytes, image.workspace_bytes);
+    most.thread_bytes = std::max(most.thread_bytes, image.thread_bytes);
+  }
+  for (size_t p = 0; p < plans.size(); ++p) {
+    images[p].arena_bytes = most.arena_bytes;
+    images[p].workspace_bytes = most.workspace_bytes;
+    images[p].thread_bytes = most.thread_bytes;
+    images[p].threads = target.cpu().threads;
+    images[p].required_features = FeaturesOf(target.cpu());
+    tables[p].image_at = builder.AddTable(std::vector<mlc_image>{images[p]});
+  }
+  return tables;
 }
 
 }  // namespace mlc::package

@@ -1,4 +1,4 @@
-// The static tables of a library for CPUs: the phases of each kernel. Pure.
+// The part of a model's static tables that a library for CPUs has: the phases of each kernel. Pure.
 #pragma once
 
 #include <span>
@@ -14,11 +14,13 @@
 
 namespace mlc::package {
 
-// `base`: the tables that all kinds of devices have; this function completes them. Returns one
-// image.
+// `bases`: what GPUs have too, of each plan; completed here. One image a plan. Their needs of
+// memory become the largest of all, since a session runs any of them.
 Result<std::vector<ImageTable>> AddCpuTables(ImageBuilder& builder, const graph::Program& program,
+                                             std::span<const Plan> plans,
                                              std::span<const TaskKernel> kernels,
                                              const WeightsPlan& weights,
-                                             const target::Target& target, const mlc_image& base);
+                                             const target::Target& target,
+                                             std::span<const mlc_image> bases);
 
 }  // namespace mlc::package

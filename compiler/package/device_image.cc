@@ -92,6 +92,7 @@ int64_t MostCounterBytes(std::span<const TaskKernel* const> kernels) {
 // What all images of a library share.
 struct Shared {
   const graph::Program& program;
+  const Plan& plan;
   const WeightsPlan& weights;
   const target::Target& target;
   mlc_device_image image;  // with their facts
@@ -103,8 +104,8 @@ Result<ImageTable> AddImage(ImageBuilder& builder, const Shared& shared,
                             int64_t upload_bytes) {
   ImageTable table;
   mlc_device_image image = shared.image;
-  table.steps_at =
-      AddSteps(builder, shared.program, kernels, shared.weights, NeedsOf, {}, image.base);
+  table.steps_at = AddSteps(builder, shared.program, shared.plan, kernels, shared.weights, NeedsOf,
+                            {}, image.base);
   const int64_t kernels_at = MLC_TRY(AddKernels(builder, kernels, shared.target, code));
   image.counter_bytes = MostCounterBytes(kernels);
   image.upload_bytes = upload_bytes;
@@ -118,8 +119,9 @@ Result<ImageTable> AddImage(ImageBuilder& builder, const Shared& shared,
 }  // namespace
 
 Result<std::vector<ImageTable>> AddDeviceTables(
-    ImageBuilder& builder, const graph::Program& program, std::span<const TaskKernel> kernels,
-    const WeightsPlan& weights, const target::Target& target, const mlc_image& base) {
+    ImageBuilder& builder, const graph::Program& program, std::span<const Plan> plans,
+    std::span<const TaskKernel> kernels, const WeightsPlan& weights, const target::Target& target,
+    std::span<const mlc_image> bases) {
   const std::vector<const TaskKernel*> own = OwnKernels(program, kernels);
   const std::vector<const TaskKernel*> newer = KernelsForNewer(program, kernels);
   const bool portable = std::none_of(newer.begin(), newer.end(), [](const TaskKernel* kernel) {
@@ -129,8 +131,8 @@ Result<std::vector<ImageTable>> AddDeviceTables(
   for (const graph::Step& step : program.steps) step_kernels.push_back(step.task);
   // Tables hold pointers: each begins at a multiple of 8 bytes.
   if (step_kernels.size() % 2 != 0) step_kernels.push_back(0);
-  Shared shared{program, weights, target, {}, builder.AddTable(step_kernels)};
-  shared.image.base = base;
+  Shared shared{program, plans.front(), weights, target, {}, builder.AddTable(step_kernels)};
+  shared.image.base = bases.front();
   shared.image.kernel_count = static_cast<int32_t>(own.size());
   shared.image.compute = target.gpu().compute;
   shared.image.arch_specific = target.gpu().arch_specific ? 1 : 0;

@@ -1,5 +1,5 @@
-// The static tables of a library for GPUs: the code of each kernel and its launches. Pure, except
-// that it reads the files of code.
+// The part of a model's static tables that a library for GPUs has: the code of each kernel and its
+// launches. Pure but for the files of code that it reads.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,12 @@
 
 namespace mlc::package {
 
-// `base`: the tables that all kinds of devices have; this function completes them. The first image
-// is for the target. If newer devices cannot run all of its kernels, a second one is for them.
+// `bases`: what CPUs have too, of the one plan; completed here. The first image is that of the
+// target; a second one is what newer devices run, where they cannot run all of its kernels.
 // REQUIRES: CompileKernels() has run.
 Result<std::vector<ImageTable>> AddDeviceTables(
-    ImageBuilder& builder, const graph::Program& program, std::span<const TaskKernel> kernels,
-    const WeightsPlan& weights, const target::Target& target, const mlc_image& base);
+    ImageBuilder& builder, const graph::Program& program, std::span<const Plan> plans,
+    std::span<const TaskKernel> kernels, const WeightsPlan& weights, const target::Target& target,
+    std::span<const mlc_image> bases);
 
 }  // namespace mlc::package

@@ -12,6 +12,8 @@ extern const char mlc_embedded_device_runtime[];
 extern const char mlc_embedded_device_runtime_end[];
 extern const char mlc_embedded_header[];
 extern const char mlc_embedded_header_end[];
+extern const char mlc_embedded_sizes_header[];
+extern const char mlc_embedded_sizes_header_end[];
 }
 
 namespace mlc::package {
@@ -42,6 +44,11 @@ Result<std::string_view> EmbeddedRuntimeObject(const std::string& machine) {
 std::string_view EmbeddedDeviceRuntimeObject() {
   return {mlc_embedded_device_runtime,
           static_cast<size_t>(mlc_embedded_device_runtime_end - mlc_embedded_device_runtime)};
+}
+
+std::string_view EmbeddedSizesHeader() {
+  return {mlc_embedded_sizes_header,
+          static_cast<size_t>(mlc_embedded_sizes_header_end - mlc_embedded_sizes_header)};
 }
 
 std::string_view EmbeddedModelHeader() {

@@ -15,5 +15,7 @@ Result<std::string_view> EmbeddedRuntimeObject(const std::string& machine);
 // The additional runtime object of libraries for GPUs.
 std::string_view EmbeddedDeviceRuntimeObject();
 std::string_view EmbeddedModelHeader();
+// As it is in the tree: it includes the other one by its path there.
+std::string_view EmbeddedSizesHeader();
 
 }  // namespace mlc::package

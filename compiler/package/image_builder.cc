@@ -66,16 +66,16 @@ std::vector<mlc_operand> OperandsOf(int step_index, const graph::Step& step,
 
 }  // namespace
 
-int64_t AddSteps(ImageBuilder& builder, const graph::Program& program,
+int64_t AddSteps(ImageBuilder& builder, const graph::Program& program, const Plan& plan,
                  std::span<const TaskKernel* const> kernels, const WeightsPlan& weights,
                  const std::function<mlc_step(const TaskKernel&)>& needs,
                  std::span<const int64_t> phases, mlc_image& image) {
   std::vector<mlc_step> rows;
   std::vector<int64_t> operands;
-  for (size_t s = 0; s < program.steps.size(); ++s) {
-    const graph::Step& step = program.steps[s];
+  for (int s = plan.first_step; s < plan.first_step + plan.step_count; ++s) {
+    const graph::Step& step = program.steps[static_cast<size_t>(s)];
     const TaskKernel& kernel = *kernels[static_cast<size_t>(step.task)];
-    const std::vector<mlc_operand> places = OperandsOf(static_cast<int>(s), step, kernel, weights);
+    const std::vector<mlc_operand> places = OperandsOf(s, step, kernel, weights);
     operands.push_back(builder.AddTable(places));
     mlc_step row = needs(kernel);
     row.operand_count = static_cast<int32_t>(places.size());
@@ -87,7 +87,8 @@ int64_t AddSteps(ImageBuilder& builder, const graph::Program& program,
   const int64_t table = builder.AddTable(rows);
   for (size_t s = 0; s < rows.size(); ++s) {
     const auto row = table + static_cast<int64_t>(s * sizeof(mlc_step));
-    const auto task = static_cast<size_t>(program.steps[s].task);
+    const auto task =
+        static_cast<size_t>(program.steps[static_cast<size_t>(plan.first_step) + s].task);
     const auto at = [&](size_t member) { return row + static_cast<int64_t>(member); };
     if (!phases.empty()) builder.PointToTable(at(offsetof(mlc_step, phases)), phases[task]);
     builder.PointToTable(at(offsetof(mlc_step, operands)), operands[s]);

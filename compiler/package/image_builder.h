@@ -12,6 +12,7 @@
 
 #include "compiler/graph/program.h"
 #include "compiler/package/elf_object.h"
+#include "compiler/package/plans.h"
 #include "compiler/package/task_kernel.h"
 #include "compiler/package/weights.h"
 #include "compiler/runtime/image.h"
@@ -84,14 +85,16 @@ int64_t AddPorts(ImageBuilder& builder, const std::vector<graph::Port>& ports);
 
 // The place of an image (mlc_image, or a mlc_device_image, which begins with one) and of its steps.
 struct ImageTable {
+  size_t plan = 0;
   int64_t steps_at = 0;
   int64_t image_at = 0;
 };
 
-// The table of steps, with the operands of each; returns its offset. `kernels`: by task. `needs`
-// gives the scratch and the phases of a task's kernel as a row without operands; `phases` has where
-// the phases of each task are, or nothing for GPUs. The image's totals become those of its steps.
-int64_t AddSteps(ImageBuilder& builder, const graph::Program& program,
+// The table of a plan's steps, with the operands of each; returns its offset. `kernels`: by task.
+// `needs` gives the scratch and the phases of a task's kernel as a row without operands; `phases`
+// has where the phases of each task are, or nothing for GPUs. The image's totals become those of
+// its steps.
+int64_t AddSteps(ImageBuilder& builder, const graph::Program& program, const Plan& plan,
                  std::span<const TaskKernel* const> kernels, const WeightsPlan& weights,
                  const std::function<mlc_step(const TaskKernel&)>& needs,
                  std::span<const int64_t> phases, mlc_image& image);

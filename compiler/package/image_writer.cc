@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "compiler/package/elf_object.h"
 #include "compiler/package/image_builder.h"
 #include "compiler/package/packaging.h"
+#include "compiler/package/size_image.h"
 #include "compiler/runtime/image.h"
 
 namespace mlc::package {
@@ -48,21 +50,21 @@ constexpr ApiMember kApiMembers[] = {
 };
 
 // Everything of the image that CPUs and GPUs share.
-mlc_image BaseImage(const graph::Program& program, const WeightsPlan& weights,
-                    const ImageOptions& options) {
+mlc_image BaseImage(const Plan& plan, const WeightsPlan& weights, const ImageOptions& options) {
   mlc_image image = {};
   image.weights_bytes = weights.bytes;
   image.weights_check = options.weights_check;
-  image.arena_bytes = program.arena_bytes;
-  image.input_count = static_cast<int32_t>(program.inputs.size());
-  image.output_count = static_cast<int32_t>(program.outputs.size());
-  image.step_count = static_cast<int32_t>(program.steps.size());
+  image.arena_bytes = plan.arena_bytes;
+  image.input_count = static_cast<int32_t>(plan.inputs.size());
+  image.output_count = static_cast<int32_t>(plan.outputs.size());
+  image.step_count = plan.step_count;
   image.threads = 1;
   return image;
 }
 
 // The public table, with the image behind it; returns its offset.
-int64_t AddApi(ImageBuilder& builder, bool is_device, int64_t image_at) {
+int64_t AddApi(ImageBuilder& builder, bool is_device, int64_t image_at,
+               std::optional<int64_t> sizes_at) {
   mlc_table table = {};
   table.api.abi_version = MLC_MODEL_ABI_VERSION;
   table.api.struct_bytes = sizeof(mlc_model_api);
@@ -72,6 +74,10 @@ int64_t AddApi(ImageBuilder& builder, bool is_device, int64_t image_at) {
                     is_device ? member.device_function : member.function);
   }
   builder.PointToTable(table_at + static_cast<int64_t>(offsetof(mlc_table, image)), image_at);
+  if (sizes_at) {
+    builder.PointToTable(table_at + static_cast<int64_t>(offsetof(mlc_model_api, sizes)),
+                         *sizes_at);
+  }
   return table_at;
 }
 
@@ -79,29 +85,37 @@ int64_t AddApi(ImageBuilder& builder, bool is_device, int64_t image_at) {
 
 std::string WeightsSymbol(const std::string& name) { return "mlc_" + name + "_weights"; }
 
-Status WriteImage(const graph::Program& program, std::span<const TaskKernel> kernels,
-                  const WeightsPlan& weights, const target::Target& target,
-                  const ImageOptions& options, const std::string& path) {
+Status WriteImage(const graph::Program& program, const Plans& plans,
+                  std::span<const TaskKernel> kernels, const WeightsPlan& weights,
+                  const target::Target& target, const ImageOptions& options,
+                  const std::string& path) {
   const Packaging& packaging = PackagingOf(target);
   ElfObject object(packaging.machine(target));
   ImageBuilder builder(options.name, object);
-  const mlc_image image = BaseImage(program, weights, options);
-  const int64_t inputs = AddPorts(builder, program.inputs);
-  const int64_t outputs = AddPorts(builder, program.outputs);
+  std::vector<mlc_image> bases;
+  std::vector<int64_t> inputs, outputs;
+  for (const Plan& plan : plans.plans) {
+    bases.push_back(BaseImage(plan, weights, options));
+    inputs.push_back(AddPorts(builder, plan.inputs));
+    outputs.push_back(AddPorts(builder, plan.outputs));
+  }
   const std::vector<ImageTable> tables =
-      MLC_TRY(packaging.add_tables(builder, program, kernels, weights, target, image));
+      MLC_TRY(packaging.add_tables(builder, program, plans.plans, kernels, weights, target, bases));
+  std::optional<int64_t> sizes_at;
+  if (plans.has_sizes()) sizes_at = AddSizeTable(builder, plans, tables);
   for (const ImageTable& table : tables) {
     const auto member = [&](size_t offset) {
       return table.image_at + static_cast<int64_t>(offset);
     };
-    builder.PointToTable(member(offsetof(mlc_image, inputs)), inputs);
-    builder.PointToTable(member(offsetof(mlc_image, outputs)), outputs);
+    builder.PointToTable(member(offsetof(mlc_image, inputs)), inputs[table.plan]);
+    builder.PointToTable(member(offsetof(mlc_image, outputs)), outputs[table.plan]);
     builder.PointToTable(member(offsetof(mlc_image, steps)), table.steps_at);
+    if (sizes_at) builder.PointToTable(member(offsetof(mlc_image, sizes)), *sizes_at);
     if (options.embed_weights) {
       builder.PointTo(member(offsetof(mlc_image, weights)), WeightsSymbol(options.name));
     }
   }
-  const int64_t table_at = AddApi(builder, packaging.has_device_code, tables[0].image_at);
+  const int64_t table_at = AddApi(builder, packaging.has_device_code, tables[0].image_at, sizes_at);
   const int section = builder.Finish();
   object.Define(options.name + "_model", section, table_at, sizeof(mlc_table), false);
   if (options.entry) object.Define(MLC_MODEL_ENTRY, section, table_at, sizeof(mlc_table), false);

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "compiler/graph/program.h"
+#include "compiler/package/plans.h"
 #include "compiler/package/task_kernel.h"
 #include "compiler/package/weights.h"
 #include "compiler/target/target.h"
@@ -24,9 +25,10 @@ struct ImageOptions {
 };
 
 // Symbols: NAME_model (and the entry); uses mlc_NAME_weights when the weights are embedded.
-Status WriteImage(const graph::Program& program, std::span<const TaskKernel> kernels,
-                  const WeightsPlan& weights, const target::Target& target,
-                  const ImageOptions& options, const std::string& path);
+Status WriteImage(const graph::Program& program, const Plans& plans,
+                  std::span<const TaskKernel> kernels, const WeightsPlan& weights,
+                  const target::Target& target, const ImageOptions& options,
+                  const std::string& path);
 
 // The symbol of the embedded weights.
 std::string WeightsSymbol(const std::string& name);

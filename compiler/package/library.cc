@@ -15,6 +15,7 @@
 #include "compiler/package/kernels.h"
 #include "compiler/package/link.h"
 #include "compiler/package/packaging.h"
+#include "compiler/package/plans.h"
 #include "compiler/package/weights.h"
 #include "compiler/runtime/model.h"
 
@@ -57,9 +58,10 @@ class WorkFolder {
 // The steps of WriteLibrary, sharing what they have made.
 class LibraryWriter {
  public:
-  LibraryWriter(const graph::Program& program, const target::Target& target,
+  LibraryWriter(const graph::Program& program, const Plans& plans, const target::Target& target,
                 const LibraryOptions& options, WorkFolder work)
       : program_(program),
+        plans_(plans),
         target_(target),
         packaging_(PackagingOf(target)),
         options_(options),
@@ -118,10 +120,10 @@ class LibraryWriter {
     }
     ImageOptions image{options_.name, options_.embed_weights, weights_check_, /*entry=*/true};
     const std::string shared_image = work_.File(options_.name + "_shared.o");
-    MLC_TRY(WriteImage(program_, kernels_, weights_, target_, image, shared_image));
+    MLC_TRY(WriteImage(program_, plans_, kernels_, weights_, target_, image, shared_image));
     image.entry = false;
     const std::string static_image = work_.File(options_.name + "_model.o");
-    MLC_TRY(WriteImage(program_, kernels_, weights_, target_, image, static_image));
+    MLC_TRY(WriteImage(program_, plans_, kernels_, weights_, target_, image, static_image));
 
     LinkJob job;
     job.objects = objects_;
@@ -140,12 +142,14 @@ class LibraryWriter {
 
   Status MakeHeaders() {
     MLC_TRY(WriteText(work_.File("mlc_model.h"), SharedHeader()));
-    return WriteText(work_.File(options_.name + ".h"), CHeader(program_, options_.name));
+    if (plans_.has_sizes()) MLC_TRY(WriteText(work_.File("mlc_sizes.h"), SizesHeader()));
+    return WriteText(work_.File(options_.name + ".h"), CHeader(plans_, options_.name));
   }
 
   Status MoveIn() {
     std::vector<std::string> results = {shared_name(), static_name(), "mlc_model.h",
                                         options_.name + ".h"};
+    if (plans_.has_sizes()) results.emplace_back("mlc_sizes.h");
     if (!options_.embed_weights) results.push_back(options_.name + ".weights");
     const fs::path directory(options_.directory);
     for (const std::string& name : results) {
@@ -190,6 +194,7 @@ class LibraryWriter {
   std::string static_name() const { return "lib" + options_.name + ".a"; }
 
   const graph::Program& program_;
+  const Plans& plans_;
   const target::Target& target_;
   const Packaging& packaging_;
   const LibraryOptions& options_;
@@ -201,16 +206,36 @@ class LibraryWriter {
   std::vector<std::string> objects_;  // of both libraries: weights, runtime, kernels
 };
 
-}  // namespace
-
-Result<LibraryReport> WriteLibrary(const graph::Program& program, std::span<const Choice> choices,
-                                   const target::Target& target, const LibraryOptions& options) {
+Result<LibraryReport> WriteAny(const graph::Program& program, const Plans& plans,
+                               std::span<const Choice> choices, const target::Target& target,
+                               const LibraryOptions& options) {
   if (LibraryNameFrom(options.name) != options.name) {
     return InvalidArgument("'" + options.name +
                            "' cannot name a library: use lower-case letters, digits and '_'");
   }
+  if (plans.has_sizes()) MLC_TRY(CheckHasSizes(target));
   WorkFolder work = MLC_TRY(WorkFolder::Create(options.directory));
-  return LibraryWriter(program, target, options, std::move(work)).Write(choices);
+  return LibraryWriter(program, plans, target, options, std::move(work)).Write(choices);
+}
+
+}  // namespace
+
+Status CheckHasSizes(const target::Target& target) {
+  if (PackagingOf(target).has_plans) return {};
+  return Unimplemented(
+      "a library of several sizes is for CPUs: for a GPU, compile one for each size, with one "
+      "value "
+      "for each --dim");
+}
+
+Result<LibraryReport> WriteLibrary(const graph::Program& program, std::span<const Choice> choices,
+                                   const target::Target& target, const LibraryOptions& options) {
+  return WriteAny(program, OnePlan(program), choices, target, options);
+}
+
+Result<LibraryReport> WriteLibrary(const MergedPrograms& merged, const target::Target& target,
+                                   const LibraryOptions& options) {
+  return WriteAny(merged.program, merged.plans, merged.choices, target, options);
 }
 
 std::string LibraryNameFrom(std::string_view text) {

@@ -1,8 +1,8 @@
 // Final code generation: a program and one config per task become a library that stands alone.
-// DIR gets libNAME.so, libNAME.a, NAME.h, mlc_model.h, NAME.weights (with weights in a file) and a
-// lock file. The same program, configs and options give the same bytes. Files are written aside and
-// moved in when all are complete. Not thread-safe: forks, so no other thread may run in this
-// process.
+// DIR gets libNAME.so, libNAME.a, NAME.h, mlc_model.h, mlc_sizes.h (if there are several sizes),
+// NAME.weights (with weights in a file) and a lock file. The same program, configs and options give
+// the same bytes. Files are written aside and moved in when all are complete. Not thread-safe:
+// forks, so no other thread may run in this process.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@
 #include "compiler/target/target.h"
 
 namespace mlc::package {
+
+struct MergedPrograms;  // plans.h
 
 // The kernel of one task of the program, in the order of its tasks.
 struct Choice {
@@ -59,6 +61,11 @@ struct LibraryReport {
 // a kernel does not compile.
 Result<LibraryReport> WriteLibrary(const graph::Program& program, std::span<const Choice> choices,
                                    const target::Target& target, const LibraryOptions& options);
+// UNIMPLEMENTED if libraries for the target have one size: those for GPUs.
+Status CheckHasSizes(const target::Target& target);
+// A library of several sizes, for a target that has such.
+Result<LibraryReport> WriteLibrary(const MergedPrograms& merged, const target::Target& target,
+                                   const LibraryOptions& options);
 
 // A valid library name from any text: lower case, other characters become '_'.
 std::string LibraryNameFrom(std::string_view text);

@@ -50,13 +50,15 @@ constexpr std::array<Packaging, 2> kPackagings = {{
      .complete = LayOut,
      .machine = MachineOfCpu,
      .runtime = CpuRuntime,
-     .add_tables = AddCpuTables},
+     .add_tables = AddCpuTables,
+     .has_plans = true},
     {.code_suffix = ".cubin",
      .has_device_code = true,
      .complete = PrintSources,
      .machine = MachineOfHost,
      .runtime = DeviceRuntime,
-     .add_tables = AddDeviceTables},
+     .add_tables = AddDeviceTables,
+     .has_plans = false},
 }};
 static_assert(kPackagings.size() == std::variant_size_v<decltype(target::Target::device)>,
               "each kind of target has a row");

@@ -1,4 +1,4 @@
-// The packaging of libraries for one kind of device: one row of a table, parallel to the rows of
+// How a library for one kind of device is made: one row of a table, beside the row of
 // compiler/backend. Rows are values and pure functions; thread-safe.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "compiler/graph/program.h"
 #include "compiler/package/image_builder.h"
+#include "compiler/package/plans.h"
 #include "compiler/package/task_kernel.h"
 #include "compiler/package/weights.h"
 #include "compiler/runtime/image.h"
@@ -17,7 +18,7 @@
 
 namespace mlc::package {
 
-// A runtime object that is embedded in this program.
+// An object of the library that this program carries inside itself.
 struct RuntimeObject {
   std::string name;
   std::string_view bytes;
@@ -25,20 +26,23 @@ struct RuntimeObject {
 
 struct Packaging {
   std::string_view code_suffix;  // of the files that kernels are compiled to
-  // True if these files are data of the image, which the device runtime loads; false if they are
-  // objects of the library.
+  // Whether these are data of the image, which the runtime for devices loads; else they are objects
+  // of the library.
   bool has_device_code;
-  // Completes a lowered kernel: prints its source, or computes its scratch sizes.
+  // What follows the lowering of a kernel: its source, or the sizes of its scratch.
   Status (*complete)(TaskKernel& kernel, const target::Target& target);
   // The machine that the library's own code is for: x86_64 or aarch64.
   std::string (*machine)(const target::Target& target);
   // NOT_FOUND if this program has no runtime for that machine.
   Result<std::vector<RuntimeObject>> (*runtime)(const target::Target& target);
-  // Completes the tables in `base`, which all kinds have. The first image is for the target.
-  // REQUIRES: CompileKernels() has run.
+  // The images of `bases`, what all kinds have of each plan, completed; the first one is that of
+  // the first plan on the target. REQUIRES: CompileKernels() has run.
   Result<std::vector<ImageTable>> (*add_tables)(
-      ImageBuilder& builder, const graph::Program& program, std::span<const TaskKernel> kernels,
-      const WeightsPlan& weights, const target::Target& target, const mlc_image& base);
+      ImageBuilder& builder, const graph::Program& program, std::span<const Plan> plans,
+      std::span<const TaskKernel> kernels, const WeightsPlan& weights, const target::Target& target,
+      std::span<const mlc_image> bases);
+  // Whether a library may have several plans.
+  bool has_plans;
 };
 
 const Packaging& PackagingOf(const target::Target& target);

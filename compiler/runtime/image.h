@@ -50,6 +50,7 @@ typedef struct mlc_image {
   int32_t operand_count; /* of all steps, plus two per step */
   int32_t threads;
   uint32_t required_features;
+  const struct mlc_size_table* sizes; /* size_table.h; null: there is one size */
 } mlc_image;
 
 /* One launch of a kernel on a GPU. */

@@ -147,6 +147,8 @@ const char* mlc_runtime_status_text(mlc_status status) {
       return "memory or threads could not be had";
     case MLC_UNSUPPORTED_MACHINE:
       return "this machine is not what the library needs: compile for this target";
+    case MLC_UNSUPPORTED_SIZE:
+      return "the library has no plan for these sizes";
     case MLC_UNIMPLEMENTED:
       return "the library is for another kind of device";
     case MLC_DEVICE_FAILED:

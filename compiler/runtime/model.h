@@ -28,6 +28,7 @@ typedef enum mlc_status {
   MLC_NOT_FOUND = 5,           /* the weights file is not there */
   MLC_OUT_OF_MEMORY = 8,       /* memory or threads could not be had */
   MLC_UNSUPPORTED_MACHINE = 9, /* the CPU, GPU or driver is not what the library needs */
+  MLC_UNSUPPORTED_SIZE = 11,   /* the library has no plan for these sizes; see mlc_sizes.h */
   MLC_UNIMPLEMENTED = 12,      /* the library is for another kind of device than the call */
   MLC_DEVICE_FAILED = 13,      /* the GPU or its driver failed; the session is of no more use */
   MLC_BAD_WEIGHTS = 15         /* the weights file is not the one written with this library */
@@ -71,6 +72,7 @@ typedef struct mlc_open_options {
 } mlc_open_options;
 
 typedef struct mlc_model_api mlc_model_api;
+typedef struct mlc_sizes_api mlc_sizes_api; /* mlc_sizes.h */
 struct mlc_model_api {
   uint32_t abi_version;  /* MLC_MODEL_ABI_VERSION of the library */
   uint32_t struct_bytes; /* sizeof(mlc_model_api) of the library */
@@ -111,9 +113,8 @@ struct mlc_model_api {
                           mlc_model** model);
   /* The GPU that the model was opened on; -1 for a library that runs on the CPU. */
   int32_t (*device)(const mlc_model* model);
-  /* One line about the last call of the session that failed with MLC_DEVICE_FAILED,
-     MLC_OUT_OF_MEMORY or MLC_INVALID_ARGUMENT on a GPU; empty if there is nothing to add to the
-     status. */
+  /* One line about the last call of the session that failed on a GPU or because of sizes; empty if
+     there is nothing to add to the status. */
   const char* (*session_error)(const mlc_session* session);
   /* Libraries for GPUs: puts a run on the caller's stream (a CUstream or cudaStream_t of the
      device's primary context; null is the default one) and returns at once. Buffers are in the
@@ -125,6 +126,8 @@ struct mlc_model_api {
      there before and the outputs back afterwards, and the times are the device's own. */
   mlc_status (*run_timed)(mlc_session* session, const void* const* inputs, void* const* outputs,
                           int32_t runs, double* run_ns);
+  /* Libraries of several sizes; null: there is one. */
+  const mlc_sizes_api* sizes;
 };
 
 /* A shared library exports its table, a `const mlc_model_api`, as NAME_model and also under this

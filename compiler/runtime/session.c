@@ -6,24 +6,10 @@
 #include <time.h>
 
 #include "compiler/runtime/image.h"
-#include "compiler/runtime/model_state.h"
+#include "compiler/runtime/session_state.h"
 #include "compiler/runtime/thread_pool.h"
 
 enum { kAlignment = 64, kMaxThreads = 1024 };
-
-struct mlc_session {
-  const mlc_model* model;
-  mlc_pool* pool;
-  int32_t threads;
-  char* memory; /* arena, then shared scratch, then thread scratch */
-  size_t memory_bytes;
-  void** buffers; /* of all steps; those of ports are set by each run */
-  /* One pointer a port: the aligned copy of a caller's buffer, or null while none was needed. */
-  void** input_copies;
-  void** output_copies;
-  const void** inputs; /* the pointers the kernels see */
-  void** outputs;
-};
 
 static int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -33,12 +19,10 @@ int64_t mlc_runtime_session_bytes(const mlc_model* model, int32_t threads) {
          Aligned(image->thread_bytes) * threads;
 }
 
-/* Sets every buffer that stays the same over all runs. */
-static void BindFixedBuffers(mlc_session* session) {
-  const mlc_image* image = session->model->image;
+/* Sets every buffer of an image that stays the same over all runs; returns the end of its table. */
+static void** BindFixedBuffers(const mlc_session* session, const mlc_image* image, void** next) {
   char* shared = session->memory + Aligned(image->arena_bytes);
   char* thread_scratch = shared + Aligned(image->workspace_bytes);
-  void** next = session->buffers;
   for (int32_t s = 0; s < image->step_count; ++s) {
     const mlc_step* step = &image->steps[s];
     for (int32_t i = 0; i < step->operand_count; ++i, ++next) {
@@ -51,11 +35,20 @@ static void BindFixedBuffers(mlc_session* session) {
     *next++ = shared;
     *next++ = thread_scratch;
   }
+  return next;
+}
+
+static void BindAllFixedBuffers(const mlc_session* session) {
+  const mlc_image* image = session->model->image;
+  void** next = session->buffers;
+  for (int32_t p = 0; p < mlc_plan_count(image); ++p) {
+    next = BindFixedBuffers(session, mlc_plan(image, p), next);
+  }
 }
 
 static void BindPorts(mlc_session* session) {
-  const mlc_image* image = session->model->image;
-  void** next = session->buffers;
+  const mlc_image* image = session->image;
+  void** next = session->step_buffers;
   for (int32_t s = 0; s < image->step_count; ++s) {
     const mlc_step* step = &image->steps[s];
     for (int32_t i = 0; i < step->operand_count; ++i, ++next) {
@@ -85,12 +78,18 @@ static mlc_status AllocateMemory(mlc_session* session) {
 static mlc_status AllocateTables(mlc_session* session) {
   const mlc_image* image = session->model->image;
   const size_t ports = (size_t)image->input_count + (size_t)image->output_count;
-  session->buffers = calloc((size_t)image->operand_count + 1, sizeof(void*));
-  session->input_copies = calloc(2 * ports + 1, sizeof(void*));
+  size_t operands = 0;
+  for (int32_t p = 0; p < mlc_plan_count(image); ++p) {
+    operands += (size_t)mlc_plan(image, p)->operand_count;
+  }
+  session->buffers = calloc(operands + 1, sizeof(void*));
+  session->input_copies = calloc(3 * ports + 1, sizeof(void*));
   if (session->buffers == NULL || session->input_copies == NULL) return MLC_OUT_OF_MEMORY;
   session->output_copies = session->input_copies + image->input_count;
   session->inputs = (const void**)(session->output_copies + image->output_count);
   session->outputs = (void**)(session->inputs + image->input_count);
+  session->given_inputs = (const void**)(session->outputs + image->output_count);
+  session->given_outputs = (void**)(session->given_inputs + image->input_count);
   return MLC_OK;
 }
 
@@ -103,6 +102,7 @@ mlc_status mlc_runtime_create_session(const mlc_model* model, const mlc_session_
   mlc_session* created = calloc(1, sizeof(mlc_session));
   if (created == NULL) return MLC_OUT_OF_MEMORY;
   created->model = model;
+  created->image = model->image;
   created->threads = threads;
   mlc_status status = AllocateMemory(created);
   if (status == MLC_OK) status = AllocateTables(created);
@@ -114,7 +114,8 @@ mlc_status mlc_runtime_create_session(const mlc_model* model, const mlc_session_
     mlc_runtime_destroy_session(created);
     return status;
   }
-  BindFixedBuffers(created);
+  created->step_buffers = created->buffers;
+  BindAllFixedBuffers(created);
   *session = created;
   return MLC_OK;
 }
@@ -134,27 +135,40 @@ void mlc_runtime_destroy_session(mlc_session* session) {
   free(session);
 }
 
-/* The buffer itself when it is aligned, else a copy's memory, made once a session. */
-static void* AlignedBuffer(void* buffer, int64_t bytes, void** copy) {
+/* Of an input or output, at the sizes at which it is largest. */
+static int64_t MostBytes(const mlc_image* image, int is_output, int32_t index) {
+  int64_t most = 1;
+  for (int32_t p = 0; p < mlc_plan_count(image); ++p) {
+    const mlc_image* plan = mlc_plan(image, p);
+    const int64_t bytes = (is_output ? plan->outputs : plan->inputs)[index].bytes;
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+/* The buffer itself when it is aligned, else a copy's memory, made once a session for all sizes. */
+static void* AlignedBuffer(const mlc_session* session, void* buffer, int is_output, int32_t index) {
   if (((uintptr_t)buffer & (kAlignment - 1)) == 0) return buffer;
-  if (*copy == NULL) *copy = aligned_alloc(kAlignment, (size_t)Aligned(bytes > 0 ? bytes : 1));
+  void** copy = &(is_output ? session->output_copies : session->input_copies)[index];
+  if (*copy == NULL) {
+    const int64_t bytes = MostBytes(session->model->image, is_output, index);
+    *copy = aligned_alloc(kAlignment, (size_t)Aligned(bytes));
+  }
   return *copy;
 }
 
 static mlc_status TakePorts(mlc_session* session, const void* const* inputs, void* const* outputs) {
-  const mlc_image* image = session->model->image;
+  const mlc_image* image = session->image;
   for (int32_t i = 0; i < image->input_count; ++i) {
     if (inputs[i] == NULL) return MLC_INVALID_ARGUMENT;
-    const int64_t bytes = image->inputs[i].bytes;
-    void* aligned = AlignedBuffer((void*)inputs[i], bytes, &session->input_copies[i]);
+    void* aligned = AlignedBuffer(session, (void*)inputs[i], 0, i);
     if (aligned == NULL) return MLC_OUT_OF_MEMORY;
-    if (aligned != inputs[i]) memcpy(aligned, inputs[i], (size_t)bytes);
+    if (aligned != inputs[i]) memcpy(aligned, inputs[i], (size_t)image->inputs[i].bytes);
     session->inputs[i] = aligned;
   }
   for (int32_t i = 0; i < image->output_count; ++i) {
     if (outputs[i] == NULL) return MLC_INVALID_ARGUMENT;
-    session->outputs[i] =
-        AlignedBuffer(outputs[i], image->outputs[i].bytes, &session->output_copies[i]);
+    session->outputs[i] = AlignedBuffer(session, outputs[i], 1, i);
     if (session->outputs[i] == NULL) return MLC_OUT_OF_MEMORY;
   }
   BindPorts(session);
@@ -162,7 +176,7 @@ static mlc_status TakePorts(mlc_session* session, const void* const* inputs, voi
 }
 
 static void GiveOutputs(mlc_session* session, void* const* outputs) {
-  const mlc_image* image = session->model->image;
+  const mlc_image* image = session->image;
   for (int32_t i = 0; i < image->output_count; ++i) {
     if (session->outputs[i] != outputs[i]) {
       memcpy(outputs[i], session->outputs[i], (size_t)image->outputs[i].bytes);
@@ -179,13 +193,14 @@ static double NowNs(void) {
 static mlc_status Run(mlc_session* session, const void* const* inputs, void* const* outputs,
                       double* step_ns) {
   if (session == NULL) return MLC_INVALID_ARGUMENT;
-  const mlc_image* image = session->model->image;
+  const mlc_image* image = session->image;
+  session->error[0] = '\0';
   if ((inputs == NULL && image->input_count > 0) || (outputs == NULL && image->output_count > 0)) {
     return MLC_INVALID_ARGUMENT;
   }
   const mlc_status status = TakePorts(session, inputs, outputs);
   if (status != MLC_OK) return status;
-  void** buffers = session->buffers;
+  void** buffers = session->step_buffers;
   double started = step_ns != NULL ? NowNs() : 0;
   mlc_pool_begin(session->pool);
   for (int32_t s = 0; s < image->step_count; ++s) {
@@ -208,8 +223,7 @@ mlc_status mlc_runtime_run(mlc_session* session, const void* const* inputs, void
 }
 
 const char* mlc_runtime_session_error(const mlc_session* session) {
-  (void)session;
-  return "";
+  return session == NULL ? "" : session->error;
 }
 
 mlc_status mlc_runtime_run_device(mlc_session* session, void* stream, const void* const* inputs,

@@ -1,7 +1,6 @@
 /* Three compiled models in one C11 program, used through mlc_model.h alone: two from static
    archives, one with its weights in a file. Prints each failed expectation; exits with 1 if any.
      library_test FOLDER_OF_THE_MODELS SCRATCH_FOLDER */
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,40 +8,10 @@
 
 #include "allocations.h"
 #include "beside/beside.h"
+#include "expectations.h"
 #include "expected.h"
 #include "first/first.h"
 #include "second/second.h"
-
-static int failures;
-
-static void Expect(int holds, const char* claim) {
-  if (holds) return;
-  ++failures;
-  fprintf(stderr, "FAILED: %s\n", claim);
-}
-
-static void ExpectStatus(mlc_status actual, mlc_status expected, const char* claim) {
-  if (actual == expected) return;
-  ++failures;
-  fprintf(stderr, "FAILED: %s: status %d, not %d\n", claim, (int)actual, (int)expected);
-}
-
-/* As InputValue of small_models.cc. */
-static void FillInput(float* values, int port, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    values[i] = (float)((i * 37 + port * 11) % 101) / 50.0f - 1.0f;
-  }
-}
-
-static int Near(const float* actual, const float* expected, int64_t count) {
-  float largest = 0, difference = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    if (!isfinite(actual[i])) return 0;
-    largest = fmaxf(largest, fabsf(expected[i]));
-    difference = fmaxf(difference, fabsf(actual[i] - expected[i]));
-  }
-  return difference <= 1e-4f * largest;
-}
 
 static mlc_model* Open(const mlc_model_api* api, const char* weights) {
   mlc_model* model = NULL;

@@ -92,6 +92,21 @@ Graph Convolutional() {
   return graph;
 }
 
+Graph Sized(int64_t batch, int64_t length) {
+  Graph graph;
+  const ValueId x = graph.Input({DType::kF32, {batch, length, 16}, {}}, "x");
+  const ValueId y = graph.Input({DType::kF32, {batch, 16}, {}}, "y");
+  const ValueId tokens = Relu(graph, Add(graph, Op::kMatMul, {x, Random(graph, {16, 24}, 41)}));
+  const ValueId mean =
+      Add(graph, Op::kReduce, {tokens},
+          {{"axes", Ints{1}}, {"keepdims", int64_t{0}}, {"kind", std::string("mean")}});
+  const ValueId scores = Add(graph, Op::kMatMul, {mean, Random(graph, {24, 16}, 42)});
+  const ValueId sum = graph.Pointwise(ScalarOp::kAdd, {scores, y});
+  graph.outputs() = {tokens, Add(graph, Op::kSoftmax, {sum}, {{"axis", int64_t{1}}})};
+  graph.output_names() = {"tokens", "scores"};
+  return graph;
+}
+
 float InputValue(int port, int64_t i) {
   return static_cast<float>((i * 37 + port * 11) % 101) / 50.0f - 1.0f;
 }

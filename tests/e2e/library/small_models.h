@@ -16,6 +16,10 @@ graph::Graph WideProducts();
 // Two inputs of [1,3,16,16], added; convolution, pooling, classifier [1,10].
 graph::Graph Convolutional();
 
+// Tokens relu(x[batch,length,16] * w), and the softmax of their mean times v plus y[batch,16]: two
+// inputs that share a dimension, two outputs.
+graph::Graph Sized(int64_t batch, int64_t length);
+
 // Element i of input `port`: the same formula stands in library_test.c.
 float InputValue(int port, int64_t i);
 graph::TensorDataRef InputTensor(const graph::Graph& graph, int port);

@@ -1,0 +1,75 @@
+// The plans of a library of several sizes: the programs of one model at each combination of sizes,
+// merged into one program whose equal tasks and equal constants are one. A plan is a part of its
+// steps. Values; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/status.h"
+#include "compiler/graph/program.h"
+#include "compiler/package/library.h"
+
+namespace mlc::package {
+
+// An axis of an input whose length is the size of a dimension.
+struct SizeAxis {
+  int input = 0;
+  int axis = 0;
+  int dim = 0;
+};
+
+// What a library runs at one combination of sizes.
+struct Plan {
+  std::vector<int64_t> sizes;  // one a dimension
+  int first_step = 0;          // of the merged program
+  int step_count = 0;
+  std::vector<graph::Port> inputs;
+  std::vector<graph::Port> outputs;
+  int64_t arena_bytes = 0;
+};
+
+struct Plans {
+  std::vector<std::string> dims;  // none: a library of one size
+  std::vector<SizeAxis> axes;     // by input
+  std::vector<Plan> plans;        // one at least, in the ascending order of sizes
+
+  bool has_sizes() const { return !dims.empty(); }
+};
+
+// The plan of a library of one size.
+Plans OnePlan(const graph::Program& program);
+
+struct MergedPrograms {
+  graph::Program program;  // ports: of the first plan; bytes: of the largest one
+  std::vector<Choice> choices;
+  Plans plans;
+};
+
+class PlanMerger {
+ public:
+  // `dims`: names of the dimensions whose size varies.
+  explicit PlanMerger(std::vector<std::string> dims);
+
+  // In the ascending order of sizes. A task that an earlier program has keeps the kernel that it
+  // has there. INVALID_ARGUMENT if the numbers, types or ranks of inputs or outputs differ from the
+  // earlier programs'.
+  Status Add(std::vector<int64_t> sizes, graph::Program program, std::span<const Choice> choices);
+  // INVALID_ARGUMENT if no axis of an input has the length of a dimension, or if the sizes are not
+  // all combinations of those of each dimension.
+  Result<MergedPrograms> Take();
+
+ private:
+  int TaskFor(const graph::Task& task, const Choice& choice);
+  int ConstantFor(const graph::TensorDataRef& data);
+
+  MergedPrograms merged_;
+  std::map<Digest, int> tasks_;
+  std::map<Digest, std::vector<int>> constants_;
+};
+
+}  // namespace mlc::package

@@ -1,0 +1,38 @@
+/* What a session on a CPU holds, and the plans of its library. Internal to the runtime. C11. */
+#ifndef MLC_COMPILER_RUNTIME_SESSION_STATE_H_
+#define MLC_COMPILER_RUNTIME_SESSION_STATE_H_
+
+#include <stddef.h>
+
+#include "compiler/runtime/model_state.h"
+#include "compiler/runtime/size_table.h"
+#include "compiler/runtime/thread_pool.h"
+
+struct mlc_session {
+  const mlc_model* model;
+  const mlc_image* image; /* at the session's sizes */
+  mlc_pool* pool;
+  int32_t threads;
+  char* memory; /* arena, then shared scratch, then thread scratch */
+  size_t memory_bytes;
+  void** buffers;      /* of all steps of all plans; those of ports are set by each run */
+  void** step_buffers; /* those of `image` */
+  /* One pointer a port: the aligned copy of a caller's buffer, or null while none was needed. */
+  void** input_copies;
+  void** output_copies;
+  const void** inputs; /* the pointers the kernels see */
+  void** outputs;
+  const void** given_inputs; /* the caller's pointers, for run_tensors */
+  void** given_outputs;
+  char error[512]; /* about the last call; empty: nothing to add to its status */
+};
+
+/* The plans of the library that an image is of: it alone, or one for each row of sizes. */
+static inline int32_t mlc_plan_count(const mlc_image* image) {
+  return image->sizes == NULL ? 1 : image->sizes->api.size_count;
+}
+static inline const mlc_image* mlc_plan(const mlc_image* image, int32_t plan) {
+  return image->sizes == NULL ? image : image->sizes->plans[plan];
+}
+
+#endif

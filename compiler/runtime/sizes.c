@@ -1,0 +1,216 @@
+/* Sessions of a library of several sizes: finding the plan of given sizes or shapes. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/runtime/session_state.h"
+
+/* `status`, with a line about it. */
+__attribute__((format(printf, 3, 4))) static mlc_status Fail(mlc_session* session,
+                                                             mlc_status status, const char* format,
+                                                             ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(session->error, sizeof session->error, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+/* Adds to the session's line, cut to fit. */
+__attribute__((format(printf, 2, 3))) static void Append(mlc_session* session, const char* format,
+                                                         ...) {
+  const size_t length = strlen(session->error);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(session->error + length, sizeof session->error - length, format, arguments);
+  va_end(arguments);
+}
+
+/* Whether a row before `row` has the same size of the dimension. */
+static int IsRepeated(const mlc_sizes_api* api, int32_t row, int32_t dim) {
+  const int64_t size = api->sizes[row * api->dim_count + dim];
+  for (int32_t r = 0; r < row; ++r) {
+    if (api->sizes[r * api->dim_count + dim] == size) return 1;
+  }
+  return 0;
+}
+
+static int HasSize(const mlc_sizes_api* api, int32_t dim, int64_t size) {
+  for (int32_t r = 0; r < api->size_count; ++r) {
+    if (api->sizes[r * api->dim_count + dim] == size) return 1;
+  }
+  return 0;
+}
+
+/* Says which size there is not, and which there are. */
+static mlc_status NoPlan(mlc_session* session, const int64_t* sizes) {
+  const mlc_sizes_api* api = &session->model->image->sizes->api;
+  int32_t dim = 0;
+  while (dim + 1 < api->dim_count && HasSize(api, dim, sizes[dim])) ++dim;
+  Fail(session, MLC_UNSUPPORTED_SIZE,
+       "%.80s = %" PRId64 " is not a size of this library, which has", api->dims[dim].name,
+       sizes[dim]);
+  const char* separator = " ";
+  for (int32_t r = 0; r < api->size_count; ++r) {
+    if (IsRepeated(api, r, dim)) continue;
+    Append(session, "%s%" PRId64, separator, api->sizes[r * api->dim_count + dim]);
+    separator = ", ";
+  }
+  return MLC_UNSUPPORTED_SIZE;
+}
+
+static void TakePlan(mlc_session* session, int32_t plan) {
+  const mlc_image* image = session->model->image;
+  void** buffers = session->buffers;
+  for (int32_t p = 0; p < plan; ++p) buffers += mlc_plan(image, p)->operand_count;
+  session->image = mlc_plan(image, plan);
+  session->step_buffers = buffers;
+}
+
+mlc_status mlc_runtime_set_sizes(mlc_session* session, const int64_t* sizes) {
+  if (session == NULL) return MLC_INVALID_ARGUMENT;
+  session->error[0] = '\0';
+  const mlc_size_table* table = session->model->image->sizes;
+  if (table == NULL) return MLC_UNIMPLEMENTED;
+  if (sizes == NULL) return MLC_INVALID_ARGUMENT;
+  const mlc_sizes_api* api = &table->api;
+  const size_t row_bytes = (size_t)api->dim_count * sizeof(int64_t);
+  for (int32_t r = 0; r < api->size_count; ++r) {
+    if (memcmp(sizes, api->sizes + r * api->dim_count, row_bytes) != 0) continue;
+    TakePlan(session, r);
+    return MLC_OK;
+  }
+  return NoPlan(session, sizes);
+}
+
+const mlc_port* mlc_runtime_session_input(const mlc_session* session, int32_t index) {
+  if (session == NULL || index < 0 || index >= session->image->input_count) return NULL;
+  return &session->image->inputs[index];
+}
+
+const mlc_port* mlc_runtime_session_output(const mlc_session* session, int32_t index) {
+  if (session == NULL || index < 0 || index >= session->image->output_count) return NULL;
+  return &session->image->outputs[index];
+}
+
+int32_t mlc_runtime_session_step_count(const mlc_session* session) {
+  return session == NULL ? 0 : session->image->step_count;
+}
+
+const char* mlc_runtime_session_step_label(const mlc_session* session, int32_t step) {
+  if (session == NULL || step < 0 || step >= session->image->step_count) return NULL;
+  return session->image->steps[step].label;
+}
+
+/* The size of each dimension from the inputs' shapes, whose ranks are right. */
+static mlc_status ReadSizes(mlc_session* session, const mlc_tensor* inputs, int64_t* sizes) {
+  const mlc_size_table* table = session->model->image->sizes;
+  int32_t first[MLC_MOST_DIMS]; /* the input that a size is from */
+  for (int32_t d = 0; d < table->api.dim_count; ++d) first[d] = -1;
+  for (int64_t i = 0; i < table->axis_count; ++i) {
+    const mlc_axis* axis = &table->axes[i];
+    const int64_t size = inputs[axis->input].dims[axis->axis];
+    if (first[axis->dim] < 0) {
+      first[axis->dim] = axis->input;
+      sizes[axis->dim] = size;
+    } else if (sizes[axis->dim] != size) {
+      const mlc_port* ports = session->image->inputs;
+      return Fail(session, MLC_INVALID_ARGUMENT,
+                  "%.80s is %" PRId64 " on axis %d of input '%.80s', but %" PRId64
+                  " in input '%.80s'",
+                  table->api.dims[axis->dim].name, size, (int)axis->axis, ports[axis->input].name,
+                  sizes[axis->dim], ports[first[axis->dim]].name);
+    }
+  }
+  return MLC_OK;
+}
+
+/* Whether number and type of the axes are those of the model, which all sizes share. */
+static mlc_status CheckKinds(mlc_session* session, const mlc_tensor* inputs) {
+  for (int32_t i = 0; i < session->image->input_count; ++i) {
+    const mlc_port* port = &session->image->inputs[i];
+    if (inputs[i].data == NULL || (inputs[i].dims == NULL && port->rank > 0)) {
+      return Fail(session, MLC_INVALID_ARGUMENT, "input '%.80s' has a null pointer", port->name);
+    }
+    if (inputs[i].rank != port->rank || inputs[i].dtype != port->dtype) {
+      return Fail(session, MLC_INVALID_ARGUMENT,
+                  "input '%.80s' has rank %d and type %d, the model takes rank %d and type %d",
+                  port->name, (int)inputs[i].rank, (int)inputs[i].dtype, (int)port->rank,
+                  (int)port->dtype);
+    }
+  }
+  return MLC_OK;
+}
+
+/* At the session's sizes. */
+static mlc_status CheckShapes(mlc_session* session, const mlc_tensor* inputs) {
+  for (int32_t i = 0; i < session->image->input_count; ++i) {
+    const mlc_port* port = &session->image->inputs[i];
+    for (int32_t a = 0; a < port->rank; ++a) {
+      if (inputs[i].dims[a] == port->dims[a]) continue;
+      return Fail(session, MLC_INVALID_ARGUMENT,
+                  "axis %d of input '%.80s' is %" PRId64 ", the model takes %" PRId64, (int)a,
+                  port->name, inputs[i].dims[a], port->dims[a]);
+    }
+    if (inputs[i].bytes < port->bytes) {
+      return Fail(session, MLC_INVALID_ARGUMENT,
+                  "the buffer of input '%.80s' has %" PRId64 " bytes, its shape needs %" PRId64,
+                  port->name, inputs[i].bytes, port->bytes);
+    }
+  }
+  return MLC_OK;
+}
+
+/* Says the shapes of all outputs before it looks at their buffers. */
+static mlc_status TakeOutputs(mlc_session* session, mlc_tensor* outputs) {
+  const mlc_image* image = session->image;
+  for (int32_t i = 0; i < image->output_count; ++i) {
+    outputs[i].dims = image->outputs[i].dims;
+    outputs[i].rank = image->outputs[i].rank;
+    outputs[i].dtype = image->outputs[i].dtype;
+  }
+  for (int32_t i = 0; i < image->output_count; ++i) {
+    if (outputs[i].data != NULL && outputs[i].bytes >= image->outputs[i].bytes) continue;
+    return Fail(session, MLC_INVALID_ARGUMENT,
+                "the buffer of output '%.80s' has %" PRId64 " bytes, its shape needs %" PRId64,
+                image->outputs[i].name, outputs[i].data == NULL ? 0 : outputs[i].bytes,
+                image->outputs[i].bytes);
+  }
+  return MLC_OK;
+}
+
+/* The sizes of the inputs become the session's, if all inputs fit them. */
+static mlc_status TakeInputs(mlc_session* session, const mlc_tensor* inputs) {
+  int64_t sizes[MLC_MOST_DIMS];
+  mlc_status status = CheckKinds(session, inputs);
+  if (status == MLC_OK) status = ReadSizes(session, inputs, sizes);
+  if (status != MLC_OK) return status;
+  const mlc_image* image = session->image;
+  void** buffers = session->step_buffers;
+  status = mlc_runtime_set_sizes(session, sizes);
+  if (status == MLC_OK) status = CheckShapes(session, inputs);
+  if (status == MLC_OK) return MLC_OK;
+  session->image = image;
+  session->step_buffers = buffers;
+  return status;
+}
+
+mlc_status mlc_runtime_run_tensors(mlc_session* session, const mlc_tensor* inputs,
+                                   mlc_tensor* outputs) {
+  if (session == NULL) return MLC_INVALID_ARGUMENT;
+  session->error[0] = '\0';
+  if (session->model->image->sizes == NULL) return MLC_UNIMPLEMENTED;
+  if (inputs == NULL || (outputs == NULL && session->image->output_count > 0)) {
+    return MLC_INVALID_ARGUMENT;
+  }
+  mlc_status status = TakeInputs(session, inputs);
+  if (status == MLC_OK) status = TakeOutputs(session, outputs);
+  if (status != MLC_OK) return status;
+  const int32_t input_count = session->image->input_count;
+  for (int32_t i = 0; i < input_count; ++i) session->given_inputs[i] = inputs[i].data;
+  for (int32_t i = 0; i < session->image->output_count; ++i) {
+    session->given_outputs[i] = outputs[i].data;
+  }
+  return mlc_runtime_run(session, session->given_inputs, session->given_outputs);
+}
