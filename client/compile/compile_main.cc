@@ -32,6 +32,7 @@
 #include "compiler/graph/physical/program_text.h"
 #include "compiler/package/library.h"
 #include "compiler/package/lock_file.h"
+#include "compiler/package/plans.h"
 #include "compiler/schedule/space/family.h"
 #include "db/sqlite/sqlite_log.h"
 
@@ -251,26 +252,7 @@ Status WriteReports(const CompileOptions& options, const CompileReport& report,
   return WriteText(options.output + "/report.json", ToJson(report));
 }
 
-Result<ExitCode> Compile(const CompileOptions& options) {
-  graph::onnx::ImportOptions import;
-  import.dims = MLC_TRY(ParseDims(options.dims));
-  Source source = MLC_TRY(OpenSource(options));
-  const target::Target target = MLC_TRY(TargetOf(options, source));
-  const front::FrontOptions front = MLC_TRY(FrontOptionsOf(options, target));
-  if (options.emit == "graph") return EmitGraph(options, import, front);
-  front::PassTrace trace;
-  front::Model model = MLC_TRY(front::ReadModel(options.model, import));
-  graph::Program program = MLC_TRY(front::CompileModel(model, front, &trace));
-  const Compilation compilation{options, model, front, target};
-  for (const std::string& note : trace.Notes()) {
-    std::fprintf(stderr, "mlc-compile: note: %s\n", note.c_str());
-  }
-  if (options.verbose) PrintTrace(trace);
-  if (!options.emit.empty()) {
-    return Emit(compilation, MLC_TRY(ParseStage(options.emit)), source, std::move(program), trace);
-  }
-  if (options.output.empty()) return ExitCode::kOk;  // --print-after alone
-
+package::LibraryOptions LibraryOptionsOf(const CompileOptions& options) {
   package::LibraryOptions library;
   library.directory = options.output;
   library.name =
@@ -283,17 +265,110 @@ Result<ExitCode> Compile(const CompileOptions& options) {
                                            [](const char* name) { return std::getenv(name); });
   library.embed_weights = options.weights == "embed";
   library.parallel = target::UsableCpus();
-  const Chosen chosen = MLC_TRY(Choose(compilation, source, std::move(program), trace));
+  return library;
+}
+
+Result<ExitCode> Report(const CompileOptions& options, const std::string& name,
+                        const CompileReport& report) {
+  MLC_TRY(
+      WriteReports(options, report, LockOf(report.program, report.target, report.choices), name));
+  Print(options.json ? ToJson(report)
+                     : ToText(report) + "wrote " + report.library.shared_library + "\n");
+  return ExitCode::kOk;
+}
+
+void SayNotes(const CompileOptions& options, const front::PassTrace& trace) {
+  for (const std::string& note : trace.Notes()) {
+    std::fprintf(stderr, "mlc-compile: note: %s\n", note.c_str());
+  }
+  if (options.verbose) PrintTrace(trace);
+}
+
+// A model at one combination of sizes.
+struct Front {
+  front::Model model;
+  graph::Program program;
+  front::PassTrace trace;
+};
+
+Result<Front> ReadAt(const CompileOptions& options, const Dims& dims,
+                     const front::FrontOptions& front) {
+  graph::onnx::ImportOptions import;
+  import.dims = dims;
+  Front read;
+  read.model = MLC_TRY(front::ReadModel(options.model, import));
+  read.program = MLC_TRY(front::CompileModel(read.model, front, &read.trace));
+  return read;
+}
+
+Result<ExitCode> CompileOneSize(const CompileOptions& options, const Dims& dims, Source& source,
+                                const target::Target& target, const front::FrontOptions& front) {
+  Front read = MLC_TRY(ReadAt(options, dims, front));
+  const Compilation compilation{options, read.model, front, target};
+  SayNotes(options, read.trace);
+  if (!options.emit.empty()) {
+    return Emit(compilation, MLC_TRY(ParseStage(options.emit)), source, std::move(read.program),
+                read.trace);
+  }
+  if (options.output.empty()) return ExitCode::kOk;  // --print-after alone
+  const package::LibraryOptions library = LibraryOptionsOf(options);
+  const Chosen chosen = MLC_TRY(Choose(compilation, source, std::move(read.program), read.trace));
   const Variant& variant = chosen.variant;
-  model = {};  // the library needs what the variant holds, and no more
+  read.model = {};  // the library needs what the variant holds, and no more
   const package::LibraryReport written =
       MLC_TRY(package::WriteLibrary(variant.program, variant.choices, target, library));
   SayCache(options, library.cubin_cache, written);
-  const CompileReport report{variant.program, variant.choices, target, written, chosen.note};
-  MLC_TRY(WriteReports(options, report, LockOf(variant.program, target, variant.choices),
-                       library.name));
-  Print(options.json ? ToJson(report) : ToText(report) + "wrote " + written.shared_library + "\n");
-  return ExitCode::kOk;
+  return Report(options, library.name,
+                {variant.program, variant.choices, target, written, chosen.note});
+}
+
+// Adds the plan of one of the sizes; `notes` collects why a variant is not the usual one.
+Status AddPlan(const CompileOptions& options, const DimSizes& sizes, size_t at, Source& source,
+               const target::Target& target, const front::FrontOptions& front,
+               package::PlanMerger& merger, std::string& notes) {
+  Front read = MLC_TRY(ReadAt(options, sizes.combinations[at], front));
+  if (at == 0) SayNotes(options, read.trace);
+  const Compilation compilation{options, read.model, front, target};
+  Chosen chosen = MLC_TRY(Choose(compilation, source, std::move(read.program), read.trace));
+  if (!chosen.note.empty()) {
+    notes += (notes.empty() ? "" : "\n") + sizes.TextAt(at) + ": " + chosen.note;
+  }
+  return merger.Add(sizes.SizesAt(at), std::move(chosen.variant.program), chosen.variant.choices);
+}
+
+Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& sizes, Source& source,
+                              const target::Target& target, const front::FrontOptions& front) {
+  if (options.output.empty()) {
+    return InvalidArgument(
+        "--emit and --print-after show one size: give one size of each dimension with --dim");
+  }
+  MLC_TRY(package::CheckHasSizes(target));
+  package::PlanMerger merger(sizes.varying);
+  std::string notes;
+  for (size_t i = 0; i < sizes.combinations.size(); ++i) {
+    const Status added = AddPlan(options, sizes, i, source, target, front, merger, notes);
+    if (!added.ok()) return added.WithPrefix("with " + sizes.TextAt(i));
+  }
+  const package::MergedPrograms merged = MLC_TRY(merger.Take());
+  const package::LibraryOptions library = LibraryOptionsOf(options);
+  const package::LibraryReport written = MLC_TRY(package::WriteLibrary(merged, target, library));
+  return Report(options, library.name,
+                {merged.program, merged.choices, target, written, notes, &merged.plans});
+}
+
+Result<ExitCode> Compile(const CompileOptions& options) {
+  const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims));
+  Source source = MLC_TRY(OpenSource(options));
+  const target::Target target = MLC_TRY(TargetOf(options, source));
+  const front::FrontOptions front = MLC_TRY(FrontOptionsOf(options, target));
+  if (sizes.varies()) return CompileSizes(options, sizes, source, target, front);
+  const Dims& dims = sizes.combinations.front();
+  if (options.emit == "graph") {
+    graph::onnx::ImportOptions import;
+    import.dims = dims;
+    return EmitGraph(options, import, front);
+  }
+  return CompileOneSize(options, dims, source, target, front);
 }
 
 int Main(int argc, char** argv) {

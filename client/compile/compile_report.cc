@@ -50,6 +50,46 @@ std::string UntunedText(const std::vector<package::Choice>& choices) {
   return text + ": run mlc-tune first for the full speed\n";
 }
 
+// What the library runs at one combination of sizes.
+double NsOfPlan(const CompileReport& report, const package::Plan& plan) {
+  double total = 0;
+  for (int s = plan.first_step; s < plan.first_step + plan.step_count; ++s) {
+    const auto task = static_cast<size_t>(report.program.steps[static_cast<size_t>(s)].task);
+    total += report.choices[task].expected_ns;
+  }
+  return total;
+}
+
+// "batch=8: 34 kernel calls, expected 0.120 ms, arena 1.20 MB", a line for each plan.
+std::string SizesText(const CompileReport& report) {
+  std::string text;
+  for (const package::Plan& plan : report.sizes->plans) {
+    std::string name;
+    for (size_t d = 0; d < plan.sizes.size(); ++d) {
+      name += (d == 0 ? "" : ", ") + report.sizes->dims[d] + "=" + std::to_string(plan.sizes[d]);
+    }
+    char line[128];
+    std::snprintf(line, sizeof(line), ": %d kernel calls, expected %.3f ms, arena %.2f MB\n",
+                  plan.step_count, NsOfPlan(report, plan) / 1e6, plan.arena_bytes / 1e6);
+    text += name + line;
+  }
+  return text + "all " + std::to_string(report.sizes->plans.size()) + " sizes: ";
+}
+
+nlohmann::ordered_json PlanJson(const CompileReport& report, const package::Plan& plan) {
+  nlohmann::ordered_json sizes;
+  for (size_t d = 0; d < plan.sizes.size(); ++d) sizes[report.sizes->dims[d]] = plan.sizes[d];
+  std::vector<int> uses(report.program.tasks.size());
+  for (int s = plan.first_step; s < plan.first_step + plan.step_count; ++s) {
+    ++uses[static_cast<size_t>(report.program.steps[static_cast<size_t>(s)].task)];
+  }
+  return {{"sizes", sizes},
+          {"kernel_calls", plan.step_count},
+          {"expected_ms", NsOfPlan(report, plan) / 1e6},
+          {"arena_bytes", plan.arena_bytes},
+          {"task_uses", uses}};
+}
+
 std::string Row(const CompileReport& report, size_t i, double total) {
   const graph::Task& task = report.program.tasks[i];
   const package::Choice& choice = report.choices[i];
@@ -94,6 +134,7 @@ std::string ToText(const CompileReport& report) {
   const bool lacks_times = std::any_of(report.choices.begin(), report.choices.end(),
                                        [](const auto& choice) { return choice.expected_ns <= 0; });
   for (const size_t i : order) text += Row(report, i, total);
+  if (report.sizes != nullptr) text += SizesText(report);
   char line[256];
   std::snprintf(
       line, sizeof(line),
@@ -122,6 +163,13 @@ std::string ToJson(const CompileReport& report) {
   json["scratch_bytes"] = report.library.scratch_bytes;
   json["weights_bytes"] = report.library.weights_bytes;
   json["code_bytes"] = report.library.code_bytes;
+  if (report.sizes != nullptr) {
+    json["dims"] = report.sizes->dims;
+    json["plans"] = nlohmann::ordered_json::array();
+    for (const package::Plan& plan : report.sizes->plans) {
+      json["plans"].push_back(PlanJson(report, plan));
+    }
+  }
   if (!report.note.empty()) json["variant"] = report.note;
   if (report.target.As<target::GpuTarget>() != nullptr) {
     json["portable"] = report.library.portable;

@@ -7,6 +7,7 @@
 
 #include "compiler/graph/program.h"
 #include "compiler/package/library.h"
+#include "compiler/package/plans.h"
 #include "compiler/target/target.h"
 
 namespace mlc::client {
@@ -16,7 +17,8 @@ struct CompileReport {
   const std::vector<package::Choice>& choices;
   const target::Target& target;
   const package::LibraryReport& library;
-  std::string note = "";  // of client::Variant
+  std::string note = "";                  // of client::Variant
+  const package::Plans* sizes = nullptr;  // of a library of several sizes
 };
 
 std::string ToText(const CompileReport& report);

@@ -1,5 +1,6 @@
 // mlc-log: looks into a tuning log and moves records between logs.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -54,15 +55,20 @@ Result<target::Target> TargetOfModel(const Flags& flags) {
 }
 
 Result<std::vector<Digest>> WorkloadsOfModel(const Flags& flags, const target::Target& target) {
-  graph::onnx::ImportOptions import;
-  import.dims = MLC_TRY(ParseDims(flags.dims));
   front::FrontOptions options;
   options.precision = MLC_TRY(graph::ParsePrecision(flags.precision));
   options.tolerance = flags.tolerance;
   options = front::ForTarget(std::move(options), target);
-  const graph::Program program = MLC_TRY(front::CompileFront(flags.model, import, options));
   std::vector<Digest> keys;
-  for (const graph::Task& task : program.tasks) keys.push_back(task.workload.digest());
+  for (const Dims& dims : MLC_TRY(ParseDimSizes(flags.dims)).combinations) {
+    graph::onnx::ImportOptions import;
+    import.dims = dims;
+    const graph::Program program = MLC_TRY(front::CompileFront(flags.model, import, options));
+    for (const graph::Task& task : program.tasks) {
+      const Digest key = task.workload.digest();
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+    }
+  }
   return keys;
 }
 
@@ -185,7 +191,9 @@ void AddReading(CLI::App& app, Flags& flags, int& code) {
           " --model resnet50.onnx");
   best->add_option("WORKLOAD", flags.what, "a digest, or a file with the workload's text");
   best->add_option("--model", flags.model, "all tasks of an ONNX file");
-  best->add_option("--dim", flags.dims, "NAME=N: size of a symbolic dimension of the model");
+  best->add_option(
+      "--dim", flags.dims,
+      "NAME=N: size of a symbolic dimension of the model, or several, as mlc-tune takes");
   best->add_option("--precision", flags.precision, "the precision that the model was tuned with")
       ->capture_default_str();
   AddToleranceFlag(

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -161,16 +162,23 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Open(const std::string& dire
   std::unique_ptr<ModelLibrary> library(new ModelLibrary);
   MLC_TRY(
       library->Load(path, (fs::path(directory) / (name + ".weights")).string(), threads, device));
-  library->buffers_ = std::make_unique<Buffers>();
-  for (const mlc_port* port : library->inputs()) {
-    library->buffers_->owned.push_back(Allocate(port->bytes));
-    library->buffers_->inputs.push_back(library->buffers_->owned.back().get());
+  if (const std::vector<Dims> rows = library->sizes(); !rows.empty()) {
+    library->sizes_now_ = rows.front();
   }
-  for (const mlc_port* port : library->outputs()) {
-    library->buffers_->owned.push_back(Allocate(port->bytes));
-    library->buffers_->outputs.push_back(library->buffers_->owned.back().get());
-  }
+  library->MakeBuffers();
   return library;
+}
+
+void ModelLibrary::MakeBuffers() {
+  buffers_ = std::make_unique<Buffers>();
+  for (const mlc_port* port : inputs()) {
+    buffers_->owned.push_back(Allocate(port->bytes));
+    buffers_->inputs.push_back(buffers_->owned.back().get());
+  }
+  for (const mlc_port* port : outputs()) {
+    buffers_->owned.push_back(Allocate(port->bytes));
+    buffers_->outputs.push_back(buffers_->owned.back().get());
+  }
 }
 
 ModelLibrary::~ModelLibrary() {
@@ -179,26 +187,98 @@ ModelLibrary::~ModelLibrary() {
   if (handle_ != nullptr) dlclose(handle_);
 }
 
+std::vector<std::string> ModelLibrary::dims() const {
+  std::vector<std::string> names;
+  const mlc_sizes_api* api = api_->sizes;
+  for (int32_t d = 0; api != nullptr && d < api->dim_count; ++d) {
+    names.emplace_back(api->dims[d].name);
+  }
+  return names;
+}
+
+std::vector<Dims> ModelLibrary::sizes() const {
+  std::vector<Dims> rows;
+  const mlc_sizes_api* api = api_->sizes;
+  for (int32_t r = 0; api != nullptr && r < api->size_count; ++r) {
+    Dims& row = rows.emplace_back();
+    for (int32_t d = 0; d < api->dim_count; ++d) {
+      row[api->dims[d].name] = api->sizes[r * api->dim_count + d];
+    }
+  }
+  return rows;
+}
+
+Status ModelLibrary::SetSizes(const Dims& sizes) {
+  const std::vector<std::string> names = dims();
+  std::string known;
+  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+  for (const auto& [name, size] : sizes) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    return InvalidArgument(names.empty()
+                               ? "the library has one size: it takes no --dim"
+                               : "the library has no dimension '" + name + "', it has " + known);
+  }
+  std::vector<int64_t> row;
+  for (const std::string& name : names) {
+    const auto size = sizes.find(name);
+    if (size == sizes.end()) return InvalidArgument("give a size of each of: " + known);
+    row.push_back(size->second);
+  }
+  if (names.empty()) return {};
+  const mlc_status set = api_->sizes->set_sizes(session_, row.data());
+  MLC_TRY(Check(set, "cannot set the sizes", api_->session_error(session_)));
+  sizes_now_ = sizes;
+  MakeBuffers();
+  return {};
+}
+
+void ModelLibrary::SetSizesOf(const std::vector<graph::TensorDataRef>& tensors) {
+  const auto fits = [&] {
+    const std::vector<const mlc_port*> ports = inputs();
+    return std::ranges::equal(ports, tensors, [](const mlc_port* port, const auto& tensor) {
+      return TypeOf(*port) == graph::TensorType{tensor->dtype, tensor->dims, {}};
+    });
+  };
+  const std::vector<Dims> rows = sizes();
+  if (fits()) return;
+  for (const Dims& row : rows) {
+    if (SetSizes(row).ok() && fits()) return;
+  }
+}
+
 std::vector<const mlc_port*> ModelLibrary::inputs() const {
   std::vector<const mlc_port*> ports;
-  for (int32_t i = 0; i < api_->input_count(model_); ++i) ports.push_back(api_->input(model_, i));
+  for (int32_t i = 0; i < api_->input_count(model_); ++i) {
+    ports.push_back(api_->sizes == nullptr ? api_->input(model_, i)
+                                           : api_->sizes->input(session_, i));
+  }
   return ports;
 }
 
 std::vector<const mlc_port*> ModelLibrary::outputs() const {
   std::vector<const mlc_port*> ports;
-  for (int32_t i = 0; i < api_->output_count(model_); ++i) ports.push_back(api_->output(model_, i));
+  for (int32_t i = 0; i < api_->output_count(model_); ++i) {
+    ports.push_back(api_->sizes == nullptr ? api_->output(model_, i)
+                                           : api_->sizes->output(session_, i));
+  }
   return ports;
+}
+
+int32_t ModelLibrary::step_count() const {
+  return api_->sizes == nullptr ? api_->step_count(model_) : api_->sizes->step_count(session_);
 }
 
 std::vector<std::string> ModelLibrary::step_labels() const {
   std::vector<std::string> labels;
-  for (int32_t i = 0; i < api_->step_count(model_); ++i)
-    labels.push_back(api_->step_label(model_, i));
+  for (int32_t i = 0; i < step_count(); ++i) {
+    labels.emplace_back(api_->sizes == nullptr ? api_->step_label(model_, i)
+                                               : api_->sizes->step_label(session_, i));
+  }
   return labels;
 }
 
 Status ModelLibrary::SetInputs(const std::vector<graph::TensorDataRef>& tensors) {
+  SetSizesOf(tensors);
   const std::vector<const mlc_port*> ports = inputs();
   if (tensors.size() != ports.size()) {
     return InvalidArgument("the model has " + std::to_string(ports.size()) + " inputs, " +
@@ -234,7 +314,7 @@ Result<std::vector<double>> ModelLibrary::RunTimed(int runs) {
 }
 
 Result<std::vector<double>> ModelLibrary::RunProfiled() {
-  std::vector<double> times(static_cast<size_t>(api_->step_count(model_)));
+  std::vector<double> times(static_cast<size_t>(step_count()));
   MLC_TRY(CheckRun(api_->run_profiled(session_, buffers_->inputs.data(), buffers_->outputs.data(),
                                       times.data())));
   return times;

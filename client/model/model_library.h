@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "base/status.h"
+#include "client/model/dims.h"
 #include "compiler/graph/graph.h"
 #include "compiler/runtime/model.h"
+#include "compiler/runtime/sizes.h"
 
 namespace mlc::client {
 
@@ -23,6 +25,15 @@ class ModelLibrary {
   ModelLibrary(const ModelLibrary&) = delete;
   ModelLibrary& operator=(const ModelLibrary&) = delete;
 
+  // Of a library of several sizes: its dimensions and their sizes. The session begins with the
+  // first ones. Empty: there is one size.
+  std::vector<std::string> dims() const;
+  std::vector<Dims> sizes() const;
+  // INVALID_ARGUMENT unless each dimension, and nothing else, has a size that the library has.
+  Status SetSizes(const Dims& sizes);
+  Dims sizes_now() const { return sizes_now_; }
+
+  // At the session's sizes.
   std::vector<const mlc_port*> inputs() const;
   std::vector<const mlc_port*> outputs() const;
   int64_t session_bytes() const { return api_->session_bytes(model_, threads_); }
@@ -32,7 +43,8 @@ class ModelLibrary {
   std::vector<std::string> step_labels() const;
   double load_ms() const { return load_ms_; }
 
-  // INVALID_ARGUMENT if number, type or shape of the inputs differ from the model's.
+  // The sizes become those of the inputs. INVALID_ARGUMENT if number, type or shape of the inputs
+  // differ from the model's.
   Status SetInputs(const std::vector<graph::TensorDataRef>& inputs);
   // Seeded values: normal floats, small integers.
   void SetRandomInputs(uint64_t seed);
@@ -51,6 +63,10 @@ class ModelLibrary {
   // `detail`, if not empty, explains the status.
   Status Check(mlc_status status, const std::string& what, const std::string& detail) const;
   Status CheckRun(mlc_status status) const;
+  int32_t step_count() const;
+  void MakeBuffers();
+  // Sets the first sizes at which the inputs have these types; keeps them if there are none.
+  void SetSizesOf(const std::vector<graph::TensorDataRef>& inputs);
 
   void* handle_ = nullptr;
   const mlc_model_api* api_ = nullptr;
@@ -58,6 +74,7 @@ class ModelLibrary {
   mlc_session* session_ = nullptr;
   int threads_ = 0;
   double load_ms_ = 0;
+  Dims sizes_now_;
   std::unique_ptr<Buffers> buffers_;
 };
 

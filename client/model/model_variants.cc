@@ -90,4 +90,71 @@ Result<ModelTasks> TasksOfModel(const front::Model& model, const front::FrontOpt
   return all;
 }
 
+namespace {
+
+// The place of each task among those of all sizes.
+class TaskPlaces {
+ public:
+  explicit TaskPlaces(ModelTasks& all) : all_(all) {}
+
+  ModelTask& Of(const ModelTask& task) {
+    const auto [place, is_new] = places_.try_emplace(task.workload.digest(), all_.tasks.size());
+    if (is_new) {
+      all_.tasks.push_back({task.workload, task.label, std::vector<int>(all_.variants.size(), 0)});
+    }
+    return all_.tasks[place->second];
+  }
+
+ private:
+  ModelTasks& all_;
+  std::map<Digest, size_t> places_;
+};
+
+void AddOnce(const std::vector<std::string>& from, std::vector<std::string>& to) {
+  for (const std::string& text : from) {
+    if (std::ranges::find(to, text) == to.end()) to.push_back(text);
+  }
+}
+
+}  // namespace
+
+ModelTasks TasksOfAll(const std::vector<ModelTasks>& sizes) {
+  ModelTasks all;
+  for (const ModelTasks& size : sizes) {
+    AddOnce(size.variants, all.variants);
+    AddOnce(size.notes, all.notes);
+  }
+  TaskPlaces places(all);
+  for (const ModelTasks& size : sizes) {
+    for (const ModelTask& task : size.tasks) {
+      ModelTask& its = places.Of(task);
+      for (size_t v = 0; v < all.variants.size(); ++v) {
+        const auto own = std::ranges::find(size.variants, all.variants[v]);
+        its.uses[v] += own == size.variants.end()
+                           ? task.uses.front()
+                           : task.uses[static_cast<size_t>(own - size.variants.begin())];
+      }
+    }
+  }
+  std::ranges::stable_partition(all.tasks, [](const auto& task) { return task.uses.front() > 0; });
+  return all;
+}
+
+Result<ModelTasks> TasksOfModel(const std::string& path, const DimSizes& sizes,
+                                const front::FrontOptions& options, const target::Target& target) {
+  std::vector<ModelTasks> all;
+  for (size_t i = 0; i < sizes.combinations.size(); ++i) {
+    graph::onnx::ImportOptions import;
+    import.dims = sizes.combinations[i];
+    const Result<front::Model> model = front::ReadModel(path, import);
+    Result<ModelTasks> tasks =
+        model.ok() ? TasksOfModel(*model, options, target) : Result<ModelTasks>(model.status());
+    if (!tasks.ok()) {
+      return sizes.varies() ? tasks.status().WithPrefix("with " + sizes.TextAt(i)) : tasks.status();
+    }
+    all.push_back(*std::move(tasks));
+  }
+  return all.size() == 1 ? std::move(all.front()) : TasksOfAll(all);
+}
+
 }  // namespace mlc::client

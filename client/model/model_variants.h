@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "client/model/dims.h"
 #include "compiler/front/front.h"
 #include "compiler/graph/workload.h"
 #include "compiler/target/target.h"
@@ -43,8 +44,15 @@ struct ModelTasks {
   void Add(const std::string& variant, const std::vector<graph::Task>& its_tasks);
 };
 
+// The tasks of a model at several sizes, each of which is to be fast: a variant's uses are those at
+// all sizes. At a size without a variant, its usual one counts.
+ModelTasks TasksOfAll(const std::vector<ModelTasks>& sizes);
+
 // Compiles one variant after the other. Errors as front::CompileModel's.
 Result<ModelTasks> TasksOfModel(const front::Model& model, const front::FrontOptions& options,
                                 const target::Target& target);
+// Reads the model at each of the sizes. Errors name the sizes, if there are several.
+Result<ModelTasks> TasksOfModel(const std::string& path, const DimSizes& sizes,
+                                const front::FrontOptions& options, const target::Target& target);
 
 }  // namespace mlc::client

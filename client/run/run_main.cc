@@ -107,41 +107,73 @@ Status Profile(ModelLibrary& library, RunReport& report) {
   return Status();
 }
 
+// One run, or what the options ask for beside it, at the session's sizes.
+Result<RunReport> RunOnce(ModelLibrary& library, const Options& options) {
+  RunReport report;
+  report.sizes = library.sizes_now();
+  report.threads = library.threads();
+  report.device = library.device();
+  report.load_ms = library.load_ms();
+  report.session_bytes = library.session_bytes();
+  MLC_TRY(library.Run());
+  if (!options.outputs.empty()) {
+    MLC_TRY(WriteTensors(options.outputs, "output", library.Outputs(), OutputNames(library)));
+  }
+  if (!options.check.empty()) {
+    report.checks =
+        MLC_TRY(CheckOutputs(library.Outputs(), MLC_TRY(ReadTensors(options.check, "output")),
+                             OutputNames(library), options.rtol, options.atol));
+  }
+  if (options.bench_seconds > 0) report.latency = MLC_TRY(Bench(library, options.bench_seconds));
+  if (options.profile) MLC_TRY(Profile(library, report));
+  if (!options.html.empty()) {
+    MLC_TRY(html::WritePage(options.html, RunPage(report, options.directory)));
+  }
+  return report;
+}
+
+// Files are those of one size.
+Status CheckOneSize(const Options& options, const DimSizes& sizes) {
+  if (!sizes.varies()) return {};
+  for (const std::string* file :
+       {&options.inputs, &options.outputs, &options.check, &options.html}) {
+    if (!file->empty()) {
+      return InvalidArgument("--dim asks for several sizes, and '" + *file +
+                             "' is of one: give one size of each dimension");
+    }
+  }
+  return {};
+}
+
+Status SetInputs(ModelLibrary& library, const Options& options, const Dims& sizes) {
+  if (!sizes.empty()) MLC_TRY(library.SetSizes(sizes));
+  if (options.inputs.empty()) {
+    library.SetRandomInputs(options.seed);
+    return {};
+  }
+  return library.SetInputs(MLC_TRY(ReadTensors(options.inputs, "input")));
+}
+
+bool Passed(const RunReport& report) {
+  return std::ranges::all_of(report.checks, [](const OutputCheck& check) { return check.passed; });
+}
+
 Result<ExitCode> RunLibrary(const Options& options) {
+  const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims));
+  MLC_TRY(CheckOneSize(options, sizes));
   if (!options.html.empty()) MLC_TRY(html::CheckPageWritable(options.html));
   const int threads = target::ThreadsFor(options.threads);
   target::KeepToPlaces(threads);
   const std::unique_ptr<ModelLibrary> library =
       MLC_TRY(ModelLibrary::Open(options.directory, threads, options.device));
-  if (options.inputs.empty()) {
-    library->SetRandomInputs(options.seed);
-  } else {
-    MLC_TRY(library->SetInputs(MLC_TRY(ReadTensors(options.inputs, "input"))));
+  std::vector<RunReport> reports;
+  for (const Dims& combination : sizes.combinations) {
+    MLC_TRY(SetInputs(*library, options, combination));
+    reports.push_back(MLC_TRY(RunOnce(*library, options)));
   }
-  RunReport report;
-  report.threads = library->threads();
-  report.device = library->device();
-  report.load_ms = library->load_ms();
-  report.session_bytes = library->session_bytes();
-  MLC_TRY(library->Run());
-  if (!options.outputs.empty()) {
-    MLC_TRY(WriteTensors(options.outputs, "output", library->Outputs(), OutputNames(*library)));
-  }
-  bool passed = true;
-  if (!options.check.empty()) {
-    report.checks =
-        MLC_TRY(CheckOutputs(library->Outputs(), MLC_TRY(ReadTensors(options.check, "output")),
-                             OutputNames(*library), options.rtol, options.atol));
-    for (const OutputCheck& check : report.checks) passed = passed && check.passed;
-  }
-  if (options.bench_seconds > 0) report.latency = MLC_TRY(Bench(*library, options.bench_seconds));
-  if (options.profile) MLC_TRY(Profile(*library, report));
-  if (!options.html.empty()) {
-    MLC_TRY(html::WritePage(options.html, RunPage(report, options.directory)));
-  }
-  const std::string text = options.json ? ToJson(report) : ToText(report);
+  const std::string text = options.json ? ToJson(reports) : ToText(reports);
   std::fwrite(text.data(), 1, text.size(), stdout);
-  return passed ? ExitCode::kOk : ExitCode::kNoResult;
+  return std::ranges::all_of(reports, Passed) ? ExitCode::kOk : ExitCode::kNoResult;
 }
 
 // Evaluates the model node by node in double precision: slow, independent of all generated code.
@@ -214,7 +246,9 @@ void AddTensorFlags(CLI::App& app, Options& options) {
   app.add_option(
       "--reference", options.reference_model,
       "instead evaluate this ONNX model with the reference evaluator, in double precision");
-  app.add_option("--dim", options.dims, "NAME=N: size of a symbolic dimension, for --reference");
+  app.add_option("--dim", options.dims,
+                 "NAME=N: size of a symbolic dimension, for --reference; of a library of several "
+                 "sizes, also a list: each one is run");
 }
 
 int Main(int argc, char** argv) {

@@ -112,10 +112,15 @@ Result<std::vector<OutputCheck>> CheckOutputs(const std::vector<graph::TensorDat
 }
 
 std::string ToText(const RunReport& report) {
-  std::string text = "loaded in " + Line("%.1f ms, ", report.load_ms) +
-                     (report.device < 0 ? std::to_string(report.threads) + " threads, "
-                                        : "GPU " + std::to_string(report.device) + ", ") +
-                     Line("%.1f MB of working memory\n", report.session_bytes / 1e6);
+  std::string text;
+  for (const auto& [name, size] : report.sizes) {
+    text += (text.empty() ? "" : ", ") + name + "=" + std::to_string(size);
+  }
+  if (!text.empty()) text += ":\n";
+  text += "loaded in " + Line("%.1f ms, ", report.load_ms) +
+          (report.device < 0 ? std::to_string(report.threads) + " threads, "
+                             : "GPU " + std::to_string(report.device) + ", ") +
+          Line("%.1f MB of working memory\n", report.session_bytes / 1e6);
   for (const OutputCheck& check : report.checks) {
     text += "output " + check.name + ": largest relative difference " +
             Line("%.2e", check.max_relative) + (check.passed ? ", passed\n" : ", FAILED\n");
@@ -136,9 +141,12 @@ std::string ToText(const RunReport& report) {
   return text;
 }
 
-std::string ToJson(const RunReport& report) {
+namespace {
+
+nlohmann::ordered_json JsonOf(const RunReport& report) {
   nlohmann::ordered_json json;
   json["schema"] = "mlc.run/1";
+  if (!report.sizes.empty()) json["sizes"] = report.sizes;
   json["threads"] = report.threads;
   if (report.device >= 0) json["device"] = report.device;
   json["load_ms"] = report.load_ms;
@@ -167,7 +175,28 @@ std::string ToJson(const RunReport& report) {
     }
     json["profile"] = rows;
   }
+  return json;
+}
+
+std::string Dumped(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string ToJson(const RunReport& report) { return Dumped(JsonOf(report)); }
+
+std::string ToText(const std::vector<RunReport>& reports) {
+  std::string text;
+  for (const RunReport& report : reports) text += ToText(report);
+  return text;
+}
+
+std::string ToJson(const std::vector<RunReport>& reports) {
+  if (reports.size() == 1) return ToJson(reports.front());
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const RunReport& report : reports) json.push_back(JsonOf(report));
+  return Dumped(json);
 }
 
 }  // namespace mlc::client

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "client/model/dims.h"
 #include "compiler/graph/graph.h"
 
 namespace mlc::client {
@@ -46,6 +47,7 @@ struct StepTime {
 };
 
 struct RunReport {
+  Dims sizes;  // of a library of several sizes; empty: it has one
   int threads = 0;
   int device = -1;  // the GPU; -1 for the CPU
   double load_ms = 0;
@@ -59,5 +61,8 @@ struct RunReport {
 
 std::string ToText(const RunReport& report);
 std::string ToJson(const RunReport& report);
+// Of runs at several sizes: one after the other, or a JSON array. One report: as it is.
+std::string ToText(const std::vector<RunReport>& reports);
+std::string ToJson(const std::vector<RunReport>& reports);
 
 }  // namespace mlc::client

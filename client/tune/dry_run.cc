@@ -47,7 +47,12 @@ Result<ExitCode> DryRun(const TuneSession& session) {
   result.model = options.model;
   result.target = target.ClassText();
   graph::onnx::ImportOptions import;
-  import.dims = MLC_TRY(ParseDims(options.dims));
+  const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims));
+  // Support of an operator hardly depends on sizes; the tasks below are those of all of them.
+  import.dims = sizes.combinations.front();
+  for (size_t i = 0; sizes.varies() && i < sizes.combinations.size(); ++i) {
+    result.sizes.push_back(sizes.TextAt(i));
+  }
   result.survey = MLC_TRY(graph::onnx::SurveyOnnx(options.model, import));
   if (result.survey.obstacles.empty()) {
     TuneRequest tune = MLC_TRY(TuneRequestOf(options, target));

@@ -84,6 +84,13 @@ std::string TasksText(const DryRunResult& result) {
   return text;
 }
 
+std::string SizesText(const DryRunResult& result) {
+  std::string text = CountText(static_cast<int64_t>(result.sizes.size()), "combination") +
+                     " of sizes, whose tasks are tuned together:\n";
+  for (const std::string& sizes : result.sizes) text += "  " + sizes + "\n";
+  return text;
+}
+
 Json ObstacleJson(const graph::onnx::Obstacle& obstacle) {
   return {{"kind", ToText(obstacle.kind)}, {"what", obstacle.what}, {"names", obstacle.names},
           {"count", obstacle.count},       {"why", obstacle.why},   {"instead", obstacle.instead}};
@@ -94,6 +101,7 @@ Json ObstacleJson(const graph::onnx::Obstacle& obstacle) {
 std::string DryRunText(const DryRunResult& result) {
   std::string text = result.model + ": operator set " + std::to_string(result.survey.opset) +
                      ", for " + result.target + "\noperators:\n" + OperatorsText(result.survey);
+  if (!result.sizes.empty()) text += SizesText(result);
   if (!result.tasks.tasks.empty()) text += TasksText(result);
   for (const std::string& note : result.tasks.notes) text += "note: " + note + "\n";
   if (!result.CanBeTuned()) {
@@ -110,6 +118,7 @@ std::string DryRunJson(const DryRunResult& result) {
   json["schema"] = "mlc.dry-run/1";
   json["model"] = result.model;
   json["target"] = result.target;
+  if (!result.sizes.empty()) json["sizes"] = result.sizes;
   json["can_be_tuned"] = result.CanBeTuned();
   json["operator_set"] = result.survey.opset;
   json["operators"] = result.survey.operators;

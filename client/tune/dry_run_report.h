@@ -14,6 +14,7 @@ namespace mlc::client {
 struct DryRunResult {
   std::string model;  // the file
   std::string target;
+  std::vector<std::string> sizes;  // of dimensions that vary, "batch=8"; none: one size
   graph::onnx::ModelSurvey survey;
   server::ModelInfo tasks;                  // none if there are obstacles
   std::vector<std::string> without_kernel;  // tasks that no family accepts on the target

@@ -8,6 +8,7 @@
 
 #include "base/html/write_page.h"
 #include "client/local/embedded_server.h"
+#include "client/model/dims.h"
 #include "client/service/tuner_client.h"
 #include "client/target/auto_target.h"
 #include "client/target/target_choice.h"
@@ -92,7 +93,9 @@ Result<ExitCode> TuneLocal(const TuneSession& session) {
   if (!ended.ok()) return ended.status();
   if (ended->state() != proto::FAILED) output.Finish(*ended);
   std::optional<WholeModelResult> whole;
-  if (backend.times_whole_models && !options.is_raw()) {
+  // Of several sizes there is no one whole model whose time could decide.
+  const bool has_one_size = !MLC_TRY(ParseDimSizes(options.dims)).varies();
+  if (backend.times_whole_models && !options.is_raw() && has_one_size) {
     whole = TryRunnersUp(options, job.job(), *ended, stop);
   }
   const ExitCode code = MLC_TRY(Ended(options, job.job(), tune.model, *ended, whole));

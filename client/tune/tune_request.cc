@@ -18,14 +18,12 @@ namespace mlc::client {
 namespace {
 
 Result<ModelTasks> ReadModel(const TuneOptions& options, const target::Target& target) {
-  graph::onnx::ImportOptions import;
-  import.dims = MLC_TRY(ParseDims(options.dims));
+  const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims));
   front::FrontOptions front;
   front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
   front.tolerance = options.tolerance;
   front.skip = {options.skipped_passes.begin(), options.skipped_passes.end()};
-  return TasksOfModel(MLC_TRY(front::ReadModel(options.model, import)),
-                      front::ForTarget(std::move(front), target), target);
+  return TasksOfModel(options.model, sizes, front::ForTarget(std::move(front), target), target);
 }
 
 }  // namespace

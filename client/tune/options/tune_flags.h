@@ -19,6 +19,10 @@ consteval const char* SettingHelp(std::string_view name) {
   return settings::HelpOf(settings::Program::kTune, name);
 }
 
+inline constexpr const char* kDimHelp =
+    "NAME=N: size of a symbolic dimension; repeatable; NAME=1,8,32 and NAME=64..512:64: several "
+    "sizes, all combinations of which are tuned";
+
 inline constexpr const char* kPrecisions[] = {"model", "fp32", "tf32", "fp16", "bf16"};
 
 using G = FlagGroup;
@@ -55,8 +59,7 @@ inline constexpr std::tuple kTuneFlags{
     Flag{&O::log, "--log", G::kCommon, SettingHelp("log")},
     Flag{&O::server, "--server", G::kCommon, SettingHelp("server")}.AlsoOf(
         V::kJobs, V::kWatch, V::kCancel, V::kWorkers, V::kDrain, V::kQuarantine, V::kRelease),
-    Flag{&O::dims, "--dim", G::kModel, "NAME=N: size of a symbolic dimension; repeatable"}.Repeated(
-        R::kCompile),
+    Flag{&O::dims, "--dim", G::kModel, kDimHelp}.Repeated(R::kCompile),
     Flag{&O::precision, "--precision", G::kModel,
          "element type of the computation: model (its own), fp32, tf32, fp16, bf16"}
         .OneOf(kPrecisions)

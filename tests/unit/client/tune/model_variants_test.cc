@@ -69,6 +69,37 @@ TEST(ModelVariantsTest, AModelWithoutAChoiceHasOneVariant) {
   EXPECT_THAT(chosen->variants, ElementsAre("fused")) << "the user has chosen";
 }
 
+TEST(ModelVariantsTest, TasksOfSeveralSizesAreCountedTogether) {
+  const auto model = [](const std::string& rows) {
+    const Result<ModelTasks> tasks = TasksOfModel(
+        Parsed("%0 = input() : f32[" + rows + ",9] %1 = softmax(%0) {axis=1} : f32[" + rows +
+               ",9] %2 = input() : f32[5,5] %3 = softmax(%2) {axis=1} : f32[5,5] return %1, %3"),
+        {}, target::Target());
+    EXPECT_TRUE(tasks.ok()) << tasks.status().message();
+    return tasks.ok() ? *tasks : ModelTasks();
+  };
+  const ModelTasks all = TasksOfAll({model("4"), model("8")});
+  EXPECT_THAT(all.variants, ElementsAre("fused"));
+  ASSERT_EQ(all.tasks.size(), 3u) << "the task that both sizes have is one";
+  std::vector<int> uses;
+  for (const ModelTask& task : all.tasks) uses.push_back(task.uses.front());
+  EXPECT_THAT(uses, ::testing::UnorderedElementsAre(1, 2, 1));
+}
+
+TEST(ModelVariantsTest, ASizeWithoutAVariantCountsAsUsualInIt) {
+  const Result<ModelTasks> with = TasksOfModel(Parsed(kSiblings), {}, target::Target());
+  const Result<ModelTasks> without =
+      TasksOfModel(Parsed("%0 = input() : f32[9,9] %1 = softmax(%0) {axis=1} : f32[9,9] return %1"),
+                   {}, target::Target());
+  ASSERT_TRUE(with.ok() && without.ok());
+  const ModelTasks all = TasksOfAll({*without, *with});
+  EXPECT_THAT(all.variants, ElementsAre("fused", "products apart"));
+  std::map<std::string, std::vector<int>> uses = UsesByKind(all);
+  EXPECT_THAT(uses["product"], ElementsAre(1, 2));
+  EXPECT_THAT(uses["other"], ElementsAre(2, 2)) << "the size without the variant has it in both";
+  EXPECT_GT(all.tasks[0].uses[0], 0) << "the usual variant's tasks come first";
+}
+
 std::vector<std::string> NamesOf(const std::vector<ModelVariant>& variants) {
   std::vector<std::string> names;
   for (const ModelVariant& variant : variants) names.push_back(variant.name);

@@ -1,0 +1,245 @@
+// Libraries of several sizes by the programs: compiled once, and run at each size against the plain
+// evaluation of the model at that size.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "tests/e2e/models/run_program.h"
+#include "tests/unit/graph/onnx/imported.h"
+
+namespace mlc::testing {
+namespace {
+
+using namespace graph::onnx::wire;  // NOLINT: the vocabulary of the model below
+using graph::onnx::TempFolder;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+constexpr char kCompile[] = MLC_BINARY_DIR "/bin/mlc-compile";
+constexpr char kRun[] = MLC_BINARY_DIR "/bin/mlc-run";
+constexpr char kTune[] = MLC_BINARY_DIR "/bin/mlc-tune";
+
+// The same numbers on every machine, in [-0.5, 0.5].
+std::string Values(const std::string& name, const std::vector<int64_t>& dims) {
+  const int64_t count =
+      std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<int64_t>());
+  std::vector<float> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>((i * 2654435761u >> 7) % 1001) / 1001.0F - 0.5F;
+  }
+  return FloatTensor(name, dims, values);
+}
+
+// Scores of tokens against each other, as in attention, and a sum over them: the length is a
+// dimension of rows, of columns and of a reduction. y has the batch as well.
+std::string SizedModel() {
+  GraphParts parts;
+  parts.nodes = {
+      Node("MatMul", {"x", "w"}, {"q"}),
+      Node("Transpose", {"x"}, {"k"}, IntsAttr("perm", {0, 2, 1})),
+      Node("MatMul", {"q", "k"}, {"s"}),
+      Node("Softmax", {"s"}, {"p"}, IntAttr("axis", -1)),
+      Node("MatMul", {"p", "x"}, {"mixed"}),
+      Node("ReduceMean", {"mixed"}, {"mean"}, IntsAttr("axes", {1}) + IntAttr("keepdims", 0)),
+      Node("Add", {"mean", "y"}, {"sum"})};
+  parts.initializers = {Values("w", {32, 32})};
+  parts.inputs = {ValueInfo("x", 1, Dim("batch") + Dim("length") + Dim(32)),
+                  ValueInfo("y", 1, Dim("batch") + Dim(32))};
+  parts.outputs = {FloatValue("mixed", {}), FloatValue("sum", {})};
+  return Model(parts, 17);
+}
+
+class Sizes : public ::testing::Test {
+ protected:
+  void SetUp() override { model_ = folder_.Write("model.onnx", SizedModel()); }
+
+  Finished Compile(Words arguments) const {
+    arguments.insert(arguments.begin(), {kCompile, "--model", model_, "--target", "cpu",
+                                         "--threads", "2", "--name", "m", "-o"});
+    return RunProgram(arguments);
+  }
+  // Inputs of one size in a folder.
+  std::string Inputs(int64_t batch, int64_t length) const {
+    const std::string name = "in" + std::to_string(batch) + "x" + std::to_string(length);
+    std::filesystem::create_directory(folder_.path(name));
+    folder_.Write(name + "/input_0.pb", Values("x", {batch, length, 32}));
+    folder_.Write(name + "/input_1.pb", Values("y", {batch, 32}));
+    return folder_.path(name);
+  }
+  static Words Dims(int64_t batch, int64_t length) {
+    return {"--dim", "batch=" + std::to_string(batch), "--dim", "length=" + std::to_string(length)};
+  }
+  Json ReportOf(const std::string& library) const {
+    std::ifstream file(library + "/report.json");
+    return Json::parse(file);
+  }
+
+  TempFolder folder_;
+  std::string model_;
+};
+
+TEST_F(Sizes, EachSizeRunsAsEvaluated) {
+  const std::string library = folder_.path("library");
+  const Finished compiled = Compile({library, "--dim", "batch=1,4", "--dim", "length=3..12:3"});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.output;
+  EXPECT_THAT(compiled.output, HasSubstr("batch=4, length=12: "));
+  EXPECT_THAT(compiled.output, HasSubstr("all 8 sizes: "));
+  for (const int64_t batch : {1, 4}) {
+    for (const int64_t length : {12, 3, 9, 6}) {
+      const std::string inputs = Inputs(batch, length);
+      const std::string expected = inputs + "/expected";
+      Words reference = {kRun, "--reference", model_, "--inputs", inputs, "--outputs", expected};
+      const Words dims = Dims(batch, length);
+      reference.insert(reference.end(), dims.begin(), dims.end());
+      const Finished evaluated = RunProgram(reference);
+      ASSERT_EQ(evaluated.exit_code, 0) << evaluated.output;
+      Words check = {kRun,     library,  "--inputs", inputs,      "--check",
+                     expected, "--rtol", "1e-5",     "--threads", "2"};
+      const Finished by_inputs = RunProgram(check);
+      EXPECT_EQ(by_inputs.exit_code, 0) << by_inputs.output;
+      check.insert(check.end(), dims.begin(), dims.end());
+      EXPECT_EQ(RunProgram(check).exit_code, 0) << "with the sizes said";
+    }
+  }
+}
+
+TEST_F(Sizes, TheLibraryHasRawWeightsOnceAndOneArena) {
+  const std::string all = folder_.path("all");
+  ASSERT_EQ(Compile({all, "--dim", "batch=1,4", "--dim", "length=6"}).exit_code, 0);
+  const Json report = ReportOf(all);
+  EXPECT_EQ(report["dims"], Json({"batch"})) << "a dimension of one size is none of the library's";
+  ASSERT_EQ(report["plans"].size(), 2u);
+  int64_t most = 0;
+  for (const Json& plan : report["plans"]) most = std::max<int64_t>(most, plan["arena_bytes"]);
+  EXPECT_EQ(report["arena_bytes"], most);
+  int64_t calls = 0, uses = 0;
+  for (const Json& plan : report["plans"]) {
+    calls += plan["kernel_calls"].get<int64_t>();
+    for (const Json& count : plan["task_uses"]) uses += count.get<int64_t>();
+  }
+  EXPECT_EQ(calls, uses);
+  EXPECT_EQ(report["plans"][1]["sizes"], Json({{"batch", 4}}));
+}
+
+TEST_F(Sizes, OneSizeMakesTheSameLibraryAsBefore) {
+  const std::string one = folder_.path("one"), ranged = folder_.path("ranged");
+  ASSERT_EQ(Compile({one, "--dim", "batch=4", "--dim", "length=6"}).exit_code, 0);
+  ASSERT_EQ(Compile({ranged, "--dim", "batch=4..4", "--dim", "length=6..8:3"}).exit_code, 0);
+  std::ifstream a(one + "/libm.so", std::ios::binary), b(ranged + "/libm.so", std::ios::binary);
+  EXPECT_TRUE(
+      std::equal(std::istreambuf_iterator<char>(a), {}, std::istreambuf_iterator<char>(b), {}));
+  EXPECT_FALSE(std::filesystem::exists(ranged + "/mlc_sizes.h"));
+}
+
+TEST_F(Sizes, RunSaysWhichSizesThereAre) {
+  const std::string library = folder_.path("library");
+  ASSERT_EQ(Compile({library, "--dim", "batch=1,4", "--dim", "length=3,6"}).exit_code, 0);
+  const std::pair<Words, const char*> wrong[] = {
+      {Dims(2, 3), "batch = 2 is not a size of this library, which has 1, 4"},
+      {Dims(4, 5), "length = 5 is not a size of this library, which has 3, 6"},
+      {{"--dim", "batch=4"}, "give a size of each of: batch, length"},
+      {{"--dim", "rows=4"}, "the library has no dimension 'rows', it has batch, length"},
+      {{"--dim", "batch=0"}, "--dim takes NAME=N"},
+      {{"--dim", "batch=1,4", "--dim", "length=3", "--inputs", "x"}, "give one size of each"},
+      {{"--inputs", Inputs(2, 3)}, "input 0 is f32[2,3,32], the model takes "}};
+  for (const auto& [arguments, text] : wrong) {
+    Words command = {kRun, library};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const Finished refused = RunProgram(command);
+    EXPECT_EQ(refused.exit_code, 65) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr(text));
+  }
+  const Finished each = RunProgram({kRun, library, "--dim", "batch=1,4", "--dim", "length=6",
+                                    "--profile", "--json", "--threads", "1"});
+  ASSERT_EQ(each.exit_code, 0) << each.output;
+  const Json runs = Json::parse(each.output);
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[1]["sizes"], Json({{"batch", 4}, {"length", 6}}));
+  EXPECT_FALSE(runs[1]["profile"].empty());
+}
+
+TEST_F(Sizes, CompileRefusesWhatALibraryCannotHave) {
+  const std::pair<Words, const char*> wrong[] = {
+      {{"--dim", "batch=1..100", "--dim", "length=3"}, "at most 64"},
+      {{"--dim", "batch=1..9", "--dim", "length=1..8"}, "asks for 72 combinations of sizes"},
+      {{"--dim", "batch=2..1", "--dim", "length=3"}, "--dim takes NAME=N"},
+      {{"--dim", "batch=1,2"}, "with batch=1: "},
+      {{"--dim", "batch=1,2", "--dim", "length=3", "--emit", "tasks"}, "show one size"}};
+  for (const auto& [arguments, text] : wrong) {
+    Words command = {folder_.path("x")};
+    if (text == std::string("show one size")) {
+      command = {kCompile, "--model", model_, "--target", "cpu"};
+    }
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const Finished refused = command.front() == kCompile ? RunProgram(command) : Compile(command);
+    EXPECT_EQ(refused.exit_code, 65) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr(text));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("x")));
+}
+
+// One job tunes the tasks of all sizes; the library of all of them then needs no default config.
+TEST_F(Sizes, OneRunTunesAllSizes) {
+  const std::string log = folder_.path("tuning.db");
+  const Words dims = {"--dim", "batch=1,4", "--dim", "length=3,6"};
+  Words dry = {kTune,      "--dry-run", "--json",    "--model", model_,
+               "--target", "cpu",       "--threads", "1"};
+  dry.insert(dry.end(), dims.begin(), dims.end());
+  const Finished said = RunProgram(dry);
+  ASSERT_EQ(said.exit_code, 0) << said.output;
+  const Json plan = Json::parse(said.output);
+  EXPECT_EQ(plan["sizes"].size(), 4u);
+  Words tune = {kTune,
+                "--model",
+                model_,
+                "--log",
+                log,
+                "--target",
+                "cpu",
+                "--threads",
+                "1",
+                "--trials",
+                std::to_string(2 * plan["tasks"].size()),
+                "--quiet"};
+  tune.insert(tune.end(), dims.begin(), dims.end());
+  const Finished tuned = RunProgram(tune);
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.output;
+  Words compile = {kCompile, "--model",
+                   model_,   "--log",
+                   log,      "--target",
+                   "cpu",    "--threads",
+                   "1",      "--name",
+                   "m",      "--require-tuned",
+                   "-o",     folder_.path("tuned")};
+  compile.insert(compile.end(), dims.begin(), dims.end());
+  const Finished compiled = RunProgram(compile);
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.output;
+  EXPECT_EQ(ReportOf(folder_.path("tuned"))["tasks"].size(), plan["tasks"].size());
+  const std::string lock = folder_.path("tuned/m.lock");
+  Words again = {kCompile,
+                 "--model",
+                 model_,
+                 "--locked",
+                 lock,
+                 "--target",
+                 "cpu",
+                 "--threads",
+                 "1",
+                 "--name",
+                 "m",
+                 "-o",
+                 folder_.path("locked")};
+  again.insert(again.end(), dims.begin(), dims.end());
+  const Finished locked = RunProgram(again);
+  ASSERT_EQ(locked.exit_code, 0) << locked.output;
+  std::ifstream a(folder_.path("tuned/libm.so"), std::ios::binary);
+  std::ifstream b(folder_.path("locked/libm.so"), std::ios::binary);
+  EXPECT_TRUE(
+      std::equal(std::istreambuf_iterator<char>(a), {}, std::istreambuf_iterator<char>(b), {}));
+}
+
+}  // namespace
+}  // namespace mlc::testing
