@@ -47,9 +47,29 @@ class OpenOptions(ctypes.Structure):
     ]
 
 
+class Dim(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("least", c_int64), ("most", c_int64)]
+
+
 def _function(result: Any, *arguments: Any) -> Any:
     # CFUNCTYPE releases the GIL during a call.
     return ctypes.CFUNCTYPE(result, *arguments)
+
+
+class SizesApi(ctypes.Structure):
+    """mlc_sizes_api, as far as it is used."""
+
+    _fields_ = [
+        ("struct_bytes", c_uint32),
+        ("dim_count", c_int32),
+        ("size_count", c_int32),
+        ("reserved", c_int32),
+        ("dims", POINTER(Dim)),
+        ("sizes", POINTER(c_int64)),
+        ("set_sizes", _function(c_int32, c_void_p, POINTER(c_int64))),
+        ("input", _function(POINTER(Port), c_void_p, c_int32)),
+        ("output", _function(POINTER(Port), c_void_p, c_int32)),
+    ]
 
 
 class Api(ctypes.Structure):
@@ -80,6 +100,7 @@ class Api(ctypes.Structure):
         ("session_error", _function(c_char_p, c_void_p)),
         ("run_device", _function(c_int32, c_void_p, c_void_p, c_void_p, c_void_p)),
         ("run_timed", _function(c_int32, c_void_p, c_void_p, c_void_p, c_int32, c_void_p)),
+        ("sizes", POINTER(SizesApi)),
     ]
 
 
@@ -88,6 +109,7 @@ _ERRORS: Dict[int, Type[Error]] = {
     5: DataError,  # MLC_NOT_FOUND
     8: TemporaryError,  # MLC_OUT_OF_MEMORY
     9: ConfigurationError,  # MLC_UNSUPPORTED_MACHINE
+    11: InputError,  # MLC_UNSUPPORTED_SIZE
     12: UsageError,  # MLC_UNIMPLEMENTED
     13: UnavailableError,  # MLC_DEVICE_FAILED
     15: DataError,  # MLC_BAD_WEIGHTS

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from . import _programs
 from ._library import Library
-from ._options import Model, ServerLike, model_file, model_flags, path_flag, server_flags
+from ._options import Model, ServerLike, Size, model_file, model_flags, path_flag, server_flags
 from ._programs import PathLike, flag
 from ._temporary import TemporaryFolder
 
@@ -18,7 +18,7 @@ def compile_flags(
     server: Optional[ServerLike] = None,
     target: Optional[str] = None,
     threads: Optional[int] = None,
-    dims: Optional[Mapping[str, int]] = None,
+    dims: Optional[Mapping[str, Size]] = None,
     precision: Optional[str] = None,
     tolerance: Optional[float] = None,
     require_tuned: bool = False,
@@ -58,7 +58,7 @@ def compile(  # named as re.compile
     server: Optional[ServerLike] = None,
     target: Optional[str] = None,
     threads: Optional[int] = None,
-    dims: Optional[Mapping[str, int]] = None,
+    dims: Optional[Mapping[str, Size]] = None,
     precision: Optional[str] = None,
     tolerance: Optional[float] = None,
     require_tuned: bool = False,

@@ -13,6 +13,7 @@ from ._errors import DataError, UnavailableError, UsageError
 from ._model import OpenModel
 from ._programs import PathLike
 from ._session import Session
+from ._sizes import make_session
 from ._tensors import TensorInfo
 
 
@@ -50,11 +51,15 @@ class Library:
         library, weights = _files_of(self.path)
         self._model: Optional[OpenModel] = OpenModel(library, weights, device, owner)
         self._process = _forks.generation
-        self._idle: List[Session] = [Session(self._model, threads)]
-        #: Names, shapes and types of the inputs.
+        self._idle: List[Session] = [make_session(self._model, threads)]
+        #: Names, shapes and types of the inputs; of a library of several sizes, at the first ones.
         self.inputs: Tuple[TensorInfo, ...] = self._model.inputs
         #: Names, shapes and types of the outputs.
         self.outputs: Tuple[TensorInfo, ...] = self._model.outputs
+        #: Sizes of a library of several sizes, by the names of the dimensions; empty if it has one.
+        self.sizes: Tuple[Dict[str, int], ...] = tuple(
+            dict(zip(self._model.dims, row)) for row in self._model.sizes
+        )
         #: Number of the GPU; -1 for a library that runs on the CPU.
         self.device: int = self._model.device
 
@@ -115,7 +120,7 @@ class Library:
         """A new session: memory and threads of one runner."""
         if self._model is None:
             raise UsageError("the library is closed: load it again")
-        return Session(self._model, self._threads if threads is None else threads)
+        return make_session(self._model, self._threads if threads is None else threads)
 
     def close(self) -> None:
         """Releases the library once its last session is closed."""

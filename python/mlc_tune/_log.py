@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 from . import _programs
 from ._errors import UnavailableError
-from ._options import Model, model_file, model_flags
+from ._options import Model, Size, model_file, model_flags
 from ._programs import PathLike, flag
 
 Record = Dict[str, Any]
@@ -88,7 +88,7 @@ class Log:
         workload: Optional[str] = None,
         n: int = 1,
         target: Optional[str] = None,
-        dims: Optional[Mapping[str, int]] = None,
+        dims: Optional[Mapping[str, Size]] = None,
         precision: Optional[str] = None,
         tolerance: Optional[float] = None,
     ) -> Records:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 from . import _abi, _forks, _tensors
 from ._arguments import outputs_type
 from ._errors import ConfigurationError
+
+
+Ports = Tuple[_tensors.TensorInfo, ...]
 
 
 class OpenModel:
@@ -47,6 +50,31 @@ class OpenModel:
         )
         self.outputs_type = outputs_type(tuple(info.name for info in self.outputs))
         self.device: int = api.device(self.handle)
+        #: Of a library of several sizes: names of the dimensions, and a row for each combination.
+        self.dims: Tuple[str, ...] = ()
+        self.sizes: Tuple[Tuple[int, ...], ...] = ()
+        if api.sizes:
+            self._read_sizes(api.sizes.contents)
+
+    def _read_sizes(self, sizes: _abi.SizesApi) -> None:
+        count = sizes.dim_count
+        self.dims = tuple(sizes.dims[d].name.decode("utf-8", "replace") for d in range(count))
+        self.sizes = tuple(
+            tuple(sizes.sizes[r * count : (r + 1) * count]) for r in range(sizes.size_count)
+        )
+
+    def ports_at(self, session: int, row: Tuple[int, ...]) -> Tuple[Ports, Ports]:
+        """Inputs and outputs at one combination of sizes, which a session then has."""
+        sizes = self.api.sizes.contents
+        status = sizes.set_sizes(session, (ctypes.c_int64 * len(row))(*row))
+        if status != 0:
+            raise self.error_of_run(status, session)
+        inputs = range(len(self.inputs))
+        outputs = range(len(self.outputs))
+        return (
+            tuple(_tensors.info_of(sizes.input(session, i).contents) for i in inputs),
+            tuple(_tensors.info_of(sizes.output(session, i).contents) for i in outputs),
+        )
 
     def create_session(self, threads: int) -> int:
         handle = ctypes.c_void_p()

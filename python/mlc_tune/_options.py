@@ -6,13 +6,15 @@ import contextlib
 import os
 import tempfile
 from dataclasses import dataclass, fields
-from typing import Any, Iterator, List, Mapping, Optional, Union
+from typing import Any, Iterator, List, Mapping, Optional, Sequence, Union
 
 from ._errors import UsageError
 from ._programs import PathLike, flag
 
 # A path, the bytes of a model, or an onnx.ModelProto.
 Model = Any
+# Of a dimension: one size, several, or text as mlc-compile takes it ("64..512:64").
+Size = Union[int, Sequence[int], str]
 # protobuf writes no message of 2 GiB or more.
 _MOST_BYTES = 2**31 - 1
 
@@ -51,7 +53,7 @@ def path_flag(name: str, path: Optional[PathLike]) -> List[str]:
 
 
 def model_flags(
-    dims: Optional[Mapping[str, int]],
+    dims: Optional[Mapping[str, Size]],
     precision: Optional[str],
     tolerance: Optional[float],
     threads: Optional[int],
@@ -60,11 +62,18 @@ def model_flags(
     """Flags that must be equal when a model is tuned and compiled."""
     arguments: List[str] = []
     for name, size in (dims or {}).items():
-        if isinstance(size, bool) or not isinstance(size, int):
-            raise UsageError(f"the dimension {name!r} is {size!r}: give a whole number")
-        arguments += flag("dim", f"{name}={size}")
+        arguments += flag("dim", f"{name}={_size_text(name, size)}")
     arguments += flag("precision", precision) + flag("tolerance", tolerance)
     return arguments + flag("threads", threads) + flag("target", target)
+
+
+def _size_text(name: str, size: Size) -> str:
+    if isinstance(size, str):
+        return size
+    sizes = list(size) if isinstance(size, (list, tuple, range)) else [size]
+    if not sizes or any(isinstance(s, bool) or not isinstance(s, int) for s in sizes):
+        raise UsageError(f"the dimension {name!r} is {size!r}: give a whole number, or several")
+    return ",".join(map(str, sizes))
 
 
 @contextlib.contextmanager

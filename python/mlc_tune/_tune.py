@@ -11,7 +11,16 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from . import _programs
 from ._errors import CancelledError, InternalError, NoResultError
-from ._options import Model, Server, ServerLike, model_file, model_flags, path_flag, server_flags
+from ._options import (
+    Model,
+    Server,
+    ServerLike,
+    Size,
+    model_file,
+    model_flags,
+    path_flag,
+    server_flags,
+)
 from ._programs import PathLike, flag
 from ._progress import Progress, shower
 
@@ -56,7 +65,7 @@ def _tune_flags(
     trials: Optional[int],
     target: Optional[str],
     threads: Optional[int],
-    dims: Optional[Mapping[str, int]],
+    dims: Optional[Mapping[str, Size]],
     precision: Optional[str],
     tolerance: Optional[float],
     time_budget: Optional[str],
@@ -145,7 +154,7 @@ def tune(
     server: Optional[ServerLike] = None,
     target: Optional[str] = None,
     threads: Optional[int] = None,
-    dims: Optional[Mapping[str, int]] = None,
+    dims: Optional[Mapping[str, Size]] = None,
     precision: Optional[str] = None,
     tolerance: Optional[float] = None,
     time_budget: Optional[str] = None,
@@ -216,7 +225,7 @@ def submit(
     trials: Optional[int] = None,
     target: Optional[str] = None,
     threads: Optional[int] = None,
-    dims: Optional[Mapping[str, int]] = None,
+    dims: Optional[Mapping[str, Size]] = None,
     precision: Optional[str] = None,
     tolerance: Optional[float] = None,
     time_budget: Optional[str] = None,

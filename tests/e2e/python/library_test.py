@@ -54,6 +54,74 @@ class OnDevice(Tensor):
         return (2, 0)
 
 
+class SizesTest(PackageTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.library = compiled(product("rows"), dims={"rows": [1, 3, 8]})
+
+    def test_a_run_has_the_sizes_of_its_inputs(self):
+        self.assertEqual(self.library.sizes, ({"rows": 1}, {"rows": 3}, {"rows": 8}))
+        for rows in (8, 1, 3, 8, 3, 1):
+            x = RNG.standard_normal((rows, 4)).astype(np.float32)
+            y = self.library(x)["y"]
+            np.testing.assert_allclose(y, expected_product(x), rtol=1e-5, atol=1e-6)
+            out = np.empty((rows, 3), np.float32)
+            self.library({"x": Tensor(x)}, out=[out])
+            np.testing.assert_array_equal(out, y)
+
+    def test_other_sizes_are_refused(self):
+        for shape in ((2, 4), (0, 4), (3, 5), (3,)):
+            with self.assertRaises(mlc_tune.InputError) as raised:
+                self.library(np.zeros(shape, np.float32))
+            self.assertIn("its sizes: rows 1, 3, 8", str(raised.exception))
+        with self.assertRaises(mlc_tune.InputError):
+            self.library(np.zeros((3, 4), np.float64))
+        with self.assertRaises(mlc_tune.InputError):
+            self.library(np.zeros((3, 4), np.float32), out=[np.zeros((8, 3), np.float32)])
+
+    def test_bindings_of_several_sizes_share_a_session(self):
+        with self.library.session() as session:
+            arrays = [RNG.standard_normal((rows, 4)).astype(np.float32) for rows in (1, 8)]
+            bindings = [session.bind(array) for array in arrays]
+            for _ in range(3):
+                for array, binding in zip(arrays, bindings):
+                    binding.outputs[0][...] = 0
+                    binding.run()
+                    np.testing.assert_allclose(
+                        binding.outputs[0], expected_product(array), rtol=1e-5, atol=1e-6
+                    )
+            self.assertEqual(len(session.time(2, arrays[1])), 2)
+        with self.assertRaises(mlc_tune.UsageError):
+            session(arrays[0])
+
+    def test_threads_run_different_sizes(self):
+        session = self.library.session()
+        wrong = []
+
+        def work(rows):
+            x = RNG.standard_normal((rows, 4)).astype(np.float32)
+            for _ in range(200):
+                if not np.allclose(session(x)[0], expected_product(x), rtol=1e-4, atol=1e-5):
+                    wrong.append(rows)
+
+        threads = [threading.Thread(target=work, args=(rows,)) for rows in (1, 3, 8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+        session.close()
+
+    def test_sizes_are_text_or_numbers(self):
+        with compiled(product("rows"), dims={"rows": "2..6:4"}) as library:
+            self.assertEqual(library.sizes, ({"rows": 2}, {"rows": 6}))
+        for wrong in (1.5, [], [1, "2"], [True]):
+            with self.assertRaises(mlc_tune.UsageError):
+                compiled(product("rows"), dims={"rows": wrong})
+        with compiled(product("rows"), dims={"rows": 2}) as library:
+            self.assertEqual(library.sizes, ())
+
+
 class LibraryTest(PackageTest):
     @classmethod
     def setUpClass(cls):
