@@ -98,14 +98,14 @@ enum class Op : uint8_t {
   kGatherND,         // attr batch_dims
   kScatterElements,  // (data, indices, updates) attrs axis reduction
   kScatterND,        // attr reduction
-  kResize,  // attrs mode coordinate_mode nearest_mode cubic_coeff_a exclude_outside extrapolation
-            // scales
-  kTile,    // attr repeats
-  kTrilu,   // attrs upper k
-  kCumSum,  // attrs axis exclusive reverse
+  kResize,           // attrs in ops.h
+  kTile,             // attr repeats
+  kTrilu,            // attrs upper k
+  kCumSum,           // attrs axis exclusive reverse
   // Physical
   kView,  // the operand's storage seen as the type's dims and strides, from attr offset (elements)
   kCopy,  // the same values, materialised in the type's strides
+  kDequantize,  // (codes, scales, zeros?) attrs bits block depth zero; see packed_matrix.h
 };
 
 // "input", "matmul", ... ; a pointwise node is spelled by its scalar operator.

@@ -64,7 +64,10 @@ constexpr AttrInfo kCumSumAttrs[] = {
     {"axis", kInt}, {"exclusive", kInt, kNumber, 0}, {"reverse", kInt, kNumber, 0}};
 constexpr AttrInfo kViewAttrs[] = {{"offset", kInt, kNumber, 0}};
 
-constexpr std::array<OpInfo, 31> kOps = {{
+constexpr AttrInfo kDequantizeAttrs[] = {
+    {"bits", kInt}, {"block", kInt}, {"depth", kInt}, {"zero", kInt, kNumber, 0}};
+
+constexpr std::array<OpInfo, 32> kOps = {{
     {Op::kInput, "input", 0, 0, {}},
     {Op::kWeight, "weight", 0, 0, {}},
     {Op::kConstant, "constant", 0, 0, kConstantAttrs},
@@ -96,9 +99,10 @@ constexpr std::array<OpInfo, 31> kOps = {{
     {Op::kCumSum, "cum_sum", 1, 1, kCumSumAttrs},
     {Op::kView, "view", 1, 1, kViewAttrs},
     {Op::kCopy, "copy", 1, 1, {}},
+    {Op::kDequantize, "dequantize", 2, 3, kDequantizeAttrs},
 }};
 
-constexpr int kOpCount = static_cast<int>(Op::kCopy) + 1;
+constexpr int kOpCount = static_cast<int>(Op::kDequantize) + 1;
 
 constexpr bool RowsAreInOrder() {
   for (int i = 0; i < kOpCount; ++i) {

@@ -34,6 +34,7 @@
 // trilu             upper (int; 1) k (int; 0)
 // cum_sum           axis (int) exclusive reverse (int; 0)
 // view              offset (int; 0)
+// dequantize        bits (2, 4 or 8) block (int) depth (int) zero (int; 0): see packed_matrix.h
 #pragma once
 
 #include <optional>

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "compiler/graph/ops.h"
+#include "compiler/graph/packed_matrix.h"
 
 namespace mlc::graph {
 
@@ -108,6 +109,11 @@ Result<TensorType> InferCopy(const Value& node, Types operands) {
   return type;
 }
 
+Result<TensorType> InferDequantize(const Value& node, Types operands) {
+  const PackedMatrix m = MLC_TRY(PackedMatrixOf(node, operands));
+  return TensorType{node.type.dtype, {m.depth, m.columns}, {}};
+}
+
 }  // namespace
 
 Status CheckType(const TensorType& type) {
@@ -190,6 +196,8 @@ Result<TensorType> InferType(const Value& node, Types operands) {
       return InferView(node, operands);
     case Op::kCopy:
       return InferCopy(node, operands);
+    case Op::kDequantize:
+      return InferDequantize(node, operands);
     case Op::kMatMul:
     case Op::kConv:
     case Op::kAttention:

@@ -113,7 +113,8 @@ std::string Workload::Summary() const {
       } else {
         followers += " +" + std::string(name);
       }
-    } else if (node.op > Op::kLayerNorm && node.op != Op::kView && movement.empty()) {
+    } else if (node.op > Op::kLayerNorm && node.op != Op::kView && node.op != Op::kDequantize &&
+               movement.empty()) {
       movement = mlc::graph::ToText(node.op);
     }
   }

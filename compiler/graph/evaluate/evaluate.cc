@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "compiler/graph/evaluate/evaluate_internal.h"
+#include "compiler/graph/packed_matrix.h"
 #include "compiler/graph/tensor_io.h"
 
 namespace mlc::graph {
@@ -86,6 +87,8 @@ Result<TensorDataRef> Dispatch(const Value& node, Operands operands, int threads
       return EvaluateResize(node, operands);
     case Op::kCopy:
       return operands[0];
+    case Op::kDequantize:
+      return Dequantized(node, operands, false);
     case Op::kView: {
       TensorType dense{operands[0]->dtype, operands[0]->dims, {}};
       return EvaluateView(node, dense, *operands[0]);

@@ -42,7 +42,7 @@ int64_t BytesOf(const TensorType& type) { return type.NumElements() * SizeOf(typ
 
 // Whether it is known and small enough to compute now.
 bool Foldable(const Builder& builder, const Value& value) {
-  if (BytesOf(value.type) > kMaxFoldedBytes) return false;
+  if (BytesOf(value.type) > kMaxFoldedBytes || value.op == Op::kDequantize) return false;
   int64_t bytes = 0;
   for (const ValueId id : value.operands) {
     if (id == kNoValue) continue;

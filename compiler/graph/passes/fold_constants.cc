@@ -102,7 +102,8 @@ bool IsViewOfConstant(const Graph& graph, ValueId id) {
 
 std::optional<ValueId> TryFold(Graph& graph, const Value& node) {
   if (node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant ||
-      node.op == Op::kView || node.op == Op::kCopy || node.operands.empty()) {
+      node.op == Op::kView || node.op == Op::kCopy || node.op == Op::kDequantize ||
+      node.operands.empty()) {
     return std::nullopt;
   }
   if (node.type.NumElements() == 0) return AddSplat(graph, node, 0);

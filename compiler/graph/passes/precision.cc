@@ -191,6 +191,7 @@ class Conversion {
 
   ValueId Node(ValueId id) {
     Value node = from_[id];
+    if (node.op == Op::kDequantize) return Packed(std::move(node));
     const bool wide = wide_.computed[static_cast<size_t>(id)] || ComparesWide(node);
     const DType dtype = wide ? DType::kF32 : dtype_;
     const bool float_cast = node.op == Op::kCast && Convertible(from_[node.operands[0]].type.dtype);
@@ -209,6 +210,12 @@ class Conversion {
         wide && !wide_.kept[static_cast<size_t>(id)] && Convertible(from_[id].type.dtype);
     if (!narrow_again) return result;
     return Narrowed(result, wide_.large[static_cast<size_t>(id)]);
+  }
+
+  // Packed weights keep their type, and so do their scales: what they stand for is converted.
+  ValueId Packed(Value node) {
+    for (ValueId& operand : node.operands) operand = As(operand, from_[operand].type.dtype);
+    return to_.Add(std::move(node));
   }
 
   // A comparison has a result of its own kind and computes in the wider of its operands' types.

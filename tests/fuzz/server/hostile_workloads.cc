@@ -178,6 +178,15 @@ void AddLarge(std::vector<Hostile>& all) {
           "coordinate_mode=half_pixel, cubic_coeff_a=-0.75, exclude_outside=0, extrapolation=0, "
           "mode=linear, nearest_mode=floor, scales=[2,2,2,2,2,2,2,2,2,2,2,2]",
           "f32[4,4,4,4,4,4,4,4,4,4,4,4]"));
+  const std::string wide = "268435456";
+  add("packed columns that decode to far more",
+      One({"u8[1048576," + wide + "]", "f32[1048576,1]"}, "dequantize",
+          "bits=2, block=1073741824, depth=1073741824, zero=0", "f32[1073741824,1048576]"));
+  add("packed columns whose sizes overflow",
+      One({"u8[1,1]", "f32[1,1]"}, "dequantize",
+          "bits=2, block=1099511627776, depth=" + huge + ", zero=0", "f32[" + huge + ",1]"));
+  add("packed columns without a block",
+      One({"u8[8,8]", "f32[8,1]"}, "dequantize", "bits=8, block=0, depth=8, zero=0", "f32[8,8]"));
   add("a pool of many taps",
       One({"f32[1,8,200,200]"}, "pool",
           "count_include_pad=1, dilations=[1,1], kernel=[200,200], kind=max, pads=[0,0,0,0], "

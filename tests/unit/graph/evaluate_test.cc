@@ -42,6 +42,27 @@ TEST_P(EvaluateOps, GiveTheValues) {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
+// A column is a row of bytes; the low bits of a byte come first, the last block may be short.
+INSTANTIATE_TEST_SUITE_P(
+    PackedMatrices, EvaluateOps,
+    testing::Values(
+        Case{"dequantize_four_bits",
+             "%0 = constant() {values=[33,67,5,16,50,6]} : u8[2,3] "
+             "%1 = constant() {values=[1.0,10.0,100.0,1000.0]} : f32[2,2] "
+             "%2 = dequantize(%0, %1) {bits=4, block=4, depth=5, zero=1} : f32[5,2]",
+             {0, -100, 1, 0, 2, 100, 3, 200, 40, 5000}},
+        Case{"dequantize_two_bits_with_zeros",
+             "%0 = constant() {values=[228]} : u8[1,1] "
+             "%1 = constant() {values=[2.0]} : f32[1,1] %2 = constant() {values=[3]} : u8[1,1] "
+             "%3 = dequantize(%0, %1, %2) {bits=2, block=4, depth=4, zero=7} : f32[4,1]",
+             {-6, -4, -2, 0}},
+        Case{"dequantize_eight_bits_with_a_scale_that_is_no_number",
+             "%0 = constant() {values=[130,127]} : u8[2,1] "
+             "%1 = constant() {values=[0.5,nan]} : f32[2,1] "
+             "%2 = dequantize(%0, %1) {bits=8, block=1, depth=1, zero=128} : f32[1,2]",
+             {1, kNan}}),
+    [](const auto& test) { return test.param.name; });
+
 INSTANTIATE_TEST_SUITE_P(
     Pointwise, EvaluateOps,
     testing::Values(
