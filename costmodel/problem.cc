@@ -43,7 +43,7 @@ Problem DescribeProblem(const graph::Workload& workload) {
     shaped = graph[id].operands.empty() ? id : graph[id].operands[0];
   }
   if (shaped != graph::kNoValue) problem.dtype = graph[shaped].type.dtype;
-  if (const auto p = schedule::FindContraction(workload)) {
+  if (const auto p = schedule::FindContractionOfAnyColumns(workload)) {
     problem.batches = static_cast<double>(p->Batches());
     problem.rows = static_cast<double>(p->Rows());
     problem.columns = static_cast<double>(p->columns);

@@ -171,6 +171,41 @@ graph::Workload RandomContraction(Rng& rng) {
   return Chance(rng, 60) ? RandomConvolution(rng) : RandomProduct(rng);
 }
 
+graph::Workload RandomPackedProduct(Rng& rng) {
+  const int64_t bits = int64_t{2} << rng.Below(3);
+  const int64_t a_byte = 8 / bits;
+  const int64_t blocks_of[] = {16, 32, 64, 128, a_byte * Between(rng, 1, 12)};
+  const int64_t block = blocks_of[rng.Below(5)];
+  const int64_t depth = Chance(rng, 50) ? block * Between(rng, 1, 8) : Between(rng, 1, 300);
+  const int64_t rows = Chance(rng, 40) ? Between(rng, 1, 4) : Between(rng, 5, 70);
+  const int64_t columns = Between(rng, 1, 90);
+  const int64_t blocks = (depth + block - 1) / block;
+  const int64_t bytes = Chance(rng, 50) ? (depth + a_byte - 1) / a_byte : blocks * block / a_byte;
+  const DType type = RandomType(rng);
+  const DType scale_type = RandomType(rng);
+  Graph g;
+  const ValueId x = Source(g, Op::kInput, Laid(rng, type, {rows, depth}));
+  Value matrix;
+  matrix.op = Op::kDequantize;
+  matrix.operands = {Source(g, Op::kWeight, {DType::kU8, {columns, bytes}, {}}),
+                     Source(g, Op::kWeight, {scale_type, {columns, blocks}, {}})};
+  if (Chance(rng, 50)) {
+    const DType zero_type = Chance(rng, 50) ? DType::kU8 : scale_type;
+    matrix.operands.push_back(Source(g, Op::kWeight, {zero_type, {columns, blocks}, {}}));
+  }
+  matrix.attrs["bits"] = bits;
+  matrix.attrs["block"] = block;
+  matrix.attrs["depth"] = depth;
+  matrix.attrs["zero"] = Chance(rng, 50) ? int64_t{1} << (bits - 1) : Between(rng, 0, 255);
+  matrix.type = {type, {depth, columns}, {}};
+  Value product;
+  product.op = Op::kMatMul;
+  product.operands = {x, g.Add(std::move(matrix))};
+  product.type = Laid(rng, type, {rows, columns});
+  const ValueId anchor = g.Add(std::move(product));
+  return Finish(rng, std::move(g), anchor, 1, 1e-4);
+}
+
 graph::Workload RandomDeepContraction(Rng& rng) {
   const int64_t depth = 128 * Between(rng, 2, 4);
   const int64_t columns = Between(rng, 64, 140);

@@ -11,6 +11,8 @@ graph::Workload RandomContraction(Rng& rng);
 // One tap, rows and a depth of some hundred: large enough for passes over k, staged rows and panels
 // that are fetched ahead.
 graph::Workload RandomDeepContraction(Rng& rng);
+// A product with columns of 2, 4 or 8 bits, in blocks of any size that bytes allow.
+graph::Workload RandomPackedProduct(Rng& rng);
 // A depthwise convolution: one filter for each channel.
 graph::Workload RandomDepthwise(Rng& rng);
 // A convolution whose groups of 2 to 16 channels have as many outputs.

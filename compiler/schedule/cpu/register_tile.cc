@@ -45,11 +45,15 @@ void RegisterTile::Init(int rows, const std::function<ExprRef(ExprRef, ExprRef)>
 void RegisterTile::Step(const RowBlock& block, const RowOperand& a, const ColumnOperand& b,
                         const ExprRef& k) {
   const ExprRef b_at = b.base + k * b.k_stride;
-  builder_.Unrolled("v", vectors_, [&](const ExprRef& v) {
-    ExprRef value = builder_.Load(b.buffer, b_at + v * int64_t{lanes_}, lanes_);
-    if (b.dtype != DType::kF32) value = ir::MakeCast(DType::kF32, value);
-    builder_.Set(column_, v, value);
+  Step(block, a, k, [&](const ExprRef& v) {
+    const ExprRef value = builder_.Load(b.buffer, b_at + v * int64_t{lanes_}, lanes_);
+    return b.dtype == DType::kF32 ? value : ir::MakeCast(DType::kF32, value);
   });
+}
+
+void RegisterTile::Step(const RowBlock& block, const RowOperand& a, const ExprRef& k,
+                        const ColumnVector& column) {
+  builder_.Unrolled("v", vectors_, [&](const ExprRef& v) { builder_.Set(column_, v, column(v)); });
   const ExprRef a_at =
       a.base + k * a.k_stride +
       (int64_t{block.outer_begin} * a.outer_stride + int64_t{block.inner_begin} * a.inner_stride);

@@ -70,6 +70,10 @@ class RegisterTile {
   // One step of k: acc[row][v] += a[row][k] * b[k][v] for the rows of the block.
   void Step(const RowBlock& block, const RowOperand& a, const ColumnOperand& b,
             const ir::ExprRef& k);
+  // The same with vector v of the columns as `column` gives it.
+  using ColumnVector = std::function<ir::ExprRef(const ir::ExprRef& vector)>;
+  void Step(const RowBlock& block, const RowOperand& a, const ir::ExprRef& k,
+            const ColumnVector& column);
   // Steps k = 0 .. depth-1.
   void Loop(const RowBlock& block, const RowOperand& a, const ColumnOperand& b, int64_t depth,
             const LoopOptions& options);

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/graph/packed_matrix.h"
+
 namespace mlc::schedule {
 namespace {
 
@@ -44,6 +46,7 @@ ValueId FindAnchor(const graph::Workload& workload) {
       case Op::kPointwise:
       case Op::kCast:
       case Op::kCopy:
+      case Op::kDequantize:
         break;
       case Op::kConstant:
         if (value.data) return graph::kNoValue;
@@ -61,9 +64,45 @@ ValueId FindAnchor(const graph::Workload& workload) {
   const Value& node = graph[anchor];
   for (size_t i = 0; i < 2; ++i) {
     const Value& operand = graph[node.operands[i]];
-    if (!IsSource(operand) || !IsComputeFloat(operand.type.dtype)) return graph::kNoValue;
+    const bool is_packed = i == 1 && operand.op == Op::kDequantize;
+    if (!IsSource(operand) && !is_packed) return graph::kNoValue;
+    if (!IsComputeFloat(operand.type.dtype)) return graph::kNoValue;
   }
   return node.operands.size() == 2 ? anchor : graph::kNoValue;
+}
+
+int CountPacked(const graph::Graph& graph) {
+  int count = 0;
+  for (ValueId id = 0; id < graph.size(); ++id) count += graph[id].op == Op::kDequantize ? 1 : 0;
+  return count;
+}
+
+// False if the right operand is not the only packed matrix, or not one of dense weights.
+bool FillPacked(const graph::Workload& workload, ContractionProblem& p) {
+  const graph::Graph& graph = workload.graph();
+  const ValueId id = graph[p.anchor].operands[1];
+  const Value& node = graph[id];
+  if (node.op != Op::kDequantize || CountPacked(graph) != 1) return false;
+  if (graph.Users()[static_cast<size_t>(id)].size() != 1) return false;
+  std::vector<const TensorType*> types;
+  for (const ValueId operand : node.operands) {
+    if (graph[operand].op != Op::kWeight || !graph[operand].type.IsDense()) return false;
+    types.push_back(&graph[operand].type);
+  }
+  const Result<graph::PackedMatrix> matrix = graph::PackedMatrixOf(node, types);
+  if (!matrix.ok()) return false;
+  p.column_operand = OperandIndex(workload, node.operands[0]);
+  p.column_dtype = node.type.dtype;
+  p.column_is_weight = true;
+  PackedColumns& packed = p.packed;
+  packed = {matrix->bits,  matrix->block, matrix->blocks,
+            matrix->bytes, matrix->zero,  OperandIndex(workload, node.operands[1])};
+  packed.scales_dtype = types[1]->dtype;
+  if (types.size() > 2) {
+    packed.zeros = OperandIndex(workload, node.operands[2]);
+    packed.zeros_dtype = types[2]->dtype;
+  }
+  return true;
 }
 
 // Every output has the anchor's shape, and so has every node between.
@@ -124,7 +163,8 @@ bool FillMatMul(const graph::Workload& workload, ContractionProblem& p) {
   const graph::Graph& graph = workload.graph();
   const Value& node = graph[p.anchor];
   const TensorType& a = graph[node.operands[0]].type;
-  const TensorType& b = graph[node.operands[1]].type;
+  const Value& b_node = graph[node.operands[1]];
+  const TensorType& b = b_node.type;
   p.rank = node.type.rank();
   if (a.rank() < 2 || b.rank() < 2 || p.rank - 2 > ContractionProblem::kMaxBatch) return false;
   p.inner.dim = p.rank - 2;
@@ -143,6 +183,7 @@ bool FillMatMul(const graph::Workload& workload, ContractionProblem& p) {
                  b_dim < 0 ? 0 : StrideOf(b, b_dim), false});
   }
   const TensorType& out = graph[workload.outputs()[0]].type;
+  if (b_node.op == Op::kDequantize) return p.rank == 2;
   const bool columns_scattered =
       StrideOf(out, p.rank - 1) > 1 && StrideOf(out, p.rank - 2) == 1 && p.inner.out >= 8;
   if (columns_scattered || (p.columns < 8 && p.inner.out >= 16)) Transpose(p);
@@ -243,7 +284,20 @@ double ContractionProblem::Flops() const {
          static_cast<double>(columns) * static_cast<double>(K());
 }
 
+double ContractionProblem::ColumnBytes() const {
+  if (!IsPacked()) return 4;
+  const int scale = SizeOf(packed.scales_dtype);
+  const int zero = packed.zeros < 0 ? 0 : SizeOf(packed.zeros_dtype);
+  return packed.bits / 8.0 + static_cast<double>(scale + zero) / static_cast<double>(packed.block);
+}
+
 std::optional<ContractionProblem> FindContraction(const graph::Workload& workload) {
+  std::optional<ContractionProblem> p = FindContractionOfAnyColumns(workload);
+  if (p && p->IsPacked()) return std::nullopt;
+  return p;
+}
+
+std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workload& workload) {
   const graph::Graph& graph = workload.graph();
   ContractionProblem p;
   p.anchor = FindAnchor(workload);
@@ -258,10 +312,14 @@ std::optional<ContractionProblem> FindContraction(const graph::Workload& workloa
     return graph[workload.operands()[static_cast<size_t>(i)]];
   };
   p.row_dtype = operand(p.row_operand).type.dtype;
-  p.column_dtype = operand(p.column_operand).type.dtype;
-  p.column_is_weight = operand(p.column_operand).op == Op::kWeight;
+  if (CountPacked(graph) > 0) {
+    if (!FillPacked(workload, p)) return std::nullopt;
+  } else {
+    p.column_dtype = operand(p.column_operand).type.dtype;
+    p.column_is_weight = operand(p.column_operand).op == Op::kWeight;
+  }
   if (node.type.NumElements() == 0 || p.K() == 0) return std::nullopt;
-  Flatten(workload, p);
+  if (!p.IsPacked()) Flatten(workload, p);
   return p;
 }
 

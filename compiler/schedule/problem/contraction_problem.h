@@ -36,6 +36,21 @@ struct BatchAxis {
   bool group = false;
 };
 
+// Columns that are stored as codes of few bits: of graph::PackedMatrix, by operands.
+struct PackedColumns {
+  int bits = 0;  // 0: the columns are numbers
+  int64_t block = 0;
+  int64_t blocks = 0;  // of a column
+  int64_t bytes = 0;   // of a column's codes
+  int64_t zero = 0;    // without an operand of zeros
+  int scales = 0;      // indices into Workload::operands()
+  int zeros = -1;      // -1: none
+  DType scales_dtype = DType::kF32;
+  DType zeros_dtype = DType::kU8;
+
+  int codes_a_byte() const { return 8 / bits; }
+};
+
 struct ContractionProblem {
   static constexpr int kMaxBatch = 6;
 
@@ -46,6 +61,7 @@ struct ContractionProblem {
   DType row_dtype = DType::kF32;
   DType column_dtype = DType::kF32;
   bool column_is_weight = false;
+  PackedColumns packed;    // column_operand is its codes; the columns' type is column_dtype
   bool flattened = false;  // the rows axis stands for more than one logical dimension
 
   std::array<BatchAxis, kMaxBatch> batch;
@@ -65,11 +81,16 @@ struct ContractionProblem {
   int64_t K() const { return Taps() * depth; }
   int64_t Rows() const { return outer[0].out * outer[1].out * inner.out; }
   double Flops() const;  // nominal
+  bool IsPacked() const { return packed.bits != 0; }
+  // Of one element of the columns as they are stored, with its part of scale and zero.
+  double ColumnBytes() const;
 };
 
 // The single kMatMul or kConv of a workload whose operands are sources and whose outputs are
 // pointwise functions of it and of sources; nothing for any other workload. f32, f16 and bf16.
 std::optional<ContractionProblem> FindContraction(const graph::Workload& workload);
+// The same, or a product of two matrices whose right operand is a dequantize node over weights.
+std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workload& workload);
 
 // Channels in each group of a grouped convolution that has as many outputs as inputs: 1 if it is
 // depthwise (one filter for each channel). 0 for any other problem.

@@ -1,8 +1,11 @@
 // Random workloads lowered by the families and interpreted must agree with the reference evaluator.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -41,6 +44,11 @@ std::vector<int64_t> Offsets(const graph::TensorType& type) {
 }
 
 Bytes RandomBytes(Rng& rng, const graph::TensorType& type) {
+  if (type.dtype == DType::kU8) {
+    Bytes bytes(static_cast<size_t>(type.NumElements()));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(rng.Below(256));
+    return bytes;
+  }
   std::vector<double> values(static_cast<size_t>(type.NumElements()));
   for (double& value : values) value = rng.Uniform() * 2 - 1;
   const graph::TensorDataRef data = graph::WriteDoubles(type.dtype, type.dims, values);
@@ -64,7 +72,8 @@ Status Run(const ir::Kernel& kernel, std::vector<Bytes*> buffers) {
   return ir::Interpret(kernel, params);
 }
 
-// Largest difference over the largest reference value of one output.
+// Largest difference over the largest reference value of one output; huge if a value is no number,
+// or infinite, and the reference is not alike.
 double Difference(const graph::TensorType& type, const Bytes& storage,
                   const graph::TensorData& reference) {
   const std::vector<double> got =
@@ -74,6 +83,11 @@ double Difference(const graph::TensorType& type, const Bytes& storage,
   double scale = 1e-6, worst = 0;
   for (size_t i = 0; i < offsets.size(); ++i) {
     const double value = got[static_cast<size_t>(offsets[i])];
+    if (!std::isfinite(want[i])) {
+      const bool alike = std::isnan(want[i]) ? std::isnan(value) : value == want[i];
+      worst = alike ? worst : 1e30;
+      continue;
+    }
     scale = std::max(scale, std::abs(want[i]));
     worst = std::isnan(value) ? 1e30 : std::max(worst, std::abs(want[i] - value));
   }
@@ -171,6 +185,57 @@ TEST(ContractionProperty, LoweredConfigsAgreeWithTheReference) {
     ASSERT_FALSE(families.empty()) << workload.ToText();
     CheckFamily(rng, std::move(workload), *families[0], 1e-5);
     if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(ContractionProperty, ColumnsOfFewBitsAgreeWithTheReference) {
+  Rng rng(90125);
+  const Family& family = *FindFamily("contraction");
+  int decoded = 0;
+  for (int i = 0; i < 150; ++i) {
+    const target::Target target = TargetOf(rng);
+    graph::Workload workload = RandomPackedProduct(rng);
+    decoded += family.Default(workload, target)["decode"] != 0 ? 1 : 0;
+    CheckFamilyOn(target, rng, std::move(workload), family, 1e-5);
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GE(decoded, 10);
+}
+
+// A scale spoils the columns of its block and no others, whatever it is.
+TEST(ContractionProperty, ScalesThatAreNoNumbersSpreadAsInTheReference) {
+  const auto workload = graph::Workload::Parse(
+      "workload v1 tolerance=1e-04 {\n"
+      "  %0 = input() : f32[3,45]\n  %1 = weight() : u8[20,24]\n  %2 = weight() : f32[20,3]\n"
+      "  %3 = dequantize(%1, %2) {bits=4, block=16, depth=45, zero=8} : f32[45,20]\n"
+      "  %4 = matmul(%0, %3) : f32[3,20]\n  return %4\n}\n");
+  ASSERT_TRUE(workload.ok()) << workload.status().ToString();
+  Rng rng(3);
+  Case c = MakeCase(rng, *workload);
+  const float specials[] = {std::numeric_limits<float>::quiet_NaN(),
+                            std::numeric_limits<float>::infinity(),
+                            -std::numeric_limits<float>::infinity(),
+                            std::numeric_limits<float>::denorm_min(),
+                            -0.0f,
+                            0.0f};
+  for (size_t i = 0; i < std::size(specials); ++i) {
+    std::memcpy(c.operands[2].data() + (7 * i + 2) * sizeof(float), &specials[i], sizeof(float));
+  }
+  std::vector<graph::TensorDataRef> sources;
+  for (size_t i = 0; i < c.operands.size(); ++i) {
+    const graph::TensorType& type = c.workload.graph()[c.workload.operands()[i]].type;
+    sources.push_back(graph::MakeTensorData(type.dtype, type.dims, c.operands[i]));
+  }
+  c.reference = *graph::Evaluate(c.workload.graph(), sources);
+  const std::vector<double> expected = graph::ReadDoubles(*c.reference[0]);
+  EXPECT_EQ(
+      std::count_if(expected.begin(), expected.end(), [](double x) { return std::isfinite(x); }),
+      3 * 17);
+  for (const target::Isa isa : {target::Isa::kAvx512, target::Isa::kAvx2, target::Isa::kPlain}) {
+    target::Target target;
+    target.cpu().isa = isa;
+    target.cpu().threads = 1;
+    CheckConfig(c, target, FindFamily("contraction")->Default(c.workload, target), 1e-5);
   }
 }
 

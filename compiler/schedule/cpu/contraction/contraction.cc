@@ -11,6 +11,7 @@ namespace mlc::schedule {
 namespace {
 
 constexpr int kMaxRows = 30;
+constexpr int kManyRegisters = 32;
 constexpr int64_t kMinChains = 8;
 constexpr int64_t kMinPass = 64;         // k steps worth a copy of the rows
 constexpr int64_t kMinStreamed = 16384;  // weights worth prefetching by panels
@@ -49,7 +50,27 @@ int64_t ColumnVectors(const ContractionProblem& p, int lanes) {
 }
 
 double ScratchBytes(const ContractionProblem& p, const ContractionPlan& plan) {
-  return 4 * static_cast<double>(StagedElements(p, plan) + PartialElements(p, plan));
+  return 4 * static_cast<double>(StagedElements(p, plan) + PartialElements(p, plan) +
+                                 DecodedElements(p, plan));
+}
+
+// Of a tile, with those that numbers are made of codes in. Where there are few, codes and scales
+// are read from the first cache at each use.
+int64_t Registers(const ContractionProblem& p, const ContractionPlan& plan, int available) {
+  const int64_t rows = int64_t{plan.inner_rows} * plan.outer_rows;
+  const int64_t registers = rows * plan.vectors + plan.vectors + 1;
+  if (!p.IsPacked() || plan.decode) return registers;
+  if (available < kManyRegisters) return registers + 2;
+  return registers + plan.vectors * (p.packed.zeros < 0 ? 2 : 3) + 1;
+}
+
+// What packed columns alone demand. A block is decoded with one scale: passes do not part it.
+RejectReason CheckPacked(const ContractionProblem& p, const ContractionPlan& plan, int64_t tiles) {
+  if (plan.k_chunk % p.packed.block != 0) return RejectReason::kUnsupported;
+  if (!plan.decode) return RejectReason::kNone;
+  if (plan.rows_first) return RejectReason::kUnsupported;
+  const bool once = tiles / plan.row_chunks < 2;
+  return once || plan.prefetch > 0 ? RejectReason::kRedundant : RejectReason::kNone;
 }
 
 }  // namespace
@@ -57,13 +78,13 @@ double ScratchBytes(const ContractionProblem& p, const ContractionPlan& plan) {
 bool ContractionFamily::Accepts(const graph::Workload& workload,
                                 const target::Target& target) const {
   if (target.As<target::CpuTarget>() == nullptr) return false;
-  const std::optional<ContractionProblem> p = FindContraction(workload);
+  const std::optional<ContractionProblem> p = FindContractionOfAnyColumns(workload);
   return p && !IsDepthwise(*p);
 }
 
 std::optional<ContractionProblem> ContractionFamily::Find(const graph::Workload& workload,
                                                           const target::Target&) const {
-  return FindContraction(workload);
+  return FindContractionOfAnyColumns(workload);
 }
 
 Space ContractionFamily::MakeSpace(const graph::Workload&, const ContractionProblem& p,
@@ -87,9 +108,13 @@ Space ContractionFamily::MakeSpace(const graph::Workload&, const ContractionProb
   space.knobs.push_back({"k_chunk", PassDepths(p)});
   const bool stages = HasPasses(p) && p.K() >= kMinPass && !few_rows;
   space.knobs.push_back({"stage", stages ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
-  const bool streams = p.column_is_weight && p.K() * p.columns >= kMinStreamed;
+  const bool streams = p.column_is_weight && !p.IsPacked() && p.K() * p.columns >= kMinStreamed;
   space.knobs.push_back(
       {"prefetch_panel", streams ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
+  if (p.IsPacked()) {
+    space.knobs.push_back(
+        {"decode", few_rows ? std::vector<int64_t>{0} : std::vector<int64_t>{0, 1}});
+  }
   return space;
 }
 
@@ -98,7 +123,8 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   const int64_t rows = int64_t{plan.inner_rows} * plan.outer_rows;
   const int64_t chains = rows * plan.vectors;
   const int64_t vectors = ColumnVectors(p, plan.lanes);
-  if (chains + plan.vectors + 1 > target.cpu().vector_registers()) return RejectReason::kRegisters;
+  const int registers = target.cpu().vector_registers();
+  if (Registers(p, plan, registers) > registers) return RejectReason::kRegisters;
   if (plan.inner_rows > p.inner.out || plan.outer_rows > std::max<int64_t>(1, p.outer[1].out) ||
       plan.vectors > vectors) {
     return RejectReason::kTileExceedsShape;
@@ -123,7 +149,11 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   if (plan.prefetch_panel && (plan.rows_first || plan.panels <= plan.column_chunks || tiles < 2)) {
     return RejectReason::kRedundant;
   }
-  if ((plan.stage || plan.k_chunk > 0) &&
+  if (p.IsPacked()) {
+    const RejectReason reason = CheckPacked(p, plan, tiles);
+    if (reason != RejectReason::kNone) return reason;
+  }
+  if ((plan.stage || plan.k_chunk > 0 || plan.decode) &&
       ScratchBytes(p, plan) > 2 * static_cast<double>(target.cpu().l2_bytes)) {
     return RejectReason::kCache;
   }

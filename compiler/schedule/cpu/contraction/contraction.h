@@ -11,7 +11,8 @@
 // threads), unroll of k, prefetch (distance in k steps), pack (columns packed, or read in place),
 // k_chunk (passes over k, with partial sums in scratch), stage (rows of a pass copied to scratch,
 // away from strides that share few cache sets), prefetch_panel (the next panel is prefetched from
-// memory during this one). Stateless, thread-safe.
+// memory during this one), decode (packed columns alone: weights of few bits become numbers a panel
+// at a time, or in the inner loop). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/cpu/contraction/contraction_plan.h"

@@ -63,7 +63,7 @@ double TileScore(const ContractionProblem& p, const target::Target& target,
 void ChooseStreams(const ContractionProblem& p, const target::Target& target, const Space& space,
                    Config& config) {
   const auto l2 = static_cast<double>(target.cpu().l2_bytes);
-  const double weights = static_cast<double>(p.K() * p.columns) * 4;
+  const double weights = static_cast<double>(p.K() * p.columns) * p.ColumnBytes();
   ContractionPlan plan = MakePlan(p, target, config);
   // Small weights stay in the caches and rows are read once; others are read once themselves.
   const bool rows_first = weights < (p.column_is_weight ? 0.1 : 0.4) * l2;
@@ -115,11 +115,22 @@ Config BestTile(const ContractionProblem& p, const target::Target& target, const
   return best;
 }
 
+// Rows from which on a panel of packed columns is decoded once for all of them.
+constexpr int64_t kDecodedRows = 48;
+
+void ChooseDecoding(const ContractionProblem& p, const Space& space, Config& config) {
+  if (!p.IsPacked() || p.Rows() < kDecodedRows) return;
+  SetKnob(config, "decode", DomainOf(space, "decode").back());
+  SetKnob(config, "rows_first", 0);
+  SetKnob(config, "prefetch", 0);
+}
+
 // The larger of both operands is read once, chunks suffice for the threads. Nothing if no split of
 // the tile is legal.
 std::optional<Config> BestSplit(const graph::Workload& workload, const ContractionProblem& p,
                                 const target::Target& target, const Space& space, Config config) {
-  const double weights = p.column_is_weight ? static_cast<double>(p.K() * p.columns) * 4 : 0;
+  const double weights =
+      p.column_is_weight ? static_cast<double>(p.K() * p.columns) * p.ColumnBytes() : 0;
   const target::SplitCalibration& core = target::CalibrationOf(target.cpu()).split;
   double best_cost = std::numeric_limits<double>::infinity();
   std::optional<Config> best;
@@ -149,11 +160,16 @@ Config ContractionFamily::Default(const graph::Workload& workload, const Contrac
   const Space space = MakeSpace(workload, p, target);
   Config config = BestTile(p, target, space);
   ChooseStreams(p, target, space, config);
+  ChooseDecoding(p, space, config);
   std::optional<Config> split = BestSplit(workload, p, target, space, config);
   if (!split) {
     // Partial sums or copies of so many rows exceed the second cache.
     SetKnob(config, "k_chunk", 0);
     SetKnob(config, "stage", 0);
+    split = BestSplit(workload, p, target, space, config);
+  }
+  if (!split && p.IsPacked()) {
+    SetKnob(config, "decode", 0);
     split = BestSplit(workload, p, target, space, config);
   }
   if (split) config = *std::move(split);

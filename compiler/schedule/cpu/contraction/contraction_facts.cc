@@ -23,6 +23,24 @@ double InsideShare(const RowAxis& axis) {
   return static_cast<double>(inside) / static_cast<double>(axis.taps * axis.out);
 }
 
+// Instructions that make a vector of numbers of packed columns, in flops of its lanes.
+constexpr double kDecodeFlops = 5;
+
+// What packed columns add: every row tile decodes a panel again, or every chunk of row tiles does.
+void AddDecoding(const ContractionProblem& p, const ContractionPlan& plan, double tiles,
+                 KernelFacts& f) {
+  const double stored = static_cast<double>(p.K() * plan.panel_width() * plan.panels);
+  const double times = plan.decode ? static_cast<double>(plan.row_chunks) : tiles;
+  f.flops += kDecodeFlops * times * stored;
+  if (plan.decode) f.scratch_bytes += 8 * times * stored;
+}
+
+// Tiles and panels of the largest chunk.
+double LargestChunk(const ContractionPlan& plan) {
+  return LargestPart(plan.row_units, plan.row_chunks) *
+         LargestPart(plan.panels, plan.column_chunks);
+}
+
 }  // namespace
 
 KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem& p,
@@ -47,9 +65,10 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
   f.inner_trip = static_cast<double>(p.depth) / plan.unroll;
   const double tiles = batches * static_cast<double>(p.outer[0].out) * outer_tiles * inner_tiles;
   const double k = static_cast<double>(p.K()) * inside;
-  const double panel_bytes = static_cast<double>(p.K()) * width * 4;
+  const double column_bytes = plan.decode ? 4 : p.ColumnBytes();
+  const double panel_bytes = static_cast<double>(p.K()) * width * column_bytes;
   const double row_tile_bytes = mean_rows * static_cast<double>(p.K()) * 4;
-  f.l1_bytes = tiles * panels * k * (mean_rows + width) * 4;
+  f.l1_bytes = tiles * panels * k * (mean_rows * 4 + width * column_bytes);
   f.l1_set_bytes = plan.rows_first ? row_tile_bytes : panel_bytes;
   const double weights_bytes = static_cast<double>(ColumnBatches(p)) * panels * panel_bytes;
   const double chunk_tiles = tiles / (batches * static_cast<double>(p.outer[0].out)) /
@@ -58,7 +77,7 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
   const double taps = std::max(
       1.0, static_cast<double>(p.Taps()) / static_cast<double>(p.inner.stride * p.outer[1].stride));
   const double row_block = chunk_tiles * row_tile_bytes / taps;
-  const double column_block = chunk_panels * panel_bytes;
+  const double column_block = chunk_panels * (static_cast<double>(p.K()) * width * p.ColumnBytes());
   // Panels that stay in L1 across the tiles of a chunk are read from L2 once.
   const bool panel_stays =
       !plan.rows_first && panel_bytes < 0.6 * static_cast<double>(target.cpu().l1_bytes);
@@ -81,11 +100,10 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
   f.phases = f.scratch_bytes > 0 ? 2 : 1;
   const double outputs = batches * static_cast<double>(p.Rows()) * panels * width;
   f.scratch_bytes += static_cast<double>(plan.passes(p) - 1) * 8 * outputs;
+  if (p.IsPacked()) AddDecoding(p, plan, tiles, f);
   if (plan.stage) f.scratch_bytes += 8 * chunks * chunk_tiles * row_tile_bytes / 4;
   f.parallel_chunks = chunks;
-  f.imbalance = ChunkImbalance(
-      chunks, target.cpu().threads,
-      LargestPart(plan.row_units, plan.row_chunks) * LargestPart(plan.panels, plan.column_chunks));
+  f.imbalance = ChunkImbalance(chunks, target.cpu().threads, LargestChunk(plan));
   f.body_ops = f.accumulators * plan.unroll;
   return f;
 }

@@ -1,10 +1,12 @@
 #include "compiler/schedule/cpu/contraction/contraction_lower.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "compiler/schedule/cpu/contraction/contraction_chunk.h"
 #include "compiler/schedule/cpu/contraction/contraction_pack.h"
+#include "compiler/schedule/cpu/contraction/contraction_packed.h"
 #include "compiler/schedule/cpu/contraction/contraction_partial.h"
 #include "compiler/schedule/cpu/contraction/contraction_rows.h"
 #include "compiler/schedule/cpu/contraction/contraction_store.h"
@@ -30,10 +32,15 @@ class ContractionLowering {
  private:
   bool PacksWeight() const { return plan_.pack && p_.column_is_weight; }
   std::vector<int> Without() const;
+  std::optional<PackedPanels> MakePacked();
   ir::BufferId DeclareColumns();
   void EmitChunk(const ExprRef& index);
   void EmitPass(const ExprRef& pass);
-  void EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef& pass);
+  void EmitProduct(const RowTile& tile, const ExprRef& panel, const ExprRef& pass);
+  void EmitPackedTile(const RowTile& tile, const ExprRef& panel, const ExprRef& pass,
+                      const ExprRef& a_base);
+  void EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef& pass,
+                const ExprRef& a_base);
   void EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,
                 const ExprRef& a_base, const ExprRef& b_base, const ExprRef& steps);
   int64_t Unroll() const { return std::min<int64_t>(plan_.unroll, p_.depth); }
@@ -48,9 +55,11 @@ class ContractionLowering {
   ir::KernelBuilder builder_;
   Fused fused_;
   std::vector<Binding> bindings_;
+  PackedBuffers packed_buffers_;
   ir::BufferId columns_;
   RowTiles tiles_;
   RegisterTile registers_;
+  std::optional<PackedPanels> packed_;  // of packed columns
   ContractionRows rows_;
   PartialSums sums_;
   ContractionStore store_;
@@ -71,22 +80,38 @@ ContractionLowering::ContractionLowering(const graph::Workload& workload,
       columns_(DeclareColumns()),
       tiles_(problem, plan.inner_rows, plan.outer_rows, builder_),
       registers_(builder_, tiles_.MaxRows(), plan.vectors, plan.lanes),
+      packed_(MakePacked()),
       rows_(problem, plan, fused_, tiles_, builder_),
       sums_(problem, plan, registers_, builder_),
       store_(workload, problem, plan, fused_, registers_, builder_) {}
 
-// A weight that only the anchor reads is replaced by its packed form.
+// Weights that only the anchor reads are replaced by their packed form.
 std::vector<int> ContractionLowering::Without() const {
   if (!PacksWeight()) return {};
-  const graph::ValueId id = workload_.operands()[static_cast<size_t>(p_.column_operand)];
-  const bool alone = workload_.graph().Users()[static_cast<size_t>(id)].size() == 1 &&
-                     std::count(workload_.outputs().begin(), workload_.outputs().end(), id) == 0;
-  return alone ? std::vector<int>{p_.column_operand} : std::vector<int>{};
+  std::vector<int> without = {p_.column_operand};
+  if (p_.IsPacked()) without.push_back(p_.packed.scales);
+  if (p_.packed.zeros >= 0) without.push_back(p_.packed.zeros);
+  std::erase_if(without, [&](int operand) {
+    const graph::ValueId id = workload_.operands()[static_cast<size_t>(operand)];
+    return workload_.graph().Users()[static_cast<size_t>(id)].size() != 1 ||
+           std::count(workload_.outputs().begin(), workload_.outputs().end(), id) != 0;
+  });
+  return without;
+}
+
+std::optional<PackedPanels> ContractionLowering::MakePacked() {
+  if (!p_.IsPacked()) return std::nullopt;
+  return std::optional<PackedPanels>(std::in_place, p_, plan_, packed_buffers_, registers_,
+                                     builder_);
 }
 
 // The columns as the inner loop reads them; a phase of its own packs those that are computed.
 ir::BufferId ContractionLowering::DeclareColumns() {
   if (!plan_.pack) return fused_.OperandBuffer(p_.column_operand);
+  if (p_.IsPacked()) {
+    packed_buffers_ = DeclarePacked(p_, plan_, builder_, bindings_);
+    return packed_buffers_.codes;
+  }
   const int64_t elements = PackedElements(p_, plan_);
   if (PacksWeight()) {
     bindings_.push_back({Binding::Kind::kPrepared, 0});
@@ -101,7 +126,11 @@ LoweredKernel ContractionLowering::Run() {
   builder_.Parallel("chunk", plan_.parallel_chunks(p_),
                     [&](const ExprRef& index) { EmitChunk(index); });
   LoweredKernel lowered{builder_.Finish(), bindings_, {}};
-  if (PacksWeight()) lowered.preparations.push_back(PackPreparation(workload_, p_, plan_));
+  if (p_.IsPacked()) {
+    lowered.preparations = PackedPreparations(workload_, p_, plan_);
+  } else if (PacksWeight()) {
+    lowered.preparations.push_back(PackPreparation(workload_, p_, plan_));
+  }
   return lowered;
 }
 
@@ -123,11 +152,12 @@ void ContractionLowering::EmitPass(const ExprRef& pass) {
   };
   if (plan_.rows_first) {
     for_tiles([&](const RowTile& tile) {
-      for_panels([&](const ExprRef& panel) { EmitTile(tile, panel, pass); });
+      for_panels([&](const ExprRef& panel) { EmitProduct(tile, panel, pass); });
     });
   } else {
     for_panels([&](const ExprRef& panel) {
-      for_tiles([&](const RowTile& tile) { EmitTile(tile, panel, pass); });
+      if (plan_.decode) packed_->Decode(panel, pass);
+      for_tiles([&](const RowTile& tile) { EmitProduct(tile, panel, pass); });
     });
   }
 }
@@ -161,13 +191,33 @@ LoopOptions ContractionLowering::Options(const RowTile& tile, const ExprRef& ste
   return options;
 }
 
-void ContractionLowering::EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef& pass) {
+void ContractionLowering::EmitProduct(const RowTile& tile, const ExprRef& panel,
+                                      const ExprRef& pass) {
   sums_.Locate(tile, panel - first_panel_);
   sums_.Start(tile, pass);
   store_.Fetch(tile, chunk_, panel);
+  const ExprRef a_base = builder_.Let("a", rows_.Base(tile, chunk_, pass));
+  if (p_.IsPacked()) {
+    EmitPackedTile(tile, panel, pass, a_base);
+  } else {
+    EmitTile(tile, panel, pass, a_base);
+  }
+  sums_.Finish(tile, pass, [&] { store_.Store(tile, chunk_, panel); });
+}
+
+// Products of matrices have one tap.
+void ContractionLowering::EmitPackedTile(const RowTile& tile, const ExprRef& panel,
+                                         const ExprRef& pass, const ExprRef& a_base) {
+  const RowBlock block = RowBlock::Rows(tile.inner->rows);
+  if (!plan_.decode) return packed_->Multiply(block, rows_.From(a_base), panel, pass);
+  const ColumnOperand columns = {packed_->decoded(), DType::kF32, Int(0), plan_.panel_width()};
+  registers_.Loop(block, rows_.From(a_base), columns, plan_.pass_depth(p_), {plan_.unroll});
+}
+
+void ContractionLowering::EmitTile(const RowTile& tile, const ExprRef& panel, const ExprRef& pass,
+                                   const ExprRef& a_base) {
   const RowAxis& depth = p_.outer[0];
   const RowAxis& height = p_.outer[1];
-  const ExprRef a_base = builder_.Let("a", rows_.Base(tile, chunk_, pass));
   const int64_t panel_stride =
       plan_.pack ? PackedPanelElements(p_, plan_) : plan_.panel_width() * p_.column_stride;
   const int64_t column_step = plan_.pack ? plan_.panel_width() : p_.column_k_stride;
@@ -185,7 +235,6 @@ void ContractionLowering::EmitTile(const RowTile& tile, const ExprRef& panel, co
                           EmitTaps(tile, outer, inner, a_row, b_row, steps);
                         }
                       });
-  sums_.Finish(tile, pass, [&] { store_.Store(tile, chunk_, panel); });
 }
 
 void ContractionLowering::EmitTaps(const RowTile& tile, const OuterTaps& outer, const TapRun& inner,

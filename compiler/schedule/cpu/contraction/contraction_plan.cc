@@ -23,6 +23,10 @@ int64_t PartialElements(const ContractionProblem& problem, const ContractionPlan
   return panels * problem.outer[1].out * problem.inner.out * plan.panel_width();
 }
 
+int64_t DecodedElements(const ContractionProblem& problem, const ContractionPlan& plan) {
+  return plan.decode ? plan.pass_depth(problem) * plan.panel_width() : 0;
+}
+
 ContractionPlan MakePlan(const ContractionProblem& problem, const target::Target& target,
                          const Config& config) {
   ContractionPlan plan;
@@ -40,6 +44,7 @@ ContractionPlan MakePlan(const ContractionProblem& problem, const target::Target
   plan.k_chunk = config["k_chunk"];
   plan.stage = config["stage"] != 0;
   plan.prefetch_panel = config["prefetch_panel"] != 0;
+  plan.decode = problem.IsPacked() && config["decode"] != 0;
   plan.panels = (problem.columns + plan.panel_width() - 1) / plan.panel_width();
   const bool two_axes = problem.outer[1].dim >= 0;
   plan.row_units = two_axes ? TileCount(problem.outer[1], plan.outer_rows)

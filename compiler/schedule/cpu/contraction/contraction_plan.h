@@ -23,6 +23,7 @@ struct ContractionPlan {
   int64_t k_chunk = 0;          // k steps of a pass over the output; 0: all in one
   bool stage = false;           // rows are copied to scratch first, a pass at a time
   bool prefetch_panel = false;  // the next panel is prefetched while this one is multiplied
+  bool decode = false;          // packed columns become numbers a panel at a time
   // The epilogue prefetches tensors larger than this; smaller ones stay in the second-level caches.
   int64_t fetched_beyond_bytes = 0;
 
@@ -41,9 +42,10 @@ struct ContractionPlan {
   }
 };
 
-// Scratch of a thread: staged rows, partial sums of a chunk.
+// Scratch of a thread: staged rows, partial sums of a chunk, a decoded panel.
 int64_t StagedElements(const ContractionProblem& problem, const ContractionPlan& plan);
 int64_t PartialElements(const ContractionProblem& problem, const ContractionPlan& plan);
+int64_t DecodedElements(const ContractionProblem& problem, const ContractionPlan& plan);
 
 ContractionPlan MakePlan(const ContractionProblem& problem, const target::Target& target,
                          const Config& config);
