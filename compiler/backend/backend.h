@@ -31,6 +31,8 @@ struct Backend {
   graph::PlaceRules rules;
   // True if images of few channels are padded.
   bool pad_channels;
+  // Whether products read weights of few bits as they are packed.
+  bool reads_packed_weights;
   // Logical passes that make kernels slower.
   std::span<const std::string_view> skipped_passes;
   // Fusing passes that sometimes make a model slower: the model is also tuned without each of them.

@@ -6,6 +6,7 @@
 
 #include "compiler/backend/backend.h"
 #include "compiler/graph/onnx/file.h"
+#include "compiler/graph/passes/decode_weights.h"
 #include "compiler/graph/passes/pad_channels.h"
 #include "compiler/graph/passes/pipeline.h"
 #include "compiler/graph/physical/build_program.h"
@@ -14,13 +15,14 @@ namespace mlc::front {
 
 namespace {
 
-// Between the logical and the physical passes stand those that options ask for.
+// Around the logical passes, and before the physical ones, stand those that options ask for.
+constexpr std::string_view kDecodeWeights = "decode_weights";
 constexpr std::string_view kPrecision = "precision";
 constexpr std::string_view kPadChannels = "pad_channels";
 
 bool IsLogical(std::string_view name) {
   const auto names = graph::PhysicalPassNames();
-  return name != kPrecision && name != kPadChannels &&
+  return name != kDecodeWeights && name != kPrecision && name != kPadChannels &&
          std::find(names.begin(), names.end(), name) == names.end();
 }
 
@@ -106,6 +108,7 @@ FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
   const backend::Backend& backend = backend::BackendOf(target);
   options.rules = backend.rules;
   options.pad_channels = backend.pad_channels;
+  options.reads_packed_weights = backend.reads_packed_weights;
   for (const std::string_view pass : backend.skipped_passes) options.skip.emplace(pass);
   return options;
 }
@@ -115,8 +118,9 @@ double ToleranceOf(const FrontOptions& options) {
 }
 
 std::vector<std::string> PassNames() {
-  std::vector<std::string> names;
+  std::vector<std::string> names = {std::string(kDecodeWeights)};
   for (const graph::Pass& pass : graph::Passes()) names.emplace_back(pass.name);
+  names.emplace_back(kDecodeWeights);
   names.emplace_back(kPrecision);
   names.emplace_back(kPadChannels);
   for (std::string_view name : graph::PhysicalPassNames()) names.emplace_back(name);
@@ -126,6 +130,12 @@ std::vector<std::string> PassNames() {
 Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& options,
                                    PassTrace* trace) {
   MLC_TRY(CheckNames(options));
+  MLC_TRY(graph.Verify());
+  MLC_TRY(RunOptional(kDecodeWeights, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
+    const bool stay = options.reads_packed_weights && options.precision == graph::Precision::kModel;
+    if (stay) return false;
+    return graph::DecodeWeights(at);
+  }));
   const std::vector<graph::PassReport> reports =
       MLC_TRY(graph::RunPasses(graph, LogicalOptions(options)));
   if (trace != nullptr) {
@@ -134,6 +144,8 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
                                 report.values_after, report.notes});
     }
   }
+  MLC_TRY(RunOptional(kDecodeWeights, graph, options, trace,
+                      [&](graph::Graph& at) { return graph::DecodeOtherWeights(at); }));
   MLC_TRY(RunOptional(kPrecision, graph, options, trace, [&](graph::Graph& at) {
     return graph::ConvertPrecision(at, options.precision);
   }));

@@ -31,6 +31,9 @@ struct FrontOptions {
   graph::PlaceRules rules;
   // True to pad images of few channels to the size of a GPU's copies.
   bool pad_channels = false;
+  // Products read weights of few bits as they are packed; other precisions than the model's decode
+  // all of them.
+  bool reads_packed_weights = false;
   // Names of logical passes, pad_channels or fuse_residuals, to leave out.
   std::set<std::string, std::less<>> skip;
   // Names of passes, logical or physical, after which `print` sees the graph; "all" is every one.

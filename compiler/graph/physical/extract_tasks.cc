@@ -69,6 +69,10 @@ class Extraction {
 
   ValueId Operand(const Value& user, ValueId operand) {
     if (const auto found = local_.find(operand); found != local_.end()) return found->second;
+    if (graph_[operand].op == Op::kDequantize) {
+      AddMember(operand);
+      return local_[operand];
+    }
     if (const std::optional<Value> splat = AsSplat(user, operand)) {
       const auto key =
           std::make_tuple(splat->type.ToText(), std::bit_cast<uint64_t>(splat->Float("value")));

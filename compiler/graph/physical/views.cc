@@ -70,7 +70,8 @@ bool SameAddresses(const TensorType& type, const std::vector<int64_t>& strides) 
 }  // namespace
 
 bool IsSource(const Value& node) {
-  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant;
+  return node.op == Op::kInput || node.op == Op::kWeight || node.op == Op::kConstant ||
+         node.op == Op::kDequantize;
 }
 
 bool IsViewOp(const Value& node) {

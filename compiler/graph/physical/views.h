@@ -16,7 +16,8 @@ struct StridedView {
   TensorType type;  // strides always present
 };
 
-// True for nodes that bring data in: inputs, weights and constants.
+// True for nodes that bring data in: inputs, weights, constants, and packed constants, which the
+// tasks that read them decode.
 bool IsSource(const Value& node);
 
 // True for nodes that may be views: transpose, reshape, expand, and slice with positive steps.

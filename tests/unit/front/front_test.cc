@@ -36,6 +36,33 @@ TEST(Front, CutsAGraphIntoTasks) {
   EXPECT_EQ(traced, PassNames());
 }
 
+// Weights of few bits are operands of the task where its kernels read them so, and numbers
+// elsewhere or where the model computes in another precision.
+TEST(Front, KeepsPackedWeightsForDevicesThatReadThem) {
+  constexpr char kPacked[] =
+      "graph v1 { %0 = input() : f32[2,2] %1 = constant() {values=[33,67]} : u8[2,1] "
+      "%2 = constant() {values=[1.0,10.0]} : f32[2,1] "
+      "%3 = dequantize(%1, %2) {bits=4, block=2, depth=2, zero=1} : f32[2,2] "
+      "%4 = matmul(%0, %3) : f32[2,2] %5 = matmul(%4, %3) : f32[2,2] return %5 }";
+  const Result<graph::Graph> graph = graph::Graph::Parse(kPacked);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const auto operands = [&](const FrontOptions& options) {
+    const Result<graph::Program> program = BuildProgram(*graph, options);
+    EXPECT_TRUE(program.ok()) << program.status().message();
+    EXPECT_EQ(program->tasks.size(), 1u);
+    EXPECT_EQ(program->steps.size(), 2u);
+    return program->tasks[0].workload.operands().size();
+  };
+  const FrontOptions cpu = ForTarget({}, target::Target{});
+  EXPECT_EQ(operands(cpu), 3u);
+  target::Target gpu;
+  gpu.device = target::GpuTarget{};
+  EXPECT_EQ(operands(ForTarget({}, gpu)), 2u);
+  FrontOptions precise = cpu;
+  precise.precision = graph::Precision::kFp32;
+  EXPECT_EQ(operands(precise), 2u);
+}
+
 TEST(Front, TakesAToleranceOfZeroByItsWord) {
   FrontOptions options;
   EXPECT_EQ(ToleranceOf(options), 1e-4);

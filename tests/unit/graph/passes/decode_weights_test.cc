@@ -1,0 +1,86 @@
+#include "compiler/graph/passes/decode_weights.h"
+
+#include "compiler/graph/ops.h"
+#include "tests/unit/graph/passes/check.h"
+
+namespace mlc::graph {
+namespace {
+
+const std::string kMatrix =
+    "%0 = input() : f32[2,2] %1 = constant() {values=[33,67]} : u8[2,1] "
+    "%2 = constant() {values=[1.0,10.0]} : f32[2,1] "
+    "%3 = dequantize(%1, %2) {bits=4, block=2, depth=2, zero=1} : f32[2,2] ";
+const std::string kDecoded =
+    "%0 = input() : f32[2,2] %1 = constant() {values=[0.0,1.0,20.0,30.0]} : f32[2,2] "
+    "%2 = transpose(%1) {perm=[1,0]} : f32[2,2] ";
+
+TEST(DecodeWeights, MakesConstantsOfNumbers) {
+  Check(DecodeWeights, kMatrix + "%4 = matmul(%0, %3) : f32[2,2] return %4",
+        kDecoded + "%3 = matmul(%0, %2) : f32[2,2] return %3");
+}
+
+TEST(DecodeOtherWeights, LeavesTheRightOperandsOfProducts) {
+  const std::string text = kMatrix +
+                           "%4 = matmul(%0, %3) : f32[2,2] %5 = matmul(%4, %3) : f32[2,2] "
+                           "return %5";
+  Check(DecodeOtherWeights, text, text);
+}
+
+TEST(DecodeOtherWeights, DecodesWhatAnythingElseReads) {
+  for (const std::string rest :
+       {"%4 = add(%0, %3) : f32[2,2] return %4", "%4 = matmul(%3, %0) : f32[2,2] return %4",
+        "%4 = matmul(%0, %3) : f32[2,2] %5 = add(%4, %3) : f32[2,2] return %5",
+        "%4 = matmul(%0, %3) : f32[2,2] return %4, %3"}) {
+    const Result<Graph> before = Graph::Parse("graph v1 {" + kMatrix + rest + " }");
+    ASSERT_TRUE(before.ok()) << before.status().message();
+    Graph after = *before;
+    const Result<bool> changed = DecodeOtherWeights(after);
+    ASSERT_TRUE(changed.ok() && *changed) << rest;
+    for (ValueId id = 0; id < after.size(); ++id) EXPECT_NE(after[id].op, Op::kDequantize) << rest;
+    EXPECT_EQ(Difference(*before, after, 1), 0) << rest;
+  }
+}
+
+// A graph's text names large data by digest: there is nothing to decode.
+TEST(DecodeWeights, LeavesWhatIsNotKnown) {
+  const std::string text =
+      "%0 = input() : f32[2,2] %1 = weight() : u8[2,1] %2 = weight() : f32[2,1] "
+      "%3 = dequantize(%1, %2) {bits=4, block=2, depth=2, zero=1} : f32[2,2] "
+      "%4 = matmul(%0, %3) : f32[2,2] return %4";
+  Check(DecodeWeights, text, text);
+}
+
+TEST(DequantizeNode, IsRefusedIfItsPartsDoNotFit) {
+  const auto verdict = [](const std::string& codes, const std::string& scales,
+                          const std::string& attributes, const std::string& type) {
+    const Result<Graph> graph =
+        Graph::Parse("graph v1 { %0 = weight() : " + codes + " %1 = weight() : " + scales +
+                     " %2 = dequantize(%0, %1) {" + attributes + "} : " + type + " return %2 }");
+    return graph.ok() ? graph->Verify().message() : graph.status().message();
+  };
+  const std::string usual = "bits=4, block=32, depth=64, zero=8";
+  EXPECT_EQ(verdict("u8[3,32]", "f32[3,2]", usual, "f32[64,3]"), "");
+  const std::string cases[][4] = {
+      {"u8[3,32]", "f32[3,2]", "bits=3, block=32, depth=64, zero=8", "f32[64,3]"},
+      {"u8[3,32]", "f32[3,2]", "bits=0, block=32, depth=64, zero=8", "f32[64,3]"},
+      {"u8[3,32]", "f32[3,2]", "bits=4, block=0, depth=64, zero=8", "f32[64,3]"},
+      {"u8[3,32]", "f32[3,64]", "bits=4, block=1, depth=64, zero=8", "f32[64,3]"},
+      {"u8[3,32]", "f32[3,2]", "bits=4, block=32, depth=0, zero=8", "f32[0,3]"},
+      {"u8[3,32]", "f32[3,2]", "bits=4, block=32, depth=-64, zero=8", "f32[64,3]"},
+      {"u8[3,32]", "f32[3,2]", "bits=4, block=32, depth=64, zero=256", "f32[64,3]"},
+      {"u8[3,31]", "f32[3,2]", usual, "f32[64,3]"},
+      {"u8[3,33]", "f32[3,2]", usual, "f32[64,3]"},
+      {"i8[3,32]", "f32[3,2]", usual, "f32[64,3]"},
+      {"u8[96]", "f32[3,2]", usual, "f32[64,3]"},
+      {"u8[3,32]", "f32[3,3]", usual, "f32[64,3]"},
+      {"u8[3,32]", "f64[3,2]", usual, "f32[64,3]"},
+      {"u8[3,32]", "i32[3,2]", usual, "f32[64,3]"},
+      {"u8[3,32]", "f32[3,2]", usual, "f64[64,3]"},
+      {"u8[3,32]", "f32[3,2]", usual, "i8[64,3]"},
+      {"u8[3,32]", "f32[3,2]", usual, "f32[3,64]"},
+  };
+  for (const auto& c : cases) EXPECT_NE(verdict(c[0], c[1], c[2], c[3]), "") << c[2] << c[0];
+}
+
+}  // namespace
+}  // namespace mlc::graph
