@@ -78,8 +78,8 @@ Result<TensorDataRef> UnpackRows(const TensorData& packed, int bits, int64_t row
   return MakeTensorData(DType::kU8, {rows, kept}, std::move(codes));
 }
 
-Result<TensorDataRef> DecodedWeights::Once(const DecodingWay& way, int64_t bytes,
-                                           const std::function<Result<TensorDataRef>()>& decode) {
+Result<ValueId> DecodedWeights::Once(const DecodingWay& way, int64_t bytes,
+                                     const std::function<Result<ValueId>()>& decode) {
   std::vector<int64_t> key = way.numbers;
   for (const TensorDataRef& source : way.sources) {
     key.push_back(source == nullptr ? 0 : reinterpret_cast<intptr_t>(source->bytes.data()));
@@ -89,7 +89,7 @@ Result<TensorDataRef> DecodedWeights::Once(const DecodingWay& way, int64_t bytes
   const auto found = entries_.find(key);
   if (found != entries_.end()) return found->second.decoded;
   MLC_TRY(Charge(*way.sources[0], bytes));
-  const TensorDataRef decoded = MLC_TRY(decode());
+  const ValueId decoded = MLC_TRY(decode());
   entries_[std::move(key)] = {way.sources, decoded};
   return decoded;
 }

@@ -1,6 +1,6 @@
 // Decodes weights that are stored as integers of a few bits, with one scale per block, to real
-// numbers during the import. The import has a limit of decoded bytes, because a small file could
-// name one tensor in many nodes. One object per import; not thread-safe.
+// numbers during the import, or keeps them packed. The import has a limit of bytes as real numbers,
+// because a small file could name one tensor in many nodes. One object per import; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ struct BlockCodes {
   std::vector<int64_t> block_of;  // of each index of the axis, in [0, blocks)
 };
 
-// Unpacks codes of `bits` bits (2, 4 or 8) from bytes, low bits first. Each row starts a byte and
-// has `stored` codes; the first `kept` of them are returned, as u8[rows, kept]. REQUIRES: `packed`
-// is u8, 0 <= kept <= stored. INVALID_ARGUMENT unless `packed` holds exactly these rows.
+// Codes of `bits` bits (2, 4 or 8) in bytes, the first in the low bits. Every row starts a byte and
+// has `stored` codes, of which the first `kept` are returned, as u8[rows, kept].
+// REQUIRES: `packed` is u8, 0 <= kept <= stored.
+// INVALID_ARGUMENT unless `packed` holds these rows exactly.
 Result<TensorDataRef> UnpackRows(const TensorData& packed, int bits, int64_t rows, int64_t stored,
                                  int64_t kept);
 
-// Decodes to f32, f16 or bf16, with the dims of the codes. INVALID_ARGUMENT if scales or zeros do
-// not fit.
+// f32, f16 or bf16 of the codes' dims. INVALID_ARGUMENT if scales or zeros do not fit.
 Result<TensorDataRef> DecodeBlocks(const BlockCodes& blocks, DType dtype);
 
-// The key of a decoding: the tensors, the packed one first, and the numbers that determine how they
-// are read.
+// What tells one decoding from another: the tensors, the packed one first, and numbers that say
+// how they are read.
 struct DecodingWay {
   std::vector<TensorDataRef> sources;  // null: absent
   std::vector<int64_t> numbers;
@@ -45,16 +45,16 @@ class DecodedWeights {
  public:
   explicit DecodedWeights(int64_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Returns the result of `decode`, which runs once for equal keys; `bytes` is the size of the
-  // result. INVALID_ARGUMENT if the import exceeds its limit of decoded bytes, or decodes these
-  // packed bytes too often.
-  Result<TensorDataRef> Once(const DecodingWay& way, int64_t bytes,
-                             const std::function<Result<TensorDataRef>()>& decode);
+  // Returns the value of the import's graph that `decode` adds, which runs once for equal ways;
+  // `bytes` is its size as real numbers. INVALID_ARGUMENT if the import exceeds its limit of decoded
+  // bytes, or decodes these packed bytes too often.
+  Result<ValueId> Once(const DecodingWay& way, int64_t bytes,
+                       const std::function<Result<ValueId>()>& decode);
 
  private:
   struct Entry {
     std::vector<TensorDataRef> sources;  // kept alive, because their addresses are part of the key
-    TensorDataRef decoded;
+    ValueId decoded = kNoValue;
   };
 
   Status Charge(const TensorData& packed, int64_t bytes);

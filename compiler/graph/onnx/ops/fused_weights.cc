@@ -4,6 +4,7 @@
 
 #include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/ops/packed_rows.h"
+#include "compiler/graph/onnx/ops/packed_weights.h"
 #include "compiler/graph/onnx/ops/products.h"
 #include "compiler/graph/onnx/ops/quantize.h"
 #include "compiler/graph/onnx/tables.h"
@@ -80,7 +81,7 @@ ValueId DecodedRows(OpContext& c, const PackedRows& form) {
   codes.zero = 1 << (form.bits - 1);
   codes.scales = scales;
   codes.zeros = zeros;
-  const auto decode = [&]() -> Result<TensorDataRef> {
+  const auto decode = [&]() -> Result<ValueId> {
     codes.codes =
         MLC_TRY(UnpackRows(*packed, form.bits, form.rows, codes.blocks * form.block, form.inner));
     if (zeros != nullptr && zeros->dtype == DType::kU8) {
@@ -89,13 +90,13 @@ ValueId DecodedRows(OpContext& c, const PackedRows& form) {
     }
     codes.block_of = BlockOfEach(c, form, codes.blocks);
     MLC_TRY(c.b.status());
-    return DecodeBlocks(codes, scales->dtype);
+    return c.b.Constant(MLC_TRY(DecodeBlocks(codes, scales->dtype)));
   };
   const DecodingWay way = {{packed, scales, zeros, order},
                            {form.bits, form.block, form.rows, form.inner, form.zero_rows}};
-  const Result<TensorDataRef> weights =
+  const Result<ValueId> weights =
       c.decoded.Once(way, form.rows * form.inner * SizeOf(scales->dtype), decode);
-  return weights.ok() ? c.b.Constant(*weights) : c.b.Fail(weights.status());
+  return weights.ok() ? *weights : c.b.Fail(weights.status());
 }
 
 namespace {
@@ -116,8 +117,9 @@ void MatMulNBits(OpContext& c) {
   }
   if (!c.ok()) return;
   const PackedRows form = {1, 2, 3, 4, packing.bits, rows, inner, packing.block, rows};
-  const ValueId stored = b.Cast(DecodedRows(c, form), b.DTypeOf(x));
-  const ValueId weights = b.Transpose(stored, {1, 0});
+  ValueId columns = PackedColumns(c, form);
+  if (columns == kNoValue && c.ok()) columns = b.Transpose(DecodedRows(c, form), {1, 0});
+  const ValueId weights = b.Cast(columns, b.DTypeOf(x));
   ValueId y = MatMulOfAnyRank(c, x, weights, [&](ValueId l, ValueId r) { return b.MatMul(l, r); });
   if (c.Has(5)) y = b.Plus(y, c.In(5));
   c.Out(y);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "compiler/graph/onnx/axes.h"
+#include "compiler/graph/onnx/ops/packed_weights.h"
 #include "compiler/graph/onnx/ops/quantize.h"
 #include "compiler/graph/onnx/tables.h"
 #include "compiler/graph/onnx/tensor.h"
@@ -91,8 +92,8 @@ ValueId AlongAxis(OpContext& c, ValueId x, ValueId parameter) {
   return b.Reshape(parameter, dims);
 }
 
-// Weights in blocks as one constant; kNoValue if the operands are of another kind. Kernels would
-// decode them anew in every run.
+// Weights in blocks: matrices stay packed, others become constants; kNoValue if the operands are of
+// another kind. Kernels would decode them anew in every run.
 ValueId DecodedBlocks(OpContext& c, DType type) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
@@ -111,15 +112,20 @@ ValueId DecodedBlocks(OpContext& c, DType type) {
   Dims dims = b.DimsOf(x);
   dims[static_cast<size_t>(axis)] = length / block + (length % block == 0 ? 0 : 1);
   if (b.DimsOf(c.In(1)) != dims || (c.Has(2) && b.DimsOf(c.In(2)) != dims)) return kNoValue;
+  if (dims.size() == 2 && b.TypeOf(x).NumElements() > 0) {
+    const ByteCodes form = {codes.codes, codes.scales, codes.zeros, static_cast<int>(axis), block};
+    return PackedBytes(c, form, type);
+  }
   codes.axis = axis;
   codes.blocks = dims[static_cast<size_t>(axis)];
   for (int64_t k = 0; k < length; ++k) codes.block_of.push_back(k / block);
   DecodingWay way = {{codes.codes, codes.scales, codes.zeros},
                      {block, axis, static_cast<int64_t>(type)}};
   way.numbers.insert(way.numbers.end(), b.DimsOf(x).begin(), b.DimsOf(x).end());
-  const Result<TensorDataRef> weights = c.decoded.Once(
-      way, b.TypeOf(x).NumElements() * SizeOf(type), [&] { return DecodeBlocks(codes, type); });
-  return weights.ok() ? b.Constant(*weights) : b.Fail(weights.status());
+  const Result<ValueId> weights = c.decoded.Once(
+      way, b.TypeOf(x).NumElements() * SizeOf(type),
+      [&]() -> Result<ValueId> { return b.Constant(MLC_TRY(DecodeBlocks(codes, type))); });
+  return weights.ok() ? *weights : b.Fail(weights.status());
 }
 
 void DequantizeLinear(OpContext& c) {

@@ -197,6 +197,85 @@ TEST(PackedWeights, OfDequantizeLinearInBlocksAreOneConstant) {
   EXPECT_EQ(graph->size(), 3) << graph->ToText();
 }
 
+int CountDequantize(const Graph& graph) {
+  int count = 0;
+  for (ValueId id = 0; id < graph.size(); ++id) count += graph[id].op == Op::kDequantize ? 1 : 0;
+  return count;
+}
+
+// The product reads the very bytes of the model.
+TEST(PackedWeights, OfProductsStayPacked) {
+  const Result<Graph> graph =
+      Import({Fused("MatMulNBits", {"x", "w", "s"}, Sizes(16, 1, 4, 16))}, Weights(), {});
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_EQ(CountDequantize(*graph), 1) << graph->ToText();
+}
+
+// Codes [3,2] in blocks of 2 along axis 0, with scales {1, 2} and {10, 100}.
+struct MatrixForm {
+  int32_t type;
+  std::string codes;
+  std::string zeros;
+  std::vector<double> expected;
+  int64_t bits;
+};
+
+Result<Graph> ImportMatrix(const MatrixForm& form, bool is_transposed) {
+  std::vector<std::string> operands = {"w", "s"};
+  if (!form.zeros.empty()) operands.emplace_back("z");
+  const int64_t depth = is_transposed ? 2 : 3;
+  wire::GraphParts parts;
+  parts.nodes = {wire::Node("DequantizeLinear", operands, {"d"},
+                            IntAttr("axis", 0) + IntAttr("block_size", 2)),
+                 wire::Node("Transpose", {"d"}, {"t"}),
+                 wire::Node("MatMul", {"x", is_transposed ? "t" : "d"}, {"y"})};
+  parts.initializers = {wire::Tensor("w", form.type, {3, 2}, form.codes),
+                        FloatTensor("s", {2, 2}, {1, 2, 10, 100})};
+  if (!form.zeros.empty()) {
+    parts.initializers.push_back(wire::Tensor("z", form.type, {2, 2}, form.zeros));
+  }
+  parts.inputs = {wire::FloatValue("x", {depth, depth})};
+  parts.outputs = {wire::FloatValue("y", {})};
+  return ImportBytes(wire::Model(parts, 21));
+}
+
+void CheckMatrix(const MatrixForm& form, bool is_transposed) {
+  const int64_t depth = is_transposed ? 2 : 3;
+  std::vector<double> unit(static_cast<size_t>(depth * depth), 0);
+  for (int64_t i = 0; i < depth; ++i) unit[static_cast<size_t>(i * depth + i)] = 1;
+  std::vector<double> expected = form.expected;
+  for (size_t i = 0; is_transposed && i < 6; ++i) expected[i % 2 * 3 + i / 2] = form.expected[i];
+  const Result<Graph> graph = ImportMatrix(form, is_transposed);
+  EXPECT_THAT(EvaluateFirst(graph, {Floats({depth, depth}, unit)}),
+              Pointwise(DoubleNear(0), expected));
+  ASSERT_EQ(CountDequantize(*graph), 1) << graph->ToText();
+  for (ValueId id = 0; id < graph->size(); ++id) {
+    if ((*graph)[id].op != Op::kDequantize) continue;
+    EXPECT_EQ((*graph)[id].Int("bits"), form.bits);
+  }
+}
+
+// One bit pattern for each type of codes, with and without zero points, takes as few bits as its
+// codes need.
+TEST(PackedWeights, OfDequantizeLinearInBlocksStayPackedIfTheyAreAMatrix) {
+  const std::string none;
+  const std::string four("\xf1\x72\x38", 3);
+  const std::string eight("\x01\xff\x02\x07\xf8\x03", 6);
+  const MatrixForm forms[] = {
+      {22, four, none, {1, -2, 2, 14, -80, 300}, 4},
+      {21, four, none, {1, 30, 2, 14, 80, 300}, 4},
+      {3, eight, none, {1, -2, 2, 14, -80, 300}, 4},
+      {3, std::string("\x01\xff\x02\x64\xf8\x03", 6), none, {1, -2, 2, 200, -80, 300}, 8},
+      {2, eight, none, {1, 510, 2, 14, 2480, 300}, 8},
+      {3, eight, std::string("\x01\x01\x01\x01", 4), {0, -4, 1, 12, -90, 200}, 4},
+      {3, eight, std::string("\x01\x02\x03\x9c", 4), {0, -6, 1, 10, -110, 10300}, 8},
+  };
+  for (const MatrixForm& form : forms) {
+    CheckMatrix(form, false);
+    CheckMatrix(form, true);
+  }
+}
+
 // A table of two rows of two blocks; rows are gathered before they are decoded.
 TEST(PackedWeights, AreGathered) {
   std::vector<uint8_t> codes(16, 0x88);
